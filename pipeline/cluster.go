@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -142,16 +143,11 @@ func Schedulers() []string { return job.Schedulers() }
 
 // WriteJobs writes array jobs that make the selected stages in parts, for a scheduler of that
 // name. path is the configuration's; image is of the container, for Kubernetes.
-func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, image string, s Selection) error {
-	if err := p.Check(s); err != nil {
-		return err
-	}
-
+func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, image string, s Selection) (err error) {
+	defer fault.Catch(&err)
+	fault.Raise(p.Check(s))
 	binary, dir, err := p.place()
-	if err != nil {
-		return err
-	}
-
+	fault.Raise(err)
 	if image != "" {
 		binary = "pipeline"
 	}

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -109,22 +110,16 @@ func RefusePrograms(path string) error {
 // Load reads a configuration and plans its tasks. extra are further splits to
 // train and report, as HeldOut makes them. A fault of the configuration is a
 // *config.Error or config.Errors, a fault of the data a *fault.Error.
-func Load(path string, extra ...config.Split) (*Project, error) {
-	f, err := config.Load(path)
-	if err != nil {
-		return nil, err
-	}
-
+func Load(path string, extra ...config.Split) (_ *Project, err error) {
+	defer fault.Catch(&err)
+	f := fault.Get(config.Load(path))
 	kernels, err := train.KernelSet(f.Kernels)
 	if err != nil {
 		return nil, f.Errorf("kernels", "%v", err)
 	}
 
 	p := &Project{File: f, Program: plan.Program{Version: Version(), Kernels: kernels}}
-	if p.planned, err = stages.Plan(f, p.Program, extra); err != nil {
-		return nil, err
-	}
-
+	p.planned = fault.Get(stages.Plan(f, p.Program, extra))
 	p.Plan, p.Warnings = p.planned.Plan, p.planned.Warnings
 
 	return p, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -124,15 +125,9 @@ func (p *Project) Status() ([]*Status, error) { return engine.Assess(p.Plan) }
 // Pending returns the selected tasks that Run would make, with the reasons, and
 // the number of selected tasks that are up to date.
 func (p *Project) Pending(s Selection) (todo []*Status, upToDate int, err error) {
-	if err := p.Check(s); err != nil {
-		return nil, 0, err
-	}
-
-	list, err := p.Status()
-	if err != nil {
-		return nil, 0, err
-	}
-
+	defer fault.Catch(&err)
+	fault.Raise(p.Check(s))
+	list := fault.Get(p.Status())
 	for _, st := range list {
 		if !p.Plan.Selects(s, st.Task) {
 			continue

@@ -33,7 +33,7 @@ func TestLabelsOfTable(t *testing.T) {
 		p, err := readTable(writeFile(t, text), o)
 		must.Do(t, err)
 
-		must.Equal(t, fmt.Sprint(p.Y1, p.Y2, p.Texts, p.Run), c.want, "%v", name)
+		must.Equal(t, fmt.Sprint(flat(p.Y1), flat(p.Y2), flat(p.Texts), p.Run), c.want, "%v", name)
 
 		told := strings.Contains(fmt.Sprint(p.Warnings), "column propeller holds text")
 		must.Not(t, told != (o.Labels == nil), "%s: %v", name, p.Warnings)
@@ -44,7 +44,7 @@ func TestLabelsOfTable(t *testing.T) {
 	path := writeFile(t, text)
 	west := condition.Values{Names: map[string]string{"rig": "west"}}
 	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Values: west}}, o)
-	must.Not(t, err != nil || strings.Join(p.Texts, ",") != "west,west", "%v, %v", p, err)
+	must.Not(t, err != nil || strings.Join(flat(p.Texts), ",") != "west,west", "%v, %v", p, err)
 
 	for want, bad := range map[string]func(o *TableOptions){
 		"found an empty cell":       func(o *TableOptions) { o.Labels, o.Given = []string{"note"}, nil },

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -37,13 +36,6 @@ func ParseLaw(s string) (Law, error) {
 
 	return l, nil
 }
-
-// conditions and labels are those of a row of single measurements, at its set points.
-func (r *tableReader) conditions(i int) []float64 { return part(r.at, len(r.Inputs), i) }
-func (r *tableReader) labels(i int) []string      { return part(r.single.Texts, len(r.Labels), i) }
-
-// part returns row i of a matrix with so many columns.
-func part[T any](v []T, columns, i int) []T { return v[i*columns:][:columns] }
 
 // pair pairs the rows of equal conditions.
 func (r *tableReader) pair() {
@@ -90,35 +82,40 @@ func (r *tableReader) pair() {
 			return fmt.Sprintf("%s (%s)", s.Run[i], r.place(r.rows[i]))
 		}
 
-		return fmt.Sprintf("%s (%s)", r.id(r.conditions(i), r.labels(i)), r.place(r.rows[i]))
+		return fmt.Sprintf("%s (%s)", r.id(row(r.at, i), row(s.Texts, i)), r.place(r.rows[i]))
 	})...)
 }
 
 // take makes pairs of rows, at the means of their conditions, the outcomes corrected to them by their laws.
 func (r *tableReader) take(first, second []int) {
 	p, s := r.PairTable, r.single
-	nx, ny := len(p.Inputs), len(p.Outcomes)
-	p.N, p.Texts = len(first), lists.Rows(s.Texts, len(p.Labels), first)
-	p.X = means(lists.Rows(s.X, nx, first), lists.Rows(s.X, nx, second))
-	p.Y1, p.Y2 = lists.Rows(s.Y1, ny, first), lists.Rows(s.Y1, ny, second)
+	p.N, p.Texts = len(first), pick(s.Texts, first)
+	p.X = lists.Each(s.X, func(x []float64) []float64 {
+		return lists.Make(p.N, func(k int) float64 { return mean(x[first[k]], x[second[k]]) })
+	})
+	p.Y1, p.Y2 = pick(s.Y1, first), pick(s.Y1, second)
 	p.Files = lists.Make(p.N, func(k int) [2]int32 { return [2]int32{r.rows[first[k]].file, r.rows[second[k]].file} })
 	r.correct(p.Y1, first)
 	r.correct(p.Y2, second)
 }
 
+// pick returns rows of columns.
+func pick[T any](columns [][]T, rows []int) [][]T {
+	return lists.Each(columns, func(c []T) []T { return lists.Rows(c, 1, rows) })
+}
+
 // correct corrects the outcomes of rows to the conditions of their pairs.
-func (r *tableReader) correct(y []float64, rows []int) {
-	nx, ny := len(r.Inputs), len(r.Outcomes)
+func (r *tableReader) correct(y [][]float64, rows []int) {
 	for j, name := range r.Outcomes {
 		law, given := r.o.Correct[name]
 		i := slices.Index(r.Inputs, law.Condition)
 		for k := 0; given && k < len(rows); k++ {
-			from, to, at := r.single.X[rows[k]*nx+i], r.X[k*nx+i], r.rows[rows[k]]
+			from, to, at := r.single.X[i][rows[k]], r.X[i][k], r.rows[rows[k]]
 			if from == to {
 				continue
 			}
 
-			v := &y[k*ny+j]
+			v := &y[j][k]
 			if *v *= math.Pow(to/from, law.Power); from == 0 || !finite(*v) {
 				fault.Raise(fault.At(r.files[at.file].Path, fmt.Sprintf("line %d", at.line),
 					"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], from), ""))
@@ -127,22 +124,21 @@ func (r *tableReader) correct(y []float64, rows []int) {
 	}
 }
 
-// means are those of the elements of two lists.
-func means(a, b []float64) []float64 {
-	return lists.Make(len(a), func(i int) float64 {
-		if a[i] == b[i] {
-			return a[i]
-		}
+// mean is exact of equal numbers.
+func mean(a, b float64) float64 {
+	if a == b {
+		return a
+	}
 
-		return a[i] + (b[i]-a[i])/2
-	})
+	return a + (b-a)/2
 }
 
 // pairName is the name of a pair: of its runs, else of its conditions.
 func (r *tableReader) pairName(p [2]int) string {
 	switch a, b := p[0], p[1]; {
 	case !r.named():
-		return r.id(means(r.conditions(a), r.conditions(b)), r.labels(a))
+		x := lists.Each(r.at, func(x []float64) float64 { return mean(x[a], x[b]) })
+		return r.id(x, row(r.single.Texts, a))
 	case r.exact():
 		return r.single.Run[a] + "+" + r.single.Run[b]
 	default:
@@ -153,7 +149,7 @@ func (r *tableReader) pairName(p [2]int) string {
 // cluster is the name of a group whose pairs are all used.
 func (r *tableReader) cluster(group []int) string {
 	if !r.named() {
-		return r.id(r.conditions(group[0]), r.labels(group[0]))
+		return r.id(row(r.at, group[0]), row(r.single.Texts, group[0]))
 	}
 
 	return strings.Join(lists.Each(group, func(i int) string { return r.single.Run[i] }), " + ")
@@ -164,48 +160,23 @@ func (r *tableReader) exact() bool {
 	return !r.o.AllPairs && len(r.o.SetPoints)+len(r.o.Within)+len(r.o.Correct) == 0
 }
 
-// atSetPoints returns the conditions of rows at their set points; x itself where none scatters.
-func (r *tableReader) atSetPoints(x []float64) []float64 {
-	if len(r.o.SetPoints) == 0 {
-		return x
-	}
-
-	out, in := slices.Clone(x), len(r.Inputs)
-	for k, name := range r.Inputs {
-		t, scatters := r.o.SetPoints[name]
-		if !scatters {
-			continue
+// atSetPoints returns conditions at their set points, where they scatter.
+func (r *tableReader) atSetPoints(x [][]float64) [][]float64 {
+	return lists.Make(len(x), func(k int) []float64 {
+		if t, scatters := r.o.SetPoints[r.Inputs[k]]; scatters {
+			return lists.Each(x[k], condition.SetPointsOf(x[k], t).At)
 		}
 
-		var v []float64
-		for i := k; i < len(x); i += in {
-			v = append(v, x[i])
-		}
-
-		points := condition.SetPointsOf(v, t)
-		for i := k; i < len(x); i += in {
-			out[i] = points.At(x[i])
-		}
-	}
-
-	return out
+		return x[k]
+	})
 }
 
 // groups gathers the rows of equal conditions and labels, but for the one that pairs go across.
 func (r *tableReader) groups() iter.Seq[[]int] {
 	within := lists.Each(r.Inputs, func(name string) condition.Tolerance { return r.o.Within[name] })
-	across := slices.Index(r.Labels, r.o.Across)
+	labels := lists.Where(len(r.Labels), func(k int) bool { return r.Labels[k] != r.o.Across })
 
-	return condition.Groups(r.single.N, within, r.conditions, func(i, j int) int {
-		b := r.labels(j)
-		for k, label := range r.labels(i) {
-			if c := cmp.Compare(label, b[k]); c != 0 && k != across {
-				return c
-			}
-		}
-
-		return 0
-	})
+	return condition.Groups(r.single.N, within, r.at, lists.Rows(r.single.Texts, 1, labels))
 }
 
 // mostRepeats bounds a group whose pairs all count: there are half its square.
@@ -215,7 +186,7 @@ const mostRepeats = 4096
 // them, or such that every row is used once.
 func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
 	if r.o.AllPairs && len(group) > mostRepeats {
-		fault.Raise(r.fail(fmt.Sprintf("condition %v", part(r.single.X, len(r.Inputs), group[0])),
+		fault.Raise(r.fail(fmt.Sprintf("condition %v", row(r.single.X, group[0])),
 			fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), strconv.Itoa(len(group)),
 			"leave out use: all"))
 	}
@@ -245,13 +216,15 @@ func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
 // are chosen. The rows of a condition are one recording, by which they are found.
 func (r *tableReader) pairAcross() {
 	across := slices.Index(r.Labels, r.o.Across)
-	var order, lone []int // lone are places in order
+	days := r.single.Texts[across]
+	var lone []int // places in order
+	order := make([]int, 0, r.N)
+	r.Recording = make([]string, 0, r.N)
 	for g := range r.groups() {
-		alike := slices.Clone(r.labels(g[0]))
-		day := alike[across]
+		alike := row(r.single.Texts, g[0])
 		alike[across] = ""
-		name := r.id(r.conditions(g[0]), alike)
-		several := slices.ContainsFunc(g, func(i int) bool { return r.labels(i)[across] != day })
+		name := r.id(row(r.at, g[0]), alike)
+		several := slices.ContainsFunc(g, func(i int) bool { return days[i] != days[g[0]] })
 		for _, i := range g {
 			if !several {
 				lone = append(lone, len(order))
@@ -261,12 +234,14 @@ func (r *tableReader) pairAcross() {
 		}
 	}
 
-	r.take(order, order)
+	s := r.single
+	r.X, s.X, r.at = pick(s.X, order), nil, nil
+	r.Y1, s.Y1 = pick(s.Y1, order), nil
+	r.Texts, s.Texts = pick(s.Texts, order), nil
+	r.Y2, r.Files = r.Y1, lists.Each(order, func(i int) [2]int32 { return [2]int32{r.rows[i].file, r.rows[i].file} })
 	r.Weight = slices.Repeat([]float64{0.5}, r.N)
 	if r.Run = lists.Rows(r.single.Run, 1, order); !r.named() {
-		r.Run = lists.Make(r.N, func(i int) string {
-			return unique.Make(r.o.Across + "=" + r.Texts[i*len(r.Labels)+across]).Value()
-		})
+		r.Run = lists.Each(r.Texts[across], func(day string) string { return r.names.of([]byte(r.o.Across + "=" + day)) })
 	}
 
 	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, len(lone), func(i int) string {

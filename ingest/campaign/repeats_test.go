@@ -39,10 +39,10 @@ func TestWithinAndCorrect(t *testing.T) {
 	// By hand: a+b, a+c, b+a, b+c, a+c; not a+a.
 	must.Equal(t, p.Recording, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, "pairs")
 
-	for i, x := range p.X {
+	for i, x := range flat(p.X) {
 		want := 3e-7 * x * x
-		if math.Abs(p.Y1[i]/want-1) > 1e-11 || math.Abs(p.Y2[i]/want-1) > 1e-11 {
-			t.Errorf("pair %d at %g: %.12g, %.12g, the law gives %.12g", i, x, p.Y1[i], p.Y2[i], want)
+		if math.Abs(flat(p.Y1)[i]/want-1) > 1e-11 || math.Abs(flat(p.Y2)[i]/want-1) > 1e-11 {
+			t.Errorf("pair %d at %g: %.12g, %.12g, the law gives %.12g", i, x, flat(p.Y1)[i], flat(p.Y2)[i], want)
 		}
 
 		if p.Weight[i] != 2.0/5 || p.Run[i] != "a + b + a + c" {
@@ -50,9 +50,9 @@ func TestWithinAndCorrect(t *testing.T) {
 		}
 	}
 
-	if p.X[0] != 5015 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text,
+	if flat(p.X)[0] != 5015 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text,
 		"1 row without a partner of another run left out: d (line 6)") {
-		t.Errorf("%v, %v", p.X, p.Warnings)
+		t.Errorf("%v, %v", flat(p.X), p.Warnings)
 	}
 
 	// Disjoint: a 5000 with b, the second a with c.
@@ -121,7 +121,7 @@ func TestDerivedOfRepeats(t *testing.T) {
 	wantY2 := []float64{2.1 * math.Pow(3015./3030, 2), ct(2.1, 3030), 9, ct(9, 6000)}
 
 	wantX := []float64{0.5, 3015, math.Pi * 0.5 * 3015 / 60, 0.5, 6000, math.Pi * 0.5 * 100}
-	for _, c := range []struct{ got, want []float64 }{{p.Y1, wantY1}, {p.Y2, wantY2}, {p.X, wantX}} {
+	for _, c := range []struct{ got, want []float64 }{{flat(p.Y1), wantY1}, {flat(p.Y2), wantY2}, {flat(p.X), wantX}} {
 		must.Not(t, !slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }),
 			"%v, want %v", c.got, c.want)
 	}
@@ -147,8 +147,8 @@ func TestDerivedOfPairs(t *testing.T) {
 	p, err := readTable(writeFile(t, head+"1,6,7,3,2\n"), o)
 	must.Do(t, err)
 
-	must.Not(t, !slices.Equal(p.Y1, []float64{6, 3, 2}) || !slices.Equal(p.Y2, []float64{7, 2, 3.5}),
-		"%v, %v", p.Y1, p.Y2)
+	must.Not(t, !slices.Equal(flat(p.Y1), []float64{6, 3, 2}) || !slices.Equal(flat(p.Y2), []float64{7, 2, 3.5}),
+		"%v, %v", flat(p.Y1), flat(p.Y2))
 
 	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
 	if want := "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, " +
@@ -172,8 +172,8 @@ func TestLongTable(t *testing.T) {
 		p, err := readTable(writeFile(t, string(b)), TableOptions{
 			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]condition.Tolerance{"rpm": {Absolute: 5}},
 		})
-		if err != nil || p.N != rows/2 || p.Y2[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
-			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, p.Y2[0], err)
+		if err != nil || p.N != rows/2 || flat(p.Y2)[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
+			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, flat(p.Y2)[0], err)
 		}
 	}
 }
@@ -190,9 +190,9 @@ func TestRowsAtSetPoints(t *testing.T) {
 	p, err := readTable(path, o)
 	must.Do(t, err)
 
-	if !slices.Equal(p.X, []float64{5000, 5000, 8005}) || !slices.Equal(p.Y1, []float64{1, 3, 5}) ||
-		!slices.Equal(p.Y2, []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
-		t.Errorf("pairs %v %v at %v of runs %v", p.Y1, p.Y2, p.X, p.Run)
+	if !slices.Equal(flat(p.X), []float64{5000, 5000, 8005}) || !slices.Equal(flat(p.Y1), []float64{1, 3, 5}) ||
+		!slices.Equal(flat(p.Y2), []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
+		t.Errorf("pairs %v %v at %v of runs %v", flat(p.Y1), flat(p.Y2), flat(p.X), p.Run)
 	}
 
 	must.Not(t, len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)"), "%v", p.Warnings)
@@ -200,8 +200,8 @@ func TestRowsAtSetPoints(t *testing.T) {
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
 	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
 	if p, err = readTable(path, o); err != nil || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000"}) ||
-		!slices.Equal(p.X, []float64{4990, 5010}) {
-		t.Errorf("runs %v at %v, %v", p.Run, p.X, err)
+		!slices.Equal(flat(p.X), []float64{4990, 5010}) {
+		t.Errorf("runs %v at %v, %v", p.Run, flat(p.X), err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestAcross(t *testing.T) {
 		"3,31,Mon,A\n3,32,Tue,B\n"), o)
 	must.Do(t, err)
 
-	got := fmt.Sprint(p.Y1, p.Y2, p.Run, p.Recording, p.Texts[:4], p.Weight)
+	got := fmt.Sprint(flat(p.Y1), flat(p.Y2), p.Run, p.Recording, flat(p.Texts)[:4], p.Weight)
 	if want := "[10 13 20 21 30 31 32] [10 13 20 21 30 31 32] [Day=Mon Day=Wed Day=Mon Day=Tue Day=Mon Day=Mon Day=Tue] " +
 		"[x=1,rig=A x=1,rig=A x=2,rig=A x=2,rig=A x=3,rig=A x=3,rig=A x=3,rig=B] [Mon A Wed A] " +
 		"[0.5 0.5 0.5 0.5 0.5 0.5 0.5]"; got != want {
@@ -299,14 +299,18 @@ func TestGroups(t *testing.T) {
 			r.o.Across = "day"
 		}
 
-		r.single = &PairTable{N: 1 + rng.IntN(12)}
+		r.single = &PairTable{N: 1 + rng.IntN(12), Texts: make([][]string, 2)}
+		r.at = make([][]float64, 2)
 		for range r.single.N {
-			r.at = append(r.at, float64(rng.IntN(2))*math.Copysign(1, rng.Float64()-0.5), float64(rng.IntN(6)))
-			r.single.Texts = append(r.single.Texts, strconv.Itoa(rng.IntN(2)), strconv.Itoa(rng.IntN(2)))
+			r.at[0] = append(r.at[0], float64(rng.IntN(2))*math.Copysign(1, rng.Float64()-0.5))
+			r.at[1] = append(r.at[1], float64(rng.IntN(6)))
+			for k := range 2 {
+				r.single.Texts[k] = append(r.single.Texts[k], strconv.Itoa(rng.IntN(2)))
+			}
 		}
 
 		equal := func(i, j int) bool {
-			a, b, c, d := r.conditions(i), r.conditions(j), r.labels(i), r.labels(j)
+			a, b, c, d := row(r.at, i), row(r.at, j), row(r.single.Texts, i), row(r.single.Texts, j)
 			return a[0] == b[0] && r.o.Within["b"].Equal(a[1], b[1]) && c[0] == d[0] && (r.o.Across == "day" || c[1] == d[1])
 		}
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -81,20 +80,20 @@ type TableFile struct {
 	condition.Values        // of the conditions and labels that are no columns
 }
 
-// PairTable holds the triplets of a table, row-major.
+// PairTable holds the triplets of a table, column by column: N of each.
 type PairTable struct {
 	Inputs   []string // names of the conditions
 	Outcomes []string // names of the outcomes
 	N        int
-	X        []float64 // N × len(Inputs)
-	Y1, Y2   []float64 // N × len(Outcomes)
-	Labels   []string  // names of the labels
-	Texts    []string  // N × len(Labels)
-	Run      []string  // N: the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
-	// N: the two runs of each pair, where Run is a group of more; nil: as Run
+	X        [][]float64 // by input
+	Y1, Y2   [][]float64 // by outcome
+	Labels   []string    // names of the labels
+	Texts    [][]string  // by label
+	Run      []string    // the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
+	// the two runs of each pair, where Run is a group of more; nil: as Run
 	Recording []string
-	Files     [][2]int32        // N: the files of y1 and y2, by index
-	Weight    []float64         // N: of each pair, so that r rows count as r; nil: 1
+	Files     [][2]int32        // the files of y1 and y2, by index
+	Weight    []float64         // of each pair, so that r rows count as r; nil: 1
 	Units     map[string]string // of inputs and outcomes, where they are stated
 	// Converted describes, by input or outcome, how its values became values in the
 	// unit of its name (units.ToName).
@@ -112,7 +111,9 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	defer fault.Catch(&err)
 	fault.Raise((ingest.Options{Text: o.Text}).Check())
 	o.Exclude = slices.Clone(o.Exclude)
-	r := &tableReader{PairTable: newPairTable(files[0].Name, o), o: o, missing: o.codes(), files: files}
+	r := &tableReader{
+		PairTable: newPairTable(files[0].Name, o), o: o, missing: o.codes(), files: files, names: keptNames{},
+	}
 	for i := range files {
 		r.readFile(i)
 	}
@@ -127,8 +128,8 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	case len(o.Repeats) > 0:
 		r.pair()
 	case !r.named():
-		r.single, r.at = r.PairTable, r.atSetPoints(r.X)
-		r.Run = lists.Make(r.N, func(i int) string { return r.id(r.conditions(i), r.labels(i)) })
+		at := r.atSetPoints(r.X)
+		r.Run = lists.Make(r.N, func(i int) string { return r.id(row(at, i), row(r.Texts, i)) })
 	}
 
 	if r.N == 0 {
@@ -169,6 +170,8 @@ func newPairTable(path string, o TableOptions) *PairTable {
 	refuse(n != o.columns(), "%s named, but there are %d", fault.Plural(int64(n), "outcome"), o.columns())
 
 	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
+	p.X, p.Texts = make([][]float64, len(p.Inputs)), make([][]string, len(p.Labels))
+	p.Y1, p.Y2 = make([][]float64, len(p.Outcomes)), make([][]float64, len(p.Outcomes))
 	for i, n := range p.Outcomes {
 		refuse(slices.Contains(p.Outcomes[:i], n) || slices.Contains(p.Inputs, n), "the name %q is used for two columns", n)
 	}
@@ -202,34 +205,36 @@ func (r *tableReader) deriveConditions(path string) {
 		}
 	}
 
-	if len(names) == 0 {
-		return
-	}
-
-	var all []float64
-	for i := range r.N {
-		x := part(r.X, len(r.Inputs), i)
-		more, err := r.derived(names, x, part(r.Texts, len(r.Labels), i), nil)
-		if err != nil {
+	more := make([][]float64, len(names))
+	for i := 0; i < r.N && len(names) > 0; i++ {
+		if err := r.derive(names, more, i, nil); err != nil {
 			fault.Raise(fault.At(path, "run "+r.Run[i], "a finite number", err.Error(), ""))
 		}
-
-		all = append(append(all, x...), more...)
 	}
 
-	r.X, r.Inputs = all, append(r.Inputs, names...)
+	r.X, r.Inputs = append(r.X, more...), append(r.Inputs, names...)
 }
 
-// derived returns what is derived of conditions and labels and, if there are some, of the outcomes of a measurement.
-func (r *tableReader) derived(names []string, x []float64, labels []string, y []float64) ([]float64, error) {
-	values, texts := lists.Map(r.Inputs, x), lists.Map(r.Labels, labels)
-	maps.Copy(values, lists.Map(r.Outcomes[:len(y)], y))
+// derive appends to columns what is derived of the conditions and labels of row i and, if there are some, of its
+// outcomes.
+func (r *tableReader) derive(names []string, to [][]float64, i int, y [][]float64) error {
+	values, texts := lists.Map(r.Inputs, row(r.X, i)), lists.Map(r.Labels, row(r.Texts, i))
+	maps.Copy(values, lists.Map(r.Outcomes, row(y, i)))
 	err := r.o.Derive.AddConditions(values, texts)
 	if y != nil {
 		err = cmp.Or(err, r.o.Derive.AddOutcomes(values, texts))
 	}
 
-	return lists.Each(names, func(n string) float64 { return values[n] }), err
+	for k, name := range names {
+		to[k] = append(to[k], values[name])
+	}
+
+	return err
+}
+
+// row returns row i of columns.
+func row[T any](columns [][]T, i int) []T {
+	return lists.Each(columns, func(c []T) T { return c[i] })
 }
 
 // openText opens a file as delimited text; a Parquet file as that of its table.
@@ -262,13 +267,14 @@ func openText(f TableFile, o ingest.TextOptions) *text.Reader {
 type tableReader struct {
 	*PairTable // of Repeats the rows as read, with Y1 alone, until they are paired
 	files      []TableFile
+	names      keptNames // of conditions
 	o          TableOptions
-	missing    []float64  // codes of a value that is not there
-	rows       []rowPlace // of Repeats
-	gaps       []string   // rows without a value
-	single     *PairTable // the rows of Repeats, while they are paired
-	at         []float64  // X of single at its set points
-	path       string     // of the file that is being read
+	missing    []float64   // codes of a value that is not there
+	rows       []rowPlace  // of Repeats
+	gaps       []string    // rows without a value
+	single     *PairTable  // the rows of Repeats, while they are paired
+	at         [][]float64 // X of single at its set points
+	path       string      // of the file that is being read
 	file       openFile
 }
 
@@ -291,6 +297,11 @@ func (r *tableReader) fail(place, want, found, hint string) *fault.Error {
 // rowPlace is where a row was read.
 type rowPlace struct {
 	file, line int32
+}
+
+// placeOf is the place of row k of the file that is being read.
+func (r *tableReader) placeOf(k int) rowPlace {
+	return rowPlace{int32(r.file.index), int32(r.file.lines[k])}
 }
 
 // place names a row for people.
@@ -336,10 +347,7 @@ func (r *tableReader) readFile(i int) {
 
 	r.warn(slices.Concat(t.Info().Warnings, warnings))
 	r.convert()
-	for k := range cells.Rows {
-		r.row(k)
-	}
-
+	r.addRows()
 	r.file = openFile{}
 }
 
@@ -503,19 +511,18 @@ func toName(path, column, name, unit string) units.Named {
 	return fault.Get(n, err)
 }
 
-// row adds a row, unless it is left out: as a triplet, or as a single measurement.
-func (r *tableReader) row(k int) {
-	f := &r.file
-	at := rowPlace{int32(f.index), int32(f.lines[k])}
+// isUsed reports whether row k is none of those that are left out.
+func (r *tableReader) isUsed(k int) bool {
+	f, at := &r.file, r.placeOf(k)
 	if r.excludes(k, at) {
-		return
+		return false
 	}
 
 	for _, c := range f.numbers {
 		v := c.Values[k]
 		if math.IsNaN(v) && len(r.o.Missing) > 0 {
 			r.gaps = append(r.gaps, fmt.Sprintf("%s (%s)", r.place(at), c.name))
-			return
+			return false
 		}
 
 		if !finite(v) {
@@ -528,61 +535,71 @@ func (r *tableReader) row(k int) {
 		}
 	}
 
-	for _, c := range f.x {
-		r.X = append(r.X, c.Values[k])
-	}
-
 	for _, c := range f.labels {
 		if err := checkLabel(c.texts[k]); err != nil && c.index >= 0 {
 			err.Path, err.Place = r.path, f.place(k, c)
 			fault.Raise(err)
 		}
+	}
 
-		r.Texts = append(r.Texts, c.texts[k])
+	if f.run != nil && f.run.texts[k] == "" {
+		fault.Raise(r.fail(f.place(k, f.run), "the name of a run", "an empty cell", ""))
+	}
+
+	return true
+}
+
+// addRows adds the rows of the file that are used: as triplets, or as single measurements.
+func (r *tableReader) addRows() {
+	f, d, old := &r.file, r.o.columns(), r.N
+	used := lists.Where(f.Rows, r.isUsed)
+	for i, c := range f.x {
+		r.X[i] = extend(r.X[i], c.Values, used)
+	}
+
+	for i, c := range f.labels {
+		r.Texts[i] = extend(r.Texts[i], c.texts, used)
 	}
 
 	if f.run != nil {
-		if f.run.texts[k] == "" {
-			fault.Raise(r.fail(f.place(k, f.run), "the name of a run", "an empty cell", ""))
+		r.Run = extend(r.Run, f.run.texts, used)
+	}
+
+	r.N += len(used)
+	y, names := [][][]float64{r.Y1, r.Y2}, r.o.Derive.Outcomes()
+	for i, c := range f.y {
+		to := y[i/d]
+		to[i%d] = extend(to[i%d], c.Values, used)
+		for k := range used {
+			if len(names) == 0 || i%d < d-1 {
+				break
+			}
+
+			if err := r.derive(names, to[d:], old+k, to[:d]); err != nil {
+				run := r.id(row(r.X, old+k), nil)
+				if r.named() {
+					run = r.Run[old+k]
+				}
+
+				fault.Raise(r.fail(fmt.Sprintf("line %d, run %s", f.lines[used[k]], run), "a finite number", err.Error(), ""))
+			}
 		}
-
-		r.Run = append(r.Run, f.run.texts[k])
 	}
 
-	d := r.o.columns()
-	r.Y1 = r.outcomes(r.Y1, f.y[:d], k)
-	if r.N++; len(r.o.Repeats) > 0 {
-		r.rows = append(r.rows, at)
-		return
+	if len(r.o.Repeats) > 0 {
+		r.rows = append(r.rows, lists.Each(used, r.placeOf)...)
+	} else {
+		r.Files = append(r.Files, slices.Repeat([][2]int32{{int32(f.index), int32(f.index)}}, len(used))...)
 	}
-
-	r.Y2 = r.outcomes(r.Y2, f.y[d:], k)
-	r.Files = append(r.Files, [2]int32{at.file, at.file})
 }
 
-// outcomes appends those of row k, which was added last, and what is derived of them.
-func (r *tableReader) outcomes(to []float64, columns []*typedColumn, k int) []float64 {
-	for _, c := range columns {
-		to = append(to, c.Values[k])
+// extend appends rows of a column.
+func extend[T any](to, column []T, rows []int) []T {
+	if len(to) == 0 && len(rows) == len(column) {
+		return column
 	}
 
-	names := r.o.Derive.Outcomes()
-	if len(names) == 0 {
-		return to
-	}
-
-	x := r.X[len(r.X)-len(r.Inputs):]
-	more, err := r.derived(names, x, r.Texts[len(r.Texts)-len(r.Labels):], to[len(to)-len(columns):])
-	if err != nil {
-		run := r.id(x, nil)
-		if r.named() {
-			run = r.file.run.texts[k]
-		}
-
-		fault.Raise(r.fail(fmt.Sprintf("line %d, run %s", r.file.lines[k], run), "a finite number", err.Error(), ""))
-	}
-
-	return append(to, more...)
+	return append(to, lists.Rows(column, 1, rows)...)
 }
 
 // runIsFile as TableOptions.Run makes each file a run, where no column has the name.
@@ -605,7 +622,7 @@ func (r *tableReader) id(x []float64, labels []string) string {
 		}
 	}
 
-	return unique.Make(string(bytes.TrimPrefix(b, []byte(",")))).Value()
+	return r.names.of(bytes.TrimPrefix(b, []byte(",")))
 }
 
 // Exclusion is the rows of a table that are left out by their conditions.

@@ -27,6 +27,15 @@ func readTable(path string, o TableOptions) (*PairTable, error) {
 	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
 }
 
+// flat puts columns into rows.
+func flat[T any](columns [][]T) (out []T) {
+	for i := 0; len(columns) > 0 && i < len(columns[0]); i++ {
+		out = append(out, row(columns, i)...)
+	}
+
+	return out
+}
+
 // What a person reads in these tables.
 func TestReadTable(t *testing.T) {
 	for _, c := range []struct {
@@ -72,7 +81,7 @@ func TestReadTable(t *testing.T) {
 			p, err := readTable(writeFile(t, c.text), c.o)
 			must.Do(t, err)
 
-			if got := fmt.Sprint(p.N, p.Outcomes, p.X, p.Y1, p.Y2, p.Run); got != c.want {
+			if got := fmt.Sprint(p.N, p.Outcomes, flat(p.X), flat(p.Y1), flat(p.Y2), p.Run); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 
@@ -153,13 +162,13 @@ func TestReadTableParquet(t *testing.T) {
 	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
 	must.Do(t, err)
 
-	if p.N != 120 || p.X[8] != 8./1024 || p.Y1[1] != math.Sin(1) || p.Y2[1] != float64(float32(math.Cos(1))) ||
+	if p.N != 120 || p.X[0][8] != 8./1024 || p.Y1[0][1] != math.Sin(1) || p.Y2[0][1] != float64(float32(math.Cos(1))) ||
 		p.Run[13] != "run 3" || p.Units["Fx"] != "N" {
-		t.Errorf("%d pairs, %v %v %v %q %v", p.N, p.X[8], p.Y1[1], p.Y2[1], p.Run[13], p.Units)
+		t.Errorf("%d pairs, %v %v %v %q %v", p.N, flat(p.X)[8], flat(p.Y1)[1], flat(p.Y2)[1], p.Run[13], p.Units)
 	}
 
 	o.Run, o.Labels = "", []string{"run"}
-	if p, err = readTable("../format/parquet/testdata/zstd.parquet", o); err != nil || p.Texts[13] != "run 3" {
+	if p, err = readTable("../format/parquet/testdata/zstd.parquet", o); err != nil || flat(p.Texts)[13] != "run 3" {
 		t.Errorf("%v, %v", p, err)
 	}
 
@@ -200,7 +209,7 @@ func TestUnitsInEveryCell(t *testing.T) {
 	must.Do(t, err)
 
 	p, err := readTable(path, o)
-	must.Not(t, err != nil || fmt.Sprint(p.X, p.Y1, p.Y2, p.Units) != "[36 18] [1 2] [3.5 4] map[F:N v:km/h]",
+	must.Not(t, err != nil || fmt.Sprint(p.X, p.Y1, p.Y2, p.Units) != "[[36 18]] [[1 2]] [[3.5 4]] map[F:N v:km/h]",
 		"%+v, %v", p, err)
 }
 
@@ -251,7 +260,7 @@ func TestTypedResults(t *testing.T) {
 			if p, err = readTable(path, o); err != nil {
 				got = err.Error()
 			} else {
-				got = fmt.Sprint(p.Inputs, " ", texts, " ", p.X)
+				got = fmt.Sprint(p.Inputs, " ", texts, " ", flat(p.X))
 				for _, w := range p.Warnings {
 					got += " " + w.Text
 				}
@@ -305,8 +314,8 @@ func TestRowsLeftOut(t *testing.T) {
 			texts += w.Text + "\n"
 		}
 
-		must.Not(t, fmt.Sprint(p.X) != c.want || !strings.Contains(texts, c.warning+"\n"),
-			"%s: rows %v, want %s; %s", c.name, p.X, c.want, texts)
+		must.Not(t, fmt.Sprint(flat(p.X)) != c.want || !strings.Contains(texts, c.warning+"\n"),
+			"%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
 
 		o.Exclude = by([]string{"rmp"}, nil, nil)
 		if _, err = readTable(path, o); err == nil || !strings.Contains(err.Error(), `a column "rmp", by which`) {

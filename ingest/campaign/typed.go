@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unique"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -190,6 +189,24 @@ func (t *Texts) code(c *typedColumn, row int, o reading) []ingest.Warning {
 		"value, ingest: {missing: [%[2]v]}", t.place(row, c), c.Values[row])}
 }
 
+// mostKnown bounds the names that are kept to be given again.
+const mostKnown = 1 << 16
+
+// keptNames are names that occur again and again, each kept once.
+type keptNames map[string]string
+
+// of returns a name.
+func (k keptNames) of(name []byte) string {
+	s, ok := k[string(name)]
+	if !ok {
+		if s = string(name); len(k) < mostKnown {
+			k[s] = s
+		}
+	}
+
+	return s
+}
+
 // readResults reads columns of a table of results: of numbers and of names; those without an index are none of the
 // file. It returns what to warn of, and the table, without cells where programs wrote all numbers: it may have
 // millions of rows.
@@ -220,11 +237,12 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, [
 	}
 
 	t.Tolerate(slices.Repeat([]bool{true}, len(info.Channels)))
+	known := keptNames{}
 	table := &Texts{Rows: int(rows), path: info.Path, lines: make([]int, 0, rows)}
 	fault.Raise(t.Rows(channels, values, func(line int64, cells [][]byte) {
 		table.lines = append(table.lines, int(line))
 		for _, c := range names {
-			c.texts = append(c.texts, unique.Make(string(cells[c.index])).Value()) // equal ones are kept once
+			c.texts = append(c.texts, known.of(cells[c.index]))
 		}
 	}))
 

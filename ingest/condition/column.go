@@ -88,13 +88,13 @@ func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Co
 }
 
 // readCells reads each cell of a column by itself.
-func readCells(texts []string, o ColumnOptions) []Cell {
-	return lists.Each(texts, func(s string) Cell { return Read(s, o.Missing...) })
+func readCells(texts []string, o ColumnOptions) []shape {
+	return lists.Each(texts, func(s string) shape { return Read(s, o.Missing...).shape })
 }
 
 // showing is the first cell that shows a decimal sign for certain; −1: none.
-func showing(cells []Cell, dec byte) int {
-	return slices.IndexFunc(cells, func(c Cell) bool { return c.Shows() == dec })
+func showing(cells []shape, dec byte) int {
+	return slices.IndexFunc(cells, func(c shape) bool { return c.Shows() == dec })
 }
 
 func newColumn(texts []string, o ColumnOptions) (Column, error) {
@@ -104,14 +104,14 @@ func newColumn(texts []string, o ColumnOptions) (Column, error) {
 	}
 
 	cells := readCells(texts, o)
-	first := func(is func(c Cell) bool) int { return slices.IndexFunc(cells, is) }
-	of := func(form Form) int { return first(func(c Cell) bool { return c.Form == form }) }
+	first := func(is func(c shape) bool) int { return slices.IndexFunc(cells, is) }
+	of := func(form Form) int { return first(func(c shape) bool { return c.Form == form }) }
 	name, date := of(Name), of(Date)
 	switch {
 	case of(Number) < 0 || date < 0 && counters(texts, cells):
-		col.Numeric = first(func(c Cell) bool { return c.begins || c.Form == Number })
+		col.Numeric = first(func(c shape) bool { return c.begins || c.Form == Number })
 		return col, nil
-	case o.Remarks && first(func(c Cell) bool { return c.Form == Name && !c.begins }) >= 0:
+	case o.Remarks && first(func(c shape) bool { return c.Form == Name && !c.begins }) >= 0:
 		return col, nil
 	}
 
@@ -128,25 +128,30 @@ func newColumn(texts []string, o ColumnOptions) (Column, error) {
 		return col, err
 	}
 
+	bare := -1
 	col.Values = make([]float64, len(texts))
-	for i, c := range cells {
-		col.Values[i], _ = c.Value(col.Decimal)
+	for i, text := range texts {
+		c := Read(text, o.Missing...)
+		if col.Values[i], _ = c.Value(col.Decimal); bare < 0 && c.Form == Number && c.Unit == "" {
+			bare = i
+		}
+
 		if err := col.convert(i, c.Unit, o.Usual); err != nil {
 			return col, &CellError{i, err.Error(), found(i), "write all cells of the column in one unit"}
 		}
 	}
 
 	if o.Unit == "" && col.Unit != "" {
-		col.Bare = first(func(c Cell) bool { return c.Form == Number && c.Unit == "" })
+		col.Bare = bare
 	}
 
-	col.Thousands, col.Code = first(func(c Cell) bool { return c.doubtful[sign(col.Decimal)] }), Code(col.Values)
+	col.Thousands, col.Code = first(func(c shape) bool { return c.doubtful[sign(col.Decimal)] }), Code(col.Values)
 
 	return col, nil
 }
 
 // counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.
-func counters(texts []string, cells []Cell) (others bool) {
+func counters(texts []string, cells []shape) (others bool) {
 	for i, s := range texts {
 		n := len(s)
 		switch {
@@ -162,7 +167,7 @@ func counters(texts []string, cells []Cell) (others bool) {
 }
 
 // findDecimal finds the decimal sign of the cells.
-func (col *Column) findDecimal(texts []string, cells []Cell, o ColumnOptions) error {
+func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) error {
 	switch point, comma := showing(cells, Point), showing(cells, Comma); {
 	case point >= 0 && comma >= 0:
 		later, as := max(point, comma), min(point, comma)
@@ -178,9 +183,10 @@ func (col *Column) findDecimal(texts []string, cells []Cell, o ColumnOptions) er
 	default:
 		col.Decimal = cmp.Or(o.Decimal, Point)
 		if i := ambiguous(texts, cells); i >= 0 && o.Decimal == 0 {
+			v := Read(texts[i]).value
 			return &CellError{
-				i, "a number that can be read in one way", fmt.Sprintf("%q, which is %v or %v, and no other cell shows which",
-					texts[i], cells[i].value[1], cells[i].value[0]),
+				i, "a number that can be read in one way",
+				fmt.Sprintf("%q, which is %v or %v, and no other cell shows which", texts[i], v[1], v[0]),
 				"state the decimal sign with log: {decimal: comma} or log: {decimal: point}",
 			}
 		}
@@ -190,7 +196,7 @@ func (col *Column) findDecimal(texts []string, cells []Cell, o ColumnOptions) er
 }
 
 // ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000; −1: none.
-func ambiguous(texts []string, cells []Cell) int {
+func ambiguous(texts []string, cells []shape) int {
 	rounds, hundreds := -1, false
 	for i, c := range cells {
 		switch s := texts[i]; {
@@ -198,7 +204,7 @@ func ambiguous(texts []string, cells []Cell) int {
 			return i
 		case rounds < 0 && c.doubtful[sign(Comma)] && strings.HasSuffix(s, "0"):
 			rounds = i
-		case len(s) == 3 && c.Form == Number && c.value[0] >= 100:
+		case len(s) == 3 && c.Form == Number && Read(s).value[0] >= 100:
 			hundreds = true
 		}
 	}

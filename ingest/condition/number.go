@@ -38,12 +38,17 @@ const (
 
 // Cell is what a cell of a table states.
 type Cell struct {
-	Form
+	shape
 	Unit string // of a number, as written behind it: "°", "m/s"
+	// Of a number, by the decimal sign.
+	value [2]float64
+}
 
-	// Of a number, by the decimal sign: the value, whether it can be read so, and whether
+// shape is what a cell shows without its value: there may be millions.
+type shape struct {
+	Form
+	// Of a number, by the decimal sign: whether it can be read so, and whether
 	// that takes a single mark, which may be the decimal sign itself, for one between thousands.
-	value    [2]float64
 	ok       [2]bool
 	doubtful [2]bool
 	// The text begins with a number: a name like 8x6, which nobody may have meant as one.
@@ -112,7 +117,7 @@ func Read(cell string, none ...string) Cell {
 	}
 
 	if dates.MatchString(s) || clocks.MatchString(s) {
-		return Cell{Form: Date}
+		return Cell{shape: shape{Form: Date}}
 	}
 
 	if m := inside.FindStringSubmatch(s); m != nil { // (5 ± 0.1) mm
@@ -121,10 +126,10 @@ func Read(cell string, none ...string) Cell {
 
 	m := numeral.FindStringSubmatch(s)
 	if m == nil {
-		return Cell{Form: Name, begins: wrapped.MatchString(s)}
+		return Cell{shape: shape{Form: Name, begins: wrapped.MatchString(s)}}
 	}
 
-	c := Cell{Form: Number}
+	c := Cell{shape: shape{Form: Number}}
 	digits, rest := number(m), s[len(m[0]):]
 	if strings.TrimSpace(rest) == "k" && m[3]+m[4]+m[5] == "" { // 100k
 		digits, rest = digits+"e3", ""
@@ -136,7 +141,7 @@ func Read(cell string, none ...string) Cell {
 
 	rest = rest[len(deviation.FindString(rest)):]
 	if !c.ok[0] && !c.ok[1] || !c.takeUnit(rest) {
-		return Cell{Form: Name, begins: true}
+		return Cell{shape: shape{Form: Name, begins: true}}
 	}
 
 	return c
@@ -150,7 +155,7 @@ func plain(s string) (Cell, bool) {
 	}
 
 	v += 0 // −0 is 0
-	c := Cell{Form: Number, value: [2]float64{v, v}, ok: [2]bool{true, true}}
+	c := Cell{shape: shape{Form: Number, ok: [2]bool{true, true}}, value: [2]float64{v, v}}
 	if strings.IndexByte(s, Point) >= 0 {
 		c.value[1], c.doubtful[1], c.ok[1] = text.Typed([]byte(s), Comma)
 	}
@@ -203,7 +208,7 @@ func (c Cell) Value(dec byte) (v float64, ok bool) {
 }
 
 // Shows is the decimal sign that the cell has for certain, 0 of one that either could be.
-func (c Cell) Shows() byte {
+func (c shape) Shows() byte {
 	switch {
 	case c.Form != Number || c.ok[0] == c.ok[1]:
 		return 0

@@ -9,20 +9,25 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Groups gathers n rows of equal conditions: each joins the first group whose every member it equals, by the tolerance
-// of each condition and by its names, which names compares. What is not known, a NaN, equals nothing. Groups come in
-// the order of their first rows; all of them are parts of one list, since there may be millions.
-func Groups(n int, within []Tolerance, at func(row int) []float64, names func(i, j int) int) iter.Seq[[]int] {
+// Groups gathers n rows of equal conditions, which are columns: each joins the first group whose every member it
+// equals, by the tolerance of each condition and by its labels. What is not known, a NaN, equals nothing. Groups come
+// in the order of their first rows; all of them are parts of one list, since there may be millions.
+func Groups(n int, within []Tolerance, conditions [][]float64, labels [][]string) iter.Seq[[]int] {
 	exact := lists.Where(len(within), func(k int) bool { return within[k] == Tolerance{} })
 	compare := func(i, j int) int {
-		a, b := at(i), at(j)
 		for _, k := range exact {
-			if c := cmp.Compare(a[k], b[k]); c != 0 {
+			if c := cmp.Compare(conditions[k][i], conditions[k][j]); c != 0 {
 				return c
 			}
 		}
 
-		return names(i, j)
+		for _, l := range labels {
+			if c := cmp.Compare(l[i], l[j]); c != 0 {
+				return c
+			}
+		}
+
+		return 0
 	}
 
 	rows := lists.Numbers(n)
@@ -35,8 +40,9 @@ func Groups(n int, within []Tolerance, at func(row int) []float64, names func(i,
 		}
 
 		groups := [][]int{rows[from:end]}
-		if len(exact) < len(within) || slices.ContainsFunc(at(rows[from]), math.IsNaN) {
-			groups = near(rows[from:end], within, at)
+		unknown := func(c []float64) bool { return math.IsNaN(c[rows[from]]) }
+		if len(exact) < len(within) || slices.ContainsFunc(conditions, unknown) {
+			groups = near(rows[from:end], within, conditions)
 		}
 
 		for _, g := range groups {
@@ -58,11 +64,11 @@ func Groups(n int, within []Tolerance, at func(row int) []float64, names func(i,
 
 // near gathers rows by their tolerances: one equals all members of a group where it equals the least and the greatest
 // values of its conditions. Groups are sought about its value of the condition with the most.
-func near(rows []int, within []Tolerance, at func(row int) []float64) (groups [][]int) {
+func near(rows []int, within []Tolerance, conditions [][]float64) (groups [][]int) {
 	values := lists.Each(within, func(Tolerance) map[float64]bool { return map[float64]bool{} })
-	for _, i := range rows {
-		for k, v := range at(i) {
-			values[k][v] = true
+	for k, c := range conditions {
+		for _, i := range rows {
+			values[k][c[i]] = true
 		}
 	}
 
@@ -77,7 +83,7 @@ func near(rows []int, within []Tolerance, at func(row int) []float64) (groups []
 	var first []float64       // the values of groups' first rows, sorted
 	var of []int              // whose they are
 	for _, i := range rows {
-		at := at(i)
+		at := lists.Each(conditions, func(c []float64) float64 { return c[i] })
 		place, _ := slices.BinarySearch(first, at[by])
 		n := len(groups)
 		for _, step := range []int{1, -1} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 )
 
@@ -14,7 +15,8 @@ func TestGroups(t *testing.T) {
 	nan := math.NaN()
 	x := [][]float64{{0, 10}, {5, 10}, {0.4, 10}, {0, 20}, {5, 10.05}, {-0.4, 10}, {0, 10}, {nan, 10}, {nan, 10}}
 	groups := func(within ...Tolerance) [][]int {
-		return slices.Collect(Groups(len(x), within, func(i int) []float64 { return x[i] }, func(int, int) int { return 0 }))
+		columns := lists.Make(2, func(k int) []float64 { return lists.Column(slices.Concat(x...), 2, k) })
+		return slices.Collect(Groups(len(x), within, columns, nil))
 	}
 
 	must.Equal(t, groups(Tolerance{Absolute: 0.5}, Tolerance{Absolute: 0.1}),

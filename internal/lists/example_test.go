@@ -12,7 +12,7 @@ func Example() {
 	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil,
 		lists.Where(5, func(i int) bool { return i%2 == 1 }))
 
-	fmt.Println(lists.Map([]string{"a", "b"}, squares))
+	fmt.Println(lists.Map([]string{"a", "b", "c"}, squares[:2]))
 
 	m := []float64{1, 2, 3, 4, 5, 6} // 3×2
 	fmt.Println(lists.Rows(m, 2, []int{2, 0}), lists.Column(m, 2, 1))

@@ -87,11 +87,11 @@ func Alike[T comparable](list []T) [][]int {
 	return out
 }
 
-// Map returns values by their names.
+// Map returns values by their names, the first of those given.
 func Map[T any](names []string, values []T) map[string]T {
 	out := make(map[string]T, len(names))
-	for k, name := range names {
-		out[name] = values[k]
+	for k, v := range values {
+		out[names[k]] = v
 	}
 
 	return out

@@ -41,19 +41,12 @@ type Models struct {
 
 // OpenModels reads a model.json, the folder of one, or the folder of a split
 // with several (seed-0, seed-1, …). An error is a *fault.Error.
-func OpenModels(path string) (*Models, error) {
-	models, err := predict.Open(path)
-	if err != nil {
-		return nil, err
-	}
-
+func OpenModels(path string) (_ *Models, err error) {
+	defer fault.Catch(&err)
+	models := fault.Get(predict.Open(path))
 	m := &Models{card: models.Card}
 	for i, net := range models.Networks() {
-		digest, err := digestOf(models.Paths[i])
-		if err != nil {
-			return nil, err
-		}
-
+		digest := fault.Get(digestOf(models.Paths[i]))
 		m.nets, m.digests = append(m.nets, net.File()), append(m.digests, digest)
 	}
 

@@ -122,7 +122,8 @@ const previewRows = 5
 // File describes a recording, a table (.arrow) or a model
 // (model.json, or its folder), without a configuration. o guides files that do
 // not explain themselves. Faults of the file are *fault.Error.
-func File(ctx context.Context, path string, o ingest.Options) (*Description, error) {
+func File(ctx context.Context, path string, o ingest.Options) (_ *Description, err error) {
+	defer fault.Catch(&err)
 	st, err := os.Stat(path)
 	if err == nil && !st.IsDir() && !st.Mode().IsRegular() {
 		_, err := fault.Regular(path)
@@ -130,11 +131,7 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 	}
 
 	if err == nil && (st.IsDir() || strings.EqualFold(filepath.Ext(path), ".json")) {
-		m, err := predict.Open(path)
-		if err != nil {
-			return nil, err
-		}
-
+		m := fault.Get(predict.Open(path))
 		card := m.Card
 		card.Conditions = nil        // many, and listed in the card itself
 		for i := range card.Inputs { // of a model without card the limits are not known
@@ -166,10 +163,7 @@ func File(ctx context.Context, path string, o ingest.Options) (*Description, err
 	defer r.Close()
 
 	rec, warnings, err := inspectRecording(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-
+	fault.Raise(err)
 	in := &Description{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
 	in.Warnings = lists.Each(warnings, func(w ingest.Warning) string { return w.Text })
 
@@ -188,14 +182,12 @@ func hasMagic(path, magic string) bool {
 	return string(b[:n]) == magic
 }
 
-func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []ingest.Warning, error) {
+func inspectRecording(ctx context.Context, r ingest.Reader) (_ *Recording, _ []ingest.Warning, err error) {
+	defer fault.Catch(&err)
 	info := r.Info()
 
 	stats, warns, err := stats.Describe(ctx, r)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	fault.Raise(err)
 	out := &Recording{
 		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
 		Unread: info.Unread, Channels: make([]Channel, 0, len(info.Channels)),
@@ -232,14 +224,8 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []inges
 			continue
 		}
 
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-
-		if c.Spectrum, err = spectrum(r, i, c.Samples, c.RateHz); err != nil {
-			return nil, nil, err
-		}
-
+		fault.Raise(ctx.Err())
+		c.Spectrum = fault.Get(spectrum(r, i, c.Samples, c.RateHz))
 		n++
 	}
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
@@ -330,26 +331,16 @@ func History(path string) (list []Record, damaged []string, err error) {
 	return list, damaged, nil
 }
 
-func readRecord(path string) (*Record, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-
+func readRecord(path string) (_ *Record, err error) {
+	defer fault.Catch(&err)
+	fi := fault.Get(os.Stat(path))
 	if !fi.Mode().IsRegular() || fi.Size() > int64(recordBytes)+1 {
 		return nil, errors.New("not a record")
 	}
 
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-
+	b := fault.Get(os.ReadFile(path))
 	var r Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, err
-	}
-
+	fault.Raise(json.Unmarshal(b, &r))
 	if r.ID == "" || r.Digest == "" {
 		return nil, errors.New("not a record")
 	}

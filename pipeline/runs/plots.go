@@ -30,7 +30,8 @@ type plotPart struct {
 
 // OpenPlots finds the figures of a work directory, an experiment's folder in it, or a
 // split's folder or model in that. What holds no report is a *fault.Error.
-func OpenPlots(path string) (*Plots, error) {
+func OpenPlots(path string) (_ *Plots, err error) {
+	defer fault.Catch(&err)
 	p := &Plots{from: path}
 
 	folder, split := filepath.Clean(path), ""
@@ -46,11 +47,7 @@ func OpenPlots(path string) (*Plots, error) {
 
 	data := filepath.Join("report", reportstage.PageData)
 	if one := filepath.Join(folder, data); isFile(one) {
-		d, err := readPage(one)
-		if err != nil {
-			return nil, err
-		}
-
+		d := fault.Get(readPage(one))
 		p.parts = []plotPart{{"", report.NewPlots(d, split)}}
 		if split != "" && len(p.Names()) == 0 {
 			return nil, &fault.Error{Path: path, Want: "a split of the report", Found: "a split without figures"}
@@ -69,11 +66,7 @@ func OpenPlots(path string) (*Plots, error) {
 	}
 
 	for _, f := range append(found, variants...) {
-		d, err := readPage(filepath.Join(folder, filepath.FromSlash(f)))
-		if err != nil {
-			return nil, err
-		}
-
+		d := fault.Get(readPage(filepath.Join(folder, filepath.FromSlash(f))))
 		p.parts = append(p.parts, plotPart{strings.TrimSuffix(f, "report/"+reportstage.PageData), report.NewPlots(d, "")})
 	}
 

@@ -1,7 +1,6 @@
 package dspstage
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,20 +123,10 @@ func (s *stage) groups(t *table.Table) [][]int {
 		}
 	}
 
-	x := lists.Make(n, func(i int) []float64 { return lists.Each(cols, func(c []float64) float64 { return c[i] }) })
-	names := func(i, j int) int {
-		for _, l := range labels {
-			if c := cmp.Compare(l[i], l[j]); c != 0 {
-				return c
-			}
-		}
-
-		return 0
-	}
-
 	equal := func(i, j int) bool {
-		differs := func(k int) bool { return !within[k].Equal(x[i][k], x[j][k]) }
-		return names(i, j) == 0 && !slices.ContainsFunc(lists.Numbers(len(within)), differs)
+		differs := func(k int) bool { return !within[k].Equal(cols[k][i], cols[k][j]) }
+		named := func(l []string) bool { return l[i] != l[j] }
+		return !slices.ContainsFunc(labels, named) && !slices.ContainsFunc(lists.Numbers(len(within)), differs)
 	}
 
 	alike, runs := false, t.Column("run").Strings
@@ -151,7 +140,7 @@ func (s *stage) groups(t *table.Table) [][]int {
 		labels = append(labels, channels(runs, t.Column("recording").Strings))
 	}
 
-	return slices.Collect(condition.Groups(n, within, func(i int) []float64 { return x[i] }, names))
+	return slices.Collect(condition.Groups(n, within, cols, labels))
 }
 
 // channels are the endings of recordings' names, behind that of their run.

@@ -86,10 +86,9 @@ func checkConstant(exp plan.Experiment, path string, p *campaign.PairTable) {
 		trained = exp.Train.Outcomes
 	}
 
-	all := triplets.ScaleOf(len(p.Outcomes), p.Y1, p.Y2)
 	for _, name := range trained {
-		if k := slices.Index(p.Outcomes, name); k >= 0 && all.Std[k] == 0 {
-			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, p.Y1[k], p.N))
+		if k := slices.Index(p.Outcomes, name); k >= 0 && triplets.ScaleOf(1, p.Y1[k], p.Y2[k]).Std[0] == 0 {
+			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, p.Y1[k][0], p.N))
 		}
 	}
 

@@ -88,7 +88,7 @@ func TestExcludeRows(t *testing.T) {
 	p := readTables(b.Pairs.Files, b.Pairs.Options)
 
 	const want = "1 row left out by exclude: propeller = HQ and rpm = 3000 (loose): line 4"
-	must.Not(t, !slices.Equal(p.X, []float64{3001, 4000}) || len(p.Warnings) != 2 || p.Warnings[0].Text != want,
+	must.Not(t, !slices.Equal(p.X[0], []float64{3001, 4000}) || len(p.Warnings) != 2 || p.Warnings[0].Text != want,
 		"%v, %v", p.X, p.Warnings)
 
 	if got, ok := value(b.Pairs.Settings, "ingest.exclude"); !ok || got != "[propeller = HQ and rpm = 3000 (loose)]" {

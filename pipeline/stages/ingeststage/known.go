@@ -31,12 +31,13 @@ func (r *Result) Rows() (_ condition.Rows, err error) {
 
 // rowsOf lists the different conditions of pairs.
 func rowsOf(p *campaign.PairTable) condition.Rows {
-	nx, nl := len(p.Inputs), len(p.Labels)
-	keys := lists.Make(p.N, func(i int) string { return fmt.Sprintf("%v %q", p.X[i*nx:][:nx], p.Texts[i*nl:][:nl]) })
+	x := func(i int) []float64 { return lists.Each(p.X, func(c []float64) float64 { return c[i] }) }
+	names := func(i int) []string { return lists.Each(p.Texts, func(c []string) string { return c[i] }) }
+	keys := lists.Make(p.N, func(i int) string { return fmt.Sprintf("%v %q", x(i), names(i)) })
 
 	return lists.Each(lists.Alike(keys), func(alike []int) condition.Values {
 		i := alike[0]
-		return condition.Values{Numbers: lists.Map(p.Inputs, p.X[i*nx:]), Names: lists.Map(p.Labels, p.Texts[i*nl:])}
+		return condition.Values{Numbers: lists.Map(p.Inputs, x(i)), Names: lists.Map(p.Labels, names(i))}
 	})
 }
 

@@ -201,7 +201,7 @@ func TestNamesInExpressions(t *testing.T) {
 	p := readTables(b.Pairs.Files, b.Pairs.Options)
 
 	got = fmt.Sprint(p.Inputs, p.X, p.Outcomes, p.Y1, p.Texts)
-	must.Equal(t, got, "[rpm apc] [3000 3000 3000 0] [y z] [1 1 3 -3] [APC HQ]", "table")
+	must.Equal(t, got, "[rpm apc] [[3000 3000] [3000 0]] [y z] [[1 3] [1 -3]] [[APC HQ]]", "table")
 
 	refused(t, files, `{table: {file: t.csv, inputs: [rpm]}, derive: {apc: "2*propeller"}}`, "{}",
 		`ingest.derive.apc: "2*propeller", character 3: propeller has names, no numbers`)

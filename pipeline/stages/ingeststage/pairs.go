@@ -208,7 +208,7 @@ func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.P
 
 	fault.Raise(err)
 	for k, label := range t.Labels {
-		t.Warnings = append(t.Warnings, warnAlike(files[0].Name, label, lists.Column(t.Texts, len(t.Labels), k))...)
+		t.Warnings = append(t.Warnings, warnAlike(files[0].Name, label, t.Texts[k])...)
 	}
 
 	return t
@@ -281,10 +281,10 @@ func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
 // each run and file. across is the label that repeats are paired across; "": none.
 func PairTables(p *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
 	if across != "" {
-		set := triplets.Set{N: p.N, Out: len(p.Outcomes), Y1: p.Y1}
+		set := triplets.Set{N: p.N}
 		set.SetRuns(p.Run)
-		set.PairAcross(p.Recording, lists.Column(p.Texts, len(p.Labels), slices.Index(p.Labels, across)))
-		p.Y2 = set.Y2
+		partner := set.PairAcross(p.Recording, p.Texts[slices.Index(p.Labels, across)])
+		p.Y2 = lists.Each(p.Y1, func(y []float64) []float64 { return lists.Rows(y, 1, partner) })
 	}
 
 	trip = &table.Table{}
@@ -292,13 +292,13 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: v})
 	}
 
-	numbers := func(c table.Column, of string, v []float64, width, k int) {
+	numbers := func(c table.Column, of string, v []float64) {
 		if how := p.Converted[of]; how != "" {
 			c.Description += "; " + how
 		}
 
-		c.Unit = cmp.Or(p.Units[of], c.Unit)
-		plan.AddColumn(trip, c, v, width, k)
+		c.Unit, c.Floats = cmp.Or(p.Units[of], c.Unit), v
+		trip.Columns = append(trip.Columns, c)
 	}
 
 	text(trip, "run", "one acquisition at one condition", p.Run)
@@ -309,11 +309,11 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 
 	for k, name := range p.Inputs {
 		unit, about := plan.UnitOf(name)
-		numbers(table.Column{Name: name, Unit: unit, Description: about}, name, p.X, len(p.Inputs), k)
+		numbers(table.Column{Name: name, Unit: unit, Description: about}, name, p.X[k])
 	}
 
 	for k, name := range p.Labels {
-		text(trip, name, plan.LabelText, lists.Column(p.Texts, len(p.Labels), k))
+		text(trip, name, plan.LabelText, p.Texts[k])
 	}
 
 	first, file, pairs := partsOf(p)
@@ -321,10 +321,10 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
 
 	for k, name := range p.Outcomes {
-		numbers(table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1, len(p.Outcomes), k)
+		numbers(table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1[k])
 		numbers(table.Column{
 			Name: name + "_2", Description: "second outcome, independent of the first given the run",
-		}, name, p.Y2, len(p.Outcomes), k)
+		}, name, p.Y2[k])
 	}
 
 	if p.Weight != nil {
