@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/dsp"
@@ -159,32 +160,26 @@ func describe(tones []tone) string {
 }
 
 // Of returns the recordings of a channel, whose levels are in that unit. path
-// names the file that asks for it in errors.
-func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, error) {
-	var out []dsp.BackgroundRecording
-
+// names the file that asks for it in errors, which are raised.
+func (bg *Background) Of(name, unit, path string) (out []dsp.BackgroundRecording) {
+	fail := func(want, found string) { fault.Raise(fault.At(path, "channel "+name, want, found, "")) }
 	var have []string
 	for i := range bg.Channels {
-		c := &bg.Channels[i]
-		if c.Name != name {
+		switch c := &bg.Channels[i]; {
+		case c.Name != name:
 			have = append(have, c.Name)
-			continue
+		case c.Unit != unit:
+			fail(fmt.Sprintf("levels in the unit of the background's recording %s, %q", c.File, c.Unit), strconv.Quote(unit))
+		default:
+			out = append(out, dsp.BackgroundRecording{File: c.File, Seconds: c.Seconds, Background: &c.Background})
 		}
-
-		if c.Unit != unit {
-			return nil, fault.At(path, "channel "+name,
-				fmt.Sprintf("levels in the unit of the background's recording %s, %q", c.File, c.Unit), fmt.Sprintf("%q", unit), "")
-		}
-
-		out = append(out, dsp.BackgroundRecording{File: c.File, Seconds: c.Seconds, Background: &c.Background})
 	}
 
 	if len(out) == 0 {
-		return nil, fault.At(path, "channel "+name, "this channel in the background's recordings",
-			strings.Join(slices.Compact(have), ", "), "")
+		fail("this channel in the background's recordings", strings.Join(slices.Compact(have), ", "))
 	}
 
-	return out, nil
+	return out
 }
 
 func ReadBackground(path string) (*Background, error) {

@@ -28,23 +28,19 @@ type Loads struct {
 // outcomeUnit is the unit of a plain column: the configuration's word, then the
 // file's, then that of its name where the outcome has the same, then none that is known.
 func (f *Loads) outcomeUnit(role, column, file string) string {
-	if u, ok := config.Find(f.Src.In.Units, role); ok {
-		return u
-	}
-
-	if slices.Contains(ingeststage.Forces, role) && file == "" {
+	stated, given := config.Find(f.Src.In.Units, role)
+	switch own, ok := units.OfName(role); {
+	case given:
+		return stated
+	case file != "":
+		return file
+	case slices.Contains(ingeststage.Forces, role):
 		return "N" // by the role's name
+	case ok && strings.EqualFold(role, column):
+		return own.Text // thrust_N
 	}
 
-	if u, ok := units.OfName(role); ok && file == "" && strings.EqualFold(role, column) {
-		return u.Text // thrust_N
-	}
-
-	if file == "" {
-		return "file unit"
-	}
-
-	return file
+	return "file unit"
 }
 
 // Series turns the columns of a run into the series of its outcomes: voltages
@@ -73,8 +69,7 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 			warnings = append(warnings, ingest.Warn(res.Path, "unit-not-stated", "the unit of column %s is stated neither in "+
 				"the file nor by units: {%s: …}; it is shown as \"file unit\"", r.Value, r.Name))
 		} else {
-			v, c, err := ingeststage.ConvertSeries(res.Path, r.Value, r.Name, s.Unit, s.Values)
-			fault.Raise(err)
+			v, c := ingeststage.ConvertSeries(res.Path, r.Value, r.Name, s.Unit, s.Values)
 			s.Values, s.Unit, s.Note = v, c.Unit, c.String()
 		}
 

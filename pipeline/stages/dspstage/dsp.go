@@ -310,14 +310,14 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 	results, points := ing.Results, ing.Points // and no more of what is known
 	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
 		defer fault.Catch(&err)
-		fault.Raise(copies(j, results))
+		checkCopies(j, results)
 		all := s.join(ctx, j, parts)
 		fault.Unless(all.triplets.Rows() > 0,
 			fault.At(s.exp.File.Path, s.exp.At, "at least one triplet", "none: "+nothingLeft(all.notes), ""))
 		fault.Raise(points.AddSetPoints(within, all.triplets))
 
 		if s.cons.Repeats {
-			all.notes = append(all.notes, FileNotes{Warnings: fault.Get(s.pairRepeats(all.triplets))})
+			all.notes = append(all.notes, FileNotes{Warnings: s.pairRepeats(all.triplets)})
 		}
 
 		if s.exp.DSP.Couples {

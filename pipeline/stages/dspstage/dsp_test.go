@@ -12,6 +12,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
 	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -306,15 +307,12 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	}}
 
 	s := repeats(plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}})
-	_, err := s.pairRepeats(tab)
-	must.Refuse(t, err, "expected conditions that were measured more than once, found 3 runs, all at "+
-		"different conditions")
+	must.Refuse(t, fault.Try(func() { s.pairRepeats(tab) }), "expected conditions that were measured more than once, "+
+		"found 3 runs, all at different conditions")
 
 	s.rec.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
 
-	alone, err := s.pairRepeats(tab)
-	must.Do(t, err)
-
+	alone := s.pairRepeats(tab)
 	must.Not(t, len(alone) != 1 || alone[0].Text != "1 recording without a partner of another run left out: r2",
 		"alone: %+v", alone)
 
@@ -358,8 +356,8 @@ func TestPairRepeatsAlike(t *testing.T) {
 		must.Do(t, (plan.Points{}).AddSetPoints(c.within, tab))
 
 		s := repeats(plan.Columns{Conditions: []string{"rpm"}, Labels: c.labels})
-		alone, err := s.pairRepeats(tab)
-		must.Never(t, err != nil || len(alone) != 1 || !strings.Contains(alone[0].Text, "r2"), "%v, %v", alone, err)
+		alone := s.pairRepeats(tab)
+		must.Never(t, len(alone) != 1 || !strings.Contains(alone[0].Text, "r2"), "%v", alone)
 
 		set, _ := tab.Floats("rpm_set")
 		var named []string
@@ -405,15 +403,13 @@ func TestBackgroundOf(t *testing.T) {
 		{File: "q1.wav", Name: "m2", Unit: "V"},
 	}}
 
-	list, err := bg.Of("m1", "Pa", "a.wav")
-	must.Not(t, err != nil || len(list) != 2 || list[1].File != "q2.wav" || list[1].Seconds != 5, "%+v, %v", list, err)
+	list := bg.Of("m1", "Pa", "a.wav")
+	must.Not(t, len(list) != 2 || list[1].File != "q2.wav" || list[1].Seconds != 5, "%+v", list)
 
 	for want, c := range map[string][2]string{
 		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`: {"m2", "Pa"},
 		"a.wav: channel m3: expected this channel in the background's recordings, found m1, m2":                {"m3", "Pa"},
 	} {
-		if _, err := bg.Of(c[0], c[1], "a.wav"); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		must.Refuse(t, fault.Try(func() { bg.Of(c[0], c[1], "a.wav") }), want)
 	}
 }

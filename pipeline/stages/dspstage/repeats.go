@@ -41,6 +41,18 @@ func noRepeats(exp plan.Experiment, n int) error {
 		"allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take same-run pairs")
 }
 
+// compared lists the conditions and labels by which runs repeat each other: none that is found of a run, and none
+// without a tolerance that is derived of others.
+func compared(rec *ingeststage.Recordings) (conditions, labels []string) {
+	within := plan.Tolerances(rec.DSP.Within)
+	conditions = lists.Keep(rec.Conditions, func(c string) bool {
+		_, given := within[c]
+		return !slices.Contains(rec.Found, c) && (given || rec.Derive.Text(c) == "")
+	})
+
+	return conditions, lists.Keep(rec.Labels, func(c string) bool { return c != rec.DSP.Across })
+}
+
 // CheckRepeats reports recordings none of which repeats another, by the conditions that are known
 // of them.
 func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
@@ -49,38 +61,29 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 		return nil
 	}
 
-	seen := map[string]bool{}
-	for _, c := range ing.Known {
-		key := ""
-		for _, name := range rec.Conditions {
-			v, ok := c.Numbers[name]
-			if slices.Contains(rec.Found, name) || rec.Derive.Text(name) != "" || !ok {
-				continue
+	conditions, labels := compared(rec)
+	keys := lists.Each(ing.Known, func(v condition.Values) (key string) {
+		for _, name := range conditions {
+			if x, ok := v.Numbers[name]; ok {
+				key += fmt.Sprint(ing.Points[name].At(x), " ")
 			}
-
-			key += fmt.Sprint(ing.Points[name].At(v), " ")
 		}
 
-		for _, name := range rec.Labels {
-			if name == rec.DSP.Across {
-				continue
-			}
-
-			key += strconv.Quote(c.Names[name])
+		for _, name := range labels {
+			key += strconv.Quote(v.Names[name])
 		}
 
-		if seen[key] {
-			return nil
-		}
-
-		seen[key] = true
+		return key
+	})
+	if _, distinct := lists.Index(keys); len(distinct) < len(keys) {
+		return nil
 	}
 
-	return noRepeats(exp, len(ing.Known))
+	return noRepeats(exp, len(keys))
 }
 
-// copies is the error of files with the same contents, taken for two runs.
-func copies(j *engine.Job, results []engine.Dep) error {
+// checkCopies reports files with the same contents, taken for two runs.
+func checkCopies(j *engine.Job, results []engine.Dep) {
 	type file struct { // of ingeststage.FileResult
 		Path, SHA256 string
 		Skipped      *struct{}
@@ -88,41 +91,24 @@ func copies(j *engine.Job, results []engine.Dep) error {
 
 	var names, sums []string
 	for _, d := range results {
-		err := plan.EachJSON(j.Input(d.Task, d.Output), func(f *file) {
+		fault.Raise(plan.EachJSON(j.Input(d.Task, d.Output), func(f *file) {
 			if f.Skipped == nil {
 				names, sums = append(names, f.Path), append(sums, f.SHA256)
 			}
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
 
-	return ingeststage.Copies(names, sums)
+	fault.Raise(ingeststage.Copies(names, sums))
 }
 
 // groups gathers the recordings at equal conditions and labels. Where two channels of a run have equal ones, they are
 // those of one channel too.
 func (s *stage) groups(t *table.Table) [][]int {
 	n, all := t.Rows(), plan.Tolerances(s.rec.DSP.Within)
-	var within []condition.Tolerance
-	var cols [][]float64
-	for _, c := range s.rec.Conditions {
-		w, given := all[c]
-		if slices.Contains(s.rec.Found, c) || !given && s.rec.Derive.Text(c) != "" {
-			continue // found of a run, or equal where what it is derived of is equal
-		}
-
-		cols, within = append(cols, fault.Get(plan.AtSetPoints{Table: t}.Floats(c))), append(within, w)
-	}
-
-	var labels [][]string
-	for _, c := range s.rec.Labels {
-		if c != s.rec.DSP.Across {
-			labels = append(labels, fault.Get(t.Strings(c)))
-		}
-	}
-
+	conditions, names := compared(s.rec)
+	within := lists.Each(conditions, func(c string) condition.Tolerance { return all[c] })
+	cols := lists.Each(conditions, func(c string) []float64 { return fault.Get(plan.AtSetPoints{Table: t}.Floats(c)) })
+	labels := lists.Each(names, func(c string) []string { return fault.Get(t.Strings(c)) })
 	equal := func(i, j int) bool {
 		differs := func(k int) bool { return !within[k].Equal(cols[k][i], cols[k][j]) }
 		named := func(l []string) bool { return l[i] != l[j] }
@@ -160,11 +146,10 @@ func channels(runs, recordings []string) []string {
 
 // pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
 // second y2. It warns of runs without a partner.
-func (s *stage) pairRepeats(t *table.Table) (_ []ingest.Warning, err error) {
-	defer fault.Catch(&err)
+func (s *stage) pairRepeats(t *table.Table) []ingest.Warning {
 	groups := s.groups(t)
 	if s.rec.DSP.Across != "" {
-		return s.pairAcross(t, groups), nil
+		return s.pairAcross(t, groups)
 	}
 
 	var first, second, alone []int
@@ -181,10 +166,7 @@ func (s *stage) pairRepeats(t *table.Table) (_ []ingest.Warning, err error) {
 		alone = append(alone, g...)
 	}
 
-	if first == nil {
-		return nil, noRepeats(s.exp, len(runs))
-	}
-
+	fault.Unless(first != nil, noRepeats(s.exp, len(runs)))
 	slices.Sort(alone)
 
 	recording := t.Column("recording").Strings
@@ -215,7 +197,7 @@ func (s *stage) pairRepeats(t *table.Table) (_ []ingest.Warning, err error) {
 
 	t.Columns = one.Columns
 
-	return warnings, nil
+	return warnings
 }
 
 // pairAcross makes each recording the first of a pair, whose second is of another occasion where the condition was

@@ -83,7 +83,7 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 		names[i] = "channel " + name
 
 		if f.background != nil {
-			r.Microphones[i].Background = fault.Get(f.background.Of(name, run.Units[i], res.Path))
+			r.Microphones[i].Background = f.background.Of(name, run.Units[i], res.Path)
 		}
 	}
 

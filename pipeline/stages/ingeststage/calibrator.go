@@ -326,20 +326,17 @@ func calibrationText(c *config.Calibration) string {
 	}
 
 	var parts []string
-	for _, p := range []struct {
-		given bool
-		text  string
-	}{
-		{c.PaPerUnit > 0, fmt.Sprintf("%g Pa per unit, as configured", c.PaPerUnit)},
-		{c.Unit != "", "in " + c.Unit + ", as configured"},
-		{c.FullScaleV > 0, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))},
-		{c.SensitivityVPerPa > 0, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa)},
-		{c.GainDB != 0, fmt.Sprintf("gain %g dB", c.GainDB)},
-	} {
-		if p.given {
-			parts = append(parts, p.text)
+	add := func(given bool, format string, args ...any) {
+		if given {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+
+	add(c.PaPerUnit > 0, "%g Pa per unit, as configured", c.PaPerUnit)
+	add(c.Unit != "", "in %s, as configured", c.Unit)
+	add(c.FullScaleV > 0, "%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))
+	add(c.SensitivityVPerPa > 0, "%g V/Pa", c.SensitivityVPerPa)
+	add(c.GainDB != 0, "gain %g dB", c.GainDB)
 
 	return strings.Join(parts, ", ")
 }

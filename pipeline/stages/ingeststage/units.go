@@ -67,14 +67,12 @@ func settle(src *plan.Source, conditions map[string]float64, labels map[string]s
 }
 
 // ConvertSeries turns the samples of a column into values in the unit that the
-// outcome's name states. The samples given are not changed.
-func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named, error) {
+// outcome's name states, or raises an error. The samples given are not changed.
+func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named) {
 	n, err := units.ToName(name, stated)
 	if err != nil {
-		return nil, n, &fault.Error{
-			Path: path, Place: "column " + column, Err: err,
-			Hint: fmt.Sprintf("state the unit with units: {%s: …}", name),
-		}
+		hint := fmt.Sprintf("state the unit with units: {%s: …}", name)
+		fault.Raise(&fault.Error{Path: path, Place: "column " + column, Err: err, Hint: hint})
 	}
 
 	if n.From != "" {
@@ -84,7 +82,7 @@ func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, u
 		}
 	}
 
-	return v, n, nil
+	return v, n
 }
 
 // soundUnit is the factor from a microphone's unit to Pa or V, where it is another

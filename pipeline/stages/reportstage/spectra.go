@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/table"
@@ -160,7 +161,8 @@ func (d *detail) shown(t *table.Table, i int, unit string, level func(float64) f
 
 // addBackground adds the background's spectrum to the one that is shown, as
 // its bins would read it: the mean over the background's recordings, by duration.
-func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error {
+func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) (err error) {
+	defer fault.Catch(&err)
 	s := d.d.Shown
 	if s == nil || recs == nil {
 		return nil
@@ -172,11 +174,7 @@ func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error
 	}
 
 	unit := recs.Column("unit").Strings[row]
-	list, err := bg.Of(recs.Column("channel").Strings[row], unit, s.Recording)
-	if err != nil {
-		return err
-	}
-
+	list := bg.Of(recs.Column("channel").Strings[row], unit, s.Recording)
 	ref, _ := dsp.Reference(unit)
 
 	s.BackgroundFrom = lists.Each(list, func(c dsp.BackgroundRecording) string { return c.File })
