@@ -7,11 +7,6 @@ type Background struct {
 }
 
 func (b *Background) validate(_ *File, e *Experiment, key string, fail failFunc) {
-	if len(b.Files) == 0 {
-		fail(key, "expected files: GLOB")
-	}
-
-	if len(e.Ingest.Columns) > 0 {
-		fail(key, "belongs to microphones; what a balance reads without wind is balance.tare")
-	}
+	fail.when(len(b.Files) == 0, key, "expected files: GLOB")
+	fail.when(len(e.Ingest.Columns) > 0, key, "belongs to microphones; what a balance reads without wind is balance.tare")
 }

@@ -170,10 +170,9 @@ func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
 		}
 	}
 
-	if math.IsNaN(b.BlockageValue()) {
-		fail(key+".blockage", "expected none, or a relative increase of the speed between -%g and %g, e.g. 0.012, found %q",
-			maxBlockage, maxBlockage, b.Blockage)
-	}
+	fail.when(math.IsNaN(b.BlockageValue()), key+".blockage",
+		"expected none, or a relative increase of the speed between -%g and %g, e.g. 0.012, found %q",
+		maxBlockage, maxBlockage, b.Blockage)
 
 	if t := b.Tare; t != nil {
 		switch {
@@ -216,7 +215,6 @@ func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
 		}
 	}
 
-	if len(e.Ingest.Columns) == 0 {
-		fail(key, "expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
-	}
+	fail.when(len(e.Ingest.Columns) == 0, key,
+		"expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
 }

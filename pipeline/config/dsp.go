@@ -40,9 +40,8 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 		fail(key+".triplets", "table is for ingest.table only")
 	}
 
-	if f.Has(key+".temperature_c") != f.Has(key+".pressure_pa") {
-		fail(key, "temperature_c and pressure_pa give the density together; only one is given")
-	}
+	fail.when(f.Has(key+".temperature_c") != f.Has(key+".pressure_pa"), key,
+		"temperature_c and pressure_pa give the density together; only one is given")
 
 	dsp.CheckSettings(&d.Settings, func(k, format string, args ...any) {
 		fail(strings.TrimSuffix(key+"."+k, "."), format, args...)
@@ -52,9 +51,8 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	})
 
 	lengths := []string{"segments", "segment_s", "resolution_hz"}
-	if len(slices.DeleteFunc(lengths, func(k string) bool { return !f.Has(key + "." + k) })) > 1 {
-		fail(key, "segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
-	}
+	fail.when(len(slices.DeleteFunc(lengths, func(k string) bool { return !f.Has(key + "." + k) })) > 1, key,
+		"segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
 
 	entries(fail, key+".within", d.Within, condition.ParseTolerance)
 }

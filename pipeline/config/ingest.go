@@ -331,22 +331,16 @@ var recordingKeys = []string{
 
 // validate reports faults of the section.
 func (t *Table) validate(f *File, _ *Experiment, key string, fail failFunc) {
-	if len(t.File) == 0 || slices.Contains(t.File, "") {
-		fail(key, "expected file: PATH, found none")
-	}
+	fail.when(len(t.File) == 0 || slices.Contains(t.File, ""), key, "expected file: PATH, found none")
 
 	fail.refuse(f, strings.TrimSuffix(key, ".table"), "belongs to recordings; a table of pairs is taken as it is",
 		recordingKeys...)
 	entries(fail, key+".within", t.Within, condition.ParseTolerance)
 	entries(fail, key+".correct", t.Correct, campaign.ParseLaw)
 
-	if t.Across != "" && t.Use != "" {
-		fail(key+".use", "across has pairs of its own; leave use out")
-	}
-
-	if t.Across != "" && len(t.Correct) > 0 {
-		fail(key+".correct", "across takes each row where it was measured; leave correct out")
-	}
+	fail.when(t.Across != "" && t.Use != "", key+".use", "across has pairs of its own; leave use out")
+	fail.when(t.Across != "" && len(t.Correct) > 0, key+".correct",
+		"across takes each row where it was measured; leave correct out")
 
 	if len(t.Repeats) > 0 {
 		return
@@ -358,9 +352,7 @@ func (t *Table) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	}{
 		{"within", len(t.Within) > 0}, {"correct", len(t.Correct) > 0}, {"use", t.Use != ""}, {"across", t.Across != ""},
 	} {
-		if k.given {
-			fail(key+"."+k.key, "belongs to repeats, the columns of single measurements")
-		}
+		fail.when(k.given, key+"."+k.key, "belongs to repeats, the columns of single measurements")
 	}
 }
 
@@ -374,9 +366,7 @@ type optional interface {
 func (in *Ingest) validate(f *File, e *Experiment, key string, fail failFunc) bool {
 	given := []bool{len(in.Files) > 0, in.Simulate != nil, in.Table != nil}
 	sources := len(slices.DeleteFunc(given, func(has bool) bool { return !has }))
-	if sources != 1 {
-		fail(key, "expected one of files, simulate or table, found %d of them", sources)
-	}
+	fail.when(sources != 1, key, "expected one of files, simulate or table, found %d of them", sources)
 
 	if len(in.Files) > 0 && in.Conditions == "" && in.Pattern == "" && len(in.Constants) == 0 &&
 		len(in.Attributes) == 0 && in.Sidecar == nil && len(in.InFile) == 0 {
@@ -412,13 +402,10 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 		log.Decimal = "" // of its numbers too
 	}
 
-	if in.Conditions == "" && len(Flatten("", log)) > 0 {
-		fail(key+".log", "expected conditions: the table that it belongs to, found none")
-	}
-
-	if len(in.InFile) > 0 && in.Conditions != "" {
-		fail(key+".inside", "the conditions are in a table already; leave one of them out")
-	}
+	fail.when(in.Conditions == "" && len(Flatten("", log)) > 0, key+".log",
+		"expected conditions: the table that it belongs to, found none")
+	fail.when(len(in.InFile) > 0 && in.Conditions != "", key+".inside",
+		"the conditions are in a table already; leave one of them out")
 
 	for _, w := range in.Within {
 		if t, err := condition.ParseTolerance(w.Value); err != nil {
@@ -433,13 +420,10 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 	}
 
 	for _, a := range in.Attributes {
-		if slices.ContainsFunc(in.Constants, func(c NamedNumber) bool { return c.Name == a.Name }) {
-			fail(key+".attributes."+a.Name, "is among the constants too; keep one")
-		}
-
-		if strings.TrimPrefix(a.Value, "@") == "" {
-			fail(key+".attributes."+a.Name, "expected the name of an attribute, found %q", a.Value)
-		}
+		fail.when(slices.ContainsFunc(in.Constants, func(c NamedNumber) bool { return c.Name == a.Name }),
+			key+".attributes."+a.Name, "is among the constants too; keep one")
+		fail.when(strings.TrimPrefix(a.Value, "@") == "", key+".attributes."+a.Name,
+			"expected the name of an attribute, found %q", a.Value)
 	}
 }
 
@@ -464,9 +448,8 @@ func (s *Simulate) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	allowed := campaignKeys[s.Campaign]
 	for _, keys := range campaignKeys {
 		for _, k := range keys {
-			if f.Has(key+"."+k) && !slices.Contains(allowed, k) {
-				fail(key+"."+k, "does not belong to the %s campaign, which takes %s", s.Campaign, strings.Join(allowed, ", "))
-			}
+			fail.when(f.Has(key+"."+k) && !slices.Contains(allowed, k), key+"."+k,
+				"does not belong to the %s campaign, which takes %s", s.Campaign, strings.Join(allowed, ", "))
 		}
 	}
 

@@ -22,9 +22,7 @@ const maxPulses = 100_000
 func (t *Tachometer) setDefaults() { t.PulsesPerRev, t.Edge = 1, "rising" }
 
 func (t *Tachometer) validate(_ *File, _ *Experiment, key string, fail failFunc) {
-	if t.Channel == "" {
-		fail(key, "expected channel: which one counts the revolutions")
-	}
+	fail.when(t.Channel == "", key, "expected channel: which one counts the revolutions")
 
 	fail.whole(key+".pulses_per_rev", "pulses", t.PulsesPerRev, 1, maxPulses)
 

@@ -23,9 +23,8 @@ type Sidecar struct {
 }
 
 func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
-	if s.Ending == "" || strings.ContainsAny(s.Ending, `/\`) {
-		fail(key, "expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
-	}
+	fail.when(s.Ending == "" || strings.ContainsAny(s.Ending, `/\`), key,
+		"expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
 }
 
 // maxSidecar bounds what a sidecar may hold.
@@ -34,29 +33,23 @@ const maxSidecar = 1 << 20
 // ReadNumbers reads the numbers of a YAML (or JSON) file of keys and values, in
 // its order: those at the top by their key, deeper ones by the keys on the way
 // joined with dots. Texts, lists and numbers that are not finite are left out.
-func ReadNumbers(path string) ([]NamedNumber, error) {
+func ReadNumbers(path string) (out []NamedNumber, err error) {
+	defer fault.Catch(&err)
 	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
-	if err != nil {
-		return nil, withoutPath(err)
-	}
+	fault.Raise(withoutPath(err))
 
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(b)).Decode(&doc); err != nil {
-		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		fault.Raise(fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 
-	if len(doc.Content) == 0 || resolve(doc.Content[0]).Kind != yaml.MappingNode {
-		return nil, errors.New("expected keys and values")
-	}
+	fault.Unless(len(doc.Content) > 0 && resolve(doc.Content[0]).Kind == yaml.MappingNode,
+		errors.New("expected keys and values"))
 
-	var out []NamedNumber
 	seen := map[string]int{}
-	var walk func(n *yaml.Node, prefix string, depth int) error
-	walk = func(n *yaml.Node, prefix string, depth int) error {
-		if depth > 16 {
-			return fmt.Errorf("line %d: keys within keys, more than 16 deep", n.Line)
-		}
-
+	var walk func(n *yaml.Node, prefix string, depth int)
+	walk = func(n *yaml.Node, prefix string, depth int) {
+		fault.Unless(depth <= 16, fmt.Errorf("line %d: keys within keys, more than 16 deep", n.Line))
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			k, v := n.Content[i], resolve(n.Content[i+1])
 			if k.Kind != yaml.ScalarNode {
@@ -66,27 +59,22 @@ func ReadNumbers(path string) ([]NamedNumber, error) {
 			name := join(prefix, k.Value)
 			switch {
 			case v.Kind == yaml.MappingNode:
-				if err := walk(v, name, depth+1); err != nil {
-					return err
-				}
-
+				walk(v, name, depth+1)
 			case v.Kind == yaml.ScalarNode && v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
 				x, err := parseFloat(v.Value)
 				if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 					continue
 				}
 
-				if l, ok := seen[name]; ok {
-					return fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l)
-				}
-
+				l, twice := seen[name]
+				fault.Unless(!twice, fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l))
 				seen[name] = k.Line
 				out = append(out, NamedNumber{name, x})
 			}
 		}
-
-		return nil
 	}
 
-	return out, walk(resolve(doc.Content[0]), "", 0)
+	walk(resolve(doc.Content[0]), "", 0)
+
+	return out, nil
 }

@@ -61,39 +61,28 @@ func defaultTrain() Train {
 const maxSeeds = 1000
 
 func (t *Train) validate(f *File, key string, fail failFunc) {
-	if len(t.Inputs) == 0 {
-		fail(key+".inputs", "expected at least one condition the network sees, found none")
-	}
+	fail.when(len(t.Inputs) == 0, key+".inputs", "expected at least one condition the network sees, found none")
 
 	for name, list := range map[string][]string{"inputs": t.Inputs, "outcomes": t.Outcomes} {
 		for i, s := range list {
-			if slices.Contains(list[:i], s) {
-				fail(key+"."+name, "%q occurs twice", s)
-			}
+			fail.when(slices.Contains(list[:i], s), key+"."+name, "%q occurs twice", s)
 		}
 	}
 
 	t.Config.Check(func(setting, text string) { fail(join(key, setting), "%s", text) })
 	t.Estimate.Check(func(setting, text string) { fail(key+".estimate."+setting, "%s", text) })
 
-	if f.Has(key+".model.feedback_value") && t.Feedback != train.Constant && t.FeedbackValue == 0 {
-		fail(key+".model.feedback_value", "belongs to feedback: %s, found feedback: %s", train.Constant, t.Feedback)
-	}
-
-	if t.Estimate.Samples < 2 {
-		fail(key+".estimate.samples", "expected at least 2 samples, found %d", t.Estimate.Samples)
-	}
+	fail.when(f.Has(key+".model.feedback_value") && t.Feedback != train.Constant && t.FeedbackValue == 0,
+		key+".model.feedback_value", "belongs to feedback: %s, found feedback: %s", train.Constant, t.Feedback)
+	fail.when(t.Estimate.Samples < 2, key+".estimate.samples", "expected at least 2 samples, found %d", t.Estimate.Samples)
 
 	fail.whole(key+".seeds", "seeds", t.Seeds, 1, maxSeeds)
 
-	if t.Form != "" && t.Form != form.Raw && t.Honest.Base != "gp" {
-		fail(key+".form", "belongs to honest: {base: gp}, found base: %s", t.Honest.Base)
-	}
-
-	if t.Form != "" && len(t.Inputs) > 0 && !form.Named(t.Form, t.Inputs) {
-		fail(key+".form", "expected raw, auto, log, order, or ratios or coefficient of a speed and perhaps a length "+
+	fail.when(t.Form != "" && t.Form != form.Raw && t.Honest.Base != "gp", key+".form",
+		"belongs to honest: {base: gp}, found base: %s", t.Honest.Base)
+	fail.when(t.Form != "" && len(t.Inputs) > 0 && !form.Named(t.Form, t.Inputs), key+".form",
+		"expected raw, auto, log, order, or ratios or coefficient of a speed and perhaps a length "+
 			"among the inputs, such as coefficient(u_m_s,chord_m), found %s", t.Form)
-	}
 
 	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })
 	t.validateMethods(key, fail)
@@ -129,9 +118,7 @@ func (t *Train) validateMethods(key string, fail failFunc) {
 }
 
 func (t *Train) validateSplits(key string, fail failFunc) {
-	if len(t.Splits) == 0 {
-		fail(key, "expected at least one split, found none")
-	}
+	fail.when(len(t.Splits) == 0, key, "expected at least one split, found none")
 
 	for _, s := range t.Splits {
 		s.validate(key+"."+s.Name, fail)

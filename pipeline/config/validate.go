@@ -12,6 +12,13 @@ import (
 // failFunc reports a fault of the value at a dotted key.
 type failFunc func(key, format string, args ...any)
 
+// when reports the fault where it is one.
+func (fail failFunc) when(is bool, key, format string, args ...any) {
+	if is {
+		fail(key, format, args...)
+	}
+}
+
 // within reports a number that is not from lo to hi.
 func (fail failFunc) within(key, what string, v, lo, hi float64) {
 	if !(v >= lo && v <= hi) {
@@ -21,9 +28,7 @@ func (fail failFunc) within(key, what string, v, lo, hi float64) {
 
 // whole reports a whole number that is not from lo to hi.
 func (fail failFunc) whole(key, what string, v, lo, hi int) {
-	if v < lo || v > hi {
-		fail(key, "expected %d to %d %s, found %d", lo, hi, what, v)
-	}
+	fail.when(v < lo || v > hi, key, "expected %d to %d %s, found %d", lo, hi, what, v)
 }
 
 // above reports a number that is not above zero and up to hi.
@@ -38,9 +43,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // refuse reports the keys among these, below a key, that the file has.
 func (fail failFunc) refuse(f *File, key, text string, keys ...string) {
 	for _, k := range keys {
-		if f.Has(key + "." + k) {
-			fail(key+"."+k, "%s", text)
-		}
+		fail.when(f.Has(key+"."+k), key+"."+k, "%s", text)
 	}
 }
 
@@ -61,18 +64,10 @@ const most = 1e9
 // contradictions, values out of range. It changes nothing. The stages check that
 // conditions, columns and files exist.
 func (f *File) validate(d *decoder) {
-	fail := func(key, format string, args ...any) { d.errs = append(d.errs, f.Errorf(key, format, args...)) }
-	if f.Version != 1 {
-		fail("version", "expected 1, found %d; this program reads version 1", f.Version)
-	}
-
-	if f.Workdir == "" {
-		fail("workdir", "expected a folder, found nothing")
-	}
-
-	if len(f.Experiments) == 0 {
-		fail("experiments", "expected at least one experiment, found none")
-	}
+	var fail failFunc = func(key, format string, args ...any) { d.errs = append(d.errs, f.Errorf(key, format, args...)) }
+	fail.when(f.Version != 1, "version", "expected 1, found %d; this program reads version 1", f.Version)
+	fail.when(f.Workdir == "", "workdir", "expected a folder, found nothing")
+	fail.when(len(f.Experiments) == 0, "experiments", "expected at least one experiment, found none")
 
 	f.Executor.validate(fail)
 
@@ -112,10 +107,9 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 
 	if e.Variant != nil {
 		for _, s := range e.Variant.Settings {
-			if strings.HasPrefix(s.Path, "train.") {
-				fail(at+".sweep", "varies %s of an experiment that trains nothing; expected train: {inputs: …, splits: …} too, "+
+			fail.when(strings.HasPrefix(s.Path, "train."), at+".sweep",
+				"varies %s of an experiment that trains nothing; expected train: {inputs: …, splits: …} too, "+
 					"found none", s.Path)
-			}
 		}
 	}
 }
@@ -123,14 +117,11 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 // validateTogether reports keys of ingest and dsp that contradict each other.
 func (e *Experiment) validateTogether(at string, fail failFunc) {
 	in := &e.Ingest
-	if in.Tachometer != nil && e.DSP.Track != nil {
-		fail(at+".dsp.track", "a tachometer measures the speed; leave one of them out")
-	}
-
-	if e.DSP.Amplitude == "synchronous" && in.Tachometer == nil {
-		fail(at+".dsp.amplitude", "synchronous averages over the shaft's angle; "+
+	fail.when(in.Tachometer != nil && e.DSP.Track != nil, at+".dsp.track",
+		"a tachometer measures the speed; leave one of them out")
+	fail.when(e.DSP.Amplitude == "synchronous" && in.Tachometer == nil, at+".dsp.amplitude",
+		"synchronous averages over the shaft's angle; "+
 			"expected ingest.tachometer: {channel: …, pulses_per_rev: …}")
-	}
 }
 
 // folder reports a name of the user's that cannot name a folder. Windows' rules hold on all
