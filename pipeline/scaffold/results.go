@@ -30,7 +30,7 @@ func (p *plan) fromResults(files []string) bool {
 		return false
 	}
 
-	if s.pairs(t) {
+	if s.clock == "" && s.pairs(t) {
 		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
 	} else if !p.repeats(s, t, files) {
@@ -159,7 +159,9 @@ func readSheet(dir string, files []string) *sheet {
 	columns, errs := condition.ReadColumns(func(k int) []string { return s.fields[k].texts },
 		make([]condition.ColumnOptions, len(s.fields)))
 	for k, f := range s.fields {
-		if f.values, f.unit = columns[k].Values, columns[k].Unit; errs[k] != nil {
+		f.values, f.unit = columns[k].Values, columns[k].Unit
+		names := f.isNumbered() || slices.ContainsFunc([]pattern{instances, dayWords, clockWords, remarkWords}, f.says)
+		if errs[k] != nil && !names {
 			f.be(leftOut, errs[k].Error())
 		}
 	}
@@ -196,12 +198,7 @@ func (s *sheet) pairs(t *config.Table) bool {
 		}
 	}
 
-	if len(t.Y1) == 0 || s.clock != "" {
-		t.Outcomes = nil
-		for _, f := range s.fields {
-			f.be(open, "")
-		}
-
+	if len(t.Y1) == 0 {
 		return false
 	}
 

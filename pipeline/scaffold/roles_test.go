@@ -87,6 +87,12 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "day input outcome",
 		},
 		{
+			"a cell that is no number", "rpm,ct,CL,wing,run", 24, func(i int) string {
+				return fmt.Sprintf("%d,%.4f,%s,%s,%s", 1000+500*(i%4), noise(1), strings.Replace(fmt.Sprint(5+i), "9", "x", 1),
+					[]string{"1", "B"}[i/12], strings.Replace(fmt.Sprint(i), "7", "7b", 1))
+			}, "input outcome left out thing run",
+		},
+		{
 			"a thing, and names that the tables have", "propeller,set,rpm,power", 36, func(i int) string {
 				return fmt.Sprintf("%s,%d,%d,%.4f", []string{"APC-8x6", "DJI 9450"}[i%2], i/18, 3000+1000*(i/2%3), 5+noise(1))
 			}, "thing left out input outcome",
