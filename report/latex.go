@@ -84,7 +84,7 @@ func texTable(b *bytes.Buffer, title, id string, t table, caption, notes []strin
 	}
 
 	title = texEscape(shorten(title, 2*longName))
-	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), strings.TrimSpace(t.Title+". "+sentence(t.Below))))
+	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), strings.TrimSpace(t.Title+". "+t.Below)))
 
 	floats := texFloats(t.parts(texRoom-texLabelWidth(t), texPartWidth))
 	for k, parts := range floats {

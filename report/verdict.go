@@ -72,7 +72,7 @@ func (s Split) verdict() verdict {
 
 	v := verdict{Grade: string(s.Verdict()), held: cmp.Or(clean(s.HeldOut), clean(s.Name)) + " held out"}
 	v.finding, v.why = s.grade()
-	v.Rest = sentence(strings.Join(s.numbers(), "; ") + ".")
+	v.Rest = joinTexts(" ", s.numbers()...)
 
 	list := s.recommended()
 	v.number = byUnit(list, func(list []score.OutcomeTrust) string {
@@ -90,56 +90,74 @@ func (s Split) verdict() verdict {
 	return v
 }
 
-// numbers are those of a verdict beside the interval and the error, in words.
-func (s Split) numbers() (parts []string) {
+// numbers are those of a verdict beside the interval and the error, a sentence each.
+func (s Split) numbers() (out []string) {
+	add := func(texts ...string) {
+		for _, t := range texts {
+			if len(texts) == 1 { // else it begins with the name of an outcome
+				t = sentence(t)
+			}
+
+			if t != "" {
+				out = append(out, t+".")
+			}
+		}
+	}
+
 	if s.calibrated() {
 		r := s.Honest.Record
-		parts = append(parts, byUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
+		add(eachUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
 			return fmt.Sprintf("%s of the held-out values inside %s intervals, R² of the mean %s (noise ceiling %s)",
 				shares(list), levelText(list[0].Level), fits(list, true, "undefined"), fits(list, false, "undefined"))
-		}))
+		})...)
 
 		if c := s.Honest.Calibration; c != nil && c.K < 3 {
-			parts = append(parts, "the interval is "+clean(c.Learned()))
+			add("the interval is " + clean(c.Learned()))
 		}
 
 		if s.Verdict() == score.Wide {
-			parts = append(parts, cmp.Or(clean(r.ForecastWords(amountsIn)), "runs of the new group would narrow it"))
+			add(cmp.Or(clean(r.ForecastWords(amountsIn)), "runs of the new group would narrow it"))
 		}
 
-		if rival := s.Honest.RivalWords(amountsIn); rival != "" {
-			parts = append(parts, clean(rival))
-		}
+		add(clean(s.Honest.RivalWords(amountsIn)))
 	}
 
-	if len(s.Network) > 0 && s.claims() {
-		who, grade := "", ""
-		if s.calibrated() {
-			who, grade = "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
-			if s.given() {
-				who = AsStated + ": "
-			}
-		}
+	if len(s.Network) == 0 || !s.claims() {
+		return out
+	}
 
-		parts = append(parts, who+byUnit(s.Network, func(list []score.OutcomeTrust) string {
-			text := fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rms(list),
+	texts := eachUnit(s.Network, func(list []score.OutcomeTrust) string {
+		text := fmt.Sprintf("error %s, no interval", rms(list))
+		if s.states() {
+			text = fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rms(list),
 				span(list, func(t score.OutcomeTrust) float64 { return t.ClaimedSigma }), shares(list),
 				levelText(list[0].Level))
-			if !s.states() {
-				text = fmt.Sprintf("error %s, no interval", rms(list))
-				grade = ""
-			}
+		}
 
-			if !s.calibrated() {
-				text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true, "undefined"),
-					fits(list, false, "undefined"))
-			}
+		if !s.calibrated() {
+			text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true, "undefined"),
+				fits(list, false, "undefined"))
+		}
 
-			return text
-		})+grade)
+		return text
+	})
+
+	if s.calibrated() {
+		who, grade := "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
+		if s.given() {
+			who = AsStated + ": "
+		}
+
+		if !s.states() {
+			grade = ""
+		}
+
+		texts = []string{who + strings.Join(texts, "; ") + grade}
 	}
 
-	return parts
+	add(texts...)
+
+	return out
 }
 
 // grade is the grade in words, with the reason why it is no better.
@@ -210,15 +228,18 @@ func reason(e score.Evidence, unit string) string {
 
 // byUnit writes the outcomes of each unit, of two each by itself, with their names where there are several texts.
 func byUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) string {
-	groups := grouped(list, 2)
-	texts := make([]string, len(groups))
-	for i, g := range groups {
-		if texts[i] = write(g); len(groups) > 1 {
-			texts[i] = outcomes(g) + ": " + texts[i]
-		}
-	}
+	return strings.Join(eachUnit(list, write), "; ")
+}
 
-	return strings.Join(texts, "; ")
+// eachUnit are the texts of byUnit.
+func eachUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) []string {
+	groups := grouped(list, 2)
+	return lists.Each(groups, func(g []score.OutcomeTrust) string {
+		if len(groups) == 1 {
+			return write(g)
+		}
+		return outcomes(g) + ": " + write(g)
+	})
 }
 
 // grouped are the outcomes each by itself; those of a unit together where it has more than so many.

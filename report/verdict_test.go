@@ -58,7 +58,7 @@ func TestSentence(t *testing.T) {
 	s = judgedSplit()
 	s.Honest = calibratedBy(holding("bpf1_db", "dB re 20 µPa", 5, 15, 0.5))
 	want = "blades = 2 held out: ± 15.0 dB, error 5.0 dB on 15 runs never shown. Holds. 97\u00a0% of the " +
-		"held-out values inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99); the network " +
+		"held-out values inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99). The network " +
 		"alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (does not hold)."
 	must.Equal(t, s.Sentence(), want, "got")
 
@@ -92,7 +92,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 
 	want = "blades = 2 held out: ± 9.0 to 24.8 dB, error 3.0 dB on 15 runs never shown. Holds, but wide for " +
 		"bpf1_db: the interval is 100\u00a0% as wide as the data's own spread. 97\u00a0% of the held-out values " +
-		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99); one run of the new group would " +
+		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99). One run of the new group would " +
 		"make the interval ± 4.0 to 8.0 dB instead of ± 9.0 to 24.8 dB (forecast)."
 	must.Equal(t, s.Sentence(), want, "got")
 	must.Equal(t, s.Verdict(), score.Wide, "verdict")
@@ -114,7 +114,7 @@ func TestSentenceUnits(t *testing.T) {
 	})
 
 	got := s.Sentence()
-	must.Contain(t, got, "Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside")
+	must.Contain(t, got, " bpf1_db: error 7.2 dB", ". lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside")
 }
 
 // The verdict names a simple method that does as well on the left-out groups, by its error in
@@ -125,10 +125,10 @@ func TestSentenceOfRivals(t *testing.T) {
 	linear := interval.Rival{Method: "linear", EBy: []float64{0.09}, Error: same}
 	constant := interval.Rival{Method: "conformal", Width: interval.Against{Ratio: 0.87, More: -0.2, SE: 0.1}}
 	for want, rivals := range map[string][]interval.Rival{
-		"; least squares does as well on the left-out groups of blades: error 1.2 dB against 0.8 dB;": {constant, linear},
-		"; an interval of constant width from left-out errors does better on the left-out groups of blades: " +
-			"interval score 0.87 times that of the calibrated interval;": {constant},
-		"(noise ceiling 0.99);": {{Method: "linear", EBy: linear.EBy, Error: worse, Width: worse}},
+		". Least squares does as well on the left-out groups of blades: error 1.2 dB against 0.8 dB. ": {constant, linear},
+		". An interval of constant width from left-out errors does better on the left-out groups of blades: " +
+			"interval score 0.87 times that of the calibrated interval. ": {constant},
+		"(noise ceiling 0.99). ": {{Method: "linear", EBy: linear.EBy, Error: worse, Width: worse}},
 	} {
 		s := judgedSplit()
 		s.Honest = calibratedBy(holding("bpf1_db", "dB re 20 µPa", 5, 15, 0.5))

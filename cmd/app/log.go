@@ -25,6 +25,9 @@ func runLog(c *call) error {
 
 	file := "pipeline.yaml"
 	switch {
+	case len(names) == 0 && slices.ContainsFunc(args, namesRun):
+		return usage("pipeline log lists all runs; of one, --config %s prints the configuration, --diff %[1]s what changed",
+			args[slices.IndexFunc(args, namesRun)])
 	case len(args) == 1:
 		file = args[0]
 	case len(args) > 1:

@@ -150,6 +150,10 @@ func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []stri
 		return err
 	}
 
+	if len(steps) == suggest.MaxSteps {
+		printNotes(c.stderr, []string{fmt.Sprintf("a plan has %d measurements at most", suggest.MaxSteps)})
+	}
+
 	if len(steps) == 0 {
 		return usage("a budget of %s pays for none of the %d candidates: setting up the first one costs more",
 			costs.Format(budget), len(list))

@@ -5,6 +5,7 @@
 package fault
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,6 +62,16 @@ func (e *Error) Error() string {
 
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// OfJSON is the error of a file that is no JSON document of what is wanted, without the words of encoding/json.
+func OfJSON(path, want string, err error) *Error {
+	e := &Error{Path: path, Want: want, Found: "none", Err: err}
+	if errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) {
+		e.Found, e.Err, e.Hint = "damaged or other JSON", nil, "pipeline run --verify makes damaged results again"
+	}
+
+	return e
+}
 
 // In returns err as an *Error with a path. An err that is or wraps an *Error
 // keeps the path it has; any other error becomes the Err of a new one. In

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,6 +49,7 @@ type campaignOf struct {
 	condition  []int         // of a row, numbered by first appearance
 	rows       map[int][]int // of a condition
 	units      [][]int       // of an observation: condition, …, run
+	names      [][]int       // of the units of each level, the same in all conditions
 	levels     []string      // names of the levels below the condition
 	of         [][]int       // the values whose mean is an observation: twice their rows, and 1 for second ones
 	differs    string        // why scatter is pooled by pools, where they were not asked for
@@ -94,9 +96,7 @@ func (c *campaignOf) read() {
 
 	var by []string
 	if c.Above != "" {
-		if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
-			fault.Raise(fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err))
-		}
+		fault.Raise(c.Need("--above", "column of text", c.Above, texts))
 		by = c.Column(c.Above).Strings
 	}
 
@@ -138,7 +138,7 @@ func (c *campaignOf) number(by []string) {
 		c.levels = slices.Insert(c.levels, 0, c.Above)
 	}
 
-	c.units, c.rows = make([][]int, len(c.levels)), map[int][]int{}
+	c.units, c.names, c.rows = make([][]int, len(c.levels)), make([][]int, len(c.levels)), map[int][]int{}
 	seen := map[string]int{}
 	for i := range c.Rows() {
 		key := "c"
@@ -174,7 +174,7 @@ func (c *campaignOf) number(by []string) {
 			c.units[0] = append(c.units[0], at)
 			if by != nil {
 				unit += "\x02" + by[i]
-				c.units[l] = append(c.units[l], id(unit))
+				c.units[l], c.names[l-1] = append(c.units[l], id(unit)), append(c.names[l-1], id("\x02"+by[i]))
 				l++
 			}
 
@@ -182,6 +182,7 @@ func (c *campaignOf) number(by []string) {
 				c.units[l] = append(c.units[l], id(unit+"\x03"+run[i]))
 			}
 
+			c.names[l-1] = append(c.names[l-1], id("\x03"+names[min(k, len(names)-1)]))
 			c.of = append(c.of, []int{2*i + k})
 		}
 	}
@@ -216,7 +217,8 @@ func (c *campaignOf) budgets(outcome string) (out []Budget) {
 
 		p := pools[c.pooled(row)]
 		if p == nil {
-			p = &pool{units: make([][]int, len(c.units))}
+			n := len(c.units)
+			p = &pool{units: make([][]int, n), names: make([][]int, n)}
 			pools[c.pooled(row)] = p
 		}
 
@@ -229,13 +231,22 @@ func (c *campaignOf) budgets(outcome string) (out []Budget) {
 		p.y = append(p.y, v)
 		for l := range p.units {
 			p.units[l] = append(p.units[l], c.units[l][k])
+			if c.names[l] != nil {
+				p.names[l] = append(p.names[l], c.names[l][k])
+			}
 		}
 	}
 
 	for _, p := range pools {
 		p.nested, p.conditions = Variances(p.y, p.units), len(counts(p.units[0]))
+		for l, names := range p.names {
+			if names != nil {
+				p.nested.Crossed(l, freedom(names, p.units[l]))
+			}
+		}
 	}
 
+	slices.SortFunc(order, func(a, b int) int { return c.compare(c.rows[a][0], c.rows[b][0]) })
 	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
 	for _, at := range order {
 		row := c.rows[at][0]
@@ -260,8 +271,50 @@ func (c *campaignOf) budgets(outcome string) (out []Budget) {
 type pool struct {
 	y          []float64
 	units      [][]int
+	names      [][]int
 	nested     Nested
 	conditions int
+}
+
+// freedom is the number of degrees of freedom of effects by name beside those of the units: names less the sets of
+// names that no unit connects.
+func freedom(names, units []int) float64 {
+	set, first := map[int]int{}, map[int]int{} // one of the set of a name, itself at last
+	root := func(n int) int {
+		for set[n] != n {
+			n = set[n]
+		}
+		return n
+	}
+
+	sets := 0
+	for i, n := range names {
+		if _, known := set[n]; !known {
+			set[n] = n
+			sets++
+		}
+
+		other, known := first[units[i]]
+		if !known {
+			first[units[i]] = n
+		} else if a, b := root(n), root(other); a != b {
+			set[a] = b
+			sets--
+		}
+	}
+
+	return float64(len(set) - sets)
+}
+
+// compare orders rows by their conditions.
+func (c *campaignOf) compare(a, b int) int {
+	for _, v := range c.values {
+		if d := cmp.Compare(v[a], v[b]); d != 0 {
+			return d
+		}
+	}
+
+	return cmp.Compare(a, b)
 }
 
 // pooled names the pool of a row.

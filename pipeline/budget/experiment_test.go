@@ -157,6 +157,28 @@ func TestPooledWhereAlike(t *testing.T) {
 	}
 }
 
+// Three runs that pass all twelve angles are three: what differs between them has two degrees of freedom.
+func TestRunsOfManyConditions(t *testing.T) {
+	var run []string
+	var angle, one, two []float64
+	for i := range 36 {
+		y := float64(i/12*(i/12)) + 0.01*math.Sin(float64(i*i))
+		run, angle = append(run, strconv.Itoa(i/12)), append(angle, float64(11-i%12))
+		one, two = append(one, y), append(two, y+0.01*math.Cos(float64(i*i)))
+	}
+
+	list, err := Of(finished(t, "    ingest: {table: pairs.csv}\n", []table.Column{
+		{Name: "run", Strings: run},
+		{Name: "alpha_deg", Floats: angle},
+		{Name: "y_1", Floats: one},
+		{Name: "y_2", Floats: two},
+	}, kv.Pair{Key: "pairs", Value: "same-run"}), Options{})
+	must.Do(t, err)
+
+	close(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
+	must.Be(t, list[11].At, "alpha_deg = 11", "last")
+}
+
 // A coefficient by an expression: 1 % of ρ and 0.5 % of u, both with k = 2, are 0.5 % and 2·0.25 % of it, by hand.
 // Its mean stays the measured one.
 func TestDerived(t *testing.T) {

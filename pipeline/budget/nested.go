@@ -108,6 +108,25 @@ func Variances(y []float64, units [][]int) Nested {
 	return v
 }
 
+// Crossed says that level l has the same units in several of the level before, such as days on which all conditions
+// were measured: what differs between them has so many degrees of freedom.
+func (v *Nested) Crossed(l int, free float64) {
+	if v.Components[l] == 0 || free >= v.Free[l] {
+		return
+	}
+
+	between := v.Components[l] / (v.by[l][l] * v.Squares[l]) // its share of the mean square
+	r := math.Sqrt(1 + (v.Free[l]/max(free, 1)-1)*between*between)
+	for m := range v.covariance {
+		v.covariance[l][m] *= r
+		v.covariance[m][l] *= r
+	}
+
+	for k, w := range v.by {
+		_, v.DoF[k] = v.combine(w)
+	}
+}
+
 // shared is Σ over units u of a level of Σ over units w within u of n_w²/n_u.
 func shared(of, within []int, n map[int]float64) (sum float64) {
 	small := counts(within)

@@ -159,6 +159,8 @@ func TestRefused(t *testing.T) {
 			Options{A: "rotor=1", B: "rotor=2", Unit: "run", Outcomes: []string{"z"}},
 			`--outcome: DIR has no outcome "z", but y`,
 		},
+		{Options{A: "rotor=1", B: "run=/./", Unit: "run"}, "--a and --b have rows in common, such as one of run"},
+		{Options{A: "rotor=1", B: "rotor=2", Unit: "/x/"}, "not all runs that are compared have a part like /x/"},
 		{Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, "expected equal conditions on both sides, or one"},
 		{Options{Runs: []string{"nowhere"}, Unit: "run"}, "expected an experiment, its folder, a triplets.arrow or"},
 	} {

@@ -109,7 +109,7 @@ func (r *Result) SVG() []byte {
 		ID: "contrast", Title: fmt.Sprintf("B − A; A: %s; B: %s", r.A, r.B),
 		Desc: fmt.Sprintf("The difference of each outcome, the mean over the other conditions, with a band that holds all "+
 			"points of a panel with %.4g %%, %s.", 100*r.Level, r.By),
-		Note:    fmt.Sprintf("%s data. A: %s. B: %s.", r.Data, r.A, r.B),
+		Note:    strings.TrimSpace(fmt.Sprintf("%s data. A: %s. B: %s.", r.Data, r.A, r.B)),
 		Columns: 2,
 	}
 

@@ -1,6 +1,7 @@
 package contrast
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 // row is the outcomes of one unit at one condition.
 type row struct {
 	side int
+	of   int // row of the table, twice, and 1 for the second run of a pair
 	unit string
 	all  []float64 // the conditions of the table
 	x    []float64 // those that the sides are compared at
@@ -97,6 +99,24 @@ func (c *comparison) read() {
 				"pipeline inspect lists the values of triplets.arrow"))
 		}
 	}
+
+	c.apart()
+}
+
+// apart raises an error where rows of one table are on both sides, or a unit has no name.
+func (c *comparison) apart() {
+	on := map[int]int{}
+	for _, r := range c.rows {
+		if r.unit == "" {
+			fault.Raise(usage("--unit: not all runs that are compared have a part like %s", c.Options.Unit))
+		}
+
+		if side, known := on[r.of]; known && side != r.side && len(c.Runs) == 1 {
+			fault.Raise(usage("--a and --b have rows in common, such as one of %s %s: state sides that exclude each other",
+				c.Options.Unit, r.unit))
+		}
+		on[r.of] = r.side
+	}
 }
 
 // columns checks the columns that are asked for.
@@ -122,22 +142,22 @@ func (c *comparison) columns(p *pairs.Pairs) {
 	}
 
 	for _, t := range asked {
-		if err := p.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)); err != nil {
-			fault.Raise(fmt.Errorf("%w; a label is carried where a split or honest.groups names it", err))
-		}
+		fault.Raise(p.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)))
 	}
 
 	for _, n := range c.Options.Outcomes {
 		fault.Raise(p.Need("--outcome", "outcome", n, outcomes))
 		unit := p.Column(n + "_1").Unit
 		first, known := c.unit[n]
-		fault.Unless(!known || first == unit, fault.At(p.Name, "", n+" in "+first+", as in "+c.Runs[0], unit, ""))
+		fault.Unless(!known || first == unit,
+			fault.At(p.Name, "", n+" in "+first+", as in "+c.Runs[0], cmp.Or(unit, "no unit"), "convert one of them"))
 		c.unit[n] = unit
 	}
 
+	have := lists.Each(quantities, func(q quantity) string { return labelled(q.name, q.unit) })
 	for _, q := range c.axes {
-		fault.Unless(slices.Contains(quantities, q),
-			fault.At(p.Name, "", "a condition "+q.name+", as in "+c.Runs[0], strings.Join(axes, ", "), ""))
+		fault.Unless(slices.Contains(quantities, q), fault.At(p.Name, "", "a condition "+labelled(q.name, q.unit)+
+			", as in "+c.Runs[0], strings.Join(have, ", "), ""))
 	}
 
 	if kind := p.Get("data"); c.Data == "" || kind == "simulated" {
@@ -169,7 +189,7 @@ func (c *comparison) add(t *table.Table, side int) {
 				continue
 			}
 
-			r := row{side: side, unit: run}
+			r := row{side: side, of: 2*i + k, unit: run}
 			switch {
 			case c.part != nil:
 				r.unit = c.part.FindString(run)

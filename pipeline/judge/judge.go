@@ -17,6 +17,7 @@ import (
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -65,7 +66,12 @@ func Judge(ctx context.Context, o Options) (e report.Experiment, err error) {
 
 	set := fault.Get(a.set(m))
 	g, notes := p.read(set, o)
-	e.Warnings = append(e.Warnings, notes...)
+	e.Warnings = slices.Concat(e.Warnings, notes, cells.Notes)
+	if left := p.unused(plan.Outcomes(a.Table)); left != nil {
+		e.Warnings = append(e.Warnings, "not used: "+pairs.Some(left, len(left))+"; columns of an outcome are NAME, "+
+			"NAME_low and NAME_high, or NAME_sd")
+	}
+
 	e.OutcomeUnits = lists.Each(set.Outcomes, func(q triplets.Quantity) string { return q.Unit })
 	e.Runs = len(set.Runs)
 
@@ -133,13 +139,28 @@ func (p *predictions) column(s triplets.Set, suffix string) []float64 {
 	return out
 }
 
+// suffixes of an outcome's columns.
+var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
+	lists.Each(triplets.AnswerColumns[1:], func(c triplets.AnswerColumn) string { return c.Suffix })...)
+
+// unused are the columns that are called as an outcome with another suffix, such as y_std.
+func (p *predictions) unused(outcomes []string) (left []string) {
+	known := append(suffixes, "_mu", "_1", "_2", "_sd_claimed")
+	for _, name := range p.Columns {
+		for _, o := range outcomes {
+			if n := len(o); len(name) >= n && strings.EqualFold(name[:n], o) && (len(name) == n || name[n] == '_') &&
+				(name[:n] != o || !slices.Contains(known, name[n:])) && !slices.Contains(outcomes, name) {
+				left = append(left, name)
+			}
+		}
+	}
+
+	return left
+}
+
 // read reads the columns of the outcomes.
 func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string) {
 	g = &given{Set: s, Options: o, group: make([]string, s.N), trained: make([]bool, s.N), has: make([]bool, s.N)}
-
-	suffixes := []string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
-	suffixes = append(suffixes, lists.Each(triplets.AnswerColumns[1:],
-		func(c triplets.AnswerColumn) string { return c.Suffix })...)
 
 	list := map[string][]float64{}
 	for _, suffix := range suffixes {

@@ -335,19 +335,18 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// Names of runs that are all others' are said to count for nothing where there are conditions.
+// Names of runs that are all others', units that nothing compares with and columns of no use are named.
 func TestOtherRuns(t *testing.T) {
 	dir := t.TempDir()
 	o := judge.Options{
-		Predictions: write(t, filepath.Join(dir, "p.csv"), "run,x,y\nA,1,1\nB,2,4\n"), Level: 0.95,
+		Predictions: write(t, filepath.Join(dir, "p.csv"), "run,x,y [N],y_std\nA,1,1,1\nB,2,4,1\n"), Level: 0.95,
 		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\nr1,1,1,2\nr2,2,4,6\n"),
 	}
 	e, err := judge.Judge(context.Background(), o)
 	must.Do(t, err)
 
-	if got := strings.Join(e.Warnings, "; "); !strings.Contains(got, "column run of ") || e.Splits[0].Test.Rows != 2 {
-		t.Errorf("%d rows: %s", e.Splits[0].Test.Rows, got)
-	}
+	must.Contain(t, strings.Join(e.Warnings, "; "), "column run of ", "column y is in N, and", "not used: y_std;")
+	must.Be(t, e.Splits[0].Test.Rows, 2, "rows")
 }
 
 // What does not fit is named with its place.
@@ -358,7 +357,7 @@ func TestRefused(t *testing.T) {
 		"x,z\n1,1\n":           "expected a column named as an outcome of the pairs: y",
 		"a,y\n1,1\n":           "expected columns of the pairs' conditions",
 		"x,y\n7,1\n":           "expected conditions of pairs",
-		"x,y\n1,1\n1,2\n":      "different ones in rows 1 and 2",
+		"x,y\n1,1\n1,2\n":      "rows 1 and 2 (add a column of the pairs that tells them apart, such as run",
 		"x,y,w\n1,high,0\n":    "row 1, column y: expected a number",
 		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
 		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",

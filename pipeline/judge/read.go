@@ -64,6 +64,10 @@ func (a against) set(m *pairs.Match) (triplets.Set, error) {
 		inputs = m.Conditions
 	}
 
+	if len(inputs) == 0 { // matched by names alone
+		inputs, _ = plan.Conditions(a.Table)
+	}
+
 	s, err := plan.Triplets(a.Table, inputs, m.Outcomes)
 	s.Couples = a.Get("dsp.couples") == "true"
 	if day := a.Column(a.Get("ingest.table.across")); err == nil && day != nil {

@@ -188,7 +188,7 @@ func heldOut(split string) (rise, inside float64, err error) {
 
 	var doc report.Metrics
 	if err = cmp.Or(err, json.Unmarshal(b, &doc)); err != nil {
-		return 0, 0, &fault.Error{Path: path, Want: "the metrics of an experiment", Err: err}
+		return 0, 0, fault.OfJSON(path, "the metrics of an experiment", err)
 	}
 
 	for _, s := range doc.Splits {

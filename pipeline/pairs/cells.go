@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,9 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // maxRows bounds a table of numbers, which is held in memory.
@@ -18,14 +21,15 @@ const maxRows = 5_000_000
 // Cells are a table of the user's numbers.
 type Cells struct {
 	*campaign.Cells
-	Path string
+	Path  string
+	Notes []string // about units that Numbers could not compare
 }
 
 // ReadCells reads a table of at least one row, whose columns have different names.
 func ReadCells(path string) (*Cells, error) {
 	c, err := campaign.ReadCells(path, maxRows)
 	if err != nil {
-		return nil, err
+		return nil, ofTable(path, err)
 	}
 
 	if c.Rows == 0 {
@@ -38,7 +42,16 @@ func ReadCells(path string) (*Cells, error) {
 		}
 	}
 
-	return &Cells{c, path}, nil
+	return &Cells{Cells: c, Path: path}, nil
+}
+
+// ofTable says of a table what a reader of recordings says.
+func ofTable(path string, err error) error {
+	if e := (*fault.Error)(nil); errors.As(err, &e) && strings.Contains(e.Hint, "exclude") {
+		return fault.At(path, e.Place, "rows of numbers", e.Found, "")
+	}
+
+	return fault.In(path, err)
 }
 
 // Has reports whether there is a column of that name.
@@ -70,7 +83,10 @@ const (
 // are in that unit.
 func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 	if !c.Has(name) {
-		return nil, &fault.Error{Path: c.Path, Want: "a column " + name, Found: strings.Join(c.Columns, ", ")}
+		return nil, &fault.Error{
+			Path: c.Path, Want: "a column " + name,
+			Found: strings.Join(c.Columns, ", ") + spelling.DidYouMean(name, c.Columns),
+		}
 	}
 
 	to, err := conversion(c.Units[name], unit, kind)
@@ -79,9 +95,21 @@ func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 			"correct the header, or convert the numbers")
 	}
 
+	if stated := c.Units[name]; unit == "" && len(stated) > 0 && !strings.Contains("1-–", stated) {
+		note := "column " + name + " is in " + stated + ", and nothing states a unit to compare: taken as it is"
+		if !slices.Contains(c.Notes, note) {
+			c.Notes = append(c.Notes, note)
+		}
+	}
+
 	v := make([]float64, c.Rows)
+	comma := slices.ContainsFunc(lists.Numbers(c.Rows), func(i int) bool { return commaDecimal(c.Text(i, name)) })
 	for i := range v {
 		text := c.Text(i, name)
+		if comma {
+			text = strings.Replace(text, ",", ".", 1)
+		}
+
 		switch strings.ToLower(text) {
 		case "", "nan", "null", "none":
 			v[i] = math.NaN()
@@ -97,6 +125,12 @@ func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 	}
 
 	return v, nil
+}
+
+// commaDecimal reports whether a number has a decimal comma. 1,200 may be 1200.
+func commaDecimal(text string) bool {
+	whole, part, has := strings.Cut(text, ",")
+	return has && !strings.Contains(text, ".") && (len(part) != 3 || strings.Trim(whole, "+-") == "0")
 }
 
 // conversion is that from the unit that a header states, "" for none.

@@ -37,7 +37,7 @@ func (c *Cells) Match(p *Pairs, inputs []string) (*Match, error) {
 	m := &Match{Outcomes: slices.DeleteFunc(slices.Clone(known), func(n string) bool { return c.Mean(n) == "" })}
 	if len(m.Outcomes) == 0 {
 		return nil, fault.At(c.Path, "", "a column named as an outcome of the pairs: "+strings.Join(known, ", "),
-			strings.Join(c.Columns, ", "), "")
+			strings.Join(c.Columns, ", "), "call the column of the mean so")
 	}
 
 	numbers, texts := plan.Conditions(p.Table)
@@ -64,12 +64,14 @@ func (c *Cells) Match(p *Pairs, inputs []string) (*Match, error) {
 		}
 	}
 
-	return m, m.find(c, p, shared(texts))
+	apart := slices.DeleteFunc(numbers, c.Has)
+	return m, m.find(c, p, shared(texts), "add a column of the pairs that tells them apart, such as "+
+		cmp.Or(strings.Join(apart, ", "), "run"))
 }
 
 // find sets the row of each pair. Names of runs and recordings that are all others' count for nothing where there are
-// conditions.
-func (m *Match) find(c *Cells, p *Pairs, texts []string) error {
+// conditions. apart is what to do where rows are of one key.
+func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 	texts = slices.DeleteFunc(texts, func(n string) bool {
 		if n != "run" && n != "recording" || len(m.Conditions) == 0 {
 			return false
@@ -111,7 +113,7 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string) error {
 	}
 
 	matched := strings.Join(slices.Concat(m.Conditions, texts), ", ")
-	order, err := c.order(mine, texts, matched)
+	order, err := c.order(mine, texts, matched, apart)
 	if err != nil {
 		return err
 	}
@@ -161,7 +163,7 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string) error {
 }
 
 // order is the rows in the order of their keys. It refuses different rows of one key.
-func (c *Cells) order(mine side, texts []string, matched string) ([]int32, error) {
+func (c *Cells) order(mine side, texts []string, matched, apart string) ([]int32, error) {
 	order := lists.Make(c.Rows, func(i int) int32 { return int32(i) })
 	slices.SortStableFunc(order, func(i, j int32) int { return mine.compare(texts, int(i), mine, int(j)) })
 
@@ -177,8 +179,7 @@ func (c *Cells) order(mine side, texts []string, matched string) ([]int32, error
 
 	if again < c.Rows {
 		return nil, fault.At(c.Path, "", "one prediction of "+matched,
-			fmt.Sprintf("different ones in rows %d and %d", of+1, again+1),
-			"add a column of the pairs that tells them apart, such as run")
+			fmt.Sprintf("different ones in rows %d and %d", of+1, again+1), apart)
 	}
 
 	return order, nil

@@ -63,7 +63,7 @@ func Open(name, configuration string, texts []string) (*Pairs, error) {
 		err = &fault.Error{Path: path, Want: "a table of pairs, such as triplets.arrow", Found: "no column run"}
 	}
 
-	return p, fault.In(path, err)
+	return p, ofTable(path, err)
 }
 
 // Models is the path of trained models by a name: what lies there, or the folder of that experiment of pipeline.yaml or
@@ -128,12 +128,21 @@ func readTable(path string, texts []string) (*table.Table, error) {
 }
 
 // Need returns an error where the table has no such condition, column or outcome: what that is, with its names in
-// known.
+// known. Columns of text are labels.
 func (p *Pairs) Need(flag, what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
 
+	hint := spelling.DidYouMean(name, known)
+	if hint == "" && p.Dir != "" && strings.HasPrefix(what, "column") {
+		hint = "; a label is carried where a split or honest.groups names it"
+	}
+
+	if len(known) == 0 {
+		known, what = []string{"no others"}, strings.Replace(what, "column", "columns", 1)
+	}
+
 	return &config.UsageError{Text: fmt.Sprintf("%s: %s has no %s %q, but %s%s", flag, p.Name, what, name,
-		strings.Join(known, ", "), spelling.DidYouMean(name, known))}
+		strings.Join(known, ", "), hint)}
 }

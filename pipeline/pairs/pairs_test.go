@@ -101,6 +101,8 @@ experiments:
 	}
 
 	p := pairs.Pairs{Name: "wing"}
+	must.Refuse(t, p.Need("--above", "column of text", "day", nil), `wing has no columns of text "day", but no others`)
+
 	err := p.Need("--at", "condition", "alfa", []string{"alpha", "beta"})
 	if !errors.As(err, new(*config.UsageError)) ||
 		err.Error() != `--at: wing has no condition "alfa", but alpha, beta; did you mean "alpha"?` {
@@ -111,7 +113,7 @@ experiments:
 // Units of a header: values, differences, which no temperature scale shifts, and variances; by hand.
 func TestUnits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.csv")
-	text := "f [kN],t [degC],v [kN²],w [(kN)^2],l [dB],z\n1,20,2,2,60,-0\n"
+	text := "f [kN];t [degC];v [kN²];w [(kN)^2];l [dB];z;c\n1;20;2;2;60;-0;1,5\n"
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 
 	c, err := pairs.ReadCells(path)
@@ -133,6 +135,7 @@ func TestUnits(t *testing.T) {
 		{"l", "dB re 20 µPa", pairs.Values, 60},
 		{"l", "Pa", pairs.Values, math.NaN()},
 		{"z", "N", pairs.Values, 0},
+		{"c", "N", pairs.Values, 1.5},
 	} {
 		v, err := c.Numbers(k.name, k.unit, k.kind)
 		if (err != nil) != math.IsNaN(k.want) || err == nil && (math.Abs(v[0]-k.want) > 1e-9 || math.Signbit(v[0])) {

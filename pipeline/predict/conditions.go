@@ -21,7 +21,7 @@ import (
 func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err error) {
 	names := m.InputNames()
 	for part := range strings.SplitSeq(s, ";") {
-		named := map[string]string{}
+		named, twice := map[string]string{}, ""
 		items := slices.DeleteFunc(strings.Split(part, ","), func(item string) bool {
 			key, name, _ := strings.Cut(item, "=")
 			key = strings.TrimSpace(key)
@@ -29,10 +29,18 @@ func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err
 				return false
 			}
 
+			if _, known := named[key]; known {
+				twice = key
+			}
+
 			named[key] = strings.TrimSpace(name)
 
 			return true
 		})
+
+		if twice != "" {
+			return nil, nil, fmt.Errorf("%s occurs twice", twice)
+		}
 
 		axes, err := m.Axes(strings.Join(items, ","))
 		if err != nil {
@@ -75,6 +83,14 @@ func (m *Models) Input(name string) (int, error) {
 	names := m.InputNames()
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
+	}
+
+	if m.Honest != nil {
+		for _, l := range m.Honest.Labels {
+			if m.isLabel(l.Name) {
+				names = append(names, l.Name)
+			}
+		}
 	}
 
 	hint := spelling.DidYouMean(name, names)

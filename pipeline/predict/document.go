@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"slices"
 
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
@@ -11,7 +12,7 @@ import (
 func (a *Answer) CSV() []numbers.Object {
 	out, columns := make([]numbers.Object, a.Network.N), a.columns()
 	for i := range out {
-		o := append(numbers.Named(a.InputNames(), a.at(i)), a.values(i, columns)...)
+		o := append(a.conditionAt(i), a.values(i, columns)...)
 		at := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
 		if a.Recommended != nil {
 			at = a.Recommended.Where[i]
@@ -65,6 +66,22 @@ func (a *Answer) JSON() numbers.Object {
 	}
 }
 
+// conditionAt is the i-th condition with the names of things, of labels that any condition names.
+func (a *Answer) conditionAt(i int) numbers.Object {
+	o, things := numbers.Named(a.InputNames(), a.at(i)), a.options.Things
+	if a.Recommended == nil {
+		return o
+	}
+
+	for _, l := range a.Honest.Labels {
+		if slices.ContainsFunc(things, func(t map[string]string) bool { return t[l.Name] != "" }) {
+			o = append(o, l.Name, things[i][l.Name])
+		}
+	}
+
+	return o
+}
+
 // condition is the answer at the i-th condition in JSON: values are named as in CSV.
 func (a *Answer) condition(i int, columns []column) numbers.Object {
 	var position any // among the measured groups
@@ -74,7 +91,7 @@ func (a *Answer) condition(i int, columns []column) numbers.Object {
 	}
 
 	return numbers.Object{
-		"at", numbers.Named(a.InputNames(), a.at(i)), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
+		"at", a.conditionAt(i), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
 		"position", position, "abs_cov_rise", a.rise(i), "prediction", a.values(i, columns),
 	}
 }

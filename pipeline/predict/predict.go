@@ -59,7 +59,7 @@ func Open(path string) (_ *Models, err error) {
 		m.Paths = append(m.Paths, filepath.ToSlash(f)) // the same in documents on all systems
 		net := new(train.Model)
 		if err := readJSON(f, train.MaxModelFile, "a trained model", net); errors.Is(err, fs.ErrNotExist) {
-			return nil, &fault.Error{Path: f, Want: "a trained model", Found: "none", Err: err}
+			return nil, fault.At(f, "", "a trained model", "none", "pipeline run trains it")
 		} else if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func readJSON(path string, limit int64, want string, into any) error {
 	}
 
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return &fault.Error{Path: path, Want: want, Found: "none", Err: err}
+		return fault.OfJSON(path, want, err)
 	}
 
 	return err
@@ -316,9 +316,9 @@ func (m *Models) Outside(x []float64) []string {
 	for _, i := range m.outside(x) {
 		in := m.Card.Inputs[i]
 		if x[i] < in.Min {
-			out = append(out, fmt.Sprintf("%s %g is below %g, the lowest trained on", in.Name, x[i], in.Min))
+			out = append(out, fmt.Sprintf("%s %.6g is below %.6g, the lowest trained on", in.Name, x[i], in.Min))
 		} else {
-			out = append(out, fmt.Sprintf("%s %g is above %g, the highest trained on", in.Name, x[i], in.Max))
+			out = append(out, fmt.Sprintf("%s %.6g is above %.6g, the highest trained on", in.Name, x[i], in.Max))
 		}
 	}
 

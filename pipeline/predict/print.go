@@ -40,7 +40,7 @@ func (a *Answer) Table(w io.Writer) error {
 		}
 
 		if rise := a.rise(i); !math.IsNaN(rise) {
-			fmt.Fprintf(&b, "E|cov|: × %.2g of the training conditions\n", rise)
+			fmt.Fprintf(&b, "E|cov|: × %s of the training conditions\n", twoDigits(rise))
 		}
 
 		for _, s := range a.Outside(a.at(i)) {
@@ -66,7 +66,7 @@ func (a *Answer) head(b *strings.Builder) {
 		}
 
 		if len(c.Record) > 0 {
-			held += " (its record is that of the splits " + strings.Join(c.Record, ", ") + ")"
+			held += " (its record is that of " + strings.Join(c.Record, ", ") + ")"
 		}
 
 		if n := a.Network.Seeds; n > 1 {
@@ -183,7 +183,7 @@ func intervalHead(level float64) string { return "interval (" + short(100*level)
 func (a *Answer) conditionText(x []float64) string {
 	return strings.Join(lists.Make(len(x), func(i int) string {
 		in := a.Card.Inputs[i]
-		return strings.TrimSpace(in.Name + " = " + strconv.FormatFloat(x[i], 'g', -1, 64) + " " + in.Unit)
+		return strings.TrimSpace(in.Name + " = " + strconv.FormatFloat(x[i], 'g', 10, 64) + " " + in.Unit)
 	}), ", ")
 }
 
@@ -236,6 +236,14 @@ func digits(unit string, deviation float64) func(float64) string {
 	}
 
 	return func(v float64) string { return numbers.Fixed(v, decimals) }
+}
+
+// twoDigits writes a number with two digits, and whole ones below a million.
+func twoDigits(v float64) string {
+	if v >= 100 && v < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 // short writes a number with four digits.

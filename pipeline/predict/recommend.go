@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/honest"
@@ -42,7 +43,7 @@ func (m *Models) readHonest() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return &fault.Error{Path: path, Want: "the calibrated model of a split", Found: "none", Err: err}
+		return fault.OfJSON(path, "the calibrated model of a split", err)
 	case h.HeldOut != m.Card.HeldOut || h.Split != m.Card.Split:
 		return nil // a model that was copied next to another split
 	}
@@ -176,10 +177,14 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 		for _, of := range h.Labels {
 			switch {
 			case of.Name == h.Condition, of.Name == honest.Runs:
-			case things != nil && slices.Contains(of.Names, things[i][of.Name]):
+			case slices.Contains(of.Names, nameOf(things, i, of.Name)):
 				r.Position[i] += ", of a " + of.Name + " that was measured"
 			default:
 				r.Position[i] += ", taken for a new " + of.Name
+			}
+
+			if name := nameOf(things, i, of.Name); name != "" && !slices.Contains(of.Names, name) {
+				r.Position[i] += " (" + name + " was not measured" + spelling.DidYouMean(name, of.Names) + ")"
 			}
 		}
 
@@ -202,10 +207,18 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	return r, nil
 }
 
+// nameOf is the name of a label that is given at condition i; "" for none.
+func nameOf(things []map[string]string, i int, label string) string {
+	if things == nil {
+		return ""
+	}
+	return things[i][label]
+}
+
 // position states where a condition lies among the groups of data of a kind: measured,
 // simulated.
 func position(c *interval.Calibration, w interval.Where, kind string) string {
-	at := fmt.Sprintf("(distance %.2g)", w.Distance)
+	at := "(distance " + twoDigits(w.Distance) + ")"
 	switch {
 	case c.Axis == nil && w.Distance == scale.Known:
 		return "of a " + c.Condition + " that was measured"

@@ -360,7 +360,7 @@ func Find(list []Record, name string) (*Record, error) {
 
 	var found []*Record
 	for i := range list {
-		if strings.HasPrefix(list[i].ID, name) {
+		if len(name) > 4 && strings.HasPrefix(list[i].ID, name) { // shorter ones are numbers
 			found = append(found, &list[i])
 		}
 	}

@@ -76,7 +76,7 @@ func OpenPlots(path string) (_ *Plots, err error) {
 func readPage(path string) (*report.Detail, error) {
 	d, err := reportstage.ReadDetail(path)
 	if err != nil {
-		return nil, &fault.Error{Path: path, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
+		return nil, fault.At(path, "", "the numbers of a report", "others or damage", "pipeline run makes it again")
 	}
 
 	return d, nil

@@ -159,8 +159,8 @@ type Step struct {
 
 // Limits of a plan; its time goes with the square of the rows, and with the steps.
 const (
-	planSteps = 40
-	planRows  = 1500 // of the process: candidates × values of the other inputs × harmonics
+	MaxSteps = 40
+	planRows = 1500 // of the process: candidates × values of the other inputs × harmonics
 )
 
 // ahead is what the calibrated process knows at the candidates, of which a large grid has some.
@@ -234,7 +234,7 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 
 	then := *first
 	then.Posterior = first.Clone()
-	for len(steps) < planSteps {
+	for len(steps) < MaxSteps {
 		best, most, spent := -1, 0.0, c.of(steps)
 		for i, s := range then.list {
 			sum := c.of(c.order(append(slices.Clone(steps), Step{Suggestion: s})))

@@ -289,12 +289,12 @@ func Read(path string) (*Model, error) {
 
 	m := &Model{}
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("read model %s: %w", path, err)
+		return nil, fmt.Errorf("read model: %w", err)
 	}
 
 	if m.Format != Format || m.Version != Version {
-		return nil, fmt.Errorf("read model %s: expected format %s version %d, found %q version %d", path, Format, Version,
-			m.Format, m.Version)
+		return nil, fmt.Errorf("read model: expected format %s version %d, found %q version %d", Format, Version, m.Format,
+			m.Version)
 	}
 
 	if m.Calibration != nil {

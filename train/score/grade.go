@@ -175,7 +175,7 @@ func (e Evidence) Enough() int {
 	}
 
 	worth := e.Effective / float64(e.Units)
-	for e.Units++; e.Units <= 10000; e.Units++ {
+	for e.Units++; e.Units <= 1000; e.Units++ {
 		e.Effective = worth * float64(e.Units)
 		if e.Grade() != Undecided {
 			return e.Units

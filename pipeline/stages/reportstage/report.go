@@ -48,7 +48,7 @@ import (
 // 36: no times of methods, which differ from run to run; 37: effects of mistakes, calibrated figures first.
 // 38: far runs among many rows, and not beside one another, parts of the variance as a figure;
 // 39: no budgets, digests of tables, profiles and losses of networks, overall levels, tones of the background.
-const version = 39
+const version = 40
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
