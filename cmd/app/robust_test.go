@@ -85,6 +85,30 @@ func quietRun(t testing.TB, when, dir string) {
 	}
 }
 
+// whole is a project in which smallRun was left alone, and events how many the run reported.
+var whole struct {
+	dir    string
+	events int
+}
+
+// leftAlone makes whole for all tests, in the folder of the program, which goes when they end.
+func leftAlone(t *testing.T) (dir string, events int) {
+	t.Helper()
+
+	if whole.dir == "" {
+		bin, err := exec.LookPath("pipeline")
+		must.Do(t, err)
+
+		whole.dir, err = os.MkdirTemp(filepath.Dir(bin), "whole")
+		must.Do(t, err)
+
+		put(t, whole.dir, "pipeline.yaml", smallRun)
+		whole.events = runUntil(t, command(whole.dir), -1, 0)
+	}
+
+	return whole.dir, whole.events
+}
+
 // A run killed at any instant leaves nothing to repair: the next one finishes
 // and gives the bytes of a run that was left alone. `-kills 200` for the longest form.
 func TestKilled(t *testing.T) {
@@ -92,9 +116,7 @@ func TestKilled(t *testing.T) {
 		t.Skip("kills real runs; not with -short")
 	}
 
-	whole := project(t, smallRun)
-	events := runUntil(t, command(whole), -1, 0) // left alone
-
+	whole, events := leftAlone(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range *kills {
 		dir := project(t, smallRun)
@@ -130,8 +152,7 @@ func TestPowerCut(t *testing.T) {
 		t.Skip("kills real runs; not with -short")
 	}
 
-	whole := project(t, smallRun)
-	events := runUntil(t, command(whole), -1, 0)
+	whole, events := leftAlone(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	sealed := func(disk string) int {
 		list, _ := filepath.Glob(filepath.Join(disk, "runs", ".cache", "objects", "*", "*", "manifest.json"))
@@ -240,8 +261,7 @@ func TestDiskFull(t *testing.T) {
 	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
 	must.Never(t, err != nil, "with room again: %v\n%s", err, out)
 
-	whole := project(t, smallRun)
-	quietRun(t, "alone", whole)
+	whole, _ := leftAlone(t)
 	sameRuns(t, "a full disk", whole, disk)
 }
 
