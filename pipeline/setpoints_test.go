@@ -44,7 +44,7 @@ var jitteringCampaigns = []jittering{
 		splits: "final: {test: none}, speeds: {each: rpm}",
 	},
 	{
-		name: "jittering-balance", speeds: []float64{5, 8, 11, 14, 17, 20}, angles: []float64{-4, -2, 0, 2, 4, 6},
+		name: "jittering-balance", speeds: []float64{5, 8, 11, 14, 17, 20}, angles: []float64{-4, 0, 3, 6},
 		within: "u_inf_m_s: 0.5 %", inputs: "alpha_deg, u_inf_m_s",
 		splits: "final: {test: none}, speeds: {each: u_inf_m_s}",
 	},

@@ -379,7 +379,7 @@ func TestGoldenCov1D(t *testing.T) {
 // network node by node.
 func kappaTrapezoid(p *piecewise, x float32) float64 {
 	mu, s2 := p.first([]float32{x}, 0)
-	const n = 20000
+	const n = 10000
 
 	var ev, em, eq float64
 	for i := range n + 1 {

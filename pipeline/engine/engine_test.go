@@ -239,7 +239,7 @@ func (w *world) makes(t *testing.T, o Options, want string) {
 // seen before run, and every output is what a run from scratch would give.
 func TestRandomEdits(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
-		flag.Set("rapid.checks", "25")
+		flag.Set("rapid.checks", "15")
 		durableAtOnce(t) // TestPowerCut syncs files
 	}
 

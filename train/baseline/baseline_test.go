@@ -66,7 +66,8 @@ func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	return r
 }
 
-// Every method learns the function in its own units; those that promise it are less certain outside of the data than within.
+// Every method learns the function in its own units; those that promise it are less certain outside of the data than
+// within.
 func TestMethods(t *testing.T) {
 	data := toy(300, 1)
 	known, outside := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}, []float64{-9, -7, 7, 9}
