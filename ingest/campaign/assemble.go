@@ -159,7 +159,17 @@ func (g Grouping) split(info ingest.Info) [][]int {
 	}
 	find := func(name string) int { return fault.Get(ingest.FindChannel(info, name)) }
 
-	names := g.expand(info)
+	var names []string
+	for _, name := range g.Channels {
+		// The name of an array with several columns means all of them, unless each is to be an outcome.
+		own := lists.Keep(info.Names(), func(n string) bool { return strings.HasPrefix(n, name+"[") })
+		if _, err := ingest.FindChannel(info, name); g.Together || err == nil || len(own) == 0 {
+			own = []string{name}
+		}
+
+		names = append(names, own...)
+	}
+
 	except, chans := lists.Each(g.Except, find), lists.Each(names, find)
 	for k, c := range chans {
 		first := slices.Index(chans, c)
@@ -193,26 +203,6 @@ func (g Grouping) split(info ingest.Info) [][]int {
 	slices.Sort(chans) // recordings in the file's order
 
 	return slices.Collect(slices.Chunk(chans, 1))
-}
-
-// expand lists the channels asked for; the name of an array with several
-// columns means all of them, unless each is to be an outcome.
-func (g Grouping) expand(info ingest.Info) []string {
-	if g.Together {
-		return g.Channels
-	}
-
-	var out []string
-	for _, name := range g.Channels {
-		own := slices.DeleteFunc(info.Names(), func(n string) bool { return !strings.HasPrefix(n, name+"[") })
-		if _, err := ingest.FindChannel(info, name); err == nil || len(own) == 0 {
-			own = []string{name}
-		}
-
-		out = append(out, own...)
-	}
-
-	return out
 }
 
 // rowAt is a row of the conditions table with its interval in samples.
@@ -336,16 +326,13 @@ func (f *assembly) rowsOf(run string, rows []rowAt) []*ConditionRow {
 
 // fill adds a run with its recordings.
 func (f *assembly) fill(r ingest.Run, rows []rowAt) {
-	rowOf, named := f.rowsOf(r.ID, rows), map[string]int{}
-	for _, g := range f.groups {
-		named[f.info.Channels[g[0]].Name]++
-	}
-
+	rowOf := f.rowsOf(r.ID, rows)
 	for i, g := range f.groups {
 		rec, c := ingest.Recording{ID: r.ID, Channels: g}, f.info.Channels[g[0]]
 		name := c.Name
 		if len(f.groups) > 1 {
-			if named[name] > 1 {
+			alike := func(g []int) bool { return f.info.Channels[g[0]].Name == c.Name }
+			if len(lists.Keep(f.groups, alike)) > 1 {
 				name = strconv.Itoa(g[0] + 1)
 			}
 			rec.ID += "#" + name

@@ -33,8 +33,7 @@ type Conditions struct {
 	Converted map[string]string
 	// cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers"
 	Warnings []ingest.Warning
-	first    []ConditionRow   // of the others
-	typed    *conditionsTable // as it is written; nil of a table that nobody typed
+	first    []ConditionRow // of the others
 }
 
 // ConditionRow is one row of the table.
@@ -45,7 +44,8 @@ type ConditionRow struct {
 	// the interval [Begin, End) in samples or, if it is Timed, in s from the first one; End may be infinite
 	Begin, End float64
 	Timed      bool
-	// what the row states, in the order of the columns: numbers, NaN of one that is not there, then names
+	// what the row states, in the order of the columns: numbers, then names. A number that is not there is NaN, with
+	// what is written instead as its name and the place as its origin
 	States []condition.Condition
 }
 
@@ -130,7 +130,7 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 
 	name := func(c *typedColumn) string { return c.name }
 	c := &Conditions{
-		Path: path, Units: map[string]string{}, Warnings: warnings, typed: t, Names: lists.Each(t.values, name),
+		Path: path, Units: map[string]string{}, Warnings: warnings, Names: lists.Each(t.values, name),
 		Labels: lists.Each(t.labels, name), Converted: map[string]string{},
 	}
 	for _, v := range t.values {
@@ -391,7 +391,12 @@ func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
 	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
 	for _, v := range t.values {
-		r.States = append(r.States, condition.Condition{Column: v.name, Value: v.Values[k], Origin: from})
+		s := condition.Condition{Column: v.name, Value: v.Values[k], Origin: from}
+		if math.IsNaN(s.Value) {
+			s.Name, s.Origin = strings.Clone(t.Text(k, v.index)), t.place(k, v)
+		}
+
+		r.States = append(r.States, s)
 	}
 
 	for _, v := range t.labels {
@@ -640,9 +645,9 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 			continue
 		}
 
-		place, text := c.typed.written(gaps[0].Line, name)
-		found := strconv.Quote(text)
-		if text == "" {
+		gap := gaps[0].States[k]
+		found := strconv.Quote(gap.Name)
+		if gap.Name == "" {
 			found = "an empty cell"
 		}
 
@@ -655,12 +660,12 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 		}
 
 		if why != "" {
-			return nil, fault.At(c.Path, place, "a number, "+why, found,
+			return nil, fault.At(c.Path, gap.Origin, "a number, "+why, found,
 				fmt.Sprintf("write it, or leave %s out with exclude", gaps[0].File))
 		}
 
 		warnings = append(warnings, ingest.Warn(c.Path, "missing-values",
-			"%s: %s, of %s; %d of %d rows have no number there, and nothing uses it: the column is left out", place, found,
+			"%s: %s, of %s; %d of %d rows have no number there, and nothing uses it: the column is left out", gap.Origin, found,
 			gaps[0].File, len(gaps), len(c.Rows)))
 
 		c.Names = slices.Delete(slices.Clone(c.Names), k, k+1)
@@ -670,14 +675,6 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 	}
 
 	return warnings, nil
-}
-
-// written is a place in the table, for messages, and what is written there.
-func (t *conditionsTable) written(line int, name string) (at, cell string) {
-	i := slices.IndexFunc(t.columns, func(c *typedColumn) bool { return c.name == name })
-	k := slices.Index(t.lines, line)
-
-	return t.place(k, t.columns[i]), t.Text(k, i)
 }
 
 func isGlob(file string) bool { return strings.ContainsAny(file, "*?[") }

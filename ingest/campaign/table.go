@@ -610,19 +610,16 @@ func (r *tableReader) named() bool { return r.o.Run != "" }
 
 // id names conditions; equal ones get the same string.
 func (r *tableReader) id(x []float64, labels []string) string {
-	var b []byte
-	for i, v := range x {
-		b = append(append(append(b, ','), r.Inputs[i]...), '=')
-		b = strconv.AppendFloat(b, v+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
-	}
-
+	parts := lists.Make(len(x), func(i int) string {
+		return r.Inputs[i] + "=" + strconv.FormatFloat(x[i]+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
+	})
 	for i, label := range labels {
 		if label != "" { // the one that pairs go across
-			b = append(append(append(append(b, ','), r.Labels[i]...), '='), label...)
+			parts = append(parts, r.Labels[i]+"="+label)
 		}
 	}
 
-	return r.names.of(bytes.TrimPrefix(b, []byte(",")))
+	return r.names.of([]byte(strings.Join(parts, ",")))
 }
 
 // Exclusion is the rows of a table that are left out by their conditions.

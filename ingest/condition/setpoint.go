@@ -253,7 +253,7 @@ func Discover(values []float64) (p SetPoints, ok bool) {
 
 // try proposes the clusters between gaps of that size and wider.
 func try(v []float64, gap float64) (p SetPoints, ok bool) {
-	var absolute, relative, scatter float64
+	var relative, scatter float64
 
 	clusters, several, from := 0, 0, 0
 	for i := 1; i <= len(v); i++ {
@@ -262,14 +262,11 @@ func try(v []float64, gap float64) (p SetPoints, ok bool) {
 		}
 
 		lo, hi := v[from], v[i-1]
-		clusters++
-		if i-from > 1 {
+		if clusters++; i-from > 1 {
 			several++
 		}
 
-		half := (hi - lo) / 2
-		scatter, absolute = max(scatter, hi-lo), max(absolute, half)
-		relative, from = max(relative, half/math.Abs((hi+lo)/2)), i
+		scatter, relative, from = max(scatter, hi-lo), max(relative, (hi-lo)/math.Abs(hi+lo)), i
 	}
 
 	if 2*several < clusters || gap < separation*scatter {
@@ -278,8 +275,8 @@ func try(v []float64, gap float64) (p SetPoints, ok bool) {
 
 	t := Tolerance{Relative: roundUp(relative)}
 	if !(relative <= mostRelative) || v[0] <= 0 {
-		t = Tolerance{Absolute: roundUp(absolute)}
-		if absolute > mostAbsolute*(v[len(v)-1]-v[0]) {
+		t = Tolerance{Absolute: roundUp(scatter / 2)}
+		if scatter/2 > mostAbsolute*(v[len(v)-1]-v[0]) {
 			return p, false
 		}
 	}

@@ -77,9 +77,7 @@ func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, u
 
 	if n.From != "" {
 		v = slices.Clone(v)
-		for i := range v {
-			v[i] = n.Apply(v[i])
-		}
+		n.Convert(v)
 	}
 
 	return v, n
