@@ -103,9 +103,8 @@ func ReadLog(path string, o LogOptions) (*Conditions, error) {
 // conditionsTable is a table of conditions while it is read.
 type conditionsTable struct {
 	LogOptions
-	*Texts   // below the head
+	*Cells   // below the head
 	headLine int
-	head     []string
 	usual    byte // decimal sign of numbers; 0: not known
 
 	index          *fileIndex // of Files
@@ -195,9 +194,8 @@ func (t *conditionsTable) split(path string, b []byte) {
 		Number: is(condition.Number), Missing: is(condition.Missing),
 	}))
 
-	_, t.head = r.Columns()
 	line, of := r.Header()
-	t.Texts, t.headLine = readTexts(r), int(line)
+	t.Cells, t.headLine = newCells(r).read(r), int(line)
 	for i, unit := range of {
 		t.columns = append(t.columns, &typedColumn{index: i, Column: condition.Column{Unit: unit}})
 	}
@@ -218,8 +216,8 @@ func (t *conditionsTable) isFileNumber(cell string) bool { return len(t.index.nu
 // nameOf returns the name of a column, which Columns gives or the header.
 func (t *conditionsTable) nameOf(head string) string {
 	name, _ := text.SplitUnit(head)
-	for _, as := range slices.Sorted(maps.Keys(t.Columns)) {
-		if h := t.Columns[as]; strings.EqualFold(h, head) || strings.EqualFold(h, name) {
+	for _, as := range slices.Sorted(maps.Keys(t.LogOptions.Columns)) {
+		if h := t.LogOptions.Columns[as]; strings.EqualFold(h, head) || strings.EqualFold(h, name) {
 			return as
 		}
 	}
@@ -250,7 +248,7 @@ func (t *conditionsTable) findFiles() *typedColumn {
 func (t *conditionsTable) layout() {
 	t.special = map[string]*typedColumn{}
 	seen := map[string]int{}
-	for i, h := range t.head {
+	for i, h := range t.Heads {
 		if h == "" {
 			filled := slices.ContainsFunc(t.Column(nil, i), func(cell string) bool { return cell != "" })
 			fault.Unless(!filled, t.fail(t.headLine, i, "", "a name", "an empty header", ""))
@@ -269,14 +267,14 @@ func (t *conditionsTable) layout() {
 		}
 	}
 
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(t.Columns)), t.Ignore) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(t.LogOptions.Columns)), t.Ignore) {
 		want := fmt.Sprintf("a column %q, which log.ignore names", name)
-		if head, ok := t.Columns[name]; ok {
+		if head, ok := t.LogOptions.Columns[name]; ok {
 			want = fmt.Sprintf("a column %q, which log.columns calls %s", head, name)
 		}
 
 		_, ok := seen[name]
-		fault.Unless(ok, t.fail(t.headLine, -1, "", want, "only "+fault.Quoted(t.head), ""))
+		fault.Unless(ok, t.fail(t.headLine, -1, "", want, "only "+fault.Quoted(t.Heads), ""))
 	}
 
 	hint := ""
@@ -288,7 +286,7 @@ func (t *conditionsTable) layout() {
 	}
 
 	fault.Unless(t.special["file"] != nil,
-		t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.head), hint))
+		t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.Heads), hint))
 	fault.Unless(!t.has(edges[:2]) || !t.has(edges[2:]),
 		t.fail(t.headLine, -1, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", ""))
 }
@@ -305,7 +303,7 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 		return c == t.special["t0_s"] || c == t.special["t1_s"] ||
 			c.name != "" && !slices.Contains(special, c) && !slices.Contains(t.Ignore, c.name)
 	})
-	warnings := t.read(cols, reading{
+	warnings := t.typed(cols, reading{
 		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
 		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})

@@ -117,6 +117,8 @@ func (o TableOptions) OutcomeNames() []string {
 		return slices.Clone(o.Outcomes)
 	case len(o.Repeats) > 0:
 		return slices.Clone(o.Repeats)
+	case len(o.Y1) != len(o.Y2): // which ReadTables refuses
+		return slices.Clone(o.Y1)
 	}
 
 	for _, a := range affixes {

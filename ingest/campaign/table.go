@@ -280,7 +280,7 @@ type tableReader struct {
 
 // openFile is a file that is being read.
 type openFile struct {
-	*Texts
+	*Cells
 	index   int
 	columns []*typedColumn // all of those that follow, and those by which rows are excluded
 	numbers []*typedColumn // inputs and outcomes
@@ -323,7 +323,7 @@ func (r *tableReader) readFile(i int) {
 	r.findColumns(t)
 	maybe := r.maybeRuns(t)
 	cells, warnings := readResults(t, r.o, slices.Concat(r.file.columns, maybe))
-	r.file.Texts = cells
+	r.file.Cells = cells
 	for _, c := range r.file.columns {
 		switch {
 		case c.index < 0 && c == r.file.run:

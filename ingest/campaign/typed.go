@@ -16,79 +16,57 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Texts are the cells of a table, whose rows have equally many, one behind the other.
-type Texts struct {
-	Rows    int
-	path    string
-	lines   []int // of the rows
-	columns int
-	all     strings.Builder
-	from    []int    // of each row, in all
-	ends    []uint32 // of each cell, behind the beginning of its row
+// Cells are those of a table, whose rows have equally many, one behind the other.
+type Cells struct {
+	Columns, Heads []string          // names, and headers unchanged
+	Clock          string            // the column that holds the time; ""
+	Units          map[string]string // of columns of numbers, as their headers state them
+	Rows           int
+	path           string
+	lines          []int // of the rows
+	all            strings.Builder
+	from           []int    // of each row, in all
+	ends           []uint32 // of each cell, behind the beginning of its row
 }
 
-// readTexts reads all cells of a table.
-func readTexts(r *text.Reader) *Texts {
-	names, _ := r.Columns()
-	n, size := r.Size()
-	rows := int(n)
-
-	t := &Texts{path: r.Info().Path, columns: len(names), from: make([]int, 0, rows), lines: make([]int, 0, rows)}
-	t.ends = make([]uint32, 0, min(rows*t.columns, int(size)+t.columns)) // a cell has a delimiter
-	t.all.Grow(int(size))
-	fault.Raise(r.Rows(nil, nil, t.add))
+// newCells is a table without rows.
+func newCells(r *text.Reader) *Cells {
+	rows, _ := r.Size()
+	t := &Cells{path: r.Info().Path, lines: make([]int, 0, rows)}
+	t.Columns, t.Heads = r.Columns()
 
 	return t
 }
 
-// add adds a row.
-func (t *Texts) add(line int64, cells [][]byte) {
-	t.from, t.lines = append(t.from, t.all.Len()), append(t.lines, int(line))
-	n := 0
-	for _, c := range cells {
-		t.all.Write(c)
-		n += len(c)
-		t.ends = append(t.ends, uint32(n))
-	}
+// read reads all cells.
+func (t *Cells) read(r *text.Reader) *Cells {
+	rows, size := r.Size()
+	columns := len(t.Columns)
+	t.from = make([]int, 0, rows)
+	t.ends = make([]uint32, 0, min(int(rows)*columns, int(size)+columns)) // a cell has a delimiter
+	t.all.Grow(int(size))
+	fault.Raise(r.Rows(nil, nil, func(line int64, cells [][]byte) {
+		t.from, t.lines = append(t.from, t.all.Len()), append(t.lines, int(line))
+		n := 0
+		for _, c := range cells {
+			t.all.Write(c)
+			n += len(c)
+			t.ends = append(t.ends, uint32(n))
+		}
 
-	t.Rows++
+		t.Rows++
+	}))
+
+	return t
 }
 
-// Text returns a cell.
-func (t *Texts) Text(row, column int) string {
-	begin, ends := uint32(0), t.ends[row*t.columns:][:t.columns]
-	if column > 0 {
-		begin = ends[column-1]
-	}
-
-	return t.all.String()[t.from[row]:][begin:ends[column]]
-}
-
-// Column appends the cells of a column to dst.
-func (t *Texts) Column(dst []string, column int) []string {
-	dst = slices.Grow(dst, t.Rows)
-	for k := range t.Rows {
-		dst = append(dst, t.Text(k, column))
-	}
-
-	return dst
-}
-
-// Cells are all cells of a table.
-type Cells struct {
-	Columns, Heads []string // names, and headers unchanged
-	Clock          string   // the column that holds the time; ""
-	*Texts
-	Units map[string]string // of columns of numbers, as their headers state them
-}
-
-// ReadCells reads all cells of a table; one of more than most rows has no Texts.
+// ReadCells reads all cells of a table; of one of more than most rows it reads none.
 func ReadCells(path string, most int64) (_ *Cells, err error) {
 	defer fault.Catch(&err)
 	t := openText(TableFile{Path: path}, ingest.TextOptions{})
 	defer t.Close()
-	c := &Cells{Units: map[string]string{}, Texts: &Texts{}}
-	c.Columns, c.Heads = t.Columns()
+	c := newCells(t)
+	c.Units = map[string]string{}
 	for _, ch := range t.Info().Channels {
 		c.Units[ch.Name] = ch.Unit
 		if ch.IsTime() {
@@ -100,9 +78,27 @@ func ReadCells(path string, most int64) (_ *Cells, err error) {
 		}
 	}
 
-	c.Texts = readTexts(t)
+	return c.read(t), nil
+}
 
-	return c, nil
+// Text returns a cell.
+func (t *Cells) Text(row, column int) string {
+	begin, ends := uint32(0), t.ends[row*len(t.Columns):][:len(t.Columns)]
+	if column > 0 {
+		begin = ends[column-1]
+	}
+
+	return t.all.String()[t.from[row]:][begin:ends[column]]
+}
+
+// Column appends the cells of a column to dst.
+func (t *Cells) Column(dst []string, column int) []string {
+	dst = slices.Grow(dst, t.Rows)
+	for k := range t.Rows {
+		dst = append(dst, t.Text(k, column))
+	}
+
+	return dst
 }
 
 // reading tells what cells that people typed do not show themselves.
@@ -124,10 +120,10 @@ type typedColumn struct {
 }
 
 // place is that of a cell, for messages.
-func (t *Texts) place(row int, c *typedColumn) string { return place(t.lines[row], c.index, c.name) }
+func (t *Cells) place(row int, c *typedColumn) string { return place(t.lines[row], c.index, c.name) }
 
-// read reads columns, whose units are those of their headers. It returns warnings of cells that may be meant otherwise.
-func (t *Texts) read(cols []*typedColumn, o reading) (warnings []ingest.Warning) {
+// typed reads columns, whose units are those of their headers. It returns warnings of cells that may be meant otherwise.
+func (t *Cells) typed(cols []*typedColumn, o reading) (warnings []ingest.Warning) {
 	options := lists.Each(cols, func(c *typedColumn) condition.ColumnOptions {
 		of := o.ColumnOptions
 		usual, _ := units.OfName(c.name)
@@ -156,7 +152,7 @@ func (t *Texts) read(cols []*typedColumn, o reading) (warnings []ingest.Warning)
 }
 
 // otherwise warns of cells of a column that may be meant otherwise.
-func (t *Texts) otherwise(c *typedColumn, o reading) (warnings []ingest.Warning) {
+func (t *Cells) otherwise(c *typedColumn, o reading) (warnings []ingest.Warning) {
 	add := func(row int, code, format string, args ...any) {
 		warnings = append(warnings, ingest.Warn(t.path, code, "%s: %q %s", t.place(row, c), t.Text(row, c.index),
 			fmt.Sprintf(format, args...)))
@@ -180,7 +176,7 @@ func (t *Texts) otherwise(c *typedColumn, o reading) (warnings []ingest.Warning)
 }
 
 // code warns of a number that may mean that there is none; row −1: of none.
-func (t *Texts) code(c *typedColumn, row int, o reading) []ingest.Warning {
+func (t *Cells) code(c *typedColumn, row int, o reading) []ingest.Warning {
 	if row < 0 || slices.Contains(o.codes, c.Values[row]) {
 		return nil
 	}
@@ -210,7 +206,7 @@ func (k keptNames) of(name []byte) string {
 // readResults reads columns of a table of results: of numbers and of names; those without an index are none of the
 // file. It returns what to warn of, and the table, without cells where programs wrote all numbers: it may have
 // millions of rows.
-func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, []ingest.Warning) {
+func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Cells, []ingest.Warning) {
 	info := t.Info()
 	_, heads := t.Columns()
 	rows, _ := t.Size()
@@ -238,7 +234,8 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, [
 
 	t.Tolerate(slices.Repeat([]bool{true}, len(info.Channels)))
 	known := keptNames{}
-	table := &Texts{Rows: int(rows), path: info.Path, lines: make([]int, 0, rows)}
+	table := newCells(t)
+	table.Rows = int(rows)
 	fault.Raise(t.Rows(channels, values, func(line int64, cells [][]byte) {
 		table.lines = append(table.lines, int(line))
 		for _, c := range names {
@@ -274,7 +271,7 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Texts, [
 		as.Default = condition.Point
 	}
 
-	table = readTexts(t)
+	table = newCells(t).read(t)
 
-	return table, append(warnings, table.read(people, as)...)
+	return table, append(warnings, table.typed(people, as)...)
 }
