@@ -138,8 +138,8 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 		}
 
 		if pat != nil {
-			named, _ := pat.Match(files[i])
-			err = pat.CheckNames(files[i : i+1])
+			var named []condition.Condition
+			named, err = pat.Match(files[i])
 			for _, c := range named {
 				err = cmp.Or(err, set.Add(c))
 			}

@@ -18,10 +18,10 @@ func ExamplePattern_Match() {
 		fmt.Println(c.Column, c.Value)
 	}
 
-	_, ok := p.Match("data/Speed4/force.txt")
-	fmt.Println(ok)
+	_, err = p.Match("data/Speed4/force.txt")
+	fmt.Println(err != nil)
 	// Output:
 	// setting 2
 	// alpha_deg -3.5
-	// false
+	// true
 }

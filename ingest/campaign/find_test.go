@@ -216,13 +216,13 @@ func TestPattern(t *testing.T) {
 
 // matched are the numbers and names that a path gives.
 func matched(p *Pattern, path string) (numbers map[string]float64, names map[string]string, ok bool) {
-	named, ok := p.Match(path)
+	named, err := p.Match(path)
 	s := condition.NewSet(path, nil)
 	for _, c := range named {
 		_ = s.Add(c)
 	}
 
-	return s.Values().Numbers, s.Values().Names, ok
+	return s.Values().Numbers, s.Values().Names, err == nil
 }
 
 // TestPatternRoundTrip: any two numbers written into a name come back.

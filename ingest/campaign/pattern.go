@@ -104,34 +104,27 @@ func (p *Pattern) columns(ofNames bool) []string {
 	return lists.Each(fields, func(c condition.Condition) string { return c.Column })
 }
 
-// Match reads the conditions and labels from a path; ok is false if it does not match, or a number
-// is beyond the range of a float64.
-func (p *Pattern) Match(file string) (out []condition.Condition, ok bool) {
-	m := p.re.FindStringSubmatch(lastElements(file, p.elems))
-	if m == nil {
-		return nil, false
-	}
-
-	out = slices.Clone(p.fields)
-	for i := range out {
-		if c := &out[i]; c.IsName {
+// Match reads the conditions and labels from a path. That it does not match, or a number is beyond the range of a
+// float64, is a *fault.Error.
+func (p *Pattern) Match(file string) (out []condition.Condition, err error) {
+	name := lastElements(file, p.elems)
+	m := p.re.FindStringSubmatch(name)
+	ok := m != nil
+	for i := 0; ok && i < len(p.fields); i++ {
+		c := p.fields[i]
+		if c.IsName {
 			c.Name = m[1+i]
-		} else if c.Value, ok = condition.ParseName(m[1+i]); !ok {
-			return nil, false
+		} else {
+			c.Value, ok = condition.ParseName(m[1+i])
 		}
+
+		out = append(out, c)
 	}
 
-	return out, true
-}
-
-// CheckNames reports the first file whose name the pattern does not match.
-func (p *Pattern) CheckNames(files []string) error {
-	for _, f := range files {
-		if _, ok := p.Match(f); !ok {
-			return fault.At(f, "", fmt.Sprintf("a name like %q", p), strconv.Quote(lastElements(f, p.elems)),
-				"exclude the file, or change the pattern; {_} matches any text")
-		}
+	if !ok {
+		return nil, fault.At(file, "", fmt.Sprintf("a name like %q", p), strconv.Quote(name),
+			"exclude the file, or change the pattern; {_} matches any text")
 	}
 
-	return nil
+	return out, nil
 }

@@ -15,14 +15,14 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *campai
 		rows, err = c.ForFiles(files)
 	}
 
-	if pat != nil && err == nil {
-		err = pat.CheckNames(files)
-	}
-
 	for i := 0; i < len(files) && err == nil; i++ {
 		set := condition.NewSet(files[i], nil)
 		if pat != nil {
-			named, _ := pat.Match(files[i])
+			var named []condition.Condition
+			if named, err = pat.Match(files[i]); err != nil {
+				break
+			}
+
 			for _, c := range named {
 				_ = set.Add(c)
 			}

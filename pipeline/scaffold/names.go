@@ -441,8 +441,8 @@ func (s *sheet) pattern() string {
 	}
 
 	for i, f := range s.files {
-		stated, ok := p.Match(f)
-		if !ok || slices.ContainsFunc(stated, func(c condition.Condition) bool {
+		stated, err := p.Match(f)
+		if err != nil || slices.ContainsFunc(stated, func(c condition.Condition) bool {
 			f := s.fields[slices.IndexFunc(s.fields, func(f *field) bool { return f.name == c.Column })]
 			return c.IsName && c.Name != f.texts[i] || !c.IsName && c.Value != f.values[i]
 		}) {

@@ -195,8 +195,7 @@ func (r *Recordings) rows() {
 
 	for i := range r.Files {
 		if r.Pattern != nil {
-			fault.Raise(r.Pattern.CheckNames([]string{r.Files[i].Name}))
-			r.Files[i].Named, _ = r.Pattern.Match(r.Files[i].Name)
+			r.Files[i].Named = fault.Get(r.Pattern.Match(r.Files[i].Name))
 		}
 	}
 }
