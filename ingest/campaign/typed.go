@@ -122,7 +122,8 @@ type typedColumn struct {
 // place is that of a cell, for messages.
 func (t *Cells) place(row int, c *typedColumn) string { return place(t.lines[row], c.index, c.name) }
 
-// typed reads columns, whose units are those of their headers. It returns warnings of cells that may be meant otherwise.
+// typed reads columns, whose units are those of their headers. It returns warnings of cells that may be meant
+// otherwise.
 func (t *Cells) typed(cols []*typedColumn, o reading) (warnings []ingest.Warning) {
 	options := lists.Each(cols, func(c *typedColumn) condition.ColumnOptions {
 		of := o.ColumnOptions
