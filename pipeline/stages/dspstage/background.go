@@ -120,7 +120,7 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 		"state it in the configuration: ingest: {rate_hz: …}"))
 
 	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
-	fault.Raise(placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
+	fault.Raise(ingeststage.Placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
 	for i := range m.Density {
 		m.Density[i] *= scale.Factor * scale.Factor
 	}

@@ -2,7 +2,6 @@ package dspstage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +45,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 				f.seriesRun(ctx, rd, c, res, run, &note, notes)
 			}
 		})
-		fault.Raise(ingeststage.Named(placed(err, res.Path, func(place string) string {
+		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, func(place string) string {
 			if run.Run.ID == res.Path {
 				return place
 			}
@@ -56,19 +55,6 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	})
 
 	return nil
-}
-
-// placed gives an error of data that names no file a path and a place, made of the one that it has.
-func placed(err error, path string, place func(string) string) error {
-	var data *fault.Error
-	if !errors.As(err, &data) || data.Path != "" {
-		return err
-	}
-
-	c := *data
-	c.Path, c.Place = path, place(data.Place)
-
-	return &c
 }
 
 // spectraRun makes the rows of a run of microphones.

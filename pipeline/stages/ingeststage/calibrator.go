@@ -200,12 +200,7 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 		Channel: k, FrequencyHz: c.FrequencyHz, Blocks: calibratorBlocks,
 	})
 
-	var de *fault.Error
-	if errors.As(err, &de) && de.Path == "" {
-		unless(false, de.Want, de.Found, de.Hint)
-	}
-
-	fault.Raise(err)
+	fault.Raise(Placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
 	ref, _ := dsp.Reference("Pa")
 	blocks := len(t.BlockRMS)
 	blockS := float64((to-from)/int64(blocks)) / ch.RateHz

@@ -35,19 +35,12 @@ func (f *reader) fits(info ingest.Info, run ingest.Run) error {
 	}
 
 	var data *fault.Error
-	if !errors.As(err, &data) {
-		return err
-	}
-
-	if hint := rateHint(r.RateHz, f.src.In.RateHz); hint != "" && len(r.Microphones) > 0 {
+	hint := rateHint(r.RateHz, f.src.In.RateHz)
+	if errors.As(err, &data) && hint != "" && len(r.Microphones) > 0 {
 		data.Hint = hint + "; else " + data.Hint
 	}
 
-	if data.Path == "" {
-		data.Path, data.Place = info.Path, place(run, data.Place)
-	}
-
-	return err
+	return Placed(err, info.Path, func(at string) string { return place(run, at) })
 }
 
 // place puts the interval of a run before the place of a fault in it.

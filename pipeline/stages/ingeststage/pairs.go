@@ -288,32 +288,32 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	}
 
 	trip = &table.Table{}
-	text := func(t *table.Table, name, doc string, v []string) {
-		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: v})
+	add := func(t *table.Table, name, doc string) *table.Column {
+		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc})
+		return &t.Columns[len(t.Columns)-1]
 	}
-
-	numbers := func(c table.Column, of string, v []float64) {
+	numbers := func(name, of, unit, doc string, v []float64) {
 		if how := p.Converted[of]; how != "" {
-			c.Description += "; " + how
+			doc += "; " + how
 		}
 
-		c.Unit, c.Floats = cmp.Or(p.Units[of], c.Unit), v
-		trip.Columns = append(trip.Columns, c)
+		c := add(trip, name, doc)
+		c.Unit, c.Floats = cmp.Or(p.Units[of], unit), v
 	}
 
-	text(trip, "run", "one acquisition at one condition", p.Run)
-	text(trip, "recording", "one channel of a run, or the group that makes one outcome vector", p.Run)
-	if p.Recording != nil {
-		trip.Columns[1].Strings = p.Recording
+	add(trip, "run", "one acquisition at one condition").Strings = p.Run
+	recording := add(trip, "recording", "one channel of a run, or the group that makes one outcome vector")
+	if recording.Strings = p.Run; p.Recording != nil {
+		recording.Strings = p.Recording
 	}
 
 	for k, name := range p.Inputs {
 		unit, about := plan.UnitOf(name)
-		numbers(table.Column{Name: name, Unit: unit, Description: about}, name, p.X[k])
+		numbers(name, name, unit, about, p.X[k])
 	}
 
 	for k, name := range p.Labels {
-		text(trip, name, plan.LabelText, p.Texts[k])
+		add(trip, name, plan.LabelText).Strings = p.Texts[k]
 	}
 
 	first, file, pairs := partsOf(p)
@@ -321,23 +321,17 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
 
 	for k, name := range p.Outcomes {
-		numbers(table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1[k])
-		numbers(table.Column{
-			Name: name + "_2", Description: "second outcome, independent of the first given the run",
-		}, name, p.Y2[k])
+		numbers(name+"_1", name, "", "first outcome", p.Y1[k])
+		numbers(name+"_2", name, "", "second outcome, independent of the first given the run", p.Y2[k])
 	}
 
 	if p.Weight != nil {
-		trip.Columns = append(trip.Columns, table.Column{
-			Name: "weight", Description: "weight of the pair, by which r repeats count as r runs", Floats: p.Weight,
-		})
+		add(trip, "weight", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
 	}
 
-	text(recs, "file", "raw file", lists.Rows(names, 1, file))
-	recs.Columns = append(recs.Columns, table.Column{
-		Name: "pairs", Description: "pairs of the run with a row of the file", Ints: pairs,
-	})
-	text(recs, "sha256", "content hash of the raw file", lists.Rows(digests, 1, file))
+	add(recs, "file", "raw file").Strings = lists.Rows(names, 1, file)
+	add(recs, "pairs", "pairs of the run with a row of the file").Ints = pairs
+	add(recs, "sha256", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
 
 	return trip, recs
 }

@@ -143,6 +143,19 @@ func Named(err error, name string) error {
 	return fmt.Errorf("read %s: %w", name, err)
 }
 
+// Placed gives an error of data that names no file a path and a place, made of the one that it has.
+func Placed(err error, path string, place func(string) string) error {
+	var data *fault.Error
+	if !errors.As(err, &data) || data.Path != "" {
+		return err
+	}
+
+	c := *data
+	c.Path, c.Place = path, place(data.Place)
+
+	return &c
+}
+
 // reader reads one raw file.
 type reader struct {
 	src     *plan.Source
