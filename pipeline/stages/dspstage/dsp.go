@@ -161,9 +161,9 @@ func (s *stage) planFile(f *ingeststage.File) *engine.Task {
 		notes := &FileNotes{Skipped: res.Skipped}
 		if res.Skipped == nil {
 			err := tables.file(ctx, res, f.Path(j), notes)
-			if reason, bad := ingeststage.BadRecording(src, err); bad {
+			if ingeststage.BadRecording(src, err) {
 				tables = &fileTables{}
-				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: reason}}
+				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: err.Error()}}
 			} else {
 				fault.Raise(err)
 			}

@@ -173,8 +173,8 @@ func (r *Result) gather(files []opened) (warnings []ingest.Warning, err error) {
 	var read []int              // files that can be
 	codes := map[string][]int{} // files by code
 	for i, o := range files {
-		if reason, skip := BadRecording(rec.Source, o.err); skip {
-			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %s", reason))
+		if BadRecording(rec.Source, o.err) {
+			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %v", o.err))
 			continue
 		} else if o.err != nil {
 			errs = append(errs, o.err)

@@ -18,29 +18,29 @@ const maxScanned = 256 << 20
 
 // fits reports a run that the construction cannot analyse, by its header: a recording that is too
 // short, a harmonic above the Nyquist frequency.
-func (f *reader) fits(info ingest.Info, run ingest.Run) error {
-	n := length(info, run)
-	if n == 0 || f.src.In.Tachometer != nil {
+func (r *reader) fits(run ingest.Run) error {
+	n := length(r.info, run)
+	if n == 0 || r.src.In.Tachometer != nil {
 		return nil // reported when samples are read, or only pulses give the speed
 	}
 
-	r := NewRun(f.src, info, run, n, make([]float64, len(run.Recordings)), make([]string, len(run.Recordings)))
+	described := NewRun(r.src, r.info, run, n, make([]float64, len(run.Recordings)), make([]string, len(run.Recordings)))
 	var err error
-	switch c := f.src.Construction.(type) {
+	switch c := r.src.Construction.(type) {
 	case dsp.OfSpectra:
-		_, err = c.Spectra(r)
+		_, err = c.Spectra(described)
 
 	case dsp.Drawer:
-		_, _, err = c.Draw(r, int(n))
+		_, _, err = c.Draw(described, int(n))
 	}
 
 	var data *fault.Error
-	hint := rateHint(r.RateHz, f.src.In.RateHz)
-	if errors.As(err, &data) && hint != "" && len(r.Microphones) > 0 {
+	hint := rateHint(described.RateHz, r.src.In.RateHz)
+	if errors.As(err, &data) && hint != "" && len(described.Microphones) > 0 {
 		data.Hint = hint + "; else " + data.Hint
 	}
 
-	return Placed(err, info.Path, func(at string) string { return place(run, at) })
+	return Placed(err, r.info.Path, func(at string) string { return place(run, at) })
 }
 
 // place puts the interval of a run before the place of a fault in it.
@@ -79,27 +79,27 @@ func rateHint(rate, stated float64) string {
 
 // scan is stats.Scan; of a check it reads the first and the last second of files of integers, and of those
 // that are too many to be read whole, and finds samples that are no numbers or cannot be read.
-func (r *reader) scan(ctx context.Context, rd ingest.Reader, run ingest.Run) (sums []stats.Summary,
-	warnings []ingest.Warning, err error,
+func (r *reader) scan(ctx context.Context, run ingest.Run) (sums []stats.Summary, warnings []ingest.Warning,
+	err error,
 ) {
 	ends := r.ends
-	if q, ok := rd.(ingest.Quantized); ok && r.check {
+	if q, ok := r.rd.(ingest.Quantized); ok && r.check {
 		step, _, _ := q.Quantum()
 		ends = ends || step > 0
 	}
 
-	c := rd.Info().Channels[run.Recordings[0].Channels[0]]
+	c := r.info.Channels[run.Recordings[0].Channels[0]]
 	from, to := run.Interval(c.Samples)
 	second := max(1, int64(c.RateHz))
 	if !ends || from+second >= to {
-		return stats.Scan(ctx, rd, run)
+		return stats.Scan(ctx, r.rd, run)
 	}
 
 	for _, row := range []int64{from, max(from, to-second)} {
 		run.Row0, run.Row1 = row, min(to, row+second)
 
 		var found []ingest.Warning
-		if sums, found, err = stats.Scan(ctx, rd, run); err != nil {
+		if sums, found, err = stats.Scan(ctx, r.rd, run); err != nil {
 			return nil, nil, err
 		}
 

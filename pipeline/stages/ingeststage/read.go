@@ -75,8 +75,8 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 			}
 
 			res, err := rd.read(ctx)
-			if reason, bad := BadRecording(src, err); bad {
-				res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, reason}}
+			if BadRecording(src, err) {
+				res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, err.Error()}}
 			} else {
 				fault.Raise(err)
 			}
@@ -102,13 +102,9 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 
 // BadRecording reports whether err is the fault of the data and the policy is
 // to go on without such recordings.
-func BadRecording(src *plan.Source, err error) (reason string, skip bool) {
+func BadRecording(src *plan.Source, err error) bool {
 	var data *fault.Error
-	if src.In.OnBadRecording != "fail" && errors.As(err, &data) {
-		return err.Error(), true
-	}
-
-	return "", false
+	return src.In.OnBadRecording != "fail" && errors.As(err, &data)
 }
 
 // EachRun does something with each run of a file, and raises its error. Under on_bad_recording: warn it leaves
@@ -124,9 +120,8 @@ func EachRun[R any](src *plan.Source, file string, runs []R, id func(R) string, 
 			continue
 		}
 
-		reason, bad := BadRecording(src, err)
-		fault.Unless(bad && src.In.OnBadRecording == "warn" && len(runs) > 1, err)
-		*warnings = append(*warnings, ingest.Warn(file, "left-out", "%s is left out: %s", id(run), reason))
+		fault.Unless(BadRecording(src, err) && src.In.OnBadRecording == "warn" && len(runs) > 1, err)
+		*warnings = append(*warnings, ingest.Warn(file, "left-out", "%s is left out: %v", id(run), err))
 		last, left = err, left+1
 	}
 
@@ -166,6 +161,9 @@ type reader struct {
 	held    []byte // its contents, nil where they are not in memory
 	check   bool   // whether they can be used is all that is asked
 	ends    bool   // by their beginning and end
+
+	rd   ingest.Reader // the open file
+	info ingest.Info   // what it holds, without warnings
 }
 
 func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
@@ -180,20 +178,20 @@ func (r *reader) raise(err error) { fault.Raise(Named(err, r.file.Name)) }
 // remain.
 func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
 	defer fault.Catch(&err)
-	rd, err := r.open(ctx)
+	r.rd, err = r.open(ctx)
 	r.raise(err)
-	defer rd.Close()
-	info := rd.Info()
-	warnings := info.Warnings
-	info.Warnings = nil
-	runs, more := r.runs(ctx, rd, info)
-	res = &FileResult{Path: r.file.Name, Info: info}
-	res.Warnings = slices.Concat(warnings, more, simulatedByContent(r.src, info))
+	defer r.rd.Close()
+	r.info = r.rd.Info()
+	warnings := r.info.Warnings
+	r.info.Warnings = nil
+	runs, more := r.runs(ctx)
+	res = &FileResult{Path: r.file.Name, Info: r.info}
+	res.Warnings = slices.Concat(warnings, more, simulatedByContent(r.src, r.info))
 
 	id := func(run ingest.Run) string { return run.ID }
 	EachRun(r.src, r.file.Name, runs, id, &res.Warnings, func(run ingest.Run) {
-		rr, warnings := r.run(ctx, rd, info, run, len(runs) == 1)
-		res.Warnings = slices.Concat(res.Warnings, warnings, dropouts(info, rr), apart(info, rr))
+		rr, warnings := r.run(ctx, run, len(runs) == 1)
+		res.Warnings = slices.Concat(res.Warnings, warnings, dropouts(r.info, rr), apart(r.info, rr))
 		res.Runs = append(res.Runs, rr)
 	})
 
@@ -201,14 +199,14 @@ func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
 }
 
 // runs assembles the runs of an open file with their conditions.
-func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) ([]ingest.Run, []ingest.Warning) {
-	file := fault.Get(r.file.stated(r.src, &info))
+func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning) {
+	file := fault.Get(r.file.stated(r.src, &r.info))
 	conds, group := r.file.Rows, r.src.Grouping
 	if len(r.src.In.InFile) > 0 {
-		r.raise(fault.Try(func() { conds, group = conditionTable(ctx, rd, info, r.src) }))
+		r.raise(fault.Try(func() { conds, group = conditionTable(ctx, r.rd, r.info, r.src) }))
 	}
 
-	runs, warnings, err := campaign.Assemble(info, conds, file, group)
+	runs, warnings, err := campaign.Assemble(r.info, conds, file, group)
 	r.raise(err)
 	for _, run := range runs {
 		for i, rec := range run.Recordings {
@@ -222,7 +220,7 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 
 	if !r.src.Grouping.Together {
 		for _, rec := range runs[0].Recordings {
-			r.raise(ingest.RequireTimeSeries(rd, rec.Channels))
+			r.raise(ingest.RequireTimeSeries(r.rd, rec.Channels))
 		}
 	}
 
@@ -231,46 +229,43 @@ func (r *reader) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) (
 
 // run reads a run; alone says that it is the file's only one. On the way it keeps what stage dsp needs of the samples:
 // the columns of a balance, the spectra of microphones.
-func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, run ingest.Run, alone bool) (RunResult,
-	[]ingest.Warning,
-) {
+func (r *reader) run(ctx context.Context, run ingest.Run, alone bool) (rr RunResult, warnings []ingest.Warning) {
 	if r.check {
-		fault.Raise(r.fits(info, run))
+		fault.Raise(r.fits(run))
 	}
 
 	var keep func(pass *stats.Pass) // nil: nothing is kept
 	var series [][]float64
 	var unread error
-	n, channels := length(info, run), run.Recordings[0].Channels
+	n, channels := length(r.info, run), run.Recordings[0].Channels
 	switch {
 	case n == 0 || r.check: // the scan reports 0 samples
 	case r.src.Grouping.Together:
-		if info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld {
+		if r.info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld {
 			keep = func(pass *stats.Pass) { series, unread = ReadColumns(ctx, pass, channels, run.Row0, n) }
 		}
 	case r.reading != nil && alone:
-		keep = r.spectra(ctx, info, run, n)
+		keep = r.spectra(ctx, run, n)
 	}
 
 	var sums []stats.Summary
-	var warnings []ingest.Warning
 	var err error
 	if keep == nil {
-		sums, warnings, err = r.scan(ctx, rd, run)
+		sums, warnings, err = r.scan(ctx, run)
 	} else {
-		pass := stats.NewPass(rd, run)
+		pass := stats.NewPass(r.rd, run)
 		keep(pass)
 		sums, warnings, err = pass.Stats(ctx, r.open)
 	}
 
 	if err != nil {
-		sums, warnings = r.withoutBadChannels(ctx, rd, &run, err)
+		sums, warnings = r.withoutBadChannels(ctx, &run, err)
 	}
 
-	rr := r.calibrated(info, run, sums)
+	rr = r.calibrated(run, sums)
 	if r.src.Grouping.Together {
 		r.raise(unread)
-		rr.Integral = integralTimes(series, info, run) // 0 of no series
+		rr.Integral = integralTimes(series, r.info, run) // 0 of no series
 		r.reading.SetSeries(run.ID, series)
 	}
 
@@ -279,14 +274,14 @@ func (r *reader) run(ctx context.Context, rd ingest.Reader, info ingest.Info, ru
 
 // spectra returns what loads the spectra of a run of n samples; nil where there are none. The task of stage dsp reports
 // errors of the spectra.
-func (r *reader) spectra(ctx context.Context, info ingest.Info, run ingest.Run, n int64) func(pass *stats.Pass) {
+func (r *reader) spectra(ctx context.Context, run ingest.Run, n int64) func(pass *stats.Pass) {
 	c, ok := r.src.Construction.(dsp.OfSpectra)
 
 	var load *dsp.Segments
 	err := fault.Try(func() {
 		if ok {
-			rr := r.calibrated(info, run, make([]stats.Summary, len(run.Recordings)))
-			load = fault.Get(c.Spectra(NewRun(r.src, info, run, n, rr.Scale, rr.Units)))
+			rr := r.calibrated(run, make([]stats.Summary, len(run.Recordings)))
+			load = fault.Get(c.Spectra(NewRun(r.src, r.info, run, n, rr.Scale, rr.Units)))
 		}
 	})
 	if err != nil || load == nil {
@@ -305,27 +300,26 @@ func (r *reader) spectra(ctx context.Context, info ingest.Info, run ingest.Run, 
 
 // withoutBadChannels takes the microphones with samples that are no numbers out of a run, if
 // others remain, under on_bad_recording: warn; otherwise it raises the error.
-func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *ingest.Run, bad error) (
-	sums []stats.Summary, warnings []ingest.Warning,
+func (r *reader) withoutBadChannels(ctx context.Context, run *ingest.Run, bad error) (sums []stats.Summary,
+	warnings []ingest.Warning,
 ) {
-	if _, data := BadRecording(r.src, bad); !data || r.src.In.OnBadRecording != "warn" || len(run.Recordings) < 2 {
+	if !BadRecording(r.src, bad) || r.src.In.OnBadRecording != "warn" || len(run.Recordings) < 2 {
 		r.raise(bad)
 	}
 
-	all, warnings, err := stats.ScanAll(ctx, rd, *run)
+	all, warnings, err := stats.ScanAll(ctx, r.rd, *run)
 	if err != nil {
 		r.raise(bad)
 	}
 
 	var sound []ingest.Recording
-	info := rd.Info()
 	for i, rec := range run.Recordings { // of one channel each
 		if s := all[i]; s.NaN == 0 {
 			sound, sums = append(sound, rec), append(sums, s)
 		} else {
-			warnings = append(warnings, ingest.Warn(info.Path, "left-out",
+			warnings = append(warnings, ingest.Warn(r.info.Path, "left-out",
 				"%s is left out: %d of %d samples of channel %s are no finite numbers, the first is sample %d", rec.ID, s.NaN,
-				s.Samples, info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN))
+				s.Samples, r.info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN))
 		}
 	}
 
@@ -340,10 +334,10 @@ func (r *reader) withoutBadChannels(ctx context.Context, rd ingest.Reader, run *
 
 // calibrated is the result of a run whose channels have the statistics sums, in
 // the reader's samples.
-func (r *reader) calibrated(info ingest.Info, run ingest.Run, sums []stats.Summary) RunResult {
+func (r *reader) calibrated(run ingest.Run, sums []stats.Summary) RunResult {
 	rr := RunResult{Run: run}
 	for i, ch := range rr.channels() {
-		s := fault.Get(ScaleOf(r.src, r.cal, info, ch))
+		s := fault.Get(ScaleOf(r.src, r.cal, r.info, ch))
 		if r.cal != nil {
 			rr.Spread = append(rr.Spread, s.SpreadDB)
 		}
