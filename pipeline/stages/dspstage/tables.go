@@ -26,13 +26,17 @@ type fileTables struct {
 	reading    *ingeststage.Reading // what the ingest stage left; nil: nothing
 	names      []string             // of the outcomes
 	trip, spec table.Table
+
+	rd  ingest.Reader // the open file
+	res *ingeststage.FileResult
 }
 
 func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) (err error) {
 	defer fault.Catch(&err)
-	rd, err := format.Open(path, f.src.Options.In(ctx, res.Path))
+	f.res = res
+	f.rd, err = format.Open(path, f.src.Options.In(ctx, res.Path))
 	fault.Raise(ingeststage.Named(err, res.Path))
-	defer rd.Close()
+	defer f.rd.Close()
 
 	id := func(run ingeststage.RunResult) string { return run.Run.ID }
 	ingeststage.EachRun(f.src, res.Path, res.Runs, id, &notes.Warnings, func(run ingeststage.RunResult) {
@@ -40,9 +44,9 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		err := fault.Try(func() {
 			switch c := f.src.Construction.(type) {
 			case dsp.OfSpectra:
-				f.spectraRun(ctx, rd, c, res, run, &note)
+				f.spectraRun(ctx, c, run, &note)
 			case dsp.OfSeries:
-				f.seriesRun(ctx, rd, c, res, run, &note, notes)
+				f.seriesRun(ctx, c, run, &note, notes)
 			}
 		})
 		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, func(place string) string {
@@ -58,23 +62,21 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 }
 
 // spectraRun makes the rows of a run of microphones.
-func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfSpectra, res *ingeststage.FileResult,
-	run ingeststage.RunResult, note *RunNote,
-) {
-	r := ingeststage.NewRun(f.src, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
+func (f *fileTables) spectraRun(ctx context.Context, c dsp.OfSpectra, run ingeststage.RunResult, note *RunNote) {
+	r := ingeststage.NewRun(f.src, f.res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
 	recs := run.Run.Recordings
 	names := make([]string, len(recs))
 	for i, rec := range recs {
-		name := res.Info.Channels[rec.Channels[0]].Name
+		name := f.res.Info.Channels[rec.Channels[0]].Name
 		names[i] = "channel " + name
 
 		if f.background != nil {
-			r.Microphones[i].Background = f.background.Of(name, run.Units[i], res.Path)
+			r.Microphones[i].Background = f.background.Of(name, run.Units[i], f.res.Path)
 		}
 	}
 
 	if f.src.In.Tachometer != nil {
-		r.Pulses = f.tachometer(ctx, rd, res, run, r.Start, r.Samples)
+		r.Pulses = f.tachometer(ctx, run, r.Start, r.Samples)
 	}
 
 	load := fault.Get(c.Spectra(r))
@@ -82,15 +84,15 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	if an == nil {
 		an = ingeststage.BorrowAnalyser()
 		defer ingeststage.ReturnAnalyser(an)
-		fault.Raise(an.Load(ctx, rd, load))
+		fault.Raise(an.Load(ctx, f.rd, load))
 	}
 
-	p := fault.Get(c.Pairs(ctx, rd, r, an))
+	p := fault.Get(c.Pairs(ctx, f.rd, r, an))
 	note.add(p, names)
 
 	recs = slices.Clone(recs)
 	for i := range recs {
-		recs[i].Conditions = fault.Get(f.withSpeed(recs[i], p.ShaftHz))
+		recs[i].Conditions = f.withSpeed(recs[i], p.ShaftHz)
 	}
 
 	for _, s := range p.Spectra {
@@ -101,29 +103,29 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 }
 
 // seriesRun makes the rows of a run of a balance.
-func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSeries, res *ingeststage.FileResult,
-	run ingeststage.RunResult, note *RunNote, notes *FileNotes,
+func (f *fileTables) seriesRun(ctx context.Context, c dsp.OfSeries, run ingeststage.RunResult, note *RunNote,
+	notes *FileNotes,
 ) {
 	rec := run.Run.Recordings[0]
 	samples := run.Stats[0].Samples
 	chans := f.reading.Series(run.Run.ID, len(rec.Channels), samples)
 	if chans == nil {
-		chans = fault.Get(ingeststage.ReadColumns(ctx, rd, rec.Channels, run.Run.Row0, samples))
+		chans = fault.Get(ingeststage.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples))
 	}
 
-	series, warnings, err := f.loads.Series(ctx, res, rec, chans)
+	series, warnings, err := f.loads.Series(ctx, f.res, rec, chans)
 	notes.Warnings = append(notes.Warnings, warnings...)
 	fault.Raise(err)
 
 	names := lists.Each(series, func(s dsp.Series) string { return s.Name })
-	p := fault.Get(c.Pairs(ingeststage.NewRun(f.src, res.Info, run.Run, samples, nil, nil), series))
+	p := fault.Get(c.Pairs(ingeststage.NewRun(f.src, f.res.Info, run.Run, samples, nil, nil), series))
 	note.add(p, names)
 	f.rows(p, run.Run.ID, run.Run.Recordings)
 }
 
 // rows appends the rows of a run.
 func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) {
-	fault.Raise(f.same(p))
+	f.same(p)
 	for _, row := range p.Rows {
 		f.src.Cells(&f.trip, run, recs[row.Recording])
 	}
@@ -151,9 +153,9 @@ func (n *RunNote) add(p *dsp.Pairs, names []string) {
 }
 
 // same refuses a run whose outcomes are not those of the file's other runs.
-func (f *fileTables) same(p *dsp.Pairs) error {
+func (f *fileTables) same(p *dsp.Pairs) {
 	if len(p.Rows) == 0 {
-		return nil
+		return
 	}
 
 	names := lists.Each(p.Outcomes, func(o dsp.Outcome) string { return o.Name })
@@ -161,12 +163,8 @@ func (f *fileTables) same(p *dsp.Pairs) error {
 		f.names = names
 	}
 
-	if !slices.Equal(names, f.names) {
-		return fault.At("", "", "the outcomes of the file's other runs, "+strings.Join(f.names, ", "),
-			strings.Join(names, ", "), "")
-	}
-
-	return nil
+	fault.Unless(slices.Equal(names, f.names), fault.At("", "", "the outcomes of the file's other runs, "+
+		strings.Join(f.names, ", "), strings.Join(names, ", "), ""))
 }
 
 // outcomes appends the values of a run's rows, in the order of the outcomes.

@@ -15,7 +15,7 @@ import (
 // withSpeed adds the shaft speed that was measured to the conditions of a
 // recording: rpm_measured by a tachometer, rpm_tracked in the sound; and what is
 // derived of it.
-func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[string]float64, error) {
+func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) map[string]float64 {
 	name := ""
 	switch {
 	case f.src.In.Tachometer != nil:
@@ -25,22 +25,21 @@ func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[s
 	}
 
 	if name == "" || halvesHz == [2]float64{} {
-		return rec.Conditions, nil
+		return rec.Conditions
 	}
 
 	out := maps.Clone(rec.Conditions)
 	out[name] = 30 * (halvesHz[0] + halvesHz[1])
 	if err := f.src.Derive.AddConditions(out, rec.Labels); err != nil {
-		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
+		fault.Raise(&fault.Error{Want: "a finite number", Found: err.Error()})
 	}
 
-	return out, nil
+	return out
 }
 
 // tachometer reads the pulses of a run, in samples from its beginning.
-func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *ingeststage.FileResult,
-	run ingeststage.RunResult, start, samples int64,
-) *dsp.Pulses {
+func (f *fileTables) tachometer(ctx context.Context, run ingeststage.RunResult, start, samples int64) *dsp.Pulses {
+	res := f.res
 	t := f.src.In.Tachometer
 	c := fault.Get(ingest.FindChannel(res.Info, t.Channel))
 	for _, r := range run.Run.Recordings {
@@ -57,5 +56,5 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *inge
 		o.Threshold = *t.Threshold
 	}
 
-	return fault.Get(dsp.FindPulses(ctx, rd, start, samples, o))
+	return fault.Get(dsp.FindPulses(ctx, f.rd, start, samples, o))
 }

@@ -203,7 +203,7 @@ func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning) {
 	file := fault.Get(r.file.stated(r.src, &r.info))
 	conds, group := r.file.Rows, r.src.Grouping
 	if len(r.src.In.InFile) > 0 {
-		r.raise(fault.Try(func() { conds, group = conditionTable(ctx, r.rd, r.info, r.src) }))
+		r.raise(fault.Try(func() { conds, group = r.conditionTable(ctx) }))
 	}
 
 	runs, warnings, err := campaign.Assemble(r.info, conds, file, group)

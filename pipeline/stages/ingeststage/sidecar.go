@@ -80,31 +80,28 @@ const maxConditionTable = 1 << 20
 // conditionTable makes a table of conditions of arrays of the file: a row for each
 // interval where row0 and row1 are among them, else one for each channel used. The grouping
 // returned leaves these arrays out.
-func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src *plan.Source) (*campaign.Conditions,
-	campaign.Grouping,
-) {
-	t, group := &campaign.Conditions{Path: info.Path}, src.Grouping
-	unless := func(ok bool, place, want, found string) {
-		fault.Unless(ok, fault.At(info.Path, place, want, found, ""))
-	}
+func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, campaign.Grouping) {
+	path := r.info.Path
+	t, group := &campaign.Conditions{Path: path}, r.src.Grouping
+	unless := func(ok bool, place, want, found string) { fault.Unless(ok, fault.At(path, place, want, found, "")) }
 
 	columns := map[string][]float64{}
 	n, of := -1, ""
-	for _, e := range src.In.InFile {
-		v, unit := conditionValues(ctx, rd, info, e, &group)
+	for _, e := range r.src.In.InFile {
+		v, unit := r.conditionValues(ctx, e, &group)
 		unless(n < 0 || len(v) == n, "array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
 		n, of = len(v), e.Value
 		columns[e.Name] = v
 		if e.Name != "row0" && e.Name != "row1" {
 			t.Names = append(t.Names, e.Name)
-			campaign.Convert(info.Path, e.Name, unit, byName(src.In.Units), v)
+			campaign.Convert(path, e.Name, unit, byName(r.src.In.Units), v)
 		}
 	}
 
 	from, to := columns["row0"], columns["row1"]
 	var channels []int // of the recordings, where rows are theirs
 	if from == nil && to == nil {
-		run := fault.Get(WholeFile(info, group))
+		run := fault.Get(WholeFile(r.info, group))
 		channels = lists.Each(run.Recordings, func(r ingest.Recording) int { return r.Channels[0] })
 		unless(n == len(channels), "array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
 			fmt.Sprintf("%d values", n))
@@ -122,21 +119,21 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 	}
 
 	for i := range n {
-		r := campaign.ConditionRow{Line: i + 1, File: info.Path, Begin: sampleNumber("row0", from, i, 0)}
-		r.End = sampleNumber("row1", to, i, math.Inf(1))
-		unless(r.Begin < r.End, fmt.Sprintf("interval %d", i+1), "row0 below row1",
-			fmt.Sprintf("%.f and %.f", r.Begin, r.End))
+		row := campaign.ConditionRow{Line: i + 1, File: path, Begin: sampleNumber("row0", from, i, 0)}
+		row.End = sampleNumber("row1", to, i, math.Inf(1))
+		unless(row.Begin < row.End, fmt.Sprintf("interval %d", i+1), "row0 below row1",
+			fmt.Sprintf("%.f and %.f", row.Begin, row.End))
 
 		if channels != nil && !group.Together {
-			r.Channel = strconv.Itoa(channels[i] + 1)
+			row.Channel = strconv.Itoa(channels[i] + 1)
 		}
 
-		origin := fmt.Sprintf("%s, line %d", t.Path, r.Line)
+		origin := fmt.Sprintf("%s, line %d", path, row.Line)
 		for _, name := range t.Names {
-			r.States = append(r.States, condition.Condition{Column: name, Value: columns[name][i], Origin: origin})
+			row.States = append(row.States, condition.Condition{Column: name, Value: columns[name][i], Origin: origin})
 		}
 
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, row)
 	}
 
 	return t, group
@@ -155,9 +152,10 @@ func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
 
 // conditionValues reads the array, or the attribute, with the values of a
 // condition, and the array's unit. It notes in group that the array is no recording.
-func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e config.NamedString,
-	group *campaign.Grouping,
-) (v []float64, unit string) {
+func (r *reader) conditionValues(ctx context.Context, e config.NamedString, group *campaign.Grouping) (v []float64,
+	unit string,
+) {
+	info := r.info
 	k, err := ingest.FindChannel(info, e.Value)
 	if err != nil {
 		one, again := condition.Attribute(info, e.Value) // a table of one row
@@ -170,7 +168,7 @@ func conditionValues(ctx context.Context, rd ingest.Reader, info ingest.Info, e 
 	fault.Unless(ch.Samples <= maxConditionTable, fault.At(info.Path, "array "+e.Value, "a table of conditions",
 		fmt.Sprintf("%d values", ch.Samples), ""))
 
-	v = fault.Get(ReadColumns(ctx, rd, []int{k}, 0, ch.Samples))[0]
+	v = fault.Get(ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples))[0]
 	group.Except = append(slices.Clone(group.Except), ch.Name)
 	for i, x := range v {
 		if x-x != 0 {

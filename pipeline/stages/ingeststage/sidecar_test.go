@@ -110,7 +110,7 @@ func TestConditionTable(t *testing.T) {
 	}
 
 	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping) {
-		return conditionTable(context.Background(), rd, rd.info, s)
+		return (&reader{src: s, rd: rd, info: rd.info}).conditionTable(context.Background())
 	}
 	c, group := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
 
