@@ -56,8 +56,8 @@ var imports = []struct{ of, may string }{
 		"pipeline/pairs pipeline/table ingest/... dsp train/... report internal/parallel"},
 	{"pipeline/pairs", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/table " +
 		"ingest/campaign ingest/fault ingest/spelling ingest/units"},
-	{"pipeline/predict", "pipeline/kv pipeline/pairs pipeline/stages/trainstage ingest/derive ingest/fault " +
-		"ingest/spelling ingest/units report train/..."},
+	{"pipeline/predict", "pipeline/engine pipeline/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
+		"ingest/fault ingest/spelling ingest/units report train/..."},
 	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/pairs pipeline/stages/plan ingest/derive " +
 		"ingest/fault ingest/spelling ingest/units report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/pairs pipeline/stages/plan pipeline/stages/reportstage " +

@@ -190,8 +190,8 @@ func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []stri
 		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))
 	}
 
-	fmt.Fprintf(c.stdout, "%d measurements%s; half width of an interval at the candidates, on average: %s now\n",
-		len(steps), spent, halfWidths(m, now))
+	fmt.Fprintf(c.stdout, "%s%s; half width of an interval at the candidates, on average: %s now\n",
+		fault.Plural(int64(len(steps)), "measurement"), spent, halfWidths(m, now))
 
 	l := report.Listing{Heads: append([]string{""}, names...)}
 	if priced {

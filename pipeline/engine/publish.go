@@ -242,3 +242,84 @@ func (s *store) declare(p *Plan) (clear func() error, err error) {
 		return errors.Join(err, s.list("", left))
 	}, err
 }
+
+// Genuine returns a function that reports files of the work directory around a path that are not those of one result:
+// they were damaged, edited or exchanged. Without results of their experiment, as in a folder that was copied or after
+// gc, it reports none.
+func Genuine(at string) func(files ...string) error {
+	none := func(...string) error { return nil }
+	at, err := filepath.Abs(at)
+	dir := at
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".cache", "objects")); err == nil {
+			break
+		} else if dir == filepath.Dir(dir) {
+			return none
+		}
+	}
+
+	if err != nil {
+		return none
+	}
+
+	type content struct{ name, sum string }
+	known := map[content]map[string]bool{} // the results that have it
+	below, _ := filepath.Rel(dir, at)
+	experiment, _, _ := strings.Cut(filepath.ToSlash(below), "/")
+	learn := func(key, task string, list []output) {
+		if !strings.HasPrefix(task, experiment+"/") {
+			return
+		}
+
+		for _, o := range list {
+			c := content{path.Base(o.Name), o.SHA256}
+			if known[c] == nil {
+				known[c] = map[string]bool{}
+			}
+			known[c][key] = true
+		}
+	}
+
+	s := openStore(dir)
+	for task, r := range s.ix.Tasks {
+		learn(r.Key, task, r.Outputs)
+	}
+
+	genuine := func(files []string) error {
+		var all map[string]bool
+		for i, f := range files {
+			sum, _, err := hashFile(f)
+			if err != nil {
+				return nil //nolint:nilerr // who reads the file reports it
+			}
+
+			of := maps.Clone(known[content{filepath.Base(f), sum}])
+			maps.DeleteFunc(of, func(key string, _ bool) bool { return i > 0 && !all[key] })
+			if all = of; len(of) == 0 {
+				return &FileError{f, errors.New("damaged, changed or exchanged since a run made it; " +
+					"pipeline run --verify makes it again")}
+			}
+		}
+
+		return nil
+	}
+
+	return func(files ...string) error {
+		if genuine(files) == nil {
+			return nil
+		}
+
+		objects, _ := filepath.Glob(s.cache("objects", "*", "*")) // the index may be older
+		for _, o := range objects {
+			if m, _, err := readManifest(o); err == nil {
+				learn(filepath.Base(o), m.Task, m.Outputs)
+			}
+		}
+
+		if len(known) == 0 {
+			return nil
+		}
+
+		return genuine(files)
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
@@ -54,8 +55,9 @@ type Models struct {
 func Open(path string) (_ *Models, err error) {
 	defer fault.Catch(&err)
 	files := fault.Get(modelFiles(fault.Get(pairs.Models(path))))
-	m := new(Models)
+	m, genuine := new(Models), engine.Genuine(files[0])
 	for i, f := range files {
+		fault.Raise(genuine(f, filepath.Join(filepath.Dir(f), "card.json")))
 		m.Paths = append(m.Paths, filepath.ToSlash(f)) // the same in documents on all systems
 		net := new(train.Model)
 		if err := readJSON(f, train.MaxModelFile, "a trained model", net); errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +82,7 @@ func Open(path string) (_ *Models, err error) {
 		}
 	}
 
-	fault.Raise(cmp.Or(m.readHonest(), m.readRecord()))
+	fault.Raise(cmp.Or(genuine(m.HonestFile()), m.readHonest(), genuine(m.metricsFile()), m.readRecord()))
 	if m.Card.Data == "simulated" {
 		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
 	}

@@ -34,6 +34,11 @@ func (m *Models) splitDir() string {
 // HonestFile is the path of the split's calibrated model.
 func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), trainstage.HonestJSON) }
 
+// metricsFile is the path of the numbers of the experiment's report.
+func (m *Models) metricsFile() string {
+	return filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
+}
+
 // readHonest reads the calibrated model of the split that the first model file
 // belongs to; nil where there is none.
 func (m *Models) readHonest() error {
@@ -65,7 +70,7 @@ func (m *Models) readRecord() error {
 		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
 	}
 
-	path := filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
+	path := m.metricsFile()
 
 	var doc report.Metrics
 	if err := readJSON(path, maxMetrics, "the metrics of an experiment", &doc); errors.Is(err, fs.ErrNotExist) {
