@@ -94,7 +94,7 @@ func (r *tableReader) take(first, second []int) {
 		return lists.Make(p.N, func(k int) float64 { return mean(x[first[k]], x[second[k]]) })
 	})
 	p.Y1, p.Y2 = pick(s.Y1, first), pick(s.Y1, second)
-	p.Files = lists.Make(p.N, func(k int) [2]int32 { return [2]int32{r.rows[first[k]].file, r.rows[second[k]].file} })
+	p.Files = lists.Make(p.N, func(k int) [2]int32 { return [2]int32{s.Files[first[k]][0], s.Files[second[k]][0]} })
 	r.correct(p.Y1, first)
 	r.correct(p.Y2, second)
 }
@@ -238,7 +238,8 @@ func (r *tableReader) pairAcross() {
 	r.X, s.X, r.at = pick(s.X, order), nil, nil
 	r.Y1, s.Y1 = pick(s.Y1, order), nil
 	r.Texts, s.Texts = pick(s.Texts, order), nil
-	r.Y2, r.Files = r.Y1, lists.Each(order, func(i int) [2]int32 { return [2]int32{r.rows[i].file, r.rows[i].file} })
+	r.Files, s.Files = lists.Rows(s.Files, 1, order), nil
+	r.Y2 = r.Y1
 	r.Weight = slices.Repeat([]float64{0.5}, r.N)
 	if r.Run = lists.Rows(r.single.Run, 1, order); !r.named() {
 		r.Run = lists.Each(r.Texts[across], func(day string) string { return r.names.of([]byte(r.o.Across + "=" + day)) })

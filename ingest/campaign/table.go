@@ -124,6 +124,7 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 
 	r.warnLeft()
 	n := int64(r.N)
+	r.Files = lists.Each(r.rows, func(p rowPlace) [2]int32 { return [2]int32{p.file, p.file} })
 	switch {
 	case len(o.Repeats) > 0:
 		r.pair()
@@ -269,8 +270,8 @@ type tableReader struct {
 	files      []TableFile
 	names      keptNames // of conditions
 	o          TableOptions
-	missing    []float64   // codes of a value that is not there
-	rows       []rowPlace  // of Repeats
+	missing    []float64 // codes of a value that is not there
+	rows       []rowPlace
 	gaps       []string    // rows without a value
 	single     *PairTable  // the rows of Repeats, while they are paired
 	at         [][]float64 // X of single at its set points
@@ -386,13 +387,14 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	})
 	f.numbers = append(x, lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)...)
 	f.x, f.y = f.numbers[:len(x)], f.numbers[len(x):]
-	f.labels = lists.Each(r.Labels, func(name string) *typedColumn {
+	column := func(name, why string, isName bool) *typedColumn {
 		i := slices.Index(columns, name)
 		fault.Unless(i >= 0 || slices.Contains(r.o.Given, name),
-			r.fail("", fmt.Sprintf("a column %q, as in %s", name, r.files[0].Name), "only "+fault.Quoted(columns), ""))
+			r.fail("", fmt.Sprintf("a column %q, %s", name, why), "only "+fault.Quoted(columns), ""))
 
-		return add(name, i, true)
-	})
+		return add(name, i, isName)
+	}
+	f.labels = lists.Each(r.Labels, func(name string) *typedColumn { return column(name, "as in "+r.files[0].Name, true) })
 
 	if run := r.o.Run; run != "" {
 		i := slices.Index(columns, run)
@@ -413,13 +415,8 @@ func (r *tableReader) findColumns(t *text.Reader) {
 		for k, name := range slices.Concat(x.Numbers, x.Names) {
 			i, isName := slices.Index(columns, name), k >= len(x.Numbers)
 			read := func(c *typedColumn) bool { return c.index == i && c.isName == isName }
-			switch {
-			case slices.Contains(r.o.Given, name) || i >= 0 && slices.ContainsFunc(f.columns, read):
-			case i < 0:
-				fault.Raise(r.fail("", fmt.Sprintf("a column %q, by which rows are excluded", name),
-					"only "+fault.Quoted(columns), ""))
-			default:
-				add(name, i, isName)
+			if !slices.Contains(r.o.Given, name) && (i < 0 || !slices.ContainsFunc(f.columns, read)) {
+				column(name, "by which rows are excluded", isName)
 			}
 		}
 	}
@@ -586,11 +583,7 @@ func (r *tableReader) addRows() {
 		}
 	}
 
-	if len(r.o.Repeats) > 0 {
-		r.rows = append(r.rows, lists.Each(used, r.placeOf)...)
-	} else {
-		r.Files = append(r.Files, slices.Repeat([][2]int32{{int32(f.index), int32(f.index)}}, len(used))...)
-	}
+	r.rows = append(r.rows, lists.Each(used, r.placeOf)...)
 }
 
 // extend appends rows of a column.

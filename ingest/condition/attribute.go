@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 )
 
 // Attribute finds a number a file states about itself: an attribute of the file
@@ -16,15 +17,11 @@ import (
 // ("opp_jprop.vInf"), or an element of one ("opp.RPS_M1[2]"), by its name or,
 // where only one fits, by the end of it.
 func Attribute(info ingest.Info, name string) (float64, error) {
-	var known, hits []string
-	for _, a := range info.Attributes {
-		known = append(known, a.Name)
-		if rest, ok := strings.CutSuffix(strings.ToLower(a.Name), strings.ToLower(name)); ok &&
-			(rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@")) {
-			hits = append(hits, a.Name)
-		}
-	}
-
+	known := lists.Each(info.Attributes, func(a ingest.Attribute) string { return a.Name })
+	hits := lists.Keep(known, func(n string) bool {
+		rest, ok := strings.CutSuffix(strings.ToLower(n), strings.ToLower(name))
+		return ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@"))
+	})
 	if slices.Contains(hits, name) {
 		hits = []string{name}
 	}
