@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"doubletake/internal/lists"
 )
@@ -33,11 +34,16 @@ var (
 	markup = strings.NewReplacer("**", "", "`", "", `\|`, "|")
 )
 
+// read parses the glossary, the columns, the Arrow tables and the keys once.
+var read = sync.OnceValue(func() [4][]Term {
+	return [4][]Term{terms(glossary, "| **"), terms(columns, "| **"), terms(tables, "| `"), terms(keys, "| `")}
+})
+
 // Glossary returns the terms in the order of glossary.md.
-func Glossary() []Term { return terms(glossary, "| **") }
+func Glossary() []Term { return read()[0] }
 
 // Columns returns the headings and parts of columns' names, in the order of reference/columns.md.
-func Columns() []Term { return terms(columns, "| **") }
+func Columns() []Term { return read()[1] }
 
 // terms are the rows of a text that begin so.
 func terms(text, begin string) []Term {
@@ -93,7 +99,8 @@ func Find(word string, more ...Term) []Term {
 // and lower case are the same, and so are "runs" and "run", "e ×10⁻²" and "e".
 func Named(word string, more ...Term) []Term {
 	word = base(word)
-	for _, list := range [][]Term{Glossary(), Columns(), more, terms(tables, "| `"), terms(keys, "| `")} {
+	known := read()
+	for _, list := range [][]Term{known[0], known[1], more, known[2], known[3]} {
 		var named []Term
 		for _, t := range list {
 			again := slices.ContainsFunc(named, func(n Term) bool { return n.Meaning == t.Meaning })

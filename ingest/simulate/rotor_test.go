@@ -524,7 +524,7 @@ func TestRotorAnyCampaign(t *testing.T) {
 		r := with(DefaultRotor(), func(r *Rotor) {
 			r.Seed = rapid.Uint64().Draw(t, "seed")
 			r.RateHz = float64(rapid.IntRange(1000, 60000).Draw(t, "rate"))
-			r.DurationS = rapid.Float64Range(0.01, 0.06).Draw(t, "duration")
+			r.DurationS = rapid.Float64Range(0.01, 0.03).Draw(t, "duration")
 			r.Encoding = rapid.SampledFrom([]string{EncodingPCM16, EncodingFloat32}).Draw(t, "encoding")
 			r.Blades = []int{rapid.IntRange(1, 30).Draw(t, "blades")}
 			r.RPM = []float64{rapid.Float64Range(1, 12000).Draw(t, "rpm")}
