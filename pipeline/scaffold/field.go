@@ -402,6 +402,9 @@ func (s *sheet) reopen() bool {
 	return true
 }
 
+// reservedName is why a column of a table of results is left out.
+const reservedName = "the program's tables have a column of that name: rename it"
+
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
 // rows into groups without taking their repeats from them.
 func (s *sheet) decideResults() {
@@ -411,7 +414,7 @@ func (s *sheet) decideResults() {
 		switch {
 		case f.role != open || s.byWords(f) || s.nuisance(f):
 		case f.says(inputWords) && slices.Contains(condition.Reserved, f.name):
-			f.be(leftOut, "the program's tables have a column of that name: rename it")
+			f.be(leftOut, reservedName)
 		case setting && !slices.Contains(condition.Reserved, f.name):
 			candidates = append(candidates, f)
 		default:

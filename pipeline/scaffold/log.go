@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
@@ -195,16 +196,25 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *shee
 		}
 	}
 
-	p.Log.Columns = nil
 	for _, f := range s.fields {
 		if term := termOf(f.head, f.unit); f.values != nil && term != "" && (term == f.head || !s.has(term)) {
-			if f.name, f.known = term, true; term != f.head {
-				p.Log.Columns = append(p.Log.Columns, config.NamedString{Name: term, Value: f.head})
-			}
+			f.name, f.known = term, true
 		}
 	}
 
 	s.decideLog()
+
+	p.Log.Columns = nil
+	for _, f := range s.fields {
+		names := f.values == nil
+		if slices.Contains(condition.Reserved, f.head) && (!names || f.role == thing || f.role == day) {
+			f.name += map[bool]string{true: "_name", false: "_number"}[names] // they have other meanings in tables
+		}
+
+		if f.name != f.head {
+			p.Log.Columns = append(p.Log.Columns, config.NamedString{Name: f.name, Value: f.head})
+		}
+	}
 
 	return s
 }
@@ -215,12 +225,13 @@ func (p *plan) log() {
 	s := p.sheet
 	groups := s.groups(append(s.of(input), s.of(thing)...)...)
 	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1
-	for _, f := range s.of(runs, remark) {
+	for _, f := range s.of(runs, remark, leftOut) {
 		constant := f.distinct() < 2
 		switch {
-		case f.values == nil || f.known && constant:
+		case f.values == nil || f.known && constant || f.role == leftOut && !p.Repeated:
 		case f.role != remark || p.Repeated && !constant || f.isNumbered() || f.says(clockWords):
 			p.Log.Ignore = append(p.Log.Ignore, f.head)
+			p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == f.head })
 		}
 	}
 }

@@ -455,7 +455,9 @@ func (s *sheet) pattern() string {
 
 // table is a table of conditions with what the names state.
 func (s *sheet) table() string {
-	columns := s.of(input, thing, day)
+	columns := lists.Keep(s.of(input, thing, day), func(f *field) bool {
+		return f.role == input || !slices.Contains(f.texts, "") // else it is a remark
+	})
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(append([]string{"file"}, headsOf(columns)...))

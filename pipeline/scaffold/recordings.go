@@ -144,7 +144,7 @@ func (p *plan) forces(letters bool) (columns []config.NamedString) {
 			name += "_n"
 		}
 
-		columns = append(columns, config.NamedString{Name: name, Value: c})
+		columns = append(columns, config.NamedString{Name: p.sheet.outcomeName(name), Value: c})
 	}
 
 	return columns
@@ -224,7 +224,7 @@ func (p *plan) columns() {
 			name = "column_" + name
 		}
 
-		name = outcomeName(name)
+		name = p.sheet.outcomeName(name)
 		for i := 2; slices.ContainsFunc(p.Columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
 			name += "_" + strconv.Itoa(i)
 		}
@@ -236,9 +236,10 @@ func (p *plan) columns() {
 		"clocks and settings")
 }
 
-// outcomeName is a name that an outcome may have in the program's tables.
-func outcomeName(name string) string {
-	if slices.Contains(condition.Reserved, name) {
+// outcomeName is a name that an outcome may have in the program's tables, which no condition has.
+func (s *sheet) outcomeName(name string) string {
+	given := func(f *field) bool { return f.name == name && f.role != outcome }
+	if slices.Contains(condition.Reserved, name) || slices.ContainsFunc(s.fields, given) {
 		return name + "_measured"
 	}
 

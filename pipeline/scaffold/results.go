@@ -84,7 +84,7 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	}
 
 	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(groups)
-	if t.Outcomes = lists.Each(t.Repeats, outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
+	if t.Outcomes = lists.Each(t.Repeats, s.outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
 		t.Outcomes = nil
 	}
 

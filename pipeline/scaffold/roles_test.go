@@ -9,6 +9,25 @@ import (
 	"doubletake/internal/must"
 )
 
+// What init proposes of logs passes check: names that the tables have, that of an outcome, an uncertainty beside
+// repeats, things without which an input would be constant.
+func TestProposalsPassCheck(t *testing.T) {
+	for head, row := range map[string]func(i int) string{
+		"power,weight,lift": func(i int) string { return fmt.Sprintf("%d,%d,%d", i%3, i/3%2, i%4) },
+		"rpm,group,CL_std":  func(i int) string { return fmt.Sprintf("%d,%c,0.%d", 1000*(1+i%3), 'A'+i/3%2, i) },
+		"rpm,wing,alpha":    func(i int) string { return fmt.Sprintf("%d,%c,%d", i%2, 'A'+i/4, i/8*(1+i%4)) },
+	} {
+		dir, log := t.TempDir(), "file,"+head+"\n"
+		for i := range 12 {
+			balance(t, dir, fmt.Sprintf("r%d.txt", i), 60+i)
+			log += fmt.Sprintf("r%d.txt,%s\n", i, row(i))
+		}
+
+		write(t, dir, "log.csv", log)
+		loads(t, dir)
+	}
+}
+
 // What the columns of tables of results are for, as an engineer reads their headers and values. Each table
 // is one on which the program went wrong, or its sibling; the numbers are simulated.
 func TestRolesOfColumns(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/internal/lists"
@@ -214,6 +215,9 @@ func (p *plan) groups(files []string) {
 		case slices.Contains(f.texts, ""):
 			f.be(remark, "some rows state none")
 			continue
+		case slices.Contains(condition.Reserved, f.name):
+			f.be(leftOut, reservedName)
+			continue
 		case slices.ContainsFunc(files, isFile) || p.namesTares(f):
 			f.be(remark, "it names files")
 			continue
@@ -231,7 +235,10 @@ func (p *plan) groups(files []string) {
 			declared = append(declared, f)
 		}
 
-		if p.Each == "" && n >= fewNames && n <= manyNames && 2*n <= s.rows {
+		leaves := func(name string) bool {
+			return s.vary(lists.Where(s.rows, func(i int) bool { return f.text(i) != name }))
+		}
+		if p.Each == "" && n >= fewNames && n <= manyNames && 2*n <= s.rows && len(lists.Keep(f.different(), leaves)) == n {
 			p.Each = plain(f.name)
 			p.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
 				f.name, n)
@@ -244,6 +251,10 @@ func (p *plan) fromNames(files []string) []string {
 	s := nameSheet(files)
 	p.sheet = s
 	if len(s.of(input, thing)) == 0 {
+		for _, f := range s.of(day) {
+			f.be(remark, "the names state no condition besides")
+		}
+
 		p.table(&sheet{files: files})
 		p.note(noConditions)
 
@@ -383,10 +394,13 @@ func (s *sheet) held(f *field) (out []span) {
 
 // varies reports whether all inputs vary among the rows without those values of one.
 func (s *sheet) varies(of *field, without span) bool {
-	rest := lists.Where(s.rows, func(i int) bool { x := of.at(i); return !(x >= without.low && x <= without.high) })
+	return s.vary(lists.Where(s.rows, func(i int) bool { x := of.at(i); return !(x >= without.low && x <= without.high) }))
+}
 
+// vary reports whether all inputs vary among those rows.
+func (s *sheet) vary(rows []int) bool {
 	return !slices.ContainsFunc(s.of(input), func(f *field) bool {
-		_, different := lists.Index(lists.Each(rest, f.at))
+		_, different := lists.Index(lists.Each(rows, f.at))
 		return len(different) < 2
 	})
 }

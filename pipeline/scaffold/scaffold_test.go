@@ -228,10 +228,8 @@ func TestLookAtNothing(t *testing.T) {
 
 	write(t, dir, "take.AIFF", "FORM")
 
-	if r, err = Look(dir); err != nil {
-		t.Fatal(err)
-	}
-
+	r, err = Look(dir)
+	must.Do(t, err)
 	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
 
 	write(t, dir, "take.wav", "not a wav")
@@ -251,7 +249,6 @@ func TestLookAtNothing(t *testing.T) {
 		write(t, dir, "conditions.csv", c.log)
 		write(t, dir, "x.txt", c.text)
 		write(t, dir, "y.txt", c.text+"5,6\n")
-
 		r, err := Look(dir)
 		must.Do(t, err)
 		must.Not(t, strings.Contains(r.YAML, "tare:"), "%s", r.YAML)
@@ -349,11 +346,8 @@ func TestNamesOfSeveralMakes(t *testing.T) {
 	balance(t, dir, "Speed1R/angle20.txt", 61) // the shortest
 
 	original, err := os.ReadFile(filepath.Join(dir, "Speed1/angle10.txt"))
-	if err == nil { // as somebody did with a measured one: see ../shared/real/princeton-mae224-lift-drag
-		err = os.WriteFile(filepath.Join(dir, "Speed1R/angle10.txt"), original, 0o644)
-	}
-
 	must.Do(t, err)
+	write(t, dir, "Speed1R/angle10.txt", string(original)) // as in ../shared/real/princeton-mae224-lift-drag
 
 	r := loads(t, dir)
 	if want := "file,speed,alpha_deg,variant\nSpeed1/angle0.txt,1,0,0\n"; !strings.HasPrefix(r.Conditions, want) {
