@@ -97,8 +97,9 @@ func showing(cells []shape, dec byte) int {
 	return slices.IndexFunc(cells, func(c shape) bool { return c.Shows() == dec })
 }
 
-func newColumn(texts []string, o ColumnOptions) (Column, error) {
-	col := Column{Unit: o.Unit, Thousands: -1, Code: -1, Bare: -1, Numeric: -1}
+func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
+	defer fault.Catch(&err)
+	col = Column{Unit: o.Unit, Thousands: -1, Code: -1, Bare: -1, Numeric: -1}
 	if o.Names {
 		return col, nil
 	}
@@ -124,9 +125,7 @@ func newColumn(texts []string, o ColumnOptions) (Column, error) {
 		return col, &CellError{date, asOthers, found(date) + ", a date", hint}
 	}
 
-	if err := col.findDecimal(texts, cells, o); err != nil {
-		return col, err
-	}
+	col.findDecimal(texts, cells, o)
 
 	bare := -1
 	col.Values = make([]float64, len(texts))
@@ -166,15 +165,15 @@ func counters(texts []string, cells []shape) (others bool) {
 	return others
 }
 
-// findDecimal finds the decimal sign of the cells.
-func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) error {
+// findDecimal finds the decimal sign of the cells. It raises a *CellError.
+func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
 	switch point, comma := showing(cells, Point), showing(cells, Comma); {
 	case point >= 0 && comma >= 0:
 		later, as := max(point, comma), min(point, comma)
-		return &CellError{
+		fault.Raise(&CellError{
 			later, fmt.Sprintf("one decimal sign in a column, as in %q (row %d)", fault.Clip(texts[as]), as+1),
 			strconv.Quote(fault.Clip(texts[later])), "",
-		}
+		})
 
 	case point >= 0:
 		col.Decimal = Point
@@ -184,15 +183,13 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) e
 		col.Decimal = cmp.Or(o.Decimal, Point)
 		if i := ambiguous(texts, cells); i >= 0 && o.Decimal == 0 {
 			v := Read(texts[i]).value
-			return &CellError{
+			fault.Raise(&CellError{
 				i, "a number that can be read in one way",
 				fmt.Sprintf("%q, which is %v or %v, and no other cell shows which", texts[i], v[1], v[0]),
 				"state the decimal sign with log: {decimal: comma} or log: {decimal: point}",
-			}
+			})
 		}
 	}
-
-	return nil
 }
 
 // ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000; −1: none.

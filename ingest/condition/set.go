@@ -72,12 +72,9 @@ func (s *Set) Clone() *Set { return &Set{s.path, s.within, maps.Clone(s.conds)} 
 // Add adds what a source states. Two sources that state one condition must agree. A set point, of
 // the file's name or the configuration, may differ from a measured value by the tolerance, and the
 // measured one holds. Of a contradiction the first stays. The error is the first one.
-func (s *Set) Add(list ...Condition) error {
-	var first error
+func (s *Set) Add(list ...Condition) (first error) {
 	for _, c := range list {
-		if err := s.add(c); first == nil {
-			first = err
-		}
+		first = cmp.Or(first, s.add(c))
 	}
 
 	return first
