@@ -59,21 +59,15 @@ func (s Sensitivity) text() string {
 		s.File, s.Channel, s.LevelDB, s.FrequencyHz, s.RMS, unit, s.PaPerUnit, unit, s.SpreadDB, s.Blocks, s.BlockS)
 }
 
-// calibratorFile is a recording of the calibrator and the channels it is for.
-type calibratorFile struct {
-	channel string // of the recordings; "" all
-	path    string
-	own     string // channel of the file; "" found out
-}
-
-func calibratorFiles(c *config.Calibrator) []calibratorFile {
+// calibratorFiles are the recordings of the calibrator, before they are measured; Channel "" is to be found out.
+func calibratorFiles(c *config.Calibrator) []Sensitivity {
 	if c.File != "" {
-		return []calibratorFile{{path: c.File, own: c.Channel}}
+		return []Sensitivity{{File: c.File, Channel: c.Channel}}
 	}
 
-	return lists.Each(c.Recordings, func(r config.NamedString) calibratorFile {
+	return lists.Each(c.Recordings, func(r config.NamedString) Sensitivity {
 		path, own, _ := strings.Cut(r.Value, "#")
-		return calibratorFile{r.Name, path, own}
+		return Sensitivity{For: r.Name, File: path, Channel: own}
 	})
 }
 
@@ -93,7 +87,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	}
 
 	for _, f := range calibratorFiles(c) {
-		raw := onDisk(exp, f.path)
+		raw := onDisk(exp, f.File)
 		if !slices.Contains(t.Files, *raw.File) {
 			raw.Needs(t)
 		}
@@ -118,7 +112,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Source) (all []Sensitivity) {
 	c := src.In.Calibration.Calibrator
 	for _, f := range calibratorFiles(c) {
-		all = append(all, measureRecording(ctx, exp.File.Resolve(f.path), f, c, src.Options)...)
+		all = append(all, measureRecording(ctx, exp.File.Resolve(f.File), f, c, src.Options)...)
 	}
 
 	return all
@@ -135,26 +129,26 @@ func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity) {
 // measureRecording measures the channel of a recording that heard the
 // calibrator. Where neither the configuration nor the file names it,
 // every channel is measured, for the recordings' channels of the same names.
-func measureRecording(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
+func measureRecording(ctx context.Context, open string, f Sensitivity, c *config.Calibrator,
 	o ingest.Options,
 ) (out []Sensitivity) {
-	rd, err := format.Open(open, o.In(ctx, f.path))
-	fault.Raise(Named(err, f.path))
+	rd, err := format.Open(open, o.In(ctx, f.File))
+	fault.Raise(Named(err, f.File))
 	defer rd.Close()
 	info := rd.Info()
 
 	channels := lists.Where(len(info.Channels), func(i int) bool { return info.Channels[i].Role() == "" })
 	one := len(channels) == 1
-	if want := cmp.Or(f.own, f.channel); f.own != "" || want != "" && !one {
+	if want := cmp.Or(f.Channel, f.For); f.Channel != "" || want != "" && !one {
 		channels, one = []int{fault.Get(ingest.FindChannel(info, want))}, true
 	}
 
 	for _, k := range channels {
-		s := Sensitivity{For: f.channel, File: f.path, Channel: info.Channels[k].Name, Named: !one}
+		s := Sensitivity{For: f.For, File: f.File, Channel: info.Channels[k].Name, Named: !one}
 		var bad *fault.Error
 		err := fault.Try(func() { s.Tone = measureTone(ctx, rd, info, k, c) })
 		if one || !errors.As(err, &bad) {
-			fault.Raise(Named(err, f.path))
+			fault.Raise(Named(err, f.File))
 		} else {
 			stored := *bad
 			stored.Err, s.Fault = nil, &stored

@@ -42,7 +42,7 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 
 	c := b.Ingest.Calibration.Calibrator
 	f := calibratorFiles(c)[0]
-	open := b.File.Resolve(f.path)
+	open := b.File.Resolve(f.File)
 	all := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
 	must.Be(t, len(all), 1, "sensitivities")
 
@@ -104,7 +104,7 @@ func TestCalibratorChannels(t *testing.T) {
 		{Name: "2", Value: "all.npy#1"},
 	}})
 
-	must.Not(t, len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}), "%+v", list)
+	must.Not(t, len(list) != 2 || list[0] != (Sensitivity{For: "1", File: "two.npy", Channel: "2"}), "%+v", list)
 
 	s := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
 	must.Not(t, len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4, "%+v", s)

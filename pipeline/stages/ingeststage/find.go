@@ -56,7 +56,8 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 		all, files = without(all, isTable), without(files, isTable)
 	}
 
-	r.warnings = append(warnings, excluded(all, files, r.In.Exclude)...)
+	r.warnings = warnings
+	r.warnExcluded(all, files)
 	files = r.withoutBackground(exp, files)
 
 	if p != "" {
@@ -200,10 +201,10 @@ func (r *Recordings) rows() {
 	}
 }
 
-// excluded names the files that were left out by their names.
-func excluded(all, used []string, list config.Exclusions) []ingest.Warning {
+// warnExcluded names the files that were left out by their names.
+func (r *Recordings) warnExcluded(all, used []string) {
 	by := "exclude"
-	for _, x := range list {
+	for _, x := range r.In.Exclude {
 		if x.Where == nil && x.Reason != "" {
 			by += fmt.Sprintf(" (%s: %s)", x.Files, x.Reason)
 		}
@@ -211,10 +212,8 @@ func excluded(all, used []string, list config.Exclusions) []ingest.Warning {
 
 	isUsed := func(f string) bool { _, ok := slices.BinarySearch(used, f); return ok }
 	if out := without(all, isUsed); len(out) > 0 {
-		return []ingest.Warning{leftOut(out, by)}
+		r.warnings = append(r.warnings, leftOut(out, by))
 	}
-
-	return nil
 }
 
 // callsItselfSimulated reports whether a name or a text of a file begins with "simulated".

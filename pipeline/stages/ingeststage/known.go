@@ -103,17 +103,11 @@ func (r *Result) PairsPerRow() int {
 		return c.PairsPerRun(&r.Recordings.DSP.Settings)
 
 	case dsp.OfSpectra:
-		if c.Describe().Repeats {
-			return 0
+		ofAll := func(r campaign.ConditionRow) bool { return r.Channel == "" }
+		several := func(f File) bool { return f.Rows == nil || slices.ContainsFunc(f.Rows.Rows, ofAll) }
+		if !c.Describe().Repeats && !slices.ContainsFunc(r.Recordings.Files, several) {
+			return 1 // every row is one microphone's
 		}
-
-		for _, f := range r.Recordings.Files {
-			if f.Rows == nil || slices.ContainsFunc(f.Rows.Rows, func(r campaign.ConditionRow) bool { return r.Channel == "" }) {
-				return 0
-			}
-		}
-
-		return 1 // every row is one microphone's
 	}
 
 	return 0
