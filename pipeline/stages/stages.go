@@ -108,9 +108,9 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 	for _, p := range p.experiments {
 		ing, w, err := ingeststage.CheckFiles(ctx, p.Experiment, p.ing)
 		fault.Raise(err)
-		fault.Raise(dspstage.CheckTares(ctx, p.ing))
+		dspstage.CheckTares(ctx, p.ing)
 		warnings = append(warnings, w...)
-		fault.Raise(dspstage.CheckRepeats(p.Experiment, ing))
+		dspstage.CheckRepeats(p.Experiment, ing)
 		fault.Raise(trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits))
 		warnings = append(warnings, fault.Get(trainstage.WarnEach(p.Experiment, ing))...)
 	}

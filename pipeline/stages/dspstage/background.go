@@ -80,7 +80,7 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 	rd := fault.Get(format.Open(path, src.Options.In(ctx, name)))
 	defer rd.Close()
 	info := rd.Info()
-	run := fault.Get(ingeststage.WholeFile(info, src.Grouping))
+	run := ingeststage.WholeFile(info, src.Grouping)
 	_, warnings, err := stats.Scan(ctx, rd, run)
 	fault.Raise(err)
 	bg.Warnings = slices.Concat(bg.Warnings, info.Warnings, warnings)

@@ -18,12 +18,11 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// CheckTares reads the recordings without wind as a run does.
-func CheckTares(ctx context.Context, ing ingeststage.Result) (err error) {
-	defer fault.Catch(&err)
+// CheckTares reads the recordings without wind as a run does, and raises its errors.
+func CheckTares(ctx context.Context, ing ingeststage.Result) {
 	r := ing.Recordings
 	if r == nil {
-		return nil
+		return
 	}
 
 	seen := map[string]bool{}
@@ -35,8 +34,6 @@ func CheckTares(ctx context.Context, ing ingeststage.Result) (err error) {
 			}
 		}
 	}
-
-	return nil
 }
 
 // measured is what the columns of a run hold after the balance's matrix and tare.

@@ -53,12 +53,12 @@ func compared(rec *ingeststage.Recordings) (conditions, labels []string) {
 	return conditions, lists.Keep(rec.Labels, func(c string) bool { return c != rec.DSP.Across })
 }
 
-// CheckRepeats reports recordings none of which repeats another, by the conditions that are known
+// CheckRepeats raises the error of recordings none of which repeats another, by the conditions that are known
 // of them.
-func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
+func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) {
 	rec := ing.Recordings
 	if rec == nil || !rec.Construction.Describe().Repeats || len(rec.DSP.Within) > 0 || len(ing.Known) == 0 {
-		return nil
+		return
 	}
 
 	conditions, labels := compared(rec)
@@ -75,11 +75,8 @@ func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
 
 		return key
 	})
-	if _, distinct := lists.Index(keys); len(distinct) < len(keys) {
-		return nil
-	}
-
-	return noRepeats(exp, len(keys))
+	_, distinct := lists.Index(keys)
+	fault.Unless(len(distinct) < len(keys), noRepeats(exp, len(keys)))
 }
 
 // checkCopies reports files with the same contents, taken for two runs.
@@ -98,7 +95,7 @@ func checkCopies(j *engine.Job, results []engine.Dep) {
 		}))
 	}
 
-	fault.Raise(ingeststage.Copies(names, sums))
+	ingeststage.CheckCopies(names, sums)
 }
 
 // groups gathers the recordings at equal conditions and labels. Where two channels of a run have equal ones, they are

@@ -69,10 +69,7 @@ func TestExcludeRecordings(t *testing.T) {
 
 	b := planned(t, files, rest+"{propeller: APC}}",
 		section("{triplets: split-half-spectrum}", "{inputs: [rpm], splits: {each: propeller}}"))
-	if names, err := b.Names("propeller"); !slices.Equal(names, []string{"HQ"}) {
-		t.Errorf("%v", names)
-		must.Do(t, err)
-	}
+	must.Equal(t, b.Names("propeller"), []string{"HQ"}, "names")
 }
 
 // Rows of a table of results, with a tolerance of the set point; and codes of a log and a table that mean no value.

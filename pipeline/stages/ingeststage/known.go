@@ -7,26 +7,24 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
 
 // Rows lists the conditions of recordings, as far as they are known before any is read, or of the rows of a table,
-// which is read for it; those of the simulated toy are made.
-func (r *Result) Rows() (_ condition.Rows, err error) {
-	defer fault.Catch(&err)
+// which is read for it, or raises an error; those of the simulated toy are made.
+func (r *Result) Rows() condition.Rows {
 	switch {
 	case r.Pairs == nil:
-		return r.Known, nil
+		return r.Known
 	case r.Pairs.Toy == nil:
-		return rowsOf(readTables(r.Pairs.Files, r.Pairs.Options)), nil
+		return rowsOf(readTables(r.Pairs.Files, r.Pairs.Options))
 	}
 
 	return lists.Each(r.Pairs.Toy.Inputs(), func(x float64) condition.Values {
 		return condition.Values{Numbers: map[string]float64{"x": x}}
-	}), nil
+	})
 }
 
 // rowsOf lists the different conditions of pairs.
@@ -41,24 +39,24 @@ func rowsOf(p *campaign.PairTable) condition.Rows {
 	})
 }
 
-// Values lists the distinct values of a condition, ascending, as far as they are known before any recording is read.
-func (r *Result) Values(condition string) ([]float64, error) {
-	rows, err := r.Rows()
-	if points, ok := r.Points[condition]; ok && err == nil {
-		return points.Nominals(), nil
+// Values lists the distinct values of a condition, ascending, as far as they are known before any recording is read, or
+// raises an error.
+func (r *Result) Values(condition string) []float64 {
+	if points, ok := r.Points[condition]; ok {
+		return points.Nominals()
 	}
 
-	v, _ := rows.Floats(condition) // else only the files tell
+	v, _ := r.Rows().Floats(condition) // else only the files tell
 	slices.Sort(v)
 
-	return slices.Compact(v), err
+	return slices.Compact(v)
 }
 
 // atSetPoints finds the set points in what is known, and moves Known to them.
 func (r *Result) atSetPoints() {
 	r.Points = plan.Points{}
 	for _, w := range r.Within {
-		v := fault.Get(r.Values(w.Name))
+		v := r.Values(w.Name)
 		if len(v) == 0 {
 			continue // only the files tell
 		}
@@ -88,11 +86,9 @@ func (r *Result) addKnown(f *File) {
 }
 
 // Names lists the distinct names of a label, sorted, as Values does.
-func (r *Result) Names(label string) ([]string, error) {
-	rows, err := r.Rows()
-	names, _ := rows.Strings(label)
-
-	return holdout.Distinct(names), err
+func (r *Result) Names(label string) []string {
+	names, _ := r.Rows().Strings(label)
+	return holdout.Distinct(names)
 }
 
 // PairsPerRow returns how many pairs each entry of Known gives at most; 0 where

@@ -4,11 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/must"
 	"doubletake/pipeline/config"
@@ -44,24 +44,17 @@ func TestValues(t *testing.T) {
 		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
 	}}
 
-	if v, err := r.Values("x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
-		t.Errorf("%v, %v", v, err)
-	}
-
-	if v, err := r.Values("z"); err != nil || len(v) != 0 {
-		t.Errorf("values of no condition: %v, %v", v, err)
-	}
+	must.Equal(t, r.Values("x"), []float64{-1, 0.5, 2}, "values")
+	must.Be(t, len(r.Values("z")), 0, "values of no condition")
 
 	must.Do(t, os.Remove(path))
 
-	if _, err := r.Values("x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
-		t.Errorf("without the file: %v", err)
-	}
+	must.Refuse(t, fault.Try(func() { r.Values("x") }), "pairs.csv")
 
 	toy := simulate.DefaultToy()
 	toy.N = 7
 	r = &Result{Pairs: &Pairs{Toy: &toy}}
-	if v, err := r.Values("x"); err != nil || len(v) == 0 || !slices.IsSorted(v) {
-		t.Errorf("of the toy: %v, %v", v, err)
+	if v := r.Values("x"); len(v) == 0 || !slices.IsSorted(v) {
+		t.Errorf("of the toy: %v", v)
 	}
 }

@@ -187,7 +187,7 @@ func (p *Pairs) write(j *engine.Job, converted map[string]string, meta []kv.Pair
 		names[i], sums[i] = r.Name, r.SHA256(j)
 	}
 
-	fault.Raise(Copies(names, sums))
+	CheckCopies(names, sums)
 
 	t := readTables(files, p.Options)
 	maps.Copy(t.Converted, converted)
@@ -214,8 +214,8 @@ func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.P
 	return t
 }
 
-// Copies reports files with the same contents: a copy is no measurement.
-func Copies(names, sums []string) error {
+// CheckCopies raises the error of files with the same contents: a copy is no measurement.
+func CheckCopies(names, sums []string) {
 	of, first := "", map[string]string{}
 	var copied []string
 	for i, s := range sums {
@@ -228,12 +228,10 @@ func Copies(names, sums []string) error {
 		}
 	}
 
-	if copied == nil {
-		return nil
+	if copied != nil {
+		fault.Raise(fault.At(copied[0], "", "another measurement than "+of, "an exact copy of it (the same sha256)",
+			fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copied))))
 	}
-
-	return fault.At(copied[0], "", "another measurement than "+of, "an exact copy of it (the same sha256)",
-		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copied)))
 }
 
 // checkPairing checks that tolerances and laws name what the table has.

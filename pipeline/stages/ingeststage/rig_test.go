@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/must"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
 
@@ -105,7 +106,7 @@ func TestMicrophones(t *testing.T) {
 
 // Recordings without wind are found as recordings are, first in the folder of the run.
 func TestLocate(t *testing.T) {
-	files := []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
+	r, files := &Recordings{Source: &plan.Source{}}, []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
 	for _, c := range [][3]string{
 		{"off1", "a", "a/off1.csv"},
 		{"b/off1.csv", "a", "b/off1.csv"},
@@ -113,11 +114,9 @@ func TestLocate(t *testing.T) {
 		{"none", "a", "none"},
 		{" c.csv ", "a", "c.csv"},
 	} {
-		got, err := locate(c[0], c[1], files)
-		must.Do(t, err)
-		must.Equal(t, got, c[2], "%v", c)
+		must.Equal(t, r.locate(c[0], c[1], "line 2", files), c[2], "%v", c)
 	}
 
-	_, err := locate("off1", "zero", files)
-	must.Refuse(t, err, `expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
+	must.Refuse(t, fault.Try(func() { r.locate("off1", "zero", "line 2", files) }),
+		`line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
 }

@@ -101,7 +101,7 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 	from, to := columns["row0"], columns["row1"]
 	var channels []int // of the recordings, where rows are theirs
 	if from == nil && to == nil {
-		run := fault.Get(WholeFile(r.info, group))
+		run := WholeFile(r.info, group)
 		channels = lists.Each(run.Recordings, func(r ingest.Recording) int { return r.Channels[0] })
 		unless(n == len(channels), "array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
 			fmt.Sprintf("%d values", n))
@@ -140,14 +140,12 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 }
 
 // WholeFile is the run of an open file without conditions.
-func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
+func WholeFile(info ingest.Info, group campaign.Grouping) ingest.Run {
 	group.Own = nil
 	runs, _, err := campaign.Assemble(info, nil, condition.NewSet(info.Path, nil), group)
-	if err != nil {
-		return ingest.Run{}, err
-	}
+	fault.Raise(err)
 
-	return runs[0], nil
+	return runs[0]
 }
 
 // conditionValues reads the array, or the attribute, with the values of a
@@ -245,11 +243,7 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 
 			key := [2]string{c.Name, folder}
 			if located[key] == "" {
-				var err error
-				if located[key], err = locate(c.Name, folder, near); err != nil {
-					place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
-					fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
-				}
+				located[key] = r.locate(c.Name, folder, fmt.Sprintf("line %d, column %s", row.Line, c.Column), near)
 			}
 
 			c.Name = located[key]
@@ -263,20 +257,22 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 	})
 }
 
-// locate finds a recording without wind, first in the folder of the run; one that there is not keeps its name.
-func locate(name, folder string, files []string) (string, error) {
+// locate finds a recording without wind, which the table names at a place, first in the folder of the run; one that
+// there is not keeps its name.
+func (r *Recordings) locate(name, folder, place string, files []string) string {
 	c := campaign.Conditions{Rows: []campaign.ConditionRow{{File: strings.TrimSpace(name)}}}
 	beside := without(files, func(f string) bool { return path.Dir(f) != folder })
 	for _, list := range [][]string{beside, files} {
 		switch of := c.FilesOf(list)[0]; {
 		case len(of) == 1:
-			return list[of[0]], nil
+			return list[of[0]]
 		case len(of) > 1:
-			return "", fmt.Errorf("expected one recording without wind, found %q and %q", list[of[0]], list[of[1]])
+			err := fmt.Errorf("expected one recording without wind, found %q and %q", list[of[0]], list[of[1]])
+			fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
 		}
 	}
 
-	return name, nil
+	return name
 }
 
 // findTares finds the recordings without wind of each file, and how far its runs are between them: by their first row

@@ -168,7 +168,7 @@ func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning
 				continue
 			}
 
-			v, text := fault.Get(ing.Values(c)), ""
+			v, text := ing.Values(c), ""
 			splits := len(v)
 			if s.Blocks > 0 {
 				splits = s.Blocks

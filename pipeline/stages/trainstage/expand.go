@@ -56,7 +56,7 @@ func (pl *planner) clash(at string, splits []config.Split, name string) {
 
 // eachValue returns a holdout of each value of a condition, or of each of so many blocks of them.
 func (pl *planner) eachValue(at, c string, blocks int) []holdout.Named {
-	v := fault.Get(pl.ing.Values(c))
+	v := pl.ing.Values(c)
 	pl.refuse(len(v) == 0, at, "the values of %s are not known before the files are read, "+
 		"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
 	pl.refuse(len(v) < 2 || blocks > len(v), at, "%s has %d values, too few to hold out one after the other", c, len(v))
@@ -73,7 +73,7 @@ func (pl *planner) eachLabel(at, label string, blocks int) []holdout.Named {
 		fault.Raise(pl.noBlocks(at+".blocks", label))
 	}
 
-	names := fault.Get(pl.ing.Names(label))
+	names := pl.ing.Names(label)
 	if len(names) < 2 || len(names) > maxEach {
 		fault.Raise(pl.exp.Errorf(at, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
 			"those to hold out with {test: {%s: NAME}}", maxEach, label, len(names), holdout.Listed(names), label))

@@ -351,12 +351,12 @@ func (pl *planner) learner(s config.Split, condition string) honest.Learner {
 
 // numberedThings lists the inputs each of whose values is one thing, as far as conditions are known before a file is
 // read. Values that scatter about set points are not, and none are where honest.groups names a condition.
-func (pl *planner) numberedThings() (names []string, err error) {
+func (pl *planner) numberedThings() (names []string) {
 	if h := pl.exp.Train.Honest; h.Base != "gp" || h.Groups != "" || len(pl.exp.Train.Inputs) < 3 {
-		return nil, nil
+		return nil
 	}
 
-	rows, err := pl.ing.Rows()
+	rows := pl.ing.Rows()
 	columns := map[string][]float64{}
 	for _, in := range pl.exp.Train.Inputs {
 		if v, unknown := rows.Floats(in); unknown == nil {
@@ -373,7 +373,7 @@ func (pl *planner) numberedThings() (names []string, err error) {
 		}
 	}
 
-	return names, err
+	return names
 }
 
 // offsets lists the labels whose names have offsets in a process: that of the groups, the things and occasions that

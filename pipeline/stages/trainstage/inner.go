@@ -23,7 +23,7 @@ func (pl *planner) inner(s config.Split) (out []config.Split) {
 		fault.Raise(pl.notACondition(at, on))
 	}
 
-	all := fault.Get(pl.ing.Values(on))
+	all := pl.ing.Values(on)
 	pl.refuse(len(all) == 0, at, "the values of %s are not known before the files are read, so no groups of them can "+
 		"be planned; name another condition", on)
 

@@ -93,7 +93,7 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 		}
 
 		learn := pl.learner(s, condition)
-		values := fault.Get(pl.groupValues(&learn))
+		values := pl.groupValues(&learn)
 		pl.refuse(len(values) == 0, "train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
 			"not known before the files are read; use base: gp and scale: plain", base, condition)
 
@@ -118,14 +118,14 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 
 // groupValues lists the values of the condition, of a label the places of its names, which it
 // stores in l.
-func (pl *planner) groupValues(l *honest.Learner) (values []float64, err error) {
+func (pl *planner) groupValues(l *honest.Learner) []float64 {
 	if !slices.Contains(pl.ing.Labels, l.Condition) {
 		return pl.ing.Values(l.Condition)
 	}
 
-	l.Names, err = pl.ing.Names(l.Condition)
+	l.Names = pl.ing.Names(l.Condition)
 
-	return lists.Make(len(l.Names), func(k int) float64 { return float64(k) }), err
+	return lists.Make(len(l.Names), func(k int) float64 { return float64(k) })
 }
 
 func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut {

@@ -79,7 +79,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (ou
 
 	pl.exp.Train.Splits = out.Splits
 	pl.prior = readPrior(exp)
-	pl.numbered = fault.Get(pl.numberedThings())
+	pl.numbered = pl.numberedThings()
 	pl.all = readsOf(pl.exp)
 	pl.cfg = pl.all.settings()
 	left := pl.planLeftOut()
