@@ -66,9 +66,8 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 	var f [2]*config.File
 	for i := range f {
 		var err error
-		if f[i], err = config.Load(path); err != nil {
-			t.Fatal(err)
-		}
+		f[i], err = config.Load(path)
+		must.Do(t, err)
 	}
 
 	extra, err := HeldOut(heldOut)

@@ -271,9 +271,8 @@ func TestGoldenBetaNLL(t *testing.T) {
 	for _, r := range recs[1:] {
 		row := make([]float64, len(r))
 		for i, s := range r {
-			if row[i], err = strconv.ParseFloat(s, 64); err != nil {
-				t.Fatal(err)
-			}
+			row[i], err = strconv.ParseFloat(s, 64)
+			must.Do(t, err)
 		}
 
 		table = append(table, row)

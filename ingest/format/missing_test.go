@@ -16,9 +16,7 @@ func TestMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	text := "time,F,G,H\n0,-9999,1,-9999\n1,2,-1e9,-9999\n" +
 		"-9999,3,-9999,-9999\n3,-9999,-9999,-9999\n4,-9999,7,-9999\n5,6,-1e9,-9999\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 
 	nan := math.NaN()
 	want := [][]float64{
@@ -27,9 +25,7 @@ func TestMissing(t *testing.T) {
 
 	for _, size := range []int{1, 2, 6} {
 		r, err := Open(path, ingest.Options{Missing: []float64{-9999, -1e9}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		for at := 0; at < 6; at += size {
 			dst := make([][]float64, 4)
@@ -52,8 +48,6 @@ func TestMissing(t *testing.T) {
 			must.Equal(t, r.(ingest.Gapped).Filled(c), n, "channel %d", c)
 		}
 
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Close())
 	}
 }

@@ -60,9 +60,8 @@ func TestToy(t *testing.T) {
 		var v [3]float64
 		for i, f := range strings.Split(line, ",") {
 			var err error
-			if v[i], err = strconv.ParseFloat(f, 64); err != nil {
-				t.Fatal(err)
-			}
+			v[i], err = strconv.ParseFloat(f, 64)
+			must.Do(t, err)
 		}
 
 		x := v[0]

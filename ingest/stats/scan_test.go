@@ -138,9 +138,8 @@ func TestScanNaN(t *testing.T) {
 	s, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, "channel b, sample 1", "NaN")
 
-	if r, err = openText(strings.Replace(text, "nan", "off", 1)); err != nil {
-		t.Fatal(err)
-	}
+	r, err = openText(strings.Replace(text, "nan", "off", 1))
+	must.Do(t, err)
 
 	if s, _, err := Scan(context.Background(), r,
 		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}); err != nil || s[0].Mean != 5 {

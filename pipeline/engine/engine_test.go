@@ -770,9 +770,8 @@ func TestLockOfChild(t *testing.T) {
 	for _, e := range fds {
 		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == filepath.Join(dir, ".lock") {
 			fd, _ := strconv.Atoi(e.Name())
-			if copied, err = syscall.Dup(fd); err != nil {
-				t.Fatal(err)
-			}
+			copied, err = syscall.Dup(fd)
+			must.Do(t, err)
 		}
 	}
 
@@ -786,9 +785,8 @@ func TestLockOfChild(t *testing.T) {
 
 	unlock()
 
-	if unlock, err = lock(dir); err != nil {
-		t.Fatal(err)
-	}
+	unlock, err = lock(dir)
+	must.Do(t, err)
 
 	unlock()
 }

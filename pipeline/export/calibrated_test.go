@@ -151,9 +151,8 @@ func onCells(t *testing.T, path string) {
 	must.Do(t, err)
 	must.Do(t, json.Unmarshal(b, h.Process))
 
-	if b, err = json.Marshal(h); err != nil {
-		t.Fatal(err)
-	}
+	b, err = json.Marshal(h)
+	must.Do(t, err)
 
 	must.Do(t, errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)))
 }

@@ -117,9 +117,8 @@ func readMaybeZipped(t testing.TB, path string) []byte {
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		must.Do(t, err)
 
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
+		b, err = io.ReadAll(z)
+		must.Do(t, err)
 	}
 
 	return b

@@ -579,9 +579,7 @@ func TestContradictions(t *testing.T) {
 			seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 3, 1), c.first...), obj(le, c2, idx(le, 3, 1), c.other...)},
 				i32(le, 1, 5)),
 			seg(le, meta|rawData, [][]byte{obj(le, c1, same(le), c.second...)}, i32(le, 2, 6)))), ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 
 		text := fmt.Sprint(r.Info().Warnings)
 		for _, w := range c.want {

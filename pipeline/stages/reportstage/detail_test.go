@@ -62,9 +62,8 @@ func TestDetailSelects(t *testing.T) {
 		}
 	}
 
-	if set, err = reportSet(exp, nil, tab); err != nil {
-		t.Fatal(err)
-	}
+	set, err = reportSet(exp, nil, tab)
+	must.Do(t, err)
 
 	d = newDetail(tab, set)
 	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {

@@ -39,9 +39,8 @@ func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table
 	must.Do(t, err)
 
 	s := b.Train.Splits[0]
-	if set, err = trainstage.Split(b.Experiment, set, tab, s); err != nil {
-		t.Fatal(err)
-	}
+	set, err = trainstage.Split(b.Experiment, set, tab, s)
+	must.Do(t, err)
 
 	return b, tab, set, s
 }

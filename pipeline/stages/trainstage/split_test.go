@@ -102,9 +102,8 @@ e   e#1       3008       50      55`)
 	set, err := Triplets(b.Experiment, tab)
 	must.Do(t, err)
 
-	if set, err = Split(b.Experiment, set, tab, b.Train.Splits[0]); err != nil {
-		t.Fatal(err)
-	}
+	set, err = Split(b.Experiment, set, tab, b.Train.Splits[0])
+	must.Do(t, err)
 
 	if held := set.RowsOf(triplets.Test); !slices.Equal(held, []int{1, 4}) {
 		t.Errorf("rows %v are held out", held)
@@ -143,9 +142,8 @@ func TestSplitScale(t *testing.T) {
 	must.Not(t, set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12, "%+v", set.Scale)
 
 	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
-	if set, err = splitBy(t, tab, own, "{blades: {min: 3}}"); err != nil {
-		t.Fatal(err)
-	}
+	set, err = splitBy(t, tab, own, "{blades: {min: 3}}")
+	must.Do(t, err)
 
 	must.Not(t, set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1, "without standardise: %+v", set.Scale)
 

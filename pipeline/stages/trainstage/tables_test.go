@@ -178,9 +178,8 @@ func TestCard(t *testing.T) {
 	must.Do(t, err)
 
 	s := b.Train.Splits[0]
-	if set, err = Split(b.Experiment, set, tab, s); err != nil {
-		t.Fatal(err)
-	}
+	set, err = Split(b.Experiment, set, tab, s)
+	must.Do(t, err)
 
 	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}
 	est := &train.Estimates{Out: 1, Answers: raw, Samples: 8, Sampler: "plain"}

@@ -39,9 +39,8 @@ func compress(t testing.TB, level int, x []byte) []byte {
 	must.Do(t, err)
 
 	_, err = w.Write(x)
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	err = errors.Join(err, w.Close())
+	must.Do(t, err)
 
 	return z.Bytes()
 }
