@@ -345,7 +345,7 @@ func TestOtherRuns(t *testing.T) {
 	e, err := judge.Judge(context.Background(), o)
 	must.Do(t, err)
 
-	must.Contain(t, strings.Join(e.Warnings, "; "), "column run of ", "column y is in N, and", "not used: y_std;")
+	must.Contain(t, strings.Join(e.Warnings, "; "), "column run of ", "p.csv is in N, and", "not used: y_std;")
 	must.Be(t, e.Splits[0].Test.Rows, 2, "rows")
 }
 

@@ -96,7 +96,8 @@ func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 	}
 
 	if stated := c.Units[name]; unit == "" && len(stated) > 0 && !strings.Contains("1-–", stated) {
-		note := "column " + name + " is in " + stated + ", and nothing states a unit to compare: taken as it is"
+		note := fmt.Sprintf("column %s of %s is in %s, and nothing states a unit to compare: taken as it is", name, c.Path,
+			stated)
 		if !slices.Contains(c.Notes, note) {
 			c.Notes = append(c.Notes, note)
 		}

@@ -60,9 +60,9 @@ const (
 // mistakes are the findings in words: first how many widen an interval, those that do so most before the others, then
 // pairs that are far apart, and the rest in the order of their gravity.
 func (x *experiment) mistakes(
-	ctx context.Context, j *engine.Job, e report.Experiment, s triplets.Set, f *findings, far string,
+	ctx context.Context, j *engine.Job, e report.Experiment, s triplets.Set, ranked []*mistake, far string,
 ) (out []string, widening int) {
-	list := f.ranked()
+	list := slices.Clone(ranked)
 	gravest := severity("speed-shift")
 	if s.Conditions()*s.Out <= quickValues {
 		gravest = len(spoil)

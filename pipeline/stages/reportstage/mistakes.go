@@ -1,6 +1,7 @@
 package reportstage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -237,8 +238,9 @@ func aside(level func(int) float64, k, n int) float64 {
 const fewFiles, mostSuspects = 3, 6
 
 // suspects names what the gravest findings accuse, with their codes.
-func (f *findings) suspects() (out []string) {
-	for _, m := range f.ranked() {
+func suspects(list []*mistake) (out []string) {
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b *mistake) int { return cmp.Compare(a.ratio, b.ratio) })
+	for _, m := range list {
 		if severity(m.code) >= severity("speed-shift") || len(m.files) > fewFiles {
 			continue
 		}

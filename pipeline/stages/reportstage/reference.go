@@ -1,9 +1,11 @@
 package reportstage
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/pairs"
@@ -34,6 +36,11 @@ func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, 
 	for j, q := range s.Outcomes {
 		name := cells.Mean(q.Name)
 		if name == "" {
+			if i := slices.IndexFunc(cells.Columns, func(n string) bool { return strings.EqualFold(n, q.Name) }); i >= 0 {
+				notes = append(notes, fmt.Sprintf("column %s of %s is not compared: the outcome is called %s", cells.Columns[i],
+					file, q.Name))
+			}
+
 			continue
 		}
 
@@ -45,7 +52,7 @@ func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, 
 		}
 	}
 
-	return r, m.Notes
+	return r, slices.Concat(m.Notes, notes, cells.Notes)
 }
 
 // judge adds the predictions to a split: judged at the held-out rows that have one, and at the conditions of the page.

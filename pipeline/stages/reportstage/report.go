@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -83,7 +84,12 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	}
 
 	if file := exp.Report.Compare; file != "" {
-		t.Files = []engine.File{{Path: filepath.ToSlash(file), Open: exp.File.Resolve(file)}}
+		open := exp.File.Resolve(file)
+		if _, err := fault.Regular(open); err != nil {
+			fault.Raise(ingest.PathError(open, err))
+		}
+
+		t.Files = []engine.File{{Path: filepath.ToSlash(file), Open: open}}
 	}
 
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
@@ -159,7 +165,7 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
 		found.farRuns(ctx, exp, set)
 	}
 
-	e.Suspects, e.Skipped = found.suspects(), found.skipped
+	e.Skipped = found.skipped
 	det := newDetail(tab, set)
 	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
 	ref, notes := x.reference(tab, set)
@@ -169,8 +175,9 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
 
 	e.Final = x.finalModels(j, e)
 	far := farPairs(x.ing.PairKind, tab, set)
-	e.Warnings, e.Widening = x.mistakes(ctx, j, e, set, &found, far)
-
+	list := found.ranked()
+	e.Warnings, e.Widening = x.mistakes(ctx, j, e, set, list, far)
+	e.Suspects = suspects(list)
 	e.Warnings = append(e.Warnings, found.counts(exp.DSP.EmergenceDB)...)
 	for _, o := range plan.Outcomes(tab) {
 		if trainstage.Constant(tab, o) && len(exp.Train.Outcomes) == 0 {
