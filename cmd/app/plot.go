@@ -45,7 +45,7 @@ func runPlot(c *call) error {
 
 	b := fault.Get(plots.Draw(name, o))
 	if out == "-" {
-		_, err = c.stdout.Write(b)
+		_, err = raw(c.stdout).Write(b)
 	} else {
 		out = cmp.Or(out, path.Base(name)+"."+o.Format)
 

@@ -19,6 +19,14 @@ type printer struct {
 	rest []byte // of a character whose end comes with the next Write
 }
 
+// raw is the stream of a printer, for files, whose bytes are no text.
+func raw(w io.Writer) io.Writer {
+	if p, ok := w.(*printer); ok {
+		return p.w
+	}
+	return w
+}
+
 // styles are what package report paints words with.
 var styles = [][]byte{[]byte("\x1b[1m"), []byte("\x1b[33m"), []byte("\x1b[0m")}
 
