@@ -155,9 +155,14 @@ func (c *campaignOf) number(by []string) {
 		c.rows[at] = append(c.rows[at], i)
 		names := strings.Split(run[i], " + ")
 		for k := range 2 {
-			mark := key + "\x01" + names[min(k, len(names)-1)]
+			name, half := names[min(k, len(names)-1)], ""
 			if len(names) == 1 {
-				mark += "\x01" + strconv.Itoa(k)
+				half = "\x01" + strconv.Itoa(k)
+			}
+
+			mark := key + "\x01" + name + half
+			if repeats { // two runs that have one name together
+				name += half
 			}
 
 			if at, known := seen[mark]; !known {
@@ -182,7 +187,7 @@ func (c *campaignOf) number(by []string) {
 				c.units[l] = append(c.units[l], id(unit+"\x03"+run[i]))
 			}
 
-			c.names[l-1] = append(c.names[l-1], id("\x03"+names[min(k, len(names)-1)]))
+			c.names[l-1] = append(c.names[l-1], id("\x03"+name))
 			c.of = append(c.of, []int{2*i + k})
 		}
 	}
