@@ -85,7 +85,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (_ Result, err error) {
 	rec := ing.Recordings
 	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
 	_, s.spectra = rec.Construction.(dsp.OfSpectra)
-	fault.Raise(s.check())
+	s.check()
 	s.cfg = s.settingsRead()
 	s.local = append([]kv.Pair{
 		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
@@ -227,37 +227,27 @@ func (s *stage) settingsRead() []kv.Pair {
 	return append(cfg, src.Reader...)
 }
 
-// check reports conditions that the construction needs and that are not there, or are none.
-func (s *stage) check() error {
+// check raises the error of conditions that the construction needs and that are not there, or are none.
+func (s *stage) check() {
 	src := s.rec.Source
 	has := func(condition string) bool { return slices.Contains(src.Conditions, condition) }
-	switch {
-	case !s.cons.Shaft:
-	case has("rpm") && has("rps"):
-		return s.exp.Errorf("ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
-	case src.DSP.Track == nil && src.In.Tachometer == nil && !has("rpm") && !has("rps"):
-		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
+	if s.cons.Shaft {
+		speed := src.DSP.Track != nil || src.In.Tachometer != nil || has("rpm") || has("rps")
+		s.exp.Refuse(has("rpm") && has("rps"), "ingest",
+			"both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
+		s.exp.Refuse(!speed, "dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
 			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
 			src.Conditions)
-
-	case !has("blades"):
-		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
+		s.exp.Refuse(!has("blades"), "ingest", "the number of blades is not known: expected a condition blades, e.g. "+
 			"constants: {blades: 2}; the conditions are %v", src.Conditions)
 	}
 
-	if src.DSP.Across != "" && !s.cons.Repeats {
-		return s.exp.Errorf("dsp.across", "belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run",
-			src.DSP.Triplets)
-	}
-
+	s.exp.Refuse(src.DSP.Across != "" && !s.cons.Repeats, "dsp.across",
+		"belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run", src.DSP.Triplets)
 	for _, w := range src.DSP.Within {
-		if !has(w.Name) {
-			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
-				src.Conditions)
-		}
+		s.exp.Refuse(!has(w.Name), "dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
+			src.Conditions)
 	}
-
-	return nil
 }
 
 // nothingLeft returns why no triplet is left: the reasons of the first files.

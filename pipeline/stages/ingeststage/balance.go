@@ -51,18 +51,18 @@ func checkBalance(exp plan.Experiment, src *plan.Source) {
 	const key, at = "ingest.columns", "ingest.balance"
 	has := func(role string) bool { _, ok := config.Find(in.Columns, role); return ok }
 	body, wind := has("fx_n") || has("fz_n"), has("lift_n") || has("drag_n")
-	refuse(exp, in.Axes == "body" && !(has("fx_n") && has("fz_n")), key,
+	exp.Refuse(in.Axes == "body" && !(has("fx_n") && has("fz_n")), key,
 		"axes: body turns fx_n (aft) and fz_n (up) by alpha_deg into lift and drag; expected both among the columns")
-	refuse(exp, in.Axes == "body" && wind, key, "lift_n and drag_n are wind axes, but axes is body")
-	refuse(exp, in.Axes == "wind" && body, key,
+	exp.Refuse(in.Axes == "body" && wind, key, "lift_n and drag_n are wind axes, but axes is body")
+	exp.Refuse(in.Axes == "wind" && body, key,
 		"fx_n and fz_n are body axes; set axes: body (they are turned by alpha_deg), or name the columns lift_n and drag_n")
 
 	d := exp.DSP
 	if bal := in.Balance; bal != nil {
 		var err error
 		src.Matrix, err = dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
-		refuse(exp, err != nil, at, "%v", err)
-		refuse(exp, !slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
+		exp.Refuse(err != nil, at, "%v", err)
+		exp.Refuse(!slices.ContainsFunc(in.Columns, func(c config.NamedString) bool {
 			n, _ := Component(c.Value)
 			return slices.Contains(bal.Components, n)
 		}), key, "none of the columns is one of the balance's loads %v", bal.Components)
@@ -70,19 +70,19 @@ func checkBalance(exp plan.Experiment, src *plan.Source) {
 		if r := bal.ReferenceM; r != nil {
 			side := has("mx_nm") && r[2] != 0 || has("mz_nm") && r[0] != 0
 			moment := has("mx_nm") || has("my_nm") || has("mz_nm")
-			refuse(exp, in.Axes != "body" || side && !has("fy_n") || !moment, at, "r × F of reference_m needs moments and the "+
+			exp.Refuse(in.Axes != "body" || side && !has("fy_n") || !moment, at, "r × F of reference_m needs moments and the "+
 				"forces along their axes: expected axes: body and mx_nm, my_nm or mz_nm among the columns, and fy_n for mx_nm "+
 				"where z is not 0 and for mz_nm where x is not 0")
 		}
 
-		refuse(exp, d.ChordM > 0 && bal.Blockage == "", at,
+		exp.Refuse(d.ChordM > 0 && bal.Blockage == "", at,
 			"coefficients of a wind tunnel need the walls' blockage: expected blockage: none, or a number")
 	}
 
 	if d.ChordM > 0 {
-		refuse(exp, !body && !wind, "dsp.chord_m",
+		exp.Refuse(!body && !wind, "dsp.chord_m",
 			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", in.Columns)
-		refuse(exp, d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, src.Conditions), "dsp",
+		exp.Refuse(d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, src.Conditions), "dsp",
 			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
 	}
 }

@@ -31,10 +31,10 @@ func checkExcluded(exp plan.Experiment, numbers, names []string) {
 	all := slices.Concat(numbers, names)
 	for _, x := range exp.Ingest.Exclude.Where() {
 		for _, c := range x.Where.Conditions() {
-			refuse(exp, !slices.Contains(all, c), "ingest.exclude",
+			exp.Refuse(!slices.Contains(all, c), "ingest.exclude",
 				"%q is no condition that is known before the files are opened, which are %v%s", c, all,
 				spelling.DidYouMean(c, all))
-			refuse(exp, slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
+			exp.Refuse(slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
 				"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
 		}
 	}
@@ -76,7 +76,7 @@ func (r *Recordings) exclude(exp plan.Experiment) {
 
 	checkExcluded(exp, holdout.Distinct(columns), holdout.Distinct(labels))
 	files := lists.Keep(r.Files, func(f File) bool { return len(f.known) > 0 })
-	refuse(exp, len(files) == 0, "ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
+	exp.Refuse(len(files) == 0, "ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
 	r.Files = files
 	for i, x := range list {
 		w := campaign.UnusedExclude(exp.File.Path, x.String())

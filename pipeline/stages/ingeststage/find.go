@@ -78,12 +78,12 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 
 	if p := r.In.Pattern; p != "" {
 		r.Pattern, err = campaign.ParsePattern(p)
-		refuse(exp, err != nil, "ingest.pattern", "%v", err)
+		exp.Refuse(err != nil, "ingest.pattern", "%v", err)
 	}
 
 	stated := slices.Concat(r.states(r.Table))
 	run := r.In.Run
-	refuse(exp, run != "" && r.In.Table == nil && !slices.Contains(stated, run), "ingest.run",
+	exp.Refuse(run != "" && r.In.Table == nil && !slices.Contains(stated, run), "ingest.run",
 		"%q is not among what names and tables state, which is %v%s", run, stated, spelling.DidYouMean(run, stated))
 
 	r.settleTable(exp, all, files)
@@ -181,7 +181,7 @@ func (r *Recordings) withoutBackground(exp plan.Experiment, files []string) []st
 	r.Backgrounds = lists.Each(names, func(name string) plan.RawFile { return onDisk(exp, name) })
 
 	rest := without(files, func(p string) bool { return slices.Contains(names, p) })
-	refuse(exp, len(rest) == 0, "ingest.background.files", "every recording is one of the background")
+	exp.Refuse(len(rest) == 0, "ingest.background.files", "every recording is one of the background")
 
 	return rest
 }

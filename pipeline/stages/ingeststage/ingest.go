@@ -229,13 +229,6 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	return s
 }
 
-// refuse raises an error of a key of the experiment, if it is one.
-func refuse(exp plan.Experiment, is bool, key, format string, args ...any) {
-	if is {
-		fault.Raise(exp.Errorf(key, format, args...))
-	}
-}
-
 // readAs settles how the channels are grouped and the files opened.
 func readAs(exp plan.Experiment, src *plan.Source) {
 	in := &src.In
@@ -259,8 +252,8 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 	switch src.Construction.(type) {
 	case dsp.OfSpectra:
 		const other = "belongs to balances; for microphones name channels"
-		refuse(exp, len(in.Columns) > 0, "ingest.columns", other)
-		refuse(exp, in.Balance != nil, "ingest.balance", other)
+		exp.Refuse(len(in.Columns) > 0, "ingest.columns", other)
+		exp.Refuse(in.Balance != nil, "ingest.balance", other)
 
 		src.Grouping = campaign.Grouping{Channels: in.Channels, Own: channelAttributes(src)}
 		if in.Tachometer != nil {
@@ -269,10 +262,10 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 
 	case dsp.OfSeries:
 		const other = "belongs to microphones"
-		refuse(exp, len(in.Columns) == 0, "ingest",
+		exp.Refuse(len(in.Columns) == 0, "ingest",
 			"expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
-		refuse(exp, in.Microphones != "", "ingest.microphones", other)
-		refuse(exp, in.Calibration != nil, "ingest.calibration", other)
+		exp.Refuse(in.Microphones != "", "ingest.microphones", other)
+		exp.Refuse(in.Calibration != nil, "ingest.calibration", other)
 
 		readMatrix(exp, in)
 		src.Forces = measuresForces(in)
@@ -284,7 +277,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 
 	if in.Calibration != nil && in.Calibration.Calibrator == nil && in.Microphones == "" {
 		_, _, err := calibration(in.Calibration).Factor("full-scale")
-		refuse(exp, err != nil, "ingest.calibration", "%v", err)
+		exp.Refuse(err != nil, "ingest.calibration", "%v", err)
 	}
 }
 

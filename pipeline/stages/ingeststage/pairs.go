@@ -156,7 +156,7 @@ func (r *Recordings) tableFiles(exp plan.Experiment, names []string) []campaign.
 	for _, u := range r.In.Table.Units {
 		if slices.Contains(names, u.Name) && r.Converted[u.Name] == "" {
 			n, err := units.ToName(u.Name, u.Value)
-			refuse(exp, err != nil, "ingest.table.units."+u.Name, "%v", err)
+			exp.Refuse(err != nil, "ingest.table.units."+u.Name, "%v", err)
 			r.Convert[u.Name], r.Converted[u.Name] = n, n.String()
 		}
 	}
@@ -237,7 +237,7 @@ func CheckCopies(names, sums []string) {
 // checkPairing checks that tolerances and laws name what the table has.
 func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions, outcomes []string) {
 	named := func(key, name, what string, have []string) {
-		refuse(exp, !slices.Contains(have, name), "ingest.table."+key, "%q is not an %s of the table, which has %v%s", name,
+		exp.Refuse(!slices.Contains(have, name), "ingest.table."+key, "%q is not an %s of the table, which has %v%s", name,
 			what, have, spelling.DidYouMean(name, have))
 	}
 

@@ -31,7 +31,7 @@ func findReader(exp plan.Experiment, src *plan.Source) {
 	}
 
 	found, err := exec.LookPath(program)
-	refuse(exp, err != nil, "ingest.reader", "program %s: %v", in.Program[0], errors.Unwrap(err))
+	exp.Refuse(err != nil, "ingest.reader", "program %s: %v", in.Program[0], errors.Unwrap(err))
 
 	found, dir := fault.Get(filepath.Abs(found)), fault.Get(filepath.Abs(exp.File.Dir))
 	src.Options.Program = &ingest.Program{
@@ -57,7 +57,7 @@ func findReader(exp plan.Experiment, src *plan.Source) {
 		}
 
 		b, err := os.ReadFile(file)
-		refuse(exp, err != nil, "ingest.reader", "hash program: %v", err)
+		exp.Refuse(err != nil, "ingest.reader", "hash program: %v", err)
 
 		sum := fmt.Sprintf("%x", sha256.Sum256(b))
 		src.Reader = append(src.Reader, kv.Pair{Key: "ingest.reader: sha256 of " + a, Value: sum})

@@ -32,12 +32,12 @@ func checkUnits(exp plan.Experiment, src *plan.Source) {
 	src.Convert = map[string]units.Named{}
 	for _, u := range src.In.Units {
 		key := "ingest.units." + u.Name
-		refuse(exp, !slices.Contains(known, u.Name), key,
+		exp.Refuse(!slices.Contains(known, u.Name), key,
 			"%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
 			spelling.DidYouMean(u.Name, known))
 
 		n, err := units.ToName(u.Name, u.Value)
-		refuse(exp, err != nil, key, "%v", err)
+		exp.Refuse(err != nil, key, "%v", err)
 
 		_, inFile := config.Find(src.In.InFile, u.Name)
 

@@ -18,6 +18,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -122,6 +123,13 @@ func sameTask(a, b *engine.Task) bool {
 // Errorf is an error about a key of the experiment, such as "ingest.files".
 func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
 	return e.File.Errorf(e.At+"."+key, format, args...)
+}
+
+// Refuse raises an error about a key of the experiment, if it is one.
+func (e *Experiment) Refuse(is bool, key, format string, args ...any) {
+	if is {
+		fault.Raise(e.Errorf(key, format, args...))
+	}
 }
 
 // Roles are the columns that the experiment names for what they are: also what its splits, those asked

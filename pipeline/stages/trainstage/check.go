@@ -47,14 +47,14 @@ func (pl *planner) checkSplits() {
 		at := key + ".splits." + s.Name
 		for _, c := range s.Test.Conditions() {
 			isText, asText := slices.Contains(pl.ing.Labels, c), slices.Contains(s.Test.Labels(), c)
-			pl.refuse(isText && !asText, at+".test."+c, "%s is a column of text: expected names, found numbers; write a name "+
-				"of digits in quotes", c)
+			pl.exp.Refuse(isText && !asText, at+".test."+c, "%s is a column of text: expected names, found numbers; write a "+
+				"name of digits in quotes", c)
 			if !isText && !slices.Contains(pl.ing.Conditions, c) {
 				fault.Raise(pl.notACondition(at+".test."+c, c))
 			}
 
-			pl.refuse(!isText && asText, at+".test."+c, "%s is a condition of numbers: expected a number, found names (%s)", c,
-				s.Test)
+			pl.exp.Refuse(!isText && asText, at+".test."+c,
+				"%s is a condition of numbers: expected a number, found names (%s)", c, s.Test)
 		}
 
 		condition, _ := HonestCondition(tr.Honest, s, tr.Splits)
@@ -151,7 +151,7 @@ func (pl *planner) checkBlocks(s config.Split, train []int) {
 		distinct[v] = true
 	}
 
-	pl.refuse(condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition),
+	pl.exp.Refuse(condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition),
 		"train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the training set of split %q, "+
 			"found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
 }

@@ -47,9 +47,9 @@ func (pl *planner) expand(splits []config.Split, lenient bool) (out []config.Spl
 // Windows and macOS do not distinguish it.
 func (pl *planner) clash(at string, splits []config.Split, name string) {
 	for _, o := range splits {
-		pl.refuse(o.Name == name, at, "two splits are named %q", name)
-		pl.refuse(strings.EqualFold(o.Name, name), at, "the names %q and %q of splits differ by letter case alone, and on "+
-			"Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
+		pl.exp.Refuse(o.Name == name, at, "two splits are named %q", name)
+		pl.exp.Refuse(strings.EqualFold(o.Name, name), at, "the names %q and %q of splits differ by letter case alone, and "+
+			"on Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
 			o.Name, name)
 	}
 }
@@ -57,10 +57,11 @@ func (pl *planner) clash(at string, splits []config.Split, name string) {
 // eachValue returns a holdout of each value of a condition, or of each of so many blocks of them.
 func (pl *planner) eachValue(at, c string, blocks int) []holdout.Named {
 	v := pl.ing.Values(c)
-	pl.refuse(len(v) == 0, at, "the values of %s are not known before the files are read, "+
+	pl.exp.Refuse(len(v) == 0, at, "the values of %s are not known before the files are read, "+
 		"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
-	pl.refuse(len(v) < 2 || blocks > len(v), at, "%s has %d values, too few to hold out one after the other", c, len(v))
-	pl.refuse(blocks == 0 && len(v) > maxEach, at,
+	pl.exp.Refuse(len(v) < 2 || blocks > len(v), at, "%s has %d values, too few to hold out one after the other", c,
+		len(v))
+	pl.exp.Refuse(blocks == 0 && len(v) > maxEach, at,
 		"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
 			"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
 
@@ -74,10 +75,9 @@ func (pl *planner) eachLabel(at, label string, blocks int) []holdout.Named {
 	}
 
 	names := pl.ing.Names(label)
-	if len(names) < 2 || len(names) > maxEach {
-		fault.Raise(pl.exp.Errorf(at, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
-			"those to hold out with {test: {%s: NAME}}", maxEach, label, len(names), holdout.Listed(names), label))
-	}
+	pl.exp.Refuse(len(names) < 2 || len(names) > maxEach, at, "expected 2 to %d names of %s to hold out one after the "+
+		"other, found %d: %s; name those to hold out with {test: {%s: NAME}}", maxEach, label, len(names),
+		holdout.Listed(names), label)
 
 	return holdout.EachLabel(label, names)
 }

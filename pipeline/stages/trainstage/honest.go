@@ -433,14 +433,10 @@ func readPrior(exp plan.Experiment) (p scale.Prior) {
 	}
 
 	b, err := os.ReadFile(exp.File.Resolve(name))
-	if err != nil {
-		fault.Raise(exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err))
-	}
+	exp.Refuse(err != nil, "train.honest.prior", "expected wide, library or a file of priors: %v", err)
 
 	list, err := scale.ReadPriors(b)
-	if err != nil {
-		fault.Raise(exp.Errorf("train.honest.prior", "%s: %v", name, err))
-	}
+	exp.Refuse(err != nil, "train.honest.prior", "%s: %v", name, err)
 
 	return list[0]
 }

@@ -24,12 +24,12 @@ func (pl *planner) inner(s config.Split) (out []config.Split) {
 	}
 
 	all := pl.ing.Values(on)
-	pl.refuse(len(all) == 0, at, "the values of %s are not known before the files are read, so no groups of them can "+
+	pl.exp.Refuse(len(all) == 0, at, "the values of %s are not known before the files are read, so no groups of them can "+
 		"be planned; name another condition", on)
 
 	values := lists.Keep(all, func(v float64) bool { return pl.trainsOn(s.Test, on, v) })
 	g := honest.Learner{Condition: on, Within: s.Test.Within(on)}.Grouping(values)
-	pl.refuse(len(g.Names) < 2, at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
+	pl.exp.Refuse(len(g.Names) < 2, at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 		s.Name, len(g.Names))
 
 	for h := range g.Names {
@@ -42,7 +42,7 @@ func (pl *planner) inner(s config.Split) (out []config.Split) {
 			}
 		}
 
-		pl.refuse(slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on), at,
+		pl.exp.Refuse(slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on), at,
 			"expected at least 3 groups of the input %s in the training set of split %q, found %d: without one of them it "+
 				"would be constant; name another condition", on, s.Name, len(g.Names))
 

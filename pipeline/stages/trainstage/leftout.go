@@ -94,7 +94,7 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 
 		learn := pl.learner(s, condition)
 		values := pl.groupValues(&learn)
-		pl.refuse(len(values) == 0, "train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
+		pl.exp.Refuse(len(values) == 0, "train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
 			"not known before the files are read; use base: gp and scale: plain", base, condition)
 
 		l := newLeftOut(learn, values, s)

@@ -104,13 +104,6 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (ou
 	return out, nil
 }
 
-// refuse raises an error of a key of the experiment, if it is one.
-func (pl *planner) refuse(is bool, key, format string, args ...any) {
-	if is {
-		fault.Raise(pl.exp.Errorf(key, format, args...))
-	}
-}
-
 // ask adds the splits of x that fit the experiment, which has their conditions. One that holds
 // the same out as another is not trained again under another name.
 func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Split, fits bool) {
@@ -240,9 +233,7 @@ func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Spl
 	}
 
 	z, err := coordinates(t, l.Condition, l.Names)
-	if err != nil {
-		fault.Raise(exp.Errorf("train.honest.groups", "%v", err))
-	}
+	exp.Refuse(err != nil, "train.honest.groups", "%v", err)
 
 	return set, z
 }
