@@ -713,6 +713,8 @@ func (c *Conditions) Describe() []string {
 
 // FilesOf lists the files that each row of the table means, by index; none of a row of another file.
 func (c *Conditions) FilesOf(files []string) [][]int {
-	x := newFileIndex(files)
-	return lists.Each(c.Rows, func(r ConditionRow) []int { return x.of(r.File) })
+	return FilesOf(lists.Each(c.Rows, func(r ConditionRow) string { return r.File }), files)
 }
+
+// FilesOf lists the files that each of the names means, as those of a table of conditions do.
+func FilesOf(names, files []string) [][]int { return lists.Each(names, newFileIndex(files).of) }

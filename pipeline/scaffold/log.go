@@ -291,12 +291,7 @@ func (p *plan) ofVolts() bool {
 
 // namesTares reports whether a column of the log names files that have no row: recordings without wind.
 func (p *plan) namesTares(f *field) bool {
-	c := campaign.Conditions{}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(f.texts))) {
-		c.Rows = append(c.Rows, campaign.ConditionRow{File: name})
-	}
-
-	of := c.FilesOf(p.found)
+	of := campaign.FilesOf(slices.Compact(slices.Sorted(slices.Values(f.texts))), p.found)
 	if len(p.Columns) == 0 || p.sheet.names != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
 		return false
 	}

@@ -260,10 +260,9 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 // locate finds a recording without wind, which the table names at a place, first in the folder of the run; one that
 // there is not keeps its name.
 func (r *Recordings) locate(name, folder, place string, files []string) string {
-	c := campaign.Conditions{Rows: []campaign.ConditionRow{{File: strings.TrimSpace(name)}}}
 	beside := without(files, func(f string) bool { return path.Dir(f) != folder })
 	for _, list := range [][]string{beside, files} {
-		switch of := c.FilesOf(list)[0]; {
+		switch of := campaign.FilesOf([]string{strings.TrimSpace(name)}, list)[0]; {
 		case len(of) == 1:
 			return list[of[0]]
 		case len(of) > 1:
