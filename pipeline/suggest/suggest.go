@@ -81,19 +81,28 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis) ([]Suggestion, er
 	done := measured(m, axes)
 	out := make([]Suggestion, len(points))
 	d := len(m.Card.Inputs)
-	x := make([]float64, 0, len(others)*d)
+	var x, epistemic, aleatoric []float64
+	some := max(1, rowsAtOnce/len(others)) // points that are predicted at once
 	for i, p := range points {
-		x = x[:0]
-		for _, row := range others {
-			for k, a := range axes {
-				row[a.Input] = p[k]
+		if i%some == 0 {
+			x = x[:0]
+			for _, q := range points[i:min(i+some, len(points))] {
+				for _, row := range others {
+					for k, a := range axes {
+						row[a.Input] = q[k]
+					}
+					x = append(x, row...)
+				}
 			}
-			x = append(x, row...)
+
+			if epistemic, aleatoric, err = expected(ctx, m, x, len(others)); err != nil {
+				return nil, err
+			}
 		}
 
-		s := Suggestion{At: p, Outside: m.Outside(x[:d])}
-		if s.Epistemic, s.Aleatoric, err = expected(ctx, m, x); err != nil {
-			return nil, err
+		s := Suggestion{
+			At: p, Outside: m.Outside(x[i%some*len(others)*d:][:d]),
+			Epistemic: epistemic[i%some], Aleatoric: aleatoric[i%some],
 		}
 
 		if t := s.Epistemic + s.Aleatoric; t > 0 {
@@ -125,6 +134,9 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis) ([]Suggestion, er
 	return a.list, nil
 }
 
+// rowsAtOnce bounds the memory of predictions.
+const rowsAtOnce = 4096
+
 // averaged lists the combinations of trained values of the inputs that are not in
 // the grid, as rows of all inputs.
 func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
@@ -142,20 +154,25 @@ func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
 	return kv.Points(values...), nil
 }
 
-// expected returns the mean squared error of the mean and the mean noise to be
-// expected at conditions x, in units of the outcomes' training variance.
-func expected(ctx context.Context, m *predict.Models, x []float64) (epistemic, aleatoric float64, err error) {
+// expected returns the mean squared errors of the mean and the mean noise to be expected over each so many conditions
+// of x, in units of the outcomes' training variance.
+func expected(ctx context.Context, m *predict.Models, x []float64, each int) (
+	epistemic, aleatoric []float64, err error,
+) {
+	n := len(x) / len(m.Card.Inputs) / each
+	each *= len(m.Card.Outcomes)
+	epistemic, aleatoric = make([]float64, n), make([]float64, n)
 	if By(m) != ByBoth {
 		p, err := m.Honest.Predict(ctx, x, 0, nil)
 		if err != nil {
-			return 0, 0, err
+			return nil, nil, err
 		}
 
 		std := m.Honest.Calibration.Deviation
 		for k, v := range p.Epistemic {
-			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(len(p.Mu)))
-			epistemic += w * v
-			aleatoric += w * (p.Total[k] - v)
+			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(each))
+			epistemic[k/each] += w * v
+			aleatoric[k/each] += w * (p.Total[k] - v)
 		}
 
 		return epistemic, aleatoric, nil
@@ -163,21 +180,21 @@ func expected(ctx context.Context, m *predict.Models, x []float64) (epistemic, a
 
 	r, err := m.Quick(ctx, x)
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
 
 	std := m.OutcomeStd()
 	for k := range r.Mu {
-		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
+		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(each))
 
 		cov, spread := max(r.Cov[k], 0), r.Spread[k]
 		if math.IsNaN(spread) {
 			spread = 0
 		}
 
-		epistemic += w * (cov + spread)
+		epistemic[k/each] += w * (cov + spread)
 		n := float64(r.Seeds)
-		aleatoric += w * max(r.Var[k]-spread*(n-1)/n-cov, 0)
+		aleatoric[k/each] += w * max(r.Var[k]-spread*(n-1)/n-cov, 0)
 	}
 
 	return epistemic, aleatoric, nil
