@@ -348,7 +348,7 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 		}
 
 		for _, a := range f.own {
-			v, err := condition.Attribute(ingest.Info{Path: f.info.Path, Attributes: c.Attributes}, a[1])
+			v, err := condition.Attribute(ingest.Info{Path: f.info.Path, Attributes: c.Attributes}, a[1], a[0])
 			if err == nil {
 				err = m.Add(condition.Condition{Column: a[0], Value: v, Origin: "channel " + c.Name})
 			}

@@ -251,7 +251,8 @@ func (t *conditionsTable) layout() {
 	for i, h := range t.Heads {
 		if h == "" {
 			filled := slices.ContainsFunc(t.Column(nil, i), func(cell string) bool { return cell != "" })
-			fault.Unless(!filled, t.fail(t.headLine, i, "", "a name", "an empty header", ""))
+			fault.Unless(!filled, t.fail(t.headLine, i, "", "a name", "an empty header",
+				"name the column; of merged cells each needs its own"))
 			continue
 		}
 
@@ -287,6 +288,9 @@ func (t *conditionsTable) layout() {
 
 	fault.Unless(t.special["file"] != nil,
 		t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.Heads), hint))
+	first := t.Heads[t.special["file"].index]
+	fault.Unless(!t.isFile(first), t.fail(t.headLine, -1, "", "a header", fmt.Sprintf("a row, of %q", first),
+		"name the columns in a first line"))
 	fault.Unless(!t.has(edges[:2]) || !t.has(edges[2:]),
 		t.fail(t.headLine, -1, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", ""))
 }
@@ -335,7 +339,8 @@ func (t *conditionsTable) row(k int) ConditionRow {
 		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), End: math.Inf(1), Timed: t.has(edges[2:]),
 	}
 	if r.File == "" {
-		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell", ""))
+		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
+			"name the recording, or delete the row, if it is one of means or remarks"))
 	}
 
 	for i, edge := range edges {

@@ -132,6 +132,7 @@ func TestReadLogCells(t *testing.T) {
 		{name: "empty cells beyond the columns", text: "file,a\nx,1,,\"\"\ny,2\n", want: "[a] [1] [2]"},
 		{name: "lines of old spreadsheets", text: "file,a\rx,1\ry,2\r", want: "[a] [1] [2]"},
 		{name: "fixed width", text: "Day 1\n\nfile   a    b\nx    1.5   -2\ny     10    3\n", want: "[a b] [1.5 -2] [10 3]"},
+		{name: "marks that nobody sees", text: "file,a\rx,1\u200b\r\n\ufeffy,2\n", want: "[a] [1] [2]"},
 		{name: "columns without a name", text: "file,a,,\nx,1,,\ny,2,,\n", want: "[a] [1] [2]"},
 	} {
 		l, err := ParseConditions("c", []byte(c.text), c.o)
@@ -193,6 +194,7 @@ func TestReadLogRefused(t *testing.T) {
 			LogOptions{},
 			[]string{`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`},
 		},
+		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{`line 1: expected a header, found a row`}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {
 		l, err := ParseConditions("c", []byte(c.text), c.o)

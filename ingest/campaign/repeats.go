@@ -245,13 +245,16 @@ func (r *tableReader) pairAcross() {
 		r.Run = lists.Each(r.Texts[across], func(day string) string { return r.names.of([]byte(r.o.Across + "=" + day)) })
 	}
 
-	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, len(lone), func(i int) string {
+	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, len(lone), r.N, func(i int) string {
 		return fmt.Sprintf("%s (%s)", r.Recording[lone[i]], r.place(r.rows[order[lone[i]]]))
 	})...)
 }
 
-// WarnLone is the warning about n rows or recordings at conditions of one occasion, which names the first; nil of none.
-func WarnLone(path, what, across string, n int, name func(i int) string) []ingest.Warning {
+// WarnLone is the warning about n rows or recordings, of so many, at conditions of one occasion, which names the first;
+// nil of none, an error where all are.
+func WarnLone(path, what, across string, n, of int, name func(i int) string) []ingest.Warning {
+	fault.Unless(n < of, fault.At(path, "", "two "+what+"s of equal condition on different "+across,
+		"none among "+fault.Plural(int64(of), what), "name inputs that repeat, or leave out across"))
 	if n == 0 {
 		return nil
 	}

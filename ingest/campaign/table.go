@@ -422,6 +422,10 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	}
 }
 
+// meanRow matches the first cell of a row that is made of the others.
+var meanRow = regexp.MustCompile(`(?i)^(?:mean|average|avg|sum|total|std\.?(?: ?dev\.?)?|mittel(?:wert)?|summe|` +
+	`moyenne|media|promedio)s?:?$`)
+
 var runWords = regexp.MustCompile(
 	`(?i)^(?:run|lauf|test|versuch|messung|trial|tow|take|essai)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
 
@@ -524,11 +528,12 @@ func (r *tableReader) isUsed(k int) bool {
 
 		if !finite(v) {
 			found := strconv.FormatFloat(v, 'g', -1, 64)
-			if math.IsNaN(v) && c.index >= 0 && f.Text(k, c.index) == "" {
-				found = "an empty cell"
+			if math.IsNaN(v) && c.index >= 0 {
+				found = cmp.Or(f.Text(k, c.index), "an empty cell")
 			}
 
-			fault.Raise(r.fail(f.place(k, c), "a finite number", found, ""))
+			fault.Raise(r.fail(f.place(k, c), "a finite number", found,
+				"write it, or delete the row; ingest: {missing: [-9999]} leaves out all rows without a value"))
 		}
 	}
 
@@ -539,8 +544,9 @@ func (r *tableReader) isUsed(k int) bool {
 		}
 	}
 
-	if f.run != nil && f.run.texts[k] == "" {
-		fault.Raise(r.fail(f.place(k, f.run), "the name of a run", "an empty cell", ""))
+	if f.run != nil && (f.run.texts[k] == "" || meanRow.MatchString(f.run.texts[k])) {
+		fault.Raise(r.fail(f.place(k, f.run), "the name of a run", cmp.Or(f.run.texts[k], "an empty cell"),
+			"name it, or delete the row, if it is one of means or remarks"))
 	}
 
 	return true

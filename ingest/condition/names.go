@@ -8,17 +8,19 @@ import (
 )
 
 // NameNumber is the expression of a number in a name: -5, m5, neg5, pos5, 0.5, 1,5, 1p5, 2.5e5.
-const NameNumber = `(?:minus|neg|plus|pos|[-+−mp])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`
+const NameNumber = `(?:(?i:minus|neg|plus|pos|m|p)|[-+−–])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)` +
+	`(?:[eE][+-]?[0-9]+)?`
 
 // In names that are cut -5 may be n5 as well.
-var nameForm = regexp.MustCompile(`\A(minus|neg|plus|pos|[-+−mpn])?([0-9]*)(?:[.,pd]([0-9]*))?(?:[eE]([+-]?[0-9]+))?\z`)
+var nameForm = regexp.MustCompile(
+	`(?i)\A(minus|neg|plus|pos|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?(?:e([+-]?[0-9]+))?\z`)
 
 // ParseName reads a number as NameNumber finds it. ok is false of other texts and of what no
 // float64 holds.
 func ParseName(s string) (v float64, ok bool) {
 	if strings.Trim(s, "0123456789.+-") == "" { // most numbers are written plainly
 		v, err := strconv.ParseFloat(s, 64)
-		return v, err == nil
+		return v + 0, err == nil // −0 is 0
 	}
 
 	m := nameForm.FindStringSubmatch(s)
@@ -35,7 +37,7 @@ func ParseName(s string) (v float64, ok bool) {
 		text += "e" + m[4]
 	}
 
-	switch m[1] {
+	switch strings.ToLower(m[1]) {
 	case "", "+", "p", "plus", "pos":
 	default:
 		text = "-" + text
@@ -43,7 +45,7 @@ func ParseName(s string) (v float64, ok bool) {
 
 	v, err := strconv.ParseFloat(text, 64)
 
-	return v, err == nil
+	return v + 0, err == nil
 }
 
 // Cut is a name cut into numbers and the texts before, between and after them.
@@ -53,7 +55,7 @@ type Cut struct {
 }
 
 var (
-	inName   = regexp.MustCompile(`[+−-]?[0-9]+(?:\.[0-9]+)?`)
+	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
 	fraction = regexp.MustCompile(`^([,pd][0-9]{1,3})(?:[^0-9,]|$)`)
 	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|$)`)
 	// the word of an angle with a letter or a word for the sign, at the end of a text
@@ -127,6 +129,8 @@ func (c Cut) hyphen(k int) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
+const signsInNames = "+-−–"
+
 // cutName cuts a name with every hyphen after a letter as a sign.
 func cutName(s string) (c Cut) {
 	at := 0
@@ -137,13 +141,13 @@ func cutName(s string) (c Cut) {
 		}
 
 		lo, hi := at+m[0], at+m[1]
-		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], "+-−")) <= 3 &&
+		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], signsInNames)) <= 3 &&
 			(lo == at || s[lo-1] != ',') && !strings.Contains(s[lo:hi], ".") {
 			hi += len(f[1])
 		}
 
-		if lo == at && at > 0 && (s[lo] == '-' || s[lo] == '+') {
-			lo++ // directly after a number it separates: 2023-04-11, 5-10
+		if lo == at && at > 0 { // directly after a number a sign separates: 2023-04-11, 5-10
+			lo = hi - len(strings.TrimLeft(s[lo:hi], signsInNames))
 		}
 
 		if e := power.FindStringSubmatch(s[hi:]); e != nil {
@@ -162,7 +166,7 @@ func cutName(s string) (c Cut) {
 
 // signBefore is the letter or the word before a number that is its sign: am5, alpha_neg5, m5deg.
 func signBefore(before, number, after string) string {
-	if number[0] == '-' || number[0] == '+' {
+	if number[0] < '0' || number[0] > '9' {
 		return ""
 	}
 

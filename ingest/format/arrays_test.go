@@ -161,14 +161,16 @@ func TestAttributeNumber(t *testing.T) {
 	defer r.Close()
 
 	for _, name := range []string{"/Table1@alpha_deg", "alpha_deg", "Table1@alpha_deg"} {
-		if v, err := condition.Attribute(r.Info(), name); v != 4 || err != nil {
+		if v, err := condition.Attribute(r.Info(), name, name); v != 4 || err != nil {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
 
-	_, err = condition.Attribute(r.Info(), "alpha_dg")
+	v, err := condition.Attribute(ingest.Info{Attributes: []ingest.Attribute{{Name: "a", Value: "0.5 m"}}}, "a", "x_mm")
+	must.Not(t, v != 500 || err != nil, "%v, %v", v, err)
+	_, err = condition.Attribute(r.Info(), "alpha_dg", "")
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
-	_, err = condition.Attribute(r.Info(), "operator")
+	_, err = condition.Attribute(r.Info(), "operator", "")
 	ingesttest.WantDataError(t, nil, err, "a number", "example")
 }
 

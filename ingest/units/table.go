@@ -86,10 +86,10 @@ var rows = map[string]symbol{
 	"hertz Hertz":               {frequency, 1, 0, false},
 
 	// Angles and numbers.
-	"deg ° degree degrees": {angle, math.Pi / 180, 0, false},
-	"grad":                 {angle, math.Pi / 200, 0, false},
-	"% percent":            {number, 1e-2, 0, false},
-	"rev r count U":        {number, 1, 0, false},
+	"deg ° degree degrees Grad degré degrés grados gradi graden": {angle, math.Pi / 180, 0, false},
+	"grad":                      {angle, math.Pi / 200, 0, false},
+	"% percent":                 {number, 1e-2, 0, false},
+	"rev r count U tr omw giri": {number, 1, 0, false},
 
 	// Time and rates.
 	"min":     {duration, 60, 0, false},
@@ -99,15 +99,15 @@ var rows = map[string]symbol{
 	"rps":     {frequency, 1, 0, false},
 
 	// Lengths and speeds.
-	"in":        {length, inch, 0, false},
-	"ft":        {length, foot, 0, false},
-	"yd":        {length, 3 * foot, 0, false},
-	"mi":        {length, 5280 * foot, 0, false},
-	"mps":       {speed, 1, 0, false},
-	"kmh kph":   {speed, 1.0 / 3.6, 0, false},
-	"mph":       {speed, 5280 * foot / 3600, 0, false},
-	"kn kt kts": {speed, 1852.0 / 3600, 0, false},
-	"fps":       {speed, foot, 0, false},
+	"in inch inches": {length, inch, 0, false},
+	"ft feet":        {length, foot, 0, false},
+	"yd":             {length, 3 * foot, 0, false},
+	"mi":             {length, 5280 * foot, 0, false},
+	"mps":            {speed, 1, 0, false},
+	"kmh kph":        {speed, 1.0 / 3.6, 0, false},
+	"mph":            {speed, 5280 * foot / 3600, 0, false},
+	"kn kt kts":      {speed, 1852.0 / 3600, 0, false},
+	"fps":            {speed, foot, 0, false},
 
 	// Masses and forces.
 	"t":      {mass, 1e3, 0, false},
@@ -121,6 +121,8 @@ var rows = map[string]symbol{
 
 	// Pressures.
 	"psi":       {pressure, pound * gravity / (inch * inch), 0, false},
+	"psf":       {pressure, pound * gravity / (foot * foot), 0, false},
+	"inHg":      {pressure, 25.4 * torr, 0, false},
 	"atm":       {pressure, 101325, 0, false},
 	"Torr mmHg": {pressure, torr, 0, false},
 	"mmH2O":     {pressure, gravity, 0, false},
@@ -160,7 +162,7 @@ var endings = map[string]string{
 	"m_s": "m/s", "km_h": "km/h", "ft_s": "ft/s", "kg_m3": "kg/m^3", "kg": "kg",
 	"deg": "deg", "rad": "rad", "s": "s", "ms": "ms", "us": "us", "min": "min",
 	"hz": "Hz", "khz": "kHz", "rpm": "1/min", "rps": "1/s", "rad_s": "rad/s", "deg_s": "deg/s",
-	"v": "V", "mv": "mV", "a": "A", "w": "W", "kw": "kW", "j": "J",
+	"v": "V", "mv": "mV", "v_per_pa": "V/Pa", "a": "A", "w": "W", "kw": "kW", "j": "J",
 	"c": "°C", "k": "K", "f": "°F",
 }
 

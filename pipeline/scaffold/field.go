@@ -63,24 +63,27 @@ func lazy(expr string) pattern {
 
 func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
 
-// Words of headers and names, in English and German. A single letter counts where it is the whole.
+// Words of headers and names, in the languages of laboratories. A single letter counts where it is the whole.
 var (
 	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|mach|u|` +
-		`uinf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|frequency|freq|re|` +
+		`u_?inf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|frequency|freq|re|` +
 		`reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|anstellwinkel|winkel|propeller|` +
-		`prop|motor|wing|gap|spacing|distance|height|radius|diameter`)
+		`prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|velocidad|velocit[àa]|snelheid|` +
+		`r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|toerental|h[ée]lice|elica`)
 	outcomeWords = lazy(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +
-		`efficiency|auftrieb|widerstand|schub|drehmoment|kraft`)
+		`efficiency|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
+		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)
 	spread  = lazy(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
 	nominal = lazy(`nom|nominal|set|setpoint|command`)
 	// numbering are words of numbers that count runs and say nothing of what was measured.
 	numbering = lazy(`run|rep|repeat|repetition|take|rec|recording|test|trial|nr|no|num|number|nummer|lfd|idx|index|` +
-		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|track|file|audio|sample|` +
-		`point|messpunkt|seq|serial|tow|case`)
+		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|prova|misura|ensayo|` +
+		`medici[óo]n|proef|track|file|audio|sample|point|messpunkt|seq|serial|tow|case`)
 	names       = lazy(`run|id|name|test|tow|trial|case|point|label|file|serial`)
-	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|session|sitzung|occasion|mounting`)
+	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|mounting`)
 	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
-	remarkWords = lazy(`remarks?|comments?|notes?|bemerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter`)
+	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bemerkung(en)?|` +
+		`kommentar|operator|observer|bearbeiter|weather|wetter`)
 	environment = lazy(`temp|temperature?|tamb|q|qinf|rho|density|dichte|pressure|druck|patm|baro|barometer|humidity|` +
 		`feuchte|viscosity|nu`)
 	airUnit = lazy(`.*[_ \[(](°?c|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
@@ -465,6 +468,6 @@ func (s *sheet) rename() {
 			f.name = "day"
 		}
 
-		f.name = fieldName(f.name, f.values)
+		f.name = fieldName(f.name, f.unit, f.values)
 	}
 }

@@ -99,20 +99,26 @@ type term struct {
 
 // terms are names of conditions in logs, by the program's names. The unit decides where given.
 var terms = []term{
-	{"rpm", "1/min", lazy(`rpm|drehzahl|n|((shaft|rotor|motor|propeller|fan|rotational) )?speed|umdrehungen`)},
-	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|` +
-		`(wind|anström)?geschwindigkeit|anströmung`)},
-	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel`)},
-	{"theta_deg", "deg", lazy(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel`)},
-	{"blades", "", lazy(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|schaufelzahl|` +
-		`flügel|flügelzahl`)},
+	{"rpm", "1/min", lazy(`rpm|drehzahl|n|((shaft|rotor|motor|propeller|fan|rotational) )?speed|umdrehungen|` +
+		`r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
+		`revoluciones|toerental`)},
+	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
+		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
+	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
+		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek`)},
+	{"theta_deg", "deg", lazy(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel|angolo|[áa]ngulo`)},
+	{"blades", "", lazy(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|` +
+		`schaufelzahl|flügel|flügelzahl|(nombre de |n[úu]mero de |numero di )?pal(e|es|as)`)},
 }
+
+// anySpeed are names of a speed, of the air or of a shaft: the unit decides.
+var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
 
 // termOf is the program's name of a log's column; "" of none. A letter without a unit has no meaning.
 func termOf(name, unit string) string {
 	words := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
 	for _, t := range terms {
-		fits := t.unit == "" || unit == "" && len(name) > 1 && !strings.EqualFold(name, "speed")
+		fits := t.unit == "" || unit == "" && len(name) > 1 && !anySpeed.MatchString(name)
 		if unit != "" && t.unit != "" {
 			_, err := units.ToName(t.name, unit)
 			fits = err == nil
@@ -198,6 +204,8 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *shee
 
 	for _, f := range s.fields {
 		if term := termOf(f.head, f.unit); f.values != nil && term != "" && (term == f.head || !s.has(term)) {
+			to, _ := units.ToName(term, f.unit) // it fits
+			to.Convert(f.values)
 			f.name, f.known = term, true
 		}
 	}

@@ -41,13 +41,18 @@ const (
 )
 
 var (
-	dateForm  = regexp.MustCompile(`^(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])`)
+	// 2024-05-03, 20240503101500, 03.05.2024, 240503, 3May2024
+	dateForm = regexp.MustCompile(`^(?:(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])` +
+		`(?:(?:[01]\d|2[0-3])(?:[0-5]\d){1,2})?|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d|` +
+		`(?:1[5-9]|2\d|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|` +
+		`\d\d?[-_]?(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_]?(?:19|20)\d\d)`)
 	clockForm = regexp.MustCompile(`^(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:[-_.m:]?[0-5]\d)?`)
 )
 
 // standard are the names conditions have in this program, by the words of file names.
 var standard = map[string]string{
-	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg",
+	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg", "α": "alpha_deg",
+	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg", "incidence": "alpha_deg",
 	"u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s", "uinf": "u_inf_m_s",
 	"velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg", "phi": "phi_deg",
 }
@@ -57,13 +62,28 @@ var standard = map[string]string{
 var behind = map[string][2]string{
 	"blades": {"blades", ""}, "blade": {"blades", ""}, "bl": {"blades", ""}, "rpm": {"rpm", "rpm"},
 	"deg": {"alpha_deg", "deg"}, "degrees": {"alpha_deg", "deg"}, "°": {"alpha_deg", "deg"},
-	"ms": {"u_inf_m_s", "m_s"}, "mps": {"u_inf_m_s", "m_s"}, "kmh": {"u_inf_km_h", "km_h"}, "krpm": {"krpm", "krpm"},
+	"ms": {"u_inf_m_s", "m_s"}, "mps": {"u_inf_m_s", "m_s"}, "m_s": {"u_inf_m_s", "m_s"}, "kmh": {"u_inf_km_h", "km_h"},
+	"km_h": {"u_inf_km_h", "km_h"}, "krpm": {"krpm", "krpm"},
 	"hz": {"frequency_hz", "hz"}, "khz": {"frequency_khz", "khz"},
 	"mm": {"length_mm", "mm"}, "cm": {"length_cm", "cm"}, "pct": {"percent", "percent"}, "percent": {"percent", "percent"},
-	"%": {"percent", "percent"}, "k": {"", "k"}, "kn": {"", "kn"}, "v": {"voltage_v", "v"},
+	"%": {"percent", "percent"}, "k": {"", "thousand"}, "M": {"", "million"}, "kn": {"", "kn"}, "v": {"voltage_v", "v"},
+	"kt": {"u_inf_kt", "kt"}, "kts": {"u_inf_kt", "kt"}, "mph": {"u_inf_mph", "mph"}, "in": {"length_in", "in"},
+	"K": {"temperature_k", "k"}, "C": {"temperature_c", "c"}, "rps": {"rps", "rps"}, "rad": {"alpha_rad", "rad"},
+	"s": {"seconds", "s"}, "min": {"minutes", "min"}, "kg": {"mass_kg", "kg"}, "bar": {"pressure_bar", "bar"},
+	"db": {"level_db", "db"}, "inch": {"length_in", "in"}, "ft": {"length_ft", "ft"}, "m": {"length_m", "m"},
+	"pa": {"pressure_pa", "pa"},
 }
 
-func unitWord(w string) bool { _, ok := behind[strings.ToLower(w)]; return ok }
+// unitBehind is what a word behind a number states; M is no metre.
+func unitBehind(w string) (u [2]string, known bool) {
+	if u, known = behind[w]; !known {
+		u, known = behind[strings.ToLower(w)]
+	}
+
+	return u, known
+}
+
+func unitWord(w string) bool { _, known := unitBehind(w); return known }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
@@ -78,7 +98,7 @@ func tokens(s string, c condition.Cut) (out []piece) {
 		ends := func(n int) bool { return n > 0 && (at+n == len(s) || !digit(s[at+n])) }
 		last := len(out) - 1
 		dated := last >= 0 && out[last].kind == date || last > 0 && out[last-1].kind == date
-		if n = len(dateForm.FindString(s[at:])); ends(n) {
+		if n = len(dateForm.FindString(s[at:])); ends(n) && (n > 6 || last < 0) {
 			return date, n
 		}
 
@@ -135,7 +155,7 @@ func isKnown(w string) bool {
 
 // pieces reads a name without its ending.
 func pieces(name string, c condition.Cut) (out []piece) {
-	for t := tokens(name, c); len(t) > 0; {
+	for t := joinUnits(name, tokens(name, c)); len(t) > 0; {
 		n := slices.IndexFunc(t, func(p piece) bool { return p.kind == separator })
 		if n < 0 {
 			n = len(t)
@@ -146,6 +166,20 @@ func pieces(name string, c condition.Cut) (out []piece) {
 	}
 
 	return joinWords(name, out)
+}
+
+// joinUnits makes units of two words, which a separator parts, one: 5m_s, 5_km-h.
+func joinUnits(name string, t []piece) []piece {
+	for k := len(t) - 3; k > 0; k-- {
+		unit := strings.ReplaceAll(strings.ToLower(name[t[k].from:t[k+2].to]), "-", "_")
+		behind := t[k-1].kind == number || k > 1 && t[k-2].kind == number
+		if behind && (unit == "m_s" || unit == "km_h") && (k+3 == len(t) || t[k+3].kind != number) {
+			t[k].text, t[k].to, t[k].end = unit, t[k+2].to, t[k+2].to
+			t = slices.Delete(t, k+1, k+3)
+		}
+	}
+
+	return t
 }
 
 // readRun reads tokens without a separator: a5, 5deg, B2, alpha5U10, NACA0012, 8x6.
@@ -163,9 +197,15 @@ func readRun(name string, t []piece) (out []piece) {
 		if p.kind == number && at(k+1, word) {
 			next := t[k+1]
 			switch {
+			case len(p.key) > 1 && len(next.text) == 1 && strings.HasSuffix(standard[strings.ToLower(p.key)], "_deg"):
+				// aoa5m: no metres
 			case unitWord(next.text) && !(at(k+2, number) && isKnown(next.text)):
 				p.unit, p.to = next.text, next.to
 				k++
+			case numbering.MatchString(p.key) && len(next.text) == 1 && !at(k+2, number): // run12a
+				p.to, p.end = next.to, next.to
+				k++
+			case len(p.key) == 1 && len(next.text) == 1 && next.text != "x" && at(k+2, number): // x10y20
 			case !isKnown(p.key):
 				return []piece{textPiece(name, t[0].from, t[len(t)-1].to)} // the name of a thing
 			}
@@ -211,7 +251,8 @@ func joinWords(name string, in []piece) (out []piece) {
 
 // condition is the name of a number's condition.
 func (p piece) condition() string {
-	w, unit := strings.ToLower(p.key), behind[strings.ToLower(p.unit)]
+	w := strings.ToLower(p.key)
+	unit, _ := unitBehind(p.unit)
 	std := standard[w]
 	switch {
 	case w == "":
@@ -330,6 +371,7 @@ func (s *sheet) add(p piece, row int) {
 	f := s.field(p.key)
 	if f.texts[row] = p.text; p.kind == number {
 		f.values[row], _ = condition.ParseName(p.text)
+		f.unit = cmp.Or(f.unit, p.unit)
 	}
 
 	if p.doubt && f.why == "" {
@@ -388,7 +430,7 @@ func (s *sheet) things() {
 
 // fieldName makes a word a name of a condition that the tables can have: blades are whole, from 1
 // to 12; a speed of 1, 2, 3 is the number of a setting.
-func fieldName(name string, values []float64) string {
+func fieldName(name, unit string, values []float64) string {
 	whole, high := len(values) > 0, 0.0
 	for _, v := range values {
 		whole, high = whole && (v != v || v == math.Trunc(v) && v > 0), max(high, v)
@@ -397,7 +439,7 @@ func fieldName(name string, values []float64) string {
 	switch {
 	case name == "blades" && !(whole && high <= 12):
 		name = "b"
-	case name == "u_inf_m_s" && whole && high < 10:
+	case name == "u_inf_m_s" && unit == "" && whole && high < 10:
 		name = "speed"
 	}
 

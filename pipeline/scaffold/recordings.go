@@ -98,7 +98,7 @@ func (p *plan) attributes(infos []ingest.Info) {
 
 		var values []float64
 		for _, info := range infos {
-			if v, err := condition.Attribute(info, a.Name); err == nil {
+			if v, err := condition.Attribute(info, a.Name, name); err == nil {
 				values = append(values, v)
 			}
 		}

@@ -59,7 +59,7 @@ func Look(dir string) (*Result, error) {
 	}
 
 	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}}
-	found = p.findRig(p.splitLog(found))
+	found = p.splitLog(p.findRig(found))
 	files := p.kindOf(found)
 	if files == nil {
 		p.result.YAML = render(&plan{

@@ -42,9 +42,7 @@ func TestPattern(t *testing.T) {
 		{[]string{"B2_3000rpm_rep1.wav", "B3_4000rpm_rep2.wav"}, "B{blades}_{rpm}rpm_rep{_}.wav", ""},
 		{[]string{"am5_u14.txt", "a0_u14.txt", "a5_u9.5.txt"}, "a{alpha_deg}_u{u_inf_m_s}.txt", ""},
 		{[]string{"run_1.wav", "run_2.wav"}, "", ""},
-		{
-			[]string{"2023-04-11_15-30-12_rpm2000.wav", "2023-04-12_08-01-59_rpm3000.wav"}, "{_}_{_}_rpm{rpm}.wav", "",
-		},
+		{[]string{"2023-04-11_15-30-12_rpm2000.wav", "2023-04-12_08-01-59_rpm3000.wav"}, "{_}_{_}_rpm{rpm}.wav", ""},
 		{[]string{"20230411_153012_a5.wav", "20230412_080159_a-5.wav"}, "{_}_{_}_a{alpha_deg}.wav", ""},
 		{[]string{"set1_idx3.wav", "set2_idx4.wav"}, "set{set_number}_idx{_}.wav", ""},
 		{[]string{"a1_a2.wav", "a2_a1.wav"}, "a{alpha_deg}_a{alpha_deg_2}.wav", ""},
@@ -98,8 +96,8 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"prop1_3000rpm prop2_4000rpm", "thing=prop1,prop2 rpm=3000,4000"},
 		{"wingA_a5 wingB_a7", "thing=wingA,wingB alpha_deg=5,7"},
 		{
-			"2023-04-11_a5 2023-04-11_a7 2023-04-12_a5 2023-04-12_a7",
-			"day=2023-04-11,2023-04-11,2023-04-12,2023-04-12 alpha_deg=5,7,5,7",
+			"2023-04-11_a5 2023-04-11_a7 12.04.2023_a5 12.04.2023_a7 3May2024_a5 3May2024_a7",
+			"day=2023-04-11,2023-04-11,12.04.2023,12.04.2023,3May2024,3May2024 alpha_deg=5,7,5,7,5,7",
 		},
 		{"20230411T1530_a5 20230411T1540_a7", "alpha_deg=5,7"},
 		{"run1_a5 run2_a7", "alpha_deg=5,7"},
@@ -108,6 +106,9 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"U10/a5 U10/a7 U20/a5 U20/a7", "u_inf_m_s=10,10,20,20 alpha_deg=5,7,5,7"},
 		{"h50mm_f200Hz h60mm_f300Hz", "h_mm=50,60 f_hz=200,300"},
 		{"throttle50% throttle60%", "throttle_percent=50,60"},
+		{"u5m_s_a10deg u6m-s_a12deg", "u_inf_m_s=5,6 alpha_deg=10,12"},
+		{"20km_h_10kt_h5in 30km_h_20kt_h6in", "u_inf_km_h=20,30 u_inf_kt=10,20 h_in=5,6"},
+		{"run12a_Re1.5M_x10y20_AOA_M5 run12b_Re2M_x12y30_AOA_P5", "re_million=1.5,2 x=10,12 y=20,30 alpha_deg=-5,5"},
 		{"NACA-0012_a5 NACA0015_a7", "thing=NACA-0012,NACA0015 alpha_deg=5,7"},
 		{
 			"run-03_aoa-05 run-04_aoa-10", `alpha_deg=5,10 (the hyphen of "aoa-05" separates, as others in the names do: 5; ` +

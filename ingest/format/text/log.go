@@ -17,6 +17,9 @@ type Log struct {
 	Missing func(cell string) bool // no value: a line that begins so with # is no comment
 }
 
+// asTyped takes out marks that nobody sees, of joined files and web pages; CR alone ended lines of older spreadsheets.
+var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200b", "")
+
 // OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. Its header
 // is the first line with a cell of one, else the nearest line without numbers or units above the
 // first row, else the first line. Lines before it are titles, and one of units may follow. Only
@@ -25,10 +28,7 @@ type Log struct {
 func OpenLog(path string, b []byte, log Log) (_ *Reader, err error) {
 	defer fault.Catch(&err)
 
-	if b = toUTF8(path, b); bytes.IndexByte(b, '\n') < 0 {
-		b = bytes.ReplaceAll(b, []byte{'\r'}, []byte{'\n'}) // of older spreadsheets
-	}
-
+	b = []byte(asTyped.Replace(toUTF8(path, b)))
 	if bytes.IndexByte(b, 0) >= 0 {
 		return nil, &fault.Error{Path: path, Found: "binary data", Want: "a table of conditions as CSV"}
 	}

@@ -96,7 +96,7 @@ type Reader struct {
 	at        mark   // of the row that was read last
 	row       int64  // the row after the cursor
 	want      []int  // column → destination, −1 if not asked; reused
-	tolerated []bool // columns where a bad cell is NaN, not an error; nil: none
+	tolerated []bool // columns where a bad cell is NaN, not an error
 }
 
 // skipped reports whether a line holds no row: blank, a comment, or nothing
@@ -107,31 +107,22 @@ func skipped(line []byte, delim byte) bool {
 		i++
 	}
 
-	if i == len(line) {
+	if line = line[i:]; len(line) == 0 {
 		return true
 	}
 
-	switch line[i] {
+	switch line[0] {
 	case '#', '%', '!':
 		return true
 	case '/':
-		return i+1 < len(line) && line[i+1] == '/'
+		return len(line) > 1 && line[1] == '/'
 	case 0x1a: // the end-of-file sign of DOS
-		return len(line) == i+1
-	case delim:
-		for _, c := range line[i:] {
-			if c != delim && c != ' ' && c != '\t' {
-				return false
-			}
-		}
-
-		return true
-
-	case ';':
-		return true // here the delimiter is another one
+		return len(line) == 1
+	case delim, '"':
+		return len(bytes.Trim(line, string(delim)+" \t\"")) == 0
 	}
 
-	return false
+	return line[0] == ';' // here the delimiter is another one
 }
 
 // Open finds out the layout, counts the rows and reads the beginning and the
@@ -184,7 +175,7 @@ func open(src ingest.Source, o ingest.Options, log *Log) (_ *Reader, err error) 
 			"a column is a channel: write one number a line, or a header if they are channels of one sample")
 	}
 
-	t.want = make([]int, lay.cols)
+	t.want, t.tolerated = make([]int, lay.cols), make([]bool, lay.cols)
 	t.findTime(o)
 
 	return t, nil
@@ -285,6 +276,11 @@ func (t *Reader) findTime(o ingest.Options) {
 		}
 
 		t.info.Warnings = append(t.info.Warnings, warns...)
+		if stated := t.lay.rate; t.time < 0 && stated > 0 { // a first column of such steps is the time, by any name
+			if now, err := clock.Read(t, 0, "column"); err == nil && math.Abs(now.RateHz-stated) <= 1e-3*stated {
+				t.time = 0
+			}
+		}
 	}
 
 	if t.time < 0 {
@@ -351,17 +347,14 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (k int, err 
 		return 0, io.EOF
 	}
 
-	if start != t.row {
-		if start < t.row || start/t.stride > t.row/t.stride {
-			i := start / t.stride
-			t.seek(t.marks[i])
-			t.row = i * t.stride
-		}
+	if start < t.row || start/t.stride > t.row/t.stride {
+		i := start / t.stride
+		t.seek(t.marks[i])
+		t.row = i * t.stride
+	}
 
-		for t.row < start {
-			t.counted()
-			t.row++
-		}
+	for ; t.row < start; t.row++ {
+		t.counted()
 	}
 
 	t.ask(channels)
@@ -462,7 +455,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) {
 				}
 
 				if !ok {
-					if t.tolerated == nil || !t.tolerated[col] {
+					if !t.tolerated[col] {
 						t.badCell(line, col, cell)
 						return
 					}
@@ -592,11 +585,6 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 
 // Tolerate implements ingest.Tolerant.
 func (t *Reader) Tolerate(channels []bool) {
-	if channels == nil {
-		t.tolerated = nil
-		return
-	}
-
 	t.tolerated = make([]bool, t.lay.cols)
 	for c, ok := range channels {
 		t.tolerated[t.chans[c]] = ok
@@ -666,7 +654,6 @@ func (t *Reader) badCell(line []byte, col int, cell []byte) {
 	// A short row shows first as an empty cell; report its length instead.
 	if n := len(t.lay.split(nil, line)); n < t.lay.cols {
 		t.ragged(line)
-		return
 	}
 
 	e := fault.At(t.path, fmt.Sprintf("line %d, column %d (%s)", t.at.line, col+1, t.lay.names[col]), "a number",
@@ -699,12 +686,10 @@ func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
 	head := make([]byte, min(src.Size, textSample))
 
 	n, err := src.ReadAt(head, 0)
-	if n < len(head) && err != nil && !errors.Is(err, io.EOF) {
-		fault.Raise(&fault.Error{Path: path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)})
-	}
+	fault.Unless(n == len(head) || err == nil || errors.Is(err, io.EOF),
+		&fault.Error{Path: path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)})
 
 	head = head[:n]
-
 	off := int64(0)
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		head, off = head[3:], 3
@@ -763,9 +748,9 @@ func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
 	for i, cols := range widths { // the first whose columns have names, else the last
 		one := *l
 		one.cols = cols
-		h := &header{layout: &one, path: path, o: o, lines: lines, comments: comments, votes: make([]int, cols)}
+		h := &header{layout: &one, path: path, o: o, lines: lines, comments: comments, from: from, votes: make([]int, cols)}
 
-		if err := fault.Try(func() { h.find(from) }); err == nil && h.nameCells != nil || i == len(widths)-1 {
+		if err := fault.Try(func() { h.find() }); err == nil && h.nameCells != nil || i == len(widths)-1 {
 			fault.Raise(err)
 			h.nameColumns()
 			h.findNumeric()
@@ -784,9 +769,7 @@ func fewer(path string, s sampleLine, columns int) {
 
 // unless raises an error at a line, unless ok.
 func unless(ok bool, path string, line int64, want, found, hint string) {
-	if !ok {
-		fault.Raise(atLine(path, line, want, found, hint))
-	}
+	fault.Unless(ok, atLine(path, line, want, found, hint))
 }
 
 // atLine returns an error at a line.
@@ -814,13 +797,7 @@ var candidates = []struct {
 // share of numbers among the cells; nil if none has any. widths are the numbers of columns there
 // may be.
 func chooseSeparator(lines []sampleLine, o ingest.TextOptions) (best *layout, from int, widths []int) {
-	switch n := len(lines); {
-	case n >= 4:
-		from = n / 2
-	case n >= 2:
-		from = 1
-	}
-
+	from = len(lines) / 2
 	score := 0.0
 	var cells [][]byte // of one candidate after another
 	for _, c := range candidates {
@@ -901,13 +878,18 @@ func (l *layout) score(lines []sampleLine, from int, all [][]byte) (float64, []i
 			continue
 		}
 
-		cells += max(len(r.cells), cols)
-		for _, cell := range r.cells {
-			if len(r.cells) != cols && !even || bytes.IndexByte(cell, ' ') >= 0 && !l.measured(cell) {
-				continue // with a blank: many numbers with another separator, rather than one
-			}
+		cells += len(r.cells)
+		if !even {
+			cells += max(cols-len(r.cells), 0)
+		}
 
-			if _, ok := l.number(cell); ok || l.measured(cell) {
+		for _, cell := range r.cells {
+			switch _, ok := l.number(cell); {
+			case len(cell) == 0, !ok && stamp.Match(cell):
+				cells-- // it may be with any separator
+			case len(r.cells) != cols && !even, bytes.IndexByte(cell, ' ') >= 0 && !l.measured(cell):
+				// with a blank: many numbers with another separator, rather than one
+			case ok || l.measured(cell):
 				numbers++
 			}
 		}
@@ -948,13 +930,12 @@ type header struct {
 
 // find finds where the data begin, and the names and units of the columns. lines[from:] are
 // the ones the separator was chosen by.
-func (h *header) find(from int) {
-	if h.vote(from); slices.Max(h.votes) <= 0 {
+func (h *header) find() {
+	if h.vote(); slices.Max(h.votes) <= 0 {
 		h.typed = true
-		h.vote(from)
+		h.vote()
 	}
 
-	h.from = from
 	h.findData()
 
 	h.findNames()
@@ -974,19 +955,21 @@ func counting(cells [][]byte) bool {
 // label reports whether a row with numbers belongs to the header: it begins with a word, as Increment,1e-3, where
 // no row does.
 func (h *header) label(cells [][]byte) bool {
-	return len(cells) > 1 && word.Match(cells[0]) && !slices.ContainsFunc(h.lines[h.from:], func(s sampleLine) bool {
+	other := func(s sampleLine) bool {
 		first, _ := h.cell(bytes.TrimLeft(s.text, " "), 0)
-		return len(first) > 0 && !h.isNumber(first)
-	})
+		return len(first) > 0 && !h.isNumber(first) && !stamp.Match(first)
+	}
+
+	return len(cells) > 1 && word.Match(cells[0]) && !h.beside() && !slices.ContainsFunc(h.lines[h.from:], other)
 }
 
 // word matches a cell that begins with one and is no missing value.
 var word = regexp.MustCompile(`(?i)^(?:\pL[\pL ]{2}|[xyz]0$)`)
 
 // vote finds the columns of numbers: most of their cells in the later lines are some.
-func (h *header) vote(from int) {
+func (h *header) vote() {
 	clear(h.votes)
-	for _, s := range h.lines[from:] {
+	for _, s := range h.lines[h.from:] {
 		cells := h.cut(s.text)
 		for i := range min(len(cells), h.cols) {
 			if h.isNumber(cells[i]) {
@@ -1141,15 +1124,32 @@ func (h *header) findNames() {
 		}
 	}
 
-	var rows [][][]byte // the nearest first
-	for _, s := range slices.Backward(above) {
+	var rows []headerRow // the nearest first
+	near := true
+	for i, s := range slices.Backward(above) {
 		cells := h.headerCells(s.text)
 		good, _ := h.numbers(cells)
-		if len(cells) != h.cols && len(cells) != wide || comments && (good > 0 || len(s.text) == 0) {
-			break
+		row := headerRow{cells, i, lineFarther * float64(len(rows))}
+		key := keyed.FindSubmatch(cells[0])
+		if h.delim == ' ' || bytes.HasSuffix(cells[len(cells)-1], []byte{':'}) {
+			key = nil
+		} else if key != nil && len(cells) == h.cols+1 { // no column is below the keys
+			row.cells = cells[1:]
 		}
 
-		rows = append(rows, cells)
+		fits := len(row.cells) == h.cols
+		of := good > 0 || len(s.text) == 0 || h.cols == 1 && bytes.ContainsAny(s.text, ":=") // the file, in a comment
+		near = near && (key == nil || key[1] != nil) && (fits || len(cells) == wide) && !(comments && of)
+		switch {
+		case key == nil && near:
+			rows = append(rows, row)
+		case key == nil || !fits:
+		case key[1] != nil:
+			row.far = 0
+			rows = append(rows, row)
+		case key[2] != nil:
+			cells[0], h.unitCells = nil, row.cells
+		}
 	}
 
 	for i := range above {
@@ -1160,9 +1160,9 @@ func (h *header) findNames() {
 	}
 
 	names, best := -1, 0.0
-	for i, cells := range rows {
-		score := h.naming(cells) - lineFarther*float64(i)
-		if i > 0 && unitsRow(rows[i-1]) {
+	for i, row := range rows {
+		score := h.naming(row.cells) - row.far
+		if i > 0 && unitsRow(rows[i-1].cells) {
 			score += lineFarther + unitsFollow
 		}
 
@@ -1172,9 +1172,11 @@ func (h *header) findNames() {
 	}
 
 	if names >= 0 {
-		h.nameCells = rows[names]
-		if names > 0 && unitsRow(rows[names-1]) {
-			h.unitCells = rows[names-1]
+		h.nameCells, above[rows[names].at].text = rows[names].cells, nil
+		for _, i := range []int{names + 1, names - 1} { // units are above the names, or below
+			if i >= 0 && i < len(rows) && unitsRow(rows[i].cells) {
+				h.unitCells, above[rows[i].at].text = rows[i].cells, nil
+			}
 		}
 	}
 
@@ -1182,10 +1184,8 @@ func (h *header) findNames() {
 		return
 	}
 
-	for i, s := range above {
-		if at := len(above) - 1 - i; at != names && (at != names-1 || h.unitCells == nil) {
-			h.attribute(string(s.text))
-		}
+	for _, s := range above {
+		h.attribute(string(s.text))
 	}
 
 	if h.nameCells != nil || len(h.o.Columns) > 0 {
@@ -1194,16 +1194,31 @@ func (h *header) findNames() {
 
 	last := h.lines[h.data-1]
 	cells := h.headerCells(last.text)
-	unless(h.delim == ' ' || len(cells) <= 1, h.path, last.mark.line,
-		fmt.Sprintf("a header of %d names, as the rows have columns", h.cols), fault.Plural(int64(len(cells)), "name"), "")
+	unless(h.delim == ' ' || len(cells) <= 1 || len(cells) == h.cols, h.path, last.mark.line,
+		fmt.Sprintf("a header of %d names, as the rows have columns", h.cols), fault.Plural(int64(len(cells)), "name"),
+		"correct it, or name the columns with text: {columns: […]}")
 
 	h.warnf("no-header", "", "line %d (%q) is not understood as a header of %s: the columns are numbered", last.mark.line,
 		fault.Clip(string(last.text)), fault.Plural(int64(h.cols), "column"))
 }
 
+// headerRow is a line that may name the columns.
+type headerRow struct {
+	cells [][]byte
+	at    int     // its place among the lines above the data
+	far   float64 // what its distance from the data takes off its score
+}
+
+// keyed matches the key that begins a line of names or units in headers of oscilloscopes: TraceName, VUnit.
+// Others are of the file.
+var keyed = regexp.MustCompile(`(?i)^(?:((?:trace ?)?name|channel|source|waveform)|((?:v|vertical )?units?)|` +
+	`h(?:orizontal )?units?|.*:) ?:?$`)
+
 var (
 	list = regexp.MustCompile(`(?i)^\s*(?:variables|columns|channels|fields)\s*[=:](.*)`)
 	item = regexp.MustCompile(`"[^"]*"|[^\s,;"]+`)
+	// stamp matches a date or a time.
+	stamp = regexp.MustCompile(`^\d+[-/.:]\d+[-/.:][-/.:,\dT ]+(?: [AP]M|Z)?$`)
 )
 
 // listed returns the names that a line lists, and those below it that begin with quotes, as Tecplot's
@@ -1214,16 +1229,13 @@ func (h *header) listed(lines []sampleLine) (names [][]byte) {
 		return nil
 	}
 
-	for i, text := 1, m[1]; ; i++ {
-		for _, name := range item.FindAll(text, -1) {
-			names = append(names, bytes.Trim(name, `"`))
-		}
+	text := slices.Clone(m[1])
+	for i := 1; i < len(lines) && lines[i].text[0] == '"'; i++ {
+		text = append(append(text, ' '), lines[i].text...)
+	}
 
-		if i == len(lines) || lines[i].text[0] != '"' {
-			break
-		}
-
-		text = lines[i].text
+	for _, name := range item.FindAll(text, -1) {
+		names = append(names, bytes.Trim(name, `"`))
 	}
 
 	if len(names) != h.cols || h.cols < 2 {
@@ -1246,7 +1258,7 @@ func (h *header) naming(cells [][]byte) float64 {
 	sum, seen := 0.0, map[string]bool{}
 	for _, c := range cells {
 		v, s := 1.0, string(c)
-		if _, number := h.number(c); number || isUnit(s) {
+		if _, number := h.number(c); number || isUnit(s) || stamp.Match(c) {
 			v = nameUnit
 		}
 
@@ -1300,14 +1312,11 @@ func (h *header) nameColumns() {
 		}
 	}
 
-	times := map[string]int{}
-	for _, name := range h.names {
-		times[name]++
-	}
-
-	for i, name := range h.names { // Cp (x/c=0.5), Cp (x/c=0.6)
-		if times[name] > 1 && h.heads[i] != "" && h.heads[i] != name && !slices.Contains(knownUnits, h.units[i]) {
-			h.names[i], h.units[i] = h.heads[i], ""
+	for _, same := range lists.Alike(h.names) { // Cp (x/c=0.5), Cp (x/c=0.6)
+		for _, i := range same {
+			if len(same) > 1 && h.heads[i] != "" && h.heads[i] != h.names[i] && !slices.Contains(knownUnits, h.units[i]) {
+				h.names[i], h.units[i] = h.heads[i], ""
+			}
 		}
 	}
 }
@@ -1372,10 +1381,16 @@ func (h *header) findClock(col int) bool {
 // namedColumns bounds the columns that are named for holding no numbers, a warning each.
 const namedColumns = 20
 
-// headBeside reads the header of older Tektronix oscilloscopes, which stands in the first columns beside the rows.
-// It returns the number of these columns.
+// beside reports whether the header stands in the first columns beside the rows, as older Tektronix oscilloscopes
+// write it.
+func (h *header) beside() bool {
+	return h.cols >= 5 && len(h.o.Columns) == 0 &&
+		bytes.HasPrefix(bytes.TrimLeft(h.lines[0].text, `"`), []byte("Record Length"))
+}
+
+// headBeside reads that header. It returns the number of its columns.
 func (h *header) headBeside() (columns int) {
-	if cells := h.cut(h.lines[h.data].text); string(cells[0]) != "Record Length" || h.cols < 5 || len(h.o.Columns) > 0 {
+	if !h.beside() {
 		return 0
 	}
 
@@ -1445,38 +1460,37 @@ func (h *header) findNumeric() {
 
 // knownUnits are units that make a row below the header a row of units; TS and RN are a logger's
 // time stamp and record.
-var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N*m lb lbf kgf gf Pa kPa hPa " +
-	"mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM 1/min K °C " +
-	"degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
+var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N⋅m N*m lb lbf kgf gf Pa kPa " +
+	"hPa mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM 1/min K " +
+	"°C degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
 
 // unitWords are units that are written as words; a sequence is a number of the sample.
 var unitWords = map[string]string{
-	"volt": "V", "volts": "V", "ampere": "A", "amperes": "A", "second": "s", "seconds": "s", "sequence": "",
-	"newton": "N", "newtons": "N", "pascal": "Pa", "pascals": "Pa", "degree": "deg", "degrees": "deg",
+	"volt": "V", "volts": "V", "ampere": "A", "amperes": "A", "second": "s", "seconds": "s", "-": "",
+	"sequence": "", "newton": "N", "newtons": "N", "pascal": "Pa", "pascals": "Pa", "degree": "deg", "degrees": "deg",
 }
 
 // unitOf returns the unit in a cell of a row of units: "[N]", "-".
 func unitOf(cell string) string {
-	if u, ok := unitWords[strings.ToLower(cell)]; ok {
-		return u
-	}
-
 	if bracketed(cell) {
 		cell = strings.TrimSpace(cell[1 : len(cell)-1])
 	}
 
-	if cell == "-" {
-		return ""
+	if u, ok := unitWords[strings.ToLower(cell)]; ok {
+		return u
 	}
 
 	return cell
 }
 
+// Brackets about units.
+const openers, closers = "[({<", "])}>"
+
 // bracketed reports whether a cell is one pair of brackets and what is in it: "[N]", not "Fx (N)".
 func bracketed(cell string) bool {
 	n := len(cell)
-	return n > 1 && (cell[0] == '[' && cell[n-1] == ']' || cell[0] == '(' && cell[n-1] == ')') &&
-		strings.LastIndexByte(cell, cell[0]) == 0
+	k := strings.IndexByte(openers, (cell + " ")[0])
+	return n > 1 && k >= 0 && cell[n-1] == closers[k] && strings.LastIndexByte(cell, cell[0]) == 0
 }
 
 // isUnit reports whether a cell can be nothing but a unit.
@@ -1487,20 +1501,18 @@ func isUnit(cell string) bool {
 
 // unitsRow reports whether most words of a row are units.
 func unitsRow(cells [][]byte) bool {
-	units, words := 0, 0
+	more := 0 // units than other words
 	for _, c := range cells {
 		if _, number := Number(c, '.'); number || len(c) == 0 {
 			continue
 		}
 
-		words++
-
-		if isUnit(string(c)) {
-			units++
+		if more--; isUnit(string(c)) {
+			more += 2
 		}
 	}
 
-	return 2*units > words
+	return more > 0
 }
 
 // spaced are the forms of names that blanks separate: with blanks in brackets, before them as well, and single ones.
@@ -1545,8 +1557,9 @@ func (l *layout) attribute(s string) {
 
 // stated matches a rate or a step of time in a header: fs = 1000 Hz, Sample Interval,CH1:1e-6, Abtastrate [kHz]: 51,2.
 var stated = regexp.MustCompile(`(?i)(?:^|[,;\t])[\s"]*(?:(f_?s|sampl(?:e|es|ing)?[ _-]?(?:rate|freq\.?|frequency)|` +
-	`(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz))|dt|delta[ _]?t|Δt|[tx]_?inc(?:rement)?|` +
-	`(?:sampl(?:e|ing)[ _-]?|abtast)(?:intervall?|periode?))` + stateUnit +
+	`(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz)|fr[ée]quence d.échantillonnage|` +
+	`frecuencia de muestreo|frequenza di campionamento)|dt|delta[ _]?t|Δt|[tx]_?inc(?:rement)?|` +
+	`(?:sampl(?:e|ing)[ _-]?|time[ _-]?|abtast)(?:intervall?|periode?))` + stateUnit +
 	`[\s"]*[:=,;\t][\s":=,;]*(?:CH\d+:)?([\d.]+(?:,\d+)?(?:e[-+]?\d+)?)` + stateUnit + `[\s"]*(?:$|[,;\t(#])`)
 
 const stateUnit = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
@@ -1558,9 +1571,9 @@ func (l *layout) stateRate(line string) {
 		return
 	}
 
-	v, ok := Number([]byte(m[3]), l.dec)
-	if !ok {
-		v, ok = Number([]byte(m[3]), '.')
+	v, doubtful, ok := Typed([]byte(m[3]), l.dec)
+	if first, second, _ := strings.Cut(m[3], ","); first == second && len(first) > 3 { // 1000,1000: of two channels
+		v, ok = Number([]byte(first), '.')
 	}
 
 	unit := strings.ToLower(cmp.Or(m[4], m[2]))
@@ -1577,7 +1590,7 @@ func (l *layout) stateRate(line string) {
 	}
 
 	switch {
-	case !ok || !(v > 0) || math.IsInf(v, 0):
+	case !ok || doubtful || !(v > 0) || math.IsInf(v, 0):
 	case l.rate == 0:
 		l.rate = v
 	case math.Abs(v-l.rate) > 1e-3*v:
@@ -1598,13 +1611,8 @@ func SplitUnit(head string) (name, unit string) {
 		return s, ""
 	}
 
-	var open byte
-	switch s[len(s)-1] {
-	case ']':
-		open = '['
-	case ')':
-		open = '('
-	default: // Fx/N, Kraft in N, "Force, N"
+	k := strings.IndexByte(closers, s[len(s)-1])
+	if k < 0 { // Fx/N, Kraft in N, "Force, N"
 		for _, sep := range []string{" in ", ", ", "/"} {
 			name, unit, _ := strings.Cut(s, sep)
 			name, unit = strings.TrimSpace(name), strings.TrimSpace(unit)
@@ -1618,7 +1626,7 @@ func SplitUnit(head string) (name, unit string) {
 		return s, ""
 	}
 
-	i := strings.LastIndexByte(s, open)
+	i := strings.LastIndexByte(s, openers[k])
 	if i <= 0 {
 		return s, ""
 	}
@@ -1626,13 +1634,13 @@ func SplitUnit(head string) (name, unit string) {
 	name, unit = strings.TrimRight(s[:i], " \t"), strings.TrimSpace(s[i+1:len(s)-1])
 
 	// "f(x)" is a name; with a blank, an underline or square brackets it is a unit.
-	if open == '(' && len(name) == i && !strings.ContainsAny(s[i-1:i], "_/") &&
+	if s[i] != '[' && len(name) == i && !strings.ContainsAny(s[i-1:i], "_/") &&
 		(!slices.Contains(knownUnits, unit) || strings.Contains("-CWgh", unit)) {
 		return s, ""
 	}
 
-	if name = strings.TrimRight(name, "_/ "); name == "" {
-		return s, ""
+	if name = strings.TrimRight(name, "_/ "); name == "" || unit != "" && strings.Trim(unit, "0123456789") == "" {
+		return s, "" // Y[0]
 	}
 
 	return name, unit

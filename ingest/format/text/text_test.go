@@ -37,10 +37,7 @@ func TestTextLayouts(t *testing.T) {
 		{"one row", "1,2\n", none, "comma separated: 1, 2 [[1] [2]]"},
 		{"header and one row", "a,b\n1,2\n", none, "comma separated: a, b [[1] [2]]"},
 		{"comma and blanks", "a, b\n1, 2\n3, 4\n", none, "comma separated: a, b [[1 3] [2 4]]"},
-		{
-			"CRLF, BOM, trailing", "\ufeffa;b;\r\n1;2;\r\n3;4;\r\n\r\n", none,
-			"semicolon separated: a, b [[1 3] [2 4]]",
-		},
+		{"CRLF, BOM, trailing", "\ufeffa;b;\r\n1;2;\r\n3;4;\r\n\r\n", none, "semicolon separated: a, b [[1 3] [2 4]]"},
 		{
 			"decimal comma", "a;b\n1,5;2,25\n-3,5e2;4\n", none,
 			"semicolon separated, decimal comma: a, b [[1.5 -350] [2.25 4]]",
@@ -88,11 +85,7 @@ func TestTextLayouts(t *testing.T) {
 			ingest.TextOptions{Columns: []string{"F [N]", "M"}},
 			"blank separated: F [N], M [[1 3] [2 4]]",
 		},
-		{
-			"clock named", "1 2\n3 4\n",
-			ingest.TextOptions{Time: "2"},
-			"blank separated: 1, 2 [s] [[1 3] [2 4]] 0.5 Hz",
-		},
+		{"clock named", "1 2\n3 4\n", ingest.TextOptions{Time: "2"}, "blank separated: 1, 2 [s] [[1 3] [2 4]] 0.5 Hz"},
 		{"clock useless", "time,F\n5,1\n5,2\n", none, "comma separated: time [s], F [[5 5] [1 2]] clock-useless"},
 		{
 			"a clock that pauses", "t,F\n0,1\n1,2\n2,3\n103,4\n104,5\n105,6\n", none,
@@ -202,17 +195,25 @@ func TestHeaderShapes(t *testing.T) {
 		},
 		{
 			"Siglent without source", "Vertical Units,V\nVertical Scale,CH1:0.5\nSecond,Value\n" + rows(9, xy),
-			"Second [s], Value", 1, "",
+			"Second [s], Value [V]", 1, "",
 		},
 		{
 			"Tektronix", "Model,MSO58\nHorizontal Units,s\nSample Interval,1\nVertical Units,V\nLabel,\nTIME,CH1\n" +
 				rows(9, xy),
-			"TIME [s], CH1", 1, "",
+			"TIME [s], CH1 [V]", 1, "",
 		},
 		{
-			"Tektronix TDS", "Record Length,5,,0.0,1,\nSample Interval,1e-3,,1e-3,2,\nSource,CH2,,2e-3,1,\n" +
-				"Vertical Units,V,,3e-3,4,\n,,,4e-3,4,\n", "time [s], CH2 [V]", 1000, "",
+			"Tektronix TDS", "Record Length,5,Points,-4e-3,1\nSample Interval,1e-3,s,-3e-3,2\nSource,CH2,,-2e-3,1\n" +
+				"Vertical Units,V,,-1e-3,4\n" + rows(9, ",,,0.00#,%g\n"), "time [s], CH2 [V]", 1000, "",
 		},
+		{"OWON", "Source :,CH2\nTime interval :,1ms\nVUnit,V\n" + rows(9, "0.00#,%g\n"), "Source : [s], CH2 [V]", 1e3, ""},
+		{"Yokogawa", "TraceName,A,B\nVUnit,V,N\nHUnit,s,s\n" + rows(9, ",%g,1#\n"), "A [V], B [N]", 0, "text-column"},
+		{
+			"LabVIEW", "waveform\t[0]\nt0\t1/2/2026 1:00:00\ndelta t\t0.001\ntime\tY[0]\n" +
+				rows(9, "1/2/2026 1:00:00.00#\t%g\n"), "time [s], Y[0]", 1e3, "",
+		},
+		{"units above", "raw,raw,raw\ns,N,Nm\nt,Fx,My\n" + rows(9, xyz), "t [s], Fx [N], My [Nm]", 1, ""},
+		{"other brackets", "1:t <ms>,F {N},3:G\n" + rows(9, xyz), "1:t [ms], F [N], 3:G", 1e3, ""},
 		{
 			"LeCroy", "LECROYWS424,11696,Waveform\nSegments,1,SegmentSize,9\nTime,Ampl\n" + rows(9, "%.1e,1#\n"),
 			"Time [s], Ampl", 1, "",
@@ -250,7 +251,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"t is not even", "t,F\n3,1\n1,2\n4,3\n1,4\n", "t, F", 0, "clock-useless"},
 		{"rate", "# fs = 1000 Hz\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
 		{"rate with a percent sign", "% Sampling rate: 51200\nF M\n" + rows(9, "%g 1#\n"), "F, M", 51200, ""},
-		{"rate in a row", "Sample Rate,1000\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
+		{"rate in a row", "Sample Rate,1000,1000\nF,M,N\n" + rows(9, xyz), "F, M, N", 1000, ""},
 		{"rate with its unit in a cell", "Sample Rate,1000,Hz\nF,M,N\n" + rows(9, xyz), "F, M, N", 1000, ""},
 		{"rate in German", "Abtastrate [kHz]: 51,2\nF;M\n" + rows(9, "%g,5;1#\n"), "F, M", 51200, ""},
 		{"rate of a card", "# Scan rate: 2 kS/s\nF,M\n" + rows(9, xy), "F, M", 2000, ""},

@@ -47,40 +47,32 @@ func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 // utf16Head is how many bytes utf16Order looks at.
 const utf16Head = 512
 
-// toUTF8 returns a whole text as UTF-8 without a byte order mark. Text that is
-// neither UTF-8 nor UTF-16 is read as Windows-1252, which has the characters of Latin-1.
-func toUTF8(path string, b []byte) []byte {
+// toUTF8 returns a whole text as UTF-8 without a byte order mark.
+func toUTF8(path string, b []byte) string {
 	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
-		return decodeUTF16(path, b[mark:], order, mark)
+		return string(decodeUTF16(path, b[mark:], order, mark))
 	}
 
-	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
-		return b
-	}
-
-	return windows1252(b)
+	return valid(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
 }
 
-// upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
-var upper1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+// valid returns text as UTF-8. Text that is none is read as Windows-1252, which has the characters of Latin-1.
+func valid(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
 
-func windows1252(b []byte) []byte {
-	return []byte(string(lists.Each(b, func(c byte) rune {
+	return string(lists.Each(text, func(c byte) rune {
 		if c >= 0x80 && c < 0xa0 {
 			return upper1252[c-0x80]
 		}
 
 		return rune(c)
-	})))
+	}))
 }
 
-// valid returns a cell as UTF-8.
-func valid(cell []byte) string {
-	if utf8.Valid(cell) {
-		return string(cell)
-	}
-	return string(windows1252(cell))
-}
+// upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
+var upper1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
 // openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
 func openUTF16(src ingest.Source) ingest.Source {

@@ -227,7 +227,7 @@ func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
 		Floats: slices.Repeat([]float64{0.5}, t.Rows()),
 	})
 
-	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), func(i int) string {
+	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), t.Rows(), func(i int) string {
 		return recording[lone[i]]
 	})
 }

@@ -127,6 +127,12 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sen
 			"{theta_deg: ARRAY}), or choose one with channels", alike))
 	}
 
+	unused := lists.Keep(o.Info.Channels, func(c ingest.Channel) bool { return c.Role() == "" })
+	if n := len(unused) - len(r.In.Channels); r.listed && n > 0 && r.In.Tachometer == nil {
+		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "unlisted-channels",
+			"%d of %d channels have no row in %s: they are not used", n, len(unused), r.In.Microphones))
+	}
+
 	_, microphones := r.Construction.(dsp.OfSpectra)
 	if hint := rateHint(o.rateHz(), r.In.RateHz); hint != "" && microphones {
 		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "rate-unit", "%s", hint))
@@ -161,6 +167,7 @@ const maxFaults = 10
 // checked are the codes of the warnings of recordings that gather passes on.
 var checked = []string{
 	"clock-unit", "odd-rate", "rates-contradict", "start-times", "missing-code", "spikes", "alike", "rate-unit",
+	"unlisted-channels",
 }
 
 // gather joins what to warn of in the files: of each code the first warning, with the number of files that have one.

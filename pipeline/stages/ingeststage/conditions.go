@@ -25,7 +25,7 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 			continue
 		}
 
-		v, err := condition.Attribute(*info, a.Value)
+		v, err := condition.Attribute(*info, a.Value, a.Name)
 		if err != nil {
 			return s, fmt.Errorf("condition %s: %w", a.Name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,13 +51,19 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 	all, files, warnings, err := campaign.Find(globs, r.In.Exclude.Files(), exp.File.Dir)
 	fault.Raise(err)
 
+	// Tables that the configuration names are no recordings.
 	p := r.In.Conditions
-	if p != "" { // it is no recording
-		isTable := func(file string) bool { return filepath.Clean(file) == filepath.Clean(p) }
-		all, files = without(all, isTable), without(files, isTable)
+	tables := []string{filepath.Clean(p), filepath.Clean(r.In.Microphones)}
+	if b := exp.Ingest.Balance; b != nil {
+		tables = append(tables, filepath.Clean(b.MatrixFile))
 	}
 
-	r.warnings = warnings
+	isTable := func(file string) bool { return slices.Contains(tables, filepath.Clean(file)) }
+	all, files = without(all, isTable), without(files, isTable)
+	r.warnings = slices.DeleteFunc(warnings, func(w ingest.Warning) bool {
+		b := exp.Ingest.Balance
+		return isTable(w.Path) || b != nil && b.Tare != nil && filepath.Clean(b.Tare.File) == filepath.Clean(w.Path)
+	})
 	r.warnExcluded(all, files)
 	files = r.withoutBackground(exp, files)
 
@@ -90,6 +97,9 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 	r.joinMicrophones(exp)
 }
 
+// chainWords begin names of what makes pascals of samples.
+var chainWords = regexp.MustCompile(`(?i)^(?:sens|gain|empfindlichkeit|verstärkung|amplification)`)
+
 // joinMicrophones joins the table of microphones to that of the runs. It is one of conditions whose rows are channels.
 func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 	r.Chains = map[string][]config.NamedNumber{}
@@ -113,10 +123,18 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 	}
 
 	fault.Raise(err)
-	gaps := fault.Get(t.FillGaps(exp.Mentions, []string{"gain_db", "sensitivity_v_per_pa"}))
+	chain := []string{"gain_db", "sensitivity_v_per_pa"}
+	gaps := fault.Get(t.FillGaps(exp.Mentions, chain))
+	for _, name := range t.Names {
+		fault.Unless(!chainWords.MatchString(name) || slices.Contains(chain, name), fault.At(p, "column "+name,
+			"gain_db or sensitivity_v_per_pa", "another name", "of a sensitivity in mV/Pa: sensitivity_v_per_pa [mV/Pa]"))
+	}
 
 	var channels []string
 	for i, row := range t.Rows {
+		fault.Unless(!slices.Contains(channels, row.File), fault.At(p, fmt.Sprintf("line %d", row.Line),
+			"a row for each channel", "a second one for "+row.File, "correct the channel, or delete the row"))
+
 		t.Rows[i].Channel, t.Rows[i].File, channels = row.File, "*", append(channels, row.File)
 		for _, c := range row.Given() {
 			switch {
@@ -131,7 +149,7 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 	}
 
 	if len(r.In.Channels) == 0 {
-		r.In.Channels = channels
+		r.In.Channels, r.listed = channels, true
 	}
 
 	r.warnings, r.Table = slices.Concat(r.warnings, t.Warnings, gaps), r.Table.WithChannels(t)

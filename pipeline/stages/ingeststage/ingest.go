@@ -64,6 +64,7 @@ type Recordings struct {
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool
+	listed      bool // the channels are those of the table of microphones
 	warnings    []ingest.Warning
 }
 

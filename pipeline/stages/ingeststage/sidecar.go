@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,7 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		k := slices.Index(have, w.Value)
 		if k < 0 {
 			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(have, ", "),
-				strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "))
+				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "), "write it as a plain number, like 2.5"))
 		}
 
 		f.Sidecar = append(f.Sidecar, condition.Condition{Column: w.Name, Value: all[k].Value, Origin: "the file next to it"})
@@ -156,7 +157,7 @@ func (r *reader) conditionValues(ctx context.Context, e config.NamedString, grou
 	info := r.info
 	k, err := ingest.FindChannel(info, e.Value)
 	if err != nil {
-		one, again := condition.Attribute(info, e.Value) // a table of one row
+		one, again := condition.Attribute(info, e.Value, e.Name) // a table of one row
 		fault.Unless(again == nil, fmt.Errorf("condition %s: %w", e.Name, err))
 
 		return []float64{one}, ""
@@ -243,13 +244,20 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 
 			key := [2]string{c.Name, folder}
 			if located[key] == "" {
-				located[key] = r.locate(c.Name, folder, fmt.Sprintf("line %d, column %s", row.Line, c.Column), near)
+				place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
+				located[key] = r.locate(c.Name, folder, place, near)
+				if _, err := os.Stat(exp.File.Resolve(located[key])); err != nil {
+					fault.Raise(fault.At(r.In.Conditions, place, "a recording without wind", fmt.Sprintf("no file %q", c.Name),
+						"write more of the path"))
+				}
 			}
 
 			c.Name = located[key]
 			tares[c.Name] = true
 		}
 	}
+
+	r.warnings = slices.DeleteFunc(r.warnings, func(w ingest.Warning) bool { return tares[filepath.ToSlash(w.Path)] })
 
 	return without(files, func(p string) bool {
 		s := filepath.ToSlash(p)

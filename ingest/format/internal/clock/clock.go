@@ -3,6 +3,7 @@
 package clock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,18 +26,22 @@ var names = map[string]string{
 	"millis": "ms", "msec": "ms", "millisecond": "ms", "milliseconds": "ms", "ms": "ms",
 	"micros": "us", "usec": "us", "microsecond": "us", "microseconds": "us", "us": "us", "µs": "us",
 	"relative time": "", "rel time": "", "epoch": "", "uhrzeit": "", "laufzeit": "", "messzeit": "", "tiempo": "",
+	"tempo": "", "tijd": "", "in s": "s",
 	"sekunde": "s", "sekunden": "s", "millisekunden": "ms",
 }
 
 // camel finds the unit that a capital begins, as in timeMs.
 var camel = regexp.MustCompile(`^([a-z]+)([A-Z][A-Za-z]*)$`)
 
+// numbered finds numbers of a column or a rate beside its name: 1:t, Zeit  1 - Standard-Messrate.
+var numbered = regexp.MustCompile(`^#?\d+ ?: *| +\d+ - .*$`)
+
 // axes are names of a horizontal axis, which is one of time where its unit is one.
 var axes = map[string]bool{"x": true, "x axis": true, "x-axis": true, "source": true}
 
 // units gives the seconds in a unit of time.
 var units = map[string]float64{
-	"": 1, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+	"": 1, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "seg": 1,
 	"ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
 	"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "µsec": 1e-6, "microsecond": 1e-6, "microseconds": 1e-6,
 	"ns": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
@@ -45,7 +50,7 @@ var units = map[string]float64{
 
 // Seconds returns the seconds in a unit of time, 1 for "". netCDF writes "seconds since DATE".
 func Seconds(unit string) (s float64, known bool) {
-	unit, _, _ = strings.Cut(unit, " since ")
+	unit, _, _ = strings.Cut(strings.TrimRight(unit, "."), " since ")
 	if s, known = units[unit]; !known && len(unit) > 1 { // S is siemens
 		s, known = units[strings.ToLower(unit)]
 	}
@@ -62,12 +67,13 @@ func Unit(text string) bool {
 // Named reports whether a channel of that name and unit holds the time, and its unit, which the name
 // may state: time_ms, millis.
 func Named(name, unit string) (string, bool) {
-	word := camel.ReplaceAllString(strings.TrimSpace(name), "$1 $2")
+	word := camel.ReplaceAllString(numbered.ReplaceAllString(strings.TrimSpace(name), ""), "$1 $2")
 	word = strings.ToLower(strings.NewReplacer("_", " ", " in ", " ", " / ", "/").Replace(word))
 
 	own, ok := names[word]
-	if i := strings.LastIndexAny(word, " -./"); !ok && i > 0 {
-		base, end := word[:i], word[i+1:]
+	word = strings.TrimRight(word, ".)")
+	if i := strings.LastIndexAny(word, " -./:("); !ok && i > 0 {
+		base, end := strings.TrimRight(word[:i], " -@"), word[i+1:]
 		if _, ok = names[base]; ok {
 			own, ok = end, Unit(end) && (len(base) > 1 || units[end] <= 1) // t_min is a least t
 		}
@@ -75,8 +81,8 @@ func Named(name, unit string) (string, bool) {
 		word = base
 	}
 
-	if unit == "" {
-		unit = own
+	if unit == "" || ok && unit == "S" {
+		unit = cmp.Or(own, strings.ToLower(unit))
 	}
 
 	if word == "t" && strings.HasPrefix(name, "T") {

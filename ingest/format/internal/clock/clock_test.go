@@ -76,6 +76,8 @@ func TestNamed(t *testing.T) {
 		{"Zeit", "ms", "ms"},
 		{"time", "N", "no"},
 		{"Fx", "s", "no"},
+		{"TIME(S)", "", "s"},
+		{"Zeit  1 - Rate", "Sek.", "Sek."},
 		// What names themselves state.
 		{"time_ms", "", "ms"},
 		{"timestamp_us", "", "us"},
