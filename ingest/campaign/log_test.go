@@ -194,7 +194,7 @@ func TestReadLogRefused(t *testing.T) {
 			LogOptions{},
 			[]string{`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`},
 		},
-		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{`line 1: expected a header, found a row`}},
+		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{"line 1: expected a header"}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {
 		l, err := ParseConditions("c", []byte(c.text), c.o)

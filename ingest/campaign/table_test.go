@@ -118,7 +118,11 @@ func TestReadTableRefused(t *testing.T) {
 			"NaN", strings.Replace(text, "7", "nan", 1), nil,
 			[]string{"line 3, column 3 (y1): expected a finite number, found nan"},
 		},
-		{"means", "r,U,y1,y2\nSum,2,3,4\n", func(o *TableOptions) { o.Run, o.Inputs = "r", o.Inputs[1:] }, []string{"Sum"}},
+		{
+			"a row of means", "r,U,y1,y2\na,2,3,4\nMean,2,3,4\n",
+			func(o *TableOptions) { o.Run, o.Inputs = "r", []string{"U"} },
+			[]string{"line 3, column 1", "found Mean"},
+		},
 		{"ragged", strings.Replace(text, ",8", "", 1), nil, []string{"line 3, column 4 (y2): expected 4 columns, found 3"}},
 		{"no rows", "alpha,U,y1,y2\n", nil, []string{"no data rows"}},
 		{"empty", "", nil, []string{"empty"}},

@@ -65,11 +65,12 @@ func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
 
 // Words of headers and names, in the languages of laboratories. A single letter counts where it is the whole.
 var (
-	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|mach|u|` +
-		`u_?inf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|frequency|freq|re|` +
-		`reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|anstellwinkel|winkel|propeller|` +
-		`prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|velocidad|velocit[àa]|snelheid|` +
-		`r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|toerental|h[ée]lice|elica`)
+	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
+		`mach|u|u_?inf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|` +
+		`frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
+		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
+		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
+		`toerental|h[ée]lice|elica`)
 	outcomeWords = lazy(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +
 		`efficiency|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
 		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)

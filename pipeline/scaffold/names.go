@@ -52,9 +52,10 @@ var (
 // standard are the names conditions have in this program, by the words of file names.
 var standard = map[string]string{
 	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg", "α": "alpha_deg",
-	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg", "incidence": "alpha_deg",
-	"u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s", "uinf": "u_inf_m_s",
-	"velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg", "phi": "phi_deg",
+	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg",
+	"incidence": "alpha_deg", "u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s",
+	"uinf": "u_inf_m_s", "velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg",
+	"phi": "phi_deg",
 }
 
 // behind are the units that follow numbers in names: the condition of a number without a word,

@@ -280,10 +280,7 @@ func TestVerifyRefuses(t *testing.T) {
 			"frame of another kind", "long, Zstandard", func(d *damage) { d.content(1, 2)[8]++ },
 			"batch 1, column 1: decompress",
 		},
-		{
-			"older frame of LZ4", "long, LZ4", func(d *damage) { d.content(1, 2)[8] = 2 },
-			"expected a frame of LZ4",
-		},
+		{"older frame of LZ4", "long, LZ4", func(d *damage) { d.content(1, 2)[8] = 2 }, "expected a frame of LZ4"},
 		{
 			"block of Zstandard beyond its buffer", "long, Zstandard", zstd(0, 0, 1, 0xFF, 0xFF),
 			"batch 1, column 1: decompress",

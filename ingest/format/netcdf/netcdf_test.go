@@ -140,10 +140,7 @@ func TestRefused(t *testing.T) {
 		{put(8, 9), "byte 8: expected a list of dimensions, found tag 9"},
 		{put(12, 1<<30), "byte 12: expected a list of dimensions in the file, found 1073741824 of them"},
 		{put(4, 20), "the header claims 20 records, there are 19"},
-		{
-			[]byte("CDF\x01" + strings.Repeat("\x00", 31)),
-			"expected at least one array of numbers",
-		},
+		{[]byte("CDF\x01" + strings.Repeat("\x00", 31)), "expected at least one array of numbers"},
 		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
 	})
 

@@ -148,10 +148,7 @@ func TestFailures(t *testing.T) {
 		want    []string
 	}{
 		{"fail", time.Minute, []string{"it failed; it said:\nno licence\uFFFD[31m for this file\n", "exit status 3"}},
-		{
-			"sleep", 3 * time.Second,
-			[]string{"it did not end in 3s; it said:\nreading\n", "timeout_s gives it longer"},
-		},
+		{"sleep", 3 * time.Second, []string{"it did not end in 3s; it said:\nreading\n", "timeout_s gives it longer"}},
 		{"text", time.Minute, []string{"expected an Arrow IPC stream", "docs/readers.md"}},
 		{"nothing", time.Minute, []string{"it wrote nothing"}},
 		{"leave", time.Minute, []string{"a process that it started keeps its output open", "wait for that process"}},

@@ -748,7 +748,7 @@ func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
 	for i, cols := range widths { // the first whose columns have names, else the last
 		one := *l
 		one.cols = cols
-		h := &header{layout: &one, path: path, o: o, lines: lines, comments: comments, from: from, votes: make([]int, cols)}
+		h := &header{layout: &one, path: path, o: o, lines: lines, comments: comments, from: from}
 
 		if err := fault.Try(func() { h.find() }); err == nil && h.nameCells != nil || i == len(widths)-1 {
 			fault.Raise(err)
@@ -968,7 +968,7 @@ var word = regexp.MustCompile(`(?i)^(?:\pL[\pL ]{2}|[xyz]0$)`)
 
 // vote finds the columns of numbers: most of their cells in the later lines are some.
 func (h *header) vote() {
-	clear(h.votes)
+	h.votes = make([]int, h.cols)
 	for _, s := range h.lines[h.from:] {
 		cells := h.cut(s.text)
 		for i := range min(len(cells), h.cols) {
@@ -1314,7 +1314,8 @@ func (h *header) nameColumns() {
 
 	for _, same := range lists.Alike(h.names) { // Cp (x/c=0.5), Cp (x/c=0.6)
 		for _, i := range same {
-			if len(same) > 1 && h.heads[i] != "" && h.heads[i] != h.names[i] && !slices.Contains(knownUnits, h.units[i]) {
+			other := h.heads[i] != "" && h.heads[i] != h.names[i]
+			if other && len(same) > 1 && !slices.Contains(knownUnits, h.units[i]) {
 				h.names[i], h.units[i] = h.heads[i], ""
 			}
 		}
@@ -1460,9 +1461,9 @@ func (h *header) findNumeric() {
 
 // knownUnits are units that make a row below the header a row of units; TS and RN are a logger's
 // time stamp and record.
-var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N⋅m N*m lb lbf kgf gf Pa kPa " +
-	"hPa mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM 1/min K " +
-	"°C degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
+var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N⋅m N*m lb lbf kgf gf Pa " +
+	"kPa hPa mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM " +
+	"1/min K °C degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
 
 // unitWords are units that are written as words; a sequence is a number of the sample.
 var unitWords = map[string]string{

@@ -127,7 +127,7 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 	gaps := fault.Get(t.FillGaps(exp.Mentions, chain))
 	for _, name := range t.Names {
 		fault.Unless(!chainWords.MatchString(name) || slices.Contains(chain, name), fault.At(p, "column "+name,
-			"gain_db or sensitivity_v_per_pa", "another name", "of a sensitivity in mV/Pa: sensitivity_v_per_pa [mV/Pa]"))
+			"gain_db or sensitivity_v_per_pa", "another name", "in mV/Pa: sensitivity_v_per_pa [mV/Pa]"))
 	}
 
 	var channels []string

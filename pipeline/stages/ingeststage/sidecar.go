@@ -66,7 +66,7 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		k := slices.Index(have, w.Value)
 		if k < 0 {
 			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(have, ", "),
-				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "), "write it as a plain number, like 2.5"))
+				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "), "write a plain number, like 2.5"))
 		}
 
 		f.Sidecar = append(f.Sidecar, condition.Condition{Column: w.Name, Value: all[k].Value, Origin: "the file next to it"})
@@ -247,8 +247,8 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 				place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
 				located[key] = r.locate(c.Name, folder, place, near)
 				if _, err := os.Stat(exp.File.Resolve(located[key])); err != nil {
-					fault.Raise(fault.At(r.In.Conditions, place, "a recording without wind", fmt.Sprintf("no file %q", c.Name),
-						"write more of the path"))
+					found := fmt.Sprintf("no file %q", c.Name)
+					fault.Raise(fault.At(r.In.Conditions, place, "a recording without wind", found, "write its path"))
 				}
 			}
 
