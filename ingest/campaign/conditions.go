@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -460,6 +461,7 @@ type fileIndex struct {
 	// by the last element in lower case, with and without its ending, and by the whole numbers in it, without
 	// leading zeros, which are found when needed
 	byName, byNumber map[string][]int
+	sorted           []int // by the last element, for globs; found when needed
 }
 
 // nameNumbers are the numbers in a name.
@@ -572,17 +574,27 @@ func (x *fileIndex) named(cell string) (files []int) {
 	return files
 }
 
-// matching lists the files that match a glob.
+// matching lists the files that match a glob. Those whose name begins as it does are neighbours in sorted.
 func (x *fileIndex) matching(glob []string) []int {
+	last := func(i int) string { return x.elems[i][len(x.elems[i])-1] }
+	if x.sorted == nil {
+		x.sorted = lists.Numbers(len(x.elems))
+		slices.SortFunc(x.sorted, func(a, b int) int { return cmp.Compare(last(a), last(b)) })
+	}
+
 	begin, _, _ := strings.Cut(strings.NewReplacer("*", "?", "[", "?", `\`, "?").Replace(glob[len(glob)-1]), "?")
+	find := func(name string) int {
+		at, _ := slices.BinarySearchFunc(x.sorted, name, func(i int, name string) int { return cmp.Compare(last(i), name) })
+		return at
+	}
 
-	return lists.Where(len(x.elems), func(i int) bool {
+	files := lists.Keep(x.sorted[find(begin):find(begin+"\xff")], func(i int) bool {
 		elems := x.elems[i]
-		n := len(elems)
-
-		return strings.HasPrefix(elems[n-1], begin) &&
-			(matchElements(glob, elems) || matchElements(glob, elems[max(0, n-len(glob)):]))
+		return matchElements(glob, elems) || matchElements(glob, elems[max(0, len(elems)-len(glob)):])
 	})
+	slices.Sort(files)
+
+	return files
 }
 
 // Without drops the rows that mean nothing but files left out: of all files, LogOptions.Files,
