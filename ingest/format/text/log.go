@@ -28,7 +28,11 @@ var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200
 func OpenLog(path string, b []byte, log Log) (_ *Reader, err error) {
 	defer fault.Catch(&err)
 
-	b = []byte(asTyped.Replace(toUTF8(path, b)))
+	b = toUTF8(path, b)
+	if bytes.ContainsAny(b, "\r\ufeff\u200b") { // else it is not copied
+		b = []byte(asTyped.Replace(string(b)))
+	}
+
 	if bytes.IndexByte(b, 0) >= 0 {
 		return nil, &fault.Error{Path: path, Found: "binary data", Want: "a table of conditions as CSV"}
 	}

@@ -48,12 +48,16 @@ func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 const utf16Head = 512
 
 // toUTF8 returns a whole text as UTF-8 without a byte order mark.
-func toUTF8(path string, b []byte) string {
+func toUTF8(path string, b []byte) []byte {
 	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
-		return string(decodeUTF16(path, b[mark:], order, mark))
+		return decodeUTF16(path, b[mark:], order, mark)
 	}
 
-	return valid(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
+	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
+		return b
+	}
+
+	return []byte(valid(b))
 }
 
 // valid returns text as UTF-8. Text that is none is read as Windows-1252, which has the characters of Latin-1.
