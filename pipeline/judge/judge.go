@@ -145,7 +145,7 @@ var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_ep
 
 // unused are the columns that are called as an outcome with another suffix, such as y_std.
 func (p *predictions) unused(outcomes []string) (left []string) {
-	known := append(suffixes, "_mu", "_1", "_2", "_sd_claimed")
+	known := append(suffixes, "_mu", "_1", "_2", "_sd_claimed", "_largest_left_out", "_no_interval", "_before_measuring")
 	for _, name := range p.Columns {
 		for _, o := range outcomes {
 			if n := len(o); len(name) >= n && strings.EqualFold(name[:n], o) && (len(name) == n || name[n] == '_') &&

@@ -265,6 +265,7 @@ func TestUnitsAndBounds(t *testing.T) {
 		"x,y [N],y_low [N],y_high [N]\n0,1,0,1.9\n90,5,4,8\n":                              {0.75, 1.475},
 		"x [deg],y [kN],y_low [kN],y_high [kN]\n0,.001,0,.0019\n90,.005,.004,.008\n":       {0.75, 1.475},
 		"x [rad],y [mN],y_low [mN],y_high [mN]\n-0,1e3,0,1900\n1.5707963268,5e3,4e3,8e3\n": {0.75, 1.475},
+		"x,y,y_low,y_high,y_1\n0,1,0,1.9,1\n-0,1,0,1.9,2\n90,5,4,8,4\n":                    {0.75, 1.475},
 		"x,y,y_low,y_high\n0,1,-inf,inf\n90,5,-Inf,+Inf\n":                                 {1, inf},
 		"x,y [kN],y_low [kN],y_high [kN]\n0,.001,-inf,.0015\n90,.005,.005,inf\n":           {0.5, inf},
 		"x,y,y_low,y_high,y_sd\n0,1,-Infinity,1.5,1\n90,5,3.9,6.1,1\n":                     {0.75, inf},

@@ -109,7 +109,7 @@ func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 func read(ctx context.Context, dir string, seen map[string]string) (list []calibration, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, &fault.Error{Path: dir, Want: "a work directory", Err: err}
+		return nil, fault.At(dir, "", "a work directory", "none", "pipeline run makes one")
 	}
 
 	found := 0

@@ -113,7 +113,12 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 	}
 
 	matched := strings.Join(slices.Concat(m.Conditions, texts), ", ")
-	order, err := c.order(mine, texts, matched, apart)
+	columns := slices.DeleteFunc(slices.Clone(c.Columns), func(n string) bool { // values of the pairs, as we export them
+		pairs := p.Column(n) != nil && (strings.HasSuffix(n, "_1") || strings.HasSuffix(n, "_2"))
+		return pairs || slices.Contains(m.Conditions, n)
+	})
+
+	order, err := c.order(mine, texts, columns, matched, apart)
 	if err != nil {
 		return err
 	}
@@ -162,8 +167,8 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 	return nil
 }
 
-// order is the rows in the order of their keys. It refuses different rows of one key.
-func (c *Cells) order(mine side, texts []string, matched, apart string) ([]int32, error) {
+// order is the rows in the order of their keys. It refuses rows of one key that differ in these columns.
+func (c *Cells) order(mine side, texts, columns []string, matched, apart string) ([]int32, error) {
 	order := lists.Make(c.Rows, func(i int) int32 { return int32(i) })
 	slices.SortStableFunc(order, func(i, j int32) int { return mine.compare(texts, int(i), mine, int(j)) })
 
@@ -172,7 +177,7 @@ func (c *Cells) order(mine side, texts []string, matched, apart string) ([]int32
 		f, i := int(order[first]), int(order[k])
 		if mine.compare(texts, f, mine, i) != 0 {
 			first = k
-		} else if i < again && slices.ContainsFunc(c.Columns, func(n string) bool { return c.Text(f, n) != c.Text(i, n) }) {
+		} else if i < again && slices.ContainsFunc(columns, func(n string) bool { return c.Text(f, n) != c.Text(i, n) }) {
 			again, of = i, f
 		}
 	}

@@ -87,7 +87,7 @@ func (m *Models) Input(name string) (int, error) {
 
 	if m.Honest != nil {
 		for _, l := range m.Honest.Labels {
-			if m.isLabel(l.Name) {
+			if m.isLabel(l.Name) && l.Name != name {
 				names = append(names, l.Name)
 			}
 		}
