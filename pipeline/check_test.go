@@ -179,7 +179,10 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 				"level_db: 94}}, exclude: [a1900.wav]"), "split-half-spectrum", "split-half-bands", 1),
 			[]string{"calibrator.wav: channel 1: expected at least 20480 samples (2.05 s) for 10 blocks, found 100"},
 		},
-		{"no tare", fmt.Sprintf(loads, "tares.csv"), []string{"read gone.csv: no such file"}},
+		{
+			"no tare", fmt.Sprintf(loads, "tares.csv"),
+			[]string{`column zero: expected a recording without wind, found no file "gone.csv"`},
+		},
 		{
 			"no voltage in the tare", fmt.Sprintf(loads, "tares2.csv"),
 			[]string{`wind-off.csv: expected a channel "f", found only "t", "other"`},

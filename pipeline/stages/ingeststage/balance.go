@@ -81,7 +81,8 @@ func checkBalance(exp plan.Experiment, src *plan.Source) {
 
 	if d.ChordM > 0 {
 		exp.Refuse(!body && !wind, "dsp.chord_m",
-			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", in.Columns)
+			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v",
+			lists.Each(in.Columns, func(c config.NamedString) string { return c.Name }))
 		exp.Refuse(d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(in, src.Conditions), "dsp",
 			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
 	}
