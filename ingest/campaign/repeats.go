@@ -94,7 +94,7 @@ func (r *tableReader) take(first, second []int) {
 		return lists.Make(p.N, func(k int) float64 { return mean(x[first[k]], x[second[k]]) })
 	})
 	p.Y1, p.Y2 = pick(s.Y1, first), pick(s.Y1, second)
-	p.Files = lists.Make(p.N, func(k int) [2]int32 { return [2]int32{s.Files[first[k]][0], s.Files[second[k]][0]} })
+	p.Files = r.filesOf(first, second)
 	r.correct(p.Y1, first)
 	r.correct(p.Y2, second)
 }
@@ -102,6 +102,13 @@ func (r *tableReader) take(first, second []int) {
 // pick returns rows of columns.
 func pick[T any](columns [][]T, rows []int) [][]T {
 	return lists.Each(columns, func(c []T) []T { return lists.Rows(c, 1, rows) })
+}
+
+// reorder puts the rows of columns in another order.
+func reorder[T any](columns [][]T, rows []int) {
+	for k, c := range columns {
+		columns[k] = lists.Rows(c, 1, rows)
+	}
 }
 
 // correct corrects the outcomes of rows to the conditions of their pairs.
@@ -234,14 +241,15 @@ func (r *tableReader) pairAcross() {
 		}
 	}
 
-	s := r.single
-	r.X, s.X, r.at = pick(s.X, order), nil, nil
-	r.Y1, s.Y1 = pick(s.Y1, order), nil
-	r.Texts, s.Texts = pick(s.Texts, order), nil
-	r.Files, s.Files = lists.Rows(s.Files, 1, order), nil
+	s := r.single // has the same columns: one at a time is there twice
+	r.at, s.Run = nil, nil
+	reorder(r.X, order)
+	reorder(r.Y1, order)
+	reorder(r.Texts, order)
+	r.Files = r.filesOf(order, order)
 	r.Y2 = r.Y1
 	r.Weight = slices.Repeat([]float64{0.5}, r.N)
-	if r.Run = lists.Rows(r.single.Run, 1, order); !r.named() {
+	if r.Run = lists.Rows(r.Run, 1, order); !r.named() {
 		r.Run = lists.Each(r.Texts[across], func(day string) string { return r.names.of([]byte(r.o.Across + "=" + day)) })
 	}
 

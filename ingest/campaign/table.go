@@ -124,13 +124,14 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 
 	r.warnLeft()
 	n := int64(r.N)
-	r.Files = lists.Each(r.rows, func(p rowPlace) [2]int32 { return [2]int32{p.file, p.file} })
-	switch {
-	case len(o.Repeats) > 0:
+	if len(o.Repeats) > 0 {
 		r.pair()
-	case !r.named():
-		at := r.atSetPoints(r.X)
-		r.Run = lists.Make(r.N, func(i int) string { return r.id(row(at, i), row(r.Texts, i)) })
+	} else {
+		all := lists.Numbers(r.N)
+		r.Files = r.filesOf(all, all)
+		if at := r.atSetPoints(r.X); !r.named() {
+			r.Run = lists.Make(r.N, func(i int) string { return r.id(row(at, i), row(r.Texts, i)) })
+		}
 	}
 
 	if r.N == 0 {
@@ -590,6 +591,11 @@ func (r *tableReader) addRows() {
 	}
 
 	r.rows = append(r.rows, lists.Each(used, r.placeOf)...)
+}
+
+// filesOf are the files of the rows of pairs.
+func (r *tableReader) filesOf(first, second []int) [][2]int32 {
+	return lists.Make(len(first), func(k int) [2]int32 { return [2]int32{r.rows[first[k]].file, r.rows[second[k]].file} })
 }
 
 // extend appends rows of a column.

@@ -39,13 +39,13 @@ func Groups(n int, within []Tolerance, conditions [][]float64, labels [][]string
 			end++
 		}
 
-		groups := [][]int{rows[from:end]}
 		unknown := func(c []float64) bool { return math.IsNaN(c[rows[from]]) }
-		if len(exact) < len(within) || slices.ContainsFunc(conditions, unknown) {
-			groups = near(rows[from:end], within, conditions)
+		if len(exact) == len(within) && !slices.ContainsFunc(conditions, unknown) {
+			parts, from = append(parts, [2]int32{int32(from), int32(end)}), end
+			continue
 		}
 
-		for _, g := range groups {
+		for _, g := range near(rows[from:end], within, conditions) {
 			n := copy(rows[from:], g)
 			parts, from = append(parts, [2]int32{int32(from), int32(from + n)}), from+n
 		}

@@ -42,6 +42,11 @@ func (s *store) published(folder string, within ...string) (names []string, soun
 		return nil, false, fmt.Errorf("publish %s: %w", folder, err)
 	}
 
+	return s.readOnly(folder, within...), false, nil
+}
+
+// readOnly lists the files of a folder, in the folders within, that are read-only as published ones are.
+func (s *store) readOnly(folder string, within ...string) (names []string) {
 	root := filepath.Join(s.dir, folder)
 	for _, w := range within {
 		_ = filepath.WalkDir(filepath.Join(root, w), func(p string, d fs.DirEntry, err error) error {
@@ -58,7 +63,7 @@ func (s *store) published(folder string, within ...string) (names []string, soun
 		})
 	}
 
-	return names, false, nil
+	return names
 }
 
 // list writes the list of a folder.
@@ -189,6 +194,18 @@ func (s *store) declare(p *Plan) (clear func() error, err error) {
 	before, sound, err := s.published("", slices.Sorted(maps.Keys(tops))...)
 	if err != nil {
 		return nil, err
+	}
+
+	listed := map[string]bool{}
+	for _, n := range before {
+		top, _, _ := strings.Cut(n, "/")
+		listed[top] = true
+	}
+
+	// No file is listed of an experiment that was not in the plan when a list was lost.
+	unlisted := slices.DeleteFunc(slices.Sorted(maps.Keys(tops)), func(top string) bool { return listed[top] })
+	if lost := s.readOnly("", unlisted...); len(lost) > 0 {
+		before, sound = append(before, lost...), false
 	}
 
 	inFolder := func(name string) bool {
