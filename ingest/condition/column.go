@@ -109,7 +109,7 @@ func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 	of := func(form Form) int { return first(func(c shape) bool { return c.Form == form }) }
 	name, date := of(Name), of(Date)
 	switch {
-	case of(Number) < 0 || date < 0 && counters(texts, cells):
+	case of(Number) < 0 && !(date >= 0 && name < 0 && o.measured()) || date < 0 && counters(texts, cells):
 		col.Numeric = first(func(c shape) bool { return c.begins || c.Form == Number })
 		return col, nil
 	case o.Remarks && first(func(c shape) bool { return c.Form == Name && !c.begins }) >= 0:
@@ -117,7 +117,11 @@ func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 	}
 
 	found := func(row int) string { return strconv.Quote(fault.Clip(texts[row])) }
-	const asOthers = "a number, as in other rows of the column"
+	asOthers := "a number, as in other rows of the column"
+	if of(Number) < 0 {
+		asOthers = "a number, by the column's header"
+	}
+
 	switch hint := "a spreadsheet makes dates of numbers like 1.5 or 3-4: type the cell again as text"; {
 	case name >= 0:
 		return col, &CellError{name, asOthers, found(name), ""}
@@ -147,6 +151,15 @@ func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 	col.Thousands, col.Code = first(func(c shape) bool { return c.doubtful[sign(col.Decimal)] }), Code(col.Values)
 
 	return col, nil
+}
+
+// measured reports whether the header states a unit, but not of time, as no date has.
+func (o ColumnOptions) measured() bool {
+	unit := cmp.Or(o.Unit, o.Usual)
+	u, err := units.Parse(unit)
+	time, _ := units.Parse("s")
+
+	return unit != "" && err == nil && u.Dimension != time.Dimension
 }
 
 // counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.

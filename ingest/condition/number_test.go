@@ -179,6 +179,8 @@ func TestReadColumn(t *testing.T) {
 		{name: "degrees Celsius", cells: "20 °C", o: ColumnOptions{Unit: "K"}, want: "[293.15] K"},
 		{name: "kelvin", cells: "20 °C;293.15 K", want: "[20 20] °C"},
 		{name: "percent", cells: "50 %;60%", want: "[50 60] %"},
+		{name: "dates of angles", cells: "01. Mai;02. Mai", o: ColumnOptions{Usual: "deg"}, want: `row 1: expected ` +
+			`a number, by the column's header, found "01. Mai", a date`},
 		{name: "other unit", cells: "5 m/s;6 deg", want: `row 2: expected a number in m/s, found "6 deg"`},
 		{name: "percent and not", cells: "5 %;6 dB", want: `row 2: expected a number in %, found "6 dB"`},
 		{name: "one text", cells: "5;zwei", want: `row 2: expected a number, as in other rows of the column, found "zwei"`},

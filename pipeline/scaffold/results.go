@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/format/text"
+	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -157,7 +160,12 @@ func readSheet(dir string, files []string) *sheet {
 	}
 
 	columns, errs := condition.ReadColumns(func(k int) []string { return s.fields[k].texts },
-		make([]condition.ColumnOptions, len(s.fields)))
+		lists.Each(s.fields, func(f *field) condition.ColumnOptions {
+			_, unit := text.SplitUnit(f.head)
+			usual, _ := units.OfName(cmp.Or(termOf(f.name, unit), f.name))
+
+			return condition.ColumnOptions{Usual: usual.Text}
+		}))
 	for k, f := range s.fields {
 		f.values, f.unit = columns[k].Values, columns[k].Unit
 		names := f.isNumbered() || slices.ContainsFunc([]pattern{instances, dayWords, clockWords, remarkWords}, f.says)
