@@ -82,8 +82,9 @@ var (
 	clocks  = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[apAP][mM])?$`)
 )
 
-// thin makes the blanks of print, which may come between thousands, the usual fixed one.
-var thin = strings.NewReplacer("\u2007", "\u00a0", "\u2009", "\u00a0", "\u202f", "\u00a0")
+// plainer makes the blanks of print, which may come between thousands, the usual fixed one, and wide digits narrow.
+var plainer = strings.NewReplacer("\u2007", "\u00a0", "\u2009", "\u00a0", "\u202f", "\u00a0", "．", ".", "０", "0",
+	"１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6", "７", "7", "８", "8", "９", "9")
 
 // month is the name of one, in English or German.
 const month = `(?:jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz?|mrz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?|aug(?:ust)?|` +
@@ -111,7 +112,7 @@ func Read(cell string, none ...string) Cell {
 		return c
 	}
 
-	s = thin.Replace(strings.TrimPrefix(s, "'")) // the quote is a spreadsheet's mark of a text
+	s = plainer.Replace(strings.TrimPrefix(s, "'")) // the quote is a spreadsheet's mark of a text
 	if s == "" || slices.Contains(missing, strings.ToLower(s)) {
 		return Cell{}
 	}

@@ -112,7 +112,7 @@ func TestRead(t *testing.T) {
 		{"[5]", "name, begins"},
 		{"<5", "name, begins"},
 		{"~ 5", "name, begins"},
-		{"５", "name, begins"},
+		{"－１２．５", "-12.5"},
 		{"3000 U/min", "3000 U/min"},
 		{"12 mps", "12 mps"},
 	} {
