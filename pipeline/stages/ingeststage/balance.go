@@ -1,12 +1,17 @@
 package ingeststage
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
@@ -266,4 +271,151 @@ func productsOf(v int) (terms []string) {
 	}
 
 	return terms
+}
+
+// ownTare is the recording without wind that the table of conditions names for
+// a file; the rows of one file name one.
+func ownTare(column string, conds *campaign.Conditions, name string) (own string) {
+	unless := func(ok bool, path, place, want, found string) {
+		fault.Unless(ok, fault.At(path, place, want, found, ""))
+	}
+	unless(conds != nil, name, "", "a table of conditions with the column "+column, "none")
+	unless(slices.Contains(conds.Labels, column), conds.Path, "",
+		"a column "+column+" with the names of recordings without wind", "columns of text: "+strings.Join(conds.Labels, ", "))
+
+	for i, r := range conds.Rows {
+		v, _ := r.Name(column)
+		v = strings.TrimSpace(v)
+		place := fmt.Sprintf("line %d, column %s", r.Line, column)
+		unless(v != "", conds.Path, place, "the recording without wind of "+name, "an empty cell")
+		unless(i == 0 || v == own, conds.Path, place, fmt.Sprintf("%q, as for the other intervals of %s", own, name),
+			strconv.Quote(v))
+		own = v
+	}
+
+	return own
+}
+
+// tareColumns are the columns that name the recordings without wind; nil of none.
+func tareColumns(in *config.Ingest) []string {
+	if in.Balance == nil || in.Balance.Tare == nil || in.Balance.Tare.Column == "" {
+		return nil
+	}
+
+	return without([]string{in.Balance.Tare.Column, in.Balance.Tare.After}, func(c string) bool { return c == "" })
+}
+
+// takeTares gives the recordings without wind that the table names their paths, and returns the files without them:
+// they are none of the campaign. A name is a path from the configuration's folder or the recording's, or it is one as
+// recordings have them, without folder and ending.
+func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) []string {
+	columns := tareColumns(&r.In)
+	if columns == nil || r.Table == nil {
+		return files
+	}
+
+	var near []string
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		names, _, _, _ := campaign.Find([]string{pattern}, nil, exp.File.Dir) // none is no fault
+		near = append(near, names...)
+	}
+
+	near = unique(near, recordings)
+	located := map[[2]string]string{} // by name and folder
+	tares, measured := map[string]bool{}, map[string]bool{}
+	for i, of := range r.Table.FilesOf(recordings) {
+		row, folder := r.Table.Rows[i], ""
+		if len(of) > 0 {
+			folder = path.Dir(filepath.ToSlash(recordings[of[0]]))
+		}
+
+		measured[path.Base(filepath.ToSlash(row.File))] = true
+		for k := range row.States {
+			c := &row.States[k]
+			if !c.IsName || !slices.Contains(columns, c.Column) {
+				continue
+			}
+
+			key := [2]string{c.Name, folder}
+			if located[key] == "" {
+				place := fmt.Sprintf("line %d, column %s", row.Line, c.Column)
+				located[key] = r.locate(c.Name, folder, place, near)
+				if _, err := os.Stat(exp.File.Resolve(located[key])); err != nil {
+					found := fmt.Sprintf("no file %q", c.Name)
+					fault.Raise(fault.At(r.In.Conditions, place, "a recording without wind", found, "write its path"))
+				}
+			}
+
+			c.Name = located[key]
+			tares[c.Name] = true
+		}
+	}
+
+	r.warnings = slices.DeleteFunc(r.warnings, func(w ingest.Warning) bool { return tares[filepath.ToSlash(w.Path)] })
+
+	return without(files, func(p string) bool {
+		s := filepath.ToSlash(p)
+		return tares[s] && !measured[path.Base(s)]
+	})
+}
+
+// locate finds a recording without wind, which the table names at a place, first in the folder of the run; one that
+// there is not keeps its name.
+func (r *Recordings) locate(name, folder, place string, files []string) string {
+	beside := without(files, func(f string) bool { return path.Dir(f) != folder })
+	for _, list := range [][]string{beside, files} {
+		switch of := campaign.FilesOf([]string{strings.TrimSpace(name)}, list)[0]; {
+		case len(of) == 1:
+			return list[of[0]]
+		case len(of) > 1:
+			err := fmt.Errorf("expected one recording without wind, found %q and %q", list[of[0]], list[of[1]])
+			fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
+		}
+	}
+
+	return name
+}
+
+// findTares finds the recordings without wind of each file, and how far its runs are between them: by their first row
+// among those of the table that name the same two, one before the first, the other after the last.
+func (r *Recordings) findTares(exp plan.Experiment) {
+	if r.In.Balance == nil || r.In.Balance.Tare == nil {
+		return
+	}
+
+	t, columns := r.In.Balance.Tare, tareColumns(&r.In)
+	named := func(row campaign.ConditionRow) (names string) {
+		for _, c := range columns {
+			name, _ := row.Name(c)
+			names += strconv.Quote(name)
+		}
+
+		return names
+	}
+
+	lines := map[string][]int{} // of the rows, by what they name
+	if t.Drift == "linear" {
+		for _, row := range r.Table.Rows {
+			lines[named(row)] = append(lines[named(row)], row.Line)
+		}
+	}
+
+	for i := range r.Files {
+		f := &r.Files[i]
+		for _, p := range []string{cmp.Or(t.File, t.Column), t.After} {
+			if p != "" && t.Column != "" {
+				p = ownTare(p, f.Rows, f.Name)
+			}
+
+			if p != "" {
+				f.Tares = append(f.Tares, onDisk(exp, p))
+			}
+		}
+
+		if t.Drift == "linear" {
+			own := f.Rows.Rows[0]
+			of := lines[named(own)]
+			f.Share = float64(own.Line-of[0]+1) / float64(of[len(of)-1]-of[0]+2)
+		}
+	}
 }

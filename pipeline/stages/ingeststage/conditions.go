@@ -1,12 +1,30 @@
 package ingeststage
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
+	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/holdout"
 )
 
 // stated gathers what configuration, the file next to it, its attributes and its name state of a
@@ -45,4 +63,454 @@ func channelAttributes(src *plan.Source) (own [][2]string) {
 	}
 
 	return own
+}
+
+// sidecars reads the conditions in the file next to each recording, and lists their names.
+func (r *Recordings) sidecars(exp plan.Experiment) []string {
+	s := r.In.Sidecar
+	if s == nil {
+		return nil
+	}
+
+	wanted := s.Values // nil: all of the first file, which the others must have too
+	for i := range r.Files {
+		wanted = r.Files[i].readSidecar(exp, s.Ending, wanted)
+	}
+
+	return lists.Each(wanted, func(w config.NamedString) string { return w.Name })
+}
+
+// readSidecar reads the wanted numbers of the file next to a recording, by the names they have
+// there; without any, those at its top, which it returns.
+func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) []config.NamedString {
+	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + ending
+	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
+
+	all, err := config.ReadNumbers(exp.File.Resolve(filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		fail("a file with the conditions of "+f.Name, "none",
+			"write it, leave the recording out with exclude, or change sidecar.ending")
+	} else if err != nil {
+		fault.Raise(&fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)})
+	}
+
+	have := lists.Each(all, func(v config.NamedNumber) string { return v.Name })
+	if len(wanted) == 0 {
+		top := without(have, func(n string) bool { return strings.Contains(n, ".") })
+		wanted = lists.Each(top, func(n string) config.NamedString { return config.NamedString{Name: n, Value: n} })
+		if len(top) == 0 {
+			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
+		}
+	}
+
+	for _, w := range wanted {
+		k := slices.Index(have, w.Value)
+		if k < 0 {
+			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(have, ", "),
+				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "), "write a plain number, like 2.5"))
+		}
+
+		f.Sidecar = append(f.Sidecar, condition.Condition{Column: w.Name, Value: all[k].Value, Origin: "the file next to it"})
+	}
+
+	return wanted
+}
+
+// maxConditionTable bounds a table of conditions in a file.
+const maxConditionTable = 1 << 20
+
+// conditionTable makes a table of conditions of arrays of the file: a row for each
+// interval where row0 and row1 are among them, else one for each channel used. The grouping
+// returned leaves these arrays out.
+func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, campaign.Grouping) {
+	path := r.info.Path
+	t, group := &campaign.Conditions{Path: path}, r.src.Grouping
+	unless := func(ok bool, place, want, found string) { fault.Unless(ok, fault.At(path, place, want, found, "")) }
+
+	columns := map[string][]float64{}
+	n, of := -1, ""
+	for _, e := range r.src.In.InFile {
+		v, unit := r.conditionValues(ctx, e, &group)
+		unless(n < 0 || len(v) == n, "array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
+		n, of = len(v), e.Value
+		columns[e.Name] = v
+		if e.Name != "row0" && e.Name != "row1" {
+			t.Names = append(t.Names, e.Name)
+			campaign.Convert(path, e.Name, unit, byName(r.src.In.Units), v)
+		}
+	}
+
+	from, to := columns["row0"], columns["row1"]
+	var channels []int // of the recordings, where rows are theirs
+	if from == nil && to == nil {
+		run := WholeFile(r.info, group)
+		channels = lists.Each(run.Recordings, func(r ingest.Recording) int { return r.Channels[0] })
+		unless(n == len(channels), "array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
+			fmt.Sprintf("%d values", n))
+	}
+
+	sampleNumber := func(name string, v []float64, i int, missing float64) float64 {
+		if v == nil {
+			return missing
+		}
+
+		unless(v[i] == math.Trunc(v[i]) && v[i] >= 0 && v[i] <= 1<<53, fmt.Sprintf("%s, value %d", name, i+1),
+			"a sample number from 0", fmt.Sprint(v[i]))
+
+		return v[i]
+	}
+
+	for i := range n {
+		row := campaign.ConditionRow{Line: i + 1, File: path, Begin: sampleNumber("row0", from, i, 0)}
+		row.End = sampleNumber("row1", to, i, math.Inf(1))
+		unless(row.Begin < row.End, fmt.Sprintf("interval %d", i+1), "row0 below row1",
+			fmt.Sprintf("%.f and %.f", row.Begin, row.End))
+
+		if channels != nil && !group.Together {
+			row.Channel = strconv.Itoa(channels[i] + 1)
+		}
+
+		origin := fmt.Sprintf("%s, line %d", path, row.Line)
+		for _, name := range t.Names {
+			row.States = append(row.States, condition.Condition{Column: name, Value: columns[name][i], Origin: origin})
+		}
+
+		t.Rows = append(t.Rows, row)
+	}
+
+	return t, group
+}
+
+// WholeFile is the run of an open file without conditions.
+func WholeFile(info ingest.Info, group campaign.Grouping) ingest.Run {
+	group.Own = nil
+	runs, _, err := campaign.Assemble(info, nil, condition.NewSet(info.Path, nil), group)
+	fault.Raise(err)
+
+	return runs[0]
+}
+
+// conditionValues reads the array, or the attribute, with the values of a
+// condition, and the array's unit. It notes in group that the array is no recording.
+func (r *reader) conditionValues(ctx context.Context, e config.NamedString, group *campaign.Grouping) (v []float64,
+	unit string,
+) {
+	info := r.info
+	k, err := ingest.FindChannel(info, e.Value)
+	if err != nil {
+		one, again := condition.Attribute(info, e.Value, e.Name) // a table of one row
+		fault.Unless(again == nil, fmt.Errorf("condition %s: %w", e.Name, err))
+
+		return []float64{one}, ""
+	}
+
+	ch := info.Channels[k]
+	fault.Unless(ch.Samples <= maxConditionTable, fault.At(info.Path, "array "+e.Value, "a table of conditions",
+		fmt.Sprintf("%d values", ch.Samples), ""))
+
+	v = fault.Get(ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples))[0]
+	group.Except = append(slices.Clone(group.Except), ch.Name)
+	for i, x := range v {
+		if x-x != 0 {
+			place := fmt.Sprintf("array %s, value %d", e.Value, i+1)
+			fault.Raise(fault.At(info.Path, place, "a finite number", fmt.Sprint(x), ""))
+		}
+	}
+
+	return v, ch.Unit
+}
+
+// Rows lists the conditions of recordings, as far as they are known before any is read, or of the rows of a table,
+// which is read for it, or raises an error; those of the simulated toy are made.
+func (r *Result) Rows() condition.Rows {
+	switch {
+	case r.Pairs == nil:
+		return r.Known
+	case r.Pairs.Toy == nil:
+		return rowsOf(readTables(r.Pairs.Files, r.Pairs.Options))
+	}
+
+	return lists.Each(r.Pairs.Toy.Inputs(), func(x float64) condition.Values {
+		return condition.Values{Numbers: map[string]float64{"x": x}}
+	})
+}
+
+// rowsOf lists the different conditions of pairs.
+func rowsOf(p *campaign.PairTable) condition.Rows {
+	x := func(i int) []float64 { return lists.Each(p.X, func(c []float64) float64 { return c[i] }) }
+	names := func(i int) []string { return lists.Each(p.Texts, func(c []string) string { return c[i] }) }
+	keys := lists.Make(p.N, func(i int) string { return fmt.Sprintf("%v %q", x(i), names(i)) })
+
+	return lists.Each(lists.Alike(keys), func(alike []int) condition.Values {
+		i := alike[0]
+		return condition.Values{Numbers: lists.Map(p.Inputs, x(i)), Names: lists.Map(p.Labels, names(i))}
+	})
+}
+
+// Values lists the distinct values of a condition, ascending, as far as they are known before any recording is read, or
+// raises an error.
+func (r *Result) Values(condition string) []float64 {
+	if points, ok := r.Points[condition]; ok {
+		return points.Nominals()
+	}
+
+	v, _ := r.Rows().Floats(condition) // else only the files tell
+	slices.Sort(v)
+
+	return slices.Compact(v)
+}
+
+// atSetPoints finds the set points in what is known, and moves Known to them.
+func (r *Result) atSetPoints() {
+	r.Points = plan.Points{}
+	for _, w := range r.Within {
+		v := r.Values(w.Name)
+		if len(v) == 0 {
+			continue // only the files tell
+		}
+
+		tolerance, _ := condition.ParseTolerance(w.Value) // checked with the configuration
+		points := condition.SetPointsOf(append(v, r.named[w.Name]...), tolerance)
+		for _, c := range r.Known {
+			if v, known := c.Numbers[w.Name]; known {
+				c.Numbers[w.Name] = points.At(v)
+			}
+		}
+
+		r.Points[w.Name] = points
+	}
+}
+
+// addKnown adds what is known of a file, with the set points in its name that are within the tolerance of it.
+func (r *Result) addKnown(f *File) {
+	r.Known = append(r.Known, f.known...)
+	within := plan.Tolerances(r.Within)
+	for _, n := range f.Named {
+		near := func(v condition.Values) bool { return within[n.Column].Equal(v.Numbers[n.Column], n.Value) }
+		if _, scatters := within[n.Column]; scatters && slices.ContainsFunc(f.known, near) {
+			r.named[n.Column] = append(r.named[n.Column], n.Value)
+		}
+	}
+}
+
+// Names lists the distinct names of a label, sorted, as Values does.
+func (r *Result) Names(label string) []string {
+	names, _ := r.Rows().Strings(label)
+	return holdout.Distinct(names)
+}
+
+// PairsPerRow returns how many pairs each entry of Known gives at most; 0 where
+// only the files tell.
+func (r *Result) PairsPerRow() int {
+	switch c := r.Construction.(type) {
+	case dsp.PerRun:
+		return c.PairsPerRun(&r.Recordings.DSP.Settings)
+
+	case dsp.OfSpectra:
+		ofAll := func(r campaign.ConditionRow) bool { return r.Channel == "" }
+		several := func(f File) bool { return f.Rows == nil || slices.ContainsFunc(f.Rows.Rows, ofAll) }
+		if !c.Describe().Repeats && !slices.ContainsFunc(r.Recordings.Files, several) {
+			return 1 // every row is one microphone's
+		}
+	}
+
+	return 0
+}
+
+// Guesses while planning: microphones of a run, rows of a table of pairs.
+const typicalMicrophones, typicalRows = 12, 1000
+
+// Size estimates the conditions and the pairs that an experiment will have.
+func (r *Result) Size() (conditions, pairs float64) {
+	if r.Construction == nil {
+		return typicalRows, typicalRows
+	}
+
+	conditions = float64(max(len(r.Known), 1))
+	if _, ok := r.Construction.(dsp.OfSpectra); ok && len(r.Known) <= len(r.Recordings.Files) { // not of single channels
+		conditions *= typicalMicrophones
+	}
+
+	return conditions, conditions * float64(max(r.PairsPerRow(), 1))
+}
+
+// pairKind returns the kind of an experiment's pairs: same-run, repeat-run or
+// synthetic (docs/method.md#units-of-data). c is nil for pairs of a table.
+func pairKind(e plan.Experiment, c dsp.Construction) string {
+	switch {
+	case e.Ingest.Table != nil:
+		return e.Ingest.Table.Pairs
+	case c == nil:
+		return "synthetic"
+	case c.Describe().Repeats:
+		return "repeat-run"
+	}
+
+	return "same-run"
+}
+
+// byName makes a map of a list of the configuration.
+func byName(list []config.NamedString) map[string]string {
+	out := map[string]string{}
+	for _, v := range list {
+		out[v.Name] = v.Value
+	}
+
+	return out
+}
+
+// checkUnits checks the units of the configuration and keeps the conversions of
+// conditions that no table holds: those of names, attributes, sidecars and
+// constants. Tables are converted when they are read.
+func checkUnits(exp plan.Experiment, src *plan.Source) {
+	columns := lists.Each(src.In.Columns, func(c config.NamedString) string { return c.Name })
+	known := slices.Concat(src.Conditions, columns)
+
+	src.Convert = map[string]units.Named{}
+	for _, u := range src.In.Units {
+		key := "ingest.units." + u.Name
+		exp.Refuse(!slices.Contains(known, u.Name), key,
+			"%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
+			spelling.DidYouMean(u.Name, known))
+
+		n, err := units.ToName(u.Name, u.Value)
+		exp.Refuse(err != nil, key, "%v", err)
+
+		_, inFile := config.Find(src.In.InFile, u.Name)
+
+		inTable := src.Table != nil && slices.Contains(src.Table.Names, u.Name)
+		if n.From != "" && slices.Contains(src.Conditions, u.Name) && !inFile && !inTable {
+			src.Convert[u.Name] = n
+			src.Converted[u.Name] = n.String()
+		}
+	}
+}
+
+// settle turns conditions as the data state them into those of the tables: in the
+// units of their names, the microphone's angle from the rotor plane where the data count it
+// from the axis, with what is derived of them.
+func settle(src *plan.Source, conditions map[string]float64, labels map[string]string) error {
+	for name, n := range src.Convert {
+		if v, ok := conditions[name]; ok {
+			conditions[name] = n.Apply(v)
+		}
+	}
+
+	if v, ok := conditions["theta_deg"]; ok && src.In.ThetaFrom == "axis" {
+		conditions["theta_deg"] = 90 - v
+	}
+
+	return src.Derive.AddConditions(conditions, labels)
+}
+
+// ConvertSeries turns the samples of a column into values in the unit that the
+// outcome's name states, or raises an error. The samples given are not changed.
+func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named) {
+	n, err := units.ToName(name, stated)
+	if err != nil {
+		hint := fmt.Sprintf("state the unit with units: {%s: …}", name)
+		fault.Raise(&fault.Error{Path: path, Place: "column " + column, Err: err, Hint: hint})
+	}
+
+	if n.From != "" {
+		v = slices.Clone(v)
+		n.Convert(v)
+	}
+
+	return v, n
+}
+
+// soundUnit is the factor from a microphone's unit to Pa or V, where it is another
+// unit of pressure or voltage: mPa, psi, mV.
+func soundUnit(stated string) (factor float64, unit, how string) {
+	for _, name := range []string{"p_pa", "p_v"} {
+		if n, err := units.ToName(name, stated); err == nil && n.From != "" {
+			return n.Scale, n.Unit, n.String()
+		}
+	}
+
+	return 1, stated, ""
+}
+
+// excludedBy are the exclusions by conditions, with the tolerances of set points.
+func excludedBy(exp plan.Experiment) config.Exclusions {
+	list, within := exp.Ingest.Exclude.Where(), plan.Tolerances(exp.Ingest.Within)
+	for i := range list {
+		list[i].Where = holdout.About(list[i].Where, func(c string, a, b float64) bool { return within[c].Equal(a, b) })
+	}
+
+	return list
+}
+
+// checkExcluded reports an exclusion by what is no condition, or by a number where names are.
+func checkExcluded(exp plan.Experiment, numbers, names []string) {
+	all := slices.Concat(numbers, names)
+	for _, x := range exp.Ingest.Exclude.Where() {
+		for _, c := range x.Where.Conditions() {
+			exp.Refuse(!slices.Contains(all, c), "ingest.exclude",
+				"%q is no condition that is known before the files are opened, which are %v%s", c, all,
+				spelling.DidYouMean(c, all))
+			exp.Refuse(slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
+				"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
+		}
+	}
+}
+
+// exclude leaves out the rows of the table of conditions, and the files without any other, whose conditions the
+// configuration excludes.
+func (r *Recordings) exclude(exp plan.Experiment) {
+	list := excludedBy(exp)
+	if len(list) == 0 {
+		return
+	}
+
+	var columns, labels []string
+	left := make([][]string, len(list))
+	for i := range r.Files {
+		f := &r.Files[i]
+		kept := lists.Where(len(f.known), func(k int) bool {
+			name := f.Name
+			if len(f.known) > 1 {
+				name = fmt.Sprintf("%s (line %d)", f.Name, f.Rows.Rows[k].Line)
+			}
+
+			columns = slices.AppendSeq(columns, maps.Keys(f.known[k].Numbers))
+			labels = slices.AppendSeq(labels, maps.Keys(f.known[k].Names))
+			x := slices.IndexFunc(list, func(x config.Exclusion) bool { return x.Holds(f.known[k]) })
+			if x >= 0 {
+				left[x] = append(left[x], name)
+			}
+
+			return x < 0
+		})
+
+		f.known = lists.Rows(f.known, 1, kept)
+		if f.Rows != nil {
+			f.Rows.Rows = lists.Rows(f.Rows.Rows, 1, kept)
+		}
+	}
+
+	checkExcluded(exp, holdout.Distinct(columns), holdout.Distinct(labels))
+	files := lists.Keep(r.Files, func(f File) bool { return len(f.known) > 0 })
+	exp.Refuse(len(files) == 0, "ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
+	r.Files = files
+	for i, x := range list {
+		w := campaign.UnusedExclude(exp.File.Path, x.String())
+		if len(left[i]) > 0 {
+			w = leftOut(left[i], fmt.Sprintf("exclude: %s", x))
+		}
+
+		r.warnings = append(r.warnings, w)
+	}
+}
+
+// leftOut names what was left out knowingly, so that the report does not depend on someone reading the
+// configuration.
+func leftOut(names []string, by string) ingest.Warning {
+	w := ingest.Warn(filepath.ToSlash(names[0]), "excluded", "left out by %s", by)
+	if len(names) > 1 {
+		w.Text += ", as are " + campaign.Some(names[1:])
+	}
+
+	return w
 }
