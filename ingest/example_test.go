@@ -6,14 +6,8 @@ import (
 	"doubletake/ingest"
 )
 
-func ExampleCalibration_Factor() {
-	// A recorder with ±10 V full scale, a microphone of 50 mV/Pa.
-	c := ingest.Calibration{FullScaleV: 10, Reading: "peak", SensitivityVPerPa: 0.05}
-	factor, unit, err := c.Factor("full-scale")
-	fmt.Println(factor, unit, err)
-	_, _, err = ingest.Calibration{SensitivityVPerPa: 0.05}.Factor("full-scale")
-	fmt.Println(err)
-	// Output:
-	// 200 Pa <nil>
-	// calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too
+func ExampleFindChannel() {
+	info := ingest.Info{Path: "run.csv", Channels: []ingest.Channel{{Name: "Time"}, {Name: "Fx"}}}
+	fmt.Println(ingest.FindChannel(info, "fx"))
+	// Output: 1 <nil>
 }

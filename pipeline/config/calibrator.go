@@ -1,6 +1,12 @@
 package config
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
 
 // Calibrator is a recording of a sound calibrator on each microphone: its tone's
 // rms gives the pascal per sample unit.
@@ -106,4 +112,89 @@ func (c *Calibrator) Check(fail func(setting, text string)) {
 	if c.ToS > 0 && c.ToS <= c.FromS {
 		check("to_s", "expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS)
 	}
+}
+
+// Factor returns what samples of a channel are to be multiplied with, and the
+// unit they then have (docs/method.md#split-half-spectra):
+//
+//	chain:      full scale × full_scale_v (× √2 if stated as rms) / sensitivity_v_per_pa / 10^(gain_db/20) → Pa
+//	            volts / sensitivity_v_per_pa / 10^(gain_db/20) → Pa
+//	            full scale × full_scale_v (× √2) → V, when no sensitivity is given
+//	pa_per_unit: × pa_per_unit → Pa
+//	unit:       × 1 → that unit
+//	nothing:    × 1 → the channel's own unit, which may be ""
+//
+// Settings that contradict each other or the channel's unit are an error.
+func (c Calibration) Factor(channelUnit string) (factor float64, unit string, err error) {
+	fail := func(format string, args ...any) (float64, string, error) {
+		return 0, "", fmt.Errorf("calibration: "+format, args...)
+	}
+
+	switch chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0; {
+	case chain && c.PaPerUnit > 0:
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one")
+	case chain && c.Unit != "":
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
+	case c.PaPerUnit > 0 && c.Unit != "":
+		return fail("both pa_per_unit and unit: %s are given: keep one", c.Unit)
+	case c.Reading != "" && c.FullScaleV == 0:
+		return fail("reading describes full_scale_v, but full_scale_v is missing")
+	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
+		return fail("gain_db is part of a chain, but sensitivity_v_per_pa is missing")
+	case c.PaPerUnit > 0 && channelUnit == "Pa":
+		return fail("pa_per_unit is given, but the channel is in Pa already")
+	case c.PaPerUnit > 0:
+		return c.PaPerUnit, "Pa", nil
+	case c.Unit != "" && !slices.Contains([]string{"", "full-scale", c.Unit}, channelUnit):
+		return fail("unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
+	case c.Unit != "":
+		return 1, c.Unit, nil
+	case !chain:
+		return 1, channelUnit, nil
+	case channelUnit == "full-scale" && c.FullScaleV == 0:
+		return fail("samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too")
+	case channelUnit == "" && c.FullScaleV == 0:
+		return fail("the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give " +
+			"pa_per_unit")
+	case channelUnit == "": // integers of any scaling would pass unseen
+		return fail("full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' " +
+			"unit; give pa_per_unit")
+	case channelUnit == "V" && c.FullScaleV > 0:
+		return fail("the channel is in V already: leave out full_scale_v")
+	case channelUnit != "V" && channelUnit != "full-scale":
+		return fail("a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
+	}
+
+	factor = 1
+	if channelUnit == "full-scale" {
+		factor = c.FullScaleV
+	}
+
+	if c.Reading == "rms" {
+		factor *= math.Sqrt2 // a sine that fills the scale has this peak
+	}
+
+	if c.SensitivityVPerPa == 0 {
+		return factor, "V", nil
+	}
+
+	return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
+}
+
+// Text describes how samples become a unit, for recordings.arrow.
+func (c Calibration) Text() string {
+	var parts []string
+	add := func(given bool, format string, args ...any) {
+		if given {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+
+	add(c.PaPerUnit > 0, "%g Pa per unit, as configured", c.PaPerUnit)
+	add(c.Unit != "", "in %s, as configured", c.Unit)
+	add(c.FullScaleV > 0, "%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))
+	add(c.SensitivityVPerPa > 0, "%g V/Pa", c.SensitivityVPerPa)
+	add(c.GainDB != 0, "gain %g dB", c.GainDB)
+
+	return strings.Join(parts, ", ")
 }

@@ -270,7 +270,12 @@ func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (_ S
 		before, stated, note = soundUnit(stated)
 	}
 
-	chain := calibration(src.In.Calibration)
+	var chain config.Calibration
+	if src.In.Calibration != nil {
+		chain = *src.In.Calibration
+	}
+
+	how := chain.Text()
 	if own > 0 {
 		chain.SensitivityVPerPa, text = own, fmt.Sprintf("; %g V/Pa by %s", own, src.In.Microphones)+text
 	}
@@ -280,9 +285,7 @@ func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (_ S
 		fault.Raise(fault.At(info.Path, "channel "+info.Channels[ch].Name, "", err.Error(), ""))
 	}
 
-	how := strings.Trim(note+"; "+calibrationText(src.In.Calibration)+text, "; ")
-
-	return Scale{Factor: f * before / gain, Unit: unit, How: how}, nil
+	return Scale{Factor: f * before / gain, Unit: unit, How: strings.Trim(note+"; "+how+text, "; ")}, nil
 }
 
 // chainOf is what the table of microphones and the configuration state of a channel's part of the chain: its
@@ -295,37 +298,4 @@ func chainOf(src *plan.Source, name string, info ingest.Info, ch int) (sum float
 	}
 
 	return sum
-}
-
-func calibration(c *config.Calibration) ingest.Calibration {
-	if c == nil {
-		return ingest.Calibration{}
-	}
-
-	return ingest.Calibration{
-		FullScaleV: c.FullScaleV, Reading: c.Reading, SensitivityVPerPa: c.SensitivityVPerPa,
-		GainDB: c.GainDB, PaPerUnit: c.PaPerUnit, Unit: c.Unit,
-	}
-}
-
-// calibrationText describes how samples become a unit, for recordings.arrow.
-func calibrationText(c *config.Calibration) string {
-	if c == nil {
-		return ""
-	}
-
-	var parts []string
-	add := func(given bool, format string, args ...any) {
-		if given {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
-
-	add(c.PaPerUnit > 0, "%g Pa per unit, as configured", c.PaPerUnit)
-	add(c.Unit != "", "in %s, as configured", c.Unit)
-	add(c.FullScaleV > 0, "%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))
-	add(c.SensitivityVPerPa > 0, "%g V/Pa", c.SensitivityVPerPa)
-	add(c.GainDB != 0, "gain %g dB", c.GainDB)
-
-	return strings.Join(parts, ", ")
 }

@@ -163,16 +163,3 @@ func TestCalibratorFaults(t *testing.T) {
 	got := measureTone(context.Background(), ok, ok.Info(), 0, &c)
 	must.Not(t, got.AboveDB > 300 || !(got.PaPerUnit > 0), "%+v", got)
 }
-
-// The text of a calibration without a calibrator, for the index.
-func TestCalibrationText(t *testing.T) {
-	for want, c := range map[string]*config.Calibration{
-		"":                               nil,
-		"in Pa, as configured":           {Unit: "Pa"},
-		"0.2 Pa per unit, as configured": {PaPerUnit: 0.2},
-		"10 V (peak) at full scale, 0.05 V/Pa, gain 20 dB": {FullScaleV: 10, SensitivityVPerPa: 0.05, GainDB: 20},
-		"7 V (rms) at full scale":                          {FullScaleV: 7, Reading: "rms"},
-	} {
-		must.Equal(t, calibrationText(c), want, "got")
-	}
-}

@@ -280,7 +280,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 	}
 
 	if in.Calibration != nil && in.Calibration.Calibrator == nil && in.Microphones == "" {
-		_, _, err := calibration(in.Calibration).Factor("full-scale")
+		_, _, err := in.Calibration.Factor("full-scale")
 		exp.Refuse(err != nil, "ingest.calibration", "%v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package ingest
+package config
 
 import (
 	"math"
@@ -52,13 +52,21 @@ func TestCalibration(t *testing.T) {
 		{Calibration{Unit: "Pa"}, "N", "in N"},
 		{Calibration{Reading: "rms"}, "full-scale", "full_scale_v is missing"},
 		{Calibration{GainDB: 20}, "full-scale", "sensitivity_v_per_pa is missing"},
-		{Calibration{Reading: "RMS", FullScaleV: 1}, "full-scale", `"peak" or "rms"`},
-		{Calibration{Unit: "dB"}, "full-scale", `"Pa" or "full-scale"`},
-		{Calibration{FullScaleV: -1}, "full-scale", "positive"},
-		{Calibration{PaPerUnit: math.NaN()}, "full-scale", "positive"},
-		{Calibration{SensitivityVPerPa: 1, GainDB: math.Inf(1)}, "V", "a number"},
 	} {
 		_, _, err := c.c.Factor(c.channel)
 		must.Refuse(t, err, c.want)
+	}
+}
+
+// The text of a calibration without a calibrator, for the index.
+func TestCalibrationText(t *testing.T) {
+	for want, c := range map[string]Calibration{
+		"":                               {},
+		"in Pa, as configured":           {Unit: "Pa"},
+		"0.2 Pa per unit, as configured": {PaPerUnit: 0.2},
+		"10 V (peak) at full scale, 0.05 V/Pa, gain 20 dB": {FullScaleV: 10, SensitivityVPerPa: 0.05, GainDB: 20},
+		"7 V (rms) at full scale":                          {FullScaleV: 7, Reading: "rms"},
+	} {
+		must.Equal(t, c.Text(), want, "got")
 	}
 }
