@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"doubletake/internal/must"
+	"doubletake/pipeline/budget"
+	"doubletake/pipeline/contrast"
+	"doubletake/pipeline/judge"
 )
 
 // Runs of a balance at equal conditions are paired in the order of their files,
@@ -98,6 +101,24 @@ experiments:
 		"[a.csv a.csv d.csv] [Mon Tue Wed Mon Mon Tue]"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
+
+	// By hand: 1, 2 and 3 on three days; d, e and f have no partner of another day, and the variance of 1 … 6 is 35/12.
+	// Tuesday less Monday, which has 4.5 at 4°, goes from 1 to -0.5 there.
+	wing := filepath.Join(dir, "runs", "wing")
+	list, err := budget.Read(wing, budget.Options{At: "alpha_deg=0"})
+	must.Do(t, err)
+	must.Be(t, fmt.Sprint(list[0].At, list[0].Quantities[0].Name), "alpha_deg = 0between Day", "budget")
+
+	write(t, dir, "p.csv", "alpha_deg,lift_n\n0,2\n4,4\n8,6\n")
+	e, err := judge.Judge(t.Context(), judge.Options{Predictions: filepath.Join(dir, "p.csv"), Against: wing, Level: 0.95})
+	must.Do(t, err)
+	must.Near(t, e.Splits[0].Test.Get("e").Mean, -4/35., 1e-12, "e")
+
+	c, err := contrast.Compare(t.Context(), contrast.Options{
+		Runs: []string{wing}, A: "Day=Mon", B: "Day=Tue", Unit: "Day", Level: 0.95,
+	})
+	must.Do(t, err)
+	must.Near(t, c.Outcomes[0].Difference, 0.25, 1e-12, "Tuesday - Monday")
 
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "Tag"))
 	says(t, tryIn(dir), `dsp.across: "Tag" is not a column of names of this experiment, which has [Day]`)

@@ -95,7 +95,7 @@ func (c *campaignOf) read() {
 	}
 
 	var by []string
-	if c.Above != "" {
+	if c.Above = cmp.Or(c.Above, plan.Across(c.Table)); c.Above != "" {
 		fault.Raise(c.Need("--above", "column of text", c.Above, texts))
 		by = c.Column(c.Above).Strings
 	}
@@ -108,7 +108,7 @@ func (c *campaignOf) read() {
 		c.values = append(c.values, v)
 	}
 
-	c.texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == c.Above })
+	c.texts = lists.Keep(texts, func(t string) bool { return t != c.Above && t != plan.Across(c.Table) })
 	c.number(by)
 }
 
@@ -140,6 +140,11 @@ func (c *campaignOf) number(by []string) {
 
 	c.units, c.names, c.rows = make([][]int, len(c.levels)), make([][]int, len(c.levels)), map[int][]int{}
 	seen := map[string]int{}
+	own := 2 // values of a row
+	if plan.Across(c.Table) != "" {
+		own = 1
+	}
+
 	for i := range c.Rows() {
 		key := "c"
 		for _, v := range c.values {
@@ -154,7 +159,7 @@ func (c *campaignOf) number(by []string) {
 		c.condition = append(c.condition, at)
 		c.rows[at] = append(c.rows[at], i)
 		names := strings.Split(run[i], " + ")
-		for k := range 2 {
+		for k := range own {
 			name, half := names[min(k, len(names)-1)], ""
 			if len(names) == 1 {
 				half = "\x01" + strconv.Itoa(k)
@@ -383,7 +388,10 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 
 	b.RepeatedDoF = dof
 	for l, name := range c.levels {
-		if v.Free[l] == 0 {
+		switch {
+		case v.Free[l] == 0 && l > 0 && v.Free[l-1] > 0 && name == "repeats": // the level above has their scatter
+			continue
+		case v.Free[l] == 0:
 			b.Unseen = append(b.Unseen, "no repeats of "+map[string]string{
 				"runs": "a run: the set-up after mounting again is", "repeats": "a condition: scatter is",
 			}[name]+" not in this budget")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // How the sides meet.
@@ -147,9 +148,10 @@ func (c *comparison) interpolate() {
 	for side := range 2 {
 		var first, last []float64
 		for _, u := range units {
-			list := curves[u]
-			slices.SortStableFunc(list, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
 			if u.side == side {
+				list := means(curves[u])
+				slices.SortFunc(list, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
+				curves[u] = list
 				first, last = append(first, list[0].x[0]), append(last, list[len(list)-1].x[0])
 			}
 		}
@@ -168,6 +170,23 @@ func (c *comparison) interpolate() {
 			}
 		}
 	}
+}
+
+// means are the rows of one unit, those at one place averaged.
+func means(list []row) (out []row) {
+	for _, same := range lists.Alike(lists.Each(list, func(r row) float64 { return r.x[0] })) {
+		r := list[same[0]]
+		r.y = slices.Clone(r.y)
+		for n, i := range same[1:] {
+			for k, v := range list[i].y {
+				r.y[k] += (v - r.y[k]) / float64(n+2)
+			}
+		}
+
+		out = append(out, r)
+	}
+
+	return out
 }
 
 // interpolated is the curve of one unit at a place.

@@ -206,8 +206,8 @@ func (c *comparison) add(t *table.Table, side int) {
 
 			for _, o := range c.Options.Outcomes {
 				a, b := t.Column(o + "_1").Floats[i], t.Column(o + "_2").Floats[i]
-				if t.Get("config:ingest.table.across") != "" {
-					b = a // of another occasion, where it is the first of a pair too
+				if plan.Across(t) != "" {
+					b = a
 				}
 
 				r.y = append(r.y, [][]float64{{(a + b) / 2}, {a, b}}[len(runs)-1][k])

@@ -69,8 +69,8 @@ func (a against) set(m *pairs.Match) (triplets.Set, error) {
 	}
 
 	s, err := plan.Triplets(a.Table, inputs, m.Outcomes)
-	s.Couples = a.Get("dsp.couples") == "true"
-	if day := a.Column(a.Get("ingest.table.across")); err == nil && day != nil {
+	s.Couples = a.Get("config:dsp.couples") == "true"
+	if day := a.Column(plan.Across(a.Table)); err == nil && day != nil {
 		s.PairAcross(s.Recording, day.Strings)
 	}
 

@@ -274,6 +274,10 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
+	if across := s.rec.DSP.Across; across != "" {
+		meta = append(meta, kv.Pair{Key: "config:dsp.across", Value: across})
+	}
+
 	t := &engine.Task{
 		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: plan.Stated(meta), Weight: 0.2,
 		Deps: slices.Concat(parts, ing.Results), Replaces: ing.Shards != nil,

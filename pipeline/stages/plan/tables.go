@@ -126,6 +126,12 @@ func Cell(t *table.Table, name, unit, doc string, v any) {
 	}
 }
 
+// Across is the occasion that the pairs of a triplet table are made across; "": none. The second outcome of a row is
+// there the first one of another.
+func Across(t *table.Table) string {
+	return cmp.Or(t.Get("config:ingest.table.across"), t.Get("config:dsp.across"))
+}
+
 // Triplets reads the set of a triplet table: the conditions named inputs, and
 // both values of the outcomes.
 func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
