@@ -416,7 +416,12 @@ func (s *sheet) decideResults() {
 	for _, f := range s.fields {
 		setting := f.given || f.says(inputWords) || f.repeats() && !f.says(outcomeWords)
 		switch {
-		case f.role != open || s.byWords(f) || s.nuisance(f):
+		case f.role != open:
+		case s.byWords(f):
+			if f.given && f.role == thing {
+				candidates = append(candidates, f)
+			}
+		case s.nuisance(f):
 		case f.says(inputWords) && slices.Contains(condition.Reserved, f.name):
 			f.be(leftOut, reservedName)
 		case setting && !slices.Contains(condition.Reserved, f.name):
@@ -436,13 +441,15 @@ func (s *sheet) decideResults() {
 	for _, f := range candidates {
 		now := s.groups(append(chosen[:len(chosen):len(chosen)], f)...)
 		settled := f.repeats() || f.points != nil
-		splits := 2*len(now) >= 3*len(groups) && 5*paired(now) >= 4*paired(groups)
+		keeps := 5*paired(now) >= 4*paired(groups)
 		switch {
 		case slices.ContainsFunc(chosen, f.shares):
 			f.be(leftOut, "a measured value of another input")
 		case len(now) == len(groups):
 			f.be(remark, "the inputs determine it")
-		case splits, settled && f.says(inputWords):
+		case f.values == nil && keeps:
+			f.role, chosen, groups = thing, append(chosen, f), now
+		case keeps && 2*len(now) >= 3*len(groups), settled && f.says(inputWords):
 			f.role, chosen, groups = input, append(chosen, f), now
 		case f.says(inputWords):
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")

@@ -26,28 +26,46 @@ const (
 	mostRepeats = 50    // rows of equal settings, in the median
 )
 
-// fromResults takes a table of results, or of pairs, for what the files hold. It reports whether they are one.
-func (p *plan) fromResults(files []string) bool {
-	s, t := readSheet(p.dir, files), &config.Table{}
+// fromResults takes a table of results, or of pairs, for what the files hold. It returns those whose names state what
+// most do; nil where they are no such table.
+func (p *plan) fromResults(files []string) []string {
+	given := nameSheet(files)
+	s, t := readSheet(p.dir, given.files), &config.Table{}
 	if s == nil || len(s.fields) == 0 {
-		return false
+		return nil
 	}
 
+	s.ofNames(given)
 	if s.clock == "" && s.pairs(t) {
 		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
-	} else if !p.repeats(s, t, files) {
-		return false
+	} else if !p.repeats(s, t, given.files) {
+		return nil
 	}
 
-	if len(files) == 1 {
-		p.Files = files
+	for _, f := range given.fields {
+		f.role = remark
+		if k := slices.IndexFunc(s.fields, func(g *field) bool { return g.given && g.head == f.head }); k >= 0 {
+			g := s.fields[k]
+			if f.role = g.role; g.role == day && !s.has("day") {
+				f.name, g.name = "day", "day"
+			}
+		}
+	}
+
+	p.leaveOdd(given)
+	if len(given.of(input, thing, day)) > 0 {
+		p.takeNames(given)
+	}
+
+	if len(given.files) == 1 {
+		p.Files = given.files
 	}
 
 	t.Inputs = headsOf(s.of(input))
 	p.Table, p.sheet = t, s
 
-	return true
+	return given.files
 }
 
 func headsOf(fields []*field) []string {
@@ -56,7 +74,6 @@ func headsOf(fields []*field) []string {
 
 // repeats finds settings at which rows repeat, and measured values.
 func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
-	given := s.ofNames(files)
 	s.decideResults()
 
 	inputs := s.of(input)
@@ -75,17 +92,6 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 		return false
 	}
 
-	for _, f := range given.fields {
-		f.role = remark
-		if slices.ContainsFunc(inputs, func(g *field) bool { return g.given && g.head == f.head }) {
-			f.role = input
-		}
-	}
-
-	if len(given.of(input)) > 0 {
-		p.takeNames(given)
-	}
-
 	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(groups)
 	if t.Outcomes = lists.Each(t.Repeats, s.outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
 		t.Outcomes = nil
@@ -97,30 +103,37 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	return true
 }
 
-// ofNames adds the conditions in the names of the files, unless a column states them.
-func (s *sheet) ofNames(files []string) *sheet {
-	given := nameSheet(files)
-	if len(given.odd) > 0 || len(files) < 2 {
-		return &sheet{}
-	}
+// ofNames adds what the names of the files state, unless a column states it.
+func (s *sheet) ofNames(given *sheet) {
+	for _, g := range given.fields {
+		f := &field{name: g.name, head: g.head, given: true, texts: lists.Rows(g.texts, 1, s.file)}
+		if g.values != nil {
+			f.values = lists.Rows(g.values, 1, s.file)
+		}
 
-	for _, g := range given.of(input) {
-		values, texts := lists.Rows(g.values, 1, s.file), lists.Rows(g.texts, 1, s.file)
-		f := &field{name: g.name, head: g.head, given: true, values: values, texts: texts}
-		if !slices.ContainsFunc(s.fields, func(o *field) bool { return slices.Equal(o.values, f.values) }) {
+		if g.values != nil && g.role != input && !g.says(dayWords) { // on texts and days the table decides
+			f.be(g.role, g.why)
+		}
+
+		if s.has(f.name) {
+			f.be(leftOut, "a column of the table has its name")
+		}
+
+		if !slices.ContainsFunc(s.fields, func(o *field) bool {
+			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
+		}) {
 			s.fields = append(s.fields, f)
 		}
 	}
-
-	return given
 }
 
 // run is the column that names the run: one that differs within every group, else the file; "" if
 // there is none.
 func (s *sheet) run(groups [][]int) string {
-	texts := lists.Keep(s.of(remark), func(f *field) bool { return f.values == nil })
+	numbers := lists.Keep(s.of(runs), func(f *field) bool { return !f.given })
+	texts := lists.Keep(s.of(remark), func(f *field) bool { return f.values == nil && !f.given })
 	file := &field{name: "file", texts: lists.Each(s.file, strconv.Itoa)}
-	for _, f := range slices.Concat(s.of(runs), texts, []*field{file}) {
+	for _, f := range slices.Concat(numbers, texts, []*field{file}) {
 		repeats := func(g []int) bool { return len(lists.Alike(lists.Rows(f.texts, 1, g))) < len(g) }
 		if !slices.ContainsFunc(groups, repeats) {
 			return f.name

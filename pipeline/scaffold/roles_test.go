@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -141,5 +142,30 @@ func TestRolesOfColumns(t *testing.T) {
 		if _, err := checked(t, dir, r, r.YAML); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// What the names of tables of results state gets a line as columns do: each table has each setting so often.
+func TestNamesOfResults(t *testing.T) {
+	for names, want := range map[string][2]string{
+		"3 APC_8x6 GWS_9x5 HQ_7x4":        {`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},
+		"2 A_U10 A_U20 B_U10 B_U20":       {"thing: thing: A, B", `pattern: "{thing:text}_U{u_inf_m_s}.csv"`},
+		"2 A_U10 A_U20 B_U10 B_U20 A_old": {"thing: thing: A, B", `exclude: ["A_old.csv"]`},
+		"1 2024-05-01 2024-05-02":         {`across: "day"`, `pattern: "{day:text}.csv"`},
+		"1 Mon Tue Wed":                   {`across: "day"`, `pattern: "{day:text}.csv"`},
+		"1 sweep_a sweep_b":               {"thing: remark, with it no rows are repeats", `run: "file"`},
+		"1 run1 run2":                     {"run_number (run): run", `run: "file"`},
+	} {
+		dir, times := t.TempDir(), int(names[0]-'0')
+		for i, name := range strings.Fields(names)[1:] {
+			rows := "rpm,thrust (N)\n"
+			for k := range 6 * times {
+				rows += fmt.Sprintf("%d,%.3f\n", 1000+500*(k/times), 1+math.Sin(float64(100*i+k)))
+			}
+
+			write(t, dir, name+".csv", rows)
+		}
+
+		contains(t, loads(t, dir).YAML, want[:]...)
 	}
 }

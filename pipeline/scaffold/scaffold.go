@@ -79,8 +79,14 @@ func Look(dir string) (*Result, error) {
 	}
 
 	p.Files = globs(files)
+	var results []string
+	if p.Conditions == "" && (p.Format == "text" || p.Format == "parquet") {
+		results = p.fromResults(files)
+	}
+
 	switch {
-	case p.Conditions == "" && (p.Format == "text" || p.Format == "parquet") && p.fromResults(files):
+	case results != nil:
+		files = results
 	case p.Conditions != "":
 		files = p.fromLog(files)
 		p.look(files)
@@ -261,13 +267,7 @@ func (p *plan) fromNames(files []string) []string {
 		return files
 	}
 
-	for _, f := range files {
-		if s.odd[f] != "" {
-			p.Exclude = append(p.Exclude, f)
-			p.note("%s: left out, its name states no %s", f, s.odd[f])
-		}
-	}
-
+	p.leaveOdd(s)
 	if p.takeNames(s); p.Pattern == "" {
 		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}
@@ -284,6 +284,14 @@ func (p *plan) fromNames(files []string) []string {
 	}
 
 	return s.files
+}
+
+// leaveOdd leaves out the files whose names lack what most state.
+func (p *plan) leaveOdd(s *sheet) {
+	for _, f := range slices.Sorted(maps.Keys(s.odd)) {
+		p.Exclude = append(p.Exclude, f)
+		p.note("%s: left out, its name states no %s", f, s.odd[f])
+	}
 }
 
 // takeNames takes the conditions that names state: by a pattern where all names are built alike, else by a table
