@@ -1,5 +1,7 @@
 package ingest
 
+import "strings"
+
 // Run is one acquisition at one condition: a file, or a row interval of one.
 // Channels of a run were recorded together and share its set-up and speed.
 type Run struct {
@@ -16,6 +18,11 @@ func (r Run) Interval(samples int64) (from, to int64) {
 		return r.Row0, r.Row1
 	}
 	return r.Row0, samples
+}
+
+// Place puts the interval of a run, if it is one, before a place in it, for messages.
+func (r Run) Place(at string) string {
+	return strings.Trim(strings.TrimPrefix(r.ID, r.Path)+", "+at, ", ")
 }
 
 // Recording is one channel of a run, or the group of channels sampled at the

@@ -49,12 +49,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 				f.seriesRun(ctx, c, run, &note, notes)
 			}
 		})
-		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, func(place string) string {
-			if run.Run.ID == res.Path {
-				return place
-			}
-			return strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
-		}), res.Path))
+		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, run.Run.Place), res.Path))
 		notes.Notes = append(notes.Notes, note)
 	})
 

@@ -362,18 +362,17 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 // locate finds a recording without wind, which the table names at a place, first in the folder of the run; one that
 // there is not keeps its name.
 func (r *Recordings) locate(name, folder, place string, files []string) string {
-	beside := without(files, func(f string) bool { return path.Dir(f) != folder })
-	for _, list := range [][]string{beside, files} {
-		switch of := campaign.FilesOf([]string{strings.TrimSpace(name)}, list)[0]; {
-		case len(of) == 1:
-			return list[of[0]]
-		case len(of) > 1:
-			err := fmt.Errorf("expected one recording without wind, found %q and %q", list[of[0]], list[of[1]])
-			fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
-		}
+	of := lists.Rows(files, 1, campaign.FilesOf([]string{strings.TrimSpace(name)}, files)[0])
+	if beside := without(of, func(f string) bool { return path.Dir(f) != folder }); len(beside) > 0 {
+		of = beside
 	}
 
-	return name
+	if len(of) > 1 {
+		err := fmt.Errorf("expected one recording without wind, found %q and %q", of[0], of[1])
+		fault.Raise(&fault.Error{Path: r.In.Conditions, Place: place, Err: err, Hint: "write more of the path"})
+	}
+
+	return append(of, name)[0]
 }
 
 // findTares finds the recordings without wind of each file, and how far its runs are between them: by their first row

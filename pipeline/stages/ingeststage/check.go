@@ -260,21 +260,7 @@ func (r *reader) fits(run ingest.Run) error {
 		data.Hint = hint + "; else " + data.Hint
 	}
 
-	return Placed(err, r.info.Path, func(at string) string { return place(run, at) })
-}
-
-// place puts the interval of a run before the place of a fault in it.
-func place(run ingest.Run, at string) string {
-	if run.Row0 == 0 && run.Row1 < 0 {
-		return at
-	}
-
-	text := fmt.Sprintf("samples %d to %d", run.Row0, run.Row1)
-	if at != "" {
-		text += ", " + at
-	}
-
-	return text
+	return Placed(err, r.info.Path, run.Place)
 }
 
 // The sampling rates of microphones that are probably in another unit.

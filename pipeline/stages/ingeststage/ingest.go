@@ -115,7 +115,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 	for i := range rec.Files {
 		f := &rec.Files[i]
 		for k := range f.known {
-			f.known[k].Names = kept(rec.Source, f.known[k].Names)
+			f.known[k].Names = kept(rec.Source, f.known[k].Names, "")
 		}
 
 		out.addKnown(f)
@@ -175,15 +175,11 @@ func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string
 		numbers, texts = append(numbers, r.Pattern.Names()...), append(texts, r.Pattern.LabelNames()...)
 	}
 
-	numbers = append(numbers, lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })...)
+	constants := lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })
+	inFile := lists.Each(slices.Concat(r.In.Attributes, r.In.InFile), func(a config.NamedString) string { return a.Name })
+	isEdge := func(name string) bool { return name == "row0" || name == "row1" }
 
-	for _, a := range slices.Concat(r.In.Attributes, r.In.InFile) {
-		if a.Name != "row0" && a.Name != "row1" {
-			numbers = append(numbers, a.Name)
-		}
-	}
-
-	return unique(numbers), unique(texts)
+	return unique(numbers, constants, without(inFile, isEdge)), unique(texts)
 }
 
 // unique lists the names in order, each once.
@@ -325,19 +321,16 @@ func nameRun(src *plan.Source, rec *ingest.Recording) {
 	}
 
 	delete(rec.Conditions, key)
-	rec.Labels = kept(src, rec.Labels)
-	if name != "" {
-		if rec.Labels == nil {
-			rec.Labels = map[string]string{}
-		}
-
-		rec.Labels[plan.RunLabel] = name
-	}
+	rec.Labels = kept(src, rec.Labels, name)
 }
 
-// kept returns the labels that the tables have; nil of none.
-func kept(src *plan.Source, labels map[string]string) map[string]string {
+// kept returns the labels that the tables have, and the name of the run, if it has one; nil of none.
+func kept(src *plan.Source, labels map[string]string, run string) map[string]string {
 	maps.DeleteFunc(labels, func(n, _ string) bool { return !slices.Contains(src.Labels, n) })
+	if run != "" {
+		labels[plan.RunLabel] = run
+	}
+
 	if len(labels) == 0 {
 		return nil
 	}

@@ -216,20 +216,16 @@ func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.P
 
 // CheckCopies raises the error of files with the same contents: a copy is no measurement.
 func CheckCopies(names, sums []string) {
-	of, first := "", map[string]string{}
-	var copied []string
-	for i, s := range sums {
-		other, known := first[s]
-		switch {
-		case !known:
-			first[s] = names[i]
-		case other != names[i]:
-			of, copied = cmp.Or(of, other), append(copied, names[i])
-		}
+	first := map[string]string{} // by contents
+	for i, s := range slices.Backward(sums) {
+		first[s] = names[i]
 	}
 
-	if copied != nil {
-		fault.Raise(fault.At(copied[0], "", "another measurement than "+of, "an exact copy of it (the same sha256)",
+	copies := lists.Where(len(sums), func(i int) bool { return first[sums[i]] != names[i] })
+	if len(copies) > 0 {
+		copied := lists.Rows(names, 1, copies)
+		fault.Raise(fault.At(copied[0], "", "another measurement than "+first[sums[copies[0]]],
+			"an exact copy of it (the same sha256)",
 			fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copied))))
 	}
 }
@@ -286,32 +282,29 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	}
 
 	trip = &table.Table{}
-	add := func(t *table.Table, name, doc string) *table.Column {
-		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc})
-		return &t.Columns[len(t.Columns)-1]
-	}
+	texts := func(name, doc string, v []string) { plan.Column(trip, name, "", doc).Strings = v }
 	numbers := func(name, of, unit, doc string, v []float64) {
 		if how := p.Converted[of]; how != "" {
 			doc += "; " + how
 		}
 
-		c := add(trip, name, doc)
-		c.Unit, c.Floats = cmp.Or(p.Units[of], unit), v
+		plan.Column(trip, name, cmp.Or(p.Units[of], unit), doc).Floats = v
 	}
 
-	add(trip, "run", "one acquisition at one condition").Strings = p.Run
-	recording := add(trip, "recording", "one channel of a run, or the group that makes one outcome vector")
-	if recording.Strings = p.Run; p.Recording != nil {
-		recording.Strings = p.Recording
+	recording := p.Recording
+	if recording == nil {
+		recording = p.Run
 	}
 
+	texts("run", "one acquisition at one condition", p.Run)
+	texts("recording", "one channel of a run, or the group that makes one outcome vector", recording)
 	for k, name := range p.Inputs {
 		unit, about := plan.UnitOf(name)
 		numbers(name, name, unit, about, p.X[k])
 	}
 
 	for k, name := range p.Labels {
-		add(trip, name, plan.LabelText).Strings = p.Texts[k]
+		texts(name, plan.LabelText, p.Texts[k])
 	}
 
 	first, file, pairs := partsOf(p)
@@ -324,34 +317,30 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 	}
 
 	if p.Weight != nil {
-		add(trip, "weight", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
+		plan.Column(trip, "weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
 	}
 
-	add(recs, "file", "raw file").Strings = lists.Rows(names, 1, file)
-	add(recs, "pairs", "pairs of the run with a row of the file").Ints = pairs
-	add(recs, "sha256", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
+	plan.Column(recs, "file", "", "raw file").Strings = lists.Rows(names, 1, file)
+	plan.Column(recs, "pairs", "", "pairs of the run with a row of the file").Ints = pairs
+	plan.Column(recs, "sha256", "", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
 
 	return trip, recs
 }
 
 // partsOf lists the runs in each file: the first pair, the file, and how many pairs.
 func partsOf(p *campaign.PairTable) (first, file []int, pairs []int64) {
-	type part struct {
-		run  string
-		file int32
-	}
-
-	var all []part
-	var of []int // the pair of each
+	run, _ := lists.Index(p.Run)
+	var all [][2]int // a run and a file
+	var of []int     // the pair of each
 	for i, files := range p.Files {
 		for _, f := range slices.Compact(files[:]) {
-			all, of = append(all, part{p.Run[i], f}), append(of, i)
+			all, of = append(all, [2]int{run[i], int(f)}), append(of, i)
 		}
 	}
 
 	for _, same := range lists.Alike(all) {
 		k := same[0]
-		first, file, pairs = append(first, of[k]), append(file, int(all[k].file)), append(pairs, int64(len(same)))
+		first, file, pairs = append(first, of[k]), append(file, all[k][1]), append(pairs, int64(len(same)))
 	}
 
 	return first, file, pairs

