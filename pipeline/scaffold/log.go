@@ -150,7 +150,8 @@ func (p *plan) fromLog(files []string) (used []string) {
 
 	// The inputs are chosen by all rows; then the files with a row without a value of one are left out.
 	var rows []campaign.ConditionRow
-	inputs, at := p.typed(c, slices.Concat(rowsOf...)).of(input), 0
+	var of []int // the file of each
+	inputs, at := p.typed(c, slices.Concat(rowsOf...), &sheet{}, nil).of(input), 0
 	for i, f := range files {
 		whole := len(rowsOf[i]) > 0
 		for range rowsOf[i] {
@@ -159,6 +160,7 @@ func (p *plan) fromLog(files []string) (used []string) {
 		}
 
 		if whole {
+			of = append(of, slices.Repeat([]int{len(used)}, len(rowsOf[i]))...)
 			used, rows = append(used, f), append(rows, rowsOf[i]...)
 		}
 	}
@@ -181,14 +183,25 @@ func (p *plan) fromLog(files []string) (used []string) {
 		}
 	}
 
-	p.Files, p.sheet = globs(used), p.typed(c, rows)
+	given := nameSheet(used)
+	if len(used) < 2 || given.pattern() == "" || len(given.odd) > 0 {
+		if stated := headsOf(given.of(input, thing, day)); len(stated) > 0 {
+			p.note("the names are built in several ways: what they state besides %s is left out: %s", p.Conditions,
+				strings.Join(stated, ", "))
+		}
+
+		given = &sheet{}
+	}
+
+	p.Files, p.sheet = globs(used), p.typed(c, rows, given, of)
+	p.settleNames(p.sheet, given)
 	p.log()
 
 	return used
 }
 
-// typed makes columns of rows of a log, and decides what they are for.
-func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *sheet {
+// typed makes columns of rows of a log and of the names of their files, and decides what they are for.
+func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given *sheet, of []int) *sheet {
 	s := &sheet{from: p.Conditions, rows: len(rows)}
 	for i, name := range slices.Concat(c.Names, c.Labels) {
 		f := s.field(name)
@@ -210,10 +223,12 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow) *shee
 		}
 	}
 
+	columns := s.fields[:len(s.fields):len(s.fields)]
+	s.ofNames(given, of)
 	s.decideLog()
 
 	p.Log.Columns = nil
-	for _, f := range s.fields {
+	for _, f := range columns {
 		names := f.values == nil
 		if slices.Contains(condition.Reserved, f.head) && (!names || f.role == thing || f.role == day) {
 			f.name += map[bool]string{true: "_name", false: "_number"}[names] // they have other meanings in tables
@@ -236,7 +251,7 @@ func (p *plan) log() {
 	for _, f := range s.of(runs, remark, leftOut) {
 		constant := f.distinct() < 2
 		switch {
-		case f.values == nil || f.known && constant || f.role == leftOut && !p.Repeated:
+		case f.given || f.values == nil || f.known && constant || f.role == leftOut && !p.Repeated:
 		case f.role != remark || p.Repeated && !constant || f.isNumbered() || f.says(clockWords):
 			p.Log.Ignore = append(p.Log.Ignore, f.head)
 			p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == f.head })

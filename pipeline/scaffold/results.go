@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,7 +36,7 @@ func (p *plan) fromResults(files []string) []string {
 		return nil
 	}
 
-	s.ofNames(given)
+	s.ofNames(given, s.file)
 	if s.clock == "" && s.pairs(t) {
 		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
@@ -43,21 +44,8 @@ func (p *plan) fromResults(files []string) []string {
 		return nil
 	}
 
-	for _, f := range given.fields {
-		f.role = remark
-		if k := slices.IndexFunc(s.fields, func(g *field) bool { return g.given && g.head == f.head }); k >= 0 {
-			g := s.fields[k]
-			if f.role = g.role; g.role == day && !s.has("day") {
-				f.name, g.name = "day", "day"
-			}
-		}
-	}
-
 	p.leaveOdd(given)
-	if len(given.of(input, thing, day)) > 0 {
-		p.takeNames(given)
-	}
-
+	p.settleNames(s, given)
 	if len(given.files) == 1 {
 		p.Files = given.files
 	}
@@ -103,27 +91,50 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	return true
 }
 
-// ofNames adds what the names of the files state, unless a column states it.
-func (s *sheet) ofNames(given *sheet) {
+// ofNames adds what the names of files state, of each row one, unless a column states it.
+func (s *sheet) ofNames(given *sheet, file []int) {
 	for _, g := range given.fields {
-		f := &field{name: g.name, head: g.head, given: true, texts: lists.Rows(g.texts, 1, s.file)}
+		f := &field{name: g.name, head: g.head, given: true, texts: lists.Rows(g.texts, 1, file)}
 		if g.values != nil {
-			f.values = lists.Rows(g.values, 1, s.file)
+			f.values = lists.Rows(g.values, 1, file)
 		}
 
-		if g.values != nil && g.role != input && !g.says(dayWords) { // on texts and days the table decides
+		same := func(o *field) bool {
+			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
+		}
+		at := slices.IndexFunc(s.fields, func(o *field) bool { return o.name == f.name })
+		switch {
+		case slices.ContainsFunc(s.fields, same):
+			continue
+		case at >= 0:
+			o := s.fields[at]
+			k := slices.IndexFunc(lists.Numbers(s.rows), func(k int) bool { return o.text(k) != f.text(k) })
+			f.be(leftOut, fmt.Sprintf("a column has its name; %s states %s, the column %s", given.files[file[k]], f.text(k),
+				o.text(k)))
+		case g.values != nil && s.file == nil && strings.HasPrefix(f.name, "condition"):
+			f.be(runs, "a number without a word, besides a log")
+		case g.values != nil && g.role != input && !g.says(dayWords): // on texts and days the sheet decides
 			f.be(g.role, g.why)
 		}
 
-		if s.has(f.name) {
-			f.be(leftOut, "a column of the table has its name")
-		}
+		s.fields = append(s.fields, f)
+	}
+}
 
-		if !slices.ContainsFunc(s.fields, func(o *field) bool {
-			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
-		}) {
-			s.fields = append(s.fields, f)
+// settleNames gives what names state the roles that it has in a sheet, and takes it.
+func (p *plan) settleNames(s, given *sheet) {
+	for _, f := range given.fields {
+		f.role = remark
+		if k := slices.IndexFunc(s.fields, func(g *field) bool { return g.given && g.head == f.head }); k >= 0 {
+			g := s.fields[k]
+			if f.role = g.role; g.role == day && !s.has("day") {
+				f.name, g.name = "day", "day"
+			}
 		}
+	}
+
+	if len(given.of(input, thing, day)) > 0 {
+		p.takeNames(given)
 	}
 }
 

@@ -145,19 +145,33 @@ func TestRolesOfColumns(t *testing.T) {
 	}
 }
 
-// What the names of tables of results state gets a line as columns do: each table has each setting so often.
-func TestNamesOfResults(t *testing.T) {
+// What the names of files state gets a line beside columns, of tables of results that have each setting so often,
+// and of a log.
+func TestNamesBesideColumns(t *testing.T) {
 	for names, want := range map[string][2]string{
-		"3 APC_8x6 GWS_9x5 HQ_7x4":        {`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},
-		"2 A_U10 A_U20 B_U10 B_U20":       {"thing: thing: A, B", `pattern: "{thing:text}_U{u_inf_m_s}.csv"`},
-		"2 A_U10 A_U20 B_U10 B_U20 A_old": {"thing: thing: A, B", `exclude: ["A_old.csv"]`},
-		"1 2024-05-01 2024-05-02":         {`across: "day"`, `pattern: "{day:text}.csv"`},
-		"1 Mon Tue Wed":                   {`across: "day"`, `pattern: "{day:text}.csv"`},
-		"1 sweep_a sweep_b":               {"thing: remark, with it no rows are repeats", `run: "file"`},
-		"1 run1 run2":                     {"run_number (run): run", `run: "file"`},
+		"3 APC_8x6 GWS_9x5 HQ_7x4":            {`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},
+		"2 A_U10 A_U20 B_U10 B_U20":           {"thing: thing: A, B", `pattern: "{thing:text}_U{u_inf_m_s}.csv"`},
+		"2 A_U10 A_U20 B_U10 B_U20 A_old":     {"thing: thing: A, B", `exclude: ["A_old.csv"]`},
+		"1 2024-05-01 2024-05-02":             {`across: "day"`, `pattern: "{day:text}.csv"`},
+		"1 Mon Tue Wed":                       {`across: "day"`, `pattern: "{day:text}.csv"`},
+		"1 sweep_a sweep_b":                   {"thing: remark, with it no rows are repeats", `run: "file"`},
+		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
+		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
+		"log a0_1 a0_2 a5_3 a10_4": {
+			"inputs: [alpha_deg]", "alpha_deg: left out, a column has its name; a10_4.txt states 10, the column 5:",
+		},
 	} {
 		dir, times := t.TempDir(), int(names[0]-'0')
+		log := "file,alpha\n"
 		for i, name := range strings.Fields(names)[1:] {
+			if names[0] == 'l' {
+				balance(t, dir, name+".txt", 60+i)
+				log += fmt.Sprintf("%s,%d\n", name, 5*(i/2))
+				write(t, dir, "log.csv", log)
+
+				continue
+			}
+
 			rows := "rpm,thrust (N)\n"
 			for k := range 6 * times {
 				rows += fmt.Sprintf("%d,%.3f\n", 1000+500*(k/times), 1+math.Sin(float64(100*i+k)))
