@@ -307,7 +307,7 @@ func (s *sheet) byWords(f *field) bool {
 			return f.be(remark, "it follows the tunnel or the weather")
 		}
 
-	case f.values == nil && (2*d <= s.rows || s.rows == d && !slices.ContainsFunc(s.fields, isNumber) ||
+	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
 		s.names != nil && d <= manyNames):
 		if why := "its names begin with numbers"; f.texts[0] != "" && digit(f.texts[0][0]) {
 			return f.be(thing, why)

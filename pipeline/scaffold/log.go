@@ -195,7 +195,9 @@ func (p *plan) fromLog(files []string) (used []string) {
 
 	p.Files, p.sheet = globs(used), p.typed(c, rows, given, of)
 	p.settleNames(p.sheet, given)
-	p.log()
+	if p.log(); len(rows) == len(used) {
+		p.sheet.files = used
+	}
 
 	return used
 }
@@ -315,7 +317,8 @@ func (p *plan) ofVolts() bool {
 // namesTares reports whether a column of the log names files that have no row: recordings without wind.
 func (p *plan) namesTares(f *field) bool {
 	of := campaign.FilesOf(slices.Compact(slices.Sorted(slices.Values(f.texts))), p.found)
-	if len(p.Columns) == 0 || p.sheet.names != nil || slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+	if len(p.Columns) == 0 || p.sheet.names != nil || f.given ||
+		slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
 		return false
 	}
 

@@ -27,13 +27,12 @@ const (
 	mostRepeats = 50    // rows of equal settings, in the median
 )
 
-// fromResults takes a table of results, or of pairs, for what the files hold. It returns those whose names state what
-// most do; nil where they are no such table.
-func (p *plan) fromResults(files []string) []string {
-	given := nameSheet(files)
+// fromResults takes a table of results, or of pairs, for what the files hold, of which names or a log state what is
+// given. It reports whether they are one.
+func (p *plan) fromResults(given *sheet) bool {
 	s, t := readSheet(p.dir, given.files), &config.Table{}
 	if s == nil || len(s.fields) == 0 {
-		return nil
+		return false
 	}
 
 	s.ofNames(given, s.file)
@@ -41,7 +40,7 @@ func (p *plan) fromResults(files []string) []string {
 		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
 			strings.Join(t.Y2, ", "))
 	} else if !p.repeats(s, t, given.files) {
-		return nil
+		return false
 	}
 
 	p.leaveOdd(given)
@@ -53,7 +52,7 @@ func (p *plan) fromResults(files []string) []string {
 	t.Inputs = headsOf(s.of(input))
 	p.Table, p.sheet = t, s
 
-	return given.files
+	return true
 }
 
 func headsOf(fields []*field) []string {
@@ -127,13 +126,13 @@ func (p *plan) settleNames(s, given *sheet) {
 		f.role = remark
 		if k := slices.IndexFunc(s.fields, func(g *field) bool { return g.given && g.head == f.head }); k >= 0 {
 			g := s.fields[k]
-			if f.role = g.role; g.role == day && !s.has("day") {
+			if f.role = g.role; g.role == day && given.names != nil && !s.has("day") {
 				f.name, g.name = "day", "day"
 			}
 		}
 	}
 
-	if len(given.of(input, thing, day)) > 0 {
+	if given.names != nil && len(given.of(input, thing, day)) > 0 {
 		p.takeNames(given)
 	}
 }

@@ -157,27 +157,29 @@ func TestNamesBesideColumns(t *testing.T) {
 		"1 sweep_a sweep_b":                   {"thing: remark, with it no rows are repeats", `run: "file"`},
 		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
 		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
+		"tables A_1 A_2 B_3 B_4":              {`repeats: ["thrust"]`, `inputs: [rpm, alpha_deg] # what`},
 		"log a0_1 a0_2 a5_3 a10_4": {
 			"inputs: [alpha_deg]", "alpha_deg: left out, a column has its name; a10_4.txt states 10, the column 5:",
 		},
 	} {
-		dir, times := t.TempDir(), int(names[0]-'0')
+		dir, kind, times := t.TempDir(), names[0], max(1, int(names[0]-'0')%8)
 		log := "file,alpha\n"
 		for i, name := range strings.Fields(names)[1:] {
-			if names[0] == 'l' {
-				balance(t, dir, name+".txt", 60+i)
-				log += fmt.Sprintf("%s,%d\n", name, 5*(i/2))
-				write(t, dir, "log.csv", log)
-
-				continue
-			}
-
+			log += fmt.Sprintf("%s,%d\n", name, 5*(i/2))
 			rows := "rpm,thrust (N)\n"
 			for k := range 6 * times {
 				rows += fmt.Sprintf("%d,%.3f\n", 1000+500*(k/times), 1+math.Sin(float64(100*i+k)))
 			}
 
-			write(t, dir, name+".csv", rows)
+			if kind == 'l' {
+				balance(t, dir, name+".txt", 60+i)
+			} else {
+				write(t, dir, name+".csv", rows)
+			}
+		}
+
+		if kind > '9' {
+			write(t, dir, "log.csv", log)
 		}
 
 		contains(t, loads(t, dir).YAML, want[:]...)

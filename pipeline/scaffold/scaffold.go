@@ -79,19 +79,19 @@ func Look(dir string) (*Result, error) {
 	}
 
 	p.Files = globs(files)
-	var results []string
-	if p.Conditions == "" && (p.Format == "text" || p.Format == "parquet") {
-		results = p.fromResults(files)
+	given := nameSheet(files)
+	if p.Conditions != "" {
+		files = p.fromLog(files)
+		given = p.sheet
 	}
 
-	switch {
-	case results != nil:
-		files = results
+	switch text := p.Format == "text" || p.Format == "parquet"; {
+	case text && p.fromResults(given):
+		files = given.files
 	case p.Conditions != "":
-		files = p.fromLog(files)
 		p.look(files)
 	default:
-		files = p.fromNames(files)
+		files = p.fromNames(given, files)
 		p.look(files)
 	}
 
@@ -253,8 +253,7 @@ func (p *plan) groups(files []string) {
 }
 
 // fromNames takes the conditions from the file names.
-func (p *plan) fromNames(files []string) []string {
-	s := nameSheet(files)
+func (p *plan) fromNames(s *sheet, files []string) []string {
 	p.sheet = s
 	if len(s.of(input, thing)) == 0 {
 		for _, f := range s.of(day) {
