@@ -228,14 +228,8 @@ func (s *sheet) groups(columns ...*field) [][]int {
 }
 
 // paired is the number of rows in groups of two or more.
-func paired(groups [][]int) (n int) {
-	for _, g := range groups {
-		if len(g) > 1 {
-			n += len(g)
-		}
-	}
-
-	return n
+func paired(groups [][]int) int {
+	return len(slices.Concat(lists.Keep(groups, func(g []int) bool { return len(g) > 1 })...))
 }
 
 // counts reports whether a column numbers the rows of each file: 0, 1, 2, … or 1, 2, …

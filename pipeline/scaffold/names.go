@@ -299,24 +299,19 @@ func nameSheet(files []string) *sheet {
 
 	count := map[string]int{} // of names with that column
 	for i, f := range files {
-		for k := 0; k < len(all[i]); k++ {
-			p := &all[i][k]
+		var out []piece
+		numbers := map[string]int{}
+		for _, p := range all[i] {
 			rare := p.key != "" && 5*in[p.condition()] < 4*len(files)
 			switch {
 			case p.kind != number:
 			case rare && len(p.key) == 1 && p.at == p.from+1: // a1, b1, … m8: a letter and a number
-				letter := textPiece(f, p.from, p.at)
+				out = append(out, textPiece(f, p.from, p.at))
 				p.key, p.from = "", p.at
-				all[i] = slices.Insert(all[i], k, letter)
-				k++
 			case p.isThing(), rare && !isKnown(p.key):
-				*p = textPiece(f, p.from, p.to)
+				p = textPiece(f, p.from, p.to)
 			}
-		}
 
-		numbers := map[string]int{}
-		for k := range all[i] {
-			p := &all[i][k]
 			if p.kind == number {
 				p.key = p.condition()
 				if numbers[p.key]++; numbers[p.key] > 1 { // alpha_deg, alpha_deg_2
@@ -325,7 +320,10 @@ func nameSheet(files []string) *sheet {
 			}
 
 			count[p.key]++
+			out = append(out, p)
 		}
+
+		all[i] = out
 	}
 
 	delete(count, "") // of texts, whose columns come later

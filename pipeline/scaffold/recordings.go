@@ -73,8 +73,8 @@ func (p *plan) look(files []string) {
 
 		infos = append(infos, info)
 		for _, c := range info.Channels {
-			if c.Role() == "" && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
-				p.shortest = c.Samples
+			if c.Role() == "" && !p.intervals && c.Samples > 1 {
+				p.shortest = min(p.shortest, c.Samples)
 			}
 		}
 	}

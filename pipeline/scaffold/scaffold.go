@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -58,7 +59,7 @@ func Look(dir string) (*Result, error) {
 		return nil, err
 	}
 
-	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}}
+	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}, shortest: math.MaxInt64}
 	found = p.splitLog(p.findRig(found))
 	files := p.kindOf(found)
 	if files == nil {
@@ -350,11 +351,14 @@ func globs(files []string) []string {
 // holdOut chooses what to hold out: values of the first condition with at least
 // three, from their middle, so that training still sees every input vary.
 func (p *plan) holdOut() {
-	for _, f := range p.sheet.of(input) {
-		held := p.sheet.held(f)
-		if i := slices.IndexFunc(held, func(h span) bool { return p.sheet.varies(f, h) }); i >= 0 {
-			p.Held = plain(f.name) + ": " + held[i].text
-			return
+	s := p.sheet
+	for _, f := range s.of(input) {
+		for _, h := range s.held(f) {
+			isLeft := func(i int) bool { x := f.at(i); return !(x >= h.low && x <= h.high) }
+			if s.vary(lists.Where(s.rows, isLeft)) {
+				p.Held = plain(f.name) + ": " + h.text
+				return
+			}
 		}
 	}
 }
@@ -399,11 +403,6 @@ func (s *sheet) held(f *field) (out []span) {
 	return append(out, lists.Each(inner, func(x float64) span { return span{x, x, decimal(x)} })...)
 }
 
-// varies reports whether all inputs vary among the rows without those values of one.
-func (s *sheet) varies(of *field, without span) bool {
-	return s.vary(lists.Where(s.rows, func(i int) bool { x := of.at(i); return !(x >= without.low && x <= without.high) }))
-}
-
 // vary reports whether all inputs vary among those rows.
 func (s *sheet) vary(rows []int) bool {
 	return !slices.ContainsFunc(s.of(input), func(f *field) bool {
@@ -442,7 +441,7 @@ type plan struct {
 	sheet      *sheet
 	units      []string // of the channels
 	intervals  bool     // the table cuts the files
-	shortest   int64    // samples of the shortest run by headers and table; 0: unknown
+	shortest   int64    // samples of the shortest run by headers and table, as far as they are known
 	runs       int      // files, or intervals of them
 	components []string // the rows of the matrix
 	tares      []string // files that the columns name
@@ -513,10 +512,7 @@ func (p *plan) From() string { return p.sheet.from }
 
 // PerRun is the number of triplets that a run of a balance gives.
 func (p *plan) PerRun() int64 {
-	if p.shortest > 0 {
-		return max(min(250, p.shortest/2), 1)
-	}
-	return 250
+	return max(min(250, p.shortest/2), 1)
 }
 
 // NetInputs are what the network sees.

@@ -1,6 +1,7 @@
 package holdout
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -66,8 +67,10 @@ func Folder(name string) string {
 	return name
 }
 
-// Distinct returns the distinct names, sorted.
-func Distinct(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+// Distinct returns the distinct values, sorted.
+func Distinct[T cmp.Ordered](values []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(values)))
+}
 
 // Listed writes names for people, at most a dozen of them.
 func Listed(names []string) string {

@@ -1,7 +1,6 @@
 package ingeststage
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -125,7 +124,7 @@ func balanceColumns(in *config.Ingest, conditions []string) (names []string) {
 		}
 	}
 
-	return slices.DeleteFunc(unique(names), func(n string) bool { return n == "" })
+	return without(unique(names), isEmpty)
 }
 
 // AngleColumn reports whether the balance's angle is a column of the files and
@@ -302,7 +301,7 @@ func tareColumns(in *config.Ingest) []string {
 		return nil
 	}
 
-	return without([]string{in.Balance.Tare.Column, in.Balance.Tare.After}, func(c string) bool { return c == "" })
+	return without([]string{in.Balance.Tare.Column, in.Balance.Tare.After}, isEmpty)
 }
 
 // takeTares gives the recordings without wind that the table names their paths, and returns the files without them:
@@ -401,14 +400,12 @@ func (r *Recordings) findTares(exp plan.Experiment) {
 
 	for i := range r.Files {
 		f := &r.Files[i]
-		for _, p := range []string{cmp.Or(t.File, t.Column), t.After} {
-			if p != "" && t.Column != "" {
+		for _, p := range without([]string{t.File, t.Column, t.After}, isEmpty) {
+			if t.Column != "" {
 				p = ownTare(p, f.Rows, f.Name)
 			}
 
-			if p != "" {
-				f.Tares = append(f.Tares, onDisk(exp, p))
-			}
+			f.Tares = append(f.Tares, onDisk(exp, p))
 		}
 
 		if t.Drift == "linear" {

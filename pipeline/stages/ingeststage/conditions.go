@@ -255,9 +255,8 @@ func (r *Result) Values(condition string) []float64 {
 	}
 
 	v, _ := r.Rows().Floats(condition) // else only the files tell
-	slices.Sort(v)
 
-	return slices.Compact(v)
+	return holdout.Distinct(v)
 }
 
 // atSetPoints finds the set points in what is known, and moves Known to them.
@@ -366,22 +365,26 @@ func checkUnits(exp plan.Experiment, src *plan.Source) {
 	columns := lists.Each(src.In.Columns, func(c config.NamedString) string { return c.Name })
 	known := slices.Concat(src.Conditions, columns)
 
-	src.Convert = map[string]units.Named{}
 	for _, u := range src.In.Units {
-		key := "ingest.units." + u.Name
-		exp.Refuse(!slices.Contains(known, u.Name), key,
+		exp.Refuse(!slices.Contains(known, u.Name), "ingest.units."+u.Name,
 			"%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
 			spelling.DidYouMean(u.Name, known))
+	}
 
+	convert(exp, src, "ingest.units.", src.In.Units, without(src.Conditions, func(name string) bool {
+		_, inFile := config.Find(src.In.InFile, name)
+		return inFile || src.Table != nil && slices.Contains(src.Table.Names, name)
+	}))
+}
+
+// convert keeps the conversions of conditions by the units of the configuration, which it checks.
+func convert(exp plan.Experiment, src *plan.Source, key string, list []config.NamedString, conditions []string) {
+	src.Convert = map[string]units.Named{}
+	for _, u := range list {
 		n, err := units.ToName(u.Name, u.Value)
-		exp.Refuse(err != nil, key, "%v", err)
-
-		_, inFile := config.Find(src.In.InFile, u.Name)
-
-		inTable := src.Table != nil && slices.Contains(src.Table.Names, u.Name)
-		if n.From != "" && slices.Contains(src.Conditions, u.Name) && !inFile && !inTable {
-			src.Convert[u.Name] = n
-			src.Converted[u.Name] = n.String()
+		exp.Refuse(err != nil, key+u.Name, "%v", err)
+		if n.From != "" && slices.Contains(conditions, u.Name) {
+			src.Convert[u.Name], src.Converted[u.Name] = n, n.String()
 		}
 	}
 }

@@ -192,6 +192,8 @@ func without(files []string, drop func(file string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(files), drop)
 }
 
+func isEmpty(name string) bool { return name == "" }
+
 // withoutBackground finds the recordings of the background that globs name, and returns the other
 // files.
 func (r *Recordings) withoutBackground(exp plan.Experiment, files []string) []string {
@@ -307,12 +309,9 @@ func findReader(exp plan.Experiment, src *plan.Source) {
 	for i, a := range in.Program {
 		file := found
 		if i > 0 {
-			if file = exp.File.Resolve(a); strings.Contains(a, "{file}") || a == "" {
-				continue
-			}
-
+			file = exp.File.Resolve(a)
 			if _, err := fault.Regular(file); err != nil {
-				continue // not a file: an option
+				continue // an option, or the recording's name
 			}
 		}
 

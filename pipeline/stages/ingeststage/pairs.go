@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -152,14 +151,9 @@ func findTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pair
 // table of conditions give, in the units of the conditions' names.
 func (r *Recordings) tableFiles(exp plan.Experiment, names []string) []campaign.TableFile {
 	r.rows()
-	r.Convert = map[string]units.Named{}
-	for _, u := range r.In.Table.Units {
-		if slices.Contains(names, u.Name) && r.Converted[u.Name] == "" {
-			n, err := units.ToName(u.Name, u.Value)
-			exp.Refuse(err != nil, "ingest.table.units."+u.Name, "%v", err)
-			r.Convert[u.Name], r.Converted[u.Name] = n, n.String()
-		}
-	}
+	convert(exp, r.Source, "ingest.table.units.", lists.Keep(r.In.Table.Units, func(u config.NamedString) bool {
+		return slices.Contains(names, u.Name) && r.Converted[u.Name] == ""
+	}), names)
 
 	return lists.Each(r.Files, func(f File) campaign.TableFile {
 		file := campaign.TableFile{Path: f.File.Open, Name: f.Name}

@@ -75,7 +75,7 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 
 		a, b := level[i]-level[near[0]], level[i]-level[near[1]]
 		d := math.Min(math.Abs(a), math.Abs(b))
-		if math.IsInf(level[i], 0) || !(d >= least) || a*b < 0 || n == 2 && a > 0 || math.IsInf(d, 0) ||
+		if !(d >= least) || a*b < 0 || n == 2 && a > 0 || math.IsInf(d, 0) ||
 			run.Units[near[0]] != run.Units[i] || run.Units[near[1]] != run.Units[i] {
 			continue // constant channels are named as stuck
 		}
@@ -101,12 +101,11 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
 	channels := run.Recordings[0].Channels
 	out := make([]float64, len(channels))
-	rate := info.Channels[channels[0]].RateHz
-	if rate <= 0 || series == nil {
+	if series == nil {
 		return out
 	}
 
-	if c, err := dsp.CheckBalance(series, rate); err == nil { // else the recording is too short
+	if c, err := dsp.CheckBalance(series, info.Channels[channels[0]].RateHz); err == nil { // else too short, or no rate
 		for i, v := range c.IntegralTimeS {
 			if v > 0 && v-v == 0 {
 				out[i] = v
