@@ -54,7 +54,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
 		"pipeline/pairs pipeline/table ingest/... dsp train/... report internal/parallel"},
-	{"pipeline/pairs", "pipeline/config pipeline/stages/ingeststage pipeline/stages/plan pipeline/table " +
+	{"pipeline/pairs", "pipeline/config pipeline/stages/plan pipeline/table " +
 		"ingest/campaign ingest/fault ingest/spelling ingest/units"},
 	{"pipeline/predict", "pipeline/engine pipeline/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
 		"ingest/fault ingest/spelling ingest/units report train/..."},

@@ -3,6 +3,7 @@
 package pairs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
 
@@ -122,9 +123,47 @@ func readTable(path string, texts []string) (*table.Table, error) {
 		return nil, err
 	}
 
-	t, _ := ingeststage.PairTables(p, "", []string{path}, []string{""})
+	return Tabulate(p), nil
+}
 
-	return t, nil
+// Tabulate makes the table of triplets of pairs that were read: run, recording, conditions, labels and outcomes.
+func Tabulate(p *campaign.PairTable) *table.Table {
+	t := &table.Table{}
+	texts := func(name, doc string, v []string) { plan.Column(t, name, "", doc).Strings = v }
+	numbers := func(name, of, unit, doc string, v []float64) {
+		if how := p.Converted[of]; how != "" {
+			doc += "; " + how
+		}
+
+		plan.Column(t, name, cmp.Or(p.Units[of], unit), doc).Floats = v
+	}
+
+	recording := p.Recording
+	if recording == nil {
+		recording = p.Run
+	}
+
+	texts("run", "one acquisition at one condition", p.Run)
+	texts("recording", "one channel of a run, or the group that makes one outcome vector", recording)
+	for k, name := range p.Inputs {
+		unit, about := plan.UnitOf(name)
+		numbers(name, name, unit, about, p.X[k])
+	}
+
+	for k, name := range p.Labels {
+		texts(name, plan.LabelText, p.Texts[k])
+	}
+
+	for k, name := range p.Outcomes {
+		numbers(name+"_1", name, "", "first outcome", p.Y1[k])
+		numbers(name+"_2", name, "", "second outcome, independent of the first given the run", p.Y2[k])
+	}
+
+	if p.Weight != nil {
+		plan.Column(t, "weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
+	}
+
+	return t
 }
 
 // Need returns an error where the table has no such condition, column or outcome: what that is, with its names in

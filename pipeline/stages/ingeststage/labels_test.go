@@ -104,7 +104,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 
 	p := readTables(b.Pairs.Files, b.Pairs.Options)
 
-	trip, recs := PairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
+	trip, recs := pairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
 	for name, want := range map[string]string{"rig": "[east east west west]", "propeller": "[APC HQ APC HQ]"} {
 		for _, c := range []*string{&trip.Column(name).Description, &recs.Column(name).Description} {
 			must.Equal(t, *c, plan.LabelText, "description")

@@ -19,6 +19,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 	"doubletake/pipeline/table"
@@ -186,7 +187,7 @@ func (p *Pairs) write(j *engine.Job, converted map[string]string, meta []kv.Pair
 	t := readTables(files, p.Options)
 	maps.Copy(t.Converted, converted)
 
-	trip, recs := PairTables(t, p.Options.Across, names, sums)
+	trip, recs := pairTables(t, p.Options.Across, names, sums)
 	recs.Meta = meta
 	fault.Raise(errors.Join(plan.WriteTable(j, recordingsArrow, recs), plan.WriteTable(j, pairsArrow, trip)))
 
@@ -265,9 +266,9 @@ func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
 	return o
 }
 
-// PairTables makes the triplets and the index of runs of a table of pairs: a row for
+// pairTables makes the triplets and the index of runs of a table of pairs: a row for
 // each run and file. across is the label that repeats are paired across; "": none.
-func PairTables(p *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
+func pairTables(p *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
 	if across != "" {
 		set := triplets.Set{N: p.N}
 		set.SetRuns(p.Run)
@@ -275,47 +276,13 @@ func PairTables(p *campaign.PairTable, across string, names, digests []string) (
 		p.Y2 = lists.Each(p.Y1, func(y []float64) []float64 { return lists.Rows(y, 1, partner) })
 	}
 
-	trip = &table.Table{}
-	texts := func(name, doc string, v []string) { plan.Column(trip, name, "", doc).Strings = v }
-	numbers := func(name, of, unit, doc string, v []float64) {
-		if how := p.Converted[of]; how != "" {
-			doc += "; " + how
-		}
-
-		plan.Column(trip, name, cmp.Or(p.Units[of], unit), doc).Floats = v
-	}
-
-	recording := p.Recording
-	if recording == nil {
-		recording = p.Run
-	}
-
-	texts("run", "one acquisition at one condition", p.Run)
-	texts("recording", "one channel of a run, or the group that makes one outcome vector", recording)
-	for k, name := range p.Inputs {
-		unit, about := plan.UnitOf(name)
-		numbers(name, name, unit, about, p.X[k])
-	}
-
-	for k, name := range p.Labels {
-		texts(name, plan.LabelText, p.Texts[k])
-	}
-
-	first, file, pairs := partsOf(p)
-	recs = trip.Select(first)
+	trip = pairs.Tabulate(p)
+	first, file, n := partsOf(p)
+	given := trip.Columns[:2+len(p.Inputs)+len(p.Labels)]
+	recs = (&table.Table{Columns: given}).Select(first)
 	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
-
-	for k, name := range p.Outcomes {
-		numbers(name+"_1", name, "", "first outcome", p.Y1[k])
-		numbers(name+"_2", name, "", "second outcome, independent of the first given the run", p.Y2[k])
-	}
-
-	if p.Weight != nil {
-		plan.Column(trip, "weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
-	}
-
 	plan.Column(recs, "file", "", "raw file").Strings = lists.Rows(names, 1, file)
-	plan.Column(recs, "pairs", "", "pairs of the run with a row of the file").Ints = pairs
+	plan.Column(recs, "pairs", "", "pairs of the run with a row of the file").Ints = n
 	plan.Column(recs, "sha256", "", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
 
 	return trip, recs

@@ -25,7 +25,7 @@ func TestReadPairs(t *testing.T) {
 	p, err := campaign.ReadTables(b.Pairs.Files, b.Pairs.Options)
 	must.Do(t, err)
 
-	trip, recs := PairTables(p, "", []string{"p.csv"}, []string{"sum"})
+	trip, recs := pairTables(p, "", []string{"p.csv"}, []string{"sum"})
 	if trip.Rows() != 3 || recs.Rows() != 2 {
 		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
 	}
@@ -61,7 +61,7 @@ func TestPairsAcross(t *testing.T) {
 	b := planned(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Day}}}", "{}")
 	p := readTables(b.Pairs.Files, b.Pairs.Options)
 
-	trip, recs := PairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
+	trip, recs := pairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
 	if got := trip.Column("y_2").Floats; !slices.Equal(got, []float64{13, 13, 13, 11, 21, 20, 30}) || recs.Rows() != 2 {
 		t.Errorf("second values %v, %d runs", got, recs.Rows())
 	}
