@@ -103,7 +103,7 @@ func (f *fileTables) seriesRun(ctx context.Context, c dsp.OfSeries, run ingestst
 ) {
 	rec := run.Run.Recordings[0]
 	samples := run.Stats[0].Samples
-	chans := f.reading.Series(run.Run.ID, len(rec.Channels), samples)
+	chans := f.reading.Series(run.Run.ID)
 	if chans == nil {
 		chans = fault.Get(ingeststage.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples))
 	}

@@ -23,12 +23,6 @@ import (
 	"doubletake/train/triplets"
 )
 
-// opened is what a file shows.
-type opened struct {
-	*FileResult
-	err error
-}
-
 // CheckFiles opens the files of an experiment, reads their headers and assembles
 // their runs: it finds missing columns and channels, units that cannot be used,
 // recordings of one run that no condition tells apart, rates that differ or are in
@@ -53,12 +47,13 @@ func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (_ Result, w
 		cal = measureCalibrator(ctx, exp, r.Recordings.Source)
 	}
 
-	files, scanned := make([]opened, len(r.Recordings.Files)), r.Recordings.scanned()
-	parallel.Do(runtime.GOMAXPROCS(0), len(files), func(i int) {
-		files[i] = r.Recordings.checkFile(ctx, i, i < scanned, cal)
+	n, scanned := len(r.Recordings.Files), r.Recordings.scanned()
+	files, errs := make([]*FileResult, n), make([]error, n)
+	parallel.Do(runtime.GOMAXPROCS(0), n, func(i int) {
+		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, cal)
 	})
 
-	if warnings, err = r.gather(files); err == nil {
+	if warnings, err = r.gather(files, errs); err == nil {
 		r.atSetPoints()
 	}
 
@@ -105,16 +100,11 @@ func checkConstant(exp plan.Experiment, path string, p *campaign.PairTable) {
 }
 
 // checkFile reads a file as its task does, but few of its samples.
-func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sensitivity) (o opened) {
-	if o.err = ctx.Err(); o.err != nil {
-		return o
-	}
-
+func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sensitivity) (o *FileResult, err error) {
+	defer fault.Catch(&err)
+	fault.Raise(ctx.Err())
 	f := &reader{src: r.Source, cal: cal, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole}
-	if o.FileResult, o.err = f.read(ctx); o.err != nil {
-		return o
-	}
-
+	o = fault.Get(f.read(ctx))
 	alike := 0
 	for _, run := range o.Runs {
 		keys := lists.Each(run.Run.Recordings, func(rec ingest.Recording) string { return fmt.Sprint(rec.Conditions) })
@@ -140,13 +130,13 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sen
 		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "rate-unit", "%s", hint))
 	}
 
-	o.err = fault.Try(func() { checkColumns(&r.In, o.Info) })
+	checkColumns(&r.In, o.Info)
 
-	return o
+	return o, nil
 }
 
 // rateHz is the sampling rate of the first channel used: 1000.0000000000001 Hz is 1000 Hz.
-func (o opened) rateHz() float64 {
+func (o *FileResult) rateHz() float64 {
 	rate := o.Info.Channels[o.Runs[0].Run.Recordings[0].Channels[0]].RateHz
 	rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 9, 64), 64)
 
@@ -174,19 +164,19 @@ var checked = []string{
 
 // gather joins what to warn of in the files: of each code the first warning, with the number of files that have one.
 // It keeps the conditions of all recordings.
-func (r *Result) gather(files []opened) (warnings []ingest.Warning, err error) {
+func (r *Result) gather(files []*FileResult, errs []error) (warnings []ingest.Warning, err error) {
 	rec := r.Recordings
 	r.Known = nil
 
-	var errs []error
+	var bad []error
 	var read []int              // files that can be
 	codes := map[string][]int{} // files by code
 	for i, o := range files {
-		if BadRecording(rec.Source, o.err) {
-			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %v", o.err))
+		if BadRecording(rec.Source, errs[i]) {
+			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %v", errs[i]))
 			continue
-		} else if o.err != nil {
-			errs = append(errs, o.err)
+		} else if errs[i] != nil {
+			bad = append(bad, errs[i])
 			continue
 		}
 
@@ -212,8 +202,8 @@ func (r *Result) gather(files []opened) (warnings []ingest.Warning, err error) {
 		}
 	}
 
-	if n := len(errs) - maxFaults; n > 0 {
-		errs = append(errs[:maxFaults], fmt.Errorf("and %d more files", n))
+	if n := len(bad) - maxFaults; n > 0 {
+		bad = append(bad[:maxFaults], fmt.Errorf("and %d more files", n))
 	}
 
 	rates := lists.Each(read, func(i int) float64 { return files[i].rateHz() })
@@ -229,7 +219,7 @@ func (r *Result) gather(files []opened) (warnings []ingest.Warning, err error) {
 			strings.Join(parts, ", ")))
 	}
 
-	return warnings, errors.Join(errs...)
+	return warnings, errors.Join(bad...)
 }
 
 // maxScanned bounds the bytes of an experiment whose samples CheckFiles reads to find those that

@@ -141,7 +141,7 @@ func TestReadBalance(t *testing.T) {
 		t.Errorf("conditions %v", c)
 	}
 
-	series := reading.Series(run.Run.ID, 2, 200)
+	series := reading.Series(run.Run.ID)
 	must.Not(t, series == nil || series[1][3] != round(2+math.Cos(9)), "kept %d series", len(series))
 
 	c, err := dsp.CheckBalance(series, 100)

@@ -457,18 +457,13 @@ func (r *Reading) SetSeries(run string, series [][]float64) {
 	}
 }
 
-// Series returns the columns of a run if there are that many of that length,
-// else nil.
-func (r *Reading) Series(run string, columns int, samples int64) [][]float64 {
+// Series returns the columns of a run that are held, else nil.
+func (r *Reading) Series(run string) [][]float64 {
 	if r == nil {
 		return nil
 	}
 
-	if s := r.series[run]; len(s) == columns && columns > 0 && int64(len(s[0])) == samples {
-		return s
-	}
-
-	return nil
+	return r.series[run]
 }
 
 // Free gives the analyser back.
