@@ -26,7 +26,8 @@ type Grouping struct {
 	// Except names channels that are none of the recordings (a tachometer).
 	Except []string
 	// Own names, by condition, the attributes of channels that state it for their recordings.
-	Own [][2]string
+	Own   [][2]string
+	Roles condition.Roles // of conditions
 }
 
 // Assemble cuts an open file into runs and recordings, with their conditions: those of the whole
@@ -38,7 +39,7 @@ func Assemble(info ingest.Info, rows *Conditions, file *condition.Set, group Gro
 	_ []ingest.Warning, err error,
 ) {
 	defer fault.Catch(&err)
-	a := assembly{info: info, groups: group.split(info), own: group.Own, conds: rows, file: file}
+	a := assembly{info: info, groups: group.split(info), own: group.Own, roles: group.Roles, conds: rows, file: file}
 	a.intervals()
 
 	ids := map[string]bool{}
@@ -63,6 +64,7 @@ type assembly struct {
 	info     ingest.Info
 	groups   [][]int // channels of each recording
 	own      [][2]string
+	roles    condition.Roles
 	conds    *Conditions    // the file's rows; nil without a table
 	file     *condition.Set // conditions of the whole file
 	runs     []ingest.Run
@@ -348,9 +350,10 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 		}
 
 		for _, a := range f.own {
-			v, err := condition.Attribute(ingest.Info{Path: f.info.Path, Attributes: c.Attributes}, a[1], a[0])
+			info := ingest.Info{Path: f.info.Path, Attributes: c.Attributes}
+			own, err := f.roles.Attribute(info, a[1], a[0], "channel "+c.Name)
 			if err == nil {
-				err = m.Add(condition.Condition{Column: a[0], Value: v, Origin: "channel " + c.Name})
+				err = m.Add(own)
 			}
 
 			if err != nil {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
@@ -413,26 +412,6 @@ func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
 	return r
 }
 
-// maxLabel bounds a label by which rows are grouped: a longer one is a comment.
-const maxLabel = 100
-
-// checkLabel reports a text that names no group.
-func checkLabel(s string) *fault.Error {
-	found := ""
-	switch {
-	case s == "":
-		found = "an empty cell"
-	case len(s) > maxLabel:
-		found = strconv.Quote(fault.Clip(s))
-	case !utf8.ValidString(s):
-		found = "bytes that are not UTF-8"
-	default:
-		return nil
-	}
-
-	return fault.At("", "", fmt.Sprintf("a name of at most %d bytes, by which rows are grouped", maxLabel), found, "")
-}
-
 // CheckLabels reports a cell of the named columns of text that names no group; without a table there is none.
 func (c *Conditions) CheckLabels(names []string) error {
 	if c == nil {
@@ -441,7 +420,7 @@ func (c *Conditions) CheckLabels(names []string) error {
 
 	for _, r := range c.Rows {
 		for _, s := range r.States {
-			if err := checkLabel(s.Name); err != nil && s.IsName && slices.Contains(names, s.Column) {
+			if err := condition.CheckName(s.Name); err != nil && s.IsName && slices.Contains(names, s.Column) {
 				err.Path, err.Place = c.Path, fmt.Sprintf("line %d, column %s", r.Line, s.Column)
 				return err
 			}

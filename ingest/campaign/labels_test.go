@@ -94,7 +94,7 @@ func TestLabelsOfRecordings(t *testing.T) {
 		t.Error(err)
 	}
 
-	long := parse("file,comment\nx.wav," + strings.Repeat("x", maxLabel+1) + "\n")
+	long := parse("file,comment\nx.wav," + strings.Repeat("x", condition.MaxName+1) + "\n")
 	if err := long.CheckLabels([]string{"comment"}); err == nil {
 		t.Error("a long comment names a group")
 	}

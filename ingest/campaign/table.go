@@ -539,7 +539,7 @@ func (r *tableReader) isUsed(k int) bool {
 	}
 
 	for _, c := range f.labels {
-		if err := checkLabel(c.texts[k]); err != nil && c.index >= 0 {
+		if err := condition.CheckName(c.texts[k]); err != nil && c.index >= 0 {
 			err.Path, err.Place = r.path, f.place(k, c)
 			fault.Raise(err)
 		}

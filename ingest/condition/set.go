@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"doubletake/ingest/fault"
 )
@@ -37,6 +39,26 @@ var Reserved = strings.Fields("run recording set file channel format encoding un
 	"calibrator_spread_db rate_hz row0 samples duration_s min max mean rms std integral_time_s clipped " +
 	"longest_constant sha256 pairs half bin_hz shaft_hz power line_hz line_power floor search_lo search_hi band_lo " +
 	"band_hi shaft_order shaft_order_hz shaft_order_power group outcome weight")
+
+// MaxName bounds a name by which rows are grouped: a longer one is a comment.
+const MaxName = 100
+
+// CheckName reports a text that names no group.
+func CheckName(s string) *fault.Error {
+	found := ""
+	switch {
+	case s == "":
+		found = "an empty cell"
+	case len(s) > MaxName:
+		found = strconv.Quote(fault.Clip(s))
+	case !utf8.ValidString(s):
+		found = "bytes that are not UTF-8"
+	default:
+		return nil
+	}
+
+	return fault.At("", "", fmt.Sprintf("a name of at most %d bytes, by which rows are grouped", MaxName), found, "")
+}
 
 // Condition is what one source states of a recording.
 type Condition struct {

@@ -172,6 +172,8 @@ func TestAttributeNumber(t *testing.T) {
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
 	_, err = condition.Attribute(r.Info(), "operator", "")
 	ingesttest.WantDataError(t, nil, err, "a number", "example")
+	c, err := condition.Roles{Things: []string{"who"}}.Attribute(r.Info(), "operator", "who", "")
+	must.Not(t, c.Name != "example" || !c.IsName || err != nil, "%v, %v", c, err)
 }
 
 // The rate: stated twice alike is fine, a contradiction with the user is not,

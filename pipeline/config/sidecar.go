@@ -17,8 +17,8 @@ type Sidecar struct {
 	// ending of its name, e.g. .yaml: run_1.wav has run_1.yaml
 	Ending string `key:"ending" short:"yes"`
 
-	// numbers by condition, as keys joined with dots, e.g. {rpm: motor.speed}; empty: all numbers at the top
-	// level
+	// numbers by condition, as keys joined with dots, e.g. {rpm: motor.speed}, and names of things and occasions; empty:
+	// all at the top level
 	Values []NamedString `key:"values"`
 }
 
@@ -30,10 +30,17 @@ func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
 // maxSidecar bounds what a sidecar may hold.
 const maxSidecar = 1 << 20
 
-// ReadNumbers reads the numbers of a YAML (or JSON) file of keys and values, in
+// Value is a number or a text of a file of keys and values.
+type Value struct {
+	Name   string
+	Number float64 // NaN of a text, or one that is not finite
+	Text   string
+}
+
+// ReadValues reads the values of a YAML (or JSON) file of keys and values, in
 // its order: those at the top by their key, deeper ones by the keys on the way
-// joined with dots. Texts, lists and numbers that are not finite are left out.
-func ReadNumbers(path string) (out []NamedNumber, err error) {
+// joined with dots. Lists are left out.
+func ReadValues(path string) (out []Value, err error) {
 	defer fault.Catch(&err)
 	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
 	fault.Raise(withoutPath(err))
@@ -60,16 +67,16 @@ func ReadNumbers(path string) (out []NamedNumber, err error) {
 			switch {
 			case v.Kind == yaml.MappingNode:
 				walk(v, name, depth+1)
-			case v.Kind == yaml.ScalarNode && v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
+			case v.Kind == yaml.ScalarNode:
 				x, err := parseFloat(v.Value)
-				if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-					continue
+				if err != nil || math.IsInf(x, 0) || v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+					x = math.NaN()
 				}
 
 				l, twice := seen[name]
 				fault.Unless(!twice, fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l))
 				seen[name] = k.Line
-				out = append(out, NamedNumber{name, x})
+				out = append(out, Value{name, x, v.Value})
 			}
 		}
 	}

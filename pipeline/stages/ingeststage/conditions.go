@@ -43,12 +43,12 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 			continue
 		}
 
-		v, err := condition.Attribute(*info, a.Value, a.Name)
+		c, err := src.Roles.Attribute(*info, a.Value, a.Name, "the attribute "+a.Value)
 		if err != nil {
 			return s, fmt.Errorf("condition %s: %w", a.Name, err)
 		}
 
-		all = append(all, condition.Condition{Column: a.Name, Value: v, Origin: "the attribute " + a.Value})
+		all = append(all, c)
 	}
 
 	return s, s.Add(append(all, f.Named...)...)
@@ -65,11 +65,11 @@ func channelAttributes(src *plan.Source) (own [][2]string) {
 	return own
 }
 
-// sidecars reads the conditions in the file next to each recording, and lists their names.
-func (r *Recordings) sidecars(exp plan.Experiment) []string {
+// sidecars reads the conditions in the file next to each recording, and lists those of numbers and of names.
+func (r *Recordings) sidecars(exp plan.Experiment) (numbers, texts []string) {
 	s := r.In.Sidecar
 	if s == nil {
-		return nil
+		return nil, nil
 	}
 
 	wanted := s.Values // nil: all of the first file, which the others must have too
@@ -77,16 +77,22 @@ func (r *Recordings) sidecars(exp plan.Experiment) []string {
 		wanted = r.Files[i].readSidecar(exp, s.Ending, wanted)
 	}
 
-	return lists.Each(wanted, func(w config.NamedString) string { return w.Name })
+	return r.byKind(lists.Each(wanted, func(w config.NamedString) string { return w.Name }))
 }
 
-// readSidecar reads the wanted numbers of the file next to a recording, by the names they have
-// there; without any, those at its top, which it returns.
+// byKind parts conditions of numbers from those of names, which things and occasions have.
+func (r *Recordings) byKind(names []string) (numbers, texts []string) {
+	isName := func(n string) bool { return slices.Contains(r.Roles.Declared(), n) }
+	return without(names, isName), lists.Keep(names, isName)
+}
+
+// readSidecar reads what is wanted of the file next to a recording, by the names it has there; without any, the
+// numbers, things and occasions at its top, which it returns.
 func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) []config.NamedString {
 	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + ending
 	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
 
-	all, err := config.ReadNumbers(exp.File.Resolve(filepath.FromSlash(name)))
+	all, err := config.ReadValues(exp.File.Resolve(filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		fail("a file with the conditions of "+f.Name, "none",
 			"write it, leave the recording out with exclude, or change sidecar.ending")
@@ -94,23 +100,42 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		fault.Raise(&fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)})
 	}
 
-	have := lists.Each(all, func(v config.NamedNumber) string { return v.Name })
+	states := func(v config.Value, column string) bool {
+		roles := exp.Roles()
+		named := slices.Contains(roles.Declared(), column) || column == roles.Run
+
+		return v.Number == v.Number || named
+	}
 	if len(wanted) == 0 {
-		top := without(have, func(n string) bool { return strings.Contains(n, ".") })
-		wanted = lists.Each(top, func(n string) config.NamedString { return config.NamedString{Name: n, Value: n} })
-		if len(top) == 0 {
+		for _, v := range all {
+			if states(v, v.Name) && !strings.Contains(v.Name, ".") {
+				wanted = append(wanted, config.NamedString{Name: v.Name, Value: v.Name})
+			}
+		}
+
+		if len(wanted) == 0 {
 			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
 		}
 	}
 
 	for _, w := range wanted {
-		k := slices.Index(have, w.Value)
+		have := lists.Keep(all, func(v config.Value) bool { return states(v, w.Name) })
+		names := lists.Each(have, func(v config.Value) string { return v.Name })
+		k := slices.Index(names, w.Value)
 		if k < 0 {
-			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(have, ", "),
-				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "), "write a plain number, like 2.5"))
+			fail(fmt.Sprintf("a number %q", w.Value), strings.Join(names, ", "),
+				cmp.Or(strings.TrimPrefix(spelling.DidYouMean(w.Value, names), "; "), "write a plain number, like 2.5"))
 		}
 
-		f.Sidecar = append(f.Sidecar, condition.Condition{Column: w.Name, Value: all[k].Value, Origin: "the file next to it"})
+		c := condition.Condition{Column: w.Name, Value: have[k].Number, Origin: "the file next to it"}
+		if c.IsName = slices.Contains(exp.Roles().Declared(), w.Name) || c.Value != c.Value; c.IsName {
+			c.Value, c.Name = 0, have[k].Text
+			if bad := condition.CheckName(c.Name); bad != nil {
+				fail(bad.Want, bad.Found+" of "+w.Value, "")
+			}
+		}
+
+		f.Sidecar = append(f.Sidecar, c)
 	}
 
 	return wanted

@@ -17,7 +17,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -29,7 +28,7 @@ import (
 // findFiles finds the files that the tasks of stage simulate write, or those of the configuration.
 func findFiles(exp plan.Experiment, sim simulatestage.Result) *Recordings {
 	columns := plan.Columns{Converted: map[string]string{}}
-	r := &Recordings{Source: &plan.Source{In: exp.Ingest, DSP: exp.DSP, Columns: columns}}
+	r := &Recordings{Source: &plan.Source{In: exp.Ingest, Roles: exp.Roles(), DSP: exp.DSP, Columns: columns}}
 	if sim.Campaign == nil {
 		r.findMeasured(exp)
 		return r
@@ -92,11 +91,6 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 		r.Pattern, err = campaign.ParsePattern(p)
 		exp.Refuse(err != nil, "ingest.pattern", "%v", err)
 	}
-
-	stated := slices.Concat(r.states(r.Table))
-	run := r.In.Run
-	exp.Refuse(run != "" && r.In.Table == nil && !slices.Contains(stated, run), "ingest.run",
-		"%q is not among what names and tables state, which is %v%s", run, stated, spelling.DidYouMean(run, stated))
 
 	r.settleTable(exp, all, files)
 	r.joinMicrophones(exp)

@@ -19,6 +19,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -93,7 +94,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 
 	rec := findFiles(exp, sim)
 	exp.Ingest.Data = rec.In.Data
-	rec.construct(exp, rec.sidecars(exp))
+	rec.construct(exp)
 	rec.checkSettings(exp)
 	rec.rows()
 	for i := range rec.Files { // the file's task tells what contradicts or cannot be derived
@@ -141,7 +142,7 @@ func (r *Recordings) names() []string {
 }
 
 // construct settles the conditions that are known, with those of the files next to them, and the construction.
-func (r *Recordings) construct(exp plan.Experiment, sidecar []string) {
+func (r *Recordings) construct(exp plan.Experiment) {
 	r.Construction = dsp.Configure(dsp.Find(r.DSP.Triplets, len(r.In.Columns) > 0), &r.DSP.Settings)
 	if r.DSP.Track != nil && r.Construction != nil && r.Construction.Describe().Shaft {
 		r.Found = append(r.Found, "rpm_tracked")
@@ -151,18 +152,24 @@ func (r *Recordings) construct(exp plan.Experiment, sidecar []string) {
 		r.Found = append(r.Found, "rpm_measured")
 	}
 
-	conditions, texts := r.conditions(r.Table)
-	r.Conditions = unique(conditions, sidecar, r.Found)
-	r.SetTexts(exp, texts)
+	conditions, texts := r.states(r.Table)
+	sidecar, names := r.sidecars(exp)
+	stated, run := slices.Concat(conditions, sidecar, texts, names), r.In.Run
+	exp.Refuse(run != "" && !slices.Contains(stated, run), "ingest.run",
+		"%q is not among what names and tables state, which is %v%s", run, stated, spelling.DidYouMean(run, stated))
+
+	r.Conditions = unique(without(conditions, r.isRun), without(sidecar, r.isRun), r.Found)
+	r.SetTexts(exp, unique(without(texts, r.isRun), without(names, r.isRun)))
 }
+
+// isRun reports whether a column names the run.
+func (r *Recordings) isRun(name string) bool { return name == condition.RunColumn(r.In.Run) }
 
 // conditions lists the names of the conditions that the campaign states, with those of a table, in its order,
 // and the names of the labels.
 func (r *Recordings) conditions(table *campaign.Conditions) (numbers, texts []string) {
-	run := func(name string) bool { return name == condition.RunColumn(r.In.Run) }
 	numbers, texts = r.states(table)
-
-	return without(numbers, run), without(texts, run)
+	return without(numbers, r.isRun), without(texts, r.isRun)
 }
 
 // states lists the same with the name of the run.
@@ -176,10 +183,11 @@ func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string
 	}
 
 	constants := lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })
-	inFile := lists.Each(slices.Concat(r.In.Attributes, r.In.InFile), func(a config.NamedString) string { return a.Name })
-	isEdge := func(name string) bool { return name == "row0" || name == "row1" }
+	of := func(a config.NamedString) string { return a.Name }
+	values, names := r.byKind(lists.Each(r.In.Attributes, of))
+	inFile := without(lists.Each(r.In.InFile, of), func(name string) bool { return name == "row0" || name == "row1" })
 
-	return unique(numbers, constants, without(inFile, isEdge)), unique(texts)
+	return unique(numbers, constants, values, inFile), unique(texts, names)
 }
 
 // unique lists the names in order, each once.
@@ -255,7 +263,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 		exp.Refuse(len(in.Columns) > 0, "ingest.columns", other)
 		exp.Refuse(in.Balance != nil, "ingest.balance", other)
 
-		src.Grouping = campaign.Grouping{Channels: in.Channels, Own: channelAttributes(src)}
+		src.Grouping = campaign.Grouping{Channels: in.Channels, Own: channelAttributes(src), Roles: src.Roles}
 		if in.Tachometer != nil {
 			src.Grouping.Except = []string{in.Tachometer.Channel}
 		}
@@ -270,7 +278,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 		readMatrix(exp, in)
 		src.Forces = measuresForces(in)
 		src.Grouping = campaign.Grouping{
-			Together: true, Channels: balanceColumns(in, src.Conditions), Own: channelAttributes(src),
+			Together: true, Channels: balanceColumns(in, src.Conditions), Own: channelAttributes(src), Roles: src.Roles,
 		}
 		checkBalance(exp, src)
 	}
@@ -350,7 +358,12 @@ func (f *File) keyed(src *plan.Source) (local []kv.Pair) {
 	}
 
 	for _, c := range f.Sidecar {
-		local = append(local, kv.Pair{Key: "sidecar " + c.Column, Value: strconv.FormatFloat(c.Value, 'g', -1, 64)})
+		value := c.Name
+		if !c.IsName {
+			value = strconv.FormatFloat(c.Value, 'g', -1, 64)
+		}
+
+		local = append(local, kv.Pair{Key: "sidecar " + c.Column, Value: value})
 	}
 
 	for _, w := range src.In.Within { // of set points in the name and of measured values

@@ -2,6 +2,7 @@ package ingeststage
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -45,6 +46,10 @@ func TestSidecars(t *testing.T) {
 		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
 	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades rpm_tracked", "conditions")
 
+	files["a.yaml"] += "wing: 7\n"
+	b = planned(t, files, "{files: a.npy, things: [wing], sidecar: .yaml, rate_hz: 9}", "{triplets: split-half-spectrum}")
+	must.Equal(t, b.Known[0].Names["wing"], "7", "a thing, whatever it looks like")
+
 	for _, c := range []struct{ name, text, ingest, want string }{
 		{
 			"b.yaml", "", `{files: "*.npy", sidecar: .yml, rate_hz: 1000}`,
@@ -60,11 +65,7 @@ func TestSidecars(t *testing.T) {
 		},
 		{"a.yaml", "a: [", `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, "a.yaml: read conditions:"},
 	} {
-		changed := map[string]string{}
-		for n, v := range files {
-			changed[n] = v
-		}
-
+		changed := maps.Clone(files)
 		if c.text != "" {
 			changed[c.name] = c.text
 		}
@@ -128,19 +129,17 @@ func TestConditionTable(t *testing.T) {
 
 	rd.data[3], rd.data[4] = []float64{0, 95}, []float64{40.5, 90}
 
-	for want, s := range map[string]*plan.Source{
-		"row1, value 1: expected a sample number from 0, found 40.5": src(config.NamedString{
-			Name:  "row0",
-			Value: "from",
-		}, config.NamedString{Name: "row1", Value: "to"}),
-		"array m1: expected 2 values, as in theta, found 100": src(config.NamedString{
-			Name:  "a",
-			Value: "theta",
-		}, config.NamedString{Name: "b", Value: "m1"}),
-		"array one: expected a value for each of the 2 recordings, found 1": src(config.NamedString{Name: "a", Value: "one"}),
-		"condition a: f.h5": src(config.NamedString{Name: "a", Value: "none"}),
+	for want, s := range map[string][]config.NamedString{
+		"row1, value 1: expected a sample number from 0, found 40.5": {
+			{Name: "row0", Value: "from"}, {Name: "row1", Value: "to"},
+		},
+		"array m1: expected 2 values, as in theta, found 100": {
+			{Name: "a", Value: "theta"}, {Name: "b", Value: "m1"},
+		},
+		"array one: expected a value for each of the 2 recordings, found 1": {{Name: "a", Value: "one"}},
+		"condition a: f.h5": {{Name: "a", Value: "none"}},
 	} {
-		must.Refuse(t, fault.Try(func() { table(s) }), want)
+		must.Refuse(t, fault.Try(func() { table(src(s...)) }), want)
 	}
 }
 

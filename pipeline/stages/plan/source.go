@@ -4,6 +4,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -55,6 +56,7 @@ func (r RawFile) SHA256(j *engine.Job) string {
 type Source struct {
 	Columns                                      // of the tables
 	In           config.Ingest                   // the settings, with what the campaign states
+	Roles        condition.Roles                 // of its columns
 	DSP          config.DSP                      // the settings of the construction
 	Construction dsp.Construction                // how pairs are made
 	Table        *campaign.Conditions            // the table of conditions; nil without one

@@ -75,6 +75,8 @@ func (pl *planner) eachLabel(at, label string, blocks int) []holdout.Named {
 	}
 
 	names := pl.ing.Names(label)
+	pl.exp.Refuse(len(names) == 0, at, "the names of %s are not known before the files are read, "+
+		"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, label)
 	pl.exp.Refuse(len(names) < 2 || len(names) > maxEach, at, "expected 2 to %d names of %s to hold out one after the "+
 		"other, found %d: %s; name those to hold out with {test: {%s: NAME}}", maxEach, label, len(names),
 		holdout.Listed(names), label)
