@@ -64,6 +64,7 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (_ *Calib
 
 		bin := s.RateHz / float64(n)
 		from, to := int(math.Ceil(20/bin)), int(0.45*float64(n))
+		unless(from < to, "", "a sampling rate for tones above 20 Hz", fmt.Sprintf("%g Hz", s.RateHz), "")
 		f = bin * float64(from+argmax(p[from:to]))
 	}
 

@@ -65,6 +65,12 @@ func Fit(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook})
 }
 
+// Check returns the error of settings and data that Fit would refuse before it begins.
+func Check(data triplets.Set, cfg Config) error {
+	_, _, _, _, err := prepare(data, cfg)
+	return err
+}
+
 // FitOptions are settings of FitWith in addition to those of training. With the
 // zero value it equals Fit.
 type FitOptions struct {

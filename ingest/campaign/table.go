@@ -155,11 +155,11 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 // newPairTable checks the roles of the columns.
 func newPairTable(path string, o TableOptions) *PairTable {
 	refuse := func(is bool, format string, args ...any) {
-		fault.Unless(!is, fmt.Errorf("read table %s: "+format, append([]any{path}, args...)...))
+		fault.Unless(!is, fault.At(path, "ingest.table", "", fmt.Sprintf(format, args...), ""))
 	}
 
 	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
-	refuse(len(o.Inputs) == 0, "no input columns are named")
+	refuse(len(o.Inputs) == 0, "no columns are named as inputs")
 	refuse(pairs && len(o.Repeats) > 0, "both pairs (y1, y2) and repeats are named: keep one")
 	refuse(len(o.Y1) != len(o.Y2), "y1 names %s, y2 %d: they must be as many",
 		fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))

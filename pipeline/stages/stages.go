@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ import (
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/pipeline/stages/simulatestage"
 	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
 )
 
 // names are the stages in the order in which data flow through them.
@@ -94,14 +96,26 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (_ *Planned, 
 }
 
 // Check opens the files of every experiment and reads their headers
-// (ingeststage.CheckFiles), then checks the splits against the conditions found.
+// (ingeststage.CheckFiles), then checks the splits against the conditions found. Where that takes few seconds, by the
+// weights of the tasks and the sizes of their files, it also tries all up to the trainings.
 func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err error) {
 	defer fault.Catch(&err)
+	const few, bytesPerSecond = 4, 2e7
+
+	triplets, seconds := engine.Selection{To: "dsp"}, 0.0
 	for _, t := range p.Plan.Tasks {
+		took := t.Weight
 		for _, f := range t.Files {
-			if _, err := os.Stat(f.Open); err != nil {
+			info, err := os.Stat(f.Open)
+			if err != nil {
 				return nil, &engine.FileError{Path: f.Path, Err: errors.Unwrap(err)}
 			}
+
+			took += float64(info.Size()) / bytesPerSecond
+		}
+
+		if p.Plan.Selects(triplets, t) {
+			seconds += took
 		}
 	}
 
@@ -115,7 +129,25 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 		warnings = append(warnings, fault.Get(trainstage.WarnEach(p.Experiment, ing))...)
 	}
 
+	if seconds < few {
+		p.try(ctx, triplets)
+	}
+
 	return warnings, nil
+}
+
+// try makes the triplets in a folder that is removed, and begins what is made of them. What stops it would stop a run.
+func (p *Planned) try(ctx context.Context, triplets engine.Selection) {
+	there := *p.Plan
+	there.Dir = fault.Get(os.MkdirTemp("", "doubletake-"))
+	defer os.RemoveAll(there.Dir)
+	made := fault.Get(engine.Run(ctx, &there, engine.Options{Selection: triplets, Jobs: runtime.GOMAXPROCS(0)}))
+	for _, x := range p.experiments {
+		path, _ := made.Output(x.trip.Triplets.Task, x.trip.Triplets.Output)
+		t := fault.Get(table.Read(path))
+		x.trained.Check(t)
+		reportstage.CheckReference(x.Experiment, x.ing.Conditions, t)
+	}
 }
 
 // across plans the comparisons of variants and the page. A split that was asked for must fit an experiment.

@@ -3,7 +3,6 @@ package dspstage
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/ingest"
@@ -15,6 +14,7 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
 
@@ -56,27 +56,14 @@ func compared(rec *ingeststage.Recordings) (conditions, labels []string) {
 // CheckRepeats raises the error of recordings none of which repeats another, by the conditions that are known
 // of them.
 func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) {
-	rec := ing.Recordings
-	if rec == nil || !rec.Construction.Describe().Repeats || len(rec.DSP.Within) > 0 || len(ing.Known) == 0 {
+	rec, n := ing.Recordings, len(ing.Known)
+	if rec == nil || !rec.Construction.Describe().Repeats || n == 0 {
 		return
 	}
 
-	conditions, labels := compared(rec)
-	keys := lists.Each(ing.Known, func(v condition.Values) (key string) {
-		for _, name := range conditions {
-			if x, ok := v.Numbers[name]; ok {
-				key += fmt.Sprint(ing.Points[name].At(x), " ")
-			}
-		}
-
-		for _, name := range labels {
-			key += strconv.Quote(v.Names[name])
-		}
-
-		return key
-	})
-	_, distinct := lists.Index(keys)
-	fault.Unless(len(distinct) < len(keys), noRepeats(exp, len(keys)))
+	groups := 0
+	unknown := fault.Try(func() { groups = len((&stage{exp: exp, rec: rec}).groups(ing.Known, nil, nil)) })
+	fault.Unless(unknown != nil || groups < n, noRepeats(exp, n))
 }
 
 // checkCopies reports files with the same contents, taken for two runs.
@@ -100,11 +87,11 @@ func checkCopies(j *engine.Job, results []engine.Dep) {
 
 // groups gathers the recordings at equal conditions and labels. Where two channels of a run have equal ones, they are
 // those of one channel too.
-func (s *stage) groups(t *table.Table) [][]int {
+func (s *stage) groups(t holdout.Rows, runs, recordings []string) [][]int {
 	n, all := t.Rows(), plan.Tolerances(s.rec.DSP.Within)
 	conditions, names := compared(s.rec)
 	within := lists.Each(conditions, func(c string) condition.Tolerance { return all[c] })
-	cols := lists.Each(conditions, func(c string) []float64 { return fault.Get(plan.AtSetPoints{Table: t}.Floats(c)) })
+	cols := lists.Each(conditions, func(c string) []float64 { return fault.Get(t.Floats(c)) })
 	labels := lists.Each(names, func(c string) []string { return fault.Get(t.Strings(c)) })
 	equal := func(i, j int) bool {
 		differs := func(k int) bool { return !within[k].Equal(cols[k][i], cols[k][j]) }
@@ -112,7 +99,7 @@ func (s *stage) groups(t *table.Table) [][]int {
 		return !slices.ContainsFunc(labels, named) && !slices.ContainsFunc(lists.Numbers(len(within)), differs)
 	}
 
-	alike, runs := false, t.Column("run").Strings
+	alike := false
 	for i := range runs {
 		for k := i - 1; k >= 0 && runs[k] == runs[i] && !alike; k-- {
 			alike = equal(k, i)
@@ -120,7 +107,7 @@ func (s *stage) groups(t *table.Table) [][]int {
 	}
 
 	if alike {
-		labels = append(labels, channels(runs, t.Column("recording").Strings))
+		labels = append(labels, channels(runs, recordings))
 	}
 
 	return slices.Collect(condition.Groups(n, within, cols, labels))
@@ -144,13 +131,13 @@ func channels(runs, recordings []string) []string {
 // pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
 // second y2. It warns of runs without a partner.
 func (s *stage) pairRepeats(t *table.Table) []ingest.Warning {
-	groups := s.groups(t)
+	runs, recording := t.Column("run").Strings, t.Column("recording").Strings
+	groups := s.groups(plan.AtSetPoints{Table: t}, runs, recording)
 	if s.rec.DSP.Across != "" {
 		return s.pairAcross(t, groups)
 	}
 
 	var first, second, alone []int
-	runs := t.Column("run").Strings
 	for _, g := range groups {
 		for ; len(g) > 1; g = g[2:] {
 			if runs[g[0]] == runs[g[1]] { // several files that are one run
@@ -166,7 +153,6 @@ func (s *stage) pairRepeats(t *table.Table) []ingest.Warning {
 	fault.Unless(first != nil, noRepeats(s.exp, len(runs)))
 	slices.Sort(alone)
 
-	recording := t.Column("recording").Strings
 	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", len(alone), func(i int) string {
 		return recording[alone[i]]
 	})

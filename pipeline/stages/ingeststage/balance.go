@@ -54,6 +54,11 @@ func checkBalance(exp plan.Experiment, src *plan.Source) {
 	in := &src.In
 	const key, at = "ingest.columns", "ingest.balance"
 	has := func(role string) bool { _, ok := config.Find(in.Columns, role); return ok }
+	for _, c := range in.Columns {
+		name, _ := Component(c.Value)
+		exp.Refuse(name == "", key+"."+c.Name, "expected the name of a column, found %q", c.Value)
+	}
+
 	body, wind := has("fx_n") || has("fz_n"), has("lift_n") || has("drag_n")
 	exp.Refuse(in.Axes == "body" && !(has("fx_n") && has("fz_n")), key,
 		"axes: body turns fx_n (aft) and fz_n (up) by alpha_deg into lift and drag; expected both among the columns")

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/fault"
 	"doubletake/internal/must"
 )
 
@@ -49,9 +48,6 @@ func TestReadPairs(t *testing.T) {
 	}
 
 	refused(t, map[string]string{"p.csv": "rpm,level_1\n1,2\n"}, `{table: p.csv}`, `{}`, "p.csv")
-
-	b = planned(t, files, `{table: {file: p.csv, y1: [level_1, level_2], y2: [level_2]}}`, `{}`)
-	must.Refuse(t, fault.Try(func() { b.Rows() }), "y1 names 2 columns, y2 1: they must be as many")
 }
 
 // Pairs across days: the second value is of another day where the condition was measured on two, else of the same

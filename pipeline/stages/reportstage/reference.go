@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
@@ -53,6 +54,11 @@ func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, 
 	}
 
 	return r, slices.Concat(m.Notes, notes, cells.Notes)
+}
+
+// CheckReference raises the error of a table of predictions that no report could compare with triplets.
+func CheckReference(exp plan.Experiment, conditions []string, tab *table.Table) {
+	(&experiment{exp: exp}).reference(tab, fault.Get(reportSet(exp, conditions, tab)))
 }
 
 // judge adds the predictions to a split: judged at the held-out rows that have one, and at the conditions of the page.

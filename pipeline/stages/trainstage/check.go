@@ -9,9 +9,11 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 )
 
@@ -24,6 +26,19 @@ func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Sp
 	}
 
 	return nil
+}
+
+// Check raises what would stop the trainings on triplets before they begin.
+func (r Result) Check(t *table.Table) {
+	for _, s := range r.Splits {
+		if len(r.exp.Train.Inputs) == 0 {
+			continue
+		}
+
+		_, set, err := SplitTable(r.exp, t, s)
+		fault.Raise(err)
+		r.trainingPart(s, set)
+	}
 }
 
 // checkSplits reports hold-out rules and inputs that cannot work, as far as the
@@ -65,7 +80,7 @@ func (pl *planner) checkSplits() {
 			fault.Raise(pl.noBlocks(key+".honest.blocks", condition))
 		}
 
-		pl.checkSplit(at, s)
+		pl.checkSplit(s)
 		if pl.ing.Pairs != nil && pl.ing.Pairs.Toy != nil {
 			fault.Raise(checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N))
 		}
@@ -90,7 +105,7 @@ func (pl *planner) noBlocks(key, label string) error {
 		label)
 }
 
-func (pl *planner) checkSplit(at string, s config.Split) {
+func (pl *planner) checkSplit(s config.Split) {
 	if len(pl.ing.Known) == 0 {
 		return
 	}
@@ -105,31 +120,11 @@ func (pl *planner) checkSplit(at string, s config.Split) {
 	train := rowsWith(held, false)
 	pl.checkBlocks(s, train)
 
-	first, varies := map[string]float64{}, map[string]bool{}
-	for _, i := range train {
-		c := pl.ing.Known[i].Numbers
-		for _, in := range pl.exp.Train.Inputs {
-			if v, ok := first[in]; !ok {
-				first[in] = c[in]
-			} else if v != c[in] {
-				varies[in] = true
-			}
-		}
-	}
-
-	switch {
-	case s.Final():
-	case len(train) == len(held):
-		fault.Raise(pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, pl.ing.Known)))
-	case len(train) == 0:
-		fault.Raise(pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
-			s.Test, len(pl.ing.Known)))
-	}
+	fault.Raise(checkSides(pl.exp, s, len(held)-len(train), "conditions", pl.ing.Known))
 
 	for _, in := range pl.exp.Train.Inputs {
-		if _, ok := pl.ing.Known[0].Numbers[in]; ok && !varies[in] {
-			fault.Raise(constantInput(pl.exp, s, in, first[in]))
+		if v, err := pl.ing.Known.Floats(in); err == nil && same(lists.Rows(v, 1, train)) {
+			fault.Raise(constantInput(pl.exp, s, in, v[train[0]]))
 		}
 	}
 
@@ -138,22 +133,38 @@ func (pl *planner) checkSplit(at string, s config.Split) {
 	}
 }
 
+// same reports whether numbers are all one.
+func same(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
+}
+
+// checkSides reports a split of which so many rows are held out, if one side of it would be empty. what are the rows.
+func checkSides(exp plan.Experiment, s config.Split, held int, what string, rows holdout.Rows) error {
+	switch n := rows.Rows(); {
+	case s.Final():
+	case held == 0:
+		return exp.Errorf("train.splits."+s.Name, "%s holds for none of the %d %s: the test set would be empty%s", s.Test, n,
+			what, holdout.Choices(s.Test, rows))
+	case held == n:
+		return exp.Errorf("train.splits."+s.Name, "%s holds for all %d %s: the training set would be empty; hold out less",
+			s.Test, n, what)
+	}
+
+	return nil
+}
+
 // checkBlocks reports blocks of groups that are more than the values in the training set.
 func (pl *planner) checkBlocks(s config.Split, train []int) {
 	condition, _ := HonestCondition(pl.exp.Train.Honest, s, pl.exp.Train.Splits)
-	blocks, distinct := pl.exp.Train.Honest.Blocks, map[float64]bool{}
-	for _, i := range train {
-		v, ok := pl.ing.Known[i].Numbers[condition]
-		if !ok {
-			return // only the files tell
-		}
-
-		distinct[v] = true
+	v, unknown := pl.ing.Known.Floats(condition)
+	if unknown != nil {
+		return // only the files tell, or the groups are names
 	}
 
-	pl.exp.Refuse(condition != "" && blocks > len(distinct) && !slices.Contains(pl.ing.Labels, condition),
-		"train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the training set of split %q, "+
-			"found %d; take fewer blocks, or leave them out", len(distinct), condition, s.Name, blocks)
+	_, values := lists.Index(lists.Rows(v, 1, train))
+	blocks, n := pl.exp.Train.Honest.Blocks, len(values)
+	pl.exp.Refuse(blocks > n, "train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
+		"training set of split %q, found %d; take fewer blocks, or leave them out", n, condition, s.Name, blocks)
 }
 
 // WarnEach warns of splits of each value that are many, or that cut set points. ing has the

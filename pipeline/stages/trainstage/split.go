@@ -32,7 +32,7 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 // Constant reports whether both values of an outcome are one number in all rows of a triplet table.
 func Constant(t *table.Table, outcome string) bool {
 	both := slices.Concat(t.Column(outcome+"_1").Floats, t.Column(outcome+"_2").Floats)
-	return len(both) > 2 && !slices.ContainsFunc(both, func(y float64) bool { return y != both[0] })
+	return len(both) > 2 && same(both)
 }
 
 // checkOutcomes reports a chosen outcome that is none of all.
@@ -78,17 +78,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 		set.Part[i] = triplets.Test
 	}
 
-	at := "train.splits." + s.Name
-	switch {
-	case s.Final():
-	case len(test) == 0:
-		return set, exp.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
-			holdout.Choices(s.Test, plan.AtSetPoints{Table: t}))
-	case len(test) == set.N:
-		return set, exp.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
-			s.Test, set.N)
-	}
-
+	fault.Raise(checkSides(exp, s, len(test), "triplets", plan.AtSetPoints{Table: t}))
 	triplets.Apart(&set, set.Part)
 	set.Scale = triplets.Identity(set.Out)
 	if exp.Train.Standardise {

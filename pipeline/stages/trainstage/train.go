@@ -169,13 +169,12 @@ func (pl *planner) trainTask(s config.Split, k int) {
 	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
 		defer fault.Catch(&err)
 		trip, set := readSplit(pl.exp, j, dep, s)
-		data := set.Of(triplets.Train)
-		fault.Raise(checkBatch(pl.exp, s, data.N))
+		data := pl.trainingPart(s, set)
 		c := network(pl.exp, seed)
 
 		model, history, err := train.FitWith(ctx, data, c, observed(set, c.Epochs))
 		if err != nil {
-			return fitError(pl.exp, s, fmt.Errorf("train: %w", err))
+			return fmt.Errorf("train: %w", err)
 		}
 
 		o := tr.Estimate
@@ -268,6 +267,17 @@ func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (_ *table.T
 	set, err = Split(exp, fault.Get(Triplets(exp, t)), t, s)
 
 	return t, set, err
+}
+
+// trainingPart returns the training part of a split, or raises the error of one that no network can be trained on.
+func (pl *planner) trainingPart(s config.Split, set triplets.Set) triplets.Set {
+	data := set.Of(triplets.Train)
+	fault.Raise(checkBatch(pl.exp, s, data.N))
+	if err := train.Check(data, network(pl.exp, 0)); err != nil {
+		fault.Raise(fitError(pl.exp, s, fmt.Errorf("train: %w", err)))
+	}
+
+	return data
 }
 
 // fitError places an input that does not vary in the configuration; other errors
