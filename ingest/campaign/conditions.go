@@ -107,10 +107,10 @@ type conditionsTable struct {
 	headLine int
 	usual    byte // decimal sign of numbers; 0: not known
 
-	index          *fileIndex // of Files
-	columns        []*typedColumn
-	special        map[string]*typedColumn // by their names: file, channel and edges; nil of one that is not there
-	values, labels []*typedColumn
+	index   *fileIndex // of Files
+	columns []*typedColumn
+	special map[string]*typedColumn // by their names: file, channel and edges; nil of one that is not there
+	values  []*typedColumn          // that rows state: those of numbers, then those of names
 }
 
 // edges are the columns of intervals, in samples and in seconds.
@@ -125,14 +125,14 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 	t := &conditionsTable{LogOptions: o, index: newFileIndex(o.Files)}
 	t.split(path, b)
 	t.layout()
-	warnings := t.readColumns()
-
-	name := func(c *typedColumn) string { return c.name }
-	c := &Conditions{
-		Path: path, Units: map[string]string{}, Warnings: warnings, Names: lists.Each(t.values, name),
-		Labels: lists.Each(t.labels, name), Converted: map[string]string{},
-	}
+	c := &Conditions{Path: path, Units: map[string]string{}, Warnings: t.readColumns(), Converted: map[string]string{}}
 	for _, v := range t.values {
+		if v.Values == nil {
+			c.Labels = append(c.Labels, v.name)
+			continue
+		}
+
+		c.Names = append(c.Names, v.name)
 		if o.Units != nil {
 			if n := Convert(path, v.name, v.Unit, o.Units, v.Values); n.From != "" {
 				v.Unit, c.Converted[v.name] = n.Unit, n.String()
@@ -311,14 +311,10 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
 		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})
-	for _, c := range cols {
-		switch {
-		case slices.Contains(special, c):
-		case c.Values == nil:
-			t.labels = append(t.labels, c)
-		default:
-			t.values = append(t.values, c)
-		}
+	for _, names := range []bool{false, true} {
+		t.values = append(t.values, lists.Keep(cols, func(c *typedColumn) bool {
+			return !slices.Contains(special, c) && (c.Values == nil) == names
+		})...)
 	}
 
 	return warnings
@@ -336,55 +332,55 @@ func (t *conditionsTable) cell(k int, special string) string {
 // row reads a row of cells, but for what it states.
 func (t *conditionsTable) row(k int) ConditionRow {
 	r := ConditionRow{
-		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), End: math.Inf(1), Timed: t.has(edges[2:]),
+		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Timed: t.has(edges[2:]),
 	}
 	if r.File == "" {
 		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
 			"name the recording, or delete the row, if it is one of means or remarks"))
 	}
 
-	for i, edge := range edges {
-		cell, c := t.cell(k, edge), t.special[edge]
-		if cell == "" {
-			continue
-		}
-
-		want, v := "a sample number from 0", math.NaN()
-		if i < 2 {
-			if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
-				v = float64(n)
-			}
-		} else if want = "seconds from 0"; c.Values != nil {
-			v = c.Values[k]
-		}
-
-		switch {
-		case !(v >= 0 && finite(v)):
-			fault.Raise(t.fail(r.Line, c.index, edge, want, strconv.Quote(fault.Clip(cell)), ""))
-		case i%2 == 0:
-			r.Begin = v
-		default:
-			r.End = v
-		}
+	begin, end := "row0", "row1"
+	if r.Timed {
+		begin, end = "t0_s", "t1_s"
 	}
 
+	r.Begin, r.End = t.edge(k, begin, 0), t.edge(k, end, math.Inf(1))
 	if r.Begin >= r.End {
-		of := edges[:2]
-		if r.Timed {
-			of = edges[2:]
-		}
-
-		fault.Raise(t.fail(r.Line, -1, "", of[0]+" below "+of[1], fmt.Sprintf("%s %s and %s %s", of[0], plain(r.Begin), of[1],
-			plain(r.End)), ""))
+		fault.Raise(t.fail(r.Line, -1, "", begin+" below "+end,
+			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), ""))
 	}
 
 	for _, v := range t.values {
-		if math.IsInf(v.Values[k], 0) {
+		if v.Values != nil && math.IsInf(v.Values[k], 0) {
 			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
 		}
 	}
 
 	return r
+}
+
+// edge reads one of the edges of row k, which is open where its cell is empty.
+func (t *conditionsTable) edge(k int, name string, open float64) float64 {
+	cell, c := t.cell(k, name), t.special[name]
+	if cell == "" {
+		return open
+	}
+
+	want, v := "a sample number from 0", math.NaN()
+	switch n, err := strconv.ParseInt(cell, 10, 64); {
+	case c.Values != nil:
+		want, v = "seconds from 0", c.Values[k]
+	case strings.HasSuffix(name, "_s"):
+		want = "seconds from 0"
+	case err == nil:
+		v = float64(n)
+	}
+
+	if !(v >= 0 && finite(v)) {
+		fault.Raise(t.fail(t.lines[k], c.index, name, want, strconv.Quote(fault.Clip(cell)), ""))
+	}
+
+	return v
 }
 
 // plain writes a number without exponent.
@@ -394,17 +390,20 @@ func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
 	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
 	for _, v := range t.values {
-		s := condition.Condition{Column: v.name, Value: v.Values[k], Origin: from}
+		s := condition.Condition{Column: v.name, IsName: v.Values == nil, Origin: from}
+		if !s.IsName {
+			s.Value = v.Values[k]
+		}
+
+		if s.IsName || math.IsNaN(s.Value) {
+			s.Name = strings.Clone(t.Text(k, v.index))
+		}
+
 		if math.IsNaN(s.Value) {
-			s.Name, s.Origin = strings.Clone(t.Text(k, v.index)), t.place(k, v)
+			s.Origin = t.place(k, v)
 		}
 
 		r.States = append(r.States, s)
-	}
-
-	for _, v := range t.labels {
-		name := strings.Clone(t.Text(k, v.index))
-		r.States = append(r.States, condition.Condition{Column: v.name, Name: name, IsName: true, Origin: from})
 	}
 
 	r.File, r.Channel = strings.Clone(r.File), strings.Clone(r.Channel)

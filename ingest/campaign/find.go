@@ -152,9 +152,9 @@ func matchElement(p, name string) bool {
 		return false
 	}
 
-	m, err := path.Match(p, name)
+	m, _ := path.Match(p, name)
 
-	return m && err == nil
+	return m
 }
 
 func hidden(name string) bool {
@@ -295,7 +295,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 ) []ingest.Warning {
 	elems := splitPath(pattern)
 	last := elems[len(elems)-1]
-	if len(literal(last)) < 4 || !strings.ContainsAny(last, "*?[") {
+	if len(literal.Replace(last)) < 4 || !strings.ContainsAny(last, "*?[") {
 		return nil // too short to distinguish a slip from another file
 	}
 
@@ -328,6 +328,9 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 var otherFormats = strings.Fields(".csv .tsv .txt .dat .wav .npy .npz .mat .md .h5 .json .xls .xlsx .xml .py .m .png " +
 	".pdf .log .bak")
 
+// literal takes the wildcards and separators out of a glob.
+var literal = strings.NewReplacer("*", "", "?", "", "[", "", "]", "", `\`, "", "/", "")
+
 // slip reports whether a name misses a glob by one inserted, missing or wrong
 // character or by letter case, and in which way.
 func slip(glob, name string) (why string, ok bool) {
@@ -336,22 +339,21 @@ func slip(glob, name string) (why string, ok bool) {
 		return "", false
 	}
 
-	matches := func(glob, name string) bool { m, err := path.Match(glob, name); return err == nil && m }
-	if matches(strings.ToLower(glob), strings.ToLower(name)) {
+	if matchElement(strings.ToLower(glob), strings.ToLower(name)) {
 		return "other letter case", true
 	}
 
 	for i := 1; i < len(name); i++ {
-		if matches(glob, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:]) {
+		if matchElement(glob, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:]) {
 			return "misspelled", true
 		}
 	}
 
 	// What may be missing or wrong can only be a character of the glob itself.
-	chars := append(strings.Split(literal(glob), ""), "")
+	chars := append(strings.Split(literal.Replace(glob), ""), "")
 	for cut := range 2 {
 		for i := range len(name) - cut + 1 {
-			edited := func(c string) bool { return matches(glob, name[:i]+c+name[i+cut:]) }
+			edited := func(c string) bool { return matchElement(glob, name[:i]+c+name[i+cut:]) }
 			switch k := slices.IndexFunc(chars, edited); {
 			case k >= 0 && cut == 0 && chars[k] == ".": // it hides a file's type as well
 				return "a dot missing", true
@@ -362,14 +364,4 @@ func slip(glob, name string) (why string, ok bool) {
 	}
 
 	return "", false
-}
-
-// literal returns a glob without its wildcards and separators.
-func literal(glob string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`*?[]\/`, r) {
-			return -1
-		}
-		return r
-	}, glob)
 }

@@ -3,7 +3,6 @@ package campaign
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,44 +145,21 @@ func (t *Cells) typed(cols []*typedColumn, o reading) (warnings []ingest.Warning
 		}
 
 		c.Column = read[k]
-		warnings = append(warnings, t.otherwise(c, o)...)
+		warnings = append(warnings, t.doubts(c, o.codes)...)
 	}
 
 	return warnings
 }
 
-// otherwise warns of cells of a column that may be meant otherwise.
-func (t *Cells) otherwise(c *typedColumn, o reading) (warnings []ingest.Warning) {
-	add := func(row int, code, format string, args ...any) {
-		warnings = append(warnings, ingest.Warn(t.path, code, "%s: %q %s", t.place(row, c), t.Text(row, c.index),
-			fmt.Sprintf(format, args...)))
-	}
-
-	if i := c.Numeric; i >= 0 {
-		add(i, "names-with-numbers", "begins with a number, but is none: the column is one of names")
-	}
-
-	if i := c.Thousands; i >= 0 {
-		add(i, "thousands", "is read as %g, since the decimal sign is %q", c.Values[i], c.Decimal)
-	}
-
-	warnings = append(warnings, t.code(c, c.Code, o)...)
-
-	if i := c.Bare; i >= 0 {
-		add(i, "bare-number", "states no unit, but other cells do: it is read as %g %s", c.Values[i], c.Unit)
+// doubts warns of cells of a column that may be meant otherwise, codes that are known excepted.
+func (t *Cells) doubts(c *typedColumn, codes []float64) (warnings []ingest.Warning) {
+	for _, d := range c.Doubts {
+		if d.Code != "missing-code" || !slices.Contains(codes, c.Values[d.Row]) {
+			warnings = append(warnings, ingest.Warn(t.path, d.Code, "%s: %s", t.place(d.Row, c), d.Text))
+		}
 	}
 
 	return warnings
-}
-
-// code warns of a number that may mean that there is none; row −1: of none.
-func (t *Cells) code(c *typedColumn, row int, o reading) []ingest.Warning {
-	if row < 0 || slices.Contains(o.codes, c.Values[row]) {
-		return nil
-	}
-
-	return []ingest.Warning{ingest.Warn(t.path, "missing-code", "%s: %v is far from all others: if it is a code for no "+
-		"value, ingest: {missing: [%[2]v]}", t.place(row, c), c.Values[row])}
 }
 
 // mostKnown bounds the names that are kept to be given again.
@@ -260,7 +236,8 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Cells, [
 	var warnings []ingest.Warning
 	for _, c := range cols {
 		if !slices.Contains(people, c) {
-			warnings = append(warnings, table.code(c, condition.Code(c.Values), as)...)
+			c.FindCode()
+			warnings = append(warnings, table.doubts(c, as.codes)...)
 		}
 	}
 

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"doubletake/ingest/spelling"
@@ -16,7 +15,11 @@ const mostNames = 500
 
 var loneLetter = regexp.MustCompile(`\b[A-Za-z]\b`)
 
-var written = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "×", "x")
+var (
+	written = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "×", "x",
+		" ", "", "\u00a0", "", "-", "", "_", "", ".", "", "‐", "", "‑", "", "–", "")
+	letter = regexp.MustCompile(`\pL`)
+)
 
 // Alike lists names that are probably one: they differ by letter case, blanks, hyphens, underlines or the writing
 // of an umlaut alone, or, of five letters and more, by one letter. Names that differ by a digit or a letter on its own
@@ -27,14 +30,7 @@ func Alike(names []string) (pairs [][2]string) {
 		return nil
 	}
 
-	plain := lists.Each(names, func(n string) string {
-		return written.Replace(strings.Map(func(r rune) rune {
-			if strings.ContainsRune(" \u00a0-_.‐‑–", r) {
-				return -1
-			}
-			return unicode.ToLower(r)
-		}, spelling.Composed(n)))
-	})
+	plain := lists.Each(names, func(n string) string { return written.Replace(strings.ToLower(spelling.Composed(n))) })
 
 	for i := range names {
 		for k := range i {
@@ -50,15 +46,8 @@ func Alike(names []string) (pairs [][2]string) {
 
 // oneLetter reports whether names of five letters and more differ by one of them.
 func oneLetter(a, b string) bool {
-	others := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) {
-				return -1
-			}
-			return r
-		}, s)
-	}
-	letters := min(utf8.RuneCountInString(a), utf8.RuneCountInString(b)) - utf8.RuneCountInString(others(a))
+	others := letter.ReplaceAllString(a, "")
+	letters := min(utf8.RuneCountInString(a), utf8.RuneCountInString(b)) - utf8.RuneCountInString(others)
 
-	return others(a) == others(b) && letters >= 5 && spelling.Distance(a, b) == 1
+	return letters >= 5 && others == letter.ReplaceAllString(b, "") && spelling.Distance(a, b) == 1
 }

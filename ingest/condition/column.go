@@ -3,6 +3,7 @@ package condition
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,16 +19,18 @@ type Column struct {
 	Values  []float64 // by row, NaN where a cell states none; nil of a column of names
 	Unit    string    // of the values: that of the header, else the first behind a number
 	Decimal byte      // sign that the values were read with
+	Doubts  []Doubt   // the first of each code
+}
 
-	// Thousands is the first row whose one mark was read as one between thousands, since other
-	// cells show the decimal sign; −1: none.
-	Thousands int
-	Code      int // first row that Code finds; −1: none
-	// Bare is the first row without a unit where only other cells state one; −1: none.
-	Bare int
-	// Numeric is, of a column of names, the first row that begins with a number and is no date: a
-	// name like 8x6, which gives a warning; −1: none.
-	Numeric int
+// Doubt is a cell that may be meant otherwise.
+type Doubt struct {
+	Row int
+	// of a warning: "thousands", "missing-code", "bare-number", of a column of names "names-with-numbers"
+	Code, Text string
+}
+
+func (col *Column) doubt(row int, code, format string, args ...any) {
+	col.Doubts = append(col.Doubts, Doubt{row, code, fmt.Sprintf(format, args...)})
 }
 
 // ColumnOptions tell what the cells of a column do not show themselves.
@@ -99,7 +102,7 @@ func showing(cells []shape, dec byte) int {
 
 func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 	defer fault.Catch(&err)
-	col = Column{Unit: o.Unit, Thousands: -1, Code: -1, Bare: -1, Numeric: -1}
+	col = Column{Unit: o.Unit}
 	if o.Names {
 		return col, nil
 	}
@@ -110,7 +113,10 @@ func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 	name, date := of(Name), of(Date)
 	switch {
 	case of(Number) < 0 && !(date >= 0 && name < 0 && o.measured()) || date < 0 && counters(texts, cells):
-		col.Numeric = first(func(c shape) bool { return c.begins || c.Form == Number })
+		if i := first(func(c shape) bool { return c.begins || c.Form == Number }); i >= 0 {
+			col.doubt(i, "names-with-numbers", "%q begins with a number, but is none: the column is one of names", texts[i])
+		}
+
 		return col, nil
 	case o.Remarks && first(func(c shape) bool { return c.Form == Name && !c.begins }) >= 0:
 		return col, nil
@@ -144,11 +150,15 @@ func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
 		}
 	}
 
-	if o.Unit == "" && col.Unit != "" {
-		col.Bare = bare
+	if i := first(func(c shape) bool { return c.doubtful[sign(col.Decimal)] }); i >= 0 {
+		col.doubt(i, "thousands", "%q is read as %g, since the decimal sign is %q", texts[i], col.Values[i], col.Decimal)
 	}
 
-	col.Thousands, col.Code = first(func(c shape) bool { return c.doubtful[sign(col.Decimal)] }), Code(col.Values)
+	col.FindCode()
+	if o.Unit == "" && col.Unit != "" && bare >= 0 {
+		col.doubt(bare, "bare-number", "%q states no unit, but other cells do: it is read as %g %s", texts[bare],
+			col.Values[bare], col.Unit)
+	}
 
 	return col, nil
 }
@@ -162,13 +172,14 @@ func (o ColumnOptions) measured() bool {
 	return unit != "" && err == nil && u.Dimension != time.Dimension
 }
 
+var counter = regexp.MustCompile(`^.{0,6}[0-9][A-Za-z]$`)
+
 // counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.
 func counters(texts []string, cells []shape) (others bool) {
 	for i, s := range texts {
-		n := len(s)
 		switch {
 		case cells[i].Form == Missing:
-		case n < 2 || n > 8 || s[n-1] < 'A' || s[n-2] < '0' || s[n-2] > '9':
+		case !counter.MatchString(s):
 			return false
 		default:
 			others = others || cells[i].begins
@@ -226,22 +237,21 @@ func ambiguous(texts []string, cells []shape) int {
 	return rounds
 }
 
-// Code returns the index of the first of ingest.Codes that is further from all other values than they are from
-// each other, −1 if none is.
-func Code(values []float64) int {
+// FindCode doubts the first of ingest.Codes that is further from all other values than they are from each other.
+func (col *Column) FindCode() {
 	for _, code := range ingest.Codes {
-		at := slices.Index(values, code)
+		at := slices.Index(col.Values, code)
 		if at < 0 {
 			continue
 		}
 
-		others := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v == code || v != v })
+		others := slices.DeleteFunc(slices.Clone(col.Values), func(v float64) bool { return v == code || v != v })
 		if len(others) > 1 && max(slices.Min(others)-code, code-slices.Max(others)) >= slices.Max(others)-slices.Min(others) {
-			return at
+			col.doubt(at, "missing-code", "%v is far from all others: if it is a code for no value, ingest: {missing: [%[1]v]}",
+				code)
+			return
 		}
 	}
-
-	return -1
 }
 
 // convert turns value i, in a unit behind it, into the column's.

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,15 +29,7 @@ func ParseName(s string) (v float64, ok bool) {
 		return 0, false
 	}
 
-	text := m[2]
-	if m[3] != "" {
-		text += "." + m[3]
-	}
-
-	if m[4] != "" {
-		text += "e" + m[4]
-	}
-
+	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
 	switch strings.ToLower(m[1]) {
 	case "", "+", "p", "plus", "pos":
 	default:

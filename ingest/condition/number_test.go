@@ -161,10 +161,10 @@ func TestReadColumn(t *testing.T) {
 			`way, found "1.200", which is 1200 or 1.2, and no other cell shows which`},
 		{name: "three decimals", cells: "1.205;1.200", want: "[1.205 1.2]"},
 		{name: "thirds", cells: "100;33.333", want: "[100 33.333]"},
-		{name: "a code", cells: "1;2;-9999;3", want: "[1 2 -9999 3] code in 2"},
+		{name: "a code", cells: "1;2;-9999;3", want: "[1 2 -9999 3] missing-code in 2"},
 		{name: "no code", cells: "9997;9999;9990", want: "[9997 9999 9990]"},
 		{name: "no negative zero", cells: "-0;5", want: "[0 5]"},
-		{name: "usual unit", cells: "10;36 km/h", o: ColumnOptions{Usual: "m/s"}, want: "[10 10] m/s none in 0"},
+		{name: "usual unit", cells: "10;36 km/h", o: ColumnOptions{Usual: "m/s"}, want: "[10 10] m/s bare-number in 0"},
 		{name: "in doubt", cells: "900;1,200;1,500", want: `row 2: expected a number that can be read in one way, found ` +
 			`"1,200", which is 1.2 or 1200, and no other cell shows which`},
 		{name: "told", cells: "900;1,200", o: ColumnOptions{Decimal: Comma}, want: "[900 1.2]"},
@@ -172,9 +172,9 @@ func TestReadColumn(t *testing.T) {
 		{name: "told comma", cells: "1.200;1.300", o: ColumnOptions{Decimal: Comma}, want: "[1200 1300] thousands in 0"},
 		{name: "two signs", cells: "0.5;1,5", want: `row 2: expected one decimal sign in a column, as in "0.5" (row 1), ` +
 			`found "1,5"`},
-		{name: "degrees", cells: "5°;6 °;7;n/a", want: "[5 6 7 NaN] ° none in 2"},
-		{name: "units", cells: "36 km/h;10 m/s;5", want: `[36 36 5] km/h none in 2`},
-		{name: "a share without its sign", cells: "50 %;0.6", want: "[50 0.6] % none in 1"},
+		{name: "degrees", cells: "5°;6 °;7;n/a", want: "[5 6 7 NaN] ° bare-number in 2"},
+		{name: "units", cells: "36 km/h;10 m/s;5", want: `[36 36 5] km/h bare-number in 2`},
+		{name: "a share without its sign", cells: "50 %;0.6", want: "[50 0.6] % bare-number in 1"},
 		{name: "header's unit", cells: "36 km/h;10;5", o: ColumnOptions{Unit: "m/s"}, want: `[10 10 5] m/s`},
 		{name: "degrees Celsius", cells: "20 °C", o: ColumnOptions{Unit: "K"}, want: "[293.15] K"},
 		{name: "kelvin", cells: "20 °C;293.15 K", want: "[20 20] °C"},
@@ -189,8 +189,8 @@ func TestReadColumn(t *testing.T) {
 		{name: "a date of Excel", cells: "1.5;3. Mai", want: `row 2: expected a number, as in other rows of the column, ` +
 			`found "3. Mai", a date`},
 		{name: "names", cells: "APC;Graupner", want: "names"},
-		{name: "names with numbers", cells: "8x6;10x5", want: "names, number in 0"},
-		{name: "numbers with letters", cells: "1A;1B;2A", want: "names, number in 0"},
+		{name: "names with numbers", cells: "8x6;10x5", want: "names names-with-numbers in 0"},
+		{name: "numbers with letters", cells: "1A;1B;2A", want: "names names-with-numbers in 0"},
 		{name: "ampere", cells: "1A;2A", want: "[1 2] A"},
 		{name: "dates", cells: "12.03.2026;13.03.2026;", want: "names"},
 		{name: "nothing", cells: ";-", want: "names"},
@@ -202,22 +202,11 @@ func TestReadColumn(t *testing.T) {
 		case err != nil:
 			got = err.Error()
 		case col.Values != nil:
-			got = fmt.Sprint(col.Values)
-			if col.Thousands >= 0 {
-				got += fmt.Sprintf(" thousands in %d", col.Thousands)
-			}
+			got = strings.TrimSpace(fmt.Sprint(col.Values, " ", col.Unit))
+		}
 
-			if col.Code >= 0 {
-				got += fmt.Sprintf(" code in %d", col.Code)
-			}
-
-			got = strings.TrimSpace(got + " " + col.Unit)
-			if col.Bare >= 0 {
-				got += fmt.Sprintf(" none in %d", col.Bare)
-			}
-
-		case col.Numeric >= 0:
-			got += fmt.Sprintf(", number in %d", col.Numeric)
+		for _, d := range col.Doubts {
+			got += fmt.Sprintf(" %s in %d", d.Code, d.Row)
 		}
 
 		must.Equal(t, got, c.want, "%s", c.name)
