@@ -211,9 +211,10 @@ func (g Grouping) split(info ingest.Info) [][]int {
 type rowAt struct {
 	row            *ConditionRow
 	row0, row1, to int64 // row1 < 0: to the end, which to is
+	channel        int   // −1: all
 }
 
-// at finds the samples of a row.
+// at finds the samples and the channel of a row.
 func (f *assembly) at(r *ConditionRow) rowAt {
 	first := f.info.Channels[f.groups[0][0]]
 	rate, begin, end := first.RateHz, r.Begin, r.End
@@ -232,7 +233,7 @@ func (f *assembly) at(r *ConditionRow) rowAt {
 			fmt.Sprintf("none from %g to %g s at %g Hz", r.Begin, r.End, rate), "")
 	}
 
-	a := rowAt{row: r, row0: int64(begin), row1: -1, to: first.Samples}
+	a := rowAt{row: r, row0: int64(begin), row1: -1, to: first.Samples, channel: -1}
 	if !math.IsInf(end, 1) {
 		a.row1, a.to = int64(end), int64(end)
 	}
@@ -240,6 +241,16 @@ func (f *assembly) at(r *ConditionRow) rowAt {
 	unless(begin < float64(first.Samples) && (a.row1 < 0 || end <= float64(first.Samples)),
 		fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
 		intervalID("", a.row0, a.row1)+" (row0:row1)", "")
+
+	if name := r.Channel; name != "" {
+		unless(len(f.groups) > 1 || len(f.groups[0]) == 1, "no channel, since the channels together are one recording",
+			strconv.Quote(name), "")
+
+		var err error
+		if a.channel, err = ingest.FindChannel(f.info, name); err != nil {
+			fault.Raise(&fault.Error{Path: f.conds.Path, Place: fmt.Sprintf("line %d", r.Line), Err: err})
+		}
+	}
 
 	return a
 }
@@ -291,45 +302,9 @@ func intervalID(f string, row0, row1 int64) string {
 	return fmt.Sprintf("%s[%d:%d]", f, row0, row1)
 }
 
-// rowsOf finds the row of each recording of a run; nil of none.
-func (f *assembly) rowsOf(run string, rows []rowAt) []*ConditionRow {
-	groups, of := f.groups, make([]*ConditionRow, len(f.groups))
-	for _, a := range rows {
-		meant := lists.Numbers(len(groups)) // recordings
-		if name := a.row.Channel; name != "" {
-			fault.Unless(len(groups) > 1 || len(groups[0]) == 1, f.conds.bad(*a.row,
-				"no channel, since the channels together are one recording", strconv.Quote(name), ""))
-
-			c, err := ingest.FindChannel(f.info, name)
-			if err != nil {
-				fault.Raise(&fault.Error{Path: f.conds.Path, Place: fmt.Sprintf("line %d", a.row.Line), Err: err})
-			}
-
-			// none of a channel that is not used, for example the tachometer
-			meant = lists.Where(len(groups), func(i int) bool { return groups[i][0] == c })
-		}
-
-		for _, i := range meant {
-			if old := of[i]; old != nil {
-				if len(groups) > 1 {
-					run += "#" + f.info.Channels[groups[i][0]].Name
-				}
-
-				fault.Raise(f.conds.bad(*a.row, "one row for each recording",
-					fmt.Sprintf("a second one for %s (the first is in line %d)", run, old.Line), ""))
-			}
-
-			of[i] = a.row
-		}
-	}
-
-	return of
-}
-
 // fill adds a run with its recordings.
 func (f *assembly) fill(r ingest.Run, rows []rowAt) {
-	rowOf := f.rowsOf(r.ID, rows)
-	for i, g := range f.groups {
+	for _, g := range f.groups {
 		rec, c := ingest.Recording{ID: r.ID, Channels: g}, f.info.Channels[g[0]]
 		name := c.Name
 		if len(f.groups) > 1 {
@@ -341,9 +316,13 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 		}
 
 		m := f.file.Clone()
+		of := lists.Keep(rows, func(a rowAt) bool { return a.channel < 0 || a.channel == g[0] })
 		switch {
-		case rowOf[i] != nil:
-			fault.Raise(m.Add(rowOf[i].Given()...))
+		case len(of) == 1:
+			fault.Raise(m.Add(of[0].row.Given()...))
+		case len(of) > 1:
+			fault.Raise(f.conds.bad(*of[1].row, "one row for each recording",
+				fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, of[0].row.Line), ""))
 		case f.conds != nil:
 			fault.Raise(fault.At(f.conds.Path, "", fmt.Sprintf("a row for channel %s of %s", name, r.ID), "none",
 				"add the row, or select the channels that are meant"))

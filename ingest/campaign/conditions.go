@@ -17,7 +17,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
 
@@ -134,7 +133,7 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 
 		c.Names = append(c.Names, v.name)
 		if o.Units != nil {
-			if n := Convert(path, v.name, v.Unit, o.Units, v.Values); n.From != "" {
+			if n := Convert(path, v.name, v.name, v.Unit, o.Units, v.Values); n.From != "" {
 				v.Unit, c.Converted[v.name] = n.Unit, n.String()
 			}
 		}
@@ -154,21 +153,6 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 	}
 
 	return c, nil
-}
-
-// Convert turns the values of a condition, in the unit that is given by its name, else in that of the header, into
-// those of the unit that the name states (units.ToName). An unknown unit, or one of another dimension, is a
-// *fault.Error, which it raises.
-func Convert(path, name, header string, given map[string]string, v []float64) units.Named {
-	unit, stated := given[name]
-	if !stated {
-		unit = header
-	}
-
-	n := toName(path, name, name, unit)
-	n.Convert(v)
-
-	return n
 }
 
 // fail returns a fault in a line and, if it is not negative, a column.
@@ -581,18 +565,16 @@ func (x *fileIndex) matching(glob []string) []int {
 // file that is kept has another row; else they are errors to report, as misspelled ones.
 func (c *Conditions) Without(all, keep []string) (*Conditions, []ingest.Warning) {
 	kept := slices.Compact(slices.Sorted(slices.Values(keep)))
-	d, stated := *c, map[string]bool{}
+	isKept := func(i int) bool { _, ok := slices.BinarySearch(kept, all[i]); return ok }
+	d, stated := *c, map[int]bool{} // files
 	d.Rows = nil
 	for k, of := range c.FilesOf(all) {
-		used := false
-		for _, i := range of {
-			if _, keeps := slices.BinarySearch(kept, all[i]); keeps {
-				used, stated[all[i]] = true, true
-			}
+		if of = lists.Keep(of, isKept); len(of) > 0 {
+			d.Rows = append(d.Rows, c.Rows[k])
 		}
 
-		if used {
-			d.Rows = append(d.Rows, c.Rows[k])
+		for _, i := range of {
+			stated[i] = true
 		}
 	}
 

@@ -242,12 +242,9 @@ func readDir(root, rel string) ([]os.DirEntry, error) {
 		return es, nil
 	}
 
-	e := &fault.Error{Path: d, Want: "a folder that can be listed", Err: err, Hint: "correct its permissions"}
-
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		e.Err = pe.Err // without the path
-	}
+	var e *fault.Error
+	errors.As(ingest.PathError(d, err), &e)
+	e.Want, e.Hint = "a folder that can be listed", "correct its permissions"
 
 	return es, e
 }
@@ -312,12 +309,9 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 				continue
 			}
 
-			why, ok := slip(last, name)
-			if !ok || excluded(rel) {
-				continue
+			if why := slip(last, name); why != "" && !excluded(rel) {
+				ws = append(ws, ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
 			}
-
-			ws = append(ws, ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
 		}
 	}
 
@@ -331,21 +325,21 @@ var otherFormats = strings.Fields(".csv .tsv .txt .dat .wav .npy .npz .mat .md .
 // literal takes the wildcards and separators out of a glob.
 var literal = strings.NewReplacer("*", "", "?", "", "[", "", "]", "", `\`, "", "/", "")
 
-// slip reports whether a name misses a glob by one inserted, missing or wrong
-// character or by letter case, and in which way.
-func slip(glob, name string) (why string, ok bool) {
+// slip tells in which way a name misses a glob by one inserted, missing or wrong character or by letter case; "":
+// it does not.
+func slip(glob, name string) string {
 	pe, ne := strings.ToLower(path.Ext(glob)), strings.ToLower(path.Ext(name))
 	if ne != pe && slices.Contains(otherFormats, ne) {
-		return "", false
+		return ""
 	}
 
 	if matchElement(strings.ToLower(glob), strings.ToLower(name)) {
-		return "other letter case", true
+		return "other letter case"
 	}
 
 	for i := 1; i < len(name); i++ {
 		if matchElement(glob, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:]) {
-			return "misspelled", true
+			return "misspelled"
 		}
 	}
 
@@ -356,12 +350,12 @@ func slip(glob, name string) (why string, ok bool) {
 			edited := func(c string) bool { return matchElement(glob, name[:i]+c+name[i+cut:]) }
 			switch k := slices.IndexFunc(chars, edited); {
 			case k >= 0 && cut == 0 && chars[k] == ".": // it hides a file's type as well
-				return "a dot missing", true
+				return "a dot missing"
 			case k >= 0:
-				return "misspelled", true
+				return "misspelled"
 			}
 		}
 	}
 
-	return "", false
+	return ""
 }

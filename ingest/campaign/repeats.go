@@ -53,7 +53,11 @@ func (r *tableReader) pair() {
 		pairs = r.pairsOf(pairs, g)
 		if n := len(pairs) - from; r.o.AllPairs && n > 0 {
 			r.Weight = append(r.Weight, slices.Repeat([]float64{float64(len(g)) / 2 / float64(n)}, n)...)
-			r.Run = append(r.Run, slices.Repeat([]string{r.cluster(g)}, n)...)
+			if !r.named() {
+				g = g[:1]
+			}
+
+			r.Run = append(r.Run, slices.Repeat([]string{r.name(g...)}, n)...)
 		}
 	}
 
@@ -61,7 +65,7 @@ func (r *tableReader) pair() {
 		slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
 	}
 
-	r.Recording = lists.Each(pairs, r.pairName)
+	r.Recording = lists.Each(pairs, func(p [2]int) string { return r.name(p[:]...) })
 	if !r.o.AllPairs {
 		r.Run = slices.Clone(r.Recording)
 	}
@@ -77,12 +81,7 @@ func (r *tableReader) pair() {
 
 	alone := lists.Where(s.N, func(i int) bool { return !paired[i] })
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", len(alone), func(k int) string {
-		i := alone[k]
-		if r.named() {
-			return fmt.Sprintf("%s (%s)", s.Run[i], r.place(r.rows[i]))
-		}
-
-		return fmt.Sprintf("%s (%s)", r.id(row(r.at, i), row(s.Texts, i)), r.place(r.rows[i]))
+		return fmt.Sprintf("%s (%s)", r.name(alone[k]), r.place(r.rows[alone[k]]))
 	})...)
 }
 
@@ -140,26 +139,21 @@ func mean(a, b float64) float64 {
 	return a + (b-a)/2
 }
 
-// pairName is the name of a pair: of its runs, else of its conditions.
-func (r *tableReader) pairName(p [2]int) string {
-	switch a, b := p[0], p[1]; {
-	case !r.named():
-		x := lists.Each(r.at, func(x []float64) float64 { return mean(x[a], x[b]) })
-		return r.id(x, row(r.single.Texts, a))
-	case r.exact():
-		return r.single.Run[a] + "+" + r.single.Run[b]
-	default:
-		return r.single.Run[a] + " + " + r.single.Run[b]
-	}
-}
-
-// cluster is the name of a group whose pairs are all used.
-func (r *tableReader) cluster(group []int) string {
+// name is the name of rows: of their runs, else of the conditions, between the first and the last.
+func (r *tableReader) name(rows ...int) string {
 	if !r.named() {
-		return r.id(row(r.at, group[0]), row(r.single.Texts, group[0]))
+		first, last := rows[0], rows[len(rows)-1]
+		x := lists.Each(r.at, func(x []float64) float64 { return mean(x[first], x[last]) })
+
+		return r.id(x, row(r.single.Texts, first))
 	}
 
-	return strings.Join(lists.Each(group, func(i int) string { return r.single.Run[i] }), " + ")
+	and := " + "
+	if r.exact() {
+		and = "+"
+	}
+
+	return strings.Join(lists.Rows(r.single.Run, 1, rows), and)
 }
 
 // exact reports whether rows are paired whose conditions are equal as they are, and each row once.

@@ -240,29 +240,24 @@ func row[T any](columns [][]T, i int) []T {
 }
 
 // openText opens a file as delimited text; a Parquet file as that of its table.
-func openText(f TableFile, o ingest.TextOptions) *text.Reader {
+func openText(f TableFile, o ingest.TextOptions) (t *text.Reader) {
 	src := fault.Get(ingest.OpenSource(f.Path, f.Name))
+	defer func() {
+		if t == nil {
+			_ = src.Close()
+		}
+	}()
+
 	head := make([]byte, min(src.Size, ingest.HeadBytes))
 	n, _ := src.ReadAt(head, 0)
-	err := ingest.NoTable(src.Path, head[:n])
-	if err == nil && parquet.Format.Detect(head[:n], src) {
-		var b []byte
-		b, err = parquet.Text(src)
-		err = errors.Join(err, src.Close())
+	fault.Raise(ingest.NoTable(src.Path, head[:n]))
+	if parquet.Format.Detect(head[:n], src) {
+		b := fault.Get(parquet.Text(src))
+		fault.Raise(src.Close())
 		src, o.Delimiter = ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, "tab"
 	}
 
-	var t *text.Reader
-	if err == nil {
-		t, err = text.Open(src, ingest.Options{Text: o})
-	}
-
-	if err != nil {
-		_ = src.Close()
-		fault.Raise(err)
-	}
-
-	return t
+	return fault.Get(text.Open(src, ingest.Options{Text: o}))
 }
 
 // tableReader makes triplets of the rows of a table.
@@ -389,9 +384,11 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	f.numbers = append(x, lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)...)
 	f.x, f.y = f.numbers[:len(x)], f.numbers[len(x):]
 	column := func(name, why string, isName bool) *typedColumn {
-		i := slices.Index(columns, name)
-		fault.Unless(i >= 0 || slices.Contains(r.o.Given, name),
-			r.fail("", fmt.Sprintf("a column %q, %s", name, why), "only "+fault.Quoted(columns), ""))
+		i := -1
+		if !slices.Contains(r.o.Given, name) {
+			i = slices.Index(columns, name)
+			fault.Unless(i >= 0, r.fail("", fmt.Sprintf("a column %q, %s", name, why), "only "+fault.Quoted(columns), ""))
+		}
 
 		return add(name, i, isName)
 	}
@@ -414,9 +411,8 @@ func (r *tableReader) findColumns(t *text.Reader) {
 
 	for _, x := range r.o.Exclude {
 		for k, name := range slices.Concat(x.Numbers, x.Names) {
-			i, isName := slices.Index(columns, name), k >= len(x.Numbers)
-			read := func(c *typedColumn) bool { return c.index == i && c.isName == isName }
-			if !slices.Contains(r.o.Given, name) && (i < 0 || !slices.ContainsFunc(f.columns, read)) {
+			isName := k >= len(x.Numbers)
+			if !slices.ContainsFunc(f.columns, func(c *typedColumn) bool { return c.name == name && c.isName == isName }) {
 				column(name, "by which rows are excluded", isName)
 			}
 		}
@@ -468,12 +464,13 @@ func (r *tableReader) convert() {
 			continue
 		}
 
-		unit, stated := r.o.Units[of]
-		if !stated {
-			unit = cmp.Or(c.Unit, other.Unit)
+		for k, v := range c.Values {
+			if slices.Contains(r.missing, v) {
+				c.Values[k] = math.NaN()
+			}
 		}
 
-		n := toName(r.path, c.name, of, unit)
+		n := Convert(r.path, c.name, of, cmp.Or(c.Unit, other.Unit), r.o.Units, c.Values)
 		same := func(first, where string) {
 			fault.Unless(first == n.Unit, r.fail("column "+c.name, fmt.Sprintf("unit %q, as %s", first, where),
 				fmt.Sprintf("unit %q", n.Unit), "end the name with its unit, like lift_n"))
@@ -491,26 +488,28 @@ func (r *tableReader) convert() {
 		if text := n.String(); text != "" {
 			r.Converted[of] = text
 		}
-
-		for k, v := range c.Values {
-			if slices.Contains(r.missing, v) {
-				c.Values[k] = math.NaN()
-			}
-		}
-
-		n.Convert(c.Values)
 	}
 }
 
-// toName is the conversion of a column from a unit to that of a name.
-func toName(path, column, name, unit string) units.Named {
+// Convert turns the values of a column, in the unit that is given by a name, else in that of the header, into those of
+// the unit that the name states (units.ToName). An unknown unit, or one of another dimension, is a *fault.Error, which
+// it raises.
+func Convert(path, column, name, header string, given map[string]string, v []float64) units.Named {
+	unit, stated := given[name]
+	if !stated {
+		unit = header
+	}
+
 	n, err := units.ToName(name, unit)
 	if u := (*units.Error)(nil); errors.As(err, &u) {
 		err = fault.At(path, "column "+column, u.Want, fmt.Sprintf("unit %q", u.Text),
 			fmt.Sprintf("state the unit with units: {%s: …}", name))
 	}
 
-	return fault.Get(n, err)
+	fault.Raise(err)
+	n.Convert(v)
+
+	return n
 }
 
 // isUsed reports whether row k is none of those that are left out.
@@ -647,8 +646,6 @@ func (r *tableReader) excludes(k int, at rowPlace) bool {
 	}
 
 	v := condition.Values{Numbers: map[string]float64{}, Names: map[string]string{}}
-	maps.Copy(v.Numbers, r.files[at.file].Numbers)
-	maps.Copy(v.Names, r.files[at.file].Names)
 	for _, c := range r.file.columns {
 		if c.isName {
 			v.Names[c.name] = c.texts[k]

@@ -188,19 +188,15 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Cells, [
 	_, heads := t.Columns()
 	rows, _ := t.Size()
 	cols = lists.Keep(cols, func(c *typedColumn) bool { return c.index >= 0 })
-	channelOf := map[int]int{} // by column
-	for ch := range info.Channels {
-		channelOf[t.Column(ch)] = ch
-	}
-
 	var names []*typedColumn
 	var channels []int
 	var values [][]float64
 	for _, c := range cols {
-		switch ch, isChannel := channelOf[c.index]; {
+		isColumn := func(ch int) bool { return t.Column(ch) == c.index }
+		switch ch := slices.IndexFunc(lists.Numbers(len(info.Channels)), isColumn); {
 		case c.isName:
 			c.texts, names = make([]string, 0, rows), append(names, c)
-		case isChannel:
+		case ch >= 0:
 			c.Unit, c.Values = info.Channels[ch].Unit, make([]float64, rows)
 			channels, values = append(channels, ch), append(values, c.Values)
 		default:

@@ -65,19 +65,11 @@ func Groups(n int, within []Tolerance, conditions [][]float64, labels [][]string
 // near gathers rows by their tolerances: one equals all members of a group where it equals the least and the greatest
 // values of its conditions. Groups are sought about its value of the condition with the most.
 func near(rows []int, within []Tolerance, conditions [][]float64) (groups [][]int) {
-	values := lists.Each(within, func(Tolerance) map[float64]bool { return map[float64]bool{} })
-	for k, c := range conditions {
-		for _, i := range rows {
-			values[k][c[i]] = true
-		}
-	}
-
-	by := 0
-	for k := range values {
-		if len(values[k]) > len(values[by]) {
-			by = k
-		}
-	}
+	counts := lists.Each(conditions, func(c []float64) int {
+		_, distinct := lists.Index(lists.Rows(c, 1, rows))
+		return len(distinct)
+	})
+	by := slices.Index(counts, slices.Max(counts))
 
 	var low, high [][]float64 // of each group
 	var first []float64       // the values of groups' first rows, sorted

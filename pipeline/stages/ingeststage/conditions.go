@@ -161,7 +161,7 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 		columns[e.Name] = v
 		if e.Name != "row0" && e.Name != "row1" {
 			t.Names = append(t.Names, e.Name)
-			campaign.Convert(path, e.Name, unit, byName(r.src.In.Units), v)
+			campaign.Convert(path, e.Name, e.Name, unit, byName(r.src.In.Units), v)
 		}
 	}
 

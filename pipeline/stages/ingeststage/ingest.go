@@ -200,7 +200,7 @@ func unique(names ...[]string) []string {
 // files are opened, and reports settings that do not fit together.
 func (r *Recordings) checkSettings(exp plan.Experiment) {
 	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, SeriesNames(&r.In, exp.DSP.ChordM > 0))
-	r.Columns = fault.Get(r.WithDerived(exp, nil, outcomes))
+	r.SetDerived(exp, nil, outcomes)
 	fault.Raise(errors.Join(r.SetWithin(exp), r.CheckRoles(exp)))
 
 	columns := lists.Each(r.In.Columns, func(c config.NamedString) string { return c.Name })

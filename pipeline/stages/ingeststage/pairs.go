@@ -50,7 +50,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) Result {
 
 	p := find(exp, sim, &out)
 	exp.Ingest.Data = out.Data
-	out.Columns = fault.Get(out.WithDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames()))
+	out.SetDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames())
 	p.Options.Derive = out.Derive
 	fault.Raise(cmp.Or(out.SetWithin(exp), plan.CheckNames(exp, slices.Concat(out.Conditions, out.Labels), out.Outcomes)))
 	checkPairing(exp, &p.spec, p.Options, out.Outcomes)

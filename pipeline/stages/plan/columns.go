@@ -87,24 +87,22 @@ func (c *Columns) Derived(names []string) (out []kv.Pair) {
 	return out
 }
 
-// WithDerived returns the columns with the outcomes measured and all that the configuration
-// derives of conditions, constants and outcomes. constants are those that are no conditions.
-// Conditions derived of c.Found are found as those.
-func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measured []string) (Columns, error) {
+// SetDerived stores the outcomes measured and all that the configuration derives of conditions, constants and
+// outcomes, or raises an error. constants are those that are no conditions. Conditions derived of c.Found are found as
+// those.
+func (c *Columns) SetDerived(e Experiment, constants []config.NamedNumber, measured []string) {
 	c.Outcomes = measured
 	if len(e.Ingest.Derive) == 0 {
-		return c, nil
+		return
 	}
 
-	defs := make([]derive.Definition, len(e.Ingest.Derive))
-	for i, d := range e.Ingest.Derive {
-		defs[i] = derive.Definition{Name: d.Name, Text: d.Value}
-
+	var defs []derive.Definition
+	for _, d := range e.Ingest.Derive {
+		defs = append(defs, derive.Definition{Name: d.Name, Text: d.Value})
 		for _, o := range measured {
-			if end, ok := strings.CutPrefix(d.Name, o+"_"); ok && slices.Contains(dsp.ByProductSuffixes(), end) {
-				return c, e.Errorf("ingest.derive."+d.Name,
-					"the tables have columns of that name with the outcome %s; choose another", o)
-			}
+			end, ok := strings.CutPrefix(d.Name, o+"_")
+			e.Refuse(ok && slices.Contains(dsp.ByProductSuffixes(), end), "ingest.derive."+d.Name,
+				"the tables have columns of that name with the outcome %s; choose another", o)
 		}
 	}
 
@@ -114,14 +112,12 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 	}
 
 	set, err := derive.New(defs, fixed, c.Conditions, c.Labels, measured)
-	if err != nil {
-		key := "ingest.derive"
-		if bad := (*derive.Error)(nil); errors.As(err, &bad) {
-			key += "." + bad.Name
-		}
-
-		return c, e.Errorf(key, "%v", err)
+	key := "ingest.derive"
+	if bad := (*derive.Error)(nil); errors.As(err, &bad) {
+		key += "." + bad.Name
 	}
+
+	e.Refuse(err != nil, key, "%v", err)
 
 	early, late := c.BeforeAnalysis(), slices.Clone(c.Found)
 	for _, name := range set.Conditions() {
@@ -134,8 +130,6 @@ func (c Columns) WithDerived(e Experiment, constants []config.NamedNumber, measu
 
 	c.Conditions, c.Found = slices.Concat(early, late), late
 	c.Derive, c.Outcomes = set, slices.Concat(measured, set.Outcomes())
-
-	return c, nil
 }
 
 // SetTexts stores the names of the columns of text. The tables get those of things and occasions.
@@ -146,8 +140,7 @@ func (c *Columns) SetTexts(e Experiment, texts []string) {
 // TakeNames takes the columns of names out of the network's inputs: they are things, whose offsets the process of the
 // intervals has. It returns what that means.
 func (e *Experiment) TakeNames(c Columns) []ingest.Warning {
-	isNumber := func(n string) bool { return !slices.Contains(c.Labels, n) }
-	names := slices.DeleteFunc(slices.Clone(e.Train.Inputs), isNumber)
+	names := lists.Keep(e.Train.Inputs, func(n string) bool { return slices.Contains(c.Labels, n) })
 	if len(names) == 0 {
 		return nil
 	}
@@ -163,13 +156,9 @@ func (e *Experiment) TakeNames(c Columns) []ingest.Warning {
 		"found %s", names, base)
 	unless(!isName(across), "repeats are paired across %s: it cannot be an input too", across)
 
-	e.Ingest.Things = slices.Clone(e.Ingest.Things)
-	for _, n := range names {
-		if !slices.Contains(e.Roles().Declared(), n) {
-			e.Ingest.Things = append(e.Ingest.Things, n)
-		}
-	}
-
+	declared := e.Roles().Declared()
+	e.Ingest.Things = slices.Concat(e.Ingest.Things,
+		lists.Keep(names, func(n string) bool { return !slices.Contains(declared, n) }))
 	text := fmt.Sprintf("%s: the calibrated predictions count what was measured of each %s; the network sees %s alone",
 		e.Name, strings.Join(names, " and "), strings.Join(e.Train.Inputs, ", "))
 

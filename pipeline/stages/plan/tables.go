@@ -190,12 +190,6 @@ func Matrix(t floats, names []string, suffix string) ([]float64, error) {
 	return out, nil
 }
 
-// AddColumn adds column k of rows of width numbers to a table.
-func AddColumn(t *table.Table, c table.Column, rows []float64, width, k int) {
-	c.Floats = lists.Column(rows, width, k)
-	t.Columns = append(t.Columns, c)
-}
-
 // setColumn is the ending of the column with the set points of a condition.
 const setColumn = "_set"
 

@@ -468,7 +468,7 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 
 	t.Columns = append(t.Columns, run, recording)
 	for k, q := range s.Inputs {
-		plan.AddColumn(t, table.Column{Name: q.Name, Unit: q.Unit, Description: q.Description}, test.X, s.In, k)
+		plan.Column(t, q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, s.In, k)
 	}
 
 	if p == nil {

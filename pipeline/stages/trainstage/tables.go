@@ -76,12 +76,12 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 func addAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn, a triplets.Answers) {
 	for k, o := range s.Outcomes {
 		for _, c := range columns {
-			column := table.Column{Name: o.Name + c.Suffix, Unit: o.Unit, Description: c.Description}
+			unit := o.Unit
 			if c.Square {
-				column.Unit = squared(o.Unit)
+				unit = squared(unit)
 			}
 
-			plan.AddColumn(t, column, *c.Field(&a), s.Out, k)
+			plan.Column(t, o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&a), s.Out, k)
 		}
 	}
 }
@@ -131,7 +131,7 @@ var methodColumns = []triplets.AnswerColumn{
 func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 	t := &table.Table{}
 	for k, q := range s.Inputs {
-		plan.AddColumn(t, table.Column{Name: q.Name, Unit: q.Unit, Description: q.Description}, s.Distinct, s.In, k)
+		plan.Column(t, q.Name, q.Unit, q.Description).Floats = lists.Column(s.Distinct, s.In, k)
 	}
 
 	addAnswers(t, s, methodColumns, triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic})
