@@ -173,22 +173,17 @@ func globFiles(dir, pattern string) []string {
 	}
 
 	w := walk{root: root, elems: elems}
-	if !isName || strings.Contains(whole, "[") {
-		for !strings.ContainsAny(w.elems[0], `*?[\`) { // folders that need no listing
-			from, w.elems = joinRel(from, w.elems[0]), w.elems[1:]
-		}
-
-		w.folder(from, reach(w.elems, 0))
-	}
-
-	if w.found == nil {
-		fault.Raise(noMatch(dir, pattern))
+	if w.folder(from, reach(elems, 0)); w.found == nil {
+		fault.Raise(w.noMatch(from, pattern))
 	}
 
 	slices.Sort(w.found)
 
 	return w.found
 }
+
+// wild are the characters of globs that names do not have, or seldom.
+const wild = `*?[\`
 
 // walk finds the files below root that match the elements of a pattern.
 type walk struct {
@@ -202,6 +197,13 @@ type walk struct {
 // folder looks into a folder, which is at places of the pattern.
 func (w *walk) folder(rel string, at []int) {
 	last := len(w.elems) - 1
+	if name := w.elems[at[0]]; len(at) == 1 && at[0] < last && !strings.ContainsAny(name, wild) {
+		if path := joinRel(rel, name); isDir(filepath.Join(w.root, path)) { // which needs no listing
+			w.folder(path, reach(w.elems, at[0]+1))
+			return
+		}
+	}
+
 	depth := min(slices.Max(at), last)
 	if depth > w.depth {
 		w.depth, w.near = depth, nil
@@ -255,20 +257,13 @@ func isDir(p string) bool {
 }
 
 // noMatch names what the folders that match a part of the pattern hold instead of the rest.
-func noMatch(dir, pattern string) error {
-	root, from, elems := rooted(dir, pattern)
-	for len(elems) > 1 && elems[0] == ".." {
-		from, elems = joinRel(from, elems[0]), elems[1:]
-	}
-
-	w := walk{root: root, elems: elems}
-	w.folder(from, reach(elems, 0))
-	e, sought := fault.At(pattern, "", "files that match", "none", ""), joinRel(from, path.Join(elems[:w.depth+1]...))
-	if !strings.ContainsAny(pattern, `*?[\`) {
+func (w *walk) noMatch(from, pattern string) error {
+	e, sought := fault.At(pattern, "", "files that match", "none", ""), joinRel(from, path.Join(w.elems[:w.depth+1]...))
+	if !strings.ContainsAny(pattern, wild) {
 		e.Want = "a file"
 	}
 
-	last := w.depth == len(elems)-1
+	last := w.depth == len(w.elems)-1
 	if !last {
 		e.Found = fmt.Sprintf("no folder %q", sought)
 	}
@@ -279,7 +274,7 @@ func noMatch(dir, pattern string) error {
 	case last:
 		e.Hint = "the folder is empty"
 	default:
-		e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(root))
+		e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(w.root))
 	}
 
 	return e

@@ -35,10 +35,7 @@ var (
 // ParsePattern reads a pattern. Errors name the fault and its character; they are plain
 // errors, since the pattern is configuration, not data.
 func ParsePattern(s string) (*Pattern, error) {
-	switch {
-	case s == "":
-		return nil, fmt.Errorf("parse pattern: it is empty")
-	case len(s) > 1024:
+	if len(s) > 1024 {
 		return nil, fmt.Errorf("parse pattern: it is longer than 1024 characters")
 	}
 

@@ -66,16 +66,6 @@ func UnitOf(condition string) (unit, description string) {
 	return u.Text, "condition"
 }
 
-// Describe returns the unit and the meaning of a condition.
-func (c *Columns) Describe(condition string) (unit, description string) {
-	unit, description = UnitOf(condition)
-	if text := c.Derive.Text(condition); text != "" {
-		description += "; derived: " + text
-	}
-
-	return unit, description
-}
-
 // Derived are the definitions of those names, as settings.
 func (c *Columns) Derived(names []string) (out []kv.Pair) {
 	for _, n := range names {

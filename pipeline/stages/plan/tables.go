@@ -35,7 +35,11 @@ func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
 			v = math.NaN()
 		}
 
-		unit, doc := c.Describe(name)
+		unit, doc := UnitOf(name)
+		if text := c.Derive.Text(name); text != "" {
+			doc += "; derived: " + text
+		}
+
 		if how := c.Converted[name]; how != "" {
 			doc += "; " + how
 		}
