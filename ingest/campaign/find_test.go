@@ -185,7 +185,7 @@ func TestPattern(t *testing.T) {
 	}
 
 	for pattern, want := range map[string]string{
-		"": "empty", "abc": "names no condition", "a{": "never closes", "a}": "never opened", "{}": "no name",
+		"": "names no condition", "abc": "names no condition", "a{": "never closes", "a}": "never opened", "{}": "no name",
 		"{a}{a}": "twice", "{a}_{a:text}": "twice",
 		"{a:texts}": "letters", "{:text}": "no name", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
 	} {
