@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
@@ -45,16 +45,11 @@ type Experiment struct {
 
 // Mentions reports whether a setting of the experiment has the name of a condition as a word.
 func (e Experiment) Mentions(condition string) bool {
-	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	plain := strings.IndexFunc(condition, func(r rune) bool { return !inWord(r) }) < 0
+	const other = `[^_\pL\p{Nd}]`
+	word := regexp.MustCompile(`(?:^|` + other + `)` + regexp.QuoteMeta(condition) + `(?:$|` + other + `)`)
 
 	return slices.ContainsFunc(config.Flatten("", e.Experiment), func(kv kv.Pair) bool {
-		text := kv.Key + " " + kv.Value
-		if !plain {
-			return strings.Contains(text, condition)
-		}
-
-		return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) }), condition)
+		return word.MatchString(kv.Key + " " + kv.Value)
 	})
 }
 
