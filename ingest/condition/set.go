@@ -96,37 +96,30 @@ func (s *Set) Clone() *Set { return &Set{s.path, s.within, maps.Clone(s.conds)} 
 // measured one holds. Of a contradiction the first stays. The error is the first one.
 func (s *Set) Add(list ...Condition) (first error) {
 	for _, c := range list {
-		first = cmp.Or(first, s.add(c))
+		want, what := "", "condition "
+		if c.IsName {
+			what = "label "
+		}
+
+		old, known := s.conds[c.Column]
+		switch {
+		case !c.IsName && c.Value-c.Value != 0:
+			want = "a finite number"
+		case !known:
+			s.conds[c.Column] = c
+		case old.IsName != c.IsName || c.IsName && old.Name != c.Name || !c.IsName && old.Value != c.Value &&
+			!s.within[c.Column].Equal(old.Value, c.Value):
+			want = fmt.Sprintf("%s, as in %s", old.text(), old.Origin)
+		case old.Value != c.Value && (c.Origin != FileName || old.Origin == Configured): // else the other was measured
+			s.conds[c.Column] = c
+		}
+
+		if want != "" {
+			first = cmp.Or[error](first, fault.At(s.path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), ""))
+		}
 	}
 
 	return first
-}
-
-func (s *Set) add(c Condition) error {
-	what := "condition "
-	if c.IsName {
-		what = "label "
-	}
-
-	bad := func(want string) error {
-		return fault.At(s.path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), "")
-	}
-
-	old, known := s.conds[c.Column]
-	switch {
-	case !c.IsName && c.Value-c.Value != 0:
-		return bad("a finite number")
-	case !known:
-	case old.IsName != c.IsName || c.IsName && old.Name != c.Name || !c.IsName && old.Value != c.Value &&
-		!s.within[c.Column].Equal(old.Value, c.Value):
-		return bad(fmt.Sprintf("%s, as in %s", old.text(), old.Origin))
-	case old.Value == c.Value || c.Origin == FileName && old.Origin != Configured:
-		return nil // the other was measured
-	}
-
-	s.conds[c.Column] = c
-
-	return nil
 }
 
 func (c Condition) text() string {

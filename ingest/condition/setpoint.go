@@ -29,15 +29,12 @@ const maxTolerance = 1e9
 func ParseTolerance(s string) (Tolerance, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(v >= 0 && v <= maxTolerance) {
+	switch {
+	case err != nil || !(v >= 0 && v <= maxTolerance):
 		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
-	}
-
-	if percent && v >= 200 { // a value and its negative are never one condition
+	case percent && v >= 200: // a value and its negative are never one condition
 		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
-	}
-
-	if percent {
+	case percent:
 		return Tolerance{Relative: v / 100}, nil
 	}
 

@@ -191,11 +191,8 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 			"e.g. %s_number", name, why, name)
 	}
 
-	ends := []string{
-		"_1", "_2", "_epistemic", "_low", "_high", "_sd", "_sd_epistemic", "_sd_noise", "_sd_claimed", "_no_interval",
-	}
-	ends = append(ends, lists.Each(triplets.AnswerColumns, func(c triplets.AnswerColumn) string { return c.Suffix })...)
-
+	ends := append(strings.Fields("_1 _2 _epistemic _low _high _sd _sd_epistemic _sd_noise _sd_claimed _no_interval"),
+		lists.Each(triplets.AnswerColumns, func(c triplets.AnswerColumn) string { return c.Suffix })...)
 	for i, name := range slices.Concat(conditions, outcomes) {
 		of := slices.IndexFunc(outcomes, func(o string) bool {
 			end, ok := strings.CutPrefix(name, o)
