@@ -129,13 +129,13 @@ func readTable(path string, texts []string) (*table.Table, error) {
 // Tabulate makes the table of triplets of pairs that were read: run, recording, conditions, labels and outcomes.
 func Tabulate(p *campaign.PairTable) *table.Table {
 	t := &table.Table{}
-	texts := func(name, doc string, v []string) { plan.Column(t, name, "", doc).Strings = v }
+	texts := func(name, doc string, v []string) { t.Make(name, "", doc).Strings = v }
 	numbers := func(name, of, unit, doc string, v []float64) {
 		if how := p.Converted[of]; how != "" {
 			doc += "; " + how
 		}
 
-		plan.Column(t, name, cmp.Or(p.Units[of], unit), doc).Floats = v
+		t.Make(name, cmp.Or(p.Units[of], unit), doc).Floats = v
 	}
 
 	recording := p.Recording
@@ -160,7 +160,7 @@ func Tabulate(p *campaign.PairTable) *table.Table {
 	}
 
 	if p.Weight != nil {
-		plan.Column(t, "weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
+		t.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
 	}
 
 	return t

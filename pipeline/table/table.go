@@ -93,6 +93,35 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
+// Make returns the column of that name, and makes it if it is not there.
+func (t *Table) Make(name, unit, description string) *Column {
+	c := t.Column(name)
+	if c == nil {
+		t.Columns = append(t.Columns, Column{Name: name, Unit: unit, Description: description})
+		c = &t.Columns[len(t.Columns)-1]
+	}
+
+	return c
+}
+
+// Cell appends v to the column of that name and makes the column if it is the first. v is a string, float64, bool, int
+// or []float32. Rows that are appended with the same cells in the same order keep the columns of equal length.
+func (t *Table) Cell(name, unit, description string, v any) {
+	c := t.Make(name, unit, description)
+	switch v := v.(type) {
+	case string:
+		c.Strings = append(c.Strings, v)
+	case float64:
+		c.Floats = append(c.Floats, v)
+	case bool:
+		c.Bools = append(c.Bools, v)
+	case int:
+		c.Ints = append(c.Ints, int64(v))
+	case []float32:
+		c.Lists = append(c.Lists, v)
+	}
+}
+
 // Get returns the metadata value of key, or "".
 func (t *Table) Get(key string) string {
 	for _, kv := range t.Meta {

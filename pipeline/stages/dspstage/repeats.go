@@ -208,10 +208,8 @@ func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
 	}
 
 	t.Column("recording").Strings = repeats
-	t.Columns = append(t.Columns, table.Column{
-		Name: "weight", Description: "weight of the pair, by which r repeats count as r runs",
-		Floats: slices.Repeat([]float64{0.5}, t.Rows()),
-	})
+	t.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = slices.Repeat([]float64{0.5},
+		t.Rows())
 
 	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), t.Rows(), func(i int) string {
 		return recording[lone[i]]

@@ -171,7 +171,7 @@ func (f *fileTables) outcomes(p *dsp.Pairs) {
 				doc += "; " + o.Note
 			}
 
-			c := plan.Column(&f.trip, fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc)
+			c := f.trip.Make(fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc)
 			for _, row := range p.Rows {
 				c.Floats = append(c.Floats, row.Values[k].Y[h])
 			}
@@ -186,7 +186,7 @@ func (f *fileTables) outcomes(p *dsp.Pairs) {
 					name, doc = o.Name+"_"+by.Suffix, by.Description
 				}
 
-				c := plan.Column(&f.trip, name, by.Unit, doc)
+				c := f.trip.Make(name, by.Unit, doc)
 				for _, row := range p.Rows {
 					if v := row.Values[k].ByProducts[i][h]; by.Bool {
 						c.Bools = append(c.Bools, v != 0)
@@ -235,7 +235,7 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, rec inge
 			}
 
 			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
-			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
+			f.trip.Cell(fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
 }
@@ -245,16 +245,16 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, rec inge
 func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, binHz float64, s dsp.Spectra) {
 	for h, half := range s.Halves {
 		f.src.Cells(&f.spec, run, rec)
-		plan.Cell(&f.spec, "half", "", "1 or 2", h+1)
-		plan.Cell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
-		plan.Cell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
-		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
+		f.spec.Cell("half", "", "1 or 2", h+1)
+		f.spec.Cell("bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
+		f.spec.Cell("shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
+		f.spec.Cell("power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
 
 		lines := half.Lines
 		list := func(name, unit, doc string, value func(l dsp.Line) float64) {
 			v := lists.Each(lines, func(l dsp.Line) float32 { return float32(value(l)) })
 
-			plan.Cell(&f.spec, name, unit, doc, v)
+			f.spec.Cell(name, unit, doc, v)
 		}
 
 		hz := func(l dsp.Line) float64 { return l.PeakHz }

@@ -469,8 +469,8 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 		return list[i]
 	}
 
-	text := func(name, doc string, v any) { plan.Cell(t, name, "", doc, v) }
-	number := func(name, unit, doc string, v float64) { plan.Cell(t, name, unit, doc, v) }
+	text := func(name, doc string, v any) { t.Cell(name, "", doc, v) }
+	number := func(name, unit, doc string, v float64) { t.Cell(name, unit, doc, v) }
 
 	text("file", "raw file", res.Path)
 	text("channel", "channel of the file", c.Name)

@@ -281,9 +281,9 @@ func pairTables(p *campaign.PairTable, across string, names, digests []string) (
 	given := trip.Columns[:2+len(p.Inputs)+len(p.Labels)]
 	recs = (&table.Table{Columns: given}).Select(first)
 	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
-	plan.Column(recs, "file", "", "raw file").Strings = lists.Rows(names, 1, file)
-	plan.Column(recs, "pairs", "", "pairs of the run with a row of the file").Ints = n
-	plan.Column(recs, "sha256", "", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
+	recs.Make("file", "", "raw file").Strings = lists.Rows(names, 1, file)
+	recs.Make("pairs", "", "pairs of the run with a row of the file").Ints = n
+	recs.Make("sha256", "", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
 
 	return trip, recs
 }

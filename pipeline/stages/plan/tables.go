@@ -26,8 +26,8 @@ const RunLabel = "run"
 // Cells begins a row of a table: the run, the recording and its conditions, NaN where one is
 // not known, and its labels.
 func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
-	Cell(t, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
-	Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
+	t.Cell("run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
+	t.Cell("recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
 
 	for _, name := range c.Conditions {
 		v, ok := rec.Conditions[name]
@@ -44,11 +44,11 @@ func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
 			doc += "; " + how
 		}
 
-		Cell(t, name, unit, doc, v)
+		t.Cell(name, unit, doc, v)
 	}
 
 	for _, name := range c.Labels {
-		Cell(t, name, "", LabelText, rec.Labels[name])
+		t.Cell(name, "", LabelText, rec.Labels[name])
 	}
 }
 
@@ -98,36 +98,6 @@ func Conditions(t *table.Table) (numbers, texts []string) {
 	}
 
 	return numbers, texts
-}
-
-// Column returns the column of that name, and makes it if it is not there.
-func Column(t *table.Table, name, unit, doc string) *table.Column {
-	c := t.Column(name)
-	if c == nil {
-		t.Columns = append(t.Columns, table.Column{Name: name, Unit: unit, Description: doc})
-		c = &t.Columns[len(t.Columns)-1]
-	}
-
-	return c
-}
-
-// Cell appends v to the column of that name and makes the column if it is the
-// first. v is a string, float64, bool, int or []float32. Rows that are appended
-// with the same cells in the same order keep the columns of equal length.
-func Cell(t *table.Table, name, unit, doc string, v any) {
-	c := Column(t, name, unit, doc)
-	switch v := v.(type) {
-	case string:
-		c.Strings = append(c.Strings, v)
-	case float64:
-		c.Floats = append(c.Floats, v)
-	case bool:
-		c.Bools = append(c.Bools, v)
-	case int:
-		c.Ints = append(c.Ints, int64(v))
-	case []float32:
-		c.Lists = append(c.Lists, v)
-	}
 }
 
 // Across is the occasion that the pairs of a triplet table are made across; "": none. The second outcome of a row is

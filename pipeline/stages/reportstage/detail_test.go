@@ -17,12 +17,12 @@ func TestDetailSelects(t *testing.T) {
 	tab := &table.Table{}
 	for run := range 6000 {
 		for ch := range 13 {
-			plan.Cell(tab, "run", "", "", fmt.Sprintf("run %d", run))
-			plan.Cell(tab, "recording", "", "", fmt.Sprintf("run %d#%d", run, ch))
-			plan.Cell(tab, "rpm", "1/min", "", float64(run))
-			plan.Cell(tab, "theta_deg", "deg", "", float64(10*ch))
-			plan.Cell(tab, "y_1", "dB", "", float64(run)+1)
-			plan.Cell(tab, "y_2", "dB", "", float64(run)+2)
+			tab.Cell("run", "", "", fmt.Sprintf("run %d", run))
+			tab.Cell("recording", "", "", fmt.Sprintf("run %d#%d", run, ch))
+			tab.Cell("rpm", "1/min", "", float64(run))
+			tab.Cell("theta_deg", "deg", "", float64(10*ch))
+			tab.Cell("y_1", "dB", "", float64(run)+1)
+			tab.Cell("y_2", "dB", "", float64(run)+2)
 		}
 	}
 
@@ -53,12 +53,12 @@ func TestDetailSelects(t *testing.T) {
 	tab = &table.Table{}
 	for run := range 200 {
 		for k := range 250 {
-			plan.Cell(tab, "run", "", "", fmt.Sprintf("run %d", run))
-			plan.Cell(tab, "recording", "", "", fmt.Sprintf("run %d", run))
-			plan.Cell(tab, "rpm", "1/min", "", float64(run))
-			plan.Cell(tab, "theta_deg", "deg", "", 0.0)
-			plan.Cell(tab, "y_1", "dB", "", float64(k))
-			plan.Cell(tab, "y_2", "dB", "", float64(k))
+			tab.Cell("run", "", "", fmt.Sprintf("run %d", run))
+			tab.Cell("recording", "", "", fmt.Sprintf("run %d", run))
+			tab.Cell("rpm", "1/min", "", float64(run))
+			tab.Cell("theta_deg", "deg", "", 0.0)
+			tab.Cell("y_1", "dB", "", float64(k))
+			tab.Cell("y_2", "dB", "", float64(k))
 		}
 	}
 

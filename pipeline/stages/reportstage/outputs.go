@@ -52,19 +52,19 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 func metricsTable(e report.Experiment) *table.Table {
 	t := &table.Table{}
 	row := func(n report.Number) {
-		plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
-		plan.Cell(t, "split", "", "train/test rule", n.Split)
-		plan.Cell(t, "set", "", "train or test", n.Set)
-		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
+		t.Cell("experiment", "", "entry of the configuration", e.Name)
+		t.Cell("split", "", "train/test rule", n.Split)
+		t.Cell("set", "", "train or test", n.Set)
+		t.Cell("outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
 		if n.Undefined != "" {
 			n.Mean, n.Std = math.NaN(), math.NaN()
 		}
 
-		plan.Cell(t, "metric", "", "as in metrics.json; standardised units", n.Key)
-		plan.Cell(t, "mean", "", "mean over seeds", n.Mean)
-		plan.Cell(t, "std", "", "sample standard deviation over seeds", n.Std)
-		plan.Cell(t, "seeds", "", "number of seeds", n.N)
-		plan.Cell(t, "undefined", "", "why there is no number", n.Undefined)
+		t.Cell("metric", "", "as in metrics.json; standardised units", n.Key)
+		t.Cell("mean", "", "mean over seeds", n.Mean)
+		t.Cell("std", "", "sample standard deviation over seeds", n.Std)
+		t.Cell("seeds", "", "number of seeds", n.N)
+		t.Cell("undefined", "", "why there is no number", n.Undefined)
 	}
 
 	for n := range e.Numbers() {

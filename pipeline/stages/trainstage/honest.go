@@ -460,15 +460,13 @@ func IsRate(name string) bool {
 func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 	t, test := &table.Table{}, s.Of(triplets.Test)
 
-	run, recording := table.Column{Name: "run", Description: "one acquisition at one condition"},
-		table.Column{Name: "recording", Description: "one channel of a run, or the group that makes one outcome vector"}
-	for _, i := range s.RowsOf(triplets.Test) {
-		run.Strings, recording.Strings = append(run.Strings, s.Runs[s.Run[i]]), append(recording.Strings, s.Recording[i])
-	}
-
-	t.Columns = append(t.Columns, run, recording)
+	rows := s.RowsOf(triplets.Test)
+	t.Make("run", "", "one acquisition at one condition").Strings = lists.Each(rows,
+		func(i int) string { return s.Runs[s.Run[i]] })
+	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Rows(
+		s.Recording, 1, rows)
 	for k, q := range s.Inputs {
-		plan.Column(t, q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, s.In, k)
+		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, s.In, k)
 	}
 
 	if p == nil {
@@ -477,12 +475,10 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 
 	for k, o := range s.Outcomes {
 		for _, c := range interval.Columns {
-			column := table.Column{Name: o.Name + c.Suffix, Unit: o.Unit, Description: c.Description}
+			column := t.Make(o.Name+c.Suffix, o.Unit, c.Description)
 			for i := k; i < len(p.Mu); i += s.Out {
 				column.Floats = append(column.Floats, c.Of(p, i))
 			}
-
-			t.Columns = append(t.Columns, column)
 		}
 	}
 

@@ -29,16 +29,16 @@ func historyTable(history []train.Epoch) *table.Table {
 
 	judged := slices.ContainsFunc(history, func(e train.Epoch) bool { return e.Judged })
 	for _, e := range history {
-		plan.Cell(t, "epoch", "", "passes over the training triplets", e.Epoch)
-		plan.Cell(t, "loss", "", "mean training loss of the epoch, with dropout", e.Loss)
-		plan.Cell(t, "learning_rate", "", "step size of the epoch's last step", e.LearningRate)
+		t.Cell("epoch", "", "passes over the training triplets", e.Epoch)
+		t.Cell("loss", "", "mean training loss of the epoch, with dropout", e.Loss)
+		t.Cell("learning_rate", "", "step size of the epoch's last step", e.LearningRate)
 
 		if judged {
 			if !e.Judged {
 				e.HeldOut = math.NaN()
 			}
 
-			plan.Cell(t, HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
+			t.Cell(HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
 				e.HeldOut)
 		}
 	}
@@ -51,9 +51,8 @@ func historyTable(history []train.Epoch) *table.Table {
 func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *table.Table {
 	t := &table.Table{Columns: append([]table.Column(nil), trip.Columns...)}
 
-	parts := table.Column{Name: "set", Description: "train or test: whether the model was trained on the row"}
-	parts.Strings = lists.Each(s.Part, triplets.Part.String)
-	t.Columns = append(t.Columns, parts)
+	t.Make("set", "", "train or test: whether the model was trained on the row").Strings = lists.Each(s.Part,
+		triplets.Part.String)
 	addAnswers(t, s, triplets.AnswerColumns, est.Own(s.Scale).Rows(s.Condition, s.Out))
 	list := func(v []float64) string {
 		return strings.Join(lists.Each(v, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }), ",")
@@ -81,7 +80,7 @@ func addAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn,
 				unit = squared(unit)
 			}
 
-			plan.Column(t, o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&a), s.Out, k)
+			t.Make(o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&a), s.Out, k)
 		}
 	}
 }
@@ -131,7 +130,7 @@ var methodColumns = []triplets.AnswerColumn{
 func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 	t := &table.Table{}
 	for k, q := range s.Inputs {
-		plan.Column(t, q.Name, q.Unit, q.Description).Floats = lists.Column(s.Distinct, s.In, k)
+		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(s.Distinct, s.In, k)
 	}
 
 	addAnswers(t, s, methodColumns, triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic})
