@@ -59,7 +59,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/predict", "pipeline/engine pipeline/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
 		"ingest/fault ingest/spelling ingest/units report train/..."},
 	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/pairs pipeline/stages/plan ingest/derive " +
-		"ingest/fault ingest/spelling ingest/units report train/numbers"},
+		"ingest/condition ingest/fault ingest/spelling ingest/units report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/pairs pipeline/stages/plan pipeline/stages/reportstage " +
 		"pipeline/table ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},

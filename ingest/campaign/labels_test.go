@@ -55,9 +55,8 @@ func TestLabelsOfTable(t *testing.T) {
 	} {
 		o := o
 		bad(&o)
-		if _, err := readTable(path, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		_, err := readTable(path, o)
+		must.Refuse(t, err, want)
 	}
 }
 
@@ -90,14 +89,8 @@ func TestLabelsOfRecordings(t *testing.T) {
 	_, _, err = assemble(files, info, parse("file,rig\nwest-1.wav,east\n"), pat, nil, Grouping{})
 	must.Refuse(t, err, `expected "west", as in the file's name, found "east" in conditions.csv, line 2`)
 
-	if err := c.CheckLabels([]string{"propeller"}); err != nil {
-		t.Error(err)
-	}
-
+	must.Do(t, c.CheckLabels([]string{"propeller"}))
 	long := parse("file,comment\nx.wav," + strings.Repeat("x", condition.MaxName+1) + "\n")
-	if err := long.CheckLabels([]string{"comment"}); err == nil {
-		t.Error("a long comment names a group")
-	}
-
+	must.Refuse(t, long.CheckLabels([]string{"comment"}), "at most 100 bytes")
 	must.Refuse(t, c.CheckLabels([]string{"comment"}), "line 2, column comment: expected a name of at most 100 bytes")
 }

@@ -48,7 +48,7 @@ func (r *tableReader) pair() {
 
 	r.Run = nil
 	var pairs [][2]int
-	for g := range r.groups() {
+	for g := range r.groups(s.Texts) {
 		from := len(pairs)
 		pairs = r.pairsOf(pairs, g)
 		if n := len(pairs) - from; r.o.AllPairs && n > 0 {
@@ -172,12 +172,10 @@ func (r *tableReader) atSetPoints(x [][]float64) [][]float64 {
 	})
 }
 
-// groups gathers the rows of equal conditions and labels, but for the one that pairs go across.
-func (r *tableReader) groups() iter.Seq[[]int] {
+// groups gathers the rows of equal conditions and labels.
+func (r *tableReader) groups(labels [][]string) iter.Seq[[]int] {
 	within := lists.Each(r.Inputs, func(name string) condition.Tolerance { return r.o.Within[name] })
-	labels := lists.Where(len(r.Labels), func(k int) bool { return r.Labels[k] != r.o.Across })
-
-	return condition.Groups(r.single.N, within, r.at, lists.Rows(r.single.Texts, 1, labels))
+	return condition.Groups(r.single.N, within, r.at, labels)
 }
 
 // mostRepeats bounds a group whose pairs all count: there are half its square.
@@ -218,12 +216,19 @@ func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
 func (r *tableReader) pairAcross() {
 	across := slices.Index(r.Labels, r.o.Across)
 	days := r.single.Texts[across]
+	equal := lists.Where(len(r.Labels), func(k int) bool {
+		within := slices.Contains(r.o.Occasions, r.Labels[k]) && condition.Nested(r.single.Texts[k], days)
+		return k != across && !within
+	})
 	var lone []int // places in order
 	order := make([]int, 0, r.N)
 	r.Recording = make([]string, 0, r.N)
-	for g := range r.groups() {
-		alike := row(r.single.Texts, g[0])
-		alike[across] = ""
+	for g := range r.groups(lists.Rows(r.single.Texts, 1, equal)) {
+		alike := make([]string, len(r.Labels))
+		for _, k := range equal {
+			alike[k] = r.single.Texts[k][g[0]]
+		}
+
 		name := r.id(row(r.at, g[0]), alike)
 		several := slices.ContainsFunc(g, func(i int) bool { return days[i] != days[g[0]] })
 		for _, i := range g {

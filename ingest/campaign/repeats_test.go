@@ -50,10 +50,8 @@ func TestWithinAndCorrect(t *testing.T) {
 		}
 	}
 
-	if flat(p.X)[0] != 5015 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text,
-		"1 row without a partner of another run left out: d (line 6)") {
-		t.Errorf("%v, %v", flat(p.X), p.Warnings)
-	}
+	must.Be(t, flat(p.X)[0], 5015, "%v", flat(p.X))
+	must.Contain(t, fmt.Sprint(p.Warnings), "1 row without a partner of another run left out: d (line 6)")
 
 	// Disjoint: a 5000 with b, the second a with c.
 	o.AllPairs = false
@@ -64,10 +62,8 @@ func TestWithinAndCorrect(t *testing.T) {
 	// All pairs of exact repeats count as their rows.
 	o = TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, AllPairs: true}
 	p, err = readTable(writeFile(t, "x,y\n1,1\n2,1\n1,2\n1,3\n2,2\n3,9\n"), o)
-	if err != nil || p.N != 4 || !slices.Equal(p.Weight, []float64{0.5, 0.5, 0.5, 1}) ||
-		!slices.Equal(p.Run, []string{"x=1", "x=1", "x=1", "x=2"}) {
-		t.Errorf("%+v %v", p, err)
-	}
+	must.Do(t, err)
+	must.Equal(t, fmt.Sprint(p.N, p.Weight, p.Run), "4 [0.5 0.5 0.5 1] [x=1 x=1 x=1 x=2]", "all pairs")
 }
 
 func TestParseToleranceAndLaw(t *testing.T) {
@@ -151,10 +147,8 @@ func TestDerivedOfPairs(t *testing.T) {
 		"%v, %v", flat(p.Y1), flat(p.Y2))
 
 	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
-	if want := "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, " +
-		"lift_n = 7"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Error(err)
-	}
+	must.Refuse(t, err, "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, "+
+		"lift_n = 7")
 }
 
 // Long tables: 30,000 conditions of two rows, and one condition of 60,000. Both took
@@ -190,19 +184,15 @@ func TestRowsAtSetPoints(t *testing.T) {
 	p, err := readTable(path, o)
 	must.Do(t, err)
 
-	if !slices.Equal(flat(p.X), []float64{5000, 5000, 8005}) || !slices.Equal(flat(p.Y1), []float64{1, 3, 5}) ||
-		!slices.Equal(flat(p.Y2), []float64{2, 4, 6}) || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000", "rpm=8000"}) {
-		t.Errorf("pairs %v %v at %v of runs %v", flat(p.Y1), flat(p.Y2), flat(p.X), p.Run)
-	}
-
+	must.Equal(t, fmt.Sprint(flat(p.X), flat(p.Y1), flat(p.Y2), p.Run),
+		"[5000 5000 8005] [1 3 5] [2 4 6] [rpm=5000 rpm=5000 rpm=8000]", "pairs")
 	must.Not(t, len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)"), "%v", p.Warnings)
 
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
 	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
-	if p, err = readTable(path, o); err != nil || !slices.Equal(p.Run, []string{"rpm=5000", "rpm=5000"}) ||
-		!slices.Equal(flat(p.X), []float64{4990, 5010}) {
-		t.Errorf("runs %v at %v, %v", p.Run, flat(p.X), err)
-	}
+	p, err = readTable(path, o)
+	must.Do(t, err)
+	must.Equal(t, fmt.Sprint(p.Run, flat(p.X)), "[rpm=5000 rpm=5000] [4990 5010]", "runs")
 }
 
 // Repeats on several days: each row is the first of a pair and, until partners are chosen, also its second. The rows of
@@ -229,12 +219,17 @@ func TestAcross(t *testing.T) {
 	p, err = readTable(writeFile(t, "x,y,Day,rig,run\n1,10,Mon,A,a\n1,12,Wed,A,b\n"), o)
 	must.Not(t, err != nil || !slices.Equal(p.Run, []string{"a", "b"}), "%v, %v", p, err)
 
-	o.Run, o.Across = "", ""
+	// Days within sessions are no condition. Times of day are none of an occasion, and runs count anew on each.
+	o.Run, o.Across, o.Labels, o.Occasions = "run", "Set", []string{"Set", "Day"}, []string{"Set", "Day"}
+	p, err = readTable(writeFile(t, "x,y,Set,Day,run\n1,0,S,1.5.24,1\n2,1,S,2024-05-01,2\n1,3,T,2.5.24,1\n"+
+		"2,4,T,3.5.24,2\n"), o)
+	must.Do(t, err)
+	must.Equal(t, fmt.Sprint(p.Run, p.Recording[1:3], p.Texts[1][2]), "[S/1 T/1 S/2 T/2] [x=1 x=2]1.5.24", "sessions")
+
+	o.Run, o.Across, o.Labels = "", "", []string{"Day", "rig"}
 	_, err = readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n1,11,Tue,A\n"), o)
-	if err == nil || !strings.Contains(err.Error(), "two rows of equal condition and Day, rig, found none among 2 rows "+
-		"(if repeats were measured on several of them, pair across: pairs: {across: Day})") {
-		t.Error(err)
-	}
+	must.Refuse(t, err, "two rows of equal condition and Day, rig, found none among 2 rows "+
+		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
 }
 
 // A column called run names the runs, and is no input; so is one of names that look like numbers.
@@ -288,17 +283,14 @@ func TestGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 300 {
 		r := &tableReader{
-			PairTable: &PairTable{Inputs: []string{"a", "b"}, Labels: []string{"wing", "day"}},
+			PairTable: &PairTable{Inputs: []string{"a", "b"}},
 			o:         TableOptions{Within: map[string]condition.Tolerance{}},
 		}
 		if i%3 > 0 {
 			r.o.Within["b"] = condition.Tolerance{Absolute: 2}
 		}
 
-		if i%2 > 0 {
-			r.o.Across = "day"
-		}
-
+		labels := 2 - i%2 // that are compared
 		r.single = &PairTable{N: 1 + rng.IntN(12), Texts: make([][]string, 2)}
 		r.at = make([][]float64, 2)
 		for range r.single.N {
@@ -311,7 +303,7 @@ func TestGroups(t *testing.T) {
 
 		equal := func(i, j int) bool {
 			a, b, c, d := row(r.at, i), row(r.at, j), row(r.single.Texts, i), row(r.single.Texts, j)
-			return a[0] == b[0] && r.o.Within["b"].Equal(a[1], b[1]) && c[0] == d[0] && (r.o.Across == "day" || c[1] == d[1])
+			return a[0] == b[0] && r.o.Within["b"].Equal(a[1], b[1]) && slices.Equal(c[:labels], d[:labels])
 		}
 
 		var want [][]int
@@ -327,6 +319,6 @@ func TestGroups(t *testing.T) {
 			want[n] = append(want[n], i)
 		}
 
-		must.Equal(t, fmt.Sprint(slices.Collect(r.groups())), fmt.Sprint(want), "%+v", r.single)
+		must.Equal(t, fmt.Sprint(slices.Collect(r.groups(r.single.Texts[:labels]))), fmt.Sprint(want), "%+v", r.single)
 	}
 }

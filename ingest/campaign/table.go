@@ -61,6 +61,8 @@ type TableOptions struct {
 	// Across is one of Labels: rows of Repeats that are equal but for it are paired across it, each as the first of
 	// one pair, whose second the caller chooses.
 	Across string
+	// Occasions are labels; runs that are numbered anew on each name of one are those of this occasion.
+	Occasions []string
 	// Names are columns whose cells are names, whatever they look like: no inputs, unless named.
 	Names []string
 	// Decimal is the decimal sign of numbers that do not show it; 0: not known.
@@ -123,6 +125,7 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	}
 
 	r.warnLeft()
+	r.nameOccasions()
 	n := int64(r.N)
 	if len(o.Repeats) > 0 {
 		r.pair()
@@ -150,6 +153,47 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	r.deriveConditions(files[0].Name)
 
 	return r.PairTable, nil
+}
+
+// nameOccasions makes dates of one day one name, and runs that are numbered anew on each occasion those of it.
+func (r *tableReader) nameOccasions() {
+	for k, label := range r.Labels {
+		texts := r.Texts[k]
+		if days := condition.Days(texts); days != nil {
+			r.Texts[k] = lists.Each(texts, func(t string) string { return days[t] })
+			_, are := lists.Index(r.Texts[k])
+			r.Warnings = append(r.Warnings, ingest.Warn(r.path, "days", "%s: dates with times of day, or written in several "+
+				"ways, are taken for %s: %s", label, fault.Plural(int64(len(are)), "day"), Some(are)))
+		}
+
+		r.Warnings = append(r.Warnings, WarnAlike(r.files[0].Name, label, r.Texts[k])...)
+		if slices.Contains(r.o.Occasions, label) && runWords.MatchString(r.o.Run) && anew(r.Run, r.Texts[k]) {
+			r.Run = lists.Make(r.N, func(i int) string { return r.names.of([]byte(r.Texts[k][i] + "/" + r.Run[i])) })
+		}
+	}
+}
+
+// WarnAlike warns of names of things that are probably one.
+func WarnAlike(path, label string, names []string) []ingest.Warning {
+	return lists.Each(condition.Alike(names), func(p [2]string) ingest.Warning {
+		return ingest.Warn(path, "alike-names",
+			"%s has the names %q and %q, which are taken for two; write them alike if they are one", label, p[0], p[1])
+	})
+}
+
+// anew reports whether runs are numbered from 0 or 1 on each occasion.
+func anew(runs, occasions []string) bool {
+	begins := map[string]bool{}
+	for i, run := range runs {
+		v, err := strconv.Atoi(run)
+		if err != nil {
+			return false
+		}
+
+		begins[occasions[i]] = begins[occasions[i]] || v <= 1
+	}
+
+	return len(begins) > 1 && !slices.Contains(slices.Collect(maps.Values(begins)), false)
 }
 
 // newPairTable checks the roles of the columns.
@@ -395,13 +439,9 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	f.labels = lists.Each(r.Labels, func(name string) *typedColumn { return column(name, "as in "+r.files[0].Name, true) })
 
 	if run := r.o.Run; run != "" {
-		i := slices.Index(columns, run)
+		i := max(slices.Index(columns, run), slices.Index(heads, run))
 		if i < 0 {
 			i = slices.IndexFunc(columns, func(n string) bool { return strings.EqualFold(n, run) })
-		}
-
-		if i < 0 {
-			i = slices.Index(heads, run)
 		}
 
 		fault.Unless(i >= 0 || run == runIsFile, r.fail("", fmt.Sprintf("a column %q", run),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 )
 
@@ -66,6 +67,21 @@ func TestAlike(t *testing.T) {
 		"Müller,Mueller": "[[Mueller Müller]]", "Mu\u0308ller,Müller": "[[Mu\u0308ller Müller]]", "8x6,8×6": "[[8x6 8×6]]",
 	} {
 		must.Equal(t, fmt.Sprint(Alike(strings.Split(names, ","))), want, "%v", names)
+	}
+}
+
+// Dates of one day, by hand: written in two ways, or with times of day that are too many to name anything.
+func TestDays(t *testing.T) {
+	for names, want := range map[string]string{
+		"2024-05-06;6.5.24;7 May 2024;05/07/2024":  "2024-05-06;2024-05-06;7 May 2024;05/07/2024",
+		"45418.4;45418.41;45418.5;45418.6;45418.7": "45418;45418;45418;45418;45418", "2024-05-06;2024-05-07": ";",
+		"2024-05-06T09:00:10Z;6.5.24 9:05;6 May 2024 1:00 PM": "2024-05-06;2024-05-06;2024-05-06", "Mon;Tue": ";",
+		"6.5.24 09:00;6.5.24 14:00;6.5.24 09:00;6.5.24 14:00": ";;;", "6.5.24 9:00, rain;6.5.24": ";",
+	} {
+		list := strings.Split(names, ";")
+		days := Days(list)
+		got := strings.Join(lists.Each(list, func(n string) string { return days[n] }), ";")
+		must.Be(t, got, want, "%s", names)
 	}
 }
 

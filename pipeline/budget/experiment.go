@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
@@ -52,6 +53,7 @@ type campaignOf struct {
 	names      [][]int       // of the units of each level, the same in all conditions
 	levels     []string      // names of the levels below the condition
 	of         [][]int       // the values whose mean is an observation: twice their rows, and 1 for second ones
+	own        int           // values of a row: 1 where the second is another row's
 	differs    string        // why scatter is pooled by pools, where they were not asked for
 }
 
@@ -95,20 +97,20 @@ func (c *campaignOf) read() {
 	}
 
 	var by []string
-	if c.Above = cmp.Or(c.Above, plan.Across(c.Table)); c.Above != "" {
+	if c.own = 2; plan.Across(c.Table) != "" {
+		c.own, c.Above = 1, cmp.Or(c.Above, plan.Across(c.Table))
+	}
+
+	if c.Above != "" {
 		fault.Raise(c.Need("--above", "column of text", c.Above, texts))
 		by = c.Column(c.Above).Strings
 	}
 
-	for _, n := range numbers {
-		v, err := plan.AtSetPoints{Table: c.Table}.Floats(n)
-		if err != nil {
-			fault.Raise(fmt.Errorf("read conditions: %w", err))
-		}
-		c.values = append(c.values, v)
-	}
-
-	c.texts = lists.Keep(texts, func(t string) bool { return t != c.Above && t != plan.Across(c.Table) })
+	set := plan.AtSetPoints{Table: c.Table}
+	c.values = lists.Each(numbers, func(n string) []float64 { return fault.Get(set.Floats(n)) })
+	c.texts = lists.Keep(texts, func(t string) bool { // of pairs across occasions each condition is a recording
+		return t != c.Above && (c.own == 2 || condition.Nested(c.Column("recording").Strings, c.Column(t).Strings))
+	})
 	c.number(by)
 }
 
@@ -140,11 +142,6 @@ func (c *campaignOf) number(by []string) {
 
 	c.units, c.names, c.rows = make([][]int, len(c.levels)), make([][]int, len(c.levels)), map[int][]int{}
 	seen := map[string]int{}
-	own := 2 // values of a row
-	if plan.Across(c.Table) != "" {
-		own = 1
-	}
-
 	for i := range c.Rows() {
 		key := "c"
 		for _, v := range c.values {
@@ -159,7 +156,7 @@ func (c *campaignOf) number(by []string) {
 		c.condition = append(c.condition, at)
 		c.rows[at] = append(c.rows[at], i)
 		names := strings.Split(run[i], " + ")
-		for k := range own {
+		for k := range c.own {
 			name, half := names[min(k, len(names)-1)], ""
 			if len(names) == 1 {
 				half = "\x01" + strconv.Itoa(k)
@@ -388,24 +385,20 @@ func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
 
 	b.RepeatedDoF = dof
 	for l, name := range c.levels {
-		switch {
-		case v.Free[l] == 0 && l > 0 && v.Free[l-1] > 0 && name == "repeats": // the level above has their scatter
-			continue
-		case v.Free[l] == 0:
-			b.Unseen = append(b.Unseen, "no repeats of "+map[string]string{
-				"runs": "a run: the set-up after mounting again is", "repeats": "a condition: scatter is",
-			}[name]+" not in this budget")
-			if name != "runs" && name != "repeats" {
-				b.Unseen[len(b.Unseen)-1] = "nothing repeats within " + name + ": that scatter is not in this budget"
-			}
-
-			continue
+		none := map[string]string{
+			"runs":    "no repeats of a run: the set-up after mounting again is",
+			"repeats": "no repeats of a condition: scatter is",
+		}[name]
+		switch above := l > 0 && v.Free[l-1] > 0; {
+		case v.Free[l] > 0:
+			b.Quantities = append(b.Quantities, Quantity{
+				Name: "between " + name, Source: name,
+				U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Repeated: true,
+			})
+		case name != "repeats" || !above: // which has the scatter of single values
+			none = cmp.Or(none, "nothing repeats within "+name+": that scatter is")
+			b.Unseen = append(b.Unseen, none+" not in this budget")
 		}
-
-		b.Quantities = append(b.Quantities, Quantity{
-			Name: "between " + name, Source: name,
-			U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Repeated: true,
-		})
 	}
 }
 

@@ -173,21 +173,11 @@ func (v *Nested) vary(units [][]int) {
 	}
 
 	sizes := lists.Each(units, counts)
-	class := map[string]int{} // of observations whose units have equal sizes
-	of, one := make([]int, len(units[0])), []int{}
-	for i := range of {
-		key := ""
-		for l := range levels {
-			key += fmt.Sprint(sizes[l][units[l][i]], " ")
-		}
-
-		if _, known := class[key]; !known {
-			class[key] = len(one)
-			one = append(one, i)
-		}
-
-		of[i] = class[key]
-	}
+	alike := lists.Make(len(units[0]), func(i int) string { // observations whose units have equal sizes
+		return fmt.Sprint(lists.Make(levels, func(l int) float64 { return sizes[l][units[l][i]] }))
+	})
+	of, _ := lists.Index(alike)
+	one := lists.Each(lists.Alike(alike), func(same []int) int { return same[0] })
 
 	// Pairs that share a unit of a level, but none of the next.
 	ij, ji := make([]float64, levels), make([]float64, levels)

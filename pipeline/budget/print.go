@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
@@ -96,13 +97,11 @@ func Sheet(list []Result) report.Sheet {
 			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
 			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
 		}
-		for _, c := range r.Components {
-			if c.U > 0 {
-				g.Rows = append(g.Rows, []string{
-					c.Source, c.kind(), digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity),
-					digits(c.Contribution), fmt.Sprintf("%.3g %%", 100*c.Share),
-				})
-			}
+		for _, c := range r.uncertain() {
+			g.Rows = append(g.Rows, []string{
+				c.Source, c.kind(), digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity),
+				digits(c.Contribution), fmt.Sprintf("%.3g %%", 100*c.Share),
+			})
 		}
 
 		s.Grids = append(s.Grids, g)
@@ -116,6 +115,11 @@ func Sheet(list []Result) report.Sheet {
 	return s
 }
 
+// uncertain are the sources with an uncertainty.
+func (r Result) uncertain() []Component {
+	return lists.Keep(r.Components, func(c Component) bool { return c.U > 0 })
+}
+
 // document is the source in JSON and CSV.
 func (c Component) document() numbers.Object {
 	return numbers.Object{
@@ -127,11 +131,7 @@ func (c Component) document() numbers.Object {
 // CSV is budgets with a record for each source, in full digits.
 func CSV(list []Result) (out []numbers.Object) {
 	for _, r := range list {
-		for _, c := range r.Components {
-			if c.U == 0 {
-				continue
-			}
-
+		for _, c := range r.uncertain() {
 			out = append(out, slices.Concat(numbers.Object{"outcome", r.Outcome, "unit", r.Unit, "at", r.At}, c.document(),
 				numbers.Object{
 					"result", r.Value, "result_u", r.U, "result_dof", r.DoF, "k", r.K, "expanded_u", r.Expanded,
@@ -147,13 +147,6 @@ func CSV(list []Result) (out []numbers.Object) {
 func JSON(list []Result) []numbers.Object {
 	out := []numbers.Object{}
 	for _, r := range list {
-		var sources []numbers.Object
-		for _, c := range r.Components {
-			if c.U > 0 {
-				sources = append(sources, c.document())
-			}
-		}
-
 		naive := r.Naive
 		if naive <= 0 {
 			naive = math.NaN()
@@ -162,7 +155,8 @@ func JSON(list []Result) []numbers.Object {
 		out = append(out, numbers.Object{
 			"outcome", r.Outcome, "unit", r.Unit, "at", r.At, "value", r.Value, "standard_u", r.U, "dof", r.DoF, "k", r.K,
 			"expanded_u", r.Expanded, "level", r.Level, "naive_standard_error", naive, "scatter_pooled_over", r.Pooled,
-			"sources", sources, "monte_carlo", r.MonteCarlo, "not_in_this_budget", r.Unseen,
+			"sources", lists.Each(r.uncertain(), Component.document), "monte_carlo", r.MonteCarlo,
+			"not_in_this_budget", r.Unseen,
 		})
 	}
 

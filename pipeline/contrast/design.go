@@ -300,15 +300,15 @@ func (d *design) points(axis int) (of [][]int, at []float64) {
 // arms are the units' means over the cells of each of n points; of numbers the points of the cells, by
 // block, nil: all cells are one point.
 func (d *design) arms(of [][]int, n int) (arms []contrast.Arm) {
+	if of == nil {
+		of = lists.Each(d.blocks, func(bl block) []int { return make([]int, len(bl.cells)) })
+	}
+
 	blocks := make([]float64, n) // at a point
 	for b, bl := range d.blocks {
 		cells := make([]float64, n)
-		for j := range bl.cells {
-			if of == nil {
-				cells[0]++
-			} else {
-				cells[of[b][j]]++
-			}
+		for _, p := range of[b] {
+			cells[p]++
 		}
 
 		for p, k := range cells {
@@ -331,12 +331,8 @@ func (d *design) arms(of [][]int, n int) (arms []contrast.Arm) {
 
 			for _, u := range units {
 				curve := make([]float64, n)
-				for j, y := range u {
-					p := 0
-					if of != nil {
-						p = of[b][j]
-					}
-					curve[p] += y / cells[p]
+				for j, p := range of[b] {
+					curve[p] += u[j] / cells[p]
 				}
 
 				a.Curves = append(a.Curves, curve)
@@ -383,12 +379,10 @@ func components(g [2]grid, at map[string][]float64) (out [][]string) {
 			size = len(part)
 			for side := range g {
 				for _, curve := range g[side] {
-					if !meets(curve, part) {
-						continue
-					}
-
-					for cell := range curve {
-						if left[cell] {
+					keys := slices.Collect(maps.Keys(curve))
+					meets := slices.ContainsFunc(keys, func(cell string) bool { return part[cell] })
+					for _, cell := range keys {
+						if meets && left[cell] {
 							part[cell] = true
 						}
 					}
@@ -403,15 +397,6 @@ func components(g [2]grid, at map[string][]float64) (out [][]string) {
 	return out
 }
 
-func meets(curve map[string]float64, cells map[string]bool) bool {
-	for cell := range curve {
-		if cells[cell] {
-			return true
-		}
-	}
-	return false
-}
-
 // complete leaves out units and conditions, each time the one that misses the largest share of values,
 // until none is missing. left counts the values that were left out.
 func complete(g [2]grid, cells []string, at map[string][]float64) (out block, left int) {
@@ -420,18 +405,12 @@ func complete(g [2]grid, cells []string, at map[string][]float64) (out block, le
 		curve map[string]float64
 	}
 
+	has := func(u unit, cell string) bool { _, ok := u.curve[cell]; return ok }
 	var units []unit
 	for side := range g {
 		for _, name := range slices.Sorted(maps.Keys(g[side])) {
 			u := unit{side, g[side][name]}
-			n := 0
-			for _, cell := range cells {
-				if _, ok := u.curve[cell]; ok {
-					n++
-				}
-			}
-
-			if n > 0 {
+			if n := len(lists.Keep(cells, func(cell string) bool { return has(u, cell) })); n > 0 {
 				units, left = append(units, u), left+n
 			}
 		}
@@ -443,7 +422,7 @@ func complete(g [2]grid, cells []string, at map[string][]float64) (out block, le
 		for i, u := range units {
 			n := 0.0
 			for j, c := range cells {
-				if _, ok := u.curve[c]; !ok {
+				if !has(u, c) {
 					n++
 					missing[j]++
 				}

@@ -124,12 +124,9 @@ func (c *comparison) columns(p *pairs.Pairs) {
 	outcomes := plan.Outcomes(p.Table)
 	axes, labels := plan.Conditions(p.Table)
 	labels = append([]string{"run", "recording"}, labels...)
-	quantities := []quantity{}
-	for _, n := range axes {
-		quantities = append(quantities, quantity{n, p.Column(n).Unit})
-	}
+	quantities := lists.Each(axes, func(n string) quantity { return quantity{n, p.Column(n).Unit} })
 
-	if c.axes == nil {
+	if c.unit == nil {
 		c.axes, c.unit = quantities, map[string]string{}
 		if len(c.Options.Outcomes) == 0 {
 			c.Options.Outcomes = outcomes

@@ -181,10 +181,7 @@ func (p *predictions) read(s triplets.Set, o Options) (g *given, notes []string)
 	}
 
 	g.answers.Mu = list[""]
-	if g.close(list["_low"], -1)+g.close(list["_high"], 1) > 0 {
-		g.open = true
-	}
-
+	g.open = g.close(list["_low"], -1)+g.close(list["_high"], 1) > 0
 	g.variances(list)
 
 	if k := slices.IndexFunc(g.half, func(h float64) bool { return h < 0 }); k >= 0 {
@@ -228,29 +225,17 @@ func (g *given) close(bounds []float64, side int) (n int) {
 
 // variances sets what is stated of the uncertainty.
 func (g *given) variances(list map[string][]float64) {
-	each := func(f func(v ...float64) float64, lists ...[]float64) []float64 {
-		out := make([]float64, len(g.answers.Mu))
-		for k := range out {
-			var v []float64
-			for _, l := range lists {
-				if l == nil {
-					return nil
-				}
-				v = append(v, l[k])
-			}
-
-			out[k] = f(v...)
+	each := func(f func(v ...float64) float64, of ...[]float64) []float64 {
+		if slices.ContainsFunc(of, func(l []float64) bool { return l == nil }) {
+			return nil
 		}
 
-		return out
+		return lists.Make(len(g.answers.Mu), func(k int) float64 {
+			return f(lists.Each(of, func(l []float64) float64 { return l[k] })...)
+		})
 	}
-	first := func(lists ...[]float64) []float64 {
-		for _, l := range lists {
-			if l != nil {
-				return l
-			}
-		}
-		return nil
+	first := func(of ...[]float64) []float64 {
+		return append(lists.Keep(of, func(l []float64) bool { return l != nil }), nil)[0]
 	}
 	squares := func(v ...float64) (sum float64) {
 		for _, x := range v {
@@ -299,9 +284,7 @@ func (g *given) splits(ctx context.Context, a against, e *report.Experiment) err
 		return add("all", "all predicted pairs")
 	}
 
-	groups := slices.Clone(g.group)
-	slices.Sort(groups)
-	groups = slices.DeleteFunc(slices.Compact(groups), func(n string) bool { return n == "" })
+	groups := lists.Keep(slices.Compact(slices.Sorted(slices.Values(g.group))), func(n string) bool { return n != "" })
 	if g.Groups == "" {
 		return &fault.Error{
 			Path: g.Predictions, Want: "predictions of pairs that were not trained on", Found: "none",

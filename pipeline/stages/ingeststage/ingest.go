@@ -126,7 +126,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 
 	for _, label := range out.Labels {
 		names, _ := out.Known.Strings(label) // checked with the labels
-		out.Warnings = append(out.Warnings, warnAlike(exp.File.Path, label, names)...)
+		out.Warnings = append(out.Warnings, campaign.WarnAlike(exp.File.Path, label, names)...)
 	}
 
 	out.Shards = plan.Shards(rec.names())
@@ -310,14 +310,6 @@ func (f *File) stating(src *plan.Source) (out condition.Rows, err error) {
 	}
 
 	return out, err
-}
-
-// warnAlike warns of names of things that are probably one.
-func warnAlike(path, label string, names []string) []ingest.Warning {
-	return lists.Each(condition.Alike(names), func(p [2]string) ingest.Warning {
-		return ingest.Warn(path, "alike-names",
-			"%s has the names %q and %q, which are taken for two; write them alike if they are one", label, p[0], p[1])
-	})
 }
 
 // nameRun moves the name of a recording's run, where a source states it, to the label plan.RunLabel.

@@ -194,19 +194,14 @@ func (p *Pairs) write(j *engine.Job, converted map[string]string, meta []kv.Pair
 	return t.Warnings
 }
 
-// readTables reads a table, and warns of names that are alike.
+// readTables reads a table.
 func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.PairTable {
 	t, err := campaign.ReadTables(files, o)
 	if len(files) == 1 {
 		err = Named(err, files[0].Name)
 	}
 
-	fault.Raise(err)
-	for k, label := range t.Labels {
-		t.Warnings = append(t.Warnings, warnAlike(files[0].Name, label, t.Texts[k])...)
-	}
-
-	return t
+	return fault.Get(t, err)
 }
 
 // CheckCopies raises the error of files with the same contents: a copy is no measurement.
@@ -246,8 +241,8 @@ func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions,
 func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: cmp.Or(t.Run, exp.Ingest.Run),
-		Across: t.Across, Names: exp.Roles().Declared(), Decimal: decimalSigns[exp.Ingest.Log.Decimal],
-		AllPairs: t.Use == "all", Text: ingest.TextOptions(exp.Ingest.Text),
+		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),
+		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: ingest.TextOptions(exp.Ingest.Text),
 		Units: byName(t.Units), Within: plan.Tolerances(t.Within),
 		SetPoints: plan.Tolerances(exp.Ingest.Within), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}
