@@ -12,30 +12,31 @@ import (
 	"doubletake/ingest/simulate"
 )
 
-// Ingest selects the files and describes their channels and conditions.
+// Ingest selects the files and describes their channels and conditions. The task that reads a file reads none of the
+// settings with the tag only: others.
 type Ingest struct {
 	// recordings: one or more globs, relative to this file
-	Files []string `key:"files" path:"yes"`
+	Files []string `key:"files" path:"yes" only:"others"`
 
 	// what is left out: names or globs of files, recordings and rows of a table by their conditions, e.g. [take3.wav,
 	// {propeller: APC-8x6, rpm: 5000, reason: a blade was loose}], or {file: take4.wav, reason: …}. The page prints it
-	Exclude Exclusions `key:"exclude"`
+	Exclude Exclusions `key:"exclude" only:"others"`
 
 	// a simulated campaign instead of files
-	Simulate *Simulate `key:"simulate"`
+	Simulate *Simulate `key:"simulate" only:"others"`
 
 	// a table that already holds pairs of repeated measurements: a path, or a mapping that names the columns
 	Table *Table `key:"table"`
 
 	// measured, or simulated; everything made from simulated data is called simulated
-	Data string `key:"data" enum:"measured|simulated"`
+	Data string `key:"data" enum:"measured|simulated" only:"others"`
 
 	// CSV file, or a log as it was typed, with the columns file[,channel][,row0,row1] and one column per condition;
 	// names in a column of text can be held out and be groups
-	Conditions string `key:"conditions" path:"yes"`
+	Conditions string `key:"conditions" path:"yes" only:"others"`
 
 	// how to read that table, where its content does not show it
-	Log Log `key:"log"`
+	Log Log `key:"log" only:"others"`
 
 	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv, and names as {propeller:text}
 	Pattern string `key:"pattern" path:"yes"`
@@ -57,16 +58,16 @@ type Ingest struct {
 	// how far measured values of a condition may lie from the middle of their set point, e.g. {rpm: 0.5 %,
 	// u_inf_m_s: 0.2}. The model takes the values; set points name conditions, repeats, groups and splits:
 	// 2994 … 3008 are 3000 ± 8
-	Within []NamedString `key:"within"`
+	Within []NamedString `key:"within" only:"others"`
 
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
 	// thrust_n/(rho*n_rps^2*diameter_m^4); names are compared: 'profile == "Clark-Y" ? 0.03 : 0'. Functions: abs acos
 	// asin atan atan2 cos exp floor hypot log log10 max min round sin sqrt tan
-	Derive []NamedString `key:"derive"`
+	Derive []NamedString `key:"derive" only:"others"`
 
 	// uncertainties for budget of constants, conditions, outcomes and of the references of dsp, e.g. rho_kg_m3: "± 1 %, k
 	// 2", span_m: "± 0.5e-3, rectangular", lift_n: "u 0.02, dof 12"
-	Uncertainty []NamedString `key:"uncertainty"`
+	Uncertainty []NamedString `key:"uncertainty" only:"others"`
 
 	// format of the files; empty: found from their content
 	Format string `key:"format" choices:"formats"`
@@ -76,7 +77,7 @@ type Ingest struct {
 
 	// a program of yours that reads files of other formats: it and its arguments, e.g. [python3, convert.py,
 	// "{file}"], or a mapping
-	Reader *Reader `key:"reader"`
+	Reader *Reader `key:"reader" only:"others"`
 
 	// numbers that mean a value is not there, e.g. [-9999]: rows of tables of results with one are left out, a log states
 	// nothing there, and such samples of recordings are interpolated between their neighbours; warnings count them
@@ -118,28 +119,28 @@ type Ingest struct {
 	Units []NamedString `key:"units"`
 
 	// axes of the balance: wind, or body (Fx aft, Fz up), which are rotated by alpha_deg
-	Axes string `key:"axes" enum:"wind|body"`
+	Axes string `key:"axes" enum:"wind|body" only:"others"`
 
 	// a channel that counts the shaft's revolutions; it replaces the condition rpm and track
 	Tachometer *Tachometer `key:"tachometer"`
 
 	// a balance that records voltages: its matrix, its tare, the flow
-	Balance *Balance `key:"balance"`
+	Balance *Balance `key:"balance" only:"others"`
 
 	// table of the microphones: channel (name or number from 1), sensitivity_v_per_pa, gain_db, and conditions of each, as
 	// theta_deg. Its channels are used where channels names none
-	Microphones string `key:"microphones" path:"yes"`
+	Microphones string `key:"microphones" path:"yes" only:"others"`
 
 	// how microphone samples become Pa; without it levels are relative to full scale
 	Calibration *Calibration `key:"calibration"`
 
 	// recordings without the source under test. Their level in the bins of each harmonic is stored with it,
 	// never subtracted
-	Background *Background `key:"background"`
+	Background *Background `key:"background" only:"others"`
 
 	// fail stops the run; skip leaves the recording out and lists it in the report; warn leaves out only the
 	// bad part (a channel, an interval, the missing end of a file) and lists it
-	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip|warn"`
+	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip|warn" only:"others"`
 }
 
 // Simulate describes a simulated campaign; keys that do not belong to the campaign are errors.
@@ -303,7 +304,7 @@ type Calibration struct {
 
 	// uncertainties of the chain for budget, in dB or %, e.g. calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2 %,
 	// rectangular"
-	Uncertainty []NamedString `key:"uncertainty"`
+	Uncertainty []NamedString `key:"uncertainty" only:"others"`
 }
 
 // Across is the occasion that repeats of an experiment are paired across, and the key that names it; "": none.

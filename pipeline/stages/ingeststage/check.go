@@ -273,13 +273,13 @@ func rateHint(rate, stated float64) string {
 	return ""
 }
 
-// scan is stats.Scan; of a check it reads the first and the last second of files of integers, and of those
+// scan is stats.Scan of a check: it reads the first and the last second of files of integers, and of those
 // that are too many to be read whole, and finds samples that are no numbers or cannot be read.
 func (r *reader) scan(ctx context.Context, run ingest.Run) (sums []stats.Summary, warnings []ingest.Warning,
 	err error,
 ) {
 	ends := r.ends
-	if q, ok := r.rd.(ingest.Quantized); ok && r.check {
+	if q, ok := r.rd.(ingest.Quantized); ok {
 		step, _, _ := q.Quantum()
 		ends = ends || step > 0
 	}

@@ -212,18 +212,8 @@ func (r *Recordings) checkSettings(exp plan.Experiment) {
 
 // settingsRead returns the settings that the task of one file reads.
 func (r *Recordings) settingsRead() []kv.Pair {
-	in := r.In
-	in.Files, in.Exclude, in.Simulate, in.Conditions = nil, nil, nil, "" // which files there are
-	in.Log = config.Log{}                                                // the rows are settings
-	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
-	in.Within, in.Microphones = nil, ""
-	if in.Uncertainty = nil; in.Calibration != nil { // for budgets alone
-		c := *in.Calibration
-		c.Uncertainty, in.Calibration = nil, &c
-	}
-
-	in.OnBadRecording, in.Data, in.Reader = "", "", nil // which follow
-	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
+	s := append(config.Flatten("ingest", r.In, "others"), // but those that the planning settles
+		kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.In.Data})
 	s = append(s, r.Reader...)
 	if r.In.Microphones != "" {

@@ -228,34 +228,17 @@ func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning) {
 	return runs, warnings
 }
 
-// run reads a run; alone says that it is the file's only one. On the way it keeps what stage dsp needs of the samples:
-// the columns of a balance, the spectra of microphones.
+// run reads a run; alone says that it is the file's only one. On the way it keeps what stage dsp needs of the samples.
 func (r *reader) run(ctx context.Context, run ingest.Run, alone bool) (rr RunResult, warnings []ingest.Warning) {
+	var sums []stats.Summary
+	var series [][]float64
+	var unread, err error
 	if r.check {
 		fault.Raise(r.fits(run))
-	}
-
-	var keep func(pass *stats.Pass) // nil: nothing is kept
-	var series [][]float64
-	var unread error
-	n, channels := length(r.info, run), run.Recordings[0].Channels
-	switch {
-	case n == 0 || r.check: // the scan reports 0 samples
-	case r.src.Grouping.Together:
-		if r.info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld {
-			keep = func(pass *stats.Pass) { series, unread = ReadColumns(ctx, pass, channels, run.Row0, n) }
-		}
-	case r.reading != nil && alone:
-		keep = r.spectra(ctx, run, n)
-	}
-
-	var sums []stats.Summary
-	var err error
-	if keep == nil {
 		sums, warnings, err = r.scan(ctx, run)
 	} else {
 		pass := stats.NewPass(r.rd, run)
-		keep(pass)
+		series, unread = r.keep(ctx, pass, run, alone)
 		sums, warnings, err = pass.Stats(ctx, r.open)
 	}
 
@@ -273,30 +256,35 @@ func (r *reader) run(ctx context.Context, run ingest.Run, alone bool) (rr RunRes
 	return rr, warnings
 }
 
-// spectra returns what loads the spectra of a run of n samples; nil where there are none. The task of stage dsp reports
-// errors of the spectra.
-func (r *reader) spectra(ctx context.Context, run ingest.Run, n int64) func(pass *stats.Pass) {
-	c, ok := r.src.Construction.(dsp.OfSpectra)
-
-	var load *dsp.Segments
-	err := fault.Try(func() {
-		if ok {
-			rr := r.calibrated(run, make([]stats.Summary, len(run.Recordings)))
-			load = fault.Get(c.Spectra(NewRun(r.src, r.info, run, n, rr.Scale, rr.Units)))
+// keep reads the columns of a balance, or loads the spectra of microphones, errors of which the task of stage dsp
+// reports.
+func (r *reader) keep(ctx context.Context, pass *stats.Pass, run ingest.Run, alone bool) (series [][]float64,
+	unread error,
+) {
+	n, channels := length(r.info, run), run.Recordings[0].Channels
+	c, ofSpectra := r.src.Construction.(dsp.OfSpectra)
+	switch {
+	case n == 0:
+	case r.src.Grouping.Together:
+		if r.info.Channels[channels[0]].RateHz > 0 || r.reading != nil && n*int64(len(channels)) <= MaxHeld {
+			return ReadColumns(ctx, pass, channels, run.Row0, n)
 		}
-	})
-	if err != nil || load == nil {
-		return nil
-	}
 
-	return func(pass *stats.Pass) {
+	case ofSpectra && r.reading != nil && alone:
 		an := BorrowAnalyser()
-		if err := an.Load(ctx, pass, load); err == nil {
+		err := fault.Try(func() {
+			rr := r.calibrated(run, make([]stats.Summary, len(run.Recordings)))
+			load := fault.Get(c.Spectra(NewRun(r.src, r.info, run, n, rr.Scale, rr.Units)))
+			fault.Raise(an.Load(ctx, pass, load))
+		})
+		if err == nil {
 			r.reading.SetSpectra(an)
 		} else {
 			ReturnAnalyser(an)
 		}
 	}
+
+	return nil, nil
 }
 
 // withoutBadChannels takes the microphones with samples that are no numbers out of a run, if
