@@ -113,14 +113,9 @@ func tokens(s string, c condition.Cut) (out []piece) {
 
 	at, done := 0, 0 // stamps are read as far as done
 	for k, text := range c.Texts {
-		for _, m := range tokenForm.FindAllStringIndex(text, -1) {
-			kind := separator
-			if wordForm.MatchString(text[m[0]:m[1]]) {
-				kind = word
-			}
-
+		for _, m := range tokenForm.FindAllStringSubmatchIndex(text, -1) {
 			if at >= done {
-				add(kind, at+m[0], m[1]-m[0])
+				add(map[bool]kind{true: word, false: separator}[m[2] >= 0], at+m[0], m[1]-m[0])
 			}
 		}
 
@@ -146,7 +141,7 @@ func tokens(s string, c condition.Cut) (out []piece) {
 
 var (
 	wordForm  = regexp.MustCompile(`^[\pL°%∞]+$`)
-	tokenForm = regexp.MustCompile(`[\pL°%∞]+|[^\pL°%∞]+`)
+	tokenForm = regexp.MustCompile(`([\pL°%∞]+)|[^\pL°%∞]+`)
 )
 
 // isKnown reports whether a word before a number says what it is.

@@ -414,11 +414,8 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 // ofNames adds what the names of files state, of each row one, unless a column states it.
 func (s *sheet) ofNames(given *sheet, file []int) {
 	for _, g := range given.fields {
-		f := &field{name: g.name, head: g.head, given: true, texts: lists.Rows(g.texts, 1, file)}
-		if g.values != nil {
-			f.values = lists.Rows(g.values, 1, file)
-		}
-
+		values, texts := lists.Rows(g.values, 1, file), lists.Rows(g.texts, 1, file)
+		f := &field{name: g.name, head: g.head, given: true, values: values, texts: texts}
 		same := func(o *field) bool {
 			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
 		}
