@@ -404,6 +404,8 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	}
 	number := func(name string) *typedColumn {
 		i := slices.Index(columns, name)
+		fault.Unless(i < 0 || !slices.Contains(columns[i+1:], name), r.fail("column "+name, "names that differ",
+			fmt.Sprintf("%q again, as in column %d", name, i+1), "rename one of them"))
 		if ch, err := ingest.FindChannel(t.Info(), name); err == nil {
 			i = t.Column(ch)
 		} else if i < 0 {

@@ -105,6 +105,7 @@ func TestReadTableRefused(t *testing.T) {
 			"unknown column", text, func(o *TableOptions) { o.Inputs = []string{"alpah"} },
 			[]string{`a channel "alpah"`, `"alpha", "U", "y1", "y2"`, `is "alpha" meant?`},
 		},
+		{"a header twice", "alpha,U,y1,y2,y1\n1,2,3,4,5\n", nil, []string{`found "y1" again, as in column 3`}},
 		{"unknown run", text, func(o *TableOptions) { o.Run = "rnu" }, []string{`a column "rnu"`}},
 		{
 			"one column twice", text, func(o *TableOptions) { o.Y2 = []string{"y1"}; o.Outcomes = []string{"y"} },

@@ -66,7 +66,7 @@ func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
 // Words of headers and names, in the languages of laboratories. A single letter counts where it is the whole.
 var (
 	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
-		`mach|u|u_?inf|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|` +
+		`mach|[uv](_?inf|∞)?|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|` +
 		`frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
 		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
 		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
@@ -84,7 +84,7 @@ var (
 	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|mounting`)
 	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
 	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bemerkung(en)?|` +
-		`kommentar|operator|observer|bearbeiter|weather|wetter`)
+		`kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|status|samples|averages`)
 	environment = lazy(`temp|temperature?|tamb|q|qinf|rho|density|dichte|pressure|druck|patm|baro|barometer|humidity|` +
 		`feuchte|viscosity|nu`)
 	airUnit = lazy(`.*[_ \[(](°?c|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
@@ -93,6 +93,7 @@ var (
 		`(day|tag|jour)[ _-]?\d+`)
 	dateText = lazy(`\d{4}[-_./]?\d{2}[-_./]?\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}`)
 	words    = regexp.MustCompile(`\pL+|#`)
+	spreadOf = regexp.MustCompile(`^(?:[uU]\d*|s|d|σ|Δ)(?:[_ ](.+)|(.{2,}))$|^(.+?) ?(?:±|\+/-)$`)
 	unitEnd  = regexp.MustCompile(`_(mm|cm|m|deg|m_s|mps|rpm|n|pa|hz|c|k)$`)
 )
 
@@ -268,6 +269,12 @@ func (s *sheet) isCounter(f *field) bool {
 
 // byWords decides what the words, or the form, of a column say for certain.
 func (s *sheet) byWords(f *field) bool {
+	if s.file != nil && (f.values == nil || f.says(dayWords) || f.says(clockWords)) {
+		if days := condition.Days(f.texts); days != nil {
+			f.texts, f.values = lists.Each(f.texts, func(t string) string { return days[t] }), nil
+		}
+	}
+
 	d := f.distinct()
 	all := func(p pattern) bool {
 		return !slices.ContainsFunc(f.texts, func(t string) bool { return t != "" && !p.MatchString(t) })
@@ -275,7 +282,7 @@ func (s *sheet) byWords(f *field) bool {
 	switch {
 	case d == 0:
 		return f.be(leftOut, "it is empty")
-	case f.name == s.clock:
+	case f.name == s.clock && 2*d > s.rows:
 		return f.be(remark, "the time")
 	case f.says(remarkWords):
 		return f.be(remark, "")
@@ -289,7 +296,7 @@ func (s *sheet) byWords(f *field) bool {
 		return f.be(remark, "the same everywhere")
 	case f.says(clockWords):
 		return f.be(remark, "a time")
-	case f.says(spread):
+	case f.says(spread), s.isSpread(f):
 		return f.be(leftOut, "an uncertainty, by its name")
 	case f.isNumbered(), s.names != nil && s.isCounter(f),
 		s.names == nil && s.counts(f) && !f.says(inputWords):
@@ -313,6 +320,12 @@ func (s *sheet) byWords(f *field) bool {
 	}
 
 	return false
+}
+
+// isSpread reports whether a column is called as another with the sign of an uncertainty: u_CL, dCD, CL ±.
+func (s *sheet) isSpread(f *field) bool {
+	m := spreadOf.FindStringSubmatch(f.name)
+	return m != nil && s.has(m[1]+m[2]+m[3])
 }
 
 func isNumber(f *field) bool { return f.values != nil && f.distinct() > 1 }

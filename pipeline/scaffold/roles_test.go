@@ -81,6 +81,16 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input outcome",
 		},
 		{
+			"times of three days, uncertainties, flags", "date,alpha,CL,u_CL,CL ±,flag", 36, func(i int) string {
+				return fmt.Sprintf("%d.5.24 %d:00,%d,%.4f,0.0%d,0.%d,%d", 6+i/12, 8+i%12, i%6, noise(1), 10+i, 10+i, i%2)
+			}, "day input outcome left out left out remark",
+		},
+		{
+			"four microphones", "rpm,SPL_1,SPL_2,SPL_3,SPL_4", 12, func(i int) string {
+				return fmt.Sprintf("%d,%.2f,%.2f,%.2f,%.2f", 1000*(1+i%3), 60+noise(1), 61+noise(1), 62+noise(1), 63+noise(1))
+			}, "input outcome outcome outcome outcome",
+		},
+		{
 			"an outcome in coarse steps", "alpha,lift", 15, func(i int) string {
 				return fmt.Sprintf("%d,%.1f", 2*(i%5), float64(i%5)+0.1*float64(rng.IntN(2)))
 			}, "input outcome",

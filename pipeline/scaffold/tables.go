@@ -534,11 +534,14 @@ func (s *sheet) pairs(t *config.Table) bool {
 		return part
 	})
 
+	// Where rows repeat, columns with four numbers are of microphones, not of repeats.
+	settings := lists.Keep(s.fields, func(f *field) bool { return f.values != nil && f.says(inputWords) })
+	again := len(settings) > 0 && 2*paired(s.groups(settings...)) >= s.rows
 	for i, f := range s.fields {
 		name := parts[i][0]
 		one, two := of[[2]string{name, "1"}], of[[2]string{name, "2"}]
 		switch {
-		case one == nil || two == nil:
+		case one == nil || two == nil || again && of[[2]string{name, "4"}] != nil:
 		case f == one:
 			t.Y1, t.Y2, t.Outcomes = append(t.Y1, one.name), append(t.Y2, two.name), append(t.Outcomes, name)
 			f.role, two.role = outcome, outcome
