@@ -74,7 +74,7 @@ func (r *Recordings) sidecars(exp plan.Experiment) (numbers, texts []string) {
 
 	wanted := s.Values // nil: all of the first file, which the others must have too
 	for i := range r.Files {
-		wanted = r.Files[i].readSidecar(exp, s.Ending, wanted)
+		wanted = r.readSidecar(exp, &r.Files[i], wanted)
 	}
 
 	return r.byKind(lists.Each(wanted, func(w config.NamedString) string { return w.Name }))
@@ -88,8 +88,8 @@ func (r *Recordings) byKind(names []string) (numbers, texts []string) {
 
 // readSidecar reads what is wanted of the file next to a recording, by the names it has there; without any, the
 // numbers, things and occasions at its top, which it returns.
-func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.NamedString) []config.NamedString {
-	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + ending
+func (r *Recordings) readSidecar(exp plan.Experiment, f *File, wanted []config.NamedString) []config.NamedString {
+	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + r.In.Sidecar.Ending
 	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
 
 	all, err := config.ReadValues(exp.File.Resolve(filepath.FromSlash(name)))
@@ -100,11 +100,9 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		fault.Raise(&fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)})
 	}
 
+	declared := r.Roles.Declared()
 	states := func(v config.Value, column string) bool {
-		roles := exp.Roles()
-		named := slices.Contains(roles.Declared(), column) || column == roles.Run
-
-		return v.Number == v.Number || named
+		return v.Number == v.Number || slices.Contains(declared, column) || column == r.Roles.Run
 	}
 	if len(wanted) == 0 {
 		for _, v := range all {
@@ -128,7 +126,7 @@ func (f *File) readSidecar(exp plan.Experiment, ending string, wanted []config.N
 		}
 
 		c := condition.Condition{Column: w.Name, Value: have[k].Number, Origin: "the file next to it"}
-		if c.IsName = slices.Contains(exp.Roles().Declared(), w.Name) || c.Value != c.Value; c.IsName {
+		if c.IsName = slices.Contains(declared, w.Name) || c.Value != c.Value; c.IsName {
 			c.Value, c.Name = 0, have[k].Text
 			if bad := condition.CheckName(c.Name); bad != nil {
 				fail(bad.Want, bad.Found+" of "+w.Value, "")

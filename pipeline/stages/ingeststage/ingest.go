@@ -452,28 +452,27 @@ func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
 	}
 
 	text := func(name, doc string, v any) { t.Cell(name, "", doc, v) }
-	number := func(name, unit, doc string, v float64) { t.Cell(name, unit, doc, v) }
 
 	text("file", "raw file", res.Path)
 	text("channel", "channel of the file", c.Name)
 	text("format", "file format", res.Info.Format)
 	text("encoding", "sample encoding", res.Info.Encoding)
 	text("unit", "unit of the samples after calibration", run.Units[i])
-	number("scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
+	t.Cell("scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
 	text("calibration", "where that comes from", run.How[i])
-	number("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest", at(run.Spread))
+	t.Cell("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest", at(run.Spread))
 
-	number("rate_hz", "Hz", "sampling rate", orNaN(c.RateHz))
+	t.Cell("rate_hz", "Hz", "sampling rate", orNaN(c.RateHz))
 	text("row0", "first sample of the run in the file", int(run.Run.Row0))
 	text("samples", "samples of the run", int(s.Samples))
-	number("duration_s", "s", "duration of the run", orNaN(float64(s.Samples)/c.RateHz))
+	t.Cell("duration_s", "s", "duration of the run", orNaN(float64(s.Samples)/c.RateHz))
 
-	number("min", "see column unit", "smallest sample", s.Min)
-	number("max", "see column unit", "largest sample", s.Max)
-	number("mean", "see column unit", "mean", s.Mean)
-	number("rms", "see column unit", "root mean square about zero", s.RMS)
-	number("std", "see column unit", "standard deviation about the mean", s.Std)
-	number("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
+	t.Cell("min", "see column unit", "smallest sample", s.Min)
+	t.Cell("max", "see column unit", "largest sample", s.Max)
+	t.Cell("mean", "see column unit", "mean", s.Mean)
+	t.Cell("rms", "see column unit", "root mean square about zero", s.RMS)
+	t.Cell("std", "see column unit", "standard deviation about the mean", s.Std)
+	t.Cell("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
 		orNaN(at(run.Integral)))
 
 	text("clipped", "samples in runs of three or more at the channel's extreme value", int(s.Clipped))
