@@ -167,6 +167,7 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			"no repeats", strings.Replace(twenty, "random-samples", "repeats", 1),
 			[]string{"expected conditions that were measured more than once, found 4 runs, all at different conditions"},
 		},
+		{"tare", strings.Replace(fmt.Sprintf(loads, "tares.csv"), "column: z", "file: z", 1), []string{"zero: no such file"}},
 		{"a copy", fmt.Sprintf(bands, "s", "s", ""), []string{"s1600.wav: expected another measurement than s1500.wav"}},
 		{"theory", twenty + "    report: {compare: pairs.csv}\n", []string{"pairs.csv: expected a column named as an"}},
 		{"no column", strings.Replace(twenty, "lift: f", "lift: ''", 1), []string{`lift: expected the name of a column`}},

@@ -10,7 +10,6 @@ package stages
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -106,12 +105,9 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 	for _, t := range p.Plan.Tasks {
 		took := t.Weight
 		for _, f := range t.Files {
-			info, err := os.Stat(f.Open)
-			if err != nil {
-				return nil, &engine.FileError{Path: f.Path, Err: errors.Unwrap(err)}
+			if info, err := os.Stat(f.Open); err == nil {
+				took += float64(info.Size()) / bytesPerSecond
 			}
-
-			took += float64(info.Size()) / bytesPerSecond
 		}
 
 		if p.Plan.Selects(triplets, t) {

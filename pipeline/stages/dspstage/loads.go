@@ -297,7 +297,8 @@ func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recordin
 		}
 
 		if !(q[i] > 0) {
-			fault.Raise(fault.At(res.Path, rec.ID, "a dynamic pressure above zero", fmt.Sprintf("%g Pa", q[i]), ""))
+			fault.Raise(fault.At(res.Path, strings.TrimPrefix(rec.ID, res.Path), "a dynamic pressure above zero",
+				fmt.Sprintf("%g Pa", q[i]), ""))
 		}
 	}
 

@@ -410,7 +410,7 @@ func (r *Recordings) findTares(exp plan.Experiment) {
 				p = ownTare(p, f.Rows, f.Name)
 			}
 
-			f.Tares = append(f.Tares, onDisk(exp, p))
+			f.Tares = append(f.Tares, exp.Named(p))
 		}
 
 		if t.Drift == "linear" {

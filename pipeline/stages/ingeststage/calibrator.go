@@ -87,7 +87,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	}
 
 	for _, f := range calibratorFiles(c) {
-		raw := onDisk(exp, f.File)
+		raw := exp.Named(f.File)
 		if !slices.Contains(t.Files, *raw.File) {
 			raw.Needs(t)
 		}
@@ -97,7 +97,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 		defer fault.Catch(&err)
 		all := measureCalibrator(ctx, exp, src)
 		for i := range all {
-			all[i].SHA256 = onDisk(exp, all[i].File).SHA256(j)
+			all[i].SHA256 = exp.OnDisk(all[i].File).SHA256(j)
 		}
 
 		return plan.WriteJSON(j, calibratorJSON, all)

@@ -19,7 +19,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
@@ -84,7 +83,7 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 	files = r.takeTares(exp, all, files)
 	r.callSimulated(files, exp.File.Has(exp.At+".ingest.data"))
 	for _, name := range files {
-		r.Files = append(r.Files, File{RawFile: onDisk(exp, name)})
+		r.Files = append(r.Files, File{RawFile: exp.OnDisk(name)})
 	}
 
 	if p := r.In.Pattern; p != "" {
@@ -175,12 +174,6 @@ func (r *Recordings) settleTable(exp plan.Experiment, all, files []string) {
 	r.Table = rows
 }
 
-// onDisk is a file that the configuration names.
-func onDisk(exp plan.Experiment, name string) plan.RawFile {
-	slash := filepath.ToSlash(name)
-	return plan.RawFile{Name: slash, File: &engine.File{Path: slash, Open: exp.File.Resolve(name)}}
-}
-
 // without returns the files for which drop does not hold.
 func without(files []string, drop func(file string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(files), drop)
@@ -197,7 +190,7 @@ func (r *Recordings) withoutBackground(exp plan.Experiment, files []string) []st
 
 	_, names, _, err := campaign.Find(r.In.Background.Files, r.In.Exclude.Files(), exp.File.Dir)
 	fault.Raise(err)
-	r.Backgrounds = lists.Each(names, func(name string) plan.RawFile { return onDisk(exp, name) })
+	r.Backgrounds = lists.Each(names, func(name string) plan.RawFile { return exp.OnDisk(name) })
 
 	rest := without(files, func(p string) bool { return slices.Contains(names, p) })
 	exp.Refuse(len(rest) == 0, "ingest.background.files", "every recording is one of the background")

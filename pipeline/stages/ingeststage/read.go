@@ -327,7 +327,13 @@ func (r *reader) calibrated(run ingest.Run, sums []stats.Summary) RunResult {
 			rr.Spread = append(rr.Spread, s.SpreadDB)
 		}
 
-		rr.Stats = append(rr.Stats, scaled(sums[i], s.Factor))
+		sum := scaled(sums[i], s.Factor)
+		if math.IsInf(sum.RMS, 0) || math.IsInf(sum.Std, 0) {
+			fault.Raise(fault.At(r.info.Path, "channel "+r.info.Channels[ch].Name, "samples whose squares are numbers",
+				fmt.Sprintf("%g to %g", sum.Min, sum.Max), "the file may be damaged"))
+		}
+
+		rr.Stats = append(rr.Stats, sum)
 		rr.How, rr.Units, rr.Scale = append(rr.How, s.How), append(rr.Units, s.Unit), append(rr.Scale, s.Factor)
 	}
 

@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"path/filepath"
+
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -17,6 +20,22 @@ type RawFile struct {
 	Name string // as in the conditions table and in IDs
 	File *engine.File
 	Dep  *engine.Dep
+}
+
+// OnDisk is a file of the experiment's folder.
+func (e Experiment) OnDisk(name string) RawFile {
+	slash := filepath.ToSlash(name)
+	return RawFile{Name: slash, File: &engine.File{Path: slash, Open: e.File.Resolve(name)}}
+}
+
+// Named is a file that the configuration names, or raises the error of one that is not there.
+func (e Experiment) Named(name string) RawFile {
+	f := e.OnDisk(name)
+	if _, err := fault.Regular(f.File.Open); err != nil {
+		fault.Raise(ingest.PathError(f.File.Open, err))
+	}
+
+	return f
 }
 
 // Needs adds the file to what a task depends on.

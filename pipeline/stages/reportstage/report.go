@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -84,12 +83,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	}
 
 	if file := exp.Report.Compare; file != "" {
-		open := exp.File.Resolve(file)
-		if _, err := fault.Regular(open); err != nil {
-			fault.Raise(ingest.PathError(open, err))
-		}
-
-		t.Files = []engine.File{{Path: filepath.ToSlash(file), Open: open}}
+		exp.Named(file).Needs(t)
 	}
 
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {

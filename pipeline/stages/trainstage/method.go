@@ -99,11 +99,7 @@ func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 		}
 
 		m := fault.Get(baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members}))
-		p, err := m.Fit(ctx, set.Of(triplets.Train), seed)
-		if err != nil {
-			return fitError(pl.exp, s, err)
-		}
-
+		p := fault.Get(m.Fit(ctx, pl.trainingPart(s, set), seed))
 		out := methodTable(set, fault.Get(p.Predict(ctx, set.Distinct)))
 		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
 		return plan.WriteTable(j, MethodArrow, out)

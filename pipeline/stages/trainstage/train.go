@@ -273,22 +273,14 @@ func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (_ *table.T
 func (pl *planner) trainingPart(s config.Split, set triplets.Set) triplets.Set {
 	data := set.Of(triplets.Train)
 	fault.Raise(checkBatch(pl.exp, s, data.N))
-	if err := train.Check(data, network(pl.exp, 0)); err != nil {
-		fault.Raise(fitError(pl.exp, s, fmt.Errorf("train: %w", err)))
+	err := train.Check(data, network(pl.exp, 0))
+	if c := (*train.ConstantInputError)(nil); errors.As(err, &c) {
+		fault.Raise(constantInput(pl.exp, s, pl.exp.Train.Inputs[c.Column], c.Value))
 	}
+
+	pl.exp.Refuse(err != nil, "train.splits."+s.Name, "%v", err)
 
 	return data
-}
-
-// fitError places an input that does not vary in the configuration; other errors
-// stay as they are.
-func fitError(exp plan.Experiment, s config.Split, err error) error {
-	var constant *train.ConstantInputError
-	if !errors.As(err, &constant) {
-		return err
-	}
-
-	return constantInput(exp, s, exp.Train.Inputs[constant.Column], constant.Value)
 }
 
 func constantInput(exp plan.Experiment, s config.Split, input string, value float64) error {
