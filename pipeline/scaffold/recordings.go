@@ -1,10 +1,12 @@
 package scaffold
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -84,35 +86,91 @@ func (p *plan) look(files []string) {
 	if slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
 		p.attributes(infos)
 	}
+
+	p.sidecars(files)
 }
 
-// attributes takes conditions that all files state themselves.
+// Why a column is proposed that other sources than names and log state.
+const ofFiles, besideFiles = "an attribute of the files", "of the file next to each"
+
+// attributes takes conditions, things and occasions that all files state themselves.
 func (p *plan) attributes(infos []ingest.Info) {
-	s := p.sheet
 	for _, a := range infos[0].Attributes {
 		base := strings.ToLower(a.Name[strings.LastIndexAny(a.Name, "/.@")+1:])
-		name := standard[base]
-		if base == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == base }) {
+		name, roles := standard[base], condition.Roles{}
+		switch {
+		case base == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == base }):
 			name = base
+		case instances.MatchString(base) || dayWords.MatchString(base):
+			name, roles.Things = base, []string{base}
 		}
 
-		var values []float64
+		var stated []condition.Condition
 		for _, info := range infos {
-			if v, err := condition.Attribute(info, a.Name, name); err == nil {
-				values = append(values, v)
+			if c, err := roles.Attribute(info, a.Name, name, ""); err == nil {
+				stated = append(stated, c)
 			}
 		}
 
-		if name == "" || len(base) == 1 || len(values) < len(infos) || s.states(name) || s.rows > 0 && s.rows != len(infos) {
-			continue
+		if name != "" && len(base) > 1 && len(stated) == len(infos) && p.states(name, a.Name, ofFiles, stated) {
+			p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a.Name})
+		}
+	}
+}
+
+// states adds a column of what another source states of each file. It reports whether it is one of conditions.
+func (p *plan) states(name, head, why string, stated []condition.Condition) bool {
+	s := p.sheet
+	if s.states(name) || s.rows > 0 && s.rows != len(stated) {
+		return false
+	}
+
+	f := &field{name: name, head: head, texts: lists.Each(stated, func(c condition.Condition) string { return c.Name })}
+	if !stated[0].IsName {
+		f.values = lists.Each(stated, func(c condition.Condition) float64 { return c.Value })
+		f.texts = lists.Each(f.values, decimal)
+	}
+
+	s.rows, s.fields = len(stated), append(s.fields, f)
+	if !s.byWords(f) || f.values != nil && f.distinct() < 2 {
+		f.role = input
+	}
+
+	if f.role != input && f.role != thing && f.role != day {
+		return false
+	}
+
+	f.why = why
+
+	return true
+}
+
+// sidecars takes what files next to all recordings state at their top.
+func (p *plan) sidecars(files []string) {
+	for _, ending := range []string{".json", ".yaml", ".yml"} {
+		of, keys := map[string][]condition.Condition{}, []string{}
+		for _, f := range files {
+			// check reports what is wrong with it
+			values, _ := config.ReadValues(filepath.Join(p.dir, strings.TrimSuffix(f, path.Ext(f))+ending))
+			for _, v := range values {
+				c := condition.Condition{Name: v.Text, Value: v.Number, IsName: v.Number != v.Number}
+				if of[v.Name] == nil {
+					keys = append(keys, v.Name)
+				}
+
+				if all := append(of[v.Name], c); all[0].IsName == c.IsName {
+					of[v.Name] = all
+				}
+			}
 		}
 
-		s.rows = len(infos)
-		s.fields = append(s.fields, &field{
-			name: name, head: a.Name, role: input, why: "an attribute of the files", values: values,
-			texts: lists.Each(values, decimal),
-		})
-		p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a.Name})
+		for _, key := range keys {
+			name := cmp.Or(termOf(key, ""), key)
+			if len(of[key]) == len(files) && !strings.Contains(key, ".") && p.states(name, key, besideFiles, of[key]) {
+				p.Sidecar = cmp.Or(p.Sidecar, &config.Sidecar{Ending: ending})
+				p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: name, Value: key})
+			}
+		}
 	}
 }
 

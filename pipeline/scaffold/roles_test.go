@@ -155,6 +155,18 @@ func TestRolesOfColumns(t *testing.T) {
 	}
 }
 
+// Files next to all recordings state conditions and things: their numbers and texts, by the words of logs.
+func TestFilesNextToRecordings(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 6 {
+		balance(t, dir, fmt.Sprintf("take%02d.txt", i), 60+i)
+		write(t, dir, fmt.Sprintf("take%02d.json", i), fmt.Sprintf(`{"alpha": %d, "wing": "%c"}`, i%3, 'A'+i/3))
+	}
+
+	contains(t, loads(t, dir).YAML, `sidecar: {ending: .json, values: {alpha_deg: "alpha", wing: "wing"} }`,
+		`things: ["wing"]`, "inputs: [alpha_deg]")
+}
+
 // What the names of files state gets a line beside columns, of tables of results that have each setting so often,
 // and of a log.
 func TestNamesBesideColumns(t *testing.T) {

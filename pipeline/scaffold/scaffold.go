@@ -245,7 +245,8 @@ func (p *plan) groups(files []string) {
 		leaves := func(name string) bool {
 			return s.vary(lists.Where(s.rows, func(i int) bool { return f.text(i) != name }))
 		}
-		if p.Each == "" && n >= fewNames && n <= manyNames && 2*n <= s.rows && len(lists.Keep(f.different(), leaves)) == n {
+		if p.Each == "" && f.why != ofFiles && n >= fewNames && n <= manyNames && 2*n <= s.rows &&
+			len(lists.Keep(f.different(), leaves)) == n {
 			p.Each = plain(f.name)
 			p.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
 				f.name, n)

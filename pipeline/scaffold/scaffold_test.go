@@ -185,20 +185,14 @@ func TestLookAtCampaigns(t *testing.T) {
 		campaign simulate.Campaign
 		wants    []string
 	}{
-		{
-			rotor,
-			[]string{
-				`files: ["*.wav"]`, "data: simulated", `conditions: "conditions.csv"`, "triplets: split-half-spectrum",
-				"inputs: [blades, rpm]", "held-out: {test: {blades: 3}}",
-			},
-		},
-		{
-			airfoil,
-			[]string{
-				"data: simulated", `columns: {drag_n: "Fx", lift_n: "Fz"}`, "triplets: random-samples",
-				"inputs: [alpha_deg, u_inf_m_s]", "held-out: {test: {alpha_deg: 0}}",
-			},
-		},
+		{rotor, []string{
+			`files: ["*.wav"]`, "data: simulated", `conditions: "conditions.csv"`, "triplets: split-half-spectrum",
+			"inputs: [blades, rpm]", "held-out: {test: {blades: 3}}",
+		}},
+		{airfoil, []string{
+			"data: simulated", `columns: {drag_n: "Fx", lift_n: "Fz"}`, "triplets: random-samples",
+			"inputs: [alpha_deg, u_inf_m_s]", "held-out: {test: {alpha_deg: 0}}",
+		}},
 	} {
 		dir := t.TempDir()
 		must.Do(t, simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil))
@@ -212,10 +206,9 @@ func TestLookAtNothing(t *testing.T) {
 	r, err := Look(dir)
 	must.Never(t, err != nil || len(r.Notes) != 1, "%v, notes %q", err, r.Notes)
 
-	if _, err := config.Parse("pipeline.yaml", filledIn(r)); err != nil {
-		t.Error(err)
-	}
-
+	yaml, _ := fillIn(r.YAML)
+	_, err = config.Parse("pipeline.yaml", []byte(yaml))
+	must.Do(t, err)
 	write(t, dir, "take.AIFF", "FORM")
 
 	r, err = Look(dir)
@@ -259,11 +252,6 @@ func loads(t *testing.T, dir string) *Result {
 	}
 
 	return r
-}
-
-func filledIn(r *Result) []byte {
-	yaml, _ := fillIn(r.YAML)
-	return []byte(yaml)
 }
 
 func contains(t *testing.T, text string, wants ...string) {
