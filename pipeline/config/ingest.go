@@ -87,7 +87,7 @@ type Ingest struct {
 	Truncated string `key:"truncated" enum:"error|use"`
 
 	// conditions from attributes of the files: an attribute, a single number among the arrays, or @NAME, an
-	// attribute of the channel
+	// attribute of the channel; a name where things, occasions or run declare it
 	Attributes []NamedString `key:"attributes"`
 
 	// conditions from a YAML (or JSON) file next to each recording: its ending, e.g. .yaml, or a mapping that
