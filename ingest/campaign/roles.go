@@ -28,12 +28,8 @@ func ResolveTable(f TableFile, o TableOptions) (_ TableOptions, texts []string, 
 	}
 
 	readResults(r, o, typed)
-	for _, c := range typed {
-		if c.Values != nil {
-			columns = append(columns, c.name)
-		}
-	}
-
+	numbers := lists.Keep(typed, func(c *typedColumn) bool { return c.Values != nil })
+	columns = append(columns, lists.Each(numbers, func(c *typedColumn) string { return c.name })...)
 	texts = slices.DeleteFunc(slices.Clone(all), func(n string) bool {
 		return slices.Contains(columns, n) && !slices.Contains(o.Names, n)
 	})
@@ -97,13 +93,9 @@ func pairedColumns(columns []string) (y1, y2 []string) {
 		}
 	}
 
-	for _, c := range columns {
-		if other, ok := second[c]; ok {
-			y1, y2 = append(y1, c), append(y2, other)
-		}
-	}
+	y1 = lists.Keep(columns, func(c string) bool { return second[c] != "" })
 
-	return y1, y2
+	return y1, lists.Each(y1, func(c string) string { return second[c] })
 }
 
 // isRun reports whether a column is called so that it names the run without anybody saying so.

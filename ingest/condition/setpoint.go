@@ -125,7 +125,7 @@ func (p SetPoints) String() string {
 
 // cut splits ascending values at their widest gap, of equal ones the first, until each part lies
 // within the tolerance of its middle.
-func cut(v []float64, t Tolerance) (parts [][]float64) {
+func cut(v []float64, t Tolerance) [][]float64 {
 	if len(v) == 0 {
 		return nil
 	}
@@ -143,11 +143,7 @@ func cut(v []float64, t Tolerance) (parts [][]float64) {
 		}
 	}
 
-	for k, end := range cuts[1:] {
-		parts = append(parts, v[cuts[k]:end])
-	}
-
-	return parts
+	return lists.Make(len(cuts)-1, func(k int) []float64 { return v[cuts[k]:cuts[k+1]] })
 }
 
 // nominal is the roundest number in the scatter of p, widened by half of it, at least by so

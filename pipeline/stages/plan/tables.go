@@ -200,11 +200,8 @@ func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error 
 	for _, w := range within {
 		i := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == w.Name })
 		c := t.Columns[i]
-		c.Name, c.Floats, c.Description = c.Name+setColumn, slices.Clone(c.Floats), "set point of "+w.Name+", within "+w.Value
-		for k, v := range c.Floats {
-			c.Floats[k] = found[w.Name].At(v)
-		}
-
+		c.Name, c.Description = c.Name+setColumn, "set point of "+w.Name+", within "+w.Value
+		c.Floats = lists.Each(c.Floats, found[w.Name].At)
 		t.Columns = slices.Insert(t.Columns, i+1, c)
 	}
 
