@@ -177,12 +177,10 @@ func (e *Experiment) Meta(sections ...[]kv.Pair) []kv.Pair {
 	}
 
 	seen := map[string]bool{} // sections overlap; readers keep metadata in maps
-	for _, s := range sections {
-		for _, p := range s {
-			if !seen[p.Key] {
-				seen[p.Key] = true
-				m = append(m, kv.Pair{Key: "config:" + p.Key, Value: p.Value})
-			}
+	for _, p := range slices.Concat(sections...) {
+		if !seen[p.Key] {
+			seen[p.Key] = true
+			m = append(m, kv.Pair{Key: "config:" + p.Key, Value: p.Value})
 		}
 	}
 
@@ -219,10 +217,8 @@ func Only(section string, kvs []kv.Pair, keys ...string) []kv.Pair {
 // Digest is the SHA-256, as hex, of the settings in order.
 func Digest(sections ...[]kv.Pair) string {
 	h := sha256.New()
-	for _, s := range sections {
-		for _, kv := range s {
-			fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
-		}
+	for _, kv := range slices.Concat(sections...) {
+		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
 	}
 
 	return hex.EncodeToString(h.Sum(nil))
