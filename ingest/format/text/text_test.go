@@ -366,6 +366,7 @@ func TestTextRefused(t *testing.T) {
 			name: "short row", text: "a,b,Fz\n1,2,3\n4,5,6\n7,8\n9,10,11\n",
 			want: []string{"x: line 4, column 3 (Fz): expected 3 columns, found 2", "too short"},
 		},
+		{name: "a cell of two lines", text: "a,b,n\n1,2,z\n3,4,z\n4,5,\"x\ny\"\n7,8,z\n", want: []string{"write it in one"}},
 		{
 			name: "long row", text: "a,b,Fz\n1,2,3\n4,5,6\n7,8,9,10\n9,10,11\n",
 			want: []string{"line 4, column 4: expected 3 columns, found 4", "too long"},

@@ -92,7 +92,11 @@ func (s *stage) groups(t holdout.Rows, runs, recordings []string) [][]int {
 	conditions, names := compared(s.rec)
 	within := lists.Each(conditions, func(c string) condition.Tolerance { return all[c] })
 	cols := lists.Each(conditions, func(c string) []float64 { return fault.Get(t.Floats(c)) })
-	labels := lists.Each(names, func(c string) []string { return fault.Get(t.Strings(c)) })
+	across, text := s.rec.DSP.Across, func(c string) []string { return fault.Get(t.Strings(c)) }
+	names = lists.Keep(names, func(c string) bool { // days within sessions keep no recordings of two sessions apart
+		return across == "" || !slices.Contains(s.rec.In.Occasions, c) || !condition.Nested(text(c), text(across))
+	})
+	labels := lists.Each(names, text)
 	equal := func(i, j int) bool {
 		differs := func(k int) bool { return !within[k].Equal(cols[k][i], cols[k][j]) }
 		named := func(l []string) bool { return l[i] != l[j] }
