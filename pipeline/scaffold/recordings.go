@@ -84,7 +84,7 @@ func (p *plan) look(files []string) {
 	p.choose(files, infos[0])
 
 	if slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
-		p.attributes(infos)
+		p.attributes(files, infos)
 	}
 
 	p.sidecars(files)
@@ -94,7 +94,7 @@ func (p *plan) look(files []string) {
 const ofFiles, besideFiles = "an attribute of the files", "of the file next to each"
 
 // attributes takes conditions, things and occasions that all files state themselves.
-func (p *plan) attributes(infos []ingest.Info) {
+func (p *plan) attributes(files []string, infos []ingest.Info) {
 	for _, a := range infos[0].Attributes {
 		base := strings.ToLower(a.Name[strings.LastIndexAny(a.Name, "/.@")+1:])
 		name, roles := standard[base], condition.Roles{}
@@ -112,16 +112,16 @@ func (p *plan) attributes(infos []ingest.Info) {
 			}
 		}
 
-		if name != "" && len(base) > 1 && len(stated) == len(infos) && p.states(name, a.Name, ofFiles, stated) {
+		if name != "" && len(base) > 1 && len(stated) == len(infos) && p.states(files, name, a.Name, ofFiles, stated) {
 			p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a.Name})
 		}
 	}
 }
 
 // states adds a column of what another source states of each file. It reports whether it is one of conditions.
-func (p *plan) states(name, head, why string, stated []condition.Condition) bool {
+func (p *plan) states(files []string, name, head, why string, stated []condition.Condition) bool {
 	s := p.sheet
-	if s.states(name) || s.rows > 0 && s.rows != len(stated) {
+	if s.rows > 0 && s.rows != len(stated) {
 		return false
 	}
 
@@ -129,6 +129,14 @@ func (p *plan) states(name, head, why string, stated []condition.Condition) bool
 	if !stated[0].IsName {
 		f.values = lists.Each(stated, func(c condition.Condition) float64 { return c.Value })
 		f.texts = lists.Each(f.values, decimal)
+	}
+
+	if s.states(name) {
+		if s.differs(f, func(k int) string { return fmt.Sprintf("%s, %s,", files[k], why) }) {
+			s.fields = append(s.fields, f)
+		}
+
+		return false
 	}
 
 	s.rows, s.fields = len(stated), append(s.fields, f)
@@ -166,7 +174,7 @@ func (p *plan) sidecars(files []string) {
 
 		for _, key := range keys {
 			name := cmp.Or(termOf(key, ""), key)
-			if len(of[key]) == len(files) && !strings.Contains(key, ".") && p.states(name, key, besideFiles, of[key]) {
+			if len(of[key]) == len(files) && !strings.Contains(key, ".") && p.states(files, name, key, besideFiles, of[key]) {
 				p.Sidecar = cmp.Or(p.Sidecar, &config.Sidecar{Ending: ending})
 				p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: name, Value: key})
 			}

@@ -419,15 +419,11 @@ func (s *sheet) ofNames(given *sheet, file []int) {
 		same := func(o *field) bool {
 			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
 		}
-		at := slices.IndexFunc(s.fields, func(o *field) bool { return o.name == f.name })
 		switch {
 		case slices.ContainsFunc(s.fields, same):
 			continue
-		case at >= 0:
-			o := s.fields[at]
-			k := slices.IndexFunc(lists.Numbers(s.rows), func(k int) bool { return o.text(k) != f.text(k) })
-			f.be(leftOut, fmt.Sprintf("a column has its name; %s states %s, the column %s", given.files[file[k]], f.text(k),
-				o.text(k)))
+		case s.has(f.name):
+			s.differs(f, func(k int) string { return given.files[file[k]] })
 		case g.values != nil && s.file == nil && strings.HasPrefix(f.name, "condition"):
 			f.be(runs, "a number without a word, besides a log")
 		case g.values != nil && g.role != input && !g.says(dayWords): // on texts and days the sheet decides
@@ -436,6 +432,15 @@ func (s *sheet) ofNames(given *sheet, file []int) {
 
 		s.fields = append(s.fields, f)
 	}
+}
+
+// differs leaves out what a column of that name states otherwise. It reports whether it does.
+func (s *sheet) differs(f *field, file func(row int) string) bool {
+	o := s.fields[slices.Index(headsOf(s.fields), f.name)]
+	k := slices.IndexFunc(lists.Numbers(s.rows), func(k int) bool { return o.text(k) != f.text(k) })
+
+	return k >= 0 && f.be(leftOut, fmt.Sprintf("a column has its name; %s states %s, the column %s", file(k), f.text(k),
+		o.text(k)))
 }
 
 // settleNames gives what names state the roles that it has in a sheet, and takes it.
