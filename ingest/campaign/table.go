@@ -584,6 +584,10 @@ func (r *tableReader) isUsed(k int) bool {
 			err.Path, err.Place = r.path, f.place(k, c)
 			fault.Raise(err)
 		}
+
+		if c.index >= 0 && meanRow.MatchString(c.texts[k]) {
+			fault.Raise(r.fail(f.place(k, c), "a name", strconv.Quote(c.texts[k]), "delete the rows of means"))
+		}
 	}
 
 	if f.run != nil && (f.run.texts[k] == "" || meanRow.MatchString(f.run.texts[k])) {

@@ -205,7 +205,7 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
 		col.Decimal = Comma
 	default:
 		col.Decimal = cmp.Or(o.Decimal, Point)
-		if i := ambiguous(texts, cells); i >= 0 && o.Decimal == 0 {
+		if i := ambiguous(texts, cells, cmp.Or(o.Unit, o.Usual)); i >= 0 && o.Decimal == 0 {
 			v := Read(texts[i]).value
 			fault.Raise(&CellError{
 				i, "a number that can be read in one way",
@@ -216,8 +216,9 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
 	}
 }
 
-// ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000; −1: none.
-func ambiguous(texts []string, cells []shape) int {
+// ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000, or of less
+// than 100 revolutions per minute; −1: none.
+func ambiguous(texts []string, cells []shape, unit string) int {
 	rounds, hundreds := -1, false
 	for i, c := range cells {
 		switch s := texts[i]; {
@@ -230,7 +231,11 @@ func ambiguous(texts []string, cells []shape) int {
 		}
 	}
 
-	if !hundreds {
+	perMinute, _ := units.Parse("1/min")
+	of, _ := units.Parse(unit)
+	c, err := of.To(perMinute)
+	slow := err == nil && c.Identity() && rounds >= 0 && Read(texts[rounds]).value[0] < 100
+	if !hundreds && !slow {
 		return -1
 	}
 

@@ -12,9 +12,9 @@ import (
 const NameNumber = `(?:(?i:minus|neg|plus|pos|m|p)|[-+−–])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)` +
 	`(?:[eE][+-]?[0-9]+)?`
 
-// In names that are cut -5 may be n5 as well.
-var nameForm = regexp.MustCompile(
-	`(?i)\A(minus|neg|plus|pos|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?(?:e([+-]?[0-9]+))?\z`)
+// In names that are cut -5 may be n5, minus 5 and 5m as well.
+var nameForm = regexp.MustCompile(`(?i)\A((?:minus|neg|plus|pos)[ _]?|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?` +
+	`(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
 
 // ParseName reads a number as NameNumber finds it. ok is false of other texts and of what no
 // float64 holds.
@@ -30,7 +30,7 @@ func ParseName(s string) (v float64, ok bool) {
 	}
 
 	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
-	switch strings.ToLower(m[1]) {
+	switch strings.ToLower(strings.TrimRight(m[1], " _") + m[5]) {
 	case "", "+", "p", "plus", "pos":
 	default:
 		text = "-" + text
@@ -50,21 +50,24 @@ type Cut struct {
 var (
 	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
 	fraction = regexp.MustCompile(`^([,pd][0-9]{1,3})(?:[^0-9,]|$)`)
-	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|$)`)
+	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
 	// the word of an angle with a letter or a word for the sign, at the end of a text
-	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel)` +
-		`([-_ =]?(?:m|p|n|neg|minus|plus|pos))?$`)
+	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|elev|` +
+		`elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
+		`([-_ =]?(?:[mpn]|(?:neg|minus|plus|pos)[ _]?))?$`)
+	axis       = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
+	signBehind = regexp.MustCompile(`(?i)^(m|n|neg|minus|p|pos|plus)(?:[^0-9a-z]|$)`)
 	// Series are the words of things that have numbers: NACA 0012, HQ5040.
 	Series = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:naca|apc|hq|hqprop|gemfan|dji|sd|mh|clark|eppler|nasa|gws|master|` +
 		`graupner|aeronaut)$`)
-	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])(neg|minus)$`)
+	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])((?:neg|minus)[ _]?)$`)
 	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
 	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mp])$`)
 )
 
 // CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
 // name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
-// that of a thing, as in NACA-0012. After the word of an angle that is never zero it is a sign even then,
+// that of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even then,
 // where the names separate no other number so; where they do, the number is Doubtful.
 func CutNames(names []string) []Cut {
 	out, alike := make([]Cut, len(names)), map[string][]int{}
@@ -90,7 +93,8 @@ func CutNames(names []string) []Cut {
 
 		for _, k := range all {
 			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
-			doubt := angle.MatchString(out[of[0]].Texts[k]) && !slices.ContainsFunc(of, zero)
+			before := out[of[0]].Texts[k]
+			doubt := (angle.MatchString(before) || axis.MatchString(before)) && !slices.ContainsFunc(of, zero)
 			if doubt && len(all) == 1 {
 				break
 			}
@@ -144,6 +148,9 @@ func cutName(s string) (c Cut) {
 		}
 
 		if e := power.FindStringSubmatch(s[hi:]); e != nil {
+			hi += len(e[1])
+		} else if e, m := signBehind.FindStringSubmatch(s[hi:]), angle.FindStringSubmatch(s[at:lo]); e != nil && m != nil &&
+			m[2] == "" && len(m[1]) > 1 { // aoa5m
 			hi += len(e[1])
 		}
 

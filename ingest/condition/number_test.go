@@ -160,6 +160,8 @@ func TestReadColumn(t *testing.T) {
 		{name: "thousands with points", cells: "900;1.200;1.500", want: `row 2: expected a number that can be read in one ` +
 			`way, found "1.200", which is 1200 or 1.2, and no other cell shows which`},
 		{name: "three decimals", cells: "1.205;1.200", want: "[1.205 1.2]"},
+		{name: "few turns", cells: "4.000;6.500", o: ColumnOptions{Unit: "U/min"}, want: `row 1: expected a number that ` +
+			`can be read in one way, found "4.000", which is 4000 or 4, and no other cell shows which`},
 		{name: "thirds", cells: "100;33.333", want: "[100 33.333]"},
 		{name: "a code", cells: "1;2;-9999;3", want: "[1 2 -9999 3] missing-code in 2"},
 		{name: "no code", cells: "9997;9999;9990", want: "[9997 9999 9990]"},
@@ -271,6 +273,9 @@ func TestCutNames(t *testing.T) {
 		{"-5deg 5deg a−0_x–5", "-5 5 0,-5"},
 		{"20230411_153012_a2", "20230411,153012,2"},
 		{"rpm3000p20", "3000,20"},
+		{"aoa5m_n50 aoa0_n50 aoa5p_n50 yaw10neg_n50", "-5,50 0,50 5,50 -10,50"},
+		{"alpha_minus_4 alpha_plus_4 pitch_neg_4", "-4 4 -4"},
+		{"el-60_V5 el-45_V5", "-60,5 -45,5"},
 	} {
 		var got []string
 		for _, n := range CutNames(strings.Fields(c.files)) {

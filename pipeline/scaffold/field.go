@@ -83,8 +83,8 @@ var (
 	names       = lazy(`run|id|name|test|tow|trial|case|point|label|file|serial`)
 	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|mounting`)
 	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
-	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bemerkung(en)?|` +
-		`kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|status|samples|averages`)
+	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
+		`anmerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|valid|status|samples|averages`)
 	environment = lazy(`temp|temperature?|tamb|q|qinf|rho|density|dichte|pressure|druck|patm|baro|barometer|humidity|` +
 		`feuchte|viscosity|nu`)
 	airUnit = lazy(`.*[_ \[(](°?c|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
@@ -129,6 +129,14 @@ func (f *field) at(i int) float64 {
 
 // stated lists the values of all rows that state one.
 func (f *field) stated() []float64 { return slices.DeleteFunc(slices.Clone(f.values), math.IsNaN) }
+
+// unstated reports whether rows that differ in a setting or a thing, or may, would be repeats: some do not state it, or
+// it is in the names of the files, and not as run1, a, b.
+func (f *field) unstated() bool {
+	return f.role == thing && slices.Contains(f.texts, "") ||
+		f.role == leftOut && f.says(inputWords) && f.distinct() > 1 && len(f.stated()) < len(f.texts) && !f.given ||
+		f.why == noRepeats && f.values == nil && slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 })
+}
 
 // text is what a row states, a number at its set point; "" of none.
 func (f *field) text(i int) string {
@@ -248,7 +256,7 @@ func (s *sheet) counts(f *field) bool {
 // mostCounted is up to which number one without a word counts repeats: a5_1, a5_2.
 const mostCounted = 4
 
-// isCounter reports whether a number in names counts in steps of one: with leading zeros, another in each;
+// isCounter reports whether a number in names counts in steps of one: with leading zeros, another in each of a day;
 // as r1, r2 for repeats; or as the last number, without a word, from 1.
 func (s *sheet) isCounter(f *field) bool {
 	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
@@ -263,7 +271,8 @@ func (s *sheet) isCounter(f *field) bool {
 	numbers := lists.Keep(s.fields, isNumber)
 	last := len(numbers) > 1 && numbers[len(numbers)-1] == f && strings.HasPrefix(f.name, "condition")
 
-	return zero && n == rows && n > 2 || f.name == "r" && each[0] <= 1 ||
+	daily := paired(s.groups(append(s.of(day), f)...)) == 0 && !f.says(inputWords)
+	return zero && (n == rows || daily) && n > 2 || f.name == "r" && each[0] <= 1 ||
 		last && each[0] == 1 && n <= mostCounted && 2*n <= rows
 }
 
@@ -354,7 +363,7 @@ func (s *sheet) nuisance(f *field) bool {
 	days := s.of(day)
 	switch d := f.distinct(); {
 	case float64(s.rows-len(v)) > mostMissing*float64(s.rows):
-		return f.be(leftOut, fmt.Sprintf("only %d of %d rows state it", len(v), s.rows))
+		return f.be(leftOut, fmt.Sprintf("only %d of %d rows state it%s", len(v), s.rows, ofMerged))
 	case d < 2:
 		return f.be(remark, "one set point")
 	case d >= fewNarrow && narrow(v, mostNarrow) && !f.given && s.names == nil && !s.narrow && !f.says(outcomeWords) &&
@@ -413,8 +422,12 @@ func (s *sheet) reopen() bool {
 	return true
 }
 
-// reservedName is why a column of a table of results is left out.
-const reservedName = "the program's tables have a column of that name: rename it"
+// Why a column of a table of results is left out, or a name is no input.
+const (
+	reservedName = "the program's tables have a column of that name: rename it"
+	noRepeats    = "with it no rows are repeats"
+	ofMerged     = "; of merged cells each needs its value"
+)
 
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
 // rows into groups without taking their repeats from them.
@@ -461,7 +474,7 @@ func (s *sheet) decideResults() {
 		case f.says(inputWords):
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
 		case f.given:
-			f.read(remark, "with it no rows are repeats")
+			f.read(remark, noRepeats)
 		case measured:
 			f.read(remark, "its values repeat, and with it few rows are repeats")
 		default:

@@ -41,10 +41,11 @@ const (
 )
 
 var (
-	// 2024-05-03, 20240503101500, 03.05.2024, 240503, 3May2024
+	// 2024-05-03, 20240503101500, 03.05.2024, 240503, 03.05.24, 2024-5-3, 3May2024
 	dateForm = regexp.MustCompile(`^(?:(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])` +
 		`(?:(?:[01]\d|2[0-3])(?:[0-5]\d){1,2})?|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d|` +
-		`(?:1[5-9]|2\d|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|` +
+		`(?:1[5-9]|2\d|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.\d\d|` +
+		`20[12]\d[-.]\d\d?[-.]\d\d?|\d\d?[-.]\d\d?[-.]20[12]\d|` +
 		`\d\d?[-_]?(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_]?(?:19|20)\d\d)`)
 	clockForm = regexp.MustCompile(`^(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:[-_.m:]?[0-5]\d)?`)
 )
@@ -72,7 +73,9 @@ var behind = map[string][2]string{
 	"K": {"temperature_k", "k"}, "C": {"temperature_c", "c"}, "rps": {"rps", "rps"}, "rad": {"alpha_rad", "rad"},
 	"s": {"seconds", "s"}, "min": {"minutes", "min"}, "kg": {"mass_kg", "kg"}, "bar": {"pressure_bar", "bar"},
 	"db": {"level_db", "db"}, "inch": {"length_in", "in"}, "ft": {"length_ft", "ft"}, "m": {"length_m", "m"},
-	"pa": {"pressure_pa", "pa"},
+	"pa": {"pressure_pa", "pa"}, "us": {"pulse_us", "us"}, "µs": {"pulse_us", "us"}, "μs": {"pulse_us", "us"},
+	"upm": {"rpm", "rpm"}, "umin": {"rpm", "rpm"}, "trmin": {"rpm", "rpm"}, "S": {"cells", "s"}, "bladed": {"blades", ""},
+	"blatt": {"blades", ""}, "度": {"alpha_deg", "deg"},
 }
 
 // unitBehind is what a word behind a number states; M is no metre.
@@ -104,7 +107,7 @@ func tokens(s string, c condition.Cut) (out []piece) {
 		}
 
 		n = len(clockForm.FindString(s[at:]))
-		if dated && ends(n) && (at+n == len(s) || !unicode.IsLetter(rune(s[at+n]))) {
+		if (dated || n > 2 && s[at+2] == 'h') && ends(n) && (at+n == len(s) || !unicode.IsLetter(rune(s[at+n]))) {
 			return clock, n
 		}
 
@@ -185,16 +188,13 @@ func readRun(name string, t []piece) (out []piece) {
 		p := t[k]
 		if at(k, word) && at(k+1, number) {
 			k++
-			w := p
 			p = t[k]
-			p.key, p.from = w.text, w.from
+			p.key, p.from = t[k-1].text, t[k-1].from
 		}
 
 		if p.kind == number && at(k+1, word) {
 			next := t[k+1]
 			switch {
-			case len(p.key) > 1 && len(next.text) == 1 && strings.HasSuffix(standard[strings.ToLower(p.key)], "_deg"):
-				// aoa5m: no metres
 			case unitWord(next.text) && !(at(k+2, number) && isKnown(next.text)):
 				p.unit, p.to = next.text, next.to
 				k++
@@ -225,8 +225,15 @@ func joinWords(name string, in []piece) (out []piece) {
 		p, last := in[i], len(out)-1
 		after := last >= 0 && out[last].kind == word // a word is right before it
 		if bare(i) {
-			if w := out[max(last, 0):]; after && wordForm.MatchString(w[0].text) &&
-				(p.unit == "" || isKnown(w[0].text)) && !strings.Contains(name[w[0].to:p.from], "/") {
+			switch w := out[max(last, 0):]; {
+			case last >= 0 && p.unit == "" && ratios.MatchString(w[0].key) && len(w[0].text) == 1 &&
+				name[w[0].to:p.from] == "_": // J0_5
+				w[0].text, w[0].to, w[0].end = w[0].text+"."+p.text, p.to, p.end
+				continue
+			case p.from > 0 && name[p.from-1] == '(' && strings.HasPrefix(name[p.to:], ")") && !(after && isKnown(w[0].text)):
+				p.key = "copy" // 3000rpm (2)
+			case after && wordForm.MatchString(w[0].text) && (p.unit == "" || isKnown(w[0].text)) &&
+				!strings.Contains(name[w[0].to:p.from], "/"):
 				p.key, p.from, out = w[0].text, w[0].from, out[:last]
 			}
 
@@ -268,6 +275,7 @@ var (
 	instances = lazy(`prop|propeller|wing|motor|airfoil|aerofoil|profile|profil|model|modell|rotor|fan|specimen|config|` +
 		`configuration|mic|microphone`)
 	typeWord = regexp.MustCompile(`^[A-Z]{2,}$`)
+	ratios   = lazy(`j|mu|mach?|tsr|lambda`)
 )
 
 // isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have
@@ -278,13 +286,10 @@ func (p piece) isThing() bool {
 		typeWord.MatchString(p.key) && !isKnown(p.key) && len(p.text) > 2)
 }
 
-// nameSheet reads what the names state, and decides what that is for: a row for each file that states
-// what most do.
-func nameSheet(files []string) *sheet {
-	bases := lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) })
-	cuts := condition.CutNames(bases)
-	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i]) })
-
+// partNames parts words from numbers that are no conditions of theirs: a1, b1, … m8 are a letter and a number; the
+// number is part of the name of a thing, as in NACA_0012, unless several things have the same: APC_3000, GWS_3000.
+// It counts the names with each column.
+func partNames(files []string, all [][]piece) (count map[string]int) {
 	in := map[string]int{}
 	for _, p := range slices.Concat(all...) {
 		if p.kind == number {
@@ -292,18 +297,27 @@ func nameSheet(files []string) *sheet {
 		}
 	}
 
-	count := map[string]int{} // of names with that column
+	rare := func(p piece) bool { return p.kind == number && p.key != "" && 5*in[p.condition()] < 4*len(files) }
+	words, shared := map[string][]string{}, 0 // before a number; numbers with several
+	for _, p := range lists.Keep(slices.Concat(all...), rare) {
+		if of := words[p.text]; p.spare() && !slices.Contains(of, p.key) {
+			if words[p.text] = append(of, p.key); len(of) == 1 {
+				shared++
+			}
+		}
+	}
+
+	count = map[string]int{}
 	for i, f := range files {
 		var out []piece
 		numbers := map[string]int{}
 		for _, p := range all[i] {
-			rare := p.key != "" && 5*in[p.condition()] < 4*len(files)
 			switch {
 			case p.kind != number:
-			case rare && len(p.key) == 1 && p.at == p.from+1: // a1, b1, … m8: a letter and a number
-				out = append(out, textPiece(f, p.from, p.at))
+			case rare(p) && shared > 1 && p.spare():
+				out = append(out, textPiece(f, p.from, p.from+len(p.key)))
 				p.key, p.from = "", p.at
-			case p.isThing(), rare && !isKnown(p.key):
+			case p.isThing(), rare(p) && !isKnown(p.key):
 				p = textPiece(f, p.from, p.to)
 			}
 
@@ -321,9 +335,29 @@ func nameSheet(files []string) *sheet {
 		all[i] = out
 	}
 
-	delete(count, "") // of texts, whose columns come later
-	delete(count, "time")
-	common := lists.Keep(slices.Sorted(maps.Keys(count)), func(key string) bool { return 2*count[key] > len(files) })
+	return count
+}
+
+// spare reports whether a number may be none of the name of a thing.
+func (p piece) spare() bool {
+	apart := p.at > p.from+len(p.key)
+	return len(p.key) == 1 && !apart || len(p.key) > 1 && !isKnown(p.key) && !instances.MatchString(p.key) &&
+		(apart || !condition.Series.MatchString(p.key))
+}
+
+// nameSheet reads what the names state, and decides what that is for: a row for each file that states
+// what most do.
+func nameSheet(files []string) *sheet {
+	bases := lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) })
+	cuts := condition.CutNames(bases)
+	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i]) })
+	count := partNames(files, all)
+	common := lists.Keep(slices.Sorted(maps.Keys(count)), func(key string) bool {
+		return key != "" && key != "time" && 2*count[key] > len(files) // texts get their columns later
+	})
+	if stating := lists.Keep(common, func(key string) bool { return !numbering.MatchString(key) }); len(stating) > 0 {
+		common = stating // 3000rpm beside 3000rpm (2) is a run too
+	}
 
 	s := &sheet{from: "the names", odd: map[string]string{}}
 	for i, f := range files {
@@ -476,9 +510,10 @@ func (s *sheet) pattern() string {
 		return ""
 	}
 
+	n := len(lists.Keep(s.of(input), func(f *field) bool { return f.distinct() > 1 }))
 	for i, f := range s.files {
 		stated, err := p.Match(f)
-		if err != nil || slices.ContainsFunc(stated, func(c condition.Condition) bool {
+		if err != nil || len(stated) < n || slices.ContainsFunc(stated, func(c condition.Condition) bool {
 			f := s.fields[slices.IndexFunc(s.fields, func(f *field) bool { return f.name == c.Column })]
 			return c.IsName && c.Name != f.texts[i] || !c.IsName && c.Value != f.values[i]
 		}) {

@@ -220,7 +220,7 @@ func (p *plan) groups(files []string) {
 		few, n := repeats && 2*paired(s.groups(append(declared, f)...)) < s.rows, f.distinct()
 		switch {
 		case slices.Contains(f.texts, ""):
-			f.be(remark, "some rows state none")
+			f.be(remark, "some rows state none"+ofMerged)
 			continue
 		case slices.Contains(condition.Reserved, f.name):
 			f.be(leftOut, reservedName)
@@ -246,7 +246,7 @@ func (p *plan) groups(files []string) {
 			return s.vary(lists.Where(s.rows, func(i int) bool { return f.text(i) != name }))
 		}
 		if p.Each == "" && f.why != ofFiles && n >= fewNames && n <= manyNames && 2*n <= s.rows &&
-			len(lists.Keep(f.different(), leaves)) == n {
+			len(lists.Alike(lists.Each(f.different(), strings.ToLower))) == n && len(lists.Keep(f.different(), leaves)) == n {
 			p.Each = plain(f.name)
 			p.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
 				f.name, n)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
@@ -47,7 +48,9 @@ func TestPattern(t *testing.T) {
 		{[]string{"set1_idx3.wav", "set2_idx4.wav"}, "set{set_number}_idx{_}.wav", ""},
 		{[]string{"a1_a2.wav", "a2_a1.wav"}, "a{alpha_deg}_a{alpha_deg_2}.wav", ""},
 		{[]string{"x.wav", "y.wav"}, "{thing:text}.wav", ""},
-		{[]string{"one1.wav"}, "", ""}, // nothing varies
+		{[]string{"one1.wav"}, "", ""},                   // nothing varies
+		{[]string{"x/rpm3.wav", "y_z/rpm4.wav"}, "", ""}, // the pattern of the last part lacks what folders state
+		{[]string{"u1_rpm3.wav", "u1_rpm4.wav", "u2_rpm3.wav", "rest.wav"}, "u{speed}_rpm{rpm}.wav", "rest.wav"},
 	} {
 		s, p := nameSheet(c.files), ""
 		if len(s.of(input, thing)) > 0 {
@@ -68,29 +71,23 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"NACA0012_clean_a0 NACA4412_tripped_a5", "thing=NACA0012,NACA4412 thing_2=clean,tripped alpha_deg=0,5"},
 		{"AoA5_U10 U20_alpha7", "alpha_deg=5,7 u_inf_m_s=10,20"},
 		{"alpha_-4 alpha_-2", "alpha_deg=-4,-2"},
-		{"alpham5 alphap5", "alpha_deg=-5,5"},
-		{"alpha_neg5 alpha_0 alpha_5", "alpha_deg=-5,0,5"},
+		{"alpham5 alphap5 alpha_neg6 alpha_0 alpha_6", "alpha_deg=-5,5,-6,0,6"},
 		{"AoA_neg2.5deg AoA_2.5deg", "alpha_deg=-2.5,2.5"},
-		{"alpha1,5deg alpha3deg", "alpha_deg=1.5,3"},
-		{"alpha1p5deg alpha3p0deg", "alpha_deg=1.5,3"},
+		{"alpha1,5deg alpha3deg alpha2p5deg alpha4p0deg", "alpha_deg=1.5,3,2.5,4"},
 		{"a1p5_u10 am1p5_u20", "alpha_deg=1.5,-1.5 u_inf_m_s=10,20"},
-		{"Re2.5e5 Re1e6", "re=250000,1e+06"},
 		{"Re_2.5E+05_a0 Re_5E+05_a5", "re=250000,500000 alpha_deg=0,5"},
-		{"5deg 10deg", "alpha_deg=5,10"},
-		{"5° 6°", "alpha_deg=5,6"},
+		{"5deg 10deg 6°", "alpha_deg=5,10,6"},
 		{"wing_5_deg wing_6_deg", "wing_deg=5,6"},
-		{"3000_rpm 4000_rpm", "rpm=3000,4000"},
-		{"2 rpm3000 2 rpm4000", "rpm=3000,4000"},
+		{"2~rpm3000 2~rpm4000", "rpm=3000,4000"},
 		{"theta_30_rpm_3000 theta_60_rpm_4000", "theta_deg=30,60 rpm=3000,4000"},
 		{"30_deg_3000_rpm 60_deg_4000_rpm", "alpha_deg=30,60 rpm=3000,4000"},
 		{"U10ms_a5 U20ms_a7", "u_inf_m_s=10,20 alpha_deg=5,7"},
 		{"alpha5U10 alpha7U20", "alpha_deg=5,7 u_inf_m_s=10,20"},
 		{"B2rpm3000 B3rpm4000", "blades=2,3 rpm=3000,4000"},
-		{"J0.5_rpm3000 J0.75_rpm4000", "j=0.5,0.75 rpm=3000,4000"},
-		{"J=0.5,rpm=3000 J=0.75,rpm=4000", "j=0.5,0.75 rpm=3000,4000"},
+		{"J0.5_rpm3000 J=0.75,rpm=4000", "j=0.5,0.75 rpm=3000,4000"},
 		{"NACA0012_a5 NACA4412_a7", "thing=NACA0012,NACA4412 alpha_deg=5,7"},
 		{"naca0012_a5 naca0012_a7", "alpha_deg=5,7"},
-		{"NACA 0012 a5 NACA 4412 a7", ""}, // read below
+		{"NACA~0012~a5 NACA~4412~a7", "thing=NACA 0012,NACA 4412 alpha_deg=5,7"},
 		{"NACA0012_a5 ClarkY_a7 SD7003_a5", "thing=NACA0012,ClarkY,SD7003 alpha_deg=5,7,5"},
 		{"APC-8x6_3000rpm DJI9450_4000rpm", "thing=APC-8x6,DJI9450 rpm=3000,4000"},
 		{"prop1_3000rpm prop2_4000rpm", "thing=prop1,prop2 rpm=3000,4000"},
@@ -110,22 +107,19 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"20km_h_10kt_h5in 30km_h_20kt_h6in", "u_inf_km_h=20,30 u_inf_kt=10,20 h_in=5,6"},
 		{"run12a_Re1.5M_x10y20_AOA_M5 run12b_Re2M_x12y30_AOA_P5", "re_million=1.5,2 x=10,12 y=20,30 alpha_deg=-5,5"},
 		{"NACA-0012_a5 NACA0015_a7", "thing=NACA-0012,NACA0015 alpha_deg=5,7"},
+		{"APC_2000 GWS_2000 APC_3000 GWS_3000", "thing=APC,GWS,APC,GWS condition=2000,2000,3000,3000"},
+		{"J0_5_2-bladed J1_0_2-bladed", "j=0.5,1"},
+		{"2000rpm 2000rpm~(2) 3000rpm_14h30", "rpm=2000,2000,3000"},
+		{
+			"03.05.24_01_a1 03.05.24_02_a5 03.05.24_03_a7 4.5.2024_01_a7 4.5.2024_02_a5 4.5.2024_03_a1",
+			"day=03.05.24,03.05.24,03.05.24,4.5.2024,4.5.2024,4.5.2024 alpha_deg=1,5,7,7,5,1",
+		},
 		{
 			"run-03_aoa-05 run-04_aoa-10", `alpha_deg=5,10 (the hyphen of "aoa-05" separates, as others in the names do: 5; ` +
 				"for -5 take it out of the pattern, before {alpha_deg})",
 		},
 	} {
-		files := strings.Fields(c.files)
-		if c.want == "" {
-			files, c.want = []string{"NACA 0012 a5", "NACA 4412 a7"}, "thing=NACA 0012,NACA 4412 alpha_deg=5,7"
-		} else if strings.Contains(c.files, " rpm3") {
-			files = []string{"2 rpm3000", "2 rpm4000"}
-		}
-
-		for i := range files {
-			files[i] += ".wav"
-		}
-
+		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f+".wav", "~", " ") })
 		s := nameSheet(files)
 		if len(s.odd) > 0 {
 			t.Errorf("%s: left out %v", c.files, s.odd)

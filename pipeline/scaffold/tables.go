@@ -253,11 +253,12 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given
 func (p *plan) log() {
 	s := p.sheet
 	groups := s.groups(append(s.of(input), s.of(thing)...)...)
-	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1
+	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1 &&
+		!slices.ContainsFunc(s.fields, (*field).unstated)
 	for _, f := range s.of(runs, remark, leftOut) {
 		constant := f.distinct() < 2
 		switch {
-		case f.given || f.values == nil || f.known && constant || f.role == leftOut && !p.Repeated:
+		case f.given || f.values == nil || f.known && constant || f.role == leftOut && !p.Repeated && !f.unstated():
 		case f.role != remark || p.Repeated && !constant || f.isNumbered() || f.says(clockWords):
 			p.Log.Ignore = append(p.Log.Ignore, f.head)
 			p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == f.head })
@@ -385,22 +386,27 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	s.decideResults()
 
 	inputs := s.of(input)
-	groups := s.groups(inputs...)
+	groups := s.groups(append(inputs, s.of(thing)...)...)
 	bySize := slices.SortedFunc(slices.Values(groups), func(a, b []int) int { return len(a) - len(b) })
 	exact := slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
 	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(s.of(outcome)) == 0 ||
-		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows {
-		if s.clock == "" && len(files) == 1 && len(inputs) > 0 &&
+		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows ||
+		slices.ContainsFunc(s.fields, (*field).unstated) {
+		settings, unstated := append(inputs, s.of(thing)...), lists.Keep(s.fields, (*field).unstated)
+		if s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
 			slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) }) {
 			p.note("%s: as a table of results it has too few rows that repeat %s; its rows are read as samples in time", s.from,
-				strings.Join(headsOf(inputs), ", "))
+				strings.Join(headsOf(settings), ", "))
+			for _, f := range unstated {
+				p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
+			}
 		}
 
 		return false
 	}
 
-	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(groups)
+	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(s.groups(inputs...))
 	if t.Outcomes = lists.Each(t.Repeats, s.outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
 		t.Outcomes = nil
 	}
@@ -524,7 +530,7 @@ func readSheet(dir string, files []string) *sheet {
 }
 
 // member is the header of one of the values that were measured of an outcome: CT_1, SPL run2.
-var member = regexp.MustCompile(`(?i)^(.+?)(?:_|[ _-]+(?:run|rep|repeat|take|trial|lauf)[ _-]?)([0-9]+)$`)
+var member = regexp.MustCompile(`(?i)^(.+?)(?:[ _]|[ _-]+(?:run|rep|repeat|take|trial|lauf|day|tag)[ _-]?)([0-9]+)$`)
 
 // pairs finds outcomes NAME_1 and NAME_2; the other columns of numbers are inputs. It reports whether
 // there are both.

@@ -803,8 +803,10 @@ func chooseSeparator(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 	from = len(lines) / 2
 	score := 0.0
 	var cells [][]byte // of one candidate after another
+	without := func(s sampleLine) bool { return bytes.IndexByte(s.text, ';') < 0 }
+	semicolons := !slices.ContainsFunc(lines[from:], without) // then commas are of numbers
 	for _, c := range candidates {
-		if o.Delimiter != "" && o.Delimiter != c.name {
+		if o.Delimiter != "" && o.Delimiter != c.name || o.Delimiter == "" && c.delim == ',' && semicolons {
 			continue
 		}
 

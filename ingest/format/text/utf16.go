@@ -75,8 +75,9 @@ func valid(text []byte) string {
 	}))
 }
 
-// upper1252 are the characters 0x80 to 0x9f of Windows-1252; the others are those of Latin-1.
-var upper1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+// upper1252 are the characters 0x80 to 0x9f of Windows-1252, whose others are those of Latin-1. In names there are no
+// control characters, which YAML cannot write: another encoding, as Shift JIS, has bytes for them.
+var upper1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
 
 // openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
 func openUTF16(src ingest.Source) ingest.Source {
