@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"doubletake/ingest"
@@ -22,9 +23,11 @@ import (
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/runs"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/watch"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -253,3 +256,18 @@ func HeldOut(arguments []string) ([]config.Split, error) {
 
 // Schema returns the JSON Schema of pipeline.yaml, ready for encoding.
 func Schema() map[string]any { return config.Schema() }
+
+// Words writes a duration as a reader needs it: 14 s, 3 min, 2 h 10 min.
+func Words(d time.Duration) string { return watch.Words(d) }
+
+// Serve shows the work directory of the configuration at path, or the work directory
+// path itself, to browsers until ctx ends. It listens on address, like "127.0.0.1:0"
+// for any free port, and calls ready when it does, with the page's address.
+func Serve(ctx context.Context, path, address string, ready func(url string, port int)) (err error) {
+	defer fault.Catch(&err)
+	dir := fault.Get(runs.Workdir(path))
+	s := fault.Get(watch.Listen(dir, address))
+	ready(s.URL(), s.Port())
+
+	return s.Serve(ctx)
+}

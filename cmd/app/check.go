@@ -33,3 +33,5 @@ func runCheck(c *call) error {
 
 	return nil
 }
+
+func runSchema(c *call) error { return printJSON(c.stdout, pipeline.Schema()) }

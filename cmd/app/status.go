@@ -53,3 +53,12 @@ func runStatus(c *call) error {
 
 	return nil
 }
+
+func runCancel(c *call) error {
+	n, err := pipeline.CancelJobs(c.file())
+	if err == nil {
+		_, err = fmt.Fprintf(c.stdout, "cancelled %d jobs\n", n)
+	}
+
+	return err
+}

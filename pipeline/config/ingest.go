@@ -519,3 +519,74 @@ func slash(v reflect.Value, isPath bool) {
 		}
 	}
 }
+
+// Reader is a program that converts files no format reads.
+type Reader struct {
+	// the program and its arguments; {file} is the path of the file. It writes an Arrow IPC stream to its
+	// standard output
+	Program []string `key:"program" short:"yes"`
+
+	// any text, part of the key: a new one reads the files again. The program and the files among its
+	// arguments need none: they are hashed
+	Version string `key:"version"`
+
+	// longest time for one file in s
+	TimeoutS float64 `key:"timeout_s"`
+}
+
+func (r *Reader) setDefaults() { r.TimeoutS = 600 }
+
+func (r *Reader) validate(_ *File, e *Experiment, key string, fail failFunc) {
+	switch {
+	case len(r.Program) == 0 || r.Program[0] == "":
+		fail(key, `expected a program and its arguments, e.g. [python3, convert.py, "{file}"], found none`)
+	case !slices.ContainsFunc(r.Program[1:], func(a string) bool { return strings.Contains(a, "{file}") }):
+		fail(key, `expected "{file}" among the arguments of %s: the file to convert`, r.Program[0])
+	case e.Ingest.Format != "":
+		fail(key, "the program writes Arrow IPC; leave format out")
+	}
+
+	fail.above(key+".timeout_s", "a time", r.TimeoutS, 1e6)
+}
+
+// Background names the recordings without the source under test.
+type Background struct {
+	// recordings of the background: one or more globs; files that are also the experiment's are left out there
+	Files []string `key:"files" path:"yes"`
+}
+
+func (b *Background) validate(_ *File, e *Experiment, key string, fail failFunc) {
+	fail.when(len(b.Files) == 0, key, "expected files: GLOB")
+	fail.when(len(e.Ingest.Columns) > 0, key, "belongs to microphones; what a balance reads without wind is balance.tare")
+}
+
+// Tachometer is a channel that counts the shaft's revolutions.
+type Tachometer struct {
+	// the channel, by name or number from 1
+	Channel string `key:"channel"`
+
+	// pulses in one revolution of the shaft
+	PulsesPerRev int `key:"pulses_per_rev"`
+
+	// the edge of a pulse that counts
+	Edge string `key:"edge" enum:"rising|falling"`
+
+	// level of an edge in the file's unit, more than a fifth of the channel's range from both its extremes;
+	// not given: midway between them
+	Threshold *float64 `key:"threshold"`
+}
+
+// maxPulses bounds the pulses of a revolution.
+const maxPulses = 100_000
+
+func (t *Tachometer) setDefaults() { t.PulsesPerRev, t.Edge = 1, "rising" }
+
+func (t *Tachometer) validate(_ *File, _ *Experiment, key string, fail failFunc) {
+	fail.when(t.Channel == "", key, "expected channel: which one counts the revolutions")
+
+	fail.whole(key+".pulses_per_rev", "pulses", t.PulsesPerRev, 1, maxPulses)
+
+	if t.Threshold != nil {
+		fail.within(key+".threshold", "a level", *t.Threshold, -most, most)
+	}
+}
