@@ -3,6 +3,8 @@ package dsp
 import (
 	"fmt"
 	"math"
+
+	"doubletake/internal/lists"
 )
 
 // Limits of contradiction: how far from the stated speed another is sought, and by how much
@@ -32,13 +34,7 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 		}
 	}
 
-	stated := 0
-	for _, e := range shown {
-		if e {
-			stated++
-		}
-	}
-
+	stated := len(lists.Keep(shown, func(e bool) bool { return e }))
 	if 2*emergent >= all || stated+2 > s.harmonics {
 		return Flag{}, false
 	}

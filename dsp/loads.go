@@ -37,11 +37,8 @@ type loadFactor struct {
 func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (_ *LoadMatrix, err error) {
 	defer fault.Catch(&err)
 
-	m := &LoadMatrix{rows: rows, voltages: voltages}
-	for _, s := range terms {
-		m.terms = append(m.terms, parseTerm(s, voltages))
-	}
-
+	parse := func(s string) loadTerm { return parseTerm(s, voltages) }
+	m := &LoadMatrix{rows: rows, voltages: voltages, terms: lists.Each(terms, parse)}
 	unless(len(rows) > 0, "balance matrix", "a row for each load", "none", "")
 
 	for i, r := range rows {

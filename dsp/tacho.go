@@ -128,14 +128,7 @@ func (p *Pulses) Check() []Flag {
 	}
 
 	med := slices.Sorted(slices.Values(rev))[len(rev)/2]
-
-	n := 0
-	for _, r := range rev {
-		if math.Abs(r-med) > 0.5*med/float64(p.PerRev) {
-			n++
-		}
-	}
-
+	n := len(lists.Keep(rev, func(r float64) bool { return math.Abs(r-med) > 0.5*med/float64(p.PerRev) }))
 	if n == 0 {
 		return nil
 	}

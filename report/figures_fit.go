@@ -203,10 +203,7 @@ func (m *maker) parity(s *SplitDetail) {
 		f.Width = 420
 	}
 
-	for k := range n {
-		f.Panels = append(f.Panels, m.parityPanel(s, k, parts, mu))
-	}
-
+	f.Panels = lists.Make(n, func(k int) figure.Panel { return m.parityPanel(s, k, parts, mu) })
 	shown := len(parts[0]) + len(parts[1])
 	caption := text("figure-parity", map[string]any{
 		"Data": d.data(), "Seeds": len(s.Seeds), "RMSE": !d.Experiment.Couples && !trained,

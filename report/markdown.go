@@ -94,12 +94,8 @@ func mdTable(b *bytes.Buffer, t table) {
 	}
 
 	for _, r := range t.Rows {
-		line := []string{mdEscape(isolate(clean(r.Label)))}
-		for _, c := range r.Cells {
-			line = append(line, mdEscape(isolate(c.plain())))
-		}
-
-		lines = append(lines, line)
+		cells := lists.Each(r.Cells, func(c number) string { return mdEscape(isolate(c.plain())) })
+		lines = append(lines, append([]string{mdEscape(isolate(clean(r.Label)))}, cells...))
 	}
 
 	for k := range lines[0] {

@@ -103,15 +103,12 @@ func (s Sweep) tables() []table {
 func (s Sweep) table(title string, c Comparison) table {
 	t := table{Title: title, Corner: "variant"}
 
-	var order []int
+	var variants []int
 	for _, b := range append([]ByCriterion{c.by(s.primary())}, c.Criteria...) {
-		for _, r := range b.Ranks {
-			if !slices.Contains(order, r.Variant) {
-				order = append(order, r.Variant)
-			}
-		}
+		variants = append(variants, lists.Each(b.Ranks, func(r VariantRank) int { return r.Variant })...)
 	}
 
+	_, order := lists.Index(variants)
 	settings := s.settings()
 	t.words(settings...)
 

@@ -22,6 +22,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline"
 )
 
@@ -103,14 +104,11 @@ func newApp(list []*subcommand, stdout, stderr io.Writer) *cli.App {
 			Name: s.name, Usage: s.usage, UsageText: s.line(), Description: s.description,
 			HideHelpCommand: true, // `pipeline help run` is enough; no file is called help
 			OnUsageError:    app.OnUsageError,
+			Flags:           lists.Each(s.flags, func(o option) cli.Flag { return o.flag() }),
 			Action: func(c *cli.Context) (err error) {
 				defer fault.Catch(&err)
 				return s.start(&call{Context: c, ctx: c.Context, args: c.Args().Slice(), stdout: stdout, stderr: stderr})
 			},
-		}
-
-		for _, o := range s.flags {
-			cmd.Flags = append(cmd.Flags, o.flag())
 		}
 
 		app.Commands = append(app.Commands, cmd)

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/budget"
 	"doubletake/report"
 )
@@ -28,10 +29,7 @@ func runBudget(c *call) error {
 		draws = 0
 	}
 
-	var results []budget.Result
-	for _, b := range list {
-		results = append(results, fault.Get(b.Evaluate(level, 0)))
-	}
+	results := lists.Each(list, func(b budget.Budget) budget.Result { return fault.Get(b.Evaluate(level, 0)) })
 
 	if !c.IsSet("at") && !c.Bool("csv") && !c.Bool("json") {
 		results = budget.LeastCertain(results)

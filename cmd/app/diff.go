@@ -56,14 +56,8 @@ func printDiff(w io.Writer, d *runs.Difference, all bool) error {
 		}
 
 		list = changed(d.Metrics)
-		same := 0
-		for _, m := range d.Metrics {
-			if m.Set == "test" {
-				same++
-			}
-		}
-
-		if same -= len(list); same > 0 {
+		held := lists.Keep(d.Metrics, func(m runs.MetricChange) bool { return m.Set == "test" })
+		if same := len(held) - len(list); same > 0 {
 			below = append(below, fmt.Sprintf("numbers of held-out sets that are the same: %d", same))
 		}
 

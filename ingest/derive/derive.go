@@ -11,6 +11,7 @@ package derive
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,14 +63,9 @@ func (e *Error) Error() string {
 func New(defs []Definition, constants map[string]float64, conditions, labels, outcomes []string) (*Set, error) {
 	s := &Set{constants: constants}
 
-	known := slices.Concat(conditions, labels, outcomes)
-	for name := range constants {
-		if !slices.Contains(known, name) {
-			known = append(known, name)
-		}
-	}
-
+	known := slices.Concat(conditions, labels, outcomes, slices.Collect(maps.Keys(constants)))
 	slices.Sort(known)
+	known = slices.Compact(known)
 
 	for _, d := range defs {
 		if slices.Contains(known, d.Name) {

@@ -93,15 +93,7 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 		return nil
 	}
 
-	var paths []string // in order of first appearance
-	for _, set := range sets {
-		for _, s := range set {
-			if !slices.Contains(paths, s.path) {
-				paths = append(paths, s.path)
-			}
-		}
-	}
-
+	_, paths := lists.Index(lists.Each(slices.Concat(sets...), func(s swept) string { return s.path }))
 	names := shortNames(paths)
 	var out []Experiment
 

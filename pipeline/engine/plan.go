@@ -166,13 +166,9 @@ func (p *Plan) Selects(s Selection, t *Task) bool {
 
 // worksFor reports whether t belongs to an experiment, or to one below its name.
 func (t *Task) worksFor(experiment string) bool {
-	for _, e := range append([]string{t.Experiment}, t.Shared...) {
-		if e == experiment || strings.HasPrefix(e, experiment+"/") {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(append([]string{t.Experiment}, t.Shared...), func(e string) bool {
+		return e == experiment || strings.HasPrefix(e, experiment+"/")
+	})
 }
 
 // assess determines the status of t, given the status of its dependencies.

@@ -164,12 +164,9 @@ func (s *store) forget() {
 func (s *store) prepare() error {
 	s.clear()
 
-	folders := []string{"tmp", "objects"}
-	for _, digit := range "0123456789abcdef" {
-		folders = append(folders, filepath.Join("objects", string(digit)))
-	}
-
-	for _, d := range folders {
+	digits := strings.Split("0123456789abcdef", "")
+	below := lists.Each(digits, func(digit string) string { return filepath.Join("objects", digit) })
+	for _, d := range append([]string{"tmp", "objects"}, below...) {
 		if err := s.makeWay(true, d); err != nil {
 			return err
 		}
@@ -637,12 +634,8 @@ func (r *record) pack(path string, manifest []byte, j *Job) error {
 		return err
 	}
 
-	files := []pack.File{{Name: "manifest.json", Data: manifest}}
-	for _, p := range j.packed {
-		files = append(files, pack.File{Name: p.name, Data: p.Bytes()})
-	}
-
-	if err = pack.Write(f, files...); err == nil {
+	outputs := lists.Each(j.packed, func(p packed) pack.File { return pack.File{Name: p.name, Data: p.Bytes()} })
+	if err = pack.Write(f, append([]pack.File{{Name: "manifest.json", Data: manifest}}, outputs...)...); err == nil {
 		err = protect(f)
 	}
 

@@ -188,11 +188,7 @@ func (p *part) layers(sums string) string {
 func (p *part) head(z string) (mean, raw string) {
 	l, d := p.net.Layers[len(p.net.Layers)-1], p.net.Outcomes
 	side := func(name string, from, to int) string {
-		var w []float32
-		for _, row := range l.Weights {
-			w = append(w, row[from:to]...)
-		}
-
+		w := slices.Concat(lists.Each(l.Weights, func(row []float32) []float32 { return row[from:to] })...)
 		product := p.op("MatMul", z, p.float32s(p.prefix+"w_"+name, w, l.In, d))
 
 		return p.op("Add", product, p.float32s(p.prefix+"b_"+name, l.Bias[from:to], d))

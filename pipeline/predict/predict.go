@@ -116,13 +116,8 @@ func modelFiles(path string) ([]string, error) {
 			return modelFiles(final)
 		}
 
-		var splits []string
-		for _, pattern := range []string{"*/seed-*/model.json", "splits/*/seed-*/model.json"} {
-			for _, f := range glob(path, pattern) {
-				splits = append(splits, filepath.Dir(filepath.Dir(f)))
-			}
-		}
-
+		below := append(glob(path, "*/seed-*/model.json"), glob(path, "splits/*/seed-*/model.json")...)
+		splits := lists.Each(below, func(f string) string { return filepath.Dir(filepath.Dir(f)) })
 		hint := "pipeline run trains some"
 		switch splits = slices.Compact(splits); len(splits) {
 		case 0:

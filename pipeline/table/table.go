@@ -571,12 +571,9 @@ func Read(path string) (t *Table, err error) {
 
 // empty returns a table of a file's columns without rows.
 func empty(schema *arrow.Schema) (*Table, error) {
-	t := &Table{}
-
 	md := schema.Metadata()
-	for i := range md.Len() {
-		t.Meta = append(t.Meta, kv.Pair{Key: md.Keys()[i], Value: md.Values()[i]})
-	}
+	pair := func(i int) kv.Pair { return kv.Pair{Key: md.Keys()[i], Value: md.Values()[i]} }
+	t := &Table{Meta: lists.Make(md.Len(), pair)}
 
 	for _, fd := range schema.Fields() {
 		c := Column{Name: fd.Name}

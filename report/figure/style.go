@@ -160,11 +160,7 @@ func (p *Paint) apply(body string) {
 		case "stroke-width":
 			p.Width = number(value)
 		case "stroke-dasharray":
-			p.Dash = nil
-			for _, v := range strings.Fields(value) {
-				p.Dash = append(p.Dash, number(v))
-			}
-
+			p.Dash = lists.Each(strings.Fields(value), number)
 		case "font-weight":
 			p.Bold = value == "600"
 		}

@@ -261,13 +261,7 @@ func (a Arm) scatter() (s2, free float64) {
 // separate reports whether each arm has a part at one of several points.
 func separate(arms []Arm) bool {
 	for _, a := range arms {
-		parts := 0
-		for _, w := range a.Weight {
-			if w != 0 {
-				parts++
-			}
-		}
-
+		parts := len(lists.Keep(a.Weight, func(w float64) bool { return w != 0 }))
 		if parts > 1 || len(a.Weight) == 1 {
 			return false
 		}

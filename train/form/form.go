@@ -93,11 +93,7 @@ func Named(name string, inputs []string) bool {
 // constant are factors that standardisation takes out: they are not needed.
 func List(inputs, outcomes []Quantity) []Form {
 	g := generator{in: inputs, out: outcomes}
-	var logs []Column
-	for k := range inputs {
-		logs = append(logs, g.logarithm(k))
-	}
-
+	logs := lists.Make(len(inputs), g.logarithm)
 	if slices.ContainsFunc(logs, func(c Column) bool { return c.Powers != nil }) {
 		g.add(Form{Name: "log", Formula: "logarithms of the inputs", Columns: logs, Powers: make([][]float64, len(outcomes))})
 	}

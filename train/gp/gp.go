@@ -523,13 +523,7 @@ func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, row
 		}
 	})
 
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
+	return cmp.Or(errs...)
 }
 
 // moments returns mean and population deviation of column j of rows of n.

@@ -369,16 +369,11 @@ func (p *parser) dataspace(b []byte) (s space) {
 
 	p.unless(rank <= maxRank, undefined, "%d axes: the format allows %d", rank, maxRank)
 
-	for range rank {
-		s.dims = append(s.dims, c.u64())
-	}
-
+	axis := func(int) uint64 { return c.u64() }
+	s.dims = lists.Make(rank, axis)
 	s.max = s.dims
 	if flags&1 != 0 {
-		s.max = nil
-		for range rank {
-			s.max = append(s.max, c.u64())
-		}
+		s.max = lists.Make(rank, axis)
 	}
 
 	if s.null {

@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest/format/internal/inflate"
 	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/format/internal/spool"
+	"doubletake/internal/lists"
 )
 
 // element is one data element of the top level: an array, perhaps compressed.
@@ -445,9 +446,7 @@ func (w *walker) characters(path string, typ uint32, b []byte, count int64) (uni
 			units = append(units, w.f.order.Uint16(b))
 		}
 	case miUINT8, miINT8: // Latin-1, one byte a character
-		for _, c := range b {
-			units = append(units, uint16(c))
-		}
+		units = lists.Each(b, func(c byte) uint16 { return uint16(c) })
 	case miUTF8:
 		w.unless(utf8.Valid(b), "%s: the text is no UTF-8", path)
 		units = utf16.Encode([]rune(string(b)))
@@ -472,14 +471,11 @@ func clean(b []byte) string {
 
 // product multiplies dimensions; false if the result has no int64.
 func product(dims []int64) (int64, bool) {
-	n := int64(1)
-
-	for _, d := range dims {
-		if d == 0 {
-			return 0, true
-		}
+	if slices.Contains(dims, 0) {
+		return 0, true
 	}
 
+	n := int64(1)
 	for _, d := range dims {
 		if n > (1<<56)/d {
 			return 0, false

@@ -1228,7 +1228,7 @@ var (
 
 // listed returns the names that a line lists, and those below it that begin with quotes, as Tecplot's
 // VARIABLES = "x", "y"; nil unless there is one for each column.
-func (h *header) listed(lines []sampleLine) (names [][]byte) {
+func (h *header) listed(lines []sampleLine) [][]byte {
 	m := list.FindSubmatch(lines[0].text)
 	if m == nil {
 		return nil
@@ -1239,10 +1239,7 @@ func (h *header) listed(lines []sampleLine) (names [][]byte) {
 		text = append(append(text, ' '), lines[i].text...)
 	}
 
-	for _, name := range item.FindAll(text, -1) {
-		names = append(names, bytes.Trim(name, `"`))
-	}
-
+	names := lists.Each(item.FindAll(text, -1), func(name []byte) []byte { return bytes.Trim(name, `"`) })
 	if len(names) != h.cols || h.cols < 2 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -243,13 +244,8 @@ func (f *file) looksLikeChunk(at int64) bool {
 		return false
 	}
 
-	for _, c := range h[:4] {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-
-	return at+8+int64(f.order.Uint32(h[4:])) <= f.src.Size
+	return !slices.ContainsFunc(h[:4], func(c byte) bool { return c < ' ' || c > '~' }) &&
+		at+8+int64(f.order.Uint32(h[4:])) <= f.src.Size
 }
 
 func (f *file) readFormat(body, length, left int64) *format {

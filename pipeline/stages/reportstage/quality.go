@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
@@ -76,13 +77,7 @@ func (d *detail) quality(recs *table.Table, found findings) {
 	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
 
 	if c := recs.Column("clipped"); c != nil && c.Ints != nil {
-		k := 0
-		for _, v := range c.Ints {
-			if v > 0 {
-				k++
-			}
-		}
-
+		k := len(lists.Keep(c.Ints, func(v int64) bool { return v > 0 }))
 		add("recordings with clipped samples", fmt.Sprintf("%d of %d", k, n))
 	}
 

@@ -86,11 +86,10 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 		exp.Named(file).Needs(t)
 	}
 
-	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
+	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
 	}
 
-	t.Publish = append(t.Publish, engine.Link{Output: "figures/", Path: filepath.Join(folder, "figures")})
 	exp.Add(t)
 	x.ing.Known = nil // planning ends
 }
@@ -163,9 +162,9 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
 	det := newDetail(tab, set)
 	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
 	ref, notes := x.reference(tab, set)
-	for _, s := range x.splits {
-		e.Splits = append(e.Splits, *reportSplit(ctx, exp, j, tab, set, s, det, ref))
-	}
+	e.Splits = lists.Each(x.splits, func(s config.Split) report.Split {
+		return *reportSplit(ctx, exp, j, tab, set, s, det, ref)
+	})
 
 	e.Final = x.finalModels(j, e)
 	far := farPairs(x.ing.PairKind, tab, set)

@@ -71,14 +71,11 @@ func (d *detail) spectra(t *table.Table) error {
 			sp.ToHz = math.Min((float64(len(l.Lists[i]))+0.75)*blades[i]*(shaft[i]+shaft[i+1])/2, sp.ToHz)
 		}
 
-		for _, p := range dsp.PeakSpectrum(halves, sp.ToHz/bin[i]/spectrumPoints, spectrumPoints) {
-			sp.Peak = append(sp.Peak, float32(level(p)))
-		}
-
+		peak := dsp.PeakSpectrum(halves, sp.ToHz/bin[i]/spectrumPoints, spectrumPoints)
+		sp.Peak = lists.Each(peak, func(p float64) float32 { return float32(level(p)) })
 		if l := t.Column("line_hz"); l != nil {
-			for m := range l.Lists[i] {
-				sp.Line = append(sp.Line, (l.Lists[i][m]+l.Lists[i+1][m])/2)
-			}
+			a, b := l.Lists[i], l.Lists[i+1]
+			sp.Line = lists.Make(len(a), func(m int) float32 { return (a[m] + b[m]) / 2 })
 		}
 
 		d.d.Spectra = append(d.d.Spectra, sp)

@@ -10,6 +10,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
@@ -287,13 +288,8 @@ func unseen(s triplets.Set, split config.Split) string {
 		known[c] = known[c] || s.Part[i] != triplets.Test
 	}
 
-	asked, both := s.Of(triplets.Test).Present(), 0
-	for _, c := range asked {
-		if known[c] {
-			both++
-		}
-	}
-
+	asked := s.Of(triplets.Test).Present()
+	both := len(lists.Keep(asked, func(c int) bool { return known[c] }))
 	if both == 0 {
 		return "" // the inputs differ all the same
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"doubletake/internal/lists"
 )
 
 // point is a place in px.
@@ -41,11 +43,8 @@ func trace(to pen, path []segment, k float64) {
 }
 
 // scaled are lengths with k units per px.
-func scaled(lengths []float64, k float64) (out []float64) {
-	for _, v := range lengths {
-		out = append(out, v*k)
-	}
-	return out
+func scaled(lengths []float64, k float64) []float64 {
+	return lists.Each(lengths, func(v float64) float64 { return v * k })
 }
 
 // segments collects a path, moved by x and y.
