@@ -157,20 +157,72 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 
 // nameOccasions makes dates of one day one name, and runs that are numbered anew on each occasion those of it.
 func (r *tableReader) nameOccasions() {
+	var warnings []ingest.Warning
+	r.Run, warnings = nameOccasions(r.path, r.o.Run, r.o.Occasions, r.Labels, r.Texts, r.Run)
+	r.Warnings = append(r.Warnings, warnings...)
 	for k, label := range r.Labels {
-		texts := r.Texts[k]
-		if days := condition.Days(texts); days != nil {
-			r.Texts[k] = lists.Each(texts, func(t string) string { return days[t] })
-			_, are := lists.Index(r.Texts[k])
-			r.Warnings = append(r.Warnings, ingest.Warn(r.path, "days", "%s: dates with times of day, or written in several "+
+		r.Warnings = append(r.Warnings, WarnAlike(r.files[0].Name, label, r.Texts[k])...)
+	}
+}
+
+// NameOccasions does the same in the labels of a log; without one there are none.
+func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ingest.Warning {
+	if c == nil {
+		return nil
+	}
+
+	states := func(column string) (of []*condition.Condition) {
+		for _, r := range c.Rows {
+			if k := slices.IndexFunc(r.States, func(s condition.Condition) bool { return s.Column == column }); k >= 0 {
+				of = append(of, &r.States[k])
+			}
+		}
+
+		return of
+	}
+	names := func(of []*condition.Condition) []string {
+		return lists.Each(of, func(s *condition.Condition) string {
+			if s.IsName {
+				return s.Name
+			}
+			return plain(s.Value)
+		})
+	}
+
+	columns, runs := lists.Each(labels, states), states(run)
+	texts := lists.Each(columns, names)
+	of, warnings := nameOccasions(c.Path, run, occasions, labels, texts, names(runs))
+	for k, texts := range append(texts, of) {
+		for i, s := range append(columns, runs)[k] {
+			if texts[i] != names([]*condition.Condition{s})[0] {
+				s.Name, s.IsName = texts[i], true
+			}
+		}
+	}
+
+	return warnings
+}
+
+// nameOccasions changes the texts of labels, by row, and returns the runs.
+func nameOccasions(path, run string, occasions, labels []string, texts [][]string, runs []string) ([]string,
+	[]ingest.Warning,
+) {
+	var warnings []ingest.Warning
+	for k, label := range labels {
+		if days := condition.Days(texts[k]); days != nil {
+			texts[k] = lists.Each(texts[k], func(t string) string { return days[t] })
+			_, are := lists.Index(texts[k])
+			warnings = append(warnings, ingest.Warn(path, "days", "%s: dates with times of day, or written in several "+
 				"ways, are taken for %s: %s", label, fault.Plural(int64(len(are)), "day"), Some(are)))
 		}
 
-		r.Warnings = append(r.Warnings, WarnAlike(r.files[0].Name, label, r.Texts[k])...)
-		if slices.Contains(r.o.Occasions, label) && runWords.MatchString(r.o.Run) && anew(r.Run, r.Texts[k]) {
-			r.Run = lists.Make(r.N, func(i int) string { return r.names.of([]byte(r.Texts[k][i] + "/" + r.Run[i])) })
+		if slices.Contains(occasions, label) && runWords.MatchString(run) && len(runs) == len(texts[k]) && anew(runs, texts[k]) {
+			known := keptNames{}
+			runs = lists.Make(len(runs), func(i int) string { return known.of([]byte(texts[k][i] + "/" + runs[i])) })
 		}
 	}
+
+	return runs, warnings
 }
 
 // WarnAlike warns of names of things that are probably one.

@@ -96,6 +96,8 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 	exp.Ingest.Data = rec.In.Data
 	rec.construct(exp)
 	rec.checkSettings(exp)
+	rec.warnings = append(rec.warnings,
+		rec.Table.NameOccasions(condition.RunColumn(rec.In.Run), exp.Roles().Occasions, rec.Labels)...)
 	rec.rows()
 	for i := range rec.Files { // the file's task tells what contradicts or cannot be derived
 		rec.Files[i].known, _ = rec.Files[i].stating(rec.Source)
