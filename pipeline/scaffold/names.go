@@ -47,6 +47,10 @@ var (
 		`(?:1[5-9]|2\d|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.\d\d|` +
 		`20[12]\d[-.]\d\d?[-.]\d\d?|\d\d?[-.]\d\d?[-.]20[12]\d|` +
 		`\d\d?[-_]?(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_]?(?:19|20)\d\d)`)
+	// 17_11_24__14_50: a date that only the time of day behind it shows
+	shortDate = regexp.MustCompile(`^((?:1[5-9]|2\d|3[0-5])[-_.](?:0[1-9]|1[0-2])[-_.](?:0[1-9]|[12]\d|3[01])|` +
+		`(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:1[5-9]|2\d|3[0-5]))[-_ T]+` +
+		`(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:\D|$)`)
 	clockForm = regexp.MustCompile(`^(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:[-_.m:]?[0-5]\d)?`)
 )
 
@@ -104,6 +108,11 @@ func tokens(s string, c condition.Cut) (out []piece) {
 		dated := last >= 0 && out[last].kind == date || last > 0 && out[last-1].kind == date
 		if n = len(dateForm.FindString(s[at:])); ends(n) && (n > 6 || last < 0) {
 			return date, n
+		}
+
+		isNumber := func(p piece) bool { return p.kind == number }
+		if m := shortDate.FindStringSubmatch(s[at:]); m != nil && !slices.ContainsFunc(out, isNumber) {
+			return date, len(m[1])
 		}
 
 		n = len(clockForm.FindString(s[at:]))
@@ -275,7 +284,7 @@ var (
 	instances = lazy(`prop|propeller|wing|motor|airfoil|aerofoil|profile|profil|model|modell|rotor|fan|specimen|config|` +
 		`configuration|mic|microphone`)
 	typeWord = regexp.MustCompile(`^[A-Z]{2,}$`)
-	ratios   = lazy(`j|mu|mach?|tsr|lambda`)
+	ratios   = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
 )
 
 // isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have

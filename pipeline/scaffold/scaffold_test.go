@@ -97,6 +97,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 			"day=2023-04-11,2023-04-11,12.04.2023,12.04.2023,3May2024,3May2024 alpha_deg=5,7,5,7,5,7",
 		},
 		{"20230411T1530_a5 20230411T1540_a7", "alpha_deg=5,7"},
+		{"17_11_17__14_50_a5 17_11_17__15_10_a7", "alpha_deg=5,7"},
 		{"run1_a5 run2_a7", "alpha_deg=5,7"},
 		{"a5_r1 a5_r2 a7_r1 a7_r2", "alpha_deg=5,5,7,7"},
 		{"Mon_a5 Mon_a7 Tue_a5 Tue_a7", "day=Mon,Mon,Tue,Tue alpha_deg=5,7,5,7"},
