@@ -17,6 +17,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
 
@@ -284,6 +285,9 @@ func (t *conditionsTable) has(special []string) bool {
 	return slices.ContainsFunc(special, func(name string) bool { return t.special[name] != nil })
 }
 
+// unitWords are headers of columns with the units of others.
+var unitWords = regexp.MustCompile(`(?i)(^|[ _])(units?|einheit(en)?|unité|unidad|unità)$`)
+
 // readColumns reads the columns that are no special ones, as conditions or labels, and those of seconds.
 func (t *conditionsTable) readColumns() []ingest.Warning {
 	special := slices.Collect(maps.Values(t.special))
@@ -295,6 +299,18 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
 		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})
+	noUnit := func(cell string) bool { _, err := units.Parse(cell); return err != nil }
+	for _, c := range cols {
+		if c.Values != nil || !unitWords.MatchString(c.name) {
+			continue
+		}
+
+		_, are := lists.Index(t.Column(nil, c.index))
+		fault.Unless(len(are) < 2 || slices.ContainsFunc(are, noUnit),
+			t.fail(t.headLine, c.index, c.name, "one unit in all rows", fault.Quoted(are),
+				"write the units behind the numbers, or log: {ignore: [NAME]} if they are not those of a condition"))
+	}
+
 	for _, names := range []bool{false, true} {
 		t.values = append(t.values, lists.Keep(cols, func(c *typedColumn) bool {
 			return !slices.Contains(special, c) && (c.Values == nil) == names

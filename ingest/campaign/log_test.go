@@ -173,11 +173,9 @@ func TestReadLogRefused(t *testing.T) {
 			LogOptions{Columns: map[string]string{"rpm": "Drehzahl"}},
 			[]string{`line 1: expected a column "Drehzahl", which log.columns calls rpm, found only "file", "n"`},
 		},
-		{
-			"file;n\nx;1\n",
-			LogOptions{Ignore: []string{"Nr"}},
-			[]string{`line 1: expected a column "Nr", which log.ignore names, found only "file", "n"`},
-		},
+		{"file;n\nx;1\n", LogOptions{Ignore: []string{"Nr"}}, []string{
+			`line 1: expected a column "Nr", which log.ignore names, found only "file", "n"`,
+		}},
 		{
 			"Titel;\nDatei;n [1/min]\nx;1,5\ny;zwei\n",
 			LogOptions{Files: []string{"x.wav", "y.wav"}},
@@ -189,11 +187,10 @@ func TestReadLogRefused(t *testing.T) {
 			[]string{`line 3, column 2 (rpm): expected a number that can be read in one way`, `found "1,200", which is 1.2 or ` +
 				`1200`, "log: {decimal: comma}"},
 		},
-		{
-			"file;a\nx;0.5\ny;1,5\n",
-			LogOptions{},
-			[]string{`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`},
-		},
+		{"file;a\nx;0.5\ny;1,5\n", LogOptions{}, []string{
+			`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`,
+		}},
+		{"file;U;unit\na;36;km/h\nb;10;m/s\n", LogOptions{}, []string{`column 3 (unit): expected one unit in all rows`}},
 		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{"line 1: expected a header"}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {

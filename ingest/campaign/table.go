@@ -190,13 +190,17 @@ func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ing
 	}
 
 	columns, runs := lists.Each(labels, states), states(run)
-	texts := lists.Each(columns, names)
-	of, warnings := nameOccasions(c.Path, run, occasions, labels, texts, names(runs))
-	for k, texts := range append(texts, of) {
-		for i, s := range append(columns, runs)[k] {
-			if texts[i] != names([]*condition.Condition{s})[0] {
-				s.Name, s.IsName = texts[i], true
-			}
+	texts, numbered := lists.Each(columns, names), names(runs)
+	named, warnings := nameOccasions(c.Path, run, occasions, labels, texts, numbered)
+	for k, of := range columns {
+		for i, s := range of {
+			s.Name = texts[k][i]
+		}
+	}
+
+	for i, s := range runs {
+		if named[i] != numbered[i] {
+			s.Name, s.IsName = named[i], true
 		}
 	}
 
@@ -216,7 +220,8 @@ func nameOccasions(path, run string, occasions, labels []string, texts [][]strin
 				"ways, are taken for %s: %s", label, fault.Plural(int64(len(are)), "day"), Some(are)))
 		}
 
-		if slices.Contains(occasions, label) && runWords.MatchString(run) && len(runs) == len(texts[k]) && anew(runs, texts[k]) {
+		whole := len(runs) == len(texts[k]) && slices.Contains(occasions, label)
+		if whole && runWords.MatchString(run) && anew(runs, texts[k]) {
 			known := keptNames{}
 			runs = lists.Make(len(runs), func(i int) string { return known.of([]byte(texts[k][i] + "/" + runs[i])) })
 		}

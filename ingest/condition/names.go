@@ -12,9 +12,12 @@ import (
 const NameNumber = `(?:(?i:minus|neg|plus|pos|m|p)|[-+−–])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)` +
 	`(?:[eE][+-]?[0-9]+)?`
 
-// In names that are cut -5 may be n5, minus 5 and 5m as well.
-var nameForm = regexp.MustCompile(`(?i)\A((?:minus|neg|plus|pos)[ _]?|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?` +
-	`(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
+// In names that are cut -5 may be n5, minus 5 and 5m as well, and 2e5 2·10⁵.
+var (
+	nameForm = regexp.MustCompile(`(?i)\A(minus[ _]?|neg[ _]?|plus[ _]?|pos[ _]?|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?` +
+		`(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
+	powerOfTen = regexp.MustCompile(`\A(?:(.*)[·⋅×x*])?10(?:\^([+-]?[0-9]+)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))\z`)
+)
 
 // ParseName reads a number as NameNumber finds it. ok is false of other texts and of what no
 // float64 holds.
@@ -22,6 +25,10 @@ func ParseName(s string) (v float64, ok bool) {
 	if strings.Trim(s, "0123456789.+-") == "" { // most numbers are written plainly
 		v, err := strconv.ParseFloat(s, 64)
 		return v + 0, err == nil // −0 is 0
+	}
+
+	if m := powerOfTen.FindStringSubmatch(s); m != nil {
+		s = cmp.Or(m[1], "1") + "e" + programs.Replace(m[2]+m[3])
 	}
 
 	m := nameForm.FindStringSubmatch(s)
@@ -51,6 +58,7 @@ var (
 	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
 	fraction = regexp.MustCompile(`^([,pd][0-9]{1,3})(?:[^0-9,]|$)`)
 	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
+	ofTen    = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
 	// the word of an angle with a letter or a word for the sign, at the end of a text
 	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|elev|` +
 		`elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
@@ -149,6 +157,8 @@ func cutName(s string) (c Cut) {
 
 		if e := power.FindStringSubmatch(s[hi:]); e != nil {
 			hi += len(e[1])
+		} else if e := ofTen.FindString(s[hi:]); e != "" && (s[lo:hi] == "10" || strings.Contains(e, "10")) {
+			hi += len(e)
 		} else if e, m := signBehind.FindStringSubmatch(s[hi:]), angle.FindStringSubmatch(s[at:lo]); e != nil && m != nil &&
 			m[2] == "" && len(m[1]) > 1 { // aoa5m
 			hi += len(e[1])

@@ -276,6 +276,7 @@ func TestCutNames(t *testing.T) {
 		{"aoa5m_n50 aoa0_n50 aoa5p_n50 yaw10neg_n50", "-5,50 0,50 5,50 -10,50"},
 		{"alpha_minus_4 alpha_plus_4 pitch_neg_4", "-4 4 -4"},
 		{"el-60_V5 el-45_V5", "-60,5 -45,5"},
+		{"Re2·10⁵_a0 Re10⁶_a0 Re5x10^4_a0 1e5Re_a0", "200000,0 1e+06,0 50000,0 100000,0"},
 	} {
 		var got []string
 		for _, n := range CutNames(strings.Fields(c.files)) {

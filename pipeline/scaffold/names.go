@@ -211,6 +211,9 @@ func readRun(name string, t []piece) (out []piece) {
 				p.to, p.end = next.to, next.to
 				k++
 			case len(p.key) == 1 && len(next.text) == 1 && next.text != "x" && at(k+2, number): // x10y20
+			case p.key == "" && len(next.text) > 1 && isKnown(next.text) && !at(k+2, number): // 1e5Re
+				p.key, p.to = next.text, next.to
+				k++
 			case !isKnown(p.key):
 				return []piece{textPiece(name, t[0].from, t[len(t)-1].to)} // the name of a thing
 			}
@@ -285,6 +288,8 @@ var (
 		`configuration|mic|microphone`)
 	typeWord = regexp.MustCompile(`^[A-Z]{2,}$`)
 	ratios   = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
+
+	inThousands = regexp.MustCompile(`^\d\d?[.,]\d{3}$`)
 )
 
 // isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have
@@ -408,6 +413,10 @@ func (s *sheet) add(p piece, row int) {
 	f := s.field(p.key)
 	if f.texts[row] = p.text; p.kind == number {
 		f.values[row], _ = condition.ParseName(p.text)
+		if p.key == "rpm" && inThousands.MatchString(p.text) { // nobody sets 6.000 rpm
+			f.values[row] *= 1000
+		}
+
 		f.unit = cmp.Or(f.unit, p.unit)
 	}
 
