@@ -92,6 +92,30 @@ func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*can
 	return list
 }
 
+// CheckForm returns the error of a form that the units of a set exclude.
+func (l Learner) CheckForm(s triplets.Set) error {
+	if slices.Contains([]string{"", form.Raw, form.Auto}, l.Represent) {
+		return nil
+	}
+
+	l.Offsets = nil // and any groups: forms depend on units alone
+	_, err := l.asked(l.candidates(s, l.Grouping(make([]float64, s.N)), s.RowsOf(triplets.Train)))
+
+	return err
+}
+
+// asked is the place of the form that Represent names.
+func (l Learner) asked(list []*candidate) (at int, err error) {
+	at = slices.IndexFunc(list, func(c *candidate) bool { return c.score.Name == l.Represent })
+	if at < 0 {
+		names := lists.Each(list, func(c *candidate) string { return c.score.Name })
+		err = fmt.Errorf("expected raw, auto or one of %s, which the units of the inputs and outcomes allow, found %s",
+			strings.Join(names, ", "), l.Represent)
+	}
+
+	return at, err
+}
+
 // fitForm fits the process in the form that Learner.Represent asks for.
 func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held) (*Model,
 	*gp.Mapped, error,
@@ -105,11 +129,9 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 	at := 0
 	switch {
 	case l.Represent != form.Auto:
-		at = slices.IndexFunc(list, func(c *candidate) bool { return c.score.Name == l.Represent })
-		if at < 0 {
-			names := lists.Each(list, func(c *candidate) string { return c.score.Name })
-			return nil, nil, fmt.Errorf("train.form: expected raw, auto or one of %s, which the units of the inputs "+
-				"and outcomes allow, found %s", strings.Join(names, ", "), l.Represent)
+		var err error
+		if at, err = l.asked(list); err != nil {
+			return nil, nil, fmt.Errorf("train.form: %w", err)
 		}
 
 	case len(held) >= scale.MinGroups && len(list) > 1:

@@ -38,6 +38,10 @@ func (r Result) Check(t *table.Table) {
 		_, set, err := SplitTable(r.exp, t, s)
 		fault.Raise(err)
 		r.trainingPart(s, set)
+
+		_, absent := HonestCondition(r.exp.Train.Honest, s, r.exp.Train.Splits)
+		err = r.learner(s, "").CheckForm(set)
+		r.exp.Refuse(absent == "" && err != nil, "train.form", "%v", err)
 	}
 }
 
