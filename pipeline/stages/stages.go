@@ -134,9 +134,14 @@ func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err err
 
 // try makes the triplets in a folder that is removed, and begins what is made of them. What stops it would stop a run.
 func (p *Planned) try(ctx context.Context, triplets engine.Selection) {
+	dir, err := os.MkdirTemp("", "doubletake-")
+	if err != nil {
+		return // nowhere to try it
+	}
+	defer os.RemoveAll(dir)
+
 	there := *p.Plan
-	there.Dir = fault.Get(os.MkdirTemp("", "doubletake-"))
-	defer os.RemoveAll(there.Dir)
+	there.Dir = dir
 	made := fault.Get(engine.Run(ctx, &there, engine.Options{Selection: triplets, Jobs: runtime.GOMAXPROCS(0)}))
 	for _, x := range p.experiments {
 		path, _ := made.Output(x.trip.Triplets.Task, x.trip.Triplets.Output)
