@@ -167,7 +167,7 @@ func (r *tableReader) nameOccasions() {
 
 // NameOccasions does the same in the labels of a log; without one there are none.
 func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ingest.Warning {
-	if c == nil {
+	if c == nil || len(labels) == 0 {
 		return nil
 	}
 
