@@ -317,6 +317,9 @@ func (s *sheet) byWords(f *field) bool {
 			return f.be(remark, "it follows the tunnel or the weather")
 		}
 
+	case f.values != nil && s.names == nil && instances.MatchString(f.name) && !strings.HasPrefix(f.name, "mic") &&
+		2*d <= s.rows && slices.Min(f.stated()) == 1 && slices.Max(f.stated()) == float64(d): // wings 1, 2, 3
+		return f.be(thing, "it numbers them")
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
 		s.names != nil && d <= manyNames):
 		if why := "its names begin with numbers"; f.texts[0] != "" && digit(f.texts[0][0]) {

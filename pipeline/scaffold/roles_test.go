@@ -123,9 +123,9 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input outcome left out thing run",
 		},
 		{
-			"a thing, and names that the tables have", "propeller,set,rpm,power", 36, func(i int) string {
-				return fmt.Sprintf("%s,%d,%d,%.4f", []string{"APC-8x6", "DJI 9450"}[i%2], i/18, 3000+1000*(i/2%3), 5+noise(1))
-			}, "thing left out input outcome",
+			"things, and names that the tables have", "propeller,wing,set,rpm,power", 36, func(i int) string {
+				return fmt.Sprintf("%s,%d,%d,%d,%.4f", []string{"APC", "DJI 9450"}[i%2], 1+i%2, i/18, 3000+1000*(i/2%3), noise(1))
+			}, "thing thing left out input outcome",
 		},
 	} {
 		var b strings.Builder

@@ -322,7 +322,7 @@ func (p *plan) ofVolts() bool {
 // namesTares reports whether a column of the log names files that have no row: recordings without wind.
 func (p *plan) namesTares(f *field) bool {
 	of := campaign.FilesOf(slices.Compact(slices.Sorted(slices.Values(f.texts))), p.found)
-	if len(p.Columns) == 0 || p.sheet.names != nil || f.given ||
+	if len(p.Columns) == 0 || p.sheet.names != nil || f.given || f.values != nil ||
 		slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
 		return false
 	}
