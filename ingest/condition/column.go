@@ -216,8 +216,8 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
 	}
 }
 
-// ambiguous is the first cell like 1,234, else like 1.200 beside 900, where a program would write 900.000, or of less
-// than 100 revolutions per minute; −1: none.
+// ambiguous is the first cell like 1,234. Without one it is the first like 1.200 if another cell is like 900 (a program
+// would write 900.000), or if it would be a shaft speed below 100 1/min; −1: none.
 func ambiguous(texts []string, cells []shape, unit string) int {
 	rounds, hundreds := -1, false
 	for i, c := range cells {

@@ -470,8 +470,8 @@ func (s *sheet) decideResults() {
 			f.be(leftOut, "a measured value of another input")
 		case len(now) == len(groups):
 			f.be(remark, "the inputs determine it")
-		case f.values == nil && keeps:
-			f.role, chosen, groups = thing, append(chosen, f), now
+		case f.role == thing && keeps:
+			chosen, groups = append(chosen, f), now
 		case keeps && 2*len(now) >= 3*len(groups), settled && f.says(inputWords):
 			f.role, chosen, groups = input, append(chosen, f), now
 		case f.says(inputWords):

@@ -370,7 +370,7 @@ func nameSheet(files []string) *sheet {
 		return key != "" && key != "time" && 2*count[key] > len(files) // texts get their columns later
 	})
 	if stating := lists.Keep(common, func(key string) bool { return !numbering.MatchString(key) }); len(stating) > 0 {
-		common = stating // 3000rpm beside 3000rpm (2) is a run too
+		common = stating // a file 3000rpm stays, although another is called 3000rpm (2)
 	}
 
 	s := &sheet{from: "the names", odd: map[string]string{}}

@@ -167,8 +167,8 @@ func TestFilesNextToRecordings(t *testing.T) {
 		`things: ["wing"]`, "inputs: [alpha_deg]")
 }
 
-// What the names of files state gets a line beside columns, of tables of results that have each setting so often,
-// and of a log.
+// Parts of file names get a line where there are columns, too: of tables of results, which have each setting as often
+// as the first word says, and of a log.
 func TestNamesBesideColumns(t *testing.T) {
 	for names, want := range map[string][2]string{
 		"3 APC_8x6 GWS_9x5 HQ_7x4":            {`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},

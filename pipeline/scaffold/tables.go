@@ -206,7 +206,7 @@ func (p *plan) fromLog(files []string) (used []string) {
 	return used
 }
 
-// typed makes columns of rows of a log and of the names of their files, and decides what they are for.
+// typed decides what the columns of a log are for, and the parts of the names of its files.
 func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given *sheet, of []int) *sheet {
 	s := &sheet{from: p.Conditions, rows: len(rows)}
 	for i, name := range slices.Concat(c.Names, c.Labels) {
