@@ -138,9 +138,7 @@ func TestConsistencyFlags(t *testing.T) {
 
 			must.Not(t, c.code == "" && float64(any) > 0.1*float64(runs), "%d of %d runs flagged", any, runs)
 
-			if c.code != "" && float64(hits) < 0.9*float64(runs) {
-				t.Errorf("%d of %d runs flagged %s", hits, runs, c.code)
-			}
+			must.Not(t, c.code != "" && float64(hits) < 0.9*float64(runs), "%d of %d runs flagged %s", hits, runs, c.code)
 		})
 	}
 }

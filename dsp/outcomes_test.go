@@ -242,9 +242,7 @@ func TestWeightingTable(t *testing.T) {
 		0, 0, 0, 0, 0, -0.1, -0.2, -0.3, -0.5, -0.8, -1.3, -2.0, -3.0, -4.4, -6.2, -8.5, -11.2,
 	}
 
-	if len(a) != 34 || len(c) != 34 {
-		t.Fatal(len(a), len(c))
-	}
+	must.Never(t, len(a) != 34 || len(c) != 34, "%v, %v", len(a), len(c))
 
 	for i := range a {
 		hz := ThirdOctave(10 + i).Centre

@@ -134,9 +134,7 @@ func TestWelchProperties(t *testing.T) {
 			t.Fatalf("tone %g, want %g", tone, a*a/2)
 		}
 
-		if !near(w.ToneFactor(), 2./3, 1e-12) {
-			t.Fatalf("tone factor %g", w.ToneFactor())
-		}
+		must.Never(t, !near(w.ToneFactor(), 2./3, 1e-12), "tone factor %g", w.ToneFactor())
 	})
 }
 

@@ -295,9 +295,7 @@ func TestCheckExamples(t *testing.T) {
 			must.Do(t, err)
 
 			for _, w := range w {
-				if w.Code == "each" || w.Code == "rate-unit" {
-					t.Error(w)
-				}
+				must.Not(t, w.Code == "each" || w.Code == "rate-unit", "%v", w)
 			}
 		})
 	}

@@ -154,9 +154,7 @@ func (g *growing) compare(t *testing.T, r *pipeline.Result) {
 			err = all.Append(one)
 		}
 
-		if err != nil || !ok1 || !ok2 {
-			t.Fatal(name, ok1, ok2, err)
-		}
+		must.Never(t, err != nil || !ok1 || !ok2, "%v, %v, %v, %v", name, ok1, ok2, err)
 
 		spectra = append(spectra, spec)
 	}

@@ -48,9 +48,7 @@ func TestRecordWithoutReport(t *testing.T) {
 	must.Do(t, err)
 
 	list, _, err := runs.History(p.Plan.Dir)
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
-	}
+	must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
 
 	r := list[0]
 	if len(r.Splits) != 1 || r.Splits[0].Experiment != "a" || len(r.Metrics) == 0 ||

@@ -259,9 +259,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
 	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
-	if err != nil || set.Weight == nil {
-		t.Fatal(err)
-	}
+	must.Never(t, err != nil || set.Weight == nil, "%v", err)
 
 	var at []int
 

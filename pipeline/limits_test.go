@@ -24,9 +24,7 @@ import (
 // named so, given pairs, splits per value and splits of the command line.
 func TestPlanningChangesNothing(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/pipeline.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	must.Never(t, err != nil || len(files) == 0, "%v, %v", files, err)
 
 	for _, path := range append(files, "../pipeline.yaml") {
 		_ = planned(t, path)

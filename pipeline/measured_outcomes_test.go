@@ -37,9 +37,7 @@ func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]ba
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &complaints
 	b, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("band_levels.py: %v\n%s", err, &complaints)
-	}
+	must.Never(t, err != nil, "band_levels.py: %v\n%s", err, &complaints)
 
 	out := map[string][2]bandLevels{}
 	must.Do(t, json.Unmarshal(b, &out))

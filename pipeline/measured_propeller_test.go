@@ -188,9 +188,7 @@ experiments:
 	trip := readTable(t, dir, "runs", "motors", "triplets.arrow")
 	motors, runs := trip.Column("motor").Strings, trip.Column("run").Strings
 	for i, m := range motors {
-		if strings.Count(runs[i], "/"+m+"3_") != 2 {
-			t.Fatalf("motor %s has the pair %s", m, runs[i])
-		}
+		must.Never(t, strings.Count(runs[i], "/"+m+"3_") != 2, "motor %s has the pair %s", m, runs[i])
 	}
 
 	inside := 0.0

@@ -174,9 +174,7 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 			for m := range w.Level[h] {
 				cell := func(what string) float64 { return column(t, tab, fmt.Sprintf("bpf%d_db%s_%d", m+1, what, h+1))[i] }
 				for what, d := range map[string]float64{"level": cell("") - w.Level[h][m], "ρ": cell("_rho_db") - w.RhoDB[h][m]} {
-					if !(math.Abs(d) <= 1e-6) {
-						t.Errorf("%s, half %d, harmonic %d: %s differs by %g dB", name, h+1, m+1, what, d)
-					}
+					must.Not(t, !(math.Abs(d) <= 1e-6), "%s, half %d, harmonic %d: %s differs by %g dB", name, h+1, m+1, what, d)
 					worst = max(worst, math.Abs(d))
 				}
 
@@ -221,9 +219,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("rotor_levels.py: %v\n%s", err, &complaints)
-	}
+	must.Never(t, err != nil, "rotor_levels.py: %v\n%s", err, &complaints)
 
 	return out
 }

@@ -107,9 +107,7 @@ experiments:
 			w := runIn(t, dir)["both"].Warnings
 			all := strings.Join(w, "\n")
 			for _, want := range c.want {
-				if strings.Count(all, want) != 1 {
-					t.Errorf("%q occurs %d times:\n%s", want, strings.Count(all, want), all)
-				}
+				must.Not(t, strings.Count(all, want) != 1, "%q occurs %d times:\n%s", want, strings.Count(all, want), all)
 			}
 
 			for _, not := range c.not {

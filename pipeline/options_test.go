@@ -220,9 +220,7 @@ func TestTrainOptions(t *testing.T) {
 	read := func(name string) (m model) {
 		// The seed's number is part of the folder's name.
 		list, err := filepath.Glob(filepath.Join(dir, "runs", name, "splits/right/seed-*/model.json"))
-		if err != nil || len(list) != 1 {
-			t.Fatal(list, err)
-		}
+		must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
 
 		raw := must.Read(t, list[0])
 

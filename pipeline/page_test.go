@@ -168,9 +168,7 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 			values++
 			switch m.series {
 			case "mean μ":
-				if !near(m.num["y"][i], mu) {
-					t.Errorf("%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
-				}
+				must.Not(t, !near(m.num["y"][i], mu), "%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
 
 			case "95 % interval", "98 % interval": // 98 %, since two groups are left out
 				if !near(m.num["lo"][i], low) || !near(m.num["hi"][i], high) {

@@ -49,9 +49,7 @@ func TestPins(t *testing.T) {
 		err = json.Unmarshal(b, &pins)
 	}
 
-	if err != nil && !*updatePins {
-		t.Fatal(err)
-	}
+	must.Never(t, err != nil && !*updatePins, "%v", err)
 
 	every := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
 	best, err := train.KernelSet("auto")

@@ -56,9 +56,7 @@ func runSelect(t *testing.T, shift float64, seeds string) (dir string, s report.
 	must.Do(t, err)
 
 	list, err := p.Sweeps(res, sel)
-	if err != nil || len(list) != 1 || len(list[0].Splits) != 1 {
-		t.Fatal(list, err)
-	}
+	must.Never(t, err != nil || len(list) != 1 || len(list[0].Splits) != 1, "%v, %v", list, err)
 
 	return dir, list[0]
 }

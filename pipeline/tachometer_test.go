@@ -70,9 +70,7 @@ experiments:
 		}
 
 		warned := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
-		if warned != (name == "rpm") {
-			t.Errorf("%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
-		}
+		must.Not(t, warned != (name == "rpm"), "%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
 
 		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
 			t.Errorf("smooth pulses: %s", text)

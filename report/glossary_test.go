@@ -46,9 +46,7 @@ func TestHeadingsAreExplained(t *testing.T) {
 		}
 
 		for _, h := range heads {
-			if !seen[h] && docs.Named(h, metrics...) == nil {
-				t.Errorf("table %q: the glossary has no %q", tab.Title, h)
-			}
+			must.Not(t, !seen[h] && docs.Named(h, metrics...) == nil, "table %q: the glossary has no %q", tab.Title, h)
 
 			seen[h] = true
 		}

@@ -59,9 +59,7 @@ func TestTerminalHostile(t *testing.T) {
 
 		tables := 0
 		for i, l := range lines {
-			if width(l) > columns {
-				t.Errorf("%d columns in %d: %q", width(l), columns, l)
-			}
+			must.Not(t, width(l) > columns, "%d columns in %d: %q", width(l), columns, l)
 
 			must.Not(t, strings.ContainsAny(l, "\x1b\x00\u202e"), "control characters: %q", l)
 

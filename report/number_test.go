@@ -110,9 +110,7 @@ func TestRoundProperties(t *testing.T) {
 		m, err1 := strconv.ParseFloat(n.mean, 64)
 
 		s, err2 := strconv.ParseFloat(n.std, 64)
-		if err1 != nil || err2 != nil {
-			t.Fatalf("%q does not read back", n.plain())
-		}
+		must.Never(t, err1 != nil || err2 != nil, "%q does not read back", n.plain())
 
 		// The place of the second digit: 10^(⌊lg std⌋ − 1), one more after rounding up.
 		place := math.Pow(10, math.Floor(math.Log10(std)*(1+1e-15))-1)

@@ -26,9 +26,7 @@ func TestSheets(t *testing.T) {
 			}
 
 			for l := range strings.Lines(b.String()) {
-				if width(l) > columns {
-					t.Errorf("%d columns in %d: %q", width(l), columns, l)
-				}
+				must.Not(t, width(l) > columns, "%d columns in %d: %q", width(l), columns, l)
 			}
 		}
 	}

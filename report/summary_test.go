@@ -74,14 +74,10 @@ func TestSummaryIsShort(t *testing.T) {
 		{47, []Experiment{two, propeller(), outputExperiments()[2]}},
 	} {
 		lines := summaryOf(t, c.list...)
-		if len(lines) > c.most {
-			t.Errorf("%d lines, at most %d:\n%s", len(lines), c.most, strings.Join(lines, "\n"))
-		}
+		must.Not(t, len(lines) > c.most, "%d lines, at most %d:\n%s", len(lines), c.most, strings.Join(lines, "\n"))
 
 		for _, l := range lines {
-			if width(l) > 100 {
-				t.Errorf("a line of %d columns: %s", width(l), l)
-			}
+			must.Not(t, width(l) > 100, "a line of %d columns: %s", width(l), l)
 		}
 	}
 

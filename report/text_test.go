@@ -91,9 +91,7 @@ func TestWrap(t *testing.T) {
 		s, w := clean(rapid.String().Draw(t, "s")), rapid.IntRange(10, 80).Draw(t, "w")
 		lines := wrap(s, w)
 		for _, l := range lines {
-			if width(l) > w {
-				t.Fatalf("a line of %d columns in %d", width(l), w)
-			}
+			must.Never(t, width(l) > w, "a line of %d columns in %d", width(l), w)
 		}
 
 		strip := func(s string) string { return strings.Join(strings.Fields(s), "") }

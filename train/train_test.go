@@ -757,9 +757,7 @@ func TestEstimateOrder(t *testing.T) {
 			all, err1 := m.Estimate(context.Background(), x, o)
 			i := rapid.IntRange(0, n-1).Draw(t, "i")
 			one, err2 := m.Estimate(context.Background(), x[2*i:2*i+2], o)
-			if err1 != nil || err2 != nil {
-				t.Fatal(err1, err2)
-			}
+			must.Never(t, err1 != nil || err2 != nil, "%v, %v", err1, err2)
 
 			for j, p := range [][2][]float64{
 				{all.Mu, one.Mu},

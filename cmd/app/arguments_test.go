@@ -210,9 +210,7 @@ func TestUsageErrors(t *testing.T) {
 			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
 		}
 
-		if stdout.Len() > 0 {
-			t.Errorf("%s: on standard output: %s", c.line, stdout.String())
-		}
+		must.Not(t, stdout.Len() > 0, "%s: on standard output: %s", c.line, stdout.String())
 	}
 }
 

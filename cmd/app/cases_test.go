@@ -94,9 +94,7 @@ func TestCases(t *testing.T) {
 	made, err := os.ReadDir(dir)
 	must.Do(t, err)
 	for _, d := range made {
-		if len(cases[d.Name()]) == 0 {
-			t.Errorf("%s has no expectation here", d.Name())
-		}
+		must.Not(t, len(cases[d.Name()]) == 0, "%s has no expectation here", d.Name())
 	}
 
 	config := string(must.Read(t, filepath.Join(dir, "days", "p.yaml")))

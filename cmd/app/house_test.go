@@ -92,9 +92,7 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 		must.Not(t, !strings.HasPrefix(comment, begins), "%s: its comment begins %.40q, expected %q", p.path, comment,
 			begins)
 
-		if run == 0 && p.name != "main" {
-			t.Errorf("%s has no example with an Output", p.path)
-		}
+		must.Not(t, run == 0 && p.name != "main", "%s has no example with an Output", p.path)
 	}
 }
 

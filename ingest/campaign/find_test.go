@@ -88,15 +88,11 @@ func TestFind(t *testing.T) {
 
 	// A file that is matched in a folder above is not a misnamed one.
 	_, up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
-	if err != nil || len(up) != 1 || ws != nil {
-		t.Error(up, ws, err)
-	}
+	must.Not(t, err != nil || len(up) != 1 || ws != nil, "%v, %v, %v", up, ws, err)
 
 	// Absolute patterns give absolute results.
 	_, abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
-	if err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt") {
-		t.Error(abs, err)
-	}
+	must.Not(t, err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt"), "%v, %v", abs, err)
 }
 
 func TestFindRefused(t *testing.T) {
@@ -251,9 +247,7 @@ func FuzzPattern(f *testing.F) {
 		}
 
 		m, labels, ok := matched(p, file)
-		if ok && len(m) != len(p.Names()) {
-			t.Fatalf("%v for %v", m, p.Names())
-		}
+		must.Never(t, ok && len(m) != len(p.Names()), "%v for %v", m, p.Names())
 
 		if l := labels; ok && len(l) != len(p.LabelNames()) {
 			t.Fatalf("%v for %v", l, p.LabelNames())

@@ -81,9 +81,7 @@ func TestReadLog(t *testing.T) {
 				}
 			}
 
-			if err != nil {
-				t.Error(err)
-			}
+			must.Not(t, err != nil, "%v", err)
 		})
 	}
 }

@@ -62,9 +62,7 @@ func TestNames(t *testing.T) {
 	must.Do(t, err)
 
 	err = s.AddConditions(map[string]float64{"a": 0}, map[string]string{"profile": "C"})
-	if err == nil || !strings.HasSuffix(err.Error(), "is +Inf with a = 0, profile = C") {
-		t.Error(err)
-	}
+	must.Not(t, err == nil || !strings.HasSuffix(err.Error(), "is +Inf with a = 0, profile = C"), "%v", err)
 
 	must.Equal(t, Mentioned("a+'blade type'*b_2 == \"C-1\""), []string{"a", "blade type", "b_2", "C-1"}, "mentioned")
 }

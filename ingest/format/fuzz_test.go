@@ -30,9 +30,7 @@ var samples = map[string]string{
 func TestDamaged(t *testing.T) {
 	for _, f := range All() {
 		b, err := os.ReadFile(samples[f.Name])
-		if err != nil {
-			t.Fatal(f.Name, err)
-		}
+		must.Never(t, err != nil, "%s: %v", f.Name, err)
 
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range 300 {

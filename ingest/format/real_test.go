@@ -98,9 +98,7 @@ func TestRealPrinceton(t *testing.T) {
 	must.Equal(t, i.Channels[0].Unit, "", "the unit of force is not stated")
 
 	s, ws, err := stats.Scan(context.Background(), f, r)
-	if err != nil || len(s) != 2 || s[0].Samples != 98 {
-		t.Fatal(s, err)
-	}
+	must.Never(t, err != nil || len(s) != 2 || s[0].Samples != 98, "%v, %v", s, err)
 
 	if len(ws) != 1 || ws[0].Text != "column Velocity is stuck at 48.006121 in all 98 rows: not used as a condition" {
 		t.Error(ws)
@@ -111,9 +109,7 @@ func TestRealPrinceton(t *testing.T) {
 func TestRealCrazyflie(t *testing.T) {
 	dir := realData(t, "lcav-crazyflie-propeller")
 	_, files, _, err := campaign.Find([]string{"propellers/*.wav"}, nil, dir)
-	if err != nil || len(files) != 7 {
-		t.Fatal(files, err)
-	}
+	must.Never(t, err != nil || len(files) != 7, "%v, %v", files, err)
 
 	for _, f := range files {
 		r, err := Open(filepath.Join(dir, f), ingest.Options{})
@@ -167,9 +163,7 @@ func TestRealCyclone(t *testing.T) {
 	}
 
 	_, files, _, err := campaign.Find([]string{"17_11_17__*.txt"}, nil, dir)
-	if err != nil || len(files) != 5 {
-		t.Fatal(files, err)
-	}
+	must.Never(t, err != nil || len(files) != 5, "%v, %v", files, err)
 
 	infos := func(p string) (ingest.Info, error) {
 		r := open(p)
@@ -198,9 +192,7 @@ func TestRealCyclone(t *testing.T) {
 	}
 
 	runs, err := assemble(kept, infos, c, nil, group)
-	if err != nil || len(runs) != 93 {
-		t.Fatal(len(runs), err)
-	}
+	must.Never(t, err != nil || len(runs) != 93, "%v, %v", len(runs), err)
 
 	for _, run := range runs[:3] {
 		r := open(run.Path)

@@ -104,9 +104,7 @@ func TestNormal(t *testing.T) {
 			d = max(d, math.Abs(phi-float64(i)/n), math.Abs(phi-float64(i+1)/n))
 		}
 
-		if d > 1.95/math.Sqrt(n) {
-			t.Errorf("%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
-		}
+		must.Not(t, d > 1.95/math.Sqrt(n), "%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
 	}
 }
 

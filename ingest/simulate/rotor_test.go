@@ -327,9 +327,7 @@ func TestRotorTruth(t *testing.T) {
 	// An upper rate leaves orders out: at 6000 rpm and 1 kHz those from 495 Hz on.
 	slow := with(DefaultRotor(), func(r *Rotor) { r.RateHz = 1000 })
 	p := slow.TonePower(3, 6000, 20)
-	if p[4] <= 0 || p[5] != 0 {
-		t.Errorf("powers %g at order 4, %g at order 5", p[4], p[5])
-	}
+	must.Not(t, p[4] <= 0 || p[5] != 0, "powers %g at order 4, %g at order 5", p[4], p[5])
 }
 
 // Expected: the modulation's mean square, averaged over runs, raises a blade

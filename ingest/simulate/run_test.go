@@ -156,9 +156,7 @@ func TestShaft(t *testing.T) {
 
 	// A steady shaft keeps step exactly.
 	late, sq := turn(base, 1)
-	if sq != 0 || math.Abs(late[len(late)-1]) > 1e-9 {
-		t.Errorf("a steady shaft is %g revolutions late", late[len(late)-1])
-	}
+	must.Not(t, sq != 0 || math.Abs(late[len(late)-1]) > 1e-9, "a steady shaft is %g revolutions late", late[len(late)-1])
 }
 
 // Expected: every blade tone is modulated on its own, by the documented rms.

@@ -49,9 +49,7 @@ func TestNew(t *testing.T) {
 func TestToy(t *testing.T) {
 	toy := with(DefaultToy(), func(t *Toy) { t.N, t.Gamma, t.Seed = 20000, 3, 4 })
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
-	if lines[0] != "x,y_1,y_2" || len(lines) != 20001 {
-		t.Fatalf("%q, %d lines", lines[0], len(lines))
-	}
+	must.Never(t, lines[0] != "x,y_1,y_2" || len(lines) != 20001, "%q, %d lines", lines[0], len(lines))
 
 	var z1, z2, z12, q1, q2 float64
 
@@ -94,14 +92,10 @@ func TestToy(t *testing.T) {
 		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
 		"variance of y_1": (q1/count - 1) / math.Sqrt2, "variance of y_2": (q2/count - 1) / math.Sqrt2,
 	} {
-		if math.Abs(v) > 4*se {
-			t.Errorf("%s is %g standard errors off", name, v/se)
-		}
+		must.Not(t, math.Abs(v) > 4*se, "%s is %g standard errors off", name, v/se)
 	}
 
-	if xs[0] < -6 || xs[len(xs)-1] > 6 {
-		t.Errorf("x from %g to %g", xs[0], xs[len(xs)-1])
-	}
+	must.Not(t, xs[0] < -6 || xs[len(xs)-1] > 6, "x from %g to %g", xs[0], xs[len(xs)-1])
 
 	for _, edit := range []func(t *Toy){
 		func(t *Toy) { t.N = 0 },

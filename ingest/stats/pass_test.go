@@ -163,9 +163,7 @@ func TestPass(t *testing.T) {
 				_, err = p.Read(channels, run.Row0+int64(at), dst)
 			}
 
-			if err != nil && wantErr == nil {
-				t.Fatal(err)
-			}
+			must.Never(t, err != nil && wantErr == nil, "%v", err)
 		}
 
 		together := len(channels)

@@ -207,9 +207,7 @@ func TestScanWarnings(t *testing.T) {
 	must.Do(t, err)
 
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
-	if err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0 {
-		t.Error(s, w, err)
-	}
+	must.Not(t, err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0, "%v, %v, %v", s, w, err)
 
 	// Clocks.
 	for text, want := range map[string]string{
@@ -234,9 +232,7 @@ func TestScanRun(t *testing.T) {
 	m := ingesttest.NewMemory([]float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, []float64{0, 0, 0, 0})
 	s, _, err := Scan(context.Background(), m,
 		ingest.Run{Row0: 1, Row1: 3, Recordings: []ingest.Recording{{Channels: []int{1, 0}}}})
-	if err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2 {
-		t.Error(s, err)
-	}
+	must.Not(t, err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2, "%v, %v", s, err)
 
 	s, _, err = Scan(context.Background(), m, ingest.Run{Row0: 1, Row1: 5})
 	ingesttest.WantDataError(t, s, err, "4 samples")

@@ -51,9 +51,7 @@ func TestLevels(t *testing.T) {
 	}, meta...)
 
 	list, err := Of(p, Options{At: "rpm=1000"})
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
-	}
+	must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
 
 	r, err := list[0].Evaluate(0.95, 0)
 	must.Do(t, err)

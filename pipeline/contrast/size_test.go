@@ -32,9 +32,7 @@ func stand(t *testing.T) map[string][]row {
 			rpm, err1 := strconv.ParseFloat(r[4], 64)
 
 			kt, err2 := strconv.ParseFloat(r[5+k], 64)
-			if err1 != nil || err2 != nil {
-				t.Fatal(err1, err2)
-			}
+			must.Never(t, err1 != nil || err2 != nil, "%v, %v", err1, err2)
 
 			out[r[1]] = append(out[r[1]], row{unit: run[:1], all: []float64{rpm}, y: []float64{kt}})
 		}

@@ -431,9 +431,7 @@ func TestVerify(t *testing.T) {
 	for _, task := range []string{"join", "fit/0", "fit/1"} {
 		out, ok := res.Output(task, "out")
 		st, err := os.Stat(out)
-		if !ok || err != nil {
-			t.Fatal(out, err)
-		}
+		must.Never(t, !ok || err != nil, "%v, %v", out, err)
 
 		b, err := os.ReadFile(out)
 		must.Do(t, err)
@@ -920,9 +918,7 @@ func TestCollect(t *testing.T) {
 	want := []string{"count/a", "fit/0", "fit/1", "join", "read/a"}
 
 	list, err := Collect(w.plan(), false)
-	if err != nil || !slices.Equal(tasks(list), want) {
-		t.Fatalf("preview: %v, %v, expected %v", err, tasks(list), want)
-	}
+	must.Never(t, err != nil || !slices.Equal(tasks(list), want), "preview: %v, %v, expected %v", err, tasks(list), want)
 
 	for _, g := range list {
 		must.Not(t, g.Bytes == 0, "%s has no size", g.Task)

@@ -22,9 +22,7 @@ func TestJournal(t *testing.T) {
 
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		fi, err := os.Stat(w.path)
-		if err != nil || time.Now().After(end) {
-			t.Fatal("the line is not written: ", err)
-		}
+		must.Never(t, err != nil || time.Now().After(end), "the line is not written: %v", err)
 
 		if fi.ModTime().After(hour.Add(time.Minute)) && fi.Size() > journalText {
 			break

@@ -222,9 +222,7 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 		_, err = held.ReadAt(now, 0)
 	}
 
-	if err != nil && fi == nil {
-		t.Fatal(err)
-	}
+	must.Never(t, err != nil && fi == nil, "%v", err)
 
 	kept, durable := d.data[ino]
 	if !durable || !bytes.Equal(kept, now) {

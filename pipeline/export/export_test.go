@@ -176,9 +176,7 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%q: %v\n%s", command, err, &stderr)
-	}
+	must.Never(t, err != nil, "%q: %v\n%s", command, err, &stderr)
 
 	var got []file
 	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(names) {
@@ -250,9 +248,7 @@ func TestParquetGroups(t *testing.T) {
 	must.Do(t, export.Parquet(&b, tab))
 
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
-	if err != nil || r.Info().Encoding != "Parquet, 2 row groups" {
-		t.Errorf("%v, %v", r.Info().Encoding, err)
-	}
+	must.Not(t, err != nil || r.Info().Encoding != "Parquet, 2 row groups", "%v, %v", r.Info().Encoding, err)
 }
 
 // Equal tables give equal files.
@@ -265,9 +261,7 @@ func TestEqualFiles(t *testing.T) {
 			x, _ := os.ReadFile(a[i])
 
 			y, _ := os.ReadFile(b[i])
-			if len(x) == 0 || !bytes.Equal(x, y) {
-				t.Errorf("%s and %s differ", a[i], b[i])
-			}
+			must.Not(t, len(x) == 0 || !bytes.Equal(x, y), "%s and %s differ", a[i], b[i])
 		}
 	}
 }

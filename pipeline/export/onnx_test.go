@@ -220,9 +220,7 @@ func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("run.mjs: %v\n%s", err, &stderr)
-	}
+	must.Never(t, err != nil, "run.mjs: %v\n%s", err, &stderr)
 
 	var decoded []map[string][]*float64
 	must.Do(t, json.Unmarshal(out, &decoded))
@@ -384,9 +382,7 @@ func TestONNXChecker(t *testing.T) {
 			must.Equal(t, g.Metadata[k], want, "%s: metadata %s is", paths[i], k)
 		}
 
-		if len(g.Metadata["model_sha256"]) != 64 {
-			t.Errorf("%s: digest %q", paths[i], g.Metadata["model_sha256"])
-		}
+		must.Not(t, len(g.Metadata["model_sha256"]) != 64, "%s: digest %q", paths[i], g.Metadata["model_sha256"])
 	}
 }
 

@@ -179,9 +179,7 @@ func TestSameAsReport(t *testing.T) {
 		bad := slices.Concat(differences("test", own["test"], got["test"], 0, &n),
 			differences("network", own["network"], got["network"], 0, &n),
 			differences("pair", pair, got["methods"].([]any)[0], 0, &n))
-		if len(bad) > 0 || n < 80 {
-			t.Errorf("%+v: %d numbers, of which differ\n%s", o, n, strings.Join(bad, "\n"))
-		}
+		must.Not(t, len(bad) > 0 || n < 80, "%+v: %d numbers, of which differ\n%s", o, n, strings.Join(bad, "\n"))
 	}
 
 	// The report's reference, with the same numbers as here.

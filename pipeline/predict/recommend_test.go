@@ -33,9 +33,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		m := opened(t, path)
 
 		p, err := m.Recommend(context.Background(), x, 0, false, nil)
-		if err != nil || p == nil {
-			t.Fatal(p, err)
-		}
+		must.Never(t, err != nil || p == nil, "%v, %v", p, err)
 
 		must.Not(t, p.Level != 0.95 || len(a) != 12, "level %g, %d rows", p.Level, len(a))
 

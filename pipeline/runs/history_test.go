@@ -49,9 +49,7 @@ func records(t *testing.T, p *Run) []Record {
 	t.Helper()
 
 	list, damaged, err := History(p.Plan.Dir)
-	if err != nil || len(damaged) > 0 {
-		t.Fatal(damaged, err)
-	}
+	must.Never(t, err != nil || len(damaged) > 0, "%v, %v", damaged, err)
 
 	return list
 }
@@ -327,9 +325,7 @@ func TestFind(t *testing.T) {
 			continue
 		}
 
-		if err != nil || r != &list[want] {
-			t.Errorf("%q: %v, %v; expected %s", name, r, err, list[want].ID)
-		}
+		must.Not(t, err != nil || r != &list[want], "%q: %v, %v; expected %s", name, r, err, list[want].ID)
 	}
 
 	for name, want := range map[string]string{

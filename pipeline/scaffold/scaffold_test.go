@@ -421,9 +421,7 @@ func TestOutcomesThatFit(t *testing.T) {
 		must.Do(t, simulate.WriteDir(t.Context(), rotor, dir, 1, nil))
 
 		files, err := filepath.Glob(filepath.Join(dir, "*.wav"))
-		if err != nil || len(files) != 3 {
-			t.Fatal(files, err)
-		}
+		must.Never(t, err != nil || len(files) != 3, "%v, %v", files, err)
 
 		text := "file," + c.columns + "\n"
 		for i, f := range files {

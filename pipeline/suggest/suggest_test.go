@@ -160,9 +160,7 @@ func TestRank(t *testing.T) {
 		}
 
 		longer, there := strings.Contains(s.Advice, "long"), strings.Contains(s.Advice, "ignorance")
-		if longer == there || there != (s.Share >= 0.5) {
-			t.Errorf("b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
-		}
+		must.Not(t, longer == there || there != (s.Share >= 0.5), "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
 	}
 }
 
@@ -175,9 +173,7 @@ func TestRankByCalibratedVariance(t *testing.T) {
 
 	ctx := context.Background()
 	list, err := Rank(ctx, m, axes)
-	if err != nil || By(m) != ByGain {
-		t.Fatal(By(m), err)
-	}
+	must.Never(t, err != nil || By(m) != ByGain, "%v, %v", By(m), err)
 
 	first := slices.MaxFunc(list, func(a, b Suggestion) int { return cmp.Compare(a.Epistemic, b.Epistemic) })
 	must.Equal(t, first.At[0], 3, "b = is the least certain")
@@ -289,9 +285,7 @@ func TestReadCosts(t *testing.T) {
 	}
 
 	c := Costs{Unit: "min"}
-	if c.Format(90) != "1.5 h" || c.Format(12) != "12 min" {
-		t.Error(c.Format(90), c.Format(12))
-	}
+	must.Not(t, c.Format(90) != "1.5 h" || c.Format(12) != "12 min", "%v, %v", c.Format(90), c.Format(12))
 }
 
 // A plan keeps to its budget, counts each change, makes the expensive change rarely, and narrows
@@ -303,9 +297,7 @@ func TestPlan(t *testing.T) {
 	must.Do(t, err)
 
 	list, err := Rank(ctx, m, axes)
-	if err != nil || !(list[0].Gain > 0 && list[0].Gain < 1) {
-		t.Fatal(list, err)
-	}
+	must.Never(t, err != nil || !(list[0].Gain > 0 && list[0].Gain < 1), "%v, %v", list, err)
 
 	equal := Costs{Change: []float64{0, 0}, Repeat: 1}
 	steps, now, err := Plan(ctx, m, axes, list, equal, 3)
@@ -313,9 +305,7 @@ func TestPlan(t *testing.T) {
 		"%+v, %v", steps, err)
 
 	for i, s := range steps {
-		if total(s.Half) > total(now) {
-			t.Errorf("step %d: half widths %v after %v", i+1, s.Half, now)
-		}
+		must.Not(t, total(s.Half) > total(now), "step %d: half widths %v after %v", i+1, s.Half, now)
 		now = s.Half
 	}
 
@@ -334,9 +324,7 @@ func TestPlan(t *testing.T) {
 			mounted = append(mounted, s.At[0])
 		}
 
-		if s.Sum != sum {
-			t.Errorf("step %d costs %g in all, expected %g", i+1, s.Sum, sum)
-		}
+		must.Not(t, s.Sum != sum, "step %d costs %g in all, expected %g", i+1, s.Sum, sum)
 	}
 
 	slices.Sort(mounted)

@@ -63,9 +63,7 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("read.mjs: %v\n%s", err, stderr.String())
-	}
+	must.Never(t, err != nil, "read.mjs: %v\n%s", err, stderr.String())
 
 	var files []jsFile
 	if err := json.Unmarshal(out, &files); err != nil {

@@ -51,9 +51,7 @@ func TestConcat(t *testing.T) {
 	got, err := Read(out)
 	must.Do(t, err)
 
-	if !reflect.DeepEqual(got, &want) {
-		t.Errorf("joined\n%+v, want\n%+v", got, &want)
-	}
+	must.Not(t, !reflect.DeepEqual(got, &want), "joined\n%+v, want\n%+v", got, &want)
 
 	if rows, err := Concat(out, meta, parts[:1]); err != nil || rows != 0 {
 		t.Errorf("of nothing: %d rows, %v", rows, err)

@@ -164,9 +164,7 @@ func TestAppend(t *testing.T) {
 		must.Do(t, all.Append(sample()))
 	}
 
-	if all.Rows() != 6 || all.Columns[2].Ints[3] != 1 {
-		t.Errorf("append: %d rows", all.Rows())
-	}
+	must.Not(t, all.Rows() != 6 || all.Columns[2].Ints[3] != 1, "append: %d rows", all.Rows())
 
 	u := sample()
 	u.Columns[1].Unit = "Hz"

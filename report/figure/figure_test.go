@@ -90,9 +90,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 			}
 
 			for _, m := range p.Marks {
-				if m.Name != "" && !series[m.Name] {
-					t.Errorf("%s: no series %q", name, m.Name)
-				}
+				must.Not(t, m.Name != "" && !series[m.Name], "%s: no series %q", name, m.Name)
 
 				if !m.Quiet && m.Kind != Labels && m.Name != "" && !texts[m.Name] {
 					t.Errorf("%s: %q is not in the legend", name, m.Name)

@@ -144,9 +144,7 @@ func TestBandOfTwoPairs(t *testing.T) {
 		l := correlation([]Arm{side(r, 1, 2, 4, "half")}, []float64{1}, false)
 		for p := range 4 {
 			for q := range p {
-				if math.Abs(l.At(p, q)) > 1e-6 {
-					t.Errorf("correlation %g", l.At(p, q))
-				}
+				must.Not(t, math.Abs(l.At(p, q)) > 1e-6, "correlation %g", l.At(p, q))
 			}
 		}
 	}

@@ -86,9 +86,7 @@ func TestRandomAndOthers(t *testing.T) {
 
 	data := grid()
 	held, err := both.Held(data)
-	if err != nil || both.Group() != "" {
-		t.Errorf("%v, group %q", err, both.Group())
-	}
+	must.Not(t, err != nil || both.Group() != "", "%v, group %q", err, both.Group())
 
 	for i, is := range held {
 		must.Not(t, is && data["blades"][i] != 2, "row %d of 3 blades is held out", i)

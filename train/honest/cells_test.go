@@ -191,9 +191,7 @@ func TestManyConditions(t *testing.T) {
 		l := honest.Learner{Settings: honest.DefaultSettings(), Condition: "diameter_m"}
 		from := time.Now()
 		m, p, err := l.Process(ctx, s.data, s.groups.Z)
-		if err != nil || m.Absent != "" {
-			t.Fatal(err, m.Absent)
-		}
+		must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 		took := time.Since(from)
 

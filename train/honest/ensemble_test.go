@@ -103,9 +103,7 @@ func TestClaims(t *testing.T) {
 	e := honest.Ensemble{Members: 1, Claims: true}
 	e.Train = func(context.Context, triplets.Set, uint64) (honest.Network, error) { return claiming{1}, nil }
 	m, err := e.Fit(ctx, d)
-	if err != nil || len(m.Members) != 1 {
-		t.Fatal(m, err)
-	}
+	must.Never(t, err != nil || len(m.Members) != 1, "%v, %v", m, err)
 
 	_, claim, noise, err := m.Predict(ctx, []float64{-100, 12, 100, 12})
 	must.Do(t, err)

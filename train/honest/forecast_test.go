@@ -54,9 +54,7 @@ func process(t *testing.T, l honest.Learner, s triplets.Set, g []float64) (*hone
 
 	l.Settings.Base, l.Condition = "gp", "g"
 	m, p, err := l.Process(context.Background(), s, g)
-	if err != nil || m.Absent != "" {
-		t.Fatal(err, m.Absent)
-	}
+	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 	return m, p
 }
@@ -229,9 +227,7 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 				}
 
 				m, _, err := l.Process(context.Background(), s, blades)
-				if err != nil || m.Absent != "" {
-					t.Fatal(err, m.Absent)
-				}
+				must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 				if n == 0 {
 					predicted = m.Record.Forecast

@@ -64,9 +64,7 @@ func defaults() Learner {
 func TestLearner(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	m, p, err := defaults().Process(context.Background(), s, z)
-	if err != nil || m.Absent != "" {
-		t.Fatal(err, m.Absent)
-	}
+	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 	if m.Calibration.K != 4 || m.Calibration.Base != "additive GP" || !slices.Equal(m.Logarithm, []bool{false, true}) {
 		t.Errorf("%d groups, %s, logarithms of %v", m.Calibration.K, m.Calibration.Base, m.Logarithm)
@@ -215,9 +213,7 @@ func TestLearnerLevels(t *testing.T) {
 	} {
 		s, z := speeds(c.speeds, 8)
 		m, p, err := c.l.Process(context.Background(), s, z)
-		if err != nil || m.Absent != "" {
-			t.Fatal(err, m.Absent)
-		}
+		must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 		if got := m.Calibration; got.K != c.k || got.Level != c.level || m.Record.Outcomes[0].Level != c.level ||
 			len(p.Half) != 9 {

@@ -35,9 +35,7 @@ func calibrated(t *testing.T, seed uint64, truth func(alpha, u float64) float64,
 	}
 
 	m, _, err := defaults().Process(context.Background(), s, z)
-	if err != nil || m.Absent != "" {
-		t.Fatal(err, m.Absent)
-	}
+	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 	return m
 }

@@ -192,9 +192,7 @@ func heldOut(t testing.TB, name string, s triplets.Set, condition string) (recor
 		}
 
 		m, _, err := l.Process(context.Background(), s, z)
-		if err != nil || m.Absent != "" {
-			t.Fatal(err, m.Absent)
-		}
+		must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
 
 		logRecord(t, name, strconv.FormatFloat(v, 'g', -1, 64), m.Calibration, *m.Record)
 		records = append(records, *m.Record)
@@ -209,9 +207,7 @@ func TestSimulatedSets(t *testing.T) {
 	study(t)
 
 	wing := simulatedWing(t, 1)
-	if wing.N != 225*250 || wing.Conditions() != 225 {
-		t.Errorf("%d rows, %d conditions", wing.N, wing.Conditions())
-	}
+	must.Not(t, wing.N != 225*250 || wing.Conditions() != 225, "%d rows, %d conditions", wing.N, wing.Conditions())
 
 	mean, n := map[float64]float64{}, map[float64]float64{}
 	for i := range wing.N {

@@ -62,9 +62,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		}
 	}
 
-	if len(got.Undefined()) > 0 {
-		t.Errorf("undefined: %v", got.Undefined())
-	}
+	must.Not(t, len(got.Undefined()) > 0, "undefined: %v", got.Undefined())
 }
 
 // honest returns simulated data for which the method's claims hold exactly; sharp

@@ -57,9 +57,7 @@ func TestMeasuredErrorAgainstTruth(t *testing.T) {
 
 			m := Summarise(s)
 			d := (m.Get("e") - want) / m.Get("e_se")
-			if r == 0 && math.Abs(d) > 3 {
-				t.Errorf("same run %v: e = %v ± %v, want %v", sameRun, m.Get("e"), m.Get("e_se"), want)
-			}
+			must.Not(t, r == 0 && math.Abs(d) > 3, "same run %v: e = %v ± %v, want %v", sameRun, m.Get("e"), m.Get("e_se"), want)
 
 			z += d / repeats
 		}

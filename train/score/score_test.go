@@ -81,9 +81,7 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 			}
 		}
 
-		if len(m.Undefined()) > 0 {
-			t.Errorf("%s: undefined %v", what, m.Undefined())
-		}
+		must.Not(t, len(m.Undefined()) > 0, "%s: undefined %v", what, m.Undefined())
 	}
 
 	check("all", got.Numbers, want.All)
@@ -418,9 +416,7 @@ func TestPermutationInvariance(t *testing.T) {
 				continue // may sit on an edge (Σ = 0, |d| = t·se) that rounding decides
 			}
 
-			if !same(a.Get(n), b.Get(n)) {
-				t.Fatalf("%s: %v, permuted %v", n, a.Get(n), b.Get(n))
-			}
+			must.Never(t, !same(a.Get(n), b.Get(n)), "%s: %v, permuted %v", n, a.Get(n), b.Get(n))
 		}
 	})
 }
@@ -505,9 +501,7 @@ func TestPairErrorIdentity(t *testing.T) {
 		}
 
 		e := MeasuredError(s)
-		if !same(average(e, nil), m.Get("e")) {
-			t.Fatalf("mean of e %v, E %v", average(e, nil), m.Get("e"))
-		}
+		must.Never(t, !same(average(e, nil), m.Get("e")), "mean of e %v, E %v", average(e, nil), m.Get("e"))
 	})
 }
 
@@ -536,9 +530,7 @@ func TestConditionsWeighOnce(t *testing.T) {
 		"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag",
 		"negative_cov", "cov_above_var",
 	} {
-		if !near(m.Get(name), want.All[name], 1e-12) {
-			t.Errorf("%s changed from %v to %v", name, want.All[name], m.Get(name))
-		}
+		must.Not(t, !near(m.Get(name), want.All[name], 1e-12), "%s changed from %v to %v", name, want.All[name], m.Get(name))
 	}
 
 	must.Not(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e runs over rows and should have changed")

@@ -222,9 +222,7 @@ func TestKinds(t *testing.T) {
 
 	for _, pattern := range []string{"testdata/*.arrow", "testdata/*/*.arrow"} {
 		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatal(pattern, err)
-		}
+		must.Never(t, err != nil || len(paths) == 0, "%s: %v", pattern, err)
 
 		for _, p := range paths {
 			b := must.Read(t, p)

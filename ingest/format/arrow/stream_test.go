@@ -65,9 +65,7 @@ func TestStream(t *testing.T) {
 		s := stream(t, c.batches, c.rows, c.o...)
 		for _, b := range [][]byte{s, s[:len(s)-8]} { // without the mark of the end, too
 			r, err := OpenOutput(ingesttest.Source(b), ingest.Options{})
-			if err != nil {
-				t.Fatal(c.name, err)
-			}
+			must.Never(t, err != nil, "%s: %v", c.name, err)
 
 			x := ingesttest.ReadAll(t, r)
 

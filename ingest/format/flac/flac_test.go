@@ -92,16 +92,12 @@ func TestFLAC(t *testing.T) {
 // header; flac decodes the latter to it. The files hold every way to store samples.
 func TestMD5(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.flac")
-	if err != nil || len(names) < 12 {
-		t.Fatal(names, err)
-	}
+	must.Never(t, err != nil || len(names) < 12, "%v, %v", names, err)
 
 	for _, name := range names {
 		b := ingesttest.Testdata(t, filepath.Base(name))
 		r, err := flac.Format.Open(ingesttest.Source(b), ingest.Options{})
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		must.Never(t, err != nil, "%s: %v", name, err)
 
 		step, _, _ := r.(ingest.Quantized).Quantum()
 		bits := 1 - math.Ilogb(step)
@@ -216,9 +212,7 @@ func TestRefusedFrames(t *testing.T) {
 	whole := ingesttest.Testdata(t, "order0.flac")
 	first := bytes.Index(whole, []byte{0xFF, 0xF8})
 	end := first + 2 + bytes.Index(whole[first+2:], []byte{0xFF, 0xF8}) // the second frame
-	if end < first+100 || crc(whole[first:end], 16, 0x18005) != 0 {
-		t.Fatal(first, end)
-	}
+	must.Never(t, end < first+100 || crc(whole[first:end], 16, 0x18005) != 0, "%v, %v", first, end)
 
 	head := 5 // bytes of the frame's header without its checksum
 

@@ -211,9 +211,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 
-	if refused < changes/4 {
-		t.Errorf("only %d of %d changes noticed", refused, changes)
-	}
+	must.Not(t, refused < changes/4, "only %d of %d changes noticed", refused, changes)
 }
 
 // TestTruncated cuts files off: the superblock states their length.
@@ -392,9 +390,7 @@ func TestAttributeText(t *testing.T) {
 		"complex": "(attribute complex: datatype compound of 2 fields: not supported)",
 	} {
 		a, ok := d.Attribute(name)
-		if !ok || a.String() != want {
-			t.Errorf("%s: %q, want %q", name, a.String(), want)
-		}
+		must.Not(t, !ok || a.String() != want, "%s: %q, want %q", name, a.String(), want)
 	}
 
 	if a, _ := d.Attribute("text_fixed"); true {

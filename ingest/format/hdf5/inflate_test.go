@@ -56,7 +56,5 @@ func TestInflateChunk(t *testing.T) {
 	}
 
 	_, err := new(Reader).undo([]filter{{id: filterDeflate}}, 0, pack(999), 8000, 8)
-	if err == nil || err.Error() != "deflate: the data end after 7992 of 8000 bytes" {
-		t.Error(err)
-	}
+	must.Not(t, err == nil || err.Error() != "deflate: the data end after 7992 of 8000 bytes", "%v", err)
 }

@@ -39,9 +39,7 @@ func TestMilliseconds(t *testing.T) {
 		"one_x.lvm": {"Delta_X\t", "X_Unit_Label\tms\tms\t\r\nDelta_X\t"},
 	} {
 		b := ingesttest.Testdata(t, name)
-		if !bytes.Contains(b, []byte(change[0])) {
-			t.Fatalf("%s has no %q", name, change[0])
-		}
+		must.Never(t, !bytes.Contains(b, []byte(change[0])), "%s has no %q", name, change[0])
 
 		rate := func(b []byte) float64 {
 			r := ingesttest.Open(t, Format, b, ingest.Options{})
@@ -77,9 +75,7 @@ func TestDescribed(t *testing.T) {
 		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
 	} {
 		r, err := Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.name)), c.o)
-		if err != nil {
-			t.Fatal(c.name, err)
-		}
+		must.Never(t, err != nil, "%s: %v", c.name, err)
 
 		ch := r.Info().Channels[c.channel]
 		got := fmt.Sprintf("%s %s %g %t", ch.Name, ch.Unit, math.Round(ch.RateHz*1e6)/1e6, ch.IsTime())
@@ -92,9 +88,7 @@ func TestDescribed(t *testing.T) {
 func TestRefused(t *testing.T) {
 	b, several := ingesttest.Testdata(t, "no_x.lvm"), ingesttest.Testdata(t, "segments.lvm")
 	swap := func(b []byte, old, with string) []byte {
-		if !bytes.Contains(b, []byte(old)) {
-			t.Fatal(old)
-		}
+		must.Never(t, !bytes.Contains(b, []byte(old)), "%v", old)
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
 

@@ -54,9 +54,7 @@ func TestTruth(t *testing.T) {
 		must.Not(t, !detect(b[:min(len(b), 1024)], ingesttest.Source(b)), "%s is not detected", name)
 
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		must.Never(t, err != nil, "%s: %v", name, err)
 
 		if i := r.Info(); len(i.Channels) != len(truth) || len(i.Unread) != 2 {
 			t.Fatalf("%s: %d channels, %+v", name, len(i.Channels), i.Unread)

@@ -223,9 +223,7 @@ func TestKilled(t *testing.T) {
 			return !running(shell) && !running(child)
 		})
 
-		if s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled") {
-			t.Errorf("SIGTERM: %s", &out)
-		}
+		must.Not(t, s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled"), "SIGTERM: %s", &out)
 	}
 
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
@@ -244,9 +242,7 @@ func within(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
+		must.Never(t, time.Now().After(end), "%v", what)
 	}
 }
 

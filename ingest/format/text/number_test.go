@@ -163,9 +163,7 @@ func TestWindows1252(t *testing.T) {
 	}
 
 	r, err := openString("T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
-	if err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C" {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	must.Never(t, err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C", "%+v, %v", r, err)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})
 }

@@ -40,9 +40,7 @@ func TestMilliseconds(t *testing.T) {
 	even, uneven := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "text_uneven_real.uff")
 	replace := func(b []byte, pairs ...string) []byte {
 		for i := 0; i < len(pairs); i += 2 {
-			if !bytes.Contains(b, []byte(pairs[i])) {
-				t.Fatal("no", pairs[i])
-			}
+			must.Never(t, !bytes.Contains(b, []byte(pairs[i])), "no %v", pairs[i])
 
 			b = bytes.Replace(b, []byte(pairs[i]), []byte(pairs[i+1]), 1)
 		}
@@ -161,9 +159,7 @@ func TestLong(t *testing.T) {
 func TestRefused(t *testing.T) {
 	text, binary := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "binary_even_real.uff")
 	swap := func(b []byte, old, with string) []byte {
-		if !bytes.Contains(b, []byte(old)) {
-			t.Fatal(old)
-		}
+		must.Never(t, !bytes.Contains(b, []byte(old)), "%v", old)
 		return bytes.Replace(b, []byte(old), []byte(with), 1)
 	}
 

@@ -138,9 +138,7 @@ func TestSchedulers(t *testing.T) {
 		}
 		res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), Observe: observe})
 
-		if err != nil || res.Ran != 2 || told() != "" {
-			t.Errorf("%s: %+v, %v, %s", name, res, err, told())
-		}
+		must.Not(t, err != nil || res.Ran != 2 || told() != "", "%s: %+v, %v, %s", name, res, err, told())
 
 		must.Not(t, len(notes) != 1 || !strings.HasPrefix(notes[0], "tried again, attempt 2 of 3: its "),
 			"%s: %q", name, notes)

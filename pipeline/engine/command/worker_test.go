@@ -1,6 +1,10 @@
 package command
 
-import "testing"
+import (
+	"testing"
+
+	"doubletake/internal/must"
+)
 
 // Messages of sbatch and qsub: from the tests' clusters and Slurm's source.
 func TestLater(t *testing.T) {
@@ -12,8 +16,6 @@ func TestLater(t *testing.T) {
 		"sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified": false,
 		"Unable to run job: unknown queue \"nowhere\".":                                                          false,
 	} {
-		if later.MatchString(text) != want {
-			t.Errorf("%q: %v", text, !want)
-		}
+		must.Equal(t, later.MatchString(text), want, "%q", text)
 	}
 }

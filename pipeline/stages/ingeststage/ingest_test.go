@@ -148,9 +148,7 @@ func TestReadBalance(t *testing.T) {
 	must.Not(t, err != nil || !slices.Equal(run.Integral, c.IntegralTimeS),
 		"integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
 
-	if !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5) {
-		t.Errorf("mean drag %g", run.Stats[1].Mean)
-	}
+	must.Not(t, !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5), "mean drag %g", run.Stats[1].Mean)
 }
 
 // Of one run of microphones the pass loads the spectra that the construction

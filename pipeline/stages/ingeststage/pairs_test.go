@@ -25,9 +25,7 @@ func TestReadPairs(t *testing.T) {
 	must.Do(t, err)
 
 	trip, recs := pairTables(p, "", []string{"p.csv"}, []string{"sum"})
-	if trip.Rows() != 3 || recs.Rows() != 2 {
-		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
-	}
+	must.Never(t, trip.Rows() != 3 || recs.Rows() != 2, "%d triplets of %d runs", trip.Rows(), recs.Rows())
 
 	for name, want := range map[string][]float64{"rpm": {3000, 3000, 4000}, "level_1": {1, 3, 5}, "level_2": {2, 4, 6}} {
 		if v, err := trip.Floats(name); err != nil || !slices.Equal(v, want) {

@@ -55,9 +55,7 @@ func TestExpand(t *testing.T) {
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
 		got, err := expand(b, b.Train.Splits, false)
-		if err != nil || names(got) != c.want {
-			t.Errorf("%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
-		}
+		must.Not(t, err != nil || names(got) != c.want, "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
 	}
 }
 

@@ -90,9 +90,7 @@ func TestBlocksAreThoseOfSplits(t *testing.T) {
 
 	for k, s := range holdout.Each("x", values, 3) {
 		for i, v := range z {
-			if s.Holds("x", v) != (g.Of[i] == k) {
-				t.Errorf("%s: %g is in block %d", s.Name, v, g.Of[i])
-			}
+			must.Not(t, s.Holds("x", v) != (g.Of[i] == k), "%s: %g is in block %d", s.Name, v, g.Of[i])
 		}
 	}
 }

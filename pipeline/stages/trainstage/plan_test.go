@@ -141,9 +141,7 @@ func TestKeys(t *testing.T) {
 		{"constant, ensemble", "constant, ensemble, gp", ""},
 		{"s: {test: {blades: 2}}", "s: {test: {blades: 2}}, t: {test: {blades: 3}}", ""},
 	} {
-		if !strings.Contains(base, c.old) {
-			t.Fatal(c.old)
-		}
+		must.Never(t, !strings.Contains(base, c.old), "%v", c.old)
 
 		after := planned(t, strings.Replace(base, c.old, c.change, 1)).Keys()
 		must.Equal(t, changed(after), c.want, "%q: tasks change", c.change)

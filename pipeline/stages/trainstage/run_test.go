@@ -102,9 +102,7 @@ func TestMethodTask(t *testing.T) {
 	b, output := made(t, "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 		"compare: [constant], honest: {base: none}, splits: {s: {test: {blades: {min: 3}}}}}", tab)
 	got := stagetest.Read(t, output(MethodID(b.Experiment, "s", "constant", 0), MethodArrow))
-	if got.Rows() != 5 || got.Get("seed") != "0" || got.Get("split") != "s" {
-		t.Errorf("%d rows, %v", got.Rows(), got.Meta)
-	}
+	must.Not(t, got.Rows() != 5 || got.Get("seed") != "0" || got.Get("split") != "s", "%d rows, %v", got.Rows(), got.Meta)
 
 	// 10, 11, 30, 33, 40, 44: mean 28, squares about it 1042; row means 10.5, 31.5, 42,
 	// squares about 28 of 17.5² + 3.5² + 14² = 514.5.

@@ -221,9 +221,7 @@ func TestCardIsBounded(t *testing.T) {
 			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
 		}
 
-		if c.Inputs[0].Max != float64(n-1) || c.Triplets != n {
-			t.Errorf("%+v", c.Inputs[0])
-		}
+		must.Not(t, c.Inputs[0].Max != float64(n-1) || c.Triplets != n, "%+v", c.Inputs[0])
 	}
 }
 
@@ -246,7 +244,5 @@ func TestDiagnose(t *testing.T) {
 	must.Do(t, writeFlags(path, f))
 
 	err := writeFlags(filepath.Join(path, "no"), f)
-	if err == nil || !strings.HasPrefix(err.Error(), "write diagnostics: ") {
-		t.Error(err)
-	}
+	must.Not(t, err == nil || !strings.HasPrefix(err.Error(), "write diagnostics: "), "%v", err)
 }

@@ -51,9 +51,7 @@ func TestAgainstPrototype(t *testing.T) {
 			err = json.Unmarshal(b, &cases)
 		}
 
-		if err != nil || len(cases) < 3 {
-			t.Fatal(len(cases), err)
-		}
+		must.Never(t, err != nil || len(cases) < 3, "%v, %v", len(cases), err)
 
 		for _, c := range cases {
 			for prior := range c.Want {
@@ -262,9 +260,7 @@ func TestFreedomOfNoise(t *testing.T) {
 	plain.Predictor().At(&a, 0.7, 0.4, 0.2)
 	infinite.Predictor().At(&b, 0.7, 0.4, 0.2)
 
-	if !reflect.DeepEqual(a, b) || a.Half(0.95) != b.Half(0.95) {
-		t.Errorf("%v and %v", a.Half(0.95), b.Half(0.95))
-	}
+	must.Not(t, !reflect.DeepEqual(a, b) || a.Half(0.95) != b.Half(0.95), "%v and %v", a.Half(0.95), b.Half(0.95))
 
 	for _, freedom := range []float64{4, 10, 200} {
 		s := &Scale{Ratio: 1, Noise: Noise{Scale: 1.7, Freedom: freedom}}
@@ -538,9 +534,7 @@ func TestStored(t *testing.T) {
 	s.Predictor().At(&m, 0.3, 0.6, 0.1)
 	back.Predictor().At(&n, 0.3, 0.6, 0.1)
 
-	if m.Half(0.9) != n.Half(0.9) {
-		t.Errorf("%v, from the file %v", m.Half(0.9), n.Half(0.9))
-	}
+	must.Not(t, m.Half(0.9) != n.Half(0.9), "%v, from the file %v", m.Half(0.9), n.Half(0.9))
 }
 
 func TestPriors(t *testing.T) {
@@ -553,9 +547,7 @@ func TestPriors(t *testing.T) {
 
 	for name, known := range map[string]bool{"wide": true, "library": true, "networks": true, "narrow": false, "": false} {
 		_, err := Named(name)
-		if known != (err == nil) || known != IsNamed(name) {
-			t.Errorf("%q: %v, named %v", name, err, IsNamed(name))
-		}
+		must.Not(t, known != (err == nil) || known != IsNamed(name), "%q: %v, named %v", name, err, IsNamed(name))
 
 		must.Not(t, !known && !strings.Contains(err.Error(), "wide or library"), "%v", err)
 	}
