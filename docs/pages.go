@@ -4,7 +4,6 @@ import (
 	"embed"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"doubletake/internal/lists"
@@ -44,11 +43,5 @@ func Paths() (out []string) {
 
 // FindPage returns the document of a name.
 func FindPage(name string) (Page, bool) {
-	pages := Pages()
-	i := slices.IndexFunc(pages, func(p Page) bool { return p.Name == strings.TrimSuffix(name, ".md") })
-	if i < 0 {
-		return Page{}, false
-	}
-
-	return pages[i], true
+	return lists.Find(Pages(), func(p Page) bool { return p.Name == strings.TrimSuffix(name, ".md") })
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
@@ -59,18 +60,15 @@ func (e Experiment) claims() []string {
 }
 
 // comparisonJSON is the part of metrics.json that compares methods; nil without.
-func comparisonJSON(s Split) array {
-	var out array
-	for _, m := range s.Methods {
+func comparisonJSON(s Split) []object {
+	return lists.Each(s.Methods, func(m Compared) object {
 		o := object{"method", m.Method}
 		for _, v := range m.Values {
 			o = append(o, v.Key, v.Value)
 		}
 
-		out = append(out, o)
-	}
-
-	return out
+		return o
+	})
 }
 
 // Cell writes a value times scale as the tables do: "0.991 ± 0.012".

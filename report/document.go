@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // document is a report in the order of reading. Terminal and Markdown write the same
@@ -99,7 +101,6 @@ func (e Experiment) summaryDocument() document {
 
 // summarise adds the verdicts and the table; of many splits those with the worst grades.
 func (d *document) summarise(e Experiment) {
-	var views []verdict
 	order := slices.SortedStableFunc(slices.Values(others(len(e.Splits))), func(a, b int) int {
 		return e.Splits[b].Verdict().Rank() - e.Splits[a].Verdict().Rank()
 	})
@@ -112,11 +113,7 @@ func (d *document) summarise(e Experiment) {
 	slices.Sort(shown)
 
 	some := e
-	some.Splits = nil
-	for _, i := range shown {
-		some.Splits = append(some.Splits, e.Splits[i])
-		views = append(views, e.Splits[i].verdict())
-	}
+	some.Splits = lists.Rows(e.Splits, 1, shown)
 
 	found, network := some.results(fewOutcomes), some.fit(papers).oneLine()
 	found.Title, found.Below, network.Title, network.Corner = "", "", "", "network alone"
@@ -128,7 +125,7 @@ func (d *document) summarise(e Experiment) {
 
 	d.tables = []table{found, network}
 
-	for _, v := range append(views, e.pooledVerdicts()...) {
+	for _, v := range append(lists.Each(some.Splits, Split.verdict), e.pooledVerdicts()...) {
 		if len(shown) > fewSplits {
 			v.why = ""
 		}

@@ -8,25 +8,18 @@ import (
 	"slices"
 
 	"doubletake/internal/lists"
+	"doubletake/train/numbers"
 )
 
 // Numbers that page.js explores are packed: 32-bit floats and 16-bit integers, little-endian, in base64.
 
 func f32(v []float64) string {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
-	}
-
-	return base64.StdEncoding.EncodeToString(b)
+	return pack(lists.Each(v, func(x float64) float32 { return float32(x) }))
 }
+func u16(v []int) string { return pack(lists.Each(v, func(x int) uint16 { return uint16(x) })) }
 
-func u16(v []int) string {
-	b := make([]byte, 0, 2*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint16(b, uint16(x))
-	}
-
+func pack[T float32 | uint16](v []T) string {
+	b, _ := binary.Append(nil, binary.LittleEndian, v) // of a fixed size
 	return base64.StdEncoding.EncodeToString(b)
 }
 
@@ -42,7 +35,7 @@ func explorerData(details []*Detail, numbers int) []byte {
 
 	every := max(1, (total+numbers-1)/numbers)
 
-	list := array{}
+	list := []object{}
 	for i, d := range details {
 		if d.in() > 0 { // else there is nothing to choose
 			list = append(list, newExplored(i, d, every))
@@ -84,18 +77,14 @@ func newExplored(i int, d *Detail, every int) object {
 		}
 	}
 
-	splits := array{}
-	for _, s := range d.Splits {
-		splits = append(splits, newExploredSplit(d, s, keep))
-	}
-
 	row, y := exploredPairs(d, place)
 
 	e := object{
 		"id", sectionID(i), "name", clean(d.Experiment.Name), "data", clean(d.Experiment.Data),
 		"pairs", clean(d.Experiment.Pairs),
 		"inputs", exploredQuantities(d.Inputs), "outcomes", exploredQuantities(d.Outcomes),
-		"all", d.AllConditions, "n", len(keep), "values", values, "x", u16(index), "row", row, "y", y, "splits", splits,
+		"all", d.AllConditions, "n", len(keep), "values", values, "x", u16(index), "row", row, "y", y,
+		"splits", numbers.Objects(d.Splits, func(s SplitDetail) object { return newExploredSplit(d, s, keep) }),
 	}
 
 	if s := newExploredSpectra(d, place); s != nil {
@@ -106,15 +95,12 @@ func newExplored(i int, d *Detail, every int) object {
 }
 
 // exploredQuantities are name, label, word, unit, and the units of a difference and a variance.
-func exploredQuantities(q []Quantity) array {
-	out := array{}
-	for _, x := range q {
-		out = append(out, object{
+func exploredQuantities(q []Quantity) []object {
+	return numbers.Objects(q, func(x Quantity) object {
+		return object{
 			"n", clean(x.Name), "l", x.Label(), "w", x.Word(), "u", clean(x.Unit), "d", x.difference(), "s", x.square(),
-		})
-	}
-
-	return out
+		}
+	})
 }
 
 // exploredPairs packs up to twelve triplets of each condition that has a place.
@@ -143,14 +129,10 @@ func exploredPairs(d *Detail, place map[int]int) (row, values string) {
 // newExploredSplit has, per condition, 1 where it is held out in test, and of each seed μ, σ² and C by outcome.
 func newExploredSplit(d *Detail, s SplitDetail, keep []int) object {
 	test := lists.Each(keep, func(c int) int { return map[bool]int{true: 1}[s.Test[c]] })
-	kept := func(v []float64) string {
-		return f32(lists.Rows(v, d.dim(), keep))
-	}
-
-	seeds := array{}
-	for _, k := range s.Seeds {
-		seeds = append(seeds, object{"m", kept(k.Mu), "v", kept(k.Var), "c", kept(k.Cov)})
-	}
+	kept := func(v []float64) string { return f32(lists.Rows(v, d.dim(), keep)) }
+	seeds := numbers.Objects(s.Seeds, func(k SeedDetail) object {
+		return object{"m", kept(k.Mu), "v", kept(k.Var), "c", kept(k.Cov)}
+	})
 
 	return object{"n", clean(s.Name), "held", clean(s.HeldOut), "test", u16(test), "seeds", seeds}
 }

@@ -144,15 +144,12 @@ func (m *maker) rises() {
 // variance draws of what the variance of each outcome consists: between the names of things and occasions, with the
 // ends of their central 95 %, from run to run, and noise.
 func (m *maker) variance(s *SplitDetail) {
-	k := slices.IndexFunc(m.d.Experiment.Splits, func(e Split) bool { return e.Name == s.Name })
-	if k < 0 || !m.d.Experiment.Splits[k].calibrated() {
+	split, _ := lists.Find(m.d.Experiment.Splits, func(e Split) bool { return e.Name == s.Name })
+	if !split.calibrated() || len(split.Honest.Calibration.Things) == 0 {
 		return
 	}
 
-	things := m.d.Experiment.Splits[k].Honest.Calibration.Things
-	if len(things) == 0 {
-		return
-	}
+	things := split.Honest.Calibration.Things
 
 	names := figure.Mark{Kind: figure.Labels}
 	ends := figure.Mark{Kind: figure.Bars, Name: "95 % of the share between", Class: "mean", Size: 2}

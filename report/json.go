@@ -33,29 +33,23 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		}
 	}
 
-	outcomes := array{}
-	for i, name := range e.Outcomes {
-		unit := ""
-		if e.OutcomeUnits != nil {
-			unit = e.OutcomeUnits[i]
-		}
-
-		outcomes = append(outcomes, object{"name", name, "unit", unit})
+	if e.OutcomeUnits == nil {
+		e.OutcomeUnits = make([]string, len(e.Outcomes))
 	}
 
-	splits := array{}
-	for _, s := range e.Splits {
-		splits = append(splits, splitJSON(s))
-	}
+	outcomes := numbers.Objects(lists.Numbers(len(e.Outcomes)), func(i int) object {
+		return object{"name", e.Outcomes[i], "unit", e.OutcomeUnits[i]}
+	})
 
 	o := object{
 		"experiment", e.Name, "data", e.Data, "pairs", e.Pairs, "construction", e.Construction, "couples", e.Couples,
 		"inputs", stringArray(e.Inputs), "outcomes", outcomes, "recordings", e.Recordings, "runs", e.Runs,
 		"triplets", e.Triplets, "config_digest", e.ConfigDigest, "version", e.Version,
-		"warnings", stringArray(e.Warnings), "skipped", stringArray(e.Skipped), "splits", splits,
+		"warnings", stringArray(e.Warnings), "skipped", stringArray(e.Skipped), "splits",
+		numbers.Objects(e.Splits, splitJSON),
 	}
-	if p := e.pooledJSON(); len(p) > 0 {
-		o = append(o, "pooled", p)
+	if list := e.pooled(); list != nil {
+		o = append(o, "pooled", lists.Each(list, pooled.json))
 	}
 
 	out, err := json.MarshalIndent(o, "", "  ")
@@ -125,8 +119,6 @@ func valuesJSON(v score.Values) (o object) {
 }
 
 type object = numbers.Object
-
-type array []any
 
 // stringArray is a list that is never null.
 func stringArray(s []string) []string { return append([]string{}, s...) }

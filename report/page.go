@@ -221,7 +221,7 @@ func newExperimentView(i int, d *Detail, points int) experimentView {
 		Violations: items(e.checks()), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
 
-	v.Doubts = v.doubts()
+	v.Doubts = text("doubts", v) // what limits the trust in the numbers
 	v.Widening, v.Warnings = v.Warnings[:e.Widening], v.Warnings[e.Widening:]
 	if n := len(v.Warnings) - mostWarnings; n > 0 {
 		v.Warnings = append(v.Warnings[:mostWarnings:mostWarnings],
@@ -301,11 +301,6 @@ func newVerdicts(e Experiment) []verdict {
 	}
 
 	return append(lists.Each(e.Splits, Split.verdict), e.pooledVerdicts()...)
-}
-
-// doubts counts what limits the trust in the numbers.
-func (v experimentView) doubts() string {
-	return text("doubts", v)
 }
 
 // leads are the kinds of figures that show best whether the intervals hold, best first.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"doubletake/internal/lists"
@@ -38,13 +37,13 @@ func (p *Plots) Kinds() []string {
 
 // Draw returns a figure in one of the formats: texts of 8 pt at any width.
 func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
-	i := slices.IndexFunc(p.list, func(f plot) bool { return f.file == name })
-	if i < 0 {
+	found, ok := lists.Find(p.list, func(f plot) bool { return f.file == name })
+	if !ok {
 		return nil, fmt.Errorf("there is no figure %q", name)
 	}
 
 	mm := 1e3 * o.WidthM
-	f := p.list[i].fig.Fit(paper.Width(mm))
+	f := found.fig.Fit(paper.Width(mm))
 
 	switch o.Format {
 	case "svg":

@@ -95,24 +95,18 @@ func (p pooled) verdict() verdict {
 // pooledVerdicts are the grades of conditions of which several groups were held out.
 func (e Experiment) pooledVerdicts() []verdict { return lists.Each(e.pooled(), pooled.verdict) }
 
-// pooledJSON is the member of metrics.json with them.
-func (e Experiment) pooledJSON() array {
-	out := array{}
-	for _, p := range e.pooled() {
-		v := p.verdict()
-		lower, upper := p.Bounds()
-		o := object{
-			"condition", p.condition, "groups", stringArray(p.groups), "verdict", string(p.Grade()),
-			"sentence", v.String(), "lower_bound", lower, "upper_bound", upper,
-		}
-
-		for l, at := range p.at {
-			key := fmt.Sprintf("coverage_%g", 100*score.Levels[l])
-			o = append(o, key, at, key+"_se", p.se[l])
-		}
-
-		out = append(out, o)
+// json is the evidence in metrics.json.
+func (p pooled) json() object {
+	lower, upper := p.Bounds()
+	o := object{
+		"condition", p.condition, "groups", stringArray(p.groups), "verdict", string(p.Grade()),
+		"sentence", p.verdict().String(), "lower_bound", lower, "upper_bound", upper,
 	}
 
-	return out
+	for l, at := range p.at {
+		key := fmt.Sprintf("coverage_%g", 100*score.Levels[l])
+		o = append(o, key, at, key+"_se", p.se[l])
+	}
+
+	return o
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/internal/lists"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
@@ -72,12 +73,8 @@ type VariantRank struct {
 }
 
 func (c Comparison) by(key string) ByCriterion {
-	i := slices.IndexFunc(c.Criteria, func(b ByCriterion) bool { return b.Key == key })
-	if i < 0 {
-		return ByCriterion{}
-	}
-
-	return c.Criteria[i]
+	b, _ := lists.Find(c.Criteria, func(b ByCriterion) bool { return b.Key == key })
+	return b
 }
 
 // shownAs are the headings of the criteria's values.
@@ -149,12 +146,8 @@ func (b ByCriterion) cells(variant int) []number {
 
 // setting is the value of a setting of the variant, "" where it does not vary there.
 func (v Variant) setting(name string) string {
-	i := slices.IndexFunc(v.Settings, func(f Fact) bool { return f.Name == name })
-	if i < 0 {
-		return ""
-	}
-
-	return v.Settings[i].Value
+	f, _ := lists.Find(v.Settings, func(f Fact) bool { return f.Name == name })
+	return f.Value
 }
 
 // settings lists the names of the settings that vary.
@@ -219,29 +212,25 @@ func (s Sweep) Document() json.Marshaler {
 	part := func(c Comparison) object {
 		by := object{}
 		for _, b := range c.Criteria {
-			ranks := array{}
-			for _, r := range b.Ranks {
-				ranks = append(ranks, object{
+			by = append(by, b.Key, numbers.Objects(b.Ranks, func(r VariantRank) object {
+				return object{
 					"variant", s.Variants[r.Variant].Name, "value", r.Value.Mean, "std", r.Value.Std, "above_best", r.Above,
 					"se", r.SE, "p", r.P, "p_holm", r.Holm, "worse", r.Worse,
-				})
-			}
-
-			by = append(by, b.Key, ranks)
+				}
+			}))
 		}
 
 		return object{"pairing", c.Pairing, "unpaired", c.Unpaired, "runs", c.Runs, "by", by}
 	}
 
-	splits := array{}
-	for _, sp := range s.Splits {
+	splits := numbers.Objects(s.Splits, func(sp SweptSplit) object {
 		o := object{"split", sp.Name, "held_out", sp.HeldOut, "seeds", sp.Seeds, "test", part(sp.Held)}
 		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
 			o = append(o, "inner", part(sp.Inner), "selected", s.Variants[ranks[0].Variant].Name)
 		}
 
-		splits = append(splits, o)
-	}
+		return o
+	})
 
 	return object{"experiment", s.Name, "data", s.Data, "splits", splits, "warnings", s.warnings()}
 }

@@ -465,10 +465,9 @@ func verdictJSON(s Split) object {
 func (s Split) ecov() object {
 	record := s.Honest.Calibration.Scale.Prior.RisesRecord()
 	like := record.Like(s.rise())
-	left := array{}
-	for _, g := range s.leftOut() {
-		left = append(left, object{"group", g.Name, "rise", *g.Rise})
-	}
+	left := numbers.Objects(s.leftOut(), func(g interval.GroupResult) object {
+		return object{"group", g.Name, "rise", *g.Rise}
+	})
 
 	return object{
 		"rise", s.rise(),

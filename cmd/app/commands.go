@@ -4,13 +4,13 @@ import (
 	_ "embed"
 	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/docs"
+	"doubletake/internal/lists"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -165,12 +165,8 @@ func readOption(form, meaning string) option {
 
 // find returns the command of a name, nil if there is none.
 func find(list []*subcommand, name string) *subcommand {
-	i := slices.IndexFunc(list, func(c *subcommand) bool { return c.name == name })
-	if i < 0 {
-		return nil
-	}
-
-	return list[i]
+	c, _ := lists.Find(list, func(c *subcommand) bool { return c.name == name })
+	return c
 }
 
 // line is the form of a command's line.

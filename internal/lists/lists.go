@@ -43,6 +43,15 @@ func Keep[T any](list []T, ok func(T) bool) []T {
 	return Each(held, func(i int) T { return list[i] })
 }
 
+// Find returns the first element for which ok holds, and whether there is one.
+func Find[T any](list []T, ok func(T) bool) (first T, found bool) {
+	if i := slices.IndexFunc(list, ok); i >= 0 {
+		return list[i], true
+	}
+
+	return first, false
+}
+
 // Evenly returns at most n elements, spread evenly.
 func Evenly[T any](list []T, n int) []T {
 	if len(list) <= n {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/internal/lists"
 )
 
 // File is a whole pipeline.yaml.
@@ -126,11 +127,6 @@ func defaultExperiment() Experiment {
 
 // Find returns the value of name, and whether it is there.
 func Find(list []NamedString, name string) (string, bool) {
-	for _, e := range list {
-		if e.Name == name {
-			return e.Value, true
-		}
-	}
-
-	return "", false
+	e, found := lists.Find(list, func(e NamedString) bool { return e.Name == name })
+	return e.Value, found
 }

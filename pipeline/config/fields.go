@@ -8,6 +8,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/format"
+	"doubletake/internal/lists"
 	"doubletake/train/baseline"
 )
 
@@ -53,13 +54,7 @@ func section(pointer reflect.Type) reflect.Value {
 
 // short is the field of a section that may be written as that value alone.
 func short(t reflect.Type) (reflect.StructField, bool) {
-	for _, f := range fields(t) {
-		if f.Tag.Get("short") != "" {
-			return f, true
-		}
-	}
-
-	return reflect.StructField{}, false
+	return lists.Find(fields(t), func(f reflect.StructField) bool { return f.Tag.Get("short") != "" })
 }
 
 // choices are the lists that a field's tags "choices" and "of" name.

@@ -282,12 +282,12 @@ func (st *Status) readDeps(of map[string]*Status) error {
 			continue
 		}
 
-		k := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
-		if k < 0 {
+		o, ok := up.rec.output(d.Output)
+		if !ok {
 			return fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, st.Task.ID)
 		}
 
-		st.digests = append(st.digests, up.rec.Outputs[k].digest())
+		st.digests = append(st.digests, o.digest())
 	}
 
 	return nil
@@ -454,8 +454,8 @@ func (s *store) doubt(todo []*Task, of map[string]*Status) bool {
 				continue
 			}
 
-			k := slices.IndexFunc(r.Outputs, func(o output) bool { return o.Name == d.Output })
-			if x := (read{r, r.Outputs[k]}); !seen[x] {
+			o, _ := r.output(d.Output)
+			if x := (read{r, o}); !seen[x] {
 				seen[x] = true
 				reads = append(reads, x)
 			}

@@ -85,15 +85,13 @@ func (r *Result) Task(id string) *Task {
 
 // Digest returns the digest of a task's output, if the task is up to date now.
 func (r *Result) Digest(task, name string) (digest string, ok bool) {
-	if st := r.of[task]; st != nil && st.rec != nil {
-		for _, o := range st.rec.Outputs {
-			if o.Name == name {
-				return o.digest(), true
-			}
-		}
+	st := r.of[task]
+	if st == nil || st.rec == nil {
+		return "", false
 	}
 
-	return "", false
+	o, ok := st.rec.output(name)
+	return o.digest(), ok
 }
 
 // TaskError is the failure of a task.

@@ -285,6 +285,11 @@ func (r *record) names() []string {
 	return append(lists.Each(r.Outputs, func(o output) string { return o.Name }), "manifest.json")
 }
 
+// output returns the output of a name.
+func (r *record) output(name string) (output, bool) {
+	return lists.Find(r.Outputs, func(o output) bool { return o.Name == name })
+}
+
 // whole reports whether a result's files are as they were when it was sealed, by
 // their sizes and times.
 func (s *store) whole(r *record) bool {

@@ -124,13 +124,8 @@ func (t *Table) Cell(name, unit, description string, v any) {
 
 // Get returns the metadata value of key, or "".
 func (t *Table) Get(key string) string {
-	for _, kv := range t.Meta {
-		if kv.Key == key {
-			return kv.Value
-		}
-	}
-
-	return ""
+	pair, _ := lists.Find(t.Meta, func(p kv.Pair) bool { return p.Key == key })
+	return pair.Value
 }
 
 // Floats returns the values of a float64 column; an absent column or another

@@ -13,7 +13,6 @@ package baseline
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"doubletake/internal/lists"
@@ -132,12 +131,7 @@ func names(of []Info) []string { return lists.Each(of, func(m Info) string { ret
 // Describe returns the description of the method of that name; ok is false where
 // there is none.
 func Describe(name string) (m Info, ok bool) {
-	i := slices.IndexFunc(methods, func(m Info) bool { return m.Name == name })
-	if i < 0 {
-		return m, false
-	}
-
-	return methods[i], true
+	return lists.Find(methods, func(m Info) bool { return m.Name == name })
 }
 
 // New returns the method of that name.

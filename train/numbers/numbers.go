@@ -10,6 +10,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // Float is a number that is null where it is not finite.
@@ -46,6 +48,11 @@ func Named(names []string, values []float64) (o Object) {
 		o = append(o, n, values[i])
 	}
 	return o
+}
+
+// Objects returns the object of each element; it is not nil, so that without any its JSON is an empty list.
+func Objects[T any](list []T, object func(T) Object) []Object {
+	return append([]Object{}, lists.Each(list, object)...)
 }
 
 // All are the members.

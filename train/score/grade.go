@@ -18,30 +18,25 @@ const (
 	Fails     Grade = "fails"     // they cover less than they should
 )
 
-// grades are all grades in words, from the best.
-var grades = []struct {
-	grade Grade
-	words string
-}{{Holds, "holds"}, {Wide, "holds, but wide"}, {Undecided, "undecided"}, {Fails, "does not hold"}}
+// All grades, from the best, and in words.
+var (
+	grades     = []Grade{Holds, Wide, Undecided, Fails}
+	gradeWords = map[Grade]string{
+		Holds: "holds", Wide: "holds, but wide", Undecided: "undecided", Fails: "does not hold",
+	}
+)
 
 // Rank is the place of a grade from the best; that of an unknown one is len(grades).
 func (g Grade) Rank() int {
-	for i, k := range grades {
-		if k.grade == g {
-			return i
-		}
+	if i := slices.Index(grades, g); i >= 0 {
+		return i
 	}
 
 	return len(grades)
 }
 
 // Words is the grade in words; "" of an unknown one.
-func (g Grade) Words() string {
-	if i := g.Rank(); i < len(grades) {
-		return grades[i].words
-	}
-	return ""
-}
+func (g Grade) Words() string { return gradeWords[g] }
 
 // Worst returns the worst of some grades, Undecided without any.
 func Worst(list ...Grade) Grade {

@@ -244,7 +244,7 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			var cells []string
 			for _, counts := range []map[Grade]int{single[f], pooled[f]} {
 				for _, g := range grades {
-					cells = append(cells, strconv.FormatFloat(100*share(counts, g.grade), 'f', 0, 64))
+					cells = append(cells, strconv.FormatFloat(100*share(counts, g), 'f', 0, 64))
 				}
 			}
 

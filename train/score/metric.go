@@ -211,10 +211,8 @@ type Values []Keyed
 
 // Get returns the value with that key, the zero Value when there is none.
 func (v Values) Get(key string) Value {
-	if i := slices.IndexFunc(v, func(k Keyed) bool { return k.Key == key }); i >= 0 {
-		return v[i].Value
-	}
-	return Value{}
+	k, _ := lists.Find(v, func(k Keyed) bool { return k.Key == key })
+	return k.Value
 }
 
 // OverSeeds averages the numbers of the seeds of a split. A value is undefined as soon as it is

@@ -3,7 +3,6 @@ package hdf5
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // Attribute is a named small value of a group or dataset.
@@ -86,12 +86,7 @@ type Attributes []Attribute
 
 // Attribute returns the attribute of that name.
 func (as Attributes) Attribute(name string) (Attribute, bool) {
-	i := slices.IndexFunc(as, func(a Attribute) bool { return a.Name == name })
-	if i < 0 {
-		return Attribute{}, false
-	}
-
-	return as[i], true
+	return lists.Find(as, func(a Attribute) bool { return a.Name == name })
 }
 
 // Has reports whether there is an attribute of that name.

@@ -83,12 +83,7 @@ type variable struct {
 }
 
 func (v *variable) attribute(name string) (attribute, bool) {
-	i := slices.IndexFunc(v.attributes, func(a attribute) bool { return a.name == name })
-	if i < 0 {
-		return attribute{}, false
-	}
-
-	return v.attributes[i], true
+	return lists.Find(v.attributes, func(a attribute) bool { return a.name == name })
 }
 
 func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {

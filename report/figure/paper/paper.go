@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
@@ -60,13 +61,8 @@ type element struct {
 }
 
 func (e *element) attr(name string) string {
-	for _, a := range e.Attrs {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-
-	return ""
+	a, _ := lists.Find(e.Attrs, func(a xml.Attr) bool { return a.Name.Local == name })
+	return a.Value
 }
 
 func (e *element) number(name string) float64 {

@@ -440,13 +440,11 @@ func wanted(own string, custom []string) []string {
 
 // own finds an attribute of a channel.
 func (r *Reader) own(channel int, wanted []string) string {
-	for _, a := range r.info.Channels[channel].Attributes {
-		if slices.Contains(wanted, strings.ToLower(a.Name)) {
-			return a.Value
-		}
-	}
+	a, _ := lists.Find(r.info.Channels[channel].Attributes, func(a ingest.Attribute) bool {
+		return slices.Contains(wanted, strings.ToLower(a.Name))
+	})
 
-	return ""
+	return a.Value
 }
 
 // above finds an attribute of a channel's group or of the file.
