@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -208,7 +207,7 @@ func newSweepView(i int, s Sweep) sweepView {
 
 // Document is the comparison for programs, to be written as JSON. An undefined number
 // is null.
-func (s Sweep) Document() json.Marshaler {
+func (s Sweep) Document() numbers.Object {
 	part := func(c Comparison) object {
 		by := object{}
 		for _, b := range c.Criteria {

@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
+	"doubletake/train/numbers"
 )
 
 // compareArguments reads FILE and EXPERIMENT. A first argument that ends in .yaml or .yml,
@@ -67,20 +68,10 @@ func runCompare(c *call) error {
 
 	list := fault.Get(p.Sweeps(res, sel))
 	if c.Bool("json") {
-		return printJSON(c.stdout, map[string]any{"sweeps": sweepDocuments(list)})
+		return printJSON(c.stdout, numbers.Object{"sweeps", numbers.Objects(list, report.Sweep.Document)})
 	}
 
 	return writeSweeps(list, c.stdout)
-}
-
-// sweepDocuments are the comparisons for programs.
-func sweepDocuments(list []report.Sweep) []any {
-	out := []any{}
-	for _, s := range list {
-		out = append(out, s.Document())
-	}
-
-	return out
 }
 
 func writeSweeps(list []report.Sweep, stdout io.Writer) error {

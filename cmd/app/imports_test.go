@@ -65,7 +65,8 @@ var imports = []struct{ of, may string }{
 		"train/score train/triplets"},
 	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/pairs pipeline/stages/plan " +
 		"pipeline/table ingest/fault ingest/units train/contrast train/numbers report report/figure"},
-	{"pipeline/suggest", "ingest/spelling ingest/units pipeline/kv pipeline/predict train/honest train/honest/interval"},
+	{"pipeline/suggest", "ingest/fault ingest/spelling ingest/units pipeline/kv pipeline/predict train/honest " +
+		"train/honest/interval"},
 	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault report train/honest " +
 		"train/honest/scale"},
 	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +

@@ -18,6 +18,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
+	"doubletake/train/numbers"
 )
 
 // runOptions are the flags of run.
@@ -162,7 +163,7 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 
 		all := map[string]any{"run": res, "experiments": docs}
 		if len(sweeps) > 0 {
-			all["sweeps"] = sweepDocuments(sweeps)
+			all["sweeps"] = numbers.Objects(sweeps, report.Sweep.Document)
 		}
 
 		return printJSON(stdout, all)

@@ -101,15 +101,12 @@ func runSuggest(c *call) error {
 
 // suggestRecords are suggestions in CSV, and in JSON with what is outside of the training range.
 func suggestRecords(names []string, list []suggest.Suggestion) []numbers.Object {
-	out := make([]numbers.Object, len(list))
-	for i, s := range list {
-		out[i] = numbers.Object{
+	return numbers.Objects(list, func(s suggest.Suggestion) numbers.Object {
+		return numbers.Object{
 			"at", numbers.Named(names, s.At), "gain", s.Gain, "epistemic", s.Epistemic, "aleatoric", s.Aleatoric,
 			"epistemic_share", s.Share, "measured", s.Measured, "advice", s.Advice,
 		}
-	}
-
-	return out
+	})
 }
 
 func suggestListing(names []string, list []suggest.Suggestion) report.Listing {
@@ -164,17 +161,16 @@ func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []stri
 		outcomes, widths = append(outcomes, o.Name), append(widths, o.Name+"_half_width")
 	}
 
-	records := make([]numbers.Object, len(steps))
-	for i, s := range steps {
-		records[i] = numbers.Object{
+	records := numbers.Objects(steps, func(s suggest.Step) numbers.Object {
+		o := numbers.Object{
 			"at", numbers.Named(names, s.At), "cost", s.Cost, "cost_in_all", s.Sum, "measured", s.Measured,
 		}
 		if c.Bool("csv") {
-			records[i] = append(records[i], numbers.Named(widths, s.Half)...)
-		} else {
-			records[i] = append(records[i], "half_width", numbers.Named(outcomes, s.Half))
+			return append(o, numbers.Named(widths, s.Half)...)
 		}
-	}
+
+		return append(o, "half_width", numbers.Named(outcomes, s.Half))
+	})
 
 	switch {
 	case c.Bool("json"):

@@ -145,20 +145,17 @@ func CSV(list []Result) (out []numbers.Object) {
 
 // JSON is budgets as one document. Infinite degrees of freedom are null.
 func JSON(list []Result) []numbers.Object {
-	out := []numbers.Object{}
-	for _, r := range list {
+	return numbers.Objects(list, func(r Result) numbers.Object {
 		naive := r.Naive
 		if naive <= 0 {
 			naive = math.NaN()
 		}
 
-		out = append(out, numbers.Object{
+		return numbers.Object{
 			"outcome", r.Outcome, "unit", r.Unit, "at", r.At, "value", r.Value, "standard_u", r.U, "dof", r.DoF, "k", r.K,
 			"expanded_u", r.Expanded, "level", r.Level, "naive_standard_error", naive, "scatter_pooled_over", r.Pooled,
 			"sources", lists.Each(r.uncertain(), Component.document), "monte_carlo", r.MonteCarlo,
 			"not_in_this_budget", r.Unseen,
-		})
-	}
-
-	return out
+		}
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
+	"doubletake/train/score"
 )
 
 // CSV is a record for each condition; a number that is not there is NaN.
@@ -27,12 +29,11 @@ func (a *Answer) CSV() []numbers.Object {
 
 // JSON is the answer as one document.
 func (a *Answer) JSON() numbers.Object {
-	network, conditions := []numbers.Object{}, make([]numbers.Object, a.Network.N)
-	for _, r := range a.Record {
-		network = append(network, numbers.Object{
+	network := numbers.Objects(a.Record, func(r score.OutcomeTrust) numbers.Object {
+		return numbers.Object{
 			"held_out", r.HeldOut, "unit", r.Unit, "outcome", r.Outcome, "rmse", r.RMSE, "coverage", r.Inside,
-		})
-	}
+		}
+	})
 
 	units := map[string]string{}
 	for _, in := range a.Card.Inputs {
@@ -54,15 +55,13 @@ func (a *Answer) JSON() numbers.Object {
 	}
 
 	columns := a.columns()
-	for i := range conditions {
-		conditions[i] = a.condition(i, columns)
-	}
+	condition := func(i int) numbers.Object { return a.condition(i, columns) }
 
 	return numbers.Object{
 		"models", a.Paths, "experiment", a.Card.Experiment, "data", a.Card.Data, "split", a.Card.Split,
 		"held_out", a.Card.HeldOut, "units", units, "alpha", a.options.Alpha,
 		"level", level, "honest", record, "honest_absent", absent, "notes", append([]string{}, a.Warnings...),
-		"conditions", conditions, "network_record", network,
+		"conditions", numbers.Objects(lists.Numbers(a.Network.N), condition), "network_record", network,
 	}
 }
 

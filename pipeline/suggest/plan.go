@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
@@ -173,13 +174,8 @@ type ahead struct {
 
 // lookAhead takes, of large grids, some candidates and some values of the inputs that are not in the
 // grid, evenly.
-func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion) (*ahead, error) {
-	others, err := averaged(m, axes)
-	if err != nil {
-		return nil, err
-	}
-
-	most := planRows
+func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion) *ahead {
+	others, most := averaged(m, axes), planRows
 	if m.Honest.Orders != nil {
 		most /= m.Honest.Orders.Harmonics
 	}
@@ -204,17 +200,14 @@ func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Sugge
 		a.whole += s.Epistemic / float64(len(a.list))
 	}
 
-	a.Posterior, err = m.Honest.Posterior(ctx, x)
+	a.Posterior = fault.Get(m.Honest.Posterior(ctx, x))
 
-	return a, err
+	return a
 }
 
 // gain is by which share the mean expected squared error over the candidates would fall if one were
 // measured.
-func (a *ahead) gain(candidate int) (float64, error) {
-	v, err := a.Gain(a.rows[candidate])
-	return v / a.whole, err
-}
+func (a *ahead) gain(candidate int) float64 { return fault.Get(a.Gain(a.rows[candidate])) / a.whole }
 
 // Plan picks measurements that a budget pays for by the split's calibrated process: each time the one
 // with the largest gain for its cost, given the ones before, in an order with few expensive changes. A
@@ -223,15 +216,12 @@ func (a *ahead) gain(candidate int) (float64, error) {
 func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
 	steps []Step, now []float64, err error,
 ) {
+	defer fault.Catch(&err)
 	if By(m) != ByGain || len(list) == 0 {
 		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated process")
 	}
 
-	first, err := lookAhead(ctx, m, axes, list)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	first := lookAhead(ctx, m, axes, list)
 	then := *first
 	then.Posterior = first.Clone()
 	for len(steps) < MaxSteps {
@@ -242,12 +232,7 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 				continue
 			}
 
-			gain, err := then.gain(i)
-			if err != nil {
-				return nil, nil, err
-			}
-
-			if rate := gain / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
+			if rate := then.gain(i) / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
 				best, most = i, rate
 			}
 		}
@@ -256,10 +241,7 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 			break
 		}
 
-		if err := then.Measure(then.rows[best]); err != nil {
-			return nil, nil, err
-		}
-
+		fault.Raise(then.Measure(then.rows[best]))
 		steps = c.order(append(steps, Step{Suggestion: then.list[best], candidate: best}))
 	}
 
@@ -273,10 +255,7 @@ func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion
 
 		s.Sum = c.of(steps[:i+1])
 		s.Cost = s.Sum - c.of(steps[:i])
-		if err := first.Measure(first.rows[s.candidate]); err != nil {
-			return nil, nil, err
-		}
-
+		fault.Raise(first.Measure(first.rows[s.candidate]))
 		s.Half = meanHalf(first.Posterior)
 	}
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
@@ -66,12 +67,9 @@ func By(m *predict.Models) string {
 // or to measure there at all (ignorance dominates). Inputs that
 // are not in the grid are averaged over the values they were trained on: a run of a
 // rotor has all its microphones.
-func Rank(ctx context.Context, m *predict.Models, axes []Axis) ([]Suggestion, error) {
-	others, err := averaged(m, axes)
-	if err != nil {
-		return nil, err
-	}
-
+func Rank(ctx context.Context, m *predict.Models, axes []Axis) (_ []Suggestion, err error) {
+	defer fault.Catch(&err)
+	others := averaged(m, axes)
 	points := kv.Points(lists.Each(axes, func(a Axis) []float64 { return a.Values })...)
 	if len(points)*len(others) > kv.MaxPoints {
 		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points),
@@ -95,9 +93,7 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis) ([]Suggestion, er
 				}
 			}
 
-			if epistemic, aleatoric, err = expected(ctx, m, x, len(others)); err != nil {
-				return nil, err
-			}
+			epistemic, aleatoric = expected(ctx, m, x, len(others))
 		}
 
 		s := Suggestion{
@@ -119,15 +115,9 @@ func Rank(ctx context.Context, m *predict.Models, axes []Axis) ([]Suggestion, er
 		return out, nil
 	}
 
-	a, err := lookAhead(ctx, m, axes, out)
-	if err != nil {
-		return nil, err
-	}
-
+	a := lookAhead(ctx, m, axes, out)
 	for i := range a.list {
-		if a.list[i].Gain, err = a.gain(i); err != nil {
-			return nil, err
-		}
+		a.list[i].Gain = a.gain(i)
 	}
 
 	slices.SortStableFunc(a.list, func(a, b Suggestion) int { return cmp.Compare(b.Gain, a.Gain) })
@@ -139,51 +129,39 @@ const rowsAtOnce = 4096
 
 // averaged lists the combinations of trained values of the inputs that are not in
 // the grid, as rows of all inputs.
-func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
+func averaged(m *predict.Models, axes []Axis) [][]float64 {
 	values := make([][]float64, len(m.Card.Inputs))
 	for i, in := range m.Card.Inputs {
 		values[i] = in.Values
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
 			values[i] = []float64{0} // the grid's
 		} else if len(in.Values) == 0 {
-			return nil, fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid",
-				in.Name)
+			fault.Raise(fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid",
+				in.Name))
 		}
 	}
 
-	return kv.Points(values...), nil
+	return kv.Points(values...)
 }
 
 // expected returns the mean squared errors of the mean and the mean noise to be expected over each so many conditions
 // of x, in units of the outcomes' training variance.
-func expected(ctx context.Context, m *predict.Models, x []float64, each int) (
-	epistemic, aleatoric []float64, err error,
-) {
+func expected(ctx context.Context, m *predict.Models, x []float64, each int) (epistemic, aleatoric []float64) {
 	n := len(x) / len(m.Card.Inputs) / each
 	each *= len(m.Card.Outcomes)
 	epistemic, aleatoric = make([]float64, n), make([]float64, n)
 	if By(m) != ByBoth {
-		p, err := m.Honest.Predict(ctx, x, 0, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		std := m.Honest.Calibration.Deviation
+		p, std := fault.Get(m.Honest.Predict(ctx, x, 0, nil)), m.Honest.Calibration.Deviation
 		for k, v := range p.Epistemic {
 			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(each))
 			epistemic[k/each] += w * v
 			aleatoric[k/each] += w * (p.Total[k] - v)
 		}
 
-		return epistemic, aleatoric, nil
+		return epistemic, aleatoric
 	}
 
-	r, err := m.Quick(ctx, x)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	std := m.OutcomeStd()
+	r, std := fault.Get(m.Quick(ctx, x)), m.OutcomeStd()
 	for k := range r.Mu {
 		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(each))
 
@@ -197,7 +175,7 @@ func expected(ctx context.Context, m *predict.Models, x []float64, each int) (
 		aleatoric[k/each] += w * max(r.Var[k]-spread*(n-1)/n-cov, 0)
 	}
 
-	return epistemic, aleatoric, nil
+	return epistemic, aleatoric
 }
 
 // measured returns the training conditions seen along the grid's axes.

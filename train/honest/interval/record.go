@@ -149,17 +149,16 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 // out, of its record there.
 func (r *Result) Document() numbers.Object {
 	c := r.Calibration
-	left, groups := []numbers.Object{}, append([]string{}, r.LeftOut()...)
-	for _, g := range c.Groups {
-		left = append(left, numbers.Object{
+	left := numbers.Objects(c.Groups, func(g GroupResult) numbers.Object {
+		return numbers.Object{
 			"group", g.Name, "distance", g.Distance, "claim", g.Claim, "e", g.E, "e_se", g.Error(), "inside", g.Inside,
 			"half_width", g.Half,
-		})
-	}
+		}
+	})
 
 	o := numbers.Object{
-		"base", c.Base, "method", "hierarchical-scale", "condition", c.Condition, "kind", c.Kind, "groups", groups,
-		"k", c.K, "level", c.Level, "scale", c.scale(),
+		"base", c.Base, "method", "hierarchical-scale", "condition", c.Condition, "kind", c.Kind,
+		"groups", append([]string{}, r.LeftOut()...), "k", c.K, "level", c.Level, "scale", c.scale(),
 	}
 
 	var conformal numbers.Object
