@@ -127,27 +127,36 @@ type Program struct {
 	Timeout time.Duration // for one file
 }
 
-// TextOptions guide the reader of delimited text; the zero value finds out by itself.
+// TextOptions guide the reader of delimited text; the zero value finds out by itself. The configuration has them as
+// keys.
 type TextOptions struct {
-	Delimiter string   // "comma", "semicolon", "tab", "blanks"; "" finds out
-	Columns   []string // names when the file has no header
-	// column (or array) that holds the time in s; "" takes one by its name ("time", "t",
-	// "Time (s)", …), if any
-	Time string
+	// character between columns; empty: found from the content
+	Delimiter string `key:"delimiter" enum:"|comma|semicolon|tab|blanks"`
+
+	// column names when the file has no header
+	Columns []string `key:"columns"`
+
+	// column or array with the time in s; empty: found by its name
+	Time string `key:"time"`
 }
 
 // ArrayOptions guide the readers of files that hold named arrays, where the
 // file does not follow a custom that is known. Names of attributes are compared
-// without regard to case.
+// without regard to case. The configuration has them as keys.
 type ArrayOptions struct {
-	RateAttribute   string // attribute (or single number) with the sampling rate in Hz
-	PeriodAttribute string // attribute (or single number) with the sampling period in s
-	UnitAttribute   string // attribute with the unit
-	// axis of time, "first", "middle" (of three) or "last", of arrays with several axes
-	// longer than 1; "" goes by the axes' names, then takes the longest if it is the
-	// first or the last and no other is as long. MATLAB's axes are counted as MATLAB
-	// does, also in files of version 7.3.
-	TimeAxis string
+	// attribute, or single number among the arrays, with the sampling rate in Hz
+	RateAttribute string `key:"rate_attribute"`
+
+	// attribute, or single number among the arrays, with the sampling period in s; empty:
+	// ChannelInformationSamplingPeriod, wf_increment, dt and the like
+	PeriodAttribute string `key:"period_attribute"`
+
+	// attribute of a channel with its unit
+	UnitAttribute string `key:"unit_attribute"`
+
+	// axis of time of arrays of several axes (those of MATLAB as it counts them), middle of three; empty: by the axes'
+	// names, else the longest if it is the first or the last
+	TimeAxis string `key:"time_axis" enum:"|first|middle|last"`
 }
 
 // Check reports options that contradict themselves or mean nothing. Whether

@@ -46,7 +46,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/table", "pipeline/kv pipeline/pack ingest/format/arrow"},
 	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "pipeline/kv pipeline/engine/job ingest/campaign ingest/fault ingest/condition " +
+	{"pipeline/config", "pipeline/kv pipeline/engine/job ingest ingest/campaign ingest/fault ingest/condition " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale train/numbers"},

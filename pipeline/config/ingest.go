@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/simulate"
@@ -99,10 +100,10 @@ type Ingest struct {
 	InFile []NamedString `key:"inside"`
 
 	// names of attributes in files of named arrays (MAT, HDF5, TDMS, NPZ), where they are not the usual ones
-	Arrays Arrays `key:"arrays"`
+	Arrays ingest.ArrayOptions `key:"arrays"`
 
 	// how to read delimited text, where its content does not show it
-	Text Text `key:"text"`
+	Text ingest.TextOptions `key:"text"`
 
 	// how the data count theta_deg: from the rotor plane (0 in it, as in the tables), or from the axis (0 on
 	// the inflow side, 90 in the plane, 180 downstream), which is converted to 90 - theta_deg
@@ -245,35 +246,6 @@ type Log struct {
 
 	// decimal sign of numbers like 1,234 that no other cell shows, in tables of results too
 	Decimal string `key:"decimal" enum:"|point|comma"`
-}
-
-// Text guides the reader of delimited text.
-type Text struct {
-	// character between columns; empty: found from the content
-	Delimiter string `key:"delimiter" enum:"|comma|semicolon|tab|blanks"`
-
-	// column names when the file has no header
-	Columns []string `key:"columns"`
-
-	// column or array with the time in s; empty: found by its name
-	Time string `key:"time"`
-}
-
-// Arrays names the attributes of files that hold named arrays.
-type Arrays struct {
-	// attribute, or single number among the arrays, with the sampling rate in Hz
-	RateAttribute string `key:"rate_attribute"`
-
-	// attribute, or single number among the arrays, with the sampling period in s; empty:
-	// ChannelInformationSamplingPeriod, wf_increment, dt and the like
-	PeriodAttribute string `key:"period_attribute"`
-
-	// attribute of a channel with its unit
-	UnitAttribute string `key:"unit_attribute"`
-
-	// axis of time of arrays of several axes (those of MATLAB as it counts them), middle of three; empty: by the axes'
-	// names, else the longest if it is the first or the last
-	TimeAxis string `key:"time_axis" enum:"|first|middle|last"`
 }
 
 // Calibration is the chain from samples to pascal.
@@ -438,8 +410,8 @@ var campaignKeys = map[string][]string{
 // validate reports keys that do not go with a simulated campaign. The
 // campaign itself checks its numbers when it is planned.
 func (s *Simulate) validate(f *File, _ *Experiment, key string, fail failFunc) {
-	ingest := strings.TrimSuffix(key, ".simulate")
-	fail.refuse(f, ingest, "a simulated campaign is always called simulated; leave the key out", "data")
+	section := strings.TrimSuffix(key, ".simulate")
+	fail.refuse(f, section, "a simulated campaign is always called simulated; leave the key out", "data")
 
 	if s.Campaign == "" {
 		fail(key, "expected campaign: rotor, airfoil or toy, found none")
@@ -455,7 +427,7 @@ func (s *Simulate) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	}
 
 	s.complete(func(k string) bool { return f.Has(key + "." + k) })
-	fail.refuse(f, ingest, "a simulated campaign brings its own; leave the key out", "conditions", "log", "pattern",
+	fail.refuse(f, section, "a simulated campaign brings its own; leave the key out", "conditions", "log", "pattern",
 		"constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer", "microphones", "calibration",
 		"background",
 		"columns", "format", "reader", "exclude", "channels", "theta_from")

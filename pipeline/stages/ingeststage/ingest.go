@@ -238,7 +238,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 
 	src.Options = ingest.Options{
 		Format: in.Format, RateHz: in.RateHz, Truncated: in.Truncated,
-		Text: ingest.TextOptions(in.Text), Arrays: ingest.ArrayOptions(in.Arrays),
+		Text: in.Text, Arrays: in.Arrays,
 	}
 
 	for _, code := range in.Missing {

@@ -242,7 +242,7 @@ func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: cmp.Or(t.Run, exp.Ingest.Run),
 		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),
-		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: ingest.TextOptions(exp.Ingest.Text),
+		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
 		Units: byName(t.Units), Within: plan.Tolerances(t.Within),
 		SetPoints: plan.Tolerances(exp.Ingest.Within), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}
