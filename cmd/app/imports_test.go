@@ -19,7 +19,7 @@ var imports = []struct{ of, may string }{
 	{"ingest/kernel", ""},
 	{"ingest/spelling", ""},
 	{"ingest/simulate", "internal/parallel"},
-	{"train", "train/..."},
+	{"train", "train/... ingest/fault"},
 	{"train/kernel", ""},
 	{"train/honest", "ingest/units train train/baseline train/form train/gp train/honest/interval train/honest/scale " +
 		"train/score train/triplets"},
@@ -29,7 +29,7 @@ var imports = []struct{ of, may string }{
 	{"train/numbers", ""},
 	{"train/contrast", ""},
 	{"train/form", ""},
-	{"train/gp", "internal/parallel train/kernel train/triplets"},
+	{"train/gp", "ingest/fault internal/parallel train/kernel train/triplets"},
 	{"train/holdout", ""},
 	// The results that it shows.
 	{"report", "report/... ingest/units train/numbers train/score train/honest/interval train/honest/scale docs"},

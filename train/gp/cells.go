@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
@@ -43,11 +44,11 @@ func (e *TooManyGroupsError) Error() string {
 }
 
 // average makes the cells of all outcomes, at most limit for each.
-func (m *Model) average(ctx context.Context, limit int) error {
+func (m *Model) average(ctx context.Context, limit int) {
 	same := func(k int) string { return fmt.Sprint(m.group[k], m.levels([]int{k})) }
 	groups := lists.Alike(lists.Make(m.n, same)) // of equal levels
 	if len(groups) > limit {
-		return &TooManyGroupsError{len(groups), limit}
+		fault.Raise(&TooManyGroupsError{len(groups), limit})
 	}
 
 	sizes := lists.Each(groups, func(rows []int) int { return len(rows) })
@@ -60,10 +61,7 @@ func (m *Model) average(ctx context.Context, limit int) error {
 		}
 	})
 
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-
+	fault.Raise(ctx.Err())
 	for k, p := range parts {
 		c := &m.Averages[k/len(groups)]
 		c.group, c.X, c.Level = append(c.group, p.group...), append(c.X, p.X...), append(c.Level, p.Level...)
@@ -73,8 +71,6 @@ func (m *Model) average(ctx context.Context, limit int) error {
 
 	h := slices.Index(sizes, slices.Max(sizes))
 	m.Averaged.Largest = float64(sizes[h]) / float64(share[h])
-
-	return nil
 }
 
 // quota divides cells among groups of the given sizes in proportion, at least one each.
@@ -242,17 +238,13 @@ func distance(a, b []float64) (d float64) {
 // R the group's, V = L⁻¹I_R and Q = VᵀV, the weights without R are
 // α − L⁻ᵀV·Q⁻¹α_R, and the variance is that of all cells with |chol(Q)⁻¹Vᵀu|² added, where
 // u = L⁻¹k.
-func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, variance []float64) error {
+func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, variance []float64) {
 	p, in := m.process[j], len(m.Columns)
 
 	group := m.Averages[j].group
 	at := lists.Where(len(group), func(c int) bool { return group[c] == m.group[rows[0]] })
 
-	v, factor, err := p.without(at)
-	if err != nil {
-		return err
-	}
-
+	v, factor := p.without(at)
 	w, from := len(at), at[0]
 	weights, solved := lists.Rows(p.alpha, 1, at), make([]float64, p.n)
 	(&process{n: w, chol: factor}).solveVector(weights)
@@ -262,9 +254,7 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 		left   []float64 // chol(Q)⁻¹W
 	)
 	if p.offsets != nil {
-		if offset, left, err = p.offsetsWithout(at, v, factor, weights); err != nil {
-			return err
-		}
+		offset, left = p.offsetsWithout(at, v, factor, weights)
 	}
 
 	for i := from; i < p.n; i++ {
@@ -288,10 +278,7 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 	of := kernel.View{Data: v[from*w:], Row: w, Col: 1}
 	h := m.Hyper[j]
 	for b := 0; b < len(rows); b += predictBlock {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-
+		fault.Raise(ctx.Err())
 		part := rows[b:min(b+predictBlock, len(rows))]
 		mu, s, u := less.latent(m.Others, h, lists.Rows(m.X, in, part))
 
@@ -320,6 +307,4 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, vari
 			mean[k], variance[k] = mu[i], max(s[i], MinVariance)+h.Nugget*h.Nugget
 		}
 	}
-
-	return nil
 }

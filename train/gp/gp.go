@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/triplets"
@@ -74,49 +75,34 @@ type Model struct {
 // Errors: numbers that are not finite, fewer than two conditions, no input that
 // varies, an outcome that is constant, a *TooManyGroupsError.
 func Fit(ctx context.Context, d triplets.Set, o Options) (m *Model, err error) {
-	if m, err = fit(ctx, d, o); err != nil {
+	if err = fault.Try(func() { m = fit(ctx, d, o) }); err != nil {
 		return nil, fmt.Errorf("fit additive gp: %w", err)
 	}
 
 	return m, nil
 }
 
-func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
+func fit(ctx context.Context, d triplets.Set, o Options) *Model {
 	o.HyperRows, o.MaxRows = cmp.Or(o.HyperRows, 320), cmp.Or(o.MaxRows, MaxRows)
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
-
+	fault.Raise(d.Check())
 	if o.Group != nil && len(o.Group) != d.N {
 		panic(fmt.Sprintf("gp: %d groups for %d rows", len(o.Group), d.N))
 	}
 
-	if err := checkLabels(o.Labels, o.Level, d.N); err != nil {
-		return nil, err
-	}
+	fault.Raise(checkLabels(o.Labels, o.Level, d.N))
 
-	m, err := newModel(d, o)
-	if err != nil {
-		return nil, err
-	}
-
+	m := newModel(d, o)
 	subset := rand.New(rand.NewPCG(o.Seed, 0x6770)).Perm(m.n)[:min(m.n, o.HyperRows)]
 	slices.Sort(subset)
-	if err := m.search(ctx, subset); err != nil {
-		return nil, err
-	}
+	m.search(ctx, subset)
 
 	if m.n > o.MaxRows {
-		if err := m.average(ctx, o.MaxRows); err != nil {
-			return nil, err
-		}
+		m.average(ctx, o.MaxRows)
 	}
 
-	if err := m.factorise(ctx); err != nil {
-		return nil, err
-	}
+	m.factorise(ctx)
 
-	return m, nil
+	return m
 }
 
 // Outcomes from which hyperparameters are sought in full of each eighth alone. The others,
@@ -128,7 +114,7 @@ const (
 )
 
 // search finds the hyperparameters on a subset of the conditions.
-func (m *Model) search(ctx context.Context, subset []int) error {
+func (m *Model) search(ctx context.Context, subset []int) {
 	shape := newShape(lists.Rows(m.X, len(m.Columns), subset), len(m.Columns), m.Others)
 	shape.steps, shape.spacing = m.steps, m.spacing
 	if m.Labels != nil {
@@ -178,22 +164,20 @@ func (m *Model) search(ctx context.Context, subset []int) error {
 
 	for j, err := range errs {
 		if err != nil {
-			return fmt.Errorf("outcome column %d: %w", j, err)
+			fault.Raise(fmt.Errorf("outcome column %d: %w", j, err))
 		}
 
 		for _, k := range m.slopes {
 			m.Hyper[j].Length[k] = noKernel
 		}
 	}
-
-	return nil
 }
 
 // noKernel is a length so large that an input has no part in a kernel.
 const noKernel = 1e6
 
 // newModel standardises the data, finds their noise and their conditions.
-func newModel(d triplets.Set, o Options) (*Model, error) {
+func newModel(d triplets.Set, o Options) *Model {
 	m := &Model{
 		Data:    Data{Inputs: d.In, Outcomes: d.Out, Labels: o.Labels},
 		workers: max(1, o.Workers), steps: o.Steps,
@@ -217,14 +201,14 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 	}
 
 	if len(m.Columns) == 0 {
-		return nil, fmt.Errorf("no input varies over the %d training rows", d.N)
+		fault.Raise(fmt.Errorf("no input varies over the %d training rows", d.N))
 	}
 
 	both := append(slices.Clone(d.Y1), d.Y2...)
 	for j := range d.Out {
 		mean, std := moments(both, d.Out, j)
 		if !(std > 0) {
-			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean)
+			fault.Raise(fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean))
 		}
 
 		m.OutputMean, m.OutputStd = append(m.OutputMean, mean), append(m.OutputStd, std)
@@ -247,10 +231,10 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 	m.collapse(d, x, o)
 
 	if m.n < 2 {
-		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
+		fault.Raise(fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n))
 	}
 
-	return m, nil
+	return m
 }
 
 // spacing is the smallest gap between set points of input j; 0 where values do not scatter
@@ -452,12 +436,13 @@ func (m *Model) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []fl
 
 	n, in := len(rows), len(m.Columns)
 	mean, variance := make([]float64, m.n*m.Outcomes), make([]float64, m.n*m.Outcomes)
-	if m.Averages == nil {
-		err = m.leaveOutConditions(ctx, mean, variance)
-	} else {
-		err = m.leaveOutRows(ctx, rows, mean, variance)
-	}
-
+	err = fault.Try(func() {
+		if m.Averages == nil {
+			m.leaveOutConditions(ctx, mean, variance)
+		} else {
+			m.leaveOutRows(ctx, rows, mean, variance)
+		}
+	})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
 	}
@@ -478,25 +463,19 @@ func (m *Model) levels(rows []int) []int { return lists.Rows(m.Level, len(m.Labe
 
 // leaveOutConditions leaves out the groups of a process that is conditioned on the
 // conditions, and sets mean and variance there.
-func (m *Model) leaveOutConditions(ctx context.Context, mean, variance []float64) error {
-	return m.eachGroup(ctx, lists.Alike(m.group), func(j int, rows []int) error {
-		diff, v, err := m.process[j].leaveOut(rows)
-		if err != nil {
-			return err
-		}
-
+func (m *Model) leaveOutConditions(ctx context.Context, mean, variance []float64) {
+	m.eachGroup(ctx, lists.Alike(m.group), func(j int, rows []int) {
+		diff, v := m.process[j].leaveOut(rows)
 		for a, i := range rows {
 			mean[i*m.Outcomes+j] = m.Y[i*m.Outcomes+j] - diff[a]
 			variance[i*m.Outcomes+j] = max(v[a]-m.Spread[i*m.Outcomes+j], MinVariance)
 		}
-
-		return nil
 	})
 }
 
 // leaveOutRows leaves out the groups' cells, and sets mean and variance at the conditions
 // of the given rows.
-func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []float64) error {
+func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []float64) {
 	wanted := make([]bool, m.n)
 	for _, i := range rows {
 		wanted[m.condition[i]] = true
@@ -509,21 +488,20 @@ func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []f
 		}
 	}
 
-	return m.eachGroup(ctx, blocks, func(j int, rows []int) error {
-		return m.leaveOutCells(ctx, j, rows, mean, variance)
-	})
+	m.eachGroup(ctx, blocks, func(j int, rows []int) { m.leaveOutCells(ctx, j, rows, mean, variance) })
 }
 
-// eachGroup calls f for each outcome and group, and returns the first error.
-func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, rows []int) error) error {
+// eachGroup calls f for each outcome and group, and raises the first error.
+func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, rows []int)) {
 	errs := make([]error, m.Outcomes*len(blocks))
 	parallel.Do(m.workers, len(errs), func(k int) {
-		if errs[k] = ctx.Err(); errs[k] == nil {
-			errs[k] = f(k/len(blocks), blocks[k%len(blocks)])
-		}
+		errs[k] = fault.Try(func() {
+			fault.Raise(ctx.Err())
+			f(k/len(blocks), blocks[k%len(blocks)])
+		})
 	})
 
-	return cmp.Or(errs...)
+	fault.Raise(cmp.Or(errs...))
 }
 
 // moments returns mean and population deviation of column j of rows of n.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
@@ -28,23 +29,15 @@ type Mapped struct {
 }
 
 // FitForm is Fit in a form. The columns in o are those of the form's rows.
-func FitForm(ctx context.Context, d triplets.Set, f Form, o Options) (*Mapped, error) {
-	r, err := rowsIn(f, d)
-	if err != nil {
-		return nil, err
-	}
-
+func FitForm(ctx context.Context, d triplets.Set, f Form, o Options) (_ *Mapped, err error) {
+	defer fault.Catch(&err)
 	o.Group, o.Level = repeat(o.Group, f.Each(), 1), repeat(o.Level, f.Each(), len(o.Labels))
-	m, err := Fit(ctx, r, o)
-	if err != nil {
-		return nil, err
-	}
 
-	return &Mapped{Form: f, Model: m, x: d.X}, nil
+	return &Mapped{Form: f, Model: fault.Get(Fit(ctx, rowsIn(f, d), o)), x: d.X}, nil
 }
 
 // rowsIn rewrites pairs in a form.
-func rowsIn(f Form, d triplets.Set) (r triplets.Set, err error) {
+func rowsIn(f Form, d triplets.Set) (r triplets.Set) {
 	each := f.Each()
 	if d.Out%each != 0 {
 		panic(fmt.Sprintf("gp: data of %d outcomes for %d rows of each condition", d.Out, each))
@@ -52,15 +45,11 @@ func rowsIn(f Form, d triplets.Set) (r triplets.Set, err error) {
 
 	r = triplets.Set{N: d.N * each, Out: d.Out / each, Y1: d.Y1, Y2: d.Y2, Weight: repeat(d.Weight, each, 1)}
 	r.Alone = repeat(d.Alone, each, 1)
-	if r.X, err = f.X(d.X); err != nil {
-		return r, err
-	}
+	r.X = fault.Get(f.X(d.X))
 
 	r.In = len(r.X) / max(r.N, 1)
 	if d.SetPoints != nil {
-		if r.SetPoints, err = f.X(d.SetPoints); err != nil {
-			return r, err
-		}
+		r.SetPoints = fault.Get(f.X(d.SetPoints))
 	}
 
 	if factors := f.LnFactors(d.X); factors != nil {
@@ -71,7 +60,7 @@ func rowsIn(f Form, d triplets.Set) (r triplets.Set, err error) {
 		}
 	}
 
-	return r, nil
+	return r
 }
 
 // repeat repeats each row of so many elements n times.
@@ -128,18 +117,9 @@ func (m *Mapped) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []f
 
 // ClaimWith is Model.ClaimWith for conditions.
 func (m *Mapped) ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64, level []int,
-) ([][]float64, error) {
-	a, err := m.Form.X(added)
-	if err != nil {
-		return nil, err
-	}
-
-	z, err := m.Form.X(x)
-	if err != nil {
-		return nil, err
-	}
-
-	each := m.Form.Each()
+) (_ [][]float64, err error) {
+	defer fault.Catch(&err)
+	a, z, each := fault.Get(m.Form.X(added)), fault.Get(m.Form.X(x)), m.Form.Each()
 	rows := lists.Each(counts, func(n int) int { return n * each })
 	claims, err := m.Model.ClaimWith(ctx, a, repeat(pairs, each, 1), rows, z, repeat(level, each, len(m.Model.Labels)))
 	for k, l := range m.Form.LnFactors(x) {

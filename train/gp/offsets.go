@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 )
@@ -315,7 +316,7 @@ func (o *offsets) collapse() {
 
 // without is the law without some rows, where x is chol(Q)⁻¹W and less is WᵀQ⁻¹α there, with the block Q of
 // (K + D)⁻¹ and its rows W of (K + D)⁻¹Z: G becomes G − XᵀX. The weights of the grid stay.
-func (o *offsets) without(x *mat.Dense, less *mat.VecDense) (*offsets, error) {
+func (o *offsets) without(x *mat.Dense, less *mat.VecDense) *offsets {
 	out, w := *o, less.Len()
 	out.points, out.beta = nil, mat.NewVecDense(w, nil)
 	out.beta.SubVec(o.beta, less)
@@ -327,7 +328,7 @@ func (o *offsets) without(x *mat.Dense, less *mat.VecDense) (*offsets, error) {
 	for _, p := range o.points {
 		r := deviations{s: p.s}.posterior(o.count, &g)
 		if r == nil {
-			return nil, errNotPositive
+			fault.Raise(errNotPositive)
 		}
 
 		out.points = append(out.points, point{p.weight, p.s, r})
@@ -335,7 +336,7 @@ func (o *offsets) without(x *mat.Dense, less *mat.VecDense) (*offsets, error) {
 
 	out.collapse()
 
-	return &out, nil
+	return &out
 }
 
 // Spread is a variance in units of an outcome's training variance, with the ends of its central 95 %.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
@@ -102,13 +103,9 @@ func (p *Posterior) Claims() []float64 {
 // Gain is by how much the sum of weight·variance over conditions and outcomes would fall if those
 // conditions were measured together.
 func (p *Posterior) Gain(conditions []int, weight []float64) (gain float64, err error) {
+	defer fault.Catch(&err)
 	for j := range p.cov {
-		w, err := p.learned(j, conditions)
-		if err != nil {
-			return 0, err
-		}
-
-		n := p.conditions * p.rows
+		w, n := p.learned(j, conditions), p.conditions*p.rows
 		for k, v := range w {
 			o := j
 			if p.rows > 1 {
@@ -123,14 +120,11 @@ func (p *Posterior) Gain(conditions []int, weight []float64) (gain float64, err 
 }
 
 // Measure takes those conditions as measured.
-func (p *Posterior) Measure(conditions []int) error {
+func (p *Posterior) Measure(conditions []int) (err error) {
+	defer fault.Catch(&err)
 	n := p.conditions * p.rows
 	for j := range p.cov {
-		w, err := p.learned(j, conditions)
-		if err != nil {
-			return err
-		}
-
+		w := p.learned(j, conditions)
 		v := kernel.View{Data: w, Row: n, Col: 1}
 		kernel.Subtract(n, n, len(w)/n, v.T(), v, square(n, p.cov[j]))
 	}
@@ -140,7 +134,7 @@ func (p *Posterior) Measure(conditions []int) error {
 
 // learned returns L⁻¹S(R, ·) of the rows R of some conditions, with LLᵀ = S(R, R) + noise: the
 // squares are by how much each variance falls.
-func (p *Posterior) learned(j int, conditions []int) ([]float64, error) {
+func (p *Posterior) learned(j int, conditions []int) []float64 {
 	n, cov := p.conditions*p.rows, p.cov[j]
 	var rows []int
 	for _, c := range conditions {
@@ -161,10 +155,10 @@ func (p *Posterior) learned(j int, conditions []int) ([]float64, error) {
 	}
 
 	if err := Factorise(square(r, factor), r); err != nil {
-		return nil, fmt.Errorf("measure %d conditions of additive gp: %w", len(conditions), err)
+		fault.Raise(fmt.Errorf("measure %d conditions of additive gp: %w", len(conditions), err))
 	}
 
 	SolveLeft(square(r, factor), kernel.View{Data: w, Row: n, Col: 1}, r, n)
 
-	return w, nil
+	return w
 }

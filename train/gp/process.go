@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
@@ -34,13 +35,10 @@ type process struct {
 }
 
 // factorise conditions the processes on the training data.
-func (m *Model) factorise(ctx context.Context) error {
+func (m *Model) factorise(ctx context.Context) {
 	m.process = make([]process, m.Outcomes)
 	for j := range m.Outcomes {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-
+		fault.Raise(ctx.Err())
 		p, level, spread := m.given(j)
 
 		// A jitter is tried only where rounding leaves the matrix indefinite.
@@ -53,7 +51,7 @@ func (m *Model) factorise(ctx context.Context) error {
 		}
 
 		if err != nil {
-			return fmt.Errorf("outcome column %d, %d conditions: %w", j, p.n, err)
+			fault.Raise(fmt.Errorf("outcome column %d, %d conditions: %w", j, p.n, err))
 		}
 
 		p.solveVector(p.alpha)
@@ -63,8 +61,6 @@ func (m *Model) factorise(ctx context.Context) error {
 
 		m.process[j] = p
 	}
-
-	return nil
 }
 
 // given returns what the process of outcome j is conditioned on, with y in the place of
@@ -162,7 +158,7 @@ func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, k 
 
 // without returns V = L⁻¹ at the columns rows (ascending), n×len(rows), and the Cholesky
 // factor of Q = VᵀV, the block of (K + D)⁻¹ that belongs to them.
-func (p *process) without(rows []int) (v, factor []float64, err error) {
+func (p *process) without(rows []int) (v, factor []float64) {
 	w := len(rows)
 	v = make([]float64, p.n*w)
 	for a, i := range rows {
@@ -178,31 +174,28 @@ func (p *process) without(rows []int) (v, factor []float64, err error) {
 		q[i] = -q[i]
 	}
 
-	return v, q, Factorise(square(w, q), w)
+	fault.Raise(Factorise(square(w, q), w))
+
+	return v, q
 }
 
 // offsetsWithout is the law of the offsets without the given rows, and chol(Q)⁻¹W of them. v and factor are those of
 // without, diff is Q⁻¹α there.
-func (p *process) offsetsWithout(rows []int, v, factor, diff []float64) (*offsets, []float64, error) {
+func (p *process) offsetsWithout(rows []int, v, factor, diff []float64) (*offsets, []float64) {
 	n, w, from := len(rows), p.offsets.columns(), rows[0]
 	x := make([]float64, n*w) // W
 	kernel.Add(n, w, p.n-from, kernel.View{Data: v[from*n:], Row: n, Col: 1}.T(),
 		kernel.View{Data: p.offsets.white[from*w:], Row: w, Col: 1}, kernel.View{Data: x, Row: w, Col: 1})
 	less := transposed(x, diff, w)
 	SolveLeft(square(n, factor), kernel.View{Data: x, Row: w, Col: 1}, n, w)
-	o, err := p.offsets.without(mat.NewDense(n, w, x), less)
 
-	return o, x, err
+	return p.offsets.without(mat.NewDense(n, w, x), less), x
 }
 
 // leaveOut returns y − μ and the variance of y at the given rows (ascending)
 // without them.
-func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
-	v, q, err := p.without(rows)
-	if err != nil {
-		return nil, nil, err
-	}
-
+func (p *process) leaveOut(rows []int) (diff, variance []float64) {
+	v, q := p.without(rows)
 	w := len(rows)
 	diff, variance = lists.Rows(p.alpha, 1, rows), make([]float64, w)
 	part := process{n: w, chol: q}
@@ -222,14 +215,10 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 	}
 
 	if p.offsets == nil {
-		return diff, variance, nil
+		return diff, variance
 	}
 
-	o, x, err := p.offsetsWithout(rows, v, q, diff)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	o, x := p.offsetsWithout(rows, v, q, diff)
 	var t mat.Dense // xᵀL⁻¹: the shifts of the rows
 	t.Mul(mat.NewDense(w, o.columns(), x).T(), mat.NewDense(w, w, inverse))
 	mean := make([]float64, w)
@@ -239,5 +228,5 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 		diff[a] -= m
 	}
 
-	return diff, variance, nil
+	return diff, variance
 }

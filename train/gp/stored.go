@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/ingest/fault"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -173,7 +175,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 	*m = Model{Data: s, n: n, workers: runtime.GOMAXPROCS(0), grid: offsetGrid(len(s.Labels))}
 
-	if err := m.factorise(context.Background()); err != nil {
+	if err := fault.Try(func() { m.factorise(context.Background()) }); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}
 
