@@ -21,8 +21,8 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", "internal/parallel"},
 	{"train", "train/... ingest/fault"},
 	{"train/kernel", ""},
-	{"train/honest", "ingest/units train train/baseline train/form train/gp train/honest/interval train/honest/scale " +
-		"train/score train/triplets"},
+	{"train/honest", "ingest/fault ingest/units train train/baseline train/form train/gp train/honest/interval " +
+		"train/honest/scale train/score train/triplets"},
 	// Results and intervals, without what fits them.
 	{"train/honest/interval", "internal/parallel train/form train/honest/scale train/numbers train/score"},
 	{"train/honest/scale", "train/kernel train/numbers"},

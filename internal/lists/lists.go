@@ -43,6 +43,19 @@ func Keep[T any](list []T, ok func(T) bool) []T {
 	return Each(held, func(i int) T { return list[i] })
 }
 
+// Split returns the elements for which ok holds, and the others.
+func Split[T any](list []T, ok func(T) bool) (held, others []T) {
+	for _, v := range list {
+		if ok(v) {
+			held = append(held, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+
+	return held, others
+}
+
 // Find returns the first element for which ok holds, and whether there is one.
 func Find[T any](list []T, ok func(T) bool) (first T, found bool) {
 	if i := slices.IndexFunc(list, ok); i >= 0 {

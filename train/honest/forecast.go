@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
@@ -28,17 +29,17 @@ const (
 // for models other than processes, and where no run would be left.
 func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *interval.Prediction, noise []float64,
 	level []int,
-) ([]interval.Forecast, error) {
+) []interval.Forecast {
 	h := chooseRuns(s)
 	if m.Process == nil || len(h.counts) == 0 || len(h.pairs) > forecastMeasured {
-		return nil, nil
+		return nil
 	}
 
 	x := lists.Rows(s.X, s.In, h.rest)
 	level = lists.Rows(level, len(m.Labels), slices.Concat(h.measured, h.rest))
 	claims, err := m.mapped().ClaimWith(ctx, lists.Rows(s.X, s.In, h.measured), h.pairs, h.conditions, x, level)
 	if err != nil {
-		return nil, fmt.Errorf("forecast what more runs buy: %w", err)
+		fault.Raise(fmt.Errorf("forecast what more runs buy: %w", err))
 	}
 
 	var z, measured []float64
@@ -46,13 +47,7 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 		z, measured = lists.Rows(g.Z, 1, h.rest), lists.Rows(g.Z, 1, h.measured)
 	}
 
-	test := s.RowsOf(triplets.Test)
-
-	at := make([]int, len(h.rest)) // in the test part
-	for k, i := range h.rest {
-		at[k], _ = slices.BinarySearch(test, i)
-	}
-
+	at := placesIn(s.RowsOf(triplets.Test), h.rest)
 	mu, sigma2 := lists.Rows(p.Mu, s.Out, at), lists.Rows(noise, s.Out, at)
 	now := lists.Each(m.Record.Outcomes, func(t score.OutcomeTrust) float64 { return t.Half })
 	before := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, at))
@@ -67,7 +62,7 @@ func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *int
 		list = append(list, interval.Forecast{Runs: n, Half: after})
 	}
 
-	return list, nil
+	return list
 }
 
 // afterMeasuring is the calibration when the coordinates z are measured as well; labels have

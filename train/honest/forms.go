@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -117,8 +118,8 @@ func (l Learner) asked(list []*candidate) (at int, err error) {
 }
 
 // fitForm fits the process in the form that Learner.Represent asks for.
-func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held) (*Model,
-	*gp.Mapped, error,
+func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held) (
+	*Model, *gp.Mapped,
 ) {
 	if l.Represent == "" || l.Represent == form.Raw {
 		return l.processRows(s, g, train).fit(ctx)
@@ -131,51 +132,38 @@ func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train 
 	case l.Represent != form.Auto:
 		var err error
 		if at, err = l.asked(list); err != nil {
-			return nil, nil, fmt.Errorf("train.form: %w", err)
+			fault.Raise(fmt.Errorf("train.form: %w", err))
 		}
 
 	case len(held) >= scale.MinGroups && len(list) > 1:
-		var err error
-		if at, err = l.choose(ctx, s, g, train, held, list, choice); err != nil {
-			return nil, nil, err
-		}
+		at = l.choose(ctx, s, g, train, held, list, choice)
 	} // else nothing to choose by: the form that it has anyway
 
 	c := list[at]
 	if c.model == nil {
-		var err error
-		if c.model, c.base, err = c.rows.fit(ctx); err != nil {
-			return nil, nil, err
-		}
+		c.model, c.base = c.rows.fit(ctx)
 	}
 
 	choice.Chosen, choice.Form = c.score.Name, c.rows.form
 	c.model.Representation = choice
 
-	return c.model, c.base, nil
+	return c.model, c.base
 }
 
 // choose scores the forms by a screen, the best of them and the first in full, and applies the
 // rule of package form.
 func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate,
 	choice *form.Choice,
-) (int, error) {
+) int {
 	full := list
 	if len(list) > screenKeeps+1 {
-		screened, err := l.screen(ctx, s, g, train, held, list)
-		if err != nil {
-			return 0, err
-		}
-
+		screened := l.screen(ctx, s, g, train, held, list)
 		choice.Screen = len(list)
 		full = append([]*candidate{list[0]}, screened[:screenKeeps]...)
 	}
 
 	for _, c := range full {
-		if err := l.score(ctx, s, g, train, held, c); err != nil {
-			return 0, err
-		}
-
+		l.score(ctx, s, g, train, held, c)
 		c.score.Full = c.base != nil
 		choice.Fits++
 	}
@@ -190,20 +178,16 @@ func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train [
 		}
 	}
 
-	return form.Choose(scores, len(held)), nil
+	return form.Choose(scores, len(held))
 }
 
 // screen scores all forms with few conditions and steps, and returns those other than the
 // first by falling evidence.
-func (l Learner) screen(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate) (
-	[]*candidate, error,
-) {
+func (l Learner) screen(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate,
+) []*candidate {
 	for _, c := range list {
 		c.rows.hyperRows, c.rows.steps = screenRows, screenSteps
-		if err := l.score(ctx, s, g, train, held, c); err != nil {
-			return nil, err
-		}
-
+		l.score(ctx, s, g, train, held, c)
 		c.rows.hyperRows, c.rows.steps = 0, 0
 	}
 
@@ -211,7 +195,7 @@ func (l Learner) screen(ctx context.Context, s triplets.Set, g Grouping, train [
 	sorted := slices.Clone(list[1:])
 	slices.SortStableFunc(sorted, func(a, b *candidate) int { return cmp.Compare(b.score.Evidence, a.score.Evidence) })
 
-	return sorted, nil
+	return sorted
 }
 
 // hintConditions bounds what a process may have been trained on for a hint to cost little.
@@ -219,12 +203,10 @@ const hintConditions = 600
 
 // hint screens the forms that divide outcomes, where no form is asked for. It is nil unless one of
 // them would win by more than form.FewMargin.
-func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model) (*form.Hint,
-	error,
-) {
+func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model) *form.Hint {
 	if l.Represent != "" || l.Dimension == nil || m.Orders != nil || len(held) < scale.MinGroups ||
 		m.Process.Conditions() > hintConditions {
-		return nil, nil
+		return nil
 	}
 
 	list := l.candidates(s, g, train)
@@ -233,17 +215,12 @@ func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []i
 	})
 
 	if len(list) < 2 {
-		return nil, nil
+		return nil
 	}
 
-	sorted, err := l.screen(ctx, s, g, train, held, list)
-	if err != nil {
-		return nil, err
-	}
-
-	best := sorted[0]
+	best := l.screen(ctx, s, g, train, held, list)[0]
 	if e := best.score.Evidence; !(e > form.FewMargin) || math.IsInf(e, 0) || best.score.Error > 1 {
-		return nil, nil
+		return nil
 	}
 
 	h := &form.Hint{Condition: g.Condition, Groups: len(held), Score: best.score}
@@ -253,7 +230,7 @@ func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []i
 		}
 	}
 
-	return h, nil
+	return h
 }
 
 // relative states evidence and error against those of the first.
@@ -267,25 +244,12 @@ func relative(list []*candidate) {
 
 // score fits a form and sets its evidence and its error on the left-out groups. A form that
 // cannot be fitted has no chance.
-func (l Learner) score(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, c *candidate) error {
-	var err error
-	if c.model, c.base, err = c.rows.fit(ctx); err != nil {
-		return err
-	}
-
+func (l Learner) score(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, c *candidate) {
 	c.score.Evidence, c.score.Error = math.Inf(-1), math.Inf(1)
-	if c.base == nil {
-		return nil
+	if c.model, c.base = c.rows.fit(ctx); c.base != nil {
+		left, held := leaveOut(ctx, s, g, train, held, c.model, c.base)
+		c.score.Evidence, c.score.Error = l.evidence(s, train, left, held, c.rows.form)
 	}
-
-	left, held, err := leaveOut(ctx, s, g, train, held, c.model, c.base)
-	if err != nil {
-		return err
-	}
-
-	c.score.Evidence, c.score.Error = l.evidence(s, train, left, held, c.rows.form)
-
-	return nil
 }
 
 // evidence returns the logarithm of the evidence of the left-out groups, as a density of

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -102,38 +103,32 @@ func (l Learner) options(s triplets.Set, g Grouping) Options {
 // those it leaves out in closed form, and judges the intervals on the test rows. z is
 // the condition's value in each row. The prediction is nil where there is no
 // calibration.
-func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Model, *interval.Prediction, error) {
+func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (
+	m *Model, p *interval.Prediction, err error,
+) {
+	defer fault.Catch(&err)
 	if s.Couples {
 		return absent(couples), nil, nil
 	}
 
 	g := l.Grouping(z)
 	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	m, base, err := l.fitForm(ctx, s, g, train, held)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	m, base := l.fitForm(ctx, s, g, train, held)
 	if base == nil {
 		return absent(m.Absent), nil, nil
 	}
 
-	left, _, err := leaveOut(ctx, s, g, train, held, m, base)
-	if err != nil {
-		return nil, nil, err
-	}
+	left, _ := leaveOut(ctx, s, g, train, held, m, base)
+	m.Hint = l.hint(ctx, s, g, train, held, m)
+	m, p = l.finish(ctx, s, g, train, left, m)
 
-	if m.Hint, err = l.hint(ctx, s, g, train, held, m); err != nil {
-		return nil, nil, err
-	}
-
-	return l.finish(ctx, s, g, train, left, m)
+	return m, p, nil
 }
 
 // leaveOut leaves out each held group in closed form. It returns their rows that were
 // predicted, too: of a process of cells not all are.
 func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model, base *gp.Mapped) (
-	[]LeftOut, []Held, error,
+	[]LeftOut, []Held,
 ) {
 	rows, places := train, []int(nil)
 	if m.Process.Cells() != nil {
@@ -141,11 +136,9 @@ func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held
 	}
 
 	mu, claim, noise, err := base.LeaveOut(ctx, places)
-	if err != nil {
-		return nil, nil, err
-	}
+	fault.Raise(err)
 
-	return LeaveOutRows(s, g, rows, held, mu, claim, noise), held, nil
+	return LeaveOutRows(s, g, rows, held, mu, claim, noise), held
 }
 
 const couples = "the pairs are couples: they measure no error"
@@ -159,7 +152,8 @@ func otherThan(s triplets.Set, p triplets.Part) []bool {
 // does, by models that were trained without one group each.
 func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full *Model,
 	without func(group int) (*Model, error),
-) (*Model, *interval.Prediction, error) {
+) (m *Model, p *interval.Prediction, err error) {
+	defer fault.Catch(&err)
 	if s.Couples {
 		return absent(couples), nil, nil
 	}
@@ -167,12 +161,7 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 	train, held := g.LeaveOneOut(lists.Make(s.N, func(i int) bool { return s.Part != nil && s.Part[i] == triplets.Test }))
 	var left []LeftOut
 	for _, h := range held {
-		m, err := without(h.Group)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		mu, claim, noise, err := m.Ensemble.Predict(ctx, lists.Rows(s.X, s.In, h.Rows))
+		mu, claim, noise, err := fault.Get(without(h.Group)).Ensemble.Predict(ctx, lists.Rows(s.X, s.In, h.Rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
 		}
@@ -180,13 +169,15 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
 	}
 
-	return l.finish(ctx, s, g, train, left, full)
+	m, p = l.finish(ctx, s, g, train, left, full)
+
+	return m, p, nil
 }
 
 // finish calibrates a model that was trained on the rows train, and judges it where a part
 // is held out.
 func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model) (
-	*Model, *interval.Prediction, error,
+	*Model, *interval.Prediction,
 ) {
 	o := l.options(s, g)
 	o.Base, o.SawGroups = m.base(), m.Process != nil
@@ -195,38 +186,29 @@ func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train [
 
 	c, err := Calibrate(s, g, train, left, o)
 	if err != nil {
-		return absent(err.Error()), nil, nil
+		return absent(err.Error()), nil
 	}
 
-	if c.Rivals, err = rivals(ctx, s, g, train, left, c); err != nil {
-		return nil, nil, err
-	}
-
+	c.Rivals = rivals(ctx, s, g, train, left, c)
 	c.Representation, c.Hint, c.Things = m.Representation, m.Hint, m.things()
 	c.RunsWithout = runsWithout(m.Labels, lists.Rows(s.Run, 1, train))
 	m.Calibration, m.Left = c, scaleGroups(left, c)
 	if !slices.Contains(s.Part, triplets.Test) {
-		return m, nil, nil
+		return m, nil
 	}
 
 	level := levels(m.Labels, l.labels(g), lists.Numbers(s.N), false)
-	mu, claim, noise, err := predictTest(ctx, s, m, level)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	mu, claim, noise := predictTest(ctx, s, m, level)
 	p, record := judge(c, s, g, m.distances(lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test))), mu, claim, noise)
 	m.Record = record
-	if record.Forecast, err = m.forecast(ctx, s, g, p, noise, level); err != nil {
-		return nil, nil, err
-	}
+	record.Forecast = m.forecast(ctx, s, g, p, noise, level)
 
-	return m, p, nil
+	return m, p
 }
 
 // predictTest predicts the rows of the test part, each of their conditions once. level are the levels of the labels of
 // all rows.
-func predictTest(ctx context.Context, s triplets.Set, m *Model, level []int) (mu, claim, noise []float64, err error) {
+func predictTest(ctx context.Context, s triplets.Set, m *Model, level []int) (mu, claim, noise []float64) {
 	test := s.Of(triplets.Test)
 	if len(m.Labels) > 0 {
 		return m.predictLevels(ctx, test.X, lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test)))
@@ -240,13 +222,9 @@ func predictTest(ctx context.Context, s triplets.Set, m *Model, level []int) (mu
 		x = append(x, test.At(c)...)
 	}
 
-	mu, claim, noise, err = m.predictLevels(ctx, x, nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-
+	mu, claim, noise = m.predictLevels(ctx, x, nil)
 	at := lists.Each(test.Condition, func(c int) int { return index[c] })
-	return lists.Rows(mu, s.Out, at), lists.Rows(claim, s.Out, at), lists.Rows(noise, s.Out, at), nil
+	return lists.Rows(mu, s.Out, at), lists.Rows(claim, s.Out, at), lists.Rows(noise, s.Out, at)
 }
 
 // judge makes the intervals at the test rows and compares them with their pairs.
@@ -268,7 +246,10 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, z, mu, claim, no
 
 // Given learns the scale of new groups from predictions of all rows (N×Out) that are at hand, and judges with it
 // those of the test rows: those of a training row are by a model that did not see its group.
-func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise []float64) (*interval.Result, error) {
+func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise []float64) (
+	_ *interval.Result, err error,
+) {
+	defer fault.Catch(&err)
 	g := l.Grouping(z)
 	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
 	of := func(v []float64, p triplets.Part) []float64 { return lists.Rows(v, s.Out, s.RowsOf(p)) }
@@ -280,7 +261,7 @@ func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise 
 	}
 
 	_, record := judge(c, s, g, nil, of(mu, triplets.Test), of(claim, triplets.Test), of(noise, triplets.Test))
-	c.Rivals, err = rivals(ctx, s, g, train, left, c)
+	c.Rivals = rivals(ctx, s, g, train, left, c)
 
-	return &interval.Result{Calibration: c, Record: record}, err
+	return &interval.Result{Calibration: c, Record: record}, nil
 }

@@ -30,14 +30,7 @@ func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 	train = lists.Where(len(test), func(i int) bool { return !test[i] })
 	for k := range g.Names {
 		h := Held{Group: k}
-		for _, i := range train {
-			if g.Of[i] == k {
-				h.Rows = append(h.Rows, i)
-			} else {
-				h.Rest = append(h.Rest, i)
-			}
-		}
-
+		h.Rows, h.Rest = lists.Split(train, func(i int) bool { return g.Of[i] == k })
 		if len(h.Rows) > 0 && len(h.Rest) > 0 {
 			held = append(held, h)
 		}
@@ -52,16 +45,20 @@ func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, claim, noise []float64) []LeftOut {
 	var left []LeftOut
 	for _, h := range held {
-		at := make([]int, len(h.Rows)) // among the training rows
-		for k, i := range h.Rows {
-			at[k], _ = slices.BinarySearch(train, i)
-		}
-
+		at := placesIn(train, h.Rows)
 		of := func(v []float64) []float64 { return lists.Rows(v, d.Out, at) }
 		left = append(left, NewLeftOut(d, g, h, of(mu), of(claim), of(noise)))
 	}
 
 	return left
+}
+
+// placesIn are the places of some elements of an ascending list.
+func placesIn(ascending, some []int) []int {
+	return lists.Each(some, func(i int) int {
+		k, _ := slices.BinarySearch(ascending, i)
+		return k
+	})
 }
 
 // NewLeftOut joins predictions for the rows of a left-out group (mean, v̂ and σ²) with

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -178,13 +179,18 @@ func (m *Model) Form() *form.Form {
 func (m *Model) Predicts() bool { return m.Process != nil || m.Ensemble != nil }
 
 // predictLevels is that of the process at conditions whose labels have the given levels; of networks, which have none,
-// the prediction.
-func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64, err error) {
+// the prediction. It raises its error.
+func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64) {
+	var err error
 	if m.Ensemble != nil {
-		return m.Ensemble.Predict(ctx, x)
+		mu, claim, noise, err = m.Ensemble.Predict(ctx, x)
+	} else {
+		mu, claim, noise, err = m.mapped().PredictLevels(ctx, x, level)
 	}
 
-	return m.mapped().PredictLevels(ctx, x, level)
+	fault.Raise(err)
+
+	return mu, claim, noise
 }
 
 // mapped is the process in its form.
@@ -208,8 +214,9 @@ func (m *Model) mapped() *gp.Mapped {
 // An error is a model that was not stored, or groups whose
 // condition is no input, so that the distance of x to them is unknown.
 func (m *Model) Predict(ctx context.Context, x []float64, level float64, things []map[string]string) (
-	*interval.Prediction, error,
+	_ *interval.Prediction, err error,
 ) {
+	defer fault.Catch(&err)
 	if !m.Predicts() {
 		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
 	}
@@ -219,11 +226,7 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64, things 
 	})
 
 	of := levels(m.Labels, labels, lists.Numbers(len(things)), false)
-	mu, claim, noise, err := m.predictLevels(ctx, x, of)
-	if err != nil {
-		return nil, err
-	}
-
+	mu, claim, noise := m.predictLevels(ctx, x, of)
 	if m.Calibration == nil {
 		return interval.ClaimOnly(len(m.Outcomes), mu, claim, noise), nil
 	}
@@ -233,11 +236,7 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64, things 
 		c.Level = level
 	}
 
-	z, err := m.coordinates(&c, x)
-	if err != nil {
-		return nil, err
-	}
-
+	z := m.coordinates(&c, x)
 	if c.Axis == nil {
 		z = m.distances(of)
 	}
@@ -247,20 +246,20 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64, things 
 
 // coordinates returns those of the groups at conditions x. Where they are no input and not
 // needed, c loses its axis.
-func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64, err error) {
+func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64) {
 	if c.Axis == nil {
-		return nil, nil
+		return nil
 	}
 
 	column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
 	if column < 0 && !c.Scale.UsesDistance() {
 		c.Axis = nil
-		return nil, nil
+		return nil
 	}
 
 	if column < 0 {
-		return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
-			"the distance to them is not known", c.Condition)
+		fault.Raise(fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
+			"the distance to them is not known", c.Condition))
 	}
 
 	for i := column; i < len(x); i += len(m.Inputs) {
@@ -272,7 +271,7 @@ func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64, 
 		z = append(z, v)
 	}
 
-	return z, nil
+	return z
 }
 
 // Inside returns conditions x (n×In) as Input.Inside does.

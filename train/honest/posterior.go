@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
@@ -28,30 +29,19 @@ type Posterior struct {
 // Posterior returns what the model states at conditions x (n×In, own units).
 //
 // Errors are those of Predict, and a model that is no calibrated process.
-func (m *Model) Posterior(ctx context.Context, x []float64) (*Posterior, error) {
+func (m *Model) Posterior(ctx context.Context, x []float64) (p *Posterior, err error) {
+	defer fault.Catch(&err)
 	if m.Process == nil || m.Calibration == nil {
 		return nil, errors.New("look ahead of measurements: expected a calibrated process")
 	}
 
-	now, err := m.Predict(ctx, x, 0, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	p := &Posterior{calibration: *m.Calibration, x: x, mu: now.Mu}
-	if p.z, err = m.coordinates(&p.calibration, x); err != nil {
-		return nil, err
-	}
+	now := fault.Get(m.Predict(ctx, x, 0, nil))
+	p = &Posterior{calibration: *m.Calibration, x: x, mu: now.Mu}
+	p.z = m.coordinates(&p.calibration, x)
+	_, _, p.noise = m.predictLevels(ctx, x, nil)
 
 	process := m.mapped()
-	if _, _, p.noise, err = process.PredictLevels(ctx, x, nil); err != nil {
-		return nil, err
-	}
-
-	if p.process, err = process.Posterior(ctx, x, m.Process.Pairs(), m.newRuns(now.N)); err != nil {
-		return nil, err
-	}
-
+	p.process = fault.Get(process.Posterior(ctx, x, m.Process.Pairs(), m.newRuns(now.N)))
 	p.factor = lists.Each(process.Form.LnFactors(x), func(l float64) float64 { return math.Exp(2 * l) })
 
 	for k, claim := range p.process.Claims() {

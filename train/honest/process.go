@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -60,7 +61,7 @@ func Numbers(s triplets.Set, rows []int) triplets.Set {
 }
 
 // fit fits the process. Where it cannot, the model states why.
-func (r processRows) fit(ctx context.Context) (*Model, *gp.Mapped, error) {
+func (r processRows) fit(ctx context.Context) (*Model, *gp.Mapped) {
 	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm, Labels: r.Labels}
 	o := gp.Options{
 		Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps, Level: r.Level,
@@ -95,15 +96,15 @@ func (r processRows) fit(ctx context.Context) (*Model, *gp.Mapped, error) {
 	case errors.As(err, &tooMany):
 		m.Absent = fmt.Sprintf("%v: cut their condition into blocks (train.honest.blocks)", tooMany)
 	case err != nil && ctx.Err() != nil:
-		return nil, nil, err
+		fault.Raise(err)
 	case err != nil:
 		m.Absent = err.Error()
 	default:
 		m.Process = p.Model
-		return m, p, nil
+		return m, p
 	}
 
-	return m, nil, nil
+	return m, nil
 }
 
 // Limits of the rows of left-out groups that a process of cells predicts: values of all
@@ -132,12 +133,8 @@ func someLeftOut(s triplets.Set, train []int, held []Held) (rows, places []int, 
 	}
 
 	slices.Sort(rows)
-	for _, i := range rows {
-		k, _ := slices.BinarySearch(train, i)
-		places = append(places, k)
-	}
 
-	return rows, places, some
+	return rows, placesIn(train, rows), some
 }
 
 // orderForm returns the order form of a rotor's levels: the first harmonics of the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"doubletake/ingest/fault"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -55,44 +56,35 @@ func (r *Rises) ratio(name string) *float64 {
 // RisesOf computes the rises of the groups of a split with pair networks trained on all rows but the test part, and
 // without one group each.
 func RisesOf(ctx context.Context, s triplets.Set, g Grouping, full *Model, without func(group int) (*Model, error)) (
-	*Rises, error,
+	_ *Rises, err error,
 ) {
+	defer fault.Catch(&err)
 	rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
 	r := &Rises{Left: map[string]float64{}, New: math.NaN()}
 
 	for _, h := range held {
-		m, err := without(h.Group)
+		m, name := fault.Get(without(h.Group)), g.Names[h.Group]
+		err := fault.Try(func() { r.Left[name] = m.Ensemble.rise(ctx, s.Select(h.Rest), s.Select(h.Rows)) })
 		if err != nil {
-			return nil, err
-		}
-
-		if r.Left[g.Names[h.Group]], err = m.Ensemble.rise(ctx, s.Select(h.Rest), s.Select(h.Rows)); err != nil {
-			return nil, fmt.Errorf("estimate E|cov| without group %s: %w", g.Names[h.Group], err)
+			return nil, fmt.Errorf("estimate E|cov| without group %s: %w", name, err)
 		}
 	}
 
-	var err error
 	if test := s.Of(triplets.Test); test.N > 0 {
-		r.New, err = full.Ensemble.rise(ctx, s.Select(rows), test)
+		r.New = full.Ensemble.rise(ctx, s.Select(rows), test)
 	}
 
-	return r, err
+	return r, nil
 }
 
 // rise is ln of E|cov| over the conditions of rows over that of the training.
-func (e *EnsembleModel) rise(ctx context.Context, trained, rows triplets.Set) (float64, error) {
-	a, err := e.absCov(ctx, trained)
-	if err != nil {
-		return 0, err
-	}
-
-	b, err := e.absCov(ctx, rows)
-
-	return math.Log(b / a), err
+func (e *EnsembleModel) rise(ctx context.Context, trained, rows triplets.Set) float64 {
+	before := e.absCov(ctx, trained)
+	return math.Log(e.absCov(ctx, rows) / before)
 }
 
 // absCov is E|cov| over the distinct conditions of rows, mean over the pair networks.
-func (e *EnsembleModel) absCov(ctx context.Context, rows triplets.Set) (mean float64, err error) {
+func (e *EnsembleModel) absCov(ctx context.Context, rows triplets.Set) (mean float64) {
 	var x []float64
 	for _, c := range rows.Present() {
 		x = append(x, rows.At(c)...)
@@ -102,18 +94,14 @@ func (e *EnsembleModel) absCov(ctx context.Context, rows triplets.Set) (mean flo
 	for k, m := range e.Members {
 		pair, ok := m.Network.(PairNetwork)
 		if !ok {
-			return 0, fmt.Errorf("expected networks that are given their own prediction, found %T", m.Network)
+			fault.Raise(fmt.Errorf("expected networks that are given their own prediction, found %T", m.Network))
 		}
 
-		est, err := pair.Pair.Estimate(ctx, z, train.EstimateOptions{Seed: e.Seed + uint64(k)})
-		if err != nil {
-			return 0, err
-		}
-
+		est := fault.Get(pair.Pair.Estimate(ctx, z, train.EstimateOptions{Seed: e.Seed + uint64(k)}))
 		for i := range est.N {
 			mean += est.AbsCov(i) / float64(est.N*len(e.Members))
 		}
 	}
 
-	return mean, nil
+	return mean
 }

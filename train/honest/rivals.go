@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/baseline"
 	"doubletake/train/honest/interval"
@@ -21,17 +22,17 @@ const maxRivalRows = 4000
 // groups, and intervals about the model's mean from its errors on the others. There are none
 // with fewer than three groups, nor of a method that nothing can be learned with.
 func rivals(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, c *interval.Calibration,
-) ([]interval.Rival, error) {
+) []interval.Rival {
 	conditions := 0
 	for _, l := range left {
 		conditions += len(l.conditions())
 		if rows, _ := g.apart(train, l.Name); len(rows) != l.N {
-			return nil, nil // the model was judged on some of them
+			return nil // the model was judged on some of them
 		}
 	}
 
 	if c.K < scale.MinGroups || conditions > maxRivalRows {
-		return nil, nil
+		return nil
 	}
 
 	var out []interval.Rival
@@ -45,19 +46,12 @@ func rivals(ctx context.Context, s triplets.Set, g Grouping, train []int, left [
 		for _, l := range left {
 			rows, rest := g.apart(train, l.Name)
 			fitted, err := m.Fit(ctx, s.Select(rest), 0)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-
+			fault.Raise(ctx.Err())
 			if err != nil {
 				break
 			}
 
-			p, err := fitted.Predict(ctx, s.Select(rows).X)
-			if err != nil {
-				return nil, err
-			}
-
+			p := fault.Get(fitted.Predict(ctx, s.Select(rows).X))
 			for k, v := range p.Total {
 				p.Total[k] = z * math.Sqrt(v)
 			}
@@ -79,20 +73,12 @@ func rivals(ctx context.Context, s triplets.Set, g Grouping, train []int, left [
 	return slices.DeleteFunc(out, func(r interval.Rival) bool { // of models without errors or deviations
 		v := r.Score + r.Error.Ratio + r.Width.Ratio + r.Error.SE + r.Width.SE
 		return math.IsNaN(v) || math.IsInf(v, 0)
-	}), nil
+	})
 }
 
 // apart lists the rows of the named group, and the others.
 func (g Grouping) apart(rows []int, name string) (of, rest []int) {
-	for _, i := range rows {
-		if g.Names[g.Of[i]] == name {
-			of = append(of, i)
-		} else {
-			rest = append(rest, i)
-		}
-	}
-
-	return of, rest
+	return lists.Split(rows, func(i int) bool { return g.Names[g.Of[i]] == name })
 }
 
 // conformalRival puts about the model's mean the quantile of its errors on the other groups,

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
@@ -52,7 +53,8 @@ type FarRun struct {
 // (docs/method.md#mistakes-in-the-data). The next is sought without it. FarRuns returns at most ten,
 // in that order, and none of sets of few or very many runs, or where no process can be fitted. Of
 // many rows it takes means.
-func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
+func (l Learner) FarRuns(ctx context.Context, s triplets.Set) (out []FarRun, err error) {
+	defer fault.Catch(&err)
 	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || len(s.Runs) > mostRunRows {
 		return nil, nil
 	}
@@ -61,18 +63,16 @@ func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) 
 		s = fewer(s, mostRunRows)
 	}
 
-	var out []FarRun
-
 	l.Form = "conditions" // orders find as many and take ten times as long
 	around := neighbours(s)
-	now, err := l.leaveRuns(ctx, s)
-	for err == nil && now != nil && len(out) < mostFar {
+	now := l.leaveRuns(ctx, s)
+	for now != nil && len(out) < mostFar {
 		f := now.farthest(around)
 		if f.Times == 0 {
 			break
 		}
 
-		if now, err = l.leaveRuns(ctx, now.set, f.Run); err != nil || now == nil {
+		if now = l.leaveRuns(ctx, now.set, f.Run); now == nil {
 			break
 		}
 
@@ -84,21 +84,20 @@ func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) 
 		out = append(out, f)
 	}
 
-	if err != nil || len(out) < 2 {
-		return out, err
+	if len(out) < 2 {
+		return out, nil
 	}
 
-	return l.alone(ctx, s, out, around)
+	return l.alone(ctx, s, out, around), nil
 }
 
 // alone keeps the runs that are far from what the process without any of them predicts: the first that are found may
 // be neighbours of a wrong run.
-func (l Learner) alone(ctx context.Context, s triplets.Set, found []FarRun, around [][][]int) ([]FarRun, error) {
-	var out []FarRun
+func (l Learner) alone(ctx context.Context, s triplets.Set, found []FarRun, around [][][]int) (out []FarRun) {
 	runs := lists.Each(found, func(f FarRun) int { return f.Run })
-	clean, err := l.leaveRuns(ctx, s, runs...)
-	if err != nil || clean == nil {
-		return found, err
+	clean := l.leaveRuns(ctx, s, runs...)
+	if clean == nil {
+		return found
 	}
 
 	own := *clean
@@ -119,7 +118,7 @@ func (l Learner) alone(ctx context.Context, s triplets.Set, found []FarRun, arou
 		clean.forget(r)
 	}
 
-	return out, nil
+	return out
 }
 
 // fewer returns at most so many rows: of each run and condition means of as many of its rows, in their order. Of more
@@ -168,22 +167,14 @@ type runTest struct {
 
 // leaveRuns fits the process to all runs but some, leaves out each in closed form, and predicts those.
 // The scales are those of the others. It returns nil where no process can be fitted.
-func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, runs ...int) (*runResiduals, error) {
-	var of, others []int
-	for i, r := range s.Run {
-		if slices.Contains(runs, r) {
-			of = append(of, i)
-		} else {
-			others = append(others, i)
-		}
-	}
-
+func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, runs ...int) *runResiduals {
+	of, others := lists.Split(lists.Numbers(s.N), func(i int) bool { return slices.Contains(runs, s.Run[i]) })
 	one, s := s.Select(of), s.Select(others)
 	r := l.processRows(s, Grouping{Of: s.Run}, lists.Numbers(s.N))
 	r.hyperRows, r.steps = runHyperRows, runSteps
-	_, base, err := r.fit(ctx)
-	if err != nil || base == nil {
-		return nil, err
+	_, base := r.fit(ctx)
+	if base == nil {
+		return nil
 	}
 
 	none := slices.Repeat([]float64{math.NaN()}, len(s.Runs)*s.Out)
@@ -191,19 +182,19 @@ func (l Learner) leaveRuns(ctx context.Context, s triplets.Set, runs ...int) (*r
 
 	mu, claim, noise, err := base.LeaveOut(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("leave out runs: %w", err)
+		fault.Raise(fmt.Errorf("leave out runs: %w", err))
 	}
 
 	f.add(s, mu, claim, noise)
 	f.standardise()
 
 	if mu, claim, noise, err = base.PredictLevels(ctx, one.X, nil); err != nil {
-		return nil, fmt.Errorf("predict a run left out: %w", err)
+		fault.Raise(fmt.Errorf("predict a run left out: %w", err))
 	}
 
 	f.add(one, mu, claim, noise)
 
-	return f, nil
+	return f
 }
 
 // add sets the residuals of the runs of a set.
