@@ -109,16 +109,11 @@ func (c *Columns) SetDerived(e Experiment, constants []config.NamedNumber, measu
 
 	e.Refuse(err != nil, key, "%v", err)
 
-	early, late := c.BeforeAnalysis(), slices.Clone(c.Found)
-	for _, name := range set.Conditions() {
-		if slices.ContainsFunc(c.Found, func(f string) bool { return set.Needs(name, f) }) {
-			late = append(late, name)
-		} else {
-			early = append(early, name)
-		}
-	}
-
-	c.Conditions, c.Found = slices.Concat(early, late), late
+	late, early := lists.Split(set.Conditions(), func(name string) bool {
+		return slices.ContainsFunc(c.Found, func(f string) bool { return set.Needs(name, f) })
+	})
+	late = slices.Concat(c.Found, late)
+	c.Conditions, c.Found = slices.Concat(c.BeforeAnalysis(), early, late), late
 	c.Derive, c.Outcomes = set, slices.Concat(measured, set.Outcomes())
 }
 

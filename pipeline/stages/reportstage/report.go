@@ -65,13 +65,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	exp.Train.Splits = trained.Splits
 	x := &experiment{exp: exp, ing: ing, trip: trip, trained: trained}
 	if len(exp.Train.Inputs) > 0 {
-		for _, s := range exp.Train.Splits {
-			if s.Final() {
-				x.final = append(x.final, s)
-			} else {
-				x.splits = append(x.splits, s)
-			}
-		}
+		x.final, x.splits = lists.Split(exp.Train.Splits, config.Split.Final)
 	}
 
 	x.deps = x.dependencies()
