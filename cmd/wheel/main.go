@@ -27,6 +27,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 //go:embed doubletake/*.py
@@ -53,7 +56,8 @@ func main() {
 	}
 }
 
-func run(args []string, stdout io.Writer) error {
+func run(args []string, stdout io.Writer) (err error) {
+	defer fault.Catch(&err)
 	f := flag.NewFlagSet("wheel", flag.ContinueOnError)
 	version := f.String("version", "0.0.dev0", "version of the wheel, as PEP 440 has it")
 	platform := f.String("platform", "linux/amd64", "one of "+platforms)
@@ -61,10 +65,7 @@ func run(args []string, stdout io.Writer) error {
 	dir := f.String("o", ".", "folder to write the wheel to")
 	plain := f.String("zip", "", "a ZIP archive to write, too: the program and the licences alone")
 
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-
+	fault.Raise(f.Parse(args))
 	if !pep440.MatchString(*version) {
 		return fmt.Errorf("-version: expected a version such as 1.2.0 or 1.3.0.dev1, found %q", *version)
 	}
@@ -73,51 +74,29 @@ func run(args []string, stdout io.Writer) error {
 		return fmt.Errorf("-platform: expected one of %s, found %q", platforms, *platform)
 	}
 
-	program, err := programFor(*platform, *binary)
-	if err != nil {
-		return err
-	}
-
 	name := "pipeline"
 	if strings.HasPrefix(*platform, "windows/") {
 		name += ".exe"
 	}
 
-	var licences []member
-	for _, path := range f.Args() {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-
-		licences = append(licences, member{filepath.Base(path), b, false})
-	}
+	program := member{name, fault.Get(programFor(*platform, *binary)), true}
+	licences := lists.Each(f.Args(), func(path string) member {
+		return member{filepath.Base(path), fault.Get(os.ReadFile(path)), false}
+	})
 
 	var b bytes.Buffer
-	if err := write(&b, *version, tags[*platform], member{name, program, true}, licences); err != nil {
-		return err
-	}
+	fault.Raise(write(&b, *version, tags[*platform], program, licences))
 
 	wheel := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version,
 		strings.Join(tags[*platform], ".")))
 
-	if err := os.MkdirAll(*dir, 0o777); err != nil {
-		return err
-	}
-
-	if err := os.WriteFile(wheel, b.Bytes(), 0o644); err != nil {
-		return err
-	}
+	fault.Raise(os.MkdirAll(*dir, 0o777))
+	fault.Raise(os.WriteFile(wheel, b.Bytes(), 0o644))
 
 	if *plain != "" {
 		b.Reset()
-		if err := archive(&b, append([]member{{name, program, true}}, licences...)); err != nil {
-			return err
-		}
-
-		if err := os.WriteFile(*plain, b.Bytes(), 0o644); err != nil {
-			return err
-		}
+		fault.Raise(archive(&b, append([]member{program}, licences...)))
+		fault.Raise(os.WriteFile(*plain, b.Bytes(), 0o644))
 	}
 
 	_, err = fmt.Fprintf(stdout, "%s\n", wheel)
@@ -167,21 +146,13 @@ The program pipeline, and the package doubletake, which asks it and gives its an
 
 // write writes the wheel (PEP 427): the package, the program among the scripts,
 // and what states them.
-func write(w io.Writer, version string, tags []string, program member, licences []member) error {
+func write(w io.Writer, version string, tags []string, program member, licences []member) (err error) {
+	defer fault.Catch(&err)
 	info := "doubletake-" + version + ".dist-info/"
 	var list []member
 
-	names, err := sources.ReadDir("doubletake")
-	if err != nil {
-		return err
-	}
-
-	for _, n := range names {
-		b, err := sources.ReadFile(path.Join("doubletake", n.Name()))
-		if err != nil {
-			return err
-		}
-
+	for _, n := range fault.Get(sources.ReadDir("doubletake")) {
+		b := fault.Get(sources.ReadFile(path.Join("doubletake", n.Name())))
 		if n.Name() == "__init__.py" {
 			b = bytes.Replace(b, []byte(`"0+source"`), []byte(`"`+version+`"`), 1)
 		}

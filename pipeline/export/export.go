@@ -78,10 +78,9 @@ func Find(path string) ([]Source, error) {
 // appears complete or not at all, and replaces one of that name. An error is a
 // *fault.Error where the table cannot be read or the format cannot hold it.
 func Write(dir, format string, src Source) (paths []string, rows, columns int, err error) {
+	defer fault.Catch(&err)
 	t, err := table.ReadVerified(src.Path)
-	if err != nil {
-		return nil, 0, 0, fault.In(src.Path, err)
-	}
+	fault.Raise(fault.In(src.Path, err))
 
 	path := filepath.Join(dir, filepath.FromSlash(src.Name)+"."+format)
 
@@ -91,10 +90,7 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 		write = CSV
 
 		meta := strings.TrimSuffix(path, ".csv") + ".csv-metadata.json"
-		if err := WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) }); err != nil {
-			return nil, 0, 0, err
-		}
-
+		fault.Raise(WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) }))
 		paths = []string{meta}
 
 	case "parquet":
@@ -103,9 +99,7 @@ func Write(dir, format string, src Source) (paths []string, rows, columns int, e
 		panic("export: unknown format " + format)
 	}
 
-	if err := WriteFile(path, func(w io.Writer) error { return write(w, t) }); err != nil {
-		return nil, 0, 0, fault.In(src.Path, err)
-	}
+	fault.Raise(fault.In(src.Path, WriteFile(path, func(w io.Writer) error { return write(w, t) })))
 
 	return append([]string{path}, paths...), t.Rows(), len(t.Columns), nil
 }

@@ -89,25 +89,17 @@ func (m *Models) Uncalibrated() string { return m.absent }
 // outputs of its own, with the names of predict.Columns. Inputs and outputs are float64, n rows in
 // own units, variances in unit²; the network itself is float32 as in training. Several models
 // predict together.
-func (m *Models) WriteONNX(dir string) ([]string, error) {
+func (m *Models) WriteONNX(dir string) (paths []string, err error) {
+	defer fault.Catch(&err)
 	files, graphs := []string{"first.onnx"}, []func() ([]byte, error){m.first}
 	if m.calibrated != nil {
 		files = append(files, "calibrated.onnx")
 		graphs = append(graphs, func() ([]byte, error) { return m.calibrated.graph(m) })
 	}
 
-	var paths []string
 	for i, build := range graphs {
-		b, err := build()
-		if err != nil {
-			return nil, err
-		}
-
-		path := filepath.Join(dir, files[i])
-		if err := WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
-			return nil, err
-		}
-
+		b, path := fault.Get(build()), filepath.Join(dir, files[i])
+		fault.Raise(WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err }))
 		paths = append(paths, path)
 	}
 

@@ -71,7 +71,8 @@ func (c *Cells) Match(p *Pairs, inputs []string) (*Match, error) {
 
 // find sets the row of each pair. Names of runs and recordings that are all others' count for nothing where there are
 // conditions. apart is what to do where rows are of one key.
-func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
+func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) (err error) {
+	defer fault.Catch(&err)
 	texts = slices.DeleteFunc(texts, func(n string) bool {
 		if n != "run" && n != "recording" || len(m.Conditions) == 0 {
 			return false
@@ -82,10 +83,8 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 			known[name] = true
 		}
 
-		for i := range c.Rows {
-			if known[c.Text(i, n)] {
-				return false
-			}
+		if slices.ContainsFunc(lists.Numbers(c.Rows), func(i int) bool { return known[c.Text(i, n)] }) {
+			return false
 		}
 
 		m.Notes = append(m.Notes, "column "+n+" of "+c.Path+" names none of "+p.Name+": matched by "+
@@ -98,11 +97,7 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 	other := side{text: func(i int, name string) string { return strings.TrimSpace(p.Column(name).Strings[i]) }}
 	points := side{text: other.text}
 	for _, n := range m.Conditions {
-		v, err := c.Numbers(n, p.Column(n).Unit, Values)
-		if err != nil {
-			return err
-		}
-
+		v := fault.Get(c.Numbers(n, p.Column(n).Unit, Values))
 		at, err := plan.AtSetPoints{Table: p.Table}.Floats(n)
 		if err != nil {
 			return fmt.Errorf("read conditions: %w", err)
@@ -118,11 +113,7 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 		return pairs || slices.Contains(m.Conditions, n)
 	})
 
-	order, err := c.order(mine, texts, columns, matched, apart)
-	if err != nil {
-		return err
-	}
-
+	order := c.order(mine, texts, columns, matched, apart)
 	m.Of = make([]int, p.Rows())
 	used := make([]bool, c.Rows)
 	for i := range m.Of {
@@ -144,16 +135,8 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 		}
 	}
 
-	var left []string
-	unmatched := 0
-	for i, match := range used {
-		if !match {
-			if unmatched++; unmatched <= most+1 {
-				left = append(left, strconv.Itoa(i+1))
-			}
-		}
-	}
-
+	left := lists.Where(c.Rows, func(row int) bool { return !used[row] })
+	unmatched := len(left)
 	switch unmatched {
 	case 0:
 		return nil
@@ -162,13 +145,13 @@ func (m *Match) find(c *Cells, p *Pairs, texts []string, apart string) error {
 	}
 
 	m.Notes = append(m.Notes, fmt.Sprintf("%s of %s match no pair: %s", fault.Plural(int64(unmatched), "row"), c.Path,
-		Some(left, unmatched)))
+		Some(lists.Each(left[:min(unmatched, most+1)], func(row int) string { return strconv.Itoa(row + 1) }), unmatched)))
 
 	return nil
 }
 
 // order is the rows in the order of their keys. It refuses rows of one key that differ in these columns.
-func (c *Cells) order(mine side, texts, columns []string, matched, apart string) ([]int32, error) {
+func (c *Cells) order(mine side, texts, columns []string, matched, apart string) []int32 {
 	order := lists.Make(c.Rows, func(i int) int32 { return int32(i) })
 	slices.SortStableFunc(order, func(i, j int32) int { return mine.compare(texts, int(i), mine, int(j)) })
 
@@ -183,11 +166,11 @@ func (c *Cells) order(mine side, texts, columns []string, matched, apart string)
 	}
 
 	if again < c.Rows {
-		return nil, fault.At(c.Path, "", "one prediction of "+matched,
-			fmt.Sprintf("different ones in rows %d and %d", of+1, again+1), apart)
+		fault.Raise(fault.At(c.Path, "", "one prediction of "+matched,
+			fmt.Sprintf("different ones in rows %d and %d", of+1, again+1), apart))
 	}
 
-	return order, nil
+	return order
 }
 
 // side is a table as rows are compared: its columns of numbers, and its texts.

@@ -103,12 +103,11 @@ func experiments(f *config.File) string {
 }
 
 // readTable reads pairs of columns NAME_1 and NAME_2 with the reader of ingest: {table: …}.
-func readTable(path string, texts []string) (*table.Table, error) {
+func readTable(path string, texts []string) (_ *table.Table, err error) {
+	defer fault.Catch(&err)
 	files := []campaign.TableFile{{Path: path, Name: path}}
 	o, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
-	if err != nil {
-		return nil, err
-	}
+	fault.Raise(err)
 
 	if head, err := campaign.ReadCells(path, 0); err != nil || !slices.Contains(head.Columns, "run") {
 		o.Run = ""
@@ -118,12 +117,7 @@ func readTable(path string, texts []string) (*table.Table, error) {
 		return n == "run" || n == "recording" || texts != nil && !slices.Contains(texts, n)
 	})
 
-	p, err := campaign.ReadTables(files, o)
-	if err != nil {
-		return nil, err
-	}
-
-	return Tabulate(p), nil
+	return Tabulate(fault.Get(campaign.ReadTables(files, o))), nil
 }
 
 // Tabulate makes the table of triplets of pairs that were read: run, recording, conditions, labels and outcomes.

@@ -82,22 +82,13 @@ type channel struct {
 
 // open names channels "Group/Name"; unit and rate are those the file
 // states.
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := openFile(src)
-	if err != nil {
-		return nil, err
-	}
-
+func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+	defer fault.Catch(&err)
+	f := fault.Get(openFile(src))
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "tdms", Encoding: fmt.Sprintf("TDMS %d", f.version)}, src)
 	switch {
 	case f.truncated:
-		warnings, err := raw.Short(src, o, src.Size, "the file ends before its last segment does", "whole samples", true)
-		if err != nil {
-			return nil, err
-		}
-
-		r.Warn(warnings...)
-
+		r.Warn(fault.Get(raw.Short(src, o, src.Size, "the file ends before its last segment does", "whole samples", true))...)
 	case f.unclosed:
 		r.Warn(ingest.Warn("", "truncated", "the last segment was never finished: the whole samples that are there are used"))
 	}
@@ -154,9 +145,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			}
 		}
 
-		if err := r.Add(a); err != nil {
-			return nil, err
-		}
+		fault.Raise(r.Add(a))
 	}
 
 	return r, r.Finish(o)
