@@ -210,16 +210,17 @@ func (p SetPoints) Nominals() []float64 {
 	return lists.Each(p.List, func(c SetPoint) float64 { return c.Nominal })
 }
 
-// A proposed tolerance is of scatter up to such a share of the middle, or of the range of all
-// values.
-const mostRelative, mostAbsolute = 0.02, 0.01
+// A proposed tolerance is of scatter up to such a share of the middle, or of the range of all values: the more
+// of them are about each set point, up to four, the surer it is that they scatter.
+const mostRelative, mostAbsolute = 0.02, 0.005
 
 // separation is how many times the widest scatter the smallest gap between set points must be.
 const separation = 5
 
 // Discover proposes a tolerance for values that scatter about set points. It is not ok where
 // they do not: where they are exact, where fewer than half of the set points have several
-// values, or where no gaps separate them. The coarsest of the clusterings that do is taken.
+// values, or where no gaps separate them, of differences or, about set points of several sizes, of
+// ratios. The coarsest of the clusterings that do is taken.
 func Discover(values []float64) (p SetPoints, ok bool) {
 	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(v)
@@ -228,29 +229,34 @@ func Discover(values []float64) (p SetPoints, ok bool) {
 		return p, false
 	}
 
-	gaps := lists.Make(len(v)-1, func(i int) float64 { return v[i+1] - v[i] })
+	if p, ok = discover(v, v); !ok && v[0] > 0 {
+		p, ok = discover(v, lists.Each(v, math.Log))
+	}
+
+	return p, ok
+}
+
+// discover clusters values by the gaps between their places.
+func discover(v, at []float64) (p SetPoints, ok bool) {
+	gaps := lists.Make(len(v)-1, func(i int) float64 { return at[i+1] - at[i] })
 	slices.Sort(gaps)
 	gaps = slices.Compact(gaps)
-	for k := len(gaps) - 1; k > 0; k-- { // cut at gaps[k] and wider
-		if gaps[k] < separation*gaps[k-1] {
-			continue
-		}
-
-		if p, ok = try(v, gaps[k]); ok {
-			return p, true
+	for k := len(gaps) - 1; k > 0 && !ok; k-- { // cut at gaps[k] and wider
+		if gaps[k] >= separation*gaps[k-1] {
+			p, ok = try(v, at, gaps[k])
 		}
 	}
 
-	return p, false
+	return p, ok
 }
 
 // try proposes the clusters between gaps of that size and wider.
-func try(v []float64, gap float64) (p SetPoints, ok bool) {
-	var relative, scatter float64
+func try(v, at []float64, gap float64) (p SetPoints, ok bool) {
+	var relative, scatter, apart float64
 
 	clusters, several, from := 0, 0, 0
 	for i := 1; i <= len(v); i++ {
-		if i < len(v) && v[i]-v[i-1] < gap {
+		if i < len(v) && at[i]-at[i-1] < gap {
 			continue
 		}
 
@@ -259,17 +265,18 @@ func try(v []float64, gap float64) (p SetPoints, ok bool) {
 			several++
 		}
 
-		scatter, relative, from = max(scatter, hi-lo), max(relative, (hi-lo)/math.Abs(hi+lo)), i
+		scatter, apart = max(scatter, hi-lo), max(apart, at[i-1]-at[from])
+		relative, from = max(relative, (hi-lo)/math.Abs(hi+lo)), i
 	}
 
-	if 2*several < clusters || gap < separation*scatter {
+	if 2*several < clusters || gap < separation*apart {
 		return p, false
 	}
 
 	t := Tolerance{Relative: roundUp(relative)}
 	if !(relative <= mostRelative) || v[0] <= 0 {
 		t = Tolerance{Absolute: roundUp(scatter / 2)}
-		if scatter/2 > mostAbsolute*(v[len(v)-1]-v[0]) {
+		if most := mostAbsolute * min(float64(len(v))/float64(clusters), 4); scatter/2 > most*(v[len(v)-1]-v[0]) {
 			return p, false
 		}
 	}

@@ -34,6 +34,10 @@ func ToName(name, stated string) (Named, error) {
 		return as, nil // "c_n [-]" is a coefficient, not a force
 	}
 
+	if to.Text == "in" && from.Dimension != to.Dimension {
+		return as, nil // "T_in [°C]" is one of an inlet
+	}
+
 	c, err := from.To(to)
 	if err != nil {
 		return as, err

@@ -66,13 +66,13 @@ func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
 // Words of headers and names, in the languages of laboratories. A single letter counts where it is the whole.
 var (
 	inputWords = lazy(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
-		`mach|[uv](_?inf|∞)?|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|advance|j|` +
-		`frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
+		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|` +
+		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
 		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
 		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
 		`toerental|h[ée]lice|elica`)
 	outcomeWords = lazy(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +
-		`efficiency|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
+		`efficiency|u?rms|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
 		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)
 	spread  = lazy(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
 	nominal = lazy(`nom|nominal|set|setpoint|command`)
@@ -85,21 +85,27 @@ var (
 	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
 	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
 		`anmerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|valid|status|samples|averages`)
-	environment = lazy(`temp|temperature?|tamb|q|qinf|rho|density|dichte|pressure|druck|patm|baro|barometer|humidity|` +
-		`feuchte|viscosity|nu`)
-	airUnit = lazy(`.*[_ \[(](°?c|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
+	environment = lazy(`temp|t(amb|air|room|s|t|0)|(luft|raum|umgebungs)?(temperature?|druck|feuchte)|amb(ient)?|` +
+		`(?-i:q)|qinf|rho|density|dichte|pressure|p(_?amb|atm|0)|baro|barometer|humidity|rh|viscosity|nu|` +
+		`[uv]_?bat(t?|tery)|batt(ery)?|supply`)
+	airUnit = lazy(`.*[_ \[(]((deg_?|°)?c|k|hpa|mbar|kg/?m(3|³|\^3))[\])]? ?`)
+
+	// objects are words of what is measured; parts are those of them that also number rows.
+	objects = lazy(`(air|aero)foil|module?|cell|zelle|specimen|nozzle|düse|pump|pumpe|cataly(st|zer)|katalysator|` +
+		`material|coating|cylinder|body|device|surface|geometry`)
+	parts   = lazy(`sample|part|serial|id`)
 	weekday = lazy(`(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?|mo|di|mi|do|fr|sa|so|` +
 		`(mon|diens|donners|frei|sams|sonn)tag|mittwoch|(lun|mar|mercre|jeu|vendre|same)di|dimanche|` +
 		`(day|tag|jour)[ _-]?\d+`)
 	dateText = lazy(`\d{4}[-_./]?\d{2}[-_./]?\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}`)
 	words    = regexp.MustCompile(`\pL+|#`)
 	spreadOf = regexp.MustCompile(`^(?:[uU]\d*|s|d|σ|Δ)(?:[_ ](.+)|(.{2,}))$|^(.+?) ?(?:±|\+/-)$`)
-	unitEnd  = regexp.MustCompile(`_(mm|cm|m|deg|m_s|mps|rpm|n|pa|hz|c|k)$`)
+	unitEnd  = regexp.MustCompile(`(?i)_(mm|cm|m|deg|m_s|mps|rpm|n|pa|hz|c|k)$`)
 )
 
 // says reports whether a word of the header is one of those.
 func (f *field) says(re pattern) bool {
-	whole := unitEnd.ReplaceAllString(strings.ToLower(f.name), "")
+	whole := unitEnd.ReplaceAllString(f.name, "")
 	return re.MatchString(whole) || slices.ContainsFunc(words.FindAllString(f.name+" "+f.head, -1),
 		func(w string) bool { return len(w) > 1 && re.MatchString(w) })
 }
@@ -307,17 +313,18 @@ func (s *sheet) byWords(f *field) bool {
 		return f.be(remark, "a time")
 	case f.says(spread), s.isSpread(f):
 		return f.be(leftOut, "an uncertainty, by its name")
-	case f.isNumbered(), s.names != nil && s.isCounter(f),
+	case f.isNumbered() && !(f.values == nil && f.says(parts) && 2*d <= s.rows), s.names != nil && s.isCounter(f),
 		s.names == nil && s.counts(f) && !f.says(inputWords):
 		return f.be(runs, "it numbers the rows")
-	case f.says(environment), airUnit.MatchString(f.head + " " + f.unit):
+	case f.values != nil && f.isAir():
 		// A temperature is an input where it was set: to few values, far apart.
 		v := f.stated()
-		if wide := f.values != nil && d <= 6 && 3*d <= len(v) && !narrow(v, 0.2); !wide {
-			return f.be(remark, "it follows the tunnel or the weather")
+		f.scatters()
+		if d = f.distinct(); d > 6 || 3*d > len(v) || narrow(v, 0.2) {
+			return f.read(remark, "by its name a state of the air or the supply: add it to inputs or outcomes if not")
 		}
 
-	case f.values != nil && s.names == nil && instances.MatchString(f.name) && !strings.HasPrefix(f.name, "mic") &&
+	case f.values != nil && s.names == nil && f.isObject() &&
 		2*d <= s.rows && slices.Min(f.stated()) == 1 && slices.Max(f.stated()) == float64(d): // wings 1, 2, 3
 		return f.be(thing, "it numbers them")
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
@@ -332,6 +339,14 @@ func (s *sheet) byWords(f *field) bool {
 	}
 
 	return false
+}
+
+// isAir reports whether a column is called as a state of the air or of the supply.
+func (f *field) isAir() bool { return f.says(environment) || airUnit.MatchString(f.head+" "+f.unit) }
+
+// isObject reports whether a column is called as what is measured.
+func (f *field) isObject() bool {
+	return !strings.HasPrefix(f.name, "mic") && (instances.MatchString(f.name) || f.says(objects) || f.says(parts))
 }
 
 // isSpread reports whether a column is called as another with the sign of an uncertainty: u_CL, dCD, CL ±.
@@ -355,14 +370,40 @@ const (
 	mostMissing = 0.2 // of the rows: a column that states less is no input
 )
 
+// scatters finds the set points about which values scatter.
+func (f *field) scatters() {
+	if points, ok := condition.Discover(f.values); ok {
+		f.points = &points
+	}
+}
+
+// left is the share of the variance of a column that is within groups of rows.
+func (f *field) left(groups [][]int) float64 {
+	within, n := 0.0, 0
+	for _, g := range groups {
+		within += squares(lists.Rows(f.values, 1, g))
+		n += len(g) - 1
+	}
+
+	return within / float64(n) / squares(f.values) * float64(len(f.values)-1)
+}
+
+// squares is the sum of squares of values from their mean.
+func squares(v []float64) (sum float64) {
+	mean := 0.0
+	for i, x := range v {
+		d := x - mean
+		mean += d / float64(i+1)
+		sum += float64(d * (x - mean))
+	}
+
+	return sum
+}
+
 // nuisance decides on numbers that follow the tunnel or the day, and on those that few rows state.
 func (s *sheet) nuisance(f *field) bool {
 	v := f.stated()
-	points, ok := condition.Discover(v)
-	if ok {
-		f.points = &points
-	}
-
+	f.scatters()
 	days := s.of(day)
 	switch d := f.distinct(); {
 	case float64(s.rows-len(v)) > mostMissing*float64(s.rows):
@@ -433,61 +474,101 @@ const (
 )
 
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
-// rows into groups without taking their repeats from them.
+// rows of what was measured into groups without taking their repeats from them.
 func (s *sheet) decideResults() {
-	var candidates, chosen []*field
+	var measured, candidates, chosen, loose []*field
 	for _, f := range s.fields {
-		setting := f.given || f.says(inputWords) || f.repeats() && !f.says(outcomeWords)
 		switch {
-		case f.role != open:
-		case s.byWords(f):
-			if f.given && f.role == thing {
+		case f.role != open && f.role != thing:
+		case f.role == thing || s.byWords(f):
+			if f.role == thing && !f.given && f.isObject() {
+				measured = append(measured, f)
+			} else if f.role == thing {
 				candidates = append(candidates, f)
 			}
+
 		case s.nuisance(f):
-		case f.says(inputWords) && slices.Contains(condition.Reserved, f.name):
-			f.be(leftOut, reservedName)
-		case setting && !slices.Contains(condition.Reserved, f.name):
-			candidates = append(candidates, f)
-		default:
+		case !f.given && !f.says(inputWords) && (!f.repeats() || f.says(outcomeWords)):
 			f.read(outcome, "")
+		case slices.Contains(condition.Reserved, f.name):
+			f.be(leftOut, reservedName)
+		default:
+			candidates = append(candidates, f)
 		}
 	}
 
 	rank := func(f *field) int {
-		return slices.Index([]bool{f.says(nominal), f.says(inputWords), f.given, true}, true)
+		isText := f.values == nil
+		return slices.Index([]bool{
+			f.says(nominal), f.says(inputWords) && !isText, f.given, !isText && f.points == nil && !f.enumerates(),
+			f.points != nil, isText, true,
+		}, true)
 	}
 	slices.SortStableFunc(candidates, func(a, b *field) int { return rank(a) - rank(b) })
 
-	measured := len(s.of(outcome)) > 0
-	groups := s.groups()
+	again := func(also ...*field) int { return paired(s.groups(slices.Concat(measured, chosen, also)...)) }
+	texts := slices.Concat(measured, lists.Keep(candidates, func(f *field) bool { return f.values == nil }), s.of(day))
+	outcomes := len(s.of(outcome)) > 0
 	for _, f := range candidates {
-		now := s.groups(append(chosen[:len(chosen):len(chosen)], f)...)
-		settled := f.repeats() || f.points != nil
-		keeps := 5*paired(now) >= 4*paired(groups)
+		of, read := chosen, f.points != nil && !f.says(inputWords)
+		if read { // it may differ by what was measured
+			of = append(texts[:len(texts):len(texts)], chosen...)
+		}
+
+		groups, now := len(s.groups(of...)), len(s.groups(append(of[:len(of):len(of)], f)...))
+		keeps := 5*again(f) >= 4*again()
 		switch {
 		case slices.ContainsFunc(chosen, f.shares):
 			f.be(leftOut, "a measured value of another input")
-		case len(now) == len(groups):
+		case read && 2*now < 3*groups && !f.isAir():
+			f.read(outcome, "the inputs change it: add it to inputs if it was set")
+		case now == groups && (f.given || f.role != thing):
 			f.be(remark, "the inputs determine it")
 		case f.role == thing && keeps:
-			chosen, groups = append(chosen, f), now
-		case keeps && 2*len(now) >= 3*len(groups), settled && f.says(inputWords):
-			f.role, chosen, groups = input, append(chosen, f), now
+			chosen = append(chosen, f)
+		case f.role == thing && !f.given:
+			if len(s.of(day)) == 0 && again() > 0 {
+				f.be(day, "with it no rows are repeats: they are pairs of different ones")
+			}
+		case keeps && 2*now >= 3*groups, f.says(inputWords) && (f.repeats() || f.points != nil):
+			f.role, chosen = input, append(chosen, f)
 		case f.says(inputWords):
+			loose = append(loose, f)
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
 		case f.given:
 			f.read(remark, noRepeats)
-		case measured:
+		case outcomes:
 			f.read(remark, "its values repeat, and with it few rows are repeats")
 		default:
 			f.read(outcome, "")
 		}
 	}
 
+	groups := s.groups(chosen...)
+	for _, f := range loose {
+		if f.left(groups) < 0.1 {
+			f.read(outcome, "the inputs change it: add it to inputs if it was set")
+		}
+	}
+
+	idle := lists.Keep(s.of(outcome), func(f *field) bool {
+		return !f.says(outcomeWords) && narrow(f.stated(), mostNarrow) && f.left(groups) > 0.5
+	})
+	for _, f := range idle {
+		if !s.narrow && len(s.of(outcome)) > len(idle) {
+			f.read(remark, "its values are close together, and the inputs do not change it")
+		}
+	}
+
 	if s.reopen() {
 		s.decideResults()
 	}
+}
+
+// enumerates reports whether the values are 1, 2, 3, … and no set points.
+func (f *field) enumerates() bool {
+	v := f.stated()
+	return f.points == nil && slices.Min(v) == 1 && slices.Max(v) == float64(f.distinct())
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

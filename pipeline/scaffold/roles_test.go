@@ -107,7 +107,7 @@ func TestRolesOfColumns(t *testing.T) {
 		},
 		{
 			"German days", "Tag,Profil,Anstellwinkel,q,ca", 24, func(i int) string {
-				return fmt.Sprintf("%s,%c,%d,%.1f,%.4f", []string{"Montag", "Dienstag"}[i/12], 'A'+rune(i%3), 2*(i/3%4),
+				return fmt.Sprintf("%s,Fl\xfcgel %c,%d,%.1f,%.4f", []string{"Montag", "Dienstag"}[i/12], 'A'+rune(i%3), 2*(i/3%4),
 					500+noise(3), 0.1*float64(i/3%4)+noise(0.01))
 			}, "day thing input remark outcome",
 		},
@@ -126,6 +126,45 @@ func TestRolesOfColumns(t *testing.T) {
 			"things, and names that the tables have", "propeller,wing,set,rpm,power", 36, func(i int) string {
 				return fmt.Sprintf("%s,%d,%d,%d,%.4f", []string{"APC", "DJI 9450"}[i%2], 1+i%2, i/18, 3000+1000*(i/2%3), noise(1))
 			}, "thing thing left out input outcome",
+		},
+		{
+			"temperatures that were set", "cell,cycle,c_rate,temperature_C,capacity_Ah,channel", 72, func(i int) string {
+				return fmt.Sprintf("C%d,%d,%g,%.1f,%.4f,%d", 1+i%4, 1+i/36, []float64{0.5, 1, 2}[i/4%3],
+					[]float64{0, 25, 45}[i/12%3]+noise(0.2), 2+noise(0.1), 1+i%2)
+			}, "thing remark input input outcome left out",
+		},
+		{
+			"two dynamic pressures, which scatter", "Lfd.,Datum,Anstellwinkel,Staudruck,Lufttemperatur,Auftrieb", 24,
+			func(i int) string {
+				return fmt.Sprintf("%d,2026-03-0%d,%d,%.1f,%.1f,%.3f", i+1, 1+i/12, 2*(i%6), 200*float64(1+i/6%2)+noise(0.4),
+					20+0.1*float64(i), noise(1))
+			}, "run day input input remark outcome",
+		},
+		{
+			"forward and back, and a response that scatters", "module,G_W_m2,T_cell_C,Isc_A,scan,FF,Pmax_W", 36,
+			func(i int) string {
+				g, t := 200*float64(1+i/2%3)*(1+noise(0.002)), 25*float64(1+i/6%2)
+				return fmt.Sprintf("PV%d,%.1f,%.2f,%.4f,%s,%.4f,%.2f", i/12, g, t+noise(0.1), 0.009*g+noise(0.002),
+					[]string{"fwd", "rev"}[i%2], 0.8+noise(0.002), 0.3*g*(1-0.004*(t-25)))
+			}, "thing input input outcome day remark outcome",
+		},
+		{
+			"a survey, in ratios of 2 and more", "Z_mm,x_mm,U_m_s,E_V,Ubat_V", 36, func(i int) string {
+				z := float64(i % 6)
+				return fmt.Sprintf("%g,%.2f,%.3f,%.3f,%.2f", z, math.Pow(5, float64(i/6%3))*(1+noise(0.004)),
+					10-0.1*z*z+noise(0.05), noise(1), 16-0.01*float64(i))
+			}, "input input outcome outcome remark",
+		},
+		{
+			"flow, inlet and outlet", "Test No.,m_hot,T_in_C,T_out_C,Q_W", 24, func(i int) string {
+				m, t := 0.1*float64(1+i%3)*(1+noise(0.003)), 50+10*float64(i/3%4)+noise(0.1)
+				return fmt.Sprintf("%d,%.4f,%.2f,%.2f,%.0f", i+1, m, t, t-5+noise(0.5), 4000*m*(t-20)*(1+noise(0.02)))
+			}, "run input input remark outcome",
+		},
+		{
+			"samples of which each has several rows", "sample,load_N,mu", 36, func(i int) string {
+				return fmt.Sprintf("%c,%d,%.4f", 'A'+i/12, 5*(1+i%6), noise(1))
+			}, "thing input outcome",
 		},
 	} {
 		var b strings.Builder

@@ -388,7 +388,8 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	inputs := s.of(input)
 	groups := s.groups(append(inputs, s.of(thing)...)...)
 	bySize := slices.SortedFunc(slices.Values(groups), func(a, b []int) int { return len(a) - len(b) })
-	exact := slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
+	exact := len(s.of(thing, day)) > 0 ||
+		slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
 	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(s.of(outcome)) == 0 ||
 		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows ||
@@ -498,7 +499,9 @@ func readSheet(dir string, files []string) *sheet {
 
 		if i == 0 {
 			s.clock = c.Clock
-			s.fields = lists.Make(len(c.Heads), func(k int) *field { return &field{name: c.Columns[k], head: c.Heads[k]} })
+			s.fields = lists.Make(len(c.Heads), func(k int) *field {
+				return &field{name: c.Columns[k], head: c.Heads[k], unit: c.Units[c.Columns[k]]}
+			})
 		}
 
 		// Columns that not all files have are left out.
@@ -519,7 +522,7 @@ func readSheet(dir string, files []string) *sheet {
 			return condition.ColumnOptions{Usual: usual.Text}
 		}))
 	for k, f := range s.fields {
-		f.values, f.unit = columns[k].Values, columns[k].Unit
+		f.values, f.unit = columns[k].Values, cmp.Or(columns[k].Unit, f.unit)
 		names := f.isNumbered() || slices.ContainsFunc([]pattern{instances, dayWords, clockWords, remarkWords}, f.says)
 		if errs[k] != nil && !names {
 			f.be(leftOut, errs[k].Error())

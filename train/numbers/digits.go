@@ -32,12 +32,8 @@ func Shift(v float64, k int) float64 {
 }
 
 // Fixed writes v with so many decimals; negative ones round to tens, hundreds…. What
-// rounds to zero has no sign. NaN is a dash.
+// rounds to zero has no sign.
 func Fixed(v float64, decimals int) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-
 	if decimals < 0 {
 		v = Shift(math.Round(Shift(v, decimals)), -decimals)
 		decimals = 0

@@ -602,7 +602,10 @@ func (t *Reader) Rows(channels []int, dst [][]float64, each func(line int64, cel
 	var cells [][]byte
 	for k := range int(t.rows) {
 		line := t.counted()
-		t.parseRow(line, dst, k)
+		if t.parseRow(line, dst, k); !utf8.Valid(line) {
+			line = []byte(valid(line))
+		}
+
 		cells = t.lay.split(cells[:0], line)
 		each(t.at.line, cells)
 	}

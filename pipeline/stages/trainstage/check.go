@@ -15,7 +15,6 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
-	"doubletake/train/triplets"
 )
 
 // CheckSplits checks the splits of an experiment with the conditions that are known of its
@@ -36,18 +35,12 @@ func (r Result) Check(t *table.Table) {
 			continue
 		}
 
-		part := func(s config.Split) triplets.Set {
-			_, set, err := SplitTable(r.exp, t, s)
-			fault.Raise(err)
-			r.trainingPart(s, set)
-
-			return set
-		}
-		lists.Each(r.Inner[s.Name], part)
-		set := part(s)
+		_, set, err := SplitTable(r.exp, t, s)
+		fault.Raise(err)
+		r.trainingPart(s, set)
 
 		_, absent := HonestCondition(r.exp.Train.Honest, s, r.exp.Train.Splits)
-		err := r.learner(s, "").CheckForm(set)
+		err = r.learner(s, "").CheckForm(set)
 		r.exp.Refuse(absent == "" && err != nil, "train.form", "%v", err)
 	}
 }
