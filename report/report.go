@@ -65,6 +65,7 @@ type Experiment struct {
 	Widening     int      // how many of the first warnings are of mistakes that widen intervals
 	Skipped      []string // recordings left out, with the reason
 	Final        []string // models trained on everything, and what judges them
+	Between      []string // shares of the variance between the occasions that repeats are paired across
 
 	Recordings, Runs, Triplets int
 	ConfigDigest, Version      string // provenance: of the configuration, of the program

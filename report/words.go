@@ -177,7 +177,7 @@ func (e Experiment) notes() []string {
 		out = append(out, where+": "+t)
 	}
 
-	return append(out, lists.Each(e.Final, func(f string) string { return f + "." })...)
+	return append(out, lists.Each(slices.Concat(e.Between, e.Final), func(f string) string { return f + "." })...)
 }
 
 // provenance names the configuration and the program.

@@ -58,6 +58,7 @@ var cases = map[string][]step{
 	"days": {
 		fails("check p.yaml", `none among 216 rows.*pairs: \{across: Day\}`),
 		works("run across.yaml", ` 216 triplets`, `Day = Wed held out`),
+		works("report across.yaml --tables", `All repeats: variance of .*between 3 of Day`),
 	},
 	"zero-is-a-value": {
 		works("run --to dsp e0.yaml"),

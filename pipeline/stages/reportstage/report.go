@@ -25,6 +25,8 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 )
 
 // version is the version of this stage's results. Raise it when the stage gives
@@ -128,6 +130,9 @@ func (x *experiment) dependencies() []engine.Dep {
 func (x *experiment) local() []kv.Pair {
 	local := append(plan.Stated(x.exp.Meta()), kv.Pair{Key: "pairs", Value: x.ing.PairKind})
 	local = append(local, config.Flatten("about", x.exp.About)...)
+	if across, _ := x.exp.Across(); across != "" {
+		local = append(local, kv.Pair{Key: "variance between occasions", Value: "of all repeats"})
+	}
 
 	for i, w := range x.ing.Warnings {
 		text := fmt.Sprint(w.Path, " ", w.Code, " ", w.Text)
@@ -161,6 +166,10 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
 	})
 
 	e.Final = x.finalModels(j, e)
+	across, _ := exp.Across()
+	e.Between = lists.Each(honest.Across(set, across), func(t interval.Thing) string {
+		return fmt.Sprint("All repeats: ", t)
+	})
 	far := farPairs(x.ing.PairKind, tab, set)
 	list := found.ranked()
 	e.Warnings, e.Widening = x.mistakes(ctx, j, e, set, list, far)
