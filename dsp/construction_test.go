@@ -1,11 +1,14 @@
 package dsp
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/must"
 )
 
@@ -53,4 +56,69 @@ func TestConstructions(t *testing.T) {
 
 	must.Not(t, Find("none", true) != nil || Find("split-halves", false) == nil,
 		"found by another name, or not where there is one kind only")
+}
+
+// An outcome of a program of one's own is known by its name, and once; its version is part
+// of the construction's.
+func TestRegister(t *testing.T) {
+	defer func(all []spectralOutcome, c []Construction) {
+		spectralOutcomes, constructions = all, c
+	}(slices.Clone(spectralOutcomes), slices.Clone(constructions))
+
+	peak := SpectralOutcome{
+		Name: "largest", Column: "largest_hz", Unit: "Hz", Description: "frequency of the largest bin", Version: 2,
+		Value: func(HalfSpectrum) float64 { return math.NaN() },
+	}
+	must.Do(t, RegisterOutcomes(peak))
+
+	s := DefaultSettings()
+	before := Configure(Find("split-half-spectrum", false), &s).Describe().Version
+	s.Outcomes = []string{"largest"}
+	d := Configure(Find("split-half-spectrum", false), &s).Describe()
+	if !slices.Contains(Outcomes(), "largest") || d.Version != before+2000 || !strings.Contains(d.Doc, peak.Description) {
+		t.Errorf("%v, %+v", Outcomes(), d)
+	}
+
+	m := &sound{mic: &Microphone{Channel: 1}, power: [2][]float64{{1}, {1}}}
+	must.Refuse(t, fault.Try(func() { ownOutcome{&peak}.add(m) }), "channel 2, first half")
+
+	known, none := peak, peak
+	known.Name, none.Value = "overall", nil
+	for _, o := range []SpectralOutcome{peak, known, none} {
+		must.Refuse(t, RegisterOutcomes(o), "register outcome")
+	}
+
+	must.Refuse(t, RegisterConstructions(splitHalves{}), "split-halves")
+
+	own := halfSpectra{name: "split-half-own", standard: "largest", version: 1}
+	if err := RegisterConstructions(own); err != nil || Find("split-half-own", false) == nil {
+		t.Error(err)
+	}
+}
+
+// Expected values: 1 Pa is 93.979 dB re 20 µPa; a full-scale sine has the mean
+// square ½ and reads 0 dBFS (AES17); half the distance is 6.0206 dB more.
+func TestReference(t *testing.T) {
+	for _, c := range []struct {
+		unit, level    string
+		meanSquare, db float64
+	}{
+		{"Pa", "dB re 20 µPa", 1, 93.97940008672037},
+		{"full-scale", "dBFS", 0.5, 0},
+		{"V", "dB re 1 V", 100, 20},
+	} {
+		ref, unit := Reference(c.unit)
+		must.Equal(t, unit, c.level, "%s", c.unit)
+		must.Near(t, LevelDB(c.meanSquare, ref), c.db, 1e-12, "%s", c.unit)
+	}
+
+	if got := DistanceDB(1, 2); math.Abs(got+6.020599913279624) > 1e-12 {
+		t.Errorf("distance %g dB", got)
+	}
+}
+
+func ExampleReference() {
+	rms, unit := Reference("Pa")
+	fmt.Printf("%.1f %s\n", LevelDB(1, rms), unit)
+	// Output: 94.0 dB re 20 µPa
 }

@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
+	"math"
+	"os"
 	"strings"
 	"testing"
 
 	"doubletake/internal/must"
+	"doubletake/train/numbers"
 )
 
 // A sheet has its rows in a terminal and as LaTeX, whatever the names hold, and in a terminal fits the
@@ -44,5 +47,42 @@ func sheetOf(name string) *Sheet {
 				{"area_m2", "B", "0.867", name, "0.001001", "∞", "-83.74", "0.08384", "41.5 %"},
 			},
 		}},
+	}
+}
+
+func ExampleListing() {
+	l := Listing{Heads: []string{"rank", "blades", "gain", "advice"}}
+	l.Add("1", "5", "12 %", "measure here: 新しい")
+	l.Add("2", "10")
+
+	l.Write(os.Stdout, 0)
+	os.Stdout.WriteString("\n")
+	l.Write(os.Stdout, 30)
+	// Output:
+	// rank  blades  gain  advice
+	// 1     5       12 %  measure here: 新しい
+	// 2     10
+	//
+	// rank  blades  gain
+	// 1     5       12 %
+	// 2     10
+	//
+	// rank  advice
+	// 1     measure here: 新しい
+	// 2
+}
+
+// Records become rows: members of objects are columns, floats have all digits, and no text is a formula.
+func TestCSV(t *testing.T) {
+	names := []string{"rpm", "a"}
+	records := []numbers.Object{
+		{"at", numbers.Named(names, []float64{-3000, 0.1}), "dof", math.Inf(1), "n", 3, "why", "=1+1"},
+		{"at", numbers.Named(names, []float64{1e300, 1. / 3}), "dof", math.NaN(), "n", 0, "why", []string{"a", "b"}},
+	}
+
+	var b bytes.Buffer
+	want := "rpm,a,dof,n,why\n-3000,0.1,inf,3,'=1+1\n1e+300,0.3333333333333333,,0,a; b\n"
+	if err := CSV(&b, records); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
