@@ -39,7 +39,7 @@ func Assemble(info ingest.Info, rows *Conditions, file *condition.Set, group Gro
 	_ []ingest.Warning, err error,
 ) {
 	defer fault.Catch(&err)
-	a := assembly{info: info, groups: group.split(info), own: group.Own, roles: group.Roles, conds: rows, file: file}
+	a := assembly{Grouping: group, info: info, groups: group.split(info), conds: rows, file: file}
 	a.intervals()
 
 	ids := map[string]bool{}
@@ -61,10 +61,9 @@ func Assemble(info ingest.Info, rows *Conditions, file *condition.Set, group Gro
 
 // assembly is a file that is cut into runs.
 type assembly struct {
+	Grouping
 	info     ingest.Info
-	groups   [][]int // channels of each recording
-	own      [][2]string
-	roles    condition.Roles
+	groups   [][]int        // channels of each recording
 	conds    *Conditions    // the file's rows; nil without a table
 	file     *condition.Set // conditions of the whole file
 	runs     []ingest.Run
@@ -101,8 +100,8 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 	without := lists.Each(empty, func(i int) string { return files[i] })
 
 	switch {
-	case len(unknown)+c.Others > 0:
-		return nil, c.noFile(append(unknown, c.first...), len(unknown)+c.Others, files, without)
+	case len(unknown) > 0:
+		return nil, c.noFile(unknown, files, without)
 	case len(without) > 0:
 		return nil, c.noRow(without)
 	}
@@ -110,12 +109,12 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 	return out, nil
 }
 
-// noFile is the error of n rows without a file, of which these are the first.
-func (c *Conditions) noFile(rows []ConditionRow, n int, files, without []string) error {
+// noFile is the error of rows without a file.
+func (c *Conditions) noFile(rows []ConditionRow, files, without []string) error {
 	r := rows[0]
 	found := fmt.Sprintf("%q, which is none of the files", r.File)
-	if n > 1 {
-		found += ", as are " + someRows(rows[1:], n-1)
+	if len(rows) > 1 {
+		found += ", as are " + someRows(rows[1:])
 	}
 
 	hint := near("there is ", r.File, files) + "correct or delete the row, or widen files"
@@ -328,9 +327,9 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 				"add the row, or select the channels that are meant"))
 		}
 
-		for _, a := range f.own {
+		for _, a := range f.Own {
 			info := ingest.Info{Path: f.info.Path, Attributes: c.Attributes}
-			own, err := f.roles.Attribute(info, a[1], a[0], "channel "+c.Name)
+			own, err := f.Roles.Attribute(info, a[1], a[0], "channel "+c.Name)
 			if err == nil {
 				err = m.Add(own)
 			}

@@ -27,13 +27,11 @@ type Conditions struct {
 	Names  []string          // of the conditions, in column order
 	Units  map[string]string // by name, where the header states one: "alpha (deg)"
 	Labels []string          // names of the columns of text, in column order
-	Rows   []ConditionRow    // those that mean one of LogOptions.Files, where there are some
-	Others int               // further rows
+	Rows   []ConditionRow
 	// Converted describes, by condition, how its values became values in the unit of its name.
 	Converted map[string]string
 	// cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers"
 	Warnings []ingest.Warning
-	first    []ConditionRow // of the others
 }
 
 // ConditionRow is one row of the table.
@@ -144,14 +142,7 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 		}
 	}
 
-	for k := range t.Rows {
-		r := t.row(k)
-		if t.Files == nil || len(t.index.of(r.File)) > 0 {
-			c.Rows = append(c.Rows, t.stated(r, k))
-		} else if c.Others++; c.Others <= few+1 {
-			c.first = append(c.first, t.stated(r, k))
-		}
-	}
+	c.Rows = lists.Make(t.Rows, t.row)
 
 	return c, nil
 }
@@ -329,10 +320,11 @@ func (t *conditionsTable) cell(k int, special string) string {
 	return ""
 }
 
-// row reads a row of cells, but for what it states.
+// row reads a row of cells.
 func (t *conditionsTable) row(k int) ConditionRow {
 	r := ConditionRow{
-		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Timed: t.has(edges[2:]),
+		Line: t.lines[k], File: strings.Clone(t.cell(k, "file")), Channel: strings.Clone(t.cell(k, "channel")),
+		Timed: t.has(edges[2:]),
 	}
 	if r.File == "" {
 		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
@@ -350,10 +342,23 @@ func (t *conditionsTable) row(k int) ConditionRow {
 			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), ""))
 	}
 
+	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
 	for _, v := range t.values {
-		if v.Values != nil && math.IsInf(v.Values[k], 0) {
-			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
+		s := condition.Condition{Column: v.name, IsName: v.Values == nil, Origin: from}
+		if !s.IsName {
+			s.Value = v.Values[k]
 		}
+
+		switch {
+		case math.IsInf(s.Value, 0):
+			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
+		case math.IsNaN(s.Value):
+			s.Name, s.Origin = strings.Clone(t.Text(k, v.index)), t.place(k, v)
+		case s.IsName:
+			s.Name = strings.Clone(t.Text(k, v.index))
+		}
+
+		r.States = append(r.States, s)
 	}
 
 	return r
@@ -385,31 +390,6 @@ func (t *conditionsTable) edge(k int, name string, open float64) float64 {
 
 // plain writes a number without exponent.
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// stated adds the values and the labels of row k.
-func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
-	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
-	for _, v := range t.values {
-		s := condition.Condition{Column: v.name, IsName: v.Values == nil, Origin: from}
-		if !s.IsName {
-			s.Value = v.Values[k]
-		}
-
-		if s.IsName || math.IsNaN(s.Value) {
-			s.Name = strings.Clone(t.Text(k, v.index))
-		}
-
-		if math.IsNaN(s.Value) {
-			s.Origin = t.place(k, v)
-		}
-
-		r.States = append(r.States, s)
-	}
-
-	r.File, r.Channel = strings.Clone(r.File), strings.Clone(r.Channel)
-
-	return r
-}
 
 // CheckLabels reports a cell of the named columns of text that names no group; without a table there is none.
 func (c *Conditions) CheckLabels(names []string) error {
@@ -575,41 +555,37 @@ func (x *fileIndex) matching(glob []string) []int {
 	return files
 }
 
-// Without drops the rows that mean nothing but files left out: of all files, LogOptions.Files,
+// Without drops the rows that mean nothing but files left out: of all files
 // those that keep does not hold. A table may list a whole campaign of which only
 // a part is used. Rows that mean no file at all are dropped with a warning where each
 // file that is kept has another row; else they are errors to report, as misspelled ones.
 func (c *Conditions) Without(all, keep []string) (*Conditions, []ingest.Warning) {
 	kept := slices.Compact(slices.Sorted(slices.Values(keep)))
 	isKept := func(i int) bool { _, ok := slices.BinarySearch(kept, all[i]); return ok }
-	d, stated := *c, map[int]bool{} // files
-	d.Rows = nil
-	for k, of := range c.FilesOf(all) {
-		if of = lists.Keep(of, isKept); len(of) > 0 {
-			d.Rows = append(d.Rows, c.Rows[k])
-		}
+	of := c.FilesOf(all)
+	_, stated := lists.Index(lists.Keep(slices.Concat(of...), isKept))
+	isOther := func(k int) bool { return len(of[k]) == 0 }
+	others := lists.Rows(c.Rows, 1, lists.Where(len(of), isOther))
+	misspelled := len(stated) < len(kept)
 
-		for _, i := range of {
-			stated[i] = true
-		}
-	}
-
-	if c.Others == 0 || len(stated) < len(kept) {
+	d := *c
+	d.Rows = lists.Rows(c.Rows, 1, lists.Where(len(of), func(k int) bool {
+		return slices.ContainsFunc(of[k], isKept) || isOther(k) && misspelled
+	}))
+	if len(others) == 0 || misspelled {
 		return &d, nil
 	}
 
-	d.first, d.Others = nil, 0
-
 	return &d, []ingest.Warning{ingest.Warn(c.Path, "rows-without-file", "%s of no file left out: %s",
-		fault.Plural(int64(c.Others), "row"), someRows(c.first, c.Others))}
+		fault.Plural(int64(len(others)), "row"), someRows(others))}
 }
 
 // few is how many names a message has.
 const few = 10
 
-// someRows writes the first of n rows, with their lines.
-func someRows(rows []ConditionRow, n int) string {
-	return someOf(n, func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
+// someRows writes the first of many rows, with their lines.
+func someRows(rows []ConditionRow) string {
+	return someOf(len(rows), func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
 }
 
 // Some writes the first of many names.

@@ -244,8 +244,7 @@ func readDir(root, rel string) ([]os.DirEntry, error) {
 		return es, nil
 	}
 
-	var e *fault.Error
-	errors.As(ingest.PathError(d, err), &e)
+	e, _ := errors.AsType[*fault.Error](ingest.PathError(d, err))
 	e.Want, e.Hint = "a folder that can be listed", "correct its permissions"
 
 	return es, e

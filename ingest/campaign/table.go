@@ -460,6 +460,10 @@ func (r *tableReader) findColumns(t *text.Reader) {
 		return c
 	}
 	number := func(name string) *typedColumn {
+		if slices.Contains(r.o.Given, name) {
+			return add(name, -1, false)
+		}
+
 		i := slices.Index(columns, name)
 		fault.Unless(i < 0 || !slices.Contains(columns[i+1:], name), r.fail("column "+name, "names that differ",
 			fmt.Sprintf("%q again, as in column %d", name, i+1), "rename one of them"))
@@ -477,15 +481,8 @@ func (r *tableReader) findColumns(t *text.Reader) {
 		return add(name, i, false)
 	}
 
-	x := lists.Each(r.Inputs, func(name string) *typedColumn {
-		if slices.Contains(r.o.Given, name) {
-			return add(name, -1, false)
-		}
-
-		return number(name)
-	})
-	f.numbers = append(x, lists.Each(slices.Concat(r.o.Y1, r.o.Y2, r.o.Repeats), number)...)
-	f.x, f.y = f.numbers[:len(x)], f.numbers[len(x):]
+	f.numbers = lists.Each(slices.Concat(r.Inputs, r.o.Y1, r.o.Y2, r.o.Repeats), number)
+	f.x, f.y = f.numbers[:len(r.Inputs)], f.numbers[len(r.Inputs):]
 	column := func(name, why string, isName bool) *typedColumn {
 		i := -1
 		if !slices.Contains(r.o.Given, name) {
@@ -600,7 +597,7 @@ func Convert(path, column, name, header string, given map[string]string, v []flo
 	}
 
 	n, err := units.ToName(name, unit)
-	if u := (*units.Error)(nil); errors.As(err, &u) {
+	if u, is := errors.AsType[*units.Error](err); is {
 		err = fault.At(path, "column "+column, u.Want, fmt.Sprintf("unit %q", u.Text),
 			fmt.Sprintf("state the unit with units: {%s: …}", name))
 	}

@@ -139,8 +139,7 @@ func (t *Cells) typed(cols []*typedColumn, o reading) (warnings []ingest.Warning
 	}, options)
 
 	for k, c := range cols {
-		var bad *condition.CellError
-		if errors.As(errs[k], &bad) {
+		if bad, is := errors.AsType[*condition.CellError](errs[k]); is {
 			fault.Raise(fault.At(t.path, t.place(bad.Row, c), bad.Want, bad.Found, cmp.Or(bad.Hint, o.hint)))
 		}
 

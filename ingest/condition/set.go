@@ -181,12 +181,6 @@ func known[T any](rows Rows, column string, of func(Values) map[string]T) ([]T, 
 	return out, nil
 }
 
-// Attribute finds a number a file states about itself, in the unit that the condition's name states.
-func Attribute(info ingest.Info, name, condition string) (float64, error) {
-	c, err := Roles{}.Attribute(info, name, condition, "")
-	return c.Value, err
-}
-
 // Attribute finds what a file states about itself: an attribute of the file
 // or of a group ("/Table1@alpha"), a single number among its arrays
 // ("opp_jprop.vInf"), or an element of one ("opp.RPS_M1[2]"), by its name or,

@@ -160,19 +160,20 @@ func TestAttributeNumber(t *testing.T) {
 	must.Do(t, err)
 	defer r.Close()
 
+	none := condition.Roles{}
 	for _, name := range []string{"/Table1@alpha_deg", "alpha_deg", "Table1@alpha_deg"} {
-		if v, err := condition.Attribute(r.Info(), name, name); v != 4 || err != nil {
-			t.Errorf("%s: %v, %v", name, v, err)
+		if c, err := none.Attribute(r.Info(), name, name, ""); c.Value != 4 || err != nil {
+			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
 
-	v, err := condition.Attribute(ingest.Info{Attributes: []ingest.Attribute{{Name: "a", Value: "0.5 m"}}}, "a", "x_mm")
-	must.Not(t, v != 500 || err != nil, "%v, %v", v, err)
-	_, err = condition.Attribute(r.Info(), "alpha_dg", "")
+	c, err := none.Attribute(ingest.Info{Attributes: []ingest.Attribute{{Name: "a", Value: "0.5 m"}}}, "a", "x_mm", "")
+	must.Not(t, c.Value != 500 || err != nil, "%v, %v", c, err)
+	_, err = none.Attribute(r.Info(), "alpha_dg", "", "")
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
-	_, err = condition.Attribute(r.Info(), "operator", "")
+	_, err = none.Attribute(r.Info(), "operator", "", "")
 	ingesttest.WantDataError(t, nil, err, "a number", "example")
-	c, err := condition.Roles{Things: []string{"who"}}.Attribute(r.Info(), "operator", "who", "")
+	c, err = condition.Roles{Things: []string{"who"}}.Attribute(r.Info(), "operator", "who", "")
 	must.Not(t, c.Name != "example" || !c.IsName || err != nil, "%v, %v", c, err)
 }
 

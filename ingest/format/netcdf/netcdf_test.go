@@ -99,10 +99,10 @@ func TestTruth(t *testing.T) {
 
 	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 
-	rpm, err := condition.Attribute(r.Info(), "rpm", "rpm")
-	if c := r.Info().Channels[15]; err != nil || rpm != 3000.5 ||
+	rpm, err := condition.Roles{}.Attribute(r.Info(), "rpm", "rpm", "")
+	if c := r.Info().Channels[15]; err != nil || rpm.Value != 3000.5 ||
 		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
-		t.Errorf("%g, %v, %+v", rpm, err, c)
+		t.Errorf("%v, %v, %+v", rpm, err, c)
 	}
 
 	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{})

@@ -328,11 +328,11 @@ func (r *Recordings) takeTares(exp plan.Experiment, recordings, files []string) 
 	located := map[[2]string]string{} // by name and folder
 	tares, measured := map[string]bool{}, map[string]bool{}
 	for i, of := range r.Table.FilesOf(recordings) {
-		row, folder := r.Table.Rows[i], ""
-		if len(of) > 0 {
-			folder = path.Dir(filepath.ToSlash(recordings[of[0]]))
+		if len(of) == 0 {
+			continue
 		}
 
+		row, folder := r.Table.Rows[i], path.Dir(filepath.ToSlash(recordings[of[0]]))
 		measured[path.Base(filepath.ToSlash(row.File))] = true
 		for k := range row.States {
 			c := &row.States[k]

@@ -145,9 +145,8 @@ func measureRecording(ctx context.Context, open string, f Sensitivity, c *config
 
 	for _, k := range channels {
 		s := Sensitivity{For: f.For, File: f.File, Channel: info.Channels[k].Name, Named: !one}
-		var bad *fault.Error
 		err := fault.Try(func() { s.Tone = measureTone(ctx, rd, info, k, c) })
-		if one || !errors.As(err, &bad) {
+		if bad, is := errors.AsType[*fault.Error](err); one || !is {
 			fault.Raise(Named(err, f.File))
 		} else {
 			stored := *bad

@@ -244,9 +244,8 @@ func (r *reader) fits(run ingest.Run) error {
 		_, _, err = c.Draw(described, int(n))
 	}
 
-	var data *fault.Error
 	hint := rateHint(described.RateHz, r.src.In.RateHz)
-	if errors.As(err, &data) && hint != "" && len(described.Microphones) > 0 {
+	if data, is := errors.AsType[*fault.Error](err); is && hint != "" && len(described.Microphones) > 0 {
 		data.Hint = hint + "; else " + data.Hint
 	}
 

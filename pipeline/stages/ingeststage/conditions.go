@@ -65,30 +65,13 @@ func channelAttributes(src *plan.Source) (own [][2]string) {
 	return own
 }
 
-// sidecars reads the conditions in the file next to each recording, and lists those of numbers and of names.
-func (r *Recordings) sidecars(exp plan.Experiment) (numbers, texts []string) {
-	s := r.In.Sidecar
-	if s == nil {
-		return nil, nil
+// readSidecar reads what is wanted of the file next to a recording, by the names it has there; of the first, where
+// nothing is named, the numbers, things and occasions at its top, which the others must have too.
+func (r *Recordings) readSidecar(exp plan.Experiment, f *File) {
+	if r.In.Sidecar == nil {
+		return
 	}
 
-	wanted := s.Values // nil: all of the first file, which the others must have too
-	for i := range r.Files {
-		wanted = r.readSidecar(exp, &r.Files[i], wanted)
-	}
-
-	return r.byKind(lists.Each(wanted, func(w config.NamedString) string { return w.Name }))
-}
-
-// byKind parts conditions of numbers from those of names, which things and occasions have.
-func (r *Recordings) byKind(names []string) (numbers, texts []string) {
-	isName := func(n string) bool { return slices.Contains(r.Roles.Declared(), n) }
-	return without(names, isName), lists.Keep(names, isName)
-}
-
-// readSidecar reads what is wanted of the file next to a recording, by the names it has there; without any, the
-// numbers, things and occasions at its top, which it returns.
-func (r *Recordings) readSidecar(exp plan.Experiment, f *File, wanted []config.NamedString) []config.NamedString {
 	name := strings.TrimSuffix(f.Name, path.Ext(f.Name)) + r.In.Sidecar.Ending
 	fail := func(want, found, hint string) { fault.Raise(fault.At(name, "", want, found, hint)) }
 
@@ -104,19 +87,19 @@ func (r *Recordings) readSidecar(exp plan.Experiment, f *File, wanted []config.N
 	states := func(v config.Value, column string) bool {
 		return v.Number == v.Number || slices.Contains(declared, column) || column == r.Roles.Run
 	}
-	if len(wanted) == 0 {
+	if len(r.beside) == 0 {
 		for _, v := range all {
 			if states(v, v.Name) && !strings.Contains(v.Name, ".") {
-				wanted = append(wanted, config.NamedString{Name: v.Name, Value: v.Name})
+				r.beside = append(r.beside, config.NamedString{Name: v.Name, Value: v.Name})
 			}
 		}
 
-		if len(wanted) == 0 {
+		if len(r.beside) == 0 {
 			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
 		}
 	}
 
-	for _, w := range wanted {
+	for _, w := range r.beside {
 		have := lists.Keep(all, func(v config.Value) bool { return states(v, w.Name) })
 		names := lists.Each(have, func(v config.Value) string { return v.Name })
 		k := slices.Index(names, w.Value)
@@ -135,8 +118,6 @@ func (r *Recordings) readSidecar(exp plan.Experiment, f *File, wanted []config.N
 
 		f.Sidecar = append(f.Sidecar, c)
 	}
-
-	return wanted
 }
 
 // maxConditionTable bounds a table of conditions in a file.
@@ -221,10 +202,10 @@ func (r *reader) conditionValues(ctx context.Context, e config.NamedString, grou
 	info := r.info
 	k, err := ingest.FindChannel(info, e.Value)
 	if err != nil {
-		one, again := condition.Attribute(info, e.Value, e.Name) // a table of one row
+		one, again := condition.Roles{}.Attribute(info, e.Value, e.Name, "") // a table of one row
 		fault.Unless(again == nil, fmt.Errorf("condition %s: %w", e.Name, err))
 
-		return []float64{one}, ""
+		return []float64{one.Value}, ""
 	}
 
 	ch := info.Channels[k]
@@ -282,36 +263,35 @@ func (r *Result) Values(condition string) []float64 {
 	return holdout.Distinct(v)
 }
 
-// atSetPoints finds the set points in what is known, and moves Known to them.
+// atSetPoints finds the set points in what is known and in the names of files that are near to it, and moves Known to
+// them.
 func (r *Result) atSetPoints() {
+	var named []condition.Condition
+	if r.Recordings != nil {
+		for _, f := range r.Recordings.Files {
+			named = append(named, f.Named...)
+		}
+	}
+
 	r.Points = plan.Points{}
-	for _, w := range r.Within {
-		v := r.Values(w.Name)
+	for name, tolerance := range plan.Tolerances(r.Within) {
+		v := r.Values(name)
 		if len(v) == 0 {
 			continue // only the files tell
 		}
 
-		tolerance, _ := condition.ParseTolerance(w.Value) // checked with the configuration
-		points := condition.SetPointsOf(append(v, r.named[w.Name]...), tolerance)
+		near := func(c condition.Condition) bool {
+			return c.Column == name && slices.ContainsFunc(v, func(x float64) bool { return tolerance.Equal(x, c.Value) })
+		}
+		of := lists.Each(lists.Keep(named, near), func(c condition.Condition) float64 { return c.Value })
+		points := condition.SetPointsOf(append(v, of...), tolerance)
 		for _, c := range r.Known {
-			if v, known := c.Numbers[w.Name]; known {
-				c.Numbers[w.Name] = points.At(v)
+			if v, known := c.Numbers[name]; known {
+				c.Numbers[name] = points.At(v)
 			}
 		}
 
-		r.Points[w.Name] = points
-	}
-}
-
-// addKnown adds what is known of a file, with the set points in its name that are within the tolerance of it.
-func (r *Result) addKnown(f *File) {
-	r.Known = append(r.Known, f.known...)
-	within := plan.Tolerances(r.Within)
-	for _, n := range f.Named {
-		near := func(v condition.Values) bool { return within[n.Column].Equal(v.Numbers[n.Column], n.Value) }
-		if _, scatters := within[n.Column]; scatters && slices.ContainsFunc(f.known, near) {
-			r.named[n.Column] = append(r.named[n.Column], n.Value)
-		}
+		r.Points[name] = points
 	}
 }
 
@@ -389,9 +369,7 @@ func checkUnits(exp plan.Experiment, src *plan.Source) {
 	known := slices.Concat(src.Conditions, columns)
 
 	for _, u := range src.In.Units {
-		exp.Refuse(!slices.Contains(known, u.Name), "ingest.units."+u.Name,
-			"%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
-			spelling.DidYouMean(u.Name, known))
+		exp.OneOf(known, u.Name, "ingest.units."+u.Name, "is neither a column nor a condition of this experiment, which has")
 	}
 
 	convert(exp, src, "ingest.units.", src.In.Units, without(src.Conditions, func(name string) bool {
@@ -473,9 +451,7 @@ func checkExcluded(exp plan.Experiment, numbers, names []string) {
 	all := slices.Concat(numbers, names)
 	for _, x := range exp.Ingest.Exclude.Where() {
 		for _, c := range x.Where.Conditions() {
-			exp.Refuse(!slices.Contains(all, c), "ingest.exclude",
-				"%q is no condition that is known before the files are opened, which are %v%s", c, all,
-				spelling.DidYouMean(c, all))
+			exp.OneOf(all, c, "ingest.exclude", "is no condition that is known before the files are opened, which are")
 			exp.Refuse(slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
 				"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
 		}

@@ -67,6 +67,10 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 		b := exp.Ingest.Balance
 		return isTable(w.Path) || b != nil && b.Tare != nil && filepath.Clean(b.Tare.File) == filepath.Clean(w.Path)
 	})
+	if s := r.In.Sidecar; s != nil {
+		r.beside = s.Values
+	}
+
 	r.warnExcluded(all, files)
 	files = r.withoutBackground(exp, files)
 
@@ -115,8 +119,7 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) {
 		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"), Units: byName(r.In.Units),
 	})
 
-	var bad *fault.Error
-	if errors.As(err, &bad) && strings.Contains(bad.Want, "log.columns") {
+	if bad, is := errors.AsType[*fault.Error](err); is && strings.Contains(bad.Want, "log.columns") {
 		bad.Want = `a column "channel": the channels of the microphones, by name or number from 1`
 	}
 
@@ -165,10 +168,6 @@ func (r *Recordings) settleTable(exp plan.Experiment, all, files []string) {
 
 	rows, unused := r.Table.Without(all, files)
 	given, _ := r.conditions(nil)
-	if s := r.In.Sidecar; s != nil {
-		given = append(given, lists.Each(s.Values, func(v config.NamedString) string { return v.Name })...)
-	}
-
 	gaps := fault.Get(rows.FillGaps(exp.Mentions, given))
 	r.warnings = append(r.warnings, slices.Concat(rows.Warnings, unused, gaps)...)
 	r.Table = rows

@@ -6,7 +6,6 @@ package ingeststage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -19,7 +18,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -47,15 +45,14 @@ const (
 type Result struct {
 	plan.Columns
 
-	Data         string               // the kind of data, where a file's name says simulated
-	Construction dsp.Construction     // how pairs are made; nil for a table of pairs
-	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
-	Known        condition.Rows       // of recordings, where they are known before any file is read
-	Points       plan.Points          // set points, of which Known holds the values; as far as they are known likewise
-	named        map[string][]float64 // by condition, set points in the files' names near what is known of the files
-	Results      []engine.Dep         // FileResults of the files, without their channels where shards join them
-	Shards       [][2]int             // of the files
-	Index        *engine.Dep          // recordings.arrow
+	Data         string           // the kind of data, where a file's name says simulated
+	Construction dsp.Construction // how pairs are made; nil for a table of pairs
+	PairKind     string           // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
+	Known        condition.Rows   // of recordings, where they are known before any file is read
+	Points       plan.Points      // set points, of which Known holds the values; as far as they are known likewise
+	Results      []engine.Dep     // FileResults of the files, without their channels where shards join them
+	Shards       [][2]int         // of the files
+	Index        *engine.Dep      // recordings.arrow
 	Warnings     []ingest.Warning
 
 	Recordings *Recordings // of a campaign; nil for a table of pairs
@@ -68,7 +65,8 @@ type Recordings struct {
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool
-	listed      bool // the channels are those of the table of microphones
+	beside      []config.NamedString // conditions that the files next to the recordings state, by their names there
+	listed      bool                 // the channels are those of the table of microphones
 	warnings    []ingest.Warning
 }
 
@@ -112,7 +110,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 
 	out = Result{
 		Columns: rec.Columns, Data: rec.In.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: pairKind(exp, rec.Construction), Warnings: rec.warnings, named: map[string][]float64{},
+		PairKind: pairKind(exp, rec.Construction), Warnings: rec.warnings,
 	}
 
 	for i := range rec.Files {
@@ -121,9 +119,8 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (out Result, err error)
 			f.known[k].Names = kept(rec.Source, f.known[k].Names, "")
 		}
 
-		out.addKnown(f)
 		rec.planFile(exp, f)
-		out.Results, f.known = append(out.Results, f.Result), nil
+		out.Known, out.Results, f.known = append(out.Known, f.known...), append(out.Results, f.Result), nil
 	}
 
 	for _, label := range out.Labels {
@@ -154,14 +151,17 @@ func (r *Recordings) construct(exp plan.Experiment) {
 		r.Found = append(r.Found, "rpm_measured")
 	}
 
-	conditions, texts := r.states(r.Table)
-	sidecar, names := r.sidecars(exp)
-	stated, run := slices.Concat(conditions, sidecar, texts, names), r.In.Run
-	exp.Refuse(run != "" && !slices.Contains(stated, run), "ingest.run",
-		"%q is not among what names and tables state, which is %v%s", run, stated, spelling.DidYouMean(run, stated))
+	for i := range r.Files {
+		r.readSidecar(exp, &r.Files[i])
+	}
 
-	r.Conditions = unique(without(conditions, r.isRun), without(sidecar, r.isRun), r.Found)
-	r.SetTexts(exp, unique(without(texts, r.isRun), without(names, r.isRun)))
+	numbers, texts := r.states(r.Table)
+	if run := r.In.Run; run != "" {
+		exp.OneOf(slices.Concat(numbers, texts), run, "ingest.run", "is not among what names and tables state, which is")
+	}
+
+	r.Conditions = unique(without(numbers, r.isRun), r.Found)
+	r.SetTexts(exp, without(texts, r.isRun))
 }
 
 // isRun reports whether a column names the run.
@@ -186,10 +186,12 @@ func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string
 
 	constants := lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })
 	of := func(a config.NamedString) string { return a.Name }
-	values, names := r.byKind(lists.Each(r.In.Attributes, of))
+	isName := func(n string) bool { return slices.Contains(r.Roles.Declared(), n) }
+	attributes, beside := lists.Each(r.In.Attributes, of), lists.Each(r.beside, of)
 	inFile := without(lists.Each(r.In.InFile, of), func(name string) bool { return name == "row0" || name == "row1" })
 
-	return unique(numbers, constants, values, inFile), unique(texts, names)
+	return unique(numbers, constants, without(attributes, isName), inFile, without(beside, isName)),
+		unique(texts, lists.Keep(slices.Concat(attributes, beside), isName))
 }
 
 // unique lists the names in order, each once.
@@ -203,11 +205,8 @@ func unique(names ...[]string) []string {
 func (r *Recordings) checkSettings(exp plan.Experiment) {
 	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, SeriesNames(&r.In, exp.DSP.ChordM > 0))
 	r.SetDerived(exp, nil, outcomes)
-	fault.Raise(errors.Join(r.SetWithin(exp), r.CheckRoles(exp)))
-
 	columns := lists.Each(r.In.Columns, func(c config.NamedString) string { return c.Name })
-	names := slices.Concat(r.Derive.Outcomes(), columns)
-	fault.Raise(plan.CheckNames(exp, slices.Concat(r.Conditions, r.Labels), names))
+	r.Check(exp, slices.Concat(r.Derive.Outcomes(), columns))
 	checkUnits(exp, r.Source)
 	readAs(exp, r.Source)
 }

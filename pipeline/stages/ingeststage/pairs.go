@@ -14,7 +14,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
-	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -52,7 +51,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) Result {
 	exp.Ingest.Data = out.Data
 	out.SetDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames())
 	p.Options.Derive = out.Derive
-	fault.Raise(cmp.Or(out.SetWithin(exp), plan.CheckNames(exp, slices.Concat(out.Conditions, out.Labels), out.Outcomes)))
+	out.Check(exp, out.Outcomes)
 	checkPairing(exp, &p.spec, p.Options, out.Outcomes)
 
 	in := exp.Ingest
@@ -138,7 +137,7 @@ func findTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pair
 	}
 
 	out.SetTexts(exp, unique(texts, columns))
-	fault.Raise(cmp.Or(f.Table.CheckLabels(labels), out.CheckRoles(exp)))
+	fault.Raise(f.Table.CheckLabels(labels))
 
 	o.Inputs = without(o.Inputs, func(n string) bool { return slices.Contains(out.Labels, n) })
 	p.spec.Inputs, p.spec.Y1, p.spec.Y2, p.spec.Repeats, p.spec.Run = o.Inputs, o.Y1, o.Y2, o.Repeats, o.Run
@@ -222,18 +221,14 @@ func CheckCopies(names, sums []string) {
 
 // checkPairing checks that tolerances and laws name what the table has.
 func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions, outcomes []string) {
-	named := func(key, name, what string, have []string) {
-		exp.Refuse(!slices.Contains(have, name), "ingest.table."+key, "%q is not an %s of the table, which has %v%s", name,
-			what, have, spelling.DidYouMean(name, have))
-	}
-
+	const key, isInput = "ingest.table.", "is not an input of the table, which has"
 	for _, w := range t.Within {
-		named("within."+w.Name, w.Name, "input", o.Inputs)
+		exp.OneOf(o.Inputs, w.Name, key+"within."+w.Name, isInput)
 	}
 
 	for _, c := range t.Correct {
-		named("correct."+c.Name, c.Name, "outcome", outcomes)
-		named("correct."+c.Name, o.Correct[c.Name].Condition, "input", o.Inputs)
+		exp.OneOf(outcomes, c.Name, key+"correct."+c.Name, "is not an outcome of the table, which has")
+		exp.OneOf(o.Inputs, o.Correct[c.Name].Condition, key+"correct."+c.Name, isInput)
 	}
 }
 

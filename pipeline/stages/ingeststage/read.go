@@ -104,8 +104,8 @@ func (r *Recordings) planFile(exp plan.Experiment, f *File) {
 // BadRecording reports whether err is the fault of the data and the policy is
 // to go on without such recordings.
 func BadRecording(src *plan.Source, err error) bool {
-	var data *fault.Error
-	return src.In.OnBadRecording != "fail" && errors.As(err, &data)
+	_, ofData := errors.AsType[*fault.Error](err)
+	return src.In.OnBadRecording != "fail" && ofData
 }
 
 // EachRun does something with each run of a file, and raises its error. Under on_bad_recording: warn it leaves
@@ -131,8 +131,7 @@ func EachRun[R any](src *plan.Source, file string, runs []R, id func(R) string, 
 
 // Named adds the name of a file to an error that has another one, or none.
 func Named(err error, name string) error {
-	var data *fault.Error
-	if err == nil || errors.As(err, &data) && data.Path == name {
+	if data, is := errors.AsType[*fault.Error](err); err == nil || is && data.Path == name {
 		return err
 	}
 
@@ -141,8 +140,8 @@ func Named(err error, name string) error {
 
 // Placed gives an error of data that names no file a path and a place, made of the one that it has.
 func Placed(err error, path string, place func(string) string) error {
-	var data *fault.Error
-	if !errors.As(err, &data) || data.Path != "" {
+	data, is := errors.AsType[*fault.Error](err)
+	if !is || data.Path != "" {
 		return err
 	}
 

@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -103,7 +102,7 @@ func (c *Columns) SetDerived(e Experiment, constants []config.NamedNumber, measu
 
 	set, err := derive.New(defs, fixed, c.Conditions, c.Labels, measured)
 	key := "ingest.derive"
-	if bad := (*derive.Error)(nil); errors.As(err, &bad) {
+	if bad, is := errors.AsType[*derive.Error](err); is {
 		key += "." + bad.Name
 	}
 
@@ -150,25 +149,6 @@ func (e *Experiment) TakeNames(c Columns) []ingest.Warning {
 	return []ingest.Warning{{Path: e.File.Path, Code: "names-as-inputs", Text: text}}
 }
 
-// CheckRoles reports things and occasions that are no columns of names.
-func (c *Columns) CheckRoles(e Experiment) error {
-	declared := map[string][]string{"ingest.things": e.Ingest.Things, "ingest.occasions": e.Ingest.Occasions}
-	if across, key := e.Across(); across != "" {
-		declared[key] = []string{across}
-	}
-
-	for _, key := range slices.Sorted(maps.Keys(declared)) {
-		for _, name := range declared[key] {
-			if !slices.Contains(c.Texts, name) {
-				return e.Errorf(key, "%q is not a column of names of this experiment, which has %v%s", name, c.Texts,
-					spelling.DidYouMean(name, slices.Concat(c.Texts, c.Conditions)))
-			}
-		}
-	}
-
-	return nil
-}
-
 // LabelSetting is the names of the labels as a setting of a task; nil without any.
 func (c *Columns) LabelSetting() []kv.Pair {
 	if len(c.Labels) == 0 {
@@ -178,34 +158,53 @@ func (c *Columns) LabelSetting() []kv.Pair {
 	return []kv.Pair{{Key: "labels", Value: strings.Join(c.Labels, ",")}}
 }
 
-// CheckNames reports a condition or an outcome whose name another column of our
+// Check stores the tolerances of set points. It raises an error of one for what is no condition, of things and
+// occasions that are no columns of names, and of a condition or one of the outcomes whose name another column of our
 // tables has. It comes before anything is computed.
-func CheckNames(e Experiment, conditions, outcomes []string) error {
-	fail := func(name, why string) error {
-		return e.Errorf("ingest", "%q cannot name a condition or an outcome: %s; rename it where it comes from, "+
-			"e.g. %s_number", name, why, name)
+func (c *Columns) Check(e Experiment, outcomes []string) {
+	c.Within = e.Ingest.Within
+	for _, w := range c.Within {
+		key, set := "ingest.within."+w.Name, w.Name+setColumn
+		e.OneOf(c.Conditions, w.Name, key, "is not a condition of this experiment, which has")
+		e.Refuse(slices.Contains(c.Conditions, set), key, "the tables have a column %s with the set points, and a "+
+			"condition is called so; rename it where it comes from", set)
+	}
+
+	named := func(key string, names ...string) {
+		for _, n := range names {
+			e.Refuse(!slices.Contains(c.Texts, n), key, "%q is not a column of names of this experiment, which has %v%s", n,
+				c.Texts, spelling.DidYouMean(n, slices.Concat(c.Texts, c.Conditions)))
+		}
+	}
+	named("ingest.occasions", e.Ingest.Occasions...)
+	named("ingest.things", e.Ingest.Things...)
+	if across, key := e.Across(); across != "" {
+		named(key, across)
 	}
 
 	ends := append(strings.Fields("_1 _2 _epistemic _low _high _sd _sd_epistemic _sd_noise _sd_claimed _no_interval"),
 		lists.Each(triplets.AnswerColumns, func(c triplets.AnswerColumn) string { return c.Suffix })...)
+	conditions := slices.Concat(c.Conditions, c.Labels)
 	for i, name := range slices.Concat(conditions, outcomes) {
 		of := slices.IndexFunc(outcomes, func(o string) bool {
 			end, ok := strings.CutPrefix(name, o)
 			return ok && slices.Contains(ends, end)
 		})
 
+		why := ""
 		switch {
 		case slices.Contains(condition.Reserved, name):
-			return fail(name, "it is a column of every table that the program writes")
+			why = "it is a column of every table that the program writes"
 		case i >= len(conditions):
 		case slices.Contains(outcomes, name):
-			return fail(name, "a condition and an outcome have it")
+			why = "a condition and an outcome have it"
 		case slices.Contains(conditions[:i], name):
-			return fail(name, "it is a condition of numbers and one of text")
+			why = "it is a condition of numbers and one of text"
 		case of >= 0:
-			return fail(name, "the tables have a column of that name for the outcome "+outcomes[of])
+			why = "the tables have a column of that name for the outcome " + outcomes[of]
 		}
-	}
 
-	return nil
+		e.Refuse(why != "", "ingest", "%q cannot name a condition or an outcome: %s; rename it where it comes from, "+
+			"e.g. %s_number", name, why, name)
+	}
 }

@@ -22,6 +22,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -129,6 +130,11 @@ func (e *Experiment) Refuse(is bool, key, format string, args ...any) {
 	if is {
 		fault.Raise(e.Errorf(key, format, args...))
 	}
+}
+
+// OneOf raises an error about a name that a key of the experiment gives, unless it is one of those that there are.
+func (e *Experiment) OneOf(have []string, name, key, what string) {
+	e.Refuse(!slices.Contains(have, name), key, "%q "+what+" %v%s", name, have, spelling.DidYouMean(name, have))
 }
 
 // Roles are the columns that the experiment names for what they are: also what its splits, those asked

@@ -12,7 +12,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
@@ -246,22 +245,4 @@ func Tolerances(within []config.NamedString) map[string]condition.Tolerance {
 	}
 
 	return out
-}
-
-// SetWithin stores the tolerances of set points. Of what is no condition it is an error.
-func (c *Columns) SetWithin(e Experiment) error {
-	c.Within = e.Ingest.Within
-	for _, w := range c.Within {
-		if !slices.Contains(c.Conditions, w.Name) {
-			return e.Errorf("ingest.within."+w.Name, "%q is not a condition of this experiment, which has %v%s", w.Name,
-				c.Conditions, spelling.DidYouMean(w.Name, c.Conditions))
-		}
-
-		if set := w.Name + setColumn; slices.Contains(c.Conditions, set) {
-			return e.Errorf("ingest.within."+w.Name, "the tables have a column %s with the set points, and a condition is "+
-				"called so; rename it where it comes from", set)
-		}
-	}
-
-	return nil
 }
