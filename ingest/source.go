@@ -40,8 +40,7 @@ func OpenSource(path, name string) (Source, error) {
 	}
 
 	if err != nil {
-		var bad *fault.Error
-		errors.As(PathError(path, err), &bad)
+		bad, _ := errors.AsType[*fault.Error](PathError(path, err))
 		bad.Path = name
 
 		return Source{}, bad
@@ -74,15 +73,13 @@ func (s Source) Close() error {
 // that still answers errors.Is(err, fs.ErrNotExist). Where there is no such
 // file it names files with similar names.
 func PathError(path string, err error) error {
-	var data *fault.Error
-	if errors.As(err, &data) {
+	if _, is := errors.AsType[*fault.Error](err); is {
 		return err
 	}
 
 	e := &fault.Error{Path: path, Err: err}
 
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, is := errors.AsType[*fs.PathError](err); is {
 		e.Err = pe.Err // without the path
 	}
 

@@ -104,8 +104,7 @@ func failures(err error, first string) string {
 		} else if errors.As(e, &t) {
 			line := t.Error()
 
-			var d *fault.Error
-			if errors.As(e, &d) {
+			if d, is := errors.AsType[*fault.Error](e); is {
 				line = d.Error()
 			}
 

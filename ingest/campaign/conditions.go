@@ -54,13 +54,8 @@ func (r ConditionRow) Given() []condition.Condition {
 
 // Name returns the name that the row states in a column.
 func (r ConditionRow) Name(column string) (name string, ok bool) {
-	for _, c := range r.States {
-		if c.Column == column && c.IsName {
-			return c.Name, true
-		}
-	}
-
-	return "", false
+	c, ok := lists.Find(r.States, func(c condition.Condition) bool { return c.Column == column && c.IsName })
+	return c.Name, ok
 }
 
 // LogOptions tell what a table of conditions that people typed does not show itself.

@@ -35,10 +35,6 @@ var (
 // ParsePattern reads a pattern. Errors name the fault and its character; they are plain
 // errors, since the pattern is configuration, not data.
 func ParsePattern(s string) (*Pattern, error) {
-	if len(s) > 1024 {
-		return nil, fmt.Errorf("parse pattern: it is longer than 1024 characters")
-	}
-
 	p := &Pattern{text: s, elems: strings.Count(s, "/") + 1}
 	fail := func(format string, args ...any) (*Pattern, error) {
 		return nil, fmt.Errorf("parse pattern %q: "+format, append([]any{s}, args...)...)

@@ -171,8 +171,7 @@ func add(r *arrays.Reader, m member, clock int64, o ingest.Options) {
 			return
 		}
 
-		var e *fault.Error
-		if errors.As(err, &e) {
+		if e, is := errors.AsType[*fault.Error](err); is {
 			named := *e
 			named.Path = m.name
 			err = &named

@@ -52,8 +52,7 @@ func (f *file) load(c *column, g int) error {
 	if err := f.pages(c, c.chunks[g], rows); err != nil {
 		place := fmt.Sprintf("row group %d, column %s", g+1, c.name)
 
-		var e *fault.Error
-		if errors.As(err, &e) {
+		if e, is := errors.AsType[*fault.Error](err); is {
 			e.Path, e.Place = f.src.Path, place
 			return e
 		}

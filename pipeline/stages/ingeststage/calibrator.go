@@ -214,13 +214,13 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 }
 
 // sensitivityOf finds the sensitivity of a channel.
-func sensitivityOf(all []Sensitivity, info ingest.Info, k int) *Sensitivity {
+func sensitivityOf(all []Sensitivity, info ingest.Info, k int) Sensitivity {
 	ch := info.Channels[k]
 	unless := func(ok bool, want, found, hint string) {
 		fault.Unless(ok, fault.At(info.Path, "channel "+ch.Name, want, found, hint))
 	}
 
-	i := slices.IndexFunc(all, func(e Sensitivity) bool {
+	s, found := lists.Find(all, func(e Sensitivity) bool {
 		if e.For == "" {
 			return !e.Named || e.Channel == ch.Name
 		}
@@ -230,10 +230,9 @@ func sensitivityOf(all []Sensitivity, info ingest.Info, k int) *Sensitivity {
 		return err == nil && c == k
 	})
 	have := lists.Each(all, func(e Sensitivity) string { return cmp.Or(e.For, e.Channel) })
-	unless(i >= 0, "a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
+	unless(found, "a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
 		"name it in calibration.calibrator.recordings, or name the channels to use")
 
-	s := &all[i]
 	fault.Unless(s.Fault == nil, s.Fault)
 	unless(s.Unit == ch.Unit, fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", s.File, s.Unit),
 		fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")

@@ -32,11 +32,9 @@ import (
 func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, error) {
 	s := condition.NewSet(f.Name, plan.Tolerances(src.In.Within))
 
-	var all []condition.Condition
-	for _, c := range src.In.Constants {
-		all = append(all, condition.Condition{Column: c.Name, Value: c.Value, Origin: condition.Configured})
-	}
-
+	all := lists.Each(src.In.Constants, func(c config.NamedNumber) condition.Condition {
+		return condition.Condition{Column: c.Name, Value: c.Value, Origin: condition.Configured}
+	})
 	all = append(all, f.Sidecar...)
 	for _, a := range src.In.Attributes {
 		if info == nil || strings.HasPrefix(a.Value, "@") {
@@ -52,17 +50,6 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 	}
 
 	return s, s.Add(append(all, f.Named...)...)
-}
-
-// channelAttributes are the conditions that attributes of channels state.
-func channelAttributes(src *plan.Source) (own [][2]string) {
-	for _, a := range src.In.Attributes {
-		if name, ok := strings.CutPrefix(a.Value, "@"); ok {
-			own = append(own, [2]string{a.Name, name})
-		}
-	}
-
-	return own
 }
 
 // readSidecar reads what is wanted of the file next to a recording, by the names it has there; of the first, where
@@ -268,9 +255,7 @@ func (r *Result) Values(condition string) []float64 {
 func (r *Result) atSetPoints() {
 	var named []condition.Condition
 	if r.Recordings != nil {
-		for _, f := range r.Recordings.Files {
-			named = append(named, f.Named...)
-		}
+		named = slices.Concat(lists.Each(r.Recordings.Files, func(f File) []condition.Condition { return f.Named })...)
 	}
 
 	r.Points = plan.Points{}

@@ -86,10 +86,7 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 
 	files = r.takeTares(exp, all, files)
 	r.callSimulated(files, exp.File.Has(exp.At+".ingest.data"))
-	for _, name := range files {
-		r.Files = append(r.Files, File{RawFile: exp.OnDisk(name)})
-	}
-
+	r.Files = lists.Each(files, func(name string) File { return File{RawFile: exp.OnDisk(name)} })
 	if p := r.In.Pattern; p != "" {
 		r.Pattern, err = campaign.ParsePattern(p)
 		exp.Refuse(err != nil, "ingest.pattern", "%v", err)
@@ -251,12 +248,11 @@ func (r *Recordings) callSimulated(files []string, given bool) {
 // simulatedByContent warns of a file of an experiment that is called measured whose attributes or comments say
 // "simulated".
 func simulatedByContent(src *plan.Source, info ingest.Info) (out []ingest.Warning) {
-	i := slices.IndexFunc(info.Attributes, func(a ingest.Attribute) bool {
+	a, says := lists.Find(info.Attributes, func(a ingest.Attribute) bool {
 		isSet := !strings.EqualFold(a.Value, "false") && a.Value != "0"
 		return callsItselfSimulated(a.Name) && isSet || callsItselfSimulated(a.Value)
 	})
-	if i >= 0 && src.In.Data != "simulated" {
-		a := info.Attributes[i]
+	if says && src.In.Data != "simulated" {
 		out = append(out, ingest.Warn(info.Path, "simulated", "calls itself simulated (%s: %s), but the experiment is "+
 			"called measured: set data: simulated", a.Name, a.Value))
 	}

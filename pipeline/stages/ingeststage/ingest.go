@@ -254,7 +254,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 		exp.Refuse(len(in.Columns) > 0, "ingest.columns", other)
 		exp.Refuse(in.Balance != nil, "ingest.balance", other)
 
-		src.Grouping = campaign.Grouping{Channels: in.Channels, Own: channelAttributes(src), Roles: src.Roles}
+		src.Grouping = campaign.Grouping{Channels: in.Channels}
 		if in.Tachometer != nil {
 			src.Grouping.Except = []string{in.Tachometer.Channel}
 		}
@@ -268,10 +268,15 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 
 		readMatrix(exp, in)
 		src.Forces = measuresForces(in)
-		src.Grouping = campaign.Grouping{
-			Together: true, Channels: balanceColumns(in, src.Conditions), Own: channelAttributes(src), Roles: src.Roles,
-		}
+		src.Grouping = campaign.Grouping{Together: true, Channels: balanceColumns(in, src.Conditions)}
 		checkBalance(exp, src)
+	}
+
+	src.Grouping.Roles = src.Roles
+	for _, a := range in.Attributes {
+		if name, ofChannel := strings.CutPrefix(a.Value, "@"); ofChannel {
+			src.Grouping.Own = append(src.Grouping.Own, [2]string{a.Name, name})
+		}
 	}
 
 	if in.Calibration != nil && in.Calibration.Calibrator == nil && in.Microphones == "" {

@@ -347,7 +347,7 @@ func TestAttributeConditions(t *testing.T) {
 		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Sidecar: beside(c.name, 3)}
 		set, err := f.stated(src, &info)
 		if err == nil {
-			_, _, err = campaign.Assemble(info, nil, set, campaign.Grouping{Own: channelAttributes(src)})
+			_, _, err = campaign.Assemble(info, nil, set, campaign.Grouping{Own: [][2]string{{"theta_deg", "angle"}}})
 		}
 
 		must.Refuse(t, err, c.want)

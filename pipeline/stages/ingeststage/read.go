@@ -41,12 +41,8 @@ type RunResult struct {
 }
 
 // channels lists the channels of the run, as Stats.
-func (r *RunResult) channels() (of []int) {
-	for _, rec := range r.Run.Recordings {
-		of = append(of, rec.Channels...)
-	}
-
-	return of
+func (r *RunResult) channels() []int {
+	return slices.Concat(lists.Each(r.Run.Recordings, func(rec ingest.Recording) []int { return rec.Channels })...)
 }
 
 // FileResult is what ingest found out about one file.

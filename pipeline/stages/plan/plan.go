@@ -5,6 +5,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -76,13 +77,8 @@ func NewTasks(p *engine.Plan) *Tasks { return &Tasks{Plan: p, shared: map[string
 // ID is the ID of a task of the experiment. Variants of a sweep share the tasks of the
 // stages before the first setting in which they differ.
 func (e *Experiment) ID(parts ...string) string {
-	stage := parts[0]
-	switch stage {
-	case "recordings":
-		stage = "ingest"
-	case "triplets":
-		stage = "dsp"
-	}
+	of := map[string]string{"recordings": "ingest", "triplets": "dsp"}
+	stage := cmp.Or(of[parts[0]], parts[0])
 
 	return strings.Join(append([]string{e.Owner(stage)}, parts...), "/")
 }
