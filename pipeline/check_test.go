@@ -169,6 +169,11 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 		},
 		{"tare", strings.Replace(fmt.Sprintf(loads, "tares.csv"), "column: z", "file: z", 1), []string{"zero: no such file"}},
 		{"form", twenty + fmt.Sprintf(train, ", form: log"), []string{"train.form: expected raw, auto or one of raw"}},
+		{
+			"batch of a selection", twenty + fmt.Sprintf(train, ", optimizer: {batch: 50}") +
+				"    sweep: [{}, {loss.beta: 1}]\n    select: {on: rpm}\n",
+			[]string{`expected up to 40 triplets, which the training set of split "x/inner/rpm=1500" has, found 50`},
+		},
 		{"a copy", fmt.Sprintf(bands, "s", "s", ""), []string{"s1600.wav: expected another measurement than s1500.wav"}},
 		{"theory", twenty + "    report: {compare: pairs.csv}\n", []string{"pairs.csv: expected a column named as an"}},
 		{"no column", strings.Replace(twenty, "lift: f", "lift: ''", 1), []string{`lift: expected the name of a column`}},

@@ -386,12 +386,7 @@ func shareCell(v float64) number { return number{text: share(v)} }
 const percentSign = "\u00a0%"
 
 // inPercent is a share in percent without the sign.
-func inPercent(v float64) string {
-	if math.IsNaN(v) {
-		return undefinedText
-	}
-	return numbers.Fixed(100*v, 0)
-}
+func inPercent(v float64) string { return numbers.Fixed(100*v, 0) }
 
 // levelText writes a level in percent, with as many decimals as it has.
 func levelText(level float64) string {

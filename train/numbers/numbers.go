@@ -158,8 +158,12 @@ func Shift(v float64, k int) float64 {
 }
 
 // Fixed writes v with so many decimals; negative ones round to tens, hundreds…. What
-// rounds to zero has no sign.
+// rounds to zero has no sign. NaN is a dash.
 func Fixed(v float64, decimals int) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+
 	if decimals < 0 {
 		v = Shift(math.Round(Shift(v, decimals)), -decimals)
 		decimals = 0

@@ -2,8 +2,9 @@ package triplets
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"doubletake/internal/lists"
 )
@@ -118,56 +119,46 @@ func nextOther(ring, value []int) []int {
 }
 
 // Occasions are what the variance of repeats of different occasions consists of, for each outcome. It comes from the
-// moments of the differences D between two occasions at n conditions:
-// E ΣD² = 2n(Between + Rest), E (ΣD)² = 2n²Between + 2nRest.
+// moments of the differences D between two occasions at n conditions: E ΣD² = 2n(Between + Rest),
+// E (ΣD)² = 2n²Between + 2nRest. Where there are as many repeats within occasions as occasions, these show Rest: it
+// holds the errors of runs, which the conditions of a run share.
 type Occasions struct {
 	N             int       // occasions
-	Shared        float64   // conditions that two of them share, in the mean
+	Shared        float64   // conditions that two of them share, in the mean, or repeats within one
 	Freedom       float64   // degrees of Rest
 	Between, Rest []float64 // variances; Between is not negative
 }
 
-// Occasions returns them of pairs across occasions. ok is false of others, and of too few repeats.
+// Occasions returns them of pairs across occasions. ok is false of others, and of too few repeats. Rows of a run
+// are averaged, unless the occasions are the runs.
 func (s Set) Occasions() (o Occasions, ok bool) {
-	type visit struct{ repeats, occasion int }
+	type key struct{ repeats, occasion, run int }
 
-	rows := map[visit][]int{}
-	visits, place := map[int][]visit{}, map[int]int{} // by repeats; of the occasions
-	for i, r := range s.repeats {
-		if _, known := place[s.occasion[i]]; !known {
-			place[s.occasion[i]] = o.N
-			o.N++
-		}
-
-		v := visit{r, place[s.occasion[i]]}
-		if rows[v] == nil {
-			visits[r] = append(visits[r], v)
-		}
-
-		rows[v] = append(rows[v], i)
+	place, occasions := lists.Index(s.occasion)
+	o.N = len(occasions)
+	run := s.Run
+	if _, runs := lists.Index(run); len(runs) <= o.N {
+		run = lists.Numbers(len(place))
 	}
 
-	o.Freedom = float64(1 - o.N)
-	sum, count := make([]float64, o.N*o.N*s.Out), make([]float64, o.N*o.N)
-	square := make([]float64, s.Out)
-	mean := func(v visit, j int) (m float64) {
-		for _, i := range rows[v] {
-			m += s.Y1[i*s.Out+j] / float64(len(rows[v]))
-		}
+	ofRun, runs := lists.Index(lists.Make(len(place), func(i int) key { return key{s.repeats[i], place[i], run[i]} }))
+	ofVisit, visits := lists.Index(lists.Each(runs, func(k key) key { return key{k.repeats, k.occasion, 0} }))
+	y, _ := means(s.Y1, s.Out, ofRun, len(runs))
+	mean, count := means(y, s.Out, ofVisit, len(visits))
+	conditions := lists.Alike(lists.Each(visits, func(k key) int { return k.repeats }))
+	o.Freedom = float64(len(visits) - len(conditions) - o.N + 1)
 
-		return m
-	}
-
-	for _, r := range slices.Sorted(maps.Keys(visits)) {
-		list := visits[r]
-		slices.SortFunc(list, func(a, b visit) int { return a.occasion - b.occasion })
-		o.Freedom += float64(len(list) - 1)
-		for k, a := range list {
-			for _, b := range list[k+1:] {
-				pair := a.occasion*o.N + b.occasion
-				count[pair]++
+	sum, n := make([]float64, o.N*o.N*s.Out), make([]float64, o.N*o.N)
+	square, shares := make([]float64, s.Out), 0.0
+	for _, at := range conditions {
+		slices.SortFunc(at, func(a, b int) int { return visits[a].occasion - visits[b].occasion })
+		for k, a := range at {
+			for _, b := range at[k+1:] {
+				pair := visits[a].occasion*o.N + visits[b].occasion
+				n[pair]++
+				shares += 1/count[a] + 1/count[b]
 				for j := range s.Out {
-					d := mean(a, j) - mean(b, j)
+					d := mean[a*s.Out+j] - mean[b*s.Out+j]
 					sum[pair*s.Out+j] += d
 					square[j] += d * d
 				}
@@ -175,25 +166,52 @@ func (s Set) Occasions() (o Occasions, ok bool) {
 		}
 	}
 
-	n, n2 := 0.0, 0.0
-	for _, c := range count {
-		n, n2 = n+c, n2+c*c
-	}
-
-	if o.Freedom < 1 || n2 <= n {
+	all, all2 := floats.Sum(n), floats.Dot(n, n)
+	if o.Freedom < 1 || all2 <= all {
 		return o, false
 	}
 
-	o.Shared = n2 / n
+	o.Shared = all2 / all
+	within := float64(len(runs) - len(visits))
+	repeated := within >= float64(o.N)
+	if repeated {
+		o.Shared, o.Freedom = float64(len(runs))/float64(len(visits)), within
+	}
+
 	for j := range s.Out {
 		squares := 0.0
-		for pair := range count {
-			squares += sum[pair*s.Out+j] * sum[pair*s.Out+j]
+		for _, d := range lists.Column(sum, s.Out, j) {
+			squares += d * d
 		}
 
-		between := max(0, (squares-square[j])/(2*(n2-n)))
-		o.Between, o.Rest = append(o.Between, between), append(o.Rest, max(0, square[j]/(2*n)-between))
+		between := max(0, (squares-square[j])/(2*(all2-all)))
+		rest := max(0, square[j]/(2*all)-between)
+		if repeated {
+			rest = 0
+			for i, v := range ofVisit {
+				d := y[i*s.Out+j] - mean[v*s.Out+j]
+				rest += d * d / within
+			}
+
+			between = max(0, (square[j]-rest*shares)/(2*all))
+		}
+
+		o.Between, o.Rest = append(o.Between, between), append(o.Rest, rest)
 	}
 
 	return o, true
+}
+
+// means returns the mean of each of n groups of rows, groups × columns, and how many rows it has.
+func means(y []float64, columns int, group []int, n int) (mean, count []float64) {
+	mean, count = make([]float64, n*columns), make([]float64, n)
+	for _, g := range group {
+		count[g]++
+	}
+
+	for i, g := range group {
+		floats.AddScaled(mean[g*columns:(g+1)*columns], 1/count[g], y[i*columns:(i+1)*columns])
+	}
+
+	return mean, count
 }

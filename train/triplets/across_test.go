@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 )
 
@@ -53,33 +56,43 @@ func TestPartners(t *testing.T) {
 	must.Equal(t, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day), []int{3, 3, 3, 1, 5, 4, 6}, "partners")
 }
 
-// Variances between simulated days and within them. Witness: those that the values are drawn with.
+// Variances between simulated days and within them. Witness: those that the values are drawn with. Runs of several
+// conditions have errors of their own.
 func TestOccasions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 1))
-	var y []float64
-	var repeats, day []string
-	for d := range 60 {
-		offset := 0.6 * rng.NormFloat64()
-		for c := range 40 {
-			if (c+d)%3 > 0 { // not every condition on every day
-				y = append(y, float64(c)+offset+0.3*rng.NormFloat64())
-				repeats, day = append(repeats, strconv.Itoa(c)), append(day, strconv.Itoa(d))
+	for _, runs := range []int{1, 2} {
+		rng := rand.New(rand.NewPCG(6, 1))
+		var y []float64
+		var repeats, day, run []string
+		for r := range 60 * runs {
+			offset := 0.4 * float64(runs-1) * rng.NormFloat64()
+			for c := range 40 {
+				if (c+r/runs)%3 > 0 { // not every condition on every day
+					y, repeats = append(y, float64(c)+offset+0.3*rng.NormFloat64()), append(repeats, strconv.Itoa(c))
+					day, run = append(day, strconv.Itoa(r/runs)), append(run, strconv.Itoa(r))
+				}
 			}
 		}
+
+		offsets := lists.Make(60, func(int) float64 { return 0.6 * rng.NormFloat64() })
+		for i, d := range day {
+			k, _ := strconv.Atoi(d)
+			y[i] += offsets[k]
+		}
+
+		s := New(make([]Quantity, 0), make([]Quantity, 1), nil, y, slices.Clone(y))
+		s.SetRuns(run)
+		s.PairAcross(repeats, day)
+		o, ok := s.Occasions()
+		must.Be(t, ok, true, "ok")
+		must.Near(t, o.Rest[0], 0.09+0.16*float64(runs-1), 0.09*o.Rest[0]*float64(runs*runs), "within days")
+		must.Near(t, o.Between[0], stat.Variance(offsets, nil), 0.03, "between days")
+
+		o, _ = s.Select(s.RowsOf(Train)[100*runs:]).Occasions()
+		must.Be(t, o.N, 57, "occasions of the others")
+
+		_, ok = s.Select([]int{0, 1, 2}).Occasions()
+		must.Be(t, ok, false, "of one day")
 	}
-
-	s := New(make([]Quantity, 0), make([]Quantity, 1), nil, y, slices.Clone(y))
-	s.PairAcross(repeats, day)
-	o, ok := s.Occasions()
-	must.Be(t, ok, true, "ok")
-	must.Near(t, o.Rest[0], 0.09, 0.009, "within days")
-	must.Near(t, o.Between[0], 0.36, 0.08, "between days")
-
-	o, _ = s.Select(s.RowsOf(Train)[100:]).Occasions()
-	must.Be(t, o.N, 57, "occasions of the others")
-
-	_, ok = s.Select([]int{0, 1, 2}).Occasions()
-	must.Be(t, ok, false, "of one day")
 }
 
 // What is selected has no second outcome of another row, nor have groups that are kept apart: outcomes of the

@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
+	"doubletake/train/triplets"
 )
 
 // CheckSplits checks the splits of an experiment with the conditions that are known of its
@@ -35,12 +36,18 @@ func (r Result) Check(t *table.Table) {
 			continue
 		}
 
-		_, set, err := SplitTable(r.exp, t, s)
-		fault.Raise(err)
-		r.trainingPart(s, set)
+		part := func(s config.Split) triplets.Set {
+			_, set, err := SplitTable(r.exp, t, s)
+			fault.Raise(err)
+			r.trainingPart(s, set)
+
+			return set
+		}
+		lists.Each(r.Inner[s.Name], part)
+		set := part(s)
 
 		_, absent := HonestCondition(r.exp.Train.Honest, s, r.exp.Train.Splits)
-		err = r.learner(s, "").CheckForm(set)
+		err := r.learner(s, "").CheckForm(set)
 		r.exp.Refuse(absent == "" && err != nil, "train.form", "%v", err)
 	}
 }

@@ -132,6 +132,10 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 	}
 
 	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Within), pl.all.across)
+	if pl.all.across != nil {
+		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
+	}
+
 	if names := lists.Each(l.Offsets, func(o honest.Label) string { return o.Name }); names != nil {
 		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(names, ",")})
 	}
