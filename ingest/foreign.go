@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // Codes are numbers that loggers write for a value that is not there, and full scales of converters.
@@ -138,11 +139,9 @@ var foreign = []known{
 // UnreadEnding returns the name of the format of files that end so and are not read, and
 // what to do with them; empty for other endings.
 func UnreadEnding(ending string) (name, hint string) {
-	for _, m := range foreign {
-		if ending != "" && slices.Contains(strings.Fields(m.endings), strings.ToLower(ending)) {
-			return m.name, m.hint
-		}
-	}
+	m, _ := lists.Find(foreign, func(m known) bool {
+		return slices.Contains(strings.Fields(m.endings), strings.ToLower(ending))
+	})
 
-	return "", ""
+	return m.name, m.hint
 }

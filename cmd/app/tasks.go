@@ -32,21 +32,12 @@ func runTasks(c *call) error {
 			continue
 		}
 
-		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}, marks[t.ID]}
-
-		seen := map[int]bool{}
-		for _, d := range t.Deps {
-			if n := at[d.Task]; !seen[n] {
-				seen[n] = true
-				l.Needs = append(l.Needs, n)
-			}
-		}
-
-		for _, o := range t.Publish {
-			l.Outputs = append(l.Outputs, filepath.Join(p.Plan.Dir, o.Path))
-		}
-
-		list = append(list, l)
+		_, needs := lists.Index(lists.Make(len(t.Deps), func(k int) int { return at[t.Deps[k].Task] }))
+		outputs := lists.Make(len(t.Publish), func(k int) string { return filepath.Join(p.Plan.Dir, t.Publish[k].Path) })
+		list = append(list, listedTask{
+			i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, append([]int{}, needs...),
+			append([]string{}, outputs...), marks[t.ID],
+		})
 	}
 
 	if format == "json" {

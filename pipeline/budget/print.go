@@ -97,12 +97,12 @@ func Sheet(list []Result) report.Sheet {
 			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
 			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
 		}
-		for _, c := range r.uncertain() {
-			g.Rows = append(g.Rows, []string{
+		g.Rows = lists.Each(r.uncertain(), func(c Component) []string {
+			return []string{
 				c.Source, c.kind(), digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity),
 				digits(c.Contribution), fmt.Sprintf("%.3g %%", 100*c.Share),
-			})
-		}
+			}
+		})
 
 		s.Grids = append(s.Grids, g)
 		for _, n := range r.notes() {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 )
 
@@ -128,12 +129,10 @@ type Spec struct {
 
 // Spec returns the task's description for a worker process.
 func (w *Work) Spec() Spec {
-	s := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.Task.inputs(w.st.digests)[len(w.Task.Files):]}
-	for _, d := range w.Task.Deps {
-		s.Objects = append(s.Objects, w.of[d.Task].rec.Key)
+	return Spec{
+		Task: w.Task.ID, Key: w.Key, Inputs: w.Task.inputs(w.st.digests)[len(w.Task.Files):],
+		Objects: lists.Each(w.Task.Deps, func(d Dep) string { return w.of[d.Task].rec.Key }),
 	}
-
-	return s
 }
 
 // sealed reports whether there is an object of that key: a file, or a folder with a manifest.

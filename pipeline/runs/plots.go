@@ -89,14 +89,9 @@ func isFile(path string) bool {
 
 // Names lists the figures.
 func (p *Plots) Names() []string {
-	var out []string
-	for _, k := range p.parts {
-		for _, n := range k.plots.Names() {
-			out = append(out, k.prefix+n)
-		}
-	}
-
-	return out
+	return slices.Concat(lists.Each(p.parts, func(part plotPart) []string {
+		return lists.Each(part.plots.Names(), func(name string) string { return part.prefix + name })
+	})...)
 }
 
 // mostListed is how many figures are listed one by one.

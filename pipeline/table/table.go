@@ -663,10 +663,9 @@ func (t *Table) Select(rows []int) *Table {
 // first difference.
 func (t *Table) Append(u *Table) error {
 	if len(t.Columns) == 0 {
-		t.Columns = make([]Column, len(u.Columns))
-		for i, c := range u.Columns {
-			t.Columns[i] = Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
-		}
+		t.Columns = lists.Each(u.Columns, func(c Column) Column {
+			return Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
+		})
 	}
 
 	if len(t.Columns) != len(u.Columns) {

@@ -10,6 +10,7 @@ import (
 
 	"doubletake/ingest/format/internal/inflate"
 	"doubletake/ingest/format/internal/raw"
+	"doubletake/internal/lists"
 )
 
 // The filters that are undone.
@@ -74,10 +75,7 @@ func (p *parser) filters(st *storage, b []byte) {
 		nPar := int(c.u16())
 		name := c.take(nName)
 
-		for range nPar {
-			f.params = append(f.params, c.u32())
-		}
-
+		f.params = lists.Make(nPar, func(int) uint32 { return c.u32() })
 		if version == 1 && nPar%2 == 1 {
 			c.skip(4)
 		}
