@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -139,12 +140,7 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 		b = report.RunMarkdown(reports, sweeps)
 
 	case "tex":
-		for i, e := range reports {
-			if i > 0 {
-				b = append(b, '\n')
-			}
-			b = append(b, report.LaTeX(e)...)
-		}
+		b = bytes.Join(lists.Each(reports, report.LaTeX), []byte("\n"))
 
 	case "csv":
 		b = report.MetricsCSV(reports)

@@ -16,6 +16,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 	"doubletake/pipeline"
 	"doubletake/report"
 	"doubletake/train/numbers"
@@ -103,17 +104,15 @@ func shortPath(path string) string {
 }
 
 // perform runs a project.
-func perform(c *call, p *pipeline.Project, o runOptions) (*pipeline.Result, error) {
+func perform(c *call, p *pipeline.Project, o runOptions) (_ *pipeline.Result, err error) {
+	defer fault.Catch(&err)
 	o.jobs = cmp.Or(o.jobs, runtime.NumCPU())
 
 	c.warn(p.Warnings)
 
 	if o.explain {
 		todo, _, err := p.Pending(o.sel)
-		if err != nil {
-			return nil, err
-		}
-
+		fault.Raise(err)
 		explain(todo, c.stderr)
 	}
 
@@ -130,12 +129,7 @@ func perform(c *call, p *pipeline.Project, o runOptions) (*pipeline.Result, erro
 		pr.observe(e)
 	}}
 
-	x, err := p.Executor(o.executor, o.file, o.added, pr.note)
-	if err != nil {
-		return nil, err
-	}
-
-	if x != nil {
+	if x := fault.Get(p.Executor(o.executor, o.file, o.added, pr.note)); x != nil {
 		eo.Executor = x
 	}
 
@@ -145,11 +139,8 @@ func perform(c *call, p *pipeline.Project, o runOptions) (*pipeline.Result, erro
 	}
 
 	pr.end(res, err)
-	if err != nil {
-		return nil, err
-	}
 
-	return res, nil
+	return res, err
 }
 
 // show prints what a run selected.
@@ -301,10 +292,7 @@ var shared = map[string]string{
 // of tasks that have them and one of these.
 func explain(todo []*pipeline.Status, w io.Writer) {
 	type key struct{ experiment, stage, reason string }
-	count := map[key][]*pipeline.Status{}
-
-	var order []key
-	for _, st := range todo {
+	keys := lists.Each(todo, func(st *pipeline.Status) key {
 		var words []string
 		for _, r := range st.Reasons {
 			if s, ok := shared[r.Kind]; !ok {
@@ -314,20 +302,14 @@ func explain(todo []*pipeline.Status, w io.Writer) {
 			}
 		}
 
-		k := key{st.Task.Experiment, st.Task.Stage, strings.Join(words, "; ")}
-		if count[k] == nil {
-			order = append(order, k)
-		}
+		return key{st.Task.Experiment, st.Task.Stage, strings.Join(words, "; ")}
+	})
 
-		count[k] = append(count[k], st)
-	}
-
-	for _, k := range order {
-		list := count[k]
-		if first := list[0]; len(list) == 1 {
+	for _, at := range lists.Alike(keys) {
+		if first, k := todo[at[0]], keys[at[0]]; len(at) == 1 {
 			fmt.Fprintf(w, "%s: %s\n", first.Task.ID, first.Because())
 		} else {
-			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", len(list), path.Join(k.experiment, k.stage), k.reason, first.Task.ID)
+			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", len(at), path.Join(k.experiment, k.stage), k.reason, first.Task.ID)
 		}
 	}
 }

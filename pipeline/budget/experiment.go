@@ -199,7 +199,6 @@ func (c *campaignOf) number(by []string) {
 func (c *campaignOf) budgets(outcome string) (out []Budget) {
 	pair := [2][]float64{c.Column(outcome + "_1").Floats, c.Column(outcome + "_2").Floats}
 	pools, rows := map[string]*pool{}, map[int][]int{} // rows of a condition, in its pool
-	var order []int
 	values := make([]float64, len(c.of))
 	for k, of := range c.of {
 		n := 0.0
@@ -230,10 +229,6 @@ func (c *campaignOf) budgets(outcome string) (out []Budget) {
 		}
 
 		at := c.condition[row]
-		if rows[at] == nil {
-			order = append(order, at)
-		}
-
 		rows[at] = append(rows[at], len(p.y))
 		p.y = append(p.y, v)
 		for l := range p.units {
@@ -253,10 +248,13 @@ func (c *campaignOf) budgets(outcome string) (out []Budget) {
 		}
 	}
 
-	slices.SortFunc(order, func(a, b int) int { return c.compare(c.rows[a][0], c.rows[b][0]) })
-	order = slices.DeleteFunc(order, func(at int) bool { return !c.wanted(c.rows[at][0]) })
-	for _, at := range order {
+	byRow := func(a, b int) int { return c.compare(c.rows[a][0], c.rows[b][0]) }
+	for _, at := range slices.SortedFunc(maps.Keys(rows), byRow) {
 		row := c.rows[at][0]
+		if !c.wanted(row) {
+			continue
+		}
+
 		p := pools[c.pooled(row)]
 		b := Budget{Outcome: outcome, Unit: c.Column(outcome + "_1").Unit}
 		b.At = c.words(row)

@@ -134,24 +134,19 @@ func (c *comparison) interpolate() {
 		name string
 	}
 
-	curves := map[unit][]row{}
-	var units []unit
-	for _, r := range c.rows {
-		u := unit{r.side, r.unit}
-		if curves[u] == nil {
-			units = append(units, u)
-		}
-		curves[u] = append(curves[u], r)
-	}
+	units := lists.Alike(lists.Each(c.rows, func(r row) unit { return unit{r.side, r.unit} }))
+	curves := lists.Each(units, func(at []int) []row {
+		list := means(lists.Rows(c.rows, 1, at))
+		slices.SortFunc(list, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
+
+		return list
+	})
 
 	low, high := math.Inf(-1), math.Inf(1)
 	for side := range 2 {
 		var first, last []float64
-		for _, u := range units {
-			if u.side == side {
-				list := means(curves[u])
-				slices.SortFunc(list, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
-				curves[u] = list
+		for _, list := range curves {
+			if list[0].side == side {
 				first, last = append(first, list[0].x[0]), append(last, list[len(list)-1].x[0])
 			}
 		}
@@ -162,10 +157,10 @@ func (c *comparison) interpolate() {
 	}
 
 	c.rows = nil
-	for _, u := range units {
+	for _, list := range curves {
 		for p := range setPoints {
 			at := low + (high-low)*float64(p)/(setPoints-1)
-			if r, ok := interpolated(curves[u], at); ok && low <= high {
+			if r, ok := interpolated(list, at); ok && low <= high {
 				c.rows = append(c.rows, r)
 			}
 		}
