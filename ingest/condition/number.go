@@ -16,13 +16,19 @@
 package condition
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // Form is what a cell holds.
@@ -218,4 +224,271 @@ func (c shape) Shows() byte {
 	}
 
 	return Comma
+}
+
+// Column is a column of cells, read: of numbers or of names.
+type Column struct {
+	Values  []float64 // by row, NaN where a cell states none; nil of a column of names
+	Unit    string    // of the values: that of the header, else the first behind a number
+	Decimal byte      // sign that the values were read with
+	Doubts  []Doubt   // the first of each code
+}
+
+// Doubt is a cell that may be meant otherwise.
+type Doubt struct {
+	Row int
+	// of a warning: "thousands", "missing-code", "bare-number", of a column of names "names-with-numbers"
+	Code, Text string
+}
+
+func (col *Column) doubt(row int, code, format string, args ...any) {
+	col.Doubts = append(col.Doubts, Doubt{row, code, fmt.Sprintf(format, args...)})
+}
+
+// ColumnOptions tell what the cells of a column do not show themselves.
+type ColumnOptions struct {
+	Missing []string // further texts for a value that is not there
+	Unit    string   // of the header
+	Usual   string   // unit of numbers without one where others have one; "": that of the first
+	Decimal byte     // sign that is stated; 0: the one that the columns show
+	Default byte     // sign where none shows one; 0: not known
+	Names   bool     // the cells are names, whatever they look like
+	Remarks bool     // a column with both names and numbers is one of names
+}
+
+// CellError is a cell that does not fit into its column; the caller knows the file.
+type CellError struct {
+	Row               int
+	Want, Found, Hint string
+}
+
+func (e *CellError) Error() string {
+	return fmt.Sprintf("row %d: expected %s, found %s", e.Row+1, e.Want, e.Found)
+}
+
+// ReadColumn reads a column. Its cells are numbers, in one unit, or all of them are names or dates;
+// else the error is a *CellError. The decimal sign is the one that some cell shows for certain,
+// else that of the options; a column in which 1,234 may be both is an error.
+func ReadColumn(texts []string, o ColumnOptions) (Column, error) {
+	cols, errs := ReadColumns(func(int) []string { return texts }, []ColumnOptions{o})
+	return cols[0], errs[0]
+}
+
+// ReadColumns reads the columns of a table, as ReadColumn does each. The decimal sign that one of numbers shows is
+// that of those that show none.
+func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Column, errs []error) {
+	point, comma := -1, -1
+	for k, o := range options {
+		if !o.Names {
+			cells := readCells(texts(k), o)
+			point, comma = max(point, showing(cells, Point)), max(comma, showing(cells, Comma))
+		}
+	}
+
+	var shown byte
+	switch {
+	case point >= 0 && comma < 0:
+		shown = Point
+	case comma >= 0 && point < 0:
+		shown = Comma
+	}
+
+	for k, o := range options {
+		o.Decimal = cmp.Or(o.Decimal, shown, o.Default)
+		col, err := newColumn(texts(k), o)
+		cols, errs = append(cols, col), append(errs, err)
+	}
+
+	return cols, errs
+}
+
+// readCells reads each cell of a column by itself.
+func readCells(texts []string, o ColumnOptions) []shape {
+	return lists.Each(texts, func(s string) shape { return Read(s, o.Missing...).shape })
+}
+
+// showing is the first cell that shows a decimal sign for certain; −1: none.
+func showing(cells []shape, dec byte) int {
+	return slices.IndexFunc(cells, func(c shape) bool { return c.Shows() == dec })
+}
+
+func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
+	defer fault.Catch(&err)
+	col = Column{Unit: o.Unit}
+	if o.Names {
+		return col, nil
+	}
+
+	cells := readCells(texts, o)
+	first := func(is func(c shape) bool) int { return slices.IndexFunc(cells, is) }
+	of := func(form Form) int { return first(func(c shape) bool { return c.Form == form }) }
+	name, date := of(Name), of(Date)
+	switch {
+	case of(Number) < 0 && !(date >= 0 && name < 0 && o.measured()) || date < 0 && counters(texts, cells):
+		if i := first(func(c shape) bool { return c.begins || c.Form == Number }); i >= 0 {
+			col.doubt(i, "names-with-numbers", "%q begins with a number, but is none: the column is one of names", texts[i])
+		}
+
+		return col, nil
+	case o.Remarks && first(func(c shape) bool { return c.Form == Name && !c.begins }) >= 0:
+		return col, nil
+	}
+
+	found := func(row int) string { return strconv.Quote(fault.Clip(texts[row])) }
+	asOthers := "a number, as in other rows of the column"
+	if of(Number) < 0 {
+		asOthers = "a number, by the column's header"
+	}
+
+	switch hint := "a spreadsheet makes dates of numbers like 1.5 or 3-4: type the cell again as text"; {
+	case name >= 0:
+		return col, &CellError{name, asOthers, found(name), ""}
+	case date >= 0:
+		return col, &CellError{date, asOthers, found(date) + ", a date", hint}
+	}
+
+	col.findDecimal(texts, cells, o)
+
+	bare := -1
+	col.Values = make([]float64, len(texts))
+	for i, text := range texts {
+		c := Read(text, o.Missing...)
+		if col.Values[i], _ = c.Value(col.Decimal); bare < 0 && c.Form == Number && c.Unit == "" {
+			bare = i
+		}
+
+		if err := col.convert(i, c.Unit, o.Usual); err != nil {
+			return col, &CellError{i, err.Error(), found(i), "write all cells of the column in one unit"}
+		}
+	}
+
+	if i := first(func(c shape) bool { return c.doubtful[sign(col.Decimal)] }); i >= 0 {
+		col.doubt(i, "thousands", "%q is read as %g, since the decimal sign is %q", texts[i], col.Values[i], col.Decimal)
+	}
+
+	col.FindCode()
+	if o.Unit == "" && col.Unit != "" && bare >= 0 {
+		col.doubt(bare, "bare-number", "%q states no unit, but other cells do: it is read as %g %s", texts[bare],
+			col.Values[bare], col.Unit)
+	}
+
+	return col, nil
+}
+
+// measured reports whether the header states a unit, but not of time, as no date has.
+func (o ColumnOptions) measured() bool {
+	unit := cmp.Or(o.Unit, o.Usual)
+	u, err := units.Parse(unit)
+	time, _ := units.Parse("s")
+
+	return unit != "" && err == nil && u.Dimension != time.Dimension
+}
+
+var counter = regexp.MustCompile(`^.{0,6}[0-9][A-Za-z]$`)
+
+// counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.
+func counters(texts []string, cells []shape) (others bool) {
+	for i, s := range texts {
+		switch {
+		case cells[i].Form == Missing:
+		case !counter.MatchString(s):
+			return false
+		default:
+			others = others || cells[i].begins
+		}
+	}
+
+	return others
+}
+
+// findDecimal finds the decimal sign of the cells. It raises a *CellError.
+func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
+	switch point, comma := showing(cells, Point), showing(cells, Comma); {
+	case point >= 0 && comma >= 0:
+		later, as := max(point, comma), min(point, comma)
+		fault.Raise(&CellError{
+			later, fmt.Sprintf("one decimal sign in a column, as in %q (row %d)", fault.Clip(texts[as]), as+1),
+			strconv.Quote(fault.Clip(texts[later])), "",
+		})
+
+	case point >= 0:
+		col.Decimal = Point
+	case comma >= 0:
+		col.Decimal = Comma
+	default:
+		col.Decimal = cmp.Or(o.Decimal, Point)
+		if i := ambiguous(texts, cells, cmp.Or(o.Unit, o.Usual)); i >= 0 && o.Decimal == 0 {
+			v := Read(texts[i]).value
+			fault.Raise(&CellError{
+				i, "a number that can be read in one way",
+				fmt.Sprintf("%q, which is %v or %v, and no other cell shows which", texts[i], v[1], v[0]),
+				"state the decimal sign with log: {decimal: comma} or log: {decimal: point}",
+			})
+		}
+	}
+}
+
+// ambiguous is the first cell like 1,234. Without one it is the first like 1.200 if another cell is like 900 (a program
+// would write 900.000), or if it would be a shaft speed below 100 1/min; −1: none.
+func ambiguous(texts []string, cells []shape, unit string) int {
+	rounds, hundreds := -1, false
+	for i, c := range cells {
+		switch s := texts[i]; {
+		case c.doubtful[sign(Point)]:
+			return i
+		case rounds < 0 && c.doubtful[sign(Comma)] && strings.HasSuffix(s, "0"):
+			rounds = i
+		case len(s) == 3 && c.Form == Number && Read(s).value[0] >= 100:
+			hundreds = true
+		}
+	}
+
+	perMinute, _ := units.Parse("1/min")
+	of, _ := units.Parse(unit)
+	c, err := of.To(perMinute)
+	slow := err == nil && c.Identity() && rounds >= 0 && Read(texts[rounds]).value[0] < 100
+	if !hundreds && !slow {
+		return -1
+	}
+
+	return rounds
+}
+
+// FindCode doubts the first of ingest.Codes that is further from all other values than they are from each other.
+func (col *Column) FindCode() {
+	for _, code := range ingest.Codes {
+		at := slices.Index(col.Values, code)
+		if at < 0 {
+			continue
+		}
+
+		others := slices.DeleteFunc(slices.Clone(col.Values), func(v float64) bool { return v == code || v != v })
+		if len(others) > 1 && max(slices.Min(others)-code, code-slices.Max(others)) >= slices.Max(others)-slices.Min(others) {
+			col.doubt(at, "missing-code", "%v is far from all others: if it is a code for no value, ingest: {missing: [%[1]v]}",
+				code)
+			return
+		}
+	}
+}
+
+// convert turns value i, in a unit behind it, into the column's.
+func (col *Column) convert(i int, unit, usual string) error {
+	if unit == "" || unit == col.Unit {
+		return nil
+	}
+
+	to, err1 := units.Parse(cmp.Or(col.Unit, usual, unit))
+	from, err2 := units.Parse(unit)
+	c, err := from.To(to)
+
+	switch err = cmp.Or(err1, err2, err); {
+	case col.Unit == "" && (err != nil || c.Identity()):
+		col.Unit = unit // as it is written
+	case err != nil:
+		return fmt.Errorf("a number in %s", col.Unit)
+	case !c.Identity(): // NaN stays NaN
+		col.Unit, col.Values[i] = to.Text, c.Apply(col.Values[i])
+	}
+
+	return nil
 }
