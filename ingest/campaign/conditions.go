@@ -138,8 +138,32 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 	}
 
 	c.Rows = lists.Make(t.Rows, t.row)
+	t.refuseHeadings(c)
 
 	return c, nil
+}
+
+// refuseHeadings refuses a row without a file and a value above rows whose files are not called like it: without
+// APC 8x6, or Day 2, the rows below it would be repeats of those above.
+func (t *conditionsTable) refuseHeadings(c *Conditions) {
+	says := func(s condition.Condition) bool {
+		return !s.IsName && !math.IsNaN(s.Value) || s.IsName && len(c.Names) == 0 && s.Name != ""
+	}
+	means := func(r ConditionRow) bool { return t.Files == nil || len(t.index.of(r.File)) > 0 }
+	bare := lists.Keep(c.Rows, func(r ConditionRow) bool { return !slices.ContainsFunc(r.States, says) && !means(r) })
+	if len(bare) == 0 {
+		return
+	}
+
+	rows := lists.Keep(c.Rows, means)
+	kind := func(r ConditionRow) string { return nameNumbers.ReplaceAllString(strings.ToLower(r.File), "0") }
+	for _, h := range bare {
+		alike := func(r ConditionRow) bool { return kind(r) == kind(h) }
+		if len(rows) > 0 && h.Line < rows[len(rows)-1].Line && !slices.ContainsFunc(rows, alike) {
+			fault.Raise(t.fail(h.Line, -1, "", "a recording and its conditions", fmt.Sprintf("only %q", h.File),
+				"write what a heading says of the rows below it in a column, in each of them, and delete it"))
+		}
+	}
 }
 
 // fail returns a fault in a line and, if it is not negative, a column.
@@ -274,6 +298,16 @@ func (t *conditionsTable) has(special []string) bool {
 // unitWords are headers of columns with the units of others.
 var unitWords = regexp.MustCompile(`(?i)(^|[ _])(units?|einheit(en)?|unité|unidad|unità)$`)
 
+// unitsOf lists the units in a column that its header calls so; nil of another.
+func unitsOf(name string, cells []string) []string {
+	noUnit := func(cell string) bool { _, err := units.Parse(cell); return err != nil }
+	if _, are := lists.Index(cells); unitWords.MatchString(name) && !slices.ContainsFunc(are, noUnit) {
+		return are
+	}
+
+	return nil
+}
+
 // readColumns reads the columns that are no special ones, as conditions or labels, and those of seconds.
 func (t *conditionsTable) readColumns() []ingest.Warning {
 	special := slices.Collect(maps.Values(t.special))
@@ -285,16 +319,10 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
 		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})
-	noUnit := func(cell string) bool { _, err := units.Parse(cell); return err != nil }
-	for _, c := range cols {
-		if c.Values != nil || !unitWords.MatchString(c.name) {
-			continue
-		}
-
-		_, are := lists.Index(t.Column(nil, c.index))
-		fault.Unless(len(are) < 2 || slices.ContainsFunc(are, noUnit),
-			t.fail(t.headLine, c.index, c.name, "one unit in all rows", fault.Quoted(are),
-				"write the units behind the numbers, or log: {ignore: [NAME]} if they are not those of a condition"))
+	for _, c := range lists.Keep(cols, func(c *typedColumn) bool { return unitWords.MatchString(c.name) }) {
+		are := unitsOf(c.name, t.Column(nil, c.index))
+		fault.Unless(len(are) < 2, t.fail(t.headLine, c.index, c.name, "one unit in all rows", fault.Quoted(are),
+			"write the units behind the numbers, or log: {ignore: [NAME]} if they are not those of a condition"))
 	}
 
 	for _, names := range []bool{false, true} {
@@ -323,7 +351,7 @@ func (t *conditionsTable) row(k int) ConditionRow {
 	}
 	if r.File == "" {
 		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
-			"name the recording, or delete the row, if it is one of means or remarks"))
+			"name the recording, or delete the row, if it is one of means or remarks; what a heading says needs a column"))
 	}
 
 	begin, end := "row0", "row1"

@@ -132,6 +132,10 @@ func TestReadLogCells(t *testing.T) {
 		{name: "fixed width", text: "Day 1\n\nfile   a    b\nx    1.5   -2\ny     10    3\n", want: "[a b] [1.5 -2] [10 3]"},
 		{name: "marks that nobody sees", text: "file,a\rx,1\u200b\r\n\ufeffy,2\n", want: "[a] [1] [2]"},
 		{name: "columns without a name", text: "file,a,,\nx,1,,\ny,2,,\n", want: "[a] [1] [2]"},
+		{
+			name: "a row of a recording that was not made", text: "file,a\nx1,1\nx7,\nx2,2\nTotal,\n",
+			o: LogOptions{Files: []string{"x1.wav", "x2.wav"}}, want: "[a] [1] [NaN] [2] [NaN]",
+		},
 	} {
 		l, err := ParseConditions("c", []byte(c.text), c.o)
 		if err != nil {
@@ -189,6 +193,10 @@ func TestReadLogRefused(t *testing.T) {
 			`line 3, column 2 (a): expected one decimal sign in a column, as in "0.5" (row 1), found "1,5"`,
 		}},
 		{"file;U;unit\na;36;km/h\nb;10;m/s\n", LogOptions{}, []string{`column 3 (unit): expected one unit in all rows`}},
+		{"file;n\nAPC 8x6;\na;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{
+			`line 2: expected a recording and its conditions, found only "APC 8x6"`,
+		}},
+		{"file;prop\na;APC\nDay 2\nb;APC\n", LogOptions{}, []string{"line 3", "what a heading says"}},
 		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{"line 1: expected a header"}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {

@@ -115,6 +115,7 @@ func ReadTables(files []TableFile, o TableOptions) (_ *PairTable, err error) {
 	o.Exclude = slices.Clone(o.Exclude)
 	r := &tableReader{
 		PairTable: newPairTable(files[0].Name, o), o: o, missing: o.codes(), files: files, names: keptNames{},
+		units: map[string][]string{},
 	}
 	for i := range files {
 		r.readFile(i)
@@ -365,7 +366,8 @@ func openText(f TableFile, o ingest.TextOptions) (t *text.Reader) {
 type tableReader struct {
 	*PairTable // of Repeats the rows as read, with Y1 alone, until they are paired
 	files      []TableFile
-	names      keptNames // of conditions
+	names      keptNames           // of conditions
+	units      map[string][]string // in each column of units
 	o          TableOptions
 	missing    []float64 // codes of a value that is not there
 	rows       []rowPlace
@@ -437,7 +439,13 @@ func (r *tableReader) readFile(i int) {
 	}
 
 	for _, c := range maybe {
-		if _, names := lists.Index(c.texts); len(names) > 1 && 2*len(names) <= cells.Rows {
+		are := unitsOf(c.name, slices.Concat(r.units[c.name], c.texts))
+		fault.Unless(len(are) < 2, r.fail("column "+c.name, "one unit in all rows", fault.Quoted(are),
+			"write the units behind the numbers, or rename the column if nothing that is read has them"))
+		r.units[c.name] = are
+
+		_, names := lists.Index(c.texts)
+		if runWords.MatchString(c.name) && len(names) > 1 && 2*len(names) <= cells.Rows {
 			warnings = append(warnings, ingest.Warn(r.path, "unnamed-runs", "column %s has %d values in %d rows: if "+
 				"it names the runs, ingest: {run: %[1]q}", c.name, len(names), cells.Rows))
 		}
@@ -469,7 +477,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 			fmt.Sprintf("%q again, as in column %d", name, i+1), "rename one of them"))
 		if ch, err := ingest.FindChannel(t.Info(), name); err == nil {
 			i = t.Column(ch)
-		} else if i < 0 {
+		} else if i = ColumnOf(columns, name); i < 0 {
 			fault.Raise(err)
 		}
 
@@ -486,7 +494,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	column := func(name, why string, isName bool) *typedColumn {
 		i := -1
 		if !slices.Contains(r.o.Given, name) {
-			i = slices.Index(columns, name)
+			i = ColumnOf(columns, name)
 			fault.Unless(i >= 0, r.fail("", fmt.Sprintf("a column %q, %s", name, why), "only "+fault.Quoted(columns), ""))
 		}
 
@@ -495,11 +503,7 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	f.labels = lists.Each(r.Labels, func(name string) *typedColumn { return column(name, "as in "+r.files[0].Name, true) })
 
 	if run := r.o.Run; run != "" {
-		i := max(slices.Index(columns, run), slices.Index(heads, run))
-		if i < 0 {
-			i = slices.IndexFunc(columns, func(n string) bool { return strings.EqualFold(n, run) })
-		}
-
+		i := max(ColumnOf(columns, run), slices.Index(heads, run))
 		fault.Unless(i >= 0 || run == runIsFile, r.fail("", fmt.Sprintf("a column %q", run),
 			"only "+fault.Quoted(columns), "is "+fault.Quoted(spelling.Nearest(run, columns, 1))+" meant?"))
 		f.run = add(run, i, true)
@@ -515,6 +519,18 @@ func (r *tableReader) findColumns(t *text.Reader) {
 	}
 }
 
+// ColumnOf is the column with a name, else the first whose name differs from it in letter case, blanks and underlines
+// alone; −1: none.
+func ColumnOf(columns []string, name string) int {
+	if i := slices.Index(columns, name); i >= 0 {
+		return i
+	}
+
+	plain := func(name string) string { return strings.ToLower(strings.NewReplacer(" ", "", "_", "").Replace(name)) }
+
+	return slices.IndexFunc(columns, func(c string) bool { return plain(c) == plain(name) })
+}
+
 // meanRow matches the first cell of a row that is made of the others.
 var meanRow = regexp.MustCompile(`(?i)^(?:mean|average|avg|sum|total|std\.?(?: ?dev\.?)?|mittel(?:wert)?|summe|` +
 	`moyenne|media|promedio)s?:?$`)
@@ -522,11 +538,12 @@ var meanRow = regexp.MustCompile(`(?i)^(?:mean|average|avg|sum|total|std\.?(?: ?
 var runWords = regexp.MustCompile(
 	`(?i)^(?:run|lauf|test|versuch|messung|trial|tow|take|essai)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
 
-// maybeRuns lists the columns that may name the runs, where none does.
+// maybeRuns lists the columns that may name the runs, where none does, and those of units.
 func (r *tableReader) maybeRuns(t *text.Reader) (all []*typedColumn) {
 	columns, _ := t.Columns()
 	for i, name := range columns {
-		if r.file.run == nil && !slices.Contains(r.Labels, name) && runWords.MatchString(name) {
+		mayName := r.file.run == nil && !slices.Contains(r.Labels, name) && runWords.MatchString(name)
+		if mayName || unitWords.MatchString(name) {
 			all = append(all, &typedColumn{index: i, name: name, isName: true})
 		}
 	}

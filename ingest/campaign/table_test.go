@@ -62,6 +62,11 @@ func TestReadTable(t *testing.T) {
 			want: "2 [y] [1 1] [2 4] [3 5] [r 7 r 8]", units: "map[]",
 		},
 		{
+			name: "other writings of names", text: "x,WIND_speed,a\n1,2,3\n1,2,5\n",
+			o:    TableOptions{Inputs: []string{"X", "Wind Speed"}, Repeats: []string{"A"}},
+			want: "1 [A] [1 2] [3] [5] [X=1,Wind Speed=2]", units: "map[]",
+		},
+		{
 			name: "y1 alone", text: "x,y1_1,y2_1\n1,2,3\n",
 			o:    TableOptions{Inputs: []string{"x"}, Y1: []string{"y1_1"}, Y2: []string{"y2_1"}},
 			want: "1 [1] [1] [2] [3] [x=1]", units: "map[]",
@@ -105,6 +110,7 @@ func TestReadTableRefused(t *testing.T) {
 			"unknown column", text, func(o *TableOptions) { o.Inputs = []string{"alpah"} },
 			[]string{`a channel "alpah"`, `"alpha", "U", "y1", "y2"`, `is "alpha" meant?`},
 		},
+		{"units", "alpha,U,y1,y2,unit\n1,2,3,4,g\n1,2,3,4,N\n", nil, []string{"one unit in all rows", `"g", "N"`}},
 		{"a header twice", "alpha,U,y1,y2,y1\n1,2,3,4,5\n", nil, []string{`found "y1" again, as in column 3`}},
 		{"unknown run", text, func(o *TableOptions) { o.Run = "rnu" }, []string{`a column "rnu"`}},
 		{

@@ -140,6 +140,7 @@ func (f *field) stated() []float64 { return slices.DeleteFunc(slices.Clone(f.val
 // it is in the names of the files, and not as run1, a, b.
 func (f *field) unstated() bool {
 	return f.role == thing && slices.Contains(f.texts, "") ||
+		f.given && f.role == remark && (f.why == otherText || f.name == "variant") && f.distinct() < len(f.texts) ||
 		f.role == leftOut && f.says(inputWords) && f.distinct() > 1 && len(f.stated()) < len(f.texts) && !f.given ||
 		f.why == noRepeats && f.values == nil && slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 })
 }
@@ -206,13 +207,12 @@ func (f *field) read(r role, why string) bool { f.points = nil; return f.be(r, w
 
 // field returns the column of that head, which it makes if there is none.
 func (s *sheet) field(head string) *field {
-	for _, f := range s.fields {
-		if f.head == head {
-			return f
-		}
+	f, known := lists.Find(s.fields, func(f *field) bool { return f.head == head })
+	if known {
+		return f
 	}
 
-	f := &field{
+	f = &field{
 		name: head, head: head, texts: make([]string, s.rows), values: slices.Repeat([]float64{math.NaN()}, s.rows),
 	}
 	s.fields = append(s.fields, f)
@@ -324,8 +324,7 @@ func (s *sheet) byWords(f *field) bool {
 			return f.read(remark, "by its name a state of the air or the supply: add it to inputs or outcomes if not")
 		}
 
-	case f.values != nil && s.names == nil && f.isObject() &&
-		2*d <= s.rows && slices.Min(f.stated()) == 1 && slices.Max(f.stated()) == float64(d): // wings 1, 2, 3
+	case 2*d <= s.rows && f.numbersThings():
 		return f.be(thing, "it numbers them")
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
 		s.names != nil && d <= manyNames):
@@ -335,7 +334,7 @@ func (s *sheet) byWords(f *field) bool {
 
 		return f.be(thing, "")
 	case f.values == nil:
-		return f.be(remark, "another text in almost every row")
+		return f.be(remark, otherText)
 	}
 
 	return false
@@ -347,6 +346,21 @@ func (f *field) isAir() bool { return f.says(environment) || airUnit.MatchString
 // isObject reports whether a column is called as what is measured.
 func (f *field) isObject() bool {
 	return !strings.HasPrefix(f.name, "mic") && (instances.MatchString(f.name) || f.says(objects) || f.says(parts))
+}
+
+// numbersThings reports whether whole numbers are those of things: wings 1, 2, 3, Prop ID 11, 17, propellers 1045,
+// 8045. Other few, and round thousands, may be settings.
+func (f *field) numbersThings() bool {
+	m, v, n := numbered().FindStringSubmatch(f.head), f.stated(), float64(f.distinct())
+	broken := func(x float64) bool { return x < 0 || x != math.Trunc(x) }
+	if m == nil && !f.isObject() || f.values == nil || f.unit != "" || slices.ContainsFunc(v, broken) {
+		return false
+	}
+
+	lo, hi := slices.Min(v), slices.Max(v)
+	typed := hi >= 1000 && slices.ContainsFunc(v, func(x float64) bool { return math.Mod(x, 50) != 0 })
+
+	return lo == 1 && hi == n || m != nil && (m[1] != "" || typed || lo == 0 && hi == n-1)
 }
 
 // isSpread reports whether a column is called as another with the sign of an uncertainty: u_CL, dCD, CL ±.
@@ -471,6 +485,7 @@ const (
 	reservedName = "the program's tables have a column of that name: rename it"
 	noRepeats    = "with it no rows are repeats"
 	ofMerged     = "; of merged cells each needs its value"
+	otherText    = "another text in almost every row"
 )
 
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the

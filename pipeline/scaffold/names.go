@@ -284,13 +284,17 @@ func (p piece) condition() string {
 }
 
 var (
-	instances = lazy(`prop|propeller|wing|motor|airfoil|aerofoil|profile|profil|model|modell|rotor|fan|specimen|config|` +
-		`configuration|mic|microphone`)
-	typeWord = regexp.MustCompile(`^[A-Z]{2,}$`)
-	ratios   = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
+	instances = lazy(kinds + `|mic|microphone`)
+	numbered  = lazy(`(?:` + kinds + `|blade)[ _.-]*(id|nr|no|num|number|nummer|#|code|type|typ)?\.?`)
+	typeWord  = regexp.MustCompile(`^[A-Z]{2,}$`)
+	ratios    = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
 
 	inThousands = regexp.MustCompile(`^\d\d?[.,]\d{3}$`)
 )
+
+// kinds are words of things, of which there may be several.
+const kinds = `prop|propeller|luftschraube|h[ée]lice|elica|wing|motor|airfoil|aerofoil|profile?|modell?|rotor|fan|` +
+	`specimen|config|configuration`
 
 // isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have
 // any size.
@@ -312,14 +316,20 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 	}
 
 	rare := func(p piece) bool { return p.kind == number && p.key != "" && 5*in[p.condition()] < 4*len(files) }
-	words, shared := map[string][]string{}, 0 // before a number; numbers with several
-	for _, p := range lists.Keep(slices.Concat(all...), rare) {
-		if of := words[p.text]; p.spare() && !slices.Contains(of, p.key) {
-			if words[p.text] = append(of, p.key); len(of) == 1 {
-				shared++
-			}
-		}
-	}
+	spare := lists.Keep(slices.Concat(all...), func(p piece) bool { return rare(p) && p.spare() })
+	_, keys := lists.Index(lists.Each(spare, func(p piece) string { return p.key }))
+	_, different := lists.Index(lists.Each(spare, func(p piece) [2]string { return [2]string{p.text, p.key} }))
+	of := lists.Alike(lists.Each(different, func(d [2]string) string { return d[0] })) // by number
+	shared := lists.Keep(of, func(g []int) bool { return len(g) > 1 })
+
+	// APC_1, APC_2, GWS_3, GWS_4 are numbered in one go.
+	values := lists.Each(spare, func(p piece) float64 {
+		v, _ := condition.ParseName(p.text)
+		return v
+	})
+	counted := len(of) == len(spare) && 1 < len(keys) && 2*len(keys) <= len(spare) &&
+		slices.Max(values)-slices.Min(values) < float64(len(files))
+	parted := func(p piece) bool { return rare(p) && p.spare() && (len(shared) > 1 || counted) }
 
 	count = map[string]int{}
 	for i, f := range files {
@@ -328,7 +338,7 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 		for _, p := range all[i] {
 			switch {
 			case p.kind != number:
-			case rare(p) && shared > 1 && p.spare():
+			case parted(p):
 				out = append(out, textPiece(f, p.from, p.from+len(p.key)))
 				p.key, p.from = "", p.at
 			case p.isThing(), rare(p) && !isKnown(p.key):
@@ -510,7 +520,7 @@ func (s *sheet) pattern() string {
 		switch {
 		case f.role != input && f.role != thing && f.role != day:
 			place = "_"
-		case f.values == nil || f.role == day:
+		case f.values == nil || f.role != input:
 			place += ":text"
 		}
 

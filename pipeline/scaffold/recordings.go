@@ -230,9 +230,8 @@ func (p *plan) choose(files []string, info ingest.Info) {
 		return [2]float64{c.RateHz, float64(c.Samples)}
 	}))
 	most := slices.MaxFunc(shapes, func(a, b []int) int { return len(a) - len(b) })
-	for _, k := range most {
-		p.Channels, p.units = append(p.Channels, channels[k].Name), append(p.units, channels[k].Unit)
-	}
+	p.Channels = lists.Each(most, func(k int) string { return channels[k].Name })
+	p.units = lists.Each(most, func(k int) string { return channels[k].Unit })
 
 	p.Some, p.Stated = len(p.Channels) < n, p.units[0]
 	p.Pascal = !slices.ContainsFunc(p.units, func(u string) bool { return u != "Pa" })

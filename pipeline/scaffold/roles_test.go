@@ -123,6 +123,12 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input outcome left out thing run",
 		},
 		{
+			"numbers of things and of settings", "Prop-Nr.,motor,fan,blade,wing_mm,ct", 64, func(i int) string {
+				return fmt.Sprintf("%d,%d,%d,%d,%d,%.4f", 11+6*(i%2), 2204+8*(i/2%2), 30+20*(i/4%2), 2+i/8%2, 200+50*(i/16%2),
+					noise(1))
+			}, "thing thing input input input outcome",
+		},
+		{
 			"things, and names that the tables have", "propeller,wing,set,rpm,power", 36, func(i int) string {
 				return fmt.Sprintf("%s,%d,%d,%d,%.4f", []string{"APC", "DJI 9450"}[i%2], 1+i%2, i/18, 3000+1000*(i/2%3), noise(1))
 			}, "thing thing left out input outcome",
@@ -219,6 +225,9 @@ func TestNamesBesideColumns(t *testing.T) {
 		"1 APC_x GWS_y":                       {`things: ["thing", "thing_2"]`, "triplets: random-samples"},
 		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
 		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
+		"log APC_1 APC_2 GWS_3 GWS_4":         {`things: ["thing"]`, `pattern: "{thing:text}_{_}.txt"`},
+		"log yaw0_x1 x2_yaw9 yaw0_x3 x4_yaw9": {`conditions: "conditions.csv"`, "inputs: [alpha_deg, yaw]"},
+		"log U5_1 U5_2 U9_3 again":            {`conditions: "log.csv"`, "triplets: random-samples"},
 		"tables A_1 A_2 B_3 B_4":              {`repeats: ["thrust"]`, `inputs: [rpm, alpha_deg] # what`},
 		"log a0_1 a0_2 a5_3 a10_4": {
 			"inputs: [alpha_deg]", "alpha_deg: left out, a column has its name; a10_4.txt states 10, the column 5:",

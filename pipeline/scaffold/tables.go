@@ -77,8 +77,8 @@ var tableName = regexp.MustCompile(`(?i)condition|protokoll|logbook|(^|[-_ ])log
 // with its own column file comes first.
 func named(dir, log string, files []string) int {
 	var data *fault.Error
-	switch _, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{}); {
-	case err == nil, errors.As(err, &data) && tableName.MatchString(path.Base(log)):
+	_, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{})
+	if err == nil || errors.As(err, &data) && tableName.MatchString(path.Base(log)) {
 		return len(files)
 	}
 
@@ -156,14 +156,10 @@ func (p *plan) fromLog(files []string) (used []string) {
 	var rows []campaign.ConditionRow
 	var of []int // the file of each
 	inputs, at := p.typed(c, slices.Concat(rowsOf...), &sheet{}, nil).of(input), 0
+	lacks := func(k int) bool { return slices.ContainsFunc(inputs, func(f *field) bool { return f.text(k) == "" }) }
 	for i, f := range files {
-		whole := len(rowsOf[i]) > 0
-		for range rowsOf[i] {
-			whole = whole && !slices.ContainsFunc(inputs, func(f *field) bool { return f.text(at) == "" })
-			at++
-		}
-
-		if whole {
+		n := len(rowsOf[i])
+		if at += n; n > 0 && !slices.ContainsFunc(lists.Numbers(n), func(k int) bool { return lacks(at - n + k) }) {
 			of = append(of, slices.Repeat([]int{len(used)}, len(rowsOf[i]))...)
 			used, rows = append(used, f), append(rows, rowsOf[i]...)
 		}
@@ -187,20 +183,29 @@ func (p *plan) fromLog(files []string) (used []string) {
 		}
 	}
 
-	given := nameSheet(used)
-	if len(used) < 2 || given.pattern() == "" || len(given.odd) > 0 {
-		if stated := headsOf(given.of(input, thing, day)); len(stated) > 0 {
-			p.note("the names are built in several ways: what they state besides %s is left out: %s", p.Conditions,
-				strings.Join(stated, ", "))
-		}
-
-		given = &sheet{}
+	// What only some of the names state, or those of files in parts, cannot be taken: without it no rows are repeats.
+	given, lost := nameSheet(used), &sheet{}
+	if len(given.of(input, thing, day)) == 0 || len(given.odd) > 0 ||
+		given.pattern() == "" && (len(rows) > len(used) || p.intervals) {
+		given, lost = lost, given
 	}
 
 	p.Files, p.sheet = globs(used), p.typed(c, rows, given, of)
 	p.settleNames(p.sheet, given)
 	if p.log(); len(rows) == len(used) {
 		p.sheet.files = used
+	}
+
+	if stated := headsOf(lost.of(input, thing, day)); len(stated) > 0 {
+		p.Repeated = false
+		p.note("the names are built in several ways: what they state besides %s is left out: %s", p.Conditions,
+			strings.Join(stated, ", "))
+	}
+
+	if p.result.Conditions != "" {
+		p.note("the names are built in several ways: conditions.csv holds what they and %s state", p.sheet.from)
+		p.Log = config.Log{}
+		p.table(p.sheet)
 	}
 
 	return used
@@ -454,8 +459,7 @@ func (s *sheet) differs(f *field, file func(row int) string) bool {
 func (p *plan) settleNames(s, given *sheet) {
 	for _, f := range given.fields {
 		f.role = remark
-		if k := slices.IndexFunc(s.fields, func(g *field) bool { return g.given && g.head == f.head }); k >= 0 {
-			g := s.fields[k]
+		if g, ok := lists.Find(s.fields, func(g *field) bool { return g.given && g.head == f.head }); ok {
 			if f.role = g.role; g.role == day && given.names != nil && !s.has("day") {
 				f.name, g.name = "day", "day"
 			}
@@ -483,13 +487,14 @@ func (s *sheet) run(groups [][]int) string {
 	return ""
 }
 
-// readSheet reads the columns that all files have; nil where the files cannot be results.
+// readSheet reads the columns that files have, each by any of its writings; nil where the files cannot be results.
 func readSheet(dir string, files []string) *sheet {
 	s := &sheet{from: strings.Join(globs(files), ", ")}
 	if len(files) == 1 {
 		s.from = files[0]
 	}
 
+	var tables []*campaign.Cells
 	for i, file := range files {
 		c, err := campaign.ReadCells(filepath.Join(dir, file), mostRows)
 		if err != nil || c.Rows == 0 || c.Clock != "" && c.Rows >= mostSamples ||
@@ -497,21 +502,27 @@ func readSheet(dir string, files []string) *sheet {
 			return nil
 		}
 
-		if i == 0 {
-			s.clock = c.Clock
-			s.fields = lists.Make(len(c.Heads), func(k int) *field {
-				return &field{name: c.Columns[k], head: c.Heads[k], unit: c.Units[c.Columns[k]]}
-			})
-		}
-
-		// Columns that not all files have are left out.
-		s.fields = slices.DeleteFunc(s.fields, func(f *field) bool { return !slices.Contains(c.Columns, f.name) })
-		for _, f := range s.fields {
-			f.texts = c.Column(f.texts, slices.Index(c.Columns, f.name))
+		for k, name := range c.Columns {
+			if i == 0 || campaign.ColumnOf(headsOf(s.fields), name) < 0 {
+				s.fields = append(s.fields, &field{name: name, head: c.Heads[k], unit: c.Units[name]})
+			}
 		}
 
 		s.rows += c.Rows
 		s.file = append(s.file, slices.Repeat([]int{i}, c.Rows)...)
+		tables = append(tables, c)
+		s.clock = tables[0].Clock
+	}
+
+	for _, f := range s.fields {
+		for _, c := range tables {
+			if k := campaign.ColumnOf(c.Columns, f.name); k >= 0 {
+				f.texts = c.Column(f.texts, k)
+			} else {
+				f.texts = append(f.texts, make([]string, c.Rows)...)
+				f.be(leftOut, "not all files have it")
+			}
+		}
 	}
 
 	columns, errs := condition.ReadColumns(func(k int) []string { return s.fields[k].texts },
@@ -540,7 +551,7 @@ var member = regexp.MustCompile(`(?i)^(.+?)(?:[ _]|[ _-]+(?:run|rep|repeat|take|
 func (s *sheet) pairs(t *config.Table) bool {
 	of := map[[2]string]*field{} // by outcome and number
 	parts := lists.Each(s.fields, func(f *field) (part [2]string) {
-		if m := member.FindStringSubmatch(f.name); m != nil && f.values != nil {
+		if m := member.FindStringSubmatch(f.name); m != nil && f.values != nil && f.role == open {
 			part = [2]string{m[1], m[2]}
 			of[part] = f
 		}

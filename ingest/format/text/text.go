@@ -643,6 +643,8 @@ func (t *Reader) ragged(line []byte) {
 		e.Hint = "the row is too short: complete or delete it"
 		if bytes.Count(line, []byte{'"'})%2 > 0 {
 			e.Hint = "if a cell in quotes goes over several lines, write it in one"
+		} else if len(cells) == 1 {
+			e.Hint += "; what a heading says of the rows below it, write in a column, in each of them"
 		}
 	} else {
 		e.Place = fmt.Sprintf("line %d, column %d", no, t.lay.cols+1)
@@ -1167,9 +1169,13 @@ func (h *header) findNames() {
 		}
 	}
 
-	names, best := -1, 0.0
+	names, best, timed := -1, 0.0, false
 	for i, row := range rows {
 		score := h.naming(row.cells) - row.far
+		if _, is := clock.Named(SplitUnit(valid(row.cells[0]))); is && !timed { // AI0,AI1 are below Time,Fx
+			score, timed = score+nearestTime, true
+		}
+
 		if i > 0 && unitsRow(rows[i-1].cells) {
 			score += lineFarther + unitsFollow
 		}
@@ -1181,6 +1187,14 @@ func (h *header) findNames() {
 
 	if names >= 0 {
 		h.nameCells, above[rows[names].at].text = rows[names].cells, nil
+		for _, row := range lists.Keep(rows[names+1:], func(r headerRow) bool { return !unitsRow(r.cells) }) {
+			for i, cell := range h.nameCells { // Time,Balance is above ,Fx
+				if len(cell) == 0 && len(row.cells) == h.cols {
+					h.nameCells[i] = row.cells[i]
+				}
+			}
+		}
+
 		for _, i := range []int{names + 1, names - 1} { // units are above the names, or below
 			if i >= 0 && i < len(rows) && unitsRow(rows[i].cells) {
 				h.unitCells, above[rows[i].at].text = rows[i].cells, nil
@@ -1256,6 +1270,7 @@ const (
 	nameUnit    = 0.7  // a unit or a number as a name
 	lineFarther = 0.2  // is taken off for each line that is nearer to the data
 	unitsFollow = 0.05 // is added where units follow
+	nearestTime = 0.25 // is added to the nearest line that begins with the time
 )
 
 // naming returns how well cells name the columns, at most 1. A name that occurs again counts half.

@@ -152,6 +152,8 @@ func TestHeaderShapes(t *testing.T) {
 		{"groups", "Tunnel,Balance,Balance\nq (Pa),Fx (N),Fz (N)\n" + rows(9, xyz), "q [Pa], Fx [N], Fz [N]", 0, ""},
 		{"groups and units", "Tunnel,Balance,\nq,Fx,Fz\nPa,N,N\n" + rows(9, xyz), "q [Pa], Fx [N], Fz [N]", 0, ""},
 		{"groups with tabs", "\tBalance\t\nt\tFx\tFz\ns\tN\tN\n" + rows(9, "%g\t1#\t2#\n"), "t [s], Fx [N], Fz [N]", 1, ""},
+		{"names in two lines", "Time,Balance,Balance\n,Fx,Fz\ns,N,N\n" + rows(9, xyz), "Time [s], Fx [N], Fz [N]", 1, ""},
+		{"channels below names", "Time (s),Fx,Fz\nAI0,AI1,AI2\n" + rows(9, xyz), "Time [s], Fx, Fz", 1, ""},
 		{"two titles", "Wing,,\n,Balance,\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
 		{"names that are units", "Motor 1,,\nV,A,W\n" + rows(9, xyz), "V, A, W", 0, ""},
 		{"names and units that are units", "h,m\ns,N\n" + rows(9, xy), "h [s], m [N]", 0, ""},

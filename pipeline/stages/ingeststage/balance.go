@@ -34,11 +34,10 @@ func SeriesNames(in *config.Ingest, coefficients bool) (names []string) {
 		names = []string{"lift_n", "drag_n"}
 	}
 
-	for _, c := range in.Columns {
-		if in.Axes != "body" || c.Name != "fx_n" && c.Name != "fz_n" {
-			names = append(names, c.Name)
-		}
-	}
+	own := lists.Keep(in.Columns, func(c config.NamedString) bool {
+		return in.Axes != "body" || c.Name != "fx_n" && c.Name != "fz_n"
+	})
+	names = append(names, lists.Each(own, func(c config.NamedString) string { return c.Name })...)
 
 	for i, n := range names {
 		if to := CoefficientOf[n]; coefficients && to != "" {

@@ -201,11 +201,9 @@ func (r *reader) conditionValues(ctx context.Context, e config.NamedString, grou
 
 	v = fault.Get(ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples))[0]
 	group.Except = append(slices.Clone(group.Except), ch.Name)
-	for i, x := range v {
-		if x-x != 0 {
-			place := fmt.Sprintf("array %s, value %d", e.Value, i+1)
-			fault.Raise(fault.At(info.Path, place, "a finite number", fmt.Sprint(x), ""))
-		}
+	if i := slices.IndexFunc(v, func(x float64) bool { return x-x != 0 }); i >= 0 {
+		place := fmt.Sprintf("array %s, value %d", e.Value, i+1)
+		fault.Raise(fault.At(info.Path, place, "a finite number", fmt.Sprint(v[i]), ""))
 	}
 
 	return v, ch.Unit

@@ -25,6 +25,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -195,14 +196,11 @@ func (e *Experiment) Meta(sections ...[]kv.Pair) []kv.Pair {
 
 // Stated are the facts of a table's metadata, for the key of the task that writes it. The program's version is
 // recorded and never keyed; the digest is that of the settings.
-func Stated(meta []kv.Pair) (out []kv.Pair) {
-	for _, p := range meta {
-		if p.Key != "program" && p.Key != "config_digest" {
-			out = append(out, kv.Pair{Key: strings.TrimPrefix(p.Key, "config:"), Value: p.Value})
-		}
-	}
-
-	return out
+func Stated(meta []kv.Pair) []kv.Pair {
+	keyed := lists.Keep(meta, func(p kv.Pair) bool { return p.Key != "program" && p.Key != "config_digest" })
+	return lists.Each(keyed, func(p kv.Pair) kv.Pair {
+		return kv.Pair{Key: strings.TrimPrefix(p.Key, "config:"), Value: p.Value}
+	})
 }
 
 // Settings flattens a section of the configuration to the keys and values that

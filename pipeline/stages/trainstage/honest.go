@@ -392,11 +392,9 @@ func (pl *planner) offsets(condition string, h honest.Settings) (labels []string
 		labels = []string{condition}
 	}
 
-	for _, name := range slices.Concat(in.Things, in.Occasions) {
-		if name != condition && slices.Contains(pl.ing.Labels, name) {
-			labels = append(labels, name)
-		}
-	}
+	labels = append(labels, lists.Keep(slices.Concat(in.Things, in.Occasions), func(name string) bool {
+		return name != condition && slices.Contains(pl.ing.Labels, name)
+	})...)
 
 	across, _ := pl.exp.Across()
 	if len(labels) == 1 && labels[0] != across {
