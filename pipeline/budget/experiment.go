@@ -155,7 +155,7 @@ func (c *campaignOf) number(by []string) {
 		at := id(key)
 		c.condition = append(c.condition, at)
 		c.rows[at] = append(c.rows[at], i)
-		names := strings.Split(run[i], " + ")
+		names := plan.RunsOf(c.Table, i)
 		for k := range c.own {
 			name, half := names[min(k, len(names)-1)], ""
 			if len(names) == 1 {

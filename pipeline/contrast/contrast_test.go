@@ -138,6 +138,17 @@ func TestCompare(t *testing.T) {
 		!strings.Contains(string(r.SVG()), `data-lo="`) {
 		t.Errorf("%v, probability %g", p, *r.Outcomes[0].Above)
 	}
+
+	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5.
+	dir = t.TempDir()
+	must.Do(t, pipelinetest.Run(dir, map[string]string{
+		"r.csv":         "run,rotor,y\nm1,1,1\nm2,1,2\nm3,2,3\nm4,2,4\nm5,1,1\nm6,1,2\nm7,2,3\nm8,2,4\n",
+		"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, inputs: [rotor], repeats: [y]}}}}\n",
+	}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
+	r = compare(t, Options{Runs: []string{filepath.Join(dir, "runs", "wing")}, A: "rotor=1", B: "rotor=2", Unit: "run"})
+	if o := r.Outcomes[0]; o.UnitsA != 4 || o.UnitsB != 4 || o.Difference != 2 {
+		t.Errorf("%d and %d units, difference %g", o.UnitsA, o.UnitsB, o.Difference)
+	}
 }
 
 // What cannot be compared is refused with the place and what to do.

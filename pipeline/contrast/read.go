@@ -173,12 +173,7 @@ func (c *comparison) add(t *table.Table, side int) {
 	}
 
 	for i := range t.Rows() {
-		name := t.Column("run").Strings[i]
-		runs := strings.Split(name, " + ")
-		if len(runs) != 2 {
-			runs = []string{name}
-		}
-
+		runs := plan.RunsOf(t, i)
 		for k, run := range runs {
 			if slices.ContainsFunc(c.terms[side], func(term term) bool {
 				return term.column == "run" && !term.holds(run) || term.column != "run" && !term.holds(text(term.column, i))

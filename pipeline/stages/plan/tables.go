@@ -109,6 +109,21 @@ func Across(t *table.Table) string {
 	return cmp.Or(t.Get("config:ingest.table.across"), t.Get("config:dsp.across"))
 }
 
+// RunsOf returns the runs of a row of a triplet table: both of a pair of repeats, whose names a plus joins, else one.
+func RunsOf(t *table.Table, row int) []string {
+	name := t.Column("run").Strings[row]
+	if runs := strings.Split(name, " + "); len(runs) == 2 {
+		return runs
+	}
+
+	runs := strings.Split(name, "+")
+	if len(runs) == 2 && t.Get("pairs") == "repeat-run" && Across(t) == "" {
+		return runs
+	}
+
+	return []string{name}
+}
+
 // Triplets reads the set of a triplet table: the conditions named inputs, and
 // both values of the outcomes.
 func Triplets(t *table.Table, inputs, outcomes []string) (triplets.Set, error) {
