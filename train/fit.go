@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
@@ -67,8 +68,7 @@ func Fit(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (
 
 // Check returns the error of settings and data that Fit would refuse before it begins.
 func Check(data triplets.Set, cfg Config) error {
-	_, _, _, _, err := prepare(data, cfg)
-	return err
+	return fault.Try(func() { prepare(data, cfg) })
 }
 
 // FitOptions are settings of FitWith in addition to those of training. With the
@@ -88,16 +88,13 @@ type FitOptions struct {
 }
 
 // FitWith is Fit with options.
-func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (*Model, []Epoch, error) {
+func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (_ *Model, _ []Epoch, err error) {
+	defer fault.Catch(&err)
 	if o.Single {
 		cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
 	}
 
-	k, in, out, rows, err := prepare(data, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-
+	k, in, out, rows := prepare(data, cfg)
 	t := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
 	t.weight, t.second = rowWeights[float32](data)
 	t.initialise(cfg.Seed)
@@ -109,18 +106,13 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 	held := packRows[float32](o.HeldOut, in, out)
 	weight, second := rowWeights[float32](o.HeldOut)
 
-	history, err := t.fit(ctx, rows, cfg, o, func() float64 { return t.loss(held, weight, second) })
-	if err != nil {
-		return nil, nil, err
-	}
+	history := t.fit(ctx, rows, cfg, o, func() float64 { return t.loss(held, weight, second) })
 
 	return newModel(t, cfg, in, out, k.Name), history, nil
 }
 
 // fit trains on so many rows. heldOut is the loss of o.HeldOut.
-func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions, heldOut func() float64) ([]Epoch,
-	error,
-) {
+func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions, heldOut func() float64) []Epoch {
 	n := len(rows) / (t.in + 2*t.out)
 	shuffled, swaps := newStream(cfg.Seed, streamOrder), newStream(cfg.Seed, streamSwap)
 
@@ -138,11 +130,7 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions
 			swapped[i] = swaps.Uint64()>>63 == 1
 		}
 
-		e, err := t.pass(ctx, rows, order, swapped, len(history), cfg)
-		if err != nil {
-			return nil, err
-		}
-
+		e := t.pass(ctx, rows, order, swapped, len(history), cfg)
 		if every := o.HeldOutEvery; o.HeldOut.N > 0 && every > 0 && (e.Epoch%every == 0 || e.Epoch == cfg.Epochs) {
 			if v := heldOut(); finite(v) {
 				e.HeldOut, e.Judged = v, true
@@ -158,25 +146,23 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions
 	// The last step may still have spoilt the weights.
 	for _, w := range t.p {
 		if !finite(float64(w)) {
-			return nil, fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise "+
-				"the data", w, len(history), cfg.LearningRate)
+			fault.Raise(fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise "+
+				"the data", w, len(history), cfg.LearningRate))
 		}
 	}
 
-	return history, nil
+	return history
 }
 
 // pass trains for one epoch, after so many others.
-func (t *trainer[T]) pass(ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config) (Epoch,
-	error,
-) {
+func (t *trainer[T]) pass(ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config) Epoch {
 	n := len(order)
 	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
 	sum, rate := 0.0, cfg.LearningRate
 
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
-			return Epoch{}, fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err)
+			fault.Raise(fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err))
 		}
 
 		a, b := step*cfg.Batch, (step+1)*cfg.Batch
@@ -203,59 +189,52 @@ func (t *trainer[T]) pass(ctx context.Context, rows []T, order []int32, swapped 
 
 	e := Epoch{Epoch: epoch + 1, Loss: sum / float64(n), LearningRate: rate}
 	if !finite(e.Loss) {
-		return e, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
-			e.Loss, e.Epoch, cfg.LearningRate)
+		fault.Raise(fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
+			e.Loss, e.Epoch, cfg.LearningRate))
 	}
 
-	return e, nil
+	return e
 }
 
 // prepare checks settings and data, and returns what every training begins
 // with: kernels, scales and the rows in them.
-func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out triplets.Scale, rows []float32,
-	err error,
-) {
+func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out triplets.Scale, rows []float32) {
 	if err := cfg.Validate(); err != nil {
-		return nil, in, out, nil, fmt.Errorf("check settings: %w", err)
+		fault.Raise(fmt.Errorf("check settings: %w", err))
 	}
 
 	if err := check(data); err != nil {
-		return nil, in, out, nil, fmt.Errorf("check training data: %w", err)
+		fault.Raise(fmt.Errorf("check training data: %w", err))
 	}
 
-	if k, err = kernel.Resolve(cfg.Kernels); err != nil {
-		return nil, in, out, nil, err
-	}
+	k = fault.Get(kernel.Resolve(cfg.Kernels))
+	in, out = scalers(data, cfg)
 
-	if in, out, err = scalers(data, cfg); err != nil {
-		return nil, in, out, nil, err
-	}
-
-	return k, in, out, packRows[float32](data, in, out), nil
+	return k, in, out, packRows[float32](data, in, out)
 }
 
 // scalers returns the scales of inputs and outcomes.
-func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) {
+func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale) {
 	if !cfg.Standardise {
-		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
+		return triplets.Identity(data.In), triplets.Identity(data.Out)
 	}
 
 	in, out = triplets.ScaleOf(data.In, data.X), data.OutcomeScale()
 	for j, s := range in.Std {
 		// Distinct numbers whose spread is lost to rounding.
 		if !(s > 0) {
-			return in, out, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]})
+			fault.Raise(fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]}))
 		}
 	}
 
 	for j, s := range out.Std {
 		if !(s > 0) {
-			return in, out, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
-				out.Mean[j])
+			fault.Raise(fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
+				out.Mean[j]))
 		}
 	}
 
-	return in, out, nil
+	return in, out
 }
 
 func flagInputs(feedback string) int {
