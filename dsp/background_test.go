@@ -13,8 +13,7 @@ import (
 func TestBackground(t *testing.T) {
 	rate, sigma, a := 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	must.Do(t, err)
+	b := must.Get(MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate))(t)
 	must.Not(t, len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2),
 		"tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
 
@@ -60,8 +59,7 @@ func TestBackgroundBin(t *testing.T) {
 
 	const rate, sigma, a = 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	must.Do(t, err)
+	b := must.Get(MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate))(t)
 
 	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
 		bin := rate / float64(n)

@@ -135,8 +135,7 @@ func TestIntegralTime(t *testing.T) {
 		const repeats = 10
 		for range repeats {
 			x := ar1(n, phi, r)
-			b, err := CheckBalance([][]float64{x}, rate)
-			must.Do(t, err)
+			b := must.Get(CheckBalance([][]float64{x}, rate))(t)
 
 			sum += 2 * rate * b.IntegralTimeS[0] / repeats
 
@@ -159,8 +158,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 
 	var detectable float64
 	for range repeats {
-		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate)
-		must.Do(t, err)
+		b := must.Get(CheckBalance([][]float64{ar1(n, 0.95, r)}, rate))(t)
 		must.Never(t, b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12), "%d blocks of %g s", b.Blocks, b.BlockS)
 
 		detectable += b.Power / float64(repeats)
@@ -180,8 +178,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 			x[i] += detectable
 		}
 
-		b, err := CheckBalance([][]float64{x}, rate)
-		must.Do(t, err)
+		b := must.Get(CheckBalance([][]float64{x}, rate))(t)
 
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			found++
@@ -215,8 +212,7 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		{16, 4, 4, 0.5, false},
 		{16, 100, 4, 0.02, true},
 	} {
-		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate)
-		must.Do(t, err)
+		b := must.Get(CheckBalance([][]float64{noise(c.n, 1)}, c.rate))(t)
 
 		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
 		must.Not(t, b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short,
@@ -258,8 +254,7 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	const records = 400
 	flagged := func(phi float64) (n int) {
 		for range records {
-			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4)
-			must.Do(t, err)
+			b := must.Get(CheckBalance([][]float64{ar1(80, phi, r)}, 4))(t)
 
 			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
 				n++

@@ -138,8 +138,7 @@ func TestBandsOfATone(t *testing.T) {
 func TestBandsBackground(t *testing.T) {
 	const rate, n = 8192.0, 8192 * 2
 	src := drifting(rate, 40, 0, n, 1, 0.1)
-	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	must.Do(t, err)
+	pulses := must.Get(FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
 
 	s := DefaultSettings()
 	s.BandsHz = []float64{500, 1000}
@@ -154,14 +153,12 @@ func TestBandsBackground(t *testing.T) {
 		Channel: 1, Scale: 1, Unit: "Pa", Background: []BackgroundRecording{{"bg.wav", 10, bg}},
 	}}}
 	c := Find("split-half-bands", false).(OfSpectra)
-	load, err := c.Spectra(r)
-	must.Do(t, err)
+	load := must.Get(c.Spectra(r))(t)
 
 	a := NewAnalyser()
 	must.Do(t, a.Load(t.Context(), src, load))
 
-	p, err := c.Pairs(t.Context(), src, r, a)
-	must.Do(t, err)
+	p := must.Get(c.Pairs(t.Context(), src, r, a))(t)
 	must.Not(t, !near(p.ShaftHz[0], 40, 0.01) || p.Near != p.Levels || p.Levels != 8,
 		"%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
 

@@ -117,8 +117,7 @@ func TestConsistencyFlags(t *testing.T) {
 			for i := range runs {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
 				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
-				run, err := a.run(t.Context(), x, rotorAt(x, 1000, 2, 20))
-				must.Do(t, err)
+				run := must.Get(a.run(t.Context(), x, rotorAt(x, 1000, 2, 20)))(t)
 
 				hit := false
 				for _, f := range run.Flags {

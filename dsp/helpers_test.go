@@ -89,8 +89,7 @@ func (a *Analyser) run(ctx context.Context, src Source, r *Run) (_ *rotorRun, er
 func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 	t.Helper()
 
-	run, err := NewAnalyser().run(context.Background(), src, r)
-	must.Do(t, err)
+	run := must.Get(NewAnalyser().run(context.Background(), src, r))(t)
 
 	return run
 }

@@ -146,8 +146,7 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 
 		want := analyse(t, x, s)
 
-		got, err := NewAnalyser().run(t.Context(), memory32{x, t}, s)
-		must.Do(t, err)
+		got := must.Get(NewAnalyser().run(t.Context(), memory32{x, t}, s))(t)
 		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
 	}
 }
@@ -182,8 +181,7 @@ func TestByChannelGivesTheSame(t *testing.T) {
 
 		want := analyse(t, x, s)
 		most := 0
-		got, err := NewAnalyser().run(t.Context(), planes{x, &most}, s)
-		must.Do(t, err)
+		got := must.Get(NewAnalyser().run(t.Context(), planes{x, &most}, s))(t)
 		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
 		must.Equal(t, most, 1, "%d segments: channels were read at a time", segments)
 	}
@@ -199,8 +197,7 @@ func TestSilentSegment(t *testing.T) {
 	}
 
 	a := NewAnalyser()
-	run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100))
-	must.Do(t, err)
+	run := must.Get(a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100)))(t)
 
 	for k, p := range a.segs[0][5][0] {
 		must.Be(t, p, 0, "bin %d of the silent segment", k)

@@ -52,8 +52,7 @@ func TestPolarClosedForms(t *testing.T) {
 		f[1] = append(f[1], 2+0.1*a)
 	}
 
-	h, err := NewPolar("harmonic", angle, f[:1])
-	must.Do(t, err)
+	h := must.Get(NewPolar("harmonic", angle, f[:1]))(t)
 
 	sin, cos := math.Sincos(61.5 * math.Pi / 180)
 	loads := [][]float64{{7 + 1.5 - 3*cos + 0.25*sin}}
@@ -61,23 +60,21 @@ func TestPolarClosedForms(t *testing.T) {
 		t.Errorf("harmonic: %v, %v, rms %v", loads, err, h.RMS)
 	}
 
-	l, err := NewPolar("linear", angle, f[1:])
-	must.Do(t, err)
+	l := must.Get(NewPolar("linear", angle, f[1:]))(t)
 
 	loads = [][]float64{{2 + 1.23, 0}}
 	if err := l.Subtract(loads, []float64{12.3, 12.3}, 0); err != nil || math.Abs(loads[0][0]) > 1e-12 {
 		t.Errorf("linear: %v, %v", loads, err)
 	}
 
-	m, err := NewPolar("mean", nil, [][]float64{{1, 2, 6}})
-	must.Do(t, err)
+	m := must.Get(NewPolar("mean", nil, [][]float64{{1, 2, 6}}))(t)
 
 	loads = [][]float64{{5}}
 	if err := m.Subtract(loads, []float64{1000}, 0); err != nil || loads[0][0] != 2 {
 		t.Errorf("mean: %v, %v", loads, err)
 	}
 
-	err = h.Subtract(loads, []float64{63}, 2)
+	err := h.Subtract(loads, []float64{63}, 2)
 	ingesttest.WantDataError(t, nil, err, "63°")
 
 	for _, c := range []struct{ method, want string }{

@@ -514,8 +514,7 @@ func TestUnsteadyLoads(t *testing.T) {
 
 		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
 		c := Configure(Find("split-halves", true), &s).(OfSeries)
-		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
-		must.Do(t, err)
+		p := must.Get(c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}}))(t)
 
 		var names []string
 		for _, o := range p.Outcomes {
@@ -551,8 +550,7 @@ func TestUnsteadyLoads(t *testing.T) {
 		x = append(x, 5+2*math.Sin(2*math.Pi*float64(i)/20))
 	}
 
-	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
-	must.Do(t, err)
+	p := must.Get(c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}}))(t)
 
 	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
 		t.Errorf("%g of %v", y, p.Outcomes)

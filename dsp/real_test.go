@@ -141,8 +141,7 @@ func TestMeasuredBalance(t *testing.T) {
 
 		v := 0.0
 		for i := range c {
-			x, err := strconv.ParseFloat(f[i+1], 64)
-			must.Do(t, err)
+			x := must.Get(strconv.ParseFloat(f[i+1], 64))(t)
 
 			v += c[i] * x
 		}
@@ -156,8 +155,7 @@ func TestMeasuredBalance(t *testing.T) {
 	var ratio float64
 	for at := 0; at+rows <= len(fx); at += rows {
 		x := fx[at : at+rows]
-		r, err := CheckBalance([][]float64{x}, 100)
-		must.Do(t, err)
+		r := must.Get(CheckBalance([][]float64{x}, 100))(t)
 
 		segments++
 		ratio += r.NEff[0] / rows

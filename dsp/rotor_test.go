@@ -339,16 +339,13 @@ func TestIntervalAndReuse(t *testing.T) {
 	a := NewAnalyser()
 	long := rotorAt(cut, 6400, 2, 100, func(s *Settings) { s.Segments = 4 })
 	long.Start, long.Samples = 100, 20000
-	_, err := a.run(t.Context(), padded, long)
-	must.Do(t, err)
+	must.Get(a.run(t.Context(), padded, long))(t)
 
 	s.Start = 777
-	got, err := a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s)
-	must.Do(t, err)
+	got := must.Get(a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s))(t)
 	must.Not(t, !reflect.DeepEqual(got, want), "results differ")
 
-	_, err = a.run(t.Context(), padded, long)
-	must.Do(t, err)
+	must.Get(a.run(t.Context(), padded, long))(t)
 	must.Not(t, !reflect.DeepEqual(got, want), "a later run changed an earlier result")
 }
 
@@ -362,13 +359,11 @@ func TestScaleAndChannels(t *testing.T) {
 			spinning(1600, 4, 2, constant(50), 3, 20, 0.3, seed), spinning(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1),
 		}
 		s := rotorAt(src, 1600, 2, 50, func(s *Settings) { s.Speed = "nominal" })
-		both, err := NewAnalyser().run(context.Background(), src, s)
-		must.Do(t, err)
+		both := must.Get(NewAnalyser().run(context.Background(), src, s))(t)
 
 		s.Microphones = s.Microphones[1:]
 		s.Microphones[0].Scale = scale
-		alone, err := NewAnalyser().run(context.Background(), src, s)
-		must.Do(t, err)
+		alone := must.Get(NewAnalyser().run(context.Background(), src, s))(t)
 
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {

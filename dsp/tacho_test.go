@@ -52,8 +52,7 @@ func TestTachometer(t *testing.T) {
 	for _, ppr := range []int{1, 4} {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
-		pulses, err := FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
-		must.Do(t, err)
+		pulses := must.Get(FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()}))(t)
 
 		if f := pulses.Check(); f != nil {
 			t.Errorf("flags %v", f)
@@ -90,8 +89,7 @@ func TestSynchronousNoise(t *testing.T) {
 	const rate, n = 12800.0, 8 * 12800
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
-	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	must.Do(t, err)
+	pulses := must.Get(FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
 
 	orders := []int{3}
 	for k := 7; k < 67; k++ {
@@ -176,20 +174,17 @@ func TestPulseLoss(t *testing.T) {
 func TestRunSynchronous(t *testing.T) {
 	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
 	src := drifting(rate, f0, g, n, 1, 0.01)
-	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
-	must.Do(t, err)
+	pulses := must.Get(FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
 
 	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) { s.Harmonics, s.Amplitude = 2, "synchronous" })
 	s.Pulses, s.Microphones[0].Channel, s.Microphones[0].Scale = pulses, 1, 2
 
-	got, err := NewAnalyser().run(t.Context(), src, s)
-	must.Do(t, err)
+	got := must.Get(NewAnalyser().run(t.Context(), src, s))(t)
 	must.Not(t, len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs",
 		"flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
 
 	s.Settings.Amplitude = "band"
-	band, err := NewAnalyser().run(t.Context(), src, s)
-	must.Do(t, err)
+	band := must.Get(NewAnalyser().run(t.Context(), src, s))(t)
 
 	for h := range 2 {
 		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
@@ -208,7 +203,7 @@ func TestRunSynchronous(t *testing.T) {
 	}
 
 	s.Settings.Amplitude, s.Pulses = "synchronous", nil
-	_, err = NewAnalyser().run(t.Context(), src, s)
+	_, err := NewAnalyser().run(t.Context(), src, s)
 	must.Refuse(t, err, "tachometer")
 
 	short := *pulses

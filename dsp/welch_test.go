@@ -202,6 +202,5 @@ func TestRunEncodes(t *testing.T) {
 	}
 
 	run := analyse(t, memory{x}, rotorAt(memory{x}, 1000, 2, 20, func(s *Settings) { s.Harmonics = 3 }))
-	_, err := json.Marshal(run)
-	must.Do(t, err)
+	must.Get(json.Marshal(run))(t)
 }

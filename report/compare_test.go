@@ -91,8 +91,7 @@ func TestComparison(t *testing.T) {
 	must.Do(t, Terminal(&b, e, 100, false))
 	must.Contain(t, b.String(), "pair, C ", "check: The network's two answers violate 2 identities", "54.3 ± 9.3")
 
-	js, err := e.MetricsJSON()
-	must.Do(t, err)
+	js := must.Get(e.MetricsJSON())(t)
 
 	var doc struct {
 		Splits []struct {

@@ -32,8 +32,7 @@ func TestBandLevelsNumbers(t *testing.T) {
 	i := slices.IndexFunc(list, name)
 	must.Never(t, i < 0, "no such figure")
 
-	rows, err := csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll())(t)
 
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	s := &d.Splits[1]

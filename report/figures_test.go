@@ -164,8 +164,7 @@ func TestPlots(t *testing.T) {
 	}
 
 	o := PlotOptions{Format: "svg", WidthM: 0.084}
-	svg, err := one.Draw("directivity-bpf1_db-rpm-2500", o)
-	must.Do(t, err)
+	svg := must.Get(one.Draw("directivity-bpf1_db-rpm-2500", o))(t)
 	must.Not(t, !bytes.Contains(svg, []byte(`width="84.00mm"`)), "not 84 mm wide")
 	numbers := regexp.MustCompile(` data-(?:x|y|lo|hi)="[^"]*"`)
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf1_db-rpm-2500" })

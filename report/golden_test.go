@@ -214,8 +214,7 @@ func propeller() Experiment {
 // The files of metrics are read by programs: their form is a promise.
 func TestMetricsFiles(t *testing.T) {
 	for _, e := range []Experiment{judged(rotor()), propeller(), {Name: "empty", Data: "measured"}} {
-		raw, err := e.MetricsJSON()
-		must.Do(t, err)
+		raw := must.Get(e.MetricsJSON())(t)
 
 		compare(t, e.Name+".json", raw)
 	}

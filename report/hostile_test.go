@@ -269,8 +269,7 @@ func TestMetricsJSON(t *testing.T) {
 	e.Splits[1].Test.Values = put(e.Splits[1].Test.Values, "abs_cov",
 		score.Value{Mean: math.Copysign(0, -1), Std: math.NaN(), N: 1})
 	e.Splits[2].Test.Values = put(e.Splits[2].Test.Values, "r2", score.Value{Mean: math.Inf(-1), N: 5})
-	raw, err := e.MetricsJSON()
-	must.Do(t, err)
+	raw := must.Get(e.MetricsJSON())(t)
 
 	again, _ := e.MetricsJSON()
 	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
@@ -335,8 +334,7 @@ func TestEveryMetricIsWritten(t *testing.T) {
 	e := Experiment{Name: "x", Splits: []Split{{Name: "s", Test: SetMetrics{
 		Values: v, Outcomes: []OutcomeMetrics{{Name: "y", Values: v}},
 	}}}}
-	js, err := e.MetricsJSON()
-	must.Do(t, err)
+	js := must.Get(e.MetricsJSON())(t)
 
 	text := strings.Join(strings.Fields(string(js)), "")
 

@@ -127,8 +127,7 @@ func TestOutputsAreWhole(t *testing.T) {
 // The numbers of the tables are those of metrics.json, to half of their last digit.
 func TestTablesAreTheMetrics(t *testing.T) {
 	for _, e := range outputExperiments()[:2] {
-		raw, err := e.MetricsJSON()
-		must.Do(t, err)
+		raw := must.Get(e.MetricsJSON())(t)
 
 		var file struct {
 			Splits []map[string]json.RawMessage

@@ -131,8 +131,7 @@ func TestDirectivityNumbers(t *testing.T) {
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db-rpm-5500" })
 	must.Never(t, i < 0, "no such figure")
 
-	rows, err := csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll())(t)
 
 	// 5500 1/min is the eighth of fifteen speeds, the one in the middle.
 	pairs, means := 0, 0
@@ -224,8 +223,7 @@ func TestPagePrintable(t *testing.T) {
 func TestMetricsCSV(t *testing.T) {
 	e := rotor()
 	e.Name = "=1+1"
-	rows, err := csv.NewReader(bytes.NewReader(MetricsCSV([]Experiment{e}))).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(bytes.NewReader(MetricsCSV([]Experiment{e}))).ReadAll())(t)
 
 	found := 0
 	for _, r := range rows[1:] {

@@ -193,8 +193,7 @@ func TestWidestFirst(t *testing.T) {
 	at := slices.IndexFunc(list, func(p plot) bool { return p.file == "2-blades-honest-outcomes" })
 	must.Never(t, at < 0 || len(list[at].fig.Panels) != 2, "no figure of both outcomes")
 
-	rows, err := csv.NewReader(bytes.NewReader(list[at].fig.CSV())).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(bytes.NewReader(list[at].fig.CSV())).ReadAll())(t)
 
 	// At the upper of the two speeds: 60 ± 9 and ± 11 dB, 50 ± 5 dB.
 	text := fmt.Sprint(rows)

@@ -18,8 +18,7 @@ func TestRuneWidthAgainstPython(t *testing.T) {
 	wide := map[rune]bool{}
 	for _, l := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 		var a, b rune
-		_, err := fmt.Sscanf(l, "%X %X", &a, &b)
-		must.Do(t, err)
+		must.Get(fmt.Sscanf(l, "%X %X", &a, &b))(t)
 
 		for ; a <= b; a++ {
 			wide[a] = true

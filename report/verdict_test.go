@@ -181,8 +181,7 @@ func TestVerdictJSON(t *testing.T) {
 	}
 
 	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups"}}}}
-	b, err := e.MetricsJSON()
-	must.Do(t, err)
+	b := must.Get(e.MetricsJSON())(t)
 
 	var got struct {
 		Splits []struct {

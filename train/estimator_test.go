@@ -114,8 +114,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
 	share := func(couples bool) float64 {
-		e, err := fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2})
-		must.Do(t, err)
+		e := must.Get(fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2}))(t)
 
 		c, v := 0.0, 0.0
 		for i := range x {

@@ -21,8 +21,7 @@ func fitConfig() Config {
 func modelBytes(t *testing.T, m *Model) string {
 	t.Helper()
 
-	b, err := json.Marshal(m)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(m))(t)
 
 	return string(b)
 }

@@ -31,8 +31,7 @@ func TestNothingFused(t *testing.T) {
 		t.Fatalf("cross-compile: %v\n%s", err, out)
 	}
 
-	asm, err := exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output()
-	must.Do(t, err)
+	asm := must.Get(exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output())(t)
 
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
 

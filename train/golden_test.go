@@ -143,8 +143,7 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 func resolved(t testing.TB, name string) *kernel.Set[float32] {
 	t.Helper()
 
-	k, err := kernel.Resolve(name)
-	must.Do(t, err)
+	k := must.Get(kernel.Resolve(name))(t)
 
 	return k
 }
@@ -153,8 +152,7 @@ func resolved(t testing.TB, name string) *kernel.Set[float32] {
 func estimated(t testing.TB, m *Model, x []float64, o EstimateOptions) *Estimates {
 	t.Helper()
 
-	e, err := m.Estimate(t.Context(), x, o)
-	must.Do(t, err)
+	e := must.Get(m.Estimate(t.Context(), x, o))(t)
 
 	return e
 }

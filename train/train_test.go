@@ -595,8 +595,7 @@ func TestModelJSON(t *testing.T) {
 	eachVariant(func(name string, cfg Config) {
 		cfg.Epochs, cfg.Seed = 2, 1<<63+7
 		m := mustFit(t, shapeData(40, 3, 2), cfg)
-		b, err := json.Marshal(m)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(m))(t)
 
 		var r Model
 		if err := json.Unmarshal(b, &r); err != nil {
@@ -631,8 +630,7 @@ func TestModelDescription(t *testing.T) {
 	eachVariant(func(name string, cfg Config) {
 		cfg.Epochs = 3
 		m := mustFit(t, data, cfg)
-		b, err := json.Marshal(m)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(m))(t)
 
 		var f struct {
 			InputMean   []float64 `json:"input_mean"`
@@ -713,8 +711,7 @@ func TestModelDescription(t *testing.T) {
 
 func TestModelJSONErrors(t *testing.T) {
 	m := mustFit(t, shapeData(30, 2, 1), smallConfig())
-	good, err := json.Marshal(m)
-	must.Do(t, err)
+	good := must.Get(json.Marshal(m))(t)
 
 	for _, c := range []struct{ from, to, want string }{
 		{`"format":"doubletake-model"`, `"format":"other"`, `expected format "doubletake-model"`},

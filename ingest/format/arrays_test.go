@@ -59,8 +59,7 @@ func TestArrayTruth(t *testing.T) {
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(filepath.Join("testdata/arrays", name), ingest.Options{})
-			must.Do(t, err)
+			r := must.Get(Open(filepath.Join("testdata/arrays", name), ingest.Options{}))(t)
 			defer r.Close()
 
 			info := r.Info()
@@ -116,12 +115,10 @@ func TestArrayTruth(t *testing.T) {
 func TestScanDifferentLengths(t *testing.T) {
 	all, _ := arrayTruths(t)
 
-	r, err := Open("testdata/arrays/v5.mat", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(Open("testdata/arrays/v5.mat", ingest.Options{}))(t)
 	defer r.Close()
 	info := r.Info()
-	c, err := ingest.FindChannel(info, "counts[2]")
-	must.Do(t, err)
+	c := must.Get(ingest.FindChannel(info, "counts[2]"))(t)
 
 	sums, _, err := stats.Scan(context.Background(), r,
 		ingest.Run{ID: "r", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{c}}}})
@@ -156,8 +153,7 @@ func TestScanDifferentLengths(t *testing.T) {
 }
 
 func TestAttributeNumber(t *testing.T) {
-	r, err := Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{}))(t)
 	defer r.Close()
 
 	none := condition.Roles{}
@@ -223,8 +219,7 @@ func TestUnread(t *testing.T) {
 	r, err := Open("hdf5/testdata/refused.h5", ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "filter ", "not supported")
 
-	r, err = Open("testdata/conventions/axes_v73.mat", ingest.Options{})
-	must.Do(t, err)
+	r = must.Get(Open("testdata/conventions/axes_v73.mat", ingest.Options{}))(t)
 	defer r.Close()
 	_, err = ingest.FindChannel(r.Info(), "sparse")
 	ingesttest.WantDataError(t, nil, err, "sparse", "sparse arrays")
@@ -237,18 +232,15 @@ func TestUnread(t *testing.T) {
 // (docs/method.md#layouts-of-published-files) by its vector of
 // frequencies; the archive of microphones has none.
 func TestRequireTimeSeries(t *testing.T) {
-	r, err := Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{}))(t)
 	defer r.Close()
 
-	c, err := ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]")
-	must.Do(t, err)
+	c := must.Get(ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]"))(t)
 
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{c}), "a time series",
 		"a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 
-	m, err := Open("testdata/arrays/mics.npz", ingest.Options{})
-	must.Do(t, err)
+	m := must.Get(Open("testdata/arrays/mics.npz", ingest.Options{}))(t)
 	defer m.Close()
 
 	must.Do(t, ingest.RequireTimeSeries(m, []int{0}))
@@ -281,8 +273,7 @@ func testLayouts(t *testing.T, folder string, files int) {
 	}
 
 	for name, want := range truth {
-		r, err := Open(filepath.Join(folder, name), ingest.Options{})
-		must.Do(t, err)
+		r := must.Get(Open(filepath.Join(folder, name), ingest.Options{}))(t)
 		defer r.Close()
 
 		n := 0

@@ -35,8 +35,7 @@ func TestConventions(t *testing.T) {
 		for _, want := range cases {
 			t.Run(name+" "+want.TimeAxis, func(t *testing.T) {
 				o := ingest.Options{Arrays: ingest.ArrayOptions{TimeAxis: want.TimeAxis}}
-				r, err := Open(filepath.Join("testdata/conventions", name), o)
-				must.Do(t, err)
+				r := must.Get(Open(filepath.Join("testdata/conventions", name), o))(t)
 				defer r.Close()
 
 				info := r.Info()

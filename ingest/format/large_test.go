@@ -123,8 +123,7 @@ func TestWAVBeyond4GiB(t *testing.T) {
 func TestReadersInParallel(t *testing.T) {
 	files := 0
 	for _, dir := range []string{"truth", "arrays"} {
-		list, err := filepath.Glob(filepath.Join("testdata", dir, "*.*"))
-		must.Do(t, err)
+		list := must.Get(filepath.Glob(filepath.Join("testdata", dir, "*.*")))(t)
 
 		for _, path := range list {
 			first, err := Open(path, ingest.Options{})

@@ -24,8 +24,7 @@ func TestMissing(t *testing.T) {
 	}
 
 	for _, size := range []int{1, 2, 6} {
-		r, err := Open(path, ingest.Options{Missing: []float64{-9999, -1e9}})
-		must.Do(t, err)
+		r := must.Get(Open(path, ingest.Options{Missing: []float64{-9999, -1e9}}))(t)
 
 		for at := 0; at < 6; at += size {
 			dst := make([][]float64, 4)

@@ -47,8 +47,7 @@ func TestRealPrinceton(t *testing.T) {
 		t.Error(ws)
 	}
 
-	pat, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
-	must.Do(t, err)
+	pat := must.Get(campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt"))(t)
 
 	infos := func(p string) (ingest.Info, error) {
 		r, err := Open(filepath.Join(dir, p), ingest.Options{})
@@ -85,8 +84,7 @@ func TestRealPrinceton(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
-	must.Do(t, err)
+	f := must.Get(Open(filepath.Join(dir, r.Path), ingest.Options{}))(t)
 	defer f.Close()
 
 	i := f.Info()
@@ -112,8 +110,7 @@ func TestRealCrazyflie(t *testing.T) {
 	must.Never(t, err != nil || len(files) != 7, "%v, %v", files, err)
 
 	for _, f := range files {
-		r, err := Open(filepath.Join(dir, f), ingest.Options{})
-		must.Do(t, err)
+		r := must.Get(Open(filepath.Join(dir, f), ingest.Options{}))(t)
 
 		i := r.Info()
 		if ch := i.Channels[0]; len(i.Channels) != 1 || ch.Samples != 220500 || ch.RateHz != 44100 ||
@@ -129,8 +126,7 @@ func TestRealCrazyflie(t *testing.T) {
 		r.Close()
 	}
 
-	r, err := Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
-	must.Do(t, err)
+	r := must.Get(Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000}))(t)
 	defer r.Close()
 
 	if i := r.Info(); len(i.Channels) != 4 || i.Channels[3].Samples != 240000 || i.Channels[3].RateHz != 48000 ||
@@ -143,8 +139,7 @@ func TestRealCrazyflie(t *testing.T) {
 // between the segments, 93 intervals in the conditions table (NOTE.md, wc).
 func TestRealCyclone(t *testing.T) {
 	dir := realData(t, "cyclone-ojf-force-balance")
-	c, err := campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{})
-	must.Do(t, err)
+	c := must.Get(campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{}))(t)
 
 	if strings.Join(c.Names, " ") != "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us" || len(c.Rows) != 93 {
 		t.Fatal(c.Names, len(c.Rows))
@@ -156,8 +151,7 @@ func TestRealCyclone(t *testing.T) {
 	}}}
 
 	open := func(p string) ingest.Reader {
-		r, err := Open(filepath.Join(dir, p), o)
-		must.Do(t, err)
+		r := must.Get(Open(filepath.Join(dir, p), o))(t)
 
 		return r
 	}

@@ -50,11 +50,9 @@ func TestSoundTruncated(t *testing.T) {
 			b = b[:c.size]
 		}
 
-		r, err := openBytes(b, ingest.Options{Truncated: "use"})
-		must.Do(t, err)
+		r := must.Get(openBytes(b, ingest.Options{Truncated: "use"}))(t)
 
-		w, err := Open("testdata/sound/"+c.whole, ingest.Options{})
-		must.Do(t, err)
+		w := must.Get(Open("testdata/sound/"+c.whole, ingest.Options{}))(t)
 
 		want, n := ingesttest.ReadAll(t, w), r.Info().Channels[0].Samples
 		if ingesttest.Codes(r.Info().Warnings) != "truncated" || n < 5 || n == 37 != (c.size == 0) {

@@ -82,8 +82,7 @@ func TestTruth(t *testing.T) {
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(name, ingest.Options{})
-			must.Do(t, err)
+			r := must.Get(Open(name, ingest.Options{}))(t)
 			defer r.Close()
 
 			info := r.Info()

@@ -113,8 +113,7 @@ func record(t testing.TB, c Campaign, i int) []byte {
 func recordWAV(t testing.TB, c Campaign, i int) *wav {
 	t.Helper()
 
-	w, err := readWAV(record(t, c, i))
-	must.Do(t, err)
+	w := must.Get(readWAV(record(t, c, i)))(t)
 
 	return w
 }
@@ -199,8 +198,7 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 		var b bytes.Buffer
 		must.Do(t, r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM))
 
-		w, err := readWAV(b.Bytes())
-		must.Do(t, err)
+		w := must.Get(readWAV(b.Bytes()))(t)
 
 		mean, count := 0.0, 0.0
 		for i, ch := range c.Channels {
@@ -537,8 +535,7 @@ func TestRotorAnyCampaign(t *testing.T) {
 
 		must.Never(t, !bytes.Equal(a.Bytes(), b.Bytes()), "not reproducible")
 
-		w, err := readWAV(a.Bytes())
-		must.Do(t, err)
+		w := must.Get(readWAV(a.Bytes()))(t)
 
 		if int(w.channels) != len(r.ThetaDeg) || len(w.x[len(w.x)-1]) != int(math.Round(r.RateHz*r.DurationS)) {
 			t.Fatalf("%d channels, %d samples", w.channels, len(w.x[0]))

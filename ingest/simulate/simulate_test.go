@@ -19,8 +19,7 @@ import (
 
 func TestNew(t *testing.T) {
 	for _, kind := range []string{"rotor", "airfoil", "toy"} {
-		c, err := New(kind)
-		must.Do(t, err)
+		c := must.Get(New(kind))(t)
 
 		must.Equal(t, c.Kind(), kind, "kind of %q", kind)
 
@@ -131,8 +130,7 @@ func small() []Campaign {
 func readDir(t *testing.T, dir string) (names []string, content map[string][]byte) {
 	t.Helper()
 
-	entries, err := os.ReadDir(dir)
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 
 	content = map[string][]byte{}
 	for _, e := range entries {

@@ -107,8 +107,7 @@ func TestPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(t, "file")
 		open := func() ingest.Reader {
-			rd, err := files[name]()
-			must.Do(t, err)
+			rd := must.Get(files[name]())(t)
 
 			return rd
 		}
@@ -233,8 +232,7 @@ func TestPassOnce(t *testing.T) {
 
 	p := NewPass(r, run)
 	for _, at := range []int64{100, 3100, 9900, 12900} {
-		_, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)})
-		must.Do(t, err)
+		must.Get(p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)}))(t)
 	}
 
 	_, _, err := p.Stats(context.Background(), nil)

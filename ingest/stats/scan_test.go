@@ -132,14 +132,12 @@ func TestScanNaN(t *testing.T) {
 
 	// In a text, and for a cell that is no number in a column not used.
 	text := "a,b\n1,2\n3,nan\n5,6\n7,8\n9,1\n"
-	r, err := openText(text)
-	must.Do(t, err)
+	r := must.Get(openText(text))(t)
 
 	s, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, "channel b, sample 1", "NaN")
 
-	r, err = openText(strings.Replace(text, "nan", "off", 1))
-	must.Do(t, err)
+	r = must.Get(openText(strings.Replace(text, "nan", "off", 1)))(t)
 
 	if s, _, err := Scan(context.Background(), r,
 		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}); err != nil || s[0].Mean != 5 {
@@ -203,8 +201,7 @@ func TestScanWarnings(t *testing.T) {
 		x[i] = int16(max(-32768, min(32767, math.Round(50000*math.Sin(float64(i)*0.2)))))
 	}
 
-	r, err := openWAV(ingesttest.PCM16(1, x...))
-	must.Do(t, err)
+	r := must.Get(openWAV(ingesttest.PCM16(1, x...)))(t)
 
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	must.Not(t, err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0, "%v, %v, %v", s, w, err)
@@ -219,8 +216,7 @@ func TestScanWarnings(t *testing.T) {
 		"F,G\n0,1\n1,2\n1,3\n3,4\n":        "",
 		"t (ms),F\n0,1\n9,2\n20,3\n30,4\n": "jittered-clock",
 	} {
-		r, err := openText(text)
-		must.Do(t, err)
+		r := must.Get(openText(text))(t)
 
 		if _, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || ingesttest.Codes(w) != want {
 			t.Errorf("%q: %v, %v; want %s", text, w, err, want)
@@ -276,8 +272,7 @@ func TestScanFastAgrees(t *testing.T) {
 		}
 	}
 
-	rd, err := openWAV(ingesttest.Float32WAV(chans, data))
-	must.Do(t, err)
+	rd := must.Get(openWAV(ingesttest.Float32WAV(chans, data)))(t)
 
 	got, _, err := Scan(context.Background(), rd, ingest.Run{Row1: -1})
 	must.Do(t, err)

@@ -3,6 +3,7 @@ package must_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"doubletake/internal/must"
 )
@@ -19,7 +20,7 @@ func Example() {
 	err := errors.New("no such file")
 	must.Do(t, nil)
 	must.Do(t, err)
-	must.Equal(t, 3, 4, "blades of %s", "fan")
+	must.Equal(t, must.Get(strconv.Atoi("3"))(t), 4, "blades of %s", "fan")
 	must.Equal(t, []int{}, nil, "nothing")
 	must.Be(t, []string{"a"}, []string{"b"}, "names")
 	must.Near(t, 1, 1.1, 0.2, "level")

@@ -147,3 +147,13 @@ func Write(t T, path, text string) {
 	Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
+
+// Get returns what a call returns: must.Get(os.Open(path))(t) ends the test where that is an error.
+func Get[V any](v V, err error) func(t T) V {
+	return func(t T) V {
+		t.Helper()
+		Do(t, err)
+
+		return v
+	}
+}

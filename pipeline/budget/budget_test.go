@@ -20,17 +20,14 @@ func stated(t *testing.T, model string, level float64, list ...[2]string) Result
 	b := Budget{Outcome: "y", Model: model}
 	for _, q := range list {
 		name, value, _ := strings.Cut(q[0], " ")
-		v, err := strconv.ParseFloat(value, 64)
-		must.Do(t, err)
+		v := must.Get(strconv.ParseFloat(value, 64))(t)
 
-		u, err := config.ParseUncertainty(q[1])
-		must.Do(t, err)
+		u := must.Get(config.ParseUncertainty(q[1]))(t)
 
 		b.Quantities = append(b.Quantities, Quantity{Name: name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law})
 	}
 
-	r, err := b.Evaluate(level, 200_000)
-	must.Do(t, err)
+	r := must.Get(b.Evaluate(level, 200_000))(t)
 
 	return r
 }

@@ -21,8 +21,7 @@ import (
 func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.Pair) *pairs.Pairs {
 	t.Helper()
 
-	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings))
-	must.Do(t, err)
+	f := must.Get(config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings)))(t)
 
 	columns = append(columns, table.Column{Name: "recording", Strings: columns[0].Strings})
 
@@ -53,8 +52,7 @@ func TestLevels(t *testing.T) {
 	list, err := Of(p, Options{At: "rpm=1000"})
 	must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
 
-	r, err := list[0].Evaluate(0.95, 0)
-	must.Do(t, err)
+	r := must.Get(list[0].Evaluate(0.95, 0))(t)
 
 	within := (0.04 + 0.16 + 0.04 + 0.04 + 0 + 0.36) / 2 / 6
 	means := [][]float64{{60.1, 61.2, 62.9}, {70.1, 71, 71.8}}
@@ -197,11 +195,9 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := Of(p, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
-	must.Do(t, err)
+	list := must.Get(Of(p, Options{At: "u_m_s=10", Outcomes: []string{"cl"}}))(t)
 
-	r, err := list[0].Evaluate(0.95, 0)
-	must.Do(t, err)
+	r := must.Get(list[0].Evaluate(0.95, 0))(t)
 
 	a := (0.02*0.02 + 0.01*0.01) / 2 / 2 / 2 // of the mean of two repeats
 	lift := 0.51

@@ -61,8 +61,7 @@ func compare(t *testing.T, o Options) *Result {
 	t.Helper()
 
 	o.Level = 0.95
-	r, err := Compare(context.Background(), o)
-	must.Do(t, err)
+	r := must.Get(Compare(context.Background(), o))(t)
 
 	return r
 }

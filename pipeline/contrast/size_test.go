@@ -19,12 +19,10 @@ import (
 func stand(t *testing.T) map[string][]row {
 	t.Helper()
 
-	f, err := os.Open("../../examples/propeller-stand/pairs.csv")
-	must.Do(t, err)
+	f := must.Get(os.Open("../../examples/propeller-stand/pairs.csv"))(t)
 	defer f.Close()
 
-	records, err := csv.NewReader(f).ReadAll()
-	must.Do(t, err)
+	records := must.Get(csv.NewReader(f).ReadAll())(t)
 
 	out := map[string][]row{}
 	for _, r := range records[1:] {

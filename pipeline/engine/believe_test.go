@@ -30,8 +30,7 @@ func TestNothingBelieved(t *testing.T) {
 
 	w.makes(t, Options{}, "")
 
-	list, err := Assess(w.plan())
-	must.Do(t, err)
+	list := must.Get(Assess(w.plan()))(t)
 
 	outputs, _ := w.oracle()
 	index, damaged := filepath.Join(w.dir, ".cache", "index"), filepath.Join(w.dir, ".cache", "damaged")
@@ -76,8 +75,7 @@ func TestNothingBelieved(t *testing.T) {
 			path = filepath.Join(path, "manifest.json")
 		}
 
-		whole, err := os.ReadFile(path)
-		must.Do(t, err)
+		whole := must.Get(os.ReadFile(path))(t)
 
 		from, end := bytes.Index(whole, []byte("{\n")), bytes.Index(whole, []byte("\n}\n"))
 		for at := from; at < end; {
@@ -88,7 +86,7 @@ func TestNothingBelieved(t *testing.T) {
 					continue // no name, no value, or one of those left out
 				}
 
-				whole, err = os.ReadFile(path) // made again, at another time
+				whole, err := os.ReadFile(path) // made again, at another time
 				must.Do(t, err)
 
 				bad := bytes.Clone(whole)
@@ -126,10 +124,8 @@ func TestNothingBelieved(t *testing.T) {
 				path = filepath.Join(path, "out")
 			}
 
-			fi, err := os.Stat(path)
-			must.Do(t, err)
-			b, err := os.ReadFile(path)
-			must.Do(t, err)
+			fi := must.Get(os.Stat(path))(t)
+			b := must.Get(os.ReadFile(path))(t)
 
 			b[bytes.Index(b, []byte(outputs[st.Task.ID]))] ^= 1
 
@@ -156,15 +152,13 @@ func TestFormerManifest(t *testing.T) {
 
 	w.makes(t, Options{}, "")
 
-	list, err := Assess(w.plan())
-	must.Do(t, err)
+	list := must.Get(Assess(w.plan()))(t)
 	must.Do(t, os.Remove(filepath.Join(w.dir, ".cache", "index")))
 
 	former := func(change func(b []byte) []byte) {
 		for _, st := range list {
 			if path := filepath.Join(object(w, st), "manifest.json"); !st.Task.Packed {
-				b, err := os.ReadFile(path)
-				must.Do(t, err)
+				b := must.Get(os.ReadFile(path))(t)
 
 				if at := bytes.Index(b, []byte(",\n  \"sum\"")); at > 0 {
 					b = append(b[:at], "\n}\n"...)
@@ -203,8 +197,7 @@ func TestRenamed(t *testing.T) {
 		}
 
 		run := func(p *Plan, s Selection) {
-			_, err := Run(t.Context(), p, Options{Selection: s})
-			must.Do(t, err)
+			must.Get(Run(t.Context(), p, Options{Selection: s}))(t)
 		}
 
 		run(plan("all/splits/old/model", "other/model"), Selection{})
@@ -220,8 +213,7 @@ func TestRenamed(t *testing.T) {
 		for range 2 {
 			var got []string
 			for _, glob := range []string{"all/*", "all/splits/*", "all/splits/*/*", "other/*"} {
-				list, err := filepath.Glob(filepath.Join(w.dir, glob))
-				must.Do(t, err)
+				list := must.Get(filepath.Glob(filepath.Join(w.dir, glob)))(t)
 
 				for _, p := range list {
 					if _, err := Own(p); err == nil {

@@ -328,8 +328,7 @@ func TestReasons(t *testing.T) {
 	w.makes(t, Options{}, "")
 
 	reasons := func() string {
-		list, err := Assess(w.plan())
-		must.Do(t, err)
+		list := must.Get(Assess(w.plan()))(t)
 
 		var out []string
 		for _, s := range list {
@@ -433,8 +432,7 @@ func TestVerify(t *testing.T) {
 		st, err := os.Stat(out)
 		must.Never(t, !ok || err != nil, "%v, %v", out, err)
 
-		b, err := os.ReadFile(out)
-		must.Do(t, err)
+		b := must.Get(os.ReadFile(out))(t)
 
 		b[0] ^= 1
 		err = errors.Join(os.Chmod(out, 0o644), os.WriteFile(out, b, 0o644), os.Chtimes(out, st.ModTime(), st.ModTime()))
@@ -508,8 +506,7 @@ func TestReadLater(t *testing.T) {
 		}
 	}
 
-	_, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see})
-	must.Do(t, err)
+	must.Get(Run(context.Background(), plan(), Options{Jobs: 1, Observe: see}))(t)
 
 	if want := []string{
 		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
@@ -620,8 +617,7 @@ func TestDamage(t *testing.T) {
 	w.makes(t, Options{}, "")
 
 	outputs, _ := w.oracle()
-	list, err := Assess(w.plan())
-	must.Do(t, err)
+	list := must.Get(Assess(w.plan()))(t)
 
 	change := func(p string) error {
 		b, err := os.ReadFile(p)
@@ -656,8 +652,7 @@ func TestDamage(t *testing.T) {
 
 		must.Do(t, errors.Join(os.Chmod(at, 0o644), c.harm(at)))
 
-		now, err := Assess(w.plan())
-		must.Do(t, err)
+		now := must.Get(Assess(w.plan()))(t)
 
 		if k >= 0 && (now[k].State != Stale || now[k].Reasons[0].Kind != "damaged" ||
 			!strings.Contains(now[k].Because(), named) && !strings.Contains(now[k].Because(), "gone from the cache")) {
@@ -756,8 +751,7 @@ func TestInterrupt(t *testing.T) {
 // just being started still holds a copy of the open file; dup makes one.
 func TestLockOfChild(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := lock(dir)
-	must.Do(t, err)
+	unlock := must.Get(lock(dir))(t)
 
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -768,8 +762,7 @@ func TestLockOfChild(t *testing.T) {
 	for _, e := range fds {
 		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == filepath.Join(dir, ".lock") {
 			fd, _ := strconv.Atoi(e.Name())
-			copied, err = syscall.Dup(fd)
-			must.Do(t, err)
+			copied = must.Get(syscall.Dup(fd))(t)
 		}
 	}
 
@@ -783,16 +776,14 @@ func TestLockOfChild(t *testing.T) {
 
 	unlock()
 
-	unlock, err = lock(dir)
-	must.Do(t, err)
+	unlock = must.Get(lock(dir))(t)
 
 	unlock()
 }
 
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := lock(dir)
-	must.Do(t, err)
+	unlock := must.Get(lock(dir))(t)
 
 	var le *LockedError
 	if _, err := lock(dir); !errors.As(err, &le) || !strings.Contains(le.Holder, fmt.Sprintf("process %d", os.Getpid())) {
@@ -801,7 +792,7 @@ func TestLock(t *testing.T) {
 
 	unlock()
 
-	unlock, err = lock(dir)
+	unlock, err := lock(dir)
 	must.Never(t, err != nil, "after unlocking: %v", err)
 
 	unlock()
@@ -818,8 +809,7 @@ func TestLock(t *testing.T) {
 // The engine imports the standard library, the key-value pair, packs of files, lists and parallel calls, which
 // import nothing of the project: it must not know microphones, networks or configuration files.
 func TestImports(t *testing.T) {
-	p, err := build.ImportDir(".", 0)
-	must.Do(t, err)
+	p := must.Get(build.ImportDir(".", 0))(t)
 
 	for _, i := range p.Imports {
 		room := strings.TrimPrefix(strings.TrimPrefix(i, "doubletake/"), "pipeline/")
@@ -924,8 +914,7 @@ func TestCollect(t *testing.T) {
 		must.Not(t, g.Bytes == 0, "%s has no size", g.Task)
 	}
 
-	_, err = Collect(w.plan(), true)
-	must.Do(t, err)
+	must.Get(Collect(w.plan(), true))(t)
 
 	if list, err = Collect(w.plan(), false); err != nil || len(list) != 0 {
 		t.Errorf("after collecting: %v, %v", err, tasks(list))
@@ -1023,8 +1012,7 @@ func TestPanic(t *testing.T) {
 	}
 
 	p.Tasks[0].Run = p.Tasks[1].Run // the work directory is free
-	r, err = Run(t.Context(), p, Options{Jobs: 2})
-	must.Do(t, err)
+	r = must.Get(Run(t.Context(), p, Options{Jobs: 2}))(t)
 	must.Equal(t, r.Ran, 1, "tasks after the panic")
 }
 
@@ -1045,9 +1033,8 @@ func TestWrittenMeanwhile(t *testing.T) {
 		p := &Plan{Dir: t.TempDir(), Stages: []string{"dsp"}, Tasks: []*Task{
 			{ID: "a", Stage: "dsp", Files: []File{{raw, raw}}, Run: func(context.Context, *Job) error {
 				b[len(b)/2] = 1
-				f, err := os.OpenFile(raw, os.O_WRONLY, 0)
-				must.Do(t, err)
-				_, err = f.WriteAt(b, 0)
+				f := must.Get(os.OpenFile(raw, os.O_WRONLY, 0))(t)
+				_, err := f.WriteAt(b, 0)
 
 				return errors.Join(err, f.Close(), os.Chtimes(raw, old, old))
 			}},

@@ -354,8 +354,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 		p := powerPlan(t, w)
 		if worker && !o.Force {
 			for _, u := range p.Tasks {
-				_, err := makeOne(&Worker{Plan: p}, u.ID)
-				must.Do(t, err)
+				must.Get(makeOne(&Worker{Plan: p}, u.ID))(t)
 			}
 		} else if _, err := Run(context.Background(), p, o); err != nil {
 			t.Fatal(err)

@@ -23,8 +23,7 @@ func TestPublishFolder(t *testing.T) {
 	p := figures(dir)
 
 	for range 2 {
-		_, err := Run(context.Background(), p, Options{Jobs: 1})
-		must.Do(t, err)
+		must.Get(Run(context.Background(), p, Options{Jobs: 1}))(t)
 
 		for n, want := range map[string]string{"one.svg": "1", "two.svg": "2"} {
 			got, err := os.ReadFile(filepath.Join(dir, "a/report/figures", n))
@@ -58,8 +57,7 @@ func TestPublishTakesAway(t *testing.T) {
 			},
 		}}}
 
-		_, err := Run(context.Background(), p, Options{Jobs: 1})
-		must.Do(t, err)
+		must.Get(Run(context.Background(), p, Options{Jobs: 1}))(t)
 	}
 
 	holds := func(want ...string) {

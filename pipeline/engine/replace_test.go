@@ -26,8 +26,7 @@ func TestReplace(t *testing.T) {
 			p.Tasks = append(p.Tasks, &other)
 		}
 
-		_, err := Run(context.Background(), p, Options{Jobs: 2})
-		must.Do(t, err)
+		must.Get(Run(context.Background(), p, Options{Jobs: 2}))(t)
 
 		keys := map[string]string{}
 		for id, r := range openStore(w.dir).ix.Tasks {

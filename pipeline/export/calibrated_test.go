@@ -93,17 +93,13 @@ func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[s
 	t.Helper()
 	ctx := context.Background()
 
-	m, err := predict.Open(split)
-	must.Do(t, err)
+	m := must.Get(predict.Open(split))(t)
 
-	p, err := m.Predict(ctx, x)
-	must.Do(t, err)
+	p := must.Get(m.Predict(ctx, x))(t)
 
-	h, err := honest.Read(filepath.Join(split, "honest.json"))
-	must.Do(t, err)
+	h := must.Get(honest.Read(filepath.Join(split, "honest.json")))(t)
 
-	c, err := m.Recommend(ctx, x, 0, false, nil)
-	must.Do(t, err)
+	c := must.Get(m.Recommend(ctx, x, 0, false, nil))(t)
 
 	rule := map[string][]float64{
 		"network": p.Mu, "network_var": p.Var, "network_cov": p.Cov, "network_delta": p.Delta,
@@ -130,8 +126,7 @@ func expected(t *testing.T, split string, x []float64) (byGraph map[string]map[s
 func onCells(t *testing.T, path string) {
 	t.Helper()
 
-	h, err := honest.Read(path)
-	must.Do(t, err)
+	h := must.Get(honest.Read(path))(t)
 
 	s := h.Process.Stored()
 	n := h.Process.Conditions()
@@ -147,12 +142,10 @@ func onCells(t *testing.T, path string) {
 	}
 
 	s.X, s.Y, s.Spread = nil, nil, nil
-	b, err := json.Marshal(s)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(s))(t)
 	must.Do(t, json.Unmarshal(b, h.Process))
 
-	b, err = json.Marshal(h)
-	must.Do(t, err)
+	b = must.Get(json.Marshal(h))(t)
 
 	must.Do(t, errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)))
 }
@@ -190,18 +183,15 @@ func TestONNXCalibrated(t *testing.T) {
 			onCells(t, filepath.Join(split, "honest.json"))
 		}
 
-		m, err := export.OpenModels(split)
-		must.Do(t, err)
+		m := must.Get(export.OpenModels(split))(t)
 
 		must.Be(t, m.Uncalibrated(), "", "%s", split)
 
-		paths, err := m.WriteONNX(filepath.Join(split, "onnx"))
-		must.Do(t, err)
+		paths := must.Get(m.WriteONNX(filepath.Join(split, "onnx")))(t)
 
 		calibrated = append(calibrated, paths[len(paths)-1])
 
-		models, err := predict.Open(split)
-		must.Do(t, err)
+		models := must.Get(predict.Open(split))(t)
 
 		inputs := models.Card.Inputs
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -253,8 +243,7 @@ func describes(t *testing.T, paths []string) {
 	t.Helper()
 
 	for i, g := range check(t, paths) {
-		h, err := honest.Read(filepath.Join(filepath.Dir(paths[i]), "..", "honest.json"))
-		must.Do(t, err)
+		h := must.Get(honest.Read(filepath.Join(filepath.Dir(paths[i]), "..", "honest.json")))(t)
 
 		named, c := 0, h.Calibration
 		for k, want := range map[string]string{

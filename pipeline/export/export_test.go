@@ -146,8 +146,7 @@ func exported(t *testing.T, format string) (names, paths []string) {
 		p := filepath.Join(dir, "runs", "sub", name+".arrow")
 		must.Do(t, os.MkdirAll(filepath.Dir(p), 0o777))
 
-		_, err := tab.WriteFile(p)
-		must.Do(t, err)
+		must.Get(tab.WriteFile(p))(t)
 	}
 
 	list, err := export.Find(filepath.Join(dir, "runs"))
@@ -221,8 +220,7 @@ func TestParquetReads(t *testing.T) {
 	var b bytes.Buffer
 	must.Do(t, export.Parquet(&b, tab))
 
-	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{}))(t)
 
 	i := r.Info()
 	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||

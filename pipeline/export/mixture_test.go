@@ -26,8 +26,7 @@ func TestScaledErfc(t *testing.T) {
 func learned(t *testing.T, groups int) *scale.Scale {
 	t.Helper()
 
-	prior, err := scale.Named("wide")
-	must.Do(t, err)
+	prior := must.Get(scale.Named("wide"))(t)
 
 	var left []scale.Group
 	var ratio []float64

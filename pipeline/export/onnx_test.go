@@ -159,11 +159,9 @@ func TestONNXRuntime(t *testing.T) {
 			writeModel(t, filepath.Join(dir, c.name, fmt.Sprint("seed-", i)), m, "")
 		}
 
-		models, err := export.OpenModels(filepath.Join(dir, c.name))
-		must.Do(t, err)
+		models := must.Get(export.OpenModels(filepath.Join(dir, c.name)))(t)
 
-		paths, err := models.WriteONNX(filepath.Join(dir, "onnx", c.name))
-		must.Do(t, err)
+		paths := must.Get(models.WriteONNX(filepath.Join(dir, "onnx", c.name)))(t)
 
 		rng := rand.New(rand.NewPCG(3, 3))
 
@@ -206,8 +204,7 @@ func runtime(t *testing.T) string {
 func evaluate(t *testing.T, node string, todo []evaluation) (got []map[string][]float64) {
 	t.Helper()
 
-	b, err := json.Marshal(todo)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(todo))(t)
 
 	spec := filepath.Join(t.TempDir(), "todo.json")
 	must.Do(t, os.WriteFile(spec, b, 0o644))
@@ -361,11 +358,9 @@ func TestONNXChecker(t *testing.T) {
 	dir := t.TempDir()
 	writeModel(t, dir, trained(t, 1, 2, 1, func(c *train.Config) { c.Hidden = []int{6} }), onnxCard)
 
-	models, err := export.OpenModels(filepath.Join(dir, "model.json"))
-	must.Do(t, err)
+	models := must.Get(export.OpenModels(filepath.Join(dir, "model.json")))(t)
 
-	paths, err := models.WriteONNX(dir)
-	must.Do(t, err)
+	paths := must.Get(models.WriteONNX(dir))(t)
 
 	must.Be(t, len(paths), 1, "graphs")
 
@@ -396,11 +391,9 @@ func TestONNXFiles(t *testing.T) {
 
 	var bytesOf [2][]byte
 	for i := range bytesOf {
-		models, err := export.OpenModels(dir)
-		must.Do(t, err)
+		models := must.Get(export.OpenModels(dir))(t)
 
-		paths, err := models.WriteONNX(filepath.Join(dir, fmt.Sprint("out", i)))
-		must.Do(t, err)
+		paths := must.Get(models.WriteONNX(filepath.Join(dir, fmt.Sprint("out", i))))(t)
 
 		for _, p := range paths {
 			b, err := os.ReadFile(p)

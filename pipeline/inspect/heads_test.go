@@ -44,8 +44,7 @@ func TestReadHeads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.csv")
 	must.Do(t, os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644))
 
-	r, err := format.Open(path, ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(format.Open(path, ingest.Options{}))(t)
 	defer r.Close()
 
 	if h := readHeads(r); !slices.Equal(h[0], []float64{1, 3, 5, 7}) || h[1][3] != 8 || !math.IsNaN(h[1][2]) {

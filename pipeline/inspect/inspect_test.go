@@ -39,8 +39,7 @@ func TestInspectText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.csv")
 	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o644))
 
-	in, err := inspect.File(context.Background(), path, ingest.Options{})
-	must.Do(t, err)
+	in := must.Get(inspect.File(context.Background(), path, ingest.Options{}))(t)
 
 	must.Never(t, in.Kind != "recording" || len(in.Recording.Channels) != 3, "%+v", in)
 
@@ -69,8 +68,7 @@ func TestInspectText(t *testing.T) {
 
 	must.Contain(t, strings.Join(in.Warnings, "\n"), "channel bad: 2 values no finite numbers, the first is sample 7")
 
-	_, err = json.Marshal(in)
-	must.Do(t, err)
+	must.Get(json.Marshal(in))(t)
 }
 
 func TestInspectTable(t *testing.T) {
@@ -84,11 +82,9 @@ func TestInspectTable(t *testing.T) {
 		Meta: []kv.Pair{{Key: "program", Value: "x"}},
 	}
 
-	_, err := tab.WriteFile(path)
-	must.Do(t, err)
+	must.Get(tab.WriteFile(path))(t)
 
-	in, err := inspect.File(context.Background(), path, ingest.Options{})
-	must.Do(t, err)
+	in := must.Get(inspect.File(context.Background(), path, ingest.Options{}))(t)
 
 	c := in.Table.Columns
 	if in.Kind != "table" || in.Table.Rows != 3 || c[0].Distinct != 2 || c[1].Missing != 1 || c[1].Mean != 4 ||
@@ -102,6 +98,6 @@ func TestInspectTable(t *testing.T) {
 
 	must.Do(t, os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644))
 
-	_, err = inspect.File(context.Background(), path, ingest.Options{})
+	_, err := inspect.File(context.Background(), path, ingest.Options{})
 	must.Not(t, !errors.As(err, new(*fault.Error)), "a broken table: %v", err)
 }

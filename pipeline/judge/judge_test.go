@@ -93,8 +93,7 @@ func judged(t *testing.T, o judge.Options) map[string]any {
 
 	o.Level = 0.95
 
-	e, err := judge.Judge(context.Background(), o)
-	must.Do(t, err)
+	e := must.Get(judge.Judge(context.Background(), o))(t)
 
 	b, err := e.MetricsJSON()
 
@@ -147,8 +146,7 @@ func TestSameAsReport(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(dir, "report", "metrics.json"))
 	own := document(t, b, err)
 
-	list, err := export.Find(dir)
-	must.Do(t, err)
+	list := must.Get(export.Find(dir))(t)
 
 	csv := map[string]string{}
 	for _, s := range list {
@@ -227,8 +225,7 @@ func TestByHand(t *testing.T) {
 		Level: 0.9,
 	}
 
-	e, err := judge.Judge(context.Background(), o)
-	must.Do(t, err)
+	e := must.Get(judge.Judge(context.Background(), o))(t)
 
 	// e = (−0.5)·0.5 and (−0.5)·1.5; inside [0, 1.9] is 1, inside [4, 8] both. The scores are the widths 1.9 and 4,
 	// and 2/0.1 times 0.1 outside, in deviations of the values 1, 2, 4, 6: √3.6875.
@@ -269,8 +266,7 @@ func TestUnitsAndBounds(t *testing.T) {
 		"x,y,y_low,y_high,y_sd\n0,1,-Infinity,1.5,1\n90,5,3.9,6.1,1\n":                     {0.75, inf},
 	} {
 		o.Predictions = write(t, filepath.Join(dir, "p.csv"), text)
-		e, err := judge.Judge(context.Background(), o)
-		must.Do(t, err)
+		e := must.Get(judge.Judge(context.Background(), o))(t)
 
 		got := e.Splits[0].Network[0]
 		must.Not(t, math.Abs(got.Inside-want[0]) > 1e-12 || got.Half != want[1] && math.Abs(got.Half-want[1]) > 1e-9,
@@ -308,8 +304,7 @@ func TestLearned(t *testing.T) {
 		write(t, o.Against, pairs)
 		write(t, o.Predictions, means)
 
-		e, err := judge.Judge(context.Background(), o)
-		must.Do(t, err)
+		e := must.Get(judge.Judge(context.Background(), o))(t)
 
 		must.Be(t, len(e.Splits), 1+groups, "splits, expected all and %d groups", groups)
 
@@ -325,8 +320,7 @@ func TestLearned(t *testing.T) {
 	}
 
 	o.Groups = ""
-	e, err := judge.Judge(context.Background(), o)
-	must.Do(t, err)
+	e := must.Get(judge.Judge(context.Background(), o))(t)
 
 	if s := e.Splits[0]; s.Verdict() != score.Undecided || !math.IsNaN(s.Network[0].Inside) ||
 		!strings.Contains(s.Sentence(), "No interval was stated") {
@@ -341,8 +335,7 @@ func TestOtherRuns(t *testing.T) {
 		Predictions: write(t, filepath.Join(dir, "p.csv"), "run,x,y [N],y_std\nA,1,1,1\nB,2,4,1\n"), Level: 0.95,
 		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\nr1,1,1,2\nr2,2,4,6\n"),
 	}
-	e, err := judge.Judge(context.Background(), o)
-	must.Do(t, err)
+	e := must.Get(judge.Judge(context.Background(), o))(t)
 
 	must.Contain(t, strings.Join(e.Warnings, "; "), "column run of ", "p.csv is in N, and", "not used: y_std;")
 	must.Be(t, e.Splits[0].Test.Rows, 2, "rows")

@@ -20,8 +20,7 @@ import (
 func TestOutputsAgree(t *testing.T) {
 	m := opened(t, split(t))
 
-	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true})
-	must.Do(t, err)
+	a := must.Get(m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true}))(t)
 
 	var table bytes.Buffer
 	must.Do(t, a.Table(&table))
@@ -120,8 +119,7 @@ func TestWithoutCalibration(t *testing.T) {
 
 	m.Honest = nil
 
-	a, err := m.Answer(context.Background(), []float64{1, 2}, Options{Alpha: 0.05})
-	must.Do(t, err)
+	a := must.Get(m.Answer(context.Background(), []float64{1, 2}, Options{Alpha: 0.05}))(t)
 
 	for name, v := range a.values(0, a.columns()).All() {
 		n, isNumber := v.(float64)

@@ -76,8 +76,7 @@ func TestMain(m *testing.M) {
 }
 
 func split(t *testing.T) string {
-	dir, err := trainedSplit()
-	must.Do(t, err)
+	dir := must.Get(trainedSplit())(t)
 
 	return dir
 }
@@ -86,8 +85,7 @@ func split(t *testing.T) string {
 func opened(t testing.TB, path string) *Models {
 	t.Helper()
 
-	m, err := Open(path)
-	must.Do(t, err)
+	m := must.Get(Open(path))(t)
 
 	return m
 }
@@ -116,13 +114,11 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 		t.Errorf("card %+v", c)
 	}
 
-	p, err := one.Predict(context.Background(), x)
-	must.Do(t, err)
+	p := must.Get(one.Predict(context.Background(), x))(t)
 
 	all := opened(t, dir)
 
-	q, err := all.Predict(context.Background(), x)
-	must.Do(t, err)
+	q := must.Get(all.Predict(context.Background(), x))(t)
 
 	if q.Seeds != 3 || p.Seeds != 1 || !math.IsNaN(p.Spread[0]) {
 		t.Errorf("%d and %d seeds, spread of one %v", q.Seeds, p.Seeds, p.Spread[0])

@@ -19,8 +19,7 @@ import (
 // training stage wrote to honest.arrow, from the split's folder and from one model.
 func TestRecommendAgreesWithTraining(t *testing.T) {
 	dir := split(t)
-	tab, err := table.Read(filepath.Join(dir, "honest.arrow"))
-	must.Do(t, err)
+	tab := must.Get(table.Read(filepath.Join(dir, "honest.arrow")))(t)
 
 	a, b := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b")
 
@@ -37,8 +36,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 
 		must.Not(t, p.Level != 0.95 || len(a) != 12, "level %g, %d rows", p.Level, len(a))
 
-		answer, err := m.Answer(context.Background(), x, Options{Alpha: 0.05})
-		must.Do(t, err)
+		answer := must.Get(m.Answer(context.Background(), x, Options{Alpha: 0.05}))(t)
 
 		compared := 0
 		for i := range a {
@@ -79,11 +77,9 @@ func TestRecommendOutside(t *testing.T) {
 
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
-	p, err := m.Recommend(ctx, x, 0, false, nil)
-	must.Do(t, err)
+	p := must.Get(m.Recommend(ctx, x, 0, false, nil))(t)
 
-	asked, err := m.Recommend(ctx, x, 0.8, true, nil)
-	must.Do(t, err)
+	asked := must.Get(m.Recommend(ctx, x, 0.8, true, nil))(t)
 
 	for i, want := range []string{
 		"", "not calibrated in this direction: a 9 is outside 0 to 2.75",
@@ -133,8 +129,7 @@ experiments:
 
 	m := opened(t, filepath.Join(dir, "runs", "wing", "splits", "b1"))
 
-	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true, nil)
-	must.Do(t, err)
+	p := must.Get(m.Recommend(context.Background(), []float64{1, 1}, 0, true, nil))(t)
 
 	// Of two groups the interval is that of 98 %.
 	c := m.Honest.Calibration

@@ -23,8 +23,7 @@ import (
 func recorded(t *testing.T, text string) *Run {
 	t.Helper()
 
-	f, err := config.Parse("pipeline.yaml", []byte(text))
-	must.Do(t, err)
+	f := must.Get(config.Parse("pipeline.yaml", []byte(text)))(t)
 
 	task := &engine.Task{ID: "a/task", Stage: "dsp", Experiment: "a"}
 	task.Run = func(context.Context, *engine.Job) error { return nil }
@@ -190,8 +189,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Error("what a killed run was writing stays")
 	}
 
-	fi, err := os.Stat(filepath.Join(dir, mustNames(t, dir)[0]))
-	must.Do(t, err)
+	fi := must.Get(os.Stat(filepath.Join(dir, mustNames(t, dir)[0])))(t)
 
 	recordsBytes = 2*fi.Size() + 100
 	keep(at.Add(2 * time.Second))
@@ -215,8 +213,7 @@ func TestRecordsAreBounded(t *testing.T) {
 func mustNames(t *testing.T, dir string) []string {
 	t.Helper()
 
-	names, err := recordNames(dir)
-	must.Do(t, err)
+	names := must.Get(recordNames(dir))(t)
 
 	return names
 }

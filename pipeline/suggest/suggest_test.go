@@ -103,8 +103,7 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 func models(t *testing.T) *predict.Models {
 	t.Helper()
 
-	m, err := trained()
-	must.Do(t, err)
+	m := must.Get(trained())(t)
 
 	c := *m
 
@@ -130,8 +129,7 @@ func TestParseGrid(t *testing.T) {
 func TestRank(t *testing.T) {
 	m := models(t)
 	m.Honest = nil
-	axes, err := ParseGrid(m, "b=0:6:1")
-	must.Do(t, err)
+	axes := must.Get(ParseGrid(m, "b=0:6:1"))(t)
 
 	list, err := Rank(context.Background(), m, axes)
 	must.Never(t, err != nil || len(list) != 7, "%d suggestions, %v", len(list), err)
@@ -145,8 +143,7 @@ func TestRank(t *testing.T) {
 			x = append(x, a, s.At[0])
 		}
 
-		p, err := m.Predict(context.Background(), x)
-		must.Do(t, err)
+		p := must.Get(m.Predict(context.Background(), x))(t)
 
 		want := 0.0
 		for k := range p.Mu {
@@ -168,8 +165,7 @@ func TestRank(t *testing.T) {
 // the trained values of inputs not in the grid, in units of the training variance.
 func TestRankByCalibratedVariance(t *testing.T) {
 	m := models(t)
-	axes, err := ParseGrid(m, "b=0:4:1")
-	must.Do(t, err)
+	axes := must.Get(ParseGrid(m, "b=0:4:1"))(t)
 
 	ctx := context.Background()
 	list, err := Rank(ctx, m, axes)
@@ -196,8 +192,7 @@ func TestRankByCalibratedVariance(t *testing.T) {
 
 		values := m.Card.Inputs[0].Values
 		for _, a := range values {
-			p, err := m.Recommend(ctx, []float64{a, got.At[0]}, 0, true, nil)
-			must.Do(t, err)
+			p := must.Get(m.Recommend(ctx, []float64{a, got.At[0]}, 0, true, nil))(t)
 
 			for j, v := range variance {
 				want += p.Epistemic[j] / v / 2 / float64(len(values))
@@ -293,8 +288,7 @@ func TestReadCosts(t *testing.T) {
 func TestPlan(t *testing.T) {
 	ctx := context.Background()
 	m := models(t)
-	axes, err := ParseGrid(m, "b=0:4:1,a=0:2:0.5")
-	must.Do(t, err)
+	axes := must.Get(ParseGrid(m, "b=0:4:1,a=0:2:0.5"))(t)
 
 	list, err := Rank(ctx, m, axes)
 	must.Never(t, err != nil || !(list[0].Gain > 0 && list[0].Gain < 1), "%v, %v", list, err)

@@ -195,8 +195,7 @@ func TestArrowJSTypes(t *testing.T) {
 	var paths []string
 	for _, name := range order {
 		p := filepath.Join(dir, name+".arrow")
-		_, err := tables[name].WriteFile(p)
-		must.Do(t, err)
+		must.Get(tables[name].WriteFile(p))(t)
 
 		paths = append(paths, p)
 	}

@@ -37,8 +37,7 @@ func TestConcat(t *testing.T) {
 		}
 
 		p := filepath.Join(dir, string(rune('a'+i)))
-		_, err := part.WriteFile(p)
-		must.Do(t, err)
+		must.Get(part.WriteFile(p))(t)
 
 		parts = append(parts, p)
 	}
@@ -48,8 +47,7 @@ func TestConcat(t *testing.T) {
 	rows, err := Concat(out, meta, parts)
 	must.Never(t, err != nil || rows != 6, "%d rows, %v", rows, err)
 
-	got, err := Read(out)
-	must.Do(t, err)
+	got := must.Get(Read(out))(t)
 
 	must.Not(t, !reflect.DeepEqual(got, &want), "joined\n%+v, want\n%+v", got, &want)
 
@@ -66,8 +64,7 @@ func TestConcatRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, c ...Column) string {
 		p := filepath.Join(dir, name)
-		_, err := (&Table{Columns: c}).WriteFile(p)
-		must.Do(t, err)
+		must.Get((&Table{Columns: c}).WriteFile(p))(t)
 
 		return p
 	}

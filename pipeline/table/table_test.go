@@ -29,11 +29,9 @@ func sample() *Table {
 func TestRoundTrip(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "t.arrow")
 	in := sample()
-	digest, err := in.WriteFile(p)
-	must.Do(t, err)
+	digest := must.Get(in.WriteFile(p))(t)
 
-	out, err := Read(p)
-	must.Do(t, err)
+	out := must.Get(Read(p))(t)
 
 	if !math.IsNaN(out.Columns[1].Floats[1]) {
 		t.Errorf("a missing number came back as %v, expected NaN", out.Columns[1].Floats[1])
@@ -98,8 +96,7 @@ func TestBatchesAndEmpty(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	p := filepath.Join(dir, "t.arrow")
-	_, err := sample().WriteFile(p)
-	must.Do(t, err)
+	must.Get(sample().WriteFile(p))(t)
 
 	b := must.Read(t, p)
 
@@ -152,8 +149,7 @@ func TestReadDamagedList(t *testing.T) {
 
 func sampleFile(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "t.arrow")
-	_, err := sample().WriteFile(path)
-	must.Do(t, err)
+	must.Get(sample().WriteFile(path))(t)
 
 	return path
 }

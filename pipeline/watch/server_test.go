@@ -51,14 +51,12 @@ func serve(t *testing.T, dir, address string) (s *Server, stop func()) {
 func ask(t *testing.T, s *Server, request string) (status int, header http.Header, body string) {
 	t.Helper()
 
-	c, err := net.Dial("tcp", s.listener.Addr().String())
-	must.Do(t, err)
+	c := must.Get(net.Dial("tcp", s.listener.Addr().String()))(t)
 	defer c.Close()
 
 	must.Do(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 
-	_, err = io.WriteString(c, request)
-	must.Do(t, err)
+	must.Get(io.WriteString(c, request))(t)
 
 	method, _, _ := strings.Cut(request, " ")
 	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
@@ -190,8 +188,7 @@ func TestHostile(t *testing.T) {
 		must.Equal(t, get(c.path, c.host), c.status, "GET %.60s for %q: status", c.path, c.host)
 	}
 
-	c, err := net.Dial("tcp", s.listener.Addr().String())
-	must.Do(t, err)
+	c := must.Get(net.Dial("tcp", s.listener.Addr().String()))(t)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", page, strings.Repeat("x", 64<<10))

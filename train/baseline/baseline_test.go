@@ -48,11 +48,9 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	s := settings()
 	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 4
 
-	m, err := New(name, s)
-	must.Do(t, err)
+	m := must.Get(New(name, s))(t)
 
-	p, err := m.Fit(ctx, data, seed)
-	must.Do(t, err)
+	p := must.Get(m.Fit(ctx, data, seed))(t)
 
 	return p
 }
@@ -60,8 +58,7 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 
-	r, err := p.Predict(ctx, x)
-	must.Do(t, err)
+	r := must.Get(p.Predict(ctx, x))(t)
 
 	return r
 }
@@ -79,12 +76,10 @@ func TestMethods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			m, err := New(name, settings())
-			must.Do(t, err)
+			m := must.Get(New(name, settings()))(t)
 			must.Equal(t, fmt.Sprintf("%T", m), want, "method %s is a", name)
 
-			p, err := m.Fit(ctx, data, 4)
-			must.Do(t, err)
+			p := must.Get(m.Fit(ctx, data, 4))(t)
 
 			r := predicted(t, p, append(slices.Clone(known), outside...))
 			mean := func(from, to, j int) (s float64) {
@@ -124,8 +119,7 @@ func TestPairOfCouples(t *testing.T) {
 		s := settings()
 		s.Config.Epochs = 300
 
-		p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 4)
-		must.Do(t, err)
+		p := must.Get(Pair{s.Config, s.Estimate}.Fit(ctx, data, 4))(t)
 
 		r := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7})
 		for k, v := range r.Total {
@@ -145,17 +139,14 @@ func TestPairOfCouples(t *testing.T) {
 func TestPairIsEstimate(t *testing.T) {
 	data, s := toy(100, 3), settings()
 	s.Config.Epochs = 20
-	p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 5)
-	must.Do(t, err)
+	p := must.Get(Pair{s.Config, s.Estimate}.Fit(ctx, data, 5))(t)
 
 	m, x := p.(PairPredictor).Model, []float64{-2, 0.5, 8}
-	r, err := p.Predict(ctx, x)
-	must.Do(t, err)
+	r := must.Get(p.Predict(ctx, x))(t)
 
 	mu, v := m.Predict(x)
 	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
-	e, err := m.Estimate(ctx, x, s.Estimate)
-	must.Do(t, err)
+	e := must.Get(m.Estimate(ctx, x, s.Estimate))(t)
 
 	std := m.OutcomeScale().Std
 	for k := range mu {
@@ -171,12 +162,10 @@ func TestPairIsEstimate(t *testing.T) {
 func TestEnsembleIsMixture(t *testing.T) {
 	data, s := toy(60, 2), settings()
 	s.Config.Epochs = 5
-	p, err := Ensemble{s.Config, 4}.Fit(ctx, data, 9)
-	must.Do(t, err)
+	p := must.Get(Ensemble{s.Config, 4}.Fit(ctx, data, 9))(t)
 
 	x := []float64{-2, 0, 5}
-	r, err := p.Predict(ctx, x)
-	must.Do(t, err)
+	r := must.Get(p.Predict(ctx, x))(t)
 
 	mean, square, noise := make([]float64, 6), make([]float64, 6), make([]float64, 6)
 	for k := range 4 {

@@ -13,8 +13,7 @@ import (
 // means 2 and 6 a sum of 8; so s² = 20/3 and the mean's variance (8/1)/2 = 4.
 func TestConstantByHand(t *testing.T) {
 	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
-	p, err := Constant{}.Fit(ctx, data, 1)
-	must.Do(t, err)
+	p := must.Get(Constant{}.Fit(ctx, data, 1))(t)
 
 	r := predicted(t, p, []float64{-50, 50})
 	for i := range r.Mu {
@@ -40,8 +39,7 @@ func TestConstantClosedForm(t *testing.T) {
 			data.Y2 = append(data.Y2, shared+rng.NormFloat64()/2)
 		}
 
-		p, err := Constant{}.Fit(ctx, data, 1)
-		must.Do(t, err)
+		p := must.Get(Constant{}.Fit(ctx, data, 1))(t)
 
 		r := predicted(t, p, []float64{0})
 		square += r.Mu[0] * r.Mu[0] / repeats

@@ -44,8 +44,7 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 
 	f := g.Model.File()
 	for name, c := range map[string]laplaceCase{"few": g.Few, "many": g.Many} {
-		head, err := lastLayer(ctx, f, collapsed{n: len(c.Count), x: c.X, count: c.Count})
-		must.Do(t, err)
+		head := must.Get(lastLayer(ctx, f, collapsed{n: len(c.Count), x: c.X, count: c.Count}))(t)
 
 		for j, h := range head {
 			h.lambda = lambda
@@ -77,8 +76,7 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 
 	col := collapse(data)
 	f := m.File()
-	post, err := lastLayer(ctx, f, col)
-	must.Do(t, err)
+	post := must.Get(lastLayer(ctx, f, col))(t)
 
 	phi, _ := features(f, data.X[:1])
 	n := len(phi)
@@ -152,8 +150,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 
 	var r [2]*Prediction
 	for i, data := range []triplets.Set{once, thrice} {
-		head, err := lastLayer(ctx, m.File(), collapse(data))
-		must.Do(t, err)
+		head := must.Get(lastLayer(ctx, m.File(), collapse(data)))(t)
 
 		r[i] = predicted(t, laplacePredictor{m, m.File(), head}, []float64{-2, 0.4, 5})
 	}
@@ -170,8 +167,7 @@ func TestLaplaceCoversInside(t *testing.T) {
 	c := settings().Config
 	c.Dropout = 0
 
-	p, err := Laplace{c}.Fit(ctx, data, 3)
-	must.Do(t, err)
+	p := must.Get(Laplace{c}.Fit(ctx, data, 3))(t)
 
 	r := predicted(t, p, fresh.X)
 	in, share := 0.0, 0.0

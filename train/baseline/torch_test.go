@@ -42,8 +42,7 @@ func TestAgainstTorch(t *testing.T) {
 		{"zigzag", zigzagPredictor{&g.ZigZag.Model}, g.ZigZag.answers},
 		{"ensemble", ensemblePredictor(g.Ensemble.Models), g.Ensemble.answers},
 	} {
-		got, err := c.p.Predict(t.Context(), g.X)
-		must.Do(t, err)
+		got := must.Get(c.p.Predict(t.Context(), g.X))(t)
 		must.Never(t, len(c.want.Mu) != 18 || len(got.Mu) != 18, "%s: %d answers for %d of torch", c.name, len(got.Mu),
 			len(c.want.Mu))
 

@@ -38,8 +38,7 @@ func TestList(t *testing.T) {
 
 	const u, c, flap, alpha = 20, 0.1, 5, -3
 	f := list[1]
-	x, err := f.X([]float64{u, c, flap, alpha}, 4)
-	must.Do(t, err)
+	x := must.Get(f.X([]float64{u, c, flap, alpha}, 4))(t)
 
 	for k, v := range []float64{math.Log(flap * c / u), alpha, math.Log(u), math.Log(c)} {
 		must.Near(t, x[k], v, 1e-12, "column %d is", k)

@@ -125,8 +125,7 @@ func TestCellsDeterministicAndStored(t *testing.T) {
 		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
 		must.Do(t, err)
 
-		b, err := json.Marshal(m)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(m))(t)
 
 		all := slices.Concat(mu, claim, noise, lmu, lclaim)
 		if first == nil {

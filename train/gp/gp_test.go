@@ -149,8 +149,7 @@ func rotor(seed uint64, out int) triplets.Set {
 func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 	t.Helper()
 	o.Group = d.Run
-	m, err := Fit(context.Background(), d, o)
-	must.Do(t, err)
+	m := must.Get(Fit(context.Background(), d, o))(t)
 
 	return m
 }
@@ -219,8 +218,7 @@ func TestWeightsCountRepeats(t *testing.T) {
 	x := []float64{1, 2.2, 9}
 	claims := func(d triplets.Set, weight float64) []float64 {
 		d.Weight = slices.Repeat([]float64{weight}, d.N)
-		m, err := Fit(context.Background(), d, Options{})
-		must.Do(t, err)
+		m := must.Get(Fit(context.Background(), d, Options{}))(t)
 
 		_, claim, _, err := m.Predict(context.Background(), x)
 		must.Do(t, err)
@@ -264,8 +262,7 @@ func TestDeterministicAndStored(t *testing.T) {
 
 		runtime.GOMAXPROCS(old)
 
-		b, err := json.Marshal(m)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(m))(t)
 
 		all := slices.Concat(mu, claim, noise, lmu, lclaim)
 		if first == nil {
@@ -384,8 +381,7 @@ func TestOneInput(t *testing.T) {
 }
 
 func TestDamagedModelIsRefused(t *testing.T) {
-	b, err := json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20}))
-	must.Do(t, err)
+	b := must.Get(json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20})))(t)
 
 	good := string(b)
 	for old, with := range map[string]string{

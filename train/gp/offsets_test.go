@@ -207,8 +207,7 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 			}
 		}
 
-		claims, err := less.ClaimWith(ctx, added, pairs, []int{0, len(pairs)}, at, append(of, last...))
-		must.Do(t, err)
+		claims := must.Get(less.ClaimWith(ctx, added, pairs, []int{0, len(pairs)}, at, append(of, last...)))(t)
 
 		for k, m := range []*Model{less, more} {
 			_, want, _, err := m.PredictLevels(ctx, at, last)
@@ -230,11 +229,9 @@ func TestOffsetsStored(t *testing.T) {
 
 	for _, limit := range []int{0, 40} {
 		o := Options{Group: thing, GroupInputs: []int{0}, Labels: []int{5, 3}, Level: level, MaxRows: limit, Steps: 5}
-		m, err := Fit(ctx, d, o)
-		must.Do(t, err)
+		m := must.Get(Fit(ctx, d, o))(t)
 
-		b, err := json.Marshal(m)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(m))(t)
 
 		var back Model
 		must.Do(t, json.Unmarshal(b, &back))

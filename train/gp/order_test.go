@@ -54,8 +54,7 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	test, truth := tones(4)
 	o := Options{GroupInputs: []int{0}, Workers: 2}
 	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m, err := FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
-	must.Do(t, err)
+	m := must.Get(FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run}))(t)
 
 	rms := func(mu []float64) float64 {
 		s := 0.0

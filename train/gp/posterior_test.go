@@ -14,8 +14,7 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
 	form := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	orders, err := FitForm(ctx, d, form, Options{GroupInputs: []int{0}, Group: d.Run})
-	must.Do(t, err)
+	orders := must.Get(FitForm(ctx, d, form, Options{GroupInputs: []int{0}, Group: d.Run}))(t)
 
 	type process interface {
 		ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64, level []int) ([][]float64, error)
@@ -43,11 +42,9 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 			added = append(added, c.row(k)...)
 		}
 
-		want, err := c.m.ClaimWith(ctx, added, []float64{3, 3, 3, 3}, []int{0, 2, 4}, x, nil)
-		must.Do(t, err)
+		want := must.Get(c.m.ClaimWith(ctx, added, []float64{3, 3, 3, 3}, []int{0, 2, 4}, x, nil))(t)
 
-		p, err := c.m.Posterior(ctx, x, 3, nil)
-		must.Do(t, err)
+		p := must.Get(c.m.Posterior(ctx, x, 3, nil))(t)
 
 		weight := make([]float64, 30*c.out)
 		for k := range weight {
@@ -64,8 +61,7 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 		near(t, "claim", p.Claims(), want[0], 1e-9)
 
 		untouched := p.Clone()
-		gain, err := p.Gain(measured[:2], weight)
-		must.Do(t, err)
+		gain := must.Get(p.Gain(measured[:2], weight))(t)
 
 		near(t, "gain", []float64{gain}, []float64{sum(want[0]) - sum(want[1])}, 1e-9)
 

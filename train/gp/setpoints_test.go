@@ -32,8 +32,7 @@ func TestSetPointsRefuseScatter(t *testing.T) {
 	}
 
 	fitted := func(d triplets.Set) (spacings, between float64) {
-		m, err := Fit(context.Background(), d, Options{GroupInputs: []int{0}})
-		must.Do(t, err)
+		m := must.Get(Fit(context.Background(), d, Options{GroupInputs: []int{0}}))(t)
 
 		_, claim, _, err := m.Predict(context.Background(), []float64{2325, 3})
 		must.Do(t, err)

@@ -46,8 +46,7 @@ func TestClaimWithAgainstRefactorising(t *testing.T) {
 
 	counts := []int{0, 13, 70, 1}
 
-	got, err := m.ClaimWith(ctx, added, pairs, counts, x, nil)
-	must.Do(t, err)
+	got := must.Get(m.ClaimWith(ctx, added, pairs, counts, x, nil))(t)
 
 	for i, n := range counts {
 		_, want, _, err := m.conditioned(t, added[:4*n], pairs[:n]).Predict(ctx, x)
@@ -66,15 +65,12 @@ func TestClaimWithInOrderForm(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
 	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m, err := FitForm(ctx, d, f, Options{GroupInputs: []int{0}, Group: d.Run})
-	must.Do(t, err)
+	m := must.Get(FitForm(ctx, d, f, Options{GroupInputs: []int{0}, Group: d.Run}))(t)
 
 	added, pairs, x := []float64{6, 3, 6, 4, 3, 3.5}, []float64{1, 2, 1}, []float64{6, 3.2, 2, 5}
-	got, err := m.ClaimWith(ctx, added, pairs, []int{3}, x, nil)
-	must.Do(t, err)
+	got := must.Get(m.ClaimWith(ctx, added, pairs, []int{3}, x, nil))(t)
 
-	rows, err := f.X(append(added, x...))
-	must.Do(t, err)
+	rows := must.Get(f.X(append(added, x...)))(t)
 
 	at := 3 * 4 * f.Inputs()
 	_, want, _, err := m.Model.conditioned(t, rows[:at], repeat(pairs, 4, 1)).Predict(ctx, rows[at:])

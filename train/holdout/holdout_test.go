@@ -56,8 +56,7 @@ var rotor = columns{
 func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
 
-	h, err := Parse(text)
-	must.Do(t, err)
+	h := must.Get(Parse(text))(t)
 
 	return h
 }
@@ -66,8 +65,7 @@ func parsed(t *testing.T, text string) Holdout {
 func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
 
-	is, err := h.Held(rotor)
-	must.Do(t, err)
+	is := must.Get(h.Held(rotor))(t)
 
 	for i, ok := range is {
 		if ok {

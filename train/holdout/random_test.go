@@ -25,8 +25,7 @@ func grid() columns {
 func TestRandom(t *testing.T) {
 	data, inputs := grid(), []string{"rpm", "blades"}
 	conditions := func(h Holdout, c columns) (out []string) {
-		held, err := h.Held(c)
-		must.Do(t, err)
+		held := must.Get(h.Held(c))(t)
 
 		rows := map[string]int{}
 		for i, is := range held {
@@ -52,8 +51,7 @@ func TestRandom(t *testing.T) {
 		share float64
 		n     int
 	}{{0.01, 1}, {0.2, 2}, {0.25, 3}, {0.9, 9}} {
-		h, err := Of(Random, c.share)
-		must.Do(t, err)
+		h := must.Get(Of(Random, c.share))(t)
 
 		first := conditions(For(h, "a", inputs), data)
 		must.Equal(t, len(first), c.n, "%g: of 10 conditions", c.share)
@@ -76,8 +74,7 @@ func TestRandom(t *testing.T) {
 // With other conditions it is a share of all conditions, of which those that the others
 // hold out too are held out.
 func TestRandomAndOthers(t *testing.T) {
-	both, err := Parse("random=0.5; blades=2")
-	must.Do(t, err)
+	both := must.Get(Parse("random=0.5; blades=2"))(t)
 
 	both = For(both, "s", []string{"rpm", "blades"})
 	if want := "a random share of 0.5 of the conditions, drawn for s and blades = 2"; both.String() != want {

@@ -52,8 +52,7 @@ func someRotors() set {
 func prior(t testing.TB, name string) scale.Prior {
 	t.Helper()
 
-	p, err := scale.Named(name)
-	must.Do(t, err)
+	p := must.Get(scale.Named(name))(t)
 
 	return p
 }
@@ -63,8 +62,7 @@ func calibrated(t testing.TB, s set, b base, split int) (*interval.Calibration, 
 	t.Helper()
 	sp := s.groups.Each()[split]
 	left, mu, claim, noise := b(t, s, sp)
-	c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, honest.Options{Prior: prior(t, "wide")})
-	must.Do(t, err)
+	c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, honest.Options{Prior: prior(t, "wide")}))(t)
 
 	return c, c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), rowsOf(s.groups.Z, 1, sp.Test), mu, claim, noise)
 }
@@ -144,8 +142,7 @@ func TestToyOutside(t *testing.T) {
 		sp := honest.NewSplit(s.groups, "outside", test)
 		left, mu, claim, noise := closedForm(t, s, sp)
 		o := honest.Options{Prior: prior(t, "wide"), SawGroups: true, FromGroup: []bool{true}}
-		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
-		must.Do(t, err)
+		c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, o))(t)
 
 		x := rowsOf(s.data.X, 1, sp.Test)
 		r := c.Judge(c.Predict(x, x, mu, claim, noise), noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test),

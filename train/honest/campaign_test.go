@@ -58,8 +58,7 @@ func orderForm(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu,
 	ctx, d, rows := t.Context(), s.data, sp.Train
 	f := gp.OrderForm{In: 3, Blades: 0, Speed: 1, Harmonics: 5}
 	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
-	m, err := gp.FitForm(ctx, d.Select(rows), f, o)
-	must.Do(t, err)
+	m := must.Get(gp.FitForm(ctx, d.Select(rows), f, o))(t)
 
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
 	must.Do(t, err)

@@ -63,8 +63,7 @@ func heldOutBy(t testing.TB, s set, group, maxRows int) (held, left [2][]float64
 
 	f := gp.OrderForm{In: 3, Blades: 0, Speed: 1, Harmonics: 5}
 	o := gp.Options{Group: rowsOf(s.groups.Of, 1, train), GroupInputs: s.groupInputs, Workers: 2, MaxRows: maxRows}
-	m, err := gp.FitForm(ctx, d.Select(train), f, o)
-	must.Do(t, err)
+	m := must.Get(gp.FitForm(ctx, d.Select(train), f, o))(t)
 
 	mu, claim, noise, err := m.LeaveOut(ctx, nil)
 	must.Do(t, err)

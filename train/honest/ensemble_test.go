@@ -121,11 +121,9 @@ func TestEnsembleIsStored(t *testing.T) {
 	ctx, d := context.Background(), wave(40)
 	cfg := train.DefaultConfig()
 	cfg.Epochs, cfg.Hidden = 2, []int{6}
-	m, err := honest.Ensemble{Members: 4, Seed: 9, Train: network(cfg)}.Fit(ctx, d)
-	must.Do(t, err)
+	m := must.Get(honest.Ensemble{Members: 4, Seed: 9, Train: network(cfg)}.Fit(ctx, d))(t)
 
-	b, err := json.Marshal(m)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(m))(t)
 
 	var again honest.EnsembleModel
 	must.Do(t, json.Unmarshal(b, &again))

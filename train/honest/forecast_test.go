@@ -134,8 +134,7 @@ func TestForecastOfValues(t *testing.T) {
 		t.Errorf("%+v with other outcomes, expected %+v", m.Record.Forecast, list)
 	}
 
-	b, err := json.Marshal(m.Record)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(m.Record))(t)
 
 	var r interval.Record
 	must.Refuse(t, json.Unmarshal([]byte(`{"outcomes": [{}], "forecast": [{"runs": 1, "half_width": []}]}`), &r),

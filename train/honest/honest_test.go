@@ -161,8 +161,7 @@ func ones(n int) []float64 {
 func named(t testing.TB, name string) scale.Prior {
 	t.Helper()
 
-	p, err := scale.Named(name)
-	must.Do(t, err)
+	p := must.Get(scale.Named(name))(t)
 
 	return p
 }
@@ -508,8 +507,7 @@ func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options) (
 
 	for _, sp := range g.Each() {
 		full, left := sp.Fit(t, d, g, lineFit(d))
-		c, err := Calibrate(d, g, sp.Train, left, o)
-		must.Do(t, err)
+		c := must.Get(Calibrate(d, g, sp.Train, left, o))(t)
 
 		x := lists.Rows(d.X, 1, sp.Test)
 		mu, claim, noise, err := full.Predict(t.Context(), x)
@@ -666,8 +664,7 @@ func TestGroupResults(t *testing.T) {
 	d, g := curve()
 	sp := g.Each()[2]
 	_, left := sp.Fit(t, d, g, lineFit(d))
-	c, err := Calibrate(d, g, sp.Train, left, Options{Prior: named(t, "wide")})
-	must.Do(t, err)
+	c := must.Get(Calibrate(d, g, sp.Train, left, Options{Prior: named(t, "wide")}))(t)
 
 	std := c.Deviation[0]
 	var groups []scale.Group
@@ -727,11 +724,9 @@ func TestStored(t *testing.T) {
 
 		cs2, _ := calibrate(t, d, g, o)
 		for s, c := range cs {
-			a, err := json.Marshal(c)
-			must.Do(t, err)
+			a := must.Get(json.Marshal(c))(t)
 
-			b, err := json.Marshal(cs2[s])
-			must.Do(t, err)
+			b := must.Get(json.Marshal(cs2[s]))(t)
 			must.Not(t, !bytes.Equal(a, b), "group %s: a second time gives other bytes", g.Names[s])
 
 			var back interval.Calibration
@@ -767,8 +762,7 @@ func TestFewGroups(t *testing.T) {
 		{0.98, "learned elsewhere, checked on two groups of z, and therefore taken at the level of 98 %"},
 		{0.95, "checked on 3 groups of z left out"},
 	} {
-		got, err := Calibrate(d, g, lists.Numbers(d.N), left[:k], Options{Prior: wide})
-		must.Do(t, err)
+		got := must.Get(Calibrate(d, g, lists.Numbers(d.N), left[:k], Options{Prior: wide}))(t)
 
 		if got.K != k || len(got.Groups) != k || got.Level != c.level || got.Asked != 0.95 || got.Learned() != c.learned {
 			t.Errorf("K = %d: %d groups, level %g, %q", k, got.K, got.Level, got.Learned())
@@ -807,8 +801,7 @@ func TestNotCalibratedInThisDirection(t *testing.T) {
 	sp := g.Each()[0]
 	_, left := sp.Fit(t, wide, g, func(context.Context, []int) (Predictor, error) { return wideLine{}, nil })
 	o := Options{Prior: named(t, "wide"), InputNames: []string{"z", "pitch"}, FromGroup: []bool{true, false}}
-	c, err := Calibrate(wide, g, sp.Train, left, o)
-	must.Do(t, err)
+	c := must.Get(Calibrate(wide, g, sp.Train, left, o))(t)
 
 	// Of groups at 1, 2, … 5 the farthest from the others are 1 and 5: 0 is as far outside, −0.1 is farther.
 	x := []float64{-0.1, 1, 2.5, 2, 3, 7, 0, 1}
@@ -858,8 +851,7 @@ func TestLabels(t *testing.T) {
 
 	g := ByLabel("day", day)
 	_, left := NewSplit(g, "all", make([]bool, d.N)).Fit(t, d, g, lineFit(d))
-	c, err := Calibrate(d, g, lists.Numbers(d.N), left, Options{Prior: named(t, "wide"), SawGroups: true})
-	must.Do(t, err)
+	c := must.Get(Calibrate(d, g, lists.Numbers(d.N), left, Options{Prior: named(t, "wide"), SawGroups: true}))(t)
 
 	_, std := spread(d, lists.Numbers(d.N), nil)
 
@@ -878,8 +870,7 @@ func TestLabels(t *testing.T) {
 	claim := left[0].Claim[0] / (std[0] * std[0])
 	must.Not(t, math.Abs(c.Scale.Ratio/claim-1) > 1e-12, "f = %g, v̂ is %g everywhere", c.Scale.Ratio, claim)
 
-	b, err := json.Marshal(c)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(c))(t)
 
 	var back interval.Calibration
 	must.Do(t, json.Unmarshal(b, &back))

@@ -78,15 +78,13 @@ func TestLearner(t *testing.T) {
 		m.Record.Outcomes[0].Runs)
 
 	// What honest.json holds predicts the same, half widths as scale.Table gives them.
-	b, err := json.Marshal(m)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(m))(t)
 
 	var read Model
 	must.Do(t, json.Unmarshal(b, &read))
 
 	test := s.Of(triplets.Test)
-	again, err := read.Predict(context.Background(), test.X, 0, nil)
-	must.Do(t, err)
+	again := must.Get(read.Predict(context.Background(), test.X, 0, nil))(t)
 
 	for i := range p.Half {
 		must.Not(t, math.Abs(again.Half[i]/p.Half[i]-1) > 5e-5 || math.Abs(again.Mu[i]-p.Mu[i]) > 1e-9,
@@ -139,8 +137,7 @@ func TestLearnerRises(t *testing.T) {
 			return &Model{Ensemble: m}, err
 		}
 
-		full, err := fit(rows)
-		must.Do(t, err)
+		full := must.Get(fit(rows))(t)
 
 		r, err := RisesOf(ctx, s, g, full, func(group int) (*Model, error) {
 			return fit(held[slices.IndexFunc(held, func(h Held) bool { return h.Group == group })].Rest)

@@ -73,8 +73,7 @@ func long(t testing.TB) {
 func readTable(t testing.TB, path string) []map[string]string {
 	t.Helper()
 
-	f, err := os.Open(path)
-	must.Do(t, err)
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 
 	rows, err := csv.NewReader(f).ReadAll()
@@ -96,8 +95,7 @@ func readTable(t testing.TB, path string) []map[string]string {
 func number(t testing.TB, s string) float64 {
 	t.Helper()
 
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	must.Do(t, err)
+	v := must.Get(strconv.ParseFloat(strings.TrimSpace(s), 64))(t)
 
 	return v
 }
@@ -144,8 +142,7 @@ var balanceMatrix = [6][6]float64{
 func cyclone(t testing.TB) set {
 	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "cyclone-ojf-force-balance")
 	load := func(name string) (force [][6]float64, angle []float64) {
-		f, err := os.Open(filepath.Join(dir, name))
-		must.Do(t, err)
+		f := must.Get(os.Open(filepath.Join(dir, name)))(t)
 		defer f.Close()
 
 		for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -239,8 +236,7 @@ func princeton(t testing.TB) set {
 		folder        string
 		speed, second float64
 	}{{"Speed1", 4.5, 0}, {"Speed1R", 4.5, 1}, {"Speed2", 5.5, 0}} {
-		names, err := filepath.Glob(filepath.Join(dir, part.folder, "angle*.txt"))
-		must.Do(t, err)
+		names := must.Get(filepath.Glob(filepath.Join(dir, part.folder, "angle*.txt")))(t)
 
 		sort.Strings(names)
 
@@ -300,8 +296,7 @@ func closedForm(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, mu
 	t.Helper()
 	ctx, d, rows := t.Context(), s.data, sp.Train
 	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
-	m, err := gp.Fit(ctx, d.Select(rows), o)
-	must.Do(t, err)
+	m := must.Get(gp.Fit(ctx, d.Select(rows), o))(t)
 
 	lmu, lclaim, lnoise, err := m.LeaveOut(ctx, nil)
 	must.Do(t, err)
@@ -349,8 +344,7 @@ func judgeSome(t testing.TB, s set, name string, b base, o honest.Options, group
 			o.FromGroup[j] = true
 		}
 
-		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
-		must.Do(t, err)
+		c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, o))(t)
 
 		run := make([]int, len(sp.Test))
 		for i, k := range sp.Test {
@@ -643,8 +637,7 @@ func TestMeasuredPropellers(t *testing.T) {
 			InputNames: []string{"blades", "pitch_in", "ln rpm"}, Prior: prior(t, "wide"), SawGroups: true,
 		}
 
-		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
-		must.Do(t, err)
+		c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, o))(t)
 
 		x := rowsOf(s.data.X, 3, sp.Test)
 		q := c.Predict(x, nil, mu, claim, noise)

@@ -52,12 +52,10 @@ func (s Split) Fit(t testing.TB, d triplets.Set, g Grouping, fit FitFunc) (full 
 	t.Helper()
 
 	ctx := t.Context()
-	full, err := fit(ctx, s.Train)
-	must.Do(t, err)
+	full = must.Get(fit(ctx, s.Train))(t)
 
 	for _, h := range s.Held {
-		m, err := fit(ctx, h.Rest)
-		must.Do(t, err)
+		m := must.Get(fit(ctx, h.Rest))(t)
 
 		mu, claim, noise, err := m.Predict(ctx, lists.Rows(d.X, d.In, h.Rows))
 		must.Do(t, err)

@@ -78,15 +78,13 @@ func TestPromisedWidths(t *testing.T) {
 			}
 		}
 
-		p, err := m.Posterior(ctx, x)
-		must.Do(t, err)
+		p := must.Get(m.Posterior(ctx, x))(t)
 
 		var picked []int
 		for range 6 {
 			best, most := 0, -1.0
 			for i := range left {
-				gain, err := p.Gain([]int{i})
-				must.Do(t, err)
+				gain := must.Get(p.Gain([]int{i}))(t)
 
 				if gain > most && !slices.Contains(picked, i) {
 					best, most = i, gain
@@ -100,8 +98,7 @@ func TestPromisedWidths(t *testing.T) {
 		}
 
 		promised := p.Predict()
-		found, err := learn().Predict(ctx, x, 0, nil)
-		must.Do(t, err)
+		found := must.Get(learn().Predict(ctx, x, 0, nil))(t)
 
 		ratio, n := 0.0, 0.0
 		for i := range left {

@@ -62,8 +62,7 @@ func shifted(s triplets.Set, run int, db float64) triplets.Set {
 func TestFarRuns(t *testing.T) {
 	l := honest.Learner{Rate: func(name string) bool { return name == "rpm" }}
 	find := func(s triplets.Set) []honest.FarRun {
-		far, err := l.FarRuns(context.Background(), s)
-		must.Do(t, err)
+		far := must.Get(l.FarRuns(context.Background(), s))(t)
 
 		return far
 	}
@@ -120,8 +119,7 @@ func TestSeveralFarRuns(t *testing.T) {
 		s = shifted(s, run, db)
 	}
 
-	far, err := honest.Learner{}.FarRuns(context.Background(), s)
-	must.Do(t, err)
+	far := must.Get(honest.Learner{}.FarRuns(context.Background(), s))(t)
 
 	for _, f := range far {
 		if db := wrong[f.Run]; math.Abs(f.Offset-db) > 0.6 {

@@ -99,12 +99,10 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 			})
 		}
 
-		load, err := construction.Spectra(r)
-		must.Do(t, err)
+		load := must.Get(construction.Spectra(r))(t)
 		must.Do(t, analyser.Load(ctx, s, load))
 
-		pairs, err := construction.Pairs(ctx, s, r, analyser)
-		must.Do(t, err)
+		pairs := must.Get(construction.Pairs(ctx, s, r, analyser))(t)
 
 		for _, row := range pairs.Rows {
 			at := r.Microphones[row.Recording].Conditions

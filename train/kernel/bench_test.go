@@ -11,8 +11,7 @@ import (
 // the head.
 func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) func()) {
 	for _, set := range Names() {
-		k, err := Resolve(set)
-		must.Do(b, err)
+		k := must.Get(Resolve(set))(b)
 
 		b.Run(name+"/"+set, func(b *testing.B) {
 			run := f(k)

@@ -42,8 +42,7 @@ var gemmShapes = [][3]int{
 
 func eachSet(t *testing.T, f func(t *testing.T, k *Set[float32])) {
 	for _, name := range Names() {
-		k, err := Resolve(name)
-		must.Do(t, err)
+		k := must.Get(Resolve(name))(t)
 
 		t.Run(name, func(t *testing.T) { f(t, k) })
 	}

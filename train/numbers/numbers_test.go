@@ -20,8 +20,7 @@ func ExampleObject() {
 // What is written reads back: null as NaN, a number to its bits, negative zero as zero.
 func TestFloat(t *testing.T) {
 	for _, v := range []float64{0.1, math.Copysign(0, -1), 1e300, math.NaN(), math.Inf(-1)} {
-		b, err := json.Marshal(numbers.Float(v))
-		must.Do(t, err)
+		b := must.Get(json.Marshal(numbers.Float(v)))(t)
 
 		want := v + 0
 		if math.IsInf(v, 0) {

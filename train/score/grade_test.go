@@ -88,12 +88,10 @@ func TestGrade(t *testing.T) {
 func measuredScatter(t *testing.T) (float64, int) {
 	t.Helper()
 
-	f, err := os.Open("../../docs/research/tables/intervals.csv")
-	must.Do(t, err)
+	f := must.Get(os.Open("../../docs/research/tables/intervals.csv"))(t)
 	defer f.Close()
 
-	rows, err := csv.NewReader(f).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 
 	at := map[string]int{}
 	for k, name := range rows[0] {
@@ -106,8 +104,7 @@ func measuredScatter(t *testing.T) (float64, int) {
 			continue
 		}
 
-		x, err := strconv.ParseFloat(r[at["coverage_68"]], 64)
-		must.Do(t, err)
+		x := must.Get(strconv.ParseFloat(r[at["coverage_68"]], 64))(t)
 
 		v = append(v, x)
 	}

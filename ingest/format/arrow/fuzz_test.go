@@ -76,8 +76,7 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 	defer r.Close()
 
 	batches := int64(0)
-	_, err = fmt.Sscanf(r.Info().Encoding, "Arrow IPC, %d batches", &batches)
-	must.Do(t, err)
+	must.Get(fmt.Sscanf(r.Info().Encoding, "Arrow IPC, %d batches", &batches))(t)
 
 	x := make([]float64, 300)
 	for c, ch := range r.Info().Channels[:min(12, len(r.Info().Channels))] {

@@ -32,8 +32,7 @@ type kindFile struct {
 func write(tb testing.TB, schema *arrow.Schema, records []arrow.Record, o ...ipc.Option) []byte {
 	tb.Helper()
 
-	f, err := os.Create(filepath.Join(tb.TempDir(), "kind"))
-	must.Do(tb, err)
+	f := must.Get(os.Create(filepath.Join(tb.TempDir(), "kind")))(tb)
 	defer f.Close()
 
 	w, err := ipc.NewFileWriter(f, append(o, ipc.WithSchema(schema))...)
@@ -238,12 +237,10 @@ func TestKinds(t *testing.T) {
 
 // compare reads a file by both.
 func compare(t *testing.T, b []byte) {
-	other, err := ipc.NewFileReader(bytes.NewReader(b))
-	must.Do(t, err)
+	other := must.Get(ipc.NewFileReader(bytes.NewReader(b)))(t)
 	defer other.Close()
 
-	f, err := openFile(bytes.NewReader(b), int64(len(b)))
-	must.Do(t, err)
+	f := must.Get(openFile(bytes.NewReader(b), int64(len(b))))(t)
 
 	schema := other.Schema()
 	must.Never(t, len(f.columns) != schema.NumFields() || len(f.batches) != other.NumRecords(),
@@ -262,8 +259,7 @@ func compare(t *testing.T, b []byte) {
 		p := &plane{f: f, c: c}
 		from := int64(0)
 		for k := range f.batches {
-			rec, err := other.RecordAt(k)
-			must.Do(t, err)
+			rec := must.Get(other.RecordAt(k))(t)
 
 			got := make([]float64, f.ends[k]-from)
 			must.Be(t, int64(len(got)), rec.NumRows(), "rows")
@@ -317,8 +313,7 @@ func number(t *testing.T, a arrow.Array, i int) string {
 		return "NaN"
 	}
 
-	v, err := strconv.ParseFloat(a.ValueStr(i), 64)
-	must.Do(t, err)
+	v := must.Get(strconv.ParseFloat(a.ValueStr(i), 64))(t)
 
 	return fmt.Sprint(v)
 }

@@ -382,8 +382,7 @@ func TestRecordingDamagedBatch(t *testing.T) {
 		c := d.content(1, 2)
 		copy(c[8:], bytes.Repeat([]byte{0xFF}, 4))
 
-		r, err := openBytes("d.arrow", d.b, ingest.Options{})
-		must.Do(t, err)
+		r := must.Get(openBytes("d.arrow", d.b, ingest.Options{}))(t)
 
 		x := make([]float64, 1)
 		for range 3 {

@@ -46,8 +46,7 @@ func TestFLAC(t *testing.T) {
 		{"sox", "i24_3ch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := wav.Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.from+".wav")), ingest.Options{})
-			must.Do(t, err)
+			w := must.Get(wav.Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.from+".wav")), ingest.Options{}))(t)
 
 			want := ingesttest.ReadAll(t, w)
 
@@ -285,8 +284,7 @@ func FuzzFLAC(f *testing.F) {
 			}
 
 			for _, at := range []int{700, 0} {
-				_, err := r.Read([]int{0}, int64(at), [][]float64{again[:max(0, n-at)]})
-				must.Do(t, err)
+				must.Get(r.Read([]int{0}, int64(at), [][]float64{again[:max(0, n-at)]}))(t)
 
 				if at < n {
 					ingesttest.Equal(t, again[:n-at], x[at:n])

@@ -26,8 +26,7 @@ func openBytes(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(
 func openTruth(t testing.TB, name string) *File {
 	t.Helper()
 
-	f, err := openBytes(readMaybeZipped(t, filepath.Join("testdata", name)))
-	must.Do(t, err)
+	f := must.Get(openBytes(readMaybeZipped(t, filepath.Join("testdata", name))))(t)
 
 	return f
 }
@@ -192,8 +191,7 @@ func dump(b []byte) (string, error) {
 // padding).
 func TestDamaged(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/checked.h5")
-	want, err := dump(b)
-	must.Do(t, err)
+	want := must.Get(dump(b))(t)
 
 	refused, changes := 0, 0
 	for i := 0; i < len(b); i += must.Often(3, 1) {
@@ -240,8 +238,7 @@ func TestTruncated(t *testing.T) {
 // count from the superblock.
 func TestMoved(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/windtunnel_U10_a4.h5")
-	want, err := dump(b)
-	must.Do(t, err)
+	want := must.Get(dump(b))(t)
 
 	got, err := dump(append(make([]byte, 2048), b...))
 	must.Not(t, err != nil || got != want, "behind 2048 bytes it reads\n%s, %v; want\n%s", got, err, want)
@@ -403,8 +400,7 @@ func TestAttributeText(t *testing.T) {
 // A text of 2³¹ − 1 bytes that was never written takes no memory: the file has 1400 bytes. h5py wrote it.
 func TestVastText(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/vast_text.h5")
-	f, err := Open(bytes.NewReader(b), int64(len(b)))
-	must.Do(t, err)
+	f := must.Get(Open(bytes.NewReader(b), int64(len(b))))(t)
 
 	d := f.dataset("/text")
 	must.Be(t, d.Type.Size, 1<<31-1, "bytes of an element")

@@ -15,8 +15,7 @@ func TestInflateChunk(t *testing.T) {
 	pack := func(n int) []byte {
 		var b bytes.Buffer
 		w := zlib.NewWriter(&b)
-		_, err := w.Write(bytes.Repeat([]byte("measured"), n))
-		must.Do(t, err)
+		must.Get(w.Write(bytes.Repeat([]byte("measured"), n)))(t)
 
 		must.Do(t, w.Close())
 

@@ -114,11 +114,9 @@ func readMaybeZipped(t testing.TB, path string) []byte {
 	b := must.Read(t, path)
 
 	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		must.Do(t, err)
+		z := must.Get(gzip.NewReader(bytes.NewReader(b)))(t)
 
-		b, err = io.ReadAll(z)
-		must.Do(t, err)
+		b = must.Get(io.ReadAll(z))(t)
 	}
 
 	return b
@@ -166,8 +164,7 @@ func TestRandomTruth(t *testing.T) {
 
 func checkFile(t *testing.T, dir string, w truthFile) int {
 	b := readMaybeZipped(t, filepath.Join(dir, w.File))
-	f, err := Open(bytes.NewReader(b), int64(len(b)))
-	must.Do(t, err)
+	f := must.Get(Open(bytes.NewReader(b), int64(len(b))))(t)
 
 	if f.version != w.Superblock || f.src.base != w.UserBlock {
 		t.Errorf("superblock version %d, user block %d; want %d, %d", f.version, f.src.base, w.Superblock,

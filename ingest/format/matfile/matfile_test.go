@@ -50,8 +50,7 @@ func listed(b []byte, cut bool) (*file, error) {
 func open1(t testing.TB, b []byte) *file {
 	t.Helper()
 
-	f, err := listed(b, false)
-	must.Do(t, err)
+	f := must.Get(listed(b, false))(t)
 
 	return f
 }

@@ -142,8 +142,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	b, err := Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet")))
-	must.Do(t, err)
+	b := must.Get(Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet"))))(t)
 
 	lines := strings.Split(string(b), "\n")
 	if len(lines) != 122 || lines[0] != "Fx (N)\tfew\tgap\ti32\ti64\tnote\tok\trun\tsingle\ttime\tu32\tu64" ||

@@ -96,8 +96,7 @@ func TestMain(m *testing.M) {
 
 // temporary returns the temporary files of readers.
 func temporary(t *testing.T, dir string) []string {
-	names, err := filepath.Glob(filepath.Join(dir, "doubletake-reader-*"))
-	must.Do(t, err)
+	names := must.Get(filepath.Glob(filepath.Join(dir, "doubletake-reader-*")))(t)
 
 	return names
 }
@@ -113,8 +112,7 @@ func TestOpen(t *testing.T) {
 	must.Do(t, os.WriteFile(path, b, 0o644))
 
 	o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "--in", "{file}"}, Timeout: time.Minute}}
-	r, err := program.Open(path, o)
-	must.Do(t, err)
+	r := must.Get(program.Open(path, o))(t)
 
 	x := ingesttest.ReadAll(t, r)
 	for k, v := range x[0] {
@@ -134,7 +132,7 @@ func TestOpen(t *testing.T) {
 
 	// A rate that contradicts the program's is an error.
 	o.RateHz = 3000
-	_, err = program.Open(path, o)
+	_, err := program.Open(path, o)
 	ingesttest.WantDataError(t, nil, err, "expected a rate of 3000 Hz as configured, found 2000 Hz")
 }
 

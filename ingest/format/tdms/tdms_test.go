@@ -148,8 +148,7 @@ func f64(o order, x ...float64) []byte {
 func mustOpen(t testing.TB, b []byte) *file {
 	t.Helper()
 
-	f, err := openFile(ingesttest.Source(b))
-	must.Do(t, err)
+	f := must.Get(openFile(ingesttest.Source(b)))(t)
 
 	return f
 }

@@ -100,8 +100,7 @@ func TestTextLayouts(t *testing.T) {
 		{"Fortran exponent", "1.5D+01 2\n3 4d-1\n", none, "blank separated: 1, 2 [[15 3] [2 0.4]]"},
 		{"DOS end", "1,2\r\n3,4\r\n\x1a", none, "comma separated: 1, 2 [[1 3] [2 4]]"},
 	} {
-		r, err := openString(c.text, ingest.Options{Text: c.o})
-		must.Do(t, err)
+		r := must.Get(openString(c.text, ingest.Options{Text: c.o}))(t)
 
 		var columns, more []string
 		info := r.Info()
@@ -347,8 +346,7 @@ func TestUnevenRow(t *testing.T) {
 }
 
 func TestTextAttributes(t *testing.T) {
-	r, err := openString("# balance: A 7\nProject = wing\na,b\n1,2\n3,4\n", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(openString("# balance: A 7\nProject = wing\na,b\n1,2\n3,4\n", ingest.Options{}))(t)
 	must.Equal(t, fmt.Sprint(r.Info().Attributes), "[{balance A 7} {Project wing}]", "got")
 }
 
@@ -476,8 +474,7 @@ func TestTextUTF16(t *testing.T) {
 
 	// .encode('utf-16-le') and 'utf-16-be' write no mark.
 	for _, text := range []string{little, string(big), little[2:], string(big[2:])} {
-		r, err := openString(text, ingest.Options{})
-		must.Do(t, err)
+		r := must.Get(openString(text, ingest.Options{}))(t)
 
 		if c := r.Info().Channels; len(c) != 2 || c[0].Name != "a" || c[0].Unit != "°" {
 			t.Errorf("%+v", c)
@@ -490,8 +487,7 @@ func TestTextUTF16(t *testing.T) {
 }
 
 func TestTextTruncatedUsed(t *testing.T) {
-	r, err := openString("a,b,c\n1,2,3\n4,5,6\n7,8", ingest.Options{Truncated: "use"})
-	must.Do(t, err)
+	r := must.Get(openString("a,b,c\n1,2,3\n4,5,6\n7,8", ingest.Options{Truncated: "use"}))(t)
 
 	if w := r.Info().Warnings; len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, "line 4") {
 		t.Error(w)
@@ -515,8 +511,7 @@ func TestTextRandomAccess(t *testing.T) {
 		b.WriteByte('\n')
 	}
 
-	r, err := openString(b.String(), ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(openString(b.String(), ingest.Options{}))(t)
 
 	must.Be(t, r.Info().Channels[0].Samples, int64(rows), "rows")
 
@@ -557,8 +552,7 @@ func TestTextWide(t *testing.T) {
 	for round := 0; round < 3 || round < 20 && best > 500*time.Millisecond; round++ {
 		start := ingesttest.CPU()
 
-		r, err := openString(b.String(), ingest.Options{})
-		must.Do(t, err)
+		r := must.Get(openString(b.String(), ingest.Options{}))(t)
 
 		x := ingesttest.ReadAll(t, r)
 		best = min(best, ingesttest.CPU()-start)
@@ -575,8 +569,7 @@ func TestTextWide(t *testing.T) {
 // refused.
 func TestTextLongLines(t *testing.T) {
 	row := strings.Repeat("1.25\t", 60000) + "2\n"
-	r, err := openString(row[:len(row)/2/5*5]+"2\n"+row[:len(row)/2/5*5]+"3\n", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(openString(row[:len(row)/2/5*5]+"2\n"+row[:len(row)/2/5*5]+"3\n", ingest.Options{}))(t)
 
 	x := ingesttest.ReadAll(t, r)
 	ingesttest.Equal(t, x[len(x)-1], []float64{2, 3})
@@ -586,8 +579,7 @@ func TestTextLongLines(t *testing.T) {
 
 // Of many columns without numbers some are named and the others counted.
 func TestManyEmptyColumns(t *testing.T) {
-	r, err := openString(strings.Repeat(";", 30)+"1\n"+strings.Repeat(";", 30)+"2\n", ingest.Options{})
-	must.Do(t, err)
+	r := must.Get(openString(strings.Repeat(";", 30)+"1\n"+strings.Repeat(";", 30)+"2\n", ingest.Options{}))(t)
 
 	w := r.Info().Warnings
 	if len(w) != 21 || w[20].Text != "10 more columns hold text or are empty: they are no channels" {

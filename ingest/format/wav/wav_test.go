@@ -17,8 +17,7 @@ import (
 func openFile(t *testing.T, name string) (ingest.Reader, error) {
 	t.Helper()
 
-	src, err := ingest.OpenSource("../testdata/truth/"+name, "")
-	must.Do(t, err)
+	src := must.Get(ingest.OpenSource("../testdata/truth/"+name, ""))(t)
 
 	t.Cleanup(func() { src.Close() })
 
@@ -149,8 +148,7 @@ func TestWAVAttributes(t *testing.T) {
 		{"odd_chunks.wav", "[{description balance run} {title rotor 3} {comment mic 5 odd}]"},
 		{"rf64.wav", "[{title rotor 3} {comment mic 5 odd}]"},
 	} {
-		r, err := openFile(t, c.file)
-		must.Do(t, err)
+		r := must.Get(openFile(t, c.file))(t)
 		must.Equal(t, fmt.Sprint(r.Info().Attributes), c.want, "%s: attributes", c.file)
 
 		r.Close()
@@ -168,8 +166,7 @@ func TestWAVAttributes(t *testing.T) {
 
 func TestWAVRate(t *testing.T) {
 	b := ingesttest.PCM16(1, 1, 2).Bytes()
-	_, err := Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 1000})
-	must.Do(t, err)
+	must.Get(Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 1000}))(t)
 
 	r, err := Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 999})
 	ingesttest.WantDataError(t, r, err, "expected a rate of 999 Hz as configured, found 1000 Hz")

@@ -105,8 +105,7 @@ func scheduler(t *testing.T, name, dir string) (o command.Options, told func() s
 
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 
-	binary, err := os.Executable()
-	must.Do(t, err)
+	binary := must.Get(os.Executable())(t)
 
 	var mu sync.Mutex
 	var messages string

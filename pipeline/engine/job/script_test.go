@@ -242,8 +242,7 @@ func TestScript(t *testing.T) {
 			Words: []string{"/bin/echo", "x y"},
 		}
 
-		text, err := s.Script(a, 0)
-		must.Do(t, err)
+		text := must.Get(s.Script(a, 0))(t)
 
 		run := func() error {
 			c := exec.Command("/bin/bash", "-c", text, "script", "1")
@@ -254,7 +253,7 @@ func TestScript(t *testing.T) {
 			return c.Run()
 		}
 
-		err = run()
+		err := run()
 		log, _ := os.ReadFile(filepath.Join(at, "log"))
 		must.Not(t, err != nil || string(log) != "a  b it's\nx y\n", "%s: %q, %v", s.Name, log, err)
 

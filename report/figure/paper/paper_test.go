@@ -50,8 +50,7 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 			continue // a font's table
 		}
 
-		b, err := io.ReadAll(r)
-		must.Do(t, err)
+		b := must.Get(io.ReadAll(r))(t)
 
 		out = append(out, string(b))
 	}
@@ -63,8 +62,7 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 // 0.68 of it above and below the line), embeds its fonts, clips the panel, and is the
 // same every time.
 func TestPDF(t *testing.T) {
-	b, err := PDF(small())
-	must.Do(t, err)
+	b := must.Get(PDF(small()))(t)
 
 	for range 3 {
 		if again, err := PDF(small()); err != nil || !bytes.Equal(b, again) {
@@ -102,11 +100,9 @@ func TestPDF(t *testing.T) {
 // The picture has as many dots as its width takes, states its resolution, has the
 // colours of the palette at places worked out by hand, and nothing outside the panel.
 func TestPNG(t *testing.T) {
-	b, err := PNG(small(), 300)
-	must.Do(t, err)
+	b := must.Get(PNG(small(), 300))(t)
 
-	i, err := png.Decode(bytes.NewReader(b))
-	must.Do(t, err)
+	i := must.Get(png.Decode(bytes.NewReader(b)))(t)
 
 	if w := i.Bounds().Dx(); w != 992 { // 84 mm/25.4·300 = 992.1
 		t.Errorf("%d dots wide", w)
@@ -124,8 +120,7 @@ func TestPNG(t *testing.T) {
 		FindStringSubmatch(svg)
 
 	shift := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
-	_, err = fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top)
-	must.Do(t, err)
+	must.Get(fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top))(t)
 
 	dot := func(x, y float64) color.RGBA {
 		k := 300.0 / 72 * 8 / 11
@@ -155,11 +150,9 @@ func TestPNG(t *testing.T) {
 
 // Letters have ink: 2 mm of a text at its place is darker than paper, upright ones too.
 func TestLetters(t *testing.T) {
-	b, err := PNG(small(), 200)
-	must.Do(t, err)
+	b := must.Get(PNG(small(), 200))(t)
 
-	i, err := png.Decode(bytes.NewReader(b))
-	must.Do(t, err)
+	i := must.Get(png.Decode(bytes.NewReader(b)))(t)
 
 	k := 200.0 / 72 * 8 / 11
 	ink := func(r image.Rectangle) (n int) {
@@ -231,11 +224,9 @@ func TestEveryMark(t *testing.T) {
 	}
 
 	f := &figure.Figure{ID: "e", Note: "<x> & y", Panels: []figure.Panel{p}}
-	_, err := PDF(f)
-	must.Do(t, err)
+	must.Get(PDF(f))(t)
 
-	_, err = PNG(f, 60)
-	must.Do(t, err)
+	must.Get(PNG(f, 60))(t)
 }
 
 func ExamplePDF() {

@@ -21,8 +21,7 @@ import (
 func calibration(t testing.TB, k int) *interval.Calibration {
 	t.Helper()
 
-	prior, err := scale.Named("wide")
-	must.Do(t, err)
+	prior := must.Get(scale.Named("wide"))(t)
 
 	r := rand.New(rand.NewPCG(2, 3))
 	c := &interval.Calibration{
@@ -72,8 +71,7 @@ func TestCalibrationIsStored(t *testing.T) {
 	for _, k := range []int{0, 1, 3} {
 		c := calibration(t, k)
 
-		b, err := json.Marshal(c)
-		must.Do(t, err)
+		b := must.Get(json.Marshal(c))(t)
 
 		var again interval.Calibration
 		must.Do(t, json.Unmarshal(b, &again))
@@ -89,8 +87,7 @@ func TestCalibrationIsStored(t *testing.T) {
 }
 
 func TestDamagedCalibrationIsRefused(t *testing.T) {
-	good, err := json.Marshal(calibration(t, 3))
-	must.Do(t, err)
+	good := must.Get(json.Marshal(calibration(t, 3)))(t)
 
 	for old, c := range map[string][2]string{
 		`"version":2`:           {`"version":1`, "version 2, found"},

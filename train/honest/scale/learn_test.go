@@ -178,8 +178,7 @@ func TestSteps(t *testing.T) {
 // What is written is read; equal priors give equal bytes.
 func TestEncodePriors(t *testing.T) {
 	p := Prior{Name: "own", M: 0.25, MStd: 0.5, Tau: 0.3, TauStd: 0.8, Origin: "this test"}
-	b, err := EncodePriors(p)
-	must.Do(t, err)
+	b := must.Get(EncodePriors(p))(t)
 
 	if list, err := ReadPriors(b); err != nil || len(list) != 1 || list[0] != p {
 		t.Errorf("%+v, %v", list, err)

@@ -56,11 +56,9 @@ func TestLearnRises(t *testing.T) {
 	p := named(t, "wide")
 	p.Name, p.Rises = "lab", r
 	p.Rises.Of, p.Rises.Origin = "two campaigns", "this test"
-	b, err := EncodePriors(p)
-	must.Do(t, err)
+	b := must.Get(EncodePriors(p))(t)
 
-	list, err := ReadPriors(b)
-	must.Do(t, err)
+	list := must.Get(ReadPriors(b))(t)
 	must.Equal(t, list[0], p, "prior read back")
 	must.Equal(t, list[0].RisesRecord().Words(), "Where E|cov| rose to × 1.5 or more, 95 % intervals held 90 ± 3 % of "+
 		"the values; where it did not rise, 80 ± 4 % (10 and 6 held-out groups of two campaigns).", "its words")

@@ -19,8 +19,7 @@ import (
 func named(t testing.TB, name string) Prior {
 	t.Helper()
 
-	p, err := Named(name)
-	must.Do(t, err)
+	p := must.Get(Named(name))(t)
 
 	return p
 }
@@ -524,8 +523,7 @@ func TestLearnPanics(t *testing.T) {
 func TestStored(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 9))
 	s, _ := Learn([]Group{draw(r, 4, 1, 0.1), draw(r, 4, 3, 0.1)}, 1, named(t, "library"), Noise{Scale: 1.2, Freedom: 9})
-	b, err := json.Marshal(s)
-	must.Do(t, err)
+	b := must.Get(json.Marshal(s))(t)
 
 	var back Scale
 	must.Do(t, json.Unmarshal(b, &back))
@@ -595,8 +593,7 @@ func FuzzReadPriors(f *testing.F) {
 			return
 		}
 
-		b, err := json.Marshal(map[string]any{"format": PriorFormat, "version": PriorVersion, "priors": list})
-		must.Do(t, err)
+		b := must.Get(json.Marshal(map[string]any{"format": PriorFormat, "version": PriorVersion, "priors": list}))(t)
 
 		again, err := ReadPriors(b)
 		must.Not(t, err != nil || !reflect.DeepEqual(list, again), "%+v, read back %+v, %v", list, again, err)

@@ -92,8 +92,7 @@ func TestNames(t *testing.T) {
 	} {
 		r := arrays.New(ingest.Info{})
 
-		axis, err := arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis})
-		must.Do(t, err)
+		axis := must.Get(arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis}))(t)
 		must.Do(t, r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}))
 
 		var names []string

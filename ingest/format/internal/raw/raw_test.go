@@ -49,8 +49,7 @@ const header = 44
 func openFrames(t *testing.T, path string, channels, frames, bits int) *Reader {
 	t.Helper()
 
-	src, err := ingest.OpenSource(path, "")
-	must.Do(t, err)
+	src := must.Get(ingest.OpenSource(path, ""))(t)
 
 	l := Layout{Offset: header, Frames: int64(frames), Channels: channels, Kind: F32, Scale: 1}
 	if bits == 16 {
