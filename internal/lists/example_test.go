@@ -12,6 +12,9 @@ func Example() {
 	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil,
 		lists.Where(5, func(i int) bool { return i%2 == 1 }))
 
+	even := func(v int) bool { return v%2 == 0 }
+	fmt.Println(lists.Find(squares[1:], even))
+	fmt.Println(lists.Split(squares, even))
 	fmt.Println(lists.Map([]string{"a", "b", "c"}, squares[:2]))
 
 	m := []float64{1, 2, 3, 4, 5, 6} // 3×2
@@ -21,6 +24,8 @@ func Example() {
 	fmt.Println(index, words, lists.Alike([]string{"b", "a", "b"}))
 	// Output:
 	// [0 1 2] [0 1 4 9] true [1 3]
+	// 4 true
+	// [0 4] [1 9]
 	// map[a:0 b:1]
 	// [5 6 1 2] [2 4 6]
 	// [0 1 0] [b a] [[0 2] [1]]
