@@ -321,7 +321,8 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 			fault.Raise(m.Add(of[0].row.Given()...))
 		case len(of) > 1:
 			fault.Raise(f.conds.bad(*of[1].row, "one row for each recording",
-				fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, of[0].row.Line), ""))
+				fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, of[0].row.Line),
+				"where they are about parts of it, columns t0_s and t1_s state their seconds, or row0 and row1 their samples"))
 		case f.conds != nil:
 			fault.Raise(fault.At(f.conds.Path, "", fmt.Sprintf("a row for channel %s of %s", name, r.ID), "none",
 				"add the row, or select the channels that are meant"))

@@ -63,11 +63,12 @@ type LogOptions struct {
 	// Files are the recordings: the column that names them may have any name, and lines may come
 	// before the header. nil: the column is called file.
 	Files   []string
-	Columns map[string]string // headers by name: {"rpm": "Drehzahl [1/min]"}
-	Missing []string          // further texts for a value that is not there
-	Ignore  []string          // names of columns that are no conditions
-	Names   []string          // of columns whose cells are names, whatever they look like
-	Decimal byte              // decimal sign of numbers that do not show it; 0: not known
+	Columns map[string]string        // headers by name: {"rpm": "Drehzahl [1/min]"}
+	Missing []string                 // further texts for a value that is not there
+	Ignore  []string                 // names of columns that are no conditions
+	Names   []string                 // of columns whose cells are names, whatever they look like
+	IsName  func(column string) bool // finds further such columns; nil: none
+	Decimal byte                     // decimal sign of numbers that do not show it; 0: not known
 	// Units are those of conditions by name, which replace the headers': values are turned into the units of the
 	// names. nil: they stay as they are.
 	Units map[string]string
@@ -317,7 +318,8 @@ func (t *conditionsTable) readColumns() []ingest.Warning {
 	})
 	warnings := t.typed(cols, reading{
 		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
-		hint: "correct the cell, or name its text under log: {missing: […]} if it is no value",
+		isName: t.IsName,
+		hint:   "correct the cell, or name its text under log: {missing: […]} if it is no value",
 	})
 	for _, c := range lists.Keep(cols, func(c *typedColumn) bool { return unitWords.MatchString(c.name) }) {
 		are := unitsOf(c.name, t.Column(nil, c.index))

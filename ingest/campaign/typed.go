@@ -102,10 +102,11 @@ func (t *Cells) Column(dst []string, column int) []string {
 
 // reading tells what cells that people typed do not show themselves.
 type reading struct {
-	condition.ColumnOptions           // of all columns
-	names                   []string  // columns whose cells are names, whatever they look like
-	codes                   []float64 // that are known to mean no value
-	hint                    string    // for a cell that does not fit
+	condition.ColumnOptions                          // of all columns
+	names                   []string                 // columns whose cells are names, whatever they look like
+	isName                  func(column string) bool // likewise; nil: none
+	codes                   []float64                // that are known to mean no value
+	hint                    string                   // for a cell that does not fit
 }
 
 // typedColumn is a column of cells, as it is written and as it is read.
@@ -127,7 +128,8 @@ func (t *Cells) typed(cols []*typedColumn, o reading) (warnings []ingest.Warning
 	options := lists.Each(cols, func(c *typedColumn) condition.ColumnOptions {
 		of := o.ColumnOptions
 		usual, _ := units.OfName(c.name)
-		of.Unit, of.Usual, of.Names, of.Remarks = c.Unit, usual.Text, slices.Contains(o.names, c.name), c.remarks
+		of.Unit, of.Usual, of.Remarks = c.Unit, usual.Text, c.remarks
+		of.Names = slices.Contains(o.names, c.name) || o.isName != nil && o.isName(c.name)
 
 		return of
 	})

@@ -440,7 +440,27 @@ func (f *field) repeats() bool { return 2*f.distinct() <= len(f.stated()) }
 // decideLog chooses the inputs among the columns of a log, of names or of a table of pairs: columns of a log
 // whose words are known or whose values repeat; where there are none, all others are.
 func (s *sheet) decideLog() {
-	var others []*field
+	others := s.decide()
+	if len(s.of(input)) == 0 {
+		for _, f := range others {
+			f.be(input, "another value in each row")
+		}
+	}
+
+	for _, f := range s.of(input) {
+		isSet := func(o *field) bool { return o != f && o.says(nominal) && f.shares(o) }
+		if s.names == nil && !f.says(nominal) && slices.ContainsFunc(s.of(input), isSet) {
+			f.read(leftOut, "a measured value of another input")
+		}
+	}
+
+	if s.reopen() {
+		s.decideLog()
+	}
+}
+
+// decide chooses the inputs, and returns columns that differ in each row.
+func (s *sheet) decide() (others []*field) {
 	for _, f := range s.fields {
 		switch {
 		case f.role != open || s.byWords(f) || s.nuisance(f):
@@ -452,15 +472,7 @@ func (s *sheet) decideLog() {
 		}
 	}
 
-	if len(s.of(input)) == 0 {
-		for _, f := range others {
-			f.be(input, "another value in each row")
-		}
-	}
-
-	if s.reopen() {
-		s.decideLog()
-	}
+	return others
 }
 
 // reopen opens all columns again where none is an input, or no outcome, so that those of values close

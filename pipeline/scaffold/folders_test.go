@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -220,6 +221,60 @@ var folders = []struct {
 		},
 		wants: []string{
 			`files: ["*.lvm"]`, "inputs: [rpm]", "triplets: repeats", `across: "date"`, `occasions: ["date"]`,
+		},
+	},
+	{
+		name: "files that state speeds, which scatter, angles and temperatures", edits: 0,
+		make: func(rng *rand.Rand, f folder) {
+			for i := range 12 {
+				var b bytes.Buffer
+				z := zip.NewWriter(&b)
+				array := func(name string, v float64, shape ...int) {
+					var data []byte
+					for range append(shape, 1)[0] {
+						data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v+rng.NormFloat64()/100))
+					}
+
+					w, _ := z.Create(name + ".npy")
+					_, _ = w.Write(ingesttest.NPY("<f8", false, data, shape...))
+				}
+				array("lift", 1, 300)
+				array("U", 10*float64(1+i%3))
+				array("alpha", 4*float64(i/3%2))
+				array("Tair", 20+float64(i)/10)
+				_ = z.Close()
+				f[fmt.Sprintf("r%02d.npz", i+1)] = b.Bytes()
+			}
+		},
+		wants: []string{
+			`attributes: {U: "U", alpha_deg: "alpha"}`, "inputs: [U, alpha_deg]", `within: {"U": `, `columns: {lift: "lift"}`,
+			"#   Tair: remark, by its name a state of the air",
+		},
+		not: []string{"conditions.csv\" # columns"},
+	},
+	{
+		name: "parts of recordings of a balance, types that begin with numbers, a copy", edits: 0,
+		make: func(rng *rand.Rand, f folder) {
+			f.text("protocol.txt", "recording\tbegin (s)\tend (s)\tpropeller\trpm_set\trpm_meas\n")
+			for i := range 24 {
+				f.text("protocol.txt", "sweep%d\t%d\t%d\t%s\t%d\t%.1f\n", i/12, i%12, i%12+1, []string{"1045", "8x4.5"}[i/12],
+					2000+1000*(i/3%4), jitter(rng, 2000+1000*float64(i/3%4)))
+			}
+
+			for k := range 2 {
+				name := fmt.Sprintf("sweep%d.csv", k)
+				f.text(name, "time,Fx_N,Fz_N,Trigger\n")
+				for i := range 600 {
+					f.text(name, "%.2f,%.4f,%.4f,0\n", float64(i)/50, rng.NormFloat64(), rng.NormFloat64())
+				}
+			}
+
+			f["sweep1 - Copy.csv"] = f["sweep1.csv"]
+		},
+		wants: []string{
+			`conditions: "protocol.txt"`, `log: {columns: {t0_s: "begin", t1_s: "end"}`, `things: ["propeller"]`,
+			"inputs: [rpm_set, sweep]", `columns: {drag_n: "Fx_N", lift_n: "Fz_N"}`, `exclude: ["sweep1 - Copy.csv"]`,
+			"#   rpm_meas: left out, a measured value of another input",
 		},
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,15 +22,28 @@ import (
 	"doubletake/pipeline/config"
 )
 
-// leaveCopies leaves out files with the contents of one before: a copy is no second measurement.
-func (p *plan) leaveCopies(files []string) {
+// Names of copies, as programs and people make them; without one, a copy may be a recording under another's name.
+var copyName, anyName = lazy(`.*(\bcop(y|ie)|kopie|backup|\(\d+\)|~).*`), lazy(`.*`)
+
+// leaveCopies leaves out files of such names with the contents of another: a copy is no second measurement.
+func (p *plan) leaveCopies(files []string, of pattern) []string {
+	if !slices.ContainsFunc(files, of.MatchString) {
+		return files
+	}
+
 	sums := lists.Each(files, func(f string) string { return digest(filepath.Join(p.dir, f)) })
-	for i, f := range files {
-		if of := files[slices.Index(sums, sums[i])]; sums[i] != "" && of != f {
-			p.Exclude = append(p.Exclude, f)
-			p.note("%s is a copy of %s: left out (exclude); which of the two is right?", f, of)
+	for _, alike := range lists.Alike(sums) {
+		same := lists.Rows(files, 1, alike)
+		original := max(slices.IndexFunc(same, func(f string) bool { return !copyName.MatchString(f) }), 0)
+		for i, f := range same {
+			if i != original && sums[alike[0]] != "" && of.MatchString(f) {
+				p.Exclude = append(p.Exclude, f)
+				p.note("%s is a copy of %s: left out (exclude); which of the two is right?", f, same[original])
+			}
 		}
 	}
+
+	return lists.Keep(files, func(f string) bool { return !slices.Contains(p.Exclude, f) })
 }
 
 // digest is the size of a file and the hash of its first and last 64 kB, "" where it cannot be
@@ -93,67 +107,115 @@ func (p *plan) look(files []string) {
 // Why a column is proposed that other sources than names and log state.
 const ofFiles, besideFiles = "an attribute of the files", "of the file next to each"
 
-// attributes takes conditions, things and occasions that all files state themselves.
+// attributes takes conditions, things and occasions that all files state themselves, as a log's columns. Those that are
+// the same everywhere count where the program knows their names.
 func (p *plan) attributes(files []string, infos []ingest.Info) {
-	for _, a := range infos[0].Attributes {
-		base := strings.ToLower(a.Name[strings.LastIndexAny(a.Name, "/.@")+1:])
-		name, roles := standard[base], condition.Roles{}
-		switch {
-		case base == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == base }):
-			name = base
-		case instances.MatchString(base) || dayWords.MatchString(base):
-			name, roles.Things = base, []string{base}
+	texts := lists.Each(infos, func(info ingest.Info) map[string]string {
+		of := map[string]string{}
+		for _, a := range info.Attributes {
+			of[a.Name] = a.Value
 		}
 
-		var stated []condition.Condition
-		for _, info := range infos {
-			if c, err := roles.Attribute(info, a.Name, name, ""); err == nil {
-				stated = append(stated, c)
+		return of
+	})
+
+	var more []*field
+	for _, a := range infos[0].Attributes {
+		base := a.Name[strings.LastIndexAny(a.Name, "/.@")+1:]
+		low := strings.ToLower(base)
+		f := &field{name: base, head: a.Name, why: ofFiles}
+		switch {
+		case len(base) > 1 && standard[low] != "":
+			f.name, f.known = standard[low], true
+		case low == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == low }):
+			f.name, f.known = low, true
+		}
+
+		differs := func(t map[string]string) bool { return t[a.Name] != a.Value }
+		if !f.known && !slices.ContainsFunc(texts, differs) || !identifier.MatchString(f.name) {
+			continue
+		}
+
+		for _, roles := range []condition.Roles{{}, {Things: []string{f.name}}} {
+			var stated []condition.Condition
+			for _, info := range infos {
+				if c, err := roles.Attribute(info, a.Name, f.name, ""); err == nil {
+					stated = append(stated, c)
+				}
+			}
+
+			if len(stated) == len(infos) && len(f.texts) == 0 && f.take(stated) {
+				more = append(more, f)
 			}
 		}
+	}
 
-		if name != "" && len(base) > 1 && len(stated) == len(infos) && p.states(files, name, a.Name, ofFiles, stated) {
-			p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a.Name})
-		}
+	for _, f := range p.settle(files, more) {
+		p.Attributes = append(p.Attributes, config.NamedString{Name: f.name, Value: f.head})
 	}
 }
 
-// states adds a column of what another source states of each file. It reports whether it is one of conditions.
-func (p *plan) states(files []string, name, head, why string, stated []condition.Condition) bool {
-	s := p.sheet
-	if s.rows > 0 && s.rows != len(stated) {
-		return false
-	}
-
-	f := &field{name: name, head: head, texts: lists.Each(stated, func(c condition.Condition) string { return c.Name })}
+// take takes what each file states.
+func (f *field) take(stated []condition.Condition) bool {
+	f.texts = lists.Each(stated, func(c condition.Condition) string { return c.Name })
 	if !stated[0].IsName {
 		f.values = lists.Each(stated, func(c condition.Condition) float64 { return c.Value })
 		f.texts = lists.Each(f.values, decimal)
 	}
 
-	if s.states(name) {
-		if s.differs(f, func(k int) string { return fmt.Sprintf("%s, %s,", files[k], why) }) {
-			s.fields = append(s.fields, f)
-		}
-
-		return false
-	}
-
-	s.rows, s.fields = len(stated), append(s.fields, f)
-	if !s.byWords(f) || f.values != nil && f.distinct() < 2 {
-		f.role = input
-	}
-
-	if f.role != input && f.role != thing && f.role != day {
-		return false
-	}
-
-	f.why = why
-
 	return true
 }
 
-// sidecars takes what files next to all recordings state at their top.
+// settle adds columns of what another source states of each file, and returns those that are conditions.
+func (p *plan) settle(files []string, more []*field) (conditions []*field) {
+	s := p.sheet
+	if s.rows > 0 && s.rows != len(files) {
+		return nil
+	}
+
+	log := &sheet{rows: len(files)}
+	for _, f := range more {
+		why := f.why
+		f.why = ""
+		if s.states(f.name) {
+			if s.differs(f, func(k int) string { return fmt.Sprintf("%s, %s,", files[k], why) }) {
+				s.fields = append(s.fields, f)
+			}
+
+			continue
+		}
+
+		log.fields = append(log.fields, f)
+		s.rows, s.fields = len(files), append(s.fields, f)
+		log.decide()
+		switch {
+		case f.values != nil && f.known && f.distinct() < 2:
+			f.role = input
+		case f.role == thing && why == ofFiles && !f.isObject():
+			f.be(remark, "add it to attributes and things if it names what was measured")
+		}
+
+		if slices.Contains([]role{input, thing, day}, f.role) {
+			conditions = append(conditions, f)
+			f.why = why
+		}
+	}
+
+	// A list of files without a condition says nothing.
+	if text := p.result.Conditions; len(conditions) > 0 && text != "" && !strings.Contains(text, ",") {
+		p.dropList()
+	}
+
+	return conditions
+}
+
+// dropList takes back a list of files to which people would add conditions.
+func (p *plan) dropList() {
+	p.Conditions, p.result.Conditions = "", ""
+	p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
+}
+
+// sidecars takes what files next to all recordings state.
 func (p *plan) sidecars(files []string) {
 	for _, ending := range []string{".json", ".yaml", ".yml"} {
 		of, keys := map[string][]condition.Condition{}, []string{}
@@ -172,12 +234,19 @@ func (p *plan) sidecars(files []string) {
 			}
 		}
 
+		var more []*field
 		for _, key := range keys {
-			name := cmp.Or(termOf(key, ""), key)
-			if len(of[key]) == len(files) && !strings.Contains(key, ".") && p.states(files, name, key, besideFiles, of[key]) {
-				p.Sidecar = cmp.Or(p.Sidecar, &config.Sidecar{Ending: ending})
-				p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: name, Value: key})
+			base := key[strings.LastIndexByte(key, '.')+1:]
+			term := termOf(base, "")
+			f := &field{name: cmp.Or(term, base), head: key, why: besideFiles, known: term != ""}
+			if len(of[key]) == len(files) && f.take(of[key]) {
+				more = append(more, f)
 			}
+		}
+
+		for _, f := range p.settle(files, more) {
+			p.Sidecar = cmp.Or(p.Sidecar, &config.Sidecar{Ending: ending})
+			p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: f.name, Value: f.head})
 		}
 	}
 }
@@ -192,21 +261,19 @@ func header(path string) (ingest.Info, error) {
 	return rd.Info(), nil
 }
 
-// usual are lift and drag by the usual names of their channels.
-var usual = map[string]string{
-	"lift": "lift", "fz": "lift", "lift_n": "lift", "l": "lift",
-	"drag": "drag", "fx": "drag", "drag_n": "drag", "d": "drag",
-}
+// usual are lift and drag by the usual names of their channels, without units.
+var usual = map[string]string{"lift": "lift", "fz": "lift", "l": "lift", "drag": "drag", "fx": "drag", "d": "drag"}
 
 // forces lists lift and drag by the names of the channels; letters count where no channel has a word.
 func (p *plan) forces(letters bool) (columns []config.NamedString) {
 	for i, c := range p.Channels {
-		name := usual[strings.ToLower(c)]
-		if name == "" || !letters && len(c) < 2 {
+		base := strings.ToLower(c[strings.LastIndexAny(c, "/.")+1:])
+		name := usual[strings.TrimSuffix(base, "_n")]
+		if name == "" || !letters && len(base) < 2 {
 			continue
 		}
 
-		if p.units[i] == "N" {
+		if p.units[i] == "N" || strings.HasSuffix(base, "_n") {
 			name += "_n"
 		}
 
@@ -236,7 +303,10 @@ func (p *plan) choose(files []string, info ingest.Info) {
 	p.Some, p.Stated = len(p.Channels) < n, p.units[0]
 	p.Pascal = !slices.ContainsFunc(p.units, func(u string) bool { return u != "Pa" })
 	samples, rateHz := channels[most[0]].Samples, channels[most[0]].RateHz
-	p.RateKnown = rateHz > 0
+	if p.RateKnown = rateHz > 0; p.RateKnown && !math.IsInf(p.seconds, 1) {
+		p.shortest = min(p.shortest, int64(p.seconds*rateHz))
+	}
+
 	switch {
 	case len(p.forces(false)) > 0:
 		p.Spectra = false
@@ -267,6 +337,12 @@ func (p *plan) choose(files []string, info ingest.Info) {
 // columns proposes outcomes of a balance: lift and drag, else all that are no clock and no setting.
 func (p *plan) columns() {
 	if p.Columns = p.forces(p.letters()); len(p.Columns) > 0 {
+		used := lists.Each(p.Columns, func(c config.NamedString) string { return c.Value })
+		others := lists.Keep(p.Channels, func(c string) bool { return !slices.Contains(used, c) })
+		if len(others) > 0 {
+			p.note("%s: left out, not called lift or drag: add to columns what was measured", strings.Join(others, ", "))
+		}
+
 		return
 	}
 
@@ -274,13 +350,14 @@ func (p *plan) columns() {
 		f := field{name: p.Channels[i], head: p.Channels[i], unit: p.units[i]}
 		length := slices.Contains([]string{"m", "cm", "mm"}, f.unit) || lengthEnd.MatchString(f.name)
 
-		return !f.says(outcomeWords) && (f.says(inputWords) || f.says(environment) || f.says(clockWords) || f.says(spread) ||
-			length && f.says(axes))
+		return !f.says(outcomeWords) && (f.says(inputWords) || f.isAir() || f.says(clockWords) || f.says(spread) ||
+			f.isNumbered() || length && f.says(axes))
 	})
 
 	for i, c := range p.Channels {
 		if slices.Contains(settings, i) && len(settings) < len(p.Channels) {
-			p.note("%s: left out, a setting, a clock or the state of the air by its name: add it to columns if not", c)
+			p.note("%s: left out, a setting, a clock, a counter or a state of the air by its name: add it to columns if not",
+				c)
 			continue
 		}
 
@@ -363,8 +440,7 @@ func (p *plan) perChannel(info ingest.Info) {
 	}
 
 	if len(p.InFile) > 0 && text != "" { // a list of files without a condition
-		p.Conditions, p.result.Conditions = "", ""
-		p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
+		p.dropList()
 	}
 }
 

@@ -205,11 +205,12 @@ func TestFilesNextToRecordings(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 6 {
 		balance(t, dir, fmt.Sprintf("take%02d.txt", i), 60+i)
-		write(t, dir, fmt.Sprintf("take%02d.json", i), fmt.Sprintf(`{"alpha": %d, "wing": "%c"}`, i%3, 'A'+i/3))
+		write(t, dir, fmt.Sprintf("take%02d.json", i), fmt.Sprintf(`{"alpha": %d, "wing": "%c", "motor": {"rpm": %.1f}}`,
+			i%3, 'A'+i/3, 2000*float64(1+i%3)+0.5*float64(i/3)))
 	}
 
-	contains(t, loads(t, dir).YAML, `sidecar: {ending: .json, values: {alpha_deg: "alpha", wing: "wing"} }`,
-		`things: ["wing"]`, "inputs: [alpha_deg]")
+	contains(t, loads(t, dir).YAML, `things: ["wing"]`, "inputs: [alpha_deg, rpm]", `within: {"rpm": `,
+		`sidecar: {ending: .json, values: {alpha_deg: "alpha", wing: "wing", rpm: "motor.rpm"} }`)
 }
 
 // Parts of file names get a line where there are columns, too: of tables of results, which have each setting as often

@@ -59,9 +59,11 @@ func Look(dir string) (*Result, error) {
 		return nil, err
 	}
 
-	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}, shortest: math.MaxInt64}
+	p := &plan{
+		dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}, shortest: math.MaxInt64, seconds: math.Inf(1),
+	}
 	found = p.splitLog(p.findRig(found))
-	files := p.kindOf(found)
+	files := p.leaveCopies(p.kindOf(found), copyName)
 	if files == nil {
 		p.result.YAML = render(&plan{
 			Name: p.Name, Ingest: config.Ingest{Files: []string{"data/*.wav"}}, Spectra: true, Todo: true,
@@ -91,6 +93,7 @@ func Look(dir string) (*Result, error) {
 		files = given.files
 	case p.Conditions != "":
 		p.look(files)
+		p.Repeated = p.Repeated && p.repeated()
 	default:
 		files = p.fromNames(given, files)
 		p.look(files)
@@ -183,14 +186,14 @@ func (p *plan) propose(files []string) {
 // exclude leaves out what the globs take besides the recordings, as a README, and copies.
 func (p *plan) exclude(files []string) {
 	all, _, _, _ := campaign.Find(p.Files, nil, p.dir)
-	others := slices.Concat(files, p.Exclude, p.tares)
-	p.Exclude = append(p.Exclude, lists.Keep(all, func(f string) bool { return !slices.Contains(others, f) })...)
-	if len(p.Exclude) > 0 {
-		p.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
+	known := slices.Concat(files, p.Exclude, p.tares)
+	others := lists.Keep(all, func(f string) bool { return !slices.Contains(known, f) })
+	if p.Exclude = append(p.Exclude, others...); len(others) > 0 {
+		p.note("left out (exclude): %s", strings.Join(others, ", "))
 	}
 
 	if p.Table == nil {
-		p.leaveCopies(files)
+		p.leaveCopies(files, anyName)
 	}
 }
 
@@ -440,15 +443,17 @@ type plan struct {
 	dir        string
 	result     *Result
 	sheet      *sheet
-	units      []string // of the channels
-	intervals  bool     // the table cuts the files
-	shortest   int64    // samples of the shortest run by headers and table, as far as they are known
-	runs       int      // files, or intervals of them
-	components []string // the rows of the matrix
-	tares      []string // files that the columns name
-	places     []string // conditions that the microphones have
-	found      []string // all files that are not about the set-up
-	filled     bool     // with values in place of config.FillIn
+	units      []string             // of the channels
+	intervals  bool                 // the table cuts the files
+	edges      []config.NamedString // headers of the log that state where
+	shortest   int64                // samples of the shortest run by headers and table, as far as they are known
+	seconds    float64              // of the shortest run by the table
+	runs       int                  // files, or intervals of them
+	components []string             // the rows of the matrix
+	tares      []string             // files that the columns name
+	places     []string             // conditions that the microphones have
+	found      []string             // all files that are not about the set-up
+	filled     bool                 // with values in place of config.FillIn
 }
 
 // manyTriplets is where the default of 500 passes in steps of 32, made for

@@ -1,9 +1,11 @@
 package scaffold
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -71,7 +73,7 @@ func (p *plan) splitLog(files []string) (rest []string) {
 var logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
 
 // tableName matches names of tables of conditions.
-var tableName = regexp.MustCompile(`(?i)condition|protokoll|logbook|(^|[-_ ])log([-_ .]|$)`)
+var tableName = regexp.MustCompile(`(?i)condition|proto[ck]oll?|logbook|(^|[-_ ])log([-_ .]|$)`)
 
 // named is how many other files the rows of a table name, 0 of one that is no log of them. A table
 // with its own column file comes first.
@@ -83,8 +85,14 @@ func named(dir, log string, files []string) int {
 	}
 
 	others := lists.Keep(files, func(f string) bool { return f != log })
-	c, err := campaign.ReadLog(filepath.Join(dir, log), campaign.LogOptions{Files: others})
+	c, err := readLog(filepath.Join(dir, log), others, nil)
 	if err != nil {
+		text, _ := os.ReadFile(filepath.Join(dir, log))
+		in := lists.Keep(others, func(f string) bool { return bytes.Contains(text, []byte(path.Base(f))) })
+		if 2*len(in) > len(others) { // it says so itself, and which cell does not fit
+			return len(in)
+		}
+
 		return 0
 	}
 
@@ -94,6 +102,48 @@ func named(dir, log string, files []string) int {
 	}
 
 	return 0
+}
+
+// readLog reads a log; where its cells do not fit, columns of things hold names.
+func readLog(log string, files []string, columns map[string]string) (*campaign.Conditions, error) {
+	o := campaign.LogOptions{Files: files, Columns: columns}
+	c, err := campaign.ReadLog(log, o)
+	if err != nil {
+		o.IsName = func(column string) bool { return (&field{name: column}).isObject() }
+		if named, err := campaign.ReadLog(log, o); err == nil {
+			return named, nil
+		}
+	}
+
+	return c, err
+}
+
+// Headers of the seconds from which to which a row of a log is about a recording.
+var edges = map[string]pattern{
+	"t0_s": lazy(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`),
+	"t1_s": lazy(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`),
+}
+
+// inParts reads a log again with which several rows are about parts of one recording, but not by the program's names.
+func (p *plan) inParts(c *campaign.Conditions, files []string) *campaign.Conditions {
+	log, to := filepath.Join(p.dir, p.Conditions), map[string]string{}
+	for name, is := range edges {
+		if k := slices.IndexFunc(c.Names, is.MatchString); k >= 0 {
+			to[name] = c.Names[k]
+		}
+	}
+
+	_, different := lists.Index(lists.Each(c.Rows, func(r campaign.ConditionRow) string { return r.File }))
+	parts, err := readLog(log, files, to)
+	if len(different) == len(c.Rows) || len(to) < len(edges) || err != nil {
+		return c
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		p.edges = append(p.edges, config.NamedString{Name: name, Value: to[name]})
+	}
+
+	return parts
 }
 
 type term struct {
@@ -139,12 +189,13 @@ func termOf(name, unit string) string {
 // fromLog reads the conditions from a table in the folder. Files without a row, or without a value
 // of an input, are left out.
 func (p *plan) fromLog(files []string) (used []string) {
-	c, err := campaign.ReadLog(filepath.Join(p.dir, p.Conditions), campaign.LogOptions{Files: files})
+	c, err := readLog(filepath.Join(p.dir, p.Conditions), files, nil)
 	if err != nil {
 		p.note("the table of conditions does not fit yet: %v", err)
 		return files
 	}
 
+	c = p.inParts(c, files)
 	rowsOf := make([][]campaign.ConditionRow, len(files))
 	for k, of := range c.FilesOf(files) {
 		for _, i := range of {
@@ -178,7 +229,9 @@ func (p *plan) fromLog(files []string) (used []string) {
 	for _, row := range rows {
 		ends := !math.IsInf(row.End, 1)
 		p.intervals = p.intervals || ends || row.Begin > 0 || row.Timed
-		if !row.Timed && ends {
+		if row.Timed {
+			p.seconds = min(p.seconds, row.End-row.Begin)
+		} else if ends {
 			p.shortest = min(p.shortest, int64(row.End-row.Begin))
 		}
 	}
@@ -238,7 +291,7 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given
 	s.ofNames(given, of)
 	s.decideLog()
 
-	p.Log.Columns = nil
+	p.Log.Columns = slices.Clone(p.edges)
 	for _, f := range columns {
 		names := f.values == nil
 		if slices.Contains(condition.Reserved, f.head) && (!names || f.role == thing || f.role == day) {
@@ -257,9 +310,7 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given
 // differ in readings alone are repeats.
 func (p *plan) log() {
 	s := p.sheet
-	groups := s.groups(append(s.of(input), s.of(thing)...)...)
-	p.Repeated = !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1 &&
-		!slices.ContainsFunc(s.fields, (*field).unstated)
+	p.Repeated = p.repeated()
 	for _, f := range s.of(runs, remark, leftOut) {
 		constant := f.distinct() < 2
 		switch {
@@ -269,6 +320,15 @@ func (p *plan) log() {
 			p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == f.head })
 		}
 	}
+}
+
+// repeated reports whether most rows of a log repeat.
+func (p *plan) repeated() bool {
+	s := p.sheet
+	groups := s.groups(append(s.of(input), s.of(thing)...)...)
+
+	return !p.intervals && len(s.of(input)) > 0 && 5*paired(groups) >= 4*s.rows && len(groups) > 1 &&
+		!slices.ContainsFunc(s.fields, (*field).unstated)
 }
 
 // setupName matches names of a matrix and of a table of microphones.
