@@ -174,6 +174,11 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 				"    sweep: [{}, {loss.beta: 1}]\n    select: {on: rpm}\n",
 			[]string{`expected up to 40 triplets, which the training set of split "x/inner/rpm=1500" has, found 50`},
 		},
+		{
+			"one value without a group",
+			twenty + strings.Replace(fmt.Sprintf(train, ", honest: {base: pair}"), "1600", "[1600, 1700]", 1),
+			[]string{"train.honest: without a group, on rpm=1800: fit ensemble: no input varies over the 20 training rows"},
+		},
 		{"a copy", fmt.Sprintf(bands, "s", "s", ""), []string{"s1600.wav: expected another measurement than s1500.wav"}},
 		{"theory", twenty + "    report: {compare: pairs.csv}\n", []string{"pairs.csv: expected a column named as an"}},
 		{"no column", strings.Replace(twenty, "lift: f", "lift: ''", 1), []string{`lift: expected the name of a column`}},

@@ -43,7 +43,30 @@ type Ensemble struct {
 // standardised on d; inputs that are constant there are dropped.
 func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, error) {
 	d = checked(d)
+	p, err := e.Untrained(d)
+	if err != nil {
+		return nil, err
+	}
 
+	y := triplets.Scale{Mean: p.YMean, Std: p.YStd}
+	z := triplets.Set{
+		N: d.N, In: len(p.Columns), Out: d.Out, X: p.standardise(d.X), Run: d.Run, Weight: d.Weight, Alone: d.Alone,
+		Y1: y.Standardise(d.Y1), Y2: y.Standardise(d.Y2),
+	}
+	for k := range e.Members {
+		m, err := e.Train(ctx, z, rand.New(rand.NewPCG(e.Seed, uint64(k)<<1)).Uint64())
+		if err != nil {
+			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
+		}
+
+		p.Members = append(p.Members, Member{Network: m, Source: k})
+	}
+
+	return p, nil
+}
+
+// Untrained returns the ensemble on d without its members, or the error of one that cannot be trained.
+func (e *Ensemble) Untrained(d triplets.Set) (*EnsembleModel, error) {
 	e.Members = cmp.Or(e.Members, 5)
 	if e.Members < 1 || e.Members < 2 && !e.Claims {
 		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, found %d", e.Members)
@@ -70,20 +93,6 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 			return nil, fmt.Errorf("fit ensemble: outcome column %d is constant (%g): there is nothing to learn",
 				j, p.YMean[j])
 		}
-	}
-
-	y := triplets.Scale{Mean: p.YMean, Std: p.YStd}
-	z := triplets.Set{
-		N: d.N, In: len(p.Columns), Out: d.Out, X: p.standardise(d.X), Run: d.Run, Weight: d.Weight, Alone: d.Alone,
-		Y1: y.Standardise(d.Y1), Y2: y.Standardise(d.Y2),
-	}
-	for k := range e.Members {
-		m, err := e.Train(ctx, z, rand.New(rand.NewPCG(e.Seed, uint64(k)<<1)).Uint64())
-		if err != nil {
-			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
-		}
-
-		p.Members = append(p.Members, Member{Network: m, Source: k})
 	}
 
 	return p, nil

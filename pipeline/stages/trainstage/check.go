@@ -50,6 +50,12 @@ func (r Result) Check(t *table.Table) {
 		err := r.learner(s, "").CheckForm(set)
 		r.exp.Refuse(absent == "" && err != nil, "train.form", "%v", err)
 	}
+
+	for _, s := range r.subsets {
+		e, set := r.ensemble(), fault.Get(Triplets(r.exp, t))
+		_, err := e.Untrained(r.rowsOf(s, t, set))
+		r.exp.Refuse(err != nil, "train.honest", "without a group, on %s: %v; take base: gp and scale: plain", s.name, err)
+	}
 }
 
 // checkSplits reports hold-out rules and inputs that cannot work, as far as the

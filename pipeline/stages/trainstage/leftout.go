@@ -77,10 +77,9 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 		return nil
 	}
 
-	var subsets []subset
 	add := func(s subset) subset {
-		if !slices.ContainsFunc(subsets, func(o subset) bool { return o.name == s.name }) {
-			subsets = append(subsets, s)
+		if !slices.ContainsFunc(pl.subsets, func(o subset) bool { return o.name == s.name }) {
+			pl.subsets = append(pl.subsets, s)
 		}
 		return s
 	}
@@ -106,9 +105,9 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 		out[s.Name] = l
 	}
 
-	if len(subsets) > 0 {
-		rows := pl.subsetsTask(subsets)
-		for _, s := range subsets {
+	if len(pl.subsets) > 0 {
+		rows := pl.subsetsTask(pl.subsets)
+		for _, s := range pl.subsets {
 			pl.leftOutTask(rows, s)
 		}
 	}
@@ -184,17 +183,21 @@ func subsetName(condition string, values []float64, names []string) string {
 
 func (s subset) output() string { return s.name + ".gob" }
 
-// rows lists the rows of the subset.
-func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
-	held, err := cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t})
-	if err != nil {
-		return nil, fmt.Errorf("read triplets: %w", err)
+// rowsOf are the rows that the networks of a subset are trained on.
+func (pl *planner) rowsOf(s subset, t *table.Table, set triplets.Set) triplets.Set {
+	name := s.name[:strings.LastIndex(s.name, "=")]
+	if s.rule != nil {
+		name = pl.exp.Train.Honest.Groups
 	}
 
-	return lists.Where(len(condition), func(i int) bool {
-		_, known := slices.BinarySearch(s.values, condition[i])
+	z, err := coordinates(t, name, s.of.names)
+	pl.exp.Refuse(err != nil, "train.honest.groups", "%v", err)
+	held := reading(cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t}))
+
+	return honest.Numbers(set, lists.Where(len(z), func(i int) bool {
+		_, known := slices.BinarySearch(s.values, z[i])
 		return known && !held[i]
-	}), nil
+	}))
 }
 
 // subsetsTask adds the task that writes the rows of all subsets, a file each: a
@@ -228,22 +231,7 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 		trip := fault.Get(table.Read(j.Input(dep.Task, dep.Output)))
 		set := fault.Get(Triplets(pl.exp, trip))
 		for _, s := range subsets {
-			name := s.name[:strings.LastIndex(s.name, "=")]
-			if s.rule != nil {
-				name = pl.exp.Train.Honest.Groups
-			}
-
-			z, err := coordinates(trip, name, s.of.names)
-			if err != nil {
-				return pl.exp.Errorf("train.honest.groups", "%v", err)
-			}
-
-			rows, err := s.rows(trip, z)
-			if err != nil {
-				return fmt.Errorf("choose rows to train on: %w", err)
-			}
-
-			fault.Raise(plan.WriteGob(rowsData, j.Output(s.output()), honest.Numbers(set, rows)))
+			fault.Raise(plan.WriteGob(rowsData, j.Output(s.output()), pl.rowsOf(s, trip, set)))
 		}
 
 		return nil
@@ -257,15 +245,19 @@ const rowsData = "rows to train on"
 
 func init() { plan.GobTypes(interval.Result{}, triplets.Set{}) }
 
-// leftOutTask adds the training of networks on a subset.
-func (pl *planner) leftOutTask(rows string, s subset) {
-	tr := pl.exp.Train
-	base := trainedAnew(tr.Honest)
-	e := honest.Ensemble{Members: tr.Members}
-	if base == "pair" {
-		e = honest.Ensemble{Members: tr.Seeds, Claims: true}
+// ensemble are the networks of each subset.
+func (pl *planner) ensemble() honest.Ensemble {
+	if trainedAnew(pl.exp.Train.Honest) == "pair" {
+		return honest.Ensemble{Members: pl.exp.Train.Seeds, Claims: true}
 	}
 
+	return honest.Ensemble{Members: pl.exp.Train.Members}
+}
+
+// leftOutTask adds the training of networks on a subset.
+func (pl *planner) leftOutTask(rows string, s subset) {
+	tr, e := pl.exp.Train, pl.ensemble()
+	base := trainedAnew(tr.Honest)
 	r := pl.all
 	r.Estimate, r.single = nil, !e.Claims
 	cfg := r.settings()

@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // The trainings of a split by its values. By hand: without 3 and one more group; where
@@ -43,14 +44,14 @@ func TestNewLeftOut(t *testing.T) {
 		{Name: "blades", Floats: []float64{2, 2, 3, 3, 4}}, {Name: "rpm", Floats: []float64{1000, 9000, 1000, 9000, 1000}},
 	}}
 
-	blades := []float64{2, 2, 3, 3, 4}
+	pl := &planner{}
+	pl.exp.Train.Honest.Groups = "blades"
+	set := triplets.Set{N: 5, In: 1, X: []float64{0, 1, 2, 3, 4}}
 	for _, c := range []struct {
 		s    subset
-		want []int
-	}{{same.full, []int{0, 1, 4}}, {other.full, []int{0, 2, 4}}, {other.without[1], []int{0, 4}}} {
-		if got, err := c.s.rows(trip, blades); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: rows %v, %v, expected %v", c.s.name, got, err, c.want)
-		}
+		want []float64
+	}{{same.full, []float64{0, 1, 4}}, {other.full, []float64{0, 2, 4}}, {other.without[1], []float64{0, 4}}} {
+		must.Equal(t, pl.rowsOf(c.s, trip, set).X, c.want, "%s", c.s.name)
 	}
 
 	// A group that is named by many values keeps a short name.

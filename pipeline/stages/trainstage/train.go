@@ -58,6 +58,7 @@ type planner struct {
 
 	prior    scale.Prior // of the scale of new groups, where it is a file
 	numbered []string    // inputs whose values are things
+	subsets  []subset    // of rows on which networks are trained without a group
 }
 
 // Plan adds a task per split and seed, and the tasks of the methods compared. Splits asked for
