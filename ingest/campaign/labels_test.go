@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,4 +94,11 @@ func TestLabelsOfRecordings(t *testing.T) {
 	long := parse("file,comment\nx.wav," + strings.Repeat("x", condition.MaxName+1) + "\n")
 	must.Refuse(t, long.CheckLabels([]string{"comment"}), "at most 100 bytes")
 	must.Refuse(t, c.CheckLabels([]string{"comment"}), "line 2, column comment: expected a name of at most 100 bytes")
+	for _, mark := range []string{`"`, `-"-`, "-//-", "same as above", "Dito", "↓", "〃"} {
+		must.Refuse(t, condition.CheckName(mark), strconv.Quote(mark)+", which stands for the cell above")
+	}
+
+	for _, name := range []string{`8"`, "id", "do", "8/6", "above"} {
+		must.Not(t, condition.CheckName(name) != nil, "%s", name)
+	}
 }

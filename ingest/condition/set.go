@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,10 @@ var Reserved = strings.Fields("run recording set file channel format encoding un
 // MaxName bounds a name by which rows are grouped: a longer one is a comment.
 const MaxName = 100
 
+// ditto matches marks for the cell above.
+var ditto = regexp.MustCompile(`(?i)^(?:[-–—,]*(?:["″”“„〃]|''|//)["″”“„〃'/]*[-–—,]*|,,|↓|ditto|dito|idem|id\.|do\.|` +
+	`(?:same )?as (?:above|before)|wie oben|s\. ?o\.|同上)$`)
+
 // CheckName reports a text that names no group.
 func CheckName(s string) *fault.Error {
 	found := ""
@@ -57,6 +62,8 @@ func CheckName(s string) *fault.Error {
 		found = strconv.Quote(fault.Clip(s))
 	case !utf8.ValidString(s):
 		found = "bytes that are not UTF-8"
+	case ditto.MatchString(s):
+		found = strconv.Quote(s) + ", which stands for the cell above"
 	default:
 		return nil
 	}

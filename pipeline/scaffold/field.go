@@ -307,6 +307,8 @@ func (s *sheet) byWords(f *field) bool {
 		}
 
 		return f.be(day, "")
+	case d == 1 && f.values == nil && slices.Contains(f.texts, "") && len(f.different()[0]) < 4: // x in some rows
+		return f.be(thing, "")
 	case d < 2 && s.rows > 1:
 		return f.be(remark, "the same everywhere")
 	case f.says(clockWords):
