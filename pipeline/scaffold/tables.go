@@ -461,8 +461,9 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 		slices.ContainsFunc(s.fields, (*field).unstated) {
 		settings, unstated := append(inputs, s.of(thing)...), lists.Keep(s.fields, (*field).unstated)
 		if s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
-			slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) }) {
-			p.note("%s: as a table of results it has too few rows that repeat %s; its rows are read as samples in time", s.from,
+			(len(s.of(thing)) > 0 || slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) })) {
+			p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
+				"out what repeats may differ in; until then its rows are read as samples in time", s.from,
 				strings.Join(headsOf(settings), ", "))
 			for _, f := range unstated {
 				p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
