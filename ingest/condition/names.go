@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/internal/lists"
 )
 
 // NameNumber is the expression of a number in a name: -5, m5, neg5, pos5, 0.5, 1,5, 1p5, 2.5e5.
@@ -14,8 +16,8 @@ const NameNumber = `(?:(?i:minus|neg|plus|pos|m|p)|[-+−–])?(?:[0-9]+(?:\.[0-
 
 // In names that are cut -5 may be n5, minus 5 and 5m as well, and 2e5 2·10⁵.
 var (
-	nameForm = regexp.MustCompile(`(?i)\A(minus[ _]?|neg[ _]?|plus[ _]?|pos[ _]?|[-+−–mpn])?([0-9]*)(?:[.,pd]([0-9]*))?` +
-		`(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
+	nameForm = regexp.MustCompile(`(?i)\A(minus[ _]?|neg[ _]?|plus[ _]?|pos[ _]?|[-+−–mpn])?([0-9]*)` +
+		`(?:(?:[.,pd]|pt|point)([0-9]*))?(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
 	powerOfTen = regexp.MustCompile(`\A(?:(.*)[·⋅×x*])?10(?:\^([+-]?[0-9]+)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))\z`)
 )
 
@@ -27,6 +29,7 @@ func ParseName(s string) (v float64, ok bool) {
 		return v + 0, err == nil // −0 is 0
 	}
 
+	s = grouping.Replace(s)
 	if m := powerOfTen.FindStringSubmatch(s); m != nil {
 		s = cmp.Or(m[1], "1") + "e" + programs.Replace(m[2]+m[3])
 	}
@@ -56,7 +59,7 @@ type Cut struct {
 
 var (
 	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
-	fraction = regexp.MustCompile(`^([,pd][0-9]{1,3})(?:[^0-9,]|$)`)
+	fraction = regexp.MustCompile(`^((?:[,pd]|pt|point)[0-9]{1,3})(?:[^0-9,]|$)`)
 	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
 	ofTen    = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
 	// the word of an angle with a letter or a word for the sign, at the end of a text
@@ -70,17 +73,27 @@ var (
 		`graupner|aeronaut)$`)
 	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])((?:neg|minus)[ _]?)$`)
 	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
-	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mp])$`)
+	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
+	// a sign that no separator parts from its word: xm20, dEneg10, a.5
+	signLast  = regexp.MustCompile(`(?i)^(.*?\pL)(m|n|neg|minus|p|pos|plus|-?\.)$`)
+	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)|( \d{3}))` +
+		`(?:([ _]?(?:rpm|upm|u.?min))|\D|$)`)
+	fourDigits  = regexp.MustCompile(`(?i)\d \d{4,}[ _]?(?:rpm|upm|u.?min)`) // 2 1500 rpm
+	wordLast    = regexp.MustCompile(`\pL[ _]*$`)
+	speedBefore = regexp.MustCompile(`(?i)rpm[ _=]*$`)
+	grouping    = strings.NewReplacer(" ", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "", "\u202f", "")
 )
 
 // CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
 // name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
 // that of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even then,
-// where the names separate no other number so; where they do, the number is Doubtful.
+// where the names separate no other number so; where they do, the number is Doubtful. A letter or a word is a
+// sign where other names have the same words without it: xm20, x20.
 func CutNames(names []string) []Cut {
-	out, alike := make([]Cut, len(names)), map[string][]int{}
-	for i, s := range names {
-		out[i] = cutName(s)
+	spaced := !slices.ContainsFunc(names, fourDigits.MatchString)
+	out, alike := lists.Each(names, func(s string) Cut { return cutName(s, spaced) }), map[string][]int{}
+	takeSigns(out)
+	for i := range out {
 		key := strings.Join(out[i].Texts, "\x00")
 		for k, text := range out[i].Texts[:len(out[i].Numbers)] {
 			if out[i].hyphen(k) && Series.MatchString(text) {
@@ -120,6 +133,25 @@ func CutNames(names []string) []Cut {
 	return out
 }
 
+// takeSigns takes letters, words and a point for the sign of a number where other names have a zero after the same
+// words without it: xm20, x0.
+func takeSigns(cuts []Cut) {
+	for k := 0; len(cuts) > 0; k++ {
+		cuts = lists.Keep(cuts, func(c Cut) bool { return k < len(c.Numbers) })
+		words := func(c Cut, last string) string { return strings.Join(append(c.Texts[:k:k], last), "\x00") }
+		zeros := lists.Keep(cuts, func(c Cut) bool { return strings.Trim(c.Numbers[k], "0") == "" })
+		_, plain := lists.Index(lists.Each(zeros, func(c Cut) string { return words(c, c.Texts[k]) }))
+
+		for _, c := range cuts {
+			m := signLast.FindStringSubmatch(c.Texts[k])
+			if m != nil && isDigit(c.Numbers[k][0]) && slices.Contains(plain, words(c, m[1])) &&
+				!slices.Contains(plain, words(c, m[0])) {
+				c.Texts[k], c.Numbers[k] = m[1], m[2]+c.Numbers[k]
+			}
+		}
+	}
+}
+
 // separate makes the hyphen before number k part of the text.
 func (c Cut) separate(k int) {
 	c.Texts[k] += "-"
@@ -132,12 +164,14 @@ func (c Cut) hyphen(k int) bool {
 	return c.Numbers[k][0] == '-' && t != "" && isLetter(t[len(t)-1])
 }
 
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 const signsInNames = "+-−–"
 
-// cutName cuts a name with every hyphen after a letter as a sign.
-func cutName(s string) (c Cut) {
+// cutName cuts a name with every hyphen after a letter as a sign. spaced: blanks may part thousands.
+func cutName(s string, spaced bool) (c Cut) {
 	at := 0
 	for at < len(s) {
 		m := inName.FindStringIndex(s[at:])
@@ -153,6 +187,12 @@ func cutName(s string) (c Cut) {
 
 		if lo == at && at > 0 { // directly after a number a sign separates: 2023-04-11, 5-10
 			lo = hi - len(strings.TrimLeft(s[lo:hi], signsInNames))
+		}
+
+		// 5'500, 5 500 rpm
+		if t := thousands.FindStringSubmatch(s[hi:]); t != nil && hi-lo < 4 && (t[1] != "" ||
+			spaced && (speedBefore.MatchString(s[:lo]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
+			hi += len(t[1] + t[2])
 		}
 
 		if e := power.FindStringSubmatch(s[hi:]); e != nil {
@@ -176,7 +216,7 @@ func cutName(s string) (c Cut) {
 
 // signBefore is the letter or the word before a number that is its sign: am5, alpha_neg5, m5deg.
 func signBefore(before, number, after string) string {
-	if number[0] < '0' || number[0] > '9' {
+	if !isDigit(number[0]) {
 		return ""
 	}
 

@@ -81,7 +81,7 @@ var (
 	inside    = regexp.MustCompile(`^\(([^()]*(?:±|\+/-|\+-)[^()]*)\)`)
 	dates     = regexp.MustCompile(`^(?i)(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|` +
 		`(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}|` +
-		`\d{1,2}[-. ]{1,2}` + month + `\.?(?:[- ]\d{2,4})?|` + month + `\.?[- ]\d{1,4}(?:,? \d{4})?)` +
+		`\d{1,2}[-. ]{1,2}` + Month + `\.?(?:[- ]\d{2,4})?|` + Month + `\.?[- ]\d{1,4}(?:,? \d{4})?)` +
 		`(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?)?$`)
 	// a number behind a sign that is not of its value: [5], <5, ~5; digits of other scripts
 	wrapped = regexp.MustCompile(`^[\[({<>≤≥~≈=]+ ?[-+]?\d|^\p{Nd}`)
@@ -92,8 +92,8 @@ var (
 var plainer = strings.NewReplacer("\u2007", "\u00a0", "\u2009", "\u00a0", "\u202f", "\u00a0", "．", ".", "０", "0",
 	"１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6", "７", "7", "８", "8", "９", "9")
 
-// month is the name of one, in English or German.
-const month = `(?:jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz?|mrz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?|aug(?:ust)?|` +
+// Month is the expression of the name of one, in English or German.
+const Month = `(?:jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz?|mrz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?|aug(?:ust)?|` +
 	`sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)`
 
 // counted are units of cells that are no units of a dimension.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 )
 
@@ -276,10 +277,19 @@ func TestCutNames(t *testing.T) {
 		{"aoa5m_n50 aoa0_n50 aoa5p_n50 yaw10neg_n50", "-5,50 0,50 5,50 -10,50"},
 		{"alpha_minus_4 alpha_plus_4 pitch_neg_4", "-4 4 -4"},
 		{"el-60_V5 el-45_V5", "-60,5 -45,5"},
+		{"xm20_y0 x0_yneg5 x0_y0 x20_y5", "-20,0 0,-5 0,0 20,5"},
+		{"ca5_u1 cam5_u1", "5,1 5,1"},
+		{"a-.5_u1 a0_u1 a.5_u1", "-0.5,1 0,1 0.5,1"},
+		{"V.10.a.5 V.20.a.0", "10,5 20,0"},
+		{"alpha1pt5 alpha2point5", "1.5 2.5"},
+		{"5'500rpm 5’500_rpm 12~000~rpm_a3 rpm~5~500", "5500 5500 12000,3 5500"},
+		{"wing~3~500~rpm 2~1500rpm 2~500rpm", "3,500 2,1500 2,500"},
+		{"5mps_n10deg 5mps_10deg", "5,-10 5,10"},
 		{"Re2·10⁵_a0 Re10⁶_a0 Re5x10^4_a0 1e5Re_a0", "200000,0 1e+06,0 50000,0 100000,0"},
 	} {
 		var got []string
-		for _, n := range CutNames(strings.Fields(c.files)) {
+		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f, "~", " ") })
+		for _, n := range CutNames(files) {
 			var v []string
 			for k := range n.Numbers {
 				x, _ := ParseName(n.Numbers[k])
@@ -287,7 +297,7 @@ func TestCutNames(t *testing.T) {
 			}
 
 			got = append(got, strings.Join(v, ","))
-			must.Contain(t, c.files, n.join())
+			must.Contain(t, strings.Join(files, "/"), n.join())
 		}
 
 		want := strings.NewReplacer("20230411", "2.0230411e+07").Replace(c.want)

@@ -70,7 +70,7 @@ var (
 		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
 		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
 		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
-		`toerental|h[ée]lice|elica`)
+		`toerental|h[ée]lice|elica|az|azimuth|el|elev|elevation|tilt`)
 	outcomeWords = lazy(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +
 		`efficiency|u?rms|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
 		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)
@@ -265,21 +265,32 @@ const mostCounted = 4
 // isCounter reports whether a number in names counts in steps of one: with leading zeros, another in each of a day;
 // as r1, r2 for repeats; or as the last number, without a word, from 1.
 func (s *sheet) isCounter(f *field) bool {
-	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
-	for i, v := range each {
-		if v != each[0]+float64(i) {
-			return false
-		}
-	}
-
-	n, rows := len(each), len(f.values)
+	n, counted := f.counted()
+	rows, first := len(f.values), slices.Min(append(f.stated(), math.Inf(1)))
 	zero := slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 && t[0] == '0' })
 	numbers := lists.Keep(s.fields, isNumber)
 	last := len(numbers) > 1 && numbers[len(numbers)-1] == f && strings.HasPrefix(f.name, "condition")
 
 	daily := paired(s.groups(append(s.of(day), f)...)) == 0 && !f.says(inputWords)
-	return zero && (n == rows || daily) && n > 2 || f.name == "r" && each[0] <= 1 ||
-		last && each[0] == 1 && n <= mostCounted && 2*n <= rows
+	return counted && (zero && (n == rows || daily) && n > 2 || f.name == "r" && first <= 1 ||
+		last && first == 1 && n <= mostCounted && 2*n <= rows)
+}
+
+// counted reports whether the values are all of some numbers in steps of one.
+func (f *field) counted() (n int, ok bool) {
+	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
+	off := func(i int) bool { return each[i] != each[0]+float64(i) }
+
+	return len(each), len(each) > 0 && len(lists.Where(len(each), off)) == 0
+}
+
+// isIndex reports whether a number without a word in names counts the values of another: 01_alpha0, 02_alpha5.
+func (s *sheet) isIndex(f *field) bool {
+	n, counted := f.counted()
+	return s.names != nil && counted && strings.HasPrefix(f.head, "condition") &&
+		slices.ContainsFunc(s.fields, func(g *field) bool {
+			return !strings.HasPrefix(g.head, "condition") && isNumber(g) && g.distinct() == n && len(s.groups(f, g)) == n
+		})
 }
 
 // byWords decides what the words, or the form, of a column say for certain.
@@ -306,11 +317,13 @@ func (s *sheet) byWords(f *field) bool {
 			return f.be(remark, "no day has several rows")
 		}
 
-		return f.be(day, "")
+		return f.be(day, f.why)
 	case d == 1 && f.values == nil && slices.Contains(f.texts, "") && len(f.different()[0]) < 4: // x in some rows
 		return f.be(thing, "")
 	case d < 2 && s.rows > 1:
 		return f.be(remark, "the same everywhere")
+	case s.isIndex(f):
+		return f.be(remark, "it numbers the values of another")
 	case f.says(clockWords):
 		return f.be(remark, "a time")
 	case f.says(spread), s.isSpread(f):

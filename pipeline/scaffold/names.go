@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"doubletake/ingest/campaign"
@@ -41,18 +42,28 @@ const (
 )
 
 var (
-	// 2024-05-03, 20240503101500, 03.05.2024, 240503, 03.05.24, 2024-5-3, 3May2024
-	dateForm = regexp.MustCompile(`^(?:(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])` +
-		`(?:(?:[01]\d|2[0-3])(?:[0-5]\d){1,2})?|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d|` +
-		`(?:1[5-9]|2\d|3[0-5])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.\d\d|` +
-		`20[12]\d[-.]\d\d?[-.]\d\d?|\d\d?[-.]\d\d?[-.]20[12]\d|` +
-		`\d\d?[-_]?(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_]?(?:19|20)\d\d)`)
-	// 17_11_24__14_50: a date that only the time of day behind it shows
-	shortDate = regexp.MustCompile(`^((?:1[5-9]|2\d|3[0-5])[-_.](?:0[1-9]|1[0-2])[-_.](?:0[1-9]|[12]\d|3[01])|` +
-		`(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:1[5-9]|2\d|3[0-5]))[-_ T]+` +
-		`(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:\D|$)`)
-	clockForm = regexp.MustCompile(`^(?:[01]\d|2[0-3])[-_.h:]?[0-5]\d(?:[-_.m:]?[0-5]\d)?`)
+	// 2024-05-03, 20240503101500, 03.05.2024, 03052024, 240503, 03.05.24, 2024-5-3, 3May2024, 3May24
+	dateForm = dates(`^(?:(?:19|20)\d\d[-_.]?MM[-_.]?DD(?:hh(?:[0-5]\d){1,2})?|DD[-_.]?MM[-_.]?(?:19|20)\d\d|YYMMDD|` +
+		`DD\.MM\.\d\d|20[12]\d[-._]\d\d?[-._]\d\d?|\d\d?[-._]\d\d?[-._]20[12]\d|` +
+		`\d\d?[-_. ]{0,2}(?i:` + condition.Month + `)[-_. ]{0,2}(?:(?:19|20)\d\d|YY))`)
+	// 17_11_24__14_50, 0503_1450: a date that only the time of day behind it shows
+	shortDate = dates(`^(YY[-_.]MM[-_.]DD|DD[-_.]MM[-_.]YY|0[1-9]DD)[-_ T]+hh[-_.h:]?[0-5]\d(?:[^\d\pL]|$)`)
+	// 3-5-24, 3.5.24, 03_05_24: a date where all names have one
+	shortDay  = dates(`(?:^|[^\pL\d.-])((?:\d\d?-\d\d?-|\d\d?\.\d\d?\.|\d\d_\d\d_)YY)(?:[^\d.-]|$)`)
+	clockForm = dates(`^(hh(?:_[0-5]\d(?:_[0-5]\d)?|[-.h:]?[0-5]\d(?:[-.m:]?[0-5]\d)?))(?:[^\d\pL]|$)`)
+	epoch     = regexp.MustCompile(`^1[4-9]\d{8}(?:\d{3})?`) // seconds since 1970
+
+	// shortDays are the forms of dates that names state without a century, or without a year.
+	shortMarks = strings.NewReplacer("-", ".", "_", ".")
+	shortDays  = []string{"0102", "0201", "01.02", "02.01", "060102", "020106", "010206", "2.1.06", "1.2.06"}
 )
+
+// dates compiles an expression of dates with MM, DD, YY and hh in it.
+func dates(expr string) *regexp.Regexp {
+	parts := strings.NewReplacer("MM", `(?:0[1-9]|1[0-2])`, "DD", `(?:0[1-9]|[12]\d|3[01])`,
+		"YY", `(?:1[5-9]|2\d|3[0-5])`, "hh", `(?:[01]\d|2[0-3])`)
+	return regexp.MustCompile(parts.Replace(expr))
+}
 
 // standard are the names conditions have in this program, by the words of file names.
 var standard = map[string]string{
@@ -69,10 +80,11 @@ var behind = map[string][2]string{
 	"blades": {"blades", ""}, "blade": {"blades", ""}, "bl": {"blades", ""}, "rpm": {"rpm", "rpm"},
 	"deg": {"alpha_deg", "deg"}, "degrees": {"alpha_deg", "deg"}, "°": {"alpha_deg", "deg"},
 	"ms": {"u_inf_m_s", "m_s"}, "mps": {"u_inf_m_s", "m_s"}, "m_s": {"u_inf_m_s", "m_s"}, "kmh": {"u_inf_km_h", "km_h"},
-	"km_h": {"u_inf_km_h", "km_h"}, "krpm": {"krpm", "krpm"},
-	"hz": {"frequency_hz", "hz"}, "khz": {"frequency_khz", "khz"},
-	"mm": {"length_mm", "mm"}, "cm": {"length_cm", "cm"}, "pct": {"percent", "percent"}, "percent": {"percent", "percent"},
-	"%": {"percent", "percent"}, "k": {"", "thousand"}, "M": {"", "million"}, "kn": {"", "kn"}, "v": {"voltage_v", "v"},
+	"km_h": {"u_inf_km_h", "km_h"}, "kph": {"u_inf_km_h", "km_h"}, "knots": {"u_inf_kt", "kt"}, "krpm": {"rpm", "rpm"},
+	"fps": {"u_inf_ft_s", "ft_s"}, "degc": {"temperature_c", "c"}, "hz": {"frequency_hz", "hz"},
+	"khz": {"frequency_khz", "khz"}, "mm": {"length_mm", "mm"}, "cm": {"length_cm", "cm"},
+	"pct": {"percent", "percent"}, "percent": {"percent", "percent"},
+	"%": {"percent", "percent"}, "k": {}, "M": {}, "kn": {"", "kn"}, "v": {"voltage_v", "v"},
 	"kt": {"u_inf_kt", "kt"}, "kts": {"u_inf_kt", "kt"}, "mph": {"u_inf_mph", "mph"}, "in": {"length_in", "in"},
 	"K": {"temperature_k", "k"}, "C": {"temperature_c", "c"}, "rps": {"rps", "rps"}, "rad": {"alpha_rad", "rad"},
 	"s": {"seconds", "s"}, "min": {"minutes", "min"}, "kg": {"mass_kg", "kg"}, "bar": {"pressure_bar", "bar"},
@@ -81,6 +93,9 @@ var behind = map[string][2]string{
 	"upm": {"rpm", "rpm"}, "umin": {"rpm", "rpm"}, "trmin": {"rpm", "rpm"}, "S": {"cells", "s"}, "bladed": {"blades", ""},
 	"blatt": {"blades", ""}, "度": {"alpha_deg", "deg"},
 }
+
+// powers are the units that multiply.
+var powers = map[string]float64{"k": 1e3, "krpm": 1e3, "M": 1e6}
 
 // unitBehind is what a word behind a number states; M is no metre.
 func unitBehind(w string) (u [2]string, known bool) {
@@ -95,18 +110,26 @@ func unitWord(w string) bool { _, known := unitBehind(w); return known }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// tokens splits a name that is cut into numbers.
-func tokens(s string, c condition.Cut) (out []piece) {
+// tokens splits a name that is cut into numbers. short is a date in it that needs all names.
+func tokens(s string, c condition.Cut, short string) (out []piece) {
 	add := func(k kind, at, n int) {
 		out = append(out, piece{kind: k, text: s[at : at+n], from: at, at: at, end: at + n, to: at + n})
 	}
 
 	// stamp reads a date or, behind one, a time of day, at a number.
 	stamp := func(at int) (k kind, n int) {
-		ends := func(n int) bool { return n > 0 && (at+n == len(s) || !digit(s[at+n])) }
 		last := len(out) - 1
 		dated := last >= 0 && out[last].kind == date || last > 0 && out[last-1].kind == date
-		if n = len(dateForm.FindString(s[at:])); ends(n) && (n > 6 || last < 0) {
+		if m := clockForm.FindStringSubmatch(s[at:]); m != nil && (dated || s[at+2] == 'h') {
+			return clock, len(m[1])
+		}
+
+		ends := func(n int) bool { return n > 0 && (at+n == len(s) || !digit(s[at+n])) }
+		if n = len(epoch.FindString(s[at:])); ends(n) {
+			return clock, n
+		}
+
+		if n = len(dateForm.FindString(s[at:])); ends(n) && (n > 6 || last < 0 || s[at+n-3] > '9') {
 			return date, n
 		}
 
@@ -115,9 +138,8 @@ func tokens(s string, c condition.Cut) (out []piece) {
 			return date, len(m[1])
 		}
 
-		n = len(clockForm.FindString(s[at:]))
-		if (dated || n > 2 && s[at+2] == 'h') && ends(n) && (at+n == len(s) || !unicode.IsLetter(rune(s[at+n]))) {
-			return clock, n
+		if short != "" && strings.HasPrefix(s[at:], short) {
+			return date, len(short)
 		}
 
 		return number, 0
@@ -126,9 +148,16 @@ func tokens(s string, c condition.Cut) (out []piece) {
 	at, done := 0, 0 // stamps are read as far as done
 	for k, text := range c.Texts {
 		for _, m := range tokenForm.FindAllStringSubmatchIndex(text, -1) {
-			if at >= done {
-				add(map[bool]kind{true: word, false: separator}[m[2] >= 0], at+m[0], m[1]-m[0])
+			if at < done {
+				continue
 			}
+
+			if h := hump(text[m[0]:m[1]], m[0] == 0 && k > 0, m[1] == len(text) && k < len(c.Numbers)); h > 0 {
+				add(word, at+m[0], h)
+				m[0] += h
+			}
+
+			add(map[bool]kind{true: word, false: separator}[m[2] >= 0], at+m[0], m[1]-m[0])
 		}
 
 		if at += len(text); k == len(c.Numbers) {
@@ -153,8 +182,24 @@ func tokens(s string, c condition.Cut) (out []piece) {
 
 var (
 	wordForm  = regexp.MustCompile(`^[\pL°%∞]+$`)
+	firstHump = regexp.MustCompile(`^(\pL+?\p{Ll})\p{Lu}`)
+	lastHump  = regexp.MustCompile(`^(\pL+\p{Ll})(\p{Lu}\pL*)$`)
 	tokenForm = regexp.MustCompile(`([\pL°%∞]+)|[^\pL°%∞]+`)
 )
+
+// hump is where a word in camel case parts: behind the unit of a number, and before the word of one; 0: nowhere.
+func hump(w string, behind, before bool) int {
+	first, last := firstHump.FindStringSubmatch(w), lastHump.FindStringSubmatch(w)
+	switch {
+	case first == nil || unitWord(w) || isKnown(w):
+	case behind && unitWord(first[1]):
+		return len(first[1])
+	case before && len(last[2]) > 1 && (standard[strings.ToLower(last[2])] != "" || numbering.MatchString(last[2])):
+		return len(last[1])
+	}
+
+	return 0
+}
 
 // isKnown reports whether a word before a number says what it is.
 func isKnown(w string) bool {
@@ -162,8 +207,8 @@ func isKnown(w string) bool {
 }
 
 // pieces reads a name without its ending.
-func pieces(name string, c condition.Cut) (out []piece) {
-	for t := joinUnits(name, tokens(name, c)); len(t) > 0; {
+func pieces(name string, c condition.Cut, short string) (out []piece) {
+	for t := joinUnits(name, tokens(name, c, short)); len(t) > 0; {
 		n := slices.IndexFunc(t, func(p piece) bool { return p.kind == separator })
 		if n < 0 {
 			n = len(t)
@@ -173,7 +218,20 @@ func pieces(name string, c condition.Cut) (out []piece) {
 		t = t[min(n+1, len(t)):]
 	}
 
-	return joinWords(name, out)
+	out = joinWords(name, out)
+	for i := range out {
+		switch p := &out[i]; {
+		case p.unit == "K" && multiplied.MatchString(p.key):
+			p.unit = "k"
+		case p.kind == number && p.unit == "" && len(p.text) < 3 && months.MatchString(p.key) &&
+			!slices.Contains([]string{"sep", "dec", "mar"}, p.key): // May3
+			p.kind, p.key, p.text, p.at = date, "day", name[p.from:p.end], p.from
+		case p.kind == word && again.MatchString(p.text):
+			p.kind, p.key = number, "copy"
+		}
+	}
+
+	return out
 }
 
 // joinUnits makes units of two words, which a separator parts, one: 5m_s, 5_km-h.
@@ -206,7 +264,10 @@ func readRun(name string, t []piece) (out []piece) {
 			switch {
 			case unitWord(next.text) && !(at(k+2, number) && isKnown(next.text)):
 				p.unit, p.to = next.text, next.to
-				k++
+				if k++; next.text == "k" && at(k+1, number) && len(t[k+1].text) == 1 { // 4k5
+					k++
+					p.text, p.end, p.to = p.text+"."+t[k].text, t[k].end, t[k].to
+				}
 			case numbering.MatchString(p.key) && len(next.text) == 1 && !at(k+2, number): // run12a
 				p.to, p.end = next.to, next.to
 				k++
@@ -238,20 +299,21 @@ func joinWords(name string, in []piece) (out []piece) {
 		after := last >= 0 && out[last].kind == word // a word is right before it
 		if bare(i) {
 			switch w := out[max(last, 0):]; {
-			case last >= 0 && p.unit == "" && ratios.MatchString(w[0].key) && len(w[0].text) == 1 &&
-				name[w[0].to:p.from] == "_": // J0_5
-				w[0].text, w[0].to, w[0].end = w[0].text+"."+p.text, p.to, p.end
-				continue
 			case p.from > 0 && name[p.from-1] == '(' && strings.HasPrefix(name[p.to:], ")") && !(after && isKnown(w[0].text)):
 				p.key = "copy" // 3000rpm (2)
 			case after && wordForm.MatchString(w[0].text) && (p.unit == "" || isKnown(w[0].text)) &&
 				!strings.Contains(name[w[0].to:p.from], "/"):
+				if ratios.MatchString(w[0].text) && name[w[0].to:p.from] == "." { // J.5
+					p.text, p.at = "."+p.text, p.at-1
+				}
+
 				p.key, p.from, out = w[0].text, w[0].from, out[:last]
 			}
 
-			if next := i + 1; p.unit == "" && next < len(in) && in[next].kind == word && unitWord(in[next].text) &&
+			if next := i + 1; (p.unit == "" || p.unit == "k") && next < len(in) && in[next].kind == word &&
+				unitWord(p.unit+in[next].text) &&
 				(p.key == "" || !bare(next+1)) && strings.Trim(name[p.to:in[next].from], "_ ") == "" {
-				p.unit, p.to = in[next].text, in[next].to
+				p.unit, p.to = p.unit+in[next].text, in[next].to
 				i++
 			}
 		} else if after && p.kind == word && name[out[last].to:p.from] == "-" && !(isKnown(p.text) && bare(i+1)) {
@@ -287,7 +349,17 @@ var (
 	instances = lazy(kinds + `|mic|microphone`)
 	numbered  = lazy(`(?:` + kinds + `|blade)[ _.-]*(id|nr|no|num|number|nummer|#|code|type|typ)?\.?`)
 	typeWord  = regexp.MustCompile(`^[A-Z]{2,}$`)
-	ratios    = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
+
+	// numbers that people write in thousands, months, words of repeats
+	multiplied = lazy(`re|reynolds|rpm|n`)
+	months     = lazy(condition.Month)
+	again      = lazy(`rep|repeat|repeated|retest|again|bis|copy|kopie|wdh|wiederholung`)
+
+	tenths     = lazy(`j|ma|mach|mu`)
+	allDigits  = regexp.MustCompile(`^\d+$`)
+	underlined = regexp.MustCompile(`(\pL+)([-+−]?\d+)(?:_(\d\d?))?(?:\D|$)`)
+	decimals   = regexp.MustCompile(`^(?:|[05]0?|25|75)$`)
+	ratios     = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
 
 	inThousands = regexp.MustCompile(`^\d\d?[.,]\d{3}$`)
 )
@@ -299,9 +371,37 @@ const kinds = `prop|propeller|luftschraube|h[ée]lice|elica|wing|motor|airfoil|a
 // isThing reports whether a number is part of a name: NACA0012, wing2, HQ5040. The number of a type may have
 // any size.
 func (p piece) isThing() bool {
-	whole := !strings.ContainsAny(p.text, ".,p") && p.unit == ""
+	whole := allDigits.MatchString(p.text) && p.unit == ""
 	return whole && (condition.Series.MatchString(p.key) || instances.MatchString(p.key) && len(p.text) < 3 ||
 		typeWord.MatchString(p.key) && !isKnown(p.key) && len(p.text) > 2)
+}
+
+// pointed makes underlines points in names: of J0_5, and where each number before has one half or quarter, or none,
+// as in V7_5, V10, V12_5.
+func pointed(names []string) []string {
+	of := map[string][][2]string{} // numbers and what is behind them
+	for _, m := range underlined.FindAllStringSubmatch(strings.Join(names, "\n"), -1) {
+		of[m[1]] = append(of[m[1]], [2]string{m[2], m[3]})
+	}
+
+	maps.DeleteFunc(of, func(word string, pairs [][2]string) bool {
+		_, different := lists.Index(pairs)
+		_, first := lists.Index(lists.Each(different, func(p [2]string) string { return p[0] }))
+		_, second := lists.Index(lists.Each(different, func(p [2]string) string { return p[1] }))
+		return len(first) < max(3, len(different)) || len(second) < 2 ||
+			slices.ContainsFunc(second, func(t string) bool { return !decimals.MatchString(t) })
+	})
+
+	return lists.Each(names, func(name string) string {
+		return underlined.ReplaceAllStringFunc(name, func(part string) string {
+			m := underlined.FindStringSubmatch(part)
+			if m[3] != "" && (of[m[1]] != nil || ratios.MatchString(m[1]) && len(m[2]) == 1) {
+				return strings.Replace(part, m[2]+"_", m[2]+".", 1)
+			}
+
+			return part
+		})
+	})
 }
 
 // partNames parts words from numbers that are no conditions of theirs: a1, b1, … m8 are a letter and a number; the
@@ -331,6 +431,11 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 		slices.Max(values)-slices.Min(values) < float64(len(files))
 	parted := func(p piece) bool { return rare(p) && p.spare() && (len(shared) > 1 || counted) }
 
+	most := slices.Max(append(slices.Collect(maps.Values(in)), 0))
+	minor := func(p piece) bool {
+		return !numbering.MatchString(p.key) && 2*in[p.condition()] <= min(most, len(files))
+	}
+
 	count = map[string]int{}
 	for i, f := range files {
 		var out []piece
@@ -341,7 +446,7 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 			case parted(p):
 				out = append(out, textPiece(f, p.from, p.from+len(p.key)))
 				p.key, p.from = "", p.at
-			case p.isThing(), rare(p) && !isKnown(p.key):
+			case p.isThing(), rare(p) && (!isKnown(p.key) || minor(p)):
 				p = textPiece(f, p.from, p.to)
 			}
 
@@ -364,17 +469,44 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 
 // spare reports whether a number may be none of the name of a thing.
 func (p piece) spare() bool {
-	apart := p.at > p.from+len(p.key)
-	return len(p.key) == 1 && !apart || len(p.key) > 1 && !isKnown(p.key) && !instances.MatchString(p.key) &&
-		(apart || !condition.Series.MatchString(p.key))
+	return len(p.key) == 1 || len(p.key) > 1 && !isKnown(p.key) && !instances.MatchString(p.key) &&
+		(p.at > p.from+len(p.key) || !condition.Series.MatchString(p.key))
+}
+
+// findCopies finds numbers that count names: V10_2 is V10 again, and V10_3 where there is V10_2.
+func findCopies(names []string, all [][]piece) {
+	known := lists.Map(names, names)
+	for i, name := range all {
+		for k, p := range name {
+			before := names[i][:p.at]
+			if p.kind == number && len(p.text) == 1 && !isKnown(p.key) && known[strings.TrimRight(before, " _-.(#")] != "" &&
+				(p.text < "3" || known[before+string(p.text[0]-1)] != "") {
+				name[k].key = "copy"
+			}
+		}
+	}
+}
+
+// nameless counts the numbers of a name that have neither a word that is known nor a unit.
+func nameless(name string, pieces []piece) int {
+	return len(lists.Keep(pieces, func(p piece) bool {
+		return p.kind == number && p.unit == "" && p.key != "copy" &&
+			!isKnown(strings.TrimRight(name[p.from:p.at], " _-=."))
+	}))
 }
 
 // nameSheet reads what the names state, and decides what that is for: a row for each file that states
 // what most do.
 func nameSheet(files []string) *sheet {
-	bases := lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) })
+	bases := pointed(lists.Each(files, func(f string) string { return strings.TrimSuffix(f, path.Ext(f)) }))
 	cuts := condition.CutNames(bases)
-	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i]) })
+	short := lists.Each(bases, func(b string) string { return append(shortDay.FindStringSubmatch(b), "", "")[1] })
+	if readings(short) == "" {
+		clear(short)
+	}
+
+	all := lists.Make(len(files), func(i int) []piece { return pieces(bases[i], cuts[i], short[i]) })
+	findCopies(bases, all)
 	count := partNames(files, all)
 	common := lists.Keep(slices.Sorted(maps.Keys(count)), func(key string) bool {
 		return key != "" && key != "time" && 2*count[key] > len(files) // texts get their columns later
@@ -384,7 +516,13 @@ func nameSheet(files []string) *sheet {
 	}
 
 	s := &sheet{from: "the names", odd: map[string]string{}}
+	unnamed := lists.Make(len(files), func(i int) int { return nameless(files[i], all[i]) })
+	usual := slices.MaxFunc(lists.Alike(unnamed), func(a, b []int) int { return len(a) - len(b) })
 	for i, f := range files {
+		if n := unnamed[usual[0]]; n > 0 && unnamed[i] != n { // which is which?
+			s.odd[f] = fmt.Sprintf("words for its numbers: %d, where most have %d", unnamed[i], n)
+		}
+
 		for _, key := range common {
 			if !slices.ContainsFunc(all[i], func(p piece) bool { return p.key == key }) {
 				s.odd[f] = key
@@ -405,6 +543,14 @@ func nameSheet(files []string) *sheet {
 		}
 	}
 
+	for _, f := range s.fields {
+		if read := readings(f.texts); read != "" && (f.head == "day" || strings.HasPrefix(f.head, "condition")) {
+			f.name, f.why, f.values = "day", read, nil
+		}
+
+		f.readTenths()
+	}
+
 	s.things()
 	for _, f := range s.fields {
 		if len(f.stated()) == 0 {
@@ -418,16 +564,54 @@ func nameSheet(files []string) *sheet {
 	return s
 }
 
+// readings tells how dates of one short form are read, and may be read; "" of other texts.
+func readings(texts []string) string {
+	var all []string
+	zero := slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(t, "0") })
+	for _, form := range shortDays {
+		days := lists.Each(texts, func(t string) time.Time {
+			day, _ := time.Parse(form, shortMarks.Replace(t))
+			return day
+		})
+		whole := len(form) > 5 && days[0].Year() > 2014 && days[0].Year() < 2036
+		other := func(d time.Time) bool { return d.IsZero() || d.Year() != days[0].Year() }
+		if (whole || zero && len(form) < 6) && !slices.ContainsFunc(days, other) {
+			all = append(all, strings.TrimSuffix(days[0].Format("January 2 2006"), " 0000"))
+		}
+	}
+
+	if len(all) > 0 {
+		return fmt.Sprintf("%q is read as %s", texts[0], strings.Join(all, ", or "))
+	}
+
+	return ""
+}
+
+// readTenths reads a ratio that is written without its point: J02, J10.
+func (f *field) readTenths() {
+	n := len(f.texts[0])
+	plain := func(t string) bool { return len(t) == n && allDigits.MatchString(t) }
+	zero := func(t string) bool { return n > 1 && strings.HasPrefix(t, "0") }
+	if tenths.MatchString(f.head) && slices.ContainsFunc(f.texts, zero) &&
+		len(lists.Keep(f.texts, plain)) == len(f.texts) {
+		f.values = lists.Each(f.values, func(v float64) float64 { return v / math.Pow10(n-1) })
+		f.why = fmt.Sprintf("%q is read as %v", f.texts[0], f.values[0])
+	}
+}
+
 // add takes a piece of a name into its column.
 func (s *sheet) add(p piece, row int) {
 	f := s.field(p.key)
 	if f.texts[row] = p.text; p.kind == number {
 		f.values[row], _ = condition.ParseName(p.text)
+		power, multiplies := powers[p.unit]
+		if f.values[row] *= cmp.Or(power, 1); !multiplies {
+			f.unit = cmp.Or(f.unit, p.unit)
+		}
+
 		if p.key == "rpm" && inThousands.MatchString(p.text) { // nobody sets 6.000 rpm
 			f.values[row] *= 1000
 		}
-
-		f.unit = cmp.Or(f.unit, p.unit)
 	}
 
 	if p.doubt && f.why == "" {
