@@ -172,7 +172,13 @@ func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ing
 		return nil
 	}
 
-	states := func(column string) (of []*condition.Condition) {
+	text := func(s *condition.Condition) string {
+		if s.IsName {
+			return s.Name
+		}
+		return plain(s.Value)
+	}
+	columns := lists.Each(append(slices.Clone(labels), run), func(column string) (of []*condition.Condition) {
 		for _, r := range c.Rows {
 			if k := slices.IndexFunc(r.States, func(s condition.Condition) bool { return s.Column == column }); k >= 0 {
 				of = append(of, &r.States[k])
@@ -180,28 +186,16 @@ func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ing
 		}
 
 		return of
-	}
-	names := func(of []*condition.Condition) []string {
-		return lists.Each(of, func(s *condition.Condition) string {
-			if s.IsName {
-				return s.Name
-			}
-			return plain(s.Value)
-		})
-	}
-
-	columns, runs := lists.Each(labels, states), states(run)
-	texts, numbered := lists.Each(columns, names), names(runs)
-	named, warnings := nameOccasions(c.Path, run, occasions, labels, texts, numbered)
+	})
+	texts := lists.Each(columns, func(of []*condition.Condition) []string { return lists.Each(of, text) })
+	n := len(labels)
+	runs, warnings := nameOccasions(c.Path, run, occasions, labels, texts[:n], texts[n])
+	texts[n] = runs
 	for k, of := range columns {
 		for i, s := range of {
-			s.Name = texts[k][i]
-		}
-	}
-
-	for i, s := range runs {
-		if named[i] != numbered[i] {
-			s.Name, s.IsName = named[i], true
+			if t := texts[k][i]; t != text(s) {
+				s.Name, s.IsName = t, true
+			}
 		}
 	}
 

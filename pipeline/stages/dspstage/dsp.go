@@ -308,7 +308,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		all := s.join(ctx, j, parts)
 		fault.Unless(all.triplets.Rows() > 0,
 			fault.At(s.exp.File.Path, s.exp.At, "at least one triplet", "none: "+nothingLeft(all.notes), ""))
-		fault.Raise(points.AddSetPoints(within, all.triplets))
+		points.AddSetPoints(within, all.triplets)
 
 		if s.cons.Repeats {
 			all.notes = append(all.notes, FileNotes{Warnings: s.pairRepeats(all.triplets)})

@@ -349,7 +349,7 @@ func TestPairRepeatsAlike(t *testing.T) {
 			{Name: "y_1", Floats: []float64{1, 2, 3}},
 			{Name: "y_2", Floats: []float64{1, 2, 3}},
 		}}
-		must.Do(t, (plan.Points{}).AddSetPoints(c.within, tab))
+		plan.Points{}.AddSetPoints(c.within, tab)
 
 		s := repeats(plan.Columns{Conditions: []string{"rpm"}, Labels: c.labels})
 		alone := s.pairRepeats(tab)

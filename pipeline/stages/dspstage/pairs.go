@@ -32,7 +32,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 			}
 
 			t.Meta = meta
-			fault.Raise(ing.Points.AddSetPoints(exp.Ingest.Within, t))
+			ing.Points.AddSetPoints(exp.Ingest.Within, t)
 
 			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j, NotesJSON, []FileNotes{}))
 		},

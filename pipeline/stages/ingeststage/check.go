@@ -252,8 +252,8 @@ func (r *reader) fits(run ingest.Run) error {
 	return Placed(err, r.info.Path, run.Place)
 }
 
-// The sampling rates of microphones that are probably in another unit.
-const lowRateHz, highRateHz = 500, 5e6
+// lowRateHz is the sampling rate below which that of microphones is probably in kHz.
+const lowRateHz = 500
 
 // rateHint asks for the rate in another unit where it is no microphone's; "" where it may be.
 func rateHint(rate, stated float64) string {
@@ -262,14 +262,11 @@ func rateHint(rate, stated float64) string {
 		from = "rate_hz"
 	}
 
-	switch {
-	case rate > 0 && rate < lowRateHz:
-		return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in kHz: write rate_hz: %g", rate, from, 1000*rate)
-	case rate > highRateHz:
-		return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in mHz: write rate_hz: %g", rate, from, rate/1000)
+	if !(rate > 0 && rate < lowRateHz) {
+		return ""
 	}
 
-	return ""
+	return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in kHz: write rate_hz: %g", rate, from, 1000*rate)
 }
 
 // scan is stats.Scan of a check: it reads the first and the last second of files of integers, and of those

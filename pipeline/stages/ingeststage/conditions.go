@@ -429,18 +429,6 @@ func excludedBy(exp plan.Experiment) config.Exclusions {
 	return list
 }
 
-// checkExcluded reports an exclusion by what is no condition, or by a number where names are.
-func checkExcluded(exp plan.Experiment, numbers, names []string) {
-	all := slices.Concat(numbers, names)
-	for _, x := range exp.Ingest.Exclude.Where() {
-		for _, c := range x.Where.Conditions() {
-			exp.OneOf(all, c, "ingest.exclude", "is no condition that is known before the files are opened, which are")
-			exp.Refuse(slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
-				"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
-		}
-	}
-}
-
 // exclude leaves out the rows of the table of conditions, and the files without any other, whose conditions the
 // configuration excludes.
 func (r *Recordings) exclude(exp plan.Experiment) {
@@ -475,7 +463,16 @@ func (r *Recordings) exclude(exp plan.Experiment) {
 		}
 	}
 
-	checkExcluded(exp, holdout.Distinct(columns), holdout.Distinct(labels))
+	names := holdout.Distinct(labels)
+	all := slices.Concat(holdout.Distinct(columns), names)
+	for _, x := range list {
+		for _, c := range x.Where.Conditions() {
+			exp.OneOf(all, c, "ingest.exclude", "is no condition that is known before the files are opened, which are")
+			exp.Refuse(slices.Contains(names, c) && !slices.Contains(x.Where.Labels(), c), "ingest.exclude",
+				"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
+		}
+	}
+
 	files := lists.Keep(r.Files, func(f File) bool { return len(f.known) > 0 })
 	exp.Refuse(len(files) == 0, "ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
 	r.Files = files

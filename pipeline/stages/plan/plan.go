@@ -29,6 +29,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"doubletake/train/holdout"
 )
 
 // Program identifies the running program; it is recorded, never keyed.
@@ -159,10 +160,7 @@ func (e *Experiment) Roles() condition.Roles {
 	}
 
 	for _, s := range splits {
-		r.Groups = append(r.Groups, s.Each...)
-		if s.Test != nil {
-			r.Groups = append(r.Groups, s.Test.Conditions()...)
-		}
+		r.Groups = slices.Concat(r.Groups, s.Each, cmp.Or(s.Test, holdout.Nothing).Conditions())
 	}
 
 	for _, d := range e.Ingest.Derive {

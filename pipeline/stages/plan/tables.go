@@ -208,12 +208,8 @@ func (p Points) Settings(within []config.NamedString) (out []kv.Pair) {
 
 // AddSetPoints adds to a table the set points of its conditions: those given, which are known
 // before the files are read, else those of its rows.
-func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error {
-	found, err := SetPointsOf(within, t)
-	if err != nil {
-		return err
-	}
-
+func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) {
+	found := SetPointsOf(within, t)
 	maps.Copy(found, p)
 	for _, w := range within {
 		i := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == w.Name })
@@ -222,23 +218,16 @@ func (p Points) AddSetPoints(within []config.NamedString, t *table.Table) error 
 		c.Floats = lists.Each(c.Floats, found[w.Name].At)
 		t.Columns = slices.Insert(t.Columns, i+1, c)
 	}
-
-	return nil
 }
 
-// SetPointsOf finds the set points of the conditions in a table's rows.
-func SetPointsOf(within []config.NamedString, t *table.Table) (Points, error) {
+// SetPointsOf finds the set points of the conditions in a table's rows, or raises the error of a table without one.
+func SetPointsOf(within []config.NamedString, t *table.Table) Points {
 	out := Points{}
 	for name, tolerance := range Tolerances(within) {
-		v, err := t.Floats(name)
-		if err != nil {
-			return nil, fmt.Errorf("find set points: %w", err)
-		}
-
-		out[name] = condition.SetPointsOf(v, tolerance)
+		out[name] = condition.SetPointsOf(fault.Get(t.Floats(name)), tolerance)
 	}
 
-	return out, nil
+	return out
 }
 
 // AtSetPoints are the rows of a triplet table with the conditions at their set points.

@@ -97,7 +97,7 @@ d   d#1       1200       40      44
 e   e#1       3008       50      55`)
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2999}}}}", tab)
 	b.Ingest.Within = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
-	must.Do(t, (plan.Points{}).AddSetPoints(b.Ingest.Within, tab))
+	plan.Points{}.AddSetPoints(b.Ingest.Within, tab)
 
 	set, err := Triplets(b.Experiment, tab)
 	must.Do(t, err)
