@@ -220,7 +220,7 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Cells, [
 	// Numbers that are none for programs are read as people write them.
 	comma, german := strings.HasSuffix(info.Encoding, "decimal comma"), strings.HasPrefix(info.Encoding, "semicolon")
 	hundreds := func(v float64) bool { return v >= 100 && v < 1000 && v == math.Trunc(v) } // 900 beside 1.200
-	people := lists.Keep(cols, func(c *typedColumn) bool {
+	people, programs := lists.Split(cols, func(c *typedColumn) bool {
 		return !c.isName && (comma || c.Values == nil || slices.ContainsFunc(c.Values, math.IsNaN) ||
 			german && slices.ContainsFunc(c.Values, hundreds))
 	})
@@ -231,11 +231,9 @@ func readResults(t *text.Reader, o TableOptions, cols []*typedColumn) (*Cells, [
 	}
 
 	var warnings []ingest.Warning
-	for _, c := range cols {
-		if !slices.Contains(people, c) {
-			c.FindCode()
-			warnings = append(warnings, table.doubts(c, as.codes)...)
-		}
+	for _, c := range programs {
+		c.FindCode()
+		warnings = append(warnings, table.doubts(c, as.codes)...)
 	}
 
 	if len(people) == 0 {

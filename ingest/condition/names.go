@@ -105,13 +105,9 @@ func CutNames(names []string) []Cut {
 	}
 
 	for _, of := range alike {
-		var all []int // numbers that have a hyphen after a word in every name
-		for k := range out[of[0]].Numbers {
-			if !slices.ContainsFunc(of, func(i int) bool { return !out[i].hyphen(k) }) {
-				all = append(all, k)
-			}
-		}
-
+		all := lists.Where(len(out[of[0]].Numbers), func(k int) bool { // that have a hyphen after a word in every name
+			return !slices.ContainsFunc(of, func(i int) bool { return !out[i].hyphen(k) })
+		})
 		for _, k := range all {
 			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
 			before := out[of[0]].Texts[k]

@@ -320,15 +320,11 @@ func nameRun(src *plan.Source, rec *ingest.Recording) {
 	rec.Labels = kept(src, rec.Labels, name)
 }
 
-// kept returns the labels that the tables have, and the name of the run, if it has one; nil of none.
+// kept returns the labels that the tables have, and the name of the run, if it has one.
 func kept(src *plan.Source, labels map[string]string, run string) map[string]string {
 	maps.DeleteFunc(labels, func(n, _ string) bool { return !slices.Contains(src.Labels, n) })
 	if run != "" {
 		labels[plan.RunLabel] = run
-	}
-
-	if len(labels) == 0 {
-		return nil
 	}
 
 	return labels

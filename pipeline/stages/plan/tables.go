@@ -68,14 +68,10 @@ func Outcomes(t *table.Table) []string {
 			continue
 		}
 
-		byProduct := false
-		for i := range base {
-			if base[i] == '_' && dsp.IsByProduct(base[i+1:]) && t.Column(base[:i]+"_1") != nil {
-				byProduct = true
-			}
+		byProduct := func(i int) bool {
+			return base[i] == '_' && dsp.IsByProduct(base[i+1:]) && t.Column(base[:i]+"_1") != nil
 		}
-
-		if !byProduct {
+		if !slices.ContainsFunc(lists.Numbers(len(base)), byProduct) {
 			out = append(out, base)
 		}
 	}
@@ -360,21 +356,20 @@ func (c *Columns) SetTexts(e Experiment, texts []string) {
 // TakeNames takes the columns of names out of the network's inputs: they are things, whose offsets the process of the
 // intervals has. It returns what that means.
 func (e *Experiment) TakeNames(c Columns) []ingest.Warning {
-	names := lists.Keep(e.Train.Inputs, func(n string) bool { return slices.Contains(c.Labels, n) })
+	names, numbers := lists.Split(e.Train.Inputs, func(n string) bool { return slices.Contains(c.Labels, n) })
 	if len(names) == 0 {
 		return nil
 	}
 
-	unless := func(ok bool, format string, args ...any) { fault.Unless(ok, e.Errorf("train.inputs", format, args...)) }
-	isName := func(n string) bool { return slices.Contains(names, n) }
-	e.Train.Inputs = slices.DeleteFunc(slices.Clone(e.Train.Inputs), isName)
+	const key = "train.inputs"
+	e.Train.Inputs = numbers
 	across, _ := e.Across()
 	base := e.Train.Honest.Base
-	unless(len(e.Train.Inputs) > 0, "%v are names: expected a condition of numbers too, which the network's inputs are",
+	e.Refuse(len(numbers) == 0, key, "%v are names: expected a condition of numbers too, which the network's inputs are",
 		names)
-	unless(base == "gp", "%v are names, which the process of the intervals takes alone: expected honest: {base: gp}, "+
-		"found %s", names, base)
-	unless(!isName(across), "repeats are paired across %s: it cannot be an input too", across)
+	e.Refuse(base != "gp", key, "%v are names, which the process of the intervals takes alone: expected honest: "+
+		"{base: gp}, found %s", names, base)
+	e.Refuse(slices.Contains(names, across), key, "repeats are paired across %s: it cannot be an input too", across)
 
 	declared := e.Roles().Declared()
 	e.Ingest.Things = slices.Concat(e.Ingest.Things,
