@@ -140,8 +140,34 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 
 	c.Rows = lists.Make(t.Rows, t.row)
 	t.refuseHeadings(c)
+	c.Warnings = append(c.Warnings, t.commented(b)...)
 
 	return c, nil
+}
+
+// heading matches a comment that states something: # alpha = 5.
+var heading = regexp.MustCompile(`^#\s*(\pL[^=:]*?)\s*[=:]\s*(.+?)[\s,;]*$`)
+
+// commented warns of comments between the rows that state one thing in several ways, as headings do.
+func (t *conditionsTable) commented(b []byte) []ingest.Warning {
+	said, no := map[string]string{}, 0
+	for line := range bytes.Lines(b) {
+		no++
+		m := heading.FindSubmatch(bytes.TrimSpace(line))
+		if m == nil || no <= t.headLine {
+			continue
+		}
+
+		what, value := string(m[1]), string(m[2])
+		if before := said[what]; before != "" && before != value {
+			return []ingest.Warning{ingest.Warn(t.path, "commented", "line %d: a comment states %s as %s, one above as %s: if "+
+				"that is true of the rows below them, write it in a column", no, what, value, before)}
+		}
+
+		said[what] = value
+	}
+
+	return nil
 }
 
 // refuseHeadings refuses a row without a file and a value above rows whose files are not called like it: without

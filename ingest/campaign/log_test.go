@@ -152,6 +152,11 @@ func TestReadLogCells(t *testing.T) {
 		must.Equal(t, got, c.want, "%s", c.name)
 	}
 
+	said, err := ParseConditions("c", []byte("# a: 1\nfile;a\n# b = 5\nx;1\n# b = 6\ny;2\n"), LogOptions{})
+	if err != nil || !strings.Contains(fmt.Sprint(said.Warnings), "line 5: a comment states b as 6, one above as 5") {
+		t.Errorf("%+v, %v", said, err)
+	}
+
 	l, err := ParseConditions("c", []byte("file;a;b\nx;1.200;0,5\ny;2.400;1,5\n"), LogOptions{})
 	if err != nil || l.Rows[0].States[0].Value != 1200 || len(l.Warnings) != 1 || l.Warnings[0].Text !=
 		`line 2, column 2 (a): "1.200" is read as 1200, since the decimal sign is ','` {

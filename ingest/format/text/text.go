@@ -1611,7 +1611,7 @@ func (l *layout) stateRate(line string) {
 	}
 
 	switch {
-	case !ok || doubtful || !(v > 0) || math.IsInf(v, 0):
+	case !ok || doubtful && unit != "hz" || !(v > 0) || math.IsInf(v, 0):
 	case l.rate == 0:
 		l.rate = v
 	case math.Abs(v-l.rate) > 1e-3*v:

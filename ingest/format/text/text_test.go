@@ -247,6 +247,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"days of a spreadsheet", "Time,F\n" + rows(9, "45412.5000#,%g\n"), "Time [day], F", 1 / 0.864, ""},
 		{"T is a temperature", "T,F\n" + rows(9, xy), "T, F", 0, ""},
 		{"t is not even", "t,F\n3,1\n1,2\n4,3\n1,4\n", "t, F", 0, "clock-useless"},
+		{"rate with thousands", "# fs = 51,200 Hz\nF,M\n" + rows(9, xy), "F, M", 51200, ""},
 		{"rate", "# fs = 1000 Hz\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
 		{"rate with a percent sign", "% Sampling rate: 51200\nF M\n" + rows(9, "%g 1#\n"), "F, M", 51200, ""},
 		{"rate in a row", "Sample Rate,1000,1000\nF,M,N\n" + rows(9, xyz), "F, M, N", 1000, ""},

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
@@ -472,12 +473,12 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string) 
 	c := r.info.Channels[channel]
 	place = "channel " + c.Name
 	for _, way := range []struct {
-		names  []string
-		own    string
-		period bool
+		names []string
+		own   string
+		unit  string
 	}{
-		{wanted(o.Arrays.PeriodAttribute, periodNames), o.Arrays.PeriodAttribute, true},
-		{wanted(o.Arrays.RateAttribute, rateNames), o.Arrays.RateAttribute, false},
+		{wanted(o.Arrays.PeriodAttribute, periodNames), o.Arrays.PeriodAttribute, "s"},
+		{wanted(o.Arrays.RateAttribute, rateNames), o.Arrays.RateAttribute, "Hz"},
 	} {
 		// The dataset's own attribute wins over its group's, that over the file's.
 		above := r.above(channel, way.names)
@@ -486,8 +487,17 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string) 
 			continue
 		}
 
-		v, perr := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if perr != nil || !(v > 0) || math.IsInf(v, 0) {
+		number := func(text string) float64 { // 51,200 Hz, 51.2 kHz
+			of := condition.ColumnOptions{Unit: way.unit, Decimal: condition.Point}
+			if col, err := condition.ReadColumn([]string{text}, of); err == nil && col.Values != nil {
+				return col.Values[0]
+			}
+
+			return math.NaN()
+		}
+
+		v, other := number(text), number(above)
+		if !(v > 0) || math.IsInf(v, 0) {
 			if way.own == "" {
 				continue // a customary name is a guess: ignore it if its value is no number
 			}
@@ -496,7 +506,6 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string) 
 				strconv.Quote(fault.Clip(text)), ""))
 		}
 
-		other, _ := strconv.ParseFloat(strings.TrimSpace(above), 64)
 		if other > 0 && math.Abs(other-v) > 1e-3*v && !r.contradicts {
 			r.contradicts = true
 			r.Warn(ingest.Warn("", "rates-contradict",
@@ -504,7 +513,7 @@ func (r *Reader) rate(channel int, o ingest.Options) (hz float64, place string) 
 				place, v, other))
 		}
 
-		if way.period {
+		if way.unit == "s" {
 			v = 1 / v
 
 			// A period is rounded when it is written: 1/48000 becomes 2.0833e-05.
