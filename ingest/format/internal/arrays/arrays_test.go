@@ -53,11 +53,11 @@ func TestContradictingRates(t *testing.T) {
 	} {
 		r := arrays.New(ingest.Info{})
 		if c.file != "" {
-			r.Attribute(c.file, "500")
+			r.Attribute(c.file, "0.5 kHz")
 		}
 
 		x := [][]float64{{1, 2, 3, 4}, {0, 2e-3, 4e-3, 6e-3}}
-		value := map[string]string{"fs": "1000", "wf_increment": "0.001"}[c.own]
+		value := map[string]string{"fs": "1,000 Hz", "wf_increment": "1 ms"}[c.own]
 		for i, name := range []string{"F", c.name} {
 			a := arrays.Array{Name: name, Dims: []int64{4}, Plane: arrays.Of(ingesttest.NewMemory(x[i]))}
 			if i == 0 && c.own != "" {
