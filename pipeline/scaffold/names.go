@@ -388,7 +388,8 @@ func pointed(names []string) []string {
 		_, different := lists.Index(pairs)
 		_, first := lists.Index(lists.Each(different, func(p [2]string) string { return p[0] }))
 		_, second := lists.Index(lists.Each(different, func(p [2]string) string { return p[1] }))
-		return len(first) < max(3, len(different)) || len(second) < 2 ||
+		quarters := slices.Contains(second, "25") && slices.Contains(second, "75")
+		return !quarters && len(first) < max(3, len(different)) || len(second) < 2 ||
 			slices.ContainsFunc(second, func(t string) bool { return !decimals.MatchString(t) })
 	})
 
@@ -609,7 +610,7 @@ func (s *sheet) add(p piece, row int) {
 			f.unit = cmp.Or(f.unit, p.unit)
 		}
 
-		if p.key == "rpm" && inThousands.MatchString(p.text) { // nobody sets 6.000 rpm
+		if (p.key == "rpm" || p.key == "n") && inThousands.MatchString(p.text) { // nobody sets 6.000 rpm
 			f.values[row] *= 1000
 		}
 	}

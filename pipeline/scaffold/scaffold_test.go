@@ -120,6 +120,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"rpm4k rpm4.5k 6krpm 7k_rpm rpm4k5 5'500rpm rpm900", "rpm=4000,4500,6000,7000,4500,5500,900"},
 		{"Re500k_a0 Re1M_a5 re600K_a7", "re=500000,1e+06,600000 alpha_deg=0,5,7"},
 		{"V7_5_a0 V10_a5 V12_5_a7", "u_inf_m_s=7.5,10,12.5 alpha_deg=0,5,7"},
+		{"a0_25_n4.500 a0_5_n5.500 a0_75_n10.500", "alpha_deg=0.25,0.5,0.75 n=4500,5500,10500"},
 		{"V10_0 V10_5 V20_0 V20_5", "u_inf_m_s=10,10,20,20 condition=0,5,0,5"},
 		{"J02_a0 J10_a5", `j=0.2,1 ("02" is read as 0.2) alpha_deg=0,5`},
 		{"J.2_a0 J.4_a5", "j=0.2,0.4 alpha_deg=0,5"},
