@@ -550,7 +550,6 @@ func (s *sheet) decideResults() {
 
 	again := func(also ...*field) int { return paired(s.groups(slices.Concat(measured, chosen, also)...)) }
 	texts := slices.Concat(measured, lists.Keep(candidates, func(f *field) bool { return f.values == nil }), s.of(day))
-	outcomes := len(s.of(outcome)) > 0
 	for _, f := range candidates {
 		of, read := chosen, f.points != nil && !f.says(inputWords)
 		if read { // it may differ by what was measured
@@ -579,7 +578,7 @@ func (s *sheet) decideResults() {
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
 		case f.given:
 			f.read(remark, noRepeats)
-		case outcomes:
+		case len(s.of(outcome)) > 0:
 			f.read(remark, "its values repeat, and with it few rows are repeats")
 		default:
 			f.read(outcome, "")

@@ -168,6 +168,18 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "run input input remark outcome",
 		},
 		{
+			"an enumerated setting, a response that scatters", "config,speed,power_W,valve", 30, func(i int) string {
+				k := 1 + 0.4*float64(i/10)
+				return fmt.Sprintf("%c,%.4f,%.3f,%d", 'A'+i/10, float64(11+i/2%5)*k*(1+noise(0.0005)),
+					100*k*float64(1+i/2%5)*(1+noise(0.0005)), 1+i/2%5)
+			}, "thing input outcome remark",
+		},
+		{
+			"ageing without repeats", "cell_id,cycle,capacity_Ah", 20, func(i int) string {
+				return fmt.Sprintf("C%d,%d,%.4f", i/5, []int{1, 50, 100, 200, 400}[i%5], 2+noise(0.01))
+			}, "  ",
+		},
+		{
 			"samples of which each has several rows", "sample,load_N,mu", 36, func(i int) string {
 				return fmt.Sprintf("%c,%d,%.4f", 'A'+i/12, 5*(1+i%6), noise(1))
 			}, "thing input outcome",

@@ -456,7 +456,8 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	exact := len(s.of(thing, day)) > 0 ||
 		slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
-	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(s.of(outcome)) == 0 ||
+	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(inputs) == 0 ||
+		len(s.of(outcome)) == 0 ||
 		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows ||
 		slices.ContainsFunc(s.fields, (*field).unstated) {
 		settings, unstated := append(inputs, s.of(thing)...), lists.Keep(s.fields, (*field).unstated)
