@@ -138,15 +138,24 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%v, probability %g", p, *r.Outcomes[0].Above)
 	}
 
-	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5.
-	dir = t.TempDir()
-	must.Do(t, pipelinetest.Run(dir, map[string]string{
-		"r.csv":         "run,rotor,y\nm1,1,1\nm2,1,2\nm3,2,3\nm4,2,4\nm5,1,1\nm6,1,2\nm7,2,3\nm8,2,4\n",
-		"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, inputs: [rotor], repeats: [y]}}}}\n",
-	}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
-	r = compare(t, Options{Runs: []string{filepath.Join(dir, "runs", "wing")}, A: "rotor=1", B: "rotor=2", Unit: "run"})
-	if o := r.Outcomes[0]; o.UnitsA != 4 || o.UnitsB != 4 || o.Difference != 2 {
-		t.Errorf("%d and %d units, difference %g", o.UnitsA, o.UnitsB, o.Difference)
+	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5. Pairs that
+	// no run names are units themselves: 1e+06 is no name of two runs.
+	for _, c := range []struct {
+		table string
+		units int
+	}{
+		{"run,rotor,y\nm1,1,1\nm2,1,2\nm3,2,3\nm4,2,4\nm5,1,1\nm6,1,2\nm7,2,3\nm8,2,4\n", 4},
+		{"re,rotor,y\n1e6,1,1\n1e6,1,2\n1e6,2,3\n1e6,2,4\n2e6,1,1\n2e6,1,2\n2e6,2,3\n2e6,2,4\n", 2},
+	} {
+		dir = t.TempDir()
+		must.Do(t, pipelinetest.Run(dir, map[string]string{
+			"r.csv":         c.table,
+			"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, repeats: [y]}}}}\n",
+		}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
+		r = compare(t, Options{Runs: []string{filepath.Join(dir, "runs", "wing")}, A: "rotor=1", B: "rotor=2", Unit: "run"})
+		if o := r.Outcomes[0]; o.UnitsA != c.units || o.UnitsB != c.units || o.Difference != 2 {
+			t.Errorf("%s: %d and %d units, difference %g", c.table, o.UnitsA, o.UnitsB, o.Difference)
+		}
 	}
 }
 

@@ -112,8 +112,9 @@ func RunsOf(t *table.Table, row int) []string {
 		return runs
 	}
 
+	has := func(key string) bool { return t.Get("config:ingest.table."+key) != "" } // else re=1e+06 names conditions
 	runs := strings.Split(name, "+")
-	if len(runs) == 2 && t.Get("pairs") == "repeat-run" && Across(t) == "" {
+	if len(runs) == 2 && t.Get("pairs") == "repeat-run" && has("repeats") && has("run") && Across(t) == "" {
 		return runs
 	}
 
