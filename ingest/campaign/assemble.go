@@ -100,8 +100,8 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 	without := lists.Each(empty, func(i int) string { return files[i] })
 
 	switch {
-	case len(unknown) > 0:
-		return nil, c.noFile(unknown, files, without)
+	case len(unknown)+c.Others > 0:
+		return nil, c.noFile(append(unknown, c.first...), len(unknown)+c.Others, files, without)
 	case len(without) > 0:
 		return nil, c.noRow(without)
 	}
@@ -109,12 +109,12 @@ func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
 	return out, nil
 }
 
-// noFile is the error of rows without a file.
-func (c *Conditions) noFile(rows []ConditionRow, files, without []string) error {
+// noFile is the error of n rows without a file, of which these are the first.
+func (c *Conditions) noFile(rows []ConditionRow, n int, files, without []string) error {
 	r := rows[0]
 	found := fmt.Sprintf("%q, which is none of the files", r.File)
-	if len(rows) > 1 {
-		found += ", as are " + someRows(rows[1:])
+	if n > 1 {
+		found += ", as are " + someRows(rows[1:], n-1)
 	}
 
 	hint := near("there is ", r.File, files) + "correct or delete the row, or widen files"

@@ -27,11 +27,13 @@ type Conditions struct {
 	Names  []string          // of the conditions, in column order
 	Units  map[string]string // by name, where the header states one: "alpha (deg)"
 	Labels []string          // names of the columns of text, in column order
-	Rows   []ConditionRow
+	Rows   []ConditionRow    // those that mean one of LogOptions.Files, where there are some
+	Others int               // further rows
 	// Converted describes, by condition, how its values became values in the unit of its name.
 	Converted map[string]string
 	// cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers"
 	Warnings []ingest.Warning
+	first    []ConditionRow // of the others
 }
 
 // ConditionRow is one row of the table.
@@ -138,8 +140,7 @@ func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err er
 		}
 	}
 
-	c.Rows = lists.Make(t.Rows, t.row)
-	t.refuseHeadings(c)
+	t.readRows(c)
 	c.Warnings = append(c.Warnings, t.commented(b)...)
 
 	return c, nil
@@ -170,26 +171,47 @@ func (t *conditionsTable) commented(b []byte) []ingest.Warning {
 	return nil
 }
 
-// refuseHeadings refuses a row without a file and a value above rows whose files are not called like it: without
-// APC 8x6, or Day 2, the rows below it would be repeats of those above.
-func (t *conditionsTable) refuseHeadings(c *Conditions) {
-	says := func(s condition.Condition) bool {
-		return !s.IsName && !math.IsNaN(s.Value) || s.IsName && len(c.Names) == 0 && s.Name != ""
+// readRows reads the rows; of those that mean no file, which may be those of a whole campaign, the first few. A row
+// of no file and no value above others is a heading unless a file is called like it: without APC 8x6, or Day 2,
+// the rows below it would be repeats of those above.
+func (t *conditionsTable) readRows(c *Conditions) {
+	says := func(k int) bool {
+		return slices.ContainsFunc(t.values, func(v *typedColumn) bool {
+			isName := v.Values == nil
+			return isName && len(c.Names) == 0 && t.Text(k, v.index) != "" || !isName && !math.IsNaN(v.Values[k])
+		})
 	}
-	means := func(r ConditionRow) bool { return t.Files == nil || len(t.index.of(r.File)) > 0 }
-	bare := lists.Keep(c.Rows, func(r ConditionRow) bool { return !slices.ContainsFunc(r.States, says) && !means(r) })
-	if len(bare) == 0 {
+	kind := func(r ConditionRow) string { return nameNumbers.ReplaceAllString(strings.ToLower(r.File), "0") }
+	bare := map[string]int{} // the first line, by kind
+	for k := range t.Rows {
+		r := t.row(k)
+		if t.Files == nil || len(t.index.of(r.File)) > 0 {
+			c.Rows = append(c.Rows, t.stated(r, k))
+			continue
+		}
+
+		if c.Others++; c.Others <= few+1 {
+			c.first = append(c.first, t.stated(r, k))
+		}
+
+		if !says(k) {
+			bare[kind(r)] = cmp.Or(bare[kind(r)], r.Line)
+		}
+	}
+
+	if len(bare) == 0 || len(c.Rows) == 0 {
 		return
 	}
 
-	rows := lists.Keep(c.Rows, means)
-	kind := func(r ConditionRow) string { return nameNumbers.ReplaceAllString(strings.ToLower(r.File), "0") }
-	for _, h := range bare {
-		alike := func(r ConditionRow) bool { return kind(r) == kind(h) }
-		if len(rows) > 0 && h.Line < rows[len(rows)-1].Line && !slices.ContainsFunc(rows, alike) {
-			fault.Raise(t.fail(h.Line, -1, "", "a recording and its conditions", fmt.Sprintf("only %q", h.File),
-				"write what a heading says of the rows below it in a column, in each of them, and delete it"))
-		}
+	for _, r := range c.Rows {
+		delete(bare, kind(r))
+	}
+
+	for _, line := range slices.Sorted(maps.Values(bare)) {
+		k, _ := slices.BinarySearch(t.lines, line)
+		fault.Unless(line > c.Rows[len(c.Rows)-1].Line, t.fail(line, -1, "", "a recording and its conditions",
+			fmt.Sprintf("only %q", t.cell(k, "file")),
+			"write what a heading says of the rows below it in a column, in each of them, and delete it"))
 	}
 }
 
@@ -371,11 +393,10 @@ func (t *conditionsTable) cell(k int, special string) string {
 	return ""
 }
 
-// row reads a row of cells.
+// row reads a row of cells, but for what it states.
 func (t *conditionsTable) row(k int) ConditionRow {
 	r := ConditionRow{
-		Line: t.lines[k], File: strings.Clone(t.cell(k, "file")), Channel: strings.Clone(t.cell(k, "channel")),
-		Timed: t.has(edges[2:]),
+		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Timed: t.has(edges[2:]),
 	}
 	if r.File == "" {
 		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
@@ -393,6 +414,17 @@ func (t *conditionsTable) row(k int) ConditionRow {
 			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), ""))
 	}
 
+	for _, v := range t.values {
+		if v.Values != nil && math.IsInf(v.Values[k], 0) {
+			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
+		}
+	}
+
+	return r
+}
+
+// stated adds the values and the labels of row k.
+func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
 	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
 	for _, v := range t.values {
 		s := condition.Condition{Column: v.name, IsName: v.Values == nil, Origin: from}
@@ -400,17 +432,18 @@ func (t *conditionsTable) row(k int) ConditionRow {
 			s.Value = v.Values[k]
 		}
 
-		switch {
-		case math.IsInf(s.Value, 0):
-			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
-		case math.IsNaN(s.Value):
-			s.Name, s.Origin = strings.Clone(t.Text(k, v.index)), t.place(k, v)
-		case s.IsName:
+		if s.IsName || math.IsNaN(s.Value) {
 			s.Name = strings.Clone(t.Text(k, v.index))
+		}
+
+		if math.IsNaN(s.Value) {
+			s.Origin = t.place(k, v)
 		}
 
 		r.States = append(r.States, s)
 	}
+
+	r.File, r.Channel = strings.Clone(r.File), strings.Clone(r.Channel)
 
 	return r
 }
@@ -606,37 +639,41 @@ func (x *fileIndex) matching(glob []string) []int {
 	return files
 }
 
-// Without drops the rows that mean nothing but files left out: of all files
+// Without drops the rows that mean nothing but files left out: of all files, LogOptions.Files,
 // those that keep does not hold. A table may list a whole campaign of which only
 // a part is used. Rows that mean no file at all are dropped with a warning where each
 // file that is kept has another row; else they are errors to report, as misspelled ones.
 func (c *Conditions) Without(all, keep []string) (*Conditions, []ingest.Warning) {
 	kept := slices.Compact(slices.Sorted(slices.Values(keep)))
 	isKept := func(i int) bool { _, ok := slices.BinarySearch(kept, all[i]); return ok }
-	of := c.FilesOf(all)
-	_, stated := lists.Index(lists.Keep(slices.Concat(of...), isKept))
-	isOther := func(k int) bool { return len(of[k]) == 0 }
-	others := lists.Rows(c.Rows, 1, lists.Where(len(of), isOther))
-	misspelled := len(stated) < len(kept)
+	d, stated := *c, map[int]bool{} // files
+	d.Rows = nil
+	for k, of := range c.FilesOf(all) {
+		if of = lists.Keep(of, isKept); len(of) > 0 {
+			d.Rows = append(d.Rows, c.Rows[k])
+		}
 
-	d := *c
-	d.Rows = lists.Rows(c.Rows, 1, lists.Where(len(of), func(k int) bool {
-		return slices.ContainsFunc(of[k], isKept) || isOther(k) && misspelled
-	}))
-	if len(others) == 0 || misspelled {
+		for _, i := range of {
+			stated[i] = true
+		}
+	}
+
+	if c.Others == 0 || len(stated) < len(kept) {
 		return &d, nil
 	}
 
+	d.first, d.Others = nil, 0
+
 	return &d, []ingest.Warning{ingest.Warn(c.Path, "rows-without-file", "%s of no file left out: %s",
-		fault.Plural(int64(len(others)), "row"), someRows(others))}
+		fault.Plural(int64(c.Others), "row"), someRows(c.first, c.Others))}
 }
 
 // few is how many names a message has.
 const few = 10
 
-// someRows writes the first of many rows, with their lines.
-func someRows(rows []ConditionRow) string {
-	return someOf(len(rows), func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
+// someRows writes the first of n rows, with their lines.
+func someRows(rows []ConditionRow, n int) string {
+	return someOf(n, func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
 }
 
 // Some writes the first of many names.

@@ -97,7 +97,7 @@ func named(dir, log string, files []string) int {
 	}
 
 	n := len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.FilesOf(others)...)))))
-	if rows := len(c.Rows); 2*n >= rows && (n > 1 || rows == 1) {
+	if rows := len(c.Rows) + c.Others; 2*n >= rows && (n > 1 || rows == 1) {
 		return n
 	}
 
