@@ -117,14 +117,6 @@ func dayOf(text string) string {
 
 // Nested reports whether each inner name is on one outer occasion, as days are in sessions of several.
 func Nested(inner, outer []string) bool {
-	of := map[string]string{}
-	for i, name := range inner {
-		if o, known := of[name]; known && o != outer[i] {
-			return false
-		}
-
-		of[name] = outer[i]
-	}
-
-	return true
+	of := lists.Map(inner, outer)
+	return slices.Equal(outer, lists.Each(inner, func(name string) string { return of[name] }))
 }

@@ -91,17 +91,15 @@ var (
 // sign where other names have the same words without it: xm20, x20.
 func CutNames(names []string) []Cut {
 	spaced := !slices.ContainsFunc(names, fourDigits.MatchString)
-	out, alike := lists.Each(names, func(s string) Cut { return cutName(s, spaced) }), map[string][]int{}
+	out := lists.Each(names, func(s string) Cut { return cutName(s, spaced) })
 	takeSigns(out)
-	for i := range out {
-		key := strings.Join(out[i].Texts, "\x00")
-		for k, text := range out[i].Texts[:len(out[i].Numbers)] {
-			if out[i].hyphen(k) && Series.MatchString(text) {
-				out[i].separate(k)
+	alike := lists.Alike(lists.Each(out, func(c Cut) string { return strings.Join(c.Texts, "\x00") }))
+	for _, c := range out {
+		for k := range c.Numbers {
+			if c.hyphen(k) && Series.MatchString(c.Texts[k]) {
+				c.separate(k)
 			}
 		}
-
-		alike[key] = append(alike[key], i)
 	}
 
 	for _, of := range alike {
@@ -169,12 +167,7 @@ const signsInNames = "+-−–"
 // cutName cuts a name with every hyphen after a letter as a sign. spaced: blanks may part thousands.
 func cutName(s string, spaced bool) (c Cut) {
 	at := 0
-	for at < len(s) {
-		m := inName.FindStringIndex(s[at:])
-		if m == nil {
-			break
-		}
-
+	for m := inName.FindStringIndex(s); m != nil; m = inName.FindStringIndex(s[at:]) {
 		lo, hi := at+m[0], at+m[1]
 		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], signsInNames)) <= 3 &&
 			(lo == at || s[lo-1] != ',') && !strings.Contains(s[lo:hi], ".") {

@@ -197,13 +197,8 @@ func (c *Cell) takeUnit(s string) bool {
 	return s == "" || counted[s] || err == nil && s != "-" && s != "1"
 }
 
-// sign is the index of a decimal sign.
-func sign(dec byte) int {
-	if dec == Comma {
-		return 1
-	}
-	return 0
-}
+// sign is the index of a decimal sign; that of one not known is the point's.
+func sign(dec byte) int { return max(0, slices.Index(signs[:], dec)) }
 
 // Value is the number that a cell is with a decimal sign.
 func (c Cell) Value(dec byte) (v float64, ok bool) {
@@ -211,19 +206,7 @@ func (c Cell) Value(dec byte) (v float64, ok bool) {
 		return math.NaN(), true
 	}
 
-	return c.value[sign(dec)], c.Form == Number && c.ok[sign(dec)]
-}
-
-// Shows is the decimal sign that the cell has for certain, 0 of one that either could be.
-func (c shape) Shows() byte {
-	switch {
-	case c.Form != Number || c.ok[0] == c.ok[1]:
-		return 0
-	case c.ok[0]:
-		return Point
-	}
-
-	return Comma
+	return c.value[sign(dec)], c.ok[sign(dec)]
 }
 
 // Column is a column of cells, read: of numbers or of names.
@@ -280,21 +263,13 @@ func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Co
 	point, comma := -1, -1
 	for k, o := range options {
 		if !o.Names {
-			cells := readCells(texts(k), o)
-			point, comma = max(point, showing(cells, Point)), max(comma, showing(cells, Comma))
+			p, c := showing(readCells(texts(k), o))
+			point, comma = max(point, p), max(comma, c)
 		}
 	}
 
-	var shown byte
-	switch {
-	case point >= 0 && comma < 0:
-		shown = Point
-	case comma >= 0 && point < 0:
-		shown = Comma
-	}
-
 	for k, o := range options {
-		o.Decimal = cmp.Or(o.Decimal, shown, o.Default)
+		o.Decimal = cmp.Or(o.Decimal, only(point, comma), o.Default)
 		col, err := newColumn(texts(k), o)
 		cols, errs = append(cols, col), append(errs, err)
 	}
@@ -307,9 +282,22 @@ func readCells(texts []string, o ColumnOptions) []shape {
 	return lists.Each(texts, func(s string) shape { return Read(s, o.Missing...).shape })
 }
 
-// showing is the first cell that shows a decimal sign for certain; −1: none.
-func showing(cells []shape, dec byte) int {
-	return slices.IndexFunc(cells, func(c shape) bool { return c.Shows() == dec })
+// showing are the first cells that can be read with one decimal sign alone, the point or the comma; −1: none.
+func showing(cells []shape) (point, comma int) {
+	return slices.IndexFunc(cells, func(c shape) bool { return c.ok[0] && !c.ok[1] }),
+		slices.IndexFunc(cells, func(c shape) bool { return c.ok[1] && !c.ok[0] })
+}
+
+// only is the decimal sign that some cell shows where none shows the other, else 0.
+func only(point, comma int) byte {
+	switch {
+	case point >= 0 && comma < 0:
+		return Point
+	case comma >= 0 && point < 0:
+		return Comma
+	}
+
+	return 0
 }
 
 func newColumn(texts []string, o ColumnOptions) (col Column, err error) {
@@ -387,23 +375,16 @@ func (o ColumnOptions) measured() bool {
 var counter = regexp.MustCompile(`^.{0,6}[0-9][A-Za-z]$`)
 
 // counters reports whether all cells are numbers with a letter, as 1A, 1B, 2A are, which name something.
-func counters(texts []string, cells []shape) (others bool) {
-	for i, s := range texts {
-		switch {
-		case cells[i].Form == Missing:
-		case !counter.MatchString(s):
-			return false
-		default:
-			others = others || cells[i].begins
-		}
-	}
-
-	return others
+func counters(texts []string, cells []shape) bool {
+	other := func(i int) bool { return cells[i].Form != Missing && !counter.MatchString(texts[i]) }
+	return slices.ContainsFunc(cells, func(c shape) bool { return c.begins }) && len(lists.Where(len(texts), other)) == 0
 }
 
 // findDecimal finds the decimal sign of the cells. It raises a *CellError.
 func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
-	switch point, comma := showing(cells, Point), showing(cells, Comma); {
+	point, comma := showing(cells)
+	col.Decimal = cmp.Or(only(point, comma), o.Decimal, Point)
+	switch {
 	case point >= 0 && comma >= 0:
 		later, as := max(point, comma), min(point, comma)
 		fault.Raise(&CellError{
@@ -411,13 +392,8 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) {
 			strconv.Quote(fault.Clip(texts[later])), "",
 		})
 
-	case point >= 0:
-		col.Decimal = Point
-	case comma >= 0:
-		col.Decimal = Comma
-	default:
-		col.Decimal = cmp.Or(o.Decimal, Point)
-		if i := ambiguous(texts, cells, cmp.Or(o.Unit, o.Usual)); i >= 0 && o.Decimal == 0 {
+	case point < 0 && comma < 0 && o.Decimal == 0:
+		if i := ambiguous(texts, cells, cmp.Or(o.Unit, o.Usual)); i >= 0 {
 			v := Read(texts[i]).value
 			fault.Raise(&CellError{
 				i, "a number that can be read in one way",
@@ -434,9 +410,9 @@ func ambiguous(texts []string, cells []shape, unit string) int {
 	rounds, hundreds := -1, false
 	for i, c := range cells {
 		switch s := texts[i]; {
-		case c.doubtful[sign(Point)]:
+		case c.doubtful[0]:
 			return i
-		case rounds < 0 && c.doubtful[sign(Comma)] && strings.HasSuffix(s, "0"):
+		case rounds < 0 && c.doubtful[1] && strings.HasSuffix(s, "0"):
 			rounds = i
 		case len(s) == 3 && c.Form == Number && Read(s).value[0] >= 100:
 			hundreds = true
@@ -447,11 +423,11 @@ func ambiguous(texts []string, cells []shape, unit string) int {
 	of, _ := units.Parse(unit)
 	c, err := of.To(perMinute)
 	slow := err == nil && c.Identity() && rounds >= 0 && Read(texts[rounds]).value[0] < 100
-	if !hundreds && !slow {
-		return -1
+	if hundreds || slow {
+		return rounds
 	}
 
-	return rounds
+	return -1
 }
 
 // FindCode doubts the first of ingest.Codes that is further from all other values than they are from each other.

@@ -110,15 +110,6 @@ const ofFiles, besideFiles = "an attribute of the files", "of the file next to e
 // attributes takes conditions, things and occasions that all files state themselves, as a log's columns. Those that are
 // the same everywhere count where the program knows their names.
 func (p *plan) attributes(files []string, infos []ingest.Info) {
-	texts := lists.Each(infos, func(info ingest.Info) map[string]string {
-		of := map[string]string{}
-		for _, a := range info.Attributes {
-			of[a.Name] = a.Value
-		}
-
-		return of
-	})
-
 	var more []*field
 	for _, a := range infos[0].Attributes {
 		base := a.Name[strings.LastIndexAny(a.Name, "/.@")+1:]
@@ -131,8 +122,9 @@ func (p *plan) attributes(files []string, infos []ingest.Info) {
 			f.name, f.known = low, true
 		}
 
-		differs := func(t map[string]string) bool { return t[a.Name] != a.Value }
-		if !f.known && !slices.ContainsFunc(texts, differs) || !identifier.MatchString(f.name) {
+		same := func(b ingest.Attribute) bool { return b == a }
+		differs := func(info ingest.Info) bool { return !slices.ContainsFunc(info.Attributes, same) }
+		if !f.known && !slices.ContainsFunc(infos, differs) || !identifier.MatchString(f.name) {
 			continue
 		}
 
@@ -144,8 +136,8 @@ func (p *plan) attributes(files []string, infos []ingest.Info) {
 				}
 			}
 
-			if len(stated) == len(infos) && len(f.texts) == 0 && f.take(stated) {
-				more = append(more, f)
+			if len(stated) == len(infos) && len(f.texts) == 0 {
+				more = append(more, f.take(stated))
 			}
 		}
 	}
@@ -156,14 +148,14 @@ func (p *plan) attributes(files []string, infos []ingest.Info) {
 }
 
 // take takes what each file states.
-func (f *field) take(stated []condition.Condition) bool {
+func (f *field) take(stated []condition.Condition) *field {
 	f.texts = lists.Each(stated, func(c condition.Condition) string { return c.Name })
 	if !stated[0].IsName {
 		f.values = lists.Each(stated, func(c condition.Condition) float64 { return c.Value })
 		f.texts = lists.Each(f.values, decimal)
 	}
 
-	return true
+	return f
 }
 
 // settle adds columns of what another source states of each file, and returns those that are conditions.
@@ -201,46 +193,42 @@ func (p *plan) settle(files []string, more []*field) (conditions []*field) {
 		}
 	}
 
-	// A list of files without a condition says nothing.
-	if text := p.result.Conditions; len(conditions) > 0 && text != "" && !strings.Contains(text, ",") {
-		p.dropList()
-	}
+	p.dropList(len(conditions))
 
 	return conditions
 }
 
-// dropList takes back a list of files to which people would add conditions.
-func (p *plan) dropList() {
-	p.Conditions, p.result.Conditions = "", ""
-	p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
+// dropList takes back a list of files to which people would add conditions, where n are found.
+func (p *plan) dropList(n int) {
+	if text := p.result.Conditions; n > 0 && text != "" && !strings.Contains(text, ",") {
+		p.Conditions, p.result.Conditions = "", ""
+		p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
+	}
 }
 
 // sidecars takes what files next to all recordings state.
 func (p *plan) sidecars(files []string) {
 	for _, ending := range []string{".json", ".yaml", ".yml"} {
-		of, keys := map[string][]condition.Condition{}, []string{}
+		var all []condition.Condition
 		for _, f := range files {
 			// check reports what is wrong with it
 			values, _ := config.ReadValues(filepath.Join(p.dir, strings.TrimSuffix(f, path.Ext(f))+ending))
 			for _, v := range values {
-				c := condition.Condition{Name: v.Text, Value: v.Number, IsName: v.Number != v.Number}
-				if of[v.Name] == nil {
-					keys = append(keys, v.Name)
-				}
-
-				if all := append(of[v.Name], c); all[0].IsName == c.IsName {
-					of[v.Name] = all
-				}
+				all = append(all, condition.Condition{
+					Column: v.Name, Name: v.Text, Value: v.Number, IsName: v.Number != v.Number,
+				})
 			}
 		}
 
 		var more []*field
-		for _, key := range keys {
-			base := key[strings.LastIndexByte(key, '.')+1:]
-			term := termOf(base, "")
-			f := &field{name: cmp.Or(term, base), head: key, why: besideFiles, known: term != ""}
-			if len(of[key]) == len(files) && f.take(of[key]) {
-				more = append(more, f)
+		for _, rows := range lists.Alike(lists.Each(all, func(c condition.Condition) string { return c.Column })) {
+			key, named := all[rows[0]].Column, all[rows[0]].IsName
+			stated := lists.Keep(lists.Rows(all, 1, rows), func(c condition.Condition) bool { return c.IsName == named })
+			if len(stated) == len(files) {
+				base := key[strings.LastIndexByte(key, '.')+1:]
+				term := termOf(base, "")
+				f := &field{name: cmp.Or(term, base), head: key, why: besideFiles, known: term != ""}
+				more = append(more, f.take(stated))
 			}
 		}
 
@@ -439,9 +427,7 @@ func (p *plan) perChannel(info ingest.Info) {
 		p.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
 	}
 
-	if len(p.InFile) > 0 && text != "" { // a list of files without a condition
-		p.dropList()
-	}
+	p.dropList(len(p.InFile))
 }
 
 // noConditions is the note about names without conditions.
