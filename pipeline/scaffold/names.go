@@ -65,13 +65,13 @@ func dates(expr string) *regexp.Regexp {
 	return regexp.MustCompile(parts.Replace(expr))
 }
 
-// standard are the names conditions have in this program, by the words of file names.
+// standard are the names conditions have in this program, by the words of file names and attributes.
 var standard = map[string]string{
 	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg", "α": "alpha_deg",
 	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg",
 	"incidence": "alpha_deg", "u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s",
 	"uinf": "u_inf_m_s", "velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg",
-	"phi": "phi_deg",
+	"phi": "phi_deg", "alpha_deg": "alpha_deg", "u_inf_m_s": "u_inf_m_s", "theta_deg": "theta_deg", "phi_deg": "phi_deg",
 }
 
 // behind are the units that follow numbers in names: the condition of a number without a word,
@@ -208,14 +208,10 @@ func isKnown(w string) bool {
 
 // pieces reads a name without its ending.
 func pieces(name string, c condition.Cut, short string) (out []piece) {
-	for t := joinUnits(name, tokens(name, c, short)); len(t) > 0; {
+	for t := append(joinUnits(name, tokens(name, c, short)), piece{kind: separator}); len(t) > 0; {
 		n := slices.IndexFunc(t, func(p piece) bool { return p.kind == separator })
-		if n < 0 {
-			n = len(t)
-		}
-
 		out = append(out, readRun(name, t[:n])...)
-		t = t[min(n+1, len(t)):]
+		t = t[n+1:]
 	}
 
 	out = joinWords(name, out)
@@ -452,10 +448,9 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 			}
 
 			if p.kind == number {
-				p.key = p.condition()
-				if numbers[p.key]++; numbers[p.key] > 1 { // alpha_deg, alpha_deg_2
-					p.key += "_" + strconv.Itoa(numbers[p.key])
-				}
+				key := p.condition()
+				numbers[key]++
+				p.key = nth(key, numbers[key])
 			}
 
 			count[p.key]++
@@ -466,6 +461,15 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 	}
 
 	return count
+}
+
+// nth is the name of the n-th column called so: alpha_deg, alpha_deg_2.
+func nth(name string, n int) string {
+	if n > 1 {
+		return name + "_" + strconv.Itoa(n)
+	}
+
+	return name
 }
 
 // spare reports whether a number may be none of the name of a thing.
@@ -633,29 +637,22 @@ func (s *sheet) things() {
 		}
 	}
 
-	own, joined, n := make([][]*piece, s.rows), make([]string, s.rows), map[string]int{}
-	same := true
+	own, joined, n := make([][]int, s.rows), make([]string, s.rows), map[string]int{} // places in the names
 	for i, name := range s.names {
-		for k := range name {
-			if p := &name[k]; isText(*p) && shared[p.text] < s.rows {
-				own[i], joined[i] = append(own[i], p), strings.TrimSpace(joined[i]+" "+p.text)
-			}
-		}
-
+		own[i] = lists.Where(len(name), func(k int) bool { return isText(name[k]) && shared[name[k].text] < s.rows })
+		joined[i] = strings.Join(lists.Each(own[i], func(k int) string { return name[k].text }), " ")
 		n[joined[i]]++
-		same = same && len(own[i]) == len(own[0])
 	}
 
 	order := slices.Sorted(maps.Keys(n))
 	slices.SortStableFunc(order, func(a, b string) int { return n[b] - n[a] })
+	differ := slices.ContainsFunc(own, func(of []int) bool { return len(of) != len(own[0]) })
 	for i := range own {
 		switch {
-		case same:
-			for k, p := range own[i] {
-				if p.key = "thing"; k > 0 {
-					p.key += "_" + strconv.Itoa(k+1)
-				}
-
+		case !differ:
+			for n, k := range own[i] {
+				p := &s.names[i][k]
+				p.key = nth("thing", n+1)
 				s.field(p.key).texts[i] = p.text
 			}
 
@@ -672,15 +669,12 @@ func (s *sheet) things() {
 // fieldName makes a word a name of a condition that the tables can have: blades are whole, from 1
 // to 12; a speed of 1, 2, 3 is the number of a setting.
 func fieldName(name, unit string, values []float64) string {
-	whole, high := len(values) > 0, 0.0
-	for _, v := range values {
-		whole, high = whole && (v != v || v == math.Trunc(v) && v > 0), max(high, v)
-	}
-
+	broken := func(v float64) bool { return v <= 0 || v != math.Trunc(v) && v == v }
+	whole := len(values) > 0 && !slices.ContainsFunc(values, broken)
 	switch {
-	case name == "blades" && !(whole && high <= 12):
+	case name == "blades" && !(whole && slices.Max(values) <= 12):
 		name = "b"
-	case name == "u_inf_m_s" && unit == "" && whole && high < 10:
+	case name == "u_inf_m_s" && unit == "" && whole && slices.Max(values) < 10:
 		name = "speed"
 	}
 

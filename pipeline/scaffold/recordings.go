@@ -113,13 +113,10 @@ func (p *plan) attributes(files []string, infos []ingest.Info) {
 	var more []*field
 	for _, a := range infos[0].Attributes {
 		base := a.Name[strings.LastIndexAny(a.Name, "/.@")+1:]
-		low := strings.ToLower(base)
+		std := standard[strings.ToLower(base)]
 		f := &field{name: base, head: a.Name, why: ofFiles}
-		switch {
-		case len(base) > 1 && standard[low] != "":
-			f.name, f.known = standard[low], true
-		case low == "phi_deg" || slices.ContainsFunc(terms, func(t term) bool { return t.name == low }):
-			f.name, f.known = low, true
+		if f.known = std != "" && len(base) > 1; f.known {
+			f.name = std
 		}
 
 		same := func(b ingest.Attribute) bool { return b == a }
@@ -383,10 +380,8 @@ var (
 
 // letters reports whether L and D are lift and drag: both are there, and no channel has a word.
 func (p *plan) letters() bool {
+	has := func(letter string) bool { return slices.Contains(lists.Each(p.Channels, strings.ToUpper), letter) }
 	word := func(c string) bool { return len(c) > 2 }
-	has := func(letter string) bool {
-		return slices.ContainsFunc(p.Channels, func(c string) bool { return strings.EqualFold(c, letter) })
-	}
 
 	return has("L") && has("D") && !has("P") && !slices.ContainsFunc(p.Channels, word)
 }
