@@ -1171,8 +1171,12 @@ func (h *header) findNames() {
 
 	names, best, timed := -1, 0.0, false
 	for i, row := range rows {
+		if i+1 < len(rows) && len(row.cells[0]) == 0 && !unitsRow(row.cells) && rows[i+1].timed() {
+			row.cells[0] = rows[i+1].cells[0] // Time,Balance is above ,Fx
+		}
+
 		score := h.naming(row.cells) - row.far
-		if _, is := clock.Named(SplitUnit(valid(row.cells[0]))); is && !timed { // AI0,AI1 are below Time,Fx
+		if row.timed() && !timed { // AI0,AI1 are below Time,Fx
 			score, timed = score+nearestTime, true
 		}
 
@@ -1188,7 +1192,7 @@ func (h *header) findNames() {
 	if names >= 0 {
 		h.nameCells, above[rows[names].at].text = rows[names].cells, nil
 		for _, row := range lists.Keep(rows[names+1:], func(r headerRow) bool { return !unitsRow(r.cells) }) {
-			for i, cell := range h.nameCells { // Time,Balance is above ,Fx
+			for i, cell := range h.nameCells { // t,Balance,Wind is above t,Fx,
 				if len(cell) == 0 && len(row.cells) == h.cols {
 					h.nameCells[i] = row.cells[i]
 				}
@@ -1229,6 +1233,12 @@ type headerRow struct {
 	cells [][]byte
 	at    int     // its place among the lines above the data
 	far   float64 // what its distance from the data takes off its score
+}
+
+// timed reports whether the first cell names the time.
+func (r headerRow) timed() bool {
+	_, is := clock.Named(SplitUnit(valid(r.cells[0])))
+	return is
 }
 
 // keyed matches the key that begins a line of names or units in headers of oscilloscopes: TraceName, VUnit.
