@@ -158,9 +158,7 @@ func (f *field) text(i int) string {
 }
 
 // distinct is the number of different values that are stated.
-func (f *field) distinct() int {
-	return len(f.different())
-}
+func (f *field) distinct() int { return len(f.different()) }
 
 // different lists the different values that are stated, as they come.
 func (f *field) different() (all []string) {
@@ -265,28 +263,19 @@ const mostCounted = 4
 // isCounter reports whether a number in names counts in steps of one: with leading zeros, another in each of a day;
 // as r1, r2 for repeats; or as the last number, without a word, from 1.
 func (s *sheet) isCounter(f *field) bool {
-	n, counted := f.counted()
-	rows, first := len(f.values), slices.Min(append(f.stated(), math.Inf(1)))
+	first, n, counted := f.counted()
 	zero := slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 && t[0] == '0' })
 	numbers := lists.Keep(s.fields, isNumber)
 	last := len(numbers) > 1 && numbers[len(numbers)-1] == f && strings.HasPrefix(f.name, "condition")
 
 	daily := paired(s.groups(append(s.of(day), f)...)) == 0 && !f.says(inputWords)
-	return counted && (zero && (n == rows || daily) && n > 2 || f.name == "r" && first <= 1 ||
-		last && first == 1 && n <= mostCounted && 2*n <= rows)
-}
-
-// counted reports whether the values are all of some numbers in steps of one.
-func (f *field) counted() (n int, ok bool) {
-	each := slices.Compact(slices.Sorted(slices.Values(f.values)))
-	off := func(i int) bool { return each[i] != each[0]+float64(i) }
-
-	return len(each), len(each) > 0 && len(lists.Where(len(each), off)) == 0
+	return counted && (zero && (n == s.rows || daily) && n > 2 || f.name == "r" && first <= 1 ||
+		last && first == 1 && n <= mostCounted && 2*n <= s.rows)
 }
 
 // isIndex reports whether a number without a word in names counts the values of another: 01_alpha0, 02_alpha5.
 func (s *sheet) isIndex(f *field) bool {
-	n, counted := f.counted()
+	_, n, counted := f.counted()
 	return s.names != nil && counted && strings.HasPrefix(f.head, "condition") &&
 		slices.ContainsFunc(s.fields, func(g *field) bool {
 			return !strings.HasPrefix(g.head, "condition") && isNumber(g) && g.distinct() == n && len(s.groups(f, g)) == n
@@ -331,14 +320,6 @@ func (s *sheet) byWords(f *field) bool {
 	case f.isNumbered() && !(f.values == nil && f.says(parts) && 2*d <= s.rows), s.names != nil && s.isCounter(f),
 		s.names == nil && s.counts(f) && !f.says(inputWords):
 		return f.be(runs, "it numbers the rows")
-	case f.values != nil && f.isAir():
-		// A temperature is an input where it was set: to few values, far apart.
-		v := f.stated()
-		f.scatters()
-		if d = f.distinct(); d > 6 || 3*d > len(v) || narrow(v, 0.2) {
-			return f.read(remark, "by its name a state of the air or the supply: add it to inputs or outcomes if not")
-		}
-
 	case 2*d <= s.rows && f.numbersThings():
 		return f.be(thing, "it numbers them")
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
@@ -366,16 +347,29 @@ func (f *field) isObject() bool {
 // numbersThings reports whether whole numbers are those of things: wings 1, 2, 3, Prop ID 11, 17, propellers 1045,
 // 8045. Other few, and round thousands, may be settings.
 func (f *field) numbersThings() bool {
-	m, v, n := numbered().FindStringSubmatch(f.head), f.stated(), float64(f.distinct())
+	m, v := numbered().FindStringSubmatch(f.head), f.stated()
 	broken := func(x float64) bool { return x < 0 || x != math.Trunc(x) }
 	if m == nil && !f.isObject() || f.values == nil || f.unit != "" || slices.ContainsFunc(v, broken) {
 		return false
 	}
 
-	lo, hi := slices.Min(v), slices.Max(v)
-	typed := hi >= 1000 && slices.ContainsFunc(v, func(x float64) bool { return math.Mod(x, 50) != 0 })
+	typed := slices.Max(v) >= 1000 && slices.ContainsFunc(v, func(x float64) bool { return math.Mod(x, 50) != 0 })
 
-	return lo == 1 && hi == n || m != nil && (m[1] != "" || typed || lo == 0 && hi == n-1)
+	first, _, counted := f.counted()
+
+	return counted && first == 1 || m != nil && (m[1] != "" || typed || counted && first == 0)
+}
+
+// counted returns the first of the values and the number of different ones, and whether they are in steps of one.
+func (f *field) counted() (first float64, n int, ok bool) {
+	each := slices.Compact(slices.Sorted(slices.Values(f.stated())))
+	if len(each) == 0 {
+		return 0, 0, false
+	}
+
+	off := func(i int) bool { return each[i] != each[0]+float64(i) }
+
+	return each[0], len(each), len(lists.Where(len(each), off)) == 0
 }
 
 // isSpread reports whether a column is called as another with the sign of an uncertainty: u_CL, dCD, CL ±.
@@ -398,13 +392,6 @@ const (
 	mostNarrow  = 0.1
 	mostMissing = 0.2 // of the rows: a column that states less is no input
 )
-
-// scatters finds the set points about which values scatter.
-func (f *field) scatters() {
-	if points, ok := condition.Discover(f.values); ok {
-		f.points = &points
-	}
-}
 
 // left is the share of the variance of a column that is within groups of rows.
 func (f *field) left(groups [][]int) float64 {
@@ -431,10 +418,14 @@ func squares(v []float64) (sum float64) {
 
 // nuisance decides on numbers that follow the tunnel or the day, and on those that few rows state.
 func (s *sheet) nuisance(f *field) bool {
-	v := f.stated()
-	f.scatters()
-	days := s.of(day)
+	if points, ok := condition.Discover(f.values); ok {
+		f.points = &points
+	}
+
+	v, days := f.stated(), s.of(day)
 	switch d := f.distinct(); {
+	case f.isAir() && (d > 6 || 3*d > len(v) || narrow(v, 0.2)): // it was set to few values, far apart
+		return f.read(remark, "by its name a state of the air or the supply: add it to inputs or outcomes if not")
 	case float64(s.rows-len(v)) > mostMissing*float64(s.rows):
 		return f.be(leftOut, fmt.Sprintf("only %d of %d rows state it%s", len(v), s.rows, ofMerged))
 	case d < 2:
@@ -469,9 +460,7 @@ func (s *sheet) decideLog() {
 		}
 	}
 
-	if s.reopen() {
-		s.decideLog()
-	}
+	s.reopen(s.decideLog)
 }
 
 // decide chooses the inputs, and returns columns that differ in each row.
@@ -490,11 +479,11 @@ func (s *sheet) decide() (others []*field) {
 	return others
 }
 
-// reopen opens all columns again where none is an input, or no outcome, so that those of values close
+// reopen decides once more where no column is an input, or none an outcome, so that those of values close
 // together may be.
-func (s *sheet) reopen() bool {
+func (s *sheet) reopen(decide func()) {
 	if s.narrow || len(s.of(input)) > 0 && (s.file == nil || len(s.of(outcome)) > 0) {
-		return false
+		return
 	}
 
 	s.narrow = true
@@ -504,7 +493,7 @@ func (s *sheet) reopen() bool {
 		}
 	}
 
-	return true
+	decide()
 }
 
 // Why a column of a table of results is left out, or a name is no input.
@@ -520,16 +509,12 @@ const (
 func (s *sheet) decideResults() {
 	var measured, candidates, chosen, loose []*field
 	for _, f := range s.fields {
-		switch {
-		case f.role != open && f.role != thing:
-		case f.role == thing || s.byWords(f):
-			if f.role == thing && !f.given && f.isObject() {
-				measured = append(measured, f)
-			} else if f.role == thing {
-				candidates = append(candidates, f)
-			}
-
-		case s.nuisance(f):
+		switch settled := f.role != open || s.byWords(f) || s.nuisance(f); {
+		case f.role == thing && !f.given && f.isObject():
+			measured = append(measured, f)
+		case f.role == thing:
+			candidates = append(candidates, f)
+		case settled:
 		case !f.given && !f.says(inputWords) && (!f.repeats() || f.says(outcomeWords)):
 			f.read(outcome, "")
 		case slices.Contains(condition.Reserved, f.name):
@@ -541,8 +526,9 @@ func (s *sheet) decideResults() {
 
 	rank := func(f *field) int {
 		isText := f.values == nil
+		first, _, counted := f.counted()
 		return slices.Index([]bool{
-			f.says(nominal), f.says(inputWords) && !isText, f.given, !isText && f.points == nil && !f.enumerates(),
+			f.says(nominal), f.says(inputWords) && !isText, f.given, !isText && f.points == nil && !(counted && first == 1),
 			f.points != nil, isText, true,
 		}, true)
 	}
@@ -592,24 +578,16 @@ func (s *sheet) decideResults() {
 		}
 	}
 
-	idle := lists.Keep(s.of(outcome), func(f *field) bool {
+	idle, others := lists.Split(s.of(outcome), func(f *field) bool {
 		return !f.says(outcomeWords) && narrow(f.stated(), mostNarrow) && f.left(groups) > 0.5
 	})
 	for _, f := range idle {
-		if !s.narrow && len(s.of(outcome)) > len(idle) {
+		if !s.narrow && len(others) > 0 {
 			f.read(remark, "its values are close together, and the inputs do not change it")
 		}
 	}
 
-	if s.reopen() {
-		s.decideResults()
-	}
-}
-
-// enumerates reports whether the values are 1, 2, 3, … and no set points.
-func (f *field) enumerates() bool {
-	v := f.stated()
-	return f.points == nil && slices.Min(v) == 1 && slices.Max(v) == float64(f.distinct())
+	s.reopen(s.decideResults)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path"
@@ -96,7 +95,7 @@ func named(dir, log string, files []string) int {
 		return 0
 	}
 
-	n := len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.FilesOf(others)...)))))
+	n := len(lists.Alike(slices.Concat(c.FilesOf(others)...)))
 	if rows := len(c.Rows) + c.Others; 2*n >= rows && (n > 1 || rows == 1) {
 		return n
 	}
@@ -119,29 +118,27 @@ func readLog(log string, files []string, columns map[string]string) (*campaign.C
 }
 
 // Headers of the seconds from which to which a row of a log is about a recording.
-var edges = map[string]pattern{
-	"t0_s": lazy(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`),
-	"t1_s": lazy(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`),
+var edges = []term{
+	{"t0_s", "s", lazy(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
+	{"t1_s", "s", lazy(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
 }
 
 // inParts reads a log again with which several rows are about parts of one recording, but not by the program's names.
 func (p *plan) inParts(c *campaign.Conditions, files []string) *campaign.Conditions {
-	log, to := filepath.Join(p.dir, p.Conditions), map[string]string{}
-	for name, is := range edges {
-		if k := slices.IndexFunc(c.Names, is.MatchString); k >= 0 {
-			to[name] = c.Names[k]
+	to, stated := map[string]string{}, []config.NamedString{}
+	for _, e := range edges {
+		if name, ok := lists.Find(c.Names, e.words.MatchString); ok {
+			to[e.name], stated = name, append(stated, config.NamedString{Name: e.name, Value: name})
 		}
 	}
 
 	_, different := lists.Index(lists.Each(c.Rows, func(r campaign.ConditionRow) string { return r.File }))
-	parts, err := readLog(log, files, to)
+	parts, err := readLog(filepath.Join(p.dir, p.Conditions), files, to)
 	if len(different) == len(c.Rows) || len(to) < len(edges) || err != nil {
 		return c
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(to)) {
-		p.edges = append(p.edges, config.NamedString{Name: name, Value: to[name]})
-	}
+	p.edges = stated
 
 	return parts
 }
@@ -270,12 +267,9 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given
 	for i, name := range slices.Concat(c.Names, c.Labels) {
 		f := s.field(name)
 		f.unit = c.Units[name]
-		for k, row := range rows {
-			if stated := row.States[i]; stated.IsName {
-				f.texts[k], f.values = stated.Name, nil
-			} else {
-				f.values[k], f.texts[k] = stated.Value, decimal(stated.Value)
-			}
+		if len(rows) > 0 {
+			f.values = nil
+			f.take(lists.Each(rows, func(r campaign.ConditionRow) condition.Condition { return r.States[i] }))
 		}
 	}
 
@@ -392,10 +386,7 @@ func (p *plan) namesTares(f *field) bool {
 		return false
 	}
 
-	for _, k := range of {
-		p.tares = append(p.tares, p.found[k[0]])
-	}
-
+	p.tares = append(p.tares, lists.Rows(p.found, 1, slices.Concat(of...))...)
 	p.Tares = append(p.Tares, f.head)
 
 	return true
@@ -450,17 +441,15 @@ func headsOf(fields []*field) []string {
 func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	s.decideResults()
 
-	inputs := s.of(input)
-	groups := s.groups(append(inputs, s.of(thing)...)...)
+	inputs, unstated := s.of(input), lists.Keep(s.fields, (*field).unstated)
+	settings := append(inputs, s.of(thing)...)
+	groups := s.groups(settings...)
 	bySize := slices.SortedFunc(slices.Values(groups), func(a, b []int) int { return len(a) - len(b) })
 	exact := len(s.of(thing, day)) > 0 ||
 		slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
-	if !exact && (!scatters || s.rows/(s.file[s.rows-1]+1) >= mostSamples) || len(inputs) == 0 ||
-		len(s.of(outcome)) == 0 ||
-		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows ||
-		slices.ContainsFunc(s.fields, (*field).unstated) {
-		settings, unstated := append(inputs, s.of(thing)...), lists.Keep(s.fields, (*field).unstated)
+	if !exact && (!scatters || s.rows/len(files) >= mostSamples) || len(inputs) == 0 || len(s.of(outcome)) == 0 ||
+		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows || len(unstated) > 0 {
 		if s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
 			(len(s.of(thing)) > 0 || slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) })) {
 			p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
@@ -536,10 +525,9 @@ func (p *plan) settleNames(s, given *sheet) {
 // run is the column that names the run: one that differs within every group, else the file; "" if
 // there is none.
 func (s *sheet) run(groups [][]int) string {
-	numbers := lists.Keep(s.of(runs), func(f *field) bool { return !f.given })
-	texts := lists.Keep(s.of(remark), func(f *field) bool { return f.values == nil && !f.given })
+	may := func(f *field) bool { return !f.given && (f.role == runs || f.values == nil) }
 	file := &field{name: "file", texts: lists.Each(s.file, strconv.Itoa)}
-	for _, f := range slices.Concat(numbers, texts, []*field{file}) {
+	for _, f := range append(lists.Keep(append(s.of(runs), s.of(remark)...), may), file) {
 		repeats := func(g []int) bool { return len(lists.Alike(lists.Rows(f.texts, 1, g))) < len(g) }
 		if !slices.ContainsFunc(groups, repeats) {
 			return f.name
