@@ -75,7 +75,8 @@ var (
 		`efficiency|u?rms|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
 		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)
 	spread  = lazy(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
-	nominal = lazy(`nom|nominal|set|setpoint|command`)
+	nominal = lazy(`nom|nominal|set|setpoint|command|cmd`)
+	actual  = lazy(`meas|measured|mean|avg|average|act|actual|true|corr|corrected|ist|gemessen`)
 	// numbering are words of numbers that count runs and say nothing of what was measured.
 	numbering = lazy(`run|rep|repeat|repetition|take|rec|recording|test|trial|nr|no|num|number|nummer|lfd|idx|index|` +
 		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|prova|misura|ensayo|` +
@@ -116,9 +117,10 @@ func (f *field) isNumbered() bool {
 	return len(w) > 0 && !slices.ContainsFunc(w, func(w string) bool { return !numbering.MatchString(w) })
 }
 
-// shares reports whether two columns are about one setting: tsr_nom and mean_tsr.
-func (f *field) shares(o *field) bool {
-	return slices.ContainsFunc(words.FindAllString(f.name, -1), func(w string) bool {
+// measures reports whether a column has the measured values of another: mean_tsr of tsr_nom, rpm_measured of rpm.
+func (f *field) measures(o *field) bool {
+	called := o.says(nominal) || f.says(actual) && !o.says(actual)
+	return called && !f.says(nominal) && slices.ContainsFunc(words.FindAllString(f.name, -1), func(w string) bool {
 		return len(w) > 1 && inputWords.MatchString(w) && !nominal.MatchString(w) &&
 			slices.ContainsFunc(words.FindAllString(o.name, -1), func(v string) bool { return strings.EqualFold(v, w) })
 	})
@@ -166,17 +168,7 @@ func (f *field) different() (all []string) {
 	return slices.DeleteFunc(all, func(t string) bool { return t == "" })
 }
 
-// examples are the first few values.
-func (f *field) examples() string {
-	few := f.different()
-	if n := len(few); n > 4 {
-		few = append(few[:3:3], fmt.Sprintf("… (%d values)", n))
-	}
-
-	return strings.Join(few, ", ")
-}
-
-// line states the role of a field and the reason.
+// line states the role of a field, the reason and the first few values.
 func (f *field) line() string {
 	text := f.head
 	if f.name != f.head && f.name != "" {
@@ -190,7 +182,12 @@ func (f *field) line() string {
 		text += ", " + f.why
 	}
 
-	return strings.Join(strings.Fields(text+": "+f.examples()), " ")
+	few := f.different()
+	if n := len(few); n > 4 {
+		few = append(few[:3], fmt.Sprintf("… (%d values)", n))
+	}
+
+	return strings.Join(strings.Fields(text+": "+strings.Join(few, ", ")), " ")
 }
 
 // reason is the role with why the field has it.
@@ -247,14 +244,12 @@ func paired(groups [][]int) int {
 
 // counts reports whether a column numbers the rows of each file: 0, 1, 2, … or 1, 2, …
 func (s *sheet) counts(f *field) bool {
-	for i, v := range f.values {
+	breaks := func(i int) bool {
 		first := i == 0 || s.file != nil && s.file[i] != s.file[i-1]
-		if first && v != 0 && v != 1 || !first && v != f.values[i-1]+1 {
-			return false
-		}
+		return first && f.values[i] != 0 && f.values[i] != 1 || !first && f.values[i] != f.values[i-1]+1
 	}
 
-	return s.rows > 3 && f.values != nil
+	return s.rows > 3 && f.values != nil && len(lists.Where(s.rows, breaks)) == 0
 }
 
 // mostCounted is up to which number one without a word counts repeats: a5_1, a5_2.
@@ -454,9 +449,8 @@ func (s *sheet) decideLog() {
 	}
 
 	for _, f := range s.of(input) {
-		isSet := func(o *field) bool { return o != f && o.says(nominal) && f.shares(o) }
-		if s.names == nil && !f.says(nominal) && slices.ContainsFunc(s.of(input), isSet) {
-			f.read(leftOut, "a measured value of another input")
+		if s.names == nil && slices.ContainsFunc(s.of(input), f.measures) {
+			f.read(leftOut, measuredInput)
 		}
 	}
 
@@ -502,6 +496,8 @@ const (
 	noRepeats    = "with it no rows are repeats"
 	ofMerged     = "; of merged cells each needs its value"
 	otherText    = "another text in almost every row"
+
+	measuredInput = "a measured value of another input"
 )
 
 // decideResults chooses the inputs and the outcomes of a table with a row a run: inputs split the
@@ -539,14 +535,14 @@ func (s *sheet) decideResults() {
 	for _, f := range candidates {
 		of, read := chosen, f.points != nil && !f.says(inputWords)
 		if read { // it may differ by what was measured
-			of = append(texts[:len(texts):len(texts)], chosen...)
+			of = slices.Concat(texts, chosen)
 		}
 
 		groups, now := len(s.groups(of...)), len(s.groups(append(of[:len(of):len(of)], f)...))
 		keeps := 5*again(f) >= 4*again()
 		switch {
-		case slices.ContainsFunc(chosen, f.shares):
-			f.be(leftOut, "a measured value of another input")
+		case slices.ContainsFunc(chosen, f.measures):
+			f.be(leftOut, measuredInput)
 		case read && 2*now < 3*groups && !f.isAir():
 			f.read(outcome, "the inputs change it: add it to inputs if it was set")
 		case now == groups && (f.given || f.role != thing):

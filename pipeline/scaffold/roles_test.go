@@ -180,6 +180,13 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "  ",
 		},
 		{
+			"angles of two things, a speed as set and as measured", "wing angle,prop angle,rpm,rpm_meas,CT", 24,
+			func(i int) string {
+				return fmt.Sprintf("%d,%d,%d,%.1f,%.4f", 5*(i%2), 10*(i/2%2), 1000*(1+i/4%3), 1000*float64(1+i/4%3)+noise(3),
+					noise(1))
+			}, "input input input left out outcome",
+		},
+		{
 			"samples of which each has several rows", "sample,load_N,mu", 36, func(i int) string {
 				return fmt.Sprintf("%c,%d,%.4f", 'A'+i/12, 5*(1+i%6), noise(1))
 			}, "thing input outcome",

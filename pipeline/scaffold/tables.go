@@ -547,8 +547,7 @@ func readSheet(dir string, files []string) *sheet {
 	var tables []*campaign.Cells
 	for i, file := range files {
 		c, err := campaign.ReadCells(filepath.Join(dir, file), mostRows)
-		if err != nil || c.Rows == 0 || c.Clock != "" && c.Rows >= mostSamples ||
-			s.rows+c.Rows > mostResults {
+		if err != nil || c.Rows == 0 || c.Clock != "" && c.Rows >= mostSamples || s.rows+c.Rows > mostResults {
 			return nil
 		}
 
@@ -634,11 +633,10 @@ func (s *sheet) pairs(t *config.Table) bool {
 	}
 
 	s.decideLog()
-	for _, f := range s.fields {
-		if f.values == nil && (f.role == runs || f.says(names)) && t.Run == "" {
-			f.be(runs, "")
-			t.Run = f.name
-		}
+	isRun := func(f *field) bool { return f.values == nil && (f.role == runs || f.says(names)) }
+	if f, ok := lists.Find(s.fields, isRun); ok {
+		f.be(runs, "")
+		t.Run = f.name
 	}
 
 	return len(s.of(input)) > 0
