@@ -215,11 +215,9 @@ func (p *plan) groups(files []string) {
 	s := p.sheet
 	declared := s.of(input)
 	repeats := p.Repeated || p.Table != nil && len(p.Table.Y1) == 0
+	names := append(lists.Each(files, path.Base), files...)
+	isFile := func(t string) bool { return slices.Contains(names, t) }
 	for _, f := range append(s.of(thing), s.of(day)...) {
-		isFile := func(file string) bool {
-			return slices.Contains(f.texts, file) || slices.Contains(f.texts, path.Base(file))
-		}
-
 		few, n := repeats && 2*paired(s.groups(append(declared, f)...)) < s.rows, f.distinct()
 		switch {
 		case slices.Contains(f.texts, ""):
@@ -228,7 +226,7 @@ func (p *plan) groups(files []string) {
 		case slices.Contains(condition.Reserved, f.name):
 			f.be(leftOut, reservedName)
 			continue
-		case slices.ContainsFunc(files, isFile) || p.namesTares(f):
+		case slices.ContainsFunc(f.different(), isFile) || p.namesTares(f):
 			f.be(remark, "it names files")
 			continue
 		case f.role == thing:

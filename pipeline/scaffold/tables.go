@@ -41,23 +41,18 @@ func (p *plan) splitLog(files []string) (rest []string) {
 		alike[number(f)]++
 	}
 
-	most := 0
-	var logs []string
-	for _, f := range files {
+	names := map[string]int{}
+	logs, rest := lists.Split(files, func(f string) bool {
 		fi, err := os.Stat(filepath.Join(p.dir, f))
-		if err != nil || fi.Size() > mostLog || !slices.Contains(logEndings, strings.ToLower(path.Ext(f))) ||
-			prose.MatchString(path.Base(f)) || alike[number(f)] >= manyAlike {
-			continue
+		if err == nil && fi.Size() <= mostLog && slices.Contains(logEndings, strings.ToLower(path.Ext(f))) &&
+			!prose.MatchString(path.Base(f)) && alike[number(f)] < manyAlike {
+			names[f] = named(p.dir, f, files)
 		}
 
-		n := named(p.dir, f, files)
-		if n > 0 {
-			logs = append(logs, f)
-		}
-
-		if n > most {
-			most, p.Conditions = n, f
-		}
+		return names[f] > 0
+	})
+	if len(logs) > 0 {
+		p.Conditions = slices.MaxFunc(logs, func(a, b string) int { return names[a] - names[b] })
 	}
 
 	for _, f := range logs {
@@ -66,7 +61,7 @@ func (p *plan) splitLog(files []string) (rest []string) {
 		}
 	}
 
-	return lists.Keep(files, func(f string) bool { return !slices.Contains(logs, f) })
+	return rest
 }
 
 var logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
@@ -368,11 +363,8 @@ func (p *plan) ofVolts() bool {
 	for _, c := range p.components {
 		if to := loadOf[strings.ToLower(c)]; to != "" {
 			p.Columns = append(p.Columns, config.NamedString{Name: to, Value: c})
+			p.Voltages = p.Channels
 		}
-	}
-
-	if len(p.Columns) > 0 {
-		p.Voltages = p.Channels
 	}
 
 	return len(p.Columns) > 0
