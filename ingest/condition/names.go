@@ -79,6 +79,7 @@ var (
 	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)|( \d{3}))` +
 		`(?:([ _]?(?:rpm|upm|u.?min))|\D|$)`)
 	fourDigits  = regexp.MustCompile(`(?i)\d \d{4,}[ _]?(?:rpm|upm|u.?min)`) // 2 1500 rpm
+	letterLast  = regexp.MustCompile(`[A-Za-z]$`)
 	wordLast    = regexp.MustCompile(`\pL[ _]*$`)
 	speedBefore = regexp.MustCompile(`(?i)rpm[ _=]*$`)
 	grouping    = strings.NewReplacer(" ", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "", "\u202f", "")
@@ -153,14 +154,9 @@ func (c Cut) separate(k int) {
 }
 
 // hyphen reports whether number k has one that follows a letter.
-func (c Cut) hyphen(k int) bool {
-	t := c.Texts[k]
-	return c.Numbers[k][0] == '-' && t != "" && isLetter(t[len(t)-1])
-}
+func (c Cut) hyphen(k int) bool { return c.Numbers[k][0] == '-' && letterLast.MatchString(c.Texts[k]) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 const signsInNames = "+-−–"
 

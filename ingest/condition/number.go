@@ -137,13 +137,16 @@ func Read(cell string, none ...string) Cell {
 	}
 
 	c := Cell{shape: shape{Form: Number}}
-	digits, rest := number(m), s[len(m[0]):]
-	if strings.TrimSpace(rest) == "k" && m[3]+m[4]+m[5] == "" { // 100k
+	digits, power, rest := m[1]+m[2], strings.TrimLeft(m[3], "eEdD")+m[4]+m[5], s[len(m[0]):]
+	switch {
+	case power != "":
+		digits += "e" + power
+	case strings.TrimSpace(rest) == "k": // 100k
 		digits, rest = digits+"e3", ""
 	}
 
 	for i, dec := range signs {
-		c.value[i], c.doubtful[i], c.ok[i] = text.Typed([]byte(digits), dec)
+		c.value[i], c.doubtful[i], c.ok[i] = text.Typed([]byte(programs.Replace(digits)), dec)
 	}
 
 	rest = rest[len(deviation.FindString(rest)):]
@@ -173,16 +176,6 @@ func plain(s string) (Cell, bool) {
 // programs makes the signs of print those of programs.
 var programs = strings.NewReplacer("−", "-", "–", "-", "‑", "-", "－", "-", "⁻", "-", "⁺", "+", "⁰", "0", "¹", "1",
 	"²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
-
-// number is the number of a match of numeral, with the signs of programs.
-func number(m []string) string {
-	s := m[1] + m[2]
-	if power := strings.TrimLeft(m[3], "eEdD") + m[4] + m[5]; power != "" {
-		s += "e" + power
-	}
-
-	return programs.Replace(s)
-}
 
 // takeUnit takes the text behind a number for its unit.
 func (c *Cell) takeUnit(s string) bool {
