@@ -211,7 +211,7 @@ func (t *conditionsTable) readRows(c *Conditions) {
 		k, _ := slices.BinarySearch(t.lines, line)
 		fault.Unless(line > c.Rows[len(c.Rows)-1].Line, t.fail(line, -1, "", "a recording and its conditions",
 			fmt.Sprintf("only %q", t.cell(k, "file")),
-			"write what a heading says of the rows below it in a column, in each of them, and delete it"))
+			"write the heading as a column of the rows below it, and delete it"))
 	}
 }
 
@@ -400,7 +400,7 @@ func (t *conditionsTable) row(k int) ConditionRow {
 	}
 	if r.File == "" {
 		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
-			"name the recording, or delete the row, if it is one of means or remarks; what a heading says needs a column"))
+			"name the recording, or delete a row of means or remarks; write a heading as a column of the rows below it"))
 	}
 
 	begin, end := "row0", "row1"

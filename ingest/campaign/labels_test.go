@@ -95,7 +95,7 @@ func TestLabelsOfRecordings(t *testing.T) {
 	must.Refuse(t, long.CheckLabels([]string{"comment"}), "at most 100 bytes")
 	must.Refuse(t, c.CheckLabels([]string{"comment"}), "line 2, column comment: expected a name of at most 100 bytes")
 	for _, mark := range []string{`"`, `-"-`, "-//-", "same as above", "Dito", "↓", "〃"} {
-		must.Refuse(t, condition.CheckName(mark), strconv.Quote(mark)+", which stands for the cell above")
+		must.Refuse(t, condition.CheckName(mark), strconv.Quote(mark)+", a mark for the cell above")
 	}
 
 	for _, name := range []string{`8"`, "id", "do", "8/6", "above"} {

@@ -201,7 +201,7 @@ func TestReadLogRefused(t *testing.T) {
 		{"file;n\nAPC 8x6;\na;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{
 			`line 2: expected a recording and its conditions, found only "APC 8x6"`,
 		}},
-		{"file;prop\na;APC\nDay 2\nb;APC\n", LogOptions{}, []string{"line 3", "what a heading says"}},
+		{"file;prop\na;APC\nDay 2\nb;APC\n", LogOptions{}, []string{"line 3", "write a heading as a column"}},
 		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{"line 1: expected a header"}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {

@@ -63,7 +63,7 @@ func CheckName(s string) *fault.Error {
 	case !utf8.ValidString(s):
 		found = "bytes that are not UTF-8"
 	case ditto.MatchString(s):
-		found = strconv.Quote(s) + ", which stands for the cell above"
+		found = strconv.Quote(s) + ", a mark for the cell above"
 	default:
 		return nil
 	}

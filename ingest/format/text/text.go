@@ -644,7 +644,7 @@ func (t *Reader) ragged(line []byte) {
 		if bytes.Count(line, []byte{'"'})%2 > 0 {
 			e.Hint = "if a cell in quotes goes over several lines, write it in one"
 		} else if len(cells) == 1 {
-			e.Hint += "; what a heading says of the rows below it, write in a column, in each of them"
+			e.Hint += "; write a heading as a column of the rows below it"
 		}
 	} else {
 		e.Place = fmt.Sprintf("line %d, column %d", no, t.lay.cols+1)

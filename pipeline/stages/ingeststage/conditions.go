@@ -74,19 +74,19 @@ func (r *Recordings) readSidecar(exp plan.Experiment, f *File) {
 	states := func(v config.Value, column string) bool {
 		return v.Number == v.Number || slices.Contains(declared, column) || column == r.Roles.Run
 	}
-	if len(r.beside) == 0 {
+	if len(r.sidecar) == 0 {
 		for _, v := range all {
 			if states(v, v.Name) && !strings.Contains(v.Name, ".") {
-				r.beside = append(r.beside, config.NamedString{Name: v.Name, Value: v.Name})
+				r.sidecar = append(r.sidecar, config.NamedString{Name: v.Name, Value: v.Name})
 			}
 		}
 
-		if len(r.beside) == 0 {
+		if len(r.sidecar) == 0 {
 			fail("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
 		}
 	}
 
-	for _, w := range r.beside {
+	for _, w := range r.sidecar {
 		have := lists.Keep(all, func(v config.Value) bool { return states(v, w.Name) })
 		names := lists.Each(have, func(v config.Value) string { return v.Name })
 		k := slices.Index(names, w.Value)

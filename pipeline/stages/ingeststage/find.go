@@ -68,7 +68,7 @@ func (r *Recordings) findMeasured(exp plan.Experiment) {
 		return isTable(w.Path) || b != nil && b.Tare != nil && filepath.Clean(b.Tare.File) == filepath.Clean(w.Path)
 	})
 	if s := r.In.Sidecar; s != nil {
-		r.beside = s.Values
+		r.sidecar = s.Values
 	}
 
 	r.warnExcluded(all, files)

@@ -65,7 +65,7 @@ type Recordings struct {
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool
-	beside      []config.NamedString // conditions that the files next to the recordings state, by their names there
+	sidecar     []config.NamedString // conditions that the files next to the recordings state, by their names there
 	listed      bool                 // the channels are those of the table of microphones
 	warnings    []ingest.Warning
 }
@@ -187,11 +187,11 @@ func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string
 	constants := lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })
 	of := func(a config.NamedString) string { return a.Name }
 	isName := func(n string) bool { return slices.Contains(r.Roles.Declared(), n) }
-	attributes, beside := lists.Each(r.In.Attributes, of), lists.Each(r.beside, of)
+	attributes, sidecar := lists.Each(r.In.Attributes, of), lists.Each(r.sidecar, of)
 	inFile := without(lists.Each(r.In.InFile, of), func(name string) bool { return name == "row0" || name == "row1" })
 
-	return unique(numbers, constants, without(attributes, isName), inFile, without(beside, isName)),
-		unique(texts, lists.Keep(slices.Concat(attributes, beside), isName))
+	return unique(numbers, constants, without(attributes, isName), inFile, without(sidecar, isName)),
+		unique(texts, lists.Keep(slices.Concat(attributes, sidecar), isName))
 }
 
 // unique lists the names in order, each once.
