@@ -244,7 +244,7 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 
 	w, err = checkIn(t, dir, "    ingest: {table: pairs.csv}\n"+strings.Replace(fmt.Sprintf(train, ""), "1600", "2", 1))
 	must.Not(t, err != nil || !strings.Contains(w, "drag is 0 in all 3 pairs: nothing is trained on it"),
-		"an outcome that is one number: %v, %v", w, err)
+		"an outcome that is one number: %v, %v", w, err) // case constant-outcome
 
 	for _, table := range []string{"names.csv", "{file: names.csv, inputs: [propeller, rpm]}"} {
 		_, err := checkIn(t, dir, "    ingest: {table: "+table+"}\n"+fmt.Sprintf(names, "propeller, rpm", ""))

@@ -198,8 +198,8 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 	must.Not(t, values != count, "%d values compared, expected %d", values, count)
 }
 
-// Recordings with a name alone go to the report: spectra and levels, no model, and a page without anything to
-// choose. An empty cell of their only condition is an error with its place (issue "Who is who").
+// Recordings with a name alone (case only-names) go to the report: spectra and levels, no model, and a page without
+// anything to choose. An empty cell of their only condition is an error with its place (issue "Who is who").
 func TestNoNumericCondition(t *testing.T) {
 	lift := "time,lift\n"
 	for i := range 400 {

@@ -15,7 +15,7 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// 0 is what computes: a number next to it gives the same outcomes, the default or another number does not.
+// 0 is what computes (case zero-is-a-value): a number next to it gives the same outcomes, the default does not.
 func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()
 

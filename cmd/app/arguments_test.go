@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func permutations(groups [][]string, f func(args []string)) {
 	}
 }
 
-// Whatever the order, the same options must come out. Expected values are read off the lines.
+// Whatever the order of the groups, the same options must come out. Expected values are read off the lines.
 func TestEveryOrder(t *testing.T) {
 	for _, c := range []struct {
 		groups [][]string
@@ -70,17 +71,11 @@ func TestEveryOrder(t *testing.T) {
 	}{
 		{
 			[][]string{{"my.yaml"}, {"--stage", "train"}, {"--force"}},
-			runOptions{
-				file: "my.yaml", progress: "auto", executor: "local",
-				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
-			},
+			runOptions{file: "my.yaml", sel: pipeline.Selection{Stages: []string{"train"}, Force: true}},
 		},
 		{
 			[][]string{{"my.yaml"}, {"--stage=train"}, {"--force"}, {"-jobs=3"}},
-			runOptions{
-				file: "my.yaml", progress: "auto", executor: "local", jobs: 3,
-				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
-			},
+			runOptions{file: "my.yaml", jobs: 3, sel: pipeline.Selection{Stages: []string{"train"}, Force: true}},
 		},
 		{
 			[][]string{
@@ -91,18 +86,43 @@ func TestEveryOrder(t *testing.T) {
 				{"--explain=true"},
 			},
 			runOptions{
-				file: "my.yaml", progress: "auto", executor: "local", dryRun: true, explain: true,
+				file: "my.yaml", dryRun: true, explain: true,
 				sel: pipeline.Selection{From: "dsp", To: "report", Experiments: []string{"drone"}},
 			},
 		},
 		{
 			[][]string{{"--keep-going"}, {"--json"}, {"--progress", "none"}, {"--split", "2-blades"}, {"--force=false"}},
 			runOptions{
-				file: "pipeline.yaml", progress: "none", executor: "local", keep: true, json: true,
+				file: "pipeline.yaml", progress: "none", keep: true, json: true,
 				sel: pipeline.Selection{Splits: []string{"2-blades"}},
 			},
 		},
+		{
+			[][]string{{"--stage", "dsp", "x.yaml", "--stage", "train"}},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Stages: []string{"dsp", "train"}}},
+		},
+		{
+			[][]string{{"--stage=dsp,train"}},
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Stages: []string{"dsp", "train"}}},
+		},
+		{
+			[][]string{{"--experiment", "a", "--experiment=b"}},
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"a", "b"}}},
+		},
+		// After -- everything is a file's name, whatever it looks like.
+		{
+			[][]string{{"--stage", "dsp", "--", "-odd.yaml"}},
+			runOptions{file: "-odd.yaml", sel: pipeline.Selection{Stages: []string{"dsp"}}},
+		},
+		{[][]string{{"--", "--force"}}, runOptions{file: "--force"}},
+		{[][]string{{"--force", "--"}}, runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Force: true}}},
+		// A value that begins with "-" is given with =.
+		{
+			[][]string{{"--experiment=-a", "x.yaml"}},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Experiments: []string{"-a"}}},
+		},
 	} {
+		c.want.progress, c.want.executor = cmp.Or(c.want.progress, "auto"), "local"
 		n := 0
 		permutations(c.groups, func(args []string) {
 			n++
@@ -128,46 +148,6 @@ func normal(o runOptions) runOptions {
 	}
 
 	return o
-}
-
-func TestRepeatedAndDashes(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want runOptions
-	}{
-		{
-			[]string{"--stage", "dsp", "x.yaml", "--stage", "train"},
-			runOptions{file: "x.yaml", sel: pipeline.Selection{Stages: []string{"dsp", "train"}}},
-		},
-		{[]string{"--stage=dsp,train"}, runOptions{
-			file: "pipeline.yaml",
-			sel:  pipeline.Selection{Stages: []string{"dsp", "train"}},
-		}},
-		{
-			[]string{"--experiment", "a", "--experiment=b"},
-			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"a", "b"}}},
-		},
-		// After -- everything is a file's name, whatever it looks like.
-		{
-			[]string{"--stage", "dsp", "--", "-odd.yaml"},
-			runOptions{file: "-odd.yaml", sel: pipeline.Selection{Stages: []string{"dsp"}}},
-		},
-		{[]string{"--", "--force"}, runOptions{file: "--force"}},
-		{[]string{"--force", "--"}, runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Force: true}}},
-		// A value that begins with "-" is given with =.
-		{
-			[]string{"--experiment=-a", "x.yaml"},
-			runOptions{file: "x.yaml", sel: pipeline.Selection{Experiments: []string{"-a"}}},
-		},
-	} {
-		c.want.progress, c.want.executor = "auto", "local"
-		got, err := parse(c.args...)
-		if err != nil {
-			t.Errorf("%q: %v", c.args, err)
-		} else if !reflect.DeepEqual(normal(got), normal(c.want)) {
-			t.Errorf("%q:\n%+v, expected\n%+v", c.args, got, c.want)
-		}
-	}
 }
 
 // Every fault of the command line: exit status 2, nothing on standard output,

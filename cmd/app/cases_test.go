@@ -103,15 +103,30 @@ func TestCases(t *testing.T) {
 		ReplaceAllString(config, "pairs: {across: Day}"))
 
 	for name, steps := range cases {
-		for _, s := range steps {
-			out, err := command(filepath.Join(dir, name), strings.Fields(s.command)...).CombinedOutput()
-			must.Not(t, (err != nil) != s.fails, "%s, %s: %v\n%s", name, s.command, err, out)
+		t.Run(name, func(t *testing.T) {
+			for _, s := range steps {
+				out, err := command(filepath.Join(dir, name), strings.Fields(s.command)...).CombinedOutput()
+				must.Not(t, (err != nil) != s.fails, "%s: %v\n%s", s.command, err, out)
 
-			for _, p := range s.says {
-				not := p[0] == '!'
-				must.Not(t, regexp.MustCompile(p[map[bool]int{true: 1}[not]:]).Match(out) == not, "%s, %s: %s in\n%s", name,
-					s.command, p, out)
+				for _, p := range s.says {
+					not := p[0] == '!'
+					must.Not(t, regexp.MustCompile(strings.TrimPrefix(p, "!")).Match(out) == not, "%s: %s in\n%s", s.command, p, out)
+				}
 			}
+		})
+	}
+}
+
+// The rule of every case is in the tests of its package too, in a row or test that names the case.
+func TestCasesInPackages(t *testing.T) {
+	named := map[string]bool{}
+	goFiles(t, func(_ string, content []byte) {
+		for _, m := range regexp.MustCompile(`// .*\bcase ([a-z-]+)`).FindAllSubmatch(content, -1) {
+			named[string(m[1])] = true
 		}
+	})
+
+	for name := range cases {
+		must.Not(t, !named[name], "no test of a package says that it is case %s", name)
 	}
 }

@@ -107,7 +107,7 @@ func TestReadLogCells(t *testing.T) {
 			o: LogOptions{Names: []string{"prop"}}, want: "[] [] []",
 		},
 		{
-			name: "units behind", text: "file,alpha_deg,power\nx,5°,50 %\ny,-6 °,60 %\n",
+			name: "units behind", text: "file,alpha_deg,power\nx,5°,50 %\ny,-6 °,60 %\n", // case degree-sign
 			want: "[alpha_deg power] [5 50] [-6 60]",
 		},
 		{name: "a comma of thousands", text: "file;a;b\nx;1,205;0.5\ny;2,204;1.5\n", want: "[a b] [1205 0.5] [2204 1.5]"},
@@ -188,7 +188,7 @@ func TestReadLogRefused(t *testing.T) {
 			LogOptions{Files: []string{"x.wav", "y.wav"}},
 			[]string{`line 4, column 2 (n): expected a number, as in other rows of the column, found "zwei"`},
 		},
-		{ // case thousands_comma
+		{ // case thousands-comma
 			"file;rpm\nr1;900\nr2;1,200\nr3;1,500\nr4;2,000\n",
 			LogOptions{},
 			[]string{`line 3, column 2 (rpm): expected a number that can be read in one way`, `found "1,200", which is 1.2 or ` +
@@ -243,7 +243,7 @@ func TestGaps(t *testing.T) {
 		t.Errorf("%v, %v, %v", l.Names, w, err)
 	}
 
-	// The only condition of a campaign, case empty_cell.
+	// The only condition of a campaign, case empty-cell.
 	only, err := ParseConditions("log.csv", []byte("file,rpm\nr1,1000\nr2,1100\nr3,\nr4,1200\n"), LogOptions{})
 	must.Do(t, err)
 

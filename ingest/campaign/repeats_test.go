@@ -196,7 +196,7 @@ func TestRowsAtSetPoints(t *testing.T) {
 }
 
 // Repeats on several days: each row is the first of a pair and, until partners are chosen, also its second. The rows of
-// a condition are one recording. A warning names conditions that were measured on one day only. Written by hand.
+// a condition are one recording. A warning names conditions that were measured on one day only. By hand; case days.
 func TestAcross(t *testing.T) {
 	o := TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, Labels: []string{"Day", "rig"}, Across: "Day"}
 
@@ -232,7 +232,7 @@ func TestAcross(t *testing.T) {
 		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
 }
 
-// A column called run names the runs, and is no input; so is one of names that look like numbers.
+// A column called run names the runs (case run-column), and is no input; so is one of names that look like numbers.
 func TestRunColumn(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] []"},

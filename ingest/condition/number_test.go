@@ -219,8 +219,8 @@ func TestReadColumn(t *testing.T) {
 // Numbers in names of files. Expected: what the writer means, by hand; each line is one folder.
 func TestCutNames(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
-		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"},
-		{"alpha-4.txt alpha0.txt alpha4.txt", "-4 0 4"},
+		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"}, // case sign-after-word
+		{"alpha-4.txt alpha0.txt alpha4.txt", "-4 0 4"},                                  // case sign-hyphen
 		{"alpha-4.txt alpha-8.txt", "-4 -8"},
 		{"a-5 a-10", "-5 -10"},
 		{"aoa_-5 aoa_5", "-5 5"},

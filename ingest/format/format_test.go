@@ -87,7 +87,7 @@ func zipped(names ...string) string {
 // recording and a table.
 func TestNoMeasurement(t *testing.T) {
 	for head, want := range map[string][2]string{
-		"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 264644\n": {
+		"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 264644\n": { // case lfs-pointer
 			"a Git LFS pointer", "git lfs pull",
 		},
 		"/annex/objects/MD5E-s1234--abc.csv\n":              {"a git-annex pointer", "git annex get"},

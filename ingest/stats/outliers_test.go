@@ -21,7 +21,7 @@ func TestOutliers(t *testing.T) {
 		}
 	}
 
-	for _, c := range []struct {
+	for _, c := range []struct { // "two codes" is case sentinel
 		name   string
 		n      int
 		change func(x []float64)

@@ -250,7 +250,8 @@ func TestByHand(t *testing.T) {
 	must.Contain(t, notes, o.Predictions+" match no pair: 3", "1 condition not predicted", ": x 3")
 }
 
-// One interval in several units has one answer, and bounds may be infinite: shares inside and half widths by hand.
+// One interval in several units has one answer (case judge-units), and bounds may be infinite: shares inside and half
+// widths by hand.
 func TestUnitsAndBounds(t *testing.T) {
 	dir := t.TempDir()
 	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x [deg],y_1 [N],y_2 [N]\n-0,1,2\n90,4,6\n")
@@ -354,7 +355,7 @@ func TestRefused(t *testing.T) {
 		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
 		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",
 		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
-		"x,y,y\n1,1,2\n":       "expected one column y, found two",
+		"x,y,y\n1,1,2\n":       "expected one column y, found two", // case judge-twice
 		"x,y [Pa]\n1,1\n":      "column y: expected a unit that becomes N, found Pa",
 		"x [rad],y\n1,1\n":     "expected conditions of pairs",
 

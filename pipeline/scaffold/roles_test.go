@@ -40,7 +40,7 @@ func TestRolesOfColumns(t *testing.T) {
 		row        func(i int) string
 		want       string // roles in the order of the columns
 	}{
-		{
+		{ // case nuisance-columns
 			"tunnel speed and density are read, not set", "Run_nr,Alpha,rpm,Rho,CL,CD", 79, func(i int) string {
 				a := -5 + 0.6*float64(i%43)
 				return fmt.Sprintf("%d,%.1f,%d,%.3f,%.4f,%.4f", i+1, a, 1500+10*rng.IntN(11), 1.19+0.005*float64(rng.IntN(5)),

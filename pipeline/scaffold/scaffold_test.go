@@ -67,8 +67,9 @@ func TestPattern(t *testing.T) {
 // The values were written down by hand from the names, as an engineer reads them.
 func TestNamesAsPeopleWriteThem(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
-		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "alpha_deg=-10,-5,0,5,10"},
+		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "alpha_deg=-10,-5,0,5,10"}, // case sign-after-word
 		{"alpha−4 alpha0", "alpha_deg=-4,0"},
+		{"alpha-4 alpha0 alpha4", "alpha_deg=-4,0,4"}, // case sign-hyphen
 		{"wing-alpha-0-U-10 wing-alpha-5-U-20", "alpha_deg=0,5 u_inf_m_s=10,20"},
 		{"NACA0012_clean_a0 NACA4412_tripped_a5", "thing=NACA0012,NACA4412 thing_2=clean,tripped alpha_deg=0,5"},
 		{"AoA5_U10 U20_alpha7", "alpha_deg=5,7 u_inf_m_s=10,20"},

@@ -313,6 +313,9 @@ func TestKnownThing(t *testing.T) {
 
 	must.Not(t, inside < len(train)*9/10, "%d of %d inside the intervals of their own wing", inside, len(train))
 
+	alone, _ := wings(3, 1, 0.3).calibrate(t, true) // case one-wing: wings differ by 0.3, and there is one
+	must.Not(t, !(alone.Record.After.Width/2 >= 0.3), "one wing alone: ± %g", alone.Record.After.Width/2)
+
 	for i, name := range c.thing {
 		c.thing[i] = map[string]string{"0": "2", "1": "0", "2": "1"}[name] + name[len(name)-1:]
 	}

@@ -872,7 +872,7 @@ func (l *layout) score(lines []sampleLine, from int, all [][]byte) (float64, []i
 
 	longest := cols
 	for _, r := range rows {
-		if r.width == width && 10*widths[width] >= 9*later {
+		if r.width == width && later-widths[width] <= max(1, later/10) {
 			longest = max(longest, len(r.cells))
 		}
 	}

@@ -133,7 +133,7 @@ func rows(n int, format string) string {
 	return b.String()
 }
 
-// TestHeaderShapes: headers as instruments, loggers and people write them; what a person reads in them.
+// TestHeaderShapes: headers as instruments and people write them; what a person reads (case title-above-header).
 func TestHeaderShapes(t *testing.T) {
 	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"names that are units", "Motor 1,,\nV,A,W\n" + rows(9, xyz), "V, A, W", 0, ""},
 		{"names and units that are units", "h,m\ns,N\n" + rows(9, xy), "h [s], m [N]", 0, ""},
 
-		{"trailing commas", "t,Voltage,,,\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""},
+		{"trailing commas", "t,Voltage,,,\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""}, // case trailing-commas
 		{"trailing commas of the header", "t,Voltage,,,\n" + rows(9, xy), "t [s], Voltage", 1, ""},
 		{"trailing commas of the rows", "t,Voltage\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""},
 		{"trailing semicolons", "t;Voltage;;;;\n" + rows(9, "%g;1#;;\n"), "t [s], Voltage", 1, ""},
@@ -169,7 +169,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"names of empty columns", "t,F,Note,\n" + rows(9, "%g,1#,,\n"), "t [s], F", 1, "text-column"},
 		{"trailing commas of some rows", "t,F\n" + rows(5, "%g,1#,,\n") + "5,1\n6,1,\n7,1\n", "t [s], F", 1, ""},
 
-		{"dashes", "  alpha     CL\n ------ --------\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""},
+		{"dashes", "  alpha     CL\n ------ --------\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""}, // case dashes-under-header
 		{"dashes with commas", "alpha,CL\n-----,--\n" + rows(9, xy), "alpha, CL", 0, ""},
 		{"double line", "alpha CL\n========\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""},
 		{"dashes between names and units", "t CL\n--- ---\n(s) (-)\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
@@ -242,7 +242,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"midnight", "Time,F\n23:59:59,1\n00:00:00,2\n00:00:01,3\n", "F", 0, "text-column"},
 		{"time beside a clock", "Time,t,F\n" + rows(9, "12:00:0#,%g,1#\n"), "t [s], F", 1, "text-column"},
 
-		{"time_ms", "time_ms,F\n" + rows(9, xy), "time_ms [ms], F", 1000, ""},
+		{"time_ms", "time_ms,F\n" + rows(9, xy), "time_ms [ms], F", 1000, ""}, // case time-names, with the next three
 		{"timestamp_us", "timestamp_us,F\n" + rows(9, "#000,%g\n"), "timestamp_us [us], F", 1000, ""},
 		{"millis", "millis,F\n" + rows(9, xy), "millis [ms], F", 1000, ""},
 		{"t_ms", "t_ms,F\n" + rows(9, xy), "t_ms [ms], F", 1000, ""},
@@ -373,7 +373,7 @@ func TestTextRefused(t *testing.T) {
 		},
 		{name: "a cell of two lines", text: "a,b,n\n1,2,z\n3,4,z\n4,5,\"x\ny\"\n7,8,z\n", want: []string{"write it in one"}},
 		{
-			name: "long row", text: "a,b,Fz\n1,2,3\n4,5,6\n7,8,9,10\n9,10,11\n",
+			name: "long row", text: "a,b,note\n1,2,\n4,5,\n7,8,Cutoff: x, limit 0\n9,10,\n", // case uneven-row
 			want: []string{"line 4, column 4: expected 3 columns, found 4", "too long"},
 		},
 		{

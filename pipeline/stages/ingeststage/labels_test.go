@@ -123,7 +123,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 // a glob, are no recordings.
 func TestNamedRuns(t *testing.T) {
 	x := npy(count(100, 1))
-	for _, c := range []struct{ name, log, ingest, want string }{
+	for _, c := range []struct{ name, log, ingest, want string }{ // "*" matches the log too: case own-table
 		{"numbers", "file,rpm,run\na1,3000,7\nb2,4000,8\n", "conditions: c.csv", "7 8"},
 		{"names", "file,rpm,Lauf\na1,3000,1A\nb2,4000,2\n", "conditions: c.csv, run: Lauf", "1A 2"},
 		{"files", "file,rpm\na1,3000\nb2,4000\n", "conditions: c.csv", "a1.npy b2.npy"},
