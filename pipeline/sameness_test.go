@@ -227,7 +227,7 @@ var useful = map[string][]string{
 		"ingest.uncertainty {chord_m: u 0.001}", "ingest.uncertainty {chord_m: u 0.002}", "ingest.within {alpha_deg: 0.2}",
 		"ingest.within {alpha_deg: 0.25}", "dsp.triplets random-samples", "dsp.triplets repeats", "dsp.density_kg_m3 1.3",
 		"train.splits {s: {test: {alpha_deg: 4}}}", "train.splits {t: {test: {alpha_deg: 2}}}", "ingest.axes body",
-		"train.honest {base: gp}", "ingest.on_bad_recording warn", "ingest.constants {k: 2}", "ingest.data simulated",
+		"train.honest {base: gp}", "ingest.on_bad_recording skip", "ingest.constants {k: 2}", "ingest.data simulated",
 		"train.splits {s: {each: alpha_deg}}", "sweep {dsp.chord_m: [0.1, 0.2]}", "ingest.balance {blockage: none}",
 	},
 	"sound": {

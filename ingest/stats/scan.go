@@ -67,12 +67,6 @@ func Scan(ctx context.Context, r ingest.Reader, run ingest.Run) ([]Summary, []in
 	return scanRun(ctx, r, run, false)
 }
 
-// ScanAll is Scan, but counts samples that are no finite numbers (Summary.NaN,
-// FirstNaN) and leaves them out of the other figures instead of ending there.
-func ScanAll(ctx context.Context, r ingest.Reader, run ingest.Run) ([]Summary, []ingest.Warning, error) {
-	return scanRun(ctx, r, run, true)
-}
-
 // scanRun is Scan; tolerant counts samples that are not finite instead of ending there.
 func scanRun(ctx context.Context, r ingest.Reader, run ingest.Run, tolerant bool,
 ) (stats []Summary, warns []ingest.Warning, err error) {

@@ -296,6 +296,7 @@ var gone = map[string]string{
 		"intervals that hold about as often",
 	"experiments.*.train.honest.base: gp-refit": "gp-refit went in 0.2.0: gp leaves groups out in closed form, and " +
 		"its intervals cover as many groups",
+	"experiments.*.ingest.on_bad_recording: warn": "warn went: skip leaves out a file, channels and exclude parts of one",
 }
 
 // unnamed is a path with * for the name of the experiment.

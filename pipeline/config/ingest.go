@@ -139,9 +139,8 @@ type Ingest struct {
 	// never subtracted
 	Background *Background `key:"background" only:"others"`
 
-	// fail stops the run; skip leaves the recording out and lists it in the report; warn leaves out only the
-	// bad part (a channel, an interval, the missing end of a file) and lists it
-	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip|warn" only:"others"`
+	// fail stops the run; skip leaves the recording out and lists it in the report
+	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip" only:"others"`
 }
 
 // Simulate describes a simulated campaign; keys that do not belong to the campaign are errors.

@@ -190,28 +190,15 @@ func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) 
 	return len(dst[0]), nil
 }
 
-// A run that cannot be analysed names the file and the run; under warn it is
-// left out where others remain.
+// A run that cannot be analysed names the file and the run.
 func TestBadRun(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(sound(1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
-		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: warn}`,
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
 	f := &fileTables{src: b.Source}
 	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
 	must.Not(t, err == nil || err.Error() != "a.npy: expected a whole number of blades, found blades = 2.5", "%v", err)
-
-	good := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000}).Runs[0]
-	bad := res.Runs[0]
-	bad.Run.ID = "a.npy[0:9]"
-	res.Runs = []ingeststage.RunResult{bad, good}
-
-	notes := &FileNotes{}
-	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
-
-	if len(notes.Warnings) != 1 || notes.Warnings[0].Code != "left-out" || f.trip.Rows() != 1 {
-		t.Errorf("%+v, %d rows", notes.Warnings, f.trip.Rows())
-	}
 }
 
 // Flags name the channel where there are several, and runs with other outcomes

@@ -38,8 +38,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	fault.Raise(ingeststage.Named(err, res.Path))
 	defer f.rd.Close()
 
-	id := func(run ingeststage.RunResult) string { return run.Run.ID }
-	ingeststage.EachRun(f.src, res.Path, res.Runs, id, &notes.Warnings, func(run ingeststage.RunResult) {
+	for _, run := range res.Runs {
 		note := RunNote{Run: run.Run.ID}
 		err := fault.Try(func() {
 			switch c := f.src.Construction.(type) {
@@ -51,7 +50,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		})
 		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, run.Run.Place), res.Path))
 		notes.Notes = append(notes.Notes, note)
-	})
+	}
 
 	return nil
 }

@@ -231,10 +231,6 @@ func (r *Recordings) settingsRead() []kv.Pair {
 // readAs settles how the channels are grouped and the files opened.
 func readAs(exp plan.Experiment, src *plan.Source) {
 	in := &src.In
-	if in.OnBadRecording == "warn" && !exp.File.Has(exp.At+".ingest.truncated") {
-		in.Truncated = "use" // and warned of by the reader
-	}
-
 	src.Options = ingest.Options{
 		Format: in.Format, RateHz: in.RateHz, Truncated: in.Truncated,
 		Text: in.Text, Arrays: in.Arrays,

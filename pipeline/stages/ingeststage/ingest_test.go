@@ -93,25 +93,15 @@ func TestReadMicrophones(t *testing.T) {
 	}
 }
 
-// Under on_bad_recording: warn a channel with samples that are no numbers is left
-// out; otherwise the file is an error, which skip takes as its reason.
+// A channel with samples that are no numbers is an error of the file, which skip takes as its reason.
 func TestBadRecordings(t *testing.T) {
 	bad := count(100, 2)
 	bad[7] = math.NaN()
 	files := map[string]string{"a.npy": npy(count(100, 1), bad), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
-	for _, policy := range []string{"fail", "skip", "warn"} {
+	for _, policy := range []string{"fail", "skip"} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
 			`{triplets: split-half-spectrum}`)
-		res, err := read(b, 0, nil)
-		if policy == "warn" {
-			if err != nil || len(res.Runs[0].Run.Recordings) != 1 || len(res.Runs[0].Stats) != 1 || len(res.Warnings) == 0 ||
-				res.Warnings[0].Code != "left-out" {
-				t.Errorf("warn: %+v, %v", res, err)
-			}
-
-			continue
-		}
-
+		_, err := read(b, 0, nil)
 		skip := BadRecording(b.Recordings.Source, err)
 		must.Not(t, err == nil || skip != (policy == "skip") || skip && !strings.Contains(err.Error(), "a.npy"),
 			"%s: %v", policy, err)

@@ -104,27 +104,6 @@ func BadRecording(src *plan.Source, err error) bool {
 	return src.In.OnBadRecording != "fail" && ofData
 }
 
-// EachRun does something with each run of a file, and raises its error. Under on_bad_recording: warn it leaves
-// out, with a warning, runs whose data are at fault, if others remain.
-func EachRun[R any](src *plan.Source, file string, runs []R, id func(R) string, warnings *[]ingest.Warning,
-	do func(R),
-) {
-	var last error
-	left := 0
-	for _, run := range runs {
-		err := fault.Try(func() { do(run) })
-		if err == nil {
-			continue
-		}
-
-		fault.Unless(BadRecording(src, err) && src.In.OnBadRecording == "warn" && len(runs) > 1, err)
-		*warnings = append(*warnings, ingest.Warn(file, "left-out", "%s is left out: %v", id(run), err))
-		last, left = err, left+1
-	}
-
-	fault.Unless(left < len(runs), last)
-}
-
 // Named adds the name of a file to an error that has another one, or none.
 func Named(err error, name string) error {
 	if data, is := errors.AsType[*fault.Error](err); err == nil || is && data.Path == name {
@@ -169,9 +148,7 @@ func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
 // raise raises an error, if there is one, under the file's name.
 func (r *reader) raise(err error) { fault.Raise(Named(err, r.file.Name)) }
 
-// read opens the file, assembles its runs and computes their statistics. Under
-// on_bad_recording: warn it leaves out runs that cannot be used, if others
-// remain.
+// read opens the file, assembles its runs and computes their statistics.
 func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
 	defer fault.Catch(&err)
 	r.rd, err = r.open(ctx)
@@ -184,12 +161,11 @@ func (r *reader) read(ctx context.Context) (res *FileResult, err error) {
 	res = &FileResult{Path: r.file.Name, Info: r.info}
 	res.Warnings = slices.Concat(warnings, more, simulatedByContent(r.src, r.info))
 
-	id := func(run ingest.Run) string { return run.ID }
-	EachRun(r.src, r.file.Name, runs, id, &res.Warnings, func(run ingest.Run) {
+	for _, run := range runs {
 		rr, warnings := r.run(ctx, run, len(runs) == 1)
 		res.Warnings = slices.Concat(res.Warnings, warnings, dropouts(r.info, rr), apart(r.info, rr))
 		res.Runs = append(res.Runs, rr)
-	})
+	}
 
 	return res, nil
 }
@@ -237,10 +213,7 @@ func (r *reader) run(ctx context.Context, run ingest.Run, alone bool) (rr RunRes
 		sums, warnings, err = pass.Stats(ctx, r.open)
 	}
 
-	if err != nil {
-		sums, warnings = r.withoutBadChannels(ctx, &run, err)
-	}
-
+	r.raise(err)
 	rr = r.calibrated(run, sums)
 	if r.src.Grouping.Together {
 		r.raise(unread)
@@ -280,36 +253,6 @@ func (r *reader) keep(ctx context.Context, pass *stats.Pass, run ingest.Run, alo
 	}
 
 	return nil, nil
-}
-
-// withoutBadChannels takes the microphones with samples that are no numbers out of a run, if
-// others remain, under on_bad_recording: warn; otherwise it raises the error.
-func (r *reader) withoutBadChannels(ctx context.Context, run *ingest.Run, bad error) (sums []stats.Summary,
-	warnings []ingest.Warning,
-) {
-	if !BadRecording(r.src, bad) || r.src.In.OnBadRecording != "warn" || len(run.Recordings) < 2 {
-		r.raise(bad)
-	}
-
-	all, warnings, _ := stats.ScanAll(ctx, r.rd, *run) // of an error none
-	var sound []ingest.Recording
-	for i, s := range all {
-		if rec := run.Recordings[i]; s.NaN == 0 { // of one channel
-			sound, sums = append(sound, rec), append(sums, s)
-		} else {
-			warnings = append(warnings, ingest.Warn(r.info.Path, "left-out",
-				"%s is left out: %d of %d samples of channel %s are no finite numbers, the first is sample %d", rec.ID, s.NaN,
-				s.Samples, r.info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN))
-		}
-	}
-
-	if len(sound) == 0 || len(sound) == len(all) {
-		r.raise(bad)
-	}
-
-	run.Recordings = sound
-
-	return sums, warnings
 }
 
 // calibrated is the result of a run whose channels have the statistics sums, in

@@ -89,11 +89,8 @@ func (f *findings) planned(list []ingest.Warning) {
 func (f *findings) file(list []ingest.Warning) {
 	for _, w := range list {
 		key := w.Code
-		switch key {
-		case "":
+		if key == "" {
 			key = w.Path + w.Text
-		case "left-out":
-			key += w.Text // keep each of them
 		}
 
 		f.add(w.Code, key, w.Path, w.Text)
