@@ -37,7 +37,7 @@ import (
 //
 // A pattern without match is a *fault.Error that names the nearest existing
 // names. Warnings: "misnamed-file" for a file next to the matched ones whose
-// name misses the pattern by a hair, "unused-exclude" for an exclusion that
+// name misses the pattern by letter case or a dot, "unused-exclude" for an exclusion that
 // excluded nothing.
 func Find(patterns, exclude []string, dir string) (all, files []string, warnings []ingest.Warning, err error) {
 	defer fault.Catch(&err)
@@ -282,14 +282,14 @@ func (w *walk) noMatch(from, pattern string) error {
 }
 
 // misnamed warns of files next to the matched ones that miss the last element
-// of the pattern by one character or by letter case.
+// of the pattern by letter case or a dot.
 func misnamed(dir, pattern string, matched []string, found map[string]bool,
 	excluded func(string) bool,
 ) []ingest.Warning {
 	elems := splitPath(pattern)
 	last := elems[len(elems)-1]
-	if len(literal.Replace(last)) < 4 || !strings.ContainsAny(last, "*?[") {
-		return nil // too short to distinguish a slip from another file
+	if path.Ext(last) == "" || !strings.ContainsAny(last, "*?[") {
+		return nil // others may be other files
 	}
 
 	root, _, _ := rooted(dir, pattern)
@@ -301,7 +301,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 		for _, e := range entries {
 			name := e.Name()
 			rel := joinRel(d, name)
-			if !e.Type().IsRegular() || hidden(name) || strings.HasSuffix(name, "~") || found[rel] || len(name) > 200 {
+			if !e.Type().IsRegular() || hidden(name) || found[rel] {
 				continue
 			}
 
@@ -314,43 +314,16 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 	return ws
 }
 
-// otherFormats are extensions that make a file another one, not a misnamed one.
-var otherFormats = strings.Fields(".csv .tsv .txt .dat .wav .npy .npz .mat .md .h5 .json .xls .xlsx .xml .py .m .png " +
-	".pdf .log .bak")
-
-// literal takes the wildcards and separators out of a glob.
-var literal = strings.NewReplacer("*", "", "?", "", "[", "", "]", "", `\`, "", "/", "")
-
-// slip tells in which way a name misses a glob by one inserted, missing or wrong character or by letter case; "":
+// slip tells in which way a name misses a glob: by letter case, or by a dot, without which a file's type is hidden; "":
 // it does not.
 func slip(glob, name string) string {
-	pe, ne := strings.ToLower(path.Ext(glob)), strings.ToLower(path.Ext(name))
-	if ne != pe && slices.Contains(otherFormats, ne) {
-		return ""
-	}
-
 	if matchElement(strings.ToLower(glob), strings.ToLower(name)) {
 		return "other letter case"
 	}
 
-	for i := 1; i < len(name); i++ {
-		if matchElement(glob, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:]) {
-			return "misspelled"
-		}
-	}
-
-	// What may be missing or wrong can only be a character of the glob itself.
-	chars := append(strings.Split(literal.Replace(glob), ""), "")
-	for cut := range 2 {
-		for i := range len(name) - cut + 1 {
-			edited := func(c string) bool { return matchElement(glob, name[:i]+c+name[i+cut:]) }
-			switch k := slices.IndexFunc(chars, edited); {
-			case k >= 0 && cut == 0 && chars[k] == ".": // it hides a file's type as well
-				return "a dot missing"
-			case k >= 0:
-				return "misspelled"
-			}
-		}
+	dotted := func(i int) bool { return matchElement(glob, name[:i]+"."+name[i:]) }
+	if slices.ContainsFunc(lists.Numbers(len(name)), dotted) {
+		return "a dot missing"
 	}
 
 	return ""

@@ -78,10 +78,7 @@ func TestFind(t *testing.T) {
 	// Sorted by name within the folder; the backup and the hidden file are not spoken of.
 	want := []string{
 		`S1/Angle2.txt is not matched by "S1/angle*.txt": other letter case? it is left out`,
-		`S1/angel5.txt is not matched by "S1/angle*.txt": misspelled? it is left out`,
 		`S1/angle4.TXT is not matched by "S1/angle*.txt": other letter case? it is left out`,
-		`S1/angle6.tx is not matched by "S1/angle*.txt": misspelled? it is left out`,
-		`S1/anglle7.txt is not matched by "S1/angle*.txt": misspelled? it is left out`,
 	}
 
 	must.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"), "warnings:")
