@@ -183,8 +183,7 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 	must.Do(t, os.WriteFile(path, b.Bytes(), 0o644))
 }
 
-// Conditions from a table inside the file: a value for each microphone, or for
-// each interval of samples. Expected values are those written.
+// Conditions from a table inside the file: a value for each microphone. Expected values are those written.
 func TestTableInsideTheFile(t *testing.T) {
 	dir := t.TempDir()
 	yaml := `version: 1
@@ -205,19 +204,6 @@ experiments:
 		[][]float64{{-30, 0, 30, 60}})
 	refuses(t, dir, fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"),
 		"run.npz: array theta_deg: expected a value for each of the 3 recordings, found 4 values")
-
-	both := append(tone(80, 12800), tone(100, 12800)...)
-	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "from", "to", "speed"}, [][]float64{both},
-		[][]float64{{0, 12800}}, [][]float64{{12800, 25600}}, [][]float64{{2400, 3000}})
-	tab = tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, "", "row0: from, row1: to, rpm: speed"))
-	if got := column(t, tab, "rpm"); !slices.Equal(got, []float64{2400, 3000}) ||
-		!slices.Equal(tab.Column("run").Strings, []string{"run.npz[0:12800]", "run.npz[12800:25600]"}) {
-		t.Errorf("rpm %v of runs %v", got, tab.Column("run").Strings)
-	}
-
-	for i, hz := range []float64{80, 100} { // the lines the intervals were made with
-		must.Near(t, column(t, tab, "bpf1_db_hz_1")[i], hz, 0.1, "interval %d: line at Hz", i+1)
-	}
 }
 
 // Conditions from attributes of files, one of a group and one of each channel (h5py
@@ -318,7 +304,7 @@ experiments:
 // The same in HDF5 and both MATLAB levels, with tables of several shapes and
 // types, in groups and structs (testdata/make_inside.py by h5py and scipy).
 // Expected: the conditions of truth.json, each with the line of its own amplitude
-// there: 20 lg(a/√2) dB re 1 unit; and so the right microphone or interval.
+// there: 20 lg(a/√2) dB re 1 unit; and so the right microphone.
 func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 	data, err := filepath.Abs(filepath.Join("testdata", "inside"))
 	must.Do(t, err)
@@ -328,10 +314,6 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 	var truth struct {
 		Theta     []float64 `json:"theta_deg"`
 		Amplitude []float64 `json:"amplitude"`
-		RPM       []float64 `json:"rpm"`
-		Second    []float64 `json:"interval_amplitude"`
-		Row0      []int     `json:"row0"`
-		Row1      []int     `json:"row1"`
 	}
 
 	must.Do(t, json.Unmarshal(b, &truth))
@@ -339,7 +321,7 @@ func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 	yaml := `version: 1
 experiments:
   rotor:
-    ingest: {files: %q, constants: {blades: 2%s}%s, inside: {%s}}
+    ingest: {files: %q, constants: {blades: 2, rpm: 2400}%s, inside: {%s}}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
 
@@ -356,37 +338,21 @@ experiments:
 		}
 	}
 
-	for _, c := range []struct{ file, channels, theta, signal, steps string }{
-		{".h5", ", channels: [p]", "/geometry/theta", "/p", "row0: /steps/from, row1: /steps/to, rpm: /steps/speed"},
-		{"_v5.mat", "", "geometry.theta", "p", "row0: steps.from, row1: steps.to, rpm: steps.speed"},
-		{"_v73.mat", "", "geometry.theta", "p", "row0: steps.from, row1: steps.to, rpm: steps.speed"},
+	for _, c := range []struct{ file, channels, theta, signal string }{
+		{".h5", ", channels: [/run/p]", "/geometry/theta", "/run/p"},
+		{"_v5.mat", "", "geometry.theta", "p"},
+		{"_v73.mat", "", "geometry.theta", "p"},
 	} {
 		dir := t.TempDir()
-		tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, filepath.Join(data, "mics"+c.file), ", rpm: 2400",
-			strings.Replace(c.channels, "[p]", "[/run/p]", 1), "theta_deg: "+c.theta))
+		file := filepath.Join(data, "mics"+c.file)
+		tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, file, c.channels, "theta_deg: "+c.theta))
 		has(t, tab, "theta_deg", truth.Theta)
 
 		level(tab, "mics"+c.file, truth.Amplitude)
 
-		dir = t.TempDir()
-		tab = tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "",
-			strings.Replace(c.channels, "[p]", "[/p]", 1), c.steps))
-		has(t, tab, "rpm", truth.RPM)
-
-		for i, run := range tab.Column("run").Strings {
-			if want := fmt.Sprintf("[%d:%d]", truth.Row0[i], truth.Row1[i]); !strings.HasSuffix(run, want) {
-				t.Errorf("intervals%s: run %q, expected %s", c.file, run, want)
-			}
-		}
-
-		level(tab, "intervals"+c.file, truth.Second)
-
-		// A table of another length is an error that names it.
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "", "",
-			c.steps+", theta_deg: "+c.signal))
-
-		want := fmt.Sprintf("intervals%s: array %s: expected 2 values, as in %s, found 12800", c.file, c.signal,
-			strings.Fields(c.steps)[5])
+		// An array of another length is an error that names it.
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, file, c.channels, "theta_deg: "+c.theta+", x: fs"))
+		want := "array fs"
 		says(t, tryIn(dir), want)
 	}
 }

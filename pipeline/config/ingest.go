@@ -96,7 +96,7 @@ type Ingest struct {
 	Sidecar *Sidecar `key:"sidecar"`
 
 	// conditions from a table inside the files (MAT, HDF5, NPZ, TDMS), as condition: array. The array has a
-	// value for each channel used; with row0 and row1 among them, a value for each interval of samples
+	// value for each channel used
 	InFile []NamedString `key:"inside"`
 
 	// names of attributes in files of named arrays (MAT, HDF5, TDMS, NPZ), where they are not the usual ones

@@ -44,8 +44,6 @@ with h5py.File("inside/intervals.h5", "w") as f:
     f["steps/speed"] = np.array(rpm, "f4")[:, None]  # (2, 1)
 
 scipy.io.savemat("inside/mics_v5.mat", {"p": mics, "fs": RATE, "geometry": {"theta": np.array(theta)}}, do_compression=True)
-scipy.io.savemat("inside/intervals_v5.mat", {"p": both[:, None], "fs": RATE, "steps": {
-    "from": np.array(first, "i4"), "to": np.array(last, "f8")[:, None], "speed": np.array(rpm)}}, do_compression=True)
 
 
 def matlab(path, values):
@@ -61,8 +59,6 @@ def matlab(path, values):
 
 # MATLAB's (N, 3) lies as (3, N), its (1, n) as (n, 1).
 matlab("inside/mics_v73.mat", [("p", mics.T, "int16"), ("fs", [[RATE]], "double"), ("geometry/theta", np.array(theta)[:, None], "double")])
-matlab("inside/intervals_v73.mat", [("p", both[None, :], "int16"), ("fs", [[RATE]], "double"), ("steps/from", np.array(first, "i4")[:, None], "int32"),
-                                    ("steps/to", np.array(last, "f8")[None, :], "double"), ("steps/speed", np.array(rpm)[:, None], "double")])
 with open("inside/truth.json", "w") as f:
     json.dump(truth, f)
     f.write("\n")

@@ -110,60 +110,32 @@ func (r *Recordings) readSidecar(exp plan.Experiment, f *File) {
 // maxConditionTable bounds a table of conditions in a file.
 const maxConditionTable = 1 << 20
 
-// conditionTable makes a table of conditions of arrays of the file: a row for each
-// interval where row0 and row1 are among them, else one for each channel used. The grouping
+// conditionTable makes a table of conditions of arrays of the file: a row for each channel used. The grouping
 // returned leaves these arrays out.
 func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, campaign.Grouping) {
 	path := r.info.Path
 	t, group := &campaign.Conditions{Path: path}, r.src.Grouping
-	unless := func(ok bool, place, want, found string) { fault.Unless(ok, fault.At(path, place, want, found, "")) }
-
-	columns := map[string][]float64{}
-	n, of := -1, ""
+	var columns [][]float64
 	for _, e := range r.src.In.InFile {
 		v, unit := r.conditionValues(ctx, e, &group)
-		unless(n < 0 || len(v) == n, "array "+e.Value, fmt.Sprintf("%d values, as in %s", n, of), strconv.Itoa(len(v)))
-		n, of = len(v), e.Value
-		columns[e.Name] = v
-		if e.Name != "row0" && e.Name != "row1" {
-			t.Names = append(t.Names, e.Name)
-			campaign.Convert(path, e.Name, e.Name, unit, byName(r.src.In.Units), v)
-		}
+		t.Names, columns = append(t.Names, e.Name), append(columns, v)
+		campaign.Convert(path, e.Name, e.Name, unit, byName(r.src.In.Units), v)
 	}
 
-	from, to := columns["row0"], columns["row1"]
-	var channels []int // of the recordings, where rows are theirs
-	if from == nil && to == nil {
-		run := WholeFile(r.info, group)
-		channels = lists.Each(run.Recordings, func(r ingest.Recording) int { return r.Channels[0] })
-		unless(n == len(channels), "array "+of, fmt.Sprintf("a value for each of the %d recordings", len(channels)),
-			fmt.Sprintf("%d values", n))
-	}
-
-	sampleNumber := func(name string, v []float64, i int, missing float64) float64 {
-		if v == nil {
-			return missing
+	recordings := WholeFile(r.info, group).Recordings
+	for i, rec := range recordings {
+		row := campaign.ConditionRow{Line: i + 1, File: path, End: math.Inf(1)}
+		if !group.Together {
+			row.Channel = strconv.Itoa(rec.Channels[0] + 1)
 		}
 
-		unless(v[i] == math.Trunc(v[i]) && v[i] >= 0 && v[i] <= 1<<53, fmt.Sprintf("%s, value %d", name, i+1),
-			"a sample number from 0", fmt.Sprint(v[i]))
-
-		return v[i]
-	}
-
-	for i := range n {
-		row := campaign.ConditionRow{Line: i + 1, File: path, Begin: sampleNumber("row0", from, i, 0)}
-		row.End = sampleNumber("row1", to, i, math.Inf(1))
-		unless(row.Begin < row.End, fmt.Sprintf("interval %d", i+1), "row0 below row1",
-			fmt.Sprintf("%.f and %.f", row.Begin, row.End))
-
-		if channels != nil && !group.Together {
-			row.Channel = strconv.Itoa(channels[i] + 1)
-		}
-
-		origin := fmt.Sprintf("%s, line %d", path, row.Line)
-		for _, name := range t.Names {
-			row.States = append(row.States, condition.Condition{Column: name, Value: columns[name][i], Origin: origin})
+		for k, v := range columns {
+			e := r.src.In.InFile[k]
+			fault.Unless(len(v) == len(recordings), fault.At(path, "array "+e.Value,
+				fmt.Sprintf("a value for each of the %d recordings", len(recordings)), fmt.Sprintf("%d values", len(v)), ""))
+			row.States = append(row.States, condition.Condition{
+				Column: e.Name, Value: v[i], Origin: fmt.Sprintf("%s, line %d", path, row.Line),
+			})
 		}
 
 		t.Rows = append(t.Rows, row)

@@ -187,8 +187,7 @@ func (r *Recordings) states(table *campaign.Conditions) (numbers, texts []string
 	constants := lists.Each(r.In.Constants, func(c config.NamedNumber) string { return c.Name })
 	of := func(a config.NamedString) string { return a.Name }
 	isName := func(n string) bool { return slices.Contains(r.Roles.Declared(), n) }
-	attributes, sidecar := lists.Each(r.In.Attributes, of), lists.Each(r.sidecar, of)
-	inFile := without(lists.Each(r.In.InFile, of), func(name string) bool { return name == "row0" || name == "row1" })
+	attributes, sidecar, inFile := lists.Each(r.In.Attributes, of), lists.Each(r.sidecar, of), lists.Each(r.In.InFile, of)
 
 	return unique(numbers, constants, without(attributes, isName), inFile, without(sidecar, isName)),
 		unique(texts, lists.Keep(slices.Concat(attributes, sidecar), isName))
