@@ -202,6 +202,8 @@ func TestReadLogRefused(t *testing.T) {
 			`line 2: expected a recording and its conditions, found only "APC 8x6"`,
 		}},
 		{"file;prop\na;APC\nDay 2\nb;APC\n", LogOptions{}, []string{"line 3", "write a heading as a column"}},
+		{"file\tprop\trpm\na\tAPC\t4000\nb\t\"\t\"\n", LogOptions{}, []string{`line 3, column 3 (rpm)`, `found "\""`}},
+		{"file;n\na;1\nb\x89\xf1;2\n", LogOptions{}, []string{"line 3", "save the file as UTF-8"}},
 		{"a;1\nb;2\n", LogOptions{Files: []string{"a.wav", "b.wav"}}, []string{"line 1: expected a header"}},
 		{"\xff\xfef\x00i", LogOptions{}, []string{"byte 4", "half of one"}},
 	} {

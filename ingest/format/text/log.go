@@ -183,7 +183,7 @@ func (t *Reader) whole(line []byte, l *layout) []byte {
 			p++
 		}
 
-		if line[p] != '"' {
+		if line[p] != '"' || l.ditto(line, p) {
 			continue
 		}
 
@@ -209,6 +209,11 @@ func (t *Reader) whole(line []byte, l *layout) []byte {
 	}
 
 	return line
+}
+
+// ditto reports whether a quote is a whole cell, for the one above. Where commas separate, it may open ", left".
+func (l *layout) ditto(line []byte, p int) bool {
+	return (l.delim == '\t' || l.delim == ';') && (p+1 == len(line) || line[p+1] == l.delim)
 }
 
 // closing returns the index of the quote that closes the one at p, −1 if none does.

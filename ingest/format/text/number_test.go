@@ -158,9 +158,7 @@ func TestWindows1252(t *testing.T) {
 		b[i] = byte(128 + i)
 	}
 
-	if got := toUTF8("x", b); string(got) != want {
-		t.Errorf("%s", got)
-	}
+	must.Equal(t, valid(b), want, "got")
 
 	r, err := openString("T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
 	must.Never(t, err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C", "%+v, %v", r, err)

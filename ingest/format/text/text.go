@@ -518,7 +518,7 @@ func (l *layout) measured(cell []byte) bool {
 // quotes, and the index of the delimiter after it (or the end).
 func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 	n := len(line)
-	if p < n && line[p] == '"' {
+	if p < n && line[p] == '"' && !l.ditto(line, p) {
 		if q := closing(line, p); q >= 0 {
 			cell = bytes.TrimSpace(line[p+1 : q])
 			if bytes.IndexByte(cell, '"') >= 0 {
@@ -603,7 +603,7 @@ func (t *Reader) Rows(channels []int, dst [][]float64, each func(line int64, cel
 	for k := range int(t.rows) {
 		line := t.counted()
 		if t.parseRow(line, dst, k); !utf8.Valid(line) {
-			line = []byte(valid(line))
+			line = []byte(western(t.path, t.at.line, line))
 		}
 
 		cells = t.lay.split(cells[:0], line)
@@ -1075,7 +1075,7 @@ func (h *header) findData() {
 	for _, c := range h.comments {
 		if c.mark.line < h.line {
 			h.attribute(commentText(c.text))
-			h.stateRate(commentText(c.text))
+			h.stateRate(commentText(c.text), c.mark.line)
 		}
 	}
 }
@@ -1115,13 +1115,13 @@ func (h *header) findNames() {
 	above, comments := slices.DeleteFunc(slices.Clone(h.lines[:h.data]), func(s sampleLine) bool {
 		cells := h.cut(s.text)
 		good, _ := h.numbers(cells)
-		h.stateRate(string(s.text))
+		h.stateRate(string(s.text), s.mark.line)
 
 		return counting(cells) || good > 0 && bytes.IndexByte(s.text, '.') > 0 && h.label(cells)
 	}), h.data == 0
 	if comments && len(h.o.Columns) == 0 {
 		for _, c := range h.comments {
-			if c.mark.line < h.line {
+			if c.mark.line < h.line && rateIn(commentText(c.text)) == nil {
 				above = append(above[:len(above):len(above)], sampleLine{[]byte(commentText(c.text)), c.mark})
 			}
 		}
@@ -1324,12 +1324,12 @@ func (h *header) nameColumns() {
 	for i := range h.cols {
 		h.names[i] = strconv.Itoa(i + 1)
 		if h.nameCells != nil && len(h.nameCells[i]) > 0 {
-			h.heads[i] = valid(h.nameCells[i])
+			h.heads[i] = h.western(h.nameCells[i])
 			h.names[i], h.units[i] = SplitUnit(h.heads[i])
 		}
 
 		if h.unitCells != nil {
-			if u := unitOf(valid(h.unitCells[i])); u != "" {
+			if u := unitOf(h.western(h.unitCells[i])); u != "" {
 				h.units[i] = u
 			}
 		}
@@ -1350,6 +1350,14 @@ func (h *header) nameColumns() {
 			}
 		}
 	}
+}
+
+// western returns a cell of the header as UTF-8.
+func (h *header) western(cell []byte) string {
+	from := func(s sampleLine) bool { return bytes.Contains(s.text, cell) }
+	line, _ := lists.Find(slices.Concat(h.lines, h.comments), from)
+
+	return western(h.path, line.mark.line, cell)
 }
 
 // timeOfDay matches a time of the day.
@@ -1431,7 +1439,7 @@ func (h *header) headBeside() (columns int) {
 	for _, s := range h.lines[h.data:] {
 		cells := h.cut(s.text)
 		if to := at[string(cells[0])]; to != nil {
-			*to = valid(cells[1])
+			*to = h.western(cells[1])
 		}
 
 		h.attribute(valid(cells[0]) + ": " + valid(cells[1]))
@@ -1591,42 +1599,74 @@ var stated = regexp.MustCompile(`(?i)(?:^|[,;\t])[\s"]*(?:(f_?s|sampl(?:e|es|ing
 	`(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz)|fr[ée]quence d.échantillonnage|` +
 	`frecuencia de muestreo|frequenza di campionamento)|dt|delta[ _]?t|Δt|[tx]_?inc(?:rement)?|` +
 	`(?:sampl(?:e|ing)[ _-]?|time[ _-]?|abtast)(?:intervall?|periode?))` + stateUnit +
-	`[\s"]*[:=,;\t][\s":=,;]*(?:CH\d+:)?([\d.]+(?:,\d+)?(?:e[-+]?\d+)?)` + stateUnit + `[\s"]*(?:$|[,;\t(#])`)
+	`[\s"]*[:=,;\s][\s":=,;]*(?:CH\d+:)?` + stateNumber + stateUnit + `[\s"]*(?:$|[,;\t(#])`)
 
-const stateUnit = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
+// sampled matches a rate without the words of stated: sampled at 51.2 kHz, 51200 S/s.
+var sampled = regexp.MustCompile(`(?i)(?:(?:^rate|sampled|acquired|recorded)(?: at)?[\s:=]+` +
+	stateNumber + `\s*([kM]?Hz)|(?:^|[\s(:=])` + stateNumber + `\s*([kM]?(?:Sa?/s|samples/s(?:ec)?)))[\s"]*(?:$|[,;\t)#])`)
 
-// stateRate takes the rate that a line of the header states.
-func (l *layout) stateRate(line string) {
-	m := stated.FindStringSubmatch(line)
+const (
+	stateNumber = `(\d{1,3}(?: \d{3})+|[\d.']+(?:,\d+)?(?:e[-+]?\d+)?)`
+	stateUnit   = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
+)
+
+// rateIn returns the submatches of stated in a line with a rate, nil of another.
+func rateIn(line string) []string {
+	if m := sampled.FindStringSubmatch(line); m != nil {
+		line = "fs=" + m[1] + m[2] + m[3] + m[4]
+	}
+
+	return stated.FindStringSubmatch(line)
+}
+
+// stateRate takes the rate that a line of the header states, unless it can be read in two ways.
+func (h *header) stateRate(text string, line int64) {
+	m := rateIn(text)
 	if m == nil {
 		return
 	}
 
-	v, doubtful, ok := Typed([]byte(m[3]), l.dec)
+	v, doubtful, ok := Typed([]byte(m[3]), h.dec)
+	german, mark, isGerman := Typed([]byte(m[3]), ',')
+	if !ok { // 51.200,00 above whole numbers
+		v, doubtful, ok = german, mark, isGerman
+	}
+
 	if first, second, _ := strings.Cut(m[3], ","); first == second && len(first) > 3 { // 1000,1000: of two channels
 		v, ok = Number([]byte(first), '.')
 	}
 
 	unit := strings.ToLower(cmp.Or(m[4], m[2]))
-	switch s, period := clock.Seconds(unit); {
+	s, period := clock.Seconds(unit)
+	scale := map[byte]float64{'k': 1e3, 'm': 1e6}[(unit + " ")[0]]
+	point := func(s sampleLine) bool { return bytes.IndexByte(s.text, '.') >= 0 }
+	other := 0.0 // its other reading
+	switch {
 	case period && unit != "" || unit == "" && m[1] == "":
 		if v = 1 / (v * s); math.Abs(v-math.Round(v)) < 1e-9*v {
 			v = math.Round(v)
 		}
 
-	case strings.HasPrefix(unit, "k"):
-		v *= 1e3
-	case strings.HasPrefix(unit, "m"):
-		v *= 1e6
+	case scale > 0:
+		if v *= scale; doubtful {
+			v /= 1e3 // 51.200 kHz
+		}
+
+	case h.dec == '.' && doubtful && unit == "":
+		other = v / 1e3
+	case h.dec == '.' && mark && !doubtful && !slices.ContainsFunc(h.lines[h.from:], point):
+		other = german
 	}
 
 	switch {
-	case !ok || doubtful && unit != "hz" || !(v > 0) || math.IsInf(v, 0):
-	case l.rate == 0:
-		l.rate = v
-	case math.Abs(v-l.rate) > 1e-3*v:
-		l.warn = append(l.warn, ingest.Warning{Code: "rates-contradict", Text: fmt.Sprintf(
-			"the header states two rates, %g Hz and %g Hz: the first is used", l.rate, v)})
+	case !ok || !(v > 0) || math.IsInf(v, 0):
+	case other > 0:
+		h.warnf("rate-unit", "", "line %d: %q may be %g Hz or %g Hz: it is not used; state rate_hz", line,
+			fault.Clip(text), min(v, other), max(v, other))
+	case h.rate == 0:
+		h.rate = v
+	case math.Abs(v-h.rate) > 1e-3*v:
+		h.warnf("rates-contradict", "", "the header states two rates, %g Hz and %g Hz: the first is used", h.rate, v)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"regexp"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -57,7 +59,28 @@ func toUTF8(path string, b []byte) []byte {
 		return b
 	}
 
-	return []byte(valid(b))
+	lines := bytes.SplitAfter(b, []byte{'\n'})
+	for i, line := range lines {
+		lines[i] = []byte(western(path, int64(i+1), line))
+	}
+
+	return bytes.Join(lines, nil)
+}
+
+// strange matches what Windows-1252 makes of bytes that were written in another encoding: letters without others beside
+// them, three signs in a row, signs within words, characters of neither laboratories nor languages of the West.
+var strange = regexp.MustCompile(`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]|[^\x00-\x7f°²³]{3}|(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|` +
+	`[À-ÄÆÇÊ-ÖÙ-ßá-äæçê-öø-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬®¯±³¶¸-¿€„…‰“”•™]+\pL|[³™]\pL|\pL§|` +
+	`[–—‘’“”•][¡-¬´-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|õ(?:[^e]|$)|¡[C\])]`)
+
+// western returns the text of a line as valid does, unless it was written in another encoding.
+func western(path string, line int64, b []byte) string {
+	s := valid(b)
+	odd := strange.MatchString(s) && !utf8.Valid(b)
+	unless(!odd, path, line, "text in UTF-8, UTF-16 or Windows-1252", "another encoding: "+strconv.Quote(fault.Clip(s)),
+		"save the file as UTF-8")
+
+	return s
 }
 
 // valid returns text as UTF-8. Text that is none is read as Windows-1252, which has the characters of Latin-1.
@@ -76,7 +99,7 @@ func valid(text []byte) string {
 }
 
 // upper1252 are the characters 0x80 to 0x9f of Windows-1252, whose others are those of Latin-1. In names there are no
-// control characters, which YAML cannot write: another encoding, as Shift JIS, has bytes for them.
+// control characters, which YAML cannot write.
 var upper1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
 
 // openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
