@@ -37,7 +37,7 @@ func mistakesOf(all map[string]report.Experiment) (out []string) {
 // with the direction of the sweep: whether those runs are right cannot be told from the data.
 var known = map[string]string{
 	"princeton-balance": `(data/Speed[12]R?/angle(22|30)\.txt: (lift|drag) is [^\n]*\n?)+`,
-	"lcav-microphones":  `data/m4\.npy: data/m4\.npy: channel 4 is 25 dB above its neighbours 3 and 2[^\n]*`,
+	"lcav-microphones":  `data/m4\.npy: channel 4 is 25 dB above its neighbours 3 and 2[^\n]*`,
 }
 
 // The default campaigns and the measured ones name no mistake but those.

@@ -81,7 +81,12 @@ func (r *tableReader) pair() {
 
 	alone := lists.Where(s.N, func(i int) bool { return !paired[i] })
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", len(alone), func(k int) string {
-		return fmt.Sprintf("%s (%s)", r.name(alone[k]), r.place(r.rows[alone[k]]))
+		run, at := r.name(alone[k]), r.place(r.rows[alone[k]])
+		if strings.HasPrefix(at, run+", ") { // the run is the file
+			return at
+		}
+
+		return fmt.Sprintf("%s (%s)", run, at)
 	})...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 )
 
@@ -139,12 +140,13 @@ func (f *field) at(i int) float64 {
 func (f *field) stated() []float64 { return slices.DeleteFunc(slices.Clone(f.values), math.IsNaN) }
 
 // unstated reports whether rows that differ in a setting or a thing, or may, would be repeats: some do not state it, or
-// it is in the names of the files, and not as run1, a, b.
+// it is in the names of the files, and not as run1, a, b, nor a copy.
 func (f *field) unstated() bool {
 	return f.role == thing && slices.Contains(f.texts, "") ||
 		f.given && f.role == remark && (f.why == otherText || f.name == "variant") && f.distinct() < len(f.texts) ||
 		f.role == leftOut && f.says(inputWords) && f.distinct() > 1 && len(f.stated()) < len(f.texts) && !f.given ||
-		f.why == noRepeats && f.values == nil && slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 })
+		f.why == noRepeats && f.values == nil && f.name != "copy" &&
+			slices.ContainsFunc(f.texts, func(t string) bool { return len(t) > 1 })
 }
 
 // text is what a row states, a number at its set point; "" of none.
@@ -171,7 +173,7 @@ func (f *field) different() (all []string) {
 // line states the role of a field, the reason and the first few values.
 func (f *field) line() string {
 	text := f.head
-	if f.name != f.head && f.name != "" {
+	if f.name != "" && !strings.HasPrefix(f.head, f.name+" ") && f.name != f.head { // the same but for its unit
 		text = fmt.Sprintf("%s (%s)", f.name, f.head)
 	}
 
@@ -182,7 +184,14 @@ func (f *field) line() string {
 		text += ", " + f.why
 	}
 
-	few := f.different()
+	few := lists.Each(f.different(), func(t string) string {
+		if v, err := strconv.ParseFloat(t, 64); err == nil && f.values != nil {
+			t = fmt.Sprintf("%.6g", v)
+		}
+
+		return fault.Clip(t)
+	})
+
 	if n := len(few); n > 4 {
 		few = append(few[:3], fmt.Sprintf("… (%d values)", n))
 	}

@@ -478,15 +478,16 @@ func (p piece) spare() bool {
 		(p.at > p.from+len(p.key) || !condition.Series.MatchString(p.key))
 }
 
-// findCopies finds numbers that count names: V10_2 is V10 again, and V10_3 where there is V10_2.
+// findCopies finds what counts names: V10_2 and V10_b are V10 again, and V10_3 where there is V10_2.
 func findCopies(names []string, all [][]piece) {
 	known := lists.Map(names, names)
 	for i, name := range all {
 		for k, p := range name {
-			before := names[i][:p.at]
-			if p.kind == number && len(p.text) == 1 && !isKnown(p.key) && known[strings.TrimRight(before, " _-.(#")] != "" &&
-				(p.text < "3" || known[before+string(p.text[0]-1)] != "") {
-				name[k].key = "copy"
+			before, second := names[i][:p.at], map[kind]string{number: "2", word: "b"}[p.kind]
+			if bare := strings.TrimRight(before, " _-.(#"); len(p.text) == 1 && !isKnown(p.key) && known[bare] != "" &&
+				(p.kind == number || digit(bare[len(bare)-1])) &&
+				(strings.ToLower(p.text) <= second || known[before+string(p.text[0]-1)] != "") {
+				name[k].kind, name[k].key = number, "copy"
 			}
 		}
 	}
@@ -607,7 +608,10 @@ func (f *field) readTenths() {
 // add takes a piece of a name into its column.
 func (s *sheet) add(p piece, row int) {
 	f := s.field(p.key)
-	if f.texts[row] = p.text; p.kind == number {
+	if f.texts[row] = p.text; p.key == "copy" {
+		f.values = nil
+		f.be(runs, "it tells recordings of one name apart")
+	} else if p.kind == number {
 		f.values[row], _ = condition.ParseName(p.text)
 		power, multiplies := powers[p.unit]
 		if f.values[row] *= cmp.Or(power, 1); !multiplies {

@@ -282,10 +282,17 @@ func (p *plan) choose(files []string, info ingest.Info) {
 		return [2]float64{c.RateHz, float64(c.Samples)}
 	}))
 	most := slices.MaxFunc(shapes, func(a, b []int) int { return len(a) - len(b) })
+	pulses, others := lists.Split(most, func(k int) bool { return tachometers.MatchString(channels[k].Name) })
+	if len(pulses) > 0 && len(others) > 0 {
+		most, p.Pulses = others, channels[pulses[0]].Name
+		p.note("%s: left out, a tachometer by its name: see tachometer in the configuration", p.Pulses)
+		n -= len(pulses)
+	}
+
 	p.Channels = lists.Each(most, func(k int) string { return channels[k].Name })
 	p.units = lists.Each(most, func(k int) string { return channels[k].Unit })
 
-	p.Some, p.Stated = len(p.Channels) < n, p.units[0]
+	p.Some, p.Stated = len(p.Channels) < n || p.Pulses != "", p.units[0]
 	p.Pascal = !slices.ContainsFunc(p.units, func(u string) bool { return u != "Pa" })
 	samples, rateHz := channels[most[0]].Samples, channels[most[0]].RateHz
 	if p.RateKnown = rateHz > 0; p.RateKnown && !math.IsInf(p.seconds, 1) {
@@ -309,6 +316,14 @@ func (p *plan) choose(files []string, info ingest.Info) {
 
 	p.note("%s", what)
 	p.perChannel(info)
+	if rd, err := format.Open(filepath.Join(p.dir, files[0]), ingest.Options{}); err == nil {
+		first := func(c ingest.Channel) bool { return c.Name == p.Channels[0] }
+		if err := ingest.RequireTimeSeries(rd, []int{slices.IndexFunc(info.Channels, first)}); err != nil {
+			p.note("%s", strings.TrimPrefix(err.Error(), p.dir+string(filepath.Separator)))
+		}
+
+		_ = rd.Close()
+	}
 
 	if n > len(p.Channels)+len(p.InFile) {
 		p.note("of %d channels those of one rate and length are used; choose others under channels", n)
@@ -339,10 +354,15 @@ func (p *plan) columns() {
 			f.isNumbered() || length && f.says(axes))
 	})
 
+	if len(settings) == len(p.Channels) {
+		settings = nil
+	} else if len(settings) > 0 {
+		p.note("%s: left out, by name a setting, a clock, a counter or a state of the air: add to columns what was measured",
+			strings.Join(lists.Rows(p.Channels, 1, settings), ", "))
+	}
+
 	for i, c := range p.Channels {
-		if slices.Contains(settings, i) && len(settings) < len(p.Channels) {
-			p.note("%s: left out, a setting, a clock, a counter or a state of the air by its name: add it to columns if not",
-				c)
+		if slices.Contains(settings, i) {
 			continue
 		}
 
@@ -428,7 +448,10 @@ func (p *plan) perChannel(info ingest.Info) {
 // noConditions is the note about names without conditions.
 const noConditions = "the file names contain no conditions: conditions.csv lists the files; add a column per condition"
 
-var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var (
+	notWord     = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	tachometers = regexp.MustCompile(`(?i)tacho|keyphas`)
+)
 
 // knowSpeed notes settings that a rotor's analysis needs and the names lack.
 func (p *plan) knowSpeed() {

@@ -242,6 +242,8 @@ func TestNamesBesideColumns(t *testing.T) {
 		"1 2024-05-01 2024-05-02":             {`across: "day"`, `pattern: "{day:text}.csv"`},
 		"1 Mon Tue Wed":                       {`across: "day"`, `pattern: "{day:text}.csv"`},
 		"1 sweep_a sweep_b":                   {"thing: remark, with it no rows are repeats", `run: "file"`},
+		"1 sweep5 sweep5-b":                   {"copy: remark, with it no rows are repeats", `run: "file"`},
+		"1 sweep5 sweep5-rep":                 {"copy: remark, with it no rows are repeats", `run: "file"`},
 		"1 APC_x GWS_y":                       {`things: ["thing", "thing_2"]`, "triplets: random-samples"},
 		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
 		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},

@@ -429,6 +429,7 @@ type plan struct {
 	Across     string   // the occasion whose names the pairs are of
 	Each       string   // a column of text each of whose names is held out; "": none
 	Some       bool     // not all channels are used
+	Pulses     string   // the channel of a tachometer
 	Pascal     bool     // all channels are
 	Stated     string   // unit of the first channel
 	Found      []string // the set points, in words

@@ -146,6 +146,8 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"tunnelTest1Alpha0 tunnelTest2Alpha4", "alpha_deg=0,4"},
 		{"4000rpmA 4000rpmB 5000rpmA", "rpm=4000,4000,5000 thing=A,B,A"},
 		{"u3 u3_2 u3_3 u5 u5_rep", "speed=3,3,3,5,5"},
+		{"u3 u3_b u3_c u5 u5b", "speed=3,3,3,5,5"},
+		{"a0 a5 a0-R a5-R", `alpha_deg=0,5,0,5 variant=0,0,1,1 (0 is "", and then ["R"])`},
 		{"01_a0/1_u15 01_a0/2_u20 02_a5/2_u20", "alpha_deg=0,0,5 u_inf_m_s=15,20,20"},
 		{"a0 a5 a7 a0_flap20 a5_flap20", `alpha_deg=0,5,7,0,5 variant=0,0,0,1,1 (0 is "", and then ["flap20"])`},
 		{"a0_u15 a5_u20 b5_u15 b7_u20", "thing=a0,a5,b5,b7 u_inf_m_s=15,20,15,20"},
@@ -479,20 +481,21 @@ func TestOutcomesThatFit(t *testing.T) {
 // settings are no channels. The files are those of the readers' tests.
 func TestPerChannelArrays(t *testing.T) {
 	for name, want := range map[string][]string{
+		"../arrays/ISAE_2_square20_L0.h5": {"L0.h5: channel", "a spectrum over /ISAE_2_square20_L0/freq"},
 		"angles.h5": {
 			`inside: {theta_deg: "/mic_theta"}`, `channels: ["/p[1]", "/p[2]",`,
 			"/serial has a value for each channel too: name it under inside if it is a condition",
 		},
 		"scales.nc":    {`inside: {theta_deg: "/mic_theta"}`, `channels: ["/pressure[1]", "/pressure[2]",`},
 		"acoular.h5":   {"8 channels of 64 samples at 25600 Hz"},
-		"benchmark.h5": {"9 channels of 64 samples at 51200 Hz"},
+		"benchmark.h5": {"8 channels of 64 samples at 51200 Hz", `# tachometer: {channel: "/TachoData/tachoDataV"`},
 	} {
 		dir := t.TempDir()
 
 		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
 		must.Do(t, err)
 
-		write(t, dir, name, string(b))
+		write(t, dir, filepath.Base(name), string(b))
 
 		r, err := Look(dir)
 		must.Do(t, err)

@@ -414,6 +414,15 @@ const (
 	constantS       = 0.05
 )
 
+// part names the samples of a file that a run is; "" where it is the whole file.
+func (r RunResult) part(info ingest.Info) string {
+	if r.Run.ID == info.Path {
+		return ""
+	}
+
+	return strings.TrimPrefix(r.Run.ID, info.Path) + ": "
+}
+
 // dropouts reports recordings that are constant for a while.
 func dropouts(info ingest.Info, run RunResult) (out []ingest.Warning) {
 	for i, c := range run.channels() {
@@ -429,7 +438,7 @@ func dropouts(info ingest.Info, run RunResult) (out []ingest.Warning) {
 		}
 
 		out = append(out, ingest.Warn(info.Path, "constant-stretch",
-			"%s: channel %s is constant for %s of %d: a dropout, a noise gate or a stopped logger", run.Run.ID, ch.Name, what,
+			"%schannel %s is constant for %s of %d: a dropout, a noise gate or a stopped logger", run.part(info), ch.Name, what,
 			s.Samples))
 	}
 
@@ -481,8 +490,8 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 			of += " and " + name(near[1])
 		}
 
-		out = append(out, ingest.Warn(info.Path, "level-apart", "%s: channel %s is %.0f dB %s %s: check capsule, gain, "+
-			"cable and place, and leave it out with channels if it is at fault", run.Run.ID, name(i), d, side, of))
+		out = append(out, ingest.Warn(info.Path, "level-apart", "%schannel %s is %.0f dB %s %s: check capsule, gain, "+
+			"cable and place, and leave it out with channels if it is at fault", run.part(info), name(i), d, side, of))
 	}
 
 	if apartShare*len(out) > max(n, apartShare) {
