@@ -26,16 +26,17 @@ type Grouping struct {
 	// Except names channels that are none of the recordings (a tachometer).
 	Except []string
 	// Own names, by condition, the attributes of channels that state it for their recordings.
-	Own   [][2]string
-	Roles condition.Roles // of conditions
+	Own    [][2]string
+	Roles  condition.Roles                // of conditions
+	Within map[string]condition.Tolerance // of set points
 }
 
 // Assemble cuts an open file into runs and recordings, with their conditions: those of the whole
 // file, of the rows of the conditions table that mean it (rows may be nil) and of channels' attributes,
-// merged as condition.Set does. Errors are two rows for one recording, a recording without a
+// merged by condition.Merge. Errors are two rows for one recording, a recording without a
 // row, an interval beyond the end, with their lines. Rows that give intervals make a run
 // of each, by their first sample. Warnings: "overlapping-intervals", "no-conditions".
-func Assemble(info ingest.Info, rows *Conditions, file *condition.Set, group Grouping) (_ []ingest.Run,
+func Assemble(info ingest.Info, rows *Conditions, file []condition.Condition, group Grouping) (_ []ingest.Run,
 	_ []ingest.Warning, err error,
 ) {
 	defer fault.Catch(&err)
@@ -63,9 +64,9 @@ func Assemble(info ingest.Info, rows *Conditions, file *condition.Set, group Gro
 type assembly struct {
 	Grouping
 	info     ingest.Info
-	groups   [][]int        // channels of each recording
-	conds    *Conditions    // the file's rows; nil without a table
-	file     *condition.Set // conditions of the whole file
+	groups   [][]int               // channels of each recording
+	conds    *Conditions           // the file's rows; nil without a table
+	file     []condition.Condition // conditions of the whole file
 	runs     []ingest.Run
 	warnings []ingest.Warning
 }
@@ -314,11 +315,11 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 			rec.ID += "#" + name
 		}
 
-		m := f.file.Clone()
+		stated := slices.Clip(f.file)
 		of := lists.Keep(rows, func(a rowAt) bool { return a.channel < 0 || a.channel == g[0] })
 		switch {
 		case len(of) == 1:
-			fault.Raise(m.Add(of[0].row.Given()...))
+			stated = slices.Concat(stated, of[0].row.Given())
 		case len(of) > 1:
 			fault.Raise(f.conds.bad(*of[1].row, "one row for each recording",
 				fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, of[0].row.Line),
@@ -331,16 +332,14 @@ func (f *assembly) fill(r ingest.Run, rows []rowAt) {
 		for _, a := range f.Own {
 			info := ingest.Info{Path: f.info.Path, Attributes: c.Attributes}
 			own, err := f.Roles.Attribute(info, a[1], a[0], "channel "+c.Name)
-			if err == nil {
-				err = m.Add(own)
-			}
-
 			if err != nil {
 				fault.Raise(fmt.Errorf("condition %s of channel %s: %w", a[0], c.Name, err))
 			}
+
+			stated = append(stated, own)
 		}
 
-		v := m.Values()
+		v := fault.Get(condition.Merge(f.info.Path, f.Within, stated...))
 		rec.Conditions, rec.Labels = v.Numbers, v.Names
 		r.Recordings = append(r.Recordings, rec)
 	}

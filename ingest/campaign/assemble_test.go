@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/lists"
 	"doubletake/internal/must"
 )
 
@@ -132,24 +132,20 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 	}
 
 	for i := 0; i < len(files) && err == nil; i++ {
-		set := condition.NewSet(files[i], nil)
-		for _, n := range slices.Sorted(maps.Keys(constants)) {
-			_ = set.Add(condition.Condition{Column: n, Value: constants[n], Origin: condition.Configured})
-		}
-
+		stated := lists.Each(slices.Sorted(maps.Keys(constants)), func(n string) condition.Condition {
+			return condition.Condition{Column: n, Value: constants[n], Origin: condition.Configured}
+		})
 		if pat != nil {
 			var named []condition.Condition
 			named, err = pat.Match(files[i])
-			for _, c := range named {
-				err = cmp.Or(err, set.Add(c))
-			}
+			stated = append(stated, named...)
 		}
 
 		info, _ := infos(files[i])
 		if info.Path = files[i]; err == nil {
 			var r []ingest.Run
 			var w []ingest.Warning
-			r, w, err = Assemble(info, rows[i], set, group)
+			r, w, err = Assemble(info, rows[i], stated, group)
 			runs, warnings = append(runs, r...), append(warnings, w...)
 		}
 	}

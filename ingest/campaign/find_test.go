@@ -210,12 +210,9 @@ func TestPattern(t *testing.T) {
 // matched are the numbers and names that a path gives.
 func matched(p *Pattern, path string) (numbers map[string]float64, names map[string]string, ok bool) {
 	named, err := p.Match(path)
-	s := condition.NewSet(path, nil)
-	for _, c := range named {
-		_ = s.Add(c)
-	}
+	v, _ := condition.Merge(path, nil, named...)
 
-	return s.Values().Numbers, s.Values().Names, err == nil
+	return v.Numbers, v.Names, err == nil
 }
 
 // TestPatternRoundTrip: any two numbers written into a name come back.

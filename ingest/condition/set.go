@@ -3,7 +3,6 @@ package condition
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -86,64 +85,37 @@ const (
 	FileName   = "the file's name"
 )
 
-// Set holds the conditions of one recording, or those of all recordings of a file, each with its
-// origin.
-type Set struct {
-	path   string
-	within map[string]Tolerance
-	conds  map[string]Condition
-}
-
-// NewSet returns a set for a file without conditions; within has the tolerances of set points.
-func NewSet(path string, within map[string]Tolerance) *Set {
-	return &Set{path: path, within: within, conds: map[string]Condition{}}
-}
-
-// Clone returns a copy, for a recording of the file.
-func (s *Set) Clone() *Set { return &Set{s.path, s.within, maps.Clone(s.conds)} }
-
-// Add adds what a source states. Two sources that state one condition must agree. A set point, of
-// the file's name or the configuration, may differ from a measured value by the tolerance, and the
-// measured one holds. Of a contradiction the first stays. The error is the first one.
-func (s *Set) Add(list ...Condition) (first error) {
+// Merge merges what the sources state of a recording, in their order. Two that state one condition must agree. A
+// set point, of the file's name or the configuration, may differ from a measured value by the tolerance, and the
+// measured one holds. Of a contradiction the first stays. The error, about the file at path, is the first one.
+func Merge(path string, within map[string]Tolerance, list ...Condition) (v Values, first error) {
+	merged := map[string]Condition{}
 	for _, c := range list {
 		want, what := "", "condition "
 		if c.IsName {
 			what = "label "
 		}
 
-		old, known := s.conds[c.Column]
+		old, known := merged[c.Column]
 		switch {
 		case !c.IsName && c.Value-c.Value != 0:
 			want = "a finite number"
 		case !known:
-			s.conds[c.Column] = c
+			merged[c.Column] = c
 		case old.IsName != c.IsName || c.IsName && old.Name != c.Name || !c.IsName && old.Value != c.Value &&
-			!s.within[c.Column].Equal(old.Value, c.Value):
+			!within[c.Column].Equal(old.Value, c.Value):
 			want = fmt.Sprintf("%s, as in %s", old.text(), old.Origin)
 		case old.Value != c.Value && (c.Origin != FileName || old.Origin == Configured): // else the other was measured
-			s.conds[c.Column] = c
+			merged[c.Column] = c
 		}
 
 		if want != "" {
-			first = cmp.Or[error](first, fault.At(s.path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), ""))
+			first = cmp.Or[error](first, fault.At(path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), ""))
 		}
 	}
 
-	return first
-}
-
-func (c Condition) text() string {
-	if c.IsName {
-		return fmt.Sprintf("%q", c.Name)
-	}
-	return fmt.Sprint(c.Value)
-}
-
-// Values returns the numbers and the names.
-func (s *Set) Values() Values {
-	v := Values{map[string]float64{}, map[string]string{}}
-	for column, c := range s.conds {
+	v = Values{map[string]float64{}, map[string]string{}}
+	for column, c := range merged {
 		if c.IsName {
 			v.Names[column] = c.Name
 		} else {
@@ -151,7 +123,14 @@ func (s *Set) Values() Values {
 		}
 	}
 
-	return v
+	return v, first
+}
+
+func (c Condition) text() string {
+	if c.IsName {
+		return fmt.Sprintf("%q", c.Name)
+	}
+	return fmt.Sprint(c.Value)
 }
 
 // Values are the conditions of a recording or of a row, by their columns.

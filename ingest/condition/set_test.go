@@ -11,7 +11,7 @@ import (
 
 // One rule for contradictions, with both origins. A set point in the name and a measured value within the
 // tolerance do not contradict: the measured one holds, whichever comes first. By hand.
-func TestSet(t *testing.T) {
+func TestMerge(t *testing.T) {
 	number := func(v float64, origin string) Condition { return Condition{Column: "rpm", Value: v, Origin: origin} }
 	name := func(s, origin string) Condition {
 		return Condition{Column: "rpm", Name: s, IsName: true, Origin: origin}
@@ -21,34 +21,23 @@ func TestSet(t *testing.T) {
 		first, second Condition
 		want          string
 	}{
-		{number(3000, Configured), number(3000, log), "3000"},
-		{number(3000, FileName), number(2997, log), "2997"},
-		{number(3010, attribute), number(3000, FileName), "3010"},
-		{number(3000, Configured), number(2997, log), "2997"},
-		{number(2991, Configured), number(3000, FileName), "3000"},
-		{number(2991, attribute), number(2990, log), "2990"},
+		{number(3000, Configured), number(3000, log), "map[rpm:3000] map[]"},
+		{number(3000, FileName), number(2997, log), "map[rpm:2997] map[]"},
+		{number(3010, attribute), number(3000, FileName), "map[rpm:3010] map[]"},
+		{number(3000, Configured), number(2997, log), "map[rpm:2997] map[]"},
+		{number(2991, Configured), number(3000, FileName), "map[rpm:3000] map[]"},
+		{number(2991, attribute), number(2990, log), "map[rpm:2990] map[]"},
 		{number(3000, FileName), number(2980, log), "expected 3000, as in the file's name, found 2980 in " + log},
 		{number(3, attribute), number(4, log), "condition rpm: expected 3, as in the attribute RPM, found 4 in " + log},
-		{name("APC", FileName), name("APC", log), "APC"},
+		{name("APC", FileName), name("APC", log), "map[] map[rpm:APC]"},
 		{name("APC", FileName), name("HQ", log), `label rpm: expected "APC", as in the file's name, found "HQ" in ` + log},
 		{number(3, attribute), name("3", log), `label rpm: expected 3, as in the attribute RPM, found "3" in ` + log},
 		{number(3, attribute), number(nan(), log), "condition rpm: expected a finite number, found NaN in " + log},
 	} {
-		s := NewSet("a.wav", map[string]Tolerance{"rpm": {Relative: 0.005}})
-		_ = s.Add(c.first)
-
-		got := ""
-		if err := s.Clone().Add(c.second); err != nil {
+		v, err := Merge("a.wav", map[string]Tolerance{"rpm": {Relative: 0.005}}, c.first, c.second)
+		got := fmt.Sprint(v.Numbers, v.Names)
+		if err != nil {
 			got = err.Error()
-		} else {
-			_ = s.Add(c.second)
-			for _, v := range s.Values().Numbers {
-				got += fmt.Sprint(v)
-			}
-
-			for _, v := range s.Values().Names {
-				got += v
-			}
 		}
 
 		must.Not(t, !strings.HasSuffix(got, c.want), "%v, %v: %s, want %s", c.first, c.second, got, c.want)

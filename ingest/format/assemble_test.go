@@ -16,15 +16,10 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *campai
 	}
 
 	for i := 0; i < len(files) && err == nil; i++ {
-		set := condition.NewSet(files[i], nil)
+		var named []condition.Condition
 		if pat != nil {
-			var named []condition.Condition
 			if named, err = pat.Match(files[i]); err != nil {
 				break
-			}
-
-			for _, c := range named {
-				_ = set.Add(c)
 			}
 		}
 
@@ -35,7 +30,7 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *campai
 
 		var r []ingest.Run
 		info.Path = files[i]
-		r, _, err = campaign.Assemble(info, rows[i], set, group)
+		r, _, err = campaign.Assemble(info, rows[i], named, group)
 		runs = append(runs, r...)
 	}
 

@@ -28,10 +28,8 @@ import (
 )
 
 // stated gathers what configuration, the file next to it, its attributes and its name state of a
-// file; info is nil before it is opened. The set holds what does not contradict even with an error.
-func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, error) {
-	s := condition.NewSet(f.Name, plan.Tolerances(src.In.Within))
-
+// file; info is nil before it is opened.
+func (f *File) stated(src *plan.Source, info *ingest.Info) ([]condition.Condition, error) {
 	all := lists.Each(src.In.Constants, func(c config.NamedNumber) condition.Condition {
 		return condition.Condition{Column: c.Name, Value: c.Value, Origin: condition.Configured}
 	})
@@ -43,13 +41,13 @@ func (f *File) stated(src *plan.Source, info *ingest.Info) (*condition.Set, erro
 
 		c, err := src.Roles.Attribute(*info, a.Value, a.Name, "the attribute "+a.Value)
 		if err != nil {
-			return s, fmt.Errorf("condition %s: %w", a.Name, err)
+			return nil, fmt.Errorf("condition %s: %w", a.Name, err)
 		}
 
 		all = append(all, c)
 	}
 
-	return s, s.Add(append(all, f.Named...)...)
+	return append(all, f.Named...), nil
 }
 
 // readSidecar reads what is wanted of the file next to a recording, by the names it has there; of the first, where
@@ -147,7 +145,7 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 // WholeFile is the run of an open file without conditions.
 func WholeFile(info ingest.Info, group campaign.Grouping) ingest.Run {
 	group.Own = nil
-	runs, _, err := campaign.Assemble(info, nil, condition.NewSet(info.Path, nil), group)
+	runs, _, err := campaign.Assemble(info, nil, nil, group)
 	fault.Raise(err)
 
 	return runs[0]

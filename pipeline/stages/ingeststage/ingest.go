@@ -267,7 +267,7 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 		checkBalance(exp, src)
 	}
 
-	src.Grouping.Roles = src.Roles
+	src.Grouping.Roles, src.Grouping.Within = src.Roles, plan.Tolerances(in.Within)
 	for _, a := range in.Attributes {
 		if name, ofChannel := strings.CutPrefix(a.Value, "@"); ofChannel {
 			src.Grouping.Own = append(src.Grouping.Own, [2]string{a.Name, name})
@@ -284,19 +284,15 @@ func readAs(exp plan.Experiment, src *plan.Source) {
 // opening it, and the first error.
 func (f *File) stating(src *plan.Source) (out condition.Rows, err error) {
 	file, err := f.stated(src, nil)
-	sets := []*condition.Set{file}
+	rows := []campaign.ConditionRow{{}}
 	if f.Rows != nil {
-		sets = nil
-		for _, row := range f.Rows.Rows {
-			s := file.Clone()
-			err = cmp.Or(err, s.Add(row.Given()...))
-			sets = append(sets, s)
-		}
+		rows = f.Rows.Rows
 	}
 
-	for _, s := range sets {
-		v := s.Values()
-		err = cmp.Or(err, settle(src, v.Numbers, v.Names))
+	within := plan.Tolerances(src.In.Within)
+	for _, row := range rows {
+		v, bad := condition.Merge(f.Name, within, slices.Concat(file, row.Given())...)
+		err = cmp.Or(err, bad, settle(src, v.Numbers, v.Names))
 		out = append(out, v)
 	}
 

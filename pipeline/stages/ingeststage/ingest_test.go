@@ -1,6 +1,7 @@
 package ingeststage
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -318,9 +319,10 @@ func TestAttributeConditions(t *testing.T) {
 	}
 	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
 		f := File{RawFile: plan.RawFile{Name: info.Path}, Sidecar: beside(name, v)}
-		set, err := f.stated(src, &info)
+		all, err := f.stated(src, &info)
+		merged, bad := condition.Merge(f.Name, nil, all...)
 
-		return set.Values().Numbers, err
+		return merged.Numbers, cmp.Or(err, bad)
 	}
 
 	got, err := with(info, "u_inf_m_s", 7)
@@ -335,9 +337,9 @@ func TestAttributeConditions(t *testing.T) {
 		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
 	} {
 		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Sidecar: beside(c.name, 3)}
-		set, err := f.stated(src, &info)
+		all, err := f.stated(src, &info)
 		if err == nil {
-			_, _, err = campaign.Assemble(info, nil, set, campaign.Grouping{Own: [][2]string{{"theta_deg", "angle"}}})
+			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{Own: [][2]string{{"theta_deg", "angle"}}})
 		}
 
 		must.Refuse(t, err, c.want)
