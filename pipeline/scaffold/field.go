@@ -76,13 +76,13 @@ var (
 		`efficiency|u?rms|auftrieb|widerstand|schub|drehmoment|kraft|portance|tra[îi]n[ée]e|pouss[ée]e|couple|effort|` +
 		`portanza|resistenza|spinta|coppia|forza|sustentaci[óo]n|resistencia|arrastre|empuje|fuerza`)
 	spread  = lazy(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
-	nominal = lazy(`nom|nominal|set|setpoint|command|cmd`)
+	nominal = lazy(`nom|nominal|set|setpoint|command|commanded|cmd|target|soll|sollwert|demand`)
 	actual  = lazy(`meas|measured|mean|avg|average|act|actual|true|corr|corrected|ist|gemessen`)
 	// numbering are words of numbers that count runs and say nothing of what was measured.
 	numbering = lazy(`run|rep|repeat|repetition|take|rec|recording|test|trial|nr|no|num|number|nummer|lfd|idx|index|` +
 		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|prova|misura|ensayo|` +
 		`medici[óo]n|proef|track|file|audio|sample|point|messpunkt|seq|serial|tow|case`)
-	names       = lazy(`run|id|name|test|tow|trial|case|point|label|file|serial`)
+	names       = lazy(`run|id|name|test|tow|trial|case|point|label|file`)
 	dayWords    = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|mounting`)
 	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
 	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
@@ -96,6 +96,7 @@ var (
 	objects = lazy(`(air|aero)foil|module?|cell|zelle|specimen|nozzle|düse|pump|pumpe|cataly(st|zer)|katalysator|` +
 		`material|coating|cylinder|body|device|surface|geometry`)
 	parts   = lazy(`sample|part|serial|id`)
+	serial  = lazy(`(.*[ _.-])?(s/?n|ser(ial|ien)?[ _.-]*(nr|no|num|number|nummer|)\.?|(.* )?s[ée]rie)`)
 	weekday = lazy(`(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?|mo|di|mi|do|fr|sa|so|` +
 		`(mon|diens|donners|frei|sams|sonn)tag|mittwoch|(lun|mar|mercre|jeu|vendre|same)di|dimanche|` +
 		`(day|tag|jour)[ _-]?\d+`)
@@ -321,6 +322,8 @@ func (s *sheet) byWords(f *field) bool {
 		return f.be(remark, "a time")
 	case f.says(spread), s.isSpread(f):
 		return f.be(leftOut, "an uncertainty, by its name")
+	case serial.MatchString(f.head) && !s.counts(f) && !slices.ContainsFunc(f.stated(), isBroken):
+		return f.be(map[bool]role{true: thing, false: remark}[2*d <= s.rows], "serial numbers")
 	case f.isNumbered() && !(f.values == nil && f.says(parts) && 2*d <= s.rows), s.names != nil && s.isCounter(f),
 		s.names == nil && s.counts(f) && !f.says(inputWords):
 		return f.be(runs, "it numbers the rows")
@@ -352,8 +355,7 @@ func (f *field) isObject() bool {
 // 8045. Other few, and round thousands, may be settings.
 func (f *field) numbersThings() bool {
 	m, v := numbered().FindStringSubmatch(f.head), f.stated()
-	broken := func(x float64) bool { return x < 0 || x != math.Trunc(x) }
-	if m == nil && !f.isObject() || f.values == nil || f.unit != "" || slices.ContainsFunc(v, broken) {
+	if m == nil && !f.isObject() || f.values == nil || f.unit != "" || slices.ContainsFunc(v, isBroken) {
 		return false
 	}
 
@@ -363,6 +365,9 @@ func (f *field) numbersThings() bool {
 
 	return counted && first == 1 || m != nil && (m[1] != "" || typed || counted && first == 0)
 }
+
+// isBroken reports whether a number counts nothing.
+func isBroken(x float64) bool { return x < 0 || x != math.Trunc(x) }
 
 // counted returns the first of the values and the number of different ones, and whether they are in steps of one.
 func (f *field) counted() (first float64, n int, ok bool) {
@@ -555,7 +560,7 @@ func (s *sheet) decideResults() {
 		case read && 2*now < 3*groups && !f.isAir():
 			f.read(outcome, "the inputs change it: add it to inputs if it was set")
 		case now == groups && (f.given || f.role != thing):
-			f.be(remark, "the inputs determine it")
+			f.be(remark, "the inputs determine it: make it one instead if it was what was set")
 		case f.role == thing && keeps:
 			chosen = append(chosen, f)
 		case f.role == thing && !f.given:

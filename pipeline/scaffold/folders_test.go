@@ -31,6 +31,8 @@ var answers = []struct {
 	{regexp.MustCompile(`(blades: )` + config.FillIn), "5"},
 	{regexp.MustCompile(`(rate_hz: )` + config.FillIn), "48000"},
 	{regexp.MustCompile(`(calibration: )` + config.FillIn), "{unit: full-scale}"},
+	{regexp.MustCompile(`(level_db: )` + config.FillIn), "94"},
+	{regexp.MustCompile(`(full_scale_v: )` + config.FillIn), "10"},
 	{regexp.MustCompile(`(range_hz: )` + config.FillIn), "[40, 70]"},
 }
 
@@ -44,11 +46,13 @@ func fillIn(yaml string) (_ string, edits int) {
 	return yaml, edits
 }
 
-// wav is a recording of noise.
+// wav is a recording of noise, without a source of it of a tone.
 func wav(rng *rand.Rand, rate, samples int) []byte {
 	x := make([]int16, samples)
 	for i := range x {
-		x[i] = int16(3000 * rng.NormFloat64())
+		if x[i] = int16(9000 * math.Sin(0.77*float64(i))); rng != nil {
+			x[i] = int16(3000 * rng.NormFloat64())
+		}
 	}
 
 	w := ingesttest.PCM16(1, x...)
@@ -116,13 +120,14 @@ var folders = []struct {
 	{
 		name: "English log of Excel", edits: 1,
 		make: func(rng *rand.Rand, f folder) {
+			f.text("mics.csv", "channel,sensitivity_v_per_pa\n1,0.05\n")
 			f.text("log.csv", "Fan test 7,,,,\r\nRun,Date,Recording,Speed (rpm),No. of blades,Power [W]\r\n")
 			logged(rng, f, "Rec%d.wav", func(i int, rpm float64) {
 				f.text("log.csv", "%d,2026-11-%02d,REC%d.WAV,\"%.0f,%03.0f\",%d,%.2f\r\n", i+1, i+1, i+1, math.Floor(rpm/1000),
 					math.Mod(rpm, 1000), 4+i%3, 100*rng.Float64())
 			})
 		},
-		wants: []string{`rpm: "Speed", blades: "No. of blades"`, "inputs: [rpm, blades]", "calibration: FILL_IN"},
+		wants: []string{`rpm: "Speed", blades: "No. of blades"`, "inputs: [rpm, blades]", "{full_scale_v: FILL_IN, "},
 		not:   []string{"inputs: [rpm, blades, "},
 	},
 	{
@@ -272,8 +277,8 @@ var folders = []struct {
 			f["sweep1 - Copy.csv"] = f["sweep1.csv"]
 		},
 		wants: []string{
-			`conditions: "protocol.txt"`, `log: {columns: {t0_s: "begin", t1_s: "end"}`, `things: ["propeller"]`,
-			"inputs: [rpm_set, sweep]", `columns: {drag_n: "Fx_N", lift_n: "Fz_N"}`, `exclude: ["sweep1 - Copy.csv"]`,
+			`conditions: "protocol.txt"`, `log: {columns: {t0_s: "begin", t1_s: "end", rpm: "rpm_set"}`, `things: ["propeller"]`,
+			"inputs: [rpm, sweep]", `columns: {drag_n: "Fx_N", lift_n: "Fz_N"}`, `exclude: ["sweep1 - Copy.csv"]`,
 			"#   rpm_meas: left out, a measured value of another input",
 		},
 	},
@@ -320,14 +325,16 @@ var folders = []struct {
 	{
 		name: "files without a row, a unit row, a date as a number", edits: 2,
 		make: func(rng *rand.Rand, f folder) {
-			f.text("table.csv", "# balance hall, 2026\nfilename,date,rpm,mic angle\n,,1/min,deg\n")
+			f.text("mics.csv", "channel,calibrator\n1,tone\n")
+			f["cal/tone.wav"] = wav(nil, second, 4*second)
+			f.text("table.csv", "# balance hall, 2026\nfilename,date,n_soll,mic angle\n,,1/min,deg\n")
 			logged(rng, f, "x%d.wav", func(i int, rpm float64) {
 				if i < 10 {
 					f.text("table.csv", "x%d.wav,%d,%.1f,%d\n", i+1, 20261101+i, rpm, 20*(i/4))
 				}
 			})
 		},
-		wants: []string{`exclude: ["x11.wav", "x12.wav"]`, `theta_deg: "mic angle"`, "inputs: [rpm, theta_deg]"},
+		wants: []string{`["x11.wav", "x12.wav"]`, `theta_deg: "mic angle"`, "inputs: [rpm, theta_deg]", `"cal/tone.wav"`},
 		not:   []string{"theta_deg, "},
 	},
 }

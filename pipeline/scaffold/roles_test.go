@@ -187,6 +187,16 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input input input left out outcome",
 		},
 		{
+			"serial numbers, two forces", "S/N,Serial No,serial number,S,T", 24, func(i int) string {
+				return fmt.Sprintf("%d,%d,A%d,%d,%.3f", 10231+7*(i%2), i+1, 5*i, 5*(i/2%4), noise(1))
+			}, "thing run remark input outcome",
+		},
+		{
+			"each condition once", "prop,J,CT", 24, func(i int) string {
+				return fmt.Sprintf("%c,%.2f,%.4f", 'A'+i/8, 0.1*float64(1+i%8), noise(1))
+			}, "thing input outcome",
+		},
+		{
 			"samples of which each has several rows", "sample,load_N,mu", 36, func(i int) string {
 				return fmt.Sprintf("%c,%d,%.4f", 'A'+i/12, 5*(1+i%6), noise(1))
 			}, "thing input outcome",
@@ -213,7 +223,7 @@ func TestRolesOfColumns(t *testing.T) {
 
 		must.Equal(t, strings.Join(roles, " "), c.want, "%v", c.name)
 
-		if _, err := checked(t, dir, r, r.YAML); err != nil {
+		if _, err := checked(t, dir, r, r.YAML); (err != nil) != (c.name == "each condition once") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

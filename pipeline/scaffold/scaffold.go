@@ -438,6 +438,9 @@ type plan struct {
 	Matrix     string   // a balance's, in a file
 	Voltages   []string // the channels it is for
 	Tares      []string // columns of the log: recordings without wind before and after
+	Sensitive  bool     // the table of microphones has their sensitivities
+
+	Calibrators []config.NamedString // recordings of a calibrator, by the channels of the table of microphones
 
 	dir        string
 	result     *Result

@@ -145,8 +145,8 @@ type term struct {
 
 // terms are names of conditions in logs, by the program's names. The unit decides where given.
 var terms = []term{
-	{"rpm", "1/min", lazy(`rpm|drehzahl|n|((shaft|rotor|motor|propeller|fan|rotational) )?speed|umdrehungen|` +
-		`r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
+	{"rpm", "1/min", lazy(`(soll|ist|nenn)?drehzahl|n|((shaft|rotor|motor|prop|propeller|fan|rotational) )?(speed|rpm)|` +
+		`umdrehungen|r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
 		`revoluciones|toerental`)},
 	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
 		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
@@ -160,11 +160,16 @@ var terms = []term{
 // anySpeed are names of a speed, of the air or of a shaft: the unit decides.
 var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
 
-// termOf is the program's name of a log's column; "" of none. A letter without a unit has no meaning.
+// termOf is the program's name of a log's column, as set or as measured; "" of none. A letter without a unit has no
+// meaning but n_soll.
 func termOf(name, unit string) string {
-	words := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
+	of := lists.Keep(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), func(w string) bool {
+		return !nominal.MatchString(w) && !actual.MatchString(w)
+	})
+	words := strings.Join(of, " ")
 	for _, t := range terms {
-		fits := t.unit == "" || unit == "" && len(name) > 1 && !anySpeed.MatchString(name)
+		fits := t.unit == "" || unit == "" && !anySpeed.MatchString(words) &&
+			(len(words) != 1 || words == "n" && words != name)
 		if unit != "" && t.unit != "" {
 			_, err := units.ToName(t.name, unit)
 			fits = err == nil
@@ -268,7 +273,8 @@ func (p *plan) typed(c *campaign.Conditions, rows []campaign.ConditionRow, given
 		}
 	}
 
-	for _, f := range s.fields {
+	set, others := lists.Split(s.fields, func(f *field) bool { return f.says(nominal) })
+	for _, f := range append(set, others...) {
 		if term := termOf(f.head, f.unit); f.values != nil && term != "" && (term == f.head || !s.has(term)) {
 			to, _ := units.ToName(term, f.unit) // it fits
 			to.Convert(f.values)
@@ -329,8 +335,9 @@ const mostSetup = 1000
 // loadOf are the outcomes of a matrix's rows that are proposed.
 var loadOf = map[string]string{"fx": "fx_n", "fz": "fz_n", "my": "my_nm"}
 
-// findRig takes the table of microphones and the matrix off the files.
+// findRig takes the table of microphones, recordings of a calibrator that it names, and the matrix off the files.
 func (p *plan) findRig(files []string) []string {
+	var mics campaign.Cells
 	for _, f := range files {
 		var c campaign.Cells
 		if setupName.MatchString(strings.TrimSuffix(path.Base(f), path.Ext(f))) {
@@ -341,7 +348,8 @@ func (p *plan) findRig(files []string) []string {
 
 		switch {
 		case slices.Contains(c.Columns, "channel"):
-			p.Microphones = f
+			p.Microphones, mics = f, c
+			p.Sensitive = slices.Contains(c.Columns, "sensitivity_v_per_pa")
 			p.places = lists.Keep(c.Columns, func(n string) bool { return strings.HasSuffix(n, "_deg") })
 		case len(c.Columns) > 1 && len(c.Columns) == len(c.Units)+1:
 			p.Matrix, p.components = f, c.Column(nil, 0)
@@ -350,7 +358,27 @@ func (p *plan) findRig(files []string) []string {
 		}
 	}
 
+	for k, name := range mics.Columns {
+		_, number := mics.Units[name]
+		if of := p.recordings(mics.Column(nil, k)); of != nil && !number {
+			p.Calibrators = lists.Make(len(of), func(i int) config.NamedString {
+				return config.NamedString{Name: plain(mics.Text(i, slices.Index(mics.Columns, "channel"))), Value: of[i]}
+			})
+			p.found = lists.Keep(p.found, func(f string) bool { return !slices.Contains(of, f) })
+		}
+	}
+
 	return p.found
+}
+
+// recordings are the files that cells name, one each, nil where one names none.
+func (p *plan) recordings(cells []string) []string {
+	of := campaign.FilesOf(cells, p.found)
+	if slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+		return nil
+	}
+
+	return lists.Rows(p.found, 1, slices.Concat(of...))
 }
 
 // ofVolts proposes the loads of a balance whose matrix there is, if all channels are voltages.
@@ -372,14 +400,12 @@ func (p *plan) ofVolts() bool {
 
 // namesTares reports whether a column of the log names files that have no row: recordings without wind.
 func (p *plan) namesTares(f *field) bool {
-	of := campaign.FilesOf(slices.Compact(slices.Sorted(slices.Values(f.texts))), p.found)
-	if len(p.Columns) == 0 || p.sheet.names != nil || f.given || f.values != nil ||
-		slices.ContainsFunc(of, func(k []int) bool { return len(k) != 1 }) {
+	of := p.recordings(f.different())
+	if len(p.Columns) == 0 || p.sheet.names != nil || f.given || f.values != nil || of == nil {
 		return false
 	}
 
-	p.tares = append(p.tares, lists.Rows(p.found, 1, slices.Concat(of...))...)
-	p.Tares = append(p.Tares, f.head)
+	p.tares, p.Tares = append(p.tares, of...), append(p.Tares, f.head)
 
 	return true
 }
@@ -440,30 +466,32 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	exact := len(s.of(thing, day)) > 0 ||
 		slices.ContainsFunc(inputs, func(f *field) bool { return !f.given && f.points == nil })
 	scatters := slices.ContainsFunc(inputs, func(f *field) bool { return f.points != nil })
-	if !exact && (!scatters || s.rows/len(files) >= mostSamples) || len(inputs) == 0 || len(s.of(outcome)) == 0 ||
-		len(groups) < 3 || len(bySize[len(groups)/2]) > mostRepeats || 4*paired(groups) < s.rows || len(unstated) > 0 {
-		if s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
-			(len(s.of(thing)) > 0 || slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) })) {
-			p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
-				"out what repeats may differ in; until then its rows are read as samples in time", s.from,
-				strings.Join(headsOf(settings), ", "))
-			for _, f := range unstated {
-				p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
-			}
+	isTable := (exact || scatters && s.rows/len(files) < mostSamples) && len(inputs) > 0 && len(s.of(outcome)) > 0 &&
+		len(groups) >= 3 && len(bySize[len(groups)/2]) <= mostRepeats && len(unstated) == 0
+	switch {
+	case isTable && 4*paired(groups) >= s.rows:
+		t.Run = s.run(s.groups(inputs...))
+		p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
+			"repeats where they are wrong", s.from, s.rows, strings.Join(headsOf(inputs), ", "))
+	case s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
+		(len(s.of(thing)) > 0 || slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) })):
+		until := map[bool]string{true: "a row without a second one is not used", false: "until then its rows are read as " +
+			"samples in time"}[isTable]
+		p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
+			"out what repeats may differ in; %s", s.from, strings.Join(headsOf(settings), ", "), until)
+		for _, f := range unstated {
+			p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
 		}
-
+	default:
 		return false
 	}
 
-	t.Repeats, t.Run = headsOf(s.of(outcome)), s.run(s.groups(inputs...))
+	t.Repeats = headsOf(s.of(outcome))
 	if t.Outcomes = lists.Each(t.Repeats, s.outcomeName); slices.Equal(t.Outcomes, t.Repeats) {
 		t.Outcomes = nil
 	}
 
-	p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
-		"repeats where they are wrong", s.from, s.rows, strings.Join(headsOf(inputs), ", "))
-
-	return true
+	return isTable
 }
 
 // ofNames adds what the names of files state, of each row one, unless a column states it.

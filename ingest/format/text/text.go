@@ -1661,7 +1661,7 @@ func (h *header) stateRate(text string, line int64) {
 	switch {
 	case !ok || !(v > 0) || math.IsInf(v, 0):
 	case other > 0:
-		h.warnf("rate-unit", "", "line %d: %q may be %g Hz or %g Hz: it is not used; state rate_hz", line,
+		h.warnf("odd-rate", "", "line %d: %q may be %g Hz or %g Hz: it is not used; state rate_hz", line,
 			fault.Clip(text), min(v, other), max(v, other))
 	case h.rate == 0:
 		h.rate = v
@@ -1688,7 +1688,7 @@ func SplitUnit(head string) (name, unit string) {
 			name, unit, _ := strings.Cut(s, sep)
 			name, unit = strings.TrimSpace(name), strings.TrimSpace(unit)
 
-			ratio := sep == "/" && strings.Contains("ACKVWghm", unit) // T/W
+			ratio := sep == "/" && (strings.Contains("ACKVWghm", unit) || strings.HasSuffix(" "+name, " S")) // T/W, S/N
 			if slices.Contains(knownUnits, unit) && !isUnit(s) && !isUnit(name) && !ratio {
 				return name, unit
 			}

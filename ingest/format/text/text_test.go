@@ -261,7 +261,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"rate in kHz with zeros", "fs: 51.200 kHz\nF;M\n" + rows(9, "%g,5;1#\n"), "F, M", 51200, ""},
 		{"rate with both marks", "fs: 51.200,00 Hz\nF;M\n" + rows(9, "%g;1#\n"), "F, M", 51200, ""},
 		{"rate with points", "fs: 51.200 Hz\nF;M\n" + rows(9, "%g.5;1#\n"), "F, M", 51.2, ""},
-		{"rate of two readings", "fs: 51.200 Hz\nF;M\n" + rows(9, "%g;1#\n"), "F, M", 0, "rate-unit"},
+		{"rate of two readings", "fs: 51.200 Hz\nF;M\n" + rows(9, "%g;1#\n"), "F, M", 0, "odd-rate"},
 		{"rate of numpy", "# F[N] M[Nm]\n# sampled at 51.2 kHz\n" + rows(9, "%g 1#\n"), "F [N], M [Nm]", 51200, ""},
 		{"rate by its unit", "# Wing 7, 2000 S/s\n# F M\n" + rows(9, "%g 1#\n"), "F, M", 2000, ""},
 		{"rate of a card", "# Scan rate: 2 kS/s\nF,M\n" + rows(9, xy), "F, M", 2000, ""},
@@ -289,7 +289,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"numbers below names", "t,F,M\n1,2,3\ns,N,Nm\n" + rows(9, xyz), "t [s], F [N], M [Nm]", 1, ""},
 		{"brackets that differ", "Cp (x/c=0.5),Cp (x/c=0.6)\n" + rows(9, xy), "Cp (x/c=0.5), Cp (x/c=0.6)", 0, ""},
 		{"quantity over unit", "t/s,Fx/N,CL/CD\n" + rows(9, xyz), "t [s], Fx [N], CL/CD", 1, ""},
-		{"ratios", "T/W,x/m,rad/s\n" + rows(9, xyz), "T/W, x/m, rad/s", 0, ""},
+		{"ratios", "T/W,S/N,rad/s\n" + rows(9, xyz), "T/W, S/N, rad/s", 0, ""},
 		{"units with in and a comma", "Zeit in ms;Kraft, N\n" + rows(9, "%g;1#\n"), "Zeit [ms], Kraft [N]", 1000, ""},
 		{
 			"units as words", "Time,Force,M\nseconds,Newton,Newton meter\n" + rows(9, xyz),
