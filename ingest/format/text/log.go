@@ -85,7 +85,7 @@ func (t *Reader) findHeader(g *Log) *layout {
 
 	h.head = lines[head].mark.line
 	h.cols = len(h.nameCells)
-	fewer(t.path, lines[head], h.cols)
+	unless(h.cols <= maxColumns, t.path, h.head, "a table", tooMany, "")
 	unless(head+1 < len(lines), t.path, h.head, "rows below the header", "none", "")
 
 	first := lines[head+1].mark
@@ -111,16 +111,14 @@ func (g *Log) units(h *header, line []byte, col int) bool {
 		cell = string(cells[col])
 	}
 
-	row := strings.ContainsAny(cell, "./*")
-	for _, is := range g.Rows {
-		row = row || is(cell)
+	row := func(is func(string) bool) bool { return is(cell) }
+	if strings.ContainsAny(cell, "./*") || slices.ContainsFunc(g.Rows, row) {
+		return false
 	}
 
-	if !row {
-		h.unitCells = cells
-	}
+	h.unitCells = cells
 
-	return !row
+	return true
 }
 
 // counts reports whether a cell is a number.

@@ -48,6 +48,7 @@ const (
 	maxMarks   = 4096    // entries of the line index
 	maxOneRow  = 64      // numbers without names in a text of one row: more are samples, not channels
 	maxColumns = 1 << 16 // the most columns a table may have
+	tooMany    = "more than 65536 columns"
 )
 
 // layout is the structure found in a delimited text.
@@ -506,12 +507,10 @@ func (l *layout) number(cell []byte) (float64, bool) {
 // measured reports whether a cell is a number with a unit behind it, as people write it: 36 km/h.
 func (l *layout) measured(cell []byte) bool {
 	i := bytes.LastIndexAny(cell, "0123456789") + 1
-	if unit := strings.TrimSpace(string(cell[i:])); i < len(cell) && len(unit) <= 8 {
-		_, ok := l.number(cell[:i])
-		return ok && (slices.Contains(knownUnits, unit) || unit == "km/h")
-	}
+	unit := strings.TrimSpace(string(cell[i:]))
+	_, ok := l.number(cell[:i])
 
-	return false
+	return ok && (slices.Contains(knownUnits, unit) || unit == "km/h")
 }
 
 // cell returns the text of the cell that begins at p, without blanks and
@@ -746,7 +745,7 @@ func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
 		fault.Raise(atLine(path, at.mark.line, "rows of numbers", found, "record again, or leave the file out with exclude"))
 	}
 
-	fewer(path, lines[0], widths[0])
+	unless(widths[0] <= maxColumns, path, lines[0].mark.line, "a table", tooMany, "")
 
 	// Now lines that begin with ';' are known to be comments.
 	none := func(s sampleLine) bool { return skipped(s.text, l.delim) }
@@ -768,11 +767,6 @@ func findLayout(src ingest.Source, o ingest.TextOptions) *layout {
 	}
 
 	return l
-}
-
-// fewer raises an error where a line has more columns than a table may have.
-func fewer(path string, s sampleLine, columns int) {
-	unless(columns <= maxColumns, path, s.mark.line, "a table", fmt.Sprintf("more than %d columns", maxColumns), "")
 }
 
 // unless raises an error at a line, unless ok.
@@ -1329,9 +1323,7 @@ func (h *header) nameColumns() {
 		}
 
 		if h.unitCells != nil {
-			if u := unitOf(h.western(h.unitCells[i])); u != "" {
-				h.units[i] = u
-			}
+			h.units[i] = cmp.Or(unitOf(h.western(h.unitCells[i])), h.units[i])
 		}
 
 		if len(h.o.Columns) > 0 {

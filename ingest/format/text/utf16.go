@@ -130,7 +130,5 @@ func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) []byte
 	fault.Unless(len(b)%2 == 0, fault.At(path, fmt.Sprintf("byte %d", mark+len(b)-1), "characters of two bytes",
 		"half of one", "the file is cut short"))
 
-	units := lists.Make(len(b)/2, func(i int) uint16 { return order.Uint16(b[2*i:]) })
-
-	return []byte(string(utf16.Decode(units)))
+	return []byte(string(utf16.Decode(lists.Make(len(b)/2, func(i int) uint16 { return order.Uint16(b[2*i:]) }))))
 }
