@@ -101,45 +101,32 @@ var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 	return types
 })
 
-// WriteGob writes values, or what they point to, for a task of this program.
-func WriteGob(what, path string, values ...any) error {
+// WriteGob writes a value, or what it points to, for a task of this program.
+func WriteGob(what, path string, v any) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return wrap("write "+what, err)
 	}
 
-	types, e := NumberGobTypes(), gob.NewEncoder(f)
-	for _, v := range values {
-		t := reflect.TypeOf(v)
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-
-		if !types[t] {
-			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
-		}
-
-		err = errors.Join(err, e.Encode(v))
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
 
-	return wrap("write "+what, errors.Join(err, f.Close()))
+	if !NumberGobTypes()[t] {
+		panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
+	}
+
+	return wrap("write "+what, errors.Join(gob.NewEncoder(f).Encode(v), f.Close()))
 }
 
-// ReadGob reads what WriteGob wrote. Values after the first may be missing, and stay as
-// they are.
-func ReadGob(what, path string, values ...any) error {
+// ReadGob reads what WriteGob wrote.
+func ReadGob(what, path string, v any) error {
 	NumberGobTypes()
 
 	b, err := os.ReadFile(path)
-	d := gob.NewDecoder(bytes.NewReader(b))
-	for i, v := range values {
-		if err != nil {
-			break
-		}
-
-		if err = d.Decode(v); i > 0 && err == io.EOF {
-			err = nil
-		}
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(b)).Decode(v)
 	}
 
 	return wrap("read "+what+" "+path, err)
