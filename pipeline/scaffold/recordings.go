@@ -453,7 +453,7 @@ var (
 	tachometers = regexp.MustCompile(`(?i)tacho|keyphas`)
 )
 
-// knowSpeed notes settings that a rotor's analysis needs and the names lack.
+// knowSpeed finds the settings that a rotor's analysis needs and the names lack: comments ask for them.
 func (p *plan) knowSpeed() {
 	if !p.Spectra {
 		return
@@ -466,22 +466,4 @@ func (p *plan) knowSpeed() {
 	speed := has("rpm") || has("rps")
 	p.NoRotor, p.NeedSpeed = !speed && !has("blades"), !speed && has("blades")
 	p.NeedBlades = !p.NoRotor && !has("blades")
-	if p.NoRotor {
-		p.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
-			"configuration states what the harmonics of a rotor need")
-	}
-
-	if p.NeedSpeed {
-		p.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
-			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
-			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
-	}
-
-	if p.NeedBlades {
-		p.note("no condition blades was found: fill it in under constants")
-	}
-
-	if !p.RateKnown && !p.Todo {
-		p.note("the files do not state their sampling rate: fill in rate_hz")
-	}
 }

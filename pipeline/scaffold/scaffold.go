@@ -249,8 +249,6 @@ func (p *plan) groups(files []string) {
 		if p.Each == "" && f.why != ofFiles && n >= fewNames && n <= manyNames && 2*n <= s.rows &&
 			len(lists.Alike(lists.Each(f.different(), strings.ToLower))) == n && len(lists.Keep(f.different(), leaves)) == n {
 			p.Each = plain(f.name)
-			p.note("%s has %d names: the splits hold each of them out in turn; take the line out if they are no groups",
-				f.name, n)
 		}
 	}
 }

@@ -432,10 +432,7 @@ func (p *plan) fromResults(given *sheet) bool {
 	}
 
 	s.ofNames(given, s.file)
-	if s.clock == "" && s.pairs(t) {
-		p.note("%s is a table of pairs: %s and %s are the two outcomes", s.from, strings.Join(t.Y1, ", "),
-			strings.Join(t.Y2, ", "))
-	} else if !p.repeats(s, t, given.files) {
+	if (s.clock != "" || !s.pairs(t)) && !p.repeats(s, t, given.files) {
 		return false
 	}
 
