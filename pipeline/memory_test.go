@@ -82,8 +82,13 @@ func TestMemory(t *testing.T) {
 		st, err := os.Stat(path)
 		must.Do(t, err)
 
+		most := 64<<20 + 4*st.Size() + c.needs
 		got, said := peakOf(t, path+" "+c.how)
-		if most := 64<<20 + 4*st.Size() + c.needs; got-idle > most || !strings.Contains(said, c.want) {
+		for round := 1; round < 3 && got-idle > most; round++ { // other work on the machine may delay the collector
+			got = min(got, peak(t, path+" "+c.how))
+		}
+
+		if got-idle > most || !strings.Contains(said, c.want) {
 			t.Errorf("%s %s of %d bytes: %d MiB, expected at most %d: %s", c.how, c.file, st.Size(), (got-idle)>>20, most>>20,
 				said)
 		}
