@@ -379,6 +379,9 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 	fail.when(len(in.InFile) > 0 && in.Conditions != "", key+".inside",
 		"the conditions are in a table already; leave one of them out")
 
+	_, cut := Find(in.InFile, "row0")
+	fail.when(cut, key+".inside", "row0 and row1 went: list intervals in conditions, with columns row0,row1 or t0_s,t1_s")
+
 	for _, w := range in.Within {
 		if t, err := condition.ParseTolerance(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
