@@ -41,7 +41,8 @@ var rigs = []struct {
 		"propellers", propellersInArray,
 		[][2]string{
 			{
-				"calibration: FILL_IN", "calibration: {calibrator: {level_db: 93.9794, recordings: {1: cal/mic1.wav, " +
+				"calibration: {full_scale_v: FILL_IN, reading: peak}",
+				"calibration: {calibrator: {level_db: 93.9794, recordings: {1: cal/mic1.wav, " +
 					"2: cal/mic2.wav, 3: cal/mic3.wav, 4: cal/mic4.wav, 5: cal/mic5.wav, 6: cal/mic6.wav, " +
 					"7: cal/mic7.wav, 8: cal/mic8.wav}}}",
 			},

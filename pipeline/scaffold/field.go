@@ -122,10 +122,13 @@ func (f *field) isNumbered() bool {
 // measures reports whether a column has the measured values of another: mean_tsr of tsr_nom, rpm_measured of rpm.
 func (f *field) measures(o *field) bool {
 	called := o.says(nominal) || f.says(actual) && !o.says(actual)
-	return called && !f.says(nominal) && slices.ContainsFunc(words.FindAllString(f.name, -1), func(w string) bool {
+	shared := func(w string) bool {
 		return len(w) > 1 && inputWords.MatchString(w) && !nominal.MatchString(w) &&
 			slices.ContainsFunc(words.FindAllString(o.name, -1), func(v string) bool { return strings.EqualFold(v, w) })
-	})
+	}
+
+	return called && !f.says(nominal) && (strings.EqualFold(bare(f.head), bare(o.head)) ||
+		slices.ContainsFunc(words.FindAllString(f.name, -1), shared))
 }
 
 // at is the value of a row: its set point where the values scatter about some.
@@ -348,7 +351,8 @@ func (f *field) isAir() bool { return f.says(environment) || airUnit.MatchString
 
 // isObject reports whether a column is called as what is measured.
 func (f *field) isObject() bool {
-	return !strings.HasPrefix(f.name, "mic") && (instances.MatchString(f.name) || f.says(objects) || f.says(parts))
+	return !strings.HasPrefix(f.name, "mic") &&
+		(instances.MatchString(f.name) || f.says(objects) || f.says(parts) || serial.MatchString(f.name))
 }
 
 // numbersThings reports whether whole numbers are those of things: wings 1, 2, 3, Prop ID 11, 17, propellers 1045,
@@ -379,6 +383,12 @@ func (f *field) counted() (first float64, n int, ok bool) {
 	off := func(i int) bool { return each[i] != each[0]+float64(i) }
 
 	return each[0], len(each), len(lists.Where(len(each), off)) == 0
+}
+
+// crosses reports whether each value of a column was measured once at all that others state, as in a design.
+func (s *sheet) crosses(f *field, others []*field) bool {
+	n := len(s.groups(append(others, f)...))
+	return n == s.rows && n == len(s.groups(others...))*f.distinct()
 }
 
 // isSpread reports whether a column is called as another with the sign of an uncertainty: u_CL, dCD, CL ±.
@@ -574,6 +584,8 @@ func (s *sheet) decideResults() {
 			f.be(remark, "no set points: add it to inputs if the outcomes depend on it")
 		case f.given:
 			f.read(remark, noRepeats)
+		case f.unit+unitEnd.FindString(f.name) != "" && f.repeats() && s.crosses(f, append(measured, chosen...)):
+			f.role, chosen = input, append(chosen, f)
 		case len(s.of(outcome)) > 0:
 			f.read(remark, "its values repeat, and with it few rows are repeats")
 		default:
@@ -581,9 +593,9 @@ func (s *sheet) decideResults() {
 		}
 	}
 
-	groups := s.groups(chosen...)
+	groups, none := s.groups(chosen...), len(s.of(outcome)) == 0
 	for _, f := range loose {
-		if f.left(groups) < 0.1 {
+		if none || f.left(groups) < 0.1 {
 			f.read(outcome, "the inputs change it: add it to inputs if it was set")
 		}
 	}

@@ -121,13 +121,13 @@ var folders = []struct {
 		name: "English log of Excel", edits: 1,
 		make: func(rng *rand.Rand, f folder) {
 			f.text("mics.csv", "channel,sensitivity_v_per_pa\n1,0.05\n")
-			f.text("log.csv", "Fan test 7,,,,\r\nRun,Date,Recording,Speed (rpm),No. of blades,Power [W]\r\n")
+			f.text("log.csv", "Fan test 7,,,,\r\nRun,Date,Recording,RPM (set),No. of blades,Power [W]\r\n")
 			logged(rng, f, "Rec%d.wav", func(i int, rpm float64) {
 				f.text("log.csv", "%d,2026-11-%02d,REC%d.WAV,\"%.0f,%03.0f\",%d,%.2f\r\n", i+1, i+1, i+1, math.Floor(rpm/1000),
 					math.Mod(rpm, 1000), 4+i%3, 100*rng.Float64())
 			})
 		},
-		wants: []string{`rpm: "Speed", blades: "No. of blades"`, "inputs: [rpm, blades]", "{full_scale_v: FILL_IN, "},
+		wants: []string{`rpm: "RPM (set)", blades: "No. of blades"`, "inputs: [rpm, blades]", "{full_scale_v: FILL_IN, "},
 		not:   []string{"inputs: [rpm, blades, "},
 	},
 	{

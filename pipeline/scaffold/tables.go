@@ -160,13 +160,18 @@ var terms = []term{
 // anySpeed are names of a speed, of the air or of a shaft: the unit decides.
 var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
 
+// bare are the words of a header, but those of values as set or as measured.
+func bare(name string) string {
+	part := func(r rune) bool { return strings.ContainsRune("_ ()[]", r) }
+	how := func(w string) bool { return nominal.MatchString(w) || actual.MatchString(w) }
+
+	return strings.Join(slices.DeleteFunc(strings.FieldsFunc(name, part), how), " ")
+}
+
 // termOf is the program's name of a log's column, as set or as measured; "" of none. A letter without a unit has no
 // meaning but n_soll.
 func termOf(name, unit string) string {
-	of := lists.Keep(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), func(w string) bool {
-		return !nominal.MatchString(w) && !actual.MatchString(w)
-	})
-	words := strings.Join(of, " ")
+	words := bare(name)
 	for _, t := range terms {
 		fits := t.unit == "" || unit == "" && !anySpeed.MatchString(words) &&
 			(len(words) != 1 || words == "n" && words != name)
@@ -471,11 +476,11 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 		p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
 			"repeats where they are wrong", s.from, s.rows, strings.Join(headsOf(inputs), ", "))
 	case s.clock == "" && (len(files) == 1 || len(unstated) > 0) && len(settings)+len(unstated) > 0 &&
-		(len(s.of(thing)) > 0 || slices.ContainsFunc(s.fields, func(f *field) bool { return f.says(outcomeWords) })):
+		(isTable || slices.ContainsFunc(s.fields, func(f *field) bool { return f.role == thing || f.says(outcomeWords) })):
 		until := map[bool]string{true: "a row without a second one is not used", false: "until then its rows are read as " +
 			"samples in time"}[isTable]
 		p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
-			"out what repeats may differ in; %s", s.from, strings.Join(headsOf(settings), ", "), until)
+			"out what repeats may differ in; %s", s.from, strings.Join(headsOf(append(settings, unstated...)), ", "), until)
 		for _, f := range unstated {
 			p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
 		}

@@ -1111,7 +1111,7 @@ func (h *header) findNames() {
 		good, _ := h.numbers(cells)
 		h.stateRate(string(s.text), s.mark.line)
 
-		return counting(cells) || good > 0 && bytes.IndexByte(s.text, '.') > 0 && h.label(cells)
+		return counting(cells) || h.fewUnits(s) || good > 0 && bytes.IndexByte(s.text, '.') > 0 && h.label(cells)
 	}), h.data == 0
 	if comments && len(h.o.Columns) == 0 {
 		for _, c := range h.comments {
@@ -1222,6 +1222,18 @@ func (h *header) findNames() {
 		fault.Clip(string(last.text)), fault.Plural(int64(h.cols), "column"))
 }
 
+// fewUnits reports whether a line has units of some columns, nobody knows of which.
+func (h *header) fewUnits(s sampleLine) bool {
+	cells := h.headerCells(s.text)
+	are := h.delim == ' ' && len(cells) != h.cols && unitsRow(cells)
+	if are {
+		h.warnf("no-header", "", "line %d (%q) has a unit for %d of %d columns: none is taken", s.mark.line,
+			fault.Clip(string(s.text)), len(cells), h.cols)
+	}
+
+	return are
+}
+
 // headerRow is a line that may name the columns.
 type headerRow struct {
 	cells [][]byte
@@ -1317,7 +1329,7 @@ func (h *header) nameColumns() {
 
 	for i := range h.cols {
 		h.names[i] = strconv.Itoa(i + 1)
-		if h.nameCells != nil && len(h.nameCells[i]) > 0 {
+		if h.nameCells != nil && len(h.nameCells[i]) > 0 && n == 0 {
 			h.heads[i] = h.western(h.nameCells[i])
 			h.names[i], h.units[i] = SplitUnit(h.heads[i])
 		}
@@ -1588,23 +1600,24 @@ func (l *layout) attribute(s string) {
 
 // stated matches a rate or a step of time in a header: fs = 1000 Hz, Sample Interval,CH1:1e-6, Abtastrate [kHz]: 51,2.
 var stated = regexp.MustCompile(`(?i)(?:^|[,;\t])[\s"]*(?:(f_?s|sampl(?:e|es|ing)?[ _-]?(?:rate|freq\.?|frequency)|` +
-	`(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz)|fr[ée]quence d.échantillonnage|` +
+	`samples per sec(?:ond)?|(?:scan|acquisition|daq|mess|abtast)[ _-]?(?:rate|frequenz)|fr[ée]quence d.échantillonnage|` +
 	`frecuencia de muestreo|frequenza di campionamento)|dt|delta[ _]?t|Δt|[tx]_?inc(?:rement)?|` +
 	`(?:sampl(?:e|ing)[ _-]?|time[ _-]?|abtast)(?:intervall?|periode?))` + stateUnit +
 	`[\s"]*[:=,;\s][\s":=,;]*(?:CH\d+:)?` + stateNumber + stateUnit + `[\s"]*(?:$|[,;\t(#])`)
 
 // sampled matches a rate without the words of stated: sampled at 51.2 kHz, 51200 S/s.
 var sampled = regexp.MustCompile(`(?i)(?:(?:^rate|sampled|acquired|recorded)(?: at)?[\s:=]+` +
-	stateNumber + `\s*([kM]?Hz)|(?:^|[\s(:=])` + stateNumber + `\s*([kM]?(?:Sa?/s|samples/s(?:ec)?)))[\s"]*(?:$|[,;\t)#])`)
+	stateNumber + `\s*([kM]?Hz)|(?:^|[\s(:=])` +
+	stateNumber + `\s*([kM]?(?:Sa?/s|samples/s(?:ec(?:ond)?)?)))[\s"]*(?:$|[,;\t)#])`)
 
 const (
 	stateNumber = `(\d{1,3}(?: \d{3})+|[\d.']+(?:,\d+)?(?:e[-+]?\d+)?)`
-	stateUnit   = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
+	stateUnit   = `[\s",;_([]*([kM]?(?:Hz|Sa?/s|sps|samples/s(?:ec(?:ond)?)?)|(?:[mµμu]?s|sec|seconds)\b)?[\s)\]]*`
 )
 
 // rateIn returns the submatches of stated in a line with a rate, nil of another.
 func rateIn(line string) []string {
-	if m := sampled.FindStringSubmatch(line); m != nil {
+	if m := sampled.FindStringSubmatch(line); m != nil && !strings.Contains(strings.ToLower(line), "max") {
 		line = "fs=" + m[1] + m[2] + m[3] + m[4]
 	}
 
@@ -1667,6 +1680,10 @@ func commentText(line []byte) string {
 	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(string(line)), "#%!/;"))
 }
 
+// noUnit matches what brackets hold besides: Y[0], rpm (set).
+var noUnit = regexp.MustCompile(`(?i)^(\d+|set|soll|ist|act|actual|nom|nominal|meas|measured|gemessen|target|` +
+	`cmd|command|commanded|demand|mean|avg|average|corr|corrected)$`)
+
 // SplitUnit separates the unit from a header: "Time (s)", "Fx [N]", "p[Pa]".
 func SplitUnit(head string) (name, unit string) {
 	s := strings.TrimSpace(head)
@@ -1702,8 +1719,8 @@ func SplitUnit(head string) (name, unit string) {
 		return s, ""
 	}
 
-	if name = strings.TrimRight(name, "_/ "); name == "" || unit != "" && strings.Trim(unit, "0123456789") == "" {
-		return s, "" // Y[0]
+	if name = strings.TrimRight(name, "_/ "); name == "" || unit != "" && noUnit.MatchString(unit) {
+		return s, ""
 	}
 
 	return name, unit
