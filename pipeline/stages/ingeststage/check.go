@@ -25,9 +25,9 @@ import (
 
 // CheckFiles opens the files of an experiment, reads their headers and assembles
 // their runs: it finds missing columns and channels, units that cannot be used,
-// recordings of one run that no condition tells apart, rates that differ, and runs
-// that the construction cannot analyse, as too short ones. Of files whose samples may
-// be no numbers it reads the samples, up to maxScanned bytes, of others
+// recordings of one run that no condition tells apart, rates that differ or are in
+// another unit, and runs that the construction cannot analyse, as too short ones. Of
+// files whose samples may be no numbers it reads the samples, up to maxScanned bytes, of others
 // the first and the last second; a table of pairs and the calibrator's recordings it reads whole. It
 // returns the result with the conditions of all recordings that could be
 // read, or those of the table. The error joins those of at most maxFaults files.
@@ -125,6 +125,11 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sen
 			"%d of %d channels have no row in %s: they are not used", n, len(unused), r.In.Microphones))
 	}
 
+	_, microphones := r.Construction.(dsp.OfSpectra)
+	if hint := rateHint(o.rateHz(), r.In.RateHz); hint != "" && microphones {
+		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "rate-unit", "%s", hint))
+	}
+
 	checkColumns(&r.In, o.Info)
 
 	return o, nil
@@ -153,7 +158,8 @@ const maxFaults = 10
 
 // checked are the codes of the warnings of recordings that gather passes on.
 var checked = []string{
-	"clock-unit", "odd-rate", "rates-contradict", "start-times", "missing-code", "spikes", "alike", "unlisted-channels",
+	"clock-unit", "odd-rate", "rates-contradict", "start-times", "missing-code", "spikes", "alike", "rate-unit",
+	"unlisted-channels",
 }
 
 // gather joins what to warn of in the files: of each code the first warning, with the number of files that have one.
@@ -238,7 +244,29 @@ func (r *reader) fits(run ingest.Run) error {
 		_, _, err = c.Draw(described, int(n))
 	}
 
+	hint := rateHint(described.RateHz, r.src.In.RateHz)
+	if data, is := errors.AsType[*fault.Error](err); is && hint != "" && len(described.Microphones) > 0 {
+		data.Hint = hint + "; else " + data.Hint
+	}
+
 	return Placed(err, r.info.Path, run.Place)
+}
+
+// lowRateHz is the sampling rate below which that of microphones is probably in kHz.
+const lowRateHz = 500
+
+// rateHint asks for the rate in another unit where it is no microphone's; "" where it may be.
+func rateHint(rate, stated float64) string {
+	from := "in the file"
+	if stated > 0 {
+		from = "rate_hz"
+	}
+
+	if !(rate > 0 && rate < lowRateHz) {
+		return ""
+	}
+
+	return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in kHz: write rate_hz: %g", rate, from, 1000*rate)
 }
 
 // scan is stats.Scan of a check: it reads the first and the last second of files of integers, and of those
