@@ -190,6 +190,8 @@ func (f *file) readSegment() {
 		case c[0] == endMark:
 			ended = true
 		case ended:
+			text.Western(f.src.Path, fmt.Sprintf("byte %d", at), b)
+
 			s.names = c
 
 			f.complete()

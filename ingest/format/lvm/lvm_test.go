@@ -105,6 +105,7 @@ func TestRefused(t *testing.T) {
 			bytes.Replace(several, []byte("X_Value\ta\tb"), []byte("X_Value\ta\tc"), 1),
 			"expected segments of the same channels",
 		},
+		{swap(several, "X_Value\ta", "X_Value\t\x97g\x97\xcd"), "found another encoding"},
 		{[]byte("LabVIEW Measurement\t\n***End_of_Header***\t\n"), "expected a segment of numbers"},
 	})
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/must"
 )
@@ -158,7 +159,7 @@ func TestWindows1252(t *testing.T) {
 		b[i] = byte(128 + i)
 	}
 
-	must.Equal(t, valid(b), want, "got")
+	must.Equal(t, raw.Latin1(b), want, "got")
 
 	r, err := openString("T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
 	must.Never(t, err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C", "%+v, %v", r, err)

@@ -22,6 +22,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/lines"
+	"doubletake/ingest/format/internal/raw"
 	"doubletake/internal/lists"
 )
 
@@ -602,7 +603,7 @@ func (t *Reader) Rows(channels []int, dst [][]float64, each func(line int64, cel
 	for k := range int(t.rows) {
 		line := t.counted()
 		if t.parseRow(line, dst, k); !utf8.Valid(line) {
-			line = []byte(western(t.path, t.at.line, line))
+			line = []byte(Western(t.path, fmt.Sprintf("line %d", t.at.line), line))
 		}
 
 		cells = t.lay.split(cells[:0], line)
@@ -1243,7 +1244,7 @@ type headerRow struct {
 
 // timed reports whether the first cell names the time.
 func (r headerRow) timed() bool {
-	_, is := clock.Named(SplitUnit(valid(r.cells[0])))
+	_, is := clock.Named(SplitUnit(raw.Latin1(r.cells[0])))
 	return is
 }
 
@@ -1361,7 +1362,7 @@ func (h *header) western(cell []byte) string {
 	from := func(s sampleLine) bool { return bytes.Contains(s.text, cell) }
 	line, _ := lists.Find(slices.Concat(h.lines, h.comments), from)
 
-	return western(h.path, line.mark.line, cell)
+	return Western(h.path, fmt.Sprintf("line %d", line.mark.line), cell)
 }
 
 // timeOfDay matches a time of the day.
@@ -1446,7 +1447,7 @@ func (h *header) headBeside() (columns int) {
 			*to = h.western(cells[1])
 		}
 
-		h.attribute(valid(cells[0]) + ": " + valid(cells[1]))
+		h.attribute(raw.Latin1(cells[0]) + ": " + raw.Latin1(cells[1]))
 	}
 
 	return 3

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/raw"
 	"doubletake/internal/lists"
 )
 
@@ -61,7 +62,7 @@ func toUTF8(path string, b []byte) []byte {
 
 	lines := bytes.SplitAfter(b, []byte{'\n'})
 	for i, line := range lines {
-		lines[i] = []byte(western(path, int64(i+1), line))
+		lines[i] = []byte(Western(path, fmt.Sprintf("line %d", i+1), line))
 	}
 
 	return bytes.Join(lines, nil)
@@ -73,34 +74,16 @@ var strange = regexp.MustCompile(`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝ�
 	`[À-ÄÆÇÊ-ÖÙ-ßá-äæçê-öø-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬®¯±³¶¸-¿€„…‰“”•™]+\pL|[³™]\pL|\pL§|` +
 	`[–—‘’“”•][¡-¬´-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|õ(?:[^e]|$)|¡[C\])]`)
 
-// western returns the text of a line as valid does, unless it was written in another encoding.
-func western(path string, line int64, b []byte) string {
-	s := valid(b)
-	odd := strange.MatchString(s) && !utf8.Valid(b)
-	unless(!odd, path, line, "text in UTF-8, UTF-16 or Windows-1252", "another encoding: "+strconv.Quote(fault.Clip(s)),
-		"save the file as UTF-8")
+// Western returns the text of a line as UTF-8, unless it was written in another encoding than that and Windows-1252.
+func Western(path, place string, b []byte) string {
+	s := raw.Latin1(b)
+	if strange.MatchString(s) && !utf8.Valid(b) {
+		fault.Raise(fault.At(path, place, "text in UTF-8, UTF-16 or Windows-1252",
+			"another encoding: "+strconv.Quote(fault.Clip(s)), "save the file as UTF-8"))
+	}
 
 	return s
 }
-
-// valid returns text as UTF-8. Text that is none is read as Windows-1252, which has the characters of Latin-1.
-func valid(text []byte) string {
-	if utf8.Valid(text) {
-		return string(text)
-	}
-
-	return string(lists.Each(text, func(c byte) rune {
-		if c >= 0x80 && c < 0xa0 {
-			return upper1252[c-0x80]
-		}
-
-		return rune(c)
-	}))
-}
-
-// upper1252 are the characters 0x80 to 0x9f of Windows-1252, whose others are those of Latin-1. In names there are no
-// control characters, which YAML cannot write.
-var upper1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
 
 // openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
 func openUTF16(src ingest.Source) ingest.Source {

@@ -20,6 +20,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/kernel"
+	"doubletake/internal/lists"
 )
 
 // Kind is how one sample is stored: U unsigned, I signed integers of that many
@@ -200,20 +201,25 @@ func Text(b []byte) string {
 	return strings.TrimSpace(Latin1(b))
 }
 
-// Latin1 returns b as text: as Latin-1 where it is no UTF-8, as which writers mark °
-// and µ often enough.
+// Latin1 returns b as text: as Windows-1252, which has the characters of Latin-1, where it is no UTF-8, as which
+// writers mark ° and µ often enough.
 func Latin1(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
 
-	r := make([]rune, len(b))
-	for i, c := range b {
-		r[i] = rune(c)
-	}
+	return string(lists.Each(b, func(c byte) rune {
+		if c >= 0x80 && c < 0xa0 {
+			return upper1252[c-0x80]
+		}
 
-	return string(r)
+		return rune(c)
+	}))
 }
+
+// upper1252 are the characters 0x80 to 0x9f of Windows-1252. In names there are no control characters, which YAML
+// cannot write.
+var upper1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
 
 // Decode fills dst with numbers of a kind that lie stride bytes apart in b.
 func Decode(dst []float64, b []byte, kind Kind, bigEndian bool, stride int) {
