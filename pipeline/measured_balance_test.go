@@ -49,7 +49,7 @@ func TestPrincetonBalance(t *testing.T) {
 			"column Velocity is stuck at 48.006121",
 			"the unit of column Lift is stated neither in the file nor",
 			"the unit of column Drag is stated neither in the file nor",
-			"data/Speed1R/angle0.txt: left out by exclude, as are data/Speed4/force.txt",
+			"data/Speed1R/angle0.txt: left out by exclude, also data/Speed4/force.txt",
 		)
 
 		must.Contain(t, string(md), "angle30txt", "Velocity", "force.txt", "file unit", "measured data")

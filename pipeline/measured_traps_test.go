@@ -64,7 +64,7 @@ experiments:
 `
 
 	// The names of u9, the first 11 of them, by hand.
-	const many = "data/u9/angle50.txt: left out by exclude, as are data/u9/angle51.txt, data/u9/angle52.txt, " +
+	const many = "data/u9/angle50.txt: left out by exclude, also data/u9/angle51.txt, data/u9/angle52.txt, " +
 		"data/u9/angle53.txt, data/u9/angle54.txt, data/u9/angle55.txt, " +
 		"data/u9/angle56.txt, data/u9/angle57.txt, data/u9/angle58.txt, data/u9/angle59.txt, " +
 		"data/u9/angle60.txt, … and 1 more"

@@ -115,7 +115,7 @@ func (c *Conditions) noFile(rows []ConditionRow, n int, files, without []string)
 	r := rows[0]
 	found := fmt.Sprintf("%q, which is none of the files", r.File)
 	if n > 1 {
-		found += ", as are " + someRows(rows[1:], n-1)
+		found += ", also " + someRows(rows[1:], n-1)
 	}
 
 	hint := near("there is ", r.File, files) + "correct or delete the row, or widen files"

@@ -282,7 +282,7 @@ func TestTypedNames(t *testing.T) {
 
 	kept, w := l.Without(names, names)
 	_, err = kept.ForFiles(names)
-	ingesttest.WantDataError(t, nil, err, `line 3`, `found "b7", which is none of the files, as are b8 (line 4)`,
+	ingesttest.WantDataError(t, nil, err, `line 3`, `found "b7", which is none of the files, also b8 (line 4)`,
 		"files without a row: c1.wav, c2.wav")
 
 	must.Not(t, w != nil, "%v", w)

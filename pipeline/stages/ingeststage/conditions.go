@@ -461,7 +461,7 @@ func (r *Recordings) exclude(exp plan.Experiment) {
 func leftOut(names []string, by string) ingest.Warning {
 	w := ingest.Warn(filepath.ToSlash(names[0]), "excluded", "left out by %s", by)
 	if len(names) > 1 {
-		w.Text += ", as are " + campaign.Some(names[1:])
+		w.Text += ", also " + campaign.Some(names[1:])
 	}
 
 	return w

@@ -21,7 +21,7 @@ func TestExcludeRecordings(t *testing.T) {
 	for _, c := range []struct{ exclude, rows, warning string }{
 		{
 			`{propeller: APC, rpm: 3000}`, "1 1 1",
-			"a.npy (line 2) left out by exclude: propeller = APC and rpm = 3000, as are a.npy (line 3)",
+			"a.npy (line 2) left out by exclude: propeller = APC and rpm = 3000, also a.npy (line 3)",
 		},
 		{
 			`[{comment: loose, reason: a blade was loose}]`, "1 1 1 1",
@@ -32,7 +32,7 @@ func TestExcludeRecordings(t *testing.T) {
 			"b.npy left out by exclude: rpm = 4000; d [1].npy left out by exclude: rpm ≥ 5500",
 		},
 		{`[{propeller: HQ, rpm: [4000, 5000]}, "d [1].npy"]`, "2", "d [1].npy left out by exclude; " +
-			"b.npy left out by exclude: propeller = HQ and rpm = 4000, 5000, as are c.npy"},
+			"b.npy left out by exclude: propeller = HQ and rpm = 4000, 5000, also c.npy"},
 		{`[{file: c.npy, reason: wind}, "?.npx"]`, "2 1 1", "c.npy left out by exclude (c.npy: wind)"},
 		{`{rpm: 7000}`, "2 1 1 1", `the exclusion "rpm = 7000" excludes nothing`},
 	} {

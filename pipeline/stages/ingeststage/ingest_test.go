@@ -240,7 +240,7 @@ func TestExcludedAndSimulated(t *testing.T) {
 		got = append(got, w.Path+" "+w.Text)
 	}
 
-	if len(got) != 2 || got[0] != "b.npy left out by exclude, as are d.npy" ||
+	if len(got) != 2 || got[0] != "b.npy left out by exclude, also d.npy" ||
 		!strings.HasPrefix(got[1], "simulated_1.npy is named simulated: the experiment is called simulated") {
 		t.Errorf("warnings %q", got)
 	}
