@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -176,8 +177,8 @@ func (f *field) different() (all []string) {
 
 // line states the role of a field, the reason and the first few values.
 func (f *field) line() string {
-	text := f.head
-	if f.name != "" && !strings.HasPrefix(f.head, f.name+" ") && f.name != f.head { // the same but for its unit
+	text := cmp.Or(f.head, f.name)
+	if f.name != "" && !strings.HasPrefix(text+" ", f.name+" ") { // the same, or but for its unit
 		text = fmt.Sprintf("%s (%s)", f.name, f.head)
 	}
 
@@ -189,7 +190,7 @@ func (f *field) line() string {
 	}
 
 	few := lists.Each(f.different(), func(t string) string {
-		if v, err := strconv.ParseFloat(t, 64); err == nil && f.values != nil {
+		if v, err := strconv.ParseFloat(t, 64); err == nil && f.values != nil && math.Abs(v) < 1e6 {
 			t = fmt.Sprintf("%.6g", v)
 		}
 

@@ -317,9 +317,13 @@ func (p *plan) choose(files []string, info ingest.Info) {
 	p.note("%s", what)
 	p.perChannel(info)
 	if rd, err := format.Open(filepath.Join(p.dir, files[0]), ingest.Options{}); err == nil {
-		first := func(c ingest.Channel) bool { return c.Name == p.Channels[0] }
-		if err := ingest.RequireTimeSeries(rd, []int{slices.IndexFunc(info.Channels, first)}); err != nil {
+		at := lists.Where(len(info.Channels), func(i int) bool { return slices.Contains(p.Channels, info.Channels[i].Name) })
+		if err := ingest.RequireTimeSeries(rd, at); err != nil {
 			p.note("%s", strings.TrimPrefix(err.Error(), p.dir+string(filepath.Separator)))
+		}
+
+		if !p.Spectra {
+			p.rising = rising(rd, at)
 		}
 
 		_ = rd.Close()
@@ -332,6 +336,16 @@ func (p *plan) choose(files []string, info ingest.Info) {
 	if !p.Spectra && !p.ofVolts() {
 		p.columns()
 	}
+}
+
+// rising reports of which channels the first samples rise from one to the next, as those of a clock.
+func rising(rd ingest.Reader, channels []int) []bool {
+	all := lists.Make(len(channels), func(int) []float64 { return make([]float64, 200) })
+	n, _ := rd.Read(channels, 0, all)
+
+	return lists.Each(all, func(x []float64) bool {
+		return n > 20 && len(lists.Where(n-1, func(k int) bool { return !(x[k] < x[k+1]) })) == 0
+	})
 }
 
 // columns proposes outcomes of a balance: lift and drag, else all that are no clock and no setting.
@@ -351,13 +365,14 @@ func (p *plan) columns() {
 		length := slices.Contains([]string{"m", "cm", "mm"}, f.unit) || lengthEnd.MatchString(f.name)
 
 		return !f.says(outcomeWords) && (f.says(inputWords) || f.isAir() || f.says(clockWords) || f.says(spread) ||
-			f.isNumbered() || length && f.says(axes))
+			f.isNumbered() || length && f.says(axes) || i < len(p.rising) && p.rising[i])
 	})
 
 	if len(settings) == len(p.Channels) {
 		settings = nil
 	} else if len(settings) > 0 {
-		p.note("%s: left out, by name a setting, a clock, a counter or a state of the air: add to columns what was measured",
+		p.note("left out as settings, clocks, counters or states of the air, by name or since they rise from sample to "+
+			"sample: %s; add to columns what was measured",
 			strings.Join(lists.Rows(p.Channels, 1, settings), ", "))
 	}
 

@@ -444,6 +444,7 @@ type plan struct {
 	result     *Result
 	sheet      *sheet
 	units      []string             // of the channels
+	rising     []bool               // which of them rise all the time
 	intervals  bool                 // the table cuts the files
 	edges      []config.NamedString // headers of the log that state where
 	shortest   int64                // samples of the shortest run by headers and table, as far as they are known

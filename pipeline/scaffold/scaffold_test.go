@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -475,6 +476,21 @@ func TestOutcomesThatFit(t *testing.T) {
 
 		must.Not(t, strings.Contains(r.YAML, c.not), "%q in\n%s", c.not, r.YAML)
 	}
+}
+
+// Of columns without names one that rises from row to row is a clock.
+func TestRisingColumn(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		rows := ""
+		for k := range 50 {
+			rows += fmt.Sprintf("%d.25 %.4f %.4f\n", 1510900000+k, math.Sin(float64(k*k+i)), math.Cos(float64(k*k*k)))
+		}
+
+		write(t, dir, fmt.Sprintf("a%d.txt", i), rows)
+	}
+
+	contains(t, loads(t, dir).YAML, `columns: {column_2: "2", column_3: "3"}`)
 }
 
 // Arrays with a value for each microphone are proposed as conditions, axes and

@@ -416,11 +416,7 @@ const (
 
 // part names the samples of a file that a run is; "" where it is the whole file.
 func (r RunResult) part(info ingest.Info) string {
-	if r.Run.ID == info.Path {
-		return ""
-	}
-
-	return strings.TrimPrefix(r.Run.ID, info.Path) + ": "
+	return strings.TrimPrefix(strings.TrimPrefix(r.Run.ID, info.Path)+": ", ": ")
 }
 
 // dropouts reports recordings that are constant for a while.
