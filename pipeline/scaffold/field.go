@@ -123,13 +123,7 @@ func (f *field) isNumbered() bool {
 // measures reports whether a column has the measured values of another: mean_tsr of tsr_nom, rpm_measured of rpm.
 func (f *field) measures(o *field) bool {
 	called := o.says(nominal) || f.says(actual) && !o.says(actual)
-	shared := func(w string) bool {
-		return len(w) > 1 && inputWords.MatchString(w) && !nominal.MatchString(w) &&
-			slices.ContainsFunc(words.FindAllString(o.name, -1), func(v string) bool { return strings.EqualFold(v, w) })
-	}
-
-	return called && !f.says(nominal) && (strings.EqualFold(bare(f.head), bare(o.head)) ||
-		slices.ContainsFunc(words.FindAllString(f.name, -1), shared))
+	return called && !f.says(nominal) && strings.EqualFold(bare(f.head), bare(o.head))
 }
 
 // at is the value of a row: its set point where the values scatter about some.

@@ -96,9 +96,9 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input outcome",
 		},
 		{
-			"three values a row", "rpm,blades,CT_1,CT_2,CT_3", 12, func(i int) string {
-				return fmt.Sprintf("%d,%d,%.4f,%.4f,%.4f", 1000*(1+i%4), 2+i/4, 1+noise(0.1), 1+noise(0.1), 1+noise(0.1))
-			}, "input input outcome outcome left out",
+			"three values a row", "rpm,blades,CT_1,CT_2,CT_3,mean CT", 12, func(i int) string {
+				return fmt.Sprintf("%d,%d,%.4f,%.4f,%.4f,%.3f", 1000*(1+i%4), 2+i/4, noise(1), noise(1), noise(1), noise(1))
+			}, "input input outcome outcome left out left out",
 		},
 		{
 			"three runs a row", "rpm,blades,SPL run1,SPL run2,SPL run3", 12, func(i int) string {

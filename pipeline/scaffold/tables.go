@@ -147,7 +147,7 @@ type term struct {
 var terms = []term{
 	{"rpm", "1/min", lazy(`(soll|ist|nenn)?drehzahl|n|((shaft|rotor|motor|prop|propeller|fan|rotational) )?(speed|rpm)|` +
 		`umdrehungen|r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
-		`revoluciones|toerental`)},
+		`speed rpm|revoluciones|toerental`)},
 	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
 		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
 	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
@@ -161,7 +161,8 @@ var terms = []term{
 var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
 
 // bare are the words of a header, but those of values as set or as measured.
-func bare(name string) string {
+func bare(head string) string {
+	name, _ := text.SplitUnit(head)
 	part := func(r rune) bool { return strings.ContainsRune("_ ()[]", r) }
 	how := func(w string) bool { return nominal.MatchString(w) || actual.MatchString(w) }
 
@@ -481,7 +482,7 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 			"samples in time"}[isTable]
 		p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
 			"out what repeats may differ in; %s", s.from, strings.Join(headsOf(append(settings, unstated...)), ", "), until)
-		for _, f := range unstated {
+		for _, f := range lists.Keep(s.fields, func(f *field) bool { return f.role == leftOut || f.unstated() }) {
 			p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
 		}
 	default:
@@ -637,6 +638,8 @@ func (s *sheet) pairs(t *config.Table) bool {
 		name := parts[i][0]
 		one, two := of[[2]string{name, "1"}], of[[2]string{name, "2"}]
 		switch {
+		case f.role == open && f.says(actual) && of[[2]string{bare(f.name), "1"}] != nil: // mean CT
+			f.be(leftOut, "a value of an outcome, by its name")
 		case one == nil || two == nil || again && of[[2]string{name, "4"}] != nil:
 		case f == one:
 			t.Y1, t.Y2, t.Outcomes = append(t.Y1, one.name), append(t.Y2, two.name), append(t.Outcomes, name)

@@ -511,7 +511,7 @@ func (l *layout) measured(cell []byte) bool {
 	unit := strings.TrimSpace(string(cell[i:]))
 	_, ok := l.number(cell[:i])
 
-	return ok && (slices.Contains(knownUnits, unit) || unit == "km/h")
+	return ok && slices.Contains(knownUnits, unit)
 }
 
 // cell returns the text of the cell that begins at p, without blanks and
@@ -1506,7 +1506,7 @@ func (h *header) findNumeric() {
 // time stamp and record.
 var knownUnits = strings.Fields("s ms us µs ns min h sec Hz kHz 1/s N kN mN Nm N.m N·m N⋅m N*m lb lbf kgf gf Pa " +
 	"kPa hPa mbar bar psi mmH2O V mV A mA W m mm cm m/s m/s2 m/s^2 m/s² g kg kg/m3 kg/m^3 deg ° rad rad/s rpm RPM " +
-	"1/min K °C degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
+	"1/min U/min tr/min km/h K °C degC C - % dB counts TS RN hh:mm:ss dd.mm.yyyy yyyy-mm-dd")
 
 // unitWords are units that are written as words; a sequence is a number of the sample.
 var unitWords = map[string]string{
@@ -1683,7 +1683,7 @@ func commentText(line []byte) string {
 
 // noUnit matches what brackets hold besides: Y[0], rpm (set).
 var noUnit = regexp.MustCompile(`(?i)^(\d+|set|soll|ist|act|actual|nom|nominal|meas|measured|gemessen|target|` +
-	`cmd|command|commanded|demand|mean|avg|average|corr|corrected)$`)
+	`cmd|command|commanded|demand|mean|avg|average|std|sd|corr|corrected)$`)
 
 // SplitUnit separates the unit from a header: "Time (s)", "Fx [N]", "p[Pa]".
 func SplitUnit(head string) (name, unit string) {
@@ -1693,8 +1693,13 @@ func SplitUnit(head string) (name, unit string) {
 	}
 
 	k := strings.IndexByte(closers, s[len(s)-1])
-	if k < 0 { // Fx/N, Kraft in N, "Force, N"
-		for _, sep := range []string{" in ", ", ", "/"} {
+	if k < 0 { // Fx/N, Kraft in N, "Force, N", speed m/s
+		i := strings.LastIndexByte(s, ' ')
+		if unit = s[i+1:]; i > 0 && strings.Contains(unit, "/") && slices.Contains(knownUnits, unit) {
+			return strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(s[:i], " in"), " en"), " ,"), unit
+		}
+
+		for _, sep := range []string{" in ", " en ", ", ", "/"} {
 			name, unit, _ := strings.Cut(s, sep)
 			name, unit = strings.TrimSpace(name), strings.TrimSpace(unit)
 

@@ -292,6 +292,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"quantity over unit", "t/s,Fx/N,CL/CD\n" + rows(9, xyz), "t [s], Fx [N], CL/CD", 1, ""},
 		{"ratios", "T/W,S/N,rad/s\n" + rows(9, xyz), "T/W, S/N, rad/s", 0, ""},
 		{"units with in and a comma", "Zeit in ms;Kraft, N\n" + rows(9, "%g;1#\n"), "Zeit [ms], Kraft [N]", 1000, ""},
+		{"units behind a blank", "t in s;U km/h;n in U/min\n" + rows(9, "%g;1#;1\n"), "t [s], U [km/h], n [U/min]", 1, ""},
 		{
 			"units as words", "Time,Force,M\nseconds,Newton,Newton meter\n" + rows(9, xyz),
 			"Time [s], Force [N], M [Newton meter]", 1, "",
