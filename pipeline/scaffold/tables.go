@@ -335,9 +335,6 @@ func (p *plan) repeated() bool {
 // setupName matches names of a matrix and of a table of microphones.
 var setupName = regexp.MustCompile(`(?i)matri[xz]|^(mic|mik)[^0-9]*$`)
 
-// mostSetup is the most rows of such a table.
-const mostSetup = 1000
-
 // loadOf are the outcomes of a matrix's rows that are proposed.
 var loadOf = map[string]string{"fx": "fx_n", "fz": "fz_n", "my": "my_nm"}
 
@@ -347,7 +344,7 @@ func (p *plan) findRig(files []string) []string {
 	for _, f := range files {
 		var c campaign.Cells
 		if setupName.MatchString(strings.TrimSuffix(path.Base(f), path.Ext(f))) {
-			if table, err := campaign.ReadCells(filepath.Join(p.dir, f), mostSetup); err == nil && table.Rows > 0 {
+			if table, err := campaign.ReadCells(filepath.Join(p.dir, f), mostRows); err == nil && table.Rows > 0 {
 				c = *table
 			}
 		}

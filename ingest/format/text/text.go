@@ -628,18 +628,16 @@ func (t *Reader) Header() (line int64, units []string) { return t.lay.head, t.la
 // Size returns the numbers of rows and of bytes.
 func (t *Reader) Size() (rows, bytes int64) { return t.rows, t.src.Size }
 
-// ragged raises the error of a row with too few or too many columns.
+// ragged raises the error of a row if it has too few or too many columns.
 func (t *Reader) ragged(line []byte) {
 	cells := t.lay.split(nil, line)
-	no := t.at.line
-
 	if len(cells) == t.lay.cols { // more are empty, in quotes
 		return
 	}
 
 	e := &fault.Error{Path: t.path, Want: fault.Plural(int64(t.lay.cols), "column"), Found: strconv.Itoa(len(cells))}
-	if len(cells) < t.lay.cols {
-		e.Place = fmt.Sprintf("line %d, column %d (%s)", no, len(cells)+1, t.lay.names[len(cells)])
+	if e.Place = fmt.Sprintf("line %d, column %d", t.at.line, min(len(cells), t.lay.cols)+1); len(cells) < t.lay.cols {
+		e.Place += fmt.Sprintf(" (%s)", t.lay.names[len(cells)])
 		e.Hint = "the row is too short: complete or delete it"
 		if bytes.Count(line, []byte{'"'})%2 > 0 {
 			e.Hint = "if a cell in quotes goes over several lines, write it in one"
@@ -647,7 +645,6 @@ func (t *Reader) ragged(line []byte) {
 			e.Hint += "; write a heading as a column of the rows below it"
 		}
 	} else {
-		e.Place = fmt.Sprintf("line %d, column %d", no, t.lay.cols+1)
 		e.Hint = "the row is too long: correct or delete it"
 		if t.lay.delim == ',' && t.lay.dec == '.' {
 			e.Hint += "; a decimal comma needs semicolons or tabs between columns"
@@ -659,10 +656,7 @@ func (t *Reader) ragged(line []byte) {
 
 // badCell raises the error of a cell that is no number.
 func (t *Reader) badCell(line []byte, col int, cell []byte) {
-	// A short row shows first as an empty cell; report its length instead.
-	if n := len(t.lay.split(nil, line)); n < t.lay.cols {
-		t.ragged(line)
-	}
+	t.ragged(line) // a short row shows first as an empty cell
 
 	e := fault.At(t.path, fmt.Sprintf("line %d, column %d (%s)", t.at.line, col+1, t.lay.names[col]), "a number",
 		strconv.Quote(fault.Clip(string(cell))), "correct the cell, or delete the row")
@@ -1330,7 +1324,7 @@ func (h *header) nameColumns() {
 
 	for i := range h.cols {
 		h.names[i] = strconv.Itoa(i + 1)
-		if h.nameCells != nil && len(h.nameCells[i]) > 0 && n == 0 {
+		if h.nameCells != nil && len(h.nameCells[i]) > 0 {
 			h.heads[i] = h.western(h.nameCells[i])
 			h.names[i], h.units[i] = SplitUnit(h.heads[i])
 		}
@@ -1357,8 +1351,12 @@ func (h *header) nameColumns() {
 	}
 }
 
-// western returns a cell of the header as UTF-8.
+// western returns a cell of the header as UTF-8; where the user names the columns, whatever its encoding.
 func (h *header) western(cell []byte) string {
+	if len(h.o.Columns) > 0 {
+		return raw.Latin1(cell)
+	}
+
 	from := func(s sampleLine) bool { return bytes.Contains(s.text, cell) }
 	line, _ := lists.Find(slices.Concat(h.lines, h.comments), from)
 
@@ -1469,11 +1467,7 @@ func (h *header) findNumeric() {
 
 	none := 0
 	for i, ok := range h.numeric {
-		if i < beside {
-			h.numeric[i], ok = false, true
-		}
-
-		if ok {
+		if h.numeric[i] = ok && i >= beside; ok || i < beside {
 			continue
 		}
 
@@ -1584,12 +1578,8 @@ func (l *layout) headerCells(line []byte) [][]byte {
 
 // attribute keeps a "key: value" or "key = value" line from before the data.
 func (l *layout) attribute(s string) {
-	if len(l.attrs) >= 64 || len(s) > 1024 || !utf8.ValidString(s) {
-		return
-	}
-
 	i := strings.IndexAny(s, ":=")
-	if i <= 0 {
+	if len(l.attrs) >= 64 || len(s) > 1024 || !utf8.ValidString(s) || i <= 0 {
 		return
 	}
 
@@ -1658,9 +1648,7 @@ func (h *header) stateRate(text string, line int64) {
 			v /= 1e3 // 51.200 kHz
 		}
 
-	case h.dec == '.' && doubtful && unit == "":
-		other = v / 1e3
-	case h.dec == '.' && mark && !doubtful && !slices.ContainsFunc(h.lines[h.from:], point):
+	case h.dec == '.' && (doubtful && unit == "" || mark && !slices.ContainsFunc(h.lines[h.from:], point)):
 		other = german
 	}
 

@@ -361,6 +361,10 @@ func TestUnevenRow(t *testing.T) {
 }
 
 func TestTextAttributes(t *testing.T) {
+	o := ingest.Options{Text: ingest.TextOptions{Columns: []string{"x", "y"}}}
+	named := must.Get(openString("\x89\xf1 [N],b [m]\n1,2\n3,4\n", o))(t)
+	must.Equal(t, fmt.Sprint(named.Info().Names(), named.Info().Channels[1].Unit), "[x y]m", "got")
+
 	r := must.Get(openString("# balance: A 7\nProject = wing\na,b\n1,2\n3,4\n", ingest.Options{}))(t)
 	must.Equal(t, fmt.Sprint(r.Info().Attributes), "[{balance A 7} {Project wing}]", "got")
 }
