@@ -40,9 +40,7 @@ func ParseName(s string) (v float64, ok bool) {
 	}
 
 	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
-	switch strings.ToLower(strings.TrimRight(m[1], " _") + m[5]) {
-	case "", "+", "p", "plus", "pos":
-	default:
+	if sign := strings.ToLower(strings.TrimRight(m[1], " _") + m[5]); !strings.Contains("+ plus pos", sign) {
 		text = "-" + text
 	}
 
@@ -54,17 +52,17 @@ func ParseName(s string) (v float64, ok bool) {
 // Cut is a name cut into numbers and the texts before, between and after them.
 type Cut struct {
 	Texts, Numbers []string
-	Doubtful       []int // numbers behind a hyphen, which may be a minus
+	Doubtful       []int // numbers with a hyphen in all names, which may be a minus or not
 }
 
 var (
 	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
-	fraction = regexp.MustCompile(`^((?:[,pd]|pt|point)[0-9]{1,3})(?:[^0-9,]|$)`)
+	fraction = regexp.MustCompile(`^(?:(,[0-9]{1,3})(?:[^0-9,]|$)|((?:[pd]|pt|point)[0-9]{1,3})(?:[^0-9]|$))`)
 	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
 	ofTen    = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
 	// the word of an angle with a letter or a word for the sign, at the end of a text
-	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|elev|` +
-		`elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
+	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|alfa|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|` +
+		`elev|elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
 		`([-_ =]?(?:[mpn]|(?:neg|minus|plus|pos)[ _]?))?$`)
 	axis       = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
 	signBehind = regexp.MustCompile(`(?i)^(m|n|neg|minus|p|pos|plus)(?:[^0-9a-z]|$)`)
@@ -75,52 +73,45 @@ var (
 	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
 	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
 	// a sign that no separator parts from its word: xm20, dEneg10, a.5
-	signLast  = regexp.MustCompile(`(?i)^(.*?\pL)(m|n|neg|minus|p|pos|plus|-?\.)$`)
-	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)|( \d{3}))` +
+	signLast  = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
+	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)|([ _]\d{3}))` +
 		`(?:([ _]?(?:rpm|upm|u.?min))|\D|$)`)
-	fourDigits  = regexp.MustCompile(`(?i)\d \d{4,}[ _]?(?:rpm|upm|u.?min)`) // 2 1500 rpm
+	fourDigits  = regexp.MustCompile(`(?i)(?:\d[ _]\d{4,}|(?:^|\D)0\d?[ _]\d{3})[ _]?(?:rpm|upm|u.?min)`)
 	letterLast  = regexp.MustCompile(`[A-Za-z]$`)
 	wordLast    = regexp.MustCompile(`\pL[ _]*$`)
-	speedBefore = regexp.MustCompile(`(?i)rpm[ _=]*$`)
-	grouping    = strings.NewReplacer(" ", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "", "\u202f", "")
+	speedBefore = regexp.MustCompile(`(?i)(?:rpm|(?:^|[^\pL])re)[ _=]*$`)
+	grouping    = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
+		"\u202f", "")
 )
 
 // CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
 // name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
 // that of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even then,
-// where the names separate no other number so; where they do, the number is Doubtful. A letter or a word is a
+// where the names separate no other number so; the number is Doubtful then. A letter or a word is a
 // sign where other names have the same words without it: xm20, x20.
 func CutNames(names []string) []Cut {
 	spaced := !slices.ContainsFunc(names, fourDigits.MatchString)
 	out := lists.Each(names, func(s string) Cut { return cutName(s, spaced) })
 	takeSigns(out)
-	alike := lists.Alike(lists.Each(out, func(c Cut) string { return strings.Join(c.Texts, "\x00") }))
-	for _, c := range out {
-		for k := range c.Numbers {
-			if c.hyphen(k) && Series.MatchString(c.Texts[k]) {
-				c.separate(k)
-			}
-		}
-	}
-
-	for _, of := range alike {
+	for _, of := range lists.Alike(lists.Each(out, func(c Cut) string { return strings.Join(c.Texts, "\x00") })) {
 		all := lists.Where(len(out[of[0]].Numbers), func(k int) bool { // that have a hyphen after a word in every name
-			return !slices.ContainsFunc(of, func(i int) bool { return !out[i].hyphen(k) })
+			return !slices.ContainsFunc(of, func(i int) bool {
+				return out[i].Numbers[k][0] != '-' || !letterLast.MatchString(out[i].Texts[k])
+			})
 		})
 		for _, k := range all {
 			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
 			before := out[of[0]].Texts[k]
 			doubt := (angle.MatchString(before) || axis.MatchString(before)) && !slices.ContainsFunc(of, zero)
-			if doubt && len(all) == 1 {
-				break
-			}
-
 			for _, i := range of {
+				c := &out[i]
 				if doubt {
-					out[i].Doubtful = append(out[i].Doubtful, k)
+					c.Doubtful = append(c.Doubtful, k)
 				}
 
-				out[i].separate(k)
+				if !doubt || len(all) > 1 {
+					c.Texts[k], c.Numbers[k] = c.Texts[k]+"-", c.Numbers[k][1:]
+				}
 			}
 		}
 	}
@@ -147,15 +138,6 @@ func takeSigns(cuts []Cut) {
 	}
 }
 
-// separate makes the hyphen before number k part of the text.
-func (c Cut) separate(k int) {
-	c.Texts[k] += "-"
-	c.Numbers[k] = c.Numbers[k][1:]
-}
-
-// hyphen reports whether number k has one that follows a letter.
-func (c Cut) hyphen(k int) bool { return c.Numbers[k][0] == '-' && letterLast.MatchString(c.Texts[k]) }
-
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 const signsInNames = "+-−–"
@@ -167,16 +149,17 @@ func cutName(s string, spaced bool) (c Cut) {
 		lo, hi := at+m[0], at+m[1]
 		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], signsInNames)) <= 3 &&
 			(lo == at || s[lo-1] != ',') && !strings.Contains(s[lo:hi], ".") {
-			hi += len(f[1])
+			hi += len(f[1] + f[2])
 		}
 
-		if lo == at && at > 0 { // directly after a number a sign separates: 2023-04-11, 5-10
+		// directly after a number a sign separates: 2023-04-11, 5-10
+		if lo == at && at > 0 || s[lo] == '-' && Series.MatchString(s[at:lo]) {
 			lo = hi - len(strings.TrimLeft(s[lo:hi], signsInNames))
 		}
 
 		// 5'500, 5 500 rpm
 		if t := thousands.FindStringSubmatch(s[hi:]); t != nil && hi-lo < 4 && (t[1] != "" ||
-			spaced && (speedBefore.MatchString(s[:lo]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
+			spaced && isDigit(s[lo]) && (speedBefore.MatchString(s[:lo]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
 			hi += len(t[1] + t[2])
 		}
 

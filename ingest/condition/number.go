@@ -283,14 +283,11 @@ func showing(cells []shape) (point, comma int) {
 
 // only is the decimal sign that some cell shows where none shows the other, else 0.
 func only(point, comma int) byte {
-	switch {
-	case point >= 0 && comma < 0:
-		return Point
-	case comma >= 0 && point < 0:
-		return Comma
+	if (point >= 0) == (comma >= 0) {
+		return 0
 	}
 
-	return 0
+	return map[bool]byte{true: Point, false: Comma}[point >= 0]
 }
 
 func newColumn(texts []string, o ColumnOptions) (col Column, err error) {

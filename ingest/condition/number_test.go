@@ -221,8 +221,8 @@ func TestCutNames(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
 		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"}, // case sign-after-word
 		{"alpha-4.txt alpha0.txt alpha4.txt", "-4 0 4"},                                  // case sign-hyphen
-		{"alpha-4.txt alpha-8.txt", "-4 -8"},
-		{"a-5 a-10", "-5 -10"},
+		{"alpha-4.txt alpha-8.txt", "-4? -8?"},
+		{"a-5 a-10", "-5? -10?"},
 		{"aoa_-5 aoa_5", "-5 5"},
 		{"run-1 run-2 run-3", "1 2 3"},
 		{"rpm-3000_u-10 rpm-4000_u-10", "3000,10 4000,10"},
@@ -232,7 +232,7 @@ func TestCutNames(t *testing.T) {
 		{"run-03_aoa-00 run-04_aoa-00", "3,0 4,0"},
 		{"run-03_u-05 run-04_u-10", "3,5 4,10"},
 		{"NACA-0012 NACA0015", "12 15"},
-		{"NACA-0012_aoa-5 NACA-0015_aoa-10", "12,-5 15,-10"},
+		{"NACA-0012_aoa-5 NACA-0015_aoa-10", "12,-5? 15,-10?"},
 		{"prop_hq-5040 prop_hq5140", "5040 5140"},
 		{"2023-04-11_a5 2023-04-12_a-5", "2023,4,11,5 2023,4,12,-5"},
 		{"alpha1,5deg alpha2deg", "1.5 2"},
@@ -258,7 +258,7 @@ func TestCutNames(t *testing.T) {
 		{"J0.5_n6000", "0.5,6000"},
 		{"J0p55_n6000", "0.55,6000"},
 		{"beta=-10 beta=10", "-10 10"},
-		{"yaw-15 yaw-10 yaw-05", "-15 -10 -5"},
+		{"yaw-15 yaw-10 yaw-05", "-15? -10? -5?"},
 		{"yaw-10 yaw-5 yaw-0", "10 5 0"},
 		{"beta_neg5 beta_pos5", "-5 5"},
 		{"rollplus5", "5"},
@@ -276,7 +276,7 @@ func TestCutNames(t *testing.T) {
 		{"rpm3000p20", "3000,20"},
 		{"aoa5m_n50 aoa0_n50 aoa5p_n50 yaw10neg_n50", "-5,50 0,50 5,50 -10,50"},
 		{"alpha_minus_4 alpha_plus_4 pitch_neg_4", "-4 4 -4"},
-		{"el-60_V5 el-45_V5", "-60,5 -45,5"},
+		{"el-60_V5 el-45_V5", "-60?,5 -45?,5"},
 		{"xm20_y0 x0_yneg5 x0_y0 x20_y5", "-20,0 0,-5 0,0 20,5"},
 		{"ca5_u1 cam5_u1", "5,1 5,1"},
 		{"a-.5_u1 a0_u1 a.5_u1", "-0.5,1 0,1 0.5,1"},
@@ -285,6 +285,10 @@ func TestCutNames(t *testing.T) {
 		{"5'500rpm 5’500_rpm 12~000~rpm_a3 rpm~5~500", "5500 5500 12000,3 5500"},
 		{"wing~3~500~rpm 2~1500rpm 2~500rpm", "3,500 2,1500 2,500"},
 		{"5mps_n10deg 5mps_10deg", "5,-10 5,10"},
+		{"V7p5,a3 V7d5,a3 V12,5_a3 V2,4,6", "7.5,3 7.5,3 12.5,3 2,4,6"},
+		{"4_500rpm_a0 10_500_rpm_a-5 Re150_000_a0", "4500,0 10500,-5? 150000,0"},
+		{"0_500rpm 5_500rpm a-4_500rpm", "0,500 5,500 -4?,500"},
+		{"M08_u1 P05_u1 00_u1 z_m30 z_0 z_p45", "-8,1 5,1 0,1 -30 0 45"},
 		{"Re2·10⁵_a0 Re10⁶_a0 Re5x10^4_a0 1e5Re_a0", "200000,0 1e+06,0 50000,0 100000,0"},
 	} {
 		var got []string

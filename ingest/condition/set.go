@@ -91,11 +91,7 @@ const (
 func Merge(path string, within map[string]Tolerance, list ...Condition) (v Values, first error) {
 	merged := map[string]Condition{}
 	for _, c := range list {
-		want, what := "", "condition "
-		if c.IsName {
-			what = "label "
-		}
-
+		want := ""
 		old, known := merged[c.Column]
 		switch {
 		case !c.IsName && c.Value-c.Value != 0:
@@ -110,6 +106,7 @@ func Merge(path string, within map[string]Tolerance, list ...Condition) (v Value
 		}
 
 		if want != "" {
+			what := map[bool]string{true: "label ", false: "condition "}[c.IsName]
 			first = cmp.Or[error](first, fault.At(path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), ""))
 		}
 	}
@@ -127,10 +124,7 @@ func Merge(path string, within map[string]Tolerance, list ...Condition) (v Value
 }
 
 func (c Condition) text() string {
-	if c.IsName {
-		return fmt.Sprintf("%q", c.Name)
-	}
-	return fmt.Sprint(c.Value)
+	return map[bool]string{true: strconv.Quote(c.Name), false: fmt.Sprint(c.Value)}[c.IsName]
 }
 
 // Values are the conditions of a recording or of a row, by their columns.

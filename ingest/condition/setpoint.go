@@ -60,20 +60,15 @@ type SetPoint struct {
 	Lo, Hi  float64 // range of its values
 }
 
-// Half is how far its values lie from Nominal.
-func (p SetPoint) Half() float64 { return max(p.Hi-p.Nominal, p.Nominal-p.Lo) }
-
 // String is "3000 ± 8", or "3000" where all values are 3000.
 func (p SetPoint) String() string {
-	text := shortest(p.Nominal)
-	if h := p.Half(); h > 0 {
-		text += " ± " + strconv.FormatFloat(h, 'g', 2, 64)
-		if h >= 10 {
-			text = shortest(p.Nominal) + " ± " + strconv.FormatFloat(math.Ceil(h), 'f', -1, 64)
-		}
+	half := max(p.Hi-p.Nominal, p.Nominal-p.Lo)
+	text := strconv.FormatFloat(half, 'g', 2, 64)
+	if half >= 10 {
+		text = strconv.FormatFloat(math.Ceil(half), 'f', -1, 64)
 	}
 
-	return text
+	return strings.TrimSuffix(shortest(p.Nominal)+" ± "+text, " ± 0")
 }
 
 // SetPoints are the set points of a condition, ascending.

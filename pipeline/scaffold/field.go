@@ -37,8 +37,9 @@ type field struct {
 	points           *condition.SetPoints // about which the values scatter; nil: they do not
 	role             role
 	why              string
-	given            bool // by the names of the files, in a table of results
-	known            bool // it has a name of the program
+	reading          string // of names, and another that they may have
+	given            bool   // by the names of the files, in a table of results
+	known            bool   // it has a name of the program
 }
 
 // sheet is the rows that a source of conditions has.
@@ -176,13 +177,12 @@ func (f *field) line() string {
 		text = fmt.Sprintf("%s (%s)", f.name, f.head)
 	}
 
-	text += ": " + string(f.role)
+	why := f.because()
 	if f.points != nil && f.role == input {
-		text += fmt.Sprintf(", %s; within names them", f.points)
-	} else if f.why != "" {
-		text += ", " + f.why
+		why = fmt.Sprintf("%s; within names them; %s", f.points, f.reading)
 	}
 
+	text += strings.TrimRight(fmt.Sprintf(": %s, %s", f.role, why), ", ;")
 	few := lists.Each(f.different(), func(t string) string {
 		if v, err := strconv.ParseFloat(t, 64); err == nil && f.values != nil && math.Abs(v) < 1e6 {
 			t = fmt.Sprintf("%.6g", v)
@@ -200,8 +200,11 @@ func (f *field) line() string {
 
 // reason is the role with why the field has it.
 func (f *field) reason() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", f.role, f.why), " ()")
+	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", f.role, f.because()), " ()")
 }
+
+// because is why the field has its role, and how names are read.
+func (f *field) because() string { return strings.Trim(f.why+"; "+f.reading, "; ") }
 
 func (f *field) be(r role, why string) bool { f.role, f.why = r, why; return true }
 
@@ -309,7 +312,7 @@ func (s *sheet) byWords(f *field) bool {
 			return f.be(remark, "no day has several rows")
 		}
 
-		return f.be(day, f.why)
+		return f.be(day, "")
 	case d == 1 && f.values == nil && slices.Contains(f.texts, "") && len(f.different()[0]) < 4: // x in some rows
 		return f.be(thing, "")
 	case d < 2 && s.rows > 1:
@@ -322,18 +325,16 @@ func (s *sheet) byWords(f *field) bool {
 		return f.be(leftOut, "an uncertainty, by its name")
 	case serial.MatchString(f.head) && !s.counts(f) && !slices.ContainsFunc(f.stated(), isBroken):
 		return f.be(map[bool]role{true: thing, false: remark}[2*d <= s.rows], "serial numbers")
-	case f.isNumbered() && !(f.values == nil && f.says(parts) && 2*d <= s.rows), s.names != nil && s.isCounter(f),
+	case f.isNumbered() && !(f.values == nil && f.says(parts) && 2*d <= s.rows) &&
+		(s.names == nil || !slices.ContainsFunc(f.stated(), isBroken)), s.names != nil && s.isCounter(f),
 		s.names == nil && s.counts(f) && !f.says(inputWords):
 		return f.be(runs, "it numbers the rows")
 	case 2*d <= s.rows && f.numbersThings():
 		return f.be(thing, "it numbers them")
 	case f.values == nil && (2*d <= s.rows || s.rows == d && !f.given && !slices.ContainsFunc(s.fields, isNumber) ||
 		s.names != nil && d <= manyNames):
-		if why := "its names begin with numbers"; f.texts[0] != "" && digit(f.texts[0][0]) {
-			return f.be(thing, why)
-		}
-
-		return f.be(thing, "")
+		begins := f.texts[0] != "" && digit(f.texts[0][0])
+		return f.be(thing, map[bool]string{true: "its names begin with numbers"}[begins])
 	case f.values == nil:
 		return f.be(remark, otherText)
 	}
@@ -609,13 +610,21 @@ func (s *sheet) decideResults() {
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// rename gives numbers of names their names as conditions.
+// rename gives numbers of names their names as conditions that the tables can have: blades are whole, from 1 to 12; a
+// speed of 1, 2, 3 is the number of a setting.
 func (s *sheet) rename() {
 	for _, f := range s.fields {
-		if f.role == day && !s.has("day") {
+		broken := func(v float64) bool { return v == 0 || isBroken(v) && v == v }
+		whole := f.values != nil && !slices.ContainsFunc(f.values, broken)
+		switch {
+		case f.role == day && !s.has("day"):
 			f.name = "day"
+		case f.name == "blades" && !(whole && slices.Max(f.values) <= 12):
+			f.name = "b"
+		case f.name == "u_inf_m_s" && f.unit == "" && whole && slices.Max(f.values) < 10:
+			f.name = "speed"
+		case slices.Contains(condition.Reserved, f.name):
+			f.name += "_number" // these words have other meanings in tables
 		}
-
-		f.name = fieldName(f.name, f.unit, f.values)
 	}
 }

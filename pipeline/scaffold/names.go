@@ -9,7 +9,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -68,7 +67,7 @@ func dates(expr string) *regexp.Regexp {
 // standard are the names conditions have in this program, by the words of file names and attributes.
 var standard = map[string]string{
 	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg", "α": "alpha_deg",
-	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg",
+	"winkel": "alpha_deg", "angolo": "alpha_deg", "angulo": "alpha_deg", "ángulo": "alpha_deg", "alfa": "alpha_deg",
 	"incidence": "alpha_deg", "u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s",
 	"uinf": "u_inf_m_s", "velocity": "u_inf_m_s", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg",
 	"phi": "phi_deg", "alpha_deg": "alpha_deg", "u_inf_m_s": "u_inf_m_s", "theta_deg": "theta_deg", "phi_deg": "phi_deg",
@@ -95,7 +94,7 @@ var behind = map[string][2]string{
 }
 
 // powers are the units that multiply.
-var powers = map[string]float64{"k": 1e3, "krpm": 1e3, "M": 1e6}
+var powers = map[string]float64{"k": 1e3, "krpm": 1e3, "kRPM": 1e3, "kRpm": 1e3, "M": 1e6}
 
 // unitBehind is what a word behind a number states; M is no metre.
 func unitBehind(w string) (u [2]string, known bool) {
@@ -152,7 +151,8 @@ func tokens(s string, c condition.Cut, short string) (out []piece) {
 				continue
 			}
 
-			if h := hump(text[m[0]:m[1]], m[0] == 0 && k > 0, m[1] == len(text) && k < len(c.Numbers)); h > 0 {
+			before := m[1] == len(text) && k < len(c.Numbers)
+			if h := hump(text[m[0]:m[1]], m[0] == 0 && k > 0, before, before && capital.MatchString(c.Texts[k+1])); h > 0 {
 				add(word, at+m[0], h)
 				m[0] += h
 			}
@@ -184,17 +184,19 @@ var (
 	wordForm  = regexp.MustCompile(`^[\pL°%∞]+$`)
 	firstHump = regexp.MustCompile(`^(\pL+?\p{Ll})\p{Lu}`)
 	lastHump  = regexp.MustCompile(`^(\pL+\p{Ll})(\p{Lu}\pL*)$`)
+	capital   = regexp.MustCompile(`^\p{Lu}`)
 	tokenForm = regexp.MustCompile(`([\pL°%∞]+)|[^\pL°%∞]+`)
 )
 
-// hump is where a word in camel case parts: behind the unit of a number, and before the word of one; 0: nowhere.
-func hump(w string, behind, before bool) int {
+// hump is where a word in camel case parts: behind the unit of a number, and before the word of one, which is a letter
+// only where another word joins the number: testV10Yaw0; 0: nowhere.
+func hump(w string, behind, before, joined bool) int {
 	first, last := firstHump.FindStringSubmatch(w), lastHump.FindStringSubmatch(w)
 	switch {
 	case first == nil || unitWord(w) || isKnown(w):
 	case behind && unitWord(first[1]):
 		return len(first[1])
-	case before && len(last[2]) > 1 && (standard[strings.ToLower(last[2])] != "" || numbering.MatchString(last[2])):
+	case before && (len(last[2]) > 1 || joined) && isKnown(last[2]) && !instances.MatchString(last[2]):
 		return len(last[1])
 	}
 
@@ -232,7 +234,7 @@ func pieces(name string, c condition.Cut, short string) (out []piece) {
 
 // joinUnits makes units of two words, which a separator parts, one: 5m_s, 5_km-h.
 func joinUnits(name string, t []piece) []piece {
-	for k := len(t) - 3; k > 0; k-- {
+	for k := 1; k+2 < len(t); k++ {
 		unit := strings.ReplaceAll(strings.ToLower(name[t[k].from:t[k+2].to]), "-", "_")
 		behind := t[k-1].kind == number || k > 1 && t[k-2].kind == number
 		if behind && (unit == "m_s" || unit == "km_h") && (k+3 == len(t) || t[k+3].kind != number) {
@@ -308,7 +310,7 @@ func joinWords(name string, in []piece) (out []piece) {
 
 			if next := i + 1; (p.unit == "" || p.unit == "k") && next < len(in) && in[next].kind == word &&
 				unitWord(p.unit+in[next].text) &&
-				(p.key == "" || !bare(next+1)) && strings.Trim(name[p.to:in[next].from], "_ ") == "" {
+				(p.key == "" && powers[in[next].text] == 0 || !bare(next+1)) && strings.Trim(name[p.to:in[next].from], "_ ") == "" {
 				p.unit, p.to = p.unit+in[next].text, in[next].to
 				i++
 			}
@@ -352,12 +354,13 @@ var (
 	again      = lazy(`rep|repeat|repeated|retest|again|bis|copy|kopie|wdh|wiederholung`)
 
 	tenths     = lazy(`j|ma|mach|mu`)
+	doubtful   = regexp.MustCompile(`^[1-9]\d{0,2}[.,]\d{3}$`)
+	anyNumber  = regexp.MustCompile(`(?i:(?:neg|minus|pos|plus|[mnp])[_ ]?)?[-+−]?\d[\d.,p]*`)
+	divided    = regexp.MustCompile(`(?:^|[^\d.,])(\d{1,2}[-_ ,]\d{1,2}|\d{1,3}[-_ ,]\d{3}|[\d.]+x10\d)$`)
 	allDigits  = regexp.MustCompile(`^\d+$`)
-	underlined = regexp.MustCompile(`(\pL+)([-+−]?\d+)(?:_(\d\d?))?(?:\D|$)`)
+	underlined = regexp.MustCompile(`(\pL+?)(?:(?i:neg|minus|pos|plus|[mnp]))?[-=_ ]?([-+−]?\d+)(?:_(\d\d?))?(?:\D|$)`)
 	decimals   = regexp.MustCompile(`^(?:|[05]0?|25|75)$`)
 	ratios     = regexp.MustCompile(`^(?:J|(?i:mu|ma|mach|tsr|lambda))$`) // j1_11 may be motor j
-
-	inThousands = regexp.MustCompile(`^\d\d?[.,]\d{3}$`)
 )
 
 // kinds are words of things, of which there may be several.
@@ -464,13 +467,7 @@ func partNames(files []string, all [][]piece) (count map[string]int) {
 }
 
 // nth is the name of the n-th column called so: alpha_deg, alpha_deg_2.
-func nth(name string, n int) string {
-	if n > 1 {
-		return name + "_" + strconv.Itoa(n)
-	}
-
-	return name
-}
+func nth(name string, n int) string { return strings.TrimSuffix(fmt.Sprint(name, "_", n), "_1") }
 
 // spare reports whether a number may be none of the name of a thing.
 func (p piece) spare() bool {
@@ -491,14 +488,6 @@ func findCopies(names []string, all [][]piece) {
 			}
 		}
 	}
-}
-
-// nameless counts the numbers of a name that have neither a word that is known nor a unit.
-func nameless(name string, pieces []piece) int {
-	return len(lists.Keep(pieces, func(p piece) bool {
-		return p.kind == number && p.unit == "" && p.key != "copy" &&
-			!isKnown(strings.TrimRight(name[p.from:p.at], " _-=."))
-	}))
 }
 
 // nameSheet reads what the names state, and decides what that is for: a row for each file that states
@@ -522,7 +511,12 @@ func nameSheet(files []string) *sheet {
 	}
 
 	s := &sheet{from: "the names", odd: map[string]string{}}
-	unnamed := lists.Make(len(files), func(i int) int { return nameless(files[i], all[i]) })
+	unnamed := lists.Make(len(files), func(i int) int { // numbers that have neither a word that is known nor a unit
+		return len(lists.Keep(all[i], func(p piece) bool {
+			return p.kind == number && p.unit == "" && p.key != "copy" &&
+				!isKnown(strings.TrimRight(files[i][p.from:p.at], " _-=."))
+		}))
+	})
 	usual := slices.MaxFunc(lists.Alike(unnamed), func(a, b []int) int { return len(a) - len(b) })
 	for i, f := range files {
 		if n := unnamed[usual[0]]; n > 0 && unnamed[i] != n { // which is which?
@@ -550,11 +544,18 @@ func nameSheet(files []string) *sheet {
 	}
 
 	for _, f := range s.fields {
-		if read := readings(f.texts); read != "" && (f.head == "day" || strings.HasPrefix(f.head, "condition")) {
-			f.name, f.why, f.values = "day", read, nil
+		days, k, first := readings(f.texts), f.padded(), f.texts[0]
+		switch {
+		case days != "" && (f.head == "day" || strings.HasPrefix(f.head, "condition") || len(first) == 6 && !isKnown(f.head)):
+			f.tell(first, "%s", days)
+			f.name, f.values = "day", nil
+		case days != "" && f.values != nil && standard[f.head] == "":
+			f.tell(first, "%v, not as %s", f.values[0], days)
+		case k >= 0 && tenths.MatchString(f.head) && (f.head == "j" || !slices.Contains(f.values, 0)): // nobody sets Mach 0
+			whole := f.values[k]
+			f.values = lists.Each(f.values, func(v float64) float64 { return v / math.Pow10(len(f.texts[k])-1) })
+			f.tell(f.texts[k], "%v, not as %v", f.values[k], whole)
 		}
-
-		f.readTenths()
 	}
 
 	s.things()
@@ -566,11 +567,12 @@ func nameSheet(files []string) *sheet {
 
 	s.decideLog()
 	s.rename()
+	s.tell()
 
 	return s
 }
 
-// readings tells how dates of one short form are read, and may be read; "" of other texts.
+// readings are the dates that texts of one short form are read as, and may be read as; "" of other texts.
 func readings(texts []string) string {
 	var all []string
 	zero := slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(t, "0") })
@@ -586,22 +588,55 @@ func readings(texts []string) string {
 		}
 	}
 
-	if len(all) > 0 {
-		return fmt.Sprintf("%q is read as %s", texts[0], strings.Join(all, ", or "))
-	}
-
-	return ""
+	return strings.Join(all, ", or ")
 }
 
-// readTenths reads a ratio that is written without its point: J02, J10.
-func (f *field) readTenths() {
+// padded is the first number with a zero before it, where all have as many digits; -1: none.
+func (f *field) padded() int {
 	n := len(f.texts[0])
-	plain := func(t string) bool { return len(t) == n && allDigits.MatchString(t) }
-	zero := func(t string) bool { return n > 1 && strings.HasPrefix(t, "0") }
-	if tenths.MatchString(f.head) && slices.ContainsFunc(f.texts, zero) &&
-		len(lists.Keep(f.texts, plain)) == len(f.texts) {
-		f.values = lists.Each(f.values, func(v float64) float64 { return v / math.Pow10(n-1) })
-		f.why = fmt.Sprintf("%q is read as %v", f.texts[0], f.values[0])
+	if slices.ContainsFunc(f.texts, func(t string) bool { return len(t) != n || !allDigits.MatchString(t) }) {
+		return -1
+	}
+
+	return slices.IndexFunc(f.texts, func(t string) bool { return t[0] == '0' && strings.Trim(t, "0") != "" })
+}
+
+// tell keeps how a text is read, unless one is known.
+func (f *field) tell(text, format string, args ...any) {
+	f.reading = cmp.Or(f.reading, fmt.Sprintf("%q is read as "+format, append([]any{text}, args...)...))
+}
+
+// tell tells how numbers are read that may be read otherwise: as decimals, names, parts of one, or two.
+func (s *sheet) tell() {
+	typed := func(t string) bool { return piece{key: strings.TrimRight(t, "0123456789-_ "), text: "00"}.isThing() }
+	for _, f := range s.fields {
+		k, all := f.padded(), f.different()
+		shapes := lists.Alike(lists.Each(all, func(t string) string { return anyNumber.ReplaceAllString(t, "0") }))
+		switch {
+		case (f.role == thing || f.why == otherText) && len(shapes) < len(all) && !slices.ContainsFunc(all, typed):
+			f.tell(all[0], "a name, its numbers as no conditions")
+		case f.role == input && (k >= 0 && standard[f.head] == "" && !multiplied.MatchString(f.head) ||
+			tenths.MatchString(f.head) && slices.Min(f.stated()) >= 2):
+			f.tell(f.texts[max(k, 0)], "%v, not as a decimal", f.values[max(k, 0)])
+		}
+	}
+
+	for row, name := range s.names {
+		for k, p := range name {
+			f, known := lists.Find(s.fields, func(f *field) bool { return f.head == p.key })
+			before, written := name[max(k-1, 0)], s.files[row][p.at:p.end]
+			m := divided.FindStringSubmatch(s.files[row][:p.end])
+			switch {
+			case !known || p.kind != number || f.values == nil || f.role == runs:
+			case doubtful.MatchString(p.text):
+				f.tell(p.text, "%v: its mark may be that of decimals or of thousands", f.values[row])
+			case strings.ContainsAny(written, "_ ") || p.from == p.at && strings.Contains(written, ","):
+				f.tell(written, "%v, not as two numbers", f.values[row])
+			case (p.from == p.at || p.key == "x") && m != nil && (before.kind == word || before.kind == number &&
+				(f.role == remark || s.field(before.key).role != runs)):
+				f.tell(m[1], "two numbers, not as one")
+			}
+		}
 	}
 }
 
@@ -618,14 +653,13 @@ func (s *sheet) add(p piece, row int) {
 			f.unit = cmp.Or(f.unit, p.unit)
 		}
 
-		if (p.key == "rpm" || p.key == "n") && inThousands.MatchString(p.text) { // nobody sets 6.000 rpm
+		if (p.key == "rpm" || p.key == "n") && doubtful.MatchString(p.text) { // nobody sets 6.000 rpm
 			f.values[row] *= 1000
 		}
 	}
 
-	if p.doubt && f.why == "" {
-		f.why = fmt.Sprintf("the hyphen of %q separates, as others in the names do: %[2]v; for -%[2]v take it out of the "+
-			"pattern, before {%[3]s}", s.files[row][p.from:p.end], f.values[row], p.key)
+	if p.doubt {
+		f.tell(s.files[row][p.from:p.end], "%v; for %v change the hyphen in the pattern", f.values[row], -f.values[row])
 	}
 }
 
@@ -665,40 +699,20 @@ func (s *sheet) things() {
 		default:
 			f := s.field("variant")
 			f.values[i], f.texts[i] = float64(slices.Index(order, joined[i])), joined[i]
-			f.be(input, fmt.Sprintf("0 is %q, and then %q", order[0], order[1:]))
+			f.be(input, fmt.Sprintf("0 is %q, and then %q: rename it, or take it out", order[0], order[1:]))
 		}
 	}
-}
-
-// fieldName makes a word a name of a condition that the tables can have: blades are whole, from 1
-// to 12; a speed of 1, 2, 3 is the number of a setting.
-func fieldName(name, unit string, values []float64) string {
-	broken := func(v float64) bool { return v <= 0 || v != math.Trunc(v) && v == v }
-	whole := len(values) > 0 && !slices.ContainsFunc(values, broken)
-	switch {
-	case name == "blades" && !(whole && slices.Max(values) <= 12):
-		name = "b"
-	case name == "u_inf_m_s" && unit == "" && whole && slices.Max(values) < 10:
-		name = "speed"
-	}
-
-	if slices.Contains(condition.Reserved, name) {
-		name += "_number" // these words have other meanings in tables
-	}
-
-	return name
 }
 
 // pattern is the pattern that reads the fields from all names; "" if there is none.
 func (s *sheet) pattern() string {
 	name, text, at := s.files[0], "", 0
 	for _, p := range s.names[0] {
-		k := slices.IndexFunc(s.fields, func(f *field) bool { return f.head == p.key && f.distinct() > 1 })
-		if k < 0 {
+		f, varies := lists.Find(s.fields, func(f *field) bool { return f.head == p.key && f.distinct() > 1 })
+		if !varies {
 			continue
 		}
 
-		f := s.fields[k]
 		place := f.name
 		switch {
 		case f.role != input && f.role != thing && f.role != day:

@@ -260,6 +260,8 @@ func TestNamesBesideColumns(t *testing.T) {
 		"1 sweep5 sweep5-b":                   {"copy: remark, with it no rows are repeats", `run: "file"`},
 		"1 sweep5 sweep5-rep":                 {"copy: remark, with it no rows are repeats", `run: "file"`},
 		"1 APC_x GWS_y":                       {`things: ["thing", "thing_2"]`, "triplets: random-samples"},
+		"1 run0503 run0504":                   {`"0503" is read as 503, not as May 3, or March 5`, `run: "file"`},
+		"1 V7_5 V10_5 V12_5":                  {`"10_5" is read as two numbers, not as one`, "u_inf_m_s: "},
 		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
 		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
 		"log APC_1 APC_2 GWS_3 GWS_4":         {`things: ["thing"]`, `pattern: "{thing:text}_{_}.txt"`},

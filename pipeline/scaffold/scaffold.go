@@ -272,15 +272,12 @@ func (p *plan) fromNames(s *sheet, files []string) []string {
 		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}
 
-	for _, f := range s.of(input) {
-		switch f.name {
-		case "speed":
-			p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
-		case "condition":
-			p.note("a number in the names has no word with it and is called condition: rename it")
-		case "variant":
-			p.note("variant numbers what else the names state: %s; rename it after what that means, or take it out", f.why)
-		}
+	if s.states("speed") {
+		p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
+	}
+
+	if s.states("condition") {
+		p.note("a number in the names has no word with it and is called condition: rename it")
 	}
 
 	return s.files

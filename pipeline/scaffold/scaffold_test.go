@@ -113,7 +113,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"run12a_Re1.5M_x10y20_AOA_M5 run12b_Re2M_x12y30_AOA_P5", "re=1.5e+06,2e+06 x=10,12 y=20,30 alpha_deg=-5,5"},
 		{"NACA-0012_a5 NACA0015_a7", "thing=NACA-0012,NACA0015 alpha_deg=5,7"},
 		{"APC_2000 GWS_2000 APC_3000 GWS_3000", "thing=APC,GWS,APC,GWS condition=2000,2000,3000,3000"},
-		{"J0_5_2-bladed J1_0_2-bladed", "j=0.5,1"},
+		{"J0_5_2-bladed J1_0_2-bladed", `j=0.5,1 ("0_5" is read as 0.5, not as two numbers)`},
 		{"2000rpm 2000rpm~(2) 3000rpm_14h30", "rpm=2000,2000,3000"},
 		{
 			"03.05.24_01_a1 03.05.24_02_a5 03.05.24_03_a7 4.5.2024_01_a7 4.5.2024_02_a5 4.5.2024_03_a1",
@@ -121,10 +121,24 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		},
 		{"rpm4k rpm4.5k 6krpm 7k_rpm rpm4k5 5'500rpm rpm900", "rpm=4000,4500,6000,7000,4500,5500,900"},
 		{"Re500k_a0 Re1M_a5 re600K_a7", "re=500000,1e+06,600000 alpha_deg=0,5,7"},
-		{"V7_5_a0 V10_a5 V12_5_a7", "u_inf_m_s=7.5,10,12.5 alpha_deg=0,5,7"},
-		{"a0_25_n4.500 a0_5_n5.500 a0_75_n10.500", "alpha_deg=0.25,0.5,0.75 n=4500,5500,10500"},
-		{"V10_0 V10_5 V20_0 V20_5", "u_inf_m_s=10,10,20,20 condition=0,5,0,5"},
-		{"J02_a0 J10_a5", `j=0.2,1 ("02" is read as 0.2) alpha_deg=0,5`},
+		{"V7_5_a0 V10_a5 V12_5_a7", `u_inf_m_s=7.5,10,12.5 ("7_5" is read as 7.5, not as two numbers) alpha_deg=0,5,7`},
+		{"V=7_5_a0_5 V=10_am1_5 V=12_5_a2", `u_inf_m_s=7.5,10,12.5 ("7_5" is read as 7.5, not as two numbers) ` +
+			`alpha_deg=0.5,-1.5,2 ("0_5" is read as 0.5, not as two numbers)`},
+		{"a0_25_n4.500 a0_5_n5.500 a0_75_n10.500", `alpha_deg=0.25,0.5,0.75 ("0_25" is read as 0.25, not as two numbers) ` +
+			`n=4500,5500,10500 ("4.500" is read as 4500: its mark may be that of decimals or of thousands)`},
+		{"V10_0 V10_5 V20_0 V20_5", `u_inf_m_s=10,10,20,20 condition=0,5,0,5 ("10_0" is read as two numbers, not as one)`},
+		{"4_500rpm_a0 5_500rpm_a5", `rpm=4500,5500 ("4_500" is read as 4500, not as two numbers) alpha_deg=0,5`},
+		{"3-5 3-6 4-5 4-6", `condition=3,3,4,4 condition_2=5,6,5,6 ("3-5" is read as two numbers, not as one)`},
+		{"M030_a0 M050_a5", `m=30,50 ("030" is read as 30, not as a decimal) alpha_deg=0,5`},
+		{"Ma000_a0 Ma050_a0 Ma100_a5", `ma=0,50,100 ("050" is read as 50, not as a decimal) alpha_deg=0,0,5`},
+		{"J20_Re1.5x105 J45_Re2x105", `j=20,45 ("20" is read as 20, not as a decimal) re=1.5,2`},
+		{"alpha-4 alpha-8", `alpha_deg=-4,-8 ("alpha-4" is read as -4; for 4 change the hyphen in the pattern)`},
+		{"run_-5_2.5kRPM run_7.5_4.5kRPM", "run_number=-5,7.5 rpm=2500,4500"},
+		{"data_240503_a1 data_240503_a5 data_240505_a1 data_240505_a5", `day=240503,240503,240505,240505 ("240503" ` +
+			"is read as May 3 2024) alpha_deg=1,5,1,5"},
+		{"bikeTestV10Yaw0 bikeTestV20Yaw5", "u_inf_m_s=10,20 yaw=0,5"},
+		{"V10m-s V20m-s", "u_inf_m_s=10,20"}, // a unit of two words at the end
+		{"J02_a0 J10_a5", `j=0.2,1 ("02" is read as 0.2, not as 2) alpha_deg=0,5`},
 		{"J.2_a0 J.4_a5", "j=0.2,0.4 alpha_deg=0,5"},
 		{
 			"0503/a1 0503/a5 0612/a1 0612/a5",
@@ -148,15 +162,19 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"4000rpmA 4000rpmB 5000rpmA", "rpm=4000,4000,5000 thing=A,B,A"},
 		{"u3 u3_2 u3_3 u5 u5_rep", "speed=3,3,3,5,5"},
 		{"u3 u3_b u3_c u5 u5b", "speed=3,3,3,5,5"},
-		{"a0 a5 a0-R a5-R", `alpha_deg=0,5,0,5 variant=0,0,1,1 (0 is "", and then ["R"])`},
+		{"a0 a5 a0-R a5-R", `alpha_deg=0,5,0,5 variant=0,0,1,1 (0 is "", and then ["R"]: rename it, or take it out)`},
 		{"01_a0/1_u15 01_a0/2_u20 02_a5/2_u20", "alpha_deg=0,0,5 u_inf_m_s=15,20,20"},
-		{"a0 a5 a7 a0_flap20 a5_flap20", `alpha_deg=0,5,7,0,5 variant=0,0,0,1,1 (0 is "", and then ["flap20"])`},
-		{"a0_u15 a5_u20 b5_u15 b7_u20", "thing=a0,a5,b5,b7 u_inf_m_s=15,20,15,20"},
+		{"a0 a5 a7 a0_flap20 a5_flap20", `alpha_deg=0,5,7,0,5 variant=0,0,0,1,1 (0 is "", and then ["flap20"]: ` +
+			"rename it, or take it out)"},
+		{
+			"a0_u15 a5_u20 b5_u15 b7_u20",
+			`thing=a0,a5,b5,b7 ("a0" is read as a name, its numbers as no conditions) u_inf_m_s=15,20,15,20`,
+		},
 		{"A_25% B_25% A_50% B_50%", "percent=25,25,50,50 thing=A,B,A,B"},
 		{"AZm30_u15 AZ0_u15 AZ30_u15", "az=-30,0,30"},
 		{
-			"run-03_aoa-05 run-04_aoa-10", `alpha_deg=5,10 (the hyphen of "aoa-05" separates, as others in the names do: 5; ` +
-				"for -5 take it out of the pattern, before {alpha_deg})",
+			"run-03_aoa-05 run-04_aoa-10",
+			`alpha_deg=5,10 ("aoa-05" is read as 5; for -5 change the hyphen in the pattern)`,
 		},
 	} {
 		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f+".wav", "~", " ") })
@@ -178,8 +196,8 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 			}
 
 			text := f.name + "=" + strings.Join(cells, ",")
-			if f.why != "" {
-				text += " (" + f.why + ")"
+			if why := f.because(); why != "" {
+				text += " (" + why + ")"
 			}
 
 			got = append(got, text)

@@ -498,7 +498,7 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 func (s *sheet) ofNames(given *sheet, file []int) {
 	for _, g := range given.fields {
 		values, texts := lists.Rows(g.values, 1, file), lists.Rows(g.texts, 1, file)
-		f := &field{name: g.name, head: g.head, given: true, values: values, texts: texts}
+		f := &field{name: g.name, head: g.head, given: true, reading: g.reading, values: values, texts: texts}
 		same := func(o *field) bool {
 			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
 		}
