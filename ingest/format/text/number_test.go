@@ -161,7 +161,7 @@ func TestWindows1252(t *testing.T) {
 
 	must.Equal(t, raw.Latin1(b), want, "got")
 
-	r, err := openString("T [\xb0C];n\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
+	r, err := openString("T [\xb0C];n\xba \xf8 8 mm, CL\xb1dCL, \xfc. NN\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
 	must.Never(t, err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C", "%+v, %v", r, err)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})

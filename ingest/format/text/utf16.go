@@ -71,8 +71,8 @@ func toUTF8(path string, b []byte) []byte {
 // strange matches what Windows-1252 makes of bytes that were written in another encoding: letters without others beside
 // them, three signs in a row, signs within words, characters of neither laboratories nor languages of the West.
 var strange = regexp.MustCompile(`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]|[^\x00-\x7f°²³]{3}|(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|` +
-	`[Á-ÄÆÇÊ-ÖÙ-ßá-äæçê-öø-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬®¯±³¶¸-¿€„…‰“”•™]+\pL|(?:^|[^\pL\d])[³™]\pL|` +
-	`\pL§|[–—‘’“”•][¡-¬´¶-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|è[ikyí]|õ(?:[^e]|$)|¡[C\])]`)
+	`[Á-ÃÆÇÊ-ÕÙ-ÛÝ-ßá-ãæçê-õù-ûý-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬¯³¶¸¹»-¿€„…‰“”•™]+\pL|` +
+	`(?:^|[^\pL\d])[³™]\pL|\pL§|[–—‘’“”•][¡-¬´¶-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|è[ikyí]|õ(?:[^e]|$)|¡[C\])]`)
 
 // Western returns the text of a line as UTF-8, unless it was written in another encoding than that and Windows-1252.
 func Western(path, place string, b []byte) string {
