@@ -40,7 +40,8 @@ func ParseName(s string) (v float64, ok bool) {
 	}
 
 	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
-	if sign := strings.ToLower(strings.TrimRight(m[1], " _") + m[5]); !strings.Contains("+ plus pos", sign) {
+	sign := strings.ToLower(strings.TrimRight(m[1], " _") + m[5])
+	if !slices.Contains([]string{"", "+", "p", "plus", "pos"}, sign) {
 		text = "-" + text
 	}
 
@@ -60,8 +61,8 @@ var (
 	fraction = regexp.MustCompile(`^(?:(,[0-9]{1,3})(?:[^0-9,]|$)|((?:[pd]|pt|point)[0-9]{1,3})(?:[^0-9]|$))`)
 	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
 	ofTen    = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
-	// the word of an angle with a letter or a word for the sign, at the end of a text
-	angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|alfa|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|` +
+	// Angle is the word of an angle with a letter or a word for the sign, at the end of a text.
+	Angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|alfa|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|` +
 		`elev|elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
 		`([-_ =]?(?:[mpn]|(?:neg|minus|plus|pos)[ _]?))?$`)
 	axis       = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
@@ -74,12 +75,14 @@ var (
 	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
 	// a sign that no separator parts from its word: xm20, dEneg10, a.5
 	signLast  = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
-	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)|([ _]\d{3}))` +
-		`(?:([ _]?(?:rpm|upm|u.?min))|\D|$)`)
-	fourDigits  = regexp.MustCompile(`(?i)(?:\d[ _]\d{4,}|(?:^|\D)0\d?[ _]\d{3})[ _]?(?:rpm|upm|u.?min)`)
-	letterLast  = regexp.MustCompile(`[A-Za-z]$`)
-	wordLast    = regexp.MustCompile(`\pL[ _]*$`)
-	speedBefore = regexp.MustCompile(`(?i)(?:rpm|(?:^|[^\pL])re)[ _=]*$`)
+	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)(?:\D|$)|` +
+		`([ _]\d{3}(?:[ _]000)*)(?:([ _]?(?:rpm|upm|u.?min))|[^\d\pL°%]|$))`)
+	ungrouped = regexp.MustCompile(`(?i)(?:\d[ _]\d{4,}|(?:^|\D)0\d?[ _]\d{3})[ _]?(?:rpm|upm|u.?min)|` +
+		`(?:^|[^\pL])re[ _=]?\d{1,3}[ _]\d(?:\d[1-9]|[1-9]0)(?:\D|$)`)
+	letterLast = regexp.MustCompile(`[A-Za-z]$`)
+	wordLast   = regexp.MustCompile(`\pL[ _]*$`)
+	// rpm 5 500, Re 150_000; Re200_120 and Re200_120deg are two numbers
+	inThousands = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
 	grouping    = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
 		"\u202f", "")
 )
@@ -90,7 +93,7 @@ var (
 // where the names separate no other number so; the number is Doubtful then. A letter or a word is a
 // sign where other names have the same words without it: xm20, x20.
 func CutNames(names []string) []Cut {
-	spaced := !slices.ContainsFunc(names, fourDigits.MatchString)
+	spaced := !slices.ContainsFunc(names, ungrouped.MatchString)
 	out := lists.Each(names, func(s string) Cut { return cutName(s, spaced) })
 	takeSigns(out)
 	for _, of := range lists.Alike(lists.Each(out, func(c Cut) string { return strings.Join(c.Texts, "\x00") })) {
@@ -102,7 +105,7 @@ func CutNames(names []string) []Cut {
 		for _, k := range all {
 			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
 			before := out[of[0]].Texts[k]
-			doubt := (angle.MatchString(before) || axis.MatchString(before)) && !slices.ContainsFunc(of, zero)
+			doubt := (Angle.MatchString(before) || axis.MatchString(before)) && !slices.ContainsFunc(of, zero)
 			for _, i := range of {
 				c := &out[i]
 				if doubt {
@@ -159,7 +162,7 @@ func cutName(s string, spaced bool) (c Cut) {
 
 		// 5'500, 5 500 rpm
 		if t := thousands.FindStringSubmatch(s[hi:]); t != nil && hi-lo < 4 && (t[1] != "" ||
-			spaced && isDigit(s[lo]) && (speedBefore.MatchString(s[:lo]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
+			spaced && isDigit(s[lo]) && (inThousands.MatchString(s[:lo]+t[2]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
 			hi += len(t[1] + t[2])
 		}
 
@@ -167,7 +170,7 @@ func cutName(s string, spaced bool) (c Cut) {
 			hi += len(e[1])
 		} else if e := ofTen.FindString(s[hi:]); e != "" && (s[lo:hi] == "10" || strings.Contains(e, "10")) {
 			hi += len(e)
-		} else if e, m := signBehind.FindStringSubmatch(s[hi:]), angle.FindStringSubmatch(s[at:lo]); e != nil && m != nil &&
+		} else if e, m := signBehind.FindStringSubmatch(s[hi:]), Angle.FindStringSubmatch(s[at:lo]); e != nil && m != nil &&
 			m[2] == "" && len(m[1]) > 1 { // aoa5m
 			hi += len(e[1])
 		}
@@ -192,7 +195,7 @@ func signBefore(before, number, after string) string {
 		return m[1]
 	}
 
-	if m := angle.FindStringSubmatch(before); m != nil && m[2] != "" {
+	if m := Angle.FindStringSubmatch(before); m != nil && m[2] != "" {
 		sign := strings.TrimLeft(m[2], "-_ =")
 		if v, _ := ParseName(number); strings.EqualFold(sign, "n") && (len(m[1]) < 2 || v > 90) {
 			return "" // a_n50, alpha_n3000: a speed

@@ -189,14 +189,14 @@ var (
 )
 
 // hump is where a word in camel case parts: behind the unit of a number, and before the word of one, which is a letter
-// only where another word joins the number: testV10Yaw0; 0: nowhere.
+// only where another word joins the number, and not A or B: testV10Yaw0, but wingA0V10; 0: nowhere.
 func hump(w string, behind, before, joined bool) int {
 	first, last := firstHump.FindStringSubmatch(w), lastHump.FindStringSubmatch(w)
 	switch {
 	case first == nil || unitWord(w) || isKnown(w):
 	case behind && unitWord(first[1]):
 		return len(first[1])
-	case before && (len(last[2]) > 1 || joined) && isKnown(last[2]) && !instances.MatchString(last[2]):
+	case before && (len(last[2]) > 1 || joined && last[2] > "B") && isKnown(last[2]) && !instances.MatchString(last[2]):
 		return len(last[1])
 	}
 
@@ -353,10 +353,11 @@ var (
 	months     = lazy(condition.Month)
 	again      = lazy(`rep|repeat|repeated|retest|again|bis|copy|kopie|wdh|wiederholung`)
 
-	tenths     = lazy(`j|ma|mach|mu`)
-	doubtful   = regexp.MustCompile(`^[1-9]\d{0,2}[.,]\d{3}$`)
-	anyNumber  = regexp.MustCompile(`(?i:(?:neg|minus|pos|plus|[mnp])[_ ]?)?[-+−]?\d[\d.,p]*`)
-	divided    = regexp.MustCompile(`(?:^|[^\d.,])(\d{1,2}[-_ ,]\d{1,2}|\d{1,3}[-_ ,]\d{3}|[\d.]+x10\d)$`)
+	tenths    = lazy(`j|ma|mach|mu`)
+	doubtful  = regexp.MustCompile(`^[1-9]\d{0,2}[.,]\d{3}$`)
+	anyNumber = regexp.MustCompile(`(?i:(?:neg|minus|pos|plus|[mnp])[_ ]?)?[-+−]?\d[\d.,p]*`)
+	divided   = regexp.MustCompile(`(?:(?:^|[^\d.,])((?:0|[1-9]\d?)[-_ ,](?:\d|00|25|50|75)|[\d.]+x10\d)|` +
+		`(?:^|(?i:re|rpm|n)|[^\pL\d.,])([1-9]\d{0,2}[_ ,]\d{3}))$`)
 	allDigits  = regexp.MustCompile(`^\d+$`)
 	underlined = regexp.MustCompile(`(\pL+?)(?:(?i:neg|minus|pos|plus|[mnp]))?[-=_ ]?([-+−]?\d+)(?:_(\d\d?))?(?:\D|$)`)
 	decimals   = regexp.MustCompile(`^(?:|[05]0?|25|75)$`)
@@ -609,14 +610,19 @@ func (f *field) tell(text, format string, args ...any) {
 // tell tells how numbers are read that may be read otherwise: as decimals, names, parts of one, or two.
 func (s *sheet) tell() {
 	typed := func(t string) bool { return piece{key: strings.TrimRight(t, "0123456789-_ "), text: "00"}.isThing() }
+	isDecimal := func(t string) bool { return strings.ContainsAny(t, ".,") && !doubtful.MatchString(t) }
+	decimal := map[*field]bool{}
 	for _, f := range s.fields {
 		k, all := f.padded(), f.different()
+		decimal[f] = f.isAir() || slices.ContainsFunc(all, isDecimal)
 		shapes := lists.Alike(lists.Each(all, func(t string) string { return anyNumber.ReplaceAllString(t, "0") }))
+		first, _, steps := f.counted()
+		whole := standard[f.head] != "" || f.unit != "" || multiplied.MatchString(f.head) ||
+			condition.Angle.MatchString(f.head) || steps && first < 2
 		switch {
 		case (f.role == thing || f.why == otherText) && len(shapes) < len(all) && !slices.ContainsFunc(all, typed):
 			f.tell(all[0], "a name, its numbers as no conditions")
-		case f.role == input && (k >= 0 && standard[f.head] == "" && !multiplied.MatchString(f.head) ||
-			tenths.MatchString(f.head) && slices.Min(f.stated()) >= 2):
+		case f.role == input && (k >= 0 && !whole || tenths.MatchString(f.head) && slices.Min(f.stated()) >= 2):
 			f.tell(f.texts[max(k, 0)], "%v, not as a decimal", f.values[max(k, 0)])
 		}
 	}
@@ -624,17 +630,17 @@ func (s *sheet) tell() {
 	for row, name := range s.names {
 		for k, p := range name {
 			f, known := lists.Find(s.fields, func(f *field) bool { return f.head == p.key })
-			before, written := name[max(k-1, 0)], s.files[row][p.at:p.end]
+			before, part := name[max(k-1, 0)], s.files[row][p.at:p.end]
 			m := divided.FindStringSubmatch(s.files[row][:p.end])
 			switch {
 			case !known || p.kind != number || f.values == nil || f.role == runs:
-			case doubtful.MatchString(p.text):
+			case doubtful.MatchString(p.text) && !decimal[f]:
 				f.tell(p.text, "%v: its mark may be that of decimals or of thousands", f.values[row])
-			case strings.ContainsAny(written, "_ ") || p.from == p.at && strings.Contains(written, ","):
-				f.tell(written, "%v, not as two numbers", f.values[row])
-			case (p.from == p.at || p.key == "x") && m != nil && (before.kind == word || before.kind == number &&
-				(f.role == remark || s.field(before.key).role != runs)):
-				f.tell(m[1], "two numbers, not as one")
+			case strings.ContainsAny(strings.TrimSuffix(part, " 000"), "_ "), p.from == p.at && strings.Contains(part, ","):
+				f.tell(part, "%v, not as two numbers", f.values[row])
+			case (p.from == p.at && (p.unit == "" || before.from == before.at) || p.key == "x") && m != nil &&
+				(before.kind == word || before.kind == number && (f.role == remark || s.field(before.key).role != runs)):
+				f.tell(m[1]+m[2], "two numbers, not as one")
 			}
 		}
 	}
@@ -659,7 +665,9 @@ func (s *sheet) add(p piece, row int) {
 	}
 
 	if p.doubt {
-		f.tell(s.files[row][p.from:p.end], "%v; for %v change the hyphen in the pattern", f.values[row], -f.values[row])
+		v, word := f.values[row], strings.TrimRight(s.files[row][p.from:p.at], "-")
+		f.tell(s.files[row][p.from:p.end], "%v; for %v write %s{%s} in the pattern", v, -v,
+			word+map[bool]string{true: "-"}[v < 0], f.name)
 	}
 }
 

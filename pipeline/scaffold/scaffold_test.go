@@ -132,11 +132,11 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"M030_a0 M050_a5", `m=30,50 ("030" is read as 30, not as a decimal) alpha_deg=0,5`},
 		{"Ma000_a0 Ma050_a0 Ma100_a5", `ma=0,50,100 ("050" is read as 50, not as a decimal) alpha_deg=0,0,5`},
 		{"J20_Re1.5x105 J45_Re2x105", `j=20,45 ("20" is read as 20, not as a decimal) re=1.5,2`},
-		{"alpha-4 alpha-8", `alpha_deg=-4,-8 ("alpha-4" is read as -4; for 4 change the hyphen in the pattern)`},
+		{"alpha-4 alpha-8", `alpha_deg=-4,-8 ("alpha-4" is read as -4; for 4 write alpha-{alpha_deg} in the pattern)`},
 		{"run_-5_2.5kRPM run_7.5_4.5kRPM", "run_number=-5,7.5 rpm=2500,4500"},
 		{"data_240503_a1 data_240503_a5 data_240505_a1 data_240505_a5", `day=240503,240503,240505,240505 ("240503" ` +
 			"is read as May 3 2024) alpha_deg=1,5,1,5"},
-		{"bikeTestV10Yaw0 bikeTestV20Yaw5", "u_inf_m_s=10,20 yaw=0,5"},
+		{"bikeTestV10Yaw00_B2_500rpm bikeTestV20Yaw05_B3_900rpm", "u_inf_m_s=10,20 yaw=0,5 blades=2,3 rpm=500,900"},
 		{"V10m-s V20m-s", "u_inf_m_s=10,20"}, // a unit of two words at the end
 		{"J02_a0 J10_a5", `j=0.2,1 ("02" is read as 0.2, not as 2) alpha_deg=0,5`},
 		{"J.2_a0 J.4_a5", "j=0.2,0.4 alpha_deg=0,5"},
@@ -174,7 +174,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"AZm30_u15 AZ0_u15 AZ30_u15", "az=-30,0,30"},
 		{
 			"run-03_aoa-05 run-04_aoa-10",
-			`alpha_deg=5,10 ("aoa-05" is read as 5; for -5 change the hyphen in the pattern)`,
+			`alpha_deg=5,10 ("aoa-05" is read as 5; for -5 write aoa{alpha_deg} in the pattern)`,
 		},
 	} {
 		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f+".wav", "~", " ") })
