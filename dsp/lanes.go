@@ -263,8 +263,7 @@ func (p *lanePlan) columns(block int, s *samples) {
 // rows transforms the rows of a block: vector k2 holds X[k1 + n1·k2] of its k1. The
 // vectors are valid until the next call.
 func (p *lanePlan) rows(block int) []float64 {
-	x := p.mid[block*p.n2*vec : (block+1)*p.n2*vec]
-	return p.transform(p.second, 0, x)
+	return p.transform(p.second, 0, p.mid[block*p.n2*vec:(block+1)*p.n2*vec])
 }
 
 // complex transforms src, n complex numbers as pairs, into dst, which may be

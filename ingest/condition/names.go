@@ -40,8 +40,7 @@ func ParseName(s string) (v float64, ok bool) {
 	}
 
 	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
-	sign := strings.ToLower(strings.TrimRight(m[1], " _") + m[5])
-	if !slices.Contains([]string{"", "+", "p", "plus", "pos"}, sign) {
+	if !slices.Contains([]string{"", "+", "p", "plus", "pos"}, strings.ToLower(strings.TrimRight(m[1], " _")+m[5])) {
 		text = "-" + text
 	}
 

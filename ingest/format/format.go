@@ -188,9 +188,7 @@ func find(src ingest.Source, head []byte, name string) (*ingest.Format, error) {
 		}
 	}
 
-	i := slices.IndexFunc(formats, isRest)
-
-	return &formats[i], refuse(src.Path, head)
+	return &formats[slices.IndexFunc(formats, isRest)], refuse(src.Path, head)
 }
 
 // isRest reports whether a format reads files of no other format: text.

@@ -98,7 +98,7 @@ var (
 	objects = lazy(`(air|aero)foil|module?|cell|zelle|specimen|nozzle|düse|pump|pumpe|cataly(st|zer)|katalysator|` +
 		`material|coating|cylinder|body|device|surface|geometry`)
 	parts   = lazy(`sample|part|serial|id`)
-	serial  = lazy(`(.*[ _.-])?(s/?n|ser(ial|ien)?[ _.-]*(nr|no|num|number|nummer|)\.?|(.* )?s[ée]rie)`)
+	serial  = lazy(`(.*[ _.-])?(s/?n|ser(ial|ien)?[ _.-]*(nr|no|num|number|nummer|)\.?|.* d[ei] s[ée]rie)`)
 	weekday = lazy(`(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?|mo|di|mi|do|fr|sa|so|` +
 		`(mon|diens|donners|frei|sams|sonn)tag|mittwoch|(lun|mar|mercre|jeu|vendre|same)di|dimanche|` +
 		`(day|tag|jour)[ _-]?\d+`)
@@ -566,7 +566,7 @@ func (s *sheet) decideResults() {
 		case read && 2*now < 3*groups && !f.isAir():
 			f.read(outcome, "the inputs change it: add it to inputs if it was set")
 		case now == groups && (f.given || f.role != thing):
-			f.be(remark, "the inputs determine it: make it one instead if it was what was set")
+			f.be(remark, "the inputs determine it: if it was set, name it under inputs instead of them")
 		case f.role == thing && keeps:
 			chosen = append(chosen, f)
 		case f.role == thing && !f.given:

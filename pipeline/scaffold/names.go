@@ -611,15 +611,16 @@ func (f *field) tell(text, format string, args ...any) {
 func (s *sheet) tell() {
 	typed := func(t string) bool { return piece{key: strings.TrimRight(t, "0123456789-_ "), text: "00"}.isThing() }
 	isDecimal := func(t string) bool { return strings.ContainsAny(t, ".,") && !doubtful.MatchString(t) }
-	decimal := map[*field]bool{}
 	for _, f := range s.fields {
 		k, all := f.padded(), f.different()
-		decimal[f] = f.isAir() || slices.ContainsFunc(all, isDecimal)
+		mark, measured := slices.IndexFunc(f.texts, doubtful.MatchString), f.values != nil && f.role != runs && !f.isAir()
 		shapes := lists.Alike(lists.Each(all, func(t string) string { return anyNumber.ReplaceAllString(t, "0") }))
 		first, _, steps := f.counted()
 		whole := standard[f.head] != "" || f.unit != "" || multiplied.MatchString(f.head) ||
 			condition.Angle.MatchString(f.head) || steps && first < 2
 		switch {
+		case mark >= 0 && measured && !slices.ContainsFunc(all, isDecimal):
+			f.tell(f.texts[mark], "%v: its mark may be that of decimals or of thousands", f.values[mark])
 		case (f.role == thing || f.why == otherText) && len(shapes) < len(all) && !slices.ContainsFunc(all, typed):
 			f.tell(all[0], "a name, its numbers as no conditions")
 		case f.role == input && (k >= 0 && !whole || tenths.MatchString(f.head) && slices.Min(f.stated()) >= 2):
@@ -634,8 +635,6 @@ func (s *sheet) tell() {
 			m := divided.FindStringSubmatch(s.files[row][:p.end])
 			switch {
 			case !known || p.kind != number || f.values == nil || f.role == runs:
-			case doubtful.MatchString(p.text) && !decimal[f]:
-				f.tell(p.text, "%v: its mark may be that of decimals or of thousands", f.values[row])
 			case strings.ContainsAny(strings.TrimSuffix(part, " 000"), "_ "), p.from == p.at && strings.Contains(part, ","):
 				f.tell(part, "%v, not as two numbers", f.values[row])
 			case (p.from == p.at && (p.unit == "" || before.from == before.at) || p.key == "x") && m != nil &&
@@ -664,10 +663,9 @@ func (s *sheet) add(p piece, row int) {
 		}
 	}
 
-	if p.doubt {
-		v, word := f.values[row], strings.TrimRight(s.files[row][p.from:p.at], "-")
-		f.tell(s.files[row][p.from:p.end], "%v; for %v write %s{%s} in the pattern", v, -v,
-			word+map[bool]string{true: "-"}[v < 0], f.name)
+	if v, word := f.values, strings.TrimRight(s.files[row][p.from:p.at], "-"); p.doubt {
+		f.tell(s.files[row][p.from:p.end], "%v; for %v write %s{%s} in the pattern", v[row], -v[row],
+			word+map[bool]string{true: "-"}[v[row] < 0], f.name)
 	}
 }
 

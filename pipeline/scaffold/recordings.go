@@ -322,10 +322,7 @@ func (p *plan) choose(files []string, info ingest.Info) {
 			p.note("%s", strings.TrimPrefix(err.Error(), p.dir+string(filepath.Separator)))
 		}
 
-		if !p.Spectra {
-			p.rising = rising(rd, at)
-		}
-
+		p.rising = rising(rd, at)
 		_ = rd.Close()
 	}
 

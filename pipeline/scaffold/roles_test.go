@@ -187,9 +187,9 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "input input input left out outcome",
 		},
 		{
-			"serial numbers, two forces", "S/N,Serial No,serial number,S,T", 24, func(i int) string {
-				return fmt.Sprintf("%d,%d,A%d,%d,%.3f", 10231+7*(i%2), i+1, 5*i, 5*(i/2%4), noise(1))
-			}, "thing run remark input outcome",
+			"serial numbers, two forces", "S/N,Serial No,serial number,S,T,Serie", 24, func(i int) string {
+				return fmt.Sprintf("%d,%d,A%d,%d,%.3f,%d", 10231+7*(i%2), i+1, 5*i, 5*(i/2%4), noise(1), 1+i/8)
+			}, "thing run remark input outcome remark",
 		},
 		{
 			"each condition once", "prop,J,CT", 24, func(i int) string {

@@ -479,7 +479,7 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 			"samples in time"}[isTable]
 		p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
 			"out what repeats may differ in; %s", s.from, strings.Join(headsOf(append(settings, unstated...)), ", "), until)
-		for _, f := range lists.Keep(s.fields, func(f *field) bool { return f.role == leftOut || f.unstated() }) {
+		for _, f := range lists.Keep(s.fields, func(f *field) bool { return !isTable && f.role == leftOut || f.unstated() }) {
 			p.note("%s: %s: %s", s.from, f.head, cmp.Or(f.why, "some rows state none"+ofMerged))
 		}
 	default:

@@ -170,9 +170,7 @@ func R2Warning(n int) string {
 // is a cluster of its own. cluster holds any integers, one for each value (or
 // it panics); se is NaN with fewer than two clusters, both are without values.
 func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
-	ones := slices.Repeat([]float64{1}, len(v))
-
-	return ClusteredRatio(v, ones, cluster)
+	return ClusteredRatio(v, slices.Repeat([]float64{1}, len(v)), cluster)
 }
 
 // ClusteredRatio returns Σnum/Σden and its standard error clustered as in

@@ -80,9 +80,8 @@ func NewTasks(p *engine.Plan) *Tasks { return &Tasks{Plan: p, shared: map[string
 // stages before the first setting in which they differ.
 func (e *Experiment) ID(parts ...string) string {
 	of := map[string]string{"recordings": "ingest", "triplets": "dsp"}
-	stage := cmp.Or(of[parts[0]], parts[0])
 
-	return strings.Join(append([]string{e.Owner(stage)}, parts...), "/")
+	return strings.Join(append([]string{e.Owner(cmp.Or(of[parts[0]], parts[0]))}, parts...), "/")
 }
 
 // Published is the path below workdir at which a result of a stage appears.

@@ -91,6 +91,5 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 
 // heldOut reports which rows of a triplet table are held out, by their set points.
 func heldOut(exp plan.Experiment, h holdout.Holdout, t *table.Table) ([]bool, error) {
-	points := plan.SetPointsOf(exp.Ingest.Within, t)
-	return holdout.AtSetPoints(h, points.Find).Held(plan.AtSetPoints{Table: t})
+	return holdout.AtSetPoints(h, plan.SetPointsOf(exp.Ingest.Within, t).Find).Held(plan.AtSetPoints{Table: t})
 }
