@@ -1458,16 +1458,16 @@ func (h *header) findNumeric() {
 	for _, s := range h.lines[h.data:] {
 		cells := h.cut(s.text)
 		for i := range min(len(cells), h.cols) {
-			if _, ok := h.number(cells[i]); ok {
-				h.numeric[i] = true
-			}
+			_, ok := h.number(cells[i])
+			h.numeric[i] = h.numeric[i] || ok
 			seen[i] = seen[i] || len(cells[i]) > 0
 		}
 	}
 
 	none := 0
 	for i, ok := range h.numeric {
-		if h.numeric[i] = ok && i >= beside; ok || i < beside {
+		h.numeric[i] = ok && i >= beside
+		if ok || i < beside {
 			continue
 		}
 

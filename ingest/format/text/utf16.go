@@ -68,8 +68,8 @@ func toUTF8(path string, b []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// strange matches what Windows-1252 makes of bytes that were written in another encoding: letters without others beside
-// them, three signs in a row, signs within words, characters of neither laboratories nor languages of the West.
+// strange matches text that was written in another encoding and read as Windows-1252: lone letters with accents, three
+// such characters in a row, signs within words, letters that neither Western languages nor laboratories use.
 var strange = regexp.MustCompile(`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]|[^\x00-\x7f°²³]{3}|(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|` +
 	`[Á-ÃÆÇÊ-ÕÙ-ÛÝ-ßá-ãæçê-õù-ûý-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬¯³¶¸¹»-¿€„…‰“”•™]+\pL|` +
 	`(?:^|[^\pL\d])[³™]\pL|\pL§|[–—‘’“”•][¡-¬´¶-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|è[ikyí]|õ(?:[^e]|$)|¡[C\])]`)
