@@ -82,11 +82,7 @@ func (r *tableReader) pair() {
 	alone := lists.Where(s.N, func(i int) bool { return !paired[i] })
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", len(alone), func(k int) string {
 		run, at := r.name(alone[k]), r.place(r.rows[alone[k]])
-		if strings.HasPrefix(at, run+", ") { // the run is the file
-			return at
-		}
-
-		return fmt.Sprintf("%s (%s)", run, at)
+		return fmt.Sprintf("%s (%s)", run, strings.TrimPrefix(at, run+", ")) // the run may be the file
 	})...)
 }
 

@@ -494,13 +494,16 @@ func (p *plan) repeats(s *sheet, t *config.Table, files []string) bool {
 	return isTable
 }
 
-// ofNames adds what the names of files state, of each row one, unless a column states it.
+// ofNames adds what the names of files state, of each row one, unless a column states it, in the same writing or
+// another: MF8045 beside MF 8045.
 func (s *sheet) ofNames(given *sheet, file []int) {
 	for _, g := range given.fields {
 		values, texts := lists.Rows(g.values, 1, file), lists.Rows(g.texts, 1, file)
 		f := &field{name: g.name, head: g.head, given: true, reading: g.reading, values: values, texts: texts}
+		alike := func(a, b string) bool { return a == b || len(condition.Alike([]string{a, b})) > 0 }
 		same := func(o *field) bool {
-			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts)
+			return f.values != nil && slices.Equal(o.values, f.values) || slices.Equal(o.texts, f.texts) ||
+				f.values == nil && o.values == nil && slices.EqualFunc(o.texts, f.texts, alike)
 		}
 		switch {
 		case slices.ContainsFunc(s.fields, same):
