@@ -1,7 +1,6 @@
-// Package docs holds the glossary for the program and its page. It parses the tables
-// of glossary.md and reference/columns.md, whose rows are "| **word**, symbol | meaning |", and those
-// of the generated reference, whose rows begin with "| `name` |" and end with the meaning, and no other
-// Markdown.
+// Package docs contains the documents, and looks up terms in their tables for the program and its page. It parses two
+// kinds of tables and no other Markdown. In glossary.md and reference/columns.md a row is "| **word**, symbol |
+// meaning |". In the generated reference a row begins with "| `name` |" and ends with the meaning.
 package docs
 
 import (
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"doubletake/internal/lists"
 )
 
 //go:embed glossary.md
@@ -26,86 +23,105 @@ var tables string
 //go:embed reference/configuration.md
 var keys string
 
-// Term is one row of the glossary, as plain text.
-type Term struct{ Section, Name, Meaning string }
+// Term is a row of a table, as plain text.
+type Term struct {
+	Section string // heading above the table
+	Name    string // names of the term, separated by commas, with their units
+	Meaning string
+}
 
+// Markup that plain removes.
 var (
-	link   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	markup = strings.NewReplacer("**", "", "`", "", `\|`, "|")
+	link     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	moreLink = regexp.MustCompile(`\[More\]\([^)]*\)`)
+	markup   = strings.NewReplacer("**", "", "`", "", `\|`, "|")
 )
 
-// read parses the glossary, the columns, the Arrow tables and the keys once.
-var read = sync.OnceValue(func() [4][]Term {
-	return [4][]Term{terms(glossary, "| **"), terms(columns, "| **"), terms(tables, "| `"), terms(keys, "| `")}
+// reference has the terms of all documents: the glossary, the columns, the Arrow tables and the keys of the
+// configuration.
+type reference struct{ glossary, columns, tables, keys []Term }
+
+// read returns the terms of all documents. It parses the documents once.
+var read = sync.OnceValue(func() reference {
+	return reference{
+		glossary: parse(glossary, "| **"),
+		columns:  parse(columns, "| **"),
+		tables:   parse(tables, "| `"),
+		keys:     parse(keys, "| `"),
+	}
 })
 
 // Glossary returns the terms in the order of glossary.md.
-func Glossary() []Term { return read()[0] }
+func Glossary() []Term { return read().glossary }
 
 // Columns returns the headings and parts of columns' names, in the order of reference/columns.md.
-func Columns() []Term { return read()[1] }
+func Columns() []Term { return read().columns }
 
-// terms are the rows of a text that begin so.
-func terms(text, begin string) []Term {
-	var out []Term
+// parse returns the rows of the tables in a text. The lines of rows begin with the given prefix.
+func parse(text, prefix string) []Term {
+	var terms []Term
 
 	section := ""
-	for _, l := range strings.Split(text, "\n") {
-		if h, ok := strings.CutPrefix(l, "## "); ok {
-			section = strings.NewReplacer("&lt;", "<", "&gt;", ">").Replace(h)
+	for _, line := range strings.Split(text, "\n") {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			section = strings.NewReplacer("&lt;", "<", "&gt;", ">").Replace(heading)
 		}
 
-		if !strings.HasPrefix(l, begin) {
+		if !strings.HasPrefix(line, prefix) {
 			continue
 		}
 
-		l = strings.TrimSuffix(strings.TrimPrefix(l, "| "), " |")
-		name, _, _ := strings.Cut(l, " | ")
-		out = append(out, Term{section, plain(name), plain(l[strings.LastIndex(l, " | ")+len(" | "):])})
+		line = strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |")
+		name, _, _ := strings.Cut(line, " | ")
+		meaning := line[strings.LastIndex(line, " | ")+len(" | "):]
+		terms = append(terms, Term{section, plain(name), plain(meaning)})
 	}
 
-	return out
+	return terms
 }
 
-// plain removes markup; of a link its text stays, except "More".
-func plain(s string) string {
-	s = link.ReplaceAllStringFunc(s, func(m string) string {
-		if text := link.FindStringSubmatch(m)[1]; text != "More" {
-			return text
-		}
-		return ""
-	})
+// plain removes markup. It replaces a link by its text, and removes links with the text "More".
+func plain(text string) string {
+	text = moreLink.ReplaceAllString(text, "")
+	text = link.ReplaceAllString(text, "$1")
 
-	return strings.TrimSpace(markup.Replace(s))
+	return strings.TrimSpace(markup.Replace(text))
 }
 
-// Find returns the terms of Named, or without any those of the glossary and of the columns that
-// contain the word.
+// Find returns the terms that Named returns. If there are none, it returns the terms of the glossary and of the columns
+// whose name or meaning contains the word.
 func Find(word string, more ...Term) []Term {
 	if named := Named(word, more...); len(named) > 0 {
 		return named
 	}
 
 	word = strings.ToLower(strings.TrimSpace(word))
+	if word == "" {
+		return nil
+	}
 
-	return lists.Keep(slices.Concat(Glossary(), Columns()), func(t Term) bool {
-		return word != "" && strings.Contains(strings.ToLower(t.Name+" "+t.Meaning), word)
-	})
+	var found []Term
+	for _, term := range slices.Concat(Glossary(), Columns()) {
+		if strings.Contains(strings.ToLower(term.Name+" "+term.Meaning), word) {
+			found = append(found, term)
+		}
+	}
+
+	return found
 }
 
-// Named returns the terms that have the word as one of their names: of the glossary, or else
-// of the columns, of more, of the Arrow tables, of the keys of the configuration; or else those
-// of the columns whose name, such as _low or network_, the word ends or begins with. Upper
-// and lower case are the same, and so are "runs" and "run", "e ×10⁻²" and "e".
+// Named returns the terms that have the word as one of their names. It looks in the glossary, in the columns, in more,
+// in the Arrow tables and in the keys of the configuration, and returns the terms of the first of these that has any.
+// If none has, Named returns the terms of the parts of columns' names, such as _low or network_, with which the word
+// ends or begins. It ignores case, the s of a plural, and units and factors: "e ×10⁻²" is "e".
 func Named(word string, more ...Term) []Term {
 	word = base(word)
 	known := read()
-	for _, list := range [][]Term{known[0], known[1], more, known[2], known[3]} {
+	for _, terms := range [][]Term{known.glossary, known.columns, more, known.tables, known.keys} {
 		var named []Term
-		for _, t := range list {
-			again := slices.ContainsFunc(named, func(n Term) bool { return n.Meaning == t.Meaning })
-			if !again && t.has(func(name string) bool { return name == word || name+"s" == word }) {
-				named = append(named, t)
+		for _, term := range terms {
+			if term.isNamed(word) && !explained(named, term.Meaning) {
+				named = append(named, term)
 			}
 		}
 
@@ -117,44 +133,66 @@ func Named(word string, more ...Term) []Term {
 	return parts(word)
 }
 
-// parts returns the terms of the beginning and of the longest ending of a column's name, such
-// as network_ and _low.
+// explained reports whether one of the terms has the meaning.
+func explained(terms []Term, meaning string) bool {
+	for _, term := range terms {
+		if term.Meaning == meaning {
+			return true
+		}
+	}
+
+	return false
+}
+
+// parts returns the terms of parts of columns' names: those with which the word begins, such as network_, and the
+// longest one with which it ends, such as _low.
 func parts(word string) []Term {
-	var begin, end []Term
+	var beginnings, ending []Term
 
 	longest := 0
-	for _, t := range Columns() {
-		if t.has(func(name string) bool { return strings.HasSuffix(name, "_") && strings.HasPrefix(word, name) }) {
-			begin = append(begin, t)
-		}
-
-		if t.has(func(name string) bool {
-			longer := strings.HasPrefix(name, "_") && strings.HasSuffix(word, name) && len(name) > longest
-			if longer {
-				longest = len(name)
+	for _, term := range Columns() {
+		begins := false
+		for _, name := range term.names() {
+			if strings.HasSuffix(name, "_") && strings.HasPrefix(word, name) {
+				begins = true
 			}
-			return longer
-		}) {
-			end = []Term{t}
+
+			if strings.HasPrefix(name, "_") && strings.HasSuffix(word, name) && len(name) > longest {
+				longest = len(name)
+				ending = []Term{term}
+			}
+		}
+
+		if begins {
+			beginnings = append(beginnings, term)
 		}
 	}
 
-	return append(begin, end...)
+	return append(beginnings, ending...)
 }
 
-// has reports whether a name of the term is as asked.
-func (t Term) has(is func(name string) bool) bool {
-	return slices.ContainsFunc(strings.Split(t.Name, ", "), func(n string) bool { return is(base(n)) })
-}
-
-// base is a name without its unit, factor or error, in lower case.
-func base(s string) string {
-	s = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(s, "\u00a0", " ")))
-	for _, after := range []string{" (", " ×", " ±", ", "} {
-		if before, _, ok := strings.Cut(s, after); ok {
-			s = before
-		}
+// names returns the names of the term in lower case, without units.
+func (t Term) names() []string {
+	names := strings.Split(t.Name, ", ")
+	for i, name := range names {
+		names[i] = base(name)
 	}
 
-	return s
+	return names
+}
+
+// isNamed reports whether the word, or the word without an s at its end, is a name of the term.
+func (t Term) isNamed(word string) bool {
+	names := t.names()
+	return slices.Contains(names, word) || slices.Contains(names, strings.TrimSuffix(word, "s"))
+}
+
+// base returns a name in lower case, without its unit, factor or error.
+func base(name string) string {
+	name = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "\u00a0", " ")))
+	for _, separator := range []string{" (", " ×", " ±", ", "} {
+		name, _, _ = strings.Cut(name, separator)
+	}
+
+	return name
 }

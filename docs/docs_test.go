@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Every row of the glossary is a term without markup; the rows are counted here in the file itself.
@@ -13,7 +14,8 @@ func TestGlossary(t *testing.T) {
 	rows := strings.Count(glossary, "\n| ") - strings.Count(glossary, "\n|---|") // each table has a head and a rule
 
 	list := Glossary()
-	must.Not(t, len(list) != rows || len(list) < 50, "%d terms of %d rows", len(list), rows)
+	require.Len(t, list, rows, "%d terms of %d rows", len(list), rows)
+	assert.GreaterOrEqual(t, len(list), 50, "%d terms of %d rows", len(list), rows)
 
 	for _, term := range list {
 		if term.Section == "" || term.Name == "" || term.Meaning == "" ||
@@ -34,7 +36,8 @@ func TestFind(t *testing.T) {
 		"halton-1024": "exact-1d, tensor-15, halton-1024",
 	} {
 		got := Find(word)
-		must.Not(t, len(got) != 1 || got[0].Name != want, "%s: %+v, expected %s", word, got, want)
+		require.Len(t, got, 1, "%s: %+v, expected %s", word, got, want)
+		assert.Equal(t, want, got[0].Name, "%s: %+v, expected %s", word, got, want)
 	}
 
 	// The beginning of a column is explained, and the longest ending that it has.
@@ -47,8 +50,9 @@ func TestFind(t *testing.T) {
 		t.Errorf("a name of more: %+v", got)
 	}
 
-	must.Not(t, len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil,
-		"a word of a meaning, none, and nothing")
+	require.Len(t, Find("Gauss–Hermite"), 1, "a word of a meaning, none, and nothing")
+	require.Empty(t, Find("no such word"), "a word of a meaning, none, and nothing")
+	assert.Empty(t, Find(""), "a word of a meaning, none, and nothing")
 }
 
 func ExampleFind() {

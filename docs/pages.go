@@ -5,43 +5,54 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-
-	"doubletake/internal/lists"
 )
 
 //go:embed *.md reference/*.md
 var files embed.FS
 
-// Page is one document.
+// Page is a document.
 type Page struct {
-	Name  string // of the file, without folder and ending: how-to
-	Path  string // below docs: how-to.md, reference/tables.md
-	Title string // its first heading
+	Name  string // name of the file without folder and ending: how-to
+	Path  string // path below docs: how-to.md, reference/tables.md
+	Title string // first heading
 	Text  string // in Markdown
 }
 
-// Pages returns the documents, those for people first, then the generated reference.
+// Pages returns the documents that people wrote, then the generated reference.
 func Pages() []Page {
-	return lists.Each(Paths(), func(p string) Page {
-		text, _ := fs.ReadFile(files, p) // it is embedded
+	var pages []Page
+	for _, file := range Paths() {
+		text, _ := fs.ReadFile(files, file) // files are embedded, so reading them cannot fail
 		_, title, _ := strings.Cut("\n"+string(text), "\n# ")
 		title, _, _ = strings.Cut(title, "\n")
+		name := strings.TrimSuffix(path.Base(file), ".md")
 
-		return Page{strings.TrimSuffix(path.Base(p), ".md"), p, plain(title), string(text)}
-	})
-}
-
-// Paths returns the paths of the documents.
-func Paths() (out []string) {
-	for _, pattern := range []string{"*.md", "reference/*.md"} {
-		names, _ := fs.Glob(files, pattern) // the patterns are right, and the names sorted
-		out = append(out, names...)
+		pages = append(pages, Page{Name: name, Path: file, Title: plain(title), Text: string(text)})
 	}
 
-	return out
+	return pages
 }
 
-// FindPage returns the document of a name.
+// Paths returns the paths of the documents, below the folder docs: those that people wrote, then the generated
+// reference.
+func Paths() []string {
+	var paths []string
+	for _, pattern := range []string{"*.md", "reference/*.md"} {
+		names, _ := fs.Glob(files, pattern) // it fails only for wrong patterns; it sorts the names
+		paths = append(paths, names...)
+	}
+
+	return paths
+}
+
+// FindPage returns the document with the given name, with or without its ending .md. It returns false if there is none.
 func FindPage(name string) (Page, bool) {
-	return lists.Find(Pages(), func(p Page) bool { return p.Name == strings.TrimSuffix(name, ".md") })
+	name = strings.TrimSuffix(name, ".md")
+	for _, page := range Pages() {
+		if page.Name == name {
+			return page, true
+		}
+	}
+
+	return Page{}, false
 }

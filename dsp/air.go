@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
 // Atmosphere is the air that levels are corrected to, and the path through it.
@@ -24,22 +23,31 @@ type Atmosphere struct {
 	PathM float64 `key:"path_m" zero:"unset"`
 }
 
-// weather is the state of air.
+// weather is the state of the air: temperature in °C, relative humidity in percent, and
+// static pressure in Pa.
 type weather struct{ temperatureC, humidityPct, pressurePa float64 }
 
-// standard is the air that levels are corrected to where nothing else is stated,
-// the reference of ISO 9613-1 with a humidity of 70 %.
+// standard is the air that levels are corrected to by default: the reference of ISO 9613-1
+// with a humidity of 70 %.
 var standard = weather{20, 70, 101325}
 
-// Absorption is the attenuation of a pure tone by the air, in dB/m (ISO 9613-1,
+// Absorption returns the attenuation of a pure tone by the air, in dB/m (ISO 9613-1,
 // equations 3 to 5 and B.3), for a temperature in °C, a relative humidity in percent
-// and a pressure in Pa.
+// and a pressure in Pa. The names of the standard's symbols: t is T/T0, p is pa/pr, h is the
+// molar concentration of water vapour in percent, oxygen and nitrogen are the relaxation
+// frequencies frO and frN in Hz.
 func Absorption(hz, temperatureC, humidityPct, pressurePa float64) float64 {
-	const t0, triple, p0 = 293.15, 273.16, 101325
+	const (
+		t0     = 293.15 // K
+		triple = 273.16 // K, triple point of water
+		p0     = 101325 // Pa
+	)
+
 	kelvin := temperatureC + 273.15
-	t, p := kelvin/t0, pressurePa/p0
-	saturation := math.Pow(10, -6.8346*math.Pow(triple/kelvin, 1.261)+4.6151) // over p0
-	h := humidityPct * saturation / p                                         // molar concentration of water, percent
+	t := kelvin / t0
+	p := pressurePa / p0
+	saturation := math.Pow(10, -6.8346*math.Pow(triple/kelvin, 1.261)+4.6151) // vapour pressure over p0
+	h := humidityPct * saturation / p
 	oxygen := p * (24 + 4.04e4*h*(0.02+h)/(0.391+h))
 	nitrogen := p / math.Sqrt(t) * (9 + 280*h*math.Exp(-4.170*(math.Pow(t, -1./3)-1)))
 	q := hz * hz
@@ -48,7 +56,8 @@ func Absorption(hz, temperatureC, humidityPct, pressurePa float64) float64 {
 		(0.01275*math.Exp(-2239.1/kelvin)/(oxygen+q/oxygen)+0.1068*math.Exp(-3352/kelvin)/(nitrogen+q/nitrogen)))
 }
 
-// check reports what an Atmosphere cannot be; nil is fine.
+// check calls fail for every value outside its limits. s are the settings that o belongs to.
+// If o is nil, check does nothing.
 func (o *Atmosphere) check(s *Settings, fail Fail) {
 	if o == nil {
 		return
@@ -64,8 +73,8 @@ func (o *Atmosphere) check(s *Settings, fail Fail) {
 		{"pressure_pa", o.PressurePa, minAirPa, maxAirPa},
 	} {
 		if v.value != nil {
-			fail.unless(*v.value >= v.lo && *v.value <= v.hi, "atmosphere."+v.key, "expected %g to %g, found %g", v.lo, v.hi,
-				*v.value)
+			fail.unless(*v.value >= v.lo && *v.value <= v.hi, "atmosphere."+v.key, "expected %g to %g, found %g",
+				v.lo, v.hi, *v.value)
 		}
 	}
 
@@ -77,74 +86,87 @@ func (o *Atmosphere) check(s *Settings, fail Fail) {
 	}
 }
 
-// air corrects levels from the air they were measured in to another.
-type air struct {
-	from, to         weather
-	fromPathM, pathM float64
-	gain             []float64
+// airPath is the path of a sound through air.
+type airPath struct {
+	weather
+	lengthM float64
 }
 
-// air returns the correction for a run's conditions, nil where the settings ask for
-// none. Conditions that are missing or impossible raise an error.
-func (s *Settings) air(conditions map[string]float64) *air {
+// attenuationDB returns the absorption of a tone at hz on the whole path, in dB.
+func (p *airPath) attenuationDB(hz float64) float64 {
+	return Absorption(hz, p.temperatureC, p.humidityPct, p.pressurePa) * p.lengthM
+}
+
+// airCorrection corrects levels from the air they were measured in to another air.
+type airCorrection struct {
+	measured airPath   // the path during the recording
+	target   airPath   // the path that levels are corrected to
+	gain     []float64 // correction factor of each bin's power; gains extends it as needed
+}
+
+// newAirCorrection returns the correction for a microphone's conditions. It returns nil and no
+// error if the settings have no Atmosphere. Conditions that are missing or impossible are a
+// *fault.Error. The pressure may be missing, as it matters least: the standard one then counts.
+func newAirCorrection(s *Settings, conditions map[string]float64) (*airCorrection, error) {
 	o := s.Atmosphere
 	if o == nil {
-		return nil
+		return nil, nil
 	}
 
-	a := &air{from: standard, to: standard, fromPathM: o.PathM, pathM: o.PathM}
+	a := &airCorrection{measured: airPath{standard, o.PathM}, target: airPath{standard, o.PathM}}
 	if s.Distance != nil {
-		a.fromPathM, a.pathM = s.Distance.FromM, s.Distance.ToM
+		a.measured.lengthM = s.Distance.FromM
+		a.target.lengthM = s.Distance.ToM
 	}
 
 	for _, v := range []struct {
-		condition string
-		from, to  *float64
-		stated    *float64
-		lo, hi    float64
+		condition        string
+		measured, target *float64
+		stated           *float64
+		lo, hi           float64
 	}{
-		{"temperature_c", &a.from.temperatureC, &a.to.temperatureC, o.TemperatureC, minAirC, maxAirC},
-		{"humidity_pct", &a.from.humidityPct, &a.to.humidityPct, o.HumidityPct, 0, 100},
-		{"pressure_pa", &a.from.pressurePa, &a.to.pressurePa, o.PressurePa, minAirPa, maxAirPa},
+		{"temperature_c", &a.measured.temperatureC, &a.target.temperatureC, o.TemperatureC, minAirC, maxAirC},
+		{"humidity_pct", &a.measured.humidityPct, &a.target.humidityPct, o.HumidityPct, 0, 100},
+		{"pressure_pa", &a.measured.pressurePa, &a.target.pressurePa, o.PressurePa, minAirPa, maxAirPa},
 	} {
 		if v.stated != nil {
-			*v.to = *v.stated
+			*v.target = *v.stated
 		}
 
-		measured, ok := conditions[v.condition]
-		if !ok && v.condition == "pressure_pa" {
-			continue // it matters least
+		measured, known := conditions[v.condition]
+		if !known && v.condition == "pressure_pa" {
+			continue
 		}
 
-		if !ok || !(measured >= v.lo && measured <= v.hi) {
+		if !known || !(measured >= v.lo && measured <= v.hi) {
 			found := "none"
-			if ok {
+			if known {
 				found = fmt.Sprint(measured)
 			}
 
-			fault.Raise(&fault.Error{
+			return nil, &fault.Error{
 				Want: fmt.Sprintf("a condition %s from %g to %g, which the correction to another atmosphere needs",
 					v.condition, v.lo, v.hi),
 				Found: found, Hint: "give it with the conditions, or leave atmosphere out",
-			})
+			}
 		}
 
-		*v.from = measured
+		*v.measured = measured
 	}
 
-	return a
+	return a, nil
 }
 
-// db is the correction of a level at hz: the absorption on the path it was measured
-// over less that on the path it is corrected to.
-func (a *air) db(hz float64) float64 {
-	return Absorption(hz, a.from.temperatureC, a.from.humidityPct, a.from.pressurePa)*a.fromPathM -
-		Absorption(hz, a.to.temperatureC, a.to.humidityPct, a.to.pressurePa)*a.pathM
+// db returns the correction of a level at hz, in dB: the absorption on the measured path minus the absorption on the
+// target path.
+func (a *airCorrection) db(hz float64) float64 {
+	return a.measured.attenuationDB(hz) - a.target.attenuationDB(hz)
 }
 
-// gains multiplies the gain of each bin by the correction; gain and the result are
-// nil for 1.
-func (a *air) gains(gain []float64, bins int, binHz float64) []float64 {
+// gains returns the gain of each bin times the correction of its power. bins is the number of
+// bins, binHz apart. A nil gain means 1 everywhere, in the argument and in the result. If a
+// is nil, gains returns gain.
+func (a *airCorrection) gains(gain []float64, bins int, binHz float64) []float64 {
 	if a == nil {
 		return gain
 	}
@@ -157,11 +179,16 @@ func (a *air) gains(gain []float64, bins int, binHz float64) []float64 {
 		return a.gain
 	}
 
-	return lists.Make(bins, func(k int) float64 { return gain[k] * a.gain[k] })
+	product := make([]float64, bins)
+	for k := range product {
+		product[k] = gain[k] * a.gain[k]
+	}
+
+	return product
 }
 
-// words describe the correction.
-func (a *air) words() string {
+// words describes the correction for people.
+func (a *airCorrection) words() string {
 	return fmt.Sprintf("correction to air of %g °C, %g %%, %g Pa on a path of %g m (ISO 9613-1), contained in the level",
-		a.to.temperatureC, a.to.humidityPct, a.to.pressurePa, a.pathM)
+		a.target.temperatureC, a.target.humidityPct, a.target.pressurePa, a.target.lengthM)
 }

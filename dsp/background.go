@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
 // Tone is a line of a spectrum.
 type Tone struct {
 	Hz         float64
-	MeanSquare float64 // of the line, the floor taken off
+	MeanSquare float64 // the line's mean square without the floor, unit²
 }
 
 // Background is the spectrum of a channel without the source under test.
@@ -26,21 +23,22 @@ type Background struct {
 // BackgroundRecording is the background of one channel in one recording.
 type BackgroundRecording struct {
 	File    string  // names the recording
-	Seconds float64 // its length, by which recordings are weighted
+	Seconds float64 // its length, which is its weight in means over recordings
 	*Background
 }
 
-// A level less than NearBackgroundDB above the background in the same bins is
-// near it. A tone of the background less than BackgroundToneDB below a line is
-// flagged: it moves the line's level by up to 0.9 dB.
+// A level is near the background if it is less than NearBackgroundDB above the background's
+// level in the same bins. A tone of the background is flagged if it is less than
+// BackgroundToneDB below a line: it may move the line's level by up to 0.9 dB.
 const (
 	NearBackgroundDB = 6
 	BackgroundToneDB = 20
 )
 
 // BackgroundBetween returns the background's mean square from lo to hi in Hz,
-// averaged over the recordings by their length, and the strongest tone there
-// with the file it is in; tone is nil where there is none. list is not empty.
+// averaged over the recordings with their lengths as weights. It also returns the strongest
+// tone in that range and the file it was recorded in. The tone is nil if there is none.
+// list must not be empty.
 func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare float64, tone *Tone, file string) {
 	seconds := 0.0
 	for _, b := range list {
@@ -48,8 +46,10 @@ func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare f
 		seconds += b.Seconds
 
 		for i, t := range b.Tones {
-			if t.Hz > lo-b.BinHz && t.Hz < hi+b.BinHz && (tone == nil || t.MeanSquare > tone.MeanSquare) {
-				tone, file = &b.Tones[i], b.File
+			inBand := t.Hz > lo-b.BinHz && t.Hz < hi+b.BinHz
+			if inBand && (tone == nil || t.MeanSquare > tone.MeanSquare) {
+				tone = &b.Tones[i]
+				file = b.File
 			}
 		}
 	}
@@ -57,60 +57,79 @@ func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare f
 	return meanSquare / seconds, tone, file
 }
 
-// BackgroundBin returns what a bin at hz of a spectrum with bins of binHz under a
-// window of that noise bandwidth reads of the background (Background.Bin),
-// averaged over the recordings by their length.
-func BackgroundBin(list []BackgroundRecording, hz, binHz, noiseBins float64) float64 {
-	seconds, p := 0.0, 0.0
+// BackgroundBin returns the power that the background gives the bin at hz of a spectrum, averaged
+// over the recordings with their lengths as weights. The spectrum's bins are binHz apart, and the
+// noise bandwidth of its window is noiseBandwidth, in bins.
+//
+// Background.Bin calculates with a Hann window. Another window is taken for a Hann window on
+// wider bins, with the same noise bandwidth in Hz.
+func BackgroundBin(list []BackgroundRecording, hz, binHz, noiseBandwidth float64) float64 {
+	seconds := 0.0
 	for _, b := range list {
 		seconds += b.Seconds
 	}
 
+	power := 0.0
 	for _, b := range list {
-		p += b.Bin(hz, binHz*noiseBins/1.5) * b.Seconds / seconds
+		power += b.Bin(hz, binHz*noiseBandwidth/noiseBins) * b.Seconds / seconds
 	}
 
-	return p
+	return power
 }
 
-// Tones of a background are 10 dB above the median of the bins within ±24 of
-// them; of the mean of eight segments of noise one bin in 10^25 does.
+// A tone of a background is toneAboveDB above the median of the bins within ±backgroundAround
+// bins. In the mean of backgroundLeast segments of noise, one bin in 10^25 is so far above.
 const (
-	toneAboveDB      = 10
-	backgroundAround = 24
-	backgroundLeast  = 8 // segments
+	toneAboveDB      = 10 // dB
+	backgroundAround = 24 // bins
+	backgroundLeast  = 8  // fewest segments
+	shortestSegment  = 64 // samples
 )
 
-// MeasureBackground averages the spectrum of a channel over an interval:
-// segments of half a second (a power of two of samples), shorter where there
-// would be fewer than eight. An interval of less than 512 samples is a *fault.Error.
+// MeasureBackground averages the spectrum of a channel over an interval. A segment is
+// half a second long, rounded up to a power of two of samples. It is shorter if fewer than
+// backgroundLeast segments would fit. An interval of less than backgroundLeast·shortestSegment
+// samples is a *fault.Error.
 func MeasureBackground(ctx context.Context, src Source, channel int, start, samples int64, rateHz float64,
-) (_ *Background, err error) {
-	defer fault.Catch(&err)
-
+) (*Background, error) {
 	n := segmentFor(rateHz / 2)
-	for n > 64 && int64(backgroundLeast*n) > samples {
+	for n > shortestSegment && int64(backgroundLeast*n) > samples {
 		n /= 2
 	}
 
-	unless(int64(backgroundLeast*n) <= samples, "", fmt.Sprintf("at least %d samples of background", backgroundLeast*n),
-		fmt.Sprint(samples), "")
+	if int64(backgroundLeast*n) > samples {
+		return nil, wrong("", fmt.Sprintf("at least %d samples of background", backgroundLeast*n),
+			fmt.Sprint(samples), "")
+	}
 
 	w := NewWelch(n)
-	p := averagePower(ctx, src, w, channel, start, samples)
+	p, err := averagePower(ctx, src, w, channel, start, samples)
+	if err != nil {
+		return nil, err
+	}
 
-	b := &Background{BinHz: rateHz / float64(n)}
-
+	b := &Background{BinHz: rateHz / float64(n), Density: make([]float64, len(p))}
 	density := w.DensityFactor(rateHz)
-	b.Density = lists.Each(p, func(v float64) float64 { return v * density })
+	for k, v := range p {
+		b.Density[k] = v * density
+	}
 
+	b.Tones = backgroundTones(p, b.BinHz, w.ToneFactor())
+
+	return b, nil
+}
+
+// backgroundTones returns the tones of the spectrum p with bins binHz apart. The mean square of a
+// tone is toneFactor times the power of its bins (Welch.ToneFactor).
+func backgroundTones(p []float64, binHz, toneFactor float64) []Tone {
+	var tones []Tone
 	for k := 2; k+2 < len(p); k++ {
-		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
+		if !isPeak(p, k) {
 			continue
 		}
 
-		around := p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)]
-		floor := slices.Sorted(slices.Values(around))[len(around)/2]
+		neighbours := p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)]
+		floor := slices.Sorted(slices.Values(neighbours))[len(neighbours)/2]
 		if !(p[k] > floor*math.Pow(10, toneAboveDB/10.)) {
 			continue
 		}
@@ -120,54 +139,84 @@ func MeasureBackground(ctx context.Context, src Source, channel int, start, samp
 			sum += max(0, p[i]-floor)
 		}
 
-		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor()})
+		tones = append(tones, Tone{Hz: binHz * (float64(k) + binOffset(p, k)), MeanSquare: sum * toneFactor})
 	}
 
-	return b, nil
+	return tones
 }
 
-// MeanSquare is the background's mean square from lo to hi in Hz, each bin
-// standing for half a bin to both sides.
+// isPeak reports whether no bin within two bins of k has more power than k. Bin k+1 must have
+// less power. If two neighbouring bins are equal, the second alone is a peak.
+func isPeak(p []float64, k int) bool {
+	return p[k] >= max(p[k-2], p[k-1], p[k+2]) && p[k] > p[k+1]
+}
+
+// MeanSquare returns the background's mean square from lo to hi in Hz. Each bin
+// extends half a bin to both sides.
 func (b *Background) MeanSquare(lo, hi float64) float64 {
 	sum := 0.0
 	for k := max(0, int(lo/b.BinHz+0.5)); k < len(b.Density); k++ {
-		from, to := b.BinHz*(float64(k)-0.5), b.BinHz*(float64(k)+0.5)
-		if from >= hi {
+		lower := b.BinHz * (float64(k) - 0.5)
+		upper := b.BinHz * (float64(k) + 0.5)
+		if lower >= hi {
 			break
 		}
 
-		sum += b.Density[k] * max(0, min(hi, to)-max(lo, from))
+		sum += b.Density[k] * max(0, min(hi, upper)-max(lo, lower))
 	}
 
 	return sum
 }
 
-// Bin is what a bin at hz of a Hann-windowed spectrum with bins of binHz would
-// read of it: noise of density D reads 1.5·binHz·D, a line its mean square less
-// the loss between bins (docs/method.md#split-half-spectra). It is the density averaged over the
-// window's main lobe, |W(d)/W(0)|² = (sin πd/(πd·(1−d²)))², d bins off. The
-// background's own bins have spread lines already: the lobe is narrower by that
-// much, in squares. Lines in bins narrower than the background's read too low.
+// Bin returns the power that the background gives the bin at hz of a Hann-windowed spectrum
+// with bins binHz apart. Noise of density D gives noiseBins·binHz·D. A line gives its mean square
+// less the loss between bins (docs/method.md#split-half-spectra).
+//
+// Bin averages the density over the window's main lobe, |W(d)/W(0)|² = (sin πd/(πd·(1−d²)))² at a
+// distance of d bins. The background's spectrum has already spread each line over its own bins.
+// So Bin uses a narrower lobe, of bins √(binHz² − b.BinHz²) apart. If that is less than an eighth
+// of b.BinHz, Bin takes the density of one bin of the background. If binHz is smaller than
+// b.BinHz, the power of a line is too low.
 func (b *Background) Bin(hz, binHz float64) float64 {
-	const parts = 16 // of a bin
+	const parts = 16 // steps per bin in the sum over the lobe
 	step := math.Sqrt(max(0, binHz*binHz-b.BinHz*b.BinHz)) / parts
 	if step*parts < b.BinHz/8 {
-		lo, hi := max(0, hz-b.BinHz/2), hz+b.BinHz/2
-		return 1.5 * binHz * b.MeanSquare(lo, hi) / (hi - lo)
+		lo := max(0, hz-b.BinHz/2)
+		hi := hz + b.BinHz/2
+		return noiseBins * binHz * b.MeanSquare(lo, hi) / (hi - lo)
 	}
 
-	sum, of := 0.0, 0.0
+	sum := 0.0
+	weight := 0.0
 	for i := -2 * parts; i < 2*parts; i++ {
-		at := hz + float64(i)*step
-		if at < 0 {
+		lower := hz + float64(i)*step
+		if lower < 0 {
 			continue
 		}
 
 		d := (float64(i) + 0.5) / parts // no midpoint is 0 or ±1
 		w := math.Sin(math.Pi*d) / (math.Pi * d * (1 - d*d))
-		sum += w * w * b.MeanSquare(at, at+step)
-		of += w * w * step
+		sum += w * w * b.MeanSquare(lower, lower+step)
+		weight += w * w * step
 	}
 
-	return 1.5 * binHz * sum / of
+	return noiseBins * binHz * sum / weight
+}
+
+// binOffset returns how far a line lies from its largest bin k, in bins, −½ to ½. p is the power
+// spectrum under a Hann window. With r the ratio of the larger neighbour's amplitude to the
+// peak's amplitude, the offset is (2r − 1)/(r + 1) (Grandke, 1983).
+func binOffset(p []float64, k int) float64 {
+	if k == 0 || k+1 >= len(p) || p[k] <= 0 {
+		return 0
+	}
+
+	if p[k+1] > p[k-1] {
+		r := math.Sqrt(p[k+1] / p[k])
+		return max(0, (2*r-1)/(r+1))
+	}
+
+	r := math.Sqrt(p[k-1] / p[k])
+
+	return -max(0, (2*r-1)/(r+1))
 }

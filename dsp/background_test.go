@@ -5,7 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected values: closed form. White noise of variance σ² has the density
@@ -13,8 +14,11 @@ import (
 func TestBackground(t *testing.T) {
 	rate, sigma, a := 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b := must.Get(MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate))(t)
-	must.Not(t, len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2),
+	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
+	require.NoError(t, err)
+	require.Len(t, b.Tones, 1, "tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
+	require.InDelta(t, 440.6, b.Tones[0].Hz, 0.05, "tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
+	assert.InDelta(t, a*a/2, b.Tones[0].MeanSquare, 0.05*a*a/2,
 		"tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
 
 	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
@@ -54,12 +58,13 @@ func TestBackgroundBin(t *testing.T) {
 		t.Errorf("a line on the bin: %g, expected 0.02", got)
 	}
 
-	must.Near(t, 10*math.Log10(line.Bin(1004, 8)/0.02), -1.4236, 0.02, "a line between bins: dB")
-	must.Equal(t, line.Bin(1032, 8), 0, "a line four bins off")
+	assert.InDelta(t, -1.4236, 10*math.Log10(line.Bin(1004, 8)/0.02), 0.02, "a line between bins: dB")
+	assert.Equal(t, 0.0, line.Bin(1032, 8), "a line four bins off")
 
 	const rate, sigma, a = 20480.0, 0.02, 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b := must.Get(MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate))(t)
+	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
+	require.NoError(t, err)
 
 	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
 		bin := rate / float64(n)
@@ -84,12 +89,12 @@ func TestBackgroundBin(t *testing.T) {
 			sumB, sumW = sumB+b.Bin(bin*float64(k), bin), sumW+mean[k]
 		}
 
-		must.Not(t, !near(sumB/sumW, 1, 0.02), "noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
+		assert.InDelta(t, 1, sumB/sumW, 0.02, "noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
 	}
 }
 
 // Expected values: the weighted mean (10·1 + 30·3)/40 times the width, and the
-// stronger of the two tones in reach, that of the second recording.
+// stronger of the two tones in the range, which the second recording has.
 func TestBackgroundBetween(t *testing.T) {
 	flat := func(density float64, tones ...Tone) *Background {
 		b := &Background{BinHz: 2, Density: make([]float64, 100), Tones: tones}
@@ -106,13 +111,14 @@ func TestBackgroundBetween(t *testing.T) {
 	}
 
 	got, tone, file := BackgroundBetween(list, 45, 55)
-	must.Not(t, !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav",
-		"%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
+	if !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav" {
+		t.Errorf("%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
+	}
 
 	if _, tone, _ := BackgroundBetween(list, 80, 90); tone != nil {
 		t.Errorf("a tone %v where there is none", tone)
 	}
 
 	// White noise of density D reads 1.5·2 Hz·D in bins of 2 Hz.
-	must.Near(t, BackgroundBin(list, 100, 2, 1.5), 1.5*2*2.5, 1e-9, "a bin")
+	assert.InDelta(t, 1.5*2*2.5, BackgroundBin(list, 100, 2, 1.5), 1e-9, "a bin")
 }

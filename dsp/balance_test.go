@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -22,15 +22,20 @@ func TestRandomSamples(t *testing.T) {
 		n := rapid.IntRange(2*k, 2*k+5000).Draw(t, "n")
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b, err := RandomSamples(n, k, seed)
-		must.Never(t, err != nil || len(a) != k || len(b) != k, "%d and %d samples, %v", len(a), len(b), err)
+		require.NoError(t, err)
+		require.Len(t, a, k, "%d and %d samples, %v", len(a), len(b), err)
+		require.Len(t, b, k, "%d and %d samples, %v", len(a), len(b), err)
 
 		all := slices.Concat(a, b)
 		slices.Sort(all)
 
-		must.Never(t, all[0] < 0 || all[2*k-1] >= n || len(slices.Compact(all)) != 2*k, "samples %v of %d", all, n)
+		require.GreaterOrEqual(t, all[0], 0, "samples %v of %d", all, n)
+		require.Less(t, all[2*k-1], n, "samples %v of %d", all, n)
+		require.Len(t, slices.Compact(all), 2*k, "samples %v of %d", all, n)
 
 		c, d, _ := RandomSamples(n, k, seed)
-		must.Never(t, !slices.Equal(a, c) || !slices.Equal(b, d), "the same seed gives other samples")
+		require.Equal(t, c, a, "the same seed gives other samples")
+		require.Equal(t, d, b, "the same seed gives other samples")
 
 		if n > 100 && k > 10 {
 			if e, _, _ := RandomSamples(n, k, seed+1); slices.Equal(a, e) {
@@ -57,7 +62,7 @@ func TestRandomSamplesUniform(t *testing.T) {
 	var counts [6][10]float64
 	for seed := range uint64(draws) {
 		a, b, err := RandomSamples(10, 3, seed)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		for i, v := range append(a, b...) {
 			counts[i][v]++
@@ -71,10 +76,10 @@ func TestRandomSamplesUniform(t *testing.T) {
 		}
 	}
 
-	must.Not(t, chi > 99.2, "χ² = %.1f", chi)
+	assert.LessOrEqual(t, chi, 99.2, "χ² = %.1f", chi)
 
 	a, b, _ := RandomSamples(1234, 5, 42)
-	must.Equal(t, fmt.Sprint(a, b), pinnedSamples, "samples")
+	assert.Equal(t, pinnedSamples, fmt.Sprint(a, b), "samples")
 }
 
 const pinnedSamples = "[1009 415 467 1171 604] [847 1002 908 17 241]"
@@ -89,27 +94,29 @@ func TestWindAxes(t *testing.T) {
 		{1, 0, -30, 0.5, math.Sqrt(3) / 2},
 	} {
 		l, d := WindAxes(c.fx, c.fz, c.alpha)
-		must.Not(t, !near(l, c.lift, 1e-15) || !near(d, c.drag, 1e-15), "%+v: lift %g, drag %g", c, l, d)
+		require.InDelta(t, c.lift, l, 1e-15, "%+v: lift %g, drag %g", c, l, d)
+		assert.InDelta(t, c.drag, d, 1e-15, "%+v: lift %g, drag %g", c, l, d)
 	}
 }
 
 // Expected values: by hand; dry air at 15 °C, 101 325 Pa has 1.225 kg/m³ (ISA).
 func TestCoefficients(t *testing.T) {
-	must.Near(t, AirDensity(101325, 15), 1.225, 1e-4, "density")
+	assert.InDelta(t, 1.225, AirDensity(101325, 15), 1e-4, "density")
 
 	q := DynamicPressure(1.2, 10)
-	must.Near(t, q, 60, 1e-12, "dynamic pressure")
+	assert.InDelta(t, 60, q, 1e-12, "dynamic pressure")
 
 	for force, want := range map[float64]float64{1.5: 1, -3: -2} {
-		must.Near(t, Coefficient(force, q, 0.1, 0.25), want, 1e-12, "%g N: coefficient", force)
+		assert.InDelta(t, want, Coefficient(force, q, 0.1, 0.25), 1e-12, "%g N: coefficient", force)
 	}
 
-	must.Not(t, !near(DistanceDB(2, 1), 6.0206, 1e-4), "twice the distance is 6.02 dB")
+	assert.InDelta(t, 6.0206, DistanceDB(2, 1), 1e-4, "twice the distance is 6.02 dB")
 }
 
 func TestSplitHalves(t *testing.T) {
 	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
-	must.Not(t, !slices.Equal(a, []float64{1.5, 0}) || !slices.Equal(b, []float64{3.5, 5}), "halves %v, %v", a, b)
+	require.Equal(t, []float64{1.5, 0}, a, "halves %v, %v", a, b)
+	assert.Equal(t, []float64{3.5, 5}, b, "halves %v, %v", a, b)
 }
 
 // ar1 is an autoregressive process x_i = φ·x_{i−1} + e_i of unit variance.
@@ -135,15 +142,17 @@ func TestIntegralTime(t *testing.T) {
 		const repeats = 10
 		for range repeats {
 			x := ar1(n, phi, r)
-			b := must.Get(CheckBalance([][]float64{x}, rate))(t)
+			b, err := CheckBalance([][]float64{x}, rate)
+			require.NoError(t, err)
 
 			sum += 2 * rate * b.IntegralTimeS[0] / repeats
 
-			must.Not(t, !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n), "φ = %g: n_eff %g, integral time %g", phi,
-				b.NEff[0], b.IntegralTimeS[0])
+			if !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n) {
+				t.Errorf("φ = %g: n_eff %g, integral time %g", phi, b.NEff[0], b.IntegralTimeS[0])
+			}
 		}
 
-		must.Near(t, sum, want, 0.1*want+0.02, "φ = %g: 1 + 2Σρ", phi)
+		assert.InDelta(t, want, sum, 0.1*want+0.02, "φ = %g: 1 + 2Σρ", phi)
 	}
 }
 
@@ -158,8 +167,10 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 
 	var detectable float64
 	for range repeats {
-		b := must.Get(CheckBalance([][]float64{ar1(n, 0.95, r)}, rate))(t)
-		must.Never(t, b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12), "%d blocks of %g s", b.Blocks, b.BlockS)
+		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate)
+		require.NoError(t, err)
+		require.Equal(t, 10, b.Blocks, "%d blocks of %g s", b.Blocks, b.BlockS)
+		require.InDelta(t, 0.5, b.BlockS, 1e-12, "%d blocks of %g s", b.Blocks, b.BlockS)
 
 		detectable += b.Power / float64(repeats)
 
@@ -178,7 +189,8 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 			x[i] += detectable
 		}
 
-		b := must.Get(CheckBalance([][]float64{x}, rate))(t)
+		b, err := CheckBalance([][]float64{x}, rate)
+		require.NoError(t, err)
 
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			found++
@@ -189,9 +201,12 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", share(false1), detectable,
 		share(found), share(naive))
 
-	must.Not(t, false1 < repeats/100 || false1 > repeats*9/100, "%d false alarms in %d", false1, repeats)
-	must.Not(t, found < repeats*72/100 || found > repeats*88/100, "%d of %d drifts found", found, repeats)
-	must.Not(t, naive < repeats/2, "naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
+	require.GreaterOrEqual(t, false1, repeats/100, "%d false alarms in %d", false1, repeats)
+	assert.LessOrEqual(t, false1, repeats*9/100, "%d false alarms in %d", false1, repeats)
+	require.GreaterOrEqual(t, found, repeats*72/100, "%d of %d drifts found", found, repeats)
+	assert.LessOrEqual(t, found, repeats*88/100, "%d of %d drifts found", found, repeats)
+	assert.GreaterOrEqual(t, naive, repeats/2,
+		"naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
 }
 
 // Blocks by length of record, by hand from CheckBalance's rule.
@@ -212,10 +227,15 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		{16, 4, 4, 0.5, false},
 		{16, 100, 4, 0.02, true},
 	} {
-		b := must.Get(CheckBalance([][]float64{noise(c.n, 1)}, c.rate))(t)
+		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate)
+		require.NoError(t, err)
 
 		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
-		must.Not(t, b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short,
+		require.Equal(t, c.blocks, b.Blocks,
+			"%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
+		require.InDelta(t, c.length, b.BlockS, 1e-9,
+			"%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
+		assert.Equal(t, c.short, short,
 			"%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
 	}
 
@@ -235,8 +255,9 @@ func TestCheckBalanceBlocks(t *testing.T) {
 	}
 
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
-	must.Not(t, err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0, "constant channel: %+v, %v", b,
-		err)
+	require.NoError(t, err)
+	require.Equal(t, "constant", b.Flags[0].Code, "constant channel: %+v, %v", b, err)
+	assert.Equal(t, 0, b.Flags[0].Channel, "constant channel: %+v, %v", b, err)
 
 	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
 	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
@@ -254,7 +275,8 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	const records = 400
 	flagged := func(phi float64) (n int) {
 		for range records {
-			b := must.Get(CheckBalance([][]float64{ar1(80, phi, r)}, 4))(t)
+			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4)
+			require.NoError(t, err)
 
 			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
 				n++
@@ -267,7 +289,9 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 	white, slow := flagged(0), flagged(math.Exp(-0.25))
 	t.Logf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 
-	must.Not(t, white > records*15/100 || slow < records*85/100,
+	require.LessOrEqual(t, white, records*15/100,
+		"of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
+	assert.GreaterOrEqual(t, slow, records*85/100,
 		"of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 }
 

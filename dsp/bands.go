@@ -6,38 +6,38 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// bandLevels are the levels of fractional octaves or of bands of one's own
-// (docs/method.md#bands). They need no rotor, unless bands are in shaft orders.
+// bandLevels makes the levels of fractional octaves, or of the bands in Settings.Bands
+// (docs/method.md#bands). It needs a shaft speed only if Settings.Bands are shaft orders.
 type bandLevels struct{}
 
 // bandKeys are the settings that select bands.
 var bandKeys = []string{"bands_hz", "bands_per_octave", "bands", "bands_unit"}
 
-// perOctave is the number of bands of an octave.
+// perOctave returns the number of bands per octave.
 func (s *Settings) perOctave() int {
 	return cmp.Or(s.BandsPerOctave, 3)
 }
 
 func (bandLevels) describe(s *Settings) outcomeFacts {
+	facts := outcomeFacts{name: "bands", words: octaveWord(s.perOctave()) + " levels", settings: bandKeys}
 	if len(s.Bands) > 0 {
-		return outcomeFacts{"bands", "levels of bands", bandKeys, s.BandsUnit == "orders"}
+		facts.words = "levels of bands"
+		facts.rotor = s.BandsUnit == "orders"
 	}
-	return outcomeFacts{"bands", octaveWord(s.perOctave()) + " levels", bandKeys, false}
+
+	return facts
 }
 
 func (bandLevels) check(s *Settings, fail Fail) {
 	r := s.BandsHz
-	fail.unless(len(r) == 0 || len(r) == 2 && r[0] >= 10 && r[0] <= r[1] && r[1] <= maxBandHz, "bands_hz",
+	fail.unless(len(r) == 0 || isRange(r, 10, maxBandHz), "bands_hz",
 		"expected [from, to] with 10 <= from <= to <= %g, found %v", maxBandHz, r)
 	fail.unless(octaveWord(s.perOctave()) != "", "bands_per_octave", "expected 1, 3, 6 or 12, found %d", s.BandsPerOctave)
 
 	for _, b := range s.Bands {
-		fail.unless(len(b) == 2 && b[0] >= 0 && b[0] < b[1] && b[1] <= maxBandHz, "bands",
+		fail.unless(isRange(b, 0, maxBandHz) && b[0] < b[1], "bands",
 			"expected [[lo, hi], …] with 0 <= lo < hi <= %g, found %v", maxBandHz, b)
 	}
 
@@ -47,83 +47,153 @@ func (bandLevels) check(s *Settings, fail Fail) {
 		"selects fractional octaves; bands lists bands of your own: keep one of them")
 }
 
-// namedBand is a band with the middle of its outcome's name.
+// namedBand is a band with its names.
 type namedBand struct {
-	Band        // in Hz, or in shaft orders
-	name, words string
+	Band         // in Hz, or in shaft orders
+	name  string // middle of its column's name: "125hz"
+	words string // for people: "octave band of 125 Hz"
 }
 
-func (bandLevels) fits(s *Settings, binHz float64, bins int) { fault.Get(wantedBands(s, binHz, bins)) }
+func (bandLevels) fits(s *Settings, binHz float64, bins int) error {
+	_, err := wantedBands(s, binHz, bins)
+	return err
+}
 
-// wantedBands lists the bands of the settings. Of fractional octaves these are those
-// with nominal mid-frequencies in BandsHz, else those that the spectrum resolves. A
-// band that it does not resolve is an *Error.
-func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err error) {
-	text := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// wantedBands lists the bands of the settings. It returns a *fault.Error for a band that a
+// spectrum of that many bins, binHz apart, does not resolve. It does not check bands in shaft
+// orders, as their frequencies depend on the speed of the run.
+func wantedBands(s *Settings, binHz float64, bins int) ([]namedBand, error) {
+	if len(s.Bands) == 0 {
+		return octaveBands(s, binHz, bins)
+	}
+
+	list := ownBands(s)
+	if s.BandsUnit == "orders" {
+		return list, nil
+	}
+
+	for _, b := range list {
+		if err := unresolved(b.Band, binHz, bins, 1, b.words, "change bands"); err != nil {
+			return nil, err
+		}
+	}
+
+	return list, nil
+}
+
+// ownBands lists the bands of Settings.Bands with their names.
+func ownBands(s *Settings) []namedBand {
+	unit := "Hz"
+	unitSuffix := "hz"
+	if s.BandsUnit == "orders" {
+		unit = "shaft orders"
+		unitSuffix = "so"
+	}
+
+	var list []namedBand
 	for _, b := range s.Bands {
-		n := namedBand{Band: Band{b[0], (b[0] + b[1]) / 2, b[1]}}
-		n.name = text(b[0]) + "to" + text(b[1])
-		n.words = fmt.Sprintf("band from %s to %s ", text(b[0]), text(b[1]))
-		if s.BandsUnit == "orders" { // resolved or not by the speed of a run
-			n.name, n.words = n.name+"so", n.words+"shaft orders"
-		} else {
-			n.name, n.words = n.name+"hz", n.words+"Hz"
-			err = cmp.Or(err, unresolved(n.Band, binHz, bins, 1, n.words, "change bands"))
-		}
-
-		out = append(out, n)
+		lo := decimal(b[0])
+		hi := decimal(b[1])
+		list = append(list, namedBand{
+			Band:  Band{b[0], (b[0] + b[1]) / 2, b[1]},
+			name:  lo + "to" + hi + unitSuffix,
+			words: fmt.Sprintf("band from %s to %s %s", lo, hi, unit),
+		})
 	}
 
-	if err != nil || len(out) > 0 {
-		return out, err
-	}
+	return list
+}
 
-	per, from, to := s.perOctave(), 10.0, math.Inf(1)
+// octaveBands lists the fractional octaves with nominal mid-frequencies in BandsHz. It returns a
+// *fault.Error if a spectrum of that many bins, binHz apart, does not resolve one of them. If
+// BandsHz is empty, octaveBands lists all fractional octaves from 10 Hz on that the spectrum
+// resolves.
+func octaveBands(s *Settings, binHz float64, bins int) ([]namedBand, error) {
+	perOctave := s.perOctave()
+	lowest := 10.0
+	highest := math.Inf(1)
 	if len(s.BandsHz) == 2 {
-		from, to = s.BandsHz[0], s.BandsHz[1]
+		lowest = s.BandsHz[0]
+		highest = s.BandsHz[1]
 	}
 
-	for x := -7 * per; x <= 10*per; x++ {
-		b, nominal := FractionalOctave(per, x), nominalHz(per, x)
-		not := unresolved(b, binHz, bins, 2, fmt.Sprintf("band of %g Hz", nominal), "narrow bands_hz")
-		switch {
-		case nominal < from, nominal > to, not != nil && len(s.BandsHz) == 0:
-		case not == nil:
-			out = append(out, namedBand{b, text(nominal) + "hz", octaveWord(per) + " band of " + text(nominal) +
-				" Hz"})
-		default:
-			return nil, not
+	// Band 0 is at 1 kHz: the loop goes from 7 octaves below to 10 octaves above.
+	var list []namedBand
+	for x := -7 * perOctave; x <= 10*perOctave; x++ {
+		nominal := nominalHz(perOctave, x)
+		if nominal < lowest || nominal > highest {
+			continue
 		}
+
+		b := FractionalOctave(perOctave, x)
+		if err := unresolved(b, binHz, bins, 2, fmt.Sprintf("band of %g Hz", nominal), "narrow bands_hz"); err != nil {
+			if len(s.BandsHz) > 0 {
+				return nil, err
+			}
+
+			continue
+		}
+
+		list = append(list, namedBand{
+			Band: b, name: decimal(nominal) + "hz",
+			words: octaveWord(perOctave) + " band of " + decimal(nominal) + " Hz",
+		})
 	}
 
-	if len(out) == 0 {
-		return nil, wrong("", "a "+octaveWord(per)+" band",
+	if len(list) == 0 {
+		return nil, wrong("", "a "+octaveWord(perOctave)+" band",
 			fmt.Sprintf("none in bands_hz: %v that bins of %.4g Hz resolve", s.BandsHz, binHz),
 			"widen bands_hz, or record longer")
 	}
 
-	return out, nil
+	return list, nil
 }
 
-// names lists the bands that a spectrum of any resolution has.
+// decimal writes a number without exponent.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// names lists the names of all bands of the settings, whether or not a spectrum resolves them.
 func (bandLevels) names(s *Settings) []string {
-	list, _ := wantedBands(s, 1e-9, math.MaxInt64)
-	return s.levelNames(lists.Each(list, namedBand.column)...)
+	list := ownBands(s)
+	if len(list) == 0 {
+		// BandsHz contains no band. List all octave bands, as if the bins were very fine and very many, and let
+		// fits report the error.
+		list, _ = octaveBands(s, 1e-9, math.MaxInt)
+	}
+
+	var columns []string
+	for _, b := range list {
+		columns = append(columns, b.column())
+	}
+
+	return s.levelNames(columns...)
 }
 
-// column is the name of the band's level, without the end that leveler adds.
+// column returns the name of the band's level without its suffix, which levelNames adds.
 func (b namedBand) column() string { return "l_" + strings.ReplaceAll(b.name, ".", "_") }
 
-func (bandLevels) add(m *sound) {
-	for _, b := range fault.Get(wantedBands(m.r.Settings, m.binHz, len(m.power[0]))) {
-		both := [2]Band{b.Band, b.Band}
-		if len(m.r.Settings.Bands) > 0 && m.r.Settings.BandsUnit == "orders" {
+func (bandLevels) add(m *sound) error {
+	s := m.r.Settings
+	list, err := wantedBands(s, m.binHz, len(m.power[0]))
+	if err != nil {
+		return err
+	}
+
+	for _, b := range list {
+		both := [2]Band{b.Band, b.Band} // of each half, in Hz
+		if len(s.Bands) > 0 && s.BandsUnit == "orders" {
 			for h, hz := range m.shaftHz {
 				both[h] = Band{b.Lo * hz, b.Centre * hz, b.Hi * hz}
-				fault.Raise(unresolved(both[h], m.binHz, len(m.power[h]), 1, b.words, "change bands"))
+				if err := unresolved(both[h], m.binHz, len(m.power[h]), 1, b.words, "change bands"); err != nil {
+					return err
+				}
 			}
 		}
 
-		m.add(b.column(), b.words, m.sum(both, nil))
+		if err := m.add(b.column(), b.words, m.sum(both, nil)); err != nil {
+			return err
+		}
 	}
+
+	return nil
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // bandsOf runs split-half-bands on the channels of src, in Pa.
@@ -25,7 +26,7 @@ func bandsOf(t testing.TB, src memory, s Settings, rate float64) (*Pairs, *Analy
 	}
 
 	a := NewAnalyser()
-	must.Do(t, a.Load(t.Context(), src, load))
+	require.NoError(t, a.Load(t.Context(), src, load))
 
 	p, err := c.Pairs(t.Context(), src, r, a)
 
@@ -52,7 +53,7 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 		}
 
 		p, _, err := bandsOf(t, memory{x}, s, rate)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if mean == nil {
 			for _, o := range p.Outcomes {
@@ -91,8 +92,8 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 }
 
 // Expected values: a sine of amplitude a in the middle of a band has the level
-// of a²/2 there. The bands' powers sum to those of the bins between their outer
-// edges, edge bins by share, to 1e-9.
+// of a²/2 there. The sum of the bands' powers is the sum of the bins between their
+// outer edges, with a part of the bins that an edge cuts, to 1e-9.
 func TestBandsOfATone(t *testing.T) {
 	const rate, a = 8192.0, 0.2
 	s := DefaultSettings()
@@ -105,7 +106,7 @@ func TestBandsOfATone(t *testing.T) {
 	}
 
 	p, an, err := bandsOf(t, memory{x}, s, rate)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for h := range 2 {
 		sum := 0.0
@@ -128,7 +129,9 @@ func TestBandsOfATone(t *testing.T) {
 			want += v / 1.5 * max(0, to-from) / an.BinHz()
 		}
 
-		must.Not(t, len(list) != len(p.Outcomes) || math.Abs(sum/want-1) > 1e-9,
+		require.Len(t, list, len(p.Outcomes),
+			"half %d: %d bands sum to %g, %g wanted of %d", h+1, len(p.Outcomes), sum, want, len(list))
+		assert.InDelta(t, 1, sum/want, 1e-9,
 			"half %d: %d bands sum to %g, %g wanted of %d", h+1, len(p.Outcomes), sum, want, len(list))
 	}
 }
@@ -138,7 +141,8 @@ func TestBandsOfATone(t *testing.T) {
 func TestBandsBackground(t *testing.T) {
 	const rate, n = 8192.0, 8192 * 2
 	src := drifting(rate, 40, 0, n, 1, 0.1)
-	pulses := must.Get(FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
+	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	require.NoError(t, err)
 
 	s := DefaultSettings()
 	s.BandsHz = []float64{500, 1000}
@@ -153,14 +157,18 @@ func TestBandsBackground(t *testing.T) {
 		Channel: 1, Scale: 1, Unit: "Pa", Background: []BackgroundRecording{{"bg.wav", 10, bg}},
 	}}}
 	c := Find("split-half-bands", false).(OfSpectra)
-	load := must.Get(c.Spectra(r))(t)
+	load, err := c.Spectra(r)
+	require.NoError(t, err)
 
 	a := NewAnalyser()
-	must.Do(t, a.Load(t.Context(), src, load))
+	require.NoError(t, a.Load(t.Context(), src, load))
 
-	p := must.Get(c.Pairs(t.Context(), src, r, a))(t)
-	must.Not(t, !near(p.ShaftHz[0], 40, 0.01) || p.Near != p.Levels || p.Levels != 8,
+	p, err := c.Pairs(t.Context(), src, r, a)
+	require.NoError(t, err)
+	require.InDelta(t, 40, p.ShaftHz[0], 0.01,
 		"%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
+	require.Equal(t, p.Levels, p.Near, "%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
+	assert.Equal(t, 8, p.Levels, "%g rev/s, %d of %d levels near the background", p.ShaftHz, p.Near, p.Levels)
 
 	ref, _ := Reference("Pa")
 
@@ -196,5 +204,6 @@ func TestBandErrors(t *testing.T) {
 	s.BandsHz = []float64{5}
 	CheckSettings(&s, func(key, format string, args ...any) { text = append(text, key) })
 
-	must.Not(t, len(text) != 1 || text[0] != "bands_hz", "faults of %v", text)
+	require.Len(t, text, 1, "faults of %v", text)
+	assert.Equal(t, "bands_hz", text[0], "faults of %v", text)
 }

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // Expected values: scipy's ttest_ind and kendalltau (testdata/README.md).
@@ -22,16 +22,18 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 
 	readJSON(t, "tests.json", &cases)
 
-	must.Never(t, len(cases) == 0, "no cases")
+	require.NotEmpty(t, cases, "no cases")
 
 	for i, c := range cases {
 		stat, dof, p, ok := WelchT(c.First, c.Second)
-		must.Not(t, !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10),
-			"case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
+		if !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10) {
+			t.Errorf("case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
+		}
 
 		n, p := ReverseArrangements(append(c.First, c.Second...))
-		must.Not(t, n != c.Reverse || !near(p, c.ReverseP, 1e-12), "case %d: %g reverse arrangements, p %g; want %g, %g", i,
-			n, p, c.Reverse, c.ReverseP)
+		require.Equal(t, c.Reverse, n, "case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
+		assert.InDelta(t, c.ReverseP, p, 1e-12,
+			"case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
 	}
 
 	if _, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1}); ok || p != 1 {
@@ -44,13 +46,14 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.03, 0.01, 0.2, 0.02})
 	for i, want := range []float64{0.06, 0.04, 0.2, 0.06} {
-		must.Near(t, got[i], want, 1e-15, "p %d", i)
+		assert.InDelta(t, want, got[i], 1e-15, "p %d", i)
 	}
 
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
 		for i, a := range Holm(p) {
-			must.Never(t, a < p[i] || a > 1, "adjusted %g of %g", a, p[i])
+			require.GreaterOrEqual(t, a, p[i], "adjusted %g of %g", a, p[i])
+			require.LessOrEqual(t, a, 1.0, "adjusted %g of %g", a, p[i])
 		}
 	})
 }
@@ -117,7 +120,8 @@ func TestConsistencyFlags(t *testing.T) {
 			for i := range runs {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
 				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
-				run := must.Get(a.run(t.Context(), x, rotorAt(x, 1000, 2, 20)))(t)
+				run, err := a.run(t.Context(), x, rotorAt(x, 1000, 2, 20))
+				require.NoError(t, err)
 
 				hit := false
 				for _, f := range run.Flags {
@@ -135,9 +139,9 @@ func TestConsistencyFlags(t *testing.T) {
 
 			t.Logf("%d of %d runs flagged, %d with %q", any, runs, hits, c.code)
 
-			must.Not(t, c.code == "" && float64(any) > 0.1*float64(runs), "%d of %d runs flagged", any, runs)
+			assert.False(t, c.code == "" && float64(any) > 0.1*float64(runs), "%d of %d runs flagged", any, runs)
 
-			must.Not(t, c.code != "" && float64(hits) < 0.9*float64(runs), "%d of %d runs flagged %s", hits, runs, c.code)
+			assert.False(t, c.code != "" && float64(hits) < 0.9*float64(runs), "%d of %d runs flagged %s", hits, runs, c.code)
 		})
 	}
 }
@@ -172,11 +176,11 @@ func TestSpeedShiftFlag(t *testing.T) {
 		for _, f := range run.Flags {
 			if f.Code == "speed-shift" {
 				found = true
-				must.Near(t, f.Statistic, c.shift, 5e-4, "shift")
+				assert.InDelta(t, c.shift, f.Statistic, 5e-4, "shift")
 			}
 		}
 
-		must.Equal(t, found, c.want, "shift %g: flagged", c.shift)
+		assert.Equal(t, c.want, found, "shift %g: flagged", c.shift)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dsp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -8,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Every construction names itself and only settings that exist, passes with the
@@ -35,11 +36,14 @@ func TestConstructions(t *testing.T) {
 			t.Errorf("%s takes spectra and series, or neither", d.Name)
 		}
 
-		must.Not(t, Find(d.Name, series) != c || d.Name == "" || !strings.HasPrefix(d.Doc, "y1 and y2 "), "%s: %+v", d.Name,
-			d)
+		require.Equal(t, c, Find(d.Name, series), "%s: %+v", d.Name, d)
+		require.NotEmpty(t, d.Name, "%s: %+v", d.Name, d)
+		assert.True(t, strings.HasPrefix(d.Doc, "y1 and y2 "), "%s: %+v", d.Name, d)
 
 		for _, k := range d.Settings {
-			must.Not(t, !slices.Contains(keys, k), "%s reads %q, which is no setting", d.Name, k)
+			if !slices.Contains(keys, k) {
+				t.Errorf("%s reads %q, which is no setting", d.Name, k)
+			}
 		}
 	}
 
@@ -50,12 +54,14 @@ func TestConstructions(t *testing.T) {
 		})
 
 		for _, k := range Configure(Find("split-half-spectrum", false), &s).Describe().Settings {
-			must.Not(t, !slices.Contains(keys, k), "outcome %s reads %q, which is no setting", name, k)
+			if !slices.Contains(keys, k) {
+				t.Errorf("outcome %s reads %q, which is no setting", name, k)
+			}
 		}
 	}
 
-	must.Not(t, Find("none", true) != nil || Find("split-halves", false) == nil,
-		"found by another name, or not where there is one kind only")
+	require.Nil(t, Find("none", true), "found by another name, or not where there is one kind only")
+	assert.NotNil(t, Find("split-halves", false), "found by another name, or not where there is one kind only")
 }
 
 // An outcome of a program of one's own is known by its name, and once; its version is part
@@ -67,9 +73,9 @@ func TestRegister(t *testing.T) {
 
 	peak := SpectralOutcome{
 		Name: "largest", Column: "largest_hz", Unit: "Hz", Description: "frequency of the largest bin", Version: 2,
-		Value: func(HalfSpectrum) float64 { return math.NaN() },
+		Value: func(HalfSpectrum) (float64, error) { return math.NaN(), nil },
 	}
-	must.Do(t, RegisterOutcomes(peak))
+	require.NoError(t, RegisterOutcomes(peak))
 
 	s := DefaultSettings()
 	before := Configure(Find("split-half-spectrum", false), &s).Describe().Version
@@ -80,15 +86,19 @@ func TestRegister(t *testing.T) {
 	}
 
 	m := &sound{mic: &Microphone{Channel: 1}, power: [2][]float64{{1}, {1}}}
-	must.Refuse(t, fault.Try(func() { ownOutcome{&peak}.add(m) }), "channel 2, first half")
+	assert.ErrorContains(t, ownOutcome{&peak}.add(m), "channel 2, first half")
+
+	failing := peak
+	failing.Value = func(HalfSpectrum) (float64, error) { return 0, errors.New("no line") }
+	assert.ErrorContains(t, ownOutcome{&failing}.add(m), "outcome largest, channel 2, first half: no line")
 
 	known, none := peak, peak
 	known.Name, none.Value = "overall", nil
 	for _, o := range []SpectralOutcome{peak, known, none} {
-		must.Refuse(t, RegisterOutcomes(o), "register outcome")
+		assert.ErrorContains(t, RegisterOutcomes(o), "register outcome")
 	}
 
-	must.Refuse(t, RegisterConstructions(splitHalves{}), "split-halves")
+	assert.ErrorContains(t, RegisterConstructions(splitHalves{}), "split-halves")
 
 	own := halfSpectra{name: "split-half-own", standard: "largest", version: 1}
 	if err := RegisterConstructions(own); err != nil || Find("split-half-own", false) == nil {
@@ -108,8 +118,8 @@ func TestReference(t *testing.T) {
 		{"V", "dB re 1 V", 100, 20},
 	} {
 		ref, unit := Reference(c.unit)
-		must.Equal(t, unit, c.level, "%s", c.unit)
-		must.Near(t, LevelDB(c.meanSquare, ref), c.db, 1e-12, "%s", c.unit)
+		assert.Equal(t, c.level, unit, "%s", c.unit)
+		assert.InDelta(t, c.db, LevelDB(c.meanSquare, ref), 1e-12, "%s", c.unit)
 	}
 
 	if got := DistanceDB(1, 2); math.Abs(got+6.020599913279624) > 1e-12 {

@@ -3,26 +3,27 @@ package dsp
 import (
 	"fmt"
 	"math"
-
-	"doubletake/internal/lists"
 )
 
-// Limits of contradiction: how far from the stated speed another is sought, and by how much
-// those of the halves may differ, as real speeds drift by percents.
+// Limits of contradiction, relative to the speed.
 const (
-	contradictionReach = 0.4
-	contradictionStep  = 0.02
+	contradictionReach = 0.4  // how far from the stated speed another speed is sought
+	contradictionStep  = 0.02 // how far the speeds of the halves may differ, as real speeds drift by percents
+
+	contradictionLines = 2 // how many more harmonics must have lines than at the stated speed
 )
 
-// contradiction looks for another shaft speed where most lines at the stated one are at the
-// floor: one within ± 40 % at which more than half of the harmonics have lines, at least two
-// more than at the stated speed and the same in both halves.
+// contradiction looks for another shaft speed if fewer than half of the lines at the stated speed
+// emerge. It returns a flag and true if it finds a speed within ±contradictionReach at which more than
+// half of the harmonics have lines, at least contradictionLines more than at the stated speed, in both
+// halves.
 func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 	if s.shaftHz == 0 || s.Pulses != nil || s.harmonics < 2 {
 		return Flag{}, false
 	}
 
-	emergent, all := 0, 0
+	emergent := 0
+	all := 0
 	shown := make([]bool, s.harmonics) // in any channel
 	for _, c := range run.Channels {
 		for m, e := range c.Emergent {
@@ -34,25 +35,33 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 		}
 	}
 
-	stated := len(lists.Keep(shown, func(e bool) bool { return e }))
-	if 2*emergent >= all || stated+2 > s.harmonics {
+	stated := 0 // harmonics with a line at the stated speed
+	for _, e := range shown {
+		if e {
+			stated++
+		}
+	}
+
+	mostEmerge := 2*emergent >= all
+	if mostEmerge || stated+contradictionLines > s.harmonics {
 		return Flag{}, false
 	}
 
-	wide := *s
-	top := s.RateHz / 2 / float64(s.blades*s.harmonics)
-	wide.shaftHz, wide.trackLoHz = 0, (1-contradictionReach)*s.shaftHz
+	wide := *s                                          // the run with a tracked speed
+	top := s.RateHz / 2 / float64(s.blades*s.harmonics) // at the Nyquist frequency
+	wide.shaftHz = 0
+	wide.trackLoHz = (1 - contradictionReach) * s.shaftHz
 	wide.trackHiHz = min((1+contradictionReach)*s.shaftHz, top)
 
 	var found [2]float64
 	for h := range found {
-		sf := &a.speed
-		sf.lines, sf.power, sf.blades, sf.harm = run.finder, a.mean[h], s.blades, s.harmonics
-		sf.last = wide.lastBin()
-		var count int
-		if found[h], count = sf.track(wide.trackLoHz, wide.trackHiHz); count < stated+2 || 2*count <= s.harmonics {
+		finder := a.speedFinder(run.finder, h, &wide)
+		speed, count := finder.track(wide.trackLoHz, wide.trackHiHz)
+		if count < stated+contradictionLines || 2*count <= s.harmonics {
 			return Flag{}, false
 		}
+
+		found[h] = speed
 	}
 
 	hz := (found[0] + found[1]) / 2

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"doubletake/ingest/fault"
 )
 
-// splitHalves takes the means of the halves of a balance's run
-// (docs/method.md#halves).
-type splitHalves struct{ s *Settings }
+// splitHalves is the Construction whose y1 and y2 are the means of the two halves of a balance's
+// run (docs/method.md#halves).
+type splitHalves struct{ s *Settings } // nil: DefaultSettings
 
 // configure implements configured.
 func (c splitHalves) configure(s *Settings) Construction { c.s = s; return c }
@@ -26,18 +24,23 @@ func (splitHalves) Check(s *Settings, fail Fail) { s.checkLoads(fail) }
 
 func (splitHalves) PairsPerRun(*Settings) int { return 1 }
 
-func (splitHalves) Pairs(r *Run, series []Series) (_ *Pairs, err error) {
-	defer fault.Catch(&err)
-
+func (splitHalves) Pairs(r *Run, series []Series) (*Pairs, error) {
 	n := len(series[0].Values)
-	unless(n >= 2, "", "at least 2 samples to make two halves", strconv.Itoa(n), "")
+	if n < 2 {
+		return nil, wrong("", "at least 2 samples to make two halves", strconv.Itoa(n), "")
+	}
 
-	return unsteady(r, series, loadPairs(r, series, loadRow(SplitHalves(values(series)))), false), nil
+	pairs := loadPairs(r, series, loadRow(SplitHalves(values(series))))
+	if err := unsteady(r, series, pairs, false); err != nil {
+		return nil, err
+	}
+
+	return pairs, nil
 }
 
-// SplitHalves returns each channel's mean over the first and the second half
-// of its samples; the last sample of an odd number is dropped (docs/method.md#halves).
-// It panics on fewer than 2 samples.
+// SplitHalves returns the mean of each channel over the first and over the second half of its
+// samples (docs/method.md#halves). If the number of samples is odd, the last sample is left out.
+// SplitHalves panics if a channel has fewer than 2 samples.
 func SplitHalves(channels [][]float64) (first, second []float64) {
 	for _, x := range channels {
 		if len(x) < 2 {
@@ -52,9 +55,10 @@ func SplitHalves(channels [][]float64) (first, second []float64) {
 	return first, second
 }
 
-// repeatedMeans takes the mean of a balance's run (docs/method.md#repeats). The
-// rotor's harmonics with repeats are in harmonics.go.
-type repeatedMeans struct{ s *Settings }
+// repeatedMeans is the Construction that takes the mean of a balance's whole run: y1 and y2 come
+// from two runs at equal conditions (docs/method.md#repeats). For microphones, halfSpectra with
+// repeats does the same.
+type repeatedMeans struct{ s *Settings } // nil: DefaultSettings
 
 // configure implements configured.
 func (c repeatedMeans) configure(s *Settings) Construction { c.s = s; return c }
@@ -65,14 +69,13 @@ func (c repeatedMeans) Describe() Description {
 	}
 }
 
-// repeatsDoc is the Doc of constructions that give one value a run.
+// repeatsDoc is Description.Doc of the constructions with Repeats.
 const repeatsDoc = "y1 and y2 come from two runs at equal conditions"
 
 func (repeatedMeans) Check(s *Settings, fail Fail) { s.checkLoads(fail) }
 
-func (repeatedMeans) Pairs(r *Run, series []Series) (_ *Pairs, err error) {
-	defer fault.Catch(&err)
-
+// Pairs returns the one value of the run as both y1 and y2. The caller pairs the runs later.
+func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
 	y := make([]float64, len(series))
 	for i, s := range series {
 		sum := 0.0
@@ -83,5 +86,10 @@ func (repeatedMeans) Pairs(r *Run, series []Series) (_ *Pairs, err error) {
 		y[i] = sum / float64(len(s.Values))
 	}
 
-	return unsteady(r, series, loadPairs(r, series, loadRow(y, y)), true), nil
+	pairs := loadPairs(r, series, loadRow(y, y))
+	if err := unsteady(r, series, pairs, true); err != nil {
+		return nil, err
+	}
+
+	return pairs, nil
 }

@@ -3,15 +3,13 @@ package dsp
 import (
 	"fmt"
 	"math"
-
-	"doubletake/internal/lists"
 )
 
-// harmonicLevels are the levels of the harmonics of a rotor's blade passing
+// harmonicLevels makes the levels of the harmonics of a rotor's blade passing
 // frequency (docs/method.md#split-half-spectra).
 type harmonicLevels struct{}
 
-// rotorKeys are the settings that outcomes of a rotor read.
+// rotorKeys are the keys of the settings that every outcome with a shaft speed reads.
 var rotorKeys = []string{
 	"harmonics", "tolerance", "min_bins", "amplitude", "speed", "track", "emergence_db", "censored",
 }
@@ -21,13 +19,18 @@ func (harmonicLevels) describe(*Settings) outcomeFacts {
 }
 
 func (harmonicLevels) names(s *Settings) []string {
-	return s.levelNames(lists.Make(s.Harmonics, harmonicName)...)
+	var names []string
+	for k := range s.Harmonics {
+		names = append(names, harmonicName(k))
+	}
+
+	return s.levelNames(names...)
 }
 
-// harmonicName names harmonic k+1.
+// harmonicName returns the name of harmonic k+1: "bpf1" for k = 0.
 func harmonicName(k int) string { return fmt.Sprintf("bpf%d", k+1) }
 
-func (harmonicLevels) fits(*Settings, float64, int) {} // newRotor does
+func (harmonicLevels) fits(*Settings, float64, int) error { return nil } // newRotor checks it
 
 func (harmonicLevels) check(s *Settings, fail Fail) {
 	fail.unless(s.Harmonics >= 1 && s.Harmonics <= 100, "harmonics", "expected 1 to 100 harmonics, found %d", s.Harmonics)
@@ -37,24 +40,70 @@ func (harmonicLevels) check(s *Settings, fail Fail) {
 
 	if s.Track != nil {
 		r := s.Track.RangeHz
-		fail.unless(len(r) == 2 && r[0] > 0 && r[0] < r[1] && r[1] <= 1e5, "track",
+		fail.unless(isRange(r, 0, 1e5) && r[0] > 0 && r[0] < r[1], "track",
 			"expected range_hz: [from, to] with 0 < from < to, up to 100000 Hz, found %v", r)
 	}
 }
 
-// lineLevel is a line with its emergence, the correction for the air and the share of the background.
+// lineLevel is a line with the numbers behind its by-products.
 type lineLevel struct {
 	Line
-	emergent              bool // over both halves
-	airDB, backgroundPart float64
+	emergent       bool    // over both halves together
+	airDB          float64 // correction for the air, dB; 0: none
+	backgroundPart float64 // mean square of the background in the line's bins; 0: none recorded
 }
 
-// lineByProduct is a by-product of the level of a line.
-type lineByProduct struct {
-	ByProduct
-	value func(l *lineLevel) float64
+// byProducts lists the by-products of the levels of a microphone's lines.
+func (harmonicLevels) byProducts(m *sound) []ByProduct {
+	list := []ByProduct{
+		{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
+		{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
+		{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
+		{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
+	}
+
+	if m.mic.Background != nil {
+		list = append(list, ByProduct{
+			Suffix: sufBackground, Unit: m.level.unit,
+			Description: "level of the background's recordings in the same bins, not subtracted",
+		})
+	}
+
+	list = append(list, ByProduct{
+		Suffix: sufEmergent, Single: true, Bool: true,
+		Description: fmt.Sprintf("the line is %g dB above the floor over both halves together", m.r.Settings.EmergenceDB),
+	})
+
+	if m.air != nil {
+		list = append(list, ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()})
+	}
+
+	return list
 }
 
+// byProduct returns the value of the by-product with that suffix.
+func (l *lineLevel) byProduct(suffix string, level *leveler) float64 {
+	switch suffix {
+	case sufRho:
+		return 10 * math.Log10(l.Rho)
+	case sufSD:
+		return l.SDdB
+	case sufHz:
+		return l.PeakHz
+	case sufBound:
+		return flag(l.UpperBound)
+	case sufBackground:
+		return level.value(l.backgroundPart * math.Pow(10, l.airDB/10))
+	case sufEmergent:
+		return flag(l.emergent)
+	case sufAir:
+		return l.airDB
+	default:
+		panic("dsp: a line has no by-product " + suffix)
+	}
+}
+
+// flag returns 1 for true and 0 for false.
 func flag(v bool) float64 {
 	if v {
 		return 1
@@ -62,73 +111,46 @@ func flag(v bool) float64 {
 	return 0
 }
 
-// byProducts of the levels of a microphone's lines.
-func (harmonicLevels) byProducts(m *sound) []lineByProduct {
-	var list []lineByProduct
-	add := func(b ByProduct, value func(l *lineLevel) float64) { list = append(list, lineByProduct{b, value}) }
-	add(ByProduct{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},
-		func(l *lineLevel) float64 { return 10 * math.Log10(l.Rho) })
-	add(ByProduct{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"},
-		func(l *lineLevel) float64 { return l.SDdB })
-	add(ByProduct{Suffix: sufHz, Unit: "Hz", Description: "frequency of the line"},
-		func(l *lineLevel) float64 { return l.PeakHz })
-	add(ByProduct{Suffix: sufBound, Description: "the level is an upper bound", Bool: true},
-		func(l *lineLevel) float64 { return flag(l.UpperBound) })
-
-	if m.mic.Background != nil {
-		words := "level of the background's recordings in the same bins, not subtracted"
-		add(ByProduct{Suffix: sufBackground, Unit: m.level.unit, Description: words}, func(l *lineLevel) float64 {
-			return m.level.value(l.backgroundPart * math.Pow(10, l.airDB/10))
-		})
-	}
-
-	words := fmt.Sprintf("the line is %g dB above the floor over both halves together", m.r.Settings.EmergenceDB)
-	add(ByProduct{Suffix: sufEmergent, Single: true, Bool: true, Description: words},
-		func(l *lineLevel) float64 { return flag(l.emergent) })
-
-	if m.air != nil {
-		add(ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()},
-			func(l *lineLevel) float64 { return l.airDB })
-	}
-
-	return list
-}
-
-func (c harmonicLevels) add(m *sound) {
-	ch, list := m.rotor.Channels[m.i], c.byProducts(m)
-	of := lists.Each(list, func(b lineByProduct) ByProduct { return b.ByProduct })
+func (c harmonicLevels) add(m *sound) error {
+	ch := m.rotor.Channels[m.i]
+	byProducts := c.byProducts(m)
 
 	for k := range m.r.Settings.Harmonics {
 		lines := [2]Line{ch.Halves[0].Lines[k], ch.Halves[1].Lines[k]}
-		if m.repeats { // one value a run: both are it until runs are paired
-			lines[0] = whole(lines, m.averages)
-			lines[1] = lines[0]
+		if m.repeats { // the one value of the run stands for both until the runs are paired
+			both := whole(lines, m.averages)
+			lines = [2]Line{both, both}
 		}
 
-		if m.pairs.Outcomes == nil { // else the first microphone gave them
+		if m.pairs.Outcomes == nil { // otherwise they are known from the first microphone
 			m.outcomes = append(m.outcomes, Outcome{
-				Name: harmonicName(k) + "_" + m.level.suffix, Unit: m.level.unit, ByProducts: of,
+				Name: harmonicName(k) + "_" + m.level.suffix, Unit: m.level.unit, ByProducts: byProducts,
 				Description: fmt.Sprintf("%s of harmonic %d of the blade passing frequency (%s)", m.level.meaning, k+1,
 					m.r.Settings.Amplitude),
 			})
 		}
 
-		v := Value{ByProducts: make([][2]float64, len(list))}
+		v := Value{ByProducts: make([][2]float64, len(byProducts))}
 		for h, l := range lines {
-			level := c.level(m, k, h, l, ch.Emergent[k])
-			v.Y[h] = m.level.value(l.Power * math.Pow(10, level.airDB/10))
-			for i, b := range list {
-				v.ByProducts[i][h] = b.value(&level)
+			line := c.level(m, k, h, l, ch.Emergent[k])
+			v.Y[h] = m.level.value(l.Power * math.Pow(10, line.airDB/10))
+			for i, b := range byProducts {
+				v.ByProducts[i][h] = line.byProduct(b.Suffix, &m.level)
 			}
 		}
 
 		m.values = append(m.values, v)
 	}
+
+	return nil
 }
 
-// level is the line of harmonic k+1 in half h. It counts levels and adds flags.
+// level returns the line of harmonic k+1 in half h with its correction for the air and its part of
+// the background. It also changes m.pairs: it counts the level in Levels, in Bounds if it is an upper
+// bound, and in Near if it is near the background. If the background has a tone in the line's bins,
+// level appends a flag to m.pairs.
 func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel {
-	out := lineLevel{Line: l, emergent: emergent}
+	line := lineLevel{Line: l, emergent: emergent}
 	m.pairs.Levels++
 
 	if l.UpperBound {
@@ -136,18 +158,18 @@ func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel
 	}
 
 	if m.air != nil {
-		out.airDB = m.air.db(l.PeakHz)
+		line.airDB = m.air.db(l.PeakHz)
 	}
 
 	if m.mic.Background == nil {
-		return out
+		return line
 	}
 
 	lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
-	b, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
-	out.backgroundPart = b
+	background, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
+	line.backgroundPart = background
 
-	if l.Power < b*math.Pow(10, NearBackgroundDB/10.) {
+	if l.Power < background*math.Pow(10, NearBackgroundDB/10.) {
 		m.pairs.Near++
 	}
 
@@ -160,5 +182,5 @@ func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel
 		})
 	}
 
-	return out
+	return line
 }

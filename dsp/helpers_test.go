@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/require"
 )
 
 // turns is how many repetitions a simulation has: fewer, unless DOUBLETAKE_LONG is "all".
@@ -77,29 +77,34 @@ func overlapped(overlap float64, window string) func(*Settings) {
 }
 
 // run finds the harmonics of a run.
-func (a *Analyser) run(ctx context.Context, src Source, r *Run) (_ *rotorRun, err error) {
-	defer fault.Catch(&err)
+func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, error) {
+	s, err := newRotor(r, true)
+	if err != nil {
+		return nil, err
+	}
 
-	s := newRotor(r, true)
-	fault.Raise(a.Load(ctx, src, s.segments))
+	if err := a.Load(ctx, src, s.segments); err != nil {
+		return nil, err
+	}
 
-	return a.harmonics(ctx, src, s), nil
+	return a.harmonics(ctx, src, s)
 }
 
 func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 	t.Helper()
 
-	run := must.Get(NewAnalyser().run(context.Background(), src, r))(t)
+	run, err := NewAnalyser().run(context.Background(), src, r)
+	require.NoError(t, err)
 
 	return run
 }
 
-// segmentsOf are the spectra of a run without a rotor, of which so many bins of each segment
-// are kept.
+// segmentsOf returns the segments of a run without a rotor. The Analyser keeps the first keep bins of each segment.
 func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
 	t.Helper()
 
-	s := r.segments(floorMinBins, "")
+	s, err := r.segments(floorMinBins, "")
+	require.NoError(t, err)
 	s.keep = keep
 
 	return s
@@ -108,8 +113,8 @@ func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 
-	b := must.Read(t, filepath.Join("testdata", name))
-	must.Do(t, json.Unmarshal(b, v))
+	b := testfile.Read(t, filepath.Join("testdata", name))
+	require.NoError(t, json.Unmarshal(b, v))
 }
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
@@ -136,7 +141,7 @@ func measured(t testing.TB, parts ...string) string {
 func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 	t.Helper()
 
-	b := must.Read(t, path)
+	b := testfile.Read(t, path)
 
 	for at := 12; at+8 <= len(b); {
 		size := int(binary.LittleEndian.Uint32(b[at+4:]))

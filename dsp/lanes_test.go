@@ -3,11 +3,11 @@ package dsp
 import (
 	"io"
 	"math"
-	"reflect"
 	"testing"
 
 	"doubletake/dsp/kernel"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // power is the mean of the power spectra of contiguous segments of x, as a run's are formed: two at a time where
@@ -52,7 +52,7 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 			}
 
 			w := NewWelch(n)
-			must.Never(t, w.lanes == nil, "%d points: no lanes", n)
+			require.NotNil(t, w.lanes, "%d points: no lanes", n)
 
 			got := power(w, x, segments)
 			want := make([]float64, w.Bins())
@@ -66,8 +66,9 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 			}
 
 			for k := range want {
-				must.Never(t, !near(got[k], want[k], 1e-13*top), "%d points, %d segments, bin %d: %g, want %g", n, segments, k,
-					got[k], want[k])
+				if !near(got[k], want[k], 1e-13*top) {
+					t.Fatalf("%d points, %d segments, bin %d: %g, want %g", n, segments, k, got[k], want[k])
+				}
 			}
 		}
 	}
@@ -93,8 +94,9 @@ func TestSetsGiveTheSameBits(t *testing.T) {
 			}
 
 			for k := range want {
-				must.Never(t, math.Float64bits(got[k]) != math.Float64bits(want[k]), "%d points, %s: number %d is %v, want %v", n,
-					set.Name, k, got[k], want[k])
+				if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
+					t.Fatalf("%d points, %s: number %d is %v, want %v", n, set.Name, k, got[k], want[k])
+				}
 			}
 		}
 	}
@@ -146,8 +148,9 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 
 		want := analyse(t, x, s)
 
-		got := must.Get(NewAnalyser().run(t.Context(), memory32{x, t}, s))(t)
-		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
+		got, err := NewAnalyser().run(t.Context(), memory32{x, t}, s)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%d segments: results differ", segments)
 	}
 }
 
@@ -181,9 +184,10 @@ func TestByChannelGivesTheSame(t *testing.T) {
 
 		want := analyse(t, x, s)
 		most := 0
-		got := must.Get(NewAnalyser().run(t.Context(), planes{x, &most}, s))(t)
-		must.Not(t, !reflect.DeepEqual(got, want), "%d segments: results differ", segments)
-		must.Equal(t, most, 1, "%d segments: channels were read at a time", segments)
+		got, err := NewAnalyser().run(t.Context(), planes{x, &most}, s)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%d segments: results differ", segments)
+		assert.Equal(t, 1, most, "%d segments: channels were read at a time", segments)
 	}
 }
 
@@ -197,23 +201,25 @@ func TestSilentSegment(t *testing.T) {
 	}
 
 	a := NewAnalyser()
-	run := must.Get(a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100)))(t)
+	run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, 6400, 2, 100))
+	require.NoError(t, err)
 
 	for k, p := range a.segs[0][5][0] {
-		must.Be(t, p, 0, "bin %d of the silent segment", k)
+		require.Equal(t, float32(0), p, "bin %d of the silent segment", k)
 	}
 
 	for _, f := range run.Flags {
-		must.Not(t, f.Code == "harmonic-drift" || f.Code == "trend", "flagged: %s %s", f.Code, f.Text)
+		require.NotEqual(t, "harmonic-drift", f.Code, "flagged: %s %s", f.Code, f.Text)
+		assert.NotEqual(t, "trend", f.Code, "flagged: %s %s", f.Code, f.Text)
 	}
 }
 
 func TestPowerAllocations(t *testing.T) {
 	const n = 6400
 	p, x, sum := NewWelch(n).lanes, noise(2*n, 1), make([]float64, n)
-	must.Equal(t, testing.AllocsPerRun(5, func() {
+	assert.Equal(t, 0.0, testing.AllocsPerRun(5, func() {
 		powers(p.lanePlan, sum, nil, nil, x[:n], x[n:], 0, 0, p.window, true)
-	}), 0, "allocations")
+	}), "allocations")
 }
 
 // kernelSets returns the sets that run on this machine, the fastest first.

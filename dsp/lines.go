@@ -6,34 +6,35 @@ import (
 	"doubletake/dsp/kernel"
 )
 
-// Line is one spectral line as found in one half's mean spectrum. Bins count
-// from 0 Hz; bin k lies at k times the distance of bins.
+// Line is one spectral line in the mean spectrum of one half. Bins are numbered from 0 Hz on.
 type Line struct {
-	Order      int     // m for Half.Lines (m·BPF), the shaft order for Half.ShaftOrders
-	Hz         float64 // where it was expected
-	PeakHz     float64 // place of its largest bin, interpolated between bins
+	Order      int     // in Half.Lines m, for m·BPF; in Half.ShaftOrders the shaft order
+	Hz         float64 // expected frequency
+	PeakHz     float64 // frequency of its largest bin, interpolated between bins
 	Power      float64 // mean square of the line in unit², by Settings.Amplitude; an upper bound if UpperBound
-	PeakPower  float64 // power of the largest bin, sine-calibrated
+	PeakPower  float64 // power of the largest bin: for a sine on that bin its mean square
 	Floor      float64 // floor ν around the line, power per bin
 	Rho        float64 // ρ = PeakPower/Floor, linear; at most maxRho
 	SDdB       float64 // predicted standard deviation of the level, dB (docs/method.md#split-half-spectra)
-	UpperBound bool    // ρ under EmergenceDB: the level is an upper bound
-	Search     [2]int  // bins searched, inclusive
-	Band       [2]int  // bins the line was found to cover, inclusive
+	UpperBound bool    // ρ is below Settings.EmergenceDB: the level is an upper bound
+	Search     [2]int  // first and last bin searched
+	Band       [2]int  // first and last bin that the line covers
 }
 
-// Between returns the frequencies in Hz the line's power was taken from: the
-// bins summed, or the noise bandwidth of the window, noiseBins, around the peak
-// where the amplitude is not "band". Bins are binHz apart.
-func (l *Line) Between(binHz, noiseBins float64, amplitude string) (lo, hi float64) {
-	if amplitude == "band" && l.Band[1] >= l.Band[0] && l.Band[1] > 0 {
+// Between returns the range of frequencies in Hz from which the line's power was taken. With
+// amplitude "band" these are the bins of the line. Otherwise it is the noise bandwidth of the window,
+// in bins, around the peak. Bins are binHz apart.
+func (l *Line) Between(binHz, noiseBandwidth float64, amplitude string) (lo, hi float64) {
+	hasBand := l.Band[1] >= l.Band[0] && l.Band[1] > 0
+	if amplitude == "band" && hasBand {
 		return (float64(l.Band[0]) - 0.5) * binHz, (float64(l.Band[1]) + 0.5) * binHz
 	}
-	return l.PeakHz - noiseBins/2*binHz, l.PeakHz + noiseBins/2*binHz
+	return l.PeakHz - noiseBandwidth/2*binHz, l.PeakHz + noiseBandwidth/2*binHz
 }
 
-// whole joins the lines of the two halves of a run: the mean square over both,
-// as of one estimate from the averages of both.
+// whole returns the line of a whole run from the lines of its halves: the mean over both, with the
+// standard deviation for both, the averages of the whole run. Fields that no outcome of a whole run
+// needs, such as Search and Band, are the first half's.
 func whole(l [2]Line, both averages) Line {
 	w := l[0]
 	w.Power = (l[0].Power + l[1].Power) / 2
@@ -48,37 +49,36 @@ func whole(l [2]Line, both averages) Line {
 // maxRho caps ρ at 300 dB, so that a noiseless signal has finite decibels.
 const maxRho = 1e30
 
-// Floor estimation: bins left out around every shaft order, and the fewest
-// bins a median may rest on before the exclusion shrinks.
+// The bins of floors.
 const (
-	floorGuardBins = 4
-	floorMinBins   = 8
+	floorGuardBins = 4 // bins left out to each side of every shaft order
+	floorMinBins   = 8 // a floor with fewer bins leaves out less
 )
 
-// lineFinder measures lines in the spectra of one run.
+// lineFinder measures lines in the spectra of one run. The spectra are passed to its methods.
 type lineFinder struct {
 	binHz     float64
-	tolerance float64
-	minBins   int
-	averages  averages
-	widen     int     // of the exclusion around shaft orders, by the window's main lobe
-	emergence float64 // ρ above which a line counts as one, linear
-	tone      float64 // Welch.ToneFactor
-	peakOnly  bool    // Amplitude "peak"
-	scratch   []float64
-	guess     float64 // of a median: the last one
-	guard     int     // smallest guard any floor had to fall back to
+	tolerance float64   // Settings.Tolerance
+	minBins   int       // Settings.MinBins
+	averages  averages  // how the spectra scatter
+	widen     int       // bins added to floorGuardBins because the main lobe is wider than Hann's
+	emergence float64   // ρ above which a line emerges, linear
+	tone      float64   // Welch.ToneFactor
+	peakOnly  bool      // Settings.Amplitude is "peak"
+	scratch   []float64 // for medians
+	guess     float64   // the last median, from which the next one is sought
+	guard     int       // smallest guard that the floor of a harmonic has used; findFloors updates it
 }
 
-// searchBins returns the bins searched for a line expected at hz: within
-// ±max(tolerance·hz, minBins), clipped midway to the neighbouring shaft
-// orders, at least the nearest bin, never 0 Hz.
+// searchBins returns the first and the last bin searched for a line expected at hz. They lie within
+// ±tolerance·hz or ±minBins, whichever is more, but not beyond the middle to the neighbouring shaft
+// orders. The nearest bin is always searched, and bin 0 never. last is the last bin of the spectrum.
 func (f *lineFinder) searchBins(hz, shaft float64, last int) [2]int {
 	d := max(f.tolerance*hz, float64(f.minBins)*f.binHz)
 	return f.bins(hz, min(d, shaft/2), last)
 }
 
-// bins returns the bins within ±d of hz, at least the nearest one.
+// bins returns the first and the last bin within ±d Hz of hz, or the nearest bin if there are none.
 func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 	lo := int(math.Ceil((hz - d) / f.binHz))
 
@@ -88,18 +88,17 @@ func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 		hi = lo
 	}
 
-	lo, hi = max(lo, 1), min(hi, last)
-	lo = min(lo, last)
+	lo = min(max(lo, 1), last)
+	hi = min(hi, last)
 
 	return [2]int{lo, max(lo, hi)}
 }
 
-// floorBins appends to dst the bins the floor at hz rests on: within ±0.25·bpf
-// without ±4 bins around every multiple of shaft. Where shaft orders are so
-// dense that fewer than 8 bins are left, the exclusion shrinks bin by bin to
-// ±0; where even that leaves fewer than 8, all bins of the interval but the
-// line's own ±1 count, and the interval is at least ±8 bins. It returns the
-// guard used, −1 for the last resort.
+// floorBins returns the bins from which the floor at hz is estimated, in the memory of dst: the bins
+// within ±0.25·bpf that are more than a guard of floorGuardBins + f.widen bins away from every multiple
+// of shaft. If fewer than floorMinBins bins are left, it tries smaller guards, down to 0. If even that
+// leaves too few, it takes all bins of the interval, now at least ±floorMinBins wide, except the
+// line's own bin and its neighbours. It also returns the guard used, or −1 in that last case.
 func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]int, int) {
 	lo := max(1, int(math.Ceil((hz-0.25*bpf)/f.binHz)))
 
@@ -107,11 +106,11 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 	for guard := floorGuardBins + f.widen; guard >= 0; guard-- {
 		dst = dst[:0]
 		for k := lo; k <= hi; k++ {
-			at := float64(k) * f.binHz
-			order := max(1, math.RoundToEven(at/shaft))
+			binCentre := float64(k) * f.binHz
+			order := max(1, math.RoundToEven(binCentre/shaft))
 
 			// The half bin at guard 0 leaves out the order's nearest bin.
-			if math.Abs(at-order*shaft) > max(0.5, float64(guard))*f.binHz {
+			if math.Abs(binCentre-order*shaft) > max(0.5, float64(guard))*f.binHz {
 				dst = append(dst, k)
 			}
 		}
@@ -123,9 +122,9 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 
 	dst = dst[:0]
 
-	at := int(math.Round(hz / f.binHz))
-	for k := max(1, min(lo, at-floorMinBins)); k <= min(last, max(hi, at+floorMinBins)); k++ {
-		if k < at-1 || k > at+1 {
+	nearest := int(math.Round(hz / f.binHz))
+	for k := max(1, min(lo, nearest-floorMinBins)); k <= min(last, max(hi, nearest+floorMinBins)); k++ {
+		if k < nearest-1 || k > nearest+1 {
 			dst = append(dst, k)
 		}
 	}
@@ -133,8 +132,8 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 	return dst, -1
 }
 
-// floor is the median of p over floorBins (docs/method.md#split-half-spectra),
-// which for means of 8 segments lies 0.18 dB under the mean floor.
+// floor returns the median of p over the given bins (docs/method.md#split-half-spectra). In a mean of
+// 8 segments it is 0.18 dB below the mean of noise.
 func (f *lineFinder) floor(p []float64, bins []int) float64 {
 	f.scratch = f.scratch[:0]
 	for _, k := range bins {
@@ -145,9 +144,12 @@ func (f *lineFinder) floor(p []float64, bins []int) float64 {
 	return f.guess
 }
 
-// median returns the median of x, none negative or NaN, the mean of the two middle values
-// of an even number, NaN of none. It bisects on the bits of the numbers, whose scale is
-// nearly logarithmic: it counts the values below a mark, first guess, and moves the mark.
+// median returns the median of x, or NaN if x is empty. The median of an even number of values is the
+// mean of the two in the middle. No value may be negative or NaN.
+//
+// It looks for the median by bisection on the bits of the numbers: as integers they have the same order,
+// and a nearly logarithmic scale. In each round it counts the values below a mark and moves the mark.
+// The first mark is guess, which only influences the time.
 func median(x []float64, guess float64) float64 {
 	n := len(x)
 	if n == 0 {
@@ -155,40 +157,53 @@ func median(x []float64, guess float64) float64 {
 	}
 
 	none := math.Float64bits(math.Inf(1))
-	low, high, first, last := uint64(0), none, 0, n-1 // around the middle, and their number in order
+
+	// The median is between low and high, which are bits of values of x, or 0 and none at first. In
+	// the sorted values they have the positions first and last.
+	low := uint64(0)
+	high := none
+	first := 0
+	last := n - 1
+
 	mark := math.Float64bits(guess)
-	for octave := uint64(1 << 52); ; octave *= 2 {
-		below, under, over := kernel.Around(x, math.Float64frombits(mark))
+	for octave := uint64(1 << 52); ; octave *= 2 { // 1 << 52 in the bits is a factor of two
+		below, greatestBelow, leastAbove := kernel.Around(x, math.Float64frombits(mark))
 		switch k := n / 2; {
 		case below == k && n%2 == 0:
-			return 0.5 * (under + over)
+			return 0.5 * (greatestBelow + leastAbove)
 		case below == k:
-			return over
+			return leastAbove
 		case below == k+1 && n%2 == 1:
-			return under
+			return greatestBelow
 		case below < k:
-			low, first = math.Float64bits(over), below
+			low = math.Float64bits(leastAbove)
+			first = below
 		default:
-			high, last = math.Float64bits(under), below-1
+			high = math.Float64bits(greatestBelow)
+			last = below - 1
 		}
 
 		if low == high {
 			return math.Float64frombits(low)
 		}
 
-		from, to := low, high
+		// While one side is unknown, look only within one octave of the other side, then within two,
+		// four, …
+		nearLow := low
+		nearHigh := high
 		if high == none {
-			to = min(high, low+octave)
+			nearHigh = min(high, low+octave)
 		} else if low == 0 {
-			from = high - min(high, octave)
+			nearLow = high - min(high, octave)
 		}
 
+		// Expect the median between both at the share of its position in the order.
 		share := (0.5*float64(n-1) - float64(first)) / float64(last-first)
-		mark = max(low+1, min(high, from+uint64(float64(to-from)*share)))
+		mark = max(low+1, min(high, nearLow+uint64(float64(nearHigh-nearLow)*share)))
 	}
 }
 
-// rho is peak over floor, finite whatever the floor.
+// rho returns peak/floor, at most maxRho even if floor is 0. It returns 0 if peak is not positive.
 func rho(peak, floor float64) float64 {
 	if !(peak > 0) {
 		return 0
@@ -196,14 +211,13 @@ func rho(peak, floor float64) float64 {
 	return min(peak/floor, maxRho)
 }
 
-// measure finds the line expected at hz in the spectrum p.
+// measure returns the line expected at hz in the spectrum p. order is Line.Order, shaft the shaft speed in
+// rev/s, and floor the floor around the line.
 //
-// Amplitude "band": the contiguous bins around the peak with P > 2ν, no
-// further than midway to the neighbouring shaft orders, floor subtracted, times
-// the tone factor. Under ρ = EmergenceDB, where subtracting the floor leaves
-// mostly chance, Power is an upper bound instead: the larger of the peak's
-// sine-calibrated power and the band's power, both without subtracting the
-// floor, so that it is positive and its level finite.
+// With amplitude "band", Power is the power above the floor in the bins that function band returns, times
+// the tone factor. If ρ is below Settings.EmergenceDB, little more than chance is left above the floor.
+// Power is then an upper bound: PeakPower, or the power of the band without subtracting the floor,
+// whichever is larger. It is positive, so that its level is finite.
 func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) Line {
 	l := Line{Order: order, Hz: hz, Floor: floor}
 	last := len(p) - 1
@@ -222,7 +236,8 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 	l.UpperBound = l.Rho < f.emergence
 
 	limit := f.bins(hz, shaft/2, last)
-	limit[0], limit[1] = min(limit[0], l.Search[0]), max(limit[1], l.Search[1])
+	limit[0] = min(limit[0], l.Search[0])
+	limit[1] = max(limit[1], l.Search[1])
 	var above, total float64
 	l.Band, above, total = band(p, peak, floor, limit)
 	switch {
@@ -237,10 +252,12 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 	return l
 }
 
-// band returns the contiguous bins around peak with P > 2ν within limit (the
-// peak's own bin at least), their power above the floor, and in total.
+// band returns the first and the last of the contiguous bins around peak whose power is more than twice
+// the floor, within limit. It includes the bin peak in any case. It also returns the sum of their powers
+// above the floor, and the sum of their whole powers.
 func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, above, total float64) {
-	lo, hi := peak, peak
+	lo := peak
+	hi := peak
 	for lo-1 >= limit[0] && p[lo-1] > 2*floor {
 		lo--
 	}
@@ -257,15 +274,21 @@ func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, abov
 	return [2]int{lo, hi}, above, total
 }
 
-// peakOffset places a peak between bins, in bins (−½ … ½): the vertex of the
-// parabola through the logarithms of three bins, which for the Hann window is
-// right to 0.02 bins.
+// peakOffset returns how far a peak lies from its largest bin k, in bins from −½ to ½: the vertex of the
+// parabola through the logarithms of three bins. Under a Hann window it errs by at most 0.02 bins. It
+// returns 0 if there is no such parabola.
 func peakOffset(p []float64, k int) float64 {
-	if k < 1 || k+1 >= len(p) || !(p[k-1] > 0) || !(p[k] > 0) || !(p[k+1] > 0) {
+	if k < 1 || k+1 >= len(p) {
 		return 0
 	}
 
-	a, b, c := math.Log(p[k-1]), math.Log(p[k]), math.Log(p[k+1])
+	if !(min(p[k-1], p[k], p[k+1]) > 0) {
+		return 0
+	}
+
+	a := math.Log(p[k-1])
+	b := math.Log(p[k])
+	c := math.Log(p[k+1])
 	curve := a - 2*b + c
 	if curve >= 0 {
 		return 0
@@ -274,25 +297,25 @@ func peakOffset(p []float64, k int) float64 {
 	return max(-0.5, min(0.5, 0.5*(a-c)/curve))
 }
 
-// emergent returns ρ over both halves together: the halves' mean spectrum,
-// each half shifted so that its own expected frequency coincides (the same
-// bins where the speed is nominal), peak over floor, at bins, as in one half.
+// emergent returns ρ of the line expected at hz[0] and hz[1] in the spectra p of the two halves together.
+// It takes the mean of both spectra after shifting the second one so that the expected frequencies
+// coincide. bins are the bins of the floor in the first half.
 func (f *lineFinder) emergent(p [2][]float64, hz [2]float64, shaft float64, bins []int) float64 {
 	last := len(p[0]) - 1
 	shift := int(math.Round(hz[1]/f.binHz)) - int(math.Round(hz[0]/f.binHz))
-	at := func(k int) float64 {
+	meanPower := func(k int) float64 {
 		return 0.5 * (p[0][k] + p[1][max(1, min(last, k+shift))])
 	}
 	search := f.searchBins(hz[0], shaft, last)
 
 	peak := 0.0
 	for k := search[0]; k <= search[1]; k++ {
-		peak = max(peak, at(k))
+		peak = max(peak, meanPower(k))
 	}
 
 	f.scratch = f.scratch[:0]
 	for _, k := range bins {
-		f.scratch = append(f.scratch, at(k))
+		f.scratch = append(f.scratch, meanPower(k))
 	}
 
 	f.guess = median(f.scratch, f.guess)

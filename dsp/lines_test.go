@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected value: the middle of the sorted numbers, whatever the guess. Numbers that are
@@ -39,7 +39,7 @@ func TestMedian(t *testing.T) {
 			for _, guess := range []float64{
 				x[0], want, sorted[0], sorted[n-1], 0, 100, math.SmallestNonzeroFloat64, math.Inf(1), math.NaN(),
 			} {
-				must.Be(t, median(x, guess), want, "%s, %d numbers guessed %g: median", name, n, guess)
+				require.Equal(t, want, median(x, guess), "%s, %d numbers guessed %g: median", name, n, guess)
 			}
 		}
 	}
@@ -55,8 +55,9 @@ func TestWhole(t *testing.T) {
 	a := Line{Power: 2, PeakPower: 8, Floor: 1, PeakHz: 100, UpperBound: true}
 	b := Line{Power: 4, PeakPower: 10, Floor: 2, PeakHz: 104}
 	w := whole([2]Line{a, b}, independent(16))
-	must.Not(t, w.Power != 3 || w.Rho != 6 || w.PeakHz != 102 || w.UpperBound || w.SDdB != independent(16).lineSD(6),
-		"%+v", w)
+	if w.Power != 3 || w.Rho != 6 || w.PeakHz != 102 || w.UpperBound || w.SDdB != independent(16).lineSD(6) {
+		t.Errorf("%+v", w)
+	}
 
 	a.Floor, b.Floor = 0, 0
 	if w := whole([2]Line{a, b}, independent(16)); w.Rho != maxRho || !finite(w.SDdB) {

@@ -8,18 +8,20 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
 // By hand: 2·3 + 0.5·(3·4) + 1·4² − 2·|−1| = 6 + 6 + 16 − 2.
 func TestLoadMatrix(t *testing.T) {
 	m, err := NewLoadMatrix([][]float64{{2, 0, 0, 0.5, 1, -2}, {0, 1, 0, 0, 0, 0}}, 3, []string{"1*2", "2^2", "|3|"})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	out := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
-	must.Not(t, out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7, "%v", out)
+	if out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7 {
+		t.Errorf("%v", out)
+	}
 
 	for _, c := range []struct {
 		rows  [][]float64
@@ -52,7 +54,8 @@ func TestPolarClosedForms(t *testing.T) {
 		f[1] = append(f[1], 2+0.1*a)
 	}
 
-	h := must.Get(NewPolar("harmonic", angle, f[:1]))(t)
+	h, err := NewPolar("harmonic", angle, f[:1])
+	require.NoError(t, err)
 
 	sin, cos := math.Sincos(61.5 * math.Pi / 180)
 	loads := [][]float64{{7 + 1.5 - 3*cos + 0.25*sin}}
@@ -60,21 +63,23 @@ func TestPolarClosedForms(t *testing.T) {
 		t.Errorf("harmonic: %v, %v, rms %v", loads, err, h.RMS)
 	}
 
-	l := must.Get(NewPolar("linear", angle, f[1:]))(t)
+	l, err := NewPolar("linear", angle, f[1:])
+	require.NoError(t, err)
 
 	loads = [][]float64{{2 + 1.23, 0}}
 	if err := l.Subtract(loads, []float64{12.3, 12.3}, 0); err != nil || math.Abs(loads[0][0]) > 1e-12 {
 		t.Errorf("linear: %v, %v", loads, err)
 	}
 
-	m := must.Get(NewPolar("mean", nil, [][]float64{{1, 2, 6}}))(t)
+	m, err := NewPolar("mean", nil, [][]float64{{1, 2, 6}})
+	require.NoError(t, err)
 
 	loads = [][]float64{{5}}
 	if err := m.Subtract(loads, []float64{1000}, 0); err != nil || loads[0][0] != 2 {
 		t.Errorf("mean: %v, %v", loads, err)
 	}
 
-	err := h.Subtract(loads, []float64{63}, 2)
+	err = h.Subtract(loads, []float64{63}, 2)
 	ingesttest.WantDataError(t, nil, err, "63°")
 
 	for _, c := range []struct{ method, want string }{
@@ -101,23 +106,23 @@ func TestPolarDrift(t *testing.T) {
 
 	p, err1 := NewPolar("harmonic", angle, [][]float64{first})
 	q, err2 := NewPolar("harmonic", angle, [][]float64{later})
-	must.Do(t, errors.Join(err1, err2))
-	must.Near(t, p.Moved(q)[0], 0.4, 1e-9, "moved")
+	require.NoError(t, errors.Join(err1, err2))
+	assert.InDelta(t, 0.4, p.Moved(q)[0], 1e-9, "moved")
 
 	l := [][]float64{{5, 5}}
-	must.Do(t, p.Toward(q, 0.25).Subtract(l, []float64{7}, 0))
-	must.Near(t, l[0][1], 5-(2.1+3*math.Cos(7*math.Pi/180)), 1e-9, "load")
+	require.NoError(t, p.Toward(q, 0.25).Subtract(l, []float64{7}, 0))
+	assert.InDelta(t, 5-(2.1+3*math.Cos(7*math.Pi/180)), l[0][1], 1e-9, "load")
 }
 
 // Expected by hand: a force up of 2 N at the origin pitches down by 2·0.1 N·m about a point 0.1 m in front of it (−x).
 func TestMomentsAbout(t *testing.T) {
 	moments, forces := [3][]float64{{0, 0}, {1, 0}, nil}, [3][]float64{nil, nil, {2, 2}}
 	MomentsAbout(moments, forces, [3]float64{-0.1, 0, 0})
-	must.Equal(t, moments, [3][]float64{{0, 0}, {0.8, -0.2}, nil}, "moments")
+	assert.Equal(t, [3][]float64{{0, 0}, {0.8, -0.2}, nil}, moments, "moments")
 
 	moments = [3][]float64{{0}, {0}, {0}}
 	MomentsAbout(moments, [3][]float64{{1}, {2}, {4}}, [3]float64{1, 1, 1})
-	must.Equal(t, moments, [3][]float64{{-2}, {3}, {-1}}, "moments")
+	assert.Equal(t, [3][]float64{{-2}, {3}, {-1}}, moments, "moments")
 }
 
 // Whatever is measured, subtracting a polar from its own samples leaves the

@@ -8,35 +8,48 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Band is a band of frequencies in Hz.
+// Band is a band of frequencies in Hz: its edges and its mid-frequency.
 type Band struct{ Lo, Centre, Hi float64 }
 
-// FractionalOctave returns band number x of bands of 1/perOctave octave of base ten
-// (IEC 61260-1). The exact mid-frequency is 1000·10^(0.3·x/perOctave) Hz, of an even
-// perOctave 1000·10^(0.3·(2x + 1)/(2·perOctave)) Hz; the edges are factors of
-// 10^(∓0.15/perOctave) away.
+// FractionalOctave returns band number x of the bands of 1/perOctave octave with base ten
+// (IEC 61260-1). The exact mid-frequency is 1000·10^(0.3·x/perOctave) Hz if perOctave is odd, and
+// 1000·10^(0.3·(2x + 1)/(2·perOctave)) Hz if it is even. The edges are the mid-frequency times
+// 10^(∓0.15/perOctave).
 func FractionalOctave(perOctave, x int) Band {
+	// Exponents of ten are multiples of 1/(20·perOctave), so that they are exact.
 	mid := float64(60*perOctave + 6*x)
 	if perOctave%2 == 0 {
 		mid += 3
 	}
 
-	at := func(v float64) float64 { return math.Pow(10, v/float64(20*perOctave)) }
+	hz := func(v float64) float64 { return math.Pow(10, v/float64(20*perOctave)) }
 
-	return Band{at(mid - 3), at(mid), at(mid + 3)}
+	return Band{hz(mid - 3), hz(mid), hz(mid + 3)}
 }
 
-// octaveWord names bands of 1/perOctave octave, "" where there are none.
+// octaveWord returns the name of bands of 1/perOctave octave, or "" if the program has no such bands.
 func octaveWord(perOctave int) string {
-	return map[int]string{1: "octave", 3: "one-third-octave", 6: "one-sixth-octave", 12: "one-twelfth-octave"}[perOctave]
+	switch perOctave {
+	case 1:
+		return "octave"
+	case 3:
+		return "one-third-octave"
+	case 6:
+		return "one-sixth-octave"
+	case 12:
+		return "one-twelfth-octave"
+	default:
+		return ""
+	}
 }
 
-// nominalHz is the nominal mid-frequency of FractionalOctave: of octaves and thirds
-// by the table, of narrower bands the exact one rounded to three digits where the
-// first is 1 to 4, else to two (IEC 61260-1, annex E).
+// nominalHz returns the nominal mid-frequency of FractionalOctave(perOctave, x) (IEC 61260-1, annex E).
+// For octaves and thirds it comes from a table. For narrower bands it is the exact mid-frequency
+// rounded to three digits if the first digit is 1 to 4, and to two digits otherwise.
 func nominalHz(perOctave, x int) float64 {
-	text := ""
-	if third := 30 + 3*x/perOctave; perOctave <= 3 {
+	text := "" // decimal text, so that the result is the float64 nearest to the decimal number
+	if perOctave <= 3 {
+		third := 30 + 3*x/perOctave // number of the one-third-octave band as in ThirdOctave
 		digits := [10]float64{1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8}
 		decade := int(math.Floor(float64(third) / 10))
 		text = fmt.Sprintf("%ge%d", digits[third-10*decade], decade)
@@ -47,22 +60,30 @@ func nominalHz(perOctave, x int) float64 {
 		}
 	}
 
-	v, _ := strconv.ParseFloat(text, 64) // exact decimals
+	v, _ := strconv.ParseFloat(text, 64) // cannot fail, as Sprintf wrote the number
 
 	return v
 }
 
-// unresolved returns an *Error where a spectrum of that many bins, binHz apart from
-// 0 Hz on, has less than least bins in a band, or ends within it.
-func unresolved(b Band, binHz float64, bins, least int, place, remedy string) error {
-	if b.Hi-b.Lo >= float64(least)*binHz && b.Lo >= binHz/2 && b.Hi <= binHz*(float64(bins)-0.5) {
+// unresolved returns nil if a spectrum of that many bins, binHz apart from 0 Hz on, has minBins (1 or 2)
+// bins or more in the band, and extends beyond the band. Otherwise it returns a *fault.Error with the
+// given place and with remedy, which may both be empty, as the start of its hint.
+func unresolved(b Band, binHz float64, bins, minBins int, place, remedy string) error {
+	isWide := b.Hi-b.Lo >= float64(minBins)*binHz
+	isInside := b.Lo >= binHz/2 && b.Hi <= binHz*(float64(bins)-0.5)
+	if isWide && isInside {
 		return nil
+	}
+
+	wanted := "one bin or more"
+	if minBins == 2 {
+		wanted = "two bins or more"
 	}
 
 	return &fault.Error{
 		Place: place,
 		Want: fmt.Sprintf("%s of %.4g Hz in the band, and its upper edge below %.6g Hz",
-			[]string{"", "one bin or more", "two bins or more"}[least], binHz, binHz*(float64(bins)-0.5)),
+			wanted, binHz, binHz*(float64(bins)-0.5)),
 		Found: fmt.Sprintf("%.5g to %.5g Hz", b.Lo, b.Hi),
 		Hint:  remedy + ", ask for fewer segments, or record longer or faster",
 	}
@@ -75,24 +96,26 @@ func ThirdOctave(k int) Band { return FractionalOctave(3, k-30) }
 // ThirdOctaves returns the one-third-octave bands from 10 Hz on that a spectrum
 // of that many bins, binHz apart from 0 Hz on, resolves: at least two bins wide,
 // above half a bin, below half a bin under the last one.
-func ThirdOctaves(binHz float64, bins int) (out []Band) {
+func ThirdOctaves(binHz float64, bins int) []Band {
+	var bands []Band
 	for k := 10; k <= 60; k++ {
 		if b := ThirdOctave(k); unresolved(b, binHz, bins, 2, "", "") == nil {
-			out = append(out, b)
+			bands = append(bands, b)
 		}
 	}
 
-	return out
+	return bands
 }
 
-// BandPower sums the spectrum p, with bins binHz apart from 0 Hz on, from lo to
-// hi in Hz. A bin extends half a bin to both sides, and a bin that an edge cuts
-// counts by the share within. Bin 0 is left out.
+// BandPower returns the sum of the spectrum p, with bins binHz apart from 0 Hz on, from lo to
+// hi in Hz. A bin extends half a bin to both sides. If an edge cuts a bin, the bin counts with the
+// part that lies inside. Bin 0 is left out.
 func BandPower(p []float64, binHz, lo, hi float64) float64 {
 	sum := 0.0
 	for j := max(1, int(lo/binHz-0.5)); j < len(p) && (float64(j)-0.5)*binHz < hi; j++ {
-		a, b := (float64(j)-0.5)*binHz, (float64(j)+0.5)*binHz
-		if w := math.Min(hi, b) - math.Max(lo, a); w > 0 {
+		lower := (float64(j) - 0.5) * binHz
+		upper := (float64(j) + 0.5) * binHz
+		if w := math.Min(hi, upper) - math.Max(lo, lower); w > 0 {
 			sum += p[j] * w / binHz
 		}
 	}
@@ -100,33 +123,34 @@ func BandPower(p []float64, binHz, lo, hi float64) float64 {
 	return sum
 }
 
-// MeanSpectrum returns the mean of the power spectra of a recording's halves,
-// divided by the noise bandwidth of their window, so that a sum over bins is
-// a mean square. The spectra are equally long.
-func MeanSpectrum(halves [2][]float32, noiseBins float64) []float64 {
-	out := make([]float64, len(halves[0]))
+// MeanSpectrum returns the mean of the power spectra of a recording's halves, divided by the noise
+// bandwidth of their window in bins, so that its sum over bins is a mean square. The spectra are
+// equally long.
+func MeanSpectrum(halves [2][]float32, noiseBandwidth float64) []float64 {
+	mean := make([]float64, len(halves[0]))
 	for _, h := range halves {
 		for k, v := range h {
-			out[k] += float64(v) / 2 / noiseBins
+			mean[k] += float64(v) / 2 / noiseBandwidth
 		}
 	}
 
-	return out
+	return mean
 }
 
-// PeakSpectrum reduces the mean power spectrum of a recording's halves to that
-// many points, the largest bin of each; binsPerPoint need not be whole. Bin 0
-// is left out. A point without bins is 0.
+// PeakSpectrum reduces the mean power spectrum of a recording's halves to that many points. Each point
+// is the largest of its binsPerPoint bins; binsPerPoint need not be a whole number. Bin 0 is left out.
+// A point without bins is 0.
 func PeakSpectrum(halves [2][]float32, binsPerPoint float64, points int) []float64 {
-	out := make([]float64, points)
-
-	a, b := halves[0], halves[1]
-	for k := range out {
-		lo, hi := int(math.Round(float64(k)*binsPerPoint)), int(math.Round(float64(k+1)*binsPerPoint))
-		for j := max(1, lo); j < max(hi, lo+1, 2) && j < len(a); j++ {
-			out[k] = math.Max(out[k], (float64(a[j])+float64(b[j]))/2)
+	peaks := make([]float64, points)
+	first := halves[0]
+	second := halves[1]
+	for k := range peaks {
+		lo := int(math.Round(float64(k) * binsPerPoint))
+		hi := int(math.Round(float64(k+1) * binsPerPoint))
+		for j := max(1, lo); j < max(hi, lo+1, 2) && j < len(first); j++ {
+			peaks[k] = math.Max(peaks[k], (float64(first[j])+float64(second[j]))/2)
 		}
 	}
 
-	return out
+	return peaks
 }

@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected values: IEC 61260-1:2014, table of exact mid-frequencies of base ten
@@ -17,11 +18,11 @@ func TestThirdOctaveEdges(t *testing.T) {
 		centre float64
 	}{{15, 31.623}, {21, 125.89}, {30, 1000}, {35, 3162.3}, {43, 19953}} {
 		b := ThirdOctave(c.k)
-		must.Near(t, b.Centre, c.centre, 5e-5*c.centre, "band %d: centre", c.k)
+		assert.InDelta(t, c.centre, b.Centre, 5e-5*c.centre, "band %d: centre", c.k)
 
 		ratio := math.Pow(10, 0.05)
-		must.Not(t, math.Abs(b.Hi/b.Centre/ratio-1) > 1e-14 || math.Abs(b.Centre/b.Lo/ratio-1) > 1e-14,
-			"band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
+		require.InDelta(t, 1, b.Hi/b.Centre/ratio, 1e-14, "band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
+		assert.InDelta(t, 1, b.Centre/b.Lo/ratio, 1e-14, "band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
 
 		if next := ThirdOctave(c.k + 1); math.Abs(next.Lo/b.Hi-1) > 1e-14 {
 			t.Errorf("band %d ends at %g, the next begins at %g", c.k, b.Hi, next.Lo)
@@ -35,8 +36,10 @@ func TestThirdOctavesResolved(t *testing.T) {
 	const bins, binHz = 2049, 5.0
 	list := ThirdOctaves(binHz, bins)
 	for i, b := range list {
-		must.Not(t, b.Hi-b.Lo < 2*binHz || b.Lo < binHz/2 || b.Hi > binHz*(bins-0.5), "band %v", b)
-		must.Not(t, i > 0 && math.Abs(b.Lo/list[i-1].Hi-1) > 1e-14, "gap before %v", b)
+		require.GreaterOrEqual(t, b.Hi-b.Lo, 2*binHz, "band %v", b)
+		require.GreaterOrEqual(t, b.Lo, binHz/2, "band %v", b)
+		assert.LessOrEqual(t, b.Hi, binHz*(bins-0.5), "band %v", b)
+		assert.False(t, i > 0 && math.Abs(b.Lo/list[i-1].Hi-1) > 1e-14, "gap before %v", b)
 	}
 
 	// 0.2316·f ≥ 10 Hz from 43.2 Hz on; 10^0.05·f ≤ 10242.5 Hz up to 9129 Hz.
@@ -70,19 +73,19 @@ func TestBandPower(t *testing.T) {
 		want += p[k] * max(0, min(b, hi)-max(a, lo)) / binHz
 	}
 
-	must.Not(t, math.Abs(sum/want-1) > 1e-9, "bands sum to %g, bins to %g", sum, want)
+	assert.InDelta(t, 1, sum/want, 1e-9, "bands sum to %g, bins to %g", sum, want)
 
 	one := make([]float64, 50)
 	one[10] = 3 // from 38 to 42 Hz
 	for _, c := range [][3]float64{{38, 42, 3}, {39, 100, 2.25}, {10, 39, 0.75}, {40, 41, 0.75}, {42, 100, 0}} {
-		must.Near(t, BandPower(one, binHz, c[0], c[1]), c[2], 1e-12, "from %g to %g Hz", c[0], c[1])
+		assert.InDelta(t, c[2], BandPower(one, binHz, c[0], c[1]), 1e-12, "from %g to %g Hz", c[0], c[1])
 	}
 
-	must.Equal(t, BandPower([]float64{5, 0, 0}, binHz, 0, 10), 0, "bin 0 counts")
+	assert.Equal(t, 0.0, BandPower([]float64{5, 0, 0}, binHz, 0, 10), "bin 0 counts")
 }
 
-// Expected values: the mean square of white noise is its variance, that of the
-// largest of two bins in each of two points is read off the input.
+// Expected values: the mean square of white noise is its variance. The largest of two bins
+// in each of two points is read off the input.
 func TestSpectraOfHalves(t *testing.T) {
 	const n, rate = 4096, 8192.0
 	w := NewWelch(n)
@@ -102,7 +105,7 @@ func TestSpectraOfHalves(t *testing.T) {
 
 	// 64·4096 independent samples a half: the variance is known to √(2/N)/√2 = 0.2 %.
 	mean := MeanSpectrum(halves, 1.5)
-	must.Near(t, BandPower(mean, rate/n, 1, rate/2+1), 9, 0.01*9, "mean square")
+	assert.InDelta(t, 9, BandPower(mean, rate/n, 1, rate/2+1), 0.01*9, "mean square")
 
 	small := [2][]float32{{9, 1, 2, 5, 0}, {9, 3, 2, 1, 4}}
 	got := PeakSpectrum(small, 2.5, 2)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // outcomesOf runs a construction on the channels of src, in Pa, at conditions.
@@ -29,7 +30,7 @@ func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64,
 		return nil, nil, err
 	}
 
-	must.Do(t, outcomesAnalyser.Load(t.Context(), src, load))
+	require.NoError(t, outcomesAnalyser.Load(t.Context(), src, load))
 
 	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
 	if err == nil && len(p.Rows) > 0 {
@@ -44,7 +45,7 @@ func (p *Pairs) named(t testing.TB, foretold []string) {
 	t.Helper()
 
 	for _, o := range p.Outcomes {
-		must.Not(t, !slices.Contains(foretold, o.Name), "outcome %s is not among %v", o.Name, foretold)
+		assert.Contains(t, foretold, o.Name, "outcome %s is not among %v", o.Name, foretold)
 	}
 }
 
@@ -87,12 +88,12 @@ func TestFractionalOctavesGolden(t *testing.T) {
 		s.Outcomes, s.BandsPerOctave, s.Output, s.Overlap = []string{"bands"}, n, "power", 0.5
 		s.SegmentS = 250 / g.Rate
 		p, _, err := outcomesOf(t, "split-half-spectrum", memory{g.X}, s, g.Rate, nil)
-		must.Do(t, err)
-		must.Never(t, len(p.Outcomes) != len(rows) || len(rows) == 0, "1/%s octave: %d bands, want %d", per, len(p.Outcomes),
-			len(rows))
+		require.NoError(t, err)
+		require.Len(t, p.Outcomes, len(rows), "1/%s octave: %d bands, want %d", per, len(p.Outcomes), len(rows))
+		require.NotEmpty(t, rows, "1/%s octave: %d bands, want %d", per, len(p.Outcomes), len(rows))
 
 		for k, want := range rows {
-			must.Near(t, p.Rows[0].Values[k].Y[0], want[3], 1e-9*want[3], "1/%s octave, %s", per, p.Outcomes[k].Name)
+			assert.InDelta(t, want[3], p.Rows[0].Values[k].Y[0], 1e-9*want[3], "1/%s octave, %s", per, p.Outcomes[k].Name)
 		}
 	}
 }
@@ -119,7 +120,7 @@ func TestNominalFrequencies(t *testing.T) {
 		{12, 11, 1940},
 		{12, -1, 970},
 	} {
-		must.Equal(t, nominalHz(c.per, c.x), c.hz, "1/%d octave, band %d: Hz", c.per, c.x)
+		assert.Equal(t, c.hz, nominalHz(c.per, c.x), "1/%d octave, band %d: Hz", c.per, c.x)
 	}
 
 	seen := map[float64]bool{}
@@ -136,7 +137,7 @@ func TestNominalFrequencies(t *testing.T) {
 // level of every band has the mean of the density times the width (less sd²/8.7 dB,
 // the mean of a logarithm), and the predicted deviation. The levels' squared
 // distances from the mean over the predicted variance sum to a χ² of as many degrees
-// of freedom, whose standard deviation is √(2n): each band within 4 of it.
+// of freedom n, with the standard deviation √(2n): each band is within 4 of these.
 func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 	const rate, sigma = 8192.0, 0.5
 
@@ -160,7 +161,7 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 			}
 
 			p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			if chi == nil {
 				chi, mean, sd = make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes))
@@ -216,15 +217,18 @@ func TestToneAtAnEdge(t *testing.T) {
 	}
 
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	// Hann: the bin of the tone reads a²/2, its neighbours a quarter of it, over a bandwidth of 1.5 bins.
+	// Under a Hann window, the bin of the tone has a²/2 and its neighbours a quarter of that, over a bandwidth of
+	// 1.5 bins.
 	full := a * a / 2 / 1.5
 	first, _ := p.value(t, 0, "l_500to1005hz_power", "sd")
 
 	second, _ := p.value(t, 0, "l_1005to2000hz_power", "sd")
 	for h := range 2 {
-		must.Not(t, !near(first[h], full*(0.25+0.75), 1e-12) || !near(second[h], full*(0.25+0.25), 1e-12),
+		require.InDelta(t, full*(0.25+0.75), first[h], 1e-12,
+			"half %d: %g and %g, want %g and %g", h+1, first[h], second[h], full*1, full*0.5)
+		assert.InDelta(t, full*(0.25+0.25), second[h], 1e-12,
 			"half %d: %g and %g, want %g and %g", h+1, first[h], second[h], full*1, full*0.5)
 	}
 }
@@ -242,13 +246,14 @@ func TestWeightingTable(t *testing.T) {
 		0, 0, 0, 0, 0, -0.1, -0.2, -0.3, -0.5, -0.8, -1.3, -2.0, -3.0, -4.4, -6.2, -8.5, -11.2,
 	}
 
-	must.Never(t, len(a) != 34 || len(c) != 34, "%v, %v", len(a), len(c))
+	require.Len(t, a, 34, "%v, %v", len(a), len(c))
+	require.Len(t, c, 34, "%v, %v", len(a), len(c))
 
 	for i := range a {
 		hz := ThirdOctave(10 + i).Centre
 		for w, want := range map[string]float64{"A": a[i], "C": c[i], "Z": 0} {
 			// 0.05 dB is the rounding of the table.
-			must.Near(t, WeightingDB(w, hz), want, 0.05+1e-9, "%s at %.5g Hz: dB", w, hz)
+			assert.InDelta(t, want, WeightingDB(w, hz), 0.05+1e-9, "%s at %.5g Hz: dB", w, hz)
 		}
 	}
 }
@@ -266,17 +271,17 @@ func TestOverall(t *testing.T) {
 	}
 
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	z, _ := p.value(t, 0, "oaspl_db", "sd")
 
 	want := LevelDB(a*a/2, 20e-6)
-	must.Near(t, z[0], want, 1e-9, "dB")
+	assert.InDelta(t, want, z[0], 1e-9, "dB")
 
 	for w, at := range map[string]float64{"a": WeightingDB("A", 100), "c": WeightingDB("C", 100)} {
 		// Two neighbouring bins read an eighth of the mean square each: weighted at 90 and 110 Hz.
 		got, _ := p.value(t, 0, "oaspl_"+w+"_db", "sd")
-		must.Near(t, got[1], want+at, 0.05, "%s: dB", w)
+		assert.InDelta(t, want+at, got[1], 0.05, "%s: dB", w)
 	}
 
 	for _, f := range []struct {
@@ -308,9 +313,9 @@ func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint
 }
 
 // Expected: total = tonal + broadband in power to rounding. Over 100 recordings the
-// broadband level is that of the noise and the tonal one that of the lines, each
-// within the predicted deviation; where there are no lines, tonal is marked as an
-// upper bound below the noise.
+// broadband level is the level of the noise, and the tonal level the level of the
+// lines, each within the predicted deviation. If there are no lines, the tonal level
+// is an upper bound, below the noise.
 func TestBroadbandAndTonal(t *testing.T) {
 	const rate, shaft = 10_240., 50.3
 	recordings := turns(100, 20)
@@ -331,7 +336,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 	for i := range recordings {
 		x := rotorSound(4*10_240, rate, shaft, lines, uint64(i))
 		p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		total, _ := p.value(t, 0, "oaspl_power", "sd")
 		broad, sdB := p.value(t, 0, "broadband_power", "sd")
@@ -339,8 +344,9 @@ func TestBroadbandAndTonal(t *testing.T) {
 
 		_, bound := p.value(t, 0, "tonal_power", "bound")
 		for h := range 2 {
-			must.Not(t, math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0,
-				"total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
+			if math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0 {
+				t.Errorf("total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
+			}
 
 			for k, d := range []float64{10 * math.Log10(broad[h]/noise) / sdB[h], 10 * math.Log10(tonal[h]/tones) / sdT[h]} {
 				db[k] += d / float64(2*recordings)
@@ -352,13 +358,17 @@ func TestBroadbandAndTonal(t *testing.T) {
 	t.Logf("broadband and tonal: mean %.3f, mean square %.3f of the prediction", db, square)
 
 	for k, name := range []string{"broadband", "tonal"} {
-		must.Not(t, math.Abs(db[k]) > 0.5 || square[k] > 1.5 || square[k] < 0.6,
+		require.LessOrEqual(t, math.Abs(db[k]), 0.5,
+			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
+		require.LessOrEqual(t, square[k], 1.5,
+			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
+		assert.GreaterOrEqual(t, square[k], 0.6,
 			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
 	}
 
 	s.Speed = "nominal"
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{rotorSound(4*10_240, rate, shaft, nil, 1)}, s, rate, at)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	broad, sd := p.value(t, 0, "broadband_power", "sd")
 
@@ -368,7 +378,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 		t.Errorf("without lines: broadband %+.3f dB ± %.3f, tonal %g of %g, bound %v", d, sd[0], tonal[0], noise, bound)
 	}
 
-	must.Equal(t, p.Bounds, 2, "bounds")
+	assert.Equal(t, 2, p.Bounds, "bounds")
 }
 
 // Expected: bands in shaft orders follow the speed of the run: the second order's
@@ -380,17 +390,19 @@ func TestBandsInOrders(t *testing.T) {
 	s.Harmonics = 2
 	x := rotorSound(4*10_240, rate, shaft, map[int]float64{2: 3, 4: 2}, 5)
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, map[string]float64{"blades": 2, "rpm": 3600})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
 	if want := 4.5 + 2/rate*shaft; math.Abs(10*math.Log10(y[0]/want)) > 4*sd[0] {
 		t.Errorf("%g, want %g", y[0], want)
 	}
 
-	must.Not(t, p.Outcomes[0].Name != "bpf1_power" || len(p.Outcomes) != 3, "%d outcomes", len(p.Outcomes))
+	require.Equal(t, "bpf1_power", p.Outcomes[0].Name, "%d outcomes", len(p.Outcomes))
+	assert.Len(t, p.Outcomes, 3, "%d outcomes", len(p.Outcomes))
 
 	d := Configure(Find("split-half-spectrum", false), &s).Describe()
-	must.Not(t, !d.Shaft || !strings.Contains(d.Doc, "levels of bands"), "%+v", d)
+	require.True(t, d.Shaft, "%+v", d)
+	assert.Contains(t, d.Doc, "levels of bands", "%+v", d)
 
 	s.BandsUnit, s.Outcomes = "", []string{"bands", "overall"}
 	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
@@ -406,15 +418,15 @@ func TestBandsOfRepeats(t *testing.T) {
 	s.Outcomes, s.Output = []string{"bands", "overall"}, "power"
 	src := memory{noise(8192, 4)}
 	halves, _, err := outcomesOf(t, "split-half-spectrum", src, s, rate, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	both, _, err := outcomesOf(t, "repeats", src, s, rate, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for k, v := range both.Rows[0].Values {
 		h := halves.Rows[0].Values[k]
-		must.Not(t, !near(v.Y[0], (h.Y[0]+h.Y[1])/2, 1e-12) || v.Y[0] != v.Y[1], "%s: %g of %g", both.Outcomes[k].Name, v.Y,
-			h.Y)
+		require.InDelta(t, (h.Y[0]+h.Y[1])/2, v.Y[0], 1e-12, "%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
+		assert.Equal(t, v.Y[1], v.Y[0], "%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
 
 		if sd := v.ByProducts[0][0] * math.Sqrt2; math.Abs(sd/h.ByProducts[0][0]-1) > 0.5 || v.ByProducts[1][0] != 16 {
 			t.Errorf("%s: %g dB, %g averages", both.Outcomes[k].Name, sd, v.ByProducts[1][0])
@@ -442,8 +454,8 @@ func TestAbsorptionTable(t *testing.T) {
 		for i, want := range c.want {
 			hz := 1000 * math.Pow(10, 0.3*float64(i-4)) // the tables' exact mid-frequencies
 			got := 1000 * Absorption(hz, c.temperature, c.humidity, 101325)
-			must.Near(t, got, want, max(c.absolute, c.relative*want), "%g °C, %g %%, %.4g Hz: dB/km", c.temperature,
-				c.humidity, hz)
+			assert.InDelta(t, want, got, max(c.absolute, c.relative*want),
+				"%g °C, %g %%, %.4g Hz: dB/km", c.temperature, c.humidity, hz)
 		}
 	}
 }
@@ -459,12 +471,12 @@ func TestAtmosphere(t *testing.T) {
 	x := rotorSound(8*4096, rate, 500, map[int]float64{2: 3}, 9)
 	at := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
 	plain, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	s.Distance = &Distance{FromM: 20, ToM: 10}
 	s.Atmosphere = &Atmosphere{}
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, o := range p.Outcomes {
 		y, air := p.value(t, 0, o.Name, "air")
@@ -480,7 +492,7 @@ func TestAtmosphere(t *testing.T) {
 	_, air := p.value(t, 0, "bpf1_db", "air")
 
 	_, hz := p.value(t, 0, "bpf1_db", "hz")
-	must.Near(t, air[0], 20*Absorption(hz[0], 5, 30, 101325)-10*Absorption(hz[0], 20, 70, 101325), 1e-12, "dB")
+	assert.InDelta(t, 20*Absorption(hz[0], 5, 30, 101325)-10*Absorption(hz[0], 20, 70, 101325), air[0], 1e-12, "dB")
 
 	_, air = p.value(t, 0, "l_16000hz_db", "air")
 	lo, hi := ThirdOctave(42).Lo, ThirdOctave(42).Hi
@@ -493,7 +505,7 @@ func TestAtmosphere(t *testing.T) {
 	delete(at, "humidity_pct")
 
 	_, _, err = outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
-	must.Refuse(t, err, "a condition humidity_pct from 0 to 100")
+	assert.ErrorContains(t, err, "a condition humidity_pct from 0 to 100")
 }
 
 // Expected: an rms of a·/√2 of a sine, its predicted deviation in noise over 300
@@ -514,7 +526,8 @@ func TestUnsteadyLoads(t *testing.T) {
 
 		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
 		c := Configure(Find("split-halves", true), &s).(OfSeries)
-		p := must.Get(c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}}))(t)
+		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
+		require.NoError(t, err)
 
 		var names []string
 		for _, o := range p.Outcomes {
@@ -539,7 +552,7 @@ func TestUnsteadyLoads(t *testing.T) {
 	}
 
 	for k, v := range chi { // standard error √(2/600) = 0.06
-		must.Near(t, v, 1, 0.25, "%s: χ²/n", []string{"rms", "band"}[k])
+		assert.InDelta(t, 1, v, 0.25, "%s: χ²/n", []string{"rms", "band"}[k])
 	}
 
 	s.Outcomes = []string{"rms"}
@@ -550,7 +563,8 @@ func TestUnsteadyLoads(t *testing.T) {
 		x = append(x, 5+2*math.Sin(2*math.Pi*float64(i)/20))
 	}
 
-	p := must.Get(c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}}))(t)
+	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
+	require.NoError(t, err)
 
 	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
 		t.Errorf("%g of %v", y, p.Outcomes)
@@ -595,6 +609,6 @@ func TestCheckOutcomes(t *testing.T) {
 			got = key + ": " + fmt.Sprintf(format, args...)
 		})
 
-		must.Equal(t, got, c.want, "%s %v", c.name, c.outcomes)
+		assert.Equal(t, c.want, got, "%s %v", c.name, c.outcomes)
 	}
 }

@@ -3,7 +3,6 @@ package dsp
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,9 @@ import (
 	"testing"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // lcav are the files of ../shared/real/lcav-crazyflie-propeller (2 blades, no
@@ -42,19 +43,23 @@ func TestTrackMeasuredRotor(t *testing.T) {
 				x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
 				run := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(hold[0], hold[1])))
 				for h, want := range f.shaft {
-					must.Near(t, run.ShaftHz[h], want, 0.003*want, "half %d: rev/s", h+1)
+					assert.InDelta(t, want, run.ShaftHz[h], 0.003*want, "half %d: rev/s", h+1)
 
 					for _, l := range run.Channels[0].Halves[h].Lines {
 						if db := LevelDB(l.Rho, 1); db < 13 || db > 50 {
 							t.Errorf("half %d, harmonic %d: %.1f dB over the floor", h+1, l.Order, db)
 						}
 
-						must.Not(t, l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz, "half %d: %+v", h+1, l)
+						if l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz {
+							t.Errorf("half %d: %+v", h+1, l)
+						}
 					}
 				}
 
 				for m, e := range run.Channels[0].Emergent {
-					must.Not(t, !e, "harmonic %d does not emerge", m+1)
+					if !e {
+						t.Errorf("harmonic %d does not emerge", m+1)
+					}
 				}
 			})
 		}
@@ -91,15 +96,15 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to "+
 		"%.1f dB short", median, missed, total, short)
 
-	must.Not(t, missed < total/2, "only %d of %d lines missed", missed, total)
-	must.Not(t, short < 1, "around each file's mean the peak is only %.2f dB short", short)
+	assert.GreaterOrEqual(t, missed, total/2, "only %d of %d lines missed", missed, total)
+	assert.GreaterOrEqual(t, short, 1.0, "around each file's mean the peak is only %.2f dB short", short)
 }
 
 // Expected value: 43000's neighbours among the commands, 324 … 348 rev/s
 // (40000 and 44000); four microphones of one motor vote together. The file is
 // NPY, float32 (240000, 4), 48 kHz, C order; its header ends at a newline.
 func TestTrackFourMicrophones(t *testing.T) {
-	b := must.Read(t, measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
+	b := testfile.Read(t, measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
 
 	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
 
@@ -112,12 +117,15 @@ func TestTrackFourMicrophones(t *testing.T) {
 	t.Logf("%.2f rev/s", run.ShaftHz)
 
 	for h, s := range run.ShaftHz {
-		must.Not(t, s < 315 || s > 355, "half %d: %.2f rev/s", h+1, s)
+		require.GreaterOrEqual(t, s, 315.0, "half %d: %.2f rev/s", h+1, s)
+		assert.LessOrEqual(t, s, 355.0, "half %d: %.2f rev/s", h+1, s)
 	}
 
 	for c, ch := range run.Channels {
 		for m, e := range ch.Emergent {
-			must.Not(t, !e && m < 3, "microphone %d: harmonic %d does not emerge", c+1, m+1)
+			if !e && m < 3 {
+				t.Errorf("microphone %d: harmonic %d does not emerge", c+1, m+1)
+			}
 		}
 	}
 }
@@ -127,7 +135,7 @@ func TestTrackFourMicrophones(t *testing.T) {
 // errors (its NOTE), so the effective number of samples must be well below the
 // number, and block means must flag far fewer segments than naive errors do.
 func TestMeasuredBalance(t *testing.T) {
-	b := must.Read(t, measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
+	b := testfile.Read(t, measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
 
 	// Row 1 of the calibration matrix of the NOTE: Fx of the six voltages.
 	c := [6]float64{0.10573, -0.04946, -0.03339, 6.31374, -0.04072, -6.35659}
@@ -141,7 +149,8 @@ func TestMeasuredBalance(t *testing.T) {
 
 		v := 0.0
 		for i := range c {
-			x := must.Get(strconv.ParseFloat(f[i+1], 64))(t)
+			x, err := strconv.ParseFloat(f[i+1], 64)
+			require.NoError(t, err)
 
 			v += c[i] * x
 		}
@@ -155,7 +164,8 @@ func TestMeasuredBalance(t *testing.T) {
 	var ratio float64
 	for at := 0; at+rows <= len(fx); at += rows {
 		x := fx[at : at+rows]
-		r := must.Get(CheckBalance([][]float64{x}, 100))(t)
+		r, err := CheckBalance([][]float64{x}, 100)
+		require.NoError(t, err)
 
 		segments++
 		ratio += r.NEff[0] / rows
@@ -172,7 +182,11 @@ func TestMeasuredBalance(t *testing.T) {
 	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged,
 		ratio/float64(segments))
 
-	must.Not(t, segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5,
+	require.GreaterOrEqual(t, segments, 5,
+		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
+	require.Less(t, flagged, naive,
+		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
+	assert.LessOrEqual(t, ratio/float64(segments), 0.5,
 		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
 }
 
@@ -185,5 +199,6 @@ func TestTrackedHalvesDisagree(t *testing.T) {
 		rotorAt(memory{x}, rate, 2, 0, tracked(20, 500)))
 
 	var e *fault.Error
-	must.Not(t, !errors.As(err, &e) || e.Want != "one shaft speed in both halves", "error %v", err)
+	require.ErrorAs(t, err, &e, "error %v", err)
+	assert.Equal(t, "one shaft speed in both halves", e.Want, "error %v", err)
 }

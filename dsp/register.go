@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// RegisterConstructions adds constructions of a program of one's own, before a
-// configuration is read. A name that is known is an error.
+// RegisterConstructions adds constructions that another program implements. Call it before the
+// configuration is read. It returns an error if a name is taken already; the constructions before
+// that one stay registered.
 func RegisterConstructions(more ...Construction) error {
 	for _, c := range more {
 		name := c.Describe().Name
-		if names := append(Constructions(), "table", ""); slices.Contains(names, name) {
+		names := append(Constructions(), "table", "")
+		if slices.Contains(names, name) {
 			return fmt.Errorf("register construction %q: expected a name other than %q", name, names)
 		}
 
@@ -20,30 +22,33 @@ func RegisterConstructions(more ...Construction) error {
 	return nil
 }
 
-// A SpectralOutcome is an outcome of microphones of a program of one's own: one number of
-// the mean spectrum of each half, in any unit.
+// A SpectralOutcome is an outcome that another program implements. It is one number, in any unit,
+// calculated from the mean spectrum of each half of a microphone's recording.
 type SpectralOutcome struct {
 	Name        string // in the configuration
-	Column      string // of the tables, with the unit: "centroid_hz"
+	Column      string // in tables, ends in the unit: "centroid_hz"
 	Unit        string
-	Description string // "spectral centroid"
-	Version     int    // raise it where the same input gives another result
+	Description string // for people: "spectral centroid"
+	Version     int    // part of the keys of caches: raise it if the same input gives another result
 
-	// Value returns the number; one that is not finite is an error of the recording.
-	Value func(h HalfSpectrum) float64
+	// Value returns the number, or an error if the spectrum cannot give it. A result that is
+	// not finite counts as an error, too.
+	Value func(h HalfSpectrum) (float64, error)
 }
 
-// HalfSpectrum is the mean spectrum of half a recording, or with repeats of a whole one.
+// HalfSpectrum is the mean spectrum of one half of a recording, or of the whole recording with the
+// construction "repeats".
 type HalfSpectrum struct {
 	Power     []float64 // mean square of each bin, in the microphone's unit squared; do not change it
-	BinHz     float64   // distance of two bins
-	NoiseBins float64   // noise bandwidth of the window: the sum of Power over it is the mean square
-	ShaftHz   float64   // 0: not looked for
+	BinHz     float64   // distance of two bins, Hz
+	NoiseBins float64   // noise bandwidth of the window, bins: the mean square is sum(Power)/NoiseBins
+	ShaftHz   float64   // shaft speed, rev/s; 0: not looked for
 	Unit      string    // of the microphone
 }
 
-// RegisterOutcomes adds outcomes of a program of one's own, before a configuration is
-// read. A name that is known is an error.
+// RegisterOutcomes adds outcomes that another program implements. Call it before the configuration
+// is read. It returns an error if a name is taken already, or if Column or Value is missing; the
+// outcomes before that one stay registered.
 func RegisterOutcomes(more ...SpectralOutcome) error {
 	for _, o := range more {
 		if slices.Contains(append(Outcomes(), ""), o.Name) || o.Column == "" || o.Value == nil {
@@ -56,26 +61,36 @@ func RegisterOutcomes(more ...SpectralOutcome) error {
 	return nil
 }
 
-// ownOutcome is a SpectralOutcome among those of the program.
+// ownOutcome implements the internal interface spectralOutcome for a SpectralOutcome of another
+// program.
 type ownOutcome struct{ *SpectralOutcome }
 
 func (o ownOutcome) describe(*Settings) outcomeFacts {
 	return outcomeFacts{name: o.Name, words: o.Description}
 }
 
-func (o ownOutcome) names(*Settings) []string   { return []string{o.Column} }
-func (ownOutcome) check(*Settings, Fail)        {}
-func (ownOutcome) fits(*Settings, float64, int) {}
+func (o ownOutcome) names(*Settings) []string         { return []string{o.Column} }
+func (ownOutcome) check(*Settings, Fail)              {}
+func (ownOutcome) fits(*Settings, float64, int) error { return nil }
 
-func (o ownOutcome) add(m *sound) {
+func (o ownOutcome) add(m *sound) error {
 	var v Value
 	for h, power := range m.power {
-		y := o.Value(HalfSpectrum{power, m.binHz, m.noise, m.shaftHz[h], m.mic.Unit})
-		unless(finite(y), fmt.Sprintf("channel %d, %s half", m.mic.Channel+1, halfName(h)), "a finite "+o.Description,
-			fmt.Sprint(y), "")
+		y, err := o.Value(HalfSpectrum{
+			Power: power, BinHz: m.binHz, NoiseBins: m.noise, ShaftHz: m.shaftHz[h], Unit: m.mic.Unit,
+		})
+		if err != nil {
+			return fmt.Errorf("outcome %s, %s: %w", o.Name, m.place(h), err)
+		}
+
+		if !finite(y) {
+			return wrong(m.place(h), "a finite "+o.Description, fmt.Sprint(y), "")
+		}
 
 		v.Y[h] = y
 	}
 
 	m.give(Outcome{Name: o.Column, Unit: o.Unit, Description: o.Description}, v)
+
+	return nil
 }

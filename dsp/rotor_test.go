@@ -7,14 +7,13 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -79,7 +78,7 @@ func TestAmplitudeBias(t *testing.T) {
 			run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, n, 4, f/4, func(s *Settings) {
 				s.Harmonics, s.Speed, s.Amplitude = 1, "nominal", c.amplitude
 			}))
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			for _, h := range run.Channels[0].Halves {
 				e := LevelDB(h.Lines[0].Power/p, 1)
@@ -91,9 +90,12 @@ func TestAmplitudeBias(t *testing.T) {
 		sd := math.Sqrt(square/count - mean*mean)
 		t.Logf("%s at %g dB, between bins %t: %+.2f ± %.2f dB", c.amplitude, c.db, c.between, mean, sd)
 
-		must.Not(t, !near(mean, c.mean, c.in) || !near(sd, c.sd, c.sdIn),
-			"%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd, c.mean,
-			c.sd)
+		require.InDelta(t, c.mean, mean, c.in,
+			"%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f",
+			c.amplitude, c.db, c.between, mean, sd, c.mean, c.sd)
+		assert.InDelta(t, c.sd, sd, c.sdIn,
+			"%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f",
+			c.amplitude, c.db, c.between, mean, sd, c.mean, c.sd)
 	}
 }
 
@@ -153,7 +155,7 @@ func TestRefine(t *testing.T) {
 
 		run := analyse(t, x, rotorAt(x, 6400, 3, c.nominal))
 		for h, got := range run.ShaftHz {
-			must.Near(t, got, c.shaft, c.within*c.shaft, "case %d, half %d: rev/s", i, h)
+			assert.InDelta(t, c.shaft, got, c.within*c.shaft, "case %d, half %d: rev/s", i, h)
 		}
 	}
 }
@@ -171,11 +173,11 @@ func TestDrift(t *testing.T) {
 		}
 
 		for m, l := range run.Channels[0].Halves[h].Lines {
-			must.Near(t, LevelDB(l.Power, 1), -3.01-6*float64(m), 0.25, "half %d, harmonic %d: dB", h, m+1)
+			assert.InDelta(t, -3.01-6*float64(m), LevelDB(l.Power, 1), 0.25, "half %d, harmonic %d: dB", h, m+1)
 		}
 	}
 
-	must.Not(t, !run.Channels[0].Emergent[4], "harmonic 5 does not emerge")
+	assert.True(t, run.Channels[0].Emergent[4], "harmonic 5 does not emerge")
 }
 
 // Noise alone leaves nothing to refine: the nominal speed stays, flagged, and
@@ -183,17 +185,20 @@ func TestDrift(t *testing.T) {
 func TestRefineWithoutLines(t *testing.T) {
 	x := memory{noise(51200, 1)}
 	run := analyse(t, x, rotorAt(x, 6400, 3, 50))
-	must.Equal(t, run.ShaftHz, [2]float64{50, 50}, "speeds")
-	must.Not(t, len(run.Flags) != 2 || run.Flags[0].Code != "speed-not-refined", "flags %v", run.Flags)
+	assert.Equal(t, [2]float64{50, 50}, run.ShaftHz, "speeds")
+	require.Len(t, run.Flags, 2, "flags %v", run.Flags)
+	assert.Equal(t, "speed-not-refined", run.Flags[0].Code, "flags %v", run.Flags)
 
 	for _, h := range run.Channels[0].Halves {
 		for _, l := range h.Lines {
-			must.Not(t, !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower, "line %+v", l)
+			if !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower {
+				t.Errorf("line %+v", l)
+			}
 		}
 	}
 
 	for m, e := range run.Channels[0].Emergent {
-		must.Not(t, e, "harmonic %d of noise emerges, ρ %.1f", m+1, run.Channels[0].EmergenceRho[m])
+		assert.False(t, e, "harmonic %d of noise emerges, ρ %.1f", m+1, run.Channels[0].EmergenceRho[m])
 	}
 }
 
@@ -207,8 +212,9 @@ func TestTrack(t *testing.T) {
 				run := analyse(t, memory{x}, rotorAt(memory{x}, 12800, blades, 0, tracked(0.3*shaft, 2.2*shaft)))
 
 				for h, got := range run.ShaftHz {
-					must.Not(t, !near(got, shaft, 5e-4*shaft), "%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades,
-						shaft, fall, h, got)
+					if !near(got, shaft, 5e-4*shaft) {
+						t.Errorf("%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades, shaft, fall, h, got)
+					}
 				}
 			}
 		}
@@ -221,7 +227,7 @@ func TestTrackAcrossNyquist(t *testing.T) {
 	x := memory{spinning(6400, 4, 3, constant(66.6), 6, 20, 0.2, 1)}
 	s := rotorAt(x, 6400, 3, 0, tracked(50, 900))
 	run := analyse(t, x, s)
-	must.Not(t, !near(run.ShaftHz[0], 66.6, 0.02), "tracked %v", run.ShaftHz)
+	assert.InDelta(t, 66.6, run.ShaftHz[0], 0.02, "tracked %v", run.ShaftHz)
 
 	_, err := NewAnalyser().run(t.Context(), memory{spinning(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
 	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
@@ -283,7 +289,8 @@ func TestErrors(t *testing.T) {
 		_, err := NewAnalyser().run(t.Context(), x, r)
 
 		var e *fault.Error
-		must.Not(t, !errors.As(err, &e) || err.Error() != c.want, "%s:\n got %v\nwant %s", c.name, err, c.want)
+		require.ErrorAs(t, err, &e, "%s:\n got %v\nwant %s", c.name, err, c.want)
+		assert.Equal(t, c.want, err.Error(), "%s:\n got %v\nwant %s", c.name, err, c.want)
 	}
 }
 
@@ -339,14 +346,17 @@ func TestIntervalAndReuse(t *testing.T) {
 	a := NewAnalyser()
 	long := rotorAt(cut, 6400, 2, 100, func(s *Settings) { s.Segments = 4 })
 	long.Start, long.Samples = 100, 20000
-	must.Get(a.run(t.Context(), padded, long))(t)
+	_, err := a.run(t.Context(), padded, long)
+	require.NoError(t, err)
 
 	s.Start = 777
-	got := must.Get(a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s))(t)
-	must.Not(t, !reflect.DeepEqual(got, want), "results differ")
+	got, err := a.run(t.Context(), &ordered{memory: padded, t: t, size: 2 * int(6400/want.BinHz)}, s)
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "results differ")
 
-	must.Get(a.run(t.Context(), padded, long))(t)
-	must.Not(t, !reflect.DeepEqual(got, want), "a later run changed an earlier result")
+	_, err = a.run(t.Context(), padded, long)
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "a later run changed an earlier result")
 }
 
 // Invariants: a factor to the physical unit multiplies powers by its square
@@ -359,11 +369,13 @@ func TestScaleAndChannels(t *testing.T) {
 			spinning(1600, 4, 2, constant(50), 3, 20, 0.3, seed), spinning(1600, 4, 2, constant(50), 6, 10, 0.6, seed+1),
 		}
 		s := rotorAt(src, 1600, 2, 50, func(s *Settings) { s.Speed = "nominal" })
-		both := must.Get(NewAnalyser().run(context.Background(), src, s))(t)
+		both, err := NewAnalyser().run(context.Background(), src, s)
+		require.NoError(t, err)
 
 		s.Microphones = s.Microphones[1:]
 		s.Microphones[0].Scale = scale
-		alone := must.Get(NewAnalyser().run(context.Background(), src, s))(t)
+		alone, err := NewAnalyser().run(context.Background(), src, s)
+		require.NoError(t, err)
 
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {
@@ -389,7 +401,7 @@ func TestSearchAndFloorBins(t *testing.T) {
 		{1000, 40, [2]int{490, 510}},  // clipped midway, ±20 Hz
 		{101, 1, [2]int{51, 51}},      // no bin within ±0.5 Hz: the nearest
 	} {
-		must.Equal(t, lf.searchBins(c.hz, c.shaft, 6400), c.want, "%g Hz, shaft %g: bins", c.hz, c.shaft)
+		assert.Equal(t, c.want, lf.searchBins(c.hz, c.shaft, 6400), "%g Hz, shaft %g: bins", c.hz, c.shaft)
 	}
 
 	// BPF 300 = 3 × 100 Hz, second harmonic: 525 … 675 Hz, orders at 600 only
@@ -415,8 +427,8 @@ func TestSearchAndFloorBins(t *testing.T) {
 // The predicted deviation at ρ = 0 and for large ρ, by hand from
 // docs/method.md#split-half-spectra: 4.343/√8 and 4.343·√(2/(8ρ)).
 func TestLevelSD(t *testing.T) {
-	must.Near(t, independent(8).lineSD(0), 1.5355, 1e-4, "ρ = 0")
-	must.Near(t, independent(8).lineSD(1e6), 4.3429*math.Sqrt(2/8e6), 1e-6, "ρ = 1e6")
+	assert.InDelta(t, 1.5355, independent(8).lineSD(0), 1e-4, "ρ = 0")
+	assert.InDelta(t, 4.3429*math.Sqrt(2/8e6), independent(8).lineSD(1e6), 1e-6, "ρ = 1e6")
 }
 
 func ExampleAnalyser() {

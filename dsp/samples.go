@@ -9,8 +9,8 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// randomSamples draws single samples of a balance's run
-// (docs/method.md#random-samples).
+// randomSamples is the Construction whose y1 and y2 are single samples of a balance's run, drawn
+// at random (docs/method.md#random-samples).
 type randomSamples struct{}
 
 func (randomSamples) Describe() Description {
@@ -28,7 +28,7 @@ func (randomSamples) Check(s *Settings, fail Fail) {
 
 func (randomSamples) PairsPerRun(s *Settings) int { return s.Samples }
 
-// Draw returns the numbers of the samples that a run of n gives.
+// Draw implements Drawer.
 func (randomSamples) Draw(r *Run, n int) (first, second []int, err error) {
 	return RandomSamples(n, r.Settings.Samples, r.Seed)
 }
@@ -40,12 +40,14 @@ func (c randomSamples) Pairs(r *Run, series []Series) (*Pairs, error) {
 	}
 
 	rows := make([]Row, len(first))
-
-	y1, y2 := make([]float64, len(series)), make([]float64, len(series))
+	y1 := make([]float64, len(series))
+	y2 := make([]float64, len(series))
 	for k := range rows {
 		for i, s := range series {
-			y1[i], y2[i] = s.Values[first[k]], s.Values[second[k]]
+			y1[i] = s.Values[first[k]]
+			y2[i] = s.Values[second[k]]
 		}
+
 		rows[k] = loadRow(y1, y2)
 	}
 
@@ -55,16 +57,15 @@ func (c randomSamples) Pairs(r *Run, series []Series) (*Pairs, error) {
 // A Drawer is an OfSeries whose pairs are single samples of the run.
 type Drawer interface {
 	OfSeries
-	// Draw returns the numbers of the samples that became y1 and y2, of a run of
-	// n samples.
+	// Draw returns the numbers of the samples that become y1 and y2 in a run of
+	// n samples, one each per pair.
 	Draw(r *Run, n int) (first, second []int, err error)
 }
 
-// RandomSamples draws 2k distinct sample numbers out of 0 … n−1, uniformly
-// without replacement: the first k, in random order, are the first draw, the
-// others the second (docs/method.md#random-samples). The same n, k and seed give
-// the same numbers on every machine and version; the seed should derive from
-// the run's id.
+// RandomSamples draws 2k distinct sample numbers from 0 … n−1, uniformly without replacement
+// (docs/method.md#random-samples). It returns the first k of them and the last k, both in random
+// order. The same n, k and seed give the same numbers on every machine and in every version. Each
+// run should have a seed of its own. It returns a *fault.Error if k < 1 or n < 2k.
 func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	if k < 1 {
 		return nil, nil, &fault.Error{Want: "at least 1 sample per draw", Found: strconv.Itoa(k)}
@@ -75,11 +76,11 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 			strconv.Itoa(n), "record longer or draw fewer samples")
 	}
 
-	// The first 2k steps of Fisher and Yates' shuffle; only positions that
-	// were touched are kept, so that long recordings cost no memory.
-	rng := rand.NewPCG(seed, 0x646f75626c657461) // own stream of this function
+	// These are the first 2k steps of Fisher and Yates' shuffle of 0 … n−1. moved has only the
+	// positions whose number has changed, so that memory does not grow with n.
+	rng := rand.NewPCG(seed, 0x646f75626c657461) // a stream that nothing else uses
 	moved := make(map[int]int, 4*k)
-	at := func(i int) int {
+	current := func(i int) int { // returns the number at position i
 		if v, ok := moved[i]; ok {
 			return v
 		}
@@ -89,15 +90,16 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	drawn := make([]int, 2*k)
 	for i := range drawn {
 		j := i + int(below(rng, uint64(n-i)))
-		drawn[i] = at(j)
-		moved[j] = at(i)
+		drawn[i] = current(j)
+		moved[j] = current(i)
 	}
 
 	return drawn[:k:k], drawn[k:], nil
 }
 
-// below returns a uniform number in 0 … n−1 (Lemire's method). math/rand/v2
-// promises its sources' sequences, not its distributions'.
+// below returns a uniform random number from 0 … n−1 (Lemire's method). It does not use rand.Rand:
+// math/rand/v2 guarantees that its sources give the same sequences in future versions, but not that
+// its distributions do.
 func below(src rand.Source, n uint64) uint64 {
 	hi, lo := bits.Mul64(src.Uint64(), n)
 	if lo < n {

@@ -6,130 +6,45 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"doubletake/dsp/kernel"
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// Segments are the spectra of a run: each half of its samples is cut into segments,
-// the tail dropped (docs/method.md#split-half-spectra). Segments overlap within a half
-// only: the halves share no sample, so that they stay independent.
-type Segments struct {
-	run              *Run
-	perHalf, samples int // number of segments of a half, samples of a segment
-	hop              int // samples from one segment to the next
-	keep             int // bins of each segment's own spectrum that are kept, from 0 Hz on
-}
-
-// segments cuts the halves of the run. Segments have at least so many samples; because
-// says why, "" where it is for the floor alone.
-func (r *Run) segments(least int, because string) *Segments {
-	if len(r.Microphones) == 0 {
-		panic("dsp: spectra of no channels")
-	}
-
-	rate := r.rate()
-
-	set := r.Settings
-	shared := func(n int) int { return int(set.Overlap * float64(n)) }
-	half, n, count := r.Samples/2, set.segLen(rate), set.Segments
-
-	if n == 0 {
-		n = int(float64(half) / (1 + float64(count-1)*(1-set.Overlap)))
-		for n > 0 && int64(n)+int64(count-1)*int64(n-shared(n)) > half {
-			n-- // the hop is rounded up
-		}
-
-		if n < least {
-			of := ""
-			if because != "" {
-				of = ", each " + because
-			}
-
-			fault.Raise(&fault.Error{
-				Want: fmt.Sprintf("at least %d samples (2 halves of %d segments%s)", 2*(least+(count-1)*(least-shared(least))),
-					count, of),
-				Found: strconv.FormatInt(r.Samples, 10), Hint: "record longer or ask for fewer segments",
-			})
-		}
-
-		return &Segments{run: r, perHalf: count, samples: n, hop: n - shared(n), keep: 1}
-	}
-
-	if because != "" {
-		because = ", " + because
-	}
-
-	unless(n >= least, "", fmt.Sprintf("segments of at least %d samples%s", least, because), strconv.Itoa(n),
-		"ask for longer segments")
-	unless(int64(n) <= r.Samples/4, "", fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(n), n),
-		strconv.FormatInt(r.Samples, 10), "record longer or ask for shorter segments")
-
-	hop := n - shared(n)
-
-	return &Segments{run: r, perHalf: 1 + int((half-int64(n))/int64(hop)), samples: n, hop: hop, keep: 1}
-}
-
-// binHz is the distance of two bins of the spectra, bins their number.
-func (s *Segments) binHz() float64 { return s.run.RateHz / float64(s.samples) }
-func (s *Segments) bins() int      { return s.samples/2 + 1 }
-
-// disjoint is the number of segments from one to the next that it does not overlap.
-func (s *Segments) disjoint() int { return (s.samples + s.hop - 1) / s.hop }
-
-// power is the factor from the power spectrum of a segment of microphone c to its
-// part of the mean, in the physical unit. Segment spectra keep it: only their
-// ratios matter.
-func (s *Segments) power(c int) float64 {
-	scale := s.run.Microphones[c].Scale
-	return 1 / float64(s.perHalf) * (scale * scale)
-}
-
-// equal reports whether both are the same spectra.
-func (s *Segments) equal(o *Segments) bool {
-	return s.perHalf == o.perHalf && s.samples == o.samples && s.hop == o.hop && s.keep == o.keep &&
-		s.run.RateHz == o.run.RateHz && s.run.Start == o.run.Start && s.run.Samples == o.run.Samples &&
-		s.run.Settings.Window == o.run.Settings.Window &&
-		slices.EqualFunc(s.run.Microphones, o.run.Microphones, func(a, b Microphone) bool {
-			return a.Channel == b.Channel && a.Scale == b.Scale
-		})
-}
-
-// Analyser reads the samples of a run and keeps their spectra. It reuses its
-// buffers: make one per worker and do not share it. Memory holds one block (two
-// segments or more of all channels, two of one channel where ByChannel), the
-// channels' sums, the mean spectra of both halves, and the first bins of
-// every segment's spectrum as float32.
+// Analyser computes and keeps the spectra of a run. Load reads the samples of each half block by block.
+// For each channel it adds the power spectra of the segments, two segments in one transform if there
+// is a lanePlan for their length, and keeps the first bins of each segment's own spectrum for the
+// consistency tests. At the end of a half it checks the mean spectra.
+//
+// An Analyser reuses its buffers: make one per worker and do not share it.
 type Analyser struct {
-	loaded    *Segments // nil: none
-	averages  averages  // of one half
-	welch     *Welch
-	block     [][]float64
-	block32   [][]float32
-	sums      [][]float64 // per channel: Welch.fold's sum over the half's segments
-	single    []float64
-	power     []float64
+	loaded   *Segments // the segments that Load has read; nil: none
+	averages averages  // how the mean spectrum of one half scatters
+	welch    *Welch    // for the length and window of the segments
+
+	mean [2][][]float64   // [half][channel]: mean power spectrum
+	segs [2][][][]float32 // [half][segment][channel]: first bins of the segment's own power spectrum
+
+	// Scratch memory.
+	block     [][]float64 // [channel]: samples of several segments
+	block32   [][]float32 // the same for a Source32
+	sums      [][]float64 // [channel]: sums of squared magnitudes of pairs of segments, for Welch.fold
+	single    []float64   // samples of one segment
+	power     []float64   // power spectrum of one segment
 	speed     speedFinder
-	mean      [2][][]float64   // half, channel: mean spectrum
-	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
-	floorBins [][]int          // per shaft order, of a half
+	floorBins [][]int // [shaft order]: bins of its floor in the half that lines measures
 }
 
 // NewAnalyser returns an Analyser.
 func NewAnalyser() *Analyser { return &Analyser{} }
 
-// Load reads the samples and keeps their spectra. Samples are read once, in
-// order, an even number of segments at a time; of a source ByChannel, a half of
-// one channel after the other.
+// Load reads the samples and keeps their spectra. It reads each sample once, first half first, all
+// channels together and an even number of segments at a time. From a source ByChannel it reads one
+// channel after the other.
 //
-// Errors that are the data's fault are *fault.Error; errors of the source and of ctx
-// are wrapped.
-func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) (err error) {
-	defer fault.Catch(&err)
-
+// If the data cannot be analysed, Load returns a *fault.Error. It wraps errors of the source and of
+// ctx. After an error the Analyser has no spectra.
+func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) error {
 	a.loaded = nil
 
 	window := s.run.Settings.Window
@@ -137,17 +52,21 @@ func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) (err error
 		a.welch = newWelch(s.samples, window)
 	}
 
-	together := len(s.run.Microphones) // channels read at a time
-	if by, ok := src.(ByChannel); ok && by.ByChannel() {
+	together := len(s.run.Microphones) // number of channels read at a time
+	if r, ok := src.(ByChannel); ok && r.ByChannel() {
 		together = 1
 	}
 
+	var err error
 	narrow, ok := src.(Source32)
-
 	if ok && narrow.Exact32() && a.welch.lanes != nil {
-		readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
+		err = readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
 	} else {
-		readHalves(ctx, a, &a.block, src.Read, together, s)
+		err = readHalves(ctx, a, &a.block, src.Read, together, s)
+	}
+
+	if err != nil {
+		return err
 	}
 
 	a.loaded = s
@@ -156,17 +75,17 @@ func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) (err error
 	return nil
 }
 
-// Holds reports whether the Analyser holds the spectra that Load would make of the
-// same source.
+// Holds reports whether the Analyser already has the spectra that Load would compute from the same
+// source.
 func (a *Analyser) Holds(s *Segments) bool { return a.loaded != nil && s.equal(a.loaded) }
 
 // BinHz returns the distance of two bins in Hz; the first lies at 0 Hz.
 func (a *Analyser) BinHz() float64 { return a.loaded.binHz() }
 
-// Power returns the mean one-sided power spectrum of a half (0 or 1) of a
-// microphone (a position in Run.Microphones), in the square of the
-// physical unit; a sine on a bin reads its mean square. It stays valid until
-// the next Load and must not be changed. It panics before Load has succeeded.
+// Power returns the mean one-sided power spectrum of a half (0 or 1) of a microphone (a position in
+// Run.Microphones), in the square of the physical unit. The value at the bin of a sine is the mean
+// square of the sine. The slice stays valid until the next Load and must not be changed. Power panics
+// before Load has succeeded.
 func (a *Analyser) Power(half, channel int) []float64 {
 	if a.loaded == nil {
 		panic("dsp: spectrum before Load")
@@ -174,8 +93,8 @@ func (a *Analyser) Power(half, channel int) []float64 {
 	return a.mean[half][channel]
 }
 
-// powers32 returns Power of each half and channel as float32, in memory of their own: of
-// a channel one half after the other, and one channel after the other.
+// powers32 returns copies of all mean spectra as float32, [half][channel]. They lie in one block of
+// memory, the two halves of a channel next to each other.
 func (a *Analyser) powers32() (all [2][][]float32) {
 	bins := a.welch.Bins()
 	memory := make([]float32, 2*len(a.mean[0])*bins)
@@ -194,30 +113,38 @@ func (a *Analyser) powers32() (all [2][][]float32) {
 	return all
 }
 
-// readHalves reads both halves through read and fills a.mean and a.segs.
+// readHalves reads both halves through read, as many channels at a time as together says, and fills
+// a.mean and a.segs. block is the Analyser's buffer for samples of type T.
 func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *Segments,
-) {
-	n, hop, bins := s.samples, s.hop, s.bins()
-	half, first := s.run.Samples/2, s.run.Start
+) error {
+	a.prepare(s)
 
-	channels := lists.Each(s.run.Microphones, func(m Microphone) int { return m.Channel })
+	for h := range a.mean {
+		for c := 0; c < len(s.run.Microphones); c += together {
+			if err := readHalf(ctx, a, block, read, h, c, together, s); err != nil {
+				return err
+			}
+		}
 
-	// Of channels that come together as many segments are read at a time as a
-	// block may hold: a channel's sums then stay cached from pair to pair.
-	var sample T
-
-	per := 2
-	if size := together * n * int(unsafe.Sizeof(sample)); together > 1 {
-		per = max(2, min(blockBytes/size, s.perHalf)&^1)
+		if err := a.finishHalf(h, s); err != nil {
+			return err
+		}
 	}
 
-	a.sums = resize(a.sums, len(channels), n)
+	return nil
+}
+
+// prepare gives the buffers of spectra their sizes.
+func (a *Analyser) prepare(s *Segments) {
+	channels := len(s.run.Microphones)
+	a.sums = resize(a.sums, channels, s.samples)
+
 	for h := range a.mean {
-		a.mean[h] = resize(a.mean[h], len(channels), bins)
+		a.mean[h] = resize(a.mean[h], channels, s.bins())
 		a.segs[h] = resizeOuter(a.segs[h], s.perHalf)
 		for g := range s.perHalf {
-			a.segs[h][g] = resize(a.segs[h][g], len(channels), s.keep)
+			a.segs[h][g] = resize(a.segs[h][g], channels, s.keep)
 		}
 
 		if a.welch.lanes == nil {
@@ -225,143 +152,215 @@ func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 				clear(m)
 			}
 		}
+	}
+}
 
-		for c := 0; c < len(channels); c += together {
-			for g := 0; g < s.perHalf; g += per {
-				if err := ctx.Err(); err != nil {
-					fault.Raise(fmt.Errorf("analyse run: %w", err))
-				}
+// readHalf reads half h of the microphones c … c+together−1 and adds their segments to a.
+func readHalf[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
+	read func(channels []int, start int64, dst [][]T) (int, error), h, c, together int, s *Segments,
+) error {
+	n := s.samples
+	half := s.run.Samples / 2
 
-				count, shared := min(per, s.perHalf-g), 0
-				if g > 0 { // the end of the block before
-					shared = n - hop
-					for _, x := range *block {
-						copy(x, x[per*hop:])
-					}
-				}
+	channels := make([]int, together)
+	for i := range channels {
+		channels[i] = s.run.Microphones[c+i].Channel
+	}
 
-				start := first + int64(h)*half + int64(g*hop)
+	// If several channels are read together, a block has as many segments as blockBytes allows: the
+	// sums of a channel then stay in the processor's cache from pair to pair.
+	var sample T
+	segments := 2 // of a block
+	if together > 1 {
+		segmentBytes := together * n * int(unsafe.Sizeof(sample))
+		segments = max(2, min(blockBytes/segmentBytes, s.perHalf)&^1)
+	}
 
-				*block = resize(*block, together, n+(count-1)*hop)
-				fill(*block, shared, read, channels[c:c+together], start, first, s.run.Samples)
+	for g := 0; g < s.perHalf; g += segments {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("analyse run: %w", err)
+		}
 
-				for i, x := range *block {
-					addSegments(a, x, h, g, c+i, s, start)
-				}
+		shared := 0 // samples that the previous block has already read
+		if g > 0 {
+			shared = n - s.hop
+			for _, x := range *block {
+				copy(x, x[segments*s.hop:])
 			}
 		}
 
-		for c, m := range a.mean[h] {
-			if a.welch.lanes != nil {
-				a.welch.fold(m, a.sums[c], s.power(c))
-			}
+		count := min(segments, s.perHalf-g)
+		start := s.run.Start + int64(h)*half + int64(g*s.hop)
+		*block = resize(*block, together, n+(count-1)*s.hop)
+		whole := interval{s.run.Start, s.run.Samples}
+		if err := fill(*block, shared, read, channels, start, whole, ""); err != nil {
+			return err
+		}
 
-			total := kernel.Sum(m) // of powers: finite if all are, unless it is too large itself
-			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
-				fault.Raise(tooLarge(channels[c], first+int64(h)*half))
+		for i, x := range *block {
+			if err := addSegments(a, x, segmentIndex{h, g, c + i}, s, start); err != nil {
+				return err
 			}
+		}
+	}
 
-			unless(total != 0, fmt.Sprintf("channel %d, %s half", channels[c]+1, halfName(h)), "sound",
+	return nil
+}
+
+// finishHalf completes the mean spectra of half h and checks them.
+func (a *Analyser) finishHalf(h int, s *Segments) error {
+	for c, m := range a.mean[h] {
+		if a.welch.lanes != nil {
+			a.welch.fold(m, a.sums[c], s.power(c))
+		}
+
+		channel := s.run.Microphones[c].Channel
+		total := kernel.Sum(m) // may be infinite although every power is finite
+		if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
+			return tooLarge(channel, s.run.Start+int64(h)*(s.run.Samples/2))
+		}
+
+		if total == 0 {
+			return wrong(fmt.Sprintf("channel %d, %s half", channel+1, halfName(h)), "sound",
 				"silence (all samples equal)", "leave the channel out if it was not connected")
 		}
 	}
+
+	return nil
 }
 
-// fill reads a block, whose first sample is start, from its sample number shared on, of an
-// interval of samples from from on.
+// fill reads a block whose first sample is sample start of the source. It leaves the first shared
+// samples of the block as they are, and fills the rest. whole is the interval that the block belongs
+// to, and place the start of the place in error messages. If the data end within the block, fill
+// returns a *fault.Error.
 func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
-	channels []int, start, from, samples int64,
-) {
+	channels []int, start int64, whole interval, place string,
+) error {
 	size := len(block[0])
-
-	fresh := lists.Each(block, func(x []T) []T { return x[shared:] })
+	fresh := make([][]T, len(block))
+	for i, x := range block {
+		fresh[i] = x[shared:]
+	}
 
 	got, err := read(channels, start+int64(shared), fresh)
-	if got += shared; got < size {
-		unless(err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF),
-			fmt.Sprintf("sample %d", start+int64(got)), fmt.Sprintf("%d samples from %d on", samples, from),
-			"the end of the data", "")
+	got += shared
+	ended := err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if got < size && ended {
+		return wrong(fmt.Sprintf("%ssample %d", place, start+int64(got)),
+			fmt.Sprintf("%d samples from %d on", whole.samples, whole.start), "the end of the data", "")
 	}
 
 	if err != nil && !errors.Is(err, io.EOF) {
-		fault.Raise(fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err))
+		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
 	}
+
+	return nil
 }
 
-// blockBytes bounds a block of several channels, unless two segments of them are
-// more.
+// blockBytes is the greatest size of a block of several channels. A block has at least two segments
+// all the same.
 const blockBytes = 8 << 20
 
-// addSegments transforms the segments of channel c that x holds, from segment g
-// of half h on: two at a time, or singly where the length is none for lanes.
-func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments, start int64) {
-	w, n, hop, channel := a.welch, s.samples, s.hop, s.run.Microphones[c].Channel
-	for ; len(x) >= n; g, start = g+2, start+int64(2*hop) {
-		first, second := x[:n], x[:0]
+// segmentIndex identifies a segment. All three numbers count from 0, segment from the start of the half.
+type segmentIndex struct{ half, segment, microphone int }
+
+// next returns the index of the following segment.
+func (i segmentIndex) next() segmentIndex {
+	i.segment++
+	return i
+}
+
+// ownSpectrum returns the memory for the first bins of a segment's spectrum.
+func (a *Analyser) ownSpectrum(i segmentIndex) []float32 {
+	return a.segs[i.half][i.segment][i.microphone]
+}
+
+// addSegments transforms the segments in x, samples of one microphone, and adds their powers. index is
+// the index of the first segment, and start the number of its first sample. It transforms two segments
+// at a time, or one at a time if there is no lanePlan for their length.
+func addSegments[T kernel.Number](a *Analyser, x []T, index segmentIndex, s *Segments, start int64) error {
+	n := s.samples
+	hop := s.hop
+	channel := s.run.Microphones[index.microphone].Channel
+
+	for len(x) >= n {
+		first := x[:n]
+		second := x[:0]
 		if len(x) >= hop+n {
 			second = x[hop : hop+n]
 		}
 
-		x = x[min(2*hop, len(x)):]
 		mean1, live1 := segmentMean(first)
 		mean2, live2 := segmentMean(second)
-
 		if !finite(mean1) {
-			fault.Raise(badSample(first, channel, start))
+			return badSample(first, channel, start)
 		}
 
 		if !finite(mean2) {
-			fault.Raise(badSample(second, channel, start+int64(hop)))
+			return badSample(second, channel, start+int64(hop))
 		}
 
-		if w.lanes == nil {
-			segment(a, first, h, g, c, s)
+		if a.welch.lanes != nil {
+			addPair(a, first, second, [2]segmentFacts{{mean1, live1}, {mean2, live2}}, index, s)
+		} else {
+			addSegment(a, first, index, s)
 
 			if len(second) > 0 {
-				segment(a, second, h, g+1, c, s)
+				addSegment(a, second, index.next(), s)
 			}
-
-			continue
 		}
 
-		seg1 := a.segs[h][g][c]
+		x = x[min(2*hop, len(x)):]
+		index.segment += 2
+		start += int64(2 * hop)
+	}
 
-		var seg2 []float32
-		if len(second) > 0 {
-			seg2 = a.segs[h][g+1][c]
-		} else {
-			second = make([]T, n) // once in a half of a channel
-		}
+	return nil
+}
 
-		scale := 2 * s.power(c) / (w.sum * w.sum)
-		addPair(w.lanes, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
+// segmentFacts describes a segment before its transform.
+type segmentFacts struct {
+	mean float64
+	live bool // false: silent, all samples are equal
+}
 
-		// A transform of nothing but zeros leaves a trace of its partner's
-		// rounding; a segment without sound has none.
-		if !live1 {
-			clear(seg1)
-		}
+// addPair adds the powers of a segment and the next one to the channel's sums, and keeps the first bins
+// of their own spectra. second may be empty. index is the index of the first. addPair transforms both
+// segments at once, as the real and the imaginary part of one sequence.
+func addPair[T kernel.Number](a *Analyser, first, second []T, facts [2]segmentFacts, index segmentIndex, s *Segments) {
+	w := a.welch
+	seg1 := a.ownSpectrum(index)
 
-		if !live2 {
-			clear(seg2)
-		}
+	var seg2 []float32
+	if len(second) > 0 {
+		seg2 = a.ownSpectrum(index.next())
+	} else {
+		second = make([]T, len(first)) // happens at most once per half and channel
+	}
+
+	p := w.lanes
+	rows := (len(seg1) + p.n1 - 1) / p.n1 // rows of the transform with the bins to keep
+	p.low = slices.Grow(p.low[:0], 2*rows*p.n1)[:2*rows*p.n1]
+	p.high = slices.Grow(p.high[:0], len(p.low))[:len(p.low)]
+	fresh := index.segment == 0
+	sums := a.sums[index.microphone]
+	powers(p.lanePlan, sums, p.low, p.high, first, second, facts[0].mean, facts[1].mean, p.window, fresh)
+
+	scale := 2 * s.power(index.microphone) / (w.sum * w.sum)
+	untanglePair(p.k, seg1, seg2, p.low, p.high, scale, p.n)
+
+	// If one segment is silent, rounding leaves a trace of the other in its spectrum.
+	if !facts[0].live {
+		clear(seg1)
+	}
+
+	if !facts[1].live {
+		clear(seg2)
 	}
 }
 
-// addPair adds the powers of two segments to sum and fills seg1 and seg2 with the
-// first bins of their own spectra, times scale.
-func addPair[S kernel.Number](p *lanePairs, sum []float64, seg1, seg2 []float32, first, second []S, mean1,
-	mean2, scale float64, fresh bool,
-) {
-	rows := (len(seg1) + p.n1 - 1) / p.n1
-	p.low = slices.Grow(p.low[:0], 2*rows*p.n1)[:2*rows*p.n1]
-	p.high = slices.Grow(p.high[:0], len(p.low))[:len(p.low)]
-	powers(p.lanePlan, sum, p.low, p.high, first, second, mean1, mean2, p.window, fresh)
-	untanglePair(p.k, seg1, seg2, p.low, p.high, scale, p.n)
-}
-
-// segmentMean returns the mean of a segment and whether its samples differ. Of
-// equal samples it is exact.
+// segmentMean returns the mean of a segment and whether its samples differ. If they are all equal,
+// the mean is exact. The mean of an empty segment is 0.
 func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	if len(x) == 0 {
 		return 0, false
@@ -381,13 +380,14 @@ func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	return kernel.Sum(x) / float64(len(x)), true
 }
 
-// untanglePair fills x and y, unless empty, with the power spectra of the two
-// real sequences behind Z, from k = 0 on: X_k = (Z_k + Z̄_(n−k))/2 and
-// Y_k = (Z_k − Z̄_(n−k))/2i. low holds Z_0 …, high … Z_(n−1), as pairs. Powers
-// are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
+// untanglePair fills x and y with the first bins of the power spectra of two real sequences. Z is the
+// transform of n points of the first plus i times the second. Their transforms are
+// X_k = (Z_k + Z̄_(n−k))/2 and Y_k = (Z_k − Z̄_(n−k))/2i. low has the first values of Z as pairs, and high
+// the last ones, up to Z_(n−1). The powers are multiplied by scale, and by scale/2 at 0 Hz and at the
+// Nyquist frequency. y may be empty if only the first spectrum is wanted.
 func untanglePair(k *kernel.Set, x, y []float32, low, high []float64, scale float64, n int) {
 	if len(y) == 0 {
-		y = x
+		y = x // Untangle then keeps the first spectrum
 	}
 
 	scale *= 0.25
@@ -396,13 +396,15 @@ func untanglePair(k *kernel.Set, x, y []float32, low, high []float64, scale floa
 		k.Untangle(x[m:m+1], y[m:m+1], low[2*m:], high[:len(high)-2*m+2], 0.5*scale)
 	}
 
-	zr, zi := low[0], low[1]
+	zr := low[0]
+	zi := low[1]
 	y[0] = float32(float64(zi*zi) * 2 * scale)
 	x[0] = float32(float64(zr*zr) * 2 * scale)
 }
 
-// segment transforms a single segment.
-func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments) {
+// addSegment adds the power spectrum of a single segment to the mean spectrum of its half, and keeps
+// its first bins.
+func addSegment[T kernel.Number](a *Analyser, x []T, index segmentIndex, s *Segments) {
 	a.single = slices.Grow(a.single[:0], len(x))[:len(x)]
 	for i, v := range x {
 		a.single[i] = float64(v)
@@ -410,9 +412,10 @@ func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments) {
 
 	a.power = slices.Grow(a.power[:0], a.welch.Bins())[:a.welch.Bins()]
 	a.welch.SegmentPower(a.power, a.single)
-	scale := s.power(c)
+	scale := s.power(index.microphone)
 
-	m, seg := a.mean[h][c][:len(a.power)], a.segs[h][g][c]
+	m := a.mean[index.half][index.microphone][:len(a.power)]
+	seg := a.ownSpectrum(index)
 	for k, p := range a.power {
 		m[k] += p * scale
 	}
@@ -422,11 +425,11 @@ func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *Segments) {
 	}
 }
 
-// badSample reports the first sample that is not finite, or values too large to
-// square.
+// badSample returns an error about the first sample of x that is not finite. If all are finite, the
+// error says that they are too large. start is the number of the first sample in the source.
 func badSample[T kernel.Number](x []T, channel int, start int64) error {
 	for i, v := range x {
-		if v-v != 0 {
+		if !finite(float64(v)) {
 			return wrong(fmt.Sprintf("channel %d, sample %d", channel+1, start+int64(i)), "a finite number",
 				fmt.Sprint(v), "")
 		}
@@ -440,7 +443,7 @@ func tooLarge(channel int, start int64) error {
 		"samples whose squares are finite", "values too large", "")
 }
 
-// resizeOuter returns x with n elements, keeping their contents.
+// resizeOuter returns x with n elements. It keeps the elements that x has, and its memory if possible.
 func resizeOuter[T any](x []T, n int) []T {
 	if n <= cap(x) {
 		return x[:n]
@@ -448,7 +451,8 @@ func resizeOuter[T any](x []T, n int) []T {
 	return append(x[:cap(x)], make([]T, n-cap(x))...)
 }
 
-// resize returns x as n slices of length each, reusing memory.
+// resize returns x as n slices of the given length each. It reuses the memory of x, whose contents
+// are not cleared.
 func resize[T any](x [][]T, n, length int) [][]T {
 	x = resizeOuter(x, n)
 	for i := range x {

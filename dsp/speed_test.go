@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
 )
 
 // Expected value: the same scores by at alone, of every speed of the grid.
@@ -34,8 +34,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			f.power[c] = p
 		}
 
-		for name, score := range map[string]func(at amplitude, shaft, least float64) float64{
-			"comb":        func(at amplitude, shaft, _ float64) float64 { return f.comb(at, shaft, 0) },
+		for name, score := range map[string]func(level amplitude, shaft, least float64) float64{
+			"comb":        func(level amplitude, shaft, _ float64) float64 { return f.comb(level, shaft, 0) },
 			"fundamental": f.fundamental,
 		} {
 			lo, hi := 0.7*shaft, 1.3*shaft
@@ -50,9 +50,9 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			want, top := lo, math.Inf(-1)
 			for i := range steps + 1 {
 				s := lo + (hi-lo)*float64(i)/float64(max(1, steps))
-				v := score(f.at, s, math.Inf(-1))
-				if d := score(f.near, s, math.Inf(-1)) - v; math.Abs(d) > combMargin/1000 {
-					t.Fatalf("%s of %v rev/s: %v by near, %v by at", name, s, d+v, v)
+				v := score(f.logAmplitude, s, math.Inf(-1))
+				if d := score(f.roughAmplitude, s, math.Inf(-1)) - v; math.Abs(d) > combMargin/1000 {
+					t.Fatalf("%s of %v rev/s: %v by roughAmplitude, %v by logAmplitude", name, s, d+v, v)
 				}
 
 				if v > top {
@@ -60,7 +60,7 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 				}
 			}
 
-			must.Equal(t, f.best(lo, hi, score), want, "round %d, %s, %d speeds", round, name, steps)
+			assert.Equal(t, want, f.best(lo, hi, score), "round %d, %s, %d speeds", round, name, steps)
 		}
 	}
 }
@@ -91,6 +91,6 @@ func TestContradiction(t *testing.T) {
 			}
 		}
 
-		must.Near(t, found, c.found, 0.01*c.found, "%g rev/s stated as %g: found", c.truth, c.stated)
+		assert.InDelta(t, c.found, found, 0.01*c.found, "%g rev/s stated as %g: found", c.truth, c.stated)
 	}
 }

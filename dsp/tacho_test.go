@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // tachoSource is a Source in memory.
@@ -52,7 +53,8 @@ func TestTachometer(t *testing.T) {
 	for _, ppr := range []int{1, 4} {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
-		pulses := must.Get(FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()}))(t)
+		pulses, err := FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
+		require.NoError(t, err)
 
 		if f := pulses.Check(); f != nil {
 			t.Errorf("flags %v", f)
@@ -66,10 +68,10 @@ func TestTachometer(t *testing.T) {
 			from, to := float64(h*n/2), float64((h+1)*n/2)
 
 			want := f0 + g*(2+4*float64(h))
-			must.Near(t, pulses.ShaftHz(rate, from, to), want, 1e-4*want, "half %d: rev/s", h+1)
+			assert.InDelta(t, want, pulses.ShaftHz(rate, from, to), 1e-4*want, "half %d: rev/s", h+1)
 
 			p, revs, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
 				if d := 10 * math.Log10(p[i]/w); math.Abs(d) > 0.02 {
@@ -77,7 +79,9 @@ func TestTachometer(t *testing.T) {
 				}
 			}
 
-			must.Not(t, p[2] > 1e-6, "order 5: %g", p[2])
+			if p[2] > 1e-6 {
+				t.Errorf("order 5: %g", p[2])
+			}
 		}
 	}
 }
@@ -89,7 +93,8 @@ func TestSynchronousNoise(t *testing.T) {
 	const rate, n = 12800.0, 8 * 12800
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
-	pulses := must.Get(FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
+	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	require.NoError(t, err)
 
 	orders := []int{3}
 	for k := 7; k < 67; k++ {
@@ -97,7 +102,7 @@ func TestSynchronousNoise(t *testing.T) {
 	}
 
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, orders)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	mean := 0.0
 	for _, v := range p[1:] {
@@ -151,10 +156,11 @@ func TestPulseLoss(t *testing.T) {
 
 	ctx := context.Background()
 	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	must.Never(t, err != nil || pulses.Sharp != len(pulses.Times), "%+v, %v: not all pulses are sharp", pulses, err)
+	require.NoError(t, err)
+	require.Equal(t, len(pulses.Times), pulses.Sharp, "%+v, %v: not all pulses are sharp", pulses, err)
 
 	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, []int{6, 12, 18})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for i, order := range []int{6, 12, 18} {
 		if got, want := -10*math.Log10(p[i]/0.5), PulseLossDB(order, 64); math.Abs(got-want) > 0.1*want {
@@ -174,17 +180,21 @@ func TestPulseLoss(t *testing.T) {
 func TestRunSynchronous(t *testing.T) {
 	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
 	src := drifting(rate, f0, g, n, 1, 0.01)
-	pulses := must.Get(FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5}))(t)
+	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	require.NoError(t, err)
 
 	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) { s.Harmonics, s.Amplitude = 2, "synchronous" })
 	s.Pulses, s.Microphones[0].Channel, s.Microphones[0].Scale = pulses, 1, 2
 
-	got := must.Get(NewAnalyser().run(t.Context(), src, s))(t)
-	must.Not(t, len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs",
+	got, err := NewAnalyser().run(t.Context(), src, s)
+	require.NoError(t, err)
+	require.NotEmpty(t, got.Flags, "flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
+	assert.Equal(t, "speed-differs", got.Flags[0].Code,
 		"flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
 
 	s.Settings.Amplitude = "band"
-	band := must.Get(NewAnalyser().run(t.Context(), src, s))(t)
+	band, err := NewAnalyser().run(t.Context(), src, s)
+	require.NoError(t, err)
 
 	for h := range 2 {
 		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
@@ -198,13 +208,15 @@ func TestRunSynchronous(t *testing.T) {
 			}
 
 			l.Power, l.SDdB, l.UpperBound = b.Power, b.SDdB, b.UpperBound
-			must.Not(t, l != b, "half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
+			if l != b {
+				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
+			}
 		}
 	}
 
 	s.Settings.Amplitude, s.Pulses = "synchronous", nil
-	_, err := NewAnalyser().run(t.Context(), src, s)
-	must.Refuse(t, err, "tachometer")
+	_, err = NewAnalyser().run(t.Context(), src, s)
+	assert.ErrorContains(t, err, "tachometer")
 
 	short := *pulses
 	short.Times = short.Times[:100]

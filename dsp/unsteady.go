@@ -8,15 +8,13 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// loadOutcomeNames are the outcomes of a balance's run (docs/method.md#unsteady-loads).
+// loadOutcomeNames lists the outcomes of a balance's run (docs/method.md#unsteady-loads).
 var loadOutcomeNames = []string{"mean", "rms", "bands"}
 
-// unsteadyKeys lists the settings that outcomes of a balance beyond means read.
+// unsteadyKeys lists the keys of the settings that a balance's run reads if Settings.Outcomes is given. s may
+// be nil.
 func unsteadyKeys(s *Settings) []string {
 	if s == nil || len(s.Outcomes) == 0 {
 		return nil
@@ -24,93 +22,137 @@ func unsteadyKeys(s *Settings) []string {
 	return slices.Concat([]string{"outcomes", "output"}, averagingKeys, bandKeys)
 }
 
-// OutcomeNames lists the names of all outcomes that a construction can make under
-// those settings. series are the names of a balance's outcomes.
-func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
+// OutcomeNames lists the names of the columns of all outcomes that a construction may make under those
+// settings. series are the names of a balance's series; constructions for microphones do not use them.
+func OutcomeNames(c Construction, s *Settings, series []string) []string {
 	if h, ok := c.(halfSpectra); ok {
 		return h.outcomeNames(s)
 	}
 
+	var names []string
 	if len(s.Outcomes) == 0 || slices.Contains(s.Outcomes, "mean") {
-		out = slices.Clone(series)
+		names = slices.Clone(series)
 	}
 
-	var more []string
-	if slices.Contains(s.Outcomes, "rms") {
-		more = append(more, "rms")
-	}
-
-	if slices.Contains(s.Outcomes, "bands") {
-		more = append(more, bandLevels{}.names(s)...)
-	}
-
+	suffixes := unsteadySuffixes(s)
 	for _, x := range series {
-		out = append(out, lists.Each(more, func(m string) string { return x + "_" + m })...)
+		for _, suffix := range suffixes {
+			names = append(names, x+"_"+suffix)
+		}
 	}
 
-	return out
+	return names
 }
 
-// unsteady adds the rms and the band levels of the series to the means in the one
-// row of p, or leaves the means out, as Settings.Outcomes wants. With repeats both
-// halves are one estimate.
-func unsteady(r *Run, series []Series, p *Pairs, repeats bool) *Pairs {
-	s, row := r.Settings, &p.Rows[0]
-	if len(s.Outcomes) == 0 {
-		return p
+// unsteadySuffixes lists what the names of the unsteady outcomes of a series append to its name.
+func unsteadySuffixes(s *Settings) []string {
+	var suffixes []string
+	if slices.Contains(s.Outcomes, "rms") {
+		suffixes = append(suffixes, "rms")
 	}
-
-	if !slices.Contains(s.Outcomes, "mean") {
-		p.Outcomes, row.Values = nil, nil
-	}
-
-	if !slices.Contains(s.Outcomes, "rms") && !slices.Contains(s.Outcomes, "bands") {
-		return p
-	}
-
-	all := *r // its series as microphones
-	all.Start, all.Samples, all.Microphones = 0, int64(len(series[0].Values)), nil
-	for i, x := range series {
-		unless(slices.Min(x.Values) != slices.Max(x.Values), x.Name, "a load that varies",
-			fmt.Sprintf("%g throughout", x.Values[0]), "")
-		all.Microphones = append(all.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
-	}
-
-	load := all.segments(floorMinBins, "")
 
 	if slices.Contains(s.Outcomes, "bands") {
-		(bandLevels{}).fits(s, load.binHz(), load.bins())
+		suffixes = append(suffixes, bandLevels{}.names(s)...)
+	}
+
+	return suffixes
+}
+
+// unsteady changes p, which has one row with the mean of each series, as Settings.Outcomes asks for: it
+// appends the rms and the band levels of each series, and removes the means if they are not asked for.
+// With repeats both halves of the run give one value. A run that is too short for the spectra, or a
+// series that does not vary, is a *fault.Error.
+func unsteady(r *Run, series []Series, p *Pairs, repeats bool) error {
+	s := r.Settings
+	if len(s.Outcomes) == 0 {
+		return nil
+	}
+
+	row := &p.Rows[0]
+	if !slices.Contains(s.Outcomes, "mean") {
+		p.Outcomes = nil
+		row.Values = nil
+	}
+
+	wantRMS := slices.Contains(s.Outcomes, "rms")
+	wantBands := slices.Contains(s.Outcomes, "bands")
+	if !wantRMS && !wantBands {
+		return nil
+	}
+
+	run, err := asMicrophones(r, series)
+	if err != nil {
+		return err
+	}
+
+	segments, err := run.segments(floorMinBins, "")
+	if err != nil {
+		return err
+	}
+
+	if wantBands {
+		if err := (bandLevels{}).fits(s, segments.binHz(), segments.bins()); err != nil {
+			return err
+		}
 	}
 
 	a := NewAnalyser()
-	fault.Raise(a.Load(context.Background(), memorySource(values(series)), load))
+	if err := a.Load(context.Background(), memorySource(values(series)), segments); err != nil {
+		return err
+	}
 
-	plain := *s // distance and atmosphere are those of sound
-	plain.Distance, plain.Atmosphere = nil, nil
-	all.Settings = &plain
+	plain := *s // without the settings that are about sound
+	plain.Distance = nil
+	plain.Atmosphere = nil
+	run.Settings = &plain
 	for i, x := range series {
-		m := newSound(&all, i, a, nil, p, repeats)
+		m, err := newSound(run, i, a, nil, p, repeats)
+		if err != nil {
+			return err
+		}
 
-		if slices.Contains(s.Outcomes, "rms") {
+		if wantRMS {
 			m.rms(x, repeats)
 		}
 
-		if slices.Contains(s.Outcomes, "bands") {
-			(bandLevels{}).add(m)
+		if wantBands {
+			if err := (bandLevels{}).add(m); err != nil {
+				return err
+			}
 		}
 
 		for k := range m.outcomes {
 			m.outcomes[k].Name = x.Name + "_" + m.outcomes[k].Name
 		}
 
-		p.Outcomes, row.Values = append(p.Outcomes, m.outcomes...), append(row.Values, m.values...)
+		p.Outcomes = append(p.Outcomes, m.outcomes...)
+		row.Values = append(row.Values, m.values...)
 	}
 
-	return p
+	return nil
 }
 
-// rms appends the standard deviation of a series about its mean, whose own one
-// follows from the spectrum: half the relative one of the mean square.
+// asMicrophones returns a copy of the run with the series as its microphones, so that their spectra can
+// be loaded. It returns an error if a series does not vary.
+func asMicrophones(r *Run, series []Series) (*Run, error) {
+	run := *r
+	run.Start = 0
+	run.Samples = int64(len(series[0].Values))
+	run.Microphones = nil
+	for i, x := range series {
+		if slices.Min(x.Values) == slices.Max(x.Values) {
+			return nil, wrong(x.Name, "a load that varies", fmt.Sprintf("%g throughout", x.Values[0]), "")
+		}
+
+		run.Microphones = append(run.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
+	}
+
+	return &run, nil
+}
+
+// rms appends the standard deviation of a series about its mean as an outcome, for each half or, with
+// repeats, for the whole series. The predicted standard deviation of that number follows from the
+// spectrum: its relative size is half the relative standard deviation of the mean square.
 func (m *sound) rms(x Series, repeats bool) {
 	half := len(x.Values) / 2
 	parts := [2][]float64{x.Values[:half], x.Values[half : 2*half]}
@@ -125,15 +167,16 @@ func (m *sound) rms(x Series, repeats bool) {
 		sd[h] = y[h] * db * math.Ln10 / 20
 	}
 
-	m.outcomes = append(m.outcomes, Outcome{Name: "rms", Unit: x.Unit, Description: "standard deviation of " + x.Name +
-		" about its mean, ", ByProducts: []ByProduct{
-		{Suffix: sufSD, Unit: x.Unit, Description: "predicted standard deviation of the rms, "},
-	}})
-
-	m.values = append(m.values, Value{Y: y, ByProducts: [][2]float64{sd}})
+	// The descriptions end in a comma because loadMembers follow them.
+	m.give(Outcome{
+		Name: "rms", Unit: x.Unit, Description: "standard deviation of " + x.Name + " about its mean, ",
+		ByProducts: []ByProduct{
+			{Suffix: sufSD, Unit: x.Unit, Description: "predicted standard deviation of the rms, "},
+		},
+	}, Value{Y: y, ByProducts: [][2]float64{sd}})
 }
 
-// memorySource is a Source of samples in memory.
+// memorySource is a Source whose samples are in memory, [channel][sample].
 type memorySource [][]float64
 
 func (m memorySource) Read(channels []int, start int64, dst [][]float64) (n int, err error) {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 type goldenWelch struct {
@@ -30,7 +30,7 @@ func TestWelchGolden(t *testing.T) {
 	var cases map[string]goldenWelch
 	readJSON(t, "welch.json", &cases)
 
-	must.Be(t, len(cases), 5, "cases")
+	require.Len(t, cases, 5, "cases")
 
 	for name, g := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWelchGolden(t *testing.T) {
 
 			for m, want := range g.Peaks {
 				hz := float64(m+1) * g.F0
-				must.Near(t, lf.measure(p, m+1, hz, g.F0, 1).Power, want, 1e-12*top, "peak %d", m+1)
+				assert.InDelta(t, want, lf.measure(p, m+1, hz, g.F0, 1).Power, 1e-12*top, "peak %d", m+1)
 			}
 		})
 	}
@@ -70,8 +70,8 @@ func compare(t *testing.T, what string, got, want []float64, factor float64) {
 	}
 
 	for k, v := range want {
-		must.Never(t, !near(got[k]*factor, v, 1e-12*top), "%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v,
-			1e-12*top)
+		require.InDelta(t, v, got[k]*factor, 1e-12*top,
+			"%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v, 1e-12*top)
 	}
 }
 
@@ -97,10 +97,9 @@ func TestRotorFeaturesGolden(t *testing.T) {
 		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
 			for m, w := range want {
 				power := 20e-6 * 20e-6 * math.Pow(10, w/10)
-				must.Near(t, ch.Halves[h].Lines[m].Power, power, 1e-9*power, "channel %d, half %d, harmonic %d", c, h,
-					m+1)
+				assert.InDelta(t, power, ch.Halves[h].Lines[m].Power, 1e-9*power, "channel %d, half %d, harmonic %d", c, h, m+1)
 
-				must.Near(t, LevelDB(ch.Halves[h].Lines[m].Power, 20e-6), w, 1e-8,
+				assert.InDelta(t, w, LevelDB(ch.Halves[h].Lines[m].Power, 20e-6), 1e-8,
 					"channel %d, half %d, harmonic %d: dB", c, h, m+1)
 			}
 		}
@@ -134,7 +133,7 @@ func TestWelchProperties(t *testing.T) {
 			t.Fatalf("tone %g, want %g", tone, a*a/2)
 		}
 
-		must.Never(t, !near(w.ToneFactor(), 2./3, 1e-12), "tone factor %g", w.ToneFactor())
+		require.InDelta(t, 2./3, w.ToneFactor(), 1e-12, "tone factor %g", w.ToneFactor())
 	})
 }
 
@@ -166,7 +165,7 @@ func TestWelchMisusePanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				must.Not(t, recover() == nil, "%s: no panic", name)
+				assert.NotNil(t, recover(), "%s: no panic", name)
 			}()
 
 			f()
@@ -202,5 +201,6 @@ func TestRunEncodes(t *testing.T) {
 	}
 
 	run := analyse(t, memory{x}, rotorAt(memory{x}, 1000, 2, 20, func(s *Settings) { s.Harmonics = 3 }))
-	must.Get(json.Marshal(run))(t)
+	_, err := json.Marshal(run)
+	require.NoError(t, err)
 }

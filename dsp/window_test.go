@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // goldenWindows is testdata/windows.json, which testdata/make_windows.py writes.
@@ -32,28 +34,28 @@ func TestWindowsGolden(t *testing.T) {
 
 	for name, want := range g.Windows {
 		for i, v := range periodic(name, len(want.W)) {
-			must.Near(t, v, want.W[i], 1e-15, "%s[%d]", name, i)
+			assert.InDelta(t, want.W[i], v, 1e-15, "%s[%d]", name, i)
 		}
 
-		must.Near(t, NoiseBins(name), want.NoiseBins, 1e-12, "%s: noise bandwidth", name)
+		assert.InDelta(t, want.NoiseBins, NoiseBins(name), 1e-12, "%s: noise bandwidth", name)
 	}
 
-	must.Never(t, len(g.Windows) != len(windows) || len(g.Cases) != 4*len(windows), "%d windows, %d cases",
-		len(g.Windows), len(g.Cases))
+	require.Len(t, g.Windows, len(windows), "%d windows, %d cases", len(g.Windows), len(g.Cases))
+	require.Len(t, g.Cases, 4*len(windows), "%d windows, %d cases", len(g.Windows), len(g.Cases))
 
 	for _, c := range g.Cases {
 		a := NewAnalyser()
 		r := microphones(memory{g.X}, g.Rate, overlapped(c.Overlap, c.Window))
 		r.Settings.SegmentS = float64(c.Segment) / g.Rate
-		must.Do(t, a.Load(t.Context(), memory{g.X}, segmentsOf(t, r, 1)))
+		require.NoError(t, a.Load(t.Context(), memory{g.X}, segmentsOf(t, r, 1)))
 
 		for h, want := range c.Halves {
 			got := a.Power(h, 0)
-			must.Be(t, len(got), len(want), "%s, %d samples: bins", c.Window, c.Segment)
+			require.Len(t, got, len(want), "%s, %d samples: bins", c.Window, c.Segment)
 
 			for k := range want {
-				must.Near(t, got[k], want[k], 1e-12, "%s, %d samples, overlap %g, half %d, bin %d", c.Window, c.Segment,
-					c.Overlap, h+1, k)
+				assert.InDelta(t, want[k], got[k], 1e-12,
+					"%s, %d samples, overlap %g, half %d, bin %d", c.Window, c.Segment, c.Overlap, h+1, k)
 			}
 		}
 	}
@@ -70,7 +72,7 @@ func TestOverlapReads(t *testing.T) {
 		s := segmentsOf(t, r, 5)
 
 		a := NewAnalyser()
-		must.Do(t, a.Load(t.Context(), src, s))
+		require.NoError(t, a.Load(t.Context(), src, s))
 
 		size, hop := s.samples, s.hop
 		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
@@ -87,12 +89,13 @@ func TestOverlapReads(t *testing.T) {
 						want[k] += p[k] / 9
 					}
 
-					must.Near(t, float64(a.segs[h][g][c][3]), p[3]/9, 1e-6*p[3], "segment %d", g)
+					assert.InDelta(t, p[3]/9, float64(a.segs[h][g][c][3]), 1e-6*p[3], "segment %d", g)
 				}
 
 				for k, p := range a.Power(h, c) {
-					must.Never(t, !near(p, want[k], 1e-12), "overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c,
-						k, p, want[k])
+					if !near(p, want[k], 1e-12) {
+						t.Fatalf("overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c, k, p, want[k])
+					}
 				}
 			}
 		}
@@ -117,7 +120,7 @@ func TestEffectiveAverages(t *testing.T) {
 		{"hamming", 0.5, 0},
 		{"blackman", 0.6, 0},
 		{"flattop", 0.75, 0},
-	}[:must.Often(3, 6)] {
+	}[:longtest.Count(3, 6)] {
 		x := make([]float64, 2*(n+(segments-1)*(n-int(c.overlap*n))+1))
 		s := segmentsOf(t, microphones(memory{x}, 1, overlapped(c.overlap, c.window)), 1)
 		rng := rand.New(rand.NewPCG(5, 9))
@@ -132,7 +135,7 @@ func TestEffectiveAverages(t *testing.T) {
 				x[i] = rng.NormFloat64()
 			}
 
-			must.Do(t, a.Load(t.Context(), memory{x}, s))
+			require.NoError(t, a.Load(t.Context(), memory{x}, s))
 
 			for h := range 2 {
 				_, sd := a.averages.level(a.Power(h, 0), 1, Band{Lo: from - 0.5, Hi: to - 0.5}, nil)
@@ -164,8 +167,8 @@ func TestEffectiveAverages(t *testing.T) {
 			t.Errorf("%s, overlap %g: %g averages, want %g", c.window, c.overlap, count, c.count)
 		}
 
-		must.Not(t, math.Abs(relative*count-1) > 0.03, "%s, overlap %g: variance %g, predicted %g", c.window, c.overlap,
-			relative, 1/count)
+		assert.InDelta(t, 1, relative*count, 0.03,
+			"%s, overlap %g: variance %g, predicted %g", c.window, c.overlap, relative, 1/count)
 
 		band := sumSquare/sum/sum - 1
 		if math.Abs(band/predicted-1) > 0.1 { // standard error 2.2 %
@@ -200,7 +203,7 @@ func TestLineScatterWithOverlap(t *testing.T) {
 				x[i] = rng.NormFloat64() + amplitude*math.Sin(2*math.Pi*16*float64(i)/n)
 			}
 
-			must.Do(t, a.Load(t.Context(), memory{x}, s))
+			require.NoError(t, a.Load(t.Context(), memory{x}, s))
 
 			for h := range 2 {
 				p := a.Power(h, 0)[16]
@@ -209,9 +212,9 @@ func TestLineScatterWithOverlap(t *testing.T) {
 			}
 		}
 
-		// ρ is (line + noise)/noise, of which the formula's ρ is the line's share.
+		// rho is (line + noise)/noise; the formula takes line/noise.
 		got, want := 10/math.Ln10*math.Sqrt(square/mean/mean-1), a.averages.lineSD(rho-1)
-		must.Near(t, got, want, 4/math.Sqrt(2*estimates)*want, "overlap %g: dB", overlap)
+		assert.InDelta(t, want, got, 4/math.Sqrt(2*estimates)*want, "overlap %g: dB", overlap)
 	}
 }
 
@@ -233,7 +236,7 @@ func TestFlattopBetweenBins(t *testing.T) {
 		worst = max(worst, math.Abs(10*math.Log10(top/(amplitude*amplitude/2))))
 	}
 
-	must.Not(t, worst > 0.01, "off by %.4f dB", worst)
+	assert.LessOrEqual(t, worst, 0.01, "off by %.4f dB", worst)
 
 	t.Logf("worst %.4f dB", worst)
 }

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,41 +9,27 @@ import (
 	"doubletake/ingest/spelling"
 )
 
-// FindChannel returns the index of the channel a user means: by its exact name,
-// by its name in any letter case, by its header with the unit
-// ("Time (s)"), or by its number from 1. An unknown or ambiguous name is a
-// *fault.Error that lists the names there are.
+// FindChannel returns the index of the channel that a user means by a name. It takes the first of these that
+// matches: the exact name, the name in any letter case, the header of the column with the unit
+// ("Time (s)"), the number from 1, or the last part of the channel's path. If nothing matches, or two
+// channels match, it returns a *fault.Error.
 func FindChannel(info Info, name string) (int, error) {
 	name = spelling.Composed(strings.TrimSpace(name))
-	names := info.Names()
-	isHeader := func(a Attribute) bool { return a.Name == "header" && a.Value != "" && strings.EqualFold(a.Value, name) }
 
-	for _, same := range []func(c Channel) bool{
-		func(c Channel) bool { return c.Name == name },
-		func(c Channel) bool { return strings.EqualFold(spelling.Composed(c.Name), name) },
-		func(c Channel) bool { return slices.ContainsFunc(c.Attributes, isHeader) },
-	} {
-		at := -1
-		for i, c := range info.Channels {
-			if !same(c) {
-				continue
-			}
-
-			if at >= 0 {
-				return 0, fault.At(info.Path, "", "", fmt.Sprintf("channels %d and %d are both named %q", at+1, i+1, c.Name),
-					"name the channel by its number")
-			}
-
-			at = i
+	for _, matches := range []func(c Channel, name string) bool{sameName, sameNameFold, sameHeader} {
+		k, err := onlyChannel(info, name, matches)
+		if err != nil {
+			return 0, err
 		}
 
-		if at >= 0 {
-			return at, nil
+		if k >= 0 { // −1: none matches
+			return k, nil
 		}
 	}
 
-	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(names) {
-		return n - 1, nil
+	number, err := strconv.Atoi(name)
+	if err == nil && number >= 1 && number <= len(info.Channels) {
+		return number - 1, nil
 	}
 
 	for _, u := range info.Unread {
@@ -53,25 +38,94 @@ func FindChannel(info Info, name string) (int, error) {
 		}
 	}
 
-	// A path may be cut at its front where only one channel ends so.
-	at, n := -1, 0
-	for i, c := range info.Channels {
-		if rest, ok := strings.CutSuffix(c.Name, name); ok && name != "" && rest != "" &&
-			strings.ContainsAny(rest[len(rest)-1:], "/.") {
-			at, n = i, n+1
+	if k := channelByEnd(info, name); k >= 0 {
+		return k, nil
+	}
+
+	return 0, unknownChannel(info, name)
+}
+
+// sameName reports whether name is exactly the channel's name.
+func sameName(c Channel, name string) bool { return c.Name == name }
+
+// sameNameFold reports whether name is the channel's name in any letter case.
+func sameNameFold(c Channel, name string) bool {
+	return strings.EqualFold(spelling.Composed(c.Name), name)
+}
+
+// sameHeader reports whether name is the header of the channel's column with the unit, in any letter case.
+func sameHeader(c Channel, name string) bool {
+	for _, a := range c.Attributes {
+		if a.Name == "header" && a.Value != "" && strings.EqualFold(a.Value, name) {
+			return true
 		}
 	}
 
-	if n == 1 {
-		return at, nil
+	return false
+}
+
+// onlyChannel returns the index of the channel that matches a name, or −1 if no channel matches. It returns an error
+// if two channels match.
+func onlyChannel(info Info, name string, matches func(c Channel, name string) bool) (int, error) {
+	first := -1
+	for i, c := range info.Channels {
+		if !matches(c, name) {
+			continue
+		}
+
+		if first >= 0 {
+			return 0, fault.At(info.Path, "", "", fmt.Sprintf("channels %d and %d are both named %q", first+1, i+1, c.Name),
+				"name the channel by its number")
+		}
+
+		first = i
 	}
 
+	return first, nil
+}
+
+// channelByEnd returns the index of the channel whose path ends in name, after a slash or a dot. It returns −1 if
+// there is no such channel, or more than one.
+func channelByEnd(info Info, name string) int {
+	if name == "" {
+		return -1
+	}
+
+	last := -1
+	count := 0
+	for i, c := range info.Channels {
+		rest, ok := strings.CutSuffix(c.Name, name)
+		if ok && rest != "" && strings.ContainsAny(rest[len(rest)-1:], "/.") {
+			last = i
+			count++
+		}
+	}
+
+	if count != 1 {
+		return -1
+	}
+
+	return last
+}
+
+// maxTypos is how many letters of a channel's name may be wrong for a suggestion.
+const maxTypos = 2
+
+// unknownChannel returns the error that no channel has that name. If a channel's name is similar, the error suggests
+// it.
+func unknownChannel(info Info, name string) error {
+	names := info.Names()
 	e := fault.At(info.Path, "", fmt.Sprintf("a channel %q", name), "only "+fault.Quoted(names),
 		"name one of these in the configuration, or correct the header")
 
-	if near := spelling.Nearest(name, names, 1); len(near) > 0 && spelling.Distance(near[0], name) <= 2 && len(name) > 2 {
+	near := spelling.Nearest(name, names, 1)
+	if len(near) == 0 || len(name) <= maxTypos {
+		return e
+	}
+
+	if spelling.Distance(near[0], name) <= maxTypos {
 		e.Hint = fmt.Sprintf("is %q meant?", near[0])
 	}
 
-	return 0, e
+	return e
 }

@@ -7,15 +7,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// Codes are numbers that loggers write for a value that is not there, and full scales of converters.
-var Codes = []float64{
-	-9999, 9999, -999.25, -999, -9999.99, 9999.99, -99999, 99999, -999999, 999999, -32768, 32767, 65535, 2147483647,
-}
-
-// HeadBytes are looked at to tell what a file is.
+// HeadBytes is the number of bytes at the beginning of a file by which its format is recognised.
 const HeadBytes = 1024
 
 // Hints for files of formats that are not read.
@@ -27,22 +21,25 @@ const (
 	unpack  = "unpack it"
 )
 
-// known is a kind of file that is known and not read.
+// known describes a kind of file that the program recognises but does not read.
 type known struct {
-	magic, endings string
-	binary         bool
-	name, hint     string
+	magic   string // text by which such a file is recognised; the lists below say where it is
+	endings string // endings of such files' names, separated by blanks; may be empty
+	binary  bool   // the file must be binary, as the magic alone may also be in a text
+	name    string // for messages
+	hint    string // what the user can do; may be empty
 }
 
-// pointers are files that a tool left in the place of the real ones, by how they begin in lower case.
+// pointers lists the files that a tool leaves in place of the real ones. The magic is at the start of the file, in
+// lower case.
 var pointers = []known{
 	{"version https://git-lfs.github.com/spec/", "", false, "a Git LFS pointer, not the file", "fetch it: git lfs pull"},
 	{".git/annex/objects/", "", false, "a link of git-annex, not the file", "fetch it: git annex get"},
 	{"/annex/objects/", "", false, "a git-annex pointer, not the file", "fetch it: git annex get"},
 }
 
-// documents are files that hold no measurements unless a program of the user's reads them: texts by their
-// first letters in lower case, zip archives (binary) by a name at their beginning.
+// documents lists files that contain no measurements, unless a program of the user reads them. In a text the magic is
+// at the start, in lower case. In a zip archive (binary) it is the name of a file among the first bytes.
 var documents = []known{
 	{"<!doctype html", "", false, "a page of HTML", download},
 	{"<html", "", false, "a page of HTML", download},
@@ -59,8 +56,8 @@ var documents = []known{
 
 const download = "it may be an error page or a login: download the file again, or leave it out with exclude"
 
-// NoMeasurement returns an error for a pointer, and for a document unless documents are read. It looks at the head
-// of the file.
+// NoMeasurement returns a *fault.Error if the file is a pointer, or if it is a document and readDocuments is false.
+// Otherwise it returns nil. head is the beginning of the file, up to HeadBytes.
 func NoMeasurement(path string, head []byte, readDocuments bool) error {
 	list := pointers
 	if !readDocuments {
@@ -68,9 +65,11 @@ func NoMeasurement(path string, head []byte, readDocuments bool) error {
 	}
 
 	text := bytes.ToLower(bytes.TrimLeft(head[:min(len(head), 256)], "\ufeff \t\r\n"))
-	zip := bytes.HasPrefix(head, []byte("PK\x03\x04"))
+	zip := bytes.HasPrefix(head, []byte(zipMagic))
 	for _, k := range list {
-		if k.binary && zip && bytes.Contains(head, []byte(k.magic)) || !k.binary && bytes.HasPrefix(text, []byte(k.magic)) {
+		begins := !k.binary && bytes.HasPrefix(text, []byte(k.magic))
+		contains := k.binary && zip && bytes.Contains(head, []byte(k.magic))
+		if begins || contains {
 			return &fault.Error{Path: path, Place: "byte 0", Want: "a recording or a table", Found: k.name, Hint: k.hint}
 		}
 	}
@@ -78,37 +77,40 @@ func NoMeasurement(path string, head []byte, readDocuments bool) error {
 	return nil
 }
 
-// NoTable returns the error of a table's file that is known to be something else than text; nil for
-// all others.
+// zipMagic is the start of a zip archive.
+const zipMagic = "PK\x03\x04"
+
+// NoTable returns a *fault.Error if a file that should be a table of text is known to be something else, and nil
+// otherwise.
 func NoTable(path string, head []byte) error {
 	head = head[:min(len(head), HeadBytes)]
 	if err := NoMeasurement(path, head, false); err != nil {
 		return err
 	}
 
-	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+	if bytes.HasPrefix(head, []byte(zipMagic)) {
 		return &fault.Error{Path: path, Place: "byte 0", Want: "a table", Found: "a zip archive", Hint: unpack}
 	}
 
 	return Foreign(path, head)
 }
 
-// Foreign returns the error of a file of a format that is known but not read; nil for all others.
+// Foreign returns a *fault.Error if a file has a format that is known but not read, and nil otherwise. head is the
+// beginning of the file.
 func Foreign(path string, head []byte) error {
 	binary := Binary(head)
-	for _, m := range foreign {
-		if bytes.HasPrefix(head, []byte(m.magic)) && (binary || !m.binary) {
-			return fault.At(path, "byte 0", "", fmt.Sprintf("format %s, which is not read", m.name), m.hint)
+	for _, k := range foreign {
+		if bytes.HasPrefix(head, []byte(k.magic)) && (binary || !k.binary) {
+			return fault.At(path, "byte 0", "", fmt.Sprintf("format %s, which is not read", k.name), k.hint)
 		}
 	}
 
 	return nil
 }
 
-// foreign lists the magics of formats that are known but not read. Text formats
-// must not be mistaken for one, so a magic of plain letters counts only if the
-// head of the file holds control bytes that no text has (binary below). Binary
-// files without a known magic are recognised by the ending of their name.
+// foreign lists the formats that are known but not read. The magic is at the start of the file. A magic of plain
+// letters has binary set: it counts only if the head of the file contains control bytes, which no text has. Files
+// without a known magic are recognised by the ending of their name.
 var foreign = []known{
 	{"FORM", ".aiff .aif .aifc", true, "AIFF", asWAV},
 	{".snd", ".au .snd", true, "AU", asWAV},
@@ -136,12 +138,14 @@ var foreign = []known{
 	{"%PDF", ".pdf", false, "PDF", ""},
 }
 
-// UnreadEnding returns the name of the format of files that end so and are not read, and
-// what to do with them; empty for other endings.
+// UnreadEnding returns the name of the unread format that has this ending of file names, and what the user can do
+// with such files. For other endings it returns empty texts.
 func UnreadEnding(ending string) (name, hint string) {
-	m, _ := lists.Find(foreign, func(m known) bool {
-		return slices.Contains(strings.Fields(m.endings), strings.ToLower(ending))
-	})
+	for _, k := range foreign {
+		if slices.Contains(strings.Fields(k.endings), strings.ToLower(ending)) {
+			return k.name, k.hint
+		}
+	}
 
-	return m.name, m.hint
+	return "", ""
 }

@@ -1,12 +1,11 @@
-// Package ingest defines what raw measurement files hold: channels of samples
-// with names, units and rates, the runs and recordings cut from them, and how
-// samples become a physical unit. It also defines what a file format is to the
-// rest of the program ([Format]); the formats are listed in package
-// ingest/format, which opens files.
+// Package ingest defines the contents of raw measurement files: channels of samples
+// with names, units and rates, and the runs and recordings cut from them. It also
+// defines what a file format is to the rest of the program ([Format]). Package
+// ingest/format lists the formats and opens files.
 //
-// A Reader delivers samples as the file states them (PCM as a fraction of full
-// scale, −1 … 1); Calibration turns them into a physical unit. No unit is
-// invented that neither the file nor the user stated.
+// A Reader delivers samples as the file contains them (PCM as a fraction of full
+// scale, −1 … 1). The calibration turns them into a physical unit. A unit always comes
+// from the file or from the user; the program never assumes one.
 //
 // Every error that is the fault of the data is, or wraps, a *fault.Error.
 package ingest
@@ -19,16 +18,15 @@ import (
 	"time"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// Warning is something worth telling that does not stop the work.
+// Warning tells the user about a doubtful file. It does not stop the work.
 type Warning struct {
 	Path string `json:"path"` // the file it concerns
 	Code string `json:"code"` // stable short name: "stuck-column", "misnamed-file", "unit-not-stated", "clipping", …
 	Text string `json:"text"` // one sentence for people
 
-	Column string `json:"column,omitempty"` // of a table, that it concerns; "" of all or none
+	Column string `json:"column,omitempty"` // the column of a table that it concerns; "": not a single column
 }
 
 // Warn returns a warning about a file.
@@ -36,7 +34,7 @@ func Warn(path, code, format string, args ...any) Warning {
 	return Warning{Path: path, Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// Attribute is a name and value a file carries about itself or one channel.
+// Attribute is a name with a value that a file contains about itself or about a channel.
 type Attribute struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -44,17 +42,17 @@ type Attribute struct {
 
 // Channel describes one channel of an open file.
 type Channel struct {
-	Name string `json:"name"` // as the file states it, else "1", "2", …
-	// as the file states it; "full-scale" for PCM and float WAV; "" when not stated
+	Name string `json:"name"` // from the file; without one "1", "2", …
+	// from the file; "full-scale" for PCM and float WAV; "": not known
 	Unit       string      `json:"unit"`
-	RateHz     float64     `json:"rate_hz"` // 0 when the file does not state a rate
+	RateHz     float64     `json:"rate_hz"` // sampling rate; 0: not known
 	Samples    int64       `json:"samples"` // number of samples
 	Attributes []Attribute `json:"attributes,omitempty"`
 }
 
-// Role is what the channel is other than a recording, as its attribute role states:
-// time (the clock of the others), coordinate (an axis of other arrays) or setting (a
-// value of the measurement's); "" if none.
+// Role returns "" for a channel that is a recording. For other channels it returns the value of the attribute role:
+// "time" (the clock of the others), "coordinate" (an axis of other arrays) or "setting" (a value of the measurement).
+// Of several roles, time counts first.
 func (c Channel) Role() (role string) {
 	for _, a := range c.Attributes {
 		switch {
@@ -72,17 +70,17 @@ func (c Channel) Role() (role string) {
 // IsTime reports whether the channel is the clock of the others.
 func (c Channel) IsTime() bool { return c.Role() == "time" }
 
-// Unread names something in a file that is no channel because it cannot be
+// Unread names something in a file that is not a channel, because it cannot be
 // read as numbers.
 type Unread struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
-	// Fault is true if the reader cannot interpret it, false if it is no recording
-	// by its nature (a table of texts).
+	// Fault is true if the reader cannot interpret it. It is false if it is not a
+	// recording by its nature, such as a table of texts.
 	Fault bool `json:"fault"`
 }
 
-// Info is a file's description of itself.
+// Info is the description of a file: its format and its channels.
 type Info struct {
 	Path   string `json:"path"`
 	Format string `json:"format"` // name of the format: "wav", "hdf5", "text", …
@@ -90,45 +88,56 @@ type Info struct {
 	Encoding   string      `json:"encoding"`
 	Channels   []Channel   `json:"channels"`
 	Attributes []Attribute `json:"attributes,omitempty"`
-	Unread     []Unread    `json:"unread,omitempty"` // what else is in the file and is no channel
+	Unread     []Unread    `json:"unread,omitempty"` // other contents of the file
 	Warnings   []Warning   `json:"warnings,omitempty"`
 }
 
-// Names are those of the channels.
+// Names returns the names of the channels.
 func (i Info) Names() []string {
-	return lists.Each(i.Channels, func(c Channel) string { return c.Name })
+	if len(i.Channels) == 0 {
+		return nil
+	}
+
+	names := make([]string, len(i.Channels))
+	for k, c := range i.Channels {
+		names[k] = c.Name
+	}
+
+	return names
 }
 
-// Options guide a format's Open where a file does not describe itself completely.
+// Options help a format to open a file that does not describe itself completely.
 type Options struct {
-	Name      string    // what messages call the file; "": the path that it is opened by
-	Format    string    // name of the format; "" decides by content
-	RateHz    float64   // rate of the samples when the file does not state it; a contradiction with the file is an error
-	Truncated string    // "error" (default) or "use": what to do with a file that holds less than its header claims
-	Missing   []float64 // samples that are codes for a value that is not there: they are interpolated
+	Name      string    // name of the file in messages; "": the path
+	Format    string    // name of the format; "": recognised by the content
+	RateHz    float64   // sampling rate if the file has none; 0: not given; a contradiction with the file is an error
+	Truncated string    // for a file that is shorter than its header says: "use" or "error", which "" means, too
+	Missing   []float64 // samples with these values are codes for a missing value, and are interpolated
 	Text      TextOptions
 	Arrays    ArrayOptions
-	Program   *Program // reads the files in place of a format; nil: none
+	Program   *Program // reads the files instead of a format; nil: none
 
-	Context context.Context //nolint:containedctx // ends Program; nil: its Timeout alone does
+	Context context.Context //nolint:containedctx // ends Program early; nil: only its Timeout does
 }
 
-// In returns o with a context, for the file of that name.
+// In returns a copy of o with a context and the name of a file.
 func (o Options) In(ctx context.Context, name string) Options {
-	o.Context, o.Name = ctx, name
+	o.Context = ctx
+	o.Name = name
+
 	return o
 }
 
-// Program is a program of the user's that reads files: it writes an Arrow IPC
+// Program is a program of the user that reads files. It writes an Arrow IPC
 // stream to its standard output.
 type Program struct {
-	Command []string      // its path and its arguments, in which {file} is the path of the file
-	Dir     string        // the folder it runs in
-	Timeout time.Duration // for one file
+	Command []string      // its path and its arguments; {file} stands for the path of the file
+	Dir     string        // the folder that it runs in
+	Timeout time.Duration // the longest time for one file
 }
 
-// TextOptions guide the reader of delimited text; the zero value finds out by itself. The configuration has them as
-// keys.
+// TextOptions guide the reader of delimited text. With the zero value it recognises everything by the content. The
+// fields are keys of the configuration.
 type TextOptions struct {
 	// character between columns; empty: found from the content
 	Delimiter string `key:"delimiter" enum:"|comma|semicolon|tab|blanks"`
@@ -140,9 +149,9 @@ type TextOptions struct {
 	Time string `key:"time"`
 }
 
-// ArrayOptions guide the readers of files that hold named arrays, where the
-// file does not follow a custom that is known. Names of attributes are compared
-// without regard to case. The configuration has them as keys.
+// ArrayOptions guide the readers of files that contain named arrays, if the file does
+// not follow a known convention. Names of attributes are compared without regard to
+// case. The fields are keys of the configuration.
 type ArrayOptions struct {
 	// attribute, or single number among the arrays, with the sampling rate in Hz
 	RateAttribute string `key:"rate_attribute"`
@@ -159,8 +168,8 @@ type ArrayOptions struct {
 	TimeAxis string `key:"time_axis" enum:"|first|middle|last"`
 }
 
-// Check reports options that contradict themselves or mean nothing. Whether
-// there is such a Format is checked by format.Open.
+// Check returns an error if an option has an impossible value. It does not check
+// whether Format exists: format.Open does.
 func (o Options) Check() error {
 	switch o.Truncated {
 	case "", "error", "use":
@@ -180,16 +189,16 @@ func (o Options) Check() error {
 		return fmt.Errorf(`unknown axis of time %q: "first", "middle" or "last"`, o.Arrays.TimeAxis)
 	}
 
-	if o.RateHz < 0 || !finite(o.RateHz) {
+	if o.RateHz < 0 || !Finite(o.RateHz) {
 		return fmt.Errorf("the sampling rate is %v Hz: it must be a positive number", o.RateHz)
 	}
 
 	return nil
 }
 
-// Rate merges the rate a file states with the one the user states (0: not
-// stated). They may differ by tolerance, relative to the file's. path and place
-// are those of the *fault.Error of a contradiction.
+// Rate returns the sampling rate from the rate in the file and the rate of the user, each 0 if it is not given. If
+// both are given, it returns the file's. They may differ by tolerance, relative to the file's. If they differ
+// more, Rate returns a *fault.Error with the given path and place.
 func (o Options) Rate(path, place string, file, tolerance float64) (float64, error) {
 	if o.RateHz == 0 || file == 0 {
 		return max(file, o.RateHz), nil
@@ -203,37 +212,39 @@ func (o Options) Rate(path, place string, file, tolerance float64) (float64, err
 	return file, nil
 }
 
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return v-v == 0 }
+// Finite reports whether v is neither NaN nor infinite.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Run is one acquisition at one condition: a file, or a row interval of one.
-// Channels of a run were recorded together and share its set-up and speed.
+// Run is one acquisition at one condition: a whole file or an interval of its samples.
+// The channels of a run were recorded together and share its set-up and speed.
 type Run struct {
-	ID         string      // unique in the experiment; file path, with "[row0:row1]" when it is an interval
-	Path       string      // the file
-	Row0, Row1 int64       // sample interval [Row0, Row1); Row1 < 0: to the end
-	Recordings []Recording // what the run holds, in the file's channel order
+	ID         string      // unique in the experiment: the path, and for an interval "[row0:row1]" after it
+	Path       string      // of the file
+	Row0, Row1 int64       // the samples from Row0 to Row1 − 1; Interval says what Row1 < 0 and zeros mean
+	Recordings []Recording // in the order of the file's channels
 }
 
-// Interval returns the samples of the run in a file of that many: from Row0 up to
-// Row1, or to the end where Row1 < 0 or both are 0. It may lie outside of the file.
-func (r Run) Interval(samples int64) (from, to int64) {
+// Interval returns the interval of the run in a file with that many samples: the first sample, and the sample after
+// the last. It goes to the end of the file if Row1 < 0, or if Row0 and Row1 are both 0. The interval may lie outside
+// the file.
+func (r Run) Interval(samples int64) (begin, end int64) {
 	if r.Row1 >= 0 && (r.Row1 > 0 || r.Row0 > 0) {
 		return r.Row0, r.Row1
 	}
 	return r.Row0, samples
 }
 
-// Place puts the interval of a run, if it is one, before a place in it, for messages.
-func (r Run) Place(at string) string {
-	return strings.Trim(strings.TrimPrefix(r.ID, r.Path)+", "+at, ", ")
+// Place returns a place in a run for messages. If the run is an interval of a file, Place puts the interval before
+// the place.
+func (r Run) Place(place string) string {
+	return strings.Trim(strings.TrimPrefix(r.ID, r.Path)+", "+place, ", ")
 }
 
-// Recording is one channel of a run, or the group of channels sampled at the
-// same instants that make one outcome vector (lift and drag).
+// Recording is one channel of a run, or a group of channels that were sampled at the
+// same instants and give one vector of outcomes (lift and drag).
 type Recording struct {
-	ID         string             // unique in the experiment: the run's ID, with "#channel" when a run has several
+	ID         string             // unique in the experiment: the run's ID, and "#channel" if the run has several
 	Channels   []int              // indices into Info.Channels
-	Conditions map[string]float64 // independent variables of this recording
-	Labels     map[string]string  `json:",omitempty"` // what else tells it apart: the propeller's name, the day
+	Conditions map[string]float64 // independent variables of this recording, by name
+	Labels     map[string]string  `json:",omitempty"` // properties that are not numbers, by name: the propeller, the day
 }

@@ -1,68 +1,69 @@
 package ingest
 
-// Reader gives access to the samples of one open file. Distinct Readers may be
-// used in parallel; one Reader may not. Memory does not grow with the file.
+// Reader gives access to the samples of one open file. Several Readers may be used at the
+// same time, but one Reader only by one goroutine. Its memory does not grow with the file.
 type Reader interface {
-	// Info describes the file; it does not change while the Reader is open.
+	// Info returns the description of the file. It does not change while the Reader is
+	// open.
 	Info() Info
 	// Read fills dst[i] with the samples of channel channels[i] (an index into
-	// Info().Channels) from sample start on. All dst[i] have one length. It
-	// returns the number of samples read per channel, fewer than asked only at
-	// the end of the data, then with io.EOF. Reading in order of start is fast;
-	// going back is allowed.
+	// Info().Channels) from sample start on. All dst[i] are equally long. Read returns
+	// the number of samples read per channel. At the end of the data it is less than
+	// len(dst[i]), and the error is io.EOF. Reading forwards is fast; going back is
+	// allowed.
 	Read(channels []int, start int64, dst [][]float64) (n int, err error)
 	Close() error
 }
 
-// The interfaces below are what a Reader may offer beyond that. Who needs one
-// asks by a type assertion and does without where it is missing.
+// A Reader may also implement the interfaces below. Callers ask for them by a type assertion, and work without them if
+// they are missing.
 
 // Quantized is a Reader whose samples may be integers times a step.
 type Quantized interface {
 	// Quantum returns the distance of two neighbouring values and the limits of
-	// the format, as delivered by Read; zeros where samples are not quantised.
+	// the format, in the unit of Read. It returns zeros if samples are not quantised.
 	Quantum() (step, low, high float64)
 }
 
 // Float32 is a Reader that can deliver its samples as float32, which halves
 // the memory they move through.
 type Float32 interface {
-	// Exact32 reports whether every sample is a float32 exactly.
+	// Exact32 reports whether float32 represents every sample exactly.
 	Exact32() bool
-	// Read32 is Read to float32. It loses nothing where Exact32.
+	// Read32 does the same as Read, into float32. It is exact if Exact32 returns true.
 	Read32(channels []int, start int64, dst [][]float32) (n int, err error)
 }
 
-// ByChannel is a Reader that knows how channels lie in the file.
+// ByChannel is a Reader that knows in which order its file stores the samples.
 type ByChannel interface {
-	// ByChannel reports whether channels lie one after the other, so that one of
-	// them is read as fast as its share of all.
+	// ByChannel reports whether the file stores its channels one after the other. Reading one of
+	// N channels then takes an Nth of the time of reading all.
 	ByChannel() bool
 }
 
-// Tolerant is a Reader of cells that may hold no number.
+// Tolerant is a Reader of cells that may not be numbers.
 type Tolerant interface {
-	// Tolerate makes Read deliver NaN for bad cells of the marked channels
-	// instead of ending there; nil marks none.
+	// Tolerate makes Read deliver NaN for the bad cells of the channels marked true.
+	// In other channels a bad cell ends Read with an error. nil marks no channel.
 	Tolerate(channels []bool)
 }
 
-// Gapped is a Reader that interpolates samples that are codes for no value (Options.Missing).
+// Gapped is a Reader that interpolates samples that are codes for a missing value (Options.Missing).
 type Gapped interface {
-	// Filled returns how many samples of a channel were interpolated, of those that were read.
+	// Filled returns how many of the samples of a channel that were read so far are interpolated.
 	Filled(channel int) int64
 }
 
-// Spectral is a Reader of files that may hold processed spectra.
+// Spectral is a Reader of files that may contain processed spectra.
 type Spectral interface {
-	// TimeSeries returns a *fault.Error if these channels are spectra: if an axis
-	// of frequencies of their length is in the file.
+	// TimeSeries returns a *fault.Error if these channels are spectra: the file has an
+	// axis of frequencies of their length.
 	TimeSeries(channels []int) error
 }
 
-// RequireTimeSeries returns a *fault.Error if the channels of a run hold processed
-// spectra. Two halves of a recording cannot be had from one spectrum, and a
-// spectrum read as a time series would give wrong numbers.
+// RequireTimeSeries returns a *fault.Error if the channels are known to be processed spectra. A
+// spectrum cannot be divided into two halves of a recording, and results from a spectrum taken
+// for a time series would be wrong.
 func RequireTimeSeries(r Reader, channels []int) error {
 	if s, ok := r.(Spectral); ok && len(channels) > 0 {
 		return s.TimeSeries(channels)
@@ -70,9 +71,9 @@ func RequireTimeSeries(r Reader, channels []int) error {
 	return nil
 }
 
-// CheckRead is the beginning of every Reader's Read: it returns the number of
-// samples asked for and panics where channels and dst do not fit together or to
-// a file of that many channels.
+// CheckRead checks the arguments of a Reader's Read for a file with that many channels. It returns the number of
+// samples to read per channel. It panics if channels and dst do not fit together, if start is negative, or if the
+// file does not have one of the channels.
 func CheckRead[T float32 | float64](fileChannels int, channels []int, start int64, dst [][]T) int {
 	if len(channels) != len(dst) {
 		panic("ingest: as many destinations as channels are needed")
@@ -102,26 +103,26 @@ func CheckRead[T float32 | float64](fileChannels int, channels []int, start int6
 // description for people.
 type Format struct {
 	Name    string   // in pipeline.yaml and in Info.Format
-	Title   string   // as people write it; its row in docs/how-to.md lists the data read
-	Endings []string // of file names, lower case with the dot; the first is the usual one
+	Title   string   // as people write it; a row of docs/how-to.md with this title lists the data read
+	Endings []string // endings of file names, lower case with the dot; the usual one first
 
-	// Attributes reports that files carry numbers about themselves, of which
-	// pipeline init makes conditions.
+	// Attributes says that files contain numbers about themselves. The command
+	// pipeline init turns them into conditions.
 	Attributes bool
 
-	// A file is of this format if it begins with one of Magic or, failing that, if
-	// Detect returns true; head is its beginning, at most 1024 bytes. A format with
-	// neither reads files of no other format.
+	// A file has this format if it begins with one of the texts in Magic, or if
+	// Detect returns true. head is the beginning of the file, at most HeadBytes. A
+	// format with neither is taken for files that have no other format.
 	Magic  []string
 	Detect func(head []byte, src Source) bool
 
-	// Open reads headers and returns a Reader, which closes src. If Open fails
-	// its caller closes src. Open never trusts a length it reads; its errors
-	// are, or wrap, *fault.Error.
+	// Open reads the headers and returns a Reader, which will close src. If Open
+	// fails, the caller closes src. Open does not trust any length that it reads. Its
+	// errors are, or wrap, *fault.Error.
 	Open func(src Source, o Options) (Reader, error)
 }
 
-// Binary reports whether b holds bytes that do not occur in text.
+// Binary reports whether b contains bytes that do not occur in text.
 func Binary(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' && c != 0x1a {

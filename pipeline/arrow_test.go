@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
-	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
@@ -33,7 +35,7 @@ func TestArrowCampaign(t *testing.T) {
 		}
 
 		_, err := rec.WriteFile(filepath.Join(dir, []string{"a.arrow", "b.arrow"}[i]))
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	runConfig(t, dir, `version: 1
@@ -46,15 +48,17 @@ experiments:
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 
 	got, err := tab.Floats("bpf1_db_1")
-	must.Never(t, err != nil || len(got) != 2 || tab.Column("bpf1_db_1").Unit != "dB re 20 µPa", "%v, %v", got, err)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit, "%v, %v", got, err)
 
 	for i, a := range amplitude {
-		must.Near(t, got[i], 20*math.Log10(a/math.Sqrt2/20e-6), 0.01, "%g Pa: dB", a)
+		assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got[i], 0.01, "%g Pa: dB", a)
 	}
 
-	in, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})
-	if err != nil || in.Recording == nil || in.Recording.Channels[0].RateHz != 6400 ||
-		!strings.Contains(in.Recording.Encoding, "Arrow") {
-		t.Errorf("%+v, %v", in, err)
+	description, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})
+	if err != nil || description.Recording == nil || description.Recording.Channels[0].RateHz != 6400 ||
+		!strings.Contains(description.Recording.Encoding, "Arrow") {
+		t.Errorf("%+v, %v", description, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
 )
 
 // Forces with the speed (or the dynamic pressure), the pressure and the
@@ -88,8 +88,8 @@ experiments:
 			}
 
 			for name, of := range map[string]float64{"cl": 1, "cd": 1. / 8} {
-				must.Near(t, column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[0], of*want, 1e-9, "%s: %s, half %d",
-					c.name, name, h+1)
+				assert.InDelta(t, of*want, column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[0], 1e-9,
+					"%s: %s, half %d", c.name, name, h+1)
 			}
 		}
 	}
@@ -131,7 +131,8 @@ func TestGravityTareOfForces(t *testing.T) {
 		b.WriteString("Fx (N),Fz (N),arm\n")
 
 		for i := range 40 {
-			a, d := alpha*deg, 0.5*float64(1-2*(i%2)) // no mean
+			a := alpha * deg
+			d := 0.5 * float64(1-2*(i%2)) // no mean
 			fmt.Fprintf(&b, "%.12g,%.12g,%.12g\n", 0.3+5*math.Sin(a)+2+d, -0.2+5*math.Cos(a)+10-d, a)
 		}
 
@@ -158,11 +159,11 @@ experiments:
 			sin, cos := math.Sincos(angles[int(k)] * deg)
 			for name, want := range map[string]float64{"lift_n": 10*cos - 2*sin, "drag_n": 2*cos + 10*sin} {
 				for h := 1; h <= 2; h++ {
-					must.Near(t, column(t, tab, fmt.Sprintf("%s_%d", name, h))[i], want, how.tolerance,
+					assert.InDelta(t, want, column(t, tab, fmt.Sprintf("%s_%d", name, h))[i], how.tolerance,
 						"%s at %g°: %s_%d", how.interpolation, angles[int(k)], name, h)
 				}
 
-				must.Equal(t, tab.Column(name+"_1").Unit, "N", "%s in", name)
+				assert.Equal(t, "N", tab.Column(name+"_1").Unit, "%s in", name)
 			}
 		}
 	}

@@ -7,13 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/score"
 )
 
-// The grade before measuring, by the left-out groups alone, against the grade of the group that
-// was then measured: of groups graded "holds" none fails. docs/research/intervals.md has the table. The
-// networks are small: the calibrated model is judged.
+// fewestGroups is the least number of groups of the measured examples whose intervals should hold: 16 do in the table
+// of docs/research/intervals.md.
+const fewestGroups = 14
+
+// Grades before measuring, from the left-out groups alone, are compared with the grades of the groups that were then
+// measured. On the measured examples no group that is graded "holds" fails, and all but one hold. The simulated rigs
+// are only logged, for the table in docs/research/intervals.md. The networks are small, because the calibrated model is
+// judged.
 func TestBeforeAgainstAfter(t *testing.T) {
 	study(t)
 	dir := t.TempDir()
@@ -73,14 +79,17 @@ func TestBeforeAgainstAfter(t *testing.T) {
 		err = os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	table, rigs := map[[2]score.Grade]int{}, map[[2]score.Grade]int{}
+	table := map[[2]score.Grade]int{}
+	rigs := map[[2]score.Grade]int{} // simulated: they are logged, not judged
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
-			before, after := s.Honest.Calibration.Before(), s.Verdict()
-			if grades := [2]score.Grade{before.Grade(), after}; name == "fan" || name == "rig" ||
-				strings.HasPrefix(name, "jittering") {
+			before := s.Honest.Calibration.Before()
+			after := s.Verdict()
+			grades := [2]score.Grade{before.Grade(), after}
+			isSimulated := name == "fan" || name == "rig" || strings.HasPrefix(name, "jittering")
+			if isSimulated {
 				rigs[grades]++
 			} else {
 				table[grades]++
@@ -94,7 +103,8 @@ func TestBeforeAgainstAfter(t *testing.T) {
 
 	t.Logf("simulated rigs: %v", rigs)
 
-	groups, held := 0, 0
+	groups := 0
+	held := 0
 	for grades, n := range table {
 		t.Logf("before %s, after %s: %d", grades[0], grades[1], n)
 
@@ -106,7 +116,7 @@ func TestBeforeAgainstAfter(t *testing.T) {
 		}
 	}
 
-	if fails := table[[2]score.Grade{score.Holds, score.Fails}]; fails > 0 || groups < 14 || held < groups-1 {
-		t.Errorf("of %d groups whose intervals should hold, %d do and %d fail", groups, held, fails)
-	}
+	require.GreaterOrEqual(t, groups, fewestGroups, "groups whose intervals should hold")
+	require.Zero(t, table[[2]score.Grade{score.Holds, score.Fails}], "groups that fail although they should hold")
+	require.GreaterOrEqual(t, held, groups-1, "groups that hold")
 }

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline"
 )
 
@@ -18,7 +20,7 @@ import (
 // log, experiments, rows and columns of conditions, set points, tolerances, channels, splits. Times are the
 // processor's, the least of three.
 func TestNearlyLinear(t *testing.T) {
-	must.BeLong(t, "times lists of n and 4n")
+	longtest.Skip(t, "times lists of n and 4n")
 
 	sound := ingesttest.PCM16(1, make([]int16, 64)...)
 	sound.Rate = 4096
@@ -31,7 +33,7 @@ func TestNearlyLinear(t *testing.T) {
 
 	config := func(dir, text string) { write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n"+text) }
 	files := func(dir string, n int, line func(i int) string) {
-		must.Do(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
 
 		log := []string{"file,blades,rpm"}
 		for i := range n {
@@ -100,12 +102,14 @@ func TestNearlyLinear(t *testing.T) {
 				"    train: {inputs: [a], seeds: 1, honest: {base: none}, splits: {s: {each: a}}}\n")
 		}},
 		{"channels", 500, func(dir string, n int) {
-			head, row := []string{"time"}, []string{"0"}
+			head := []string{"time"}
+			row := []string{"0"}
 			for i := range n {
-				head, row = append(head, fmt.Sprintf("c%d", i)), append(row, "1")
+				head = append(head, fmt.Sprintf("c%d", i))
+				row = append(row, "1")
 			}
 
-			must.Do(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
 			write(t, dir, "data/a1.csv", strings.Join(head, ",")+"\n"+strings.Repeat(strings.Join(row, ",")+"\n", 4))
 			config(dir, "  e:\n    ingest: {files: data/*.csv, pattern: \"a{alpha_deg}.csv\", rate_hz: 10, "+
 				"columns: {lift_n: c0, drag_n: c1}}\n"+
@@ -123,25 +127,29 @@ func TestNearlyLinear(t *testing.T) {
 						v[i] = float64(i)
 					}
 
-					condition.SetPointsOf(v, must.Get(condition.ParseTolerance("0.5"))(t))
+					tolerance, err := condition.ParseTolerance("0.5")
+					require.NoError(t, err)
+					condition.SetPointsOf(v, tolerance)
 
 					continue
 				}
 
-				p := must.Get(pipeline.Load(filepath.Join(dir, "pipeline.yaml")))(t)
+				p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+				require.NoError(t, err)
 
-				_, err := p.Status()
+				_, err = p.Status()
 				if err == nil && c.name == "channels" {
 					_, err = p.CheckFiles(t.Context())
 				}
 
-				must.Do(t, err)
+				require.NoError(t, err)
 			}
 
 			return (ingesttest.CPU() - began) / time.Duration(times)
 		}
 
-		few, many := t.TempDir(), t.TempDir()
+		few := t.TempDir()
+		many := t.TempDir()
 		if c.make != nil {
 			c.make(few, c.n)
 			c.make(many, 4*c.n)
@@ -149,9 +157,11 @@ func TestNearlyLinear(t *testing.T) {
 
 		// The least of both, since other work on the machine is not their fault. The few are done four times, as
 		// the least of short times finds a quiet moment more easily than that of long ones.
-		a, b := time.Hour, time.Hour
+		a := time.Hour
+		b := time.Hour
 		for round := 0; round < 3 || round < 20 && b > 5*max(a, 10*time.Millisecond); round++ {
-			a, b = min(a, took(few, c.n, 4)), min(b, took(many, 4*c.n, 1))
+			a = min(a, took(few, c.n, 4))
+			b = min(b, took(many, 4*c.n, 1))
 		}
 
 		t.Logf("%d %s: %v, %d: %v", c.n, c.name, a.Round(time.Millisecond), 4*c.n, b.Round(time.Millisecond))

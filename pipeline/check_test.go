@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 )
 
@@ -20,10 +23,10 @@ func TestCheckThousandFiles(t *testing.T) {
 	writeWAV(t, filepath.Join(dir, "first.wav"), 6000, x)
 
 	for i := range 999 {
-		must.Do(t, os.Link(filepath.Join(dir, "first.wav"), filepath.Join(dir, fmt.Sprintf("r%d.wav", 1000+i))))
+		require.NoError(t, os.Link(filepath.Join(dir, "first.wav"), filepath.Join(dir, fmt.Sprintf("r%d.wav", 1000+i))))
 	}
 
-	must.Do(t, os.Remove(filepath.Join(dir, "first.wav")))
+	require.NoError(t, os.Remove(filepath.Join(dir, "first.wav")))
 
 	writeWAV(t, filepath.Join(dir, "r3000.wav"), 8000, x)
 	write(t, dir, "pipeline.yaml", `version: 1
@@ -34,7 +37,7 @@ experiments:
 `)
 
 	w, err := checkFiles(t, dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if len(w) != 1 || !strings.Contains(w[0].Text, "6000 Hz in 999 (first r1000.wav), 8000 Hz in 1 (first r3000.wav)") {
 		t.Errorf("warnings %v", w)
@@ -46,7 +49,7 @@ experiments:
 func TestCheckClock(t *testing.T) {
 	dir := t.TempDir()
 
-	write(t, dir, "a1.parquet", string(must.Read(t, "../ingest/format/parquet/testdata/times/integer.parquet")))
+	write(t, dir, "a1.parquet", string(testfile.Read(t, "../ingest/format/parquet/testdata/times/integer.parquet")))
 
 	rows := "time (s),x\n"
 	for i := range 100 {
@@ -98,7 +101,8 @@ func checkFiles(t *testing.T, dir string) ([]ingest.Warning, error) {
 // numbers by hand: 16 segments of 4 periods of 2·1900/60 Hz at 10 kHz, 632 samples each.
 func TestCheckFindsBeforeRun(t *testing.T) {
 	dir := t.TempDir()
-	noise, bad := "t,f\n", "t,f\n"
+	noise := "t,f\n"
+	bad := "t,f\n"
 	for i := range 600 {
 		noise += fmt.Sprintf("%g,%d\n", 0.01*float64(i), i*i%17)
 		bad += fmt.Sprintf("%g,1.5\n", 0.01*float64(i))
@@ -134,7 +138,8 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 	const loads = "    ingest: {files: \"d*.csv\", conditions: %s, columns: {load: Fz}, " +
 		"balance: {voltages: [f], matrix: [[2]], components: [Fz], tare: {column: zero, interpolation: mean}}}\n" +
 		"    dsp: {triplets: random-samples, samples: 20}\n"
-	bands, twenty := strings.Replace(fan, "spectrum}", "bands}", 1), fmt.Sprintf(balance, "b", "b", 20)
+	bands := strings.Replace(fan, "spectrum}", "bands}", 1)
+	twenty := fmt.Sprintf(balance, "b", "b", 20)
 	const train = "    train: {inputs: [rpm], splits: {x: {test: {rpm: 1600}}}%s}\n"
 
 	for _, c := range []struct {
@@ -226,7 +231,9 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 		},
 	} {
 		_, err := checkIn(t, dir, c.yaml)
-		must.Refuse(t, err, c.wants...)
+		for _, part := range c.wants {
+			assert.ErrorContains(t, err, part)
+		}
 	}
 
 	pair := "time (s),p1 (Pa),p2 (Pa)\n"
@@ -243,16 +250,18 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 	}
 
 	w, err = checkIn(t, dir, "    ingest: {table: pairs.csv}\n"+strings.Replace(fmt.Sprintf(train, ""), "1600", "2", 1))
-	must.Not(t, err != nil || !strings.Contains(w, "drag is 0 in all 3 pairs: nothing is trained on it"),
+	require.NoError(t, err)
+	assert.Contains(t, w, "drag is 0 in all 3 pairs: nothing is trained on it",
 		"an outcome that is one number: %v, %v", w, err) // case constant-outcome
 
 	for _, table := range []string{"names.csv", "{file: names.csv, inputs: [propeller, rpm]}"} {
 		_, err := checkIn(t, dir, "    ingest: {table: "+table+"}\n"+fmt.Sprintf(names, "propeller, rpm", ""))
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	w, err = checkIn(t, dir, fmt.Sprintf(bands, "s", "s", ", exclude: ['s1[678]*']"))
-	must.Not(t, err != nil || !strings.Contains(w, "48 Hz (in the file) may be meant in kHz: write rate_hz: 48000 (in 1"),
+	require.NoError(t, err)
+	assert.Contains(t, w, "48 Hz (in the file) may be meant in kHz: write rate_hz: 48000 (in 1",
 		"bands of 48 Hz: %v, %v", w, err)
 }
 
@@ -281,8 +290,13 @@ func TestCheckEach(t *testing.T) {
 	} {
 		w, err := checkIn(t, dir, "    ingest: {table: {file: t.csv, inputs: [rpm, u]}"+c.within+"}\n"+
 			"    train: {inputs: [rpm, u], splits: "+c.each+"}\n")
-		must.Not(t, err != nil || !strings.Contains(w, c.want) || c.want == "" && w != "[]",
-			"%s%s: %v, %v", c.each, c.within, w, err)
+		require.NoError(t, err, "%s%s", c.each, c.within)
+
+		if c.want == "" {
+			assert.Equal(t, "[]", w, "%s%s", c.each, c.within)
+		} else {
+			assert.Contains(t, w, c.want, "%s%s", c.each, c.within)
+		}
 	}
 }
 
@@ -302,10 +316,12 @@ func TestCheckExamples(t *testing.T) {
 			}
 
 			w, err := checkFiles(t, dir)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			for _, w := range w {
-				must.Not(t, w.Code == "each" || w.Code == "rate-unit", "%v", w)
+				if w.Code == "each" || w.Code == "rate-unit" {
+					t.Errorf("%v", w)
+				}
 			}
 		})
 	}

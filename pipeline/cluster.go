@@ -11,8 +11,6 @@ import (
 	"runtime"
 	"slices"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
@@ -20,7 +18,7 @@ import (
 	"doubletake/pipeline/kv"
 )
 
-// facts are what a node must agree on with the machine of the run.
+// facts returns the facts that a node and the machine of the run must agree on.
 func (p *Project) facts() []kv.Pair {
 	sum := sha256.Sum256([]byte(p.File.Text()))
 
@@ -33,13 +31,16 @@ func (p *Project) facts() []kv.Pair {
 
 // Executor is a place where tasks are made, other than this process.
 type Executor struct {
-	Name string // of --executor
-	// Open is Project.Executor of this one.
-	Open func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error)
+	Name string // the value of --executor
+	Open OpenExecutor
 }
 
-// executors are the executors by name. A new one is a package below engine and a line here,
-// its settings a section of config.Executor; a program of one's own registers further ones.
+// OpenExecutor returns an executor for one run of a project. path is the configuration, relative to the current folder,
+// which workers load with the splits of HeldOut(heldOut). notify receives messages that concern no single task.
+type OpenExecutor func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error)
+
+// executors are the executors by name. A new executor is a package below engine and a line here. Its settings are a
+// section of config.Executor. A program of one's own registers further executors.
 var executors = []Executor{
 	{"slurm", byScheduler("slurm")},
 	{"sge", byScheduler("sge")},
@@ -48,8 +49,8 @@ var executors = []Executor{
 	{"command", byCommand},
 }
 
-// RegisterExecutors adds executors of a program of one's own, before a configuration is
-// read. A name that is known is an error.
+// RegisterExecutors adds executors of a program of one's own. It must be called before a configuration is read. It
+// returns an error if an executor has no name, a known name, or no Open.
 func RegisterExecutors(more ...Executor) error {
 	for _, x := range more {
 		if slices.Contains(append(Executors(), ""), x.Name) || x.Open == nil {
@@ -62,14 +63,19 @@ func RegisterExecutors(more ...Executor) error {
 	return nil
 }
 
-// Executors lists the names of the places where tasks are made: local is this process.
+// Executors returns the values of --executor. The first, local, is this process.
 func Executors() []string {
-	return append([]string{"local"}, lists.Each(executors, func(x Executor) string { return x.Name })...)
+	names := []string{"local"}
+	for _, x := range executors {
+		names = append(names, x.Name)
+	}
+
+	return names
 }
 
-// Executor returns the executor of that name for one run, for Options.Executor; nil for
-// local. It opens the configuration at path, relative to the current folder, with the splits
-// of HeldOut(heldOut). notify receives messages that concern no single task.
+// Executor returns the executor with a name for one run, for Options.Executor. For local, and for a name that Executors
+// does not have, it returns nil and no error: Run then makes the tasks in this process. The other arguments are those
+// of OpenExecutor.
 func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	for _, x := range executors {
 		if x.Name == name {
@@ -80,27 +86,29 @@ func (p *Project) Executor(name, path string, heldOut []string, notify func(stri
 	return nil, nil
 }
 
-// place is where workers find this program and its configuration.
+// place returns the path of this program and the current folder, to which the path of the configuration is relative.
 func (p *Project) place() (binary, dir string, err error) {
 	if runtime.GOOS == "windows" {
 		return "", "", &UsageError{Text: "jobs of a cluster cannot be made on Windows: their scripts are for " +
 			"the shell of its machines; log in to one of them, or run here without --executor"}
 	}
 
-	if binary, err = os.Executable(); err != nil {
+	binary, err = os.Executable()
+	if err != nil {
 		return "", "", fmt.Errorf("find the program: %w", err)
 	}
 
-	if dir, err = os.Getwd(); err != nil {
+	dir, err = os.Getwd()
+	if err != nil {
 		return "", "", fmt.Errorf("find the folder: %w", err)
 	}
 
 	return binary, dir, nil
 }
 
-// byScheduler makes tasks as jobs of a scheduler, as its section of executor in the configuration
-// describes them.
-func byScheduler(name string) func(*Project, string, []string, func(string)) (engine.Executor, error) {
+// byScheduler returns what opens the executor that makes tasks as jobs of a scheduler. The section of the scheduler in
+// the configuration describes the jobs.
+func byScheduler(name string) OpenExecutor {
 	return func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 		all, train := p.File.Jobs(name)
 
@@ -111,45 +119,72 @@ func byScheduler(name string) func(*Project, string, []string, func(string)) (en
 	}
 }
 
-// byCommand makes tasks in parts that executor.command of the configuration starts.
+// byCommand opens the executor that makes tasks in parts, each of which executor.command of the configuration starts.
 func byCommand(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	x := p.File.Executor
 	if x.Command == "" {
 		return nil, p.File.Errorf("executor.command", "--executor command needs one, as qsub -cwd")
 	}
 
-	o := command.Options{Config: path, Added: heldOut, Notify: notify}
-	for text, words := range map[string]*[]string{x.Command: &o.Command, x.Status: &o.Status, x.Cancel: &o.Cancel} {
-		if text != "" {
-			*words, _ = job.Words(text) // checked with the configuration
-		}
-	}
+	options := command.Options{Config: path, Added: heldOut, Notify: notify}
+	options.Command = wordsOf(x.Command)
+	options.Status = wordsOf(x.Status)
+	options.Cancel = wordsOf(x.Cancel)
 
-	return p.parts(o)
+	return p.parts(options)
 }
 
-// parts returns an executor of parts.
-func (p *Project) parts(o command.Options) (_ engine.Executor, err error) {
-	o.Parts, o.Facts = p.File.Executor.Parts, p.facts()
-	if o.Binary, o.Dir, err = p.place(); err != nil {
+// wordsOf returns the words of a command of the configuration, or nil if the command is "".
+func wordsOf(command string) []string {
+	if command == "" {
+		return nil
+	}
+
+	words, _ := job.Words(command) // the configuration was checked, so that there is no error
+
+	return words
+}
+
+// parts returns an executor that makes tasks in parts, with the options that do not depend on who starts the parts.
+func (p *Project) parts(options command.Options) (engine.Executor, error) {
+	binary, dir, err := p.place()
+	if err != nil {
 		return nil, err
 	}
 
-	return command.New(o), nil
+	options.Binary = binary
+	options.Dir = dir
+	options.Parts = p.File.Executor.Parts
+	options.Facts = p.facts()
+
+	return command.New(options), nil
 }
 
-// Schedulers lists the names that WriteJobs knows.
+// Schedulers returns the names of the schedulers for which WriteJobs can write.
 func Schedulers() []string { return job.Schedulers() }
 
-// WriteJobs writes array jobs that make the selected stages in parts, for a scheduler of that
-// name. path is the configuration's; image is of the container, for Kubernetes.
-func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, image string, s Selection) (err error) {
-	defer fault.Catch(&err)
-	fault.Raise(p.Check(s))
+// Jobs describes the jobs that WriteJobs writes.
+type Jobs struct {
+	Config    string    // path of the configuration, relative to the current folder
+	Scheduler string    // one of Schedulers
+	Parts     int       // greatest number of parts of a stage
+	Image     string    // container image with the program, for Kubernetes; otherwise ""
+	Selection Selection // of tasks
+}
+
+// WriteJobs writes array jobs that make the selected stages in parts, one stage after the other.
+func (p *Project) WriteJobs(w io.Writer, jobs Jobs) error {
+	if err := p.Check(jobs.Selection); err != nil {
+		return err
+	}
+
 	binary, dir, err := p.place()
-	fault.Raise(err)
-	if image != "" {
-		binary = "pipeline"
+	if err != nil {
+		return err
+	}
+
+	if jobs.Image != "" {
+		binary = "pipeline" // the program in the container
 	}
 
 	logs, err := filepath.Abs(filepath.Join(p.Plan.Dir, ".cache", "jobs"))
@@ -157,62 +192,79 @@ func (p *Project) WriteJobs(w io.Writer, path, scheduler string, parts int, imag
 		return fmt.Errorf("find workdir: %w", err)
 	}
 
-	run := sha256.Sum256([]byte(dir + "\n" + path))
+	run := sha256.Sum256([]byte(dir + "\n" + jobs.Config))
 	flow := job.Workflow{
-		Plan: path, Dir: dir, Logs: logs, Image: image, Run: hex.EncodeToString(run[:4]),
+		Plan: jobs.Config, Dir: dir, Logs: logs, Image: jobs.Image, Run: hex.EncodeToString(run[:4]),
 		User: os.Getuid(), Group: os.Getgid(),
 	}
-	all, train := p.File.Jobs(scheduler)
 
 	for _, stage := range p.Plan.Stages {
-		tasks := lists.Keep(p.Plan.Tasks, func(t *engine.Task) bool { return t.Stage == stage && p.Plan.Selects(s, t) })
-		words := []string{binary, "exec", "--plan", path, "--stage", stage}
-		for _, e := range s.Experiments {
-			words = append(words, "--experiment", e)
-		}
-
-		for _, x := range s.Splits {
-			words = append(words, "--split", x)
-		}
-
-		for i, wave := range engine.Waves(tasks) {
-			a := job.Array{Settings: all, Name: stage, Parts: min(parts, len(wave)), Words: append(words, "--part")}
-			if stage == "train" {
-				a.Settings = train
-			}
-
-			if i > 0 {
-				a.Name = fmt.Sprintf("%s-%d", stage, i+1)
-			}
-
-			flow.Arrays = append(flow.Arrays, a)
-		}
+		flow.Arrays = append(flow.Arrays, p.stageArrays(stage, binary, jobs)...)
 	}
 
 	if len(flow.Arrays) == 0 {
 		return &UsageError{Text: "no task is selected"}
 	}
 
-	return flow.Write(w, scheduler)
+	return flow.Write(w, jobs.Scheduler)
 }
 
-// CancelJobs cancels the jobs of the configuration's work directory and
-// returns how many there were.
+// stageArrays returns the array jobs of a stage. There are several if tasks of the stage need results of other tasks of
+// the stage.
+func (p *Project) stageArrays(stage, binary string, jobs Jobs) []job.Array {
+	settings, train := p.File.Jobs(jobs.Scheduler)
+	if stage == "train" {
+		settings = train
+	}
+
+	var tasks []*engine.Task
+	for _, task := range p.Plan.Tasks {
+		if task.Stage == stage && p.Plan.Selects(jobs.Selection, task) {
+			tasks = append(tasks, task)
+		}
+	}
+
+	words := []string{binary, "exec", "--plan", jobs.Config, "--stage", stage}
+	for _, experiment := range jobs.Selection.Experiments {
+		words = append(words, "--experiment", experiment)
+	}
+
+	for _, split := range jobs.Selection.Splits {
+		words = append(words, "--split", split)
+	}
+
+	words = append(words, "--part") // the number of the part follows
+
+	var arrays []job.Array
+	for i, wave := range engine.Waves(tasks) {
+		array := job.Array{Settings: settings, Name: stage, Parts: min(jobs.Parts, len(wave)), Words: words}
+		if i > 0 {
+			array.Name = fmt.Sprintf("%s-%d", stage, i+1)
+		}
+
+		arrays = append(arrays, array)
+	}
+
+	return arrays
+}
+
+// CancelJobs cancels the jobs of the work directory of a configuration, and returns how many had not ended.
 func CancelJobs(path string) (int, error) {
-	f, err := config.Load(path)
+	file, err := config.Load(path)
 	if err != nil {
 		return 0, err
 	}
 
-	return command.Cancel(f.Resolve(f.Workdir))
+	return command.Cancel(file.Resolve(file.Workdir))
 }
 
-// WorkBatch makes the tasks of a part if the file is its plan.json, and reports whether it is. log receives a line per
-// task. status is the exit status of the worker; err is set where nothing could be made.
-func WorkBatch(ctx context.Context, plan string, log io.Writer) (is bool, status int, err error) {
-	batch, is, err := command.ReadBatch(plan)
-	if err != nil || !is {
-		return is, ExitFailed, err
+// WorkBatch makes the tasks of a part if the file plan is its plan.json. log receives a line for each task. isBatch is
+// false if the file is something else, or cannot be read. status is the exit status of the worker: tasks that failed
+// are in the log. err says why no task, or no further task, could be made.
+func WorkBatch(ctx context.Context, plan string, log io.Writer) (isBatch bool, status int, err error) {
+	batch, isBatch, err := command.ReadBatch(plan)
+	if err != nil || !isBatch {
+		return isBatch, ExitFailed, err
 	}
 
 	load := func(path string, heldOut []string) (*engine.Worker, []kv.Pair, error) {

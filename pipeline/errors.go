@@ -25,7 +25,7 @@ const (
 	ExitInterrupted = 130 // by a signal
 )
 
-// Panicked is the error of a panic, whose stack it writes to a file.
+// Panicked returns the error of a panic. It writes the stack to a file, which the error names.
 func Panicked(value any) error {
 	e := engine.NewPanicError(value)
 	e.Keep(filepath.Join(os.TempDir(), "doubletake-fault.txt"))
@@ -33,7 +33,7 @@ func Panicked(value any) error {
 	return e
 }
 
-// as returns the error of that type in a chain, nil without one.
+// as returns the first error of type T in the chain of err, or nil if there is none.
 func as[T error](err error) error {
 	var e T
 	if errors.As(err, &e) {
@@ -43,30 +43,31 @@ func as[T error](err error) error {
 	return nil
 }
 
-// ofUsage find errors of the configuration and of how the program is used.
-var ofUsage = []func(error) error{
+// usageErrors find the errors whose exit status is ExitUsage: each returns the error of one type in a chain, or nil.
+var usageErrors = []func(error) error{
 	as[*UsageError], as[config.Errors], as[*config.Error], as[*engine.NotReadyError], as[*engine.WorkdirError],
 	as[*engine.LockedError],
 }
 
-// ExitStatus returns the exit status that an error of this package means, and
-// its text for people.
+// ExitStatus returns the exit status that an error means, and its text for people. If several tasks failed, the text
+// has a line for each.
 func ExitStatus(err error) (status int, text string) {
 	if errors.Is(err, context.Canceled) {
 		return ExitInterrupted, "interrupted; finished results are kept, run again to go on"
 	}
 
-	for _, find := range ofUsage {
+	for _, find := range usageErrors {
 		if e := find(err); e != nil {
 			return ExitUsage, e.Error()
 		}
 	}
 
+	// Errors of tasks that a worker process made know the status of the original error.
 	var worker interface {
 		error
 		ExitStatus() int
 	}
-	if errors.As(err, &worker) { // the status of a worker process, with its message
+	if errors.As(err, &worker) {
 		return worker.ExitStatus(), failures(err, worker.Error())
 	}
 
@@ -85,38 +86,48 @@ func ExitStatus(err error) (status int, text string) {
 	return ExitFailed, err.Error()
 }
 
-// failures lists the errors of all failed tasks, one a line; of a single one it
-// returns first.
+// failures returns the errors of all failed tasks, one a line. It returns first if one task failed, or none.
 func failures(err error, first string) string {
-	var many interface{ Unwrap() []error }
-	if !errors.As(err, &many) {
+	var joined joinedErrors
+	if !errors.As(err, &joined) {
 		return first
 	}
 
-	var lines []string
-	var walk func(error)
-	walk = func(e error) {
-		var t *engine.TaskError
-		if u, ok := e.(interface{ Unwrap() []error }); ok {
-			for _, x := range u.Unwrap() {
-				walk(x)
-			}
-		} else if errors.As(e, &t) {
-			line := t.Error()
-
-			if d, is := errors.AsType[*fault.Error](e); is {
-				line = d.Error()
-			}
-
-			lines = append(lines, line)
-		}
-	}
-
-	walk(err)
-
+	lines := taskFailures(err)
 	if len(lines) < 2 {
 		return first
 	}
 
 	return fmt.Sprintf("%d tasks failed:\n  %s", len(lines), strings.Join(lines, "\n  "))
+}
+
+// joinedErrors is an error that joins others, as errors.Join makes it.
+type joinedErrors interface {
+	error
+	Unwrap() []error
+}
+
+// taskFailures returns the texts of the errors of tasks that err joins, in order. The text of a fault of the data is
+// the fault's, which names the file.
+func taskFailures(err error) []string {
+	//nolint:errorlint // the error itself is joined or is not; errors.As would find a joined error within a task's
+	if joined, ok := err.(joinedErrors); ok {
+		var lines []string
+		for _, part := range joined.Unwrap() {
+			lines = append(lines, taskFailures(part)...)
+		}
+
+		return lines
+	}
+
+	var task *engine.TaskError
+	if !errors.As(err, &task) {
+		return nil
+	}
+
+	if data, ok := errors.AsType[*fault.Error](err); ok {
+		return []string{data.Error()}
+	}
+
+	return []string{task.Error()}
 }

@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/table"
 )
@@ -26,7 +29,7 @@ type growing struct {
 
 func newGrowing(t *testing.T, n int) *growing {
 	g := &growing{dir: t.TempDir()}
-	must.Do(t, os.Mkdir(filepath.Join(g.dir, "data"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(g.dir, "data"), 0o755))
 
 	const config = `version: 1
 experiments:
@@ -50,7 +53,8 @@ experiments:
 // add adds a recording; its number says where it is among the others.
 func (g *growing) add(t *testing.T, number int) {
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
-	blades, rpm := 2+rng.IntN(3), 2000+500*rng.IntN(10)
+	blades := 2 + rng.IntN(3)
+	rpm := 2000 + 500*rng.IntN(10)
 	x := make([]int16, 2048)
 	for k := range x {
 		x[k] = int16(3000*math.Sin(2*math.Pi*float64(blades*rpm)/60*float64(k)/4096) + 300*rng.NormFloat64())
@@ -67,10 +71,10 @@ func (g *growing) add(t *testing.T, number int) {
 
 func (g *growing) run(t *testing.T) *pipeline.Result {
 	p, err := pipeline.Load(filepath.Join(g.dir, "pipeline.yaml"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	r, err := p.Run(t.Context(), pipeline.Options{Jobs: 2})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return r
 }
@@ -89,7 +93,7 @@ func (g *growing) cache(t *testing.T) (size int64) {
 
 		return err
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return size
 }
@@ -98,16 +102,19 @@ func (g *growing) cache(t *testing.T) (size int64) {
 // joins all, and the cache grows by what belongs to the file. The joined tables are in the end, byte
 // by byte, one whole join of the files' tables. DOUBLETAKE_LONG=all adds 200 files to 5000.
 func TestGrowth(t *testing.T) {
-	n, steps := 520, 2
+	n := 520
+	steps := 2
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		n, steps = 5000, 200
+		n = 5000
+		steps = 200
 	}
 
 	g := newGrowing(t, n)
 	g.run(t)
 
 	before := g.cache(t)
-	began, cpu := time.Now(), ingesttest.CPU()
+	began := time.Now()
+	cpu := ingesttest.CPU()
 	for i := range steps {
 		g.add(t, 1000*(i*(n/steps))+500)
 
@@ -132,11 +139,11 @@ func TestGrowth(t *testing.T) {
 
 // compare compares the joined tables with one join of the files' tables.
 func (g *growing) compare(t *testing.T, r *pipeline.Result) {
-	must.Equal(t, r.Ran, 0, "tasks of an unchanged campaign")
+	assert.Equal(t, 0, r.Ran, "tasks of an unchanged campaign")
 
 	joined := func(name string) (*table.Table, []byte) {
 		path := filepath.Join(g.dir, "runs/fan", name)
-		b := must.Read(t, path)
+		b := testfile.Read(t, path)
 
 		found := readTable(t, path)
 
@@ -147,27 +154,29 @@ func (g *growing) compare(t *testing.T, r *pipeline.Result) {
 	found, got := joined("triplets.arrow")
 	all := &table.Table{Meta: found.Meta}
 	for _, name := range g.names {
-		trip, ok1 := r.Output("fan/dsp/"+name, "triplets.arrow")
-		spec, ok2 := r.Output("fan/dsp/"+name, "spectra.arrow")
-		one, err := table.Read(trip)
+		triplets, hasTriplets := r.Output("fan/dsp/"+name, "triplets.arrow")
+		spectrum, hasSpectrum := r.Output("fan/dsp/"+name, "spectra.arrow")
+		one, err := table.Read(triplets)
 		if err == nil {
 			err = all.Append(one)
 		}
 
-		must.Never(t, err != nil || !ok1 || !ok2, "%v, %v, %v, %v", name, ok1, ok2, err)
+		require.NoError(t, err, "%s", name)
+		require.True(t, hasTriplets, "%s", name)
+		require.True(t, hasSpectrum, "%s", name)
 
-		spectra = append(spectra, spec)
+		spectra = append(spectra, spectrum)
 	}
 
 	var want bytes.Buffer
-	must.Do(t, all.Write(&want))
+	require.NoError(t, all.Write(&want))
 
-	must.Not(t, !bytes.Equal(got, want.Bytes()), "the joined triplets are not those of one join")
+	assert.Equal(t, want.Bytes(), got, "the joined triplets are not those of one join")
 
 	found, got = joined("spectra.arrow")
 	path := filepath.Join(t.TempDir(), "spectra.arrow")
 	_, err := table.Concat(path, found.Meta, spectra)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
 		t.Error("the joined spectra are not those of one join", err)

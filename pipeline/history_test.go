@@ -9,7 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -22,7 +23,7 @@ import (
 func TestRecordWithoutReport(t *testing.T) {
 	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments: {a: {ingest: {simulate: {campaign: toy}}}, "+
 		"b: {ingest: {simulate: {campaign: toy}}}}\n"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	p := &pipeline.Project{File: f, Plan: &engine.Plan{Dir: t.TempDir(), Stages: []string{"dsp"}}}
 
@@ -45,10 +46,11 @@ func TestRecordWithoutReport(t *testing.T) {
 	}
 
 	_, err = p.Run(t.Context(), pipeline.Options{Jobs: 1})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	list, _, err := runs.History(p.Plan.Dir)
-	must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
 
 	r := list[0]
 	if len(r.Splits) != 1 || r.Splits[0].Experiment != "a" || len(r.Metrics) == 0 ||

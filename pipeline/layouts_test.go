@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/inspect"
 )
@@ -25,7 +28,7 @@ func layoutData(t *testing.T, names ...string) string {
 
 	dir := t.TempDir()
 	for _, n := range names {
-		b := must.Read(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
+		b := testfile.Read(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
 
 		write(t, dir, n, string(b))
 	}
@@ -37,21 +40,21 @@ func layoutData(t *testing.T, names ...string) string {
 // Inspect shows them, the pipeline refuses them by name.
 func TestLayoutISAE(t *testing.T) {
 	dir := example(t, "isae-spectra", layoutData(t, "ISAE_2_square20_L0.h5"))
-	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
+	description, err := inspect.File(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
 		ingest.Options{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	spectra := 0
-	for _, c := range in.Recording.Channels {
+	for _, c := range description.Recording.Channels {
 		if strings.Contains(c.Name, "Autopower_RPM_8000_Pa2[") && c.Samples == 60 {
 			spectra++
 		}
 	}
 
-	must.Equal(t, spectra, 13*2, "spectra of 60 frequencies")
+	assert.Equal(t, 13*2, spectra, "spectra of 60 frequencies")
 
 	err = tryIn(dir)
-	must.Refuse(t, err, "expected a time series, found a spectrum over "+
+	assert.ErrorContains(t, err, "expected a time series, found a spectrum over "+
 		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 }
 
@@ -62,18 +65,21 @@ func TestLayoutISAE(t *testing.T) {
 // 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
 func TestLayoutTunnel(t *testing.T) {
 	dir, all := finishedIn(t, "tunnel-acquisition")
-	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
-	must.Do(t, err)
+	recording := filepath.Join(dir, "data", "tunnel_U10_a4.h5")
+	description, err := inspect.File(context.Background(), recording, ingest.Options{})
+	require.NoError(t, err)
 
 	var names []string
-	for _, c := range in.Recording.Channels {
+	for _, c := range description.Recording.Channels {
 		names = append(names, c.Name)
-		must.Not(t, c.RateHz != 12800 || c.Samples != 16000 || c.Clock != (c.Name == "/Table1/Ds01-Time"), "%+v", c)
+		require.Equal(t, 12800.0, c.RateHz, "%+v", c)
+		require.Equal(t, int64(16000), c.Samples, "%+v", c)
+		assert.Equal(t, c.Name == "/Table1/Ds01-Time", c.Clock, "%+v", c)
 	}
 
-	must.Equal(t, names, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}, "channels")
+	assert.Equal(t, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}, names, "channels")
 
-	b := must.Read(t, filepath.Join("testdata", "tunnel", "truth.json"))
+	b := testfile.Read(t, filepath.Join("testdata", "tunnel", "truth.json"))
 
 	var truth map[string]struct {
 		U         float64    `json:"u_inf_m_s"`
@@ -82,7 +88,7 @@ func TestLayoutTunnel(t *testing.T) {
 		RPM       [3]float64 `json:"rpm"`
 	}
 
-	must.Do(t, json.Unmarshal(b, &truth))
+	require.NoError(t, json.Unmarshal(b, &truth))
 
 	e := all["propeller"]
 	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "measured" {
@@ -91,12 +97,12 @@ func TestLayoutTunnel(t *testing.T) {
 	}
 
 	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
-	must.Equal(t, tab.Column("bpf1_db_1").Unit, "dB re 20 µPa", "levels in")
+	assert.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit, "levels in")
 
 	seen := 0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := truth[filepath.Base(run)]
-		must.Never(t, !ok, "a run %q", run)
+		require.True(t, ok, "a run %q", run)
 
 		seen++
 
@@ -104,21 +110,20 @@ func TestLayoutTunnel(t *testing.T) {
 			t.Errorf("%s: %g m/s, %g°", run, u, a)
 		}
 
-		must.Near(t, column(t, tab, "rpm_measured")[i], w.RPM[2], 2e-4*w.RPM[2], "%s: rev/min", run)
+		assert.InDelta(t, w.RPM[2], column(t, tab, "rpm_measured")[i], 2e-4*w.RPM[2], "%s: rev/min", run)
 
 		for m, a := range w.Amplitude {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[i]
-				must.Near(t, got, 20*math.Log10(a/math.Sqrt2/20e-6), 0.05, "%s: harmonic %d, half %d: dB", run, m+1,
-					h)
+				assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got, 0.05, "%s: harmonic %d, half %d: dB", run, m+1, h)
 			}
 		}
 	}
 
-	must.Not(t, seen != len(truth), "%d of %d files", seen, len(truth))
+	assert.Equal(t, len(truth), seen, "%d of %d files", seen, len(truth))
 
 	m := readMetrics(t, dir, "propeller")
-	must.Be(t, len(m.Splits), 4, "splits")
+	require.Len(t, m.Splits, 4, "splits")
 
 	for _, s := range m.Splits {
 		if s.Seeds != 5 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
@@ -162,28 +167,32 @@ func TestLayoutDrone(t *testing.T) {
 	}
 
 	dir := example(t, "drone-set", data)
-	b := must.Read(t, filepath.Join(dir, "pipeline.yaml"))
+	b := testfile.Read(t, filepath.Join(dir, "pipeline.yaml"))
 
 	// The configuration as it is, but with two seeds of few epochs.
 	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",
 		"    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
 
 	e := runIn(t, dir)["drone"]
-	must.Not(t, e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18,
-		"%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
+	assert.Equal(t, 6, e.Runs, "runs")
+	assert.Equal(t, 18, e.Recordings, "recordings")
+	assert.Equal(t, 18, e.Triplets, "triplets")
 
 	tab := readTable(t, dir, "runs", "drone", "triplets.arrow")
-	blades, rpm, th, level := column(t, tab, "blades"), column(t, tab, "rpm"), column(t, tab, "theta_deg"),
-		column(t, tab, "bpf1_db_1")
+	blades := column(t, tab, "blades")
+	rpm := column(t, tab, "rpm")
+	th := column(t, tab, "theta_deg")
+	level := column(t, tab, "bpf1_db_1")
 	for i := range level {
-		must.Near(t, level[i], 20*math.Log10(amplitude(blades[i], rpm[i], th[i])/math.Sqrt2/20e-6), 0.05,
+		assert.InDelta(t, 20*math.Log10(amplitude(blades[i], rpm[i], th[i])/math.Sqrt2/20e-6), level[i], 0.05,
 			"%g blades, %g/min, %g°: dB", blades[i], rpm[i], th[i])
 	}
 
 	// Both splits to a report, with the held-out sets.
 	m := readMetrics(t, dir, "drone")
-	must.Never(t, len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades",
-		"splits %+v", m.Splits)
+	require.Len(t, m.Splits, 2, "splits %+v", m.Splits)
+	require.Equal(t, "2-blades", m.Splits[0].Name, "splits %+v", m.Splits)
+	require.Equal(t, "3-blades", m.Splits[1].Name, "splits %+v", m.Splits)
 
 	for _, s := range m.Splits {
 		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
@@ -209,7 +218,7 @@ func TestLayoutDrone(t *testing.T) {
 	write(t, dir, "pipeline.yaml", string(b))
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	trainings := 0
 	for _, task := range p.Plan.Tasks {

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
@@ -24,7 +25,8 @@ import (
 // named so, given pairs, splits per value and splits of the command line.
 func TestPlanningChangesNothing(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/pipeline.yaml")
-	must.Never(t, err != nil || len(files) == 0, "%v, %v", files, err)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
 
 	for _, path := range append(files, "../pipeline.yaml") {
 		_ = planned(t, path)
@@ -50,10 +52,10 @@ experiments:
     dsp: {triplets: split-halves}
 `,
 	} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 
-	must.Do(t, planned(t, path, "rpm=4000"))
+	require.NoError(t, planned(t, path, "rpm=4000"))
 }
 
 // planned plans a configuration and compares it with another reading of it. It
@@ -65,11 +67,11 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 	for i := range f {
 		var err error
 		f[i], err = config.Load(path)
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	extra, err := HeldOut(heldOut)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	_, err = stages.Plan(f[0], plan.Program{Kernels: "portable"}, extra)
 
@@ -84,7 +86,7 @@ func planned(t *testing.T, path string, heldOut ...string) error {
 		}
 	}
 
-	must.Equal(t, held[0], held[1], "%s: splits were changed by planning", path)
+	assert.Equal(t, held[1], held[0], "%s: splits were changed by planning", path)
 
 	if !reflect.DeepEqual(f[0], f[1]) {
 		t.Errorf("%s was changed by planning:\n%+v\nexpected:\n%+v", path, f[0].Experiments, f[1].Experiments)
@@ -269,13 +271,16 @@ func limitData(t *testing.T, dir string) {
 	t.Helper()
 
 	c := simulate.DefaultRotor()
-	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000, 6000}, []float64{0, 30}
-	must.Do(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
-	must.Do(t, os.Mkdir(filepath.Join(dir, "force"), 0o700))
+	c.DurationS = 1
+	c.Blades = []int{2}
+	c.RPM = []float64{4000, 5000, 6000}
+	c.ThetaDeg = []float64{0, 30}
+	require.NoError(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "force"), 0o700))
 
 	for _, a := range []string{"0", "2", "4", "6"} {
 		path := filepath.Join(dir, "force", "force_a"+a+".csv")
-		must.Do(t, os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600))
 	}
 }
 
@@ -343,8 +348,9 @@ func TestLimitsOfEveryKey(t *testing.T) {
 		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
 		key = strings.Replace(key, "splits.<name>.test", "splits.gap.test", 1)
 		key = strings.Replace(key, "splits.<name>.blocks", "splits.each.blocks", 1)
-		must.Not(t, (strings.Contains(k.Type, "number") || k.Type == "held-out conditions") && !covered[key],
-			"%s has no limits in the table", k.Path)
+		if strings.Contains(k.Type, "number") || k.Type == "held-out conditions" {
+			assert.True(t, covered[key], "%s has no limits in the table", k.Path)
+		}
 	}
 }
 
@@ -362,7 +368,7 @@ func writeWith(t *testing.T, dir, base, key, value string) (path string) {
 	t.Helper()
 
 	var x map[string]any
-	must.Do(t, yaml.Unmarshal([]byte(bases[base]), &x))
+	require.NoError(t, yaml.Unmarshal([]byte(bases[base]), &x))
 
 	file := map[string]any{"version": 1, "experiments": map[string]any{"x": x}}
 	at := file
@@ -379,15 +385,15 @@ func writeWith(t *testing.T, dir, base, key, value string) (path string) {
 	}
 
 	var v yaml.Node
-	must.Do(t, yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v))
+	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v))
 
 	at[parts[len(parts)-1]] = v.Content[0]
 
 	b, err := yaml.Marshal(file)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	path = filepath.Join(dir, "pipeline.yaml")
-	must.Do(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 
 	return path
 }

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 )
 
 // The Princeton balance data run through to R² and E|cov|. Expected: 43 runs by
@@ -18,19 +21,23 @@ func TestPrincetonBalance(t *testing.T) {
 	dir, got := finishedIn(t, "princeton-balance")
 	for _, name := range []string{"speed", "stall"} {
 		m := readMetrics(t, dir, name)
-		must.Not(t, m.Data != "measured" || m.Pairs != "same-run" || len(m.Splits) != 1 || m.Splits[0].Seeds != 5,
-			"%s: %+v", name, m)
+		if m.Data != "measured" || m.Pairs != "same-run" || len(m.Splits) != 1 || m.Splits[0].Seeds != 5 {
+			t.Errorf("%s: %+v", name, m)
+		}
 
 		e := got[name]
-		must.Not(t, e.Runs != 43 || e.Recordings != 43 || e.Triplets != 43*40,
-			"%s: %d runs, %d recordings, %d triplets; want 43, 43, 1720", name, e.Runs, e.Recordings, e.Triplets)
+		assert.Equal(t, 43, e.Runs, "runs")
+		assert.Equal(t, 43, e.Recordings, "recordings")
+		assert.Equal(t, 43*40, e.Triplets, "triplets")
 
 		for _, s := range m.Splits {
 			for what, v := range map[string]number{
 				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov,
 				"e test": s.Test.E,
 			} {
-				must.Never(t, v.Mean == nil || v.Std == nil || math.IsNaN(*v.Mean), "%s: %s is not a number", name, what)
+				if v.Mean == nil || v.Std == nil || math.IsNaN(*v.Mean) {
+					t.Fatalf("%s: %s is not a number", name, what)
+				}
 			}
 
 			t.Logf("%s, held out %s: R² %.3f → %.3f, E|cov| %.4f → %.4f, e %.3f", name, s.HeldOut, *s.Train.R2.Mean,
@@ -41,27 +48,31 @@ func TestPrincetonBalance(t *testing.T) {
 			}
 		}
 
-		md := must.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
+		md := testfile.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
 		all := strings.Join(m.Warnings, "\n")
-		must.Contain(t, all,
-			`data/Speed2/angle30txt: is not matched by "data/Speed*/*.txt": a dot missing?`,
-			"column Velocity is stuck at 48.006121",
-			"the unit of column Lift is stated neither in the file nor",
-			"the unit of column Drag is stated neither in the file nor",
-			"data/Speed1R/angle0.txt: left out by exclude, also data/Speed4/force.txt",
-		)
+		assert.Contains(t, all, `data/Speed2/angle30txt: is not matched by "data/Speed*/*.txt": a dot missing?`)
+		assert.Contains(t, all, "column Velocity is stuck at 48.006121")
+		assert.Contains(t, all, "the unit of column Lift is stated neither in the file nor")
+		assert.Contains(t, all, "the unit of column Drag is stated neither in the file nor")
+		assert.Contains(t, all, "data/Speed1R/angle0.txt: left out by exclude, also data/Speed4/force.txt")
 
-		must.Contain(t, string(md), "angle30txt", "Velocity", "force.txt", "file unit", "measured data")
+		assert.Contains(t, string(md), "angle30txt")
+		assert.Contains(t, string(md), "Velocity")
+		assert.Contains(t, string(md), "force.txt")
+		assert.Contains(t, string(md), "file unit")
+		assert.Contains(t, string(md), "measured data")
 
-		must.Not(t, len(e.OutcomeUnits) != 2 || e.OutcomeUnits[0] != "file unit" || e.OutcomeUnits[1] != "file unit",
-			"%s: units %q: no file states one", name, e.OutcomeUnits)
+		require.Len(t, e.OutcomeUnits, 2, "%s: units %q: no file states one", name, e.OutcomeUnits)
+		require.Equal(t, "file unit", e.OutcomeUnits[0], "%s: units %q: no file states one", name, e.OutcomeUnits)
+		assert.Equal(t, "file unit", e.OutcomeUnits[1], "%s: units %q: no file states one", name, e.OutcomeUnits)
 	}
 
 	// A network that does not see the speed cannot know of a new one; one that
 	// does must be less sure of it than of its training conditions.
-	speed, stall := readMetrics(t, dir, "speed"), readMetrics(t, dir, "stall")
-	must.Contain(t, strings.Join(speed.Warnings, "\n"),
+	speed := readMetrics(t, dir, "speed")
+	stall := readMetrics(t, dir, "stall")
+	assert.Contains(t, strings.Join(speed.Warnings, "\n"),
 		"holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions")
 
 	if w := strings.Join(stall.Warnings, "\n"); strings.Contains(w, "not among the inputs") {
@@ -75,7 +86,7 @@ func TestPrincetonBalance(t *testing.T) {
 	// The samples: every first and second outcome is a row of the run's file.
 	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
 	const name = "data/Speed2/angle23.txt" // 80 rows, all of them used
-	b := must.Read(t, filepath.Join(dir, filepath.FromSlash(name)))
+	b := testfile.Read(t, filepath.Join(dir, filepath.FromSlash(name)))
 
 	left := map[[2]string]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
@@ -104,5 +115,5 @@ func TestPrincetonBalance(t *testing.T) {
 		}
 	}
 
-	must.Equal(t, used, 80, "samples of %s used", name)
+	assert.Equal(t, 80, used, "samples of %s used", name)
 }

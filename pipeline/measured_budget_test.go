@@ -7,23 +7,26 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/budget"
 )
 
 // Budgets of measured data, with the standard error of independent samples (docs/budget.md). Witness: the same data,
 // read in two ways: halves of a recording, and its samples or segments taken as independent.
 func TestBudgetOfMeasured(t *testing.T) {
-	must.BeLong(t, "reads measured examples")
+	longtest.Skip(t, "reads measured examples")
 
 	evaluate := func(dir, outcome string, o budget.Options) (list []budget.Result) {
 		o.Outcomes = []string{outcome}
 		all, err := budget.Read(dir, o)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		for _, b := range all {
 			r, err := b.Evaluate(0.95, 0)
-			must.Do(t, err)
+			require.NoError(t, err)
 			list = append(list, r)
 		}
 
@@ -33,12 +36,13 @@ func TestBudgetOfMeasured(t *testing.T) {
 	t.Run("LCAV", func(t *testing.T) {
 		dir, _ := finishedIn(t, "lcav-propeller")
 		list := evaluate(filepath.Join(dir, "runs", "lcav"), "bpf1_db", budget.Options{})
-		must.Be(t, len(list), 7, "budgets")
+		require.Len(t, list, 7, "budgets")
 
 		for _, r := range list {
 			t.Logf("%s: u %.3f dB, independent segments %.4f dB", r.At, r.U, r.Naive)
-			must.Not(t, r.U < 0.5 || r.U > 1.2 || r.Naive < 0.005 || r.Naive > 0.05 || math.Abs(r.DoF-7) > 1e-9,
-				"%s: u %.3f dB, naive %.4f dB, %g degrees of freedom", r.At, r.U, r.Naive, r.DoF)
+			if r.U < 0.5 || r.U > 1.2 || r.Naive < 0.005 || r.Naive > 0.05 || math.Abs(r.DoF-7) > 1e-9 {
+				t.Errorf("%s: u %.3f dB, naive %.4f dB, %g degrees of freedom", r.At, r.U, r.Naive, r.DoF)
+			}
 		}
 	})
 
@@ -46,19 +50,19 @@ func TestBudgetOfMeasured(t *testing.T) {
 		dir := example(t, "cyclone-balance", measuredData(t, "cyclone-ojf-force-balance"))
 		path := filepath.Join(dir, "pipeline.yaml")
 
-		text := must.Read(t, path)
+		text := testfile.Read(t, path)
 
 		head, _, _ := strings.Cut(string(text), "\n    train:")
 		samples := strings.Replace(head[strings.Index(head, "    dsp:"):], "split-halves",
 			"random-samples\n      samples: 357", 1)
-		must.Do(t, os.WriteFile(path, []byte(head+"\n  samples:\n    ingest: *ingest\n"+samples+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(head+"\n  samples:\n    ingest: *ingest\n"+samples+"\n"), 0o600))
 
 		tripletsIn(t, dir)
 		for _, outcome := range []string{"fx", "fz", "my"} {
 			o := budget.Options{Pool: "U_from_sensor_mps"}
 			halves := evaluate(filepath.Join(dir, "runs", "cyclone"), outcome, o)
 			naive := evaluate(filepath.Join(dir, "runs", "samples"), outcome, o)
-			must.Never(t, len(halves) != len(naive), "%d and %d budgets", len(halves), len(naive))
+			require.Len(t, halves, len(naive), "%d and %d budgets", len(halves), len(naive))
 
 			sum := [2]float64{}
 			for i, r := range halves {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The Cyclone campaign from row intervals of long recordings, through matrix and
@@ -20,16 +21,18 @@ import (
 func TestCyclone(t *testing.T) {
 	dir, all := finishedIn(t, "cyclone-balance")
 	e := all["cyclone"]
-	must.Not(t, e.Runs != 81 || e.Triplets != 81, "%d runs, %d triplets", e.Runs, e.Triplets)
+	assert.Equal(t, 81, e.Runs, "runs")
+	assert.Equal(t, 81, e.Triplets, "triplets")
 
 	m := readMetrics(t, dir, "cyclone")
 	warnings := strings.Join(m.Warnings, "\n")
-	must.Contain(t, warnings,
-		"17_11_17__15_31.txt", "steps of column t_unix vary from", "runs are flagged \"drift\"", "integral time scales",
-		"the recording pauses or changes its rate",
-	)
+	assert.Contains(t, warnings, "17_11_17__15_31.txt")
+	assert.Contains(t, warnings, "steps of column t_unix vary from")
+	assert.Contains(t, warnings, "runs are flagged \"drift\"")
+	assert.Contains(t, warnings, "integral time scales")
+	assert.Contains(t, warnings, "the recording pauses or changes its rate")
 
-	must.Be(t, len(m.Splits), 2, "splits")
+	require.Len(t, m.Splits, 2, "splits")
 
 	for _, s := range m.Splits {
 		if s.Train.R2.Mean == nil || *s.Train.R2.Mean < 0.9 || s.Test.AbsCov.Mean == nil {
@@ -48,7 +51,7 @@ func TestCyclone(t *testing.T) {
 			want = "N·m"
 		}
 
-		must.Equal(t, tab.Column(name).Unit, want, "%s in", name)
+		assert.Equal(t, want, tab.Column(name).Unit, "%s in", name)
 	}
 
 	const python = "/usr/bin/python3"
@@ -58,7 +61,7 @@ func TestCyclone(t *testing.T) {
 
 	out, err := exec.Command(python, filepath.Join("testdata", "cyclone.py"),
 		measuredData(t, "cyclone-ojf-force-balance")).Output()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var want map[string]struct {
 		First  []float64 `json:"first"`
@@ -67,19 +70,20 @@ func TestCyclone(t *testing.T) {
 		Random float64   `json:"random"`
 	}
 
-	must.Do(t, json.Unmarshal(out, &want))
+	require.NoError(t, json.Unmarshal(out, &want))
 
-	must.Be(t, tab.Rows(), len(want), "rows")
+	require.Equal(t, len(want), tab.Rows(), "rows")
 
-	naive, random := 0.0, 0.0
+	naive := 0.0
+	random := 0.0
 	for i, run := range tab.Column("run").Strings {
 		w, ok := want[run]
-		must.Never(t, !ok, "a run %q", run)
+		require.True(t, ok, "a run %q", run)
 
 		for k, name := range map[int]string{0: "fx", 2: "fz", 4: "my"} {
 			for h, v := range [][]float64{w.First, w.Second} {
 				got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i]
-				must.Near(t, got, v[k], 1e-9, "%s, %s_%d", run, name, h+1)
+				assert.InDelta(t, v[k], got, 1e-9, "%s, %s_%d", run, name, h+1)
 			}
 		}
 
@@ -87,8 +91,8 @@ func TestCyclone(t *testing.T) {
 		random += w.Random * w.Random / float64(len(want))
 	}
 
-	// The trap itself: the data's notes have 8 naive standard errors rms between the
-	// halves (over all segments, the attempt at 20 m/s among them), random halves 1. What random-samples would hide.
+	// The notes of the data state 8 naive standard errors rms between the first and the second half of a segment, over all
+	// segments. Random halves differ by 1, so that random samples would hide the drift.
 	t.Logf("half-means of Fx differ by %.1f naive standard errors rms, random halves by %.2f", math.Sqrt(naive),
 		math.Sqrt(random))
 
@@ -97,10 +101,10 @@ func TestCyclone(t *testing.T) {
 	}
 }
 
-// A balance in small, by hand: two voltages, load A = 2 v1, B = v2 − 0.5 v1 v2;
-// without wind A reads 1 (a mean zero), B 0; the flow's sensor gives
-// U = √(v3 − 0.5)/0.25 = 4 m/s from v3 = 1.5, q = ½·1.25·16 = 10 Pa, with
-// ε = 0.1 12.1 Pa; chord · span = 0.5 m². At α = 90° lift is −A, drag is B.
+// A small balance gives coefficients that were computed by hand. It has two voltages and the loads A = 2 v1 and
+// B = v2 − 0.5 v1 v2. Without wind A reads 1, which is its tare, and B reads 0. The flow's sensor reads v3 = 1.5 V, so
+// U = √(v3 − 0.5)/0.25 = 4 m/s and q = ½·1.25·16 = 10 Pa, which the blockage ε = 0.1 makes 12.1 Pa. Chord · span is
+// 0.5 m². The forces are F_x = A and F_z = −B. With the body's axes, lift is −F_x and drag is F_z at α = 90°.
 func TestBalanceByHand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -120,7 +124,7 @@ func TestBalanceByHand(t *testing.T) {
 	}
 
 	write("zero.csv", record(0.5, 0))
-	write("run_a.csv", record(2, 3))
+	write("run_a.csv", record(3, 4))
 	write("run_b.csv", record(1, 4))
 	write("conditions.csv", "file,alpha_deg\nrun_a.csv,90\nrun_b.csv,0\n")
 	yaml := `version: 1
@@ -148,18 +152,19 @@ experiments:
 	runIn(t, dir)
 	tab := readTable(t, dir, "runs", "small", "triplets.arrow")
 
-	// run_a: A = 4 − 1 = 3, B = 3 − 3 = 0; run_b: A = 2 − 1 = 1, B = 4 − 2 = 2.
+	// run_a: A = 6 − 1 = 5, B = 4 − 6 = −2; run_b: A = 2 − 1 = 1, B = 4 − 2 = 2.
 	const qs = 12.1 * 0.5
 	for i, run := range tab.Column("run").Strings {
-		cl, cd := -3/qs, 0.0
+		cl := -5 / qs
+		cd := 2 / qs
 		if run == "run_b.csv" {
-			cl, cd = -2/qs, 1/qs
+			cl = -2 / qs
+			cd = 1 / qs
 		}
 
 		for _, h := range []string{"_1", "_2"} {
-			if l, d := column(t, tab, "cl"+h)[i], column(t, tab, "cd"+h)[i]; math.Abs(l-cl) > 1e-12 || math.Abs(d-cd) > 1e-12 {
-				t.Errorf("%s: cl %v, cd %v; want %v, %v", run, l, d, cl, cd)
-			}
+			assert.InDelta(t, cl, column(t, tab, "cl"+h)[i], 1e-12, "cl%s of %s", h, run)
+			assert.InDelta(t, cd, column(t, tab, "cd"+h)[i], 1e-12, "cd%s of %s", h, run)
 		}
 	}
 
@@ -173,6 +178,10 @@ experiments:
 		write("pipeline.yaml", strings.Replace(yaml, c.old, c.new, 1))
 
 		err := tryIn(dir)
-		must.Refuse(t, err, c.want)
+		if c.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
 	}
 }

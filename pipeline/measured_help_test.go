@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/stagetest"
@@ -49,7 +53,7 @@ func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
 	}
 
 	path, err := filepath.Abs(filepath.Join(append([]string{root}, parts...)...))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Skipf("%s %s is not here (%s names the folder)", what, filepath.Join(parts...), env)
@@ -71,7 +75,7 @@ func example(t testing.TB, name, data string) string {
 			continue
 		}
 
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		write(t, dir, f, string(b))
 	}
@@ -144,7 +148,7 @@ type finishedRun struct {
 // for all tests: they change nothing in the folder.
 func finishedIn(t testing.TB, name string) (dir string, all map[string]report.Experiment) {
 	t.Helper()
-	must.BeLong(t, "runs "+name)
+	longtest.Skip(t, "runs "+name)
 
 	if finished[name] == nil {
 		for _, c := range configurations {
@@ -164,14 +168,14 @@ func runIn(t testing.TB, dir string, experiments ...string) map[string]report.Ex
 	t.Helper()
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	sel := engine.Selection{Experiments: experiments}
 	res, err := p.Run(context.Background(), engine.Options{Selection: sel, Jobs: 2})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	list, err := p.Reports(res, sel)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	out := map[string]report.Experiment{}
 	for _, e := range list {
@@ -190,7 +194,7 @@ func tripletsIn(t testing.TB, dir string) {
 		_, err = p.Run(context.Background(), engine.Options{Selection: engine.Selection{To: "dsp"}, Jobs: 2})
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 }
 
 // tripletsOf writes a configuration into a folder, runs it up to the triplets and reads those of an experiment.
@@ -206,7 +210,7 @@ func tripletsOf(t testing.TB, dir, experiment, yaml string) *table.Table {
 func has(t testing.TB, tab *table.Table, name string, want []float64) {
 	t.Helper()
 
-	must.Equal(t, column(t, tab, name), want, "%s is", name)
+	assert.Equal(t, want, column(t, tab, name), "%s is", name)
 }
 
 // refuses writes a configuration into a folder, whose run must fail with these words.
@@ -220,7 +224,11 @@ func refuses(t testing.TB, dir, yaml, words string) {
 func says(t testing.TB, err error, words string) {
 	t.Helper()
 
-	must.Refuse(t, err, words)
+	if words == "" {
+		assert.NoError(t, err)
+	} else {
+		assert.ErrorContains(t, err, words)
+	}
 }
 
 // metrics is what a reader of metrics.json finds, after CONTRACT; null numbers
@@ -253,10 +261,10 @@ type number struct {
 func readMetrics(t testing.TB, dir, experiment string) metrics {
 	t.Helper()
 
-	b := must.Read(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
+	b := testfile.Read(t, filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
 
 	var m metrics
-	must.Do(t, json.Unmarshal(b, &m))
+	require.NoError(t, json.Unmarshal(b, &m))
 
 	return m
 }
@@ -276,15 +284,15 @@ func amend(t testing.TB, dir string, change ...string) {
 	t.Helper()
 
 	path := filepath.Join(dir, "pipeline.yaml")
-	b := must.Read(t, path)
+	b := testfile.Read(t, path)
 
 	text := string(b)
 	for i := 0; i < len(change); i += 2 {
-		must.Be(t, strings.Count(text, change[i]), 1, "%s has %q times", path, change[i])
+		require.Equal(t, 1, strings.Count(text, change[i]), "%s has %q times", path, change[i])
 		text = strings.Replace(text, change[i], change[i+1], 1)
 	}
 
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // number6 writes a number as the balance's files do.

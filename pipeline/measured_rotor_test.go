@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
@@ -51,7 +54,9 @@ func rows(t *testing.T, tab *table.Table) map[string]int {
 func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 	t.Helper()
 	spec := readTable(t, dir, "runs", "lcav", "spectra.arrow")
-	command, shaft, half := column(t, spec, "thrust_command"), column(t, spec, "shaft_hz"), spec.Column("half").Ints
+	command := column(t, spec, "thrust_command")
+	shaft := column(t, spec, "shaft_hz")
+	half := spec.Column("half").Ints
 
 	out := map[string][2]float64{}
 	for i := range command {
@@ -71,8 +76,9 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 func TestLCAVReport(t *testing.T) {
 	dir, all := finishedIn(t, "lcav-propeller")
 	e := all["lcav"]
-	must.Not(t, e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run",
-		"%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
+	if e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run" {
+		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
+	}
 
 	m := readMetrics(t, dir, "lcav")
 	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil ||
@@ -80,21 +86,21 @@ func TestLCAVReport(t *testing.T) {
 		t.Fatalf("splits %+v: expected an R² in training, none held out, E|cov| in both", m.Splits)
 	}
 
-	must.Contain(t, strings.Join(m.Warnings, "\n"), "seven distinct conditions are too few for R²")
+	assert.Contains(t, strings.Join(m.Warnings, "\n"), "seven distinct conditions are too few for R²")
 
 	var page bytes.Buffer
-	must.Do(t, report.Terminal(&page, e, 1000, false))
+	require.NoError(t, report.Terminal(&page, e, 1000, false))
 
-	md := must.Read(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
+	md := testfile.Read(t, filepath.Join(dir, "runs", "lcav", "report", "tables.md"))
 
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
-		must.Contain(t, text,
-			"seven distinct conditions are too few for R²",
-			"six distinct conditions are too few for R²", "one condition only", "dBFS",
-		)
+		assert.Contains(t, text, "seven distinct conditions are too few for R²")
+		assert.Contains(t, text, "six distinct conditions are too few for R²")
+		assert.Contains(t, text, "one condition only")
+		assert.Contains(t, text, "dBFS")
 
-		must.Not(t, strings.Contains(text, "Pa)") || strings.Contains(text, "re 20"),
-			"%s has pascal, which the files do not state", what)
+		require.NotContains(t, text, "Pa)", "%s has pascal, which the files do not state", what)
+		assert.NotContains(t, text, "re 20", "%s has pascal, which the files do not state", what)
 	}
 
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
@@ -106,7 +112,7 @@ func TestLCAVReport(t *testing.T) {
 			t.Errorf("%s: rpm_tracked %g, halves at %g rev/s", name, tracked[i], s)
 		}
 
-		must.Equal(t, column(t, tab, "blades")[i], 2, "%s: blades", name)
+		assert.Equal(t, 2.0, column(t, tab, "blades")[i], "%s: blades", name)
 	}
 
 	for m := 1; m <= 5; m++ {
@@ -130,20 +136,20 @@ func TestLCAVLevels(t *testing.T) {
 	t.Run("scipy now", func(t *testing.T) {
 		b := scipyLevels(t, speeds, 0.03)
 		if *updateLCAV {
-			must.Do(t, os.WriteFile(golden, b, 0o644))
+			require.NoError(t, os.WriteFile(golden, b, 0o644))
 		}
 
 		var want map[string]rotorLevels
-		must.Do(t, json.Unmarshal(b, &want))
+		require.NoError(t, json.Unmarshal(b, &want))
 
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
 
 	t.Run("committed", func(t *testing.T) {
-		b := must.Read(t, golden)
+		b := testfile.Read(t, golden)
 
 		var want map[string]rotorLevels
-		must.Do(t, json.Unmarshal(b, &want))
+		require.NoError(t, json.Unmarshal(b, &want))
 
 		compareLevels(t, tab, speeds, want, 0.003)
 	})
@@ -156,9 +162,10 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 ) (bounds int) {
 	t.Helper()
 
-	must.Be(t, len(want), len(thrustCommands), "levels of files")
+	require.Len(t, want, len(thrustCommands), "levels of files")
 
-	worst, compared := 0.0, 0
+	worst := 0.0
+	compared := 0
 	for name, i := range rows(t, tab) {
 		w := want[name]
 		for h := range 2 {
@@ -174,7 +181,9 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 			for m := range w.Level[h] {
 				cell := func(what string) float64 { return column(t, tab, fmt.Sprintf("bpf%d_db%s_%d", m+1, what, h+1))[i] }
 				for what, d := range map[string]float64{"level": cell("") - w.Level[h][m], "ρ": cell("_rho_db") - w.RhoDB[h][m]} {
-					must.Not(t, !(math.Abs(d) <= 1e-6), "%s, half %d, harmonic %d: %s differs by %g dB", name, h+1, m+1, what, d)
+					if !(math.Abs(d) <= 1e-6) {
+						t.Errorf("%s, half %d, harmonic %d: %s differs by %g dB", name, h+1, m+1, what, d)
+					}
 					worst = max(worst, math.Abs(d))
 				}
 
@@ -194,7 +203,7 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 		}
 	}
 
-	must.Equal(t, compared, 70, "levels compared")
+	assert.Equal(t, 70, compared, "levels compared")
 
 	t.Logf("%d levels, largest difference %.2g dB", compared, worst)
 
@@ -211,7 +220,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	}
 
 	in, err := json.Marshal(speeds)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"),
 		measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
@@ -219,7 +228,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
-	must.Never(t, err != nil, "rotor_levels.py: %v\n%s", err, &complaints)
+	require.NoError(t, err, "rotor_levels.py: %s", &complaints)
 
 	return out
 }
@@ -241,12 +250,15 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	fixed := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	fixedSpeeds := shaftSpeeds(t, dir)
 	bin := 44100.0 / 13781
-	found, missed, bounds := 0, 0, 0
+	found := 0
+	missed := 0
+	bounds := 0
 	var far []string
 
 	at := rows(t, fixed)
 	for _, name := range thrustCommands {
-		i, j := rows(t, tracked)[name], at[name]
+		i := rows(t, tracked)[name]
+		j := at[name]
 
 		lost := 0
 		for m := 1; m <= 5; m++ {
@@ -281,12 +293,13 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	}
 
 	// Only 52000 (376.3 and 376.2 rev/s) lies within ±1 % in both halves.
-	must.Not(t, missed < 50 || missed > 60, "%d of %d lines missed", missed, found)
+	require.GreaterOrEqual(t, missed, 50, "%d of %d lines missed", missed, found)
+	assert.LessOrEqual(t, missed, 60, "%d of %d lines missed", missed, found)
 
 	// Where nothing is found the level is an upper bound: scipy has the same ones.
 	t.Run("scipy now", func(t *testing.T) {
 		var want map[string]rotorLevels
-		must.Do(t, json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want))
+		require.NoError(t, json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want))
 
 		if n := compareLevels(t, fixed, fixedSpeeds, want, 0); n < bounds {
 			t.Errorf("%d upper bounds, %d of them in the place of lines", n, bounds)
@@ -301,11 +314,12 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 func TestLCAVMicrophones(t *testing.T) {
 	dir, all := finishedIn(t, "lcav-microphones")
 	e := all["microphones"]
-	must.Not(t, e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8,
-		"%d runs, %d recordings, %d triplets", e.Runs, e.Recordings, e.Triplets)
+	assert.Equal(t, 2, e.Runs, "runs")
+	assert.Equal(t, 8, e.Recordings, "recordings")
+	assert.Equal(t, 8, e.Triplets, "triplets")
 
-	must.Contain(t, strings.Join(e.Warnings, "\n"), "eight distinct conditions are too few for R²",
-		"no split is trained")
+	assert.Contains(t, strings.Join(e.Warnings, "\n"), "eight distinct conditions are too few for R²")
+	assert.Contains(t, strings.Join(e.Warnings, "\n"), "no split is trained")
 
 	rec := readTable(t, dir, "runs", "microphones", "recordings.arrow")
 	for i, rate := range column(t, rec, "rate_hz") {
@@ -321,7 +335,8 @@ func TestLCAVMicrophones(t *testing.T) {
 			t.Errorf("row %d: motor %g, microphone %g", i, motor, mic)
 		}
 
-		must.Not(t, rpm < 60*315 || rpm > 60*355 || rpm != column(t, tab, "rpm_tracked")[i/4*4],
-			"row %d: %g rev/min", i, rpm)
+		require.GreaterOrEqual(t, rpm, float64(60*315), "row %d: %g rev/min", i, rpm)
+		require.LessOrEqual(t, rpm, float64(60*355), "row %d: %g rev/min", i, rpm)
+		assert.Equal(t, column(t, tab, "rpm_tracked")[i/4*4], rpm, "row %d: %g rev/min", i, rpm)
 	}
 }

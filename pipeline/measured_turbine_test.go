@@ -4,8 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 )
 
 // The turbine's 125 measured repeats, each tow speed held out in turn. Expected:
@@ -13,11 +15,12 @@ import (
 // epochs), within the spread of its seeds; examples/rm2-turbine/README.md has
 // this program's numbers.
 func TestTurbine(t *testing.T) {
-	must.BeLong(t, "trains 25 networks")
+	longtest.Skip(t, "trains 25 networks")
 	dir := shipped(t, "rm2-turbine", "runs.csv")
 	e := runIn(t, dir)["turbine"]
-	must.Not(t, e.Triplets != 125 || e.Data != "measured" || e.Pairs != "repeat-run",
-		"%d triplets, %s, %s; expected 125 measured repeats", e.Triplets, e.Data, e.Pairs)
+	assert.Equal(t, 125, e.Triplets, "triplets")
+	assert.Equal(t, "measured", e.Data, "data")
+	assert.Equal(t, "repeat-run", e.Pairs, "pairs")
 
 	m := readMetrics(t, dir, "turbine")
 	want := map[string]struct{ r2, off, rise, e float64 }{
@@ -26,7 +29,7 @@ func TestTurbine(t *testing.T) {
 		"tow_speed_m_s=1.2": {0.984, 0.004, 2.54, 0.0103},
 	}
 
-	must.Equal(t, len(m.Splits), 5, "splits")
+	assert.Len(t, m.Splits, 5, "splits")
 
 	for _, s := range m.Splits {
 		if r := *s.Train.R2.Mean; math.Abs(r-0.998) > 0.001 {
@@ -53,13 +56,14 @@ func TestTurbine(t *testing.T) {
 func TestCrissclMotor(t *testing.T) {
 	dir := example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 	e := runIn(t, dir)["motor"]
-	must.Not(t, e.Runs != 2 || e.Triplets != 2, "%d runs, %d triplets", e.Runs, e.Triplets)
+	assert.Equal(t, 2, e.Runs, "runs")
+	assert.Equal(t, 2, e.Triplets, "triplets")
 
 	tab := readTable(t, dir, "runs", "motor", "triplets.arrow")
 	rpm := column(t, tab, "rpm_tracked")
 	for i, esc := range column(t, tab, "esc_us") {
 		want := map[float64]float64{1200: 105.5, 1400: 183.5}[esc] // Hz
-		must.Near(t, rpm[i]/30, want, 1, "at %g µs: BPF Hz", esc)
+		assert.InDelta(t, want, rpm[i]/30, 1, "at %g µs: BPF Hz", esc)
 	}
 
 	amend(t, dir, "rate_hz: 44100", "")

@@ -16,13 +16,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/format"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/judge"
@@ -80,7 +81,7 @@ func TestMemory(t *testing.T) {
 		}
 
 		st, err := os.Stat(path)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		most := 64<<20 + 4*st.Size() + c.needs
 		got, said := peakOf(t, path+" "+c.how)
@@ -107,12 +108,12 @@ func large(t *testing.T, name string) string {
 		z := zip.NewWriter(&b)
 		for i := range 5000 {
 			w, err := z.Create(fmt.Sprintf("a%d.npy", i))
-			must.Do(t, err)
+			require.NoError(t, err)
 			_, err = w.Write(ingesttest.Columns(false, []float64{1, 2, float64(i), 4}))
-			must.Do(t, err)
+			require.NoError(t, err)
 		}
 
-		must.Do(t, z.Close())
+		require.NoError(t, z.Close())
 
 	case "log.csv": // ten recordings, and the rows of others
 		write(t, dir, "pipeline.yaml", "version: 1\nexperiments: {e: {ingest: {files: data/*.wav, conditions: log.csv, "+
@@ -123,7 +124,7 @@ func large(t *testing.T, name string) string {
 			fmt.Fprintf(&b, "rec_%06d.wav,%d,%d.%d,%d.5,%d.25\n", i, 2+i%2, 3000+i%977, i%7, i%90, 10+i%5)
 		}
 
-		must.Do(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
 		for i := range 10 {
 			write(t, dir, fmt.Sprintf("data/rec_%06d.wav", i), string(ingesttest.PCM16(1, 1, 2, 3, 4).Bytes()))
 		}
@@ -149,7 +150,7 @@ func large(t *testing.T, name string) string {
 		tab := trainstage.LeftOutTable(names, left, []string{"thrust"})
 		tab.Meta = []kv.Pair{{Key: "experiment", Value: "e"}, {Key: "condition", Value: "blades"}, {Key: "base", Value: "gp"}}
 		_, err := tab.WriteFile(path)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return path
 
@@ -157,7 +158,7 @@ func large(t *testing.T, name string) string {
 		return ""
 	}
 
-	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 
 	return path
 }
@@ -177,10 +178,11 @@ func peakOf(t *testing.T, of string) (bytes int64, said string) {
 
 	b, err := c.CombinedOutput()
 	m := regexp.MustCompile(`peak (\d+) kB: (.*)`).FindStringSubmatch(string(b))
-	must.Never(t, err != nil || m == nil, "%v: %s", err, b)
+	require.NoError(t, err)
+	require.NotNil(t, m, "%v: %s", err, b)
 
 	kb, err := strconv.ParseInt(m[1], 10, 64)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return kb << 10, m[2]
 }
@@ -219,13 +221,13 @@ func readAll(t *testing.T, path, how string) string {
 
 	case "inspect":
 		d, err := inspect.File(t.Context(), path, ingest.Options{})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return fmt.Sprintf("%d channels", len(d.Recording.Channels))
 
 	case "log":
 		p, err := pipeline.Load(filepath.Join(filepath.Dir(path), "pipeline.yaml"))
-		must.Do(t, err)
+		require.NoError(t, err)
 		_, err = p.Status()
 
 		return fmt.Sprint(err)
@@ -234,14 +236,17 @@ func readAll(t *testing.T, path, how string) string {
 		o := campaign.TableOptions{Inputs: []string{"a", "b"}, Repeats: []string{"p"}, AllPairs: how == "all"}
 		switch how {
 		case "pairs":
-			o.Repeats, o.Y1, o.Y2 = nil, []string{"p_1"}, []string{"p_2"}
+			o.Repeats = nil
+			o.Y1 = []string{"p_1"}
+			o.Y2 = []string{"p_2"}
 		case "within":
 			tolerance, err := condition.ParseTolerance("0.2")
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			o.Within = map[string]condition.Tolerance{"b": tolerance}
 		case "across":
-			o.Labels, o.Across = []string{"day"}, "day"
+			o.Labels = []string{"day"}
+			o.Across = "day"
 		case "alone":
 			o.Inputs = append(o.Inputs, "p_1")
 		}
@@ -255,7 +260,7 @@ func readAll(t *testing.T, path, how string) string {
 
 	case "library":
 		l, err := library.Learn(t.Context(), []string{filepath.Dir(path)}, "lab")
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return fmt.Sprintf("%d groups", l.Groups)
 
@@ -272,7 +277,8 @@ func readAll(t *testing.T, path, how string) string {
 		return err.Error()
 	}
 
-	n, x := int64(0), make([]float64, 4096)
+	n := int64(0)
+	x := make([]float64, 4096)
 	for c := range r.Info().Channels {
 		for at := int64(0); ; at += int64(len(x)) {
 			k, err := r.Read([]int{c}, at, [][]float64{x})
@@ -299,17 +305,17 @@ func plain(t *testing.T, path string) string {
 	}
 
 	f, err := os.Open(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 
 	z, err := gzip.NewReader(f)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	b, err := io.ReadAll(z)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	out := filepath.Join(t.TempDir(), name)
-	must.Do(t, os.WriteFile(out, b, 0o600))
+	require.NoError(t, os.WriteFile(out, b, 0o600))
 
 	return out
 }

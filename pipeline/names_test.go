@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
@@ -49,14 +50,14 @@ func TestAnyColumnNames(t *testing.T) {
 	if few {
 		// Of five names none may go through, but these do.
 		for _, kind := range []func(dir, input, outcome string) error{runNamedTable, runNamedRecordings} {
-			must.Do(t, kind(t.TempDir(), "a b", "lift_n"))
+			require.NoError(t, kind(t.TempDir(), "a b", "lift_n"))
 		}
 
 		checks := flag.Lookup("rapid.checks").Value
 		before := checks.String()
 		defer func() { _ = checks.Set(before) }()
 
-		must.Do(t, checks.Set("5"))
+		require.NoError(t, checks.Set("5"))
 	}
 
 	succeeded := 0
@@ -92,7 +93,9 @@ func TestAnyColumnNames(t *testing.T) {
 		}
 	})
 
-	must.Not(t, succeeded == 0 && !few, "no name went through")
+	if !few {
+		assert.NotZero(t, succeeded, "no name went through")
+	}
 
 	t.Logf("%d names went through to the page", succeeded)
 }

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -11,10 +10,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -56,10 +58,14 @@ func init() {
 			}
 
 			m := ingesttest.NewMemory(x...)
-			m.Header.Path, m.Header.Format, m.Header.Encoding = src.Path, "counted", "numbers of a test"
+			m.Header.Path = src.Path
+			m.Header.Format = "counted"
+			m.Header.Encoding = "numbers of a test"
 			for c := range m.Header.Channels {
 				ch := &m.Header.Channels[c]
-				ch.Name, ch.Unit, ch.RateHz = fmt.Sprintf("c%d", c+1), "Pa", countedRate
+				ch.Name = fmt.Sprintf("c%d", c+1)
+				ch.Unit = "Pa"
+				ch.RateHz = countedRate
 			}
 
 			return counted{m, src}, nil
@@ -100,17 +106,18 @@ experiments:
 
 	run := func(dir string, sel engine.Selection) (read int64) {
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		samplesRead.Store(0)
 
 		_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Selection: sel})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return samplesRead.Load()
 	}
 
-	whole, staged := folder(), folder()
+	whole := folder()
+	staged := folder()
 	const each = files * 3 * countedSamples
 
 	const glance = 2 * 2 * files * 1000 // on opening, whether a channel is a clock
@@ -131,10 +138,10 @@ experiments:
 		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",
 		"forces/recordings.arrow", "forces/triplets.arrow",
 	} {
-		a := must.Read(t, filepath.Join(whole, "runs", name))
+		a := testfile.Read(t, filepath.Join(whole, "runs", name))
 
-		b := must.Read(t, filepath.Join(staged, "runs", name))
+		b := testfile.Read(t, filepath.Join(staged, "runs", name))
 
-		must.Not(t, !bytes.Equal(a, b), "%s is not the same", name)
+		assert.Equal(t, b, a, "%s is not the same", name)
 	}
 }

@@ -11,8 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
@@ -45,10 +49,13 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 func TestSpectraOptions(t *testing.T) {
 	dir := t.TempDir()
 	c := simulate.DefaultRotor()
-	c.Seed, c.DurationS = 5, 2
-	c.Blades, c.RPM, c.ThetaDeg = []int{2, 4}, []float64{3000, 5000}, []float64{-30, 0, 60}
+	c.Seed = 5
+	c.DurationS = 2
+	c.Blades = []int{2, 4}
+	c.RPM = []float64{3000, 5000}
+	c.ThetaDeg = []float64{-30, 0, 60}
 
-	must.Do(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
+	require.NoError(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
 
 	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated",
 		"triplets: split-half-spectrum, harmonics: 5", map[string]string{
@@ -61,7 +68,7 @@ func TestSpectraOptions(t *testing.T) {
 
 	base := tab["base"]
 	n := base.Rows()
-	must.Be(t, n, 12, "triplets")
+	require.Equal(t, 12, n, "triplets")
 
 	kept := make([]bool, n) // all five lines are 1 dB above the floor
 	for i := range kept {
@@ -74,17 +81,19 @@ func TestSpectraOptions(t *testing.T) {
 
 		for h := 1; h <= 2; h++ {
 			half := func(of, suffix string) []float64 { return column(t, tab[of], fmt.Sprintf("%s%s_%d", name, suffix, h)) }
-			level, far := half("base", ""), half("far", "")
+			level := half("base", "")
+			far := half("far", "")
 			power := column(t, tab["power"], fmt.Sprintf("bpf%d_power_%d", m, h))
-			rho, sd := half("four", "_rho_db"), half("four", "_sd")
+			rho := half("four", "_rho_db")
+			sd := half("four", "_sd")
 
-			narrow, wide := half("narrow", ""), half("wide", "")
+			narrow := half("narrow", "")
+			wide := half("wide", "")
 			for i, l := range level {
-				must.Near(t, far[i], l-20*math.Log10(2), 1e-9, "%s, row %d: at twice the distance", name, i)
+				assert.InDelta(t, l-20*math.Log10(2), far[i], 1e-9, "%s, row %d: at twice the distance", name, i)
 
 				// dBFS is relative to a full-scale sine, whose mean square is a half.
-				must.Near(t, 10*math.Log10(2*power[i]), l, 1e-9, "%s, row %d: a mean square of %g is dBFS", name, i,
-					power[i])
+				assert.InDelta(t, l, 10*math.Log10(2*power[i]), 1e-9, "%s, row %d: a mean square of %g is dBFS", name, i, power[i])
 
 				// docs/method.md#split-half-spectra: 4.343·√((1+2ρ)/segments)/(1+ρ).
 				r := math.Pow(10, rho[i]/10)
@@ -97,11 +106,14 @@ func TestSpectraOptions(t *testing.T) {
 				}
 			}
 
-			must.Not(t, slices.Equal(wide, narrow) && m > 2, "%s: the weak lines are the same in 2 bins and in 8", name)
+			if slices.Equal(wide, narrow) && m > 2 {
+				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
+			}
 		}
 
-		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools,
-			tab["strict"].Column(name+"_emergent").Bools
+		easy := tab["easy"].Column(name + "_emergent").Bools
+		loose := tab["loose"].Column(name + "_emergent").Bools
+		strict := tab["strict"].Column(name + "_emergent").Bools
 		for i := range emergent {
 			kept[i] = kept[i] && loose[i]
 			if !easy[i] || strict[i] && !emergent[i] {
@@ -130,8 +142,11 @@ func TestLoadsOptions(t *testing.T) {
 	dir := t.TempDir()
 
 	c := simulate.DefaultAirfoil()
-	c.Seed, c.AlphaDeg, c.SpeedMS, c.DurationS = 2, []float64{2, 6}, []float64{9.1}, 2
-	must.Do(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
+	c.Seed = 2
+	c.AlphaDeg = []float64{2, 6}
+	c.SpeedMS = []float64{9.1}
+	c.DurationS = 2
+	require.NoError(t, simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil))
 
 	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: "+
 		"simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
@@ -140,7 +155,8 @@ func TestLoadsOptions(t *testing.T) {
 		"seeded": "random-samples, samples: 30, density_kg_m3: 1, seed: 1", "halves": "split-halves, density_kg_m3: 1",
 	})
 
-	dense, warm := column(t, tab["dense"], "cl_1"), column(t, tab["warm"], "cl_1")
+	dense := column(t, tab["dense"], "cl_1")
+	warm := column(t, tab["warm"], "cl_1")
 	if len(dense) != 60 || len(warm) != 60 || tab["halves"].Rows() != 2 {
 		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm),
 			tab["halves"].Rows())
@@ -153,18 +169,19 @@ func TestLoadsOptions(t *testing.T) {
 		}
 	}
 
-	must.Not(t, slices.Equal(dense, column(t, tab["seeded"], "cl_1")), "another seed draws the same samples")
+	assert.NotEqual(t, dense, column(t, tab["seeded"], "cl_1"), "another seed draws the same samples")
 
 	// Excluded files are listed, except for the table of conditions, which is used.
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
-	must.Not(t, err != nil || len(p.Warnings) > 0, "%v, warnings %v", err, p.Warnings)
+	require.NoError(t, err)
+	assert.Empty(t, p.Warnings)
 }
 
 // TestTrainOptions: the keys of train reach the model: its file states them, and
 // its weights are not those of the defaults; those of the estimate reach the
 // numbers without touching the weights.
 func TestTrainOptions(t *testing.T) {
-	must.BeLong(t, "trains with each option")
+	longtest.Skip(t, "trains with each option")
 
 	dir := t.TempDir()
 	variants := []struct {
@@ -220,11 +237,12 @@ func TestTrainOptions(t *testing.T) {
 	read := func(name string) (m model) {
 		// The seed's number is part of the folder's name.
 		list, err := filepath.Glob(filepath.Join(dir, "runs", name, "splits/right/seed-*/model.json"))
-		must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
 
-		raw := must.Read(t, list[0])
+		raw := testfile.Read(t, list[0])
 
-		must.Do(t, json.Unmarshal(raw, &m))
+		require.NoError(t, json.Unmarshal(raw, &m))
 
 		return m
 	}
@@ -233,7 +251,7 @@ func TestTrainOptions(t *testing.T) {
 	for _, v := range variants {
 		m := read(v.name)
 		for key, want := range v.config {
-			must.Equal(t, m.Config[key], want, "%s: the model states %s", v.name, key)
+			assert.Equal(t, want, m.Config[key], "%s: the model states %s", v.name, key)
 		}
 
 		same := len(m.Layers[1].Weights) == len(base.Layers[1].Weights)
@@ -241,14 +259,15 @@ func TestTrainOptions(t *testing.T) {
 			same = same && slices.Equal(m.Layers[1].Weights[i], base.Layers[1].Weights[i])
 		}
 
-		must.Not(t, same == v.retrained, "%s: weights the same as with the defaults: %v", v.name, same)
+		assert.NotEqual(t, v.retrained, same, "%s: weights the same as with the defaults: %v", v.name, same)
 	}
 
 	predictions := func(name string) *table.Table {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
 	}
 
-	a, p := predictions("base"), predictions("sampler")
+	a := predictions("base")
+	p := predictions("sampler")
 	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" ||
 		p.Get("samples") != "30" {
 		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"),
@@ -265,7 +284,8 @@ func TestTrainOptions(t *testing.T) {
 // order of the rows, under the name and unit the configuration gives them.
 func TestTableOptions(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"),
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "single.csv"),
+		[]byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"),
 		0o644))
 
 	runConfig(t, dir, `version: 1
@@ -294,7 +314,7 @@ experiments:
 func TestTextOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a0.txt", "a5.txt"} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"),
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"),
 			0o644))
 	}
 
@@ -311,9 +331,11 @@ experiments:
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "ingest"}})
 
 	tab := readTable(t, dir, "runs/wing/recordings.arrow")
-	rate, mean := column(t, tab, "rate_hz"), column(t, tab, "mean")
-	must.Not(t, len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5,
-		"rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
+	rate := column(t, tab, "rate_hz")
+	mean := column(t, tab, "mean")
+	require.Len(t, rate, 2, "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
+	require.InDelta(t, 10, rate[0], 1e-9, "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
+	assert.Equal(t, 2.5, mean[0], "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
 }
 
 // TestTachometerOptions: 40 revolutions a second with a pulse of 5 V each and
@@ -322,7 +344,8 @@ experiments:
 // revolution 2400 again, on whichever edge.
 func TestTachometerOptions(t *testing.T) {
 	const rate, n = 6400, 4 * 6400
-	tacho, mic := make([]float64, n), make([]float64, n)
+	tacho := make([]float64, n)
+	mic := make([]float64, n)
 	for i := range n {
 		switch turn := math.Mod(40*float64(i)/rate, 1); {
 		case turn < 0.1:

@@ -13,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
@@ -45,7 +48,7 @@ type mark struct {
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
 
-	raw := must.Read(t, path)
+	raw := testfile.Read(t, path)
 
 	var out []mark
 	panel := ""
@@ -57,7 +60,7 @@ func marks(t *testing.T, path string) []mark {
 			return out
 		}
 
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		e, ok := tok.(xml.StartElement)
 		if !ok {
@@ -99,17 +102,20 @@ func marks(t *testing.T, path string) []mark {
 func TestFiguresAreTheTables(t *testing.T) {
 	dirA, read, col := runDrone(t, smallRotor, 1)
 	dirB, _, _ := runDrone(t, smallRotor, 2)
-	a, b := filepath.Join(dirA, "runs"), filepath.Join(dirB, "runs")
+	a := filepath.Join(dirA, "runs")
+	b := filepath.Join(dirB, "runs")
 	files, err := filepath.Glob(filepath.Join(a, "drone/report/figures/*"))
-	must.Never(t, err != nil || len(files) < 10, "%d files of figures, %v", len(files), err)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 10, "%d files of figures, %v", len(files), err)
 
 	for _, f := range append(files, filepath.Join(a, "report.html"), filepath.Join(a, "report.md")) {
 		rel, _ := filepath.Rel(a, f)
 		x, err1 := os.ReadFile(f)
 
 		y, err2 := os.ReadFile(filepath.Join(b, rel))
-		must.Not(t, err1 != nil || err2 != nil || !bytes.Equal(x, y),
-			"%s differs between one task at a time and two: %v, %v", rel, err1, err2)
+		require.NoError(t, err1, "%s differs between one task at a time and two", rel)
+		require.NoError(t, err2, "%s differs between one task at a time and two", rel)
+		assert.Equal(t, y, x, "%s differs between one task at a time and two", rel)
 	}
 
 	drawnAsTabled(t, a, read, col, 3*6+3*3) // three panels of pairs at three angles, one with a mean and two intervals
@@ -153,22 +159,27 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 	values := 0
 	for _, m := range marks(t, filepath.Join(runs, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg")) {
 		blades, err := strconv.ParseFloat(m.panel[:1], 64)
-		must.Never(t, err != nil, "panel %q", m.panel)
+		require.NoError(t, err, "panel %q", m.panel)
 
 		for i, theta := range m.num["x"] {
 			r := rowOf(pred[0], blades, theta)
 			mu := (col(pred[0], "bpf2_db_mu")[r] + col(pred[1], "bpf2_db_mu")[r]) / 2
 			sd := math.Sqrt((col(pred[0], "bpf2_db_var")[r] + col(pred[1], "bpf2_db_var")[r]) / 2)
-			low, high := mu-1.96*sd, mu+1.96*sd
+			low := mu - 1.96*sd
+			high := mu + 1.96*sd
 			if pred[0].Column("set").Strings[r] == "test" && calibrated != nil {
 				h := rowOf(calibrated, blades, theta)
-				mu, low, high = col(calibrated, "bpf2_db")[h], col(calibrated, "bpf2_db_low")[h], col(calibrated, "bpf2_db_high")[h]
+				mu = col(calibrated, "bpf2_db")[h]
+				low = col(calibrated, "bpf2_db_low")[h]
+				high = col(calibrated, "bpf2_db_high")[h]
 			}
 
 			values++
 			switch m.series {
 			case "mean μ":
-				must.Not(t, !near(m.num["y"][i], mu), "%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
+				if !near(m.num["y"][i], mu) {
+					t.Errorf("%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
+				}
 
 			case "95 % interval", "98 % interval": // 98 %, since two groups are left out
 				if !near(m.num["lo"][i], low) || !near(m.num["hi"][i], high) {
@@ -176,16 +187,24 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 				}
 
 			case "68 % interval": // narrower, about the same mean
-				lo, hi := m.num["lo"][i], m.num["hi"][i]
-				must.Not(t, !near((lo+hi)/2, mu) || !(hi-lo < 0.8*(high-low)),
-					"%v° %s: interval %v to %v, the wider one %v to %v", theta, m.panel, lo, hi, low, high)
+				lo := m.num["lo"][i]
+				hi := m.num["hi"][i]
+				if !near((lo+hi)/2, mu) || !(hi-lo < 0.8*(high-low)) {
+					t.Errorf("%v° %s: interval %v to %v, the wider one %v to %v", theta, m.panel, lo, hi, low, high)
+				}
 
-			case "pairs, trained on", "pairs, held out":
+			case "pairs, trained on", "pairs, held out", "upper bound, at the noise floor":
+				isBound := pred[0].Column("bpf2_db_bound_1").Bools[r] || pred[0].Column("bpf2_db_bound_2").Bools[r]
+				if m.series == "upper bound, at the noise floor" && !isBound {
+					t.Errorf("%v° %s: drawn as an upper bound, in the table it is none", theta, m.panel)
+				}
+
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
 					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
 				}
 
-				if set := pred[0].Column("set").Strings[r]; (set == "test") != (m.series == "pairs, held out") {
+				set := pred[0].Column("set").Strings[r]
+				if isPair := strings.HasPrefix(m.series, "pairs"); isPair && (set == "test") != (m.series == "pairs, held out") {
 					t.Errorf("%v° %s: %s, in the table %s", theta, m.panel, m.series, set)
 				}
 
@@ -195,7 +214,7 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 		}
 	}
 
-	must.Not(t, values != count, "%d values compared, expected %d", values, count)
+	assert.Equal(t, count, values, "%d values compared, expected %d", values, count)
 }
 
 // Recordings with a name alone (case only-names) go to the report: spectra and levels, no model, and a page without
@@ -219,7 +238,7 @@ experiments:
 	}
 
 	dir, err := result(`pattern: "{name:text}.txt"`)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	page, err := os.ReadFile(filepath.Join(dir, "runs/report.html"))
 	words := regexp.MustCompile("<[^>]*>").ReplaceAllString(string(page), "")
@@ -229,14 +248,15 @@ experiments:
 	}
 
 	_, err = result("conditions: log.csv")
-	must.Refuse(t, err, "log.csv: line 3, column 2 (rpm): ", "found an empty cell")
+	assert.ErrorContains(t, err, "log.csv: line 3, column 2 (rpm): ")
+	assert.ErrorContains(t, err, "found an empty cell")
 }
 
 // runConfig runs a configuration in a folder.
 func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	t.Helper()
 
-	must.Do(t, pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml}, o))
+	require.NoError(t, pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml}, o))
 }
 
 // runDrone runs a configuration with one experiment, drone, in a folder of its

@@ -15,7 +15,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/kernel"
@@ -35,7 +39,7 @@ const pinsFile = "testdata/pins.json"
 // choose, DOUBLETAKE_LONG=all with every set (ten minutes).
 func TestPins(t *testing.T) {
 	if !*updatePins {
-		must.BeLong(t, "runs the examples and the default configuration")
+		longtest.Skip(t, "runs the examples and the default configuration")
 	}
 
 	if testing.Short() {
@@ -49,11 +53,13 @@ func TestPins(t *testing.T) {
 		err = json.Unmarshal(b, &pins)
 	}
 
-	must.Never(t, err != nil && !*updatePins, "%v", err)
+	if !*updatePins {
+		require.NoError(t, err)
+	}
 
 	every := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
 	best, err := train.KernelSet("auto")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range configurations {
 		for _, set := range kernel.Names() {
@@ -68,9 +74,9 @@ func TestPins(t *testing.T) {
 				} else {
 					dir = c.make(t)
 					f, err := os.OpenFile(filepath.Join(dir, "pipeline.yaml"), os.O_APPEND|os.O_WRONLY, 0)
-					must.Do(t, err)
+					require.NoError(t, err)
 					fmt.Fprintf(f, "\nkernels: %s\n", set)
-					must.Do(t, f.Close())
+					require.NoError(t, f.Close())
 
 					runIn(t, dir)
 				}
@@ -87,11 +93,12 @@ func TestPins(t *testing.T) {
 				}
 
 				want, ok := pins[c.name][set]
-				must.Never(t, !ok,
-					"%s has no digests of this kernel set: go test ./pipeline -run TestPins -update-pins", pinsFile)
+				if !ok {
+					t.Fatalf("%s has no digests of this kernel set: go test ./pipeline -run TestPins -update-pins", pinsFile)
+				}
 
 				for name, d := range want {
-					must.Equal(t, got[name], d, "%s changed: digest", name)
+					assert.Equal(t, d, got[name], "%s changed: digest", name)
 				}
 
 				for name := range got {
@@ -108,15 +115,15 @@ func TestPins(t *testing.T) {
 		e := json.NewEncoder(&out)
 		e.SetIndent("", " ")
 
-		must.Do(t, e.Encode(pins))
-		must.Do(t, os.WriteFile(pinsFile, out.Bytes(), 0o644))
+		require.NoError(t, e.Encode(pins))
+		require.NoError(t, os.WriteFile(pinsFile, out.Bytes(), 0o644))
 	}
 }
 
 func configured(t testing.TB, path string) string {
 	t.Helper()
 
-	b := must.Read(t, path)
+	b := testfile.Read(t, path)
 
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", string(b))
@@ -206,7 +213,7 @@ func pinsOf(t *testing.T, dir string) map[string]string {
 
 		return nil
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for at, b := range figures {
 		sum := sha256.Sum256(b)

@@ -1,10 +1,8 @@
-// Package pipeline is the façade of the program: it loads a configuration, runs
-// its tasks and reports their states. It also holds the commands that need no
-// task: predict, suggest, inspect, diff. It joins the configuration, the stages
-// and the engine; the command line imports this package instead of them.
+// Package pipeline is the façade of the program: it loads a configuration, runs its tasks, and returns their states and
+// reports. It joins the configuration, the stages and the engine, so that the command line need not import them.
 //
-// It prints nothing and knows no terminals. Formulas belong in dsp, train and
-// report, the work of a stage in stages.
+// It prints nothing and knows no terminals. Formulas belong in dsp, train and report, and the work of a stage in
+// stages.
 package pipeline
 
 import (
@@ -19,8 +17,6 @@ import (
 	"unicode/utf8"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/runs"
@@ -33,54 +29,60 @@ import (
 	"doubletake/train/holdout"
 )
 
-// Of a released program; .ci/release sets them.
-var release, commit, commitDate string
+// The linker sets these in a released program, as .ci/release asks it to. Otherwise they are "".
+var (
+	release    string // the version
+	commit     string // hash of the commit
+	commitDate string
+)
 
-// built returns the version of the module and what else Go noted when it made the program, by key.
-func built() (version string, of map[string]string) {
-	of = map[string]string{}
+// buildInfo returns the version of the module, and the settings that Go noted when it built the program, by key.
+func buildInfo() (version string, settings map[string]string) {
+	settings = map[string]string{}
 
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown", of
+		return "unknown", settings
 	}
 
 	for _, s := range info.Settings {
-		of[s.Key] = s.Value
+		settings[s.Key] = s.Value
 	}
 
-	return info.Main.Version, of
+	return info.Main.Version, settings
 }
 
-// Commit returns the commit that the program was built from and its date, "" where
-// neither a release nor the build information states them.
+// Commit returns the commit from which the program was built, and its date. Both are "" if they are not known.
 func Commit() (hash, date string) {
 	if commit != "" {
 		return commit, commitDate
 	}
 
-	_, of := built()
+	_, settings := buildInfo()
 
-	return of["vcs.revision"], of["vcs.time"]
+	return settings["vcs.revision"], settings["vcs.time"]
 }
 
-// Version returns the program's version: that of a release, or one from the
-// build information.
+// Version returns the program's version: the version of the release or of the module. Otherwise it is "devel" with the
+// commit, if that is known.
 func Version() string {
-	v, of := built()
-	rev := of["vcs.revision"]
+	module, settings := buildInfo()
+	revision := settings["vcs.revision"]
+	const shortRevision = 12 // digits
+	short := revision[:min(len(revision), shortRevision)]
+
 	switch {
 	case release != "":
 		return release
-	case v != "" && v != "(devel)":
-		return v
-	case rev == "":
+	case module != "" && module != "(devel)":
+		return module
+	case revision == "":
 		return "devel"
-	case of["vcs.modified"] == "true":
-		return "devel-" + rev[:min(len(rev), 12)] + "+changed"
+	case settings["vcs.modified"] == "true":
+		return "devel-" + short + "+changed"
 	}
 
-	return "devel-" + rev[:min(len(rev), 12)]
+	return "devel-" + short
 }
 
 // Project is a loaded configuration with its plan.
@@ -93,181 +95,213 @@ type Project struct {
 	planned *stages.Planned
 }
 
-// RefusePrograms returns an error if the configuration at path names a program that
-// a run would start. It starts none and opens no other file.
+// RefusePrograms returns an error if the configuration at path names a program that a run would start. It opens only
+// the configuration, and starts nothing.
 func RefusePrograms(path string) error {
-	f, err := config.Load(path)
+	file, err := config.Load(path)
 	if err != nil {
 		return err
 	}
 
-	for _, e := range f.Experiments {
+	for _, e := range file.Experiments {
 		if r := e.Ingest.Reader; r != nil {
-			return f.Errorf("experiments."+e.Name+".ingest.reader", "a run would start %q; --no-programs allows none", r.Program)
+			return file.Errorf("experiments."+e.Name+".ingest.reader", "a run would start %q; --no-programs allows none",
+				r.Program)
 		}
 	}
 
 	return nil
 }
 
-// Load reads a configuration and plans its tasks. extra are further splits to
-// train and report, as HeldOut makes them. A fault of the configuration is a
-// *config.Error or config.Errors, a fault of the data a *fault.Error.
-func Load(path string, extra ...config.Split) (_ *Project, err error) {
-	defer fault.Catch(&err)
-	f := fault.Get(config.Load(path))
-	kernels, err := train.KernelSet(f.Kernels)
+// Load reads a configuration and plans its tasks. extra are further splits to train and report, as HeldOut returns
+// them. Load returns a *config.Error or config.Errors for a fault of the configuration, and a *fault.Error for a fault
+// of the data.
+func Load(path string, extra ...config.Split) (*Project, error) {
+	file, err := config.Load(path)
 	if err != nil {
-		return nil, f.Errorf("kernels", "%v", err)
+		return nil, err
 	}
 
-	p := &Project{File: f, Program: plan.Program{Version: Version(), Kernels: kernels}}
-	p.planned = fault.Get(stages.Plan(f, p.Program, extra))
-	p.Plan, p.Warnings = p.planned.Plan, p.planned.Warnings
+	kernels, err := train.KernelSet(file.Kernels)
+	if err != nil {
+		return nil, file.Errorf("kernels", "%v", err)
+	}
 
-	return p, nil
+	project := &Project{File: file, Program: plan.Program{Version: Version(), Kernels: kernels}}
+	project.planned, err = stages.Plan(file, project.Program, extra)
+	if err != nil {
+		return nil, err
+	}
+
+	project.Plan = project.planned.Plan
+	project.Warnings = project.planned.Warnings
+
+	return project, nil
 }
 
-// CheckFiles opens the project's files, reads their headers, and samples that may be no numbers as
-// far as they are few, and reports what would stop a run later: missing columns, recordings that are
-// too short, held-out values that do not occur, inputs that do not vary. What is only doubtful is a
-// warning.
+// CheckFiles returns the error with which a run would stop later: missing columns, recordings that are too short,
+// held-out values that do not occur, inputs that do not vary. Doubtful things are warnings. It reads the headers of the
+// project's files, and samples of files that may contain something other than numbers, up to a bound.
 func (p *Project) CheckFiles(ctx context.Context) ([]ingest.Warning, error) {
 	return p.planned.Check(ctx)
 }
 
-// shown lists the experiments that reports show: of the variants of a sweep, which a
-// comparison shows together, those that are selected by their own names.
+// shown returns the experiments that reports show. A variant of a sweep is among them only if it is selected by its own
+// name: a comparison shows all variants together.
 func (p *Project) shown(s Selection) []config.Experiment {
-	return slices.DeleteFunc(slices.Clone(p.File.Experiments), func(e config.Experiment) bool {
-		return e.Variant != nil && !slices.Contains(s.Experiments, e.Name)
-	})
+	var shown []config.Experiment
+	for _, e := range p.File.Experiments {
+		if e.Variant == nil || slices.Contains(s.Experiments, e.Name) {
+			shown = append(shown, e)
+		}
+	}
+
+	return shown
 }
 
-// Swept lists the experiments that have a sweep whose variants are trained and compared.
+// Swept returns the names of the experiments with a sweep whose variants are trained and compared.
 func (p *Project) Swept() []string {
-	compared := lists.Keep(p.Plan.Tasks, func(t *engine.Task) bool {
-		return t.ID == reportstage.CompareTask(t.Experiment)
-	})
+	var swept []string
+	for _, t := range p.Plan.Tasks {
+		if t.ID == reportstage.CompareTask(t.Experiment) {
+			swept = append(swept, t.Experiment)
+		}
+	}
 
-	return lists.Each(compared, func(t *engine.Task) string { return t.Experiment })
+	return swept
 }
 
-// output returns the path of a task's output that the selection is about, if it is up to date.
+// output returns the path of an output of a task. ok is false if the task is not selected, or not up to date.
 func (p *Project) output(r *Result, s Selection, task, name string) (path string, ok bool) {
-	if t := r.Task(task); t == nil || !p.Plan.Selects(s, t) {
+	t := r.Task(task)
+	if t == nil || !p.Plan.Selects(s, t) {
 		return "", false
 	}
 
 	return r.Output(task, name)
 }
 
-// Sweeps returns the comparisons of variants a run selected that are up to date.
+// Sweeps returns the comparisons of variants that are selected and up to date.
 func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
-	var out []report.Sweep
-	for _, e := range p.Swept() {
-		path, ok := p.output(r, s, reportstage.CompareTask(e), reportstage.SweepData)
+	var sweeps []report.Sweep
+	for _, experiment := range p.Swept() {
+		path, ok := p.output(r, s, reportstage.CompareTask(experiment), reportstage.SweepData)
 		if !ok {
 			continue
 		}
 
-		x, err := reportstage.ReadSweep(path)
+		sweep, err := reportstage.ReadSweep(path)
 		if err != nil {
 			return nil, err
 		}
 
-		out = append(out, x)
+		sweeps = append(sweeps, sweep)
 	}
 
-	return out, nil
+	return sweeps, nil
 }
 
-// Details returns what the page shows of the experiments a run selected whose
-// reports are up to date. With an error it returns those that can be read.
-func (p *Project) Details(r *Result, s Selection) (out []*report.Detail, err error) {
-	for _, e := range p.shown(s) {
-		path, ok := p.output(r, s, reportstage.ReportTask(e.Name), reportstage.PageData)
+// Details returns the contents of the page about the selected experiments whose reports are up to date. If some cannot
+// be read, it returns the others and an error.
+func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
+	var details []*report.Detail
+	var errs error
+	for _, experiment := range p.shown(s) {
+		path, ok := p.output(r, s, reportstage.ReportTask(experiment.Name), reportstage.PageData)
 		if !ok {
 			continue
 		}
 
-		x, failure := reportstage.ReadDetail(path)
-		if failure != nil {
-			err = errors.Join(err, failure)
+		detail, err := reportstage.ReadDetail(path)
+		if err != nil {
+			errs = errors.Join(errs, err)
 			continue
 		}
 
-		out = append(out, x)
+		details = append(details, detail)
 	}
 
-	return out, err
+	return details, errs
 }
 
-// Reports returns the experiments of Details.
+// Reports returns the reports of the selected experiments that are up to date. If some cannot be read, it returns the
+// others and an error.
 func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
 	details, err := p.Details(r, s)
-	return lists.Each(details, func(d *report.Detail) report.Experiment { return d.Experiment }), err
+	var list []report.Experiment
+	for _, d := range details {
+		list = append(list, d.Experiment)
+	}
+
+	return list, err
 }
 
-// Reported reports whether a report of experiments that a run selected is up to date.
+// Reported reports whether the report of a selected experiment is up to date.
 func (p *Project) Reported(r *Result, s Selection) bool {
-	return slices.ContainsFunc(p.Plan.Tasks, func(t *engine.Task) bool {
+	for _, t := range p.Plan.Tasks {
 		if t.Stage != "report" || t.Experiment == "" {
-			return false
+			continue
 		}
 
-		_, ok := p.output(r, s, t.ID, reportstage.PageData)
+		if _, ok := p.output(r, s, t.ID, reportstage.PageData); ok {
+			return true
+		}
+	}
 
-		return ok
-	})
+	return false
 }
 
 // Page returns the path of the page of all experiments.
 func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, reportstage.PageFile) }
 
-// HeldOut makes splits of what the command line holds out, one per argument:
-// blades=3, a list blades=2,3, a range rpm=3000:5000, a name propeller=APC-8x6, or
-// blades=each for one split per value. A split is named as its argument, without spaces.
-// An argument that is no rule, or cannot name a folder, is a *UsageError.
+// HeldOut returns a split for each argument of --held-out: a value blades=3, a list blades=2,3, a range rpm=3000:5000,
+// a name propeller=APC-8x6, or blades=each, which stands for one split per value. The name of a split is its argument
+// without spaces. HeldOut returns a *UsageError for an argument that is not a rule or cannot name a folder.
 func HeldOut(arguments []string) ([]config.Split, error) {
-	var out []config.Split
-	for _, h := range arguments {
-		name := holdout.Folder(strings.NewReplacer(" ", "", ":", "..").Replace(h))
-		if !utf8.ValidString(h) || strings.TrimSpace(h) == "" {
-			return nil, &UsageError{Text: fmt.Sprintf("--held-out %q cannot name a folder", h)}
+	var splits []config.Split
+	for _, argument := range arguments {
+		name := holdout.Folder(strings.NewReplacer(" ", "", ":", "..").Replace(argument))
+		if !utf8.ValidString(argument) || strings.TrimSpace(argument) == "" {
+			return nil, &UsageError{Text: fmt.Sprintf("--held-out %q cannot name a folder", argument)}
 		}
 
 		condition, each := strings.CutSuffix(name, "=each")
 		if each && condition != "" && !strings.ContainsAny(condition, "=;&") {
-			out = append(out, config.Split{Name: name, Each: []string{condition}})
+			splits = append(splits, config.Split{Name: name, Each: []string{condition}})
 			continue
 		}
 
-		held, err := holdout.Parse(h)
+		held, err := holdout.Parse(argument)
 		if err != nil {
 			return nil, &UsageError{Text: fmt.Sprintf("--held-out: %v", err)}
 		}
 
-		out = append(out, config.Split{Name: name, Test: held})
+		splits = append(splits, config.Split{Name: name, Test: held})
 	}
 
-	return out, nil
+	return splits, nil
 }
 
 // Schema returns the JSON Schema of pipeline.yaml, ready for encoding.
 func Schema() map[string]any { return config.Schema() }
 
-// Words writes a duration as a reader needs it: 14 s, 3 min, 2 h 10 min.
+// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min.
 func Words(d time.Duration) string { return watch.Words(d) }
 
-// Serve shows the work directory of the configuration at path, or the work directory
-// path itself, to browsers until ctx ends. It listens on address, like "127.0.0.1:0"
-// for any free port, and calls ready when it does, with the page's address.
-func Serve(ctx context.Context, path, address string, ready func(url string, port int)) (err error) {
-	defer fault.Catch(&err)
-	dir := fault.Get(runs.Workdir(path))
-	s := fault.Get(watch.Listen(dir, address))
-	ready(s.URL(), s.Port())
+// Serve shows a work directory to browsers until ctx ends. path is the configuration or the work directory itself.
+// address is the address on which Serve listens, such as "127.0.0.1:0" for any free port. Serve calls ready with the
+// address of the page and its port when it listens.
+func Serve(ctx context.Context, path, address string, ready func(url string, port int)) error {
+	dir, err := runs.Workdir(path)
+	if err != nil {
+		return err
+	}
 
-	return s.Serve(ctx)
+	server, err := watch.Listen(dir, address)
+	if err != nil {
+		return err
+	}
+	ready(server.URL(), server.Port())
+
+	return server.Serve(ctx)
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/report"
 	"doubletake/train"
 )
@@ -25,14 +28,14 @@ func TestDefaultCampaigns(t *testing.T) {
 	got := map[string]figures{}
 	for _, name := range []string{"drone", "airfoil"} {
 		m := readMetrics(t, dir, name)
-		must.Equal(t, m.Data, "simulated", "%s is called", name)
+		assert.Equal(t, "simulated", m.Data, "%s is called", name)
 
-		md := must.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
+		md := testfile.Read(t, filepath.Join(dir, "runs", name, "report", "tables.md"))
 
-		must.Contain(t, string(md), "simulated data")
+		assert.Contains(t, string(md), "simulated data")
 
 		for _, s := range m.Splits {
-			must.Equal(t, s.Seeds, 5, "%s: seeds", s.Name)
+			assert.Equal(t, 5, s.Seeds, "%s: seeds", s.Name)
 
 			f := figures{*s.Train.R2.Mean, *s.Test.R2.Mean, *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean}
 			got[s.Name] = f
@@ -43,7 +46,9 @@ func TestDefaultCampaigns(t *testing.T) {
 		}
 	}
 
-	two, three, slow := got["2-blades"], got["3-blades"], got["low-speed"]
+	two := got["2-blades"]
+	three := got["3-blades"]
+	slow := got["low-speed"]
 	for what, ok := range map[string]bool{
 		"drone: R² train ≥ 0.96":                                        two.r2Train >= 0.96 && three.r2Train >= 0.96,
 		"drone: R² test with 3 blades held out above that with 2":       three.r2Test > two.r2Test,
@@ -54,7 +59,7 @@ func TestDefaultCampaigns(t *testing.T) {
 		"airfoil: R² test below R² train":                               slow.r2Test < slow.r2Train,
 		"airfoil: E|cov| test/train ≥ 2 with the lowest speed held out": slow.ratio >= 2,
 	} {
-		must.Not(t, !ok, "not so: %s", what)
+		assert.True(t, ok, "not so: %s", what)
 	}
 }
 
@@ -68,11 +73,16 @@ func TestReadmeSample(t *testing.T) {
 	_, all := finishedIn(t, "default")
 
 	var printed bytes.Buffer
-	must.Do(t, report.Summary(&printed, []report.Experiment{all["drone"]}, 0, false))
+	require.NoError(t, report.Summary(&printed, []report.Experiment{all["drone"]}, 0, false))
 
-	_, sample, ok := strings.Cut(string(must.Read(t, filepath.Join("..", "README.md"))), "```\ndrone: simulated data")
+	var whole bytes.Buffer
+	require.NoError(t, report.Summary(&whole, []report.Experiment{all["drone"], all["airfoil"], all["toy"]}, 0, false))
+	assert.LessOrEqual(t, strings.Count(whole.String(), "\n"), 45, "lines of the default run:\n%s", &whole)
+
+	_, sample, ok := strings.Cut(string(testfile.Read(t, filepath.Join("..", "README.md"))), "```\ndrone: simulated data")
 	sample, _, ended := strings.Cut(sample, "```")
-	must.Never(t, !ok || !ended, "README.md has no sample that begins with drone: simulated data")
+	require.True(t, ok, "README.md has no sample that begins with drone: simulated data")
+	require.True(t, ended, "README.md has no sample that begins with drone: simulated data")
 
 	lines := strings.Split(printed.String(), "\n")
 	for _, want := range strings.Split(strings.TrimSpace("drone: simulated data"+sample), "\n") {

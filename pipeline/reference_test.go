@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/train"
 )
 
@@ -91,7 +95,7 @@ experiments:
 // what "the same" means for each of the 20 numbers (a five-seed s is itself
 // uncertain by a third).
 func TestReferenceTables(t *testing.T) {
-	must.BeLong(t, "trains 25 networks")
+	longtest.Skip(t, "trains 25 networks")
 	dir := t.TempDir()
 
 	yaml := fmt.Sprintf(referenceYAML, referenceData(t, "data", "aero_s0.csv"), referenceData(t, "data", "drone_s0.csv"),
@@ -116,7 +120,7 @@ func TestReferenceTables(t *testing.T) {
 				continue
 			}
 
-			must.Equal(t, s.Seeds, 5, "%s: seeds", row.what)
+			assert.Equal(t, 5, s.Seeds, "%s: seeds", row.what)
 
 			fmt.Fprintf(&text, "\n%-40s", row.what)
 
@@ -132,19 +136,23 @@ func TestReferenceTables(t *testing.T) {
 				{"E|cov| train", s.Train.AbsCov, 100, row.covTrain, .005},
 				{"E|cov| test", s.Test.AbsCov, 100, row.covTest, .005},
 			} {
-				mean, std := *c.ours.Mean*c.scale, *c.ours.Std*c.scale
+				mean := *c.ours.Mean * c.scale
+				std := *c.ours.Std * c.scale
 				allowed := 4*math.Sqrt((std*std+c.ref[1]*c.ref[1])/5) + 2*c.digit // mean and deviation are both rounded
 				off := (mean - c.ref[0]) / math.Sqrt((std*std+c.ref[1]*c.ref[1])/5+c.digit*c.digit)
 				fmt.Fprintf(&text, "  %s %.3f ± %.3f (%.3f ± %.3f, %+.1f)", c.name, mean, std, c.ref[0], c.ref[1], off)
 
-				must.Near(t, mean, c.ref[0], allowed, "%s: %s ± %.4f, the ± %.3f", row.what, c.name, std, c.ref[1])
+				assert.InDelta(t, c.ref[0], mean, allowed, "%s: %s ± %.4f, the ± %.3f", row.what, c.name, std, c.ref[1])
 			}
 
 			ratio[row.experiment+row.split] = *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean
-			r2[row.experiment+row.split+" train"], r2[row.experiment+row.split+" test"] = s.Train.R2, s.Test.R2
+			r2[row.experiment+row.split+" train"] = s.Train.R2
+			r2[row.experiment+row.split+" test"] = s.Test.R2
 			key := row.experiment + row.split
 			in := func(what string, v float64, lo, hi float64) {
-				must.Not(t, !(v >= lo && v <= hi), "%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
+				if !(v >= lo && v <= hi) {
+					t.Errorf("%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
+				}
 			}
 
 			switch row.experiment {
@@ -195,14 +203,14 @@ func airfoilSeeds(t *testing.T, dir string) {
 	var ratios, beyond []string
 	for k := range 5 {
 		folder := filepath.Join(dir, "runs", "aero-0", "splits", "slow", fmt.Sprintf("seed-%d", k))
-		b := must.Read(t, filepath.Join(folder, "model.json"))
+		b := testfile.Read(t, filepath.Join(folder, "model.json"))
 
 		var m train.Model
-		must.Do(t, json.Unmarshal(b, &m))
+		require.NoError(t, json.Unmarshal(b, &m))
 
 		size := func(x []float64) float64 {
 			e, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 1000, Seed: 1})
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			sum := 0.0
 			for _, c := range e.CovRaw {
@@ -221,8 +229,10 @@ func airfoilSeeds(t *testing.T, dir string) {
 		}
 
 		in := size(known)
-		te, far := size(slow)/in, size(probe)/in
-		ratios, beyond = append(ratios, fmt.Sprintf("%.2f", te)), append(beyond, fmt.Sprintf("%.1f", far))
+		te := size(slow) / in
+		far := size(probe) / in
+		ratios = append(ratios, fmt.Sprintf("%.2f", te))
+		beyond = append(beyond, fmt.Sprintf("%.1f", far))
 
 		if te < 1.3 || far < 5 {
 			t.Errorf("airfoil, seed %d: E|cov| held out %.2f and at 13 … 17° %.2f times that in training; bars.json has 1.3 "+

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/pipeline/engine"
 )
 
@@ -26,6 +27,6 @@ func TestRegisterExecutors(t *testing.T) {
 	}
 
 	for _, x := range []Executor{far, {Name: "local", Open: far.Open}, {Name: "near"}} {
-		must.Refuse(t, RegisterExecutors(x), "register executor")
+		assert.ErrorContains(t, RegisterExecutors(x), "register executor")
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/budget"
 	"doubletake/pipeline/contrast"
 	"doubletake/pipeline/judge"
@@ -49,16 +51,17 @@ experiments:
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", within: {alpha_deg: 0.1}"))
 
 	e := runIn(t, dir)["wing"]
-	must.Not(t, e.Pairs != "repeat-run" || e.Triplets != 2, "%s pairs, %d triplets", e.Pairs, e.Triplets)
+	assert.Equal(t, "repeat-run", e.Pairs, "pairs")
+	assert.Equal(t, 2, e.Triplets, "triplets")
 
 	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
-	must.Equal(t, tab.Column("run").Strings, []string{"a.csv + b.csv", "d.csv + e.csv"}, "runs")
+	assert.Equal(t, []string{"a.csv + b.csv", "d.csv + e.csv"}, tab.Column("run").Strings, "runs")
 
 	for name, want := range map[string][]float64{
 		"lift_n_1": {1, 10}, "lift_n_2": {1.5, 11}, "drag_n_1": {0.1, 1}, "drag_n_2": {0.15, 1.1}, "alpha_deg": {0, 4},
 	} {
 		for i, got := range column(t, tab, name) {
-			must.Near(t, got, want[i], 1e-12, "%s, pair %d", name, i+1)
+			assert.InDelta(t, want[i], got, 1e-12, "%s, pair %d", name, i+1)
 		}
 	}
 
@@ -106,19 +109,19 @@ experiments:
 	// Tuesday less Monday, which has 4.5 at 4°, goes from 1 to -0.5 there.
 	wing := filepath.Join(dir, "runs", "wing")
 	list, err := budget.Read(wing, budget.Options{At: "alpha_deg=0"})
-	must.Do(t, err)
-	must.Be(t, fmt.Sprint(list[0].At, list[0].Quantities[0].Name), "alpha_deg = 0between Day", "budget")
+	require.NoError(t, err)
+	require.Equal(t, "alpha_deg = 0between Day", fmt.Sprint(list[0].At, list[0].Quantities[0].Name), "budget")
 
 	write(t, dir, "p.csv", "alpha_deg,lift_n\n0,2\n4,4\n8,6\n")
 	e, err := judge.Judge(t.Context(), judge.Options{Predictions: filepath.Join(dir, "p.csv"), Against: wing, Level: 0.95})
-	must.Do(t, err)
-	must.Near(t, e.Splits[0].Test.Get("e").Mean, -4/35., 1e-12, "e")
+	require.NoError(t, err)
+	assert.InDelta(t, -4/35., e.Splits[0].Test.Get("e").Mean, 1e-12, "e")
 
 	c, err := contrast.Compare(t.Context(), contrast.Options{
 		Runs: []string{wing}, A: "Day=Mon", B: "Day=Tue", Unit: "Day", Level: 0.95,
 	})
-	must.Do(t, err)
-	must.Near(t, c.Outcomes[0].Difference, 0.25, 1e-12, "Tuesday - Monday")
+	require.NoError(t, err)
+	assert.InDelta(t, 0.25, c.Outcomes[0].Difference, 1e-12, "Tuesday - Monday")
 
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "Tag"))
 	says(t, tryIn(dir), `dsp.across: "Tag" is not a column of names of this experiment, which has [`)
@@ -208,7 +211,7 @@ experiments:
 		}
 
 		for i, run := range tab.Column("run").Strings {
-			must.Equal(t, run, "a.npy + b.npy", "pair %d of", i+1)
+			assert.Equal(t, "a.npy + b.npy", run, "pair %d of", i+1)
 
 			for m := range 2 {
 				if got, want := column(t, tab, fmt.Sprintf("bpf1_db_%d", m+1))[i], level(c.want[i][m]); math.Abs(got-want) > 0.05 {

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -19,21 +17,30 @@ import (
 	"doubletake/report"
 )
 
-// Types of package engine that callers of a Project need.
+// These types of package engine are what callers of a Project need.
 type (
-	Selection     = engine.Selection     // which tasks of the plan
-	Options       = engine.Options       // how Run works
-	Event         = engine.Event         // what an observer of Run receives
-	Result        = engine.Result        // summary of a run
-	State         = engine.State         // up to date, stale or missing
-	Status        = engine.Status        // state of a task, with the reasons
-	Reason        = engine.Reason        // why a task is stale
-	NotReadyError = engine.NotReadyError // a partial run lacks results from before it
-	Estimate      = engine.Estimate      // how long a run still takes
+	// Selection selects tasks of the plan.
+	Selection = engine.Selection
+	// Options sets how Run works.
+	Options = engine.Options
+	// Event is passed to an observer of Run.
+	Event = engine.Event
+	// Result summarizes a run.
+	Result = engine.Result
+	// State says whether a task is up to date, stale or missing.
+	State = engine.State
+	// Status describes the state of a task, and why it must run.
+	Status = engine.Status
+	// Reason is one cause for a task to be stale.
+	Reason = engine.Reason
+	// NotReadyError reports that a partial run lacks results of earlier stages.
+	NotReadyError = engine.NotReadyError
+	// Estimate forecasts how long a run still takes.
+	Estimate = engine.Estimate
 )
 
-// NewEstimate returns the estimate of a run that makes jobs tasks at a time; 0
-// where that depends on a cluster.
+// NewEstimate returns the estimate of a run that makes jobs tasks at a time. jobs is 0 if their number depends on a
+// cluster.
 func NewEstimate(jobs int) *Estimate { return engine.NewEstimate(jobs) }
 
 // States of a task.
@@ -46,18 +53,21 @@ const (
 // Stages lists the names of the stages in the order of the data flow.
 func Stages() []string { return stages.Names() }
 
-// Check reports a selection of stages, experiments or splits that do not exist,
-// as *config.Error.
+// Check returns a *config.Error if a selection names a stage, an experiment or a split that does not exist, or if no
+// stage is between From and To.
 func (p *Project) Check(s Selection) error {
 	var experiments, splits []string
-	seen := map[[2]string]bool{}
+	seenExperiments := map[string]bool{"": true}
+	seenSplits := map[string]bool{"": true}
 	for _, t := range p.Plan.Tasks {
-		if e := [2]string{t.Experiment}; t.Experiment != "" && !seen[e] {
-			seen[e], experiments = true, append(experiments, t.Experiment)
+		if !seenExperiments[t.Experiment] {
+			seenExperiments[t.Experiment] = true
+			experiments = append(experiments, t.Experiment)
 		}
 
-		if s := [2]string{"", t.Split}; t.Split != "" && !seen[s] {
-			seen[s], splits = true, append(splits, t.Split)
+		if !seenSplits[t.Split] {
+			seenSplits[t.Split] = true
+			splits = append(splits, t.Split)
 		}
 	}
 
@@ -88,32 +98,32 @@ func (p *Project) Check(s Selection) error {
 	return nil
 }
 
-// Run makes the selected tasks that are not up to date. Errors: *config.Error for an
-// unknown selection, *NotReadyError, errors of the executor, and one that wraps
-// every failed task's.
+// Run makes the selected tasks that are not up to date, and keeps a record of the run. It returns a *config.Error if
+// the selection names something unknown, a *NotReadyError if results of earlier stages are missing, an error of the
+// executor, or an error that wraps the errors of all failed tasks. The result is nil if the run could not start.
 func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := p.Check(o.Selection); err != nil {
 		return nil, err
 	}
 
 	o.Program = p.Program.Version
-	o.Annotate = append(o.Annotate, p.kernels())
+	o.Annotate = append(slices.Clip(o.Annotate), p.kernels())
 	start := time.Now()
-	r, err := engine.Run(ctx, p.Plan, o)
-	kept := runs.Run{
+	result, err := engine.Run(ctx, p.Plan, o)
+	record := runs.Run{
 		File: p.File, Plan: p.Plan, Program: p.Program.Version, Kernels: p.Program.Kernels,
-		Start: start, Result: r, Failure: err,
+		Start: start, Result: result, Failure: err,
 		Reports: func() []report.Experiment {
-			list, _ := p.Reports(r, Selection{})
-			return list
+			reports, _ := p.Reports(result, Selection{}) // the record has the numbers of the reports that can be read
+			return reports
 		},
 	}
 
-	return r, cmp.Or(err, kept.Keep())
+	return result, cmp.Or(err, record.Keep())
 }
 
-// Finished returns the selected results, all of which must be up to date; else the
-// error is a *NotReadyError. It only reads: the work directory may be read-only.
+// Finished returns the selected results. It returns a *NotReadyError unless all are up to date. It writes nothing, so
+// that the work directory may be read-only.
 func (p *Project) Finished(s Selection) (*Result, error) {
 	if err := p.Check(s); err != nil {
 		return nil, err
@@ -121,40 +131,46 @@ func (p *Project) Finished(s Selection) (*Result, error) {
 	return engine.Finished(p.Plan, s)
 }
 
-// kernels is the fact about the numeric kernels that every result records.
+// kernels returns the name of the numeric kernels, which every result records.
 func (p *Project) kernels() kv.Pair { return kv.Pair{Key: "kernels", Value: p.Program.Kernels} }
 
-// Status returns the state of every task of the plan, in its order.
+// Status returns the status of every task, in the order of the plan.
 func (p *Project) Status() ([]*Status, error) { return engine.Assess(p.Plan) }
 
-// Pending returns the selected tasks that Run would make, with the reasons, and
-// the number of selected tasks that are up to date.
+// Pending returns the selected tasks that Run would make, with the reasons, and the number of selected tasks that Run
+// would leave as they are.
 func (p *Project) Pending(s Selection) (todo []*Status, upToDate int, err error) {
-	defer fault.Catch(&err)
-	fault.Raise(p.Check(s))
-	list := fault.Get(p.Status())
-	for _, st := range list {
-		if !p.Plan.Selects(s, st.Task) {
+	if err := p.Check(s); err != nil {
+		return nil, 0, err
+	}
+
+	list, err := p.Status()
+	if err != nil {
+		return nil, 0, err
+	}
+
+	for _, status := range list {
+		if !p.Plan.Selects(s, status.Task) {
 			continue
 		}
 
-		if st.State == UpToDate && !s.Force {
+		if status.State == UpToDate && !s.Force {
 			upToDate++
 			continue
 		}
 
-		if st.State == UpToDate {
-			st.Reasons = []Reason{{Kind: "forced"}}
+		if status.State == UpToDate {
+			status.Reasons = []Reason{{Kind: "forced"}}
 		}
 
-		todo = append(todo, st)
+		todo = append(todo, status)
 	}
 
 	return todo, upToDate, nil
 }
 
-// Make makes tasks of the plan and publishes their outputs, those that are up to date aside; their
-// inputs must exist. siblings, left and done are as for engine.Worker.MakePart.
+// Make makes tasks of the plan, unless they are up to date, and publishes their outputs. Their inputs must exist. note
+// receives notes about tasks. siblings, left and done are as for engine.Worker.MakePart.
 func (p *Project) Make(ctx context.Context, tasks, siblings []*engine.Task, note func(task, note string),
 	done func(task string, made bool),
 ) (left int, err error) {
@@ -164,8 +180,8 @@ func (p *Project) Make(ctx context.Context, tasks, siblings []*engine.Task, note
 	return w.MakePart(ctx, tasks, siblings, func(t *engine.Task, made bool) { done(t.ID, made) })
 }
 
-// Pick returns the task of a name, or, of the tasks that s selects, a part as 3/64; then siblings are all of these.
-// What it does not find is a *UsageError.
+// Pick returns the task with an ID, and no siblings. If task is "", it returns a part, such as 3/64, of the tasks that
+// s selects, and all of these as siblings. It returns a *UsageError if there is no such task or part.
 func (p *Project) Pick(task, part string, s Selection) (tasks, siblings []*engine.Task, err error) {
 	all := p.Plan.Tasks
 	if task != "" {
@@ -175,7 +191,6 @@ func (p *Project) Pick(task, part string, s Selection) (tasks, siblings []*engin
 		}
 
 		return all[i : i+1], nil, nil
-
 	}
 
 	i, n, err := engine.ParsePart(part)
@@ -187,22 +202,26 @@ func (p *Project) Pick(task, part string, s Selection) (tasks, siblings []*engin
 		return nil, nil, err
 	}
 
-	siblings = lists.Keep(all, func(t *engine.Task) bool { return p.Plan.Selects(s, t) })
+	for _, t := range all {
+		if p.Plan.Selects(s, t) {
+			siblings = append(siblings, t)
+		}
+	}
 
 	return engine.Part(siblings, i, n), siblings, nil
 }
 
+// worker returns a worker that makes single tasks of the plan.
 func (p *Project) worker() *engine.Worker {
 	return &engine.Worker{Plan: p.Plan, Program: p.Program.Version, Annotate: []kv.Pair{p.kernels()}}
 }
 
-// Collect lists the results in the cache that the configuration does not refer
-// to; with remove it deletes them.
+// Collect returns what can be removed from the cache, as engine.Collect does. If remove is true, it removes it.
 func (p *Project) Collect(remove bool) ([]engine.Garbage, error) {
-	list, err := engine.Collect(p.Plan, remove)
-	if list == nil {
-		list = []engine.Garbage{}
+	garbage, err := engine.Collect(p.Plan, remove)
+	if garbage == nil {
+		garbage = []engine.Garbage{} // JSON shall have an empty list
 	}
 
-	return list, err
+	return garbage, err
 }

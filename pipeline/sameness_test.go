@@ -18,12 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // edited is a small random project, its configuration as a tree, and what is done to it.
@@ -72,8 +74,8 @@ var projects = map[string]string{
 
 func newEdited(t *testing.T, rng *rand.Rand, kind string) *edited {
 	e := &edited{dir: t.TempDir(), rng: rng, kind: kind, done: map[string]int{}}
-	must.Do(t, yaml.Unmarshal([]byte("version: 1\nexperiments:\n  e:"+projects[e.kind]), &e.file))
-	must.Do(t, os.Mkdir(filepath.Join(e.dir, "data"), 0o755))
+	require.NoError(t, yaml.Unmarshal([]byte("version: 1\nexperiments:\n  e:"+projects[e.kind]), &e.file))
+	require.NoError(t, os.Mkdir(filepath.Join(e.dir, "data"), 0o755))
 
 	log := "file,blades,rpm\n"
 	for i := range 6 {
@@ -277,7 +279,7 @@ var edits = map[string][]string{
 
 // After each of these edits a run gives byte for byte what a fresh folder gives.
 func TestEdits(t *testing.T) {
-	must.BeLong(t, "runs three projects 100 times")
+	longtest.Skip(t, "runs three projects 100 times")
 
 	for kind, list := range edits {
 		e := newEdited(t, rand.New(rand.NewPCG(54, 1)), kind)
@@ -286,14 +288,14 @@ func TestEdits(t *testing.T) {
 		}
 
 		base := e.save(t)
-		must.Equal(t, first(e.same(t)), "", "%s as it is", kind)
+		assert.Empty(t, first(e.same(t)), "%s as it is", kind)
 
 		for _, one := range list {
 			for _, text := range strings.Split(one, " | ") {
 				key, text, _ := strings.Cut(text, " ")
 
 				var v any
-				must.Do(t, yaml.Unmarshal([]byte(text), &v))
+				require.NoError(t, yaml.Unmarshal([]byte(text), &v))
 				e.set("e", key, v)
 				e.save(t)
 
@@ -303,7 +305,7 @@ func TestEdits(t *testing.T) {
 			}
 
 			e.file = nil
-			must.Do(t, yaml.Unmarshal(base, &e.file))
+			require.NoError(t, yaml.Unmarshal(base, &e.file))
 		}
 	}
 }
@@ -315,7 +317,7 @@ func (e *edited) edit(t *testing.T) string {
 	experiments := slices.Sorted(maps.Keys(e.file["experiments"].(map[string]any)))
 	name := experiments[e.rng.IntN(len(experiments))]
 	files, err := filepath.Glob(filepath.Join(e.dir, "data", "*"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	some := func() string { return files[e.rng.IntN(len(files))] }
 	if len(files) == 0 {
@@ -329,7 +331,7 @@ func (e *edited) edit(t *testing.T) string {
 		key, text, _ := strings.Cut(list[e.rng.IntN(len(list))], " ")
 
 		var v any
-		must.Do(t, yaml.Unmarshal([]byte(text), &v))
+		require.NoError(t, yaml.Unmarshal([]byte(text), &v))
 		e.set(name, key, v)
 
 		return "key " + key + " " + text
@@ -355,45 +357,45 @@ func (e *edited) edit(t *testing.T) string {
 		to := []string{"e", "f", "g"}[e.rng.IntN(3)]
 
 		b, err := yaml.Marshal(all[name])
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if e.rng.IntN(2) == 0 {
 			delete(all, name)
 		}
 
 		var same map[string]any
-		must.Do(t, yaml.Unmarshal(b, &same))
+		require.NoError(t, yaml.Unmarshal(b, &same))
 
 		all[to] = same
 
 		return fmt.Sprintf("name %s: %s, %d experiments", name, to, len(all))
 
 	case k == 15 && e.rng.IntN(2) == 0:
-		must.Do(t, os.Remove(some()))
+		require.NoError(t, os.Remove(some()))
 		return "file removed"
 
 	case k == 16:
 		path := some()
 		to := string('a'+rune(e.rng.IntN(26))) + filepath.Base(path)
-		must.Do(t, os.Rename(path, filepath.Join(filepath.Dir(path), to)))
+		require.NoError(t, os.Rename(path, filepath.Join(filepath.Dir(path), to)))
 		return "file renamed"
 
 	case k == 17:
 		path := some()
 		b, err := os.ReadFile(path)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if len(b) > 0 {
 			b[e.rng.IntN(len(b))] ^= 1 << e.rng.IntN(8)
 		}
 
-		must.Do(t, os.WriteFile(path, b, 0o644))
+		require.NoError(t, os.WriteFile(path, b, 0o644))
 
 		return "file " + filepath.Base(path) + " changed"
 
 	case k == 18:
 		b, err := os.ReadFile(filepath.Join(e.dir, "log.csv"))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		lines := strings.SplitAfter(string(b), "\n")
 		i := e.rng.IntN(len(lines))
@@ -420,15 +422,15 @@ func (e *edited) harm(t *testing.T) string {
 	})
 
 	objects, err := filepath.Glob(filepath.Join(cache, "objects", "*", "*"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	switch e.rng.IntN(8) {
 	case 0:
 		c := exec.Command(os.Args[0], "-test.run=^TestSameness$")
 		c.Env = append(os.Environ(), "DOUBLETAKE_KILLED="+e.dir)
-		must.Do(t, c.Start())
+		require.NoError(t, c.Start())
 		time.Sleep(time.Duration(e.rng.IntN(400)) * time.Millisecond)
-		must.Do(t, c.Process.Kill())
+		require.NoError(t, c.Process.Kill())
 		_ = c.Wait()
 
 		return "killed"
@@ -436,28 +438,29 @@ func (e *edited) harm(t *testing.T) string {
 	case 1:
 		if len(objects) > 1 {
 			i := 1 + e.rng.IntN(len(objects)-1)
-			a, b := objects[i], objects[e.rng.IntN(i)]
-			must.Do(t, errors.Join(os.Rename(a, a+"-"), os.Rename(b, a), os.Rename(a+"-", b)))
+			a := objects[i]
+			b := objects[e.rng.IntN(i)]
+			require.NoError(t, errors.Join(os.Rename(a, a+"-"), os.Rename(b, a), os.Rename(a+"-", b)))
 			return "exchanged"
 		}
 
 	case 2:
-		must.Do(t, os.RemoveAll(filepath.Join(cache, []string{"index", "published", "objects", ""}[e.rng.IntN(4)])))
+		require.NoError(t, os.RemoveAll(filepath.Join(cache, []string{"index", "published", "objects", ""}[e.rng.IntN(4)])))
 		return "part of the cache removed"
 
 	case 3:
 		if len(files) > 0 {
 			path := files[e.rng.IntN(len(files))]
 			b, err := os.ReadFile(path)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			if len(b) > 0 {
 				b[e.rng.IntN(len(b))] ^= 1
 			}
 
 			fi, err := os.Stat(path)
-			must.Do(t, err)
-			must.Do(t, errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, b, 0o644), os.Chmod(path, fi.Mode())))
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, b, 0o644), os.Chmod(path, fi.Mode())))
 
 			return "bit of " + strings.TrimPrefix(path, cache)
 		}
@@ -484,7 +487,7 @@ func (e *edited) runs(t *testing.T) (results map[string]string, failure string, 
 	root := filepath.Join(e.dir, "runs")
 
 	for name := range e.file["experiments"].(map[string]any) {
-		must.Do(t, filepath.WalkDir(filepath.Join(root, name), func(p string, d fs.DirEntry, err error) error {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, name), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -499,7 +502,7 @@ func (e *edited) runs(t *testing.T) (results map[string]string, failure string, 
 
 	for _, n := range []string{"report.md", "report.html"} {
 		b, err := os.ReadFile(filepath.Join(root, n))
-		must.Do(t, err)
+		require.NoError(t, err)
 		results[n] = string(b)
 	}
 
@@ -513,22 +516,23 @@ func (e *edited) same(t *testing.T) (failure string, refused bool, difference st
 		return failure, true, ""
 	}
 
-	runs, aside := filepath.Join(e.dir, "runs"), filepath.Join(e.dir, "aside")
-	must.Do(t, os.Rename(runs, aside))
+	runs := filepath.Join(e.dir, "runs")
+	aside := filepath.Join(e.dir, "aside")
+	require.NoError(t, os.Rename(runs, aside))
 
 	want, expected, _ := e.runs(t)
 	if failure != expected || !maps.Equal(got, want) {
 		difference = fmt.Sprintf("error %q, expected %q; %s", failure, expected, differences(got, want))
 	}
 
-	must.Do(t, errors.Join(os.RemoveAll(runs), os.Rename(aside, runs)))
+	require.NoError(t, errors.Join(os.RemoveAll(runs), os.Rename(aside, runs)))
 
 	return failure, false, difference
 }
 
 func (e *edited) save(t *testing.T) []byte {
 	b, err := yaml.Marshal(e.file)
-	must.Do(t, err)
+	require.NoError(t, err)
 	write(t, e.dir, "pipeline.yaml", string(b))
 
 	return b
@@ -543,7 +547,8 @@ func TestSameness(t *testing.T) {
 		return
 	}
 
-	steps, seed := must.Often(15, 2000), uint64(54)
+	steps := longtest.Count(15, 2000)
+	seed := uint64(54)
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
 		seed = uint64(time.Now().UnixNano())
 	}
@@ -559,7 +564,8 @@ func TestSameness(t *testing.T) {
 	t.Logf("DOUBLETAKE_SEED=%d, %d steps", seed, steps)
 
 	rng := rand.New(rand.NewPCG(seed, 54))
-	done, faults := map[string]int{}, 0
+	done := map[string]int{}
+	faults := 0
 
 	var e *edited
 	for step := 0; step < steps && faults < 8; step++ {
@@ -583,7 +589,7 @@ func TestSameness(t *testing.T) {
 		if refused {
 			done["refused"]++
 			e.file = nil
-			must.Do(t, yaml.Unmarshal(before, &e.file))
+			require.NoError(t, yaml.Unmarshal(before, &e.file))
 			continue
 		}
 
@@ -601,7 +607,7 @@ func TestSameness(t *testing.T) {
 		if failure != "" && rng.IntN(4) > 0 {
 			done["failed"]++
 			e.file = nil
-			must.Do(t, yaml.Unmarshal(before, &e.file))
+			require.NoError(t, yaml.Unmarshal(before, &e.file))
 		}
 	}
 

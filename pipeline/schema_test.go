@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/config"
 )
 
@@ -148,7 +150,8 @@ func (p probe) find(t *testing.T, dir string, side float64) string {
 		return math.Float64frombits(uint64(math.MinInt64 - i))
 	}
 
-	a, b := order(in), order(beyond[0])
+	a := order(in)
+	b := order(beyond[0])
 	for (a > b && a-b > 1) || (b > a && b-a > 1) {
 		if m := a + (b-a)/2; p.taken(t, dir, number(m)) {
 			a = m
@@ -175,10 +178,11 @@ func TestSchemaLimits(t *testing.T) {
 	if *updateLimits {
 		lines := map[string]bool{}
 		for _, p := range probes() {
-			lines[p.find(t, dir, -1)], lines[p.find(t, dir, 1)] = true, true
+			lines[p.find(t, dir, -1)] = true
+			lines[p.find(t, dir, 1)] = true
 		}
 
-		must.Do(t, os.WriteFile(file, []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "")), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "")), 0o644))
 		return // the schema has it after the next build
 	}
 
@@ -190,9 +194,11 @@ func TestSchemaLimits(t *testing.T) {
 			edge, inclusive := at[bound(side)].(float64)
 			open, exclusive := at["exclusive"+strings.ToUpper(bound(side)[:1])+bound(side)[1:]].(float64)
 
-			yes, no := edge, p.next(edge, side)
+			yes := edge
+			no := p.next(edge, side)
 			if exclusive {
-				yes, no = p.next(open, -side), open
+				yes = p.next(open, -side)
+				no = open
 			}
 
 			switch {
@@ -210,7 +216,7 @@ func TestSchemaLimits(t *testing.T) {
 		}
 	}
 
-	must.Not(t, asked < 80, "only %d bounds were asked for", asked)
+	assert.GreaterOrEqual(t, asked, 80, "only %d bounds were asked for", asked)
 }
 
 // schemaAt is the schema of the key of a path.
@@ -229,7 +235,7 @@ func schemaAt(t *testing.T, path string) map[string]any {
 		}
 	}
 
-	must.Never(t, s["description"] == nil, "the schema has no %s", path)
+	require.NotNil(t, s["description"], "the schema has no %s", path)
 
 	return s
 }

@@ -6,12 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/predict"
 	"doubletake/report"
 	"doubletake/train/honest"
@@ -87,7 +89,8 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 					run++
 					cl, cd, _ := simulate.AirfoilMean(alpha, u)
 					noise := func() float64 { return 0.01 * force(1, u) * rng.NormFloat64() }
-					lift, drag := force(cl, u)+noise(), force(cd, u)+noise()/4
+					lift := force(cl, u) + noise()
+					drag := force(cd, u) + noise()/4
 					text += fmt.Sprintf("%d,%g,%g,%.6f,%.6f\n", run, alpha, u, lift, drag)
 				}
 			}
@@ -102,7 +105,11 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 	// Both campaigns have the same draws. Repeats at exact speeds differ by parts of a million,
 	// because a file is named after its speed.
 	r := simulate.DefaultRotor()
-	r.Seed, r.Blades, r.RPM, r.ThetaDeg, r.DurationS = jitteringSeed, c.blades, nil, c.angles, 2
+	r.Seed = jitteringSeed
+	r.Blades = c.blades
+	r.RPM = nil
+	r.ThetaDeg = c.angles
+	r.DurationS = 2
 	stated := map[string]float64{}
 	for k := range jitteringRepeats {
 		for _, v := range c.speeds {
@@ -111,7 +118,8 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 				rpm += float64(k) / 1000
 			}
 
-			r.RPM, r.Draws = append(r.RPM, rpm), append(r.Draws, fmt.Sprintf("%g, day %d", v, k))
+			r.RPM = append(r.RPM, rpm)
+			r.Draws = append(r.Draws, fmt.Sprintf("%g, day %d", v, k))
 			if stated[fmt.Sprint(rpm)] = v; jitter > 0 {
 				stated[fmt.Sprint(rpm)] = rpm
 			}
@@ -119,11 +127,12 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
 	}
 
 	if c.stray > 0 {
-		r.RPM, r.Draws = append(r.RPM, c.stray), append(r.Draws, "stray")
+		r.RPM = append(r.RPM, c.stray)
+		r.Draws = append(r.Draws, "stray")
 		stated[fmt.Sprint(c.stray)] = c.stray
 	}
 
-	must.Do(t, simulate.WriteDir(context.Background(), r, filepath.Join(dir, c.name), 2, nil))
+	require.NoError(t, simulate.WriteDir(context.Background(), r, filepath.Join(dir, c.name), 2, nil))
 
 	var log strings.Builder
 	fmt.Fprintf(&log, "file,channel,blades,rpm,theta_deg\n")
@@ -154,10 +163,11 @@ func TestJitteringCampaigns(t *testing.T) {
 	for _, c := range jitteringCampaigns {
 		t.Run(c.name, func(t *testing.T) {
 			if c.blades != nil {
-				must.BeLong(t, "simulates rotors, twice")
+				longtest.Skip(t, "simulates rotors, twice")
 			}
 
-			exact, scattered := c.halfWidths(t, 0), c.halfWidths(t, 0.003)
+			exact := c.halfWidths(t, 0)
+			scattered := c.halfWidths(t, 0.003)
 			if n := 3*len(c.speeds) - 1; len(exact) != n || len(scattered) != n {
 				t.Fatalf("%d and %d half-widths, expected %d", len(exact), len(scattered), n)
 			}
@@ -190,7 +200,7 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	t.Helper()
 
 	dir, e := c.run(t, jitter)
-	must.Never(t, len(e.Splits) != len(c.speeds), "%d splits of %d set points", len(e.Splits), len(c.speeds))
+	require.Len(t, e.Splits, len(c.speeds), "%d splits of %d set points", len(e.Splits), len(c.speeds))
 
 	out := map[string]float64{}
 	condition, _, _ := strings.Cut(c.within, ":")
@@ -198,11 +208,17 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 		c.scatterIsInside(t, filepath.Join(dir, "splits", "final"), condition)
 	}
 
-	emergent, levels := c.emergent(t, dir, condition), 0
+	emergent := c.emergent(t, dir, condition)
+	levels := 0
 	for k, s := range e.Splits {
 		title := fmt.Sprintf("%s = %g", condition, c.speeds[k])
-		must.Not(t, jitter == 0 && s.HeldOut != title || jitter > 0 && !strings.HasPrefix(s.HeldOut, title+" ± "),
-			"a split is called %q, expected %q", s.HeldOut, title)
+
+		switch {
+		case jitter == 0:
+			require.Equal(t, title, s.HeldOut, "name of a split")
+		case jitter > 0:
+			assert.True(t, strings.HasPrefix(s.HeldOut, title+" ± "), "a split is called %q, expected %q", s.HeldOut, title)
+		}
 
 		noRepeatIsTrainedOn(t, filepath.Join(dir, "splits", s.Name), condition, c.speeds[k])
 
@@ -212,7 +228,8 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 				out[by] += p.Half[i*p.Out] / float64(len(c.angles))
 				for j, law := range c.law(angle, speed) {
 					k := i*p.Out + j
-					off, limit := p.Mu[k]-law, p.Half[k]
+					off := p.Mu[k] - law
+					limit := p.Half[k]
 					if c.blades != nil {
 						if limit = min(limit, lawDB); split != "final" || !emergent(j, speed, angle) {
 							continue
@@ -236,7 +253,9 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 		}
 	}
 
-	must.Not(t, c.blades != nil && levels < 2, "%d levels were compared with the law", levels)
+	if c.blades != nil {
+		assert.GreaterOrEqual(t, levels, 2, "levels compared with the law")
+	}
 
 	return out
 }
@@ -305,10 +324,10 @@ func (c jittering) predict(t *testing.T, path, condition string, speed float64) 
 	t.Helper()
 
 	m, err := honest.Read(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	p, err := m.Predict(context.Background(), c.at(condition, speed), 0, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return p
 }
@@ -331,16 +350,16 @@ func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 	t.Helper()
 
 	m, err := predict.Open(dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	highest := c.speeds[len(c.speeds)-1]
 	for by, inside := range map[float64]bool{1.0045: true, 1.02: false} {
 		x := c.at(condition, highest*by)
 		r, err := m.Recommend(context.Background(), x, 0, false, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		outside := m.Outside(x[:len(x)/len(c.angles)])
-		if want := fmt.Sprintf("%s %g was simulated", condition, highest); (r.Position[0] == want) != inside ||
+		if want := "measured: this condition was simulated"; (r.Position[0] == want) != inside ||
 			(outside == nil) != inside || inside && math.IsNaN(r.Half[0]) {
 			t.Errorf("%s = %g: %s, %v, ± %g", condition, highest*by, r.Position[0], outside, r.Half[0])
 		}
@@ -354,7 +373,7 @@ func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64
 	p := readTable(t, split, "seed-0", "predictions.arrow")
 
 	v, err := p.Floats(condition)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for i, set := range p.Column("set").Strings {
 		if near := math.Abs(v[i]/setPoint-1) < 0.005; near != (set == "test") {
@@ -390,6 +409,8 @@ func TestBlocksOfSetPoints(t *testing.T) {
 	want := []string{
 		"rpm = 1200 ± 3.6", "rpm = 1600 ± 3.6", "rpm = 2000 ± 5.4", "rpm = 2400 ± 8.4, 3000 ± 6",
 	}
-	must.Not(t, len(single) != 5 || !slices.Equal(held, want) || blocks > 2*each,
+	require.Len(t, single, 5, "blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
+	require.Equal(t, want, held, "blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
+	assert.LessOrEqual(t, blocks, 2*each,
 		"blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
 }

@@ -13,8 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/table"
 )
 
@@ -59,8 +62,8 @@ experiments:
 			has(t, tab, name, want)
 		}
 
-		must.Not(t, tab.Column("operator") != nil || tab.Column("extra") != nil,
-			"%s: texts, or what only one file has, are conditions", c.how)
+		require.Nil(t, tab.Column("operator"), "%s: texts, or what only one file has, are conditions", c.how)
+		assert.Nil(t, tab.Column("extra"), "%s: texts, or what only one file has, are conditions", c.how)
 	}
 
 	for _, c := range []struct{ how, file, text, want string }{
@@ -92,7 +95,7 @@ experiments:
 // run. Expected: 3 N.
 func TestTareOfEachRun(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
 
 	table := "file,alpha_deg,tare\n"
 	for i, zero := range []float64{1, -2, 0.5} {
@@ -128,10 +131,10 @@ experiments:
 `
 
 	tab := tripletsOf(t, dir, "wing", yaml)
-	must.Be(t, tab.Rows(), 3, "triplets")
+	require.Equal(t, 3, tab.Rows(), "triplets")
 
 	for i, v := range column(t, tab, "lift_n_1") {
-		must.Near(t, v, 3, 0.005, "run %d: N", i)
+		assert.InDelta(t, 3, v, 0.005, "run %d: N", i)
 	}
 
 	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
@@ -143,7 +146,7 @@ experiments:
 
 	// As recordings are named: without folder and ending.
 	write(t, dir, "conditions.csv", strings.ReplaceAll(table, ",zero1.csv", ",zero1"))
-	must.Be(t, tripletsOf(t, dir, "wing", yaml).Rows(), 3, "triplets")
+	require.Equal(t, 3, tripletsOf(t, dir, "wing", yaml).Rows(), "triplets")
 
 	yaml = strings.Replace(yaml, "data/*.csv", "data/run*.csv", 1)
 	write(t, dir, "pipeline.yaml", yaml)
@@ -168,7 +171,7 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 		}
 
 		w, err := z.Create(name + ".npy")
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		var data []byte
 		for _, v := range slices.Concat(rows...) {
@@ -176,11 +179,11 @@ func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) 
 		}
 
 		_, err = w.Write(ingesttest.NPY("<f8", false, data, shape...))
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
-	must.Do(t, z.Close())
-	must.Do(t, os.WriteFile(path, b.Bytes(), 0o644))
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
 }
 
 // Conditions from a table inside the file: a value for each microphone. Expected values are those written.
@@ -211,7 +214,7 @@ experiments:
 // seconds. Expected: those numbers, and the lines of truth.json's speeds.
 func TestConditionsFromAttributesAndSeconds(t *testing.T) {
 	data, err := filepath.Abs("testdata")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	dir := t.TempDir()
 	run := func(ingest string) *table.Table {
@@ -252,7 +255,9 @@ experiments:
     dsp: {triplets: split-half-spectrum}
 `, filepath.Join(data, "inside", "mics.h5")))
 
-	must.Refuse(t, tryIn(dir), "condition sampled:", "/run@fs")
+	refusal := tryIn(dir)
+	assert.ErrorContains(t, refusal, "condition sampled:")
+	assert.ErrorContains(t, refusal, "/run@fs")
 }
 
 // theta_from: axis. Expected: 90° minus the given angle, from any source, before
@@ -296,7 +301,7 @@ experiments:
 		held = append(held, s.HeldOut)
 	}
 
-	must.Equal(t, held, []string{"theta_deg = -60", "theta_deg = 0", "theta_deg = 60"}, "held out")
+	assert.Equal(t, []string{"theta_deg = -60", "theta_deg = 0", "theta_deg = 60"}, held, "held out")
 
 	refuses(t, dir, fmt.Sprintf(yaml, "inside: {theta_deg: angle}, theta_from: axes"), `did you mean "axis"?`)
 }
@@ -307,16 +312,16 @@ experiments:
 // there: 20 lg(a/√2) dB re 1 unit; and so the right microphone.
 func TestTableInsideHDF5AndMATLAB(t *testing.T) {
 	data, err := filepath.Abs(filepath.Join("testdata", "inside"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	b := must.Read(t, filepath.Join(data, "truth.json"))
+	b := testfile.Read(t, filepath.Join(data, "truth.json"))
 
 	var truth struct {
 		Theta     []float64 `json:"theta_deg"`
 		Amplitude []float64 `json:"amplitude"`
 	}
 
-	must.Do(t, json.Unmarshal(b, &truth))
+	require.NoError(t, json.Unmarshal(b, &truth))
 
 	yaml := `version: 1
 experiments:
@@ -328,12 +333,11 @@ experiments:
 	level := func(tab *table.Table, what string, amplitude []float64) {
 		t.Helper()
 
-		must.Be(t, tab.Rows(), len(amplitude), "%s: triplets", what)
+		require.Equal(t, len(amplitude), tab.Rows(), "%s: triplets", what)
 
 		for h := 1; h <= 2; h++ {
 			for i, got := range column(t, tab, fmt.Sprintf("bpf1_db_%d", h)) {
-				must.Near(t, got, 20*math.Log10(amplitude[i]/math.Sqrt2), 0.05, "%s: row %d, half %d: dB", what, i+1,
-					h)
+				assert.InDelta(t, 20*math.Log10(amplitude[i]/math.Sqrt2), got, 0.05, "%s: row %d, half %d: dB", what, i+1, h)
 			}
 		}
 	}

@@ -9,15 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
 )
 
 // writeNPY writes columns as an (N, C) array of float64.
 func writeNPY(t *testing.T, path string, columns ...[]float64) {
 	t.Helper()
 
-	must.Do(t, os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644))
+	require.NoError(t, os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644))
 }
 
 // A rotor of three blades whose speed drifts by 3 % in closed form (angle
@@ -30,7 +32,8 @@ func TestTachometerChannel(t *testing.T) {
 	const rate, n = 6400.0, 8 * 6400
 	rng := rand.New(rand.NewPCG(3, 4))
 
-	tacho, mic := make([]float64, n), make([]float64, n)
+	tacho := make([]float64, n)
+	mic := make([]float64, n)
 	for i := range n {
 		s := float64(i) / rate
 		rev := 80*s + 0.15*s*s
@@ -58,19 +61,19 @@ experiments:
 		e := runIn(t, dir)["rotor"]
 
 		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
-		must.Be(t, tab.Rows(), 1, "triplets: the tachometer is no microphone")
+		require.Equal(t, 1, tab.Rows(), "triplets: the tachometer is no microphone")
 
-		must.Near(t, column(t, tab, "rpm_measured")[0], 4872, 1, "rev/min")
+		assert.InDelta(t, 4872, column(t, tab, "rpm_measured")[0], 1, "rev/min")
 
 		for m, a := range []float64{0.5, 0.05} {
 			for h := 1; h <= 2; h++ {
 				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[0]
-				must.Near(t, got, 20*math.Log10(a/math.Sqrt2/20e-6), 0.05, "harmonic %d, half %d: dB", m+1, h)
+				assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got, 0.05, "harmonic %d, half %d: dB", m+1, h)
 			}
 		}
 
 		warned := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
-		must.Not(t, warned != (name == "rpm"), "%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
+		assert.Equal(t, name == "rpm", warned, "%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
 
 		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
 			t.Errorf("smooth pulses: %s", text)
@@ -88,7 +91,7 @@ experiments:
 
 	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "rps"))
 
-	must.Contain(t, strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"),
+	assert.Contains(t, strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"),
 		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low")
 
 	for _, c := range []struct{ old, new, want string }{
@@ -100,7 +103,7 @@ experiments:
 		{"amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
 		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "both rpm (1/min) and rps (rev/s) are given"},
 	} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
 			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644))
 
 		says(t, tryIn(dir), c.want)

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // writeWAV writes one channel as 16-bit integers, ±1 is full scale.
@@ -25,7 +28,7 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 		b = le.AppendUint16(b, uint16(int16(math.Round(v*32767))))
 	}
 
-	must.Do(t, os.WriteFile(path, b, 0o644))
+	require.NoError(t, os.WriteFile(path, b, 0o644))
 }
 
 // A line of half of full scale, through every chain of units to the level and its
@@ -33,7 +36,7 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 // over 20 µPa; dBFS over that of a full-scale sine (AES17); and 20 lg(from/to) of
 // a change of distance, 20 lg(r/r0).
 func TestUnitsAndDistance(t *testing.T) {
-	must.BeLong(t, "trains networks or runs a campaign")
+	longtest.Skip(t, "trains networks or runs a campaign")
 
 	const a = 0.5
 	dir := t.TempDir()
@@ -83,13 +86,14 @@ experiments:
 
 		for h := 1; h <= 2; h++ {
 			col := fmt.Sprintf("%s_%d", name, h)
-			got, tol := column(t, tab, col)[0], 0.01
+			got := column(t, tab, col)[0]
+			tol := 0.01
 			if name == "bpf1_power" {
 				tol = 2e-3 * c.want
 			}
 
-			must.Near(t, got, c.want, tol, "%s: half %d", what, h)
-			must.Equal(t, tab.Column(col).Unit, c.unit, "%s: in", what)
+			assert.InDelta(t, c.want, got, tol, "%s: half %d", what, h)
+			assert.Equal(t, c.unit, tab.Column(col).Unit, "%s: in", what)
 		}
 
 		if d := tab.Column(name + "_1").Description; strings.Contains(c.dsp, "distance") != strings.Contains(d,

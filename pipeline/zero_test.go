@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/train"
 	"doubletake/train/triplets"
@@ -62,7 +64,8 @@ func TestZeroIsDocumented(t *testing.T) {
 
 		words, listed := zeros[key]
 		if strings.HasPrefix(key, "executor") && !listed {
-			words, listed = "0: ", true
+			words = "0: "
+			listed = true
 		}
 
 		switch {
@@ -80,7 +83,8 @@ func TestZeroTrains(t *testing.T) {
 	toy := simulate.DefaultToy()
 	toy.N = 64
 	x := toy.Inputs()
-	y1, y2 := slices.Clone(x), make([]float64, len(x))
+	y1 := slices.Clone(x)
+	y2 := make([]float64, len(x))
 	for i, v := range x {
 		y2[i] = v * v
 	}
@@ -95,13 +99,16 @@ func TestZeroTrains(t *testing.T) {
 	} {
 		fitted := func(value string) []float64 {
 			f, err := config.Load(writeWith(t, dir, "toy", "experiments.x.train."+c.key, value))
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			cfg := f.Experiments[0].Train.Config
-			cfg.Seed, cfg.Hidden, cfg.Epochs, cfg.Kernels = f.Experiments[0].Train.Seed, []int{8}, 3, "portable"
+			cfg.Seed = f.Experiments[0].Train.Seed
+			cfg.Hidden = []int{8}
+			cfg.Epochs = 3
+			cfg.Kernels = "portable"
 
 			m, _, err := train.FitSingle(t.Context(), set, cfg, nil)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			mu, variance := m.Predict(x)
 
@@ -109,7 +116,7 @@ func TestZeroTrains(t *testing.T) {
 		}
 
 		zero := fitted("0")
-		must.Not(t, !slices.Equal(zero, fitted(c.near)), "%s: 0 does not give what %s gives", c.key, c.near)
-		must.Not(t, slices.Equal(zero, fitted(c.other)), "%s: 0 gives what %s gives", c.key, c.other)
+		assert.Equal(t, fitted(c.near), zero, "%s: 0 does not give what %s gives", c.key, c.near)
+		assert.NotEqual(t, zero, fitted(c.other), "%s: 0 gives what %s gives", c.key, c.other)
 	}
 }

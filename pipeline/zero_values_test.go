@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/table"
@@ -20,8 +22,11 @@ func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()
 
 	c := simulate.DefaultRotor()
-	c.DurationS, c.Blades, c.RPM, c.ThetaDeg = 1, []int{2}, []float64{4000, 5000}, []float64{0, 30}
-	must.Do(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
+	c.DurationS = 1
+	c.Blades = []int{2}
+	c.RPM = []float64{4000, 5000}
+	c.ThetaDeg = []float64{0, 30}
+	require.NoError(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
 
 	write(t, dir, "force_a1.csv", "U1,U2\nN,V\n1,2\n2,2\n3,3\n4,2\n5,3\n")
 
@@ -48,7 +53,8 @@ func TestZeroIsAValue(t *testing.T) {
 	var text strings.Builder
 	for _, c := range cases {
 		for i, v := range []string{"0", c.near, c.other} {
-			in, dsp := c.ingest, c.dsp
+			in := c.ingest
+			dsp := c.dsp
 			if strings.Contains(in, "%s") {
 				in = fmt.Sprintf(in, v)
 			} else if strings.Contains(dsp, "%s") {
@@ -61,7 +67,7 @@ func TestZeroIsAValue(t *testing.T) {
 
 	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": "version: 1\nexperiments:\n" + text.String()},
 		engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range cases {
 		var tabs [3]*table.Table
@@ -69,8 +75,8 @@ func TestZeroIsAValue(t *testing.T) {
 			tabs[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
 		}
 
-		must.Not(t, !alike(tabs[0], tabs[1]), "%s: 0 does not give what %s gives", c.key, c.near)
-		must.Not(t, alike(tabs[0], tabs[2]), "%s: 0 gives what %s gives", c.key, c.other)
+		assert.True(t, alike(tabs[0], tabs[1]), "%s: 0 does not give what %s gives", c.key, c.near)
+		assert.False(t, alike(tabs[0], tabs[2]), "%s: 0 gives what %s gives", c.key, c.other)
 	}
 }
 

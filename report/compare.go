@@ -3,22 +3,20 @@ package report
 import (
 	"slices"
 
-	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
 // Compared are the metrics of one method on a split's test part
-// (docs/method.md#scores), over seeds, in standardised units: each method's own
-// mean and variances are judged. The shares of
-// y below predicted quantiles, below_0.05 and so on, are not among score.Metrics.
+// (docs/method.md#scores), over seeds, in standardised units. They judge the method's
+// own mean and variances. v̂ is the epistemic variance that the method claims.
 type Compared struct {
-	Method string
-	Claim  string // what its v̂ is, in words; "" when not stated
-	score.Values
-	Doubt string // "2 of 5 seeds: the chains disagree": why v̂ is not what the method claims; "" where nothing is known
+	Method       string
+	Claim        string // the meaning of v̂ in words; "" if the method does not state it
+	score.Values        // with the shares of y below predicted quantiles, "below_0.05" …, which score.Metrics lacks
+	Doubt        string // why v̂ may be wrong: "2 of 5 seeds: the chains disagree"; "" if there is no doubt
 }
 
-// label is the method's name in a table, with a warning.
+// label returns the method's name for a table, with a warning if its v̂ is doubtful.
 func (m Compared) label() string {
 	if m.Doubt != "" {
 		return m.Method + ", doubtful"
@@ -26,52 +24,58 @@ func (m Compared) label() string {
 	return m.Method
 }
 
-// Ranked is the place of a method by the mean CRPS of its predictions of what is
-// held out, in standardised units.
+// Ranked is the place of a method by the mean CRPS of its held-out predictions, in standardised
+// units.
 type Ranked struct {
-	Method string
-	CRPS   float64
-	Above  float64 // the best one's
-	SE     float64 // of Above, paired by rows and seeds; NaN with one run
-	Is     string  // "best", "worse", "as good" or "undecided", and where it is as good whether it is by NLL
+	Method   string
+	CRPS     float64
+	Above    float64 // CRPS less the CRPS of the best method
+	SE       float64 // standard error of Above, paired by rows and seeds; NaN if there is one run
+	Standing string  // "best", "worse", "as good" or "undecided"; after "as good" also the standing by NLL
 }
 
-// comparisonWords explains the comparison.
+// comparisonWords returns paragraphs that explain the comparison of methods, or nil if none were compared.
 func (e Experiment) comparisonWords() []string {
-	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return len(s.Methods) > 0 }) {
-		return nil
+	for _, split := range e.Splits {
+		if len(split.Methods) > 0 {
+			return paragraphs("compared", e)
+		}
 	}
 
-	return paragraphs("compared", e)
+	return nil
 }
 
-// claims lists what v̂ is of each method, once for all splits.
-func (e Experiment) claims() []string {
-	var out []string
-	for _, s := range e.Splits {
-		for _, m := range s.Methods {
-			if text := clean(m.Method) + ": " + m.Claim; m.Claim != "" && !slices.Contains(out, text) {
-				out = append(out, text)
+// vHatClaims lists the meaning of each method's v̂, once for all splits.
+func (e Experiment) vHatClaims() []string {
+	var claims []string
+	for _, split := range e.Splits {
+		for _, method := range split.Methods {
+			claim := clean(method.Method) + ": " + method.Claim
+			if method.Claim != "" && !slices.Contains(claims, claim) {
+				claims = append(claims, claim)
 			}
 		}
 	}
 
-	return out
+	return claims
 }
 
-// comparisonJSON is the part of metrics.json that compares methods; nil without.
-func comparisonJSON(s Split) []object {
-	return lists.Each(s.Methods, func(m Compared) object {
-		o := object{"method", m.Method}
-		for _, v := range m.Values {
-			o = append(o, v.Key, v.Value)
+// comparisonJSON returns the objects of metrics.json that compare methods, or nil if none were compared.
+func comparisonJSON(split Split) []object {
+	var list []object
+	for _, method := range split.Methods {
+		members := object{"method", method.Method}
+		for _, v := range method.Values {
+			members = append(members, v.Key, v.Value)
 		}
 
-		return o
-	})
+		list = append(list, members)
+	}
+
+	return list
 }
 
 // Cell writes a value times scale as the tables do: "0.991 ± 0.012".
-func Cell(v score.Value, scale float64) string {
-	return round(v, scale).plain()
+func Cell(value score.Value, scale float64) string {
+	return round(value, scale).plain()
 }

@@ -6,82 +6,97 @@ import (
 	"doubletake/ingest/units"
 )
 
+// This file has the data of the figures (Detail and its parts), and the names of conditions and outcomes in words
+// (Quantity).
+
 // Quantity is a condition or an outcome, as figures name it.
 type Quantity struct {
 	Name string
-	Unit string // "" when it has none
+	Unit string // "" if it has none
 }
 
-// Label is the quantity for an axis: its name in words where they are known,
-// with its unit.
-func (q Quantity) Label() string {
-	l := clean(q.Name)
-	if w, ok := quantityWords[q.Name]; ok {
-		l = w
-	} else if n := harmonic(q.Name); n != "" {
-		l = "BPF harmonic " + n
-	} else if w := levelWords(q.Name); w != "" {
-		l = w
-	}
+// Label returns the quantity for an axis: its name, in words if they are known, with its unit.
+func (q Quantity) Label() string { return withUnit(q.Word(), clean(q.Unit)) }
 
-	if q.Unit != "" {
-		l += " (" + clean(q.Unit) + ")"
-	}
-
-	return l
-}
-
-// Axis is the label with the quantity's symbol, where it has one: "shaft speed Ω (1/min)".
+// Axis returns the label with the symbol of the quantity, if it has one: "shaft speed Ω (1/min)".
 func (q Quantity) Axis() string {
-	symbol := symbols[q.Name]
-	if n := harmonic(q.Name); n != "" {
-		symbol = "L" + strings.Map(func(r rune) rune { return '₀' + r - '0' }, n)
-		if !strings.HasSuffix(q.Name, "_db") {
-			symbol = "P" + symbol[1:]
-		}
-	}
-
+	symbol := q.symbol()
 	if symbol == "" {
 		return q.Label()
 	}
 
-	return in(q.Word()+" "+symbol, clean(q.Unit))
+	return withUnit(q.Word()+" "+symbol, clean(q.Unit))
 }
 
+// symbol returns the symbol of the quantity, or "" if it has none.
+func (q Quantity) symbol() string {
+	order := harmonic(q.Name)
+	if order == "" {
+		return symbols[q.Name]
+	}
+
+	symbol := "P"
+	if strings.HasSuffix(q.Name, "_db") {
+		symbol = "L"
+	}
+
+	for _, digit := range order {
+		symbol += string('₀' + digit - '0') // a digit below the line
+	}
+
+	return symbol
+}
+
+// symbols has the symbols of conditions and outcomes by name.
 var symbols = map[string]string{
 	"rpm": "Ω", "blades": "n", "u_inf_m_s": "U∞", "cl": "c_L", "cd": "c_D", "lift_n": "L", "drag_n": "D",
 }
 
-// Word is the quantity's name without its unit.
-func (q Quantity) Word() string { return Quantity{Name: q.Name}.Label() }
+// Word returns the name of the quantity, in words if they are known.
+func (q Quantity) Word() string {
+	if words, ok := quantityWords[q.Name]; ok {
+		return words
+	}
 
-// difference is the unit of a difference or a deviation: levels relative to
-// anything differ by plain dB.
+	if order := harmonic(q.Name); order != "" {
+		return "BPF harmonic " + order
+	}
+
+	if words := levelWords(q.Name); words != "" {
+		return words
+	}
+
+	return clean(q.Name)
+}
+
+// difference returns the unit of a difference or a deviation: dB for a level relative to anything, and otherwise the
+// unit of the quantity.
 func (q Quantity) difference() string {
 	return clean(units.Difference(q.Unit))
 }
 
-// square is the unit of a variance.
+// square returns the unit of a variance.
 func (q Quantity) square() string {
-	u := q.difference()
+	unit := q.difference()
 	switch {
-	case u == "":
+	case unit == "":
 		return ""
-	case strings.ContainsAny(u, " /·"):
-		return "(" + u + ")²"
+	case strings.ContainsAny(unit, " /·"):
+		return "(" + unit + ")²"
 	}
 
-	return u + "²"
+	return unit + "²"
 }
 
-// in puts a unit behind a label.
-func in(label, unit string) string {
+// withUnit appends a unit in brackets to a label, unless the unit is "".
+func withUnit(label, unit string) string {
 	if unit == "" {
 		return label
 	}
 	return label + " (" + unit + ")"
 }
 
+// quantityWords has the names of conditions and outcomes in words.
 var quantityWords = map[string]string{
 	"blades": "blades", "rpm": "shaft speed", "rpm_tracked": "shaft speed, tracked", "theta_deg": "polar angle θ",
 	"phi_deg":   "azimuth φ",
@@ -89,29 +104,30 @@ var quantityWords = map[string]string{
 	"lift_n": "lift", "drag_n": "drag",
 }
 
-// harmonic is m of "bpfM_db" and "bpfM_power", "" for other names.
+// harmonic returns the order M of a harmonic named "bpfM_db" or "bpfM_power", and "" for other names.
 func harmonic(name string) string {
 	for _, suffix := range []string{"_db", "_power"} {
-		if n, ok := cutBoth(name, "bpf", suffix); ok && n != "" && allDigits([]rune(n)) {
-			return n
+		if order, ok := cutBoth(name, "bpf", suffix); ok && allDigits([]rune(order)) {
+			return order
 		}
 	}
 
 	return ""
 }
 
-// levelWords is "band level 31.5 Hz" of "l_31_5hz_db", "overall level A" of
-// "oaspl_a_db", and so on; "" for other names.
+// levelWords returns "band level 31.5 Hz" for "l_31_5hz_db", "overall level, weighted A" for
+// "oaspl_a_db", and so on, and "" for names that are not levels.
 func levelWords(name string) string {
 	name, ok := strings.CutSuffix(name, "_db")
 	if !ok {
 		return ""
 	}
 
-	if b, ok := strings.CutPrefix(name, "l_"); ok {
+	if band, ok := strings.CutPrefix(name, "l_"); ok {
 		for suffix, unit := range map[string]string{"hz": " Hz", "so": " shaft orders"} {
-			if v, ok := strings.CutSuffix(b, suffix); ok && strings.Trim(strings.Replace(v, "to", "", 1), "0123456789_") == "" {
-				return "band level " + strings.NewReplacer("_", ".", "to", " to ").Replace(v) + unit
+			limits, ok := strings.CutSuffix(band, suffix)
+			if ok && strings.Trim(strings.Replace(limits, "to", "", 1), "0123456789_") == "" {
+				return "band level " + strings.NewReplacer("_", ".", "to", " to ").Replace(limits) + unit
 			}
 		}
 	}
@@ -128,6 +144,7 @@ func levelWords(name string) string {
 	return ""
 }
 
+// cutBoth returns s without the prefix and the suffix, and reports whether s had both.
 func cutBoth(s, prefix, suffix string) (string, bool) {
 	s, begins := strings.CutPrefix(s, prefix)
 	s, ends := strings.CutSuffix(s, suffix)
@@ -135,94 +152,108 @@ func cutBoth(s, prefix, suffix string) (string, bool) {
 	return s, begins && ends
 }
 
-// Detail is what an experiment's figures and its part of the page are made of.
-// Matrices are row-major. Rows are triplets, conditions the distinct inputs;
-// where there are too many of them to be shown, both are an even selection, and
-// AllRows and AllConditions are their numbers.
+// Detail is the data of an experiment's figures and of its part of the page.
+// Matrices are row-major. A row is a triplet. A condition is a distinct set of inputs,
+// and is numbered by its row in X. If there are too many rows to be shown, Detail has an
+// even selection of rows and conditions.
 type Detail struct {
 	Experiment Experiment
 	Inputs     []Quantity // the network's inputs
-	Outcomes   []Quantity // the quantities it predicts
-	Runs       []string
+	Outcomes   []Quantity // the quantities that the network predicts
+	Runs       []string   // names of the runs
 
 	X      []float64 // conditions × inputs
-	Mean   []float64 // conditions × outcomes: mean of all y1 and y2 measured there
-	Cond   []int     // per row
-	Run    []int     // per row
+	Mean   []float64 // conditions × outcomes: mean of all y1 and y2 measured at the condition
+	Cond   []int     // the condition of each row
+	Run    []int     // the run of each row, an index of Runs
 	Y1, Y2 []float64 // rows × outcomes
 
-	AllRows, AllConditions int
+	// Upper bounds, levels at the noise floor; nil if there are none.
+	Bound1, Bound2 []bool // rows × outcomes: of Y1 and Y2
+	MeanBound      []bool // conditions × outcomes: whether Mean is a bound, because a value there is
+
+	AllRows, AllConditions int // numbers of rows and conditions before the selection
 
 	Splits  []SplitDetail
 	Spectra []Spectrum
-	Shown   *SpectrumDetail
-	Quality []Fact
-	Config  []Fact // settings, as in the tables' metadata
+	Shown   *SpectrumDetail // the recording whose spectrum is drawn; nil if there are no spectra
+	Quality []Fact          // facts about the quality of the data
+	Config  []Fact          // settings, as in the tables' metadata
 }
 
 // Fact is one line of a table of facts.
 type Fact struct{ Name, Value string }
 
-// SplitDetail is what one train/test rule gave.
+// SplitDetail is the result of one train/test rule.
 type SplitDetail struct {
 	Name, HeldOut string
-	Test          []bool // per condition
-	Seeds         []SeedDetail
-	Bins          [][]Bin     // per seed: covariance against measured error, all outcomes together, standardised units
-	Coverage      [2]Coverage // of the training pairs, of the test pairs
-	Reference     []float64   // means of another program, conditions × outcomes, NaN where it has none; or nil
-	ReferenceName string
-	Calibrated    *Intervals // at held-out conditions; nil without a calibration
+	Test          []bool       // for each condition, whether it is held out
+	Seeds         []SeedDetail // the trained networks
+	Bins          [][]Bin      // for each seed: covariance and measured error, all outcomes together, standardised units
+	Coverage      [2]Coverage  // of the training pairs, and of the test pairs
+	Reference     []float64    // means by another program, conditions × outcomes, NaN if it has none; or nil
+	ReferenceName string       // name of the other program
+	Calibrated    *Intervals   // at held-out conditions; nil without a calibration
+	Reached       []Coverage   // of the calibrated intervals on the test pairs, by outcome; nil without a calibration
+	Losses        []Losses     // of each trained network
 }
 
-// SeedDetail is one trained model's answers, conditions × outcomes, in the outcomes' own units (variances in unit²).
+// SeedDetail is the answers of one trained network: mean μ, variance σ² and covariance C, each conditions × outcomes,
+// in the outcomes' own units (variance and covariance in unit²).
 type SeedDetail struct{ Mu, Var, Cov []float64 }
 
-// Bin is a bin of the covariance with the mean measured error in it.
+// Losses are the losses of a network by epoch of its training. HeldOut has the losses of held-out triplets, which play
+// no part in training. It is NaN at epochs at which they were not judged, and nil if they never were.
+type Losses struct{ Epoch, Train, HeldOut []float64 }
+
+// Bin is a bin of pairs with similar covariances.
 type Bin struct {
-	Cov, E float64
-	SE     float64 // of E, clustered by run; NaN with one run
+	Cov float64 // mean covariance C in the bin
+	E   float64 // mean measured error e in the bin
+	SE  float64 // standard error of E, clustered by run; NaN with one run
 }
 
-// Coverage is how many of the measured values lie within the interval
-// μ ± zσ that should hold a fraction Nominal of them, per seed.
+// Coverage compares the share of measured values inside the interval μ ± zσ with the
+// probability of the interval.
 type Coverage struct {
-	Nominal  []float64
-	Observed [][]float64 // per seed
+	Nominal  []float64   // probabilities of the intervals
+	Observed [][]float64 // for each seed, the share of values inside each interval
 }
 
-// Spectrum is one recording's spectrum, reduced to be looked at: the largest
-// and the mean level of both halves in each of equally wide intervals.
+// Spectrum is one recording's spectrum, reduced to be looked at: the largest level in each of equally wide intervals of
+// frequency.
 type Spectrum struct {
-	Row  int // the triplet's row in Detail
-	ToHz float64
-	Peak []float32 // dB, largest bin of the interval over both halves
-	Line []float32 // Hz, per harmonic: mean over halves
+	Row  int       // the triplet's row in Detail
+	ToHz float64   // upper end of the last interval, Hz; the first begins at 0
+	Peak []float32 // dB, for each interval: largest bin over both halves
+	Line []float32 // Hz, for each harmonic: mean frequency over both halves
 }
 
-// SpectrumDetail is one recording's spectrum with all that was read off it.
+// SpectrumDetail is one recording's spectrum with the levels that were read off it.
 type SpectrumDetail struct {
-	Recording string
-	Condition int    // its place in Detail.X
-	Unit      string // of the levels
-	BinHz     float64
-	Shaft     [2]float64 // Hz
-	Level     [2][]float64
-	Lines     [2][]SpectrumLine
-	Orders    [2][]SpectrumLine // shaft orders that are no harmonic
-	Third     []ThirdOctave
+	Recording string            // its name
+	Condition int               // its condition, a row of Detail.X
+	Unit      string            // unit of all levels
+	BinHz     float64           // width of a bin, Hz; bin i is centred at i × BinHz
+	Shaft     [2]float64        // shaft frequency in each half, Hz
+	Level     [2][]float64      // level of each bin, by half
+	Lines     [2][]SpectrumLine // harmonics of the blade passing frequency, by half
+	Orders    [2][]SpectrumLine // shaft orders that are not harmonics, by half
+	Third     []ThirdOctave     // one-third-octave bands
 
-	// What the background's recordings would read in these bins; none without them.
-	Background     []float64
-	BackgroundFrom []string
+	Background     []float64 // level of the background in each bin; nil if no background was recorded
+	BackgroundFrom []string  // names of the background's recordings
 }
 
-// SpectrumLine is one line: where it was expected, found, and the bins used.
+// SpectrumLine is one line of a spectrum.
 type SpectrumLine struct {
-	Order            float64 // multiple of the blade passing (harmonics) or the shaft frequency
-	Hz, Level, Floor float64
-	Search, Band     [2]float64 // Hz
+	Order  float64    // multiple of the blade passing frequency (harmonics) or of the shaft frequency
+	Hz     float64    // frequency at which the line was found
+	Level  float64    // level of the line
+	Floor  float64    // level of the floor about the line
+	Search [2]float64 // first and last bin in which the line was searched, Hz
+	Band   [2]float64 // first and last bin whose power makes the level, Hz
 }
 
-// ThirdOctave is the level of a one-third-octave band.
+// ThirdOctave is a one-third-octave band: its lower and upper edge and its centre in Hz, and its level.
 type ThirdOctave struct{ Lo, Hi, Centre, Level float64 }

@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/train/score"
 )
 
-// campaign is an invented rotor campaign of so many blade counts, speeds and
-// angles, with two splits per blade count up to the number asked for: smooth
-// laws with noise from a fixed seed, so that figures are the same on every run.
+// campaign returns an invented rotor campaign of blades × speeds × angles conditions, with a run for each blade count
+// and speed. Split i holds out the blade count i%blades + 2, and has as many networks as there are seeds. The smooth
+// laws have noise from a fixed seed, so that figures are the same on every run.
 func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	rng := rand.New(rand.NewPCG(7, 11))
 	d := &Detail{
@@ -32,11 +33,15 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 			for a := range angles {
 				c := len(d.X) / 3
 				d.X = append(d.X, float64(b+2), 2000+500*float64(s), -60+120*float64(a)/float64(max(1, angles-1)))
-				d.Cond, d.Run = append(d.Cond, c), append(d.Run, len(d.Runs)-1)
+				d.Cond = append(d.Cond, c)
+				d.Run = append(d.Run, len(d.Runs)-1)
 				for m := range dim {
 					y := 60 - 4*float64(m) - 2*float64(b) + 10*math.Log10(1+float64(s)) + 3*math.Sin(float64(a)/3)
-					y1, y2 := y+rng.NormFloat64(), y+rng.NormFloat64()
-					d.Y1, d.Y2, d.Mean = append(d.Y1, y1), append(d.Y2, y2), append(d.Mean, (y1+y2)/2)
+					y1 := y + rng.NormFloat64()
+					y2 := y + rng.NormFloat64()
+					d.Y1 = append(d.Y1, y1)
+					d.Y2 = append(d.Y2, y2)
+					d.Mean = append(d.Mean, (y1+y2)/2)
 				}
 
 				sp := Spectrum{Row: c, ToHz: 800}
@@ -51,12 +56,14 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	}
 
 	n := len(d.X) / 3
-	d.AllRows, d.AllConditions = n, n
+	d.AllRows = n
+	d.AllConditions = n
 	for i := range splits {
-		s := d.invented(i, blades, seeds, rng)
+		s := inventedSplit(d, i, blades, seeds, rng)
 		d.Splits = append(d.Splits, s)
 		d.Experiment.Splits = append(d.Experiment.Splits, rotor().Splits[i%2])
-		d.Experiment.Splits[i].Name, d.Experiment.Splits[i].HeldOut = s.Name, s.HeldOut
+		d.Experiment.Splits[i].Name = s.Name
+		d.Experiment.Splits[i].HeldOut = s.HeldOut
 		d.Experiment.Splits[i].Methods = comparedMethods()
 		d.Experiment.Splits[i].Flags = comparedExperiment().Splits[0].Flags
 	}
@@ -68,8 +75,8 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	return d
 }
 
-// invented is the i-th split of a campaign of so many blade counts.
-func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
+// inventedSplit returns split i of an invented campaign, see campaign.
+func inventedSplit(d *Detail, i, blades, seeds int, rng *rand.Rand) SplitDetail {
 	n := len(d.X) / 3
 
 	s := SplitDetail{Name: fmt.Sprintf("%d-blades", i%blades+2), HeldOut: fmt.Sprintf("blades = %d", i%blades+2)}
@@ -106,7 +113,7 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 	return s
 }
 
-// inventedSpectrum is a spectrum of five harmonics with noise.
+// inventedSpectrum returns a spectrum of five harmonics with noise.
 func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 	sd := &SpectrumDetail{
 		Recording: "run 0 0#1", Unit: "dB re 20 µPa", BinHz: 2,
@@ -137,8 +144,7 @@ func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
 	return sd
 }
 
-// comparedMethods are two methods with a number in every column of the
-// comparison.
+// comparedMethods returns two methods with a number in every column of the comparison.
 func comparedMethods() []Compared {
 	var out []Compared
 	for _, name := range []string{"pair, |raw|", "ensemble"} {
@@ -153,11 +159,13 @@ func comparedMethods() []Compared {
 	return out
 }
 
-// airfoilOf is an invented airfoil experiment: two outcomes along one input, with a
-// force series, everywhere named by the given text.
+// airfoilOf returns an invented airfoil experiment with two inputs, two outcomes and three rows for each condition.
+// name stands wherever a user's text can stand, so that tests can pass hostile text.
 func airfoilOf(name string) *Detail {
 	e := propeller()
-	e.Name, e.Construction, e.Couples = name, "random-samples", false
+	e.Name = name
+	e.Construction = "random-samples"
+	e.Couples = false
 	d := &Detail{
 		Experiment: e, Inputs: []Quantity{{Name: "alpha_deg", Unit: "deg"}, {Name: name, Unit: "m/s"}},
 		Outcomes: []Quantity{{Name: "cl"}, {Name: name, Unit: "N"}}, Runs: []string{name},
@@ -169,10 +177,12 @@ func airfoilOf(name string) *Detail {
 
 			d.X = append(d.X, float64(a-10), 5*float64(u+1))
 			for r := range 3 {
-				d.Cond, d.Run = append(d.Cond, c), append(d.Run, c)
+				d.Cond = append(d.Cond, c)
+				d.Run = append(d.Run, 0)
 				for k := range 2 {
 					y := math.Sin(float64(a-10)/6)*float64(k+1) + 0.05*float64((r*7+a)%5)
-					d.Y1, d.Y2 = append(d.Y1, y), append(d.Y2, y+0.04)
+					d.Y1 = append(d.Y1, y)
+					d.Y2 = append(d.Y2, y+0.04)
 				}
 			}
 
@@ -181,8 +191,10 @@ func airfoilOf(name string) *Detail {
 	}
 
 	n := len(d.X) / 2
-	d.AllRows, d.AllConditions = 100*len(d.Cond), n
-	e.Splits[0].Name, e.Splits[0].HeldOut = name, name+" = 5"
+	d.AllRows = 100 * len(d.Cond)
+	d.AllConditions = n
+	e.Splits[0].Name = name
+	e.Splits[0].HeldOut = name + " = 5"
 	e.Splits = e.Splits[:1]
 	d.Experiment = e
 
@@ -194,8 +206,9 @@ func airfoilOf(name string) *Detail {
 	for k := range 2 {
 		var sd SeedDetail
 		for _, y := range d.Mean {
-			sd.Mu, sd.Var, sd.Cov = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
-				append(sd.Cov, 0.002*float64(k)-0.0005)
+			sd.Mu = append(sd.Mu, y+0.01*float64(k))
+			sd.Var = append(sd.Var, 0.01)
+			sd.Cov = append(sd.Cov, 0.002*float64(k)-0.0005)
 		}
 
 		s.Seeds = append(s.Seeds, sd)
@@ -209,14 +222,14 @@ func airfoilOf(name string) *Detail {
 	return d
 }
 
-// Expected words by hand.
-func TestLabelsOfLevels(t *testing.T) {
+// Each kind of outcome has a name for people. The expected names are written by hand.
+func TestWordOfQuantity(t *testing.T) {
 	for name, want := range map[string]string{
 		"l_31_5hz_db": "band level 31.5 Hz", "l_500to1005hz_db": "band level 500 to 1005 Hz",
 		"l_1_5to2_5so_db": "band level 1.5 to 2.5 shaft orders", "oaspl_db": "overall level",
 		"oaspl_a_db": "overall level, weighted A", "tonal_c_db": "tonal level, weighted C", "broadband_db": "broadband level",
 		"l_length_db": "l_length_db", "oaspl_x_db": "oaspl_x_db", "bpf2_db": "BPF harmonic 2", "lift": "lift",
 	} {
-		must.Equal(t, (Quantity{Name: name}).Word(), want, "%s", name)
+		assert.Equal(t, want, (Quantity{Name: name}).Word(), "%s", name)
 	}
 }

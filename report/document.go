@@ -9,55 +9,70 @@ import (
 	"doubletake/internal/lists"
 )
 
-// document is a report in the order of reading. Terminal and Markdown write the same
-// one.
+// document is a report as texts and tables, in the order in which terminal.go and markdown.go write them. Empty parts
+// are left out.
 type document struct {
 	title, what string
 	verdicts    []string
 	tables      []table
-	explained   []string // what the numbers are; of several experiments once, at the end of a terminal's output
-	words       []string
-	more        []string // not for the terminal
-	findings    []findings
+	explained   []string // meaning of the numbers; a terminal shows it once, after several experiments
+	words       []string // paragraphs below the tables
+	more        []string // further paragraphs, which a terminal leaves out
+	findings    []findingList
 	provenance  string
-	brief       bool // two lines of a verdict, one of a finding, and few blank ones
+	brief       bool // a terminal writes the first clause of long findings, and few blank lines
 }
 
-// findings limit the trust in the numbers.
-type findings struct {
-	kind, title string // of one in a terminal, of all
-	items       []string
-	severe      bool
-	most        int // shown in a terminal; 0: all
+// findingList is findings of one kind, which limit the trust in the numbers.
+type findingList struct {
+	kind   string // word before each finding in a terminal: "warning"
+	title  string // heading above all of them: "Warnings"
+	items  []string
+	severe bool   // a terminal with colours shows kind in yellow
+	most   int    // number of findings that a terminal shows; 0: all
+	suffix string // what follows the last finding in a brief document
 }
 
+// document returns the report with all tables.
 func (e Experiment) document() document {
-	d := document{
+	doc := document{
 		title: e.title(), what: e.what(), findings: e.findings(), provenance: e.provenance(),
-		verdicts: slices.DeleteFunc(append([]string{e.first()}, e.verdicts()...), func(s string) bool { return s == "" }),
+		verdicts: notEmpty(append([]string{e.first()}, e.verdicts()...)),
 	}
 	switch {
 	case len(e.Splits) > 0:
-		d.tables, d.explained = e.tables(), e.explanations()
-		d.words, d.more = slices.Concat(e.intervalWords(), e.methods()), e.comparisonWords()
+		doc.tables = e.tables()
+		doc.explained = e.explanations()
+		doc.words = slices.Concat(e.intervalWords(), e.methodWords())
+		doc.more = e.comparisonWords()
 	case len(e.Final) > 0:
-		d.words = []string{"Nothing is held out: nothing says how good the model is."}
+		doc.words = []string{"Nothing is held out: nothing says how good the model is."}
 	default:
-		d.words = []string{"No split was trained."}
+		doc.words = []string{"No split was trained."}
 	}
 
-	return d
+	return doc
 }
 
-// Of a summary.
+// notEmpty returns the texts that are not empty.
+func notEmpty(texts []string) []string {
+	var kept []string
+	for _, text := range texts {
+		if text != "" {
+			kept = append(kept, text)
+		}
+	}
+
+	return kept
+}
+
+// Limits of a summary.
 const (
-	mostFindings = 2 // that it shows
-	mostRows     = 6 // of the table of results
-	fewOutcomes  = 4 // of a unit, up to which each has a row
-	fewSplits    = 2 // up to which verdicts have their reasons
+	mostRows     = 12 // rows of the table of results
+	mostVerdicts = 3  // splits whose verdicts are shown
 )
 
-// first names what the gravest warnings accuse; "" where there is none.
+// first names the files, runs and channels to check before reading on, or returns "" if there are none.
 func (e Experiment) first() string {
 	if len(e.Suspects) == 0 {
 		return ""
@@ -65,98 +80,127 @@ func (e Experiment) first() string {
 	return "Check first: " + strings.Join(e.Suspects, ", ") + "."
 }
 
-// summaryDocument is the report in a few lines.
+// summaryDocument returns the report in a few lines: the verdicts, the table of results, a line about the network on
+// each split, and the first findings.
 func (e Experiment) summaryDocument() document {
 	full := e.document()
-	d := document{title: e.line(), brief: true}
-	d.what = e.first()
+	doc := document{title: e.line(), what: e.first(), brief: true}
 	if len(e.Splits) == 0 {
-		d.words = full.words
+		doc.words = full.words
 	} else {
-		d.summarise(e)
+		doc.summarise(e)
 	}
 
-	// The first of each kind, then the second of each, and so on; checks of the network are on the page.
-	all := 0
-	for i := range mostFindings {
-		for _, f := range full.findings {
-			if i < len(f.items) && f.kind != checkKind && len(d.findings) < mostFindings {
-				f.items = f.items[i : i+1]
-				d.findings = append(d.findings, f)
-			}
-		}
+	doc.findings = firstFindings(full.findings)
+	if len(e.Splits) == 0 { // there is room, and nothing else to read
+		doc.findings = full.findings
+		doc.brief = false
 	}
 
-	for _, f := range full.findings {
-		all += len(f.items)
-	}
-
-	if rest := all - len(d.findings); rest > 0 {
-		more := numbered(rest, "note, check or warning", "notes, checks and warnings") + " on the page"
-		d.findings = append(d.findings, findings{kind: "more", items: []string{more}})
-	}
-
-	return d
+	return doc
 }
 
-// summarise adds the verdicts and the table; of many splits those with the worst grades.
-func (d *document) summarise(e Experiment) {
-	order := slices.SortedStableFunc(slices.Values(others(len(e.Splits))), func(a, b int) int {
-		return e.Splits[b].Verdict().Rank() - e.Splits[a].Verdict().Rank()
-	})
-	rows := 1 // of a split
-	for _, s := range e.Splits {
-		rows = max(rows, len(grouped(s.recommended(), fewOutcomes)))
-	}
-
-	shown := order[:min(len(order), max(1, mostRows/rows))]
-	slices.Sort(shown)
-
-	some := e
-	some.Splits = lists.Rows(e.Splits, 1, shown)
-
-	found, network := some.results(fewOutcomes), some.fit(papers).oneLine()
-	found.Title, found.Below, network.Title, network.Corner = "", "", "", "network alone"
-	found.open, network.open = true, true
-
-	for _, r := range network.Rows {
-		r.Cells[0].std, r.Cells[2].std = "", "" // of R² and E|cov| on the training part
-	}
-
-	d.tables = []table{found, network}
-
-	for _, v := range append(lists.Each(some.Splits, Split.verdict), e.pooledVerdicts()...) {
-		if len(shown) > fewSplits {
-			v.why = ""
+// firstFindings returns the violated checks, and of the other findings the first, which states how many more there are.
+func firstFindings(all []findingList) []findingList {
+	var shown []findingList
+	var first *findingList
+	others := 0
+	for _, list := range all {
+		if list.kind == checkKind {
+			shown = append(shown, list)
+			continue
 		}
 
-		d.verdicts = append(d.verdicts, v.Head())
+		if first == nil {
+			single := list // a copy, so all keeps its items
+			single.items = list.items[:1]
+			first = &single
+		}
+
+		others += len(list.items)
 	}
 
-	if rest := len(e.Splits) - len(shown); rest > 0 {
+	if first == nil {
+		return shown
+	}
+
+	if others > 1 {
+		first.suffix = fmt.Sprintf(" (%d more on the page)", others-1)
+	}
+
+	return append(shown, *first)
+}
+
+// summarise adds the verdicts, the table of results and the lines about the network. If there are many splits or rows,
+// summarise leaves out the best grades.
+func (d *document) summarise(experiment Experiment) {
+	shown := worstSplits(experiment.Splits)
+	for _, split := range shown {
+		d.verdicts = append(d.verdicts, split.verdictInWords().Head())
+	}
+
+	for _, verdict := range experiment.pooledVerdicts() {
+		d.verdicts = append(d.verdicts, verdict.Head())
+	}
+
+	if rest := len(experiment.Splits) - len(shown); rest > 0 {
 		d.verdicts = append(d.verdicts, numbered(rest, "split is", "splits are")+" graded no worse.")
 	}
-}
 
-// checkKind is that of the identities of the network's two answers.
-const checkKind = "check"
+	rows := experiment.results()
+	kept := rows[:min(len(rows), mostRows)]
+	d.tables = []table{briefResults(kept)}
 
-// findings are lists of what limits the trust in the numbers, none empty.
-func (e Experiment) findings() []findings {
-	skipped := findings{
-		kind: "skipped", title: fmt.Sprintf("Left-out recordings (%d)", len(e.Skipped)), items: e.Skipped, severe: true,
-		most: 10,
+	if rest := len(rows) - len(kept); rest > 0 {
+		d.tables[0].Below = numbered(rest, "row is", "rows are") + " graded no worse; they are on the page."
 	}
 
-	return slices.DeleteFunc([]findings{
-		{kind: "warning", title: "Warnings", items: e.Warnings, severe: true},
-		skipped,
-		{kind: "note", title: "Notes", items: e.notes()},
-		{kind: checkKind, title: "Checks", items: e.checks()},
-	}, func(f findings) bool { return len(f.items) == 0 })
+	for _, split := range shown {
+		if line := split.networkLine(); line != "" {
+			d.tables[0].lines = append(d.tables[0].lines, line)
+		}
+	}
 }
 
-// numbered is a number with the word for one or for many: "2 runs".
+// worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in
+// their order.
+func worstSplits(splits []Split) []Split {
+	order := slices.SortedStableFunc(slices.Values(lists.Numbers(len(splits))), func(a, b int) int {
+		return splits[b].Verdict().Rank() - splits[a].Verdict().Rank()
+	})
+
+	shown := order[:min(len(order), mostVerdicts)]
+	slices.Sort(shown)
+
+	return lists.Rows(splits, 1, shown)
+}
+
+// checkKind is the kind of findings about the identities of the network's two answers.
+const checkKind = "check"
+
+// findings returns the lists of findings that are not empty.
+func (e Experiment) findings() []findingList {
+	all := []findingList{
+		{kind: "warning", title: "Warnings", items: e.Warnings, severe: true},
+		{
+			kind: "skipped", title: fmt.Sprintf("Left-out recordings (%d)", len(e.Skipped)), items: e.Skipped, severe: true,
+			most: 10,
+		},
+		{kind: "note", title: "Notes", items: e.notes()},
+		{kind: checkKind, title: "Checks", items: e.checks()},
+	}
+
+	var kept []findingList
+	for _, list := range all {
+		if len(list.items) > 0 {
+			kept = append(kept, list)
+		}
+	}
+
+	return kept
+}
+
+// numbered writes a number with the word for one or for many: "2 runs".
 func numbered(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

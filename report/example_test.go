@@ -30,11 +30,13 @@ func ExampleTerminal() {
 	// rotor: simulated data
 	// repeat-run pairs
 	//
-	// The network alone: fit of its mean, and covariance of its two answers
+	// The paper's network: fit of its mean, and covariance of its two answers
 	//           R²                                          E|cov| ×10⁻²
 	// split     train            test           difference  train        test         difference
 	// ──────────────────────────────────────────────────────────────────────────────────────────
 	// 3-blades  0.9912 ± 0.0011  0.834 ± 0.012       -16 %  2.70 ± 0.26  3.27 ± 0.50       +21 %
+	// Where E|cov| rose to × 1.5 or more, 95 % intervals held 93 ± 1 % of the values; where it did not
+	// rise, 99.0 ± 0.3 % (170 and 172 held-out groups of 63 measured sets).
 	//
 	// Held-out sets
 	//                              train                       test

@@ -4,188 +4,313 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 
 	"doubletake/internal/lists"
-	"doubletake/train/numbers"
 )
 
-// Numbers that page.js explores are packed: 32-bit floats and 16-bit integers, little-endian, in base64.
+// This file packs the numbers that page.js explores: 32-bit floats and 16-bit integers, little-endian, in base64.
+// page.js reads the keys of the objects below, most of which are a letter, to keep the page small.
 
-func f32(v []float64) string {
-	return pack(lists.Each(v, func(x float64) float32 { return float32(x) }))
+// packFloats packs numbers as 32-bit floats.
+func packFloats(values []float64) string {
+	narrow := make([]float32, len(values))
+	for i, value := range values {
+		narrow[i] = float32(value)
+	}
+
+	return pack(narrow)
 }
-func u16(v []int) string { return pack(lists.Each(v, func(x int) uint16 { return uint16(x) })) }
 
-func pack[T float32 | uint16](v []T) string {
-	b, _ := binary.Append(nil, binary.LittleEndian, v) // of a fixed size
-	return base64.StdEncoding.EncodeToString(b)
+// packIndices packs numbers from 0 to 65535, such as numbers of conditions: a Detail has a few thousand of them. It
+// panics if a number does not fit.
+func packIndices(values []int) string {
+	narrow := make([]uint16, len(values))
+	for i, value := range values {
+		if value < 0 || value > math.MaxUint16 {
+			panic(fmt.Sprintf("report: pack page data: %d does not fit in 16 bits", value))
+		}
+
+		narrow[i] = uint16(value)
+	}
+
+	return pack(narrow)
 }
 
-// explorerData packs what can be explored, at most about so many answers of
-// models: every so many runs are kept, whole.
-func explorerData(details []*Detail, numbers int) []byte {
+// answerNumbers is the number of a model's answers for each condition and outcome: μ, σ² and C of the network, μ and
+// two half widths of the calibrated model.
+const answerNumbers = 3
+
+// pack packs numbers of a fixed size.
+func pack[T float32 | uint16](values []T) string {
+	packed, _ := binary.Append(nil, binary.LittleEndian, values) // cannot fail: the values have a fixed size
+	return base64.StdEncoding.EncodeToString(packed)
+}
+
+// explorerData returns the JSON of the data that can be explored, with about the given number of the models' answers at
+// most. If there are more, it keeps every n-th run, or every n-th condition of few runs.
+func explorerData(details []*Detail, answers int) []byte {
 	total := 0
-	for _, d := range details {
-		for _, s := range d.Splits {
-			total += 3 * d.conditions() * d.dim() * len(s.Seeds)
+	for _, detail := range details {
+		for _, split := range detail.Splits {
+			if len(split.Seeds) > 0 || split.Calibrated != nil {
+				total += 2 * answerNumbers * detail.conditionCount() * detail.outcomeCount()
+			}
 		}
 	}
 
-	every := max(1, (total+numbers-1)/numbers)
+	every := max(1, (total+answers-1)/answers)
 
-	list := []object{}
-	for i, d := range details {
-		if d.in() > 0 { // else there is nothing to choose
-			list = append(list, newExplored(i, d, every))
+	experiments := []object{}
+	for i, detail := range details {
+		if detail.inputCount() > 0 { // otherwise there is nothing to choose
+			experiments = append(experiments, newExplored(i, detail, every))
 		}
 	}
 
 	// json escapes <, > and &, so nothing in a name can end the element.
-	b, err := json.Marshal(list)
+	data, err := json.Marshal(experiments)
 	if err != nil {
-		panic("report: pack page data: " + err.Error()) // plain values only
+		panic("report: pack page data: " + err.Error()) // the values are plain, so this package is wrong
 	}
 
-	return b
+	return data
 }
 
-// newExplored is an experiment: n of all conditions, the distinct values of its inputs, per condition and input
-// the number of its value in x, and per triplet its condition in row, and y1 and y2 of each outcome in y.
-func newExplored(i int, d *Detail, every int) object {
-	keep, place := []int{}, map[int]int{} // conditions, and their numbers here
+// selection is the conditions of an experiment that a page explores.
+type selection struct {
+	conditions []int
+	place      map[int]int // the index in conditions of each condition
+}
 
-	runOf := make([]int, d.conditions())
-	for r, c := range d.Cond {
-		runOf[c] = d.Run[r]
+// selectRuns selects the conditions of every n-th run that d shows, or every n-th condition if d shows few runs.
+func (d *Detail) selectRuns(n int) selection {
+	// Runs are numbered anew, because d shows only some of the experiment's.
+	runs, distinct := lists.Index(d.Run)
+	number := make([]int, d.conditionCount()) // by condition, of its run
+	for row, c := range d.Cond {
+		number[c] = runs[row]
 	}
 
-	for c := range d.conditions() {
-		if runOf[c]%every == 0 {
-			place[c] = len(keep)
-			keep = append(keep, c)
+	if len(distinct) < 2*n {
+		for c := range number {
+			number[c] = c
 		}
 	}
 
-	values := lists.Make(d.in(), d.values)
+	selected := selection{conditions: []int{}, place: map[int]int{}}
+	for c := range d.conditionCount() {
+		if number[c]%n == 0 {
+			selected.place[c] = len(selected.conditions)
+			selected.conditions = append(selected.conditions, c)
+		}
+	}
+
+	return selected
+}
+
+// newExplored returns the object of experiment i, with the conditions of every n-th run, where every is n:
+//
+//   - "all" and "n" are the numbers of all conditions and of the selected conditions;
+//   - "values" has the distinct values of each input, and "x" the index of the value, by condition and input;
+//   - "row" has the selected condition of each triplet, and "y" its y1 and y2, by outcome;
+//   - "bound" has a byte for each triplet and outcome, if a value is an upper bound: 1 if y1 is one, and 2 if y2 is.
+func newExplored(i int, detail *Detail, every int) object {
+	selected := detail.selectRuns(every)
+
+	var values [][]float64
+	for k := range detail.inputCount() {
+		values = append(values, detail.values(k))
+	}
+
 	var index []int
-	for _, c := range keep {
-		for k := range d.Inputs {
-			j, _ := slices.BinarySearch(values[k], d.x(c, k))
-			index = append(index, j)
+	for _, c := range selected.conditions {
+		for k := range detail.Inputs {
+			place, _ := slices.BinarySearch(values[k], detail.x(c, k))
+			index = append(index, place)
 		}
 	}
 
-	row, y := exploredPairs(d, place)
+	row, y, bound := exploredPairs(detail, selected)
 
-	e := object{
-		"id", sectionID(i), "name", clean(d.Experiment.Name), "data", clean(d.Experiment.Data),
-		"pairs", clean(d.Experiment.Pairs),
-		"inputs", exploredQuantities(d.Inputs), "outcomes", exploredQuantities(d.Outcomes),
-		"all", d.AllConditions, "n", len(keep), "values", values, "x", u16(index), "row", row, "y", y,
-		"splits", numbers.Objects(d.Splits, func(s SplitDetail) object { return newExploredSplit(d, s, keep) }),
+	splits := []object{}
+	for _, split := range detail.Splits {
+		splits = append(splits, newExploredSplit(detail, split, selected))
 	}
 
-	if s := newExploredSpectra(d, place); s != nil {
-		e = append(e, "spectra", s)
+	explored := object{
+		"id", sectionID(i), "name", clean(detail.Experiment.Name), "data", clean(detail.Experiment.Data),
+		"pairs", clean(detail.Experiment.Pairs),
+		"inputs", exploredQuantities(detail.Inputs), "outcomes", exploredQuantities(detail.Outcomes),
+		"all", detail.AllConditions, "n", len(selected.conditions), "values", values, "x", packIndices(index),
+		"row", row, "y", y, "splits", splits,
 	}
 
-	return e
+	if detail.Bound1 != nil {
+		explored = append(explored, "bound", bound)
+	}
+
+	if spectra := newExploredSpectra(detail, selected); spectra != nil {
+		explored = append(explored, "spectra", spectra)
+	}
+
+	return explored
 }
 
-// exploredQuantities are name, label, word, unit, and the units of a difference and a variance.
-func exploredQuantities(q []Quantity) []object {
-	return numbers.Objects(q, func(x Quantity) object {
-		return object{
-			"n", clean(x.Name), "l", x.Label(), "w", x.Word(), "u", clean(x.Unit), "d", x.difference(), "s", x.square(),
-		}
-	})
+// exploredQuantities returns the objects of quantities: name "n", label "l", word "w", unit "u", and the units of a
+// difference "d" and of a variance "s".
+func exploredQuantities(list []Quantity) []object {
+	explored := []object{}
+	for _, q := range list {
+		explored = append(explored, object{
+			"n", clean(q.Name), "l", q.Label(), "w", q.Word(), "u", clean(q.Unit), "d", q.difference(), "s", q.square(),
+		})
+	}
+
+	return explored
 }
 
-// exploredPairs packs up to twelve triplets of each condition that has a place.
-func exploredPairs(d *Detail, place map[int]int) (row, values string) {
-	var cond []int
+// exploredPairs packs up to twelve triplets of each selected condition: rows has the index of the condition in the
+// selection, values y1 and y2 of each outcome, and bounds which of these are upper bounds.
+func exploredPairs(detail *Detail, selected selection) (rows, values, bounds string) {
+	const most = 12
+	var places []int
 	var y []float64
+	var bits []byte
 
-	perCondition := map[int]int{}
-	for r, c := range d.Cond {
-		at, ok := place[c]
-		if !ok || perCondition[c] >= 12 {
+	packed := map[int]int{} // number of triplets, by condition
+	for row, c := range detail.Cond {
+		place, ok := selected.place[c]
+		if !ok || packed[c] >= most {
 			continue
 		}
 
-		perCondition[c]++
-		cond = append(cond, at)
+		packed[c]++
+		places = append(places, place)
 
-		for k := range d.Outcomes {
-			y = append(y, d.Y1[r*d.dim()+k], d.Y2[r*d.dim()+k])
+		for k := range detail.Outcomes {
+			i := row*detail.outcomeCount() + k
+			y = append(y, detail.Y1[i], detail.Y2[i])
+			bits = append(bits, detail.boundBits(i))
 		}
 	}
 
-	return u16(cond), f32(y)
+	return packIndices(places), packFloats(y), base64.StdEncoding.EncodeToString(bits)
 }
 
-// newExploredSplit has, per condition, 1 where it is held out in test, and of each seed μ, σ² and C by outcome.
-func newExploredSplit(d *Detail, s SplitDetail, keep []int) object {
-	test := lists.Each(keep, func(c int) int { return map[bool]int{true: 1}[s.Test[c]] })
-	kept := func(v []float64) string { return f32(lists.Rows(v, d.dim(), keep)) }
-	seeds := numbers.Objects(s.Seeds, func(k SeedDetail) object {
-		return object{"m", kept(k.Mu), "v", kept(k.Var), "c", kept(k.Cov)}
-	})
+// boundBits returns 1 if y1 at place i of rows × outcomes is an upper bound, plus 2 if y2 is one.
+func (d *Detail) boundBits(i int) byte {
+	bits := byte(0)
+	if d.Bound1 != nil && d.Bound1[i] {
+		bits++
+	}
 
-	return object{"n", clean(s.Name), "held", clean(s.HeldOut), "test", u16(test), "seeds", seeds}
+	if d.Bound2 != nil && d.Bound2[i] {
+		bits += 2
+	}
+
+	return bits
 }
 
-// newExploredSpectra packs up to 2000 spectra of conditions that have a place: the condition of each in at, its
-// highest frequency in to, its lines in line, and its levels, a byte each, half decibels above offset; nil without any.
-func newExploredSpectra(d *Detail, place map[int]int) object {
-	if d.Shown == nil || len(d.Spectra) == 0 {
+// newExploredSplit returns the object of a split:
+//
+//   - "test" is 1 for each selected condition that is held out and 0 for the others;
+//   - "network" has the means over the seeds of μ "m", σ² "v" and C "c", by selected condition and outcome;
+//   - "calibrated" has μ "m" and the half widths "h" of the intervals of "level" and "h68" of 68 %, by selected
+//     condition that is held out, and outcome.
+func newExploredSplit(detail *Detail, split SplitDetail, selected selection) object {
+	test := make([]int, len(selected.conditions))
+	var held []int // selected conditions that are held out
+	for i, c := range selected.conditions {
+		if split.Test[c] {
+			test[i] = 1
+			held = append(held, c)
+		}
+	}
+
+	explored := object{"n", clean(split.Name), "held", clean(split.HeldOut), "test", packIndices(test)}
+	packed := func(values []float64, conditions []int) string {
+		return packFloats(lists.Rows(values, detail.outcomeCount(), conditions))
+	}
+
+	if calibrated := split.Calibrated; calibrated != nil {
+		explored = append(explored, "calibrated", object{
+			"m", packed(calibrated.Mu, held), "h", packed(calibrated.Half, held), "h68", packed(calibrated.Half68, held),
+			"level", calibrated.Level,
+		})
+	}
+
+	if len(split.Seeds) > 0 {
+		mu, variance := split.answers()
+		explored = append(explored, "network", object{
+			"m", packed(mu, selected.conditions), "v", packed(variance, selected.conditions),
+			"c", packed(split.covariances(), selected.conditions),
+		})
+	}
+
+	return explored
+}
+
+// newExploredSpectra returns the object of up to 2000 spectra of selected conditions:
+//
+//   - "at" has the condition of each spectrum, and "to" its highest frequency in Hz;
+//   - "line" has its "lines" harmonics in Hz;
+//   - "level" has its "points" levels, a byte each, in half decibels above "offset", which is in dB.
+//
+// newExploredSpectra returns nil if there are no spectra.
+func newExploredSpectra(detail *Detail, selected selection) object {
+	const most = 2000
+	if detail.Shown == nil || len(detail.Spectra) == 0 {
 		return nil
 	}
 
 	top := math.Inf(-1)
-	for _, s := range d.Spectra {
-		for _, v := range s.Peak {
-			top = math.Max(top, float64(v))
+	for _, spectrum := range detail.Spectra {
+		for _, peak := range spectrum.Peak {
+			top = math.Max(top, float64(peak))
 		}
 	}
 
-	offset := math.Ceil(top) - 127 // half decibels from here on fill a byte
-	first := d.Spectra[0]
-	var at []int
-	var to, line []float64
+	offset := math.Ceil(top) - 127 // dB; a byte reaches 127.5 dB further in half decibels
+	first := detail.Spectra[0]     // all spectra have as many intervals; missing lines are NaN
 
+	var places []int
+	var highest, lines []float64
 	var levels []byte
-	for _, s := range d.Spectra {
-		c, ok := place[d.Cond[s.Row]]
-		if !ok || len(at) >= 2000 {
+	for _, spectrum := range detail.Spectra {
+		place, ok := selected.place[detail.Cond[spectrum.Row]]
+		if !ok || len(places) >= most {
 			continue
 		}
 
-		at, to = append(at, c), append(to, s.ToHz)
+		places = append(places, place)
+		highest = append(highest, spectrum.ToHz)
 
 		for k := range first.Line {
-			v := math.NaN()
-			if k < len(s.Line) {
-				v = float64(s.Line[k])
+			line := math.NaN()
+			if k < len(spectrum.Line) {
+				line = float64(spectrum.Line[k])
 			}
 
-			line = append(line, v)
+			lines = append(lines, line)
 		}
 
-		for _, v := range s.Peak {
-			levels = append(levels, byte(max(0, min(255, math.Round(2*(float64(v)-offset))))))
+		for _, peak := range spectrum.Peak {
+			level := math.Round(2 * (float64(peak) - offset))
+			levels = append(levels, byte(max(0, min(255, level))))
 		}
 	}
 
-	if len(at) == 0 {
+	if len(places) == 0 {
 		return nil
 	}
 
 	return object{
-		"at", u16(at), "to", f32(to), "line", f32(line), "lines", len(first.Line), "points", len(first.Peak),
-		"level", base64.StdEncoding.EncodeToString(levels), "offset", offset, "unit", clean(d.Shown.Unit),
-		"bin", d.Shown.BinHz,
+		"at", packIndices(places), "to", packFloats(highest), "line", packFloats(lines),
+		"lines", len(first.Line), "points", len(first.Peak),
+		"level", base64.StdEncoding.EncodeToString(levels), "offset", offset, "unit", clean(detail.Shown.Unit),
+		"bin", detail.Shown.BinHz,
 	}
 }

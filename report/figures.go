@@ -1,18 +1,17 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"doubletake/internal/lists"
 	"doubletake/report/figure"
-	"doubletake/report/figure/paper"
 )
+
+// This file collects the figures of an experiment: a maker draws them one after the other, and maker.add gives each its
+// file name and title. figures_fit.go, figures_bands.go, figures_directivity.go, figures_data.go and honestfigures.go
+// draw the single figures. Figures, Page and Plots hand them out.
 
 // FigureFile is one figure as files: a complete SVG, and its numbers as CSV.
 type FigureFile struct {
@@ -20,64 +19,74 @@ type FigureFile struct {
 	SVG, CSV []byte
 }
 
-// plot is a figure with its caption.
-type plot struct {
-	kind, split string
-	file        string // name without extension, made by add
-	heading     string
-	caption     string
-	fig         *figure.Figure
-	page        bool // also on the page; the others are files only
+// captionedFigure is a figure with its caption.
+type captionedFigure struct {
+	kind    string // "parity", "directivity-…": the beginning of the file's name
+	split   string // "" for a figure about all splits
+	model   string // whose answers the figure shows: calibratedModel, paperNetwork, or "" for both or none
+	file    string // name without extension; maker.add sets it
+	heading string
+	caption string
+	fig     *figure.Figure
+	page    bool // the page has the figure; otherwise there is only a file
 
-	// Of the figure that shows held-out values before and after calibration: the width of the
-	// intervals over the spread of the outcome.
+	// spread is the largest width of an interval over the spread of its outcome, for figures of held-out values. It is 0
+	// for other figures. The page begins with the figure with the largest one.
 	spread float64
 }
 
-// filePoints of one series are in files: all that can be distinguished. Of more an even selection is.
+// filePoints is the number of points of a series that can be distinguished in a file. Longer series are thinned evenly.
 const filePoints = 1500
 
-// onPage are points of a series, and the models' answers held in the page for exploring: the first that keeps it below
-// pageBytes.
-var onPage = []struct{ points, answers int }{{110, 270_000}, {80, 180_000}, {50, 90_000}, {30, 40_000}}
+// pageLimits are the limits of the points of a series, and of the models' answers that a page contains for exploring.
+// The page takes the first limits that keep it below pageBytes, or the last.
+var pageLimits = []struct{ points, answers int }{{110, 270_000}, {80, 180_000}, {50, 90_000}, {30, 40_000}}
 
-// pageBytes is what a page should not exceed.
+// pageBytes is the size that a page should not exceed.
 const pageBytes = 3_000_000
 
 // Figures returns the experiment's figures as files, in the order of the page.
-func Figures(d *Detail) []FigureFile {
-	return lists.Each(plots(d, filePoints, ""), func(p plot) FigureFile {
-		return FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()}
-	})
+func Figures(detail *Detail) []FigureFile {
+	var files []FigureFile
+	for _, plot := range plots(detail, filePoints, "") {
+		svg := figure.Draw(plot.fig, figure.Options{})
+		files = append(files, FigureFile{File: plot.file, SVG: svg, CSV: plot.fig.CSV()})
+	}
+
+	return files
 }
 
-// plots are the figures, with so many points of a series; of one split alone where it is named.
-func plots(d *Detail, points int, split string) []plot {
-	m := &maker{d: d, limit: points, only: split, used: map[string]bool{}}
-	for i := range d.Splits {
-		m.heldOutLevels(&d.Splits[i])
-		m.variance(&d.Splits[i])
-		m.split(&d.Splits[i])
+// plots returns the figures, with at most the given number of points in a series. If split is not "", it returns the
+// figures of this split alone.
+func plots(detail *Detail, points int, split string) []captionedFigure {
+	m := &maker{detail: detail, limit: points, only: split, used: map[string]bool{}}
+	for i := range detail.Splits {
+		m.heldOutLevels(&detail.Splits[i])
+		m.calibrated(&detail.Splits[i])
+		m.variance(&detail.Splits[i])
+		m.split(&detail.Splits[i])
 	}
 
 	m.rises()
 	m.spectrum()
-	m.levels()
+	m.thirdOctaves()
 
-	return m.out
+	return m.figures
 }
 
+// maker collects the figures of an experiment.
 type maker struct {
-	d     *Detail
-	limit int
-	only  string // the split of figures; "": all, which have it in their names
-	out   []plot
-	used  map[string]bool
-	rows  [][]int // by condition, for rowsOf
+	detail          *Detail
+	limit           int    // largest number of points of a series
+	only            string // the split whose figures are wanted; "" for all, whose file names then begin with the split
+	figures         []captionedFigure
+	used            map[string]bool // file names of the figures so far
+	rowsByCondition [][]int         // triplets of each condition; rowsOf computes them when it is first called
 }
 
-// add finishes a figure: names, note, simulated in the title.
-func (m *maker) add(p plot) {
+// add adds a figure, unless it is about another split than the wanted one. add sets the file name, the ID, the title,
+// the description, and for data that were not measured a note.
+func (m *maker) add(p captionedFigure) {
 	if m.only != "" && p.split != m.only {
 		return
 	}
@@ -87,38 +96,48 @@ func (m *maker) add(p plot) {
 		name = p.split + "-" + name
 	}
 
-	p.file = fileName(name)
-
-	for k, base := 2, p.file; m.used[p.file]; k++ {
-		p.file = base + "-" + strconv.Itoa(k)
-	}
-
-	m.used[p.file] = true
-	p.fig.ID = "f-" + fileName(m.d.Experiment.Name) + "-" + p.file
-	title := clean(m.d.Experiment.Name) + ": " + p.heading
-	if m.d.Experiment.Data != "" && m.d.Experiment.Data != "measured" {
-		title = strings.ToUpper(m.d.Experiment.Data[:1]) + clean(m.d.Experiment.Data[1:]) + " data, " + title
-		p.heading += " (" + clean(m.d.Experiment.Data) + " data)"
-		p.fig.Note = strings.ToUpper(m.d.Experiment.Data[:1]) + clean(m.d.Experiment.Data[1:]) + " data."
+	p.file = m.unusedName(fileName(name))
+	p.fig.ID = "f-" + fileName(m.detail.Experiment.Name) + "-" + p.file
+	title := clean(m.detail.Experiment.Name) + ": " + p.heading
+	if data := m.detail.Experiment.Data; data != "" && data != "measured" {
+		label := strings.ToUpper(data[:1]) + clean(data[1:]) + " data"
+		title = label + ", " + title
+		p.heading += " (" + clean(data) + " data)"
+		p.fig.Note = label + "."
 	}
 
 	if p.split != "" {
 		title += ", split " + clean(p.split)
 	}
 
-	p.fig.Title, p.fig.Desc = title, p.caption
-	m.out = append(m.out, p)
+	p.fig.Title = title
+	p.fig.Desc = p.caption
+	m.figures = append(m.figures, p)
 }
 
-// fileName keeps letters, digits, hyphens, dots and underscores of any script's
-// ASCII part; the rest becomes a hyphen. Long names are cut.
-func fileName(s string) string {
+// unusedName returns a name of a file that no figure has yet, and marks it as used.
+func (m *maker) unusedName(base string) string {
+	name := base
+	for k := 2; m.used[name]; k++ {
+		name = base + "-" + strconv.Itoa(k)
+	}
+
+	m.used[name] = true
+
+	return name
+}
+
+// fileName keeps the ASCII letters, digits, underscores and inner dots of a text, and replaces all other characters by
+// hyphens. It cuts long names.
+func fileName(text string) string {
 	var b strings.Builder
-	for _, r := range s {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') || r == '.' && b.Len() > 0 ||
-			r == '=' {
+	for _, r := range text {
+		isWord := r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
+		isInnerDot := r == '.' && b.Len() > 0
+		switch {
+		case isWord, isInnerDot, r == '=': // = becomes a hyphen below, even next to another, so that x=-5 and x=5 differ
 			b.WriteRune(r)
-		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
 		}
 
@@ -127,220 +146,76 @@ func fileName(s string) string {
 		}
 	}
 
-	out := strings.Trim(b.String(), "-.")
-	if out == "" {
+	name := strings.Trim(b.String(), "-.")
+	if name == "" {
 		return "x"
 	}
 
-	return strings.ReplaceAll(out, "=", "-")
+	return strings.ReplaceAll(name, "=", "-")
 }
 
-// data is the kind of the outcomes, as figures name it.
-func (d *Detail) data() string { return cmp.Or(clean(d.Experiment.Data), "measured") }
-
-func (d *Detail) in() int  { return len(d.Inputs) }
-func (d *Detail) dim() int { return len(d.Outcomes) }
-func (d *Detail) conditions() int {
-	if d.in() == 0 { // all triplets are of one
-		return min(1, len(d.Cond))
-	}
-	return len(d.X) / d.in()
-}
-func (d *Detail) x(c, k int) float64 { return d.X[c*d.in()+k] }
-
-// values are the distinct values of input k, ascending.
-func (d *Detail) values(k int) []float64 {
-	v := lists.Column(d.X, d.in(), k)
-	slices.Sort(v)
-
-	return slices.Compact(v)
-}
-
-// spot is a place of figures over an angle: conditions that agree in some inputs.
-type spot struct {
-	at []float64 // inputs of the first of them
-	cs []int
-}
-
-// spots groups conditions that agree in the fixed inputs, in the order of these.
-func (d *Detail) spots(cs, fixed []int) []*spot {
-	compare := func(a, b int) int {
-		for _, k := range fixed {
-			if o := cmp.Compare(d.x(a, k), d.x(b, k)); o != 0 {
-				return o
-			}
-		}
-
-		return 0
-	}
-
-	var out []*spot
-
-	var last *spot
-	for _, c := range slices.SortedStableFunc(slices.Values(cs), compare) {
-		if last == nil || compare(last.cs[0], c) != 0 {
-			last = &spot{at: d.X[c*d.in() : (c+1)*d.in()]}
-			out = append(out, last)
-		}
-
-		last.cs = append(last.cs, c)
-	}
-
-	return out
-}
-
-// sorted are conditions in order of an input.
-func (d *Detail) sorted(cs []int, by int) []int {
-	return slices.SortedStableFunc(slices.Values(cs), func(a, b int) int { return cmp.Compare(d.x(a, by), d.x(b, by)) })
-}
-
-// answers are means over seeds of μ and σ², one for each condition and outcome.
-func (s *SplitDetail) answers() (mu, variance []float64) {
+// covariances returns the means over seeds of C, conditions × outcomes. It returns nil if there are no seeds.
+func (s *SplitDetail) covariances() []float64 {
+	var mean []float64
 	for k, seed := range s.Seeds {
 		if k == 0 {
-			mu, variance = make([]float64, len(seed.Mu)), make([]float64, len(seed.Mu))
+			mean = make([]float64, len(seed.Cov))
 		}
 
-		for i := range seed.Mu {
-			mu[i] += seed.Mu[i] / float64(len(s.Seeds))
-			variance[i] += seed.Var[i] / float64(len(s.Seeds))
+		for i := range seed.Cov {
+			mean[i] += seed.Cov[i] / float64(len(s.Seeds))
 		}
 	}
 
-	return mu, variance
+	return mean
 }
 
-// known are the marks that have points.
-func known(marks ...figure.Mark) []figure.Mark {
-	return slices.DeleteFunc(marks, func(m figure.Mark) bool { return len(m.X)+len(m.Y) == 0 })
+// withPoints returns the marks that have points.
+func withPoints(marks ...figure.Mark) []figure.Mark {
+	var kept []figure.Mark
+	for _, mark := range marks {
+		if len(mark.X)+len(mark.Y) > 0 {
+			kept = append(kept, mark)
+		}
+	}
+
+	return kept
 }
 
-// zero is a line at 0.
-func zero() figure.Mark {
+// zeroLine returns a line at 0.
+func zeroLine() figure.Mark {
 	return figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}
 }
 
-// heldOut splits conditions, or rows by their conditions, into those trained on and
-// those held out.
-func (s *SplitDetail) heldOut(n int, condition func(i int) int) (of [2][]int) {
-	for i := range n {
-		part := 0
-		if s.Test[condition(i)] {
-			part = 1
-		}
+// rootOrZero returns the square root of a number, or 0 if the number is negative.
+func rootOrZero(value float64) float64 { return math.Sqrt(math.Max(value, 0)) }
 
-		of[part] = append(of[part], i)
-	}
-
-	return of
-}
-
-func root(v float64) float64 { return math.Sqrt(math.Max(v, 0)) }
-
-// thin picks at most n of a list, evenly.
+// thin returns at most n elements of a list, evenly spaced. It returns the whole list if n is below 1.
 func thin[T any](list []T, n int) []T {
 	if len(list) <= n || n < 1 {
 		return list
 	}
 
-	return lists.Make(n, func(i int) T { return list[i*len(list)/n] })
+	picked := make([]T, n)
+	for i := range picked {
+		picked[i] = list[i*len(list)/n]
+	}
+
+	return picked
 }
 
-func (m *maker) split(s *SplitDetail) {
-	if len(s.Seeds) == 0 {
+// split draws the figures of a split's networks. It draws nothing if there are no networks.
+func (m *maker) split(split *SplitDetail) {
+	if len(split.Seeds) == 0 {
 		return
 	}
 
-	if angle := m.d.angle(); angle >= 0 {
-		m.directivities(s, angle)
+	if angle := m.detail.angle(); angle >= 0 {
+		m.directivities(split, angle)
 	}
 
-	m.bandLevels(s)
-	m.calibration(s)
-	m.parity(s)
-}
-
-func number6(v float64) string {
-	return strings.Replace(strconv.FormatFloat(v, 'g', 6, 64), "-", "−", 1)
-}
-
-// place writes the values of some inputs.
-func place(q []Quantity, at []float64, which []int) string {
-	var s []string
-	for _, k := range which {
-		if q[k].Name == "blades" {
-			s = append(s, number6(at[k])+" blades")
-			continue
-		}
-
-		t := q[k].Word() + " " + number6(at[k])
-		if q[k].Word() == q[k].Name { // no words
-			t = q[k].Name + " = " + number6(at[k])
-		}
-
-		if q[k].Unit != "" {
-			t += " " + clean(q[k].Unit)
-		}
-
-		s = append(s, t)
-	}
-
-	return strings.Join(s, ", ")
-}
-
-// placeOf writes the inputs of a condition.
-func (d *Detail) placeOf(c int) string {
-	return place(d.Inputs, d.X[c*d.in():(c+1)*d.in()], others(d.in()))
-}
-
-func others(n int, but ...int) []int {
-	return lists.Where(n, func(k int) bool { return !slices.Contains(but, k) })
-}
-
-// PlotOptions adapt a figure to the place it is drawn for.
-type PlotOptions struct {
-	Format string  // "svg", "pdf" or "png"
-	WidthM float64 // on paper, m
-	DPI    float64 // of a PNG
-}
-
-// PlotFormats are those of a figure.
-func PlotFormats() []string { return []string{"svg", "pdf", "png"} }
-
-// Plots are the figures of some experiments, as Plot draws them.
-type Plots struct{ list []plot }
-
-// NewPlots makes the figures of one experiment, of one split alone where it is named.
-func NewPlots(d *Detail, split string) *Plots { return &Plots{plots(d, filePoints, split)} }
-
-// Names lists the figures.
-func (p *Plots) Names() []string {
-	return lists.Each(p.list, func(f plot) string { return f.file })
-}
-
-// Kinds are the kinds of the figures, in the order of Names: parity, directivity.
-func (p *Plots) Kinds() []string {
-	return lists.Each(p.list, func(f plot) string { return strings.Split(f.kind, "-")[0] })
-}
-
-// Draw returns a figure in one of the formats: texts of 8 pt at any width.
-func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
-	found, ok := lists.Find(p.list, func(f plot) bool { return f.file == name })
-	if !ok {
-		return nil, fmt.Errorf("there is no figure %q", name)
-	}
-
-	mm := 1e3 * o.WidthM
-	f := found.fig.Fit(paper.Width(mm))
-
-	switch o.Format {
-	case "svg":
-		return figure.Draw(f, figure.Options{Millimetres: mm}), nil
-	case "pdf":
-		return paper.PDF(f)
-	case "png":
-		return paper.PNG(f, o.DPI)
-	}
-
-	return nil, fmt.Errorf("format %q is none of %s", o.Format, strings.Join(PlotFormats(), ", "))
+	m.bandLevels(split)
+	m.parity(split)
+	m.calibration(split)
+	m.learning(split)
 }

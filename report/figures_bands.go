@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
@@ -15,15 +14,15 @@ import (
 // frequency.
 const fewestBands = 3
 
-// bandHz is the frequency of an outcome that is a level of a fractional octave,
-// "l_31_5hz_db", 0 of any other.
+// bandHz returns the frequency of an outcome that is a level of a fractional octave,
+// such as "l_31_5hz_db", and 0 for other outcomes.
 func bandHz(name string) float64 {
-	n, ok := cutBoth(name, "l_", "hz_db")
+	digits, ok := cutBoth(name, "l_", "hz_db")
 	if !ok {
 		return 0
 	}
 
-	hz, err := strconv.ParseFloat(strings.Replace(n, "_", ".", 1), 64)
+	hz, err := strconv.ParseFloat(strings.Replace(digits, "_", ".", 1), 64)
 	if err != nil {
 		return 0
 	}
@@ -31,64 +30,85 @@ func bandHz(name string) float64 {
 	return hz
 }
 
-// bandLevels draws the predicted and the measured band levels over frequency at two
-// conditions: in the middle of the held-out ones and of those of the training.
-func (m *maker) bandLevels(s *SplitDetail) {
-	d := m.d
-	hz := func(k int) float64 { return bandHz(d.Outcomes[k].Name) }
+// bandOutcome is an outcome that is a level of a fractional octave.
+type bandOutcome struct {
+	index int     // in Detail.Outcomes
+	hz    float64 // mid-frequency
+}
 
-	bands := lists.Where(d.dim(), func(k int) bool { return hz(k) > 0 })
+// bands returns the outcomes that are band levels, in the order of their frequencies.
+func (d *Detail) bands() []bandOutcome {
+	var bands []bandOutcome
+	for k, outcome := range d.Outcomes {
+		if hz := bandHz(outcome.Name); hz > 0 {
+			bands = append(bands, bandOutcome{k, hz})
+		}
+	}
+
+	slices.SortFunc(bands, func(a, b bandOutcome) int { return cmp.Compare(a.hz, b.hz) })
+
+	return bands
+}
+
+// bandLevels draws the predicted and the measured band levels over frequency at two
+// conditions, in the middle of the held-out conditions and of the training conditions.
+func (m *maker) bandLevels(split *SplitDetail) {
+	detail := m.detail
+	bands := detail.bands()
 	if len(bands) < fewestBands {
 		return
 	}
 
-	slices.SortFunc(bands, func(a, b int) int { return cmp.Compare(hz(a), hz(b)) })
-	mu, variance := s.answers()
-	f := &figure.Figure{Width: 720}
-
-	parts := s.heldOut(len(s.Test), func(c int) int { return c })
-	for _, held := range []int{1, 0} {
-		of := parts[held]
-		if len(of) == 0 {
-			continue
-		}
-
-		c := of[len(of)/2]
-		model := figure.Mark{Kind: figure.Bars, Name: "mean μ ± 2 total standard deviations", Class: "mean"}
-
-		data := figure.Mark{Kind: figure.Points, Name: m.d.data() + ", y1 and y2", Class: "test", Shape: "diamond", Size: 2.4}
-		for _, k := range bands {
-			at := c*d.dim() + k
-			model.Bar(hz(k), mu[at], 2*math.Sqrt(variance[at]))
-
-			for i, cond := range d.Cond {
-				if cond == c {
-					data.Point(hz(k), d.Y1[i*d.dim()+k])
-					data.Point(hz(k), d.Y2[i*d.dim()+k])
-				}
-			}
-		}
-
-		line := figure.Mark{Kind: figure.Line, Class: "mean", Quiet: true, Thin: true, X: model.X, Y: model.Y}
-
-		title := d.placeOf(c)
-		if held == 1 {
-			title += ", held out"
-		}
-
-		f.Panels = append(f.Panels, figure.Panel{
-			Title: title, X: figure.Axis{Label: "mid-frequency f of the band (Hz)", Log: true},
-			Y: figure.Axis{Label: in("band level", d.Outcomes[bands[0]].Unit)}, Height: 220,
-			Marks: []figure.Mark{line, model, data},
-		})
+	fig := &figure.Figure{Width: 720}
+	trained, held := split.trainedAndHeldOut(len(split.Test))
+	if len(held) > 0 {
+		panel := m.bandPanel(split, bands, held[len(held)/2])
+		panel.Title += ", held out"
+		fig.Panels = append(fig.Panels, panel)
 	}
 
-	if f.Columns = len(f.Panels); f.Columns == 0 {
+	if len(trained) > 0 {
+		fig.Panels = append(fig.Panels, m.bandPanel(split, bands, trained[len(trained)/2]))
+	}
+
+	fig.Columns = len(fig.Panels)
+	if fig.Columns == 0 {
 		return
 	}
 
-	m.add(plot{
-		kind: "bands", split: s.Name, heading: "Band levels over frequency", fig: f, page: true,
-		caption: text("figure-bands", map[string]any{"Data": d.data(), "N": len(bands), "Seeds": len(s.Seeds)}),
+	m.add(captionedFigure{
+		kind: "bands", split: split.Name, model: paperNetwork, fig: fig, page: true,
+		heading: "The paper's network: band levels over frequency",
+		caption: phrase("figure-bands", map[string]any{"Data": detail.data(), "N": len(bands), "Seeds": len(split.Seeds)}),
 	})
+}
+
+// bandPanel draws the band levels of one condition.
+func (m *maker) bandPanel(split *SplitDetail, bands []bandOutcome, condition int) figure.Panel {
+	detail := m.detail
+	mu, variance := split.answers()
+	model := figure.Mark{Kind: figure.Bars, Name: "mean μ ± 2 total standard deviations", Class: "mean"}
+	data := figure.Mark{
+		Kind: figure.Points, Name: detail.data() + ", y1 and y2", Class: "test", Shape: "diamond", Size: 2.4,
+	}
+
+	for _, band := range bands {
+		i := condition*detail.outcomeCount() + band.index
+		model.Bar(band.hz, mu[i], 2*math.Sqrt(variance[i]))
+
+		for row, c := range detail.Cond {
+			if c == condition {
+				data.Point(band.hz, detail.Y1[row*detail.outcomeCount()+band.index])
+				data.Point(band.hz, detail.Y2[row*detail.outcomeCount()+band.index])
+			}
+		}
+	}
+
+	line := figure.Mark{Kind: figure.Line, Class: "mean", Quiet: true, Thin: true, X: model.X, Y: model.Y}
+
+	return figure.Panel{
+		Title: detail.placeOf(condition), X: figure.Axis{Label: "mid-frequency f of the band (Hz)", Log: true},
+		Y: figure.Axis{Label: withUnit("band level", detail.Outcomes[bands[0].index].Unit)}, Height: 220,
+		Marks: []figure.Mark{line, model, data},
+	}
 }

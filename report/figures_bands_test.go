@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The figure of band levels holds, by its CSV, the means of the seeds, two total
@@ -21,7 +22,7 @@ func TestBandLevelsNumbers(t *testing.T) {
 	figures := func() []FigureFile { return Figures(d) }
 
 	name := func(f FigureFile) bool { return f.File == "3-blades-bands" }
-	must.Not(t, slices.ContainsFunc(figures(), name), "harmonics are drawn as bands")
+	assert.False(t, slices.ContainsFunc(figures(), name), "harmonics are drawn as bands")
 
 	hz := []string{"31_5", "125", "63", "1000", "500"}
 	for k := range d.Outcomes {
@@ -30,14 +31,16 @@ func TestBandLevelsNumbers(t *testing.T) {
 
 	list := figures()
 	i := slices.IndexFunc(list, name)
-	must.Never(t, i < 0, "no such figure")
+	require.GreaterOrEqual(t, i, 0, "no such figure")
 
-	rows := must.Get(csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll())(t)
+	rows, err := csv.NewReader(bytes.NewReader(list[i].CSV)).ReadAll()
+	require.NoError(t, err)
 
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	s := &d.Splits[1]
 
-	means, pairs := 0, 0
+	means := 0
+	pairs := 0
 	for _, r := range rows[1:] {
 		x, _ := strconv.ParseFloat(r[column("x")], 64)
 		y, _ := strconv.ParseFloat(r[column("y")], 64)
@@ -52,7 +55,7 @@ func TestBandLevelsNumbers(t *testing.T) {
 			return s.Test[c] == held && (y == d.Y1[c*5+k] || y == d.Y2[c*5+k] || math.Abs(y-mean) < 1e-9)
 		})
 
-		must.Not(t, !found, "%v: no level of the condition", r)
+		assert.True(t, found, "%v: no level of the condition", r)
 
 		switch {
 		case strings.HasPrefix(r[1], "mean"):
@@ -62,12 +65,13 @@ func TestBandLevelsNumbers(t *testing.T) {
 		}
 	}
 
-	must.Not(t, means != 10 || pairs != 20, "%d means, %d values of pairs", means, pairs)
+	require.Equal(t, 10, means, "%d means, %d values of pairs", means, pairs)
+	assert.Equal(t, 20, pairs, "%d means, %d values of pairs", means, pairs)
 
 	d.Outcomes = d.Outcomes[:5]
 	for k, n := range []string{"oaspl_db", "a", "b"} {
 		d.Outcomes[k].Name = n
 	}
 
-	must.Not(t, slices.ContainsFunc(figures(), name), "two bands are drawn")
+	assert.False(t, slices.ContainsFunc(figures(), name), "two bands are drawn")
 }

@@ -5,83 +5,99 @@ import (
 	"math"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
 
+// Room of the spectrum below its lowest and above its highest level, where the names of the lines are, in dB.
+const (
+	spectrumBelow = 2
+	spectrumAbove = 6
+)
+
+// floorBins is the number of bins on either side of a line over which its floor is drawn.
+const floorBins = 8
+
+// spectrum draws the spectrum of one recording with its lines.
 func (m *maker) spectrum() {
-	s := m.d.Shown
-	if s == nil {
+	spectrum := m.detail.Shown
+	if spectrum == nil {
 		return
 	}
 
-	p := figure.Panel{
-		Title: m.d.placeOf(s.Condition), Height: 300,
-		X: figure.Axis{Label: "frequency f (Hz)", Max: s.BinHz * float64(len(s.Level[0])-1)},
-		Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)", number6(s.BinHz), clean(s.Unit))},
+	panel := figure.Panel{
+		Title: m.detail.placeOf(spectrum.Condition), Height: 300,
+		X: figure.Axis{Label: "frequency f (Hz)", Max: spectrum.BinHz * float64(len(spectrum.Level[0])-1)},
+		Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)", number6(spectrum.BinHz), clean(spectrum.Unit))},
 	}
 
-	if len(s.Lines[0]) > 0 {
+	if len(spectrum.Lines[0]) > 0 {
 		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
-		for _, l := range s.Lines[0] {
-			search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
+		for _, line := range spectrum.Lines[0] {
+			search.Lo = append(search.Lo, line.Search[0]-spectrum.BinHz/2)
+			search.Hi = append(search.Hi, line.Search[1]+spectrum.BinHz/2)
 		}
 
-		p.Marks = append(p.Marks, search)
+		panel.Marks = append(panel.Marks, search)
 	}
 
-	// The background lies under the halves' lines where it is one with them.
-	if len(s.Background) > 0 {
-		background := s.curve("background", "grey", s.Background)
+	// The background is drawn first, so that the lines of the halves cover it where they agree.
+	if len(spectrum.Background) > 0 {
+		background := spectrum.curve("background", "grey", spectrum.Background)
 		background.Dashed = true
-		p.Marks = append(p.Marks, background)
+		panel.Marks = append(panel.Marks, background)
 	}
 
-	p.Marks = append(p.Marks, s.halves()...)
+	panel.Marks = append(panel.Marks, spectrum.halves()...)
 
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, mk := range p.Marks {
-		for _, v := range mk.Y {
-			lo, hi = math.Min(lo, v), math.Max(hi, v)
+	lowest := math.Inf(1)
+	highest := math.Inf(-1)
+	for _, mark := range panel.Marks {
+		for _, value := range mark.Y {
+			lowest = math.Min(lowest, value)
+			highest = math.Max(highest, value)
 		}
 	}
 
-	p.Marks = append(p.Marks, s.harmonics()...)
-	p.Y.Min, p.Y.Max = lo-2, hi+6
+	panel.Marks = append(panel.Marks, spectrum.harmonics()...)
+	panel.Y.Min = lowest - spectrumBelow
+	panel.Y.Max = highest + spectrumAbove
 
 	heading := "Spectrum"
-	if len(s.Lines[1]) > 0 {
+	if len(spectrum.Lines[1]) > 0 {
 		heading += " and its lines"
 	}
 
-	m.add(plot{
-		kind: "spectrum", heading: heading, caption: s.caption(),
-		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true,
+	m.add(captionedFigure{
+		kind: "spectrum", heading: heading, caption: spectrum.caption(),
+		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{panel}}, page: true,
 	})
 }
 
-// curve draws the levels of the bins that have power, but the first: the mean was
-// taken out of every segment.
+// curve draws the levels of the bins that have power. It leaves out the first bin, which is empty: the mean was
+// subtracted from every segment.
 func (s *SpectrumDetail) curve(name, class string, level []float64) figure.Mark {
-	mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Thin: true}
-	for i, v := range level {
-		if i > 0 && !math.IsInf(v, 0) {
-			mk.Point(float64(i)*s.BinHz, v)
+	mark := figure.Mark{Kind: figure.Line, Name: name, Class: class, Thin: true}
+	for i, value := range level {
+		if i > 0 && !math.IsInf(value, 0) {
+			mark.Point(float64(i)*s.BinHz, value)
 		}
 	}
 
-	return mk
+	return mark
 }
 
-// halves are both halves as the edges of a band, and their mean power.
+// halves draws both halves as the edges of a band, and their mean power.
 func (s *SpectrumDetail) halves() []figure.Mark {
-	first, second := s.curve("first half", "half", s.Level[0]), s.curve("second half", "half", s.Level[1])
-	first.Quiet, second.Quiet = true, true
+	first := s.curve("first half", "half", s.Level[0])
+	second := s.curve("second half", "half", s.Level[1])
+	first.Quiet = true
+	second.Quiet = true
 	band := figure.Mark{Kind: figure.Band, Name: "between the halves", Class: "total"}
 
 	mean := figure.Mark{Kind: figure.Line, Name: "mean of both halves", Class: "mean", Thin: true}
 	for i := 1; i < min(len(s.Level[0]), len(s.Level[1])); i++ {
-		a, b := s.Level[0][i], s.Level[1][i]
+		a := s.Level[0][i]
+		b := s.Level[1][i]
 		if math.IsInf(a, 0) || math.IsInf(b, 0) {
 			continue
 		}
@@ -94,7 +110,8 @@ func (s *SpectrumDetail) halves() []figure.Mark {
 	return []figure.Mark{band, first, second, mean}
 }
 
-// harmonics are the marks of what was read off the second half; none without lines.
+// harmonics draws the lines that were found in the second half: their floors, the bins used, and their orders. It
+// returns nil if there are no lines.
 func (s *SpectrumDetail) harmonics() []figure.Mark {
 	if len(s.Lines[1]) == 0 {
 		return nil
@@ -102,65 +119,74 @@ func (s *SpectrumDetail) harmonics() []figure.Mark {
 
 	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
 	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
-
 	label := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
-	for _, l := range s.Lines[1] {
-		w := 8 * s.BinHz
-		floor.Lo, floor.Hi, floor.Y = append(floor.Lo, l.Hz-w), append(floor.Hi, l.Hz+w), append(floor.Y, l.Floor)
+	for _, line := range s.Lines[1] {
+		floorHz := floorBins * s.BinHz
+		floor.Lo = append(floor.Lo, line.Hz-floorHz)
+		floor.Hi = append(floor.Hi, line.Hz+floorHz)
+		floor.Y = append(floor.Y, line.Floor)
 
 		top := math.Inf(-1)
-		for i := int(math.Round(l.Band[0] / s.BinHz)); i <= int(math.Round(l.Band[1]/s.BinHz)) && i < len(s.Level[1]); i++ {
+		first := int(math.Round(line.Band[0] / s.BinHz))
+		last := int(math.Round(line.Band[1] / s.BinHz))
+		for i := first; i <= last && i < len(s.Level[1]); i++ {
 			used.Point(float64(i)*s.BinHz, s.Level[1][i])
 			top = math.Max(top, s.Level[1][i])
 		}
 
 		if !math.IsInf(top, 0) {
-			label.Point(l.Hz, top)
-			label.Text = append(label.Text, number6(l.Order)+"×BPF")
+			label.Point(line.Hz, top)
+			label.Text = append(label.Text, number6(line.Order)+"×BPF")
 		}
 	}
 
 	orders := figure.Mark{
 		Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond", Size: 2.2,
 	}
-	for _, l := range s.Orders[1] {
-		orders.Point(l.Hz, l.Level)
+	for _, line := range s.Orders[1] {
+		orders.Point(line.Hz, line.Level)
 	}
 
 	return []figure.Mark{floor, used, orders, label}
 }
 
+// caption writes the caption of the spectrum.
 func (s *SpectrumDetail) caption() string {
-	from := lists.Each(s.BackgroundFrom, clean)
-	hz := func(v float64) string { return number6(math.Round(v*1e3) / 1e3) }
+	var recordings []string
+	for _, recording := range s.BackgroundFrom {
+		recordings = append(recordings, clean(recording))
+	}
 
-	return text("figure-spectrum", map[string]any{
-		"Recording": clean(s.Recording), "Lines": len(s.Lines[1]) > 0, "Shaft1": hz(s.Shaft[0]), "Shaft2": hz(s.Shaft[1]),
-		"Background": len(s.Background) > 0, "From": strings.Join(from, ", "),
+	return phrase("figure-spectrum", map[string]any{
+		"Recording": clean(s.Recording), "Lines": len(s.Lines[1]) > 0, "Shaft1": millihertz(s.Shaft[0]),
+		"Shaft2": millihertz(s.Shaft[1]), "Background": len(s.Background) > 0, "From": strings.Join(recordings, ", "),
 	})
 }
 
-// levels draws one-third-octave levels, where spectra are.
-func (m *maker) levels() {
-	d := m.d
-	if d.Shown == nil || len(d.Shown.Third) == 0 {
+// millihertz writes a frequency, rounded to 1 mHz, in Hz.
+func millihertz(hz float64) string { return number6(math.Round(hz*1e3) / 1e3) }
+
+// thirdOctaves draws one-third-octave levels if there are spectra.
+func (m *maker) thirdOctaves() {
+	shown := m.detail.Shown
+	if shown == nil || len(shown.Third) == 0 {
 		return
 	}
 
-	third := d.Shown.Third
-
-	mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
-	for _, t := range third {
-		mk.Between(t.Centre, t.Lo, t.Hi)
-		mk.Y = append(mk.Y, t.Level)
+	mark := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
+	for _, band := range shown.Third {
+		mark.Between(band.Centre, band.Lo, band.Hi)
+		mark.Y = append(mark.Y, band.Level)
 	}
 
-	m.add(plot{
+	first := shown.Third[0]
+	last := shown.Third[len(shown.Third)-1]
+	m.add(captionedFigure{
 		kind: "levels", heading: "One-third-octave levels", page: true,
-		caption: text("figure-third-octaves", d.placeOf(d.Shown.Condition)),
+		caption: phrase("figure-third-octaves", m.detail.placeOf(shown.Condition)),
 		fig: &figure.Figure{Width: halfWidth, Panels: []figure.Panel{{
-			X: figure.Axis{Label: "frequency f (Hz)", Log: true, Min: third[0].Lo, Max: third[len(third)-1].Hi},
-			Y: figure.Axis{Label: "band level L (" + clean(d.Shown.Unit) + ")"}, Height: 220, Marks: []figure.Mark{mk},
+			X: figure.Axis{Label: "frequency f (Hz)", Log: true, Min: first.Lo, Max: last.Hi},
+			Y: figure.Axis{Label: "band level L (" + clean(shown.Unit) + ")"}, Height: 220, Marks: []figure.Mark{mark},
 		}}},
 	})
 }

@@ -12,290 +12,328 @@ import (
 	"doubletake/train/numbers"
 )
 
-// calibration draws coverage, and the covariance against the measured error.
-func (m *maker) calibration(s *SplitDetail) {
-	d := m.d
-	f := &figure.Figure{Columns: 2, Width: 720}
-	p := figure.Panel{
-		Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1},
-		Y: figure.Axis{Label: "share of " + m.d.data() + " values inside", Min: 0, Max: 1}, Square: true,
-	}
-
-	p.Marks = append(p.Marks, figure.Mark{
-		Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true,
-		X: []float64{0, 1}, Y: []float64{0, 1},
-	})
-
-	for i, name := range []string{"training pairs", "held-out pairs"} {
-		c := s.Coverage[i]
-		b := figure.Mark{
-			Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i],
-			Shape: []string{"square", ""}[i], Size: 2,
-		}
-
-		for k, z := range c.Nominal {
-			lo, hi, mean := spread(c.Observed, k)
-			b.Between(z, lo, hi)
-			b.Y = append(b.Y, mean)
-		}
-
-		if len(c.Observed) > 0 {
-			p.Marks = append(p.Marks, b)
-		}
-	}
-
-	f.Panels = append(f.Panels, p)
-
-	words := map[string]any{"Couples": d.Experiment.Couples}
-	if e, lost := m.bins(s); e != nil {
-		f.Panels = append(f.Panels, *e)
-		words["Bins"], words["Lost"] = len(slices.Concat(s.Bins...)), lost
+// calibration draws two panels: the coverage of the intervals, and the covariance against the measured error. The
+// second is left out if no error was measured.
+func (m *maker) calibration(split *SplitDetail) {
+	fig := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{m.coveragePanel(split)}}
+	facts := map[string]any{"Couples": m.detail.Experiment.Couples} // for the caption
+	errors, lost := m.bins(split)
+	if errors != nil {
+		fig.Panels = append(fig.Panels, *errors)
+		facts["Bins"] = len(slices.Concat(split.Bins...))
+		facts["Lost"] = lost
 	} else {
-		f.Columns, f.Width = 1, 420
+		fig.Columns = 1
+		fig.Width = 420
 	}
 
-	m.add(plot{
-		kind: "calibration", split: s.Name, heading: "Calibration", caption: text("figure-calibration", words), fig: f,
-		page: true,
+	m.add(captionedFigure{
+		kind: "calibration", split: split.Name, model: paperNetwork, fig: fig, page: true,
+		heading: "The paper's network: calibration",
+		caption: phrase("figure-calibration", facts),
 	})
 }
 
-// spread is the range and the mean over seeds of the k-th number, NaN without any.
-func spread(seeds [][]float64, k int) (lo, hi, mean float64) {
-	var of []float64
+// coveragePanel draws the share of values inside the intervals over the nominal probability of the intervals.
+func (m *maker) coveragePanel(split *SplitDetail) figure.Panel {
+	perfect := figure.Mark{
+		Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true,
+		X: []float64{0, 1}, Y: []float64{0, 1},
+	}
+	train := figure.Mark{
+		Kind: figure.Bars, Name: "training pairs, mean and range over seeds", Class: "train", Shape: "square", Size: 2,
+	}
+	test := figure.Mark{Kind: figure.Bars, Name: "held-out pairs, mean and range over seeds", Class: "test", Size: 2}
 
+	marks := []figure.Mark{perfect}
+	for i, mark := range []figure.Mark{train, test} {
+		coverage := split.Coverage[i]
+		if len(coverage.Observed) == 0 {
+			continue
+		}
+
+		for k, nominal := range coverage.Nominal {
+			low, high, mean := seedRange(coverage.Observed, k)
+			mark.Between(nominal, low, high)
+			mark.Y = append(mark.Y, mean)
+		}
+
+		marks = append(marks, mark)
+	}
+
+	return figure.Panel{
+		Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1},
+		Y:      figure.Axis{Label: "share of " + m.detail.data() + " values inside", Min: 0, Max: 1},
+		Square: true, Marks: marks,
+	}
+}
+
+// seedRange returns the range and the mean over seeds of number k. They are NaN if no seed has a number k.
+func seedRange(seeds [][]float64, k int) (low, high, mean float64) {
+	var values []float64
 	sum := 0.0
-	for _, s := range seeds {
-		if k < len(s) {
-			of, sum = append(of, s[k]), sum+s[k]
+	for _, seed := range seeds {
+		if k < len(seed) {
+			values = append(values, seed[k])
+			sum += seed[k]
 		}
 	}
 
-	if len(of) == 0 {
+	if len(values) == 0 {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 
-	return slices.Min(of), slices.Max(of), sum / float64(len(of))
+	return slices.Min(values), slices.Max(values), sum / float64(len(values))
 }
 
-// bins draws the covariance against the measured error: the bins of every seed, and
-// the median over the seeds of each bin. lost bins have no place on the axes.
-func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
-	all := slices.Concat(s.Bins...)
+// bins draws the covariance against the measured error: the bins of every seed, and the median over the seeds of each
+// bin. lost is the number of bins that have no place on the axes. panel is nil if there are no bins.
+func (m *maker) bins(split *SplitDetail) (panel *figure.Panel, lost int) {
+	all := slices.Concat(split.Bins...)
 	if len(all) == 0 {
 		return nil, 0
 	}
 
-	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C, a set per seed, ± 2 SE", Class: "train", Size: 1.4}
-	middle := medians(s.Bins)
-	a, z, log := binRange(middle, all)
-	inside := func(b Bin) bool { return !log || b.Cov >= a && b.E >= a && b.Cov <= z && b.E <= z }
+	middle := medians(split.Bins)
+	limits := binRange(middle, all)
 
-	below := a / 10
-	for _, b := range all {
-		for _, v := range []float64{b.Cov, b.E} {
-			if v > 0 {
-				below = math.Min(below, v/10)
-			}
-		}
-	}
-
-	for _, b := range all {
-		se := 2 * b.SE
-		if math.IsNaN(se) {
-			se = 0
+	bars := figure.Mark{Kind: figure.Bars, Name: "bins of C, a set per seed, ± 2 SE", Class: "train", Size: 1.4}
+	below := limits.below(all)
+	for _, bin := range all {
+		halfLength := 2 * bin.SE
+		if math.IsNaN(halfLength) {
+			halfLength = 0
 		}
 
-		low := b.E - se
-		if log && low <= 0 {
-			low = below // the bar leaves the panel
+		low := bin.E - halfLength
+		if limits.log && low <= 0 {
+			low = below // the bar goes beyond the lower edge of the panel
 		}
 
-		mark.Between(b.Cov, low, b.E+se)
-
-		mark.Y = append(mark.Y, b.E)
-		if !inside(b) {
+		bars.Between(bin.Cov, low, bin.E+halfLength)
+		bars.Y = append(bars.Y, bin.E)
+		if !limits.contains(bin) {
 			lost++
 		}
 	}
 
 	median := figure.Mark{Kind: figure.Points, Name: "median of a bin over seeds", Class: "epi", Shape: "diamond", Size: 3}
-	for _, b := range middle {
-		if inside(b) {
-			median.Point(b.Cov, b.E)
+	for _, bin := range middle {
+		if limits.contains(bin) {
+			median.Point(bin.Cov, bin.E)
 		}
 	}
 
-	axis := func(of string) figure.Axis {
-		return figure.Axis{Label: "mean " + of + " of the bin (standardised)", Log: log, Min: a, Max: z}
-	}
-	claimed := figure.Mark{
-		Kind: figure.Line, Name: "as claimed", Class: "grey", Dashed: true, X: []float64{a, z}, Y: []float64{a, z},
-	}
+	ends := []float64{limits.low, limits.high}
+	claimed := figure.Mark{Kind: figure.Line, Name: "as claimed", Class: "grey", Dashed: true, X: ends, Y: ends}
 
 	return &figure.Panel{
-		Title: "Claim: C against the error e", Square: true, X: axis("C"), Y: axis("e"),
-		Marks: append([]figure.Mark{claimed, mark}, known(median)...),
+		Title: "Claim: C against the error e", Square: true, X: limits.axis("C"), Y: limits.axis("e"),
+		Marks: append([]figure.Mark{claimed, bars}, withPoints(median)...),
 	}, lost
 }
 
-// medians are the medians of every bin over the seeds.
+// medians returns for each bin the medians of C and e over the seeds.
 func medians(seeds [][]Bin) []Bin {
-	var out []Bin
-	for i := range slices.MaxFunc(seeds, func(a, b []Bin) int { return len(a) - len(b) }) {
-		var c, e []float64
-		for _, s := range seeds {
-			if i < len(s) {
-				c, e = append(c, s[i].Cov), append(e, s[i].E)
+	most := 0
+	for _, bins := range seeds {
+		most = max(most, len(bins))
+	}
+
+	var middle []Bin
+	for i := range most {
+		var covariances, errors []float64
+		for _, bins := range seeds {
+			if i < len(bins) {
+				covariances = append(covariances, bins[i].Cov)
+				errors = append(errors, bins[i].E)
 			}
 		}
 
-		out = append(out, Bin{Cov: lists.Median(c), E: lists.Median(e)})
+		middle = append(middle, Bin{Cov: lists.Median(covariances), E: lists.Median(errors)})
 	}
 
-	return out
+	return middle
 }
 
-// binRange is the range of both axes: whole decades about the medians that are
-// positive, or all bins where none is.
-func binRange(middle, all []Bin) (a, z float64, log bool) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, b := range middle {
-		if b.Cov > 0 && b.E > 0 {
-			lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
+// binLimits is the range of both axes of the bins.
+type binLimits struct {
+	low, high float64
+	log       bool
+}
+
+// binRange returns limits for logarithmic axes, whole decades about the positive medians. If no median is positive, it
+// returns limits for linear axes, the range of all bins.
+func binRange(middle, all []Bin) binLimits {
+	var positive []Bin
+	for _, bin := range middle {
+		if bin.Cov > 0 && bin.E > 0 {
+			positive = append(positive, bin)
 		}
 	}
 
-	if hi > 0 {
-		return math.Pow(10, math.Floor(math.Log10(lo/1.2))), math.Pow(10, math.Ceil(math.Log10(hi*1.2))), true
+	if low, high := binExtent(positive); high > 0 {
+		return binLimits{
+			low:  math.Pow(10, math.Floor(math.Log10(low/1.2))),
+			high: math.Pow(10, math.Ceil(math.Log10(high*1.2))),
+			log:  true,
+		}
 	}
 
-	for _, b := range all {
-		lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
+	low, high := binExtent(all)
+	limits := binLimits{low: low - 0.05*(high-low), high: high + 0.05*(high-low)}
+	if !(limits.high > limits.low) {
+		limits.low--
+		limits.high++
 	}
 
-	a, z = lo-0.05*(hi-lo), hi+0.05*(hi-lo)
-	if !(z > a) {
-		a, z = a-1, z+1
-	}
-
-	return a, z, false
+	return limits
 }
 
-// most outcomes that one figure shows
+// binExtent returns the least and the largest number of the bins.
+func binExtent(bins []Bin) (low, high float64) {
+	low = math.Inf(1)
+	high = math.Inf(-1)
+	for _, bin := range bins {
+		low = math.Min(low, math.Min(bin.Cov, bin.E))
+		high = math.Max(high, math.Max(bin.Cov, bin.E))
+	}
+
+	return low, high
+}
+
+// contains reports whether a bin can be drawn within the limits. Linear axes contain all bins.
+func (l binLimits) contains(bin Bin) bool {
+	if !l.log {
+		return true
+	}
+
+	return min(bin.Cov, bin.E) >= l.low && max(bin.Cov, bin.E) <= l.high
+}
+
+// below returns a positive number that is less than the limits and all positive numbers of the bins.
+func (l binLimits) below(bins []Bin) float64 {
+	below := l.low / 10
+	for _, bin := range bins {
+		for _, value := range []float64{bin.Cov, bin.E} {
+			if value > 0 {
+				below = math.Min(below, value/10)
+			}
+		}
+	}
+
+	return below
+}
+
+// axis returns the axis for C or e.
+func (l binLimits) axis(name string) figure.Axis {
+	return figure.Axis{Label: "mean " + name + " of the bin (standardised)", Log: l.log, Min: l.low, Max: l.high}
+}
+
+// parityOutcomes is the largest number of outcomes that the figure shows.
 const parityOutcomes = 6
 
-// parity draws the means of the outcomes against predicted ones, a square panel each.
-func (m *maker) parity(s *SplitDetail) {
-	d := m.d
-	mu, _ := s.answers()
-	parts := s.heldOut(d.conditions(), func(c int) int { return c })
-	all := len(parts[0]) + len(parts[1])
-	trained := len(parts[1]) == 0
+// parity draws the mean of an outcome at each condition against the predicted mean, in a square panel per outcome.
+func (m *maker) parity(split *SplitDetail) {
+	detail := m.detail
+	mu, _ := split.answers()
+	trained, held := split.trainedAndHeldOut(detail.conditionCount())
+	all := len(trained) + len(held)
+	allTrained := len(held) == 0
+	trained = thin(trained, m.limit)
+	held = thin(held, m.limit)
 
-	for i := range parts {
-		parts[i] = thin(parts[i], m.limit)
+	panels := min(parityOutcomes, detail.outcomeCount())
+	fig := &figure.Figure{Columns: min(3, panels), Width: 720}
+	if panels == 1 {
+		fig.Width = 420
 	}
 
-	n := min(parityOutcomes, d.dim())
-	f := &figure.Figure{Columns: min(3, n), Width: 720}
-	if n == 1 {
-		f.Width = 420
+	for k := range panels {
+		fig.Panels = append(fig.Panels, m.parityPanel(split, k, trained, held, mu))
 	}
 
-	f.Panels = lists.Make(n, func(k int) figure.Panel { return m.parityPanel(s, k, parts, mu) })
-	shown := len(parts[0]) + len(parts[1])
-	caption := text("figure-parity", map[string]any{
-		"Data": d.data(), "Seeds": len(s.Seeds), "RMSE": !d.Experiment.Couples && !trained,
-		"Selected": shown < all || d.AllConditions > d.conditions(), "Shown": shown, "Conditions": d.AllConditions,
-		"N": n, "Outcomes": d.dim(),
+	oneLegend(fig.Panels)
+	shown := len(trained) + len(held)
+	caption := phrase("figure-parity", map[string]any{
+		"Data": detail.data(), "Seeds": len(split.Seeds), "RMSE": !detail.Experiment.Couples && !allTrained,
+		"Selected": shown < all || detail.AllConditions > detail.conditionCount(), "Shown": shown,
+		"Conditions": detail.AllConditions, "N": panels, "Outcomes": detail.outcomeCount(),
 	})
 
-	m.add(plot{
-		kind: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
-		page: true,
+	m.add(captionedFigure{
+		kind: "parity", split: split.Name, model: paperNetwork, caption: caption, fig: fig, page: true,
+		heading: "The paper's network: predicted and " + detail.data() + " outcome",
 	})
 }
 
-// parityPanel is the panel of outcome k, of conditions trained on and held out.
-func (m *maker) parityPanel(s *SplitDetail, k int, parts [2][]int, mu []float64) figure.Panel {
-	d := m.d
-	q := d.Outcomes[k]
-
-	held := "held out"
-	if e := m.rmse(s, k); e > 0 {
-		held = strings.TrimSpace(fmt.Sprintf("held out, RMSE %s %s", number2(e), q.difference()))
+// parityPanel draws outcome k at the conditions of the training and at the held-out conditions. mu is conditions ×
+// outcomes. The panel is blank if there are no numbers.
+func (m *maker) parityPanel(split *SplitDetail, k int, trained, held []int, mu []float64) figure.Panel {
+	detail := m.detail
+	outcome := detail.Outcomes[k]
+	name := "held out"
+	if rmse := m.rmse(split, k); rmse > 0 {
+		name = strings.TrimSpace(fmt.Sprintf("held out, RMSE %s %s", number2(rmse), outcome.difference()))
 	}
 
-	styles := [2]figure.Mark{
-		{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5},
-		{Kind: figure.Points, Name: held, Class: "test", Shape: "ring", Size: 2},
-	}
-
-	lo, hi := math.Inf(1), math.Inf(-1)
-
-	var marks []figure.Mark
-	for i, mk := range styles {
-		for _, c := range parts[i] {
-			x, y := mu[c*d.dim()+k], d.Mean[c*d.dim()+k]
-			mk.Point(x, y)
-			lo, hi = min(lo, x, y), max(hi, x, y)
+	train := figure.Mark{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.3}
+	test := figure.Mark{Kind: figure.Points, Name: name, Class: "test", Size: 1.6}
+	trainBounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "train", Shape: "bound", Size: 1.3}
+	testBounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "test", Shape: "bound", Size: 1.6}
+	add := func(conditions []int, measured, bounds *figure.Mark) {
+		for _, c := range conditions {
+			i := c*detail.outcomeCount() + k
+			if detail.isMeanBound(i) {
+				bounds.Point(mu[i], detail.Mean[i])
+			} else {
+				measured.Point(mu[i], detail.Mean[i])
+			}
 		}
-
-		marks = append(marks, known(mk)...)
 	}
 
-	if !(hi >= lo) {
-		return figure.Panel{}
-	}
+	add(trained, &train, &trainBounds)
+	add(held, &test, &testBounds)
 
-	w := math.Max(0.04*(hi-lo), 1e-12+1e-6*math.Abs(hi))
-	axis := func(of string) figure.Axis {
-		return figure.Axis{Label: in(of, clean(q.Unit)), Min: lo - w, Max: hi + w}
-	}
-	ends := []float64{lo - w, hi + w}
-	equal := figure.Mark{Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true, X: ends, Y: ends}
-
-	return figure.Panel{
-		Title: q.Word(), X: axis("predicted mean μ"), Y: axis(d.data() + " mean"), Square: true,
-		Marks: append([]figure.Mark{equal}, marks...),
-	}
+	return equalAxes(detail, k, withPoints(trainBounds, train, testBounds, test))
 }
 
-// rmse is the error of the predicted mean of an outcome at the held-out conditions, as
-// in the tables: the root of the mean e over pairs, 0 where that is negative, and its
-// mean over seeds. It is 0 where it cannot be measured.
-func (m *maker) rmse(s *SplitDetail, outcome int) float64 {
-	d := m.d
-	if d.Experiment.Couples {
+// rmse returns the error of the predicted mean of an outcome at the held-out conditions, as the tables have it: for
+// each seed the root of the mean of e = (y1 − μ)(y2 − μ) over the pairs, or 0 if that mean is negative, and of these
+// roots the mean over seeds. rmse returns 0 if the error cannot be measured.
+func (m *maker) rmse(split *SplitDetail, outcome int) float64 {
+	detail := m.detail
+	if detail.Experiment.Couples {
 		return 0
 	}
 
 	mean := 0.0
-	for _, seed := range s.Seeds {
-		sum, n := 0.0, 0.0
-		for i, c := range d.Cond {
-			if !s.Test[c] {
+	for _, seed := range split.Seeds {
+		sum := 0.0
+		pairs := 0.0
+		for row, c := range detail.Cond {
+			if !split.Test[c] {
 				continue
 			}
 
-			j, mu := i*d.dim()+outcome, seed.Mu[c*d.dim()+outcome]
-			sum += (d.Y1[j] - mu) * (d.Y2[j] - mu)
-			n++
+			mu := seed.Mu[c*detail.outcomeCount()+outcome]
+			i := row*detail.outcomeCount() + outcome
+			sum += (detail.Y1[i] - mu) * (detail.Y2[i] - mu)
+			pairs++
 		}
 
-		mean += root(sum/math.Max(1, n)) / float64(len(s.Seeds))
+		mean += rootOrZero(sum/math.Max(1, pairs)) / float64(len(split.Seeds))
 	}
 
 	return mean
 }
 
 // number2 writes two significant digits.
-func number2(v float64) string {
-	decimals := numbers.Decimals(v, 2)
+func number2(value float64) string {
+	decimals := numbers.Decimals(value, 2)
 	if decimals > 6 || decimals < -5 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
+		return strconv.FormatFloat(value, 'g', 2, 64)
 	}
 
-	return numbers.Fixed(v, max(0, decimals))
+	return numbers.Fixed(value, max(0, decimals))
 }

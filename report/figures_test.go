@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/report/figure"
 )
 
@@ -56,12 +58,14 @@ func TestParityNumbers(t *testing.T) {
 	}
 
 	f := found(t, d, "2-blades-parity")
-	must.Never(t, f.Columns != 3 || len(f.Panels) != 5, "%d columns, %d panels", f.Columns, len(f.Panels))
+	require.Equal(t, 3, f.Columns, "%d columns, %d panels", f.Columns, len(f.Panels))
+	require.Len(t, f.Panels, 5, "%d columns, %d panels", f.Columns, len(f.Panels))
 
 	above := f.Panels[0]
-	must.Not(t, !above.Square || above.X.Min != above.Y.Min || above.X.Max != above.Y.Max, "axes %+v, %+v", above.X,
-		above.Y)
-	must.Equal(t, series(t, above, "held out").Name, "held out, RMSE 2.0 dB", "got")
+	require.True(t, above.Square, "axes %+v, %+v", above.X, above.Y)
+	require.Equal(t, above.Y.Min, above.X.Min, "axes %+v, %+v", above.X, above.Y)
+	assert.Equal(t, above.Y.Max, above.X.Max, "axes %+v, %+v", above.X, above.Y)
+	assert.Equal(t, "held out, RMSE 2.0 dB", series(t, above, "held out").Name)
 }
 
 // Medians over three seeds by hand; a bin whose covariance or error has no place on
@@ -77,14 +81,15 @@ func TestBinsNumbers(t *testing.T) {
 	p := found(t, d, "2-blades-calibration").Panels[1]
 	m := series(t, p, "median")
 	for i, want := range [][2]float64{{0.003, 0.5}, {0.02, 0.7}, {0.05, 0.4}} {
-		must.Not(t, m.X[i] != want[0] || m.Y[i] != want[1], "median %d: %v, %v", i, m.X[i], m.Y[i])
+		require.Equal(t, want[0], m.X[i], "median %d: %v, %v", i, m.X[i], m.Y[i])
+		assert.Equal(t, want[1], m.Y[i], "median %d: %v, %v", i, m.X[i], m.Y[i])
 	}
 
 	if p.X.Min != 0.001 || p.X.Max != 1 || p.Y.Min != 0.001 || !p.X.Log { // whole decades about the medians
 		t.Errorf("axes from %v to %v", p.X.Min, p.X.Max)
 	}
 
-	must.Contain(t, found(t, d, "2-blades-calibration").Desc, "Not in sight: 2 of 9 bins")
+	assert.Contains(t, found(t, d, "2-blades-calibration").Desc, "Not in sight: 2 of 9 bins")
 
 	if all := series(t, p, "bins of C"); len(all.X) != 9 {
 		t.Errorf("%d bins", len(all.X))
@@ -97,29 +102,35 @@ func TestSpectrumBand(t *testing.T) {
 	d := campaign(2, 2, 5, 1, 1)
 	d.Shown.Level = [2][]float64{{0, 20, 25}, {0, 30, 24}}
 	p := found(t, d, "spectrum").Panels[0]
-	mean, band := series(t, p, "mean of both"), series(t, p, "between")
-	must.Not(t, math.Abs(mean.Y[0]-27.403626894942438) > 1e-9 || band.Lo[0] != 20 || band.Hi[0] != 30 || band.Lo[1] != 24,
-		"mean %v, band %v to %v", mean.Y, band.Lo, band.Hi)
-	must.Not(t, series(t, p, "first half").Y[1] != 25 || series(t, p, "second half").Y[1] != 24,
-		"the halves are not there")
+	mean := series(t, p, "mean of both")
+	band := series(t, p, "between")
+	if math.Abs(mean.Y[0]-27.403626894942438) > 1e-9 || band.Lo[0] != 20 || band.Hi[0] != 30 || band.Lo[1] != 24 {
+		t.Errorf("mean %v, band %v to %v", mean.Y, band.Lo, band.Hi)
+	}
+	require.Equal(t, 25.0, series(t, p, "first half").Y[1], "the halves are not there")
+	assert.Equal(t, 24.0, series(t, p, "second half").Y[1], "the halves are not there")
 }
 
 // Bands are the calibrated model's at what is held out alone, and without one the network's, ± 1.96σ, in every panel.
 func TestDirectivityBands(t *testing.T) {
 	d := campaign(4, 2, 5, 1, 1)
-	split, dim := &d.Splits[0], len(d.Outcomes)
+	split := &d.Splits[0]
+	dim := len(d.Outcomes)
 	none := slices.Repeat([]float64{math.NaN()}, len(split.Seeds[0].Mu))
 	calibrated := &Intervals{Mu: slices.Clone(none), Half: slices.Clone(none), Half68: slices.Clone(none), Level: 0.9}
 	for k := range none {
 		if split.Test[k/dim] {
-			calibrated.Mu[k], calibrated.Half[k], calibrated.Half68[k] = 50, 7, 3
+			calibrated.Mu[k] = 50
+			calibrated.Half[k] = 7
+			calibrated.Half68[k] = 3
 		}
 	}
 
 	for _, c := range []*Intervals{nil, calibrated} {
 		split.Calibrated = c
 		f := found(t, d, "2-blades-directivity-bpf1_db-rpm-2500")
-		must.Never(t, len(f.Panels) != 4 || !f.Shared, "%d panels", len(f.Panels))
+		require.Len(t, f.Panels, 4, "%d panels", len(f.Panels))
+		require.True(t, f.Shared, "%d panels", len(f.Panels))
 
 		for i, p := range f.Panels {
 			held := strings.Contains(p.Title, "held out")
@@ -145,16 +156,17 @@ func TestDirectivityBands(t *testing.T) {
 func TestPlace(t *testing.T) {
 	q := []Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}, {Name: "tip"}}
 	at := []float64{3, 5000, -12.5, 0.5}
-	must.Equal(t, place(q, at, others(4)), "3 blades, shaft speed 5000 1/min, polar angle θ −12.5 deg, tip = 0.5",
-		"got")
+	assert.Equal(t, "3 blades, shaft speed 5000 1/min, polar angle θ −12.5 deg, tip = 0.5",
+		placeText(q, at, indicesWithout(4)))
 
-	must.Equal(t, place(q, at, []int{0}), "3 blades", "got")
+	assert.Equal(t, "3 blades", placeText(q, at, []int{0}))
 }
 
 // A plot has the page's numbers and the width asked for; a split's plots have no prefix.
 func TestPlots(t *testing.T) {
 	d := campaign(4, 2, 5, 2, 2)
-	all, one := NewPlots(d, "").Names(), NewPlots(d, "3-blades")
+	all := NewPlots(d, "").Names()
+	one := NewPlots(d, "3-blades")
 	if !slices.Contains(all, "3-blades-parity") || !slices.Contains(all, "spectrum") || slices.Contains(all, "parity") {
 		t.Errorf("%q", all)
 	}
@@ -164,8 +176,9 @@ func TestPlots(t *testing.T) {
 	}
 
 	o := PlotOptions{Format: "svg", WidthM: 0.084}
-	svg := must.Get(one.Draw("directivity-bpf1_db-rpm-2500", o))(t)
-	must.Not(t, !bytes.Contains(svg, []byte(`width="84.00mm"`)), "not 84 mm wide")
+	svg, err := one.Draw("directivity-bpf1_db-rpm-2500", o)
+	require.NoError(t, err)
+	assert.True(t, bytes.Contains(svg, []byte(`width="84.00mm"`)), "not 84 mm wide")
 	numbers := regexp.MustCompile(` data-(?:x|y|lo|hi)="[^"]*"`)
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf1_db-rpm-2500" })
 	page := numbers.FindAllString(string(Figures(d)[i].SVG), -1)

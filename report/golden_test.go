@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"flag"
 	"math"
 	"os"
@@ -9,7 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -23,13 +25,13 @@ func compare(t *testing.T, name string, got []byte) {
 
 	path := filepath.Join("testdata", name)
 	if *update {
-		must.Do(t, os.WriteFile(path, got, 0o644))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 		return
 	}
 
-	want := must.Read(t, path)
+	want := testfile.Read(t, path)
 
-	must.Not(t, !bytes.Equal(got, want), "%s differs (run go test -update and read the change)\ngot:\n%s", path, got)
+	assert.Equal(t, want, got, "%s differs (run go test -update and read the change)\ngot:\n%s", path, got)
 }
 
 func val(mean, std float64) score.Value { return score.Value{Mean: mean, Std: std, N: 5} }
@@ -135,9 +137,9 @@ func judged(e Experiment) Experiment {
 						Noise: scale.Noise{Scale: 1.1, Freedom: 40}, Evidence: [3][]float64{{0.5, 0.1}, {0.3}, {0.1}},
 					},
 					Groups: []interval.GroupResult{
-						{Name: "3", Distance: 0.5, E: 0.14, ESE: &se, Inside: 0.97, Half: 0.8, Variance: 0.15},
-						{Name: "4", Distance: 0.4, E: 0.2, ESE: &se, Inside: 0.88, Half: 0.7, Variance: 0.12},
-						{Name: "5", Distance: 0.5, E: 0.1, Inside: 1, Half: 0.9, Variance: 0.2},
+						{Name: "3", Distance: 0.5, E: 0.14, ESE: &se, Inside: 0.97, Inside68: 0.7, Half: 0.8, Variance: 0.15},
+						{Name: "4", Distance: 0.4, E: 0.2, ESE: &se, Inside: 0.88, Inside68: 0.6, Half: 0.7, Variance: 0.12},
+						{Name: "5", Distance: 0.5, E: 0.1, Inside: 1, Inside68: 0.8, Half: 0.9, Variance: 0.2},
 					},
 				},
 				Record: &interval.Record{
@@ -214,7 +216,8 @@ func propeller() Experiment {
 // The files of metrics are read by programs: their form is a promise.
 func TestMetricsFiles(t *testing.T) {
 	for _, e := range []Experiment{judged(rotor()), propeller(), {Name: "empty", Data: "measured"}} {
-		raw := must.Get(e.MetricsJSON())(t)
+		raw, err := e.MetricsJSON()
+		require.NoError(t, err)
 
 		compare(t, e.Name+".json", raw)
 	}

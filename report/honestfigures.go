@@ -5,187 +5,217 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/report/figure"
+	"doubletake/train/honest/interval"
 )
 
-// Intervals are a calibrated model's means and half widths of its intervals, of their Level
-// and of 68 %, at the conditions of a Detail (conditions × outcomes, own units), NaN where it was not asked.
+// This file draws the figures of the calibrated ("honest") model: outcomes with their intervals, the rise of E|cov|,
+// and the parts of the variance. If there is no calibration, the intervals are the network's.
+
+// Intervals are a calibrated model's answers at the conditions of a Detail: means, and half widths of the intervals of
+// the chosen level and of 68 %. Each list is conditions × outcomes, in the outcomes' own units, and NaN at conditions
+// for which the model was not asked.
 type Intervals struct {
 	Mu, Half, Half68 []float64
-	Level            float64
+	Level            float64 // of Half: 0.95
 }
 
-// plainLevel is levelText for names of series, which CSV files have too.
+// plainLevel writes a level like levelText, but with a plain blank: CSV files have the names of series too.
 func plainLevel(level float64) string { return strings.ReplaceAll(levelText(level), "\u00a0", " ") }
 
-func (s Split) calibrated() bool { return s.Honest != nil && s.Honest.Absent == "" }
+// isCalibrated reports whether the split has a calibration with a record on the held-out part.
+func (s Split) isCalibrated() bool { return s.Honest != nil && s.Honest.Absent == "" }
 
-// heldOutLevels draws the outcomes at the middle place of the held-out conditions: all with their intervals, then,
-// where there is a calibration, the one with the widest interval by the network and by the calibrated model.
-func (m *maker) heldOutLevels(s *SplitDetail) {
-	d, dim := m.d, m.d.dim()
-	if s.Calibrated == nil && (len(s.Seeds) == 0 || d.angle() >= 0) { // directivities have the network's
+// heldOutLevels draws the outcomes along an input at the middle place of the held-out conditions. The first figure has
+// all outcomes with their intervals. If there is a calibration, the second has the outcome with the widest interval, by
+// the network and by the calibrated model. Without a calibration, directivities already show the network's intervals,
+// so nothing is drawn if there is an angle.
+func (m *maker) heldOutLevels(split *SplitDetail) {
+	detail := m.detail
+	isCalibrated := split.Calibrated != nil
+	hasNetworkFigure := len(split.Seeds) > 0 && detail.angle() < 0
+	if !isCalibrated && !hasNetworkFigure {
 		return
 	}
 
-	interval, level := s.interval()
-	asked := lists.Where(len(s.Test), func(c int) bool {
-		mu, _, _ := interval(c * dim)
-		return s.Test[c] && !math.IsNaN(mu)
-	})
-
-	along := d.along(asked)
-	if along < 0 {
+	intervals := split.intervals()
+	asked := detail.asked(split, intervals)
+	input := detail.along(asked)
+	if input < 0 {
 		return
 	}
 
-	fixed := others(d.in(), along)
-	spots := d.spots(asked, fixed)
-	conditions := d.sorted(spots[len(spots)/2].cs, along)
-	panel := func(outcome int, title string, at claim, level float64) figure.Panel {
-		p := figure.Panel{
-			Title: title, X: figure.Axis{Label: d.Inputs[along].Label()}, Height: 260,
-			Y: figure.Axis{Label: d.Outcomes[outcome].Label()},
-		}
-		p.Marks, _ = m.over(along, s, conditions, outcome, at, level)
+	fixed := indicesWithout(detail.inputCount(), input)
+	spots := detail.spots(asked, fixed)
+	middle := spots[len(spots)/2]
+	line := &conditionLine{m: m, split: split, input: input, conditions: detail.sorted(middle.conditions, input)}
 
-		return p
+	location := ""
+	if text := placeText(detail.Inputs, middle.inputs, fixed); text != "" {
+		location = ", " + text
 	}
 
-	where := ""
-	if text := place(d.Inputs, spots[len(spots)/2].at, fixed); text != "" {
-		where = ", " + text
+	widest, spread := detail.widest(split.Name)
+	outcomes := captionedFigure{
+		kind: "honest-outcomes", split: split.Name, fig: line.allOutcomes(intervals), page: true, spread: spread,
+		model: calibratedModel, heading: "Calibrated model: held-out outcomes with their intervals" + location,
+		caption: phrase("figure-outcomes", true),
 	}
 
-	all := &figure.Figure{Columns: min(3, dim), Width: 720}
-	for k, q := range d.Outcomes {
-		p := panel(k, q.Word(), interval, level)
-		p.Height = 200
-
-		for i := range p.Marks {
-			p.Marks[i].Quiet = k > 0 // the first panel names them
-		}
-
-		all.Panels = append(all.Panels, p)
-	}
-
-	widest, spread := d.widest(s.Name)
-	outcomes := plot{
-		kind: "honest-outcomes", split: s.Name, fig: all, page: true, spread: spread,
-		heading: "Held-out outcomes with their calibrated intervals" + where, caption: text("figure-outcomes", true),
-	}
-
-	if s.Calibrated == nil {
-		outcomes.kind, outcomes.heading = "outcomes", "Held-out outcomes with the network's intervals"+where
-		outcomes.caption = text("figure-outcomes", false)
+	if !isCalibrated {
+		outcomes.kind = "outcomes"
+		outcomes.heading = "The paper's network: held-out outcomes with its intervals" + location
+		outcomes.model = paperNetwork
+		outcomes.caption = phrase("figure-outcomes", false)
 		m.add(outcomes)
 
 		return
 	}
 
-	if dim > 1 {
+	if detail.outcomeCount() > 1 { // a single outcome is in the second figure
 		m.add(outcomes)
 	}
 
-	network := *s
-	network.Calibrated = nil
-
-	alone, of := network.interval()
-	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		panel(widest, "Network alone, its own intervals", alone, of),
-		panel(widest, "Calibrated model", interval, level),
+	fig := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
+		line.panel(widest, "Paper's network, its own intervals", split.networkIntervals()),
+		line.panel(widest, "Calibrated model", intervals),
 	}}
-	sameRange(f.Panels, 0.04)
+	sameRange(fig.Panels, 0.04)
 
-	m.add(plot{
-		kind: "honest-levels", split: s.Name, fig: f, page: true, spread: spread,
-		heading: "Held-out " + d.Outcomes[widest].Word() + " before and after" + where,
-		caption: text("figure-levels", dim > 1),
+	m.add(captionedFigure{
+		kind: "honest-levels", split: split.Name, model: paperNetwork, fig: fig, page: true, spread: spread,
+		heading: "The paper's network and the calibrated model: held-out " + detail.Outcomes[widest].Word() + location,
+		caption: phrase("figure-levels", detail.outcomeCount() > 1),
 	})
 }
 
-// rises draws by how much the errors of left-out and of held-out groups exceed the claims, over the rise of E|cov|, of
-// which at least three are known.
+// asked returns the held-out conditions at which there are intervals.
+func (d *Detail) asked(split *SplitDetail, intervals shownIntervals) []int {
+	var conditions []int
+	for c, held := range split.Test {
+		mu, _, _ := intervals.at(c * d.outcomeCount())
+		if held && !math.IsNaN(mu) {
+			conditions = append(conditions, c)
+		}
+	}
+
+	return conditions
+}
+
+// conditionLine is a line of conditions along an input, over which outcomes are drawn.
+type conditionLine struct {
+	m          *maker
+	split      *SplitDetail
+	input      int   // index of the input
+	conditions []int // in ascending order of the input
+}
+
+// allOutcomes draws a panel for each outcome.
+func (l *conditionLine) allOutcomes(intervals shownIntervals) *figure.Figure {
+	detail := l.m.detail
+	fig := &figure.Figure{Columns: min(3, detail.outcomeCount()), Width: 720}
+	for k, outcome := range detail.Outcomes {
+		panel := l.panel(k, outcome.Word(), intervals)
+		panel.Height = 200
+
+		fig.Panels = append(fig.Panels, panel)
+	}
+
+	oneLegend(fig.Panels)
+
+	return fig
+}
+
+// panel draws an outcome with its intervals.
+func (l *conditionLine) panel(outcome int, title string, intervals shownIntervals) figure.Panel {
+	marks, _ := l.marks(outcome, intervals)
+
+	return figure.Panel{
+		Title: title, X: figure.Axis{Label: l.m.detail.Inputs[l.input].Label()}, Height: 260,
+		Y: figure.Axis{Label: l.m.detail.Outcomes[outcome].Label()}, Marks: marks,
+	}
+}
+
+// fewestRises is the number of groups from which the rises of E|cov| are drawn.
+const fewestRises = 3
+
+// rises draws a point for each left-out and each held-out group: the logarithm of the error over the claim against the
+// logarithm of the rise of E|cov|. It draws nothing if there are fewer than fewestRises points.
 func (m *maker) rises() {
 	left := figure.Mark{Kind: figure.Points, Name: "left-out groups", Class: "train", Shape: "ring", Size: 2.6}
 	held := figure.Mark{Kind: figure.Points, Name: "held-out groups", Class: "test", Size: 3}
-	add := func(k *figure.Mark, rise, ratio float64) {
-		if rise > 0 && ratio > 0 && !math.IsInf(rise*ratio, 0) {
-			k.Point(math.Log(rise), math.Log(ratio))
+	for _, split := range m.detail.Experiment.Splits {
+		for _, group := range split.leftOut() {
+			addRise(&left, *group.Rise, group.E/group.Claim)
+		}
+
+		if split.isCalibrated() && split.Honest.Record != nil {
+			addRise(&held, split.covRise(), split.Honest.Record.RatioBefore)
 		}
 	}
 
-	for _, s := range m.d.Experiment.Splits {
-		for _, g := range s.leftOut() {
-			add(&left, *g.Rise, g.E/g.Claim)
-		}
-
-		if s.calibrated() && s.Honest.Record != nil {
-			add(&held, s.rise(), s.Honest.Record.RatioBefore)
-		}
-	}
-
-	if len(left.X)+len(held.X) < 3 {
+	if len(left.X)+len(held.X) < fewestRises {
 		return
 	}
 
-	m.add(plot{
-		kind: "honest-rises", page: true, heading: "Errors over claims and the rise of E|cov|",
-		caption: text("figure-rises", nil),
+	m.add(captionedFigure{
+		kind: "honest-rises", page: true, heading: "Calibrated model: errors over claims, and the rise of E|cov|",
+		caption: phrase("figure-rises", nil),
 		fig: &figure.Figure{Width: 420, Columns: 1, Panels: []figure.Panel{{
 			X:     figure.Axis{Label: "ρ = ln(E|cov| over that of the training)"},
 			Y:     figure.Axis{Label: "ln(e/v̂)"},
-			Marks: append([]figure.Mark{zero()}, known(left, held)...), Height: 260,
+			Marks: append([]figure.Mark{zeroLine()}, withPoints(left, held)...), Height: 260,
 		}}},
 	})
 }
 
-// variance draws of what the variance of each outcome consists: between the names of things and occasions, with the
-// ends of their central 95 %, from run to run, and noise.
-func (m *maker) variance(s *SplitDetail) {
-	split, _ := lists.Find(m.d.Experiment.Splits, func(e Split) bool { return e.Name == s.Name })
-	if !split.calibrated() || len(split.Honest.Calibration.Things) == 0 {
+// addRise adds the point of the logarithms of both numbers, if they have finite logarithms.
+func addRise(mark *figure.Mark, rise, ratio float64) {
+	if rise > 0 && ratio > 0 && !math.IsInf(rise*ratio, 0) {
+		mark.Point(math.Log(rise), math.Log(ratio))
+	}
+}
+
+// variance draws the parts of the variance of each outcome as a stack of bars: between things or occasions, from run to
+// run, and noise. Error bars show the central 95 % of the shares between.
+func (m *maker) variance(split *SplitDetail) {
+	things := m.detail.Experiment.things(split.Name)
+	if len(things) == 0 {
 		return
 	}
-
-	things := split.Honest.Calibration.Things
 
 	names := figure.Mark{Kind: figure.Labels}
 	ends := figure.Mark{Kind: figure.Bars, Name: "95 % of the share between", Class: "mean", Size: 2}
 	runs := figure.Mark{Kind: figure.Band, Name: "from run to run", Class: "sigma3"}
 	noise := figure.Mark{Kind: figure.Band, Name: "noise", Class: "train"}
 	var between []figure.Mark
-	for i, b := range things[0].Between {
+	for i, part := range things[0].Between {
 		between = append(between, figure.Mark{
-			Kind: figure.Band, Name: "between " + clean(b.Label), Class: []string{"sigma1", "epi", "floor"}[i%3],
+			Kind: figure.Band, Name: "between " + clean(part.Label), Class: []string{"sigma1", "epi", "floor"}[i%3],
 		})
 	}
 
-	for k, t := range things {
-		x, at := float64(k), 0.0
-		add := func(m *figure.Mark, share float64) {
-			for _, edge := range []float64{-0.3, 0.3, math.NaN()} {
-				m.Between(x+edge, 100*at, 100*(at+share))
-			}
-			at += share
+	for k, thing := range things {
+		x := float64(k) // the middle of the outcome's bar
+		sum := 0.0      // of the shares that are drawn already
+		for i, part := range thing.Between {
+			beside := 0.1 * float64(2*i-len(between)+1) // error bars stand side by side about x
+			ends.Point(x+beside, 100*(sum+part.Share))
+			ends.Lo = append(ends.Lo, 100*(sum+part.Low))
+			ends.Hi = append(ends.Hi, 100*(sum+part.High))
+			sum = stack(&between[i], x, sum, part.Share)
 		}
 
-		for i, b := range t.Between {
-			ends.Point(x+0.1*float64(2*i-len(between)+1), 100*(at+b.Share))
-			ends.Lo, ends.Hi = append(ends.Lo, 100*(at+b.Low)), append(ends.Hi, 100*(at+b.High))
-			add(&between[i], b.Share)
-		}
-
-		add(&runs, t.Runs)
-		add(&noise, t.Noise)
+		sum = stack(&runs, x, sum, thing.Runs)
+		stack(&noise, x, sum, thing.Noise)
 		names.Point(x, 101)
-		names.Text = append(names.Text, clean(t.Outcome))
+		names.Text = append(names.Text, clean(thing.Outcome))
 	}
 
-	m.add(plot{
-		kind: "honest-variance", split: s.Name, page: true, heading: "Where the variance of the outcomes is",
-		caption: text("figure-variance", nil), fig: &figure.Figure{Width: 720, Panels: []figure.Panel{{
+	m.add(captionedFigure{
+		kind: "honest-variance", split: split.Name, page: true, model: calibratedModel,
+		heading: "Calibrated model: where the variance of the outcomes is",
+		caption: phrase("figure-variance", nil), fig: &figure.Figure{Width: 720, Panels: []figure.Panel{{
 			X: figure.Axis{Min: -0.6, Max: float64(len(things)) - 0.4, Ticks: []float64{}}, Height: 200,
 			Y:     figure.Axis{Label: "share of the variance (%)", Max: 112, Ticks: []float64{0, 25, 50, 75, 100}},
 			Marks: slices.Concat(between, []figure.Mark{runs, noise, ends, names}),
@@ -193,109 +223,164 @@ func (m *maker) variance(s *SplitDetail) {
 	})
 }
 
-// claim is the mean and the half widths of the interval of its level and of that of 68 % of a value.
-type claim func(k int) (mu, half, half68 float64)
+// things returns the parts of the variance of each outcome, by the calibration of the split with the given name. It
+// returns nil if the split is not calibrated.
+func (e Experiment) things(name string) []interval.Thing {
+	for _, split := range e.Splits {
+		if split.Name == name && split.isCalibrated() {
+			return split.Honest.Calibration.Things
+		}
+	}
 
-// over draws an outcome over an input, at conditions in the order of it: what is claimed, the pairs, and another
-// program's predictions. held reports whether some of the conditions are held out.
-func (m *maker) over(input int, s *SplitDetail, cs []int, outcome int, at claim, level float64) (
-	marks []figure.Mark, held bool,
-) {
-	d := m.d
-	total := figure.Mark{Kind: figure.Band, Name: plainLevel(level) + " interval", Class: "total"}
+	return nil
+}
+
+// stack adds a share to a mark, as a bar about x on top of the sum of the shares below. It returns the new sum.
+func stack(mark *figure.Mark, x, below, share float64) float64 {
+	sum := below + share
+	for _, edge := range []float64{-0.3, 0.3, math.NaN()} { // NaN ends the bar
+		mark.Between(x+edge, 100*below, 100*sum)
+	}
+
+	return sum
+}
+
+// shownIntervals are the intervals that a figure draws.
+type shownIntervals struct {
+	level float64 // of half: 0.95
+
+	// at returns the mean, and the half widths of the intervals of level and of 68 %. k counts conditions × outcomes. The
+	// numbers are NaN if there is no interval.
+	at func(k int) (mu, half, half68 float64)
+}
+
+// marks draws an outcome over the input: intervals, pairs, and another program's predictions. held reports whether some
+// of the conditions are held out.
+func (l *conditionLine) marks(outcome int, intervals shownIntervals) (marks []figure.Mark, held bool) {
+	const mostPairs = 8 // drawn at a condition
+	split := l.split
+	detail := l.m.detail
+	total := figure.Mark{Kind: figure.Band, Name: plainLevel(intervals.level) + " interval", Class: "total"}
 	inner := figure.Mark{Kind: figure.Band, Name: "68 % interval", Class: "sigma1"}
 	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-	train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
-	test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
-	other := figure.Mark{Kind: figure.Line, Name: clean(s.ReferenceName), Class: "epi", Dashed: true}
+	train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Size: 1.7}
+	test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Size: 1.7}
+	trainBounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "train", Shape: "bound", Size: 1.7}
+	testBounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "test", Shape: "bound", Size: 1.7}
+	other := figure.Mark{Kind: figure.Line, Name: clean(split.ReferenceName), Class: "epi", Dashed: true}
 
-	for _, c := range cs {
-		x, k := d.x(c, input), c*d.dim()+outcome
-		if y, half, half68 := at(k); !math.IsNaN(y) {
+	for _, c := range l.conditions {
+		x := detail.x(c, l.input)
+		k := c*detail.outcomeCount() + outcome
+		if y, half, half68 := intervals.at(k); !math.IsNaN(y) {
 			total.Between(x, y-half, y+half)
 			inner.Between(x, y-half68, y+half68)
 			mean.Point(x, y)
 		}
 
-		if s.Reference != nil && s.Test[c] {
-			other.Point(x, s.Reference[k])
+		if split.Reference != nil && split.Test[c] {
+			other.Point(x, split.Reference[k])
 		}
 
-		pairs := &train
-		if s.Test[c] {
-			pairs, held = &test, true
+		measured := &train
+		bounds := &trainBounds
+		if split.Test[c] {
+			measured = &test
+			bounds = &testBounds
+			held = true
 		}
 
-		for _, i := range thin(m.rowsOf(c), 8) {
-			pairs.Point(x, d.Y1[i*d.dim()+outcome])
-			pairs.Point(x, d.Y2[i*d.dim()+outcome])
+		for _, row := range thin(l.m.rowsOf(c), mostPairs) {
+			i := row*detail.outcomeCount() + outcome
+			detail.addValue(x, detail.Y1[i], detail.Bound1, i, measured, bounds)
+			detail.addValue(x, detail.Y2[i], detail.Bound2, i, measured, bounds)
 		}
 	}
 
-	return known(total, inner, mean, train, test, other), held
+	return withPoints(total, inner, mean, trainBounds, train, testBounds, test, other), held
 }
 
-// rowsOf are the triplets of a condition.
+// addValue adds a measured value to one of two marks: to bounds if it is an upper bound. isBound may be nil.
+func (d *Detail) addValue(x, y float64, isBound []bool, i int, measured, bounds *figure.Mark) {
+	if isBound != nil && isBound[i] {
+		bounds.Point(x, y)
+	} else {
+		measured.Point(x, y)
+	}
+}
+
+// rowsOf returns the rows of a condition. The first call finds the rows of all conditions.
 func (m *maker) rowsOf(c int) []int {
-	if m.rows == nil {
-		m.rows = make([][]int, m.d.conditions())
-		for i, c := range m.d.Cond {
-			m.rows[c] = append(m.rows[c], i)
+	if m.rowsByCondition == nil {
+		m.rowsByCondition = make([][]int, m.detail.conditionCount())
+		for row, c := range m.detail.Cond {
+			m.rowsByCondition[c] = append(m.rowsByCondition[c], row)
 		}
 	}
 
-	return m.rows[c]
+	return m.rowsByCondition[c]
 }
 
-// interval is that of the calibrated model at what is held out, without one that of the network, and its level.
-func (s *SplitDetail) interval() (at claim, level float64) {
-	if s.Calibrated != nil {
-		return s.Calibrated.at, s.Calibrated.Level
+// intervals returns the intervals of the calibrated model at held-out conditions, or the network's intervals if there
+// is no calibration.
+func (s *SplitDetail) intervals() shownIntervals {
+	calibrated := s.Calibrated
+	if calibrated == nil {
+		return s.networkIntervals()
 	}
 
+	return shownIntervals{level: calibrated.Level, at: func(k int) (mu, half, half68 float64) {
+		return calibrated.Mu[k], calibrated.Half[k], calibrated.Half68[k]
+	}}
+}
+
+// networkIntervals returns the network's own 95 % intervals, μ ± 1.96 σ by the means over seeds of μ and σ².
+func (s *SplitDetail) networkIntervals() shownIntervals {
 	means, variance := s.answers()
 
-	return func(k int) (mu, half, half68 float64) { return means[k], 1.96 * root(variance[k]), root(variance[k]) }, 0.95
+	return shownIntervals{level: 0.95, at: func(k int) (mu, half, half68 float64) {
+		deviation := rootOrZero(variance[k])
+		return means[k], 1.96 * deviation, deviation
+	}}
 }
 
-// at is the interval of a value.
-func (c *Intervals) at(k int) (mu, half, half68 float64) { return c.Mu[k], c.Half[k], c.Half68[k] }
-
-// along is the input that figures of some conditions run along: the angle of radiation, or
-// the one with the most values; −1 where all have one.
-func (d *Detail) along(cs []int) int {
-	best, most := -1, 1
+// along returns the input that is the horizontal axis of figures of some conditions: the angle of radiation if it
+// varies, or the input with the most values. It returns −1 if no input varies.
+func (d *Detail) along(conditions []int) int {
+	best := -1
+	most := 1
 	for k := range d.Inputs {
 		values := map[float64]bool{}
-		for _, c := range cs {
+		for _, c := range conditions {
 			values[d.x(c, k)] = true
 		}
 
-		n := len(values)
-		if k == d.angle() && n > 1 {
+		if k == d.angle() && len(values) > 1 {
 			return k
 		}
 
-		if n > most {
-			best, most = k, n
+		if len(values) > most {
+			best = k
+			most = len(values)
 		}
 	}
 
 	return best
 }
 
-// widest is the outcome whose calibrated interval of a split is widest, and its width over
-// the spread of the outcome in training.
-func (d *Detail) widest(split string) (outcome int, spread float64) {
-	for _, s := range d.Experiment.Splits {
-		if s.Name != split || !s.calibrated() {
+// widest returns the outcome whose calibrated interval on a split is widest over the spread of the outcome in training,
+// and that ratio. It returns 0 and 0 if the split is not calibrated.
+func (d *Detail) widest(name string) (outcome int, spread float64) {
+	for _, split := range d.Experiment.Splits {
+		if split.Name != name || !split.isCalibrated() {
 			continue
 		}
 
-		for _, t := range s.Honest.Record.Outcomes {
-			k := slices.IndexFunc(d.Outcomes, func(q Quantity) bool { return q.Name == t.Outcome })
-			if k >= 0 && t.WidthOverSpread > spread {
-				outcome, spread = k, t.WidthOverSpread
+		for _, trust := range split.Honest.Record.Outcomes {
+			k := d.outcomeIndex(trust.Outcome)
+			if k >= 0 && trust.WidthOverSpread > spread {
+				outcome = k
+				spread = trust.WidthOverSpread
 			}
 		}
 	}
@@ -303,25 +388,28 @@ func (d *Detail) widest(split string) (outcome int, spread float64) {
 	return outcome, spread
 }
 
-// sameRange gives panels the same range of y, with a share of it beyond the lowest and the
-// highest mark.
+// sameRange sets the same range of y in all panels: the range of their marks, widened on either side by the share
+// beyond of that range. It leaves the panels unchanged if the range is empty or infinite.
 func sameRange(panels []figure.Panel, beyond float64) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, p := range panels {
-		for _, k := range p.Marks {
-			for _, v := range slices.Concat(k.Y, k.Lo, k.Hi) {
-				if !math.IsNaN(v) {
-					lo, hi = min(lo, v), max(hi, v)
+	low := math.Inf(1)
+	high := math.Inf(-1)
+	for _, panel := range panels {
+		for _, mark := range panel.Marks {
+			for _, value := range slices.Concat(mark.Y, mark.Lo, mark.Hi) {
+				if !math.IsNaN(value) {
+					low = min(low, value)
+					high = max(high, value)
 				}
 			}
 		}
 	}
 
-	if !(hi > lo) || math.IsInf(hi-lo, 0) {
+	if !(high > low) || math.IsInf(high-low, 0) {
 		return
 	}
 
 	for i := range panels {
-		panels[i].Y.Min, panels[i].Y.Max = lo-beyond*(hi-lo), hi+beyond*(hi-lo)
+		panels[i].Y.Min = low - beyond*(high-low)
+		panels[i].Y.Max = high + beyond*(high-low)
 	}
 }

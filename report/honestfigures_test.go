@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
@@ -24,7 +26,8 @@ func calibratedDetail() *Detail {
 		AllRows: 5, AllConditions: 5,
 	}
 
-	nan, se := math.NaN(), [2]float64{0.1, 0.03}
+	nan := math.NaN()
+	se := [2]float64{0.1, 0.03}
 	d.Splits = []SplitDetail{{
 		Name: "3-blades", HeldOut: "blades = 3", Test: []bool{false, false, true, true, true},
 		Seeds: []SeedDetail{{
@@ -68,7 +71,8 @@ func calibratedDetail() *Detail {
 // their CSV files: written by hand above.
 func TestCalibrationFigures(t *testing.T) {
 	// E|cov| of what is held out is twice that in training, ln(e/v̂) is ln 10. Of the left-out groups one has e < 0.
-	d, rise := calibratedDetail(), []float64{0.5, 3, 4}
+	d := calibratedDetail()
+	rise := []float64{0.5, 3, 4}
 	split := &d.Experiment.Splits[0]
 	split.Train.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.1, N: 1}}}
 	split.Test.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.2, N: 1}}}
@@ -85,15 +89,15 @@ func TestCalibrationFigures(t *testing.T) {
 	for _, f := range Figures(d) {
 		if strings.Contains(f.File, "honest-") {
 			files[f.File] = f
-			must.Contain(t, string(f.SVG), "Simulated data, drone")
+			assert.Contains(t, string(f.SVG), "Simulated data, drone")
 		}
 	}
 
-	must.Be(t, len(files), 3, "figures of the calibration")
+	require.Len(t, files, 5, "figures of the calibration")
 
 	rows := func(file, series string) (out [][]string) {
 		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
-		must.Never(t, err != nil, "%s: %v", file, err)
+		require.NoError(t, err, "%s: %v", file, err)
 
 		for _, r := range all[1:] {
 			if slices.Contains(r, series) {
@@ -108,7 +112,7 @@ func TestCalibrationFigures(t *testing.T) {
 		t.Helper()
 
 		list := rows(file, series)
-		must.Equal(t, len(list), n, "%s: rows of %q", file, series)
+		assert.Len(t, list, n, "%s: rows of %q", file, series)
 
 		var found []float64
 		for _, r := range list {
@@ -120,7 +124,7 @@ func TestCalibrationFigures(t *testing.T) {
 		}
 
 		for _, want := range numbers {
-			must.Not(t, !slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }),
+			assert.True(t, slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }),
 				"%s: %q has no %g among %v", file, series, want, found)
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"pgregory.net/rapid"
 
-	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -30,13 +31,19 @@ var hostile = []string{
 func hostileExperiment(names []string) Experiment {
 	e := rotor()
 	s := e.Splits[0]
-	e.Name, e.Splits = names[0], nil
-	e.Inputs, e.Outcomes, e.OutcomeUnits = names, names, names
-	e.Warnings, e.Skipped = names, names
+	e.Name = names[0]
+	e.Splits = nil
+	e.Inputs = names
+	e.Outcomes = names
+	e.OutcomeUnits = names
+	e.Warnings = names
+	e.Skipped = names
 	for _, n := range names {
-		s.Name, s.HeldOut = n, n
+		s.Name = n
+		s.HeldOut = n
 		s.Test.Outcomes = append([]OutcomeMetrics(nil), s.Test.Outcomes...)
-		s.Test.Outcomes[0].Name, s.Test.Outcomes[0].Unit = n+"1", n
+		s.Test.Outcomes[0].Name = n + "1"
+		s.Test.Outcomes[0].Unit = n
 		s.Test.Notes = []string{n}
 		e.Splits = append(e.Splits, s)
 	}
@@ -49,7 +56,7 @@ func hostileExperiment(names []string) Experiment {
 func TestTerminalHostile(t *testing.T) {
 	for _, columns := range []int{0, 60, 80, 100, 200} {
 		var b bytes.Buffer
-		must.Do(t, Terminal(&b, hostileExperiment(hostile), columns, false))
+		require.NoError(t, Terminal(&b, hostileExperiment(hostile), columns, false))
 
 		if columns == 0 {
 			columns = 100
@@ -59,9 +66,13 @@ func TestTerminalHostile(t *testing.T) {
 
 		tables := 0
 		for i, l := range lines {
-			must.Not(t, width(l) > columns, "%d columns in %d: %q", width(l), columns, l)
+			if textWidth(l) > columns {
+				t.Errorf("%d columns in %d: %q", textWidth(l), columns, l)
+			}
 
-			must.Not(t, strings.ContainsAny(l, "\x1b\x00\u202e"), "control characters: %q", l)
+			if strings.ContainsAny(l, "\x1b\x00\u202e") {
+				t.Errorf("control characters: %q", l)
+			}
 
 			if !strings.HasPrefix(l, "───") {
 				continue
@@ -69,7 +80,9 @@ func TestTerminalHostile(t *testing.T) {
 
 			tables++
 
-			must.Never(t, i+len(hostile) >= len(lines), "a table of fewer than %d rows", len(hostile))
+			if i+len(hostile) >= len(lines) {
+				t.Fatalf("a table of fewer than %d rows", len(hostile))
+			}
 
 			// The numbers follow the label column, whose width is that of the
 			// second head line: "split", then blanks to the first heading.
@@ -86,12 +99,13 @@ func TestTerminalHostile(t *testing.T) {
 					first = tail
 				}
 
-				must.Never(t, tail != first || !strings.ContainsAny(tail, "0123456789"), "%d columns, row %d: %q, want %q",
-					columns, k, tail, first)
+				if tail != first || !strings.ContainsAny(tail, "0123456789") {
+					t.Fatalf("%d columns, row %d: %q, want %q", columns, k, tail, first)
+				}
 			}
 		}
 
-		must.Not(t, tables < 3, "%d tables", tables)
+		assert.GreaterOrEqual(t, tables, 3, "%d tables", tables)
 	}
 }
 
@@ -116,7 +130,7 @@ var (
 
 // failer is a test, by rapid or not.
 type failer interface {
-	must.T
+	require.TestingT
 	Fatalf(string, ...any)
 }
 
@@ -157,7 +171,8 @@ func TestMarkdownCellRoundTrip(t *testing.T) {
 		got := rows[2]
 
 		// HTML shows runs of blanks as one.
-		must.Never(t, len(got) != 7 || strings.Join(strings.Fields(got[0]), " ") != strings.Join(strings.Fields(want), " "),
+		require.Len(t, got, 7, "%q became %q", want, got)
+		require.Equal(t, strings.Join(strings.Fields(want), " "), strings.Join(strings.Fields(got[0]), " "),
 			"%q became %q", want, got)
 	})
 }
@@ -172,13 +187,16 @@ func checkTeX(t failer, tex string) (rows int) {
 		mid := strings.Index(body, "\\midrule\n")
 
 		end := strings.Index(body, "\\bottomrule")
-		must.Never(t, mid < 0 || end < 0, "no rules in %q", body)
+		require.GreaterOrEqual(t, mid, 0, "no rules in %q", body)
+		require.GreaterOrEqual(t, end, 0, "no rules in %q", body)
 
 		for _, row := range strings.Split(strings.TrimSuffix(body[mid+len("\\midrule\n"):end], "\n"), "\n") {
 			rows++
 
-			must.Never(t, !strings.HasSuffix(row, ` \\`), "row does not end: %q", row)
-			must.Be(t, texCells(t, strings.TrimSuffix(row, ` \\`)), len(tab[1]), "cells for %q: %q", tab[1], row)
+			if !strings.HasSuffix(row, ` \\`) {
+				t.Fatalf("row does not end: %q", row)
+			}
+			require.Equal(t, len(tab[1]), texCells(t, strings.TrimSuffix(row, ` \\`)), "cells for %q: %q", tab[1], row)
 		}
 	}
 
@@ -186,16 +204,18 @@ func checkTeX(t failer, tex string) (rows int) {
 }
 
 func texCells(t failer, row string) int {
-	cells, depth, math := 1, 0, false
+	cells := 1
+	depth := 0
+	math := false
 
-	must.Never(t, strings.HasPrefix(row, "[") || strings.HasPrefix(row, "*"),
-		"%q would be an argument of the line break before it", row)
+	require.False(t, strings.HasPrefix(row, "["), "%q would be an argument of the line break before it", row)
+	require.False(t, strings.HasPrefix(row, "*"), "%q would be an argument of the line break before it", row)
 
 	for i := 0; i < len(row); i++ {
 		switch row[i] {
 		case '\\':
 			i++
-			must.Never(t, i < len(row) && row[i] == '\\', "line break inside %q", row)
+			require.False(t, i < len(row) && row[i] == '\\', "line break inside %q", row)
 
 		case '{':
 			depth++
@@ -207,17 +227,19 @@ func texCells(t failer, row string) int {
 		case '$':
 			math = !math
 		case '&':
-			must.Never(t, depth != 0 || math, "cell ends inside a group: %q", row)
+			require.Equal(t, 0, depth, "cell ends inside a group: %q", row)
+			require.False(t, math, "cell ends inside a group: %q", row)
 			cells++
 
 		case '#', '%', '~':
 			t.Fatalf("active %c in %q", row[i], row)
 		case '_', '^':
-			must.Never(t, !math, "%c outside mathematics: %q", row[i], row)
+			require.True(t, math, "%c outside mathematics: %q", row[i], row)
 		}
 	}
 
-	must.Never(t, depth != 0 || math, "open group: %q", row)
+	require.Equal(t, 0, depth, "open group: %q", row)
+	require.False(t, math, "open group: %q", row)
 
 	return cells
 }
@@ -236,7 +258,8 @@ func TestLaTeXHostile(t *testing.T) {
 		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[\\{}$&#^_%~a-z\[*"-]{0,12}`),
 			rapid.String()).Draw(t, "name")
 		e := rotor()
-		e.Name, e.Splits[0].Name = name, name
+		e.Name = name
+		e.Splits[0].Name = name
 		if rows := checkTeX(t, string(LaTeX(e))); rows%2 != 0 || rows < 10 {
 			t.Fatalf("%d rows", rows)
 		}
@@ -256,7 +279,7 @@ func TestTexEscape(t *testing.T) {
 		"Σe/Σv̂":           `$\Sigma$e/$\Sigma$$\hat v$`,
 		"羽":                `\dtchar{7FBD}{羽}`,
 	} {
-		must.Equal(t, texEscape(s), want, "texEscape(%q)", s)
+		assert.Equal(t, want, texEscape(s), "texEscape(%q)", s)
 	}
 }
 
@@ -269,7 +292,8 @@ func TestMetricsJSON(t *testing.T) {
 	e.Splits[1].Test.Values = put(e.Splits[1].Test.Values, "abs_cov",
 		score.Value{Mean: math.Copysign(0, -1), Std: math.NaN(), N: 1})
 	e.Splits[2].Test.Values = put(e.Splits[2].Test.Values, "r2", score.Value{Mean: math.Inf(-1), N: 5})
-	raw := must.Get(e.MetricsJSON())(t)
+	raw, err := e.MetricsJSON()
+	require.NoError(t, err)
 
 	again, _ := e.MetricsJSON()
 	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
@@ -290,7 +314,7 @@ func TestMetricsJSON(t *testing.T) {
 		}
 	}
 
-	must.Do(t, json.Unmarshal(raw, &got))
+	require.NoError(t, json.Unmarshal(raw, &got))
 
 	if s := got.Splits[1]; s.Name != "a|b" || *s.Test.R2.Mean != third || *s.Test.R2.Std != 5e-324 {
 		t.Errorf("%+v", s)
@@ -302,7 +326,7 @@ func TestMetricsJSON(t *testing.T) {
 	}
 
 	// (0.0765 − 0.0285)/0.0285 by hand.
-	must.Near(t, got.Splits[0].Differences["abs_cov"].(float64), 168.421052631579, 1e-9, "difference")
+	assert.InDelta(t, 168.421052631579, got.Splits[0].Differences["abs_cov"].(float64), 1e-9, "difference")
 }
 
 func TestMetricsJSONErrors(t *testing.T) {
@@ -334,13 +358,16 @@ func TestEveryMetricIsWritten(t *testing.T) {
 	e := Experiment{Name: "x", Splits: []Split{{Name: "s", Test: SetMetrics{
 		Values: v, Outcomes: []OutcomeMetrics{{Name: "y", Values: v}},
 	}}}}
-	js := must.Get(e.MetricsJSON())(t)
+	js, err := e.MetricsJSON()
+	require.NoError(t, err)
 
 	text := strings.Join(strings.Fields(string(js)), "")
 
-	csv := string(MetricsCSV([]Experiment{e}))
+	data, err := MetricsCSV([]Experiment{e})
+	require.NoError(t, err)
+	csv := string(data)
 	for i, m := range score.MetricsOf(score.Parts) {
-		must.Equal(t, strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)), 2,
+		assert.Equal(t, 2, strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)),
 			"metrics.json has %s times", m.Key)
 
 		for _, of := range []string{"all,", "y,"} {
@@ -355,7 +382,7 @@ func TestEveryMetricIsWritten(t *testing.T) {
 func TestWords(t *testing.T) {
 	render := func(e Experiment) string {
 		var b bytes.Buffer
-		must.Do(t, Terminal(&b, e, 100, false))
+		require.NoError(t, Terminal(&b, e, 100, false))
 
 		return strings.Join(strings.Fields(b.String()+string(Markdown(e))+string(LaTeX(e))), " ")
 	}
@@ -397,10 +424,14 @@ func TestWords(t *testing.T) {
 		c.set(&e)
 
 		got := render(e)
-		must.Contain(t, got, c.want...)
+		for _, part := range c.want {
+			assert.Contains(t, got, part)
+		}
 
 		for _, w := range c.not {
-			must.Not(t, strings.Contains(got, w), "%s: %q is there", c.name, w)
+			if strings.Contains(got, w) {
+				t.Errorf("%s: %q is there", c.name, w)
+			}
 		}
 	}
 }
@@ -423,12 +454,12 @@ func TestLongSkipList(t *testing.T) {
 	}
 
 	var b bytes.Buffer
-	must.Do(t, Terminal(&b, e, 100, false))
+	require.NoError(t, Terminal(&b, e, 100, false))
 
 	if strings.Count(b.String(), "skipped: x.wav: bad") != 10 || !strings.Contains(b.String(), "… and 30 more") {
 		t.Error(b.String())
 	}
 
 	raw, _ := e.MetricsJSON()
-	must.Equal(t, strings.Count(string(raw), "x.wav: bad"), 40, "metrics.json lists")
+	assert.Equal(t, 40, strings.Count(string(raw), "x.wav: bad"), "metrics.json lists")
 }

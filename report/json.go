@@ -8,141 +8,188 @@ import (
 	"math"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// MetricsJSON returns metrics.json (see CONTRACT): keys in a fixed order,
-// floats in the shortest form that reads back to the same bits, undefined
-// numbers as null with their reason, and a newline at the end. The
-// same experiment gives the same bytes. It fails when two outcomes of a set, or
-// two splits, have one name, or when units do not match the outcomes.
-func (e Experiment) MetricsJSON() ([]byte, error) {
-	if e.OutcomeUnits != nil && len(e.OutcomeUnits) != len(e.Outcomes) {
-		return nil, fmt.Errorf("write metrics of %q: %d units for %d outcomes", e.Name, len(e.OutcomeUnits), len(e.Outcomes))
-	}
+// This file writes the numbers of an experiment for programs: metrics.json, its rows as CSV, and the types that read it
+// back.
 
-	if d := duplicate(e.Splits, func(s Split) string { return s.Name }); d != "" {
-		return nil, fmt.Errorf("write metrics of %q: two splits are named %q", e.Name, d)
-	}
+// MetricsJSON returns metrics.json. Its keys have a fixed order, floats are in the
+// shortest form that reads back to the same bits, undefined numbers are null and have
+// a reason, and the file ends with a newline. The same experiment gives the same bytes.
+// MetricsJSON returns an error if two outcomes of a set, or two splits, have the same
+// name, or if units do not match the outcomes.
+func (e Experiment) MetricsJSON() ([]byte, error) { return e.metricsJSON(nil) }
 
-	for _, s := range e.Splits {
-		for _, set := range []SetMetrics{s.Train, s.Test} {
-			if d := duplicate(set.Outcomes, func(o OutcomeMetrics) string { return o.Name }); d != "" {
-				return nil, fmt.Errorf("write metrics of %q, split %q: two outcomes are named %q", e.Name, s.Name, d)
-			}
-		}
+// metricsJSON returns metrics.json with more members at its end.
+func (e Experiment) metricsJSON(more object) ([]byte, error) {
+	if err := e.checkNames(); err != nil {
+		return nil, err
 	}
 
 	if e.OutcomeUnits == nil {
 		e.OutcomeUnits = make([]string, len(e.Outcomes))
 	}
 
-	outcomes := numbers.Objects(lists.Numbers(len(e.Outcomes)), func(i int) object {
-		return object{"name", e.Outcomes[i], "unit", e.OutcomeUnits[i]}
-	})
+	outcomes := []object{}
+	for i, name := range e.Outcomes {
+		outcomes = append(outcomes, object{"name", name, "unit", e.OutcomeUnits[i]})
+	}
 
-	o := object{
+	members := object{
 		"experiment", e.Name, "data", e.Data, "pairs", e.Pairs, "construction", e.Construction, "couples", e.Couples,
 		"inputs", stringArray(e.Inputs), "outcomes", outcomes, "recordings", e.Recordings, "runs", e.Runs,
 		"triplets", e.Triplets, "config_digest", e.ConfigDigest, "version", e.Version,
 		"warnings", stringArray(e.Warnings), "skipped", stringArray(e.Skipped), "splits",
 		numbers.Objects(e.Splits, splitJSON),
 	}
-	if list := e.pooled(); list != nil {
-		o = append(o, "pooled", lists.Each(list, pooled.json))
+	var pools []object
+	for _, pool := range e.groupPools() {
+		pools = append(pools, pool.document())
 	}
 
-	out, err := json.MarshalIndent(o, "", "  ")
+	if pools != nil {
+		members = append(members, "pooled", pools)
+	}
+
+	encoded, err := json.MarshalIndent(append(members, more...), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write metrics of %q: %w", e.Name, err)
 	}
 
-	return append(out, '\n'), nil
+	return append(encoded, '\n'), nil
 }
 
-func splitJSON(s Split) object {
-	diff := object{}
+// checkNames returns an error if two splits, or two outcomes of a set, have the same name, or if there are not as many
+// units as outcomes.
+func (e Experiment) checkNames() error {
+	if e.OutcomeUnits != nil && len(e.OutcomeUnits) != len(e.Outcomes) {
+		return fmt.Errorf("write metrics of %q: %d units for %d outcomes", e.Name, len(e.OutcomeUnits), len(e.Outcomes))
+	}
 
+	var splits []string
+	for _, split := range e.Splits {
+		splits = append(splits, split.Name)
+	}
+
+	if name := duplicate(splits); name != "" {
+		return fmt.Errorf("write metrics of %q: two splits are named %q", e.Name, name)
+	}
+
+	for _, split := range e.Splits {
+		for _, set := range []SetMetrics{split.Train, split.Test} {
+			var outcomes []string
+			for _, outcome := range set.Outcomes {
+				outcomes = append(outcomes, outcome.Name)
+			}
+
+			if name := duplicate(outcomes); name != "" {
+				return fmt.Errorf("write metrics of %q, split %q: two outcomes are named %q", e.Name, split.Name, name)
+			}
+		}
+	}
+
+	return nil
+}
+
+// splitJSON returns the members of a split in metrics.json.
+func splitJSON(split Split) object {
+	members := object{
+		"name", split.Name, "held_out", split.HeldOut, "seeds", split.Seeds, "mc_samples", split.MCSamples,
+		"sampler", split.Sampler, "cov_method", split.CovMethod, "kernels", split.Kernels,
+		"train", setJSON(split.Train), "test", setJSON(split.Test), "difference_pct", differencesJSON(split),
+	}
+
+	if split.Reach != "" {
+		members = append(members, "reach", split.Reach)
+	}
+
+	members = append(members, verdictJSON(split)...)
+	if len(split.Flags) > 0 {
+		var texts []string
+		for _, flag := range split.flags() {
+			texts = append(texts, flag.String())
+		}
+
+		members = append(members, "diagnostics", texts)
+	}
+
+	if comparison := comparisonJSON(split); comparison != nil {
+		members = append(members, "methods", comparison)
+	}
+
+	return members
+}
+
+// differencesJSON returns the differences between the parts of a split in percent, and the reasons why some of them are
+// undefined.
+func differencesJSON(split Split) object {
+	differences := object{}
 	reasons := object{}
-	for _, q := range papers {
-		pct, why := difference(s.Train.Get(q.key), s.Test.Get(q.key))
-		diff = append(diff, q.key, pct)
+	for _, metric := range papers {
+		change, reason := percentChange(split.Train.Get(metric.key), split.Test.Get(metric.key))
+		differences = append(differences, metric.key, change)
 
-		if why != "" {
-			reasons = append(reasons, q.key, why)
+		if reason != "" {
+			reasons = append(reasons, metric.key, reason)
 		}
 	}
 
 	if len(reasons) > 0 {
-		diff = append(diff, "undefined", reasons)
+		differences = append(differences, "undefined", reasons)
 	}
 
-	o := object{
-		"name", s.Name, "held_out", s.HeldOut, "seeds", s.Seeds, "mc_samples", s.MCSamples, "sampler", s.Sampler,
-		"cov_method", s.CovMethod, "kernels", s.Kernels, "train", setJSON(s.Train), "test", setJSON(s.Test),
-		"difference_pct", diff,
-	}
-
-	if s.Reach != "" {
-		o = append(o, "reach", s.Reach)
-	}
-
-	o = append(o, verdictJSON(s)...)
-	if len(s.Flags) > 0 {
-		o = append(o, "diagnostics", lists.Each(s.flags(), Violation.String))
-	}
-
-	if c := comparisonJSON(s); c != nil {
-		o = append(o, "methods", c)
-	}
-
-	return o
+	return differences
 }
 
-func setJSON(m SetMetrics) object {
-	o := append(object{"rows", m.Rows, "conditions", m.Conditions, "runs", m.Runs}, valuesJSON(m.Values)...)
+// setJSON returns the members of a part of a split in metrics.json.
+func setJSON(set SetMetrics) object {
+	members := object{"rows", set.Rows, "conditions", set.Conditions, "runs", set.Runs}
+	members = append(members, valuesJSON(set.Values)...)
 
 	outcomes := object{}
-	for _, out := range m.Outcomes {
-		outcomes = append(outcomes, out.Name, append(object{"unit", out.Unit}, valuesJSON(out.Values)...))
+	for _, outcome := range set.Outcomes {
+		outcomes = append(outcomes, outcome.Name, append(object{"unit", outcome.Unit}, valuesJSON(outcome.Values)...))
 	}
 
-	return append(o, "outcomes", outcomes, "notes", stringArray(m.Notes))
+	return append(members, "outcomes", outcomes, "notes", stringArray(set.Notes))
 }
 
-// valuesJSON writes every metric of a part, those not computed too.
-func valuesJSON(v score.Values) (o object) {
-	for _, m := range score.MetricsOf(score.Parts) {
-		o = append(o, m.Key, v.Get(m.Key))
+// valuesJSON returns every metric of a part, including metrics that were not computed.
+func valuesJSON(values score.Values) object {
+	var members object
+	for _, metric := range score.MetricsOf(score.Parts) {
+		members = append(members, metric.Key, values.Get(metric.Key))
 	}
-	return o
+
+	return members
 }
 
+// object is an object of JSON: its keys and values in turn.
 type object = numbers.Object
 
-// stringArray is a list that is never null.
-func stringArray(s []string) []string { return append([]string{}, s...) }
+// stringArray returns a copy that is not nil, so that JSON has a list and not null.
+func stringArray(list []string) []string { return append([]string{}, list...) }
 
-// duplicate returns a name that occurs twice, "" when there is none.
-func duplicate[T any](list []T, name func(T) string) string {
+// duplicate returns a name that occurs twice as JSON writes it, or "" if there is none.
+func duplicate(names []string) string {
 	seen := map[string]bool{}
-	for _, x := range list {
-		n := strings.ToValidUTF8(name(x), "\ufffd") // as it will be written
-		if seen[n] {
-			return n
+	for _, name := range names {
+		written := strings.ToValidUTF8(name, "\ufffd") // JSON has no other characters, so two names may become equal
+		if seen[written] {
+			return written
 		}
 
-		seen[n] = true
+		seen[written] = true
 	}
 
 	return ""
 }
 
-// Metrics is what other packages read of a metrics.json, by encoding/json. It has the types that MetricsJSON writes;
-// what the file does not have is not computed, or NaN.
+// Metrics is the part of metrics.json that other packages read with encoding/json. A metric that the file does not have
+// is absent or NaN.
 type Metrics struct {
 	Experiment string
 	Data       string // "simulated", "measured", …
@@ -153,80 +200,92 @@ type Metrics struct {
 type SplitMetrics struct {
 	Name        string
 	HeldOut     string `json:"held_out"`
-	Verdict     string // a score.Grade; "" where nothing was judged
+	Verdict     string // a score.Grade; "" if nothing was judged
 	Sentence    string
 	Train, Test SetMetrics // without outcomes and notes
 	Network     []score.OutcomeTrust
-	Honest      interval.Record
+	Honest      interval.Record // zero if the split is not calibrated
 }
 
-// UnmarshalJSON reads the counts and the metrics of a part.
+// UnmarshalJSON reads the counts and the metrics of a part of a split. It replaces all that m had.
 func (m *SetMetrics) UnmarshalJSON(b []byte) error {
 	*m = SetMetrics{}
-	for _, k := range score.MetricsOf(score.Parts) {
-		m.Values = append(m.Values, score.Keyed{Key: k.Key})
+	for _, metric := range score.MetricsOf(score.Parts) {
+		m.Values = append(m.Values, score.Keyed{Key: metric.Key})
 	}
 
-	o := object{"rows", &m.Rows, "conditions", &m.Conditions, "runs", &m.Runs}
+	members := object{"rows", &m.Rows, "conditions", &m.Conditions, "runs", &m.Runs}
 	for i := range m.Values {
-		o = append(o, m.Values[i].Key, &m.Values[i].Value)
+		members = append(members, m.Values[i].Key, &m.Values[i].Value)
 	}
 
-	return o.UnmarshalJSON(b)
+	return members.UnmarshalJSON(b)
 }
 
-// MetricsCSV returns every number of metrics.json, one a line, after a line of
-// headings; undefined numbers are empty with the reason in the last column, and
-// floats read back to the same bits.
-func MetricsCSV(experiments []Experiment) []byte {
+// MetricsCSV returns every metric of metrics.json, one on each line, after a line of
+// headings. Undefined numbers are empty, with the reason in the last column. Floats read
+// back to the same bits.
+func MetricsCSV(experiments []Experiment) ([]byte, error) {
 	var records []numbers.Object
-	for _, e := range experiments {
-		for n := range e.Numbers() {
-			mean, std := n.Mean, n.Std
-			if !n.Defined() {
-				mean, std = math.NaN(), math.NaN()
+	for _, experiment := range experiments {
+		for metric := range experiment.Numbers() {
+			mean := metric.Mean
+			std := metric.Std
+			if !metric.Defined() {
+				mean = math.NaN() // CSV writes NaN as an empty cell
+				std = math.NaN()
 			}
 
 			records = append(records, numbers.Object{
-				"experiment", e.Name, "data", e.Data, "split", n.Split, "held_out", n.HeldOut, "set", n.Set,
-				"outcome", n.Outcome, "unit", n.Unit, "metric", n.Key, "mean", mean, "std", std, "seeds", n.N,
-				"undefined", n.Reason(),
+				"experiment", experiment.Name, "data", experiment.Data, "split", metric.Split, "held_out", metric.HeldOut,
+				"set", metric.Set, "outcome", metric.Outcome, "unit", metric.Unit, "metric", metric.Key, "mean", mean,
+				"std", std, "seeds", metric.N, "undefined", metric.Reason(),
 			})
 		}
 	}
 
 	var b bytes.Buffer
 	if err := CSV(&b, records); err != nil {
-		panic("report: write to memory: " + err.Error())
+		return nil, err
 	}
 
-	return b.Bytes()
+	return b.Bytes(), nil
 }
 
 // Number is one metric of a part of a split, over its seeds.
 type Number struct {
-	Split, HeldOut, Set string
-	Outcome, Unit       string // "all" for the mean over outcomes
-	score.Keyed
+	Split, HeldOut string // name and held-out part of the split
+	Set            string // "train" or "test"
+	Outcome        string // "all" for the mean over outcomes
+	Unit           string // of the outcome; "" for the mean over outcomes
+	score.Keyed           // the key of the metric, and its value
 }
 
-// Numbers are all metrics that were computed, also where they are undefined.
+// Numbers yields all metrics that were computed, including undefined metrics.
 func (e Experiment) Numbers() iter.Seq[Number] {
 	return func(yield func(Number) bool) {
-		for _, s := range e.Splits {
-			for i, m := range []SetMetrics{s.Train, s.Test} {
-				all := OutcomeMetrics{Name: "all", Values: m.Values}
-				for _, o := range append([]OutcomeMetrics{all}, m.Outcomes...) {
-					for _, v := range o.Values {
-						n := Number{
-							Split: s.Name, HeldOut: s.HeldOut, Set: []string{"train", "test"}[i], Outcome: o.Name, Unit: o.Unit, Keyed: v,
-						}
-						if !yield(n) {
-							return
-						}
-					}
-				}
+		for _, split := range e.Splits {
+			if !split.yieldSet("train", split.Train, yield) || !split.yieldSet("test", split.Test, yield) {
+				return
 			}
 		}
 	}
+}
+
+// yieldSet yields the metrics of a part of the split, first of all outcomes together, then of each outcome. It reports
+// whether the loop over Numbers goes on.
+func (s Split) yieldSet(name string, set SetMetrics, yield func(Number) bool) bool {
+	all := OutcomeMetrics{Name: "all", Values: set.Values}
+	for _, outcome := range append([]OutcomeMetrics{all}, set.Outcomes...) {
+		for _, value := range outcome.Values {
+			metric := Number{
+				Split: s.Name, HeldOut: s.HeldOut, Set: name, Outcome: outcome.Name, Unit: outcome.Unit, Keyed: value,
+			}
+			if !yield(metric) {
+				return false
+			}
+		}
+	}
+
+	return true
 }

@@ -4,93 +4,122 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 )
 
 // LaTeX returns tables.tex: the tables of an experiment as floats, to be \input
-// into a document that loads booktabs. They fit the text width of article at
-// 10 pt, the narrowest usual one. It compiles with pdfLaTeX, XeLaTeX and
-// LuaLaTeX: letters pdfLaTeX cannot set are shown there by their code, and as
-// they are by the others.
-func LaTeX(e Experiment) []byte {
+// into a document that loads booktabs. The tables fit the text width of the class
+// article at 10 pt, the narrowest usual width. The file compiles with pdfLaTeX,
+// XeLaTeX and LuaLaTeX. pdfLaTeX shows the codes of letters that it cannot set; the
+// other two set the letters.
+func LaTeX(experiment Experiment) []byte {
 	var b bytes.Buffer
-	if p := e.provenance(); p != "" {
-		fmt.Fprintf(&b, "%% %s\n", asciiComment(p))
+	if provenance := experiment.provenance(); provenance != "" {
+		fmt.Fprintf(&b, "%% %s\n", asciiComment(provenance))
 	}
 
 	b.WriteString(texPreamble)
 
-	if len(e.Splits) == 0 {
+	if len(experiment.Splits) == 0 {
 		return b.Bytes()
 	}
 
-	explained := e.explanations()
-	notes := map[string][]string{"results": e.verdicts(), "fit": e.notes(), "covariance": e.methods()}
-
-	captions := map[string][]string{"fit": explained[:2], "covariance": explained[2:]}
-	for _, t := range []struct {
-		table
-		id string
-	}{
-		{e.results(math.MaxInt), "results"},
-		{e.claimed(), "claims"},
-		{e.fit(compared), "fit"},
-		{e.parts(), "covariance"},
-		{e.consistent(), "law"},
-		{e.sets(), "sets"},
-	} {
-		texTable(&b, e.title(), slug(e.Name)+"-"+t.id, t.table, captions[t.id], notes[t.id])
+	title := experiment.title()
+	prefix := slug(experiment.Name)
+	tables := []texTable{
+		{id: "results", content: resultsTable(experiment.results()), notes: experiment.verdicts()},
+		{id: "claims", content: experiment.claimsTable()},
+		{
+			id: "fit", content: experiment.fitTable(compared), caption: experiment.fitExplanations(),
+			notes: experiment.notes(),
+		},
+		{
+			id: "covariance", content: experiment.covPartsTable(), caption: experiment.covExplanations(),
+			notes: experiment.methodWords(),
+		},
+		{id: "law", content: experiment.identitiesTable()},
+		{id: "sets", content: experiment.setsTable()},
+		{id: "intervals", content: experiment.intervalsTable(), notes: experiment.intervalWords()},
 	}
 
-	texTable(&b, e.title(), slug(e.Name)+"-intervals", e.intervals(), nil, e.intervalWords())
+	for i, comparison := range experiment.methodsTables() {
+		tables = append(tables, texTable{
+			id: fmt.Sprintf("methods-%d", i+1), content: comparison, notes: experiment.comparisonWords(),
+		})
+	}
 
-	for i, t := range e.comparisons() {
-		texTable(&b, e.title(), fmt.Sprintf("%s-methods-%d", slug(e.Name), i+1), t, nil, e.comparisonWords())
+	for _, t := range tables {
+		t.id = prefix + "-" + t.id
+		t.write(&b, title)
 	}
 
 	return b.Bytes()
 }
 
+// texPreamble defines \dtchar{code}{letter}, which sets the letter, or its code with pdfLaTeX.
 const texPreamble = "% needs \\usepackage{booktabs}\n" +
 	"\\providecommand{\\dtchar}[2]{\\ifdefined\\Umathchar #2\\else\\texttt{U+#1}\\fi}\n"
 
-// asciiComment keeps a comment on its line.
-func asciiComment(s string) string {
-	return strings.Map(func(r rune) rune {
+// asciiComment returns a text for a comment of LaTeX, with "?" for line breaks and for all characters beyond ASCII.
+func asciiComment(text string) string {
+	var b strings.Builder
+	for _, r := range text {
 		if r < 0x20 || r > 0x7e {
-			return '?'
+			r = '?'
 		}
-		return r
-	}, s)
+
+		b.WriteRune(r)
+	}
+
+	return b.String()
 }
 
 // Lengths in points. Tables are set in \footnotesize of a 10 pt document.
 const (
-	texRoom     = 345.0 // \textwidth of article at 10 pt
-	texGap      = 6.0   // twice \tabcolsep as set here
-	texLabel    = 110.0 // at most, of the label column
-	texWords    = 130.0 // at most, of a column of words
-	texRows     = 40    // rows and heads of tabulars in one float: what a page holds
-	texRowsHead = 28    // of the first one, whose caption is long
-	texNotes    = 16    // lines of notes below one
+	texRoom  = 345.0 // \textwidth of article at 10 pt
+	texGap   = 6.0   // twice \tabcolsep as set here
+	texLabel = 110.0 // largest width of the label column
+	texWords = 130.0 // largest width of a column of words
 )
 
-// texTable writes a table with its caption, by default its title, and notes below.
-func texTable(b *bytes.Buffer, title, id string, t table, caption, notes []string) {
-	if t.empty() {
+// Sizes of a float, which fills a page at most, in lines.
+const (
+	texRows        = 40 // rows and heads of tabulars that fit into a float
+	texRowsHead    = 28 // the same for the first float, whose caption is long
+	texNotes       = 16 // lines of notes that fit below a float
+	texNoteLetters = 80 // letters in a line of notes
+)
+
+// texTable is a table to be written as floats.
+type texTable struct {
+	id      string   // the label of the first float is "tab:" and the id
+	content table    // split over several floats if it is too wide or too long
+	caption []string // sentences; if there are none, the caption is the table's title
+	notes   []string // sentences below the last float
+}
+
+// write writes the table in as many floats as it needs. A table without rows is left out.
+func (t texTable) write(b *bytes.Buffer, title string) {
+	if t.content.isEmpty() {
 		return
 	}
 
 	title = texEscape(shorten(title, 2*longName))
-	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), strings.TrimSpace(t.Title+". "+t.Below)))
+	caption := cmp.Or(strings.Join(t.caption, " "), strings.TrimSpace(t.content.Title+". "+t.content.Below))
+	text := title + ". " + texEscape(caption)
 
-	floats := texFloats(t.parts(texRoom-texLabelWidth(t), texPartWidth))
+	lines := 0 // of the notes
+	for _, note := range t.notes {
+		lines += 2 + textWidth(note)/texNoteLetters // 2: the last, partly filled line and the space between notes
+	}
+
+	floats := texFloats(t.content.breakAtWidth(texRoom-texLabelWidth(t.content), texPartWidth))
 	for k, parts := range floats {
-		label := "tab:" + id
+		label := "tab:" + t.id
 		if k > 0 {
-			text, label = title+", continued.", fmt.Sprintf("%s-%d", label, k+1)
+			text = title + ", continued."
+			label = fmt.Sprintf("%s-%d", label, k+1)
 		}
 
 		fmt.Fprintf(b,
@@ -101,168 +130,183 @@ func texTable(b *bytes.Buffer, title, id string, t table, caption, notes []strin
 			if i > 0 {
 				b.WriteString("\n\\medskip\n\n")
 			}
-			tabular(b, part)
-		}
-
-		long := 0
-		for _, n := range notes {
-			long += 2 + width(n)/80
+			writeTabular(b, part)
 		}
 
 		last := k == len(floats)-1
-		if last && long <= texNotes {
-			texNotesBelow(b, notes)
+		if last && lines <= texNotes {
+			texNotesBelow(b, t.notes)
 		}
 
 		b.WriteString("\\end{table}\n")
 
-		if last && long > texNotes { // more than a float holds: in the text
+		if last && lines > texNotes { // they do not fit into a float, so they follow in the text
 			b.WriteString("\n\\begingroup\\sloppy\\footnotesize\\noindent\n")
-			texNotesBelow(b, notes)
+			texNotesBelow(b, t.notes)
 			b.WriteString("\\endgroup\n")
 		}
 	}
 }
 
+// texNotesBelow writes each note as a paragraph.
 func texNotesBelow(b *bytes.Buffer, notes []string) {
-	for _, n := range notes {
-		fmt.Fprintf(b, "\n\\smallskip\n{\\raggedright %s\\par}\n", texEscape(n))
+	for _, note := range notes {
+		fmt.Fprintf(b, "\n\\smallskip\n{\\raggedright %s\\par}\n", texEscape(note))
 	}
 }
 
-// texFloats puts tabulars into floats that fit a page, long ones in pieces.
+// texFloats distributes tabulars over floats, each of which fits on a page. It divides tabulars that are too long.
 func texFloats(parts []table) [][]table {
-	const heads = 4 // lines above the rows and between tabulars
-	var out [][]table
-	var float []table
+	const heads = 4   // lines above the rows and between tabulars
+	const fewRows = 6 // rows that are kept together
+	var floats [][]table
+	var float []table // the float that is being filled
 
-	room := texRowsHead
-	for _, p := range parts {
-		for rows := p.Rows; len(rows) > 0; {
-			if room < heads+min(len(rows), 6) && len(float) > 0 {
-				out, float, room = append(out, float), nil, texRows
+	room := texRowsHead // lines left in float
+	for _, part := range parts {
+		rows := part.Rows
+		for len(rows) > 0 {
+			if len(float) > 0 && room < heads+min(len(rows), fewRows) {
+				floats = append(floats, float)
+				float = nil
+				room = texRows
 			}
 
-			n := min(len(rows), max(room-heads, 6))
-			p.Rows, rows = rows[:n], rows[n:]
-			float, room = append(float, p), room-heads-n
+			count := min(len(rows), max(room-heads, fewRows))
+			part.Rows = rows[:count]
+			rows = rows[count:]
+			float = append(float, part)
+			room -= heads + count
 		}
 	}
 
-	return append(out, float)
+	return append(floats, float)
 }
 
+// texLabelWidth returns the width of a table's column of labels, in points.
 func texLabelWidth(t table) float64 {
-	w := texWidth(t.Corner)
-	for _, r := range t.Rows {
-		w = max(w, texWidth(texFit(r.Label, texLabel)))
+	widest := texWidth(t.Corner)
+	for _, row := range t.Rows {
+		widest = max(widest, texWidth(texFit(row.Label, texLabel)))
 	}
 
-	return w
+	return widest
 }
 
-// texPartWidth is the width of a table's columns with the gaps before them.
+// texPartWidth returns the width of a table's columns, except the labels, with the gaps before them, in points.
 func texPartWidth(t table) float64 {
 	sum := 0.0
-	for _, g := range t.Groups() {
-		wide := 0.0
-		for k, h := range g.Columns {
-			w := texWidth(h.Name)
-			for _, r := range t.Rows {
-				w = max(w, r.Cells[g.from+k].texWidth())
+	for _, group := range t.Groups() {
+		columns := 0.0
+		for k, head := range group.Columns {
+			widest := texWidth(head.Name)
+			for _, row := range t.Rows {
+				widest = max(widest, row.Cells[group.first+k].texWidth())
 			}
 
-			wide += texGap + w
+			columns += texGap + widest
 		}
 
-		sum += max(wide, texGap+texWidth(g.Head))
+		sum += max(columns, texGap+texWidth(group.Head))
 	}
 
 	return sum
 }
 
+// texWidth estimates how wide a cell is set, in points.
 func (n number) texWidth() float64 {
 	if n.text != "" {
 		return texWidth(texFit(n.text, texWords))
 	}
 
-	left, right := n.parts()
+	left, right := n.splitAtSpread()
 
 	return texWidth(strings.ReplaceAll(left+right, "-", "−"))
 }
 
-// texWidth estimates how wide a text is set in \footnotesize, in points; it errs
+// texWidth estimates how wide a text is set in \footnotesize, in points. It errs
 // on the wide side.
-func texWidth(s string) float64 {
-	w := 0.0
-	for _, r := range clean(s) {
-		switch {
-		case strings.ContainsRune("fijl.,:;'!|[]", r):
-			w += 3.1
-		case strings.ContainsRune("cerstz() -", r):
-			w += 4.2
-		case r >= '0' && r <= '9' || r >= 'a' && r <= 'z' && r != 'm' && r != 'w':
-			w += 5
-		case unicode.In(r, unicode.Mn):
-		case r < 0x180 || texSymbols[r] != "":
-			w += 8
-		default: // its code
-			w += 32
-		}
-
+func texWidth(text string) float64 {
+	sum := 0.0
+	for _, r := range clean(text) {
+		sum += texRuneWidth(r)
 		if r == 'M' || r == 'W' {
-			w += 2.4
+			sum += 2.4
 		}
 	}
 
-	return 0.86 * w // 8 pt letters are a little wider than eight tenths
+	return 0.86 * sum // letters of 8 pt are a little wider than eight tenths of letters of 10 pt
 }
 
-// texFit shortens a text to a width.
-func texFit(s string, room float64) string {
-	s = clean(s)
-	for n := min(longName, width(s)); n > 4 && texWidth(s) > room; n-- {
-		s = shorten(s, n)
+// texRuneWidth estimates the width of a letter of 10 pt, in points. M and W are a little wider than it returns.
+func texRuneWidth(r rune) float64 {
+	isDigit := r >= '0' && r <= '9'
+	isSmallLetter := r >= 'a' && r <= 'z' && r != 'm' && r != 'w'
+	switch {
+	case strings.ContainsRune("fijl.,:;'!|[]", r):
+		return 3.1
+	case strings.ContainsRune("cerstz() -", r):
+		return 4.2
+	case isDigit, isSmallLetter:
+		return 5
+	case unicode.In(r, unicode.Mn):
+		return 0
+	case r < 0x180 || texSymbols[r] != "": // texEscape writes these as one letter
+		return 8
 	}
 
-	return s
+	return 32 // pdfLaTeX writes the code, such as U+7FBD
 }
 
-func tabular(b *bytes.Buffer, t table) {
-	spec, heads, rules, names := "@{}l", "", "", texEscape(t.Corner)
-	for _, g := range t.Groups() {
-		n := len(g.Columns)
-		if g.Head == "" {
-			heads += " &"
+// texFit shortens a text until it is no wider than room, in points.
+func texFit(text string, room float64) string {
+	text = clean(text)
+	for n := min(longName, textWidth(text)); n > 4 && texWidth(text) > room; n-- {
+		text = shorten(text, n)
+	}
+
+	return text
+}
+
+// writeTabular writes the heads and rows of a table.
+func writeTabular(b *bytes.Buffer, t table) {
+	groups := ""
+	rules := "" // below the names of groups
+	for _, group := range t.Groups() {
+		columns := len(group.Columns)
+		if group.Head == "" {
+			groups += " &"
 		} else {
-			heads += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", n, texEscape(g.Head))
-			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", g.from+2, g.from+n+1)
+			groups += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", columns, texEscape(group.Head))
+			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", group.first+2, group.first+columns+1)
 		}
 	}
 
-	for _, h := range t.Heads {
-		if h.Words {
-			spec += "l"
+	alignment := "@{}l"
+	names := texEscape(t.Corner)
+	for _, head := range t.Heads {
+		if head.Words {
+			alignment += "l"
 		} else {
-			spec += "r"
+			alignment += "r"
 		}
 
-		names += " & " + texEscape(h.Name)
+		names += " & " + texEscape(head.Name)
 	}
 
-	fmt.Fprintf(b, "\\begin{tabular}{%s@{}}\n\\toprule\n", spec)
+	fmt.Fprintf(b, "\\begin{tabular}{%s@{}}\n\\toprule\n", alignment)
 
 	if rules != "" {
-		fmt.Fprintf(b, "%s \\\\\n%s\n", strings.TrimPrefix(heads, " "), rules)
+		fmt.Fprintf(b, "%s \\\\\n%s\n", strings.TrimPrefix(groups, " "), rules)
 	}
 
 	fmt.Fprintf(b, "%s \\\\\n\\midrule\n", names)
 
-	for _, r := range t.Rows {
-		b.WriteString(texEscape(texFit(r.Label, texLabel)))
+	for _, row := range t.Rows {
+		b.WriteString(texEscape(texFit(row.Label, texLabel)))
 
-		for _, c := range r.Cells {
-			b.WriteString(" & " + c.tex())
+		for _, cell := range row.Cells {
+			b.WriteString(" & " + cell.tex())
 		}
 
 		b.WriteString(" \\\\\n")
@@ -271,12 +315,14 @@ func tabular(b *bytes.Buffer, t table) {
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
 }
 
-// slug makes a label of a name: lower-case letters, digits and hyphens.
-func slug(s string) string {
+// slug turns a name into a label of lower-case letters, digits and hyphens.
+func slug(name string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(s) {
+	for _, r := range strings.ToLower(name) {
+		isLetter := r >= 'a' && r <= 'z'
+		isDigit := r >= '0' && r <= '9'
 		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		case isLetter, isDigit:
 			b.WriteRune(r)
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
@@ -287,20 +333,16 @@ func slug(s string) string {
 		}
 	}
 
-	if s := strings.Trim(b.String(), "-"); s != "" {
-		return s
-	}
-
-	return "experiment"
+	return cmp.Or(strings.Trim(b.String(), "-"), "experiment")
 }
 
-// texSymbols are the characters LaTeX reads as commands, and those this
-// package writes that fonts may lack.
+// texSymbols has the LaTeX commands for characters that LaTeX would read as commands, and for characters in this
+// package's texts that fonts may lack.
 var texSymbols = map[rune]string{
 	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_\allowbreak{}`,
 	'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '|': `\textbar{}`, '<': `\textless{}`, '>': `\textgreater{}`,
 	'"': `\symbol{34}`, '`': `\symbol{96}`,
-	// An opening bracket or a star after \\ would be its argument.
+	// LaTeX would take an opening bracket or a star after \\ for an argument of \\.
 	'[': `{[}`, ']': `{]}`, '*': `{*}`,
 	'±': `$\pm$`, '−': `$-$`, '×': `$\times$`, '²': `$^{2}$`, '³': `$^{3}$`, '°': `$^{\circ}$`, '…': `\dots{}`, '–': `--`,
 	'—': `---`,
@@ -310,25 +352,31 @@ var texSymbols = map[rune]string{
 	'≤': `$\leq$`, '≥': `$\geq$`, '→': `$\rightarrow$`, '∞': `$\infty$`, '·': `$\cdot$`,
 }
 
-// texEscape makes text that means nothing to LaTeX. Letters beyond those every
-// engine sets become \dtchar{code}{letter}.
-func texEscape(s string) string {
+// texEscape escapes a text, so that LaTeX sets every character and runs none as a command. Letters that some engines
+// cannot set become \dtchar{code}{letter}.
+func texEscape(text string) string {
 	var b strings.Builder
 	last := rune(0)
 
-	// clean lets no control character through, so that they can represent symbols
-	// of several letters.
-	for _, r := range strings.NewReplacer("×10⁻²", "\x00", "v̂", "\x01").Replace(clean(s)) {
-		switch t, special := texSymbols[r]; {
-		case r == 0:
+	// Two symbols consist of several characters. clean leaves no control character in a text, so control characters
+	// can stand for these symbols.
+	const hundredths = '\x00'
+	const vHat = '\x01'
+	toLetters := strings.NewReplacer("×10⁻²", string(hundredths), "v̂", string(vHat))
+
+	for _, r := range toLetters.Replace(clean(text)) {
+		isASCII := r < 0x7f
+		isLatin := r >= 0xc0 && r <= 0x17f // accented letters
+		switch symbol, isSymbol := texSymbols[r]; {
+		case r == hundredths:
 			b.WriteString(`$\times 10^{-2}$`)
-		case r == 1:
+		case r == vHat:
 			b.WriteString(`$\hat v$`)
-		case special:
-			b.WriteString(t)
+		case isSymbol:
+			b.WriteString(symbol)
 		case r == '-' && last == '-':
-			b.WriteString("{}-") // no dash made of two hyphens
-		case r < 0x7f || r >= 0xc0 && r <= 0x17f:
+			b.WriteString("{}-") // LaTeX would join two hyphens to a dash
+		case isASCII, isLatin:
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, `\dtchar{%04X}{%c}`, r, r)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/score"
 )
 
@@ -24,8 +25,9 @@ func texExperiments() []Experiment {
 	many.Splits = nil
 	for i := range 40 {
 		s := one
-		s.Name, s.HeldOut, s.Reach = fmt.Sprintf("theta_deg=%d", 10*i),
-			fmt.Sprintf("theta_deg = %d and 3000 ≤ rpm ≤ 5000", 10*i), "extrapolation in theta_deg"
+		s.Name = fmt.Sprintf("theta_deg=%d", 10*i)
+		s.HeldOut = fmt.Sprintf("theta_deg = %d and 3000 ≤ rpm ≤ 5000", 10*i)
+		s.Reach = "extrapolation in theta_deg"
 		if i == 0 {
 			s.Methods = comparedExperiment().Splits[0].Methods
 		}
@@ -37,7 +39,9 @@ func texExperiments() []Experiment {
 	wide.Splits = nil
 	for _, n := range []string{strings.Repeat("W", 300), strings.Repeat("M ", 100), strings.Repeat("羽", 50)} {
 		s := one
-		s.Name, s.HeldOut, s.Reach = n, n, n
+		s.Name = n
+		s.HeldOut = n
+		s.Reach = n
 		wide.Splits = append(wide.Splits, s)
 	}
 
@@ -64,16 +68,18 @@ func TestLaTeXStructure(t *testing.T) {
 
 		labels := map[string]bool{}
 		for _, l := range regexp.MustCompile(`\\label\{([^}]*)\}`).FindAllStringSubmatch(tex, -1) {
-			must.Not(t, labels[l[1]], "label %s occurs twice", l[1])
+			if labels[l[1]] {
+				t.Errorf("label %s occurs twice", l[1])
+			}
 			labels[l[1]] = true
 		}
 
 		want := 3 // fit, parts, sets
-		if e.parts().empty() {
+		if e.covPartsTable().isEmpty() {
 			want--
 		}
-		if n := len(labels); n < want+len(e.comparisons()) {
-			t.Errorf("%.40s: %d tables, want %d or more: %v", e.Name, n, want+len(e.comparisons()), labels)
+		if n := len(labels); n < want+len(e.methodsTables()) {
+			t.Errorf("%.40s: %d tables, want %d or more: %v", e.Name, n, want+len(e.methodsTables()), labels)
 		}
 
 		for _, float := range strings.Split(tex, "\\begin{table}")[1:] {
@@ -87,7 +93,9 @@ func TestLaTeXStructure(t *testing.T) {
 				rows += strings.Count(tab[2], "\\\\\n")
 			}
 
-			must.Not(t, rows > texRows+8, "%.40s: %d rows in one float", e.Name, rows)
+			if rows > texRows+8 {
+				t.Errorf("%.40s: %d rows in one float", e.Name, rows)
+			}
 		}
 	}
 }
@@ -106,7 +114,7 @@ func TestLaTeXCompiles(t *testing.T) {
 		doc := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n" +
 			"\\input{tables}\n\\clearpage\nText.\n\\end{document}\n"
 		for name, s := range map[string]string{"doc.tex": doc, "tables.tex": string(LaTeX(e))} {
-			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644))
 		}
 
 		cmd := exec.Command(pdflatex, "-interaction=nonstopmode", "-halt-on-error", "doc.tex")

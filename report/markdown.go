@@ -6,20 +6,18 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"doubletake/internal/lists"
 )
 
 // Markdown returns tables.md: the tables of an experiment as GitHub-flavoured
 // Markdown, aligned in the source too.
-func Markdown(e Experiment) []byte {
-	return e.document().markdown(1)
+func Markdown(experiment Experiment) []byte {
+	return experiment.document().markdown(1)
 }
 
-// SweepMarkdown returns a comparison of variants as Markdown below a heading of that
-// level.
-func SweepMarkdown(s Sweep, level int) []byte {
-	return s.document().markdown(level)
+// SweepMarkdown returns a comparison of variants as Markdown below a heading of the given
+// level, from 1 for the title of a file.
+func SweepMarkdown(sweep Sweep, level int) []byte {
+	return sweep.document().markdown(level)
 }
 
 // RunMarkdown returns runs/report.md: all comparisons of variants and all experiments
@@ -30,136 +28,129 @@ func RunMarkdown(experiments []Experiment, sweeps []Sweep) []byte {
 		head.what = "No experiment has results yet."
 	}
 
-	parts := slices.Concat([][]byte{head.markdown(1)},
-		lists.Each(sweeps, func(s Sweep) []byte { return SweepMarkdown(s, 2) }),
-		lists.Each(experiments, func(e Experiment) []byte { return e.document().markdown(2) }))
+	parts := [][]byte{head.markdown(1)}
+	for _, sweep := range sweeps {
+		parts = append(parts, SweepMarkdown(sweep, 2))
+	}
+
+	for _, experiment := range experiments {
+		parts = append(parts, experiment.document().markdown(2))
+	}
 
 	return bytes.Join(parts, []byte("\n"))
 }
 
-// markdown writes a document below a heading of that level.
-func (d document) markdown(level int) []byte {
-	var b bytes.Buffer
-	put := func(format, text string) {
-		if text == "" {
-			return
-		}
+// markdownWriter collects the paragraphs of a document.
+type markdownWriter struct{ bytes.Buffer }
 
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-
-		fmt.Fprintf(&b, format+"\n", mdEscape(text))
+// writeParagraph writes a text after a blank line. It writes nothing if the text is empty. format has %s for the text,
+// and may have marks around it, such as "**%s**".
+func (b *markdownWriter) writeParagraph(format, text string) {
+	if text == "" {
+		return
 	}
 
-	section := strings.Repeat("#", level+1) + " %s"
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
 
-	put(section[1:], isolate(shorten(d.title, 2*longName)))
-	put("%s", d.what)
+	fmt.Fprintf(b, format+"\n", mdEscape(text))
+}
 
-	for _, s := range d.verdicts {
-		put("**%s**", s)
+// markdown writes a document below a heading of the given level.
+func (d document) markdown(level int) []byte {
+	var b markdownWriter
+	heading := strings.Repeat("#", level) + " %s"
+	section := "#" + heading
+
+	b.writeParagraph(heading, isolate(shorten(d.title, 2*longName)))
+	b.writeParagraph("%s", d.what)
+
+	for _, verdict := range d.verdicts {
+		b.writeParagraph("**%s**", verdict)
 	}
 
 	for _, t := range d.tables {
-		put(section, t.Title)
+		b.writeParagraph(section, t.Title)
 		b.WriteByte('\n')
-		mdTable(&b, t)
-		put("%s", t.Below)
+		b.writeTable(t)
+		b.writeParagraph("%s", t.Below)
 	}
 
-	for _, s := range slices.Concat(d.explained, d.words, d.more) {
-		put("%s", s)
+	for _, text := range slices.Concat(d.explained, d.words, d.more) {
+		b.writeParagraph("%s", text)
 	}
 
-	for _, f := range d.findings {
-		put(section, f.title)
+	for _, list := range d.findings {
+		b.writeParagraph(section, list.title)
 		b.WriteByte('\n')
 
-		for _, s := range f.items {
-			fmt.Fprintf(&b, "- %s\n", mdEscape(s))
+		for _, item := range list.items {
+			fmt.Fprintf(&b, "- %s\n", mdEscape(item))
 		}
 	}
 
-	put("%s", d.provenance)
+	b.writeParagraph("%s", d.provenance)
 
 	return b.Bytes()
 }
 
-func mdTable(b *bytes.Buffer, t table) {
-	lines := [][]string{{mdEscape(t.Corner)}, {""}}
-	for _, h := range t.Heads {
-		lines[0] = append(lines[0], mdEscape(strings.TrimSpace(h.Group+" "+h.Name)))
-		lines[1] = append(lines[1], "")
+// writeTable writes a table whose columns are aligned in the source.
+func (b *markdownWriter) writeTable(t table) {
+	heads := []string{mdEscape(t.Corner)}
+	for _, head := range t.Heads {
+		heads = append(heads, mdEscape(strings.TrimSpace(head.Group+" "+head.Name)))
 	}
 
-	for _, r := range t.Rows {
-		cells := lists.Each(r.Cells, func(c number) string { return mdEscape(isolate(c.plain())) })
-		lines = append(lines, append([]string{mdEscape(isolate(clean(r.Label)))}, cells...))
+	rules := make([]string, len(heads)) // the line of hyphens between the heads and the rows
+	lines := [][]string{heads, rules}
+	for _, row := range t.Rows {
+		line := []string{mdEscape(isolate(clean(row.Label)))}
+		for _, cell := range row.Cells {
+			line = append(line, mdEscape(isolate(cell.plain())))
+		}
+
+		lines = append(lines, line)
 	}
 
-	for k := range lines[0] {
-		wide, right := 3, k > 0 && !t.Heads[k-1].Words
-		for _, l := range lines {
-			wide = max(wide, width(l[k]))
+	for k := range heads {
+		widest := 3
+		for _, line := range lines {
+			widest = max(widest, textWidth(line[k]))
 		}
 
-		lines[1][k] = strings.Repeat("-", wide)
-		if right {
-			lines[1][k] = lines[1][k][1:] + ":"
+		rules[k] = strings.Repeat("-", widest)
+		isNumbers := k > 0 && !t.Heads[k-1].Words // column 0 is the labels
+		if isNumbers {
+			rules[k] = rules[k][1:] + ":" // flush right
 		}
 
-		for i := range lines {
-			lines[i][k] = pad(lines[i][k], wide, right)
+		for _, line := range lines {
+			line[k] = pad(line[k], widest, isNumbers)
 		}
 	}
 
-	for _, l := range lines {
-		b.WriteString("| " + strings.Join(l, " | ") + " |\n")
+	for _, line := range lines {
+		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
 	}
 }
 
-// mdEscape makes text that means nothing to Markdown or HTML, in a paragraph,
-// a list item or a table cell. What could start markup becomes an entity,
-// which unlike a backslash holds in every dialect; the pipe alone is escaped as
-// tables want it, and since no other backslash is ever written, none can undo
-// that. An underscore inside a word starts nothing and stays, for the sake of
-// names such as theta_deg.
-func mdEscape(s string) string {
-	runes := []rune(cleanBut(s, "\u2068\u2069")) // the isolates are this package's own
-	at := func(i int) rune {
-		if i < 0 || i >= len(runes) {
-			return ' '
-		}
-		return runes[i]
-	}
-
-	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// mdEscape escapes a text, so that Markdown and HTML show it as it is, in a paragraph, a
+// list item or a table cell. Characters that could start markup become entities, which
+// every dialect of Markdown knows, unlike escapes by a backslash. Only the pipe is escaped
+// by a backslash, because tables require it. An underscore inside a word starts no markup
+// and stays, for the sake of names such as theta_deg.
+func mdEscape(text string) string {
+	runes := mdText(cleanBut(text, "\u2068\u2069")) // the isolates are this package's own
 
 	var b strings.Builder
 	for i, r := range runes {
-		entity := false
-		switch r {
-		case '\\', '`', '<', '>', '&', '*', '[', ']', '~', '$', '@':
-			entity = true
-		case '|':
-			b.WriteByte('\\')
-		case '_':
-			entity = !word(at(i-1)) || !word(at(i+1))
-		case '#', '+', '-', '=':
-			// At the start of a line: heading, list, rule.
-			entity = i == 0 && !word(at(1))
-		case ':':
-			// A bare address becomes a link; ":-" alone in a cell a ruler.
-			entity = at(i+1) == '/' || i == 0
-		case '.', ')':
-			// "1. " at the start of a line would be a list; "www." a link.
-			entity = at(i+1) == ' ' && allDigits(runes[:i]) || i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www")
-		}
-
-		if entity {
+		switch {
+		case runes.startsMarkup(i):
 			fmt.Fprintf(&b, "&#%d;", r)
-		} else {
+		case r == '|':
+			b.WriteString(`\|`)
+		default:
 			b.WriteRune(r)
 		}
 	}
@@ -167,6 +158,46 @@ func mdEscape(s string) string {
 	return b.String()
 }
 
-func allDigits(r []rune) bool {
-	return len(r) > 0 && !slices.ContainsFunc(r, func(c rune) bool { return c < '0' || c > '9' })
+// mdText is the characters of a text.
+type mdText []rune
+
+// startsMarkup reports whether character i may start markup.
+func (t mdText) startsMarkup(i int) bool {
+	switch t[i] {
+	case '\\', '`', '<', '>', '&', '*', '[', ']', '~', '$', '@':
+		return true
+	case '_':
+		return !t.inWord(i-1) || !t.inWord(i+1)
+	case '#', '+', '-', '=':
+		// At the start of a line these begin a heading, a list or a rule.
+		return i == 0 && !t.inWord(1)
+	case ':':
+		// "://" makes a link of an address, and ":-" alone in a cell the line below the heads.
+		return i == 0 || i+1 < len(t) && t[i+1] == '/'
+	case '.', ')':
+		// "1. " at the start of a line begins a list, and "www." a link.
+		isEndOfWord := i+1 == len(t) || t[i+1] == ' '
+		isList := allDigits(t[:i]) && isEndOfWord
+		isLink := i >= 3 && strings.EqualFold(string(t[i-3:i]), "www")
+
+		return isList || isLink
+	}
+
+	return false
+}
+
+// inWord reports whether character i is a letter or a digit.
+func (t mdText) inWord(i int) bool {
+	return i >= 0 && i < len(t) && (unicode.IsLetter(t[i]) || unicode.IsDigit(t[i]))
+}
+
+// allDigits reports whether a text consists of digits. It returns false for an empty text.
+func allDigits(text []rune) bool {
+	for _, r := range text {
+		if r < '0' || r > '9' {
+			return false
+		}
+	}
+
+	return len(text) > 0
 }

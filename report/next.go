@@ -1,110 +1,172 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-
-	"doubletake/internal/lists"
-	"doubletake/train/honest/interval"
+	"strconv"
+	"strings"
 )
 
-// leastGain is the ratio of the half widths after and before a run from which it is not worth
-// measuring.
+// leastGain is the ratio of the half width after a run to the half width before, above which the run is not worthwhile.
 const leastGain = 0.9
 
-// next says which measurement would narrow an interval most; "" where nothing is known of it.
-func (d *Detail) next() string {
-	measure, noise := d.nextRun()
-	return joinTexts(" ", measure, noise)
+// noiseDominates is the share of the variance that is ignorance (epistemic variance) below which longer recordings are
+// advised.
+const noiseDominates = 0.5
+
+// nextStep is the most useful measurement, in a sentence, and the command that ranks further ones, "" if it is not
+// known.
+type nextStep struct{ Sentence, Command string }
+
+// gain is the forecast of a run that would narrow the interval of an outcome.
+type gain struct {
+	split   *Split  // nil if there is no forecast
+	outcome int     // index of the outcome in the split's record
+	ratio   float64 // half width after the run over the half width before
 }
 
-// nextRun says, by the forecasts of the splits, the group whose interval runs would narrow most,
-// the condition of it whose interval is widest, and what runs there would give; and where noise dominates,
-// what longer recordings would. Both are "" where no split has a forecast.
-func (d *Detail) nextRun() (measure, noise string) {
-	var best *Split
-	outcome, least := 0, math.Inf(1)
+// bestGain returns the forecast with the smallest ratio. Its split is nil if no split has a forecast.
+func (d *Detail) bestGain() gain {
+	best := gain{ratio: math.Inf(1)}
 	for i := range d.Experiment.Splits {
-		s := &d.Experiment.Splits[i]
-		if !s.calibrated() || len(s.Honest.Record.Forecast) < 2 {
+		split := &d.Experiment.Splits[i]
+		if !split.isCalibrated() || len(split.Honest.Record.Forecast) < 2 {
 			continue
 		}
 
-		now, one := s.Honest.Record.Forecast[0].Half, s.Honest.Record.Forecast[1].Half
+		now := split.Honest.Record.Forecast[0].Half
+		one := split.Honest.Record.Forecast[1].Half
 		for k := range now {
-			if gain := one[k] / now[k]; gain < least {
-				best, outcome, least = s, k, gain
+			if ratio := one[k] / now[k]; ratio < best.ratio {
+				best = gain{split, k, ratio}
 			}
 		}
 	}
 
-	if best == nil {
-		return "", ""
+	return best
+}
+
+// next advises on the next run by the forecasts of the splits: the held-out group whose interval a run would narrow
+// most, the place with the widest interval, and the interval after a run there. next returns nil if no split has a
+// forecast.
+func (d *Detail) next() *nextStep {
+	best := d.bestGain()
+	if best.split == nil {
+		return nil
 	}
 
-	r := *best.Honest.Record
-	t := r.Outcomes[outcome]
+	record := best.split.Honest.Record
+	trust := record.Outcomes[best.outcome]
+	now := record.Forecast[0].Half[best.outcome]
+	one := record.Forecast[1].Half[best.outcome]
+	step := &nextStep{Command: d.suggestCommand(best.split)}
+	if best.ratio > leastGain {
+		step.Sentence = fmt.Sprintf("No run of a held-out group would narrow its interval by more than %s (forecast)",
+			shareText(1-leastGain))
+	} else {
+		step.Sentence = fmt.Sprintf("One run with %s would bring %s from ± %s to ± %s (forecast)",
+			joinTexts(" at ", clean(best.split.HeldOut), d.widestPlace(best.split, trust.Outcome)),
+			Quantity{Name: trust.Outcome}.Word(), amountsIn(trust.Unit, now, now), amountsIn(trust.Unit, one, one))
+	}
 
-	ignorance := t.ClaimedEpistemic * t.ClaimedEpistemic / (t.ClaimedSigma * t.ClaimedSigma)
+	// The share of the variance that more runs can remove.
+	ignorance := trust.ClaimedEpistemic * trust.ClaimedEpistemic / (trust.ClaimedSigma * trust.ClaimedSigma)
 	if math.IsNaN(ignorance) {
 		ignorance = 0 // no epistemic variance is claimed
 	}
 
-	if ignorance < 0.5 {
-		now := r.Forecast[0].Half[outcome]
-		with := now * math.Sqrt((1+ignorance)/2)
-		noise = fmt.Sprintf("Twice the recording time would make it ± %s instead of ± %s, as half of the noise goes.",
-			amountsIn(t.Unit, with, with), amountsIn(t.Unit, now, now))
+	if ignorance < noiseDominates {
+		// Twice the recording time halves the variance 1 − ignorance of the noise.
+		longer := now * math.Sqrt((1+ignorance)/2)
+		step.Sentence += "; twice the recording time, to ± " + amountsIn(trust.Unit, longer, longer)
 	}
 
-	if least > leastGain {
-		return fmt.Sprintf("No run of a held-out group would narrow its interval by more than %s (forecast); noise is %s of "+
-			"the uncertainty.", share(1-leastGain), share(1-ignorance)), noise
-	}
+	step.Sentence += "."
 
-	r.Outcomes, r.Forecast = r.Outcomes[outcome:outcome+1], slices.Clone(r.Forecast)
-	for i, f := range r.Forecast {
-		r.Forecast[i].Half = f.Half[outcome : outcome+1]
-	}
-
-	return fmt.Sprintf("With %s, %s; %s. %s.", clean(best.HeldOut), d.widestAt(best, t.Outcome),
-		interval.Advice(ignorance, false), sentence(clean(r.ForecastWords(amountsIn)))), noise
+	return step
 }
 
-// widestAt names the place of what a split holds out where the interval of an outcome is
-// widest.
-func (d *Detail) widestAt(s *Split, outcome string) string {
-	q := Quantity{Name: outcome}
-	text := "the interval of " + q.Word() + " would gain most"
-	i := slices.IndexFunc(d.Splits, func(x SplitDetail) bool { return x.Name == s.Name && x.Calibrated != nil })
-	k := slices.IndexFunc(d.Outcomes, func(q Quantity) bool { return q.Name == outcome })
-	if i < 0 || k < 0 {
-		return text
-	}
-
-	test, widths := d.Splits[i].Test, d.Splits[i].Calibrated.Half
-	asked := lists.Where(len(test), func(c int) bool { return test[c] && !math.IsNaN(widths[c*d.dim()+k]) })
-
-	// The inputs that vary, but for an angle: a run has all of them.
-	fixed := slices.DeleteFunc(others(d.in()), func(j int) bool {
-		return j == d.angle() || !slices.ContainsFunc(asked, func(c int) bool { return d.x(c, j) != d.x(asked[0], j) })
-	})
-	if len(fixed) == 0 {
-		return text
-	}
-
-	half := func(p *spot) (mean float64) {
-		for _, c := range p.cs {
-			mean += d.Splits[i].Calibrated.Half[c*d.dim()+k] / float64(len(p.cs))
+// suggestCommand returns the command that ranks candidates for a split, relative to the folder of the page. The grid
+// has the measured values of the inputs that tell runs apart.
+func (d *Detail) suggestCommand(split *Split) string {
+	var axes []string
+	for k, input := range d.Inputs {
+		values := d.values(k)
+		if k != d.angle() && len(values) > 1 {
+			axes = append(axes, input.Name+"="+gridOf(values))
 		}
-		return mean
 	}
 
-	spots := d.spots(asked, fixed)
-	widest := slices.MaxFunc(spots, func(a, b *spot) int { return cmp.Compare(half(a), half(b)) })
+	if len(axes) == 0 {
+		return ""
+	}
 
-	return fmt.Sprintf("the interval of %s is widest at %s (± %s)", q.Word(), place(d.Inputs, widest.at, fixed),
-		d.Outcomes[k].amount(half(widest)))
+	return fmt.Sprintf("pipeline suggest %s/splits/%s --grid %s", d.Experiment.Name, split.Name, strings.Join(axes, ","))
+}
+
+// gridOf writes ascending values as "from:to:step" with their mean step.
+func gridOf(values []float64) string {
+	last := len(values) - 1
+	step := (values[last] - values[0]) / float64(last)
+
+	short := func(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
+
+	return short(values[0]) + ":" + short(values[last]) + ":" + short(step)
+}
+
+// widestPlace names the held-out place of a split where the interval of an outcome is widest, by the inputs other than
+// those that are held out. It returns "" if the place is not known.
+func (d *Detail) widestPlace(split *Split, outcome string) string {
+	calibrated := d.calibratedSplit(split.Name)
+	k := d.outcomeIndex(outcome)
+	if calibrated == nil || k < 0 {
+		return ""
+	}
+
+	half := calibrated.Calibrated.Half
+	var asked []int
+	for c, held := range calibrated.Test {
+		if held && !math.IsNaN(half[c*d.outcomeCount()+k]) {
+			asked = append(asked, c)
+		}
+	}
+
+	// The inputs that tell places apart. An angle does not, because a run has all angles.
+	var fixed []int
+	for input := range d.Inputs {
+		if input != d.angle() && d.varies(asked, input) {
+			fixed = append(fixed, input)
+		}
+	}
+
+	if len(fixed) == 0 {
+		return ""
+	}
+
+	var widest *spot
+	most := math.Inf(-1)
+	for _, place := range d.spots(asked, fixed) {
+		mean := 0.0
+		for _, c := range place.conditions {
+			mean += half[c*d.outcomeCount()+k] / float64(len(place.conditions))
+		}
+
+		if widest == nil || mean > most {
+			widest = place
+			most = mean
+		}
+	}
+
+	return placeText(d.Inputs, widest.inputs, fixed)
+}
+
+// calibratedSplit returns the split with the given name if it has calibrated intervals, and nil otherwise.
+func (d *Detail) calibratedSplit(name string) *SplitDetail {
+	for i := range d.Splits {
+		if d.Splits[i].Name == name && d.Splits[i].Calibrated != nil {
+			return &d.Splits[i]
+		}
+	}
+
+	return nil
 }

@@ -10,31 +10,35 @@ import (
 	"doubletake/train/score"
 )
 
-// number is a mean and its spread, rounded for people.
+// undefined is a number that is not known.
+var undefined = math.NaN()
+
+// number is a cell of a table: a mean with its spread, rounded for people, or a text.
 type number struct {
-	mean string
-	std  string // "" when there is none
-	exp  int    // both are to be multiplied by 10^exp
-	text string // instead of a number: the dash of an undefined one, a word
+	mean string // digits; "" if the cell has a text
+	std  string // digits of the spread; "" if there is none
+	exp  int    // mean and std are to be multiplied by 10^exp
+	text string // instead of a number: a word, or the dash of an undefined number
 }
 
-// undefinedText replaces an undefined number; the reason is in the notes.
+// undefinedText stands in place of an undefined number. The notes give the reason.
 const undefinedText = "–"
 
-// round writes a value times scale the way the spread allows:
+// round writes a value times scale with the digits that the spread allows:
 //
-//   - the spread gets two significant digits, the mean goes to the same place;
-//   - without a spread (one seed) the mean gets three significant digits;
-//   - a spread of zero, or one below a millionth of the mean, which is the
-//     rounding of a float32 network and no spread, is left out, and the mean gets four;
-//   - from a million on, and below 1e-4, both are written with a power of ten.
-func round(v score.Value, scale float64) number {
-	mean, std := v.Mean*scale, v.Std*scale
-	if !v.Defined() || math.IsInf(mean, 0) {
+//   - The spread has two significant digits, and the mean ends at the same decimal.
+//   - Without a spread (one seed) the mean has three significant digits.
+//   - A spread of zero, or below a millionth of the mean, is left out, and the mean has four significant
+//     digits. So small a spread is the rounding of a float32 network.
+//   - From a million on, and below 1e-4, both are written with a power of ten.
+func round(value score.Value, scale float64) number {
+	mean := value.Mean * scale
+	std := value.Std * scale
+	if !value.Defined() || math.IsInf(mean, 0) {
 		return number{text: undefinedText}
 	}
 
-	if v.N == 1 || std < 0 || math.IsInf(std, 0) {
+	if value.N == 1 || std < 0 || math.IsInf(std, 0) {
 		std = math.NaN()
 	}
 
@@ -42,85 +46,86 @@ func round(v score.Value, scale float64) number {
 		std = 0
 	}
 
-	var n number
+	var cell number
 
 	size := math.Abs(mean)
-	if std > size {
+	if std > size { // false if std is NaN
 		size = std
 	}
 
 	if size != 0 && (size < 1e-4 || size >= 1e6) {
-		n.exp = numbers.Exponent(size, 3)
-		mean, std = numbers.Shift(mean, -n.exp), numbers.Shift(std, -n.exp)
+		cell.exp = numbers.Exponent(size, 3)
+		mean = numbers.Shift(mean, -cell.exp)
+		std = numbers.Shift(std, -cell.exp)
 	}
 
 	switch {
 	case math.IsNaN(std):
-		n.mean = numbers.Fixed(mean, numbers.Decimals(mean, 3))
+		cell.mean = numbers.Fixed(mean, numbers.Decimals(mean, 3))
 	case std == 0:
-		n.mean = numbers.Fixed(mean, numbers.Decimals(mean, 4))
+		cell.mean = numbers.Fixed(mean, numbers.Decimals(mean, 4))
 	default:
-		d := 1 - numbers.Exponent(std, 2)
-		n.mean, n.std = numbers.Fixed(mean, d), numbers.Fixed(std, d)
+		decimals := 1 - numbers.Exponent(std, 2)
+		cell.mean = numbers.Fixed(mean, decimals)
+		cell.std = numbers.Fixed(std, decimals)
 	}
 
-	return n
+	return cell
 }
 
-// percent writes a difference in percent with its sign: whole numbers from ten
-// on, one decimal below.
-func percent(pct float64) number {
+// percentCell writes a difference in percent with its sign. From 10 % on it has no decimals, below it has one.
+func percentCell(pct float64) number {
 	if math.IsNaN(pct) || math.IsInf(pct, 0) {
 		return number{text: undefinedText}
 	}
 
-	d := 0
+	decimals := 0
 	if math.Abs(pct) < 9.95 {
-		d = 1
+		decimals = 1
 	}
 
-	s := numbers.Fixed(pct, d)
+	text := numbers.Fixed(pct, decimals)
 	if math.Abs(pct) >= 1e6 {
-		s = strconv.FormatFloat(pct, 'e', 1, 64)
+		text = strconv.FormatFloat(pct, 'e', 1, 64)
 	}
 
 	if pct > 0 {
-		s = "+" + s
+		text = "+" + text
 	}
 
-	return number{text: s + " %"}
+	return number{text: text + " %"}
 }
 
-// twoDigits writes a standard error times scale: two significant digits, and
-// no spread of its own.
-func twoDigits(v score.Value, scale float64) number {
-	if !v.Defined() {
+// twoDigits writes a value times scale, such as a standard error, with two significant digits and without its spread.
+func twoDigits(value score.Value, scale float64) number {
+	if !value.Defined() {
 		return number{text: undefinedText}
 	}
 
-	v.Std = math.NaN()
-	n := round(v, scale)
-	if n.text == "" {
-		m := numbers.Shift(v.Mean*scale, -n.exp)
-		n.mean = numbers.Fixed(m, numbers.Decimals(m, 2))
+	value.Std = math.NaN()
+	cell := round(value, scale)
+	if cell.text == "" {
+		mean := numbers.Shift(value.Mean*scale, -cell.exp)
+		cell.mean = numbers.Fixed(mean, numbers.Decimals(mean, 2))
 	}
 
-	return n
+	return cell
 }
 
 // plain writes a number on one line: "0.9910 ± 0.0012", "(1.20 ± 0.30)e+08".
 func (n number) plain() string {
-	left, right := n.parts()
+	left, right := n.splitAtSpread()
 	return left + right
 }
 
 func (n number) String() string { return n.plain() }
 
-// Minus is plain with a true minus sign.
+// Minus writes the number like plain, but with a true minus sign. The template of the page calls it.
 func (n number) Minus() string { return strings.ReplaceAll(n.plain(), "-", "−") }
 
-// parts splits plain before " ±", so that a column can be aligned there.
-func (n number) parts() (left, right string) {
+// splitAtSpread returns the text of plain in two parts, the second of which begins with " ±", so that the numbers of a
+// column can be aligned there. The second part is "" if the number has no spread.
+func (n number) splitAtSpread() (left, right string) {
 	switch {
 	case n.text != "":
 		return n.text, ""
@@ -135,7 +140,7 @@ func (n number) parts() (left, right string) {
 	return n.mean, ""
 }
 
-// tex writes the number in LaTeX's mathematics.
+// tex writes the number as a formula of LaTeX.
 func (n number) tex() string {
 	switch {
 	case n.text == undefinedText:
@@ -144,17 +149,17 @@ func (n number) tex() string {
 		return texEscape(texFit(n.text, texWords))
 	}
 
-	s := n.mean
+	formula := n.mean
 	if n.std != "" {
-		s += ` \pm ` + n.std
+		formula += ` \pm ` + n.std
 	}
 
 	if n.exp != 0 {
 		if n.std != "" {
-			s = "(" + s + ")"
+			formula = "(" + formula + ")"
 		}
-		s += ` \times 10^{` + strconv.Itoa(n.exp) + `}`
+		formula += ` \times 10^{` + strconv.Itoa(n.exp) + `}`
 	}
 
-	return "$" + s + "$"
+	return "$" + formula + "$"
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"doubletake/internal/must"
 	"doubletake/train/score"
 )
 
@@ -50,8 +51,8 @@ func TestRound(t *testing.T) {
 		}
 
 		n := round(c.v, c.scale)
-		must.Equal(t, n.plain(), c.text, "%s", c.name)
-		must.Equal(t, n.tex(), c.tex, "%s", c.name)
+		assert.Equal(t, c.text, n.plain(), "%s", c.name)
+		assert.Equal(t, c.tex, n.tex(), "%s", c.name)
 	}
 }
 
@@ -67,7 +68,7 @@ func TestTwoDigits(t *testing.T) {
 		{score.Value{}, "–"},
 		{undef("one run only"), "–"},
 	} {
-		must.Equal(t, twoDigits(c.v, 100).plain(), c.want, "twoDigits(%v)", c.v)
+		assert.Equal(t, c.want, twoDigits(c.v, 100).plain(), "twoDigits(%v)", c.v)
 	}
 }
 
@@ -89,9 +90,9 @@ func TestDifference(t *testing.T) {
 		{undef("x"), val(0.5, 0), "–"},
 		{val(0.5, 0), undef("x"), "–"},
 	} {
-		pct, why := difference(c.train, c.test)
-		must.Equal(t, percent(pct).plain(), c.want, "difference(%v, %v)", c.train.Mean, c.test.Mean)
-		must.Not(t, (why == "") != (c.want != "–"), "difference(%v, %v): reason %q", c.train.Mean, c.test.Mean, why)
+		pct, why := percentChange(c.train, c.test)
+		assert.Equal(t, c.want, percentCell(pct).plain(), "difference(%v, %v)", c.train.Mean, c.test.Mean)
+		assert.Equal(t, c.want != "–", why == "", "difference(%v, %v): reason %q", c.train.Mean, c.test.Mean, why)
 	}
 }
 
@@ -110,7 +111,8 @@ func TestRoundProperties(t *testing.T) {
 		m, err1 := strconv.ParseFloat(n.mean, 64)
 
 		s, err2 := strconv.ParseFloat(n.std, 64)
-		must.Never(t, err1 != nil || err2 != nil, "%q does not read back", n.plain())
+		require.NoError(t, err1)
+		require.NoError(t, err2, "%q does not read back", n.plain())
 
 		// The place of the second digit: 10^(⌊lg std⌋ − 1), one more after rounding up.
 		place := math.Pow(10, math.Floor(math.Log10(std)*(1+1e-15))-1)

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"unicode"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/score"
 )
 
@@ -38,17 +40,21 @@ func outputExperiments() []Experiment {
 	all := judged(rotor())
 	c := comparedExperiment().Splits[0]
 	s := &all.Splits[1]
-	s.Methods, s.Flags, s.Reach = c.Methods, c.Flags, c.Reach
+	s.Methods = c.Methods
+	s.Flags = c.Flags
+	s.Reach = c.Reach
 	s.Ranking = []Ranked{
-		{Method: "gp", CRPS: 0.25, Is: "best"},
-		{Method: "pair, C", CRPS: 0.375, Above: 0.125, SE: 0.0125, Is: "worse"},
+		{Method: "gp", CRPS: 0.25, Standing: "best"},
+		{Method: "pair, C", CRPS: 0.375, Above: 0.125, SE: 0.0125, Standing: "worse"},
 	}
-	all.Warnings, all.Skipped = []string{"a level is clipped"}, []string{"x.wav: too short", "y.wav: no samples"}
+	all.Warnings = []string{"a level is clipped"}
+	all.Skipped = []string{"x.wav: too short", "y.wav: no samples"}
 	all.Splits[0].Test.Notes = []string{"two conditions are few"}
 	units := judged(rotor())
 	units.Name = "units"
 	units.Splits[0].Network = append(units.Splits[0].Network, units.Splits[0].Network[0])
-	units.Splits[0].Network[1].Unit, units.Splits[0].Network[1].Outcome = "N", "lift_n"
+	units.Splits[0].Network[1].Unit = "N"
+	units.Splits[0].Network[1].Outcome = "lift_n"
 
 	return []Experiment{all, propeller(), units, {Name: "empty", Data: "measured"}}
 }
@@ -60,7 +66,7 @@ func TestOutputsAreWhole(t *testing.T) {
 		outputs := map[string]string{"page": shown(string(Page([]*Detail{{Experiment: e}})))}
 		for _, columns := range []int{60, 100, 200} {
 			var b bytes.Buffer
-			must.Do(t, Terminal(&b, e, columns, false))
+			require.NoError(t, Terminal(&b, e, columns, false))
 
 			outputs["terminal of "+strconv.Itoa(columns)] = stripped(b.String())
 		}
@@ -75,7 +81,7 @@ func TestOutputsAreWhole(t *testing.T) {
 					text = texEscape(text)
 				}
 
-				must.Contain(t, out, stripped(text))
+				assert.Contains(t, out, stripped(text))
 			}
 
 			if len(e.Splits) == 0 && name == "LaTeX" {
@@ -83,16 +89,28 @@ func TestOutputsAreWhole(t *testing.T) {
 			}
 
 			d := e.document()
-			if name != "page" {
+			sentences := slices.Concat(d.verdicts, d.explained)
+			tables := d.tables
+			if name == "page" { // the files of the experiment have the other tables and sentences
+				sentences = nil
+				for _, verdict := range newVerdicts(e) {
+					sentences = append(sentences, verdict.Held, verdict.Found(), verdict.Action)
+				}
+
+				tables = append([]table{resultsTable(e.results())}, e.methodsTables()...)
+				if len(e.Splits) > 0 {
+					tables = append(tables, e.fitTable(papers).withoutTrainSpread())
+				}
+			} else {
 				has("title", d.title)
 			}
 
-			for _, s := range slices.Concat(d.verdicts, d.explained) {
+			for _, s := range sentences {
 				has("sentence", s)
 			}
 
-			for _, tab := range d.tables {
-				if name == "LaTeX" && (tab.Title == e.fit(compared).Title || tab.Title == e.parts().Title) {
+			for _, tab := range tables {
+				if name == "LaTeX" && (tab.Title == e.fitTable(compared).Title || tab.Title == e.covPartsTable().Title) {
 					continue // in LaTeX these two are explained instead
 				}
 
@@ -102,7 +120,7 @@ func TestOutputsAreWhole(t *testing.T) {
 					for k, c := range r.Cells {
 						switch {
 						case name == "LaTeX":
-							must.Contain(t, out, stripped(c.tex()))
+							assert.Contains(t, out, stripped(c.tex()))
 
 						case name == "page" && !tab.Heads[k].Words:
 							has("number", c.Minus())
@@ -127,18 +145,19 @@ func TestOutputsAreWhole(t *testing.T) {
 // The numbers of the tables are those of metrics.json, to half of their last digit.
 func TestTablesAreTheMetrics(t *testing.T) {
 	for _, e := range outputExperiments()[:2] {
-		raw := must.Get(e.MetricsJSON())(t)
+		raw, err := e.MetricsJSON()
+		require.NoError(t, err)
 
 		var file struct {
 			Splits []map[string]json.RawMessage
 		}
-		must.Do(t, json.Unmarshal(raw, &file))
+		require.NoError(t, json.Unmarshal(raw, &file))
 
 		metric := func(split int, part, key string) (mean float64) {
 			var set map[string]json.RawMessage
 			var v struct{ Mean *float64 }
 
-			must.Do(t, json.Unmarshal(file.Splits[split][part], &set))
+			require.NoError(t, json.Unmarshal(file.Splits[split][part], &set))
 
 			if err := json.Unmarshal(set[key], &v); err != nil || v.Mean == nil {
 				return math.NaN()
@@ -148,20 +167,21 @@ func TestTablesAreTheMetrics(t *testing.T) {
 		}
 
 		n := 0
-		for _, list := range [][]quantity{papers, partsOfCov, identities} {
+		for _, list := range [][]shownMetric{papers, partsOfCov, identities} {
 			for _, q := range list {
 				q.change = false
 				for i, s := range e.Splits {
-					cells := cellsOf([]quantity{q}, s.Train.Values, s.Test.Values)
+					cells := cellsOf([]shownMetric{q}, s.Train.Values, s.Test.Values)
 					for _, c := range []struct {
 						in        bool
 						part, key string
-					}{{q.train, "train", q.key}, {q.test, "test", q.key}, {q.se != "", "test", q.se}} {
+					}{{q.train, "train", q.key}, {q.test, "test", q.key}, {q.errorKey != "", "test", q.errorKey}} {
 						if !c.in {
 							continue
 						}
 
-						want, cell := metric(i, c.part, c.key)*q.scale(), cells[0]
+						want := metric(i, c.part, c.key) * q.scale()
+						cell := cells[0]
 						cells = cells[1:]
 
 						if math.IsNaN(want) != (cell.text == undefinedText) {
@@ -185,7 +205,7 @@ func TestTablesAreTheMetrics(t *testing.T) {
 			}
 		}
 
-		must.Not(t, n < 10, "%d numbers compared", n)
+		assert.GreaterOrEqual(t, n, 10, "%d numbers compared", n)
 	}
 }
 
@@ -194,14 +214,16 @@ func TestColour(t *testing.T) {
 	e := outputExperiments()[0]
 
 	var plain, colour bytes.Buffer
-	must.Do(t, Terminal(&plain, e, 60, false))
-	must.Do(t, Terminal(&colour, e, 60, true))
+	require.NoError(t, Terminal(&plain, e, 60, false))
+	require.NoError(t, Terminal(&colour, e, 60, true))
 
 	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colour.String(), ""); got != plain.String() {
 		t.Error("another text with colour")
 	}
 
-	must.Contain(t, colour.String(), bold+"drone: simulated data", yellow+"warning:", yellow+"skipped:")
+	assert.Contains(t, colour.String(), bold+"drone: simulated data")
+	assert.Contains(t, colour.String(), yellow+"warning:")
+	assert.Contains(t, colour.String(), yellow+"skipped:")
 }
 
 // A run's output has every experiment, and what the numbers mean once.
@@ -209,24 +231,25 @@ func TestRunOutputs(t *testing.T) {
 	list := []Experiment{rotor(), propeller()}
 
 	var b bytes.Buffer
-	must.Do(t, RunTerminal(&b, list, 100, false))
+	require.NoError(t, RunTerminal(&b, list, 100, false))
 
 	md := string(RunMarkdown(list, nil))
 	for _, text := range []string{b.String(), md} {
-		must.Contain(t, text, "drone: simulated data", "crazyflie: measured data")
+		assert.Contains(t, text, "drone: simulated data")
+		assert.Contains(t, text, "crazyflie: measured data")
 	}
 
-	must.Equal(t, strings.Count(b.String(), "E|cov| is the mean size"), 1, "explained times")
+	assert.Equal(t, 1, strings.Count(b.String(), "E|cov| is the mean size"), "explained times")
 
 	if !strings.Contains(b.String(), "crazyflie: All but R²") { // one seed: another meaning of ±
 		t.Error("the spreads are not told apart")
 	}
 
-	must.Not(t, !strings.HasPrefix(md, "# doubletake: results\n\n## drone"), "%.80s", md)
-	must.Contain(t, string(RunMarkdown(nil, nil)), "No experiment has results yet.")
+	assert.True(t, strings.HasPrefix(md, "# doubletake: results\n\n## drone"), "%.80s", md)
+	assert.Contains(t, string(RunMarkdown(nil, nil)), "No experiment has results yet.")
 
 	var v score.Values
-	if cell := cellsOf([]quantity{{key: "r2", test: true}}, nil, v); len(cell) != 1 || cell[0].text != undefinedText {
+	if cell := cellsOf([]shownMetric{{key: "r2", test: true}}, nil, v); len(cell) != 1 || cell[0].text != undefinedText {
 		t.Errorf("a metric that was not computed is %v", cell)
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"doubletake/docs"
-	"doubletake/internal/lists"
 	"doubletake/report/figure"
 )
+
+// This file writes the page runs/report.html: newPageView brings the experiments into the form that page.html.tmpl
+// reads (pageView and its parts), and Page fills in the template, with fewer points if the page becomes too large.
 
 //go:embed page.css
 var pageCSS string
@@ -28,60 +29,54 @@ var pageJS string
 var pageHTML string
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"hover": hover}).Parse(pageHTML))
+	return template.Must(template.New("").Funcs(template.FuncMap{"term": term}).Parse(pageHTML))
 })
 
-// readersWords are those that a reader of verdicts and tables must know: the page shows their meanings on hovering.
+// readersWords are the words that a reader of verdicts and tables must know. The page explains each once, and headings
+// open the explanation.
 var readersWords = []string{
-	"holds, but wide", "does not hold", "held out", "calibrated", "undecided", "outcome", "network", "inside", "E|cov|",
-	"train", "holds", "split", "grade", "error", "test", "rise", "run", "R²", "SE", "±",
+	"held out", "outcome", "error", "±", "inside", "R²", "upper bound", "grade", "calibrated model", "network",
+	"E|cov|", "rise",
 }
 
-// meanings finds readersWords, in either number, and has what each means.
-var meanings = sync.OnceValues(func() (*regexp.Regexp, map[string]string) {
-	var list []string
-	of := map[string]string{}
-	for _, w := range readersWords {
-		text := regexp.QuoteMeta(w)
-		if r := []rune(w); r[len(r)-1] <= 'z' {
-			text = `\b` + text + `s?\b`
-		}
+// explanation is the meaning of a word on the page.
+type explanation struct{ ID, Name, Meaning string }
 
-		list = append(list, text)
-		for _, t := range docs.Named(w) {
-			of[w], of[w+"s"] = t.Meaning, t.Meaning
+// wordList returns the meanings of readersWords.
+func wordList() []explanation {
+	var list []explanation
+	for i, word := range readersWords {
+		for _, known := range docs.Named(word) {
+			list = append(list, explanation{"g-" + strconv.Itoa(i), word, known.Meaning})
+			break // the first meaning is that of the glossary
 		}
 	}
 
-	return regexp.MustCompile(strings.Join(list, "|")), of
-})
-
-// hover is a text whose readersWords have their meanings.
-func hover(text string) template.HTML {
-	var b strings.Builder
-	escaped := template.HTMLEscapeString
-	words, of := meanings()
-	last := 0
-	for _, at := range words.FindAllStringIndex(text, -1) {
-		word := text[at[0]:at[1]]
-		b.WriteString(escaped(text[last:at[0]]) + `<abbr title="` + escaped(of[word]) + `">` + escaped(word) + "</abbr>")
-		last = at[1]
-	}
-
-	return template.HTML(b.String() + escaped(text[last:]))
+	return list
 }
 
-// Page returns runs/report.html: one file that holds everything it shows, asks
-// no network for anything and is the same for the same details. Its figures
-// need no scripts; with scripts a view of every condition can be chosen.
+// term returns a word of readersWords, singular or plural, as a button that opens its explanation.
+func term(word string) template.HTML {
+	i := slices.IndexFunc(readersWords, func(known string) bool { return word == known || word == known+"s" })
+	if i < 0 {
+		return template.HTML(template.HTMLEscapeString(word))
+	}
+
+	return template.HTML(`<button type="button" class="term" popovertarget="g-` + strconv.Itoa(i) + `">` +
+		template.HTMLEscapeString(word) + "</button>")
+}
+
+// Page returns runs/report.html: one file that contains everything it shows, requests
+// nothing from a network, and has the same bytes for the same details. Its figures need
+// no scripts. With scripts a reader can choose a view of every condition.
 func Page(details []*Detail, sweeps ...Sweep) []byte {
-	var b bytes.Buffer
-	for i, of := range onPage {
+	var b bytes.Buffer // the last page that was written
+	for i, limits := range pageLimits {
 		b.Reset()
 
-		v := newPageView(details, sweeps, of.points, of.answers, i > 0)
-		if err := pageTemplate().ExecuteTemplate(&b, "page", v); err != nil {
-			panic("report: write page: " + err.Error()) // plain values only
+		view := newPageView(details, sweeps, limits.points, limits.answers, i > 0)
+		if err := pageTemplate().ExecuteTemplate(&b, "page", view); err != nil {
+			panic("report: write page: " + err.Error()) // the view is plain data, so the template is wrong
 		}
 
 		if b.Len() <= pageBytes {
@@ -92,46 +87,57 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 	return bytes.Map(figure.Printable, b.Bytes()) // names may hold any character
 }
 
-// The types below are what page.html.tmpl shows. Texts are escaped there.
+// The types below are the data of page.html.tmpl, which escapes their texts.
 type (
 	pageView struct {
-		Title, Note, Program string
+		Title, Note, Program string // Note is "" if there is nothing to say
 		Style                template.CSS
 		Experiments          []experimentView
 		Sweeps               []sweepView
-		Meaning              []string
-		Glossary             []docs.Term
-		Explored             bool // an experiment has conditions to choose
-		Data, Script         template.JS
-		Light                template.HTML
+		Meaning              []string // paragraphs about the numbers
+		Words                []explanation
+		Explored             bool        // an experiment has conditions to choose
+		Data                 template.JS // of explorerData
+		Script               template.JS
+		Light                template.HTML // style sheet of figures that a reader saves
 	}
 
 	experimentView struct {
 		ID, Name, Data, DataClass, What string
 
-		// Shown: the verdict of each split, one figure, one table. All else is folded.
-		First    string // what to look at before these numbers
-		Verdicts []verdict
-		Next     string // what would help most
-		Lead     *figureView
-		Summary  []table
+		// The parts that a reader sees at first.
+		Grade    string         // the worst grade of the splits; "" if nothing was judged
+		First    string         // subjects to check before reading these numbers; "" if there are none
+		Verdicts []verdictWords // one for each split, then one for each condition with several groups
+		Next     *nextStep      // the most useful measurement; nil if it is not known
+		Results  *resultsView   // nil if nothing was judged
+		Key      bool           // whether the table of results is explained below it
+		Lead     *figureView    // nil if there are no figures
 
-		Words, Notes, Warnings, Skipped []string
-		Widening                        []string // of the warnings those of mistakes that widen intervals
-		Tables                          []table
-		Violations                      []string
-		Doubts                          string // how many checks, notes and warnings
-		Figures                         []figureGroup
-		Shown                           string // of how many splits there are figures; "" of all
-		Pairs, Selection                string
-		Quality                         *factsView // nil without facts
-		Provenance                      factsView
-		Settings                        *factsView // nil without
+		// The parts that are folded.
+		Notes, Warnings, Skipped []string
+		Widening                 []string // warnings about mistakes that widen intervals
+		Network                  []table  // numbers of the paper's network
+		NetworkLine              string   // R² and the rise of each split
+		Compared                 []string // about the methods that were compared
+		Violations               []string
+		Doubts                   string // numbers of notes and warnings
+		Calibrated               []figureGroup
+		NetworkFigures           []figureGroup
+		DataFigures              []figureGroup
+		Shown                    string     // how many splits have figures; "" if all have
+		Pairs                    string     // how the pairs come about
+		Selection                string     // of pairs that are drawn; "" if all are
+		Quality                  *factsView // nil if there are no facts
+		Provenance               factsView
+		Folder                   template.URL // of the experiment's report
 	}
 
+	// figureGroup is the figures of a split, or of all splits together.
 	figureGroup struct {
-		Before, Name string
-		Figures      []figureView
+		Label   string // "Calibrated model on ", or the whole heading
+		Name    string // of the split; "" for all splits
+		Figures []figureView
 	}
 
 	factsView struct {
@@ -141,59 +147,76 @@ type (
 
 	figureView struct {
 		Heading, Label, Caption string
-		Half                    bool
+		Half                    bool // two such figures share a row on paper
 		Top                     bool // directly in a section, not below a heading of its own
-		Width                   int
+		Width                   int  // px
 		SVG                     template.HTML
 		Files                   template.URL // without extension
 	}
 )
 
+// newPageView returns the page with at most the given numbers of points of a series and of answers. fewer says that the
+// page has fewer points than usual.
 func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer bool) pageView {
 	var data, versions []string
 
 	v := pageView{
 		Title: "doubletake report", Style: template.CSS(figure.Style() + pageCSS),
 		Data: template.JS(explorerData(details, answers)), Light: template.HTML(figure.Light()),
-		Script: template.JS(pageJS), Glossary: docs.Glossary(),
+		Script: template.JS(pageJS), Words: wordList(),
 	}
 
-	var all []Experiment
-	for i, d := range details {
-		data, versions = append(data, d.Experiment.Data), append(versions, d.Experiment.Version)
-		v.Explored = v.Explored || d.in() > 0
-		all = append(all, d.Experiment)
-		v.Experiments = append(v.Experiments, newExperimentView(i, d, points))
+	captions := map[string]bool{} // that the page has already
+	for i, detail := range details {
+		data = append(data, detail.Experiment.Data)
+		versions = append(versions, detail.Experiment.Version)
+		v.Explored = v.Explored || detail.inputCount() > 0
+
+		view := newExperimentView(i, detail, points)
+		view.captionOnce(captions)
+		view.Key = i == 0
+		v.Experiments = append(v.Experiments, view)
 	}
 
-	for i, s := range sweeps {
-		data, versions = append(data, s.Data), append(versions, s.Version)
-		v.Sweeps = append(v.Sweeps, newSweepView(i, s))
+	for i, sweep := range sweeps {
+		data = append(data, sweep.Data)
+		versions = append(versions, sweep.Version)
+		v.Sweeps = append(v.Sweeps, newSweepView(i, sweep))
 	}
 
 	v.Program = programOf(versions...)
 
-	simulated := lists.Where(len(data), func(i int) bool { return data[i] == "simulated" })
-	switch n := len(simulated); {
-	case len(data) == 0:
-		v.Note = "No experiment has results yet."
-	case n == len(data):
-		v.Title += ": simulated data"
-	case n > 0:
-		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), n)
+	simulated := 0
+	for _, kind := range data {
+		if kind == "simulated" {
+			simulated++
+		}
 	}
 
-	v.Meaning = append(explainAll(all), text("figures", nil))
+	switch {
+	case len(data) == 0:
+		v.Note = "No experiment has results yet."
+	case simulated == len(data):
+		v.Title += ": simulated data"
+	case simulated > 0:
+		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), simulated)
+	}
+
+	if len(details) > 0 {
+		v.Meaning = append(paragraphs("explained-cov", nil), phrase("figures", nil))
+	}
+
 	if fewer {
-		v.Meaning = append(v.Meaning, text("fewer", points))
+		v.Meaning = append(v.Meaning, phrase("fewer", points))
 	}
 
 	return v
 }
 
+// sectionID returns the ID of experiment i of the page, counted from 0.
 func sectionID(i int) string { return "x" + strconv.Itoa(i+1) }
 
-// dataClass is the style of a mark that names the data.
+// dataClass returns the CSS class of a mark that names the data.
 func dataClass(data string) string {
 	if data == "simulated" {
 		return data
@@ -201,118 +224,182 @@ func dataClass(data string) string {
 	return "measured"
 }
 
-// nameOf is a foreign name, cut when long.
-func nameOf(s string) string { return shorten(clean(s), 2*longName) }
+// nameOf returns a foreign name, cleaned, and cut if it is long.
+func nameOf(name string) string { return shorten(clean(name), 2*longName) }
 
 // programOf names the program by the first version that is known.
 func programOf(versions ...string) string {
 	return strings.TrimSpace("doubletake " + clean(cmp.Or(versions...)))
 }
 
-// mostWarnings is how many warnings the page shows, the worst first.
+// mostWarnings is the largest number of warnings that the page shows. The worst come first.
 const mostWarnings = 10
 
-func newExperimentView(i int, d *Detail, points int) experimentView {
-	e := d.Experiment
-	v := experimentView{
-		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: dataClass(e.Data), What: e.what(),
-		First: e.first(), Verdicts: newVerdicts(e), Next: d.next(), Notes: items(e.notes()), Warnings: items(e.Warnings),
-		Skipped:    items(e.Skipped),
-		Violations: items(e.checks()), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
+// newExperimentView returns the part of the page about experiment i, with at most the given number of points of a
+// series.
+func newExperimentView(i int, detail *Detail, points int) experimentView {
+	experiment := detail.Experiment
+	view := experimentView{
+		ID: sectionID(i), Name: nameOf(experiment.Name), Data: clean(experiment.Data),
+		DataClass: dataClass(experiment.Data), What: experiment.what(), First: experiment.first(),
+		Verdicts: newVerdicts(experiment), Next: detail.next(), Notes: items(experiment.notes()),
+		Warnings: items(experiment.Warnings), Skipped: items(experiment.Skipped), Violations: items(experiment.checks()),
+		Pairs: experiment.pairConstruction(), Provenance: provenanceView(detail),
+		Folder: template.URL(url.PathEscape(experiment.Name) + "/report/"),
 	}
 
-	v.Doubts = text("doubts", v) // what limits the trust in the numbers
-	v.Widening, v.Warnings = v.Warnings[:e.Widening], v.Warnings[e.Widening:]
-	if n := len(v.Warnings) - mostWarnings; n > 0 {
-		v.Warnings = append(v.Warnings[:mostWarnings:mostWarnings],
-			items([]string{numbered(n, "more is", "more are") + " in report.md"})...)
+	view.Doubts = phrase("doubts", view) // counts all warnings, so it comes before they are divided
+	view.Widening = view.Warnings[:experiment.Widening]
+	view.Warnings = view.Warnings[experiment.Widening:]
+	if n := len(view.Warnings) - mostWarnings; n > 0 {
+		more := items([]string{numbered(n, "more is", "more are") + " in report.md"})
+		view.Warnings = append(view.Warnings[:mostWarnings:mostWarnings], more...)
 	}
 
-	if len(e.Splits) > 0 {
-		v.Summary, v.Tables = pageTables(e.results(fewOutcomes), e.fit(papers)), pageTables(e.tables()...)
-		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
+	if len(experiment.Splits) > 0 {
+		view.Results = newResultsView(detail)
+		fit := experiment.fitTable(papers).withoutTrainSpread()
+		network := []table{fit, experiment.identitiesTable().withoutTrainSpread()}
+		view.Network = pageTables(notEmptyTables(append(network, experiment.methodsTables()...))...)
+		view.Compared = experiment.comparisonWords()
+		view.NetworkLine = experiment.networkSummary()
+		view.Grade = string(experiment.worstGrade())
 	}
 
-	v.addFigures(d, points)
+	view.addFigures(detail, points)
 
-	if len(d.Quality) > 0 {
-		f := newFactsView("Data quality", d.Quality)
-		v.Quality = &f
-		if d.AllRows > len(d.Cond) || d.AllConditions > d.conditions() {
-			v.Selection = fmt.Sprintf("For display an even selection was made: %d of %d triplets, %d of %d conditions. "+
-				"Tables, metrics and calibration use all of them.", len(d.Cond), d.AllRows, d.conditions(), d.AllConditions)
+	if len(detail.Quality) > 0 {
+		facts := newFactsView("Data quality", detail.Quality)
+		view.Quality = &facts
+		view.Selection = detail.selectionWords()
+	}
+
+	return view
+}
+
+// selectionWords says how many triplets and conditions are shown, or returns "" if all are.
+func (d *Detail) selectionWords() string {
+	if d.AllRows <= len(d.Cond) && d.AllConditions <= d.conditionCount() {
+		return ""
+	}
+
+	return fmt.Sprintf("For display an even selection was made: %d of %d triplets, %d of %d conditions. "+
+		"Tables, metrics and calibration use all of them.", len(d.Cond), d.AllRows, d.conditionCount(), d.AllConditions)
+}
+
+// pageSplits is the largest number of splits of which a page has figures.
+const pageSplits = 12
+
+// addFigures adds the leading figure, and the other figures in groups, of at most pageSplits splits. Figures have at
+// most the given number of points of a series.
+func (v *experimentView) addFigures(detail *Detail, points int) {
+	var onPage []captionedFigure
+	for _, plot := range plots(detail, points, "") {
+		if plot.page {
+			onPage = append(onPage, plot)
 		}
 	}
 
-	if len(d.Config) > 0 {
-		f := newFactsView("Settings", d.Config)
-		v.Settings = &f
+	var splits []string
+	for _, split := range detail.Experiment.Splits {
+		splits = append(splits, split.Name)
 	}
 
-	return v
-}
-
-// addFigures adds the first figure and the others in groups, of at most pageSplits splits.
-func (v *experimentView) addFigures(d *Detail, points int) {
-	list := slices.DeleteFunc(plots(d, points, ""), func(f plot) bool { return !f.page })
-	lead := leadOf(list)
-
-	splits := lists.Each(d.Experiment.Splits, func(s Split) string { return s.Name })
 	shown := thin(splits, pageSplits)
 	if len(shown) < len(splits) {
 		v.Shown = fmt.Sprintf("Here are the figures of %d of %d splits, evenly selected; those of all lie as files.",
 			len(shown), len(splits))
 	}
 
-	for k, f := range list {
-		if k != lead && f.split != "" && !slices.Contains(shown, f.split) {
-			continue
-		}
-
-		fig := newFigureView(url.PathEscape(d.Experiment.Name)+"/report/figures/", f)
+	lead := leadOf(onPage)
+	folder := url.PathEscape(detail.Experiment.Name) + "/report/figures/"
+	for k, plot := range onPage {
 		if k == lead {
-			fig.Top = true
-			v.Lead = &fig
+			view := newFigureView(folder, plot)
+			view.Top = true
+			v.Lead = &view
 			continue
 		}
 
-		g := figureGroup{Before: "Figures of all splits"}
-		if f.split != "" {
-			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
+		if plot.split == "" || slices.Contains(shown, plot.split) {
+			group := v.group(plot)
+			group.Figures = append(group.Figures, newFigureView(folder, plot))
 		}
-
-		at := slices.IndexFunc(v.Figures, func(o figureGroup) bool { return o.Before == g.Before && o.Name == g.Name })
-		if at < 0 {
-			at = len(v.Figures)
-			v.Figures = append(v.Figures, g)
-		}
-
-		v.Figures[at].Figures = append(v.Figures[at].Figures, fig)
 	}
 }
 
-// pageSplits is of how many splits a page has figures.
-const pageSplits = 12
-
-// newVerdicts are the verdicts of all splits, or why there are none.
-func newVerdicts(e Experiment) []verdict {
-	if len(e.Splits) == 0 {
-		return []verdict{{held: "No split was trained", Rest: "Nothing shows how good a model is."}}
+// captionOnce removes the captions of figures that are in captions, and adds the others to captions.
+func (v *experimentView) captionOnce(captions map[string]bool) {
+	figures := []*figureView{}
+	if v.Lead != nil {
+		figures = append(figures, v.Lead)
 	}
 
-	return append(lists.Each(e.Splits, Split.verdict), e.pooledVerdicts()...)
+	for _, groups := range [][]figureGroup{v.Calibrated, v.NetworkFigures, v.DataFigures} {
+		for i := range groups {
+			for k := range groups[i].Figures {
+				figures = append(figures, &groups[i].Figures[k])
+			}
+		}
+	}
+
+	for _, figure := range figures {
+		if captions[figure.Caption] {
+			figure.Caption = ""
+		} else {
+			captions[figure.Caption] = true
+		}
+	}
 }
 
-// leads are the kinds of figures that show best whether the intervals hold, best first.
+// group returns the group of a figure: of the calibrated model on its split, of the network on its split, or of the
+// data. It adds the group if it is new. The pointer is valid until the next group is added.
+func (v *experimentView) group(plot captionedFigure) *figureGroup {
+	list := &v.DataFigures
+	group := figureGroup{Label: "Figures of the data"}
+	switch {
+	case plot.model == paperNetwork:
+		list = &v.NetworkFigures
+		group = figureGroup{Name: nameOf(plot.split)}
+	case plot.split != "":
+		list = &v.Calibrated
+		group = figureGroup{Label: "Calibrated model on ", Name: nameOf(plot.split)}
+	case plot.kind == "honest-rises":
+		list = &v.Calibrated
+		group = figureGroup{Label: "Calibrated model on all splits"}
+	}
+
+	for i := range *list {
+		if (*list)[i].Label == group.Label && (*list)[i].Name == group.Name {
+			return &(*list)[i]
+		}
+	}
+
+	*list = append(*list, group)
+
+	return &(*list)[len(*list)-1]
+}
+
+// newVerdicts returns the verdicts of all splits and of conditions with several groups. If no split was trained, it
+// returns a verdict that says so.
+func newVerdicts(experiment Experiment) []verdictWords {
+	if len(experiment.Splits) == 0 {
+		return []verdictWords{{Held: "No split was trained", Rest: "Nothing shows how good a model is."}}
+	}
+
+	return append(experiment.splitVerdicts(), experiment.pooledVerdicts()...)
+}
+
+// leads are the kinds of figures that show best whether the intervals contain the held-out values, the best first.
 var leads = []string{"honest-outcomes", "honest-levels", "outcomes", "calibration", "parity"}
 
-// leadOf is the index of the figure that is not folded, of several alike the one with the
-// widest interval; −1 without figures.
-func leadOf(list []plot) int {
-	for _, name := range leads {
+// leadOf returns the index of the figure that is not folded: among the figures of the best kind, the figure with the
+// widest interval. If no figure has a kind of leads, leadOf returns 0, or −1 if there are no figures.
+func leadOf(list []captionedFigure) int {
+	for _, kind := range leads {
 		best := -1
-		for i, f := range list {
-			if f.kind == name && (best < 0 || f.spread > list[best].spread) {
+		for i, p := range list {
+			if p.kind == kind && (best < 0 || p.spread > list[best].spread) {
 				best = i
 			}
 		}
@@ -325,41 +412,69 @@ func leadOf(list []plot) int {
 	return min(0, len(list)-1)
 }
 
-func provenanceView(d *Detail) factsView {
-	e := d.Experiment
+// provenanceView returns the known facts about the origin of an experiment's results.
+func provenanceView(detail *Detail) factsView {
+	experiment := detail.Experiment
 
-	kernels := lists.Each(e.Splits, func(s Split) string { return s.Kernels })
+	var kernels []string
+	for _, split := range experiment.Splits {
+		kernels = append(kernels, split.Kernels)
+	}
+
 	slices.Sort(kernels)
 
-	return newFactsView("Provenance", slices.DeleteFunc([]Fact{
-		{"data", e.Data},
-		{"program", programOf(e.Version)},
-		{"configuration (SHA-256)", e.ConfigDigest},
+	var facts []Fact
+	for _, fact := range []Fact{
+		{"data", experiment.Data},
+		{"program", programOf(experiment.Version)},
+		{"configuration (SHA-256)", experiment.ConfigDigest},
 		{"numeric kernels", strings.Join(slices.Compact(kernels), ", ")},
-	}, func(f Fact) bool { return f.Value == "" }))
+	} {
+		if fact.Value != "" {
+			facts = append(facts, fact)
+		}
+	}
+
+	for _, fact := range detail.Config { // what the configuration says about the campaign
+		if strings.HasPrefix(fact.Name, "about") {
+			facts = append(facts, fact)
+		}
+	}
+
+	return newFactsView("Provenance", facts)
 }
 
-// items are the texts of a list, cut when very long.
+// items returns the texts of a list, cleaned, and cut if they are very long.
 func items(list []string) []string {
-	return lists.Each(list, func(s string) string { return shorten(clean(s), 600) })
+	var texts []string
+	for _, text := range list {
+		texts = append(texts, shorten(clean(text), 600))
+	}
+
+	return texts
 }
 
+// newFactsView returns facts, cleaned, with a dash for empty values and with long values cut.
 func newFactsView(label string, list []Fact) factsView {
-	return factsView{label, lists.Each(list, func(f Fact) Fact {
-		return Fact{clean(f.Name), cmp.Or(shorten(clean(f.Value), 400), "–")}
-	})}
+	view := factsView{Label: label}
+	for _, fact := range list {
+		value := cmp.Or(shorten(clean(fact.Value), 400), "–")
+		view.List = append(view.List, Fact{clean(fact.Name), value})
+	}
+
+	return view
 }
 
-// pageColumns is the width of a table, in letters, that a page holds on paper and
-// on a wide screen.
+// pageColumns is the largest width of a table, in letters, that fits on paper and on a
+// wide screen.
 const pageColumns = 108
 
-// pageTables lays tables out; a wide one in parts, each with the labels,
-// because paper does not scroll.
+// pageTables returns tables that fit the page. It breaks a wide table into parts, each
+// with the labels, because paper does not scroll.
 func pageTables(list ...table) []table {
-	var out []table
+	var all []table
 	for _, t := range list {
-		parts := t.fit(pageColumns)
+		parts := t.fitColumns(pageColumns)
 		for i, part := range parts {
 			if i > 0 {
 				part.Title += " (continued)"
@@ -368,23 +483,25 @@ func pageTables(list ...table) []table {
 			if i < len(parts)-1 {
 				part.Below = ""
 			}
-			out = append(out, part)
+
+			all = append(all, part)
 		}
 	}
 
-	return out
+	return all
 }
 
-// halfWidth is the width of figures that are printed two in a row.
+// halfWidth is the largest width of figures that are printed two in a row, px.
 const halfWidth = 440
 
-// newFigureView draws a figure whose files are in a folder next to the page.
-func newFigureView(folder string, f plot) figureView {
+// newFigureView draws a figure for the page. folder is the address of the figure's files, relative to the page.
+func newFigureView(folder string, p captionedFigure) figureView {
 	return figureView{
-		Heading: sentence(f.heading), Label: f.heading + " " + f.split, Caption: sentence(f.caption),
-		Half:  f.fig.Width <= halfWidth,
-		Width: int(f.fig.Width),
-		SVG:   template.HTML(figure.Draw(f.fig, figure.Options{Inline: true, Digits: 5})),
-		Files: template.URL(folder + url.PathEscape(f.file)),
+		Heading: capitalise(strings.TrimSuffix(p.heading, " (simulated data)")), // which the figure notes itself
+		Label:   p.heading + " " + p.split, Caption: capitalise(p.caption),
+		Half:  p.fig.Width <= halfWidth,
+		Width: int(p.fig.Width),
+		SVG:   template.HTML(figure.Draw(p.fig, figure.Options{Inline: true, Digits: 4})),
+		Files: template.URL(folder + url.PathEscape(p.file)),
 	}
 }

@@ -43,23 +43,30 @@
       s.Test = u16(s.test);
       s.models = null;
     }
+    e.Bound = e.bound ? bytes(e.bound) : null; // bits of y1 and y2
     e.rows = null;
   }
-  const models = (s) => {
-    if (!s.models) {
-      s.models = s.seeds.map((k) => ({ m: f32(k.m), v: f32(k.v), c: f32(k.c) }));
-      const n = s.models.length;
-      if (n) {
-        const mean = {};
-        for (const q of ["m", "v", "c"]) {
-          mean[q] = new Float64Array(s.models[0][q].length);
-          for (const k of s.models) for (let i = 0; i < mean[q].length; i++) mean[q][i] += k[q][i] / n;
-        }
-        s.mean = mean;
-      }
+  // The answers of a split's models at all conditions: mean m, half widths h and h68 of intervals, and of the network the
+  // variances v and c. The calibrated model was asked at held-out conditions only.
+  const models = (e, s) => {
+    if (s.models) return s.models;
+    s.models = {};
+    if (s.calibrated) {
+      const spread = (packed) => {
+        const list = f32(packed), all = new Float64Array(e.n * e.d).fill(NaN);
+        let k = 0;
+        for (let c = 0; c < e.n; c++) if (s.Test[c]) for (let j = 0; j < e.d; j++) all[c * e.d + j] = list[k++];
+        return all;
+      };
+      s.models.calibrated = { m: spread(s.calibrated.m), h: spread(s.calibrated.h), h68: spread(s.calibrated.h68), level: s.calibrated.level };
     }
-    return s;
+    if (s.network) {
+      const m = f32(s.network.m), v = f32(s.network.v), c = f32(s.network.c), sd = Array.from(v, (x) => Math.sqrt(Math.max(0, x)));
+      s.models.network = { m: m, v: v, c: c, h: sd.map((x) => 1.96 * x), h68: sd, level: 0.95 };
+    }
+    return s.models;
   };
+  const modelNames = { calibrated: "calibrated model", network: "the paper’s network" };
   const rowsOf = (e) => {
     if (!e.rows) {
       e.rows = Array.from({ length: e.n }, () => []);
@@ -98,7 +105,7 @@
       const w = 36 + m.name.length * 6.4;
       if (x > 4 && x + w > 460) { x = 4; y += 18; }
       if (m.kind === "band") el(g, "rect", { class: "band " + m.cls, x: x, y: y - 5, width: 22, height: 10 });
-      else if (m.kind === "points") el(g, "path", { class: m.dot, d: circle(x + 11, y, m.size || 2.6) });
+      else if (m.kind === "points") el(g, "path", { class: m.dot, d: circle(x + 11, y, m.size || 2.6) + (m.bound ? arrow(x + 11, y, m.size) : "") });
       else if (m.kind === "edge") el(g, "path", { class: m.dot, d: cross(x + 11, y, 3) });
       else el(g, "path", { class: "line " + m.cls, d: "M" + x + " " + y + "h22" });
       el(g, "text", { x: x + 28, y: y + 4 }, m.name);
@@ -107,6 +114,8 @@
     return y + 14;
   };
   const circle = (x, y, r) => `M${px(x - r)} ${px(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+
+  const arrow = (x, y, r) => `M${px(x)} ${px(y + r)}v4.5m-1.6 -1.8l1.6 1.8l1.6 -1.8`;
 
   const cross = (x, y, r) => `M${px(x - r)} ${px(y - r)}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
 
@@ -147,7 +156,7 @@
         el(h, "path", { class: m.dot, d: m.x.map((x) => { const [a, b] = edge(x); return cross(a, b, 3); }).join("") });
       } else {
         let s = "";
-        m.x.forEach((x, i) => { if (finite(x, m.y[i])) { const [a, b] = at(x, m.y[i]); s += circle(a, b, m.size || 2.4); } });
+        m.x.forEach((x, i) => { if (finite(x, m.y[i])) { const [a, b] = at(x, m.y[i]); s += circle(a, b, m.size || 2.4) + (m.bound ? arrow(a, b, m.size) : ""); } });
         el(h, "path", { class: m.dot, d: s });
       }
     }
@@ -228,14 +237,14 @@
   };
 
   // ---- state ----
-  const state = { e: 0, split: 0, seed: "mean", o: 0, at: [], polar: false };
+  const state = { e: 0, split: 0, model: "calibrated", o: 0, at: [], polar: false };
   const E = () => experiments[state.e];
   const settle = () => {
     const e = E();
     state.split = Math.min(state.split, Math.max(0, e.splits.length - 1));
     state.o = Math.min(state.o, e.d - 1);
     const s = e.splits[state.split];
-    if (state.seed !== "mean" && !(s && s.seeds[+state.seed])) state.seed = "mean";
+    if (s && !s[state.model]) state.model = s.calibrated ? "calibrated" : "network";
     e.values.forEach((v, k) => { if (!(state.at[k] >= 0 && state.at[k] < v.length)) state.at[k] = v.length >> 1; });
     state.at.length = e.k;
   };
@@ -257,7 +266,7 @@
   const toHash = () => {
     const e = E(), s = e.splits[state.split], p = new URLSearchParams();
     p.set("experiment", e.name);
-    if (s) { p.set("split", s.n); p.set("seed", state.seed); }
+    if (s) { p.set("split", s.n); p.set("model", state.model); }
     p.set("outcome", e.outcomes[state.o].n);
     e.inputs.forEach((q, k) => p.set("at." + q.n, String(e.values[k][state.at[k]])));
     return "#explore?" + p.toString();
@@ -270,7 +279,7 @@
     state.e = find(experiments, (e) => e.name === p.get("experiment"));
     const e = E();
     state.split = find(e.splits, (s) => s.n === p.get("split"));
-    state.seed = p.get("seed") || "mean";
+    state.model = p.get("model") === "network" ? "network" : "calibrated";
     state.o = find(e.outcomes, (o) => o.n === p.get("outcome"));
     start();
     e.inputs.forEach((q, k) => {
@@ -317,7 +326,7 @@
     select("c-experiment", "Experiment", experiments.map((x, i) => [String(i), x.name + (x.data === "simulated" ? " (simulated)" : "")]), String(state.e), (v) => { state.e = +v; state.split = 0; state.o = 0; settle(); start(); build(); });
     if (s) {
       select("c-split", "Split", e.splits.map((x, i) => [String(i), x.n]), String(state.split), (v) => { state.split = +v; settle(); start(); build(); });
-      select("c-seed", "Seed", [["mean", "mean over " + s.seeds.length]].concat(s.seeds.map((x, i) => [String(i), String(i)])), state.seed, (v) => { state.seed = v; });
+      select("c-model", "Model", Object.keys(modelNames).filter((k) => s[k]).map((k) => [k, modelNames[k]]), state.model, (v) => { state.model = v; });
     }
     select("c-outcome", "Outcome", e.outcomes.map((q, i) => [String(i), q.l]), String(state.o), (v) => { state.o = +v; });
     e.inputs.forEach((q, k) => {
@@ -341,8 +350,8 @@
   // ---- the view ----
   let csv = [], current = null;
   const update = (remember) => {
-    const e = E(), s = e.splits[state.split] && models(e.splits[state.split]), q = e.outcomes[state.o], rows = rowsOf(e);
-    const m = s && (state.seed === "mean" ? s.mean : s.models[+state.seed]);
+    const e = E(), s = e.splits[state.split], q = e.outcomes[state.o], rows = rowsOf(e);
+    const m = s && models(e, s)[state.model], network = state.model === "network";
     const here = [];
     for (let c = 0; c < e.n; c++) {
       let ok = true;
@@ -351,33 +360,35 @@
     }
     here.sort((a, b) => e.X[a * e.k + e.along] - e.X[b * e.k + e.along]);
     const xs = here.map((c) => e.values[e.along][e.X[c * e.k + e.along]]);
-    const get = (what) => here.map((c) => (m ? m[what][c * e.d + state.o] : NaN));
-    const mu = get("m"), va = get("v"), co = get("c"), sd = va.map((v) => Math.sqrt(Math.max(0, v))), ep = co.map((v) => (v > 0 ? Math.sqrt(v) : NaN));
+    const get = (what) => here.map((c) => (m && m[what] ? m[what][c * e.d + state.o] : NaN));
+    const mu = get("m"), half = get("h"), half68 = get("h68"), va = get("v"), co = get("c");
+    const level = m ? num(100 * m.level) + " % interval" : "", who = m ? modelNames[state.model] : "";
     const marks = [];
     if (m) {
-      const band = (name, cls, w) => marks.push({ kind: "band", name: name, cls: cls, x: xs, lo: mu.map((v, i) => v - w(i)), hi: mu.map((v, i) => v + w(i)) });
-      if (!e.polar) band("μ ± 3σ", "sigma3", (i) => 3 * sd[i]);
-      band("μ ± 2σ, total", e.polar ? "total" : "sigma2", (i) => 2 * sd[i]);
-      band("μ ± 2√C, epistemic", "epi", (i) => 2 * ep[i]);
+      const band = (name, cls, w) => marks.push({ kind: "band", name: name, cls: cls, x: xs, lo: mu.map((v, i) => v - w[i]), hi: mu.map((v, i) => v + w[i]) });
+      band(level, "total", half);
+      band("68 % interval", "sigma1", half68);
     }
-    const points = (name, dot, test, size) => {
-      const p = { kind: "points", name: name, dot: dot, x: [], y: [], size: size };
+    const points = (name, dot, test, bound, size) => {
+      const p = { kind: "points", name: name, dot: dot, bound: bound, x: [], y: [], size: size };
       here.forEach((c, i) => {
         if (Boolean(s && s.Test[c]) !== test) return;
-        for (const r of rows[c]) for (const h of [0, 1]) { p.x.push(xs[i]); p.y.push(e.Y[(r * e.d + state.o) * 2 + h]); }
+        for (const r of rows[c]) for (const h of [0, 1]) {
+          const k = r * e.d + state.o;
+          if (Boolean(e.Bound && (e.Bound[k] >> h) & 1) !== bound) continue;
+          p.x.push(xs[i]); p.y.push(e.Y[k * 2 + h]);
+        }
       });
       if (p.x.length) marks.push(p);
     };
-    const small = here.length > 60;
-    points(s ? "pairs, trained on" : "pairs", small ? "dot train" : "ring train", false, small ? 1.4 : 2.3);
-    points("pairs, held out", small ? "dot test" : "ring test", true, small ? 1.4 : 2.3);
-    if (m) {
-      marks.push({ kind: "line", name: "mean μ", cls: "mean", x: xs, y: mu });
-      const none = xs.filter((x, i) => !(co[i] > 0));
-      if (none.length) marks.push({ kind: "edge", name: "C ≤ 0: no band", dot: "ring grey", x: none });
-    }
+    const size = here.length > 60 ? 1.3 : 1.8;
+    points("upper bound, at the noise floor", "ring train", false, true, size);
+    points(s ? "pairs, trained on" : "pairs", "dot train", false, false, size);
+    points("upper bound, held out", "ring test", true, true, size);
+    points("pairs, held out", "dot test", true, false, size);
+    if (m) marks.push({ kind: "line", name: "mean μ", cls: "mean", x: xs, y: mu });
     const i = xs.indexOf(e.values[e.along][state.at[e.along]]), c = i >= 0 ? here[i] : -1;
-    if (i >= 0 && m) marks.push({ kind: "points", name: "chosen", dot: "ring aux", x: [xs[i]], y: [mu[i]], size: 6 });
+    if (i >= 0 && m && isFinite(mu[i])) marks.push({ kind: "points", name: "chosen", dot: "ring aux", x: [xs[i]], y: [mu[i]], size: 6 });
     const fixed = e.inputs.map((p, k) => (k === e.along ? "" : put(p, e.values[k][state.at[k]]))).filter((t) => t).join(", ");
     const all = e.inputs.map((p, k) => put(p, e.values[k][state.at[k]])).join(", ");
     const held = here.some((x) => s && s.Test[x]);
@@ -400,20 +411,21 @@
     const opts = { label: label, title: title, x: e.inputs[e.along].l, y: q.l, marks: marks, note: note, angles: [range[0], range[range.length - 1]] };
     round.hidden = !e.polar;
     round.setAttribute("aria-pressed", String(state.polar));
-    current = show(e.polar && state.polar ? polar(opts) : cartesian(opts), (e.polar ? "Directivity, " : "") + q.w + (note ? " (simulated data)" : ""));
+    current = show(e.polar && state.polar ? polar(opts) : cartesian(opts), (who ? who[0].toUpperCase() + who.slice(1) + ": " : "") + (e.polar ? "directivity, " : "") + q.w + (note ? " (simulated data)" : ""));
 
     // Readout: everything chosen, and what is known there.
-    let t = e.name + (s ? ", split " + s.n + ", " + (state.seed === "mean" ? "mean over seeds" : "seed " + state.seed) : "") + ", " + q.w + " at " + all + ": ";
+    let t = e.name + (s ? ", split " + s.n + ", " + who : "") + ", " + q.w + " at " + all + ": ";
     if (c < 0) t += "there are no data here.";
     else {
-      if (m) {
-        t += "μ " + withUnit(rounded(mu[i], sd[i]), q.u) + ", total deviation σ " + withUnit(num(sd[i], 2), q.d) + ", " + (co[i] > 0 ? "epistemic √C " + withUnit(num(ep[i], 2), q.d) : "no epistemic interval (C " + withUnit(num(co[i], 2), q.s) + " ≤ 0)") + ". ";
-      }
+      if (m && isFinite(mu[i])) {
+        t += "μ " + withUnit(rounded(mu[i], half[i]), q.u) + ", " + level + " ± " + withUnit(num(half[i], 2), q.d) + ". ";
+        if (network) t += co[i] > 0 ? "Epistemic √C " + withUnit(num(Math.sqrt(co[i]), 2), q.d) + ". " : "No epistemic interval (C " + withUnit(num(co[i], 2), q.s) + " ≤ 0). ";
+      } else if (m) t += "the calibrated model was asked at held-out conditions only. ";
       const r = rows[c];
       if (r.length) {
         const y1 = e.Y[(r[0] * e.d + state.o) * 2], y2 = e.Y[(r[0] * e.d + state.o) * 2 + 1];
         t += "Pair: y1 " + num(y1, 5) + ", y2 " + withUnit(num(y2, 5), q.u) + (r.length > 1 ? " and " + (r.length - 1) + " more pairs" : "");
-        if (m && s.Test[c]) {
+        if (m && s.Test[c] && isFinite(mu[i])) {
           let sum = 0;
           for (const k of r) sum += (e.Y[(k * e.d + state.o) * 2] - mu[i]) * (e.Y[(k * e.d + state.o) * 2 + 1] - mu[i]);
           t += "; measured error e " + withUnit(num(sum / r.length, 2), q.s);
@@ -441,10 +453,10 @@
     }
 
     // The numbers, as CSV and as a table.
-    csv = [[e.inputs[e.along].l, "y1", "y2", "mu", "sigma", "C", "held out", "unit"]];
+    csv = [[e.inputs[e.along].l, "y1", "y2", "mu", "half width", "half width 68 %", "C", "held out", "unit", "model"]];
     here.forEach((x, j) => {
       const r = rows[x].length ? rows[x] : [-1];
-      for (const k of r.slice(0, 1)) csv.push([xs[j], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2 + 1], mu[j], sd[j], co[j], s && s.Test[x] ? 1 : 0, q.u]);
+      for (const k of r.slice(0, 1)) csv.push([xs[j], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2 + 1], mu[j], half[j], half68[j], co[j], s && s.Test[x] ? 1 : 0, q.u, who]);
     });
     const table = document.createElement("table"), cap = document.createElement("span");
     cap.textContent = q.l + (fixed ? ", " + fixed : "");
@@ -459,12 +471,12 @@
       });
       parent.appendChild(tr);
     };
-    row(table.createTHead(), [e.inputs[e.along].l, "y1", "y2", "μ", "σ", "√C", "C", "part"], true);
+    row(table.createTHead(), [e.inputs[e.along].l, "y1", "y2", "μ", "± " + (m ? num(100 * m.level) + " %" : "")], true);
     const body = table.createTBody(), step = Math.max(1, Math.ceil(here.length / 120));
     here.forEach((x, j) => {
       if (j % step) return;
       const v = csv[j + 1];
-      row(body, [num(xs[j], 6), num(v[1] === "" ? NaN : v[1], 5), num(v[2] === "" ? NaN : v[2], 5), num(mu[j], 5), num(sd[j], 3), num(ep[j], 3), num(co[j], 3), s ? (s.Test[x] ? "held out" : "trained on") : ""]);
+      row(body, [num(xs[j], 6), num(v[1] === "" ? NaN : v[1], 5), num(v[2] === "" ? NaN : v[2], 5), num(mu[j], 5), num(half[j], 3)]);
     });
     $("numbers").replaceChildren(table);
     const said = [];

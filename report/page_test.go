@@ -9,12 +9,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPageBounds: the page of 780 recordings, five seeds and four splits is no
@@ -26,34 +28,38 @@ func TestPageBounds(t *testing.T) {
 	page := Page([]*Detail{d})
 	t.Logf("%d bytes", len(page))
 
-	must.Not(t, len(page) > limit, "the page has %d bytes, more than %d", len(page), limit)
-	must.Not(t, strings.Contains(string(page), "an even selection was made"),
+	assert.LessOrEqual(t, len(page), limit, "the page has %d bytes, more than %d", len(page), limit)
+	assert.False(t, strings.Contains(string(page), "an even selection was made"),
 		"a selection is spoken of where everything is shown")
 
 	shown := 780
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		d, shown = campaign(4, 58, 13, 4, 5), 3016
+		d = campaign(4, 58, 13, 4, 5)
+		shown = 3016
 	}
 
-	d.AllRows, d.AllConditions = 78_000, 78_000
+	d.AllRows = 78_000
+	d.AllConditions = 78_000
 	page = Page([]*Detail{d})
 	t.Logf("%d of 78000 conditions: %d bytes", shown, len(page))
 
-	must.Not(t, len(page) > limit, "the page of a large campaign has %d bytes, more than %d", len(page), limit)
-	must.Contain(t, string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown),
-		"of 78000 conditions, evenly selected")
+	assert.LessOrEqual(t, len(page), limit, "the page of a large campaign has %d bytes, more than %d", len(page), limit)
+	assert.Contains(t, string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown))
+	assert.Contains(t, string(page), "of 78000 conditions, evenly selected")
 }
 
 // TestSameBytes: the same details give the same page and figures.
 func TestSameBytes(t *testing.T) {
-	a, b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")}),
-		Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
-	must.Not(t, !bytes.Equal(a, b), "two pages of the same details differ")
+	a := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
+	b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
+	assert.Equal(t, b, a, "two pages of the same details differ")
 
-	x, y := Figures(campaign(2, 3, 5, 2, 2)), Figures(campaign(2, 3, 5, 2, 2))
+	x := Figures(campaign(2, 3, 5, 2, 2))
+	y := Figures(campaign(2, 3, 5, 2, 2))
 	for i := range x {
-		must.Not(t, x[i].File != y[i].File || !bytes.Equal(x[i].SVG, y[i].SVG) || !bytes.Equal(x[i].CSV, y[i].CSV),
-			"figure %s differs", x[i].File)
+		require.Equal(t, y[i].File, x[i].File, "figure %s differs", x[i].File)
+		require.Equal(t, y[i].SVG, x[i].SVG, "figure %s differs", x[i].File)
+		assert.Equal(t, y[i].CSV, x[i].CSV, "figure %s differs", x[i].File)
 	}
 }
 
@@ -96,10 +102,12 @@ func TestFigureFiles(t *testing.T) {
 			}
 
 			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
-			must.Not(t, err != nil || len(rows) < 2, "%s.csv: %d lines, %v", f.File, len(rows), err)
+			if err != nil || len(rows) < 2 {
+				t.Errorf("%s.csv: %d lines, %v", f.File, len(rows), err)
+			}
 		}
 
-		must.Not(t, len(seen) < 3, "%d figures", len(seen))
+		assert.GreaterOrEqual(t, len(seen), 3, "%d figures", len(seen))
 	}
 }
 
@@ -115,7 +123,7 @@ func TestOutcomesAreNamed(t *testing.T) {
 		}
 
 		for _, l := range []string{
-			"%s mean", "share of %s values inside", "Predicted and %s outcome",
+			"%s mean", "share of %s values inside", "predicted and %s outcome",
 		} {
 			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
 				t.Errorf("figures of %s data: %q is missing, or used for %s data", c.data, fmt.Sprintf(l, c.data), c.not)
@@ -129,12 +137,14 @@ func TestOutcomesAreNamed(t *testing.T) {
 func TestDirectivityNumbers(t *testing.T) {
 	d := campaign(4, 15, 13, 2, 3)
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db-rpm-5500" })
-	must.Never(t, i < 0, "no such figure")
+	require.GreaterOrEqual(t, i, 0, "no such figure")
 
-	rows := must.Get(csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll())(t)
+	rows, err := csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll()
+	require.NoError(t, err)
 
 	// 5500 1/min is the eighth of fifteen speeds, the one in the middle.
-	pairs, means := 0, 0
+	pairs := 0
+	means := 0
 	for _, r := range rows[1:] {
 		b := strings.Index("2345", r[0][:1])
 		x, _ := strconv.ParseFloat(r[4], 64)
@@ -149,7 +159,7 @@ func TestDirectivityNumbers(t *testing.T) {
 				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
 			}
 
-			must.Equal(t, r[1] == "pairs, held out", (b == 1), "%v: held out", r[:2])
+			assert.Equal(t, b == 1, r[1] == "pairs, held out", "%v: held out", r[:2])
 
 		case "mean μ":
 			means++
@@ -159,11 +169,12 @@ func TestDirectivityNumbers(t *testing.T) {
 				want += s.Mu[c*5+1] / 3
 			}
 
-			must.Equal(t, y, want, "%v: mean", r[:5])
+			assert.Equal(t, want, y, "%v: mean", r[:5])
 		}
 	}
 
-	must.Not(t, pairs != 4*13*2 || means != 4*13, "%d values of pairs, %d of means", pairs, means)
+	require.Equal(t, 4*13*2, pairs, "%d values of pairs, %d of means", pairs, means)
+	assert.Equal(t, 4*13, means, "%d values of pairs, %d of means", pairs, means)
 }
 
 // TestDirectivityOfEveryPlace: there is a figure for every speed and harmonic of
@@ -183,17 +194,19 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 				name := fmt.Sprintf("%s-directivity-bpf%d_db-rpm-%d", split, m, 2000+500*s)
 				svg := have[name]
 				for b := 2; b <= 5; b++ {
-					must.Contain(t, svg, fmt.Sprintf(`data-panel="%d blades`, b))
+					assert.Contains(t, svg, fmt.Sprintf(`data-panel="%d blades`, b))
 				}
 			}
 		}
 	}
 
 	page := string(Page([]*Detail{d}))
-	must.Equal(t, strings.Count(page, "<h4>Directivity, "), 2, "the page shows directivities of two splits")
+	headings := regexp.MustCompile(`<h[34]>[^<]*: directivity, `).FindAllString(page, -1)
+	assert.Len(t, headings, 2, "the page shows directivities of two splits")
 
 	// Two splits: 75 figures each.
-	must.Contain(t, page, "One of 75 such figures of this split", "3-blades-directivity-bpf1_db-rpm-5500.svg")
+	assert.Contains(t, page, "One of 75 such figures of this split")
+	assert.Contains(t, page, "3-blades-directivity-bpf1_db-rpm-5500.csv")
 
 	d = campaign(2, 100, 3, 1, 1)
 
@@ -204,8 +217,8 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 		}
 	}
 
-	must.Equal(t, n, directivityPlaces, "figures of a hundred speeds")
-	must.Contain(t, string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)")
+	assert.Equal(t, directivityPlaces, n, "figures of a hundred speeds")
+	assert.Contains(t, string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)")
 }
 
 // TestPagePrintable: no name brings a control character or a direction override
@@ -223,11 +236,14 @@ func TestPagePrintable(t *testing.T) {
 func TestMetricsCSV(t *testing.T) {
 	e := rotor()
 	e.Name = "=1+1"
-	rows := must.Get(csv.NewReader(bytes.NewReader(MetricsCSV([]Experiment{e}))).ReadAll())(t)
+	data, err := MetricsCSV([]Experiment{e})
+	require.NoError(t, err)
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	require.NoError(t, err)
 
 	found := 0
 	for _, r := range rows[1:] {
-		must.Be(t, r[0], "'=1+1", "name could be a formula")
+		require.Equal(t, "'=1+1", r[0], "name could be a formula")
 
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "r2" {
 			found++
@@ -238,9 +254,10 @@ func TestMetricsCSV(t *testing.T) {
 
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "e" {
 			found++
-			must.Not(t, r[8] != "" || r[11] != biased, "undefined e: %q, %q", r[8], r[11])
+			require.Empty(t, r[8], "undefined e: %q, %q", r[8], r[11])
+			assert.Equal(t, biased, r[11], "undefined e: %q, %q", r[8], r[11])
 		}
 	}
 
-	must.Not(t, found != 2, "found %d of two numbers", found)
+	assert.Equal(t, 2, found, "found %d of two numbers", found)
 }

@@ -5,108 +5,131 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// pooled is the evidence of several groups of a condition, each held out by a split.
-type pooled struct {
+// pooledLevels is the number of levels of score.Levels that are pooled: 68, 90 and 95 %.
+const pooledLevels = 3
+
+// groupPool is the evidence of several groups of a condition, each held out by a split.
+type groupPool struct {
 	condition string
-	groups    []string
-	at, se    [3]float64 // share inside the intervals of the first of score.Levels, with its error by group
+	groups    []string              // the held-out parts in words: "blades = 2"
+	inside    [pooledLevels]float64 // mean over groups of the share of values inside the intervals of each level
+	insideSE  [pooledLevels]float64 // standard error of inside over groups
 	score.Evidence
 }
 
-// pooledLevel is that of the intervals that are pooled: splits may have others as well.
+// pooledLevel is the level of the intervals that are graded. A split may ask for another level as well.
 const pooledLevel = 0.95
 
-// pooled are the conditions of which at least two groups were held out.
-func (e Experiment) pooled() []pooled {
-	var out []pooled
-	for _, s := range e.Splits {
-		if !s.calibrated() || slices.ContainsFunc(out, func(p pooled) bool {
-			return p.condition == s.Honest.Calibration.Condition
-		}) {
+// groupPools returns the evidence for each condition of which at least two groups were held out.
+func (e Experiment) groupPools() []groupPool {
+	var pools []groupPool
+	seen := map[string]bool{} // conditions that are in pools
+	for _, split := range e.Splits {
+		if !split.isCalibrated() || seen[split.Honest.Calibration.Condition] {
 			continue
 		}
 
-		if p := e.pool(s.Honest.Calibration.Condition); len(p.groups) > 1 {
-			out = append(out, p)
+		pool := e.poolGroups(split.Honest.Calibration.Condition)
+		if len(pool.groups) > 1 {
+			seen[pool.condition] = true
+			pools = append(pools, pool)
 		}
 	}
 
-	return out
+	return pools
 }
 
-// pool pools the groups of a condition; the same group held out twice counts once.
-func (e Experiment) pool(condition string) pooled {
-	p := pooled{condition: condition}
+// poolGroups pools the groups of a condition. A group that is held out by two splits counts once.
+func (e Experiment) poolGroups(condition string) groupPool {
+	pool := groupPool{condition: condition}
 
-	var inside [3][]float64
-	var squared, half, width []float64
-	for _, s := range e.Splits {
-		if !s.calibrated() || s.Honest.Calibration.Condition != condition || slices.Contains(p.groups, s.HeldOut) {
+	var inside [pooledLevels][]float64 // by level and group
+	var squared, half, width []float64 // squared error, half width, width over spread; by group
+	for _, split := range e.Splits {
+		if !split.isCalibrated() || split.Honest.Calibration.Condition != condition {
 			continue
 		}
 
-		r := s.Honest.Record
-		p.groups = append(p.groups, s.HeldOut)
-		squared, half, width = append(squared, r.E), append(half, r.After.Width/2), append(width, r.WidthOverSpread)
-		for l := range inside {
-			inside[l] = append(inside[l], r.At[l])
+		if slices.Contains(pool.groups, split.HeldOut) {
+			continue
+		}
+
+		record := split.Honest.Record
+		pool.groups = append(pool.groups, split.HeldOut)
+		squared = append(squared, record.E)
+		half = append(half, record.After.Width/2)
+		width = append(width, record.WidthOverSpread)
+		for level := range inside {
+			inside[level] = append(inside[level], record.At[level])
 		}
 	}
 
-	for l, v := range inside {
-		p.at[l], p.se[l] = score.MeanStd(v)
-		p.se[l] /= math.Sqrt(float64(len(v)))
+	for level, shares := range inside {
+		pool.inside[level], pool.insideSE[level] = score.MeanStd(shares)
+		pool.insideSE[level] /= math.Sqrt(float64(len(shares)))
 	}
 
-	e2, _ := score.MeanStd(squared)
-	p.Evidence = score.Pool(pooledLevel, inside[2], inside[0])
-	p.Error = math.Sqrt(max(0, e2))
-	p.Half, _ = score.MeanStd(half)
-	p.WidthOverSpread, _ = score.MeanStd(width)
+	meanSquare, _ := score.MeanStd(squared)
+	pool.Evidence = score.Pool(pooledLevel, inside[2], inside[0]) // shares at 95 and at 68 %
+	pool.Error = math.Sqrt(max(0, meanSquare))
+	pool.Half, _ = score.MeanStd(half)
+	pool.WidthOverSpread, _ = score.MeanStd(width)
 
-	return p
+	return pool
 }
 
-// verdict is the grade of the groups together, in words.
-func (p pooled) verdict() verdict {
+// verdictInWords grades all groups together.
+func (p groupPool) verdictInWords() verdictWords {
 	rest := "Of the values of a group"
-	for l, at := range p.at {
-		sep := []string{" ", ", ", " and "}[l]
-		rest += fmt.Sprintf("%s%s ± %s", sep, numbers.Fixed(100*at, 0), share(p.se[l]))
+	for level, inside := range p.inside {
+		separator := [pooledLevels]string{" ", ", ", " and "}[level]
+		rest += fmt.Sprintf("%s%s ± %s", separator, numbers.Fixed(100*inside, 0), shareText(p.insideSE[level]))
 	}
 
-	finding, why := p.Grade().Words(), reason(p.Evidence, "group")
-	if n := p.Enough(); p.Grade() == score.Undecided && n > 0 {
-		why = ""
-		finding = fmt.Sprintf("too few to tell a 90\u00a0%% interval from a 99\u00a0%% one (%d would do)", n)
+	v := verdictWords{
+		Grade: string(p.Grade()), Held: fmt.Sprintf("%s, %d groups held out in turn", clean(p.condition), len(p.groups)),
+		finding: p.Grade().Words(), why: reasonFor(p.Evidence), Action: "Rely on the grade of each group instead.",
+		Rest: rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
 	}
 
-	return verdict{
-		string(p.Grade()), fmt.Sprintf("%s, %d groups held out", clean(p.condition), len(p.groups)), "", finding, why,
-		rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
+	switch n := p.Enough(); {
+	case p.Grade() == score.Undecided && n > 0:
+		v.why = fmt.Sprintf("%d in all would show whether intervals hold for any other group", n)
+	case p.Grade() == score.Holds || p.Grade() == score.Wide:
+		v.Action = "Use the intervals for further groups."
+	case p.Grade() == score.Fails:
+		v.Action = "Do not use the intervals for further groups."
 	}
+
+	return v
 }
 
-// pooledVerdicts are the grades of conditions of which several groups were held out.
-func (e Experiment) pooledVerdicts() []verdict { return lists.Each(e.pooled(), pooled.verdict) }
+// pooledVerdicts returns the grades of conditions of which several groups were held out.
+func (e Experiment) pooledVerdicts() []verdictWords {
+	var verdicts []verdictWords
+	for _, pool := range e.groupPools() {
+		verdicts = append(verdicts, pool.verdictInWords())
+	}
 
-// json is the evidence in metrics.json.
-func (p pooled) json() object {
+	return verdicts
+}
+
+// document returns the evidence as an object of metrics.json.
+func (p groupPool) document() object {
 	lower, upper := p.Bounds()
-	o := object{
+	members := object{
 		"condition", p.condition, "groups", stringArray(p.groups), "verdict", string(p.Grade()),
-		"sentence", p.verdict().String(), "lower_bound", lower, "upper_bound", upper,
+		"sentence", p.verdictInWords().String(), "lower_bound", lower, "upper_bound", upper,
 	}
 
-	for l, at := range p.at {
-		key := fmt.Sprintf("coverage_%g", 100*score.Levels[l])
-		o = append(o, key, at, key+"_se", p.se[l])
+	for level, inside := range p.inside {
+		key := fmt.Sprintf("coverage_%g", 100*score.Levels[level])
+		members = append(members, key, inside, key+"_se", p.insideSE[level])
 	}
 
-	return o
+	return members
 }

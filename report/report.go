@@ -1,9 +1,12 @@
-// Package report renders what the experiments found: the paper's tables for a
+// Package report renders the results of experiments: the paper's tables for a
 // terminal, as Markdown and as LaTeX, and metrics.json for programs.
 //
-// It takes plain values and computes nothing but differences and roundings; it
-// returns bytes or writes to a writer it is given, and neither touches files
-// nor knows where its numbers come from. The same values give the same bytes.
+// The package takes plain values. It returns bytes or writes to a writer; it reads and
+// writes no files. It computes nothing but differences, ranges and roundings. The same
+// values give the same bytes.
+//
+// An Experiment has the numbers of the tables, and a Detail also the data of the
+// figures. Terminal, Markdown, LaTeX, MetricsJSON and Page write them.
 package report
 
 import (
@@ -13,39 +16,39 @@ import (
 	"doubletake/train/score"
 )
 
-// SetMetrics are the metrics of the train or the test part of a split, uniform
-// means over its outcomes.
+// SetMetrics are the metrics of the training or the test part of a split.
 type SetMetrics struct {
-	score.Values
-	Outcomes               []OutcomeMetrics // the same per outcome, in order
-	Rows, Conditions, Runs int              // triplets, distinct conditions, runs
-	Notes                  []string         // what limits the trust in these numbers, in words
+	score.Values                            // means over the outcomes, each with the same weight
+	Outcomes               []OutcomeMetrics // the same metrics for each outcome
+	Rows, Conditions, Runs int              // numbers of triplets, distinct conditions and runs
+	Notes                  []string         // limits of the trust in these numbers, in words
 }
 
 // OutcomeMetrics are the metrics of one outcome.
 type OutcomeMetrics struct {
-	Name, Unit string // Unit is that of the outcome itself; the metrics are in standardised units
+	Name, Unit string // Unit is the unit of the outcome; the metrics are in standardised units
 	score.Values
 }
 
-// Split is what one train/test rule gave.
+// Split is the result of one train/test rule.
 type Split struct {
 	Name      string
 	HeldOut   string // the test part in words: "blades = 2"
-	Reach     string // whether that is within the training conditions: "interpolation in blades"; "" when not known
-	Seeds     int
+	Reach     string // whether the test part is within the training conditions: "interpolation in blades"; "" if unknown
+	Seeds     int    // number of trained networks
 	MCSamples int    // Monte-Carlo samples of E|cov| per input
 	Sampler   string // "antithetic" or "plain"
 	CovMethod string // how C was computed: "exact", "cubature", …
-	Kernels   string // the set of numeric kernels that ran
+	Kernels   string // the numeric kernels that ran, such as "avx2"
 	Train     SetMetrics
 	Test      SetMetrics
-	Methods   []Compared           // scores of methods on the test part; empty when none were compared
-	Ranking   []Ranked             // those of them that were trained, best first; not part of metrics.json
+	Methods   []Compared           // scores of methods on the test part; empty if none were compared
+	Ranking   []Ranked             // the methods that were trained, the best first; not part of metrics.json
 	Flags     []Violation          // identities of the theory that the models violate
-	Network   []score.OutcomeTrust // what the network claims on the test part, by outcome; means over seeds
-	Rivals    []score.OutcomeTrust // of another program's predictions on the test part, named with their outcomes
-	Honest    *interval.Result     // the calibration on left-out groups; nil where none was asked for
+	Network   []score.OutcomeTrust // trust in the network on the test part, by outcome; means over seeds
+	Rivals    []score.OutcomeTrust // trust in another program's predictions on the test part, for comparison
+	Honest    *interval.Result     // the calibration on left-out groups; nil if none was asked for
+	Held      []HeldOutcome        // upper bounds and plain predictions on the test part, by outcome; nil if unknown
 }
 
 // Experiment is the report's data of one entry of pipeline.yaml.
@@ -54,26 +57,26 @@ type Experiment struct {
 	Data         string // "simulated" or "measured"
 	Pairs        string // "same-run", "repeat-run" or "synthetic"
 	Construction string // "split-half-spectrum", "random-samples", …
-	PairsFrom    string // how y1 and y2 come about: "y1 and y2 are …"; empty: not known
-	Couples      bool   // y2 is y1, one draw used twice
+	PairsFrom    string // how y1 and y2 come about: "y1 and y2 are …"; "" if unknown
+	Couples      bool   // y2 is y1: one draw is used twice
 	Inputs       []string
 	Outcomes     []string
-	OutcomeUnits []string // one for each outcome, "" when it has none; or nil
+	OutcomeUnits []string // the unit of each outcome, "" if it has none; or nil if no units are known
 	Splits       []Split
-	Suspects     []string // files, runs and channels that warnings accuse, with what in a few words
-	Warnings     []string
-	Widening     int      // how many of the first warnings are of mistakes that widen intervals
-	Skipped      []string // recordings left out, with the reason
-	Final        []string // models trained on everything, and what judges them
-	Between      []string // shares of the variance between the occasions that repeats are paired across
+	Suspects     []string // files, runs and channels that warnings are about, with the reason in a few words
+	Warnings     []string // sentences; the first Widening are about mistakes that widen intervals
+	Widening     int
+	Skipped      []string // recordings that were left out, with the reason
+	Final        []string // remarks on the models that were trained on everything
+	Between      []string // remarks on the variance between occasions, if repeats are paired across occasions
 
-	Recordings, Runs, Triplets int
-	ConfigDigest, Version      string // provenance: of the configuration, of the program
+	Recordings, Runs, Triplets int    // numbers of the data
+	ConfigDigest, Version      string // SHA-256 of the configuration, and version of the program
 }
 
-// difference returns (test − train)/train in percent of the means, and why it
-// is undefined.
-func difference(train, test score.Value) (pct float64, undefined string) {
+// percentChange returns the difference (test − train)/train of the means, in percent. If
+// the difference is undefined, percentChange returns NaN and the reason, and otherwise "".
+func percentChange(train, test score.Value) (pct float64, reason string) {
 	switch {
 	case !train.Defined():
 		return math.NaN(), "train: " + train.Reason()

@@ -10,20 +10,20 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 )
 
-// Sheet is tables of texts between sentences: an uncertainty budget, a comparison of two configurations.
+// Sheet is tables of texts between sentences, such as an uncertainty budget or a comparison of two configurations.
+// Other packages fill it in; this package writes it for a terminal and in LaTeX.
 type Sheet struct {
-	Title  string
-	Before []string // sentences above the tables
-	Grids  []Grid
-	After  []string // sentences below
-	Notes  []string // what limits the trust in the numbers
+	Title   string
+	Opening []string // sentences above the tables
+	Grids   []Grid
+	Closing []string // sentences below
+	Notes   []string // limits of the trust in the numbers
 }
 
-// Grid is a table of texts. The first column has the labels of the rows.
+// Grid is a table of texts. The first column contains the labels of the rows.
 type Grid struct {
 	Title string
 	Heads []string
@@ -32,80 +32,108 @@ type Grid struct {
 	Below string // a sentence
 }
 
-func (g Grid) table() table {
+// asTable returns the grid as a table of cleaned texts.
+func (g Grid) asTable() table {
 	t := table{Title: clean(g.Title), Corner: clean(g.Heads[0]), Below: clean(g.Below)}
-	t.Heads = lists.Each(g.Heads[1:], func(name string) head {
-		return head{Name: clean(name), Words: slices.Contains(g.Words, name)}
-	})
+	for _, name := range g.Heads[1:] {
+		t.Heads = append(t.Heads, columnHead{Name: clean(name), Words: slices.Contains(g.Words, name)})
+	}
 
-	for _, r := range g.Rows {
-		t.add(r[0], lists.Each(r[1:], words)...)
+	for _, texts := range g.Rows {
+		var cells []number
+		for _, text := range texts[1:] {
+			cells = append(cells, wordsCell(text))
+		}
+
+		t.addRow(texts[0], cells...)
 	}
 
 	return t
 }
 
+// tables returns the grids that have rows.
 func (s Sheet) tables() []table {
-	return slices.DeleteFunc(lists.Each(s.Grids, Grid.table), table.empty)
+	var tables []table
+	for _, grid := range s.Grids {
+		tables = append(tables, grid.asTable())
+	}
+
+	return notEmptyTables(tables)
 }
 
-// Sheets writes sheets for a terminal of so many columns, as Terminal does.
+// document returns the sheet in the order of reading.
+func (s Sheet) document() document {
+	doc := document{title: clean(s.Title), verdicts: s.Opening, tables: s.tables()}
+	for _, text := range s.Closing {
+		doc.words = append(doc.words, clean(text))
+	}
+
+	if len(s.Notes) > 0 {
+		doc.findings = []findingList{{kind: "note", items: s.Notes}}
+	}
+
+	return doc
+}
+
+// Sheets writes sheets for a terminal with the given number of columns, as Terminal does.
 func Sheets(w io.Writer, list []Sheet, width int, color bool) error {
-	return newTerminal(width, color).write(w, lists.Each(list, func(s Sheet) document {
-		d := document{title: clean(s.Title), verdicts: s.Before, tables: s.tables(), words: lists.Each(s.After, clean)}
-		if len(s.Notes) > 0 {
-			d.findings = []findings{{kind: "note", items: s.Notes}}
-		}
+	var documents []document
+	for _, sheet := range list {
+		documents = append(documents, sheet.document())
+	}
 
-		return d
-	})...)
+	return newTerminal(width, color).write(w, documents...)
 }
 
-// SheetsLaTeX returns the tables of sheets as floats, like LaTeX.
+// SheetsLaTeX returns the tables of sheets as floats, as LaTeX does. The closing sentences and the notes of a sheet
+// follow its last table.
 func SheetsLaTeX(list []Sheet) []byte {
 	b := bytes.NewBufferString(texPreamble)
-	for _, s := range list {
-		for k, t := range s.tables() {
+	for _, sheet := range list {
+		tables := sheet.tables()
+		for k, t := range tables {
 			var notes []string
-			if k == len(s.Grids)-1 {
-				notes = slices.Concat(s.After, s.Notes)
+			if k == len(tables)-1 {
+				notes = slices.Concat(sheet.Closing, sheet.Notes)
 			}
-			texTable(b, s.Title, fmt.Sprintf("%s-%d", slug(s.Title), k+1), t, nil, notes)
+
+			id := fmt.Sprintf("%s-%d", slug(sheet.Title), k+1)
+			texTable{id: id, content: t, notes: notes}.write(b, sheet.Title)
 		}
 	}
 
 	return b.Bytes()
 }
 
-// Listing is the rows of an answer in a terminal: texts below the names of their columns, flush left. The first
-// column labels the rows.
+// Listing is a table of texts without a title for a terminal, flush left. The first column labels the rows.
 type Listing struct {
-	Heads []string
-	Rows  [][]string
+	Heads []string   // of all columns, including the labels
+	Rows  [][]string // one text for each of Heads
 }
 
 // Add adds a row.
 func (l *Listing) Add(cells ...string) { l.Rows = append(l.Rows, cells) }
 
-// Write writes the rows for a terminal of so many columns, as Terminal does; 0: lines as long as they are.
+// Write writes the rows for a terminal with the given number of columns, as Terminal does. If width is 0, lines are as
+// long as they need to be.
 func (l Listing) Write(w io.Writer, width int) error {
 	t := newTerminal(width, false)
 	if width <= 0 {
 		t.columns = math.MaxInt32
 	}
 
-	tab := table{Corner: l.Heads[0], open: true}
-	tab.words(l.Heads[1:]...)
-	for _, r := range l.Rows {
-		cells := make([]number, len(tab.Heads))
-		for k, text := range r[1:] {
+	list := table{Corner: l.Heads[0], open: true}
+	list.addWordColumns(l.Heads[1:]...)
+	for _, texts := range l.Rows {
+		cells := make([]number, len(list.Heads))
+		for k, text := range texts[1:] {
 			cells[k].text = text
 		}
 
-		tab.Rows = append(tab.Rows, row{Label: r[0], Cells: cells})
+		list.Rows = append(list.Rows, tableRow{Label: texts[0], Cells: cells})
 	}
 
-	t.table(tab)
+	t.writeTable(list)
 
 	if _, err := io.WriteString(w, strings.TrimPrefix(t.b.String(), "\n")); err != nil {
 		return fmt.Errorf("write listing: %w", err)
@@ -114,22 +142,43 @@ func (l Listing) Write(w io.Writer, width int) error {
 	return nil
 }
 
-// CSV writes records as rows below the names of their members. The members of an object in a record are columns
-// too, lists are joined, a number that is NaN is empty, and floats read back to the same bits.
+// CSV writes records as rows below a row with the names of the first record's members. All records must have the same
+// members. The members of an object inside a record have columns too. Lists of texts are joined by "; ", NaN is an
+// empty cell, and floats read back to the same bits.
 func CSV(w io.Writer, records []numbers.Object) error {
-	c := csv.NewWriter(w)
-	for i, r := range records {
-		head, cells := flat(r)
-		if i == 0 {
-			c.Write(head)
+	sheet := NewRecordWriter(w)
+	sheet.Add(records)
+
+	return sheet.Flush()
+}
+
+// RecordWriter writes CSV as function CSV does, in parts.
+type RecordWriter struct {
+	writer  *csv.Writer // keeps its errors for Flush
+	hasHead bool
+}
+
+// NewRecordWriter returns a writer that has written nothing.
+func NewRecordWriter(w io.Writer) *RecordWriter { return &RecordWriter{writer: csv.NewWriter(w)} }
+
+// Add adds a row for each record.
+func (r *RecordWriter) Add(records []numbers.Object) {
+	for _, record := range records {
+		head, cells := flat(record)
+		if !r.hasHead {
+			r.writer.Write(head)
+			r.hasHead = true
 		}
 
-		c.Write(cells)
+		r.writer.Write(cells)
 	}
+}
 
-	c.Flush()
+// Flush writes what is left, and returns the first error.
+func (r *RecordWriter) Flush() error {
+	r.writer.Flush()
 
-	if err := c.Error(); err != nil {
+	if err := r.writer.Error(); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 
@@ -138,38 +187,43 @@ func CSV(w io.Writer, records []numbers.Object) error {
 
 // flat returns the names and the texts of a record's members.
 func flat(record numbers.Object) (head, cells []string) {
-	head, cells = make([]string, 0, len(record)/2), make([]string, 0, len(record)/2)
-	for name, v := range record.All() {
+	head = make([]string, 0, len(record)/2)
+	cells = make([]string, 0, len(record)/2)
+	for name, member := range record.All() {
 		text := ""
-		switch v := v.(type) {
+		switch value := member.(type) {
 		case numbers.Object:
-			names, texts := flat(v)
-			head, cells = append(head, names...), append(cells, texts...)
+			names, texts := flat(value)
+			head = append(head, names...)
+			cells = append(cells, texts...)
 			continue
 		case float64:
-			text = full(v)
+			text = fullDigits(value)
 		case string:
-			text = numbers.Harmless(v)
+			text = numbers.Harmless(value)
 		case []string:
-			text = numbers.Harmless(strings.Join(v, "; "))
+			text = numbers.Harmless(strings.Join(value, "; "))
 		default:
-			text = fmt.Sprint(v)
+			text = fmt.Sprint(value)
 		}
 
-		head, cells = append(head, name), append(cells, text)
+		head = append(head, name)
+		cells = append(cells, text)
 	}
 
 	return head, cells
 }
 
-// full writes a number in full digits.
-func full(v float64) string {
+// fullDigits writes a number so that it reads back to the same bits, and NaN as "".
+func fullDigits(value float64) string {
 	switch {
-	case math.IsNaN(v):
+	case math.IsNaN(value):
 		return ""
-	case math.IsInf(v, 1):
+	case math.IsInf(value, 1):
 		return "inf"
+	case math.IsInf(value, -1):
+		return "-inf"
 	}
 
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(value, 'g', -1, 64)
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/numbers"
 )
 
@@ -22,14 +25,16 @@ func TestSheets(t *testing.T) {
 
 		for _, columns := range []int{80, 100, 200} {
 			var b bytes.Buffer
-			must.Do(t, Sheets(&b, list, columns, false))
+			require.NoError(t, Sheets(&b, list, columns, false))
 
 			if text := b.String(); !strings.Contains(text, "-83.74") || strings.ContainsAny(text, "\x1b\x00\u202e") {
 				t.Errorf("%q: %s", name, text)
 			}
 
 			for l := range strings.Lines(b.String()) {
-				must.Not(t, width(l) > columns, "%d columns in %d: %q", width(l), columns, l)
+				if textWidth(l) > columns {
+					t.Errorf("%d columns in %d: %q", textWidth(l), columns, l)
+				}
 			}
 		}
 	}
@@ -38,7 +43,7 @@ func TestSheets(t *testing.T) {
 // sheetOf is an invented budget everywhere named by the given text.
 func sheetOf(name string) *Sheet {
 	return &Sheet{
-		Title: "Uncertainty of a measurement", After: []string{name}, Notes: []string{name},
+		Title: "Uncertainty of a measurement", Closing: []string{name}, Notes: []string{name},
 		Grids: []Grid{{
 			Title: name, Below: name + " = 2.0", Words: []string{"type", "distribution"},
 			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
@@ -85,4 +90,27 @@ func TestCSV(t *testing.T) {
 	if err := CSV(&b, records); err != nil || b.String() != want {
 		t.Errorf("%v\n%s", err, b.String())
 	}
+}
+
+// The notes of a sheet stand below its last table, even if a grid behind it is empty and gives no table.
+func TestNotesBelowLastTable(t *testing.T) {
+	full := Grid{Heads: []string{"source", "u"}, Rows: [][]string{{"chord", "0.1"}}}
+	empty := Grid{Heads: []string{"source", "u"}}
+	for _, grids := range [][]Grid{{full}, {full, empty}, {empty, full}} {
+		sheet := Sheet{Title: "Budget", Grids: grids, Closing: []string{"closing words"}, Notes: []string{"noted words"}}
+		text := string(SheetsLaTeX([]Sheet{sheet}))
+		assert.Equal(t, 1, strings.Count(text, "closing words"))
+		assert.Equal(t, 1, strings.Count(text, "noted words"))
+	}
+}
+
+// Numbers in full are what strconv.ParseFloat reads back; a missing one is empty.
+func TestFullNumbers(t *testing.T) {
+	assert.Empty(t, fullDigits(math.NaN()))
+	for _, value := range []float64{0.1, -1e-300, math.Inf(1), math.Inf(-1)} {
+		number, err := strconv.ParseFloat(fullDigits(value), 64)
+		require.NoError(t, err)
+		assert.Equal(t, value, number)
+	}
+	assert.Equal(t, "-inf", fullDigits(math.Inf(-1)))
 }

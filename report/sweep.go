@@ -14,47 +14,48 @@ import (
 
 // Sweep is the comparison of the variants of one experiment.
 type Sweep struct {
-	Name, Data, Version string
-	Paths               []string // of the settings that vary
-	Variants            []Variant
+	Name, Data, Version string    // of the experiment, as in Experiment
+	Paths               []string  // paths of the settings that vary
+	Variants            []Variant // the fields Variant below are indices of this list
 	Splits              []SweptSplit
-	By, On              string // how a variant is selected; "" where none is
-	Other               bool   // variants have triplets of their own
+	Criterion           string // key of the criterion by which a variant is selected; "" if none is selected
+	LeftOut             string // condition whose groups are left out for the selection
+	Other               bool   // variants have triplets of their own, so their errors are of different data
 }
 
 // Variant is one variant of a sweep.
 type Variant struct {
-	Name     string
-	Settings []Fact
+	Name     string // name of the experiment, "/", and the label of the variant
+	Settings []Fact // the settings that vary, with the variant's values
 }
 
-// label is the variant's name without its experiment's.
+// label returns the variant's name without the name of its experiment.
 func (v Variant) label() string { return v.Name[strings.LastIndexByte(v.Name, '/')+1:] }
 
 // SweptSplit compares the variants on one split.
 type SweptSplit struct {
 	Name, HeldOut string
-	Seeds, Groups int        // Groups: of the training set, left out in turn
-	Held          Comparison // on what the split holds out
-	Inner         Comparison // on the left-out groups; without Criteria where none are
+	Seeds, Groups int        // numbers of seeds, and of groups of the training set that are left out in turn
+	Held          Comparison // on the held-out part
+	Inner         Comparison // on the left-out groups; it has no Criteria if there are no such groups
 }
 
 // Comparison ranks variants by each criterion.
 type Comparison struct {
-	Pairing  string // how rows are paired
-	Runs     int
-	Unpaired string // why nothing can be paired; "" where it can
-	Apart    []Apart
+	Pairing  string  // how rows of two variants are paired, in words
+	Runs     int     // number of runs of the paired rows
+	Unpaired string  // why nothing can be paired; "" if rows can be paired
+	Apart    []Apart // variants that are not compared
 	Criteria []ByCriterion
 }
 
 // Apart is a variant that is not compared.
 type Apart struct {
 	Variant int
-	Why     string
+	Why     string // the reason in words
 }
 
-// ByCriterion ranks variants, best first; those without a value are missing.
+// ByCriterion ranks variants by a criterion, the best first. Variants without a value are missing.
 type ByCriterion struct {
 	Key, Name string // of score.Criteria
 	Ranks     []VariantRank
@@ -62,99 +63,122 @@ type ByCriterion struct {
 
 // VariantRank is the place of a variant by one criterion.
 type VariantRank struct {
-	Variant   int
-	Value     score.Value // for people; the root of the error, Σe/Σv̂ itself
-	Score     float64     // the criterion
-	Above, SE float64     // the criterion above the best one's, paired
-	Margin    float64     // of Above: Student's 97.5 % of SE
-	P, Holm   float64     // of the difference; corrected for the number of variants
-	Worse     bool        // Holm is below 5 %
+	Variant int
+	Value   score.Value // the number that tables show: for errors its root, for the ratio Σe/Σv̂ itself
+	Score   float64     // the criterion; lower is better
+	Above   float64     // Score less the score of the best variant, by paired rows
+	SE      float64     // standard error of Above
+	Margin  float64     // half width of the 95 % interval of Above: SE times Student's 97.5 % quantile
+	P       float64     // p-value of Above
+	Holm    float64     // P corrected for the number of variants by Holm's method
+	Worse   bool        // Holm is below 5 %
 }
 
+// by returns the ranks by the criterion with the given key, or no ranks if there is none.
 func (c Comparison) by(key string) ByCriterion {
-	b, _ := lists.Find(c.Criteria, func(b ByCriterion) bool { return b.Key == key })
-	return b
-}
-
-// shownAs are the headings of the criteria's values.
-var shownAs = map[string]string{"nll": "NLL", "crps": "CRPS (sd)", "rmse": "RMSE (sd)", "ratio": "Σe/Σv̂"}
-
-// primary is the criterion that the tables are sorted by.
-func (s Sweep) primary() string { return cmp.Or(s.By, "nll") }
-
-// tables returns the tables of the comparison, split by split.
-func (s Sweep) tables() []table {
-	var out []table
-	for _, sp := range s.Splits {
-		out = append(out, s.table("Variants on what "+clean(sp.Name)+" holds out", sp.Held))
-		if len(sp.Inner.Criteria) > 0 {
-			out = append(out, s.table(fmt.Sprintf("Variants on %d groups of %s left out of the training set of %s", sp.Groups,
-				clean(s.On), clean(sp.Name)), sp.Inner))
+	for _, criterion := range c.Criteria {
+		if criterion.Key == key {
+			return criterion
 		}
 	}
 
-	return slices.DeleteFunc(out, table.empty)
+	return ByCriterion{}
 }
 
-func (s Sweep) table(title string, c Comparison) table {
+// shownAs has the headings of the criteria's values, by key.
+var shownAs = map[string]string{"nll": "NLL", "crps": "CRPS (sd)", "rmse": "RMSE (sd)", "ratio": "Σe/Σv̂"}
+
+// primary returns the key of the criterion by which the tables are sorted.
+func (s Sweep) primary() string { return cmp.Or(s.Criterion, "nll") }
+
+// tables returns the tables of the comparison that have rows, split by split.
+func (s Sweep) tables() []table {
+	var tables []table
+	for _, split := range s.Splits {
+		tables = append(tables, s.comparisonTable("Variants on what "+clean(split.Name)+" holds out", split.Held))
+		if len(split.Inner.Criteria) > 0 {
+			title := fmt.Sprintf("Variants on %d groups of %s left out of the training set of %s", split.Groups,
+				clean(s.LeftOut), clean(split.Name))
+			tables = append(tables, s.comparisonTable(title, split.Inner))
+		}
+	}
+
+	return notEmptyTables(tables)
+}
+
+// comparisonTable returns the table of a comparison. Its rows are the variants in the order of the primary criterion;
+// variants that this criterion does not rank follow in the order of the other criteria.
+func (s Sweep) comparisonTable(title string, comparison Comparison) table {
 	t := table{Title: title, Corner: "variant"}
+	settings := s.settings()
+	t.addWordColumns(settings...)
+
+	for _, criterion := range comparison.Criteria {
+		t.addNumberColumns(criterion.Name, shownAs[criterion.Key], "above the best", "SE", "p (Holm)")
+		t.Heads = append(t.Heads, columnHead{Group: criterion.Name, Name: "is", Words: true})
+	}
 
 	var variants []int
-	for _, b := range append([]ByCriterion{c.by(s.primary())}, c.Criteria...) {
-		variants = append(variants, lists.Each(b.Ranks, func(r VariantRank) int { return r.Variant })...)
+	for _, criterion := range append([]ByCriterion{comparison.by(s.primary())}, comparison.Criteria...) {
+		for _, rank := range criterion.Ranks {
+			variants = append(variants, rank.Variant)
+		}
 	}
 
 	_, order := lists.Index(variants)
-	settings := s.settings()
-	t.words(settings...)
-
-	for _, b := range c.Criteria {
-		t.numbers(b.Name, shownAs[b.Key], "above the best", "SE", "p (Holm)")
-		t.Heads = append(t.Heads, head{Group: b.Name, Name: "is", Words: true})
-	}
-
-	for _, v := range order {
-		cells := lists.Each(settings, func(name string) number {
-			return words(cmp.Or(s.Variants[v].setting(name), undefinedText))
-		})
-		for _, b := range c.Criteria {
-			cells = append(cells, b.cells(v)...)
+	for _, variant := range order {
+		var cells []number
+		for _, name := range settings {
+			cells = append(cells, wordsCell(cmp.Or(s.Variants[variant].setting(name), undefinedText)))
 		}
 
-		t.add(strconv.Itoa(v+1), cells...)
+		for _, criterion := range comparison.Criteria {
+			cells = append(cells, criterion.cells(variant)...)
+		}
+
+		t.addRow(strconv.Itoa(variant+1), cells...)
 	}
 
 	return t
 }
 
-// cells are the numbers of a variant by a criterion.
+// cells returns the cells of a variant for a criterion. They are dashes if the criterion does not rank the variant.
 func (b ByCriterion) cells(variant int) []number {
-	i := slices.IndexFunc(b.Ranks, func(r VariantRank) bool { return r.Variant == variant })
-	if i < 0 {
-		return slices.Repeat([]number{{text: undefinedText}}, 5)
+	for place, rank := range b.Ranks {
+		if rank.Variant != variant {
+			continue
+		}
+
+		standing := "best"
+		if place > 0 {
+			standing = score.Standing(b.Key, b.Ranks[0].Score, rank.Above, rank.Margin, rank.Worse)
+		}
+
+		return []number{
+			round(rank.Value, 1), singleCell(rank.Above), singleCell(rank.SE), singleCell(rank.Holm), wordsCell(standing),
+		}
 	}
 
-	r := b.Ranks[i]
-	is := "best"
-	if i > 0 {
-		is = score.Standing(b.Key, b.Ranks[0].Score, r.Above, r.Margin, r.Worse)
-	}
-
-	return []number{round(r.Value, 1), single(r.Above), single(r.SE), single(r.Holm), words(is)}
+	return slices.Repeat([]number{{text: undefinedText}}, 5)
 }
 
-// setting is the value of a setting of the variant, "" where it does not vary there.
+// setting returns the value of a setting of the variant, or "" if the variant does not set it.
 func (v Variant) setting(name string) string {
-	f, _ := lists.Find(v.Settings, func(f Fact) bool { return f.Name == name })
-	return f.Value
+	for _, setting := range v.Settings {
+		if setting.Name == name {
+			return setting.Value
+		}
+	}
+
+	return ""
 }
 
 // settings lists the names of the settings that vary.
 func (s Sweep) settings() []string {
 	var g gathered
-	for _, v := range s.Variants {
-		for _, f := range v.Settings {
-			g.add(f.Name, v.Name)
+	for _, variant := range s.Variants {
+		for _, setting := range variant.Settings {
+			g.add(setting.Name, variant.Name)
 		}
 	}
 
@@ -162,34 +186,36 @@ func (s Sweep) settings() []string {
 }
 
 // title names the comparison.
-func (s Sweep) title() string { return text("sweep-title", s) }
+func (s Sweep) title() string { return phrase("sweep-title", s) }
 
-// verdicts name, per split, the selected variant, or the best by each score.
+// verdicts returns for each split a sentence that names the selected variant, or the best variant by each score.
 func (s Sweep) verdicts() []string { return paragraphs("sweep-verdicts", s) }
 
+// shortName returns the name of a criterion without its unit.
 func shortName(key string) string { return strings.TrimSuffix(shownAs[key], " (sd)") }
 
-// warnings lists what limits the trust in the comparison.
+// warnings returns remarks that limit the trust in the comparison.
 func (s Sweep) warnings() []string { return paragraphs("sweep-warnings", s) }
 
-// words explain the comparison; there are none where nothing is compared.
+// words returns paragraphs that explain the comparison. There are none if nothing is compared.
 func (s Sweep) words() []string { return paragraphs("sweep", s) }
 
-// list names the variants with their numbers.
-func (s Sweep) list() string { return text("sweep-list", s) }
+// list names the variants with the numbers by which the tables refer to them.
+func (s Sweep) list() string { return phrase("sweep-list", s) }
 
+// document returns the comparison in the order of reading.
 func (s Sweep) document() document {
-	d := document{
+	doc := document{
 		title: s.title(), what: s.list(), verdicts: s.verdicts(), tables: s.tables(), words: s.words(),
 	}
-	if w := s.warnings(); len(w) > 0 {
-		d.findings = []findings{{kind: "warning", title: "Warnings", items: w, severe: true}}
+	if warnings := s.warnings(); len(warnings) > 0 {
+		doc.findings = []findingList{{kind: "warning", title: "Warnings", items: warnings, severe: true}}
 	}
 
-	return d
+	return doc
 }
 
-// sweepView is what the page shows of a comparison.
+// sweepView is the part of the page about a comparison, for page.html.tmpl.
 type sweepView struct {
 	ID, Name, Data, DataClass       string
 	List                            string
@@ -197,39 +223,51 @@ type sweepView struct {
 	Tables                          []table
 }
 
-func newSweepView(i int, s Sweep) sweepView {
-	return sweepView{
-		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: dataClass(s.Data), List: s.list(),
-		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(), Tables: pageTables(s.tables()...),
-		More: lists.Each(s.Variants, func(x Variant) string { return x.Name }),
+// newSweepView returns the view of comparison i of the page, counted from 0.
+func newSweepView(i int, sweep Sweep) sweepView {
+	view := sweepView{
+		ID: "v" + strconv.Itoa(i+1), Name: nameOf(sweep.Name), Data: clean(sweep.Data), DataClass: dataClass(sweep.Data),
+		List: sweep.list(), Verdicts: sweep.verdicts(), Warnings: sweep.warnings(), Words: sweep.words(),
+		Tables: pageTables(sweep.tables()...),
 	}
+	for _, variant := range sweep.Variants {
+		view.More = append(view.More, variant.Name)
+	}
+
+	return view
 }
 
-// Document is the comparison for programs, to be written as JSON. An undefined number
-// is null.
+// Document returns the comparison for programs, to be written as JSON. Undefined numbers are null.
 func (s Sweep) Document() numbers.Object {
-	part := func(c Comparison) object {
-		by := object{}
-		for _, b := range c.Criteria {
-			by = append(by, b.Key, numbers.Objects(b.Ranks, func(r VariantRank) object {
-				return object{
-					"variant", s.Variants[r.Variant].Name, "value", r.Value.Mean, "std", r.Value.Std, "above_best", r.Above,
-					"se", r.SE, "p", r.P, "p_holm", r.Holm, "worse", r.Worse,
-				}
-			}))
+	splits := []object{}
+	for _, split := range s.Splits {
+		members := object{
+			"split", split.Name, "held_out", split.HeldOut, "seeds", split.Seeds, "test", s.comparison(split.Held),
+		}
+		if ranks := split.Inner.by(s.Criterion).Ranks; len(ranks) > 0 {
+			members = append(members, "inner", s.comparison(split.Inner), "selected", s.Variants[ranks[0].Variant].Name)
 		}
 
-		return object{"pairing", c.Pairing, "unpaired", c.Unpaired, "runs", c.Runs, "by", by}
+		splits = append(splits, members)
 	}
 
-	splits := numbers.Objects(s.Splits, func(sp SweptSplit) object {
-		o := object{"split", sp.Name, "held_out", sp.HeldOut, "seeds", sp.Seeds, "test", part(sp.Held)}
-		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
-			o = append(o, "inner", part(sp.Inner), "selected", s.Variants[ranks[0].Variant].Name)
+	return object{"experiment", s.Name, "data", s.Data, "splits", splits, "warnings", s.warnings()}
+}
+
+// comparison returns a comparison as an object for JSON, with the names of variants.
+func (s Sweep) comparison(c Comparison) object {
+	criteria := object{}
+	for _, criterion := range c.Criteria {
+		ranks := []object{}
+		for _, rank := range criterion.Ranks {
+			ranks = append(ranks, object{
+				"variant", s.Variants[rank.Variant].Name, "value", rank.Value.Mean, "std", rank.Value.Std,
+				"above_best", rank.Above, "se", rank.SE, "p", rank.P, "p_holm", rank.Holm, "worse", rank.Worse,
+			})
 		}
 
-		return o
-	})
+		criteria = append(criteria, criterion.Key, ranks)
+	}
 
-	return object{"experiment", s.Name, "data", s.Data, "splits", splits, "warnings", s.warnings()}
+	return object{"pairing", c.Pairing, "unpaired", c.Unpaired, "runs", c.Runs, "by", criteria}
 }

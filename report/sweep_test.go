@@ -23,7 +23,8 @@ func TestSweepWithoutScores(t *testing.T) {
 	held := Comparison{Pairing: "row by row, 9 rows", Runs: 9, Criteria: []ByCriterion{ranked("nll", 1, 0, 2)}}
 	three := Sweep{Name: "toy", Variants: []Variant{{Name: "toy/a=1"}, {Name: "toy/a=2"}, {Name: "toy/a=3"}}}
 	selecting := three
-	selecting.By, selecting.On = "ratio", "x"
+	selecting.Criterion = "ratio"
+	selecting.LeftOut = "x"
 	for _, c := range []struct {
 		name, verdict, warning string
 		s                      Sweep

@@ -3,138 +3,177 @@ package report
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"doubletake/internal/lists"
 )
 
-// table is rows of cells under named columns. What a table shows is decided in
-// tables.go; terminal.go, markdown.go, latex.go and page.html.tmpl write it.
+// table is rows of cells under named columns. tables.go decides the contents of a table;
+// terminal.go, markdown.go, latex.go and page.html.tmpl write it.
 type table struct {
-	Title  string // a few words; "" without
-	Corner string // heading of the labels
-	Heads  []head
-	Rows   []row
-	Below  string // a sentence; "" without
-	open   bool   // in a terminal without a rule below the heads
+	Title  string // a few words; "" if there is none
+	Corner string // heading of the column of labels
+	Heads  []columnHead
+	Rows   []tableRow
+	Below  string   // a sentence below the table; "" if there is none
+	lines  []string // sentences that a terminal writes below, each on lines of its own
+	open   bool     // a terminal draws no rule below the heads
 }
 
-// head is the heading of a column.
-type head struct {
-	Group string // over neighbouring columns of the same group; "" without
+// columnHead is the heading of a column.
+type columnHead struct {
+	Group string // heading over neighbouring columns of the same group; "" if there is none
 	Name  string
 	Words bool // cells are words, set flush left
 }
 
-type row struct {
+// tableRow is a label with the cells of all columns.
+type tableRow struct {
 	Label string
-	Cells []number // one for each head
+	Cells []number // one for each of Heads
 }
 
-// numbers adds columns of numbers under the heading of a group.
-func (t *table) numbers(group string, names ...string) {
-	t.Heads = append(t.Heads, lists.Each(names, func(n string) head { return head{Group: group, Name: n} })...)
+// addNumberColumns adds columns of numbers under the heading of a group, which is "" for columns without a group.
+func (t *table) addNumberColumns(group string, names ...string) {
+	for _, name := range names {
+		t.Heads = append(t.Heads, columnHead{Group: group, Name: name})
+	}
 }
 
-// words adds columns of words.
-func (t *table) words(names ...string) {
-	t.Heads = append(t.Heads, lists.Each(names, func(n string) head { return head{Name: n, Words: true} })...)
+// addWordColumns adds columns of words, which are set flush left.
+func (t *table) addWordColumns(names ...string) {
+	for _, name := range names {
+		t.Heads = append(t.Heads, columnHead{Name: name, Words: true})
+	}
 }
 
-// add adds a row; a long label is cut.
-func (t *table) add(label string, cells ...number) {
-	t.Rows = append(t.Rows, row{Label: shorten(clean(label), longName), Cells: cells})
+// addRow adds a row. It cuts a long label.
+func (t *table) addRow(label string, cells ...number) {
+	t.Rows = append(t.Rows, tableRow{Label: shorten(clean(label), longName), Cells: cells})
 }
 
-func (t table) empty() bool { return len(t.Rows) == 0 || len(t.Heads) == 0 }
+// isEmpty reports whether the table has no rows or no columns.
+func (t table) isEmpty() bool { return len(t.Rows) == 0 || len(t.Heads) == 0 }
 
-// words is a cell of foreign words, cut when long.
-func words(s string) number { return number{text: shorten(clean(s), longName)} }
+// wordsCell returns a cell of foreign words, which are cut if they are long.
+func wordsCell(text string) number { return number{text: shorten(clean(text), longName)} }
 
-func count(n int) number { return number{text: strconv.Itoa(n)} }
+// countCell writes a whole number.
+func countCell(n int) number { return number{text: strconv.Itoa(n)} }
 
-// group is a run of columns under one heading, or a column without.
-type group struct {
+// columnGroup is a run of columns under one heading, or a column without a heading.
+type columnGroup struct {
 	Head    string
-	Columns []head
-	from    int
+	Columns []columnHead
+	first   int // index of the first column
 }
 
 // Groups returns the columns in groups.
-func (t table) Groups() []group {
-	var out []group
-	for k, h := range t.Heads {
-		if last := len(out) - 1; last >= 0 && h.Group != "" && out[last].Head == h.Group {
-			out[last].Columns = append(out[last].Columns, h)
+func (t table) Groups() []columnGroup {
+	var groups []columnGroup
+	for k, head := range t.Heads {
+		last := len(groups) - 1
+		if last >= 0 && head.Group != "" && groups[last].Head == head.Group {
+			groups[last].Columns = append(groups[last].Columns, head)
 			continue
 		}
 
-		out = append(out, group{Head: h.Group, Columns: []head{h}, from: k})
+		groups = append(groups, newGroup(head, k))
 	}
 
-	return out
+	return groups
 }
 
-// Grouped reports whether columns have headings of groups.
+func newGroup(column columnHead, k int) columnGroup {
+	return columnGroup{Head: column.Group, Columns: []columnHead{column}, first: k}
+}
+
+// Grouped reports whether any column has the heading of a group.
 func (t table) Grouped() bool {
-	return slices.ContainsFunc(t.Heads, func(h head) bool { return h.Group != "" })
-}
-
-// oneLine is the table with the names of groups before those of their first columns.
-func (t table) oneLine() table {
-	heads := slices.Clone(t.Heads)
-	for _, g := range t.Groups() {
-		heads[g.from].Name = strings.TrimSpace(g.Head + " " + heads[g.from].Name)
-		for k := range g.Columns {
-			heads[g.from+k].Group = ""
+	for _, head := range t.Heads {
+		if head.Group != "" {
+			return true
 		}
 	}
 
-	t.Heads = heads
+	return false
+}
+
+// withoutTrainSpread returns the table without the spreads of the numbers on the training part.
+func (t table) withoutTrainSpread() table {
+	rows := make([]tableRow, len(t.Rows))
+	for i, row := range t.Rows {
+		cells := slices.Clone(row.Cells)
+		for k := range cells {
+			if t.Heads[k].Name == "train" {
+				cells[k].std = ""
+			}
+		}
+
+		rows[i] = tableRow{row.Label, cells}
+	}
+
+	t.Rows = rows
 
 	return t
 }
 
-// columns is the table with the columns from and up to before to.
-func (t table) columns(from, to int) table {
-	t.Heads = t.Heads[from:to]
-	t.Rows = lists.Each(t.Rows, func(r row) row { return row{r.Label, r.Cells[from:to]} })
+// columnRange returns the table with the columns from first to end−1.
+func (t table) columnRange(first, end int) table {
+	t.Heads = t.Heads[first:end]
+	rows := make([]tableRow, len(t.Rows))
+	for i, all := range t.Rows {
+		rows[i] = tableRow{all.Label, all.Cells[first:end]}
+	}
+
+	t.Rows = rows
 
 	return t
 }
 
-// without is the table without the columns of a name.
+// without returns the table without the columns that have the given name.
 func (t table) without(name string) table {
-	kept := lists.Where(len(t.Heads), func(k int) bool { return t.Heads[k].Name != name })
+	var kept []int
+	for k, head := range t.Heads {
+		if head.Name != name {
+			kept = append(kept, k)
+		}
+	}
+
 	t.Heads = lists.Rows(t.Heads, 1, kept)
-	t.Rows = lists.Each(t.Rows, func(r row) row { return row{r.Label, lists.Rows(r.Cells, 1, kept)} })
+	rows := make([]tableRow, len(t.Rows))
+	for i, all := range t.Rows {
+		rows[i] = tableRow{all.Label, lists.Rows(all.Cells, 1, kept)}
+	}
+
+	t.Rows = rows
 
 	return t
 }
 
-// parts breaks a table into ones whose columns are no wider than room, at groups
-// where possible. Each has the labels.
-func (t table) parts(room float64, width func(table) float64) []table {
-	var out []table
+// breakAtWidth divides the columns of a table over tables that are no wider than room, each with the labels. width
+// returns the width of a table's columns. breakAtWidth keeps the columns of a group together, unless the group alone is
+// too wide. A single column may exceed room.
+func (t table) breakAtWidth(room float64, width func(table) float64) []table {
+	var parts []table
 
-	from := 0
-	for at := 0; at < len(t.Heads); {
-		next := at + 1
-		for next < len(t.Heads) && t.Heads[at].Group != "" && t.Heads[next].Group == t.Heads[at].Group {
-			next++
+	first := 0 // first column of the part that is being filled
+	for start := 0; start < len(t.Heads); {
+		end := start + 1 // the columns from start to end−1 stay together
+		for end < len(t.Heads) && t.Heads[start].Group != "" && t.Heads[end].Group == t.Heads[start].Group {
+			end++
 		}
 
-		if width(t.columns(at, next)) > room {
-			next = at + 1
+		if width(t.columnRange(start, end)) > room {
+			end = start + 1
 		}
 
-		if from < at && width(t.columns(from, next)) > room {
-			out = append(out, t.columns(from, at))
-			from = at
+		if first < start && width(t.columnRange(first, end)) > room {
+			parts = append(parts, t.columnRange(first, start))
+			first = start
 		}
 
-		at = next
+		start = end
 	}
 
-	return append(out, t.columns(from, len(t.Heads)))
+	return append(parts, t.columnRange(first, len(t.Heads)))
 }

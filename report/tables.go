@@ -7,143 +7,169 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// quantity is a metric that a table shows.
-type quantity struct {
+// This file decides the contents of the tables; table.go has their form. First come metrics and their columns, then
+// the tables in the order of Experiment.tables, each with the functions that write its rows and cells.
+
+// shownMetric is a metric that a table shows, in one to four columns.
+type shownMetric struct {
 	key         string // of score.Metrics
-	train, test bool   // parts it is shown of
-	se          string // key of its standard error on the test part, shown next to it; "" when there is none
-	change      bool   // with the difference of the parts
-	rise        bool   // with their ratio
+	train, test bool   // the parts of the split that have a column with the metric
+	errorKey    string // key of its standard error on the test part, which has a column; "" if there is none
+	change      bool   // a column has the difference of the parts in percent
+	rise        bool   // a column has the ratio of the test part to the training part
 }
 
-// name is the quantity's symbol.
-func (q quantity) name() string { return score.MetricOf(q.key).Symbol }
+// symbol returns the metric's symbol.
+func (q shownMetric) symbol() string { return score.MetricOf(q.key).Symbol }
 
-// head is the heading of its column.
-func (q quantity) head() string {
+// groupHead returns the heading above the metric's columns.
+func (q shownMetric) groupHead() string {
 	if q.scale() == 100 {
-		return q.name() + " ×10⁻²"
+		return q.symbol() + " ×10⁻²"
 	}
-	return q.name()
+	return q.symbol()
 }
 
-// scale is the factor of its cells.
-func (q quantity) scale() float64 { return score.MetricOf(q.key).Factor }
+// scale returns the factor by which the cells are multiplied: 1 or 100.
+func (q shownMetric) scale() float64 { return score.MetricOf(q.key).Factor }
 
-// columns are the names of its columns, and their cells.
-func (q quantity) columns(train, test score.Values) (names []string, cells []number) {
-	pct, _ := difference(train.Get(q.key), test.Get(q.key))
-	for _, c := range []struct {
-		shown bool
-		name  string
-		cell  number
-	}{
-		{q.train, "train", round(train.Get(q.key), q.scale())},
-		{q.test, "test", round(test.Get(q.key), q.scale())},
-		{q.se != "", "SE", twoDigits(test.Get(q.se), q.scale())},
-		{q.change, "difference", percent(pct)},
-		{q.rise, "rise", rise(train, test, q.key)},
-	} {
-		if c.shown {
-			names, cells = append(names, c.name), append(cells, c.cell)
-		}
+// columnNames returns the names of the metric's columns.
+func (q shownMetric) columnNames() []string {
+	var names []string
+	if q.train {
+		names = append(names, "train")
 	}
 
-	return names, cells
-}
-
-// addQuantities adds the columns of quantities.
-func (t *table) addQuantities(list []quantity) {
-	for _, q := range list {
-		names, _ := q.columns(nil, nil)
-		t.numbers(q.head(), names...)
+	if q.test {
+		names = append(names, "test")
 	}
-}
 
-// cellsOf are the cells of quantities.
-func cellsOf(list []quantity, train, test score.Values) (out []number) {
-	for _, q := range list {
-		_, cells := q.columns(train, test)
-		out = append(out, cells...)
+	if q.errorKey != "" {
+		names = append(names, "SE")
 	}
-	return out
+
+	if q.change {
+		names = append(names, "difference")
+	}
+
+	if q.rise {
+		names = append(names, "rise")
+	}
+
+	return names
 }
 
-// The numbers of the tables: the paper's two, those that E|cov| consists of with
-// the measured error, the identities that one joint law of the two answers obeys
-// (docs/method.md#diagnostics), and the scores by which methods are compared.
+// cells returns the cells of the metric's columns, in the order of columnNames.
+func (q shownMetric) cells(train, test score.Values) []number {
+	var cells []number
+	if q.train {
+		cells = append(cells, round(train.Get(q.key), q.scale()))
+	}
+
+	if q.test {
+		cells = append(cells, round(test.Get(q.key), q.scale()))
+	}
+
+	if q.errorKey != "" {
+		cells = append(cells, twoDigits(test.Get(q.errorKey), q.scale()))
+	}
+
+	if q.change {
+		change, _ := percentChange(train.Get(q.key), test.Get(q.key))
+		cells = append(cells, percentCell(change))
+	}
+
+	if q.rise {
+		cells = append(cells, riseCell(train, test, q.key))
+	}
+
+	return cells
+}
+
+// The metrics of the tables.
 var (
-	papers = []quantity{
+	// papers are the two metrics of the paper, as the summary shows them.
+	papers = []shownMetric{
 		{key: "r2", train: true, test: true},
 		{key: "abs_cov", train: true, test: true, rise: true},
 	}
 
-	compared = []quantity{
+	// compared are the same metrics with the differences that the paper states.
+	compared = []shownMetric{
 		{key: "r2", train: true, test: true, change: true},
 		{key: "abs_cov", train: true, test: true, change: true},
 	}
 
-	partsOfCov = []quantity{
+	// partsOfCov are the parts of E|cov|, and the measured error.
+	partsOfCov = []shownMetric{
 		{key: "cov_centred", train: true, test: true},
 		{key: "mu_delta", train: true, test: true},
 		{key: "delta", train: true, test: true},
-		{key: "e", test: true, se: "e_se"},
-		{key: "sum_e_ratio", test: true, se: "sum_e_ratio_se"},
+		{key: "e", test: true, errorKey: "e_se"},
+		{key: "sum_e_ratio", test: true, errorKey: "sum_e_ratio_se"},
 		{key: "noise_ceiling", train: true, test: true},
 	}
 
-	identities = []quantity{
+	// identities are the numbers by which one joint law of the two answers is checked (docs/method.md#diagnostics).
+	// The first is κ.
+	identities = []shownMetric{
 		{key: "kappa", train: true, test: true},
 		{key: "negative_cov", train: true, test: true},
 		{key: "cov_above_var", train: true, test: true},
 	}
 )
 
-// tables are the tables of an experiment with splits, the most important first.
+// tables returns the tables of an experiment with splits, the most important first. Tables without rows are left out.
 func (e Experiment) tables() []table {
-	list := []table{
-		e.results(math.MaxInt), e.fit(compared), e.claimed(), e.intervals(), e.parts(), e.consistent(), e.sets(),
+	all := []table{
+		resultsTable(e.results()), e.fitTable(compared), e.claimsTable(), e.intervalsTable(), e.covPartsTable(),
+		e.identitiesTable(), e.setsTable(),
 	}
 
-	return slices.DeleteFunc(append(list, e.comparisons()...), table.empty)
+	return notEmptyTables(append(all, e.methodsTables()...))
 }
 
-// claimed is the table of errors and claims on the test parts, in the outcomes' units;
-// without rows where nothing was judged.
-func (e Experiment) claimed() table {
-	t := table{Title: "Error and claim on the held-out sets", Corner: "split"}
-	t.words("prediction", "outcome", "unit")
-	t.numbers("error", "rms ± SE")
-	t.numbers("claimed deviation", "σ", "epistemic")
-	t.numbers("held-out values inside", "68 %", e.levels(Split.predicted)+" ± SE")
-	t.numbers("interval", "±")
-
-	for _, s := range e.Splits {
-		network := "network"
-		switch {
-		case s.given():
-			network = AsStated
-		case s.calibrated():
-			network = "network alone"
-		}
-
-		if s.calibrated() {
-			t.claims(s, "calibrated", s.Honest.Record.Outcomes)
-		}
-
-		if s.claims() {
-			t.claims(s, network, s.Network)
+// notEmptyTables returns the tables that have rows.
+func notEmptyTables(tables []table) []table {
+	var kept []table
+	for _, t := range tables {
+		if !t.isEmpty() {
+			kept = append(kept, t)
 		}
 	}
 
-	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return max(len(s.recommended()), len(s.Network)) > 1 }) {
+	return kept
+}
+
+// claimsTable returns the table of the errors and of the claimed deviations on the test parts, in the outcomes' units.
+// The table has no rows if nothing was judged.
+func (e Experiment) claimsTable() table {
+	t := table{Title: "Error and claim on the held-out sets, by model", Corner: "split"}
+	t.addWordColumns("prediction", "outcome", "unit")
+	t.addNumberColumns("error", "rms ± SE")
+	t.addNumberColumns("claimed deviation", "σ", "epistemic")
+	t.addNumberColumns("held-out values inside", "68 %", e.levelTexts(Split.predicted)+" ± SE")
+	t.addNumberColumns("interval", "±")
+
+	several := false // whether a split has several outcomes
+	for _, split := range e.Splits {
+		several = several || max(len(split.recommended()), len(split.Network)) > 1
+		if split.isCalibrated() {
+			t.addClaims(split, "calibrated", split.Honest.Record.Outcomes)
+		}
+
+		if split.showsNetwork() {
+			t.addClaims(split, split.networkName(), split.Network)
+		}
+	}
+
+	if !several {
 		t = t.without("outcome")
 	}
 
@@ -155,95 +181,44 @@ func (e Experiment) claimed() table {
 	return t
 }
 
-// units are those of the errors of all splits.
+// networkName names the predictions in Network.
+func (s Split) networkName() string {
+	switch {
+	case s.isExternal():
+		return AsStated
+	case s.isCalibrated():
+		return "network alone"
+	}
+
+	return "network"
+}
+
+// units returns the distinct units of the errors of all splits, in the order in which they appear.
 func (e Experiment) units() []string {
 	var g gathered
-	for _, s := range e.Splits {
-		for _, c := range s.predicted() {
-			g.add(unitOf(c).difference(), s.Name)
+	for _, split := range e.Splits {
+		for _, outcome := range split.predicted() {
+			g.add(unitOf(outcome).difference(), split.Name)
 		}
 	}
 
 	return g.texts
 }
 
-// results is the table of what was found on the held-out sets: of each outcome the error of the mean, the interval, the
-// share of the values inside, R², the rise of E|cov| and the grade. More than so many outcomes of a unit are one row,
-// with their ranges.
-func (e Experiment) results(most int) table {
-	t := table{Title: "Error and interval of what was never shown", Corner: "split", Below: e.risesWords()}
-	units, unit := e.units(), ""
-	if len(units) == 1 && units[0] != "" {
-		unit = ", " + units[0]
-	}
-
-	t.words("outcome", "unit")
-	t.numbers("", "error ± SE"+unit, e.levels(Split.recommended)+" ±", "inside", "R²")
-	t.words("grade")
-	t.numbers("", "E|cov|")
-
-	full := most == math.MaxInt // a summary has the rise with the network's numbers
-	for _, s := range e.Splits {
-		of := ""
-		switch {
-		case s.given():
-			of = " (" + AsStated + ")"
-		case !s.calibrated():
-			of = " (network alone)"
-		}
-
-		add := func(name string, list []score.OutcomeTrust, cells []number, rise number) {
-			cells = slices.Concat([]number{words(name), words(unitOf(list[0]).difference())}, cells, []number{rise})
-			t.add(s.Name, cells...)
-		}
-
-		for _, list := range grouped(s.recommended(), most) {
-			name := list[0].Outcome
-			if n := len(list) - 1; n > 0 {
-				name += " … " + list[n].Outcome
-			}
-
-			add(name+of, list, spans(list), rise(s.Train.Values, s.Test.Values, "abs_cov"))
-		}
-
-		for _, g := range s.leftOut() {
-			if full {
-				t.add(s.Name, words("left out: "+clean(g.Name)), number{}, number{}, number{}, shareCell(g.Inside), number{},
-					number{}, timesCell(*g.Rise))
-			}
-		}
-
-		for _, v := range s.Rivals {
-			list := []score.OutcomeTrust{v}
-			cells := spans(list)
-			cells[len(cells)-1] = words("reference") // it claims no interval
-			add(v.Outcome, list, cells, number{})
-		}
-	}
-
-	if len(units) < 2 {
-		t = t.without("unit")
-	}
-
-	if !full {
-		t = t.without("E|cov|")
-	}
-
-	return t
-}
-
-// risesWords states what rises of E|cov| meant in other campaigns, and in these intervals where it scales them.
+// risesWords says what a rise of E|cov| meant in earlier campaigns. If the rise scales the intervals of this
+// experiment, risesWords also compares the scores of these intervals with the scores of intervals that are not scaled.
 func (e Experiment) risesWords() string {
-	record, ratios := scale.BuiltInRises(), []float64(nil)
-	for _, s := range e.Splits {
-		if !s.calibrated() {
+	record := scale.BuiltInRises()
+	var ratios []float64 // scores with the scale over scores without it, by split
+	for _, split := range e.Splits {
+		if !split.isCalibrated() {
 			continue
 		}
 
-		record = s.Honest.Calibration.Scale.Prior.RisesRecord()
-		for _, r := range s.Honest.Calibration.Rivals {
-			if r.Method == "plain" {
-				ratios = append(ratios, 1/r.Width.Ratio)
+		record = split.Honest.Calibration.Scale.Prior.RisesRecord()
+		for _, rival := range split.Honest.Calibration.Rivals {
+			if rival.Method == "plain" {
+				ratios = append(ratios, 1/rival.Width.Ratio)
 			}
 		}
 	}
@@ -256,117 +231,122 @@ func (e Experiment) risesWords() string {
 		"of that without (lower is better).", slices.Min(ratios), slices.Max(ratios))
 }
 
-// leftOut are the left-out groups with a rise of E|cov|.
-func (s Split) leftOut() (list []interval.GroupResult) {
-	if s.calibrated() {
-		list = slices.DeleteFunc(slices.Clone(s.Honest.Calibration.Groups),
-			func(g interval.GroupResult) bool { return g.Rise == nil })
+// leftOut returns the left-out groups whose rise of E|cov| is known.
+func (s Split) leftOut() []interval.GroupResult {
+	if !s.isCalibrated() {
+		return nil
 	}
 
-	return list
+	var groups []interval.GroupResult
+	for _, group := range s.Honest.Calibration.Groups {
+		if group.Rise != nil {
+			groups = append(groups, group)
+		}
+	}
+
+	return groups
 }
 
-// rise is a metric of what a split holds out over that of its training.
-func rise(train, test score.Values, key string) number {
+// riseCell returns the ratio of a metric of a split's held-out part to the metric of its training part.
+func riseCell(train, test score.Values, key string) number {
 	return timesCell(test.Get(key).Mean / train.Get(key).Mean)
 }
 
-func timesCell(v float64) number {
-	ratio := score.Mean([]float64{v})
-	if !ratio.Defined() {
+// timesCell writes a ratio as "× 1.2".
+func timesCell(ratio float64) number {
+	value := score.Mean([]float64{ratio})
+	if !value.Defined() {
 		return number{text: undefinedText}
 	}
 
-	return number{text: "× " + twoDigits(ratio, 1).plain()}
+	return number{text: "× " + twoDigits(value, 1).plain()}
 }
 
-// spans are the cells of outcomes of one unit: the error of one, or the range of several errors, half widths, shares
-// inside, R², and the worst grade, with its outcomes where they have others too.
-func spans(list []score.OutcomeTrust) []number {
-	amount := func(of func(score.OutcomeTrust) float64) number {
-		low, high := extent(list, of)
-		text := func(v float64) string { return unitOf(list[0]).cell(v, math.NaN()).plain() }
+// rmseOf and the functions below return numbers of an outcome, to be passed to extent and its callers.
+func rmseOf(outcome score.OutcomeTrust) float64    { return outcome.RMSE }
+func halfOf(outcome score.OutcomeTrust) float64    { return outcome.Half }
+func insideOf(outcome score.OutcomeTrust) float64  { return outcome.Inside }
+func claimedOf(outcome score.OutcomeTrust) float64 { return outcome.ClaimedSigma }
+func r2Of(outcome score.OutcomeTrust) float64      { return outcome.R2 }
+func ceilingOf(outcome score.OutcomeTrust) float64 { return outcome.Ceiling }
 
-		return number{text: strings.Replace(rangeOf(text(low), text(high), ""), " to ", "–", 1)}
+// withGrade returns the outcomes with the given grade.
+func withGrade(list []score.OutcomeTrust, grade score.Grade) []score.OutcomeTrust {
+	var graded []score.OutcomeTrust
+	for _, outcome := range list {
+		if outcome.Grade() == grade {
+			graded = append(graded, outcome)
+		}
 	}
 
-	rms := amount(func(t score.OutcomeTrust) float64 { return t.RMSE })
-	if len(list) == 1 {
-		rms = errorOf(list[0])
-	}
-
-	grades := score.Grades(list)
-	worst := score.Worst(grades...)
-	grade := string(worst)
-	better := func(t score.OutcomeTrust) bool { return t.Grade() != worst }
-
-	if of := slices.DeleteFunc(slices.Clone(list), better); len(of) < min(len(list), 3) {
-		grade += ": " + outcomes(of)
-	}
-
-	return []number{
-		rms, amount(func(t score.OutcomeTrust) float64 { return t.Half }),
-		{text: shares(list)},
-		{text: fits(list, true, undefinedText)},
-		words(grade),
-	}
+	return graded
 }
 
-// errorOf is the error of the mean with its standard error.
-func errorOf(t score.OutcomeTrust) number {
-	if t.RMSE == 0 {
+// errorOf returns the error of the mean with its standard error.
+func errorOf(outcome score.OutcomeTrust) number {
+	if outcome.RMSE == 0 {
 		return number{text: "below noise"}
 	}
-	return unitOf(t).cell(t.RMSE, t.RMSESE)
+	return unitOf(outcome).cell(outcome.RMSE, outcome.RMSESE)
 }
 
-// levels are those of the intervals of some predictions, in words.
-func (e Experiment) levels(of func(Split) []score.OutcomeTrust) string {
+// levelTexts writes the distinct levels of the intervals of some predictions: "90 %, 95 %".
+func (e Experiment) levelTexts(predictions func(Split) []score.OutcomeTrust) string {
 	var levels []float64
-	for _, s := range e.Splits {
-		levels = append(levels, lists.Each(of(s), func(t score.OutcomeTrust) float64 { return t.Level })...)
+	for _, split := range e.Splits {
+		for _, outcome := range predictions(split) {
+			levels = append(levels, outcome.Level)
+		}
 	}
 
 	slices.Sort(levels)
 
-	return strings.Join(lists.Each(slices.Compact(levels), levelText), ", ")
+	var texts []string
+	for _, level := range slices.Compact(levels) {
+		texts = append(texts, levelText(level))
+	}
+
+	return strings.Join(texts, ", ")
 }
 
-// predicted is the trust of all predictions, the recommended ones first.
-func (s Split) predicted() []score.OutcomeTrust { return slices.Concat(s.recommended(), s.Network) }
+// predicted returns the trust in all predictions, the recommended predictions first.
+func (s Split) predicted() []score.OutcomeTrust { return slices.Concat(s.recommended(), s.network()) }
 
-// claims adds a row for each outcome of a prediction.
-func (t *table) claims(s Split, prediction string, list []score.OutcomeTrust) {
+// network returns the trust in the predictions of the network, as a function for levelTexts.
+func (s Split) network() []score.OutcomeTrust { return s.Network }
+
+// addClaims adds a row for each outcome of a kind of predictions, such as "calibrated".
+func (t *table) addClaims(split Split, prediction string, list []score.OutcomeTrust) {
 	nan := math.NaN()
-	for _, c := range list {
-		q := unitOf(c)
-
-		inside := inPercent(c.Inside)
-		if se := inPercent(c.InsideSE); se != undefinedText && inside != undefinedText {
+	for _, outcome := range list {
+		unit := unitOf(outcome)
+		inside := inPercent(outcome.Inside)
+		if se := inPercent(outcome.InsideSE); se != undefinedText && inside != undefinedText {
 			inside += " ± " + se
 		}
 
-		t.add(s.Name, words(prediction), words(c.Outcome), words(q.difference()), errorOf(c), q.cell(c.ClaimedSigma, nan),
-			q.cell(c.ClaimedEpistemic, nan), shareCell(c.At[0]), number{text: rangeOf(inside, inside, percentSign)},
-			q.cell(c.Half, nan))
+		t.addRow(split.Name, wordsCell(prediction), wordsCell(outcome.Outcome), wordsCell(unit.difference()),
+			errorOf(outcome), unit.cell(outcome.ClaimedSigma, nan), unit.cell(outcome.ClaimedEpistemic, nan),
+			shareCell(outcome.At[0]), number{text: rangeOf(inside, inside, percentSign)}, unit.cell(outcome.Half, nan))
 	}
 }
 
-// fit is the paper's pair of tables, R² and E|cov|, and how many held-out values are inside the network's own
-// intervals.
-func (e Experiment) fit(list []quantity) table {
-	t := e.metrics("The network alone: fit of its mean, and covariance of its two answers", list)
-	level := e.levels(func(s Split) []score.OutcomeTrust { return s.Network })
+// fitTable returns the paper's two tables as one, R² and E|cov|, with the share of held-out values inside the network's
+// own intervals.
+func (e Experiment) fitTable(list []shownMetric) table {
+	t := e.metricsTable("The paper's network: fit of its mean, and covariance of its two answers", list)
+	t.Below = e.risesWords()
+	level := e.levelTexts(Split.network)
 	if level == "" {
 		return t
 	}
 
-	t.numbers(level, "inside")
+	t.addNumberColumns(level, "inside")
 
-	for i, s := range e.Splits {
+	for i, split := range e.Splits {
 		inside := number{text: undefinedText}
-		if len(s.Network) > 0 {
-			inside.text = shares(s.Network)
+		if len(split.Network) > 0 {
+			inside = shareCell(split.networkInside())
 		}
 
 		t.Rows[i].Cells = append(t.Rows[i].Cells, inside)
@@ -375,142 +355,184 @@ func (e Experiment) fit(list []quantity) table {
 	return t
 }
 
-// parts is the table of the parts of E|cov| and the measured error.
-func (e Experiment) parts() table {
-	of := slices.DeleteFunc(slices.Clone(partsOfCov), func(q quantity) bool { return !e.has(q) })
-	return e.metrics("Parts of E|cov|, and the measured error", of)
-}
-
-// consistent is the table of the identities; empty where κ was not computed.
-func (e Experiment) consistent() table {
-	const title = "Whether the two answers are one joint law"
-	if !e.has(identities[0]) {
-		return e.metrics(title, nil)
+// covPartsTable returns the table of the parts of E|cov| and the measured error.
+func (e Experiment) covPartsTable() table {
+	var computed []shownMetric
+	for _, metric := range partsOfCov {
+		if e.has(metric) {
+			computed = append(computed, metric)
+		}
 	}
 
-	return e.metrics(title, identities)
+	return e.metricsTable("The paper's network: parts of E|cov|, and the measured error", computed)
 }
 
-// metrics is a table of some quantities, a row for each split.
-func (e Experiment) metrics(title string, list []quantity) table {
-	t := table{Title: title, Corner: "split"}
-	t.addQuantities(list)
+// identitiesTable returns the table of the identities. The table has no columns if κ was not computed.
+func (e Experiment) identitiesTable() table {
+	const title = "The paper's network: whether its two answers are one joint law"
+	if !e.has(identities[0]) {
+		return e.metricsTable(title, nil)
+	}
 
-	for _, s := range e.Splits {
-		t.add(s.Name, cellsOf(list, s.Train.Values, s.Test.Values)...)
+	return e.metricsTable(title, identities)
+}
+
+// metricsTable returns a table of some quantities, with a row for each split.
+func (e Experiment) metricsTable(title string, list []shownMetric) table {
+	t := table{Title: title, Corner: "split"}
+	for _, metric := range list {
+		t.addNumberColumns(metric.groupHead(), metric.columnNames()...)
+	}
+
+	for _, split := range e.Splits {
+		t.addRow(split.Name, cellsOf(list, split.Train.Values, split.Test.Values)...)
 	}
 
 	return t
 }
 
-// has reports whether any split computed the quantity.
-func (e Experiment) has(q quantity) bool {
-	return slices.ContainsFunc(e.Splits, func(s Split) bool {
-		return q.train && !s.Train.Get(q.key).Absent() || q.test && !s.Test.Get(q.key).Absent()
-	})
-}
-
-// sets is the table of what each split holds out.
-func (e Experiment) sets() table {
-	t := table{Title: "Held-out sets", Corner: "split"}
-	t.words("test part", "is")
-	t.numbers("", "seeds")
-	t.numbers("train", "triplets", "conditions", "runs")
-	t.numbers("test", "triplets", "conditions", "runs")
-
-	for _, s := range e.Splits {
-		cells := []number{words(s.HeldOut), words(s.Reach), count(s.Seeds)}
-		for _, m := range []SetMetrics{s.Train, s.Test} {
-			cells = append(cells, count(m.Rows), count(m.Conditions), count(m.Runs))
-		}
-
-		t.add(s.Name, cells...)
+// cellsOf returns the cells of several metrics.
+func cellsOf(list []shownMetric, train, test score.Values) []number {
+	var cells []number
+	for _, metric := range list {
+		cells = append(cells, metric.cells(train, test)...)
 	}
 
-	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return s.Reach != "" }) {
+	return cells
+}
+
+// has reports whether the metric was computed for any split, on a part of which it is shown.
+func (e Experiment) has(metric shownMetric) bool {
+	for _, split := range e.Splits {
+		train := metric.train && !split.Train.Get(metric.key).Absent()
+		test := metric.test && !split.Test.Get(metric.key).Absent()
+		if train || test {
+			return true
+		}
+	}
+
+	return false
+}
+
+// setsTable returns the table of the training and held-out sets: the rule of each split, and the sizes of both parts.
+func (e Experiment) setsTable() table {
+	t := table{Title: "Held-out sets", Corner: "split"}
+	t.addWordColumns("test part", "is")
+	t.addNumberColumns("", "seeds")
+	t.addNumberColumns("train", "triplets", "conditions", "runs")
+	t.addNumberColumns("test", "triplets", "conditions", "runs")
+
+	isReachKnown := false // of any split
+	for _, split := range e.Splits {
+		isReachKnown = isReachKnown || split.Reach != ""
+		cells := []number{wordsCell(split.HeldOut), wordsCell(split.Reach), countCell(split.Seeds)}
+		for _, set := range []SetMetrics{split.Train, split.Test} {
+			cells = append(cells, countCell(set.Rows), countCell(set.Conditions), countCell(set.Runs))
+		}
+
+		t.addRow(split.Name, cells...)
+	}
+
+	if !isReachKnown {
 		t = t.without("is")
 	}
 
 	return t
 }
 
-// intervals is the table of calibrated intervals; without rows where there are none.
-func (e Experiment) intervals() table {
-	t := table{Title: "Calibration of the intervals", Corner: "split"}
-	t.numbers("", "R² test")
-	t.numbers("", "before")
-	t.numbers("values inside", "68 %", "90 %", "95 %", "98 %")
-	t.numbers("Σe/Σv̂", "before", "after", "SE")
-	t.numbers("interval", "level", "width/spread", "score", "without a model", "CRPS")
-	t.words("left-out groups inside")
-	t.words("calibrated model", "learned from")
+// intervalsTable returns the table of calibrated intervals. The table has no rows if no split is calibrated.
+func (e Experiment) intervalsTable() table {
+	t := table{Title: "Calibrated model: calibration of the intervals", Corner: "split"}
+	t.addNumberColumns("", "R² test")
+	t.addNumberColumns("", "before")
+	t.addNumberColumns("values inside", "68 %", "90 %", "95 %", "98 %")
+	t.addNumberColumns("Σe/Σv̂", "before", "after", "SE")
+	t.addNumberColumns("interval", "level", "width/spread", "score", "without a model", "CRPS")
+	t.addWordColumns("left-out groups inside")
+	t.addWordColumns("calibrated model", "learned from")
 
-	two := func(v float64) number {
-		if math.IsNaN(v) {
-			return number{text: undefinedText}
-		}
-		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
-	}
-
-	for _, s := range e.Splits {
-		if !s.calibrated() {
+	for _, split := range e.Splits {
+		if !split.isCalibrated() {
 			continue
 		}
 
-		c, r := s.Honest.Calibration, s.Honest.Record
-		t.add(s.Name, number{text: numbers.Fixed(r.R2, 3)},
-			shareCell(r.Before.Coverage), shareCell(r.At[0]), shareCell(r.At[1]), shareCell(r.At[2]), shareCell(r.At[3]),
-			two(r.RatioBefore), two(r.RatioAfter), two(r.RatioSE),
-			shareCell(c.Level), two(r.WidthOverSpread), two(r.After.Score), two(r.ModelFree.Score), two(r.CRPS),
-			words(fmt.Sprintf("%d of %d", c.LeftOutInside(), c.K)),
-			words(c.Base), words(fmt.Sprintf("%d groups of %s", c.K, c.Condition)))
+		calibration := split.Honest.Calibration
+		record := split.Honest.Record
+		cells := []number{{text: numbers.Fixed(record.R2, 3)}, shareCell(record.Before.Coverage)}
+		for _, inside := range record.At {
+			cells = append(cells, shareCell(inside))
+		}
+
+		cells = append(cells, shortCell(record.RatioBefore), shortCell(record.RatioAfter), shortCell(record.RatioSE),
+			shareCell(calibration.Level), shortCell(record.WidthOverSpread), shortCell(record.After.Score),
+			shortCell(record.ModelFree.Score), shortCell(record.CRPS),
+			wordsCell(fmt.Sprintf("%d of %d", calibration.LeftOutInside(), calibration.K)),
+			wordsCell(calibration.Base), wordsCell(fmt.Sprintf("%d groups of %s", calibration.K, calibration.Condition)))
+		t.addRow(split.Name, cells...)
 	}
 
 	return t
 }
 
-// comparisons returns a table for each split in which methods were compared.
-func (e Experiment) comparisons() []table {
-	return slices.DeleteFunc(lists.Each(e.Splits, Split.methods), table.empty)
+// shortCell writes a number with two digits, or a dash if the number is NaN.
+func shortCell(value float64) number {
+	if math.IsNaN(value) {
+		return number{text: undefinedText}
+	}
+	return number{text: strings.ReplaceAll(strconv.FormatFloat(value, 'g', 2, 64), "e+0", "e")}
 }
 
-// methods is the table of a split's methods, best first, then those that have no CRPS.
-func (s Split) methods() table {
+// methodsTables returns a table for each split for which methods were compared.
+func (e Experiment) methodsTables() []table {
+	var tables []table
+	for _, split := range e.Splits {
+		tables = append(tables, split.methodsTable())
+	}
+
+	return notEmptyTables(tables)
+}
+
+// methodsTable returns the table of a split's methods, the best first and the methods without a CRPS last.
+func (s Split) methodsTable() table {
 	t := table{Title: "Methods compared on what " + clean(s.Name) + " holds out", Corner: "method"}
 	if s.Reach != "" {
 		t.Title += ": " + clean(s.Reach)
 	}
 
-	t.words("place")
-	t.numbers("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
+	t.addWordColumns("place")
+	t.addNumberColumns("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
 
-	place := func(m Compared) int {
-		i := slices.IndexFunc(s.Ranking, func(r Ranked) bool { return r.Method == m.Method })
-		if i < 0 {
-			return len(s.Ranking)
-		}
-
-		return i
-	}
-
-	byPlace := func(a, b Compared) int { return place(a) - place(b) }
-	for _, m := range slices.SortedStableFunc(slices.Values(s.Methods), byPlace) {
+	ranked := slices.SortedStableFunc(slices.Values(s.Methods), func(a, b Compared) int {
+		return s.rankOf(a) - s.rankOf(b)
+	})
+	for _, method := range ranked {
 		cells := slices.Repeat([]number{{text: undefinedText}}, 4)
-		if i := place(m); i < len(s.Ranking) {
-			r := s.Ranking[i]
-			cells = []number{words(r.Is), single(r.CRPS), single(r.Above), single(r.SE)}
+		if i := s.rankOf(method); i < len(s.Ranking) {
+			rank := s.Ranking[i]
+			cells = []number{wordsCell(rank.Standing), singleCell(rank.CRPS), singleCell(rank.Above), singleCell(rank.SE)}
 		}
 
-		cells = append(cells, single(math.Sqrt(m.Get("e").Mean)))
+		cells = append(cells, singleCell(math.Sqrt(method.Get("e").Mean)))
 		for _, key := range []string{"nll", "coverage95", "sum_e_ratio"} {
-			cells = append(cells, round(m.Get(key), 1))
+			cells = append(cells, round(method.Get(key), 1))
 		}
 
-		t.add(m.label(), cells...)
+		t.addRow(method.label(), cells...)
 	}
 
 	return t
 }
 
-// single is a number without a spread.
-func single(v float64) number { return round(score.Mean([]float64{v}), 1) }
+// rankOf returns the place of a method in the ranking, or the length of the ranking if the method is not ranked.
+func (s Split) rankOf(method Compared) int {
+	for i, ranked := range s.Ranking {
+		if ranked.Method == method.Method {
+			return i
+		}
+	}
+
+	return len(s.Ranking)
+}
+
+// singleCell writes a number that has no spread.
+func singleCell(value float64) number { return round(score.Mean([]float64{value}), 1) }

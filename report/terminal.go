@@ -4,38 +4,38 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"doubletake/internal/lists"
 )
 
-// Terminal writes the tables of an experiment for a terminal of so many columns
-// (0: 100), with its notes and warnings in words below. A table that does not
-// fit is continued in a second one with the same rows; only a width too small
-// for a single column is exceeded. With color the title is bold and "warning"
-// is yellow; whether the terminal wants colour is the caller's to know.
-func Terminal(w io.Writer, e Experiment, width int, color bool) error {
-	d := e.document()
-	if len(d.explained) > 0 {
-		d.explained = append(d.explained, moreWords)
+// Terminal writes the tables of an experiment for a terminal with the given number of
+// columns (0: 100), and below them notes and warnings in words. A table that is too wide
+// is continued in a second table with the same rows. Lines exceed the width only if it is
+// too small for a single column. If color is true, titles are bold and "warning" is
+// yellow.
+func Terminal(w io.Writer, experiment Experiment, width int, color bool) error {
+	doc := experiment.document()
+	if len(doc.explained) > 0 {
+		doc.explained = append(doc.explained, moreWords)
 	}
 
-	return newTerminal(width, color).write(w, d)
+	return newTerminal(width, color).write(w, doc)
 }
 
-// RunTerminal writes several experiments like Terminal, one after the other;
-// the explanations follow once, at the end. One experiment is written as Terminal
-// writes it, none as nothing.
+// RunTerminal writes several experiments like Terminal, one after the other. The
+// explanations follow once, at the end. RunTerminal writes nothing if there are no
+// experiments.
 func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) error {
 	if len(experiments) == 1 {
 		return Terminal(w, experiments[0], width, color)
 	}
 
-	documents := lists.Each(experiments, func(e Experiment) document {
-		d := e.document()
-		d.explained = nil
+	var documents []document
+	for _, experiment := range experiments {
+		doc := experiment.document()
+		doc.explained = nil
 
-		return d
-	})
+		documents = append(documents, doc)
+	}
+
 	if all := explainAll(experiments); len(all) > 0 {
 		documents = append(documents, document{title: "What the numbers mean", what: moreWords, explained: all})
 	}
@@ -43,31 +43,40 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	return newTerminal(width, color).write(w, documents...)
 }
 
-// Summary writes of each experiment the data in a line, the verdicts, one table and at most
-// three of the findings; the page and RunTerminal have the rest.
+// Summary writes for each experiment the data in a line, the verdicts, two tables and the
+// first findings. The page and RunTerminal have the rest.
 func Summary(w io.Writer, experiments []Experiment, width int, color bool) error {
-	return newTerminal(width, color).write(w, lists.Each(experiments, Experiment.summaryDocument)...)
+	var documents []document
+	for _, experiment := range experiments {
+		documents = append(documents, experiment.summaryDocument())
+	}
+
+	return newTerminal(width, color).write(w, documents...)
 }
 
 // SweepTerminal writes a comparison of variants for a terminal, as Terminal does.
-func SweepTerminal(w io.Writer, s Sweep, width int, color bool) error {
-	return newTerminal(width, color).write(w, s.document())
+func SweepTerminal(w io.Writer, sweep Sweep, width int, color bool) error {
+	return newTerminal(width, color).write(w, sweep.document())
 }
 
+// moreWords says how to find the meaning of every word.
 const moreWords = "Every word and symbol: pipeline glossary WORD."
 
+// Codes that change the style of a terminal.
 const (
-	bold   = "\x1b[1m"
-	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
+	bold       = "\x1b[1m"
+	yellow     = "\x1b[33m"
+	resetStyle = "\x1b[0m"
 )
 
+// terminal collects the text of documents.
 type terminal struct {
 	b       strings.Builder
-	columns int
-	color   bool
+	columns int  // of a line at most
+	color   bool // bold and coloured texts
 }
 
+// newTerminal returns a terminal with the given number of columns, or 100 if it is not known.
 func newTerminal(width int, color bool) *terminal {
 	if width <= 0 {
 		width = 100
@@ -75,15 +84,18 @@ func newTerminal(width int, color bool) *terminal {
 	return &terminal{columns: width, color: color}
 }
 
+// write writes documents, separated by blank lines.
 func (t *terminal) write(w io.Writer, documents ...document) error {
-	for i, d := range documents {
+	for i, doc := range documents {
 		if i > 0 {
-			t.line("")
+			t.writeLine("")
 		}
-		t.document(d)
+		t.writeDocument(doc)
 	}
 
-	text := strings.ReplaceAll(t.b.String(), "\u00a0", " ") // lines are broken: plain blanks copy and search better
+	// Once lines are broken, plain blanks are better than blanks that keep words together: texts can be copied and
+	// searched.
+	text := strings.ReplaceAll(t.b.String(), "\u00a0", " ")
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write tables: %w", err)
 	}
@@ -91,221 +103,261 @@ func (t *terminal) write(w io.Writer, documents ...document) error {
 	return nil
 }
 
-func (t *terminal) document(d document) {
-	t.paragraphs("", bold, d.title)
-	t.paragraphs("", "", d.what)
+// writeDocument writes the parts of a document in their order.
+func (t *terminal) writeDocument(doc document) {
+	t.writeParagraphs("", bold, doc.title)
+	t.writeParagraphs("", "", doc.what)
 
-	lines, each := 0, 0
-	if d.brief {
-		lines, each = 2, 1
-	} else if len(d.verdicts) > 0 {
-		t.line("")
+	if !doc.brief && len(doc.verdicts) > 0 {
+		t.writeLine("")
 	}
 
-	for _, v := range d.verdicts {
-		for _, l := range cut(v, t.columns, lines) {
-			t.line(t.paint(l, bold))
-		}
+	t.writeParagraphs("", bold, doc.verdicts...)
+
+	for _, content := range doc.tables {
+		t.writeLine("")
+		t.writeTable(content)
 	}
 
-	for _, tab := range d.tables {
-		t.line("")
-		t.table(tab)
-	}
+	t.writeBelow(append(doc.explained, doc.words...)...)
 
-	t.below("", "", append(d.explained, d.words...)...)
-
-	for _, f := range d.findings {
-		if !d.brief {
-			t.line("")
+	for _, list := range doc.findings {
+		if !doc.brief {
+			t.writeLine("")
 		}
 
-		t.findings(f, each)
+		t.writeFindings(list, doc.brief)
 	}
 
-	if d.provenance != "" {
-		t.below("", "", d.provenance)
+	if doc.provenance != "" {
+		t.writeBelow(doc.provenance)
 	}
 }
 
-func (t *terminal) line(s string) {
-	t.b.WriteString(strings.TrimRight(s, " "))
+// writeLine writes a line without blanks at its end.
+func (t *terminal) writeLine(text string) {
+	t.b.WriteString(strings.TrimRight(text, " "))
 	t.b.WriteByte('\n')
 }
 
-func (t *terminal) paint(s, style string) string {
+// paint puts a style around a text if the terminal wants colours.
+func (t *terminal) paint(text, style string) string {
 	if !t.color || style == "" {
-		return s
+		return text
 	}
-	return style + s + plain
+	return style + text + resetStyle
 }
 
-func (t *terminal) paragraphs(indent, style string, texts ...string) {
+// writeParagraphs writes texts, each in as many lines as it needs, with an indent before and a style for every line.
+func (t *terminal) writeParagraphs(indent, style string, texts ...string) {
 	for _, text := range texts {
-		for _, l := range wrap(text, t.columns-len(indent)) {
-			t.line(indent + t.paint(l, style))
+		for _, line := range wrap(text, t.columns-len(indent)) {
+			t.writeLine(indent + t.paint(line, style))
 		}
 	}
 }
 
-// below writes paragraphs after a blank line; nothing without any.
-func (t *terminal) below(indent, style string, texts ...string) {
+// writeBelow writes paragraphs after a blank line. It writes nothing if there are none.
+func (t *terminal) writeBelow(texts ...string) {
 	if len(texts) > 0 {
-		t.line("")
-		t.paragraphs(indent, style, texts...)
+		t.writeLine("")
+		t.writeParagraphs("", "", texts...)
 	}
 }
 
-// findings writes each as "kind: text" with the following lines indented, no more than most
-// lines of each; 0: all.
-func (t *terminal) findings(f findings, most int) {
-	style, rest := "", 0
-	if f.severe {
+// writeFindings writes each finding as "kind: text" with the following lines indented. If brief is set, it writes the
+// clauses that fit on one line.
+func (t *terminal) writeFindings(list findingList, brief bool) {
+	style := ""
+	if list.severe {
 		style = yellow
 	}
 
-	if n := len(f.items); f.most > 0 && n > f.most+1 {
-		rest = n - f.most
+	rest := 0 // number of findings that are not shown; a single one is shown, because the line about it is as long
+	if n := len(list.items); list.most > 0 && n > list.most+1 {
+		rest = n - list.most
 	}
 
-	indent := strings.Repeat(" ", len(f.kind)+2)
-	for _, text := range f.items[:len(f.items)-rest] {
-		for i, l := range cut(clean(text), t.columns-len(indent), most) {
+	indent := strings.Repeat(" ", len(list.kind)+2)
+	room := t.columns - len(indent)
+	for _, item := range list.items[:len(list.items)-rest] {
+		text := clean(item)
+		if brief {
+			text = firstClauses(text, room-textWidth(list.suffix)) + list.suffix
+		}
+
+		for i, line := range wrap(text, room) {
 			if i == 0 {
-				t.line(t.paint(f.kind+":", style) + " " + l)
+				t.writeLine(t.paint(list.kind+":", style) + " " + line)
 			} else {
-				t.line(indent + l)
+				t.writeLine(indent + line)
 			}
 		}
 	}
 
 	if rest > 0 {
-		t.paragraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
+		t.writeParagraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
 	}
 }
 
-// cut is wrap with no more than most lines; 0: all.
-func cut(text string, w, most int) []string {
-	lines := wrap(text, w)
-	if most > 0 && len(lines) > most {
-		lines = lines[:most]
-		lines[most-1] = wrap(lines[most-1], w-2)[0] + " …"
+// firstClauses returns the clauses at the beginning of a text that fit the given number of columns, with a full stop. A
+// clause ends before ": ", "; " or ", first ". If the first clause is too long, firstClauses returns the whole text.
+func firstClauses(text string, columns int) string {
+	if textWidth(text) <= columns {
+		return text
 	}
 
-	return lines
+	end := 0
+	for i := range text {
+		isEnd := strings.HasPrefix(text[i:], ": ") || strings.HasPrefix(text[i:], "; ") ||
+			strings.HasPrefix(text[i:], ", first ")
+		if isEnd && textWidth(text[:i])+1 <= columns {
+			end = i
+		}
+	}
+
+	if end == 0 {
+		return text
+	}
+
+	return text[:end] + "."
 }
 
-const gap = 2 // blanks between columns
+const gap = 2 // blanks between the columns of a table
 
-// labelWidth is the width of the column of labels in a table of so many columns of text.
+// labelWidth returns the width of the labels if a line has the given number of columns of text: the width of the widest
+// label, but at most a quarter of the line or 12.
 func (t table) labelWidth(columns int) int {
-	w := width(t.Corner)
-	for _, r := range t.Rows {
-		w = max(w, width(clean(r.Label)))
+	widest := textWidth(t.Corner)
+	for _, row := range t.Rows {
+		widest = max(widest, textWidth(clean(row.Label)))
 	}
 
-	return min(w, max(12, columns/4))
+	return min(widest, max(12, columns/4))
 }
 
-// fit breaks a table into ones that fit so many columns of text.
-func (t table) fit(columns int) []table {
-	return t.parts(float64(columns-t.labelWidth(columns)), func(part table) float64 {
-		w := 0
-		for _, m := range part.layout() {
-			w += gap + m.all
-		}
-
-		return float64(w)
-	})
+// fitColumns breaks a table into tables that fit the given number of columns of text.
+func (t table) fitColumns(columns int) []table {
+	return t.breakAtWidth(float64(columns-t.labelWidth(columns)), table.layoutWidth)
 }
 
-// measure is the width of a column: of the texts before and after " ±", and of the
-// whole.
-type measure struct{ left, right, all int }
-
-func (t table) layout() []measure {
-	out := make([]measure, len(t.Heads))
-	for k, h := range t.Heads {
-		m, texts := &out[k], width(h.Name)
-		for _, r := range t.Rows {
-			if c := r.Cells[k]; c.text != "" {
-				texts = max(texts, width(c.text))
-			} else {
-				left, right := c.parts()
-				m.left, m.right = max(m.left, width(left)), max(m.right, width(right))
-			}
-		}
-
-		m.all = max(texts, m.left+m.right)
+// layoutWidth returns the width of the columns with the gaps before them.
+func (t table) layoutWidth() float64 {
+	sum := 0
+	for _, column := range t.layout() {
+		sum += gap + column.all
 	}
 
-	for _, g := range t.Groups() { // a heading wider than its columns widens the last
-		free := width(g.Head)
-		for k := range g.Columns {
-			free -= out[g.from+k].all + gap
-		}
-
-		out[g.from+len(g.Columns)-1].all += max(0, free+gap)
-	}
-
-	return out
+	return float64(sum)
 }
 
-// table writes a table in parts that fit.
-func (t *terminal) table(tab table) {
-	label := tab.labelWidth(t.columns)
-	for i, part := range tab.fit(t.columns) {
+// columnWidths are the widths of a column of a table, in columns of text.
+type columnWidths struct {
+	left  int // of the numbers before " ±"
+	right int // of the numbers from " ±" on; 0 if no number has a spread
+	all   int // of the whole column
+}
+
+// layout returns the widths of all columns.
+func (t table) layout() []columnWidths {
+	layout := make([]columnWidths, len(t.Heads))
+	for k := range layout {
+		layout[k] = t.measure(k)
+	}
+
+	for _, group := range t.Groups() { // a heading that is wider than its columns widens the last column
+		free := textWidth(group.Head)
+		for k := range group.Columns {
+			free -= layout[group.first+k].all + gap
+		}
+
+		layout[group.first+len(group.Columns)-1].all += max(0, free+gap)
+	}
+
+	return layout
+}
+
+// measure returns the widths of column k.
+func (t table) measure(k int) columnWidths {
+	var m columnWidths
+	texts := textWidth(t.Heads[k].Name) // of the heading and the cells that are texts
+	for _, row := range t.Rows {
+		cell := row.Cells[k]
+		if cell.text != "" {
+			texts = max(texts, textWidth(cell.text))
+			continue
+		}
+
+		left, right := cell.splitAtSpread()
+		m.left = max(m.left, textWidth(left))
+		m.right = max(m.right, textWidth(right))
+	}
+
+	m.all = max(texts, m.left+m.right)
+
+	return m
+}
+
+// writeTable writes a table, in parts that fit the width, with its title and the sentence below.
+func (t *terminal) writeTable(whole table) {
+	labelWidth := whole.labelWidth(t.columns)
+	for i, part := range whole.fitColumns(t.columns) {
 		if i > 0 {
-			t.line("")
+			t.writeLine("")
 		} else {
-			t.paragraphs("", bold, part.Title)
+			t.writeParagraphs("", bold, part.Title)
 		}
 
-		t.part(part, label)
+		t.writePart(part, labelWidth)
 	}
 
-	t.paragraphs("", "", tab.Below)
+	t.writeParagraphs("", "", whole.Below)
+	t.writeParagraphs("", "", whole.lines...)
 }
 
-func (t *terminal) part(tab table, label int) {
-	layout := tab.layout()
+// writePart writes the heads and the rows of a table that fits the width.
+func (t *terminal) writePart(part table, labelWidth int) {
+	layout := part.layout()
 	blank := strings.Repeat(" ", gap)
 
-	heads, names, total := pad("", label, false), pad(tab.Corner, label, false), label
-	for _, g := range tab.Groups() {
-		wide := -gap
-		for k, h := range g.Columns {
-			m := layout[g.from+k]
-			names += blank + pad(h.Name, m.all, !h.Words && m.right == 0)
-			wide += gap + m.all
+	groups := pad("", labelWidth, false)
+	names := pad(part.Corner, labelWidth, false)
+	total := labelWidth
+	for _, group := range part.Groups() {
+		groupWidth := -gap
+		for k, head := range group.Columns {
+			column := layout[group.first+k]
+			names += blank + pad(head.Name, column.all, !head.Words && column.right == 0)
+			groupWidth += gap + column.all
 		}
 
-		heads += blank + pad(g.Head, wide, false)
-		total += gap + wide
+		groups += blank + pad(group.Head, groupWidth, false)
+		total += gap + groupWidth
 	}
 
-	if tab.Grouped() {
-		t.line(heads)
+	if part.Grouped() {
+		t.writeLine(groups)
 	}
 
-	t.line(names)
-	if !tab.open {
-		t.line(strings.Repeat("─", total))
+	t.writeLine(names)
+	if !part.open {
+		t.writeLine(strings.Repeat("─", total))
 	}
 
-	for _, r := range tab.Rows {
-		line := pad(isolate(shorten(clean(r.Label), label)), label, false)
-		for k, c := range r.Cells {
-			line += blank + layout[k].cell(c, tab.Heads[k].Words)
+	for _, row := range part.Rows {
+		line := pad(isolate(shorten(clean(row.Label), labelWidth)), labelWidth, false)
+		for k, cell := range row.Cells {
+			line += blank + layout[k].cell(cell, part.Heads[k].Words)
 		}
 
-		t.line(line)
+		t.writeLine(line)
 	}
 }
 
-// cell aligns a number at its " ±", and to the right when the column has none.
-func (m measure) cell(n number, words bool) string {
-	left, right := n.parts()
+// cell pads a cell to the width of the column. Words are flush left. Numbers are aligned at " ±", or flush right if no
+// number of the column has a spread.
+func (m columnWidths) cell(cell number, words bool) string {
+	left, right := cell.splitAtSpread()
 	switch {
 	case words:
 		return pad(isolate(left), m.all, false)

@@ -9,8 +9,11 @@ import (
 	eastasian "golang.org/x/text/width"
 )
 
+// This file treats texts as a terminal shows them: their widths in columns, what is dangerous in them, and their breaks
+// into lines.
+
 // runeWidth returns the columns a character occupies: 0 for combining and
-// format characters, 2 for wide ones, else 1. Sequences that some terminals
+// format characters, 2 for wide ones, and 1 otherwise. Sequences that some terminals
 // join to one picture (flags, joined emoji) count as their parts.
 func runeWidth(r rune) int {
 	switch {
@@ -26,40 +29,40 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// width returns the columns s occupies.
-func width(s string) int {
-	w := 0
-	for _, r := range s {
-		w += runeWidth(r)
+// textWidth returns the columns a text occupies.
+func textWidth(text string) int {
+	columns := 0
+	for _, r := range text {
+		columns += runeWidth(r)
 	}
 
-	return w
+	return columns
 }
 
-// pad fills s with blanks to w columns, on its right or (left true) its left.
-func pad(s string, w int, left bool) string {
-	n := w - width(s)
-	if n <= 0 {
-		return s
+// pad fills a text with blanks to the given number of columns, on its right or (left true) its left.
+func pad(text string, columns int, left bool) string {
+	blanks := columns - textWidth(text)
+	if blanks <= 0 {
+		return text
 	}
 
 	if left {
-		return strings.Repeat(" ", n) + s
+		return strings.Repeat(" ", blanks) + text
 	}
 
-	return s + strings.Repeat(" ", n)
+	return text + strings.Repeat(" ", blanks)
 }
 
-// clean makes a foreign text harmless on one line: line breaks, tabs and other
-// blanks become one space, control characters, characters that change the
-// direction of the text, other invisible ones and broken UTF-8 become "�". Joiners
-// inside words stay: some scripts are not readable without.
-func clean(s string) string { return cleanBut(s, "") }
+// clean makes a foreign text harmless on one line. Each line break, tab or other
+// blank becomes a space. Control characters, characters that change the direction of
+// the text, other invisible characters and broken UTF-8 become "�". Joiners inside
+// words stay, because some scripts cannot be read without them.
+func clean(text string) string { return cleanBut(text, "") }
 
-// cleanBut is clean, but keeps some characters.
-func cleanBut(s, kept string) string {
+// cleanBut cleans a text like clean, but keeps some characters.
+func cleanBut(text, kept string) string {
 	var b strings.Builder
-	for _, r := range s {
+	for _, r := range text {
 		switch {
 		case r == '\u2028' || r == '\u2029' || r == '\u0085' || unicode.IsSpace(r):
 			b.WriteByte(' ')
@@ -75,102 +78,118 @@ func cleanBut(s, kept string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// rightToLeft reports whether s holds a character of a script written from right
+// rightToLeft reports whether a text contains a character of a script written from right
 // to left.
-func rightToLeft(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		p, _ := bidi.LookupRune(r)
-		return p.Class() == bidi.R || p.Class() == bidi.AL
-	})
-}
-
-// isolate keeps a text written from right to left from turning its
-// neighbours around: it puts it between FIRST STRONG ISOLATE and POP
-// DIRECTIONAL ISOLATE, which occupy no column.
-func isolate(s string) string {
-	if rightToLeft(s) {
-		return "\u2068" + s + "\u2069"
-	}
-	return s
-}
-
-// shorten cuts the middle of s out, so that the rest occupies at most w columns;
-// names differ at their beginning and end more than in the middle.
-func shorten(s string, w int) string {
-	if width(s) <= w {
-		return s
+func rightToLeft(text string) bool {
+	for _, r := range text {
+		properties, _ := bidi.LookupRune(r)
+		if class := properties.Class(); class == bidi.R || class == bidi.AL {
+			return true
+		}
 	}
 
-	if w < 1 {
+	return false
+}
+
+// isolate puts a text written from right to left between FIRST STRONG ISOLATE and
+// POP DIRECTIONAL ISOLATE, so that it does not turn its neighbours around. Both
+// characters occupy no column. isolate returns other texts unchanged.
+func isolate(text string) string {
+	if rightToLeft(text) {
+		return "\u2068" + text + "\u2069"
+	}
+	return text
+}
+
+// shorten cuts the middle out of a text, so that the rest occupies at most the given number of columns. Names
+// differ at their beginning and end more than in the middle.
+func shorten(text string, columns int) string {
+	if textWidth(text) <= columns {
+		return text
+	}
+
+	if columns < 1 {
 		return ""
 	}
 
-	tail := (w - 1) / 3
-	runes := []rune(s)
+	tailWidth := (columns - 1) / 3
+	runes := []rune(text)
 
-	head, n := 0, 0
-	for n+runeWidth(runes[head]) < w-tail {
-		n += runeWidth(runes[head])
+	head := 0     // number of characters before the cut
+	occupied := 0 // columns of the characters on one side of the cut
+	for occupied+runeWidth(runes[head]) < columns-tailWidth {
+		occupied += runeWidth(runes[head])
 		head++
 	}
 
-	at, n := len(runes), 0
-	for at > head && n+runeWidth(runes[at-1]) <= tail {
-		at--
-		n += runeWidth(runes[at])
+	tail := len(runes) // index of the first character after the cut
+	occupied = 0
+	for tail > head && occupied+runeWidth(runes[tail-1]) <= tailWidth {
+		tail--
+		occupied += runeWidth(runes[tail])
 	}
 
-	for at < len(runes) && runeWidth(runes[at]) == 0 { // marks go with the character before them
-		at++
+	for tail < len(runes) && runeWidth(runes[tail]) == 0 { // a mark belongs to the character before it, which is cut
+		tail++
 	}
 
-	return string(runes[:head]) + "…" + string(runes[at:])
+	return string(runes[:head]) + "…" + string(runes[tail:])
 }
 
-// wrap breaks text at blanks into lines of at most w columns; a word longer
-// than a line is broken inside.
-func wrap(text string, w int) []string {
-	w = max(w, 10)
-	var lines []string
-	var line strings.Builder
-
-	n := 0 // columns of the line
-	end := func() {
-		if line.Len() > 0 {
-			lines = append(lines, line.String())
-		}
-
-		line.Reset()
-		n = 0
-	}
-
+// wrap breaks a text at blanks into lines with at most the given number of columns. It breaks a word inside if it is
+// longer than a line.
+func wrap(text string, columns int) []string {
+	p := &wrapper{columns: max(columns, 10)}
 	for _, word := range strings.Fields(text) {
-		if line.Len() > 0 && n+1+width(word) <= w {
-			line.WriteByte(' ')
-			n++
-		} else {
-			end()
-		}
-
-		for _, r := range word {
-			if n+runeWidth(r) > w {
-				end()
-			}
-
-			line.WriteRune(r)
-			n += runeWidth(r)
-		}
+		p.add(word)
 	}
 
-	end()
+	p.end()
 
-	return lines
+	return p.lines
 }
 
-// sentence begins with a capital letter.
-func sentence(s string) string {
-	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
-		return strings.ToUpper(s[:1]) + s[1:]
+// wrapper collects the lines of a text.
+type wrapper struct {
+	columns  int             // of a line at most
+	lines    []string        // complete lines
+	line     strings.Builder // the line that is being filled
+	occupied int             // columns of line
+}
+
+// add adds a word to the line, or to a new line if it does not fit.
+func (p *wrapper) add(word string) {
+	if p.line.Len() > 0 && p.occupied+1+textWidth(word) <= p.columns {
+		p.line.WriteByte(' ')
+		p.occupied++
+	} else {
+		p.end()
 	}
-	return s
+
+	for _, r := range word {
+		if p.occupied+runeWidth(r) > p.columns {
+			p.end()
+		}
+
+		p.line.WriteRune(r)
+		p.occupied += runeWidth(r)
+	}
+}
+
+// end completes the line, unless it is empty, and begins a new one.
+func (p *wrapper) end() {
+	if p.line.Len() > 0 {
+		p.lines = append(p.lines, p.line.String())
+	}
+
+	p.line.Reset()
+	p.occupied = 0
+}
+
+// capitalise returns a text with a capital letter at its beginning. It changes the letters a to z only.
+func capitalise(text string) string {
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
 }

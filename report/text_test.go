@@ -6,19 +6,22 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 )
 
 // Expected widths: East_Asian_Width of Python's unicodedata (testdata/wide.py).
 func TestRuneWidthAgainstPython(t *testing.T) {
-	raw := must.Read(t, "testdata/wide.txt")
+	raw := testfile.Read(t, "testdata/wide.txt")
 
 	wide := map[rune]bool{}
 	for _, l := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 		var a, b rune
-		must.Get(fmt.Sscanf(l, "%X %X", &a, &b))(t)
+		_, err := fmt.Sscanf(l, "%X %X", &a, &b)
+		require.NoError(t, err)
 
 		for ; a <= b; a++ {
 			wide[a] = true
@@ -42,7 +45,7 @@ func TestWidth(t *testing.T) {
 		"": 0, "rotor": 5, "±": 1, "E|μδ| ×10⁻²": 11, "羽根": 4, "e\u0301": 1, "אבג": 3, "\u2068אבג\u2069": 3, "Prüfstand": 9,
 		"🚁": 2,
 	} {
-		must.Equal(t, width(s), want, "width(%q)", s)
+		assert.Equal(t, want, textWidth(s), "width(%q)", s)
 	}
 }
 
@@ -59,12 +62,13 @@ func TestShorten(t *testing.T) {
 		{"abcdefghij", 0, ""},
 		{"abcdefe\u0301", 5, "abc…e\u0301"},
 	} {
-		must.Equal(t, shorten(c.s, c.w), c.want, "shorten(%q, %d)", c.s, c.w)
+		assert.Equal(t, c.want, shorten(c.s, c.w), "shorten(%q, %d)", c.s, c.w)
 	}
 
 	rapid.Check(t, func(t *rapid.T) {
-		s, w := rapid.String().Draw(t, "s"), rapid.IntRange(0, 50).Draw(t, "w")
-		if got := width(shorten(s, w)); got > w {
+		s := rapid.String().Draw(t, "s")
+		w := rapid.IntRange(0, 50).Draw(t, "w")
+		if got := textWidth(shorten(s, w)); got > w {
 			t.Fatalf("%d columns", got)
 		}
 	})
@@ -80,17 +84,18 @@ func TestClean(t *testing.T) {
 		" spaces around  ":  "spaces around",
 		"null\x00and\x7fde": "null�and�de",
 	} {
-		must.Equal(t, clean(s), want, "clean(%q)", s)
+		assert.Equal(t, want, clean(s), "clean(%q)", s)
 	}
 }
 
 // Wrapping loses nothing but blanks and keeps to the width.
 func TestWrap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, w := clean(rapid.String().Draw(t, "s")), rapid.IntRange(10, 80).Draw(t, "w")
+		s := clean(rapid.String().Draw(t, "s"))
+		w := rapid.IntRange(10, 80).Draw(t, "w")
 		lines := wrap(s, w)
 		for _, l := range lines {
-			must.Never(t, width(l) > w, "a line of %d columns in %d", width(l), w)
+			require.LessOrEqual(t, textWidth(l), w, "a line of %d columns in %d", textWidth(l), w)
 		}
 
 		strip := func(s string) string { return strings.Join(strings.Fields(s), "") }

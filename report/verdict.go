@@ -4,55 +4,70 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// recommended is the trust of the predictions to be used: the calibrated ones where
-// there are any, else the network's.
+// This file grades the predictions of a split in words. Split.verdictInWords puts the sentences together; the functions
+// below it write their parts, then ranges and amounts, which tables use too.
+
+// recommended returns the trust in the predictions to be used: the calibrated predictions if there are any, and
+// otherwise the network's predictions.
 func (s Split) recommended() []score.OutcomeTrust {
-	if s.calibrated() {
+	if s.isCalibrated() {
 		return s.Honest.Record.Outcomes
 	}
 	return s.Network
 }
 
-// Verdict is the worst grade of an outcome, of the split's recommended predictions on its
-// held-out set.
+// Verdict returns the worst grade that the split's recommended predictions of an outcome have on the held-out set.
 func (s Split) Verdict() score.Grade { return score.Worst(score.Grades(s.recommended())...) }
 
-// verdict is what held-out data show of predictions.
-type verdict struct {
-	Grade   string // of score; "" where nothing was judged
-	held    string // what was held out
-	number  string // the interval and the error; ""
-	finding string // the grade in words, and of which outcomes
-	why     string // why it is no better; ""
-	Rest    string // the other numbers
+// verdictWords is the judgement of predictions by held-out data, in the parts of its sentences.
+type verdictWords struct {
+	Grade   string // a score.Grade; "" if nothing was judged
+	Held    string // the held-out part and the model: "blades = 2 held out (15 runs), calibrated model"
+	finding string // the grade in words, and the outcomes that have it
+	why     string // why the grade is not better; "" if there is nothing to say
+	bounds  string // the share of upper bounds; "" if it is small
+	Action  string // what to do; "" if nothing was judged
+	Rest    string // sentences with the numbers
 }
 
-// Head is the verdict in one or two sentences, the number first.
-func (v verdict) Head() string {
-	grade := joinTexts(": ", v.finding, v.why)
-	if v.number == "" {
-		return joinTexts(": ", v.held, grade) + "."
+// Found returns the grade with its reason, in sentences without the action.
+func (v verdictWords) Found() string {
+	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds))
+}
+
+// Head returns the verdict in a few sentences, of which the last says what to do.
+func (v verdictWords) Head() string {
+	if v.finding == "" {
+		return v.Held + "."
 	}
 
-	return joinTexts(". ", joinTexts(": ", v.held, v.number), sentence(grade)) + "."
+	found := joinTexts(": ", v.Held, v.finding, v.why) + "."
+
+	return joinTexts(" ", found, addStop(v.bounds), v.Action)
 }
 
-// String is the verdict with all its numbers.
-func (v verdict) String() string { return joinTexts(" ", v.Head(), v.Rest) }
+// addStop ends a text with a full stop, unless it is "".
+func addStop(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text + "."
+}
+
+// String returns the verdict with all its numbers.
+func (v verdictWords) String() string { return joinTexts(" ", v.Head(), v.Rest) }
 
 // joinTexts joins the texts that are not empty.
-func joinTexts(sep string, texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), sep)
+func joinTexts(separator string, texts ...string) string {
+	return strings.Join(notEmpty(texts), separator)
 }
 
 // Sentence states the verdict of a split with its numbers: the error, the claim, and
@@ -61,139 +76,176 @@ func (s Split) Sentence() string {
 	if len(s.recommended()) == 0 {
 		return ""
 	}
-	return s.verdict().String()
+	return s.verdictInWords().String()
 }
 
-// verdict is that of the split.
-func (s Split) verdict() verdict {
-	if len(s.recommended()) == 0 {
-		return verdict{held: nameOf(s.Name), Rest: "Its claims were not judged."}
+// verdictInWords returns the verdict of the split.
+func (s Split) verdictInWords() verdictWords {
+	list := s.recommended()
+	if len(list) == 0 {
+		return verdictWords{Held: nameOf(s.Name), Rest: "Its claims were not judged."}
 	}
 
-	v := verdict{Grade: string(s.Verdict()), held: cmp.Or(clean(s.HeldOut), clean(s.Name)) + " held out"}
-	v.finding, v.why = s.grade()
-	v.Rest = joinTexts(" ", s.numbers()...)
-
-	list := s.recommended()
-	v.number = byUnit(list, func(list []score.OutcomeTrust) string {
-		half := ""
-		if s.calibrated() || s.given() && s.states() {
-			half = "± " + span(list, func(t score.OutcomeTrust) float64 { return t.Half })
-		}
-
-		return joinTexts(", ", half, "error "+rms(list))
-	})
+	held := cmp.Or(clean(s.HeldOut), clean(s.Name)) + " held out"
 	if runs := list[0].Runs; runs > 0 {
-		v.number += " on " + numbered(runs, "run", "runs") + " never shown"
+		held += " (" + numbered(runs, "run", "runs") + ")"
+	}
+
+	v := verdictWords{
+		Grade: string(s.Verdict()), Held: held + ", " + s.model(), bounds: s.boundsWords(), Action: s.action(),
+	}
+	v.finding, v.why = s.grade()
+	v.Rest = joinTexts(" ", s.otherNumbers()...)
+	if s.isCalibrated() || s.isExternal() && s.hasIntervals() { // otherwise the other numbers begin with the error
+		amounts := strings.Join(eachUnit(list, s.intervalAndError), "; ")
+		v.Rest = joinTexts(" ", capitaliseUnlessNamed(amounts, list)+".", v.Rest)
 	}
 
 	return v
 }
 
-// numbers are those of a verdict beside the interval and the error, a sentence each.
-func (s Split) numbers() (out []string) {
-	add := func(texts ...string) {
-		for _, t := range texts {
-			if len(texts) == 1 { // else it begins with the name of an outcome
-				t = sentence(t)
-			}
-
-			if t != "" {
-				out = append(out, t+".")
-			}
-		}
-	}
-
-	if s.calibrated() {
-		r := s.Honest.Record
-		add(eachUnit(r.Outcomes, func(list []score.OutcomeTrust) string {
-			return fmt.Sprintf("%s of the held-out values inside %s intervals, R² of the mean %s (noise ceiling %s)",
-				shares(list), levelText(list[0].Level), fits(list, true, "undefined"), fits(list, false, "undefined"))
-		})...)
-
-		if c := s.Honest.Calibration; c != nil && c.K < 3 {
-			add("the interval is " + clean(c.Learned()))
-		}
-
-		if s.Verdict() == score.Wide {
-			add(cmp.Or(clean(r.ForecastWords(amountsIn)), "runs of the new group would narrow it"))
-		}
-
-		add(clean(s.Honest.RivalWords(amountsIn)))
-	}
-
-	if len(s.Network) == 0 || !s.claims() {
-		return out
-	}
-
-	texts := eachUnit(s.Network, func(list []score.OutcomeTrust) string {
-		text := fmt.Sprintf("error %s, no interval", rms(list))
-		if s.states() {
-			text = fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rms(list),
-				span(list, func(t score.OutcomeTrust) float64 { return t.ClaimedSigma }), shares(list),
-				levelText(list[0].Level))
-		}
-
-		if !s.calibrated() {
-			text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fits(list, true, "undefined"),
-				fits(list, false, "undefined"))
-		}
-
+// capitaliseUnlessNamed returns a text of eachUnit as the beginning of a sentence. A text about several groups begins
+// with the names of outcomes, which stay as they are.
+func capitaliseUnlessNamed(text string, list []score.OutcomeTrust) string {
+	if len(grouped(list, 2)) > 1 {
 		return text
-	})
-
-	if s.calibrated() {
-		who, grade := "the network alone: ", " ("+score.Worst(score.Grades(s.Network)...).Words()+")"
-		if s.given() {
-			who = AsStated + ": "
-		}
-
-		if !s.states() {
-			grade = ""
-		}
-
-		texts = []string{who + strings.Join(texts, "; ") + grade}
 	}
-
-	add(texts...)
-
-	return out
+	return capitalise(text)
 }
 
-// grade is the grade in words, with the reason why it is no better.
+// intervalAndError writes the intervals, if there are any, and the errors of outcomes with the same unit.
+func (s Split) intervalAndError(list []score.OutcomeTrust) string {
+	half := ""
+	if s.isCalibrated() || s.isExternal() && s.hasIntervals() {
+		half = levelText(list[0].Level) + " intervals ± " + span(list, halfOf)
+	}
+
+	return joinTexts(", ", "error "+rmsText(list), half)
+}
+
+// otherNumbers returns sentences with all numbers of a verdict except the interval and the error.
+func (s Split) otherNumbers() []string {
+	var clauses []string
+	if s.isCalibrated() {
+		clauses = append(clauses, capitaliseSingle(eachUnit(s.Honest.Record.Outcomes, insideIntervals))...)
+		clauses = append(clauses, capitalise(s.learnedWords()), capitalise(s.narrowingWords()),
+			capitalise(clean(s.Honest.RivalWords(amountsIn))))
+	}
+
+	if len(s.Network) > 0 && s.showsNetwork() {
+		clauses = append(clauses, capitaliseSingle(s.networkWords())...)
+	}
+
+	var sentences []string
+	for _, clause := range notEmpty(clauses) {
+		sentences = append(sentences, clause+".")
+	}
+
+	return sentences
+}
+
+// capitaliseSingle returns the texts of eachUnit as beginnings of sentences. A single text gets a capital letter.
+// Several texts begin with the names of outcomes, which stay as they are.
+func capitaliseSingle(texts []string) []string {
+	if len(texts) == 1 {
+		return []string{capitalise(texts[0])}
+	}
+	return texts
+}
+
+// insideIntervals writes the share of values inside the calibrated intervals, and the fit of the mean, of outcomes with
+// the same unit.
+func insideIntervals(list []score.OutcomeTrust) string {
+	return fmt.Sprintf("%s of the held-out values inside %s intervals, R² of the mean %s (noise ceiling %s)",
+		sharesText(list), levelText(list[0].Level), fitRange(list, r2Of),
+		fitRange(list, ceilingOf))
+}
+
+// fewGroups is the number of training groups below which a verdict says how the interval was learned.
+const fewGroups = 3
+
+// learnedWords says how the interval was learned if there are only few groups, and returns "" otherwise.
+func (s Split) learnedWords() string {
+	calibration := s.Honest.Calibration
+	if calibration == nil || calibration.K >= fewGroups {
+		return ""
+	}
+
+	return "the interval is " + clean(calibration.Learned())
+}
+
+// narrowingWords says how an interval with the grade "holds, but wide" would become narrower, and returns "" for other
+// grades.
+func (s Split) narrowingWords() string {
+	if s.Verdict() != score.Wide {
+		return ""
+	}
+
+	return cmp.Or(clean(s.Honest.Record.ForecastWords(amountsIn)), "runs of the new group would narrow it")
+}
+
+// networkWords returns the errors and the claims of the network, or of another program's predictions, one text for each
+// unit. If there is a calibrated model, it returns a single text that begins with the name of the predictions.
+func (s Split) networkWords() []string {
+	texts := eachUnit(s.Network, s.claimOfNetwork)
+	if !s.isCalibrated() {
+		return texts
+	}
+
+	name := "the network alone"
+	if s.isExternal() {
+		name = AsStated
+	}
+
+	grade := ""
+	if s.hasIntervals() {
+		grade = " (" + score.Worst(score.Grades(s.Network)...).Words() + ")"
+	}
+
+	return []string{name + ": " + strings.Join(texts, "; ") + grade}
+}
+
+// claimOfNetwork writes the error and the claim of the network for outcomes with the same unit.
+func (s Split) claimOfNetwork(list []score.OutcomeTrust) string {
+	text := fmt.Sprintf("error %s, no interval", rmsText(list))
+	if s.hasIntervals() {
+		text = fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rmsText(list), span(list, claimedOf),
+			sharesText(list), levelText(list[0].Level))
+	}
+
+	if !s.isCalibrated() {
+		text += fmt.Sprintf(", R² of the mean %s (noise ceiling %s)", fitRange(list, r2Of),
+			fitRange(list, ceilingOf))
+	}
+
+	return text
+}
+
+// grade returns the grade in words with the outcomes that have it, and the reason why it is not better, "" if there is
+// none.
 func (s Split) grade() (text, why string) {
 	grade := s.Verdict()
-
-	better := func(t score.OutcomeTrust) bool { return t.Grade() != grade }
-	worst := slices.DeleteFunc(slices.Clone(s.recommended()), better)
+	worst := withGrade(s.recommended(), grade)
 	text = grade.Words()
-	if !s.calibrated() && grade == score.Undecided {
+	if !s.isCalibrated() && grade == score.Undecided {
 		text = "is " + text
 	}
 
-	if n := len(s.recommended()); len(worst) < n {
-		if of := outcomes(worst); len(worst) < 4 {
-			text += " for " + of
-		} else {
-			text += fmt.Sprintf(" for %d of %d outcomes", len(worst), n)
-		}
+	switch all := len(s.recommended()); {
+	case len(worst) == all:
+	case len(worst) < 4:
+		text += " for " + outcomeNames(worst)
+	default:
+		text += fmt.Sprintf(" for %d of %d outcomes", len(worst), all)
 	}
 
-	if !s.calibrated() {
-		absent := "none was asked for"
-		if s.Honest != nil {
-			absent = clean(s.Honest.Absent)
-		}
-
-		if s.given() {
-			return s.stated(text, absent), ""
-		}
-
-		return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", absent, text), ""
+	if !s.isCalibrated() {
+		return s.uncalibratedGrade(text), ""
 	}
 
-	for _, t := range worst {
-		if why = reason(t.Evidence(), "run"); why != "" {
+	for _, outcome := range worst {
+		why = reasonFor(outcome.Evidence())
+		if why != "" {
 			break
 		}
 	}
@@ -201,114 +253,144 @@ func (s Split) grade() (text, why string) {
 	return text, why
 }
 
-// reason says why evidence by some kind of units has its grade; "" where it holds.
-func reason(e score.Evidence, unit string) string {
-	switch lower, upper := e.Bounds(); e.Grade() {
+// uncalibratedGrade writes the grade of a split without a calibration, with the reason why there is none. grade is in
+// words.
+func (s Split) uncalibratedGrade(grade string) string {
+	absent := "none was asked for"
+	if s.Honest != nil {
+		absent = clean(s.Honest.Absent)
+	}
+
+	if s.isExternal() {
+		return s.statedGrade(grade, absent)
+	}
+
+	return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", absent, grade)
+}
+
+// reasonFor says why evidence has its grade, or returns "" if the interval holds. The shares of values inside are
+// bounds that are each wrong with a probability of 5 %.
+func reasonFor(evidence score.Evidence) string {
+	level := levelText(evidence.Level)
+	switch lower, upper := evidence.Bounds(); evidence.Grade() {
 	case score.Wide:
-		if e.WidthOverSpread >= score.WideSpread {
-			return "the interval is " + share(e.WidthOverSpread) + " as wide as the data's own spread"
+		if evidence.WidthOverSpread >= score.WideSpread {
+			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's own spread"
 		}
 
-		return "68\u00a0% intervals hold " + share(e.Inside68) + ", and the half width is more than four times the error"
+		return "68\u00a0% intervals contain " + shareText(evidence.Inside68) +
+			", and ± is over four times the error"
 
 	case score.Fails:
-		return "at most " + share(upper) + " lie inside"
+		return level + " intervals contain at most " + shareText(upper) + " of the values"
 
 	case score.Undecided:
-		text := shareRange(lower, upper) + " lie inside"
-		if n := e.Enough(); n > 0 {
-			text += fmt.Sprintf(" (about %d such %ss would decide)", n, unit)
+		switch {
+		case evidence.WidthOverSpread > score.MostSpread:
+			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's own spread"
+		case isBoundReached(evidence) && evidence.MissesAt68():
+			return "68\u00a0% intervals contain only " + shareText(evidence.Inside68) + " of the values"
 		}
 
-		return text
+		return level + " intervals contain " + shareRange(lower, upper) + " of the values"
 	}
 
 	return ""
 }
 
-// byUnit writes the outcomes of each unit, of two each by itself, with their names where there are several texts.
-func byUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) string {
-	return strings.Join(eachUnit(list, write), "; ")
+// isBoundReached reports whether enough units contain enough values, so that only the 68 % intervals may be doubtful.
+func isBoundReached(evidence score.Evidence) bool {
+	lower, _ := evidence.Bounds()
+	return evidence.Units >= score.FewestUnits && lower >= evidence.Level-score.BoundMiss
 }
 
-// eachUnit are the texts of byUnit.
+// eachUnit writes the groups of outcomes that grouped makes: at most two outcomes of a unit have a text each, more
+// share a text. If there are several texts, each begins with the names of its outcomes.
 func eachUnit(list []score.OutcomeTrust, write func([]score.OutcomeTrust) string) []string {
+	var texts []string
 	groups := grouped(list, 2)
-	return lists.Each(groups, func(g []score.OutcomeTrust) string {
-		if len(groups) == 1 {
-			return write(g)
+	for _, group := range groups {
+		text := write(group)
+		if len(groups) > 1 {
+			text = outcomeNames(group) + ": " + text
 		}
-		return outcomes(g) + ": " + write(g)
-	})
-}
 
-// grouped are the outcomes each by itself; those of a unit together where it has more than so many.
-func grouped(list []score.OutcomeTrust, most int) [][]score.OutcomeTrust {
-	of := map[string]int{}
-	for _, t := range list {
-		of[t.Unit]++
+		texts = append(texts, text)
 	}
 
-	var out [][]score.OutcomeTrust
-	at := map[string]int{}
-	for _, t := range list {
-		if i, known := at[t.Unit]; known && of[t.Unit] > most {
-			out[i] = append(out[i], t)
+	return texts
+}
+
+// grouped returns one group per outcome, or one group per unit if the unit has more than most outcomes.
+func grouped(list []score.OutcomeTrust, most int) [][]score.OutcomeTrust {
+	countOf := map[string]int{} // number of outcomes, by unit
+	for _, outcome := range list {
+		countOf[outcome.Unit]++
+	}
+
+	var groups [][]score.OutcomeTrust
+	lastGroup := map[string]int{} // index of the last group, by unit
+	for _, outcome := range list {
+		i, exists := lastGroup[outcome.Unit]
+		if exists && countOf[outcome.Unit] > most {
+			groups[i] = append(groups[i], outcome)
 			continue
 		}
 
-		at[t.Unit] = len(out)
-		out = append(out, []score.OutcomeTrust{t})
+		lastGroup[outcome.Unit] = len(groups)
+		groups = append(groups, []score.OutcomeTrust{outcome})
 	}
 
-	return out
+	return groups
 }
 
-// outcomes are the names.
-func outcomes(list []score.OutcomeTrust) string {
-	return strings.Join(lists.Each(list, func(t score.OutcomeTrust) string { return clean(t.Outcome) }), ", ")
+// outcomeNames lists the names of outcomes.
+func outcomeNames(list []score.OutcomeTrust) string {
+	var names []string
+	for _, outcome := range list {
+		names = append(names, clean(outcome.Outcome))
+	}
+
+	return strings.Join(names, ", ")
 }
 
-// extent is the least and the largest number of the outcomes, NaN where one is undefined.
-func extent(list []score.OutcomeTrust, of func(score.OutcomeTrust) float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, t := range list {
-		low, high = min(low, of(t)), max(high, of(t))
+// extent returns the least and the largest number of the outcomes. Both are NaN if one of the numbers is NaN.
+func extent(list []score.OutcomeTrust, numberOf func(score.OutcomeTrust) float64) (low, high float64) {
+	low = math.Inf(1)
+	high = math.Inf(-1)
+	for _, outcome := range list {
+		low = min(low, numberOf(outcome))
+		high = max(high, numberOf(outcome))
 	}
 
 	return low, high
 }
 
-// span writes the range of a difference in the outcomes' unit.
-func span(list []score.OutcomeTrust, of func(score.OutcomeTrust) float64) string {
-	low, high := extent(list, of)
+// span writes the range of a number of the outcomes in their unit.
+func span(list []score.OutcomeTrust, numberOf func(score.OutcomeTrust) float64) string {
+	low, high := extent(list, numberOf)
 	return amountsIn(list[0].Unit, low, high)
 }
 
-// shares writes the range of the shares inside.
-func shares(list []score.OutcomeTrust) string {
-	low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.Inside })
+// sharesText writes the range of the shares of values inside the intervals of the outcomes.
+func sharesText(list []score.OutcomeTrust) string {
+	low, high := extent(list, insideOf)
 	return shareRange(low, high)
 }
 
-// fits writes the range of R² of the mean, or of the noise ceiling, or none where one is not defined.
-func fits(list []score.OutcomeTrust, mean bool, none string) string {
-	low, high := extent(list, func(t score.OutcomeTrust) float64 {
-		if mean {
-			return t.R2
-		}
-		return t.Ceiling
-	})
+// fitRange writes the range of R² or of the noise ceiling of outcomes, or "undefined" if one of them is not defined.
+func fitRange(list []score.OutcomeTrust, numberOf func(score.OutcomeTrust) float64) string {
+	low, high := extent(list, numberOf)
 	if math.IsNaN(low) || math.IsInf(low, 0) {
-		return none
+		return "undefined"
 	}
 
 	return rangeOf(numbers.Fixed(low, 2), numbers.Fixed(high, 2), "")
 }
 
-// rms writes the errors of the means; 0 where the pairs' noise exceeds it.
-func rms(list []score.OutcomeTrust) string {
-	switch low, high := extent(list, func(t score.OutcomeTrust) float64 { return t.RMSE }); {
+// rmsText writes the range of the errors of the means. An error is 0 if the noise of the pairs exceeds it.
+func rmsText(list []score.OutcomeTrust) string {
+	switch low, high := extent(list, rmseOf); {
 	case high == 0:
 		return "below the noise"
 	case low == 0:
@@ -318,7 +400,7 @@ func rms(list []score.OutcomeTrust) string {
 	}
 }
 
-// rangeOf writes a range with its unit, if it is defined.
+// rangeOf writes a range: "1 to 2 dB". It leaves out the unit if high is undefinedText, and low if both are equal.
 func rangeOf(low, high, unit string) string {
 	text := low
 	if low != high {
@@ -337,37 +419,39 @@ func shareRange(low, high float64) string {
 	return rangeOf(inPercent(low), inPercent(high), percentSign)
 }
 
-// unitOf is a quantity of the outcomes' unit.
-func unitOf(t score.OutcomeTrust) Quantity { return Quantity{Unit: t.Unit} }
+// unitOf returns a quantity without a name that has the outcome's unit.
+func unitOf(outcome score.OutcomeTrust) Quantity { return Quantity{Unit: outcome.Unit} }
 
-// amount writes a difference in the quantity's unit: one decimal of a level, in dB, else
-// two significant digits.
-func (q Quantity) amount(v float64) string { return amountsIn(q.Unit, v, v) }
+// amount writes a difference in the quantity's unit, with the digits of cell.
+func (q Quantity) amount(value float64) string { return amountsIn(q.Unit, value, value) }
 
 // amountsIn writes a range of differences in a unit.
 func amountsIn(unit string, low, high float64) string {
 	q := Quantity{Unit: unit}
-	text := func(v float64) string { return q.cell(v, math.NaN()).plain() }
-	if unit = q.difference(); unit != "" {
-		unit = " " + unit
+	suffix := q.difference()
+	if suffix != "" {
+		suffix = " " + suffix
 	}
 
-	return rangeOf(text(low), text(high), unit)
+	return rangeOf(q.cell(low, math.NaN()).plain(), q.cell(high, math.NaN()).plain(), suffix)
 }
 
-// cell is a difference in the quantity's unit with its standard error, NaN without.
-func (q Quantity) cell(v, se float64) number {
-	value := score.Value{Mean: v, Std: se, N: 2}
-	switch size := math.Abs(v); {
-	case math.IsInf(v, 1):
+// cell returns a difference in the quantity's unit with its standard error, which is NaN if there is none. Levels have
+// one decimal. Other differences have two significant digits, or the digits that their standard error allows.
+func (q Quantity) cell(difference, se float64) number {
+	value := score.Value{Mean: difference, Std: se, N: 2}
+	size := math.Abs(difference)
+	hasOneDecimal := q.difference() == "dB" && size >= 0.05 && size < 1e6
+	switch {
+	case math.IsInf(difference, 1):
 		return number{text: "∞"}
-	case q.difference() == "dB" && size >= 0.05 && size < 1e6:
-		n := number{mean: numbers.Fixed(v, 1)}
+	case hasOneDecimal:
+		cell := number{mean: numbers.Fixed(difference, 1)}
 		if se >= 0.05 {
-			n.std = numbers.Fixed(se, 1)
+			cell.std = numbers.Fixed(se, 1)
 		}
 
-		return n
+		return cell
 
 	case se > 0:
 		return round(value, 1)
@@ -376,101 +460,155 @@ func (q Quantity) cell(v, se float64) number {
 	return twoDigits(value, 1)
 }
 
-// share writes a share in percent.
-func share(v float64) string { return shareRange(v, v) }
+// shareText writes a share in percent.
+func shareText(value float64) string { return shareRange(value, value) }
 
-// shareCell is share in a table.
-func shareCell(v float64) number { return number{text: share(v)} }
+// shareCell writes a share for a table.
+func shareCell(value float64) number { return number{text: shareText(value)} }
 
 // percentSign follows a number in percent on the same line.
 const percentSign = "\u00a0%"
 
-// inPercent is a share in percent without the sign.
-func inPercent(v float64) string { return numbers.Fixed(100*v, 0) }
+// inPercent writes a share in percent without the sign.
+func inPercent(value float64) string { return numbers.Fixed(100*value, 0) }
 
 // levelText writes a level in percent, with as many decimals as it has.
 func levelText(level float64) string {
 	return strconv.FormatFloat(100*level, 'g', 4, 64) + percentSign
 }
 
-// intervalWords explains the intervals and their limits.
+// intervalWords returns paragraphs that explain the intervals and their limits.
 func (e Experiment) intervalWords() []string { return paragraphs("interval-words", e) }
 
-// hint is that of the split with the most evidence for another form, with how many have one; "" where
-// none has.
-func (e Experiment) hint() string {
-	text, most := "", 0.0
-	n, calibrated := 0, 0
-	for _, s := range e.Splits {
-		if s.Honest == nil || s.Honest.Calibration == nil {
+// form says which form of inputs and outcomes the models of the splits have: the words of the split for which it has
+// the most evidence, and the number of splits with another form than the default. It returns "" if there is none.
+func (e Experiment) form() string {
+	text := ""
+	most := 0.0
+	changed := 0
+	calibrated := 0
+	for _, split := range e.Splits {
+		if split.Honest == nil || split.Honest.Calibration == nil {
 			continue
 		}
 
 		calibrated++
-		if h := s.Honest.Calibration.Hint; h != nil {
-			if n++; h.Score.Evidence > most {
-				text, most = h.String(), h.Score.Evidence
-			}
+		choice := split.Honest.Calibration.Representation
+		if !choice.Changes() {
+			continue
+		}
+
+		changed++
+		if evidence := choice.Evidence(); text == "" || evidence > most {
+			text = choice.Words()
+			most = evidence
 		}
 	}
 
-	if n == 0 {
+	if changed == 0 {
 		return ""
 	}
 
-	return fmt.Sprintf("%s (in %d of %d splits).", clean(text), n, calibrated)
+	return fmt.Sprintf("Form: %s (in %d of %d splits).", clean(text), changed, calibrated)
 }
 
-// BeforeMeasuring is the grade of the intervals of a new group, by the left-out groups alone.
-func (e Experiment) BeforeMeasuring(c *interval.Calibration) string {
-	return "Before measuring: " + clean(c.BeforeWords(e.OutcomeUnits, amountsIn))
+// ownCurves returns the warnings about labels whose names differ in more than an offset, each label once.
+func (e Experiment) ownCurves() []string {
+	var list []string
+	named := map[string]bool{}
+	for _, split := range e.Splits {
+		if split.Honest == nil || split.Honest.Calibration == nil {
+			continue
+		}
+
+		for _, o := range split.Honest.Calibration.OwnCurves {
+			if !named[o.Label] {
+				list = append(list, clean(fmt.Sprintf("In %s, %v.", split.Name, o)))
+			}
+
+			named[o.Label] = true
+		}
+	}
+
+	return list
 }
 
-// verdicts are the sentences of the conditions and of all splits.
+// BeforeMeasuring grades the intervals of a group that has not been measured, by the left-out groups alone.
+func (e Experiment) BeforeMeasuring(calibration *interval.Calibration) string {
+	return "Before measuring: " + clean(calibration.BeforeWords(e.OutcomeUnits, amountsIn))
+}
+
+// verdicts returns the sentences of all splits, and of the conditions of which several groups were held out.
 func (e Experiment) verdicts() []string {
-	out := slices.DeleteFunc(lists.Each(e.Splits, Split.Sentence), func(t string) bool { return t == "" })
-	return append(out, lists.Each(e.pooledVerdicts(), verdict.String)...)
+	var sentences []string
+	for _, split := range e.Splits {
+		if sentence := split.Sentence(); sentence != "" {
+			sentences = append(sentences, sentence)
+		}
+	}
+
+	for _, verdict := range e.pooledVerdicts() {
+		sentences = append(sentences, verdict.String())
+	}
+
+	return sentences
 }
 
-// verdictJSON are the members of a split's metrics.json that judge its claims.
-func verdictJSON(s Split) object {
-	var o object
-	if t := s.Sentence(); t != "" {
-		o = append(o, "verdict", string(s.Verdict()), "sentence", t, "network",
-			append([]score.OutcomeTrust{}, s.Network...))
+// splitVerdicts returns the verdicts of all splits.
+func (e Experiment) splitVerdicts() []verdictWords {
+	var verdicts []verdictWords
+	for _, split := range e.Splits {
+		verdicts = append(verdicts, split.verdictInWords())
 	}
 
-	if len(s.Rivals) > 0 {
-		o = append(o, "reference", s.Rivals)
+	return verdicts
+}
+
+// verdictJSON returns the members of a split in metrics.json that judge its claims.
+func verdictJSON(split Split) object {
+	var members object
+	if sentence := split.Sentence(); sentence != "" {
+		members = append(members, "verdict", string(split.Verdict()), "sentence", sentence, "network",
+			append([]score.OutcomeTrust{}, split.Network...))
 	}
 
-	switch h := s.Honest; {
-	case h == nil:
-	case h.Absent != "":
-		o = append(o, "honest_absent", h.Absent)
+	if len(split.Held) > 0 {
+		members = append(members, "held_out_outcomes", numbers.Objects(split.Held, HeldOutcome.document))
+	}
+
+	if len(split.Rivals) > 0 {
+		members = append(members, "reference", split.Rivals)
+	}
+
+	switch honest := split.Honest; {
+	case honest == nil:
+	case honest.Absent != "":
+		members = append(members, "honest_absent", honest.Absent)
 	default:
-		o = append(o, "honest", append(h.Document(), "ecov", s.ecov()))
+		members = append(members, "honest", append(honest.Document(), "ecov", split.ecov()))
 	}
 
-	return o
+	return members
 }
 
-// ecov is the rise of E|cov| with the record that goes with it, and the rises of left-out groups where their networks
-// exist.
+// ecov returns the rise of E|cov| for metrics.json, with the record of earlier groups that rose alike, and the rises of
+// the left-out groups for which a network was trained.
 func (s Split) ecov() object {
 	record := s.Honest.Calibration.Scale.Prior.RisesRecord()
-	like := record.Like(s.rise())
-	left := numbers.Objects(s.leftOut(), func(g interval.GroupResult) object {
-		return object{"group", g.Name, "rise", *g.Rise}
-	})
+	like := record.Like(s.covRise())
+	groups := []object{}
+	for _, group := range s.leftOut() {
+		groups = append(groups, object{"group", group.Name, "rise", *group.Rise})
+	}
 
 	return object{
-		"rise", s.rise(),
+		"rise", s.covRise(),
 		"record",
 		object{"inside_95", like.Inside, "groups", like.Groups, "rose_above", record.Ratio()},
-		"left_out", left,
+		"left_out", groups,
 	}
 }
 
-// rise is E|cov| of what the split holds out over that of its training; NaN where nothing is held out.
-func (s Split) rise() float64 { return s.Test.Get("abs_cov").Mean / s.Train.Get("abs_cov").Mean }
+// covRise returns the ratio of E|cov| of the held-out part to E|cov| of the training part. It is NaN if nothing is held
+// out.
+func (s Split) covRise() float64 { return s.Test.Get("abs_cov").Mean / s.Train.Get("abs_cov").Mean }

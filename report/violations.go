@@ -7,21 +7,22 @@ import (
 	"doubletake/train/score"
 )
 
-// Violation is an identity of the theory (docs/method.md#diagnostics) that models violate on the
-// train or the test part of a split: the flag of the seed that does so most, or of the mean over
-// the seeds. Without a Limit its Value alone ranks it.
+// Violation is an identity of the theory (docs/method.md#diagnostics) that networks violate on the
+// training or the test part of a split. The Flag is the flag of the seed that violates the identity
+// most, or of the mean over the seeds.
 type Violation struct {
 	score.Flag
-	Part      string // "train" or "test"
-	Seeds, Of int    // seeds that violate it, of so many; both 0 of the mean over seeds
+	Part     string // "train" or "test"
+	Seeds    int    // number of seeds that violate the identity; 0 if Flag is of the mean over seeds
+	AllSeeds int    // number of all seeds; 0 if Flag is of the mean over seeds
 }
 
-// String is the violation in one line.
-func (v Violation) String() string { return text("violation", v) }
+// String writes the violation in one line.
+func (v Violation) String() string { return phrase("violation", v) }
 
-// times is how many times the limit the worst seed reaches, or how far a ratio without
-// a limit is off: what makes one violation more serious than another.
-func (v Violation) times() float64 {
+// severity returns the value of the flag over its limit. If the flag has no limit, its value is a ratio that should be
+// 1, and severity returns the ratio or its inverse, whichever is larger. A larger severity is more serious.
+func (v Violation) severity() float64 {
 	switch {
 	case v.Limit > 0:
 		return v.Value / v.Limit
@@ -32,44 +33,49 @@ func (v Violation) times() float64 {
 	return v.Value
 }
 
-// flags are the split's violations. Where σ is too small and the split has a calibrated
-// interval, that is the remedy.
+// nominalCoverage is the share of values that should be inside the network's intervals.
+const nominalCoverage = 0.95
+
+// flags returns the split's violations with their remedies. If too few values are inside the network's intervals, and
+// the split has calibrated intervals, these are the first remedy.
 func (s Split) flags() []Violation {
 	list := slices.Clone(s.Flags)
-	for i, f := range list {
-		if f.Code == "coverage" && f.Value < 0.95 && s.calibrated() {
-			list[i].Do = "use the calibrated interval there, or " + f.Do
+	for i, flag := range list {
+		if flag.Code == "coverage" && flag.Value < nominalCoverage && s.isCalibrated() {
+			list[i].Do = "use the calibrated interval there, or " + flag.Do
 		}
 	}
 
 	return list
 }
 
-// times writes a factor with two digits.
-func times(v float64) string {
-	s := strconv.FormatFloat(v, 'g', 2, 64)
-	if v >= 10 {
-		s = strconv.FormatFloat(v, 'f', 0, 64)
+// factorText writes a factor with two digits.
+func factorText(factor float64) string {
+	if factor >= 10 {
+		return strconv.FormatFloat(factor, 'f', 0, 64)
 	}
-
-	return s
+	return strconv.FormatFloat(factor, 'g', 2, 64)
 }
 
-// checks states in a line how many identities the networks violate, and which most; none is violated: no line.
+// checks returns one line with the number of identities that the networks violate, and the worst violation. It returns
+// nil if no identity is violated.
 func (e Experiment) checks() []string {
 	var worst Violation
-	where, codes := "", map[string]bool{}
-	for _, s := range e.Splits {
-		for _, f := range s.flags() {
-			if codes[f.Code] = true; where == "" || f.times() > worst.times() {
-				worst, where = f, clean(s.Name)+" "+f.Part
+	place := ""                // split and part of worst; "" as long as there is no violation
+	codes := map[string]bool{} // identities that are violated
+	for _, split := range e.Splits {
+		for _, flag := range split.flags() {
+			codes[flag.Code] = true
+			if place == "" || flag.severity() > worst.severity() {
+				worst = flag
+				place = clean(split.Name) + " " + flag.Part
 			}
 		}
 	}
 
-	if where == "" {
+	if place == "" {
 		return nil
 	}
 
-	return []string{text("checks", map[string]any{"N": len(codes), "Worst": worst, "Where": where})}
+	return []string{phrase("checks", map[string]any{"N": len(codes), "Worst": worst, "Where": place})}
 }

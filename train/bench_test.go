@@ -5,7 +5,8 @@ import (
 	"syscall"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -77,7 +78,8 @@ func BenchmarkCost(b *testing.B) {
 		for _, name := range kernel.Names() {
 			b.Run(s.name+"/"+name, func(b *testing.B) {
 				cfg := DefaultConfig()
-				cfg.Batch, cfg.Kernels = s.batch, name
+				cfg.Batch = s.batch
+				cfg.Kernels = name
 				step, products := steps(b, shapeData(s.n, s.in, s.out), cfg)
 				work := []func(){step, products}
 
@@ -106,7 +108,7 @@ func BenchmarkCost(b *testing.B) {
 // processorTime is the processor time of the process in µs.
 func processorTime(b *testing.B) float64 {
 	var u syscall.Rusage
-	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e3
 }

@@ -9,15 +9,15 @@ import (
 	"doubletake/train/kernel"
 )
 
-// Values of Config.Feedback: the feedback inputs when nothing is fed back
+// Values of Config.Feedback: what the feedback inputs are if no outcome is fed back
 // (docs/method.md#model-and-training).
 const (
-	DropWeights = "drop-weights" // the feedback weights are left out; algebraically zeros
-	Constant    = "constant"     // every feedback input reads FeedbackValue
-	Flag        = "flag"         // [b·y, b] with presence bit b: "none" differs from "mean"
+	DropWeights = "drop-weights" // the feedback weights do not count, as if the inputs were 0
+	Constant    = "constant"     // every feedback input is FeedbackValue
+	Flag        = "flag"         // 0; a further input is 1 if an outcome is fed back, so that none differs from the mean
 )
 
-// Values of Config.Pairs: how the two outcomes of a triplet enter the loss
+// Values of Config.Pairs: how the two outcomes of a triplet enter the loss, with ℓ the β-NLL
 // (docs/method.md#model-and-training).
 const (
 	Symmetrised = "symmetrised" // ½[ℓ(y1|x) + ℓ(y2|x) + ℓ(y2|x,y1) + ℓ(y1|x,y2)]
@@ -31,9 +31,9 @@ const (
 	Cosine       = "cosine" // to zero, over all steps
 )
 
-// Config are the settings of Fit. The zero value is not valid; start from
-// DefaultConfig. The comments of fields with a key are its documentation in
-// configuration files; only: pairs is read by networks that are given an outcome alone.
+// Config has the settings of Fit. The zero value is not valid; start from
+// DefaultConfig. The comments of fields with a key are the documentation of the key for
+// users. The tag only:"pairs" marks settings that FitSingle does not use.
 type Config struct {
 	// the network
 	Network `key:"model"`
@@ -47,17 +47,17 @@ type Config struct {
 	// scale inputs and outcomes to zero mean and unit deviation of the training split
 	Standardise bool `key:"standardise" json:"standardise"`
 
-	Seed    uint64 `json:"seed"`    // of weights, order and dropout, each with its own stream
+	Seed    uint64 `json:"seed"`    // of all random numbers; weights, order and dropout have streams of their own
 	Kernels string `json:"kernels"` // "auto" (default), "portable", "avx2"
 }
 
-// Network is the network's shape and what it answers.
+// Network is the shape of the network and its feedback inputs.
 type Network struct {
 	// widths of the hidden layers
 	Hidden []int `key:"hidden" json:"hidden"`
 
 	// probability of dropping a hidden unit
-	Dropout float64 `key:"dropout" json:"dropout"` // used rounded to 1/65536
+	Dropout float64 `key:"dropout" json:"dropout"` // rounded to a multiple of 1/65536
 
 	// the network's input where no outcome is fed back
 	Feedback string `key:"feedback" enum:"drop-weights|constant|flag" only:"pairs" json:"feedback"`
@@ -87,7 +87,7 @@ type Optimizer struct {
 	WeightDecay float64 `key:"weight_decay" default:"0" json:"weight_decay"`
 
 	// triplets per step, at most those of the training set
-	Batch int `key:"batch" json:"batch"` // the last batch of an epoch takes the remainder too
+	Batch int `key:"batch" json:"batch"` // the last batch of an epoch also takes the rest
 
 	// passes over the training triplets
 	Epochs int `key:"epochs" json:"epochs"`
@@ -108,7 +108,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Limits of the settings.
+// Limits of the settings: values beyond them are mistakes.
 const (
 	maxLayers   = 8
 	maxWidth    = 4096
@@ -121,58 +121,63 @@ const (
 // MaxEpochs is the limit of Config.Epochs.
 const MaxEpochs = 10_000_000
 
-// Validate returns every setting that Fit would refuse, joined; nil when there
-// is none.
-func (c Config) Validate() error { return refused(c.Check) }
+// Validate returns the joined errors of all settings that Fit would refuse, or nil if there are none.
+func (c Config) Validate() error { return joinRefused(c.Check) }
 
-func refused(check func(fail func(setting, text string))) (err error) {
-	check(func(setting, text string) { err = errors.Join(err, fmt.Errorf("%s: %s", setting, text)) })
-	return err
+// joinRefused runs check and returns the joined errors of all settings for which it calls fail.
+func joinRefused(check func(fail func(setting, text string))) error {
+	var all error
+	check(func(setting, text string) { all = errors.Join(all, fmt.Errorf("%s: %s", setting, text)) })
+
+	return all
 }
 
-// Check calls fail for every setting that Fit would refuse, with the setting's
-// key and a text "expected …, found …".
+// Check calls fail for every setting that Fit would refuse, with the key of the
+// setting and a text "expected …, found …".
 func (c Config) Check(fail func(setting, text string)) {
-	bad := func(ok bool, setting, format string, a ...any) {
+	require := func(ok bool, setting, format string, a ...any) {
 		if !ok {
 			fail(setting, fmt.Sprintf(format, a...))
 		}
 	}
 
-	bad(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "model.hidden",
+	require(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "model.hidden",
 		"expected 1 to %d hidden layers, found %d", maxLayers, len(c.Hidden))
 
 	for i, h := range c.Hidden {
-		bad(h >= 1 && h <= maxWidth, "model.hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
+		require(h >= 1 && h <= maxWidth, "model.hidden",
+			"expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
 	}
 
-	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "model.dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
-	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "model.feedback",
+	require(c.Dropout >= 0 && c.Dropout <= maxDropout, "model.dropout",
+		"expected 0 to %g, found %g", maxDropout, c.Dropout)
+	require(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "model.feedback",
 		"expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
-	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "model.feedback_value",
+	require(math.Abs(c.FeedbackValue) <= maxFeedback, "model.feedback_value",
 		"expected a number from -%g to %g, found %g", maxFeedback, maxFeedback, c.FeedbackValue)
-	bad(c.FeedbackValue == 0 || c.Feedback == Constant, "model.feedback_value",
+	require(c.FeedbackValue == 0 || c.Feedback == Constant, "model.feedback_value",
 		"expected feedback: %s with it, found feedback: %s", Constant, c.Feedback)
-	bad(c.Beta >= 0 && c.Beta <= 1, "loss.beta", "expected 0 to 1, found %g", c.Beta)
-	bad(slices.Contains([]string{Symmetrised, Swap, Plain}, c.Pairs), "loss.pairs",
+	require(c.Beta >= 0 && c.Beta <= 1, "loss.beta", "expected 0 to 1, found %g", c.Beta)
+	require(slices.Contains([]string{Symmetrised, Swap, Plain}, c.Pairs), "loss.pairs",
 		"expected %s, %s or %s, found %q", Symmetrised, Swap, Plain, c.Pairs)
-	bad(c.LearningRate > 0 && c.LearningRate <= maxRate, "optimizer.learning_rate",
+	require(c.LearningRate > 0 && c.LearningRate <= maxRate, "optimizer.learning_rate",
 		"expected above 0 and up to %d, found %g", maxRate, c.LearningRate)
-	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "optimizer.weight_decay",
+	require(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "optimizer.weight_decay",
 		"expected 0 or more, and below 1/learning_rate, found %g", c.WeightDecay)
-	bad(c.Batch >= 1 && c.Batch <= maxBatch, "optimizer.batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
-	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs",
+	require(c.Batch >= 1 && c.Batch <= maxBatch, "optimizer.batch",
+		"expected 1 to %d triplets, found %d", maxBatch, c.Batch)
+	require(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs",
 		"expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
-	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
+	require(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
-	bad(slices.Contains([]string{"", "auto", "portable", "avx2"}, c.Kernels), "kernels",
+	require(slices.Contains([]string{"", "auto", "portable", "avx2"}, c.Kernels), "kernels",
 		"expected auto, portable or avx2, found %q", c.Kernels)
 }
 
-// KernelSet resolves the name of a set of numeric kernels on this machine:
-// "auto" becomes the fastest set the CPU runs (or the one the environment
-// variable DOUBLETAKE_KERNELS names), any other name itself. A set this CPU
-// cannot run is an error. The bytes of a model depend on the set.
+// KernelSet returns the name of the set of numeric kernels that name stands for on this
+// machine. "auto" stands for the set in the environment variable DOUBLETAKE_KERNELS or, without
+// it, for the fastest set that the CPU runs. KernelSet returns an error if the CPU cannot run
+// the set. The bytes of a model depend on the set.
 func KernelSet(name string) (string, error) {
 	s, err := kernel.Resolve(name)
 	if err != nil {
@@ -182,4 +187,5 @@ func KernelSet(name string) (string, error) {
 	return s.Name, nil
 }
 
+// finite reports whether x is neither NaN nor infinite.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -5,7 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 	"doubletake/train/triplets"
 )
 
@@ -37,9 +39,11 @@ func waves(n, out int, couples bool) triplets.Set {
 func fitWaves(t *testing.T, out int, couples bool) *Model {
 	t.Helper()
 	c := DefaultConfig()
-	c.Hidden, c.Epochs, c.Dropout = []int{32, 32}, 80, 0 // dropout shrinks the second answer
+	c.Hidden = []int{32, 32}
+	c.Epochs = 80
+	c.Dropout = 0 // dropout shrinks the second answer
 	m, _, err := Fit(context.Background(), waves(1500, out, couples), c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return m
 }
@@ -49,7 +53,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 // outcome C is exact, with three and five its cubature is allowed 1 % of σ²
 // (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
-	draws := must.Often(100_000, 200_000)
+	draws := longtest.Count(100_000, 200_000)
 	if study() {
 		draws = 1_000_000
 	}
@@ -60,16 +64,20 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 		e := estimated(t, m, x, EstimateOptions{Samples: 200_000})
 
 		scale := m.OutcomeScale()
-		mean, std := scale.Mean, scale.Std
+		mean := scale.Mean
+		std := scale.Std
 		p := newStream(77, 1)
 		const block = 10_000
-		xs, ys := make([]float64, block), make([]float64, block*out)
+		xs := make([]float64, block)
+		ys := make([]float64, block*out)
 		for i := range xs {
 			xs[i] = x[0]
 		}
 
 		// Sums of (Y1−μ)·(m(Y1)−μ), its square, and m(Y1)−μ.
-		s1, s2, sm := make([]float64, out), make([]float64, out), make([]float64, out)
+		s1 := make([]float64, out)
+		s2 := make([]float64, out)
+		sm := make([]float64, out)
 		for range draws / block {
 			for k := range ys {
 				j := k % out
@@ -89,21 +97,25 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 
 		n := float64(draws)
 		for j := range out {
-			got, want := e.Cov[j], s1[j]/n
+			got := e.Cov[j]
+			want := s1[j] / n
 			se := math.Sqrt((s2[j]/n - want*want) / n)
 			tol := 4 * se
 			if out > 1 {
 				tol += 0.01 * e.Var[j]
 			}
 
-			must.Not(t, math.Abs(got-want) > tol, "%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got,
-				want, se, e.Var[j])
-			must.Not(t, math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]),
-				"%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
+			if math.Abs(got-want) > tol {
+				t.Errorf("%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got, want, se, e.Var[j])
+			}
+			if math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]) {
+				t.Errorf("%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
+			}
 
 			limit := e.Cov[j] + e.Mu[j]*e.Delta[j]
-			must.Not(t, math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j], "%d outcomes, outcome %d: raw %v, its limit C + μδ %v",
-				out, j, e.CovRaw[j], limit)
+			if math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j] {
+				t.Errorf("%d outcomes, outcome %d: raw %v, its limit C + μδ %v", out, j, e.CovRaw[j], limit)
+			}
 		}
 	}
 }
@@ -114,11 +126,14 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
 	share := func(couples bool) float64 {
-		e := must.Get(fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2}))(t)
+		e, err := fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2})
+		require.NoError(t, err)
 
-		c, v := 0.0, 0.0
+		c := 0.0
+		v := 0.0
 		for i := range x {
-			c, v = c+e.Cov[i], v+e.Var[i]
+			c += e.Cov[i]
+			v += e.Var[i]
 		}
 
 		return c / v

@@ -5,22 +5,21 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
 
-// Epoch is what Fit reports after each pass over the data.
+// Epoch describes one pass of the training over the data.
 type Epoch struct {
-	Epoch        int     // from 1
-	Loss         float64 // mean over the epoch's triplets, in training (with dropout, moving weights)
-	LearningRate float64 // of the epoch's last step
-	HeldOut      float64 // the loss on FitOptions.HeldOut; 0 unless Judged
-	Judged       bool    // HeldOut was taken after this epoch, and is finite
+	Epoch        int     // its number, from 1
+	Loss         float64 // mean over all triplets, with dropout and with the weights of each step
+	LearningRate float64 // of its last step
+	HeldOut      float64 // loss on FitOptions.HeldOut after the epoch; 0 unless Judged
+	Judged       bool    // HeldOut was computed, and is finite
 }
 
-// ConstantInputError reports an input that has the same value in every training
+// ConstantInputError is the error of an input that has the same value in every training
 // row: nothing can be learned about it, and it cannot be standardised.
 type ConstantInputError struct {
 	Column int // of X, from 0
@@ -32,7 +31,7 @@ func (e *ConstantInputError) Error() string {
 		"varies", e.Column, e.Value)
 }
 
-// check reports data that no network can be trained on.
+// check returns an error if no network can be trained on the data.
 func check(d triplets.Set) error {
 	if d.In < 1 || d.Out < 1 || d.In > maxWidth || d.Out > maxWidth {
 		return fmt.Errorf("expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, d.In, d.Out)
@@ -43,7 +42,8 @@ func check(d triplets.Set) error {
 	}
 
 	for j := range d.In {
-		if !slices.ContainsFunc(lists.Column(d.X, d.In, j), func(v float64) bool { return v != d.X[j] }) {
+		values := lists.Column(d.X, d.In, j)
+		if slices.Min(values) == slices.Max(values) {
 			return &ConstantInputError{Column: j, Value: d.X[j]}
 		}
 	}
@@ -51,35 +51,38 @@ func check(d triplets.Set) error {
 	return nil
 }
 
-// Fit trains a network on triplets (docs/method.md#model-and-training) and
-// returns it with its history.
+// Fit trains a network on triplets (docs/method.md#model-and-training). It
+// returns the network and one Epoch per epoch.
 //
-// The result depends on data, cfg and the set of kernels only. Fit runs on the
-// calling goroutine; several may run at once. hook, unless nil, is called after
-// each epoch. ctx is looked at before each step; when it is done, Fit returns
+// The result depends only on data, cfg and the set of kernels. Fit runs on the
+// calling goroutine; several may run at once. If hook is not nil, Fit calls it after
+// each epoch. Fit looks at ctx before each step. When ctx is done, Fit returns
 // its error and no model.
 //
-// Errors: invalid settings, fewer than two rows, numbers that are not finite,
-// a *ConstantInputError, an outcome that is constant (when standardising), and
-// a loss that stopped being finite. Slices that do not fit the shape panic.
+// Fit returns an error if the settings are invalid, if there are fewer than two rows,
+// if a number is not finite, if an input is constant (*ConstantInputError) or, when
+// standardising, an outcome, and if the loss stops being finite. It panics if slices
+// do not fit the shape of data.
 func Fit(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook})
 }
 
-// Check returns the error of settings and data that Fit would refuse before it begins.
+// Check returns the error of Fit if Fit would refuse the settings or the data before the training, and nil otherwise.
 func Check(data triplets.Set, cfg Config) error {
-	return fault.Try(func() { prepare(data, cfg) })
+	_, err := prepare(data, cfg)
+
+	return err
 }
 
 // FitOptions are settings of FitWith in addition to those of training. With the
 // zero value it equals Fit.
 type FitOptions struct {
-	// Hook, unless nil, is called after each epoch.
+	// Hook, if not nil, is called after each epoch.
 	Hook func(Epoch)
 
-	// HeldOut are rows that the training does not use, or none. Their loss is taken
-	// after every HeldOutEvery epochs (0: never) and after the last one, without dropout.
-	// It changes nothing.
+	// HeldOut has rows that the training does not use; it may be empty. Their loss is computed,
+	// without dropout, after every HeldOutEvery epochs (0: never) and after the last one. It does not
+	// influence the training.
 	HeldOut      triplets.Set
 	HeldOutEvery int
 
@@ -87,36 +90,64 @@ type FitOptions struct {
 	Single bool
 }
 
-// FitWith is Fit with options.
-func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (_ *Model, _ []Epoch, err error) {
-	defer fault.Catch(&err)
-	if o.Single {
-		cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
+// judges reports whether the held-out loss is computed after an epoch, numbered from 1. epochs is their total number.
+func (o FitOptions) judges(epoch, epochs int) bool {
+	if o.HeldOut.N == 0 || o.HeldOutEvery <= 0 {
+		return false
 	}
 
-	k, in, out, rows := prepare(data, cfg)
-	t := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
+	return epoch%o.HeldOutEvery == 0 || epoch == epochs
+}
+
+// FitWith does the same as Fit, with options.
+func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (*Model, []Epoch, error) {
+	if o.Single {
+		cfg.Feedback = DropWeights
+		cfg.FeedbackValue = 0
+		cfg.Pairs = Symmetrised
+	}
+
+	start, err := prepare(data, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	layout := newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden)
+	t := newTrainer(layout, start.kernels, cfg)
 	t.weight, t.second = rowWeights[float32](data)
 	t.initialise(cfg.Seed)
 
-	if t.single = o.Single; t.single {
-		t.deafen()
+	t.single = o.Single
+	if t.single {
+		t.zeroFeedback()
 	}
 
-	held := packRows[float32](o.HeldOut, in, out)
+	held := packRows[float32](o.HeldOut, start.inputs, start.outcomes)
 	weight, second := rowWeights[float32](o.HeldOut)
+	heldOutLoss := func() float64 { return t.loss(held, weight, second) }
 
-	history := t.fit(ctx, rows, cfg, o, func() float64 { return t.loss(held, weight, second) })
+	history, err := t.fit(ctx, start.rows, cfg, o, heldOutLoss)
+	if err != nil {
+		return nil, nil, err
+	}
 
-	return newModel(t, cfg, in, out, k.Name), history, nil
+	return newModel(t, cfg, start.inputs, start.outcomes, start.kernels.Name), history, nil
 }
 
-// fit trains on so many rows. heldOut is the loss of o.HeldOut.
-func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions, heldOut func() float64) []Epoch {
-	n := len(rows) / (t.in + 2*t.out)
-	shuffled, swaps := newStream(cfg.Seed, streamOrder), newStream(cfg.Seed, streamSwap)
+// fit trains on rows (packRows) and returns one Epoch per epoch. heldOutLoss returns the loss on o.HeldOut. fit
+// returns an error if ctx ends, or if the loss or a weight stops being finite.
+func (t *trainer[T]) fit(
+	ctx context.Context, rows []T, cfg Config, o FitOptions, heldOutLoss func() float64,
+) ([]Epoch, error) {
+	n := len(rows) / (t.inputs + 2*t.outcomes)
+	shuffled := newStream(cfg.Seed, streamOrder)
+	swaps := newStream(cfg.Seed, streamSwap)
 
-	order := lists.Make(n, func(i int) int32 { return int32(i) })
+	var order []int32
+	for i := range n {
+		order = append(order, int32(i))
+	}
+
 	var swapped []bool
 	if cfg.Pairs == Swap {
 		swapped = make([]bool, n)
@@ -130,10 +161,15 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions
 			swapped[i] = swaps.Uint64()>>63 == 1
 		}
 
-		e := t.pass(ctx, rows, order, swapped, len(history), cfg)
-		if every := o.HeldOutEvery; o.HeldOut.N > 0 && every > 0 && (e.Epoch%every == 0 || e.Epoch == cfg.Epochs) {
-			if v := heldOut(); finite(v) {
-				e.HeldOut, e.Judged = v, true
+		e, err := t.pass(ctx, rows, order, swapped, len(history), cfg)
+		if err != nil {
+			return nil, err
+		}
+
+		if o.judges(e.Epoch, cfg.Epochs) {
+			if v := heldOutLoss(); finite(v) {
+				e.HeldOut = v
+				e.Judged = true
 			}
 		}
 
@@ -143,100 +179,123 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, cfg Config, o FitOptions
 		}
 	}
 
-	// The last step may still have spoilt the weights.
+	// The loss does not show weights that the last step has made infinite or NaN.
 	for _, w := range t.p {
 		if !finite(float64(w)) {
-			fault.Raise(fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise "+
-				"the data", w, len(history), cfg.LearningRate))
+			return nil, fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise "+
+				"the data", w, len(history), cfg.LearningRate)
 		}
 	}
 
-	return history
+	return history, nil
 }
 
-// pass trains for one epoch, after so many others.
-func (t *trainer[T]) pass(ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config) Epoch {
+// pass trains for one epoch. order has the numbers of the triplets in the order of their use. swapped, if not nil, says
+// which of them exchange y1 and y2. epoch is the number of epochs before this one.
+func (t *trainer[T]) pass(
+	ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config,
+) (Epoch, error) {
 	n := len(order)
 	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
-	sum, rate := 0.0, cfg.LearningRate
+	sum := 0.0
+	rate := cfg.LearningRate
 
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
-			fault.Raise(fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err))
+			return Epoch{}, fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err)
 		}
 
-		a, b := step*cfg.Batch, (step+1)*cfg.Batch
+		begin := step * cfg.Batch
+		end := (step + 1) * cfg.Batch
 		if step == steps-1 {
-			b = n
+			end = n
 		}
 
-		var sw []bool
+		var batchSwapped []bool
 		if swapped != nil {
-			sw = swapped[a:b]
+			batchSwapped = swapped[begin:end]
 		}
 
 		if cfg.Schedule == Cosine {
 			rate = cfg.LearningRate * 0.5 * (1 + cosPi(float64(epoch*steps+step)/float64(cfg.Epochs*steps)))
 		}
 
-		sum += float64(t.gradient(rows, order[a:b], sw) * float64(b-a))
+		sum += float64(t.gradient(rows, order[begin:end], batchSwapped) * float64(end-begin))
 		t.step(rate)
 
 		if t.single {
-			t.deafen()
+			t.zeroFeedback()
 		}
 	}
 
 	e := Epoch{Epoch: epoch + 1, Loss: sum / float64(n), LearningRate: rate}
 	if !finite(e.Loss) {
-		fault.Raise(fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
-			e.Loss, e.Epoch, cfg.LearningRate))
+		return Epoch{}, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise "+
+			"the data",
+			e.Loss, e.Epoch, cfg.LearningRate)
 	}
 
-	return e
+	return e, nil
 }
 
-// prepare checks settings and data, and returns what every training begins
-// with: kernels, scales and the rows in them.
-func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out triplets.Scale, rows []float32) {
+// beginning has what a training starts with.
+type beginning struct {
+	kernels          *kernel.Set[float32]
+	inputs, outcomes triplets.Scale // by which the data are standardised
+	rows             []float32      // the training data in these scales (packRows)
+}
+
+// prepare checks settings and data, and returns the beginning of a training with them.
+func prepare(data triplets.Set, cfg Config) (beginning, error) {
 	if err := cfg.Validate(); err != nil {
-		fault.Raise(fmt.Errorf("check settings: %w", err))
+		return beginning{}, fmt.Errorf("check settings: %w", err)
 	}
 
 	if err := check(data); err != nil {
-		fault.Raise(fmt.Errorf("check training data: %w", err))
+		return beginning{}, fmt.Errorf("check training data: %w", err)
 	}
 
-	k = fault.Get(kernel.Resolve(cfg.Kernels))
-	in, out = scalers(data, cfg)
+	kernels, err := kernel.Resolve(cfg.Kernels)
+	if err != nil {
+		return beginning{}, err
+	}
 
-	return k, in, out, packRows[float32](data, in, out)
+	inputs, outcomes, err := scalers(data, cfg)
+	if err != nil {
+		return beginning{}, fmt.Errorf("check training data: %w", err)
+	}
+
+	rows := packRows[float32](data, inputs, outcomes)
+
+	return beginning{kernels: kernels, inputs: inputs, outcomes: outcomes, rows: rows}, nil
 }
 
-// scalers returns the scales of inputs and outcomes.
-func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale) {
+// scalers returns the scales of the inputs and the outcomes. When standardising, it returns an error if one of them is
+// constant.
+func scalers(data triplets.Set, cfg Config) (inputs, outcomes triplets.Scale, err error) {
 	if !cfg.Standardise {
-		return triplets.Identity(data.In), triplets.Identity(data.Out)
+		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
 	}
 
-	in, out = triplets.ScaleOf(data.In, data.X), data.OutcomeScale()
-	for j, s := range in.Std {
-		// Distinct numbers whose spread is lost to rounding.
-		if !(s > 0) {
-			fault.Raise(fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]}))
+	inputs = triplets.ScaleOf(data.In, data.X)
+	for j, s := range inputs.Std {
+		if !(s > 0) { // rounding may lose the spread of distinct numbers
+			return inputs, outcomes, &ConstantInputError{Column: j, Value: inputs.Mean[j]}
 		}
 	}
 
-	for j, s := range out.Std {
+	outcomes = data.OutcomeScale()
+	for j, s := range outcomes.Std {
 		if !(s > 0) {
-			fault.Raise(fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
-				out.Mean[j]))
+			return inputs, outcomes, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j,
+				outcomes.Mean[j])
 		}
 	}
 
-	return in, out
+	return inputs, outcomes, nil
 }
 
+// flagInputs returns the number of inputs that say whether an outcome is fed back: 1 with Flag, otherwise 0.
 func flagInputs(feedback string) int {
 	if feedback == Flag {
 		return 1
@@ -244,9 +303,10 @@ func flagInputs(feedback string) int {
 	return 0
 }
 
-// rowWeights are the weights of the triplets in the loss, 1 on average, so that the
-// mean over a batch estimates the weighted mean; nil without. second are those of the second answer, zero for rows
-// that are alone: a network that is given their outcome has nothing to predict.
+// rowWeights returns the weights of the triplets in the loss of the first answer and of the second answer. They are 1
+// on average, so that the mean over a batch estimates the weighted mean. The second answer has the weight 0 for rows
+// that are alone: they have one outcome only, so that there is nothing to predict once it is fed back. Both results
+// are nil if d has no weights.
 func rowWeights[T kernel.Float](d triplets.Set) (weight, second []T) {
 	if d.Weight == nil {
 		return nil, nil
@@ -257,7 +317,10 @@ func rowWeights[T kernel.Float](d triplets.Set) (weight, second []T) {
 		sum += w
 	}
 
-	weight = lists.Each(d.Weight, func(w float64) T { return T(w * float64(d.N) / sum) })
+	for _, w := range d.Weight {
+		weight = append(weight, T(w*float64(d.N)/sum))
+	}
+
 	second = slices.Clone(weight)
 	for i, alone := range d.Alone {
 		if alone {
@@ -268,42 +331,43 @@ func rowWeights[T kernel.Float](d triplets.Set) (weight, second []T) {
 	return weight, second
 }
 
-// packRows interleaves standardised x, y1, y2: one cache line or two a triplet.
-func packRows[T kernel.Float](d triplets.Set, in, out triplets.Scale) []T {
+// packRows returns the standardised triplets, one after the other: x, then y1, then y2, d.In + 2·d.Out numbers each. A
+// triplet then needs few cache lines.
+func packRows[T kernel.Float](d triplets.Set, inputScale, outcomeScale triplets.Scale) []T {
 	row := d.In + 2*d.Out
 	rows := make([]T, d.N*row)
 	for i := range d.N {
 		r := rows[i*row : (i+1)*row]
 		for j := range d.In {
-			r[j] = T((d.X[i*d.In+j] - in.Mean[j]) / in.Std[j])
+			r[j] = T((d.X[i*d.In+j] - inputScale.Mean[j]) / inputScale.Std[j])
 		}
 
 		for j := range d.Out {
-			r[d.In+j] = T((d.Y1[i*d.Out+j] - out.Mean[j]) / out.Std[j])
-			r[d.In+d.Out+j] = T((d.Y2[i*d.Out+j] - out.Mean[j]) / out.Std[j])
+			r[d.In+j] = T((d.Y1[i*d.Out+j] - outcomeScale.Mean[j]) / outcomeScale.Std[j])
+			r[d.In+d.Out+j] = T((d.Y2[i*d.Out+j] - outcomeScale.Mean[j]) / outcomeScale.Std[j])
 		}
 	}
 
 	return rows
 }
 
-// FitSingle trains a network that answers once: mean and variance of the
-// outcomes at a condition, the loss ℓ(y1|x) + ℓ(y2|x), both outcomes of a triplet
-// as two measurements. It is what methods without a second answer are
-// built from (Deep Ensembles, MC dropout), with the layers, optimiser, order of
-// the data and number of steps of Fit. Its feedback weights are zero, so that
-// Estimate finds C = 0 and δ = 0.
+// FitSingle trains a network without a second answer: it predicts mean and variance
+// of the outcomes at a condition. Both outcomes of a triplet count as separate
+// measurements: the loss is ℓ(y1|x) + ℓ(y2|x). Layers, optimiser, order of the data and
+// number of steps are the same as in Fit. Methods without a second answer (Deep
+// Ensembles, MC dropout) use such networks. The feedback weights are 0, so that Estimate
+// finds C = 0 and δ = 0.
 //
-// cfg.Feedback and cfg.Pairs are not used and are recorded as DropWeights and
-// Symmetrised. Errors and panics are those of Fit.
+// FitSingle does not use cfg.Feedback and cfg.Pairs; the model records DropWeights and
+// Symmetrised. It returns the same errors as Fit and panics in the same cases.
 func FitSingle(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook, Single: true})
 }
 
-// deafen cuts the feedback inputs off: with their weights at zero both answers
-// are the same, and the symmetrised loss is that of one answer to y1 and y2.
-func (t *trainer[T]) deafen() {
-	for j := t.in; j < t.in+t.out; j++ {
+// zeroFeedback sets the weights of the feedback inputs to 0. Both answers are then the
+// same, and the symmetrised loss is ℓ(y1|x) + ℓ(y2|x).
+func (t *trainer[T]) zeroFeedback() {
+	for j := t.inputs; j < t.inputs+t.outcomes; j++ {
 		for u := range t.width[0] {
 			t.p[t.at(0, j, u)] = 0
 		}

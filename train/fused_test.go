@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The portable promise: "kernels: portable" gives the same bytes on any
@@ -31,11 +32,14 @@ func TestNothingFused(t *testing.T) {
 		t.Fatalf("cross-compile: %v\n%s", err, out)
 	}
 
-	asm := must.Get(exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output())(t)
+	asm, err := exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output()
+	require.NoError(t, err)
 
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
 
-	seen, multiplied, asked := 0, 0, false
+	seen := 0
+	multiplied := 0
+	asked := false
 	for line := range strings.Lines(string(asm)) {
 		if strings.HasPrefix(line, "TEXT ") {
 			asked = strings.Contains(line, ".fusedPortable(") // by math.FMA
@@ -55,5 +59,5 @@ func TestNothingFused(t *testing.T) {
 		}
 	}
 
-	must.Not(t, multiplied < 100, "only %d multiplications seen: nothing was checked", multiplied)
+	assert.GreaterOrEqual(t, multiplied, 100, "only %d multiplications seen: nothing was checked", multiplied)
 }

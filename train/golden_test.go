@@ -10,7 +10,10 @@ import (
 	"strconv"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -23,10 +26,10 @@ type golden map[string]any
 func loadGolden(t testing.TB, name string) golden {
 	t.Helper()
 
-	b := must.Read(t, "testdata/"+name+".json")
+	b := testfile.Read(t, "testdata/"+name+".json")
 
 	g := golden{}
-	must.Do(t, json.Unmarshal(b, &g))
+	require.NoError(t, json.Unmarshal(b, &g))
 
 	return g
 }
@@ -38,7 +41,7 @@ func (g golden) flat(t testing.TB, k string) []float64 {
 	t.Helper()
 
 	v, ok := g[k]
-	must.Never(t, !ok, "golden figures hold no %q", k)
+	require.True(t, ok, "golden figures hold no %q", k)
 
 	var out []float64
 	var walk func(any)
@@ -61,11 +64,13 @@ func (g golden) flat(t testing.TB, k string) []float64 {
 // setParams writes the golden weights, prefix+"W1" …, into p.
 func (g golden) setParams(t testing.TB, l *layout, prefix string, set func(i int, v float64)) {
 	for i := range l.depth() + 1 {
-		w, b := g.flat(t, fmt.Sprintf("%sW%d", prefix, i+1)), g.flat(t, fmt.Sprintf("%sb%d", prefix, i+1))
+		w := g.flat(t, fmt.Sprintf("%sW%d", prefix, i+1))
+		b := g.flat(t, fmt.Sprintf("%sb%d", prefix, i+1))
 
-		in, out := l.fanIn(i), l.fanOut(i)
-		must.Never(t, len(w) != in*out || len(b) != out, "layer %d: golden figures have %d weights, layout %d×%d", i, len(w),
-			in, out)
+		in := l.fanIn(i)
+		out := l.fanOut(i)
+		require.Len(t, w, in*out, "layer %d: golden figures have %d weights, layout %d×%d", i, len(w), in, out)
+		require.Len(t, b, out, "layer %d: golden figures have %d weights, layout %d×%d", i, len(w), in, out)
 
 		for a := range in {
 			for o := range out {
@@ -98,7 +103,7 @@ func eachSet(t *testing.T, f64 func(*testing.T, *kernel.Set[float64]), f32 func(
 func near[T kernel.Float](t testing.TB, what string, got []T, want []float64, tol float64) {
 	t.Helper()
 
-	must.Be(t, len(got), len(want), "%s: figures", what)
+	require.Len(t, got, len(want), "%s: figures", what)
 
 	scale := 0.0
 	for _, w := range want {
@@ -125,8 +130,12 @@ func TestGoldenNetwork(t *testing.T) {
 // goldenTrainer returns a trainer with the golden weights, without dropout, and
 // the golden triplets as its data.
 func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg Config) (*trainer[T], []T, []int32) {
-	in, d, h, B := g.int("din"), g.int("d"), g.int("H"), g.int("B")
-	cfg.Hidden, cfg.Dropout = []int{h, h}, 0
+	in := g.int("din")
+	d := g.int("d")
+	h := g.int("H")
+	B := g.int("B")
+	cfg.Hidden = []int{h, h}
+	cfg.Dropout = 0
 	tr := newTrainer(newLayout(in, d, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
 	if cfg.Feedback != Flag {
 		g.setParams(t, tr.layout, "", func(i int, v float64) { tr.p[i] = T(v) })
@@ -143,7 +152,8 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 func resolved(t testing.TB, name string) *kernel.Set[float32] {
 	t.Helper()
 
-	k := must.Get(kernel.Resolve(name))(t)
+	k, err := kernel.Resolve(name)
+	require.NoError(t, err)
 
 	return k
 }
@@ -152,7 +162,8 @@ func resolved(t testing.TB, name string) *kernel.Set[float32] {
 func estimated(t testing.TB, m *Model, x []float64, o EstimateOptions) *Estimates {
 	t.Helper()
 
-	e := must.Get(m.Estimate(t.Context(), x, o))(t)
+	e, err := m.Estimate(t.Context(), x, o)
+	require.NoError(t, err)
 
 	return e
 }
@@ -168,13 +179,17 @@ func upTo(n int) []int32 {
 }
 
 func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kernel.Set[T], tol float64) {
-	d, B := g.int("d"), g.int("B")
+	d := g.int("d")
+	B := g.int("B")
 	for _, fb := range []struct {
 		tag string
 		set func(*Config)
 	}{
 		{"drop", func(c *Config) {}},
-		{"const", func(c *Config) { c.Feedback, c.FeedbackValue = Constant, -3 }},
+		{"const", func(c *Config) {
+			c.Feedback = Constant
+			c.FeedbackValue = -3
+		}},
 	} {
 		for _, pairs := range []string{Symmetrised, Plain} {
 			cfg := DefaultConfig()
@@ -230,8 +245,10 @@ func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layou
 
 	rest := append([]T(nil), flat...)
 	for i := range l.depth() + 1 {
-		in, out := l.fanIn(i), l.fanOut(i)
-		w, b := make([]T, 0, in*out), make([]T, 0, out)
+		in := l.fanIn(i)
+		out := l.fanOut(i)
+		w := make([]T, 0, in*out)
+		b := make([]T, 0, out)
 		for a := range in {
 			for o := range out {
 				w = append(w, flat[l.at(i, a, o)])
@@ -259,18 +276,18 @@ func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layou
 // β-NLL and its derivatives at extreme raw values: betanll_table.csv.
 func TestGoldenBetaNLL(t *testing.T) {
 	f, err := os.Open("testdata/betanll_table.csv")
-	must.Do(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 
 	recs, err := csv.NewReader(f).ReadAll()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	table := make([][]float64, 0, len(recs))
 	for _, r := range recs[1:] {
 		row := make([]float64, len(r))
 		for i, s := range r {
 			row[i], err = strconv.ParseFloat(s, 64)
-			must.Do(t, err)
+			require.NoError(t, err)
 		}
 
 		table = append(table, row)
@@ -286,8 +303,13 @@ func goldenBetaNLL[T kernel.Float](t *testing.T, table [][]float64, k *kernel.Se
 	for i, r := range table {
 		// Columns: raw, var, y−μ, β, loss, ∂/∂μ, ∂/∂raw. One element at a time,
 		// so that the returned sum is its loss.
-		mu, raw, t1, t2, c := make([]T, 16), make([]T, 16), make([]T, 16), make([]T, 16), make([]T, 16)
-		gmu, graw := make([]T, 16), make([]T, 16)
+		mu := make([]T, 16)
+		raw := make([]T, 16)
+		t1 := make([]T, 16)
+		t2 := make([]T, 16)
+		c := make([]T, 16)
+		gmu := make([]T, 16)
+		graw := make([]T, 16)
 		at := i % 16
 		raw[at], t1[at], t2[at], c[at] = T(r[0]), T(r[2]), T(r[2]), 1
 		loss := k.LossGrad(gmu, graw, mu, raw, t1, t2, c, T(r[3]))
@@ -311,11 +333,12 @@ func goldenBetaNLL[T kernel.Float](t *testing.T, table [][]float64, k *kernel.Se
 
 func goldenModel(t testing.TB, g golden, in, d, h int, kernels string) *Model {
 	cfg := DefaultConfig()
-	cfg.Standardise, cfg.Hidden = false, []int{h, h}
+	cfg.Standardise = false
+	cfg.Hidden = []int{h, h}
 	l := newLayout(in, d, 0, cfg.Hidden)
 	m := &Model{
 		In: in, Out: d, Config: cfg, Kernels: kernels, shape: l, params: aligned[float32](l.size),
-		in: triplets.Identity(in), out: triplets.Identity(d),
+		inputScale: triplets.Identity(in), outcomeScale: triplets.Identity(d),
 	}
 
 	g.setParams(t, l, "", func(i int, v float64) { m.params[i] = float32(v) })
@@ -330,9 +353,13 @@ func TestGoldenCov1D(t *testing.T) {
 	p := make([]float64, l.size)
 	g.setParams(t, l, "", func(i int, v float64) { p[i] = v })
 	pw := newPiecewise(l, p)
-	x, mu, variance := g.flat(t, "x"), g.flat(t, "mu"), g.flat(t, "var")
+	x := g.flat(t, "x")
+	mu := g.flat(t, "mu")
+	variance := g.flat(t, "var")
 
-	cov, shift, centred := g.flat(t, "cov"), g.flat(t, "shift"), g.flat(t, "cov_centred")
+	cov := g.flat(t, "cov")
+	shift := g.flat(t, "shift")
+	centred := g.flat(t, "cov_centred")
 	for i := range x {
 		m, v := pw.first([]float32{float32(x[i])}, 0)
 
@@ -350,8 +377,9 @@ func TestGoldenCov1D(t *testing.T) {
 			{"δ", delta, shift[i], 1e-6 * max(math.Abs(shift[i]), 1e-3*math.Abs(mu[i]))},
 			{"κ", kappa, kappaTrapezoid(pw, float32(x[i])), 1e-6 * v},
 		} {
-			must.Not(t, !(math.Abs(q.got-q.want) <= q.tol), "x = %g: %s = %.12g, expected %.12g ± %.1g", x[i], q.what, q.got,
-				q.want, q.tol)
+			if !(math.Abs(q.got-q.want) <= q.tol) {
+				t.Errorf("x = %g: %s = %.12g, expected %.12g ± %.1g", x[i], q.what, q.got, q.want, q.tol)
+			}
 		}
 	}
 
@@ -359,7 +387,7 @@ func TestGoldenCov1D(t *testing.T) {
 	for _, name := range kernel.Names() {
 		e, err := goldenModel(t, g, 1, 1, 64, name).Estimate(context.Background(), x,
 			EstimateOptions{Samples: 20000, Seed: 3})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		near(t, name+" Mu", e.Mu, mu, 1e-5)
 		near(t, name+" Var", e.Var, variance, 1e-5)
@@ -368,7 +396,7 @@ func TestGoldenCov1D(t *testing.T) {
 		// Antithetic sampling at M = 20000 is within a few 1e-3 of the limit.
 		near(t, name+" CovRaw", e.CovRaw, cov, 2e-2)
 
-		must.Equal(t, e.Method, "exact-1d", "method")
+		assert.Equal(t, "exact-1d", e.Method, "method")
 	}
 }
 
@@ -401,9 +429,13 @@ func kappaTrapezoid(p *piecewise, x float32) float64 {
 // over 32 given ε.
 func TestGoldenCov5D(t *testing.T) {
 	g := loadGolden(t, "cov_5d")
-	x, eps := g.flat(t, "x"), g.flat(t, "eps")
-	variance, cov, se, shift, mu := g.flat(t, "var"), g.flat(t, "cov"), g.flat(t, "cov_se"), g.flat(t, "shift"),
-		g.flat(t, "mu")
+	x := g.flat(t, "x")
+	eps := g.flat(t, "eps")
+	variance := g.flat(t, "var")
+	cov := g.flat(t, "cov")
+	se := g.flat(t, "cov_se")
+	shift := g.flat(t, "shift")
+	mu := g.flat(t, "mu")
 
 	both := make([]float32, 0, 2*len(eps))
 	for _, v := range eps {
@@ -423,7 +455,7 @@ func TestGoldenCov5D(t *testing.T) {
 			m := goldenModel(t, g, 3, 5, 64, name)
 			est := estimated(t, m, x, EstimateOptions{Samples: 40000, Seed: 1})
 
-			must.Equal(t, est.Method, "halton-1024", "method")
+			assert.Equal(t, "halton-1024", est.Method, "method")
 
 			near(t, "Mu", est.Mu, mu, 1e-5)
 			near(t, "Var", est.Var, variance, 1e-5)
@@ -452,8 +484,9 @@ func TestGoldenCov5D(t *testing.T) {
 				eps []float32
 			}{{"cov_given_eps", both[:len(eps)]}, {"cov_given_pm_eps", both}} {
 				r := *est
-				r.CovRaw, r.Samples = make([]float64, len(cov)), len(c.eps)/5
-				must.Do(t, e.space(context.Background(), e.scaleX(x), c.eps, &r))
+				r.CovRaw = make([]float64, len(cov))
+				r.Samples = len(c.eps) / 5
+				require.NoError(t, e.space(context.Background(), e.scaleX(x), c.eps, &r))
 
 				near(t, c.key, r.CovRaw, g.flat(t, c.key), 1e-5)
 			}

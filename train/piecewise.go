@@ -6,40 +6,48 @@ import (
 	"slices"
 )
 
-// piecewise integrates the second answer of a network with one outcome exactly.
-// Along y = μ + σε a ReLU network is piecewise linear in ε, m = a + bε and raw
-// = a' + b'ε between kinks, so that (docs/method.md#how-c-is-integrated; Stein's lemma for C)
-
-//	C = σ·Σ b·ΔΦ,  E[m] = Σ (a·ΔΦ + b·(φ(l)−φ(u))),
-
-// sums over the pieces [l, u]. E[v] is no polynomial; each piece is integrated
-// by Gauss–Legendre. All in float64; not safe for concurrent use.
+// piecewise integrates the second answer of a network with one outcome exactly, in float64. Its estimates average over
+// y = μ + σε fed back, with standard normal ε. As a function of ε the network is piecewise linear: the mean is
+// m = a + bε, and the raw variance likewise, between two kinks. So
+//
+//	C = σ·Σ b·(Φ(u) − Φ(l)),  E[m] = Σ [a·(Φ(u) − Φ(l)) + b·(φ(l) − φ(u))],
+//
+// with sums over the pieces [l, u] (docs/method.md#how-c-is-integrated; C by Stein's lemma). The variance v is not a
+// polynomial of ε: E[v] is integrated by Gauss–Legendre on each piece.
+//
+// piece finds the pieces by recursion: the units of layer 0 divide [−reach, reach] at their kinks. On each part, the
+// units of layer 1 are linear and divide it further, and so on. On a piece of the last layer, integral adds its part.
+// A piecewise is not safe for concurrent use.
 type piecewise struct {
 	*layout
-	p       []float64
-	forms   [][]linear // pre-activations per layer, the head last
-	kinks   [][]kink   // per hidden layer
-	mu      float64
-	c, m, q float64 // Σ b·ΔΦ, E[m−μ], E[(m−μ)²]
-	v       float64 // E[v]
-	pieces  []segment
-	sigma   float64
-	edge    edge
+	p     []float64  // parameters, in the places of layout
+	forms [][]linear // [layer]: pre-activations on the current piece; the last are the mean and the raw variance
+	kinks [][]kink   // [hidden layer]: kinks of its units on the current piece
+
+	mu, sigma float64 // of the first answer
+	pieces    []segment
+	c, m, q   float64 // sums over the pieces so far: C/σ, E[m−μ], E[(m−μ)²]
+	v         float64 // the same: E[v]
+	edge      edge    // end of the latest piece
 }
 
-// edge is an end of a piece with the normal distribution and density there.
-type edge struct{ at, cdf, pdf float64 }
+// edge is an end of a piece, with the normal distribution function and density there.
+type edge struct{ place, cdf, pdf float64 }
 
-// segment is m − μ on a piece, which ends at hi.
+// segment is m − μ on a piece. The piece begins where the one before ends.
 type segment struct {
 	linear
-	hi float64
+	hi float64 // end of the piece
 }
 
-// draws are sampled ε, ascending, with sums of all before each and their
-// squares'.
-type draws struct{ eps, sum, squares []float64 }
+// draws are sampled ε with running sums.
+type draws struct {
+	eps     []float64 // ascending
+	sum     []float64 // [i]: sum of the first i values of eps
+	squares []float64 // [i]: sum of their squares
+}
 
+// newDraws returns the draws eps, sorted, with their sums.
 func newDraws(eps []float32) *draws {
 	d := &draws{make([]float64, len(eps)), make([]float64, len(eps)+1), make([]float64, len(eps)+1)}
 	for i, e := range eps {
@@ -56,22 +64,25 @@ func newDraws(eps []float32) *draws {
 	return d
 }
 
-// sampled returns (1/M) Σ y·m(y) − μ² over sampled y = μ + σε, at the condition
-// of the last integrate: on a piece m is linear, so its sum follows from those
-// of ε and ε², however many there are.
+// sampled returns CovRaw, (1/M) Σ y·m(y) − μ² over the M draws y = μ + σε, at the condition of the last
+// integrate. On a piece m is linear, so that its sums over the draws follow from the sums of ε and ε².
 func (p *piecewise) sampled(d *draws) float64 {
-	c, ec, from, n := 0.0, 0.0, 0, len(d.eps) // Σ(m−μ), Σε(m−μ)
+	c := 0.0  // Σ(m−μ)
+	ec := 0.0 // Σε(m−μ)
+	start := 0
+	n := len(d.eps)
 	for i, s := range p.pieces {
-		to := n
+		end := n
 		if i+1 < len(p.pieces) {
-			k, _ := slices.BinarySearch(d.eps[from:], s.hi)
-			to = from + k
+			k, _ := slices.BinarySearch(d.eps[start:], s.hi)
+			end = start + k
 		}
 
-		s1, s2 := d.sum[to]-d.sum[from], d.squares[to]-d.squares[from]
-		c += float64(s.a*float64(to-from)) + float64(s.b*s1)
+		s1 := d.sum[end] - d.sum[start]
+		s2 := d.squares[end] - d.squares[start]
+		c += float64(s.a*float64(end-start)) + float64(s.b*s1)
 		ec += float64(s.a*s1) + float64(s.b*s2)
-		from = to
+		start = end
 	}
 
 	m := float64(n)
@@ -84,14 +95,16 @@ func (p *piecewise) sampled(d *draws) float64 {
 // linear is the function a + b·ε.
 type linear struct{ a, b float64 }
 
+// kink is the ε at which the pre-activation of a unit is 0.
 type kink struct {
-	at   float64
-	unit int
+	place float64
+	unit  int
 }
 
-// reach is the range of ε integrated over; beyond lie 2e-19 of the probability.
+// reach is the greatest |ε| that is integrated. The probability of greater ones is 2e-19.
 const reach = 9
 
+// newPiecewise returns memory for the integration of a network with those parameters.
 func newPiecewise(l *layout, params []float64) *piecewise {
 	p := &piecewise{layout: l, p: params}
 	for i := range l.depth() + 1 {
@@ -102,25 +115,30 @@ func newPiecewise(l *layout, params []float64) *piecewise {
 	return p
 }
 
-// integrate returns C, δ and κ at inputs x (network units); none is what the
-// feedback input reads without feedback.
+// integrate returns C, δ and κ at the condition x, in the network's units. none is the value of the feedback input
+// without feedback.
 func (p *piecewise) integrate(x []float32, none float64) (cov, delta, kappa float64) {
 	mu, variance := p.first(x, none)
 	sigma := math.Sqrt(variance)
 
 	f := p.start(x, mu, 1)
 	for j := range f {
-		f[j].b = sigma * p.p[p.at(0, p.in, j)]
+		f[j].b = sigma * p.p[p.at(0, p.inputs, j)]
 	}
 
-	p.mu, p.c, p.m, p.q, p.v, p.sigma = mu, 0, 0, 0, 0, sigma
+	p.mu = mu
+	p.c = 0
+	p.m = 0
+	p.q = 0
+	p.v = 0
+	p.sigma = sigma
 	p.pieces = p.pieces[:0]
 	p.piece(0, -reach, reach)
 
 	return sigma * p.c, p.m, p.v + (p.q - float64(p.m*p.m)) - variance
 }
 
-// first is the answer without feedback.
+// first returns the first answer at the condition x.
 func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 	p.start(x, none, 0)
 
@@ -130,11 +148,13 @@ func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 
 	o := p.forms[p.depth()]
 
-	return o[0].a, Softplus(o[1].a) + 1e-6
+	return o[0].a, Softplus(o[1].a) + varianceFloor
 }
 
-// start sets the first pre-activations for y fed back with presence bit b,
-// constant in ε.
+// varianceFloor is added to softplus of the raw variance.
+const varianceFloor = 1e-6
+
+// start sets the pre-activations of layer 0 for y fed back and the flag b, as constants in ε. It returns them.
 func (p *piecewise) start(x []float32, y, b float64) []linear {
 	f := p.forms[0]
 	for j := range f {
@@ -143,9 +163,9 @@ func (p *piecewise) start(x []float32, y, b float64) []linear {
 			s += float64(float64(xi) * p.p[p.at(0, i, j)])
 		}
 
-		s += float64(y * p.p[p.at(0, p.in, j)])
+		s += float64(y * p.p[p.at(0, p.inputs, j)])
 		if p.flag > 0 {
-			s += float64(b * p.p[p.at(0, p.in+1, j)])
+			s += float64(b * p.p[p.at(0, p.inputs+1, j)])
 		}
 
 		f[j] = linear{s, 0}
@@ -154,8 +174,8 @@ func (p *piecewise) start(x []float32, y, b float64) []linear {
 	return f
 }
 
-// next computes layer i+1 with the units of layer i active that are positive
-// just right of ε.
+// next computes the pre-activations of layer i+1. The units of layer i that are positive immediately above eps are
+// active.
 func (p *piecewise) next(i int, eps float64) {
 	dst := p.forms[i+1]
 	for j := range dst {
@@ -163,13 +183,15 @@ func (p *piecewise) next(i int, eps float64) {
 	}
 
 	for u, f := range p.forms[i] {
-		if at := f.a + float64(f.b*eps); at > 0 || at == 0 && f.b > 0 {
+		value := f.a + float64(f.b*eps)
+		rises := value == 0 && f.b > 0
+		if value > 0 || rises {
 			p.add(i, u, 1)
 		}
 	}
 }
 
-// add switches unit u of layer i on (sign 1) or off (−1) in layer i+1.
+// add adds unit u of layer i to the pre-activations of layer i+1 (sign 1), or takes it away (sign −1).
 func (p *piecewise) add(i, u int, sign float64) {
 	f := p.forms[i][u]
 	f.a *= sign
@@ -194,8 +216,8 @@ func (p *piecewise) add(i, u int, sign float64) {
 	}
 }
 
-// piece integrates over [lo, hi], where the pre-activations of layer i are
-// linear.
+// piece integrates over [lo, hi], on which the pre-activations of layer i are linear. It divides the interval at the
+// kinks of the layer's units.
 func (p *piecewise) piece(i int, lo, hi float64) {
 	if i == p.depth() {
 		p.integral(p.forms[i][0], p.forms[i][1], lo, hi)
@@ -208,95 +230,106 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 			continue
 		}
 
-		if at := -f.a / f.b; at > lo && at < hi {
-			k = append(k, kink{at, u})
+		if root := -f.a / f.b; root > lo && root < hi {
+			k = append(k, kink{root, u})
 		}
 	}
 
-	slices.SortFunc(k, func(a, b kink) int { return cmp.Or(cmp.Compare(a.at, b.at), a.unit-b.unit) })
+	slices.SortFunc(k, func(a, b kink) int { return cmp.Or(cmp.Compare(a.place, b.place), a.unit-b.unit) })
 
 	p.kinks[i] = k
 	p.next(i, lo)
 
 	for _, q := range k {
-		if q.at > lo {
-			p.piece(i+1, lo, q.at)
-			lo = q.at
+		if q.place > lo {
+			p.piece(i+1, lo, q.place)
+			lo = q.place
 		}
 
+		sign := -1.0 // the unit ends to be active at its kink
 		if p.forms[i][q.unit].b > 0 {
-			p.add(i, q.unit, 1)
-		} else {
-			p.add(i, q.unit, -1)
+			sign = 1
 		}
+
+		p.add(i, q.unit, sign)
 	}
 
 	p.piece(i+1, lo, hi)
 }
 
-// integral adds the piece [lo, hi] with mean m and raw variance r.
+// integral adds the piece [lo, hi] to the sums. m is the mean on the piece, and r the raw variance.
 func (p *piecewise) integral(m, r linear, lo, hi float64) {
-	a, b := m.a-p.mu, m.b
+	a := m.a - p.mu
+	b := m.b
 	p.pieces = append(p.pieces, segment{linear{a, b}, hi})
 
-	// Pieces come in order: hi of one is lo of the next.
-	if lo != p.edge.at || len(p.pieces) == 1 {
+	// The end of a piece is the beginning of the next, except for the first piece of a condition.
+	if lo != p.edge.place || len(p.pieces) == 1 {
 		p.edge = edge{lo, normCDF(lo), normPDF(lo)}
 	}
 
-	from := p.edge
+	start := p.edge
 	p.edge = edge{hi, normCDF(hi), normPDF(hi)}
-	mass, fl, fh := p.edge.cdf-from.cdf, from.pdf, p.edge.pdf
+	mass := p.edge.cdf - start.cdf
+	fl := start.pdf
+	fh := p.edge.pdf
 	first := fl - fh                                   // ∫εφ
 	second := mass + (float64(lo*fl) - float64(hi*fh)) // ∫ε²φ
-	p.c += float64(b * mass)                           // Stein
+	p.c += float64(b * mass)                           // Stein's lemma
 	p.m += float64(a*mass) + float64(b*first)          // E[m−μ]
 	p.q += float64(a*a*mass) + float64(2*a*b*first)    // E[(m−μ)²]
 	p.q += float64(b * b * second)
+	p.addVariance(r, lo, hi)
+}
+
+// addVariance adds the integral of the variance over [lo, hi] to p.v. r is the raw variance. The panels of the
+// integration are longer in the tails, so that they must end where a tail begins.
+func (p *piecewise) addVariance(r linear, lo, hi float64) {
 	for lo < hi {
-		// Panels end at the tails' beginnings, and are longer there.
-		to, step := hi, legendreStep
+		end := hi
+		step := legendreStep
 		switch {
 		case lo < -tail:
-			to, step = min(hi, -tail), legendreTail
+			end = min(hi, -tail)
+			step = legendreTail
 		case lo < tail:
-			to = min(hi, tail)
+			end = min(hi, tail)
 		default:
 			step = legendreTail
 		}
 
 		rule := legendre5[:]
-		if to-lo <= legendreShort {
+		if end-lo <= legendreShort {
 			rule = legendre3[:]
 		}
 
-		n := math.Ceil((to - lo) / step)
-		h := (to - lo) / n
+		n := math.Ceil((end - lo) / step)
+		h := (end - lo) / n
 		for i := range int(n) {
 			mid := lo + float64((float64(i)+0.5)*h)
 			for _, q := range rule {
-				e := mid + float64(0.5*h*q.at)
-				v := Softplus(r.a+float64(r.b*e)) + 1e-6
+				e := mid + float64(0.5*h*q.node)
+				v := Softplus(r.a+float64(r.b*e)) + varianceFloor
 				p.v += float64(0.5 * h * q.weight * v * normPDF(e))
 			}
 		}
 
-		lo = to
+		lo = end
 	}
 }
 
-// Gauss–Legendre with five nodes (Abramowitz & Stegun, table 25.4): panels of
-// half a standard deviation bring its error below 1e-9; three nodes do on
-// shorter ones, and longer ones where the density is below 1e-8.
+// Panels of the Gauss–Legendre integration, in standard deviations. Its error is below 1e-9.
 const (
-	legendreStep  = 0.5
-	legendreShort = 0.2
-	legendreTail  = 1.5
-	tail          = 6
+	legendreStep  = 0.5 // longest panel, with five nodes
+	legendreShort = 0.2 // three nodes are enough for intervals up to this length
+	legendreTail  = 1.5 // longest panel in a tail
+	tail          = 6   // a tail begins here: the density is below 1e-8
 )
 
-type legendreNode struct{ at, weight float64 }
+// legendreNode is a node of a rule on [−1, 1] with its weight.
+type legendreNode struct{ node, weight float64 }
 
+// The Gauss–Legendre rules with five and three nodes (Abramowitz & Stegun, table 25.4).
 var (
 	legendre5 = [5]legendreNode{
 		{-0.906179845938663993, 0.236926885056189088},

@@ -1,156 +1,75 @@
 package train
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"doubletake/train/kernel"
 )
 
-// points are values of ε at which second answers m(μ+σ∘ε), v(μ+σ∘ε) are wanted,
-// the same for every condition, in groups of growing norm: draws, of which the
-// mean is looked at, then nodes of a cubature, of which mean and variance.
-type points struct {
-	groups []pointGroup
-	draws  int
-	sum    []float64 // Σε over the draws, d
-}
-
-// pointGroup is columns of ε that are computed with one rewriting.
-type pointGroup struct {
-	reach  float32 // no ε of the group is longer
-	blocks []pointBlock
-}
-
-type pointBlock struct {
-	n, pad  int       // columns, and padded with zeros
-	nodes   bool      // of a cubature; else draws
-	eps     []float32 // base × pad: ε, a row of ones, zeros
-	weights []float32 // pad: of the draws one, of the padding zero
-}
-
-const (
-	blockWidth = 256  // columns of a block at most: its rows stay in the first cache
-	groupSize  = 1280 // columns of a group, about
-)
-
-// newPoints sorts draws and nodes (rows of d) by norm and cuts them into groups.
-// Draws and nodes share none: how a group is rewritten depends on its reach, and
-// what follows from the nodes must be the same bytes whatever is drawn.
-func newPoints(draws, nodes []float32, weights []float64, d, base int) *points {
-	p := &points{draws: len(draws) / d, sum: make([]float64, d)}
-	for i, e := range draws {
-		p.sum[i%d] += float64(e)
-	}
-
-	p.addGroups(draws, nil, d, base)
-	p.addGroups(nodes, weights, d, base)
-
-	return p
-}
-
-// addGroups adds the groups of nodes with their weights or, without weights, of
-// draws.
-func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
-	n := len(eps) / d
-	norm, all := make([]float64, n), make([]int, n)
-	for i := range n {
-		for _, e := range eps[i*d : (i+1)*d] {
-			norm[i] += float64(float64(e) * float64(e))
-		}
-		all[i] = i
-	}
-
-	slices.SortFunc(all, func(a, b int) int { return cmp.Or(cmp.Compare(norm[a], norm[b]), a-b) })
-
-	groups := max(1, (n+groupSize/2)/groupSize)
-	for g := range groups {
-		part := all[g*n/groups : (g+1)*n/groups]
-		if len(part) == 0 {
-			continue
-		}
-
-		// The bounds may be out by a rounding: then so is a unit near its kink.
-		group := pointGroup{reach: float32(math.Sqrt(norm[part[len(part)-1]]))}
-		for len(part) > 0 {
-			b := pointBlock{n: min(blockWidth, len(part)), nodes: weights != nil}
-			b.pad = kernel.PadLane(b.n)
-			b.eps, b.weights = aligned[float32](base*b.pad), aligned[float32](b.pad)
-			for s, i := range part[:b.n] {
-				for j, e := range eps[i*d : (i+1)*d] {
-					b.eps[j*b.pad+s] = e
-				}
-
-				b.weights[s] = 1
-				if weights != nil {
-					b.weights[s] = float32(weights[i])
-				}
-			}
-
-			for s := range b.pad {
-				b.eps[d*b.pad+s] = 1
-			}
-
-			group.blocks = append(group.blocks, b)
-			part = part[b.n:]
-		}
-
-		p.groups = append(p.groups, group)
-	}
-}
-
-// second evaluates second answers at many ε for one condition.
+// second evaluates the second answer of one condition at many points ε. The calls are condition for a condition, then
+// rewrite for a group of points, then evaluate for each block of the group.
 //
-// Between two kinks a ReLU network is linear, and for one condition most units
-// have no kink within reach of ε: they are on, or off, for all of them. So the
-// network is rewritten per condition and group of ε in a basis of rows
+// A ReLU network is linear between two kinks. For one condition, most units have no kink at any ε of a group: they are
+// active (positive) or off for all of them. The other units are undecided. So rewrite writes the network in a basis of
+// rows
 //
-//	ε, 1, max(0, unit) of every unit that may change sign,
+//	ε, 1, max(0, unit) for every undecided unit,
 //
-// in which the pre-activations of each layer are linear. Units that are off are
-// left out, those that are on are multiplied into the next layer's matrix. What
-// remains is the same function as the whole network's, for a fraction of the
-// work: bounds save computations and never change the result.
+// in which the pre-activations of each layer are linear. It leaves out the units that are off, and multiplies the
+// active units into the matrix of the next layer. The result is the same function for a fraction of the work: bad
+// bounds would cost time, but never change the result.
 //
-// The sign of a unit is bounded by Cauchy and Schwarz, |g·ε| ≤ |g|·reach, for
-// the first layer exactly; from the second on units that were kept enter by
-// their linear relaxation on [l, u], max(0, p) = s·p + τ ± τ with s = u/(u−l),
-// τ = −s·l/2 (Zhang et al. 2018, CROWN), so that cancellation between them is
-// not lost.
+// To classify a unit, its pre-activation is bounded by |g·ε| ≤ |g|·reach (Cauchy and Schwarz) if it is c +
+// g·ε. That is exact in the first layer. In later layers, an undecided unit with a pre-activation p in [l, u]
+// enters by its linear relaxation, max(0, p) = s·p + τ ± τ with s = u/(u−l) and τ = −s·l/2 (Zhang et al.
+// 2018, CROWN). The relaxation keeps the cancellation between units. So the bound of a later unit is its linear form
+// ± |g|·reach ± rho.
 type second struct {
 	*net[float32]
-	base   int         // rows of ε, 1 and padding
-	stride int         // of relaxed and err: rows of the largest basis
-	absW   [][]float32 // magnitudes of the hidden layers' weights from the second on
+	base   int         // rows of the basis for ε and 1, with padding
+	stride int         // row stride of relaxed and err: rows of the largest basis
+	absW   [][]float32 // [hidden layer]: magnitudes of its weights, from layer 1 on
 
-	x        []float32 // the basis at the columns of a block, rows × pad
-	q0       []float32 // the condition's first pre-activations, in the basis ε, 1
-	q, next  []float32 // pre-activations of a layer in the basis: row of coefficients × unit
-	a        []float32 // coefficients of the units that are kept, unit × row
-	on       []float32 // coefficients of the units that are on, row × unit
-	w        []float32 // the next layer's weights of the units that are on
-	form     []float32 // bounds' linear form in ε, 1: (d+1) × unit
-	abs      []float32 // magnitudes of the rows of q of kept units
-	relaxed  []float32 // linear forms of the kept units: (d+1) × unit
-	err      []float32 // and how far off they may be
-	norm0    []float32 // lengths of the gradients of q0 along ε
-	norm     []float32 // and of form
-	rho      []float32 // error of form per unit
-	answer   []float32 // outcomes × pad
-	zero     []float32 // no bias
-	all      []uint16  // no dropout
-	kept, is []int     // units that are kept, that are on
-	plan     []planLayer
+	// The condition.
+	q0    []float32 // pre-activations of layer 0 in the basis ε, 1: row × unit
+	norm0 []float32 // [unit]: |g| of layer 0
+
+	// The layer that rewrite works on.
+	q, next           []float32 // pre-activations of this layer, and of the next one, in the basis: row × unit
+	activeCoef        []float32 // coefficients of the active units: row × unit
+	w                 []float32 // weights of the next layer for the active units
+	undecided, active []int     // numbers of these units
+
+	// Bounds of its units.
+	form    []float32 // linear forms g and c: (outcomes+1) × unit
+	norm    []float32 // [unit]: |g|
+	rho     []float32 // [unit]: error of the linear form
+	abs     []float32 // magnitudes of the coefficients of q for the undecided units: row × unit
+	relaxed []float32 // relaxations of the undecided units of all layers: (outcomes+1) × row of the basis
+	err     []float32 // [row of the basis]: error of the relaxation
+
+	// The rewritten network.
+	plan []planLayer // for each hidden layer, then for the answers
+	a    []float32   // coefficients of the plan: unit × row
+
+	// Evaluation of a block.
+	x      []float32 // values of the basis: row × column
+	answer []float32 // row × column
+	zero   []float32 // biases of 0
+	all    []uint16  // dropout bits that keep every unit
 }
 
-// planLayer is a layer's part of the basis: rows from..from+rows are the kept
-// units, coefficients a[at:], width a row.
-type planLayer struct{ from, rows, at, width int }
+// planLayer is the part of a layer in the rewritten network. Its rows in the basis are start … start+rows−1, one
+// for each undecided unit. Each is computed from the width rows before, with coefficients from a[offset] on.
+type planLayer struct{ start, rows, offset, width int }
 
+// newSecond returns memory for second answers of a network.
 func newSecond(n *net[float32]) *second {
-	s := &second{net: n, base: kernel.PadK(n.out + 1)}
-	basis, widest, coef := s.base, n.headN, 0
+	s := &second{net: n, base: kernel.PadK(n.outcomes + 1)}
+	basis := s.base
+	widest := n.headN
+	coef := 0
 	for i, w := range n.pad {
 		r := kernel.PadRows(w)
 		coef += r * basis
@@ -169,41 +88,44 @@ func newSecond(n *net[float32]) *second {
 	}
 
 	basis = kernel.PadRows(basis)
-	coef += kernel.PadRows(2*n.out) * basis
-	forms := kernel.PadRows(n.out + 1)
+	coef += kernel.PadRows(2*n.outcomes) * basis
+	forms := kernel.PadRows(n.outcomes + 1)
 	s.stride = basis
 	s.x = aligned[float32](basis * blockWidth)
-	for _, f := range []*[]float32{&s.q, &s.next, &s.on, &s.abs} {
+	for _, f := range []*[]float32{&s.q, &s.next, &s.activeCoef, &s.abs} {
 		*f = aligned[float32](basis * widest)
 	}
 
 	s.q0 = aligned[float32](s.base * n.pad[0])
 	s.a = aligned[float32](coef)
 	s.w = aligned[float32](widest * widest)
-	s.form, s.relaxed = aligned[float32](forms*widest), aligned[float32](forms*basis)
-	s.err, s.rho = aligned[float32](kernel.RowStep*basis), aligned[float32](kernel.RowStep*widest)
-	s.norm0, s.norm = aligned[float32](n.pad[0]), aligned[float32](widest)
-	s.answer = aligned[float32](kernel.PadRows(2*n.out) * blockWidth)
+	s.form = aligned[float32](forms * widest)
+	s.relaxed = aligned[float32](forms * basis)
+	s.err = aligned[float32](kernel.RowStep * basis)
+	s.rho = aligned[float32](kernel.RowStep * widest)
+	s.norm0 = aligned[float32](n.pad[0])
+	s.norm = aligned[float32](widest)
+	s.answer = aligned[float32](kernel.PadRows(2*n.outcomes) * blockWidth)
 	s.zero = aligned[float32](max(widest, blockWidth))
 	s.all = slices.Repeat([]uint16{math.MaxUint16}, max(widest, blockWidth)/kernel.Lane)
 
 	return s
 }
 
-// first computes the first layer's pre-activations for y = μ fed back: dst
-// rows × pad[0].
+// first fills dst with the pre-activations of layer 0 if the means mu are fed back, for several conditions x: one row
+// of pad[0] numbers per condition.
 func (s *second) first(dst, x []float32, mu []float64) {
-	n := len(x) / s.in
+	n := len(x) / s.inputs
 	for r := range n {
 		z := s.z[r*s.ldIn : (r+1)*s.ldIn]
-		copy(z, x[r*s.in:(r+1)*s.in])
+		copy(z, x[r*s.inputs:(r+1)*s.inputs])
 
-		for j := range s.out {
-			z[s.in+j] = float32(mu[r*s.out+j])
+		for j := range s.outcomes {
+			z[s.inputs+j] = float32(mu[r*s.outcomes+j])
 		}
 
 		if s.flag > 0 {
-			z[s.in+s.out] = 1
+			z[s.inputs+s.outcomes] = 1
 		}
 	}
 
@@ -212,22 +134,23 @@ func (s *second) first(dst, x []float32, mu []float64) {
 	s.k.Dense(dst, s.z, s.ldIn, s.p[s.layout.w[0]:], s.p[s.b[0]:], padded, s.ldIn, s.pad[0], 1)
 }
 
-// condition sets the condition that rewrite works on: c are its first
-// pre-activations at ε = 0, sd is σ.
+// condition sets the condition for rewrite. c has its pre-activations of layer 0 at ε = 0 (from first), and sd the
+// standard deviations σ of its first answer.
 func (s *second) condition(c, sd []float32) {
 	w := s.pad[0]
 	for j, sj := range sd {
-		src, dst := s.p[s.layout.w[0]+(s.in+j)*w:][:w], s.q0[j*w:][:w]
+		src := s.p[s.layout.w[0]+(s.inputs+j)*w:][:w]
+		dst := s.q0[j*w:][:w]
 		for u, x := range src {
 			dst[u] = sj * x
 		}
 	}
 
-	copy(s.q0[s.out*w:(s.out+1)*w], c)
-	norms(s.norm0, s.q0, s.out, w)
+	copy(s.q0[s.outcomes*w:(s.outcomes+1)*w], c)
+	norms(s.norm0, s.q0, s.outcomes, w)
 }
 
-// norms writes the lengths of the columns of the first d rows of form.
+// norms fills dst with the lengths of the columns of form, over its first d rows of w numbers.
 func norms(dst, form []float32, d, w int) {
 	dst = dst[:w]
 	clear(dst)
@@ -243,81 +166,51 @@ func norms(dst, form []float32, d, w int) {
 	}
 }
 
-// rewrite makes the plan for ε of up to reach. The answers will be m less shift,
-// and raw variances.
+// rewrite makes the plan for all ε with a length up to reach. evaluate then returns the means of the second answer
+// minus shift, and the raw variances.
 func (s *second) rewrite(shift []float32, reach float32) {
-	d, rows, coef, w := s.out, s.base, 0, s.pad[0]
-	q, form, norm := s.q0, s.q0, s.norm0
+	d := s.outcomes
+	rows := s.base
+	coef := 0
+	w := s.pad[0]
+	q := s.q0
+	form := s.q0
+	norm := s.norm0
 	clear(s.rho[:w])
 
 	s.plan = s.plan[:0]
 	for i := range s.depth() {
 		if i > 0 {
 			s.bound(q, rows, w)
-			form, norm = s.form, s.norm
+			form = s.form
+			norm = s.norm
 		}
 
 		s.classify(i, rows-s.base, form, norm, w, reach)
-		kept := kernel.PadRows(len(s.kept))
+		kept := kernel.PadRows(len(s.undecided)) // rows that the layer adds to the basis
 
 		// The basis must stay a multiple of KStep too.
 		next := kernel.PadK(rows + kept)
 
 		if kept > 0 {
 			a := s.a[coef : coef+kept*rows]
-			gather(a, q, s.kept, rows, w)
-			clear(a[len(s.kept)*rows:])
+			gather(a, q, s.undecided, rows, w)
+			clear(a[len(s.undecided)*rows:])
 		}
 
-		s.plan = append(s.plan, planLayer{from: rows, rows: kept, at: coef, width: rows})
+		s.plan = append(s.plan, planLayer{start: rows, rows: kept, offset: coef, width: rows})
 		coef += kept * rows
 
-		// Into the next layer: active units by their coefficients, kept ones by
-		// their own row of the basis.
-		n, weights, bias := s.headN, s.head, s.p[s.b[i+1]:]
-		if i+1 < s.depth() {
-			n, weights = s.pad[i+1], s.p[s.layout.w[i+1]:]
-		}
-
-		to := s.next
-		if len(s.is) == 0 {
-			clear(to[:rows*n])
-		} else {
-			s.through(to, q, rows, w, n, weights)
-		}
-
-		for v, b := range bias[:n] {
-			to[d*n+v] += b
-		}
-
-		for k, u := range s.kept {
-			copy(to[(rows+k)*n:(rows+k+1)*n], weights[u*n:(u+1)*n])
-		}
-
-		clear(to[(rows+len(s.kept))*n : next*n])
-
-		if i+1 < s.depth() {
-			// Magnitudes for bound, which wants the rows from base on.
-			abs := s.abs[:(next-s.base)*n]
-			for k, x := range to[s.base*n : rows*n] {
-				abs[k] = max(x, -x)
-			}
-
-			for k, u := range s.kept {
-				copy(abs[(rows-s.base+k)*n:][:n], s.absW[i+1][u*n:])
-			}
-
-			clear(abs[(rows-s.base+len(s.kept))*n:])
-		}
-
-		s.q, s.next = to, s.q
-		q, rows, w = to, next, n
+		w = s.enterNext(i, q, rows, w, next)
+		q = s.q
+		rows = next
 	}
 
 	for j, m := range shift {
 		q[d*w+j] -= m
 	}
 
+	// The answers are the last layer of the plan.
 	outs := kernel.PadRows(2 * d)
 	a := s.a[coef:][:outs*rows]
 	for t := range rows {
@@ -327,31 +220,80 @@ func (s *second) rewrite(shift []float32, reach float32) {
 	}
 
 	clear(a[2*d*rows:])
-	s.plan = append(s.plan, planLayer{from: rows, rows: outs, at: coef, width: rows})
+	s.plan = append(s.plan, planLayer{start: rows, rows: outs, offset: coef, width: rows})
 }
 
-// gather writes columns of q as rows of a.
+// enterNext sets s.q to the pre-activations of the layer after layer i, in the basis with nextRows rows. q are those of
+// layer i, rows × w. The active units of layer i enter by their coefficients, the undecided ones by their rows of the
+// basis. It returns the number of columns of s.q.
+func (s *second) enterNext(i int, q []float32, rows, w, nextRows int) (columns int) {
+	isHead := i+1 == s.depth()
+	n := s.headN
+	weights := s.head
+	if !isHead {
+		n = s.pad[i+1]
+		weights = s.p[s.layout.w[i+1]:]
+	}
+
+	dst := s.next
+	if len(s.active) == 0 {
+		clear(dst[:rows*n])
+	} else {
+		s.through(dst, q, rows, w, n, weights)
+	}
+
+	bias := s.p[s.b[i+1]:][:n]
+	for v, b := range bias {
+		dst[s.outcomes*n+v] += b // in the row of 1
+	}
+
+	for k, u := range s.undecided {
+		copy(dst[(rows+k)*n:(rows+k+1)*n], weights[u*n:(u+1)*n])
+	}
+
+	clear(dst[(rows+len(s.undecided))*n : nextRows*n])
+
+	if !isHead { // magnitudes for bound, of the rows from base on
+		abs := s.abs[:(nextRows-s.base)*n]
+		for k, x := range dst[s.base*n : rows*n] {
+			abs[k] = max(x, -x)
+		}
+
+		for k, u := range s.undecided {
+			copy(abs[(rows-s.base+k)*n:][:n], s.absW[i+1][u*n:])
+		}
+
+		clear(abs[(rows-s.base+len(s.undecided))*n:])
+	}
+
+	s.q, s.next = dst, s.q
+
+	return n
+}
+
+// gather fills the rows of a with the given columns of q, which has the given rows of w numbers.
 func gather(a, q []float32, columns []int, rows, w int) {
 	for k, u := range columns {
 		r := a[k*rows:][:rows]
 
-		at := u
+		source := u
 		for t := range r {
-			r[t] = q[at]
-			at += w
+			r[t] = q[source]
+			source += w
 		}
 	}
 }
 
-// bound computes form, norm and rho of a layer from q: the part linear in ε
-// exactly, kept units by their relaxation.
+// bound computes form, norm and rho of a layer from its pre-activations q, rows × w. The rows for ε and 1 are taken
+// as they are, and the rows of undecided units by their relaxations.
 func (s *second) bound(q []float32, rows, w int) {
-	linear, kept := (s.out+1)*w, rows-s.base
+	linear := (s.outcomes + 1) * w
+	kept := rows - s.base
 	if kept == 0 {
 		copy(s.form[:linear], q[:linear])
 		clear(s.rho[:w])
 	} else {
-		s.k.Dense(s.form, s.relaxed, s.stride, q[s.base*w:], s.zero, kernel.PadRows(s.out+1), kept, w, 1)
+		s.k.Dense(s.form, s.relaxed, s.stride, q[s.base*w:], s.zero, kernel.PadRows(s.outcomes+1), kept, w, 1)
 
 		form := s.form[:linear]
 		for i, x := range q[:linear] {
@@ -361,141 +303,114 @@ func (s *second) bound(q []float32, rows, w int) {
 		s.k.Dense(s.rho, s.err, s.stride, s.abs, s.zero, kernel.RowStep, kept, w, 1)
 	}
 
-	norms(s.norm, s.form, s.out, w)
+	norms(s.norm, s.form, s.outcomes, w)
 }
 
-// classify sorts the units of layer i: on, off or kept, and adds the relaxations
-// of those kept, from number at on.
-func (s *second) classify(i, at int, form, norm []float32, w int, reach float32) {
-	d := s.out
-	s.is, s.kept = s.is[:0], s.kept[:0]
-	c, norm, rho := form[d*w:][:s.width[i]], norm[:s.width[i]], s.rho[:s.width[i]]
+// classify fills active and undecided with the units of layer i; the other units are off. form, norm and rho are the
+// bounds of the units. It also stores the relaxations of the undecided units in relaxed and err, from index offset on,
+// unless layer i is the last one.
+func (s *second) classify(i, offset int, form, norm []float32, w int, reach float32) {
+	d := s.outcomes
+	s.active = s.active[:0]
+	s.undecided = s.undecided[:0]
+	c := form[d*w:][:s.width[i]]
+	norm = norm[:s.width[i]]
+	rho := s.rho[:s.width[i]]
 	for u, c := range c {
-		r := float32(reach*norm[u]) + rho[u]
-		switch {
-		case c >= r:
-			s.is = append(s.is, u)
-		case c <= -r:
-		default:
-			s.kept = append(s.kept, u)
+		r := float32(reach*norm[u]) + rho[u] // the pre-activation is in c ± r
+		isOff := c <= -r
+		if c >= r {
+			s.active = append(s.active, u)
+		} else if !isOff {
+			s.undecided = append(s.undecided, u)
 		}
 	}
 
-	if i+1 == s.depth() || len(s.kept) == 0 {
-		return // nothing is bounded after the last
+	if i+1 == s.depth() || len(s.undecided) == 0 {
+		return
 	}
 
-	end := kernel.PadK(s.base+at+kernel.PadRows(len(s.kept))) - s.base
+	end := kernel.PadK(s.base+offset+kernel.PadRows(len(s.undecided))) - s.base
 	for j := range d + 1 {
-		clear(s.relaxed[j*s.stride+at+len(s.kept) : j*s.stride+end])
+		clear(s.relaxed[j*s.stride+offset+len(s.undecided) : j*s.stride+end])
 	}
 
-	clear(s.err[at+len(s.kept) : end])
+	clear(s.err[offset+len(s.undecided) : end])
 
-	for k, u := range s.kept {
+	for k, u := range s.undecided {
 		r := float32(reach*norm[u]) + rho[u]
 		slope := (c[u] + r) / (2 * r)
 		tau := float32(float32(0.5*slope) * (r - c[u]))
 
-		to := s.relaxed[at+k:]
+		column := s.relaxed[offset+k:]
 		for j := range d {
-			to[j*s.stride] = slope * form[j*w+u]
+			column[j*s.stride] = slope * form[j*w+u]
 		}
 
-		to[d*s.stride] = float32(slope*c[u]) + tau
-		s.err[at+k] = float32(slope*rho[u]) + tau
+		column[d*s.stride] = float32(slope*c[u]) + tau
+		s.err[offset+k] = float32(slope*rho[u]) + tau
 	}
 }
 
-// through multiplies the coefficients q (rows × w) of the units that are on
-// with their rows of the next layer's weights: rows × n into dst.
+// through fills dst (rows × n) with the product of the coefficients q (rows × w) of the active units and their rows
+// of the next layer's weights (w × n). It overwrites the padding after the rows of q.
 func (s *second) through(dst, q []float32, rows, w, n int, weights []float32) {
 	padded := kernel.PadRows(rows)
 	if rows > 2*s.base {
-		// Cheaper to leave the coefficients where they are and clear weights.
-		at := 0
-		for _, u := range s.is {
-			clear(s.w[at*n : u*n])
+		// With many rows it is faster to set the weights of the other units to 0 than to gather coefficients.
+		cleared := 0
+		for _, u := range s.active {
+			clear(s.w[cleared*n : u*n])
 			copy(s.w[u*n:(u+1)*n], weights[u*n:])
-			at = u + 1
+			cleared = u + 1
 		}
 
-		clear(s.w[at*n : w*n])
+		clear(s.w[cleared*n : w*n])
 		clear(q[rows*w : padded*w])
 		s.k.Dense(dst, q, w, s.w, s.zero, padded, w, n, 1)
 
 		return
 	}
 
-	k := kernel.PadK(len(s.is))
+	k := kernel.PadK(len(s.active))
 	for t := range rows {
-		q, on := q[t*w:][:w], s.on[t*k:][:k]
-		for o, u := range s.is {
-			on[o] = q[u]
+		q := q[t*w:][:w]
+		row := s.activeCoef[t*k:][:k]
+		for o, u := range s.active {
+			row[o] = q[u]
 		}
 
-		clear(on[len(s.is):])
+		clear(row[len(s.active):])
 	}
 
-	clear(s.on[rows*k : padded*k])
+	clear(s.activeCoef[rows*k : padded*k])
 
-	for o, u := range s.is {
+	for o, u := range s.active {
 		copy(s.w[o*n:(o+1)*n], weights[u*n:])
 	}
 
-	clear(s.w[len(s.is)*n : k*n])
-	s.k.Dense(dst, s.on, k, s.w, s.zero, padded, k, n, 1)
+	clear(s.w[len(s.active)*n : k*n])
+	s.k.Dense(dst, s.activeCoef, k, s.w, s.zero, padded, k, n, 1)
 }
 
-// evaluate follows the plan for one block: outs rows of pad columns.
+// evaluate returns the first outs rows of the answers at the points of a block: the means minus shift of each
+// outcome, then the raw variances. A row has b.pad columns. The result is valid until the next call.
 func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	copy(s.x, b.eps)
 
 	for _, l := range s.plan[:len(s.plan)-1] {
 		if l.rows > 0 {
-			s.k.DenseReLU(s.x[l.from*b.pad:(l.from+l.rows)*b.pad], s.a[l.at:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width,
-				b.pad, 1)
+			units := s.x[l.start*b.pad : (l.start+l.rows)*b.pad]
+			s.k.DenseReLU(units, s.a[l.offset:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width, b.pad, 1)
 		}
 
-		if next := kernel.PadK(l.from + l.rows); next > l.from+l.rows {
-			clear(s.x[(l.from+l.rows)*b.pad : next*b.pad])
+		if next := kernel.PadK(l.start + l.rows); next > l.start+l.rows {
+			clear(s.x[(l.start+l.rows)*b.pad : next*b.pad])
 		}
 	}
 
 	l := s.plan[len(s.plan)-1]
-	s.k.Dense(s.answer, s.a[l.at:], l.width, s.x, s.zero, kernel.PadRows(outs), l.width, b.pad, 1)
+	s.k.Dense(s.answer, s.a[l.offset:], l.width, s.x, s.zero, kernel.PadRows(outs), l.width, b.pad, 1)
 
 	return s.answer
-}
-
-// moments are sums over points of the second answer's mean c = m − μ, about
-// which C, δ and κ are centred: Σw·c, Σw·ε·c, Σw·c² and, of nodes, Σw·v, per
-// outcome.
-type moments struct{ c, ec, cc, v []float64 }
-
-func newMoments(d int) *moments {
-	return &moments{make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)}
-}
-
-func (m *moments) clear() {
-	clear(m.c)
-	clear(m.ec)
-	clear(m.cc)
-	clear(m.v)
-}
-
-// add adds a block of answers, rows × b.pad: the means, then, of nodes, the
-// variances.
-func (m *moments) add(k *kernel.Set[float32], b *pointBlock, answer []float32) {
-	for j := range m.c {
-		eps := b.eps[j*b.pad : (j+1)*b.pad]
-		s := k.Sums(answer[j*b.pad:(j+1)*b.pad], b.weights, eps)
-		m.c[j] += s[0]
-		m.ec[j] += s[1]
-		m.cc[j] += s[2]
-		if b.nodes {
-			at := (len(m.c) + j) * b.pad
-			m.v[j] += k.Sums(answer[at:at+b.pad], b.weights, eps)[0]
-		}
-	}
 }

@@ -5,7 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/triplets"
 )
 
@@ -29,9 +31,15 @@ func sine(n int) triplets.Set {
 func TestFitSingleLoss(t *testing.T) {
 	d := sine(101)
 	c := DefaultConfig()
-	c.Dropout, c.Beta, c.LearningRate, c.Epochs, c.Kernels, c.Pairs, c.Feedback = 0, 0, 1e-12, 1, "portable", Plain, Flag
+	c.Dropout = 0
+	c.Beta = 0
+	c.LearningRate = 1e-12
+	c.Epochs = 1
+	c.Kernels = "portable"
+	c.Pairs = Plain
+	c.Feedback = Flag
 	m, h, err := FitSingle(context.Background(), d, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	mu, v := m.Predict(d.X)
 	std := m.OutcomeScale().Std
@@ -45,8 +53,9 @@ func TestFitSingleLoss(t *testing.T) {
 		}
 	}
 
-	must.Near(t, h[0].Loss, want, 1e-5*math.Abs(want), "loss")
-	must.Not(t, m.Config.Pairs != Symmetrised || m.Config.Feedback != DropWeights, "recorded settings %+v", m.Config)
+	assert.InDelta(t, want, h[0].Loss, 1e-5*math.Abs(want), "loss")
+	require.Equal(t, Symmetrised, m.Config.Pairs, "recorded settings %+v", m.Config)
+	assert.Equal(t, DropWeights, m.Config.Feedback, "recorded settings %+v", m.Config)
 }
 
 // A network that answers once ignores the feedback: its second answer is its first,
@@ -54,25 +63,26 @@ func TestFitSingleLoss(t *testing.T) {
 func TestFitSingleIsDeaf(t *testing.T) {
 	d := sine(400)
 	c := DefaultConfig()
-	c.Epochs, c.Hidden = 120, []int{24, 24}
+	c.Epochs = 120
+	c.Hidden = []int{24, 24}
 	m, h, err := FitSingle(context.Background(), d, c, nil)
-	must.Do(t, err)
-	must.Not(t, h[len(h)-1].Loss > h[0].Loss-1, "loss %v → %v: nothing was learned", h[0].Loss, h[len(h)-1].Loss)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, h[len(h)-1].Loss, h[0].Loss-1, "loss %v → %v: nothing was learned", h[0].Loss, h[len(h)-1].Loss)
 
 	x := []float64{-2.5, -1, 0, 0.7, 2.9}
 	mu, v := m.Predict(x)
 
 	again, w := m.PredictGiven(x, []float64{9, -3, 0, 1, 7})
 	for i := range mu {
-		must.Not(t, mu[i] != again[i] || v[i] != w[i], "x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i],
-			w[i])
-		must.Near(t, mu[i], math.Sin(x[i]), 0.2, "x = %v: mean", x[i])
+		require.Equal(t, again[i], mu[i], "x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i], w[i])
+		assert.Equal(t, w[i], v[i], "x = %v: first %v (%v), second %v (%v)", x[i], mu[i], v[i], again[i], w[i])
+		assert.InDelta(t, math.Sin(x[i]), mu[i], 0.2, "x = %v: mean", x[i])
 	}
 
 	e := estimated(t, m, x, EstimateOptions{})
 
 	for i := range x {
-		must.Not(t, math.Abs(e.Cov[i]) > 1e-6 || math.Abs(e.Delta[i]) > 1e-6, "x = %v: C = %v, δ = %v", x[i], e.Cov[i],
-			e.Delta[i])
+		require.LessOrEqual(t, math.Abs(e.Cov[i]), 1e-6, "x = %v: C = %v, δ = %v", x[i], e.Cov[i], e.Delta[i])
+		assert.LessOrEqual(t, math.Abs(e.Delta[i]), 1e-6, "x = %v: C = %v, δ = %v", x[i], e.Cov[i], e.Delta[i])
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
@@ -19,13 +21,15 @@ func TestGradientWeights(t *testing.T) {
 	var once, often []int32
 	weights := make([]float64, n)
 
-	swapped, swappedOften := make([]bool, n), []bool(nil)
+	swapped := make([]bool, n)
+	swappedOften := []bool(nil)
 	for i := range n {
 		once = append(once, int32(i))
 		weights[i] = float64(1 + i%3)
 		swapped[i] = i%4 == 1
 		for range 1 + i%3 {
-			often, swappedOften = append(often, int32(i)), append(swappedOften, swapped[i])
+			often = append(often, int32(i))
+			swappedOften = append(swappedOften, swapped[i])
 		}
 	}
 
@@ -55,7 +59,7 @@ func TestGradientWeights(t *testing.T) {
 		loss, g := gradient(weights, once, swapped)
 
 		want, wantG := gradient(nil, often, swappedOften)
-		must.Near(t, loss, want, 1e-12*math.Abs(want), "%s: loss", name)
+		assert.InDelta(t, want, loss, 1e-12*math.Abs(want), "%s: loss", name)
 
 		near(t, name+": gradient", g, wantG, 1e-12)
 	})
@@ -75,27 +79,35 @@ func TestAllPairsCountRuns(t *testing.T) {
 		y := make([]float64, r)
 		for i := range y {
 			y[i] = math.Sin(3*x) + 0.3*rng.NormFloat64()
-			runs.X, runs.Y1, runs.Y2 = append(runs.X, x), append(runs.Y1, y[i]), append(runs.Y2, y[i])
+			runs.X = append(runs.X, x)
+			runs.Y1 = append(runs.Y1, y[i])
+			runs.Y2 = append(runs.Y2, y[i])
 		}
 
 		for i := range y {
 			for k := i + 1; k < r; k++ {
-				pairs.X, pairs.Y1, pairs.Y2 = append(pairs.X, x), append(pairs.Y1, y[i]), append(pairs.Y2, y[k])
+				pairs.X = append(pairs.X, x)
+				pairs.Y1 = append(pairs.Y1, y[i])
+				pairs.Y2 = append(pairs.Y2, y[k])
 				pairs.Weight = append(pairs.Weight, 1/float64(r-1))
 			}
 		}
 	}
 
 	cfg := DefaultConfig()
-	cfg.Hidden, cfg.Dropout, cfg.Feedback = []int{9, 7}, 0, DropWeights
+	cfg.Hidden = []int{9, 7}
+	cfg.Dropout = 0
+	cfg.Feedback = DropWeights
 	gradient := func(d triplets.Set) (float64, []float64) {
-		d.N, d.In, d.Out = len(d.X), 1, 1
+		d.N = len(d.X)
+		d.In = 1
+		d.Out = 1
 		idx := upTo(d.N)
 
 		tr := newTrainer(newLayout(1, 1, 0, cfg.Hidden), kernel.Portable[float64](), cfg)
 		tr.initialise(3)
 		tr.weight, tr.second = rowWeights[float64](d)
-		tr.deafen()
+		tr.zeroFeedback()
 		loss := tr.gradient(packRows[float64](d, triplets.Identity(1), triplets.Identity(1)), idx, nil)
 
 		for u := range tr.width[0] { // the cut weights have none
@@ -108,14 +120,17 @@ func TestAllPairsCountRuns(t *testing.T) {
 	loss, g := gradient(pairs)
 
 	want, wantG := gradient(runs)
-	must.Near(t, loss, want, 1e-12*math.Abs(want), "loss")
+	assert.InDelta(t, want, loss, 1e-12*math.Abs(want), "loss")
 
 	near(t, "gradient", g, wantG, 1e-12)
-	a, b := pairs, runs
-	a.Out, b.Out = 1, 1
-	s, r := a.OutcomeScale(), b.OutcomeScale()
-	must.Not(t, math.Abs(s.Mean[0]-r.Mean[0]) > 1e-14 || math.Abs(s.Std[0]-r.Std[0]) > 1e-14, "scale %v, of the runs %v",
-		s, r)
+	a := pairs
+	b := runs
+	a.Out = 1
+	b.Out = 1
+	s := a.OutcomeScale()
+	r := b.OutcomeScale()
+	require.InDelta(t, r.Mean[0], s.Mean[0], 1e-14, "scale %v, of the runs %v", s, r)
+	assert.InDelta(t, r.Std[0], s.Std[0], 1e-14, "scale %v, of the runs %v", s, r)
 }
 
 // A simulated campaign with known truth: at each of two conditions half the groups have
@@ -127,11 +142,15 @@ func TestWeightsSimulation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 7))
 	d := triplets.Set{In: 1, Out: 1}
 
-	sum, n := [2]float64{}, [2]float64{}
+	sum := [2]float64{}
+	n := [2]float64{}
 	for g := range groups {
-		r, m, x := 2, 1., g/2%2
+		r := 2
+		m := 1.
+		x := g / 2 % 2
 		if g%2 == 1 {
-			r, m = 6, -1
+			r = 6
+			m = -1
 		}
 
 		y := make([]float64, r)
@@ -142,14 +161,22 @@ func TestWeightsSimulation(t *testing.T) {
 
 		for i := range y {
 			for k := i + 1; k < r; k++ {
-				d.X, d.Y1, d.Y2 = append(d.X, float64(x)), append(d.Y1, y[i]), append(d.Y2, y[k])
-				d.Weight, d.N = append(d.Weight, 1/float64(r-1)), d.N+1
+				d.X = append(d.X, float64(x))
+				d.Y1 = append(d.Y1, y[i])
+				d.Y2 = append(d.Y2, y[k])
+				d.Weight = append(d.Weight, 1/float64(r-1))
+				d.N++
 			}
 		}
 	}
 
 	cfg := DefaultConfig()
-	cfg.Hidden, cfg.Batch, cfg.Epochs, cfg.Schedule, cfg.Dropout, cfg.Feedback = []int{32}, 64, 200, "cosine", 0, Flag
+	cfg.Hidden = []int{32}
+	cfg.Batch = 64
+	cfg.Epochs = 200
+	cfg.Schedule = "cosine"
+	cfg.Dropout = 0
+	cfg.Feedback = Flag
 	for _, c := range []struct {
 		weight []float64
 		want   float64
@@ -157,12 +184,12 @@ func TestWeightsSimulation(t *testing.T) {
 		set := d
 		set.Weight = c.weight
 		m, _, err := Fit(context.Background(), set, cfg, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		mu, _ := m.Predict([]float64{0, 1})
 		for x, v := range mu {
 			// 480 runs scatter the mean by σ/√480 = 0.02; the rest is the network's.
-			must.Near(t, v, c.want, 0.1, "condition %d: (mean of the runs %.3f)", x, sum[x]/n[x])
+			assert.InDelta(t, c.want, v, 0.1, "condition %d: (mean of the runs %.3f)", x, sum[x]/n[x])
 			t.Logf("weights %v: %.3f, expected %.3f", c.weight != nil, v, c.want)
 		}
 	}

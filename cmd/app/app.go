@@ -4,9 +4,9 @@
 // messages to standard error. Exit status: 0 success, 1 a stage failed, 2 usage
 // or configuration error, 3 input data error, 130 interrupted.
 //
-// commands.txt describes the commands with their arguments and flags; what one does is in
-// the file of its name: flags in, text or JSON out. What a project can be asked without a
-// terminal belongs to package pipeline.
+// commands.txt describes the commands with their arguments and flags. Each command is
+// implemented in the file of its name: it reads flags and prints text or JSON. Everything that
+// needs no terminal belongs to package pipeline.
 package app
 
 import (
@@ -17,39 +17,52 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline"
 )
 
-// Main runs the program, with what a program of one's own adds, with the arguments and
-// streams of this process, and returns the exit status.
-func Main(e Extensions) int {
-	if err := e.register(); err != nil {
+// Main registers the extensions, runs the program with the arguments and streams of this
+// process, and returns the exit status.
+func Main(extensions Extensions) int {
+	if err := extensions.register(); err != nil {
 		fmt.Fprintln(os.Stderr, "pipeline: "+err.Error())
 		return pipeline.ExitUsage
 	}
 
-	// The garbage collector runs each time the heap has doubled, and stages ingest and
-	// dsp use a few MiB. So it first runs at 32 MiB, which short commands never reach. From
-	// then on the heap has 16 MiB more; they are never touched, so they take no memory.
-	var heap []byte
-	runtime.AddCleanup(new([64]byte), func(percent int) {
-		heap = make([]byte, 16<<20)
-		debug.SetGCPercent(percent)
-	}, debug.SetGCPercent(800))
-	code := run(os.Args[1:], os.Stdout, os.Stderr)
-	runtime.KeepAlive(&heap)
+	ballast := delayCollections()
+	status := run(os.Args[1:], os.Stdout, os.Stderr)
+	runtime.KeepAlive(ballast)
 
-	return code
+	return status
 }
 
-// run is the whole program: it takes arguments and streams, and returns the
-// exit status.
+const (
+	// firstPercent delays the first collection until the heap has 32 MiB: 8 times 4 MiB, the least heap of Go.
+	firstPercent = 800
+	// ballastBytes is the size of an allocation that is never touched, so that it takes no memory.
+	ballastBytes = 16 << 20
+)
+
+// delayCollections makes the garbage collector run later. The collector runs each time the heap has doubled, which is
+// often for the few MiB that the stages ingest and dsp use. Short commands end before the first collection. After it
+// the ballast keeps the heap so large that doubling takes long. The caller keeps the result alive.
+func delayCollections() *[]byte {
+	ballast := new([]byte)
+	usual := debug.SetGCPercent(firstPercent)
+	afterFirst := func(percent int) {
+		*ballast = make([]byte, ballastBytes)
+		debug.SetGCPercent(percent)
+	}
+	runtime.AddCleanup(new([64]byte), afterFirst, usual) // nothing refers to the 64 bytes: the first collection frees them
+
+	return ballast
+}
+
+// run runs the program with the given arguments and streams, and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -58,7 +71,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		stop() // a second signal ends the program at once
 	}()
 
-	stdout, stderr = &printer{w: stdout}, &printer{w: stderr}
+	stdout = &printer{w: stdout}
+	stderr = &printer{w: stderr}
 	err := execute(ctx, commands(), args, stdout, stderr)
 	if err == nil {
 		return 0
@@ -72,56 +86,64 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// execute runs the command of a line.
+// execute runs the command that the arguments name. It returns a panic as an error that asks for a report.
 func execute(ctx context.Context, list []*subcommand, args []string, stdout, stderr io.Writer) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
-			err = pipeline.Panicked(v)
+		if value := recover(); value != nil {
+			err = pipeline.Panicked(value)
 		}
 	}()
 
-	args, err = arrange(list, args)
-	if err != nil {
-		return err
+	if !asksCompletion(args) {
+		args, err = arrange(list, args)
+		if err != nil {
+			return err
+		}
 	}
 
 	return newApp(list, stdout, stderr).RunContext(ctx, append([]string{"pipeline"}, args...))
 }
 
-// newApp gives the commands to the library, which reads the line, prints help and calls them.
+// newApp returns the program as the library knows it, with all commands. The library reads the flags, prints help and
+// calls the commands.
 func newApp(list []*subcommand, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "pipeline", Usage: about, UsageText: "pipeline COMMAND [flags] [arguments]", HideVersion: true,
-		Description:    "Example: pipeline run pipeline.yaml\n\nExit status: " + statuses,
+		EnableBashCompletion: true,
+		Description: "Example: pipeline run pipeline.yaml\n\nDocuments, shown by pipeline help TOPIC: " +
+			strings.Join(topics(), ", ") + "\n\nExit status: " + statuses,
 		Flags:          []cli.Flag{cli.HelpFlag}, // a command called help keeps the library from adding it
 		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },
 		ExitErrHandler: func(*cli.Context, error) {}, // run maps errors to exit statuses
 		Action:         cli.ShowAppHelp, Writer: stdout, ErrWriter: stderr,
 	}
 
-	for _, s := range list {
-		cmd := &cli.Command{
-			Name: s.name, Usage: s.usage, UsageText: s.line(), Description: s.description,
+	for _, cmd := range list {
+		command := &cli.Command{
+			Name: cmd.name, Usage: cmd.usage, UsageText: cmd.line(), Description: cmd.description,
 			HideHelpCommand: true, // `pipeline help run` is enough; no file is called help
 			OnUsageError:    app.OnUsageError,
-			Flags:           lists.Each(s.flags, func(o option) cli.Flag { return o.flag() }),
-			Action: func(c *cli.Context) (err error) {
-				defer fault.Catch(&err)
-				return s.start(&call{Context: c, ctx: c.Context, args: c.Args().Slice(), stdout: stdout, stderr: stderr})
+			Action: func(c *cli.Context) error {
+				return cmd.start(&call{Context: c, ctx: c.Context, args: c.Args().Slice(), stdout: stdout, stderr: stderr})
 			},
 		}
 
-		app.Commands = append(app.Commands, cmd)
+		for _, o := range cmd.flags {
+			command.Flags = append(command.Flags, o.flag())
+		}
+
+		app.Commands = append(app.Commands, command)
 	}
 
 	return app
 }
 
+// usage returns an error that ends the program with the exit status of wrong usage.
 func usage(format string, args ...any) error {
 	return &pipeline.UsageError{Text: fmt.Sprintf(format, args...)}
 }
 
-// actions are what the commands do.
+// actions returns the function of each command, by the name of the command.
 func actions() map[string]func(*call) error {
 	return map[string]func(*call) error{
 		"run": runRun, "status": runStatus, "check": runCheck, "report": runReport, "simulate": runSimulate,
@@ -129,6 +151,7 @@ func actions() map[string]func(*call) error {
 		"diff": runDiff, "log": runLog, "compare": runCompare, "contrast": runContrast, "judge": runJudge,
 		"budget": runBudget, "honest": runHonest, "serve": runServe, "gc": runGC, "schema": runSchema,
 		"version": runVersion, "export": runExport, "tasks": runTasks, "exec": runExec, "cancel": runCancel,
-		"man": runMan, "glossary": runGlossary, "help": runHelp,
+		"man": runMan, "glossary": runGlossary, "help": runHelp, "session": runSession,
+		"graph": runGraph, "completion": runCompletion,
 	}
 }

@@ -14,10 +14,9 @@ import (
 
 	"doubletake/docs"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 )
 
-// call is a command with what its line gives.
+// call is one use of a command: its flags, arguments and streams.
 type call struct {
 	*cli.Context
 	ctx            context.Context
@@ -25,20 +24,23 @@ type call struct {
 	stdout, stderr io.Writer
 }
 
-// arrange puts flags before arguments, because the library stops looking for flags at the first argument:
-// `pipeline run FILE --stage train` would silently drop --stage. What is no flag, argument or value
-// of a flag is a *pipeline.UsageError.
+// arrange returns the words of a command line with the flags before the arguments, because the library stops looking
+// for flags at the first argument: `pipeline run FILE --stage train` would silently drop --stage. Without words it
+// returns none, and the library prints the help of the program. It returns a *pipeline.UsageError for a word that is
+// not a command, a flag, the value of a flag or an argument.
 func arrange(list []*subcommand, words []string) ([]string, error) {
 	if len(words) == 0 {
-		return nil, nil
+		return []string{}, nil
 	}
 
-	name, rest := words[0], words[1:]
+	name := words[0]
+	rest := words[1:]
 	switch name {
 	case "-h", "--help":
 		return []string{"--help"}, nil
 	case "--version", "-version":
-		name, rest = "version", nil
+		name = "version"
+		rest = nil
 	case "help", "h":
 		if len(rest) == 0 || rest[0] == "help" {
 			return []string{"--help"}, nil
@@ -46,7 +48,8 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 
 		name = "help"
 		if _, ok := docs.FindPage(rest[0]); !ok {
-			name, rest = rest[0], []string{"--help"}
+			name = rest[0]
+			rest = []string{"--help"}
 		}
 	}
 
@@ -54,11 +57,11 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		return cmd.arrange(rest)
 	}
 
-	if why := former[name]; why != "" {
-		return nil, usage("pipeline %s went in 0.2.0: %s", name, why)
+	var names []string
+	for _, cmd := range list {
+		names = append(names, cmd.name)
 	}
 
-	names := lists.Each(list, func(c *subcommand) string { return c.name })
 	known := strings.Join(names, ", ")
 	if strings.HasPrefix(name, "-") {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
@@ -67,69 +70,49 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 	return nil, usage("unknown command %q%s; the commands are %s", name, hint(name, names), known)
 }
 
-// former are commands, flags and values of flags of earlier versions, with what takes their place.
-var former = map[string]string{
-	"completion":             "shells complete the names of files, pipeline help lists commands and flags",
-	"predict --details":      "--csv has the parts of the variance, --json and the page have the left-out groups",
-	"predict --calibrated":   "the calibrated prediction needs no flag",
-	"suggest --config":       "--cost and --budget state what measurements cost",
-	"suggest --by":           "candidates are ranked by what the split has: its calibrated process, model, or networks",
-	"plot --xlim":            "draw the CSV beside the figure with other limits",
-	"plot --ylim":            "draw the CSV beside the figure with other limits",
-	"plot --polar":           "the page draws directivities in polar coordinates (Explore, Polar view) and saves them",
-	"exec --index":           "--task names a task, --part takes a share of a stage",
-	"inspect --calibrator":   "pipeline check examines the recordings of ingest: {calibration: {calibrator: …}}",
-	"export --format mat":    "MATLAB reads csv and parquet (readtable, parquetread)",
-	"export --format npz":    "NumPy and pandas read csv, pandas parquet too",
-	"tasks --format torque":  "nobody could try it; pbs writes scripts for OpenPBS and PBS Professional",
-	"tasks --format dot":     "json has the needs of each task",
-	"tasks --format mermaid": "json has the needs of each task",
-}
-
-// arrange does so with the words of a command. Everything after "--" is an argument.
+// arrange returns the name of the command, its flags as --NAME=VALUE, "--", and its arguments. In words, everything
+// after "--" is an argument. It returns a *pipeline.UsageError for a wrong flag or value.
 func (cmd *subcommand) arrange(words []string) ([]string, error) {
-	flags, args := []string{cmd.name}, []string{"--"}
+	flags := []string{cmd.name}
+	args := []string{"--"}
 	for i := 0; i < len(words); i++ {
-		w := words[i]
-		if w == "--" {
+		word := words[i]
+		if word == "--" {
 			args = append(args, words[i+1:]...)
 			break
 		}
 
-		if !strings.HasPrefix(w, "-") {
-			args = append(args, w)
+		if !strings.HasPrefix(word, "-") {
+			args = append(args, word)
 			continue
 		}
 
-		key, value, has := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		key, value, assigned := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		if key == "help" || key == "h" {
 			return []string{cmd.name, "--help"}, nil
 		}
 
-		if w == "-" || isNumber(w) {
-			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", w, cmd.name,
-				w)
+		if word == "-" || isNumber(word) {
+			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", word,
+				cmd.name, word)
 		}
 
-		o, err := cmd.option(w, key)
+		option, err := cmd.option(word, key)
 		if err != nil {
 			return nil, err
 		}
 
-		if o.kind == "" && !has {
+		if option.kind == "" && !assigned {
 			value = "true"
-		} else if !has {
-			if i++; i == len(words) {
-				return nil, usage("--%s of pipeline %s wants a value, found the end of the line", key, cmd.name)
-			}
-
-			if value = words[i]; strings.HasPrefix(value, "-") && !isNumber(value) {
-				return nil, usage("--%s of pipeline %s wants a value, found %s; if that is the value, write --%s=%s", key, cmd.name,
-					value, key, value)
+		} else if !assigned {
+			i++
+			value, err = cmd.nextValue(key, words[i:])
+			if err != nil {
+				return nil, err
 			}
 		}
 
-		if err := cmd.check(o, value); err != nil {
+		if err := cmd.check(option, value); err != nil {
 			return nil, err
 		}
 
@@ -139,9 +122,25 @@ func (cmd *subcommand) arrange(words []string) ([]string, error) {
 	return append(flags, args...), nil
 }
 
-// start runs the command if the number of arguments is right.
+// nextValue returns the first of the words that follow a flag without "=", which is its value.
+func (cmd *subcommand) nextValue(key string, words []string) (string, error) {
+	if len(words) == 0 {
+		return "", usage("--%s of pipeline %s wants a value, found the end of the line", key, cmd.name)
+	}
+
+	value := words[0]
+	if strings.HasPrefix(value, "-") && !isNumber(value) {
+		return "", usage("--%s of pipeline %s wants a value, found %s; if that is the value, write --%s=%s", key, cmd.name,
+			value, key, value)
+	}
+
+	return value, nil
+}
+
+// start runs the command. It returns a *pipeline.UsageError if the number of arguments is wrong, or if two formats are
+// asked for.
 func (cmd *subcommand) start(c *call) error {
-	if n := len(c.args); n < cmd.least || n > cmd.most {
+	if count := len(c.args); count < cmd.least || count > cmd.most {
 		if cmd.most == 0 {
 			return usage("pipeline %s takes no arguments, found %q", cmd.name, c.args)
 		}
@@ -156,19 +155,22 @@ func (cmd *subcommand) start(c *call) error {
 	return cmd.do(c)
 }
 
+// isNumber reports whether a text is a number, such as -3.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil
 }
 
-func hint(s string, known []string) string {
-	if n := spelling.Meant(s, known); n != "" {
-		return fmt.Sprintf(", did you mean %q?", n)
+// hint returns a question that suggests the known name which a misspelled name resembles, or "" if there is none.
+func hint(name string, known []string) string {
+	if meant := spelling.Meant(name, known); meant != "" {
+		return fmt.Sprintf(", did you mean %q?", meant)
 	}
 	return ""
 }
 
-// option returns the flag of a name; word has it as it was written.
+// option returns the flag with a name, or a *pipeline.UsageError that suggests a flag. word is the flag as the user
+// wrote it.
 func (cmd *subcommand) option(word, name string) (*option, error) {
 	var known []string
 	for i := range cmd.flags {
@@ -178,13 +180,9 @@ func (cmd *subcommand) option(word, name string) (*option, error) {
 		known = append(known, cmd.flags[i].name)
 	}
 
-	if why := former[cmd.name+" --"+name]; why != "" {
-		return nil, usage("--%s of pipeline %s went with version 0.2: %s", name, cmd.name, why)
-	}
-
 	near := "pipeline " + cmd.name + " --help lists them"
-	if n := spelling.Meant(name, append(known, "help")); n != "" {
-		near = fmt.Sprintf("did you mean --%s?", n)
+	if meant := spelling.Meant(name, append(known, "help")); meant != "" {
+		near = fmt.Sprintf("did you mean --%s?", meant)
 	}
 
 	word, _, _ = strings.Cut(word, "=")
@@ -192,31 +190,26 @@ func (cmd *subcommand) option(word, name string) (*option, error) {
 	return nil, usage("unknown flag %s of pipeline %s; %s", word, cmd.name, near)
 }
 
-// check reports a value that the flag does not take.
+// check returns an error if the flag does not take the value.
 func (cmd *subcommand) check(o *option, value string) error {
 	set := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
 	err := cmp.Or(o.flag().Apply(set), set.Set(o.name, value))
 	kind := kinds[o.kind]
-	v, _ := strconv.ParseFloat(value, 64)
 
 	switch {
-	case err != nil || kind.from < kind.to && !(kind.from < v && v < kind.to):
+	case err != nil || !kind.allows(value):
 		return usage("--%s of pipeline %s %s, found %q", o.name, cmd.name, kind.want, value)
 	case value == "":
 		return usage("--%s of pipeline %s wants a value, found nothing after =", o.name, cmd.name)
 	case o.kind == "text" && len(o.choices) > 0 && !slices.Contains(o.choices, value):
-		near := hint(value, o.choices)
-		if why := former[cmd.name+" --"+o.name+" "+value]; why != "" {
-			near = ", which went with version 0.2: " + why
-		}
-
-		return usage("--%s of pipeline %s wants %s, found %q%s", o.name, cmd.name, strings.Join(o.choices, ", "), value, near)
+		return usage("--%s of pipeline %s wants %s, found %q%s", o.name, cmd.name, strings.Join(o.choices, ", "), value,
+			hint(value, o.choices))
 	}
 
 	return nil
 }
 
-// arg is the argument of that number from 0, "" without one.
+// arg returns argument i, counted from 0, or "" if there are fewer.
 func (c *call) arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]
@@ -224,7 +217,7 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
-// file is the FILE, pipeline.yaml without one.
+// file returns the argument FILE, or pipeline.yaml if it is not given.
 func (c *call) file() string {
 	if len(c.args) > 0 {
 		return c.args[0]
@@ -235,16 +228,17 @@ func (c *call) file() string {
 // experiments returns the names given with --experiment. Commas separate names,
 // except within the name of a variant, where they separate its settings.
 func (c *call) experiments() []string {
-	var out []string
-	for _, s := range c.StringSlice("experiment") {
-		last := len(out) - 1
-		if last >= 0 && strings.Contains(out[last], "/") && strings.Contains(s, "=") && !strings.Contains(s, "/") {
-			out[last] += "," + s
+	var names []string
+	for _, part := range c.StringSlice("experiment") {
+		last := len(names) - 1
+		afterVariant := last >= 0 && strings.Contains(names[last], "/")
+		if afterVariant && strings.Contains(part, "=") && !strings.Contains(part, "/") {
+			names[last] += "," + part
 			continue
 		}
 
-		out = append(out, s)
+		names = append(names, part)
 	}
 
-	return out
+	return names
 }

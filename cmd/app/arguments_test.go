@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"doubletake/docs"
-	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -135,7 +136,7 @@ func TestEveryOrder(t *testing.T) {
 			}
 		})
 
-		must.Equal(t, n, []int{1, 1, 2, 6, 24, 120}[len(c.groups)], "orders of %d words", len(c.groups))
+		assert.Equal(t, []int{1, 1, 2, 6, 24, 120}[len(c.groups)], n, "orders of %d words", len(c.groups))
 	}
 }
 
@@ -184,13 +185,13 @@ func TestUsageErrors(t *testing.T) {
 		{"simulate toy DIR --rate-hz 5", `--rate-hz does not belong to the toy campaign`},
 	} {
 		var stdout, stderr bytes.Buffer
-		must.Equal(t, run(strings.Fields(c.line), &stdout, &stderr), 2, "%s: exit status", c.line)
+		assert.Equal(t, 2, run(strings.Fields(c.line), &stdout, &stderr), "%s: exit status", c.line)
 
 		if !strings.HasPrefix(stderr.String(), "pipeline: "+c.want) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
 		}
 
-		must.Not(t, stdout.Len() > 0, "%s: on standard output: %s", c.line, stdout.String())
+		assert.Empty(t, stdout.String(), "%s: on standard output", c.line)
 	}
 }
 
@@ -211,7 +212,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 
-	must.Never(t, len(lines) < 4+3*6, "only %d commands", len(all))
+	require.GreaterOrEqual(t, len(lines), 4+3*6, "only %d commands", len(all))
 
 	for _, args := range lines {
 		var stdout, stderr bytes.Buffer
@@ -219,7 +220,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%q: exit status %d, on standard error: %s", args, code, stderr.String())
 		}
 
-		must.Contain(t, stdout.String(), "Example: pipeline ", "Exit status: 0 success", "USAGE:")
+		assert.Contains(t, stdout.String(), "Example: pipeline ")
+		assert.Contains(t, stdout.String(), "Exit status: 0 success")
+		assert.Contains(t, stdout.String(), "USAGE:")
 
 		for _, a := range args {
 			if c := find(all, a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.name) {
@@ -307,7 +310,7 @@ func TestNothingDropped(t *testing.T) {
 				ok = strconv.Itoa(o.jobs) == lastJobs
 			}
 
-			must.Never(t, !ok, "%q: %q did not arrive: %+v", args, g, o)
+			require.True(t, ok, "%q: %q did not arrive: %+v", args, g, o)
 		}
 	})
 }
@@ -327,7 +330,7 @@ func TestFirstRun(t *testing.T) {
 			"pipeline run --experiment 'my rotor' --to dsp",
 		},
 	} {
-		must.Equal(t, firstRun(c.o, lacks), c.want, "got")
+		assert.Equal(t, c.want, firstRun(c.o, lacks))
 	}
 }
 
@@ -340,6 +343,8 @@ func TestCommandPanics(t *testing.T) {
 
 	err := execute(t.Context(), list, []string{"check", "pipeline.yaml"}, io.Discard, io.Discard)
 	status, text := pipeline.ExitStatus(err)
-	must.Equal(t, status, pipeline.ExitFailed, "exit status")
-	must.Contain(t, text, "a fault of the program, please report it: runtime error", "TestCommandPanics", "; with ")
+	assert.Equal(t, pipeline.ExitFailed, status, "exit status")
+	assert.Contains(t, text, "a fault of the program, please report it: runtime error")
+	assert.Contains(t, text, "TestCommandPanics")
+	assert.Contains(t, text, "; with ")
 }

@@ -1,48 +1,51 @@
 package app
 
 import (
-	"path/filepath"
-
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/budget"
 	"doubletake/report"
 )
 
-// monteCarloDraws are enough for two digits of an interval of 95 % (JCGM 101, 7.2).
-const monteCarloDraws = 200_000
+const (
+	// monteCarloDraws is enough for two digits of an interval of 95 % (JCGM 101, 7.2).
+	monteCarloDraws = 200_000
+	// maxSampled is the number of budgets up to which the Monte Carlo method is used. Each takes a moment.
+	maxSampled = 20
+)
 
+// runBudget prints budgets of uncertainty: how much each source contributes to the uncertainty of an outcome. Without
+// --at, people see only the least certain condition of each outcome.
 func runBudget(c *call) error {
-	name, level := c.arg(0), c.Float64("level")
-	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
-		return usage("budgets of a file went with version 0.2: pipeline budget takes an EXPERIMENT, found %q", name)
+	level := c.Float64("level")
+	options := budget.Options{
+		At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config"),
+	}
+	if outcome := c.String("outcome"); outcome != "" {
+		options.Outcomes = []string{outcome}
 	}
 
-	o := budget.Options{At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config")}
-	if name := c.String("outcome"); name != "" {
-		o.Outcomes = []string{name}
+	budgets, err := budget.Read(c.arg(0), options)
+	if err != nil {
+		return err
 	}
 
-	list := fault.Get(budget.Read(name, o))
-	draws := monteCarloDraws
-	if c.Bool("csv") {
-		draws = 0
+	results, err := evaluateBudgets(budgets, level)
+	if err != nil {
+		return err
 	}
 
-	results := lists.Each(list, func(b budget.Budget) budget.Result { return fault.Get(b.Evaluate(level, 0)) })
-
-	if !c.IsSet("at") && !c.Bool("csv") && !c.Bool("json") {
+	csv := c.Bool("csv")
+	if !csv && !c.Bool("json") && !c.IsSet("at") {
 		results = budget.LeastCertain(results)
 	}
 
-	if len(results) <= 20 && draws > 0 {
-		for i, r := range results {
-			results[i] = fault.Get(r.Budget.Evaluate(level, draws))
+	if !csv && len(results) <= maxSampled {
+		if err := sampleBudgets(results, level); err != nil {
+			return err
 		}
 	}
 
 	switch {
-	case c.Bool("csv"):
+	case csv:
 		return report.CSV(c.stdout, budget.CSV(results))
 	case c.Bool("json"):
 		return printJSON(c.stdout, budget.JSON(results))
@@ -52,4 +55,33 @@ func runBudget(c *call) error {
 	}
 
 	return report.Sheets(c.stdout, []report.Sheet{budget.Sheet(results)}, width(c.stdout), colour(c.stdout))
+}
+
+// evaluateBudgets evaluates budgets by the law of propagation of uncertainty, for intervals of a level.
+func evaluateBudgets(budgets []budget.Budget, level float64) ([]budget.Result, error) {
+	var results []budget.Result
+	for _, b := range budgets {
+		result, err := b.Evaluate(level, 0)
+		if err != nil {
+			return nil, err
+		}
+
+		results = append(results, result)
+	}
+
+	return results, nil
+}
+
+// sampleBudgets replaces the results by results of the Monte Carlo method.
+func sampleBudgets(results []budget.Result, level float64) error {
+	for i, result := range results {
+		sampled, err := result.Budget.Evaluate(level, monteCarloDraws)
+		if err != nil {
+			return err
+		}
+
+		results[i] = sampled
+	}
+
+	return nil
 }

@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 )
 
 // cases are what the program is to say of small inputs that others made and found it wrong on: what make.py of the
@@ -52,9 +56,9 @@ var cases = map[string][]step{
 		works("inspect runs/e/recordings.arrow", `alpha_deg +float64 +deg +0 +4 +5 +8`),
 	},
 	"thousands-comma": {fails("check p.yaml", `"1,200", which is 1\.2 or 1200.*decimal: comma`)},
-	"judge-units":     {works("judge --against pairs.csv pred.csv", `error 0\.036 N`)},
+	"judge-units":     {works("judge --against pairs.csv pred.csv", `Error 0\.036 N`)},
 	"judge-twice":     {fails("judge --against pairs.csv pred.csv", `expected one column y, found two`)},
-	"one-wing":        {works("run p.yaml", `wing=A +cl .* 0\.[2-9]\d? +100 %`, `wing=B +cl .* 0\.[2-9]\d? `)},
+	"one-wing":        {works("run p.yaml", `wing=A cl .* 0\.[2-9]\d? +\d+ % +100 %`, `wing=B cl .* 0\.[2-9]\d? `)},
 	"days": {
 		fails("check p.yaml", `none among 216 rows.*pairs: \{across: Day\}`),
 		works("run across.yaml", ` 216 triplets`, `Day = Wed held out`),
@@ -66,7 +70,7 @@ var cases = map[string][]step{
 		works("run --to dsp e6.yaml"),
 		works("inspect runs_6/drone/triplets.arrow", `bpf1_db_bound_1 .* true, true, true`),
 	},
-	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `on 6 runs never shown`, `!no channel`)},
+	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `held out \(6 runs\)`, `!no channel`)},
 }
 
 type step struct {
@@ -80,7 +84,7 @@ func fails(command string, says ...string) step { return step{command, true, say
 
 // Every case of make.py gives what it expects.
 func TestCases(t *testing.T) {
-	must.BeLong(t, "runs the program 35 times")
+	longtest.Skip(t, "runs the program 35 times")
 
 	maker := filepath.Join("..", "..", "..", "shared", "cases", "make.py")
 	if _, err := os.Stat(maker); err != nil {
@@ -93,12 +97,12 @@ func TestCases(t *testing.T) {
 	}
 
 	made, err := os.ReadDir(dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 	for _, d := range made {
-		must.Not(t, len(cases[d.Name()]) == 0, "%s has no expectation here", d.Name())
+		assert.NotEmpty(t, cases[d.Name()], "%s has no expectation here", d.Name())
 	}
 
-	config := string(must.Read(t, filepath.Join(dir, "days", "p.yaml")))
+	config := string(testfile.Read(t, filepath.Join(dir, "days", "p.yaml")))
 	put(t, filepath.Join(dir, "days"), "across.yaml", regexp.MustCompile(`pairs: repeat-run`).
 		ReplaceAllString(config, "pairs: {across: Day}"))
 
@@ -106,11 +110,15 @@ func TestCases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range steps {
 				out, err := command(filepath.Join(dir, name), strings.Fields(s.command)...).CombinedOutput()
-				must.Not(t, (err != nil) != s.fails, "%s: %v\n%s", s.command, err, out)
+				if (err != nil) != s.fails {
+					t.Errorf("%s: %v\n%s", s.command, err, out)
+				}
 
 				for _, p := range s.says {
 					not := p[0] == '!'
-					must.Not(t, regexp.MustCompile(strings.TrimPrefix(p, "!")).Match(out) == not, "%s: %s in\n%s", s.command, p, out)
+					if regexp.MustCompile(strings.TrimPrefix(p, "!")).Match(out) == not {
+						t.Errorf("%s: %s in\n%s", s.command, p, out)
+					}
 				}
 			}
 		})
@@ -127,6 +135,6 @@ func TestCasesInPackages(t *testing.T) {
 	})
 
 	for name := range cases {
-		must.Not(t, !named[name], "no test of a package says that it is case %s", name)
+		assert.True(t, named[name], "no test of a package says that it is case %s", name)
 	}
 }

@@ -3,35 +3,56 @@ package app
 import (
 	"fmt"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline"
+	"doubletake/train/numbers"
 )
 
+// runCheck checks a configuration and the files that it names, and prints how many tasks it has and what they cost.
 func runCheck(c *call) error {
 	file := c.file()
 	if c.Bool("no-programs") {
-		fault.Raise(pipeline.RefusePrograms(file))
+		if err := pipeline.RefusePrograms(file); err != nil {
+			return err
+		}
 	}
 
-	p := fault.Get(pipeline.Load(file))
-	found, err := p.CheckFiles(c.ctx)
-	c.warn(append(p.Warnings, found...))
-
+	project, err := pipeline.Load(file)
 	if err != nil {
 		return err
 	}
 
-	what := "experiments"
-	if len(p.File.Experiments) == 1 {
-		what = "experiment"
+	found, err := project.CheckFiles(c.ctx)
+	warnings := append(project.Warnings, found...)
+	c.warn(warnings)
+	if err != nil {
+		return err
 	}
 
-	fmt.Fprintf(c.stdout, "%s is valid: %d %s, %d tasks\n", file, len(p.File.Experiments), what, len(p.Plan.Tasks))
-	writeCost(c.stdout, len(p.Plan.Tasks), func(i int) (string, float64) {
-		return p.Plan.Tasks[i].Stage, p.Plan.Tasks[i].Weight
-	})
+	var cost trainingCost
+	for _, task := range project.Plan.Tasks {
+		cost.add(task.Stage, task.Weight)
+	}
+
+	if c.Bool("json") {
+		texts := []string{}
+		for _, warning := range warnings {
+			texts = append(texts, warning.Path+": "+warning.Text)
+		}
+
+		return printJSON(c.stdout, numbers.Object{
+			"file", file, "valid", true, "experiments", len(project.File.Experiments), "tasks", len(project.Plan.Tasks),
+			"train_tasks", cost.tasks, "train_seconds", cost.seconds, "warnings", texts,
+		})
+	}
+
+	noun := "experiments"
+	if len(project.File.Experiments) == 1 {
+		noun = "experiment"
+	}
+
+	fmt.Fprintf(c.stdout, "%s is valid: %d %s, %d tasks\n", file, len(project.File.Experiments), noun,
+		len(project.Plan.Tasks))
+	cost.write(c.stdout)
 
 	return nil
 }
-
-func runSchema(c *call) error { return printJSON(c.stdout, pipeline.Schema()) }

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // drive makes every task of pipeline.yaml by pipeline exec, in the order in
@@ -134,7 +134,7 @@ func (x *clusterProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.S
 	t.Helper()
 
 	f, err := os.CreateTemp(t.TempDir(), "stderr")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	t.Cleanup(func() { f.Close() })
 	cmd := exec.Command(x.bin, args...)
@@ -176,7 +176,7 @@ func (x *clusterProject) same(t *testing.T, work string) {
 	t.Helper()
 
 	// The page is about the run itself.
-	must.Do(t, sameTrees(filepath.Join(x.dir, "here"), filepath.Join(x.dir, work), "report.html"))
+	require.NoError(t, sameTrees(filepath.Join(x.dir, "here"), filepath.Join(x.dir, work), "report.html"))
 }
 
 // program runs a program of the cluster's.
@@ -187,7 +187,7 @@ func (x *clusterProject) program(t *testing.T, words ...string) string {
 	c.Env, c.Dir = x.env, x.dir
 
 	out, err := c.CombinedOutput()
-	must.Never(t, err != nil, "%v: %v: %s", words, err, out)
+	require.NoError(t, err, "%v: %v: %s", words, err, out)
 
 	return strings.TrimSpace(string(out))
 }
@@ -204,7 +204,7 @@ func (x *clusterProject) start(t *testing.T, work string) *clusterDriver {
 	t.Helper()
 
 	cmd, stderr := x.command(t, "run", work+".yaml", "--executor", x.name, "--progress", "plain")
-	must.Do(t, cmd.Start())
+	require.NoError(t, cmd.Start())
 
 	return &clusterDriver{cmd, stderr, time.Now()}
 }
@@ -275,16 +275,16 @@ func (x *clusterProject) killed(t *testing.T, cancel func(t *testing.T)) {
 	cancel(t)
 
 	again := "tried again, attempt 2 of 3: its "
-	must.Not(t, !eventually(func() bool { return strings.Count(d.stderr.String(), again) == 2 }),
+	assert.True(t, eventually(func() bool { return strings.Count(d.stderr.String(), again) == 2 }),
 		"no word of the killed worker and the cancelled job: %s", d.stderr)
-	must.Not(t, !eventually(func() bool { return len(y.workers("there")) > 0 }), "no worker comes again: %s", d.stderr)
+	assert.True(t, eventually(func() bool { return len(y.workers("there")) > 0 }), "no worker comes again: %s", d.stderr)
 
 	_ = d.cmd.Process.Kill()
 	_ = d.cmd.Wait()
 	t.Logf("%s", d.stderr)
 
 	s := y.run(t, "run", "there.yaml", "--executor", x.name)
-	must.Not(t, !regexp.MustCompile(`[1-9]\d* jobs of an earlier run are withdrawn`).MatchString(s),
+	assert.True(t, regexp.MustCompile(`[1-9]\d* jobs of an earlier run are withdrawn`).MatchString(s),
 		"no word of the former driver's jobs: %s", s)
 
 	y.same(t, "there")
@@ -305,7 +305,7 @@ func (x *clusterProject) noPlace(t *testing.T, why string, free func(t *testing.
 	s := d.stderr.String()
 	t.Logf("after %.0f s: %s", time.Since(d.began).Seconds(), s)
 
-	must.Not(t, !regexp.MustCompile(`\b1[2-9] s ago have not begun`).MatchString(s), "reported late: %s", s)
+	assert.True(t, regexp.MustCompile(`\b1[2-9] s ago have not begun`).MatchString(s), "reported late: %s", s)
 
 	if !regexp.MustCompile(why).MatchString(s) || strings.Contains(s, " left") {
 		t.Errorf("the scheduler's reason is not named, or a time is left while nothing runs: %s", s)

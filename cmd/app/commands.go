@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/docs"
-	"doubletake/internal/lists"
 	"doubletake/pipeline"
+	"doubletake/pipeline/export"
 	"doubletake/report"
 )
 
@@ -20,42 +20,67 @@ import (
 //go:embed commands.txt
 var commandsText string
 
-// subcommand is one of the program's.
+// subcommand is a command of the program.
 type subcommand struct {
-	name, args, usage, description string
-	least, most                    int // of arguments
-	flags                          []option
-	do                             func(*call) error
+	name        string
+	args        string // the arguments, such as "RUN [RUN]"
+	usage       string // what the command is for, in one line
+	description string // paragraphs of the help
+	least       int    // number of arguments that it takes at least
+	most        int    // number of arguments that it takes at most
+	flags       []option
+	do          func(*call) error // runs the command
 }
 
 // option is a flag of a command.
 type option struct {
-	name, usage string
-	kind        string   // "" of a switch
-	value       string   // where it is not given
-	choices     []string // all values, where there are a few
+	name    string   // without hyphens
+	usage   string   // its meaning
+	kind    string   // a key of kinds; "" for a switch
+	value   string   // the default
+	choices []string // all values, if there are a few
 }
 
-// kinds of flags, with the values they take. A number is above from and below to.
-var kinds = map[string]struct {
-	want     string
-	from, to float64
-}{
-	"": {want: "is true or false"}, "text": {}, "list": {}, "each": {},
+// kind is a kind of values that flags take.
+type kind struct {
+	want   string  // the wanted value in messages
+	limits *limits // of a number; nil if there are none
+}
+
+// limits are exclusive limits of a number.
+type limits struct{ above, below float64 }
+
+// allows reports whether a value is within the limits. The library checks whether it is a number.
+func (k kind) allows(value string) bool {
+	if k.limits == nil {
+		return true
+	}
+
+	number, _ := strconv.ParseFloat(value, 64) // 0 if it is not a number, infinite if it is too large
+
+	return k.limits.above < number && number < k.limits.below
+}
+
+// kinds are the kinds of flags by their names in commands.txt.
+var kinds = map[string]kind{
+	"":        {want: "is true or false"},
+	"text":    {},
+	"list":    {},
+	"each":    {},
 	"whole":   {want: "wants a whole number"},
 	"natural": {want: "wants a whole number, not negative"},
-	"number":  {"wants a number", math.Inf(-1), math.Inf(1)},
-	"share":   {"wants a number between 0 and 1", 0, 1},
-	"level":   {"wants a number above 0.5 and below 1", 0.5, 1},
+	"number":  {want: "wants a number", limits: &limits{math.Inf(-1), math.Inf(1)}},
+	"share":   {want: "wants a number between 0 and 1", limits: &limits{0, 1}},
+	"level":   {want: "wants a number above 0.5 and below 1", limits: &limits{0.5, 1}},
 }
 
-// A number without a default has none in the help, where the library would print 0.
+// init keeps the library from printing a default of 0 in the help of numbers that have no default.
 func init() {
 	text := cli.FlagStringer
 	cli.FlagStringer = func(f cli.Flag) string { return strings.TrimSuffix(text(f), " (default: 0)") }
 }
 
-// flag is the library's flag of an option.
+// flag returns the option as a flag of the library.
 func (o *option) flag() cli.Flag {
 	switch o.kind {
 	case "":
@@ -65,84 +90,122 @@ func (o *option) flag() cli.Flag {
 	case "each":
 		return &cli.GenericFlag{Name: o.name, Usage: o.usage, Value: &values{}}
 	case "whole":
-		n, _ := strconv.Atoi(o.value)
-		return &cli.IntFlag{Name: o.name, Usage: o.usage, Value: n}
+		value, _ := strconv.Atoi(o.value)
+		return &cli.IntFlag{Name: o.name, Usage: o.usage, Value: value}
 	case "natural":
 		return &cli.Uint64Flag{Name: o.name, Usage: o.usage}
 	case "number", "share", "level":
-		v, _ := strconv.ParseFloat(o.value, 64)
-		return &cli.Float64Flag{Name: o.name, Usage: o.usage, Value: v}
+		value, _ := strconv.ParseFloat(o.value, 64)
+		return &cli.Float64Flag{Name: o.name, Usage: o.usage, Value: value}
 	}
 
 	return &cli.StringFlag{Name: o.name, Usage: o.usage, Value: o.value}
 }
 
-// values collects a flag's values as they are, commas included.
+// values collects a flag's values as they are, commas included. It implements cli.Generic.
 type values []string
 
+// Set appends a value.
 func (v *values) Set(s string) error { *v = append(*v, s); return nil }
-func (v *values) String() string     { return strings.Join(*v, " ") }
 
-// commands are those of commands.txt.
+// String returns all values, with spaces in between.
+func (v *values) String() string { return strings.Join(*v, " ") }
+
+// commands returns the commands that commands.txt describes.
 func commands() []*subcommand {
-	topics := docs.Paths()
-	for i, p := range topics {
-		topics[i] = strings.TrimSuffix(path.Base(p), ".md")
-	}
+	words := newPlaceholders()
+	do := actions()
+	groups := map[string][]option{} // the flags of each section, for lines that refer to them as @NAME
 
-	var inSpec, inProse []string
-	for name, list := range map[string][]string{
-		"stages": pipeline.Stages(), "executors": pipeline.Executors(), "schedulers": pipeline.Schedulers(),
-		"exports": exportFormats(), "plots": report.PlotFormats(), "topics": topics,
-	} {
-		inSpec = append(inSpec, "{"+name+"}", strings.Join(list, "|"))
-		inProse = append(inProse, "{"+name+"}", strings.Join(list, ", "))
-	}
-
-	spec, prose := strings.NewReplacer(inSpec...), strings.NewReplacer(inProse...)
-	groups, do := map[string][]option{}, actions()
-
-	var out []*subcommand
+	var list []*subcommand
 	for _, section := range strings.Split(commandsText, "\n# ")[1:] {
-		head, rest, _ := strings.Cut(section, "\n")
-		usage, rest, _ := strings.Cut(rest, "\n\n")
-		c := &subcommand{usage: usage}
-		c.name, c.args, _ = strings.Cut(head, " ")
-		c.do = do[c.name]
+		cmd := readCommand(section, words, groups)
+		cmd.do = do[cmd.name]
+		groups[cmd.name] = cmd.flags
 
-		for _, w := range strings.Fields(c.args) {
-			if c.most++; !strings.HasPrefix(w, "[") {
-				c.least++
-			}
-			if strings.HasSuffix(strings.Trim(w, "]"), "…") {
-				c.most = math.MaxInt
-			}
-		}
-
-		var text []string
-		for line := range strings.Lines(rest) {
-			line = strings.TrimSuffix(line, "\n")
-			switch flag := strings.TrimPrefix(line, "  "); {
-			case flag == line:
-				text = append(text, line)
-			case flag[0] == '@':
-				c.flags = append(c.flags, groups[flag]...)
-			default:
-				form, meaning, _ := strings.Cut(flag, ": ")
-				c.flags = append(c.flags, readOption(spec.Replace(form), prose.Replace(meaning)))
-			}
-		}
-
-		c.description = strings.TrimSpace(prose.Replace(strings.Join(text, "\n")))
-		if groups[c.name] = c.flags; c.name[0] != '@' {
-			out = append(out, c)
+		isGroup := cmd.name[0] == '@'
+		if !isGroup {
+			list = append(list, cmd)
 		}
 	}
 
-	return out
+	return list
 }
 
-// readOption reads --NAME [KIND] [CHOICES] [= DEFAULT].
+// readCommand reads a section of commands.txt: a command, or a group of flags, whose name begins with @. groups has the
+// flags of the groups before it.
+func readCommand(section string, words placeholders, groups map[string][]option) *subcommand {
+	cmd := &subcommand{}
+	head, rest, _ := strings.Cut(section, "\n")
+	cmd.name, cmd.args, _ = strings.Cut(head, " ")
+	cmd.usage, rest, _ = strings.Cut(rest, "\n\n")
+	cmd.countArguments()
+
+	var text []string
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSuffix(line, "\n")
+		flag, isFlag := strings.CutPrefix(line, "  ")
+		switch {
+		case !isFlag:
+			text = append(text, line)
+		case flag[0] == '@':
+			cmd.flags = append(cmd.flags, groups[flag]...)
+		default:
+			form, meaning, _ := strings.Cut(flag, ": ")
+			cmd.flags = append(cmd.flags, readOption(words.inForm.Replace(form), words.inProse.Replace(meaning)))
+		}
+	}
+
+	cmd.description = strings.TrimSpace(words.inProse.Replace(strings.Join(text, "\n")))
+
+	return cmd
+}
+
+// placeholders replace words of commands.txt such as {stages} by the lists for which they stand.
+type placeholders struct {
+	inForm  *strings.Replacer // within the form of a flag: a|b|c
+	inProse *strings.Replacer // elsewhere: a, b, c
+}
+
+// topics returns the names of the documents, which pipeline help shows.
+func topics() []string {
+	names := docs.Paths()
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(path.Base(name), ".md")
+	}
+
+	return names
+}
+
+// newPlaceholders returns the placeholders with the lists of this program and its extensions.
+func newPlaceholders() placeholders {
+	var inForm, inProse []string
+	for name, values := range map[string][]string{
+		"stages": pipeline.Stages(), "executors": pipeline.Executors(), "schedulers": pipeline.Schedulers(),
+		"exports": export.Formats(), "plots": report.PlotFormats(), "topics": topics(),
+	} {
+		inForm = append(inForm, "{"+name+"}", strings.Join(values, "|"))
+		inProse = append(inProse, "{"+name+"}", strings.Join(values, ", "))
+	}
+
+	return placeholders{inForm: strings.NewReplacer(inForm...), inProse: strings.NewReplacer(inProse...)}
+}
+
+// countArguments sets how many arguments the command takes: [NAME] may be left out, and NAME… may be repeated.
+func (cmd *subcommand) countArguments() {
+	for _, arg := range strings.Fields(cmd.args) {
+		cmd.most++
+		if !strings.HasPrefix(arg, "[") {
+			cmd.least++
+		}
+
+		if strings.HasSuffix(strings.Trim(arg, "]"), "…") {
+			cmd.most = math.MaxInt
+		}
+	}
+}
+
+// readOption reads the form of a flag, --NAME [KIND] [CHOICES] [= DEFAULT], and returns the flag with its meaning.
 func readOption(form, meaning string) option {
 	form, value, _ := strings.Cut(form, " = ")
 	words := strings.Fields(form)
@@ -163,30 +226,39 @@ func readOption(form, meaning string) option {
 	return o
 }
 
-// find returns the command of a name, nil if there is none.
+// find returns the command with the given name, or nil if there is none.
 func find(list []*subcommand, name string) *subcommand {
-	c, _ := lists.Find(list, func(c *subcommand) bool { return c.name == name })
-	return c
+	for _, cmd := range list {
+		if cmd.name == name {
+			return cmd
+		}
+	}
+
+	return nil
 }
 
-// line is the form of a command's line.
+// line returns the synopsis of the command.
 func (cmd *subcommand) line() string {
 	return strings.TrimSpace("pipeline " + cmd.name + " [flags] " + cmd.args)
 }
 
-// paragraphs are the description's, with the examples, and without the exit status, which all
-// commands have in common on a page.
+// paragraphs calls example for each example of the description, and text for each other paragraph, in order. It skips
+// the exit status, which a page states once for all commands.
 func (cmd *subcommand) paragraphs(example func(line string), text func(paragraph string)) {
-	for _, p := range strings.Split(cmd.description, "\n\n") {
-		if line, ok := strings.CutPrefix(p, "Example: "); ok {
+	for _, paragraph := range strings.Split(cmd.description, "\n\n") {
+		line, isExample := strings.CutPrefix(paragraph, "Example: ")
+		switch {
+		case isExample:
 			example(line)
-		} else if p != "" && !strings.HasPrefix(p, "Exit status") {
-			text(p)
+		case paragraph != "" && !strings.HasPrefix(paragraph, "Exit status"):
+			text(paragraph)
 		}
 	}
 }
 
 const (
-	about    = "turn raw measurements into models that state their own uncertainty"
+	// about says what the program is for.
+	about = "turn raw measurements into models that state their own uncertainty"
+	// statuses lists the exit statuses.
 	statuses = "0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted."
 )

@@ -2,28 +2,24 @@ package app
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
 
-// compareArguments reads FILE and EXPERIMENT. A first argument that ends in .yaml or .yml,
-// or is a file, is the FILE.
+// compareArguments returns the arguments FILE and EXPERIMENT, both of which may be left out. The first argument is the
+// FILE if isConfiguration says so. experiment is "" if it is left out.
 func compareArguments(args []string) (file, experiment string, err error) {
 	file = "pipeline.yaml"
-	if len(args) > 0 {
-		x := filepath.Ext(args[0])
-		if fi, err := os.Stat(args[0]); x == ".yaml" || x == ".yml" || err == nil && fi.Mode().IsRegular() {
-			file, args = args[0], args[1:]
-		}
+	if len(args) > 0 && isConfiguration(args[0]) {
+		file = args[0]
+		args = args[1:]
 	}
 
 	switch len(args) {
@@ -37,11 +33,31 @@ func compareArguments(args []string) (file, experiment string, err error) {
 	return file, experiment, nil
 }
 
+// isConfiguration reports whether an argument ends in .yaml or .yml, or names a file that exists.
+func isConfiguration(arg string) bool {
+	ending := filepath.Ext(arg)
+	if ending == ".yaml" || ending == ".yml" {
+		return true
+	}
+
+	info, err := os.Stat(arg)
+
+	return err == nil && info.Mode().IsRegular()
+}
+
+// runCompare prints how the variants of sweeps compare, from finished results.
 func runCompare(c *call) error {
 	file, experiment, err := compareArguments(c.args)
-	fault.Raise(err)
-	p := fault.Get(pipeline.Load(file))
-	known := p.Swept()
+	if err != nil {
+		return err
+	}
+
+	project, err := pipeline.Load(file)
+	if err != nil {
+		return err
+	}
+
+	known := project.Swept()
 	if len(known) == 0 {
 		return usage("no experiment of %s has a sweep whose variants are trained; expected train: {inputs: …} and e.g. "+
 			"sweep: {loss.beta: [0, 0.5, 1]}", file)
@@ -56,8 +72,8 @@ func runCompare(c *call) error {
 		known = []string{experiment}
 	}
 
-	sel := pipeline.Selection{Experiments: known, Stages: []string{"report"}}
-	res, err := p.Finished(sel)
+	selected := pipeline.Selection{Experiments: known, Stages: []string{"report"}}
+	result, err := project.Finished(selected)
 	if _, lacks := errors.AsType[*pipeline.NotReadyError](err); lacks {
 		return usage("%v\nrun first: pipeline run %s", err, shellQuote(file))
 	}
@@ -66,22 +82,14 @@ func runCompare(c *call) error {
 		return err
 	}
 
-	list := fault.Get(p.Sweeps(res, sel))
+	sweeps, err := project.Sweeps(result, selected)
+	if err != nil {
+		return err
+	}
+
 	if c.Bool("json") {
-		return printJSON(c.stdout, numbers.Object{"sweeps", numbers.Objects(list, report.Sweep.Document)})
+		return printJSON(c.stdout, numbers.Object{"sweeps", numbers.Objects(sweeps, report.Sweep.Document)})
 	}
 
-	return writeSweeps(list, c.stdout)
-}
-
-func writeSweeps(list []report.Sweep, stdout io.Writer) error {
-	for i, s := range list {
-		if i > 0 {
-			fault.Get(io.WriteString(stdout, "\n"))
-		}
-
-		fault.Raise(report.SweepTerminal(stdout, s, width(stdout), colour(stdout)))
-	}
-
-	return nil
+	return writeSweeps(sweeps, c.stdout)
 }

@@ -8,24 +8,26 @@ import (
 	"doubletake/report"
 )
 
+// runContrast prints the differences between two groups of runs, and writes a figure of them with --figure.
 func runContrast(c *call) error {
-	a, b := c.String("a"), c.String("b")
+	a := c.String("a")
+	b := c.String("b")
 	if len(c.args) == 1 && (a == "" || b == "") {
 		return usage("pipeline contrast of one RUN wants --a and --b, e.g. --a blades=2 --b blades=3")
 	}
 
-	r, err := contrast.Compare(c.ctx, contrast.Options{
+	result, err := contrast.Compare(c.ctx, contrast.Options{
 		Runs: c.args, A: a, B: b, Unit: c.String("unit"), Outcomes: c.StringSlice("outcome"), Limit: c.Float64("limit"),
-		Level: 1 - c.Float64("alpha"),
+		Level: c.Float64("level"),
 	})
 	if err != nil {
 		return err
 	}
 
-	printNotes(c.stderr, r.Notes)
+	printNotes(c.stderr, result.Notes)
 
 	if path := c.String("figure"); path != "" {
-		svg := r.SVG()
+		svg := result.SVG()
 		if svg == nil {
 			return usage("--figure: there is no difference over a condition to draw")
 		}
@@ -36,8 +38,8 @@ func runContrast(c *call) error {
 	}
 
 	if c.Bool("json") {
-		return printJSON(c.stdout, r)
+		return printJSON(c.stdout, result)
 	}
 
-	return report.Sheets(c.stdout, []report.Sheet{r.Sheet()}, width(c.stdout), colour(c.stdout))
+	return report.Sheets(c.stdout, []report.Sheet{result.Sheet()}, width(c.stdout), colour(c.stdout))
 }

@@ -3,26 +3,38 @@ package app
 import (
 	"fmt"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 )
 
-// exitError is an error whose message was printed already.
-type exitError struct{ code int }
+// exitError ends the program with an exit status, without a message: the message was printed already.
+type exitError struct{ status int }
 
-func (e *exitError) Error() string   { return "" }
-func (e *exitError) ExitStatus() int { return e.code }
+// Error returns "".
+func (e *exitError) Error() string { return "" }
 
+// ExitStatus returns the exit status.
+func (e *exitError) ExitStatus() int { return e.status }
+
+// runExec makes the tasks of a part that a scheduler has started, or one task, or a part of a stage.
 func runExec(c *call) error {
-	plan, task, part, stage := c.String("plan"), c.String("task"), c.String("part"), c.String("stage")
-	if is, code, err := pipeline.WorkBatch(c.ctx, plan, c.stderr); is {
-		if err == nil && code != 0 {
-			err = &exitError{code}
-		}
-
+	plan := c.String("plan")
+	isBatch, status, err := pipeline.WorkBatch(c.ctx, plan, c.stderr)
+	switch {
+	case isBatch && err == nil && status != 0:
+		return &exitError{status}
+	case isBatch:
 		return err
 	}
 
+	// Any other file is a configuration. If it cannot be read, pipeline.Load returns the error.
+	return makeSelected(c, plan)
+}
+
+// makeSelected makes the task, or the part of a stage, that the flags name.
+func makeSelected(c *call, path string) error {
+	task := c.String("task")
+	part := c.String("part")
+	stage := c.String("stage")
 	switch {
 	case (task == "") == (part == ""):
 		return usage("pipeline exec wants --task or --part, one of them; pipeline tasks lists tasks")
@@ -32,24 +44,29 @@ func runExec(c *call) error {
 		return usage("--experiment and --split go with --part")
 	}
 
-	p := fault.Get(pipeline.Load(plan))
-	tasks, siblings, err := p.Pick(task, part, pipeline.Selection{
+	project, err := pipeline.Load(path)
+	if err != nil {
+		return err
+	}
+
+	tasks, siblings, err := project.Pick(task, part, pipeline.Selection{
 		Stages: []string{stage}, Experiments: c.experiments(), Splits: c.StringSlice("split"),
 	})
 	if err != nil {
 		return err
 	}
 
-	left, err := p.Make(c.ctx, tasks, siblings,
-		func(task, note string) { fmt.Fprintf(c.stderr, "%s: %s\n", task, note) },
-		func(task string, made bool) {
-			state := "made"
-			if !made {
-				state = "up to date"
-			}
+	note := func(task, text string) { fmt.Fprintf(c.stderr, "%s: %s\n", task, text) }
+	done := func(task string, made bool) {
+		state := "made"
+		if !made {
+			state = "up to date"
+		}
 
-			fmt.Fprintf(c.stdout, "%s: %s\n", task, state)
-		})
+		fmt.Fprintf(c.stdout, "%s: %s\n", task, state)
+	}
+
+	left, err := project.Make(c.ctx, tasks, siblings, note, done)
 	if err == nil && left > 0 {
 		fmt.Fprintf(c.stderr, "tasks left, which need results of other parts of this stage: %d; "+
 			"run the same parts again when all have ended\n", left)

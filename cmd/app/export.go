@@ -6,60 +6,69 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/export"
+	"doubletake/pipeline/pairs"
+	"doubletake/train/numbers"
 )
 
+// runExport writes tables of a work directory to files of another format.
 func runExport(c *call) error {
-	from, dir, format, tables := c.arg(0), c.arg(1), c.String("format"), c.String("tables")
-	switch {
-	case format == "":
-		return usage("pipeline export wants --format: one of %s", strings.Join(exportFormats(), ", "))
-	case format == "onnx" && tables != "":
-		return usage("pipeline export: --tables chooses tables, and --format onnx writes models")
-	case format == "onnx":
-		return exportModel(c, from, dir)
+	format := c.String("format")
+	if format == "" {
+		return usage("pipeline export wants --format: one of %s", strings.Join(export.Formats(), ", "))
 	}
 
-	list := fault.Get(export.Find(from))
-	if tables != "" {
-		list = fault.Get(chooseTables(list, strings.Split(tables, ",")))
+	source, err := pairs.Path(c.arg(0))
+	if err != nil {
+		return err
 	}
 
-	for _, s := range list {
-		paths, rows, columns, err := export.Write(dir, format, s)
-		fault.Raise(err)
-		fmt.Fprintf(c.stdout, "%s: %d rows, %d columns\n", paths[0], rows, columns)
+	tables, err := export.Find(source)
+	if err != nil {
+		return err
+	}
+
+	if names := c.String("tables"); names != "" {
+		tables, err = chooseTables(tables, strings.Split(names, ","))
+		if err != nil {
+			return err
+		}
+	}
+
+	var files []numbers.Object
+	for _, table := range tables {
+		written, err := export.Write(c.arg(1), format, table)
+		if err != nil {
+			return err
+		}
+
+		files = append(files, numbers.Object{
+			"files", written.Paths, "rows", written.Rows, "columns", written.Columns,
+		})
+		if !c.Bool("json") {
+			fmt.Fprintf(c.stdout, "%s: %d rows, %d columns\n", written.Paths[0], written.Rows, written.Columns)
+		}
+	}
+
+	if c.Bool("json") {
+		return printJSON(c.stdout, numbers.Object{"tables", files})
 	}
 
 	return nil
 }
 
-func exportFormats() []string { return append(export.Formats(), "onnx") }
-
-func exportModel(c *call, model, dir string) error {
-	m := fault.Get(export.OpenModels(model))
-	for _, p := range fault.Get(m.WriteONNX(dir)) {
-		fmt.Fprintln(c.stdout, p)
-	}
-
-	if why := m.Uncalibrated(); why != "" {
-		fmt.Fprintf(c.stderr, "note: no calibrated.onnx: %s\n", why)
-	}
-
-	return nil
-}
-
-// chooseTables returns the tables of those names, whole or without folders.
-func chooseTables(list []export.Source, names []string) (out []export.Source, err error) {
+// chooseTables returns the tables with the given names. A name may leave out the folders of a table; it then chooses
+// all tables with this name.
+func chooseTables(tables []export.Source, names []string) ([]export.Source, error) {
 	var known []string
-	for _, s := range list {
-		known = append(known, s.Name)
-		if base := path.Base(s.Name); !slices.Contains(known, base) {
+	for _, table := range tables {
+		known = append(known, table.Name)
+		if base := path.Base(table.Name); !slices.Contains(known, base) {
 			known = append(known, base)
 		}
 	}
 
+	var chosen []export.Source
 	for _, name := range names {
 		name = strings.TrimSuffix(strings.TrimSpace(name), ".arrow")
 		if !slices.Contains(known, name) {
@@ -67,12 +76,13 @@ func chooseTables(list []export.Source, names []string) (out []export.Source, er
 				strings.Join(known, ", "))
 		}
 
-		for _, s := range list {
-			if (s.Name == name || path.Base(s.Name) == name) && !slices.Contains(out, s) {
-				out = append(out, s)
+		for _, table := range tables {
+			named := table.Name == name || path.Base(table.Name) == name
+			if named && !slices.Contains(chosen, table) {
+				chosen = append(chosen, table)
 			}
 		}
 	}
 
-	return out, nil
+	return chosen, nil
 }

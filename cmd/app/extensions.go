@@ -10,8 +10,8 @@ import (
 	"doubletake/train/baseline"
 )
 
-// Extensions are what a program of one's own has in addition to this one. Configurations
-// name them as they name what the program has: pipeline.yaml, its schema and
+// Extensions are the parts that a program of one's own adds to this one. Configurations
+// name them like the parts of this program: pipeline.yaml, its schema and
 // all messages know them. A name that is taken is an error.
 type Extensions struct {
 	Formats       []ingest.Format       // readers of raw files: ingest: {format: NAME}, or by their first bytes
@@ -21,8 +21,7 @@ type Extensions struct {
 	Executors     []pipeline.Executor   // of tasks outside of this process: pipeline run --executor NAME
 }
 
-// register hands the extensions to the packages that know them by name, before anything
-// is read.
+// register registers the extensions with the packages that look them up by name. It is called before anything is read.
 func (e Extensions) register() error {
 	return errors.Join(format.Register(e.Formats...), dsp.RegisterOutcomes(e.Outcomes...),
 		dsp.RegisterConstructions(e.Constructions...), baseline.Register(e.Methods...),

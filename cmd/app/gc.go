@@ -4,55 +4,66 @@ import (
 	"cmp"
 	"fmt"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
 
+// runGC lists results that no task of the configuration needs, and removes them with --delete.
 func runGC(c *call) error {
 	remove := c.Bool("delete")
 
-	p := fault.Get(pipeline.Load(c.file()))
-	list := fault.Get(p.Collect(remove))
+	project, err := pipeline.Load(c.file())
+	if err != nil {
+		return err
+	}
+
+	objects, err := project.Collect(remove)
+	if err != nil {
+		return err
+	}
+
 	if c.Bool("json") {
-		return printJSON(c.stdout, map[string]any{"deleted": remove, "objects": list})
+		return printJSON(c.stdout, map[string]any{"deleted": remove, "objects": objects})
 	}
 
 	var total int64
-	l := report.Listing{Heads: []string{"made", "size", "key", "task"}}
-	for _, g := range list {
-		total += g.Bytes
-		l.Add(g.Made.Format("2006-01-02 15:04"), size(g.Bytes), fmt.Sprintf("%.12s", g.Key), cmp.Or(g.Task, "(unfinished)"))
+	listing := report.Listing{Heads: []string{"made", "size", "key", "task"}}
+	for _, object := range objects {
+		total += object.Bytes
+		listing.Add(object.Made.Format("2006-01-02 15:04"), size(object.Bytes), fmt.Sprintf("%.12s", object.Key),
+			cmp.Or(object.Task, "(unfinished)"))
 	}
 
-	if len(list) > 0 {
-		fault.Raise(l.Write(c.stdout, width(c.stdout)))
+	if len(objects) > 0 {
+		if err := listing.Write(c.stdout, width(c.stdout)); err != nil {
+			return err
+		}
 	}
 
 	switch {
-	case len(list) == 0:
+	case len(objects) == 0:
 		fmt.Fprintln(c.stdout, "nothing to collect")
 	case remove:
-		fmt.Fprintf(c.stdout, "deleted %d objects, %s\n", len(list), size(total))
+		fmt.Fprintf(c.stdout, "deleted %d objects, %s\n", len(objects), size(total))
 	default:
-		fmt.Fprintf(c.stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(list), size(total))
+		fmt.Fprintf(c.stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(objects), size(total))
 	}
 
 	return nil
 }
 
-// size writes a number of bytes for people.
-func size(n int64) string {
-	v, unit := float64(n), 0
-
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	for v >= 1000 && unit < len(units)-1 {
-		v, unit = v/1000, unit+1
+// size returns a number of bytes as a text for people.
+func size(bytes int64) string {
+	if bytes < 1000 {
+		return fmt.Sprintf("%d B", bytes)
 	}
 
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
+	units := []string{"kB", "MB", "GB", "TB"}
+	value := float64(bytes) / 1000
+	for value >= 1000 && len(units) > 1 {
+		value /= 1000
+		units = units[1:]
 	}
 
-	return fmt.Sprintf("%.1f %s", v, units[unit])
+	return fmt.Sprintf("%.1f %s", value, units[0])
 }

@@ -7,51 +7,68 @@ import (
 	"strings"
 
 	"doubletake/docs"
-	"doubletake/internal/lists"
+	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
+// runGlossary prints the terms that the arguments name, or all terms.
 func runGlossary(c *call) error {
 	if len(c.args) == 0 {
-		return printTerms(c.stdout, slices.Concat(docs.Glossary(), docs.Columns()))
+		return c.printTerms(slices.Concat(docs.Glossary(), docs.Columns()))
 	}
 
-	var list []docs.Term
-	for _, w := range c.args {
-		found := docs.Find(w, metrics()...)
+	var terms []docs.Term
+	for _, word := range c.args {
+		found := docs.Find(word, metrics()...)
 		if found == nil {
-			return usage("the glossary has no %q; pipeline glossary lists its words", w)
+			return usage("the glossary has no %q; pipeline glossary lists its words", word)
 		}
 
-		list = append(list, found...)
+		terms = append(terms, found...)
 	}
 
-	return printTerms(c.stdout, list)
+	return c.printTerms(terms)
 }
 
-// metrics are the names of numbers in metrics.json and metrics.arrow.
+// printTerms prints terms as text or as JSON.
+func (c *call) printTerms(terms []docs.Term) error {
+	if !c.Bool("json") {
+		return printTerms(c.stdout, terms)
+	}
+
+	return printJSON(c.stdout, numbers.Object{"terms", numbers.Objects(terms, func(term docs.Term) numbers.Object {
+		return numbers.Object{"section", term.Section, "name", term.Name, "meaning", term.Meaning}
+	})})
+}
+
+// metrics returns the numbers of metrics.json and metrics.arrow as terms.
 func metrics() []docs.Term {
-	return lists.Each(score.Metrics, func(m score.Metric) docs.Term {
-		return docs.Term{Section: "Metrics", Name: m.Key + ", " + m.Symbol, Meaning: m.What}
-	})
+	var terms []docs.Term
+	for _, metric := range score.Metrics {
+		terms = append(terms, docs.Term{
+			Section: "Metrics", Name: metric.Key + ", " + metric.Symbol, Meaning: metric.What,
+		})
+	}
+
+	return terms
 }
 
-// printTerms writes terms below their sections.
-func printTerms(w io.Writer, list []docs.Term) error {
+// printTerms prints terms below the names of their sections.
+func printTerms(w io.Writer, terms []docs.Term) error {
 	var b strings.Builder
 
 	section := ""
-	for _, t := range list {
-		if t.Section != section {
+	for _, term := range terms {
+		if term.Section != section {
 			if section != "" {
 				b.WriteString("\n")
 			}
 
-			section = t.Section
+			section = term.Section
 			b.WriteString(section + "\n")
 		}
 
-		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.Meaning)
+		fmt.Fprintf(&b, "  %s: %s\n", term.Name, term.Meaning)
 	}
 
 	return emit(w, "print the glossary", []byte(b.String()))

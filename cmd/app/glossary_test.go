@@ -1,14 +1,18 @@
 package app
 
 import (
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/docs"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/predict"
 	"doubletake/train/score"
 )
@@ -21,7 +25,7 @@ func TestColumnsAreExplained(t *testing.T) {
 	named := func(where, column string) {
 		t.Helper()
 
-		must.Not(t, docs.Named(column, metrics()...) == nil, "%s: the glossary has no %q", where, column)
+		assert.NotNil(t, docs.Named(column, metrics()...), "%s: the glossary has no %q", where, column)
 	}
 
 	for _, c := range predict.Columns {
@@ -34,7 +38,7 @@ func TestColumnsAreExplained(t *testing.T) {
 		named("metrics", m.Key)
 	}
 
-	b := must.Read(t, "../../pipeline/predict/print.go")
+	b := testfile.Read(t, "../../pipeline/predict/print.go")
 
 	for _, m := range regexp.MustCompile(`\{"outcome", "unit"(.*)\}\n`).FindAllStringSubmatch(string(b), -1) {
 		for _, head := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(m[1], -1) {
@@ -43,7 +47,7 @@ func TestColumnsAreExplained(t *testing.T) {
 	}
 
 	files, err := filepath.Glob("*.go")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	n := 0
 	listings, text := regexp.MustCompile(`(?s)Listing\{Heads: (.*?)\}\n`), regexp.MustCompile(`"([^"%]*[^"% ])"`)
@@ -52,15 +56,19 @@ func TestColumnsAreExplained(t *testing.T) {
 			continue // A and B, or of tasks
 		}
 
-		for _, m := range listings.FindAllStringSubmatch(string(must.Read(t, f)), -1) {
+		for _, m := range listings.FindAllStringSubmatch(string(testfile.Read(t, f)), -1) {
 			for _, head := range text.FindAllStringSubmatch(m[1], -1) {
+				if strings.Contains(head[1], "{") {
+					continue // between two lists
+				}
+
 				n++
 				named(f, head[1])
 			}
 		}
 	}
 
-	must.Not(t, n < 30, "%d headings", n)
+	assert.GreaterOrEqual(t, n, 30, "%d headings", n)
 }
 
 func TestGlossaryOfKeysAndColumns(t *testing.T) {
@@ -72,7 +80,7 @@ func TestGlossaryOfKeysAndColumns(t *testing.T) {
 		"network_y_cov": "of the networks alone",
 	} {
 		var b strings.Builder
-		err := runGlossary(&call{args: []string{word}, stdout: &b})
-		must.Not(t, err != nil || !strings.Contains(b.String(), want), "%s: %v, %s", word, err, &b)
+		require.Zero(t, run([]string{"glossary", word}, &b, io.Discard), "%s: %s", word, &b)
+		assert.Contains(t, b.String(), want, "%s: %s", word, &b)
 	}
 }

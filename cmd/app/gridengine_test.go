@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // gridEngine brings up Debian's Grid Engine with two slots on this machine, and returns a
@@ -29,7 +30,7 @@ func gridEngine(t *testing.T) *clusterProject {
 	}
 
 	root, err := os.MkdirTemp("", "sge") // its daemons still write when the test's folders are removed
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	port := 20000 + os.Getpid()%20000
 	t.Cleanup(func() {
@@ -54,7 +55,7 @@ func gridEngine(t *testing.T) *clusterProject {
 		"PATH="+lib+":"+os.Getenv("PATH")))
 	x.dir = filepath.Join(x.dir, "o'neill & co")
 
-	must.Do(t, os.MkdirAll(x.dir, 0o755))
+	require.NoError(t, os.MkdirAll(x.dir, 0o755))
 
 	return x
 }
@@ -77,7 +78,7 @@ func TestGridEngine(t *testing.T) {
 		cmd, stderr := x.command(t, "tasks", "arrays.yaml", "--format", "sge", "--parts", "2")
 
 		script, err := cmd.Output()
-		must.Never(t, err != nil, "%v: %s", err, stderr)
+		require.NoError(t, err, "%v: %s", err, stderr)
 
 		x.program(t, "sh", "-c", string(script))
 
@@ -111,7 +112,7 @@ func TestGridEngine(t *testing.T) {
 		starter := filepath.Join(filepath.Dir(x.bin), "starter")
 		text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n",
 			x.dir)
-		must.Do(t, os.WriteFile(starter, []byte(text), 0o755))
+		require.NoError(t, os.WriteFile(starter, []byte(text), 0o755))
 
 		x.program(t, "qconf", "-mattr", "queue", "starter_method", starter, "all.q")
 		x.config(t, clusterRun, "unseen")
@@ -120,7 +121,7 @@ func TestGridEngine(t *testing.T) {
 		d.says(t, "and can run ")
 		d.says(t, "nothing runs: ")
 
-		must.Do(t, d.cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
 
 		if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "jobs are withdrawn") ||
 			strings.Count(d.stderr.String(), "a job on node ") != 1 {
@@ -132,5 +133,5 @@ func TestGridEngine(t *testing.T) {
 		}
 	})
 
-	must.Contain(t, x.program(t, "qstat", "-f"), "all.q")
+	assert.Contains(t, x.program(t, "qstat", "-f"), "all.q")
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // overstrike is how a terminal shows bold and underlined text.
@@ -33,7 +34,7 @@ func TestChoicesAreDocumented(t *testing.T) {
 		}
 	}
 
-	must.Not(t, n < 25, "only %d choices", n)
+	assert.GreaterOrEqual(t, n, 25, "only %d choices", n)
 }
 
 // Every command's help has an example, which is a line of that command that its
@@ -53,13 +54,15 @@ func TestHelpExamples(t *testing.T) {
 			l, _, _ = strings.Cut(l, " > ")
 
 			x, err := read(strings.Fields(l)[1:])
-			must.Not(t, err != nil || x.Command.Name != c.name && c.name != "tasks", "%s: %v", l, err)
+			if err != nil || x.Command.Name != c.name && c.name != "tasks" {
+				t.Errorf("%s: %v", l, err)
+			}
 
 			lines++
 		}
 	}
 
-	must.Not(t, lines < 16, "only %d examples", lines)
+	assert.GreaterOrEqual(t, lines, 16, "only %d examples", lines)
 }
 
 // The man page is read by mandoc, which knows the macros, without an error (it
@@ -72,7 +75,7 @@ func TestManPage(t *testing.T) {
 	}
 
 	for _, l := range strings.Split(out.String(), "\n") {
-		must.Not(t, strings.HasPrefix(l, "'"), "a line begins with a control character: %s", l)
+		assert.False(t, strings.HasPrefix(l, "'"), "a line begins with a control character: %s", l)
 
 		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") &&
 			!slices.Contains([]string{".nh", ".TH", ".SH", ".SS", ".TP", ".PP", ".EX", ".EE"}, macro) {
@@ -81,12 +84,11 @@ func TestManPage(t *testing.T) {
 	}
 
 	for _, c := range commands() {
-		must.Contain(t, out.String(), ".SS pipeline "+c.name+" ")
+		assert.Contains(t, out.String(), ".SS pipeline "+c.name+" ")
 	}
 
 	if _, err := exec.LookPath("mandoc"); err != nil {
-		must.Never(t, os.Getenv("DOUBLETAKE_REQUIRE_MANDOC") != "",
-			"DOUBLETAKE_REQUIRE_MANDOC is set, but there is no mandoc")
+		require.Empty(t, os.Getenv("DOUBLETAKE_REQUIRE_MANDOC"), "DOUBLETAKE_REQUIRE_MANDOC is set, but there is no mandoc")
 		t.Skip("there is no mandoc")
 	}
 
@@ -99,11 +101,10 @@ func TestManPage(t *testing.T) {
 	show := exec.Command("mandoc", "-T", "ascii")
 	show.Stdin = strings.NewReader(out.String())
 	text, err := show.Output()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	plain := strings.Join(strings.Fields(overstrike.ReplaceAllString(string(text), "")), " ")
-	must.Contain(t, plain,
-		"--held-out VALUE", "pipeline report pipeline.yaml --held-out blades=3",
-		"130 interrupted",
-	)
+	assert.Contains(t, plain, "--held-out VALUE")
+	assert.Contains(t, plain, "pipeline report pipeline.yaml --held-out blades=3")
+	assert.Contains(t, plain, "130 interrupted")
 }

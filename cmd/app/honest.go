@@ -9,71 +9,92 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/library"
 	"doubletake/report"
 )
 
+// runHonest learns a library from finished runs: the prior of the calibration of campaigns that are not among them. It
+// prints the families of the runs and writes the library to a file.
 func runHonest(c *call) error {
-	args, name, out := c.args, c.String("name"), c.String("out")
+	name := c.String("name")
+	path := c.String("out")
 
 	var dirs []string
-	for _, dir := range args[1:] {
-		if dir = filepath.Clean(dir); slices.Contains(dirs, dir) {
+	for _, dir := range c.args[1:] {
+		dir = filepath.Clean(dir)
+		if slices.Contains(dirs, dir) {
 			return usage("pipeline honest library: %s is given twice", dir)
 		}
 		dirs = append(dirs, dir)
 	}
 
 	switch {
-	case args[0] != "library":
-		return usage("pipeline honest takes the word library and work directories of finished runs, found %q", args)
+	case c.args[0] != "library":
+		return usage("pipeline honest takes the word library and work directories of finished runs, found %q", c.args)
 	case library.BuiltIn(name):
 		return usage("--name wants a name of its own, found %q, which comes with the program", name)
 	}
 
-	l := fault.Get(library.Learn(c.ctx, dirs, name))
-	fault.Raise(writeFamilies(c.stdout, l))
-	fault.Raise(l.Write(out))
-	printNotes(c.stderr, l.Notes)
+	learned, err := library.Learn(c.ctx, dirs, name)
+	if err != nil {
+		return err
+	}
+
+	if err := writeFamilies(c.stdout, learned); err != nil {
+		return err
+	}
+
+	if err := learned.Write(path); err != nil {
+		return err
+	}
+
+	printNotes(c.stderr, learned.Notes)
 	fmt.Fprintf(c.stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
-		"train: {honest: {prior: %s}}\n", out, out)
+		"train: {honest: {prior: %s}}\n", path, path)
 
 	return nil
 }
 
-// writeFamilies lists what the prior was learned from, and each family under the prior of
-// the others.
-func writeFamilies(w io.Writer, l *library.Library) error {
-	list := report.Listing{Heads: []string{
-		"family", "data", "experiments", "splits", "groups", "prior of the others", "steps", "ln evidence", "with " + l.Like,
+// writeFamilies lists the families from which the prior was learned, each with its evidence under the prior that the
+// other families give. It then prints the prior of all families.
+func writeFamilies(w io.Writer, learned *library.Library) error {
+	listing := report.Listing{Heads: []string{
+		"family", "data", "experiments", "splits", "groups", "prior of the others", "steps", "ln evidence",
+		"with " + learned.Like,
 	}}
-	for _, f := range l.Families {
+	for _, family := range learned.Families {
 		cells := []string{
-			f.Dir, strings.Join(f.Data, ", "), strconv.Itoa(len(f.Experiments)), strconv.Itoa(f.Splits), strconv.Itoa(f.Groups),
-			"none",
+			family.Dir, strings.Join(family.Data, ", "), strconv.Itoa(len(family.Experiments)), strconv.Itoa(family.Splits),
+			strconv.Itoa(family.Groups),
 		}
-		if o := f.Without; o != nil {
-			cells = append(cells[:5], priorText(o.Prior.M, o.Prior.MStd, o.Prior.Tau, o.Prior.TauStd), strconv.Itoa(o.Steps),
-				fmt.Sprintf("%.1f", o.Learned), fmt.Sprintf("%.1f", o.Like))
+		if others := family.LeftOut; others != nil {
+			cells = append(cells, priorText(others.Prior.M, others.Prior.MStd, others.Prior.Tau, others.Prior.TauStd),
+				strconv.Itoa(others.Steps), fmt.Sprintf("%.1f", others.Learned), fmt.Sprintf("%.1f", others.Like))
+		} else {
+			cells = append(cells, "none")
 		}
 
-		list.Add(cells...)
+		listing.Add(cells...)
 	}
 
-	fault.Raise(list.Write(w, width(w)))
-	p := l.Prior
-	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
-		"either way\nfrom %s\n", p.Name, priorText(p.M, p.MStd, p.Tau, p.TauStd), math.Exp(p.M), math.Exp(p.Tau), p.Origin)
+	if err := listing.Write(w, width(w)); err != nil {
+		return err
+	}
 
-	if p.RisesRecord() == p.Rises {
-		fmt.Fprintln(w, p.Rises.Words())
+	// math.Exp(prior.M) and math.Exp(prior.Tau) are factors: M and Tau are logarithms (docs/honest.md).
+	prior := learned.Prior
+	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
+		"either way\nfrom %s\n", prior.Name, priorText(prior.M, prior.MStd, prior.Tau, prior.TauStd), math.Exp(prior.M),
+		math.Exp(prior.Tau), prior.Origin)
+
+	if prior.RisesRecord() == prior.Rises {
+		fmt.Fprintln(w, prior.Rises.Words())
 	}
 
 	return nil
 }
 
-// priorText writes the four numbers of a prior as docs/honest.md names them.
+// priorText returns the four numbers of a prior with the names of docs/honest.md.
 func priorText(m, mStd, tau, tauStd float64) string {
 	return fmt.Sprintf("m %.4g ± %g, τ %g, ln τ ± %g", m, mStd, tau, tauStd)
 }

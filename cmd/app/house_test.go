@@ -18,7 +18,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 )
 
 // pkg is a package of the module: import path, name, folder and imports.
@@ -46,7 +49,7 @@ func packages(t *testing.T) []pkg {
 	t.Helper()
 
 	list, err := listed()
-	must.Never(t, err != nil, "go list: %v", err)
+	require.NoError(t, err, "go list: %v", err)
 
 	return list
 }
@@ -56,7 +59,7 @@ func packages(t *testing.T) []pkg {
 func TestEveryPackageHasAnExample(t *testing.T) {
 	for _, p := range packages(t) {
 		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		comment, run := "", 0
 
@@ -68,7 +71,7 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 			}
 
 			f, err := parser.ParseFile(set, name, nil, mode)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			if !test {
 				comment += f.Doc.Text()
@@ -89,10 +92,10 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 			begins = "Command " + path.Base(p.path) + " "
 		}
 
-		must.Not(t, !strings.HasPrefix(comment, begins), "%s: its comment begins %.40q, expected %q", p.path, comment,
-			begins)
+		assert.True(t, strings.HasPrefix(comment, begins),
+			"%s: its comment begins %.40q, expected %q", p.path, comment, begins)
 
-		must.Not(t, run == 0 && p.name != "main", "%s has no example with an Output", p.path)
+		assert.False(t, run == 0 && p.name != "main", "%s has no example with an Output", p.path)
 	}
 }
 
@@ -111,7 +114,7 @@ func TestTestdataSources(t *testing.T) {
 		folders++
 		files += checkSources(t, filepath.Join(repository, filepath.Dir(readme)))
 
-		must.Contain(t, overview, "(../"+readme+")")
+		assert.Contains(t, overview, "(../"+readme+")")
 	}
 
 	for _, name := range repositoryFiles(t, "") {
@@ -122,7 +125,8 @@ func TestTestdataSources(t *testing.T) {
 		}
 	}
 
-	must.Not(t, folders < 15 || files < 200, "only %d folders with %d files were looked at", folders, files)
+	require.GreaterOrEqual(t, folders, 15, "only %d folders with %d files were looked at", folders, files)
+	assert.GreaterOrEqual(t, files, 200, "only %d folders with %d files were looked at", folders, files)
 }
 
 // checkSources looks at one folder testdata and returns the number of its files.
@@ -179,16 +183,16 @@ func checkSources(t *testing.T, dir string) (n int) {
 			}
 		}
 
-		must.Not(t, !found, "%s/README.md has no origin of %s", dir, rel)
+		assert.True(t, found, "%s/README.md has no origin of %s", dir, rel)
 
 		return nil
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, k := range tokens {
 		there, _ := filepath.Glob(filepath.Join(dir, k)) // also in a folder with a README of its own
-		must.Not(t, plainFile.MatchString(k) && !named[k] && len(there) == 0, "%s/README.md names %s, which is not there",
-			dir, k)
+		assert.False(t, plainFile.MatchString(k) && !named[k] && len(there) == 0,
+			"%s/README.md names %s, which is not there", dir, k)
 	}
 
 	return n
@@ -211,11 +215,11 @@ func TestContributingNames(t *testing.T) {
 		}
 
 		files, err := filepath.Glob(filepath.Join(dirs[m[1]], "*.go"))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
 		for _, f := range files {
-			b := must.Read(t, f)
+			b := testfile.Read(t, f)
 
 			found = found || declared.Match(b)
 		}
@@ -225,7 +229,7 @@ func TestContributingNames(t *testing.T) {
 		}
 	}
 
-	must.Not(t, n < 6, "only %d names", n)
+	assert.GreaterOrEqual(t, n, 6, "only %d names", n)
 }
 
 // Tests that a page names are there.
@@ -244,7 +248,7 @@ func TestDocumentTests(t *testing.T) {
 
 	n := 0
 	for _, page := range pages {
-		b := must.Read(t, page)
+		b := testfile.Read(t, page)
 
 		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllSubmatch(b, -1) {
 			if n++; !names[string(m[1])] {
@@ -253,7 +257,7 @@ func TestDocumentTests(t *testing.T) {
 		}
 	}
 
-	must.Not(t, n < 20, "only %d names", n)
+	assert.GreaterOrEqual(t, n, 20, "only %d names", n)
 }
 
 // goFiles calls see with the path in the repository and the content of every Go
@@ -262,7 +266,7 @@ func goFiles(t *testing.T, see func(name string, content []byte)) {
 	t.Helper()
 	files := repositoryFiles(t, ".go")
 	for _, name := range files {
-		see(name, must.Read(t, filepath.Join(repository, name)))
+		see(name, testfile.Read(t, filepath.Join(repository, name)))
 	}
 
 	if n := len(files); n < 500 {
@@ -289,7 +293,8 @@ var longFunctions = map[string]string{} // "path of the file, name of the functi
 
 // No function outside the tests is longer than 100 lines.
 func TestFunctionLength(t *testing.T) {
-	must.Not(t, len(longFunctions) > 5, "expected at most 5 long functions, found %d: split some", len(longFunctions))
+	assert.LessOrEqual(t, len(longFunctions), 5,
+		"expected at most 5 long functions, found %d: split some", len(longFunctions))
 
 	goFiles(t, func(name string, content []byte) {
 		if strings.HasSuffix(name, "_test.go") {
@@ -317,8 +322,8 @@ func TestFunctionLength(t *testing.T) {
 				}
 			}
 
-			must.Not(t, n > 100, "%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n,
-				fn.Name.Name)
+			assert.LessOrEqual(t, n, 100,
+				"%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n, fn.Name.Name)
 		}
 	})
 }

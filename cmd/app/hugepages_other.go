@@ -2,4 +2,5 @@
 
 package app
 
+// hugePages does nothing: only Linux has such a request.
 func hugePages() {}

@@ -9,68 +9,103 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/scaffold"
 )
 
+// runInit writes a configuration that fits the files of a folder, a table of conditions if the folder has none, and the
+// schema. With --stdout it prints the configuration and writes nothing.
 func runInit(c *call) error {
-	dir, print := cmp.Or(c.arg(0), "."), c.Bool("stdout")
-	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+	dir := cmp.Or(c.arg(0), ".")
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
 		return usage("pipeline init wants a folder, found %s", dir)
 	}
 
-	path := filepath.Join(dir, "pipeline.yaml")
-	if _, err := os.Stat(path); !print && !errors.Is(err, fs.ErrNotExist) {
-		return usage("%s is there already; move it away, or use --stdout", path)
-	}
+	if c.Bool("stdout") {
+		draft, err := scaffold.Look(dir)
+		if err != nil {
+			return err
+		}
 
-	r := fault.Get(scaffold.Look(dir))
-	table := filepath.Join(dir, "conditions.csv")
-	if _, err := os.Stat(table); r.Conditions != "" && !print && !errors.Is(err, fs.ErrNotExist) {
-		return usage("%s is there already, but is no table of conditions: correct it, or move it away", table)
-	}
+		printNotes(c.stderr, draft.Notes)
+		_, err = io.WriteString(c.stdout, draft.YAML)
 
-	printNotes(c.stderr, r.Notes)
-
-	if print {
-		_, err := io.WriteString(c.stdout, r.YAML)
 		return err
 	}
 
-	if r.Conditions != "" {
-		fault.Raise(writeNew(table, r.Conditions))
+	path := filepath.Join(dir, "pipeline.yaml")
+	if exists(path) {
+		return usage("%s is there already; move it away, or use --stdout", path)
+	}
+
+	draft, err := scaffold.Look(dir)
+	if err != nil {
+		return err
+	}
+
+	table := filepath.Join(dir, "conditions.csv")
+	if draft.Conditions != "" && exists(table) {
+		return usage("%s is there already, but is no table of conditions: correct it, or move it away", table)
+	}
+
+	printNotes(c.stderr, draft.Notes)
+
+	return writeDraft(c, draft, dir, path, table)
+}
+
+// writeDraft writes the files of a draft into the folder dir: the configuration at path, and the table of conditions at
+// table if the draft has one.
+func writeDraft(c *call, draft *scaffold.Result, dir, path, table string) error {
+	if draft.Conditions != "" {
+		if err := writeNew(table, draft.Conditions); err != nil {
+			return err
+		}
+
 		fmt.Fprintf(c.stdout, "wrote %s; fill in the conditions that are not in the names\n", table)
 	}
 
-	fault.Raise(writeNew(path, r.YAML))
+	if err := writeNew(path, draft.YAML); err != nil {
+		return err
+	}
 
-	// A copy of the program's own: an older one may be there.
-	fault.Raise(export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), func(w io.Writer) error {
-		return printJSON(w, pipeline.Schema())
-	}))
+	// The schema replaces an existing one, which may be of an older program.
+	writeSchema := func(w io.Writer) error { return printJSON(w, pipeline.Schema()) }
+	if err := export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), writeSchema); err != nil {
+		return err
+	}
+
 	fmt.Fprintf(c.stdout, "wrote %s; read it, correct what its comments ask for, then: pipeline run %s\n", path, path)
 
-	// Check the file at once: it is there to be corrected either way.
-	if p, err := pipeline.Load(path); err != nil {
+	// The configuration is checked at once. The user is to correct it anyway, so that an error is only a note.
+	project, err := pipeline.Load(path)
+	if err != nil {
 		fmt.Fprintf(c.stderr, "note: not ready to run yet: %v\n", err)
-	} else {
-		c.warn(p.Warnings)
+		return nil
 	}
+
+	c.warn(project.Warnings)
 
 	return nil
 }
 
+// exists reports whether there is something at a path, or whether this cannot be known.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // writeNew writes a file that must not exist yet.
 func writeNew(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
+	_, err = file.WriteString(text)
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		os.Remove(path)
 		return fmt.Errorf("write %s: %w", path, err)
 	}

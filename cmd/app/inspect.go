@@ -10,257 +10,248 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/inspect"
+	"doubletake/pipeline/pairs"
 	"doubletake/report"
 )
 
+// runInspect prints what a file contains: a recording, a table, a model or something else.
 func runInspect(c *call) error {
-	o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
-	if err := format.Check(o); err != nil {
+	options := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
+	if err := format.Check(options); err != nil {
 		return usage("%v", err)
 	}
 
-	in := fault.Get(inspect.File(c.ctx, c.arg(0), o))
-	draw := -1
-	if rec := in.Recording; rec != nil && c.String("channel") != "" {
-		info := ingest.Info{Path: in.Path, Channels: lists.Each(rec.Channels, func(c inspect.Channel) ingest.Channel {
-			return ingest.Channel{Name: c.Name}
-		})}
-		draw = fault.Get(ingest.FindChannel(info, c.String("channel")))
+	path, err := pairs.Path(c.arg(0))
+	if err != nil {
+		return err
+	}
+
+	description, err := inspect.File(c.ctx, path, options)
+	if err != nil {
+		return err
+	}
+
+	drawn := noChannel
+	if name := c.String("channel"); name != "" && description.Recording != nil {
+		drawn, err = findChannel(description, name)
+		if err != nil {
+			return err
+		}
+	}
+
+	if c.Bool("values") && description.Table != nil {
+		description.Table.AddValues()
 	}
 
 	if c.Bool("json") {
-		return printJSON(c.stdout, in)
+		return printJSON(c.stdout, description)
 	}
 
-	printInspection(c.stdout, in, draw)
+	printInspection(c.stdout, description, drawn)
 
 	return nil
 }
 
-// most bounds how many channels, attributes or columns a terminal is shown.
-const most = 40
+// findChannel returns the index of the channel of a recording that has a name.
+func findChannel(description *inspect.Description, name string) (int, error) {
+	info := ingest.Info{Path: description.Path}
+	for _, channel := range description.Recording.Channels {
+		info.Channels = append(info.Channels, ingest.Channel{Name: channel.Name})
+	}
 
-// few are the first of a list.
-func few[T any](list []T) []T { return list[:min(most, len(list))] }
+	return ingest.FindChannel(info, name)
+}
 
-// more counts the others.
-func more[T any](w io.Writer, list []T, words string) {
-	if n := len(list) - most; n > 0 {
-		fmt.Fprintf(w, words, n)
+const (
+	// maxListed is the number of channels, attributes or other things that are printed.
+	maxListed = 40
+	// maxTableValues is the number of first values of a column that are printed.
+	maxTableValues = 3
+	// maxCellRunes is the length of a cell with such values.
+	maxCellRunes = 60
+	// noChannel stands for the index of a channel that the user did not name.
+	noChannel = -1
+)
+
+// firstOf returns the elements of a list that are printed.
+func firstOf[T any](list []T) []T { return list[:min(maxListed, len(list))] }
+
+// printRest prints how many elements firstOf leaves out. The format has one verb for this number.
+func printRest[T any](w io.Writer, list []T, format string) {
+	if rest := len(list) - maxListed; rest > 0 {
+		fmt.Fprintf(w, format, rest)
 	}
 }
 
-func printInspection(w io.Writer, in *inspect.Description, draw int) {
-	fmt.Fprintf(w, "%s: %s, %d bytes\n", in.Path, in.Kind, in.Bytes)
+// printInspection prints the description of a file. drawn is the index of the channel whose spectrum is drawn, or
+// noChannel.
+func printInspection(w io.Writer, description *inspect.Description, drawn int) {
+	fmt.Fprintf(w, "%s: %s, %d bytes\n", description.Path, description.Kind, description.Bytes)
 
 	switch {
-	case in.Recording != nil:
-		printRecording(w, in.Recording, draw)
-	case in.Table != nil:
-		printTable(w, in.Table)
-	case in.Model != nil:
-		printModel(w, in)
+	case description.Recording != nil:
+		printRecording(w, description.Recording, drawn)
+	case description.Table != nil:
+		printTable(w, description.Table)
+	case description.Model != nil:
+		printModel(w, description)
 	}
 
-	for _, s := range in.Warnings {
-		fmt.Fprintln(w, "warning:", s)
+	for _, warning := range description.Warnings {
+		fmt.Fprintln(w, "warning:", warning)
 	}
 }
 
-func num[T ~float64](n T) string {
-	if math.IsNaN(float64(n)) {
+// number returns a number as a text, or a dash if it is NaN, which means that it is not known.
+func number[T ~float64](value T) string {
+	if math.IsNaN(float64(value)) {
 		return "–"
 	}
-	return strconv.FormatFloat(float64(n), 'g', 5, 64)
+	return strconv.FormatFloat(float64(value), 'g', 5, 64)
 }
 
-func printRecording(w io.Writer, r *inspect.Recording, draw int) {
-	fmt.Fprintf(w, "%s, %s\n", r.Format, r.Encoding)
+// positive returns a rate or a duration as a text, or a dash if it is 0, which means that it is not known.
+func positive(value float64) string {
+	if value == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(value, 'g', 8, 64)
+}
 
-	for _, a := range few(r.Attributes) {
-		fmt.Fprintf(w, "  %s: %s\n", a.Name, strings.ReplaceAll(a.Value, "\n", "; "))
+// count returns a whole number as a text.
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+// printRecording prints the attributes and channels of a recording. It draws the spectrum of the channel drawn, or of
+// the first channel that has one if drawn is noChannel. Without a spectrum it prints the first samples of all channels.
+func printRecording(w io.Writer, recording *inspect.Recording, drawn int) {
+	fmt.Fprintf(w, "%s, %s\n", recording.Format, recording.Encoding)
+
+	for _, attribute := range firstOf(recording.Attributes) {
+		fmt.Fprintf(w, "  %s: %s\n", attribute.Name, strings.ReplaceAll(attribute.Value, "\n", "; "))
 	}
 
-	more(w, r.Attributes, "  … and %d more attributes (--json lists them)\n")
+	printRest(w, recording.Attributes, "  … and %d more attributes (--json lists them)\n")
 
 	fmt.Fprintln(w)
-	l := report.Listing{Heads: []string{
-		"#", "channel", "unit", "rate Hz", "samples", "duration s", "min", "max", "mean (DC)", "rms", "clipped", "constant",
-		"not finite",
-	}}
-	orDash := func(v float64) string {
-		if v == 0 {
-			return "–"
-		}
-		return strconv.FormatFloat(v, 'g', 8, 64)
-	}
-	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	printChannels(w, firstOf(recording.Channels))
+	printRest(w, recording.Channels, "… and %d more channels (--json lists them)\n")
 
-	for i, c := range few(r.Channels) {
-		unit := c.Unit
-		switch {
-		case unit == "":
-			unit = "–"
-		case c.Converted != "":
-			unit += " (" + c.Converted + ")"
-		}
-
-		name := c.Name
-		if c.Role != "" {
-			name += " (" + c.Role + ")"
-		}
-
-		l.Add(strconv.Itoa(i+1), name, unit, orDash(c.RateHz), count(c.Samples), orDash(c.DurationS), num(c.Min),
-			num(c.Max), num(c.DC), num(c.RMS), count(c.Clipped), count(c.Constant), count(c.NaN))
+	for _, unread := range firstOf(recording.Unread) {
+		fmt.Fprintf(w, "not read: %s: %s\n", unread.Name, unread.Reason)
 	}
 
-	l.Write(w, width(w))
+	printRest(w, recording.Unread, "… and %d more\n")
 
-	more(w, r.Channels, "… and %d more channels (--json lists them)\n")
-
-	for _, u := range few(r.Unread) {
-		fmt.Fprintf(w, "not read: %s: %s\n", u.Name, u.Reason)
+	if drawn == noChannel {
+		drawn = slices.IndexFunc(recording.Channels, func(c inspect.Channel) bool { return c.Spectrum != nil })
 	}
 
-	more(w, r.Unread, "… and %d more\n")
-
-	if draw < 0 {
-		draw = slices.IndexFunc(r.Channels, func(c inspect.Channel) bool { return c.Spectrum != nil })
-	}
-
-	if draw < 0 || r.Channels[draw].Spectrum == nil {
-		printRows(w, r)
-	} else {
-		drawSpectrum(w, r.Channels[draw])
-	}
-}
-
-// printRows previews the first samples.
-func printRows(w io.Writer, r *inspect.Recording) {
-	l := report.Listing{Heads: []string{"channel"}}
-	for _, c := range few(r.Channels) {
-		cells := []string{c.Name}
-		for k, v := range c.First {
-			cells = append(cells, num(v))
-			if len(l.Heads) < len(cells) {
-				l.Heads = append(l.Heads, strconv.Itoa(k+1))
-			}
-		}
-
-		l.Add(cells...)
-	}
-
-	fmt.Fprintln(w, "\nfirst samples:")
-	l.Write(w, width(w))
-}
-
-// drawSpectrum draws levels over a linear frequency axis: each column is the
-// strongest bin of its share.
-func drawSpectrum(w io.Writer, c inspect.Channel) {
-	const width, height = 72, 12
-	s := c.Spectrum
-	bins := len(s.Power) - 1 // without 0 Hz
-	cols := min(width, bins)
-	level := make([]float64, cols)
-
-	top, bottom := math.Inf(-1), math.Inf(1)
-	for i := range level {
-		p := 0.0
-		for k := 1 + i*bins/cols; k < 1+(i+1)*bins/cols; k++ {
-			p = max(p, float64(s.Power[k]))
-		}
-
-		level[i] = 10 * math.Log10(p)
-		if p > 0 {
-			top, bottom = max(top, level[i]), min(bottom, level[i])
-		}
-	}
-
-	if math.IsInf(top, 0) {
+	if drawn == noChannel || recording.Channels[drawn].Spectrum == nil {
+		printSamples(w, recording)
 		return
 	}
 
-	bottom = max(bottom, top-96)
-	step := max(1, math.Ceil((top-bottom)/height))
-	top = math.Ceil(top)
-
-	unit := cmp.Or(c.Unit, "unit")
-
-	fmt.Fprintf(w, "\nspectrum of %s: dB re 1 %s rms, %d segments of %.4g Hz\n", c.Name, unit, s.Segments, s.BinHz)
-
-	blocks := []rune(" ▁▂▃▄▅▆▇█")
-	for row := range height {
-		lo := top - step*float64(row+1)
-
-		var b strings.Builder
-		for _, l := range level {
-			f := (l - lo) / step
-			b.WriteRune(blocks[int(math.Round(8*max(0, min(1, f))))])
-		}
-
-		fmt.Fprintf(w, "%6.0f │%s\n", top-step*float64(row), strings.TrimRight(b.String(), " "))
-	}
-
-	end := strconv.FormatFloat(s.BinHz*float64(bins), 'g', 6, 64) + " Hz"
-	fmt.Fprintf(w, "       └%s\n        0%s%s\n", strings.Repeat("─", cols), strings.Repeat(" ", max(1, cols-1-len(end))),
-		end)
-
-	for _, p := range s.Peaks {
-		fmt.Fprintf(w, "line at %.6g Hz: %.1f dB, %.0f dB above its surroundings\n", p.Hz, 10*math.Log10(p.Power), p.AboveDB)
-	}
+	drawSpectrum(w, recording.Channels[drawn])
 }
 
-func printTable(w io.Writer, t *inspect.Table) {
-	fmt.Fprintf(w, "%d rows, %d columns\n", t.Rows, len(t.Columns))
+// printChannels prints a table of channels.
+func printChannels(w io.Writer, channels []inspect.Channel) {
+	listing := report.Listing{Heads: []string{
+		"#", "channel", "unit", "rate Hz", "samples", "duration s", "min", "max", "mean (DC)", "rms", "clipped", "constant",
+		"not finite",
+	}}
 
-	for _, kv := range t.Metadata {
-		if !strings.HasPrefix(kv.Key, "config:") {
-			fmt.Fprintf(w, "  %s: %s\n", kv.Key, kv.Value)
+	for i, channel := range channels {
+		unit := channel.Unit
+		switch {
+		case unit == "":
+			unit = "–"
+		case channel.Converted != "":
+			unit += " (" + channel.Converted + ")"
+		}
+
+		name := channel.Name
+		if channel.Role != "" {
+			name += " (" + channel.Role + ")"
+		}
+
+		listing.Add(strconv.Itoa(i+1), name, unit, positive(channel.RateHz), count(channel.Samples),
+			positive(channel.DurationS), number(channel.Min), number(channel.Max), number(channel.DC), number(channel.RMS),
+			count(channel.Clipped), count(channel.Constant), count(channel.NaN))
+	}
+
+	listing.Write(w, width(w))
+}
+
+// printSamples prints the first samples of each channel.
+func printSamples(w io.Writer, recording *inspect.Recording) {
+	listing := report.Listing{Heads: []string{"channel"}}
+	for _, channel := range firstOf(recording.Channels) {
+		cells := []string{channel.Name}
+		for i, sample := range channel.First {
+			cells = append(cells, number(sample))
+			if len(listing.Heads) < len(cells) {
+				listing.Heads = append(listing.Heads, strconv.Itoa(i+1))
+			}
+		}
+
+		listing.Add(cells...)
+	}
+
+	fmt.Fprintln(w, "\nfirst samples:")
+	listing.Write(w, width(w))
+}
+
+// printTable prints the metadata and the columns of a table.
+func printTable(w io.Writer, table *inspect.Table) {
+	fmt.Fprintf(w, "%d rows, %d columns\n", table.Rows, len(table.Columns))
+
+	for _, entry := range table.Metadata {
+		if !strings.HasPrefix(entry.Key, "config:") {
+			fmt.Fprintf(w, "  %s: %s\n", entry.Key, entry.Value)
 		}
 	}
 
 	fmt.Fprintln(w)
-	l := report.Listing{Heads: []string{
+	listing := report.Listing{Heads: []string{
 		"column", "type", "unit", "missing", "distinct", "min", "max", "mean", "first values",
 	}}
 
-	for _, c := range t.Columns {
-		first := strings.Join(c.First[:min(3, len(c.First))], ", ")
-		if r := []rune(first); len(r) > 60 {
-			first = string(r[:59]) + "…"
+	for _, column := range table.Columns {
+		first := strings.Join(column.First[:min(maxTableValues, len(column.First))], ", ")
+		if runes := []rune(first); len(runes) > maxCellRunes {
+			first = string(runes[:maxCellRunes-1]) + "…"
 		}
 
-		unit := cmp.Or(c.Unit, "–")
-
-		for _, how := range []string{"converted from ", "derived: "} {
-			if i := strings.Index(c.Description, how); i >= 0 {
-				unit += " (" + c.Description[i:] + ")"
+		unit := cmp.Or(column.Unit, "–") // with the end of the description that begins with a remark about the unit
+		for _, remark := range []string{"converted from ", "derived: "} {
+			if i := strings.Index(column.Description, remark); i >= 0 {
+				unit += " (" + column.Description[i:] + ")"
 			}
 		}
 
-		l.Add(c.Name, c.Type, unit, strconv.Itoa(c.Missing), strconv.Itoa(c.Distinct), num(c.Min), num(c.Max), num(c.Mean),
-			first)
+		listing.Add(column.Name, column.Type, unit, strconv.Itoa(column.Missing), strconv.Itoa(column.Distinct),
+			number(column.Min), number(column.Max), number(column.Mean), first)
 	}
 
-	l.Write(w, width(w))
+	listing.Write(w, width(w))
 }
 
-func printModel(w io.Writer, in *inspect.Description) {
-	m := in.Model
+// printModel prints the inputs and outcomes of a model and what it was trained on.
+func printModel(w io.Writer, description *inspect.Description) {
+	model := description.Model
 	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n",
-		m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)
-	l := report.Listing{Heads: []string{"", "name", "unit", "trained from", "to"}}
-	for _, i := range m.Inputs {
-		l.Add("input", i.Name, i.Unit, fmt.Sprint(i.Min), fmt.Sprint(i.Max))
+		model.Experiment, model.Split, model.Seed, model.HeldOut, model.Data, model.Pairs, model.Triplets)
+	listing := report.Listing{Heads: []string{"", "name", "unit", "trained from", "to"}}
+	for _, input := range model.Inputs {
+		listing.Add("input", input.Name, input.Unit, fmt.Sprint(input.Min), fmt.Sprint(input.Max))
 	}
 
-	for _, o := range m.Outcomes {
-		l.Add("outcome", o.Name, o.Unit)
+	for _, outcome := range model.Outcomes {
+		listing.Add("outcome", outcome.Name, outcome.Unit)
 	}
 
-	l.Write(w, width(w))
+	listing.Write(w, width(w))
 }

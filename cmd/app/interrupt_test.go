@@ -12,7 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // interruptYAML has trainings long enough (some tenths of a second each) that
@@ -43,8 +46,8 @@ func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan 
 	stdout = &bytes.Buffer{}
 	cmd.Stdout = stdout
 	pipe, err := cmd.StderrPipe()
-	must.Do(t, err)
-	must.Do(t, cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 
 	lines = make(chan string, 10000)
 	go func() {
@@ -87,7 +90,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 
-	must.Do(t, cmd.Wait())
+	require.NoError(t, cmd.Wait())
 
 	// Interrupted after some tasks were done, and while a training is at work; with
 	// DOUBLETAKE_LONG=1 in every stage. SIGINT and SIGTERM are the same to it.
@@ -134,7 +137,7 @@ func TestInterrupted(t *testing.T) {
 
 			signalled = true
 
-			must.Do(t, cmd.Process.Signal(at.signal))
+			require.NoError(t, cmd.Process.Signal(at.signal))
 		}
 
 		cmd.Wait()
@@ -163,11 +166,11 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 
-	must.Do(t, cmd.Wait())
+	require.NoError(t, cmd.Wait())
 
 	// Nothing that was finished is done again: a task that was up to date
 	// gives no event.
-	must.Not(t, done != total, "%d tasks were done over all runs, expected the %d of one run", done, total)
+	assert.Equal(t, total, done, "%d tasks were done over all runs, expected the %d of one run", done, total)
 
 	sameRuns(t, "interrupted", undisturbed, disturbed)
 
@@ -180,7 +183,7 @@ func TestInterrupted(t *testing.T) {
 // end while this test waits. Before that a second run of the same work directory is refused,
 // with the first one's process named.
 func TestInterruptedTraining(t *testing.T) {
-	must.BeLong(t, "trains for a second, then is interrupted")
+	longtest.Skip(t, "trains for a second, then is interrupted")
 
 	yaml := strings.NewReplacer("epochs: 1500", "epochs: 1000000", "seeds: 2", "seeds: 1").Replace(interruptYAML)
 	dir := project(t, yaml)
@@ -195,12 +198,12 @@ func TestInterruptedTraining(t *testing.T) {
 		second(t, dir, cmd.Process.Pid)
 		signalled = true
 
-		must.Do(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	}
 
 	_ = cmd.Wait()
 
-	must.Equal(t, cmd.ProcessState.ExitCode(), 130, "exit status")
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), "exit status")
 }
 
 // second starts another run while that process runs.

@@ -3,30 +3,34 @@ package app
 import (
 	"fmt"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/judge"
 	"doubletake/report"
 )
 
+// runJudge prints how predictions of any origin compare with measurements.
 func runJudge(c *call) error {
-	o := judge.Options{
+	options := judge.Options{
 		Predictions: c.arg(0), Against: c.String("against"), Split: c.String("split"), Groups: c.String("groups"),
 		Level: c.Float64("level"),
 	}
 
-	if o.Against == "" {
+	if options.Against == "" {
 		return usage("pipeline judge wants --against, e.g. --against runs/drone or --against pairs.csv")
 	}
 
-	e := fault.Get(judge.Judge(c.ctx, o))
-	if !c.Bool("json") {
-		return report.Judgement(c.stdout, e, width(c.stdout), colour(c.stdout))
+	judgement, err := judge.Judge(c.ctx, options)
+	if err != nil {
+		return err
 	}
 
-	b, err := e.MetricsJSON()
+	if !c.Bool("json") {
+		return report.Judgement(c.stdout, judgement, width(c.stdout), colour(c.stdout))
+	}
+
+	document, err := judgement.JudgementJSON()
 	if err != nil {
 		return fmt.Errorf("write judgement: %w", err)
 	}
 
-	return emit(c.stdout, "write judgement", b)
+	return emit(c.stdout, "write judgement", document)
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // docs/judge.md shows lines of what the program prints of the committed predictions of scikit-learn, and the numbers
@@ -15,13 +16,13 @@ import (
 func TestJudgeSample(t *testing.T) {
 	page := document(t, "docs/judge.md")
 	blocks := codeBlocks(page, "")
-	must.Be(t, len(blocks), 1, "docs/judge.md has blocks")
+	require.Len(t, blocks, 1, "docs/judge.md has blocks")
 
 	c := command(filepath.Join(repository, "examples", "propeller-stand"), "judge", "sklearn-gp.csv", "--against",
 		"pairs.csv", "--groups", "propeller")
 
 	out, err := c.CombinedOutput()
-	must.Never(t, err != nil, "%v\n%s", err, out)
+	require.NoError(t, err, "%v\n%s", err, out)
 
 	lines, n := strings.Split(string(out), "\n"), 0
 	for _, l := range strings.Split(blocks[0].text, "\n") {
@@ -30,15 +31,16 @@ func TestJudgeSample(t *testing.T) {
 		}
 	}
 
-	must.Not(t, n < 15, "only %d lines were compared", n)
+	assert.GreaterOrEqual(t, n, 15, "only %d lines were compared", n)
 
 	for _, c := range []struct{ printed, says string }{
 		{`all +as stated .* (\d+) ± \d+ % `, "Of its own 95 % intervals, N % of the values are inside"},
-		{`86 ± 12 % and (\d+ ± \d+) % lie inside`, "on average N % of a propeller's values are inside"},
+		{`86 ± 12 %\nand (\d+ ± \d+) % lie inside`, "on average N % of a propeller's values are inside"},
 		{`propeller=5 +calibrated .* (\d+) ± \d+ % `, "the\nonly one with four blades, N %"},
 	} {
 		m := regexp.MustCompile(c.printed).FindSubmatch(out)
-		must.Not(t, m == nil || !strings.Contains(page, strings.Replace(c.says, "N", string(m[1]), 1)),
+		require.NotNil(t, m, "%q: the page does not say %q with it", m, c.says)
+		assert.Contains(t, page, strings.Replace(c.says, "N", string(m[1]), 1),
 			"%q: the page does not say %q with it", m, c.says)
 	}
 }

@@ -8,74 +8,100 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/runs"
 	"doubletake/train/score"
 )
 
+// runLog lists the runs of a work directory. With --config it prints the configuration of a run, and with --diff how
+// two runs differ.
 func runLog(c *call) error {
-	names, args := c.StringSlice("diff"), slices.Clone(c.args)
-	if len(names) == 1 {
-		names = append(names, "-1")
-		if i := slices.IndexFunc(args, namesRun); i >= 0 {
-			names[1] = args[i]
-			args = slices.Delete(args, i, i+1)
-		}
+	file, compared, err := logArguments(c.args, c.StringSlice("diff"))
+	if err != nil {
+		return err
 	}
 
-	file := "pipeline.yaml"
-	switch {
-	case len(names) == 0 && slices.ContainsFunc(args, namesRun):
-		return usage("pipeline log lists all runs; of one, --config %s prints the configuration, --diff %[1]s what changed",
-			args[slices.IndexFunc(args, namesRun)])
-	case len(args) == 1:
-		file = args[0]
-	case len(args) > 1:
-		return usage("pipeline log takes one FILE, found %q", args)
-	case len(names) > 2:
-		return usage("pipeline log compares two runs: --diff A B, found %q", names)
+	records, damaged, err := runs.History(file)
+	if err != nil {
+		return err
 	}
 
-	list, damaged, err := runs.History(file)
-	fault.Raise(err)
 	for _, path := range damaged {
 		fmt.Fprintf(c.stderr, "warning: %s is no record of a run; it is left out\n", path)
 	}
 
 	if name := c.String("config"); name != "" {
-		r, err := runs.Find(list, name)
-		if err == nil && r.Config == "" {
-			err = fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long", r.ID)
+		return printConfiguration(c.stdout, records, name)
+	}
+
+	if compared != nil {
+		return c.printRunDifference(records, compared)
+	}
+
+	if c.Bool("json") {
+		return printJSON(c.stdout, records)
+	}
+
+	printLog(c.stdout, records, c.Bool("all"))
+
+	return nil
+}
+
+// twoRuns are the numbers or IDs of two runs to compare.
+type twoRuns struct{ a, b string }
+
+// lastRun is the number of the last run.
+const lastRun = "-1"
+
+// logArguments returns the FILE and the two runs to compare, which is nil without --diff. compared are the values of
+// --diff. The second run may also be an argument. Without a second run, the first is compared with the last run.
+func logArguments(args, compared []string) (file string, pair *twoRuns, err error) {
+	args = slices.Clone(args)
+	named := slices.IndexFunc(args, namesRun)
+	if len(compared) == 0 && named >= 0 {
+		return "", nil, usage("pipeline log lists all runs; of one, --config %s prints the configuration, "+
+			"--diff %[1]s what changed", args[named])
+	}
+
+	switch len(compared) {
+	case 0:
+	case 1:
+		pair = &twoRuns{a: compared[0], b: lastRun}
+		if named >= 0 {
+			pair.b = args[named]
+			args = slices.Delete(args, named, named+1)
 		}
+	case 2:
+		pair = &twoRuns{a: compared[0], b: compared[1]}
+	}
 
-		if err != nil {
-			return err
-		}
+	switch {
+	case len(args) > 1:
+		return "", nil, usage("pipeline log takes one FILE, found %q", args)
+	case len(compared) > 2:
+		return "", nil, usage("pipeline log compares two runs: --diff A B, found %q", compared)
+	case len(args) == 1:
+		return args[0], pair, nil
+	}
 
-		_, err = io.WriteString(c.stdout, r.Config)
+	return "pipeline.yaml", pair, nil
+}
 
+// printRunDifference prints how two runs differ.
+func (c *call) printRunDifference(records []runs.Record, compared *twoRuns) error {
+	a, err := runs.Find(records, compared.a)
+	if err != nil {
 		return err
 	}
 
-	if len(names) == 0 {
-		if c.Bool("json") {
-			return printJSON(c.stdout, list)
-		}
-
-		printLog(c.stdout, list, c.Bool("all"))
-
-		return nil
+	b, err := runs.Find(records, compared.b)
+	if err != nil {
+		return err
 	}
 
-	var of [2]*runs.Record
-	for i, name := range names {
-		of[i] = fault.Get(runs.Find(list, name))
-	}
-
-	return c.difference(runs.DiffRecords(of[0], of[1]))
+	return c.printDifference(runs.DiffRecords(a, b))
 }
 
-// namesRun reports whether an argument is a run's number or ID rather than a FILE.
+// namesRun reports whether an argument is the number or ID of a run: it begins with a digit, and no file has this name.
 func namesRun(arg string) bool {
 	if arg == "" || arg[0] < '0' || arg[0] > '9' {
 		return false
@@ -86,154 +112,205 @@ func namesRun(arg string) bool {
 	return err != nil
 }
 
-// fewRuns is the number of runs that are listed without --all.
-const fewRuns = 20
+// printConfiguration prints the configuration of the run with the given number or ID.
+func printConfiguration(w io.Writer, records []runs.Record, name string) error {
+	record, err := runs.Find(records, name)
+	if err != nil {
+		return err
+	}
 
-// printLog prints of every run the tasks made and what changed since the run before,
-// then a line per split, compared with the last run that had the split.
-func printLog(w io.Writer, list []runs.Record, all bool) {
-	if len(list) == 0 {
+	if record.Config == "" {
+		return fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long",
+			record.ID)
+	}
+
+	_, err = io.WriteString(w, record.Config)
+
+	return err
+}
+
+const (
+	// fewRuns is the number of runs that are listed without --all.
+	fewRuns = 20
+	// fewSplits is the number of splits that are listed for a run.
+	fewSplits = 8
+	// fewChanges is the number of settings that are listed for a run.
+	fewChanges = 3
+)
+
+// earlierRuns are the runs with which the log compares a run. They are nil until there are such runs.
+type earlierRuns struct {
+	settings *runs.Record               // the last run whose settings are known
+	splits   map[splitName]*runs.Record // the last run that had a split
+}
+
+// splitName identifies a split.
+type splitName struct{ experiment, split string }
+
+// add adds a run, which is later than all before it.
+func (e *earlierRuns) add(record *runs.Record) {
+	if len(record.Settings) > 0 {
+		e.settings = record
+	}
+
+	for _, split := range record.Splits {
+		e.splits[splitName{split.Experiment, split.Split}] = record
+	}
+}
+
+// printLog prints the runs, or without all the last of them.
+func printLog(w io.Writer, records []runs.Record, all bool) {
+	if len(records) == 0 {
 		fmt.Fprintln(w, "no run has made anything here")
 		return
 	}
 
-	from := 0
-	if n := len(list) - fewRuns; n > 1 && !all {
-		from = n
-		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", n)
+	hidden := 0
+	if more := len(records) - fewRuns; more > 1 && !all {
+		hidden = more
+		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", more)
 	}
 
-	last := map[[2]string]*runs.Record{}
-
-	var settings *runs.Record // the last that has them
-	for i := range list {
-		r, before := &list[i], settings
-		if len(r.Settings) > 0 {
-			settings = r
+	earlier := earlierRuns{splits: map[splitName]*runs.Record{}}
+	for i := range records {
+		record := &records[i]
+		if i >= hidden {
+			fmt.Fprintf(w, "%3d  ", i+1)
+			printRun(w, record, earlier)
 		}
 
-		if i < from {
-			for _, s := range r.Splits {
-				last[[2]string{s.Experiment, s.Split}] = r
-			}
-			continue
-		}
-
-		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s, configuration %.8s", i+1, r.ID, r.Ran, r.Seconds, r.Digest)
-
-		if before != nil && settings == r {
-			fmt.Fprint(w, changes(runs.DiffRecords(before, r)))
-		}
-
-		fmt.Fprintln(w)
-
-		if r.Failed != "" {
-			lines := strings.Split(r.Failed, "\n")
-			fmt.Fprintf(w, "     failed: %s\n", lines[0])
-
-			if n := len(lines); n > 1 {
-				fmt.Fprintf(w, "     %d lines in all; --json has them\n", n)
-			}
-		}
-
-		const most = 8
-
-		verdicts := map[*runs.Record]map[runs.MetricKey]string{nil: nil}
-		for k, s := range r.Splits {
-			id := [2]string{s.Experiment, s.Split}
-			if before := last[id]; k < most {
-				if _, done := verdicts[before]; !done {
-					verdicts[before] = map[runs.MetricKey]string{}
-					for _, m := range runs.DiffRecords(before, r).Metrics {
-						verdicts[before][m.MetricKey] = m.Verdict
-					}
-				}
-
-				printSplit(w, r, s, verdicts[before])
-			}
-
-			last[id] = r
-		}
-
-		if n := len(r.Splits); n > most {
-			fmt.Fprintf(w, "     %d splits in all; --json has them\n", n)
-		}
+		earlier.add(record)
 	}
 }
 
-// printSplit prints the verdict of a split, its errors, how many of the held-out values
-// are inside their intervals, and R². Of the outcomes of a unit it prints the worst.
-func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[runs.MetricKey]string) {
+// printRun prints the tasks of a run, what changed since earlier runs, its failure, and a line for each split, compared
+// with the last run that had the split.
+func printRun(w io.Writer, record *runs.Record, earlier earlierRuns) {
+	fmt.Fprintf(w, "%s  %d tasks, %.1f s, configuration %.8s", record.ID, record.Ran, record.Seconds, record.Digest)
+
+	if earlier.settings != nil && len(record.Settings) > 0 {
+		fmt.Fprint(w, changes(runs.DiffRecords(earlier.settings, record)))
+	}
+
+	fmt.Fprintln(w)
+
+	if record.Failed != "" {
+		lines := strings.Split(record.Failed, "\n")
+		fmt.Fprintf(w, "     failed: %s\n", lines[0])
+
+		if len(lines) > 1 {
+			fmt.Fprintf(w, "     %d lines in all; --json has them\n", len(lines))
+		}
+	}
+
+	verdicts := map[*runs.Record]map[runs.MetricKey]string{} // by the earlier run
+	for _, split := range record.Splits[:min(fewSplits, len(record.Splits))] {
+		last := earlier.splits[splitName{split.Experiment, split.Split}]
+		if _, done := verdicts[last]; !done {
+			verdicts[last] = verdictsSince(last, record)
+		}
+
+		printSplit(w, record, split, verdicts[last])
+	}
+
+	if len(record.Splits) > fewSplits {
+		fmt.Fprintf(w, "     %d splits in all; --json has them\n", len(record.Splits))
+	}
+}
+
+// verdictsSince returns the verdict on each number of a run compared with an earlier run, last. It returns nil if last
+// is nil.
+func verdictsSince(last, record *runs.Record) map[runs.MetricKey]string {
+	if last == nil {
+		return nil
+	}
+
+	verdicts := map[runs.MetricKey]string{}
+	for _, m := range runs.DiffRecords(last, record).Metrics {
+		verdicts[m.MetricKey] = m.Verdict
+	}
+
+	return verdicts
+}
+
+// printSplit prints the verdict of a split, its errors, how many of the held-out values are inside their intervals,
+// and R². It prints only the worst outcome of each unit.
+func printSplit(w io.Writer, record *runs.Record, split runs.SplitRecord, verdicts map[runs.MetricKey]string) {
 	var parts []string
-	if words := score.Grade(s.Verdict).Words(); words != "" {
+	if words := score.Grade(split.Verdict).Words(); words != "" {
 		parts = append(parts, words)
 	}
 
-	calibrated := false
-	for _, metric := range []string{"rmse", "coverage", "r2"} {
-		for _, m := range r.Metrics {
-			if m.Experiment != s.Experiment || m.Split != s.Split || m.Set != "test" || m.Metric != metric ||
-				math.IsNaN(m.Value.Mean) || better(m, r.Metrics) {
+	isCalibrated := false
+	for _, metric := range splitMetrics(record, split) {
+		isCalibrated = isCalibrated || metric.Prediction == "calibrated" // these come before those of the network
+
+		// If a split has no calibrated numbers, all are of the network, and none says so.
+		key := metric.MetricKey
+		if !isCalibrated {
+			key.Prediction = ""
+		}
+
+		part := nameOf(key) + " " + valueText(key, metric.Value)
+		if verdict := verdicts[metric.MetricKey]; verdict != "" {
+			part += " (" + verdict + ")"
+		}
+
+		parts = append(parts, part)
+	}
+
+	fmt.Fprintf(w, "     %s: %s\n", brief(split.Experiment+"/"+split.Split), strings.Join(parts, "; "))
+}
+
+// splitMetrics returns the numbers of a split's held-out set that the log prints, by kind.
+func splitMetrics(record *runs.Record, split runs.SplitRecord) []runs.MetricRecord {
+	var metrics []runs.MetricRecord
+	for _, kind := range []string{"rmse", "coverage", "r2"} {
+		for _, m := range record.Metrics {
+			isOfSplit := m.Experiment == split.Experiment && m.Split == split.Split && m.Set == "test"
+			if !isOfSplit || m.Metric != kind || math.IsNaN(m.Value.Mean) {
 				continue
 			}
 
-			calibrated = calibrated || m.Prediction == "calibrated" // before "network"
-
-			k := m.MetricKey
-			if !calibrated {
-				k.Prediction = ""
+			if !hasWorse(record.Metrics, m) {
+				metrics = append(metrics, m)
 			}
-
-			part := nameOf(k) + " " + valueText(k, m.Value)
-			if v := verdicts[m.MetricKey]; v != "" {
-				part += " (" + v + ")"
-			}
-
-			parts = append(parts, part)
 		}
 	}
 
-	fmt.Fprintf(w, "     %s: %s\n", brief(s.Experiment+"/"+s.Split), strings.Join(parts, "; "))
+	return metrics
 }
 
-// better reports whether another outcome of the unit has a larger error, or fewer values inside.
-func better(m runs.MetricRecord, list []runs.MetricRecord) bool {
-	return slices.ContainsFunc(list, func(o runs.MetricRecord) bool {
-		k := o.MetricKey
-		k.Outcomes = m.Outcomes
+// hasWorse reports whether another outcome of the same unit has a larger error, or fewer values inside.
+func hasWorse(metrics []runs.MetricRecord, m runs.MetricRecord) bool {
+	return slices.ContainsFunc(metrics, func(other runs.MetricRecord) bool {
+		key := other.MetricKey
+		key.Outcomes = m.Outcomes
 		if m.Metric == "coverage" {
-			return k == m.MetricKey && o.Value.Mean < m.Value.Mean
+			return key == m.MetricKey && other.Value.Mean < m.Value.Mean
 		}
 
-		return k == m.MetricKey && o.Value.Mean > m.Value.Mean
+		return key == m.MetricKey && other.Value.Mean > m.Value.Mean
 	})
 }
 
-// percent writes a share with its standard error.
-func percent(n runs.Number) string {
-	if n.SE >= 0.005 {
-		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
-	}
-	return fmt.Sprintf("%.0f %%", 100*n.Mean)
-}
-
-// changes names what changed between two runs with settings, each key once.
-func changes(d *runs.Difference) string {
-	const most = 3
-	var keys []string
-	for _, c := range d.Settings {
-		text := fmt.Sprintf("%s %s → %s", c.Key, brief(c.A), brief(c.B))
-		if !slices.Contains(keys, text) {
-			keys = append(keys, text)
+// changes returns the settings that differ between two runs as a text, each change once.
+func changes(difference *runs.Difference) string {
+	var texts []string
+	for _, setting := range difference.Settings {
+		text := fmt.Sprintf("%s %s → %s", setting.Key, brief(setting.A), brief(setting.B))
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
 
-	switch n := len(keys); {
-	case n == 0:
+	if len(texts) == 0 {
 		return ", same settings"
-	case n > most:
-		keys = append(keys[:most], fmt.Sprintf("and %d more", n-most))
 	}
 
-	return ", changed: " + strings.Join(keys, "; ")
+	if more := len(texts) - fewChanges; more > 0 {
+		texts = append(texts[:fewChanges], fmt.Sprintf("and %d more", more))
+	}
+
+	return ", changed: " + strings.Join(texts, "; ")
 }

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 )
 
 const contrasted = "contrast runs/blades --a propeller=1 --b propeller=2 --unit /^[a-m]/ --limit 0.2"
@@ -31,14 +34,14 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 			page: "budget", example: "turbine-forces", run: "--experiment raw --to dsp", lines: []int{12},
 			commands: []string{"budget raw --at tow_speed_m_s=0.8,tsr=3 --outcome power_w --pool tow_speed_m_s"},
 			refused: map[string]string{
-				"budget":                       "takes EXPERIMENT, found",
+				"budget":                       "takes RESULT, found",
 				"budget runs/raw --level 2":    "--level of pipeline budget wants a number",
 				"budget runs/raw --pool speed": "--pool: runs/raw has no condition",
 				"budget runs/none":             "expected an experiment, its folder",
 			},
 		},
 		{
-			page: "suggest", example: "rm2-turbine", run: "--to train --split tow_speed_m_s=0.8", lines: []int{6, 13},
+			page: "suggest", example: "rm2-turbine", run: "--to train --split tow_speed_m_s=0.8", lines: []int{6, 12},
 			commands: []string{
 				ranked + " --count 3", ranked + " --cost tow_speed_m_s=20min,tsr=2min,repeat=10min --budget 3h",
 			},
@@ -50,33 +53,34 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 			refused: map[string]string{
 				"contrast":                             "exit status 2: ",
 				"contrast runs/blades --a propeller=1": "exit status 2: ",
-				contrasted + " --alpha 1":              "exit status 2: ",
+				contrasted + " --level 1":              "exit status 2: ",
 			},
 		},
 	} {
 		t.Run(c.page, func(t *testing.T) {
 			root, page := t.TempDir(), document(t, "docs/"+c.page+".md")
 			for _, name := range slices.Compact([]string{"rm2-turbine", c.example}) { // whose files others read
-				must.Do(t, os.CopyFS(filepath.Join(root, name), os.DirFS(filepath.Join(repository, "examples", name))))
+				require.NoError(t, os.CopyFS(filepath.Join(root, name), os.DirFS(filepath.Join(repository, "examples", name))))
 			}
 
 			dir := filepath.Join(root, c.example)
-			config := string(must.Read(t, filepath.Join(dir, "pipeline.yaml")))
+			config := string(testfile.Read(t, filepath.Join(dir, "pipeline.yaml")))
 			put(t, dir, "pipeline.yaml", strings.Replace(config, "optimizer:", "seeds: 1\n      optimizer:", 1)) // of networks
 			printed(t, dir, "run pipeline.yaml --progress none "+c.run)
 
 			for i, line := range c.commands {
 				out := printed(t, dir, line)
-				must.Equal(t, strings.Count(out, "\n"), c.lines[i], "lines of %s", line)
+				assert.Equal(t, c.lines[i], strings.Count(out, "\n"), "lines of %s", line)
 
 				for l := range strings.Lines(out) {
-					must.Contain(t, page, l)
+					assert.Contains(t, page, l)
 				}
 			}
 
 			for line, why := range c.refused {
 				out, err := command(dir, strings.Fields(line)...).CombinedOutput()
-				must.Contain(t, fmt.Sprintf("%v: %s", err, out), "exit status ", why)
+				assert.Contains(t, fmt.Sprintf("%v: %s", err, out), "exit status ")
+				assert.Contains(t, fmt.Sprintf("%v: %s", err, out), why)
 			}
 
 			if c.check != nil {
@@ -91,20 +95,21 @@ func printed(t *testing.T, dir, line string) string {
 	t.Helper()
 
 	out, err := command(dir, strings.Fields(line)...).CombinedOutput()
-	must.Never(t, err != nil, "%s: %v\n%s", line, err, out)
+	require.NoError(t, err, "%s: %v\n%s", line, err, out)
 
 	return string(out)
 }
 
 // checkContrast compares the figure with the page's, and looks at numbers for machines.
 func checkContrast(t *testing.T, dir string) {
-	drawn := must.Read(t, filepath.Join(repository, "docs", "contrast-measured.svg"))
-	must.Not(t, string(must.Read(t, filepath.Join(dir, "contrast.svg"))) != string(drawn),
+	drawn := testfile.Read(t, filepath.Join(repository, "docs", "contrast-measured.svg"))
+	assert.Equal(t, string(drawn), string(testfile.Read(t, filepath.Join(dir, "contrast.svg"))),
 		"docs/contrast-measured.svg is not what the program draws")
 
 	one := printed(t, dir, contrasted+" --figure x.svg --a propeller=1,run=/^a/ --b propeller=2,run=/^b/")
-	must.Contain(t, one, "no test is possible with one ", "with a band that holds all of them with 95 %")
-	must.Read(t, filepath.Join(dir, "x.svg"))
+	assert.Contains(t, one, "no test is possible with one ")
+	assert.Contains(t, one, "with a band that holds all of them with 95 %")
+	testfile.Read(t, filepath.Join(dir, "x.svg"))
 
 	var doc struct {
 		Outcomes []struct {
@@ -115,7 +120,7 @@ func checkContrast(t *testing.T, dir string) {
 	}
 
 	out, err := command(dir, strings.Fields(contrasted+" --json")...).Output()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if err := json.Unmarshal(out, &doc); err != nil ||
 		doc.Outcomes[0].UnitsA != 12 || doc.Outcomes[0].Low < 0.19 || len(doc.Outcomes[0].Curves[0].Points) < 5 {

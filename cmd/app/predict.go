@@ -1,90 +1,109 @@
 package app
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/predict"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
 
+// runPredict prints what models predict at conditions.
 func runPredict(c *call) error {
-	at, conditions := c.String("at"), c.String("conditions")
-	o := predict.Options{
-		Alpha: c.Float64("alpha"), Extrapolate: c.Bool("extrapolate"),
-		Network: c.Bool("network"), Only: c.String("only"), Width: width(c.stdout),
-	}
-
-	if c.IsSet("alpha") {
-		o.Level = 1 - o.Alpha
-	}
-
-	switch {
-	case (at == "") == (conditions == ""):
-		return usage("pipeline predict wants --at or --conditions, one of them")
-	case o.Only != "" && !c.Bool("json") && !c.Bool("csv"):
-		return usage("pipeline predict: --only belongs to --csv or --json")
-	case c.Bool("given") && conditions == "":
-		return usage("pipeline predict: --given wants --conditions with a column for each input and outcome")
-	}
-
-	m := fault.Get(predict.Open(c.arg(0)))
-	var x []float64
-	var err error
-	if at != "" {
-		if x, o.Things, err = m.ParseAt(at); err != nil {
-			return usage("--at: %v", err)
-		}
-	} else if x, o.Things, err = m.ReadConditions(conditions); err != nil {
+	conditions := c.String("conditions")
+	options, err := predictOptions(c)
+	if err != nil {
 		return err
 	}
 
+	models, err := c.shared().open(c.arg(0))
+	if err != nil {
+		return err
+	}
+
+	var x []float64 // a row of inputs for each condition
+	if text := c.String("at"); text != "" {
+		x, options.Things, err = models.ParseAt(text)
+		if err != nil {
+			return usage("--at: %v", err)
+		}
+	} else {
+		x, options.Things, err = models.ReadConditions(conditions)
+		if err != nil {
+			return err
+		}
+	}
+
 	if c.Bool("given") {
-		return printGiven(c.stdout, m, x, conditions)
+		return printGiven(c.stdout, models, x, conditions)
 	}
 
-	a := fault.Get(m.Answer(c.ctx, x, o))
-	printNotes(c.stderr, m.Warnings)
-
-	switch {
-	case c.Bool("json"):
-		return printJSON(c.stdout, a.JSON())
-	case c.Bool("csv"):
-		return report.CSV(c.stdout, a.CSV())
+	if c.Bool("csv") && !c.Bool("json") {
+		printNotes(c.stderr, models.Warnings)
+		return models.WriteCSV(c.ctx, c.stdout, x, options)
 	}
 
-	return a.Table(c.stdout)
+	answer, err := models.Answer(c.ctx, x, options)
+	if err != nil {
+		return err
+	}
+
+	printNotes(c.stderr, models.Warnings)
+	if c.Bool("json") {
+		return printJSON(c.stdout, answer.JSON())
+	}
+
+	return answer.Table(c.stdout)
 }
 
-// printGiven prints the second answers at conditions x, given the outcomes in a file.
-func printGiven(w io.Writer, m *predict.Models, x []float64, path string) error {
-	y := fault.Get(m.ReadOutcomes(path))
-	names := m.InputNames()
-	for _, o := range m.Card.Outcomes {
-		names = append(names, "network_"+o.Name, "network_"+o.Name+"_var")
+// predictOptions returns the options that the flags of pipeline predict give. It returns a *pipeline.UsageError if
+// flags are missing or exclude each other.
+func predictOptions(c *call) (predict.Options, error) {
+	options := predict.Options{
+		Level: c.Float64("level"), Extrapolate: c.Bool("extrapolate"),
+		Network: c.Bool("network"), Only: c.String("only"), Width: width(c.stdout),
 	}
 
-	mu, variance := m.Given(x, y)
-	in, out := len(m.Card.Inputs), len(m.Card.Outcomes)
-	records := make([]numbers.Object, len(x)/in)
+	inline := c.String("at")
+	conditions := c.String("conditions")
+	switch {
+	case (inline == "") == (conditions == ""):
+		return options, usage("pipeline predict wants --at or --conditions, one of them")
+	case options.Only != "" && !c.Bool("json") && !c.Bool("csv"):
+		return options, usage("pipeline predict: --only belongs to --csv or --json")
+	case c.Bool("given") && conditions == "":
+		return options, usage("pipeline predict: --given wants --conditions with a column for each input and outcome")
+	}
+
+	return options, nil
+}
+
+// printGiven prints the network's second answers, which it gives when it knows one outcome. x has a row of inputs for
+// each condition, and the file at path the outcomes.
+func printGiven(w io.Writer, models *predict.Models, x []float64, path string) error {
+	y, err := models.ReadOutcomes(path)
+	if err != nil {
+		return err
+	}
+
+	names := models.InputNames()
+	for _, outcome := range models.Card.Outcomes {
+		names = append(names, "network_"+outcome.Name, "network_"+outcome.Name+"_var")
+	}
+
+	means, variances := models.Given(x, y)
+	inputs := len(models.Card.Inputs)
+	outcomes := len(models.Card.Outcomes)
+	records := make([]numbers.Object, len(x)/inputs)
 	for i := range records {
-		values := slices.Clone(x[i*in : (i+1)*in])
-		for k := i * out; k < (i+1)*out; k++ {
-			values = append(values, mu[k], variance[k])
+		values := slices.Clone(x[i*inputs : (i+1)*inputs])
+		for k := i * outcomes; k < (i+1)*outcomes; k++ {
+			values = append(values, means[k], variances[k])
 		}
 
 		records[i] = numbers.Named(names, values)
 	}
 
 	return report.CSV(w, records)
-}
-
-// printNotes prints what limits the trust in a result.
-func printNotes(stderr io.Writer, notes []string) {
-	for _, n := range notes {
-		fmt.Fprintln(stderr, "note: "+n)
-	}
 }

@@ -4,85 +4,79 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 )
 
-// printer writes text to a stream. Control characters, which contents and names of
-// files may hold, are written as escapes, so that no file commands the terminal:
-// \x1b, \u009b, \u202e. Line ends and tabs pass, and styles where the stream is a
-// terminal that shows them.
+// printer writes text to a stream. Control characters may occur in files and in their names. The printer writes them as
+// escapes such as \x1b, \u009b and \u202e, so that no file can command the terminal. It passes line ends and tabs, and
+// styles if the stream is a terminal that shows them.
 type printer struct {
 	w    io.Writer
-	rest []byte // of a character whose end comes with the next Write
+	rest []byte // the beginning of a character whose end comes with the next Write
 }
 
-// raw is the stream of a printer, for files, whose bytes are no text.
-func raw(w io.Writer) io.Writer {
-	if p, ok := w.(*printer); ok {
-		return p.w
-	}
-	return w
-}
-
-// styles are what package report paints words with.
+// styles are the escapes with which package report paints words.
 var styles = [][]byte{[]byte("\x1b[1m"), []byte("\x1b[33m"), []byte("\x1b[0m")}
 
-// Write implements io.Writer.
+// Write writes text with escapes. It implements io.Writer.
 func (p *printer) Write(b []byte) (int, error) {
-	n := len(b)
-
+	text := b
 	if len(p.rest) > 0 {
-		b = append(p.rest, b...)
+		text = append(p.rest, b...)
 		p.rest = nil
 	}
 
-	painted := colour(p.w)
+	showsStyles := colour(p.w)
 
-	out := make([]byte, 0, len(b)+16)
-	for len(b) > 0 {
-		if painted && b[0] == 0x1b {
-			i := slices.IndexFunc(styles, func(s []byte) bool { return bytes.HasPrefix(b, s) })
-			if i >= 0 {
-				out, b = append(out, styles[i]...), b[len(styles[i]):]
-				continue
-			}
+	escaped := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		if style := leadingStyle(text); showsStyles && style != nil {
+			escaped = append(escaped, style...)
+			text = text[len(style):]
+			continue
 		}
 
-		if !utf8.FullRune(b) {
-			p.rest = bytes.Clone(b)
+		if !utf8.FullRune(text) {
+			p.rest = bytes.Clone(text)
 			break
 		}
 
-		r, size := utf8.DecodeRune(b)
-		switch {
-		case r == utf8.RuneError && size == 1, r < ' ' && r != '\n' && r != '\t':
-			out = fmt.Appendf(out, `\x%02x`, b[0])
-		case unicode.IsControl(r) && r >= 0x7f, unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
-			out = fmt.Appendf(out, `\u%04x`, r) // as in JSON too
-		default:
-			out = append(out, b[:size]...)
-		}
-
-		b = b[size:]
+		r, size := utf8.DecodeRune(text)
+		escaped = appendEscaped(escaped, r, text[:size])
+		text = text[size:]
 	}
 
-	if _, err := p.w.Write(out); err != nil {
+	if _, err := p.w.Write(escaped); err != nil {
 		return 0, err
 	}
 
-	return n, nil
+	return len(b), nil
 }
 
-// file returns the file a stream is, nil if it is none.
-func file(w io.Writer) *os.File {
-	if p, ok := w.(*printer); ok {
-		w = p.w
+// leadingStyle returns the style with which a text begins, or nil if there is none.
+func leadingStyle(text []byte) []byte {
+	for _, style := range styles {
+		if bytes.HasPrefix(text, style) {
+			return style
+		}
 	}
 
-	f, _ := w.(*os.File)
+	return nil
+}
 
-	return f
+// appendEscaped appends a character, of which b is the encoding, or its escape.
+func appendEscaped(dst []byte, r rune, b []byte) []byte {
+	isInvalid := r == utf8.RuneError && len(b) == 1
+	isControl := unicode.IsControl(r) && r != '\n' && r != '\t'
+	changesLayout := unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' // the latter end lines
+
+	switch {
+	case isInvalid, isControl && r < ' ':
+		return fmt.Appendf(dst, `\x%02x`, b[0])
+	case isControl, changesLayout:
+		return fmt.Appendf(dst, `\u%04x`, r) // the form of JSON, so that JSON stays valid
+	}
+
+	return append(dst, b...)
 }

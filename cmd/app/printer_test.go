@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Control characters are escaped, also where a character comes in two parts.
@@ -43,7 +44,7 @@ func TestTerminalEscapes(t *testing.T) {
 	const evil = "a\x1b]0;owned\a\x1b[2J\u009b31m\rb"
 	put := func(name, text string) string {
 		p := filepath.Join(dir, name)
-		must.Do(t, os.WriteFile(p, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(p, []byte(text), 0o644))
 
 		return p
 	}
@@ -77,8 +78,8 @@ func TestTerminalEscapes(t *testing.T) {
 		run(args, &stdout, &stderr)
 
 		text := stdout.String() + stderr.String()
-		must.Not(t, strings.ContainsAny(text, "\x1b\a\r\u009b\u202e"), "%q: %q", args, text)
-		must.Not(t, !strings.Contains(text, "owned") && args[1%len(args)] != recording, "%q names nothing of it: %q", args,
-			text)
+		assert.False(t, strings.ContainsAny(text, "\x1b\a\r\u009b\u202e"), "%q: %q", args, text)
+		assert.False(t, !strings.Contains(text, "owned") && args[1%len(args)] != recording,
+			"%q names nothing of it: %q", args, text)
 	}
 }

@@ -13,208 +13,242 @@ import (
 	"doubletake/report"
 )
 
-// progress reports a run on standard error: one line that is rewritten on a
-// terminal, sparse lines otherwise, JSON lines for machines.
+// progress reports a run on standard error.
 type progress struct {
-	w     io.Writer
-	mode  string // "line", "plain", "json", "none"
-	mu    sync.Mutex
-	start time.Time
-	total map[string]int // tasks per stage that are to be made
-	done  map[string]int
-	left  *pipeline.Estimate
-	now   func() time.Time
-	last  time.Time
-	stage []string
-	keep  bool // the run goes on after failures
+	w        io.Writer
+	mode     progressMode
+	stages   []string
+	keep     bool             // the run goes on after failures
+	clock    func() time.Time // returns the present time; tests replace it
+	start    time.Time
+	mu       sync.Mutex         // for the fields below
+	total    map[string]int     // tasks to make, by stage
+	done     map[string]int     // tasks that ended, by stage
+	estimate *pipeline.Estimate // of the time that is left
+	printed  time.Time          // when the state was last printed
 }
 
-// newProgress reports a run that makes jobs tasks at a time, 0 where a cluster
-// decides.
-func newProgress(mode string, keep bool, jobs int, p *pipeline.Project, w io.Writer) *progress {
-	pr := &progress{
-		w: w, mode: mode, start: time.Now(), now: time.Now, left: pipeline.NewEstimate(jobs),
-		total: map[string]int{}, done: map[string]int{}, stage: p.Plan.Stages, keep: keep,
+// progressMode is the form of a progress.
+type progressMode string
+
+const (
+	modeLine  progressMode = "line"  // one line, which is rewritten on a terminal
+	modePlain progressMode = "plain" // a line now and then
+	modeJSON  progressMode = "json"  // a line of JSON for each event
+	modeNone  progressMode = "none"  // nothing
+)
+
+const (
+	// lineEvery is the least time between two states of the line on a terminal.
+	lineEvery = 100 * time.Millisecond
+	// plainEvery is the least time between two lines of modePlain.
+	plainEvery = 10 * time.Second
+)
+
+// newProgress returns the progress of a run that makes jobs tasks at a time. jobs is 0 if a cluster decides. mode is
+// plain, json, none, or auto, which chooses between modeLine and modePlain.
+func newProgress(mode string, keep bool, jobs int, project *pipeline.Project, w io.Writer) *progress {
+	p := &progress{
+		w: w, mode: progressMode(mode), stages: project.Plan.Stages, keep: keep, clock: time.Now, start: time.Now(),
+		total: map[string]int{}, done: map[string]int{}, estimate: pipeline.NewEstimate(jobs),
 	}
 
 	if mode == "auto" {
-		pr.mode = "plain"
+		p.mode = modePlain
 		if isTerminal(file(w)) {
-			pr.mode = "line"
+			p.mode = modeLine
 		}
 	}
 
-	return pr
+	return p
 }
 
-func (p *progress) observe(e pipeline.Event) {
+// observe counts and reports an event of the run.
+func (p *progress) observe(event pipeline.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left.Observe(e, p.now())
+	p.estimate.Observe(event, p.clock())
 
-	switch e.Kind {
+	switch event.Kind {
 	case "plan":
-		for _, t := range e.Todo {
-			p.total[t.Stage]++
+		for _, task := range event.Todo {
+			p.total[task.Stage]++
 		}
-
-		if p.mode == "json" {
-			p.json(map[string]any{"event": "plan", "to_run": p.total, "t": p.seconds()})
-		}
-
-		return
-
 	case "done":
-		p.done[e.Task.Stage]++
+		p.done[event.Task.Stage]++
 	}
 
-	if e.Kind == "note" && (p.mode == "line" || p.mode == "plain") {
+	switch {
+	case p.mode == modeJSON:
+		p.printJSON(p.describe(event))
+	case p.mode == modeNone, event.Kind == "plan":
+	default:
+		p.printEvent(event)
+	}
+}
+
+// printEvent prints the note of an event for people, and the state of the run if it was not printed for some time.
+func (p *progress) printEvent(event pipeline.Event) {
+	if event.Kind == "note" {
 		p.clear()
-		fmt.Fprintf(p.w, "%s: %s\n", e.Task.ID, e.Note)
+		fmt.Fprintf(p.w, "%s: %s\n", event.Task.ID, event.Note)
 	}
 
-	switch p.mode {
-	case "json":
-		m := map[string]any{"event": e.Kind, "task": e.Task.ID, "stage": e.Task.Stage, "t": p.seconds()}
-		switch e.Kind {
-		case "start":
-		case "note":
-			m["note"] = e.Note
-		default:
-			m["seconds"] = e.Seconds
+	every := plainEvery
+	if p.mode == modeLine {
+		every = lineEvery
+	}
 
-			if !p.left.Idle() {
-				m["left"] = p.left.Left(p.now()).Seconds()
-			}
-		}
+	now := p.clock()
+	if now.Sub(p.printed) <= every {
+		return
+	}
 
-		if e.Err != nil {
-			m["error"] = e.Err.Error()
-		}
+	isFirst := p.printed.IsZero()
+	p.printed = now
 
-		p.json(m)
+	switch {
+	case p.mode == modeLine:
+		p.clear()
+		fmt.Fprint(p.w, p.line())
+	case !isFirst: // a short run prints no line
+		fmt.Fprintln(p.w, p.line())
+	}
+}
 
-	case "line":
-		if p.now().Sub(p.last) > 100*time.Millisecond {
-			p.last = p.now()
-			p.clear()
-			fmt.Fprint(p.w, p.line())
-		}
+// describe returns an event as a JSON object. It contains the seconds that the task took once it has ended, and an
+// estimate of the seconds that are left.
+func (p *progress) describe(event pipeline.Event) map[string]any {
+	if event.Kind == "plan" {
+		return map[string]any{"event": "plan", "to_run": p.total, "t": p.seconds()}
+	}
 
-	case "plain":
-		if p.now().Sub(p.last) > 10*time.Second {
-			if !p.last.IsZero() {
-				fmt.Fprintln(p.w, p.line())
-			}
-			p.last = p.now()
+	fields := map[string]any{
+		"event": event.Kind, "task": event.Task.ID, "stage": event.Task.Stage, "t": p.seconds(),
+	}
+	switch event.Kind {
+	case "start":
+	case "note":
+		fields["note"] = event.Note
+	default:
+		fields["seconds"] = event.Seconds
+
+		if !p.estimate.Idle() {
+			fields["left"] = p.estimate.Left(p.clock()).Seconds()
 		}
 	}
+
+	if event.Err != nil {
+		fields["error"] = event.Err.Error()
+	}
+
+	return fields
 }
 
 // clear clears the line that is rewritten on a terminal.
 func (p *progress) clear() {
-	if p.mode != "line" {
+	if p.mode != modeLine {
 		return
 	}
 
 	w := p.w
-	if f := file(w); f != nil {
-		w = f // past the printer, which escapes control characters
+	if stream := file(w); stream != nil {
+		w = stream // the printer would escape the control characters
 	}
 
 	fmt.Fprint(w, "\r\x1b[K")
 }
 
-// seconds is the time since the run began.
-func (p *progress) seconds() float64 { return p.now().Sub(p.start).Seconds() }
+// seconds returns the time since the run began.
+func (p *progress) seconds() float64 { return p.clock().Sub(p.start).Seconds() }
 
-// note prints a message that concerns no single task.
+// note prints a message that does not concern a single task.
 func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	switch p.mode {
-	case "none":
-	case "json":
-		p.json(map[string]any{"event": "message", "text": text, "t": p.seconds()})
+	case modeNone:
+	case modeJSON:
+		p.printJSON(map[string]any{"event": "message", "text": text, "t": p.seconds()})
 	default:
 		p.clear()
 		fmt.Fprintln(p.w, text)
 	}
 }
 
-// json writes one line for machines.
-func (p *progress) json(event map[string]any) {
-	if b, err := json.Marshal(event); err == nil {
-		fmt.Fprintf(p.w, "%s\n", b)
+// printJSON prints an object on one line. An object that has no JSON, such as infinite seconds, is not printed:
+// progress must not end a run.
+func (p *progress) printJSON(object map[string]any) {
+	if line, err := json.Marshal(object); err == nil {
+		fmt.Fprintf(p.w, "%s\n", line)
 	}
 }
 
-// line is the state of each stage, the rate at which tasks end, and the expected
-// end of the run by the cost of the remaining tasks.
+// line returns the state of the run on one line: the tasks of each stage, the rate at which tasks end, and an estimate
+// of the time that is left.
 func (p *progress) line() string {
 	elapsed := p.seconds()
 	parts := []string{fmt.Sprintf("%5.1f s", elapsed)}
 
 	done := 0
-	for _, s := range p.stage {
-		if p.total[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d/%d", s, p.done[s], p.total[s]))
-			done += p.done[s]
+	for _, stage := range p.stages {
+		if p.total[stage] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d/%d", stage, p.done[stage], p.total[stage]))
+			done += p.done[stage]
 		}
 	}
 
 	if done > 0 && elapsed > 1 {
 		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
 
-		if !p.left.Idle() {
-			parts = append(parts, "about "+pipeline.Words(p.left.Left(p.now()))+" left")
+		if !p.estimate.Idle() {
+			parts = append(parts, "about "+pipeline.Words(p.estimate.Left(p.clock()))+" left")
 		}
 	}
 
 	return strings.Join(parts, "  ")
 }
 
-// end prints the summary of a run: the tasks made, and where the time went. After
-// an early end only JSON gets it; people read the one error message, unless they
-// asked to keep going.
-func (p *progress) end(r *pipeline.Result, failed error) {
+// end prints the summary of a run: the tasks of each stage, and the time they took. If the run failed, people read only
+// the error message, unless the run went on after failures. result is nil if the run did not begin.
+func (p *progress) end(result *pipeline.Result, failure error) {
 	p.clear()
 
-	if r == nil || p.mode == "none" {
+	if result == nil || p.mode == modeNone {
 		return
 	}
 
-	if p.mode == "json" {
-		p.json(map[string]any{"event": "end", "result": r})
+	if p.mode == modeJSON {
+		p.printJSON(map[string]any{"event": "end", "result": result})
 		return
 	}
 
-	broken := 0
-	for _, s := range r.Stages {
-		broken += s.Failed
+	failed := 0
+	for _, stage := range result.Stages {
+		failed += stage.Failed
 	}
 
-	if failed != nil && (!p.keep || broken == 0) {
+	if failure != nil && (!p.keep || failed == 0) {
 		return
 	}
 
-	if r.Ran == 0 && failed == nil {
-		fmt.Fprintf(p.w, "everything is up to date: %d tasks, %.2f s\n", r.Cached, r.Wall)
+	if result.Ran == 0 && failure == nil {
+		fmt.Fprintf(p.w, "everything is up to date: %d tasks, %.2f s\n", result.Cached, result.Wall)
 		return
 	}
 
-	l := report.Listing{Heads: []string{"stage", "tasks", "ran", "up to date", "failed", "task s", "wall s"}}
-	for _, s := range r.Stages {
-		l.Add(s.Stage, strconv.Itoa(s.Tasks), strconv.Itoa(s.Ran), strconv.Itoa(s.Cached), strconv.Itoa(s.Failed),
-			fmt.Sprintf("%.2f", s.Seconds), fmt.Sprintf("%.2f", s.Wall))
+	listing := report.Listing{Heads: []string{"stage", "tasks", "ran", "up to date", "failed", "task s", "wall s"}}
+	for _, stage := range result.Stages {
+		listing.Add(stage.Stage, strconv.Itoa(stage.Tasks), strconv.Itoa(stage.Ran), strconv.Itoa(stage.Cached),
+			strconv.Itoa(stage.Failed), fmt.Sprintf("%.2f", stage.Seconds), fmt.Sprintf("%.2f", stage.Wall))
 	}
 
-	_ = l.Write(p.w, width(p.w)) // what goes wrong with progress is of no consequence
+	_ = listing.Write(p.w, width(p.w)) // an error is dropped: progress must not fail a run
 
-	if r.Slowest == "" {
+	if result.Slowest == "" {
 		return
 	}
 
-	fmt.Fprintf(p.w, "total %.2f s; slowest task %s, %.2f s\n", r.Wall, r.Slowest, r.SlowestSeconds)
+	fmt.Fprintf(p.w, "total %.2f s; slowest task %s, %.2f s\n", result.Wall, result.Slowest, result.SlowestSeconds)
 }

@@ -7,40 +7,55 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
 
-// The line counts the tasks to make, not those up to date. A task took ten seconds
-// for one expected; an average task of one second counts as much as it, so that
-// the other is expected to take (10 + 1)/2 seconds (worked out by hand).
+// Two tasks of one expected second each are made, and the first took ten. The estimate counts an average task of one
+// second as much as a task that ended, so that the second task is expected to take (10 + 1)/2 seconds, which is about
+// 6 (worked out by hand).
 func TestProgressLine(t *testing.T) {
-	a, b := &engine.Task{ID: "a", Stage: "dsp", Weight: 1}, &engine.Task{ID: "b", Stage: "train", Weight: 1}
-	var out bytes.Buffer
+	first := &engine.Task{ID: "a", Stage: "dsp", Weight: 1}
+	second := &engine.Task{ID: "b", Stage: "train", Weight: 1}
+	p, now := testProgress(modeNone, &bytes.Buffer{})
+
+	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{first, second}})
+	p.observe(engine.Event{Kind: "start", Task: first})
+	*now = now.Add(10 * time.Second)
+	p.observe(engine.Event{Kind: "done", Task: first, Ran: true, Seconds: 10})
+
+	assert.Equal(t, "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left", strings.TrimSpace(p.line()))
+}
+
+// With modeJSON each event is a line with a JSON object.
+func TestProgressJSON(t *testing.T) {
+	task := &engine.Task{ID: "a", Stage: "dsp", Weight: 1}
+	var output bytes.Buffer
+	p, _ := testProgress(modeJSON, &output)
+
+	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{task}})
+	p.observe(engine.Event{Kind: "done", Task: task, Seconds: 1})
+
+	var kinds []any
+	for line := range strings.Lines(output.String()) {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &object), line)
+		kinds = append(kinds, object["event"])
+	}
+
+	assert.Equal(t, []any{"plan", "done"}, kinds)
+}
+
+// testProgress returns a progress, and the time of its clock, which the test sets.
+func testProgress(mode progressMode, w *bytes.Buffer) (p *progress, now *time.Time) {
 	start := time.Unix(0, 0)
-	now := start
-	p := &progress{
-		w: &out, mode: "none", start: start, now: func() time.Time { return now }, left: pipeline.NewEstimate(1),
-		total: map[string]int{}, done: map[string]int{}, stage: []string{"ingest", "dsp", "train"},
-	}
+	now = &start
 
-	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{a, b}})
-	p.observe(engine.Event{Kind: "start", Task: a})
-	now = now.Add(10 * time.Second)
-	p.observe(engine.Event{Kind: "done", Task: a, Ran: true, Seconds: 10})
-
-	if got, want := strings.TrimSpace(p.line()), "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left"; got != want {
-		t.Errorf("%q, expected %q", got, want)
-	}
-
-	p.mode = "json"
-	p.observe(engine.Event{Kind: "plan", Todo: nil})
-	p.observe(engine.Event{Kind: "done", Task: b, Seconds: 1})
-
-	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
-		var m map[string]any
-		if err := json.Unmarshal([]byte(l), &m); err != nil || m["event"] == nil {
-			t.Errorf("line for machines %q: %v", l, err)
-		}
-	}
+	return &progress{
+		w: w, mode: mode, start: start, clock: func() time.Time { return *now }, estimate: pipeline.NewEstimate(1),
+		total: map[string]int{}, done: map[string]int{}, stages: []string{"ingest", "dsp", "train"},
+	}, now
 }

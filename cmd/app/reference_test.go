@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 )
@@ -29,15 +32,15 @@ func TestReferencePages(t *testing.T) {
 	} {
 		path := filepath.Join("..", "..", "docs", "reference", name)
 		if *update {
-			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			must.Do(t, os.WriteFile(path, []byte(body), 0o644))
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(body), 0o644))
 
 			continue
 		}
 
-		got := must.Read(t, path)
+		got := testfile.Read(t, path)
 
-		must.Not(t, string(got) != body, "docs/reference/%s differs from the code; renew it with -update", name)
+		assert.Equal(t, body, string(got), "docs/reference/%s differs from the code; renew it with -update", name)
 	}
 }
 
@@ -147,7 +150,7 @@ func tablesPage(t *testing.T) string {
 		{"rotor/report/metrics.arrow", "metrics.json in long form."},
 	} {
 		tab, err := table.Read(filepath.Join(dir, "runs", f.path))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| column | type | unit | meaning |\n|---|---|---|---|\n", filepath.Base(f.path),
 			f.what)

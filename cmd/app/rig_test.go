@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
-	"doubletake/pipeline/table"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/longtest"
+	"doubletake/pipeline/table"
 )
 
 // rigs are simulated campaigns of the shape that laboratories have, with the law that their outcomes follow.
@@ -70,7 +72,7 @@ type rigFolder struct {
 }
 
 func (c *rigFolder) write(name string, lines ...string) {
-	must.Do(c, os.MkdirAll(filepath.Join(c.dir, filepath.Dir(name)), 0o755))
+	require.NoError(c, os.MkdirAll(filepath.Join(c.dir, filepath.Dir(name)), 0o755))
 	put(c, c.dir, name, strings.Join(lines, "\n"))
 }
 
@@ -101,7 +103,7 @@ func wingOnBalance(c *rigFolder) {
 	c.write("Matrix.csv", matrix...)
 
 	var inverse mat.Dense
-	must.Do(c, inverse.Inverse(m))
+	require.NoError(c, inverse.Inverse(m))
 
 	record := func(name string, angle func(k int) float64, aero [6]float64, drift float64, sweep bool) {
 		head := "Zeit [s];U1 [V];U2 [V];U3 [V];U4 [V];U5 [V];U6 [V]"
@@ -304,11 +306,11 @@ func rigOf(t *testing.T, i int, faulty bool) *rigFolder {
 	}
 
 	b, err := os.ReadFile(filepath.Join(c.dir, "pipeline.yaml"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	text, seeds := string(b), [2]string{"seeds: 5", "seeds: 1\n      optimizer: {epochs: 2}"}
 	for _, e := range slices.Concat(rigs[i].edits, rigs[i].quick, [][2]string{seeds}) {
-		must.Never(t, !strings.Contains(text, e[0]), "init does not write %q:\n%s", e[0], text)
+		require.Contains(t, text, e[0], "init does not write %q:\n%s", e[0], text)
 
 		text = strings.Replace(text, e[0], e[1], 1)
 	}
@@ -324,21 +326,22 @@ func TestRigs(t *testing.T) {
 	for i, r := range rigs {
 		t.Run(r.name, func(t *testing.T) {
 			c := rigOf(t, i, false)
-			must.Not(t, len(r.edits) > 3, "%d edits", len(r.edits))
+			assert.LessOrEqual(t, len(r.edits), 3, "%d edits", len(r.edits))
 
 			out, err := command(c.dir, "check").CombinedOutput()
-			must.Never(t, err != nil || strings.Contains(string(out), "warning:"), "%v\n%s", err, out)
+			require.NoError(t, err, "%v\n%s", err, out)
+			require.False(t, strings.Contains(string(out), "warning:"), "%v\n%s", err, out)
 
 			if out, err := command(c.dir, "run", "--to", "dsp", "--progress", "none").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 
 			found, err := filepath.Glob(filepath.Join(c.dir, "runs", "*", "triplets.arrow"))
-			must.Do(t, err)
-			must.Equal(t, len(found), 1, "tables")
+			require.NoError(t, err)
+			assert.Len(t, found, 1, "tables")
 
 			tab, err := table.Read(found[0])
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			worst, n := 0.0, 0
 			for k, recording := range tab.Column("recording").Strings {
@@ -350,8 +353,9 @@ func TestRigs(t *testing.T) {
 				}
 			}
 
-			must.Not(t, worst > r.limit || n < 2*len(c.law), "%d outcomes differ from the law by up to %g, allowed %g", n,
-				worst, r.limit)
+			require.LessOrEqual(t, worst, r.limit, "%d outcomes differ from the law by up to %g, allowed %g", n, worst, r.limit)
+			assert.GreaterOrEqual(t, n, 2*len(c.law),
+				"%d outcomes differ from the law by up to %g, allowed %g", n, worst, r.limit)
 		})
 	}
 }
@@ -359,7 +363,7 @@ func TestRigs(t *testing.T) {
 // Mistakes planted in the same campaigns are within the first ten lines that a run prints; the clean twins have no
 // warning.
 func TestRigMistakes(t *testing.T) {
-	must.BeLong(t, "trains six networks")
+	longtest.Skip(t, "trains six networks")
 
 	for i, r := range rigs {
 		for _, faulty := range []bool{false, true} {
@@ -367,8 +371,10 @@ func TestRigMistakes(t *testing.T) {
 				c := rigOf(t, i, faulty)
 
 				out, err := command(c.dir, "run", "--progress", "none").CombinedOutput()
-				must.Never(t, err != nil, "%v\n%s", err, out)
-				must.Not(t, !faulty && strings.Contains(string(out), "warning:"), "a warning of a clean campaign:\n%s", out)
+				require.NoError(t, err, "%v\n%s", err, out)
+				if !faulty && strings.Contains(string(out), "warning:") {
+					t.Errorf("a warning of a clean campaign:\n%s", out)
+				}
 
 				first := strings.Join(strings.SplitN(string(out), "\n", 11)[:10], "\n")
 				accused, _, _ := strings.Cut(first, ").\n")
@@ -377,7 +383,9 @@ func TestRigMistakes(t *testing.T) {
 				}
 
 				for _, words := range r.named {
-					must.Not(t, faulty && !strings.Contains(first, words), "%q is not in the first ten lines of\n%s", words, out)
+					if faulty && !strings.Contains(first, words) {
+						t.Errorf("%q is not in the first ten lines of\n%s", words, out)
+					}
 				}
 			})
 		}

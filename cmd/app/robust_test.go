@@ -15,12 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 var (
-	kills = flag.Int("kills", must.Often(1, 8), "how often TestKilled kills a run")
-	cuts  = flag.Int("cuts", must.Often(1, 3), "how often TestPowerCut cuts the power")
+	kills = flag.Int("kills", longtest.Count(1, 8), "how often TestKilled kills a run")
+	cuts  = flag.Int("cuts", longtest.Count(1, 3), "how often TestPowerCut cuts the power")
 )
 
 // smallRun is a real run of all stages in well under a second.
@@ -97,10 +100,10 @@ func leftAlone(t *testing.T) (dir string, events int) {
 
 	if whole.dir == "" {
 		bin, err := exec.LookPath("pipeline")
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		whole.dir, err = os.MkdirTemp(filepath.Dir(bin), "whole")
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		put(t, whole.dir, "pipeline.yaml", smallRun)
 		whole.events = runUntil(t, command(whole.dir), -1, 0)
@@ -146,7 +149,7 @@ func TestKilled(t *testing.T) {
 // commits by itself only every 300 s. `-cuts 200` for the long form; package engine
 // tests orders of writing that ext4 never takes.
 func TestPowerCut(t *testing.T) {
-	must.BeLong(t, "runs a campaign on a disk of its own")
+	longtest.Skip(t, "runs a campaign on a disk of its own")
 
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
@@ -192,15 +195,15 @@ func TestPowerCut(t *testing.T) {
 			err = unmount()
 		}
 
-		must.Do(t, errors.Join(err, os.WriteFile(image, kept, 0o600)))
-		must.Do(t, mount())
+		require.NoError(t, errors.Join(err, os.WriteFile(image, kept, 0o600)))
+		require.NoError(t, mount())
 
 		lost += before - sealed(disk)
 
 		quietRun(t, fmt.Sprintf("the run after cut %d", i), dir)
 		sameRuns(t, fmt.Sprintf("cut %d", i), whole, disk)
 
-		must.Do(t, unmount())
+		require.NoError(t, unmount())
 	}
 
 	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
@@ -216,7 +219,7 @@ func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events in
 		err = c.Start()
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
@@ -240,7 +243,7 @@ func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events in
 func TestDiskFull(t *testing.T) {
 	dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
 	disk := filepath.Join(dir, "disk")
-	must.Do(t, os.Mkdir(disk, 0o755))
+	require.NoError(t, os.Mkdir(disk, 0o755))
 
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
 		t.Skipf("no small file system can be mounted here: %v", err)
@@ -255,11 +258,11 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
 	}
 
-	must.Contain(t, stderr.String(), "no space left on device")
-	must.Do(t, syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
+	assert.Contains(t, stderr.String(), "no space left on device")
+	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
 
 	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
-	must.Never(t, err != nil, "with room again: %v\n%s", err, out)
+	require.NoError(t, err, "with room again: %v\n%s", err, out)
 
 	whole, _ := leftAlone(t)
 	sameRuns(t, "a full disk", whole, disk)
@@ -268,5 +271,5 @@ func TestDiskFull(t *testing.T) {
 // put writes a file into a folder.
 func put(t testing.TB, dir, name, text string) {
 	t.Helper()
-	must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }

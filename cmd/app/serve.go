@@ -9,11 +9,19 @@ import (
 	"doubletake/pipeline"
 )
 
+// runServe serves the page of a run until the program is interrupted, and prints its address.
 func runServe(c *call) error {
-	return pipeline.Serve(c.ctx, c.file(), c.String("address"), func(url string, port int) {
-		host, _ := os.Hostname()
-		to, _, _ := net.SplitHostPort(c.String("address"))
+	address := c.String("address")
+	announce := func(url string, port int) {
+		machine, err := os.Hostname()
+		if err != nil {
+			machine = "MACHINE" // the user knows it
+		}
+
+		host, _, _ := net.SplitHostPort(address) // cannot fail: Serve listens on this address
 		fmt.Fprintf(c.stdout, "%s\nfrom another machine: ssh -N -L %d:%s %s\n", url, port,
-			net.JoinHostPort(to, strconv.Itoa(port)), host)
-	})
+			net.JoinHostPort(host, strconv.Itoa(port)), machine)
+	}
+
+	return pipeline.Serve(c.ctx, c.file(), address, announce)
 }

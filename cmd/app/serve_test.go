@@ -14,12 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // serveYAML has one training, with DOUBLETAKE_LONG=1 of some seconds, long enough for a look
 // at it.
-var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", must.Often(20, 80000)),
+var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", longtest.Count(20, 80000)),
 	"seeds: 2", "seeds: 1", "        fast: {test: {rpm: {min: 7000}}}\n", "").Replace(interruptYAML)
 
 // serving starts a serve command and returns it with the address it prints.
@@ -30,7 +32,7 @@ func serving(t *testing.T, cmd *exec.Cmd) (_ *exec.Cmd, url string) {
 		err = cmd.Start()
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	r := bufio.NewReader(pipe)
@@ -97,26 +99,26 @@ func TestServedRun(t *testing.T) {
 
 	close(over)
 
-	if saw := <-seen; must.Often(0, 1) == 1 && !saw {
+	if saw := <-seen; longtest.Count(0, 1) == 1 && !saw {
 		t.Error("the page showed no training at work")
 	}
 
 	sameRuns(t, "watched", alone, watched)
 
-	must.Do(t, server.Process.Signal(os.Interrupt))
+	require.NoError(t, server.Process.Signal(os.Interrupt))
 
-	must.Do(t, server.Wait())
+	require.NoError(t, server.Wait())
 
 	// A work directory without its configuration.
-	must.Do(t, os.Remove(filepath.Join(watched, "pipeline.yaml")))
+	require.NoError(t, os.Remove(filepath.Join(watched, "pipeline.yaml")))
 
 	server, url = serving(t, command(watched, "serve", "runs", "--address", "127.0.0.1:0"))
 	_, err := get(url)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	sameRuns(t, "watched", alone, watched)
 
 	_ = server.Process.Signal(syscall.SIGTERM)
 
-	must.Do(t, server.Wait())
+	require.NoError(t, server.Wait())
 }

@@ -9,40 +9,16 @@ import (
 	"doubletake/ingest/simulate"
 )
 
+// runSimulate writes the files of a simulated campaign to a folder.
 func runSimulate(c *call) error {
 	campaign, err := simulate.New(c.arg(0))
 	if err != nil {
 		return usage("%v", err)
 	}
 
-	var unfit []string // flags of other campaigns
-	seed := c.Uint64("seed")
-
-	switch s := campaign.(type) {
-	case simulate.Rotor:
-		unfit = []string{"triplets", "gamma"}
-		s.Seed, s.Encoding = seed, cmp.Or(c.String("encoding"), s.Encoding)
-		set(c, "rate-hz", &s.RateHz)
-		set(c, "duration-s", &s.DurationS)
-		campaign = s
-	case simulate.Airfoil:
-		unfit = []string{"triplets", "gamma", "encoding"}
-		s.Seed = seed
-		set(c, "rate-hz", &s.RateHz)
-		set(c, "duration-s", &s.DurationS)
-		campaign = s
-	case simulate.Toy:
-		unfit = []string{"rate-hz", "duration-s", "encoding"}
-		s.Seed = seed
-		set(c, "gamma", &s.Gamma)
-		if c.IsSet("triplets") {
-			s.N = c.Int("triplets")
-		}
-		campaign = s
-	}
-
-	if i := slices.IndexFunc(unfit, c.IsSet); i >= 0 {
-		return usage("--%s does not belong to the %s campaign", unfit[i], campaign.Kind())
+	campaign, foreign := simulationSettings(c, campaign)
+	if i := slices.IndexFunc(foreign, c.IsSet); i >= 0 {
+		return usage("--%s does not belong to the %s campaign", foreign[i], campaign.Kind())
 	}
 
 	if err := campaign.Validate(); err != nil {
@@ -54,12 +30,14 @@ func runSimulate(c *call) error {
 		jobs = runtime.NumCPU()
 	}
 
-	err = simulate.WriteDir(c.ctx, campaign, c.arg(1), jobs, func(done, total int) {
-		if done == total || done%50 == 0 {
+	const sayEvery = 50 // files
+	observe := func(done, total int) {
+		if done == total || done%sayEvery == 0 {
 			fmt.Fprintf(c.stderr, "simulated %d of %d files\n", done, total)
 		}
-	})
-	if err != nil {
+	}
+
+	if err := simulate.WriteDir(c.ctx, campaign, c.arg(1), jobs, observe); err != nil {
 		return fmt.Errorf("write simulated campaign: %w", err)
 	}
 
@@ -68,8 +46,40 @@ func runSimulate(c *call) error {
 	return nil
 }
 
-func set(c *call, flag string, v *float64) {
+// simulationSettings returns a campaign with the settings that the flags give. foreign are the flags that belong to
+// other campaigns only.
+func simulationSettings(c *call, campaign simulate.Campaign) (_ simulate.Campaign, foreign []string) {
+	seed := c.Uint64("seed")
+	switch settings := campaign.(type) {
+	case simulate.Rotor:
+		settings.Seed = seed
+		settings.Encoding = cmp.Or(c.String("encoding"), settings.Encoding)
+		set(c, "rate-hz", &settings.RateHz)
+		set(c, "duration-s", &settings.DurationS)
+
+		return settings, []string{"triplets", "gamma"}
+	case simulate.Airfoil:
+		settings.Seed = seed
+		set(c, "rate-hz", &settings.RateHz)
+		set(c, "duration-s", &settings.DurationS)
+
+		return settings, []string{"triplets", "gamma", "encoding"}
+	case simulate.Toy:
+		settings.Seed = seed
+		set(c, "gamma", &settings.Gamma)
+		if c.IsSet("triplets") {
+			settings.N = c.Int("triplets")
+		}
+
+		return settings, []string{"rate-hz", "duration-s", "encoding"}
+	}
+
+	return campaign, nil
+}
+
+// set sets a value if the flag is given.
+func set(c *call, flag string, value *float64) {
 	if c.IsSet(flag) {
-		*v = c.Float64(flag)
+		*value = c.Float64(flag)
 	}
 }

@@ -19,7 +19,9 @@ import (
 	"syscall"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/runs"
 )
 
@@ -168,7 +170,7 @@ func TestSlurm(t *testing.T) {
 	// The project's folder and the work directory are named as nobody should.
 	x := newSlurm(t)
 	x.dir = filepath.Join(x.dir, "o'neill $(touch evil) %j")
-	must.Do(t, os.MkdirAll(x.dir, 0o755))
+	require.NoError(t, os.MkdirAll(x.dir, 0o755))
 
 	x.config(t, clusterRun, "here", "the work\\dir")
 	x.run(t, "run", "here.yaml")
@@ -202,58 +204,59 @@ func TestSlurm(t *testing.T) {
 }
 
 // The same bytes as on this machine; the second run submits nothing.
-func (x *slurmCluster) sameBytes(t *testing.T) {
-	x.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
-	x.same(t, "the work\\dir")
+func (c *slurmCluster) sameBytes(t *testing.T) {
+	c.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
+	c.same(t, "the work\\dir")
 
 	// The trainings that leave a group out: on 3, 4 and 5 blades, and on two of them each.
-	if made := x.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
+	if made := c.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
 		t.Errorf("nodes made %q, expected 4 trainings", made)
 	}
 
 	// The records of both runs have the same configuration's keys, data and numbers.
-	here, _, err := runs.History(filepath.Join(x.dir, "here"))
+	here, _, err := runs.History(filepath.Join(c.dir, "here"))
 
-	there, _, err2 := runs.History(filepath.Join(x.dir, "the work\\dir"))
+	there, _, err2 := runs.History(filepath.Join(c.dir, "the work\\dir"))
 	if err != nil || err2 != nil || len(here) != 1 || len(there) != 1 || len(there[0].Metrics) == 0 {
 		t.Fatal(len(here), err, len(there), err2)
 	}
 
 	d := runs.DiffRecords(&here[0], &there[0])
 	for _, m := range d.Metrics {
-		must.Not(t, fmt.Sprint(m.A) != fmt.Sprint(m.B), "%+v", m)
+		assert.Equal(t, fmt.Sprint(m.B), fmt.Sprint(m.A), "%+v", m)
 	}
 
-	must.Not(t, len(d.Settings) > 0, "%+v", d.Settings)
+	assert.Empty(t, d.Settings)
 
-	jobs := x.jobs(t, "all")
+	jobs := c.jobs(t, "all")
 
-	s := x.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
-	if n := x.jobs(t, "all"); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
+	s := c.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
+	if n := c.jobs(t, "all"); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
 		t.Errorf("the second run: %d jobs after %d, %s", n, jobs, s)
 	}
 
 	// The trainings' own time limit.
-	limits := x.program(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
-	must.Contain(t, limits, "10:00", "20:00")
+	limits := c.program(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
+	assert.Contains(t, limits, "10:00")
+	assert.Contains(t, limits, "20:00")
 }
 
 // report --held-out uses the executor too, for a split that is in no file. The
 // models are those that the local report trains.
-func (x *slurmCluster) heldOut(t *testing.T) {
+func (c *slurmCluster) heldOut(t *testing.T) {
 	held := []string{"--held-out", "blades=4", "--held-out", "blades = 3"}
-	x.run(t, append([]string{"report", "the work\\dir.yaml", "--executor", "slurm"}, held...)...)
-	x.run(t, append([]string{"report", "here.yaml"}, held...)...)
-	x.same(t, "the work\\dir")
+	c.run(t, append([]string{"report", "the work\\dir.yaml", "--executor", "slurm"}, held...)...)
+	c.run(t, append([]string{"report", "here.yaml"}, held...)...)
+	c.same(t, "the work\\dir")
 }
 
 // madeByNodes lists the tasks with a prefix that sameBytes' runs have made, and fails
 // the test if the driver made one.
-func (x *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) {
+func (c *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) {
 	t.Helper()
 	host, _ := os.Hostname()
 
-	manifests, _ := filepath.Glob(filepath.Join(x.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
+	manifests, _ := filepath.Glob(filepath.Join(c.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
 	for _, m := range manifests {
 		var doc struct{ Task, Host string }
 		if b, err := os.ReadFile(m); err != nil || json.Unmarshal(b, &doc) != nil {
@@ -262,7 +265,7 @@ func (x *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) 
 
 		if strings.HasPrefix(doc.Task, prefix) {
 			made = append(made, doc.Task)
-			must.Not(t, doc.Host == host, "%s was made by the driver", doc.Task)
+			assert.NotEqual(t, host, doc.Host, "%s was made by the driver", doc.Task)
 		}
 	}
 
@@ -271,8 +274,8 @@ func (x *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) 
 
 // What the variants of a sweep share is made once on a cluster too: of 8 recordings 8 simulations, readings and
 // analyses, of two variants with two seeds and one group left out of each training set's three 2·2·(1+3) trainings.
-func (x *slurmCluster) sweep(t *testing.T) {
-	y := x.in(t.TempDir())
+func (c *slurmCluster) sweep(t *testing.T) {
+	y := c.in(t.TempDir())
 	y.config(t, strings.Replace(clusterRun, "honest: {base: ensemble}", "honest: {base: none}", 1)+
 		"    sweep: {loss.beta: [0, 0.5]}\n    select: {on: blades}\n", "here", "there")
 	y.run(t, "run", "here.yaml")
@@ -293,12 +296,12 @@ func (x *slurmCluster) sweep(t *testing.T) {
 
 // A node whose numeric kernels are others refuses its tasks, by name and with the key that mends it. Here the
 // environment of the jobs makes them other.
-func (x *slurmCluster) mixedKernels(t *testing.T) {
-	if out, _ := exec.Command(x.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
+func (c *slurmCluster) mixedKernels(t *testing.T) {
+	if out, _ := exec.Command(c.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
 		t.Skip("this machine has the portable kernels alone")
 	}
 
-	y := x.in(t.TempDir())
+	y := c.in(t.TempDir())
 	y.settings = "{slurm: {setup: ['export DOUBLETAKE_KERNELS=portable']}}"
 	y.config(t, clusterRun, "mixed")
 
@@ -314,16 +317,16 @@ func (x *slurmCluster) mixedKernels(t *testing.T) {
 }
 
 // An interrupt cancels the jobs, and so does pipeline cancel, whether the driver lives or not. A next run succeeds.
-func (x *slurmCluster) cancelled(t *testing.T) {
-	y := x.in(t.TempDir())
+func (c *slurmCluster) cancelled(t *testing.T) {
+	y := c.in(t.TempDir())
 	y.config(t, longRun, "there")
-	y.program(t, x.bin, "run", "there.yaml", "--to", "dsp", "--progress", "none") // trainings are left, which last
+	y.program(t, c.bin, "run", "there.yaml", "--to", "dsp", "--progress", "none") // trainings are left, which last
 
 	empty := func(what string) {
 		t.Helper()
 
-		if !eventually(func() bool { return x.jobs(t, "PENDING,RUNNING,COMPLETING") == 0 }) {
-			t.Fatalf("after %s jobs stay:\n%s", what, x.program(t, "squeue"))
+		if !eventually(func() bool { return c.jobs(t, "PENDING,RUNNING,COMPLETING") == 0 }) {
+			t.Fatalf("after %s jobs stay:\n%s", what, c.program(t, "squeue"))
 		}
 	}
 
@@ -331,7 +334,7 @@ func (x *slurmCluster) cancelled(t *testing.T) {
 		t.Helper()
 
 		d := y.start(t, "there")
-		must.Never(t, !eventually(func() bool { return x.jobs(t, "RUNNING") > 0 }), "no job runs: %s", d.stderr)
+		require.True(t, eventually(func() bool { return c.jobs(t, "RUNNING") > 0 }), "no job runs: %s", d.stderr)
 
 		return d
 	}
@@ -356,8 +359,8 @@ func (x *slurmCluster) cancelled(t *testing.T) {
 
 		cancel, stderr := y.command(t, "cancel", "there.yaml")
 		out, err := cancel.Output()
-		must.Not(t, err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out), "%q, %v: %s", out, err,
-			stderr)
+		require.NoError(t, err, "%q, %v: %s", out, err, stderr)
+		assert.True(t, regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out), "%q, %v: %s", out, err, stderr)
 
 		if driver == "lives" {
 			if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "cancelled by pipeline cancel") {
@@ -373,29 +376,29 @@ func (x *slurmCluster) cancelled(t *testing.T) {
 }
 
 // A controller that is away when the driver comes to submit is waited for.
-func (x *slurmCluster) controllerAway(t *testing.T) {
-	y := x.in(t.TempDir())
+func (c *slurmCluster) controllerAway(t *testing.T) {
+	y := c.in(t.TempDir())
 	y.config(t, clusterRun, "here", "there")
 	y.run(t, "run", "here.yaml")
 
-	x.do(t, "controller-off")
+	c.do(t, "controller-off")
 	d := y.start(t, "there")
 	d.says(t, "jobs cannot be submitted now")
-	x.do(t, "controller-on")
+	c.do(t, "controller-on")
 	d.ends(t)
 	y.same(t, "there")
 }
 
 // A node cannot see the project's folder: its tasks are made on the other node, and the run names it once.
-func (x *slurmCluster) blindNode(t *testing.T) {
-	y := x.in(t.TempDir())
+func (c *slurmCluster) blindNode(t *testing.T) {
+	y := c.in(t.TempDir())
 	y.config(t, clusterRun, "here", "there")
 	y.run(t, "run", "here.yaml")
 
-	x.ready(t)
-	x.do(t, "node-off", "n1")
-	x.do(t, "node-blind", "n1", y.dir)
-	x.ready(t)
+	c.ready(t)
+	c.do(t, "node-off", "n1")
+	c.do(t, "node-blind", "n1", y.dir)
+	c.ready(t)
 
 	d := y.start(t, "there")
 	d.ends(t)

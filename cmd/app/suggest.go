@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,170 +17,269 @@ import (
 	"doubletake/train/numbers"
 )
 
+// suggestion is one use of pipeline suggest.
+type suggestion struct {
+	models     *predict.Models
+	candidates *suggest.Candidates
+	names      []string // of the inputs that candidates state
+	ranked     []suggest.Suggestion
+	ranking    string // a value of suggest.By
+}
+
 func runSuggest(c *call) error {
-	grid, count, batch := c.String("grid"), c.Int("count"), c.Int("batch")
-	asked := c.IsSet("cost") || c.IsSet("budget")
+	priced := c.IsSet("cost") || c.IsSet("budget")
+	batch := c.Int("batch")
+	if err := checkSuggest(c, priced); err != nil {
+		return err
+	}
+
+	models, err := c.shared().open(c.arg(0))
+	if err != nil {
+		return err
+	}
+
+	candidates, err := readCandidates(c, models)
+	if err != nil {
+		return err
+	}
+
+	ranking := suggest.By(models)
+	planned := priced || batch > 0
+	if planned && ranking != suggest.ByGain {
+		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))
+	}
+
+	ranked, err := suggest.Rank(c.ctx, models, candidates)
+	if err != nil && c.Err() != nil { // interrupted
+		return err
+	}
+
+	if err != nil {
+		return usage("pipeline suggest: %v", err)
+	}
+
+	var names []string
+	for _, input := range candidates.Inputs {
+		names = append(names, models.Card.Inputs[input].Name)
+	}
+
+	costs := suggest.Costs{Repeat: 1}
+	budget := float64(batch)
+	if priced {
+		axes := slices.Concat(names, candidates.Labels)
+		costs, budget, err = suggest.ReadCosts(axes, c.String("cost"), c.String("budget"))
+		if err != nil {
+			return usage("pipeline suggest: %v", err)
+		}
+
+		costs.Labels = candidates.Labels
+	}
+
+	printNotes(c.stderr, models.Warnings)
+
+	s := &suggestion{models, candidates, names, ranked, ranking}
+	if ranking == suggest.ByGain && budget > 0 {
+		return s.printPlan(c, costs, budget, priced)
+	}
+
+	return s.printRanking(c)
+}
+
+// readCandidates returns the candidates of the grid or the file that the flags name, or those between and around what
+// was measured.
+func readCandidates(c *call, models *predict.Models) (*suggest.Candidates, error) {
+	if path := c.String("candidates"); path != "" {
+		return suggest.Read(models, path)
+	}
+
+	if c.String("grid") == "" {
+		return suggest.Default(models), nil
+	}
+
+	candidates, err := suggest.ParseGrid(models, c.String("grid"))
+	if err != nil {
+		return nil, usage("--grid: %v", err)
+	}
+
+	return candidates, nil
+}
+
+// checkSuggest reports flags of pipeline suggest that are missing, wrong or exclude each other.
+func checkSuggest(c *call, priced bool) error {
+	count := c.Int("count")
+	batch := c.Int("batch")
 	switch {
-	case grid == "":
-		return usage("pipeline suggest wants --grid, e.g. --grid blades=2:5:1,rpm=2000:9000:500")
+	case c.String("grid") != "" && c.String("candidates") != "":
+		return usage("pipeline suggest wants --grid or --candidates, not both")
 	case batch < 0:
 		return usage("--batch wants a number of conditions, found %d", batch)
 	case count < 0:
 		return usage("--count wants a number of conditions, found %d", count)
-	case asked && batch > 0:
+	case priced && batch > 0:
 		return usage("pipeline suggest: --cost and --budget go without --batch")
 	}
 
-	m := fault.Get(predict.Open(c.arg(0)))
-	axes, err := suggest.ParseGrid(m, grid)
-	if err != nil {
-		return usage("--grid: %v", err)
-	}
+	return nil
+}
 
-	by := suggest.By(m)
-	if (asked || batch > 0) && by != suggest.ByGain {
-		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))
+// printRanking prints the best candidates, each by itself.
+func (s *suggestion) printRanking(c *call) error {
+	listed := s.ranked
+	if count := c.Int("count"); count > 0 && count < len(listed) {
+		listed = listed[:count]
 	}
-
-	list, err := suggest.Rank(c.ctx, m, axes)
-	if err != nil {
-		if c.Err() != nil {
-			return err
-		}
-		return usage("pipeline suggest: %v", err)
-	}
-
-	names := lists.Each(axes, func(a suggest.Axis) string { return m.Card.Inputs[a.Input].Name })
-	costs, budget := suggest.Costs{Change: make([]float64, len(axes)), Repeat: 1}, float64(batch)
-	if asked {
-		costs, budget, err = suggest.ReadCosts(names, c.String("cost"), c.String("budget"))
-		if err != nil {
-			return usage("pipeline suggest: %v", err)
-		}
-	}
-
-	if by == suggest.ByGain && budget > 0 {
-		printNotes(c.stderr, m.Warnings)
-		return planSuggested(c, m, axes, names, list, costs, budget, asked)
-	}
-
-	total, order := len(list), "most expected error first"
-	if by == suggest.ByGain {
-		order = "the share first by which one measurement lowers the mean expected error over all"
-	}
-
-	if count > 0 && count < total {
-		list = list[:count]
-	}
-
-	printNotes(c.stderr, m.Warnings)
 
 	switch {
 	case c.Bool("json"):
-		records := suggestRecords(names, list)
-		for i, s := range list {
-			records[i] = append(records[i], "extrapolation", append([]string{}, s.Outside...))
+		records := s.records(listed, false)
+		for i, candidate := range listed {
+			records[i] = append(records[i], "extrapolation", append([]string{}, candidate.Outside...))
 		}
 
 		return printJSON(c.stdout, numbers.Object{
-			"models", m.Paths, "experiment", m.Card.Experiment, "data", m.Card.Data, "by", by, "candidates", total,
-			"notes", append([]string{}, m.Warnings...), "suggestions", records,
+			"models", s.models.Paths, "experiment", s.models.Card.Experiment, "data", s.models.Card.Data, "by", s.ranking,
+			"candidates", len(s.ranked), "notes", append([]string{}, s.models.Warnings...), "suggestions", records,
 		})
 	case c.Bool("csv"):
-		return report.CSV(c.stdout, suggestRecords(names, list))
+		return report.CSV(c.stdout, s.records(listed, true))
 	}
 
-	fmt.Fprintf(c.stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
-		len(list), total, by, order)
+	order := "most expected error first, in units of the outcomes' training variance"
+	if s.ranking == suggest.ByGain {
+		order = "the share by which one measurement lowers the mean expected error over all, largest first"
+	}
 
-	fault.Raise(suggestListing(names, list).Write(c.stdout, width(c.stdout)))
-	for _, line := range suggest.Forecast(m) {
+	if s.candidates.MissingFirst && len(s.ranked) > 0 && s.ranked[0].IsMissing() {
+		order += "; combinations that are missing come before all others"
+	}
+
+	fmt.Fprintf(c.stdout, "%d of %d candidates by %s, %s\n", len(listed), len(s.ranked), s.ranking, order)
+
+	if err := s.listing(listed).Write(c.stdout, width(c.stdout)); err != nil {
+		return err
+	}
+
+	for _, line := range suggest.Forecast(s.models) {
 		fmt.Fprintln(c.stdout, line)
 	}
 
 	return nil
 }
 
-// suggestRecords are suggestions in CSV, and in JSON with what is outside of the training range.
-func suggestRecords(names []string, list []suggest.Suggestion) []numbers.Object {
-	return numbers.Objects(list, func(s suggest.Suggestion) numbers.Object {
-		return numbers.Object{
-			"at", numbers.Named(names, s.At), "gain", s.Gain, "epistemic", s.Epistemic, "aleatoric", s.Aleatoric,
-			"epistemic_share", s.Share, "measured", s.Measured, "advice", s.Advice,
+// condition returns the inputs of a candidate by name, and its names by label.
+func (s *suggestion) condition(candidate suggest.Candidate) numbers.Object {
+	object := numbers.Named(s.names, candidate.At)
+	for _, label := range s.candidates.Labels {
+		object = append(object, label, candidate.Things[label])
+	}
+
+	return object
+}
+
+// records returns suggestions for CSV, and for JSON, which adds their extrapolations. If flat, the half widths are
+// columns rather than an object.
+func (s *suggestion) records(list []suggest.Suggestion, flat bool) []numbers.Object {
+	return numbers.Objects(list, func(candidate suggest.Suggestion) numbers.Object {
+		record := numbers.Object{
+			"at", s.condition(candidate.Candidate), "class", string(candidate.Class), "gain", candidate.Gain,
+			"epistemic", candidate.Epistemic, "aleatoric", candidate.Aleatoric, "epistemic_share", candidate.Share,
+			"measured", candidate.Measured, "advice", candidate.Advice,
 		}
+
+		return s.withHalf(record, candidate.Half, flat)
 	})
 }
 
-func suggestListing(names []string, list []suggest.Suggestion) report.Listing {
-	l := report.Listing{Heads: slices.Concat([]string{"rank"}, names, []string{
-		"gain", "epistemic", "aleatoric", "advice",
-	})}
-	for i, s := range list {
-		advice := s.Advice
-		if len(s.Outside) > 0 {
-			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
-		}
-
-		gain := "" // ranked otherwise
-		if s.Gain > 0 {
-			gain = fmt.Sprintf("%.2g %%", 100*s.Gain)
-		}
-
-		l.Add(slices.Concat(condition(i, s), []string{
-			gain, fmt.Sprintf("%.4g", s.Epistemic), fmt.Sprintf("%.4g", s.Aleatoric), advice,
-		})...)
+// withHalf returns a record with half widths by outcome. If flat, they are columns rather than an object. Without a
+// calibrated model there are none.
+func (s *suggestion) withHalf(record numbers.Object, half []float64, flat bool) numbers.Object {
+	switch {
+	case half == nil:
+		return record
+	case flat:
+		return append(record, numbers.Named(s.outcomes("_half_width"), half)...)
 	}
 
-	return l
+	return append(record, "half_width", numbers.Named(s.outcomes(""), half))
 }
 
-// condition is the number of a suggestion, and where it is.
-func condition(i int, s suggest.Suggestion) []string {
-	at := lists.Each(s.At, func(v float64) string { return fmt.Sprintf("%.10g", v) })
-	return append([]string{strconv.Itoa(i + 1)}, at...)
+func (s *suggestion) listing(list []suggest.Suggestion) report.Listing {
+	listing := report.Listing{Heads: slices.Concat([]string{"rank"}, s.names, s.candidates.Labels)}
+	isCalibrated := s.ranking != suggest.ByBoth
+	if isCalibrated {
+		listing.Heads = append(listing.Heads, "class", "half width")
+	} else {
+		listing.Heads = append(listing.Heads, "epistemic", "aleatoric")
+	}
+
+	isByGain := s.ranking == suggest.ByGain
+	if isByGain {
+		listing.Heads = append(listing.Heads, "gain")
+	}
+
+	listing.Heads = append(listing.Heads, "advice")
+	for i, candidate := range list {
+		cells := s.conditionCells(i, candidate.Candidate)
+		if isCalibrated {
+			cells = append(cells, string(candidate.Class), halfWidths(s.models, candidate.Half))
+		} else {
+			cells = append(cells, fmt.Sprintf("%.4g", candidate.Epistemic), fmt.Sprintf("%.4g", candidate.Aleatoric))
+		}
+
+		if isByGain {
+			cells = append(cells, fmt.Sprintf("%.2g %%", 100*candidate.Gain))
+		}
+
+		advice := candidate.Advice
+		if len(candidate.Outside) > 0 {
+			advice += " (extrapolation: " + strings.Join(candidate.Outside, ", ") + ")"
+		}
+
+		listing.Add(append(cells, advice)...)
+	}
+
+	return listing
 }
 
-// planSuggested prints the measurements that a budget pays for, with what they promise.
-func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []string,
-	list []suggest.Suggestion, costs suggest.Costs, budget float64, priced bool,
-) error {
-	steps, now, err := suggest.Plan(c.ctx, m, axes, list, costs, budget)
+// conditionCells returns the rank of a candidate, the values of its inputs, and its names, or "new" without a name.
+func (s *suggestion) conditionCells(i int, candidate suggest.Candidate) []string {
+	cells := []string{strconv.Itoa(i + 1)}
+	for _, value := range candidate.At {
+		cells = append(cells, fmt.Sprintf("%.10g", value))
+	}
+
+	for _, label := range s.candidates.Labels {
+		cells = append(cells, cmp.Or(candidate.Things[label], "new"))
+	}
+
+	return cells
+}
+
+// printPlan prints the measurements that a budget pays for, with the half widths that they are expected to bring.
+func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, priced bool) error {
+	session, err := suggest.Plan(c.ctx, s.models, s.candidates, s.ranked, costs, budget)
 	if err != nil {
 		return err
 	}
 
+	steps := session.Steps
 	if len(steps) == suggest.MaxSteps {
 		printNotes(c.stderr, []string{fmt.Sprintf("a plan has %d measurements at most", suggest.MaxSteps)})
 	}
 
 	if len(steps) == 0 {
 		return usage("a budget of %s pays for none of the %d candidates: setting up the first one costs more",
-			costs.Format(budget), len(list))
+			costs.Format(budget), len(s.ranked))
 	}
-
-	var outcomes, widths []string
-	for _, o := range m.Card.Outcomes {
-		outcomes, widths = append(outcomes, o.Name), append(widths, o.Name+"_half_width")
-	}
-
-	records := numbers.Objects(steps, func(s suggest.Step) numbers.Object {
-		o := numbers.Object{
-			"at", numbers.Named(names, s.At), "cost", s.Cost, "cost_in_all", s.Sum, "measured", s.Measured,
-		}
-		if c.Bool("csv") {
-			return append(o, numbers.Named(widths, s.Half)...)
-		}
-
-		return append(o, "half_width", numbers.Named(outcomes, s.Half))
-	})
 
 	switch {
 	case c.Bool("json"):
 		return printJSON(c.stdout, numbers.Object{
-			"half_width_now", numbers.Named(outcomes, now), "cost_unit", costs.Unit, "budget", budget, "steps", records,
+			"half_width_now", numbers.Named(s.outcomes(""), session.Before), "cost_unit", costs.Unit, "budget", budget,
+			"steps", s.planRecords(steps, false),
 		})
 	case c.Bool("csv"):
-		return report.CSV(c.stdout, records)
+		return report.CSV(c.stdout, s.planRecords(steps, true))
 	}
 
 	spent := ""
@@ -187,38 +288,84 @@ func planSuggested(c *call, m *predict.Models, axes []suggest.Axis, names []stri
 	}
 
 	fmt.Fprintf(c.stdout, "%s%s; half width of an interval at the candidates, on average: %s now\n",
-		fault.Plural(int64(len(steps)), "measurement"), spent, halfWidths(m, now))
+		fault.Plural(int64(len(steps)), "measurement"), spent, halfWidths(s.models, session.Before))
 
-	l := report.Listing{Heads: append([]string{""}, names...)}
-	if priced {
-		l.Heads = append(l.Heads, "cost", "in all")
+	if err := s.planListing(steps, costs, priced).Write(c.stdout, width(c.stdout)); err != nil {
+		return err
 	}
 
-	l.Heads = append(l.Heads, "half width after it (forecast)", "advice")
-	for i, s := range steps {
-		cells := condition(i, s.Suggestion)
-		if priced {
-			cells = append(cells, costs.Format(s.Cost), costs.Format(s.Sum))
-		}
-
-		l.Add(append(cells, halfWidths(m, s.Half), s.Advice)...)
+	if session.Split != nil {
+		fmt.Fprintf(c.stdout, "all of them in %s; half of them in %s: %s instead of %s (forecast)\n", session.Opened,
+			session.Another, halfWidths(s.models, session.Split), halfWidths(s.models, steps[len(steps)-1].Half))
 	}
 
-	return l.Write(c.stdout, width(c.stdout))
+	return nil
 }
 
-// halfWidths are half widths by unit, from the narrowest to the widest outcome of it.
-func halfWidths(m *predict.Models, half []float64) string {
-	kinds := lists.Make(len(half), func(k int) string { return units.Difference(m.Card.Outcomes[k].Unit) })
-	texts := lists.Each(lists.Alike(kinds), func(at []int) string {
-		of := lists.Rows(half, 1, at)
-		low, high := fmt.Sprintf("%.2g", slices.Min(of)), fmt.Sprintf("%.2g", slices.Max(of))
+// outcomes returns the names of the outcomes, each with a suffix.
+func (s *suggestion) outcomes(suffix string) []string {
+	var names []string
+	for _, outcome := range s.models.Card.Outcomes {
+		names = append(names, outcome.Name+suffix)
+	}
+
+	return names
+}
+
+// planRecords returns the steps of a plan. If flat, the half widths are columns rather than an object.
+func (s *suggestion) planRecords(steps []suggest.Step, flat bool) []numbers.Object {
+	return numbers.Objects(steps, func(step suggest.Step) numbers.Object {
+		record := numbers.Object{
+			"at", s.condition(step.Candidate), "class", string(step.Class), "cost", step.Cost, "cost_in_all", step.Sum,
+			"measured", step.Measured,
+		}
+
+		return s.withHalf(record, step.Half, flat)
+	})
+}
+
+func (s *suggestion) planListing(steps []suggest.Step, costs suggest.Costs, priced bool) report.Listing {
+	listing := report.Listing{Heads: slices.Concat([]string{""}, s.names, s.candidates.Labels, []string{"class"})}
+	if priced {
+		listing.Heads = append(listing.Heads, "cost", "in all")
+	}
+
+	listing.Heads = append(listing.Heads, "half width after it (forecast)", "advice")
+	for i, step := range steps {
+		cells := append(s.conditionCells(i, step.Candidate), string(step.Class))
+		if priced {
+			cells = append(cells, costs.Format(step.Cost), costs.Format(step.Sum))
+		}
+
+		listing.Add(append(cells, halfWidths(s.models, step.Half), step.Advice)...)
+	}
+
+	return listing
+}
+
+// halfWidths writes half widths by unit, from the narrowest to the widest outcome with the unit, or "none" if there is
+// no interval.
+func halfWidths(models *predict.Models, half []float64) string {
+	if slices.ContainsFunc(half, math.IsNaN) {
+		return "none"
+	}
+
+	var kinds []string
+	for i := range half {
+		kinds = append(kinds, units.Difference(models.Card.Outcomes[i].Unit))
+	}
+
+	var texts []string
+	for _, alike := range lists.Alike(kinds) {
+		widths := lists.Rows(half, 1, alike)
+		low := fmt.Sprintf("%.2g", slices.Min(widths))
+		high := fmt.Sprintf("%.2g", slices.Max(widths))
 		if low != high {
 			low += " to " + high
 		}
 
-		return strings.TrimSpace("± " + low + " " + kinds[at[0]])
-	})
+		texts = append(texts, strings.TrimSpace("± "+low+" "+kinds[alike[0]]))
+	}
 
 	return strings.Join(texts, ", ")
 }

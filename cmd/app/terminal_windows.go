@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminal reports whether a file is a console, and has it understand colours: Windows
-// 10 of 2016 and later do.
+// terminal reports whether a file is a console that shows colours, and switches colours on. Consoles before Windows 10
+// of 2016 cannot show them.
 func terminal(f *os.File) bool {
 	var mode uint32
 	h := windows.Handle(f.Fd())

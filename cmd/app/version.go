@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"runtime"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/train"
 )
 
+// runVersion prints the version of the program, its kernels, its platform and its commit.
 func runVersion(c *call) error {
-	kernels := fault.Get(train.KernelSet("auto"))
+	kernels, err := train.KernelSet("auto")
+	if err != nil {
+		return err
+	}
+
 	commit, date := pipeline.Commit()
 	if c.Bool("json") {
 		return printJSON(c.stdout, map[string]string{

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // prng is the library that Wine 8 lacks and Go's runtime loads first: random numbers.
@@ -61,7 +62,7 @@ func underWine(t *testing.T) (program func(dir string, args ...string) *exec.Cmd
 	build.Env = append(env, "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	run(build)
 
-	must.Do(t, os.WriteFile(source, []byte(prng), 0o644))
+	require.NoError(t, os.WriteFile(source, []byte(prng), 0o644))
 
 	run(call(wine, "wineboot", "-i"))
 	t.Cleanup(func() { _ = call(server, "-k").Run() }) // it may have ended
@@ -107,15 +108,16 @@ func TestWine(t *testing.T) {
 		want, wantErr := command(here, words...).CombinedOutput()
 		got, err := windows(there, words...).CombinedOutput()
 
-		must.Not(t, slash.Replace(string(got)) != slash.Replace(string(want)) || (err == nil) != (wantErr == nil),
+		require.Equal(t, slash.Replace(string(want)), slash.Replace(string(got)),
 			"%v: %v\n%s\nexpected %v\n%s", words, err, got, wantErr, want)
+		assert.Equal(t, wantErr == nil, err == nil, "%v: %v\n%s\nexpected %v\n%s", words, err, got, wantErr, want)
 	}
 
 	for range 2 { // the second time onto files that are there
 		same("simulate", "rotor", "raw", "--duration-s", "0.5")
 	}
 
-	must.Do(t, sameTrees(filepath.Join(here, "raw"), filepath.Join(there, "raw")))
+	require.NoError(t, sameTrees(filepath.Join(here, "raw"), filepath.Join(there, "raw")))
 
 	events := runUntil(t, command(here), -1, 0)
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -126,7 +128,7 @@ func TestWine(t *testing.T) {
 		left, killed = max(left-n, 2), killed+n
 	}
 
-	must.Not(t, killed >= events, "the runs that were killed had %d of %d events", killed, events)
+	assert.Less(t, killed, events, "the runs that were killed had %d of %d events", killed, events)
 
 	if out, err := windows(there, "run", "--progress", "none").CombinedOutput(); err != nil {
 		t.Fatalf("the run after two kills: %v\n%s", err, out)
@@ -139,7 +141,7 @@ func TestWine(t *testing.T) {
 		same("export", "runs/rotor", "tables", "--format", "csv")
 	}
 
-	must.Do(t, sameTrees(filepath.Join(here, "tables"), filepath.Join(there, "tables")))
+	require.NoError(t, sameTrees(filepath.Join(here, "tables"), filepath.Join(there, "tables")))
 
 	// The page is read from this system; the server of an absent one ends the test.
 	server, url := serving(t, windows(there, "serve"))
@@ -172,5 +174,6 @@ func TestWine(t *testing.T) {
 	const no = "jobs of a cluster cannot be made on Windows: "
 
 	out, err := windows(there, "run", "--executor", "slurm").CombinedOutput()
-	must.Not(t, err == nil || !bytes.Contains(out, []byte(no)), "%v: %s", err, out)
+	require.Error(t, err)
+	assert.True(t, bytes.Contains(out, []byte(no)), "%v: %s", err, out)
 }

@@ -1,5 +1,5 @@
-// Command pipeline turns raw physical measurements into models that state their
-// own uncertainty. Package app is the program; a program of one's own passes it extensions.
+// Command pipeline turns raw physical measurements into models that state their own uncertainty. Package app is the
+// program. A program of one's own calls app.Main with extensions.
 package main
 
 import (

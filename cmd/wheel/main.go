@@ -1,11 +1,10 @@
-// Command wheel builds the Python wheel of the package doubletake with the
-// program inside, so that `pip install` gives `pipeline` and `import doubletake`.
+// Command wheel builds the Python wheel of the package doubletake, which contains the program. `pip install` of the
+// wheel gives the command `pipeline` and the module of `import doubletake`.
 //
 //	go run ./cmd/wheel -version 1.2.0 -platform linux/amd64 -o dist
 //
-// It needs Go alone, no Python. The program is built here, or -binary names
-// one; equal inputs give equal wheels. Files named on the command line, such as
-// licences of dependencies, are added to the licences.
+// It needs Go but no Python. It builds the program, unless -binary names one. Equal inputs give equal wheels. The
+// arguments are files, such as licences of dependencies, that it adds to the licences in the wheel.
 package main
 
 import (
@@ -27,16 +26,15 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
+// sources are the files of the Python package.
+//
 //go:embed doubletake/*.py
 var sources embed.FS
 
-// tags are the platforms of wheels. The program is static: it runs with any C
-// library. macOS 12 is the oldest that Go supports.
+// tags are the platform tags of wheels, by Go's name of the platform. On Linux the program is static, so that it runs
+// with any C library. macOS 12 is the oldest version that Go supports.
 var tags = map[string][]string{
 	"linux/amd64":   {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
 	"linux/arm64":   {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
@@ -44,9 +42,10 @@ var tags = map[string][]string{
 	"windows/amd64": {"win_amd64"},
 }
 
+// platforms lists the platforms, for messages.
 var platforms = strings.Join(slices.Sorted(maps.Keys(tags)), ", ")
 
-// pep440 is a version that pip accepts, without epochs.
+// pep440 matches a version that pip accepts (PEP 440), except versions with an epoch.
 var pep440 = regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?$`)
 
 func main() {
@@ -56,81 +55,150 @@ func main() {
 	}
 }
 
-func run(args []string, stdout io.Writer) (err error) {
-	defer fault.Catch(&err)
-	f := flag.NewFlagSet("wheel", flag.ContinueOnError)
-	version := f.String("version", "0.0.dev0", "version of the wheel, as PEP 440 has it")
-	platform := f.String("platform", "linux/amd64", "one of "+platforms)
-	binary := f.String("binary", "", "the program for that platform; without it, it is built")
-	dir := f.String("o", ".", "folder to write the wheel to")
-	plain := f.String("zip", "", "a ZIP archive to write, too: the program and the licences alone")
+// options are the flags and arguments of the program.
+type options struct {
+	version  string
+	platform string
+	binary   string   // path of the program; "" to build it
+	dir      string   // folder of the wheel
+	zip      string   // path of the ZIP archive; "" for none
+	licences []string // paths of files that are added to the licences
+}
 
-	fault.Raise(f.Parse(args))
+// parse reads the flags and arguments.
+func parse(args []string) (options, error) {
+	flags := flag.NewFlagSet("wheel", flag.ContinueOnError)
+	version := flags.String("version", "0.0.dev0", "version of the wheel, as PEP 440 has it")
+	platform := flags.String("platform", "linux/amd64", "one of "+platforms)
+	binary := flags.String("binary", "", "the program for that platform; without it, it is built")
+	dir := flags.String("o", ".", "folder to write the wheel to")
+	plain := flags.String("zip", "", "a ZIP archive to write, too: the program and the licences alone")
+
+	if err := flags.Parse(args); err != nil {
+		return options{}, fmt.Errorf("parse flags: %w", err)
+	}
+
 	if !pep440.MatchString(*version) {
-		return fmt.Errorf("-version: expected a version such as 1.2.0 or 1.3.0.dev1, found %q", *version)
+		return options{}, fmt.Errorf("-version: expected a version such as 1.2.0 or 1.3.0.dev1, found %q", *version)
 	}
 
 	if tags[*platform] == nil {
-		return fmt.Errorf("-platform: expected one of %s, found %q", platforms, *platform)
+		return options{}, fmt.Errorf("-platform: expected one of %s, found %q", platforms, *platform)
+	}
+
+	return options{
+		version: *version, platform: *platform, binary: *binary, dir: *dir, zip: *plain, licences: flags.Args(),
+	}, nil
+}
+
+// run builds the wheel that the arguments describe, and the ZIP archive, and prints the path of the wheel.
+func run(args []string, stdout io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
 	}
 
 	name := "pipeline"
-	if strings.HasPrefix(*platform, "windows/") {
+	if strings.HasPrefix(o.platform, "windows/") {
 		name += ".exe"
 	}
 
-	program := member{name, fault.Get(programFor(*platform, *binary)), true}
-	licences := lists.Each(f.Args(), func(path string) member {
-		return member{filepath.Base(path), fault.Get(os.ReadFile(path)), false}
-	})
-
-	var b bytes.Buffer
-	fault.Raise(write(&b, *version, tags[*platform], program, licences))
-
-	wheel := filepath.Join(*dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", *version,
-		strings.Join(tags[*platform], ".")))
-
-	fault.Raise(os.MkdirAll(*dir, 0o777))
-	fault.Raise(os.WriteFile(wheel, b.Bytes(), 0o644))
-
-	if *plain != "" {
-		b.Reset()
-		fault.Raise(archive(&b, append([]member{program}, licences...)))
-		fault.Raise(os.WriteFile(*plain, b.Bytes(), 0o644))
+	data, err := programFor(o.platform, o.binary)
+	if err != nil {
+		return err
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s\n", wheel)
+	program := member{name, data, true}
+	licences, err := readLicences(o.licences)
+	if err != nil {
+		return err
+	}
+
+	var wheel bytes.Buffer
+	if err := write(&wheel, o.version, tags[o.platform], program, licences); err != nil {
+		return err
+	}
+
+	path := filepath.Join(o.dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", o.version,
+		strings.Join(tags[o.platform], ".")))
+
+	if err := os.MkdirAll(o.dir, 0o777); err != nil {
+		return err
+	}
+
+	if err := os.WriteFile(path, wheel.Bytes(), 0o644); err != nil {
+		return err
+	}
+
+	if o.zip != "" {
+		if err := writePlain(o.zip, append([]member{program}, licences...)); err != nil {
+			return err
+		}
+	}
+
+	_, err = fmt.Fprintf(stdout, "%s\n", path)
 
 	return err
 }
 
-// programFor returns the program, static and without paths of this machine.
-func programFor(platform, path string) ([]byte, error) {
-	if path == "" {
-		dir, err := os.MkdirTemp("", "wheel-")
+// readLicences reads the files that are added to the licences.
+func readLicences(paths []string) ([]member, error) {
+	var licences []member
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(dir)
-		path = filepath.Join(dir, "pipeline")
-		system, machine, _ := strings.Cut(platform, "/")
-		c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "doubletake/cmd/pipeline")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
-		if out, err := c.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build the program: %w\n%s", err, out)
-		}
+
+		licences = append(licences, member{filepath.Base(path), text, false})
+	}
+
+	return licences, nil
+}
+
+// writePlain writes a ZIP archive to a file.
+func writePlain(path string, members []member) error {
+	var b bytes.Buffer
+	if err := archive(&b, members); err != nil {
+		return err
+	}
+
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// programFor returns the program for a platform: the file at path, or a new build if path is "". A new build is static
+// and does not contain paths of this machine.
+func programFor(platform, path string) ([]byte, error) {
+	if path != "" {
+		return os.ReadFile(path)
+	}
+
+	dir, err := os.MkdirTemp("", "wheel-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+
+	path = filepath.Join(dir, "pipeline")
+	system, machine, _ := strings.Cut(platform, "/")
+	const program = "doubletake/cmd/pipeline"
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, program)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
+	if messages, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the program: %w\n%s", err, messages)
 	}
 
 	return os.ReadFile(path)
 }
 
-// member is a file of the wheel.
+// member is a file of an archive.
 type member struct {
 	name       string
 	data       []byte
 	executable bool
 }
 
+// description is the file METADATA of the wheel, after its first line. The verb stands for the version.
 const description = `Name: doubletake
 Version: %s
 Summary: Raw measurements in, models that state their own uncertainty out
@@ -139,74 +207,102 @@ Requires-Python: >=3.9
 Requires-Dist: numpy
 Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
+Provides-Extra: xarray
+Requires-Dist: xarray; extra == "xarray"
+Provides-Extra: sklearn
+Requires-Dist: scikit-learn; extra == "sklearn"
 Description-Content-Type: text/markdown
 
 The program pipeline, and the package doubletake, which asks it and gives its answers as numpy arrays.
 `
 
-// write writes the wheel (PEP 427): the package, the program among the scripts,
-// and what states them.
-func write(w io.Writer, version string, tags []string, program member, licences []member) (err error) {
-	defer fault.Catch(&err)
+// write writes the wheel (PEP 427): the package, the program among the scripts, the licences, and the files METADATA,
+// WHEEL and RECORD that describe them.
+func write(w io.Writer, version string, tags []string, program member, licences []member) error {
 	info := "doubletake-" + version + ".dist-info/"
-	var list []member
-
-	for _, n := range fault.Get(sources.ReadDir("doubletake")) {
-		b := fault.Get(sources.ReadFile(path.Join("doubletake", n.Name())))
-		if n.Name() == "__init__.py" {
-			b = bytes.Replace(b, []byte(`"0+source"`), []byte(`"`+version+`"`), 1)
-		}
-
-		list = append(list, member{"doubletake/" + n.Name(), b, false})
+	members, err := packageFiles(version)
+	if err != nil {
+		return err
 	}
 
 	program.name = "doubletake-" + version + ".data/scripts/" + program.name
-	list = append(list, program)
-	for _, l := range licences {
-		list = append(list, member{info + "licenses/" + l.name, l.data, false})
+	members = append(members, program)
+	for _, licence := range licences {
+		members = append(members, member{info + "licenses/" + licence.name, licence.data, false})
 	}
 
 	about := "Wheel-Version: 1.0\nGenerator: doubletake\nRoot-Is-Purelib: false\n"
-	for _, t := range tags {
-		about += "Tag: py3-none-" + t + "\n"
+	for _, tag := range tags {
+		about += "Tag: py3-none-" + tag + "\n"
 	}
 
-	list = append(
-		list, member{info + "METADATA", []byte("Metadata-Version: 2.1\n" + fmt.Sprintf(description, version)), false},
-		member{info + "WHEEL", []byte(about), false}, member{info + "top_level.txt", []byte("doubletake\n"), false},
+	metadata := "Metadata-Version: 2.1\n" + fmt.Sprintf(description, version)
+	members = append(members,
+		member{info + "METADATA", []byte(metadata), false},
+		member{info + "WHEEL", []byte(about), false},
+		member{info + "top_level.txt", []byte("doubletake\n"), false},
 	)
 
 	record := ""
-	for _, m := range list {
+	for _, m := range members {
 		sum := sha256.Sum256(m.data)
 		record += fmt.Sprintf("%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(m.data))
 	}
 
-	list = append(list, member{info + "RECORD", []byte(record + info + "RECORD,,\n"), false})
+	members = append(members, member{info + "RECORD", []byte(record + info + "RECORD,,\n"), false})
 
-	return archive(w, list)
+	return archive(w, members)
 }
 
-// archive writes a ZIP archive, the same bytes for the same members.
-func archive(w io.Writer, list []member) error {
-	z := zip.NewWriter(w)
-	for _, m := range list {
-		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
-		h.SetMode(0o644) // with the bits of a regular file
+// packageFiles returns the files of the Python package, with the version in __init__.py.
+func packageFiles(version string) ([]member, error) {
+	entries, err := sources.ReadDir("doubletake")
+	if err != nil {
+		return nil, err
+	}
 
-		if m.executable {
-			h.SetMode(0o755) // pip installs it with these
-		}
-
-		f, err := z.CreateHeader(h)
-		if err == nil {
-			_, err = f.Write(m.data)
-		}
-
+	var files []member
+	for _, entry := range entries {
+		text, err := sources.ReadFile(path.Join("doubletake", entry.Name()))
 		if err != nil {
-			return errors.Join(err, z.Close())
+			return nil, err
+		}
+
+		if entry.Name() == "__init__.py" {
+			text = bytes.Replace(text, []byte(`"0+source"`), []byte(`"`+version+`"`), 1)
+		}
+
+		files = append(files, member{"doubletake/" + entry.Name(), text, false})
+	}
+
+	return files, nil
+}
+
+// archive writes a ZIP archive. The same members give the same bytes, because all dates are the earliest of ZIP.
+func archive(w io.Writer, members []member) error {
+	archive := zip.NewWriter(w)
+	for _, m := range members {
+		header := &zip.FileHeader{
+			Name: m.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC),
+		}
+		header.SetMode(0o644)
+		if m.executable {
+			header.SetMode(0o755) // pip installs the file with this mode
+		}
+
+		file, err := archive.CreateHeader(header)
+		if err != nil {
+			return fmt.Errorf("add %s: %w", m.name, errors.Join(err, archive.Close()))
+		}
+
+		if _, err := file.Write(m.data); err != nil {
+			return fmt.Errorf("add %s: %w", m.name, errors.Join(err, archive.Close()))
 		}
 	}
 
-	return z.Close()
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("finish archive: %w", err)
+	}
+
+	return nil
 }

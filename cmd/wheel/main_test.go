@@ -17,7 +17,11 @@ import (
 	"sync"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
 )
@@ -82,7 +86,7 @@ func program(t *testing.T) string {
 	t.Helper()
 
 	bin, err := built()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return bin
 }
@@ -95,7 +99,7 @@ func writeJSON(t *testing.T, path string, v any) {
 		err = os.WriteFile(path, b, 0o644)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 }
 
 // writeTables writes tables, and their contents: numbers as text, null where
@@ -118,7 +122,7 @@ func writeTables(t *testing.T, dir string) {
 	var files []file
 	for name, tab := range tabletest.Tables() {
 		_, err := tab.WriteFile(filepath.Join(dir, name+".arrow"))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		f := file{File: name + ".arrow", Metadata: map[string]string{}}
 		for _, kv := range tab.Meta {
@@ -209,13 +213,14 @@ func writeProject(t *testing.T, dir string) {
 	}
 
 	for name, text := range map[string]string{"pipeline.yaml": configuration, "pairs.csv": rows} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }
 
-// The package's own tests, with Python and numpy alone: tables read back equal, predictions, judgements and a run.
+// The package's own tests: tables read back equal, predictions, judgements and a run. Those with pandas, xarray and
+// scikit-learn run where these are.
 func TestPackage(t *testing.T) {
-	must.BeLong(t, "builds the program")
+	longtest.Skip(t, "builds the program")
 
 	p := python(t, "numpy", "python3-numpy")
 	dir := t.TempDir()
@@ -223,14 +228,15 @@ func TestPackage(t *testing.T) {
 	writeProject(t, dir)
 
 	here, err := os.Getwd()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
 	c.Dir = "testdata"
 	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t))
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
-	} else if !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") {
+	} else if !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") &&
+		os.Getenv("DOUBLETAKE_REQUIRE_SCIPY") == "1" {
 		t.Fatalf("%s", out)
 	}
 }
@@ -242,7 +248,7 @@ func TestNotebook(t *testing.T) {
 }
 
 func TestJudgeNotebook(t *testing.T) {
-	notebook(t, "judge.ipynb", "879 pairs of 8 propellers", "<Judgement: propeller, 8 groups held out: ",
+	notebook(t, "judge.ipynb", "879 pairs of 8 propellers", "<Judgement: propeller, 8 groups held out",
 		"and 89 ± 11", "and 95 ± 4", // shares that docs/judge.md has
 		"propeller=8  calibrated  error 0.")
 }
@@ -263,7 +269,7 @@ func notebook(t *testing.T, name string, wanted ...string) {
 	}
 
 	here, err := os.Getwd()
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	root := filepath.Join(here, "..", "..")
 	source, dir := filepath.Join(root, "docs", name), filepath.Join(t.TempDir(), "docs")
@@ -274,8 +280,8 @@ func notebook(t *testing.T, name string, wanted ...string) {
 		err = os.CopyFS(filepath.Join(dir, "..", stand), os.DirFS(filepath.Join(root, stand)))
 	}
 
-	must.Do(t, errors.Join(err, os.MkdirAll(dir, 0o755)))
-	must.Do(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	require.NoError(t, errors.Join(err, os.MkdirAll(dir, 0o755)))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 
 	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
 		"--ExecutePreprocessor.record_timing=False",
@@ -287,17 +293,17 @@ func notebook(t *testing.T, name string, wanted ...string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	out := must.Read(t, filepath.Join(dir, "out.ipynb"))
+	executed := testfile.Read(t, filepath.Join(dir, "out.ipynb"))
 
 	// Its outputs are those of this run, but for digits, which belong to the kernels and the clock.
-	if now, shown := printed(t, out), printed(t, b); *update {
-		must.Do(t, os.WriteFile(source, out, 0o644))
+	if now, shown := printed(t, executed), printed(t, b); *update {
+		require.NoError(t, os.WriteFile(source, executed, 0o644))
 	} else if now != shown {
 		t.Errorf("docs/%s shows\n%s\nits run prints\n%s\nrenew it with -update", name, shown, now)
 	}
 
 	for _, want := range wanted {
-		must.Not(t, !bytes.Contains(out, []byte(want)), "no output of docs/%s has %s", name, want)
+		assert.True(t, bytes.Contains(executed, []byte(want)), "no output of docs/%s has %s", name, want)
 	}
 }
 
@@ -310,7 +316,7 @@ func printed(t *testing.T, notebook []byte) string {
 			Outputs []struct{ Text []string }
 		}
 	}
-	must.Do(t, json.Unmarshal(notebook, &n))
+	require.NoError(t, json.Unmarshal(notebook, &n))
 
 	var b strings.Builder
 	for _, c := range n.Cells {
@@ -326,12 +332,12 @@ func printed(t *testing.T, notebook []byte) string {
 func TestWheel(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "pipeline")
-	must.Do(t, os.WriteFile(binary, []byte("a program"), 0o755))
+	require.NoError(t, os.WriteFile(binary, []byte("a program"), 0o755))
 
 	one, two := wheel(t, filepath.Join(dir, "1"), binary), wheel(t, filepath.Join(dir, "2"), binary)
 
 	const name = "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
-	must.Not(t, filepath.Base(one) != name, "the wheel is called %s", one)
+	assert.Equal(t, name, filepath.Base(one), "the wheel is called %s", one)
 
 	a, err1 := os.ReadFile(one)
 
@@ -341,7 +347,7 @@ func TestWheel(t *testing.T) {
 	}
 
 	z, err := zip.NewReader(bytes.NewReader(a), int64(len(a)))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, f := range z.File {
 		want := uint32(0o100644)
@@ -349,7 +355,7 @@ func TestWheel(t *testing.T) {
 			want = 0o100755
 		}
 
-		must.Equal(t, f.ExternalAttrs>>16, want, "%s has mode", f.Name)
+		assert.Equal(t, want, f.ExternalAttrs>>16, "%s has mode", f.Name)
 	}
 }
 
@@ -358,21 +364,21 @@ func TestWheelForWindows(t *testing.T) {
 	dir := t.TempDir()
 
 	binary, plain := filepath.Join(dir, "pipeline"), filepath.Join(dir, "plain.zip")
-	must.Do(t, os.WriteFile(binary, []byte("a program"), 0o644))
+	require.NoError(t, os.WriteFile(binary, []byte("a program"), 0o644))
 
 	args := []string{"-version", "1.2", "-platform", "windows/amd64", "-binary", binary, "-o", dir, "-zip", plain}
-	must.Do(t, run(args, io.Discard))
+	require.NoError(t, run(args, io.Discard))
 
 	for name, member := range map[string]string{
 		plain: "pipeline.exe",
 		filepath.Join(dir, "doubletake-1.2-py3-none-win_amd64.whl"): "doubletake-1.2.data/scripts/pipeline.exe",
 	} {
 		z, err := zip.OpenReader(name)
-		must.Do(t, err)
+		require.NoError(t, err)
 		defer z.Close()
 
 		f, err := z.Open(member)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if b, err := io.ReadAll(f); err != nil || string(b) != "a program" {
 			t.Errorf("%s: %q, %v", name, b, err)
@@ -385,10 +391,10 @@ func wheel(t *testing.T, dir, binary string) string {
 	t.Helper()
 
 	licence := filepath.Join(t.TempDir(), "LICENSE")
-	must.Do(t, os.WriteFile(licence, []byte("a licence\n"), 0o644))
+	require.NoError(t, os.WriteFile(licence, []byte("a licence\n"), 0o644))
 
 	var out bytes.Buffer
-	must.Do(t, run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out))
+	require.NoError(t, run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out))
 
 	return strings.TrimSpace(out.String())
 }
@@ -396,7 +402,7 @@ func wheel(t *testing.T, dir, binary string) string {
 // A wheel installs without network into a fresh environment, and gives the
 // program and the package: a run, its tables, its models.
 func TestWheelInstalls(t *testing.T) {
-	must.BeLong(t, "makes a virtual environment")
+	longtest.Skip(t, "makes a virtual environment")
 
 	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
 	dir := t.TempDir()
@@ -408,9 +414,9 @@ import doubletake
 assert doubletake.__version__ == "1.2.0.dev3"
 for event in doubletake.run("pipeline.yaml"):
     pass
-runs = doubletake.load("runs")
+runs = doubletake.Run("runs")
 assert runs["wing/triplets"].rows == 24
-assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
+assert runs.model("wing/b3").predict([1, 3]).mean.shape == (1, 1)
 `
 
 	for _, args := range [][]string{
@@ -448,6 +454,10 @@ func TestArguments(t *testing.T) {
 		},
 		{[]string{"-binary", "/nowhere"}, "no such file"},
 	} {
-		must.Refuse(t, run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)), c.want)
+		if err := run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)); c.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
 	}
 }

@@ -2,14 +2,14 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// avx2 is the set in assembly, which docs/research/asm generates.
+// avx2 is the set in assembly. The program docs/research/asm generates the assembly.
 var avx2 = &Set{
 	Name: "avx2", Stages: stagesFast, Twist: twistFast,
 	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadComplexFast, StoreComplex: storeComplexFast, AddPower: powerFast, Untangle: untangleFast,
 }
 
-// fast returns the set in assembly, nil if this processor cannot run it.
+// fast returns the set in assembly, or nil if this processor cannot run it.
 func fast() *Set {
 	if cpu.X86.HasAVX2 {
 		return avx2
@@ -17,11 +17,12 @@ func fast() *Set {
 	return nil
 }
 
-// The wrappers check shapes, which the assembly does not.
+// The functions below implement the functions of a Set. They check shapes, as the assembly does not.
 
-// stagesFast tells the assembly of Stages what to do for each group, for each of its
-// interleaved vectors: the first butterflies from x to tmp, where outputs are neighbours,
-// and the second from there to y. Distances are bytes.
+// stagesFast implements Set.Stages. For each group and each of its interleaved vectors, the assembly
+// runs the first butterflies from x to tmp, where their outputs are neighbours, and the second
+// butterflies from tmp to y. Its parameters (stubs_amd64.go) are distances in bytes, radices and numbers
+// of butterflies.
 func stagesFast(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
 	const vector, factor, noTwiddles = 8 * Vec, 16, 4
 
@@ -47,6 +48,7 @@ func twistFast(y, x, near, far []float64, stride, groups int) {
 	twistAVX2(&y[0], &x[0], &near[0], &far[0], stride, groups)
 }
 
+// pairFast returns an implementation of Set.LoadPair by f, which does not check shapes.
 func pairFast[S Number](f func(dst *float64, a, b *S, row, lane *float64, meanA, meanB float64, stride, rows, jump,
 	groups int)) func(dst []float64, a, b []S, row, lane []float64, meanA, meanB float64, stride, rows, jump,
 	groups int) {
@@ -73,7 +75,8 @@ func powerFast(sum, x []float64, stride, rows int) {
 
 func untangleFast(x, y []float32, low, high []float64, scale float64) {
 	checkUntangle(x, y, low, high)
-	n, rest := len(x)&^7, len(high)-2*(len(x)&^7)
+	n := len(x) &^ 7
+	rest := len(high) - 2*n
 	if n > 0 {
 		untangleAVX2(&x[0], &y[0], &low[0], &high[len(high)-16], scale, n/8)
 	}
@@ -81,9 +84,9 @@ func untangleFast(x, y []float32, low, high []float64, scale float64) {
 	untangle(x[n:], y[n:], low[2*n:], high[:rest], scale)
 }
 
-// Around counts the values of x, none negative or NaN, that are below mark, and
-// returns the greatest of them, or 0, and the least of the others, or +Inf. Medians
-// are found by it. The assembly saves 4 % of a run's processor time from raw files to tables.
+// Around returns how many values of x are below mark, the greatest of them (0 if there are none), and the
+// least of the other values (+Inf if there are none). No value may be negative or NaN. Medians are found
+// by it: the assembly saves 4 % of a run's processor time from raw files to tables.
 func Around(x []float64, mark float64) (below int, low, high float64) {
 	if len(x) < 8 || !cpu.X86.HasAVX2 {
 		return around(x, mark)
@@ -91,7 +94,7 @@ func Around(x []float64, mark float64) (below int, low, high float64) {
 	return aroundAVX2(&x[0], len(x), mark)
 }
 
-// Sum adds a sequence in 32 lanes, in float64.
+// Sum returns the sum of x in float64, added in 32 lanes.
 func Sum[T Number](x []T) float64 {
 	n := len(x) / 32
 	if n == 0 || !cpu.X86.HasAVX2 {

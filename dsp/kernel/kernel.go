@@ -1,20 +1,19 @@
-// Package kernel holds the inner loops of spectra: butterflies, loads, transposes
+// Package kernel contains the inner loops of spectra: butterflies, loads, transposes
 // and power sums of the Fourier transform, and the counts that find medians.
 //
-// A Set is one implementation of the transform: "portable" in plain Go, "avx2"
-// in assembly for amd64. They do the same operations in the same
-// order, every product rounded (no fused multiply-add), so that both give
-// the same bits on every machine; only the speed differs. Cache keys therefore
-// do not contain the set.
+// A Set is one implementation of the transform: "portable" in plain Go, or "avx2"
+// in assembly for amd64. Both do the same operations in the same order and round every
+// product (no fused multiply-add), so that they give the same bits on every machine. Only
+// the speed differs. Cache keys therefore do not contain the set.
 //
 // # Layout
 //
-// Transforms run eight at a time, one to a lane. A complex vector is the lanes'
-// real parts, then their imaginary parts. Arrays of vectors are slices of their
-// numbers. Twiddles are complex numbers as pairs.
-// Shapes are the caller's responsibility to a point: each function checks that its
-// slices are long enough, and panics if not. Which lengths there are, and in which
-// steps, is package dsp's to plan.
+// Eight transforms run side by side, one in each lane. A complex vector is the real parts
+// of the eight lanes, then their imaginary parts: Vec numbers. A slice of vectors has their
+// numbers one after the other. Other complex numbers, such as twiddles, are pairs of real
+// and imaginary part.
+//
+// Package dsp plans the lengths and the steps. Each function panics if a slice is too short.
 package kernel
 
 import "os"
@@ -22,6 +21,7 @@ import "os"
 // Number is a sample.
 type Number interface{ float32 | float64 }
 
+// The shape of vectors.
 const (
 	Lanes = 8         // transforms side by side
 	Vec   = 2 * Lanes // numbers of a complex vector
@@ -32,44 +32,50 @@ const (
 type Set struct {
 	Name string
 
-	// Stages runs two stages of the Stockham transform (decimation in frequency) at
-	// once, of radix a, then of radix b, both 2 to 5; with b = 1 the first of a
-	// transform alone, where s is 1. x
-	// holds s interleaved sequences of a·b·q vectors, y receives s·a·b interleaved
-	// sequences of q vectors. What passes between the stages stays in tmp, a·b
-	// vectors. tw holds for each of the q groups the (a−1)·b twiddles of the first
-	// stage, of its butterflies j, j+q, j+2q …, then the b−1 of the second. The
-	// last radix of a transform has none, as they are all 1: q is 1, and y may be x.
+	// Stages runs two stages of the Stockham transform (decimation in frequency) at once,
+	// of radix a and then of radix b, both 2 to 5. x has s interleaved sequences of a·b·q
+	// vectors, and y gets s·a·b interleaved sequences of q vectors. Between the stages the
+	// data of a group, a·b vectors, are in tmp.
+	//
+	// tw has for each of the q groups the (a−1)·b twiddles of the first stage, for the outputs
+	// of its butterflies but the first, then the b−1 twiddles of the second stage. If last is
+	// true, these are the last stages of a transform: q is 1, tw has no twiddles of the second
+	// stage, as they are all 1, and y may be x.
+	//
+	// With b = 1, Stages runs a single stage of radix a, which is the first of a transform: s
+	// is 1, last is false, and tmp is not used.
 	Stages func(y, x, tw, tmp []float64, a, b, q, s int, last bool)
 
-	// Twist multiplies groups of eight vectors by twiddles and transposes them: row k
-	// of x, times far[k] and lane by lane near[k], becomes lane k%8 of the eight
-	// vectors that start at y[k/8·stride].
+	// Twist multiplies groups of eight vectors by twiddles and transposes them. It multiplies
+	// vector k of x by the number k of far and, lane by lane, by the vector k of near. The
+	// product becomes lane k%8 of the eight vectors that start at y[k/8·stride].
 	Twist func(y, x, near, far []float64, stride, groups int)
 
-	// LoadPair fills vectors from two real sequences under a Hann window: row r
-	// has (a−meanA)·w as real and (b−meanB)·w as imaginary part, lanes from
-	// r·stride on. Rows come in groups, of rows each, the first rows of
-	// groups jump apart. The window w = ½ − ½cos(φ_r + ψ_l) is made from
-	// row, ½cos φ and ½sin φ as a pair per row, and lane, a vector of cos ψ and
-	// sin ψ: a table of the whole window would crowd the samples out of the
-	// cache. LoadPair32 takes float32 samples.
+	// LoadPair fills vectors from two real sequences under a Hann window. The vector of row r
+	// has the real parts (a−meanA)·w and the imaginary parts (b−meanB)·w for the eight samples
+	// from r·stride on. LoadPair takes groups of consecutive rows: each group has the given
+	// number of rows and starts jump rows after the group before.
+	//
+	// The window is w = ½ − ½cos(φ_r + ψ_l) for row r and lane l. row has ½cos φ and ½sin φ
+	// for each row, and lane is a vector of cos ψ and sin ψ. A table of the whole window
+	// would displace the samples from the cache. LoadPair32 takes float32 samples.
 	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
 	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump,
 		groups int)
 
-	// LoadComplex fills vectors from complex numbers (pairs), rows stride
-	// numbers apart, in groups as LoadPair has them; StoreComplex is the inverse
-	// for one group.
+	// LoadComplex fills vectors from complex numbers. Rows lie stride complex numbers apart,
+	// and come in groups as with LoadPair. StoreComplex does the inverse for one group.
 	LoadComplex  func(dst, src []float64, stride, rows, jump, groups int)
 	StoreComplex func(dst, src []float64, stride, rows int)
 
-	// AddPower adds the squared magnitudes of row r of x to sum from r·stride on.
+	// AddPower adds the squared magnitudes of vector r of x to the eight numbers of sum from
+	// r·stride on.
 	AddPower func(sum, x []float64, stride, rows int)
 
-	// Untangle fills x and y, of one length, with scale times the squared magnitudes
-	// of the sums and the differences of the pairs of low, from the first on, and the
-	// conjugate pairs of high, from the last down. If y is x, it keeps those of the sums.
+	// Untangle fills x and y, which are equally long, with squared magnitudes times scale.
+	// With z_k the k-th complex number of low, and w_k the k-th of high counted from its end,
+	// x[k] gets |z_k + conj(w_k)|² and y[k] gets |z_k − conj(w_k)|². If y is x, it gets the
+	// first of both.
 	Untangle func(x, y []float32, low, high []float64, scale float64)
 }
 
@@ -85,54 +91,85 @@ func Best() *Set {
 	return Portable()
 }
 
+// need panics if ok is false.
 func need(ok bool) {
 	if !ok {
 		panic("kernel: slice is too short for its shape")
 	}
 }
 
+// The check functions panic unless the arguments of the function of a Set that is named alike are long enough, because
+// the assembly does not check them.
+
+// checkStages checks the arguments of Stages.
 func checkStages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
-	n, group, factors := a*b*q*s*Vec, a*b*Vec, a*b-1
+	n := a * b * q * s * Vec
+	factors := a*b - 1 // of a group
 	if last {
 		factors -= b - 1
 	}
 
-	need(q > 0 && s > 0 && (b > 1 && len(tmp) >= group || b == 1 && s == 1 && !last) && (!last || q == 1))
+	need(q > 0 && s > 0)
+
+	if b == 1 { // the first stage of a transform alone
+		need(s == 1 && !last)
+	} else {
+		need(b > 1 && len(tmp) >= a*b*Vec)
+	}
+
+	need(!last || q == 1)
 	need(len(y) >= n && len(x) >= n && len(tw) >= 2*factors*q)
 }
 
+// checkTwist checks the arguments of Twist.
 func checkTwist(y, x, near, far []float64, stride, groups int) {
 	const block = Lanes * Vec
-	need(groups > 0 && stride >= 0 && len(y) >= (groups-1)*stride+block && len(x) >= groups*block &&
-		len(near) >= groups*block && len(far) >= 2*groups*Lanes)
+	need(groups > 0 && stride >= 0)
+	need(len(y) >= (groups-1)*stride+block && len(x) >= groups*block)
+	need(len(near) >= groups*block && len(far) >= 2*groups*Lanes)
 }
 
+// checkPair checks the arguments of functions of pairs of rows.
 func checkPair[S Number](dst []float64, a, b []S, row, lane []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
 	n := last*stride + Lanes
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(dst) >= rows*groups*Vec && len(a) >= n &&
-		len(b) >= n && len(row) >= 2*(last+1) && len(lane) >= Vec)
+	checkRows(dst, stride, rows, jump, groups)
+	need(len(a) >= n && len(b) >= n)
+	need(len(row) >= 2*(last+1) && len(lane) >= Vec)
 }
 
+// checkLoad checks the arguments of Load.
 func checkLoad(vectors, numbers []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(vectors) >= rows*groups*Vec &&
-		len(numbers) >= 2*(last*stride+Lanes))
+	checkRows(vectors, stride, rows, jump, groups)
+	need(len(numbers) >= 2*(last*stride+Lanes))
 }
 
+// checkRows checks groups of rows, one vector each.
+func checkRows(vectors []float64, stride, rows, jump, groups int) {
+	need(rows > 0 && groups > 0)
+	need(jump >= 0 && stride >= 0)
+	need(len(vectors) >= rows*groups*Vec)
+}
+
+// checkComplex checks the arguments of functions that write complex numbers.
 func checkComplex(vectors, numbers []float64, stride, rows int) {
-	need(rows > 0 && stride >= 0 && len(vectors) >= rows*Vec && len(numbers) >= 2*((rows-1)*stride+Lanes))
+	need(rows > 0 && stride >= 0)
+	need(len(vectors) >= rows*Vec && len(numbers) >= 2*((rows-1)*stride+Lanes))
 }
 
+// checkPower checks the arguments of Power.
 func checkPower(sum, x []float64, stride, rows int) {
-	need(rows > 0 && stride >= 0 && len(x) >= rows*Vec && len(sum) >= (rows-1)*stride+Lanes)
+	need(rows > 0 && stride >= 0)
+	need(len(x) >= rows*Vec && len(sum) >= (rows-1)*stride+Lanes)
 }
 
+// checkUntangle checks the arguments of Untangle.
 func checkUntangle(x, y []float32, low, high []float64) {
 	need(len(x) == len(y) && len(low) >= 2*len(x) && len(high) >= 2*len(x))
 }
 
-// finish joins the eight sums of the whole blocks of 32 and adds the rest.
+// finish adds the eight partial sums of the whole blocks, and the values left after the last block.
 func finish[T Number](s *[8]float64, rest []T) float64 {
 	sum := ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 	for _, v := range rest {

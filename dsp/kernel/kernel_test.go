@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
 )
 
 func numbers[T Number](n int, seed uint64) []T {
@@ -24,8 +24,9 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 
 	for i := range want {
-		must.Never(t, math.Float64bits(float64(got[i])) != math.Float64bits(float64(want[i])),
-			"%s: number %d is %v, portable %v", what, i, got[i], want[i])
+		if math.Float64bits(float64(want[i])) != math.Float64bits(float64(got[i])) {
+			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
+		}
 	}
 }
 
@@ -202,8 +203,9 @@ func TestUntangle(t *testing.T) {
 
 		set.Untangle(x, y, low, high, 0.5)
 		for k := range n {
-			must.Not(t, x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2, "%s, pair %d: %v and %v", set.Name, k, x[k],
-				y[k])
+			if x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2 {
+				t.Errorf("%s, pair %d: %v and %v", set.Name, k, x[k], y[k])
+			}
 		}
 	}
 }
@@ -231,7 +233,7 @@ func TestMisusePanics(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					must.Not(t, recover() == nil, "%s, %s: no panic", set.Name, name)
+					assert.NotNil(t, recover(), "%s, %s: no panic", set.Name, name)
 				}()
 
 				f()

@@ -20,17 +20,18 @@ const (
 	sin36 = 0.58778525229247312917 // sin 144°
 )
 
-// mul is the complex product, each partial product rounded.
+// mul returns the product of the complex numbers a and b, with each partial product rounded.
 func mul(ar, ai, br, bi float64) (re, im float64) {
 	return float64(ar*br) - float64(ai*bi), float64(ar*bi) + float64(ai*br)
 }
 
-// row returns a vector as two slices of lanes.
+// row returns the real parts and the imaginary parts of vector i of x.
 func row(x []float64, i int) (re, im []float64) {
 	v := x[i*Vec : i*Vec+Vec]
 	return v[:Lanes], v[Lanes:]
 }
 
+// stages implements Set.Stages.
 func stages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
 	checkStages(y, x, tw, tmp, a, b, q, s, last)
 
@@ -48,42 +49,46 @@ func stages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
 		}
 
 		for k := range s {
-			from, to := x[(s*j+k)*Vec:], y[(s*a*b*j+k)*Vec:]
+			source := x[(s*j+k)*Vec:]
+			target := y[(s*a*b*j+k)*Vec:]
 			for i := range b {
-				butterfly(a, tmp[a*i*Vec:], from[s*q*i*Vec:], group[2*(a-1)*i:], 1, s*q*b)
+				butterfly(a, tmp[a*i*Vec:], source[s*q*i*Vec:], group[2*(a-1)*i:], 1, s*q*b)
 			}
 
 			for i := range a {
-				butterfly(b, to[s*i*Vec:], tmp[i*Vec:], second, s*a, a)
+				butterfly(b, target[s*i*Vec:], tmp[i*Vec:], second, s*a, a)
 			}
 		}
 	}
 }
 
-// ones are twiddles of a last radix: with them products are exact.
+// ones returns the twiddles of a last stage, which are all 1. Products with them are exact.
 func ones() []float64 { return []float64{1, 0, 1, 0, 1, 0, 1, 0} }
 
-// butterfly takes vectors of x, in apart, to vectors of y, out apart, and multiplies all
-// but the first by tw.
-func butterfly(radix int, y, x, tw []float64, out, in int) {
+// butterfly transforms radix vectors of x, xStep vectors apart, to vectors of y, yStep vectors apart. It
+// multiplies all results except the first by the twiddles tw.
+//
+// The functions for each radix name the inputs a, b, c …, with r and i for real and imaginary parts: ar
+// and ai are the parts of a.
+func butterfly(radix int, y, x, tw []float64, yStep, xStep int) {
 	switch radix {
 	case 2:
-		radix2(y, x, tw, out, in)
+		radix2(y, x, tw, yStep, xStep)
 	case 3:
-		radix3(y, x, tw, out, in)
+		radix3(y, x, tw, yStep, xStep)
 	case 4:
-		radix4(y, x, tw, out, in)
+		radix4(y, x, tw, yStep, xStep)
 	case 5:
-		radix5(y, x, tw, out, in)
+		radix5(y, x, tw, yStep, xStep)
 	}
 }
 
-func radix2(y, x, tw []float64, out, in int) {
+func radix2(y, x, tw []float64, yStep, xStep int) {
 	ar, ai := row(x, 0)
-	br, bi := row(x, in)
+	br, bi := row(x, xStep)
 	y0r, y0i := row(y, 0)
 
-	y1r, y1i := row(y, out)
+	y1r, y1i := row(y, yStep)
 	for l := range Lanes {
 		a, b, c, d := ar[l], ai[l], br[l], bi[l]
 		y0r[l], y0i[l] = a+c, b+d
@@ -91,15 +96,15 @@ func radix2(y, x, tw []float64, out, in int) {
 	}
 }
 
-func radix3(y, x, tw []float64, out, in int) {
+func radix3(y, x, tw []float64, yStep, xStep int) {
 	t := tw[:4]
 	ar, ai := row(x, 0)
-	br, bi := row(x, in)
-	cr, ci := row(x, 2*in)
+	br, bi := row(x, xStep)
+	cr, ci := row(x, 2*xStep)
 	y0r, y0i := row(y, 0)
-	y1r, y1i := row(y, out)
+	y1r, y1i := row(y, yStep)
 
-	y2r, y2i := row(y, 2*out)
+	y2r, y2i := row(y, 2*yStep)
 	for l := range Lanes {
 		sr, si := br[l]+cr[l], bi[l]+ci[l]
 
@@ -112,17 +117,17 @@ func radix3(y, x, tw []float64, out, in int) {
 	}
 }
 
-func radix4(y, x, tw []float64, out, in int) {
+func radix4(y, x, tw []float64, yStep, xStep int) {
 	t := tw[:6]
 	ar, ai := row(x, 0)
-	br, bi := row(x, in)
-	cr, ci := row(x, 2*in)
-	dr, di := row(x, 3*in)
+	br, bi := row(x, xStep)
+	cr, ci := row(x, 2*xStep)
+	dr, di := row(x, 3*xStep)
 	y0r, y0i := row(y, 0)
-	y1r, y1i := row(y, out)
-	y2r, y2i := row(y, 2*out)
+	y1r, y1i := row(y, yStep)
+	y2r, y2i := row(y, 2*yStep)
 
-	y3r, y3i := row(y, 3*out)
+	y3r, y3i := row(y, 3*yStep)
 	for l := range Lanes {
 		pr, pi := ar[l]+cr[l], ai[l]+ci[l]
 		mr, mi := ar[l]-cr[l], ai[l]-ci[l]
@@ -135,19 +140,19 @@ func radix4(y, x, tw []float64, out, in int) {
 	}
 }
 
-func radix5(y, x, tw []float64, out, in int) {
+func radix5(y, x, tw []float64, yStep, xStep int) {
 	t := tw[:8]
 	x0r, x0i := row(x, 0)
-	x1r, x1i := row(x, in)
-	x2r, x2i := row(x, 2*in)
-	x3r, x3i := row(x, 3*in)
-	x4r, x4i := row(x, 4*in)
+	x1r, x1i := row(x, xStep)
+	x2r, x2i := row(x, 2*xStep)
+	x3r, x3i := row(x, 3*xStep)
+	x4r, x4i := row(x, 4*xStep)
 	y0r, y0i := row(y, 0)
-	y1r, y1i := row(y, out)
-	y2r, y2i := row(y, 2*out)
-	y3r, y3i := row(y, 3*out)
+	y1r, y1i := row(y, yStep)
+	y2r, y2i := row(y, 2*yStep)
+	y3r, y3i := row(y, 3*yStep)
 
-	y4r, y4i := row(y, 4*out)
+	y4r, y4i := row(y, 4*yStep)
 	for l := range Lanes {
 		ar, ai := x0r[l], x0i[l]
 		br, bi := x1r[l]+x4r[l], x1i[l]+x4i[l]
@@ -164,6 +169,8 @@ func radix5(y, x, tw []float64, out, in int) {
 	}
 }
 
+// fifth returns the sums that radix5 needs, for real or for imaginary parts. p and q are sums of the even
+// parts a, b and c, u and v of the odd parts e and d. Outputs 1 and 4 are p ± u, outputs 2 and 3 are q ± v.
 func fifth(a, b, c, e, d float64) (p, q, u, v float64) {
 	p = a + float64(cos72*b) - float64(cos36*c)
 	q = a - float64(cos36*b) + float64(cos72*c)
@@ -173,11 +180,12 @@ func fifth(a, b, c, e, d float64) (p, q, u, v float64) {
 	return p, q, u, v
 }
 
+// twist implements Set.Twist.
 func twist(y, x, near, far []float64, stride, groups int) {
 	checkTwist(y, x, near, far, stride, groups)
 
 	for g := range groups {
-		out := y[g*stride : g*stride+Lanes*Vec]
+		block := y[g*stride : g*stride+Lanes*Vec]
 		for k := range Lanes {
 			i := Lanes*g + k
 			xr, xi := row(x, i)
@@ -186,12 +194,13 @@ func twist(y, x, near, far []float64, stride, groups int) {
 			fr, fi := far[2*i], far[2*i+1]
 			for l := range Lanes {
 				wr, wi := mul(nr[l], ni[l], fr, fi)
-				out[l*Vec+k], out[l*Vec+Lanes+k] = mul(xr[l], xi[l], wr, wi)
+				block[l*Vec+k], block[l*Vec+Lanes+k] = mul(xr[l], xi[l], wr, wi)
 			}
 		}
 	}
 }
 
+// loadPair implements Set.LoadPair and Set.LoadPair32.
 func loadPair[S Number](dst []float64, a, b []S, turn, lane []float64, meanA, meanB float64, stride, rows, jump,
 	groups int,
 ) {
@@ -200,90 +209,103 @@ func loadPair[S Number](dst []float64, a, b []S, turn, lane []float64, meanA, me
 	for i := range rows * groups {
 		re, im := row(dst, i)
 		r := i/rows*jump + i%rows
-		at := r * stride
-		a, b := a[at:at+Lanes], b[at:at+Lanes]
+		first := r * stride
+		rowA := a[first : first+Lanes]
+		rowB := b[first : first+Lanes]
 
 		c, s := turn[2*r], turn[2*r+1]
 		for l := range Lanes {
 			w := (0.5 - float64(c*cos[l])) + float64(s*sin[l])
-			re[l], im[l] = (float64(a[l])-meanA)*w, (float64(b[l])-meanB)*w
+			re[l] = (float64(rowA[l]) - meanA) * w
+			im[l] = (float64(rowB[l]) - meanB) * w
 		}
 	}
 }
 
+// loadComplex implements Set.LoadComplex.
 func loadComplex(dst, src []float64, stride, rows, jump, groups int) {
 	checkLoad(dst, src, stride, rows, jump, groups)
 
 	for i := range rows * groups {
 		re, im := row(dst, i)
 		r := i/rows*jump + i%rows
-		from := src[2*r*stride : 2*r*stride+2*Lanes]
+		numbers := src[2*r*stride : 2*r*stride+2*Lanes]
 		for l := range Lanes {
-			re[l], im[l] = from[2*l], from[2*l+1]
+			re[l] = numbers[2*l]
+			im[l] = numbers[2*l+1]
 		}
 	}
 }
 
+// storeComplex implements Set.StoreComplex.
 func storeComplex(dst, src []float64, stride, rows int) {
 	checkComplex(src, dst, stride, rows)
 
 	for r := range rows {
 		re, im := row(src, r)
 
-		to := dst[2*r*stride : 2*r*stride+2*Lanes]
+		numbers := dst[2*r*stride : 2*r*stride+2*Lanes]
 		for l := range Lanes {
-			to[2*l], to[2*l+1] = re[l], im[l]
+			numbers[2*l] = re[l]
+			numbers[2*l+1] = im[l]
 		}
 	}
 }
 
-// square is the squared magnitude.
+// square returns the squared magnitude of a complex number.
 func square(re, im float64) float64 { return float64(re*re) + float64(im*im) }
 
+// addPower implements Set.AddPower.
 func addPower(sum, x []float64, stride, rows int) {
 	checkPower(sum, x, stride, rows)
 
 	for r := range rows {
 		re, im := row(x, r)
-		to := sum[r*stride : r*stride+len(re)]
-		for l := range to {
-			to[l] += square(re[l], im[l])
+		lanes := sum[r*stride : r*stride+len(re)]
+		for l := range lanes {
+			lanes[l] += square(re[l], im[l])
 		}
 	}
 }
 
+// untangle implements Set.Untangle.
 func untangle(x, y []float32, low, high []float64, scale float64) {
 	checkUntangle(x, y, low, high)
 
-	at := len(high) - 2
+	last := len(high) - 2
 	for k := range x {
-		zr, zi, wr, wi := low[2*k], low[2*k+1], high[at], high[at+1]
+		zr, zi := low[2*k], low[2*k+1]
+		wr, wi := high[last-2*k], high[last-2*k+1]
 		y[k] = float32(square(zr-wr, zi+wi) * scale)
 		x[k] = float32(square(zr+wr, zi-wi) * scale)
-		at -= 2
 	}
 }
 
-// around compares bits, which of numbers that are not negative are in the same order.
+// around implements Around. It compares the bits as integers: numbers that are not negative have the same
+// order as their bits. It avoids branches, which the processor would often predict wrongly.
 func around(x []float64, mark float64) (below int, low, high float64) {
-	limit, most, least := math.Float64bits(mark), uint64(0), math.Float64bits(math.Inf(1))
+	limit := math.Float64bits(mark)
+	most := uint64(0)
+	least := math.Float64bits(math.Inf(1))
 	for _, v := range x {
 		b := math.Float64bits(v)
-		less := uint64(int64(b-limit) >> 63) // all bits, or none
+		less := uint64(int64(b-limit) >> 63) // all bits set if v < mark, otherwise none
 		below -= int(less)
-		most, least = max(most, b&less), min(least, b|less)
+		most = max(most, b&less)
+		least = min(least, b|less)
 	}
 
 	return below, math.Float64frombits(most), math.Float64frombits(least)
 }
 
+// sum implements Sum.
 func sum[S Number](x []S) float64 {
 	var acc [4][8]float64
 
 	n := len(x) &^ 31
-	for at := 0; at < n; at += 32 {
+	for first := 0; first < n; first += 32 {
 		for i := range acc {
-			v := x[at+8*i : at+8*i+8]
+			v := x[first+8*i : first+8*i+8]
 			for l := range 8 {
 				acc[i][l] += float64(v[l])
 			}

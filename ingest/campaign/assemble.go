@@ -15,39 +15,55 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Grouping defines the recordings of a run.
+// Grouping tells which channels of a file are recordings, and how they get their conditions.
 type Grouping struct {
-	// Channels selects by name (as FindChannel does) or number from 1, in the
-	// order wanted within a recording. Empty: every channel but the clock.
+	// Channels are names (as in ingest.FindChannel) or numbers from 1 of channels, in the order wanted within a recording.
+	// Empty: every channel but the clock.
 	Channels []string
-	// Together makes the channels one recording (lift and drag); otherwise each
-	// channel is one of its own (microphones).
+	// Together makes the channels one recording (lift and drag). Otherwise each channel is a recording (microphones).
 	Together bool
-	// Except names channels that are none of the recordings (a tachometer).
+	// Except are the names of channels that are not recordings (a tachometer).
 	Except []string
-	// Own names, by condition, the attributes of channels that state it for their recordings.
-	Own    [][2]string
-	Roles  condition.Roles                // of conditions
-	Within map[string]condition.Tolerance // of set points
+	// Own are the attributes of channels that state a condition for their recordings.
+	Own        []OwnCondition
+	Roles      condition.Roles                // of conditions
+	Tolerances map[string]condition.Tolerance // of set points, by condition
 }
 
-// Assemble cuts an open file into runs and recordings, with their conditions: those of the whole
-// file, of the rows of the conditions table that mean it (rows may be nil) and of channels' attributes,
-// merged by condition.Merge. Errors are two rows for one recording, a recording without a
-// row, an interval beyond the end, with their lines. Rows that give intervals make a run
-// of each, by their first sample. Warnings: "overlapping-intervals", "no-conditions".
-func Assemble(info ingest.Info, rows *Conditions, file []condition.Condition, group Grouping) (_ []ingest.Run,
-	_ []ingest.Warning, err error,
+// An OwnCondition is a condition that an attribute of each channel states.
+type OwnCondition struct {
+	Condition string
+	Attribute string
+}
+
+// Assemble cuts an open file into runs and recordings and gives them their conditions. rows are the rows of the
+// conditions table that mean the file; nil: there is no table. ofFile are the conditions of the whole file. Each
+// interval of the rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions
+// of the file, of the row and of attributes of the channels.
+//
+// Assemble returns an error, with the lines, if a recording has two rows or none, or if an interval ends beyond the
+// end of the file. Warnings: "overlapping-intervals", "no-conditions".
+func Assemble(info ingest.Info, rows *Conditions, ofFile []condition.Condition, group Grouping) ([]ingest.Run,
+	[]ingest.Warning, error,
 ) {
-	defer fault.Catch(&err)
-	a := assembly{Grouping: group, info: info, groups: group.split(info), conds: rows, file: file}
-	a.intervals()
+	groups, err := group.channelsOfRecordings(info)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	a := assembly{Grouping: group, info: info, groups: groups, table: rows, ofFile: ofFile}
+	if err := a.cutIntervals(); err != nil {
+		return nil, nil, err
+	}
 
 	ids := map[string]bool{}
 	for _, r := range a.runs {
 		for _, rec := range r.Recordings {
-			found := fmt.Sprintf("two recordings are named %q", rec.ID)
-			fault.Unless(!ids[rec.ID], fault.At(info.Path, "", "recordings that differ", found, ""))
+			if ids[rec.ID] {
+				return nil, nil, fault.At(info.Path, "", "recordings that differ",
+					fmt.Sprintf("two recordings are named %q", rec.ID), "")
+			}
+
 			ids[rec.ID] = true
 		}
 	}
@@ -63,89 +79,98 @@ func Assemble(info ingest.Info, rows *Conditions, file []condition.Condition, gr
 // assembly is a file that is cut into runs.
 type assembly struct {
 	Grouping
-	info     ingest.Info
-	groups   [][]int               // channels of each recording
-	conds    *Conditions           // the file's rows; nil without a table
-	file     []condition.Condition // conditions of the whole file
-	runs     []ingest.Run
+	info   ingest.Info
+	groups [][]int               // the indices of the channels of each recording
+	table  *Conditions           // the rows that mean the file; nil: there is no table
+	ofFile []condition.Condition // conditions of the whole file
+
+	runs     []ingest.Run // so far
 	warnings []ingest.Warning
 }
 
-// ForFiles cuts the table into one for each file. Rows without a file, rows other
-// than globs with several, and files without a row are *fault.Error with the line
-// and the nearest names.
+// ForFiles returns a table for each file, with the rows that mean the file. It returns a *fault.Error with the line
+// and the nearest names if a row means no file, if a row that is not a glob means several files, or if a file has no
+// row.
 func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
-	out := make([]*Conditions, len(files))
-	for i := range out {
+	tables := make([]*Conditions, len(files))
+	for i := range tables {
 		own := *c
-		own.Rows, out[i] = nil, &own
+		own.Rows = nil
+		tables[i] = &own
 	}
 
 	var unknown []ConditionRow
-	for k, of := range c.FilesOf(files) {
-		r := c.Rows[k]
+	for k, meant := range c.FilesOf(files) {
+		row := c.Rows[k]
 		switch {
-		case len(of) == 0:
-			unknown = append(unknown, r)
-		case len(of) > 1 && !isGlob(r.File):
-			return nil, c.bad(r, "one file", fmt.Sprintf("%q means %q and %q", r.File, files[of[0]], files[of[1]]),
-				"write more of the path, or a glob if both are meant")
+		case len(meant) == 0:
+			unknown = append(unknown, row)
+		case len(meant) > 1 && !isGlob(row.File):
+			found := fmt.Sprintf("%q means %q and %q", row.File, files[meant[0]], files[meant[1]])
+			return nil, c.rowError(row, "one file", found, "write more of the path, or a glob if both are meant")
 		}
 
-		for _, i := range of {
-			out[i].Rows = append(out[i].Rows, r)
+		for _, i := range meant {
+			tables[i].Rows = append(tables[i].Rows, row)
 		}
 	}
 
-	empty := lists.Where(len(files), func(i int) bool { return len(out[i].Rows) == 0 })
-	without := lists.Each(empty, func(i int) string { return files[i] })
+	var rowless []string
+	for i, file := range files {
+		if len(tables[i].Rows) == 0 {
+			rowless = append(rowless, file)
+		}
+	}
 
 	switch {
 	case len(unknown)+c.Others > 0:
-		return nil, c.noFile(append(unknown, c.first...), len(unknown)+c.Others, files, without)
-	case len(without) > 0:
-		return nil, c.noRow(without)
+		return nil, c.noFileError(append(unknown, c.firstOthers...), len(unknown)+c.Others, files, rowless)
+	case len(rowless) > 0:
+		return nil, c.noRowError(rowless)
 	}
 
-	return out, nil
+	return tables, nil
 }
 
-// noFile is the error of n rows without a file, of which these are the first.
-func (c *Conditions) noFile(rows []ConditionRow, n int, files, without []string) error {
-	r := rows[0]
-	found := fmt.Sprintf("%q, which is none of the files", r.File)
+// noFileError returns the error of n rows that mean no file. rows are the first of them, and rowless the files without
+// a row.
+func (c *Conditions) noFileError(rows []ConditionRow, n int, files, rowless []string) error {
+	row := rows[0]
+	found := fmt.Sprintf("%q, which is none of the files", row.File)
 	if n > 1 {
 		found += ", also " + someRows(rows[1:], n-1)
 	}
 
-	hint := near("there is ", r.File, files) + "correct or delete the row, or widen files"
-	if len(without) > 0 {
-		hint += "; files without a row: " + Some(without)
+	hint := nearHint("there is ", row.File, files) + "correct or delete the row, or widen files"
+	if len(rowless) > 0 {
+		hint += "; files without a row: " + Some(rowless)
 	}
 
-	return c.bad(r, "the name of a recording", found, hint)
+	return c.rowError(row, "the name of a recording", found, hint)
 }
 
-// bad is the error of a row of the table.
-func (c *Conditions) bad(r ConditionRow, want, found, hint string) error {
-	return fault.At(c.Path, fmt.Sprintf("line %d", r.Line), want, found, hint)
+// rowError returns the error of a row of the table.
+func (c *Conditions) rowError(row ConditionRow, want, found, hint string) error {
+	return fault.At(c.Path, fmt.Sprintf("line %d", row.Line), want, found, hint)
 }
 
-// WithChannels joins a table of channels: each row of the table becomes one for each of them, or of the one it is for.
-// Without a table it is that of the channels.
+// WithChannels returns the table joined with a table of channels: each row becomes a row for each channel, or for the
+// channel that it names. If c is nil, WithChannels returns the table of channels.
 func (c *Conditions) WithChannels(channels *Conditions) *Conditions {
 	if c == nil {
 		return channels
 	}
 
 	joined := *c
-	joined.Rows, joined.Names = nil, slices.Concat(c.Names, channels.Names)
+	joined.Rows = nil
+	joined.Names = slices.Concat(c.Names, channels.Names)
 	joined.Labels = slices.Concat(c.Labels, channels.Labels)
 	for _, r := range c.Rows {
 		for _, own := range channels.Rows {
 			if r.Channel == "" || r.Channel == own.Channel {
 				row := r
-				row.Channel, row.States = own.Channel, slices.Concat(r.States, own.States)
+				row.Channel = own.Channel
+				row.States = slices.Concat(r.States, own.States)
 				joined.Rows = append(joined.Rows, row)
 			}
 		}
@@ -154,144 +179,262 @@ func (c *Conditions) WithChannels(channels *Conditions) *Conditions {
 	return &joined
 }
 
-// split lists the channels of each recording of a file.
-func (g Grouping) split(info ingest.Info) [][]int {
-	unless := func(ok bool, place, want, found, hint string) {
-		fault.Unless(ok, fault.At(info.Path, place, want, found, hint))
+// channelsOfRecordings returns the indices of the channels of each recording of a file.
+func (g Grouping) channelsOfRecordings(info ingest.Info) ([][]int, error) {
+	except, err := findChannels(info, g.Except)
+	if err != nil {
+		return nil, err
 	}
-	find := func(name string) int { return fault.Get(ingest.FindChannel(info, name)) }
 
-	var names []string
-	for _, name := range g.Channels {
-		// The name of an array with several columns means all of them, unless each is to be an outcome.
-		own := lists.Keep(info.Names(), func(n string) bool { return strings.HasPrefix(n, name+"[") })
-		if _, err := ingest.FindChannel(info, name); g.Together || err == nil || len(own) == 0 {
-			own = []string{name}
+	names := g.channelNames(info)
+	channels, err := findChannels(info, names)
+	if err != nil {
+		return nil, err
+	}
+
+	for k, c := range channels {
+		if first := slices.Index(channels, c); first != k {
+			return nil, fault.At(info.Path, "", "channels that differ",
+				fmt.Sprintf("%q and %q are the same channel", names[first], names[k]), "")
 		}
-
-		names = append(names, own...)
-	}
-
-	except, chans := lists.Each(g.Except, find), lists.Each(names, find)
-	for k, c := range chans {
-		first := slices.Index(chans, c)
-		unless(first == k, "", "channels that differ",
-			fmt.Sprintf("%q and %q are the same channel", names[first], names[k]), "")
 	}
 
 	if len(g.Channels) == 0 {
-		chans = lists.Where(len(info.Channels), func(i int) bool {
-			return info.Channels[i].Role() == "" && !slices.Contains(except, i)
-		})
-		unless(len(chans) > 0, "", "channels other than the time", "none", "")
-		for _, u := range info.Unread { // it may be a channel that is meant
-			unless(!u.Fault, u.Name, "", u.Reason, "name the channels to use if this is none of them")
+		channels, err = otherChannels(info, except)
+		if err != nil {
+			return nil, err
 		}
 	}
 
-	describe := func(c ingest.Channel) string {
-		return fmt.Sprintf("%s with %d samples at %g Hz", c.Name, c.Samples, c.RateHz)
-	}
-	for _, c := range chans {
-		a, b := info.Channels[chans[0]], info.Channels[c]
-		unless(a.Samples == b.Samples && a.RateHz == b.RateHz, "", "channels of one length and rate in a run",
-			describe(a)+", "+describe(b), "name the channels (or columns) that belong together")
+	if err := checkAlike(info, channels); err != nil {
+		return nil, err
 	}
 
 	if g.Together {
-		return [][]int{chans}
+		return [][]int{channels}, nil
 	}
 
-	slices.Sort(chans) // recordings in the file's order
+	slices.Sort(channels) // recordings in the file's order
 
-	return slices.Collect(slices.Chunk(chans, 1))
+	return slices.Collect(slices.Chunk(channels, 1)), nil
 }
 
-// rowAt is a row of the conditions table with its interval in samples.
-type rowAt struct {
-	row            *ConditionRow
-	row0, row1, to int64 // row1 < 0: to the end, which to is
-	channel        int   // −1: all
+// findChannels returns the indices of channels by their names.
+func findChannels(info ingest.Info, names []string) ([]int, error) {
+	var channels []int
+	for _, name := range names {
+		c, err := ingest.FindChannel(info, name)
+		if err != nil {
+			return nil, err
+		}
+
+		channels = append(channels, c)
+	}
+
+	return channels, nil
 }
 
-// at finds the samples and the channel of a row.
-func (f *assembly) at(r *ConditionRow) rowAt {
-	first := f.info.Channels[f.groups[0][0]]
-	rate, begin, end := first.RateHz, r.Begin, r.End
-	unless := func(ok bool, want, found, hint string) { fault.Unless(ok, f.conds.bad(*r, want, found, hint)) }
-	if r.Timed && (begin > 0 || !math.IsInf(end, 1)) {
-		unless(rate > 0, "a file of known rate", f.info.Path+", which states no sampling rate", "give it, or row0 and row1")
-		pauses := slices.ContainsFunc(f.info.Warnings, func(w ingest.Warning) bool { return w.Code == "clock-gaps" })
-		unless(!pauses, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f.info.Path),
-			"give row0 and row1")
+// channelNames returns the names of Channels. The name of an array with several columns is replaced by the names of all
+// columns, unless the channels are one recording, in which each name is one outcome.
+func (g Grouping) channelNames(info ingest.Info) []string {
+	var names []string
+	for _, name := range g.Channels {
+		var columns []string
+		for _, n := range info.Names() {
+			if strings.HasPrefix(n, name+"[") {
+				columns = append(columns, n)
+			}
+		}
 
-		// Sample k was taken at k/rate; those of [t0, t1) are wanted. The
-		// margin keeps a product like 0.1·1000 from rounding up to 101.
-		edge := func(t float64) float64 { return math.Ceil(t*rate - 1e-6) }
-		begin, end = edge(begin), edge(end)
-		unless(begin != end, "an interval with samples",
-			fmt.Sprintf("none from %g to %g s at %g Hz", r.Begin, r.End, rate), "")
-	}
-
-	a := rowAt{row: r, row0: int64(begin), row1: -1, to: first.Samples, channel: -1}
-	if !math.IsInf(end, 1) {
-		a.row1, a.to = int64(end), int64(end)
-	}
-
-	unless(begin < float64(first.Samples) && (a.row1 < 0 || end <= float64(first.Samples)),
-		fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
-		intervalID("", a.row0, a.row1)+" (row0:row1)", "")
-
-	if name := r.Channel; name != "" {
-		unless(len(f.groups) > 1 || len(f.groups[0]) == 1, "no channel, since the channels together are one recording",
-			strconv.Quote(name), "")
-
-		var err error
-		if a.channel, err = ingest.FindChannel(f.info, name); err != nil {
-			fault.Raise(&fault.Error{Path: f.conds.Path, Place: fmt.Sprintf("line %d", r.Line), Err: err})
+		_, err := ingest.FindChannel(info, name)
+		isArray := err != nil && len(columns) > 0
+		if isArray && !g.Together {
+			names = append(names, columns...)
+		} else {
+			names = append(names, name)
 		}
 	}
 
-	return a
+	return names
 }
 
-// intervals makes the runs of the file from its rows.
-func (f *assembly) intervals() {
-	info, conds := f.info, f.conds
-	if conds == nil {
-		f.fill(ingest.Run{ID: info.Path, Path: info.Path, Row1: -1}, nil)
-		return
+// otherChannels returns the channels of samples except some. It is an error if there are none, or if a channel cannot
+// be read, since it may be meant.
+func otherChannels(info ingest.Info, except []int) ([]int, error) {
+	var channels []int
+	for i, channel := range info.Channels {
+		if channel.Role() == "" && !slices.Contains(except, i) {
+			channels = append(channels, i)
+		}
 	}
 
-	rows := lists.Make(len(conds.Rows), func(k int) rowAt { return f.at(&conds.Rows[k]) })
-	compare := func(a, b rowAt) int { return cmp.Or(cmp.Compare(a.row0, b.row0), cmp.Compare(a.to, b.to)) }
-	slices.SortStableFunc(rows, compare)
+	if len(channels) == 0 {
+		return nil, fault.At(info.Path, "", "channels other than the time", "none", "")
+	}
 
-	reach := rows[0] // the interval that reached farthest so far
+	for _, unread := range info.Unread {
+		if unread.Fault {
+			return nil, fault.At(info.Path, unread.Name, "", unread.Reason, "name the channels to use if this is none of them")
+		}
+	}
+
+	return channels, nil
+}
+
+// checkAlike returns an error if channels differ in length or rate.
+func checkAlike(info ingest.Info, channels []int) error {
+	for _, c := range channels {
+		first := info.Channels[channels[0]]
+		other := info.Channels[c]
+		if first.Samples != other.Samples || first.RateHz != other.RateHz {
+			return fault.At(info.Path, "", "channels of one length and rate in a run",
+				describeChannel(first)+", "+describeChannel(other), "name the channels (or columns) that belong together")
+		}
+	}
+
+	return nil
+}
+
+func describeChannel(channel ingest.Channel) string {
+	return fmt.Sprintf("%s with %d samples at %g Hz", channel.Name, channel.Samples, channel.RateHz)
+}
+
+// placedRow is a row of the conditions table with its interval in samples.
+type placedRow struct {
+	row       *ConditionRow
+	begin     int64 // the first sample
+	end       int64 // behind the last sample
+	statedEnd int64 // as end; −1: the row does not state it, and end is the end of the file
+	channel   int   // −1: all channels
+}
+
+// compareIntervals orders rows by the first samples of their intervals, and then by the ends.
+func compareIntervals(a, b placedRow) int {
+	return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
+}
+
+// place returns a row with its interval in samples and its channel.
+func (f *assembly) place(r *ConditionRow) (placedRow, error) {
+	first := f.info.Channels[f.groups[0][0]]
+	begin, end, err := f.edgesOf(r, first.RateHz)
+	if err != nil {
+		return placedRow{}, err
+	}
+
+	placed := placedRow{row: r, begin: int64(begin), statedEnd: -1, end: first.Samples, channel: -1}
+	if !math.IsInf(end, 1) {
+		placed.statedEnd = int64(end)
+		placed.end = int64(end)
+	}
+
+	samples := float64(first.Samples)
+	if begin >= samples || placed.statedEnd >= 0 && end > samples {
+		return placedRow{}, f.table.rowError(*r,
+			fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
+			intervalID("", placed.begin, placed.statedEnd)+" (row0:row1)", "")
+	}
+
+	if r.Channel == "" {
+		return placed, nil
+	}
+
+	if len(f.groups) == 1 && len(f.groups[0]) > 1 {
+		return placedRow{}, f.table.rowError(*r, "no channel, since the channels together are one recording",
+			strconv.Quote(r.Channel), "")
+	}
+
+	placed.channel, err = ingest.FindChannel(f.info, r.Channel)
+	if err != nil {
+		return placedRow{}, &fault.Error{Path: f.table.Path, Place: fmt.Sprintf("line %d", r.Line), Err: err}
+	}
+
+	return placed, nil
+}
+
+// edgesOf returns the edges of the interval of a row in samples. rate is in Hz, 0 if the file does not state it. The
+// end may be infinite.
+func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64, err error) {
+	isWholeFile := row.Begin <= 0 && math.IsInf(row.End, 1)
+	if !row.Timed || isWholeFile {
+		return row.Begin, row.End, nil
+	}
+
+	if rate <= 0 {
+		return 0, 0, f.table.rowError(*row, "a file of known rate", f.info.Path+", which states no sampling rate",
+			"give it, or row0 and row1")
+	}
+
+	for _, warning := range f.info.Warnings {
+		if warning.Code == "clock-gaps" {
+			return 0, 0, f.table.rowError(*row, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f.info.Path),
+				"give row0 and row1")
+		}
+	}
+
+	begin = firstSample(row.Begin, rate)
+	end = firstSample(row.End, rate)
+	if begin == end {
+		return 0, 0, f.table.rowError(*row, "an interval with samples",
+			fmt.Sprintf("none from %g to %g s at %g Hz", row.Begin, row.End, rate), "")
+	}
+
+	return begin, end, nil
+}
+
+// firstSample returns the number of the first sample from t seconds on: sample k was taken at k/rate seconds. The
+// margin keeps a product such as 0.1·1000, which may be a little greater than 100, from giving 101.
+func firstSample(t, rate float64) float64 { return math.Ceil(t*rate - 1e-6) }
+
+// cutIntervals makes a run of each interval of the rows, or of the whole file if there is no table. It warns of
+// intervals that overlap.
+func (f *assembly) cutIntervals() error {
+	info := f.info
+	if f.table == nil {
+		return f.addRun(ingest.Run{ID: info.Path, Path: info.Path, Row1: -1}, nil)
+	}
+
+	rows := make([]placedRow, len(f.table.Rows))
+	for k := range rows {
+		var err error
+		rows[k], err = f.place(&f.table.Rows[k])
+		if err != nil {
+			return err
+		}
+	}
+
+	slices.SortStableFunc(rows, compareIntervals)
+
+	farthest := rows[0] // the interval with the greatest end so far
 	for len(rows) > 0 {
-		a, n := rows[0], 1
-		for n < len(rows) && compare(a, rows[n]) == 0 {
+		first := rows[0]
+		n := 1
+		for n < len(rows) && compareIntervals(first, rows[n]) == 0 {
 			n++
 		}
 
-		if reach != a && a.row0 < reach.to {
+		if farthest != first && first.begin < farthest.end {
 			f.warnings = append(f.warnings, ingest.Warn(info.Path, "overlapping-intervals",
 				"%s: the intervals of lines %d and %d of %s share samples: their runs are not independent", info.Path,
-				reach.row.Line, a.row.Line, conds.Path))
+				farthest.row.Line, first.row.Line, f.table.Path))
 		}
 
-		if a.to > reach.to {
-			reach = a
+		if first.end > farthest.end {
+			farthest = first
 		}
 
-		r := ingest.Run{ID: info.Path, Path: info.Path, Row0: a.row0, Row1: a.row1}
-		if a.row0 > 0 || a.row1 >= 0 {
-			r.ID = intervalID(info.Path, a.row0, a.row1)
+		run := ingest.Run{ID: info.Path, Path: info.Path, Row0: first.begin, Row1: first.statedEnd}
+		if first.begin > 0 || first.statedEnd >= 0 {
+			run.ID = intervalID(info.Path, first.begin, first.statedEnd)
 		}
 
-		f.fill(r, rows[:n])
+		if err := f.addRun(run, rows[:n]); err != nil {
+			return err
+		}
+
 		rows = rows[n:]
 	}
+
+	return nil
 }
 
 // intervalID writes "path[row0:row1]", with nothing for an open end.
@@ -302,72 +445,143 @@ func intervalID(f string, row0, row1 int64) string {
 	return fmt.Sprintf("%s[%d:%d]", f, row0, row1)
 }
 
-// fill adds a run with its recordings.
-func (f *assembly) fill(r ingest.Run, rows []rowAt) {
-	for _, g := range f.groups {
-		rec, c := ingest.Recording{ID: r.ID, Channels: g}, f.info.Channels[g[0]]
-		name := c.Name
+// addRun adds a run with its recordings. rows are the rows of its interval.
+func (f *assembly) addRun(run ingest.Run, rows []placedRow) error {
+	for _, channels := range f.groups {
+		channel := channels[0]
+		name := f.channelName(channel)
+		rec := ingest.Recording{ID: run.ID, Channels: channels}
 		if len(f.groups) > 1 {
-			alike := func(g []int) bool { return f.info.Channels[g[0]].Name == c.Name }
-			if len(lists.Keep(f.groups, alike)) > 1 {
-				name = strconv.Itoa(g[0] + 1)
-			}
 			rec.ID += "#" + name
 		}
 
-		stated := slices.Clip(f.file)
-		of := lists.Keep(rows, func(a rowAt) bool { return a.channel < 0 || a.channel == g[0] })
-		switch {
-		case len(of) == 1:
-			stated = slices.Concat(stated, of[0].row.Given())
-		case len(of) > 1:
-			fault.Raise(f.conds.bad(*of[1].row, "one row for each recording",
-				fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, of[0].row.Line),
-				"where they are about parts of it, columns t0_s and t1_s state their seconds, or row0 and row1 their samples"))
-		case f.conds != nil:
-			fault.Raise(fault.At(f.conds.Path, "", fmt.Sprintf("a row for channel %s of %s", name, r.ID), "none",
-				"add the row, or select the channels that are meant"))
+		stated, err := f.statedFor(run, rec, name, rows)
+		if err != nil {
+			return err
 		}
 
-		for _, a := range f.Own {
-			info := ingest.Info{Path: f.info.Path, Attributes: c.Attributes}
-			own, err := f.Roles.Attribute(info, a[1], a[0], "channel "+c.Name)
-			if err != nil {
-				fault.Raise(fmt.Errorf("condition %s of channel %s: %w", a[0], c.Name, err))
-			}
-
-			stated = append(stated, own)
+		own, err := f.ownConditions(f.info.Channels[channel])
+		if err != nil {
+			return err
 		}
 
-		v := fault.Get(condition.Merge(f.info.Path, f.Within, stated...))
-		rec.Conditions, rec.Labels = v.Numbers, v.Names
-		r.Recordings = append(r.Recordings, rec)
+		values, err := condition.Merge(f.info.Path, f.Tolerances, append(stated, own...)...)
+		if err != nil {
+			return err
+		}
+
+		rec.Conditions = values.Numbers
+		rec.Labels = values.Names
+		run.Recordings = append(run.Recordings, rec)
 	}
 
-	f.runs = append(f.runs, r)
+	f.runs = append(f.runs, run)
+
+	return nil
 }
 
-// noRow is the error of files without a row.
-func (c *Conditions) noRow(files []string) error {
+// channelName returns the name of a channel, or its number from 1 if several recordings have channels of that name.
+func (f *assembly) channelName(channel int) string {
+	name := f.info.Channels[channel].Name
+	if len(f.groups) == 1 {
+		return name
+	}
+
+	alike := 0
+	for _, channels := range f.groups {
+		if f.info.Channels[channels[0]].Name == name {
+			alike++
+		}
+	}
+
+	if alike > 1 {
+		return strconv.Itoa(channel + 1)
+	}
+
+	return name
+}
+
+// statedFor returns the conditions of the whole file and of the only row for a recording. name is the name of its
+// channel.
+func (f *assembly) statedFor(run ingest.Run, rec ingest.Recording, name string, rows []placedRow) (
+	[]condition.Condition, error,
+) {
+	if f.table == nil {
+		return slices.Clone(f.ofFile), nil
+	}
+
+	var own []placedRow
+	for _, r := range rows {
+		if r.channel < 0 || r.channel == rec.Channels[0] {
+			own = append(own, r)
+		}
+	}
+
+	switch {
+	case len(own) == 0:
+		return nil, fault.At(f.table.Path, "", fmt.Sprintf("a row for channel %s of %s", name, run.ID), "none",
+			"add the row, or select the channels that are meant")
+	case len(own) > 1:
+		return nil, f.table.rowError(*own[1].row, "one row for each recording",
+			fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, own[0].row.Line),
+			"where they are about parts of it, columns t0_s and t1_s state their seconds, or row0 and row1 their samples")
+	}
+
+	return slices.Concat(f.ofFile, own[0].row.Given()), nil
+}
+
+// ownConditions returns the conditions that the attributes of a channel state.
+func (f *assembly) ownConditions(channel ingest.Channel) ([]condition.Condition, error) {
+	info := ingest.Info{Path: f.info.Path, Attributes: channel.Attributes}
+	var own []condition.Condition
+	for _, o := range f.Own {
+		v, err := f.Roles.Attribute(info, o.Attribute, o.Condition, "channel "+channel.Name)
+		if err != nil {
+			return nil, fmt.Errorf("condition %s of channel %s: %w", o.Condition, channel.Name, err)
+		}
+
+		own = append(own, v)
+	}
+
+	return own, nil
+}
+
+// noRowError returns the error of files without a row.
+func (c *Conditions) noRowError(files []string) error {
 	found := "none"
 	if len(files) > 1 {
 		found += ", nor for " + Some(files[1:])
 	}
 
-	names := lists.Each(c.Rows, func(r ConditionRow) string { return r.File })
-
 	return fault.At(files[0], "", fmt.Sprintf("a row of %s for this file", c.Path), found,
-		near("there are rows for ", files[0], names)+"add one, or leave the file out with exclude")
+		nearHint("there are rows for ", files[0], c.files())+"add one, or leave the file out with exclude")
 }
 
-// near begins a hint with the different names whose last elements, as many as the name has, are the nearest.
-func near(begin, name string, names []string) string {
+// files returns the files of the rows, as they are written.
+func (c *Conditions) files() []string {
+	names := make([]string, len(c.Rows))
+	for i, row := range c.Rows {
+		names[i] = row.File
+	}
+
+	return names
+}
+
+// nearHint returns the beginning of a hint that lists the nearest names, or "" if none is near. It compares as many
+// elements at the end of each name as the sought name has.
+func nearHint(begin, name string, names []string) string {
 	n := len(splitPath(name))
-	tails := lists.Each(names, func(s string) string { return lastElements(s, n) })
+	tails := make([]string, len(names))
+	for i, s := range names {
+		tails[i] = lastElements(s, n)
+	}
+
 	_, distinct := lists.Index(tails)
-	nearest := lists.Each(spelling.Nearest(lastElements(name, n), distinct, 3), func(t string) string {
-		return names[slices.Index(tails, t)]
-	})
+	var nearest []string
+	for _, tail := range spelling.Nearest(lastElements(name, n), distinct, 3) {
+		nearest = append(nearest, names[slices.Index(tails, tail)])
+	}
+
 	if len(nearest) == 0 {
 		return ""
 	}
@@ -377,6 +591,6 @@ func near(begin, name string, names []string) string {
 
 // lastElements returns the last n elements of a path.
 func lastElements(p string, n int) string {
-	e := splitPath(p)
-	return strings.Join(e[max(0, len(e)-n):], "/")
+	elements := splitPath(p)
+	return strings.Join(elements[max(0, len(elements)-n):], "/")
 }

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,21 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/lists"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func conds(t testing.TB, s string) *Conditions {
 	t.Helper()
 
 	c, err := ParseConditions("c.csv", []byte(s), LogOptions{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return c
 }
@@ -33,10 +33,10 @@ func TestReadConditions(t *testing.T) {
 
 	text := "\xef\xbb\xbf# campaign 3\r\nFile;channel;t0_s;t1_s;alpha (deg);blades;wing\r\na.wav;2;0,5;;3.5;2;\"NACA; " +
 		"12\"\r\n\r\nb*.wav;;;;-1e1;3;x\r\n"
-	must.Write(t, path, strings.Replace(text, "0,5", "0.5", 1))
+	testfile.Write(t, path, strings.Replace(text, "0,5", "0.5", 1))
 
 	c, err := ReadLog(path, LogOptions{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	got := fmt.Sprint(c.Names, c.Units, c.Labels)
 	for _, r := range c.Rows {
@@ -47,7 +47,7 @@ func TestReadConditions(t *testing.T) {
 
 	want := "[alpha blades] map[alpha:deg] [wing]; 3 a.wav 2 true 0.5:+Inf[3.5 2] [NACA; 12]; " +
 		"5 b*.wav  true 0:+Inf[-10 3] [x]"
-	must.Equal(t, got, want, "table")
+	assert.Equal(t, want, got, "table")
 
 	c, err = ReadLog(path+"x", LogOptions{})
 	ingesttest.WantDataError(t, c, err, "no such file", `"c.csv"`)
@@ -146,7 +146,8 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 			var r []ingest.Run
 			var w []ingest.Warning
 			r, w, err = Assemble(info, rows[i], stated, group)
-			runs, warnings = append(runs, r...), append(warnings, w...)
+			runs = append(runs, r...)
+			warnings = append(warnings, w...)
 		}
 	}
 
@@ -160,7 +161,7 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 // TestAssemble: expected runs follow from the definitions in run.go.
 func TestAssemble(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range []struct {
 		name  string
@@ -232,18 +233,18 @@ func TestAssemble(t *testing.T) {
 			}
 
 			runs, ws, err := assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
-			must.Do(t, err)
+			require.NoError(t, err)
 
-			must.Equal(t, show(runs), c.want, "runs")
+			assert.Equal(t, c.want, show(runs), "runs")
 
-			must.Equal(t, ingesttest.Codes(ws), c.warns, "warnings")
+			assert.Equal(t, c.warns, ingesttest.Codes(ws), "warnings")
 		})
 	}
 }
 
 func TestAssembleRefused(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range []struct {
 		name  string
@@ -411,14 +412,14 @@ func FuzzConditions(f *testing.F) {
 		files := []string{"x.wav", "d/y.wav"}
 		c, err := ParseConditions("c", b, LogOptions{Files: files})
 		if err != nil {
-			must.Never(t, !errors.As(err, new(*fault.Error)), "%T: %v", err, err)
+			require.ErrorAs(t, err, new(*fault.Error), "%T: %v", err, err)
 			return
 		}
 
-		must.Never(t, len(c.Rows)+c.Others == 0, "no rows and no error")
+		require.NotZero(t, len(c.Rows)+c.Others, "no rows and no error")
 
 		for _, r := range c.Rows {
-			must.Never(t, len(r.States) != len(c.Names)+len(c.Labels), "ragged")
+			require.Len(t, r.States, len(c.Names)+len(c.Labels), "ragged")
 		}
 
 		if runs, _, err := assemble(files, fakeInfo, c, nil, nil, Grouping{}); err == nil &&

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,25 +14,22 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/text"
-	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
-// Conditions is a table that ties files, channels and intervals to values.
+// Conditions is a table that ties files, channels and intervals to values: a log.
 type Conditions struct {
 	Path   string
 	Names  []string          // of the conditions, in column order
-	Units  map[string]string // by name, where the header states one: "alpha (deg)"
+	Units  map[string]string // by name, if the header states one: "alpha (deg)"
 	Labels []string          // names of the columns of text, in column order
-	Rows   []ConditionRow    // those that mean one of LogOptions.Files, where there are some
-	Others int               // further rows
+	Rows   []ConditionRow    // rows that mean one of LogOptions.Files, or all rows if no files are given
+	Others int               // the number of further rows, which mean no file
 	// Converted describes, by condition, how its values became values in the unit of its name.
 	Converted map[string]string
-	// cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers"
+	// Warnings are of cells that may be meant otherwise: "thousands", "missing-code", "bare-number", "names-with-numbers".
 	Warnings []ingest.Warning
-	first    []ConditionRow // of the others
+
+	firstOthers []ConditionRow // the first few of the further rows, for messages
 }
 
 // ConditionRow is one row of the table.
@@ -41,450 +37,390 @@ type ConditionRow struct {
 	Line    int
 	File    string // relative path, trailing part of one, or glob
 	Channel string // name or number from 1; "": all channels
-	// the interval [Begin, End) in samples or, if it is Timed, in s from the first one; End may be infinite
+	// Begin and End are the interval [Begin, End) in samples or, if it is Timed, in s from the first sample. End may be
+	// infinite.
 	Begin, End float64
 	Timed      bool
-	// what the row states, in the order of the columns: numbers, then names. A number that is not there is NaN, with
-	// what is written instead as its name and the place as its origin
+	// States are the statements of the row, in the order of Names and then of Labels. A number that is not there is NaN,
+	// with the text of the cell as its name and the place of the cell as its origin.
 	States []condition.Condition
 }
 
-// Given returns what the row states, without numbers that are not there: another source gives them.
+// Given returns the statements of the row without numbers that are not there, which another source may give.
 func (r ConditionRow) Given() []condition.Condition {
-	return slices.DeleteFunc(slices.Clone(r.States), func(c condition.Condition) bool { return math.IsNaN(c.Value) })
+	var given []condition.Condition
+	for _, cond := range r.States {
+		if !math.IsNaN(cond.Value) {
+			given = append(given, cond)
+		}
+	}
+
+	return given
 }
 
 // Name returns the name that the row states in a column.
 func (r ConditionRow) Name(column string) (name string, ok bool) {
-	c, ok := lists.Find(r.States, func(c condition.Condition) bool { return c.Column == column && c.IsName })
-	return c.Name, ok
+	for _, cond := range r.States {
+		if cond.Column == column && cond.IsName {
+			return cond.Name, true
+		}
+	}
+
+	return "", false
 }
 
-// LogOptions tell what a table of conditions that people typed does not show itself.
+// LogOptions tell how to read a table of conditions that people typed.
 type LogOptions struct {
-	// Files are the recordings: the column that names them may have any name, and lines may come
-	// before the header. nil: the column is called file.
+	// Files are the recordings: with them, the column that names them may have any name, and lines may come before the
+	// header. nil: the column is called file.
 	Files   []string
 	Columns map[string]string        // headers by name: {"rpm": "Drehzahl [1/min]"}
-	Missing []string                 // further texts for a value that is not there
-	Ignore  []string                 // names of columns that are no conditions
+	Missing []string                 // further texts that mean no value
+	Ignore  []string                 // names of columns that are not conditions
 	Names   []string                 // of columns whose cells are names, whatever they look like
 	IsName  func(column string) bool // finds further such columns; nil: none
 	Decimal byte                     // decimal sign of numbers that do not show it; 0: not known
-	// Units are those of conditions by name, which replace the headers': values are turned into the units of the
-	// names. nil: they stay as they are.
+	// Units are the units of conditions by name, which replace the units of the headers. Values are turned into the units
+	// of the names. nil: values stay as they are.
 	Units map[string]string
 }
 
-// maxConditions bounds the table, which is held in memory.
+// maxConditions is the greatest size of a table in bytes, since it is held in memory.
 const maxConditions = 64 << 20
 
 // ReadLog reads a delimited table with a header, in UTF-8, UTF-16 or Windows-1252, with decimal
 // points or commas, units in brackets or in a row below the header. A column `file` names the
 // recordings: an exact path, the trailing part of one (base name) or a glob; with or without its
 // ending, in any letter case. `channel` (number from 1, or name), `row0`, `row1` (samples, row0 ≤
-// row < row1) or `t0_s`, `t1_s` (seconds from the first sample) are optional, empty cells meaning
+// row < row1) or `t0_s`, `t1_s` (seconds from the first sample) are optional; empty cells mean
 // all channels, the beginning, the end. Every other column is a condition if its cells are finite
-// numbers or state no value ("n/a"), and a label if none is a number; a mixed one is a
+// numbers or state no value ("n/a"), and a label if none is a number. A column with both is a
 // *fault.Error, as are ragged and missing rows.
-func ReadLog(path string, o LogOptions) (*Conditions, error) {
+func ReadLog(path string, options LogOptions) (*Conditions, error) {
 	b, err := fault.ReadFile(path, maxConditions, "a table of conditions")
 	if err != nil {
 		return nil, ingest.PathError(path, err)
 	}
 
-	return ParseConditions(path, b, o)
+	return ParseConditions(path, b, options)
 }
 
-// conditionsTable is a table of conditions while it is read.
+// conditionsTable is a table of conditions while it is read: readCells cuts it into cells, findColumns finds the
+// special columns, readColumns reads the others, and readRows makes a ConditionRow of each row.
 type conditionsTable struct {
 	LogOptions
-	*Cells   // below the head
-	headLine int
-	usual    byte // decimal sign of numbers; 0: not known
+	*Cells         // below the header
+	headLine       int
+	defaultDecimal byte // decimal sign of numbers in columns that do not show it; 0: not known
 
 	index   *fileIndex // of Files
 	columns []*typedColumn
-	special map[string]*typedColumn // by their names: file, channel and edges; nil of one that is not there
-	values  []*typedColumn          // that rows state: those of numbers, then those of names
+	special map[string]*typedColumn // the columns file, channel and of edges, as far as they are there
+	stating []*typedColumn          // what rows state: columns of numbers, then columns of names
 }
 
-// edges are the columns of intervals, in samples and in seconds.
-var edges = []string{"row0", "row1", "t0_s", "t1_s"}
+// The columns of the first and the last edge of an interval, in samples and in seconds.
+var (
+	sampleEdges = []string{"row0", "row1"}
+	secondEdges = []string{"t0_s", "t1_s"}
+)
 
-// ParseConditions is ReadLog of the bytes of a file.
-func ParseConditions(path string, b []byte, o LogOptions) (_ *Conditions, err error) {
-	defer fault.Catch(&err)
-	fault.Unless(len(bytes.TrimSpace(b)) > 0, fault.At(path, "", "a header and rows", "an empty file", ""))
-	fault.Raise(ingest.NoTable(path, b))
+// ParseConditions does the same as ReadLog with the bytes of a file.
+func ParseConditions(path string, b []byte, options LogOptions) (*Conditions, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, fault.At(path, "", "a header and rows", "an empty file", "")
+	}
 
-	t := &conditionsTable{LogOptions: o, index: newFileIndex(o.Files)}
-	t.split(path, b)
-	t.layout()
-	c := &Conditions{Path: path, Units: map[string]string{}, Warnings: t.readColumns(), Converted: map[string]string{}}
-	for _, v := range t.values {
-		if v.Values == nil {
-			c.Labels = append(c.Labels, v.name)
+	if err := ingest.NoTable(path, b); err != nil {
+		return nil, err
+	}
+
+	t := &conditionsTable{LogOptions: options, index: newFileIndex(options.Files)}
+	if err := t.readCells(path, b); err != nil {
+		return nil, err
+	}
+
+	if err := t.findColumns(); err != nil {
+		return nil, err
+	}
+
+	warnings, err := t.readColumns()
+	if err != nil {
+		return nil, err
+	}
+
+	table := &Conditions{Path: path, Units: map[string]string{}, Warnings: warnings, Converted: map[string]string{}}
+	if err := t.takeColumns(table); err != nil {
+		return nil, err
+	}
+
+	if err := t.readRows(table); err != nil {
+		return nil, err
+	}
+
+	table.Warnings = append(table.Warnings, t.warnOfHeadings(b)...)
+
+	return table, nil
+}
+
+// takeColumns puts the names and units of the columns of conditions and labels into the table. It converts conditions
+// to the units of their names.
+func (t *conditionsTable) takeColumns(table *Conditions) error {
+	for _, column := range t.stating {
+		if column.Values == nil {
+			table.Labels = append(table.Labels, column.name)
 			continue
 		}
 
-		c.Names = append(c.Names, v.name)
-		if o.Units != nil {
-			if n := Convert(path, v.name, v.name, v.Unit, o.Units, v.Values); n.From != "" {
-				v.Unit, c.Converted[v.name] = n.Unit, n.String()
+		table.Names = append(table.Names, column.name)
+		if t.LogOptions.Units != nil {
+			conversion, err := Convert(table.Path, column.name, column.name, column.Unit, t.LogOptions.Units, column.Values)
+			if err != nil {
+				return err
+			}
+
+			if conversion.Original != "" {
+				column.Unit = conversion.Unit
+				table.Converted[column.name] = conversion.String()
 			}
 		}
 
-		if v.Unit != "" {
-			c.Units[v.name] = v.Unit
+		if column.Unit != "" {
+			table.Units[column.name] = column.Unit
 		}
 	}
 
-	t.readRows(c)
-	c.Warnings = append(c.Warnings, t.commented(b)...)
-
-	return c, nil
+	return nil
 }
 
-// heading matches a comment that states something: # alpha = 5.
-var heading = regexp.MustCompile(`^#\s*(\pL[^=:]*?)\s*[=:]\s*(.+?)[\s,;]*$`)
+// headingComment matches a comment that states something: # alpha = 5.
+var headingComment = regexp.MustCompile(`^#\s*(\pL[^=:]*?)\s*[=:]\s*(.+?)[\s,;]*$`)
 
-// commented warns of comments between the rows that state one thing in several ways, as headings do.
-func (t *conditionsTable) commented(b []byte) []ingest.Warning {
-	said, no := map[string]string{}, 0
+// warnOfHeadings warns of comments between the rows that state several values of one thing, as headings do.
+func (t *conditionsTable) warnOfHeadings(b []byte) []ingest.Warning {
+	stated := map[string]string{}
+	number := 0
 	for line := range bytes.Lines(b) {
-		no++
-		m := heading.FindSubmatch(bytes.TrimSpace(line))
-		if m == nil || no <= t.headLine {
+		number++
+		m := headingComment.FindSubmatch(bytes.TrimSpace(line))
+		if m == nil || number <= t.headLine {
 			continue
 		}
 
-		what, value := string(m[1]), string(m[2])
-		if before := said[what]; before != "" && before != value {
+		name := string(m[1])
+		value := string(m[2])
+		if above := stated[name]; above != "" && above != value {
 			return []ingest.Warning{ingest.Warn(t.path, "commented", "line %d: a comment states %s as %s, one above as %s: if "+
-				"that is true of the rows below them, write it in a column", no, what, value, before)}
+				"that is true of the rows below them, write it in a column", number, name, value, above)}
 		}
 
-		said[what] = value
+		stated[name] = value
 	}
 
 	return nil
 }
 
-// readRows reads the rows; of those that mean no file, which may be those of a whole campaign, the first few. A row
-// of no file and no value above others is a heading unless a file is called like it: without APC 8x6, or Day 2,
-// the rows below it would be repeats of those above.
-func (t *conditionsTable) readRows(c *Conditions) {
-	says := func(k int) bool {
-		return slices.ContainsFunc(t.values, func(v *typedColumn) bool {
-			isName := v.Values == nil
-			return isName && len(c.Names) == 0 && t.Text(k, v.index) != "" || !isName && !math.IsNaN(v.Values[k])
-		})
-	}
-	kind := func(r ConditionRow) string { return nameNumbers.ReplaceAllString(strings.ToLower(r.File), "0") }
-	bare := map[string]int{} // the first line, by kind
+// readRows reads the rows into the table. Rows that mean no file are counted, and the first few are kept for messages:
+// a table may list a whole campaign of which some files are read.
+//
+// A row that means no file and has no value is an error if it is above other rows and no file is called like it: it
+// may be a heading, such as APC 8x6 or Day 2, without which the rows below it would be repeats of the rows above.
+func (t *conditionsTable) readRows(table *Conditions) error {
+	headings := map[string]int{} // the first line of rows without a file and values, by kind
 	for k := range t.Rows {
-		r := t.row(k)
-		if t.Files == nil || len(t.index.of(r.File)) > 0 {
-			c.Rows = append(c.Rows, t.stated(r, k))
+		row, err := t.row(k)
+		if err != nil {
+			return err
+		}
+
+		if t.Files == nil || len(t.index.filesFor(row.File)) > 0 {
+			table.Rows = append(table.Rows, t.withStates(row, k))
 			continue
 		}
 
-		if c.Others++; c.Others <= few+1 {
-			c.first = append(c.first, t.stated(r, k))
+		table.Others++
+		if table.Others <= mostNamed+1 {
+			table.firstOthers = append(table.firstOthers, t.withStates(row, k))
 		}
 
-		if !says(k) {
-			bare[kind(r)] = cmp.Or(bare[kind(r)], r.Line)
+		if !t.hasValues(k) {
+			kind := kindOf(row)
+			headings[kind] = cmp.Or(headings[kind], row.Line)
 		}
 	}
 
-	if len(bare) == 0 || len(c.Rows) == 0 {
-		return
+	if len(headings) == 0 || len(table.Rows) == 0 {
+		return nil
 	}
 
-	for _, r := range c.Rows {
-		delete(bare, kind(r))
+	for _, row := range table.Rows {
+		delete(headings, kindOf(row))
 	}
 
-	for _, line := range slices.Sorted(maps.Values(bare)) {
-		k, _ := slices.BinarySearch(t.lines, line)
-		fault.Unless(line > c.Rows[len(c.Rows)-1].Line, t.fail(line, -1, "", "a recording and its conditions",
-			fmt.Sprintf("only %q", t.cell(k, "file")),
-			"write the heading as a column of the rows below it, and delete it"))
+	lastLine := table.Rows[len(table.Rows)-1].Line
+	for _, line := range slices.Sorted(maps.Values(headings)) {
+		if line <= lastLine {
+			k, _ := slices.BinarySearch(t.lineOf, line)
+			return t.fail(line, -1, "", "a recording and its conditions", fmt.Sprintf("only %q", t.cell(k, "file")),
+				"write the heading as a column of the rows below it, and delete it")
+		}
 	}
+
+	return nil
 }
 
-// fail returns a fault in a line and, if it is not negative, a column.
+// hasValues reports whether row k states a number, or, in a table without columns of numbers, a name.
+func (t *conditionsTable) hasValues(k int) bool {
+	hasNumbers := slices.ContainsFunc(t.stating, func(column *typedColumn) bool { return column.Values != nil })
+	for _, column := range t.stating {
+		if column.Values != nil && !math.IsNaN(column.Values[k]) {
+			return true
+		}
+
+		if !hasNumbers && t.Text(k, column.index) != "" {
+			return true
+		}
+	}
+
+	return false
+}
+
+// kindOf returns the file of a row in lower case with 0 in place of all numbers, which is the same for r1 and R17.
+func kindOf(row ConditionRow) string {
+	return nameNumbers.ReplaceAllString(strings.ToLower(row.File), "0")
+}
+
+// fail returns the error of a line and, if col is not negative, of a column with a name.
 func (t *conditionsTable) fail(line, col int, name, want, found, hint string) error {
-	return fault.At(t.path, place(line, col, name), want, found, hint)
+	return fault.At(t.path, describeCell(line, col, name), want, found, hint)
 }
 
-func place(line, col int, name string) string {
-	if col < 0 {
-		return fmt.Sprintf("line %d", line)
-	}
-	return fmt.Sprintf("line %d, column %d (%s)", line, col+1, name)
-}
-
-// split reads the head and the rows of cells.
-func (t *conditionsTable) split(path string, b []byte) {
-	is := func(form condition.Form) func(cell string) bool {
-		return func(cell string) bool { return condition.Read(cell, t.Missing...).Form == form }
-	}
-	r := fault.Get(text.OpenLog(path, b, text.Log{
-		Header: func(cell string) bool { return t.nameOf(cell) == "file" },
-		Rows:   []func(string) bool{t.isFile, t.isFileNumber},
-		Number: is(condition.Number), Missing: is(condition.Missing),
-	}))
-
-	line, of := r.Header()
-	t.Cells, t.headLine = newCells(r).read(r), int(line)
-	for i, unit := range of {
-		t.columns = append(t.columns, &typedColumn{index: i, Column: condition.Column{Unit: unit}})
-	}
-
-	if r.Info().Encoding == "comma separated" { // numbers have a point where commas are between cells
-		t.usual = condition.Point
-	}
-}
-
-// isFile reports whether a cell names a recording.
-func (t *conditionsTable) isFile(cell string) bool {
-	return cell != "" && !isGlob(cell) && len(t.index.named(cell)) > 0
-}
-
-// isFileNumber reports whether a cell is a number that one recording has in its name.
-func (t *conditionsTable) isFileNumber(cell string) bool { return len(t.index.numbered(cell)) > 0 }
-
-// nameOf returns the name of a column, which Columns gives or the header.
-func (t *conditionsTable) nameOf(head string) string {
-	name, _ := text.SplitUnit(head)
-	for _, as := range slices.Sorted(maps.Keys(t.LogOptions.Columns)) {
-		if h := t.LogOptions.Columns[as]; strings.EqualFold(h, head) || strings.EqualFold(h, name) {
-			return as
-		}
-	}
-
-	if strings.EqualFold(name, "file") {
-		return "file"
-	}
-
-	return name
-}
-
-// findFiles finds the column that names the recordings, where none is called file: the one with
-// the most cells that name one, else with the most numbers of one; nil: none does.
-func (t *conditionsTable) findFiles() *typedColumn {
-	for _, names := range []func(string) bool{t.isFile, t.isFileNumber} {
-		counts := lists.Each(t.columns, func(c *typedColumn) int {
-			return len(lists.Where(t.Rows, func(k int) bool { return names(t.Text(k, c.index)) }))
-		})
-		if most := slices.Max(counts); most > 0 {
-			return t.columns[slices.Index(counts, most)]
-		}
-	}
-
-	return nil
-}
-
-// layout finds the names of the columns, and the special ones.
-func (t *conditionsTable) layout() {
-	t.special = map[string]*typedColumn{}
-	seen := map[string]int{}
-	for i, h := range t.Heads {
-		if h == "" {
-			filled := slices.ContainsFunc(t.Column(nil, i), func(cell string) bool { return cell != "" })
-			fault.Unless(!filled, t.fail(t.headLine, i, "", "a name", "an empty header",
-				"name the column; of merged cells each needs its own"))
-			continue
-		}
-
-		name := t.nameOf(h)
-		j, dup := seen[name]
-		fault.Unless(!dup,
-			t.fail(t.headLine, i, name, "names that differ", fmt.Sprintf("%q again, as in column %d", name, j+1), ""))
-
-		seen[name], t.columns[i].name = i, name
-		of := strings.ToLower(name)
-		if t.special[of] == nil && (of == "file" || of == "channel" || slices.Contains(edges, of)) {
-			t.special[of] = t.columns[i]
-		}
-	}
-
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(t.LogOptions.Columns)), t.Ignore) {
-		want := fmt.Sprintf("a column %q, which log.ignore names", name)
-		if head, ok := t.LogOptions.Columns[name]; ok {
-			want = fmt.Sprintf("a column %q, which log.columns calls %s", head, name)
-		}
-
-		_, ok := seen[name]
-		fault.Unless(ok, t.fail(t.headLine, -1, "", want, "only "+fault.Quoted(t.Heads), ""))
-	}
-
-	hint := ""
-	if t.special["file"] == nil {
-		t.special["file"] = t.findFiles()
-		if len(t.Files) > 0 {
-			hint = "no cell names a recording; name the column with log: {columns: {file: …}}"
-		}
-	}
-
-	fault.Unless(t.special["file"] != nil,
-		t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.Heads), hint))
-	first := t.Heads[t.special["file"].index]
-	fault.Unless(!t.isFile(first), t.fail(t.headLine, -1, "", "a header", fmt.Sprintf("a row, of %q", first),
-		"name the columns in a first line"))
-	fault.Unless(!t.has(edges[:2]) || !t.has(edges[2:]),
-		t.fail(t.headLine, -1, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", ""))
-}
-
-// has reports whether there is one of the special columns.
-func (t *conditionsTable) has(special []string) bool {
-	return slices.ContainsFunc(special, func(name string) bool { return t.special[name] != nil })
-}
-
-// unitWords are headers of columns with the units of others.
-var unitWords = regexp.MustCompile(`(?i)(^|[ _])(units?|einheit(en)?|unité|unidad|unità)$`)
-
-// unitsOf lists the units in a column that its header calls so; nil of another.
-func unitsOf(name string, cells []string) []string {
-	noUnit := func(cell string) bool { _, err := units.Parse(cell); return err != nil }
-	if _, are := lists.Index(cells); unitWords.MatchString(name) && !slices.ContainsFunc(are, noUnit) {
-		return are
-	}
-
-	return nil
-}
-
-// readColumns reads the columns that are no special ones, as conditions or labels, and those of seconds.
-func (t *conditionsTable) readColumns() []ingest.Warning {
-	special := slices.Collect(maps.Values(t.special))
-	cols := lists.Keep(t.columns, func(c *typedColumn) bool {
-		return c == t.special["t0_s"] || c == t.special["t1_s"] ||
-			c.name != "" && !slices.Contains(special, c) && !slices.Contains(t.Ignore, c.name)
-	})
-	warnings := t.typed(cols, reading{
-		ColumnOptions: condition.ColumnOptions{Missing: t.Missing, Decimal: t.Decimal, Default: t.usual}, names: t.Names,
-		isName: t.IsName,
-		hint:   "correct the cell, or name its text under log: {missing: […]} if it is no value",
-	})
-	for _, c := range lists.Keep(cols, func(c *typedColumn) bool { return unitWords.MatchString(c.name) }) {
-		are := unitsOf(c.name, t.Column(nil, c.index))
-		fault.Unless(len(are) < 2, t.fail(t.headLine, c.index, c.name, "one unit in all rows", fault.Quoted(are),
-			"write the units behind the numbers, or log: {ignore: [NAME]} if they are not those of a condition"))
-	}
-
-	for _, names := range []bool{false, true} {
-		t.values = append(t.values, lists.Keep(cols, func(c *typedColumn) bool {
-			return !slices.Contains(special, c) && (c.Values == nil) == names
-		})...)
-	}
-
-	return warnings
-}
-
-// cell returns a special cell of row k; "" without such a column.
+// cell returns the cell of a special column in row k, and "" if there is no such column.
 func (t *conditionsTable) cell(k int, special string) string {
-	if c := t.special[special]; c != nil {
-		return t.Text(k, c.index)
+	if column := t.special[special]; column != nil {
+		return t.Text(k, column.index)
 	}
 
 	return ""
 }
 
-// row reads a row of cells, but for what it states.
-func (t *conditionsTable) row(k int) ConditionRow {
+// row reads the file, the channel and the interval of row k.
+func (t *conditionsTable) row(k int) (ConditionRow, error) {
 	r := ConditionRow{
-		Line: t.lines[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Timed: t.has(edges[2:]),
+		Line: t.lineOf[k], File: t.cell(k, "file"), Channel: t.cell(k, "channel"), Timed: t.hasAny(secondEdges),
 	}
 	if r.File == "" {
-		fault.Raise(t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
-			"name the recording, or delete a row of means or remarks; write a heading as a column of the rows below it"))
+		return r, t.fail(r.Line, t.special["file"].index, "file", "a file", "an empty cell",
+			"name the recording, or delete a row of means or remarks; write a heading as a column of the rows below it")
 	}
 
-	begin, end := "row0", "row1"
+	names := sampleEdges
 	if r.Timed {
-		begin, end = "t0_s", "t1_s"
+		names = secondEdges
 	}
 
-	r.Begin, r.End = t.edge(k, begin, 0), t.edge(k, end, math.Inf(1))
+	begin := names[0]
+	end := names[1]
+
+	var err error
+	r.Begin, err = t.edge(k, begin, 0)
+	if err != nil {
+		return r, err
+	}
+
+	r.End, err = t.edge(k, end, math.Inf(1))
+	if err != nil {
+		return r, err
+	}
+
 	if r.Begin >= r.End {
-		fault.Raise(t.fail(r.Line, -1, "", begin+" below "+end,
-			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), ""))
+		return r, t.fail(r.Line, -1, "", begin+" below "+end,
+			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), "")
 	}
 
-	for _, v := range t.values {
-		if v.Values != nil && math.IsInf(v.Values[k], 0) {
-			fault.Raise(t.fail(r.Line, v.index, v.name, "a finite number", t.Text(k, v.index), ""))
+	for _, column := range t.stating {
+		if column.Values != nil && math.IsInf(column.Values[k], 0) {
+			return r, t.fail(r.Line, column.index, column.name, "a finite number", t.Text(k, column.index), "")
 		}
 	}
 
-	return r
+	return r, nil
 }
 
-// stated adds the values and the labels of row k.
-func (t *conditionsTable) stated(r ConditionRow, k int) ConditionRow {
-	from := fmt.Sprintf("%s, line %d", t.path, r.Line)
-	for _, v := range t.values {
-		s := condition.Condition{Column: v.name, IsName: v.Values == nil, Origin: from}
-		if !s.IsName {
-			s.Value = v.Values[k]
+// withStates returns a row with the values and the labels of row k. It copies all texts, which are parts of the cells.
+func (t *conditionsTable) withStates(row ConditionRow, k int) ConditionRow {
+	origin := fmt.Sprintf("%s, line %d", t.path, row.Line)
+	row.States = slices.Grow(row.States, len(t.stating)) // there may be very many rows
+	for _, column := range t.stating {
+		cond := condition.Condition{Column: column.name, IsName: column.Values == nil, Origin: origin}
+		if !cond.IsName {
+			cond.Value = column.Values[k]
 		}
 
-		if s.IsName || math.IsNaN(s.Value) {
-			s.Name = strings.Clone(t.Text(k, v.index))
+		if cond.IsName || math.IsNaN(cond.Value) {
+			cond.Name = strings.Clone(t.Text(k, column.index))
 		}
 
-		if math.IsNaN(s.Value) {
-			s.Origin = t.place(k, v)
+		if math.IsNaN(cond.Value) {
+			cond.Origin = t.place(k, column)
 		}
 
-		r.States = append(r.States, s)
+		row.States = append(row.States, cond)
 	}
 
-	r.File, r.Channel = strings.Clone(r.File), strings.Clone(r.Channel)
+	row.File = strings.Clone(row.File)
+	row.Channel = strings.Clone(row.Channel)
 
-	return r
+	return row
 }
 
-// edge reads one of the edges of row k, which is open where its cell is empty.
-func (t *conditionsTable) edge(k int, name string, open float64) float64 {
-	cell, c := t.cell(k, name), t.special[name]
+// edge reads one of the edges of row k. It returns open if there is no such column, or the cell is empty.
+func (t *conditionsTable) edge(k int, name string, open float64) (float64, error) {
+	cell := t.cell(k, name)
 	if cell == "" {
-		return open
+		return open, nil
 	}
 
-	want, v := "a sample number from 0", math.NaN()
-	switch n, err := strconv.ParseInt(cell, 10, 64); {
-	case c.Values != nil:
-		want, v = "seconds from 0", c.Values[k]
-	case strings.HasSuffix(name, "_s"):
+	column := t.special[name]
+	inSeconds := slices.Contains(secondEdges, name)
+	want := "a sample number from 0"
+	if inSeconds {
 		want = "seconds from 0"
-	case err == nil:
-		v = float64(n)
 	}
 
-	if !(v >= 0 && finite(v)) {
-		fault.Raise(t.fail(t.lines[k], c.index, name, want, strconv.Quote(fault.Clip(cell)), ""))
+	v := math.NaN()
+	switch {
+	case inSeconds && column.Values != nil:
+		v = column.Values[k]
+	case !inSeconds:
+		if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
+			v = float64(n)
+		}
 	}
 
-	return v
+	if v < 0 || !ingest.Finite(v) {
+		return 0, t.fail(t.lineOf[k], column.index, name, want, strconv.Quote(fault.Clip(cell)), "")
+	}
+
+	return v, nil
 }
 
-// plain writes a number without exponent.
-func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// CheckLabels reports a cell of the named columns of text that names no group; without a table there is none.
+// CheckLabels returns an error about a cell of the named columns of text that cannot name a group. The table may be
+// nil.
 func (c *Conditions) CheckLabels(names []string) error {
 	if c == nil {
 		return nil
 	}
 
-	for _, r := range c.Rows {
-		for _, s := range r.States {
-			if err := condition.CheckName(s.Name); err != nil && s.IsName && slices.Contains(names, s.Column) {
-				err.Path, err.Place = c.Path, fmt.Sprintf("line %d, column %s", r.Line, s.Column)
+	for _, row := range c.Rows {
+		for _, cond := range row.States {
+			if !cond.IsName || !slices.Contains(names, cond.Column) {
+				continue
+			}
+
+			if err := condition.CheckName(cond.Name); err != nil {
+				err.Path = c.Path
+				err.Place = fmt.Sprintf("line %d, column %s", row.Line, cond.Column)
 				return err
 			}
 		}
@@ -493,209 +429,48 @@ func (c *Conditions) CheckLabels(names []string) error {
 	return nil
 }
 
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return v-v == 0 }
-
-// fileIndex finds the files that a cell means.
-type fileIndex struct {
-	elems [][]string // of the files' paths
-	exact map[string]int
-	// by the last element in lower case, with and without its ending, and by the whole numbers in it, without
-	// leading zeros, which are found when needed
-	byName, byNumber map[string][]int
-	sorted           []int // by the last element, for globs; found when needed
-}
-
-// nameNumbers are the numbers in a name.
-var nameNumbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
-
-func newFileIndex(files []string) *fileIndex {
-	x := &fileIndex{exact: map[string]int{}, byName: map[string][]int{}}
-	for i, f := range files {
-		elems := slashed(f)
-		x.elems, x.exact[strings.Join(elems, "/")] = append(x.elems, elems), i
-		base, stem := stemOf(elems)
-		x.byName[base] = append(x.byName[base], i)
-		if stem != base {
-			x.byName[stem] = append(x.byName[stem], i)
-		}
-	}
-
-	return x
-}
-
-// slashed splits a path as any system writes it.
-func slashed(p string) []string { return splitPath(spelling.Composed(strings.ReplaceAll(p, `\`, "/"))) }
-
-// stemOf is the last element of a path in lower case, with and without its ending.
-func stemOf(elems []string) (base, stem string) {
-	base = strings.ToLower(elems[len(elems)-1])
-	if ext := path.Ext(base); strings.ContainsAny(ext, "abcdefghijklmnopqrstuvwxyz") {
-		return base, strings.TrimSuffix(base, ext)
-	}
-
-	return base, base
-}
-
-// of lists the files that a cell means: those it names, else the one with its number.
-func (x *fileIndex) of(cell string) (files []int) {
-	if files = x.named(cell); files == nil {
-		return x.numbered(cell)
-	}
-
-	return files
-}
-
-// numbered returns the only file that has a number in its name: 17 is rec_0017.wav.
-func (x *fileIndex) numbered(cell string) []int {
-	if cell == "" || strings.Trim(cell, "0123456789") != "" {
-		return nil
-	}
-
-	if x.byNumber == nil {
-		x.byNumber = map[string][]int{}
-		for i, elems := range x.elems {
-			_, stem := stemOf(elems)
-			for _, n := range nameNumbers.FindAllString(stem, -1) {
-				if n = strings.TrimLeft(n, "0"); !slices.Contains(x.byNumber[n], i) {
-					x.byNumber[n] = append(x.byNumber[n], i)
-				}
-			}
-		}
-	}
-
-	if files := x.byNumber[strings.TrimLeft(cell, "0")]; len(files) == 1 {
-		return files
-	}
-
-	return nil
-}
-
-// asWritten is how well a file agrees with a cell whose elements all are its last ones as they are written, in
-// elements that agree but for letter case and the ending of the name.
-const asWritten = 1 << 20
-
-// named lists the files that a cell names: the one with exactly this path; else, for a glob, all that match it in their
-// whole path or their trailing elements; else those that agree best, whose path ends as the cell does, as far as the
-// shorter of the two goes. The folders of another computer, C:/data or /data, need not all be there.
-func (x *fileIndex) named(cell string) (files []int) {
-	want := slashed(cell)
-	if i, ok := x.exact[strings.Join(want, "/")]; ok {
-		return []int{i}
-	}
-
-	if isGlob(cell) {
-		return x.matching(splitPath(spelling.Composed(cell)))
-	}
-
-	typed, most := lists.Each(want, strings.ToLower), 0
-	away := typed[0] == "" || len(typed[0]) == 2 && typed[0][1] == ':'
-	for _, i := range x.byName[typed[len(typed)-1]] {
-		elems, n := x.elems[i], 1
-		least := min(len(elems), len(want))
-		for n < least && strings.ToLower(elems[len(elems)-1-n]) == typed[len(typed)-1-n] {
-			n++
-		}
-
-		switch {
-		case n < least && !away:
-			continue
-		case slices.Equal(elems[len(elems)-n:], want):
-			n = asWritten
-		}
-
-		if n > most {
-			most, files = n, nil
-		}
-
-		if n == most {
-			files = append(files, i)
-		}
-	}
-
-	return files
-}
-
-// matching lists the files that match a glob. Those whose name begins as it does are neighbours in sorted.
-func (x *fileIndex) matching(glob []string) []int {
-	last := func(i int) string { return x.elems[i][len(x.elems[i])-1] }
-	if x.sorted == nil {
-		x.sorted = lists.Numbers(len(x.elems))
-		slices.SortFunc(x.sorted, func(a, b int) int { return cmp.Compare(last(a), last(b)) })
-	}
-
-	begin, _, _ := strings.Cut(strings.NewReplacer("*", "?", "[", "?", `\`, "?").Replace(glob[len(glob)-1]), "?")
-	find := func(name string) int {
-		at, _ := slices.BinarySearchFunc(x.sorted, name, func(i int, name string) int { return cmp.Compare(last(i), name) })
-		return at
-	}
-
-	files := lists.Keep(x.sorted[find(begin):find(begin+"\xff")], func(i int) bool {
-		elems := x.elems[i]
-		return matchElements(glob, elems) || matchElements(glob, elems[max(0, len(elems)-len(glob)):])
-	})
-	slices.Sort(files)
-
-	return files
-}
-
-// Without drops the rows that mean nothing but files left out: of all files, LogOptions.Files,
-// those that keep does not hold. A table may list a whole campaign of which only
-// a part is used. Rows that mean no file at all are dropped with a warning where each
-// file that is kept has another row; else they are errors to report, as misspelled ones.
+// Without returns the table without the rows that mean only files that are left out. all are the files of
+// LogOptions.Files, keep the files that are used: a table may list a whole campaign of which only a part is used. If
+// each file that is kept has a row, Without also drops the rows that mean no file at all, with a warning. Otherwise
+// such rows stay, since a file may be misspelled in them: ForFiles reports them.
 func (c *Conditions) Without(all, keep []string) (*Conditions, []ingest.Warning) {
 	kept := slices.Compact(slices.Sorted(slices.Values(keep)))
-	isKept := func(i int) bool { _, ok := slices.BinarySearch(kept, all[i]); return ok }
-	d, stated := *c, map[int]bool{} // files
-	d.Rows = nil
-	for k, of := range c.FilesOf(all) {
-		if of = lists.Keep(of, isKept); len(of) > 0 {
-			d.Rows = append(d.Rows, c.Rows[k])
+	dropped := *c
+	dropped.Rows = nil
+	hasRow := map[int]bool{} // by index of the file
+	for k, files := range c.FilesOf(all) {
+		isUsed := false
+		for _, i := range files {
+			if _, isKept := slices.BinarySearch(kept, all[i]); isKept {
+				hasRow[i] = true
+				isUsed = true
+			}
 		}
 
-		for _, i := range of {
-			stated[i] = true
+		if isUsed {
+			dropped.Rows = append(dropped.Rows, c.Rows[k])
 		}
 	}
 
-	if c.Others == 0 || len(stated) < len(kept) {
-		return &d, nil
+	if c.Others == 0 || len(hasRow) < len(kept) {
+		return &dropped, nil
 	}
 
-	d.first, d.Others = nil, 0
+	dropped.firstOthers = nil
+	dropped.Others = 0
 
-	return &d, []ingest.Warning{ingest.Warn(c.Path, "rows-without-file", "%s of no file left out: %s",
-		fault.Plural(int64(c.Others), "row"), someRows(c.first, c.Others))}
+	return &dropped, []ingest.Warning{ingest.Warn(c.Path, "rows-without-file", "%s of no file left out: %s",
+		fault.Plural(int64(c.Others), "row"), someRows(c.firstOthers, c.Others))}
 }
 
-// few is how many names a message has.
-const few = 10
-
-// someRows writes the first of n rows, with their lines.
-func someRows(rows []ConditionRow, n int) string {
-	return someOf(n, func(i int) string { return fmt.Sprintf("%s (line %d)", rows[i].File, rows[i].Line) })
-}
-
-// Some writes the first of many names.
-func Some(names []string) string { return someOf(len(names), func(i int) string { return names[i] }) }
-
-// someOf writes the first of n names.
-func someOf(n int, name func(i int) string) string {
-	names := lists.Make(min(n, few), name)
-	if n > few {
-		names = append(names, fmt.Sprintf("… and %d more", n-few))
-	}
-
-	return strings.Join(names, ", ")
-}
-
-// FillGaps settles values that the table does not state. A condition that needed names and that no
-// other source gives is an error; a column that nothing needs is left out with a warning.
+// FillGaps settles the conditions that some rows do not state. given are the conditions that other sources state: they
+// may have gaps. A gap in another condition is an error if needed returns true for the condition, or if there is no
+// other condition. FillGaps removes the columns of the other conditions with gaps from the table, with a warning each.
 func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]ingest.Warning, error) {
 	var warnings []ingest.Warning
 	for k := len(c.Names) - 1; k >= 0; k-- {
 		name := c.Names[k]
-		gaps := slices.DeleteFunc(slices.Clone(c.Rows), func(r ConditionRow) bool { return !math.IsNaN(r.States[k].Value) })
+		gaps := c.gaps(k)
 		if len(gaps) == 0 || slices.Contains(given, name) {
 			continue
 		}
@@ -706,16 +481,16 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 			found = "an empty cell"
 		}
 
-		why := ""
+		reason := ""
 		switch {
 		case needed(name):
-			why = "since the configuration uses " + name
+			reason = "since the configuration uses " + name
 		case len(c.Names) == 1 && len(given) == 0:
-			why = "since no other condition is known"
+			reason = "since no other condition is known"
 		}
 
-		if why != "" {
-			return nil, fault.At(c.Path, gap.Origin, "a number, "+why, found,
+		if reason != "" {
+			return nil, fault.At(c.Path, gap.Origin, "a number, "+reason, found,
 				fmt.Sprintf("write it, or leave %s out with exclude", gaps[0].File))
 		}
 
@@ -724,54 +499,62 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 			gaps[0].File, len(gaps), len(c.Rows)))
 
 		c.Names = slices.Delete(slices.Clone(c.Names), k, k+1)
-		for i, r := range c.Rows {
-			c.Rows[i].States = slices.Delete(slices.Clone(r.States), k, k+1)
+		for i, row := range c.Rows {
+			c.Rows[i].States = slices.Delete(slices.Clone(row.States), k, k+1)
 		}
 	}
 
 	return warnings, nil
 }
 
-func isGlob(file string) bool { return strings.ContainsAny(file, "*?[") }
+// gaps returns the rows that state no number for condition k.
+func (c *Conditions) gaps(k int) []ConditionRow {
+	var gaps []ConditionRow
+	for _, row := range c.Rows {
+		if math.IsNaN(row.States[k].Value) {
+			gaps = append(gaps, row)
+		}
+	}
 
-// Describe returns one text per row with its whole contents as name=value pairs, without its line: the same
-// statement elsewhere in the table is the same statement.
+	return gaps
+}
+
+// Describe returns a text for each row: its channel, interval and numbers as name=value pairs. Rows that state the
+// same have the same text, wherever in the table they are.
 func (c *Conditions) Describe() []string {
-	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	var texts []string
+	for _, row := range c.Rows {
+		texts = append(texts, row.describe())
+	}
 
-	return lists.Each(c.Rows, func(r ConditionRow) string {
-		var parts []string
-		put := func(k, v string) { parts = append(parts, k+"="+v) }
-		if r.Channel != "" {
-			put("channel", strconv.Quote(r.Channel))
-		}
-
-		switch open := math.IsInf(r.End, 1); {
-		case r.Timed:
-			put("t0_s", num(r.Begin))
-			put("t1_s", num(r.End))
-		case open && r.Begin > 0:
-			put("row0", plain(r.Begin))
-			put("row1", "-1")
-		case !open:
-			put("row0", plain(r.Begin))
-			put("row1", plain(r.End))
-		}
-
-		for _, s := range r.States {
-			if !s.IsName {
-				put(s.Column, num(s.Value))
-			}
-		}
-
-		return strings.Join(parts, " ")
-	})
+	return texts
 }
 
-// FilesOf lists the files that each row of the table means, by index; none of a row of another file.
-func (c *Conditions) FilesOf(files []string) [][]int {
-	return FilesOf(lists.Each(c.Rows, func(r ConditionRow) string { return r.File }), files)
+// describe returns the channel, the interval and the numbers of a row as name=value pairs.
+func (r ConditionRow) describe() string {
+	var parts []string
+	if r.Channel != "" {
+		parts = append(parts, "channel="+strconv.Quote(r.Channel))
+	}
+
+	isOpen := math.IsInf(r.End, 1)
+	switch {
+	case r.Timed:
+		parts = append(parts, "t0_s="+shortest(r.Begin), "t1_s="+shortest(r.End))
+	case isOpen && r.Begin > 0:
+		parts = append(parts, "row0="+plain(r.Begin), "row1=-1")
+	case !isOpen:
+		parts = append(parts, "row0="+plain(r.Begin), "row1="+plain(r.End))
+	}
+
+	for _, cond := range r.States {
+		if !cond.IsName {
+			parts = append(parts, cond.Column+"="+shortest(cond.Value))
+		}
+	}
+
+	return strings.Join(parts, " ")
 }
 
-// FilesOf lists the files that each of the names means, as those of a table of conditions do.
-func FilesOf(names, files []string) [][]int { return lists.Each(names, newFileIndex(files).of) }
+// FilesOf returns the files that each row of the table means, by index, and none for a row that means no file.
+func (c *Conditions) FilesOf(files []string) [][]int { return FilesOf(c.files(), files) }

@@ -13,20 +13,18 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"doubletake/ingest"
-	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 )
 
-// Find lists the files that match at least one pattern, all of them and those that match no exclusion.
+// Find returns all files that match at least one pattern, and those among them that match no exclusion.
 //
 // Patterns are globs relative to dir, elements as in path.Match, and ** for
 // any number of folders. Results are relative to dir as the patterns are (the
@@ -35,101 +33,136 @@ import (
 // only patterns that do. An exclusion without a slash is matched against the
 // base name, in any folder. A pattern that is the name of a file, "take [1].csv", is that file.
 //
-// A pattern without match is a *fault.Error that names the nearest existing
-// names. Warnings: "misnamed-file" for a file next to the matched ones whose
-// name misses the pattern by letter case or a dot, "unused-exclude" for an exclusion that
-// excluded nothing.
+// A pattern without match is a *fault.Error with the nearest existing names. If all files are excluded, Find returns
+// all results beside the error. Warnings: "misnamed-file" for a file next to the matched ones whose name misses the
+// pattern by letter case or a dot, "unused-exclude" for an exclusion that excluded nothing.
 func Find(patterns, exclude []string, dir string) (all, files []string, warnings []ingest.Warning, err error) {
-	defer fault.Catch(&err)
 	for _, p := range slices.Concat(patterns, exclude) {
-		if _, bad := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), ""); bad != nil || p == "" {
-			fault.Raise(&fault.Error{Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: bad})
+		_, malformed := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), "")
+		if malformed != nil || p == "" {
+			return nil, nil, nil, &fault.Error{
+				Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: malformed,
+			}
 		}
 	}
 
-	matched := lists.Each(patterns, func(p string) []string { return globFiles(dir, p) })
-
-	// An exclusion is the name of a file that exists, which may have brackets, else a glob.
-	found, exact, used := map[string]bool{}, map[string]bool{}, make([]bool, len(exclude))
-	for _, f := range slices.Concat(matched...) {
-		found[f], exact[f], exact[path.Base(f)] = true, true, true
-	}
-
-	excluded := func(f string) (out bool) {
-		for i, x := range exclude {
-			name, x := path.Base(f), filepath.ToSlash(x)
-			if strings.Contains(x, "/") {
-				name = f
-			}
-
-			if name == x || !exact[x] && globMatch(x, name) {
-				used[i], out = true, true
-			}
+	matched := make([][]string, len(patterns))
+	found := map[string]bool{}
+	for i, p := range patterns {
+		matched[i], err = globFiles(dir, p)
+		if err != nil {
+			return nil, nil, nil, err
 		}
 
-		return out
+		for _, f := range matched[i] {
+			found[f] = true
+		}
 	}
 
 	all = slices.Sorted(maps.Keys(found))
-	files = slices.DeleteFunc(slices.Clone(all), excluded)
+	exclusions := newExclusions(exclude, all)
+	files = slices.DeleteFunc(slices.Clone(all), exclusions.match)
 
-	// The files next to the matched ones, before judging the exclusions: one
-	// that excludes a misnamed file is of use.
+	// An exclusion of a misnamed file is used, so that misnamed files come before unused exclusions.
 	for i, p := range patterns {
-		warnings = append(warnings, misnamed(dir, p, matched[i], found, excluded)...)
+		warnings = append(warnings, warnOfMisnamed(dir, p, matched[i], found, exclusions)...)
 	}
 
-	for i, x := range exclude {
-		if !used[i] {
-			warnings = append(warnings, UnusedExclude(x, x))
+	for i, pattern := range exclude {
+		if !exclusions.used[i] {
+			warnings = append(warnings, UnusedExclude(pattern, pattern))
 		}
 	}
 
-	fault.Unless(len(files) > 0 || len(patterns) == 0, fault.At(strings.Join(patterns, ", "), "", "files",
-		fmt.Sprintf("none left: all %d are excluded", len(found)), ""))
+	if len(files) == 0 && len(patterns) > 0 {
+		return all, files, warnings, fault.At(strings.Join(patterns, ", "), "", "files",
+			fmt.Sprintf("none left: all %d are excluded", len(found)), "")
+	}
 
 	return all, files, warnings, nil
 }
 
-// globMatch matches a whole slash-separated name.
+// exclusions are the patterns of files that are left out.
+type exclusions struct {
+	patterns []string
+	used     []bool          // for each pattern, whether it has matched a file
+	exact    map[string]bool // names of files that exist, with and without their folders
+}
+
+func newExclusions(patterns, files []string) *exclusions {
+	x := &exclusions{patterns: patterns, used: make([]bool, len(patterns)), exact: map[string]bool{}}
+	for _, f := range files {
+		x.exact[f] = true
+		x.exact[path.Base(f)] = true
+	}
+
+	return x
+}
+
+// match reports whether a file is left out, and marks the patterns that match it as used. A pattern is the name of a
+// file that exists, which may have brackets, or a glob.
+func (x *exclusions) match(file string) bool {
+	isExcluded := false
+	for i, pattern := range x.patterns {
+		pattern = filepath.ToSlash(pattern)
+		name := path.Base(file)
+		if strings.Contains(pattern, "/") {
+			name = file
+		}
+
+		if name == pattern || !x.exact[pattern] && globMatch(pattern, name) {
+			x.used[i] = true
+			isExcluded = true
+		}
+	}
+
+	return isExcluded
+}
+
+// globMatch reports whether a pattern matches a whole slash-separated name.
 func globMatch(pattern, name string) bool {
 	return matchElements(splitPath(spelling.Composed(pattern)), splitPath(spelling.Composed(name)))
 }
 
+// splitPath returns the elements of a path.
 func splitPath(p string) []string {
 	p = path.Clean(filepath.ToSlash(p))
 	return strings.Split(p, "/")
 }
 
-// matchElements matches path elements; ** matches any number of them.
-func matchElements(pat, name []string) bool {
-	at := reach(pat, 0)
-	for _, n := range name {
-		at = step(pat, at, n, false)
+// matchElements reports whether a pattern matches the elements of a path. ** matches any number of elements.
+func matchElements(pattern, name []string) bool {
+	places := placesFrom(pattern, 0)
+	for _, element := range name {
+		places = placesAfter(pattern, places, element, false)
 	}
 
-	return slices.Contains(at, len(pat))
+	return slices.Contains(places, len(pattern))
 }
 
-// reach lists place i of a pattern, and those behind it that need no further element: ** may be none.
-func reach(pat []string, i int) (at []int) {
-	for at = []int{i}; i < len(pat) && pat[i] == "**"; at = append(at, i) {
+// placesFrom returns place i of a pattern, and the places behind it that a path reaches without a further element,
+// since ** may match none. A place is the number of elements of the pattern that are matched.
+func placesFrom(pattern []string, i int) []int {
+	places := []int{i}
+	for i < len(pattern) && pattern[i] == "**" {
 		i++
+		places = append(places, i)
 	}
 
-	return at
+	return places
 }
 
-// step lists the places of a pattern that a path at some of them has with one more element. ** goes through
-// no links: they may go in circles.
-func step(pat []string, at []int, name string, link bool) (next []int) {
-	for _, i := range at {
+// placesAfter returns the places of a pattern that a path at some places reaches with one more element, a name. **
+// does not follow links, since they may go in circles.
+func placesAfter(pattern []string, places []int, name string, link bool) []int {
+	var next []int
+	for _, i := range places {
 		switch {
-		case i == len(pat):
-		case pat[i] == "**" && !hidden(name) && !link:
-			next = append(next, reach(pat, i)...)
-		case pat[i] != "**" && matchElement(pat[i], name):
-			next = append(next, reach(pat, i+1)...)
+		case i == len(pattern):
+		case pattern[i] == "**" && !isHidden(name) && !link:
+			next = append(next, placesFrom(pattern, i)...)
+		case pattern[i] != "**" && matchElement(pattern[i], name):
+			next = append(next, placesFrom(pattern, i+1)...)
 		}
 	}
 
@@ -138,95 +171,118 @@ func step(pat []string, at []int, name string, link bool) (next []int) {
 	return slices.Compact(next)
 }
 
-// rooted splits a pattern into where it begins, with the folder that it is relative to, and its elements. On
-// Windows the beginning of an absolute one has the drive or the share: C:/, //server/share/.
-func rooted(dir, pattern string) (root, prefix string, elems []string) {
+// splitRoot splits a pattern into the folder that it is relative to, its beginning and its elements. The beginning of a
+// relative pattern is "", and that of an absolute pattern ends with a slash: /, or on Windows C:/ or //server/share/.
+func splitRoot(dir, pattern string) (root, prefix string, elems []string) {
 	volume := filepath.VolumeName(pattern)
-	if elems = splitPath(pattern[len(volume):]); elems[0] != "" {
+	elems = splitPath(pattern[len(volume):])
+	if elems[0] != "" {
 		return dir, "", splitPath(pattern)
 	}
 
 	return "", filepath.ToSlash(volume) + "/", elems[1:]
 }
 
-func matchElement(p, name string) bool {
-	if hidden(name) && !strings.HasPrefix(p, ".") {
+// matchElement reports whether a pattern matches one element of a path.
+func matchElement(pattern, name string) bool {
+	if isHidden(name) && !strings.HasPrefix(pattern, ".") {
 		return false
 	}
 
-	m, _ := path.Match(p, name)
+	matches, _ := path.Match(pattern, name)
 
-	return m
+	return matches
 }
 
-func hidden(name string) bool {
+func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") && name != "." && name != ".."
 }
 
-// globFiles lists what matches and is no folder, relative as the pattern is: links
-// that lead nowhere and FIFOs too, which are errors when they are opened, not files
-// left out in silence. That nothing does, or a folder that cannot be listed, is a *fault.Error, which it raises.
-func globFiles(dir, pattern string) []string {
-	root, from, elems := rooted(dir, pattern)
-	whole := from + strings.Join(elems, "/")
-	isName := !strings.ContainsAny(whole, `*?\`) // which may have brackets
-	if _, err := os.Lstat(filepath.Join(root, whole)); isName && err == nil && !isDir(filepath.Join(root, whole)) {
-		return []string{whole}
+// globFiles returns everything that matches a pattern and is not a folder, relative as the pattern is. This includes
+// links that lead nowhere and FIFOs, so that opening them gives an error. If nothing matches, or a folder cannot be
+// listed, globFiles returns a *fault.Error.
+func globFiles(dir, pattern string) ([]string, error) {
+	root, prefix, elems := splitRoot(dir, pattern)
+	whole := prefix + strings.Join(elems, "/")
+	mayBeName := !strings.ContainsAny(whole, `*?\`) // a name may have brackets
+	path := filepath.Join(root, whole)
+	if _, err := os.Lstat(path); mayBeName && err == nil && !isDir(path) {
+		return []string{whole}, nil
 	}
 
 	w := walk{root: root, elems: elems}
-	if w.folder(from, reach(elems, 0)); w.found == nil {
-		fault.Raise(w.noMatch(from, pattern))
+	if err := w.searchFolder(prefix, placesFrom(elems, 0)); err != nil {
+		return nil, err
+	}
+
+	if w.found == nil {
+		return nil, w.noMatch(prefix, pattern)
 	}
 
 	slices.Sort(w.found)
 
-	return w.found
+	return w.found, nil
 }
 
-// wild are the characters of globs that names do not have, or seldom.
-const wild = `*?[\`
+// globSigns are the characters of globs that names seldom have.
+const globSigns = `*?[\`
 
 // walk finds the files below root that match the elements of a pattern.
 type walk struct {
-	root  string
-	elems []string
-	found []string
-	depth int      // how many elements folders match
-	near  []string // what else they hold
+	root   string
+	elems  []string
+	found  []string
+	depth  int      // the greatest number of elements that a folder matches
+	nearby []string // the entries of the folders of this depth that do not match
 }
 
-// folder looks into a folder, which is at places of the pattern.
-func (w *walk) folder(rel string, at []int) {
+// searchFolder adds the files of a folder and of its folders that match. rel is the path of the folder, and places are
+// the places of the pattern that it reaches.
+func (w *walk) searchFolder(rel string, places []int) error {
 	last := len(w.elems) - 1
-	if name := w.elems[at[0]]; len(at) == 1 && at[0] < last && !strings.ContainsAny(name, wild) {
-		if path := joinRel(rel, name); isDir(filepath.Join(w.root, path)) { // which needs no listing
-			w.folder(path, reach(w.elems, at[0]+1))
-			return
+	name := w.elems[places[0]]
+	isOneName := len(places) == 1 && places[0] < last && !strings.ContainsAny(name, globSigns)
+	if isOneName {
+		path := joinRel(rel, name)
+		if isDir(filepath.Join(w.root, path)) { // then the folder above need not be listed
+			return w.searchFolder(path, placesFrom(w.elems, places[0]+1))
 		}
 	}
 
-	depth := min(slices.Max(at), last)
+	depth := min(slices.Max(places), last)
 	if depth > w.depth {
-		w.depth, w.near = depth, nil
+		w.depth = depth
+		w.nearby = nil
 	}
 
-	for _, e := range fault.Get(readDir(w.root, rel)) {
-		path := joinRel(rel, e.Name())
-		folder := e.IsDir() || !e.Type().IsRegular() && isDir(filepath.Join(w.root, path))
-		next := step(w.elems, at, e.Name(), folder && !e.IsDir())
+	entries, err := readDir(w.root, rel)
+	if err != nil {
+		return err
+	}
+
+	for _, entry := range entries {
+		path := joinRel(rel, entry.Name())
+		isLink := !entry.IsDir() && !entry.Type().IsRegular() && isDir(filepath.Join(w.root, path))
+		isFolder := entry.IsDir() || isLink
+		next := placesAfter(w.elems, places, entry.Name(), isLink)
+		isDeepest := depth == w.depth && !isHidden(entry.Name())
 		switch {
-		case folder && len(next) > 0 && next[0] <= last:
-			w.folder(path, next)
-		case !folder && slices.Contains(next, len(w.elems)):
+		case isFolder && len(next) > 0 && next[0] <= last:
+			if err := w.searchFolder(path, next); err != nil {
+				return err
+			}
+
+		case !isFolder && slices.Contains(next, len(w.elems)):
 			w.found = append(w.found, path)
-		case depth == w.depth && !hidden(e.Name()) && (folder || depth == last):
-			w.near = append(w.near, path)
+		case isDeepest && (isFolder || depth == last):
+			w.nearby = append(w.nearby, path)
 		}
 	}
+
+	return nil
 }
 
-// joinRel keeps the two slashes that a share begins with.
+// joinRel joins a path and a name. It keeps the two slashes with which a share begins.
 func joinRel(rel, name string) string {
 	if rel == "" || strings.HasSuffix(rel, "/") {
 		return rel + name
@@ -237,42 +293,46 @@ func joinRel(rel, name string) string {
 // listDir is os.ReadDir, or what a test puts in its place.
 var listDir = os.ReadDir
 
-// readDir lists a folder; one that does not exist has no entries.
+// readDir returns the entries of a folder. A folder that does not exist has none.
 func readDir(root, rel string) ([]os.DirEntry, error) {
-	d := cmp.Or(filepath.Join(root, rel), ".")
+	folder := cmp.Or(filepath.Join(root, rel), ".")
 
-	es, err := listDir(d)
+	entries, err := listDir(folder)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return es, nil
+		return entries, nil
 	}
 
-	e, _ := errors.AsType[*fault.Error](ingest.PathError(d, err))
-	e.Want, e.Hint = "a folder that can be listed", "correct its permissions"
+	e, _ := errors.AsType[*fault.Error](ingest.PathError(folder, err))
+	e.Want = "a folder that can be listed"
+	e.Hint = "correct its permissions"
 
-	return es, e
+	return entries, e
 }
 
+// isDir reports whether a path, or what it links to, is a folder.
 func isDir(p string) bool {
 	st, err := os.Stat(p)
 	return err == nil && st.IsDir()
 }
 
-// noMatch names what the folders that match a part of the pattern hold instead of the rest.
-func (w *walk) noMatch(from, pattern string) error {
-	e, sought := fault.At(pattern, "", "files that match", "none", ""), joinRel(from, path.Join(w.elems[:w.depth+1]...))
-	if !strings.ContainsAny(pattern, wild) {
+// noMatch returns the error of a pattern that matches nothing, with similar entries of the folders that match a part
+// of the pattern.
+func (w *walk) noMatch(prefix, pattern string) error {
+	e := fault.At(pattern, "", "files that match", "none", "")
+	sought := joinRel(prefix, path.Join(w.elems[:w.depth+1]...))
+	if !strings.ContainsAny(pattern, globSigns) {
 		e.Want = "a file"
 	}
 
-	last := w.depth == len(w.elems)-1
-	if !last {
+	isLast := w.depth == len(w.elems)-1
+	if !isLast {
 		e.Found = fmt.Sprintf("no folder %q", sought)
 	}
 
-	switch near := spelling.Nearest(sought, w.near, 3); {
+	switch near := spelling.Nearest(sought, w.nearby, 3); {
 	case len(near) > 0:
 		e.Hint = "there is " + fault.Quoted(near)
-	case last:
+	case isLast:
 		e.Hint = "the folder is empty"
 	default:
 		e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(w.root))
@@ -281,160 +341,58 @@ func (w *walk) noMatch(from, pattern string) error {
 	return e
 }
 
-// misnamed warns of files next to the matched ones that miss the last element
-// of the pattern by letter case or a dot.
-func misnamed(dir, pattern string, matched []string, found map[string]bool,
-	excluded func(string) bool,
+// warnOfMisnamed warns of files next to the matched ones that miss the last element of the pattern by letter case or a
+// dot. found are the files of all patterns. It warns of no file that is excluded.
+func warnOfMisnamed(
+	dir, pattern string, matched []string, found map[string]bool, excluded *exclusions,
 ) []ingest.Warning {
 	elems := splitPath(pattern)
 	last := elems[len(elems)-1]
 	if path.Ext(last) == "" || !strings.ContainsAny(last, "*?[") {
-		return nil // others may be other files
+		return nil // without an ending, other files may have similar names
 	}
 
-	root, _, _ := rooted(dir, pattern)
-	_, dirs := lists.Index(lists.Each(matched, func(f string) string { d, _ := path.Split(f); return d }))
+	root, _, _ := splitRoot(dir, pattern)
+	var folders []string
+	for _, file := range matched {
+		folder, _ := path.Split(file)
+		folders = append(folders, folder)
+	}
 
-	var ws []ingest.Warning
-	for _, d := range dirs {
-		entries, _ := readDir(root, d) // it was listed before
-		for _, e := range entries {
-			name := e.Name()
-			rel := joinRel(d, name)
-			if !e.Type().IsRegular() || hidden(name) || found[rel] {
+	_, folders = lists.Index(folders)
+
+	var warnings []ingest.Warning
+	for _, folder := range folders {
+		entries, _ := readDir(root, folder) // it was listed before
+		for _, entry := range entries {
+			name := entry.Name()
+			rel := joinRel(folder, name)
+			if !entry.Type().IsRegular() || isHidden(name) || found[rel] {
 				continue
 			}
 
-			if why := slip(last, name); why != "" && !excluded(rel) {
-				ws = append(ws, ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
+			if why := slipOf(last, name); why != "" && !excluded.match(rel) {
+				warnings = append(warnings,
+					ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
 			}
 		}
 	}
 
-	return ws
+	return warnings
 }
 
-// slip tells in which way a name misses a glob: by letter case, or by a dot, without which a file's type is hidden; "":
-// it does not.
-func slip(glob, name string) string {
+// slipOf returns in which way a name misses a glob: by letter case, or by the dot of its ending. It returns "" for
+// other names.
+func slipOf(glob, name string) string {
 	if matchElement(strings.ToLower(glob), strings.ToLower(name)) {
 		return "other letter case"
 	}
 
-	dotted := func(i int) bool { return matchElement(glob, name[:i]+"."+name[i:]) }
-	if slices.ContainsFunc(lists.Numbers(len(name)), dotted) {
-		return "a dot missing"
+	for i := range len(name) {
+		if matchElement(glob, name[:i]+"."+name[i:]) {
+			return "a dot missing"
+		}
 	}
 
 	return ""
-}
-
-// Pattern reads conditions and labels from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
-//
-// It is matched against as many trailing elements of a path as it has itself.
-// {name} matches a number as condition.NameNumber does: -5, m5, neg5, 0.5, 1,5, 1p5,
-// 2.5e5; {name:text} matches text within an element, a label; {_} and {*} match any
-// text within one and are dropped. Everything else matches itself.
-type Pattern struct {
-	text   string
-	elems  int
-	re     *regexp.Regexp
-	fields []condition.Condition // in the order of the groups of re, without values
-}
-
-var (
-	// patternField matches a field, or a brace that belongs to none.
-	patternField = regexp.MustCompile(`\{[^}]*\}?|\}`)
-	fieldName    = regexp.MustCompile(`^[A-Z_a-z\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]` +
-		`[0-9A-Z_a-z\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]*$`)
-)
-
-// ParsePattern reads a pattern. Errors name the fault and its character; they are plain
-// errors, since the pattern is configuration, not data.
-func ParsePattern(s string) (*Pattern, error) {
-	p := &Pattern{text: s, elems: strings.Count(s, "/") + 1}
-	fail := func(format string, args ...any) (*Pattern, error) {
-		return nil, fmt.Errorf("parse pattern %q: "+format, append([]any{s}, args...)...)
-	}
-
-	re, at := `\A`, 0 // behind the last field
-	for _, m := range patternField.FindAllStringIndex(s, -1) {
-		field, no := s[m[0]:m[1]], m[0]+1
-		re += regexp.QuoteMeta(s[at:m[0]])
-		at = m[1]
-
-		inner, closed := strings.CutSuffix(field, "}")
-		name, isText := strings.CutSuffix(strings.TrimPrefix(inner, "{"), ":text")
-		switch {
-		case field == "}":
-			return fail("the brace at character %d was never opened", no)
-		case !closed:
-			return fail("the brace at character %d never closes", no)
-		case name == "_" || name == "*":
-			re += `[^/]*?`
-			continue
-		case name == "":
-			return fail("the field at character %d has no name (write {_} for any text)", no)
-		case !fieldName.MatchString(name):
-			return fail("the field name %q at character %d holds other than letters, digits and _", name, no)
-		case slices.ContainsFunc(p.fields, func(c condition.Condition) bool { return c.Column == name }):
-			return fail("the field %q appears twice", name)
-		case isText:
-			re += `([^/]+?)`
-		default:
-			re += "(" + condition.NameNumber + ")"
-		}
-
-		p.fields = append(p.fields, condition.Condition{Column: name, Origin: condition.FileName, IsName: isText})
-	}
-
-	if len(p.fields) == 0 {
-		return fail("it names no condition, like {alpha_deg}")
-	}
-
-	var err error
-	if p.re, err = regexp.Compile(re + regexp.QuoteMeta(s[at:]) + `\z`); err != nil {
-		return fail("%w", err)
-	}
-
-	return p, nil
-}
-
-// String returns the pattern as it was given.
-func (p *Pattern) String() string { return p.text }
-
-// Names returns the conditions that a match gives, in the pattern's order.
-func (p *Pattern) Names() []string { return p.columns(false) }
-
-// LabelNames returns the labels that a match gives, in the pattern's order.
-func (p *Pattern) LabelNames() []string { return p.columns(true) }
-
-func (p *Pattern) columns(ofNames bool) []string {
-	fields := lists.Keep(p.fields, func(c condition.Condition) bool { return c.IsName == ofNames })
-	return lists.Each(fields, func(c condition.Condition) string { return c.Column })
-}
-
-// Match reads the conditions and labels from a path. That it does not match, or a number is beyond the range of a
-// float64, is a *fault.Error.
-func (p *Pattern) Match(file string) (out []condition.Condition, err error) {
-	name := lastElements(file, p.elems)
-	m := p.re.FindStringSubmatch(name)
-	ok := m != nil
-	for i := 0; ok && i < len(p.fields); i++ {
-		c := p.fields[i]
-		if c.IsName {
-			c.Name = m[1+i]
-		} else {
-			c.Value, ok = condition.ParseName(m[1+i])
-		}
-
-		out = append(out, c)
-	}
-
-	if !ok {
-		return nil, fault.At(file, "", fmt.Sprintf("a name like %q", p), strconv.Quote(name),
-			"exclude the file, or change the pattern; {_} matches any text")
-	}
-
-	return out, nil
 }

@@ -5,15 +5,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // tree makes empty files.
@@ -23,7 +26,7 @@ func tree(t testing.TB, names ...string) string {
 	dir := t.TempDir()
 	for _, n := range names {
 		p := filepath.Join(dir, n)
-		must.Write(t, p, "")
+		testfile.Write(t, p, "")
 	}
 
 	return dir
@@ -59,16 +62,18 @@ func TestFind(t *testing.T) {
 		{[]string{"B/take [x].csv"}, nil, "[B/take [x].csv]", nil},
 	} {
 		_, got, ws, err := Find(c.patterns, c.exclude, dir)
-		must.Not(t, err != nil || fmt.Sprint(got) != c.want,
-			"%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
+		require.NoError(t, err, "%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
+		assert.Equal(t, c.want, fmt.Sprint(got), "%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
 
 		for _, w := range c.warn {
-			must.Not(t, !strings.Contains(fmt.Sprint(ws), w), "%v: %q is missing in %v", c.patterns, w, ws)
+			if !strings.Contains(fmt.Sprint(ws), w) {
+				t.Errorf("%v: %q is missing in %v", c.patterns, w, ws)
+			}
 		}
 	}
 
 	_, _, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var got []string
 	for _, w := range ws {
@@ -81,15 +86,19 @@ func TestFind(t *testing.T) {
 		`S1/angle4.TXT is not matched by "S1/angle*.txt": other letter case? it is left out`,
 	}
 
-	must.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"), "warnings:")
+	assert.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"), "warnings:")
 
 	// A file that is matched in a folder above is not a misnamed one.
 	_, up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
-	must.Not(t, err != nil || len(up) != 1 || ws != nil, "%v, %v, %v", up, ws, err)
+	require.NoError(t, err)
+	require.Len(t, up, 1, "%v, %v, %v", up, ws, err)
+	assert.Empty(t, ws, "%v, %v, %v", up, ws, err)
 
 	// Absolute patterns give absolute results.
 	_, abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
-	must.Not(t, err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt"), "%v, %v", abs, err)
+	require.NoError(t, err)
+	require.Len(t, abs, 1, "%v, %v", abs, err)
+	assert.Equal(t, filepath.Join(dir, "S4/force.txt"), abs[0], "%v, %v", abs, err)
 }
 
 func TestFindRefused(t *testing.T) {
@@ -165,7 +174,7 @@ func TestPattern(t *testing.T) {
 		{"r{x}", "r1e999", ""},
 	} {
 		p, err := ParsePattern(c.pattern)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		m, _, ok := matched(p, c.path)
 
@@ -174,7 +183,7 @@ func TestPattern(t *testing.T) {
 			got = fmt.Sprint(m)
 		}
 
-		must.Equal(t, got, c.want, "%s ~ %s", c.pattern, c.path)
+		assert.Equal(t, c.want, got, "%s ~ %s", c.pattern, c.path)
 	}
 
 	for pattern, want := range map[string]string{
@@ -195,10 +204,10 @@ func TestPattern(t *testing.T) {
 		{"{rig:text}{n}", "a/5", "map[] map[]"},
 	} {
 		p, err := ParsePattern(c[0])
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		m, names, _ := matched(p, c[1])
-		must.Equal(t, fmt.Sprint(names, m), c[2], "%s ~ %s", c[0], c[1])
+		assert.Equal(t, c[2], fmt.Sprint(names, m), "%s ~ %s", c[0], c[1])
 	}
 
 	p, _ := ParsePattern("a{z}/{_}b{a}")
@@ -218,7 +227,7 @@ func matched(p *Pattern, path string) (numbers map[string]float64, names map[str
 // TestPatternRoundTrip: any two numbers written into a name come back.
 func TestPatternRoundTrip(t *testing.T) {
 	p, err := ParsePattern("{_}/run_a{alpha}_u{u}.csv")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	rapid.Check(t, func(rt *rapid.T) {
 		a, u := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "u")
@@ -241,18 +250,19 @@ func FuzzPattern(f *testing.F) {
 		}
 
 		m, labels, ok := matched(p, file)
-		must.Never(t, ok && len(m) != len(p.Names()), "%v for %v", m, p.Names())
+		require.False(t, ok && len(m) != len(p.Names()), "%v for %v", m, p.Names())
 
 		if l := labels; ok && len(l) != len(p.LabelNames()) {
 			t.Fatalf("%v for %v", l, p.LabelNames())
 		}
 
 		for n, l := range labels {
-			must.Never(t, l == "" || strings.Contains(l, "/"), "label %s is %q", n, l)
+			require.NotEmpty(t, l, "label %s is %q", n, l)
+			require.False(t, strings.Contains(l, "/"), "label %s is %q", n, l)
 		}
 
 		for n, v := range m {
-			must.Never(t, !finite(v), "%s = %v", n, v)
+			require.True(t, ingest.Finite(v), "%s = %v", n, v)
 		}
 	})
 }
@@ -261,13 +271,13 @@ func FuzzPattern(f *testing.F) {
 // that are not there.
 func TestFindUnreadable(t *testing.T) {
 	dir := t.TempDir()
-	must.Write(t, filepath.Join(dir, "a1.wav"), "x")
+	testfile.Write(t, filepath.Join(dir, "a1.wav"), "x")
 
-	must.Do(t, os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")))
+	require.NoError(t, os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")))
 
-	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644))
 
-	must.Do(t, os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755))
 
 	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
 		if _, files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
@@ -287,7 +297,7 @@ func TestFindUnlistable(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "closed"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "closed"), 0o755))
 
 	for _, p := range []string{"closed/*.wav", "*/x.wav", "*/*.wav", "**/*.wav"} {
 		_, files, _, err := Find([]string{p}, nil, dir)
@@ -300,13 +310,55 @@ func TestFindUnlistable(t *testing.T) {
 func TestConditionsQuotedNewline(t *testing.T) {
 	c, err := ParseConditions("x", []byte("file,alpha_deg,note\na.wav,1,\"two\nlines, \"\"quoted\"\"\"\r\n"+
 		"b.wav,2,plain\nc.wav,3,\"never closes\nd.wav,4,5\" pipe\n"), LogOptions{})
-	must.Never(t, err != nil || len(c.Rows) != 4, "%+v, %v", c, err)
+	require.NoError(t, err)
+	require.Len(t, c.Rows, 4, "%+v, %v", c, err)
 
 	want := []string{"two\nlines, \"quoted\"", "plain", "\"never closes", "5\" pipe"}
 
 	lines := []int{2, 4, 5, 6}
 	for i, r := range c.Rows {
-		must.Not(t, r.States[0].Value != float64(i+1) || r.States[1].Name != want[i] || r.Line != lines[i],
-			"row %d: %+v", i, r)
+		require.Equal(t, float64(i+1), r.States[0].Value, "row %d: %+v", i, r)
+		require.Equal(t, want[i], r.States[1].Name, "row %d: %+v", i, r)
+		assert.Equal(t, lines[i], r.Line, "row %d: %+v", i, r)
+	}
+}
+
+// TestCountRepeats: numbers behind the signs of repeats count those of a condition; what a person reads in the names.
+func TestCountRepeats(t *testing.T) {
+	for _, c := range []struct{ pattern, file, run string }{
+		{"a{alpha}_r{run}.csv", "a4_r2.csv", "alpha=4/2"},
+		{"a{alpha}r{run}.csv", "a4r2.csv", "alpha=4/2"},
+		{"a{alpha}_R{run}.csv", "a4_R2.csv", "alpha=4/2"},
+		{"a{alpha}_rep{run}.csv", "a4_rep2.csv", "alpha=4/2"},
+		{"a{alpha}_rep-{run}.csv", "a4_rep-2.csv", "alpha=4/2"},
+		{"a{alpha}_repeat{run}.csv", "a4_repeat2.csv", "alpha=4/2"},
+		{"a{alpha}_repeat_{run}.csv", "a4_repeat_2.csv", "alpha=4/2"},
+		{"a{alpha}_repetition{run}.csv", "a4_repetition2.csv", "alpha=4/2"},
+		{"a{alpha}_rpt{run}.csv", "a4_rpt2.csv", "alpha=4/2"},
+		{"a{alpha}_Wdh{run}.csv", "a4_Wdh2.csv", "alpha=4/2"},
+		{"a{alpha}_wdh_{run}.csv", "a4_wdh_2.csv", "alpha=4/2"},
+		{"a{alpha}_u{speed}_r{run}.csv", "a4_u20_r2.csv", "alpha=4,speed=20/2"},
+		{"r{run}_a{alpha}.csv", "r2_a4.csv", "alpha=4/2"},
+		{"r{run}/a{alpha}.csv", "r2/a4.csv", "alpha=4/2"},
+		{"a{alpha}_r{run}_{mic:text}.wav", "a4_r2_left.wav", "alpha=4/2"},
+		{"a{alpha}_r{run}{_}.csv", "a4_r2x.csv", "alpha=4/2"},
+		{"a{alpha}_run{run}.csv", "a4_run2.csv", ""},
+		{"run{run}_a{alpha}.csv", "run2_a4.csv", ""},
+		{"a{alpha}_{run}.csv", "a4_2.csv", ""},
+		{"a{alpha}_Lauf{run}.csv", "a4_Lauf2.csv", ""},
+		{"r{run}.csv", "r2.csv", ""},
+		{"a{alpha}_star{run}.csv", "a4_star2.csv", ""},
+		{"a{alpha}_r{run:text}.csv", "a4_r2.csv", ""},
+	} {
+		p, err := ParsePattern(c.pattern)
+		require.NoError(t, err, "%s", c.pattern)
+		assert.Equal(t, c.run != "", p.CountRepeats("run"), "%s", c.pattern)
+
+		conditions, err := p.Match(c.file)
+		require.NoError(t, err, "%s", c.pattern)
+		k := slices.IndexFunc(conditions, func(cond condition.Condition) bool { return cond.Column == "run" })
+		if c.run != "" {
+			assert.Equal(t, c.run, conditions[k].Name, "%s", c.pattern)
+		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // stated returns the numbers and the names of a row.
@@ -61,7 +62,7 @@ func TestReadLog(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join("testdata", "logs", c.name)
 			l, err := ReadLog(path, LogOptions{Files: lauf})
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			kept, _ := l.Without(lauf, lauf)
 			got := fmt.Sprint(l.Names, l.Units, l.Labels)
@@ -75,13 +76,13 @@ func TestReadLog(t *testing.T) {
 			}
 
 			rows, err := kept.ForFiles(lauf)
+			require.NoError(t, err)
+			require.Len(t, rows, len(lauf))
 			for i, r := range rows {
 				if want := fmt.Sprintf("_0%d", i+1); len(r.Rows) != 1 || !strings.Contains(r.Rows[0].File, want) {
 					t.Errorf("%s has %+v", lauf[i], r.Rows)
 				}
 			}
-
-			must.Not(t, err != nil, "%v", err)
 		})
 	}
 }
@@ -149,7 +150,7 @@ func TestReadLogCells(t *testing.T) {
 			got += fmt.Sprint(" ", values)
 		}
 
-		must.Equal(t, got, c.want, "%s", c.name)
+		assert.Equal(t, c.want, got, "%s", c.name)
 	}
 
 	said, err := ParseConditions("c", []byte("# a: 1\nfile;a\n# b = 5\nx;1\n# b = 6\ny;2\n"), LogOptions{})
@@ -219,7 +220,7 @@ func TestGaps(t *testing.T) {
 	files := []string{"a-1.wav", "a-2.wav"}
 	read := func() (*Conditions, string) {
 		l, err := ParseConditions("log.csv", []byte(log), LogOptions{Files: files})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		kept, w := l.Without(files, files)
 
@@ -227,8 +228,8 @@ func TestGaps(t *testing.T) {
 	}
 
 	l, said := read()
-	must.Not(t, len(l.Rows) != 2 || !strings.Contains(said, "1 row of no file left out: a-9.wav (line 4)"),
-		"%+v: %s", l.Rows, said)
+	require.Len(t, l.Rows, 2, "%+v: %s", l.Rows, said)
+	assert.Contains(t, said, "1 row of no file left out: a-9.wav (line 4)", "%+v: %s", l.Rows, said)
 
 	uses := func(names ...string) func(string) bool {
 		return func(n string) bool { return strings.Contains(strings.Join(names, " "), n) }
@@ -247,21 +248,22 @@ func TestGaps(t *testing.T) {
 
 	// The only condition of a campaign, case empty-cell.
 	only, err := ParseConditions("log.csv", []byte("file,rpm\nr1,1000\nr2,1100\nr3,\nr4,1200\n"), LogOptions{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	_, err = only.FillGaps(uses(), nil)
 	ingesttest.WantDataError(t, nil, err, "log.csv: line 4, column 2 (rpm): expected a number, since no other condition "+
 		"is known, found an empty cell", "leave r3 out with exclude")
 
 	pat, err := ParsePattern("{_}-{rpm}.wav")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	one := &Conditions{Path: "log.csv", Names: []string{"rpm"}, Rows: []ConditionRow{{
 		Line: 2, File: "a-2.wav", End: math.Inf(1),
 		States: []condition.Condition{{Column: "rpm", Value: math.NaN()}},
 	}}}
 	runs, _, err := assemble(files[1:], fakeInfo, one, pat, nil, Grouping{})
-	must.Not(t, err != nil || runs[0].Recordings[0].Conditions["rpm"] != 2, "%+v, %v", runs, err)
+	require.NoError(t, err)
+	assert.Equal(t, 2.0, runs[0].Recordings[0].Conditions["rpm"], "%+v, %v", runs, err)
 }
 
 // Names as people type them; the two sides that do not fit are named in full.
@@ -273,19 +275,19 @@ func TestTypedNames(t *testing.T) {
 		"run_1": "[0]", "RUN_1.wav": "[0]", "s1/run_2": "[1]", "run_2": "[1 2]", `C:\lab\s2\Run_2.wav`: "[2]",
 		"/lab/run_1": "[0]", "S3/run_2": "[]", "V1": "[4]", "run": "[]", "data/S1/run_2.wav": "[1]",
 	} {
-		must.Equal(t, fmt.Sprint(x.of(row)), want, "%v", row)
+		assert.Equal(t, want, fmt.Sprint(x.filesFor(row)), "%v", row)
 	}
 
 	names := []string{"a1.wav", "c1.wav", "c2.wav"}
 	l, err := ParseConditions("log.csv", []byte("file,U\na1,1\nb7,2\nb8,3\n"), LogOptions{Files: names})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	kept, w := l.Without(names, names)
 	_, err = kept.ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, `line 3`, `found "b7", which is none of the files, also b8 (line 4)`,
 		"files without a row: c1.wav, c2.wav")
 
-	must.Not(t, w != nil, "%v", w)
+	assert.Empty(t, w, "%v", w)
 
 	_, err = (&Conditions{Path: "log.csv", Rows: l.Rows[:1]}).ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, "c1.wav: expected a row of log.csv for this file, found none, nor for c2.wav")
@@ -298,7 +300,7 @@ func TestNumbersOfFiles(t *testing.T) {
 	for row, want := range map[string]string{
 		"17": "[0]", "0018": "[1]", "170": "[2]", "20": "[]", "19": "[3]", "7": "[]", "5": "[]", "17.5": "[]", "-17": "[]",
 	} {
-		must.Equal(t, fmt.Sprint(x.of(row)), want, "%v", row)
+		assert.Equal(t, want, fmt.Sprint(x.filesFor(row)), "%v", row)
 	}
 
 	for name, c := range map[string]struct{ text, want string }{
@@ -325,7 +327,7 @@ func TestNumbersOfFiles(t *testing.T) {
 			got += fmt.Sprint(" ", r.File, " ", values)
 		}
 
-		must.Equal(t, got, c.want, "%s", name)
+		assert.Equal(t, c.want, got, "%s", name)
 
 		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
 			t.Errorf("%s: %v", name, err)

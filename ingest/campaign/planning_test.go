@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
 )
 
 // Which columns make pairs, by hand from ResolveTable's comment. Numbered
@@ -25,11 +26,11 @@ func TestResolveTablePairs(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "pairs.csv")
 
 		row := strings.Repeat("1,", strings.Count(c.head, ",")) + "1\n"
-		must.Write(t, path, c.head+"\n"+row+row)
+		testfile.Write(t, path, c.head+"\n"+row+row)
 
 		o, _, err := ResolveTable(TableFile{Path: path}, TableOptions{})
 		if err != nil {
-			must.Contain(t, err.Error(), c.inputs)
+			assert.Contains(t, err.Error(), c.inputs)
 			continue
 		}
 

@@ -15,7 +15,7 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Law states how an outcome depends on a condition: as its power.
+// Law is how an outcome depends on a condition: it is proportional to a power of the condition.
 type Law struct {
 	Condition string
 	Power     float64
@@ -23,116 +23,182 @@ type Law struct {
 
 // ParseLaw reads "rpm^2", or "rpm" for the first power.
 func ParseLaw(s string) (Law, error) {
-	name, power, given := strings.Cut(strings.TrimSpace(s), "^")
-	if !given {
+	name, power, hasPower := strings.Cut(strings.TrimSpace(s), "^")
+	if !hasPower {
 		power = "1"
 	}
 
 	v, err := strconv.ParseFloat(strings.TrimSpace(power), 64)
 	l := Law{Condition: strings.TrimSpace(name), Power: v}
-	if err != nil || !finite(v) || l.Condition == "" {
+	if err != nil || !ingest.Finite(v) || l.Condition == "" {
 		return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
 	}
 
 	return l, nil
 }
 
-// pair pairs the rows of equal conditions.
-func (r *tableReader) pair() {
-	s := *r.PairTable
-	r.single, r.at = &s, r.atSetPoints(s.X)
-	if r.o.Across != "" {
-		r.pairAcross()
-		return
+// pairRepeats moves the rows to measured, and makes pairs of rows of equal condition.
+func (r *tableReader) pairRepeats() error {
+	measured := *r.PairTable
+	r.measured = &measured
+	r.setPoints = r.atSetPoints(measured.X)
+	r.findAlongside()
+	if r.options.Across != "" {
+		return r.pairAcross()
 	}
 
 	r.Run = nil
 	var pairs [][2]int
-	for g := range r.groups(s.Texts) {
-		from := len(pairs)
-		pairs = r.pairsOf(pairs, g)
-		if n := len(pairs) - from; r.o.AllPairs && n > 0 {
-			r.Weight = append(r.Weight, slices.Repeat([]float64{float64(len(g)) / 2 / float64(n)}, n)...)
-			if !r.named() {
-				g = g[:1]
-			}
+	for group := range r.groupsOfEqual(measured.Texts) {
+		if r.options.AllPairs && len(group) > mostRepeats {
+			return r.fail(fmt.Sprintf("condition %v", rowOf(measured.X, group[0])),
+				fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), strconv.Itoa(len(group)),
+				"leave out use: all")
+		}
 
-			r.Run = append(r.Run, slices.Repeat([]string{r.name(g...)}, n)...)
+		before := len(pairs)
+		pairs = r.appendPairs(pairs, group)
+		if added := len(pairs) - before; r.options.AllPairs && added > 0 {
+			r.addWeights(group, added)
 		}
 	}
 
-	if r.exact() { // in the order in which the pairs are complete
+	if r.isExact() { // a pair comes where its second row is
 		slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
 	}
 
-	r.Recording = lists.Each(pairs, func(p [2]int) string { return r.name(p[:]...) })
-	if !r.o.AllPairs {
+	r.Recording = make([]string, len(pairs))
+	first := make([]int, len(pairs))
+	second := make([]int, len(pairs))
+	for k, p := range pairs {
+		r.Recording[k] = r.nameOf(p[:]...)
+		first[k] = p[0]
+		second[k] = p[1]
+	}
+
+	if !r.options.AllPairs {
 		r.Run = slices.Clone(r.Recording)
 	}
 
-	first := lists.Each(pairs, func(p [2]int) int { return p[0] })
-	second := lists.Each(pairs, func(p [2]int) int { return p[1] })
-	r.take(first, second)
-
-	paired := make([]bool, s.N)
-	for _, i := range slices.Concat(first, second) {
-		paired[i] = true
+	if err := r.takePairsOf(first, second); err != nil {
+		return err
 	}
 
-	alone := lists.Where(s.N, func(i int) bool { return !paired[i] })
+	r.warnUnpaired(first, second)
+
+	return nil
+}
+
+// addWeights adds the weights and the name of the run of the n pairs of a group. The weights of all pairs of r rows
+// sum to r/2, the number of independent pairs.
+func (r *tableReader) addWeights(group []int, n int) {
+	weight := float64(len(group)) / 2 / float64(n)
+	rows := group
+	if !r.hasRuns() {
+		rows = group[:1]
+	}
+
+	name := r.nameOf(rows...)
+	for range n {
+		r.Weight = append(r.Weight, weight)
+		r.Run = append(r.Run, name)
+	}
+}
+
+// warnUnpaired warns of rows that are in no pair.
+func (r *tableReader) warnUnpaired(first, second []int) {
+	isPaired := make([]bool, r.measured.N)
+	for _, i := range slices.Concat(first, second) {
+		isPaired[i] = true
+	}
+
+	var alone []int
+	for i := range isPaired {
+		if !isPaired[i] {
+			alone = append(alone, i)
+		}
+	}
+
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", len(alone), func(k int) string {
-		run, at := r.name(alone[k]), r.place(r.rows[alone[k]])
-		return fmt.Sprintf("%s (%s)", run, strings.TrimPrefix(at, run+", ")) // the run may be the file
+		run := r.nameOf(alone[k])
+		place := r.describePlace(r.places[alone[k]])
+		return fmt.Sprintf("%s (%s)", run, strings.TrimPrefix(place, run+", ")) // the run may be the file
 	})...)
 }
 
-// take makes pairs of rows, at the means of their conditions, the outcomes corrected to them by their laws.
-func (r *tableReader) take(first, second []int) {
-	p, s := r.PairTable, r.single
-	p.N, p.Texts = len(first), pick(s.Texts, first)
-	p.X = lists.Each(s.X, func(x []float64) []float64 {
-		return lists.Make(p.N, func(k int) float64 { return mean(x[first[k]], x[second[k]]) })
-	})
-	p.Y1, p.Y2 = pick(s.Y1, first), pick(s.Y1, second)
+// takePairsOf fills the table with pairs of a first and a second row each. The conditions of a pair are the means of
+// its rows, to which the outcomes are corrected by their laws.
+func (r *tableReader) takePairsOf(first, second []int) error {
+	p := r.PairTable
+	s := r.measured
+	p.N = len(first)
+	p.Texts = rowsOf(s.Texts, first)
+	p.X = make([][]float64, len(s.X))
+	for i, x := range s.X {
+		p.X[i] = make([]float64, p.N)
+		for k := range p.N {
+			p.X[i][k] = middle(x[first[k]], x[second[k]])
+		}
+	}
+
+	p.Y1 = rowsOf(s.Y1, first)
+	p.Y2 = rowsOf(s.Y1, second)
 	p.Files = r.filesOf(first, second)
-	r.correct(p.Y1, first)
-	r.correct(p.Y2, second)
+	if err := r.correctOutcomes(p.Y1, first); err != nil {
+		return err
+	}
+
+	return r.correctOutcomes(p.Y2, second)
 }
 
-// pick returns rows of columns.
-func pick[T any](columns [][]T, rows []int) [][]T {
-	return lists.Each(columns, func(c []T) []T { return lists.Rows(c, 1, rows) })
+// rowsOf returns some rows of columns.
+func rowsOf[T any](columns [][]T, rows []int) [][]T {
+	var selected [][]T
+	for _, c := range columns {
+		selected = append(selected, lists.Rows(c, 1, rows))
+	}
+
+	return selected
 }
 
-// reorder puts the rows of columns in another order.
+// reorder replaces each column by the column with its rows in another order.
 func reorder[T any](columns [][]T, rows []int) {
 	for k, c := range columns {
 		columns[k] = lists.Rows(c, 1, rows)
 	}
 }
 
-// correct corrects the outcomes of rows to the conditions of their pairs.
-func (r *tableReader) correct(y [][]float64, rows []int) {
+// correctOutcomes corrects the outcomes y, Y1 or Y2, to the conditions of their pairs. rows are the rows of the
+// outcomes. An outcome that is proportional to cᵖ of a condition c is multiplied by (wanted/measured)ᵖ.
+func (r *tableReader) correctOutcomes(y [][]float64, rows []int) error {
 	for j, name := range r.Outcomes {
-		law, given := r.o.Correct[name]
+		law, hasLaw := r.options.Correct[name]
+		if !hasLaw {
+			continue
+		}
+
 		i := slices.Index(r.Inputs, law.Condition)
-		for k := 0; given && k < len(rows); k++ {
-			from, to, at := r.single.X[i][rows[k]], r.X[i][k], r.rows[rows[k]]
-			if from == to {
+		for k, row := range rows {
+			measured := r.measured.X[i][row]
+			wanted := r.X[i][k]
+			if measured == wanted {
 				continue
 			}
 
-			v := &y[j][k]
-			if *v *= math.Pow(to/from, law.Power); from == 0 || !finite(*v) {
-				fault.Raise(fault.At(r.files[at.file].Path, fmt.Sprintf("line %d", at.line),
-					"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], from), ""))
+			y[j][k] *= math.Pow(wanted/measured, law.Power)
+			if measured == 0 || !ingest.Finite(y[j][k]) {
+				place := r.places[row]
+				return fault.At(r.files[place.file].Path, fmt.Sprintf("line %d", place.line),
+					"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], measured), "")
 			}
 		}
 	}
+
+	return nil
 }
 
-// mean is exact of equal numbers.
-func mean(a, b float64) float64 {
+// middle returns the mean of two numbers, which is exact if they are equal.
+func middle(a, b float64) float64 {
 	if a == b {
 		return a
 	}
@@ -140,139 +206,218 @@ func mean(a, b float64) float64 {
 	return a + (b-a)/2
 }
 
-// name is the name of rows: of their runs, else of the conditions, between the first and the last.
-func (r *tableReader) name(rows ...int) string {
-	if !r.named() {
-		first, last := rows[0], rows[len(rows)-1]
-		x := lists.Each(r.at, func(x []float64) float64 { return mean(x[first], x[last]) })
-
-		return r.id(x, row(r.single.Texts, first))
-	}
-
-	and := " + "
-	if r.exact() {
-		and = "+"
-	}
-
-	return strings.Join(lists.Rows(r.single.Run, 1, rows), and)
-}
-
-// exact reports whether rows are paired whose conditions are equal as they are, and each row once.
-func (r *tableReader) exact() bool {
-	return !r.o.AllPairs && len(r.o.SetPoints)+len(r.o.Within)+len(r.o.Correct) == 0
-}
-
-// atSetPoints returns conditions at their set points, where they scatter.
-func (r *tableReader) atSetPoints(x [][]float64) [][]float64 {
-	return lists.Make(len(x), func(k int) []float64 {
-		if t, scatters := r.o.SetPoints[r.Inputs[k]]; scatters {
-			return lists.Each(x[k], condition.SetPointsOf(x[k], t).At)
+// nameOf returns the name of rows of equal condition: the names of their runs. If rows have no runs, it is the
+// conditions halfway between the first row and the last.
+func (r *tableReader) nameOf(rows ...int) string {
+	if r.hasRuns() {
+		separator := " + "
+		if r.isExact() {
+			separator = "+"
 		}
 
-		return x[k]
-	})
-}
-
-// groups gathers the rows of equal conditions and labels.
-func (r *tableReader) groups(labels [][]string) iter.Seq[[]int] {
-	within := lists.Each(r.Inputs, func(name string) condition.Tolerance { return r.o.Within[name] })
-	return condition.Groups(r.single.N, within, r.at, labels)
-}
-
-// mostRepeats bounds a group whose pairs all count: there are half its square.
-const mostRepeats = 4096
-
-// pairsOf appends the pairs of a group to out, whose two rows are never of one run: all of
-// them, or such that every row is used once.
-func (r *tableReader) pairsOf(out [][2]int, group []int) [][2]int {
-	if r.o.AllPairs && len(group) > mostRepeats {
-		fault.Raise(r.fail(fmt.Sprintf("condition %v", row(r.single.X, group[0])),
-			fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), strconv.Itoa(len(group)),
-			"leave out use: all"))
+		return strings.Join(lists.Rows(r.measured.Run, 1, rows), separator)
 	}
 
-	sameRun := func(i, j int) bool { return r.named() && r.single.Run[i] == r.single.Run[j] }
-	var waiting []int // without a partner yet, all of one run
+	first := rows[0]
+	last := rows[len(rows)-1]
+	x := make([]float64, len(r.setPoints))
+	for k, values := range r.setPoints {
+		x[k] = middle(values[first], values[last])
+	}
+
+	return r.conditionsID(r.onlySet(x), rowOf(r.measured.Texts, first))
+}
+
+// findAlongside finds the inputs that were measured alongside: rows that differ in them alone repeat each other.
+func (r *tableReader) findAlongside() {
+	hasTolerance := func(name string) bool {
+		_, isSetPoint := r.options.SetPoints[name]
+		_, isWithin := r.options.Within[name]
+
+		return isSetPoint || isWithin
+	}
+	names := condition.Alongside(r.Inputs, r.measured.X, r.options.Stated, hasTolerance)
+	r.alongside = make([]bool, len(r.Inputs))
+	for k, name := range r.Inputs {
+		r.alongside[k] = slices.Contains(names, name)
+	}
+
+	if len(names) > 0 {
+		r.Warnings = append(r.Warnings, ingest.Warn(r.path, "measured-alongside", "%s: measured alongside, not set, so that "+
+			"rows that differ in nothing else are repeats; train: {inputs: …} names conditions that were set",
+			strings.Join(names, ", ")))
+	}
+}
+
+// isAlongside reports whether input k was measured alongside.
+func (r *tableReader) isAlongside(k int) bool { return r.alongside != nil && r.alongside[k] }
+
+// onlySet returns conditions with NaN in place of those that were measured alongside, which names leave out. It returns
+// x itself if there are none.
+func (r *tableReader) onlySet(x []float64) []float64 {
+	if !slices.Contains(r.alongside, true) {
+		return x
+	}
+
+	set := slices.Clone(x)
+	for k := range set {
+		if r.isAlongside(k) {
+			set[k] = math.NaN()
+		}
+	}
+
+	return set
+}
+
+// isExact reports whether only rows whose conditions are exactly equal are paired, and each row once.
+func (r *tableReader) isExact() bool {
+	return !r.options.AllPairs && len(r.options.SetPoints)+len(r.options.Within)+len(r.options.Correct) == 0
+}
+
+// atSetPoints returns the columns of conditions, with the set points in place of the values of conditions that scatter.
+func (r *tableReader) atSetPoints(x [][]float64) [][]float64 {
+	var columns [][]float64
+	for k, values := range x {
+		if tolerance, scatters := r.options.SetPoints[r.Inputs[k]]; scatters {
+			values = lists.Each(values, condition.SetPointsOf(values, tolerance).At)
+		}
+
+		columns = append(columns, values)
+	}
+
+	return columns
+}
+
+// groupsOfEqual returns the groups of rows of equal conditions and labels.
+func (r *tableReader) groupsOfEqual(labels [][]string) iter.Seq[[]int] {
+	var tolerances []condition.Tolerance
+	var conditions [][]float64
+	for k, name := range r.Inputs {
+		if !r.isAlongside(k) {
+			tolerances = append(tolerances, r.options.Within[name])
+			conditions = append(conditions, r.setPoints[k])
+		}
+	}
+
+	return condition.Groups(r.measured.N, tolerances, conditions, labels)
+}
+
+// mostRepeats bounds a group whose pairs all count: their number grows as its square.
+const mostRepeats = 4096
+
+// appendPairs appends pairs of rows of a group: all pairs, or pairs that use every row once. Two rows of one run are
+// never a pair.
+func (r *tableReader) appendPairs(pairs [][2]int, group []int) [][2]int {
+	sameRun := func(i, j int) bool { return r.hasRuns() && r.measured.Run[i] == r.measured.Run[j] }
+	var waiting []int // rows without a partner yet, all of one run
 	for k, i := range group {
 		switch {
-		case r.o.AllPairs:
+		case r.options.AllPairs:
 			for _, j := range group[k+1:] {
 				if !sameRun(i, j) {
-					out = append(out, [2]int{i, j})
+					pairs = append(pairs, [2]int{i, j})
 				}
 			}
 
 		case len(waiting) > 0 && !sameRun(waiting[0], i):
-			out, waiting = append(out, [2]int{waiting[0], i}), waiting[1:]
+			pairs = append(pairs, [2]int{waiting[0], i})
+			waiting = waiting[1:]
 		default:
 			waiting = append(waiting, i)
 		}
 	}
 
-	return out
+	return pairs
 }
 
-// pairAcross makes each row the first of a pair across occasions, and its own second until the partners of all
-// are chosen. The rows of a condition are one recording, by which they are found.
-func (r *tableReader) pairAcross() {
-	across := slices.Index(r.Labels, r.o.Across)
-	days := r.single.Texts[across]
-	equal := lists.Where(len(r.Labels), func(k int) bool {
-		within := slices.Contains(r.o.Occasions, r.Labels[k]) && condition.Nested(r.single.Texts[k], days)
-		return k != across && !within
-	})
-	var lone []int // places in order
+// pairAcross makes each row the first of a pair across occasions. Until the caller chooses the partners, a row is its
+// own second. All rows of a condition get the same name in Recording, by which the caller finds their partners.
+func (r *tableReader) pairAcross() error {
+	across := slices.Index(r.Labels, r.options.Across)
+	days := r.measured.Texts[across]
+	compared := r.comparedAcross(across, days)
+	var lone []int // places in order of rows whose condition was measured on one occasion only
 	order := make([]int, 0, r.N)
 	r.Recording = make([]string, 0, r.N)
-	for g := range r.groups(lists.Rows(r.single.Texts, 1, equal)) {
-		alike := make([]string, len(r.Labels))
-		for _, k := range equal {
-			alike[k] = r.single.Texts[k][g[0]]
+	for group := range r.groupsOfEqual(lists.Rows(r.measured.Texts, 1, compared)) {
+		labels := make([]string, len(r.Labels))
+		for _, k := range compared {
+			labels[k] = r.measured.Texts[k][group[0]]
 		}
 
-		name := r.id(row(r.at, g[0]), alike)
-		several := slices.ContainsFunc(g, func(i int) bool { return days[i] != days[g[0]] })
-		for _, i := range g {
-			if !several {
+		name := r.conditionsID(r.onlySet(rowOf(r.setPoints, group[0])), labels)
+		hasOtherDay := slices.ContainsFunc(group, func(i int) bool { return days[i] != days[group[0]] })
+		for _, i := range group {
+			if !hasOtherDay {
 				lone = append(lone, len(order))
 			}
 
-			order, r.Recording = append(order, i), append(r.Recording, name)
+			order = append(order, i)
+			r.Recording = append(r.Recording, name)
 		}
 	}
 
-	s := r.single // has the same columns: one at a time is there twice
-	r.at, s.Run = nil, nil
+	// The columns may be large. The table and measured share their lists of columns: reorder replaces the columns of
+	// both, so that only one column at a time is there twice. The set points and the runs of measured are not needed any
+	// more.
+	r.setPoints = nil
+	r.measured.Run = nil
 	reorder(r.X, order)
 	reorder(r.Y1, order)
 	reorder(r.Texts, order)
 	r.Files = r.filesOf(order, order)
 	r.Y2 = r.Y1
 	r.Weight = slices.Repeat([]float64{0.5}, r.N)
-	if r.Run = lists.Rows(r.Run, 1, order); !r.named() {
-		r.Run = lists.Each(r.Texts[across], func(day string) string { return r.names.of([]byte(r.o.Across + "=" + day)) })
+	r.Run = lists.Rows(r.Run, 1, order)
+	if !r.hasRuns() {
+		r.Run = nil
+		for _, day := range r.Texts[across] {
+			r.Run = append(r.Run, r.keptIDs.keep([]byte(r.options.Across+"="+day)))
+		}
 	}
 
-	r.Warnings = append(r.Warnings, WarnLone(r.path, "row", r.o.Across, len(lone), r.N, func(i int) string {
-		return fmt.Sprintf("%s (%s)", r.Recording[lone[i]], r.place(r.rows[order[lone[i]]]))
-	})...)
+	warnings, err := WarnLone(r.path, "row", r.options.Across, len(lone), r.N, func(i int) string {
+		return fmt.Sprintf("%s (%s)", r.Recording[lone[i]], r.describePlace(r.places[order[lone[i]]]))
+	})
+	r.Warnings = append(r.Warnings, warnings...)
+
+	return err
 }
 
-// WarnLone is the warning about n rows or recordings, of so many, at conditions of one occasion, which names the first;
-// nil of none, an error where all are.
-func WarnLone(path, what, across string, n, of int, name func(i int) string) []ingest.Warning {
-	fault.Unless(n < of, fault.At(path, "", "two "+what+"s of equal condition on different "+across,
-		"none among "+fault.Plural(int64(of), what), "name inputs that repeat, or leave out across"))
+// comparedAcross returns the indices of the labels that must be equal in a pair: all but the label that pairs go
+// across, and occasions within one of its names, such as the days of a session.
+func (r *tableReader) comparedAcross(across int, days []string) []int {
+	var compared []int
+	for k, label := range r.Labels {
+		isNested := slices.Contains(r.options.Occasions, label) && condition.Nested(r.measured.Texts[k], days)
+		if k != across && !isNested {
+			compared = append(compared, k)
+		}
+	}
+
+	return compared
+}
+
+// WarnLone warns of n rows or recordings (what) whose conditions were measured on one occasion only, with the names of
+// the first few. all is the number of all rows or recordings. WarnLone returns no warning if n is 0, and an error if n
+// is all.
+func WarnLone(path, what, across string, n, all int, name func(i int) string) ([]ingest.Warning, error) {
+	if n >= all {
+		return nil, fault.At(path, "", "two "+what+"s of equal condition on different "+across,
+			"none among "+fault.Plural(int64(all), what), "name inputs that repeat, or leave out across")
+	}
+
 	if n == 0 {
-		return nil
+		return nil, nil
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "one-occasion",
 		"%s measured on one %s only: the second value is of the same %[2]s, that of a single %s its own: %s",
-		fault.Plural(int64(n), what), across, what, someOf(n, name))}
+		fault.Plural(int64(n), what), across, what, someOf(n, name))}, nil
 }
 
-// WarnUnpaired is the warning about n rows or recordings without a partner, which names the first; nil of none.
+// WarnUnpaired warns of n rows or recordings (what) without a partner, with the names of the first few. It returns no
+// warning if n is 0.
 func WarnUnpaired(path, what string, n int, name func(i int) string) []ingest.Warning {
 	if n == 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Thrust that follows the square of the speed exactly, at speeds within 1 %:
@@ -34,10 +35,10 @@ func TestWithinAndCorrect(t *testing.T) {
 	}
 
 	p, err := readTable(writeFile(t, b.String()), o)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	// By hand: a+b, a+c, b+a, b+c, a+c; not a+a.
-	must.Equal(t, p.Recording, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, "pairs")
+	assert.Equal(t, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, p.Recording, "pairs")
 
 	for i, x := range flat(p.X) {
 		want := 3e-7 * x * x
@@ -50,20 +51,21 @@ func TestWithinAndCorrect(t *testing.T) {
 		}
 	}
 
-	must.Be(t, flat(p.X)[0], 5015, "%v", flat(p.X))
-	must.Contain(t, fmt.Sprint(p.Warnings), "1 row without a partner of another run left out: d (line 6)")
+	require.Equal(t, 5015.0, flat(p.X)[0], "%v", flat(p.X))
+	assert.Contains(t, fmt.Sprint(p.Warnings), "1 row without a partner of another run left out: d (line 6)")
 
 	// Disjoint: a 5000 with b, the second a with c.
 	o.AllPairs = false
 	p, err = readTable(writeFile(t, b.String()), o)
-	must.Not(t, err != nil || !slices.Equal(p.Recording, []string{"a + b", "a + c"}) || p.Weight != nil,
-		"%v %v %v", p.Recording, p.Weight, err)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a + b", "a + c"}, p.Recording, "%v %v %v", p.Recording, p.Weight, err)
+	assert.Empty(t, p.Weight, "%v %v %v", p.Recording, p.Weight, err)
 
 	// All pairs of exact repeats count as their rows.
 	o = TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, AllPairs: true}
 	p, err = readTable(writeFile(t, "x,y\n1,1\n2,1\n1,2\n1,3\n2,2\n3,9\n"), o)
-	must.Do(t, err)
-	must.Equal(t, fmt.Sprint(p.N, p.Weight, p.Run), "4 [0.5 0.5 0.5 1] [x=1 x=1 x=1 x=2]", "all pairs")
+	require.NoError(t, err)
+	assert.Equal(t, "4 [0.5 0.5 0.5 1] [x=1 x=1 x=1 x=2]", fmt.Sprint(p.N, p.Weight, p.Run), "all pairs")
 }
 
 func TestParseToleranceAndLaw(t *testing.T) {
@@ -103,14 +105,14 @@ func TestDerivedOfRepeats(t *testing.T) {
 	set, err := derive.New([]derive.Definition{
 		{Name: "ct", Text: "thrust_n/(rho*(rpm/60)^2*diameter_m^4)"}, {Name: "tip_speed_m_s", Text: "pi*diameter_m*rpm/60"},
 	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, nil, []string{"thrust_n"})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	p, err := readTable(path, TableOptions{
 		Inputs: []string{"diameter_m", "rpm"}, Repeats: []string{"thrust_n"}, Derive: set,
 		Within:  map[string]condition.Tolerance{"rpm": {Relative: 0.02}},
 		Correct: map[string]Law{"thrust_n": {Condition: "rpm", Power: 2}},
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	ct := func(thrust, rpm float64) float64 { return thrust / (1.25 * (rpm / 60) * (rpm / 60) * 0.0625) }
 	wantY1 := []float64{2 * math.Pow(3015./3000, 2), ct(2, 3000), 8, ct(8, 6000)}
@@ -118,7 +120,7 @@ func TestDerivedOfRepeats(t *testing.T) {
 
 	wantX := []float64{0.5, 3015, math.Pi * 0.5 * 3015 / 60, 0.5, 6000, math.Pi * 0.5 * 100}
 	for _, c := range []struct{ got, want []float64 }{{flat(p.Y1), wantY1}, {flat(p.Y2), wantY2}, {flat(p.X), wantX}} {
-		must.Not(t, !slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }),
+		assert.True(t, slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }),
 			"%v, want %v", c.got, c.want)
 	}
 
@@ -127,28 +129,29 @@ func TestDerivedOfRepeats(t *testing.T) {
 		t.Error(got)
 	}
 
-	must.Equal(t, p.Converted["tip_speed_m_s"], "derived: pi*diameter_m*rpm/60", "conversion")
+	assert.Equal(t, "derived: pi*diameter_m*rpm/60", p.Converted["tip_speed_m_s"], "conversion")
 }
 
 // Of a table of pairs y1 gives the first derived outcome and y2 the second.
 func TestDerivedOfPairs(t *testing.T) {
 	set, err := derive.New([]derive.Definition{{Name: "ratio", Text: "lift_n/drag_n"}}, nil, []string{"x"}, nil,
 		[]string{"lift_n", "drag_n"})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	o := TableOptions{
 		Inputs: []string{"x"}, Y1: []string{"lift_n_1", "drag_n_1"}, Y2: []string{"lift_n_2", "drag_n_2"}, Derive: set,
 	}
 	head := "x,lift_n_1 [N],lift_n_2,drag_n_1,drag_n_2\n"
 	p, err := readTable(writeFile(t, head+"1,6,7,3,2\n"), o)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, !slices.Equal(flat(p.Y1), []float64{6, 3, 2}) || !slices.Equal(flat(p.Y2), []float64{7, 2, 3.5}),
-		"%v, %v", flat(p.Y1), flat(p.Y2))
+	require.Equal(t, []float64{6, 3, 2}, flat(p.Y1), "%v, %v", flat(p.Y1), flat(p.Y2))
+	assert.Equal(t, []float64{7, 2, 3.5}, flat(p.Y2), "%v, %v", flat(p.Y1), flat(p.Y2))
 
 	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
-	must.Refuse(t, err, "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, "+
-		"lift_n = 7")
+	assert.ErrorContains(t, err,
+		"line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, "+
+			"lift_n = 7")
 }
 
 // Long tables: 30,000 conditions of two rows, and one condition of 60,000. Both took
@@ -182,17 +185,19 @@ func TestRowsAtSetPoints(t *testing.T) {
 	}
 
 	p, err := readTable(path, o)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Equal(t, fmt.Sprint(flat(p.X), flat(p.Y1), flat(p.Y2), p.Run),
-		"[5000 5000 8005] [1 3 5] [2 4 6] [rpm=5000 rpm=5000 rpm=8000]", "pairs")
-	must.Not(t, len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "rpm=9000 (line 8)"), "%v", p.Warnings)
+	assert.Equal(t, "[5000 5000 8005] [1 3 5] [2 4 6] [rpm=5000 rpm=5000 rpm=8000]",
+		fmt.Sprint(flat(p.X), flat(p.Y1), flat(p.Y2), p.Run),
+		"pairs")
+	require.Len(t, p.Warnings, 1, "%v", p.Warnings)
+	assert.Contains(t, p.Warnings[0].Text, "rpm=9000 (line 8)", "%v", p.Warnings)
 
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
 	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
 	p, err = readTable(path, o)
-	must.Do(t, err)
-	must.Equal(t, fmt.Sprint(p.Run, flat(p.X)), "[rpm=5000 rpm=5000] [4990 5010]", "runs")
+	require.NoError(t, err)
+	assert.Equal(t, "[rpm=5000 rpm=5000] [4990 5010]", fmt.Sprint(p.Run, flat(p.X)), "runs")
 }
 
 // Repeats on several days: each row is the first of a pair and, until partners are chosen, also its second. The rows of
@@ -202,7 +207,7 @@ func TestAcross(t *testing.T) {
 
 	p, err := readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n2,20,Mon,A\n1,13,Wed,A\n2,21,Tue,A\n3,30,Mon,A\n"+
 		"3,31,Mon,A\n3,32,Tue,B\n"), o)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	got := fmt.Sprint(flat(p.Y1), flat(p.Y2), p.Run, p.Recording, flat(p.Texts)[:4], p.Weight)
 	if want := "[10 13 20 21 30 31 32] [10 13 20 21 30 31 32] [Day=Mon Day=Wed Day=Mon Day=Tue Day=Mon Day=Mon Day=Tue] " +
@@ -213,22 +218,24 @@ func TestAcross(t *testing.T) {
 
 	const text = "3 rows measured on one Day only: the second value is of the same Day, that of a single row its own: " +
 		"x=3,rig=A (line 6), x=3,rig=A (line 7), x=3,rig=B (line 8)"
-	must.Not(t, len(p.Warnings) != 1 || p.Warnings[0].Text != text, "%v", p.Warnings)
+	require.Len(t, p.Warnings, 1, "%v", p.Warnings)
+	assert.Equal(t, text, p.Warnings[0].Text, "%v", p.Warnings)
 
 	o.Run = "run" // a row's own run is its run
 	p, err = readTable(writeFile(t, "x,y,Day,rig,run\n1,10,Mon,A,a\n1,12,Wed,A,b\n"), o)
-	must.Not(t, err != nil || !slices.Equal(p.Run, []string{"a", "b"}), "%v, %v", p, err)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, p.Run, "%v, %v", p, err)
 
 	// Days within sessions are no condition. Times of day are none of an occasion, and runs count anew on each.
 	o.Run, o.Across, o.Labels, o.Occasions = "run", "Set", []string{"Set", "Day"}, []string{"Set", "Day"}
 	p, err = readTable(writeFile(t, "x,y,Set,Day,run\n1,0,S,1.5.24,1\n2,1,S,2024-05-01,2\n1,3,T,2.5.24,1\n"+
 		"2,4,T,3.5.24,2\n"), o)
-	must.Do(t, err)
-	must.Equal(t, fmt.Sprint(p.Run, p.Recording[1:3], p.Texts[1][2]), "[S/1 T/1 S/2 T/2] [x=1 x=2]1.5.24", "sessions")
+	require.NoError(t, err)
+	assert.Equal(t, "[S/1 T/1 S/2 T/2] [x=1 x=2]1.5.24", fmt.Sprint(p.Run, p.Recording[1:3], p.Texts[1][2]), "sessions")
 
 	o.Run, o.Across, o.Labels = "", "", []string{"Day", "rig"}
 	_, err = readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n1,11,Tue,A\n"), o)
-	must.Refuse(t, err, "two rows of equal condition and Day, rig, found none among 2 rows "+
+	assert.ErrorContains(t, err, "two rows of equal condition and Day, rig, found none among 2 rows "+
 		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
 }
 
@@ -256,25 +263,25 @@ func TestRunColumn(t *testing.T) {
 func TestPairsOfRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		r := &tableReader{o: TableOptions{Run: "run"}, single: &PairTable{}}
+		r := &tableReader{options: TableOptions{Run: "run"}, measured: &PairTable{}}
 		var group []int
 		for i := range 1 + rng.IntN(9) {
 			group = append(group, i)
-			r.single.Run = append(r.single.Run, strconv.Itoa(rng.IntN(3)))
+			r.measured.Run = append(r.measured.Run, strconv.Itoa(rng.IntN(3)))
 		}
 
 		var want [][2]int
 		used := map[int]bool{}
 		for k, i := range group {
 			for _, j := range group[k+1:] {
-				if !used[i] && !used[j] && r.single.Run[i] != r.single.Run[j] {
+				if !used[i] && !used[j] && r.measured.Run[i] != r.measured.Run[j] {
 					used[i], used[j] = true, true
 					want = append(want, [2]int{i, j})
 				}
 			}
 		}
 
-		must.Equal(t, r.pairsOf(nil, group), want, "%+v", r.single.Run)
+		assert.Equal(t, want, r.appendPairs(nil, group), "%+v", r.measured.Run)
 	}
 }
 
@@ -284,30 +291,30 @@ func TestGroups(t *testing.T) {
 	for i := range 300 {
 		r := &tableReader{
 			PairTable: &PairTable{Inputs: []string{"a", "b"}},
-			o:         TableOptions{Within: map[string]condition.Tolerance{}},
+			options:   TableOptions{Within: map[string]condition.Tolerance{}},
 		}
 		if i%3 > 0 {
-			r.o.Within["b"] = condition.Tolerance{Absolute: 2}
+			r.options.Within["b"] = condition.Tolerance{Absolute: 2}
 		}
 
 		labels := 2 - i%2 // that are compared
-		r.single = &PairTable{N: 1 + rng.IntN(12), Texts: make([][]string, 2)}
-		r.at = make([][]float64, 2)
-		for range r.single.N {
-			r.at[0] = append(r.at[0], float64(rng.IntN(2))*math.Copysign(1, rng.Float64()-0.5))
-			r.at[1] = append(r.at[1], float64(rng.IntN(6)))
+		r.measured = &PairTable{N: 1 + rng.IntN(12), Texts: make([][]string, 2)}
+		r.setPoints = make([][]float64, 2)
+		for range r.measured.N {
+			r.setPoints[0] = append(r.setPoints[0], float64(rng.IntN(2))*math.Copysign(1, rng.Float64()-0.5))
+			r.setPoints[1] = append(r.setPoints[1], float64(rng.IntN(6)))
 			for k := range 2 {
-				r.single.Texts[k] = append(r.single.Texts[k], strconv.Itoa(rng.IntN(2)))
+				r.measured.Texts[k] = append(r.measured.Texts[k], strconv.Itoa(rng.IntN(2)))
 			}
 		}
 
 		equal := func(i, j int) bool {
-			a, b, c, d := row(r.at, i), row(r.at, j), row(r.single.Texts, i), row(r.single.Texts, j)
-			return a[0] == b[0] && r.o.Within["b"].Equal(a[1], b[1]) && slices.Equal(c[:labels], d[:labels])
+			a, b, c, d := rowOf(r.setPoints, i), rowOf(r.setPoints, j), rowOf(r.measured.Texts, i), rowOf(r.measured.Texts, j)
+			return a[0] == b[0] && r.options.Within["b"].Equal(a[1], b[1]) && slices.Equal(c[:labels], d[:labels])
 		}
 
 		var want [][]int
-		for i := range r.single.N {
+		for i := range r.measured.N {
 			n := slices.IndexFunc(want, func(g []int) bool {
 				return !slices.ContainsFunc(g, func(j int) bool { return !equal(i, j) })
 			})
@@ -319,6 +326,7 @@ func TestGroups(t *testing.T) {
 			want[n] = append(want[n], i)
 		}
 
-		must.Equal(t, fmt.Sprint(slices.Collect(r.groups(r.single.Texts[:labels]))), fmt.Sprint(want), "%+v", r.single)
+		got := slices.Collect(r.groupsOfEqual(r.measured.Texts[:labels]))
+		assert.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "%+v", r.measured)
 	}
 }

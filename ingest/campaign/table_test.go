@@ -10,14 +10,16 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func writeFile(t testing.TB, text string) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "pairs.csv")
-	must.Write(t, path, text)
+	testfile.Write(t, path, text)
 
 	return path
 }
@@ -30,7 +32,7 @@ func readTable(path string, o TableOptions) (*PairTable, error) {
 // flat puts columns into rows.
 func flat[T any](columns [][]T) (out []T) {
 	for i := 0; len(columns) > 0 && i < len(columns[0]); i++ {
-		out = append(out, row(columns, i)...)
+		out = append(out, rowOf(columns, i)...)
 	}
 
 	return out
@@ -84,15 +86,15 @@ func TestReadTable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := readTable(writeFile(t, c.text), c.o)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			if got := fmt.Sprint(p.N, p.Outcomes, flat(p.X), flat(p.Y1), flat(p.Y2), p.Run); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 
-			must.Equal(t, fmt.Sprint(p.Units), c.units, "units")
+			assert.Equal(t, c.units, fmt.Sprint(p.Units), "units")
 
-			must.Equal(t, ingesttest.Codes(p.Warnings), c.warns, "warnings %v", p.Warnings)
+			assert.Equal(t, c.warns, ingesttest.Codes(p.Warnings), "warnings %v", p.Warnings)
 		})
 	}
 }
@@ -172,7 +174,7 @@ func TestReadTableRefused(t *testing.T) {
 func TestReadTableParquet(t *testing.T) {
 	o := TableOptions{Inputs: []string{"time"}, Y1: []string{"Fx"}, Y2: []string{"single"}, Run: "run"}
 	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if p.N != 120 || p.X[0][8] != 8./1024 || p.Y1[0][1] != math.Sin(1) || p.Y2[0][1] != float64(float32(math.Cos(1))) ||
 		p.Run[13] != "run 3" || p.Units["Fx"] != "N" {
@@ -218,11 +220,11 @@ func TestTooManyRepeats(t *testing.T) {
 func TestUnitsInEveryCell(t *testing.T) {
 	path := writeFile(t, "v;F\n36 km/h;1 N\n5 m/s;2 N\n36 km/h;3,5 N\n5 m/s;4 N\n")
 	o, _, err := ResolveTable(TableFile{Path: path}, TableOptions{Repeats: []string{"F"}})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	p, err := readTable(path, o)
-	must.Not(t, err != nil || fmt.Sprint(p.X, p.Y1, p.Y2, p.Units) != "[[36 18]] [[1 2]] [[3.5 4]] map[F:N v:km/h]",
-		"%+v, %v", p, err)
+	require.NoError(t, err)
+	assert.Equal(t, "[[36 18]] [[1 2]] [[3.5 4]] map[F:N v:km/h]", fmt.Sprint(p.X, p.Y1, p.Y2, p.Units), "%+v, %v", p, err)
 }
 
 // Numbers in a table of results as people write them: a column of text for programs. By hand.
@@ -279,7 +281,7 @@ func TestTypedResults(t *testing.T) {
 			}
 		}
 
-		must.Not(t, c.want != "" && !strings.HasSuffix(got, c.want) && !strings.Contains(got, c.want+" ("),
+		assert.False(t, c.want != "" && !strings.HasSuffix(got, c.want) && !strings.Contains(got, c.want+" ("),
 			"%s: %s, want %s", c.alpha, got, c.want)
 	}
 }
@@ -319,15 +321,15 @@ func TestRowsLeftOut(t *testing.T) {
 			Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Missing: []string{"-9999"}, Exclude: c.exclude,
 		}
 		p, err := readTable(path, o)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		texts := ""
 		for _, w := range p.Warnings {
 			texts += w.Text + "\n"
 		}
 
-		must.Not(t, fmt.Sprint(flat(p.X)) != c.want || !strings.Contains(texts, c.warning+"\n"),
-			"%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
+		require.Equal(t, c.want, fmt.Sprint(flat(p.X)), "%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
+		assert.Contains(t, texts, c.warning+"\n", "%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
 
 		o.Exclude = by([]string{"rmp"}, nil, nil)
 		if _, err = readTable(path, o); err == nil || !strings.Contains(err.Error(), `a column "rmp", by which`) {

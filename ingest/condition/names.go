@@ -21,7 +21,7 @@ var (
 	powerOfTen = regexp.MustCompile(`\A(?:(.*)[·⋅×x*])?10(?:\^([+-]?[0-9]+)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))\z`)
 )
 
-// ParseName reads a number as NameNumber finds it. ok is false of other texts and of what no
+// ParseName reads a number as NameNumber finds it. ok is false for other texts and for numbers that no
 // float64 holds.
 func ParseName(s string) (v float64, ok bool) {
 	if strings.Trim(s, "0123456789.+-") == "" { // most numbers are written plainly
@@ -29,9 +29,9 @@ func ParseName(s string) (v float64, ok bool) {
 		return v + 0, err == nil // −0 is 0
 	}
 
-	s = grouping.Replace(s)
+	s = withoutGrouping.Replace(s)
 	if m := powerOfTen.FindStringSubmatch(s); m != nil {
-		s = cmp.Or(m[1], "1") + "e" + programs.Replace(m[2]+m[3])
+		s = cmp.Or(m[1], "1") + "e" + asPrograms.Replace(m[2]+m[3])
 	}
 
 	m := nameForm.FindStringSubmatch(s)
@@ -40,7 +40,8 @@ func ParseName(s string) (v float64, ok bool) {
 	}
 
 	text := m[2] + "." + m[3] + "e" + cmp.Or(m[4], "0")
-	if !slices.Contains([]string{"", "+", "p", "plus", "pos"}, strings.ToLower(strings.TrimRight(m[1], " _")+m[5])) {
+	sign := strings.ToLower(strings.TrimRight(m[1], " _") + m[5])
+	if !slices.Contains([]string{"", "+", "p", "plus", "pos"}, sign) {
 		text = "-" + text
 	}
 
@@ -56,24 +57,24 @@ type Cut struct {
 }
 
 var (
-	inName   = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
-	fraction = regexp.MustCompile(`^(?:(,[0-9]{1,3})(?:[^0-9,]|$)|((?:[pd]|pt|point)[0-9]{1,3})(?:[^0-9]|$))`)
-	power    = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
-	ofTen    = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
-	// Angle is the word of an angle with a letter or a word for the sign, at the end of a text.
+	numberInName = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
+	fraction     = regexp.MustCompile(`^(?:(,[0-9]{1,3})(?:[^0-9,]|$)|((?:[pd]|pt|point)[0-9]{1,3})(?:[^0-9]|$))`)
+	exponent     = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
+	tenToPower   = regexp.MustCompile(`^(?:[·⋅×x*]10)?(?:\^[+-]?[0-9]+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
+	// Angle matches the word of an angle with a letter or a word for the sign, at the end of a text.
 	Angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|alfa|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|` +
 		`elev|elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
 		`([-_ =]?(?:[mpn]|(?:neg|minus|plus|pos)[ _]?))?$`)
 	axis       = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
 	signBehind = regexp.MustCompile(`(?i)^(m|n|neg|minus|p|pos|plus)(?:[^0-9a-z]|$)`)
-	// Series are the words of things that have numbers: NACA 0012, HQ5040.
+	// Series matches the words of things that have numbers: NACA 0012, HQ5040.
 	Series = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:naca|apc|hq|hqprop|gemfan|dji|sd|mh|clark|eppler|nasa|gws|master|` +
 		`graupner|aeronaut)$`)
 	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])((?:neg|minus)[ _]?)$`)
 	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
-	lone      = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
+	loneSign  = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
 	// a sign that no separator parts from its word: xm20, dEneg10, a.5
-	signLast  = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
+	signAtEnd = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
 	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)(?:\D|$)|` +
 		`([ _]\d{3}(?:[ _]000)*)(?:([ _]?(?:rpm|upm|u.?min))|[^\d\pL°%]|$))`)
 	ungrouped = regexp.MustCompile(`(?i)(?:\d[ _]\d{4,}|(?:^|\D)0\d?[ _]\d{3})[ _]?(?:rpm|upm|u.?min)|` +
@@ -81,129 +82,243 @@ var (
 	letterLast = regexp.MustCompile(`[A-Za-z]$`)
 	wordLast   = regexp.MustCompile(`\pL[ _]*$`)
 	// rpm 5 500, Re 150_000; Re200_120 and Re200_120deg are two numbers
-	inThousands = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
-	grouping    = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
+	inThousands     = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
+	withoutGrouping = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
 		"\u202f", "")
 )
 
 // CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
 // name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
-// that of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even then,
-// where the names separate no other number so; the number is Doubtful then. A letter or a word is a
-// sign where other names have the same words without it: xm20, x20.
+// the word of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even
+// then, if the names separate no other number so; the number is Doubtful then. A letter or a word is a
+// sign if other names have the same words without it: xm20, x20.
 func CutNames(names []string) []Cut {
 	spaced := !slices.ContainsFunc(names, ungrouped.MatchString)
-	out := lists.Each(names, func(s string) Cut { return cutName(s, spaced) })
-	takeSigns(out)
-	for _, of := range lists.Alike(lists.Each(out, func(c Cut) string { return strings.Join(c.Texts, "\x00") })) {
-		all := lists.Where(len(out[of[0]].Numbers), func(k int) bool { // that have a hyphen after a word in every name
-			return !slices.ContainsFunc(of, func(i int) bool {
-				return out[i].Numbers[k][0] != '-' || !letterLast.MatchString(out[i].Texts[k])
-			})
-		})
-		for _, k := range all {
-			zero := func(i int) bool { return strings.Trim(out[i].Numbers[k], "-0.") == "" } // nobody writes −0
-			before := out[of[0]].Texts[k]
-			doubt := (Angle.MatchString(before) || axis.MatchString(before)) && !slices.ContainsFunc(of, zero)
-			for _, i := range of {
-				c := &out[i]
-				if doubt {
-					c.Doubtful = append(c.Doubtful, k)
-				}
-
-				if !doubt || len(all) > 1 {
-					c.Texts[k], c.Numbers[k] = c.Texts[k]+"-", c.Numbers[k][1:]
-				}
-			}
-		}
+	cuts := make([]Cut, len(names))
+	for i, name := range names {
+		cuts[i] = cutOneName(name, spaced)
 	}
 
-	return out
+	takeSignsOfOthers(cuts)
+
+	words := make([]string, len(cuts))
+	for i, c := range cuts {
+		words[i] = strings.Join(c.Texts, "\x00")
+	}
+
+	for _, alike := range lists.Alike(words) {
+		separateHyphens(cuts, alike)
+	}
+
+	if len(cuts) == 0 {
+		return nil
+	}
+
+	return cuts
 }
 
-// takeSigns takes letters, words and a point for the sign of a number where other names have a zero after the same
-// words without it: xm20, x0.
-func takeSigns(cuts []Cut) {
-	for k := 0; len(cuts) > 0; k++ {
-		cuts = lists.Keep(cuts, func(c Cut) bool { return k < len(c.Numbers) })
-		words := func(c Cut, last string) string { return strings.Join(append(c.Texts[:k:k], last), "\x00") }
-		zeros := lists.Keep(cuts, func(c Cut) bool { return strings.Trim(c.Numbers[k], "0") == "" })
-		_, plain := lists.Index(lists.Each(zeros, func(c Cut) string { return words(c, c.Texts[k]) }))
+// separateHyphens moves hyphens that separate a number from a word to the word, in the cuts of names of the same words.
+func separateHyphens(cuts []Cut, alike []int) {
+	var hyphens []int // numbers with a hyphen after a word in every name
+	for k := range cuts[alike[0]].Numbers {
+		if allHyphens(cuts, alike, k) {
+			hyphens = append(hyphens, k)
+		}
+	}
 
-		for _, c := range cuts {
-			m := signLast.FindStringSubmatch(c.Texts[k])
-			if m != nil && isDigit(c.Numbers[k][0]) && slices.Contains(plain, words(c, m[1])) &&
-				!slices.Contains(plain, words(c, m[0])) {
-				c.Texts[k], c.Numbers[k] = m[1], m[2]+c.Numbers[k]
+	for _, k := range hyphens {
+		word := cuts[alike[0]].Texts[k]
+		angle := Angle.MatchString(word) || axis.MatchString(word)
+		doubtful := angle && !someZero(cuts, alike, k)
+		for _, i := range alike {
+			c := &cuts[i]
+			if doubtful {
+				c.Doubtful = append(c.Doubtful, k)
+			}
+
+			if !doubtful || len(hyphens) > 1 {
+				c.Texts[k] += "-"
+				c.Numbers[k] = c.Numbers[k][1:]
 			}
 		}
 	}
+}
+
+// allHyphens reports whether number k has a hyphen after a word in every name.
+func allHyphens(cuts []Cut, names []int, k int) bool {
+	for _, i := range names {
+		if cuts[i].Numbers[k][0] != '-' || !letterLast.MatchString(cuts[i].Texts[k]) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// someZero reports whether number k is zero in some name: nobody writes −0.
+func someZero(cuts []Cut, names []int, k int) bool {
+	for _, i := range names {
+		if strings.Trim(cuts[i].Numbers[k], "-0.") == "" {
+			return true
+		}
+	}
+
+	return false
+}
+
+// takeSignsOfOthers takes letters, words and a point for the sign of a number if other names have a zero after the same
+// words without it: xm20, x0. It changes the cuts.
+func takeSignsOfOthers(cuts []Cut) {
+	for k := 0; len(cuts) > 0; k++ {
+		var longer []Cut // with a number k
+		for _, c := range cuts {
+			if k < len(c.Numbers) {
+				longer = append(longer, c)
+			}
+		}
+		cuts = longer
+
+		zeros := map[string]bool{} // words before a zero
+		for _, c := range cuts {
+			if strings.Trim(c.Numbers[k], "0") == "" {
+				zeros[c.wordsBefore(k, c.Texts[k])] = true
+			}
+		}
+
+		for _, c := range cuts {
+			m := signAtEnd.FindStringSubmatch(c.Texts[k])
+			if m == nil || !isDigit(c.Numbers[k][0]) {
+				continue
+			}
+
+			word := m[1]
+			sign := m[2]
+			if zeros[c.wordsBefore(k, word)] && !zeros[c.wordsBefore(k, m[0])] {
+				c.Texts[k] = word
+				c.Numbers[k] = sign + c.Numbers[k]
+			}
+		}
+	}
+}
+
+// wordsBefore joins the texts before number k, with another text for the last of them.
+func (c Cut) wordsBefore(k int, last string) string {
+	return strings.Join(append(c.Texts[:k:k], last), "\x00")
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 const signsInNames = "+-−–"
 
-// cutName cuts a name with every hyphen after a letter as a sign. spaced: blanks may part thousands.
-func cutName(s string, spaced bool) (c Cut) {
-	at := 0
-	for m := inName.FindStringIndex(s); m != nil; m = inName.FindStringIndex(s[at:]) {
-		lo, hi := at+m[0], at+m[1]
-		if f := fraction.FindStringSubmatch(s[hi:]); f != nil && len(strings.TrimLeft(s[lo:hi], signsInNames)) <= 3 &&
-			(lo == at || s[lo-1] != ',') && !strings.Contains(s[lo:hi], ".") {
-			hi += len(f[1] + f[2])
-		}
+// cutOneName cuts a name with every hyphen after a letter as a sign. spaced: blanks may separate thousands.
+func cutOneName(s string, spaced bool) Cut {
+	var c Cut
+	begin := 0 // of the text before the next number
+	for m := numberInName.FindStringIndex(s); m != nil; m = numberInName.FindStringIndex(s[begin:]) {
+		n := nameSpan{textBegin: begin, begin: begin + m[0], end: begin + m[1]}
+		n.takeFraction(s)
+		n.leaveSign(s)
+		n.takeThousands(s, spaced)
+		n.takePower(s)
+		n.begin -= len(signBefore(s[n.textBegin:n.begin], s[n.begin:n.end], s[n.end:]))
 
-		// directly after a number a sign separates: 2023-04-11, 5-10
-		if lo == at && at > 0 || s[lo] == '-' && Series.MatchString(s[at:lo]) {
-			lo = hi - len(strings.TrimLeft(s[lo:hi], signsInNames))
-		}
-
-		// 5'500, 5 500 rpm
-		if t := thousands.FindStringSubmatch(s[hi:]); t != nil && hi-lo < 4 && (t[1] != "" ||
-			spaced && isDigit(s[lo]) && (inThousands.MatchString(s[:lo]+t[2]) || t[3] != "" && !wordLast.MatchString(s[:lo]))) {
-			hi += len(t[1] + t[2])
-		}
-
-		if e := power.FindStringSubmatch(s[hi:]); e != nil {
-			hi += len(e[1])
-		} else if e := ofTen.FindString(s[hi:]); e != "" && (s[lo:hi] == "10" || strings.Contains(e, "10")) {
-			hi += len(e)
-		} else if e, m := signBehind.FindStringSubmatch(s[hi:]), Angle.FindStringSubmatch(s[at:lo]); e != nil && m != nil &&
-			m[2] == "" && len(m[1]) > 1 { // aoa5m
-			hi += len(e[1])
-		}
-
-		lo -= len(signBefore(s[at:lo], s[lo:hi], s[hi:]))
-		c.Texts, c.Numbers = append(c.Texts, s[at:lo]), append(c.Numbers, s[lo:hi])
-		at = hi
+		c.Texts = append(c.Texts, s[n.textBegin:n.begin])
+		c.Numbers = append(c.Numbers, s[n.begin:n.end])
+		begin = n.end
 	}
 
-	c.Texts = append(c.Texts, s[at:])
+	c.Texts = append(c.Texts, s[begin:])
 
 	return c
 }
 
-// signBefore is the letter or the word before a number that is its sign: am5, alpha_neg5, m5deg.
-func signBefore(before, number, after string) string {
+// nameSpan is where a number lies in a name, s[lo:hi], and where the text before it begins.
+type nameSpan struct{ textBegin, begin, end int }
+
+// takeFraction adds a fraction behind a letter or a comma: 1p5, 1,5.
+func (n *nameSpan) takeFraction(s string) {
+	f := fraction.FindStringSubmatch(s[n.end:])
+	if f == nil || strings.Contains(s[n.begin:n.end], ".") {
+		return
+	}
+
+	short := len(strings.TrimLeft(s[n.begin:n.end], signsInNames)) <= 3
+	listed := n.begin > n.textBegin && s[n.begin-1] == ','
+	if short && !listed {
+		n.end += len(f[1] + f[2])
+	}
+}
+
+// leaveSign leaves out a sign that separates: directly after a number, as in 2023-04-11 or 5-10, or after the word of a
+// thing.
+func (n *nameSpan) leaveSign(s string) {
+	afterNumber := n.begin == n.textBegin && n.textBegin > 0
+	if afterNumber || s[n.begin] == '-' && Series.MatchString(s[n.textBegin:n.begin]) {
+		n.begin = n.end - len(strings.TrimLeft(s[n.begin:n.end], signsInNames))
+	}
+}
+
+// takeThousands adds further groups of three digits: 5'500, 5 500 rpm.
+func (n *nameSpan) takeThousands(s string, spaced bool) {
+	t := thousands.FindStringSubmatch(s[n.end:])
+	if t == nil || n.end-n.begin > 3 {
+		return
+	}
+
+	marked, groups, unit := t[1], t[2], t[3]
+	ok := marked != ""
+	if !ok && spaced && isDigit(s[n.begin]) {
+		ok = inThousands.MatchString(s[:n.begin]+groups) || unit != "" && !wordLast.MatchString(s[:n.begin])
+	}
+
+	if ok {
+		n.end += len(marked + groups)
+	}
+}
+
+// takePower adds a power of ten, or a sign behind the number of an angle.
+func (n *nameSpan) takePower(s string) {
+	rest := s[n.end:]
+	if e := exponent.FindStringSubmatch(rest); e != nil {
+		n.end += len(e[1])
+		return
+	}
+
+	e := tenToPower.FindString(rest)
+	if e != "" && (s[n.begin:n.end] == "10" || strings.Contains(e, "10")) {
+		n.end += len(e)
+		return
+	}
+
+	sign := signBehind.FindStringSubmatch(rest)
+	angle := Angle.FindStringSubmatch(s[n.textBegin:n.begin])
+	if sign != nil && angle != nil && angle[2] == "" && len(angle[1]) > 1 { // aoa5m
+		n.end += len(sign[1])
+	}
+}
+
+// signBefore returns the letter or the word before a number that is its sign: am5, alpha_neg5, m5deg. It returns "" if
+// there is none.
+func signBefore(text, number, rest string) string {
 	if !isDigit(number[0]) {
 		return ""
 	}
 
-	if m := signWords.FindStringSubmatch(before); m != nil {
+	if m := signWords.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 
-	if m := Angle.FindStringSubmatch(before); m != nil && m[2] != "" {
+	if m := Angle.FindStringSubmatch(text); m != nil && m[2] != "" {
 		sign := strings.TrimLeft(m[2], "-_ =")
-		if v, _ := ParseName(number); strings.EqualFold(sign, "n") && (len(m[1]) < 2 || v > 90) {
+		v, _ := ParseName(number)
+		if strings.EqualFold(sign, "n") && (len(m[1]) < 2 || v > 90) {
 			return "" // a_n50, alpha_n3000: a speed
 		}
 
 		return sign
 	}
 
-	if m := lone.FindStringSubmatch(before); m != nil && degrees.MatchString(after) {
+	if m := loneSign.FindStringSubmatch(text); m != nil && degrees.MatchString(rest) {
 		return m[1]
 	}
 

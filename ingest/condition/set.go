@@ -2,6 +2,7 @@ package condition
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
 // Roles are the columns that the configuration names: runs, things, occasions.
@@ -35,10 +35,10 @@ func (r Roles) Declared() []string { return slices.Concat(r.Things, r.Occasions)
 // Names lists all columns whose cells are names.
 func (r Roles) Names() []string { return append(r.Declared(), RunColumn(r.Run)) }
 
-// RunColumn is the column that names the run: the one that is given, else run.
+// RunColumn returns the column that names the run: the given one, or run.
 func RunColumn(given string) string { return cmp.Or(given, "run") }
 
-// Reserved are the columns of the program's tables, which no condition and no outcome may be called.
+// Reserved lists the columns of the program's tables. No condition and no outcome may have such a name.
 var Reserved = strings.Fields("run recording set file channel format encoding unit scale calibration " +
 	"calibrator_spread_db rate_hz row0 samples duration_s min max mean rms std integral_time_s clipped " +
 	"longest_constant sha256 pairs half bin_hz shaft_hz power line_hz line_power floor search_lo search_hi band_lo " +
@@ -85,33 +85,36 @@ const (
 	FileName   = "the file's name"
 )
 
-// Merge merges what the sources state of a recording, in their order. Two that state one condition must agree. A
-// set point, of the file's name or the configuration, may differ from a measured value by the tolerance, and the
-// measured one holds. Of a contradiction the first stays. The error, about the file at path, is the first one.
-func Merge(path string, within map[string]Tolerance, list ...Condition) (v Values, first error) {
+// Merge combines the conditions that several sources state of a recording, in their order. Two that state one condition
+// must agree. A set point, of the file's name or the configuration, may differ from a measured value by the tolerance,
+// and the measured value wins. If two contradict each other, the first stays, and Merge returns the first such error
+// beside the values; path is the path of the file.
+func Merge(path string, tolerances map[string]Tolerance, list ...Condition) (Values, error) {
+	var first error
 	merged := map[string]Condition{}
 	for _, c := range list {
+		known, ok := merged[c.Column]
 		want := ""
-		old, known := merged[c.Column]
 		switch {
-		case !c.IsName && c.Value-c.Value != 0:
+		case !c.IsName && !ingest.Finite(c.Value):
 			want = "a finite number"
-		case !known:
-			merged[c.Column] = c
-		case old.IsName != c.IsName || c.IsName && old.Name != c.Name || !c.IsName && old.Value != c.Value &&
-			!within[c.Column].Equal(old.Value, c.Value):
-			want = fmt.Sprintf("%s, as in %s", old.text(), old.Origin)
-		case old.Value != c.Value && (c.Origin != FileName || old.Origin == Configured): // else the other was measured
+		case ok && !known.agrees(c, tolerances[c.Column]):
+			want = fmt.Sprintf("%s, as in %s", known.text(), known.Origin)
+		case !ok || c.replaces(known):
 			merged[c.Column] = c
 		}
 
-		if want != "" {
-			what := map[bool]string{true: "label ", false: "condition "}[c.IsName]
-			first = cmp.Or[error](first, fault.At(path, what+c.Column, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), ""))
+		if want != "" && first == nil {
+			place := "condition " + c.Column
+			if c.IsName {
+				place = "label " + c.Column
+			}
+
+			first = fault.At(path, place, want, fmt.Sprintf("%s in %s", c.text(), c.Origin), "")
 		}
 	}
 
-	v = Values{map[string]float64{}, map[string]string{}}
+	v := Values{map[string]float64{}, map[string]string{}}
 	for column, c := range merged {
 		if c.IsName {
 			v.Names[column] = c.Name
@@ -123,8 +126,31 @@ func Merge(path string, within map[string]Tolerance, list ...Condition) (v Value
 	return v, first
 }
 
+// agrees reports whether two statements of one condition agree.
+func (c Condition) agrees(other Condition, t Tolerance) bool {
+	if c.IsName != other.IsName {
+		return false
+	}
+
+	if c.IsName {
+		return c.Name == other.Name
+	}
+
+	return c.Value == other.Value || t.Equal(c.Value, other.Value)
+}
+
+// replaces reports whether the value of c replaces another one that agrees with it: unless c is a set point and the
+// other value was measured.
+func (c Condition) replaces(other Condition) bool {
+	return c.Value != other.Value && (c.Origin != FileName || other.Origin == Configured)
+}
+
+// text writes the value for messages.
 func (c Condition) text() string {
-	return map[bool]string{true: strconv.Quote(c.Name), false: fmt.Sprint(c.Value)}[c.IsName]
+	if c.IsName {
+		return strconv.Quote(c.Name)
+	}
+	return fmt.Sprint(c.Value)
 }
 
 // Values are the conditions of a recording or of a row, by their columns.
@@ -136,88 +162,140 @@ type Values struct {
 // Rows are the conditions of recordings as far as they are known.
 type Rows []Values
 
-// Rows returns how many there are.
+// Rows returns the number of rows.
 func (r Rows) Rows() int { return len(r) }
 
-// Floats returns an error where the condition of some row is not known.
+// Floats returns the condition of each row, or an error if it is not known for some row.
 func (r Rows) Floats(column string) ([]float64, error) {
-	return known(r, column, func(v Values) map[string]float64 { return v.Numbers })
-}
-
-// Strings returns an error where the name of some row is not known.
-func (r Rows) Strings(column string) ([]string, error) {
-	return known(r, column, func(v Values) map[string]string { return v.Names })
-}
-
-func known[T any](rows Rows, column string, of func(Values) map[string]T) ([]T, error) {
-	out := make([]T, len(rows))
-	for i, v := range rows {
-		var ok bool
-		if out[i], ok = of(v)[column]; !ok {
-			return nil, fmt.Errorf("%s is not known", column)
+	numbers := make([]float64, len(r))
+	for i, v := range r {
+		number, ok := v.Numbers[column]
+		if !ok {
+			return nil, unknown(column)
 		}
+
+		numbers[i] = number
 	}
 
-	return out, nil
+	return numbers, nil
 }
+
+// Strings returns the name in each row, or an error if it is not known for some row.
+func (r Rows) Strings(column string) ([]string, error) {
+	names := make([]string, len(r))
+	for i, v := range r {
+		name, ok := v.Names[column]
+		if !ok {
+			return nil, unknown(column)
+		}
+
+		names[i] = name
+	}
+
+	return names, nil
+}
+
+func unknown(column string) error { return fmt.Errorf("%s is not known", column) }
 
 // Attribute finds what a file states about itself: an attribute of the file
 // or of a group ("/Table1@alpha"), a single number among its arrays
 // ("opp_jprop.vInf"), or an element of one ("opp.RPS_M1[2]"), by its name or,
-// where only one fits, by the end of it. It is the name of a thing or an occasion, or a number in the unit
+// if only one fits, by the end of it. It is the name of a thing or an occasion, or a number in the unit
 // that the condition's name states; a run may have either.
-func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (c Condition, err error) {
-	defer fault.Catch(&err)
-	c = Condition{Column: condition, Origin: origin}
-	known := lists.Each(info.Attributes, func(a ingest.Attribute) string { return a.Name })
-	hits := lists.Keep(known, func(n string) bool {
-		rest, ok := strings.CutSuffix(strings.ToLower(n), strings.ToLower(name))
-		return ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@"))
-	})
-	if slices.Contains(hits, name) {
-		hits = []string{name}
-	}
-
-	want := fmt.Sprintf("an attribute %q", name)
-	switch {
-	case len(known) == 0:
-		fault.Raise(fault.At(info.Path, "", want, "a file without attributes", ""))
-	case len(hits) == 0:
-		fault.Raise(fault.At(info.Path, "", want, "none of that name", "there is "+
-			fault.Quoted(spelling.Nearest(name, known, 3))))
-	case len(hits) > 1:
-		fault.Raise(fault.At(info.Path, "", fmt.Sprintf("one attribute %q", name), fault.Quoted(hits), "write its full name"))
-	}
-
-	text, place := strings.TrimSpace(info.Attributes[slices.Index(known, hits[0])].Value), "attribute "+hits[0]
-	named := func() (Condition, error) {
-		if bad := CheckName(text); bad != nil {
-			bad.Path, bad.Place = info.Path, place
-			return c, bad
-		}
-
-		c.Name, c.IsName = text, true
-
-		return c, nil
-	}
-
-	if slices.Contains(r.Declared(), condition) {
-		return named()
-	}
-
-	found := strconv.Quote(fault.Clip(text))
-	col, err := ReadColumn([]string{strings.Trim(text, "[]")}, ColumnOptions{})
+func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Condition, error) {
+	attribute, err := findAttribute(info, name)
 	if err != nil {
-		found = err.(*CellError).Found
-	} else if to, err := units.ToName(condition, col.Unit); err == nil && col.Values != nil &&
-		col.Values[0]-col.Values[0] == 0 {
-		c.Value = to.Apply(col.Values[0])
+		return Condition{Column: condition, Origin: origin}, err
+	}
+
+	c := Condition{Column: condition, Origin: origin}
+	text := strings.TrimSpace(attribute.Value)
+	place := "attribute " + attribute.Name
+	if slices.Contains(r.Declared(), condition) {
+		return c.named(text, info.Path, place)
+	}
+
+	col, err := ReadColumn([]string{strings.Trim(text, "[]")}, ColumnOptions{})
+	if number, ok := numberOf(col, condition); ok && err == nil {
+		c.Value = number
 		return c, nil
 	}
 
 	if condition == RunColumn(r.Run) {
-		return named()
+		return c.named(text, info.Path, place)
+	}
+
+	found := strconv.Quote(fault.Clip(text))
+	if cell, ok := errors.AsType[*CellError](err); ok {
+		found = cell.Found
 	}
 
 	return c, fault.At(info.Path, place, "a number", found, "list it under things if it is a name")
+}
+
+// named returns c with a name for its value.
+func (c Condition) named(name, path, place string) (Condition, error) {
+	if fail := CheckName(name); fail != nil {
+		fail.Path = path
+		fail.Place = place
+
+		return c, fail
+	}
+
+	c.Name = name
+	c.IsName = true
+
+	return c, nil
+}
+
+// numberOf returns the only number of a column, in the unit that the name of a condition states.
+func numberOf(col Column, condition string) (float64, bool) {
+	if len(col.Values) == 0 || !ingest.Finite(col.Values[0]) {
+		return 0, false
+	}
+
+	conversion, err := units.ToName(condition, col.Unit)
+	if err != nil {
+		return 0, false
+	}
+
+	return conversion.Apply(col.Values[0]), true
+}
+
+// findAttribute finds an attribute of a file by its name or, if only one fits, by the end of it.
+func findAttribute(info ingest.Info, name string) (ingest.Attribute, error) {
+	var hits []ingest.Attribute
+	var names []string // of hits
+	for _, a := range info.Attributes {
+		if a.Name == name {
+			return a, nil
+		}
+
+		rest, ok := strings.CutSuffix(strings.ToLower(a.Name), strings.ToLower(name))
+		if ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@")) {
+			hits = append(hits, a)
+			names = append(names, a.Name)
+		}
+	}
+
+	if len(hits) == 1 {
+		return hits[0], nil
+	}
+
+	want := fmt.Sprintf("an attribute %q", name)
+	switch {
+	case len(info.Attributes) == 0:
+		return ingest.Attribute{}, fault.At(info.Path, "", want, "a file without attributes", "")
+	case len(hits) == 0:
+		var known []string
+		for _, a := range info.Attributes {
+			known = append(known, a.Name)
+		}
+
+		return ingest.Attribute{}, fault.At(info.Path, "", want, "none of that name",
+			"there is "+fault.Quoted(spelling.Nearest(name, known, 3)))
+	}
+
+	return ingest.Attribute{}, fault.At(info.Path, "", fmt.Sprintf("one attribute %q", name), fault.Quoted(names),
+		"write its full name")
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"doubletake/internal/lists"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // One rule for contradictions, with both origins. A set point in the name and a measured value within the
@@ -40,22 +41,22 @@ func TestMerge(t *testing.T) {
 			got = err.Error()
 		}
 
-		must.Not(t, !strings.HasSuffix(got, c.want), "%v, %v: %s, want %s", c.first, c.second, got, c.want)
+		assert.True(t, strings.HasSuffix(got, c.want), "%v, %v: %s, want %s", c.first, c.second, got, c.want)
 	}
 }
 
 // Names that a person takes for one, and such that are two. By hand.
 func TestAlike(t *testing.T) {
 	for names, want := range map[string]string{
-		"NACA0015,NACA 0015,naca-0015,APC-8x6,APC 8x6,APC-8x7": "[[APC 8x6 APC-8x6] [NACA 0015 NACA0015] " +
-			"[NACA 0015 naca-0015] [NACA0015 naca-0015]]",
-		"apc,APC": "[[APC apc]]", "Clark-Y,clark y": "[[Clark-Y clark y]]",
-		"Graupner,Grauper,APC": "[[Grauper Graupner]]", "Propeller,Propellor": "[[Propeller Propellor]]",
+		"NACA0015,NACA 0015,naca-0015,APC-8x6,APC 8x6,APC-8x7": "[{APC 8x6 APC-8x6} {NACA 0015 NACA0015} " +
+			"{NACA 0015 naca-0015} {NACA0015 naca-0015}]",
+		"apc,APC": "[{APC apc}]", "Clark-Y,clark y": "[{Clark-Y clark y}]",
+		"Graupner,Grauper,APC": "[{Grauper Graupner}]", "Propeller,Propellor": "[{Propeller Propellor}]",
 		"APC 8x6,APC 8x7": "[]", "A,B": "[]", "Mon,Tue": "[]", "run1,run2": "[]", "Motor,Rotor1": "[]", "wing,wind": "[]",
-		"NACA0012,NACA0015": "[]", "west,west": "[]", "MotorA,MotorB": "[[MotorA MotorB]]", "session1,session": "[]",
-		"Müller,Mueller": "[[Mueller Müller]]", "Mu\u0308ller,Müller": "[[Mu\u0308ller Müller]]", "8x6,8×6": "[[8x6 8×6]]",
+		"NACA0012,NACA0015": "[]", "west,west": "[]", "MotorA,MotorB": "[{MotorA MotorB}]", "session1,session": "[]",
+		"Müller,Mueller": "[{Mueller Müller}]", "Mu\u0308ller,Müller": "[{Mu\u0308ller Müller}]", "8x6,8×6": "[{8x6 8×6}]",
 	} {
-		must.Equal(t, fmt.Sprint(Alike(strings.Split(names, ","))), want, "%v", names)
+		assert.Equal(t, want, fmt.Sprint(Alike(strings.Split(names, ","))), "%v", names)
 	}
 }
 
@@ -70,7 +71,7 @@ func TestDays(t *testing.T) {
 		list := strings.Split(names, ";")
 		days := Days(list)
 		got := strings.Join(lists.Each(list, func(n string) string { return days[n] }), ";")
-		must.Be(t, got, want, "%s", names)
+		require.Equal(t, want, got, "%s", names)
 	}
 }
 

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest/condition"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func ExampleSetPointsOf() {
@@ -39,12 +38,18 @@ func TestSetPointsOf(t *testing.T) {
 		{"0.1 %", []float64{2395, 2398, 2402, 2405}, "[2395 2405]"}, // 2400 would name both
 	} {
 		tol, err := condition.ParseTolerance(c.tolerance)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if got := fmt.Sprint(condition.SetPointsOf(c.values, tol).Nominals()); got != c.want {
 			t.Errorf("%v within %s: set points %s, expected %s", c.values, tol, got, c.want)
 		}
 	}
+}
+
+// A set point at 0 has no relative scatter. The others scatter by 0.5 of 100.5, which is 0.5 %.
+func TestScatterInWords(t *testing.T) {
+	points := condition.SetPointsOf([]float64{0, 100, 101}, condition.Tolerance{Relative: 0.01})
+	require.Equal(t, "2 set points, ± 0.5 %", points.String())
 }
 
 // The set points and their scatter are known, because the values are drawn about them.
@@ -63,8 +68,9 @@ func TestDiscover(t *testing.T) {
 		}
 
 		p, ok := condition.Discover(values)
-		must.Never(t, !ok || len(p.List) != n || p.Tolerance.Relative > 3*scatter || p.Tolerance.Absolute != 0,
-			"%d set points ± %g: found %v", n, scatter, p)
+		if !ok || len(p.List) != n || p.Tolerance.Relative > 3*scatter || p.Tolerance.Absolute != 0 {
+			t.Fatalf("%d set points ± %g: found %v", n, scatter, p)
+		}
 	})
 
 	for name, v := range map[string][]float64{
@@ -104,11 +110,13 @@ func TestInvariants(t *testing.T) {
 
 		for _, v := range values {
 			c, ok := p.Find(v)
-			must.Never(t, !ok || v < c.Lo || v > c.Hi, "%g found %v of %v", v, c, p)
+			require.True(t, ok, "%g found %v of %v", v, c, p)
+			require.GreaterOrEqual(t, v, c.Lo, "%g found %v of %v", v, c, p)
+			require.LessOrEqual(t, v, c.Hi, "%g found %v of %v", v, c, p)
 
 			limit := tol.Absolute + tol.Relative*math.Abs(c.Hi+c.Lo)/2
-			must.Never(t, c.Hi-c.Lo > 2*limit*(1+1e-6) || c.Lo == c.Hi && c.Nominal != c.Lo,
-				"%v beyond the tolerance %v", c, tol)
+			require.LessOrEqual(t, c.Hi-c.Lo, 2*limit*(1+1e-6), "%v beyond the tolerance %v", c, tol)
+			require.False(t, c.Lo == c.Hi && c.Nominal != c.Lo, "%v beyond the tolerance %v", c, tol)
 		}
 	})
 }

@@ -1,45 +1,50 @@
 // Package derive computes numbers from other numbers by expressions that a user
 // writes: a tip speed from a diameter and a shaft speed, a coefficient from a force.
 //
-// An expression is arithmetic of named numbers, the constant pi and the functions sqrt,
+// An expression is arithmetic with named numbers, the constant pi and the functions sqrt,
 // abs, exp, log, log10, sin, cos, tan, asin, acos, atan, atan2, hypot, min, max, round
-// (halves away from 0) and floor; comparisons and "a > 1 ? x : y" are arithmetic too. All numbers are float64. A name
-// that is no word of letters, digits and underscores is put in quotes. A label, whose values are
-// names, is compared with a name in quotes: profile == "Clark-Y" ? 1 : 0. An expression
-// has access to nothing else. Package expr-lang/expr parses it.
+// (halves away from 0) and floor. It may contain comparisons and choices, "a > 1 ? x : y".
+// All numbers are float64. A name with other characters than letters, digits and underscores
+// is written in quotes. The values of a label are names; a label can only be compared with a
+// name in quotes: profile == "Clark-Y" ? 1 : 0. An expression has access to nothing else.
+//
+// [New] checks the definitions: package expr-lang/expr parses each expression, and the compiler
+// (formula.go) turns it into terms. The methods of a [Set] evaluate the terms, with derivatives
+// (dual.go) if the caller wants them.
 package derive
 
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 )
 
-// Definition is a number and the expression that gives it.
+// Definition is the name of a number and the expression that it is computed by.
 type Definition struct{ Name, Text string }
 
-// Set holds the definitions of a campaign, each after those it needs.
+// Set is the checked definitions of a campaign. A nil *Set has no definitions.
 type Set struct {
-	constants map[string]float64
-	all       []derived
+	constants map[string]float64 // by name
+	all       []derived          // each definition after those that it needs
 }
 
+// derived is a checked definition.
 type derived struct {
 	Definition
-	names   []string // that its expression uses
-	value   evaluate
-	needs   []string // all names, also those of definitions it needs
-	outcome bool     // it needs an outcome
+	names   []string // names in its expression
+	value   *term    // its compiled expression
+	needs   []string // names in its expression and in those of the definitions that it needs
+	outcome bool     // it needs an outcome, and is an outcome itself; otherwise it is a condition
 }
 
-// Error reports a definition that cannot be used.
+// Error is the error of a definition that cannot be used.
 type Error struct {
 	Definition
-	Column  int    // of the expression, in characters from 1; 0: the name
+	Column  int    // character of the expression, from 1; 0: the name is wrong
 	Message string // expected, found, what to do
 }
 
@@ -48,18 +53,20 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 
-	text, most := e.Text, 200
-	if len(text) > most {
-		from := min(max(e.Column-1-most/2, 0), len(text)-most) // near the fault
-		text = strings.ToValidUTF8(text[from:from+most], "") + "…"
+	const maxText = 200 // bytes
+
+	text := e.Text
+	if len(text) > maxText {
+		begin := min(max(e.Column-1-maxText/2, 0), len(text)-maxText) // the fault is about in the middle
+		text = strings.ToValidUTF8(text[begin:begin+maxText], "") + "…"
 	}
 
 	return fmt.Sprintf("%q, character %d: %s", text, e.Column, e.Message)
 }
 
-// New checks definitions over conditions, labels, outcomes, constants and each other. A
-// definition that needs an outcome defines an outcome, any other one a condition. The
-// error is an *Error.
+// New checks definitions and puts them in order. Their expressions may use the given conditions, labels,
+// outcomes and constants, and each other. A definition that needs an outcome defines an outcome; any
+// other definition defines a condition. The error is an *Error.
 func New(defs []Definition, constants map[string]float64, conditions, labels, outcomes []string) (*Set, error) {
 	s := &Set{constants: constants}
 
@@ -73,9 +80,11 @@ func New(defs []Definition, constants map[string]float64, conditions, labels, ou
 		}
 	}
 
-	known = append(known, lists.Each(defs, func(d Definition) string { return d.Name })...)
+	for _, d := range defs {
+		known = append(known, d.Name)
+	}
 
-	open := make([]derived, len(defs))
+	open := make([]derived, len(defs)) // definitions that are not in the set yet
 	for i, d := range defs {
 		names, value, err := parse(d, known, labels)
 		if err != nil {
@@ -85,22 +94,44 @@ func New(defs []Definition, constants map[string]float64, conditions, labels, ou
 		open[i] = derived{Definition: d, names: names, value: value, needs: names}
 	}
 
-	for len(open) > 0 {
-		n := len(open)
-
-		open = slices.DeleteFunc(open, func(d derived) bool { return s.settle(d, open, outcomes) })
-		if len(open) == n {
-			names := lists.Each(open, func(d derived) string { return d.Name })
-
-			return nil, &Error{Definition: open[0].Definition, Message: fmt.Sprintf(
-				"it needs itself, among %s; a derived number needs measured ones in the end", strings.Join(names, ", "))}
-		}
+	if err := s.appendInOrder(open, outcomes); err != nil {
+		return nil, err
 	}
 
 	return s, nil
 }
 
-// settle appends d where all definitions it needs are there.
+// appendInOrder appends the open definitions to the set, each after those that it needs. It overwrites open.
+// Definitions that need each other in a circle are an *Error.
+func (s *Set) appendInOrder(open []derived, outcomes []string) error {
+	for len(open) > 0 {
+		// A pass appends what it can. During the pass open still contains some definitions that were appended
+		// in this pass. Definitions that need those wait for the next pass.
+		kept := 0
+		for _, d := range open {
+			if !s.settle(d, open, outcomes) {
+				open[kept] = d
+				kept++
+			}
+		}
+
+		if kept == len(open) {
+			var names []string
+			for _, d := range open {
+				names = append(names, d.Name)
+			}
+
+			return &Error{Definition: open[0].Definition, Message: fmt.Sprintf(
+				"it needs itself, among %s; a derived number needs measured ones in the end", strings.Join(names, ", "))}
+		}
+
+		open = open[:kept]
+	}
+
+	return nil
+}
+
+// settle appends d to the set if it needs none of the open definitions, and reports whether it did.
 func (s *Set) settle(d derived, open []derived, outcomes []string) bool {
 	for _, n := range d.names {
 		if slices.ContainsFunc(open, func(o derived) bool { return o.Name == n }) {
@@ -112,46 +143,58 @@ func (s *Set) settle(d derived, open []derived, outcomes []string) bool {
 		}
 	}
 
-	d.outcome = slices.ContainsFunc(d.needs, func(n string) bool { return slices.Contains(outcomes, n) })
+	for _, n := range d.needs {
+		d.outcome = d.outcome || slices.Contains(outcomes, n)
+	}
+
 	s.all = append(s.all, d)
 
 	return true
 }
 
+// index returns the index of a name in s.all, or −1.
 func (s *Set) index(name string) int {
 	return slices.IndexFunc(s.all, func(d derived) bool { return d.Name == name })
 }
 
-// Conditions returns the names of the conditions that are defined. s may be nil, as
-// of the other methods.
+// Conditions returns the names of the conditions that the set defines.
 func (s *Set) Conditions() []string { return s.names(false) }
 
-// Outcomes returns the names of the outcomes that are defined.
+// Outcomes returns the names of the outcomes that the set defines.
 func (s *Set) Outcomes() []string { return s.names(true) }
 
-func (s *Set) names(outcomes bool) (out []string) {
+// names returns the names of the outcomes, or of the conditions, that the set defines.
+func (s *Set) names(outcomes bool) []string {
 	if s == nil {
 		return nil
 	}
 
-	held := lists.Keep(s.all, func(d derived) bool { return d.outcome == outcomes })
-
-	return lists.Each(held, func(d derived) string { return d.Name })
-}
-
-// Text returns the expression of a name, "" where it has none.
-func (s *Set) Text(name string) string {
-	if s != nil {
-		if k := s.index(name); k >= 0 {
-			return s.all[k].Text
+	var defined []string
+	for _, d := range s.all {
+		if d.outcome == outcomes {
+			defined = append(defined, d.Name)
 		}
 	}
 
-	return ""
+	return defined
 }
 
-// Needs reports whether the definition of a name needs the number called other,
-// itself or through others.
+// Text returns the expression of a name, or "" if the set does not define the name.
+func (s *Set) Text(name string) string {
+	if s == nil {
+		return ""
+	}
+
+	k := s.index(name)
+	if k < 0 {
+		return ""
+	}
+
+	return s.all[k].Text
+}
+
+// Needs reports whether the definition of a name needs the number called other, directly or through other
+// definitions.
 func (s *Set) Needs(name, other string) bool {
 	if s == nil {
 		return false
@@ -162,43 +205,55 @@ func (s *Set) Needs(name, other string) bool {
 	return k >= 0 && slices.Contains(s.all[k].needs, other)
 }
 
-// ValueError reports a result that is no finite number.
+// ValueError is the error of a result that is not a finite number.
 type ValueError struct {
 	Definition
 	Value  float64
-	Inputs string // the numbers it was computed from: "rpm = 0, tsr = 1"
+	Inputs string // numbers and names that it was computed from: "rpm = 0, tsr = 1"
 }
 
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s = %s is %g with %s", e.Name, e.Text, e.Value, e.Inputs)
 }
 
-// AddConditions computes the conditions whose numbers values holds, and whose labels have names,
-// and adds them to values. A result that is not finite is a *ValueError.
+// AddConditions computes the conditions and adds them to values. values has the known numbers by name, and names
+// the values of the labels. It leaves out conditions that need a number or a label that is missing. A result
+// that is not finite is a *ValueError.
 func (s *Set) AddConditions(values map[string]float64, names map[string]string) error {
 	return s.add(values, names, false)
 }
 
-// AddOutcomes is AddConditions of the outcomes.
+// AddOutcomes does the same as AddConditions for the outcomes.
 func (s *Set) AddOutcomes(values map[string]float64, names map[string]string) error {
 	return s.add(values, names, true)
 }
 
+// add does the work of AddOutcomes, or of AddConditions if outcomes is false.
 func (s *Set) add(values map[string]float64, names map[string]string, outcomes bool) error {
 	if s == nil {
 		return nil
 	}
 
-	number := func(name string) (Dual, bool) { v, ok := values[name]; return Dual{Value: v}, ok }
 	for _, d := range s.all {
-		in := s.inputs(d, names, number)
-		if d.outcome != outcomes || in == nil {
+		if d.outcome != outcomes {
 			continue
 		}
 
-		v := d.value(in).Value
-		if v-v != 0 {
-			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.describe(in, names)}
+		given := make(map[string]Dual, len(d.names))
+		for _, n := range d.names {
+			if v, ok := values[n]; ok {
+				given[n] = Dual{Value: v}
+			}
+		}
+
+		inputs, ok := s.inputs(d, given, names)
+		if !ok {
+			continue
+		}
+
+		v := d.value.evaluate(inputs).Value
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.describe(inputs, names)}
 		}
 
 		values[d.Name] = v
@@ -207,45 +262,48 @@ func (s *Set) add(values map[string]float64, names map[string]string, outcomes b
 	return nil
 }
 
-// Differentiate computes what is defined by numbers that values holds, with exact
-// derivatives (forward mode), and adds it to values; names are those of labels. s may be nil.
+// Differentiate computes all definitions with exact derivatives (forward mode), and adds them to values. values has
+// the known numbers by name, and names the values of the labels. It leaves out definitions that need a number or a
+// label that is missing.
 func (s *Set) Differentiate(values map[string]Dual, names map[string]string) {
 	if s == nil {
 		return
 	}
 
-	number := func(name string) (Dual, bool) { v, ok := values[name]; return v, ok }
 	for _, d := range s.all {
-		if in := s.inputs(d, names, number); in != nil {
-			values[d.Name] = d.value(in)
+		if inputs, ok := s.inputs(d, values, names); ok {
+			values[d.Name] = d.value.evaluate(inputs)
 		}
 	}
 }
 
-// inputs are the numbers that d is computed of: those given, constants, and those of names; nil if one is not known.
-func (s *Set) inputs(d derived, names map[string]string, number func(name string) (Dual, bool)) map[string]Dual {
-	in := make(map[string]Dual, len(d.names))
+// inputs returns the numbers that d is computed from, by name: known values, constants, and the codes of labels. ok is
+// false if one of them is missing.
+func (s *Set) inputs(d derived, values map[string]Dual, names map[string]string) (inputs map[string]Dual, ok bool) {
+	inputs = make(map[string]Dual, len(d.names))
 	for _, n := range d.names {
-		v, ok := number(n)
-		if c, constant := s.constants[n]; constant && !ok {
-			v, ok = Dual{Value: c}, true
+		v, known := values[n]
+		if c, constant := s.constants[n]; constant && !known {
+			v = Dual{Value: c}
+			known = true
 		}
 
 		if text, named := names[n]; named {
-			v, ok = Dual{Value: code(text)}, true
+			v = Dual{Value: code(text)}
+			known = true
 		}
 
-		if !ok {
-			return nil
+		if !known {
+			return nil, false
 		}
 
-		in[n] = v
+		inputs[n] = v
 	}
 
-	return in
+	return inputs, true
 }
 
-// didYouMean ends a message about an unknown name.
+// didYouMean returns the end of a message about an unknown name: a similar name, or all known names.
 func didYouMean(name string, known []string) string {
 	if hint := spelling.DidYouMean(name, known); hint != "" {
 		return hint

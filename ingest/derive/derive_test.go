@@ -1,14 +1,14 @@
 package derive
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"testing"
 
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // value evaluates an expression over a = 3, b = 4 and the name with blanks = 5.
@@ -16,10 +16,10 @@ func value(t *testing.T, text string) float64 {
 	t.Helper()
 
 	s, err := New([]Definition{{"z", text}}, map[string]float64{"b": 4}, []string{"a", "blade pitch"}, nil, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	v := map[string]float64{"a": 3, "blade pitch": 5}
-	must.Do(t, s.AddConditions(v, nil))
+	require.NoError(t, s.AddConditions(v, nil))
 
 	return v["z"]
 }
@@ -35,7 +35,7 @@ func TestExpressions(t *testing.T) {
 		"abs(-a)": 3, "atan2(a, b)": math.Atan2(3, 4),
 		"round(2.5)": 3, "round(-2.5)": -3, "round(997/a)*a": 996, "floor(-a/2)": -2, "floor(b/a)": 1, "log10(a*1000/a)": 3,
 	} {
-		must.Equal(t, value(t, text), want, "%s", text)
+		assert.Equal(t, want, value(t, text), "%s", text)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestNames(t *testing.T) {
 		"profile == 'blade type' ? 1 : profile == \"clark-y\" ? 2 : 4": 4,
 	} {
 		s, err := New([]Definition{{"z", text}}, nil, []string{"a"}, []string{"profile", "blade type"}, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		names := map[string]string{"profile": "Clark-Y", "blade type": "3"}
 		v, d := map[string]float64{"a": 3}, map[string]Dual{"a": {3, []float64{1}}}
@@ -59,30 +59,32 @@ func TestNames(t *testing.T) {
 	}
 
 	s, err := New([]Definition{{"z", "1/a*(profile == 'B' ? 1 : 2)"}}, nil, []string{"a"}, []string{"profile"}, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	err = s.AddConditions(map[string]float64{"a": 0}, map[string]string{"profile": "C"})
-	must.Not(t, err == nil || !strings.HasSuffix(err.Error(), "is +Inf with a = 0, profile = C"), "%v", err)
+	require.Error(t, err)
+	assert.True(t, strings.HasSuffix(err.Error(), "is +Inf with a = 0, profile = C"), "%v", err)
 
-	must.Equal(t, Mentioned("a+'blade type'*b_2 == \"C-1\""), []string{"a", "blade type", "b_2", "C-1"}, "mentioned")
+	assert.Equal(t, []string{"a", "blade type", "b_2", "C-1"}, Mentioned("a+'blade type'*b_2 == \"C-1\""), "mentioned")
 }
 
-// The example of the issue: a Mach number of a tip, by hand.
+// The Mach number of a blade's tip, computed by hand.
 func TestTipMach(t *testing.T) {
 	s, err := New([]Definition{
 		{"ct", "thrust_n/(rho*n_rps^2*diameter_m^4)"}, // before what it needs
 		{"tip_mach", "pi*diameter_m*rpm/60/sqrt(1.4*287*(273.15+temp_c))"}, {"n_rps", "rpm/60"},
 	}, map[string]float64{"rho": 1.2}, []string{"diameter_m", "rpm", "temp_c"}, nil, []string{"thrust_n"})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if c, o := s.Conditions(), s.Outcomes(); len(c) != 2 || c[0] != "tip_mach" || c[1] != "n_rps" || len(o) != 1 {
 		t.Fatalf("conditions %q, outcomes %q", c, o)
 	}
 
-	must.Not(t, !s.Needs("ct", "rpm") || s.Needs("ct", "temp_c"), "needs go through n_rps")
+	require.True(t, s.Needs("ct", "rpm"), "needs go through n_rps")
+	assert.False(t, s.Needs("ct", "temp_c"), "needs go through n_rps")
 
 	v := map[string]float64{"diameter_m": 0.5, "rpm": 6000, "temp_c": 20}
-	must.Do(t, s.AddConditions(v, nil))
+	require.NoError(t, s.AddConditions(v, nil))
 
 	if got, want := v["tip_mach"], math.Pi*0.5*100/343.2; math.Abs(got-want) > 1e-4*want { // 343.2 m/s at 20 °C
 		t.Errorf("Mach number %v, want %v", got, want)
@@ -93,9 +95,9 @@ func TestTipMach(t *testing.T) {
 	}
 
 	v["thrust_n"] = 7.5
-	must.Do(t, s.AddOutcomes(v, nil))
+	require.NoError(t, s.AddOutcomes(v, nil))
 
-	must.Near(t, v["ct"], 7.5/(1.2*1e4*0.0625), 1e-15, "thrust coefficient")
+	assert.InDelta(t, 7.5/(1.2*1e4*0.0625), v["ct"], 1e-15, "thrust coefficient")
 }
 
 func TestErrors(t *testing.T) {
@@ -130,12 +132,14 @@ func TestErrors(t *testing.T) {
 		{"z+1", "it needs itself, among z; a derived number needs measured ones in the end"},
 	} {
 		_, err := New([]Definition{{"z", c.text}}, nil, []string{"a", "b"}, []string{"profile"}, []string{"thrust_n"})
-		must.Not(t, err == nil || err.Error() != c.want, "%s:\n got  %v\n want %s", c.text, err, c.want)
+		require.Error(t, err, "%s:\n got  %v\n want %s", c.text, err, c.want)
+		assert.Equal(t, c.want, err.Error(), "%s:\n got  %v\n want %s", c.text, err, c.want)
 	}
 
 	_, err := New([]Definition{{"z", strings.Repeat("a+", 100_000) + "*"}}, nil, []string{"a"}, nil, nil)
-	must.Not(t, err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "up to 2000 characters"),
-		"a long expression: %.500s", err)
+	require.Error(t, err)
+	require.LessOrEqual(t, len(err.Error()), 400, "a long expression: %.500s", err)
+	assert.Contains(t, err.Error(), "up to 2000 characters", "a long expression: %.500s", err)
 
 	_, err = New([]Definition{{"a", "b"}}, nil, []string{"a", "b"}, nil, nil)
 	if want := `"a" is a name of the data already; choose another`; err == nil || err.Error() != want {
@@ -143,23 +147,24 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A result that is no number is named with what it was computed from.
+// The error of a result that is not a number names the numbers it was computed from.
 func TestNotFinite(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b": "z = a/b is +Inf with a = 1, b = 0", "b/b": "z = b/b is NaN with b = 0",
 		"sqrt(-a)": "z = sqrt(-a) is NaN with a = 1",
 	} {
 		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		err = s.AddConditions(map[string]float64{"a": 1, "b": 0}, nil)
 
 		var bad *ValueError
-		must.Not(t, !errors.As(err, &bad) || err.Error() != want, "%s: %v", text, err)
+		require.ErrorAs(t, err, &bad, "%s: %v", text, err)
+		assert.Equal(t, want, err.Error(), "%s: %v", text, err)
 	}
 }
 
-// Whatever text comes, New returns and what it accepts gives a number.
+// New returns for every text, and every definition that it accepts gives a number.
 func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[ab0-9.+*/^() <>?:!&|,'#\[\]{}$=;-]{0,24}|.{0,30}`).Draw(t, "text")
@@ -181,6 +186,6 @@ func TestAnyText(t *testing.T) {
 
 // The list of functions in the configuration's reference, which is made of keys.txt, is complete.
 func TestFunctionsInReference(t *testing.T) {
-	b := must.Read(t, "../../pipeline/config/keys.txt")
-	must.Contain(t, string(b), "Functions: "+strings.Join(functions(), " ")+"\n")
+	b := testfile.Read(t, "../../pipeline/config/keys.txt")
+	assert.Contains(t, string(b), "Functions: "+strings.Join(functions(), " ")+"\n")
 }

@@ -2,76 +2,128 @@ package derive
 
 import "math"
 
-// Dual is a number with its derivatives by some others, in an order that the caller
-// chooses; without D it is a constant.
+// Dual is a number with its derivatives with respect to some variables.
 type Dual struct {
 	Value float64
-	D     []float64
+	D     []float64 // one derivative per variable, in the caller's order; nil: a constant
 }
 
-// chain is a number of value v whose derivatives by a and b are da and db.
+// chain returns the result v of a function of a and b, by the chain rule. da and db are the derivatives of the
+// function with respect to a and b.
 func chain(v float64, a Dual, da float64, b Dual, db float64) Dual {
-	out := Dual{Value: v}
+	result := Dual{Value: v}
 	if n := max(len(a.D), len(b.D)); n > 0 {
-		out.D = make([]float64, n)
+		result.D = make([]float64, n)
 	}
 
-	add := func(d float64, by []float64) {
-		for i, x := range by {
-			if d != 0 && x != 0 { // 0·∞ is 0 here
-				out.D[i] += d * x
-			}
+	addScaled(result.D, da, a.D)
+	addScaled(result.D, db, b.D)
+
+	return result
+}
+
+// addScaled adds factor·d to sum, in place. It takes 0·∞ for 0.
+func addScaled(sum []float64, factor float64, d []float64) {
+	if factor == 0 {
+		return
+	}
+
+	for i, x := range d {
+		if x != 0 {
+			sum[i] += factor * x
 		}
 	}
-
-	add(da, a.D)
-	add(db, b.D)
-
-	return out
 }
 
-// function is a function of one number x. slope is its derivative, where its value is v.
-type function struct {
-	value func(x float64) float64
-	slope func(x, v float64) float64
+// The functions of expressions with one argument and with two. log is the natural logarithm; angles are in radians.
+var (
+	unaryFunctions = []string{
+		"sqrt", "abs", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "round", "floor",
+	}
+	binaryFunctions = []string{"atan2", "hypot", "min", "max"}
+)
+
+// The operators with two operands.
+var (
+	arithmetic  = []string{"+", "-", "*", "/", "^", "**"}                             // their results are numbers
+	comparisons = []string{"<", "<=", ">", ">=", "==", "!=", "and", "&&", "or", "||"} // their results are comparisons
+)
+
+// unary applies a function with one argument, or the sign "-".
+func unary(name string, a Dual) Dual {
+	value, slope := unaryValue(name, a.Value)
+	return chain(value, a, slope, Dual{}, 0)
 }
 
-func (f function) of(a Dual) Dual {
-	v := f.value(a.Value)
-	return chain(v, a, f.slope(a.Value, v), Dual{}, 0)
+// unaryValue returns the value and the derivative of a function with one argument at x.
+func unaryValue(name string, x float64) (value, slope float64) {
+	switch name {
+	case "-":
+		return -x, -1
+	case "sqrt":
+		v := math.Sqrt(x)
+		return v, 0.5 / v
+	case "abs":
+		return math.Abs(x), math.Copysign(1, x)
+	case "exp":
+		v := math.Exp(x)
+		return v, v
+	case "log":
+		return math.Log(x), 1 / x
+	case "log10":
+		return math.Log10(x), 1 / (x * math.Ln10)
+	case "sin":
+		return math.Sin(x), math.Cos(x)
+	case "cos":
+		return math.Cos(x), -math.Sin(x)
+	case "tan":
+		v := math.Tan(x)
+		return v, 1 + v*v
+	case "asin":
+		return math.Asin(x), 1 / math.Sqrt(1-x*x)
+	case "acos":
+		return math.Acos(x), -1 / math.Sqrt(1-x*x)
+	case "atan":
+		return math.Atan(x), 1 / (1 + x*x)
+	case "round":
+		return math.Round(x), 0
+	case "floor":
+		return math.Floor(x), 0
+	}
+
+	panic("derive: unknown function " + name) // the compiler checks names
 }
 
-// one and two are the functions of one number and of two. log is the natural logarithm; angles are in radians.
-var one = map[string]function{
-	"sqrt":  {math.Sqrt, func(_, v float64) float64 { return 0.5 / v }},
-	"abs":   {math.Abs, func(x, _ float64) float64 { return math.Copysign(1, x) }},
-	"exp":   {math.Exp, func(_, v float64) float64 { return v }},
-	"log":   {math.Log, func(x, _ float64) float64 { return 1 / x }},
-	"log10": {math.Log10, func(x, _ float64) float64 { return 1 / (x * math.Ln10) }},
-	"sin":   {math.Sin, func(x, _ float64) float64 { return math.Cos(x) }},
-	"cos":   {math.Cos, func(x, _ float64) float64 { return -math.Sin(x) }},
-	"tan":   {math.Tan, func(_, v float64) float64 { return 1 + v*v }},
-	"asin":  {math.Asin, func(x, _ float64) float64 { return 1 / math.Sqrt(1-x*x) }},
-	"acos":  {math.Acos, func(x, _ float64) float64 { return -1 / math.Sqrt(1-x*x) }},
-	"atan":  {math.Atan, func(x, _ float64) float64 { return 1 / (1 + x*x) }},
-	"round": {math.Round, func(_, _ float64) float64 { return 0 }},
-	"floor": {math.Floor, func(_, _ float64) float64 { return 0 }},
-}
-
-var two = map[string]func(p, q Dual) Dual{
-	"atan2": func(p, q Dual) Dual {
-		a, b := p.Value, q.Value
+// binary applies a function with two arguments, or an arithmetic operator.
+func binary(name string, p, q Dual) Dual {
+	a := p.Value
+	b := q.Value
+	switch name {
+	case "+":
+		return chain(a+b, p, 1, q, 1)
+	case "-":
+		return chain(a-b, p, 1, q, -1)
+	case "*":
+		return chain(a*b, p, b, q, a)
+	case "/":
+		return chain(a/b, p, 1/b, q, -a/(b*b))
+	case "^", "**":
+		return power(p, q)
+	case "atan2":
 		return chain(math.Atan2(a, b), p, b/(a*a+b*b), q, -a/(a*a+b*b))
-	},
-	"hypot": func(p, q Dual) Dual {
-		v := math.Hypot(p.Value, q.Value)
-		return chain(v, p, p.Value/v, q, q.Value/v)
-	},
-	"min": func(p, q Dual) Dual { return choose(p, q, p.Value < q.Value) },
-	"max": func(p, q Dual) Dual { return choose(p, q, p.Value > q.Value) },
+	case "hypot":
+		v := math.Hypot(a, b)
+		return chain(v, p, a/v, q, b/v)
+	case "min":
+		return choose(p, q, a < b)
+	case "max":
+		return choose(p, q, a > b)
+	}
+
+	panic("derive: unknown function " + name) // the compiler checks names
 }
 
-// choose returns a number that is none, else the first or the second.
+// choose returns p if first is true or p is NaN, and q otherwise.
 func choose(p, q Dual, first bool) Dual {
 	if first || math.IsNaN(p.Value) {
 		return p
@@ -80,21 +132,12 @@ func choose(p, q Dual, first bool) Dual {
 	return q
 }
 
-// arithmetic are the operators between numbers.
-var arithmetic = map[string]func(p, q Dual) Dual{
-	"+": func(p, q Dual) Dual { return chain(p.Value+q.Value, p, 1, q, 1) },
-	"-": func(p, q Dual) Dual { return chain(p.Value-q.Value, p, 1, q, -1) },
-	"*": func(p, q Dual) Dual { return chain(p.Value*q.Value, p, q.Value, q, p.Value) },
-	"/": func(p, q Dual) Dual {
-		a, b := p.Value, q.Value
-		return chain(a/b, p, 1/b, q, -a/(b*b))
-	},
-	"^": power, "**": power,
-}
-
+// power returns p to the power of q.
 func power(p, q Dual) Dual {
-	a, b := p.Value, q.Value
-	v, byExponent := math.Pow(a, b), 0.
+	a := p.Value
+	b := q.Value
+	v := math.Pow(a, b)
+	byExponent := 0.
 	if q.D != nil {
 		byExponent = v * math.Log(a)
 	}
@@ -102,24 +145,34 @@ func power(p, q Dual) Dual {
 	return chain(v, p, b*math.Pow(a, b-1), q, byExponent)
 }
 
-// comparisons are the operators that give a comparison: of numbers, of comparisons, of two of either.
-var comparisons = map[string]func(a, b float64) bool{
-	"<":   func(a, b float64) bool { return a < b },
-	"<=":  func(a, b float64) bool { return a <= b },
-	">":   func(a, b float64) bool { return a > b },
-	">=":  func(a, b float64) bool { return a >= b },
-	"and": both, "&&": both, "or": either, "||": either,
-	"==": func(a, b float64) bool { return a == b },
-	"!=": func(a, b float64) bool { return a != b },
+// compare applies an operator of comparisons. For "and" and "or", a number other than 0 is true.
+func compare(operator string, a, b float64) bool {
+	switch operator {
+	case "<":
+		return a < b
+	case "<=":
+		return a <= b
+	case ">":
+		return a > b
+	case ">=":
+		return a >= b
+	case "==":
+		return a == b
+	case "!=":
+		return a != b
+	case "and", "&&":
+		return a != 0 && b != 0
+	case "or", "||":
+		return a != 0 || b != 0
+	}
+
+	panic("derive: unknown operator " + operator) // the compiler checks names
 }
 
-func both(a, b float64) bool   { return a != 0 && b != 0 }
-func either(a, b float64) bool { return a != 0 || b != 0 }
-
-// truth is a comparison as a number, 1 if it holds.
-func truth(yes bool) Dual {
+// truth returns 1 for true and 0 for false.
+func truth(yes bool) float64 {
 	if yes {
-		return Dual{Value: 1}
+		return 1
 	}
-	return Dual{}
+	return 0
 }

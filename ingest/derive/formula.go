@@ -5,39 +5,92 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
-
-	"doubletake/internal/lists"
 )
 
-// evaluate computes a part of an expression from the numbers of its names. A comparison is 0 or 1.
-type evaluate func(in map[string]Dual) Dual
+// form says how the value of a term is computed.
+type form int
 
-// longest bounds an expression, in bytes.
+const (
+	constant   form = iota
+	variable        // the number of a name
+	oneNumber       // a function of one number, or its negative
+	twoNumbers      // a function of two numbers, or an arithmetic operator
+	negation        // "not" of a comparison
+	comparison      // of two numbers, or of two comparisons
+	choice          // the second operand if the first is not 0, otherwise the third
+)
+
+// term is a part of a compiled expression. The value of a comparison is 1 (true) or 0.
+type term struct {
+	form     form
+	value    float64 // of a constant
+	name     string  // of a variable, a function or an operator
+	operands []*term
+}
+
+// number returns a constant term.
+func number(v float64) *term { return &term{form: constant, value: v} }
+
+// evaluate returns the value of a term. values has the numbers by name.
+func (t *term) evaluate(values map[string]Dual) Dual {
+	switch t.form {
+	case constant:
+		return Dual{Value: t.value}
+	case variable:
+		return values[t.name]
+	case choice:
+		if t.operands[0].evaluate(values).Value != 0 {
+			return t.operands[1].evaluate(values)
+		}
+		return t.operands[2].evaluate(values)
+	}
+
+	first := t.operands[0].evaluate(values)
+	switch t.form {
+	case oneNumber:
+		return unary(t.name, first)
+	case negation:
+		return Dual{Value: truth(first.Value == 0)}
+	}
+
+	second := t.operands[1].evaluate(values)
+	if t.form == twoNumbers {
+		return binary(t.name, first, second)
+	}
+
+	return Dual{Value: truth(compare(t.name, first.Value, second.Value))}
+}
+
+// longest is the greatest number of characters in an expression.
 const longest = 2000
 
-// code is the number that stands for a name in an expression. Names can only be compared.
-func code(name string) (c float64) {
-	h := sha256.Sum256([]byte(name))
-	for _, b := range h[:6] {
+// code returns the number that stands for the value of a label in an expression, which can only be compared. It is
+// made of the first 48 bits of a hash, which a float64 holds exactly.
+func code(name string) float64 {
+	c := 0.0
+	hash := sha256.Sum256([]byte(name))
+	for _, b := range hash[:6] {
 		c = 256*c + float64(b)
 	}
 
 	return c
 }
 
+// mention matches a word or a quoted text.
 var mention = regexp.MustCompile(`"[^"]*"|'[^']*'|[\pL_][\pL\pN_]*`)
 
-// Mentioned lists the words and the quoted texts of an expression: its names are among them.
+// Mentioned lists the words and the quoted texts of an expression, which need not be valid. The names that it uses are
+// among them.
 func Mentioned(text string) []string {
 	words := mention.FindAllString(text, -1)
 	for i, w := range words {
@@ -47,72 +100,81 @@ func Mentioned(text string) []string {
 	return words
 }
 
+// operators lists all operators, for messages.
 const operators = "+ - * / ^ ** < <= > >= == != and or && || ! not"
 
-// functions lists the functions of expressions.
+// functions lists the functions of expressions in alphabetical order.
 func functions() []string {
-	out := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
-	slices.Sort(out)
+	names := slices.Concat(unaryFunctions, binaryFunctions)
+	slices.Sort(names)
 
-	return out
+	return names
 }
 
-// parse checks an expression over the known names that gives a number. labels are those of
-// them that are names. It returns the names that the expression uses, sorted.
-func parse(d Definition, known, labels []string) (names []string, v evaluate, bad *Error) {
-	if n := len(d.Text); n > longest {
+// parse compiles the expression of a definition, whose value must be a number. The expression may use the known names.
+// labels are the known names that are labels. parse returns the names that the expression uses, sorted, and the root of
+// the compiled expression.
+func parse(d Definition, known, labels []string) (names []string, root *term, err error) {
+	if n := utf8.RuneCountInString(d.Text); n > longest {
 		return nil, nil, &Error{d, 1, fmt.Sprintf("expected up to %d characters, found %d", longest, n)}
 	}
 
 	tree, err := parser.Parse(d.Text)
-	if at := (*file.Error)(nil); errors.As(err, &at) {
-		return nil, nil, &Error{d, at.From + 1, at.Message}
-	} else if err != nil {
+	if syntax, ok := errors.AsType[*file.Error](err); ok {
+		return nil, nil, &Error{d, syntax.From + 1, syntax.Message}
+	}
+
+	if err != nil {
 		return nil, nil, &Error{d, 1, err.Error()}
 	}
 
-	c := &compiler{of: d, known: known, labels: labels}
-	v = c.operand(tree.Node, number)
+	c := &compiler{definition: d, known: known, labels: labels}
+
+	root, err = c.operand(tree.Node, aNumber)
+	if err != nil {
+		return nil, nil, err
+	}
+
 	slices.Sort(c.names)
 
-	return slices.Compact(c.names), v, c.bad
+	return slices.Compact(c.names), root, nil
 }
 
-// compiler checks the nodes of an expression and makes functions of them. It keeps the names, and
-// the first fault.
+// compiler turns the nodes of a parsed expression into terms, and checks them.
 type compiler struct {
-	of                   Definition
-	known, labels, names []string
-	bad                  *Error
+	definition    Definition
+	known, labels []string // as in parse
+	names         []string // names that the expression uses, in the order of their use
 }
 
-// kind is what a node gives.
+// kind is the kind of a node's value, as messages name it.
 type kind string
 
 const (
-	number     kind = "number"
-	comparison kind = "comparison"
+	aNumber     kind = "number"
+	aComparison kind = "comparison"
 )
 
-func (c *compiler) fail(node ast.Node, format string, args ...any) {
-	if c.bad == nil {
-		c.bad = &Error{c.of, node.Location().From + 1, fmt.Sprintf(format, args...)}
-	}
+// fail returns an error about a node.
+func (c *compiler) fail(node ast.Node, format string, args ...any) error {
+	return &Error{c.definition, node.Location().From + 1, fmt.Sprintf(format, args...)}
 }
 
-// node compiles a node. Its value is nil or useless after a fault.
-func (c *compiler) node(node ast.Node) (evaluate, kind) {
+// node compiles a node, and returns the kind of its value.
+func (c *compiler) node(node ast.Node) (*term, kind, error) {
 	switch n := node.(type) {
 	case *ast.FloatNode:
-		return constant(n.Value), number
+		return number(n.Value), aNumber, nil
 	case *ast.IntegerNode:
-		return constant(float64(n.Value)), number
+		return number(float64(n.Value)), aNumber, nil
 	case *ast.BoolNode:
-		return constant(truth(n.Value).Value), comparison
+		return number(truth(n.Value)), aComparison, nil
 	case *ast.IdentifierNode:
-		return c.name(n, n.Value), number
+		t, err := c.name(n, n.Value)
+		return t, aNumber, err
 	case *ast.StringNode:
-		return c.name(n, n.Value), number
+		t, err := c.name(n, n.Value)
+		return t, aNumber, err
 	case *ast.UnaryNode:
 		return c.unary(n)
 	case *ast.BinaryNode:
@@ -120,53 +182,70 @@ func (c *compiler) node(node ast.Node) (evaluate, kind) {
 	case *ast.ConditionalNode:
 		return c.choice(n)
 	case *ast.BuiltinNode:
-		return c.call(n, n.Name, n.Arguments), number
+		t, err := c.call(n, n.Name, n.Arguments)
+		return t, aNumber, err
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return c.call(n, callee.Value, n.Arguments), number
+			t, err := c.call(n, callee.Value, n.Arguments)
+			return t, aNumber, err
 		}
 	}
 
-	c.fail(node, "expected arithmetic: numbers, names, operators and functions")
-
-	return nil, number
+	return nil, aNumber, c.fail(node, "expected arithmetic: numbers, names, operators and functions")
 }
 
-// operand compiles a node that must be of a kind.
-func (c *compiler) operand(node ast.Node, want kind) evaluate {
-	v, k := c.node(node)
-	if k != want {
-		c.fail(node, "expected a %s, found a %s", want, k)
+// operand compiles a node whose value must be of kind want.
+func (c *compiler) operand(node ast.Node, want kind) (*term, error) {
+	t, k, err := c.node(node)
+	if err != nil {
+		return nil, err
 	}
 
-	return v
+	if k != want {
+		return nil, c.fail(node, "expected a %s, found a %s", want, k)
+	}
+
+	return t, nil
 }
 
-func constant(v float64) evaluate { return func(map[string]Dual) Dual { return Dual{Value: v} } }
+// operands compiles nodes whose values must be of kind want.
+func (c *compiler) operands(want kind, nodes ...ast.Node) ([]*term, error) {
+	terms := make([]*term, len(nodes))
+	for i, node := range nodes {
+		t, err := c.operand(node, want)
+		if err != nil {
+			return nil, err
+		}
 
-// use is the value of a name.
-func (c *compiler) use(name string) evaluate {
+		terms[i] = t
+	}
+
+	return terms, nil
+}
+
+// use adds a name to c.names and returns its term.
+func (c *compiler) use(name string) *term {
 	c.names = append(c.names, name)
-	return func(in map[string]Dual) Dual { return in[name] }
+	return &term{form: variable, name: name}
 }
 
-// name is the value of a name that has a number.
-func (c *compiler) name(node ast.Node, name string) evaluate {
+// name compiles the name of a number.
+func (c *compiler) name(node ast.Node, name string) (*term, error) {
+	isKnown := slices.Contains(c.known, name)
 	switch {
 	case slices.Contains(c.labels, name):
-		c.fail(node, "%s has names, no numbers: compare it with one, as %[1]s == \"NAME\"", name)
-	case !slices.Contains(c.known, name) && name == "pi":
-		return constant(math.Pi)
-	case !slices.Contains(c.known, name):
-		c.fail(node, "unknown name %q%s", name, didYouMean(name, c.known))
+		return nil, c.fail(node, "%s has names, no numbers: compare it with one, as %[1]s == \"NAME\"", name)
+	case !isKnown && name == "pi":
+		return number(math.Pi), nil
+	case !isKnown:
+		return nil, c.fail(node, "unknown name %q%s", name, didYouMean(name, c.known))
 	}
 
-	return c.use(name)
+	return c.use(name), nil
 }
 
-// label is the value of a label and of the name that it is compared with; nil of a node that is no label.
-func (c *compiler) label(node, other ast.Node) (l, o evaluate) {
-	label := ""
+// label returns the name in a node. ok is false if the node is not the name of a label.
+func (c *compiler) label(node ast.Node) (label string, ok bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
 		label = n.Value
@@ -174,123 +253,180 @@ func (c *compiler) label(node, other ast.Node) (l, o evaluate) {
 		label = n.Value
 	}
 
-	if !slices.Contains(c.labels, label) {
-		return nil, nil
-	}
+	return label, slices.Contains(c.labels, label)
+}
 
-	switch n := other.(type) {
+// labelValue compiles the node that a label is compared with: a name in quotes or another label. labelNode is the node
+// of the label.
+func (c *compiler) labelValue(labelNode ast.Node, label string, node ast.Node) (*term, error) {
+	switch n := node.(type) {
 	case *ast.StringNode:
-		return c.use(label), constant(code(n.Value))
+		return number(code(n.Value)), nil
 	case *ast.IdentifierNode:
 		if !slices.Contains(c.labels, n.Value) {
-			c.fail(n, "expected a name in quotes, %s == %q", label, n.Value)
+			return nil, c.fail(n, "expected a name in quotes, %s == %q", label, n.Value)
 		}
 
-		return c.use(label), c.use(n.Value)
-
+		return c.use(n.Value), nil
 	case *ast.IntegerNode, *ast.FloatNode:
-		c.fail(n, "expected a name in quotes, as %s == \"NAME\"", label)
+		return nil, c.fail(n, "expected a name in quotes, as %s == \"NAME\"", label)
 	}
 
-	return c.name(node, label), nil
+	return c.name(labelNode, label) // returns the error that a label must be compared with a name
 }
 
-func (c *compiler) unary(n *ast.UnaryNode) (evaluate, kind) {
+// unary compiles a sign or a negation.
+func (c *compiler) unary(n *ast.UnaryNode) (*term, kind, error) {
 	switch n.Operator {
 	case "-":
-		of := c.operand(n.Node, number)
-		return func(in map[string]Dual) Dual { a := of(in); return chain(-a.Value, a, -1, Dual{}, 0) }, number
+		operands, err := c.operands(aNumber, n.Node)
+		if err != nil {
+			return nil, aNumber, err
+		}
 
+		return &term{form: oneNumber, name: "-", operands: operands}, aNumber, nil
 	case "+":
-		return c.operand(n.Node, number), number
+		t, err := c.operand(n.Node, aNumber)
+		return t, aNumber, err
 	}
 
-	of := c.operand(n.Node, comparison) // not, !
+	operands, err := c.operands(aComparison, n.Node) // "not" or "!"
+	if err != nil {
+		return nil, aComparison, err
+	}
 
-	return func(in map[string]Dual) Dual { return truth(of(in).Value == 0) }, comparison
+	return &term{form: negation, operands: operands}, aComparison, nil
 }
 
-func (c *compiler) binary(n *ast.BinaryNode) (evaluate, kind) {
-	if f := arithmetic[n.Operator]; f != nil {
-		l, r := c.operand(n.Left, number), c.operand(n.Right, number)
-		return func(in map[string]Dual) Dual { return f(l(in), r(in)) }, number
+// binary compiles an operator with two operands.
+func (c *compiler) binary(n *ast.BinaryNode) (*term, kind, error) {
+	if slices.Contains(arithmetic, n.Operator) {
+		operands, err := c.operands(aNumber, n.Left, n.Right)
+		if err != nil {
+			return nil, aNumber, err
+		}
+
+		return &term{form: twoNumbers, name: n.Operator, operands: operands}, aNumber, nil
 	}
 
-	f := comparisons[n.Operator]
-	if f == nil {
-		c.fail(n, "%q is no operator here; there are %s", n.Operator, operators)
-		return nil, number
+	if !slices.Contains(comparisons, n.Operator) {
+		return nil, aNumber, c.fail(n, "%q is no operator here; there are %s", n.Operator, operators)
 	}
 
-	var l, r evaluate
+	operands, err := c.compared(n)
+	if err != nil {
+		return nil, aComparison, err
+	}
+
+	return &term{form: comparison, name: n.Operator, operands: operands}, aComparison, nil
+}
+
+// compared compiles the operands of a comparison.
+func (c *compiler) compared(n *ast.BinaryNode) ([]*term, error) {
 	switch n.Operator {
 	case "and", "&&", "or", "||":
-		l, r = c.operand(n.Left, comparison), c.operand(n.Right, comparison)
+		return c.operands(aComparison, n.Left, n.Right)
 	case "==", "!=":
-		l, r = c.equals(n.Left, n.Right)
-	default:
-		l, r = c.operand(n.Left, number), c.operand(n.Right, number)
+		return c.equals(n.Left, n.Right)
 	}
 
-	return func(in map[string]Dual) Dual { return truth(f(l(in).Value, r(in).Value)) }, comparison
+	return c.operands(aNumber, n.Left, n.Right)
 }
 
-// equals are two of a kind: a label and a name, numbers, or comparisons.
-func (c *compiler) equals(left, right ast.Node) (l, r evaluate) {
-	if l, r = c.label(left, right); l != nil {
-		return l, r
-	}
-
-	if r, l = c.label(right, left); r != nil {
-		return l, r
-	}
-
-	l, k := c.node(left)
-
-	return l, c.operand(right, k)
-}
-
-func (c *compiler) choice(n *ast.ConditionalNode) (evaluate, kind) {
-	yes := c.operand(n.Cond, comparison)
-	a, ka := c.node(n.Exp1)
-	b, kb := c.node(n.Exp2)
-	if ka != kb {
-		c.fail(n, "expected two numbers or two comparisons to choose from, found a %s and a %s", ka, kb)
-	}
-
-	return func(in map[string]Dual) Dual {
-		if yes(in).Value != 0 {
-			return a(in)
+// equals compiles the operands of "==" and "!=": a label and a name, two numbers, or two comparisons.
+func (c *compiler) equals(left, right ast.Node) ([]*term, error) {
+	if label, ok := c.label(left); ok {
+		value, err := c.labelValue(left, label, right)
+		if err != nil {
+			return nil, err
 		}
-		return b(in)
-	}, ka
-}
 
-// call compiles a function.
-func (c *compiler) call(node ast.Node, name string, arguments []ast.Node) evaluate {
-	switch f, g, n := one[name], two[name], len(arguments); {
-	case f.value == nil && g == nil:
-		c.fail(node, "unknown function %q; there are %s", name, strings.Join(functions(), ", "))
-	case g == nil && n != 1:
-		c.fail(node, "expected %s(x), found %d arguments", name, n)
-	case g == nil:
-		a := c.operand(arguments[0], number)
-		return func(in map[string]Dual) Dual { return f.of(a(in)) }
-	case n != 2:
-		c.fail(node, "expected %s(x, y), found %d arguments", name, n)
-	default:
-		a, b := c.operand(arguments[0], number), c.operand(arguments[1], number)
-		return func(in map[string]Dual) Dual { return g(a(in), b(in)) }
+		return []*term{c.use(label), value}, nil
 	}
 
-	return nil
+	if label, ok := c.label(right); ok {
+		value, err := c.labelValue(right, label, left)
+		if err != nil {
+			return nil, err
+		}
+
+		return []*term{value, c.use(label)}, nil
+	}
+
+	first, k, err := c.node(left)
+	if err != nil {
+		return nil, err
+	}
+
+	second, err := c.operand(right, k)
+	if err != nil {
+		return nil, err
+	}
+
+	return []*term{first, second}, nil
 }
 
-// describe writes the numbers and the names that d is computed of.
-func (d derived) describe(in map[string]Dual, names map[string]string) string {
-	parts := lists.Each(d.names, func(n string) string {
-		return n + " = " + cmp.Or(names[n], strconv.FormatFloat(in[n].Value, 'g', -1, 64))
-	})
+// choice compiles "condition ? yes : no".
+func (c *compiler) choice(n *ast.ConditionalNode) (*term, kind, error) {
+	condition, err := c.operand(n.Cond, aComparison)
+	if err != nil {
+		return nil, aNumber, err
+	}
+
+	yes, yesKind, err := c.node(n.Exp1)
+	if err != nil {
+		return nil, aNumber, err
+	}
+
+	no, noKind, err := c.node(n.Exp2)
+	if err != nil {
+		return nil, aNumber, err
+	}
+
+	if yesKind != noKind {
+		return nil, aNumber, c.fail(n, "expected two numbers or two comparisons to choose from, found a %s and a %s",
+			yesKind, noKind)
+	}
+
+	return &term{form: choice, operands: []*term{condition, yes, no}}, yesKind, nil
+}
+
+// call compiles the call of a function.
+func (c *compiler) call(node ast.Node, name string, arguments []ast.Node) (*term, error) {
+	t := &term{name: name}
+	switch {
+	case slices.Contains(unaryFunctions, name):
+		if len(arguments) != 1 {
+			return nil, c.fail(node, "expected %s(x), found %d arguments", name, len(arguments))
+		}
+
+		t.form = oneNumber
+	case slices.Contains(binaryFunctions, name):
+		if len(arguments) != 2 {
+			return nil, c.fail(node, "expected %s(x, y), found %d arguments", name, len(arguments))
+		}
+
+		t.form = twoNumbers
+	default:
+		return nil, c.fail(node, "unknown function %q; there are %s", name, strings.Join(functions(), ", "))
+	}
+
+	operands, err := c.operands(aNumber, arguments...)
+	if err != nil {
+		return nil, err
+	}
+
+	t.operands = operands
+
+	return t, nil
+}
+
+// describe lists the numbers and the values of labels that d is computed from, for messages.
+func (d derived) describe(values map[string]Dual, names map[string]string) string {
+	parts := make([]string, len(d.names))
+	for i, n := range d.names {
+		parts[i] = n + " = " + cmp.Or(names[n], strconv.FormatFloat(values[n].Value, 'g', -1, 64))
+	}
 
 	return strings.Join(parts, ", ")
 }

@@ -1,7 +1,7 @@
-// Package fault holds the error of everything that reads or analyses data: what
-// is wrong, in which file, where in it, and what to do. Package ingest, the
-// readers of formats and package dsp return it. A reader of a format does not
-// know the path of its file, nor does dsp: [In] adds it.
+// Package fault defines the error of all packages that read or analyse data: what
+// is wrong, in which file, where in the file, and what to do. Package ingest, the
+// readers of formats and package dsp return it. Readers of formats and dsp do not
+// know the path of the file. [In] adds it later.
 package fault
 
 import (
@@ -14,20 +14,20 @@ import (
 
 // Error describes data that cannot be read or analysed.
 type Error struct {
-	Path  string // the file (or glob) as the user gave it; empty until the caller that knows it adds it
-	Place string // where in it: "line 12, column 3", "byte 36", "channel 4, sample 1024"; may be empty
+	Path  string // the file (or glob) as the user gave it; empty until a caller that knows it adds it
+	Place string // where in the file: "line 12, column 3", "byte 36", "channel 4, sample 1024"; may be empty
 	Want  string // the expected value; may be empty
 	Found string // the value found
 	Hint  string // what to do about it; may be empty
-	Err   error  // the underlying error, if any
+	Err   error  // the underlying error; may be nil
 }
 
-// At returns the error of a place in a file.
+// At returns an Error about a place in a file. Each text may be empty.
 func At(path, place, want, found, hint string) *Error {
 	return &Error{Path: path, Place: place, Want: want, Found: found, Hint: hint}
 }
 
-// Error joins the parts: "path: place: expected WANT, found FOUND: ERR (HINT)".
+// Error returns the parts as one text, "path: place: expected WANT, found FOUND: ERR (HINT)", without the empty ones.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
@@ -64,7 +64,8 @@ func (e *Error) Error() string {
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// OfJSON is the error of a file that is no JSON document of what is wanted, without the words of encoding/json.
+// OfJSON returns the Error of a file that does not contain the wanted JSON document. err is the error of
+// encoding/json. If the JSON is damaged or of another type, OfJSON replaces its text by a simpler one.
 func OfJSON(path, want string, err error) *Error {
 	e := &Error{Path: path, Want: want, Found: "none", Err: err}
 	if errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) {
@@ -74,17 +75,20 @@ func OfJSON(path, want string, err error) *Error {
 	return e
 }
 
-// In returns err as an *Error with a path. An err that is or wraps an *Error
-// keeps the path it has; any other error becomes the Err of a new one. In
-// returns nil if err is nil.
+// In adds a path to err and returns the result. If err is or wraps an *Error that has a path, In returns err
+// unchanged. If that *Error has no path, In returns a copy of it with the path, without the errors that wrap it. Any
+// other error becomes the Err of a new *Error. In returns nil if err is nil.
 func In(path string, err error) error {
-	var e *Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case !errors.As(err, &e):
+	}
+
+	var e *Error
+	if !errors.As(err, &e) {
 		return &Error{Path: path, Err: fmt.Errorf("read: %w", err)}
-	case e.Path != "":
+	}
+
+	if e.Path != "" {
 		return err
 	}
 
@@ -94,13 +98,13 @@ func In(path string, err error) error {
 	return &c
 }
 
-// Quoted writes names as `"a", "b"`, at most a dozen of them.
+// Quoted returns names as `"a", "b"`. It leaves out the names after the twelfth and says how many there are.
 func Quoted(names []string) string {
-	const most = 12
-	q := make([]string, 0, most)
+	const maxNames = 12
+	q := make([]string, 0, maxNames)
 	for i, s := range names {
-		if i == most {
-			q = append(q, "… "+strconv.Itoa(len(names)-most)+" more")
+		if i == maxNames {
+			q = append(q, "… "+strconv.Itoa(len(names)-maxNames)+" more")
 			break
 		}
 
@@ -110,7 +114,7 @@ func Quoted(names []string) string {
 	return strings.Join(q, ", ")
 }
 
-// Plural writes a count with its noun: "1 row", "2 rows".
+// Plural returns a count with its noun: "1 row", "2 rows".
 func Plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -118,12 +122,12 @@ func Plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
-// Clip shortens a text for a message to some 40 bytes.
+// Clip returns a text for a message, shortened to about 40 bytes.
 func Clip(s string) string {
-	const most = 40
-	if len(s) <= most {
+	const maxBytes = 40
+	if len(s) <= maxBytes {
 		return s
 	}
 
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:maxBytes], "") + "…"
 }

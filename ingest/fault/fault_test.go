@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Parts that are not known are left out.
@@ -46,37 +46,27 @@ func TestIn(t *testing.T) {
 		{io.ErrUnexpectedEOF, "a.mat: read: unexpected EOF"},
 	} {
 		err := fault.In("a.mat", c.err)
-		must.Not(t, err == nil || err.Error() != c.want || !errors.As(err, new(*fault.Error)),
-			"In(%v) = %v, expected %s", c.err, err, c.want)
+		require.Error(t, err, "In(%v) = %v, expected %s", c.err, err, c.want)
+		require.Equal(t, c.want, err.Error(), "In(%v) = %v, expected %s", c.err, err, c.want)
+		assert.ErrorAs(t, err, new(*fault.Error), "In(%v) = %v, expected %s", c.err, err, c.want)
 	}
 
-	must.Do(t, fault.In("a.mat", nil))
+	require.NoError(t, fault.In("a.mat", nil))
 }
 
-// What is raised is the error of the function that catches it; other panics go on.
-func TestCatch(t *testing.T) {
-	wrong := errors.New("zeros")
-	must.Equal(t, fault.Try(func() { fault.Unless(false, wrong) }), wrong, "raised")
-	must.Do(t, fault.Try(func() { fault.Raise(nil) }))
-
-	defer func() { must.Equal(t, recover(), any("own"), "panic") }()
-
-	_ = fault.Try(func() { panic("own") })
-}
-
-// Larger files are refused by their size, and what is no regular file at once.
+// ReadFile refuses larger files by their size, and anything but regular files without waiting.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	small, large, fifo := filepath.Join(dir, "small"), filepath.Join(dir, "large"), filepath.Join(dir, "fifo")
 	for _, f := range []string{small, large} {
-		must.Do(t, os.WriteFile(f, []byte("text"), 0o644))
+		require.NoError(t, os.WriteFile(f, []byte("text"), 0o644))
 	}
 
 	if err := os.Truncate(large, 3<<30); err != nil { // it has no blocks
 		t.Fatal(err)
 	}
 
-	must.Do(t, syscall.Mkfifo(fifo, 0o644))
+	require.NoError(t, syscall.Mkfifo(fifo, 0o644))
 
 	if b, err := fault.ReadFile(small, 4, "a text"); err != nil || string(b) != "text" {
 		t.Errorf("%q, %v", b, err)
@@ -94,8 +84,9 @@ func TestReadFile(t *testing.T) {
 		_, err := fault.ReadFile(path, 3, "a text")
 
 		var data *fault.Error
-		must.Not(t, !errors.As(err, &data) || data.Path != path || !strings.Contains(err.Error(), want),
-			"%s: %v, want %s", path, err, want)
+		require.ErrorAs(t, err, &data, "%s: %v, want %s", path, err, want)
+		require.Equal(t, path, data.Path, "%s: %v, want %s", path, err, want)
+		assert.Contains(t, err.Error(), want, "%s: %v, want %s", path, err, want)
 	}
 
 	if _, err := fault.ReadFile(small+"er", 3, "a text"); !errors.Is(err, fs.ErrNotExist) {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// Regular returns what the system knows of a file, and an *Error if it is no
-// regular file: to open a FIFO may wait for ever, and a device may never end.
-// Errors of the system come as they are.
+// Regular returns the system's description of a regular file. For anything else it
+// returns an *Error: opening a FIFO may wait for ever, and a device may never end.
+// It returns errors of the system unchanged.
 func Regular(path string) (fs.FileInfo, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -36,24 +36,17 @@ func Regular(path string) (fs.FileInfo, error) {
 	return nil, &Error{Path: path, Want: "a file", Found: found}
 }
 
-// ReadFile reads a regular file of at most limit bytes. A larger one is refused
-// before it is read, with an *Error, as is what is no regular file; want is what a
-// person expects in the file. Errors of the system come as they are.
+// ReadFile reads a regular file of at most limit bytes. If the file is larger or is not a regular file, ReadFile
+// returns an *Error without reading it. want says what the file should be, for the message. ReadFile returns errors of
+// the system unchanged.
 func ReadFile(path string, limit int64, want string) ([]byte, error) {
 	st, err := Regular(path)
 	if err != nil {
 		return nil, err
 	}
 
-	large := func(n int64) error {
-		return &Error{
-			Path: path, Want: fmt.Sprintf("%s of at most %d MiB", want, limit>>20), Found: Plural(n, "byte"),
-			Hint: "is it another file?",
-		}
-	}
-
 	if st.Size() > limit {
-		return nil, large(st.Size())
+		return nil, tooLarge(path, want, limit, st.Size())
 	}
 
 	f, err := os.Open(path)
@@ -63,13 +56,21 @@ func ReadFile(path string, limit int64, want string) ([]byte, error) {
 	defer f.Close()
 
 	b := bytes.NewBuffer(make([]byte, 0, st.Size()+bytes.MinRead))
-	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil { // it may grow
+	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil { // the file may have grown
 		return nil, err
 	}
 
 	if int64(b.Len()) > limit {
-		return nil, large(int64(b.Len()))
+		return nil, tooLarge(path, want, limit, int64(b.Len()))
 	}
 
 	return b.Bytes(), nil
+}
+
+// tooLarge returns the error that a file has more bytes than limit.
+func tooLarge(path, want string, limit, size int64) error {
+	return &Error{
+		Path: path, Want: fmt.Sprintf("%s of at most %d MiB", want, limit>>20), Found: Plural(size, "byte"),
+		Hint: "is it another file?",
+	}
 }

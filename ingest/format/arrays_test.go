@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strings"
 	"testing"
 
 	"doubletake/ingest"
@@ -17,7 +16,9 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type arrayTruth struct {
@@ -34,10 +35,10 @@ type arrayTruth struct {
 func arrayTruths(t testing.TB) (map[string]arrayTruth, []string) {
 	t.Helper()
 
-	b := must.Read(t, "testdata/arrays/truth.json")
+	b := testfile.Read(t, "testdata/arrays/truth.json")
 
 	m := map[string]arrayTruth{}
-	must.Do(t, json.Unmarshal(b, &m))
+	require.NoError(t, json.Unmarshal(b, &m))
 
 	var names []string
 	for n := range m {
@@ -49,29 +50,32 @@ func arrayTruths(t testing.TB) (map[string]arrayTruth, []string) {
 	return m, names
 }
 
-// Every channel of every file holds what the writer (h5py, scipy.io, numpy, and
-// for TDMS the published layout) was given, under its name, with rate and unit.
-// testdata/make_arrays.py wrote files and truth.json.
+// Every channel of every file has the values that its writer was given (h5py, scipy.io, numpy, and for TDMS the
+// published layout), with the right name, rate and unit. testdata/make_arrays.py wrote the files and truth.json.
 func TestArrayTruth(t *testing.T) {
 	all, names := arrayTruths(t)
-	must.Never(t, len(names) < 6, "%d files", len(names))
+	require.GreaterOrEqual(t, len(names), 6, "%d files", len(names))
 
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r := must.Get(Open(filepath.Join("testdata/arrays", name), ingest.Options{}))(t)
+			r, err := Open(filepath.Join("testdata/arrays", name), ingest.Options{})
+			require.NoError(t, err)
 			defer r.Close()
 
 			info := r.Info()
-			must.Equal(t, info.Format, want.Format, "format")
+			assert.Equal(t, want.Format, info.Format, "format")
 
-			must.Not(t, len(info.Warnings) > 0 || len(info.Unread) > 0, "warnings %v, unread %v", info.Warnings, info.Unread)
+			require.LessOrEqual(t, len(info.Warnings), 0, "warnings %v, unread %v", info.Warnings, info.Unread)
+			assert.LessOrEqual(t, len(info.Unread), 0, "warnings %v, unread %v", info.Warnings, info.Unread)
 
-			must.Be(t, len(info.Channels), len(want.Channels), "channels")
+			require.Len(t, info.Channels, len(want.Channels), "channels")
 
 			for k, c := range info.Channels {
 				w, ok := want.Channels[c.Name]
-				must.Never(t, !ok, "a channel %q", c.Name)
+				if !ok {
+					t.Fatalf("a channel %q", c.Name)
+				}
 
 				if c.Samples != int64(len(w.Data)) || c.Unit != w.Unit || c.IsTime() != w.Time ||
 					math.Abs(c.RateHz-w.Rate) > 1e-9*w.Rate {
@@ -79,12 +83,14 @@ func TestArrayTruth(t *testing.T) {
 						c.IsTime(), len(w.Data), w.Rate, w.Unit, w.Time)
 				}
 
-				got := make([]float64, len(w.Data)+1) // one more, for the end
+				got := make([]float64, len(w.Data)+1) // one more than there are
 				n, err := r.Read([]int{k}, 0, [][]float64{got})
-				must.Never(t, n != len(w.Data) || !errors.Is(err, io.EOF), "%s: read %d, %v", c.Name, n, err)
+				if n != len(w.Data) || !errors.Is(err, io.EOF) {
+					t.Fatalf("%s: read %d, %v", c.Name, n, err)
+				}
 
 				for i, v := range w.Data {
-					must.Be(t, got[i], v, "%s, sample %d", c.Name, i)
+					require.Equal(t, v, got[i], "%s, sample %d", c.Name, i)
 				}
 
 				// From the middle, together with the first channel.
@@ -104,25 +110,29 @@ func TestArrayTruth(t *testing.T) {
 					found = found || a.Name == k && a.Value == v
 				}
 
-				must.Not(t, !found, "no attribute %s = %s in %v", k, v, info.Attributes)
+				if !found {
+					t.Errorf("no attribute %s = %s in %v", k, v, info.Attributes)
+				}
 			}
 		})
 	}
 }
 
-// A run of a file whose arrays differ in length scans those of its own length
-// (mean of counts[2] by numpy through truth.json).
+// If the arrays of a file differ in length, a run scans the arrays of its own length. The expected mean of counts[2]
+// is by numpy, in truth.json.
 func TestScanDifferentLengths(t *testing.T) {
 	all, _ := arrayTruths(t)
 
-	r := must.Get(Open("testdata/arrays/v5.mat", ingest.Options{}))(t)
+	r, err := Open("testdata/arrays/v5.mat", ingest.Options{})
+	require.NoError(t, err)
 	defer r.Close()
 	info := r.Info()
-	c := must.Get(ingest.FindChannel(info, "counts[2]"))(t)
+	c, err := ingest.FindChannel(info, "counts[2]")
+	require.NoError(t, err)
 
 	sums, _, err := stats.Scan(context.Background(), r,
 		ingest.Run{ID: "r", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{c}}}})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	mean := 0.0
 	for _, v := range all["v5.mat"].Channels["counts[2]"].Data {
@@ -153,7 +163,8 @@ func TestScanDifferentLengths(t *testing.T) {
 }
 
 func TestAttributeNumber(t *testing.T) {
-	r := must.Get(Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{}))(t)
+	r, err := Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
+	require.NoError(t, err)
 	defer r.Close()
 
 	none := condition.Roles{}
@@ -164,17 +175,20 @@ func TestAttributeNumber(t *testing.T) {
 	}
 
 	c, err := none.Attribute(ingest.Info{Attributes: []ingest.Attribute{{Name: "a", Value: "0.5 m"}}}, "a", "x_mm", "")
-	must.Not(t, c.Value != 500 || err != nil, "%v, %v", c, err)
+	require.Equal(t, 500.0, c.Value, "%v, %v", c, err)
+	assert.NoError(t, err, "%v, %v", c, err)
 	_, err = none.Attribute(r.Info(), "alpha_dg", "", "")
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
 	_, err = none.Attribute(r.Info(), "operator", "", "")
 	ingesttest.WantDataError(t, nil, err, "a number", "example")
 	c, err = condition.Roles{Things: []string{"who"}}.Attribute(r.Info(), "operator", "who", "")
-	must.Not(t, c.Name != "example" || !c.IsName || err != nil, "%v, %v", c, err)
+	require.Equal(t, "example", c.Name, "%v, %v", c, err)
+	require.True(t, c.IsName, "%v, %v", c, err)
+	assert.NoError(t, err, "%v, %v", c, err)
 }
 
-// The rate: stated twice alike is fine, a contradiction with the user is not,
-// an attribute of the user's choice is taken, and what cannot be is an error.
+// A file may state the rate twice if both are the same. A rate that contradicts the user's is an error. The user may
+// name the attribute of the rate; an impossible value in it is an error.
 func TestArrayRates(t *testing.T) {
 	for _, c := range []struct {
 		file string
@@ -196,7 +210,7 @@ func TestArrayRates(t *testing.T) {
 	} {
 		r, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
 		if c.err != "" && err != nil {
-			must.Not(t, !strings.Contains(err.Error(), c.err), "%s: %v", c.file, err)
+			assert.Contains(t, err.Error(), c.err, "%s: %v", c.file, err)
 			continue
 		}
 
@@ -213,13 +227,14 @@ func TestArrayRates(t *testing.T) {
 	}
 }
 
-// What cannot be read as numbers is an error by its name when it is asked for,
-// and when all channels are meant (files of the hdf5 package's own tests).
+// Asking by name for something that cannot be read as numbers is an error, and so is asking for all channels. The files
+// are those of the tests of package hdf5.
 func TestUnread(t *testing.T) {
 	r, err := Open("hdf5/testdata/refused.h5", ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "filter ", "not supported")
 
-	r = must.Get(Open("testdata/conventions/axes_v73.mat", ingest.Options{}))(t)
+	r, err = Open("testdata/conventions/axes_v73.mat", ingest.Options{})
+	require.NoError(t, err)
 	defer r.Close()
 	_, err = ingest.FindChannel(r.Info(), "sparse")
 	ingesttest.WantDataError(t, nil, err, "sparse", "sparse arrays")
@@ -228,36 +243,37 @@ func TestUnread(t *testing.T) {
 	ingesttest.WantDataError(t, nil, err, "sparse", "sparse arrays", "name the channels")
 }
 
-// Spectra are distinguished from time series: ISAE's layout
-// (docs/method.md#layouts-of-published-files) by its vector of
-// frequencies; the archive of microphones has none.
+// Spectra are told from time series by a vector of frequencies, as in ISAE's layout
+// (docs/method.md#layouts-of-published-files). The archive of microphones has no such vector.
 func TestRequireTimeSeries(t *testing.T) {
-	r := must.Get(Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{}))(t)
+	r, err := Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{})
+	require.NoError(t, err)
 	defer r.Close()
 
-	c := must.Get(ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]"))(t)
+	c, err := ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]")
+	require.NoError(t, err)
 
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{c}), "a time series",
 		"a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 
-	m := must.Get(Open("testdata/arrays/mics.npz", ingest.Options{}))(t)
+	m, err := Open("testdata/arrays/mics.npz", ingest.Options{})
+	require.NoError(t, err)
 	defer m.Close()
 
-	must.Do(t, ingest.RequireTimeSeries(m, []int{0}))
+	require.NoError(t, ingest.RequireTimeSeries(m, []int{0}))
 }
 
-// Layouts of acousticians' programs: what is recorded, with rate and unit, and what
-// is not. testdata/make_layouts.py wrote the files with PyTables, h5py and netCDF's
-// library, and what it gave them.
+// In the layouts of acousticians' programs, recordings have their rate and unit, and other data are not taken for
+// recordings. testdata/make_layouts.py wrote the files with PyTables, h5py and netCDF's library, and the expected
+// values.
 func TestLayouts(t *testing.T) { testLayouts(t, "testdata/layouts", 4) }
 
-// Axes are what their names, their coordinates or a clock make them, however long they
-// are. testdata/make_axes.py wrote the files with netCDF4, h5netcdf, h5py, scipy and
-// numpy, and what it gave them.
+// The axis of time is known by its name, its coordinate or a clock, however long the axes are. testdata/make_axes.py
+// wrote the files with netCDF4, h5netcdf, h5py, scipy and numpy, and the expected values.
 func TestAxes(t *testing.T) { testLayouts(t, "testdata/axes", 11) }
 
 func testLayouts(t *testing.T, folder string, files int) {
-	b := must.Read(t, filepath.Join(folder, "truth.json"))
+	b := testfile.Read(t, filepath.Join(folder, "truth.json"))
 
 	truth := map[string]struct {
 		Rate     float64 `json:"rate"`
@@ -273,7 +289,8 @@ func testLayouts(t *testing.T, folder string, files int) {
 	}
 
 	for name, want := range truth {
-		r := must.Get(Open(filepath.Join(folder, name), ingest.Options{}))(t)
+		r, err := Open(filepath.Join(folder, name), ingest.Options{})
+		require.NoError(t, err)
 		defer r.Close()
 
 		n := 0
@@ -287,7 +304,7 @@ func testLayouts(t *testing.T, folder string, files int) {
 			data, rate := want.Conditions[c.Name], 0.0
 			if w, ok := want.Recorded[c.Name]; ok {
 				data, rate = w.Data, want.Rate
-				must.Equal(t, c.Unit, w.Unit, "%s: %s in", name, c.Name)
+				assert.Equal(t, w.Unit, c.Unit, "%s: %s in", name, c.Name)
 			}
 
 			got := make([]float64, c.Samples)
@@ -303,7 +320,9 @@ func testLayouts(t *testing.T, folder string, files int) {
 		}
 
 		for _, u := range r.Info().Unread {
-			must.Not(t, u.Fault, "%s: %s: %s", name, u.Name, u.Reason)
+			if u.Fault {
+				t.Errorf("%s: %s: %s", name, u.Name, u.Reason)
+			}
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"doubletake/ingest/condition"
 )
 
-// assemble is campaign.Assemble of several files, with the conditions of their names.
+// assemble calls campaign.Assemble for several files, with the conditions that their names state.
 func assemble(files []string, infos func(string) (ingest.Info, error), c *campaign.Conditions, pat *campaign.Pattern,
 	group campaign.Grouping,
 ) (runs []ingest.Run, err error) {

@@ -10,15 +10,16 @@ import (
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// Packed numbers are unpacked after the conventions of netCDF, and MATLAB's axes
-// mean the same in every version of its files. testdata/make_conventions.py wrote
-// the files with netCDF4, h5py and scipy; truth.json holds numpy's values, null
-// where a number is no sample.
+// Packed numbers are unpacked by the conventions of netCDF, and MATLAB's axes have the same meaning in every version
+// of its files. testdata/make_conventions.py wrote the files with netCDF4, h5py and scipy. truth.json has numpy's
+// values, and null for numbers that are not samples.
 func TestConventions(t *testing.T) {
-	b := must.Read(t, "testdata/conventions/truth.json")
+	b := testfile.Read(t, "testdata/conventions/truth.json")
 
 	var files map[string][]struct {
 		TimeAxis   string                `json:"time_axis"`
@@ -27,15 +28,16 @@ func TestConventions(t *testing.T) {
 		Unread     map[string]string     `json:"unread"`
 	}
 
-	must.Do(t, json.Unmarshal(b, &files))
+	require.NoError(t, json.Unmarshal(b, &files))
 
-	must.Be(t, len(files), 11, "files")
+	require.Len(t, files, 11, "files")
 
 	for name, cases := range files {
 		for _, want := range cases {
 			t.Run(name+" "+want.TimeAxis, func(t *testing.T) {
 				o := ingest.Options{Arrays: ingest.ArrayOptions{TimeAxis: want.TimeAxis}}
-				r := must.Get(Open(filepath.Join("testdata/conventions", name), o))(t)
+				r, err := Open(filepath.Join("testdata/conventions", name), o)
+				require.NoError(t, err)
 				defer r.Close()
 
 				info := r.Info()
@@ -56,15 +58,16 @@ func TestConventions(t *testing.T) {
 				}
 
 				for k, v := range want.Attributes {
-					must.Equal(t, attributes[k], v, "attribute %s is", k)
+					assert.Equal(t, v, attributes[k], "attribute %s is", k)
 				}
 
 				for k, c := range info.Channels {
 					w, ok := want.Channels[c.Name]
 					got := make([]float64, len(w)+1)
 					n, err := r.Read([]int{k}, 0, [][]float64{got})
-					must.Never(t, !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF),
-						"%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
+					if !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF) {
+						t.Fatalf("%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
+					}
 
 					for i, v := range w {
 						if v == nil && !math.IsNaN(got[i]) || v != nil && got[i] != *v {
@@ -77,10 +80,11 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// A square array is refused where nothing names its axis of time.
+// A square array is refused if nothing names its axis of time.
 func TestSquare(t *testing.T) {
 	for _, name := range []string{"square.npy", "square.npz"} {
 		_, err := Open("testdata/conventions/"+name, ingest.Options{})
-		must.Refuse(t, err, "time_axis", "[4 4]")
+		assert.ErrorContains(t, err, "time_axis")
+		assert.ErrorContains(t, err, "[4 4]")
 	}
 }

@@ -1,6 +1,7 @@
-// Package format lists the file formats that are read and opens files of any of
-// them. Each has a package below this one; to add one is to write its package
-// and to name its Format in the list, or in a program of one's own to Register it.
+// Package format lists the file formats that are read, and opens files of any of them.
+//
+// Each format has a package below this one. To add a format, write its package and put its Format into the list here. A
+// program of your own can Register a Format instead.
 package format
 
 import (
@@ -30,12 +31,10 @@ import (
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/uff"
 	"doubletake/ingest/format/wav"
-	"doubletake/internal/lists"
 )
 
-// formats are the formats there are. Their order is the one in which files are
-// compared with them, in which they are named to people, and in which pipeline
-// init prefers them where a folder holds as many files of one as of another.
+// formats lists the formats. The order matters: a file is compared with one format after the other, messages list their
+// names in this order, and pipeline init prefers the earlier format if a folder has as many files of two formats.
 var formats = []ingest.Format{
 	wav.Format,
 	flac.Format,
@@ -52,8 +51,8 @@ var formats = []ingest.Format{
 	text.Format,
 }
 
-// Register adds formats of a program of one's own, before a configuration is read. A name
-// that is known is an error.
+// Register adds formats. Call it before a configuration is read. It returns an error if a format has no name, a name
+// that another format has, or no Open.
 func Register(more ...ingest.Format) error {
 	for _, f := range more {
 		if slices.Contains(Names(), f.Name) || f.Name == "" || f.Open == nil {
@@ -71,30 +70,38 @@ func All() []ingest.Format { return slices.Clone(formats) }
 
 // Names returns the formats' names.
 func Names() []string {
-	return lists.Each(formats, func(f ingest.Format) string { return f.Name })
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+
+	return names
 }
 
 // Titles returns the formats' names as people write them, joined by commas.
 func Titles() string {
-	titles := lists.Each(formats, func(f ingest.Format) string { return f.Title })
+	titles := make([]string, len(formats))
+	for i, f := range formats {
+		titles[i] = f.Title
+	}
 
 	return strings.Join(titles, ", ")
 }
 
-// Open opens a recording. Its format is Options.Format or else found by the
-// file's first bytes: a format's Magic or Detect, delimited text where there are
-// no binary bytes. Known formats that are not read (MP3, Excel, …) are refused
-// by name.
+// Open opens a recording. The caller closes the Reader.
 //
-// Opening a text file counts its rows but does not parse them: a ragged row or
-// text in a number column is an error of Read.
+// The options may name the format. Otherwise the first bytes of the file decide: each format has a Magic or a Detect,
+// and a file without binary bytes is delimited text. Known formats that are not read (MP3, Excel, …) are refused by
+// name.
 //
-// Options that contradict themselves give a plain error, everything else is a
-// *fault.Error. The caller closes the Reader.
+// Opening a text file counts its rows but does not parse them: a ragged row, or text in a column of numbers, is an
+// error of Read.
+//
+// Errors are *fault.Error, except those about options that contradict themselves.
 func Open(path string, o ingest.Options) (ingest.Reader, error) { return OpenHeld(path, nil, o) }
 
-// OpenHeld is Open of a file whose contents are in memory, which stay as they are until
-// the Reader is closed; with none it opens the file.
+// OpenHeld opens a file as Open does. held are the contents of the file, which the caller must not change until the
+// Reader is closed. If held is empty, OpenHeld reads the file.
 func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error) {
 	if err := Check(o); err != nil {
 		return nil, err
@@ -103,28 +110,25 @@ func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error)
 	src := ingest.Source{Path: cmp.Or(o.Name, path), ReaderAt: bytes.NewReader(held), Size: int64(len(held)), Held: held}
 	if len(held) == 0 {
 		var err error
-		if src, err = ingest.OpenSource(path, o.Name); err != nil {
+		src, err = ingest.OpenSource(path, o.Name)
+		if err != nil {
 			return nil, err
 		}
 	}
 
-	r, err := open(src, o)
-	if err != nil || o.Program != nil {
-		_ = src.Close()
+	r, err := openAny(src, path, o)
+	if err != nil {
+		return nil, err
 	}
 
-	if err == nil && o.Program != nil {
-		r, err = program.Open(path, o)
-	}
-
-	if err == nil && len(o.Missing) > 0 {
+	if len(o.Missing) > 0 {
 		r = fill(r, o.Missing)
 	}
 
-	return r, err
+	return r, nil
 }
 
-// Check reports options that contradict themselves or name no format.
+// Check returns an error if options contradict themselves or name an unknown format.
 func Check(o ingest.Options) error {
 	if o.Format != "" && !slices.Contains(Names(), o.Format) {
 		return fmt.Errorf("unknown format %q: %s are read", o.Format, strings.Join(Names(), ", "))
@@ -132,22 +136,34 @@ func Check(o ingest.Options) error {
 	return o.Check()
 }
 
-// open is Open of a source. If it fails its caller closes src; of a file for a program it
-// returns no Reader.
-func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	head := make([]byte, min(src.Size, ingest.HeadBytes))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, &fault.Error{Path: src.Path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
+// openAny opens a file by the program of the options, or else by its format. It closes src unless the returned Reader
+// reads it.
+func openAny(src ingest.Source, path string, o ingest.Options) (ingest.Reader, error) {
+	if o.Program != nil {
+		_, err := readHead(src, o)
+		_ = src.Close() // the program opens the file itself
+		if err != nil {
+			return nil, err
+		}
+
+		return program.Open(path, o)
 	}
 
-	head = head[:n]
-	if err := ingest.NoMeasurement(src.Path, head, o.Program != nil); err != nil {
+	r, err := open(src, o)
+	if err != nil {
+		_ = src.Close()
 		return nil, err
 	}
 
-	if o.Program != nil {
-		return nil, nil
+	return r, nil
+}
+
+// open opens a file by the format of the options, or by the format that fits the file. If it fails, its caller closes
+// src.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	head, err := readHead(src, o)
+	if err != nil {
+		return nil, err
 	}
 
 	f, err := find(src, head, o.Format)
@@ -160,25 +176,41 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		return r, nil
 	}
 
-	var of *fault.Error
-
 	err = fault.In(src.Path, err)
-	if errors.As(err, &of) && of.Hint == "" && strings.Contains(of.Found, "the end of the file") {
-		of.Hint = "the file is cut short: copy or record it again"
+
+	var fail *fault.Error
+	if errors.As(err, &fail) && fail.Hint == "" && strings.Contains(fail.Found, "the end of the file") {
+		fail.Hint = "the file is cut short: copy or record it again"
 	}
 
 	return nil, err
 }
 
-// find returns the format of that name or, if it is empty, the file's.
+// readHead returns the first bytes of a file. It returns an error if they show that the file is not a measurement.
+func readHead(src ingest.Source, o ingest.Options) ([]byte, error) {
+	head := make([]byte, min(src.Size, ingest.HeadBytes))
+	n, err := src.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, &fault.Error{Path: src.Path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
+	}
+
+	head = head[:n]
+
+	return head, ingest.NoMeasurement(src.Path, head, o.Program != nil)
+}
+
+// find returns the format with the given name or, if the name is empty, the format that fits the file. It returns an
+// error if no format fits.
 func find(src ingest.Source, head []byte, name string) (*ingest.Format, error) {
 	if name != "" {
 		return &formats[slices.Index(Names(), name)], nil
 	}
 
 	for i, f := range formats {
-		if slices.ContainsFunc(f.Magic, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) }) {
-			return &formats[i], nil
+		for _, magic := range f.Magic {
+			if bytes.HasPrefix(head, []byte(magic)) {
+				return &formats[i], nil
+			}
 		}
 	}
 
@@ -191,12 +223,18 @@ func find(src ingest.Source, head []byte, name string) (*ingest.Format, error) {
 	return &formats[slices.IndexFunc(formats, isRest)], refuse(src.Path, head)
 }
 
-// isRest reports whether a format reads files of no other format: text.
+// isRest reports whether a format is the one for files that fit no other format: text.
 func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
 
-// matlab4 reports whether a file begins with a matrix of a MAT-file of level 4:
-// five numbers of 32 bits (type, rows, columns, imaginary, length of the name) and
-// a name.
+// matlab4 reports whether a file begins with a matrix of a MAT-file of level 4 (MathWorks, "MAT-File Format", level
+// 4). It has five numbers of 4 bytes and a name that ends with a zero byte:
+//
+//	 0  type MOPT: M is 0 for little-endian and 1 for big-endian, O is 0, P the format of numbers, T full, text or sparse
+//	 4  rows
+//	 8  columns
+//	12  1 if the matrix has an imaginary part, 0 otherwise
+//	16  length of the name
+//	20  name
 func matlab4(head []byte) bool {
 	if len(head) < 22 {
 		return false
@@ -205,12 +243,18 @@ func matlab4(head []byte) bool {
 	var order binary.ByteOrder = binary.LittleEndian
 
 	machine := uint32(0)
-	if order.Uint32(head) > 9999 {
-		order, machine = binary.BigEndian, 1
+	if order.Uint32(head) > 9999 { // a type has four decimal digits
+		order = binary.BigEndian
+		machine = 1
 	}
 
-	kind, imaginary, n := order.Uint32(head), order.Uint32(head[12:]), order.Uint32(head[16:])
-	if kind/1000 != machine || kind%1000 > 52 || kind%10 > 2 || imaginary > 1 || n < 2 || int64(n) > int64(len(head)-20) {
+	kind := order.Uint32(head)
+	imaginary := order.Uint32(head[12:])
+	n := order.Uint32(head[16:])
+	switch {
+	case kind/1000 != machine, kind%1000 > 52, kind%10 > 2, imaginary > 1:
+		return false
+	case n < 2, int64(n) > int64(len(head)-20):
 		return false
 	}
 
@@ -219,40 +263,41 @@ func matlab4(head []byte) bool {
 	return bytes.IndexByte(name, 0) == int(n)-1 && !ingest.Binary(name[:n-1])
 }
 
-// refuse returns the error of a file of no format that is read; nil for text.
+// refuse returns the error of a file that fits no format. It returns nil if the file is text.
 func refuse(path string, head []byte) error {
-	fail := func(want, found, hint string) error {
-		return &fault.Error{Path: path, Place: "byte 0", Want: want, Found: found, Hint: hint}
-	}
-
 	if err := ingest.Foreign(path, head); err != nil {
 		return err
 	}
 
 	if matlab4(head) {
-		return fail("", "format MAT of level 4, which is not read",
+		return fault.At(path, "byte 0", "", "format MAT of level 4, which is not read",
 			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
 	}
 
-	utf16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
-	if utf16 || !ingest.Binary(head) {
+	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+	if isUTF16 || !ingest.Binary(head) {
 		return nil
 	}
 
-	if text := bytes.TrimRight(head, "\x00"); len(text) < len(head)-1 && !ingest.Binary(text) {
-		return fail("a recording", fmt.Sprintf("nothing but zeros from byte %d on", len(text)),
+	text := bytes.TrimRight(head, "\x00")
+	if len(text) < len(head)-1 && !ingest.Binary(text) {
+		return fault.At(path, "byte 0", "a recording", fmt.Sprintf("nothing but zeros from byte %d on", len(text)),
 			"the file was not written to its end: copy or record it again, or leave it out with exclude")
 	}
 
-	ext, begins := strings.ToLower(filepath.Ext(path)), head[:min(8, len(head))]
-	if name, hint := ingest.UnreadEnding(ext); name != "" {
-		return fail("", fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
+	ending := strings.ToLower(filepath.Ext(path))
+	begins := head[:min(8, len(head))]
+	if name, hint := ingest.UnreadEnding(ending); name != "" {
+		return fault.At(path, "byte 0", "",
+			fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
 	}
 
 	hint := Titles() + " are read"
-	if slices.ContainsFunc(formats, func(f ingest.Format) bool { return !isRest(f) && slices.Contains(f.Endings, ext) }) {
-		hint = "the name ends in " + ext + ", the content is another format: is the file damaged?"
+	for _, f := range formats {
+		if !isRest(f) && slices.Contains(f.Endings, ending) {
+			hint = "the name ends in " + ending + ", the content is another format: is the file damaged?"
+		}
 	}
 
-	return fail("", fmt.Sprintf("binary data of unknown format (it begins %q)", begins), hint)
+	return fault.At(path, "byte 0", "", fmt.Sprintf("binary data of unknown format (it begins %q)", begins), hint)
 }

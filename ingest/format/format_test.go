@@ -13,7 +13,9 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // openBytes opens bytes as a file named x.
@@ -42,7 +44,7 @@ func TestForeignFormats(t *testing.T) {
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
 
-	// Where the first bytes tell nothing the ending of the name does.
+	// If the first bytes do not tell the format, the ending of the name does.
 	for name, want := range map[string]string{
 		"a.AIF": "format AIFF by its name, which is not read (it begins",
 		"a.snd": "format AU by its name", "a.caf": "reader: [program]",
@@ -54,7 +56,7 @@ func TestForeignFormats(t *testing.T) {
 		ingesttest.WantDataError(t, r, err, want)
 	}
 
-	// Letters that begin a magic may begin a text as well.
+	// A text may begin with the letters of a magic.
 	for _, s := range []string{"PAR1,PAR2\n1,2\n", "FORM,b\n1,2\n", ".snd,b\n1,2\n", "ID3,b\n1,2\n"} {
 		if _, err := openBytes([]byte(s), ingest.Options{}); err != nil {
 			t.Errorf("%q: %v", s, err)
@@ -62,8 +64,8 @@ func TestForeignFormats(t *testing.T) {
 	}
 }
 
-// matrix4 is the beginning of a MAT-file of level 4 with a matrix x of 1 row and 2
-// columns, laid out as The MathWorks' "MAT-File Format" describes it.
+// matrix4 returns the beginning of a MAT-file of level 4 with a matrix x of 1 row and 2 columns, by MathWorks,
+// "MAT-File Format".
 func matrix4(order binary.AppendByteOrder, kind uint32) string {
 	var b []byte
 	for _, v := range []uint32{kind, 1, 2, 0, 2} {
@@ -73,7 +75,7 @@ func matrix4(order binary.AppendByteOrder, kind uint32) string {
 	return string(append(b, "x\x00\x00\x00\x00\x00\x00\x00\xf0\x3f"...))
 }
 
-// zipped is a zip archive of empty files, as Python's zipfile writes their names.
+// zipped returns a zip archive of empty files, as Python's zipfile writes it.
 func zipped(names ...string) string {
 	var s string
 	for _, n := range names {
@@ -83,8 +85,8 @@ func zipped(names ...string) string {
 	return s
 }
 
-// What is no measurement is named, with what to do, whatever its name and stated format, for a
-// recording and a table.
+// The error about a file that is not a measurement says what it is and what to do, whatever the name of the file and
+// the stated format are, for recordings and for tables.
 func TestNoMeasurement(t *testing.T) {
 	for head, want := range map[string][2]string{
 		"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 264644\n": { // case lfs-pointer
@@ -113,7 +115,7 @@ func TestNoMeasurement(t *testing.T) {
 		"a,b\n":                      {"no data rows", "record again"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.wav")
-		must.Do(t, os.WriteFile(path, []byte(head), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(head), 0o600))
 
 		r, err := Open(path, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, path, want[0], want[1])
@@ -124,7 +126,11 @@ func TestNoMeasurement(t *testing.T) {
 			asTable = ""
 		}
 
-		must.Refuse(t, ingest.NoTable(path, []byte(head)), asTable)
+		if err := ingest.NoTable(path, []byte(head)); asTable == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, asTable)
+		}
 	}
 
 	for _, head := range []string{"PK\x03\x04" + zipped("arr_0.npy")[4:], "time,F\n1,2\n", "<1,2\n"} {
@@ -136,17 +142,17 @@ func TestNoMeasurement(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(dir, "run_12.wav"), []byte("x"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run_12.wav"), []byte("x"), 0o644))
 
 	r, err := Open(filepath.Join(dir, "run_21.wav"), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "no such file", `there is "run_12.wav"`)
-	must.Not(t, !errors.Is(err, os.ErrNotExist), "not fs.ErrNotExist")
+	assert.ErrorIs(t, err, os.ErrNotExist, "not fs.ErrNotExist")
 
 	r, err = Open(dir, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "a directory")
 
 	empty := filepath.Join(dir, "empty.wav")
-	must.Do(t, os.WriteFile(empty, nil, 0o644))
+	require.NoError(t, os.WriteFile(empty, nil, 0o644))
 
 	r, err = Open(empty, ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "empty")
@@ -164,11 +170,10 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// Every format is recognised, and described in the how-to: names and
-// endings are unique, one format reads what no other does, and a row of the
-// table of formats has its title.
+// Every format is recognised and described in the how-to: names and endings are unique, one format reads files that
+// fit no other format, and the title of each format is in a row of the table of formats.
 func TestFormats(t *testing.T) {
-	b := must.Read(t, "../../docs/how-to.md")
+	b := testfile.Read(t, "../../docs/how-to.md")
 
 	var rows []string
 	for _, l := range strings.Split(string(b), "\n") {
@@ -186,24 +191,26 @@ func TestFormats(t *testing.T) {
 		}
 
 		for _, s := range append([]string{f.Name, f.Title}, f.Endings...) {
-			must.Not(t, seen[s] || s == "", "%s: %q is not unique", f.Name, s)
+			if seen[s] || s == "" {
+				t.Errorf("%s: %q is not unique", f.Name, s)
+			}
 			seen[s] = true
 		}
 
 		for _, e := range f.Endings {
-			must.Equal(t, e, strings.ToLower(filepath.Ext("x"+e)), "%s: ending", f.Name)
+			assert.Equal(t, strings.ToLower(filepath.Ext("x"+e)), e, "%s: ending", f.Name)
 		}
 
-		must.Not(t, !slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, f.Title) }),
+		assert.True(t, slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, f.Title) }),
 			"docs/how-to.md has no row for %s", f.Title)
 	}
 
-	must.Equal(t, rest, 1, "formats read what no other does")
+	assert.Equal(t, 1, rest, "formats read what no other does")
 }
 
-// The name of a registered format is not given twice.
+// Two formats cannot have one name.
 func TestRegisterTwice(t *testing.T) {
 	for _, f := range []ingest.Format{{Name: "wav", Open: formats[0].Open}, {Open: formats[0].Open}, {Name: "tape"}} {
-		must.Refuse(t, Register(f), "register format")
+		assert.ErrorContains(t, Register(f), "register format")
 	}
 }

@@ -13,10 +13,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/require"
 )
 
-// samples are a file of each format by another program.
+// samples has a file of each format, written by another program.
 var samples = map[string]string{
 	"wav": "testdata/truth/odd_chunks.wav", "flac": "flac/testdata/i16_2ch.flac", "tdms": "testdata/arrays/run.tdms",
 	"uff": "uff/testdata/text_even_real.uff", "netcdf": "netcdf/testdata/scipy_records.nc",
@@ -26,11 +27,11 @@ var samples = map[string]string{
 	"parquet": "parquet/testdata/snappy_v1.parquet", "text": "testdata/truth/savetxt_g.csv",
 }
 
-// A file that is cut anywhere, or has other bytes anywhere, is read or refused, in every format.
+// In every format, a file that is cut or changed anywhere is read or refused.
 func TestDamaged(t *testing.T) {
 	for _, f := range All() {
 		b, err := os.ReadFile(samples[f.Name])
-		must.Never(t, err != nil, "%s: %v", f.Name, err)
+		require.NoError(t, err, "%s: %v", f.Name, err)
 
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range 300 {
@@ -40,8 +41,8 @@ func TestDamaged(t *testing.T) {
 			}
 
 			for range i % 3 {
-				from := rng.IntN(2) * rng.IntN(len(d)) // headers more often
-				d[from+rng.IntN(len(d)-from)] = byte(rng.IntN(256))
+				first := rng.IntN(2) * rng.IntN(len(d)) // at the beginning in half of the cases, for the header
+				d[first+rng.IntN(len(d)-first)] = byte(rng.IntN(256))
 			}
 
 			drain(t, f, d, ingest.Options{Truncated: []string{"", "use"}[i%2]}, 1<<20)
@@ -49,16 +50,16 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// drain opens and reads a file: errors that are *fault.Error, never more samples than perByte times
-// the bytes, and the same samples when a part is read again.
+// drain opens and reads a file. It checks that errors are *fault.Error, that there are at most perByte samples for each
+// byte, and that reading a part again gives the same samples.
 func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte int64) {
 	t.Helper()
 
 	explained := func(err error) bool {
-		must.Never(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)),
+		require.False(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)),
 			"%s: %T is no *fault.Error: %v", f.Name, err, err)
 
-		must.Never(t, err != nil && strings.Contains(err.Error(), "runtime error"), "%s: Go's words: %v", f.Name, err)
+		require.False(t, err != nil && strings.Contains(err.Error(), "runtime error"), "%s: Go's words: %v", f.Name, err)
 
 		return err == nil
 	}
@@ -74,7 +75,7 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 	defer r.Close()
 
 	info := r.Info()
-	must.Never(t, len(info.Channels) == 0, "no channels and no error")
+	require.NotEmpty(t, info.Channels, "no channels and no error")
 
 	total := int64(0)
 	for _, c := range info.Channels {
@@ -102,8 +103,8 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 	}
 }
 
-// fuzz drains any bytes of a format, without options and with these, in at most 1 MiB and 64 times the
-// file. The seeds are the files of patterns, which name no longer ones than most bytes.
+// fuzz drains any bytes as a file of a format, without options and with the given ones. It takes at most 1 MiB plus 64
+// times the size of the file. The seeds are the files that the patterns name and that have at most most bytes.
 func fuzz(f *testing.F, name string, most int, o ingest.Options, patterns ...string) {
 	for _, p := range patterns {
 		names, err := filepath.Glob(p)
@@ -112,14 +113,14 @@ func fuzz(f *testing.F, name string, most int, o ingest.Options, patterns ...str
 		}
 
 		for _, n := range names {
-			b := must.Read(f, n)
+			b := testfile.Read(f, n)
 
 			f.Add(b)
 		}
 	}
 
 	format, err := find(ingest.Source{}, nil, name)
-	must.Do(f, err)
+	require.NoError(f, err)
 
 	o.Truncated = "use"
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -158,8 +159,8 @@ func FuzzOpenArrays(f *testing.F) {
 		}
 	}
 
-	// A deflated stream becomes up to 1032 times as long, is held, and was held
-	// half as long before it grew.
+	// A deflated stream becomes up to 1032 times as long. While its buffer grows, the old one of half the length is still
+	// in memory.
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if src := ingesttest.Source(b); len(b) > 0 {
 			if format, err := find(src, b[:min(len(b), ingest.HeadBytes)], ""); err == nil {

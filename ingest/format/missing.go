@@ -7,15 +7,16 @@ import (
 	"doubletake/ingest"
 )
 
-// filled is a Reader whose samples that are codes for a value that is not there are
-// interpolated between their neighbours.
+// filled is a Reader that interpolates missing samples. A sample is missing if its value is one of the codes. It
+// becomes the linear interpolation between the nearest samples before and behind it that are not missing.
 type filled struct {
 	ingest.Reader
 	codes  []float64
-	passed []int64 // per channel, the sample after those that were read
-	counts []int64 // per channel, codes among them
+	passed []int64 // for each channel, the number of the sample behind the last that was read
+	counts []int64 // for each channel, how many of the samples before passed are missing
 }
 
+// fill returns a Reader that interpolates the missing samples of r.
 func fill(r ingest.Reader, codes []float64) ingest.Reader {
 	n := len(r.Info().Channels)
 	return &filled{Reader: r, codes: codes, passed: make([]int64, n), counts: make([]int64, n)}
@@ -46,9 +47,11 @@ func (f *filled) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return n, err
 }
 
+// missing reports whether a value is one of the codes.
 func (f *filled) missing(v float64) bool { return slices.Contains(f.codes, v) }
 
-// fill replaces the codes in x, the samples of channel c from start on.
+// fill interpolates the missing samples in x, which are the samples of channel c from start on, and counts them. It
+// does not change a channel that contains the time.
 func (f *filled) fill(c int, start int64, x []float64) {
 	if f.Info().Channels[c].IsTime() {
 		return
@@ -64,21 +67,22 @@ func (f *filled) fill(c int, start int64, x []float64) {
 			end++
 		}
 
-		a, left := f.neighbour(c, start+int64(k), -1)
-		b, right := f.neighbour(c, start+int64(end)-1, 1)
+		// x[k] to x[end-1] are missing. previous and next are −1 if there is no sample on that side.
+		previous, left := f.neighbour(c, start+int64(k), -1)
+		next, right := f.neighbour(c, start+int64(end)-1, 1)
 		for ; k < end; k++ {
-			at := start + int64(k)
-			if at >= f.passed[c] {
+			sample := start + int64(k)
+			if sample >= f.passed[c] { // not counted before
 				f.counts[c]++
 			}
 
 			switch {
-			case a < 0:
-				x[k] = right // NaN where all are missing
-			case b < 0:
+			case previous < 0:
+				x[k] = right // NaN if all samples of the channel are missing
+			case next < 0:
 				x[k] = left
 			default:
-				x[k] = left + (right-left)*float64(at-a)/float64(b-a)
+				x[k] = left + (right-left)*float64(sample-previous)/float64(next-previous)
 			}
 		}
 	}
@@ -86,22 +90,22 @@ func (f *filled) fill(c int, start int64, x []float64) {
 	f.passed[c] = max(f.passed[c], start+int64(len(x)))
 }
 
-// neighbour returns the next sample of a channel before (step −1) or after (1) at that is no code; −1 and NaN if
-// there is none.
-func (f *filled) neighbour(c int, at, step int64) (int64, float64) {
-	var x [256]float64
-	for at += step; at >= 0 && at < f.Info().Channels[c].Samples; at += step * int64(len(x)) {
-		from := at
+// neighbour returns the number and the value of the nearest sample of a channel that is not missing: before the given
+// sample if step is −1, and behind it if step is 1. It returns −1 and NaN if there is none.
+func (f *filled) neighbour(c int, sample, step int64) (number int64, value float64) {
+	var x [256]float64 // samples are read in blocks, from begin on
+	for sample += step; sample >= 0 && sample < f.Info().Channels[c].Samples; sample += step * int64(len(x)) {
+		begin := sample
 		if step < 0 {
-			from = max(0, at-int64(len(x))+1)
+			begin = max(0, sample-int64(len(x))+1)
 		}
 
-		n := min(int64(len(x)), f.Info().Channels[c].Samples-from)
+		n := min(int64(len(x)), f.Info().Channels[c].Samples-begin)
 		if step < 0 {
-			n = at - from + 1
+			n = sample - begin + 1
 		}
 
-		if got, _ := f.Reader.Read([]int{c}, from, [][]float64{x[:n]}); int64(got) < n {
+		if count, _ := f.Reader.Read([]int{c}, begin, [][]float64{x[:n]}); int64(count) < n {
 			break
 		}
 
@@ -112,7 +116,7 @@ func (f *filled) neighbour(c int, at, step int64) (int64, float64) {
 			}
 
 			if !f.missing(x[k]) {
-				return from + k, x[k]
+				return begin + k, x[k]
 			}
 		}
 	}

@@ -8,15 +8,17 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// Codes are interpolated between their neighbours, whatever is read at a time, and counted once; the time is not.
+// Missing samples are interpolated between their neighbours, however many samples are read at a time, and are counted
+// once. The time is not interpolated.
 func TestMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	text := "time,F,G,H\n0,-9999,1,-9999\n1,2,-1e9,-9999\n" +
 		"-9999,3,-9999,-9999\n3,-9999,-9999,-9999\n4,-9999,7,-9999\n5,6,-1e9,-9999\n"
-	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 
 	nan := math.NaN()
 	want := [][]float64{
@@ -24,7 +26,8 @@ func TestMissing(t *testing.T) {
 	}
 
 	for _, size := range []int{1, 2, 6} {
-		r := must.Get(Open(path, ingest.Options{Missing: []float64{-9999, -1e9}}))(t)
+		r, err := Open(path, ingest.Options{Missing: []float64{-9999, -1e9}})
+		require.NoError(t, err)
 
 		for at := 0; at < 6; at += size {
 			dst := make([][]float64, 4)
@@ -32,7 +35,7 @@ func TestMissing(t *testing.T) {
 				dst[c] = make([]float64, size)
 			}
 
-			for range 2 { // the second time nothing is counted
+			for range 2 { // reading again must not count them again
 				if n, err := r.Read([]int{0, 1, 2, 3}, int64(at), dst); n < size {
 					t.Fatal(err)
 				}
@@ -44,9 +47,9 @@ func TestMissing(t *testing.T) {
 		}
 
 		for c, n := range []int64{0, 3, 4, 6} {
-			must.Equal(t, r.(ingest.Gapped).Filled(c), n, "channel %d", c)
+			assert.Equal(t, n, r.(ingest.Gapped).Filled(c), "channel %d", c)
 		}
 
-		must.Do(t, r.Close())
+		require.NoError(t, r.Close())
 	}
 }

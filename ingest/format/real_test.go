@@ -12,11 +12,12 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// realData returns a folder of measured data, which is not part of the
-// repository, or skips the test by name.
+// realData returns a folder of measured data, or skips the test if there is none: the data are not part of the
+// repository.
 func realData(t testing.TB, name string) string {
 	t.Helper()
 
@@ -33,21 +34,23 @@ func realData(t testing.TB, name string) string {
 	return dir
 }
 
-// TestRealPrinceton: expected values are from the data's NOTE.md (44 well
-// named files, one misnamed, a stuck column, 4 Hz) or were counted with wc.
+// TestRealPrinceton compares with NOTE.md of the data (44 files with right names, one with a wrong name, a stuck
+// column, 4 Hz) and with counts by wc.
 func TestRealPrinceton(t *testing.T) {
 	dir := realData(t, "princeton-mae224-lift-drag")
 	_, files, ws, err := campaign.Find([]string{"Speed*/angle*.txt"}, nil, dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, len(files) != 44 || files[0] != "Speed1/angle0.txt", "%d files: %v", len(files), files)
+	require.Len(t, files, 44, "%d files: %v", len(files), files)
+	assert.Equal(t, "Speed1/angle0.txt", files[0], "%d files: %v", len(files), files)
 
 	if len(ws) != 1 || ws[0].Code != "misnamed-file" ||
 		ws[0].Text != `is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
 		t.Error(ws)
 	}
 
-	pat := must.Get(campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt"))(t)
+	pat, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
+	require.NoError(t, err)
 
 	infos := func(p string) (ingest.Info, error) {
 		r, err := Open(filepath.Join(dir, p), ingest.Options{})
@@ -61,22 +64,23 @@ func TestRealPrinceton(t *testing.T) {
 
 	together := campaign.Grouping{Channels: []string{"lift", "drag"}, Together: true}
 
-	// Speed1R is no number: an error, so the user leaves it out.
+	// The name Speed1R is no number: an error that tells the user to leave the folder out.
 	runs, err := assemble(files, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed1R/angle0.txt", "Speed{setting}/angle{alpha_deg}.txt")
 
-	// Nor is there an angle in Speed4/force.txt.
+	// The name Speed4/force.txt has no angle.
 	_, all, _, err := campaign.Find([]string{"Speed*/*.txt"}, []string{"Speed1R/*"}, dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	runs, err = assemble(all, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed4/force.txt", "exclude")
 
 	_, files, _, err = campaign.Find([]string{"Speed*/angle*.txt"}, []string{"Speed1R/*"}, dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	runs, err = assemble(files, infos, nil, pat, together)
-	must.Never(t, err != nil || len(runs) != 30, "%d runs, %v", len(runs), err)
+	require.NoError(t, err)
+	require.Len(t, runs, 30, "%d runs, %v", len(runs), err)
 
 	r := runs[0]
 	if r.ID != "Speed1/angle0.txt" || r.Recordings[0].Conditions["alpha_deg"] != 0 ||
@@ -84,7 +88,8 @@ func TestRealPrinceton(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	f := must.Get(Open(filepath.Join(dir, r.Path), ingest.Options{}))(t)
+	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
+	require.NoError(t, err)
 	defer f.Close()
 
 	i := f.Info()
@@ -93,24 +98,28 @@ func TestRealPrinceton(t *testing.T) {
 		t.Errorf("%+v", ch)
 	}
 
-	must.Equal(t, i.Channels[0].Unit, "", "the unit of force is not stated")
+	assert.Empty(t, i.Channels[0].Unit, "the unit of force is not stated")
 
 	s, ws, err := stats.Scan(context.Background(), f, r)
-	must.Never(t, err != nil || len(s) != 2 || s[0].Samples != 98, "%v, %v", s, err)
+	require.NoError(t, err)
+	require.Len(t, s, 2, "%v, %v", s, err)
+	require.Equal(t, int64(98), s[0].Samples, "%v, %v", s, err)
 
 	if len(ws) != 1 || ws[0].Text != "column Velocity is stuck at 48.006121 in all 98 rows: not used as a condition" {
 		t.Error(ws)
 	}
 }
 
-// TestRealCrazyflie: by NOTE.md 5.000 s at 44.1 kHz, float32, and (240000, 4).
+// TestRealCrazyflie compares with NOTE.md of the data: 5.000 s at 44.1 kHz in float32, and the shape (240000, 4).
 func TestRealCrazyflie(t *testing.T) {
 	dir := realData(t, "lcav-crazyflie-propeller")
 	_, files, _, err := campaign.Find([]string{"propellers/*.wav"}, nil, dir)
-	must.Never(t, err != nil || len(files) != 7, "%v, %v", files, err)
+	require.NoError(t, err)
+	require.Len(t, files, 7, "%v, %v", files, err)
 
 	for _, f := range files {
-		r := must.Get(Open(filepath.Join(dir, f), ingest.Options{}))(t)
+		r, err := Open(filepath.Join(dir, f), ingest.Options{})
+		require.NoError(t, err)
 
 		i := r.Info()
 		if ch := i.Channels[0]; len(i.Channels) != 1 || ch.Samples != 220500 || ch.RateHz != 44100 ||
@@ -126,7 +135,8 @@ func TestRealCrazyflie(t *testing.T) {
 		r.Close()
 	}
 
-	r := must.Get(Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000}))(t)
+	r, err := Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
+	require.NoError(t, err)
 	defer r.Close()
 
 	if i := r.Info(); len(i.Channels) != 4 || i.Channels[3].Samples != 240000 || i.Channels[3].RateHz != 48000 ||
@@ -135,11 +145,12 @@ func TestRealCrazyflie(t *testing.T) {
 	}
 }
 
-// TestRealCyclone: 13 columns without header, about 100 Hz with jitter and pauses
-// between the segments, 93 intervals in the conditions table (NOTE.md, wc).
+// TestRealCyclone compares with NOTE.md of the data and counts by wc: 13 columns without a header, about 100 Hz with
+// jitter and pauses between the segments, and 93 intervals in the table of conditions.
 func TestRealCyclone(t *testing.T) {
 	dir := realData(t, "cyclone-ojf-force-balance")
-	c := must.Get(campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{}))(t)
+	c, err := campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{})
+	require.NoError(t, err)
 
 	if strings.Join(c.Names, " ") != "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us" || len(c.Rows) != 93 {
 		t.Fatal(c.Names, len(c.Rows))
@@ -151,13 +162,15 @@ func TestRealCyclone(t *testing.T) {
 	}}}
 
 	open := func(p string) ingest.Reader {
-		r := must.Get(Open(filepath.Join(dir, p), o))(t)
+		r, err := Open(filepath.Join(dir, p), o)
+		require.NoError(t, err)
 
 		return r
 	}
 
 	_, files, _, err := campaign.Find([]string{"17_11_17__*.txt"}, nil, dir)
-	must.Never(t, err != nil || len(files) != 5, "%v, %v", files, err)
+	require.NoError(t, err)
+	require.Len(t, files, 5, "%v, %v", files, err)
 
 	infos := func(p string) (ingest.Info, error) {
 		r := open(p)
@@ -186,7 +199,8 @@ func TestRealCyclone(t *testing.T) {
 	}
 
 	runs, err := assemble(kept, infos, c, nil, group)
-	must.Never(t, err != nil || len(runs) != 93, "%v, %v", len(runs), err)
+	require.NoError(t, err)
+	require.Len(t, runs, 93, "%v, %v", len(runs), err)
 
 	for _, run := range runs[:3] {
 		r := open(run.Path)
@@ -196,8 +210,8 @@ func TestRealCyclone(t *testing.T) {
 			t.Fatal(s, err)
 		}
 
-		must.Contain(t, ingesttest.Codes(ws), "jittered-clock")
-		must.Equal(t, ingesttest.Codes(r.Info().Warnings), "clock-gaps", "%s", run.Path)
+		assert.Contains(t, ingesttest.Codes(ws), "jittered-clock")
+		assert.Equal(t, "clock-gaps", ingesttest.Codes(r.Info().Warnings), "%s", run.Path)
 
 		if rate := r.Info().Channels[0].RateHz; rate < 95 || rate > 105 {
 			t.Errorf("%g Hz", rate)

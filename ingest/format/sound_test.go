@@ -6,11 +6,12 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/require"
 )
 
-// Expected texts follow from the bytes changed here; the positions are those of
-// the formats' definitions. The files are as testdata/make_sound.py wrote them.
+// Errors follow from the bytes that the test changes, at positions by the definitions of the formats.
+// testdata/make_sound.py wrote the files.
 func TestSoundRefused(t *testing.T) {
 	put := func(at int, s string) func([]byte) []byte {
 		return func(b []byte) []byte { copy(b[at:], s); return b }
@@ -27,7 +28,7 @@ func TestSoundRefused(t *testing.T) {
 		{"sox_pipe.w64", put(0, ""), "expected a chunk's length, found -1"},
 		{"sox.w64", put(24, "xxxx"), `byte 24: expected "WAVE"`},
 	} {
-		b := must.Read(t, "testdata/sound/"+c.name)
+		b := testfile.Read(t, "testdata/sound/"+c.name)
 
 		r, err := openBytes(c.change(bytes.Clone(b)), ingest.Options{})
 		t.Log(c.name, err)
@@ -35,8 +36,7 @@ func TestSoundRefused(t *testing.T) {
 	}
 }
 
-// With truncated: use the whole frames of a file that is cut short are read:
-// the same as of the file that is whole.
+// With truncated: use, the whole frames of a file that is cut short are read. They are those of the whole file.
 func TestSoundTruncated(t *testing.T) {
 	for _, c := range []struct {
 		name, whole string
@@ -44,15 +44,17 @@ func TestSoundTruncated(t *testing.T) {
 	}{
 		{"sox.w64", "sox.w64", 200},
 	} {
-		b := must.Read(t, "testdata/sound/"+c.name)
+		b := testfile.Read(t, "testdata/sound/"+c.name)
 
 		if c.size > 0 {
 			b = b[:c.size]
 		}
 
-		r := must.Get(openBytes(b, ingest.Options{Truncated: "use"}))(t)
+		r, err := openBytes(b, ingest.Options{Truncated: "use"})
+		require.NoError(t, err)
 
-		w := must.Get(Open("testdata/sound/"+c.whole, ingest.Options{}))(t)
+		w, err := Open("testdata/sound/"+c.whole, ingest.Options{})
+		require.NoError(t, err)
 
 		want, n := ingesttest.ReadAll(t, w), r.Info().Channels[0].Samples
 		if ingesttest.Codes(r.Info().Warnings) != "truncated" || n < 5 || n == 37 != (c.size == 0) {

@@ -11,7 +11,9 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type truth struct {
@@ -25,23 +27,23 @@ func readTruth(t testing.TB) map[string]truth {
 
 	m := map[string]truth{}
 	for _, name := range []string{"truth/truth.json", "sound/sound.json"} {
-		b := must.Read(t, "testdata/"+name)
+		b := testfile.Read(t, "testdata/"+name)
 
 		files := map[string]truth{}
-		must.Do(t, json.Unmarshal(b, &files))
+		require.NoError(t, json.Unmarshal(b, &files))
 
 		for k, v := range files {
 			m[filepath.Join("testdata", filepath.Dir(name), k)] = v
 		}
 	}
 
-	// pyuff wrote or read the UFF files, lvm_read the LVM files (make.py of their folders). Of these
-	// an empty column is no channel.
+	// pyuff wrote or read the UFF files, and lvm_read read the LVM files (make.py in their folders), in which an empty
+	// column is not a channel.
 	for _, name := range []string{"uff", "lvm"} {
-		b := must.Read(t, name+"/testdata/truth.json")
+		b := testfile.Read(t, name+"/testdata/truth.json")
 
 		files := map[string][][]*float64{}
-		must.Do(t, json.Unmarshal(b, &files))
+		require.NoError(t, json.Unmarshal(b, &files))
 
 		for file, columns := range files {
 			w := truth{Format: name, Rate: -1}
@@ -65,9 +67,9 @@ func readTruth(t testing.TB) map[string]truth {
 	return m
 }
 
-// TestTruth compares every sample of every file with what scipy.io.wavfile,
-// numpy.load and numpy.loadtxt read (testdata/make_truth.py), or libsndfile
-// (testdata/make_sound.py). JSON carries float64 exactly, so equality is exact too.
+// TestTruth compares every sample of every file with the samples that scipy.io.wavfile, numpy.load and numpy.loadtxt
+// (testdata/make_truth.py) or libsndfile (testdata/make_sound.py) read. JSON has float64 exactly, so the samples must
+// be equal.
 func TestTruth(t *testing.T) {
 	all := readTruth(t)
 	names := make([]string, 0, len(all))
@@ -77,19 +79,22 @@ func TestTruth(t *testing.T) {
 
 	sort.Strings(names)
 
-	must.Never(t, len(names) < 76, "only %d files: are the JSON files complete?", len(names))
+	require.GreaterOrEqual(t, len(names), 76, "only %d files: are the JSON files complete?", len(names))
 
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r := must.Get(Open(name, ingest.Options{}))(t)
+			r, err := Open(name, ingest.Options{})
+			require.NoError(t, err)
 			defer r.Close()
 
 			info := r.Info()
-			must.Never(t, info.Format != want.Format || len(info.Channels) != len(want.Data),
+			require.Equal(t, want.Format, info.Format,
+				"format %s, %d channels; want %s, %d", info.Format, len(info.Channels), want.Format, len(want.Data))
+			require.Len(t, info.Channels, len(want.Data),
 				"format %s, %d channels; want %s, %d", info.Format, len(info.Channels), want.Format, len(want.Data))
 
-			must.Not(t, len(info.Warnings) > 0 && want.Format != "lvm", "warnings: %v", info.Warnings)
+			assert.False(t, len(info.Warnings) > 0 && want.Format != "lvm", "warnings: %v", info.Warnings)
 
 			for c, ch := range info.Channels {
 				if ch.RateHz != want.Rate && want.Rate >= 0 || ch.Samples != int64(len(want.Data[c])) {
@@ -102,13 +107,12 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// access fails the test unless a file has these samples, in channels of one length: read
-// at once, backwards by threes from channels in another order, one twice, and across
-// the end.
+// access checks that a file has the given samples in channels of one length. It reads them at once, by threes
+// backwards with the channels in another order and one of them twice, and across the end.
 func access(t testing.TB, r ingest.Reader, want [][]float64) {
 	t.Helper()
 
-	must.Be(t, len(r.Info().Channels), len(want), "channels")
+	require.Len(t, r.Info().Channels, len(want), "channels")
 
 	for c, x := range ingesttest.ReadAll(t, r) {
 		ingesttest.Equal(t, x, want[c])

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// CPU is the processor time that this process has taken: unlike the time of day it
-// does not depend on what else runs on the machine.
+// CPU returns the processor time that this process has used. Unlike the time of day, it
+// does not depend on other processes.
 func CPU() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for no arguments that are given here
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail with these arguments
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,6 +1,6 @@
-// Package ingesttest helps to test readers of file formats and what uses them:
-// small files made in memory, a Reader of numbers, and comparisons. It is imported by
-// tests alone.
+// Package ingesttest helps to test the readers of file formats and the packages that use
+// them. It has small files in memory, a Reader of numbers, and comparisons. Only tests
+// import it.
 package ingesttest
 
 import (
@@ -18,20 +18,19 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 )
 
-// WAV describes a WAV file by the format's definition, right or wrong.
+// WAV has the fields of a WAV file as the format defines them. They may be wrong, to test damaged files.
 type WAV struct {
-	Tag, Channels, Align, Bits int
-	Rate                       uint32
-	Data                       []byte
-	Claim                      uint32 // size in the data chunk's header
-	RIFF                       uint32 // size in the file's header
-	Before, After              []byte // chunks around the data
+	Tag, Channels, Align, Bits int    // of the fmt chunk; Tag 1 is PCM, 3 is float
+	Rate                       uint32 // Hz
+	Data                       []byte // contents of the data chunk
+	Claim                      uint32 // size of Data in the header of the data chunk
+	RIFF                       uint32 // size in the header of the file
+	Before, After              []byte // chunks before and after the data chunk
 }
 
-// PCM16 is a WAV file of 16-bit frames at 1000 Hz.
+// PCM16 returns a WAV file with the 16-bit samples x, frame by frame, at 1000 Hz.
 func PCM16(channels int, x ...int16) WAV {
 	var b []byte
 	for _, v := range x {
@@ -41,7 +40,7 @@ func PCM16(channels int, x ...int16) WAV {
 	return WAV{Tag: 1, Channels: channels, Align: 2 * channels, Bits: 16, Rate: 1000, Data: b, Claim: uint32(len(b))}
 }
 
-// Float32WAV is a WAV file of the float32 frames in data at 1000 Hz.
+// Float32WAV returns a WAV file with the float32 samples in data, frame by frame, at 1000 Hz.
 func Float32WAV(channels int, data []byte) WAV {
 	return WAV{Tag: 3, Channels: channels, Align: 4 * channels, Bits: 32, Rate: 1000, Data: data, Claim: uint32(len(data))}
 }
@@ -60,9 +59,10 @@ func (w WAV) Bytes() []byte {
 	return append(b, w.After...)
 }
 
-// NPY returns an NPY file, version 1.0, of that dtype, memory order and shape.
+// NPY returns an NPY file, version 1.0, with that dtype, memory order and shape.
 func NPY(dtype string, fortran bool, data []byte, shape ...int) []byte {
-	order, axes := "False", ""
+	order := "False"
+	axes := ""
 	if fortran {
 		order = "True"
 	}
@@ -77,17 +77,18 @@ func NPY(dtype string, fortran bool, data []byte, shape ...int) []byte {
 	return append(append(b, header...), data...)
 }
 
-// Columns returns an NPY file of float64, samples × channels, in that memory order.
+// Columns returns an NPY file of a matrix of float64, one row per sample and one column per channel, in that memory
+// order.
 func Columns(fortran bool, channels ...[]float64) []byte {
 	data := make([]byte, 8*len(channels)*len(channels[0]))
 	for c, x := range channels {
 		for i, v := range x {
-			at := i*len(channels) + c
+			place := i*len(channels) + c
 			if fortran {
-				at = c*len(x) + i
+				place = c*len(x) + i
 			}
 
-			binary.LittleEndian.PutUint64(data[8*at:], math.Float64bits(v))
+			binary.LittleEndian.PutUint64(data[8*place:], math.Float64bits(v))
 		}
 	}
 
@@ -99,7 +100,7 @@ func Source(b []byte) ingest.Source {
 	return ingest.Source{Path: "x", ReaderAt: bytes.NewReader(b), Size: int64(len(b))}
 }
 
-// Open opens bytes as a file named x of a format, until the test ends.
+// Open opens bytes as a file named x of a format, and closes it when the test ends.
 func Open(t testing.TB, f ingest.Format, b []byte, o ingest.Options) ingest.Reader {
 	t.Helper()
 
@@ -113,14 +114,14 @@ func Open(t testing.TB, f ingest.Format, b []byte, o ingest.Options) ingest.Read
 	return r
 }
 
-// Memory is a Reader of numbers. It is ingest.Quantized.
+// Memory is a Reader of numbers in memory. It is ingest.Quantized.
 type Memory struct {
 	Header ingest.Info
-	X      [][]float64 // by channel
-	Step   float64     // of the quantisation; the limits are −1 and 1 − Step
+	X      [][]float64 // [channel][sample]
+	Step   float64     // step of the quantisation; 0: none. The limits are −1 and 1 − Step
 }
 
-// NewMemory returns a Reader of channels named 1, 2, ….
+// NewMemory returns a Reader of the channels x, named 1, 2, ….
 func NewMemory(x ...[]float64) *Memory {
 	m := &Memory{X: x, Header: ingest.Info{Path: "m", Format: "npy"}}
 	for i := range x {
@@ -153,14 +154,15 @@ func (m *Memory) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return n, nil
 }
 
-// ReadAll reads every channel of a file whose channels have one length.
+// ReadAll returns all samples of a file, [channel][sample]. Its channels must be equally long.
 func ReadAll(t testing.TB, r ingest.Reader) [][]float64 {
 	t.Helper()
 	info := r.Info()
 	chans := make([]int, len(info.Channels))
 	dst := make([][]float64, len(chans))
 	for c := range chans {
-		chans[c], dst[c] = c, make([]float64, info.Channels[c].Samples)
+		chans[c] = c
+		dst[c] = make([]float64, info.Channels[c].Samples)
 	}
 
 	if n, err := r.Read(chans, 0, dst); err != nil || int64(n) != info.Channels[0].Samples {
@@ -170,7 +172,7 @@ func ReadAll(t testing.TB, r ingest.Reader) [][]float64 {
 	return dst
 }
 
-// Equal fails the test unless the bits of got are those of want; NaN equals NaN.
+// Equal fails the test if got and want do not have the same bits. Any NaN equals any other NaN.
 func Equal(t testing.TB, got, want []float64) {
 	t.Helper()
 
@@ -179,13 +181,16 @@ func Equal(t testing.TB, got, want []float64) {
 	}
 
 	for i := range want {
-		if math.Float64bits(got[i]) != math.Float64bits(want[i]) && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+		sameBits := math.Float64bits(got[i]) == math.Float64bits(want[i])
+		bothNaN := math.IsNaN(got[i]) && math.IsNaN(want[i])
+		if !sameBits && !bothNaN {
 			t.Fatalf("sample %d: %v, want %v", i, got[i], want[i])
 		}
 	}
 }
 
-// Refused opens damaged files of a format, which must be refused with these words.
+// Refused opens damaged files of a format. It fails the test unless each is refused with a *fault.Error that
+// contains Want.
 func Refused(t testing.TB, f ingest.Format, files []struct {
 	File []byte
 	Want string
@@ -199,13 +204,18 @@ func Refused(t testing.TB, f ingest.Format, files []struct {
 	}
 }
 
-// Codes joins the codes of warnings.
+// Codes returns the codes of warnings, separated by blanks.
 func Codes(ws []ingest.Warning) string {
-	return strings.Join(lists.Each(ws, func(w ingest.Warning) string { return w.Code }), " ")
+	codes := make([]string, len(ws))
+	for i, w := range ws {
+		codes[i] = w.Code
+	}
+
+	return strings.Join(codes, " ")
 }
 
 // WantDataError fails the test unless err is a *fault.Error that contains
-// all of want. got is the value returned with it.
+// all texts in want. got is the value that was returned with err, for the message.
 func WantDataError(t testing.TB, got any, err error, want ...string) {
 	t.Helper()
 	if err == nil {
@@ -224,21 +234,21 @@ func WantDataError(t testing.TB, got any, err error, want ...string) {
 	}
 }
 
-// Bounded fails the test if do allocates more, given back or not, than base bytes
-// and times the length of its input.
+// Bounded fails the test if do allocates more than base bytes plus times the length of its input. Memory that
+// was freed counts, too.
 func Bounded(t testing.TB, input []byte, base, times int, do func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var first, last runtime.MemStats
+	runtime.ReadMemStats(&first)
 	do()
-	runtime.ReadMemStats(&after)
+	runtime.ReadMemStats(&last)
 
-	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(base+times*len(input)) {
+	if used := last.TotalAlloc - first.TotalAlloc; used > uint64(base+times*len(input)) {
 		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
 	}
 }
 
-// Testdata reads a file of the folder testdata.
+// Testdata returns the content of a file in the folder testdata.
 func Testdata(t testing.TB, name string) []byte {
 	t.Helper()
 

@@ -9,10 +9,10 @@ import (
 // The sums behind a channel's statistics.
 func ExampleDescribe() {
 	x := []float32{1, 2, 2, 2, 5, -3, 0, 1}
-	sum, low, high, pair, triple := kernel.Describe(x, 0)
-	fmt.Println(sum, low, high, pair, triple)
-	fmt.Println(kernel.Squares(x, sum/float64(len(x))))
+	d := kernel.Describe(x, 0)
+	fmt.Printf("%+v\n", d)
+	fmt.Println(kernel.Squares(x, d.Sum/float64(len(x))))
 	// Output:
-	// 10 -3 5 true true
+	// {Sum:10 Low:-3 High:5 Pair:true Triple:true}
 	// 35.5
 }

@@ -1,9 +1,9 @@
-// Package kernel holds the inner loops of reading: taking channels out of
-// frames, and the sums behind a channel's statistics.
+// Package kernel contains the inner loops of reading files: unpacking channels from
+// frames, and the sums for a channel's statistics.
 //
-// There is a portable version of each in plain Go and one for AVX2. Both do the
-// same operations in the same order, every product rounded, and so give the
-// same bits on every machine. Files, formats and units are package ingest's.
+// Each loop has a portable version in plain Go and a version for AVX2. Both do the
+// same operations in the same order and round every product, so that they give the
+// same bits on every machine.
 package kernel
 
 import (
@@ -11,99 +11,124 @@ import (
 	"math"
 )
 
-// EnvVar names the environment variable that forces the portable versions where it is
+// EnvVar names the environment variable that forces the portable versions if it is
 // "portable" at the start.
 const EnvVar = "DOUBLETAKE_KERNELS"
 
+// lanes is the number of separate sums that run side by side.
 const lanes = 16
 
-// Unpack8 unpacks the first eight samples of size bytes of every frame (little-endian,
-// frame bytes apart): int16 and int24 times scale, or float32. They go to dst, from
-// sample at on, as many whole groups of eight as n samples hold. It returns how many
-// samples that were.
-func Unpack8(dst *[8][]float32, at int, src []byte, frame, n, size int, scale float32) int {
-	if n &^= 7; n == 0 {
+// Unpack8 unpacks the first eight samples of each of n frames into dst, one slice per channel, from index
+// first on. src starts with the first frame, and frames are frame bytes apart. A sample has size bytes,
+// little-endian: 2 is an int16, 3 an int24, both multiplied by scale, and 4 a float32. Unpack8 only unpacks
+// whole groups of eight frames. It returns the number of frames unpacked.
+func Unpack8(dst *[8][]float32, first int, src []byte, frame, n, size int, scale float32) int {
+	n &^= 7
+	if n == 0 {
 		return 0
 	}
 
 	src = src[:(n-1)*frame+8*size] // the assembly does not check
 
 	if fast {
-		unpackFast(dst, at, src, frame, n, size, scale)
+		unpackFast(dst, first, src, frame, n, size, scale)
 		return n
 	}
 
-	for c, d := range dst {
-		d = d[at : at+n]
+	for c, samples := range dst {
+		samples = samples[first : first+n]
 
-		p := size * c
-		for i := range d {
-			switch b := src[p:]; size {
+		offset := size * c
+		for i := range samples {
+			switch b := src[offset:]; size {
 			case 2:
-				d[i] = float32(int16(binary.LittleEndian.Uint16(b))) * scale
+				samples[i] = float32(int16(binary.LittleEndian.Uint16(b))) * scale
 			case 3:
-				d[i] = float32(int32(uint32(b[2])<<24|uint32(b[1])<<16|uint32(b[0])<<8)>>8) * scale
+				samples[i] = float32(int32(uint32(b[2])<<24|uint32(b[1])<<16|uint32(b[0])<<8)>>8) * scale
 			default:
-				d[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+				samples[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
 			}
 
-			p += frame
+			offset += frame
 		}
 	}
 
 	return n
 }
 
-// Describe returns, of the samples of x: the sum less shift each, the least
-// and the greatest, and whether any two and any three neighbours are equal.
-// Nothing of it holds if a sample is NaN or infinite; the sum then is not
-// finite either.
-func Describe(x []float32, shift float64) (sum float64, low, high float32, pair, triple bool) {
+// Description describes samples. If a sample is NaN or infinite, Sum is not finite, and the other fields mean
+// nothing.
+type Description struct {
+	Sum       float64 // sum of the samples, each minus a shift
+	Low, High float32 // the least and the greatest sample
+	Pair      bool    // two neighbours are equal
+	Triple    bool    // three neighbours are equal
+}
+
+// Describe describes the samples of x, which is not empty. shift is subtracted from each sample in the sum.
+func Describe(x []float32, shift float64) Description {
 	var acc [lanes]float64
 
-	n := 0 // samples in whole blocks, of which each looks two samples further
+	n := 0 // samples in whole blocks; the last block also reads the two samples after it
 	if len(x) >= lanes+2 {
 		n = (len(x) - 2) / lanes * lanes
 	}
 
-	low, high = x[0], x[0]
+	d := Description{Low: x[0], High: x[0]}
 	if n > 0 && fast {
-		low, high, pair, triple = describeFast(x, n, shift, &acc)
-	} else {
-		for at := 0; at < n; at += lanes {
-			v := x[at : at+lanes+2]
-			for i := range lanes {
-				s := v[i]
-				acc[i] += float64(s) - shift
-				low, high = min(low, s), max(high, s)
-				same := s == v[i+1]
-				pair, triple = pair || same, triple || same && s == v[i+2]
-			}
-		}
+		d = describeFast(x, n, shift, &acc)
+	} else if n > 0 {
+		d = describeBlocks(x, n, shift, &acc)
 	}
 
-	sum = join(&acc)
+	d.Sum = join(&acc)
 	for i, s := range x[n:] {
-		sum += float64(s) - shift
-		low, high = min(low, s), max(high, s)
+		d.Sum += float64(s) - shift
+		d.Low = min(d.Low, s)
+		d.High = max(d.High, s)
 
-		if after := x[n+i+1:]; len(after) > 0 && s == after[0] {
-			pair, triple = true, triple || len(after) > 1 && s == after[1]
+		if next := x[n+i+1:]; len(next) > 0 && s == next[0] {
+			d.Pair = true
+			d.Triple = d.Triple || len(next) > 1 && s == next[1]
 		}
 	}
 
-	// Of −0 and 0 neither is less: which one is found must not depend on the machine.
-	if low == 0 {
-		low = 0
+	// −0 and 0 are equal. Which of them is found must not depend on the machine.
+	if d.Low == 0 {
+		d.Low = 0
 	}
 
-	if high == 0 {
-		high = 0
+	if d.High == 0 {
+		d.High = 0
 	}
 
-	return sum, low, high, pair, triple
+	return d
 }
 
+// describeBlocks describes x[:n] and adds the samples to acc. n is a multiple of lanes and not 0. It reads
+// x[:n+2]. It does not set Sum.
+func describeBlocks(x []float32, n int, shift float64, acc *[lanes]float64) Description {
+	low := x[0]
+	high := x[0]
+	pair := false
+	triple := false
+	for first := 0; first < n; first += lanes {
+		v := x[first : first+lanes+2]
+		for i := range lanes {
+			s := v[i]
+			acc[i] += float64(s) - shift
+			low = min(low, s)
+			high = max(high, s)
+			same := s == v[i+1]
+			pair = pair || same
+			triple = triple || same && s == v[i+2]
+		}
+	}
+
+	return Description{Low: low, High: high, Pair: pair, Triple: triple}
+}
+
+// join returns the sum of the lanes, added pairwise. It overwrites a.
 func join(a *[lanes]float64) float64 {
 	for w := lanes / 2; w > 0; w /= 2 {
 		for i := range w {
@@ -114,7 +139,7 @@ func join(a *[lanes]float64) float64 {
 	return a[0]
 }
 
-// Squares returns the sum of the squares of the samples less mean.
+// Squares returns the sum of the squared deviations of the samples from mean.
 func Squares(x []float32, mean float64) float64 {
 	var acc [lanes]float64
 
@@ -122,8 +147,8 @@ func Squares(x []float32, mean float64) float64 {
 	if n > 0 && fast {
 		squaresFast(x, n, mean, &acc)
 	} else {
-		for at := 0; at < n; at += lanes {
-			v := x[at : at+lanes]
+		for first := 0; first < n; first += lanes {
+			v := x[first : first+lanes]
 			for i := range lanes {
 				d := float64(v[i]) - mean
 				acc[i] += float64(d * d)

@@ -29,12 +29,11 @@ func inBoth(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// Expected values: those of the portable versions, to the bit; of them, see the other tests.
+// Expected values: the results of the portable versions, to the bit. The other tests check these.
 func TestSetsAgree(t *testing.T) {
 	type described struct {
-		sum, squares float64
-		low, high    float32
-		pair, triple bool
+		Description
+		squares float64
 	}
 
 	var first []described
@@ -44,8 +43,7 @@ func TestSetsAgree(t *testing.T) {
 		for n := 1; n < 300; n++ {
 			for _, levels := range []float64{1, 3, 10, 1e6} {
 				x := samples(n, levels, uint64(n))
-				d := described{squares: Squares(x, 0.1)}
-				d.sum, d.low, d.high, d.pair, d.triple = Describe(x, 0.25)
+				d := described{Describe(x, 0.25), Squares(x, 0.1)}
 
 				if !fast {
 					first = append(first, d)
@@ -124,9 +122,9 @@ func TestDescribe(t *testing.T) {
 				x[i] = float32(i)
 			}
 
-			sum, low, high, pair, triple := Describe(x, 1)
-			if sum != float64(n*(n-1)/2-n) || low != 0 || high != float32(n-1) || pair || triple {
-				t.Fatalf("%d: %v %v %v %v %v", n, sum, low, high, pair, triple)
+			want := Description{Sum: float64(n*(n-1)/2 - n), High: float32(n - 1)}
+			if got := Describe(x, 1); got != want {
+				t.Fatalf("%d: %+v, expected %+v", n, got, want)
 			}
 
 			if got, want := Squares(x, 0), float64((n-1)*n*(2*n-1)/6); got != want {
@@ -136,20 +134,19 @@ func TestDescribe(t *testing.T) {
 			for at := 0; at+1 < n; at++ {
 				y := append([]float32(nil), x...)
 				y[at+1] = y[at]
-				_, _, _, pair, triple := Describe(y, 0)
-				if !pair || triple {
-					t.Fatalf("%d, equal from %d: %v %v", n, at, pair, triple)
+				if d := Describe(y, 0); !d.Pair || d.Triple {
+					t.Fatalf("%d, equal from %d: %+v", n, at, d)
 				}
 
 				if at+2 < n {
 					y[at+2] = y[at]
-					if _, _, _, pair, triple = Describe(y, 0); !pair || !triple {
-						t.Fatalf("%d, three equal from %d: %v %v", n, at, pair, triple)
+					if d := Describe(y, 0); !d.Pair || !d.Triple {
+						t.Fatalf("%d, three equal from %d: %+v", n, at, d)
 					}
 				}
 
 				y[at] = float32(math.NaN())
-				if sum, _, _, _, _ := Describe(y, 0); sum == sum {
+				if d := Describe(y, 0); !math.IsNaN(d.Sum) {
 					t.Fatalf("%d: NaN at %d left no trace", n, at)
 				}
 			}

@@ -20,9 +20,9 @@ const (
 )
 
 // Airfoil is a campaign of force-balance recordings of a NACA 0012 (chord
-// 0.10 m, span 0.25 m, air of 1.204 kg/m³): one CSV file per (angle of attack,
-// speed) with the columns time_s, Fx, Fz in wind axes: drag is Fx, lift is Fz,
-// both in N. Start from DefaultAirfoil.
+// 0.10 m, span 0.25 m, air of 1.204 kg/m³). It has one CSV file for each angle of attack
+// and speed, with the columns time_s, Fx (drag, N) and Fz (lift, N) in wind axes. Start
+// from DefaultAirfoil.
 type Airfoil struct {
 	Seed      uint64    `json:"seed" key:"seed"`
 	RateHz    float64   `json:"rate_hz" key:"rate_hz"`
@@ -33,7 +33,7 @@ type Airfoil struct {
 
 var _ Campaign = Airfoil{}
 
-// DefaultAirfoil is the campaign where nothing else is stated.
+// DefaultAirfoil returns the campaign of a configuration without settings.
 func DefaultAirfoil() Airfoil {
 	return Airfoil{
 		RateHz: 1000, DurationS: 10, AlphaDeg: steps(-11, 11, 0.5), SpeedMS: []float64{4.7, 7.3, 9.1, 11.9, 14.1},
@@ -43,7 +43,7 @@ func DefaultAirfoil() Airfoil {
 // Kind returns "airfoil".
 func (a Airfoil) Kind() string { return "airfoil" }
 
-// Validate returns every unusable field with the expected range.
+// Validate implements Campaign.
 func (a Airfoil) Validate() error {
 	f := faults{kind: "airfoil"}
 
@@ -60,14 +60,16 @@ func (a Airfoil) Validate() error {
 	return errors.Join(f.list...)
 }
 
-// minSpeedMS is where the model's low-Reynolds-number corrections still have
-// their sign.
+// minSpeedMS is the least speed of the model: below it the corrections for low Reynolds numbers
+// change their sign.
 const minSpeedMS = 3
 
+// condition returns the condition of file i. Angles vary fastest.
 func (a Airfoil) condition(i int) (alphaDeg, speedMS float64) {
 	return a.AlphaDeg[i%len(a.AlphaDeg)], a.SpeedMS[i/len(a.AlphaDeg)]
 }
 
+// airfoilName returns the name of the file for a condition.
 func airfoilName(alphaDeg, speedMS float64) string {
 	return "simulated_naca0012_a" + plain(alphaDeg) + "_u" + plain(speedMS) + ".csv"
 }
@@ -76,14 +78,17 @@ func airfoilName(alphaDeg, speedMS float64) string {
 func (a Airfoil) Files() []File {
 	files := make([]File, len(a.AlphaDeg)*len(a.SpeedMS))
 	for i := range files {
-		al, u := a.condition(i)
-		files[i] = File{Name: airfoilName(al, u), Conditions: map[string]float64{"alpha_deg": al + 0, "u_inf_m_s": u}}
+		alphaDeg, speedMS := a.condition(i)
+		files[i] = File{
+			Name:       airfoilName(alphaDeg, speedMS),
+			Conditions: map[string]float64{"alpha_deg": alphaDeg + 0, "u_inf_m_s": speedMS},
+		}
 	}
 
 	return files
 }
 
-// Conditions writes "file,alpha_deg,u_inf_m_s".
+// Conditions returns a table with the columns file, alpha_deg and u_inf_m_s.
 func (a Airfoil) Conditions() string {
 	b := []byte("file,alpha_deg,u_inf_m_s\n")
 	for _, f := range a.Files() {
@@ -112,54 +117,58 @@ func (a Airfoil) Readme() string {
 	return b.String()
 }
 
-// AirfoilMean returns the mean lift and drag coefficients at a condition and
-// the attached part of the flow (1 attached, 0 separated): thin-airfoil lift
-// with a low-Reynolds-number softening, blended into a stall whose angle and
-// width depend on the speed; a mounting offset of 0.15° breaks the symmetry.
-// Meant for 3 to 60 m/s.
+// AirfoilMean returns the mean lift and drag coefficients at a condition, and the attached part of the
+// flow (1 attached, 0 separated). The lift is that of a thin airfoil, softened at low Reynolds
+// numbers, and blended into a stall whose angle and width depend on the speed. A mounting offset of
+// 0.15° breaks the symmetry. The numbers of the model are the Python reference's. They are meant for
+// 3 to 60 m/s.
 func AirfoilMean(alphaDeg, speedMS float64) (cl, cd, attached float64) {
 	deg := alphaDeg + 0.15
-	a := deg * math.Pi / 180
-	r := 4.7 / speedMS
+	alpha := deg * math.Pi / 180
+	r := 4.7 / speedMS // of the lowest default speed to this speed
 	r15 := r * math.Sqrt(r)
 	stall := 11.3 - 4*r15 // 7.3° at 4.7 m/s … 10.5° at 14.1 m/s
 	width := 0.45 + 0.35*r
-	f := 1 / (1 + math.Exp((math.Abs(deg)-stall)/width))
+	attached = 1 / (1 + math.Exp((math.Abs(deg)-stall)/width))
 	slope := 2 * math.Pi * 0.90 * (1 - 0.12*r15)
 	soft := 1 - 0.45*r15*math.Exp(-(deg/2.5)*(deg/2.5))
-	att := slope * a * soft
-	kirchhoff := (1 + math.Sqrt(f)) / 2
-	cl = att*kirchhoff*kirchhoff*f + (1-f)*(0.30*att+0.9*math.Sin(2*a))
+	attachedCl := slope * alpha * soft
+	kirchhoff := (1 + math.Sqrt(attached)) / 2
+	cl = attachedCl*kirchhoff*kirchhoff*attached + (1-attached)*(0.30*attachedCl+0.9*math.Sin(2*alpha))
 	re := speedMS * chordM / nuM2PerS
 	cd0 := 0.022 * math.Sqrt(6e4/re)
-	sin := math.Sin(a)
-	cd = cd0 + 0.035*att*att + (1-f)*(0.02+2.2*sin*sin)
+	sin := math.Sin(alpha)
+	cd = cd0 + 0.035*attachedCl*attachedCl + (1-attached)*(0.02+2.2*sin*sin)
 
-	return cl, cd, f
+	return cl, cd, attached
 }
 
-// airfoilState holds the amplitudes, in coefficients, of the independent
-// unit-variance processes that make a recording.
+// airfoilState has the numbers of a recording. The lift coefficient is cl plus the sum of the amplitudes cl… times
+// independent processes of unit variance, and the drag coefficient likewise.
 type airfoilState struct {
-	qS                     float64 // dynamic pressure × area, N
-	cl, cd                 float64
-	clU, clW, cdU, cdW     float64 // longitudinal and vertical turbulence
-	clBuf, cdBuf           float64 // buffeting: (1−f)·(0.6·AR(3 Hz) + 0.8·resonator), shared
-	cdSep                  float64 // separated drag, AR(5 Hz)
-	clRing, cdRing         float64 // balance resonances
-	clDrift, cdDrift       float64
-	clWhite, cdWhite       float64
-	turbulenceHz, bufferHz float64
+	qS                 float64 // dynamic pressure × area, N: force per coefficient
+	cl, cd             float64 // means
+	clU, clW, cdU, cdW float64 // turbulence: longitudinal (U) and vertical (W)
+	clBuf, cdBuf       float64 // buffeting, the same process for lift and drag
+	cdSep              float64 // separated drag
+	clRing, cdRing     float64 // resonances of the balance
+	clDrift, cdDrift   float64
+	clWhite, cdWhite   float64 // noise of the sensors
+
+	turbulenceHz float64 // corner frequency of the turbulence
+	bufferHz     float64 // frequency of the vortex shedding in the buffeting
 }
 
-func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
-	cl, cd, f := AirfoilMean(alphaDeg, u)
-	const d = 0.05
-	cl1, cd1, _ := AirfoilMean(alphaDeg+d, u)
-	cl0, cd0, _ := AirfoilMean(alphaDeg-d, u)
-	per := 1 / (2 * d * math.Pi / 180)
-	qS := 0.5 * densityKgM3 * u * u * areaM2
-	tu := 0.003 + 0.003*(4.7/u) // turbulence intensity, worse at low speed
+// airfoilAmplitudes returns the numbers of a recording at a condition.
+func airfoilAmplitudes(alphaDeg, speedMS float64) airfoilState {
+	cl, cd, attached := AirfoilMean(alphaDeg, speedMS)
+	separated := 1 - attached
+	const stepDeg = 0.05
+	cl1, cd1, _ := AirfoilMean(alphaDeg+stepDeg, speedMS)
+	cl0, cd0, _ := AirfoilMean(alphaDeg-stepDeg, speedMS)
+	perRad := 1 / (2 * stepDeg * math.Pi / 180)
+	qS := 0.5 * densityKgM3 * speedMS * speedMS * areaM2
+	tu := 0.003 + 0.003*(4.7/speedMS) // turbulence intensity, worse at low speed
 
 	sign := 1.0
 	if alphaDeg < 0 {
@@ -168,34 +177,34 @@ func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
 
 	return airfoilState{
 		qS: qS, cl: cl, cd: cd,
-		clU: tu * 2 * cl, clW: tu * (cl1 - cl0) * per,
-		cdU: tu * 2 * cd, cdW: tu * (cd1 - cd0) * per,
-		clBuf: 0.060 * (1 - f), cdBuf: 0.006 * (1 - f) * sign, cdSep: 0.012 * (1 - f),
+		clU: tu * 2 * cl, clW: tu * (cl1 - cl0) * perRad,
+		cdU: tu * 2 * cd, cdW: tu * (cd1 - cd0) * perRad,
+		clBuf: 0.060 * separated, cdBuf: 0.006 * separated * sign, cdSep: 0.012 * separated,
 		clRing: (0.0030 + 0.006*qS) / qS, cdRing: (0.0010 + 0.0012*qS) / qS,
 		clDrift: 0.0020 / qS, cdDrift: 0.0007 / qS,
 		clWhite: 0.0040 / qS, cdWhite: 0.0015 / qS,
-		turbulenceHz: u / (2 * math.Pi * 0.15),
-		bufferHz:     math.Min(0.17*u/(chordM*math.Max(math.Abs(math.Sin(alphaDeg*math.Pi/180)), 0.05)), 300),
+		turbulenceHz: speedMS / (2 * math.Pi * 0.15),
+		bufferHz:     math.Min(0.17*speedMS/(chordM*math.Max(math.Abs(math.Sin(alphaDeg*math.Pi/180)), 0.05)), 300),
 	}
 }
 
-// Write makes the recording of file i. Forces have 6 decimals: a resolution of
-// 1 µN against sensor noise of 1500 µN and more.
+// Write writes the recording of file i. Forces have 6 decimals: the resolution is 1 µN, and the
+// noise of the sensors at least 1500 µN.
 func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
 
-	al, u := a.condition(i)
+	alphaDeg, speedMS := a.condition(i)
 	digits := timeDigits(a.RateHz)
 	timeScale := math.Pow10(digits)
-	b := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(b, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s "+
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(buffer, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s "+
 		"u_inf_m_s=%s seed %d, wind axes (Fx drag, Fz lift)\n",
-		plain(chordM), plain(spanM), plain(al), plain(u), a.Seed)
-	b.WriteString("time_s,Fx,Fz\ns,N,N\n")
+		plain(chordM), plain(spanM), plain(alphaDeg), plain(speedMS), a.Seed)
+	buffer.WriteString("time_s,Fx,Fz\ns,N,N\n")
 
-	balance := newBalance(a.Seed, a.RateHz, al, u)
+	balance := newBalance(a.Seed, a.RateHz, alphaDeg, speedMS)
 	for t := range int64(math.Round(a.RateHz * a.DurationS)) {
 		if t%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -203,17 +212,19 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 
 		lift, drag := balance.next()
 		seconds := math.Round(float64(t)/a.RateHz*timeScale) / timeScale
-		line := strconv.AppendFloat(b.AvailableBuffer(), seconds, 'f', digits, 64)
-		line = strconv.AppendFloat(append(line, ','), math.Round(drag*1e6)/1e6+0, 'f', 6, 64)
-		line = strconv.AppendFloat(append(line, ','), math.Round(lift*1e6)/1e6+0, 'f', 6, 64)
-		b.Write(append(line, '\n'))
+		line := strconv.AppendFloat(buffer.AvailableBuffer(), seconds, 'f', digits, 64)
+		line = append(line, ',')
+		line = strconv.AppendFloat(line, math.Round(drag*1e6)/1e6+0, 'f', 6, 64)
+		line = append(line, ',')
+		line = strconv.AppendFloat(line, math.Round(lift*1e6)/1e6+0, 'f', 6, 64)
+		line = append(line, '\n')
+		buffer.Write(line) // Flush returns an error of Write
 	}
 
-	return b.Flush()
+	return buffer.Flush()
 }
 
-// timeDigits is the number of decimals that states multiples of 1/rateHz
-// exactly, 9 where none does.
+// timeDigits returns the number of decimals that multiples of 1/rateHz need, or 9 if no number is exact.
 func timeDigits(rateHz float64) int {
 	for d := range 9 {
 		if v := math.Pow10(d) / rateHz; v >= 1 && v == math.Trunc(v) {
@@ -224,7 +235,7 @@ func timeDigits(rateHz float64) int {
 	return 9
 }
 
-// balance is one airfoil recording in the making.
+// balance generates the samples of one airfoil recording. Each process has unit variance.
 type balance struct {
 	airfoilState
 	u, w, buf, sep, liftDrift, dragDrift *ar1
@@ -232,18 +243,19 @@ type balance struct {
 	liftWhite, dragWhite                 *stream
 }
 
+// newBalance returns the generator of the recording at a condition.
 func newBalance(seed uint64, rateHz, alphaDeg, speedMS float64) *balance {
-	s := airfoilAmplitudes(alphaDeg, speedMS)
+	state := airfoilAmplitudes(alphaDeg, speedMS)
 	key := func(purpose string) *stream {
 		return newStream(seed, "airfoil", "run", plain(alphaDeg), plain(speedMS), purpose)
 	}
 
 	return &balance{
-		airfoilState: s,
-		u:            newAR1(key("u"), s.turbulenceHz, rateHz),
-		w:            newAR1(key("w"), s.turbulenceHz, rateHz),
+		airfoilState: state,
+		u:            newAR1(key("u"), state.turbulenceHz, rateHz),
+		w:            newAR1(key("w"), state.turbulenceHz, rateHz),
 		buf:          newAR1(key("buffeting"), 3, rateHz),
-		shed:         newResonator(key("shedding"), s.bufferHz, 6, rateHz),
+		shed:         newResonator(key("shedding"), state.bufferHz, 6, rateHz),
 		sep:          newAR1(key("separation"), 5, rateHz),
 		liftRing:     newResonator(key("lift resonance"), 34, 15, rateHz),
 		dragRing:     newResonator(key("drag resonance"), 52, 20, rateHz),
@@ -254,9 +266,10 @@ func newBalance(seed uint64, rateHz, alphaDeg, speedMS float64) *balance {
 	}
 }
 
-// next returns the next sample in N.
+// next returns the next sample of lift and drag in N.
 func (b *balance) next() (lift, drag float64) {
-	u, w := b.u.next(), b.w.next()
+	u := b.u.next()
+	w := b.w.next()
 	buf := 0.6*b.buf.next() + 0.8*b.shed.next()
 	cl := b.cl + b.clU*u + b.clW*w + b.clBuf*buf +
 		b.clRing*b.liftRing.next() + b.clDrift*b.liftDrift.next() + b.clWhite*b.liftWhite.norm()

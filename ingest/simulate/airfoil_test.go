@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected: the campaign of docs/method.md#random-samples (10 s at 1 kHz), names
@@ -26,7 +27,8 @@ func TestAirfoilFile(t *testing.T) {
 	}
 
 	lines := strings.Split(string(record(t, a, 105)), "\n")
-	must.Never(t, len(lines) != 10004 || lines[10003] != "", "%d lines", len(lines))
+	require.Len(t, lines, 10004, "%d lines", len(lines))
+	require.Empty(t, lines[10003], "%d lines", len(lines))
 
 	if !strings.HasPrefix(lines[0], "# simulated") || lines[1] != "time_s,Fx,Fz" || lines[2] != "s,N,N" {
 		t.Errorf("head %q", lines[:3])
@@ -109,7 +111,7 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 			t.Helper()
 
 			own := math.Sqrt(max(got.s2-got.s*got.s, 0) / (records - 1))
-			must.Near(t, got.s, want, 4*math.Hypot(own, se), "α=%g U=%g %s", c.Alpha, c.U, what)
+			assert.InDelta(t, want, got.s, 4*math.Hypot(own, se), "α=%g U=%g %s", c.Alpha, c.U, what)
 		}
 
 		sl, sd := airfoilStd(c.Alpha, c.U)
@@ -127,7 +129,7 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 
 func TestTimeDigits(t *testing.T) {
 	for rate, want := range map[float64]int{1000: 3, 2000: 4, 1024: 9, 10000: 4, 12800: 9, 800: 5} {
-		must.Equal(t, timeDigits(rate), want, "timeDigits(%g)", rate)
+		assert.Equal(t, want, timeDigits(rate), "timeDigits(%g)", rate)
 	}
 }
 
@@ -152,12 +154,14 @@ func TestAirfoilValidate(t *testing.T) {
 			[]string{"SpeedMS[0]", "3 to 60", "SpeedMS[2]: expected every speed once"},
 		},
 	} {
-		must.Refuse(t, c.a.Validate(), c.want...)
+		for _, part := range c.want {
+			assert.ErrorContains(t, c.a.Validate(), part)
+		}
 	}
 
 	// −0° is 0°.
 	level := with(DefaultAirfoil(), func(a *Airfoil) { a.AlphaDeg = []float64{math.Copysign(0, -1)} })
-	must.Equal(t, level.Files()[0].Name, "simulated_naca0012_a0_u4.7.csv", "got")
+	assert.Equal(t, "simulated_naca0012_a0_u4.7.csv", level.Files()[0].Name, "got")
 }
 
 // airfoilStd is the standard deviation of single samples about AirfoilMean, over

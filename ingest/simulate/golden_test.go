@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // golden holds what testdata/make_golden.py computed with the project's Python
@@ -56,10 +58,10 @@ type golden struct {
 func loadGolden(t testing.TB) *golden {
 	t.Helper()
 
-	b := must.Read(t, "testdata/golden.json")
+	b := testfile.Read(t, "testdata/golden.json")
 
 	g := new(golden)
-	must.Do(t, json.Unmarshal(b, g))
+	require.NoError(t, json.Unmarshal(b, g))
 
 	return g
 }
@@ -67,13 +69,15 @@ func loadGolden(t testing.TB) *golden {
 // rig returns the rig of the Python reference's seed 0: its numpy draws
 // instead of our own, so that everything not random can be compared exactly.
 func (g *golden) rig() rig {
-	var r rig
+	r := rig{imbalance: map[int]orderPa{}}
 	copy(r.phase[:], g.Phase)
-	r.imbalance = func(blades int) (out [maxOrder + 1]complex128) {
+	for blades := 1; blades <= maxOrder; blades++ {
+		var pa orderPa
 		for k, z := range g.Imbalance[strconv.Itoa(blades)] {
-			out[k] = complex(z[0], z[1])
+			pa[k] = complex(z[0], z[1])
 		}
-		return out
+
+		r.imbalance[blades] = pa
 	}
 
 	return r
@@ -86,7 +90,7 @@ func TestOrdersAgreeWithReference(t *testing.T) {
 
 	thetas := DefaultRotor().ThetaDeg
 	for _, c := range g.Orders {
-		must.Be(t, len(c.A), len(thetas), "golden data has angles")
+		require.Len(t, c.A, len(thetas), "golden data has angles")
 
 		for i, th := range thetas {
 			got := r.orders(c.Blades, c.RPM, th)
@@ -120,8 +124,8 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 				mean, std := sum[k], math.Sqrt((square[k]-sum[k]*sum[k])*seeds/(seeds-1))
 
 				wantMean, wantStd := c.Mean[i][k-1], c.Std[i][k-1]
-				must.Near(t, mean, wantMean, 4*math.Hypot(std, wantStd)/math.Sqrt(seeds), "n=%d θ=%g order %d: level",
-					c.Blades, th, k)
+				assert.InDelta(t, wantMean, mean, 4*math.Hypot(std, wantStd)/math.Sqrt(seeds),
+					"n=%d θ=%g order %d: level", c.Blades, th, k)
 
 				// Levels in dB have heavy lower tails: a factor, not a χ² bound.
 				if r := std / wantStd; r < 0.7 || r > 1.4 {
@@ -153,7 +157,7 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 			}
 		}
 
-		must.Near(t, variance, c.Variance, 1e-9*c.Variance, "%g–%g Hz at %g: variance", c.F1, c.F2, c.FS)
+		assert.InDelta(t, c.Variance, variance, 1e-9*c.Variance, "%g–%g Hz at %g: variance", c.F1, c.F2, c.FS)
 	}
 }
 
@@ -178,10 +182,10 @@ func TestFilterPower(t *testing.T) {
 			sum += c.power((float64(i)+0.5)*rate/n, rate) / n
 		}
 
-		must.Near(t, sum, c.variance, 1e-9*c.variance, "%s: mean power", c.name)
+		assert.InDelta(t, c.variance, sum, 1e-9*c.variance, "%s: mean power", c.name)
 
 		for _, f := range c.corners {
-			must.Near(t, c.power(f, rate), 0.5, 1e-12, "%s: power at its corner %g Hz", c.name, f)
+			assert.InDelta(t, 0.5, c.power(f, rate), 1e-12, "%s: power at its corner %g Hz", c.name, f)
 		}
 	}
 }
@@ -191,7 +195,7 @@ func TestBessel(t *testing.T) {
 	table := make([]float64, 91)
 	for _, c := range loadGolden(t).Bessel {
 		besselJ(table, c.Z)
-		must.Near(t, table[c.N], c.J, 1e-12*math.Abs(c.J)+1e-300, "J_%d(%g)", c.N, c.Z)
+		assert.InDelta(t, c.J, table[c.N], 1e-12*math.Abs(c.J)+1e-300, "J_%d(%g)", c.N, c.Z)
 	}
 
 	for _, z := range []float64{-40, -2, 1e-17, 1e-3, 0.5, 3, 17.2, 60, 140} {
@@ -200,14 +204,14 @@ func TestBessel(t *testing.T) {
 		for n, got := range table {
 			// Relative in the decaying range; absolute where J oscillates.
 			want := math.Jn(n, z)
-			must.Near(t, got, want, 1e-11*math.Abs(want)+1e-14, "J_%d(%g)", n, z)
+			assert.InDelta(t, want, got, 1e-11*math.Abs(want)+1e-14, "J_%d(%g)", n, z)
 		}
 	}
 
 	besselJ(table, 0)
 
 	for n, got := range table {
-		must.Equal(t, got, math.Jn(n, 0), "J_%d(0)", n)
+		assert.Equal(t, math.Jn(n, 0), got, "J_%d(0)", n)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
 )
 
 // Expected: the layers of a ziggurat have equal area and close at the top of
@@ -13,10 +13,10 @@ import (
 // √(π/2)·erfc(r/√2).
 func TestZigguratTable(t *testing.T) {
 	tail := math.Sqrt(math.Pi/2) * math.Erfc(zigR/math.Sqrt2)
-	must.Near(t, zigR*math.Exp(-zigR*zigR/2)+tail, zigV, 1e-13, "area of the lowest layer")
+	assert.InDelta(t, zigV, zigR*math.Exp(-zigR*zigR/2)+tail, 1e-13, "area of the lowest layer")
 
 	for i := 1; i < zigN; i++ {
-		must.Near(t, zigX[i]*(zigF[i+1]-zigF[i]), zigV, 1e-11, "layer %d has area", i)
+		assert.InDelta(t, zigV, zigX[i]*(zigF[i+1]-zigF[i]), 1e-11, "layer %d has area", i)
 
 		if !(zigX[i] > zigX[i+1]) {
 			t.Errorf("edges do not fall at %d: %g, %g", i, zigX[i], zigX[i+1])
@@ -66,7 +66,7 @@ func TestNormal(t *testing.T) {
 			}
 
 			se := math.Sqrt((moment[2*k] - moment[k]*moment[k]) / n)
-			must.Near(t, sum/n, moment[k], 4*se, "%s: moment %d", c.name, k)
+			assert.InDelta(t, moment[k], sum/n, 4*se, "%s: moment %d", c.name, k)
 		}
 
 		// Neighbours come from one 64-bit draw in fill: they and their squares
@@ -93,7 +93,7 @@ func TestNormal(t *testing.T) {
 				}
 			}
 
-			must.Near(t, count, n*p, 4*math.Sqrt(n*p*(1-p))+1, "%s: draws beyond %g", c.name, edge)
+			assert.InDelta(t, n*p, count, 4*math.Sqrt(n*p*(1-p))+1, "%s: draws beyond %g", c.name, edge)
 		}
 
 		slices.Sort(x)
@@ -104,7 +104,7 @@ func TestNormal(t *testing.T) {
 			d = max(d, math.Abs(phi-float64(i)/n), math.Abs(phi-float64(i+1)/n))
 		}
 
-		must.Not(t, d > 1.95/math.Sqrt(n), "%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
+		assert.LessOrEqual(t, d, 1.95/math.Sqrt(n), "%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestStreams(t *testing.T) {
 	s.fill(parts[10:400])
 	s.fill(parts[400:])
 
-	must.Equal(t, whole, parts, "a stream filled in parts differs from one filled at once")
+	assert.Equal(t, parts, whole, "a stream filled in parts differs from one filled at once")
 
 	for _, o := range []*stream{newStream(8, "a", 2), newStream(7, "a", 3), newStream(7, "b", 2), newStream(7, "a")} {
 		o.fill(parts)
@@ -128,7 +128,8 @@ func TestStreams(t *testing.T) {
 			r += float64(whole[i]) * float64(parts[i])
 		}
 
-		must.Near(t, r/float64(len(whole)), 0, 4/math.Sqrt(float64(len(whole))), "correlation of streams of different names")
+		assert.InDelta(t, 0, r/float64(len(whole)), 4/math.Sqrt(float64(len(whole))),
+			"correlation of streams of different names")
 	}
 
 	for range 1000 {
@@ -188,10 +189,10 @@ func TestProcesses(t *testing.T) {
 
 		for k, got := range sum {
 			want := p.want(k)
-			must.Near(t, got, want, 4.5*math.Sqrt((1+want*want)/records), "%s: covariance at lag %d", p.name, k)
+			assert.InDelta(t, want, got, 4.5*math.Sqrt((1+want*want)/records), "%s: covariance at lag %d", p.name, k)
 		}
 
-		must.Near(t, last, 1, 4.5*math.Sqrt(2.0/records), "%s: variance after %d samples", p.name, length)
+		assert.InDelta(t, 1, last, 4.5*math.Sqrt(2.0/records), "%s: variance after %d samples", p.name, length)
 	}
 }
 
@@ -209,7 +210,7 @@ func TestSlow(t *testing.T) {
 		at = end
 	}
 
-	must.Equal(t, x, y, "a slow process depends on the blocks it is made in")
+	assert.Equal(t, y, x, "a slow process depends on the blocks it is made in")
 
 	sum := 0.0
 	for _, v := range x {
@@ -217,7 +218,7 @@ func TestSlow(t *testing.T) {
 	}
 
 	want := slowPower(0.05)
-	must.Near(t, sum, want, 4*want*math.Sqrt(2*0.05/(n/rate)), "mean square")
+	assert.InDelta(t, want, sum, 4*want*math.Sqrt(2*0.05/(n/rate)), "mean square")
 
 	// Continuous, and no step larger than a grid interval's share.
 	for i := 1; i < n; i++ {

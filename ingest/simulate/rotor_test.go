@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/dsp/fourier"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // wav is what readWAV, written from the RIFF specification and not from the
@@ -105,7 +105,7 @@ func record(t testing.TB, c Campaign, i int) []byte {
 	t.Helper()
 
 	var b bytes.Buffer
-	must.Do(t, c.Write(context.Background(), &b, i))
+	require.NoError(t, c.Write(context.Background(), &b, i))
 
 	return b.Bytes()
 }
@@ -113,7 +113,8 @@ func record(t testing.TB, c Campaign, i int) []byte {
 func recordWAV(t testing.TB, c Campaign, i int) *wav {
 	t.Helper()
 
-	w := must.Get(readWAV(record(t, c, i)))(t)
+	w, err := readWAV(record(t, c, i))
+	require.NoError(t, err)
 
 	return w
 }
@@ -135,7 +136,7 @@ func TestRotorDefaults(t *testing.T) {
 		t.Errorf("%d lines: %q, %q … %q", len(lines), lines[0], lines[1], lines[len(lines)-1])
 	}
 
-	must.Do(t, r.Validate())
+	require.NoError(t, r.Validate())
 
 	// The comment on FullScaleV.
 
@@ -146,7 +147,7 @@ func TestRotorDefaults(t *testing.T) {
 		}
 	}
 
-	must.Not(t, loudest > 0.65, "the loudest run reaches %g Pa", loudest)
+	assert.LessOrEqual(t, loudest, 0.65, "the loudest run reaches %g Pa", loudest)
 
 	if q := r.fullScalePa() / 32768 / math.Sqrt(12); 20*math.Log10(microphonePa/q) < 13 {
 		t.Errorf("quantisation noise %g Pa", q)
@@ -162,18 +163,21 @@ func TestRotorFile(t *testing.T) {
 
 	const i = 17 // 3 blades, 3000 rpm
 	a, b := recordWAV(t, pcm, i), recordWAV(t, flt, i)
-	must.Not(t, a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168,
-		"tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
+	if a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168 {
+		t.Errorf("tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
+	}
 
 	for _, w := range []*wav{a, b} {
 		if w.channels != 13 || w.rate != 10240 || len(w.x[12]) != 7168 {
 			t.Fatalf("%d channels at %d Hz, %d samples", w.channels, w.rate, len(w.x[12]))
 		}
 
-		must.Contain(t, w.comment,
-			"simulated", "blades=3 rpm=3000", "full scale 0.05 V peak", "0.05 V/Pa", "seed 3",
-			"theta_deg=-60,-50,",
-		)
+		assert.Contains(t, w.comment, "simulated")
+		assert.Contains(t, w.comment, "blades=3 rpm=3000")
+		assert.Contains(t, w.comment, "full scale 0.05 V peak")
+		assert.Contains(t, w.comment, "0.05 V/Pa")
+		assert.Contains(t, w.comment, "seed 3")
+		assert.Contains(t, w.comment, "theta_deg=-60,-50,")
 	}
 
 	for c := range a.x {
@@ -196,9 +200,10 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 	r := with(DefaultRotor(), func(r *Rotor) { r.Encoding = EncodingFloat32 })
 	for _, c := range g.RotorRecord {
 		var b bytes.Buffer
-		must.Do(t, r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM))
+		require.NoError(t, r.write(context.Background(), &b, g.rig(), c.Blades, c.RPM))
 
-		w := must.Get(readWAV(b.Bytes()))(t)
+		w, err := readWAV(b.Bytes())
+		require.NoError(t, err)
 
 		mean, count := 0.0, 0.0
 		for i, ch := range c.Channels {
@@ -210,8 +215,8 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 				square += v * v / float64(len(x)) // full scale is 1 Pa
 			}
 
-			must.Near(t, 10*math.Log10(square/c.Square[i]), 0, 0.8, "n=%d rpm=%g channel %d: mean square, dB off",
-				c.Blades, c.RPM, ch)
+			assert.InDelta(t, 0, 10*math.Log10(square/c.Square[i]), 0.8,
+				"n=%d rpm=%g channel %d: mean square, dB off", c.Blades, c.RPM, ch)
 
 			for k := range c.Band[i] {
 				sum := 0.0
@@ -231,7 +236,7 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 			}
 		}
 
-		must.Near(t, mean/count, 0, 0.2, "n=%d rpm=%g: bands on average, dB off", c.Blades, c.RPM)
+		assert.InDelta(t, 0, mean/count, 0.2, "n=%d rpm=%g: bands on average, dB off", c.Blades, c.RPM)
 	}
 }
 
@@ -292,7 +297,7 @@ func TestRotorTruth(t *testing.T) {
 			d := r.NoiseDensity(3, 6000, th, float64(k)*100) / 8
 
 			got := math.Sqrt(power(k * perOrder))
-			must.Near(t, got, math.Sqrt(tones[k]), 4*math.Sqrt(d), "θ=%g order %d: Pa rms ± %g", th, k, math.Sqrt(d))
+			assert.InDelta(t, math.Sqrt(tones[k]), got, 4*math.Sqrt(d), "θ=%g order %d: Pa rms ± %g", th, k, math.Sqrt(d))
 		}
 
 		for _, band := range [][2]int{{8, 320}, {900, 1500}, {8100, 8700}, {20100, 20700}, {33700, 34300}, {40300, 40900}} {
@@ -319,13 +324,14 @@ func TestRotorTruth(t *testing.T) {
 			got += v * v / n
 		}
 
-		must.Near(t, got, want, 0.03*want, "θ=%g: mean square", th)
+		assert.InDelta(t, want, got, 0.03*want, "θ=%g: mean square", th)
 	}
 
 	// An upper rate leaves orders out: at 6000 rpm and 1 kHz those from 495 Hz on.
 	slow := with(DefaultRotor(), func(r *Rotor) { r.RateHz = 1000 })
 	p := slow.TonePower(3, 6000, 20)
-	must.Not(t, p[4] <= 0 || p[5] != 0, "powers %g at order 4, %g at order 5", p[4], p[5])
+	require.Greater(t, p[4], 0.0, "powers %g at order 4, %g at order 5", p[4], p[5])
+	assert.Equal(t, 0.0, p[5], "powers %g at order 4, %g at order 5", p[4], p[5])
 }
 
 // Expected: the modulation's mean square, averaged over runs, raises a blade
@@ -396,12 +402,10 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 	long := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 2, 0 })
 	short := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 0.3, 0 })
 	a, b := recordWAV(t, long, 3), recordWAV(t, short, 3)
-	for s := range b.x[5] {
-		must.Never(t, a.x[5][s] != b.x[5][s], "a longer recording differs at sample %d", s)
-	}
+	require.Equal(t, b.x[5], a.x[5][:len(b.x[5])], "a longer recording differs")
 
 	other := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.5, 1 })
-	must.Not(t, bytes.Equal(record(t, other, 31), record(t, all, 31)), "two seeds give the same recording")
+	assert.False(t, bytes.Equal(record(t, other, 31), record(t, all, 31)), "two seeds give the same recording")
 }
 
 // Expected: sim.py's structure: one imbalance per rotor (blade number), rising
@@ -465,7 +469,9 @@ func TestRotorValidate(t *testing.T) {
 		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = 51200, 3600 }), []string{"DurationS", "4 GiB"}},
 		{with(DefaultRotor(), func(r *Rotor) { r.DurationS = 1e-5 }), []string{"at least 2 samples"}},
 	} {
-		must.Refuse(t, c.r.Validate(), c.want...)
+		for _, part := range c.want {
+			assert.ErrorContains(t, c.r.Validate(), part)
+		}
 	}
 }
 
@@ -474,7 +480,7 @@ func TestRotorValidate(t *testing.T) {
 func TestRotorWriteErrors(t *testing.T) {
 	loud := with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.DurationS = 0.001, 1 })
 	err := loud.Write(context.Background(), io.Discard, 59)
-	must.Refuse(t, err, "beyond full scale, 0.02 Pa: raise FullScaleV")
+	assert.ErrorContains(t, err, "beyond full scale, 0.02 Pa: raise FullScaleV")
 
 	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
 	if err := bad.Write(context.Background(), io.Discard, 0); err == nil {
@@ -489,7 +495,7 @@ func TestRotorWriteErrors(t *testing.T) {
 	}
 
 	defer func() {
-		must.Not(t, recover() == nil, "file 60 of 60 did not panic")
+		assert.NotNil(t, recover(), "file 60 of 60 did not panic")
 	}()
 
 	_ = DefaultRotor().Write(ctx, io.Discard, 60)
@@ -502,7 +508,7 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&a)
 
 		r := with(DefaultRotor(), func(r *Rotor) { r.DurationS = duration })
-		must.Do(t, r.Write(context.Background(), io.Discard, 0))
+		require.NoError(t, r.Write(context.Background(), io.Discard, 0))
 
 		runtime.ReadMemStats(&b)
 
@@ -510,7 +516,8 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 	}
 
 	short, long := allocated(0.1), allocated(4)
-	must.Not(t, long > short+100_000 || short > 4<<20, "%d bytes allocated for 0.1 s, %d for 4 s", short, long)
+	require.LessOrEqual(t, long, short+100_000, "%d bytes allocated for 0.1 s, %d for 4 s", short, long)
+	assert.LessOrEqual(t, short, uint64(4<<20), "%d bytes allocated for 0.1 s, %d for 4 s", short, long)
 }
 
 // Any valid small campaign gives well-formed files of the announced size,
@@ -528,14 +535,15 @@ func TestRotorAnyCampaign(t *testing.T) {
 			r.FullScaleV = 10
 		})
 
-		must.Do(t, r.Validate())
+		require.NoError(t, r.Validate())
 
 		var a, b bytes.Buffer
-		must.Do(t, errors.Join(r.Write(context.Background(), &a, 0), r.Write(context.Background(), &b, 0)))
+		require.NoError(t, errors.Join(r.Write(context.Background(), &a, 0), r.Write(context.Background(), &b, 0)))
 
-		must.Never(t, !bytes.Equal(a.Bytes(), b.Bytes()), "not reproducible")
+		require.Equal(t, b.Bytes(), a.Bytes(), "not reproducible")
 
-		w := must.Get(readWAV(a.Bytes()))(t)
+		w, err := readWAV(a.Bytes())
+		require.NoError(t, err)
 
 		if int(w.channels) != len(r.ThetaDeg) || len(w.x[len(w.x)-1]) != int(math.Round(r.RateHz*r.DurationS)) {
 			t.Fatalf("%d channels, %d samples", w.channels, len(w.x[0]))
@@ -543,7 +551,9 @@ func TestRotorAnyCampaign(t *testing.T) {
 
 		for _, x := range w.x {
 			for _, v := range x {
-				must.Never(t, math.IsNaN(v) || math.Abs(v) > 1, "sample %g", v)
+				if math.IsNaN(v) || math.Abs(v) > 1 {
+					t.Fatalf("sample %g", v)
+				}
 			}
 		}
 	})

@@ -5,9 +5,9 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/dsp/fourier"
-
-	"doubletake/internal/must"
 )
 
 // Expected: order k of a steady shaft is Re(A_k·exp(ikφ)), so that one shaft
@@ -73,15 +73,15 @@ func TestMicrophoneFloor(t *testing.T) {
 	floor := microphonePa * microphonePa * 2 / 51200
 
 	want := r.NoiseDensity(2, 2000, 0, 510*50)
-	must.Not(t, math.Abs(got/want-1) > 0.35 || want > 1.5*floor,
-		"%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
+	require.InDelta(t, 1, got/want, 0.35, "%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
+	assert.LessOrEqual(t, want, 1.5*floor, "%.3g Pa²/Hz at 25.5 kHz, want %.3g, of which the floor %.3g", got, want, floor)
 }
 
 // turn runs the shaft of one recording and returns its revolutions after every
 // block, the nominal ones taken off, and the mean square of the relative speed.
 func turn(r Rotor, seed uint64) (late []float64, square float64) {
 	r.Seed = seed
-	q := newRun(r, newRig(seed), 2, 6000)
+	q := newRun(r, newRig(seed, 2), 2, 6000)
 	last := q.phase
 
 	revs, count := 0.0, 0.0
@@ -125,7 +125,7 @@ func TestShaft(t *testing.T) {
 		r = base
 		r.SpeedDrift = DefaultRotor().SpeedDrift
 		late, _ = turn(r, seed)
-		must.Be(t, len(late), 2, "blocks")
+		require.Len(t, late, 2, "blocks")
 
 		d := -8 * late[0] / turns
 		drift += d * d / runs
@@ -151,12 +151,13 @@ func TestShaft(t *testing.T) {
 		{"jitter", math.Sqrt(jitter), 3e-4 * math.Sqrt(slowPower(jitterTauS))},
 	} {
 		// χ² of 300 (fewer effective for none): 4 standard errors of √: 16 %.
-		must.Near(t, c.got, c.want, 4/math.Sqrt(2*runs)*c.want, "%s: standard deviation", c.name)
+		assert.InDelta(t, c.want, c.got, 4/math.Sqrt(2*runs)*c.want, "%s: standard deviation", c.name)
 	}
 
 	// A steady shaft keeps step exactly.
 	late, sq := turn(base, 1)
-	must.Not(t, sq != 0 || math.Abs(late[len(late)-1]) > 1e-9, "a steady shaft is %g revolutions late", late[len(late)-1])
+	require.Equal(t, 0.0, sq, "a steady shaft is %g revolutions late", late[len(late)-1])
+	assert.LessOrEqual(t, math.Abs(late[len(late)-1]), 1e-9, "a steady shaft is %g revolutions late", late[len(late)-1])
 }
 
 // Expected: every blade tone is modulated on its own, by the documented rms.
@@ -167,7 +168,7 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 	var s11, s22, s12 float64
 	for seed := range uint64(runs) {
 		r.Seed = seed
-		q := newRun(r, newRig(seed), 2, 3000)
+		q := newRun(r, newRig(seed, 2), 2, 3000)
 		q.tones(0, 1) // the first sample lies on the slow grid: unit variance
 		m1 := math.Hypot(float64(q.bank[0][0]), float64(q.bank[1][0])) - 1
 		m2 := math.Hypot(float64(q.bank[2][0]), float64(q.bank[3][0])) - 1
@@ -175,10 +176,10 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 	}
 
 	for _, v := range []float64{s11, s22} {
-		must.Near(t, math.Sqrt(v), 0.08, 4/math.Sqrt(2*runs)*0.08, "modulation rms")
+		assert.InDelta(t, 0.08, math.Sqrt(v), 4/math.Sqrt(2*runs)*0.08, "modulation rms")
 	}
 
-	must.Near(t, s12/math.Sqrt(s11*s22), 0, 4/math.Sqrt(runs), "correlation of the modulations of two tones")
+	assert.InDelta(t, 0, s12/math.Sqrt(s11*s22), 4/math.Sqrt(runs), "correlation of the modulations of two tones")
 }
 
 // Expected: a recording begins in the stationary state: the first sample's
@@ -191,12 +192,12 @@ func TestNoiseStartsStationary(t *testing.T) {
 		sum := 0.0
 		for seed := range uint64(runs) {
 			r.Seed = seed
-			q := newRun(r, newRig(seed), 3, rpm)
+			q := newRun(r, newRig(seed, 3), 3, rpm)
 			first := make([]float32, 2)
 			q.noise[0].add(first, &q.white)
 			sum += float64(first[0]) * float64(first[0]) / runs
 		}
 
-		must.Near(t, sum/r.noisePower(3, rpm, 30), 1, 4*math.Sqrt(2.0/runs), "%g rpm: variance of the first sample", rpm)
+		assert.InDelta(t, 1, sum/r.noisePower(3, rpm, 30), 4*math.Sqrt(2.0/runs), "%g rpm: variance of the first sample", rpm)
 	}
 }

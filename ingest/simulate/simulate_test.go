@@ -14,21 +14,24 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestNew(t *testing.T) {
 	for _, kind := range []string{"rotor", "airfoil", "toy"} {
-		c := must.Get(New(kind))(t)
+		c, err := New(kind)
+		require.NoError(t, err)
 
-		must.Equal(t, c.Kind(), kind, "kind of %q", kind)
+		assert.Equal(t, kind, c.Kind(), "kind of %q", kind)
 
 		if err := c.Validate(); err != nil {
 			t.Errorf("defaults of %s: %v", kind, err)
 		}
 
 		for _, f := range c.Files() {
-			must.Contain(t, f.Name, "simulated")
+			assert.Contains(t, f.Name, "simulated")
 		}
 
 		if text := c.Readme(); !strings.HasPrefix(text, "simulated") ||
@@ -48,7 +51,8 @@ func TestNew(t *testing.T) {
 func TestToy(t *testing.T) {
 	toy := with(DefaultToy(), func(t *Toy) { t.N, t.Gamma, t.Seed = 20000, 3, 4 })
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
-	must.Never(t, lines[0] != "x,y_1,y_2" || len(lines) != 20001, "%q, %d lines", lines[0], len(lines))
+	require.Equal(t, "x,y_1,y_2", lines[0], "%q, %d lines", lines[0], len(lines))
+	require.Len(t, lines, 20001, "%q, %d lines", lines[0], len(lines))
 
 	var z1, z2, z12, q1, q2 float64
 
@@ -58,7 +62,7 @@ func TestToy(t *testing.T) {
 		for i, f := range strings.Split(line, ",") {
 			var err error
 			v[i], err = strconv.ParseFloat(f, 64)
-			must.Do(t, err)
+			require.NoError(t, err)
 		}
 
 		x := v[0]
@@ -84,17 +88,18 @@ func TestToy(t *testing.T) {
 		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
 	}
 
-	must.Not(t, d > 1.95/math.Sqrt(20000)+1.0/20000, "x is not uniform: Kolmogorov distance %g", d)
+	assert.LessOrEqual(t, d, 1.95/math.Sqrt(20000)+1.0/20000, "x is not uniform: Kolmogorov distance %g", d)
 
 	se := 1 / math.Sqrt(count)
 	for name, v := range map[string]float64{
 		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
 		"variance of y_1": (q1/count - 1) / math.Sqrt2, "variance of y_2": (q2/count - 1) / math.Sqrt2,
 	} {
-		must.Not(t, math.Abs(v) > 4*se, "%s is %g standard errors off", name, v/se)
+		assert.LessOrEqual(t, math.Abs(v), 4*se, "%s is %g standard errors off", name, v/se)
 	}
 
-	must.Not(t, xs[0] < -6 || xs[len(xs)-1] > 6, "x from %g to %g", xs[0], xs[len(xs)-1])
+	require.GreaterOrEqual(t, xs[0], -6.0, "x from %g to %g", xs[0], xs[len(xs)-1])
+	assert.LessOrEqual(t, xs[len(xs)-1], 6.0, "x from %g to %g", xs[0], xs[len(xs)-1])
 
 	for _, edit := range []func(t *Toy){
 		func(t *Toy) { t.N = 0 },
@@ -105,7 +110,8 @@ func TestToy(t *testing.T) {
 		func(t *Toy) { t.Gamma = math.NaN() },
 	} {
 		bad := with(DefaultToy(), edit)
-		must.Not(t, bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil, "%+v is accepted", bad)
+		require.Error(t, bad.Validate(), "%+v is accepted", bad)
+		assert.Error(t, bad.Write(context.Background(), io.Discard, 0), "%+v is accepted", bad)
 	}
 }
 
@@ -130,11 +136,12 @@ func small() []Campaign {
 func readDir(t *testing.T, dir string) (names []string, content map[string][]byte) {
 	t.Helper()
 
-	entries := must.Get(os.ReadDir(dir))(t)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
 
 	content = map[string][]byte{}
 	for _, e := range entries {
-		b := must.Read(t, filepath.Join(dir, e.Name()))
+		b := testfile.Read(t, filepath.Join(dir, e.Name()))
 
 		names = append(names, e.Name())
 		content[e.Name()] = b
@@ -143,8 +150,8 @@ func readDir(t *testing.T, dir string) (names []string, content map[string][]byt
 	return names, content
 }
 
-// Expected: by contract the same bytes for any number of workers, each file
-// what Write makes of it alone, and nothing else in the directory.
+// Expected: the same bytes for any number of workers. Each file is the same as by Write
+// alone, and the directory has no other files.
 func TestWriteDir(t *testing.T) {
 	for _, c := range small() {
 		var first map[string][]byte
@@ -154,7 +161,7 @@ func TestWriteDir(t *testing.T) {
 			err := WriteDir(context.Background(), c, dir, workers, func(done, total int) {
 				calls = append(calls, fmt.Sprintf("%d/%d", done, total))
 			})
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			names, content := readDir(t, dir)
 
@@ -163,8 +170,9 @@ func TestWriteDir(t *testing.T) {
 				want = append(want, f.Name)
 				progress = append(progress, fmt.Sprintf("%d/%d", i+1, len(c.Files())))
 
-				must.Not(t, !bytes.Equal(content[f.Name], record(t, c, i)),
-					"%d workers: %s is not what Write makes", workers, f.Name)
+				if !bytes.Equal(content[f.Name], record(t, c, i)) {
+					t.Errorf("%d workers: %s is not what Write makes", workers, f.Name)
+				}
 			}
 
 			want = append(want, "README.txt")
@@ -174,18 +182,20 @@ func TestWriteDir(t *testing.T) {
 
 			slices.Sort(want)
 
-			must.Equal(t, names, want, "files")
+			assert.Equal(t, want, names, "files")
 
-			must.Equal(t, calls, progress, "progress")
+			assert.Equal(t, progress, calls, "progress")
 
-			must.Equal(t, string(content["README.txt"]), c.Readme(), "README.txt is not Readme")
+			assert.Equal(t, c.Readme(), string(content["README.txt"]), "README.txt is not Readme")
 
 			if first == nil {
 				first = content
 			}
 
 			for name := range first {
-				must.Not(t, !bytes.Equal(first[name], content[name]), "%s differs with %d workers", name, workers)
+				if !bytes.Equal(first[name], content[name]) {
+					t.Errorf("%s differs with %d workers", name, workers)
+				}
 			}
 		}
 	}
@@ -224,7 +234,7 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		dir := t.TempDir()
 		err := WriteDir(context.Background(), failing{c}, dir, workers, nil)
-		must.Refuse(t, err, "write simulated_rotor_n3_rpm4000.wav: the disk is on fire")
+		assert.ErrorContains(t, err, "write simulated_rotor_n3_rpm4000.wav: the disk is on fire")
 
 		if n := whole(dir); workers == 1 && n != 2 {
 			t.Errorf("%d files before the failure, want 2", n)
@@ -240,9 +250,9 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 		}
 	})
 
-	must.Not(t, !errors.Is(err, context.Canceled), "cancelled: %v", err)
+	assert.ErrorIs(t, err, context.Canceled, "cancelled: %v", err)
 
-	must.Equal(t, whole(dir), 2, "files after cancellation at 2")
+	assert.Equal(t, 2, whole(dir), "files after cancellation at 2")
 
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
@@ -297,5 +307,5 @@ func TestCheckList(t *testing.T) {
 	checkList(&f, "RPM", []float64{1, -2, 1}, "speed", "more than 0", func(v float64) bool { return v > 0 })
 
 	want := "rotor: RPM[1]: expected more than 0, found -2\nrotor: RPM[2]: expected every speed once, found 1"
-	must.Equal(t, errors.Join(f.list...).Error(), want, "got")
+	assert.Equal(t, want, errors.Join(f.list...).Error(), "got")
 }

@@ -11,9 +11,8 @@ import (
 )
 
 // Toy is the paper's synthetic experiment (docs/method.md#synthetic-data-and-couples): one CSV
-// table of triplets x, y_1, y_2 with x ~ U[Lo, Hi] and both y drawn
-// independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). Start from
-// DefaultToy.
+// table of triplets x, y_1, y_2. x is uniform in [Lo, Hi], and both y are drawn independently from
+// N(x·sin x, σ²(x)) with σ(x) = γ·exp(−x²/2). Start from DefaultToy.
 type Toy struct {
 	Seed  uint64  `json:"seed" key:"seed"`
 	N     int     `json:"n" key:"triplets"`  // triplets
@@ -24,13 +23,13 @@ type Toy struct {
 
 var _ Campaign = Toy{}
 
-// DefaultToy is the campaign where nothing else is stated; the paper has γ = 1, 1.5 and 3.
+// DefaultToy returns the campaign of a configuration without settings. The paper has γ = 1, 1.5 and 3.
 func DefaultToy() Toy { return Toy{N: 1000, Gamma: 1.5, Lo: -6, Hi: 6} }
 
 // Kind returns "toy".
 func (t Toy) Kind() string { return "toy" }
 
-// Validate returns every unusable field with the expected range.
+// Validate implements Campaign.
 func (t Toy) Validate() error {
 	f := faults{kind: "toy"}
 	f.need(t.N >= 1 && t.N <= 1e7, "N", "1 to 10000000", t.N)
@@ -40,12 +39,12 @@ func (t Toy) Validate() error {
 	return errors.Join(f.list...)
 }
 
-// Files lists the one table.
+// Files returns the one table.
 func (t Toy) Files() []File {
 	return []File{{Name: "simulated_toy_triplets.csv", Conditions: map[string]float64{}}}
 }
 
-// Conditions writes nothing: the table holds its conditions.
+// Conditions returns "": the table contains its conditions.
 func (t Toy) Conditions() string { return "" }
 
 // Readme describes the campaign.
@@ -60,23 +59,24 @@ units              none; full scale does not apply
 `, Version, t.Seed, t.N, plain(t.Lo), plain(t.Hi), plain(t.Gamma))
 }
 
-// ToyMean is the mean outcome at x.
+// ToyMean returns the mean outcome at x.
 func ToyMean(x float64) float64 { return x * math.Sin(x) }
 
-// ToySigma is the standard deviation of an outcome at x.
+// ToySigma returns the standard deviation of an outcome at x.
 func ToySigma(x, gamma float64) float64 { return gamma * math.Exp(-x*x/2) }
 
-// Inputs are the values of x, in the order of the table.
+// Inputs returns the values of x, in the order of the table.
 func (t Toy) Inputs() []float64 {
-	v, xs := make([]float64, t.N), newStream(t.Seed, "toy", "x")
-	for i := range v {
-		v[i] = t.Lo + (t.Hi-t.Lo)*xs.uniform()
+	draws := newStream(t.Seed, "toy", "x")
+	inputs := make([]float64, t.N)
+	for i := range inputs {
+		inputs[i] = t.Lo + (t.Hi-t.Lo)*draws.uniform()
 	}
 
-	return v
+	return inputs
 }
 
-// Write makes the table, i = 0. Numbers have as many digits as identify them.
+// Write writes the table; i must be 0. Numbers have as many digits as needed to read them back exactly.
 func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 	if i != 0 {
 		panic(fmt.Sprintf("simulate: toy campaign has 1 file, asked for file %d", i))
@@ -86,9 +86,10 @@ func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 		return err
 	}
 
-	y1, y2 := newStream(t.Seed, "toy", "y_1"), newStream(t.Seed, "toy", "y_2")
-	b := bufio.NewWriter(w)
-	b.WriteString("x,y_1,y_2\n")
+	y1 := newStream(t.Seed, "toy", "y_1")
+	y2 := newStream(t.Seed, "toy", "y_2")
+	buffer := bufio.NewWriter(w)
+	buffer.WriteString("x,y_1,y_2\n")
 
 	for row, x := range t.Inputs() {
 		if row%4096 == 0 {
@@ -97,12 +98,16 @@ func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 			}
 		}
 
-		mean, sigma := ToyMean(x), ToySigma(x, t.Gamma)
-		line := strconv.AppendFloat(b.AvailableBuffer(), x, 'g', -1, 64)
-		line = strconv.AppendFloat(append(line, ','), mean+sigma*y1.norm(), 'g', -1, 64)
-		line = strconv.AppendFloat(append(line, ','), mean+sigma*y2.norm(), 'g', -1, 64)
-		b.Write(append(line, '\n'))
+		mean := ToyMean(x)
+		sigma := ToySigma(x, t.Gamma)
+		line := strconv.AppendFloat(buffer.AvailableBuffer(), x, 'g', -1, 64)
+		line = append(line, ',')
+		line = strconv.AppendFloat(line, mean+sigma*y1.norm(), 'g', -1, 64)
+		line = append(line, ',')
+		line = strconv.AppendFloat(line, mean+sigma*y2.norm(), 'g', -1, 64)
+		line = append(line, '\n')
+		buffer.Write(line) // Flush returns an error of Write
 	}
 
-	return b.Flush()
+	return buffer.Flush()
 }

@@ -9,7 +9,7 @@ import (
 
 // Orders are the complex peak amplitudes in Pa of the shaft orders 0…maxOrder, without modulation.
 func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
-	a := newRig(r.Seed).orders(blades, rpm, thetaDeg)
+	a := newRig(r.Seed, blades).orders(blades, rpm, thetaDeg)
 	return a[:]
 }
 
@@ -31,12 +31,12 @@ func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
 	return p
 }
 
-// NoiseDensity is the one-sided power density in Pa²/Hz of the broadband noise, without that of
-// the quantisation.
+// NoiseDensity returns the one-sided power density of the broadband noise in Pa²/Hz, without the noise of the
+// quantisation.
 func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
-	f1, f2, rms := hump(blades, rpm, r.RateHz)
-	h := rms * directivity(thetaDeg)
-	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +
+	hump := newHump(blades, rpm, r.RateHz)
+	h := hump.rmsPa * directivity(thetaDeg)
+	p := h*h*newBandPass(hump.lowHz, hump.highHz, r.RateHz).power(fHz, r.RateHz) +
 		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).power(fHz, r.RateHz) +
 		microphonePa*microphonePa
 

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected distances are counted by hand.
@@ -23,24 +24,25 @@ func TestDistance(t *testing.T) {
 		{"ca", "abc", 3}, // optimal string alignment; unrestricted edits need 2
 		{"µPa", "uPa", 1},
 	} {
-		must.Equal(t, Distance(c.a, c.b), c.want, "%q, %q", c.a, c.b)
-		must.Equal(t, Distance(c.b, c.a), c.want, "%q, %q", c.b, c.a)
+		assert.Equal(t, c.want, Distance(c.a, c.b), "%q, %q", c.a, c.b)
+		assert.Equal(t, c.want, Distance(c.b, c.a), "%q, %q", c.b, c.a)
 	}
 
 	long := strings.Repeat("x", 1<<20)
-	must.Not(t, Distance(long, long) != 0 || Distance(long, "x") != 1<<20, "names too long to compare")
+	require.Equal(t, 0, Distance(long, long), "names too long to compare")
+	assert.Equal(t, 1<<20, Distance(long, "x"), "names too long to compare")
 }
 
 // Names that look alike are alike: macOS writes ü as u and U+0308.
 func TestComposed(t *testing.T) {
 	for name, want := range map[string]string{"Flu\u0308gel_A\u030a": "Flügel_Å", "Flügel": "Flügel", "": "", "μ": "μ"} {
-		must.Equal(t, Composed(name), want, "%q", name)
+		assert.Equal(t, want, Composed(name), "%q", name)
 	}
 }
 
 func TestNearest(t *testing.T) {
 	known := []string{"Fx", "Fy", "Mx", "speed"}
-	must.Equal(t, Nearest("fx", known, 2), []string{"Fx", "Fy"}, "got")
+	assert.Equal(t, []string{"Fx", "Fy"}, Nearest("fx", known, 2), "got")
 
 	if got := Nearest("x", nil, 3); got != nil {
 		t.Errorf("%q", got)
@@ -53,7 +55,7 @@ func TestMeant(t *testing.T) {
 		"segmnts": "segments", "tolerence": "tolerance", "amplitdue": "amplitude",
 		"xyzzy": "", "rpn": "rpm", "xyz": "", "": "",
 	} {
-		must.Equal(t, Meant(in, known), want, "%q", in)
+		assert.Equal(t, want, Meant(in, known), "%q", in)
 	}
 }
 

@@ -7,15 +7,15 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Describe reads a whole file once and returns the statistics of every channel,
-// whatever it holds: samples that are no finite numbers are counted and left
-// out of the other figures. Warnings are those of Scan, and "not-finite".
+// Describe reads a whole file once and returns one Summary for every channel of the file. Samples that are
+// not finite are counted, and do not count in the other numbers. The warnings are the warnings of Scan, and
+// "not-finite". Channels of equal length are read together.
 func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning, error) {
 	info := r.Info()
 	stats := make([]Summary, len(info.Channels))
 	var warns []ingest.Warning
 
-	done := make([]bool, len(info.Channels))
+	done := make([]bool, len(info.Channels)) // channels that were read with an earlier one
 	for c, ch := range info.Channels {
 		if done[c] {
 			continue
@@ -36,23 +36,23 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 			}
 		}
 
-		s, w, err := scanRun(ctx, r, run, true)
+		summaries, more, err := scanRun(ctx, r, run, true)
 		if err != nil {
 			return nil, nil, err
 		}
 
-		for i, rec := range run.Recordings {
-			stats[rec.Channels[0]] = s[i]
+		for i, recording := range run.Recordings {
+			stats[recording.Channels[0]] = summaries[i]
 		}
 
-		warns = append(warns, w...)
+		warns = append(warns, more...)
 	}
 
-	for c, s := range stats {
-		if s.NaN > 0 {
+	for c, summary := range stats {
+		if summary.NaN > 0 {
 			warns = append(warns, ingest.Warn(info.Path, "not-finite",
 				"channel %s: %s no finite numbers, the first is sample %d", info.Channels[c].Name,
-				fault.Plural(s.NaN, "value"), s.FirstNaN))
+				fault.Plural(summary.NaN, "value"), summary.FirstNaN))
 		}
 	}
 

@@ -10,111 +10,136 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// A code is at least as far from the other samples as they are from each other. Spikes are a hundred times as far,
-// hundreds of deviations, of one sample or two, in a recording of 100 samples at least: a table is none.
+// Outliers are of two kinds. A code is a number that a logger writes for a missing value (ingest.Codes). It is
+// at least as far from the other samples as these are from each other. Spikes are single samples, or pairs,
+// that are spikeGap times as far from the others. They are only looked for in recordings of spikeSamples or
+// more: a table of measured points has no spikes.
 const (
 	spikeGap     = 100
-	spikeLength  = 2
+	spikeLength  = 2 // samples in a row
 	spikeSamples = 100
+
+	minSuspect = 10 // fewest samples of a channel that may have outliers
+	maxCrest   = 8  // extremes of noise are less than so many standard deviations from the mean
 )
 
-// suspect reports whether a channel may have codes or spikes, for which its samples are read again: an
-// extreme is a code, or is further from the mean than a few samples of noise are.
+// suspect reports whether a channel may have codes or spikes, so that its samples must be read again. That is
+// so if an extreme is a code, or is further from the mean than noise. In short recordings √n/2 standard
+// deviations are far: a single outlier among n samples is at most √n from the mean.
 func suspect(s Summary) bool {
-	if s.Samples < 10 || s.Min == s.Max || s.NaN > 0 {
+	if s.Samples < minSuspect || s.Min == s.Max || s.NaN > 0 {
 		return false
+	}
+
+	if slices.Contains(ingest.Codes, s.Min) || slices.Contains(ingest.Codes, s.Max) {
+		return true
 	}
 
 	crest := max(s.Max-s.Mean, s.Mean-s.Min) / s.Std
 
-	return slices.Contains(ingest.Codes, s.Min) || slices.Contains(ingest.Codes, s.Max) ||
-		crest > min(8, math.Sqrt(float64(s.Samples))/2)
+	return crest > min(maxCrest, math.Sqrt(float64(s.Samples))/2)
 }
 
-// cluster are samples that lie together.
+// cluster describes a group of samples of a channel.
 type cluster struct {
-	n, first, last int64 // how many, and the indices of the first and the last
-	run, longest   int64 // of neighbours
-	at, sum        float64
-	low, high      float64
+	n           int64   // number of samples
+	first, last int64   // indices of the first and the last sample in the file
+	run         int64   // length of the latest sequence of neighbouring samples
+	longest     int64   // length of the longest such sequence
+	value       float64 // of the first sample
+	sum         float64
+	low, high   float64
 }
 
+// add adds sample i with the value v. Samples are added in order.
 func (c *cluster) add(i int64, v float64) {
 	if c.n == 0 {
-		*c = cluster{first: i, last: i - 2, at: v, low: v, high: v}
+		*c = cluster{first: i, last: i - 2, value: v, low: v, high: v}
 	}
 
-	if c.run++; i != c.last+1 {
+	c.run++
+	if i != c.last+1 {
 		c.run = 1
 	}
 
-	c.longest, c.last = max(c.longest, c.run), i
-	c.n, c.sum, c.low, c.high = c.n+1, c.sum+v, min(c.low, v), max(c.high, v)
+	c.longest = max(c.longest, c.run)
+	c.last = i
+	c.n++
+	c.sum += v
+	c.low = min(c.low, v)
+	c.high = max(c.high, v)
 }
 
-// outliers reports codes and spikes among the samples of channel c: those beyond the middle between the median
-// of the first block and an extreme, if all others are far from them.
-func (s *scan) outliers(c int, st Summary) []ingest.Warning {
+// outliers reads a channel again and returns the warnings about codes and spikes among its samples. It divides
+// the samples into three clusters: those nearer to the minimum, and those nearer to the maximum, than to the
+// median of the first block, and the rest. It returns nil if the samples cannot be read again.
+func (s *scan) outliers(channel int, summary Summary) []ingest.Warning {
 	var low, rest, high cluster
-	var below, above float64
+	var below, above float64 // limits of the rest, known after the first block is read
 
-	x := make([]float64, min(int64(s.per), s.row1-s.run.Row0))
-	for at := s.run.Row0; at < s.row1; at += int64(len(x)) {
-		x = x[:min(int64(len(x)), s.row1-at)]
-		if n, err := s.r.Read([]int{c}, at, [][]float64{x}); n < len(x) || err != nil && at+int64(n) < s.row1 {
-			return nil // reported by those who need the samples
+	block := make([]float64, min(int64(s.blockLen), s.row1-s.run.Row0))
+	for start := s.run.Row0; start < s.row1; start += int64(len(block)) {
+		block = block[:min(int64(len(block)), s.row1-start)]
+		count, err := s.r.Read([]int{channel}, start, [][]float64{block})
+		if count < len(block) || err != nil && start+int64(count) < s.row1 {
+			return nil // whoever needs the samples reports the error
 		}
 
-		if at == s.run.Row0 {
-			sorted := slices.Sorted(slices.Values(x))
-			median := sorted[len(x)/2]
-			below, above = (median+st.Min)/2, (median+st.Max)/2
+		if start == s.run.Row0 {
+			sorted := slices.Sorted(slices.Values(block))
+			median := sorted[len(block)/2]
+			below = (median + summary.Min) / 2
+			above = (median + summary.Max) / 2
 		}
 
-		for i, v := range x {
+		for i, v := range block {
 			switch {
 			case v < below:
-				low.add(at+int64(i), v)
+				low.add(start+int64(i), v)
 			case v > above:
-				high.add(at+int64(i), v)
+				high.add(start+int64(i), v)
 			default:
-				rest.add(at+int64(i), v)
+				rest.add(start+int64(i), v)
 			}
 		}
 	}
 
-	var out []ingest.Warning
-	for _, pair := range [][2]cluster{{low, rest}, {high, rest}, {rest, low}, {rest, high}} { // most may be codes
-		if w, ok := s.outlier(c, pair[0], pair[1], st); ok {
-			out = append(out, w)
+	var warnings []ingest.Warning
+	for _, pair := range []struct{ far, rest cluster }{
+		{low, rest},
+		{high, rest},
+		{rest, low}, // if most samples are codes, the median is one
+		{rest, high},
+	} {
+		if warning, ok := s.outlier(channel, pair.far, pair.rest, summary); ok {
+			warnings = append(warnings, warning)
 		}
 	}
 
-	return out
+	return warnings
 }
 
-// outlier returns a warning about the samples of far, if they are codes or spikes.
-func (s *scan) outlier(c int, far, rest cluster, st Summary) (ingest.Warning, bool) {
-	ch := s.info.Channels[c]
-	gap, spread := max(far.low-rest.high, rest.low-far.high), rest.high-rest.low
-
-	code := far.low == far.high && slices.Contains(ingest.Codes, far.low) && gap >= spread &&
-		(rest.n > far.n || spread > 0)
-	spike := gap >= spikeGap*spread && spread > 0 && far.longest <= spikeLength && st.Samples >= spikeSamples &&
-		rest.n > far.n
-	if far.n == 0 || !code && !spike {
+// outlier returns a warning and true if the samples of far are codes or spikes among those of rest.
+func (s *scan) outlier(channel int, far, rest cluster, summary Summary) (ingest.Warning, bool) {
+	if far.n == 0 {
 		return ingest.Warning{}, false
 	}
 
-	others := st.Mean + (st.Mean-far.sum/float64(far.n))*float64(far.n)/float64(st.Samples-far.n)
-	value := strconv.FormatFloat(far.at, 'g', -1, 64)
-	what := value
-	if !code {
-		what = "spikes, as " + value
+	code := isCode(far, rest)
+	if !code && !isSpikes(far, rest, summary) {
+		return ingest.Warning{}, false
 	}
 
+	value := strconv.FormatFloat(far.value, 'g', -1, 64)
+	kind := value
+	if !code {
+		kind = "spikes, as " + value
+	}
+
+	mean := summary.Mean
+	meanOfOthers := mean + (mean-far.sum/float64(far.n))*float64(far.n)/float64(summary.Samples-far.n)
 	text := fmt.Sprintf("channel %s: %d of %s are %s (first sample %d): without them the mean is %.6g, not %.6g: ",
-		ch.Name, far.n, fault.Plural(st.Samples, "sample"), what, far.first, others, st.Mean)
+		s.info.Channels[channel].Name, far.n, fault.Plural(summary.Samples, "sample"), kind, far.first, meanOfOthers, mean)
 
 	if code {
 		text += "if it is a code for no value, ingest: {missing: [" + value + "]}"
@@ -124,4 +149,27 @@ func (s *scan) outlier(c int, far, rest cluster, st Summary) (ingest.Warning, bo
 	text += "correct them, or leave the interval out with row0 and row1"
 
 	return ingest.Warning{Path: s.info.Path, Code: "spikes", Text: text}, true
+}
+
+// gap returns the distance between two clusters, negative if they overlap.
+func gap(a, b cluster) float64 { return max(a.low-b.high, b.low-a.high) }
+
+// isCode reports whether all samples of far are the same code, and at least as far from the rest as the
+// rest spreads. If the rest is constant, it must have more samples than far.
+func isCode(far, rest cluster) bool {
+	spread := rest.high - rest.low
+	oneCode := far.low == far.high && slices.Contains(ingest.Codes, far.low)
+	distant := gap(far, rest) >= spread
+	restIsMeasured := rest.n > far.n || spread > 0
+
+	return oneCode && distant && restIsMeasured
+}
+
+// isSpikes reports whether the samples of far are spikes among the rest.
+func isSpikes(far, rest cluster, summary Summary) bool {
+	spread := rest.high - rest.low
+	distant := gap(far, rest) >= spikeGap*spread && spread > 0
+	rare := far.longest <= spikeLength && summary.Samples >= spikeSamples && rest.n > far.n
+
+	return distant && rare
 }

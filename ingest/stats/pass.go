@@ -7,71 +7,77 @@ import (
 	"slices"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 )
 
-// Pass is a Reader's samples for someone who reads the recordings of a run once,
-// from front to back. It computes what Scan would find from the samples that
-// pass, so that the file is not read, and not decompressed, a second time. Stats
-// must be called at the end and returns what Scan returns, to the bit: it reads
-// what did not pass, and calls Scan if the samples passed in another order or
-// are not finite.
+// Pass reads samples for a caller that needs the recordings of a run once, from front to back. It computes the
+// results of Scan from the samples that pass through it, so that the file is not read and decompressed a
+// second time. At the end the caller must call Stats, which returns the results of Scan, to the bit.
 //
-// Where channels are interleaved in the file, those in no recording are read
-// together with the others. A Pass holds up to 16384 samples per channel.
+// A Pass adds the samples to a scan, in the same blocks as Scan does. Samples that the caller skips are read
+// before later samples are added (reach); those after the last read are read by Stats (finish). If the
+// channels are interleaved in the file, the channels in no recording are read along with those that the caller
+// reads. If the caller goes back, a read fails, or a sample is not finite, the Pass abandons its scan, and Stats
+// calls Scan. A Pass holds up to 16384 samples per channel.
 type Pass struct {
-	r      ingest.Reader
-	run    ingest.Run
-	s      *scan   // nil: the account cannot be made of what passes
-	failed bool    // a read failed: the Reader may not go on
-	per    int     // samples per channel of a block
-	at     []int64 // per channel, the sample after those that are in the account
-	rest   []int   // channels to read along
-	set    []int
-	block  account[float64]
-	small  account[float32] // of samples that are float32
+	r        ingest.Reader
+	run      ingest.Run
+	s        *scan   // nil: abandoned, or not possible for this run; Stats calls Scan
+	failed   bool    // a read failed: r may be unusable
+	next     []int64 // [channel]: the sample after those that were added or carried
+	along    []int   // channels that are read along with those of the caller
+	set      []int   // channels of the current read: those of the caller, then along
+	blockLen int     // samples per channel in a block of the scan
+
+	block account[float64]
+	small account[float32] // takes the place of block if the scan reads float32
 }
 
-// account holds the samples of blocks that are not full yet.
+// account has the samples that passed and do not fill a block yet.
 type account[T floats] struct {
-	read  func(channels []int, start int64, dst [][]T) (int, error)
-	add   func(c int, x []T)
-	carry [][]T
-	extra [][]T // of channels read along
+	read  func(channels []int, start int64, dst [][]T) (int, error) // of the Reader
+	add   func(channel int, block []T)                              // of the scan
+	carry [][]T                                                     // [channel]: samples of the block that is not full
+	extra [][]T                                                     // buffer for the channels that are read along
 }
 
-// NewPass returns a Pass of r. No one else may read r until Stats.
+// maxAlong is the number of channels that a Pass always reads along. More are read along only if they are at most
+// half of the channels of the file.
+const maxAlong = 16
+
+// NewPass returns a Pass of r. Nobody else may read r until Stats has returned.
 func NewPass(r ingest.Reader, run ingest.Run) *Pass {
 	p := &Pass{r: r, run: run}
 
-	var s *scan
-	if err := fault.Try(func() { s = newScan(r, run, false) }); err != nil || len(s.used) == 0 || s.part {
-		return p
+	s, err := newScan(r, run, false)
+	if err != nil || len(s.used) == 0 || s.part {
+		return p // Stats calls Scan, which returns the error
 	}
 
-	for c, u := range s.used {
-		if !u {
-			p.rest = append(p.rest, c)
+	if !p.ByChannel() {
+		for channel, used := range s.used {
+			if !used {
+				p.along = append(p.along, channel)
+			}
+		}
+
+		if len(p.along) > max(maxAlong, len(s.used)/2) {
+			return &Pass{r: r, run: run} // reading so many channels along costs more than Scan
 		}
 	}
 
-	if p.ByChannel() {
-		p.rest = nil
-	} else if len(p.rest) > max(16, len(s.used)/2) {
-		return p // too much to hold for one who wants little of the file
-	}
+	p.s = s
+	p.blockLen = s.blockLen
+	p.next = slices.Repeat([]int64{s.run.Row0}, len(s.used))
 
-	p.s, p.per, p.at = s, s.per, make([]int64, len(s.used))
-	for c := range p.at {
-		p.at[c] = s.run.Row0
-	}
-
-	p.block.read, p.block.add = r.Read, s.add
+	p.block.read = r.Read
+	p.block.add = s.add
+	p.block.carry = make([][]float64, len(s.used))
 	if s.narrow != nil {
-		p.small.read, p.small.add = s.narrow.Read32, s.add32
+		p.small.read = s.narrow.Read32
+		p.small.add = s.add32
 	}
 
-	p.block.carry, p.small.carry = make([][]float64, len(p.at)), make([][]float32, len(p.at))
+	p.small.carry = make([][]float32, len(s.used))
 	s.tolerate(true)
 
 	return p
@@ -88,7 +94,7 @@ func (p *Pass) Exact32() bool {
 	return ok && r.Exact32()
 }
 
-// Read32 implements ingest.Float32; only if Exact32.
+// Read32 implements ingest.Float32. Call it only if Exact32 returns true.
 func (p *Pass) Read32(channels []int, start int64, dst [][]float32) (int, error) {
 	return pass(p, channels, start, dst, &p.small, p.r.(ingest.Float32).Read32)
 }
@@ -99,8 +105,8 @@ func (p *Pass) ByChannel() bool {
 	return ok && r.ByChannel()
 }
 
-// Stats returns what Scan returns of the run. Where reading failed, Scan reads
-// the Reader that again returns, if it is given: one that failed may fail again.
+// Stats returns the results of Scan for the run. If a read has failed, it calls Scan with the Reader that again
+// returns, because the old one may fail again. If again is nil, it calls Scan with the old one.
 func (p *Pass) Stats(ctx context.Context, again func(context.Context) (ingest.Reader, error)) (
 	[]Summary, []ingest.Warning, error,
 ) {
@@ -110,7 +116,7 @@ func (p *Pass) Stats(ctx context.Context, again func(context.Context) (ingest.Re
 
 	if s := p.s; s != nil {
 		s.tolerate(false)
-		if !slices.ContainsFunc(s.order, func(c int) bool { return s.acc[c].nan > 0 }) {
+		if !slices.ContainsFunc(s.order, func(channel int) bool { return s.acc[channel].nan > 0 }) {
 			stats, warnings := s.verdict()
 			return stats, warnings, nil
 		}
@@ -129,62 +135,65 @@ func (p *Pass) Stats(ctx context.Context, again func(context.Context) (ingest.Re
 	return Scan(ctx, r, p.run)
 }
 
-// abandon leaves everything to Scan.
+// abandon drops the scan, so that Stats will call Scan.
 func (p *Pass) abandon() {
 	p.s.tolerate(false)
 	p.s = nil
 }
 
-// pass reads, and adds the samples to the account: channels read along come a
-// block at a time, so that little of them is held.
+// pass does the work of Read and Read32: it reads by read into dst, and adds the samples to the scan. It reads
+// block by block if channels are read along, so that their buffers stay small. a has these buffers.
 func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[T],
 	read func(channels []int, start int64, dst [][]T) (int, error),
-) (n int, err error) {
+) (int, error) {
 	if p.s == nil || len(dst) == 0 {
 		return read(channels, start, dst)
 	}
 
-	p.set = append(append(p.set[:0], channels...), p.rest...)
-	for i, c := range p.set {
-		if slices.Contains(p.set[:i], c) { // twice, or one that is in no recording
+	p.set = append(p.set[:0], channels...)
+	p.set = append(p.set, p.along...)
+	for i, channel := range p.set {
+		if slices.Contains(p.set[:i], channel) { // the caller reads a channel twice, or one that is read along
 			p.abandon()
 			return read(channels, start, dst)
 		}
 	}
 
-	p.reach(p.set, min(start, p.s.row1)) // what the reader leaves out
+	p.reach(p.set, min(start, p.s.row1)) // samples that the caller skips
 
-	if len(p.rest) == 0 || p.s == nil {
+	if len(p.along) == 0 || p.s == nil {
 		return readTee(p, len(channels), start, dst, read)
 	}
 
 	if a.extra == nil {
-		a.extra = make([][]T, len(p.rest))
+		a.extra = make([][]T, len(p.along))
 	}
 
+	count := 0
 	part := make([][]T, len(p.set))
-	for n < len(dst[0]) {
-		m := min(p.per, len(dst[0])-n)
+	for count < len(dst[0]) {
+		size := min(p.blockLen, len(dst[0])-count)
 		for i := range dst {
-			part[i] = dst[i][n : n+m]
+			part[i] = dst[i][count : count+size]
 		}
 
-		for i := range p.rest {
-			a.extra[i] = slices.Grow(a.extra[i][:0], m)[:m]
+		for i := range p.along {
+			a.extra[i] = slices.Grow(a.extra[i][:0], size)[:size]
 			part[len(dst)+i] = a.extra[i]
 		}
 
-		got, err := readTee(p, len(channels), start+int64(n), part, read)
-		if n += got; err != nil || got < m {
-			return n, err
+		got, err := readTee(p, len(channels), start+int64(count), part, read)
+		count += got
+		if err != nil || got < size {
+			return count, err
 		}
 	}
 
-	return n, nil
+	return count, nil
 }
 
-// readTee reads p.set and feeds the statistics, or reads the first wanted channels
-// of it if the statistics were abandoned.
+// readTee reads the channels p.set into dst and adds their samples to the scan. If the scan was abandoned, it only
+// reads the first wanted channels of p.set, those of the caller.
 func readTee[T floats](p *Pass, wanted int, start int64, dst [][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error),
 ) (int, error) {
@@ -192,126 +201,138 @@ func readTee[T floats](p *Pass, wanted int, start int64, dst [][]T,
 		return read(p.set[:wanted], start, dst[:wanted])
 	}
 
-	n, err := read(p.set, start, dst)
+	count, err := read(p.set, start, dst)
 	if err != nil && !errors.Is(err, io.EOF) {
 		p.failed = true
 		p.abandon()
-		return n, err
+		return count, err
 	}
 
-	m := int(max(0, min(int64(n), p.s.row1-start)))
-	for i, c := range p.set {
-		put(p, c, dst[i][:m])
-		p.at[c] = max(p.at[c], start+int64(m))
+	inRun := int(max(0, min(int64(count), p.s.row1-start))) // samples that belong to the run
+	for i, channel := range p.set {
+		put(p, channel, dst[i][:inRun])
+		p.next[channel] = max(p.next[channel], start+int64(inRun))
 	}
 
-	return n, err
+	return count, err
 }
 
-// put adds samples of a channel, in blocks that begin where Scan's do.
-func put[T floats](p *Pass, c int, x []T) {
+// put adds samples of a channel to the scan, in blocks that begin at the same samples as the blocks of Scan.
+func put[T floats](p *Pass, channel int, samples []T) {
 	if p.s.narrow != nil {
-		fill(&p.small, c, x, p.s.per)
+		fill(&p.small, channel, samples, p.blockLen)
 	} else {
-		fill(&p.block, c, x, p.s.per)
+		fill(&p.block, channel, samples, p.blockLen)
 	}
 }
 
-func fill[A, T floats](a *account[A], c int, x []T, per int) {
-	for len(x) > 0 {
-		if same, ok := any(x).([]A); ok && len(a.carry[c]) == 0 && len(x) >= per {
-			a.add(c, same[:per])
-			x = x[per:]
+// fill adds samples of a channel to an account, and each full block to the scan. The types may differ: float64
+// samples are only added to an account of float32 if every sample of the file is exactly a float32.
+func fill[A, T floats](a *account[A], channel int, samples []T, blockLen int) {
+	for len(samples) > 0 {
+		same, sameType := any(samples).([]A)
+		if sameType && len(a.carry[channel]) == 0 && len(same) >= blockLen {
+			a.add(channel, same[:blockLen])
+			samples = samples[blockLen:]
 			continue
 		}
 
-		n := min(per-len(a.carry[c]), len(x))
-		if same, ok := any(x).([]A); ok {
-			a.carry[c] = append(a.carry[c], same[:n]...)
+		count := min(blockLen-len(a.carry[channel]), len(samples))
+		if sameType {
+			a.carry[channel] = append(a.carry[channel], same[:count]...)
 		} else {
-			for _, v := range x[:n] {
-				a.carry[c] = append(a.carry[c], A(v)) // a float32 widened, or one stored in a float64
+			for _, v := range samples[:count] {
+				a.carry[channel] = append(a.carry[channel], A(v))
 			}
 		}
 
-		x = x[n:]
+		samples = samples[count:]
 
-		if len(a.carry[c]) == per {
-			a.add(c, a.carry[c])
-			a.carry[c] = a.carry[c][:0]
+		if len(a.carry[channel]) == blockLen {
+			a.add(channel, a.carry[channel])
+			a.carry[channel] = a.carry[channel][:0]
 		}
 	}
 }
 
-// reach adds what lies between the samples that passed and sample to.
-func (p *Pass) reach(channels []int, to int64) {
-	late := map[int64][]int{} // channels by the sample after those that passed
-	for _, c := range channels {
-		switch at := p.at[c]; {
-		case at > to:
-			p.abandon() // back to what has passed already
-			return
-		case at < to:
-			late[at] = append(late[at], c)
-		}
-	}
-
-	for from, group := range late {
-		switch {
-		case p.s == nil:
-			return
-		case p.s.narrow != nil:
-			catchUp(p, &p.small, group, from, to)
-		default:
-			catchUp(p, &p.block, group, from, to)
-		}
-	}
-}
-
-func catchUp[T floats](p *Pass, a *account[T], channels []int, from, to int64) {
-	dst := make([][]T, len(channels))
-	for from < to {
-		n := int(min(int64(p.s.per), to-from))
-		for i := range dst {
-			dst[i] = slices.Grow(dst[i][:0], n)[:n]
-		}
-
-		if got, err := a.read(channels, from, dst); got < n || err != nil && !errors.Is(err, io.EOF) {
-			p.failed = true
+// reach reads and adds the samples of the channels between those that passed and sample end. If a channel has
+// passed end already, the caller went back, and reach abandons the scan.
+func (p *Pass) reach(channels []int, end int64) {
+	late := map[int64][]int{} // channels by the first sample to read; the order of the groups does not matter
+	for _, channel := range channels {
+		next := p.next[channel]
+		if next > end {
 			p.abandon()
 			return
 		}
 
-		from += int64(n)
-		for i, c := range channels {
-			put(p, c, dst[i])
-			p.at[c] = from
+		if next < end {
+			late[next] = append(late[next], channel)
+		}
+	}
+
+	for begin, group := range late {
+		switch {
+		case p.s == nil:
+			return
+		case p.s.narrow != nil:
+			catchUp(p, &p.small, group, begin, end)
+		default:
+			catchUp(p, &p.block, group, begin, end)
 		}
 	}
 }
 
-// finish adds what did not pass, and the blocks that are not full.
+// catchUp reads and adds the samples of the channels from begin up to end. If a read fails, it abandons the
+// scan.
+func catchUp[T floats](p *Pass, a *account[T], channels []int, begin, end int64) {
+	dst := make([][]T, len(channels))
+	for begin < end {
+		count := int(min(int64(p.blockLen), end-begin))
+		for i := range dst {
+			dst[i] = slices.Grow(dst[i][:0], count)[:count]
+		}
+
+		got, err := a.read(channels, begin, dst)
+		if got < count || err != nil && !errors.Is(err, io.EOF) {
+			p.failed = true // if the error happens again, Scan returns it
+			p.abandon()
+			return
+		}
+
+		begin += int64(count)
+		for i, channel := range channels {
+			put(p, channel, dst[i])
+			p.next[channel] = begin
+		}
+	}
+}
+
+// finish adds the samples that did not pass, and the blocks that are not full. It abandons the scan if a read fails
+// or ctx ends.
 func (p *Pass) finish(ctx context.Context) {
-	for to := p.s.run.Row0; to < p.s.row1; {
+	const stretch = 1 << 20 // samples between two looks at ctx
+	for end := p.s.run.Row0; end < p.s.row1; {
 		if ctx.Err() != nil {
 			p.abandon()
 			return
 		}
 
-		to = min(to+1<<20, p.s.row1)
-		late := slices.DeleteFunc(slices.Clone(p.s.all), func(c int) bool { return p.at[c] >= to })
-		if p.reach(late, to); p.s == nil {
+		end = min(end+stretch, p.s.row1)
+		late := slices.DeleteFunc(slices.Clone(p.s.all), func(channel int) bool { return p.next[channel] >= end })
+		p.reach(late, end)
+		if p.s == nil {
 			return
 		}
 	}
 
-	for c := range p.at {
-		if x := p.small.carry[c]; len(x) > 0 {
-			p.small.add(c, x)
+	for channel := range p.next {
+		if samples := p.small.carry[channel]; len(samples) > 0 {
+			p.small.add(channel, samples)
 		}
 
-		if x := p.block.carry[c]; len(x) > 0 {
-			p.block.add(c, x)
+		if samples := p.block.carry[channel]; len(samples) > 0 {
+			p.block.add(channel, samples)
 		}
 	}
 }

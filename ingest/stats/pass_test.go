@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/npy"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/wav"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // passFiles are the same three channels of noise, equal neighbours and plateaus
@@ -90,10 +90,9 @@ func passFiles(n int) map[string]func() (ingest.Reader, error) {
 	}
 }
 
-// A Pass gives the result of Scan, to the last bit, however the samples passed: in
-// halves of segments with the tail of each dropped, channel
-// by channel, as float32 or not, not to the end, or twice. Expected: Scan of the
-// file opened anew.
+// A Pass gives the result of Scan, to the last bit, however the caller reads: in halves of
+// segments without the end of each, channel by channel, as float32 or not, not to the end, or
+// twice. Expected: Scan of the file, opened again.
 func TestPass(t *testing.T) {
 	const n = 3*scanBlock + 1234
 	files := passFiles(n)
@@ -107,7 +106,8 @@ func TestPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(t, "file")
 		open := func() ingest.Reader {
-			rd := must.Get(files[name]())(t)
+			rd, err := files[name]()
+			require.NoError(t, err)
 
 			return rd
 		}
@@ -162,7 +162,7 @@ func TestPass(t *testing.T) {
 				_, err = p.Read(channels, run.Row0+int64(at), dst)
 			}
 
-			must.Never(t, err != nil && wantErr == nil, "%v", err)
+			require.False(t, err != nil && wantErr == nil, "%v", err)
 		}
 
 		together := len(channels)
@@ -211,8 +211,8 @@ func (r *reads) Read(channels []int, start int64, dst [][]float64) (int, error) 
 	return n, err
 }
 
-// A Pass asks for every sample once, also for those of channels that nobody
-// wants and of tails that are left out. Expected: once.
+// A Pass asks the Reader for every sample exactly once, also for samples that the
+// caller does not read.
 func TestPassOnce(t *testing.T) {
 	const n = 20000
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -232,11 +232,12 @@ func TestPassOnce(t *testing.T) {
 
 	p := NewPass(r, run)
 	for _, at := range []int64{100, 3100, 9900, 12900} {
-		must.Get(p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)}))(t)
+		_, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)})
+		require.NoError(t, err)
 	}
 
 	_, _, err := p.Stats(context.Background(), nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for c := range r.count {
 		for k, got := range r.count[c] {
@@ -245,12 +246,14 @@ func TestPassOnce(t *testing.T) {
 				want = 0
 			}
 
-			must.Be(t, got, want, "channel %d, sample %d was asked for times", c, k)
+			if got != want {
+				t.Fatalf("channel %d, sample %d was asked for %d times, expected %d", c, k, got, want)
+			}
 		}
 	}
 }
 
-// A sample that is no number is reported as Scan reports it.
+// A sample that is not a number is reported in the same way as by Scan.
 func TestPassNaN(t *testing.T) {
 	x := make([]float64, 5000)
 	for k := range x {
@@ -261,12 +264,14 @@ func TestPassNaN(t *testing.T) {
 	run := ingest.Run{ID: "r", Path: "m", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}
 	p := NewPass(ingesttest.NewMemory(x), run)
 	_, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	_, _, err = p.Stats(context.Background(), nil)
 
 	_, _, want := Scan(context.Background(), ingesttest.NewMemory(x), run)
-	must.Not(t, want == nil || err == nil || err.Error() != want.Error(), "%v, expected %v", err, want)
+	require.Error(t, want)
+	require.Error(t, err)
+	assert.Equal(t, want.Error(), err.Error(), "%v, expected %v", err, want)
 }
 
 // broken is a Reader that fails from a sample on, and then for ever.
@@ -402,11 +407,11 @@ func TestPassMemory(t *testing.T) {
 	ingesttest.Bounded(t, nil, 16*8*n/2, 0, func() {
 		p := NewPass(m, run)
 		_, err := p.Read([]int{0}, 0, dst)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		_, _, err = p.Stats(context.Background(), nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 	})
 
-	must.Equal(t, dst[0], x[0], "other samples than the file's")
+	assert.Equal(t, x[0], dst[0], "other samples than the file's")
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/format/wav"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func openWAV(w ingesttest.WAV) (ingest.Reader, error) {
@@ -38,7 +38,7 @@ func TestScanStatistics(t *testing.T) {
 		}
 
 		s, _, err := Scan(context.Background(), ingesttest.NewMemory(x), ingest.Run{Row1: -1})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		f := func(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
 		sum, sq := f(0), f(0)
@@ -127,17 +127,19 @@ func TestScanNaN(t *testing.T) {
 		}
 
 		_, _, err = Scan(context.Background(), m, ingest.Run{Row0: 10, Row1: 8000})
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
-	// In a text, and for a cell that is no number in a column not used.
+	// The same in a text file, with a cell that is not a number in a column that is not used.
 	text := "a,b\n1,2\n3,nan\n5,6\n7,8\n9,1\n"
-	r := must.Get(openText(text))(t)
+	r, err := openText(text)
+	require.NoError(t, err)
 
 	s, _, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, "channel b, sample 1", "NaN")
 
-	r = must.Get(openText(strings.Replace(text, "nan", "off", 1)))(t)
+	r, err = openText(strings.Replace(text, "nan", "off", 1))
+	require.NoError(t, err)
 
 	if s, _, err := Scan(context.Background(), r,
 		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}); err != nil || s[0].Mean != 5 {
@@ -192,7 +194,8 @@ func TestScanWarnings(t *testing.T) {
 		m := ingesttest.NewMemory(c.x)
 		m.Step = c.step
 		_, w, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
-		must.Not(t, err != nil || ingesttest.Codes(w) != c.want, "%s: %v, %v", c.name, w, err)
+		require.NoError(t, err, "%s: %v, %v", c.name, w, err)
+		assert.Equal(t, c.want, ingesttest.Codes(w), "%s: %v, %v", c.name, w, err)
 	}
 
 	// Through a WAV file: at the format's limit.
@@ -201,10 +204,13 @@ func TestScanWarnings(t *testing.T) {
 		x[i] = int16(max(-32768, min(32767, math.Round(50000*math.Sin(float64(i)*0.2)))))
 	}
 
-	r := must.Get(openWAV(ingesttest.PCM16(1, x...)))(t)
+	r, err := openWAV(ingesttest.PCM16(1, x...))
+	require.NoError(t, err)
 
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
-	must.Not(t, err != nil || ingesttest.Codes(w) != "clipping" || s[0].Clipped == 0, "%v, %v, %v", s, w, err)
+	require.NoError(t, err)
+	require.Equal(t, "clipping", ingesttest.Codes(w), "%v, %v, %v", s, w, err)
+	assert.NotZero(t, s[0].Clipped, "%v, %v, %v", s, w, err)
 
 	// Clocks.
 	for text, want := range map[string]string{
@@ -216,7 +222,8 @@ func TestScanWarnings(t *testing.T) {
 		"F,G\n0,1\n1,2\n1,3\n3,4\n":        "",
 		"t (ms),F\n0,1\n9,2\n20,3\n30,4\n": "jittered-clock",
 	} {
-		r := must.Get(openText(text))(t)
+		r, err := openText(text)
+		require.NoError(t, err)
 
 		if _, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || ingesttest.Codes(w) != want {
 			t.Errorf("%q: %v, %v; want %s", text, w, err, want)
@@ -228,7 +235,9 @@ func TestScanRun(t *testing.T) {
 	m := ingesttest.NewMemory([]float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, []float64{0, 0, 0, 0})
 	s, _, err := Scan(context.Background(), m,
 		ingest.Run{Row0: 1, Row1: 3, Recordings: []ingest.Recording{{Channels: []int{1, 0}}}})
-	must.Not(t, err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2, "%v, %v", s, err)
+	if err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2 {
+		t.Errorf("%v, %v", s, err)
+	}
 
 	s, _, err = Scan(context.Background(), m, ingest.Run{Row0: 1, Row1: 5})
 	ingesttest.WantDataError(t, s, err, "4 samples")
@@ -272,13 +281,14 @@ func TestScanFastAgrees(t *testing.T) {
 		}
 	}
 
-	rd := must.Get(openWAV(ingesttest.Float32WAV(chans, data)))(t)
+	rd, err := openWAV(ingesttest.Float32WAV(chans, data))
+	require.NoError(t, err)
 
 	got, _, err := Scan(context.Background(), rd, ingest.Run{Row1: -1})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	want, _, err := Scan(context.Background(), ingesttest.NewMemory(x...), ingest.Run{Row1: -1})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for c := range want {
 		g, w := got[c], want[c]
@@ -287,7 +297,7 @@ func TestScanFastAgrees(t *testing.T) {
 		}
 
 		g.Mean, g.Std, g.RMS = w.Mean, w.Std, w.RMS
-		must.Equal(t, g, w, "channel %d", c)
+		assert.Equal(t, w, g, "channel %d", c)
 	}
 }
 
@@ -302,7 +312,9 @@ func TestScanLengths(t *testing.T) {
 		return ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: channels}}}
 	}
 	s, _, err := Scan(t.Context(), m, run(2, 1))
-	must.Not(t, err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3, "%+v, %v", s, err)
+	if err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
 
 	s, _, err = Scan(t.Context(), m, run(1, 0))
 	ingesttest.WantDataError(t, s, err, "one length", "2 samples")

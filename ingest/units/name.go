@@ -5,108 +5,110 @@ import (
 	"strconv"
 )
 
-// Named is the conversion of a quantity to the unit that its name states.
+// Named is the conversion of a column to another unit, with the names of both units.
 type Named struct {
 	Conversion
-	Unit string // after the conversion
-	From string // the unit before; "" where nothing is converted
+	Unit     string // after the conversion
+	Original string // before the conversion; "" if nothing is converted
 }
 
-// ToName returns how values of the column name, stated in a unit, become values in
-// the unit that the name states: "lift_n" stated in kN is multiplied by 1000.
-// Nothing is converted, and the stated unit stays, where the name states no unit,
-// where none is stated, or where both are the same. An unknown unit, or one of
-// another dimension, is an *Error.
+// ToName returns the conversion of the values of a column from the stated unit to the
+// unit in the column's name: "lift_n" stated in kN is multiplied by 1000. Nothing is
+// converted if the name contains no unit, if no unit is stated, or if both are the
+// same. An unknown unit, or a unit of another dimension, is an *Error.
 func ToName(name, stated string) (Named, error) {
-	as := Named{Conversion: Conversion{Scale: 1}, Unit: stated}
+	unchanged := Named{Conversion: Conversion{Scale: 1}, Unit: stated}
 
-	to, ok := OfName(name)
+	target, ok := OfName(name)
 	if stated == "" || !ok {
-		return as, nil
+		return unchanged, nil
 	}
 
-	from, err := Parse(stated)
+	source, err := Parse(stated)
 	if err != nil {
-		return as, err
+		return unchanged, err
 	}
 
-	if from.Dimension == number && len(to.Text) == 1 && to.Dimension != number {
-		return as, nil // "c_n [-]" is a coefficient, not a force
+	if source.Dimension == number && len(target.Text) == 1 && target.Dimension != number {
+		return unchanged, nil // "c_n [-]" is a coefficient, not a force
 	}
 
-	if to.Text == "in" && from.Dimension != to.Dimension {
-		return as, nil // "T_in [°C]" is one of an inlet
+	if target.Text == "in" && source.Dimension != target.Dimension {
+		return unchanged, nil // "T_in [°C]" is the temperature of an inlet
 	}
 
-	c, err := from.To(to)
+	conversion, err := source.To(target)
 	if err != nil {
-		return as, err
+		return unchanged, err
 	}
 
-	if math.Abs(c.Scale-1) < 1e-15 && c.Shift == 0 || c.Identity() {
-		return as, nil
+	if conversion.negligible() {
+		return unchanged, nil
 	}
 
-	return Named{Conversion: c, Unit: to.Text, From: stated}, nil
+	return Named{Conversion: conversion, Unit: target.Text, Original: stated}, nil
 }
+
+// negligible reports whether the conversion leaves every value unchanged, except for rounding.
+func (c Conversion) negligible() bool { return math.Abs(c.Scale-1) < 1e-15 && c.Shift == 0 }
 
 // Convert converts values in place.
 func (n Named) Convert(v []float64) {
-	if n.From != "" { // −0 stays −0
+	if n.Original != "" { // otherwise even −0 stays as it is
 		for i, x := range v {
 			v[i] = n.Apply(x)
 		}
 	}
 }
 
-// String describes the conversion for people: "converted from kN, × 1000"; "" where
-// nothing is converted.
+// String describes the conversion for people: "converted from kN, × 1000". It returns "" if nothing is converted.
 func (n Named) String() string {
-	if n.From == "" {
+	if n.Original == "" {
 		return ""
 	}
-	return "converted from " + n.From + ", " + n.Formula()
+	return "converted from " + n.Original + ", " + n.Formula()
 }
 
-// Formula writes the conversion: "× 1000", "× 0.5555555556 − 17.77777778".
+// Formula returns the conversion for people: "× 1000", "× 0.5555555556 − 17.77777778".
 func (n Named) Formula() string {
-	g := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
-	s := "× " + g(n.Scale)
+	s := "× " + tenDigits(n.Scale)
 	switch {
 	case n.Shift > 0:
-		s += " + " + g(n.Shift)
+		s += " + " + tenDigits(n.Shift)
 	case n.Shift < 0:
-		s += " − " + g(-n.Shift)
+		s += " − " + tenDigits(-n.Shift)
 	}
 
 	return s
 }
 
-// coherent are the units that a dimension is shown in.
-var coherent = []string{"N", "Pa", "N·m", "m/s", "m", "kg", "s", "deg", "1/s", "°C", "V", "A", "W"}
+// tenDigits returns v with up to ten digits.
+func tenDigits(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// Coherent returns the conversion of a unit to the usual one of its dimension: kN to
-// N, rad to deg. ok is false for units that are unknown, usual already, or of
-// another dimension.
-func Coherent(stated string) (n Named, ok bool) {
-	from, err := Parse(stated)
-	if err != nil || from.Dimension == number {
-		return n, false
+// usual lists the usual unit of each dimension.
+var usual = []string{"N", "Pa", "N·m", "m/s", "m", "kg", "s", "deg", "1/s", "°C", "V", "A", "W"}
+
+// Coherent returns the conversion of a unit to the usual unit of its dimension: kN to N, rad to deg. ok is
+// false if the unit is unknown or already the usual one, or if its dimension has no usual unit.
+func Coherent(stated string) (conversion Named, ok bool) {
+	source, err := Parse(stated)
+	if err != nil || source.Dimension == number {
+		return Named{}, false
 	}
 
-	for _, text := range coherent {
-		to, err := Parse(text)
-		if err != nil || to.Dimension != from.Dimension {
+	for _, text := range usual {
+		target, err := Parse(text)
+		if err != nil || target.Dimension != source.Dimension {
 			continue
 		}
 
-		c, err := from.To(to)
-		if err != nil || math.Abs(c.Scale-1) < 1e-15 && c.Shift == 0 {
-			return n, false
+		c, err := source.To(target)
+		if err != nil || c.negligible() {
+			return Named{}, false
 		}
 
-		return Named{Conversion: c, Unit: text, From: stated}, true
+		return Named{Conversion: c, Unit: text, Original: stated}, true
 	}
 
-	return n, false
+	return Named{}, false
 }

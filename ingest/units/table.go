@@ -5,47 +5,44 @@ import (
 	"strings"
 )
 
-// symbol is one entry of the table of units: a value v in it is v·factor + offset
-// in SI units.
+// symbol describes a unit of the table. A value v in this unit is v·factor + offset in SI units.
 type symbol struct {
 	dim            Dimension
 	factor, offset float64
-	prefixed       bool // takes SI prefixes
+	prefixed       bool // it may have an SI prefix
 }
 
-// Dimensions of the quantities in the table: mass, length, time, current,
-// temperature, angle.
+// Dimensions of the quantities in the table.
 var (
 	number      = Dimension{}
-	mass        = Dimension{1}
-	length      = Dimension{0, 1}
-	duration    = Dimension{0, 0, 1}
-	current     = Dimension{0, 0, 0, 1}
-	temperature = Dimension{0, 0, 0, 0, 1}
-	angle       = Dimension{0, 0, 0, 0, 0, 1}
-	frequency   = Dimension{0, 0, -1}
-	speed       = Dimension{0, 1, -1}
-	force       = Dimension{1, 1, -2}
-	pressure    = Dimension{1, -1, -2}
-	energy      = Dimension{1, 2, -2}
-	power       = Dimension{1, 2, -3}
-	voltage     = Dimension{1, 2, -3, -1}
-	resistance  = Dimension{1, 2, -3, -2}
+	mass        = Dimension{Mass: 1}
+	length      = Dimension{Length: 1}
+	duration    = Dimension{Time: 1}
+	current     = Dimension{Current: 1}
+	temperature = Dimension{Temperature: 1}
+	angle       = Dimension{Angle: 1}
+	frequency   = Dimension{Time: -1}
+	speed       = Dimension{Length: 1, Time: -1}
+	force       = Dimension{Mass: 1, Length: 1, Time: -2}
+	pressure    = Dimension{Mass: 1, Length: -1, Time: -2}
+	energy      = Dimension{Mass: 1, Length: 2, Time: -2}
+	power       = Dimension{Mass: 1, Length: 2, Time: -3}
+	voltage     = Dimension{Mass: 1, Length: 2, Time: -3, Current: -1}
+	resistance  = Dimension{Mass: 1, Length: 2, Time: -3, Current: -2}
 )
 
-// Exact by definition: standard gravity (3rd CGPM, 1901), the international pound
-// and foot (1959 agreement, NIST SP 811 appendix B), the nautical mile (1929), the
-// standard atmosphere (10th CGPM, 1954), the conventional millimetre of mercury and
-// of water (ISO 80000-4: 133.322 Pa by 101325/760, 9.80665 Pa at 1000 kg/m³).
+// These factors are exact by definition. The table below also has the nautical mile (1929), the standard
+// atmosphere (10th CGPM, 1954) and the conventional millimetre of water (ISO 80000-4: 9.80665 Pa at
+// 1000 kg/m³).
 const (
-	gravity = 9.80665
-	pound   = 0.45359237
-	foot    = 0.3048
-	inch    = foot / 12
-	torr    = 101325.0 / 760
+	gravity = 9.80665        // m/s², standard gravity (3rd CGPM, 1901)
+	pound   = 0.45359237     // kg, international pound (1959 agreement, NIST SP 811 appendix B)
+	foot    = 0.3048         // m, international foot (the same)
+	inch    = foot / 12      // m
+	torr    = 101325.0 / 760 // Pa, conventional millimetre of mercury (ISO 80000-4)
 )
 
-// symbols are the rows of the table by each of their names.
+// symbols has the rows of the table by each of their names.
 var symbols = func() map[string]symbol {
 	all := map[string]symbol{}
 	for names, s := range rows {
@@ -57,7 +54,7 @@ var symbols = func() map[string]symbol {
 	return all
 }()
 
-// rows are the units by the names that people write, separated by blanks.
+// rows has each unit by its names, as people write them, separated by blanks.
 var rows = map[string]symbol{
 	// SI, with prefixes.
 	"g":     {mass, 1e-3, 0, true},
@@ -69,12 +66,12 @@ var rows = map[string]symbol{
 	"Hz":    {frequency, 1, 0, true},
 	"N":     {force, 1, 0, true},
 	"Pa":    {pressure, 1, 0, true},
-	"J Nm":  {energy, 1, 0, true}, // Nm as torques are written
+	"J Nm":  {energy, 1, 0, true}, // Nm is how people write torques
 	"W":     {power, 1, 0, true},
 	"V":     {voltage, 1, 0, true},
 	"Ω ohm": {resistance, 1, 0, true},
 	"bar":   {pressure, 1e5, 0, true},
-	"l L":   {Dimension{0, 3}, 1e-3, 0, true},
+	"l L":   {Dimension{Length: 3}, 1e-3, 0, true},
 
 	// The same, written out.
 	"radian radians":            {angle, 1, 0, false},
@@ -135,6 +132,7 @@ var rows = map[string]symbol{
 	"°F degF F Fahrenheit fahrenheit": {temperature, 5.0 / 9, 459.67 * 5 / 9, false},
 }
 
+// prefixes lists the SI prefixes. "da" comes before "d", as lookUp takes the first that fits.
 var prefixes = []struct {
 	text   string
 	factor float64
@@ -154,7 +152,7 @@ var prefixes = []struct {
 	{"p", 1e-12},
 }
 
-// endings are the ends of column names that state a unit.
+// endings has the units by the endings of column names: "lift_n" is in N.
 var endings = map[string]string{
 	"n": "N", "kn": "kN", "mn": "mN", "gf": "gf", "kgf": "kgf", "lbf": "lbf", "nm": "N·m", "n_m": "N·m",
 	"pa": "Pa", "kpa": "kPa", "hpa": "hPa", "mbar": "mbar", "bar": "bar", "psi": "psi",
@@ -166,5 +164,5 @@ var endings = map[string]string{
 	"c": "°C", "k": "K", "f": "°F",
 }
 
-// wholeNames are names that are a unit's word and state it.
+// wholeNames has the column names that consist of an ending alone and still have its unit.
 var wholeNames = map[string]bool{"rpm": true, "rps": true}

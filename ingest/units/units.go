@@ -3,8 +3,8 @@
 //
 // A unit is a product of symbols with integer powers: "N", "kN", "mN·m", "m/s",
 // "kg/m^3", "kg m-3", "1/min". Symbols of the SI take prefixes. The factors of the
-// other symbols are exact by definition, with their sources in the table of
-// symbols. Levels (dB) and counts are no units here.
+// other symbols are exact by definition. The table of symbols names their sources.
+// Levels (dB) are not units here.
 package units
 
 import (
@@ -16,43 +16,74 @@ import (
 	"unicode/utf8"
 )
 
-// Dimension holds the powers of mass, length, time, current, temperature and
-// plane angle. The angle is kept apart, though the SI calls it a number, so that
-// radians are not taken for degrees.
-type Dimension [6]int8
-
-var baseSymbols = [6]string{"kg", "m", "s", "A", "K", "rad"}
+// Dimension has the power of each base quantity. The SI takes the plane angle for a number. Here it is a base quantity
+// of its own, so that an angle is not taken for a number.
+type Dimension struct {
+	Mass, Length, Time, Current, Temperature, Angle int8
+}
 
 // String returns the dimension as a product of SI units, "1" for a number.
 func (d Dimension) String() string {
-	var out []string
-	for i, p := range d {
+	var factors []string
+	for _, base := range []struct {
+		symbol string
+		power  int8
+	}{
+		{"kg", d.Mass},
+		{"m", d.Length},
+		{"s", d.Time},
+		{"A", d.Current},
+		{"K", d.Temperature},
+		{"rad", d.Angle},
+	} {
 		switch {
-		case p == 1:
-			out = append(out, baseSymbols[i])
-		case p != 0:
-			out = append(out, baseSymbols[i]+"^"+strconv.Itoa(int(p)))
+		case base.power == 1:
+			factors = append(factors, base.symbol)
+		case base.power != 0:
+			factors = append(factors, base.symbol+"^"+strconv.Itoa(int(base.power)))
 		}
 	}
 
-	if len(out) == 0 {
+	if len(factors) == 0 {
 		return "1"
 	}
 
-	return strings.Join(out, "·")
+	return strings.Join(factors, "·")
 }
 
-// Unit is a unit of measurement: a value v in it is v·Factor + Offset in SI units.
+// times returns the dimension d·e^power. It returns false if a power of the product does not fit an int8.
+func (d Dimension) times(e Dimension, power int) (Dimension, bool) {
+	ok := true
+	add := func(a, b int8) int8 {
+		sum := int(a) + power*int(b)
+		ok = ok && sum == int(int8(sum))
+
+		return int8(sum)
+	}
+
+	product := Dimension{
+		Mass:        add(d.Mass, e.Mass),
+		Length:      add(d.Length, e.Length),
+		Time:        add(d.Time, e.Time),
+		Current:     add(d.Current, e.Current),
+		Temperature: add(d.Temperature, e.Temperature),
+		Angle:       add(d.Angle, e.Angle),
+	}
+
+	return product, ok
+}
+
+// Unit is a unit of measurement. A value v in this unit is v·Factor + Offset in SI units.
 type Unit struct {
 	Text      string // as it was written
 	Dimension Dimension
 	Factor    float64
-	Offset    float64 // of temperature scales only
+	Offset    float64 // 0 except for temperature scales
 }
 
-// Error reports a unit that cannot be used.
+// Error is the error of a unit that cannot be used.
 type Error struct {
-	Text string // the unit
+	Text string // the unit as it was written
 	Want string // the expected value
 	Hint string // what to do; may be empty
 }
@@ -66,9 +97,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Parse reads a unit. Blanks around it and the brackets of "[N]" and "(N)" are
-// ignored; the empty text, "-" and "1" are the unit of a number. The error is an
-// *Error.
+// Parse parses a unit. It ignores blanks around it and the brackets of "[N]" and "(N)".
+// The empty text, "-" and "1" are the unit of a number. The error is an *Error.
 func Parse(text string) (Unit, error) {
 	u := Unit{Text: text, Factor: 1}
 
@@ -83,8 +113,11 @@ func Parse(text string) (Unit, error) {
 		return u, nil
 	}
 
-	if sym, ok := symbols[s]; ok { // also the scales with an offset, which take no power
-		u.Dimension, u.Factor, u.Offset = sym.dim, sym.factor, sym.offset
+	if sym, ok := symbols[s]; ok { // scales with an offset are only allowed as whole units
+		u.Dimension = sym.dim
+		u.Factor = sym.factor
+		u.Offset = sym.offset
+
 		return u, nil
 	}
 
@@ -96,6 +129,7 @@ func Parse(text string) (Unit, error) {
 	return u, nil
 }
 
+// unknown returns the error that a text is not a unit.
 func unknown(text string) *Error {
 	return &Error{
 		Text: text, Want: "a unit like N, kN, gf, lbf, N·m, Pa, mbar, psi, m/s, km/h, deg, rad, 1/min, Hz, °C " +
@@ -104,20 +138,20 @@ func unknown(text string) *Error {
 	}
 }
 
-// parser reads a product from the front of rest.
-type parser struct{ rest string }
+// parser parses a product. Its methods return false if the text is not a unit.
+type parser struct{ rest string } // the text that is not parsed yet
 
-// product reads factors up to the end or a closing bracket. sign is the power's
-// sign of all of them.
+// product parses factors up to the end of the text or a closing bracket, and multiplies u by them. sign, 1 or −1,
+// multiplies their powers: it is −1 in a bracket after a slash.
 func (p *parser) product(u *Unit, sign int) bool {
-	divide := false
+	divide := false // the last character was a slash, which concerns the next factor only
 	for first := true; ; first = false {
 		p.rest = strings.TrimLeft(p.rest, " \t\u00a0\u2009")
 		if p.rest == "" || p.rest[0] == ')' {
 			return !first && !divide
 		}
 
-		r, n := utf8.DecodeRuneInString(p.rest)
+		r, size := utf8.DecodeRuneInString(p.rest)
 		if strings.ContainsRune("·*×⋅.", r) || r == '/' {
 			if first || divide {
 				return false
@@ -125,7 +159,7 @@ func (p *parser) product(u *Unit, sign int) bool {
 
 			divide = r == '/'
 
-			p.rest = p.rest[n:]
+			p.rest = p.rest[size:]
 			if !divide && strings.TrimSpace(p.rest) == "" {
 				return false
 			}
@@ -133,18 +167,20 @@ func (p *parser) product(u *Unit, sign int) bool {
 			continue
 		}
 
-		s := sign
+		factorSign := sign
 		if divide {
-			s, divide = -sign, false
+			factorSign = -sign
+			divide = false
 		}
 
-		if !p.factor(u, s) {
+		if !p.factor(u, factorSign) {
 			return false
 		}
 	}
 }
 
-// factor reads one symbol with its power, a 1, or a product in brackets.
+// factor parses one factor, and multiplies u by it: a symbol with its power, a 1, or a product in brackets. sign
+// multiplies its power.
 func (p *parser) factor(u *Unit, sign int) bool {
 	if p.rest[0] == '(' {
 		p.rest = p.rest[1:]
@@ -162,34 +198,23 @@ func (p *parser) factor(u *Unit, sign int) bool {
 		return true
 	}
 
-	end := strings.IndexFunc(p.rest, func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!strings.ContainsRune("°µΩ%'\"", r)
-	})
-
-	if end < 0 {
-		end = len(p.rest)
-	}
-
-	sym, ok := lookUp(p.rest[:end])
+	afterSymbol := strings.TrimLeftFunc(p.rest, isSymbol)
+	sym, ok := lookUp(p.rest[:len(p.rest)-len(afterSymbol)])
 	if !ok || sym.offset != 0 {
 		return false
 	}
 
-	p.rest = p.rest[end:]
+	p.rest = afterSymbol
 	power, ok := p.power()
 	if !ok {
 		return false
 	}
 
 	power *= sign
-	for i := range u.Dimension {
-		d := int(u.Dimension[i]) + power*int(sym.dim[i])
-		if d != int(int8(d)) {
-			return false
-		}
 
-		u.Dimension[i] = int8(d)
+	u.Dimension, ok = u.Dimension.times(sym.dim, power)
+	if !ok {
+		return false
 	}
 
 	u.Factor *= math.Pow(sym.factor, float64(power))
@@ -197,9 +222,13 @@ func (p *parser) factor(u *Unit, sign int) bool {
 	return true
 }
 
+// isSymbol reports whether a character may be part of a unit's symbol.
+func isSymbol(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune("°µΩ%'\"", r) }
+
 var superscripts = strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4")
 
-// power reads ^2, **2, 2, -2 or ², 1 where there is none.
+// power parses a power, written as ^2, **2, 2, -2 or ². It returns 1 and true if there is none. It returns false if
+// the power is not a whole number from −9 to 9, or 0.
 func (p *parser) power() (int, bool) {
 	s, marked := strings.CutPrefix(p.rest, "^")
 	if !marked {
@@ -221,69 +250,74 @@ func (p *parser) power() (int, bool) {
 	return v, true
 }
 
-// lookUp finds a symbol, with an SI prefix where the symbol takes one.
+// lookUp returns the symbol with that name. The name may have an SI prefix if the symbol takes one.
 func lookUp(name string) (symbol, bool) {
-	if s, ok := symbols[name]; ok {
-		return s, true
+	if sym, ok := symbols[name]; ok {
+		return sym, true
 	}
 
-	for _, p := range prefixes {
-		if base, ok := strings.CutPrefix(name, p.text); ok {
-			if s, ok := symbols[base]; ok && s.prefixed {
-				s.factor *= p.factor
-				return s, true
-			}
+	for _, prefix := range prefixes {
+		base, ok := strings.CutPrefix(name, prefix.text)
+		if !ok {
+			continue
+		}
+
+		if sym, known := symbols[base]; known && sym.prefixed {
+			sym.factor *= prefix.factor
+			return sym, true
 		}
 	}
 
 	return symbol{}, false
 }
 
-// Conversion turns values in one unit into another: v·Scale + Shift.
+// Conversion converts values from one unit to another: v becomes v·Scale + Shift.
 type Conversion struct{ Scale, Shift float64 }
 
 // Apply converts one value.
 func (c Conversion) Apply(v float64) float64 { return float64(v*c.Scale) + c.Shift }
 
-// Identity reports whether the conversion leaves every value as it is.
+// Identity reports whether the conversion leaves every value unchanged.
 func (c Conversion) Identity() bool { return c.Scale == 1 && c.Shift == 0 }
 
 // To returns the conversion from u to another unit of the same dimension. The
 // error is an *Error that names both units.
-func (u Unit) To(to Unit) (Conversion, error) {
-	if u.Dimension != to.Dimension {
+func (u Unit) To(target Unit) (Conversion, error) {
+	if u.Dimension != target.Dimension {
 		return Conversion{}, &Error{
-			Text: u.Text, Want: fmt.Sprintf("a unit of %s (%s), this one is of %s", to.Text, to.Dimension, u.Dimension),
+			Text: u.Text,
+			Want: fmt.Sprintf("a unit of %s (%s), this one is of %s", target.Text, target.Dimension, u.Dimension),
 			Hint: "name the column otherwise, or state its unit in the configuration",
 		}
 	}
 
-	return Conversion{Scale: u.Factor / to.Factor, Shift: (u.Offset - to.Offset) / to.Factor}, nil
+	return Conversion{Scale: u.Factor / target.Factor, Shift: (u.Offset - target.Offset) / target.Factor}, nil
 }
 
-// OfName returns the unit that the end of a column's name states: "lift_n" is in N,
-// "u_inf_m_s" in m/s, "alpha_deg" in degrees, "rpm" in 1/min. ok is false for names
-// that state none.
-func OfName(name string) (u Unit, ok bool) {
+// OfName returns the unit at the end of a column's name: "lift_n" is in N, "u_inf_m_s" in
+// m/s, "alpha_deg" in degrees, "rpm" in 1/min. ok is false if the name has no unit.
+func OfName(name string) (unit Unit, ok bool) {
+	const maxWords = 3 // of an ending: "v_per_pa"
 	words := strings.Split(strings.ToLower(name), "_")
-	for n := min(3, len(words)); n > 0; n-- {
+	for n := min(maxWords, len(words)); n > 0; n-- {
 		text, known := endings[strings.Join(words[len(words)-n:], "_")]
 
-		// A name of one word is a unit only where it is also a quantity.
-		if known && (n < len(words) || wholeNames[name]) {
-			u, err := Parse(text)
-			return u, err == nil
+		// A whole name counts only if it is also a quantity: a column "n" is not in N.
+		isEnding := n < len(words) || wholeNames[name]
+		if known && isEnding {
+			unit, err := Parse(text)
+			return unit, err == nil
 		}
 	}
 
 	return Unit{}, false
 }
 
-// IsLevel reports whether a unit is that of a level: "dB re 20 µPa", "dBFS", "dB".
+// IsLevel reports whether a unit is the unit of a level: "dB re 20 µPa", "dBFS", "dB".
 func IsLevel(unit string) bool { return strings.HasPrefix(unit, "dB") }
 
-// Difference is the unit of a difference of two values in that unit: levels relative to
-// anything differ by dB.
+// Difference returns the unit of the difference between two values in that unit. The difference of levels is in dB,
+// whatever their reference is.
 func Difference(unit string) string {
 	if IsLevel(unit) {
 		return "dB"

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected factors are those of scipy.constants 1.10 (scipy.constants.lbf,
@@ -83,7 +84,9 @@ func TestParse(t *testing.T) {
 		u, err := Parse(c.text)
 		if c.dim == "" {
 			var e *Error
-			must.Not(t, !errors.As(err, &e) || e.Text != c.text || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.text)),
+			require.ErrorAs(t, err, &e, "%q: %v, %+v; expected an Error that names it", c.text, err, u)
+			require.Equal(t, c.text, e.Text, "%q: %v, %+v; expected an Error that names it", c.text, err, u)
+			assert.Contains(t, err.Error(), fmt.Sprintf("%q", c.text),
 				"%q: %v, %+v; expected an Error that names it", c.text, err, u)
 
 			continue
@@ -145,15 +148,19 @@ func TestTo(t *testing.T) {
 			continue
 		}
 
-		must.Near(t, conv.Apply(c.v), c.want, 1e-12*math.Max(1, math.Abs(c.want)), "%g %s =%s", c.v, c.from, c.to)
-		must.Equal(t, conv.Identity(), (c.from == c.to), "%s to %s: identity", c.from, c.to)
+		assert.InDelta(t, c.want, conv.Apply(c.v), 1e-12*math.Max(1, math.Abs(c.want)), "%g %s =%s", c.v, c.from, c.to)
+		assert.Equal(t, (c.from == c.to), conv.Identity(), "%s to %s: identity", c.from, c.to)
 	}
 
 	for _, c := range [][2]string{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
 		from, _ := Parse(c[0])
 		to, _ := Parse(c[1])
 		_, err := from.To(to)
-		must.Refuse(t, err, fmt.Sprintf("%q", c[0]))
+		if fmt.Sprintf("%q", c[0]) == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, fmt.Sprintf("%q", c[0]))
+		}
 	}
 }
 
@@ -166,7 +173,8 @@ func TestOfName(t *testing.T) {
 		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
 	} {
 		u, ok := OfName(name)
-		must.Not(t, ok != (want != "") || u.Text != want, "%q: %q %v, expected %q", name, u.Text, ok, want)
+		require.Equal(t, (want != ""), ok, "%q: %q %v, expected %q", name, u.Text, ok, want)
+		assert.Equal(t, want, u.Text, "%q: %q %v, expected %q", name, u.Text, ok, want)
 	}
 
 	for end, text := range endings {
@@ -186,8 +194,8 @@ func FuzzParse(f *testing.F) {
 		u, err := Parse(s)
 
 		var e *Error
-		must.Not(t, err != nil && !errors.As(err, &e), "%q: %v is no *Error", s, err)
-		must.Not(t, err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)),
+		assert.False(t, err != nil && !errors.As(err, &e), "%q: %v is no *Error", s, err)
+		assert.False(t, err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)),
 			"%q: factor %v", s, u.Factor)
 	})
 }

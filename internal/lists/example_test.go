@@ -8,12 +8,10 @@ import (
 )
 
 func Example() {
-	squares := lists.Make(4, func(i int) int { return i * i })
-	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil,
-		lists.Where(5, func(i int) bool { return i%2 == 1 }))
+	squares := []int{0, 1, 4, 9}
+	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil)
 
 	even := func(v int) bool { return v%2 == 0 }
-	fmt.Println(lists.Find(squares[1:], even))
 	fmt.Println(lists.Split(squares, even))
 	fmt.Println(lists.Map([]string{"a", "b", "c"}, squares[:2]))
 
@@ -23,8 +21,7 @@ func Example() {
 	index, words := lists.Index([]string{"b", "a", "b"})
 	fmt.Println(index, words, lists.Alike([]string{"b", "a", "b"}))
 	// Output:
-	// [0 1 2] [0 1 4 9] true [1 3]
-	// 4 true
+	// [0 1 2] [0 1 4 9] true
 	// [0 4] [1 9]
 	// map[a:0 b:1]
 	// [5 6 1 2] [2 4 6]

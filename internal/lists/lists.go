@@ -1,49 +1,39 @@
-// Package lists makes lists of other ones, of the first numbers, and of matrices in row-major order. A list of nothing
-// is nil.
+// Package lists has what packages slices and maps lack: functions that number and group elements, and functions that
+// select rows and columns of matrices in row-major order. Unless a comment says otherwise, a result without elements is
+// nil.
 package lists
 
 import "slices"
 
-// Each returns f of each element.
-func Each[T, U any](list []T, f func(T) U) []U {
-	return Make(len(list), func(i int) U { return f(list[i]) })
-}
-
-// Make returns f(0), …, f(n−1).
-func Make[U any](n int, f func(i int) U) []U {
-	var out []U
-	if n > 0 {
-		out = make([]U, n)
+// Each returns the results of convert for each element, in order.
+func Each[T, U any](list []T, convert func(T) U) []U {
+	if len(list) == 0 {
+		return nil
 	}
 
-	for i := range out {
-		out[i] = f(i)
+	converted := make([]U, len(list))
+	for i, v := range list {
+		converted[i] = convert(v)
 	}
 
-	return out
+	return converted
 }
 
-// Numbers returns 0, …, n−1.
-func Numbers(n int) []int { return Make(n, func(i int) int { return i }) }
-
-// Where returns the numbers below n for which ok holds.
-func Where(n int, ok func(i int) bool) (out []int) {
-	for i := range n {
-		if ok(i) {
-			out = append(out, i)
-		}
+// Numbers returns the numbers 0, …, n−1.
+func Numbers(n int) []int {
+	if n <= 0 {
+		return nil
 	}
 
-	return out
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+
+	return numbers
 }
 
-// Keep returns the elements for which ok holds.
-func Keep[T any](list []T, ok func(T) bool) []T {
-	held := Where(len(list), func(i int) bool { return ok(list[i]) })
-	return Each(held, func(i int) T { return list[i] })
-}
-
-// Split returns the elements for which ok holds, and the others.
+// Split returns the elements for which ok returns true, and the other elements. Both keep their order.
 func Split[T any](list []T, ok func(T) bool) (held, others []T) {
 	for _, v := range list {
 		if ok(v) {
@@ -56,25 +46,22 @@ func Split[T any](list []T, ok func(T) bool) (held, others []T) {
 	return held, others
 }
 
-// Find returns the first element for which ok holds, and whether there is one.
-func Find[T any](list []T, ok func(T) bool) (first T, found bool) {
-	if i := slices.IndexFunc(list, ok); i >= 0 {
-		return list[i], true
-	}
-
-	return first, false
-}
-
-// Evenly returns at most n elements, spread evenly.
+// Evenly returns n elements, spread evenly over the list, or the list itself if it has at most n elements.
 func Evenly[T any](list []T, n int) []T {
 	if len(list) <= n {
 		return list
 	}
 
-	return Make(n, func(k int) T { return list[(2*k+1)*len(list)/(2*n)] })
+	var spread []T
+	for k := range n {
+		spread = append(spread, list[(2*k+1)*len(list)/(2*n)])
+	}
+
+	return spread
 }
 
-// Median returns the middle of the elements, or the mean of the two that are.
+// Median returns the median: the middle one of the sorted elements, or the mean of the two in the middle. It panics if
+// there are no elements.
 func Median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	n := len(v)
@@ -82,58 +69,75 @@ func Median(v []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// Index numbers the distinct elements in order of first appearance.
+// Index numbers the distinct elements from 0, in order of first appearance. index has the number of each element of the
+// list, and distinct the element of each number.
 func Index[T comparable](list []T) (index []int, distinct []T) {
-	seen := map[T]int{}
-	index = Each(list, func(v T) int {
-		k, known := seen[v]
-		if !known {
-			k = len(distinct)
-			seen[v], distinct = k, append(distinct, v)
-		}
+	if len(list) > 0 {
+		index = make([]int, len(list))
+	}
 
-		return k
-	})
+	numbers := map[T]int{}
+	for i, v := range list {
+		number, known := numbers[v]
+		if !known {
+			number = len(distinct)
+			numbers[v] = number
+			distinct = append(distinct, v)
+		}
+		index[i] = number
+	}
 
 	return index, distinct
 }
 
-// Alike returns the places of equal elements, in order of first appearance.
+// Alike groups equal elements. It returns the places of the elements of each group. Groups are in order of first
+// appearance, and the result is empty but not nil if there are no elements.
 func Alike[T comparable](list []T) [][]int {
 	index, distinct := Index(list)
-	out := make([][]int, len(distinct))
-	for i, k := range index {
-		out[k] = append(out[k], i)
+	places := make([][]int, len(distinct))
+	for i, number := range index {
+		places[number] = append(places[number], i)
 	}
 
-	return out
+	return places
 }
 
-// Map returns values by their names, the first of those given.
+// Map returns the values by their names. There must be at least as many names as values. The result is never nil.
 func Map[T any](names []string, values []T) map[string]T {
-	out := make(map[string]T, len(names))
+	named := make(map[string]T, len(names))
 	for k, v := range values {
-		out[names[k]] = v
+		named[names[k]] = v
 	}
 
-	return out
+	return named
 }
 
-// Rows returns the given rows of a matrix with so many columns; nil of nil.
+// Rows returns the given rows of v, a row-major matrix with the given number of columns. It returns nil if v is nil.
+// With one column, it returns the elements of a list at the given places.
 func Rows[T any](v []T, columns int, rows []int) []T {
 	if v == nil {
 		return nil
 	}
 
-	out := make([]T, 0, len(rows)*columns)
+	selected := make([]T, 0, len(rows)*columns)
 	for _, i := range rows {
-		out = append(out, v[i*columns:(i+1)*columns]...)
+		selected = append(selected, v[i*columns:(i+1)*columns]...)
 	}
 
-	return out
+	return selected
 }
 
-// Column returns column k of a matrix with so many.
+// Column returns column k of v, a row-major matrix with the given number of columns.
 func Column[T any](v []T, columns, k int) []T {
-	return Make(len(v)/columns, func(i int) T { return v[i*columns+k] })
+	n := len(v) / columns
+	if n == 0 {
+		return nil
+	}
+
+	column := make([]T, n)
+	for i := range column {
+		column[i] = v[i*columns+k]
+	}
+
+	return column
 }

@@ -1,5 +1,5 @@
-// Package parallel calls a function for each of many numbers on several goroutines. A panic of one of them is one of
-// the caller, who can recover it, with its place.
+// Package parallel calls a function for each of many numbers on several goroutines. If a call panics, the goroutine of
+// the caller panics with a [Panic], which says where the first panic was, so that the caller can recover it.
 package parallel
 
 import (
@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Do calls f(0), …, f(n−1) on so many goroutines, or on this one where it is one.
+// Do calls f(0), …, f(n−1) on the given number of goroutines, and returns when all calls have returned. With one
+// worker or fewer, it calls f on the caller's goroutine. After a panic, it starts no other calls.
 func Do(workers, n int, f func(i int)) {
 	if workers = min(workers, n); workers <= 1 {
 		for i := range n {
@@ -20,15 +21,15 @@ func Do(workers, n int, f func(i int)) {
 		return
 	}
 
-	var next atomic.Int64
-	var failed atomic.Pointer[Panic]
+	var next atomic.Int64            // number of the next call
+	var failed atomic.Pointer[Panic] // the first panic; nil if there was none
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			defer func() {
 				if v := recover(); v != nil {
 					failed.CompareAndSwap(nil, Caught(v))
-					next.Store(int64(n))
+					next.Store(int64(n)) // no other calls
 				}
 			}()
 
@@ -45,14 +46,50 @@ func Do(workers, n int, f func(i int)) {
 	}
 }
 
-// Panic is a panic where it happened.
-type Panic struct {
-	Value any
-	Place string // function and line
-	Stack []byte
+// Try calls f(0), …, f(n−1) as Do does, and returns the error of the smallest number whose call failed. After a call
+// has failed, it starts no calls with larger numbers. Calls are started in the order of the numbers, so the error is
+// the same for any number of workers.
+func Try(workers, n int, f func(i int) error) error {
+	var mutex sync.Mutex // of the following variables
+	var first error      // error of the call with the number failed
+	failed := n          // smallest number whose call failed; n if none did
+
+	Do(workers, n, func(i int) {
+		mutex.Lock()
+		skip := failed < i
+		mutex.Unlock()
+		if skip {
+			return
+		}
+
+		err := f(i)
+		if err == nil {
+			return
+		}
+
+		mutex.Lock()
+		defer mutex.Unlock()
+		if i < failed {
+			first = err
+			failed = i
+		}
+	})
+
+	return first
 }
 
-// Caught describes what recover returned to the deferred function that calls.
+// Panic describes a panic.
+type Panic struct {
+	Value any    // the value of the panic
+	Place string // function and line that panicked; "" if unknown
+	Stack []byte // stack of the goroutine that panicked, for people
+}
+
+// Caught describes a panic. A deferred function calls it with the value that recover returned. If the value is a *Panic
+// already, Caught returns it.
+//
+// The place of the panic is the first function on the stack that called panic or failed in the runtime. decode.Catch
+// panics again with a panic that it does not handle, so the place is further down the stack then.
 func Caught(value any) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return p
@@ -63,8 +100,9 @@ func Caught(value any) *Panic {
 	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls)])
 	panicked := false
 	for f, more := frames.Next(); more; f, more = frames.Next() {
+		passesOn := strings.HasSuffix(f.Function, "/decode.Catch")
 		switch own := strings.HasPrefix(f.Function, "runtime."); {
-		case panicked && strings.HasSuffix(f.Function, "/fault.Catch"): // which passes it on: the first is further down
+		case panicked && passesOn:
 			panicked = false
 		case panicked && !own:
 			p.Place = fmt.Sprintf("%s, line %d", f.Function, f.Line)

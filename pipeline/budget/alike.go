@@ -1,86 +1,137 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/internal/lists"
 )
 
-// unequal is the chance of a test of equal scatter, of all conditions and levels together, below which scatter is
-// pooled by the condition.
-const unequal = 0.05
+// significance is the chance below which the test of equal scatter, of all conditions and levels together, says that
+// scatter differs.
+const significance = 0.05
 
-// alike is the condition over which the scatter of observations differs most, as pools, with the test that shows it;
-// nil where none does. One condition is taken: by several, few values would be left to pool.
-func (c *campaignOf) alike(y []float64) (pools []string, why string) {
-	least := unequal / float64(len(c.conditions)*len(c.levels))
+// alike returns the condition by which scatter is to be pooled: the condition over which the scatter of the
+// observations y differs most by Levene's test. pools has this one condition, because with several, few values would be
+// left in a pool. why says what the test shows. pools is nil if scatter does not differ.
+func (c *campaign) alike(y []float64) (pools []string, why string) {
+	least := significance / float64(len(c.conditions)*len(c.levels)) // of each single test (Bonferroni)
 	for k, name := range c.conditions {
-		for l, level := range c.levels {
-			if p := equal(c.scatter(y, l, k)); p < least {
-				least, pools = p, []string{name}
-				why = fmt.Sprintf(", as that between %s differs over it (Levene's test, p = %.1g)", level, p)
+		for depth, level := range c.levels { // the level with this number lies within the units of this depth
+			chance := equalScatterChance(c.deviations(y, depth, k))
+			if chance >= least {
+				continue
 			}
+
+			least = chance
+			pools = []string{name}
+			why = fmt.Sprintf(", as that between %s differs over it (Levene's test, p = %.1g)", level, chance)
 		}
 	}
 
 	return pools, why
 }
 
-// scatter is the deviation between the means of the units below each one of level l, by the value of a condition.
-func (c *campaignOf) scatter(y []float64, l, condition int) [][]float64 {
-	below, within := map[[2]int][]float64{}, map[int][]float64{}
-	at := map[int]float64{}
-	for k, v := range y {
-		unit := [2]int{c.units[l][k], k}
-		if l+1 < len(c.units) {
-			unit[1] = c.units[l+1][k]
-		}
-
-		if v == v {
-			below[unit] = append(below[unit], v)
-			at[unit[0]] = c.values[condition][c.of[k][0]/2]
-		}
-	}
-
-	order := func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
-	for _, unit := range slices.SortedFunc(maps.Keys(below), order) {
-		within[unit[0]] = append(within[unit[0]], stat.Mean(below[unit], nil))
-	}
-
-	groups := map[float64][]float64{}
-	for _, unit := range slices.Sorted(maps.Keys(within)) {
-		if list := within[unit]; len(list) > 1 {
-			groups[at[unit]] = append(groups[at[unit]], stat.StdDev(list, nil))
-		}
-	}
-
-	return lists.Each(slices.Sorted(maps.Keys(groups)), func(v float64) []float64 { return groups[v] })
+// unitPart is a unit of the next depth within a unit, or an observation within a unit of the last depth.
+type unitPart struct {
+	unit, number int
 }
 
-// equal is the probability of deviations that differ between groups so much where all scatter alike: Levene's test, a
-// one-way analysis of variance; 1 where a group is too small for a scatter of its own.
-func equal(groups [][]float64) (p float64) {
-	const fewest = 3 // of a group
-	mean, n, k := stat.Mean(slices.Concat(groups...), nil), 0.0, float64(len(groups))
-	between, inside := 0.0, 0.0
-	for _, g := range groups {
-		if len(g) < fewest {
+func compareParts(a, b unitPart) int {
+	return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.number, b.number))
+}
+
+// unitDeviations returns the deviations that tell of the scatter between the parts of a unit: the standard deviation of
+// few parts, and of more the distance of each part from their median (Brown and Forsythe 1974), so that a single unit
+// of a value is enough. It returns nothing for a single part.
+func unitDeviations(parts []float64) []float64 {
+	const few = 4 // parts whose distances from their median tell hardly more than one number
+	if len(parts) < 2 {
+		return nil
+	}
+
+	if len(parts) <= few {
+		return []float64{stat.StdDev(parts, nil)}
+	}
+
+	sorted := slices.Sorted(slices.Values(parts))
+	median := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	distances := make([]float64, len(parts))
+	for i, v := range parts {
+		distances[i] = math.Abs(v - median)
+	}
+
+	return distances
+}
+
+// deviations returns the deviations between the parts of each unit of a depth. Units are grouped by the value
+// of a condition, in ascending order. Units with one part are left out. Depth 0 is the conditions.
+func (c *campaign) deviations(y []float64, depth, condition int) [][]float64 {
+	byPart := map[unitPart][]float64{}
+	valueOf := map[int]float64{} // value of the condition, by unit
+	for k, v := range y {
+		p := unitPart{c.units[depth][k], k}
+		if depth+1 < len(c.units) {
+			p.number = c.units[depth+1][k]
+		}
+
+		if !math.IsNaN(v) {
+			byPart[p] = append(byPart[p], v)
+			valueOf[p.unit] = c.values[condition][c.cells[k][0].row]
+		}
+	}
+
+	means := map[int][]float64{} // mean of each part, by unit
+	for _, p := range slices.SortedFunc(maps.Keys(byPart), compareParts) {
+		means[p.unit] = append(means[p.unit], stat.Mean(byPart[p], nil))
+	}
+
+	byValue := map[float64][]float64{} // deviations, by the value of the condition
+	for _, unit := range slices.Sorted(maps.Keys(means)) {
+		value := valueOf[unit]
+		byValue[value] = append(byValue[value], unitDeviations(means[unit])...)
+	}
+
+	groups := make([][]float64, 0, len(byValue))
+	for _, value := range slices.Sorted(maps.Keys(byValue)) {
+		groups = append(groups, byValue[value])
+	}
+
+	return groups
+}
+
+// equalScatterChance returns the probability that the means of groups differ as much as these, or more, if the groups
+// are alike, by a one-way analysis of variance. For groups of deviations this is Levene's test. It returns 1 if a group
+// is too small to be compared.
+func equalScatterChance(groups [][]float64) float64 {
+	const fewest = 3 // numbers of a group
+
+	mean := stat.Mean(slices.Concat(groups...), nil)
+	total := 0.0   // number of all numbers
+	between := 0.0 // sum of squares of the groups' means about the mean
+	inside := 0.0  // sum of squares about the groups' own means
+	for _, group := range groups {
+		if len(group) < fewest {
 			return 1
 		}
 
-		own, variance := stat.PopMeanVariance(g, nil)
-		size := float64(len(g))
-		n, inside, between = n+size, inside+size*variance, between+size*(own-mean)*(own-mean)
+		groupMean, variance := stat.PopMeanVariance(group, nil)
+		size := float64(len(group))
+		total += size
+		inside += size * variance
+		between += size * (groupMean - mean) * (groupMean - mean)
 	}
 
-	if k < 2 || inside == 0 {
+	count := float64(len(groups))
+	if count < 2 || inside == 0 {
 		return 1
 	}
 
-	return 1 - distuv.F{D1: k - 1, D2: n - k}.CDF(between/(k-1)*(n-k)/inside)
+	law := distuv.F{D1: count - 1, D2: total - count}
+
+	return 1 - law.CDF(between/(count-1)*(total-count)/inside)
 }

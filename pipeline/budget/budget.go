@@ -1,10 +1,15 @@
-// Package budget states the uncertainty of a measurement as JCGM 100 (GUM) has it: the standard
-// uncertainty of each source, what it contributes to the result, and the expanded uncertainty.
-// Type A comes of pairs and repeats by nested variances, type B of what the user states.
-// JCGM 101's Monte Carlo shows where the linear law is too coarse. docs/budget.md has the formulas.
+// Package budget computes the uncertainty of a measurement by JCGM 100 (GUM): the standard
+// uncertainty of each source, its contribution to the result, and the expanded uncertainty.
+// Uncertainties of type A come from pairs and repeats by nested variances, uncertainties of
+// type B from the configuration. The Monte Carlo method of JCGM 101 shows whether the linear
+// law is too coarse. docs/budget.md has the formulas.
 //
-// The law of propagation is of first order; its derivatives are exact. Effects that no
-// repetition and no statement covers are not in a budget; it names those it knows of.
+// Read and Of make the budgets of an experiment (experiment.go, with the variances of
+// nested.go and the pools of alike.go), Evaluate propagates the uncertainties of one budget
+// (budget.go), and print.go writes the results.
+//
+// The law of propagation is of first order, with exact derivatives. A budget does not contain
+// effects that no repetition shows and no configuration states. It names the effects it knows of.
 package budget
 
 import (
@@ -18,19 +23,18 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"doubletake/ingest/derive"
-	"doubletake/internal/lists"
 )
 
 // Quantity is an input of a budget.
 type Quantity struct {
-	Name     string
+	Name     string  // in the model
 	Source   string  // in words
 	Value    float64 // estimate
-	U        float64 // standard uncertainty
-	DoF      float64 // degrees of freedom of U; +Inf: well known
-	A        bool    // evaluated from repeated observations (type A)
-	Law      string  // normal, rectangular, triangular or U-shaped
-	Repeated bool    // a level of the campaign: all levels together have the degrees of freedom RepeatedDoF
+	U        float64 // standard uncertainty, in the unit of Value
+	DoF      float64 // degrees of freedom of U; +Inf if U is exactly known
+	A        bool    // evaluated from repeated observations (type A); otherwise type B
+	Law      string  // "normal", "rectangular", "triangular" or "U-shaped"
+	Repeated bool    // a level of repetition, such as runs: all levels together have Budget.RepeatedDoF
 }
 
 // Budget is an outcome as a function of quantities.
@@ -38,43 +42,43 @@ type Budget struct {
 	Outcome     string
 	Unit        string
 	At          string              // condition, in words
-	Model       string              // expression of the quantities' names (package derive)
-	Derive      []derive.Definition // of further names in it
-	Names       map[string]string   // of the labels that Derive compares
+	Model       string              // expression of the names of Quantities and Derive (package derive)
+	Derive      []derive.Definition // definitions of further names in Model
+	Names       map[string]string   // texts that Derive compares with, by the name of their column
 	Quantities  []Quantity
-	RepeatedDoF float64
-	Unseen      []string // what the campaign cannot see, in words
-	Pooled      string   // what the scatter is pooled over, in words
-	Naive       float64  // standard error by samples or segments taken as independent; 0: not known
-	NaiveOf     string   // which
+	RepeatedDoF float64  // degrees of freedom of the sum of all levels of repetition
+	Unseen      []string // effects that the campaign cannot show, in words
+	Pooled      string   // the conditions that the scatter is pooled over, in words
+	Naive       float64  // standard error if samples or segments were independent; 0: not known
+	NaiveOf     string   // "samples" or "segments"
 }
 
-// Component is what a quantity contributes.
+// Component is the contribution of a quantity to the result.
 type Component struct {
 	Quantity
 	Sensitivity  float64 // ∂y/∂x
 	Contribution float64 // |∂y/∂x|·u(x), in the outcome's unit
-	Share        float64 // of the variance
+	Share        float64 // of the result's variance, from 0 to 1
 }
 
 // Result is an evaluated budget.
 type Result struct {
 	Budget
-	Value, U   float64 // estimate and combined standard uncertainty
-	DoF        float64 // effective; +Inf
-	K          float64 // coverage factor
-	Expanded   float64
-	Level      float64
-	Components []Component
-	MonteCarlo *MonteCarlo // nil: not made
+	Value, U   float64     // estimate and combined standard uncertainty
+	DoF        float64     // effective degrees of freedom; +Inf if U is exactly known
+	K          float64     // coverage factor
+	Expanded   float64     // expanded uncertainty, K times U
+	Level      float64     // of confidence: 0.95
+	Components []Component // one for each quantity
+	MonteCarlo *MonteCarlo // nil if it was not asked for
 }
 
-// MonteCarlo is the law of the outcome by JCGM 101.
+// MonteCarlo is the distribution of the outcome by the Monte Carlo method of JCGM 101.
 type MonteCarlo struct {
 	Draws  int     `json:"draws"`
 	Mean   float64 `json:"-"`
 	U      float64 `json:"standard_u"`
-	Low    float64 `json:"low"` // interval with equal shares on both sides
+	Low    float64 `json:"low"` // lower end of the interval with equal shares on both sides
 	High   float64 `json:"high"`
 	Delta  float64 `json:"-"`      // tolerance of JCGM 101, 8.1: half a unit of the first digit of U
 	Agrees bool    `json:"agrees"` // both ends are within Delta of the linear law's
@@ -89,68 +93,86 @@ type ModelError struct {
 func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %v", e.Model, e.Err) }
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// result is what a model is called in a derive.Set.
-const result = "budget result"
+// modelName is the name of the budget's model among the definitions of a derive.Set.
+const modelName = "budget result"
 
-// Evaluate propagates the uncertainties (JCGM 100, 5.1, 5.2 and G.4). draws > 0 asks for Monte
-// Carlo too.
+// Evaluate propagates the uncertainties (JCGM 100, 5.1, 5.2 and G.4) to a level of confidence. If draws is
+// positive, Evaluate also makes as many draws by Monte Carlo. It returns a *ModelError if the model cannot be
+// evaluated.
 func (b Budget) Evaluate(level float64, draws int) (Result, error) {
-	names := lists.Each(b.Quantities, func(q Quantity) string { return q.Name })
-	defs := append(slices.Clip(b.Derive), derive.Definition{Name: result, Text: b.Model})
+	names := make([]string, len(b.Quantities))
+	for i, quantity := range b.Quantities {
+		names[i] = quantity.Name
+	}
+
+	defs := append(slices.Clip(b.Derive), derive.Definition{Name: modelName, Text: b.Model})
 	set, err := derive.New(defs, nil, nil, slices.Collect(maps.Keys(b.Names)), names)
 	if err != nil {
 		return Result{}, &ModelError{b.Model, err}
 	}
 
-	values := map[string]derive.Dual{}
-	for i, q := range b.Quantities {
+	values := map[string]derive.Dual{} // numbers with their derivatives by all quantities
+	for i, quantity := range b.Quantities {
 		d := make([]float64, len(names))
 		d[i] = 1
-		values[q.Name] = derive.Dual{Value: q.Value, D: d}
+		values[quantity.Name] = derive.Dual{Value: quantity.Value, D: d}
 	}
 
 	set.Differentiate(values, b.Names)
-	y := values[result]
+	y := values[modelName]
 	r := Result{Budget: b, Value: y.Value, Level: level}
 
-	slope := append(slices.Clone(y.D), make([]float64, len(names)-len(y.D))...)
+	slopes := make([]float64, len(names)) // ∂y/∂x of each quantity
+	copy(slopes, y.D)                     // which is shorter if the last quantities have no part in y
 	variance := 0.0
-	for i, q := range b.Quantities {
-		c := slope[i] * q.U
-		variance += c * c
-		r.Components = append(r.Components, Component{q, slope[i], math.Abs(c), c * c})
+	variances := make([]float64, len(names)) // contribution of each quantity
+	for i, quantity := range b.Quantities {
+		c := slopes[i] * quantity.U
+		variances[i] = c * c
+		variance += variances[i]
+		r.Components = append(r.Components, Component{
+			Quantity: quantity, Sensitivity: slopes[i], Contribution: math.Abs(c),
+		})
 	}
 
-	if variance-variance != 0 || y.Value-y.Value != 0 {
+	if !finite(variance) || !finite(y.Value) {
 		return r, &ModelError{b.Model, fmt.Errorf("expected finite numbers, found %g with variance %g", y.Value, variance)}
 	}
 
 	r.U = math.Sqrt(max(variance, 0))
-	r.DoF = r.effective()
+	r.DoF = r.effectiveDoF(variances)
 	r.K = Coverage(level, r.DoF)
 	r.Expanded = r.K * r.U
 
-	for i := range r.Components {
-		if variance > 0 {
-			r.Components[i].Share /= variance
+	if variance > 0 {
+		for i := range r.Components {
+			r.Components[i].Share = variances[i] / variance
 		}
 	}
 
-	if draws > 0 {
-		r.MonteCarlo, err = r.monteCarlo(set, draws)
+	if draws <= 0 {
+		return r, nil
 	}
+
+	r.MonteCarlo, err = r.monteCarlo(set, draws)
 
 	return r, err
 }
 
-// effective are Welch and Satterthwaite's degrees of freedom. The levels of the campaign are one component.
-func (r Result) effective() float64 {
-	repeated, sum := 0.0, 0.0
-	for _, c := range r.Components { // Share is still a variance
-		if c.Repeated {
-			repeated += c.Share
+// finite reports whether v is a number and not infinite.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// effectiveDoF returns the effective degrees of freedom by Welch and Satterthwaite (JCGM 100, G.4.1): U⁴ over the sum
+// of the squared variances of the components, each over its degrees of freedom. variances has the variance of each
+// component. All levels of repetition are one component.
+func (r Result) effectiveDoF(variances []float64) float64 {
+	repeated := 0.0 // variance of all levels of repetition
+	sum := 0.0
+	for i, component := range r.Components {
+		if component.Repeated {
+			repeated += variances[i]
 		} else {
-			sum += c.Share * c.Share / c.DoF
+			sum += variances[i] * variances[i] / component.DoF
 		}
 	}
 
@@ -162,82 +184,110 @@ func (r Result) effective() float64 {
 		return math.Inf(1)
 	}
 
-	return math.Pow(r.U, 4) / sum
+	return nearWhole(math.Pow(r.U, 4) / sum)
 }
 
-// LeastCertain keeps the budget with the largest uncertainty of each outcome.
-func LeastCertain(list []Result) (out []Result) {
+// nearWhole returns a number of degrees of freedom, whole if it is so but for rounding.
+func nearWhole(dof float64) float64 {
+	if whole := math.Round(dof); math.Abs(dof-whole) < 1e-9*whole {
+		return whole
+	}
+
+	return dof
+}
+
+// LeastCertain returns for each outcome the budget with the largest uncertainty.
+func LeastCertain(list []Result) []Result {
+	var least []Result
 	for _, r := range list {
-		i := slices.IndexFunc(out, func(o Result) bool { return o.Outcome == r.Outcome })
+		i := slices.IndexFunc(least, func(l Result) bool { return l.Outcome == r.Outcome })
 		switch {
 		case i < 0:
-			out = append(out, r)
-		case r.U > out[i].U:
-			out[i] = r
+			least = append(least, r)
+		case r.U > least[i].U:
+			least[i] = r
 		}
 	}
 
-	return out
+	return least
 }
 
-// Coverage is the factor k of a level: Student's quantile with the degrees of freedom cut to an
-// integer (JCGM 100, G.4.1).
+// manyDoF is the number of degrees of freedom above which Student's law is taken to be normal.
+const manyDoF = 1e6
+
+// Coverage returns the coverage factor k for a level: Student's quantile with the degrees of freedom
+// rounded down (JCGM 100, G.4.1).
 func Coverage(level, dof float64) float64 {
 	p := (1 + level) / 2
-	if dof > 1e6 {
+	if dof > manyDoF {
 		return distuv.UnitNormal.Quantile(p)
 	}
 
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, math.Floor(dof+1e-9))}.Quantile(p)
+	whole := math.Floor(dof + 1e-9) // a number that is whole but for rounding stays
+
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, whole)}.Quantile(p)
 }
 
-// monteCarlo draws from the laws of the quantities.
+// monteCarlo draws the quantities from their laws, and evaluates the model for each draw. The same budget gives the
+// same draws.
 func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
-	h := fnv.New64a()
-	fmt.Fprint(h, r.Outcome, r.At, r.Model)
-	src := rand.New(rand.NewPCG(h.Sum64(), 101))
+	seed := fnv.New64a()
+	fmt.Fprint(seed, r.Outcome, r.At, r.Model)
+	src := rand.New(rand.NewPCG(seed.Sum64(), 101))
 
-	out, z := make([]float64, draws), make([]float64, len(r.Quantities))
+	sample := make([]float64, draws)        // the outcome of each draw
+	z := make([]float64, len(r.Quantities)) // normal deviates of a draw
 	values := make(map[string]float64, len(z)+1)
-	for k := range out {
+	for k := range sample {
 		for i := range z {
 			z[i] = src.NormFloat64()
 		}
 
-		repeated := 0.0 // factor of Student's law, which all levels of the campaign share
-		for i, q := range r.Quantities {
-			if q.Repeated && repeated == 0 {
+		repeated := 0.0 // factor of Student's law, which all levels of repetition share; 0: not drawn yet
+		for i, quantity := range r.Quantities {
+			if quantity.Repeated && repeated == 0 {
 				repeated = student(src, r.RepeatedDoF)
 			}
 
-			values[q.Name] = q.Value + q.U*q.draw(src, z[i], repeated)
+			values[quantity.Name] = quantity.Value + quantity.U*quantity.draw(src, z[i], repeated)
 		}
 
 		if err := set.AddOutcomes(values, r.Names); err != nil {
 			return nil, &ModelError{r.Model, fmt.Errorf("a draw: %w", err)}
 		}
 
-		out[k] = values[result]
+		sample[k] = values[modelName]
 	}
 
-	slices.Sort(out)
-	m := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U)))}
-	m.Low, m.High = out[int(float64(draws)*(1-r.Level)/2)], out[int(float64(draws)*(1+r.Level)/2)]
-	for _, v := range out {
-		m.Mean += v / float64(draws)
-	}
-
-	for _, v := range out {
-		m.U += (v - m.Mean) * (v - m.Mean) / float64(draws-1)
-	}
-
-	m.U = math.Sqrt(m.U)
-	m.Agrees = math.Abs(m.Low-r.Value+r.Expanded) <= m.Delta && math.Abs(m.High-r.Value-r.Expanded) <= m.Delta
-
-	return m, nil
+	return r.summarise(sample), nil
 }
 
-// draw is a draw in units of the standard uncertainty; z is one of the normal law.
+// summarise returns the mean, the deviation and the interval of the drawn outcomes, and whether the interval agrees
+// with the linear law. It sorts the sample.
+func (r Result) summarise(sample []float64) *MonteCarlo {
+	draws := len(sample)
+	slices.Sort(sample)
+	law := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U)))}
+	law.Low = sample[int(float64(draws)*(1-r.Level)/2)]
+	law.High = sample[int(float64(draws)*(1+r.Level)/2)]
+	for _, v := range sample {
+		law.Mean += v / float64(draws)
+	}
+
+	for _, v := range sample {
+		law.U += (v - law.Mean) * (v - law.Mean) / float64(draws-1)
+	}
+
+	law.U = math.Sqrt(law.U)
+	lowAgrees := math.Abs(law.Low-r.Value+r.Expanded) <= law.Delta
+	highAgrees := math.Abs(law.High-r.Value-r.Expanded) <= law.Delta
+	law.Agrees = lowAgrees && highAgrees
+
+	return law
+}
+
+// draw returns a draw from the quantity's law, in units of the standard uncertainty. z is a draw from the normal law,
+// and repeated the factor that makes it one from Student's law for a level of repetition.
 func (q Quantity) draw(src *rand.Rand, z, repeated float64) float64 {
 	switch {
 	case q.Law == "rectangular":
@@ -253,9 +303,9 @@ func (q Quantity) draw(src *rand.Rand, z, repeated float64) float64 {
 	return z * student(src, q.DoF)
 }
 
-// student is a draw of the factor that makes a normal law Student's.
+// student draws the factor by which a draw from the normal law is multiplied to be one from Student's law.
 func student(src *rand.Rand, dof float64) float64 {
-	if dof > 1e6 {
+	if dof > manyDoF {
 		return 1
 	}
 	return math.Sqrt(dof / (distuv.ChiSquared{K: dof, Src: src}).Rand())

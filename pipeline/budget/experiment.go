@@ -11,308 +11,296 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
-	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 )
 
+// This file makes the budgets of an experiment. campaign.read reads the options and the conditions, units.go numbers
+// the units of the observations, and campaign.budgets makes a budget for each condition: its observations are pooled
+// with those of other conditions (poolObservations), their scatter becomes the quantities of type A (addObserved), and
+// the configuration the quantities of type B (stated.go).
+
 // Options say which budgets of an experiment are wanted.
 type Options struct {
-	At       string   // conditions, as "blades=3,rpm=5000"; of others all values
+	At       string   // conditions, such as "blades=3,rpm=5000"; conditions that are not named have all values
 	Outcomes []string // nil: all
-	Above    string   // column of text with a level above the runs, such as the day; "": none
-	Pool     string   // conditions, joined by commas; scatter is pooled over those that are equal in them; "": over all
-	Config   string   // configuration; "": pipeline.yaml, if there is one
+	Above    string   // column of text that names a level above the runs, such as the day; "": none
+	Config   string   // path of the configuration; "": pipeline.yaml, if there is one
+
+	// Names of conditions, joined by commas. Scatter is pooled over all conditions that are equal in these. "": alike
+	// chooses one.
+	Pool string
 }
 
-// Read makes the budgets of an experiment of the configuration, of its folder or of a table of pairs, by outcome and
-// condition. The uncertainties of type B are those that the configuration states.
-func Read(name string, o Options) (_ []Budget, err error) {
-	defer fault.Catch(&err)
-	return Of(fault.Get(pairs.Open(name, o.Config, nil)), o)
+// Read makes the budgets of an experiment, by outcome and condition. name is an experiment of the configuration, its
+// folder, or a table of pairs. Uncertainties of type B are those in the configuration.
+func Read(name string, o Options) ([]Budget, error) {
+	table, err := pairs.Open(name, o.Config, nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return Of(table, o)
 }
 
-// campaignOf is the observations of an experiment.
-type campaignOf struct {
+// campaign is the observations of an experiment. A row is a pair of the table. An observation is the outcome of a run,
+// or of a part of a run such as a half. Conditions and units have numbers in the order of their first appearance.
+type campaign struct {
 	Options
 	*pairs.Pairs
-	at         []kv.Axis
-	conditions []string
-	texts      []string      // labels of conditions
-	pools      []string      // those by which scatter is pooled
-	values     [][]float64   // of the conditions, by row
-	condition  []int         // of a row, numbered by first appearance
-	rows       map[int][]int // of a condition
-	units      [][]int       // of an observation: condition, …, run
-	names      [][]int       // of the units of each level, the same in all conditions
-	levels     []string      // names of the levels below the condition
-	of         [][]int       // the values whose mean is an observation: twice their rows, and 1 for second ones
-	own        int           // values of a row: 1 where the second is another row's
-	differs    string        // why scatter is pooled by pools, where they were not asked for
+
+	axes       []kv.Axis // the wanted values of conditions
+	conditions []string  // names of the conditions that are numbers
+	texts      []string  // names of the conditions that are texts
+	pools      []string  // conditions within which scatter is pooled; nil: over all
+	differs    string    // why scatter is pooled by pools, in words; "" if the options ask for it
+
+	values    [][]float64   // values of each of conditions, by row
+	condition []int         // number of the condition of each row
+	rows      map[int][]int // rows of each condition
+	perRow    int           // outcomes of a row that are observations: 2, or 1 if the second belongs to another row
+
+	levels []string // names of the levels below the condition, the widest first
+	units  [][]int  // by depth, the unit of each observation; depth 0 is the conditions; see Nested
+
+	// By level, the name of each observation's unit. Units of several conditions may share a name. It is nil for a level
+	// whose units have no names.
+	names [][]int
+
+	cells [][]tableCell // the cells of each observation, which is the mean of their values
+}
+
+// tableCell is the place of a value in the table. half is 0 for the first outcome of the row and 1 for the second.
+type tableCell struct {
+	row, half int
 }
 
 // Of makes the budgets of an experiment's pairs, as Read does.
-func Of(p *pairs.Pairs, o Options) (out []Budget, err error) {
-	defer fault.Catch(&err)
-	c := &campaignOf{Options: o, Pairs: p}
-	c.read()
-	all := plan.Outcomes(p.Table)
-	if o.Outcomes == nil {
-		o.Outcomes = all
+func Of(table *pairs.Pairs, o Options) ([]Budget, error) {
+	c := &campaign{Options: o, Pairs: table}
+	if err := c.read(); err != nil {
+		return nil, err
 	}
 
-	for _, outcome := range o.Outcomes {
-		fault.Raise(p.Need("--outcome", "outcome", outcome, all))
-		out = append(out, c.budgets(outcome)...)
+	all := plan.Outcomes(table.Table)
+	wanted := o.Outcomes
+	if wanted == nil {
+		wanted = all
 	}
 
-	if len(out) == 0 {
+	var budgets []Budget
+	for _, outcome := range wanted {
+		if err := table.Need("--outcome", "outcome", outcome, all); err != nil {
+			return nil, err
+		}
+
+		list, err := c.budgets(outcome)
+		if err != nil {
+			return nil, err
+		}
+
+		budgets = append(budgets, list...)
+	}
+
+	if len(budgets) == 0 {
 		return nil, &config.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
-			"lists the values of its triplets.arrow", p.Name)}
+			"lists the values of its triplets.arrow", table.Name)}
 	}
 
-	return out, nil
+	return budgets, nil
 }
 
-func (c *campaignOf) read() {
-	numbers, texts := plan.Conditions(c.Table)
-	c.conditions = numbers
-	var usage *config.UsageError
-	at, err := kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, numbers) })
-	if err != nil && !errors.As(err, &usage) {
-		err = &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
+// read reads the options and the conditions, and numbers the units of the observations.
+func (c *campaign) read() error {
+	all, _ := plan.Conditions(c.Table)
+	c.conditions = all
+	if err := c.readAxes(); err != nil {
+		return err
 	}
 
-	fault.Raise(err)
-	c.at = at
 	c.pools = strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' })
+	asked := slices.Clone(c.pools)
 	for _, name := range c.pools {
-		fault.Raise(c.Need("--pool", "condition", name, numbers))
+		if err := c.Need("--pool", "condition", name, all); err != nil {
+			return err
+		}
 	}
 
-	var by []string
-	if c.own = 2; plan.Across(c.Table) != "" {
-		c.own, c.Above = 1, cmp.Or(c.Above, plan.Across(c.Table))
+	for _, axis := range c.axes {
+		asked = append(asked, axis.Name)
 	}
 
+	numbers, texts := c.SetConditions(asked...)
+	c.conditions = numbers
+
+	c.perRow = 2
+	if label := plan.Across(c.Table); label != "" {
+		c.perRow = 1
+		c.Above = cmp.Or(c.Above, label)
+	}
+
+	var above []string // the unit above the runs, by row
 	if c.Above != "" {
-		fault.Raise(c.Need("--above", "column of text", c.Above, texts))
-		by = c.Column(c.Above).Strings
+		if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
+			return err
+		}
+		above = c.Column(c.Above).Strings
 	}
 
 	set := plan.AtSetPoints{Table: c.Table}
-	c.values = lists.Each(numbers, func(n string) []float64 { return fault.Get(set.Floats(n)) })
-	c.texts = lists.Keep(texts, func(t string) bool { // of pairs across occasions each condition is a recording
-		return t != c.Above && (c.own == 2 || condition.Nested(c.Column("recording").Strings, c.Column(t).Strings))
-	})
-	c.number(by)
+	for _, name := range numbers {
+		v, err := set.Floats(name)
+		if err != nil {
+			return err
+		}
+		c.values = append(c.values, v)
+	}
+
+	for _, name := range texts {
+		// If pairs are across occasions, a text is a condition only if it is the same in all rows of a recording.
+		isCondition := c.perRow == 2 || condition.Nested(c.Column("recording").Strings, c.Column(name).Strings)
+		if name != c.Above && isCondition {
+			c.texts = append(c.texts, name)
+		}
+	}
+
+	c.numberUnits(above)
+
+	return nil
 }
 
-// number numbers the units of all levels.
-func (c *campaignOf) number(by []string) {
-	ids := map[string]int{}
-	id := func(key string) int {
-		if _, known := ids[key]; !known {
-			ids[key] = len(ids)
-		}
-		return ids[key]
+// readAxes reads the wanted values of conditions from the options.
+func (c *campaign) readAxes() (err error) {
+	c.axes, err = kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, c.conditions) })
+	var usage *config.UsageError
+	if err != nil && !errors.As(err, &usage) {
+		return &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
 	}
 
-	run := c.Column("run").Strings
-	repeats := c.Get("pairs") == "repeat-run"
-	c.levels = []string{"runs", "halves of a recording"}
-	switch kind := c.Get("construction"); {
-	case repeats:
-		c.levels = []string{"repeats"} // a value is a run
-	case kind == "random-samples":
-		c.levels[1] = "samples of a recording"
-	case kind == "":
-		c.levels[1] = "outcomes of a run"
-	}
-
-	if by != nil {
-		c.levels = slices.Insert(c.levels, 0, c.Above)
-	}
-
-	c.units, c.names, c.rows = make([][]int, len(c.levels)), make([][]int, len(c.levels)), map[int][]int{}
-	seen := map[string]int{}
-	for i := range c.Rows() {
-		key := "c"
-		for _, v := range c.values {
-			key += " " + strconv.FormatFloat(v[i], 'g', -1, 64)
-		}
-
-		for _, t := range c.texts {
-			key += "\x00" + c.Column(t).Strings[i]
-		}
-
-		at := id(key)
-		c.condition = append(c.condition, at)
-		c.rows[at] = append(c.rows[at], i)
-		names := plan.RunsOf(c.Table, i)
-		for k := range c.own {
-			name, half := names[min(k, len(names)-1)], ""
-			if len(names) == 1 {
-				half = "\x01" + strconv.Itoa(k)
-			}
-
-			mark := key + "\x01" + name + half
-			if repeats { // two runs that have one name together
-				name += half
-			}
-
-			if at, known := seen[mark]; !known {
-				seen[mark] = len(c.of)
-			} else { // rows of one run are no repeats; a run that is part of several pairs counts once
-				if len(names) == 1 {
-					c.of[at] = append(c.of[at], 2*i+k)
-				}
-
-				continue
-			}
-
-			l, unit := 1, key
-			c.units[0] = append(c.units[0], at)
-			if by != nil {
-				unit += "\x02" + by[i]
-				c.units[l], c.names[l-1] = append(c.units[l], id(unit)), append(c.names[l-1], id("\x02"+by[i]))
-				l++
-			}
-
-			if !repeats {
-				c.units[l] = append(c.units[l], id(unit+"\x03"+run[i]))
-			}
-
-			c.names[l-1] = append(c.names[l-1], id("\x03"+name))
-			c.of = append(c.of, []int{2*i + k})
-		}
-	}
+	return err
 }
 
-// budgets are those of an outcome at each condition that is wanted.
-func (c *campaignOf) budgets(outcome string) (out []Budget) {
-	pair := [2][]float64{c.Column(outcome + "_1").Floats, c.Column(outcome + "_2").Floats}
-	pools, rows := map[string]*pool{}, map[int][]int{} // rows of a condition, in its pool
-	values := make([]float64, len(c.of))
-	for k, of := range c.of {
-		n := 0.0
-		for _, o := range of {
-			if v := pair[o%2][o/2]; v-v == 0 {
-				values[k], n = values[k]+v, n+1
-			}
-		}
-
-		values[k] /= n // NaN where none is a number
-	}
-
+// budgets returns a budget of an outcome for each wanted condition, in the order of the conditions.
+func (c *campaign) budgets(outcome string) ([]Budget, error) {
+	values := c.observations(outcome)
 	if c.Pool == "" {
 		c.pools, c.differs = c.alike(values)
 	}
 
-	for k, v := range values {
-		row := c.of[k][0] / 2
-		if v-v != 0 {
+	pools, members := c.poolObservations(values)
+	byRow := func(a, b int) int { return c.compareRows(c.rows[a][0], c.rows[b][0]) }
+
+	var list []Budget
+	for _, id := range slices.SortedFunc(maps.Keys(members), byRow) {
+		row := c.rows[id][0]
+		if !c.isWanted(row) {
 			continue
 		}
 
-		p := pools[c.pooled(row)]
-		if p == nil {
-			n := len(c.units)
-			p = &pool{units: make([][]int, n), names: make([][]int, n)}
-			pools[c.pooled(row)] = p
+		p := pools[c.poolKey(row)]
+		mean := 0.0 // of the condition's observations
+		for _, i := range members[id] {
+			mean += p.y[i] / float64(len(members[id]))
 		}
 
-		at := c.condition[row]
-		rows[at] = append(rows[at], len(p.y))
+		b := Budget{Outcome: outcome, Unit: c.Column(outcome + "_1").Unit, At: c.conditionWords(row)}
+		b.setNaive(c, outcome, id)
+		b.addObserved(c, p, members[id])
+		if err := b.addStated(c, outcome, row, mean); err != nil {
+			return nil, err
+		}
+
+		list = append(list, b)
+	}
+
+	return list, nil
+}
+
+// observations returns the observations of an outcome. An observation is NaN if none of its cells has a number.
+func (c *campaign) observations(outcome string) []float64 {
+	first := c.Column(outcome + "_1").Floats
+	second := c.Column(outcome + "_2").Floats
+	means := make([]float64, len(c.cells))
+	for k, cells := range c.cells {
+		n := 0.0
+		for _, cell := range cells {
+			v := first[cell.row]
+			if cell.half == 1 {
+				v = second[cell.row]
+			}
+
+			if finite(v) {
+				means[k] += v
+				n++
+			}
+		}
+
+		means[k] /= n // NaN if n is 0
+	}
+
+	return means
+}
+
+// scatterPool is observations that scatter alike, with their units.
+type scatterPool struct {
+	y          []float64
+	units      [][]int // as in campaign, of the observations y
+	names      [][]int // as in campaign, of the observations y
+	nested     Nested  // their variances
+	conditions int     // number of conditions
+}
+
+// poolObservations returns the pools of the observations by poolKey, and for each condition the indices of its
+// observations in their pool. It leaves out observations that are not numbers.
+func (c *campaign) poolObservations(values []float64) (pools map[string]*scatterPool, members map[int][]int) {
+	pools = map[string]*scatterPool{}
+	members = map[int][]int{}
+	for k, v := range values {
+		if !finite(v) {
+			continue
+		}
+
+		row := c.cells[k][0].row
+		key := c.poolKey(row)
+		p := pools[key]
+		if p == nil {
+			p = &scatterPool{units: make([][]int, len(c.units)), names: make([][]int, len(c.units))}
+			pools[key] = p
+		}
+
+		id := c.condition[row]
+		members[id] = append(members[id], len(p.y))
 		p.y = append(p.y, v)
-		for l := range p.units {
-			p.units[l] = append(p.units[l], c.units[l][k])
-			if c.names[l] != nil {
-				p.names[l] = append(p.names[l], c.names[l][k])
+		for depth := range p.units {
+			p.units[depth] = append(p.units[depth], c.units[depth][k])
+		}
+
+		for level := range p.names {
+			if c.names[level] != nil {
+				p.names[level] = append(p.names[level], c.names[level][k])
 			}
 		}
 	}
 
 	for _, p := range pools {
-		p.nested, p.conditions = Variances(p.y, p.units), len(counts(p.units[0]))
-		for l, names := range p.names {
+		p.nested = Variances(p.y, p.units)
+		p.conditions = len(unitSizes(p.units[0]))
+		for level, names := range p.names {
 			if names != nil {
-				p.nested.Crossed(l, freedom(names, p.units[l]))
+				before := p.units[depthOf(level)-1]
+				p.nested.Crossed(level, crossedFreedom(names, before))
 			}
 		}
 	}
 
-	byRow := func(a, b int) int { return c.compare(c.rows[a][0], c.rows[b][0]) }
-	for _, at := range slices.SortedFunc(maps.Keys(rows), byRow) {
-		row := c.rows[at][0]
-		if !c.wanted(row) {
-			continue
-		}
-
-		p := pools[c.pooled(row)]
-		b := Budget{Outcome: outcome, Unit: c.Column(outcome + "_1").Unit}
-		b.At = c.words(row)
-		mean := 0.0
-		for _, i := range rows[at] {
-			mean += p.y[i] / float64(len(rows[at]))
-		}
-
-		b.naive(c, outcome, at)
-		b.observed(c, p, rows[at])
-		b.stated(c, outcome, row, mean)
-		out = append(out, b)
-	}
-
-	return out
+	return pools, members
 }
 
-// pool is observations that scatter alike, with their units.
-type pool struct {
-	y          []float64
-	units      [][]int
-	names      [][]int
-	nested     Nested
-	conditions int
-}
-
-// freedom is the number of degrees of freedom of effects by name beside those of the units: names less the sets of
-// names that no unit connects.
-func freedom(names, units []int) float64 {
-	set, first := map[int]int{}, map[int]int{} // one of the set of a name, itself at last
-	root := func(n int) int {
-		for set[n] != n {
-			n = set[n]
-		}
-		return n
-	}
-
-	sets := 0
-	for i, n := range names {
-		if _, known := set[n]; !known {
-			set[n] = n
-			sets++
-		}
-
-		other, known := first[units[i]]
-		if !known {
-			first[units[i]] = n
-		} else if a, b := root(n), root(other); a != b {
-			set[a] = b
-			sets--
-		}
-	}
-
-	return float64(len(set) - sets)
-}
-
-// compare orders rows by their conditions.
-func (c *campaignOf) compare(a, b int) int {
+// compareRows orders rows by the values of their conditions.
+func (c *campaign) compareRows(a, b int) int {
 	for _, v := range c.values {
 		if d := cmp.Compare(v[a], v[b]); d != 0 {
 			return d
@@ -322,10 +310,10 @@ func (c *campaignOf) compare(a, b int) int {
 	return cmp.Compare(a, b)
 }
 
-// pooled names the pool of a row.
-func (c *campaignOf) pooled(row int) (key string) {
-	for k, n := range c.conditions {
-		if slices.Contains(c.pools, n) {
+// poolKey returns the key of the pool of a row: the values of the conditions in pools.
+func (c *campaign) poolKey(row int) (key string) {
+	for k, name := range c.conditions {
+		if slices.Contains(c.pools, name) {
 			key += strconv.FormatFloat(c.values[k][row], 'g', -1, 64) + " "
 		}
 	}
@@ -333,12 +321,12 @@ func (c *campaignOf) pooled(row int) (key string) {
 	return key
 }
 
-func (c *campaignOf) wanted(row int) bool {
-	for _, a := range c.at {
-		have := c.values[slices.Index(c.conditions, a.Name)][row]
-		if !slices.ContainsFunc(a.Values, func(want float64) bool {
-			return math.Abs(have-want) <= 1e-9*max(math.Abs(have), math.Abs(want))
-		}) {
+// isWanted reports whether the options ask for the conditions of a row.
+func (c *campaign) isWanted(row int) bool {
+	for _, axis := range c.axes {
+		have := c.values[slices.Index(c.conditions, axis.Name)][row]
+		isHere := func(want float64) bool { return kv.Same(have, want) }
+		if !slices.ContainsFunc(axis.Values, isHere) {
 			return false
 		}
 	}
@@ -346,261 +334,72 @@ func (c *campaignOf) wanted(row int) bool {
 	return true
 }
 
-func (c *campaignOf) words(row int) string {
-	parts := lists.Make(len(c.conditions), func(k int) string {
-		return c.conditions[k] + " = " + strconv.FormatFloat(c.values[k][row], 'g', 6, 64)
-	})
-	parts = append(parts, lists.Each(c.texts, func(name string) string { return c.Column(name).Strings[row] })...)
+// conditionWords writes the conditions of a row for people: "blades = 3, rpm = 5000".
+func (c *campaign) conditionWords(row int) string {
+	var parts []string
+	for k, name := range c.conditions {
+		parts = append(parts, name+" = "+strconv.FormatFloat(c.values[k][row], 'g', 6, 64))
+	}
+
+	for _, name := range c.texts {
+		parts = append(parts, c.Column(name).Strings[row])
+	}
 
 	return strings.Join(parts, ", ")
 }
 
-// naive is the standard error of the mean of the levels whose deviation the spectra predict from independent
-// segments.
-func (b *Budget) naive(c *campaignOf, outcome string, at int) {
-	one, two := c.Column(outcome+"_sd_1"), c.Column(outcome+"_sd_2")
-	if one == nil || two == nil {
+// setNaive sets the standard error that the mean of the condition with number id would have if the segments of its
+// spectra were independent. It sets nothing if the table has no deviations of the outcome.
+func (b *Budget) setNaive(c *campaign, outcome string, id int) {
+	first := c.Column(outcome + "_sd_1")
+	second := c.Column(outcome + "_sd_2")
+	if first == nil || second == nil {
 		return
 	}
 
-	sum, n := 0.0, 0.0
-	for _, i := range c.rows[at] {
-		sum += one.Floats[i]*one.Floats[i] + two.Floats[i]*two.Floats[i]
+	sum := 0.0
+	n := 0.0
+	for _, i := range c.rows[id] {
+		sum += first.Floats[i]*first.Floats[i] + second.Floats[i]*second.Floats[i]
 		n += 2
 	}
 
-	b.Naive, b.NaiveOf = math.Sqrt(sum)/n, "segments"
+	b.Naive = math.Sqrt(sum) / n
+	b.NaiveOf = "segments"
 }
 
-// observed adds what the repetitions of the campaign show.
-func (b *Budget) observed(c *campaignOf, p *pool, rows []int) {
-	v := p.nested
-	parts, dof := v.OfMean(p.units, rows)
-	b.Pooled = fault.Plural(int64(p.conditions), "condition")
+// unseenLevels has for some levels the effect that a budget lacks if nothing repeats at the level, and a verb.
+var unseenLevels = map[string]string{
+	"runs":    "no repeats of a run: the set-up after mounting again is",
+	"repeats": "no repeats of a condition: scatter is",
+}
+
+// addObserved adds a quantity for each level that repeats, and a remark for each level that does not. members are the
+// indices of the condition's observations in the pool.
+func (b *Budget) addObserved(c *campaign, pool *scatterPool, members []int) {
+	v := pool.nested
+	parts, dof := v.OfMean(pool.units, members)
+	b.Pooled = fault.Plural(int64(pool.conditions), "condition")
 	if len(c.pools) > 0 {
 		b.Pooled += " of equal " + strings.Join(c.pools, ", ") + c.differs
 	}
 
 	b.RepeatedDoF = dof
-	for l, name := range c.levels {
-		none := map[string]string{
-			"runs":    "no repeats of a run: the set-up after mounting again is",
-			"repeats": "no repeats of a condition: scatter is",
-		}[name]
-		switch above := l > 0 && v.Free[l-1] > 0; {
-		case v.Free[l] > 0:
+	for level, name := range c.levels {
+		if v.Free[level] > 0 {
 			b.Quantities = append(b.Quantities, Quantity{
 				Name: "between " + name, Source: name,
-				U: math.Sqrt(parts[l]), DoF: v.DoF[l], A: true, Law: "normal", Repeated: true,
+				U: math.Sqrt(parts[level]), DoF: v.DoF[level], A: true, Law: "normal", Repeated: true,
 			})
-		case name != "repeats" || !above: // which has the scatter of single values
-			none = cmp.Or(none, "nothing repeats within "+name+": that scatter is")
-			b.Unseen = append(b.Unseen, none+" not in this budget")
-		}
-	}
-}
-
-// stated adds what the configuration states, and the model.
-func (b *Budget) stated(c *campaignOf, outcome string, row int, mean float64) {
-	model := lists.Each(b.Quantities, func(q Quantity) string { return quote(q.Name) })
-	model = slices.Insert(model, 0, quote(outcome))
-	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
-	if c.Experiment == nil {
-		b.Quantities = append(b.Quantities, own)
-		b.Model = strings.Join(model, " + ")
-		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
-
-		return
-	}
-
-	in := c.Experiment.Ingest
-	level := units.IsLevel(b.Unit)
-	if in.Calibration != nil && (level || strings.HasPrefix(b.Unit, "Pa")) {
-		model = append(model, b.chain(in.Calibration.Uncertainty, level)...)
-		if len(in.Calibration.Uncertainty) == 0 {
-			b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
-		}
-	}
-
-	statements := c.statements(row)
-	if q, ok := statements[outcome]; ok {
-		own.U, own.DoF, own.A, own.Law = q.U, q.DoF, q.A, q.Law
-		delete(statements, outcome)
-	}
-
-	if _, derived := config.Find(in.Derive, outcome); derived {
-		own.Name = "measured " + outcome
-		model[0] = quote(own.Name)
-		model = append(model, b.derived(c, outcome, row, statements))
-	} else {
-		model[0] += b.coefficient(c, outcome, statements)
-	}
-
-	b.Quantities = append(b.Quantities, own)
-	b.Model = strings.Join(model, " + ")
-}
-
-// quote makes a name one of an expression.
-func quote(name string) string { return strconv.Quote(name) }
-
-// chain adds the uncertainties of the calibration, and returns their terms of the model.
-func (b *Budget) chain(list []config.NamedString, level bool) (terms []string) {
-	for _, n := range list {
-		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
-		q := Quantity{
-			Name: "calibration " + n.Name, Source: n.Name, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law,
-		}
-
-		term := quote(q.Name)
-		if u.Percent { // of a factor
-			q.Value = 1
-			term = "20*log10(" + term + ")"
-		}
-
-		if !level {
-			term = quote(b.Outcome) + "*(10^(" + term + "/20) - 1)"
-		}
-
-		b.Quantities, terms = append(b.Quantities, q), append(terms, term)
-	}
-
-	return terms
-}
-
-// base are the numbers at a condition that no expression gives: constants, conditions, outcomes and the
-// references of dsp.
-func (c *campaignOf) base(row int) map[string]float64 {
-	in, dsp := c.Experiment.Ingest, c.Experiment.DSP
-	values := map[string]float64{
-		"chord_m": dsp.ChordM, "span_m": dsp.SpanM, "density_kg_m3": dsp.DensityKgM3, "pressure_pa": dsp.PressurePa,
-		"temperature_c": dsp.TemperatureC,
-	}
-	for n, v := range values {
-		if v == 0 {
-			delete(values, n)
-		}
-	}
-
-	for _, n := range in.Constants {
-		values[n.Name] = n.Value
-	}
-
-	for k, n := range c.conditions {
-		values[n] = c.values[k][row]
-	}
-
-	for _, o := range plan.Outcomes(c.Table) {
-		values[o] = c.mean(o, c.condition[row])
-	}
-
-	for _, d := range in.Derive {
-		delete(values, d.Name)
-	}
-
-	return values
-}
-
-// mean is that of an outcome at a condition.
-func (c *campaignOf) mean(outcome string, at int) float64 {
-	one, two := c.Column(outcome+"_1").Floats, c.Column(outcome+"_2").Floats
-	sum, n := 0.0, 0.0
-	for _, i := range c.rows[at] {
-		if v := (one[i] + two[i]) / 2; v == v {
-			sum, n = sum+v, n+1
-		}
-	}
-
-	return sum / n
-}
-
-// statements are the uncertainties that ingest.uncertainty states, at a condition.
-func (c *campaignOf) statements(row int) map[string]Quantity {
-	in, base, out := c.Experiment.Ingest, c.base(row), map[string]Quantity{}
-	for _, n := range in.Uncertainty {
-		v, known := base[n.Name]
-		if _, derived := config.Find(in.Derive, n.Name); derived {
-			v, known = c.mean(n.Name, c.condition[row]), c.Column(n.Name+"_1") != nil
-		}
-
-		if !known {
-			fault.Raise(&config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
-				"references of %s, found %q%s", c.Experiment.Name, n.Name,
-				spelling.DidYouMean(n.Name, slices.Collect(maps.Keys(base))))})
-		}
-
-		u, _ := config.ParseUncertainty(n.Value) // checked with the configuration
-		q := Quantity{Name: n.Name, Source: n.Name, Value: v, U: u.U, DoF: u.DoF, A: u.Observed, Law: u.Law}
-		if u.Percent {
-			q.U *= math.Abs(v)
-		}
-		out[n.Name] = q
-	}
-
-	return out
-}
-
-// derived adds what an outcome's expression is of, and returns the term by which it changes.
-func (b *Budget) derived(c *campaignOf, outcome string, row int, statements map[string]Quantity) string {
-	for _, d := range c.Experiment.Ingest.Derive {
-		b.Derive = append(b.Derive, derive.Definition{Name: d.Name, Text: d.Value})
-	}
-
-	_, labels := plan.Conditions(c.Table)
-	b.Names = map[string]string{}
-	for _, l := range labels {
-		b.Names[l] = c.Column(l).Strings[row]
-	}
-
-	base := c.base(row)
-	names := slices.Sorted(maps.Keys(base))
-	set, err := derive.New(b.Derive, nil, nil, labels, names)
-	if err != nil {
-		fault.Raise(fmt.Errorf("ingest.derive: %w", err))
-	}
-
-	for _, n := range names {
-		q, stated := statements[n]
-		if !stated {
-			q = Quantity{Name: n, Source: n, Value: base[n], DoF: math.Inf(1), Law: "normal"}
-		}
-		b.Quantities = append(b.Quantities, q)
-	}
-
-	if err := set.AddOutcomes(base, b.Names); err != nil {
-		fault.Raise(fmt.Errorf("ingest.derive: %w", err))
-	}
-
-	return fmt.Sprintf("%s - (%s)", quote(outcome), strconv.FormatFloat(base[outcome], 'g', -1, 64))
-}
-
-// references are the quantities that the coefficients of a balance are divided by, with their powers.
-var references = map[string]string{
-	"chord_m": "%s/%s", "span_m": "%s/%s", "density_kg_m3": "%s/%s", "pressure_pa": "%s/%s", "u_inf_m_s": "(%s/%s)^2",
-	"temperature_c": "(273.15 + %[2]s)/(273.15 + %[1]s)",
-}
-
-// coefficient adds the references of a balance's coefficient, and returns its factors.
-func (b *Budget) coefficient(c *campaignOf, outcome string, statements map[string]Quantity) (factors string) {
-	isCoefficient := c.Experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
-	for _, n := range slices.Sorted(maps.Keys(statements)) {
-		q := statements[n]
-		form := references[n]
-		if !isCoefficient || form == "" {
-			if slices.Contains(c.conditions, n) { // other numbers have no part in what was measured
-				b.Unseen = append(b.Unseen, "how "+outcome+" changes with "+n+" is not known: that uncertainty is not in "+
-					"this budget")
-			}
-
 			continue
 		}
 
-		if n == "chord_m" && outcome == "cm" { // a moment's arm is the chord again
-			form = "(%s/%s)^2"
+		hasScatterAbove := level > 0 && v.Free[level-1] > 0
+		if name == "repeats" && hasScatterAbove { // the level above contains the scatter of single values
+			continue
 		}
 
-		factors += "*" + fmt.Sprintf("("+form+")", strconv.FormatFloat(q.Value, 'g', -1, 64), quote(n))
-		b.Quantities = append(b.Quantities, q)
+		lack := cmp.Or(unseenLevels[name], "nothing repeats within "+name+": that scatter is")
+		b.Unseen = append(b.Unseen, lack+" not in this budget")
 	}
-
-	return factors
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
@@ -21,7 +23,8 @@ import (
 func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.Pair) *pairs.Pairs {
 	t.Helper()
 
-	f := must.Get(config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings)))(t)
+	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings))
+	require.NoError(t, err)
 
 	columns = append(columns, table.Column{Name: "recording", Strings: columns[0].Strings})
 
@@ -50,9 +53,11 @@ func TestLevels(t *testing.T) {
 	}, meta...)
 
 	list, err := Of(p, Options{At: "rpm=1000"})
-	must.Never(t, err != nil || len(list) != 1, "%v, %v", list, err)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
 
-	r := must.Get(list[0].Evaluate(0.95, 0))(t)
+	r, err := list[0].Evaluate(0.95, 0)
+	require.NoError(t, err)
 
 	within := (0.04 + 0.16 + 0.04 + 0.04 + 0 + 0.36) / 2 / 6
 	means := [][]float64{{60.1, 61.2, 62.9}, {70.1, 71, 71.8}}
@@ -65,22 +70,22 @@ func TestLevels(t *testing.T) {
 	}
 
 	gain := 20 / math.Ln10 * 0.02 / math.Sqrt(3)
-	close(t, "value", r.Value, (60.1+61.2+62.9)/3, 1e-9)
-	close(t, "u", r.U*r.U, between/6+0.01+gain*gain, 1e-9) // between is of both parts: runs/3 + halves/6
-	close(t, "naive", r.Naive, 0.1/math.Sqrt(6), 1e-12)
+	near(t, "value", r.Value, (60.1+61.2+62.9)/3, 1e-9)
+	near(t, "u", r.U*r.U, between/6+0.01+gain*gain, 1e-9) // between is of both parts: runs/3 + halves/6
+	near(t, "naive", r.Naive, 0.1/math.Sqrt(6), 1e-12)
 	for _, c := range r.Components {
 		switch c.Name {
 		case "between runs":
-			close(t, c.Name, c.Contribution, math.Sqrt((between-within)/2/3), 1e-9)
+			near(t, c.Name, c.Contribution, math.Sqrt((between-within)/2/3), 1e-9)
 		case "between halves of a recording":
-			close(t, c.Name, c.Contribution, math.Sqrt(within/6), 1e-9)
+			near(t, c.Name, c.Contribution, math.Sqrt(within/6), 1e-9)
 		case "calibration sensitivity_v_per_pa":
-			close(t, c.Name, c.Contribution, gain, 1e-9)
+			near(t, c.Name, c.Contribution, gain, 1e-9)
 		}
 	}
 
 	// Welch and Satterthwaite: only the mean square between runs, with 4 degrees of freedom, is uncertain.
-	close(t, "degrees of freedom", r.DoF, math.Pow(r.U, 4)/(between*between/36/4), 1e-6)
+	near(t, "degrees of freedom", r.DoF, math.Pow(r.U, 4)/(between*between/36/4), 1e-6)
 
 	var text bytes.Buffer
 	sheet := Sheet([]Result{r})
@@ -95,7 +100,7 @@ func TestLevels(t *testing.T) {
 	}
 
 	tex := string(report.SheetsLaTeX([]report.Sheet{sheet}))
-	must.Contain(t, tex, `halves of a recording & A & 0 & normal`)
+	assert.Contains(t, tex, `halves of a recording & A & 0 & normal`)
 
 	if records := CSV([]Result{r}); len(records) != 4 {
 		t.Error(records)
@@ -103,7 +108,7 @@ func TestLevels(t *testing.T) {
 
 	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
 		_, err := Of(p, Options{At: at})
-		must.Refuse(t, err, want)
+		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -125,10 +130,14 @@ func TestPooledWhereAlike(t *testing.T) {
 			var angle, speed, one, two []float64
 			for r := range 135 {
 				sd := map[bool]float64{true: stall, false: 0.0017}[r%9 > 5]
-				a, b := sd*rng.NormFloat64(), sd*rng.NormFloat64()
+				a := sd * rng.NormFloat64()
+				b := sd * rng.NormFloat64()
 				for range 20 {
-					run, angle, speed = append(run, strconv.Itoa(r)), append(angle, float64(r%9)), append(speed, float64(r/9%5))
-					one, two = append(one, a), append(two, b)
+					run = append(run, strconv.Itoa(r))
+					angle = append(angle, float64(r%9))
+					speed = append(speed, float64(r/9%5))
+					one = append(one, a)
+					two = append(two, b)
 				}
 			}
 
@@ -139,7 +148,7 @@ func TestPooledWhereAlike(t *testing.T) {
 				{Name: "cl_1", Floats: one},
 				{Name: "cl_2", Floats: two},
 			}, meta...), Options{At: "alpha_deg=8,u_m_s=0"})
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			if strings.Contains(list[0].Pooled, "of equal alpha_deg") {
 				divided++
@@ -148,7 +157,9 @@ func TestPooledWhereAlike(t *testing.T) {
 			}
 		}
 
-		must.Not(t, divided < limits[0] || divided > limits[1],
+		require.GreaterOrEqual(t, divided, limits[0],
+			"scatter %g beyond the stall: pooled by the angle in %d of 50", stall, divided)
+		assert.LessOrEqual(t, divided, limits[1],
 			"scatter %g beyond the stall: pooled by the angle in %d of 50", stall, divided)
 	}
 }
@@ -159,8 +170,10 @@ func TestRunsOfManyConditions(t *testing.T) {
 	var angle, one, two []float64
 	for i := range 36 {
 		y := float64(i/12*(i/12)) + 0.01*math.Sin(float64(i*i))
-		run, angle = append(run, strconv.Itoa(i/12)), append(angle, float64(11-i%12))
-		one, two = append(one, y), append(two, y+0.01*math.Cos(float64(i*i)))
+		run = append(run, strconv.Itoa(i/12))
+		angle = append(angle, float64(11-i%12))
+		one = append(one, y)
+		two = append(two, y+0.01*math.Cos(float64(i*i)))
 	}
 
 	list, err := Of(finished(t, "    ingest: {table: pairs.csv}\n", []table.Column{
@@ -169,10 +182,10 @@ func TestRunsOfManyConditions(t *testing.T) {
 		{Name: "y_1", Floats: one},
 		{Name: "y_2", Floats: two},
 	}, kv.Pair{Key: "pairs", Value: "same-run"}), Options{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	close(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
-	must.Be(t, list[11].At, "alpha_deg = 11", "last")
+	near(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
+	require.Equal(t, "alpha_deg = 11", list[11].At, "last")
 }
 
 // A coefficient by an expression: 1 % of ρ and 0.5 % of u, both with k = 2, are 0.5 % and 2·0.25 % of it, by hand.
@@ -195,14 +208,16 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list := must.Get(Of(p, Options{At: "u_m_s=10", Outcomes: []string{"cl"}}))(t)
+	list, err := Of(p, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
+	require.NoError(t, err)
 
-	r := must.Get(list[0].Evaluate(0.95, 0))(t)
+	r, err := list[0].Evaluate(0.95, 0)
+	require.NoError(t, err)
 
 	a := (0.02*0.02 + 0.01*0.01) / 2 / 2 / 2 // of the mean of two repeats
 	lift := 0.51
-	close(t, "value", r.Value, 0.51, 1e-12)
-	close(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
+	near(t, "value", r.Value, 0.51, 1e-12)
+	near(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
 	all, err := Of(p, Options{Outcomes: []string{"lift_n"}})
 	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||

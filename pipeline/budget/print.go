@@ -12,7 +12,7 @@ import (
 	"doubletake/train/numbers"
 )
 
-// kind is the type of the evaluation.
+// kind returns the type of the evaluation, "A" or "B".
 func (q Quantity) kind() string {
 	if q.A {
 		return "A"
@@ -20,13 +20,13 @@ func (q Quantity) kind() string {
 	return "B"
 }
 
-// digits shows a number as people read it.
-func digits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// fourDigits writes a number with four significant digits.
+func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// free shows degrees of freedom.
-func free(v float64) string {
+// dofText writes degrees of freedom.
+func dofText(v float64) string {
 	switch {
-	case v > 1e6:
+	case v > manyDoF:
 		return "∞"
 	case v >= 100:
 		return strconv.FormatFloat(math.Floor(v+1e-6), 'f', 0, 64)
@@ -35,10 +35,10 @@ func free(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// rounded is a value and an uncertainty, to two digits of the latter (JCGM 100, 7.2.6).
+// rounded writes a value and an uncertainty, both to the second digit of the uncertainty (JCGM 100, 7.2.6).
 func rounded(v, u float64) (value, uncertainty string) {
 	if !(u > 0) {
-		return digits(v), "0"
+		return fourDigits(v), "0"
 	}
 
 	decimals := numbers.Decimals(u, 2)
@@ -46,7 +46,7 @@ func rounded(v, u float64) (value, uncertainty string) {
 	return numbers.Fixed(v, decimals), numbers.Fixed(u, decimals)
 }
 
-// title names the outcome and where it is.
+// title names the outcome and its condition.
 func (r Result) title() string {
 	if r.At == "" {
 		return r.Outcome
@@ -54,42 +54,45 @@ func (r Result) title() string {
 	return r.Outcome + " at " + r.At
 }
 
-// summary is the result in a sentence.
+// summary writes the result in a sentence.
 func (r Result) summary() string {
-	v, u := rounded(r.Value, r.U)
-	value, expanded := rounded(r.Value, r.Expanded)
-	if len(v) < len(value) {
-		v = value
+	value, u := rounded(r.Value, r.U)
+	other, expanded := rounded(r.Value, r.Expanded)
+	if len(value) < len(other) {
+		value = other // the one with more digits
 	}
 
 	return fmt.Sprintf("%s, standard uncertainty %s; expanded ± %s (k = %.2f, %g %%, %s degrees of freedom)",
-		strings.TrimSpace(fmt.Sprintf("%s = %s %s", r.Outcome, v, r.Unit)), u, expanded, r.K, 100*r.Level, free(r.DoF))
+		strings.TrimSpace(fmt.Sprintf("%s = %s %s", r.Outcome, value, r.Unit)), u, expanded, r.K, 100*r.Level,
+		dofText(r.DoF))
 }
 
-// notes are what belongs to a budget besides its table.
-func (r Result) notes() (out []string) {
+// notes returns the remarks on a budget: its pools, the naive standard error, Monte Carlo if the linear law is too
+// coarse, and the effects that the budget does not contain.
+func (r Result) notes() []string {
+	var notes []string
 	if r.Pooled != "" {
-		out = append(out, "scatter is pooled over "+r.Pooled)
+		notes = append(notes, "scatter is pooled over "+r.Pooled)
 	}
 
 	if r.Naive > 0 {
-		_, n := rounded(r.Value, r.Naive)
-		out = append(out, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied", r.Outcome,
-			n, r.NaiveOf))
+		_, naive := rounded(r.Value, r.Naive)
+		notes = append(notes, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied",
+			r.Outcome, naive, r.NaiveOf))
 	}
 
-	if m := r.MonteCarlo; m != nil && !m.Agrees {
-		_, u := rounded(m.Mean, m.U)
-		low, _ := rounded(m.Low, r.U/10)
-		high, _ := rounded(m.High, r.U/10)
-		out = append(out, fmt.Sprintf("%s: the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard "+
-			"uncertainty %s, %g %% interval %s to %s", r.Outcome, m.Draws, u, 100*r.Level, low, high))
+	if law := r.MonteCarlo; law != nil && !law.Agrees {
+		_, u := rounded(law.Mean, law.U)
+		low, _ := rounded(law.Low, r.U/10) // a digit more than the uncertainty has
+		high, _ := rounded(law.High, r.U/10)
+		notes = append(notes, fmt.Sprintf("%s: the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard "+
+			"uncertainty %s, %g %% interval %s to %s", r.Outcome, law.Draws, u, 100*r.Level, low, high))
 	}
 
-	return append(out, r.Unseen...)
+	return append(notes, r.Unseen...)
 }
 
-// Sheet is budgets as tables with what is not in them. Sources without an uncertainty are left out.
+// Sheet returns budgets as tables with notes. It leaves out sources that have no uncertainty.
 func Sheet(list []Result) report.Sheet {
 	s := report.Sheet{Title: "Uncertainty of a measurement"}
 	for _, r := range list {
@@ -97,17 +100,18 @@ func Sheet(list []Result) report.Sheet {
 			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
 			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
 		}
-		g.Rows = lists.Each(r.uncertain(), func(c Component) []string {
-			return []string{
-				c.Source, c.kind(), digits(c.Value), c.Law, digits(c.U), free(c.DoF), digits(c.Sensitivity),
-				digits(c.Contribution), fmt.Sprintf("%.3g %%", 100*c.Share),
-			}
-		})
+		for _, component := range r.uncertain() {
+			g.Rows = append(g.Rows, []string{
+				component.Source, component.kind(), fourDigits(component.Value), component.Law, fourDigits(component.U),
+				dofText(component.DoF), fourDigits(component.Sensitivity), fourDigits(component.Contribution),
+				fmt.Sprintf("%.3g %%", 100*component.Share),
+			})
+		}
 
 		s.Grids = append(s.Grids, g)
-		for _, n := range r.notes() {
-			if !slices.Contains(s.Notes, n) {
-				s.Notes = append(s.Notes, n)
+		for _, note := range r.notes() {
+			if !slices.Contains(s.Notes, note) {
+				s.Notes = append(s.Notes, note)
 			}
 		}
 	}
@@ -115,12 +119,19 @@ func Sheet(list []Result) report.Sheet {
 	return s
 }
 
-// uncertain are the sources with an uncertainty.
+// uncertain returns the sources that have an uncertainty.
 func (r Result) uncertain() []Component {
-	return lists.Keep(r.Components, func(c Component) bool { return c.U > 0 })
+	var sources []Component
+	for _, component := range r.Components {
+		if component.U > 0 {
+			sources = append(sources, component)
+		}
+	}
+
+	return sources
 }
 
-// document is the source in JSON and CSV.
+// document returns the source as an object for JSON and CSV.
 func (c Component) document() numbers.Object {
 	return numbers.Object{
 		"source", c.Source, "type", c.kind(), "value", c.Value, "distribution", c.Law, "standard_u", c.U, "dof", c.DoF,
@@ -128,27 +139,28 @@ func (c Component) document() numbers.Object {
 	}
 }
 
-// CSV is budgets with a record for each source, in full digits.
-func CSV(list []Result) (out []numbers.Object) {
+// CSV returns a record for each source of each budget, in full digits.
+func CSV(list []Result) []numbers.Object {
+	var records []numbers.Object
 	for _, r := range list {
-		for _, c := range r.uncertain() {
-			out = append(out, slices.Concat(numbers.Object{"outcome", r.Outcome, "unit", r.Unit, "at", r.At}, c.document(),
-				numbers.Object{
-					"result", r.Value, "result_u", r.U, "result_dof", r.DoF, "k", r.K, "expanded_u", r.Expanded,
-					"level", r.Level,
-				}))
+		outcome := numbers.Object{"outcome", r.Outcome, "unit", r.Unit, "at", r.At}
+		total := numbers.Object{
+			"result", r.Value, "result_u", r.U, "result_dof", r.DoF, "k", r.K, "expanded_u", r.Expanded, "level", r.Level,
+		}
+		for _, component := range r.uncertain() {
+			records = append(records, slices.Concat(outcome, component.document(), total))
 		}
 	}
 
-	return out
+	return records
 }
 
-// JSON is budgets as one document. Infinite degrees of freedom are null.
+// JSON returns budgets as one document. Infinite degrees of freedom are null.
 func JSON(list []Result) []numbers.Object {
 	return numbers.Objects(list, func(r Result) numbers.Object {
 		naive := r.Naive
 		if naive <= 0 {
-			naive = math.NaN()
+			naive = math.NaN() // JSON writes NaN as null
 		}
 
 		return numbers.Object{

@@ -5,25 +5,25 @@ import (
 	"strconv"
 )
 
-// Balance is how the voltages of a balance become forces, and the flow measured
-// with them. Without voltages and matrix the columns hold forces.
+// Balance states how the voltages of a balance become forces, and how the flow was measured
+// with them. Without voltages and matrix the columns are forces.
 type Balance struct {
-	// columns with the balance's voltages, in the matrix's order. Without voltages and matrix the files hold
-	// forces, and columns names their columns, with a minus sign in front where a direction is reversed
+	// columns with the balance's voltages, in the matrix's order. Without voltages and matrix the files contain
+	// forces, and the key columns names their columns, with a minus sign in front if a direction is reversed
 	Voltages []string `key:"voltages"`
 
 	// a row per load, in N or N·m per volt: a coefficient for each voltage, then one for each of the terms
 	Matrix [][]float64 `key:"matrix"`
 
 	// the matrix as it was delivered, in place of matrix: a table of text with a row per load. A column of names gives the
-	// components, a header the terms; 6 × 96 without a header has those of AIAA R-091: F, |F|, F², F|F|, FG, |FG|, F|G|,
-	// |F|G, F³, |F³|
+	// components, a header the terms; 6 × 96 numbers without a header have the terms of AIAA R-091: F, |F|, F², F|F|, FG,
+	// |FG|, F|G|, |F|G, F³, |F³|
 	MatrixFile string `key:"matrix_file" path:"yes"`
 
 	// terms beyond the linear ones: products of voltages by number, e.g. 1*2, 3^2, |1|
 	Terms []string `key:"terms"`
 
-	// names of the loads, in the matrix's order; columns then names them, with a minus sign in front where a
+	// names of the loads, in the matrix's order; the key columns then names loads, with a minus sign in front if a
 	// direction is reversed: {fx_n: Fx, fz_n: -Fz}
 	Components []string `key:"components"`
 
@@ -45,20 +45,21 @@ type Balance struct {
 	Flow *Flow `key:"flow"`
 
 	// relative increase of the speed at the model by the walls, e.g. 0.012: dynamic pressure is multiplied by
-	// (1 + blockage)²; none: no correction. Needed where forces become coefficients
+	// (1 + blockage)²; none: no correction. Needed if forces become coefficients
 	Blockage string `key:"blockage"`
 
-	// how many degrees an angle may lie outside those of the tare; beyond it is an error
+	// how many degrees an angle may lie outside the angles of the tare; a larger distance is an error
 	ToleranceDeg float64 `key:"tolerance_deg"`
 }
 
 func (b *Balance) setDefaults() {
 	b.Components = []string{"Fx", "Fy", "Fz", "Mx", "My", "Mz"}
-	b.AngleUnit, b.ToleranceDeg = "deg", 2
+	b.AngleUnit = "deg"
+	b.ToleranceDeg = 2
 }
 
 // BlockageValue returns the number of blockage: 0 for none, NaN for a text that
-// is no number from -0.5 to 0.5.
+// is not a number between -0.5 and 0.5.
 func (b *Balance) BlockageValue() float64 {
 	if b.Blockage == "" || b.Blockage == "none" {
 		return 0
@@ -80,18 +81,19 @@ type Tare struct {
 	// the recording without wind, with the same columns
 	File string `key:"file" path:"yes"`
 
-	// instead of file: the column of the conditions table that names each run's own recording without wind, as it names
-	// recordings
+	// instead of file: the column of the conditions table that names each run's own recording without wind, in the same
+	// way as the column file names recordings
 	Column string `key:"column"`
 
-	// the recording without wind after the runs: a file, or, with column, the column that names it. How far the zero
-	// moved is reported
-	After string `key:"after" path:"yes"`
+	// the recording without wind after the runs: a file, or, with column, the column that names it. The change of the
+	// zero is reported
+	Closing string `key:"after" path:"yes"`
 
-	// linear takes the zero between the two, by the run's row between those of the same recordings
+	// linear interpolates the zero between the recordings before and after, by the place of the run's row among the rows
+	// that share these recordings
 	Drift string `key:"drift" enum:"|linear"`
 
-	// the recording's column with the angle, where that of the runs is a condition; empty: the one in degrees
+	// the recording's column with the angle, if the angle of the runs is a condition; empty: the column in degrees
 	Angle string `key:"angle"`
 
 	// first row of the recording to use
@@ -100,14 +102,15 @@ type Tare struct {
 	// row after the last; 0: to the end
 	Row1 int `key:"row1" default:"0"`
 
-	// over the angle: mean is one zero for all, harmonic fits zero and weight (a + b cos + c sin), linear
-	// interpolates between neighbouring degrees
+	// zero over the angle: mean is one zero for all angles, harmonic fits zero and weight (a + b cos + c sin), linear
+	// interpolates between neighbouring angles
 	Interpolation string `key:"interpolation" enum:"mean|harmonic|linear"`
 }
 
 func (t *Tare) setDefaults() { t.Interpolation = "harmonic" }
 
-// Flow is a sensor of the flow: g((v − zero))/divide_by.
+// Flow describes a sensor of the flow: its value is g(reading − zero)/divide_by, where g is the identity or the square
+// root, by law.
 type Flow struct {
 	// the sensor's column; without it the speed is a condition
 	Column string `key:"column"`
@@ -125,7 +128,7 @@ type Flow struct {
 	DivideBy float64 `key:"divide_by"`
 
 	// one value for the run, its mean, or one for each sample
-	Per string `key:"per" enum:"run|sample"`
+	Granularity string `key:"per" enum:"run|sample"`
 
 	// column with the static pressure in Pa; with temperature it gives the air's density
 	Pressure string `key:"pressure"`
@@ -134,8 +137,14 @@ type Flow struct {
 	Temperature string `key:"temperature"`
 }
 
-func (f *Flow) setDefaults() { f.Quantity, f.Law, f.DivideBy, f.Per = "u_m_s", "linear", 1, "run" }
+func (f *Flow) setDefaults() {
+	f.Quantity = "u_m_s"
+	f.Law = "linear"
+	f.DivideBy = 1
+	f.Granularity = "run"
+}
 
+// validate reports faults of the section, which is at key.
 func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
 	hasMatrix := len(b.Matrix) > 0 || b.MatrixFile != ""
 	switch {
@@ -174,22 +183,8 @@ func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
 		"expected none, or a relative increase of the speed between -%g and %g, e.g. 0.012, found %q",
 		maxBlockage, maxBlockage, b.Blockage)
 
-	if t := b.Tare; t != nil {
-		switch {
-		case t.File == "" && t.Column == "":
-			fail(key+".tare", "expected file: the recording without wind, or column: which column of the conditions names "+
-				"each run's")
-		case t.File != "" && t.Column != "":
-			fail(key+".tare", "expected file or column, found both")
-		case t.Row0 < 0 || t.Row1 < 0 || t.Row1 > 0 && t.Row1 <= t.Row0:
-			fail(key+".tare", "expected rows from 0 with row0 below row1, found %d and %d", t.Row0, t.Row1)
-		case t.Drift == "linear" && (t.After == "" || e.Ingest.Conditions == ""):
-			fail(key+".tare.drift", "needs after: the recording without wind after the runs, and conditions: a table whose "+
-				"rows are in their order")
-		case t.Interpolation != "mean" && b.Angle == "":
-			fail(key+".tare.interpolation", "%s runs over an angle; expected balance.angle, or interpolation: mean",
-				t.Interpolation)
-		}
+	if b.Tare != nil {
+		b.Tare.validate(b, e, key+".tare", fail)
 	}
 
 	fail.within(key+".tolerance_deg", "an angle", b.ToleranceDeg, 0, 360)
@@ -200,21 +195,47 @@ func (b *Balance) validate(f *File, e *Experiment, key string, fail failFunc) {
 		}
 	}
 
-	if w := b.Flow; w != nil {
-		switch {
-		case (w.Pressure == "") != (w.Temperature == ""):
-			fail(key+".flow", "expected pressure and temperature, the columns the air's density comes from, found one of them")
-		case w.Column == "" && w.Pressure == "":
-			fail(key+".flow", "expected column: the sensor's column, or pressure and temperature")
-		}
-
-		fail.within(key+".flow.zero", "a number", w.Zero, -most, most)
-
-		if a := math.Abs(w.DivideBy); !(a >= 1/most && a <= most) {
-			fail(key+".flow.divide_by", "expected a number other than zero, from -%g to %g, found %g", most, most, w.DivideBy)
-		}
+	if b.Flow != nil {
+		b.Flow.validate(key+".flow", fail)
 	}
 
 	fail.when(len(e.Ingest.Columns) == 0, key,
 		"expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
+}
+
+// validate reports faults of the section, which is at key, of the balance b.
+func (t *Tare) validate(b *Balance, e *Experiment, key string, fail failFunc) {
+	hasWrongRows := t.Row0 < 0 || t.Row1 < 0 || t.Row1 > 0 && t.Row1 <= t.Row0
+	lacksOrder := t.Closing == "" || e.Ingest.Conditions == ""
+	switch {
+	case t.File == "" && t.Column == "":
+		fail(key, "expected file: the recording without wind, or column: which column of the conditions names "+
+			"each run's")
+	case t.File != "" && t.Column != "":
+		fail(key, "expected file or column, found both")
+	case hasWrongRows:
+		fail(key, "expected rows from 0 with row0 below row1, found %d and %d", t.Row0, t.Row1)
+	case t.Drift == "linear" && lacksOrder:
+		fail(key+".drift", "needs after: the recording without wind after the runs, and conditions: a table whose "+
+			"rows are in their order")
+	case t.Interpolation != "mean" && b.Angle == "":
+		fail(key+".interpolation", "%s runs over an angle; expected balance.angle, or interpolation: mean",
+			t.Interpolation)
+	}
+}
+
+// validate reports faults of the section, which is at key.
+func (f *Flow) validate(key string, fail failFunc) {
+	switch {
+	case (f.Pressure == "") != (f.Temperature == ""):
+		fail(key, "expected pressure and temperature, the columns the air's density comes from, found one of them")
+	case f.Column == "" && f.Pressure == "":
+		fail(key, "expected column: the sensor's column, or pressure and temperature")
+	}
+
+	fail.within(key+".zero", "a number", f.Zero, -most, most)
+
+	if size := math.Abs(f.DivideBy); !(size >= 1/most && size <= most) {
+		fail(key+".divide_by", "expected a number other than zero, from -%g to %g, found %g", most, most, f.DivideBy)
+	}
 }

@@ -4,7 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestCalibration: factors by hand. A microphone of 50 mV/Pa behind 20 dB of
@@ -32,8 +33,10 @@ func TestCalibration(t *testing.T) {
 		{Calibration{Unit: "full-scale"}, "full-scale", 1, "full-scale"},
 	} {
 		f, u, err := c.c.Factor(c.channel)
-		must.Not(t, err != nil || math.Abs(f-c.factor) > 1e-12*c.factor || u != c.unit,
+		require.NoError(t, err, "%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
+		require.InDelta(t, c.factor, f, 1e-12*c.factor,
 			"%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
+		assert.Equal(t, c.unit, u, "%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
 	}
 
 	for _, c := range []struct {
@@ -54,7 +57,7 @@ func TestCalibration(t *testing.T) {
 		{Calibration{GainDB: 20}, "full-scale", "sensitivity_v_per_pa is missing"},
 	} {
 		_, _, err := c.c.Factor(c.channel)
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -67,7 +70,7 @@ func TestCalibrationText(t *testing.T) {
 		"10 V (peak) at full scale, 0.05 V/Pa, gain 20 dB": {FullScaleV: 10, SensitivityVPerPa: 0.05, GainDB: 20},
 		"7 V (rms) at full scale":                          {FullScaleV: 7, Reading: "rms"},
 	} {
-		must.Equal(t, c.Text(), want, "got")
+		assert.Equal(t, want, c.Text())
 	}
 }
 
@@ -81,21 +84,34 @@ func TestParseUncertainty(t *testing.T) {
 		"u 0.1, dof 12, type A":        {Value: math.NaN(), U: 0.1, DoF: 12, Law: "normal", Observed: true},
 		"-3.5":                         {Value: -3.5, Law: "normal"},
 		"0 ± 0.05, rectangular, dof 2": {Value: 0, U: 0.05 / math.Sqrt(3), DoF: 2, Law: "rectangular"},
+
+		// A % after the width is a part of the value; a % after the value is the value's unit.
+		"20 m ± 2 %, k 2": {Value: 20, Unit: "m", U: 0.01, Percent: true, Law: "normal"},
+		"20 ± 2%, k 2":    {Value: 20, U: 0.01, Percent: true, Law: "normal"},
+		"20 % ± 2, k 2":   {Value: 20, Unit: "%", U: 1, Law: "normal"},
+		"20%, u 2":        {Value: 20, Unit: "%", U: 2, Law: "normal"},
+		"20 %":            {Value: 20, Unit: "%", Law: "normal"},
+		"20 m, u 2 %":     {Value: 20, Unit: "m", U: 0.02, Percent: true, Law: "normal"},
 	} {
 		got, err := ParseUncertainty(text)
 		if want.DoF == 0 {
 			want.DoF = math.Inf(1)
 		}
 
-		must.Not(t, err != nil || math.Abs(got.U-want.U) > 1e-15 || (got.Value != want.Value && want.Value == want.Value),
-			"%s: %+v, %v", text, got, err)
+		require.NoError(t, err, "%s", text)
+		assert.InDelta(t, want.U, got.U, 1e-15, "%s", text)
+		assert.InDelta(t, want.Value, got.Value, 0, "%s", text)
 
-		got.U, got.Value, want.U, want.Value = 0, 0, 0, 0
-		must.Equal(t, got, want, "%s", text)
+		got.U = 0
+		got.Value = 0
+		want.U = 0
+		want.Value = 0
+		assert.Equal(t, want, got, "%s", text)
 	}
 
 	for _, text := range []string{
 		"", "±", "± 2", "± 2, k 0", "1, k 2", "u 1, ± 2, k 2", "1 m ± 2 s, k 2", "± x, k 2", "u -1", "a, b",
+		"20 % ± 2 %, k 2", "20 %, u 2 %", "20 % ± 2 m, k 2", "± 2% m, k 2",
 	} {
 		if u, err := ParseUncertainty(text); err == nil {
 			t.Errorf("%q: %+v", text, u)

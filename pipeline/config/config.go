@@ -1,14 +1,17 @@
 // Package config reads pipeline.yaml: its types with the documentation of every
 // key, strict decoding with positions, validation, and the JSON Schema made
-// from the same types. The limits and defaults of a key are stated by the package
-// that uses its value, its meaning for the data by the stages.
+// from the same types. The package that uses the value of a key states its limits and its default; the stages
+// know its meaning for the data.
+//
+// Load reads a file in these steps: decode.go turns its YAML into the types of this package and notes the position of
+// every key; sweep.go replaces an experiment with a sweep by its variants; validate.go reports the faults that single
+// keys cannot show; resolve sets the values that follow from others.
 package config
 
 import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/internal/lists"
 )
 
 // File is a whole pipeline.yaml.
@@ -31,15 +34,15 @@ type File struct {
 
 	Path    string            // the file as the user named it
 	Dir     string            // its folder; relative paths in the file start there
-	where   map[string]pos    // position of every key read
-	variant map[string]string // key of the experiment in the file, by that of its variant
-	lines   []string
+	where   map[string]pos    // position of each key in the file
+	variant map[string]string // from the key of each variant to the key of its experiment in the file
+	lines   []string          // of the file, without line ends
 }
 
-// Text is the file as it was read.
+// Text returns the text of the file as it was read.
 func (f *File) Text() string { return strings.Join(f.lines, "\n") }
 
-// Experiment returns the experiment of a name; nil without.
+// Experiment returns the experiment with a name, or nil if there is none.
 func (f *File) Experiment(name string) *Experiment {
 	for i := range f.Experiments {
 		if f.Experiments[i].Name == name {
@@ -68,7 +71,7 @@ type Experiment struct {
 
 	// settings to vary, by dotted key: every combination of the values of a mapping, {model.hidden: [[32, 32],
 	// [64, 64]], loss.beta: [0, 0.5]}, or each mapping of a list, [{}, {loss.beta: 1}]. A key may be any end
-	// of its path that no other key has. Variants share what they have in common; up to 200
+	// of its path that no other key has. Variants share the results that their settings have in common; up to 200 variants
 	Sweep Sweep `key:"sweep"`
 
 	// chooses one variant of the sweep by groups left out of each split's training set, which uses no held-out
@@ -78,13 +81,13 @@ type Experiment struct {
 	// what the report shows besides the models
 	Report Report `key:"report"`
 
-	Variant *Variant // nil outside of a sweep
+	Variant *Variant // nil if the experiment is not part of a sweep
 }
 
 // Report has settings of the report alone.
 type Report struct {
 	// a table of predictions by another program (theory, CFD, a former campaign), with columns named as conditions and
-	// outcomes: drawn over measured values and intervals, and judged by the pairs of what splits hold out
+	// outcomes: drawn over measured values and intervals, and judged by the pairs that splits hold out
 	Compare string `key:"compare"`
 }
 
@@ -96,7 +99,7 @@ type About struct {
 	// where the data come from: a citation, a DOI, a laboratory
 	Source string `key:"source"`
 
-	// of the data, such as CC-BY-4.0
+	// licence of the data, such as CC-BY-4.0
 	Licence string `key:"licence"`
 }
 
@@ -109,7 +112,7 @@ type NamedNumber struct {
 // NamedString is one entry of a mapping from names to strings, in file order.
 type NamedString struct{ Name, Value string }
 
-// Default values; others are zero.
+// defaultFile returns a file with the default values of its keys; keys that are not listed here are zero.
 func defaultFile() File {
 	return File{
 		Version: 1, Workdir: "runs", Kernels: "auto",
@@ -117,6 +120,7 @@ func defaultFile() File {
 	}
 }
 
+// defaultExperiment returns an experiment with the default values of its keys; keys that are not listed here are zero.
 func defaultExperiment() Experiment {
 	return Experiment{
 		Ingest: Ingest{Truncated: "error", Axes: "wind", ThetaFrom: "plane", OnBadRecording: "fail", Data: "measured"},
@@ -127,6 +131,11 @@ func defaultExperiment() Experiment {
 
 // Find returns the value of name, and whether it is there.
 func Find(list []NamedString, name string) (string, bool) {
-	e, found := lists.Find(list, func(e NamedString) bool { return e.Name == name })
-	return e.Value, found
+	for _, e := range list {
+		if e.Name == name {
+			return e.Value, true
+		}
+	}
+
+	return "", false
 }

@@ -1,267 +1,141 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
+	"iter"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 )
 
-// maxConfiguration bounds a configuration, which is held in memory.
-const maxConfiguration = 16 << 20
-
-// Load reads and validates a file. A fault of its contents comes back as
-// Errors, with every fault found; a file that cannot be read as *Error.
-func Load(path string) (*File, error) {
-	b, err := fault.ReadFile(path, maxConfiguration, "a configuration")
-	if err != nil {
-		text := withoutPath(err).Error()
-		if errors.Is(err, os.ErrNotExist) {
-			text = "no such file" + configsNear(path) + "; name your configuration: pipeline run FILE"
-		}
-
-		return nil, &Error{File: path, Text: text}
-	}
-
-	return Parse(path, b)
-}
-
-// withoutPath is an error of reading a file without its path, which the caller prints.
-func withoutPath(err error) error {
-	var pe *fs.PathError
-	var data *fault.Error
-	switch {
-	case errors.As(err, &pe):
-		return pe.Err
-	case errors.As(err, &data):
-		c := *data
-		c.Path = ""
-
-		return &c
-	}
-
-	return err
-}
-
-// LoadDefault reads a configuration as Load does; "" is pipeline.yaml, without which there are no
-// experiments.
-func LoadDefault(path string) (*File, error) {
-	if path == "" {
-		path = "pipeline.yaml"
-		if _, err := os.Stat(path); err != nil {
-			return &File{}, nil
-		}
-	}
-
-	return Load(path)
-}
-
-// configsNear names the YAML files that lie where path was looked for.
-func configsNear(path string) string {
-	list, err := os.ReadDir(filepath.Dir(path)) // sorted
-	if err != nil {
-		return ""
-	}
-
-	var names []string
-	for _, e := range list {
-		if x := filepath.Ext(e.Name()); (x == ".yaml" || x == ".yml") && !e.IsDir() && len(names) < 3 {
-			names = append(names, strconv.Quote(e.Name()))
-		}
-	}
-
-	if len(names) == 0 {
-		return ""
-	}
-
-	return "; there is " + strings.Join(names, ", ")
-}
-
-// Parse reads and validates the bytes of a file named path.
-func Parse(path string, b []byte) (*File, error) {
-	f := defaultFile()
-	f.Path, f.Dir = path, filepath.Dir(path)
-	f.lines = strings.Split(string(b), "\n")
-	var doc yaml.Node
-
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	if err := dec.Decode(&doc); err != nil {
-		return nil, Errors{syntaxError(path, f.lines, err)}
-	}
-
-	d := &decoder{file: path, lines: f.lines, where: map[string]pos{}, variant: map[string]string{}}
-	f.where, f.variant = d.where, d.variant
-
-	if len(doc.Content) == 0 {
-		return nil, Errors{{File: path, Text: "the file is empty; expected version, workdir and experiments"}}
-	}
-
-	var extra yaml.Node
-	if dec.Decode(&extra) == nil {
-		d.fail(&extra, "", "expected one document, found a second")
-	}
-
-	d.fillIn(doc.Content[0], "")
-	d.value(doc.Content[0], "", &f)
-
-	if len(d.errs) == 0 {
-		f.validate(d)
-	}
-
-	if len(d.errs) > 0 {
-		slices.SortStableFunc(d.errs, func(a, b *Error) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
-		})
-
-		return nil, d.errs.distinct()
-	}
-
-	for i := range f.Experiments {
-		f.Experiments[i].resolve()
-	}
-
-	return &f, nil
-}
-
-var yamlLine = regexp.MustCompile(`line (\d+): `)
-
-func syntaxError(path string, lines []string, err error) *Error {
-	e := &Error{File: path, Text: "not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		e.Col = 1
-		e.Text = strings.Replace(e.Text, m[0], "", 1)
-		e.Excerpt = excerpt(lines, pos{e.Line, 1})
-	}
-
-	return e
-}
-
+// decoder turns the YAML of a file into the types of this package. It goes on after a fault, so that all faults of the
+// file are reported together.
 type decoder struct {
-	file    string
-	lines   []string
-	where   map[string]pos
-	variant map[string]string // see File
+	file    string            // as the user named it
+	lines   []string          // of the file
+	where   map[string]pos    // position of each key in the file, by its dotted path
+	variant map[string]string // as in File
 	errs    Errors
 }
 
-// nodeDecoder is a type with a form of its own.
+// nodeDecoder is a type that decodes its value itself, because its form in the file is not that of a Go type.
 type nodeDecoder interface {
 	decodeNode(d *decoder, n *yaml.Node, path string)
 }
 
-// FillIn takes the place of a value that only people know; `pipeline init` writes it.
+// FillIn stands in place of a value that only people know. `pipeline init` writes it, and Load refuses it.
 const FillIn = "FILL_IN"
 
-// fillIn reports the values that are to be filled in, with the comment of their line.
-func (d *decoder) fillIn(n *yaml.Node, path string) {
-	if n.Kind == yaml.ScalarNode && n.Value == FillIn {
+// fillIn reports the values below a node that are to be filled in, with the comment of their line.
+func (d *decoder) fillIn(node *yaml.Node, path string) {
+	if node.Kind == yaml.ScalarNode && node.Value == FillIn {
 		what := ""
-		if _, comment, ok := strings.Cut(d.lines[n.Line-1], "# "); ok {
+		if _, comment, ok := strings.Cut(d.lines[node.Line-1], "# "); ok {
 			what = ": " + comment
 		}
 
-		d.report(n, path, "is to be filled in"+what)
+		d.report(node, path, "is to be filled in"+what)
 	}
 
-	for i, c := range n.Content {
-		at := path
-		if n.Kind == yaml.MappingNode && i%2 == 1 {
-			at = join(path, n.Content[i-1].Value)
+	for i, c := range node.Content {
+		place := path
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			place = join(path, node.Content[i-1].Value)
 		}
 
-		d.fillIn(c, at)
+		d.fillIn(c, place)
 	}
 }
 
-func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
-	if n.Kind != yaml.ScalarNode || n.Value != FillIn { // else it is known
-		d.report(n, path, fmt.Sprintf(format, args...))
+// fail reports a fault of a node, unless the node is still to be filled in.
+func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {
+	if node.Kind != yaml.ScalarNode || node.Value != FillIn { // otherwise fillIn reported it
+		d.report(node, path, fmt.Sprintf(format, args...))
 	}
 }
 
-func (d *decoder) report(n *yaml.Node, path, text string) {
+// report appends an error at the place of a node. path is the key of the node.
+func (d *decoder) report(node *yaml.Node, path, text string) {
 	d.errs = append(d.errs, &Error{
-		File: d.file, Line: n.Line, Col: n.Column, Key: path, Text: text,
-		Excerpt: excerpt(d.lines, pos{n.Line, n.Column}),
+		File: d.file, Line: node.Line, Col: node.Column, Key: path, Text: text,
+		Excerpt: excerpt(d.lines, pos{node.Line, node.Column}),
 	})
 }
 
-// resolve follows aliases.
-func resolve(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
+// followAlias returns the node that an alias refers to, and other nodes unchanged.
+func followAlias(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
 	}
-	return n
+	return node
 }
 
-// items are the nodes of a list; one value means a list of one.
-func items(n *yaml.Node) []*yaml.Node {
-	if n.Kind == yaml.SequenceNode {
-		return n.Content
+// items returns the nodes of a list. A single value means a list of one.
+func items(node *yaml.Node) []*yaml.Node {
+	if node.Kind == yaml.SequenceNode {
+		return node.Content
 	}
-	return []*yaml.Node{n}
+	return []*yaml.Node{node}
 }
 
-func describe(n *yaml.Node) string {
-	switch n.Kind {
+// describe returns the content of a node in words, for messages.
+func describe(node *yaml.Node) string {
+	switch node.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		switch n.ShortTag() {
+		switch node.ShortTag() {
 		case "!!null":
 			return "nothing"
 		case "!!str":
-			return fmt.Sprintf("the text %q", n.Value)
+			return fmt.Sprintf("the text %q", node.Value)
 		case "!!bool":
-			return "the truth value " + n.Value
+			return "the truth value " + node.Value
 		}
 
-		return n.Value
+		return node.Value
 	}
 
 	return "something else"
 }
 
-// eachKey calls f for every key of a mapping, and reports keys that are no plain
+// entries yields the keys and values of a mapping, and reports keys that are not plain
 // text or occur twice. It records the place of every key.
-func (d *decoder) eachKey(n *yaml.Node, path string, f func(k, v *yaml.Node)) {
-	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
-		if k.Kind != yaml.ScalarNode {
-			d.fail(k, path, "expected a name as key, found %s", describe(k))
-			continue
-		}
+func (d *decoder) entries(node *yaml.Node, path string) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		seen := map[string]int{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			value := node.Content[i+1]
+			if key.Kind != yaml.ScalarNode {
+				d.fail(key, path, "expected a name as key, found %s", describe(key))
+				continue
+			}
 
-		if l, ok := seen[k.Value]; ok {
-			d.fail(k, join(path, k.Value), "occurs twice; first in line %d", l)
-			continue
-		}
+			if line, ok := seen[key.Value]; ok {
+				d.fail(key, join(path, key.Value), "occurs twice; first in line %d", line)
+				continue
+			}
 
-		seen[k.Value] = k.Line
-		d.where[join(path, k.Value)] = pos{k.Line, k.Column}
-		f(k, v)
+			seen[key.Value] = key.Line
+			d.where[join(path, key.Value)] = pos{key.Line, key.Column}
+			if !yield(key, value) {
+				return
+			}
+		}
 	}
 }
 
+// join appends a key to a dotted path, which may be "".
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -269,51 +143,32 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// parseFloat reads a number that spaces may surround.
 func parseFloat(s string) (float64, error) { return strconv.ParseFloat(strings.TrimSpace(s), 64) }
 
-// number reads a finite number.
-func (d *decoder) number(n *yaml.Node, path, want string) (float64, bool) {
-	if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
-		if x, err := parseFloat(strings.ReplaceAll(n.Value, "_", "")); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
+// number reads a finite number. It returns false if it reports a fault; want is the expected value in the message.
+func (d *decoder) number(node *yaml.Node, path, want string) (float64, bool) {
+	if node.Kind == yaml.ScalarNode && node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
+		if x, err := parseFloat(strings.ReplaceAll(node.Value, "_", "")); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
 			return x, true
 		}
 	}
 
-	d.fail(n, path, "expected %s, found %s", want, describe(n))
+	d.fail(node, path, "expected %s, found %s", want, describe(node))
 
 	return 0, false
 }
 
-// value decodes n into the value out points to.
-func (d *decoder) value(n *yaml.Node, path string, out any) {
-	d.decode(resolve(n), path, reflect.ValueOf(out).Elem(), "")
+// value decodes a node into the value that target points to.
+func (d *decoder) value(node *yaml.Node, path string, target any) {
+	d.decode(followAlias(node), path, reflect.ValueOf(target).Elem(), "")
 }
 
-// gone are values that a key had, and why it has them no more.
-var gone = map[string]string{
-	"kernels: avx512": "avx512 went in 0.2.0: avx2 gives the same bytes on every x86 machine",
-	"experiments.*.train.honest.base: prior-ensemble": "prior-ensemble went in 0.2.0: ensemble has narrower " +
-		"intervals that hold about as often",
-	"experiments.*.train.honest.base: gp-refit": "gp-refit went in 0.2.0: gp leaves groups out in closed form, and " +
-		"its intervals cover as many groups",
-	"experiments.*.ingest.on_bad_recording: warn": "warn went: skip leaves out a file, channels and exclude parts of one",
-}
-
-// unnamed is a path with * for the name of the experiment.
-func unnamed(path string) string {
-	if rest, ok := strings.CutPrefix(path, "experiments."); ok {
-		if _, key, ok := strings.Cut(rest, "."); ok {
-			return "experiments.*." + key
-		}
-	}
-
-	return path
-}
-
-func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string) {
-	n = resolve(n)
+// decode decodes a node into v. path is the key of the node; enum lists the allowed texts, joined by |, or is "".
+func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value, enum string) {
+	node = followAlias(node)
 	if v.Type() == holdoutType {
-		if h := d.holdout(n, path); h != nil {
+		if h := d.holdout(node, path); h != nil {
 			v.Set(reflect.ValueOf(h))
 		}
 		return
@@ -321,191 +176,213 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 
 	if v.CanAddr() {
 		if nd, ok := v.Addr().Interface().(nodeDecoder); ok {
-			nd.decodeNode(d, n, path)
+			nd.decodeNode(d, node, path)
 			return
 		}
 	}
 
 	switch v.Kind() {
 	case reflect.Pointer:
-		p := section(v.Type())
-		d.decode(n, path, p.Elem(), enum)
+		p := newSection(v.Type())
+		d.decode(node, path, p.Elem(), enum)
 		v.Set(p)
-
 	case reflect.Struct:
-		d.object(n, path, v)
-
+		d.object(node, path, v)
 	case reflect.String:
-		// Plain scalars that YAML takes for numbers or dates are wanted as they are written: 007, 2023_04_11.
-		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			d.fail(n, path, "expected text, found %s", describe(n))
-			return
-		}
-
-		if allowed := strings.Split(enum, "|"); enum != "" && !slices.Contains(allowed, n.Value) {
-			hint := spelling.DidYouMean(n.Value, allowed)
-			if why, ok := gone[unnamed(path)+": "+n.Value]; ok {
-				hint = "; " + why
-			}
-
-			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), hint)
-
-			return
-		}
-
-		v.SetString(n.Value)
-
+		d.text(node, path, v, enum)
 	case reflect.Bool:
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.fail(n, path, "expected true or false, found %s", describe(n))
+		if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!bool" {
+			d.fail(node, path, "expected true or false, found %s", describe(node))
 			return
 		}
 
-		v.SetBool(strings.EqualFold(n.Value, "true"))
-
+		v.SetBool(strings.EqualFold(node.Value, "true"))
 	case reflect.Int, reflect.Uint64:
-		x, ok := d.number(n, path, "a whole number")
-		switch {
-		case !ok:
-		case x != math.Trunc(x) || math.Abs(x) > 1<<53:
-			d.fail(n, path, "expected a whole number, found %s", n.Value)
-		case v.Kind() == reflect.Int:
-			v.SetInt(int64(x))
-		case x < 0:
-			d.fail(n, path, "expected a whole number that is not negative, found %s", n.Value)
-		default:
-			v.SetUint(uint64(x))
-		}
-
+		d.whole(node, path, v)
 	case reflect.Float64:
-		if x, ok := d.number(n, path, "a number"); ok {
+		if x, ok := d.number(node, path, "a number"); ok {
 			v.SetFloat(x)
 		}
-
 	case reflect.Slice:
-		d.slice(n, path, v)
-
+		d.slice(node, path, v)
 	default:
 		panic("config: no decoder for " + v.Type().String())
 	}
 }
 
-func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
+// text decodes a text as it is written, also if YAML takes it for a number or a date: 007, 2023_04_11.
+func (d *decoder) text(node *yaml.Node, path string, v reflect.Value, enum string) {
+	if node.Kind != yaml.ScalarNode || node.ShortTag() == "!!null" {
+		d.fail(node, path, "expected text, found %s", describe(node))
+		return
+	}
+
+	if allowed := strings.Split(enum, "|"); enum != "" && !slices.Contains(allowed, node.Value) {
+		d.fail(node, path, "expected %s, found %s%s", orList(allowed), describe(node),
+			spelling.DidYouMean(node.Value, allowed))
+
+		return
+	}
+
+	v.SetString(node.Value)
+}
+
+// maxWhole bounds whole numbers: up to it a float64, as which they are read, is exact.
+const maxWhole = 1 << 53
+
+// whole decodes a whole number into v, an int or a uint64.
+func (d *decoder) whole(node *yaml.Node, path string, v reflect.Value) {
+	x, ok := d.number(node, path, "a whole number")
+	switch {
+	case !ok: // d.number reported the fault
+	case x != math.Trunc(x) || math.Abs(x) > maxWhole:
+		d.fail(node, path, "expected a whole number, found %s", node.Value)
+	case v.Kind() == reflect.Int:
+		v.SetInt(int64(x))
+	case x < 0:
+		d.fail(node, path, "expected a whole number that is not negative, found %s", node.Value)
+	default:
+		v.SetUint(uint64(x))
+	}
+}
+
+// slice decodes a list, or a mapping from names, into v.
+func (d *decoder) slice(node *yaml.Node, path string, v reflect.Value) {
 	elem := v.Type().Elem()
 	if elem.Kind() == reflect.Struct { // a mapping from names, kept in file order
-		if n.Kind != yaml.MappingNode {
-			d.fail(n, path, "expected names with their values, found %s", describe(n))
+		if node.Kind != yaml.MappingNode {
+			d.fail(node, path, "expected names with their values, found %s", describe(node))
 			return
 		}
 
-		d.eachKey(n, path, func(k, e *yaml.Node) {
-			x := reflect.New(elem).Elem()
-			if elem == reflect.TypeFor[Experiment]() {
-				x.Set(reflect.ValueOf(defaultExperiment()))
-			}
-
-			x.FieldByName("Name").SetString(k.Value)
-
-			if f := x.FieldByName("Value"); f.IsValid() {
-				d.decode(e, join(path, k.Value), f, "")
-			} else {
-				d.decode(e, join(path, k.Value), x, "")
-			}
-
-			if x, ok := x.Interface().(Experiment); ok && x.Sweep.node != nil {
-				v.Set(reflect.AppendSlice(v, reflect.ValueOf(d.variants(x, e, join(path, k.Value)))))
-				return
-			}
-
-			v.Set(reflect.Append(v, x))
-		})
+		for key, value := range d.entries(node, path) {
+			d.named(key.Value, value, join(path, key.Value), v)
+		}
 
 		return
 	}
 
-	if n.Kind != yaml.SequenceNode && n.Kind != yaml.ScalarNode {
-		d.fail(n, path, "expected a value or a list of values, found %s", describe(n))
+	if node.Kind != yaml.SequenceNode && node.Kind != yaml.ScalarNode {
+		d.fail(node, path, "expected a value or a list of values, found %s", describe(node))
 		return
 	}
 
-	list := items(n)
-	out := reflect.MakeSlice(v.Type(), 0, len(list))
-	for _, e := range list {
+	list := items(node)
+	values := reflect.MakeSlice(v.Type(), 0, len(list))
+	for _, value := range list {
 		x := reflect.New(elem).Elem()
-		d.decode(e, path, x, "")
-		out = reflect.Append(out, x)
+		d.decode(value, path, x, "")
+		values = reflect.Append(values, x)
 	}
 
-	v.Set(out)
+	v.Set(values)
 }
 
-func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
-	null := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
-	if sf, ok := short(v.Type()); ok && n.Kind != yaml.MappingNode && !null {
-		d.decode(n, join(path, sf.Tag.Get("key")), v.FieldByIndex(sf.Index), "")
+// named appends an element with the given name to a list of structs; node is its value. If the element is an experiment
+// with a sweep, named appends its variants instead.
+func (d *decoder) named(name string, node *yaml.Node, path string, list reflect.Value) {
+	elem := list.Type().Elem()
+	x := reflect.New(elem).Elem()
+	if elem == reflect.TypeFor[Experiment]() {
+		x.Set(reflect.ValueOf(defaultExperiment()))
+	}
+
+	x.FieldByName("Name").SetString(name)
+
+	if f := x.FieldByName("Value"); f.IsValid() {
+		d.decode(node, path, f, "")
+	} else {
+		d.decode(node, path, x, "")
+	}
+
+	if e, ok := x.Interface().(Experiment); ok && e.Sweep.node != nil {
+		list.Set(reflect.AppendSlice(list, reflect.ValueOf(d.variants(e, node, path))))
 		return
 	}
 
-	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && n.Kind != yaml.MappingNode {
-		d.decode(n, path, v.FieldByName("Each"), "") // splits: {each: blades}
+	list.Set(reflect.Append(list, x))
+}
+
+// object decodes a section into the struct v. It also takes the short forms of sections.
+func (d *decoder) object(node *yaml.Node, path string, v reflect.Value) {
+	null := node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
+	if sf, ok := shortField(v.Type()); ok && node.Kind != yaml.MappingNode && !null {
+		d.decode(node, join(path, sf.Tag.Get("key")), v.FieldByIndex(sf.Index), "")
+		return
+	}
+
+	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && node.Kind != yaml.MappingNode {
+		d.decode(node, path, v.FieldByName("Each"), "") // splits: {each: blades}
 		return
 	}
 
 	switch {
 	case null:
-		d.fail(n, path, "expected keys, found nothing; known keys: %s", strings.Join(keysOf(v.Type()), ", "))
-	case n.Kind != yaml.MappingNode:
-		d.fail(n, path, "expected keys and values, found %s", describe(n))
+		d.fail(node, path, "expected keys, found nothing; known keys: %s", strings.Join(keysOf(v.Type()), ", "))
+	case node.Kind != yaml.MappingNode:
+		d.fail(node, path, "expected keys and values, found %s", describe(node))
 	default:
-		d.eachKey(n, path, func(k, e *yaml.Node) { d.key(k, e, join(path, k.Value), v) })
+		for key, value := range d.entries(node, path) {
+			d.key(key, value, join(path, key.Value), v)
+		}
 	}
 }
 
-// key decodes the value e of one key of a section.
-func (d *decoder) key(k, e *yaml.Node, path string, section reflect.Value) {
+// key decodes one key of a section and its value. path is the dotted path of the key.
+func (d *decoder) key(key, value *yaml.Node, path string, section reflect.Value) {
 	t := section.Type()
-	if t == reflect.TypeFor[Table]() && k.Value == "pairs" && e.Kind == yaml.MappingNode {
-		d.across(e, path, section)
+	isMapping := value.Kind == yaml.MappingNode
+	if t == reflect.TypeFor[Table]() && key.Value == "pairs" && isMapping {
+		d.across(value, path, section)
 		return
 	}
 
-	if t == reflect.TypeFor[Calibration]() && k.Value == "gain_db" && e.Kind == yaml.MappingNode {
-		d.decode(e, path, section.FieldByName("ChannelGainDB"), "")
+	if t == reflect.TypeFor[Calibration]() && key.Value == "gain_db" && isMapping {
+		d.decode(value, path, section.FieldByName("ChannelGainDB"), "")
 		return
 	}
 
 	keys := keysOf(t)
-	if i := slices.Index(keys, k.Value); i >= 0 {
-		sf := fields(t)[i]
-		before, f := len(d.errs), section.FieldByIndex(sf.Index)
-		d.decode(e, path, f, enum(sf))
+	i := slices.Index(keys, key.Value)
+	if i < 0 {
+		d.fail(key, path, "unknown key%s",
+			cmp.Or(spelling.DidYouMean(key.Value, keys), "; known keys here: "+strings.Join(keys, ", ")))
 
-		if sf.Tag.Get("zero") == "unset" && f.IsZero() && len(d.errs) == before {
-			d.fail(e, path, "expected a number above 0, found 0; leave the key out where there is none")
-		}
-	} else if text := former()[t.String()+"."+k.Value]; text != "" {
-		d.fail(k, path, "%s", text)
-	} else {
-		d.fail(k, path, "unknown key%s",
-			cmp.Or(spelling.DidYouMean(k.Value, keys), "; known keys here: "+strings.Join(keys, ", ")))
+		return
+	}
+
+	sf := fields(t)[i]
+	faults := len(d.errs)
+	field := section.FieldByIndex(sf.Index)
+	d.decode(value, path, field, enum(sf))
+
+	if sf.Tag.Get("zero") == "unset" && field.IsZero() && len(d.errs) == faults {
+		d.fail(value, path, "expected a number above 0, found 0; leave the key out where there is none")
 	}
 }
 
-// across decodes pairs: {across: COLUMN} of a table.
-func (d *decoder) across(n *yaml.Node, path string, table reflect.Value) {
-	d.eachKey(n, path, func(k, e *yaml.Node) {
-		if k.Value != "across" {
-			d.fail(k, join(path, k.Value), "unknown key; known keys here: across")
-			return
+// across decodes pairs: {across: COLUMN}, the short form of two keys of a table.
+func (d *decoder) across(node *yaml.Node, path string, table reflect.Value) {
+	for key, value := range d.entries(node, path) {
+		if key.Value != "across" {
+			d.fail(key, join(path, key.Value), "unknown key; known keys here: across")
+			continue
 		}
 
-		d.decode(e, join(path, "across"), table.FieldByName("Across"), "")
+		d.decode(value, join(path, "across"), table.FieldByName("Across"), "")
 		table.FieldByName("Pairs").SetString("repeat-run")
-	})
+	}
 }
 
+// orList joins texts as "a, b or c". It leaves out empty ones.
 func orList(s []string) string {
-	t := lists.Keep(s, func(e string) bool { return e != "" })
+	var t []string
+	for _, e := range s {
+		if e != "" {
+			t = append(t, e)
+		}
+	}
+
 	if len(t) == 1 {
 		return t[0]
 	}
@@ -513,6 +390,12 @@ func orList(s []string) string {
 	return strings.Join(t[:len(t)-1], ", ") + " or " + t[len(t)-1]
 }
 
+// keysOf lists the keys of a type.
 func keysOf(t reflect.Type) []string {
-	return lists.Each(fields(t), func(sf reflect.StructField) string { return sf.Tag.Get("key") })
+	var texts []string
+	for _, sf := range fields(t) {
+		texts = append(texts, sf.Tag.Get("key"))
+	}
+
+	return texts
 }

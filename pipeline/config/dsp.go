@@ -1,14 +1,13 @@
 package config
 
 import (
-	"slices"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest/condition"
 )
 
-// DSP is how a recording becomes triplets.
+// DSP states how a recording becomes triplets.
 type DSP struct {
 	// construction of (y1, y2): random-samples and split-halves of a balance run, split-half-spectrum
 	// (harmonics) and split-half-bands (third octaves) of a microphone recording, repeats of a condition, or
@@ -19,15 +18,16 @@ type DSP struct {
 	Couples      bool `key:"couples"`
 	dsp.Settings      // of the constructions
 
-	// repeats: conditions are equal within these tolerances, e.g. {rpm: 1 %, alpha_deg: 0.1}; a condition not
-	// named must be equal
-	Within []NamedString `key:"within"`
+	// repeats: conditions are equal within these tolerances, e.g. {rpm: 1 %, alpha_deg: 0.1}; a condition without a
+	// tolerance must be equal
+	Tolerances []NamedString `key:"within"`
 
-	// repeats: occasion (a day, a session, a mounting) across which recordings are paired, each as the first of a pair
-	// of half the weight; each occasion can be held out
+	// repeats: occasion (a day, a session, a mounting). Recordings of different occasions are paired, and each recording
+	// is the first of a pair of half the weight; each occasion can be held out
 	Across string `key:"across"`
 }
 
+// validateDSP reports faults of the section dsp, which is at key.
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	d := &e.DSP
 	switch {
@@ -50,9 +50,14 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 		fail(key+"."+k, format, args...)
 	})
 
-	lengths := []string{"segments", "segment_s", "resolution_hz"}
-	fail.when(len(slices.DeleteFunc(lengths, func(k string) bool { return !f.Has(key + "." + k) })) > 1, key,
-		"segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
+	lengths := 0
+	for _, k := range []string{"segments", "segment_s", "resolution_hz"} {
+		if f.Has(key + "." + k) {
+			lengths++
+		}
+	}
 
-	entries(fail, key+".within", d.Within, condition.ParseTolerance)
+	fail.when(lengths > 1, key, "segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
+
+	checkEntries(fail, key+".within", d.Tolerances, condition.ParseTolerance)
 }

@@ -4,16 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"doubletake/internal/lists"
 )
 
+// pos is a place in a file, from line 1 and column 1.
 type pos struct{ line, col int }
 
 // Error is one fault of the file, at a place.
 type Error struct {
 	File      string
-	Line, Col int    // from 1; 0 when the whole file is meant
+	Line, Col int    // from 1; 0 if the fault concerns the whole file
 	Key       string // dotted path of the key
 	Text      string // expected, found, what to do
 	Excerpt   string // the line with a caret below the place; may be empty
@@ -30,7 +29,7 @@ func (e *Error) Error() string {
 	b.WriteString(": ")
 
 	if e.Key != "" {
-		b.WriteString(strings.ReplaceAll(e.Key, "\n", `\n`) + ": ") // a name of the user's may have one
+		b.WriteString(strings.ReplaceAll(e.Key, "\n", `\n`) + ": ") // a user's name may contain a line end
 	}
 
 	b.WriteString(e.Text)
@@ -45,9 +44,17 @@ func (e *Error) Error() string {
 // Errors are all faults found in a file, in file order.
 type Errors []*Error
 
-func (es Errors) Error() string { return strings.Join(lists.Each(es, (*Error).Error), "\n") }
+func (es Errors) Error() string {
+	var lines []string
+	for _, err := range es {
+		lines = append(lines, err.Error())
+	}
 
-// distinct leaves out what is reported of several variants.
+	return strings.Join(lines, "\n")
+}
+
+// distinct returns the errors without repetitions: variants of a sweep report the same fault of their experiment. It
+// reuses the memory of es.
 func (es Errors) distinct() Errors {
 	seen := map[Error]bool{}
 	return slices.DeleteFunc(es, func(e *Error) bool {
@@ -57,9 +64,9 @@ func (es Errors) distinct() Errors {
 	})
 }
 
-// Errorf makes an error at the key's place in the file; a key that is not in
-// the file is placed at its nearest parent that is. A key of a variant that the
-// sweep does not vary is that of its experiment.
+// Errorf returns an error at the key's place in the file. If the file does not have the key, the error is at the
+// nearest parent that the file has. If the key belongs to a variant and the sweep does not vary it, the error names
+// the key of the experiment.
 func (f *File) Errorf(key, format string, args ...any) *Error {
 	e := &Error{File: f.Path, Key: key, Text: fmt.Sprintf(format, args...)}
 	if _, varied := f.where[key]; !varied {
@@ -68,7 +75,8 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 
 	for k := e.Key; ; {
 		if p, ok := f.where[k]; ok {
-			e.Line, e.Col = p.line, p.col
+			e.Line = p.line
+			e.Col = p.col
 			e.Excerpt = excerpt(f.lines, p)
 			break
 		}
@@ -84,9 +92,10 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 	return e
 }
 
-// written replaces a variant in a key by its experiment.
+// written returns a key of a variant as the file has it: below the variant's experiment. It returns other keys
+// unchanged.
 func (f *File) written(key string) string {
-	longest := "" // beta=0.5 begins as beta=0 does
+	longest := "" // beta=0 also is the beginning of beta=0.5
 	for own := range f.variant {
 		if (key == own || strings.HasPrefix(key, own+".")) && len(own) > len(longest) {
 			longest = own
@@ -107,13 +116,15 @@ func (f *File) Has(key string) bool {
 	return varied || ok
 }
 
+// excerpt returns the line at p with a caret below the place, or "" if the line is missing or too long to print.
 func excerpt(lines []string, p pos) string {
 	if p.line < 1 || p.line > len(lines) {
 		return ""
 	}
 
 	l := strings.ReplaceAll(lines[p.line-1], "\t", " ")
-	if len(l) > 160 {
+	const longest = 160 // bytes; a terminal would wrap a longer line, and the caret would be misplaced
+	if len(l) > longest {
 		return ""
 	}
 

@@ -7,18 +7,17 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/condition"
-	"doubletake/internal/lists"
 	"doubletake/train/holdout"
 )
 
-// Exclusion is what is left out: files, or recordings and rows of a table by their conditions.
+// Exclusion is one entry of ingest.exclude: it leaves out files, or recordings and rows of a table by their conditions.
 type Exclusion struct {
-	Files  string          `path:"yes"` // a name or a glob; "": Where
-	Where  holdout.Holdout // conditions, all of which must hold
-	Reason string
+	Files  string          `path:"yes"` // a name or a glob; "" if Where is set
+	Where  holdout.Holdout // conditions, all of which must be met; nil if Files is set
+	Reason string          // for the page; "": not given
 }
 
-// String returns the exclusion as messages and keys have it.
+// String returns the exclusion as messages and the settings of tasks show it.
 func (x Exclusion) String() string {
 	text := x.Files
 	if x.Where != nil {
@@ -32,17 +31,15 @@ func (x Exclusion) String() string {
 	return text
 }
 
-// Holds reports whether a row with these conditions and names is left out.
+// Holds reports whether a row with these conditions and names is left out. x.Where must not be nil.
 func (x Exclusion) Holds(row condition.Values) bool {
-	for _, c := range x.Where.Conditions() {
-		v, isNumber := row.Numbers[c]
-		name, isName := row.Names[c]
-		asName := slices.Contains(x.Where.Labels(), c)
-		if asName && !isName && isNumber {
-			name, isName = strconv.FormatFloat(v, 'g', -1, 64), true
+	for _, key := range x.Where.Conditions() {
+		met := x.holdsNumber(row, key)
+		if slices.Contains(x.Where.Labels(), key) {
+			met = x.holdsName(row, key)
 		}
 
-		if asName && (!isName || !x.Where.HoldsLabel(c, name)) || !asName && (!isNumber || !x.Where.Holds(c, v)) {
+		if !met {
 			return false
 		}
 	}
@@ -50,24 +47,58 @@ func (x Exclusion) Holds(row condition.Values) bool {
 	return true
 }
 
-// Exclusions are all of them.
+// holdsNumber reports whether the row meets a condition that is a number. A row without the condition does not.
+func (x Exclusion) holdsNumber(row condition.Values, key string) bool {
+	value, ok := row.Numbers[key]
+
+	return ok && x.Where.Holds(key, value)
+}
+
+// holdsName reports whether the row meets a condition that is a name. A row without the condition does not. Tables may
+// have names that look like numbers: 3 is then the name "3".
+func (x Exclusion) holdsName(row condition.Values, key string) bool {
+	if name, ok := row.Names[key]; ok {
+		return x.Where.HoldsLabel(key, name)
+	}
+
+	value, ok := row.Numbers[key]
+
+	return ok && x.Where.HoldsLabel(key, strconv.FormatFloat(value, 'g', -1, 64))
+}
+
+// Exclusions are the entries of ingest.exclude.
 type Exclusions []Exclusion
 
-// Files are the names and globs of files.
+// Files returns the names and globs of files that are left out.
 func (l Exclusions) Files() []string {
-	files := lists.Keep(l, func(x Exclusion) bool { return x.Where == nil })
-	return lists.Each(files, func(x Exclusion) string { return x.Files })
+	var files []string
+	for _, x := range l {
+		if x.Where == nil {
+			files = append(files, x.Files)
+		}
+	}
+
+	return files
 }
 
-// Where are those by conditions.
+// Where returns the exclusions by conditions.
 func (l Exclusions) Where() Exclusions {
-	return lists.Keep(l, func(x Exclusion) bool { return x.Where != nil })
+	var list []Exclusion
+	for _, x := range l {
+		if x.Where != nil {
+			list = append(list, x)
+		}
+	}
+
+	return list
 }
 
-func (l *Exclusions) decodeNode(d *decoder, n *yaml.Node, path string) {
-	for _, e := range items(n) {
+// decodeNode appends the entries of a list, or a single entry. An entry is a text, which names files, or a mapping.
+func (l *Exclusions) decodeNode(d *decoder, node *yaml.Node, path string) {
+	for _, e := range items(node) {
 		var x Exclusion
-		if e = resolve(e); e.Kind == yaml.MappingNode {
+		e = followAlias(e)
+		if e.Kind == yaml.MappingNode {
 			x = d.exclusion(e, path)
 		} else {
 			d.value(e, path, &x.Files)
@@ -77,34 +108,34 @@ func (l *Exclusions) decodeNode(d *decoder, n *yaml.Node, path string) {
 	}
 }
 
-// exclusion reads one with conditions or a reason.
-func (d *decoder) exclusion(n *yaml.Node, path string) (x Exclusion) {
-	where := *n
+// exclusion reads an entry that is a mapping: a file or conditions, and a reason.
+func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
+	where := *node
 	where.Content = nil
-	d.eachKey(n, path, func(k, v *yaml.Node) {
-		switch k.Value {
+	for key, value := range d.entries(node, path) {
+		switch key.Value {
 		case "file":
-			d.value(v, path+".file", &x.Files)
+			d.value(value, path+".file", &x.Files)
 		case "reason":
-			d.value(v, path+".reason", &x.Reason)
+			d.value(value, path+".reason", &x.Reason)
 		case holdout.Random:
-			d.fail(k, path+"."+k.Value, "belongs to splits; rows are left out by their conditions")
+			d.fail(key, path+"."+key.Value, "belongs to splits; rows are left out by their conditions")
 		default:
-			where.Content = append(where.Content, k, v)
+			where.Content = append(where.Content, key, value)
 		}
-	})
+	}
 
 	switch {
 	case x.Files == "":
 		x.Where = d.holdout(&where, path)
 	case len(where.Content) > 0:
-		d.fail(n, path, "expected a file or conditions, found both; write two entries")
+		d.fail(node, path, "expected a file or conditions, found both; write two entries")
 	}
 
 	return x
 }
 
-// exclusionsSchema is the JSON Schema of what decodeNode reads.
+// exclusionsSchema returns the JSON Schema of the values that Exclusions.decodeNode reads.
 func exclusionsSchema() map[string]any {
 	text := map[string]any{"type": []string{"string", "number"}}
 	one := map[string]any{"oneOf": []any{text, holdoutSchema()["oneOf"].([]any)[1]}}

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"embed"
+	_ "embed" // for keys.txt
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,43 +11,42 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/format"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/train/baseline"
 )
 
-// known has the results of fields, by type: files may have thousands of experiments.
-var known sync.Map
+// fieldCache caches the results of fields by type, because files may have thousands of experiments.
+var fieldCache sync.Map
 
-// fields lists the fields of a type that are keys, those of embedded types
-// among them, in their order. The list is not to be changed.
+// fields lists the fields of a type that are keys, in their order, with the fields of embedded types
+// among them. Callers must not change the list.
 func fields(t reflect.Type) []reflect.StructField {
-	if list, ok := known.Load(t); ok {
-		return list.([]reflect.StructField)
+	if found, ok := fieldCache.Load(t); ok {
+		return found.([]reflect.StructField)
 	}
 
-	var out []reflect.StructField
+	var list []reflect.StructField
 	for i := range t.NumField() {
 		f := t.Field(i)
 		switch {
 		case f.Tag.Get("key") != "":
-			out = append(out, f)
+			list = append(list, f)
 
 		case f.Anonymous:
 			for _, inner := range fields(f.Type) {
 				inner.Index = append([]int{i}, inner.Index...)
-				out = append(out, inner)
+				list = append(list, inner)
 			}
 		}
 	}
 
-	known.Store(t, out)
+	fieldCache.Store(t, list)
 
-	return out
+	return list
 }
 
-// section returns a pointer to an optional section with its defaults.
-func section(pointer reflect.Type) reflect.Value {
+// newSection returns a pointer to an optional section with its defaults.
+func newSection(pointer reflect.Type) reflect.Value {
 	p := reflect.New(pointer.Elem())
 	if s, ok := p.Interface().(interface{ setDefaults() }); ok {
 		s.setDefaults()
@@ -56,9 +55,16 @@ func section(pointer reflect.Type) reflect.Value {
 	return p
 }
 
-// short is the field of a section that may be written as that value alone.
-func short(t reflect.Type) (reflect.StructField, bool) {
-	return lists.Find(fields(t), func(f reflect.StructField) bool { return f.Tag.Get("short") != "" })
+// shortField returns the field whose value may be written instead of the whole section: sidecar: .yaml is short for
+// sidecar: {ending: .yaml}.
+func shortField(t reflect.Type) (reflect.StructField, bool) {
+	for _, f := range fields(t) {
+		if f.Tag.Get("short") != "" {
+			return f, true
+		}
+	}
+
+	return reflect.StructField{}, false
 }
 
 // choices are the lists that a field's tags "choices" and "of" name.
@@ -69,28 +75,22 @@ var choices = map[string]func() []string{
 	"outcomes":      dsp.Outcomes,
 }
 
-//go:embed keys.txt former.txt
-var texts embed.FS
+//go:embed keys.txt
+var keysText string
 
-// linesOf reads lines "key: text" of an embedded file.
-func linesOf(file string) func() map[string]string {
-	return sync.OnceValue(func() map[string]string {
-		b, _ := texts.ReadFile(file)
-		out := map[string]string{}
-		for l := range strings.Lines(string(b)) {
-			key, text, _ := strings.Cut(strings.TrimSpace(l), ": ")
-			out[key] = text
-		}
+// docs returns the documentation of keys by "package.Type.key". It is in keys.txt, which a test makes from the comments
+// of the fields.
+var docs = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for line := range strings.Lines(keysText) {
+		key, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		texts[key] = text
+	}
 
-		return out
-	})
-}
+	return texts
+})
 
-// docs is the documentation of keys as "package.Type.key". It is that of the fields, in
-// keys.txt, which a test makes of their comments. former are keys of earlier versions with what takes their place.
-var docs, former = linesOf("keys.txt"), linesOf("former.txt")
-
-// docKey is the name of a field of t in docs: its own type's, where t embeds it.
+// docKey returns the name of a field of t in docs. A field of an embedded type is named after that type.
 func docKey(t reflect.Type, f reflect.StructField) string {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		t = t.Field(i).Type
@@ -99,8 +99,8 @@ func docKey(t reflect.Type, f reflect.StructField) string {
 	return t.String() + "." + f.Tag.Get("key")
 }
 
-// doc is the documentation of a field of t. That of a list of names ends with the
-// names in choices that its tag "of" refers to.
+// doc returns the documentation of a field of t. If the field has a tag "of", the documentation ends with the names
+// in choices that the tag refers to.
 func doc(t reflect.Type, f reflect.StructField) string {
 	text := docs()[docKey(t, f)]
 	if list := choices[f.Tag.Get("of")]; list != nil {
@@ -110,8 +110,7 @@ func doc(t reflect.Type, f reflect.StructField) string {
 	return text
 }
 
-// enum lists the values that a field may have, joined by |; "" where any text
-// may be.
+// enum returns the values that a field may have, joined by |, or "" if it may have any text.
 func enum(f reflect.StructField) string {
 	if list := choices[f.Tag.Get("choices")]; list != nil {
 		return strings.Join(list(), "|")
@@ -121,25 +120,26 @@ func enum(f reflect.StructField) string {
 
 // Flatten lists the effective settings of a section (a struct of this
 // package), defaults included, as dotted keys with canonical values, in the
-// order of the types. Optional sections that are not there, empty lists and
-// texts, and zeros of fields with the tag omit:"zero" are left out, so that which
-// keys exist is part of the list. Fields whose tag only is one of leave are left out too.
+// order of the types. It leaves out optional sections that are not there, empty lists and
+// texts, and zeros of fields with the tag omit:"zero": a new key with such a tag does not change the settings of
+// existing files. It also leaves out fields whose tag "only" is one of leave.
 func Flatten(prefix string, section any, leave ...string) []kv.Pair {
-	var out []kv.Pair
-	flatten(prefix, reflect.ValueOf(section), leave, &out)
-	return out
+	var pairs []kv.Pair
+	flatten(prefix, reflect.ValueOf(section), leave, &pairs)
+	return pairs
 }
 
-func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
+// flatten appends the settings of v, which is at path, to pairs.
+func flatten(path string, v reflect.Value, leave []string, pairs *[]kv.Pair) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			flatten(path, v.Elem(), leave, out)
+			flatten(path, v.Elem(), leave, pairs)
 		}
 
 	case reflect.Interface:
 		if !v.IsNil() { // a holdout
-			*out = append(*out, kv.Pair{Key: path, Value: fmt.Sprint(v.Interface())})
+			*pairs = append(*pairs, kv.Pair{Key: path, Value: fmt.Sprint(v.Interface())})
 		}
 
 	case reflect.Struct:
@@ -149,44 +149,50 @@ func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
 				continue
 			}
 
-			flatten(join(path, sf.Tag.Get("key")), f, leave, out)
+			flatten(join(path, sf.Tag.Get("key")), f, leave, pairs)
 		}
 
 	case reflect.Slice:
 		switch list := v.Interface().(type) {
 		case []NamedNumber:
 			for _, e := range list {
-				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
+				*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
 			}
 
 		case []NamedString:
 			for _, e := range list {
-				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: e.Value})
+				*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: e.Value})
 			}
 
 		case []Split:
 			for _, e := range list {
-				flatten(join(path, e.Name), reflect.ValueOf(e), leave, out)
+				flatten(join(path, e.Name), reflect.ValueOf(e), leave, pairs)
 			}
 
 		default:
 			if v.Len() > 0 {
-				*out = append(*out, kv.Pair{Key: path, Value: canonicalList(v)})
+				*pairs = append(*pairs, kv.Pair{Key: path, Value: canonicalList(v)})
 			}
 		}
 
 	default:
 		if s := canonical(v); s != "" {
-			*out = append(*out, kv.Pair{Key: path, Value: s})
+			*pairs = append(*pairs, kv.Pair{Key: path, Value: s})
 		}
 	}
 }
 
+// canonicalList writes a list of values as [a, b, c].
 func canonicalList(v reflect.Value) string {
-	texts := lists.Make(v.Len(), func(i int) string { return canonical(v.Index(i)) })
+	var texts []string
+	for i := range v.Len() {
+		texts = append(texts, canonical(v.Index(i)))
+	}
+
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
+// canonical writes a value so that equal values give the same text.
 func canonical(v reflect.Value) string {
 	if v.Kind() == reflect.Float64 {
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)

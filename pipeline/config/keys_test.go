@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite keys.txt")
@@ -23,7 +24,7 @@ func TestKeysText(t *testing.T) {
 	packages := map[string]map[string]string{}
 	lines := []string{}
 
-	var walk func(t reflect.Type)
+	var walk func(v reflect.Type)
 	walk = func(v reflect.Type) {
 		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice {
 			v = v.Elem()
@@ -44,7 +45,7 @@ func TestKeysText(t *testing.T) {
 			}
 
 			text := packages[owner.PkgPath()][owner.Name()+"."+f.Tag.Get("key")]
-			must.Not(t, text == "", "%s.%s is a key without a comment", owner, f.Name)
+			assert.NotEmpty(t, text, "%s.%s is a key without a comment", owner, f.Name)
 
 			if l := docKey(v, f) + ": " + text + "\n"; !slices.Contains(lines, l) {
 				lines = append(lines, l)
@@ -58,7 +59,7 @@ func TestKeysText(t *testing.T) {
 
 	want := strings.Join(lines, "")
 	if *update {
-		must.Do(t, os.WriteFile("keys.txt", []byte(want), 0o644))
+		require.NoError(t, os.WriteFile("keys.txt", []byte(want), 0o644))
 	}
 
 	if got, err := os.ReadFile("keys.txt"); err != nil || string(got) != want {
@@ -71,12 +72,12 @@ func comments(t *testing.T, pkg string) map[string]string {
 	t.Helper()
 	dir := filepath.Join("..", "..", filepath.FromSlash(strings.TrimPrefix(pkg, "doubletake/")))
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	out := map[string]string{}
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		ast.Inspect(f, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)

@@ -10,25 +10,27 @@ import (
 
 // Key is one documented key of the file.
 type Key struct {
-	Path    string   // dotted; <name> means a name of the user's own
+	Path    string   // dotted; <name> stands for a name that the user chooses
 	Type    string   // "text", "number", "whole number", "true or false", "list of …", "mapping", …
 	Doc     string   // one sentence
-	Choices []string // where only these are allowed
-	Default string   // "" when there is none
+	Choices []string // the allowed values; nil: any
+	Default string   // "" if there is none
 }
 
 // Keys lists every key of pipeline.yaml in the order of the types, with its
-// documentation: the one source of reference pages and of the schema.
+// documentation. The reference page is made from it.
 func Keys() []Key {
 	f := defaultFile()
 	f.Experiments = []Experiment{defaultExperiment()}
-	var out []Key
-	listKeys("", reflect.ValueOf(f), &out)
+	var keys []Key
+	listKeys("", reflect.ValueOf(f), &keys)
 
-	return out
+	return keys
 }
 
-func listKeys(path string, v reflect.Value, out *[]Key) {
+// listKeys appends the keys of a section, which is at path, and of the sections in it to keys. The values in v are the
+// defaults.
+func listKeys(path string, v reflect.Value, keys *[]Key) {
 	for _, sf := range fields(v.Type()) {
 		key := sf.Tag.Get("key")
 		k := Key{Path: join(path, key), Doc: doc(v.Type(), sf)}
@@ -48,12 +50,13 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 			}
 		}
 
-		*out = append(*out, k)
+		*keys = append(*keys, k)
 
-		inner, below := field, k.Path
+		inner := field
+		below := k.Path
 		switch {
 		case field.Kind() == reflect.Pointer:
-			inner = section(field.Type()).Elem()
+			inner = newSection(field.Type()).Elem()
 
 		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
 			below += ".<name>"
@@ -65,11 +68,12 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 		}
 
 		if inner.Kind() == reflect.Struct {
-			listKeys(below, inner, out)
+			listKeys(below, inner, keys)
 		}
 	}
 }
 
+// typeName returns the type of a value in words, as Key.Type.
 func typeName(t reflect.Type) string {
 	switch {
 	case t == holdoutType:
@@ -124,23 +128,29 @@ func Schema() map[string]any {
 //go:embed limits.txt
 var limitsText string
 
-// limits are the bounds of numbers by path, as the schema writes them: "minimum", "exclusiveMaximum" and the
-// like. A test of package pipeline finds them by asking check, and writes limits.txt.
+// limits returns the bounds of numbers by the path of their key, with the words of the schema: "minimum",
+// "exclusiveMaximum" and the like. They are in limits.txt, which a test of package pipeline writes: it finds the bounds
+// by checking configurations with different numbers.
 var limits = sync.OnceValue(func() map[string]map[string]float64 {
-	out := map[string]map[string]float64{}
-	for l := range strings.Lines(limitsText) {
-		if f := strings.Fields(l); len(f) == 3 {
-			if out[f[0]] == nil {
-				out[f[0]] = map[string]float64{}
-			}
-
-			out[f[0]][f[1]], _ = strconv.ParseFloat(f[2], 64) // the test compares
+	bounds := map[string]map[string]float64{}
+	for line := range strings.Lines(limitsText) {
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue
 		}
+
+		path := words[0]
+		if bounds[path] == nil {
+			bounds[path] = map[string]float64{}
+		}
+
+		bounds[path][words[1]], _ = strconv.ParseFloat(words[2], 64) // the test of limits.txt would find a fault
 	}
 
-	return out
+	return bounds
 })
 
+// schemaOf returns the JSON Schema of the value at path. v has the type of the value, and its defaults.
 func schemaOf(path string, v reflect.Value) map[string]any {
 	number := map[string]any{"type": "number"}
 	switch t := v.Type(); t {
@@ -166,7 +176,7 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	case reflect.Float64:
 		return number
 	case reflect.Pointer:
-		return schemaOf(path, section(v.Type()).Elem())
+		return schemaOf(path, newSection(v.Type()).Elem())
 	case reflect.Slice:
 		elem := reflect.New(v.Type().Elem()).Elem()
 		if v.Len() > 0 {
@@ -182,48 +192,61 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
 	}
 
+	return sectionSchema(path, v)
+}
+
+// sectionSchema returns the JSON Schema of the section at path: a mapping of its keys, or its short form.
+func sectionSchema(path string, v reflect.Value) map[string]any {
 	props := map[string]any{}
 	for _, sf := range fields(v.Type()) {
-		key, f := sf.Tag.Get("key"), v.FieldByIndex(sf.Index)
-		p := schemaOf(join(path, key), f)
-		for bound, n := range limits()[join(path, key)] {
-			p[bound] = n // of a list of numbers it holds for a single one
-		}
-
-		if e := enum(sf); e != "" {
-			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
-		}
-
-		if v.Type() == reflect.TypeFor[Table]() && key == "pairs" {
-			p = map[string]any{"oneOf": []any{p, map[string]any{
-				"type": "object", "propertyNames": map[string]any{"const": "across"}, "minProperties": 1,
-				"additionalProperties": map[string]any{"type": "string"},
-			}}}
-		}
-
-		if v.Type() == reflect.TypeFor[Calibration]() && key == "gain_db" {
-			p["type"], p["additionalProperties"] = []string{"number", "object"}, number
-		}
-
-		if sf.Tag.Get("default") == "0" {
-			p["default"] = 0
-		}
-
-		if !f.IsZero() {
-			switch f.Kind() {
-			case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
-				p["default"] = f.Interface()
-			}
-		}
-
-		p["description"] = doc(v.Type(), sf)
-		props[key] = p
+		props[sf.Tag.Get("key")] = keySchema(path, v, sf)
 	}
 
-	s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
-	if sf, ok := short(v.Type()); ok {
-		return map[string]any{"oneOf": []any{props[sf.Tag.Get("key")], s}}
+	schema := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+	if sf, ok := shortField(v.Type()); ok {
+		return map[string]any{"oneOf": []any{props[sf.Tag.Get("key")], schema}}
 	}
 
-	return s
+	return schema
+}
+
+// keySchema returns the JSON Schema of one key of the section v, which is at path.
+func keySchema(path string, v reflect.Value, sf reflect.StructField) map[string]any {
+	key := sf.Tag.Get("key")
+	field := v.FieldByIndex(sf.Index)
+	schema := schemaOf(join(path, key), field)
+	for bound, n := range limits()[join(path, key)] {
+		schema[bound] = n // in the schema of a list, it applies to a single number only
+	}
+
+	if texts := enum(sf); texts != "" {
+		schema = map[string]any{"enum": strings.Split(strings.TrimPrefix(texts, "|"), "|")}
+	}
+
+	if v.Type() == reflect.TypeFor[Table]() && key == "pairs" { // or pairs: {across: COLUMN}
+		schema = map[string]any{"oneOf": []any{schema, map[string]any{
+			"type": "object", "propertyNames": map[string]any{"const": "across"}, "minProperties": 1,
+			"additionalProperties": map[string]any{"type": "string"},
+		}}}
+	}
+
+	if v.Type() == reflect.TypeFor[Calibration]() && key == "gain_db" { // or gain_db: {CHANNEL: NUMBER}
+		schema["type"] = []string{"number", "object"}
+		schema["additionalProperties"] = map[string]any{"type": "number"}
+	}
+
+	if sf.Tag.Get("default") == "0" {
+		schema["default"] = 0
+	}
+
+	if !field.IsZero() {
+		switch field.Kind() {
+		case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
+			schema["default"] = field.Interface()
+		}
+	}
+
+	schema["description"] = doc(v.Type(), sf)
+
+	return schema
 }

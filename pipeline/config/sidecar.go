@@ -17,8 +17,8 @@ type Sidecar struct {
 	// ending of its name, e.g. .yaml: run_1.wav has run_1.yaml
 	Ending string `key:"ending" short:"yes"`
 
-	// numbers by condition, as keys joined with dots, e.g. {rpm: motor.speed}, and names of things and occasions; empty:
-	// all at the top level
+	// place of each condition, as keys joined with dots, e.g. {rpm: motor.speed}: a number, or the name of a thing or an
+	// occasion; empty: all values at the top level are conditions
 	Values []NamedString `key:"values"`
 }
 
@@ -27,61 +27,91 @@ func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
 		"expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
 }
 
-// maxSidecar bounds what a sidecar may hold.
+// maxSidecar bounds the bytes of a sidecar.
 const maxSidecar = 1 << 20
 
 // Value is a number or a text of a file of keys and values.
 type Value struct {
 	Name   string
-	Number float64 // NaN of a text, or one that is not finite
+	Number float64 // NaN if the value is a text, or is not finite
 	Text   string
 }
 
 // ReadValues reads the values of a YAML (or JSON) file of keys and values, in
-// its order: those at the top by their key, deeper ones by the keys on the way
-// joined with dots. Lists are left out.
-func ReadValues(path string) (out []Value, err error) {
-	defer fault.Catch(&err)
-	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
-	fault.Raise(withoutPath(err))
-
-	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(b)).Decode(&doc); err != nil {
-		fault.Raise(fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: ")))
+// the order of the file. A value is named by the keys that lead to it, joined with dots: motor.speed.
+// Lists are left out.
+func ReadValues(path string) ([]Value, error) {
+	content, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
+	if err != nil {
+		return nil, withoutPath(err)
 	}
 
-	fault.Unless(len(doc.Content) > 0 && resolve(doc.Content[0]).Kind == yaml.MappingNode,
-		errors.New("expected keys and values"))
+	var doc yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(content)).Decode(&doc); err != nil {
+		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
 
-	seen := map[string]int{}
-	var walk func(n *yaml.Node, prefix string, depth int)
-	walk = func(n *yaml.Node, prefix string, depth int) {
-		fault.Unless(depth <= 16, fmt.Errorf("line %d: keys within keys, more than 16 deep", n.Line))
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			k, v := n.Content[i], resolve(n.Content[i+1])
-			if k.Kind != yaml.ScalarNode {
-				continue
-			}
+	if len(doc.Content) == 0 || followAlias(doc.Content[0]).Kind != yaml.MappingNode {
+		return nil, errors.New("expected keys and values")
+	}
 
-			name := join(prefix, k.Value)
-			switch {
-			case v.Kind == yaml.MappingNode:
-				walk(v, name, depth+1)
-			case v.Kind == yaml.ScalarNode:
-				x, err := parseFloat(v.Value)
-				if err != nil || math.IsInf(x, 0) || v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-					x = math.NaN()
-				}
+	l := valueList{lines: map[string]int{}}
+	if err := l.addMapping(followAlias(doc.Content[0]), "", 0); err != nil {
+		return nil, err
+	}
 
-				l, twice := seen[name]
-				fault.Unless(!twice, fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l))
-				seen[name] = k.Line
-				out = append(out, Value{name, x, v.Value})
-			}
+	return l.values, nil
+}
+
+// valueList collects the values of a file.
+type valueList struct {
+	values []Value
+	lines  map[string]int // the line of each name, from 1
+}
+
+// addMapping adds the values of a mapping. prefix is the name of the mapping, and depth the number of keys in prefix.
+func (l *valueList) addMapping(mapping *yaml.Node, prefix string, depth int) error {
+	const maxDepth = 16
+	if depth > maxDepth {
+		return fmt.Errorf("line %d: keys within keys, more than %d deep", mapping.Line, maxDepth)
+	}
+
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := mapping.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			continue
+		}
+
+		name := join(prefix, key.Value)
+		value := followAlias(mapping.Content[i+1])
+		var err error
+		switch value.Kind {
+		case yaml.MappingNode:
+			err = l.addMapping(value, name, depth+1)
+		case yaml.ScalarNode:
+			err = l.addScalar(key.Line, name, value)
+		}
+		if err != nil {
+			return err
 		}
 	}
 
-	walk(resolve(doc.Content[0]), "", 0)
+	return nil
+}
 
-	return out, nil
+// addScalar adds one value, whose key is in the given line. A text, quoted or not, has the number NaN.
+func (l *valueList) addScalar(line int, name string, value *yaml.Node) error {
+	if first, twice := l.lines[name]; twice {
+		return fmt.Errorf("line %d: %q occurs twice; first in line %d", line, name, first)
+	}
+	l.lines[name] = line
+
+	number, err := parseFloat(value.Value)
+	quoted := value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+	if err != nil || math.IsInf(number, 0) || quoted {
+		number = math.NaN()
+	}
+	l.values = append(l.values, Value{name, number, value.Value})
+
+	return nil
 }

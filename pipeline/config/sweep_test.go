@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // sweepFile is an experiment "drone" with a sweep.
@@ -28,7 +28,7 @@ func sweepNames(t *testing.T, sweep string) string {
 	t.Helper()
 
 	f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var out []string
 	for _, e := range f.Experiments {
@@ -38,8 +38,8 @@ func sweepNames(t *testing.T, sweep string) string {
 	return strings.Join(out, " ")
 }
 
-// The names are those of issue 23: every combination of a mapping, the last key
-// varying fastest, and the entries of a list.
+// The expected names were written by hand. A mapping gives every combination of its values, in which the last key
+// varies fastest. A list gives its entries.
 func TestSweepNames(t *testing.T) {
 	for sweep, want := range map[string]string{
 		"{model.hidden: [[32, 32], [64, 64]], loss.beta: [0, 0.5]}": "drone/hidden=32-32,beta=0 " +
@@ -62,12 +62,12 @@ func TestSweepNames(t *testing.T) {
 // Results are kept under the settings that they depend on.
 func TestSweepOwners(t *testing.T) {
 	f, err := Parse("pipeline.yaml", []byte(sweepFile("{loss.beta: [0, 1], dsp.segments: [4, 16]}")))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	e := f.Experiments[3]
 	got := fmt.Sprint(e.Owner("simulate"), " ", e.Owner("ingest"), " ", e.Owner("dsp"), " ", e.Owner("train"), " ",
 		e.Family(), " ", e.Train.Loss.Beta, " ", e.DSP.Segments, " ", e.Train.Seeds, " ", e.Ingest.Data)
-	must.Equal(t, got, "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated", "got")
+	assert.Equal(t, "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated", got)
 }
 
 // A fault is placed where the sweep is written, or where the experiment is, once.
@@ -104,7 +104,7 @@ func TestSweepFaults(t *testing.T) {
 		},
 	} {
 		_, err := Parse("pipeline.yaml", []byte(sweepFile(c.sweep)))
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 
 	text := strings.Replace(sweepFile("{loss.beta: [0, 0.5, 1]}"), "seeds: 2", "seeds: 0", 1)
@@ -142,13 +142,13 @@ func TestSweepIsFactorial(t *testing.T) {
 		sweep := strings.ReplaceAll(fmt.Sprintf("{epochs: %v, batch: %v}", epochs, batch), " ", ", ")
 		sweep = strings.NewReplacer(":,", ":", "],,", "],").Replace(sweep)
 		f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		seen := map[string]bool{}
 		for _, e := range f.Experiments {
 			o := e.Train.Optimizer
-			must.Be(t, e.Name, fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch), "has epochs %d, batch %d",
-				o.Epochs, o.Batch)
+			require.Equal(t, fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch), e.Name,
+				"has epochs %d, batch %d", o.Epochs, o.Batch)
 
 			seen[e.Name] = true
 		}

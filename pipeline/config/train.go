@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,21 +11,22 @@ import (
 	"doubletake/train/honest"
 )
 
-// Train is the network, its training and the splits.
+// Train describes the network, its training and the splits.
 type Train struct {
-	// conditions that are the network's inputs. Of names, as of propellers, the calibrated predictions count what was
-	// measured of each, as of ingest: {things}; the network sees numbers alone
+	// conditions that are the network's inputs. A condition that is a name, such as a propeller, is an input of the
+	// calibrated predictions alone, which count the measurements of each name, as they do for ingest: {things}; the
+	// network sees numbers only
 	Inputs []string `key:"inputs"`
 
 	// quantities it predicts; empty: all
 	Outcomes []string `key:"outcomes"`
 
-	train.Config // of a network and its training; the seed and the numeric kernels are the stage's
+	train.Config // settings of a network and its training, except the seed and the numeric kernels, which the stage sets
 
 	// trainings per split
 	Seeds int `key:"seeds"`
 
-	// the first seed; the others follow
+	// the first seed; each further training has the next number
 	Seed uint64 `key:"seed" default:"0"`
 
 	// how the covariance of two answers is computed
@@ -35,13 +35,13 @@ type Train struct {
 	// further methods trained on the same splits, for the comparison table; all, or some of
 	Compare []string `key:"compare" of:"methods"`
 
-	// compare: networks of an ensemble
+	// compare: number of networks in an ensemble
 	Members int `key:"members"`
 
-	// how the calibrated process sees inputs and outcomes: raw, as they are; auto, the form that predicts
-	// left-out groups best (logarithms, ratios, coefficients such as a force over ρu²), chosen anew for every
-	// split; or the name of such a form
-	Form string `key:"form" omit:"zero"`
+	// how the calibrated process sees inputs and outcomes: auto, the form that predicts left-out groups best
+	// (logarithms, ratios, coefficients such as a force over ρu², a tip speed; of things without the properties that they
+	// are too few to tell), chosen anew for every split; raw, as they are; or the name of such a form
+	Form string `key:"form"`
 
 	// intervals for groups that were never measured, learned from left-out training groups
 	Honest honest.Settings `key:"honest"`
@@ -52,14 +52,15 @@ type Train struct {
 
 func defaultTrain() Train {
 	return Train{
-		Config: train.DefaultConfig(), Estimate: train.DefaultEstimateOptions(),
+		Config: train.DefaultConfig(), Estimate: train.DefaultEstimateOptions(), Form: form.Auto,
 		Seeds: 5, Members: baseline.DefaultMembers, Honest: honest.DefaultSettings(),
 	}
 }
 
-// maxSeeds bounds the trainings of a split.
+// maxSeeds is the largest number of trainings of a split.
 const maxSeeds = 1000
 
+// validate reports faults of the section, which is at key.
 func (t *Train) validate(f *File, key string, fail failFunc) {
 	fail.when(len(t.Inputs) == 0, key+".inputs", "expected at least one condition the network sees, found none")
 
@@ -78,10 +79,11 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 
 	fail.whole(key+".seeds", "seeds", t.Seeds, 1, maxSeeds)
 
-	fail.when(t.Form != "" && t.Form != form.Raw && t.Honest.Base != "gp", key+".form",
+	isNamed := t.Form != form.Auto && t.Form != form.Raw
+	fail.when(isNamed && t.Honest.Base != "gp", key+".form",
 		"belongs to honest: {base: gp}, found base: %s", t.Honest.Base)
-	fail.when(t.Form != "" && len(t.Inputs) > 0 && !form.Named(t.Form, t.Inputs), key+".form",
-		"expected raw, auto, log, order, or ratios or coefficient of a speed and perhaps a length "+
+	fail.when(isNamed && len(t.Inputs) > 0 && !form.Named(t.Form, t.Inputs), key+".form",
+		"expected auto, raw, log, order, or ratios, coefficient, tip or reynolds of a speed and perhaps a length "+
 			"among the inputs, such as coefficient(u_m_s,chord_m), found %s", t.Form)
 
 	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })
@@ -89,24 +91,20 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 	t.validateSplits(key+".splits", fail)
 }
 
-// researched are methods that the program of the research has.
-var researched = regexp.MustCompile("^(hmc|mc-dropout|laplace-.*|conformal.*)$")
-
-func (t *Train) validateMethods(key string, fail failFunc) {
+// complete replaces the word all in t.Compare by the methods that it stands for.
+func (t *Train) complete() {
 	if slices.Equal(t.Compare, []string{"all"}) {
 		t.Compare = baseline.All()
 	}
+}
 
+// validateMethods reports methods to compare with that are unknown or listed twice.
+func (t *Train) validateMethods(key string, fail failFunc) {
 	known := baseline.Compared()
 	for i, m := range t.Compare {
 		switch {
 		case m == "all":
 			fail(key+".compare", "all stands alone, found other methods with it")
-		case !slices.Contains(known, m) && researched.MatchString(m):
-			fail(key+".compare", "%s left the program in version 0.2; the research's program has it: "+
-				"go run ./pipeline in docs/research", m)
-		case m == "binned", m == "joint", m == "joint-full":
-			fail(key+".compare", "%s went in version 0.2; ensemble and gp give noise and epistemic variance, too", m)
 		case !slices.Contains(known, m):
 			fail(key+".compare", "expected some of %s, found %q%s", strings.Join(known, ", "), m, spelling.DidYouMean(m, known))
 		case slices.Contains(t.Compare[:i], m):
@@ -117,6 +115,7 @@ func (t *Train) validateMethods(key string, fail failFunc) {
 	fail.whole(key+".members", "networks", t.Members, baseline.MinMembers, baseline.MaxMembers)
 }
 
+// validateSplits reports faults of the splits, which are at key.
 func (t *Train) validateSplits(key string, fail failFunc) {
 	fail.when(len(t.Splits) == 0, key, "expected at least one split, found none")
 

@@ -12,9 +12,9 @@ import (
 // failFunc reports a fault of the value at a dotted key.
 type failFunc func(key, format string, args ...any)
 
-// when reports the fault where it is one.
-func (fail failFunc) when(is bool, key, format string, args ...any) {
-	if is {
+// when reports a fault if there is one.
+func (fail failFunc) when(fault bool, key, format string, args ...any) {
+	if fault {
 		fail(key, format, args...)
 	}
 }
@@ -22,7 +22,7 @@ func (fail failFunc) when(is bool, key, format string, args ...any) {
 // within reports a number that is not from lo to hi.
 func (fail failFunc) within(key, what string, v, lo, hi float64) {
 	if !(v >= lo && v <= hi) {
-		fail(key, "expected %s from %s to %s, found %s", what, number(lo), number(hi), number(v))
+		fail(key, "expected %s from %s to %s, found %s", what, formatNumber(lo), formatNumber(hi), formatNumber(v))
 	}
 }
 
@@ -34,21 +34,22 @@ func (fail failFunc) whole(key, what string, v, lo, hi int) {
 // above reports a number that is not above zero and up to hi.
 func (fail failFunc) above(key, what string, v, hi float64) {
 	if !(v > 0 && v <= hi) {
-		fail(key, "expected %s above 0 and up to %s, found %s", what, number(hi), number(v))
+		fail(key, "expected %s above 0 and up to %s, found %s", what, formatNumber(hi), formatNumber(v))
 	}
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// formatNumber writes a number with as many digits as it needs.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// refuse reports the keys among these, below a key, that the file has.
+// refuse reports each of the given keys of the section at key that the file has.
 func (fail failFunc) refuse(f *File, key, text string, keys ...string) {
 	for _, k := range keys {
 		fail.when(f.Has(key+"."+k), key+"."+k, "%s", text)
 	}
 }
 
-// entries reports the entries of a mapping that parse does not take.
-func entries[T any](fail failFunc, key string, list []NamedString, parse func(text string) (T, error)) {
+// checkEntries reports the entries of a mapping for which parse returns an error.
+func checkEntries[T any](fail failFunc, key string, list []NamedString, parse func(text string) (T, error)) {
 	for _, n := range list {
 		if _, err := parse(n.Value); err != nil {
 			fail(key+"."+n.Name, "%v", err)
@@ -56,13 +57,28 @@ func entries[T any](fail failFunc, key string, list []NamedString, parse func(te
 	}
 }
 
-// most bounds numbers that have a unit: a larger one is a mistake, and squares
-// of it would lose digits.
+// most bounds numbers that have a unit: a larger number is a mistake, and its square
+// would lose digits.
 const most = 1e9
 
-// validate reports faults that single keys cannot show: missing keys,
-// contradictions, values out of range. It changes nothing. The stages check that
-// conditions, columns and files exist.
+// complete sets the settings whose defaults depend on other settings: the settings of simulated campaigns, and the
+// methods that compare: [all] stands for.
+func (f *File) complete() {
+	for i := range f.Experiments {
+		e := &f.Experiments[i]
+		key := "experiments." + e.Name
+		if s := e.Ingest.Simulate; s != nil {
+			s.complete(func(k string) bool { return f.Has(key + ".ingest.simulate." + k) })
+		}
+
+		if f.Has(key + ".train") {
+			e.Train.complete()
+		}
+	}
+}
+
+// validate reports faults that single keys cannot show: missing keys, contradictions, values out of range. The stages
+// check that conditions, columns and files exist.
 func (f *File) validate(d *decoder) {
 	var fail failFunc = func(key, format string, args ...any) { d.errs = append(d.errs, f.Errorf(key, format, args...)) }
 	fail.when(f.Version != 1, "version", "expected 1, found %d; this program reads version 1", f.Version)
@@ -71,7 +87,7 @@ func (f *File) validate(d *decoder) {
 
 	f.Executor.validate(fail)
 
-	families := map[string]string{} // by their names in lower case
+	families := map[string]string{} // names of experiments by the same name in lower case
 	for i := range f.Experiments {
 		e := &f.Experiments[i]
 		e.validate(f, "experiments."+e.Name, fail)
@@ -86,28 +102,29 @@ func (f *File) validate(d *decoder) {
 	}
 }
 
-func (e *Experiment) validate(f *File, at string, fail failFunc) {
-	fail.folder(at, e.Family())
+// validate reports faults of an experiment, which is at key.
+func (e *Experiment) validate(f *File, key string, fail failFunc) {
+	fail.folder(key, e.Family())
 
-	if !e.Ingest.validate(f, e, at+".ingest", fail) {
+	if !e.Ingest.validate(f, e, key+".ingest", fail) {
 		return
 	}
 
-	e.validateTogether(at, fail)
-	e.validateDSP(f, at+".dsp", fail)
+	e.validateTogether(key, fail)
+	e.validateDSP(f, key+".dsp", fail)
 
 	if e.Select != (Select{}) {
-		e.Select.validate(e, at+".select", fail)
+		e.Select.validate(e, key+".select", fail)
 	}
 
-	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
-		e.Train.validate(f, at+".train", fail)
+	if f.Has(key + ".train") { // without it a run ends with the triplets and their report
+		e.Train.validate(f, key+".train", fail)
 		return
 	}
 
 	if e.Variant != nil {
 		for _, s := range e.Variant.Settings {
-			fail.when(strings.HasPrefix(s.Path, "train."), at+".sweep",
+			fail.when(strings.HasPrefix(s.Path, "train."), key+".sweep",
 				"varies %s of an experiment that trains nothing; expected train: {inputs: …, splits: …} too, "+
 					"found none", s.Path)
 		}
@@ -115,38 +132,62 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 }
 
 // validateTogether reports keys of ingest and dsp that contradict each other.
-func (e *Experiment) validateTogether(at string, fail failFunc) {
-	in := &e.Ingest
-	fail.when(in.Tachometer != nil && e.DSP.Track != nil, at+".dsp.track",
+func (e *Experiment) validateTogether(key string, fail failFunc) {
+	ingest := &e.Ingest
+	fail.when(ingest.Tachometer != nil && e.DSP.Track != nil, key+".dsp.track",
 		"a tachometer measures the speed; leave one of them out")
-	fail.when(e.DSP.Amplitude == "synchronous" && in.Tachometer == nil, at+".dsp.amplitude",
+	fail.when(e.DSP.Amplitude == "synchronous" && ingest.Tachometer == nil, key+".dsp.amplitude",
 		"synchronous averages over the shaft's angle; "+
 			"expected ingest.tachometer: {channel: …, pulses_per_rev: …}")
 }
 
-// folder reports a name of the user's that cannot name a folder. Windows' rules hold on all
-// systems: a project goes to others, and its tables with it.
+// folder reports a user's name that cannot be the name of a folder. The rules of Windows apply on all
+// systems, because projects and their tables are passed on to people with other systems.
 func (fail failFunc) folder(key, name string) {
 	if safe := holdout.Folder(name); safe != name {
 		fail(key, "expected a name that a folder can have, on Windows too, such as %q, found %q", safe, name)
 	}
 }
 
-// resolve sets the values that follow from other keys: the data of a simulated
-// campaign are simulated, and pairs that are given are taken as they are. Paths get one
-// separator on all systems.
-func (e *Experiment) resolve() {
+// setImplied sets the values that follow from other keys: the data of a simulated
+// campaign are simulated, and pairs that are given are taken as they are. It writes paths with
+// slashes on all systems.
+func (e *Experiment) setImplied() {
 	slash(reflect.ValueOf(&e.Ingest), false)
 	if e.Ingest.Simulate != nil {
 		e.Ingest.Data = "simulated"
 	}
 
 	if e.Ingest.Table != nil {
-		e.Ingest.Table.resolve()
+		e.Ingest.Table.setPairs()
 	}
 
 	if e.pairsGiven() {
 		e.DSP.Triplets = "table"
+	}
+}
+
+// slash replaces backslashes by slashes in the texts of fields with the tag path on Windows, so that the same project
+// has the same settings, tables and pages on all systems. It changes v in place. isPath reports whether v itself is
+// such a field.
+func slash(v reflect.Value, isPath bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			slash(v.Elem(), isPath)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			slash(v.Index(i), isPath)
+		}
+	case reflect.Struct:
+		for _, sf := range reflect.VisibleFields(v.Type()) {
+			slash(v.FieldByIndex(sf.Index), sf.Tag.Get("path") != "" || isPath && sf.Name == "Value")
+		}
+	case reflect.String:
+		if isPath {
+			v.SetString(filepath.ToSlash(v.String()))
+		}
 	}
 }
 
@@ -155,7 +196,7 @@ func (e *Experiment) pairsGiven() bool {
 	return e.Ingest.Table != nil || e.Ingest.Simulate != nil && e.Ingest.Simulate.Campaign == "toy"
 }
 
-// Resolve returns path as seen from the program: relative paths of the file
+// Resolve returns a path of the file relative to the program's working directory. Relative paths in the file
 // start at the file's folder.
 func (f *File) Resolve(path string) string {
 	if filepath.IsAbs(path) {

@@ -1,6 +1,6 @@
-// Package contrast compares two configurations in finished experiments: two values of a condition, two
-// groups of runs, or two work directories. It finds the units that were exchanged and the conditions that the
-// sides have in common; the numbers are those of train/contrast. See docs/contrast.md.
+// Package contrast compares two configurations in finished experiments: two values of a condition, two groups of runs,
+// or two work directories. It finds the units that were exchanged and the conditions that both sides have. Package
+// train/contrast computes the differences and their intervals. See docs/contrast.md.
 package contrast
 
 import (
@@ -9,19 +9,22 @@ import (
 	"regexp"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/train/contrast"
 )
 
-// Options tell what is compared. A side is values of columns, such as "blades=2,rpm=3000", or a pattern, such
-// as "run=/^a/"; of two directories it may be empty.
+// Options say what is compared.
 type Options struct {
-	Runs     []string // one experiment, or two: names, folders or tables of pairs
-	A, B     string
-	Unit     string   // the column that names the units, or /the part of the run's name that does/
-	Outcomes []string // nil: all
-	Limit    float64
-	Level    float64
+	// Runs names one experiment or two, by names, folders or tables of pairs. With two, the first is side A.
+	Runs []string
+	// A and B select the rows of the sides by values of columns, such as "blades=2,rpm=3000", or by a pattern, such as
+	// "run=/^a/". They may be empty if there are two experiments.
+	A, B string
+	// Unit is the column that names the units, or a pattern between slashes that matches the part of a run's name that
+	// names its unit.
+	Unit     string
+	Outcomes []string // nil means all outcomes
+	Limit    float64  // difference with which the differences found are compared
+	Level    float64  // probability of the intervals
 }
 
 // Power is the probability of a decision with the number of units that would decide.
@@ -33,15 +36,15 @@ type Result struct {
 	B        string    `json:"b"`
 	Data     string    `json:"data"` // "simulated" or "measured"
 	Unit     string    `json:"unit"`
-	By       string    `json:"compared"`
+	Compared string    `json:"compared"`
 	Level    float64   `json:"level"`
 	Limit    float64   `json:"limit"`
 	Outcomes []Outcome `json:"outcomes"`
 	Notes    []string  `json:"notes"`
 }
 
-// Outcome is the difference of an outcome, the mean over the common conditions. Of one that cannot be
-// tested, Untested has the reason, and only the difference and its curves are stated.
+// Outcome is the difference of an outcome, averaged over the common conditions. If it cannot be tested, Untested has
+// the reason, and only the difference and its curves are set.
 type Outcome struct {
 	Name       string   `json:"name"`
 	Unit       string   `json:"unit"`
@@ -54,11 +57,11 @@ type Outcome struct {
 	Low        *float64 `json:"low"`
 	High       *float64 `json:"high"`
 	Above      *float64 `json:"probability_above_limit"`
-	Deciding   *int     `json:"units_that_would_decide"` // on each side; 0: more than a million
+	Deciding   *int     `json:"units_that_would_decide"` // on each side; 0 means more than a million
 	Curves     []Curve  `json:"curves"`
 }
 
-// Curve is the difference over a condition, the mean over the others, with its simultaneous band.
+// Curve is the difference over a condition, averaged over the other conditions, with its simultaneous band.
 type Curve struct {
 	Condition string  `json:"condition"`
 	Unit      string  `json:"unit"`
@@ -73,26 +76,32 @@ type Point struct {
 	High       float64 `json:"high"`
 }
 
+// quantity is a condition with its unit.
 type quantity struct{ name, unit string }
 
-// comparison is a Result in the making.
+// comparison collects the rows of both sides and computes the Result.
 type comparison struct {
 	Options
 	*Result
-	terms [2][]term
-	part  *regexp.Regexp    // of the run's name; nil: a column names the units
-	axes  []quantity        // conditions of the tables, then those that the sides are compared at
-	unit  map[string]string // by outcome
+	terms [2][]term         // by side: the terms that select its rows
+	part  *regexp.Regexp    // matches the part of a run's name that names its unit; nil if a column names the units
+	axes  []quantity        // the conditions of the tables; after keepVarying the conditions at which sides are compared
+	unit  map[string]string // unit of each outcome
 	rows  []row
 }
 
 // Compare compares two configurations.
-func Compare(ctx context.Context, o Options) (_ *Result, err error) {
-	defer fault.Catch(&err)
+func Compare(ctx context.Context, o Options) (*Result, error) {
 	c := &comparison{Options: o, Result: &Result{Unit: o.Unit, Level: o.Level, Limit: o.Limit, Notes: []string{}}}
-	c.read()
-	c.varying()
-	fault.Raise(c.meet())
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+
+	c.keepVarying()
+	if err := c.matchConditions(); err != nil {
+		return nil, err
+	}
+
 	for k, name := range c.Options.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compare configurations: %w", err)
@@ -104,70 +113,81 @@ func Compare(ctx context.Context, o Options) (_ *Result, err error) {
 	return c.Result, nil
 }
 
-// outcome compares the units of the sides.
+// outcome compares the units of the sides by outcome k, which has the given name.
 func (c *comparison) outcome(k int, name string) Outcome {
 	d := c.design(k)
-	out := Outcome{
+	outcome := Outcome{
 		Name: name, Unit: c.unit[name], UnitsA: d.units[0], UnitsB: d.units[1], Untested: d.untested,
 		Difference: d.difference, Curves: []Curve{},
 	}
 
-	c.note(d.notes...)
+	c.addNotes(d.notes...)
 
 	for axis, q := range c.axes {
-		if at, band := c.curve(d, axis, q.name); band != nil {
-			curve := Curve{Condition: q.name, Unit: q.unit}
-			for p, e := range band {
-				curve.Points = append(curve.Points, Point{at[p], e.Difference, e.Low, e.High})
-			}
-
-			out.Curves = append(out.Curves, curve)
+		values, band := c.curve(d, axis, q.name)
+		if band == nil {
+			continue
 		}
+
+		curve := Curve{Condition: q.name, Unit: q.unit}
+		for point, estimate := range band {
+			curve.Points = append(curve.Points, Point{values[point], estimate.Difference, estimate.Low, estimate.High})
+		}
+
+		outcome.Curves = append(outcome.Curves, curve)
 	}
 
 	if d.untested != "" {
-		return out
+		return outcome
 	}
 
 	arms := d.arms(nil, 1)
-	e := contrast.Mean(arms, c.Options.Level)
-	above, n := e.Above(c.Options.Limit), contrast.Units(arms, c.Options.Limit, c.Options.Level, Power)
-	out.Difference, out.SE, out.DF, out.Low, out.High = e.Difference, &e.SE, &e.DF, &e.Low, &e.High
-	out.Above, out.Deciding = &above, &n
+	estimate := contrast.Mean(arms, c.Options.Level)
+	above := estimate.Above(c.Options.Limit)
+	n := contrast.Units(arms, c.Options.Limit, c.Options.Level, Power)
+	outcome.Difference = estimate.Difference
+	outcome.SE = &estimate.SE
+	outcome.DF = &estimate.DF
+	outcome.Low = &estimate.Low
+	outcome.High = &estimate.High
+	outcome.Above = &above
+	outcome.Deciding = &n
 
-	return out
+	return outcome
 }
 
-// curve is the difference over a condition with its band; nil where there is none.
-func (c *comparison) curve(d *design, axis int, name string) (at []float64, band []contrast.Estimate) {
+// curve returns the values of a condition and the difference at each of them, with a simultaneous band. It returns nil
+// if there is no band.
+func (c *comparison) curve(d *design, axis int, name string) (values []float64, band []contrast.Estimate) {
 	if d.matched != nil {
-		at, band = d.over(axis)
-		for p, e := range band { // one interval for each value at once (Bonferroni)
-			band[p] = e.Within(1 - (1-c.Options.Level)/float64(len(band)))
+		values, band = d.curve(axis)
+		for point, estimate := range band { // the level of each of n intervals is 1 − (1 − level)/n (Bonferroni)
+			band[point] = estimate.Within(1 - (1-c.Options.Level)/float64(len(band)))
 		}
 
-		return at, band
+		return values, band
 	}
 
-	of, at := d.points(axis)
+	pointOf, values := d.points(axis)
 	switch {
-	case len(at) < 2 || d.untested != "":
+	case len(values) < 2 || d.untested != "":
 		return nil, nil
-	case len(at) > mostPoints:
-		c.note(fmt.Sprintf("no curve over the %d values of %s: more than %d", len(at), name, mostPoints))
+	case len(values) > mostPoints:
+		c.addNotes(fmt.Sprintf("no curve over the %d values of %s: more than %d", len(values), name, mostPoints))
 		return nil, nil
 	}
 
-	return at, contrast.Band(d.arms(of, len(at)), c.Options.Level)
+	return values, contrast.Band(d.arms(pointOf, len(values)), c.Options.Level)
 }
 
-// mostPoints of a curve: the time of its band grows with their square.
+// mostPoints is the largest number of points of a curve. The time for its band grows with the square of the number.
 const mostPoints = 100
 
-func (c *comparison) note(notes ...string) {
-	for _, n := range notes {
-		if !slices.Contains(c.Notes, n) {
-			c.Notes = append(c.Notes, n)
+// addNotes adds the notes that the result does not have yet.
+func (c *comparison) addNotes(notes ...string) {
+	for _, name := range notes {
+		if !slices.Contains(c.Notes, name) {
+			c.Notes = append(c.Notes, name)
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
@@ -52,7 +54,7 @@ experiments:
 
 	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": config},
 		pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return filepath.Join(dir, "runs", "wing")
 }
@@ -61,7 +63,8 @@ func compare(t *testing.T, o Options) *Result {
 	t.Helper()
 
 	o.Level = 0.95
-	r := must.Get(Compare(context.Background(), o))(t)
+	r, err := Compare(context.Background(), o)
+	require.NoError(t, err)
 
 	return r
 }
@@ -109,15 +112,19 @@ func TestCompare(t *testing.T) {
 
 		r := compare(t, c.o)
 		o := r.Outcomes[0]
-		if r.By != c.by || o.UnitsA != c.units || o.UnitsB != c.units || o.Difference < c.low || o.Difference > c.high ||
+		if r.Compared != c.by || o.UnitsA != c.units || o.UnitsB != c.units ||
+			o.Difference < c.low || o.Difference > c.high ||
 			!strings.Contains(strings.Join(r.Notes, "; "), c.note) || !strings.HasPrefix(o.Untested, c.no) ||
 			(o.Untested == "") != (c.no == "") || (o.Low == nil) != (c.no != "") {
-			t.Errorf("%s: %s, %d and %d units, difference %g, %q, notes %q", c.name, r.By, o.UnitsA, o.UnitsB, o.Difference,
+			t.Errorf("%s: %s, %d and %d units, difference %g, %q, notes %q", c.name, r.Compared, o.UnitsA, o.UnitsB,
+				o.Difference,
 				o.Untested, r.Notes)
 		}
 
-		must.Not(t, c.points > 0 && (len(o.Curves) == 0 || len(o.Curves[0].Points) != c.points),
-			"%s: curves %v", c.name, o.Curves)
+		if c.points > 0 {
+			require.NotEmpty(t, o.Curves, "%s: curves", c.name)
+			assert.Len(t, o.Curves[0].Points, c.points, "%s: points", c.name)
+		}
 
 		if c.no == "" && c.name != "directories" && !(*o.Low < o.Difference && o.Difference < *o.High) {
 			t.Errorf("%s: interval %g to %g", c.name, *o.Low, *o.High)
@@ -148,7 +155,7 @@ func TestCompare(t *testing.T) {
 		{"re,rotor,y\n1e6,1,1\n1e6,1,2\n1e6,2,3\n1e6,2,4\n2e6,1,1\n2e6,1,2\n2e6,2,3\n2e6,2,4\n", 2},
 	} {
 		dir = t.TempDir()
-		must.Do(t, pipelinetest.Run(dir, map[string]string{
+		require.NoError(t, pipelinetest.Run(dir, map[string]string{
 			"r.csv":         c.table,
 			"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, repeats: [y]}}}}\n",
 		}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
@@ -189,6 +196,6 @@ func TestRefused(t *testing.T) {
 
 		want := strings.Replace(c.want, "DIR", dir, 1)
 		_, err := Compare(context.Background(), c.o)
-		must.Refuse(t, err, want)
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -12,58 +12,59 @@ import (
 	"doubletake/train/numbers"
 )
 
-// Sheet is the comparison for people: a sentence and the differences of each outcome.
+// Sheet returns the comparison as a text for people: a sentence about each outcome, and tables of its differences.
 func (r *Result) Sheet() report.Sheet {
-	s := report.Sheet{
-		Title: fmt.Sprintf("B − A of %s data, %s; A: %s; B: %s; units: %s", r.Data, r.By, r.A, r.B, r.Unit),
+	sheet := report.Sheet{
+		Title: fmt.Sprintf("B − A of %s data, %s; A: %s; B: %s; units: %s", r.Data, r.Compared, r.A, r.B, r.Unit),
 	}
-	for _, o := range r.Outcomes {
-		s.Before = append(s.Before, r.sentence(o))
-		for _, c := range o.Curves {
+	for _, outcome := range r.Outcomes {
+		sheet.Opening = append(sheet.Opening, r.sentence(outcome))
+		for _, curve := range outcome.Curves {
 			g := report.Grid{
-				Title: fmt.Sprintf("%s over %s, with a band that holds all of them with %.4g %%", o.Name, c.Condition, 100*r.Level),
-				Heads: []string{labelled(c.Condition, c.Unit), "difference", "from", "to", ""}, Words: []string{""},
+				Title: fmt.Sprintf("%s over %s, with a band that holds all of them with %.4g %%", outcome.Name, curve.Condition,
+					100*r.Level),
+				Heads: []string{labelled(curve.Condition, curve.Unit), "difference", "from", "to", ""}, Words: []string{""},
 			}
-			for _, p := range c.Points {
+			for _, point := range curve.Points {
 				mark := ""
-				if p.Low > 0 || p.High < 0 {
+				if point.Low > 0 || point.High < 0 {
 					mark = "differs"
 				}
 
-				number := digits((p.High - p.Low) / 2)
+				number := digits((point.High - point.Low) / 2)
 				g.Rows = append(g.Rows, []string{
-					fmt.Sprintf("%.6g", p.At), number(p.Difference), number(p.Low), number(p.High), mark,
+					fmt.Sprintf("%.6g", point.At), number(point.Difference), number(point.Low), number(point.High), mark,
 				})
 			}
 
-			s.Grids = append(s.Grids, g)
+			sheet.Grids = append(sheet.Grids, g)
 		}
 	}
 
-	return s
+	return sheet
 }
 
-// sentence is the answer in one outcome.
-func (r *Result) sentence(o Outcome) string {
-	unit := units.Difference(o.Unit)
-	if o.Untested != "" {
-		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", o.Name, o.Untested,
-			o.UnitsA, o.UnitsB, o.Difference, unit))
+// sentence returns a sentence about the difference of one outcome.
+func (r *Result) sentence(outcome Outcome) string {
+	unit := units.Difference(outcome.Unit)
+	if outcome.Untested != "" {
+		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", outcome.Name,
+			outcome.Untested, outcome.UnitsA, outcome.UnitsB, outcome.Difference, unit))
 	}
 
-	number := digits((*o.High - *o.Low) / 2)
+	number := digits((*outcome.High - *outcome.Low) / 2)
 	verb := "may be the same"
 	switch {
-	case *o.Low > 0:
+	case *outcome.Low > 0:
 		verb = "B is higher"
-	case *o.High < 0:
+	case *outcome.High < 0:
 		verb = "B is lower"
 	}
 
-	s := fmt.Sprintf("%s: %s; difference %s, %.4g %% interval %s to %s", o.Name, verb,
-		strings.TrimSpace(number(o.Difference)+" "+unit), 100*r.Level, number(*o.Low), number(*o.High))
+	s := fmt.Sprintf("%s: %s; difference %s, %.4g %% interval %s to %s", outcome.Name, verb,
+		strings.TrimSpace(number(outcome.Difference)+" "+unit), 100*r.Level, number(*outcome.Low), number(*outcome.High))
 
-	p := *o.Above
+	p := *outcome.Above
 	switch {
 	case p > 0.999:
 		s += fmt.Sprintf("; above %g with probability > 0.999", r.Limit)
@@ -73,9 +74,9 @@ func (r *Result) sentence(o Outcome) string {
 		s += fmt.Sprintf("; above %g with probability %.3f", r.Limit, p)
 	}
 
-	s += fmt.Sprintf("; units: A %d, B %d", o.UnitsA, o.UnitsB)
-	switch n := *o.Deciding; {
-	case *o.Low > r.Limit || *o.High < r.Limit:
+	s += fmt.Sprintf("; units: A %d, B %d", outcome.UnitsA, outcome.UnitsB)
+	switch n := *outcome.Deciding; {
+	case *outcome.Low > r.Limit || *outcome.High < r.Limit:
 	case n == 0:
 		s += fmt.Sprintf("; a difference of this size from %g is decided by no number of units below a million", r.Limit)
 	default:
@@ -86,7 +87,7 @@ func (r *Result) sentence(o Outcome) string {
 	return s
 }
 
-// digits writes numbers to the second digit of a deviation.
+// digits returns a function that writes numbers to the second digit of a deviation.
 func digits(deviation float64) func(float64) string {
 	decimals := 6
 	if deviation > 0 && !math.IsInf(deviation, 0) {
@@ -96,6 +97,7 @@ func digits(deviation float64) func(float64) string {
 	return func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 }
 
+// labelled names a quantity with its unit.
 func labelled(name, unit string) string {
 	if unit == "" {
 		return name
@@ -103,26 +105,26 @@ func labelled(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// SVG draws the difference over each condition with its band; nil where there is no curve.
+// SVG returns a drawing of the difference over each condition with its band, or nil if there is no curve.
 func (r *Result) SVG() []byte {
-	f := &figure.Figure{
+	drawing := &figure.Figure{
 		ID: "contrast", Title: fmt.Sprintf("B − A; A: %s; B: %s", r.A, r.B),
 		Desc: fmt.Sprintf("The difference of each outcome, the mean over the other conditions, with a band that holds all "+
-			"points of a panel with %.4g %%, %s.", 100*r.Level, r.By),
+			"points of a panel with %.4g %%, %s.", 100*r.Level, r.Compared),
 		Note:    strings.TrimSpace(fmt.Sprintf("%s data. A: %s. B: %s.", r.Data, r.A, r.B)),
 		Columns: 2,
 	}
 
-	for _, o := range r.Outcomes {
-		unit := units.Difference(o.Unit)
-		for _, c := range o.Curves {
+	for _, outcome := range r.Outcomes {
+		unit := units.Difference(outcome.Unit)
+		for _, curve := range outcome.Curves {
 			band := figure.Mark{Kind: figure.Band, Name: fmt.Sprintf("all inside with %.4g %%", 100*r.Level), Class: "sigma2"}
 			line := figure.Mark{Kind: figure.Line, Name: "B − A", Class: "mean"}
 			points := figure.Mark{Kind: figure.Points, Name: "B − A", Class: "mean", Quiet: true}
-			for _, p := range c.Points {
-				band.Between(p.At, p.Low, p.High)
-				line.Point(p.At, p.Difference)
-				points.Point(p.At, p.Difference)
+			for _, point := range curve.Points {
+				band.Between(point.At, point.Low, point.High)
+				line.Point(point.At, point.Difference)
+				points.Point(point.At, point.Difference)
 			}
 
 			limits := []float64{0}
@@ -130,9 +132,9 @@ func (r *Result) SVG() []byte {
 				limits = append(limits, r.Limit)
 			}
 
-			f.Panels = append(f.Panels, figure.Panel{
-				X: figure.Axis{Label: labelled(c.Condition, c.Unit)},
-				Y: figure.Axis{Label: labelled("difference of "+o.Name, unit), Zero: true},
+			drawing.Panels = append(drawing.Panels, figure.Panel{
+				X: figure.Axis{Label: labelled(curve.Condition, curve.Unit)},
+				Y: figure.Axis{Label: labelled("difference of "+outcome.Name, unit), Zero: true},
 				Marks: []figure.Mark{
 					band, {Kind: figure.Rule, Y: limits, Class: "grey", Quiet: true, Thin: true}, line, points,
 				},
@@ -140,11 +142,11 @@ func (r *Result) SVG() []byte {
 		}
 	}
 
-	if len(f.Panels) == 0 {
+	if len(drawing.Panels) == 0 {
 		return nil
 	}
 
-	f.Columns = min(2, len(f.Panels))
+	drawing.Columns = min(2, len(drawing.Panels))
 
-	return figure.Draw(f, figure.Options{})
+	return figure.Draw(drawing, figure.Options{})
 }

@@ -2,132 +2,103 @@ package contrast
 
 import (
 	"cmp"
-	"fmt"
-	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
 
-// row is the outcomes of one unit at one condition.
+// row contains the outcomes of one unit at one condition.
 type row struct {
-	side int
-	of   int // row of the table, twice, and 1 for the second run of a pair
-	unit string
-	all  []float64 // the conditions of the table
-	x    []float64 // those that the sides are compared at
-	y    []float64
+	side   int // 0 is A, 1 is B
+	source origin
+	unit   string
+	all    []float64 // all conditions of the table
+	x      []float64 // the conditions at which the sides are compared
+	y      []float64 // outcomes
 }
 
-// term is a column of a side, with its value or pattern.
-type term struct {
-	flag, column, value string
-	pattern             *regexp.Regexp
-}
-
-// parseSide reads "blades=2,run=/^a/".
-func parseSide(flag, text string) []term {
-	terms, err := kv.Parse(text)
-	if err != nil {
-		fault.Raise(usage("--%s wants column=value or column=/pattern/: %v", flag, err))
-	}
-
-	return lists.Each(terms, func(p kv.Pair) term { return term{flag, p.Key, p.Value, pattern(flag, p.Value)} })
-}
-
-func usage(format string, args ...any) error {
-	return &config.UsageError{Text: "pipeline contrast: " + fmt.Sprintf(format, args...)}
-}
-
-// pattern reads /pattern/; nil where the text is none.
-func pattern(flag, text string) *regexp.Regexp {
-	if len(text) < 3 || text[0] != '/' || text[len(text)-1] != '/' {
-		return nil
-	}
-
-	p, err := regexp.Compile(text[1 : len(text)-1])
-	if err != nil {
-		fault.Raise(usage("--%s wants a regular expression between slashes: %v", flag, err))
-	}
-
-	return p
-}
-
-func (t term) holds(text string) bool {
-	if t.pattern != nil {
-		return t.pattern.MatchString(text)
-	}
-
-	a, err1 := strconv.ParseFloat(t.value, 64)
-	b, err2 := strconv.ParseFloat(text, 64)
-
-	return text == t.value || err1 == nil && err2 == nil && math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b))
+// origin is the place that a row comes from.
+type origin struct {
+	row int // row of the table
+	run int // 0 or 1: the first or second run of the pair
 }
 
 // read reads the rows of both sides.
-func (c *comparison) read() {
-	c.terms = [2][]term{parseSide("a", c.Options.A), parseSide("b", c.Options.B)}
-	c.part = pattern("unit", c.Options.Unit)
-	c.Result.A, c.Result.B = c.Options.A, c.Options.B
+func (c *comparison) read() error {
+	if err := c.parse(); err != nil {
+		return err
+	}
+
+	titles := [2]string{c.Options.A, c.Options.B}
 	for k, name := range c.Runs {
-		p := fault.Get(pairs.Open(name, "", nil))
-		c.columns(p)
-		sides := []int{0, 1}
-		if len(c.Runs) == 2 {
-			sides = []int{k}
-			title := []*string{&c.Result.A, &c.Result.B}[k]
-			*title = strings.TrimSpace(name + " " + *title)
+		pairTable, err := pairs.Open(name, "", nil)
+		if err != nil {
+			return err
 		}
 
-		for _, side := range sides {
-			c.add(p.Table, side)
+		if err := c.takeColumns(pairTable); err != nil {
+			return err
+		}
+
+		if len(c.Runs) == 1 {
+			c.addRows(pairTable.Table, 0)
+			c.addRows(pairTable.Table, 1)
+		} else {
+			titles[k] = strings.TrimSpace(name + " " + titles[k])
+			c.addRows(pairTable.Table, k)
 		}
 	}
 
-	for side, name := range []string{c.Result.A, c.Result.B} {
+	c.Result.A = titles[0]
+	c.Result.B = titles[1]
+	for side, title := range titles {
 		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
-			fault.Raise(fault.At(c.Runs[side%len(c.Runs)], "", "rows with "+name, "none",
-				"pipeline inspect lists the values of triplets.arrow"))
+			return fault.At(c.Runs[side%len(c.Runs)], "", "rows with "+title, "none",
+				"pipeline inspect lists the values of triplets.arrow")
 		}
 	}
 
-	c.apart()
+	return c.checkSides()
 }
 
-// apart raises an error where rows of one table are on both sides, or a unit has no name.
-func (c *comparison) apart() {
-	on := map[int]int{}
+// checkSides returns an error if a row is on both sides, or if a unit has no name.
+func (c *comparison) checkSides() error {
+	sideOf := map[origin]int{}
 	for _, r := range c.rows {
 		if r.unit == "" {
-			fault.Raise(usage("--unit: not all runs that are compared have a part like %s", c.Options.Unit))
+			return usage("--unit: not all runs that are compared have a part like %s", c.Options.Unit)
 		}
 
-		if side, known := on[r.of]; known && side != r.side && len(c.Runs) == 1 {
-			fault.Raise(usage("--a and --b have rows in common, such as one of %s %s: state sides that exclude each other",
-				c.Options.Unit, r.unit))
+		if side, known := sideOf[r.source]; known && side != r.side && len(c.Runs) == 1 {
+			return usage("--a and --b have rows in common, such as one of %s %s: state sides that exclude each other",
+				c.Options.Unit, r.unit)
 		}
-		on[r.of] = r.side
+		sideOf[r.source] = r.side
 	}
+
+	return nil
 }
 
-// columns checks the columns that are asked for.
-func (c *comparison) columns(p *pairs.Pairs) {
-	outcomes := plan.Outcomes(p.Table)
-	axes, labels := plan.Conditions(p.Table)
+// takeColumns checks that a table has the columns that the options name, and the units and conditions of the first
+// table. It stores the conditions and the outcomes of the first table, and the kind of data.
+func (c *comparison) takeColumns(pairTable *pairs.Pairs) error {
+	outcomes := plan.Outcomes(pairTable.Table)
+	axes, labels := plan.Conditions(pairTable.Table)
 	labels = append([]string{"run", "recording"}, labels...)
-	quantities := lists.Each(axes, func(n string) quantity { return quantity{n, p.Column(n).Unit} })
+	set, _ := pairTable.SetConditions()
+	var quantities []quantity
+	for _, name := range set {
+		quantities = append(quantities, quantity{name, pairTable.Column(name).Unit})
+	}
 
 	if c.unit == nil {
-		c.axes, c.unit = quantities, map[string]string{}
+		c.axes = quantities
+		c.unit = map[string]string{}
 		if len(c.Options.Outcomes) == 0 {
 			c.Options.Outcomes = outcomes
 		}
@@ -139,73 +110,134 @@ func (c *comparison) columns(p *pairs.Pairs) {
 	}
 
 	for _, t := range asked {
-		fault.Raise(p.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)))
+		if err := pairTable.Need("--"+t.flag, "column", t.column, slices.Concat(labels, axes)); err != nil {
+			return err
+		}
 	}
 
-	for _, n := range c.Options.Outcomes {
-		fault.Raise(p.Need("--outcome", "outcome", n, outcomes))
-		unit := p.Column(n + "_1").Unit
-		first, known := c.unit[n]
-		fault.Unless(!known || first == unit,
-			fault.At(p.Name, "", n+" in "+first+", as in "+c.Runs[0], cmp.Or(unit, "no unit"), "convert one of them"))
-		c.unit[n] = unit
+	for _, name := range c.Options.Outcomes {
+		if err := pairTable.Need("--outcome", "outcome", name, outcomes); err != nil {
+			return err
+		}
+
+		unit := pairTable.Column(name + "_1").Unit
+		if first, known := c.unit[name]; known && first != unit {
+			return fault.At(pairTable.Name, "", name+" in "+first+", as in "+c.Runs[0], cmp.Or(unit, "no unit"),
+				"convert one of them")
+		}
+		c.unit[name] = unit
 	}
 
-	have := lists.Each(quantities, func(q quantity) string { return labelled(q.name, q.unit) })
-	for _, q := range c.axes {
-		fault.Unless(slices.Contains(quantities, q), fault.At(p.Name, "", "a condition "+labelled(q.name, q.unit)+
-			", as in "+c.Runs[0], strings.Join(have, ", "), ""))
+	if err := c.checkAxes(pairTable.Name, quantities); err != nil {
+		return err
 	}
 
-	if kind := p.Get("data"); c.Data == "" || kind == "simulated" {
+	if kind := pairTable.Get("data"); c.Data == "" || kind == "simulated" {
 		c.Data = kind
 	}
+
+	return nil
 }
 
-// add adds the rows of a side. A pair of two runs is two rows, else the mean of the pair is one.
-func (c *comparison) add(t *table.Table, side int) {
-	at := plan.AtSetPoints{Table: t}
-	text := func(name string, i int) string {
-		if v, err := at.Floats(name); err == nil {
-			return strconv.FormatFloat(v[i], 'g', -1, 64)
+// checkAxes returns an error if a table lacks a condition of the first one.
+func (c *comparison) checkAxes(name string, quantities []quantity) error {
+	for _, axis := range c.axes {
+		if slices.Contains(quantities, axis) {
+			continue
 		}
-		return t.Column(name).Strings[i]
+
+		var have []string
+		for _, axis := range quantities {
+			have = append(have, labelled(axis.name, axis.unit))
+		}
+
+		return fault.At(name, "", "a condition "+labelled(axis.name, axis.unit)+", as in "+c.Runs[0],
+			strings.Join(have, ", "), "")
 	}
 
-	for i := range t.Rows() {
-		runs := plan.RunsOf(t, i)
+	return nil
+}
+
+// setPointTable is a table whose numbers are read at their set points.
+type setPointTable struct{ plan.AtSetPoints }
+
+// text returns a cell of a column of numbers or of text as a text.
+func (t setPointTable) text(name string, i int) string {
+	if v, err := t.Floats(name); err == nil {
+		return strconv.FormatFloat(v[i], 'g', -1, 64)
+	}
+	return t.Column(name).Strings[i]
+}
+
+// addRows adds the rows of a table that a side selects. A pair of two runs gives a row for each run; any other pair
+// gives one row.
+func (c *comparison) addRows(source *table.Table, side int) {
+	values := setPointTable{plan.AtSetPoints{Table: source}}
+	for i := range source.Rows() {
+		runs := plan.RunsOf(source, i)
 		for k, run := range runs {
-			if slices.ContainsFunc(c.terms[side], func(term term) bool {
-				return term.column == "run" && !term.holds(run) || term.column != "run" && !term.holds(text(term.column, i))
-			}) {
+			if !c.selects(values, side, i, run) {
 				continue
 			}
 
-			r := row{side: side, of: 2*i + k, unit: run}
-			switch {
-			case c.part != nil:
-				r.unit = c.part.FindString(run)
-			case c.Options.Unit != "run":
-				r.unit = text(c.Options.Unit, i)
-			case len(c.Runs) == 2: // runs of two directories are never one
-				r.unit = strconv.Itoa(side) + run
-			}
-
-			for _, q := range c.axes {
-				v, _ := at.Floats(q.name) // plan.Conditions lists them
+			r := row{side: side, source: origin{i, k}, unit: c.unitOf(values, side, i, run)}
+			for _, axis := range c.axes {
+				v, _ := values.Floats(axis.name) // plan.Conditions lists them
 				r.all = append(r.all, v[i])
 			}
 
-			for _, o := range c.Options.Outcomes {
-				a, b := t.Column(o + "_1").Floats[i], t.Column(o + "_2").Floats[i]
-				if plan.Across(t) != "" {
-					b = a
-				}
-
-				r.y = append(r.y, [][]float64{{(a + b) / 2}, {a, b}}[len(runs)-1][k])
+			for _, outcome := range c.Options.Outcomes {
+				r.y = append(r.y, outcomeOf(source, outcome, i, k, len(runs)))
 			}
 
 			c.rows = append(c.rows, r)
 		}
 	}
+}
+
+// unitOf returns the name of the unit of a run in row i.
+func (c *comparison) unitOf(values setPointTable, side, i int, run string) string {
+	switch {
+	case c.part != nil:
+		return c.part.FindString(run)
+	case c.Options.Unit != "run":
+		return values.text(c.Options.Unit, i)
+	case len(c.Runs) == 2: // runs of two experiments differ even if they have one name
+		return strconv.Itoa(side) + run
+	}
+
+	return run
+}
+
+// outcomeOf returns an outcome of run k of the given number of runs in row i. If the row has one run, it is the mean of
+// both values, unless the second value belongs to another row, in which pairs across occasions have it.
+func outcomeOf(source *table.Table, outcome string, i, k, runs int) float64 {
+	first := source.Column(outcome + "_1").Floats[i]
+	second := source.Column(outcome + "_2").Floats[i]
+	switch {
+	case plan.Across(source) != "":
+		return first
+	case runs == 1:
+		return (first + second) / 2
+	case k == 0:
+		return first
+	}
+
+	return second
+}
+
+// selects reports whether the given run of row i is on a side.
+func (c *comparison) selects(values setPointTable, side, i int, run string) bool {
+	for _, t := range c.terms[side] {
+		text := run
+		if t.column != "run" {
+			text = values.text(t.column, i)
+		}
+
+		if !t.holds(text) {
+			return false
+		}
+	}
+
+	return true
 }

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/train/contrast"
 )
 
@@ -19,10 +22,12 @@ import (
 func stand(t *testing.T) map[string][]row {
 	t.Helper()
 
-	f := must.Get(os.Open("../../examples/propeller-stand/pairs.csv"))(t)
+	f, err := os.Open("../../examples/propeller-stand/pairs.csv")
+	require.NoError(t, err)
 	defer f.Close()
 
-	records := must.Get(csv.NewReader(f).ReadAll())(t)
+	records, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
 
 	out := map[string][]row{}
 	for _, r := range records[1:] {
@@ -30,7 +35,8 @@ func stand(t *testing.T) map[string][]row {
 			rpm, err1 := strconv.ParseFloat(r[4], 64)
 
 			kt, err2 := strconv.ParseFloat(r[5+k], 64)
-			must.Never(t, err1 != nil || err2 != nil, "%v, %v", err1, err2)
+			require.NoError(t, err1)
+			require.NoError(t, err2)
 
 			out[r[1]] = append(out[r[1]], row{unit: run[:1], all: []float64{rpm}, y: []float64{kt}})
 		}
@@ -48,7 +54,9 @@ func TestSizeOnPropellerStand(t *testing.T) {
 	}
 
 	random := rand.New(rand.NewPCG(35, 2))
-	byMotor, byRow, splits := 0.0, 0.0, 0.0
+	byMotor := 0.0
+	byRow := 0.0
+	splits := 0.0
 	for p := 1; p <= 8; p++ {
 		rows := stand(t)[strconv.Itoa(p)]
 
@@ -68,17 +76,20 @@ func TestSizeOnPropellerStand(t *testing.T) {
 					r.side = 1
 				}
 
-				c.rows, r.x = append(c.rows, r), nil
+				c.rows = append(c.rows, r)
+				r.x = nil
 				naive[r.side].Curves = append(naive[r.side].Curves, r.y)
 			}
 
-			c.varying()
+			c.keepVarying()
 
-			must.Do(t, c.meet())
-			must.Be(t, c.By, byPoints, "propeller %d: compared", p)
+			require.NoError(t, c.matchConditions())
+			require.Equal(t, byPoints, c.Compared, "propeller %d: compared", p)
 
 			d := c.design(0)
-			must.Never(t, d.untested != "" || len(d.blocks) != 1, "propeller %d: %s, %d blocks", p, d.untested, len(d.blocks))
+			if d.untested != "" || len(d.blocks) != 1 {
+				t.Fatalf("propeller %d: %s, %d blocks", p, d.untested, len(d.blocks))
+			}
 
 			byMotor += different(d.arms(nil, 1))
 			byRow += different(naive)
@@ -88,7 +99,7 @@ func TestSizeOnPropellerStand(t *testing.T) {
 
 	t.Logf("%g splits: motors as units differ in %.4f, rows in %.4f", splits, byMotor/splits, byRow/splits)
 
-	page := must.Read(t, "../../docs/contrast.md")
+	page := testfile.Read(t, "../../docs/contrast.md")
 
 	text := strings.Join(strings.Fields(string(page)), " ")
 	if stated := fmt.Sprintf("rows as units %.0f %% of the splits differed at 5 %%, with motors as units %.1f %%",
@@ -101,7 +112,7 @@ func TestSizeOnPropellerStand(t *testing.T) {
 		t.Errorf("motors as units: different in %.3f", share)
 	}
 
-	must.Near(t, byRow/splits, 0.5, 0.15, "rows as units: different in")
+	assert.InDelta(t, 0.5, byRow/splits, 0.15, "rows as units: different in")
 }
 
 func different(arms []contrast.Arm) float64 {
@@ -124,7 +135,8 @@ func TestBandOfTwoThings(t *testing.T) {
 			c := &comparison{Options: Options{Unit: unit, Level: 0.95}, Result: &Result{}}
 			c.axes = []quantity{{"angle", "deg"}, {"speed", "m/s"}}
 			for i := range 2 * 9 * 3 {
-				side, angle := i%2, float64(i/2%9)
+				side := i % 2
+				angle := float64(i / 2 % 9)
 				name := strconv.Itoa(side)
 				if unit == "run" {
 					name = strconv.Itoa(i)
@@ -134,9 +146,9 @@ func TestBandOfTwoThings(t *testing.T) {
 				c.rows = append(c.rows, row{side: side, unit: name, all: []float64{angle, float64(i / 18)}, y: []float64{y}})
 			}
 
-			c.varying()
-			must.Do(t, c.meet())
-			must.Be(t, c.By, byConditions, "compared")
+			c.keepVarying()
+			require.NoError(t, c.matchConditions())
+			require.Equal(t, byConditions, c.Compared, "compared")
 			at, band := c.curve(c.design(0), 0, "angle")
 			inside := len(at) == 9
 			for p, e := range band {

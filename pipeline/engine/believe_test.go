@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/pack"
+	"github.com/stretchr/testify/require"
 )
 
 // What the cache says of a result is not believed: every name and every value of every manifest (a third of them
@@ -25,21 +26,27 @@ func TestNothingBelieved(t *testing.T) {
 	disk.dir = func(string) error { return nil }
 
 	w := written(t)
-	w.files["d"], w.files["e"], w.files["f"] = "delta", "omega", "phi"
+	w.files["d"] = "delta"
+	w.files["e"] = "omega"
+	w.files["f"] = "phi"
 	w.write(t)
 
 	w.makes(t, Options{}, "")
 
-	list := must.Get(Assess(w.plan()))(t)
+	list, err := Assess(w.plan())
+	require.NoError(t, err)
 
 	outputs, _ := w.oracle()
-	index, damaged := filepath.Join(w.dir, ".cache", "index"), filepath.Join(w.dir, ".cache", "damaged")
-	states, n, every := 0, 0, must.Often(3, 1)
+	index := filepath.Join(w.dir, ".cache", "index")
+	damaged := filepath.Join(w.dir, ".cache", "damaged")
+	states := 0
+	n := 0
+	every := longtest.Count(3, 1)
 	look := func(what string, harm ...int) {
 		t.Helper()
 
 		if states++; states%3 == 0 {
-			must.Do(t, os.Remove(index))
+			require.NoError(t, os.Remove(index))
 		}
 
 		var notes []string
@@ -48,7 +55,7 @@ func TestNothingBelieved(t *testing.T) {
 				notes = append(notes, e.Note)
 			}
 		}})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		for _, i := range harm {
 			if text := strings.Join(notes, "\n"); !strings.Contains(text, "damaged result "+object(w, list[i])) {
@@ -75,39 +82,42 @@ func TestNothingBelieved(t *testing.T) {
 			path = filepath.Join(path, "manifest.json")
 		}
 
-		whole := must.Get(os.ReadFile(path))(t)
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
 
-		from, end := bytes.Index(whole, []byte("{\n")), bytes.Index(whole, []byte("\n}\n"))
-		for at := from; at < end; {
-			line := whole[at : at+bytes.IndexByte(whole[at:], '\n')+1]
+		begin := bytes.Index(whole, []byte("{\n"))
+		end := bytes.Index(whole, []byte("\n}\n"))
+		for place := begin; place < end; {
+			line := whole[place : place+bytes.IndexByte(whole[place:], '\n')+1]
 			text := bytes.TrimRight(line, ",\n")
 			for _, k := range []int{bytes.IndexByte(line, '"') + 1, len(text) - 2} {
-				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 || (at+k)%every > 0 {
+				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 || (place+k)%every > 0 {
 					continue // no name, no value, or one of those left out
 				}
 
 				whole, err := os.ReadFile(path) // made again, at another time
-				must.Do(t, err)
+				require.NoError(t, err)
 
 				bad := bytes.Clone(whole)
-				bad[at+k] ^= 1
+				bad[place+k] ^= 1
 
-				must.Do(t, os.Chmod(path, 0o644))
-				must.Do(t, os.WriteFile(path, bad, 0o644))
-				look(fmt.Sprintf("%s: %q", st.Task.ID, bad[at:at+len(line)]), i)
+				require.NoError(t, os.Chmod(path, 0o644))
+				require.NoError(t, os.WriteFile(path, bad, 0o644))
+				look(fmt.Sprintf("%s: %q", st.Task.ID, bad[place:place+len(line)]), i)
 			}
 
-			at += len(line)
+			place += len(line)
 		}
 	}
 
 	for i, a := range list {
 		for k, b := range list[:i] {
 			if a.Task.Stage == b.Task.Stage {
-				x, y := object(w, a), object(w, b)
-				must.Do(t, os.Rename(x, x+"-"))
-				must.Do(t, os.Rename(y, x))
-				must.Do(t, os.Rename(x+"-", y))
+				x := object(w, a)
+				y := object(w, b)
+				require.NoError(t, os.Rename(x, x+"-"))
+				require.NoError(t, os.Rename(y, x))
+				require.NoError(t, os.Rename(x+"-", y))
 				look(a.Task.ID+" and "+b.Task.ID+" exchanged", i, k)
 			}
 		}
@@ -124,15 +134,17 @@ func TestNothingBelieved(t *testing.T) {
 				path = filepath.Join(path, "out")
 			}
 
-			fi := must.Get(os.Stat(path))(t)
-			b := must.Get(os.ReadFile(path))(t)
+			fi, err := os.Stat(path)
+			require.NoError(t, err)
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
 
 			b[bytes.Index(b, []byte(outputs[st.Task.ID]))] ^= 1
 
-			must.Do(t, os.Chmod(path, 0o644))
-			must.Do(t, os.WriteFile(path, b, 0o644))
-			must.Do(t, os.Chtimes(path, fi.ModTime(), fi.ModTime()))
-			must.Do(t, os.RemoveAll(object(w, u)))
+			require.NoError(t, os.Chmod(path, 0o644))
+			require.NoError(t, os.WriteFile(path, b, 0o644))
+			require.NoError(t, os.Chtimes(path, fi.ModTime(), fi.ModTime()))
+			require.NoError(t, os.RemoveAll(object(w, u)))
 			look(fmt.Sprintf("%s, which %s reads, at the same time and size", st.Task.ID, u.Task.ID), i)
 		}
 	}
@@ -146,45 +158,13 @@ func object(w *world, st *Status) string {
 	return filepath.Join(w.dir, ".cache", "objects", st.key[:1], st.key)
 }
 
-// The results of version 0.1, whose manifests have no checksum, are used.
-func TestFormerManifest(t *testing.T) {
-	w := written(t)
-
-	w.makes(t, Options{}, "")
-
-	list := must.Get(Assess(w.plan()))(t)
-	must.Do(t, os.Remove(filepath.Join(w.dir, ".cache", "index")))
-
-	former := func(change func(b []byte) []byte) {
-		for _, st := range list {
-			if path := filepath.Join(object(w, st), "manifest.json"); !st.Task.Packed {
-				b := must.Get(os.ReadFile(path))(t)
-
-				if at := bytes.Index(b, []byte(",\n  \"sum\"")); at > 0 {
-					b = append(b[:at], "\n}\n"...)
-				}
-
-				must.Do(t, os.WriteFile(path, change(b), 0o644))
-			}
-		}
-	}
-
-	former(func(b []byte) []byte { return b })
-	w.makes(t, Options{Selection: Selection{Verify: true}}, "nothing")
-
-	former(func(b []byte) []byte {
-		return bytes.Replace(b, []byte(`"stage_version": 1`), []byte(`"stage_version": 2`), 1)
-	})
-	w.makes(t, Options{Selection: Selection{Verify: true}}, "fit/0 fit/1 join read/a read/b read/c")
-}
-
 // What a plan published and the next one does not goes, with its folder; what people put there, and what other
 // experiments have, stays. Without the list, or with a damaged one, it goes to .cache/damaged.
 func TestRenamed(t *testing.T) {
 	for _, harm := range []func(list string){
 		func(string) {},
-		func(list string) { must.Do(t, os.Remove(list)) },
-		func(list string) { must.Do(t, os.WriteFile(list, []byte("all/x"), 0o644)) },
+		func(list string) { require.NoError(t, os.Remove(list)) },
+		func(list string) { require.NoError(t, os.WriteFile(list, []byte("all/x"), 0o644)) },
 	} {
 		w := written(t)
 		plan := func(names ...string) *Plan {
@@ -197,13 +177,14 @@ func TestRenamed(t *testing.T) {
 		}
 
 		run := func(p *Plan, s Selection) {
-			must.Get(Run(t.Context(), p, Options{Selection: s}))(t)
+			_, err := Run(t.Context(), p, Options{Selection: s})
+			require.NoError(t, err)
 		}
 
 		run(plan("all/splits/old/model", "other/model"), Selection{})
 
 		mine := filepath.Join(w.dir, "all", "splits", "notes.txt")
-		must.Do(t, os.WriteFile(mine, []byte("mine"), 0o644))
+		require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o644))
 		harm((&store{dir: w.dir}).listOf(""))
 
 		now := plan("all/splits/new/model", "all/splits/new/card")
@@ -213,7 +194,8 @@ func TestRenamed(t *testing.T) {
 		for range 2 {
 			var got []string
 			for _, glob := range []string{"all/*", "all/splits/*", "all/splits/*/*", "other/*"} {
-				list := must.Get(filepath.Glob(filepath.Join(w.dir, glob)))(t)
+				list, err := filepath.Glob(filepath.Join(w.dir, glob))
+				require.NoError(t, err)
 
 				for _, p := range list {
 					if _, err := Own(p); err == nil {

@@ -2,5 +2,5 @@
 
 package engine
 
-// syncAll is nil: no call is known that waits until a file system is on the disk.
-var syncAll func(within string) error
+// syncAll is nil: no call is known here that makes a whole file system durable and reports errors.
+var syncAll func(dir string) error

@@ -23,10 +23,11 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pack"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -65,8 +66,8 @@ func written(t *testing.T) *world {
 	return w
 }
 
-func (w *world) write(t must.T) {
-	must.Do(t, os.MkdirAll(w.raw, 0o755))
+func (w *world) write(t require.TestingT) {
+	require.NoError(t, os.MkdirAll(w.raw, 0o755))
 
 	old, _ := os.ReadDir(w.raw)
 	for _, e := range old {
@@ -78,7 +79,7 @@ func (w *world) write(t must.T) {
 	for n, c := range w.files {
 		p := filepath.Join(w.raw, n)
 		if b, err := os.ReadFile(p); err != nil || string(b) != c {
-			must.Do(t, os.WriteFile(p, []byte(c), 0o644))
+			require.NoError(t, os.WriteFile(p, []byte(c), 0o644))
 		}
 	}
 }
@@ -195,7 +196,8 @@ func (w *world) plan() *Plan {
 // oracle computes, without the engine, every task's output and a signature of
 // all it is made of (contents, not hashes).
 func (w *world) oracle() (outputs, signs map[string]string) {
-	outputs, signs = map[string]string{}, map[string]string{}
+	outputs = map[string]string{}
+	signs = map[string]string{}
 
 	var joined, joinSign []string
 	for _, n := range w.names() {
@@ -203,12 +205,15 @@ func (w *world) oracle() (outputs, signs map[string]string) {
 		outputs["read/"+n], signs["read/"+n] = up, n+"\x00"+w.files[n]
 		cfg := text(w.section("count"))
 		out := fmt.Sprintf("%s:%d:v%d", cfg, len(up), w.version)
-		outputs["count/"+n], signs["count/"+n] = out, fmt.Sprint(w.version, "\x00", cfg, "\x00", n, up)
-		joined, joinSign = append(joined, out), append(joinSign, n+"="+out)
+		outputs["count/"+n] = out
+		signs["count/"+n] = fmt.Sprint(w.version, "\x00", cfg, "\x00", n, up)
+		joined = append(joined, out)
+		joinSign = append(joinSign, n+"="+out)
 	}
 
 	j := strings.Join(joined, "\n")
-	outputs["join"], signs["join"] = j, strings.Join(joinSign, "\x00")
+	outputs["join"] = j
+	signs["join"] = strings.Join(joinSign, "\x00")
 	for k := range w.seeds {
 		id := fmt.Sprintf("fit/%d", k)
 		outputs[id] = fmt.Sprintf("%s|seed %d|%s", text(w.section("fit")), k, j)
@@ -230,8 +235,10 @@ func (w *world) makes(t *testing.T, o Options, want string) {
 	t.Helper()
 
 	_, err := w.run(o)
-	if must.Do(t, err); want != "" && cmp.Or(strings.Join(w.ran, " "), "nothing") != want {
-		t.Errorf("made %v, expected %s", w.ran, want)
+	require.NoError(t, err)
+
+	if want != "" {
+		require.Equal(t, want, cmp.Or(strings.Join(w.ran, " "), "nothing"))
 	}
 }
 
@@ -328,7 +335,8 @@ func TestReasons(t *testing.T) {
 	w.makes(t, Options{}, "")
 
 	reasons := func() string {
-		list := must.Get(Assess(w.plan()))(t)
+		list, err := Assess(w.plan())
+		require.NoError(t, err)
 
 		var out []string
 		for _, s := range list {
@@ -389,7 +397,7 @@ func TestPartialRuns(t *testing.T) {
 		t.Fatalf("fit without join: %v", err)
 	}
 
-	must.Not(t, len(w.ran) != 0, "a refused run ran %v", w.ran)
+	assert.Empty(t, w.ran, "a refused run ran %v", w.ran)
 
 	if _, err := w.run(Options{Selection: Selection{To: "count"}}); err != nil || len(w.ran) != 6 {
 		t.Fatalf("up to count: %v, ran %v", err, w.ran)
@@ -407,7 +415,7 @@ func TestVerify(t *testing.T) {
 	w := written(t)
 	past := time.Now().Add(-time.Hour)
 	age := func(p string) {
-		must.Do(t, os.Chtimes(p, past, past))
+		require.NoError(t, os.Chtimes(p, past, past))
 	}
 
 	for _, n := range w.names() {
@@ -425,18 +433,21 @@ func TestVerify(t *testing.T) {
 
 	// A result that was changed in place is found where all are read.
 	res, err := w.run(Options{})
-	must.Never(t, err != nil || len(w.ran) != 0, "%v, ran %v", err, w.ran)
+	require.NoError(t, err)
+	require.Empty(t, w.ran, "%v, ran %v", err, w.ran)
 
 	for _, task := range []string{"join", "fit/0", "fit/1"} {
 		out, ok := res.Output(task, "out")
 		st, err := os.Stat(out)
-		must.Never(t, !ok || err != nil, "%v, %v", out, err)
+		require.True(t, ok, "%v, %v", out, err)
+		require.NoError(t, err, "%v, %v", out, err)
 
-		b := must.Get(os.ReadFile(out))(t)
+		b, err := os.ReadFile(out)
+		require.NoError(t, err)
 
 		b[0] ^= 1
 		err = errors.Join(os.Chmod(out, 0o644), os.WriteFile(out, b, 0o644), os.Chtimes(out, st.ModTime(), st.ModTime()))
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	// The index is written while some are not made again yet.
@@ -461,7 +472,7 @@ func TestReadLater(t *testing.T) {
 
 	for _, n := range w.names() { // of a file that was just written no hash is kept
 		past := time.Now().Add(-time.Hour)
-		must.Do(t, os.Chtimes(filepath.Join(w.raw, n), past, past))
+		require.NoError(t, os.Chtimes(filepath.Join(w.raw, n), past, past))
 	}
 
 	plan := func() *Plan {
@@ -491,8 +502,8 @@ func TestReadLater(t *testing.T) {
 		s := openStore(w.dir)
 		settle(s)
 		list, _, err := s.assessAll(p, s.readLater(p, c.o))
-		must.Not(t, err != nil || len(s.ix.Files) != c.want,
-			"%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
+		require.NoError(t, err, "%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
+		assert.Len(t, s.ix.Files, c.want, "%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
 
 		if because := list[0].Because(); c.want == 0 && (list[0].State != Missing || because != "a was not read yet") {
 			t.Errorf("%s: %s is %s: %s", c.name, list[0].Task.ID, list[0].State, because)
@@ -506,7 +517,8 @@ func TestReadLater(t *testing.T) {
 		}
 	}
 
-	must.Get(Run(context.Background(), plan(), Options{Jobs: 1, Observe: see}))(t)
+	_, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see})
+	require.NoError(t, err)
 
 	if want := []string{
 		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
@@ -547,10 +559,10 @@ type elsewhere struct{ Local }
 func TestHashOnce(t *testing.T) {
 	dir := t.TempDir()
 	f := File{"big", filepath.Join(dir, "big")}
-	must.Do(t, os.WriteFile(f.Open, bytes.Repeat([]byte("0123456789abcdef"), 1<<18), 0o644))
+	require.NoError(t, os.WriteFile(f.Open, bytes.Repeat([]byte("0123456789abcdef"), 1<<18), 0o644))
 
 	old := time.Now().Add(-time.Hour)
-	must.Do(t, os.Chtimes(f.Open, old, old))
+	require.NoError(t, os.Chtimes(f.Open, old, old))
 
 	s := openStore(dir)
 	settle(s)
@@ -570,8 +582,8 @@ func TestHashOnce(t *testing.T) {
 
 	wg.Wait()
 
-	must.Not(t, len(s.hashing) > 0 || len(s.ix.Files) != 1,
-		"%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
+	require.Empty(t, s.hashing, "%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
+	assert.Len(t, s.ix.Files, 1, "%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
 }
 
 // A task is given the contents of its raw file, as they were hashed; of a large file, and of
@@ -585,14 +597,15 @@ func TestHeld(t *testing.T) {
 		b := bytes.Repeat([]byte{byte(size), 7, byte(size >> 8)}, size/3+1)[:size]
 		then := time.Now().Add(-time.Hour)
 
-		must.Do(t, errors.Join(os.WriteFile(f.Open, b, 0o644), os.Chtimes(f.Open, then, then)))
+		require.NoError(t, errors.Join(os.WriteFile(f.Open, b, 0o644), os.Chtimes(f.Open, then, then)))
 
 		settle(s)
 		x, err := s.hash(f, true)
-		must.Never(t, err != nil || x.sum != fmt.Sprintf("%x", sha256.Sum256(b)), "%d bytes: %s, %v", size, x.sum, err)
+		require.NoError(t, err, "%d bytes: %s, %v", size, x.sum, err)
+		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(b)), x.sum, "%d bytes: %s, %v", size, x.sum, err)
 
 		if size > holdBytes {
-			must.Not(t, x.held != nil, "the contents of %d bytes are kept", size)
+			assert.Nil(t, x.held, "the contents of %d bytes are kept", size)
 			continue
 		}
 
@@ -617,7 +630,8 @@ func TestDamage(t *testing.T) {
 	w.makes(t, Options{}, "")
 
 	outputs, _ := w.oracle()
-	list := must.Get(Assess(w.plan()))(t)
+	list, err := Assess(w.plan())
+	require.NoError(t, err)
 
 	change := func(p string) error {
 		b, err := os.ReadFile(p)
@@ -641,18 +655,24 @@ func TestDamage(t *testing.T) {
 		{"count/a", os.Remove},
 		{"", os.Remove},
 	} {
-		at, named, made := filepath.Join(w.dir, ".cache", "index"), "", "nothing"
+		path := filepath.Join(w.dir, ".cache", "index")
+		named := ""
+		made := "nothing"
 		k := slices.IndexFunc(list, func(s *Status) bool { return s.Task.ID == c.task })
 		if k >= 0 {
-			at, named, made = object(w, list[k]), list[k].key, c.task
+			path = object(w, list[k])
+			named = list[k].key
+			made = c.task
 			if !list[k].Task.Packed {
-				at, named = filepath.Join(at, "out"), "out"
+				path = filepath.Join(path, "out")
+				named = "out"
 			}
 		}
 
-		must.Do(t, errors.Join(os.Chmod(at, 0o644), c.harm(at)))
+		require.NoError(t, errors.Join(os.Chmod(path, 0o644), c.harm(path)))
 
-		now := must.Get(Assess(w.plan()))(t)
+		now, err := Assess(w.plan())
+		require.NoError(t, err)
 
 		if k >= 0 && (now[k].State != Stale || now[k].Reasons[0].Kind != "damaged" ||
 			!strings.Contains(now[k].Because(), named) && !strings.Contains(now[k].Because(), "gone from the cache")) {
@@ -696,8 +716,9 @@ func TestFailures(t *testing.T) {
 	res, err := Run(context.Background(), plan(), Options{KeepGoing: true})
 
 	var te *TaskError
-	must.Never(t, !errors.Is(err, boom) || !errors.As(err, &te) || te.Task.ID != "count/b" || !errors.Is(err, ErrFailed),
-		"error %v", err)
+	if !errors.Is(err, boom) || !errors.As(err, &te) || te.Task.ID != "count/b" || !errors.Is(err, ErrFailed) {
+		t.Fatalf("error %v", err)
+	}
 
 	if res.Ran != 5 { // three reads, two counts
 		t.Errorf("kept going for %d tasks, expected 5", res.Ran)
@@ -710,7 +731,7 @@ func TestFailures(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "tmp", "*"))
 
 	half, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "objects", "*", "*", "half"))
-	must.Not(t, len(left)+len(half) > 0, "partial output stays: %v %v", left, half)
+	assert.LessOrEqual(t, len(left)+len(half), 0, "partial output stays: %v %v", left, half)
 
 	// A raw file that changes while its task runs spoils the result.
 	p := w.plan()
@@ -751,7 +772,8 @@ func TestInterrupt(t *testing.T) {
 // just being started still holds a copy of the open file; dup makes one.
 func TestLockOfChild(t *testing.T) {
 	dir := t.TempDir()
-	unlock := must.Get(lock(dir))(t)
+	unlock, err := lock(dir)
+	require.NoError(t, err)
 
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -762,11 +784,13 @@ func TestLockOfChild(t *testing.T) {
 	for _, e := range fds {
 		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == filepath.Join(dir, ".lock") {
 			fd, _ := strconv.Atoi(e.Name())
-			copied = must.Get(syscall.Dup(fd))(t)
+			number, err := syscall.Dup(fd)
+			require.NoError(t, err)
+			copied = number
 		}
 	}
 
-	must.Never(t, copied < 0, "the lock is no open file")
+	require.GreaterOrEqual(t, copied, 0, "the lock is no open file")
 
 	defer syscall.Close(copied)
 
@@ -776,14 +800,16 @@ func TestLockOfChild(t *testing.T) {
 
 	unlock()
 
-	unlock = must.Get(lock(dir))(t)
+	unlock, err = lock(dir)
+	require.NoError(t, err)
 
 	unlock()
 }
 
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	unlock := must.Get(lock(dir))(t)
+	unlock, err := lock(dir)
+	require.NoError(t, err)
 
 	var le *LockedError
 	if _, err := lock(dir); !errors.As(err, &le) || !strings.Contains(le.Holder, fmt.Sprintf("process %d", os.Getpid())) {
@@ -792,13 +818,13 @@ func TestLock(t *testing.T) {
 
 	unlock()
 
-	unlock, err := lock(dir)
-	must.Never(t, err != nil, "after unlocking: %v", err)
+	unlock, err = lock(dir)
+	require.NoError(t, err, "after unlocking: %v", err)
 
 	unlock()
 
 	file := filepath.Join(dir, "file")
-	must.Do(t, os.WriteFile(file, nil, 0o644))
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 
 	var we *WorkdirError
 	if _, err := lock(filepath.Join(file, "runs")); !errors.As(err, &we) {
@@ -809,7 +835,8 @@ func TestLock(t *testing.T) {
 // The engine imports the standard library, the key-value pair, packs of files, lists and parallel calls, which
 // import nothing of the project: it must not know microphones, networks or configuration files.
 func TestImports(t *testing.T) {
-	p := must.Get(build.ImportDir(".", 0))(t)
+	p, err := build.ImportDir(".", 0)
+	require.NoError(t, err)
 
 	for _, i := range p.Imports {
 		room := strings.TrimPrefix(strings.TrimPrefix(i, "doubletake/"), "pipeline/")
@@ -819,7 +846,8 @@ func TestImports(t *testing.T) {
 		}
 
 		own := strings.HasPrefix(i, "doubletake/")
-		must.Not(t, own || strings.Contains(strings.SplitN(i, "/", 2)[0], "."),
+		require.False(t, own, "the engine imports %s; expected the standard library, x/sys, kv, pack, lists and parallel", i)
+		assert.False(t, strings.Contains(strings.SplitN(i, "/", 2)[0], "."),
 			"the engine imports %s; expected the standard library, x/sys, kv, pack, lists and parallel", i)
 	}
 }
@@ -830,7 +858,7 @@ func TestPlanFaults(t *testing.T) {
 		{Tasks: []*Task{{ID: "a", Run: run}, {ID: "a", Run: run}}},
 		{Tasks: []*Task{{ID: "a", Run: run, Deps: []Dep{{"b", "out"}}}, {ID: "b", Run: run}}},
 	} {
-		must.Not(t, p.Check() == nil, "plan %v was accepted", p.Tasks)
+		assert.Error(t, p.Check(), "plan %v was accepted", p.Tasks)
 	}
 }
 
@@ -878,7 +906,8 @@ func TestFailingDisk(t *testing.T) {
 		first := w.ran[0]
 
 		res, err := w.run(Options{Jobs: 1})
-		must.Not(t, err != nil || slices.Contains(w.ran, first) != c.lost,
+		require.NoError(t, err, "%v: the next run: %v, %+v; it made %v", c.err, err, res, w.ran)
+		assert.Equal(t, c.lost, slices.Contains(w.ran, first),
 			"%v: the next run: %v, %+v; it made %v", c.err, err, res, w.ran)
 	}
 }
@@ -908,13 +937,15 @@ func TestCollect(t *testing.T) {
 	want := []string{"count/a", "fit/0", "fit/1", "join", "read/a"}
 
 	list, err := Collect(w.plan(), false)
-	must.Never(t, err != nil || !slices.Equal(tasks(list), want), "preview: %v, %v, expected %v", err, tasks(list), want)
+	require.NoError(t, err)
+	require.Equal(t, want, tasks(list), "preview: %v, %v, expected %v", err, tasks(list), want)
 
 	for _, g := range list {
-		must.Not(t, g.Bytes == 0, "%s has no size", g.Task)
+		assert.NotZero(t, g.Bytes, "%s has no size", g.Task)
 	}
 
-	must.Get(Collect(w.plan(), true))(t)
+	_, callErr := Collect(w.plan(), true)
+	require.NoError(t, callErr)
 
 	if list, err = Collect(w.plan(), false); err != nil || len(list) != 0 {
 		t.Errorf("after collecting: %v, %v", err, tasks(list))
@@ -945,14 +976,15 @@ func TestIndex(t *testing.T) {
 	b := ix.encode()
 
 	var got index
-	must.Do(t, got.decode(b))
+	require.NoError(t, got.decode(b))
 
-	must.Equal(t, got, ix, "came back as")
+	assert.Equal(t, ix, got, "came back as")
 
 	for i := range b {
 		c := bytes.Clone(b)
 		c[i] ^= 0x41
-		must.Never(t, got.decode(c) == nil || got.decode(b[:i]) == nil, "a change or cut at byte %d went unnoticed", i)
+		require.Error(t, got.decode(c), "a change or cut at byte %d went unnoticed", i)
+		require.Error(t, got.decode(b[:i]), "a change or cut at byte %d went unnoticed", i)
 	}
 }
 
@@ -978,16 +1010,17 @@ func TestBecause(t *testing.T) {
 
 	for n, want := range map[int]int{1: 0, 5: 0, 6: 2, 40: 36} {
 		s := Status{Reasons: append(gone(n), Reason{Kind: "upstream", Name: "u"})}
-		got, more := s.Because(), fmt.Sprintf("; and %d more reasons; u must run first", want)
-		must.Not(t, want == 0 && strings.Contains(got, "more reasons") || want > 0 && !strings.HasSuffix(got, more),
-			"%d reasons: %s", n, got)
+		got := s.Because()
+		more := fmt.Sprintf("; and %d more reasons; u must run first", want)
+		require.False(t, want == 0 && strings.Contains(got, "more reasons"), "%d reasons: %s", n, got)
+		assert.False(t, want > 0 && !strings.HasSuffix(got, more), "%d reasons: %s", n, got)
 	}
 }
 
 // A panic of a task is its error, with the place; the other tasks are made. The line is that of the index below.
 func TestPanic(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "raw.wav")
-	must.Do(t, os.WriteFile(raw, nil, 0o644))
+	require.NoError(t, os.WriteFile(raw, nil, 0o644))
 
 	p := &Plan{Dir: t.TempDir(), Stages: []string{"dsp"}, Tasks: []*Task{
 		{ID: "bad", Stage: "dsp", Files: []File{{raw, raw}}, Run: func(context.Context, *Job) error {
@@ -1012,19 +1045,20 @@ func TestPanic(t *testing.T) {
 	}
 
 	p.Tasks[0].Run = p.Tasks[1].Run // the work directory is free
-	r = must.Get(Run(t.Context(), p, Options{Jobs: 2}))(t)
-	must.Equal(t, r.Ran, 1, "tasks after the panic")
+	r, err = Run(t.Context(), p, Options{Jobs: 2})
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Ran, "tasks after the panic")
 }
 
 // What was read is what was hashed: a raw file too large to be kept, written in place while the task reads it, with its
 // size and time, is an error, and so it is within a tick of the clock after the file was made.
 func TestWrittenMeanwhile(t *testing.T) {
-	for round := range must.Often(4, 10) {
+	for round := range longtest.Count(4, 10) {
 		raw := filepath.Join(t.TempDir(), "raw.wav")
 		b := make([]byte, holdBytes+1)
-		must.Do(t, os.WriteFile(raw, b, 0o644))
+		require.NoError(t, os.WriteFile(raw, b, 0o644))
 		old := time.Now().Add(-time.Hour)
-		must.Do(t, os.Chtimes(raw, old, old))
+		require.NoError(t, os.Chtimes(raw, old, old))
 
 		if round == 0 {
 			time.Sleep(2 * time.Second)
@@ -1033,14 +1067,15 @@ func TestWrittenMeanwhile(t *testing.T) {
 		p := &Plan{Dir: t.TempDir(), Stages: []string{"dsp"}, Tasks: []*Task{
 			{ID: "a", Stage: "dsp", Files: []File{{raw, raw}}, Run: func(context.Context, *Job) error {
 				b[len(b)/2] = 1
-				f := must.Get(os.OpenFile(raw, os.O_WRONLY, 0))(t)
-				_, err := f.WriteAt(b, 0)
+				f, err := os.OpenFile(raw, os.O_WRONLY, 0)
+				require.NoError(t, err)
+				_, err = f.WriteAt(b, 0)
 
 				return errors.Join(err, f.Close(), os.Chtimes(raw, old, old))
 			}},
 		}}
 
 		_, err := Run(t.Context(), p, Options{Jobs: 1})
-		must.Refuse(t, err, "it changed while it was read")
+		assert.ErrorContains(t, err, "it changed while it was read")
 	}
 }

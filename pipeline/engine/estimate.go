@@ -3,114 +3,121 @@ package engine
 import (
 	"os"
 	"time"
-
-	"doubletake/internal/lists"
 )
 
-// Estimate tells how long a run still takes. It learns from the tasks that have
-// ended: per stage, and within a stage per version and experiment, how many
-// seconds they took for each second that was expected. Its methods are called
-// by one goroutine at a time, as Options.Observe is.
+// Estimate forecasts how long a run still takes. It compares the seconds that tasks took with the seconds that were
+// expected of them, in three groups: all tasks, the tasks of a stage, and the tasks of a stage with the same version
+// and experiment. A group with few tasks leans on the group before. The methods are called by one goroutine at a time,
+// as Options.Observe is.
 type Estimate struct {
-	jobs    int // tasks at a time; 0: as many as have been seen to run
-	most    int // tasks that ran at the same time
-	expect  map[*Task]float64
-	started map[*Task]time.Time
+	jobs    int                 // tasks at a time; 0: as many as have been seen to run
+	most    int                 // tasks that were seen to run at the same time
+	expect  map[*Task]float64   // seconds expected of the tasks that have not ended
+	started map[*Task]time.Time // when the running tasks began
 	groups  map[group]*pace
 }
 
-// group is the tasks that run the same code on data of the same kind, all of a stage, or all.
+// group identifies tasks that share a pace. Fields that do not count have the values of paces.
 type group struct {
 	stage, experiment string
 	version           int
 }
 
-// pace compares the seconds that tasks took with those expected of them.
+// pace compares the seconds that the tasks of a group took with the seconds expected of them.
 type pace struct {
-	took, expected float64
-	tasks          int     // of the run
-	load           float64 // seconds expected of them all
+	took, expected float64 // seconds, of the tasks that ended
+	tasks          int     // in the plan
+	load           float64 // seconds expected of all tasks in the plan
 }
 
-// ratio returns seconds taken per second expected. The ratio before counts as much
+// ratio returns the seconds taken per second expected. The prior ratio, of a larger group, counts as much
 // as one average task.
-func (p *pace) ratio(before float64) float64 {
-	one := p.load / float64(max(p.tasks, 1))
-	if p.expected+one <= 0 {
-		return before
+func (p *pace) ratio(prior float64) float64 {
+	average := p.load / float64(max(p.tasks, 1))
+	if p.expected+average <= 0 {
+		return prior
 	}
 
-	return (p.took + before*one) / (p.expected + one)
+	return (p.took + prior*average) / (p.expected + average)
 }
 
-// NewEstimate returns the estimate of a run that makes jobs tasks at a time; 0
-// where that depends on a cluster.
+// NewEstimate returns the estimate of a run that makes jobs tasks at a time. jobs is 0
+// if a cluster decides.
 func NewEstimate(jobs int) *Estimate {
 	return &Estimate{jobs: jobs, expect: map[*Task]float64{}, started: map[*Task]time.Time{}, groups: map[group]*pace{}}
 }
 
 // Observe learns from an event that happened at the time now.
-func (e *Estimate) Observe(v Event, now time.Time) {
-	switch v.Kind {
+func (e *Estimate) Observe(event Event, now time.Time) {
+	switch event.Kind {
 	case "plan":
-		for i, t := range v.Todo {
-			x := t.Weight
-			if i < len(v.Expect) {
-				x = v.Expect[i]
+		for i, task := range event.Todo {
+			seconds := task.Weight
+			if i < len(event.Expect) {
+				seconds = event.Expect[i]
 			}
 
-			e.expect[t] = x
-			for _, p := range e.paces(t) {
-				p.tasks, p.load = p.tasks+1, p.load+x
+			e.expect[task] = seconds
+			for _, pace := range e.paces(task) {
+				pace.tasks++
+				pace.load += seconds
 			}
 		}
 
 	case "start":
-		e.started[v.Task] = now
+		e.started[event.Task] = now
 		e.most = max(e.most, len(e.started))
 
 	case "done", "failed":
-		if v.Ran {
-			for _, p := range e.paces(v.Task) {
-				p.took, p.expected = p.took+v.Seconds, p.expected+e.expect[v.Task]
+		if event.Ran {
+			for _, pace := range e.paces(event.Task) {
+				pace.took += event.Seconds
+				pace.expected += e.expect[event.Task]
 			}
 		}
 
-		delete(e.expect, v.Task)
-		delete(e.started, v.Task)
+		delete(e.expect, event.Task)
+		delete(e.started, event.Task)
 	}
 }
 
-// paces lists what a task teaches, from the general to the particular.
-func (e *Estimate) paces(t *Task) []*pace {
-	of := []group{{version: -2}, {stage: t.Stage, version: -1}, {t.Stage, t.Experiment, t.Version}}
+// paces returns the paces of a task's groups, from the largest to the smallest group. Versions of tasks are not
+// negative, so negative numbers distinguish the groups of all tasks and of a stage.
+func (e *Estimate) paces(task *Task) []*pace {
+	groups := []group{{version: -2}, {stage: task.Stage, version: -1}, {task.Stage, task.Experiment, task.Version}}
 
-	return lists.Each(of, func(g group) *pace {
+	var list []*pace
+	for _, g := range groups {
 		if e.groups[g] == nil {
 			e.groups[g] = &pace{}
 		}
 
-		return e.groups[g]
-	})
+		list = append(list, e.groups[g])
+	}
+
+	return list
 }
 
-// Left returns how long the tasks that have not ended will take: their expected
-// seconds over the number of tasks at a time, and at least the longest of them.
+// leastLeft is the share of its expected time that a task which takes longer is still expected to take.
+const leastLeft = 0.05
+
+// Left returns how long the tasks that have not ended will take: the sum of their expected
+// seconds over the number of tasks at a time, but at least the seconds of the longest task.
 func (e *Estimate) Left(now time.Time) time.Duration {
 	var sum, longest float64
-	for t, x := range e.expect {
-		r := 1.0
-		for _, p := range e.paces(t) {
-			r = p.ratio(r)
+	for task, seconds := range e.expect {
+		ratio := 1.0
+		for _, pace := range e.paces(task) {
+			ratio = pace.ratio(ratio)
 		}
 
-		x *= r
-		if began, ok := e.started[t]; ok {
-			x = max(x-now.Sub(began).Seconds(), 0.05*x)
+		seconds *= ratio
+		if began, ok := e.started[task]; ok {
+			seconds = max(seconds-now.Sub(began).Seconds(), leastLeft*seconds)
 		}
 
-		sum += x
-		longest = max(longest, x)
+		sum += seconds
+		longest = max(longest, seconds)
 	}
 
 	jobs := e.jobs
@@ -121,27 +128,30 @@ func (e *Estimate) Left(now time.Time) time.Duration {
 	return time.Duration(max(sum/float64(jobs), longest) * float64(time.Second))
 }
 
-// Idle reports whether a cluster decides how many tasks run, and none of them does: then
-// Left would be a guess.
+// Idle reports whether a cluster decides how many tasks run, and no task runs. Left would then be a
+// guess.
 func (e *Estimate) Idle() bool { return e.jobs <= 0 && len(e.started) == 0 }
 
-// typicalBytes is the size of a raw file whose tasks take about their Weight in
-// seconds.
-const typicalBytes = 2e6
+// typicalBytes is the size of the raw files of a task that takes about its Weight in
+// seconds; fixedShare is the part of the Weight that does not depend on the size.
+const (
+	typicalBytes = 2e6
+	fixedShare   = 0.1
+)
 
-// load is the seconds expected of a task of which no record exists: its Weight,
-// in proportion to the bytes of the raw files it reads where these exist.
-func load(t *Task) float64 {
+// load returns the seconds expected of a task that was never made: its Weight, scaled
+// by the size of the raw files that it reads, if there are any.
+func load(task *Task) float64 {
 	var bytes float64
-	for _, f := range t.Files {
-		if fi, err := os.Stat(f.Open); err == nil {
+	for _, file := range task.Files {
+		if fi, err := os.Stat(file.Open); err == nil {
 			bytes += float64(fi.Size())
 		}
 	}
 
 	if bytes == 0 {
-		return t.Weight
+		return task.Weight
 	}
 
-	return t.Weight * (0.1 + bytes/typicalBytes)
+	return task.Weight * (fixedShare + bytes/typicalBytes)
 }

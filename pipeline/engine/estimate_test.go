@@ -11,18 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Two tasks of one second each at a time: expected values worked out by hand.
 func TestEstimateByHand(t *testing.T) {
-	a, b, c := &Task{ID: "a", Stage: "dsp"}, &Task{ID: "b", Stage: "dsp"}, &Task{ID: "c", Stage: "train"}
+	a := &Task{ID: "a", Stage: "dsp"}
+	b := &Task{ID: "b", Stage: "dsp"}
+	c := &Task{ID: "c", Stage: "train"}
 	e := NewEstimate(1)
 	zero := time.Unix(0, 0)
 	e.Observe(Event{Kind: "plan", Todo: []*Task{a, b, c}, Expect: []float64{1, 1, 4}}, zero)
 	check := func(what string, now time.Time, want float64) {
 		t.Helper()
-		must.Near(t, e.Left(now).Seconds(), want, 1e-6, "%s: s left", what)
+		assert.InDelta(t, want, e.Left(now).Seconds(), 1e-6, "%s: s left", what)
 	}
 
 	check("before the start", zero, 6)
@@ -45,9 +48,9 @@ func TestEstimateByHand(t *testing.T) {
 // A task that reads files is expected to take as long as they are large.
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
-	must.Do(t, os.WriteFile(path, make([]byte, 4_000_000), 0o644))
-	must.Near(t, load(&Task{Weight: 0.02, Files: []File{{path, path}}}), 0.02*2.1, 1e-12, "4 MB: s")
-	must.Equal(t, load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), 0.02, "a file not made yet: s")
+	require.NoError(t, os.WriteFile(path, make([]byte, 4_000_000), 0o644))
+	assert.InDelta(t, 0.02*2.1, load(&Task{Weight: 0.02, Files: []File{{path, path}}}), 1e-12, "4 MB: s")
+	assert.Equal(t, 0.02, load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), "a file not made yet: s")
 }
 
 // A run of two stages, two tasks at a time, on a machine 2.5 times as slow as the
@@ -61,7 +64,8 @@ func TestEstimateSkewed(t *testing.T) {
 		var expect, took []float64
 		add := func(stage string, x, spread float64) {
 			todo = append(todo, &Task{ID: fmt.Sprint(stage, len(todo)), Stage: stage})
-			expect, took = append(expect, x), append(took, 2.5*x*math.Exp(spread*rng.NormFloat64()))
+			expect = append(expect, x)
+			took = append(took, 2.5*x*math.Exp(spread*rng.NormFloat64()))
 		}
 
 		// The heavy tasks of a stage first, as a run starts them.
@@ -137,7 +141,8 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 		now := zero.Add(time.Duration(x.at * float64(time.Second)))
 		e.Observe(x.v, now)
 
-		left, truth := e.Left(now).Seconds(), total-x.at
+		left := e.Left(now).Seconds()
+		truth := total - x.at
 		if x.at >= total/3 && math.Abs(left-truth) > max(0.3*truth, 0.01*total) {
 			t.Errorf("%s: after %.1f of %.1f s: %.1f s left, in truth %.1f", name, x.at, total, left, truth)
 			return

@@ -11,8 +11,8 @@ import (
 	"doubletake/pipeline/kv"
 )
 
-// Two tasks, the second made from the first's output. Run again nothing is
-// made; a change of configuration remakes the task that reads it, with the reason.
+// The second of two tasks is made from the output of the first. Run again, nothing is made. If the configuration
+// changes, the task that reads it is made again, with the reason.
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "work")
 	if err != nil {

@@ -13,123 +13,126 @@ import (
 // Garbage is one object that no task of the plan refers to.
 type Garbage struct {
 	Key   string    `json:"key"`
-	Task  string    `json:"task"` // that made it, "" where its manifest cannot be read
+	Task  string    `json:"task"` // that made it; "" if its manifest cannot be read
 	Bytes int64     `json:"bytes"`
-	Made  time.Time `json:"made"`
+	Made  time.Time `json:"made"` // the last change of its files
 	path  string
 }
 
-// abandoned is how long a worker's folder must lie unchanged to be taken for
-// what a killed worker left.
+// abandoned is the time after which an unchanged folder of a worker is taken for
+// the remains of a killed worker.
 const abandoned = 7 * 24 * time.Hour
 
-// Collect lists what can go from the cache, oldest first: objects that are no
-// task's result now, and leftovers of interrupted runs and of earlier
-// versions. Results of tasks that are up to date are kept, and so are the last
-// results of stale ones (they are what a partial run still shows). With remove
-// it deletes them; it holds the lock of the work directory then.
-func Collect(p *Plan, remove bool) ([]Garbage, error) {
+// Collect lists the objects that can be removed from the cache, oldest first: those that are not
+// the result of a task of the plan, and remains of interrupted runs and of earlier
+// versions of the program. It does not list the last results of stale tasks, which
+// a partial run still shows. With remove it also holds the lock of the work directory
+// and deletes the listed objects.
+func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 	if remove {
-		unlock, err := lock(p.Dir)
+		unlock, err := lock(plan.Dir)
 		if err != nil {
 			return nil, err
 		}
 		defer unlock()
 	}
 
-	s := openStore(p.Dir)
-	list, _, err := s.assessAll(p, nil)
+	store := openStore(plan.Dir)
+	list, _, err := store.assessAll(plan, nil)
 	if err != nil {
 		return nil, err
 	}
 
-	keep, planned := map[string]bool{}, map[string]bool{}
+	keep := map[string]bool{}
+	planned := map[string]bool{}
 	for _, st := range list {
 		planned[st.Task.ID] = true
 		if st.key != "" {
 			keep[st.key] = true
 		}
 
-		if r := s.ix.Tasks[st.Task.ID]; r != nil {
-			keep[r.Key] = true
+		if last := store.ix.Tasks[st.Task.ID]; last != nil {
+			keep[last.Key] = true
 		}
 	}
 
-	var out []Garbage
+	var garbage []Garbage
 	for _, kind := range []string{"objects/*", "scratch", "work", "damaged"} {
-		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
+		dirs, err := filepath.Glob(filepath.Join(store.cache(), filepath.FromSlash(kind), "*"))
 		if err != nil {
 			return nil, fmt.Errorf("list cache: %w", err)
 		}
 
-		for _, d := range dirs {
-			if keep[filepath.Base(d)] || kind == "work" && inUse(d) {
+		for _, dir := range dirs {
+			if keep[filepath.Base(dir)] || kind == "work" && inUse(dir) {
 				continue
 			}
 
-			g, err := measure(d)
+			object, err := measure(dir)
 			if err != nil {
 				return nil, fmt.Errorf("measure cache: %w", err)
 			}
 
-			out = append(out, g)
+			garbage = append(garbage, object)
 		}
 	}
 
-	slices.SortFunc(out, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(garbage, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
 
 	if !remove {
-		return out, nil
+		return garbage, nil
 	}
 
-	s.clear()
+	store.clear()
 
-	for _, g := range out {
-		if err := os.RemoveAll(g.path); err != nil {
+	for _, object := range garbage {
+		if err := os.RemoveAll(object.path); err != nil {
 			return nil, fmt.Errorf("clear cache: %w", err)
 		}
 	}
 
-	for id := range s.ix.Tasks {
+	for id := range store.ix.Tasks {
 		if !planned[id] {
-			delete(s.ix.Tasks, id)
-			s.dirty = true
+			delete(store.ix.Tasks, id)
+			store.dirty = true
 		}
 	}
 
-	return out, s.save(true)
+	return garbage, store.save(true)
 }
 
-// inUse reports whether a worker may be at its folder, whether or not its driver runs; of a
-// dead one nothing changes any more.
+// inUse reports whether a worker may still write to its folder, even if its driver has ended. A folder that
+// has not changed for a long time is not in use.
 func inUse(dir string) bool {
 	fi, err := os.Stat(dir)
 	return err != nil || time.Since(fi.ModTime()) < abandoned
 }
 
-// measure describes a folder of the cache.
+// measure describes an object, or another file or folder of the cache, with its size and time.
 func measure(dir string) (Garbage, error) {
-	g := Garbage{Key: filepath.Base(dir), path: dir}
+	object := Garbage{Key: filepath.Base(dir), path: dir}
 
-	if m, _, err := readManifest(dir); err == nil {
-		g.Task = m.Task
+	if manifest, _, err := readManifest(dir); err == nil {
+		object.Task = manifest.Task
 	}
 
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 
-		fi, err := e.Info()
-		if err == nil {
-			g.Bytes += fi.Size()
-			if fi.ModTime().After(g.Made) {
-				g.Made = fi.ModTime()
-			}
+		fi, err := entry.Info()
+		if err != nil {
+			return err
 		}
 
-		return err
+		object.Bytes += fi.Size()
+		if fi.ModTime().After(object.Made) {
+			object.Made = fi.ModTime()
+		}
+
+		return nil
 	})
 
-	return g, err
+	return object, err
 }

@@ -1,81 +1,81 @@
 package engine
 
-// Freer is a value whose memory is given back.
+// Freer is a value whose memory is returned to a pool when nobody needs it any more.
 type Freer interface{ Free() }
 
 // A Handoff passes a value in memory from one task to the task that follows it,
-// so that the second does not compute again what the first knows. It saves work
-// and must not change results: a task gets nothing where the other ran before,
-// or on another machine. Make one for each pair of tasks when planning.
+// so that the second task does not compute it again. It saves work
+// and must not change results: the second task gets no value if the first ran earlier
+// or on another machine. A plan has one Handoff for each pair of tasks.
 //
-// The engine frees the value when the task that got it has ended, and where no
-// task gets it.
-type Handoff[T Freer] struct{ to string }
+// The engine frees the value when the task that got it has ended, or when it is clear that no
+// task will get it.
+type Handoff[T Freer] struct{ task string }
 
-// NewHandoff returns a Handoff to the task with that ID.
-func NewHandoff[T Freer](to string) *Handoff[T] { return &Handoff[T]{to} }
+// NewHandoff returns a Handoff to the task with an ID.
+func NewHandoff[T Freer](task string) *Handoff[T] { return &Handoff[T]{task} }
 
-// Wanted reports whether the other task, which waits for this one alone, will be
-// made in this process as soon as this one's result is sealed.
-func (h *Handoff[T]) Wanted(j *Job) bool { return j.follows != nil && j.follows(h.to) }
+// Wanted reports whether the other task will be made in this process as soon as the result of the job's task is sealed.
+// Otherwise the value need not be computed.
+func (h *Handoff[T]) Wanted(job *Job) bool { return job.follows != nil && job.follows(h.task) }
 
-// Put passes v to the other task. It gets v if the result of this one is sealed
-// and the raw files and inputs that both read are the same for both.
-func (h *Handoff[T]) Put(j *Job, v T) {
-	if old := j.passing[h.to]; old != nil {
+// Put passes a value to the other task. The other task gets it after the result of the job's task is sealed, if
+// the raw files and inputs that both tasks read have not changed in between.
+func (h *Handoff[T]) Put(job *Job, value T) {
+	if old := job.passing[h.task]; old != nil {
 		old.Free()
 	}
-	j.passing[h.to] = v
+	job.passing[h.task] = value
 }
 
-// Get returns the value that was passed to this task, ok false without one.
-func (h *Handoff[T]) Get(j *Job) (v T, ok bool) {
-	v, ok = j.passed.(T)
-	return v, ok
+// Get returns the value that was passed to the job's task. ok is false if there is none.
+func (h *Handoff[T]) Get(job *Job) (value T, ok bool) {
+	value, ok = job.passed.(T)
+	return value, ok
 }
 
-// passed is a value on its way, and the digests of what its task has read.
+// passed is a value on its way.
 type passed struct {
 	v    Freer
-	made map[string]string
+	made map[string]string // digests of the inputs from which it was made, as in Job.made
 }
 
-// pass keeps what a task passes on, now that its result is sealed.
-func (r *runner) pass(j *Job) {
+// pass keeps the values that a job passes on, after the job's result was sealed.
+func (r *runner) pass(job *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	for task, v := range j.passing {
+	for task, value := range job.passing {
 		r.free(task)
-		r.passed[task] = passed{v, j.made}
+		r.passed[task] = passed{value, job.made}
 	}
 
-	j.passing = nil
+	job.passing = nil
 }
 
-// take returns the value passed to t, unless one of the files and inputs that both tasks
-// read has changed since.
-func (r *runner) take(t *Task, made map[string]string) Freer {
+// take returns the value that was passed to a task, and nil if there is none or if a file or input that both tasks
+// read has changed since. made has the digests of the task's inputs, as in Job.made.
+func (r *runner) take(task *Task, made map[string]string) Freer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	p := r.passed[t.ID]
-	for name, digest := range p.made {
+	value := r.passed[task.ID]
+	for name, digest := range value.made {
 		if now, both := made[name]; both && now != digest {
-			r.free(t.ID)
+			r.free(task.ID)
 			return nil
 		}
 	}
 
-	delete(r.passed, t.ID)
+	delete(r.passed, task.ID)
 
-	return p.v
+	return value.v
 }
 
-// free frees a value that was passed to a task and not taken.
+// free frees the value that was passed to a task, if the task has not taken it. The mutex must be held while tasks run.
 func (r *runner) free(task string) {
-	if p, ok := r.passed[task]; ok {
-		p.v.Free()
+	if value, ok := r.passed[task]; ok {
+		value.v.Free()
 		delete(r.passed, task)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // note is a value that counts how often it is freed.
@@ -44,8 +45,11 @@ func TestHandoff(t *testing.T) {
 		var all []Dep
 		for i := range files {
 			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
-			read, count := "read/"+f.Path, "count/"+f.Path
-			next, last, self := NewHandoff[note](count), NewHandoff[note]("join"), NewHandoff[note](read)
+			read := "read/" + f.Path
+			count := "count/" + f.Path
+			next := NewHandoff[note](count)
+			last := NewHandoff[note]("join")
+			self := NewHandoff[note](read)
 			p.Tasks = append(p.Tasks, &Task{
 				ID: read, Stage: "read", Files: []File{f}, Weight: 1,
 				Run: func(_ context.Context, j *Job) error {
@@ -91,7 +95,7 @@ func TestHandoff(t *testing.T) {
 	fresh := func() *world {
 		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
 		for i := range 3 {
-			must.Do(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644))
 		}
 
 		return w
@@ -118,7 +122,7 @@ func TestHandoff(t *testing.T) {
 
 	expect := func(what, got, want string) {
 		t.Helper()
-		must.Equal(t, got, want, "%s", what)
+		assert.Equal(t, want, got, "%s", what)
 	}
 
 	w := fresh()
@@ -130,7 +134,7 @@ func TestHandoff(t *testing.T) {
 		"0 follows true false false; 0 found true left of 0")
 
 	// A file that changed: it is not known before the first task ran whether the other must.
-	must.Do(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
 
 	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")
 	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
@@ -139,7 +143,7 @@ func TestHandoff(t *testing.T) {
 
 	w = fresh()
 	w.spoil = func() {
-		must.Do(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644))
 	}
 
 	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found false ")

@@ -10,36 +10,35 @@ import (
 	"time"
 )
 
-// Journal is the file below a work directory in which the driver of a run states what it does, for those who watch.
-// Nothing is ever decided by it. The next run replaces it.
+// Journal is the path, below a work directory, of the file in which the driver of a run notes what it does, for
+// programs that show the progress. The engine itself never reads it. The next run replaces it.
 var Journal = filepath.Join(".cache", "progress", "run.jsonl")
 
 // journalText bounds the bytes of an error in a journal.
 const journalText = 8 << 10
 
-// How often a journal reaches the disk, and how often its time changes where
-// nothing happens: a journal older than JournalSilent is of a process that ended
-// without a word.
+// Times of a journal.
 const (
-	journalFlush  = 500 * time.Millisecond
-	journalBeat   = 5 * time.Second
-	JournalSilent = 45 * time.Second
+	journalFlush  = 500 * time.Millisecond // between two writes of lines
+	journalBeat   = 5 * time.Second        // after which the file's time is changed if there is nothing to write
+	JournalSilent = 45 * time.Second       // after which a journal that does not change is of a process that was killed
 )
 
 // Line is one line of a journal.
 type Line struct {
 	Time time.Time `json:"t,omitzero"`
-	// "run" (the first line), "task" (one per task to be made), then "start", "note", "done"
-	// and "failed" of tasks, "end"
+	// "run" is the first line. A line "task" follows for each task to be made, then lines "start", "note", "done"
+	// and "failed" for tasks, and "end" is the last line.
 	Event string `json:"event"`
 
 	// Of "run".
 	ID      string         `json:"id,omitempty"` // random
 	Host    string         `json:"host,omitempty"`
 	Process int            `json:"process,omitempty"`
-	Program string         `json:"program,omitempty"`
-	Jobs    int            `json:"jobs,omitempty"` // tasks at a time; 0: that depends on a cluster
-	Stages  []StageSummary `json:"stages,omitempty"`
+	Program string         `json:"program,omitempty"` // version
+	Jobs    int            `json:"jobs,omitempty"`    // tasks at a time; 0: a cluster decides
+	Stages  []StageSummary `json:"stages,omitempty"`  // with the tasks that are up to date
+
 	// Of "task".
 	Stage      string  `json:"stage,omitempty"`
 	Experiment string  `json:"experiment,omitempty"`
@@ -47,26 +46,26 @@ type Line struct {
 	Version    int     `json:"version,omitempty"`
 	Expect     float64 `json:"expect,omitempty"` // seconds
 
-	// Of tasks.
-	Task    string  `json:"task,omitempty"`
-	Where   string  `json:"where,omitempty"`   // of "start": a node, "" for the process's host
-	Ran     bool    `json:"ran,omitempty"`     // of "done": made, not found
-	Seconds float64 `json:"seconds,omitempty"` // of "done"
-	Text    string  `json:"text,omitempty"`    // the note, the error, or why the run ended early
-	Log     string  `json:"log,omitempty"`     // of "failed": path of a log from the work directory
+	// Of "task" and of the events of tasks.
+	Task    string  `json:"task,omitempty"`    // ID
+	Where   string  `json:"where,omitempty"`   // of "start": the node; "" for Host
+	Ran     bool    `json:"ran,omitempty"`     // of "done": the result was made; false if it was found in the store
+	Seconds float64 `json:"seconds,omitempty"` // of "done" and "failed"
+	Text    string  `json:"text,omitempty"`    // the note, the error, or of "end" why the run ended early
+	Log     string  `json:"log,omitempty"`     // of "failed": path of a log below the work directory
 }
 
-// journalWriter appends to a journal. What goes wrong with it is of no
-// consequence for the run, and is not reported.
+// journalWriter appends lines to a journal. It does not report errors, because a run does not depend on its
+// journal.
 type journalWriter struct {
-	dir, path string
+	dir, path string // of the work directory and of the journal, absolute
 	mu        sync.Mutex
-	buf       []byte
-	quit      chan struct{}
-	done      chan struct{}
+	buf       []byte        // lines that are not written yet
+	quit      chan struct{} // closed to end loop
+	done      chan struct{} // closed when loop has ended
 }
 
-// newJournal begins a journal.
+// newJournal removes the journal of an earlier run and its logs, and begins a new one with the lines of head.
 func newJournal(dir string, head []Line) *journalWriter {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -76,11 +75,11 @@ func newJournal(dir string, head []Line) *journalWriter {
 	os.RemoveAll(filepath.Dir(w.path))
 
 	if os.MkdirAll(filepath.Dir(w.path), 0o755) == nil {
-		for _, l := range head {
-			w.add(l)
+		for _, line := range head {
+			w.add(line)
 		}
 
-		_ = WriteFile(w.path, w.buf) // as a new file: a reader notices
+		_ = WriteFile(w.path, w.buf) // as a new file, so that a reader of the former journal notices
 		w.buf = nil
 	}
 
@@ -89,7 +88,7 @@ func newJournal(dir string, head []Line) *journalWriter {
 	return w
 }
 
-// loop writes lines out and keeps the file's time young.
+// loop writes lines to the file, and changes its time if there are none, until quit is closed.
 func (w *journalWriter) loop() {
 	defer close(w.done)
 	tick := time.NewTicker(journalFlush)
@@ -112,15 +111,15 @@ func (w *journalWriter) loop() {
 	}
 }
 
-// flush appends what has gathered. The file is closed each time, because other
-// clients of a network file system see it only then.
+// flush appends the collected lines to the file, and reports whether it wrote any. It closes the file each time,
+// because other clients of a network file system see the lines only then.
 func (w *journalWriter) flush() (wrote bool) {
 	w.mu.Lock()
-	b := w.buf
+	data := w.buf
 	w.buf = nil
 	w.mu.Unlock()
 
-	if len(b) == 0 {
+	if len(data) == 0 {
 		return false
 	}
 
@@ -128,86 +127,89 @@ func (w *journalWriter) flush() (wrote bool) {
 		return false
 	}
 
-	f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return false
 	}
 
-	_, err = f.Write(b)
+	_, err = file.Write(data)
 
-	return errors.Join(err, f.Close()) == nil
+	return errors.Join(err, file.Close()) == nil
 }
 
-func (w *journalWriter) add(l Line) {
-	if len(l.Text) > journalText {
-		l.Text = l.Text[:journalText] + " …"
+// add adds a line for the next flush. It shortens a long text.
+func (w *journalWriter) add(line Line) {
+	if len(line.Text) > journalText {
+		line.Text = line.Text[:journalText] + " …"
 	}
 
-	b, err := json.Marshal(l)
+	data, err := json.Marshal(line)
 	if err != nil {
 		return
 	}
 
 	w.mu.Lock()
-	w.buf = append(append(w.buf, b...), '\n')
+	w.buf = append(append(w.buf, data...), '\n')
 	w.mu.Unlock()
 }
 
-// observe writes what happens to a task.
-func (w *journalWriter) observe(e Event) {
-	l := Line{
-		Time: time.Now().UTC(), Event: e.Kind, Task: e.Task.ID, Where: e.Where, Ran: e.Ran, Seconds: e.Seconds,
-		Text: e.Note,
+// observe adds a line about a task.
+func (w *journalWriter) observe(event Event) {
+	line := Line{
+		Time: time.Now().UTC(), Event: event.Kind, Task: event.Task.ID, Where: event.Where, Ran: event.Ran,
+		Seconds: event.Seconds,
+		Text:    event.Note,
 	}
 
-	if e.Err != nil {
-		l.Text = e.Err.Error()
+	if event.Err != nil {
+		line.Text = event.Err.Error()
 
-		var of interface{ LogPath() string }
-		if errors.As(e.Err, &of) {
-			if rel, err := filepath.Rel(w.dir, of.LogPath()); err == nil && filepath.IsLocal(rel) {
-				l.Log = filepath.ToSlash(rel)
+		var logged interface{ LogPath() string }
+		if errors.As(event.Err, &logged) {
+			if rel, err := filepath.Rel(w.dir, logged.LogPath()); err == nil && filepath.IsLocal(rel) {
+				line.Log = filepath.ToSlash(rel)
 			}
 		}
 	}
 
-	w.add(l)
+	w.add(line)
 }
 
-// close ends the journal.
+// close writes the last line, with the error that ended the run early or nil, and ends the journal.
 func (w *journalWriter) close(err error) {
-	l := Line{Time: time.Now().UTC(), Event: "end"}
+	line := Line{Time: time.Now().UTC(), Event: "end"}
 	if err != nil {
-		l.Text = err.Error()
+		line.Text = err.Error()
 	}
 
 	close(w.quit)
 	<-w.done
-	w.add(l)
+	w.add(line)
 	w.flush()
 }
 
-// journalHead is the first lines of a journal.
+// journalHead returns the first lines of a journal.
 func (r *runner) journalHead(todo []*Task, expect []float64) []Line {
 	host, _ := os.Hostname()
 	head := []Line{{
 		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(), Program: r.o.Program,
 	}}
 
-	if _, here := r.ex.(Local); here { // a cluster makes as many tasks at a time as it has room for
+	if _, here := r.ex.(Local); here { // otherwise a cluster decides
 		head[0].Jobs = r.ex.Limit()
 	}
 
 	for _, st := range r.p.Stages {
-		if x := r.stats[st]; x != nil {
-			head[0].Stages = append(head[0].Stages, *x)
+		if summary := r.stats[st]; summary != nil {
+			head[0].Stages = append(head[0].Stages, *summary)
 		}
 	}
 
-	for i, t := range todo {
+	for i, task := range todo {
 		head = append(head, Line{
-			Event: "task", Task: t.ID, Stage: t.Stage, Experiment: t.Experiment, Split: t.Split, Version: t.Version,
-			Expect: expect[i],
+			Event: "task", Task: task.ID, Stage: task.Stage, Experiment: task.Experiment, Split: task.Split,
+			Version: task.Version,
+			Expect:  expect[i],
 		})
 	}
 

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A journal keeps its time young while nothing happens, and bounds an error's text.
@@ -18,18 +19,19 @@ func TestJournal(t *testing.T) {
 	w.add(Line{Event: "failed", Text: string(bytes.Repeat([]byte("x"), 1<<20))})
 
 	hour := time.Now().Add(-time.Hour)
-	must.Do(t, os.Chtimes(w.path, hour, hour))
+	require.NoError(t, os.Chtimes(w.path, hour, hour))
 
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		fi, err := os.Stat(w.path)
-		must.Never(t, err != nil || time.Now().After(end), "the line is not written: %v", err)
+		require.NoError(t, err, "the line is not written: %v", err)
+		require.False(t, time.Now().After(end), "the line is not written: %v", err)
 
 		if fi.ModTime().After(hour.Add(time.Minute)) && fi.Size() > journalText {
 			break
 		}
 	}
 
-	must.Do(t, os.Chtimes(w.path, hour, hour))
+	require.NoError(t, os.Chtimes(w.path, hour, hour))
 
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if fi, err := os.Stat(w.path); err != nil || time.Now().After(end) {
@@ -60,9 +62,9 @@ func TestTail(t *testing.T) {
 		"panic: 1\nfatal error: 2\n" + stack: "fatal error: 2\ngoroutine 1 [running]:\ngoroutine 1 [running]:",
 		"x\xff":                              "x?",
 	} {
-		must.Do(t, os.WriteFile(path, []byte(in), 0o644))
-		must.Equal(t, Tail(path, 3), want, "%q", in)
+		require.NoError(t, os.WriteFile(path, []byte(in), 0o644))
+		assert.Equal(t, want, Tail(path, 3), "%q", in)
 	}
 
-	must.Equal(t, Tail(path+"none", 3), "", "got")
+	assert.Empty(t, Tail(path+"none", 3), "got")
 }

@@ -16,40 +16,51 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("lock %s: another run is at work there (%s); wait for it, or stop it", e.Dir, e.Holder)
 }
 
-// lock takes the work directory for this process. The kernel frees it when the
-// process ends, however it ends.
+// lock takes the work directory for this process, until unlock is called or the
+// process ends. It returns a *LockedError if another process has it.
 func lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, &WorkdirError{dir, err}
 	}
 
-	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, &WorkdirError{dir, err}
 	}
 
-	if ok, err := take(f); !ok {
-		defer f.Close()
-		if err == nil {
-			b, _ := io.ReadAll(io.LimitReader(f, 200))
-			return nil, &LockedError{dir, strings.TrimSpace(string(b))}
-		}
-
+	ok, err := take(file)
+	if err != nil {
+		file.Close()
 		return nil, &WorkdirError{dir, fmt.Errorf("lock: %w", err)}
+	}
+
+	if !ok {
+		defer file.Close()
+		data, _ := io.ReadAll(io.LimitReader(file, 200)) // without the text the message is still clear
+
+		return nil, &LockedError{dir, strings.TrimSpace(string(data))}
+	}
+
+	if err := describeHolder(file); err != nil {
+		file.Close()
+		return nil, &WorkdirError{dir, err}
+	}
+
+	return func() {
+		give(file)
+		file.Close()
+	}, nil
+}
+
+// describeHolder writes to the file of the lock which process holds it, for LockedError.
+func describeHolder(file *os.File) error {
+	if err := file.Truncate(0); err != nil {
+		return nil //nolint:nilerr // a file system may have locks but not this; a stale description does no harm
 	}
 
 	host, _ := os.Hostname()
 	line := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().Format(time.DateTime))
-	if err := f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(line), 0)
-		if err != nil {
-			f.Close()
-			return nil, &WorkdirError{dir, err}
-		}
-	}
+	_, err := file.WriteAt([]byte(line), 0)
 
-	return func() {
-		give(f)
-		f.Close()
-	}, nil
+	return err
 }

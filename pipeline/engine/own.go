@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ErrForeign is the error of something in a work directory that the program did not
-// write: a link, which may lead anywhere, a FIFO, which may wait for ever.
+// ErrForeign is the error of something in a work directory that is not a regular file, so that the program did not
+// write it: a link, which may lead anywhere, or a FIFO, of which a read may never return.
 var ErrForeign = errors.New("no regular file of this program's")
 
-// Own returns what the system knows of a file of a work directory. What is no regular
-// file, a link among that, is ErrForeign.
+// Own returns the information about a file of a work directory. If the file is not regular, perhaps a
+// link, Own also returns an error that wraps ErrForeign.
 func Own(path string) (fs.FileInfo, error) {
 	fi, err := os.Lstat(path)
 	if err == nil && !fi.Mode().IsRegular() {
@@ -31,62 +31,63 @@ func OpenOwn(path string) (*os.File, error) {
 		return nil, err
 	}
 
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 
-	if now, err := f.Stat(); err != nil || !os.SameFile(fi, now) { // it was replaced in between
-		_ = f.Close()
+	if now, err := file.Stat(); err != nil || !os.SameFile(fi, now) { // it was replaced in between
+		_ = file.Close()
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrForeign}
 	}
 
-	return f, nil
+	return file, nil
 }
 
 // ReadOwn reads a file that Own accepts.
 func ReadOwn(path string) ([]byte, error) {
-	f, err := OpenOwn(path)
+	file, err := OpenOwn(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer file.Close()
 
-	fi, err := f.Stat()
+	fi, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
 
 	b := bytes.NewBuffer(make([]byte, 0, fi.Size()+bytes.MinRead))
-	_, err = b.ReadFrom(f)
+	_, err = b.ReadFrom(file)
 
 	return b.Bytes(), err
 }
 
-// Tail returns the last lines of a log, or the first of its last panic; "" of one that Own does not accept.
+// Tail returns the last lines of a log. If the log ends with a panic, Tail returns the first lines of the panic. It
+// returns "" if the log cannot be read.
 func Tail(path string, lines int) string {
-	const most = 8 << 10
+	const most = 8 << 10 // bytes that are read from the end
 
-	f, err := OpenOwn(path)
+	file, err := OpenOwn(path)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
+	defer file.Close()
 
-	if fi, err := f.Stat(); err == nil && fi.Size() > most {
-		_, _ = f.Seek(-most, io.SeekEnd)
+	if fi, err := file.Stat(); err == nil && fi.Size() > most {
+		_, _ = file.Seek(-most, io.SeekEnd)
 	}
 
-	b, _ := io.ReadAll(io.LimitReader(f, most))
-	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
-	from := max(0, len(all)-lines)
+	data, _ := io.ReadAll(io.LimitReader(file, most))
+	all := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	first := max(0, len(all)-lines)
 
-	for i := from - 1; i >= 0; i-- {
+	for i := first - 1; i >= 0; i-- {
 		if strings.HasPrefix(all[i], "panic: ") || strings.HasPrefix(all[i], "fatal error: ") {
-			from = i // what follows is stacks
+			first = i // stacks follow
 			break
 		}
 	}
 
-	return strings.ToValidUTF8(strings.Join(all[from:min(from+lines, len(all))], "\n"), "?")
+	return strings.ToValidUTF8(strings.Join(all[first:min(first+lines, len(all))], "\n"), "?")
 }

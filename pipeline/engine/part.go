@@ -6,99 +6,109 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 )
 
-// Waves groups tasks, which are in the plan's order, by the number of tasks among
-// them that must run one after the other before: those of a wave can run at the same
-// time, after the waves before it.
+// Waves groups tasks, which must be in the plan's order, into waves. The tasks of a wave can run at the same
+// time, after the waves before it: a task is in the first wave that comes after all the tasks that it needs.
 func Waves(tasks []*Task) [][]*Task {
-	wave := map[string]int{}
-
-	var out [][]*Task
-	for _, t := range tasks {
-		n := 0
-		for _, d := range t.Deps {
-			if w, ok := wave[d.Task]; ok {
-				n = max(n, w+1)
+	waveOf := map[string]int{} // index of each task's wave, by ID
+	var waves [][]*Task
+	for _, task := range tasks {
+		wave := 0
+		for _, dep := range task.Deps {
+			if before, ok := waveOf[dep.Task]; ok {
+				wave = max(wave, before+1)
 			}
 		}
 
-		if wave[t.ID] = n; n == len(out) {
-			out = append(out, nil)
+		waveOf[task.ID] = wave
+		if wave == len(waves) {
+			waves = append(waves, nil)
 		}
 
-		out[n] = append(out[n], t)
+		waves[wave] = append(waves[wave], task)
 	}
 
-	return out
+	return waves
 }
 
-// Part returns part i (1 to n) of tasks, in their order. In each wave the heaviest task
-// goes first, to the part that has the least so far: two parts differ by at most one
-// task's weight a wave, and the same tasks give the same parts.
+// Part returns part i (1 to n) of tasks, in their order. It divides each wave by itself: the heaviest task
+// goes first, to the part with the least weight so far. So two parts differ by at most one
+// task's weight in each wave, and the same tasks always give the same parts.
 func Part(tasks []*Task, i, n int) []*Task {
 	mine := map[*Task]bool{}
 	for _, wave := range Waves(tasks) {
 		slices.SortStableFunc(wave, func(a, b *Task) int { return cmp.Compare(b.Weight, a.Weight) })
 
-		h := &queue[share]{list: make([]share, n), less: func(a, b share) bool {
-			return a.sum < b.sum || a.sum == b.sum && a.part < b.part
+		parts := &queue[share]{list: make([]share, n), less: func(a, b share) bool {
+			return a.weight < b.weight || a.weight == b.weight && a.part < b.part
 		}}
-		for k := range h.list {
-			h.list[k].part = k + 1
+		for k := range parts.list { // with equal weights, in this order, they are a heap
+			parts.list[k].part = k + 1
 		}
 
-		for _, t := range wave {
-			mine[t] = h.list[0].part == i
-			h.list[0].sum += t.Weight
-			heap.Fix(h, 0)
+		for _, task := range wave {
+			lightest := &parts.list[0]
+			mine[task] = lightest.part == i
+			lightest.weight += task.Weight
+			heap.Fix(parts, 0)
 		}
 	}
 
-	return slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool { return !mine[t] })
+	var part []*Task
+	for _, task := range tasks {
+		if mine[task] {
+			part = append(part, task)
+		}
+	}
+
+	return part
 }
 
-// share is the weight of a part so far.
+// share is the weight of a part so far, in a wave.
 type share struct {
-	part int
-	sum  float64
+	part   int // from 1
+	weight float64
 }
 
-// Marks returns a digest for each task of the plan, by ID, that changes when its settings, its stage's
-// version, or the size or time of a raw file change, or the mark of a task it needs. It reads no file.
+// Marks returns a mark for each task of the plan, by ID. A mark is a digest of the task's settings, its stage's
+// version, the sizes and times of its raw files, and the marks of the tasks that it needs. Marks reads no file.
 func (p *Plan) Marks() map[string]string {
 	marks := map[string]string{}
-	for _, t := range p.Tasks {
-		list := append(slices.Clone(t.Config), t.Local...)
-		list = append(list, kv.Pair{Key: t.ID, Value: strconv.Itoa(t.Version)})
+	for _, task := range p.Tasks {
+		list := append(slices.Clone(task.Config), task.Local...)
+		list = append(list, kv.Pair{Key: task.ID, Value: strconv.Itoa(task.Version)})
 
-		for _, f := range t.Files {
-			st, err := look(f)
-			list = append(list, kv.Pair{Key: f.Path, Value: fmt.Sprint(st.Size, st.MTime, err != nil)})
+		for _, file := range task.Files {
+			st, err := look(file)
+			list = append(list, kv.Pair{Key: file.Path, Value: fmt.Sprint(st.Size, st.MTime, err != nil)})
 		}
 
-		list = append(list, lists.Each(t.Deps, func(d Dep) kv.Pair { return kv.Pair{Key: d.Task, Value: marks[d.Task]} })...)
-		marks[t.ID] = configDigest(list)
+		for _, dep := range task.Deps {
+			list = append(list, kv.Pair{Key: dep.Task, Value: marks[dep.Task]})
+		}
+
+		marks[task.ID] = configDigest(list)
 	}
 
 	return marks
 }
 
-// ParsePart reads a part, as 3/64. For programs that count from 0 it takes 0/64 for 64/64.
-func ParsePart(s string) (i, n int, err error) {
-	a, b, ok := strings.Cut(s, "/")
+// ParsePart reads a part such as 3/64: part i of n. Programs that count from 0 may write 0/64 for 64/64.
+func ParsePart(text string) (i, n int, err error) {
+	a, b, ok := strings.Cut(text, "/")
 	i, err1 := strconv.Atoi(a)
 	n, err2 := strconv.Atoi(b)
 
 	if !ok || err1 != nil || err2 != nil || n < 1 || n > maxParts || i < 0 || i > n {
-		return 0, 0, fmt.Errorf("expected a part and their number, as 3/64 (up to %d), found %q", maxParts, s)
+		return 0, 0, fmt.Errorf("expected a part and their number, as 3/64 (up to %d), found %q", maxParts, text)
 	}
 
 	if i == 0 {
@@ -108,22 +118,23 @@ func ParsePart(s string) (i, n int, err error) {
 	return i, n, nil
 }
 
+// maxParts bounds the number of parts.
 const maxParts = 1_000_000
 
-// shortWork is how many seconds of work, by their weights, the part that ends last makes
-// of the tasks that waited for all parts.
+// shortWork bounds the weight, about in seconds, of the tasks that the last part makes for all parts.
 const shortWork = 60
 
-// MakePart makes tasks that no driver planned, in the plan's order. It looks for itself
-// whether their inputs are up to date, and publishes the results. A failure does not end
-// the part; the errors come back together. Of siblings, which hold the
-// tasks of all parts, those that must wait for other parts are made if these have ended and
-// it is a minute's work together; left counts the tasks that are left to a later call.
-// done is told of each task that was looked at.
+// MakePart makes tasks without a driver, in the plan's order, and publishes their results. It finds out itself
+// whether their inputs are up to date. After a failure it goes on with the other tasks, and returns the errors
+// together. siblings are the tasks of all parts. MakePart calls done for each task that it made or found up to date.
 //
-// Where an input is neither up to date nor among the siblings the error is a
-// *NotReadyError, and nothing is made.
-func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done func(t *Task, ran bool)) (left int,
+// Siblings in later waves need results of several parts, so that no part alone can make them. If they are a minute's
+// work together, the part that ends last makes them all; MakePart tries it and finds out whether it is the last. left
+// is the number of tasks that a later call must make.
+//
+// If an input is neither up to date nor an output of a sibling, the error is a
+// *NotReadyError, and MakePart makes nothing.
+func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done func(task *Task, ran bool)) (left int,
 	err error,
 ) {
 	if err := k.Plan.Check(); err != nil {
@@ -131,147 +142,177 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 	}
 
 	left, err = k.part(ctx, tasks, siblings, false, done)
+	if err != nil {
+		return left, err
+	}
 
 	var late []*Task
 	work := 0.0
 	for i, wave := range Waves(siblings) {
-		if i > 0 {
-			late = append(late, wave...)
-			for _, t := range wave {
-				work += t.Weight
-			}
+		if i == 0 {
+			continue
+		}
+
+		late = append(late, wave...)
+		for _, task := range wave {
+			work += task.Weight
 		}
 	}
 
-	if err != nil || len(late) == 0 || work > shortWork {
-		return left, err
+	if len(late) == 0 || work > shortWork {
+		return left, nil
 	}
 
-	// Of parts that run at the same time the last one finds all their results.
 	_, err = k.part(ctx, late, nil, true, done)
 
 	var waits *NotReadyError
-	if errors.As(err, &waits) {
+	if errors.As(err, &waits) { // other parts have not ended
 		return left, nil
 	}
 
 	return 0, err
 }
 
-// part makes tasks one after the other, and counts those that wait for siblings. With whole it reads no raw
-// file of others to see whether their results are up to date.
-func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, whole bool, done func(t *Task, ran bool)) (left int,
-	err error,
-) {
-	own, needed, elsewhere := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, t := range tasks {
-		own[t.ID], needed[t.ID] = true, true
+// part makes tasks one after the other. left is the number of tasks that it did not make, because they wait for
+// siblings in other parts. With late the tasks need the results of all parts; part then does not read the raw files of
+// other tasks to find out whether their results are up to date, because there may be many.
+func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
+	done func(task *Task, ran bool),
+) (left int, err error) {
+	own := map[string]bool{}
+	for _, task := range tasks {
+		own[task.ID] = true
 	}
 
-	for _, t := range siblings {
-		elsewhere[t.ID] = true
+	elsewhere := map[string]bool{}
+	for _, task := range siblings {
+		elsewhere[task.ID] = true
 	}
 
-	p, later := &Plan{Dir: k.Plan.Dir, Stages: k.Plan.Stages}, map[*Task]bool{}
-	for _, t := range slices.Backward(k.Plan.Tasks) {
-		if needed[t.ID] {
-			p.Tasks = append(p.Tasks, t)
-			later[t] = whole && !own[t.ID]
-			for _, d := range t.Deps {
-				needed[d.Task] = true
-			}
-		}
+	plan := k.Plan.upTo(own)
+	later := map[*Task]bool{}
+	for _, task := range plan.Tasks {
+		later[task] = late && !own[task.ID]
 	}
 
-	slices.Reverse(p.Tasks)
+	store := openStore(plan.Dir)
+	store.shared = true
 
-	s := openStore(p.Dir)
-	s.shared = true
-
-	o := Options{
+	options := Options{
 		Jobs: 1, KeepGoing: true, Program: k.Program, Annotate: k.Annotate,
-		Observe: func(e Event) {
+		Observe: func(event Event) {
 			switch {
-			case e.Kind == "done":
-				done(e.Task, e.Ran)
-			case e.Kind == "note" && k.Note != nil:
-				k.Note(e.Task.ID, e.Note)
+			case event.Kind == "done":
+				done(event.Task, event.Ran)
+			case event.Kind == "note" && k.Note != nil:
+				k.Note(event.Task.ID, event.Note)
 			}
 		},
 	}
 
 	var r *runner
 	var todo []*Task
-	for first := true; first || s.doubt(todo, r.of); first = false {
-		list, of, err := s.assessAll(p, later)
+	for isFirst := true; isFirst || store.doubt(todo, r.statuses); isFirst = false {
+		list, statuses, err := store.assessAll(plan, later)
 		if err != nil {
 			return 0, err
 		}
 
-		r = newRunner(s, p, o, of)
+		r = newRunner(store, plan, options, statuses)
 		r.worker = true
-		if todo, err = r.choose(list, func(t *Task) bool { return own[t.ID] }, elsewhere); err != nil {
+		todo, err = r.choose(list, func(task *Task) bool { return own[task.ID] }, elsewhere)
+		if err != nil {
 			return 0, err
 		}
 	}
 
-	for _, t := range tasks {
-		if r.of[t.ID].State == UpToDate {
-			done(t, false)
+	for _, task := range tasks {
+		if r.statuses[task.ID].State == UpToDate {
+			done(task, false)
 		}
 	}
 
+	var unable error // of the executor, not of a task
 	if len(todo) > 0 {
-		err = r.makeAll(ctx, todo)
+		unable = r.makeAll(ctx, todo)
 	}
 
-	return len(r.left), errors.Join(r.outcome(ctx, err), r.leave(tasks))
+	return len(r.left), errors.Join(r.outcome(ctx, unable), r.leave(tasks)) // finished results are kept after failures too
 }
 
-// nameOf names a file about tasks.
-func nameOf(tasks []*Task) string {
-	return configDigest(lists.Each(tasks, func(t *Task) kv.Pair { return kv.Pair{Key: t.ID} }))
-}
-
-// leave writes the records of tasks and of their raw files as one separate index,
-// because only the holder of the lock may write the main one.
-func (r *runner) leave(tasks []*Task) error {
-	s := r.s
-	if err := s.settle(); err != nil {
-		return err
-	}
-
-	one := newIndex()
-
-	var known []*Task
-	s.mu.Lock()
-
-	for _, t := range tasks {
-		st := r.of[t.ID]
-		if st.State != UpToDate {
+// upTo returns the plan of the tasks with the given IDs and of all tasks that they need.
+func (p *Plan) upTo(ids map[string]bool) *Plan {
+	needed := maps.Clone(ids)
+	plan := &Plan{Dir: p.Dir, Stages: p.Stages}
+	for _, task := range slices.Backward(p.Tasks) {
+		if !needed[task.ID] {
 			continue
 		}
 
-		rec := s.ix.Tasks[t.ID]
-		one.Tasks[t.ID], one.Configs[rec.Config] = rec, s.ix.Configs[rec.Config]
-		known = append(known, t)
+		plan.Tasks = append(plan.Tasks, task)
+		for _, dep := range task.Deps {
+			needed[dep.Task] = true
+		}
+	}
 
-		for _, f := range t.Files {
-			if x, ok := s.ix.Files[f.Path]; ok {
-				one.Files[f.Path] = x
+	slices.Reverse(plan.Tasks)
+
+	return plan
+}
+
+// nameOf returns a file name for facts about tasks: the same tasks have the same name.
+func nameOf(tasks []*Task) string {
+	var pairs []kv.Pair
+	for _, task := range tasks {
+		pairs = append(pairs, kv.Pair{Key: task.ID})
+	}
+
+	return configDigest(pairs)
+}
+
+// leave writes the records of the tasks that are up to date, and the hashes of their raw files, to an index in
+// .cache/learned, because only the holder of the lock may write the main one. The next run learns them.
+func (r *runner) leave(tasks []*Task) error {
+	store := r.s
+	if err := store.settle(); err != nil {
+		return err
+	}
+
+	var finished []*Task
+	for _, task := range tasks {
+		if r.statuses[task.ID].State == UpToDate {
+			finished = append(finished, task)
+		}
+	}
+
+	if len(finished) == 0 {
+		return nil
+	}
+
+	if err := os.MkdirAll(store.cache("learned"), 0o755); err != nil {
+		return &WorkdirError{store.dir, err}
+	}
+
+	return WriteFile(store.cache("learned", nameOf(finished)), store.indexOf(finished))
+}
+
+// indexOf returns the file of an index that has the given tasks and their raw files only.
+func (s *store) indexOf(tasks []*Task) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	part := newIndex()
+	for _, task := range tasks {
+		rec := s.ix.Tasks[task.ID]
+		part.Tasks[task.ID] = rec
+		part.Configs[rec.Config] = s.ix.Configs[rec.Config]
+
+		for _, file := range task.Files {
+			if hash, ok := s.ix.Files[file.Path]; ok {
+				part.Files[file.Path] = hash
 			}
 		}
 	}
 
-	s.mu.Unlock()
-
-	if len(known) == 0 {
-		return nil
-	}
-
-	if err := os.MkdirAll(s.cache("learned"), 0o755); err != nil {
-		return &WorkdirError{s.dir, err}
-	}
-
-	return WriteFile(s.cache("learned", nameOf(known)), one.encode())
+	return part.encode()
 }

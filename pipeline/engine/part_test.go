@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // makeOne makes one task, as pipeline exec does.
@@ -44,16 +44,18 @@ func TestParts(t *testing.T) {
 		var sums []float64
 		for i := 1; i <= n; i++ {
 			part := Part(append(slices.Clone(tasks), join), i, n)
-			must.Never(t, !slices.Equal(part, Part(append(slices.Clone(tasks), join), i, n)),
-				"another call gives another part")
+			require.Equal(t, Part(append(slices.Clone(tasks), join), i, n), part, "another call gives another part")
 
-			sum, last := 0.0, -1
+			sum := 0.0
+			last := -1
 			for _, x := range part {
 				seen[x]++
 				sum += x.Weight
 
 				at := slices.Index(append(slices.Clone(tasks), join), x)
-				must.Never(t, at <= last, "not in the plan's order")
+				if at <= last {
+					t.Fatal("not in the plan's order")
+				}
 				last = at
 			}
 
@@ -65,7 +67,7 @@ func TestParts(t *testing.T) {
 		}
 
 		for x, k := range seen {
-			must.Never(t, k != 1, "%s is in %d parts", x.ID, k)
+			require.Equal(t, 1, k, "%s is in %d parts", x.ID, k)
 		}
 	})
 }
@@ -112,11 +114,13 @@ func TestMakePart(t *testing.T) {
 			}
 		}
 
-		must.Equal(t, made, []int{len(p.Tasks), 0}[round], "round %d: made", round)
+		assert.Equal(t, []int{len(p.Tasks), 0}[round], made, "round %d: made", round)
 	}
 
 	list, err := os.ReadDir(filepath.Join(w.dir, ".cache", "learned"))
-	must.Not(t, err != nil || len(list) > 3*n+1, "%d indices, %v", len(list), err)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(list), 3*n+1, "%d indices, %v", len(list), err)
 	r, err := Run(t.Context(), p, Options{Jobs: 1})
-	must.Not(t, err != nil || r.Ran != 0, "a run makes %d tasks, %v", r.Ran, err)
+	require.NoError(t, err)
+	assert.Equal(t, 0, r.Ran, "a run makes %d tasks, %v", r.Ran, err)
 }

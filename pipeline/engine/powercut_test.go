@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/pack"
+	"github.com/stretchr/testify/require"
 )
 
 // drive is what the disk below a folder holds for certain: names and contents as
@@ -142,9 +143,10 @@ func (d *drive) after(t *testing.T, rng *rand.Rand, to string) {
 
 // folder writes a folder that is at path now (or ""), and whose inode is ino.
 func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64, placed map[uint64]string) {
-	must.Do(t, os.MkdirAll(to, 0o755))
+	require.NoError(t, os.MkdirAll(to, 0o755))
 
-	old, now := d.names[ino], map[string]uint64{}
+	old := d.names[ino]
+	now := map[string]uint64{}
 
 	var all []string
 	if path != "" {
@@ -197,7 +199,7 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 		}
 
 		if first := placed[choice]; first != "" {
-			must.Do(t, os.Link(first, filepath.Join(to, n)))
+			require.NoError(t, os.Link(first, filepath.Join(to, n)))
 			continue
 		}
 
@@ -222,7 +224,7 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 		_, err = held.ReadAt(now, 0)
 	}
 
-	must.Never(t, err != nil && fi == nil, "%v", err)
+	require.False(t, err != nil && fi == nil, "%v", err)
 
 	kept, durable := d.data[ino]
 	if !durable || !bytes.Equal(kept, now) {
@@ -233,8 +235,8 @@ func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.Fil
 		}[rng.IntN(6)]
 	}
 
-	must.Do(t, os.WriteFile(to, now, 0o644))
-	must.Do(t, errors.Join(os.Chmod(to, fi.Mode().Perm()), os.Chtimes(to, fi.ModTime(), fi.ModTime())))
+	require.NoError(t, os.WriteFile(to, now, 0o644))
+	require.NoError(t, errors.Join(os.Chmod(to, fi.Mode().Perm()), os.Chtimes(to, fi.ModTime(), fi.ModTime())))
 }
 
 // powerPlan is the world's plan with a folder of results, whose names change with
@@ -303,7 +305,7 @@ func visible(t *testing.T, dir string) map[string]string {
 
 		return err
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return m
 }
@@ -314,9 +316,11 @@ func visible(t *testing.T, dir string) map[string]string {
 // there, and the next run gives what an uninterrupted one gives, whose bytes
 // are computed without the engine; the one after it has nothing to do.
 func TestPowerCut(t *testing.T) {
-	rounds, perRound := must.Often(4, 8), must.Often(2, 6)
+	rounds := longtest.Count(4, 8)
+	perRound := longtest.Count(2, 6)
 	if os.Getenv("DOUBLETAKE_LONG") == "all" { // half an hour where other work keeps the disk busy
-		rounds, perRound = 200, 12
+		rounds = 200
+		perRound = 12
 	}
 
 	every := saveEvery
@@ -328,7 +332,7 @@ func TestPowerCut(t *testing.T) {
 		saveEvery = []time.Duration{0, 5 * time.Second}[rng.IntN(2)]
 		cuts += powerRound(t, rng, round, perRound)
 
-		must.Never(t, t.Failed(), "round %d", round)
+		require.False(t, t.Failed(), "round %d", round)
 	}
 
 	t.Logf("%d power cuts in %d rounds", cuts, rounds)
@@ -343,7 +347,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 
 	w.write(t)
 
-	must.Do(t, os.MkdirAll(w.dir, 0o755))
+	require.NoError(t, os.MkdirAll(w.dir, 0o755))
 
 	d := newDrive(w.dir)
 	defer d.close()
@@ -354,7 +358,8 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 		p := powerPlan(t, w)
 		if worker && !o.Force {
 			for _, u := range p.Tasks {
-				must.Get(makeOne(&Worker{Plan: p}, u.ID))(t)
+				_, err := makeOne(&Worker{Plan: p}, u.ID)
+				require.NoError(t, err)
 			}
 		} else if _, err := Run(context.Background(), p, o); err != nil {
 			t.Fatal(err)
@@ -379,7 +384,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 		}
 
 		if slot < perRound {
-			must.Do(t, os.RemoveAll(states[slot]))
+			require.NoError(t, os.RemoveAll(states[slot]))
 			d.after(t, rng, states[slot])
 		}
 	}
@@ -398,7 +403,10 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 		}
 
 		after := *newWorld(root)
-		after.dir, after.raw, after.files, after.config = dir, w.raw, w.files, w.config
+		after.dir = dir
+		after.raw = w.raw
+		after.files = w.files
+		after.config = w.config
 		powerCheck(t, &after)
 	}
 

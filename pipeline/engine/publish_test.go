@@ -5,14 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPublishFolder publishes outputs whose names are only known once the task
@@ -23,17 +23,21 @@ func TestPublishFolder(t *testing.T) {
 	p := figures(dir)
 
 	for range 2 {
-		must.Get(Run(context.Background(), p, Options{Jobs: 1}))(t)
+		_, err := Run(context.Background(), p, Options{Jobs: 1})
+		require.NoError(t, err)
 
 		for n, want := range map[string]string{"one.svg": "1", "two.svg": "2"} {
 			got, err := os.ReadFile(filepath.Join(dir, "a/report/figures", n))
-			must.Not(t, err != nil || string(got) != want, "%s: %q, %v; want %q", n, got, err, want)
+			if err != nil || string(got) != want {
+				t.Errorf("%s: %q, %v; want %q", n, got, err, want)
+			}
 		}
 
 		list, err := os.ReadDir(filepath.Join(dir, "a/report/figures"))
-		must.Not(t, err != nil || len(list) != 2, "published %v, %v; want the two figures", list, err)
+		require.NoError(t, err, "published %v, %v; want the two figures", list, err)
+		assert.Len(t, list, 2, "published %v, %v; want the two figures", list, err)
 
-		must.Do(t, os.Remove(filepath.Join(dir, "a/report/figures/one.svg")))
+		require.NoError(t, os.Remove(filepath.Join(dir, "a/report/figures/one.svg")))
 	}
 }
 
@@ -57,7 +61,8 @@ func TestPublishTakesAway(t *testing.T) {
 			},
 		}}}
 
-		must.Get(Run(context.Background(), p, Options{Jobs: 1}))(t)
+		_, err := Run(context.Background(), p, Options{Jobs: 1})
+		require.NoError(t, err)
 	}
 
 	holds := func(want ...string) {
@@ -69,12 +74,13 @@ func TestPublishTakesAway(t *testing.T) {
 			got = append(got, e.Name())
 		}
 
-		must.Not(t, err != nil || !slices.Equal(got, want), "%v, %v; want %v", got, err, want)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%v, %v; want %v", got, err, want)
 	}
 
 	run("a", "b", "c")
 
-	must.Do(t, os.WriteFile(filepath.Join(dir, "figures", "mine"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "figures", "mine"), nil, 0o644))
 
 	holds("a", "b", "c", "mine")
 	run("a", "d")
@@ -90,7 +96,7 @@ func TestPublishTakesAway(t *testing.T) {
 // published files were. The run makes them again, and a NUL in the list does no harm.
 func TestTampered(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o644))
+	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o644))
 
 	fifo := func(path string) error { return syscall.Mkfifo(path, 0o644) }
 	link := func(path string) error { return os.Symlink(secret, path) }
@@ -135,7 +141,7 @@ func TestTampered(t *testing.T) {
 
 			select {
 			case err := <-done:
-				must.Not(t, err != nil, "%s at %s: %v", c.what, c.glob, err)
+				assert.NoError(t, err, "%s at %s: %v", c.what, c.glob, err)
 
 			case <-time.After(30 * time.Second):
 				t.Fatalf("%s at %s: the run waits", c.what, c.glob)
@@ -145,10 +151,11 @@ func TestTampered(t *testing.T) {
 		run()
 
 		paths, err := filepath.Glob(filepath.Join(dir, c.glob))
-		must.Never(t, err != nil || len(paths) == 0, "%s: %v, %v", c.glob, paths, err)
+		require.NoError(t, err, "%s: %v, %v", c.glob, paths, err)
+		require.NotEmpty(t, paths, "%s: %v, %v", c.glob, paths, err)
 
 		for _, path := range paths {
-			must.Do(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), c.put(path)))
+			require.NoError(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), c.put(path)))
 		}
 
 		run()

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 // A task that replaces its result leaves one behind, the present one; the results of other
@@ -16,17 +16,20 @@ func TestReplace(t *testing.T) {
 	w.write(t)
 
 	run := func(letter, twin string) map[string]string {
-		w.config["count.letter"], w.ran = letter, nil
+		w.config["count.letter"] = letter
+		w.ran = nil
 		p := w.plan()
 		join := p.Tasks[len(p.Tasks)-w.seeds-1]
 		join.Replaces = true
 		if twin != "" { // a second join with the same key as long as the letter is the same
 			other := *join
-			other.ID, other.Publish = twin, nil
+			other.ID = twin
+			other.Publish = nil
 			p.Tasks = append(p.Tasks, &other)
 		}
 
-		must.Get(Run(context.Background(), p, Options{Jobs: 2}))(t)
+		_, err := Run(context.Background(), p, Options{Jobs: 2})
+		require.NoError(t, err)
 
 		keys := map[string]string{}
 		for id, r := range openStore(w.dir).ix.Tasks {
@@ -43,8 +46,9 @@ func TestReplace(t *testing.T) {
 
 	a := run("a", "")
 	b := run("b", "")
-	must.Not(t, there(a["join"]) || !there(b["join"]) || !there(a["count/a"]) || !there(a["fit/0"]),
-		"the former join is there, or another result is gone")
+	if there(a["join"]) || !there(b["join"]) || !there(a["count/a"]) || !there(a["fit/0"]) {
+		t.Error("the former join is there, or another result is gone")
+	}
 
 	if run("a", ""); len(w.ran) != 1 || w.ran[0] != "join" {
 		t.Errorf("going back made %v, expected the join", w.ran)

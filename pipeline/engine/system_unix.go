@@ -19,12 +19,12 @@ var unwritten = []error{
 
 const (
 	errOtherDevice = syscall.EXDEV // a rename to another file system
-	toSync         = os.O_RDONLY   // how a file is opened that is to be synced
+	toSync         = os.O_RDONLY   // mode to open a file that is to be synced
 )
 
-// take locks a file for this process; ok is false where another process has it.
-func take(f *os.File) (ok bool, err error) {
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+// take locks a file for this process. ok is false if another process has locked it.
+func take(file *os.File) (ok bool, err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -32,15 +32,16 @@ func take(f *os.File) (ok bool, err error) {
 	return err == nil, err
 }
 
-// give ends what take began. Closing alone would leave it to a child process that is
-// just being started and holds the file until it is.
-func give(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+// give unlocks a file. Closing the file would not be enough: a child process that is
+// just being started may have it open for a moment.
+func give(file *os.File) { _ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
 
-// lookAt returns the stamp of a file and of which kind it is, that of a link itself unless follow. It is
-// os.Stat and os.Lstat without what they allocate.
+// lookAt returns the stamp of a file and its type. It describes a link itself unless follow is true. Unlike os.Stat and
+// os.Lstat it does not allocate memory. Only with follow, for raw files, the stamp has a CTime: that of a result
+// changes with each of its names.
 func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 	var x unix.Stat_t
-	for err = unix.EINTR; err == unix.EINTR; { //nolint:errorlint // as the system returns it
+	for err = unix.EINTR; err == unix.EINTR; { // a signal interrupted the call
 		if follow {
 			err = unix.Stat(path, &x)
 		} else {
@@ -61,7 +62,7 @@ func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 	}
 
 	st = stamp{Size: x.Size, MTime: x.Mtim.Nano(), Inode: x.Ino}
-	if follow { // of results it changes with each of their names
+	if follow {
 		st.CTime = x.Ctim.Nano()
 	}
 
@@ -69,15 +70,15 @@ func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 }
 
 // protect makes a file read-only.
-func protect(f *os.File) error { return f.Chmod(0o444) }
+func protect(file *os.File) error { return file.Chmod(0o444) }
 
-// occupied reports that a folder could not be renamed because its new name has another.
+// occupied reports whether err, of renaming a folder, means that another folder has the new name.
 func occupied(_ string, err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
 }
 
-// rename gives a file or a folder its name; a file that has that name goes.
-func rename(from, to string) error { return os.Rename(from, to) }
+// rename renames a file or a folder. It replaces a file that has the new name.
+func rename(oldPath, newPath string) error { return os.Rename(oldPath, newPath) }
 
 // syncDir makes the names in a folder durable.
 func syncDir(dir string) error {

@@ -21,11 +21,11 @@ const (
 	toSync         = os.O_RDWR                     // FlushFileBuffers wants write access
 )
 
-// whence is where the locked byte lies: locks are mandatory, and the text of the file
-// must remain readable.
+// whence returns the place of the locked byte, far behind the text of the file: locks of Windows are mandatory, and
+// other processes must be able to read the text.
 func whence() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
-// take locks a file for this process; ok is false where another process has it.
+// take locks a file for this process. ok is false if another process has locked it.
 func take(f *os.File) (ok bool, err error) {
 	err = windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, whence())
@@ -36,9 +36,10 @@ func take(f *os.File) (ok bool, err error) {
 	return err == nil, err
 }
 
+// give unlocks a file.
 func give(f *os.File) { _ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, whence()) }
 
-// fileNumber is the number of a file in its volume, 0 where the system does not tell it.
+// fileNumber returns the number of a file in its volume, or 0 if the system does not tell it.
 func fileNumber(path string) uint64 {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -51,7 +52,7 @@ func fileNumber(path string) uint64 {
 	if err != nil {
 		return 0
 	}
-	defer windows.CloseHandle(h) //nolint:errcheck // it was only asked
+	defer windows.CloseHandle(h) //nolint:errcheck // nothing was written
 
 	var info windows.ByHandleFileInformation
 	if windows.GetFileInformationByHandle(h, &info) != nil {
@@ -61,12 +62,13 @@ func fileNumber(path string) uint64 {
 	return uint64(info.FileIndexHigh)<<32 | uint64(info.FileIndexLow)
 }
 
-// lookAt returns the stamp of a file and of which kind it is, that of a link itself, without the file's
-// number, unless follow.
+// lookAt returns the stamp of a file and its type. It describes a link itself unless follow is true. Only with follow
+// the stamp has the file's number.
 func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 	stat := os.Lstat
 	if follow {
-		stat, st.Inode = os.Stat, fileNumber(path)
+		stat = os.Stat
+		st.Inode = fileNumber(path)
 	}
 
 	fi, err := stat(path)
@@ -74,51 +76,53 @@ func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 		return stamp{}, 0, err
 	}
 
-	st.Size, st.MTime = fi.Size(), fi.ModTime().UnixNano()
+	st.Size = fi.Size()
+	st.MTime = fi.ModTime().UnixNano()
 
 	return st, fi.Mode().Type(), nil
 }
 
-// protect leaves a file writable: the attribute belongs to all names of a file, and
-// with it none of them can be synced, replaced or removed.
+// protect does nothing: on Windows a read-only file cannot be synced, replaced or removed by any of its
+// names.
 func protect(*os.File) error { return nil }
 
-// occupied reports that a folder could not be renamed because its new name has another.
-func occupied(to string, _ error) bool {
-	_, err := os.Lstat(to)
+// occupied reports whether something has the name target, after a folder could not be renamed to it.
+func occupied(target string, _ error) bool {
+	_, err := os.Lstat(target)
 	return err == nil
 }
 
-// patience is how long a file is waited for that another program has open.
+// patience is how long rename waits for a file that another program has open.
 const patience = 2 * time.Second
 
-// rename gives a file or a folder its name; a file that has that name goes. Nothing that
-// any program has open can be renamed or replaced: virus scanners and readers of the
-// progress have it for moments, a spreadsheet for hours.
-func rename(from, to string) error {
-	a, err := windows.UTF16PtrFromString(from)
+// rename renames a file or a folder. It replaces a file that has the new name. Windows neither renames nor replaces a
+// file that a program has open. Virus scanners and programs that show the progress have a file open for moments, so
+// rename tries again for a while; a spreadsheet may have it open for hours.
+func rename(oldPath, newPath string) error {
+	a, err := windows.UTF16PtrFromString(oldPath)
 	if err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		return &os.LinkError{Op: "rename", Old: oldPath, New: newPath, Err: err}
 	}
 
-	b, err := windows.UTF16PtrFromString(to)
+	b, err := windows.UTF16PtrFromString(newPath)
 	if err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		return &os.LinkError{Op: "rename", Old: oldPath, New: newPath, Err: err}
 	}
 
-	for start, pause := time.Now(), time.Millisecond; ; pause *= 2 {
+	start := time.Now()
+	for pause := time.Millisecond; ; pause *= 2 {
 		err = windows.MoveFileEx(a, b, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
 		if !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 			break
 		}
 
-		fi, e := os.Lstat(to)
+		fi, e := os.Lstat(newPath)
 		if e == nil && fi.IsDir() {
 			break // a folder is never replaced
 		}
 
 		if e == nil && fi.Mode()&0o200 == 0 {
-			_ = os.Chmod(to, 0o666) // made read-only by someone
+			_ = os.Chmod(newPath, 0o666) // somebody made it read-only
 		}
 
 		if time.Since(start) > patience {
@@ -130,11 +134,11 @@ func rename(from, to string) error {
 	}
 
 	if err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		return &os.LinkError{Op: "rename", Old: oldPath, New: newPath, Err: err}
 	}
 
 	return nil
 }
 
-// syncDir does nothing: there is no call for it. rename waits for the names it makes.
+// syncDir does nothing: Windows has no call for it, and rename returns only when the new name is durable.
 func syncDir(string) error { return nil }

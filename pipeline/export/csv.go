@@ -3,50 +3,57 @@ package export
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 	"doubletake/train/numbers"
 )
 
-// CSV writes a table as comma-separated text (RFC 4180, UTF-8, a header of
-// names). Numbers have as many digits as it takes to read them back equal; a
-// missing number is an empty field, infinity is INF or -INF. The values of a
-// list are separated by spaces. A text that a spreadsheet would take for a formula begins with '.
+// CSV writes a table as comma-separated text in UTF-8, with a header of names. Fields are quoted as in RFC 4180, but
+// lines end with LF alone. Numbers have as many digits as are needed to read them back equal. A missing number is an
+// empty field, or NaN within a list, and infinity is INF or -INF. Spaces separate the values of a list. A text that a
+// spreadsheet would take for a formula gets ' in front.
 func CSV(w io.Writer, t *table.Table) error {
-	cw := csv.NewWriter(w)
+	writer := csv.NewWriter(w)
 
-	row := lists.Each(t.Columns, func(c table.Column) string { return c.Name })
-
-	_ = cw.Write(row) // Error returns the first error of any write
-
-	for r := range t.Rows() {
-		for i := range t.Columns {
-			row[i] = cell(&t.Columns[i], r)
-		}
-
-		_ = cw.Write(row)
+	fields := make([]string, len(t.Columns))
+	for i, column := range t.Columns {
+		fields[i] = column.Name
 	}
 
-	cw.Flush()
+	_ = writer.Write(fields) // Error returns the first error of all writes
 
-	return cw.Error()
+	for row := range t.Rows() {
+		for i := range t.Columns {
+			fields[i] = cell(&t.Columns[i], row)
+		}
+
+		_ = writer.Write(fields)
+	}
+
+	writer.Flush()
+	if err := writer.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+
+	return nil
 }
 
-func cell(c *table.Column, r int) string {
+// cell returns the text of a row of a column.
+func cell(column *table.Column, row int) string {
 	switch {
-	case c.Strings != nil:
-		return numbers.Harmless(c.Strings[r])
-	case c.Ints != nil:
-		return strconv.FormatInt(c.Ints[r], 10)
-	case c.Bools != nil:
-		return strconv.FormatBool(c.Bools[r])
-	case c.Lists != nil:
+	case column.Strings != nil:
+		return numbers.Harmless(column.Strings[row])
+	case column.Ints != nil:
+		return strconv.FormatInt(column.Ints[row], 10)
+	case column.Bools != nil:
+		return strconv.FormatBool(column.Bools[row])
+	case column.Lists != nil:
 		var b []byte
-		for i, v := range c.Lists[r] {
+		for i, v := range column.Lists[row] {
 			if i > 0 {
 				b = append(b, ' ')
 			}
@@ -56,14 +63,15 @@ func cell(c *table.Column, r int) string {
 		return string(b)
 	}
 
-	if v := c.Floats[r]; v == v {
-		return string(appendNumber(nil, v, 64))
+	value := column.Floats[row]
+	if math.IsNaN(value) {
+		return ""
 	}
 
-	return ""
+	return string(appendNumber(nil, value, 64))
 }
 
-// appendNumber writes a number as XML Schema and CSV on the Web do.
+// appendNumber appends a number of 32 or 64 bits, written as in XML Schema and CSV on the Web.
 func appendNumber(b []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsInf(v, 1):
@@ -75,53 +83,70 @@ func appendNumber(b []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, bits)
 }
 
-// csvMetadata writes the table's metadata document after the W3C's "CSV on the
-// Web": types, units (schema:unitText) and descriptions of the columns, and
-// the provenance as notes.
+// csvMetadata writes the metadata document of a table after the W3C's "CSV on the Web". It has the types, the units
+// (schema:unitText) and the descriptions of the columns. The table's metadata, which says how it was made, are notes.
+// file is the name of the CSV file.
 func csvMetadata(w io.Writer, file string, t *table.Table) error {
-	type column struct {
-		Name        string `json:"titles"`
-		Type        string `json:"datatype"`
-		Separator   string `json:"separator,omitempty"`
-		Unit        string `json:"schema:unitText,omitempty"`
-		Description string `json:"dc:description,omitempty"`
+	doc := csvDocument{
+		Context: "http://www.w3.org/ns/csvw", URL: file, Schema: csvSchema{[]csvColumn{}}, Notes: []csvNote{},
 	}
-
-	type note struct {
-		Key   string `json:"key"`
-		Value string `json:"value"`
-	}
-
-	columns, notes := []column{}, []note{}
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		col := column{Name: c.Name, Type: "double", Unit: c.Unit, Description: c.Description}
-		switch {
-		case c.Strings != nil:
-			col.Type = "string"
-		case c.Ints != nil:
-			col.Type = "long"
-		case c.Bools != nil:
-			col.Type = "boolean"
-		case c.Lists != nil:
-			col.Type, col.Separator = "float", " "
-		}
-
-		columns = append(columns, col)
+		doc.Schema.Columns = append(doc.Schema.Columns, describe(&t.Columns[i]))
 	}
 
-	for _, kv := range t.Meta {
-		notes = append(notes, note{kv.Key, kv.Value})
+	for _, pair := range t.Meta {
+		doc.Notes = append(doc.Notes, csvNote{pair.Key, pair.Value})
 	}
 
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
 
-	return e.Encode(struct {
-		Context string         `json:"@context"`
-		URL     string         `json:"url"`
-		Schema  map[string]any `json:"tableSchema"`
-		Notes   []note         `json:"notes"`
-	}{"http://www.w3.org/ns/csvw", file, map[string]any{"columns": columns}, notes})
+	return encoder.Encode(doc)
+}
+
+// csvDocument is a metadata document.
+type csvDocument struct {
+	Context string    `json:"@context"`
+	URL     string    `json:"url"`
+	Schema  csvSchema `json:"tableSchema"`
+	Notes   []csvNote `json:"notes"`
+}
+
+// csvSchema is the schema in a metadata document.
+type csvSchema struct {
+	Columns []csvColumn `json:"columns"`
+}
+
+// csvColumn describes a column in a metadata document.
+type csvColumn struct {
+	Name        string `json:"titles"`
+	Type        string `json:"datatype"`
+	Separator   string `json:"separator,omitempty"`
+	Unit        string `json:"schema:unitText,omitempty"`
+	Description string `json:"dc:description,omitempty"`
+}
+
+// csvNote is a note in a metadata document.
+type csvNote struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// describe returns the description of a column.
+func describe(column *table.Column) csvColumn {
+	description := csvColumn{Name: column.Name, Type: "double", Unit: column.Unit, Description: column.Description}
+	switch {
+	case column.Strings != nil:
+		description.Type = "string"
+	case column.Ints != nil:
+		description.Type = "long"
+	case column.Bools != nil:
+		description.Type = "boolean"
+	case column.Lists != nil:
+		description.Type = "float"
+		description.Separator = " "
+	}
+
+	return description
 }

@@ -8,6 +8,7 @@ import (
 	"doubletake/pipeline/table"
 )
 
+// ExampleCSV writes a table of two rows. The name that a spreadsheet would take for a formula gets ' in front.
 func ExampleCSV() {
 	t := &table.Table{Columns: []table.Column{
 		{Name: "run", Strings: []string{"a.wav", "=b.wav"}},

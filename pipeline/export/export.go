@@ -1,15 +1,12 @@
-// Package export writes the pipeline's tables and models for other programs:
-// tables as CSV and Parquet files, models as ONNX graphs. Every
-// number reads back equal, and every unit goes along.
+// Package export writes the pipeline's tables as CSV and Parquet files for other programs. Every number reads back
+// equal, and the files have the units.
 //
-// The writers are small because they write one subset of each format. They
-// contain no date, so equal inputs give equal files. What a table means is
-// its writer's matter; reading measurements in these formats is ingest's.
+// Each writer writes one subset of its format. The files contain no date, so that equal tables give equal files.
+// Package ingest reads measurements in these formats.
 package export
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -23,37 +20,37 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// Formats lists the formats of tables.
+// Formats returns the names of the formats.
 func Formats() []string { return []string{"csv", "parquet"} }
 
 // Source is one table to export.
 type Source struct {
-	Path string // of the Arrow file
-	Name string // below the folder that was searched, with slashes, without .arrow
+	Path string // path of the Arrow file
+	Name string // path below the folder that was searched, with slashes and without .arrow
 }
 
-// Find lists the tables at path: the Arrow file itself, or all Arrow files
-// below the folder, by name. It skips folders whose names begin with a dot. An
-// error is a *fault.Error.
+// Find returns the tables at path: the Arrow file itself, or all Arrow files below the folder, sorted by name. It skips
+// folders whose names begin with a dot. It returns a *fault.Error if there are none, or if the folder cannot be read.
 func Find(path string) ([]Source, error) {
-	st, err := os.Stat(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "a folder with tables, or an .arrow file", Found: "nothing"}
 	}
 
-	if !st.IsDir() {
+	if !info.IsDir() {
 		return []Source{{path, strings.TrimSuffix(filepath.Base(path), ".arrow")}}, nil
 	}
 
 	var list []Source
 
-	err = fs.WalkDir(os.DirFS(path), ".", func(p string, d fs.DirEntry, err error) error {
-		switch name, ok := strings.CutSuffix(p, ".arrow"); {
+	err = fs.WalkDir(os.DirFS(path), ".", func(p string, entry fs.DirEntry, err error) error {
+		name, isTable := strings.CutSuffix(p, ".arrow")
+		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != "." && strings.HasPrefix(d.Name(), "."):
+		case entry.IsDir() && p != "." && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case ok && !d.IsDir() && d.Name() != ".arrow":
+		case isTable && !entry.IsDir() && entry.Name() != ".arrow":
 			list = append(list, Source{filepath.Join(path, filepath.FromSlash(p)), name})
 		}
 
@@ -73,71 +70,76 @@ func Find(path string) ([]Source, error) {
 	return list, nil
 }
 
-// Write exports the table src to dir/NAME.format, with the folders in its name,
-// and returns the paths of the files it wrote, the table's first. A file
-// appears complete or not at all, and replaces one of that name. An error is a
-// *fault.Error where the table cannot be read or the format cannot hold it.
-func Write(dir, format string, src Source) (paths []string, rows, columns int, err error) {
-	defer fault.Catch(&err)
-	t, err := table.ReadVerified(src.Path)
-	fault.Raise(fault.In(src.Path, err))
+// Written describes the files that Write wrote.
+type Written struct {
+	Paths   []string // paths of the files; the table is the first
+	Rows    int      // number of rows
+	Columns int      // number of columns
+}
 
-	path := filepath.Join(dir, filepath.FromSlash(src.Name)+"."+format)
+// Write exports a table to DIR/NAME.FORMAT. If the name has folders, Write makes them. It replaces an existing file. A
+// file appears complete or not at all. Write returns a *fault.Error if the table cannot be read, or if the format
+// cannot hold it. It panics if format is not one of Formats.
+func Write(dir, format string, source Source) (*Written, error) {
+	t, err := table.ReadVerified(source.Path)
+	if err != nil {
+		return nil, fault.In(source.Path, err)
+	}
+
+	path := filepath.Join(dir, filepath.FromSlash(source.Name)+"."+format)
+	written := &Written{Paths: []string{path}, Rows: t.Rows(), Columns: len(t.Columns)}
 
 	var write func(w io.Writer, t *table.Table) error
 	switch format {
 	case "csv":
 		write = CSV
 
+		// Units and descriptions of the columns are in a second file.
 		meta := strings.TrimSuffix(path, ".csv") + ".csv-metadata.json"
-		fault.Raise(WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) }))
-		paths = []string{meta}
+		err := WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) })
+		if err != nil {
+			return nil, err
+		}
 
+		written.Paths = append(written.Paths, meta)
 	case "parquet":
 		write = Parquet
 	default:
 		panic("export: unknown format " + format)
 	}
 
-	fault.Raise(fault.In(src.Path, WriteFile(path, func(w io.Writer) error { return write(w, t) })))
+	if err := WriteFile(path, func(w io.Writer) error { return write(w, t) }); err != nil {
+		return nil, fault.In(source.Path, err)
+	}
 
-	return append([]string{path}, paths...), t.Rows(), len(t.Columns), nil
+	return written, nil
 }
 
-// WriteFile makes the file path, and its folders, of what write writes. It
-// appears complete or not at all.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
+// WriteFile makes a file with the contents that write writes, and the folders of its path. The file appears complete or
+// not at all.
+func WriteFile(path string, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 
-	f, err := os.CreateTemp(dir, ".tmp-*")
+	file, err := os.CreateTemp(dir, ".tmp-*")
 	if err != nil {
 		return err
 	}
 
-	b := bufio.NewWriterSize(f, 1<<20)
+	const bufferBytes = 1 << 20
+	b := bufio.NewWriterSize(file, bufferBytes)
 	err = write(b)
-	err = errors.Join(err, b.Flush(), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	err = errors.Join(err, b.Flush(), file.Chmod(0o644), file.Close())
+	if err == nil { // a file that is not complete must not get the name
+		err = os.Rename(file.Name(), path)
 	}
 
 	if err != nil {
-		os.Remove(f.Name())
+		os.Remove(file.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 
 	return nil
-}
-
-// littleEndian are the bytes of numbers.
-func littleEndian(v any) []byte {
-	b, err := binary.Append(nil, binary.LittleEndian, v)
-	if err != nil {
-		panic("export: " + err.Error()) // the types are this package's
-	}
-
-	return b
 }

@@ -12,10 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
@@ -94,7 +97,7 @@ func compare(t *testing.T, name string, got, want file) {
 		}
 	}
 
-	must.Equal(t, len(got.Columns), len(want.Columns), "%s: columns", name)
+	assert.Len(t, got.Columns, len(want.Columns), "%s: columns", name)
 
 	for k, v := range want.Metadata {
 		if g, ok := got.Metadata[k]; !ok || g != v {
@@ -144,26 +147,28 @@ func exported(t *testing.T, format string) (names, paths []string) {
 		n++
 
 		p := filepath.Join(dir, "runs", "sub", name+".arrow")
-		must.Do(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o777))
 
-		must.Get(tab.WriteFile(p))(t)
+		_, err := tab.WriteFile(p)
+		require.NoError(t, err)
 	}
 
 	list, err := export.Find(filepath.Join(dir, "runs"))
-	must.Never(t, err != nil || len(list) != n, "%d tables, %v", len(list), err)
+	require.NoError(t, err)
+	require.Len(t, list, n)
 
 	for _, s := range list {
-		written, rows, columns, err := export.Write(filepath.Join(dir, "out"), format, s)
-		must.Do(t, err)
+		written, err := export.Write(filepath.Join(dir, "out"), format, s)
+		require.NoError(t, err)
 
 		name := strings.TrimPrefix(s.Name, "sub/")
 		tab := tabletest.Tables()[name]
-		if written[0] != filepath.Join(dir, "out", "sub", name+"."+format) || rows != tab.Rows() ||
-			columns != len(tab.Columns) {
-			t.Errorf("%s: %q, %d rows, %d columns", s.Name, written, rows, columns)
-		}
+		assert.Equal(t, filepath.Join(dir, "out", "sub", name+"."+format), written.Paths[0], "%s: path", s.Name)
+		assert.Equal(t, tab.Rows(), written.Rows, "%s: rows", s.Name)
+		assert.Equal(t, len(tab.Columns), written.Columns, "%s: columns", s.Name)
 
-		names, paths = append(names, name), append(paths, written[0])
+		names = append(names, name)
+		paths = append(paths, written.Paths[0])
 	}
 
 	return names, paths
@@ -175,7 +180,7 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
-	must.Never(t, err != nil, "%q: %v\n%s", command, err, &stderr)
+	require.NoError(t, err, "%q: %v\n%s", command, err, &stderr)
 
 	var got []file
 	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(names) {
@@ -218,9 +223,10 @@ func TestParquetReads(t *testing.T) {
 	tab.Columns = append(tab.Columns, table.Column{Name: "a", Unit: "m/s", Ints: make([]int64, tab.Rows())})
 
 	var b bytes.Buffer
-	must.Do(t, export.Parquet(&b, tab))
+	require.NoError(t, export.Parquet(&b, tab))
 
-	r := must.Get(parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{}))(t)
+	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
+	require.NoError(t, err)
 
 	i := r.Info()
 	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||
@@ -233,7 +239,7 @@ func TestParquetReads(t *testing.T) {
 
 // A group ends before 64 MiB, so that a reader need not hold more.
 func TestParquetGroups(t *testing.T) {
-	must.BeLong(t, "writes 84 MB")
+	longtest.Skip(t, "writes 84 MB")
 
 	list := make([]float32, 1<<20)
 
@@ -243,10 +249,11 @@ func TestParquetGroups(t *testing.T) {
 	}
 
 	var b bytes.Buffer
-	must.Do(t, export.Parquet(&b, tab))
+	require.NoError(t, export.Parquet(&b, tab))
 
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
-	must.Not(t, err != nil || r.Info().Encoding != "Parquet, 2 row groups", "%v, %v", r.Info().Encoding, err)
+	require.NoError(t, err)
+	assert.Equal(t, "Parquet, 2 row groups", r.Info().Encoding)
 }
 
 // Equal tables give equal files.
@@ -259,7 +266,9 @@ func TestEqualFiles(t *testing.T) {
 			x, _ := os.ReadFile(a[i])
 
 			y, _ := os.ReadFile(b[i])
-			must.Not(t, len(x) == 0 || !bytes.Equal(x, y), "%s and %s differ", a[i], b[i])
+			if len(x) == 0 || !bytes.Equal(x, y) {
+				t.Errorf("%s and %s differ", a[i], b[i])
+			}
 		}
 	}
 }
@@ -268,15 +277,15 @@ func TestEqualFiles(t *testing.T) {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	_, err := export.Find(filepath.Join(dir, "none"))
-	must.Refuse(t, err, "expected a folder with tables")
+	assert.ErrorContains(t, err, "expected a folder with tables")
 
 	_, err = export.Find(dir)
-	must.Refuse(t, err, "expected tables (*.arrow), found none in the folder")
+	assert.ErrorContains(t, err, "expected tables (*.arrow), found none in the folder")
 
 	bad := filepath.Join(dir, "bad.arrow")
-	must.Do(t, os.WriteFile(bad, []byte("no table"), 0o644))
+	require.NoError(t, os.WriteFile(bad, []byte("no table"), 0o644))
 
-	if _, _, _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
+	if _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
 		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {
 		t.Errorf("no table: %v", err)
 	}

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/inspect"
 )
 
@@ -20,11 +22,11 @@ import (
 // anywhere, a table is shown or refused with its name; it never panics. Of one in
 // four the damage is in the footer, which the reader starts from.
 func TestDamagedArrow(t *testing.T) {
-	b := must.Read(t, "../../ingest/format/arrow/testdata/recording.arrow")
+	b := testfile.Read(t, "../../ingest/format/arrow/testdata/recording.arrow")
 
 	path := filepath.Join(t.TempDir(), "damaged.arrow")
 	try := func(b []byte) {
-		must.Do(t, os.WriteFile(path, b, 0o644))
+		require.NoError(t, os.WriteFile(path, b, 0o644))
 
 		if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
 			!strings.Contains(err.Error(), path) {
@@ -36,7 +38,8 @@ func TestDamagedArrow(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 800 {
-		d, from := slices.Clone(b), 0
+		d := slices.Clone(b)
+		from := 0
 		if i%4 == 0 {
 			from = footer
 		}
@@ -65,17 +68,17 @@ func TestDamagedArrow(t *testing.T) {
 // that state where it lies, and 8 that state its length.
 func FuzzArrow(f *testing.F) {
 	seeds, err := filepath.Glob("../../ingest/format/arrow/testdata/polars/*.arrow")
-	must.Do(f, err)
+	require.NoError(f, err)
 
 	for _, p := range append(seeds, "../../ingest/format/arrow/testdata/recording.arrow") {
-		b := must.Read(f, p)
+		b := testfile.Read(f, p)
 
 		f.Add(b)
 	}
 
 	path := filepath.Join(f.TempDir(), "fuzz.arrow")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		must.Do(t, os.WriteFile(path, b, 0o644))
+		require.NoError(t, os.WriteFile(path, b, 0o644))
 
 		ingesttest.Bounded(t, b, 24*16<<20, 24*512+24*18<<20/24, func() {
 			if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&

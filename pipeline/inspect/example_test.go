@@ -25,13 +25,13 @@ func ExampleFile() {
 		return
 	}
 
-	in, err := inspect.File(context.Background(), path, ingest.Options{RateHz: 100})
+	description, err := inspect.File(context.Background(), path, ingest.Options{RateHz: 100})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	for _, c := range in.Recording.Channels {
+	for _, c := range description.Recording.Channels {
 		fmt.Printf("%s: %d samples, mean %g %s\n", c.Name, c.Samples, c.DC, c.Unit)
 	}
 	// Output:

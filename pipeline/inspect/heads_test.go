@@ -7,10 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
 )
 
 // counting counts the calls of Read.
@@ -34,17 +36,21 @@ func TestReadHeads(t *testing.T) {
 
 	c := &counting{Reader: ingesttest.NewMemory(data...)}
 	heads := readHeads(c)
-	must.Never(t, c.calls != 1 || len(heads) != len(data), "%d calls, %d heads", c.calls, len(heads))
+	require.Equal(t, 1, c.calls, "calls")
+	require.Len(t, heads, len(data))
 
 	for i, h := range heads {
-		must.Not(t, len(h) != previewRows || h[0] != float64(i) || h[4] != 4, "channel %d: %v", i, h)
+		require.Len(t, h, previewRows, "channel %d", i)
+		require.Equal(t, float64(i), h[0], "channel %d", i)
+		assert.Equal(t, 4.0, h[4], "channel %d", i)
 	}
 
 	// A cell that is no number is NaN, and costs the other channels nothing.
 	path := filepath.Join(t.TempDir(), "bad.csv")
-	must.Do(t, os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644))
 
-	r := must.Get(format.Open(path, ingest.Options{}))(t)
+	r, err := format.Open(path, ingest.Options{})
+	require.NoError(t, err)
 	defer r.Close()
 
 	if h := readHeads(r); !slices.Equal(h[0], []float64{1, 3, 5, 7}) || h[1][3] != 8 || !math.IsNaN(h[1][2]) {

@@ -3,7 +3,6 @@ package inspect_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
@@ -37,25 +38,28 @@ func TestInspectText(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "run.csv")
-	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
 
-	in := must.Get(inspect.File(context.Background(), path, ingest.Options{}))(t)
+	description, err := inspect.File(context.Background(), path, ingest.Options{})
+	require.NoError(t, err)
 
-	must.Never(t, in.Kind != "recording" || len(in.Recording.Channels) != 3, "%+v", in)
+	require.Equal(t, "recording", description.Kind, "%+v", description)
+	require.Len(t, description.Recording.Channels, 3, "%+v", description)
 
-	mic, bad := in.Recording.Channels[1], in.Recording.Channels[2]
+	mic := description.Recording.Channels[1]
+	bad := description.Recording.Channels[2]
 	near := func(what string, got, want float64) {
 		t.Helper()
-		must.Near(t, got, want, 1e-9, "%s", what)
+		assert.InDelta(t, want, got, 1e-9, "%s", what)
 	}
 
 	near("mean", float64(mic.DC), 0.25)
 	near("rms", float64(mic.RMS), math.Sqrt(0.125+0.0625))
 	near("duration", mic.DurationS, 16)
 
-	if mic.Unit != "Pa" || mic.RateHz != rate || !in.Recording.Channels[0].Clock ||
-		in.Recording.Channels[0].Spectrum != nil {
-		t.Errorf("%+v", in.Recording.Channels)
+	if mic.Unit != "Pa" || mic.RateHz != rate || !description.Recording.Channels[0].Clock ||
+		description.Recording.Channels[0].Spectrum != nil {
+		t.Errorf("%+v", description.Recording.Channels)
 	}
 
 	if mic.Spectrum == nil || mic.Spectrum.BinHz != 1 || len(mic.Spectrum.Peaks) == 0 || mic.Spectrum.Peaks[0].Hz != 128 {
@@ -64,11 +68,15 @@ func TestInspectText(t *testing.T) {
 
 	near("power", mic.Spectrum.Peaks[0].Power, 0.125)
 
-	must.Not(t, bad.NaN != 2 || bad.FirstNaN != 7 || bad.Spectrum != nil || float64(bad.DC) != 1, "%+v", bad)
+	if bad.NaN != 2 || bad.FirstNaN != 7 || bad.Spectrum != nil || float64(bad.DC) != 1 {
+		t.Errorf("%+v", bad)
+	}
 
-	must.Contain(t, strings.Join(in.Warnings, "\n"), "channel bad: 2 values no finite numbers, the first is sample 7")
+	assert.Contains(t, strings.Join(description.Warnings, "\n"),
+		"channel bad: 2 values no finite numbers, the first is sample 7")
 
-	must.Get(json.Marshal(in))(t)
+	_, err = json.Marshal(description)
+	require.NoError(t, err)
 }
 
 func TestInspectTable(t *testing.T) {
@@ -82,22 +90,25 @@ func TestInspectTable(t *testing.T) {
 		Meta: []kv.Pair{{Key: "program", Value: "x"}},
 	}
 
-	must.Get(tab.WriteFile(path))(t)
+	_, err := tab.WriteFile(path)
+	require.NoError(t, err)
 
-	in := must.Get(inspect.File(context.Background(), path, ingest.Options{}))(t)
+	description, err := inspect.File(context.Background(), path, ingest.Options{})
+	require.NoError(t, err)
 
-	c := in.Table.Columns
-	if in.Kind != "table" || in.Table.Rows != 3 || c[0].Distinct != 2 || c[1].Missing != 1 || c[1].Mean != 4 ||
+	c := description.Table.Columns
+	if description.Kind != "table" || description.Table.Rows != 3 || c[0].Distinct != 2 ||
+		c[1].Missing != 1 || c[1].Mean != 4 ||
 		c[1].Unit != "1/min" || c[2].Max != 3 {
-		t.Errorf("%+v", in.Table)
+		t.Errorf("%+v", description.Table)
 	}
 
-	if b, err := json.Marshal(in); err != nil || !strings.Contains(string(b), `"min":null`) {
+	if b, err := json.Marshal(description); err != nil || !strings.Contains(string(b), `"min":null`) {
 		t.Errorf("%s, %v", b, err)
 	}
 
-	must.Do(t, os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644))
 
-	_, err := inspect.File(context.Background(), path, ingest.Options{})
-	must.Not(t, !errors.As(err, new(*fault.Error)), "a broken table: %v", err)
+	_, err = inspect.File(context.Background(), path, ingest.Options{})
+	assert.ErrorAs(t, err, new(*fault.Error), "a broken table")
 }

@@ -9,7 +9,7 @@ import (
 	"doubletake/pipeline/judge"
 )
 
-// A line through the origin, judged by four pairs.
+// A line through the origin is judged by three pairs.
 func Example() {
 	dir, err := os.MkdirTemp("", "judge")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"doubletake/pipeline/kv"
 )
 
+// ExamplePair prints settings in the order of their list.
 func ExamplePair() {
 	for _, p := range []kv.Pair{{Key: "train.model.dropout", Value: "0.05"}, {Key: "kernels", Value: "portable"}} {
 		fmt.Println(p.Key, "=", p.Value)

@@ -7,7 +7,7 @@ import (
 	"doubletake/pipeline/library"
 )
 
-// A folder without results says what to do.
+// ExampleLearn shows the error of a folder without results, which says what to do.
 func ExampleLearn() {
 	_, err := library.Learn(context.Background(), []string{"."}, "own")
 	fmt.Println(err)

@@ -1,9 +1,9 @@
-// Package library learns the prior of the scale of errors on new groups from the left-out
-// groups of finished runs. See docs/honest.md.
+// Package library learns the prior of the calibration of new campaigns from finished runs. The calibration says by
+// which factor the errors on new groups exceed the claims of a model. The runs left groups out of training, whose
+// errors show these factors. See docs/honest.md.
 package library
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
@@ -25,50 +24,64 @@ import (
 	"doubletake/train/honest/scale"
 )
 
-// Library is a prior and what it was learned from.
+// Library is a prior, and the families of runs from which it was learned.
 type Library struct {
 	Prior    scale.Prior
-	Like     string // the name of the prior that is built in for such models
+	Like     string // name of the prior that is built in for models of this kind
 	Families []Family
-	Groups   int
+	Groups   int      // number of measured groups
 	Notes    []string // for people
 
-	rises, inside []float64 // of the held-out groups: E|cov| over that in training, share inside 95 % intervals
+	// For each held-out group: by which factor E|cov| is larger than in training, and the share of its values inside the
+	// 95 % intervals.
+	rises, inside []float64
 }
 
-// Family is a work directory: what is left out at a time when a prior is judged.
+// Family is the runs of a work directory. A prior is judged on a family that was left out when the prior was learned.
 type Family struct {
 	Dir         string
 	Data        []string // "simulated", "measured"
 	Experiments []string
 	Splits      int
-	Groups      int            // measured groups, however many splits leave them out
-	Without     *scale.LeftOut // under the prior of the others; nil where there are none
+	Groups      int            // number of measured groups; a group counts once if several splits leave it out
+	LeftOut     *scale.LeftOut // evidence under the prior of the other families; nil if there are none
 
-	conditions []string // of the experiments, with their groups' conditions
+	conditions []string // the experiments with the conditions that define their groups, for people
 	campaigns  scale.Family
 }
 
-// calibration is one split's file.
+// calibration is the calibration of a split.
 type calibration struct {
-	experiment, condition, data string
-	names                       []string
-	left                        []scale.Group
-	outcomes                    int
-	like                        scale.Prior
-	rise, inside                float64 // of what the split held out: E|cov| over that in training, share inside; or NaN
-	scaled                      bool    // intervals by scale: ecov, whose share inside is no record of others
+	experiment string
+	condition  string // defines the groups
+	data       string // "simulated" or "measured"
+	names      []string
+	left       []scale.Group // the left-out groups, with the names
+	outcomes   int           // number of outcomes
+	like       scale.Prior   // the built-in prior for models of this kind
+	heldOut    heldOut
+	isScaled   bool // the intervals are scaled by E|cov| (honest.scale: ecov): no record of other intervals
 }
+
+// heldOut describes the held-out part of a split. Both numbers are NaN if they are not known.
+type heldOut struct {
+	rise   float64 // E|cov| over E|cov| in training
+	inside float64 // share of the values inside the 95 % intervals
+}
+
+// isKnown reports whether both numbers are known.
+func (h heldOut) isKnown() bool { return !math.IsNaN(h.rise) && !math.IsNaN(h.inside) }
 
 // fewGroups is the number of groups below which the built-in prior is safer.
 const fewGroups = 10
 
-// Learn learns a prior from the calibrations below the folders. A split counts for one over
-// the number of splits of its experiment, most of which leave out the same groups.
+// Learn learns a prior from the calibrations below the folders, each of which is a family. If some models are not
+// networks, Learn leaves networks aside, because their errors exceed their claims by other factors. The splits of an
+// experiment leave out the same groups for the most part, so that together they count as one.
 func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 	var files [][]calibration
 	seen := map[string]string{}
-	l := &Library{Like: "wide"}
+	library := &Library{Like: "wide"}
 
 	for _, dir := range dirs {
 		list, err := read(ctx, dir, seen)
@@ -79,84 +92,64 @@ func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 		files = append(files, list)
 	}
 
-	other := func(c calibration) bool { return c.like.Name != l.Like }
-	like, networks := files[0][0].like, 0
-	if !slices.ContainsFunc(slices.Concat(files...), func(c calibration) bool { return !other(c) }) {
-		l.Like = like.Name
+	isLike := func(c calibration) bool { return c.like.Name == library.Like }
+	like := files[0][0].like
+	if !slices.ContainsFunc(slices.Concat(files...), isLike) {
+		library.Like = like.Name // all models are networks
 	}
 
+	networks := 0 // number of calibrations that are left aside
 	for i, list := range files {
-		networks += len(list)
-		if list = slices.DeleteFunc(list, other); len(list) > 0 {
-			like = list[0].like
-			l.add(dirs[i], list)
+		same := slices.DeleteFunc(slices.Clone(list), func(c calibration) bool { return !isLike(c) })
+		networks += len(list) - len(same)
+		if len(same) > 0 {
+			like = same[0].like
+			library.add(dirs[i], same)
 		}
-		networks -= len(list)
 	}
 
 	if networks > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s of networks left aside: their errors exceed their claims by other "+
-			"factors; give their work directories alone", fault.Plural(int64(networks), "calibration")))
+		library.Notes = append(library.Notes, fmt.Sprintf("%s of networks left aside: their errors exceed their claims "+
+			"by other factors; give their work directories alone", fault.Plural(int64(networks), "calibration")))
 	}
 
-	l.learn(like, name)
+	library.learn(like, name)
 
-	return l, ctx.Err()
+	return library, ctx.Err()
 }
 
-// read returns the calibrations below a folder that have groups to learn from. seen holds
-// those of the folders before.
-func read(ctx context.Context, dir string, seen map[string]string) (list []calibration, err error) {
+// read returns the calibrations below a folder from which a prior can be learned. seen has the folder of each file that
+// was read so far, by the digest of the file. read adds the files that it reads.
+func read(ctx context.Context, dir string, seen map[string]string) ([]calibration, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fault.At(dir, "", "a work directory", "none", "pipeline run makes one")
 	}
 
 	found := 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	var list []calibration
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case d.IsDir() || d.Name() != trainstage.LeftOutData:
+		case entry.IsDir() || entry.Name() != trainstage.LeftOutData:
 			return nil
 		}
 
 		found++
 
-		t, err := table.ReadVerified(path)
+		c, isNew, err := readCalibration(path, dir, seen)
 		if err != nil {
-			return &fault.Error{Path: path, Err: err}
-		}
-
-		c := calibration{experiment: t.Get("experiment"), condition: t.Get("condition"), data: t.Get("data")}
-		if c.names, c.left, c.outcomes, err = trainstage.ReadLeftOut(t); err != nil {
-			return &fault.Error{Path: path, Err: err}
-		}
-
-		if len(c.left) < scale.MinGroups {
-			return nil
-		}
-
-		digest := t.Digest()
-		switch other, known := seen[digest]; {
-		case known && other == dir: // experiments that differ in their networks only
-			return nil
-		case known:
-			return fault.At(path, "", "other measurements in each folder", "left-out groups that are in "+other+" too", "")
-		}
-
-		seen[digest] = dir
-		c.like = honest.Learner{Settings: honest.Settings{Base: t.Get("base")}}.ScalePrior()
-		c.scaled = t.Get("config:train.honest.scale") == "ecov"
-		if c.rise, c.inside, err = heldOut(filepath.Dir(path)); err != nil {
 			return err
 		}
 
-		list = append(list, c)
+		if isNew {
+			list = append(list, c)
+		}
 
 		return nil
 	})
@@ -175,110 +168,202 @@ func read(ctx context.Context, dir string, seen map[string]string) (list []calib
 	return nil, fault.At(dir, "", "finished calibrations ("+trainstage.LeftOutData+")", "none", "run the pipeline first")
 }
 
-// heldOut is the rise of E|cov| in what a split held out, and the share inside its 95 % intervals, by the metrics.json
-// of its experiment; NaN where there is none.
-func heldOut(split string) (rise, inside float64, err error) {
+// readCalibration reads a calibration below dir. isNew is false if nothing can be learned from it: it has too few
+// groups, or the groups are those of another experiment of dir, which has other networks. Groups that are in another
+// folder too are an error, because the folders must be independent.
+func readCalibration(path, dir string, seen map[string]string) (c calibration, isNew bool, err error) {
+	t, err := table.ReadVerified(path)
+	if err != nil {
+		return calibration{}, false, &fault.Error{Path: path, Err: err}
+	}
+
+	left, err := trainstage.ReadLeftOut(t)
+	if err != nil {
+		return calibration{}, false, &fault.Error{Path: path, Err: err}
+	}
+
+	if len(left.Groups) < scale.MinGroups {
+		return calibration{}, false, nil
+	}
+
+	digest := t.Digest()
+	other, isKnown := seen[digest]
+	if isKnown && other == dir {
+		return calibration{}, false, nil
+	}
+
+	if isKnown {
+		return calibration{}, false, fault.At(path, "", "other measurements in each folder",
+			"left-out groups that are in "+other+" too", "")
+	}
+
+	seen[digest] = dir
+	c = calibration{
+		experiment: t.Get("experiment"), condition: t.Get("condition"), data: t.Get("data"),
+		names: left.Names, left: left.Groups, outcomes: left.Outcomes,
+		like:     honest.Learner{Settings: honest.Settings{Base: t.Get("base")}}.ScalePrior(),
+		isScaled: t.Get("config:train.honest.scale") == "ecov",
+	}
+
+	c.heldOut, err = readHeldOut(filepath.Dir(path))
+	if err != nil {
+		return calibration{}, false, err
+	}
+
+	return c, true, nil
+}
+
+// readHeldOut reads the numbers of the held-out part of a split, whose folder it is given, from the metrics.json of the
+// experiment. They are not known if there is no such file or if the file does not have the split.
+func readHeldOut(split string) (heldOut, error) {
+	unknown := heldOut{rise: math.NaN(), inside: math.NaN()}
 	path := filepath.Join(split, "..", "..", "report", "metrics.json")
-	rise, inside = math.NaN(), math.NaN()
-
-	b, err := os.ReadFile(path)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return rise, inside, nil
+		return unknown, nil
 	}
 
-	var doc report.Metrics
-	if err = cmp.Or(err, json.Unmarshal(b, &doc)); err != nil {
-		return 0, 0, fault.OfJSON(path, "the metrics of an experiment", err)
+	if err != nil {
+		return unknown, fault.OfJSON(path, "the metrics of an experiment", err)
 	}
 
-	for _, s := range doc.Splits {
+	var metrics report.Metrics
+	if err := json.Unmarshal(data, &metrics); err != nil {
+		return unknown, fault.OfJSON(path, "the metrics of an experiment", err)
+	}
+
+	for _, s := range metrics.Splits {
 		if s.Name == filepath.Base(split) {
-			rise, inside = s.Test.Get("abs_cov").Mean/s.Train.Get("abs_cov").Mean, s.Honest.At[2]
+			rise := s.Test.Get("abs_cov").Mean / s.Train.Get("abs_cov").Mean
+			return heldOut{rise: rise, inside: s.Honest.At[coverage95]}, nil
 		}
 	}
 
-	return rise, inside, nil
+	return unknown, nil
 }
 
-// add adds a family.
+// coverage95 is the index of the level 95 % among the levels at which the report states the share inside.
+const coverage95 = 2
+
+// group identifies a measured group.
+type group struct {
+	experiment, condition, name string
+}
+
+// add adds a family: the calibrations of a work directory.
 func (l *Library) add(dir string, list []calibration) {
-	f := Family{Dir: dir, Splits: len(list)}
-	splits, conditions, groups := map[string]int{}, map[string][]string{}, map[[3]string]bool{}
+	family := newFamily(dir, list)
+	splits := map[string]int{} // number of splits by experiment
 	for _, c := range list {
-		if splits[c.experiment]++; splits[c.experiment] == 1 {
-			f.Experiments = append(f.Experiments, c.experiment)
+		splits[c.experiment]++
+	}
+
+	for _, c := range list {
+		if !c.isScaled && c.heldOut.isKnown() {
+			l.rises = append(l.rises, c.heldOut.rise)
+			l.inside = append(l.inside, c.heldOut.inside)
+		}
+
+		campaign := scale.NewCampaign(c.left, c.outcomes, c.like)
+		campaign.Weight = 1 / float64(splits[c.experiment])
+		family.campaigns = append(family.campaigns, campaign)
+	}
+
+	l.Groups += family.Groups
+	l.Families = append(l.Families, family)
+}
+
+// newFamily returns the family of calibrations, without campaigns.
+func newFamily(dir string, list []calibration) Family {
+	family := Family{Dir: dir, Splits: len(list)}
+	conditions := map[string][]string{} // by experiment
+	groups := map[group]bool{}
+	for _, c := range list {
+		if !slices.Contains(family.Experiments, c.experiment) {
+			family.Experiments = append(family.Experiments, c.experiment)
 		}
 
 		if !slices.Contains(conditions[c.experiment], c.condition) {
 			conditions[c.experiment] = append(conditions[c.experiment], c.condition)
 		}
 
-		if !slices.Contains(f.Data, c.data) {
-			f.Data = append(f.Data, c.data)
+		if !slices.Contains(family.Data, c.data) {
+			family.Data = append(family.Data, c.data)
 		}
 
-		for _, n := range c.names {
-			groups[[3]string{c.experiment, c.condition, n}] = true
+		for _, name := range c.names {
+			groups[group{c.experiment, c.condition, name}] = true
 		}
 	}
 
-	f.conditions = lists.Each(f.Experiments, func(e string) string {
-		return e + " (" + strings.Join(conditions[e], ", ") + ")"
-	})
-
-	for _, c := range list {
-		if !c.scaled && !math.IsNaN(c.rise+c.inside) {
-			l.rises, l.inside = append(l.rises, c.rise), append(l.inside, c.inside)
-		}
-
-		campaign := scale.NewCampaign(c.left, c.outcomes, c.like)
-		campaign.Weight = 1 / float64(splits[c.experiment])
-		f.campaigns = append(f.campaigns, campaign)
+	family.Groups = len(groups)
+	for _, experiment := range family.Experiments {
+		family.conditions = append(family.conditions, experiment+" ("+strings.Join(conditions[experiment], ", ")+")")
 	}
 
-	f.Groups = len(groups)
-	l.Groups += f.Groups
-	l.Families = append(l.Families, f)
+	return family
 }
 
-// learn chooses the prior, and writes down where it comes from and what to think of it.
+// learn sets the prior that the families give, its name and origin, and the evidence for each family under the prior of
+// the other families. like is the built-in prior for models of this kind.
 func (l *Library) learn(like scale.Prior, name string) {
 	var families []scale.Family
-	var origin, data []string
-
-	experiments := 0
-	for _, f := range l.Families {
-		families = append(families, f.campaigns)
-		experiments += len(f.Experiments)
-		origin, data = append(origin, strings.Join(f.conditions, ", ")), append(data, f.Data...)
+	for _, family := range l.Families {
+		families = append(families, family.campaigns)
 	}
 
-	p, without := scale.LearnPrior(families, like)
+	prior, leftOut := scale.LearnPrior(families, like)
+	prior.Name = name
+	prior.Origin = l.origin()
+	l.Prior = prior
+	l.learnRises(name)
+
+	for i := range leftOut {
+		l.Families[i].LeftOut = &leftOut[i]
+	}
+
+	l.noteDoubts(leftOut)
+}
+
+// origin returns a text that says from which groups, experiments and families the prior was learned.
+func (l *Library) origin() string {
+	var experiments, data []string
+
+	count := 0
+	for _, family := range l.Families {
+		count += len(family.Experiments)
+		experiments = append(experiments, strings.Join(family.conditions, ", "))
+		data = append(data, family.Data...)
+	}
 
 	slices.Sort(data)
-	p.Name = name
-	p.Origin = fmt.Sprintf("%s of %s in %s, %s: %s", fault.Plural(int64(l.Groups), "left-out group"),
-		fault.Plural(int64(experiments), "experiment"), plural(len(families), "family", "families"),
-		strings.Join(slices.Compact(data), " and "), strings.Join(origin, "; "))
 
-	if r, enough := scale.LearnRises(l.rises, l.inside); enough {
-		r.Of, r.Origin = "the campaigns of prior "+name, p.Origin
-		p.Rises = r
-	} else {
+	return fmt.Sprintf("%s of %s in %s, %s: %s", fault.Plural(int64(l.Groups), "left-out group"),
+		fault.Plural(int64(count), "experiment"), plural(len(l.Families), "family", "families"),
+		strings.Join(slices.Compact(data), " and "), strings.Join(experiments, "; "))
+}
+
+// learnRises sets the prior's record of what a rise of E|cov| means for the intervals, if there are enough held-out
+// groups. Otherwise it adds a note.
+func (l *Library) learnRises(name string) {
+	rises, isEnough := scale.LearnRises(l.rises, l.inside)
+	if !isEnough {
 		l.Notes = append(l.Notes, fmt.Sprintf("E|cov| rose in %d of %s and did not in %d: from %d groups on, with five of "+
-			"each, they replace the record of measured sets", r.Rose.Groups, fault.Plural(int64(len(l.rises)), "held-out group"),
-			r.Steady.Groups, scale.FewestRises))
+			"each, they replace the record of measured sets", rises.Rose.Groups,
+			fault.Plural(int64(len(l.rises)), "held-out group"), rises.Steady.Groups, scale.FewestRises))
+
+		return
 	}
 
-	l.Prior = p
+	rises.Source = "the campaigns of prior " + name
+	rises.Origin = l.Prior.Origin
+	l.Prior.Rises = rises
+}
 
-	gain := 0.0
-	for i := range without {
-		l.Families[i].Without = &without[i]
-		gain += without[i].Learned - without[i].Like
-	}
-
-	if without == nil {
+// noteDoubts adds notes about what limits the trust in the prior. leftOut has the evidence for each left-out family,
+// and is nil if there is only one family.
+func (l *Library) noteDoubts(leftOut []scale.LeftOut) {
+	if leftOut == nil {
 		l.Notes = append(l.Notes, "one family: nothing could be left out, so nothing says whether the prior holds elsewhere")
 	}
 
@@ -287,12 +372,18 @@ func (l *Library) learn(like scale.Prior, name string) {
 			fault.Plural(int64(l.Groups), "group"), fewGroups, l.Like))
 	}
 
+	gain := 0.0 // of ln evidence, by learning
+	for _, family := range leftOut {
+		gain += family.Learned - family.Like
+	}
+
 	if gain < 0 {
 		l.Notes = append(l.Notes, fmt.Sprintf("left-out families have less evidence than with the prior %s, which is safer",
 			l.Like))
 	}
 }
 
+// plural returns a count with its noun, in the singular or the plural.
 func plural(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -300,20 +391,22 @@ func plural(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// Write writes the file that train.honest.prior names. It replaces nothing but such a file.
+// Write writes the prior to a file, which train.honest.prior can name. It replaces a file of priors, and returns an
+// error if there is another file at path.
 func (l *Library) Write(path string) error {
-	b, err := scale.EncodePriors(l.Prior)
+	data, err := scale.EncodePriors(l.Prior)
 	if err != nil {
 		return err
 	}
 
-	old, err := os.ReadFile(path)
-	if _, wrong := scale.ReadPriors(old); err == nil && wrong != nil {
-		return &fault.Error{Path: path, Want: "a new file, or one of priors", Found: "another", Hint: "move it away"}
+	if old, err := os.ReadFile(path); err == nil {
+		if _, err := scale.ReadPriors(old); err != nil {
+			return &fault.Error{Path: path, Want: "a new file, or one of priors", Found: "another", Hint: "move it away"}
+		}
 	}
 
-	return engine.WriteFile(path, b)
+	return engine.WriteFile(path, data)
 }
 
-// BuiltIn reports whether a prior of this name comes with the program.
+// BuiltIn reports whether a prior with this name comes with the program.
 func BuiltIn(name string) bool { return scale.IsNamed(name) }

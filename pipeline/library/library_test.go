@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pipelinetest"
@@ -28,11 +30,13 @@ func simulated(r *rand.Rand, groups int, m float64) (names []string, left []scal
 		g := scale.Group{Conditions: 2, Distance: []float64{1, 0.5}}
 		for range 4 {
 			claim := math.Exp(r.NormFloat64())
-			g.Claim, g.Noise = append(g.Claim, claim), append(g.Noise, 0.01)
+			g.Claim = append(g.Claim, claim)
+			g.Noise = append(g.Noise, 0.01)
 			g.Residual = append(g.Residual, math.Exp(m/2)*math.Sqrt(claim)*r.NormFloat64())
 		}
 
-		names, left = append(names, string(rune('a'+h))), append(left, g)
+		names = append(names, string(rune('a'+h)))
+		left = append(left, g)
 	}
 
 	return names, left
@@ -43,7 +47,7 @@ func writeSplit(t *testing.T, dir, experiment, split, base string, names []strin
 	t.Helper()
 
 	folder := filepath.Join(dir, experiment, "splits", split)
-	must.Do(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.MkdirAll(folder, 0o755))
 
 	tab := trainstage.LeftOutTable(names, left, []string{"thrust", "torque"})
 	tab.Meta = []kv.Pair{
@@ -54,7 +58,7 @@ func writeSplit(t *testing.T, dir, experiment, split, base string, names []strin
 	}
 
 	_, err := tab.WriteFile(filepath.Join(folder, trainstage.LeftOutData))
-	must.Do(t, err)
+	require.NoError(t, err)
 }
 
 // Families of known m: that of all is learned, the one that is unlike the others is seen as
@@ -73,10 +77,11 @@ func TestLearn(t *testing.T) {
 	}
 
 	l, err := Learn(context.Background(), dirs, "lab")
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, l.Groups != 48 || len(l.Families) != 4 || l.Prior.M < 0.25 || l.Prior.M > 1.75,
-		"%d groups of %d families, %+v", l.Groups, len(l.Families), l.Prior)
+	if l.Groups != 48 || len(l.Families) != 4 || l.Prior.M < 0.25 || l.Prior.M > 1.75 {
+		t.Errorf("%d groups of %d families, %+v", l.Groups, len(l.Families), l.Prior)
+	}
 
 	if want := "48 left-out groups of 4 experiments in 4 families, simulated: rotor (blades); "; !strings.HasPrefix(
 		l.Prior.Origin, want) {
@@ -84,11 +89,12 @@ func TestLearn(t *testing.T) {
 	}
 
 	for i, f := range l.Families {
-		must.Not(t, f.Splits != 3 || f.Groups != 12 || f.Without == nil || i == 3 && f.Without.Prior.M > 1,
-			"%+v, without it %+v", f, f.Without)
+		if f.Splits != 3 || f.Groups != 12 || f.LeftOut == nil || i == 3 && f.LeftOut.Prior.M > 1 {
+			t.Errorf("%+v, without it %+v", f, f.LeftOut)
+		}
 	}
 
-	if odd := l.Families[3].Without; odd.Learned >= odd.Like {
+	if odd := l.Families[3].LeftOut; odd.Learned >= odd.Like {
 		t.Errorf("the odd family has ln evidence %g by the others, %g by the wide prior", odd.Learned, odd.Like)
 	}
 
@@ -118,7 +124,8 @@ func TestLearn(t *testing.T) {
 func TestRisesOfCampaigns(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 56))
 	for _, n := range []int{20, 19} {
-		dir, doc := t.TempDir(), `{"experiment":"rotor","splits":[{"name":"final"}`
+		dir := t.TempDir()
+		doc := `{"experiment":"rotor","splits":[{"name":"final"}`
 		for i := range n {
 			names, left := simulated(r, 3, 0.5)
 			split := fmt.Sprintf("s%d", i)
@@ -128,16 +135,18 @@ func TestRisesOfCampaigns(t *testing.T) {
 		}
 
 		folder := filepath.Join(dir, "rotor", "report")
-		must.Do(t, os.MkdirAll(folder, 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(folder, "metrics.json"), []byte(doc+"]}"), 0o644))
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "metrics.json"), []byte(doc+"]}"), 0o644))
 
 		l, err := Learn(context.Background(), []string{dir}, "lab")
-		must.Do(t, err)
+		require.NoError(t, err)
 
-		got, notes := l.Prior.RisesRecord(), strings.Join(l.Notes, "\n")
+		got := l.Prior.RisesRecord()
+		notes := strings.Join(l.Notes, "\n")
 		if n == 20 {
-			must.Equal(t, got.Words(), "Where E|cov| rose to × 1.5 or more, 95 % intervals held 80.0 ± 0.0 % of the values; "+
-				"where it did not rise, 100 ± 0 % (10 and 10 held-out groups of the campaigns of prior lab).", "record")
+			assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 80.0 ± 0.0 % of the values; "+
+				"where it did not rise, 100 ± 0 % (10 and 10 held-out groups of the campaigns of prior lab).",
+				got.Words(), "record")
 		} else if got != scale.BuiltInRises() || !strings.Contains(notes, "in 10 of 19 held-out groups and did not in 9") {
 			t.Errorf("%+v\n%s", got, notes)
 		}
@@ -148,7 +157,8 @@ func TestRisesOfCampaigns(t *testing.T) {
 // teaches nearly what leaving them out once does, and a copy of a split nothing.
 func TestSplitsShareAWeight(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 5))
-	once, thrice := filepath.Join(t.TempDir(), "once"), filepath.Join(t.TempDir(), "thrice")
+	once := filepath.Join(t.TempDir(), "once")
+	thrice := filepath.Join(t.TempDir(), "thrice")
 	names, left := simulated(r, 12, 1)
 	writeSplit(t, once, "rotor", "all", "gp", names, left)
 
@@ -161,10 +171,10 @@ func TestSplitsShareAWeight(t *testing.T) {
 	}
 
 	a, err := Learn(context.Background(), []string{once}, "lab")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	b, err := Learn(context.Background(), []string{thrice}, "lab")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	sum := 0.0
 	for _, c := range b.Families[0].campaigns {
@@ -179,12 +189,15 @@ func TestSplitsShareAWeight(t *testing.T) {
 // Networks are learned from alone, with their floor of claims, or left aside.
 func TestNetworksAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
-	dir, other := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	dir := filepath.Join(t.TempDir(), "a")
+	other := filepath.Join(t.TempDir(), "b")
 	names, left := simulated(r, 5, 3)
 	writeSplit(t, dir, "rotor", "all", "ensemble", names, left)
 
 	l, err := Learn(context.Background(), []string{dir}, "lab")
-	must.Not(t, err != nil || l.Like != "networks" || l.Prior.ClaimFloor == 0 || len(l.Notes) < 2, "%+v, %v", l, err)
+	if err != nil || l.Like != "networks" || l.Prior.ClaimFloor == 0 || len(l.Notes) < 2 {
+		t.Errorf("%+v, %v", l, err)
+	}
 
 	names, left = simulated(r, 5, 0)
 	writeSplit(t, other, "wing", "all", "gp", names, left)
@@ -204,7 +217,8 @@ func TestPublishedGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 5))
 
 	for i := range 40 {
-		b, a := float64(2+i%5), float64(i/5%4)
+		b := float64(2 + i%5)
+		a := float64(i / 5 % 4)
 		rows += fmt.Sprintf("r%d,%g,%g", i, b, a)
 		for range 4 {
 			rows += fmt.Sprintf(",%.4f", b*math.Sqrt(1+a)+0.1*r.NormFloat64())
@@ -225,34 +239,34 @@ experiments:
       splits: {b3: {test: {blades: 3}}}
 `
 	err := pipelinetest.Run(dir, map[string]string{"rotor.csv": rows, "pipeline.yaml": config}, pipeline.Options{Jobs: 1})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	folder := filepath.Join(dir, "runs", "rotor", "splits", "b3")
 	m, err := honest.Read(filepath.Join(folder, trainstage.HonestJSON))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	tab, err := table.Read(filepath.Join(folder, trainstage.LeftOutData))
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	names, left, outcomes, err := trainstage.ReadLeftOut(tab)
-	if err != nil || outcomes != 2 || strings.Join(names, " ") != "2 4 5 6" {
-		t.Fatal(names, outcomes, err)
+	left, err := trainstage.ReadLeftOut(tab)
+	if err != nil || left.Outcomes != 2 || strings.Join(left.Names, " ") != "2 4 5 6" {
+		t.Fatal(left, err)
 	}
 
 	for key, want := range map[string]string{
 		"experiment": "rotor", "split": "b3", "held_out": "blades = 3", "data": "measured", "condition": "blades",
 		"base": "gp",
 	} {
-		must.Equal(t, tab.Get(key), want, "%s is", key)
+		assert.Equal(t, want, tab.Get(key), "%s is", key)
 	}
 
 	want := m.Calibration.Scale
-	got, _ := scale.Learn(left, outcomes, want.Prior, scale.Exact)
+	got, _ := scale.Learn(left.Groups, left.Outcomes, want.Prior, scale.Exact)
 	if math.Abs(got.LogEvidence-want.LogEvidence) > 1e-9 || math.Abs(got.M-want.M) > 1e-9 || want.Noise.Scale == 1 {
 		t.Errorf("ln evidence %g, m %g; honest.json has %g, %g", got.LogEvidence, got.M, want.LogEvidence, want.M)
 	}
 
 	tab.Columns[3].Floats[2] = math.NaN()
-	_, _, _, err = trainstage.ReadLeftOut(tab)
-	must.Refuse(t, err, "found NaN in row 2")
+	_, err = trainstage.ReadLeftOut(tab)
+	assert.ErrorContains(t, err, "found NaN in row 2")
 }

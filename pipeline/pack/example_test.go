@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/pack"
 )
 
+// Example packs two files and reads one of them by the path that it would have in a folder.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -1,6 +1,9 @@
-// Package pack keeps small files in one: a file system takes as long to make a file of a few
-// bytes as one of many. A pack stands where a folder of its files would stand, and a file in
-// it has the path that it would have in that folder: Open and ReadFile find either.
+// Package pack keeps small files in one file, because a file system needs as long to make a file of a few bytes as a
+// large file. A pack stands where a folder with its files could stand. A file in it has the path that it would have in
+// the folder, so that Open and ReadFile find it in either.
+//
+// A pack begins with the line "doubletake pack 1". One line for each file follows, with its size in bytes and its name.
+// Then come an empty line and the contents of the files, one after the other.
 package pack
 
 import (
@@ -9,29 +12,27 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// A pack begins with this line. One line for each file follows, its size in bytes and its
-// name, then an empty line, then the files' contents one after the other.
+// magic is the first line of a pack.
 const magic = "doubletake pack 1\n"
 
-// most is how long the lines before the contents may be.
-const most = 64 << 10
+// maxHead is the greatest number of bytes of the lines before the contents.
+const maxHead = 64 << 10
 
-// File is one file of a pack; its name has no separators and no line end.
+// File is one file of a pack. Its name contains neither separators of paths nor line ends.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Write writes a pack of these files.
-func Write(w io.Writer, files ...File) error {
-	b := bufio.NewWriter(w)
+// Write writes a pack of files.
+func Write(writer io.Writer, files ...File) error {
+	b := bufio.NewWriter(writer)
 	b.WriteString(magic)
 
 	for _, f := range files {
@@ -47,113 +48,136 @@ func Write(w io.Writer, files ...File) error {
 	return b.Flush()
 }
 
-// Reader reads a file, or a part of a pack.
+// Reader reads a file, or a file of a pack.
 type Reader struct {
 	*io.SectionReader
-	f *os.File
+	file *os.File // the file or the pack
 }
 
-// Close closes the file.
-func (r *Reader) Close() error { return r.f.Close() }
+// Close closes the file, or the pack.
+func (r *Reader) Close() error { return r.file.Close() }
 
-// Open opens the file at path, or that of its name in the pack that its folder is.
+// Open opens the file at path. If its folder is a pack, Open opens the file of this name in the pack.
 func Open(path string) (*Reader, error) {
-	if fi, err := os.Lstat(filepath.Dir(path)); err == nil && fi.Mode().IsRegular() {
-		return openPart(path)
+	if info, err := os.Lstat(filepath.Dir(path)); err == nil && info.Mode().IsRegular() {
+		return openPacked(path)
 	}
 
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 
-	fi, err := f.Stat()
+	info, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 
-	return &Reader{io.NewSectionReader(f, 0, fi.Size()), f}, nil
+	return &Reader{io.NewSectionReader(file, 0, info.Size()), file}, nil
 }
 
 // ReadFile reads the file that Open opens.
 func ReadFile(path string) ([]byte, error) {
-	r, err := Open(path)
+	reader, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer reader.Close()
 
-	b := make([]byte, r.Size())
-	if _, err := io.ReadFull(r, b); err != nil {
+	data := make([]byte, reader.Size())
+	if _, err := io.ReadFull(reader, data); err != nil {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 
-	return b, nil
+	return data, nil
 }
 
-func openPart(path string) (*Reader, error) {
-	f, err := os.Open(filepath.Dir(path))
+// openPacked opens a file whose folder is a pack.
+func openPacked(path string) (*Reader, error) {
+	file, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 
-	part, err := find(f, filepath.Base(path))
+	section, err := find(file, filepath.Base(path))
 	if err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, f.Close())
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, file.Close())
 	}
 
-	return &Reader{part, f}, nil
+	return &Reader{section, file}, nil
 }
 
+// errDamaged means that a file is not a pack, or not a whole one.
 var errDamaged = errors.New("the file around it is no whole pack")
 
-// find returns the part of a pack that has that name.
-func find(f *os.File, name string) (*io.SectionReader, error) {
-	fi, err := f.Stat()
+// find returns the contents of the first file of a pack that has a name. It returns fs.ErrNotExist if there is none,
+// and errDamaged if the sizes of the files do not add up to the size of the pack.
+func find(file *os.File, name string) (*io.SectionReader, error) {
+	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
 
-	var head, lines, rest string
-	var whole bool
-	for n := int64(1 << 10); !whole && n <= most && int64(len(head)) < fi.Size(); n *= 4 {
-		b := make([]byte, min(fi.Size(), n))
-		if _, err := f.ReadAt(b, 0); err != nil {
-			return nil, err
-		}
-
-		head = string(b)
-		lines, rest, whole = strings.Cut(head, "\n\n")
-	}
-
-	lines, ours := strings.CutPrefix(lines+"\n", magic)
-	if !whole || !ours {
-		return nil, errDamaged
+	lines, offset, err := readHead(file, info.Size())
+	if err != nil {
+		return nil, err
 	}
 
 	var found *io.SectionReader
-	at := int64(len(head) - len(rest))
 	for line := range strings.Lines(lines) {
-		size, called, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		number, lineName, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 
-		n, err := strconv.ParseInt(size, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64-at {
+		size, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || size < 0 || size > info.Size()-offset {
 			return nil, errDamaged
 		}
 
-		if called == name && found == nil {
-			found = io.NewSectionReader(f, at, n)
+		if lineName == name && found == nil {
+			found = io.NewSectionReader(file, offset, size)
 		}
 
-		at += n
+		offset += size
 	}
 
-	switch {
-	case at != fi.Size():
+	if offset != info.Size() {
 		return nil, errDamaged
-	case found == nil:
+	}
+
+	if found == nil {
 		return nil, fs.ErrNotExist
 	}
 
 	return found, nil
+}
+
+// readHead returns the lines of a pack with the sizes and names of its files, and the offset of the contents. It reads
+// more and more of the pack until the lines are complete, because most packs have few files.
+func readHead(file *os.File, fileSize int64) (lines string, offset int64, err error) {
+	const (
+		firstRead = 1 << 10 // bytes
+		growth    = 4
+	)
+
+	for size := int64(firstRead); size <= maxHead; size *= growth {
+		data := make([]byte, min(size, fileSize))
+		if _, err := file.ReadAt(data, 0); err != nil {
+			return "", 0, err
+		}
+
+		head, _, isComplete := strings.Cut(string(data), "\n\n")
+		if isComplete {
+			lines, isPack := strings.CutPrefix(head+"\n", magic)
+			if !isPack {
+				return "", 0, errDamaged
+			}
+
+			return lines, int64(len(head) + len("\n\n")), nil
+		}
+
+		if size >= fileSize {
+			break
+		}
+	}
+
+	return "", 0, errDamaged
 }

@@ -2,17 +2,17 @@ package pack_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"doubletake/internal/must"
-	"doubletake/pipeline/pack"
-
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"doubletake/pipeline/pack"
 )
 
 // put writes a file and returns its path.
@@ -20,26 +20,28 @@ func put(t testing.TB, b []byte) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "pack")
-	must.Do(t, os.WriteFile(path, b, 0o644))
+	require.NoError(t, os.WriteFile(path, b, 0o644))
 
 	return path
 }
 
-// packed returns a pack of these files.
-func packed(files ...pack.File) []byte {
+// packed returns a pack of files.
+func packed(t testing.TB, files ...pack.File) []byte {
+	t.Helper()
+
 	var b bytes.Buffer
-	pack.Write(&b, files...)
+	require.NoError(t, pack.Write(&b, files...))
+
 	return b.Bytes()
 }
 
-// TestLayout has a pack's bytes as its documentation describes them, written by hand.
+// The expected bytes were written by hand, as the documentation of the package describes them.
 func TestLayout(t *testing.T) {
-	got := packed(pack.File{"a.json", []byte("{}\n")}, pack.File{"empty", nil}, pack.File{"b", []byte("xy")})
-	if want := "doubletake pack 1\n3 a.json\n0 empty\n2 b\n\n{}\nxy"; string(got) != want {
-		t.Fatalf("%q, want %q", got, want)
-	}
+	got := packed(t, pack.File{"a.json", []byte("{}\n")}, pack.File{"empty", nil}, pack.File{"b", []byte("xy")})
+	assert.Equal(t, "doubletake pack 1\n3 a.json\n0 empty\n2 b\n\n{}\nxy", string(got))
 }
 
+// Every file of a pack is read as it was written. Another name does not exist.
 func TestReadsWhatWasPacked(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var files []pack.File
@@ -48,58 +50,67 @@ func TestReadsWhatWasPacked(t *testing.T) {
 			files = append(files, pack.File{Name: fmt.Sprint(i, name), Data: data})
 		}
 
-		path := put(t, packed(files...))
-		for _, f := range files {
-			got, err := pack.ReadFile(filepath.Join(path, f.Name))
-			if err != nil || !bytes.Equal(got, f.Data) {
-				r.Fatalf("%s: %q, %v; want %q", f.Name, got, err, f.Data)
-			}
+		path := put(t, packed(t, files...))
+		for _, file := range files {
+			got, err := pack.ReadFile(filepath.Join(path, file.Name))
+			require.NoError(r, err, file.Name)
+			require.True(r, bytes.Equal(got, file.Data), "%s: %q", file.Name, got) // nil is as good as empty
 		}
 
-		if _, err := pack.ReadFile(filepath.Join(path, "other")); !errors.Is(err, fs.ErrNotExist) {
-			r.Fatalf("a name that it does not have: %v", err)
-		}
+		_, err := pack.ReadFile(filepath.Join(path, "other"))
+		require.ErrorIs(r, err, fs.ErrNotExist)
 	})
 }
 
-// TestFolder has the same files in a folder.
+// A pack of many files, whose lines are longer than the first read of the pack, is read too.
+func TestManyFiles(t *testing.T) {
+	var files []pack.File
+	for i := range 1000 {
+		files = append(files, pack.File{Name: fmt.Sprintf("file %d", i), Data: []byte{byte(i)}})
+	}
+
+	got, err := pack.ReadFile(filepath.Join(put(t, packed(t, files...)), "file 999"))
+	require.NoError(t, err)
+	assert.Equal(t, []byte{999 % 256}, got)
+}
+
+// Files in a folder are read in the same way as files in a pack.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(dir, "a"), []byte("12"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("12"), 0o644))
 
-	if b, err := pack.ReadFile(filepath.Join(dir, "a")); err != nil || string(b) != "12" {
-		t.Errorf("%q, %v", b, err)
-	}
+	data, err := pack.ReadFile(filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	assert.Equal(t, "12", string(data))
 
-	if _, err := pack.ReadFile(filepath.Join(dir, "b")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	_, err = pack.ReadFile(filepath.Join(dir, "b"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestDamaged has packs that are cut short, longer than they say, or none at all.
+// A pack is an error if it is cut short anywhere, is longer than it says, or has impossible sizes.
 func TestDamaged(t *testing.T) {
-	whole := packed(pack.File{"a", []byte("12345")}, pack.File{"b", []byte("6")})
+	whole := packed(t, pack.File{"a", []byte("12345")}, pack.File{"b", []byte("6")})
 	for n := range len(whole) {
-		if _, err := pack.ReadFile(filepath.Join(put(t, whole[:n]), "a")); err == nil {
-			t.Errorf("cut to %d of %d bytes: no error", n, len(whole))
-		}
+		_, err := pack.ReadFile(filepath.Join(put(t, whole[:n]), "a"))
+		assert.Error(t, err, "cut to %d of %d bytes", n, len(whole))
 	}
 
-	for _, s := range []string{
+	for _, text := range []string{
 		string(whole) + "7", "doubletake pack 1\n-1 a\n\n", "doubletake pack 1\n9223372036854775807 a\n9 b\n\n",
 	} {
-		if _, err := pack.ReadFile(filepath.Join(put(t, []byte(s)), "a")); err == nil {
-			t.Errorf("%q: no error", s)
-		}
+		_, err := pack.ReadFile(filepath.Join(put(t, []byte(text)), "a"))
+		assert.Error(t, err, "%q", text)
 	}
 }
 
-// FuzzOpen reads any bytes as a pack: it returns, and never more bytes than the file has.
+// Any bytes are read as a pack without a panic, and what is read is a part of them.
 func FuzzOpen(f *testing.F) {
-	f.Add(packed(pack.File{"a", []byte("12345")}, pack.File{"b", nil}))
+	f.Add(packed(f, pack.File{"a", []byte("12345")}, pack.File{"b", nil}))
 	f.Add([]byte("doubletake pack 1\n5 a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := pack.ReadFile(filepath.Join(put(t, b), "a"))
-		must.Not(t, err == nil && !bytes.Contains(b, got), "%q of %q", got, b)
+		if err == nil {
+			assert.True(t, bytes.Contains(b, got), "%q of %q", got, b)
+		}
 	})
 }

@@ -12,75 +12,80 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
-// maxRows bounds a table of numbers, which is held in memory.
+// maxRows is the greatest number of rows of a table of numbers. The table is in memory.
 const maxRows = 5_000_000
 
-// Cells are a table of the user's numbers.
+// Cells is a table of numbers that the user gives, such as predictions.
 type Cells struct {
 	*campaign.Cells
 	Path  string
 	Notes []string // about units that Numbers could not compare
 }
 
-// ReadCells reads a table of at least one row, whose columns have different names.
+// ReadCells reads a table. It returns an error if the table has no rows, or two columns with the same name.
 func ReadCells(path string) (*Cells, error) {
-	c, err := campaign.ReadCells(path, maxRows)
+	cells, err := campaign.ReadCells(path, maxRows)
 	if err != nil {
-		return nil, ofTable(path, err)
+		return nil, tableFault(path, err)
 	}
 
-	if c.Rows == 0 {
+	if cells.Rows == 0 {
 		return nil, &fault.Error{Path: path, Want: fmt.Sprintf("1 to %d rows", maxRows), Found: "another number"}
 	}
 
-	for i, name := range c.Columns {
-		if slices.Contains(c.Columns[:i], name) {
+	for i, name := range cells.Columns {
+		if slices.Contains(cells.Columns[:i], name) {
 			return nil, &fault.Error{Path: path, Want: "one column " + name, Found: "two", Hint: "rename one of them"}
 		}
 	}
 
-	return &Cells{Cells: c, Path: path}, nil
+	return &Cells{Cells: cells, Path: path}, nil
 }
 
-// ofTable says of a table what a reader of recordings says.
-func ofTable(path string, err error) error {
-	if e := (*fault.Error)(nil); errors.As(err, &e) && strings.Contains(e.Hint, "exclude") {
+// tableFault returns an error of a reader of recordings in the words of a table. The hint that a file may be excluded
+// does not fit a table.
+func tableFault(path string, err error) error {
+	var e *fault.Error
+	if errors.As(err, &e) && strings.Contains(e.Hint, "exclude") {
 		return fault.At(path, e.Place, "rows of numbers", e.Found, "")
 	}
 
 	return fault.In(path, err)
 }
 
-// Has reports whether there is a column of that name.
+// Has reports whether there is a column with this name.
 func (c *Cells) Has(name string) bool { return slices.Contains(c.Columns, name) }
 
-// Text is a cell of a column.
+// Text returns a cell of a column, without spaces around it.
 func (c *Cells) Text(row int, name string) string {
 	return strings.TrimSpace(c.Cells.Text(row, slices.Index(c.Columns, name)))
 }
 
-// Fault is an error at a cell of a column.
+// Fault returns an error at a cell of a column.
 func (c *Cells) Fault(row int, name, want string) error {
 	return fault.At(c.Path, fmt.Sprintf("row %d, column %s", row+1, name), want, strconv.Quote(c.Text(row, name)), "")
 }
 
-// Kind is what the numbers of a column are.
+// Kind says what the numbers of a column are, which decides how they are converted to another unit.
 type Kind int
 
-// Kinds of numbers: values, bounds, which are values that may be infinite, differences of values, which no conversion
-// shifts, and variances in a unit squared.
 const (
+	// Values are values of a quantity.
 	Values Kind = iota
+	// Bounds are values that may be infinite.
 	Bounds
+	// Differences are differences of values. A conversion does not shift them: 20 °C are 293.15 K, but a difference of
+	// 20 °C is one of 20 K.
 	Differences
+	// Variances are in a unit squared.
 	Variances
 )
 
-// Numbers are the cells of a column converted to a unit, NaN where they are empty. Without a unit in the header they
-// are in that unit.
+// Numbers returns the cells of a column, converted to a unit. An empty cell is NaN. If the header states no unit, the
+// cells are taken to be in the wanted unit. If unit is "" and the header states a unit, Numbers converts nothing and
+// adds a note.
 func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 	if !c.Has(name) {
 		return nil, &fault.Error{
@@ -89,13 +94,15 @@ func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 		}
 	}
 
-	to, err := conversion(c.Units[name], unit, kind)
+	stated := c.Units[name]
+	conversion, err := conversionOf(stated, unit, kind)
 	if err != nil {
-		return nil, fault.At(c.Path, "column "+name, "a unit that becomes "+unit, c.Units[name],
+		return nil, fault.At(c.Path, "column "+name, "a unit that becomes "+unit, stated,
 			"correct the header, or convert the numbers")
 	}
 
-	if stated := c.Units[name]; unit == "" && len(stated) > 0 && !strings.Contains("1-–", stated) {
+	const noUnits = "1-–" // headers write each of these for no unit
+	if unit == "" && stated != "" && !strings.Contains(noUnits, stated) {
 		note := fmt.Sprintf("column %s of %s is in %s, and nothing states a unit to compare: taken as it is", name, c.Path,
 			stated)
 		if !slices.Contains(c.Notes, note) {
@@ -103,70 +110,96 @@ func (c *Cells) Numbers(name, unit string, kind Kind) ([]float64, error) {
 		}
 	}
 
-	v := make([]float64, c.Rows)
-	comma := slices.ContainsFunc(lists.Numbers(c.Rows), func(i int) bool { return commaDecimal(c.Text(i, name)) })
-	for i := range v {
-		text := c.Text(i, name)
-		if comma {
-			text = strings.Replace(text, ",", ".", 1)
-		}
-
-		switch strings.ToLower(text) {
-		case "", "nan", "null", "none":
-			v[i] = math.NaN()
-			continue
-		}
-
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsInf(x, 0) && kind != Bounds {
+	hasComma := c.hasCommaDecimals(name)
+	numbers := make([]float64, c.Rows)
+	for i := range numbers {
+		number, err := parseCell(c.Text(i, name), hasComma)
+		if err != nil || math.IsInf(number, 0) && kind != Bounds {
 			return nil, c.Fault(i, name, "a number")
 		}
 
-		v[i] = to.Apply(x) + 0 // −0 is 0
+		numbers[i] = conversion.Apply(number) + 0 // −0 + 0 is 0
 	}
 
-	return v, nil
+	return numbers, nil
 }
 
-// commaDecimal reports whether a number has a decimal comma. 1,200 may be 1200.
-func commaDecimal(text string) bool {
-	whole, part, has := strings.Cut(text, ",")
-	return has && !strings.Contains(text, ".") && (len(part) != 3 || strings.Trim(whole, "+-") == "0")
+// parseCell returns the number of a cell, or NaN if the cell is empty or says that there is no number.
+func parseCell(text string, hasComma bool) (float64, error) {
+	if hasComma {
+		text = strings.Replace(text, ",", ".", 1)
+	}
+
+	switch strings.ToLower(text) {
+	case "", "nan", "null", "none":
+		return math.NaN(), nil
+	}
+
+	return strconv.ParseFloat(text, 64)
 }
 
-// conversion is that from the unit that a header states, "" for none.
-func conversion(stated, unit string, kind Kind) (to units.Conversion, err error) {
-	base, square := strings.CutSuffix(strings.ReplaceAll(stated, "^2", "²"), "²")
-	switch base = strings.Trim(base, "()"); {
-	case stated == "" || unit == "":
+// hasCommaDecimals reports whether a number of a column has a decimal comma.
+func (c *Cells) hasCommaDecimals(name string) bool {
+	for i := range c.Rows {
+		if hasCommaDecimal(c.Text(i, name)) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// hasCommaDecimal reports whether a number certainly has a decimal comma. A comma before three digits may separate
+// thousands: 1,200 may be 1200, but 0,200 may not.
+func hasCommaDecimal(text string) bool {
+	const thousandsDigits = 3
+	whole, fraction, found := strings.Cut(text, ",")
+	if !found || strings.Contains(text, ".") {
+		return false
+	}
+
+	return len(fraction) != thousandsDigits || strings.Trim(whole, "+-") == "0"
+}
+
+// conversionOf returns the conversion of numbers of a kind from the unit that a header states to another unit. It
+// returns the conversion that changes nothing if one of the units is "".
+func conversionOf(stated, unit string, kind Kind) (units.Conversion, error) {
+	if stated == "" || unit == "" {
 		return units.Conversion{Scale: 1}, nil
-	case kind == Variances && !square:
-		return to, fmt.Errorf("variances have a unit squared")
-	case kind != Variances:
-		base = stated
+	}
+
+	base := stated // the unit, not squared
+	if kind == Variances {
+		var isSquare bool
+		base, isSquare = strings.CutSuffix(strings.ReplaceAll(stated, "^2", "²"), "²")
+		if !isSquare {
+			return units.Conversion{}, errors.New("variances have a unit squared")
+		}
+
+		base = strings.Trim(base, "()")
 	}
 
 	if base == unit || units.IsLevel(base) && units.IsLevel(unit) {
 		return units.Conversion{Scale: 1}, nil
 	}
 
-	from, err := units.Parse(base)
+	source, err := units.Parse(base)
 	if err != nil {
-		return to, err
+		return units.Conversion{}, err
 	}
 
-	into, err := units.Parse(unit)
+	target, err := units.Parse(unit)
 	if err != nil {
-		return to, err
+		return units.Conversion{}, err
 	}
 
-	to, err = from.To(into)
+	conversion, err := source.To(target)
 	switch kind {
 	case Differences:
-		to.Shift = 0
+		conversion.Shift = 0
 	case Variances:
-		to = units.Conversion{Scale: to.Scale * to.Scale}
+		conversion = units.Conversion{Scale: conversion.Scale * conversion.Scale}
 	}
 
-	return to, err
+	return conversion, err
 }

@@ -1,5 +1,6 @@
-// Package pairs finds what a command of the user's is about: the pairs of an experiment, by its name or its folder, or
-// of a table, and the columns of a table of numbers in the units that are wanted.
+// Package pairs opens the pairs of outcomes that a command is about. The user names an experiment, its folder or a
+// table. The package also reads a table of predictions, converts its columns to wanted units, and finds the row of each
+// pair.
 package pairs
 
 import (
@@ -13,155 +14,250 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
 
-// Pairs are a table of pairs of outcomes.
+// Pairs is a table of pairs of outcomes.
 type Pairs struct {
 	*table.Table
-	Name       string             // of the experiment, its folder or the table, for people
-	Dir        string             // of the experiment; "" of a table
-	Experiment *config.Experiment // of the configuration; nil: not there
+	Name       string             // what the user called it: the experiment, its folder or the table
+	Dir        string             // folder of the experiment; "" if the pairs are from a table
+	Split      string             // that the name has besides the experiment, whose pairs are all there; "": none
+	Experiment *config.Experiment // as the configuration has it; nil if it does not
 }
 
-// Open reads the pairs of an experiment of a configuration, of its folder, of a triplets.arrow, or of a table with
-// columns OUTCOME_1 and OUTCOME_2, of whose columns of text it takes those among texts; nil: all. configuration "" is
-// pipeline.yaml, if there is one.
+// Open reads pairs. name is an experiment of the configuration, EXPERIMENT/SPLIT, the folder of either, which mean all
+// pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2. Open takes those columns
+// of texts of such a table that are among texts, or all if texts is nil. configuration is the path of a configuration.
+// If it is "", Open reads pipeline.yaml if there is one.
 func Open(name, configuration string, texts []string) (*Pairs, error) {
-	f, err := config.LoadDefault(configuration)
+	file, err := config.LoadDefault(configuration)
 	if err != nil {
 		return nil, err
 	}
 
-	p, path := &Pairs{Name: name, Dir: name, Experiment: f.Experiment(filepath.Base(name))}, name
+	pairs := &Pairs{Name: name, Dir: name}
 	info, err := os.Stat(name)
-	if e := f.Experiment(name); err != nil && e != nil {
-		workdir := f.Resolve(f.Workdir)
-		p.Dir, p.Experiment, path = filepath.Join(workdir, name), e, filepath.Join(workdir, e.Owner("dsp"))
+	if dir := filepath.Dir(filepath.Clean(name)); err == nil && info.IsDir() && filepath.Base(dir) == "splits" {
+		pairs.Split = filepath.Base(name)
+		pairs.Dir = filepath.Dir(dir)
+	}
+
+	pairs.Experiment = file.Experiment(filepath.Base(pairs.Dir))
+	path := pairs.Dir
+	if experiment, split := experimentOf(file, name); err != nil && experiment != nil {
+		workdir := file.Resolve(file.Workdir)
+		pairs.Dir = filepath.Join(workdir, experiment.Name)
+		pairs.Split = split
+		pairs.Experiment = experiment
+		path = filepath.Join(workdir, experiment.Owner("dsp"))
 		info, err = os.Stat(path)
 	}
 
-	if err == nil && info.IsDir() {
+	isDir := err == nil && info.IsDir()
+	if isDir {
 		path = filepath.Join(path, "triplets.arrow")
-		p.Table, err = table.ReadVerified(path)
-	} else if p.Dir = ""; err == nil && filepath.Ext(path) == ".arrow" {
-		p.Table, err = table.ReadVerified(path)
-	} else if err == nil {
-		p.Table, err = readTable(path, texts)
+	} else {
+		pairs.Dir = ""
+	}
+
+	switch {
+	case isDir, err == nil && filepath.Ext(path) == ".arrow":
+		pairs.Table, err = table.ReadVerified(path)
+	case err == nil:
+		pairs.Table, err = readTable(path, texts)
 	}
 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.At(path, "", "an experiment, its folder, a triplets.arrow or a table of pairs", "none",
-			"pipeline run writes the pairs of an experiment"+experiments(f))
+			"pipeline run writes the pairs of an experiment"+experiments(file))
 	}
 
-	if err == nil && (p.Column("run") == nil || p.Column("recording") == nil) {
-		err = &fault.Error{Path: path, Want: "a table of pairs, such as triplets.arrow", Found: "no column run"}
+	if err != nil {
+		return nil, tableFault(path, err)
 	}
 
-	return p, ofTable(path, err)
+	if pairs.Column("run") == nil || pairs.Column("recording") == nil {
+		return nil, &fault.Error{Path: path, Want: "a table of pairs, such as triplets.arrow", Found: "no column run"}
+	}
+
+	return pairs, nil
 }
 
-// Models is the path of trained models by a name: what lies there, or the folder of that experiment of pipeline.yaml or
-// of EXPERIMENT/SPLIT.
-func Models(name string) (string, error) {
+// SetConditions lists the conditions of numbers that were set, and the texts: rows that are equal in them repeat each
+// other, whatever was measured alongside. Conditions in asked count as set.
+func (p *Pairs) SetConditions(asked ...string) (numbers, texts []string) {
+	all, texts := plan.Conditions(p.Table)
+	set := plan.AtSetPoints{Table: p.Table}
+	values := make([][]float64, len(all))
+	for k, name := range all {
+		values[k] = p.Column(name).Floats
+	}
+
+	alongside := condition.Alongside(all, values, p.Experiment.Stated(), set.Scatters)
+	for _, name := range all {
+		if slices.Contains(asked, name) || !slices.Contains(alongside, name) {
+			numbers = append(numbers, name)
+		}
+	}
+
+	return numbers, texts
+}
+
+// Path returns the path of a result: the name itself if it is a path, or the folder of that experiment of pipeline.yaml
+// or of that EXPERIMENT/SPLIT.
+func Path(name string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
 
-	f, err := config.LoadDefault("")
+	file, err := config.LoadDefault("")
 	if err != nil {
 		return "", err
 	}
 
-	experiment, split, within := strings.Cut(filepath.ToSlash(name), "/")
-	if f.Experiment(experiment) == nil {
+	experiment, split := experimentOf(file, name)
+	if experiment == nil {
 		return name, nil
 	}
 
-	dir := filepath.Join(f.Resolve(f.Workdir), experiment)
-	if within {
+	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name)
+	if split != "" {
 		dir = filepath.Join(dir, "splits", filepath.FromSlash(split))
 	}
 
 	return dir, nil
 }
 
-// experiments names those of a configuration.
-func experiments(f *config.File) string {
-	names := lists.Each(f.Experiments, func(e config.Experiment) string { return e.Name })
+// Folder returns the folder of a result: its Path, or the folder that an Arrow table of the result lies in.
+func Folder(name string) (string, error) {
+	path, err := Path(name)
+	if err != nil {
+		return "", err
+	}
+
+	if filepath.Ext(path) != ".arrow" {
+		return path, nil
+	}
+
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == "report" {
+		dir = filepath.Dir(dir)
+	}
+
+	return dir, nil
+}
+
+// experimentOf returns the experiment that a name means and, of EXPERIMENT/SPLIT, the split. It returns nil if the
+// configuration has no such experiment.
+func experimentOf(file *config.File, name string) (experiment *config.Experiment, split string) {
+	name = filepath.ToSlash(name)
+	if experiment := file.Experiment(name); experiment != nil {
+		return experiment, ""
+	}
+
+	for at := len(name) - 1; at > 0; at-- { // names of variants have slashes
+		if name[at] != '/' {
+			continue
+		}
+
+		if experiment := file.Experiment(name[:at]); experiment != nil {
+			return experiment, name[at+1:]
+		}
+	}
+
+	return nil, ""
+}
+
+// experiments returns the names of the experiments of a configuration as the end of a hint, or "" if there are none.
+func experiments(file *config.File) string {
+	var names []string
+	for _, experiment := range file.Experiments {
+		names = append(names, experiment.Name)
+	}
+
 	if names == nil {
 		return ""
 	}
 
-	return "; the experiments of " + f.Path + " are " + strings.Join(names, ", ")
+	return "; the experiments of " + file.Path + " are " + strings.Join(names, ", ")
 }
 
-// readTable reads pairs of columns NAME_1 and NAME_2 with the reader of ingest: {table: …}.
-func readTable(path string, texts []string) (_ *table.Table, err error) {
-	defer fault.Catch(&err)
+// readTable reads pairs from columns NAME_1 and NAME_2, as ingest: {table: …} of a configuration does. It takes those
+// columns of texts that are among texts, or all if texts is nil.
+func readTable(path string, texts []string) (*table.Table, error) {
 	files := []campaign.TableFile{{Path: path, Name: path}}
-	o, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
-	fault.Raise(err)
-
-	if head, err := campaign.ReadCells(path, 0); err != nil || !slices.Contains(head.Columns, "run") {
-		o.Run = ""
+	options, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
+	if err != nil {
+		return nil, err
 	}
 
-	o.Labels = slices.DeleteFunc(known, func(n string) bool {
-		return n == "run" || n == "recording" || texts != nil && !slices.Contains(texts, n)
+	if head, err := campaign.ReadCells(path, 0); err != nil || !slices.Contains(head.Columns, "run") {
+		options.Run = ""
+	}
+
+	options.Labels = slices.DeleteFunc(known, func(name string) bool {
+		return name == "run" || name == "recording" || texts != nil && !slices.Contains(texts, name)
 	})
 
-	return Tabulate(fault.Get(campaign.ReadTables(files, o))), nil
+	read, err := campaign.ReadTables(files, options)
+	if err != nil {
+		return nil, err
+	}
+
+	return Tabulate(read), nil
 }
 
-// Tabulate makes the table of triplets of pairs that were read: run, recording, conditions, labels and outcomes.
-func Tabulate(p *campaign.PairTable) *table.Table {
+// Tabulate returns the table of triplets of pairs that were read. Its columns are run, recording, conditions, labels
+// and outcomes.
+func Tabulate(read *campaign.PairTable) *table.Table {
 	t := &table.Table{}
-	texts := func(name, doc string, v []string) { t.Make(name, "", doc).Strings = v }
-	numbers := func(name, of, unit, doc string, v []float64) {
-		if how := p.Converted[of]; how != "" {
+
+	// The unit and the description of a column of numbers come from the column source of the file.
+	addNumbers := func(name, source, unit, doc string, v []float64) {
+		if how := read.Converted[source]; how != "" {
 			doc += "; " + how
 		}
 
-		t.Make(name, cmp.Or(p.Units[of], unit), doc).Floats = v
+		t.Make(name, cmp.Or(read.Units[source], unit), doc).Floats = v
 	}
 
-	recording := p.Recording
+	recording := read.Recording
 	if recording == nil {
-		recording = p.Run
+		recording = read.Run
 	}
 
-	texts("run", "one acquisition at one condition", p.Run)
-	texts("recording", "one channel of a run, or the group that makes one outcome vector", recording)
-	for k, name := range p.Inputs {
+	t.Make("run", "", "one acquisition at one condition").Strings = read.Run
+	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = recording
+	for k, name := range read.Inputs {
 		unit, about := plan.UnitOf(name)
-		numbers(name, name, unit, about, p.X[k])
+		addNumbers(name, name, unit, about, read.X[k])
 	}
 
-	for k, name := range p.Labels {
-		texts(name, plan.LabelText, p.Texts[k])
+	for k, name := range read.Labels {
+		t.Make(name, "", plan.LabelText).Strings = read.Texts[k]
 	}
 
-	for k, name := range p.Outcomes {
-		numbers(name+"_1", name, "", "first outcome", p.Y1[k])
-		numbers(name+"_2", name, "", "second outcome, independent of the first given the run", p.Y2[k])
+	for k, name := range read.Outcomes {
+		addNumbers(name+"_1", name, "", "first outcome", read.Y1[k])
+		addNumbers(name+"_2", name, "", "second outcome, independent of the first given the run", read.Y2[k])
 	}
 
-	if p.Weight != nil {
-		t.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = p.Weight
+	if read.Weight != nil {
+		t.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = read.Weight
 	}
 
 	return t
 }
 
-// Need returns an error where the table has no such condition, column or outcome: what that is, with its names in
-// known. Columns of text are labels.
+// Need returns a *config.UsageError about a flag if the name is not among the known names. what says what the name is,
+// such as "condition" or "column of text". For a column, the error has the hint that labels are columns of text only if
+// a split or honest.groups names them.
 func (p *Pairs) Need(flag, what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
@@ -173,7 +269,8 @@ func (p *Pairs) Need(flag, what, name string, known []string) error {
 	}
 
 	if len(known) == 0 {
-		known, what = []string{"no others"}, strings.Replace(what, "column", "columns", 1)
+		known = []string{"no others"}
+		what = strings.Replace(what, "column", "columns", 1)
 	}
 
 	return &config.UsageError{Text: fmt.Sprintf("%s: %s has no %s %q, but %s%s", flag, p.Name, what, name,

@@ -1,21 +1,22 @@
 package pairs_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/table"
 )
 
+// ExampleReadCells reads a column in another unit than the file's. A unit of another quantity is an error.
 func ExampleReadCells() {
 	path := filepath.Join(os.TempDir(), "doubletake-example-cells.csv")
 	defer os.Remove(path)
@@ -32,9 +33,11 @@ func ExampleReadCells() {
 	// cells.csv: column lift: expected a unit that becomes deg, found kN (correct the header, or convert the numbers)
 }
 
-// The pairs of an experiment by its name, its folder, its file or another table; the configuration goes with the first
-// two. A variant of a sweep has those of its experiment.
-func TestOpen(t *testing.T) {
+// project makes a folder the working directory. The folder has a configuration of two experiments, one with a sweep,
+// their pairs, and two other tables.
+func project(t *testing.T) {
+	t.Helper()
+
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"pipeline.yaml": `version: 1
@@ -49,18 +52,24 @@ experiments:
 		"pairs.csv": "run,day,x,y_1,y_2\na,mon,1,2,3\n",
 		"no.csv":    "x,y\n1,2\n",
 	} {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 
-	tab := table.Table{Columns: []table.Column{
+	triplets := table.Table{Columns: []table.Column{
 		{Name: "run", Strings: []string{"a"}}, {Name: "recording", Strings: []string{"a"}}, {Name: "x", Floats: []float64{1}},
 	}}
 	for _, name := range []string{"wing", "fan"} {
-		must.Do(t, os.MkdirAll(filepath.Join("out", name), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join("out", name), 0o700))
 
-		_, err := tab.WriteFile(filepath.Join("out", name, "triplets.arrow"))
-		must.Do(t, err)
+		_, err := triplets.WriteFile(filepath.Join("out", name, "triplets.arrow"))
+		require.NoError(t, err)
 	}
+}
+
+// Pairs are opened by the name of an experiment, its folder, its file, or another table. Only the first two know their
+// experiment. A variant of a sweep has the pairs of its experiment.
+func TestOpen(t *testing.T) {
+	project(t)
 
 	for _, c := range []struct {
 		name, dir, experiment string
@@ -72,74 +81,101 @@ experiments:
 		{"out/fan/triplets.arrow", "", "", []string{"run", "recording", "x"}},
 		{"pairs.csv", "", "", []string{"run", "recording", "x", "day", "y_1", "y_2"}},
 	} {
-		p, err := pairs.Open(c.name, "", nil)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		opened, err := pairs.Open(c.name, "", nil)
+		require.NoError(t, err, c.name)
 
 		var columns []string
-		for _, col := range p.Columns {
-			columns = append(columns, col.Name)
+		for _, column := range opened.Columns {
+			columns = append(columns, column.Name)
 		}
 
 		experiment := ""
-		if p.Experiment != nil {
-			experiment = p.Experiment.Name
+		if opened.Experiment != nil {
+			experiment = opened.Experiment.Name
 		}
 
-		must.Not(t, filepath.ToSlash(p.Dir) != c.dir || experiment != c.experiment || !slices.Equal(columns, c.columns),
-			"%s: folder %q, experiment %q, columns %q", c.name, p.Dir, experiment, columns)
-	}
-
-	for name, want := range map[string]string{
-		"fin":    "expected an experiment, its folder, a triplets.arrow or a table of pairs, found none",
-		"no.csv": "expected pairs of columns named NAME_1 and NAME_2",
-	} {
-		_, err := pairs.Open(name, "", nil)
-		must.Refuse(t, err, want)
-	}
-
-	p := pairs.Pairs{Name: "wing"}
-	must.Refuse(t, p.Need("--above", "column of text", "day", nil), `wing has no columns of text "day", but no others`)
-
-	err := p.Need("--at", "condition", "alfa", []string{"alpha", "beta"})
-	if !errors.As(err, new(*config.UsageError)) ||
-		err.Error() != `--at: wing has no condition "alfa", but alpha, beta; did you mean "alpha"?` {
-		t.Error(err)
+		assert.Equal(t, c.dir, filepath.ToSlash(opened.Dir), "%s: folder", c.name)
+		assert.Equal(t, c.experiment, experiment, "%s: experiment", c.name)
+		assert.Equal(t, c.columns, columns, "%s: columns", c.name)
 	}
 }
 
-// Units of a header: values, differences, which no temperature scale shifts, and variances; by hand.
-func TestUnits(t *testing.T) {
+// A name that means nothing, and a table without pairs, are errors that say what was expected.
+func TestOpenNothing(t *testing.T) {
+	project(t)
+
+	_, err := pairs.Open("fin", "", nil)
+	assert.ErrorContains(t, err, "expected an experiment, its folder, a triplets.arrow or a table of pairs, found none")
+
+	_, err = pairs.Open("no.csv", "", nil)
+	assert.ErrorContains(t, err, "expected pairs of columns named NAME_1 and NAME_2")
+}
+
+// An unknown name is an error of usage with the known names, and with a suggestion if one resembles it.
+func TestNeed(t *testing.T) {
+	p := pairs.Pairs{Name: "wing"}
+	require.NoError(t, p.Need("--at", "condition", "alpha", []string{"alpha", "beta"}))
+
+	err := p.Need("--at", "condition", "alfa", []string{"alpha", "beta"})
+	require.ErrorAs(t, err, new(*config.UsageError))
+	assert.EqualError(t, err, `--at: wing has no condition "alfa", but alpha, beta; did you mean "alpha"?`)
+
+	err = p.Need("--above", "column of text", "day", nil)
+	assert.ErrorContains(t, err, `wing has no columns of text "day", but no others`)
+}
+
+// unitColumns returns a table of one row whose header states units.
+func unitColumns(t *testing.T) *pairs.Cells {
+	t.Helper()
+
 	path := filepath.Join(t.TempDir(), "c.csv")
 	text := "f [kN];t [degC];v [kN²];w [(kN)^2];l [dB];z;c\n1;20;2;2;60;-0;1,5\n"
-	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 
-	c, err := pairs.ReadCells(path)
-	must.Do(t, err)
+	cells, err := pairs.ReadCells(path)
+	require.NoError(t, err)
 
-	for _, k := range []struct {
+	return cells
+}
+
+// The expected numbers were converted by hand. A difference of temperatures is not shifted, and a variance is scaled by
+// the square. -0 becomes 0, and 1,5 is 1.5.
+func TestNumbers(t *testing.T) {
+	cells := unitColumns(t)
+	for _, c := range []struct {
 		name, unit string
 		kind       pairs.Kind
-		want       float64 // NaN: refused
+		want       float64
 	}{
 		{"f", "N", pairs.Values, 1000},
 		{"f", "", pairs.Values, 1},
-		{"f", "deg", pairs.Values, math.NaN()},
-		{"f", "N", pairs.Variances, math.NaN()},
 		{"t", "K", pairs.Values, 293.15},
 		{"t", "K", pairs.Differences, 20},
 		{"v", "N", pairs.Variances, 2e6},
 		{"w", "N", pairs.Variances, 2e6},
 		{"l", "dB re 20 µPa", pairs.Values, 60},
-		{"l", "Pa", pairs.Values, math.NaN()},
 		{"z", "N", pairs.Values, 0},
 		{"c", "N", pairs.Values, 1.5},
 	} {
-		v, err := c.Numbers(k.name, k.unit, k.kind)
-		if (err != nil) != math.IsNaN(k.want) || err == nil && (math.Abs(v[0]-k.want) > 1e-9 || math.Signbit(v[0])) {
-			t.Errorf("%s in %s: %v, %v, expected %g", k.name, k.unit, v, err, k.want)
-		}
+		numbers, err := cells.Numbers(c.name, c.unit, c.kind)
+		require.NoError(t, err, "%s in %s", c.name, c.unit)
+		assert.InDelta(t, c.want, numbers[0], 1e-9, "%s in %s", c.name, c.unit)
+		assert.False(t, math.Signbit(numbers[0]), "%s in %s: the sign", c.name, c.unit)
+	}
+}
+
+// A unit of another quantity, a variance whose unit is not squared, and a level as a pressure are refused.
+func TestNumbersRefused(t *testing.T) {
+	cells := unitColumns(t)
+	for _, c := range []struct {
+		name, unit string
+		kind       pairs.Kind
+	}{
+		{"f", "deg", pairs.Values},
+		{"f", "N", pairs.Variances},
+		{"l", "Pa", pairs.Values},
+	} {
+		_, err := cells.Numbers(c.name, c.unit, c.kind)
+		assert.ErrorContains(t, err, "a unit that becomes "+c.unit, c.name)
 	}
 }

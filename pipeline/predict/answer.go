@@ -4,83 +4,111 @@ import (
 	"context"
 	"math"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
 // Options are what the user of a prediction chooses.
 type Options struct {
-	Alpha       float64             // the networks' intervals have the confidence 1 − Alpha
-	Level       float64             // of the calibrated intervals; 0: that of the calibration
-	Extrapolate bool                // also intervals outside the training range, or without a record
-	Things      []map[string]string // see ParseAt
-	Only        string              // of CSV and JSON: "" for all columns, or OnlyCalibrated or OnlyNetwork: quicker
+	Level       float64             // level of the intervals; 0: that of the calibration, and 0.95 of the networks
+	Extrapolate bool                // whether to give intervals outside the training range, or without a record, too
+	Things      []map[string]string // by condition: its names by label, see ParseAt; nil: all things are new
+	Only        string              // columns of CSV and JSON: "" (all), OnlyCalibrated or OnlyNetwork
 
-	// Of Table alone.
-	Network bool // the networks' own prediction too
-	Width   int  // of the terminal in columns; 0: lines as long as they are
+	named []string // labels of which any condition has a name; nil: those of Things
+
+	// For Table alone:
+	Network bool // whether to print the networks' own prediction beside a calibrated one
+	Width   int  // width of the terminal in columns; 0: lines are not wrapped
 }
 
-// OnlyCalibrated leaves the networks' columns out of an Answer, OnlyNetwork all others and the networks' sampled raw
-// covariance.
+// alpha returns the share of values that are outside of the networks' intervals.
+func (o Options) alpha() float64 {
+	if o.Level == 0 {
+		return 0.05
+	}
+
+	return 1 - o.Level
+}
+
+// OnlyCalibrated leaves the columns of the networks out of an Answer. OnlyNetwork leaves out all others, and the raw
+// covariance of the networks, which takes many samples.
 const (
 	OnlyCalibrated = "calibrated"
 	OnlyNetwork    = "network"
 )
 
-// Answer is what a split's models predict at N conditions, to be printed: for people (Table),
-// as CSV and for JSON.
+// Answer is what the models of a split predict at N conditions. It can be written as a Table for people, as CSV, and as
+// JSON.
 type Answer struct {
 	*Models
-	X           []float64 // the conditions, N rows of inputs
-	Network     *Predictions
-	Recommended *Recommended // nil where the split has no calibrated model
+	X           []float64    // conditions, N rows of inputs
+	Network     *Predictions // predictions of the networks; its lists are empty with OnlyCalibrated
+	Recommended *Recommended // calibrated predictions; nil if the split has no calibrated model, and with OnlyNetwork
 
-	options Options
-	before  score.Evidence // of the left-out groups
-	graded  score.Grade    // of before
+	options  Options
+	evidence score.Evidence // of the left-out groups; zero without calibrated predictions
+	grade    score.Grade    // grade of this evidence
 }
 
-// Answer predicts at conditions x, row-major, inputs in the order of InputNames.
-func (m *Models) Answer(ctx context.Context, x []float64, o Options) (_ *Answer, err error) {
-	defer fault.Catch(&err)
+// Answer predicts at conditions x, row-major, with inputs in the order of InputNames.
+func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, error) {
+	if o.named == nil {
+		o.named = m.namedLabels(o.Things)
+	}
+
 	a := &Answer{Models: m, X: x, options: o}
+	var err error
 	switch o.Only {
 	case OnlyCalibrated:
 		a.Network = &Predictions{N: len(x) / len(m.Card.Inputs), Out: len(m.Card.Outcomes)}
 	case OnlyNetwork:
 		a.Network, err = m.Quick(ctx, x)
-		return a, err
 	default:
-		a.Network = fault.Get(m.Predict(ctx, x))
+		a.Network, err = m.Predict(ctx, x)
 	}
 
-	a.Recommended = fault.Get(m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things))
+	if err != nil {
+		return nil, err
+	}
+
+	if o.Only == OnlyNetwork {
+		return a, nil
+	}
+
+	a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things)
+	if err != nil {
+		return nil, err
+	}
+
 	if a.Recommended != nil {
-		a.before = m.Honest.Calibration.Before()
-		a.graded = a.before.Grade()
+		a.evidence = m.Honest.Calibration.Before()
+		a.grade = a.evidence.Grade()
 	}
 
 	return a, nil
 }
 
-// outcomeUnits are the units of the outcomes.
+// outcomeUnits returns the unit of each outcome.
 func (m *Models) outcomeUnits() []string {
-	return lists.Each(m.Card.Outcomes, func(o Outcome) string { return o.Unit })
+	var units []string
+	for _, outcome := range m.Card.Outcomes {
+		units = append(units, outcome.Unit)
+	}
+
+	return units
 }
 
-// at is the i-th condition.
+// at returns the i-th condition.
 func (a *Answer) at(i int) []float64 {
-	d := len(a.Card.Inputs)
-	return a.X[i*d : (i+1)*d]
+	width := len(a.Card.Inputs)
+	return a.X[i*width : (i+1)*width]
 }
 
-// silent reports whether the networks give no interval at the i-th condition, because it is
-// outside the training range.
+// silent reports whether the networks give no interval at the i-th condition because it is outside the training range.
 func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.at(i)) != nil }
 
-// rise is E|cov| at the i-th condition over that of the training conditions; NaN where it was not sampled.
+// rise returns E|cov| of the networks at the i-th condition over E|cov| at the training conditions, or NaN if it was
+// not sampled.
 func (a *Answer) rise(i int) float64 {
 	if a.options.Only != "" {
 		return math.NaN()

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"doubletake/internal/lists"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -15,36 +15,40 @@ import (
 // cell is the prediction of one outcome at one condition.
 type cell struct {
 	*Answer
-	i, j, k int // condition, outcome, and the place of both
+	i int // condition
+	j int // outcome
+	k int // place in lists of conditions × outcomes
 }
 
+// cell returns the prediction of outcome j at condition i.
 func (a *Answer) cell(i, j int) cell { return cell{a, i, j, i*len(a.Card.Outcomes) + j} }
 
-// interval is that of one measurement by the networks, NaN outside the training range and where
-// nothing checked it.
-func (c cell) interval() (lo, hi float64) {
-	if !c.options.Extrapolate && (c.silent(c.i) || c.recordIn(c.Record, c.j) == "") {
+// interval returns the networks' interval of one measurement. Its ends are NaN outside the training range, and if no
+// held-out values checked it, unless the options ask for extrapolation.
+func (c cell) interval() (low, high float64) {
+	isUnchecked := c.recordIn(c.Record, c.j) == ""
+	if c.silent(c.i) || isUnchecked && !c.options.Extrapolate {
 		return math.NaN(), math.NaN()
 	}
 
-	half := score.HalfWidth(c.Network.Var[c.k], c.options.Alpha)
+	half := score.HalfWidth(c.Network.Var[c.k], c.options.alpha())
 
 	return c.Network.Mu[c.k] - half, c.Network.Mu[c.k] + half
 }
 
-// chebyshev is the half width of the networks' interval of the mean; NaN where there is none:
-// C ≤ 0, or outside the training range.
+// chebyshev returns the half width of the networks' interval of the mean. It is NaN if C ≤ 0, and outside the
+// training range unless the options ask for extrapolation.
 func (c cell) chebyshev() float64 {
 	if c.silent(c.i) {
 		return math.NaN()
 	}
 
-	h, _ := score.Chebyshev(c.Network.Cov[c.k], c.options.Alpha)
+	half, _ := score.Chebyshev(c.Network.Cov[c.k], c.options.alpha())
 
-	return h
+	return half
 }
 
-// refused says why there is no calibrated interval, "" where there is one.
+// refused returns why there is no calibrated interval, or "" if there is one.
 func (c cell) refused() string {
 	if c.Recommended == nil {
 		return c.Uncalibrated()
@@ -52,19 +56,26 @@ func (c cell) refused() string {
 	return strings.Join(c.Recommended.Refused[c.i], "; ")
 }
 
-// grade is that of the calibrated interval before anything is measured there, with its width;
-// "" where there is no interval.
-func (c cell) grade() string {
+// gradeText returns the grade that the left-out groups give the calibrated interval before anything is measured there,
+// with its width, or "" if there is no interval.
+func (c cell) gradeText() string {
 	if c.Recommended == nil || math.IsNaN(c.Recommended.Half[c.k]) {
 		return ""
 	}
 
-	e := c.Honest.Calibration.At(c.before, c.j, c.Recommended.Half[c.k])
+	evidence := c.evidence
+	grade := c.grade
+	if s := c.Recommended.Query(c.i).Scale; s != nil {
+		evidence = s.Evidence()
+		grade = evidence.Grade()
+	}
 
-	return fmt.Sprintf("%s, %.2g of the spread", e.Regrade(c.graded).Words(), e.WidthOverSpread)
+	e := c.Honest.Calibration.WithHalf(evidence, c.j, c.Recommended.Half[c.k])
+
+	return fmt.Sprintf("%s, %.2g of the spread", e.Regrade(grade).Words(), e.WidthOverSpread)
 }
 
-// Uncalibrated says why the split has no calibrated model, "" where it has one.
+// Uncalibrated returns why the split has no calibrated model, or "" if it has one.
 func (m *Models) Uncalibrated() string {
 	switch {
 	case m.Honest == nil:
@@ -76,16 +87,17 @@ func (m *Models) Uncalibrated() string {
 	return ""
 }
 
-// Column is a value of an outcome's prediction, under its name in all outputs.
+// Column is a value of an outcome's prediction, with the name that it has in all outputs.
 type Column struct {
-	Network bool   // of the networks alone, not the calibrated prediction
-	Suffix  string // after the outcome's name
+	Network bool   // whether it belongs to the networks' prediction, rather than to the calibrated one
+	Suffix  string // follows the name of the outcome in the name of the column
 
-	of  func(cell) float64 // nil: text
-	why func(cell) string
+	// Exactly one is set:
+	number func(cell) float64
+	text   func(cell) string
 }
 
-// Name is the column's name for an outcome.
+// Name returns the name of the column for an outcome.
 func (c Column) Name(outcome string) string {
 	if c.Network {
 		outcome = "network_" + outcome
@@ -93,80 +105,115 @@ func (c Column) Name(outcome string) string {
 	return outcome + c.Suffix
 }
 
-// Columns lists the values of an outcome's prediction. This is the only place that names them:
-// CSV, JSON, the Python package and graphs follow it.
-var Columns = append(calibrated(), []Column{
-	{Suffix: "_largest_left_out", of: func(c cell) float64 { return c.Honest.Calibration.Conformal.Half[c.j] }},
-	{Suffix: "_no_interval", why: cell.refused},
-	{Suffix: "_before_measuring", why: cell.grade},
+// unit returns the unit of the column for an outcome with the given unit: its square for variances, and none for texts.
+func (c Column) unit(outcome string) string {
+	switch {
+	case c.text != nil:
+		return ""
+	case strings.HasSuffix(c.Suffix, "_var"), strings.HasPrefix(c.Suffix, "_cov"), c.Suffix == "_kappa":
+		return trainstage.Squared(outcome)
+	}
 
-	{Network: true, of: func(c cell) float64 { return c.Network.Mu[c.k] }},
-	{Network: true, Suffix: "_low", of: func(c cell) float64 {
-		lo, _ := c.interval()
-		return lo
-	}},
-	{Network: true, Suffix: "_high", of: func(c cell) float64 {
-		_, hi := c.interval()
-		return hi
-	}},
-	{Network: true, Suffix: "_var", of: func(c cell) float64 { return c.Network.Var[c.k] }},
-	{Network: true, Suffix: "_cov", of: func(c cell) float64 { return c.Network.Cov[c.k] }},
-	{Network: true, Suffix: "_cov_raw", of: func(c cell) float64 { return c.Network.CovRaw[c.k] }},
-	{Network: true, Suffix: "_delta", of: func(c cell) float64 { return c.Network.Delta[c.k] }},
-	{Network: true, Suffix: "_kappa", of: func(c cell) float64 { return c.Network.Kappa[c.k] }},
-	{Network: true, Suffix: "_zigzag", of: func(c cell) float64 { return c.Network.ZigZag[c.k] }},
-	{Network: true, Suffix: "_between_seeds_var", of: func(c cell) float64 { return c.Network.Spread[c.k] }},
-	{Network: true, Suffix: "_mean_low", of: func(c cell) float64 { return c.Network.Mu[c.k] - c.chebyshev() }},
-	{Network: true, Suffix: "_mean_high", of: func(c cell) float64 { return c.Network.Mu[c.k] + c.chebyshev() }},
-}...)
-
-// calibrated are those of the calibrated prediction.
-func calibrated() []Column {
-	return lists.Each(interval.Columns, func(x interval.Column) Column {
-		return Column{Suffix: x.Suffix, of: func(c cell) float64 { return x.Of(c.Recommended.Prediction, c.k) }}
-	})
+	return outcome
 }
 
-// column is a value of one outcome.
+// Columns are the values of an outcome's prediction, in the order of all outputs. CSV, JSON and the Python package
+// follow the list. The names of the networks' columns also decide their units (unit) and what is shown (shows).
+var Columns = append(calibrated(), []Column{
+	{Suffix: "_largest_left_out", number: func(c cell) float64 { return c.Honest.Calibration.Conformal.Half[c.j] }},
+	{Suffix: "_no_interval", text: cell.refused},
+	{Suffix: "_before_measuring", text: cell.gradeText},
+
+	{Network: true, number: func(c cell) float64 { return c.Network.Mu[c.k] }},
+	{Network: true, Suffix: "_low", number: cell.low},
+	{Network: true, Suffix: "_high", number: cell.high},
+	{Network: true, Suffix: "_var", number: func(c cell) float64 { return c.Network.Var[c.k] }},
+	{Network: true, Suffix: "_cov", number: func(c cell) float64 { return c.Network.Cov[c.k] }},
+	{Network: true, Suffix: "_cov_raw", number: func(c cell) float64 { return c.Network.CovRaw[c.k] }},
+	{Network: true, Suffix: "_delta", number: func(c cell) float64 { return c.Network.Delta[c.k] }},
+	{Network: true, Suffix: "_kappa", number: func(c cell) float64 { return c.Network.Kappa[c.k] }},
+	{Network: true, Suffix: "_zigzag", number: func(c cell) float64 { return c.Network.ZigZag[c.k] }},
+	{Network: true, Suffix: "_between_seeds_var", number: func(c cell) float64 { return c.Network.Spread[c.k] }},
+	{Network: true, Suffix: "_mean_low", number: func(c cell) float64 { return c.Network.Mu[c.k] - c.chebyshev() }},
+	{Network: true, Suffix: "_mean_high", number: func(c cell) float64 { return c.Network.Mu[c.k] + c.chebyshev() }},
+}...)
+
+// low returns the lower end of the networks' interval.
+func (c cell) low() float64 {
+	low, _ := c.interval()
+	return low
+}
+
+// high returns the upper end of the networks' interval.
+func (c cell) high() float64 {
+	_, high := c.interval()
+	return high
+}
+
+// calibrated returns the columns of the calibrated prediction that package interval defines.
+func calibrated() []Column {
+	var list []Column
+	for _, x := range interval.Columns {
+		value := func(c cell) float64 { return x.Value(c.Recommended.Prediction, c.k) }
+		list = append(list, Column{Suffix: x.Suffix, number: value})
+	}
+
+	return list
+}
+
+// column is a Column of one outcome.
 type column struct {
 	Column
 	name    string
-	outcome int
+	outcome int // number of the outcome
 }
 
-// columns are those of the answer: the calibrated predictions, then the networks'.
-func (a *Answer) columns() (out []column) {
+// columns returns the columns of the answer: first of the calibrated predictions, then of the networks.
+func (a *Answer) columns() []column {
+	var list []column
 	for _, network := range []bool{false, true} {
-		for j, o := range a.Card.Outcomes {
+		for j, outcome := range a.Card.Outcomes {
 			for _, c := range Columns {
-				left := a.options.Only == OnlyNetwork && (!network || c.Suffix == "_cov_raw") ||
-					a.options.Only == OnlyCalibrated && network
-				if c.Network == network && !left {
-					out = append(out, column{c, c.Name(o.Name), j})
+				if c.Network == network && a.shows(c) {
+					list = append(list, column{c, c.Name(outcome.Name), j})
 				}
 			}
 		}
 	}
 
-	return out
+	return list
 }
 
-// value is a column at condition i: a float64, NaN where there is none, or a text.
+// shows reports whether the options ask for a column.
+func (a *Answer) shows(c Column) bool {
+	switch a.options.Only {
+	case OnlyNetwork:
+		return c.Network && c.Suffix != "_cov_raw"
+	case OnlyCalibrated:
+		return !c.Network
+	}
+
+	return true
+}
+
+// value returns the value of a column at condition i: a text, or a float64 that is NaN if there is no value.
 func (a *Answer) value(i int, c column) any {
-	switch at := a.cell(i, c.outcome); {
-	case c.why != nil:
-		return c.why(at)
+	own := a.cell(i, c.outcome)
+	switch {
+	case c.text != nil:
+		return c.text(own)
 	case c.Network || a.Recommended != nil:
-		return c.of(at)
+		return c.number(own)
 	}
 
 	return math.NaN()
 }
 
-// values are columns at condition i by name.
-func (a *Answer) values(i int, columns []column) (out numbers.Object) {
+// values returns the values of columns at condition i, by the names of the columns.
+func (a *Answer) values(i int, columns []column) numbers.Object {
+	var object numbers.Object
 	for _, c := range columns {
-		out = append(out, c.name, a.value(i, c))
+		object = append(object, c.name, a.value(i, c))
 	}
-	return out
+	return object
 }

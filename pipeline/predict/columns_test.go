@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/report"
 )
 
@@ -20,16 +22,18 @@ import (
 func TestOutputsAgree(t *testing.T) {
 	m := opened(t, split(t))
 
-	a := must.Get(m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Alpha: 0.05, Network: true}))(t)
+	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Network: true})
+	require.NoError(t, err)
 
 	var table bytes.Buffer
-	must.Do(t, a.Table(&table))
+	require.NoError(t, a.Table(&table))
 
 	var text bytes.Buffer
-	must.Do(t, report.CSV(&text, a.CSV()))
+	require.NoError(t, report.CSV(&text, a.CSV()))
 
 	rows, err := csv.NewReader(&text).ReadAll()
-	must.Never(t, err != nil || len(rows) != 4, "%d rows", len(rows))
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
 
 	var doc struct {
 		Conditions []struct{ Prediction map[string]any }
@@ -40,7 +44,7 @@ func TestOutputsAgree(t *testing.T) {
 		err = json.Unmarshal(b, &doc)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var lines [][]string
 	for line := range strings.Lines(table.String()) {
@@ -110,7 +114,8 @@ func TestOutputsAgree(t *testing.T) {
 		}
 	}
 
-	must.Not(t, a.Warnings != nil || len(lines) != 6, "%q, %d lines of lift", a.Warnings, len(lines))
+	require.Empty(t, a.Warnings)
+	assert.Len(t, lines, 6)
 }
 
 // Without a calibrated model the plain names are empty and say why; the networks have theirs.
@@ -119,7 +124,8 @@ func TestWithoutCalibration(t *testing.T) {
 
 	m.Honest = nil
 
-	a := must.Get(m.Answer(context.Background(), []float64{1, 2}, Options{Alpha: 0.05}))(t)
+	a, err := m.Answer(context.Background(), []float64{1, 2}, Options{})
+	require.NoError(t, err)
 
 	for name, v := range a.values(0, a.columns()).All() {
 		n, isNumber := v.(float64)

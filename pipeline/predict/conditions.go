@@ -1,76 +1,147 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )
 
-// ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
-// joined by ";". Every input must occur once. The result is row-major in the
-// order of InputNames. things are, of each condition, the names of labels of the calibrated model that are
-// given ("wing=A"): of that thing its measurements count. A label that is not given is of a new thing.
+// ParseAt reads conditions from the command line: "blades=3,rpm=5000", several joined by ";". Every input must occur
+// once, or follow from the sources that the condition gives. x is row-major in the order of InputNames.
+//
+// A condition may also name labels of the calibrated model ("wing=A"). The measurements of a named thing count; a label
+// that is not given belongs to a new thing. things has the names of each condition, by label.
 func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err error) {
-	names := m.InputNames()
 	for part := range strings.SplitSeq(s, ";") {
-		named, twice := map[string]string{}, ""
-		items := slices.DeleteFunc(strings.Split(part, ","), func(item string) bool {
-			key, name, _ := strings.Cut(item, "=")
-			key = strings.TrimSpace(key)
-			if !m.isLabel(key) {
-				return false
-			}
-
-			if _, known := named[key]; known {
-				twice = key
-			}
-
-			named[key] = strings.TrimSpace(name)
-
-			return true
-		})
-
-		if twice != "" {
-			return nil, nil, fmt.Errorf("%s occurs twice", twice)
-		}
-
-		axes, err := m.Axes(strings.Join(items, ","))
+		inputs, named, err := m.splitLabels(part)
 		if err != nil {
 			return nil, nil, err
 		}
 
-		values := make([][]float64, len(names))
-		for _, a := range axes {
-			values[slices.Index(names, a.Name)] = a.Values
+		rows, err := m.points(inputs, named)
+		if err != nil {
+			return nil, nil, err
 		}
 
-		if i := slices.IndexFunc(values, func(v []float64) bool { return v == nil }); i >= 0 {
-			return nil, nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
-		}
-
-		points := kv.Points(values...)
-		x = append(x, slices.Concat(points...)...)
-		things = append(things, slices.Repeat([]map[string]string{named}, len(points))...)
+		x = append(x, slices.Concat(rows...)...)
+		things = append(things, slices.Repeat([]map[string]string{named}, len(rows))...)
 	}
 
 	return x, things, nil
 }
 
-// isLabel reports whether names of a label have offsets in the calibrated model. What is predicted is of a new run.
-func (m *Models) isLabel(name string) bool {
-	return m.Honest != nil && name != honest.Runs && !slices.Contains(m.InputNames(), name) &&
-		slices.ContainsFunc(m.Honest.Labels, func(l honest.Names) bool { return l.Name == name })
+// points returns the conditions that a text without names of things means, as rows of inputs.
+func (m *Models) points(text string, things map[string]string) ([][]float64, error) {
+	axes, err := kv.Axes(text, func(name string) error {
+		if slices.Contains(m.Sources(), name) {
+			return nil
+		}
+
+		_, err := m.Input(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	names := m.InputNames()
+	order := func(axis kv.Axis) int { // inputs first, in their order
+		if i := slices.Index(names, axis.Name); i >= 0 {
+			return i
+		}
+
+		return len(names)
+	}
+	slices.SortStableFunc(axes, func(a, b kv.Axis) int { return cmp.Compare(order(a), order(b)) })
+
+	var values [][]float64
+	for _, axis := range axes {
+		values = append(values, axis.Values)
+	}
+
+	rows := kv.Points(values...)
+	for i, point := range rows {
+		stated := map[string]float64{}
+		for k, axis := range axes {
+			stated[axis.Name] = point[k]
+		}
+
+		row, err := m.complete(stated, things)
+		if err != nil {
+			return nil, err
+		}
+
+		rows[i] = row
+	}
+
+	return rows, nil
 }
 
-// Axes reads "blades=2:5:1,rpm=2000:9000:500", inputs with their values.
+// missing returns the error of a condition that lacks an input.
+func (m *Models) missing(name string) error {
+	names := m.InputNames()
+	return fmt.Errorf("%s is missing; the model's inputs are %s", name, strings.Join(names, ", "))
+}
+
+// splitLabels divides the text of a condition into its inputs ("rpm=5000") and its names, by label.
+func (m *Models) splitLabels(condition string) (inputs string, named map[string]string, err error) {
+	named = map[string]string{}
+	var items []string
+	for item := range strings.SplitSeq(condition, ",") {
+		key, name, _ := strings.Cut(item, "=")
+		key = strings.TrimSpace(key)
+		if !m.isLabel(key) {
+			items = append(items, item)
+			continue
+		}
+
+		if _, known := named[key]; known {
+			return "", nil, fmt.Errorf("%s occurs twice", key)
+		}
+
+		named[key] = strings.TrimSpace(name)
+	}
+
+	return strings.Join(items, ","), named, nil
+}
+
+// Labels returns the names of the labels that a condition may name.
+func (m *Models) Labels() []string {
+	labels := []string{}
+	if m.Honest == nil {
+		return labels
+	}
+
+	for _, label := range m.Honest.Labels {
+		if m.isLabel(label.Name) {
+			labels = append(labels, label.Name)
+		}
+	}
+
+	return labels
+}
+
+// isLabel reports whether a condition may name the label: its names have offsets in the calibrated model. Runs cannot
+// be named, because predictions are always for a new run.
+func (m *Models) isLabel(name string) bool {
+	if m.Honest == nil || name == honest.Runs || slices.Contains(m.InputNames(), name) {
+		return false
+	}
+
+	return slices.ContainsFunc(m.Honest.Labels, func(label honest.Names) bool { return label.Name == name })
+}
+
+// Axes reads inputs with their values, as in "blades=2:5:1,rpm=2000:9000:500". It returns an error for a name that is
+// not an input.
 func (m *Models) Axes(s string) ([]kv.Axis, error) {
 	return kv.Axes(s, func(name string) error {
 		_, err := m.Input(name)
@@ -78,75 +149,166 @@ func (m *Models) Axes(s string) ([]kv.Axis, error) {
 	})
 }
 
-// Input returns the place of an input among InputNames.
+// Input returns the place of an input among InputNames, or an error that suggests the nearest name.
 func (m *Models) Input(name string) (int, error) {
 	names := m.InputNames()
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
 	}
 
-	if m.Honest != nil {
-		for _, l := range m.Honest.Labels {
-			if m.isLabel(l.Name) && l.Name != name {
-				names = append(names, l.Name)
-			}
+	for _, label := range m.Labels() {
+		if label != name {
+			names = append(names, label)
 		}
 	}
 
 	hint := spelling.DidYouMean(name, names)
-	if h := m.Honest; h != nil && h.Calibration != nil && h.Condition == name && h.Calibration.Kind == interval.Labels {
+	if m.calibratedOver(name) {
 		hint = "; the interval is that of any " + name + ", measured or new: leave it out"
 	}
 
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
-// ReadConditions reads a table with a column for each input, in its unit; columns of names of a label of the calibrated
-// model say what ParseAt's things do, other columns are left alone. A fault of the file is a *fault.Error.
+// calibratedOver reports whether the groups of the calibrated model are the names of this label.
+func (m *Models) calibratedOver(name string) bool {
+	if m.Honest == nil || m.Honest.Calibration == nil {
+		return false
+	}
+
+	return m.Honest.Condition == name && m.Honest.Calibration.Kind == interval.Labels
+}
+
+// Table holds conditions that a file lists.
+type Table struct {
+	Inputs []int               // numbers of the inputs that have a column, among InputNames
+	Labels []string            // labels of the calibrated model that have a column
+	X      []float64           // rows × Inputs, in the units of the inputs
+	Things []map[string]string // by row: its names by label, as ParseAt returns them
+}
+
+// ReadConditions reads a table with a column for each input, in its unit. Columns named after labels of the calibrated
+// model have the names of things, which it returns as ParseAt does. It ignores other columns. Errors in the file are
+// *fault.Error.
 func (m *Models) ReadConditions(path string) (x []float64, things []map[string]string, err error) {
-	columns := lists.Each(m.Card.Inputs, func(in Input) Outcome { return Outcome{Name: in.Name, Unit: in.Unit} })
-	c, err := pairs.ReadCells(path)
+	cells, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	things = make([]map[string]string, c.Rows)
-	for i := range things {
-		things[i] = map[string]string{}
-		for _, name := range c.Columns {
-			if m.isLabel(name) && c.Text(i, name) != "" {
-				things[i][name] = c.Text(i, name)
-			}
-		}
+	all := make([]int, len(m.Card.Inputs))
+	for k := range all {
+		all[k] = k
 	}
 
-	x, err = columnsOf(c, columns)
+	table, err := m.table(cells, all)
+	if err != nil {
+		return nil, nil, err
+	}
 
-	return x, things, err
+	return table.X, table.Things, nil
 }
 
-// ReadOutcomes reads a table with a column for each outcome, as ReadConditions does.
-func (m *Models) ReadOutcomes(path string) ([]float64, error) {
-	c, err := pairs.ReadCells(path)
+// ReadSome reads what ReadConditions reads, from a table that may lack some inputs. It returns an error if there is no
+// column of an input or a label.
+func (m *Models) ReadSome(path string) (*Table, error) {
+	cells, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, err
 	}
 
-	return columnsOf(c, m.Card.Outcomes)
+	var stated []int
+	for k, name := range m.InputNames() {
+		if cells.Has(name) {
+			stated = append(stated, k)
+		}
+	}
+
+	table, err := m.table(cells, stated)
+	if err != nil {
+		return nil, err
+	}
+
+	if len(table.Inputs)+len(table.Labels) == 0 {
+		return nil, fault.At(path, "", "a column of an input: "+strings.Join(m.InputNames(), ", "),
+			strings.Join(cells.Columns, ", "), "")
+	}
+
+	return table, nil
 }
 
-// columnsOf are the numbers of columns, row by row.
-func columnsOf(c *pairs.Cells, columns []Outcome) ([]float64, error) {
-	x := make([]float64, c.Rows*len(columns))
+// table returns the given inputs and the names of things in a table.
+func (m *Models) table(cells *pairs.Cells, inputs []int) (*Table, error) {
+	t := &Table{Inputs: inputs, Things: make([]map[string]string, cells.Rows)}
+	var columns []Outcome
+	for _, k := range inputs {
+		columns = append(columns, Outcome{Name: m.Card.Inputs[k].Name, Unit: m.Card.Inputs[k].Unit})
+	}
+
+	for _, name := range cells.Columns {
+		if m.isLabel(name) {
+			t.Labels = append(t.Labels, name)
+		}
+	}
+
+	for _, label := range t.Labels {
+		addNames(t.Things, cells, label)
+	}
+
+	isAbsent := func(column Outcome) bool { return !cells.Has(column.Name) }
+	if slices.ContainsFunc(columns, isAbsent) && len(m.Sources()) > 0 {
+		return t, m.computeInputs(t, cells)
+	}
+
+	x, err := columnsOf(cells, columns)
+	if err != nil {
+		return nil, err
+	}
+
+	t.X = x
+
+	return t, nil
+}
+
+// addNames adds the names of a label in the rows of a table.
+func addNames(things []map[string]string, cells *pairs.Cells, label string) {
+	for i := range things {
+		text := cells.Text(i, label)
+		if text == "" {
+			continue
+		}
+
+		if things[i] == nil {
+			things[i] = map[string]string{}
+		}
+
+		things[i][label] = text
+	}
+}
+
+// ReadOutcomes reads a table with a column for each outcome, in its unit. Errors in the file are *fault.Error.
+func (m *Models) ReadOutcomes(path string) ([]float64, error) {
+	cells, err := pairs.ReadCells(path)
+	if err != nil {
+		return nil, err
+	}
+
+	return columnsOf(cells, m.Card.Outcomes)
+}
+
+// columnsOf returns the numbers of some columns of a table, rows × columns, in the units of the columns. It returns an
+// error if a number is missing.
+func columnsOf(cells *pairs.Cells, columns []Outcome) ([]float64, error) {
+	x := make([]float64, cells.Rows*len(columns))
 	for j, q := range columns {
-		v, err := c.Numbers(q.Name, q.Unit, pairs.Values)
+		v, err := cells.Numbers(q.Name, q.Unit, pairs.Values)
 		if err != nil {
 			return nil, err
 		}
 
 		for i, n := range v {
 			if math.IsNaN(n) {
-				return nil, c.Fault(i, q.Name, "a number")
+				return nil, cells.Fault(i, q.Name, "a number")
 			}
 			x[i*len(columns)+j] = n
 		}

@@ -1,8 +1,8 @@
 package predict
 
 import (
+	"cmp"
 	"math"
-	"slices"
 
 	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
@@ -10,87 +10,92 @@ import (
 	"doubletake/train/score"
 )
 
-// CSV is a record for each condition; a number that is not there is NaN.
+// CSV returns a record for each condition, with its columns by name. Missing numbers are NaN.
 func (a *Answer) CSV() []numbers.Object {
-	out, columns := make([]numbers.Object, a.Network.N), a.columns()
-	for i := range out {
-		o := append(a.conditionAt(i), a.values(i, columns)...)
-		at := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
+	records := make([]numbers.Object, a.Network.N)
+	columns := a.columns()
+	for i := range records {
+		object := append(a.conditionAt(i), a.values(i, columns)...)
+		where := interval.Where{Distance: math.NaN(), Below: math.NaN(), Above: math.NaN()}
 		if a.Recommended != nil {
-			at = a.Recommended.Where[i]
+			where = a.Recommended.Where[i]
 		}
 
-		out[i] = append(o, "distance", at.Distance, "below", at.Below, "above", at.Above,
+		records[i] = append(object, "distance", where.Distance, "below", where.Below, "above", where.Above,
 			"abs_cov_rise", a.rise(i), "extrapolation", a.Outside(a.at(i)))
 	}
 
-	return out
+	return records
 }
 
-// JSON is the answer as one document.
+// JSON returns the answer as one document. Its part conditions has an element for each condition.
 func (a *Answer) JSON() numbers.Object {
-	network := numbers.Objects(a.Record, func(r score.OutcomeTrust) numbers.Object {
+	network := numbers.Objects(a.Record, func(record score.OutcomeTrust) numbers.Object {
 		return numbers.Object{
-			"held_out", r.HeldOut, "unit", r.Unit, "outcome", r.Outcome, "rmse", r.RMSE, "coverage", r.Inside,
+			"held_out", record.HeldOut, "unit", record.Unit, "outcome", record.Outcome, "rmse", record.RMSE,
+			"coverage", record.Inside,
 		}
 	})
-
-	units := map[string]string{}
-	for _, in := range a.Card.Inputs {
-		units[in.Name] = in.Unit
-	}
-
-	for _, o := range a.Card.Outcomes {
-		units[o.Name] = o.Unit
-	}
 
 	absent := ""
 	if a.Honest != nil {
 		absent = a.Honest.Absent
 	}
 
-	var level, record any // null without a calibrated model
+	var level, record any // nil, which is written as null, without a calibrated model
 	if a.Recommended != nil {
-		level, record = a.Recommended.Level, a.Honest.Result().Document()
+		level = a.Recommended.Level
+		record = a.Honest.Result().Document()
 	}
 
 	columns := a.columns()
+	units := map[string]string{}
+	for _, input := range a.Card.Inputs {
+		units[input.Name] = input.Unit
+	}
+
+	for _, c := range columns {
+		units[c.name] = c.unit(a.Card.Outcomes[c.outcome].Unit)
+	}
+
 	condition := func(i int) numbers.Object { return a.condition(i, columns) }
 
 	return numbers.Object{
 		"models", a.Paths, "experiment", a.Card.Experiment, "data", a.Card.Data, "split", a.Card.Split,
-		"held_out", a.Card.HeldOut, "units", units, "alpha", a.options.Alpha,
+		"held_out", a.Card.HeldOut, "units", units, "network_level", cmp.Or(a.options.Level, 0.95),
 		"level", level, "honest", record, "honest_absent", absent, "notes", append([]string{}, a.Warnings...),
 		"conditions", numbers.Objects(lists.Numbers(a.Network.N), condition), "network_record", network,
 	}
 }
 
-// conditionAt is the i-th condition with the names of things, of labels that any condition names.
+// conditionAt returns the inputs of the i-th condition by name. If there is a calibrated prediction, it adds the
+// condition's names of labels, for each label that any condition names.
 func (a *Answer) conditionAt(i int) numbers.Object {
-	o, things := numbers.Named(a.InputNames(), a.at(i)), a.options.Things
+	object := numbers.Named(a.InputNames(), a.at(i))
 	if a.Recommended == nil {
-		return o
+		return object
 	}
 
-	for _, l := range a.Honest.Labels {
-		if slices.ContainsFunc(things, func(t map[string]string) bool { return t[l.Name] != "" }) {
-			o = append(o, l.Name, things[i][l.Name])
-		}
+	for _, label := range a.options.named {
+		object = append(object, label, a.options.Things[i][label])
 	}
 
-	return o
+	return object
 }
 
-// condition is the answer at the i-th condition in JSON: values are named as in CSV.
+// condition returns the part of a document that describes the i-th condition. Values have the names of CSV's columns.
 func (a *Answer) condition(i int, columns []column) numbers.Object {
-	var position any // among the measured groups
-	if r := a.Recommended; r != nil {
-		w := r.Where[i]
-		position = numbers.Object{"words", r.Position[i], "distance", w.Distance, "below", w.Below, "above", w.Above}
+	var place any // among the measured groups; null without a calibrated model
+	if recommended := a.Recommended; recommended != nil {
+		where := recommended.Where[i]
+		place = numbers.Object{
+			"words", recommended.Position[i], "distance", where.Distance, "below", where.Below, "above", where.Above,
+			"class", string(recommended.Query(i).Class), "record", recommended.record(i),
+		}
 	}
 
 	return numbers.Object{
 		"at", a.conditionAt(i), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
-		"position", position, "abs_cov_rise", a.rise(i), "prediction", a.values(i, columns),
+		"position", place, "abs_cov_rise", a.rise(i), "prediction", a.values(i, columns),
 	}
 }

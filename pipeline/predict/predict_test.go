@@ -7,13 +7,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/stagetest"
@@ -33,7 +35,8 @@ var trainedSplit = sync.OnceValues(func() (string, error) {
 	b.WriteString("run,a,b,lift_1,drag_1,lift_2,drag_2\n")
 
 	for i, noise := 0, 0.37; i < 60; i++ {
-		x, z := float64(i%12)/4, float64(i/12)
+		x := float64(i%12) / 4
+		z := float64(i / 12)
 		fmt.Fprintf(&b, "r%d,%g,%g", i, x, z)
 
 		for range 2 {
@@ -76,7 +79,8 @@ func TestMain(m *testing.M) {
 }
 
 func split(t *testing.T) string {
-	dir := must.Get(trainedSplit())(t)
+	dir, err := trainedSplit()
+	require.NoError(t, err)
 
 	return dir
 }
@@ -85,7 +89,8 @@ func split(t *testing.T) string {
 func opened(t testing.TB, path string) *Models {
 	t.Helper()
 
-	m := must.Get(Open(path))(t)
+	m, err := Open(path)
+	require.NoError(t, err)
 
 	return m
 }
@@ -100,7 +105,8 @@ func seedTable(t *testing.T, k int) *table.Table {
 func TestPredictAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
-	a, b := stagetest.Floats(t, tabs[0], "a"), stagetest.Floats(t, tabs[0], "b")
+	a := stagetest.Floats(t, tabs[0], "a")
+	b := stagetest.Floats(t, tabs[0], "b")
 
 	var x []float64
 	for i := range a {
@@ -114,11 +120,13 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 		t.Errorf("card %+v", c)
 	}
 
-	p := must.Get(one.Predict(context.Background(), x))(t)
+	p, err := one.Predict(context.Background(), x)
+	require.NoError(t, err)
 
 	all := opened(t, dir)
 
-	q := must.Get(all.Predict(context.Background(), x))(t)
+	q, err := all.Predict(context.Background(), x)
+	require.NoError(t, err)
 
 	if q.Seeds != 3 || p.Seeds != 1 || !math.IsNaN(p.Spread[0]) {
 		t.Errorf("%d and %d seeds, spread of one %v", q.Seeds, p.Seeds, p.Spread[0])
@@ -151,7 +159,9 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 		}
 
 		for i := range a {
-			m, v, s := 0.0, 0.0, 0.0
+			m := 0.0
+			v := 0.0
+			s := 0.0
 			for k := range 3 {
 				m += column(k, "_mu")[i] / 3
 				v += column(k, "_var")[i] / 3
@@ -174,14 +184,14 @@ func TestOpenErrors(t *testing.T) {
 	bad := t.TempDir()
 	write := func(name, body string) string {
 		p := filepath.Join(bad, name)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(body), 0o644)))
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(body), 0o644)))
 
 		return p
 	}
 
-	model := must.Read(t, filepath.Join(dir, "seed-0", "model.json"))
+	model := testfile.Read(t, filepath.Join(dir, "seed-0", "model.json"))
 
-	card := must.Read(t, filepath.Join(dir, "seed-0", "card.json"))
+	card := testfile.Read(t, filepath.Join(dir, "seed-0", "card.json"))
 
 	write("other/seed-0/model.json", string(model))
 	write("other/seed-0/card.json", string(card))
@@ -215,7 +225,8 @@ func TestParseAt(t *testing.T) {
 	m := opened(t, split(t))
 
 	x, _, err := m.ParseAt(" b=3, a=1.5 ; a=-1e2,b=0:1:1")
-	must.Not(t, err != nil || !slices.Equal(x, []float64{1.5, 3, -100, 0, -100, 1}), "conditions %v, %v", x, err)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1.5, 3, -100, 0, -100, 1}, x, "conditions")
 
 	for _, c := range [][2]string{
 		{"a=1", "b is missing"},
@@ -225,7 +236,11 @@ func TestParseAt(t *testing.T) {
 		{"", "a is missing"},
 	} {
 		_, _, err := m.ParseAt(c[0])
-		must.Refuse(t, err, c[1])
+		if c[1] == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c[1])
+		}
 	}
 }
 
@@ -245,7 +260,7 @@ func TestReadConditions(t *testing.T) {
 		"a,b\n1,NaN\n":                                     `expected a number, found "NaN"`,
 		"a,b\n":                                            "no data rows",
 	} {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 
 		x, _, err := m.ReadConditions(path)
 		if got := fmt.Sprint(x, err); !strings.Contains(got, want) || (err == nil) != strings.HasPrefix(want, "[") {

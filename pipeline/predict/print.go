@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// Table prints each condition with the mean and interval to be used and, beside every
-// line, how such intervals did on held-out conditions. An interval without that record
-// is not printed.
+// Table prints each condition with the means and the intervals of its outcomes. Beside each interval it prints the
+// record: how such intervals did on held-out conditions. It does not print intervals without a record, unless the
+// options ask for extrapolation.
 func (a *Answer) Table(w io.Writer) error {
 	var b strings.Builder
 	a.head(&b)
@@ -39,8 +38,8 @@ func (a *Answer) Table(w io.Writer) error {
 			a.networkRows(&b, i)
 		}
 
-		if rise := a.rise(i); !math.IsNaN(rise) {
-			fmt.Fprintf(&b, "E|cov|: × %s of the training conditions\n", twoDigits(rise))
+		if a.warnsByRise(i) {
+			fmt.Fprintf(&b, "E|cov|: × %s of the training conditions\n", twoDigits(a.rise(i)))
 		}
 
 		for _, s := range a.Outside(a.at(i)) {
@@ -57,149 +56,220 @@ func (a *Answer) Table(w io.Writer) error {
 	return nil
 }
 
-// head names the models, and what their intervals were learned from.
-func (a *Answer) head(b *strings.Builder) {
-	if c := a.Card; c.Experiment != "" {
-		held, seeds := "", "one model"
-		if c.HeldOut != "" {
-			held = "; held out: " + c.HeldOut
-		}
-
-		if len(c.Record) > 0 {
-			held += " (its record is that of " + strings.Join(c.Record, ", ") + ")"
-		}
-
-		if n := a.Network.Seeds; n > 1 {
-			seeds = fmt.Sprintf("%d models together", n)
-		}
-
-		fmt.Fprintf(b, "%s, %s data, split %s%s; %s\n", c.Experiment, c.Data, c.Split, held, seeds)
+// warnsByRise reports whether the rise of E|cov| is known at condition i and stands beside an interval: it says how
+// likely such an interval is to be wrong, and nothing where there is none.
+func (a *Answer) warnsByRise(i int) bool {
+	if math.IsNaN(a.rise(i)) {
+		return false
 	}
 
-	switch h := a.Honest; {
-	case h == nil:
-		b.WriteString("no calibrated model: the intervals are the network's own\n")
-	case h.Calibration == nil:
-		fmt.Fprintf(b, "no calibrated model, the intervals are the network's own: %s\n", a.Uncalibrated())
+	for j := range a.Card.Outcomes {
+		half := math.NaN()
+		if a.Recommended != nil {
+			half = a.Recommended.Half[a.cell(i, j).k]
+		} else if low, high := a.cell(i, j).interval(); !math.IsNaN(low) {
+			half = (high - low) / 2
+		}
 
+		if !math.IsNaN(half) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// asksForGroups reports whether the law of the groups holds at some condition: otherwise what left-out groups showed
+// says nothing about the answer.
+func (a *Answer) asksForGroups() bool {
+	for i := range a.Recommended.N {
+		if a.Recommended.Query(i).Scale == nil {
+			return true
+		}
+	}
+
+	return false
+}
+
+// head prints the names of the models, and what their intervals rest on.
+func (a *Answer) head(text *strings.Builder) {
+	if a.Card.Experiment != "" {
+		a.names(text)
+	}
+
+	switch {
+	case a.Honest == nil:
+		text.WriteString("no calibrated model: the intervals are the network's own\n")
+	case a.Honest.Calibration == nil:
+		fmt.Fprintf(text, "no calibrated model, the intervals are the network's own: %s\n", a.Uncalibrated())
 	default:
-		a.calibration(b, h.Calibration)
+		a.calibration(text, a.Honest.Calibration)
 	}
 }
 
-// calibration describes the calibrated model and its limits.
-func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
-	fmt.Fprintf(b, "calibrated: %s, %s\n", c.Base, c.Learned())
+// names prints the experiment and the split, and how many networks predict together.
+func (a *Answer) names(text *strings.Builder) {
+	held := ""
+	if a.Card.HeldOut != "" {
+		held = "; held out: " + a.Card.HeldOut
+	}
 
-	fmt.Fprintf(b, "before measuring: %s\n", c.BeforeWords(a.outcomeUnits(), amounts))
+	if len(a.Card.Record) > 0 {
+		held += " (its record is that of " + strings.Join(a.Card.Record, ", ") + ")"
+	}
 
-	if r := a.Honest.Record; r != nil && r.WidthOverSpread >= score.WideSpread {
-		fmt.Fprintf(b, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
+	seeds := "one model"
+	if n := a.Network.Seeds; n > 1 {
+		seeds = fmt.Sprintf("%d models together", n)
+	}
+
+	fmt.Fprintf(text, "%s, %s data, split %s%s; %s\n", a.Card.Experiment, a.Card.Data, a.Card.Split, held, seeds)
+}
+
+// calibration prints what the calibrated model rests on, and its limits.
+func (a *Answer) calibration(text *strings.Builder, calibration *interval.Calibration) {
+	fmt.Fprintf(text, "calibrated: %s, %s\n", calibration.Base, calibration.Learned())
+
+	asksForGroups := a.asksForGroups()
+	if asksForGroups {
+		fmt.Fprintf(text, "before measuring: %s\n", calibration.BeforeWords(a.outcomeUnits(), amounts))
+	}
+
+	if r := a.Honest.Record; asksForGroups && r != nil && r.WidthOverSpread >= score.WideSpread {
+		fmt.Fprintf(text, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
 			r.WidthOverSpread)
 	}
 
-	for _, n := range c.Notes() {
-		b.WriteString("note: " + n + "\n")
+	for _, n := range calibration.Notes() {
+		text.WriteString("note: " + n + "\n")
 	}
 }
 
 // recommendedRows prints the calibrated prediction at condition i.
-func (a *Answer) recommendedRows(b *strings.Builder, i int) {
-	r := a.Recommended
-	if r.Position[i] != "" {
-		fmt.Fprintln(b, r.Position[i])
+func (a *Answer) recommendedRows(text *strings.Builder, i int) {
+	recommended := a.Recommended
+	if recommended.Position[i] != "" {
+		fmt.Fprintln(text, recommended.Position[i])
 	}
 
-	c, unheld := a.Honest.Calibration, "none"
-	if c.K > 0 {
-		unheld = fmt.Sprintf("%d of %d left-out groups covered", c.LeftOutInside(), c.K)
+	calibration := a.Honest.Calibration
+	leftOut := "none" // the record if no held-out values are known
+	if calibration.K > 0 {
+		leftOut = fmt.Sprintf("%d of %d left-out groups covered", calibration.LeftOutInside(), calibration.K)
 	}
 
-	l := report.Listing{Heads: []string{
-		"outcome", "unit", "mean", intervalHead(r.Level), "σ", "before measuring", "record",
+	listing := report.Listing{Heads: []string{
+		"outcome", "unit", "mean", intervalHead(recommended.Level), "σ", "before measuring", "record",
 	}}
-	for j, out := range a.Card.Outcomes {
-		k := i*r.Out + j
-		cells := outcomeRow(out, r.Mu[k], r.Half[k], r.Total[k])
-		l.Add(append(cells, digits(out.Unit, math.Sqrt(r.Total[k]))(math.Sqrt(r.Total[k])), a.cell(i, j).grade(),
-			cmp.Or(a.recordIn(a.Intervals, j), unheld))...)
+	for j, outcome := range a.Card.Outcomes {
+		k := i*recommended.Out + j
+		sigma := math.Sqrt(recommended.Total[k])
+		record := cmp.Or(recommended.record(i), a.recordIn(a.Intervals, j), leftOut)
+		if recommended.Refused[i] != nil {
+			record = "none" // no interval, and what others did says nothing here
+		}
+
+		cells := outcomeRow(outcome, recommended.Mu[k], recommended.Half[k], recommended.Total[k])
+		listing.Add(append(cells, digits(outcome.Unit, sigma)(sigma), a.cell(i, j).gradeText(), record)...)
 	}
 
-	l.Write(b, a.options.Width) // a Builder takes everything
+	listing.Write(text, a.options.Width) // a strings.Builder returns no errors
 
-	for _, s := range r.Refused[i] {
-		fmt.Fprintln(b, "no interval: "+s+" (--extrapolate gives the interval)")
+	for _, s := range recommended.Refused[i] {
+		fmt.Fprintln(text, "no interval: "+s+" (--extrapolate gives the interval)")
 	}
 }
 
 // networkRows prints the networks' prediction at condition i.
-func (a *Answer) networkRows(b *strings.Builder, i int) {
+func (a *Answer) networkRows(text *strings.Builder, i int) {
 	p := a.Network
-	l := report.Listing{Heads: []string{"outcome", "unit", "mean", intervalHead(1 - a.options.Alpha), "√C", "record"}}
+	heads := []string{"outcome", "unit", "mean", intervalHead(1 - a.options.alpha()), "√C", "record"}
+	listing := report.Listing{Heads: heads}
 
-	unchecked := false
-	for j, out := range a.Card.Outcomes {
-		k, record, sd := i*p.Out+j, a.recordIn(a.Record, j), "none: C ≤ 0"
+	isUnchecked := false
+	for j, outcome := range a.Card.Outcomes {
+		k := i*p.Out + j
+		record := a.recordIn(a.Record, j)
+		if record == "" && !a.silent(i) {
+			isUnchecked = true
+		}
+
+		deviation := "none: C ≤ 0"
 		if p.Cov[k] > 0 {
-			sd = digits(out.Unit, math.Sqrt(p.Cov[k]))(math.Sqrt(p.Cov[k]))
+			deviation = digits(outcome.Unit, math.Sqrt(p.Cov[k]))(math.Sqrt(p.Cov[k]))
 		}
 
-		unchecked = unchecked || record == "" && !a.silent(i)
-		lo, hi := a.cell(i, j).interval()
-		cells := outcomeRow(out, p.Mu[k], (hi-lo)/2, p.Var[k])
-		if number := digits(out.Unit, (hi-lo)/2); !math.IsNaN(lo) {
-			cells[3] = number(lo) + " … " + number(hi)
+		low, high := a.cell(i, j).interval()
+		half := (high - low) / 2
+		cells := outcomeRow(outcome, p.Mu[k], half, p.Var[k])
+		if !math.IsNaN(low) { // the ends as they are, not the mean ± half with its rounding
+			number := digits(outcome.Unit, half)
+			cells[3] = number(low) + " … " + number(high)
 		}
 
-		l.Add(append(cells, sd, cmp.Or(record, "none"))...)
+		listing.Add(append(cells, deviation, cmp.Or(record, "none"))...)
 	}
 
-	l.Write(b, a.options.Width) // a Builder takes everything
+	listing.Write(text, a.options.Width) // a strings.Builder returns no errors
 
-	if unchecked && !a.options.Extrapolate {
-		b.WriteString("no interval: it was checked on no held-out value (--extrapolate gives the interval)\n")
+	if isUnchecked && !a.options.Extrapolate {
+		text.WriteString("no interval: it was checked on no held-out value (--extrapolate gives the interval)\n")
 	}
 }
 
-// legend explains the columns that were printed.
-func (a *Answer) legend(b *strings.Builder) {
-	b.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of " +
+// legend prints an explanation of the printed columns.
+func (a *Answer) legend(text *strings.Builder) {
+	text.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the " +
+		"share of " +
 		"values inside the intervals, on conditions that were held out.\n")
 
 	if a.Recommended != nil {
-		b.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade by the left-out groups, and " +
-			"the width of the interval over the spread of the training outcomes.\n")
-		b.WriteString(a.Honest.Calibration.Scale.Prior.RisesRecord().Words() + "\n")
+		text.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade by what was left out " +
+			"that is like the question, and the width of the interval over the spread of the training outcomes.\n")
+	}
+
+	warns := false
+	for i := range a.Network.N {
+		warns = warns || a.warnsByRise(i)
+	}
+
+	if a.Recommended != nil && warns {
+		text.WriteString(a.Honest.Calibration.Scale.Prior.RisesRecord().Words() + "\n")
 	}
 
 	if a.Recommended == nil || a.options.Network {
-		b.WriteString("√C: the network's claim of the error of its mean.\n")
+		text.WriteString("√C: the network's claim of the error of its mean.\n")
 	}
 }
 
+// intervalHead returns the head of the column of intervals with the given level.
 func intervalHead(level float64) string { return "interval (" + short(100*level) + " %)" }
 
-// conditionText names the inputs of a condition with their values.
+// conditionText writes the inputs of a condition with their values and units.
 func (a *Answer) conditionText(x []float64) string {
-	return strings.Join(lists.Make(len(x), func(i int) string {
-		in := a.Card.Inputs[i]
-		return strings.TrimSpace(in.Name + " = " + strconv.FormatFloat(x[i], 'g', 10, 64) + " " + in.Unit)
-	}), ", ")
-}
-
-// outcomeRow is an outcome's name, unit, mean and interval.
-func outcomeRow(out Outcome, mean, half, variance float64) []string {
-	if math.IsNaN(half) {
-		number := digits(out.Unit, math.Sqrt(variance))
-		return []string{out.Name, out.Unit, number(mean), "none"}
+	parts := make([]string, len(x))
+	for i, v := range x {
+		input := a.Card.Inputs[i]
+		parts[i] = strings.TrimSpace(input.Name + " = " + strconv.FormatFloat(v, 'g', 10, 64) + " " + input.Unit)
 	}
 
-	number := digits(out.Unit, half)
-
-	return []string{out.Name, out.Unit, number(mean), number(mean-half) + " … " + number(mean+half)}
+	return strings.Join(parts, ", ")
 }
 
-// recordText is an error and a coverage on what was held out.
+// outcomeRow returns the cells of a row for an outcome: its name, unit, mean and interval. The interval is "none" if
+// half, its half width, is NaN: the variance of one measurement then sets the digits of the mean.
+func outcomeRow(o Outcome, mean, half, variance float64) []string {
+	if math.IsNaN(half) {
+		number := digits(o.Unit, math.Sqrt(variance))
+		return []string{o.Name, o.Unit, number(mean), "none"}
+	}
+
+	number := digits(o.Unit, half)
+
+	return []string{o.Name, o.Unit, number(mean), number(mean-half) + " … " + number(mean+half)}
+}
+
+// recordText writes the error of the mean and the coverage on held-out values. held says which values were held out.
 func recordText(held, unit string, rmse, coverage float64) string {
 	size := "below the noise"
 	if rmse > 0 {
@@ -209,36 +279,41 @@ func recordText(held, unit string, rmse, coverage float64) string {
 	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
 }
 
-// amount writes a difference in a unit.
+// amount writes a difference of two values in a unit.
 func amount(unit string, v float64) string {
 	return strings.TrimSpace(digits(unit, v)(v) + " " + units.Difference(unit))
 }
 
-// amounts writes a range of differences in a unit.
+// amounts writes a range of differences in a unit, or a single one if both ends look the same.
 func amounts(unit string, low, high float64) string {
-	from, to := digits(unit, low)(low), amount(unit, high)
-	if amount(unit, low) == to {
-		return to
+	largest := amount(unit, high)
+	if amount(unit, low) == largest {
+		return largest
 	}
 
-	return from + " to " + to
+	return digits(unit, low)(low) + " to " + largest
 }
 
-// digits writes numbers of a unit: levels with one decimal, others to the second digit of
-// the deviation.
+// mostDecimals is the largest number of decimals that are printed.
+const mostDecimals = 12
+
+// digits returns a function that writes numbers of a unit: levels with one decimal, others to the second digit of the
+// deviation. Without a positive and finite deviation it writes them with four digits.
 func digits(unit string, deviation float64) func(float64) string {
-	decimals := 1
-	if !units.IsLevel(unit) {
-		if !(deviation > 0) || math.IsInf(deviation, 0) {
-			return short
-		}
-		decimals = min(12, numbers.Decimals(deviation, 2))
+	if units.IsLevel(unit) {
+		return func(v float64) string { return numbers.Fixed(v, 1) }
 	}
+
+	if !(deviation > 0) || math.IsInf(deviation, 0) {
+		return short
+	}
+
+	decimals := min(mostDecimals, numbers.Decimals(deviation, 2))
 
 	return func(v float64) string { return numbers.Fixed(v, decimals) }
 }
 
-// twoDigits writes a number with two digits, and whole ones below a million.
+// twoDigits writes a number with two digits, and a number from 100 to a million as a whole one.
 func twoDigits(v float64) string {
 	if v >= 100 && v < 1e6 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -246,5 +321,5 @@ func twoDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// short writes a number with four digits.
+// short writes a number with four digits at most.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

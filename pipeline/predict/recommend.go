@@ -21,7 +21,7 @@ import (
 	"doubletake/train/score"
 )
 
-// splitDir is the folder of the split that the first model belongs to.
+// splitDir returns the folder of the split that the first model belongs to.
 func (m *Models) splitDir() string {
 	dir := filepath.Dir(m.Paths[0])
 	if strings.HasPrefix(filepath.Base(dir), "seed-") {
@@ -31,40 +31,53 @@ func (m *Models) splitDir() string {
 	return dir
 }
 
-// HonestFile is the path of the split's calibrated model.
+// HonestFile returns the path of the split's calibrated model.
 func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), trainstage.HonestJSON) }
 
-// metricsFile is the path of the numbers of the experiment's report.
+// Files returns the paths of all files that Open may have read.
+func (m *Models) Files() []string {
+	paths := []string{m.HonestFile(), m.metricsFile()}
+	for _, path := range m.Paths {
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "card.json"))
+	}
+
+	return paths
+}
+
+// metricsFile returns the path of the numbers of the experiment's report.
 func (m *Models) metricsFile() string {
 	return filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
 }
 
-// readHonest reads the calibrated model of the split that the first model file
-// belongs to; nil where there is none.
+// readHonest sets the calibrated model of the split, if there is one. It ignores the model of another split, which
+// somebody copied there. It returns an error if the file is damaged, or is a model of other inputs and outcomes.
 func (m *Models) readHonest() error {
 	path := m.HonestFile()
-	h, err := honest.Read(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	model, err := honest.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
-		return fault.OfJSON(path, "the calibrated model of a split", err)
-	case h.HeldOut != m.Card.HeldOut || h.Split != m.Card.Split:
-		return nil // a model that was copied next to another split
 	}
 
-	if h.Calibration != nil && !m.fits(h) {
+	if err != nil {
+		return fault.OfJSON(path, "the calibrated model of a split", err)
+	}
+
+	if model.HeldOut != m.Card.HeldOut || model.Split != m.Card.Split {
+		return nil
+	}
+
+	if model.Calibration != nil && !m.fits(model) {
 		return fault.At(path, "", "a model of the inputs and outcomes of "+m.Paths[0], "another", "run the pipeline again")
 	}
 
-	m.Honest = h
+	m.Honest = model
 
 	return nil
 }
 
-// readRecord reads the networks' record from the metrics.json of their experiment's
-// report, where there is one. A model that was trained on everything has the record of
-// the split on whose values its intervals did worst.
+// readRecord sets the records: how the networks and the calibrated intervals did on held-out values. That of the
+// networks comes from metrics.json of the experiment's report, if there is one. A final model, which was trained on
+// everything, has no held-out values: for each outcome it takes the record of the split whose intervals did worst.
 func (m *Models) readRecord() error {
 	if m.Honest != nil && m.Honest.Record != nil {
 		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
@@ -73,9 +86,12 @@ func (m *Models) readRecord() error {
 	path := m.metricsFile()
 
 	var doc report.Metrics
-	if err := readJSON(path, maxMetrics, "the metrics of an experiment", &doc); errors.Is(err, fs.ErrNotExist) {
+	err := readJSON(path, "the metrics of an experiment", &doc)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	} else if err != nil {
+	}
+
+	if err != nil {
 		return err
 	}
 
@@ -88,131 +104,169 @@ func (m *Models) readRecord() error {
 		names = []string{m.Card.Split}
 	}
 
-	for _, s := range doc.Splits {
-		if !slices.Contains(names, s.Name) || len(m.Card.Record) == 0 && s.HeldOut != m.Card.HeldOut {
+	isFinal := len(m.Card.Record) > 0
+	hasOwnRecord := m.Honest != nil && m.Honest.Record != nil
+	for _, split := range doc.Splits {
+		isOther := !isFinal && split.HeldOut != m.Card.HeldOut // of the same name, from an earlier run
+		if !slices.Contains(names, split.Name) || isOther {
 			continue
 		}
 
-		m.Record = worst(m.Record, s.Network, s.HeldOut)
-		if m.Honest == nil || m.Honest.Record == nil { // a final model
-			m.Intervals = worst(m.Intervals, s.Honest.Outcomes, s.HeldOut)
+		m.Record = worst(m.Record, split.Network, split.HeldOut)
+		if !hasOwnRecord {
+			m.Intervals = worst(m.Intervals, split.Honest.Outcomes, split.HeldOut)
 		}
 	}
 
 	return nil
 }
 
-// worst keeps, for each outcome, the record with the lowest coverage.
+// worst returns, for each outcome, the record with the lowest coverage: that in list, or that in records, which is of
+// the values heldOut. A record without a coverage counts only if there is no other.
 func worst(list, records []score.OutcomeTrust, heldOut string) []score.OutcomeTrust {
-	for _, r := range records {
-		r.HeldOut = heldOut
-		at := slices.IndexFunc(list, func(o score.OutcomeTrust) bool { return o.Outcome == r.Outcome })
-		switch {
-		case at < 0:
-			list = append(list, r)
-		case r.Inside < list[at].Inside || math.IsNaN(list[at].Inside) && !math.IsNaN(r.Inside):
-			list[at] = r
+	kept := slices.Clone(list)
+	for _, record := range records {
+		record.HeldOut = heldOut
+		i := slices.IndexFunc(kept, func(o score.OutcomeTrust) bool { return o.Outcome == record.Outcome })
+		if i < 0 {
+			kept = append(kept, record)
+			continue
+		}
+
+		isLower := record.Inside < kept[i].Inside
+		isFirstKnown := math.IsNaN(kept[i].Inside) && !math.IsNaN(record.Inside)
+		if isLower || isFirstKnown {
+			kept[i] = record
 		}
 	}
 
-	return list
+	return kept
 }
 
-// maxMetrics bounds a metrics.json, which is held in memory.
-const maxMetrics = 256 << 20
-
-// Unchecked reports that no left-out group and no held-out value tested the calibrated intervals.
+// Unchecked reports whether no left-out group and no held-out value tested the calibrated intervals. The models must
+// have a calibration.
 func (m *Models) Unchecked() bool {
 	return m.Honest.Calibration.K == 0 && m.recordIn(m.Intervals, 0) == ""
 }
 
-// recordIn is how intervals of an outcome did on what was held out: by the split, or, of a final model, by
-// the others; "" where that is not known.
+// recordIn writes how the intervals of an outcome did on held-out values, by a list of records. It returns "" if that
+// is not known.
 func (m *Models) recordIn(list []score.OutcomeTrust, outcome int) string {
-	for _, r := range list {
-		if r.Outcome == m.Card.Outcomes[outcome].Name && !math.IsNaN(r.RMSE) && !math.IsNaN(r.Inside) {
-			return recordText(r.HeldOut, r.Unit, r.RMSE, r.Inside)
+	for _, record := range list {
+		isKnown := !math.IsNaN(record.RMSE) && !math.IsNaN(record.Inside)
+		if record.Outcome == m.Card.Outcomes[outcome].Name && isKnown {
+			return recordText(record.HeldOut, record.Unit, record.RMSE, record.Inside)
 		}
 	}
 
 	return ""
 }
 
-func (m *Models) fits(h *honest.Model) bool {
+// fits reports whether a calibrated model has the inputs and outcomes of the networks.
+func (m *Models) fits(model *honest.Model) bool {
 	same := func(a honest.Input, b Input) bool { return a.Name == b.Name }
-	return slices.EqualFunc(h.Inputs, m.Card.Inputs, same) && slices.Equal(h.Outcomes, m.Card.Outcomes)
+	return slices.EqualFunc(model.Inputs, m.Card.Inputs, same) && slices.Equal(model.Outcomes, m.Card.Outcomes)
 }
 
-// Recommended are the predictions to be used: those of the split's calibrated
-// model. Half is NaN, and Refused has the reasons, where there is no interval.
+// Recommended are the predictions to be used: the predictions of the calibrated model of the split. If there is no
+// interval at a condition, Half is NaN and Refused has the reasons.
 type Recommended struct {
 	*interval.Prediction
-	Level    float64    // of the intervals
-	Position []string   // per condition: where it lies among the measured groups, in words
-	Refused  [][]string // per condition: why there is no interval; nil where there is one
+	Level    float64    // level of the intervals
+	Position []string   // by condition: where it lies among the measured groups, in words
+	Refused  [][]string // by condition: why there is no interval; nil if there is one
 }
 
-// Recommend predicts with the split's calibrated model at conditions x (row-major,
-// inputs in the order of InputNames, own units). level is that of the intervals, 0
-// takes the calibration's. Where no left-out group and no record shows the model's error there is
-// no interval unless extrapolate is set. The result is nil where the split has no
-// calibrated model. things are as ParseAt reads them; nil: all are new.
+// Recommend predicts with the calibrated model of the split at conditions x (row-major, inputs in the order of
+// InputNames, in their units). It returns nil if the split has no calibrated model.
+//
+// level is the level of the intervals; 0 takes the level of the calibration. Unless extrapolate is set, there is no
+// interval at a condition if no left-out group and no record shows the model's error there. things are as ParseAt
+// returns them; nil: all things are new.
 func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool,
 	things []map[string]string,
 ) (*Recommended, error) {
-	h := m.Honest
-	if h == nil || h.Calibration == nil {
+	model := m.Honest
+	if model == nil || model.Calibration == nil {
 		return nil, nil
 	}
 
-	p, err := h.Predict(ctx, x, level, things)
+	p, err := model.Predict(ctx, x, level, things)
 	if err != nil {
 		return nil, err
 	}
 
-	r := &Recommended{
-		Prediction: p, Level: cmp.Or(level, h.Calibration.Level),
+	recommended := &Recommended{
+		Prediction: p, Level: cmp.Or(level, model.Calibration.Level),
 		Position: make([]string, p.N), Refused: make([][]string, p.N),
 	}
 
-	d, kind := len(h.Inputs), cmp.Or(h.Data, "measured")
+	width := len(model.Inputs)
+	kind := cmp.Or(model.Data, "measured")
 	for i := range p.N {
-		w := p.Where[i]
-		r.Position[i] = position(h.Calibration, w, kind)
-		for _, of := range h.Labels {
-			switch {
-			case of.Name == h.Condition, of.Name == honest.Runs:
-			case slices.Contains(of.Names, nameOf(things, i, of.Name)):
-				r.Position[i] += ", of a " + of.Name + " that was measured"
-			default:
-				r.Position[i] += ", taken for a new " + of.Name
-			}
-
-			if name := nameOf(things, i, of.Name); name != "" && !slices.Contains(of.Names, name) {
-				r.Position[i] += " (" + name + " was not measured" + spelling.DidYouMean(name, of.Names) + ")"
-			}
+		where := p.Where[i]
+		query := p.Query(i)
+		recommended.Position[i] = cmp.Or(query.Words(kind), inClass(query.Class, position(model.Calibration, where, kind)))
+		for _, label := range model.Labels {
+			recommended.Position[i] += labelWords(model, label, nameOf(things, i, label.Name))
 		}
 
 		if extrapolate {
 			continue
 		}
 
-		r.Refused[i] = h.Calibration.Uncovered(h.Inside(x[i*d:(i+1)*d]), w)
+		recommended.Refused[i] = model.Calibration.Uncovered(model.Inside(x[i*width:(i+1)*width]), where)
 		if m.Unchecked() {
-			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
+			recommended.Refused[i] = append(recommended.Refused[i], "it was checked on no held-out value")
 		}
 
-		if r.Refused[i] != nil {
+		if recommended.Refused[i] != nil {
 			for j := range p.Out {
 				p.Half[i*p.Out+j] = math.NaN()
 			}
 		}
 	}
 
-	return r, nil
+	return recommended, nil
 }
 
-// nameOf is the name of a label that is given at condition i; "" for none.
+// inClass writes a position with the class of the condition before it, if it has one.
+func inClass(class interval.Class, position string) string {
+	if class == "" {
+		return position
+	}
+	return string(class) + ": " + position
+}
+
+// record says how the intervals of left-out conditions like condition i did, or returns "" if the law of the groups
+// holds there.
+func (r *Recommended) record(i int) string {
+	if s := r.Query(i).Scale; s != nil {
+		return s.Record()
+	}
+	return ""
+}
+
+// labelWords says whether the thing with the given name was measured, to follow the words of position. For the label of
+// the groups, of which position has told that already, and for runs it says something only if the name is unknown.
+func labelWords(model *honest.Model, label honest.Names, name string) string {
+	isMeasured := slices.Contains(label.Names, name)
+	isTold := label.Name == model.Condition || label.Name == honest.Runs
+	words := ""
+	if !isTold && isMeasured {
+		words = ", of a " + label.Name + " that was measured"
+	} else if !isTold {
+		words = ", taken for a new " + label.Name
+	}
+
+	if name != "" && !isMeasured {
+		words += " (" + name + " was not measured" + spelling.DidYouMean(name, label.Names) + ")"
+	}
+
+	return words
+}
+
+// nameOf returns the name of a label at condition i, or "" if none is given.
 func nameOf(things []map[string]string, i int, label string) string {
 	if things == nil {
 		return ""
@@ -220,22 +274,23 @@ func nameOf(things []map[string]string, i int, label string) string {
 	return things[i][label]
 }
 
-// position states where a condition lies among the groups of data of a kind: measured,
-// simulated.
-func position(c *interval.Calibration, w interval.Where, kind string) string {
-	at := "(distance " + twoDigits(w.Distance) + ")"
+// position says where a condition lies among the groups. kind is the kind of the data: measured or simulated.
+func position(calibration *interval.Calibration, where interval.Where, kind string) string {
+	distance := "(distance " + twoDigits(where.Distance) + ")"
 	switch {
-	case c.Axis == nil && w.Distance == scale.Known:
-		return "of a " + c.Condition + " that was measured"
-	case c.Axis == nil, math.IsNaN(w.Below) && math.IsNaN(w.Above):
-		return "taken for a new " + c.Condition
-	case w.Below == w.Above:
-		return fmt.Sprintf("%s %.4g was %s", c.Condition, w.Below, kind)
-	case math.IsNaN(w.Below):
-		return fmt.Sprintf("below the lowest %s %s, %.4g %s", kind, c.Condition, w.Above, at)
-	case math.IsNaN(w.Above):
-		return fmt.Sprintf("above the highest %s %s, %.4g %s", kind, c.Condition, w.Below, at)
+	case calibration.Axis == nil && where.Distance == scale.Known:
+		return "of a " + calibration.Condition + " that was measured"
+	case calibration.Axis == nil, math.IsNaN(where.Below) && math.IsNaN(where.Above):
+		return "taken for a new " + calibration.Condition
+	case where.Below == where.Above:
+		return fmt.Sprintf("%s %.4g was %s", calibration.Condition, where.Below, kind)
+	case math.IsNaN(where.Below):
+		return fmt.Sprintf("below the lowest %s %s, %.4g %s",
+			kind, calibration.Condition, where.Above, distance)
+	case math.IsNaN(where.Above):
+		return fmt.Sprintf("above the highest %s %s, %.4g %s", kind, calibration.Condition, where.Below, distance)
 	}
 
-	return fmt.Sprintf("between the %s %s %.4g and %.4g %s", kind, c.Condition, w.Below, w.Above, at)
+	return fmt.Sprintf("between the %s %s %.4g and %.4g %s",
+		kind, calibration.Condition, where.Below, where.Above, distance)
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/stagetest"
@@ -19,9 +21,11 @@ import (
 // training stage wrote to honest.arrow, from the split's folder and from one model.
 func TestRecommendAgreesWithTraining(t *testing.T) {
 	dir := split(t)
-	tab := must.Get(table.Read(filepath.Join(dir, "honest.arrow")))(t)
+	tab, err := table.Read(filepath.Join(dir, "honest.arrow"))
+	require.NoError(t, err)
 
-	a, b := stagetest.Floats(t, tab, "a"), stagetest.Floats(t, tab, "b")
+	a := stagetest.Floats(t, tab, "a")
+	b := stagetest.Floats(t, tab, "b")
 
 	var x []float64
 	for i := range a {
@@ -32,11 +36,14 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		m := opened(t, path)
 
 		p, err := m.Recommend(context.Background(), x, 0, false, nil)
-		must.Never(t, err != nil || p == nil, "%v, %v", p, err)
+		require.NoError(t, err)
+		require.NotNil(t, p)
 
-		must.Not(t, p.Level != 0.95 || len(a) != 12, "level %g, %d rows", p.Level, len(a))
+		require.Equal(t, 0.95, p.Level)
+		assert.Len(t, a, 12)
 
-		answer := must.Get(m.Answer(context.Background(), x, Options{Alpha: 0.05}))(t)
+		answer, err := m.Answer(context.Background(), x, Options{})
+		require.NoError(t, err)
 
 		compared := 0
 		for i := range a {
@@ -45,7 +52,8 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 					continue
 				}
 
-				want, limit := stagetest.Floats(t, tab, name)[i], 1e-9
+				want := stagetest.Floats(t, tab, name)[i]
+				limit := 1e-9
 				if strings.HasSuffix(name, "_low") || strings.HasSuffix(name, "_high") {
 					limit = 5e-5 // see scale.Table
 				}
@@ -59,27 +67,28 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		}
 
 		// The mean, the ends of its interval and four deviations of two outcomes.
-		must.Not(t, compared != 14*len(a) || len(tab.Columns) != 4+14,
-			"%d values compared, %d columns of honest.arrow", compared, len(tab.Columns))
+		require.Equal(t, 14*len(a), compared, "columns of honest.arrow")
+		assert.Len(t, tab.Columns, 4+14, "columns of honest.arrow")
 
-		if want := "between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
+		if want := "new value: between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
 			t.Errorf("position %q, %q", p.Position[0], p.Refused[0])
 		}
 	}
 }
 
-// Outside the training range of an input there is no interval unless it is asked
-// for; where that input is not the groups', no left-out group tests the direction, and
-// that of the groups may be as far outside as the farthest group that was left out.
-// The interval of another level is that part of the same law.
+// Outside the training range of an input there is no interval unless extrapolation is asked for. The input of the
+// groups may lie as far outside as the farthest left-out group; no left-out group tests another input. Intervals of
+// another level follow from the same law.
 func TestRecommendOutside(t *testing.T) {
 	m := opened(t, split(t))
 
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
-	p := must.Get(m.Recommend(ctx, x, 0, false, nil))(t)
+	p, err := m.Recommend(ctx, x, 0, false, nil)
+	require.NoError(t, err)
 
-	asked := must.Get(m.Recommend(ctx, x, 0.8, true, nil))(t)
+	asked, err := m.Recommend(ctx, x, 0.8, true, nil)
+	require.NoError(t, err)
 
 	for i, want := range []string{
 		"", "not calibrated in this direction: a 9 is outside 0 to 2.75",
@@ -94,9 +103,8 @@ func TestRecommendOutside(t *testing.T) {
 		}
 	}
 
-	if !strings.HasPrefix(p.Position[2], "above the highest measured b, 4") || p.Position[3] != "b 2 was measured" {
-		t.Errorf("positions %q", p.Position)
-	}
+	assert.Contains(t, p.Position[2], "above the highest measured b, 4")
+	assert.Equal(t, "measured: this condition was measured", p.Position[3])
 
 	// Between the quotient of a normal law, scipy.stats.norm.ppf([.9, .975]), and 0: a mixture has heavier tails.
 	if r := asked.Half[0] / p.Half[0]; !(r > 0 && r < 1.2815515655/1.9599639845) || asked.Level != 0.8 {
@@ -110,7 +118,8 @@ func TestRecommendWithTwoGroups(t *testing.T) {
 	b.WriteString("run,a,b,y_1,y_2\n")
 
 	for i := range 36 {
-		x, z := float64(i%12)/4, float64(i/12)
+		x := float64(i%12) / 4
+		z := float64(i / 12)
 		y := math.Sin(x) + z
 		fmt.Fprintf(&b, "r%d,%g,%g,%g,%g\n", i, x, z, y+0.01*math.Cos(float64(7*i)), y+0.01*math.Cos(float64(5*i)))
 	}
@@ -125,13 +134,14 @@ experiments:
 
 	err := pipelinetest.Run(dir, map[string]string{"pairs.csv": b.String(), "pipeline.yaml": config},
 		pipeline.Options{Jobs: 2})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	m := opened(t, filepath.Join(dir, "runs", "wing", "splits", "b1"))
 
-	p := must.Get(m.Recommend(context.Background(), []float64{1, 1}, 0, true, nil))(t)
+	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true, nil)
+	require.NoError(t, err)
 
-	// Of two groups the interval is that of 98 %.
+	// With two groups the interval has the level 98 %.
 	c := m.Honest.Calibration
 	if p.Level != 0.98 || !(p.Half[0] > 0) || p.Refused[0] != nil ||
 		!strings.Contains(c.Learned(), "at the level of 98 %") {
@@ -147,5 +157,5 @@ experiments:
 		names = append(names, g.Name)
 	}
 
-	must.Equal(t, names, []string{"0", "2"}, "left out")
+	assert.Equal(t, []string{"0", "2"}, names, "left out")
 }

@@ -6,7 +6,7 @@ import (
 	"doubletake/pipeline/runs"
 )
 
-// A run of the past is named by its number, from the end if negative.
+// ExampleFind finds the last run: negative numbers count from the end.
 func ExampleFind() {
 	list := []runs.Record{{ID: "20261101T080000.000Z"}, {ID: "20261102T093000.000Z"}}
 	last, err := runs.Find(list, "-1")

@@ -15,51 +15,53 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
 )
 
-// historyDir is the folder below a work directory that holds one record a run. gc
-// leaves it alone.
+// historyDir is the folder below a work directory that contains a record of each run. The command gc does not touch it.
 var historyDir = filepath.Join(".cache", "history")
 
-// Bounds of the records of a work directory. Older ones are deleted. Variables for
-// tests.
+// These bounds are variables for tests.
 var (
-	mostRecords  = 500
-	recordsBytes = int64(64 << 20) // of all
-	recordBytes  = 1 << 20         // of one
-	failureBytes = 2 << 10         // of why a run failed
+	// maxRecords is the number of records of a work directory that are kept. Older records are deleted.
+	maxRecords = 500
+	// maxRecordsBytes is the size of all records of a work directory that are kept.
+	maxRecordsBytes = int64(64 << 20)
+	// maxRecordBytes is the size of a record. Parts of a longer record are left out.
+	maxRecordBytes = 1 << 20
+	// maxFailureBytes is the length of the text that says why a run failed.
+	maxFailureBytes = 2 << 10
 )
 
-// Record is one run of the past: when, by which program, with which configuration, and
-// the numbers of the reports after it.
+// Record describes a run of the past: when and by which program it was made, its configuration, and the numbers of the
+// reports after it.
 type Record struct {
 	ID       string    `json:"id"` // the time, as a file name
 	Time     time.Time `json:"time"`
-	Program  string    `json:"program"`
-	Kernels  string    `json:"kernels"`
-	Ran      int       `json:"ran"` // tasks made
-	UpToDate int       `json:"up_to_date"`
-	Seconds  float64   `json:"seconds"`
-	Failed   string    `json:"failed,omitempty"` // why the run failed
+	Program  string    `json:"program"`          // version of the program
+	Kernels  string    `json:"kernels"`          // name of the set of numeric kernels
+	Ran      int       `json:"ran"`              // number of tasks that were made
+	UpToDate int       `json:"up_to_date"`       // number of tasks that were up to date
+	Seconds  float64   `json:"seconds"`          // that the run took
+	Failed   string    `json:"failed,omitempty"` // why the run failed; "" if it did not
 
 	Digest   string    `json:"digest"`             // SHA-256 of the configuration
-	Config   string    `json:"config,omitempty"`   // its text
-	Settings []Setting `json:"settings,omitempty"` // its keys, defaults included
+	Config   string    `json:"config,omitempty"`   // text of the configuration
+	Settings []Setting `json:"settings,omitempty"` // its keys and values, defaults included
 
-	// Of the experiments whose reports were up to date after the run.
-	Data    []Setting      `json:"data,omitempty"` // "recordings", "triplets", "digest of triplets.arrow"
+	// The fields below are about the experiments whose reports were up to date after the run.
+	Data    []Setting      `json:"data,omitempty"` // with the keys recordings, triplets and dataDigest
 	Splits  []SplitRecord  `json:"splits,omitempty"`
 	Metrics []MetricRecord `json:"metrics,omitempty"`
-	Cut     bool           `json:"cut,omitempty"` // parts are left out, because they are too long
+
+	Cut bool `json:"cut,omitempty"` // parts are left out, because the record would be too long
 }
 
-// Setting is a key of an experiment and its value.
+// Setting is a key of the configuration and its value.
 type Setting struct {
-	Where string `json:"where"` // "drone"; "drone/2-blades" for a split's training; "" for all
+	Where string `json:"where"` // "drone"; "drone/2-blades" for a split's training; "" for the whole configuration
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
@@ -68,30 +70,30 @@ type Setting struct {
 type Run struct {
 	File    *config.File
 	Plan    *engine.Plan
-	Program string // its version
-	Kernels string // the set of numeric kernels
+	Program string // version of the program
+	Kernels string // name of the set of numeric kernels
 
 	Start   time.Time
-	Result  *engine.Result // nil where the run could not start
-	Failure error          // why it failed
+	Result  *engine.Result // nil if the run could not start
+	Failure error          // why the run failed; nil if it did not
 
 	// Reports returns the experiments whose reports are up to date, as far as they can be read.
 	Reports func() []report.Experiment
 }
 
-// Keep writes the record of a run that made something, that failed, or whose
-// configuration differs from that of the last record.
+// Keep writes a record of the run if it made something or failed, or if its configuration is not that of the last
+// record. It deletes old records. A run that could not start leaves no record.
 func (run Run) Keep() error {
-	r := run.Result
-	if r == nil {
+	result := run.Result
+	if result == nil {
 		return nil
 	}
 
 	text := run.File.Text()
 	sum := sha256.Sum256([]byte(text))
-	rec := &Record{
+	record := &Record{
 		Time: run.Start.UTC().Round(time.Millisecond), Program: run.Program, Kernels: run.Kernels,
-		Ran: r.Ran, UpToDate: r.Cached, Seconds: r.Wall, Digest: hex.EncodeToString(sum[:]), Config: text,
+		Ran: result.Ran, UpToDate: result.Cached, Seconds: result.Wall, Digest: hex.EncodeToString(sum[:]), Config: text,
 	}
 
 	dir := filepath.Join(run.Plan.Dir, historyDir)
@@ -100,28 +102,24 @@ func (run Run) Keep() error {
 		return fmt.Errorf("write history: %w", err)
 	}
 
-	if n := len(names); n > 0 && run.Failure == nil && r.Ran == 0 && strings.HasSuffix(names[n-1], rec.suffix()) {
+	madeNothing := run.Failure == nil && result.Ran == 0
+	if madeNothing && len(names) > 0 && strings.HasSuffix(names[len(names)-1], record.suffix()) {
 		return nil
 	}
 
 	if run.Failure != nil {
-		rec.Failed = failureText(run.Failure)
+		record.Failed = failureText(run.Failure)
 	}
 
-	rec.Settings = settingsOf(run.File)
-	run.addNumbers(rec)
+	record.Settings = settingsOf(run.File)
+	run.addNumbers(record)
+	record.setID(names)
 
-	for rec.ID == "" || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
-		rec.ID = rec.Time.Format(timeID)
-		rec.Time = rec.Time.Add(time.Millisecond) // where a clock was set back
-	}
-
-	rec.Time = rec.Time.Add(-time.Millisecond)
-	if err := rec.write(dir); err != nil {
+	if err := record.write(dir); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 
-	forget(dir)
+	deleteOld(dir)
 
 	return nil
 }
@@ -129,72 +127,90 @@ func (run Run) Keep() error {
 // timeID is the form of IDs.
 const timeID = "20060102T150405.000Z"
 
+// setID sets the ID to the time of the record. If a record with the ID is among names, whose clock may have been set
+// back since, setID moves the time of this record on.
+func (r *Record) setID(names []string) {
+	for {
+		r.ID = r.Time.Format(timeID)
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, r.ID) }) {
+			return
+		}
+
+		r.Time = r.Time.Add(time.Millisecond)
+	}
+}
+
+// write writes the record into a folder, which it makes if it is not there.
 func (r *Record) write(dir string) error {
 	b, err := r.encode()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
+	if err != nil {
+		return err
 	}
 
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 
 	return engine.WriteFile(filepath.Join(dir, r.ID+r.suffix()), b)
 }
 
-// suffix ends the name of the record's file: a run that makes nothing finds there
-// whether its configuration is that of the last record.
+// suffix returns the end of the name of the record's file. A run that makes nothing sees from it whether its
+// configuration is that of the last record, without reading the record.
 func (r *Record) suffix() string { return "-" + r.Digest[:16] + ".json" }
 
-// failureText is the beginning of an error.
+// failureText returns the text of an error, without its end if it is long, and "interrupted" after an interrupt.
 func failureText(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
 
 	s := err.Error()
-	if len(s) > failureBytes {
-		s = strings.ToValidUTF8(s[:failureBytes], "") + " …"
+	if len(s) > maxFailureBytes {
+		s = strings.ToValidUTF8(s[:maxFailureBytes], "") + " …"
 	}
 
 	return s
 }
 
-// settingsOf lists the keys of a configuration that results depend on. What all variants
-// of an experiment have in common is the experiment's.
-func settingsOf(f *config.File) []Setting {
-	variants, common := map[string]int{}, map[Setting]int{}
-	for _, e := range f.Experiments {
-		variants[e.Family()]++
-		for _, s := range config.Flatten("", e) {
-			common[Setting{e.Family(), s.Key, s.Value}]++
+// settingsOf returns the settings of a configuration on which results depend. A setting that all variants of a sweep
+// have in common is a setting of their experiment.
+func settingsOf(file *config.File) []Setting {
+	variants := map[string]int{} // number of experiments of a family
+	having := map[Setting]int{}  // number of experiments of a family that have a setting
+	for _, experiment := range file.Experiments {
+		variants[experiment.Family()]++
+		for _, setting := range config.Flatten("", experiment) {
+			having[Setting{experiment.Family(), setting.Key, setting.Value}]++
 		}
 	}
 
-	out := []Setting{{"", "kernels", f.Kernels}}
+	settings := []Setting{{"", "kernels", file.Kernels}}
 
-	first := ""
-	for _, e := range f.Experiments {
-		for _, s := range config.Flatten("", e) {
-			switch all := (Setting{e.Family(), s.Key, s.Value}); {
-			case common[all] < variants[e.Family()]:
-				out = append(out, Setting{e.Name, s.Key, s.Value})
-			case e.Family() != first:
-				out = append(out, all)
+	previous := "" // family of the experiment before: the variants of a sweep follow one another
+	for _, experiment := range file.Experiments {
+		family := experiment.Family()
+		for _, setting := range config.Flatten("", experiment) {
+			shared := Setting{family, setting.Key, setting.Value}
+			switch {
+			case having[shared] < variants[family]:
+				settings = append(settings, Setting{experiment.Name, setting.Key, setting.Value})
+			case family != previous:
+				settings = append(settings, shared)
 			}
 		}
 
-		first = e.Family()
+		previous = family
 	}
 
-	return out
+	return settings
 }
 
-// addNumbers notes the data and the numbers of the reports.
+// addNumbers adds the data and the numbers of the reports to a record. It leaves out reports that cannot be written as
+// JSON or read again: the run is over, and its record must not fail for them.
 func (run Run) addNumbers(rec *Record) {
 	tasks := map[string][]*engine.Task{} // by experiment
-	for _, t := range run.Plan.Tasks {
-		tasks[t.Experiment] = append(tasks[t.Experiment], t)
+	for _, task := range run.Plan.Tasks {
+		tasks[task.Experiment] = append(tasks[task.Experiment], task)
 	}
 
 	for _, e := range run.Reports() {
@@ -210,9 +226,9 @@ func (run Run) addNumbers(rec *Record) {
 		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
 			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
 
-		for _, t := range tasks[e.Name] {
-			for _, l := range t.Publish {
-				if d, ok := run.Result.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
+		for _, task := range tasks[e.Name] {
+			for _, link := range task.Publish {
+				if d, ok := run.Result.Digest(task.ID, link.Output); ok && link.Output == "triplets.arrow" {
 					rec.Data = append(rec.Data, Setting{e.Name, dataDigest, d})
 				}
 			}
@@ -220,30 +236,47 @@ func (run Run) addNumbers(rec *Record) {
 	}
 }
 
+// dataDigest is the key of the digest of an experiment's table of triplets, in Record.Data.
 const dataDigest = "digest of triplets.arrow"
 
-// encode writes the record, without what makes it too long.
+// encode returns the record as JSON and a line end. It leaves out parts that make the record too long.
 func (r *Record) encode() ([]byte, error) {
-	for _, drop := range []func(){
-		func() {},
-		func() { r.Settings = nil },
-		func() { r.Metrics = nil },
-		func() { r.Config, r.Data, r.Splits = "", nil, nil },
-	} {
-		drop()
-
+	for step := 1; ; step++ {
 		b, err := json.Marshal(r)
-		if err != nil || len(b) < recordBytes {
-			return append(b, '\n'), err
+		if err != nil {
+			return nil, err
 		}
 
-		r.Cut = true
-	}
+		if len(b) < maxRecordBytes {
+			return append(b, '\n'), nil
+		}
 
-	return nil, errors.New("the record is too long")
+		if !r.leaveOut(step) {
+			return nil, errors.New("the record is too long")
+		}
+	}
 }
 
-// recordNames lists the files of a folder of records, oldest first.
+// leaveOut removes the part of the record that goes at a step, from 1. It returns false if nothing is left to remove.
+func (r *Record) leaveOut(step int) bool {
+	r.Cut = true
+	switch step {
+	case 1:
+		r.Settings = nil
+	case 2:
+		r.Metrics = nil
+	case 3:
+		r.Config = ""
+		r.Data = nil
+		r.Splits = nil
+	default:
+		return false
+	}
+
+	return true
+}
+
+// recordNames returns the names of the records in a folder, oldest first. It returns none if there is no folder.
 func recordNames(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -251,58 +284,59 @@ func recordNames(dir string) ([]string, error) {
 	}
 
 	var names []string
-	for _, e := range list { // sorted by name, which begins with the time
-		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
+	for _, entry := range list { // sorted by name, which begins with the time
+		if strings.HasSuffix(entry.Name(), ".json") && !strings.HasPrefix(entry.Name(), ".") {
+			names = append(names, entry.Name())
 		}
 	}
 
 	return names, nil
 }
 
-// forget deletes the oldest records beyond the bounds, and what a killed run was
-// writing.
-func forget(dir string) {
+// deleteOld deletes the oldest records beyond the bounds, and temporary files that a killed run left an hour ago or
+// earlier. Errors are dropped: the next run tries again.
+func deleteOld(dir string) {
 	list, _ := os.ReadDir(dir)
 
-	kept, bytes := 0, int64(0)
-	for _, e := range slices.Backward(list) {
-		fi, err := e.Info()
+	kept := 0
+	bytes := int64(0)
+	for _, entry := range slices.Backward(list) {
+		fi, err := entry.Info()
 		if err != nil {
-			continue // gone
+			continue // another process deleted it
 		}
 
-		if strings.HasPrefix(e.Name(), ".tmp-") {
+		if strings.HasPrefix(entry.Name(), ".tmp-") {
 			if time.Since(fi.ModTime()) > time.Hour {
-				os.Remove(filepath.Join(dir, e.Name()))
+				os.Remove(filepath.Join(dir, entry.Name()))
 			}
 			continue
 		}
 
-		kept, bytes = kept+1, bytes+fi.Size()
-		if kept > mostRecords || bytes > recordsBytes {
-			os.Remove(filepath.Join(dir, e.Name()))
+		kept++
+		bytes += fi.Size()
+		if kept > maxRecords || bytes > maxRecordsBytes {
+			os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}
 }
 
-// Workdir returns the work directory of the configuration at path, or path where that
-// is a folder.
+// Workdir returns path if it is a folder, and otherwise the work directory of the configuration at path.
 func Workdir(path string) (string, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		return path, nil
 	}
 
-	f, err := config.Load(path)
+	file, err := config.Load(path)
 	if err != nil {
 		return "", err
 	}
 
-	return f.Resolve(f.Workdir), nil
+	return file.Resolve(file.Workdir), nil
 }
 
-// History returns the records of a work directory, oldest first, and the paths of those
-// that cannot be read. path is a configuration, or the work directory itself.
+// History returns the records of a work directory, oldest first, and the paths of files that are not valid records.
+// path is a configuration, or the work directory itself.
 func History(path string) (list []Record, damaged []string, err error) {
 	dir, err := Workdir(path)
 	if err != nil {
@@ -316,31 +350,42 @@ func History(path string) (list []Record, damaged []string, err error) {
 	}
 
 	list = []Record{}
-	for _, n := range names {
-		path := filepath.Join(dir, n)
-		r, err := readRecord(path)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		record, err := readRecord(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // deleted since
+		case errors.Is(err, fs.ErrNotExist): // another run has deleted it
 		case err != nil:
 			damaged = append(damaged, path)
 		default:
-			list = append(list, *r)
+			list = append(list, *record)
 		}
 	}
 
 	return list, damaged, nil
 }
 
-func readRecord(path string) (_ *Record, err error) {
-	defer fault.Catch(&err)
-	fi := fault.Get(os.Stat(path))
-	if !fi.Mode().IsRegular() || fi.Size() > int64(recordBytes)+1 {
+// readRecord reads a record. It returns an error if the file is something else.
+func readRecord(path string) (*Record, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+
+	if !fi.Mode().IsRegular() || fi.Size() > int64(maxRecordBytes)+1 { // with a line end
 		return nil, errors.New("not a record")
 	}
 
-	b := fault.Get(os.ReadFile(path))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+
 	var r Record
-	fault.Raise(json.Unmarshal(b, &r))
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, err
+	}
+
 	if r.ID == "" || r.Digest == "" {
 		return nil, errors.New("not a record")
 	}
@@ -348,24 +393,28 @@ func readRecord(path string) (_ *Record, err error) {
 	return &r, nil
 }
 
-// Find returns the record that name means: its number in the list from 1,
-// from the end if negative (-1 is the last), or the beginning of its ID.
+// Find returns the record that name means: its number from 1, a negative number from the end (-1 is the last), or the
+// beginning of its ID. It returns a *config.UsageError if no record or more than one fits.
 func Find(list []Record, name string) (*Record, error) {
-	if n, err := strconv.Atoi(name); err == nil && n >= -len(list) && n <= len(list) && n != 0 {
-		if n < 0 {
-			n += len(list) + 1
-		}
+	const shortestID = 5 // characters: shorter texts are numbers
+
+	n, err := strconv.Atoi(name)
+	switch {
+	case err != nil:
+	case n > 0 && n <= len(list):
 		return &list[n-1], nil
+	case n < 0 && n >= -len(list):
+		return &list[len(list)+n], nil
 	}
 
 	var found []*Record
 	for i := range list {
-		if len(name) > 4 && strings.HasPrefix(list[i].ID, name) { // shorter ones are numbers
+		if len(name) >= shortestID && strings.HasPrefix(list[i].ID, name) {
 			found = append(found, &list[i])
 		}
 	}
 
-	text := ""
+	var text string
 	switch {
 	case len(found) == 1:
 		return found[0], nil
@@ -379,40 +428,4 @@ func Find(list []Record, name string) (*Record, error) {
 	}
 
 	return nil, &config.UsageError{Text: text}
-}
-
-// DiffRecords compares two runs of the past: program, settings and data, and the numbers.
-func DiffRecords(a, b *Record) *Difference {
-	d := difference(a, b)
-	if d.Unknown = len(a.Settings) == 0 || len(b.Settings) == 0; d.Unknown {
-		d.Settings = []Change{}
-	} else {
-		var program []Change
-		if a.Program != b.Program {
-			program = append(program, Change{"", "program", a.Program, b.Program})
-		}
-		if a.Kernels != b.Kernels {
-			program = append(program, Change{"", "numeric kernels", a.Kernels, b.Kernels})
-		}
-		d.Settings = append(program, d.Settings...)
-	}
-
-	before, after := byPlace(a.Data), byPlace(b.Data)
-	for _, k := range union(before, after) {
-		from, ok := before[k]
-
-		to, ok2 := after[k]
-		if !ok || !ok2 || from == to {
-			continue // one of them has no report
-		}
-
-		explained := slices.ContainsFunc(d.Settings, func(c Change) bool {
-			return c.Key == "program" || c.Where == k[0] && !strings.HasPrefix(c.Key, "train.")
-		})
-		if k[1] != dataDigest || !explained {
-			d.Settings = append(d.Settings, Change{k[0], k[1], from, to})
-		}
-	}
-
-	return d
 }

@@ -10,45 +10,34 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 )
 
-// Plots are the figures that can be drawn of a run: those of its experiments, or of one
-// of them, or of one split.
+// Plots are the figures of a run: of all experiments, of one experiment, or of one split.
 type Plots struct {
-	from  string
-	parts []plotPart
+	source string // path of the run, as the user gave it
+	parts  []plotPart
 }
 
+// plotPart is the figures of one report.
 type plotPart struct {
-	prefix string // of the names
+	prefix string // of the names of the figures
 	plots  *report.Plots
 }
 
-// OpenPlots finds the figures of a work directory, an experiment's folder in it, or a
-// split's folder or model in that. What holds no report is a *fault.Error.
-func OpenPlots(path string) (_ *Plots, err error) {
-	defer fault.Catch(&err)
-	p := &Plots{from: path}
-
-	folder, split := filepath.Clean(path), ""
-	for at := folder; ; at = filepath.Dir(at) { // a model's split
-		if above := filepath.Dir(at); filepath.Base(above) == "splits" &&
-			isFile(filepath.Join(filepath.Dir(above), "report", reportstage.PageData)) {
-			folder, split = filepath.Dir(above), filepath.Base(at)
-			break
-		} else if above == at || above == "." {
-			break
-		}
-	}
-
+// OpenPlots finds the figures of a work directory, of an experiment's folder in it, or of a split's folder or model in
+// the experiment's folder. It returns a *fault.Error if there is no report.
+func OpenPlots(path string) (*Plots, error) {
+	p := &Plots{source: path}
+	folder, split := experimentOf(filepath.Clean(path))
 	data := filepath.Join("report", reportstage.PageData)
-	if one := filepath.Join(folder, data); isFile(one) {
-		d := fault.Get(readPage(one))
-		p.parts = []plotPart{{"", report.NewPlots(d, split)}}
+	if page := filepath.Join(folder, data); isFile(page) { // the folder is an experiment's
+		if err := p.add("", page, split); err != nil {
+			return nil, err
+		}
+
 		if split != "" && len(p.Names()) == 0 {
 			return nil, &fault.Error{Path: path, Want: "a split of the report", Found: "a split without figures"}
 		}
@@ -56,91 +45,138 @@ func OpenPlots(path string) (_ *Plots, err error) {
 		return p, nil
 	}
 
-	below := os.DirFS(folder)
-	found, _ := fs.Glob(below, "*/report/"+reportstage.PageData)
-	variants, _ := fs.Glob(below, "*/*/report/"+reportstage.PageData)
+	root := os.DirFS(folder)
+	pages, _ := fs.Glob(root, "*/report/"+reportstage.PageData) // the patterns are well-formed
+	variants, _ := fs.Glob(root, "*/*/report/"+reportstage.PageData)
+	pages = append(pages, variants...)
 
-	if _, err := os.Stat(path); err != nil || len(found)+len(variants) == 0 || split != "" {
+	_, err := os.Stat(path)
+	if err != nil || len(pages) == 0 || split != "" {
 		return nil, fault.At(path, "", "a work directory, runs/EXPERIMENT, or a split's folder in it", "no report",
 			"pipeline run writes "+filepath.Join("runs", "EXPERIMENT", data))
 	}
 
-	for _, f := range append(found, variants...) {
-		d := fault.Get(readPage(filepath.Join(folder, filepath.FromSlash(f))))
-		p.parts = append(p.parts, plotPart{strings.TrimSuffix(f, "report/"+reportstage.PageData), report.NewPlots(d, "")})
+	for _, page := range pages {
+		prefix := strings.TrimSuffix(page, "report/"+reportstage.PageData)
+		if err := p.add(prefix, filepath.Join(folder, filepath.FromSlash(page)), ""); err != nil {
+			return nil, err
+		}
 	}
 
 	return p, nil
 }
 
+// add adds the figures of a report whose numbers are in the file page. If split is not "", it adds only the figures of
+// this split.
+func (p *Plots) add(prefix, page, split string) error {
+	detail, err := readPage(page)
+	if err != nil {
+		return err
+	}
+
+	p.parts = append(p.parts, plotPart{prefix, report.NewPlots(detail, split)})
+
+	return nil
+}
+
+// experimentOf returns the folder of the experiment and the name of the split if path is the folder of a split or
+// within it. Otherwise it returns path and "".
+func experimentOf(path string) (folder, split string) {
+	for dir := path; ; dir = filepath.Dir(dir) {
+		parent := filepath.Dir(dir)
+		experiment := filepath.Dir(parent)
+		if filepath.Base(parent) == "splits" && isFile(filepath.Join(experiment, "report", reportstage.PageData)) {
+			return experiment, filepath.Base(dir)
+		}
+
+		if parent == dir || parent == "." {
+			return path, ""
+		}
+	}
+}
+
+// readPage reads the numbers of a report. It returns a *fault.Error if it cannot.
 func readPage(path string) (*report.Detail, error) {
-	d, err := reportstage.ReadDetail(path)
+	detail, err := reportstage.ReadDetail(path)
 	if err != nil {
 		return nil, fault.At(path, "", "the numbers of a report", "others or damage", "pipeline run makes it again")
 	}
 
-	return d, nil
+	return detail, nil
 }
 
+// isFile reports whether there is a regular file at path.
 func isFile(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// Names lists the figures.
+// Names returns the names of the figures.
 func (p *Plots) Names() []string {
-	return slices.Concat(lists.Each(p.parts, func(part plotPart) []string {
-		return lists.Each(part.plots.Names(), func(name string) string { return part.prefix + name })
-	})...)
-}
-
-// mostListed is how many figures are listed one by one.
-const mostListed = 40
-
-// List lists the figures of a kind; of "" all, or a line for each kind where they are many. It is nil where kind is
-// a figure, or none.
-func (p *Plots) List(kind string) []string {
-	kinds := slices.Concat(lists.Each(p.parts, func(part plotPart) []string { return part.plots.Kinds() })...)
-
-	return listed(kind, p.from, p.Names(), kinds)
-}
-
-func listed(kind, from string, names, kinds []string) (out []string) {
-	switch {
-	case slices.Contains(names, kind):
-		return nil
-	case kind == "" && len(names) <= mostListed:
-		return names
-	}
-
-	of := map[string][]string{}
-	for i, k := range kinds {
-		of[k] = append(of[k], names[i])
-	}
-
-	if kind != "" {
-		return of[kind]
-	}
-
-	for i, k := range kinds {
-		if of[k][0] == names[i] { // the first of its kind
-			out = append(out, fmt.Sprintf("%s: %s, as %s", k, fault.Plural(int64(len(of[k])), "figure"), names[i]))
+	var names []string
+	for _, part := range p.parts {
+		for _, name := range part.plots.Names() {
+			names = append(names, part.prefix+name)
 		}
 	}
 
-	return append(out, "pipeline plot "+from+" KIND lists those of a kind")
+	return names
 }
 
-// Draw returns a figure as a file. A name that is none is a *config.UsageError.
+// maxListed is the number of figures up to which all are listed.
+const maxListed = 40
+
+// List returns the names of the figures of a kind. For the kind "" it returns the names of all figures, or a line for
+// each kind if there are many figures. It returns nil if kind is the name of a figure, or neither a kind nor a figure.
+func (p *Plots) List(kind string) []string {
+	var kinds []string // the kind of each figure
+	for _, part := range p.parts {
+		kinds = append(kinds, part.plots.Kinds()...)
+	}
+
+	return listed(kind, p.source, p.Names(), kinds)
+}
+
+// listed is List for figures with these names and kinds.
+func listed(kind, source string, names, kinds []string) []string {
+	switch {
+	case slices.Contains(names, kind):
+		return nil
+	case kind == "" && len(names) <= maxListed:
+		return names
+	}
+
+	byKind := map[string][]string{}
+	for i, k := range kinds {
+		byKind[k] = append(byKind[k], names[i])
+	}
+
+	if kind != "" {
+		return byKind[kind]
+	}
+
+	var lines []string
+	for i, k := range kinds {
+		figures := byKind[k]
+		if figures[0] == names[i] { // the first of its kind
+			lines = append(lines, fmt.Sprintf("%s: %s, as %s", k, fault.Plural(int64(len(figures)), "figure"), names[i]))
+		}
+	}
+
+	return append(lines, "pipeline plot "+source+" KIND lists those of a kind")
+}
+
+// Draw returns a figure as the contents of a file. It returns a *config.UsageError if no figure has the name.
 func (p *Plots) Draw(name string, o report.PlotOptions) ([]byte, error) {
-	for _, k := range p.parts {
-		if n, ok := strings.CutPrefix(name, k.prefix); ok && slices.Contains(k.plots.Names(), n) {
-			return k.plots.Draw(n, o)
+	for _, part := range p.parts {
+		rest, ok := strings.CutPrefix(name, part.prefix)
+		if ok && slices.Contains(part.plots.Names(), rest) {
+			return part.plots.Draw(rest, o)
 		}
 	}
 
 	return nil, &config.UsageError{
-		Text: "there is no figure " + name + " of " + p.from + spelling.DidYouMean(name, p.Names()) +
-			"; pipeline plot " + p.from + " lists them",
+		Text: "there is no figure " + name + " of " + p.source + spelling.DidYouMean(name, p.Names()) +
+			"; pipeline plot " + p.source + " lists them",
 	}
 }

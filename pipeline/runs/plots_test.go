@@ -2,21 +2,24 @@ package runs
 
 import (
 	"fmt"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// Many figures are listed by their kinds, few and those of one kind by their names.
+// Many figures are listed by their kinds. A few figures, and the figures of one kind, are listed by their names.
 func TestListed(t *testing.T) {
-	names, kinds := []string{"e/s-parity"}, []string{"parity"}
+	names := []string{"e/s-parity"}
+	kinds := []string{"parity"}
 	for i := range 60 {
-		names, kinds = append(names, fmt.Sprintf("e/s-directivity-%d", i)), append(kinds, "directivity")
+		names = append(names, fmt.Sprintf("e/s-directivity-%d", i))
+		kinds = append(kinds, "directivity")
 	}
 
 	for _, c := range []struct {
-		kind string
-		n    int
-		want []string
+		kind  string
+		count int
+		want  []string
 	}{
 		{"", 61, []string{
 			"parity: 1 figure, as e/s-parity", "directivity: 60 figures, as e/s-directivity-0",
@@ -28,8 +31,7 @@ func TestListed(t *testing.T) {
 		{"e/s-parity", 61, nil},
 		{"nothing", 61, nil},
 	} {
-		if got := listed(c.kind, "runs", names[:c.n], kinds[:c.n]); !slices.Equal(got, c.want) {
-			t.Errorf("%q of %d: %q, expected %q", c.kind, c.n, got, c.want)
-		}
+		got := listed(c.kind, "runs", names[:c.count], kinds[:c.count])
+		assert.Equal(t, c.want, got, "%q of %d figures", c.kind, c.count)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
@@ -220,7 +220,8 @@ func (m *made) byLog(t *testing.T, rng *rand.Rand, dir string) {
 
 	heads, units := []string{"file"}, []string{""}
 	if k == 6 {
-		heads, units = append([]string{"Nr."}, heads...), append(units, "")
+		heads = append([]string{"Nr."}, heads...)
+		units = append(units, "")
 	}
 
 	for _, f := range m.inputs {
@@ -233,7 +234,8 @@ func (m *made) byLog(t *testing.T, rng *rand.Rand, dir string) {
 			h += " [" + f.unit + "]"
 		}
 
-		heads, units = append(heads, h), append(units, f.unit)
+		heads = append(heads, h)
+		units = append(units, f.unit)
 	}
 
 	extra := []string{"Temperature", "rho", "Remark"}
@@ -356,8 +358,8 @@ func (m *made) judge(t *testing.T, dir string) verdict {
 	}
 
 	for k, f := range m.inputs {
-		i := slices.IndexFunc([]string{f.name, f.english, f.other}, func(n string) bool {
-			return tab.Column(n) != nil && strings.Contains(strings.Join(told, ""), "   "+n)
+		i := slices.IndexFunc([]string{f.name, f.english, f.other}, func(name string) bool {
+			return tab.Column(name) != nil && strings.Contains(strings.Join(told, ""), "   "+name)
 		})
 		if i < 0 {
 			for _, word := range []string{f.english, f.other, f.word, f.name} {
@@ -459,7 +461,7 @@ func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) str
 // Generated campaigns come back as the table that generated them: nine of ten are answered, none is
 // wrong. The witness is the generating table.
 func TestGeneratedCampaigns(t *testing.T) {
-	n := must.Often(20, 2000)
+	n := longtest.Count(20, 2000)
 
 	kinds := map[string]int{}
 	var styles []string

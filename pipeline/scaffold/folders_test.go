@@ -14,13 +14,13 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/parquet-go/parquet-go"
-
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // answers are what a person fills in, by key: facts that no file of the folders states.
@@ -354,15 +354,15 @@ func TestFolders(t *testing.T) {
 
 			start := time.Now()
 			r, err := Look(dir)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			took := time.Since(start)
 			contains(t, r.YAML, c.wants...)
 
-			for _, w := range c.not {
+			for _, word := range c.not {
 				for _, line := range strings.Split(r.YAML, "\n") {
-					if setting, _, _ := strings.Cut(line, "#"); strings.Contains(setting, w) {
-						t.Errorf("%q in %s", w, line)
+					if setting, _, _ := strings.Cut(line, "#"); strings.Contains(setting, word) {
+						t.Errorf("%q in %s", word, line)
 					}
 				}
 			}
@@ -373,10 +373,11 @@ func TestFolders(t *testing.T) {
 			}
 
 			yaml, edits := fillIn(r.YAML)
-			must.Not(t, edits != c.edits || edits > 2, "%d edits, want %d", edits, c.edits)
+			require.Equal(t, c.edits, edits, "%d edits, want %d", edits, c.edits)
+			assert.LessOrEqual(t, edits, 2, "%d edits, want %d", edits, c.edits)
 
 			warnings, err := checked(t, dir, r, yaml)
-			must.Not(t, err != nil, "%v\n%s", err, yaml)
+			assert.NoError(t, err, "%v\n%s", err, yaml)
 
 			t.Logf("%d edits, init took %v; warnings %v", edits, took.Round(time.Millisecond), warnings)
 		})

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What init proposes of logs passes check: names that the tables have, that of an outcome, an uncertainty beside
@@ -218,7 +219,7 @@ func TestRolesOfColumns(t *testing.T) {
 		write(t, dir, "results.csv", b.String())
 
 		r, err := Look(dir)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		var roles []string
 		for _, h := range strings.Split(c.head, ",") {
@@ -226,7 +227,7 @@ func TestRolesOfColumns(t *testing.T) {
 			roles = append(roles, after[:max(0, strings.IndexAny(after, ",:\n"))])
 		}
 
-		must.Equal(t, strings.Join(roles, " "), c.want, "%v", c.name)
+		assert.Equal(t, c.want, strings.Join(roles, " "), "%v", c.name)
 
 		if _, err := checked(t, dir, r, r.YAML); (err != nil) != strings.HasSuffix(c.name, "each condition once") {
 			t.Errorf("%s: %v", c.name, err)

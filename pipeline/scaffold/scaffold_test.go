@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
-	"doubletake/internal/lists"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected patterns are written by hand from the names. "": a table holds what they state.
@@ -56,12 +57,14 @@ func TestPattern(t *testing.T) {
 		{[]string{"u1_rpm3.wav", "u1_rpm4.wav", "u2_rpm3.wav", "rest.wav"}, "u{speed}_rpm{rpm}.wav", "rest.wav"},
 	} {
 		s, p := nameSheet(c.files), ""
-		if len(s.of(input, thing)) > 0 {
+		if len(s.withRole(input, thing)) > 0 {
 			p = s.pattern()
 		}
 
-		must.Not(t, p != c.pattern || len(s.odd) != min(1, len(c.odd)) || c.odd != "" && s.odd[c.odd] == "",
-			"%v: %q %v, expected %q %v", c.files, p, s.odd, c.pattern, c.odd)
+		require.Equal(t, c.pattern, p, "%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
+		require.Len(t, s.lacking, min(1, len(c.odd)), "%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
+		assert.False(t, c.odd != "" && s.lacking[c.odd] == "",
+			"%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
 	}
 }
 
@@ -177,26 +180,30 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 			`alpha_deg=5,10 ("aoa-05" is read as 5; for -5 write aoa{alpha_deg} in the pattern)`,
 		},
 	} {
-		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f+".wav", "~", " ") })
+		var files []string
+		for _, file := range strings.Fields(c.files) {
+			files = append(files, strings.ReplaceAll(file+".wav", "~", " "))
+		}
+
 		s := nameSheet(files)
-		if len(s.odd) > 0 {
-			t.Errorf("%s: left out %v", c.files, s.odd)
+		if len(s.lacking) > 0 {
+			t.Errorf("%s: left out %v", c.files, s.lacking)
 			continue
 		}
 
 		var got []string
-		for _, f := range s.of(input, thing, day) {
+		for _, column := range s.withRole(input, thing, day) {
 			var cells []string
 			for i := range files {
-				if f.values != nil {
-					cells = append(cells, decimal(f.values[i]))
+				if column.values != nil {
+					cells = append(cells, decimal(column.values[i]))
 				} else {
-					cells = append(cells, f.texts[i])
+					cells = append(cells, column.texts[i])
 				}
 			}
 
-			text := f.name + "=" + strings.Join(cells, ",")
-			if why := f.because(); why != "" {
+			text := column.name + "=" + strings.Join(cells, ",")
+			if why := column.explanation(); why != "" {
 				text += " (" + why + ")"
 			}
 
@@ -204,7 +211,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		}
 
 		slices.Sort(got)
-		must.Equal(t, strings.Join(got, " "), sorted(c.want), "%s, pattern %q", c.files, s.pattern())
+		assert.Equal(t, sorted(c.want), strings.Join(got, " "), "%s, pattern %q", c.files, s.pattern())
 	}
 }
 
@@ -247,7 +254,7 @@ func TestLookAtCampaigns(t *testing.T) {
 		}},
 	} {
 		dir := t.TempDir()
-		must.Do(t, simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil))
+		require.NoError(t, simulate.WriteDir(context.Background(), c.campaign, dir, 1, nil))
 
 		contains(t, loads(t, dir).YAML, c.wants...)
 	}
@@ -256,15 +263,16 @@ func TestLookAtCampaigns(t *testing.T) {
 func TestLookAtNothing(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Look(dir)
-	must.Never(t, err != nil || len(r.Notes) != 1, "%v, notes %q", err, r.Notes)
+	require.NoError(t, err)
+	require.Len(t, r.Notes, 1, "%v, notes %q", err, r.Notes)
 
 	yaml, _ := fillIn(r.YAML)
 	_, err = config.Parse("pipeline.yaml", []byte(yaml))
-	must.Do(t, err)
+	require.NoError(t, err)
 	write(t, dir, "take.AIFF", "FORM")
 
 	r, err = Look(dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
 
 	write(t, dir, "take.wav", "not a wav")
@@ -285,8 +293,8 @@ func TestLookAtNothing(t *testing.T) {
 		write(t, dir, "x.txt", c.text)
 		write(t, dir, "y.txt", c.text+"5,6\n")
 		r, err := Look(dir)
-		must.Do(t, err)
-		must.Not(t, strings.Contains(r.YAML, "tare:"), "%s", r.YAML)
+		require.NoError(t, err)
+		assert.NotContains(t, r.YAML, "tare:", "%s", r.YAML)
 	}
 }
 
@@ -295,7 +303,7 @@ func loads(t *testing.T, dir string) *Result {
 	t.Helper()
 
 	r, err := Look(dir)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	yaml, _ := fillIn(r.YAML)
 	writeInit(t, dir, r, yaml)
@@ -309,24 +317,24 @@ func loads(t *testing.T, dir string) *Result {
 func contains(t *testing.T, text string, wants ...string) {
 	t.Helper()
 
-	for _, w := range wants {
-		must.Not(t, !strings.Contains(text, w), "%q is missing in\n%s", w, text)
+	for _, word := range wants {
+		assert.Contains(t, text, word, "%q is missing in\n%s", word, text)
 	}
 }
 
 // Every format that is read gives a configuration that can be checked. The
 // files are those of ingest's truth matrix, described in ingest/format/testdata.
 func TestLookAtEveryFormat(t *testing.T) {
-	for _, f := range []string{
+	for _, file := range []string{
 		"arrow/testdata/recording.arrow", "testdata/arrays/v5.mat", "testdata/arrays/v73.mat", "testdata/arrays/mics.npz",
 		"testdata/arrays/run.tdms", "testdata/arrays/ISAE_2_square20_L0.h5", "testdata/arrays/tunnel_U10_a4.h5",
 	} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "ingest", "format", f))
-		must.Do(t, err)
+		b, err := os.ReadFile(filepath.Join("..", "..", "ingest", "format", file))
+		require.NoError(t, err)
 
 		dir := t.TempDir()
-		write(t, dir, filepath.Base(f), string(b))
-		contains(t, loads(t, dir).YAML, `files: ["*`+filepath.Ext(f)+`"]`)
+		write(t, dir, filepath.Base(file), string(b))
+		contains(t, loads(t, dir).YAML, `files: ["*`+filepath.Ext(file)+`"]`)
 	}
 }
 
@@ -348,17 +356,17 @@ func balance(t *testing.T, dir, name string, n int) {
 // folder numbers are not taken for metres per second. Expectations by hand.
 func TestNamesOfSeveralMakes(t *testing.T) {
 	dir := t.TempDir()
-	for _, f := range []string{
+	for _, file := range []string{
 		"Speed1/angle0.txt", "Speed1/angle10.txt", "Speed1/angle20.txt", "Speed2/angle0.txt",
 		"Speed2/angle10.txt", "Speed2/angle20.txt", "Speed1R/angle0.txt", "Speed1R/angle10.txt", "Speed4/force.txt",
 	} {
-		balance(t, dir, f, 90)
+		balance(t, dir, file, 90)
 	}
 
 	balance(t, dir, "Speed1R/angle20.txt", 61) // the shortest
 
 	original, err := os.ReadFile(filepath.Join(dir, "Speed1/angle10.txt"))
-	must.Do(t, err)
+	require.NoError(t, err)
 	write(t, dir, "Speed1R/angle10.txt", string(original)) // as in ../shared/real/princeton-mae224-lift-drag
 
 	r := loads(t, dir)
@@ -442,11 +450,11 @@ func TestHoldOutLeavesInputsVarying(t *testing.T) {
 
 		p.holdOut()
 
-		return p.Held
+		return p.HeldOut
 	}
 
 	got := held(map[string][]float64{"a": {1, 1, 2, 3, 4, 5}, "b": {1, 3, 2, 2, 2, 2}})
-	must.Equal(t, got, "a: [2, 3]", "held out")
+	assert.Equal(t, "a: [2, 3]", got, "held out")
 
 	var angles []float64 // read, not set: a range
 	for i := range 20 {
@@ -475,15 +483,16 @@ func TestOutcomesThatFit(t *testing.T) {
 
 		rotor := simulate.DefaultRotor()
 		rotor.DurationS, rotor.Blades, rotor.RPM, rotor.ThetaDeg = 1, []int{2}, []float64{3000, 4000, 5000}, []float64{0}
-		must.Do(t, simulate.WriteDir(t.Context(), rotor, dir, 1, nil))
+		require.NoError(t, simulate.WriteDir(t.Context(), rotor, dir, 1, nil))
 
 		files, err := filepath.Glob(filepath.Join(dir, "*.wav"))
-		must.Never(t, err != nil || len(files) != 3, "%v, %v", files, err)
+		require.NoError(t, err)
+		require.Len(t, files, 3)
 
 		text := "file," + c.columns + "\n"
-		for i, f := range files {
+		for i, file := range files {
 			name := fmt.Sprintf("simulated_%c.wav", 'a'+i) // states no rpm
-			must.Do(t, os.Rename(f, filepath.Join(dir, name)))
+			require.NoError(t, os.Rename(file, filepath.Join(dir, name)))
 			text += name + "," + fmt.Sprintf(c.row, i+1) + "\n"
 		}
 
@@ -492,7 +501,7 @@ func TestOutcomesThatFit(t *testing.T) {
 		r := loads(t, dir)
 		contains(t, r.YAML, c.wants...)
 
-		must.Not(t, strings.Contains(r.YAML, c.not), "%q in\n%s", c.not, r.YAML)
+		assert.NotContains(t, r.YAML, c.not, "%q in\n%s", c.not, r.YAML)
 	}
 }
 
@@ -527,16 +536,18 @@ func TestPerChannelArrays(t *testing.T) {
 		dir := t.TempDir()
 
 		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		write(t, dir, filepath.Base(name), string(b))
 
 		r, err := Look(dir)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		text := r.YAML + strings.Join(r.Notes, "\n")
-		for _, w := range want {
-			must.Not(t, !strings.Contains(text, w), "%s: no %s in\n%s", name, w, text)
+		for _, word := range want {
+			if !strings.Contains(text, word) {
+				t.Errorf("%s: no %s in\n%s", name, word, text)
+			}
 		}
 	}
 }
@@ -544,5 +555,5 @@ func TestPerChannelArrays(t *testing.T) {
 // write writes a file into a folder.
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()
-	must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+	testfile.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A new stage is its tasks and its name among the stages: the planner, partial runs and
@@ -44,32 +45,33 @@ func TestNewStage(t *testing.T) {
 	}
 
 	f, err := config.Load(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	run := func(s engine.Selection) {
 		t.Helper()
 
 		p, err := Plan(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		count(p.experiments[0].Experiment, p.experiments[0].trip.Triplets)
 
 		p.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
 		_, err = engine.Run(context.Background(), p.Plan, engine.Options{Selection: s})
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	run(engine.Selection{To: "count"})
 
 	b, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "count.txt"))
-	must.Not(t, err != nil || len(b) != 17 || ran != 1,
-		"%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
+	require.NoError(t, err)
+	require.Len(t, b, 17, "%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
+	assert.Equal(t, 1, ran, "%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
 
 	run(engine.Selection{Stages: []string{"count"}})
 
-	must.Not(t, ran != 1, "up to date, yet it ran again")
+	assert.Equal(t, 1, ran, "up to date, yet it ran again")
 
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
 
-	must.Not(t, ran != 2, "forced, yet it did not run")
+	assert.Equal(t, 2, ran, "forced, yet it did not run")
 }

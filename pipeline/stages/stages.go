@@ -1,11 +1,8 @@
-// Package stages turns a configuration into a plan of tasks. Each stage is a
-// package of its own below this one: an adapter from configuration to the
-// packages that do the work (ingest, dsp, train, report). What a task reads of
-// the configuration is listed where the task is made, because it is part of the
-// task's key.
+// Package stages turns a configuration into a plan of tasks. Each stage is a package of its own below this one: an
+// adapter from the configuration to the packages that do the work (ingest, dsp, train, report). A stage lists the
+// settings that a task reads where it adds the task, because they are part of the task's key.
 //
-// The formulas of the method are not here; when a task runs, and whether, is the
-// engine's decision.
+// The formulas of the method are not here. The engine decides whether and when a task runs.
 package stages
 
 import (
@@ -17,7 +14,6 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -44,154 +40,243 @@ type planned struct {
 	trained trainstage.Result
 }
 
-// planExperiment adds the tasks of one experiment. A new stage is one package with a plan
-// function, one call here, at its place in the flow, and its name in names.
-func planExperiment(exp plan.Experiment) *planned {
-	ing := fault.Get(ingeststage.Plan(exp, fault.Get(simulatestage.Plan(exp))))
-	exp.Ingest.Data = ing.Data
-	ing.Warnings = append(ing.Warnings, exp.TakeNames(ing.Columns)...)
-	trip := fault.Get(dspstage.Plan(exp, ing))
-	trained := fault.Get(trainstage.Plan(exp, ing, trip))
-	reportstage.Plan(exp, ing, trip, trained)
+// planExperiment adds the tasks of one experiment. A new stage needs a package with a function Plan, a call of it here
+// at its place in the flow, and its name in names.
+func planExperiment(exp plan.Experiment) (*planned, error) {
+	sim, err := simulatestage.Plan(exp)
+	if err != nil {
+		return nil, err
+	}
 
-	return &planned{exp, ing, trip, trained}
+	ing, err := ingeststage.Plan(exp, sim)
+	if err != nil {
+		return nil, err
+	}
+
+	exp.Ingest.Data = ing.Data
+	warnings, err := exp.TakeNames(ing.Columns)
+	if err != nil {
+		return nil, err
+	}
+
+	ing.Warnings = append(ing.Warnings, warnings...)
+	trip, err := dspstage.Plan(exp, ing)
+	if err != nil {
+		return nil, err
+	}
+
+	trained, err := trainstage.Plan(exp, ing, trip)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := reportstage.Plan(exp, ing, trip, trained); err != nil {
+		return nil, err
+	}
+
+	return &planned{exp, ing, trip, trained}, nil
 }
 
-// Planned are the tasks of every experiment of a file.
+// Planned holds the tasks of every experiment of a file.
 type Planned struct {
 	Plan        *engine.Plan
 	Warnings    []ingest.Warning
 	experiments []*planned
 }
 
-// Plan lists the tasks of every experiment of f. For that it reads globs,
-// conditions tables and table headers, no samples. extra adds
-// splits to the experiments they fit (report --held-out).
-func Plan(f *config.File, prog plan.Program, extra []config.Split) (_ *Planned, err error) {
-	defer fault.Catch(&err)
+// Plan lists the tasks of every experiment of f. It finds the files and reads tables of conditions and headers of
+// tables, but no samples. extra are splits that are added to the experiments whose conditions they name (report
+// --held-out).
+func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, error) {
 	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
-	out := &Planned{Plan: tasks.Plan}
+	all := &Planned{Plan: tasks.Plan}
 	for k := range f.Experiments {
 		exp := plan.NewExperiment(f, k, prog, tasks)
 		exp.Asked = extra
-		out.experiments = append(out.experiments, planExperiment(exp))
+		x, err := planExperiment(exp)
+		if err != nil {
+			return nil, err
+		}
+
+		all.experiments = append(all.experiments, x)
 	}
 
-	out.across(f, extra)
+	if err := all.planAcross(f, extra); err != nil {
+		return nil, err
+	}
 
-	for _, p := range out.experiments {
-		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
-			if !slices.Contains(out.Warnings, w) {
-				out.Warnings = append(out.Warnings, w)
+	for _, x := range all.experiments {
+		for _, w := range x.ing.Warnings { // experiments on the same files have the same warnings
+			if !slices.Contains(all.Warnings, w) {
+				all.Warnings = append(all.Warnings, w)
 			}
 		}
 
-		if r := p.ing.Recordings; r != nil && !r.Simulated {
-			p.ing.Known = nil // Check reads the files
+		if r := x.ing.Recordings; r != nil && !r.Simulated {
+			x.ing.Known = nil // Check reads the files
 		}
 	}
 
-	return out, nil
+	return all, nil
 }
 
-// Check opens the files of every experiment and reads their headers
-// (ingeststage.CheckFiles), then checks the splits against the conditions found. Where that takes few seconds, by the
-// weights of the tasks and the sizes of their files, it also tries all up to the trainings.
-func (p *Planned) Check(ctx context.Context) (warnings []ingest.Warning, err error) {
-	defer fault.Catch(&err)
-	const few, bytesPerSecond = 4, 2e7
+// quickSeconds is the largest estimate of the time to compute all triplets for which Check computes them.
+const quickSeconds = 4
 
-	triplets, seconds := engine.Selection{To: "dsp"}, 0.0
-	for _, t := range p.Plan.Tasks {
-		took := t.Weight
-		for _, f := range t.Files {
-			if info, err := os.Stat(f.Open); err == nil {
-				took += float64(info.Size()) / bytesPerSecond
-			}
-		}
-
-		if p.Plan.Selects(triplets, t) {
-			seconds += took
+// Check opens the files of every experiment, reads their headers (ingeststage.CheckFiles), and checks the splits with
+// the conditions that it found. If all triplets can be computed in quickSeconds, Check also computes them and checks
+// the trainings.
+func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
+	var warnings []ingest.Warning
+	for _, x := range pl.experiments {
+		found, err := x.check(ctx)
+		warnings = append(warnings, found...)
+		if err != nil {
+			return warnings, err
 		}
 	}
 
-	for _, p := range p.experiments {
-		ing, w, err := ingeststage.CheckFiles(ctx, p.Experiment, p.ing)
-		fault.Raise(err)
-		dspstage.CheckTares(ctx, p.ing)
-		warnings = append(warnings, w...)
-		dspstage.CheckRepeats(p.Experiment, ing)
-		fault.Raise(trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits))
-		warnings = append(warnings, fault.Get(trainstage.WarnEach(p.Experiment, ing))...)
-	}
-
-	if seconds < few {
-		p.try(ctx, triplets)
+	triplets := engine.Selection{To: "dsp"}
+	if pl.seconds(triplets) < quickSeconds {
+		if err := pl.tryTriplets(ctx, triplets); err != nil {
+			return warnings, err
+		}
 	}
 
 	return warnings, nil
 }
 
-// try makes the triplets in a folder that is removed, and begins what is made of them. What stops it would stop a run.
-func (p *Planned) try(ctx context.Context, triplets engine.Selection) {
+// check checks the files and the splits of an experiment.
+func (x *planned) check(ctx context.Context) ([]ingest.Warning, error) {
+	ing, warnings, err := ingeststage.CheckFiles(ctx, x.Experiment, x.ing)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := dspstage.CheckTares(ctx, x.ing); err != nil {
+		return nil, err
+	}
+
+	if err := dspstage.CheckRepeats(x.Experiment, ing); err != nil {
+		return warnings, err
+	}
+
+	if err := trainstage.CheckSplits(x.Experiment, ing, x.trained.Splits); err != nil {
+		return warnings, err
+	}
+
+	many, err := trainstage.WarnEach(x.Experiment, ing)
+	if err != nil {
+		return warnings, err
+	}
+
+	return append(warnings, many...), nil
+}
+
+// seconds estimates how long the selected tasks take on one processor.
+func (pl *Planned) seconds(selection engine.Selection) float64 {
+	const bytesPerSecond = 2e7 // of raw files
+	sum := 0.0
+	for _, t := range pl.Plan.Tasks {
+		if !pl.Plan.Selects(selection, t) {
+			continue
+		}
+
+		own := t.Weight
+		for _, f := range t.Files {
+			if info, err := os.Stat(f.Open); err == nil {
+				own += float64(info.Size()) / bytesPerSecond
+			}
+		}
+
+		sum += own
+	}
+
+	return sum
+}
+
+// tryTriplets computes the triplets in a folder that it removes afterwards, and checks the trainings with them. It
+// returns the error with which a run would fail.
+func (pl *Planned) tryTriplets(ctx context.Context, triplets engine.Selection) error {
 	dir, err := os.MkdirTemp("", "doubletake-")
 	if err != nil {
-		return // nowhere to try it
+		return nil // without a temporary folder nothing can be tried, which is not a fault of the configuration
 	}
 	defer os.RemoveAll(dir)
 
-	there := *p.Plan
-	there.Dir = dir
-	made := fault.Get(engine.Run(ctx, &there, engine.Options{Selection: triplets, Jobs: runtime.GOMAXPROCS(0)}))
-	for _, x := range p.experiments {
-		path, _ := made.Output(x.trip.Triplets.Task, x.trip.Triplets.Output)
-		t := fault.Get(table.Read(path))
-		x.trained.Check(t)
-		reportstage.CheckReference(x.Experiment, x.ing.Conditions, t)
+	trial := *pl.Plan
+	trial.Dir = dir
+	results, err := engine.Run(ctx, &trial, engine.Options{Selection: triplets, Jobs: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		return err
 	}
+
+	for _, x := range pl.experiments {
+		path, _ := results.Output(x.trip.Triplets.Task, x.trip.Triplets.Output)
+		t, err := table.Read(path)
+		if err != nil {
+			return err
+		}
+
+		if err := x.trained.Check(t); err != nil {
+			return err
+		}
+
+		if err := reportstage.CheckReference(x.Experiment, x.ing.Conditions, t); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
-// across plans the comparisons of variants and the page. A split that was asked for must fit an experiment.
-func (pl *Planned) across(f *config.File, extra []config.Split) {
-	all := pl.experiments
+// planAcross plans the comparisons of variants and the page. It returns an error about a split that was asked for and
+// that fits no experiment.
+func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 	for i := range extra {
-		if !slices.ContainsFunc(all, func(p *planned) bool { return p.trained.Fits[i] }) {
-			fault.Raise(&config.Error{File: f.Path, Text: noFit(extra[i], all)})
+		fits := func(x *planned) bool { return x.trained.Fits[i] }
+		if !slices.ContainsFunc(pl.experiments, fits) {
+			return &config.Error{File: f.Path, Text: noFit(extra[i], pl.experiments)}
 		}
 	}
 
 	families := map[string][]reportstage.Variant{}
-	for _, p := range all {
-		if p.Variant != nil {
+	for _, x := range pl.experiments {
+		if x.Variant != nil {
 			v := reportstage.Variant{
-				Experiment: p.Experiment, Columns: p.ing.Columns, Triplets: p.trip.Triplets, Trained: p.trained,
+				Experiment: x.Experiment, Columns: x.ing.Columns, Triplets: x.trip.Triplets, Trained: x.trained,
 			}
-			families[p.Family()] = append(families[p.Family()], v)
+			families[x.Family()] = append(families[x.Family()], v)
 		}
 	}
 
-	for _, p := range all {
-		if family := families[p.Family()]; len(family) > 0 && family[0].Name == p.Name {
+	for _, x := range pl.experiments {
+		if family := families[x.Family()]; len(family) > 0 && family[0].Name == x.Name {
 			reportstage.PlanSweep(family)
 		}
 	}
 
 	reportstage.PlanPage(f, pl.Plan)
+
+	return nil
 }
 
-// noFit is the error of a split on the command line that fits no experiment.
+// noFit returns the text of the error about a split of the command line whose conditions no experiment has.
 func noFit(s config.Split, all []*planned) string {
 	var conditions, have []string
-	for _, p := range all {
-		conditions = append(conditions, p.ing.Conditions...)
-		have = append(have, p.Name+" has "+strings.Join(p.ing.Conditions, ", "))
+	for _, x := range all {
+		conditions = append(conditions, x.ing.Conditions...)
+		have = append(have, x.Name+" has "+strings.Join(x.ing.Conditions, ", "))
 	}
 
-	what, near, unknown := s.Name, "", s.Each
+	name := s.Name
+	unknown := s.Each
 	if len(s.Each) == 0 {
-		what, unknown = s.Test.String(), s.Test.Conditions()
+		name = s.Test.String()
+		unknown = s.Test.Conditions()
 	}
 
+	near := ""
 	for _, c := range unknown {
 		if slices.Contains(conditions, c) {
 			continue
@@ -202,6 +287,6 @@ func noFit(s config.Split, all []*planned) string {
 		}
 	}
 
-	return fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s%s", what, strings.Join(have, "; "),
+	return fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s%s", name, strings.Join(have, "; "),
 		near)
 }

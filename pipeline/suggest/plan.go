@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
@@ -19,102 +18,140 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// Costs are what measurements cost: of each axis what a change of its value costs, and what every
-// measurement costs.
+// Costs contains the costs of measurements. The axes are the stated inputs of candidates, and then their labels.
 type Costs struct {
-	Change []float64 // by axis
-	Repeat float64
-	Unit   string // "min", or "" for numbers without unit
+	Change []float64 // cost of a change of each axis's value
+	Labels []string  // labels of the last axes
+	Repeat float64   // cost of every measurement
+	Unit   string    // "min", or "" for numbers without unit
 }
 
-// ReadCosts reads what measurements and changes of the axes of these names cost, such as
-// "blades=60min,rpm=1min,repeat=2min", and a budget, such as "4h": times in s, min, h or d, or all numbers without
-// unit. Axes that are not named cost nothing to change. An error begins with what it is about.
-func ReadCosts(names []string, cost, budget string) (c Costs, most float64, err error) {
+// isSame reports whether two measurements need no change of an axis between them.
+func (c Costs) isSame(axis int, a, b Candidate) bool {
+	if axis < len(a.At) {
+		return a.At[axis] == b.At[axis]
+	}
+
+	label := c.Labels[axis-len(a.At)]
+
+	return a.Things[label] == b.Things[label]
+}
+
+// ReadCosts parses the costs of measurements and of changes of axes, such as "blades=60min,rpm=1min,repeat=2min", and a
+// budget, such as "4h". names are the names of the axes. All amounts must be times in s, min, h or d, or all must be
+// numbers without unit. Axes that cost does not name cost nothing to change. The text of an error begins with "cost" or
+// "budget".
+func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	terms, err := kv.Parse(cost)
 	switch {
 	case err != nil:
-		return c, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
+		return Costs{}, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
 	case terms == nil:
-		return c, 0, fmt.Errorf("cost: expected what changes and measurements cost, such as %s=60min,repeat=2min, found none",
-			names[0])
+		return Costs{}, 0, fmt.Errorf("cost: expected what changes and measurements cost, such as %s=60min,repeat=2min, "+
+			"found none", names[0])
 	case budget == "":
-		return c, 0, errors.New("budget: expected what a session may cost, such as 4h, found none")
+		return Costs{}, 0, errors.New("budget: expected what a session may cost, such as 4h, found none")
 	}
 
-	timed, plain, sum := "", "", 0.0
-	read := func(key, text string) float64 {
-		v, unit, e := amount(text)
-		switch {
-		case e != nil && err == nil:
-			err = fmt.Errorf("%s: %w", key, e)
-		case unit:
-			timed = key
-		case v > 0:
-			plain = key
-		}
-
-		return v
-	}
-
-	known, prices := append(slices.Clone(names), "repeat"), make([]float64, len(names)+1)
-	for _, t := range terms {
-		k := slices.Index(known, t.Key)
+	var found amounts
+	sum := 0.0
+	known := append(slices.Clone(names), "repeat")
+	prices := make([]float64, len(known))
+	for _, term := range terms {
+		k := slices.Index(known, term.Key)
 		if k < 0 {
-			return c, 0, fmt.Errorf("cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "), t.Key,
-				spelling.DidYouMean(t.Key, known))
+			return Costs{}, 0, fmt.Errorf("cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "), term.Key,
+				spelling.DidYouMean(term.Key, known))
 		}
 
-		prices[k] = read("cost."+t.Key, t.Value)
+		prices[k], err = found.read("cost."+term.Key, term.Value)
+		if err != nil {
+			return Costs{}, 0, err
+		}
+
 		sum += prices[k]
 	}
 
-	c, most = Costs{Change: prices[:len(names)], Repeat: prices[len(names)]}, read("budget", budget)
-
-	switch {
-	case err != nil:
-	case timed != "" && plain != "":
-		err = fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", plain, timed)
-	case sum == 0:
-		err = errors.New("cost: expected a cost above zero, found none")
-	case most == 0:
-		err = fmt.Errorf("budget: expected a budget above zero, found %q", budget)
-	case timed != "":
-		c.Unit = "min"
+	most, err := found.read("budget", budget)
+	if err != nil {
+		return Costs{}, 0, err
 	}
 
-	return c, most, err
+	costs := Costs{Change: prices[:len(names)], Repeat: prices[len(names)]}
+	switch {
+	case found.timed != "" && found.plain != "":
+		return Costs{}, 0, fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", found.plain,
+			found.timed)
+	case sum == 0:
+		return Costs{}, 0, errors.New("cost: expected a cost above zero, found none")
+	case most == 0:
+		return Costs{}, 0, fmt.Errorf("budget: expected a budget above zero, found %q", budget)
+	case found.timed != "":
+		costs.Unit = "min"
+	}
+
+	return costs, most, nil
 }
 
-// amount reads a number, or a time, which is returned in minutes.
-func amount(text string) (v float64, timed bool, err error) {
-	number := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyz ")
-	unit := strings.TrimSpace(strings.TrimSpace(text)[len(number):])
+// amounts remembers which kinds of amounts were read, for messages.
+type amounts struct {
+	timed string // key of the last time; "" if there was none
+	plain string // key of the last number without unit that is not 0; "" if there was none
+}
 
-	minutes, known := map[string]float64{"": 1, "s": 1. / 60, "min": 1, "h": 60, "d": 24 * 60}[unit]
+// read parses the amount of a key and remembers whether it is a time.
+func (a *amounts) read(key, text string) (float64, error) {
+	v, timed, err := amount(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s: %w", key, err)
+	case timed:
+		a.timed = key
+	case v > 0:
+		a.plain = key
+	}
+
+	return v, nil
+}
+
+// minutes contains the minutes of each unit of time. A number without unit keeps its value.
+var minutes = map[string]float64{"": 1, "s": 1. / 60, "min": 1, "h": 60, "d": 24 * 60}
+
+// amount parses a number, or a time, which it returns in minutes. timed reports whether it is a time.
+func amount(text string) (v float64, timed bool, err error) {
+	trimmed := strings.TrimSpace(text)
+	number := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyz ")
+	unit := strings.TrimSpace(trimmed[len(number):])
+
+	factor, known := minutes[unit]
 	v, err = strconv.ParseFloat(number, 64)
-	if err != nil || !known || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+	isAmount := err == nil && v >= 0 && !math.IsInf(v, 0)
+	if !known || !isAmount {
 		return 0, false, fmt.Errorf("expected a number, or a time in s, min, h or d, found %q", text)
 	}
 
-	return v * minutes, unit != "", nil
+	return v * factor, unit != "", nil
 }
 
-// Format writes a cost.
+// leastHours is the cost in min from which Format writes hours.
+const leastHours = 90
+
+// Format writes a cost with its unit.
 func (c Costs) Format(v float64) string {
-	if c.Unit != "" && v >= 90 {
+	if c.Unit != "" && v >= leastHours {
 		return fmt.Sprintf("%.3g h", v/60)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, c.Unit))
 }
 
-// of is what measurements in that order cost; setting up for the first one costs every axis.
-func (c Costs) of(steps []Step) (sum float64) {
-	for i, s := range steps {
+// total returns the cost of measurements in the given order. The first measurement costs a change of every axis.
+func (c Costs) total(steps []Step) float64 {
+	sum := 0.0
+	for i, step := range steps {
 		sum += c.Repeat
-		for k, v := range s.At {
-			if i == 0 || v != steps[i-1].At[k] {
-				sum += c.Change[k]
+		for k, change := range c.Change {
+			if i == 0 || !c.isSame(k, step.Candidate, steps[i-1].Candidate) {
+				sum += change
 			}
 		}
 	}
@@ -122,40 +159,45 @@ func (c Costs) of(steps []Step) (sum float64) {
 	return sum
 }
 
-// order puts measurements in an order with few expensive changes: by the first occurrence of each
-// value of the most expensive axis, within it by the next one.
+// order returns measurements in an order with few expensive changes. It groups them by the values of the most expensive
+// axis, in the order in which these first occur, and within a group by the values of the next axis.
 func (c Costs) order(steps []Step) []Step {
-	axes := lists.Numbers(len(c.Change))
-	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(c.Change[b], c.Change[a]) })
-
-	first := func(axis int, v float64) int {
-		return slices.IndexFunc(steps, func(s Step) bool { return s.At[axis] == v })
+	axes := make([]int, len(c.Change))
+	for k := range axes {
+		axes[k] = k
 	}
 
-	out := slices.Clone(steps)
-	slices.SortStableFunc(out, func(a, b Step) int {
+	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(c.Change[b], c.Change[a]) })
+
+	first := func(axis int, like Step) int {
+		return slices.IndexFunc(steps, func(step Step) bool { return c.isSame(axis, step.Candidate, like.Candidate) })
+	}
+
+	ordered := slices.Clone(steps)
+	slices.SortStableFunc(ordered, func(a, b Step) int {
 		for _, k := range axes {
 			if c.Change[k] == 0 {
 				break
 			}
 
-			if d := first(k, a.At[k]) - first(k, b.At[k]); d != 0 {
+			if d := first(k, a) - first(k, b); d != 0 {
 				return d
 			}
 		}
 		return 0
 	})
 
-	return out
+	return ordered
 }
 
 // Step is one measurement of a plan.
 type Step struct {
 	Suggestion
-	Cost, Sum float64   // of this measurement after the one before, and of all so far
-	Half      []float64 // mean half width over the candidates after it, by outcome
+	Cost float64   // cost of this measurement after the one before
+	Sum  float64   // cost of all measurements up to this one
+	Half []float64 // by outcome: mean half width over the candidates after the measurement
 
-	candidate int
+	candidate int // number of the candidate
 }
 
 // Limits of a plan; its time goes with the square of the rows, and with the steps.
@@ -164,123 +206,293 @@ const (
 	planRows = 1500 // of the process: candidates × values of the other inputs × harmonics
 )
 
-// ahead is what the calibrated process knows at the candidates, of which a large grid has some.
+// ahead is the calibrated process at the candidates, or at some of many.
 type ahead struct {
 	*honest.Posterior
 	list  []Suggestion
 	rows  [][]int // of the posterior, by candidate
-	whole float64 // the mean expected squared error now
+	asked []int   // rows that are asked about and at which there is an interval
+	whole float64 // the mean expected squared error at present
 }
 
-// lookAhead takes, of large grids, some candidates and some values of the inputs that are not in the
-// grid, evenly.
-func lookAhead(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion) *ahead {
-	others, most := averaged(m, axes), planRows
-	if m.Honest.Orders != nil {
-		most /= m.Honest.Orders.Harmonics
+// lookAhead takes, of many candidates, some, and some values of the inputs that they do not state, evenly. Missing
+// combinations are taken before others if the candidates ask for it.
+func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion) (*ahead, error) {
+	others, err := averaged(models, candidates)
+	if err != nil {
+		return nil, err
 	}
 
-	byPlace := slices.SortedFunc(slices.Values(list), func(a, b Suggestion) int { return slices.Compare(a.At, b.At) })
-	a := &ahead{list: lists.Evenly(byPlace, most)}
-	others = lists.Evenly(others, max(most/len(a.list), 1))
+	most := planRows
+	if models.Honest.Orders != nil {
+		most /= models.Honest.Orders.Harmonics
+	}
 
-	var x []float64
-	for _, s := range a.list {
+	byPlace := slices.SortedStableFunc(slices.Values(list), func(a, b Suggestion) int {
+		return slices.Compare(a.At, b.At)
+	})
+	var missing, rest []Suggestion
+	for _, s := range byPlace {
+		if candidates.MissingFirst && s.IsMissing() {
+			missing = append(missing, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+
+	missing = lists.Evenly(missing, most)
+	process := &ahead{list: append(missing, lists.Evenly(rest, most-len(missing))...)}
+	others = lists.Evenly(others, max(most/len(process.list), 1))
+
+	if err := process.open(ctx, models, candidates, others); err != nil {
+		return nil, err
+	}
+
+	return process, nil
+}
+
+// open sets the posterior at the candidates of the list, and what is asked about.
+func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) error {
+	var conditions []Candidate
+	var ignored []int
+	counted := 0.0
+	for k, s := range a.list {
+		conditions = append(conditions, s.Candidate)
+
 		var rows []int
-		for _, r := range others {
-			for k, axis := range axes {
-				r[axis.Input] = s.At[k]
-			}
-
-			rows = append(rows, len(x)/len(r))
-			x = append(x, r...)
+		for i := range others {
+			rows = append(rows, k*len(others)+i)
 		}
 
 		a.rows = append(a.rows, rows)
-		a.whole += s.Epistemic / float64(len(a.list))
+		if s.Beyond {
+			ignored = append(ignored, rows...)
+			continue
+		}
+
+		a.whole += s.Epistemic
+		counted++
+		if !hasNone(s.Half) {
+			a.asked = append(a.asked, rows...)
+		}
 	}
 
-	a.Posterior = fault.Get(m.Honest.Posterior(ctx, x))
+	if counted == 0 {
+		return errors.New("plan measurements: all candidates are beyond the measured values")
+	}
 
-	return a
+	a.whole /= counted
+	x, things := candidates.rowsOf(conditions, others)
+
+	var err error
+	a.Posterior, err = models.Honest.Posterior(ctx, x, things)
+	if err != nil {
+		return fmt.Errorf("plan measurements: %w", err)
+	}
+
+	a.Ignore(ignored)
+
+	return nil
 }
 
-// gain is by which share the mean expected squared error over the candidates would fall if one were
+// hasNone reports whether a half width is missing because there is no interval.
+func hasNone(half []float64) bool { return slices.ContainsFunc(half, math.IsNaN) }
+
+// clone returns a copy whose posterior can be changed by itself.
+func (a *ahead) clone() *ahead {
+	c := *a
+	c.Posterior = a.Clone()
+
+	return &c
+}
+
+// gain returns the share by which the mean expected squared error over the candidates would fall if one were
 // measured.
-func (a *ahead) gain(candidate int) float64 { return fault.Get(a.Gain(a.rows[candidate])) / a.whole }
+func (a *ahead) gain(candidate int) (float64, error) {
+	fall, err := a.Gain(a.rows[candidate])
+	if err != nil {
+		return 0, err
+	}
+
+	return fall / a.whole, nil
+}
+
+// best returns the candidate with the largest gain for its cost after these steps, or -1 if the budget pays for none.
+// If missing is set, it is the best of the missing combinations that are not yet among the steps.
+func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (int, error) {
+	best := -1
+	most := 0.0
+	spent := costs.total(steps)
+	for i, suggestion := range a.list {
+		isPlanned := slices.ContainsFunc(steps, func(s Step) bool { return s.candidate == i })
+		if missing && (!suggestion.IsMissing() || isPlanned) {
+			continue
+		}
+
+		sum := costs.total(costs.order(append(slices.Clone(steps), Step{Suggestion: suggestion})))
+		if sum > budget {
+			continue
+		}
+
+		gain, err := a.gain(i)
+		if err != nil {
+			return 0, err
+		}
+
+		if rate := gain / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
+			best = i
+			most = rate
+		}
+	}
+
+	return best, nil
+}
+
+// Session is a plan of measurements.
+type Session struct {
+	Steps  []Step
+	Before []float64 // by outcome: mean half width over the candidates before the first step
+	Label  string    // label of which the session measures one new thing; "" if there is none
+
+	// Opened names the new thing that the session measures, as "a third mounting", and Another the next one.
+	Opened, Another string
+
+	// Split has the mean half widths after all steps, by outcome, if both were measured instead of one, half of the steps
+	// each. It is nil without a Label, and for a single step.
+	Split []float64
+}
 
 // Plan picks measurements that a budget pays for by the split's calibrated process: each time the one
 // with the largest gain for its cost, given the ones before, in an order with few expensive changes. A
-// candidate may be measured again. now are the mean half widths over the candidates before the first
-// step. The plan is empty where the budget pays for none.
-func Plan(ctx context.Context, m *predict.Models, axes []Axis, list []Suggestion, c Costs, budget float64) (
-	steps []Step, now []float64, err error,
-) {
-	defer fault.Catch(&err)
-	if By(m) != ByGain || len(list) == 0 {
-		return nil, nil, errors.New("plan measurements: expected candidates and a calibrated process")
+// candidate may be measured again. The plan has no steps if the budget pays for none.
+//
+// Half widths are those of what the candidates ask for, before and after: without a name, of any new thing.
+func Plan(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion, costs Costs,
+	budget float64,
+) (*Session, error) {
+	if By(models) != ByGain || len(list) == 0 {
+		return nil, errors.New("plan measurements: expected candidates and a calibrated process")
 	}
 
-	first := lookAhead(ctx, m, axes, list)
-	then := *first
-	then.Posterior = first.Clone()
-	for len(steps) < MaxSteps {
-		best, most, spent := -1, 0.0, c.of(steps)
-		for i, s := range then.list {
-			sum := c.of(c.order(append(slices.Clone(steps), Step{Suggestion: s})))
-			if sum > budget {
-				continue
-			}
+	process, err := lookAhead(ctx, models, candidates, list)
+	if err != nil {
+		return nil, err
+	}
 
-			if rate := then.gain(i) / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
-				best, most = i, rate
-			}
+	steps, err := process.clone().choose(candidates, costs, budget)
+	if err != nil {
+		return nil, err
+	}
+
+	session := &Session{Steps: steps, Before: process.meanHalf(), Label: candidates.sessionLabel(models)}
+	for _, label := range models.Honest.Labels {
+		if label.Name == session.Label {
+			session.Opened = interval.Another(len(label.Names), label.Name)
+			session.Another = interval.Another(len(label.Names)+1, label.Name)
+		}
+	}
+
+	if session.Label != "" && len(steps) > 1 {
+		session.Split, err = process.clone().inTwoSessions(steps)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	for i := range steps {
+		step := &steps[i]
+		isAgain := slices.ContainsFunc(steps[:i], func(earlier Step) bool { return earlier.isLike(step.Candidate) })
+		if isAgain {
+			step.Share = share(process.Predict(), process.rows[step.candidate], models.Honest.Calibration.Deviation)
+			step.Measured = true
+			step.Advice = interval.Advice(step.Share, true)
+		}
+
+		step.Sum = costs.total(steps[:i+1])
+		step.Cost = step.Sum - costs.total(steps[:i])
+		if err := process.Measure(process.rows[step.candidate]); err != nil {
+			return nil, fmt.Errorf("plan measurements: %w", err)
+		}
+
+		step.Half = process.meanHalf()
+	}
+
+	return session, nil
+}
+
+// choose picks the steps of a plan.
+func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]Step, error) {
+	var steps []Step
+	for len(steps) < MaxSteps {
+		best := -1
+		var err error
+		if candidates.MissingFirst {
+			best, err = a.best(steps, costs, budget, true)
+		}
+
+		if err == nil && best < 0 {
+			best, err = a.best(steps, costs, budget, false)
+		}
+
+		if err != nil {
+			return nil, err
 		}
 
 		if best < 0 {
 			break
 		}
 
-		fault.Raise(then.Measure(then.rows[best]))
-		steps = c.order(append(steps, Step{Suggestion: then.list[best], candidate: best}))
-	}
-
-	now = meanHalf(first.Posterior)
-	for i := range steps {
-		s := &steps[i]
-		if i > 0 && slices.Equal(s.At, steps[i-1].At) {
-			s.Share = share(first.Predict(), first.rows[s.candidate], m.Honest.Calibration.Deviation)
-			s.Measured, s.Advice = true, interval.Advice(s.Share, true)
+		if err := a.Measure(a.rows[best]); err != nil {
+			return nil, fmt.Errorf("plan measurements: %w", err)
 		}
 
-		s.Sum = c.of(steps[:i+1])
-		s.Cost = s.Sum - c.of(steps[:i])
-		fault.Raise(first.Measure(first.rows[s.candidate]))
-		s.Half = meanHalf(first.Posterior)
+		steps = costs.order(append(steps, Step{Suggestion: a.list[best], candidate: best}))
 	}
 
-	return steps, now, nil
+	return steps, nil
 }
 
-// share is the share of ignorance in the variance at some rows, outcomes in units of their deviations.
-func share(p *interval.Prediction, rows []int, deviation []float64) float64 {
-	epistemic, total := 0.0, 0.0
+// inTwoSessions returns the mean half widths after all steps if the second half of them is of another new thing.
+func (a *ahead) inTwoSessions(steps []Step) ([]float64, error) {
+	for i, step := range steps {
+		if i == (len(steps)+1)/2 {
+			a.Renew()
+		}
+
+		if err := a.Measure(a.rows[step.candidate]); err != nil {
+			return nil, fmt.Errorf("plan measurements: %w", err)
+		}
+	}
+
+	return a.meanHalf(), nil
+}
+
+// share returns the share of ignorance in the variance at some rows, outcomes in units of their deviations.
+func share(prediction *interval.Prediction, rows []int, deviation []float64) float64 {
+	epistemic := 0.0
+	total := 0.0
 	for _, i := range rows {
 		for j, s := range deviation {
-			epistemic += p.Epistemic[i*p.Out+j] / (s * s)
-			total += p.Total[i*p.Out+j] / (s * s)
+			epistemic += prediction.Epistemic[i*prediction.Out+j] / (s * s)
+			total += prediction.Total[i*prediction.Out+j] / (s * s)
 		}
 	}
 
 	return epistemic / total
 }
 
-// meanHalf is the mean half width by outcome.
-func meanHalf(p *honest.Posterior) []float64 {
-	a := p.Predict()
-	half := make([]float64, a.Out)
-	for k, h := range a.Half {
-		half[k%a.Out] += h / float64(a.N)
+// meanHalf returns the mean half width by outcome over the rows that are asked about, or NaN if there are none.
+func (a *ahead) meanHalf() []float64 {
+	p := a.Predict()
+	half := make([]float64, p.Out)
+	for _, i := range a.asked {
+		for j := range half {
+			half[j] += p.Half[i*p.Out+j]
+		}
+	}
+
+	for j := range half {
+		half[j] /= float64(len(a.asked))
 	}
 
 	return half

@@ -10,210 +10,289 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest/interval"
 )
 
-// Axis is one input of a grid of candidate conditions.
-type Axis struct {
-	Input  int // its number among InputNames
-	Values []float64
-}
-
-// ParseGrid reads "blades=2:5:1,rpm=2000:9000:500".
-func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
-	list, err := m.Axes(s)
-	return lists.Each(list, func(a kv.Axis) Axis { return Axis{slices.Index(m.InputNames(), a.Name), a.Values} }), err
-}
-
 // Measures by which candidates are ranked.
 const (
 	ByGain   = "gain"   // fall of the mean variance over all candidates, by the split's calibrated process
-	ByHonest = "honest" // variance of the split's calibrated model, where that is no process
-	ByBoth   = "both"   // covariance and spread of the networks, where there is no calibrated model
+	ByHonest = "honest" // variance of the split's calibrated model, if that is not a process
+	ByBoth   = "both"   // covariance and spread of the networks, if there is no calibrated model
 )
 
 // Suggestion is one candidate condition. Variances are in units of the
 // outcomes' training variance, means over the outcomes.
 type Suggestion struct {
-	At        []float64 // values of the grid's axes
-	Gain      float64   // by which share the mean expected squared error over all candidates would fall; by ByGain
-	Epistemic float64   // expected squared error of the mean
-	Aleatoric float64   // noise of one measurement
-	Share     float64   // Epistemic/(Epistemic + Aleatoric)
-	Measured  bool      // the models were trained on it
-	Outside   []string  // inputs outside of the training range, in words
-	Advice    string    // what to do, in words
+	Candidate
+	Class     interval.Class // how it relates to the measured conditions; "" without a calibrated model
+	Half      []float64      // by outcome: half width of the interval at present, a mean over the other inputs
+	Gain      float64        // by which share the mean expected squared error over all candidates would fall; by ByGain
+	Epistemic float64        // expected squared error of the mean
+	Aleatoric float64        // noise of one measurement
+	Share     float64        // Epistemic/(Epistemic + Aleatoric)
+	Measured  bool           // the models were trained on it
+	Outside   []string       // inputs outside of the training range, in words
+	Advice    string         // what to do, in words
 }
 
-// By is the measure by which Rank ranks.
-func By(m *predict.Models) string {
+// IsMissing reports whether the candidate is a combination of measured values that was not measured.
+func (s Suggestion) IsMissing() bool { return s.Class == interval.Combination }
+
+// By returns the measure by which Rank ranks.
+func By(models *predict.Models) string {
 	switch {
-	case m.Honest == nil || m.Honest.Calibration == nil:
+	case models.Honest == nil || models.Honest.Calibration == nil:
 		return ByBoth
-	case m.Honest.Process == nil:
+	case models.Honest.Process == nil:
 		return ByHonest
 	}
 
 	return ByGain
 }
 
-// Rank ranks the grid's points by what measuring there gains, or by the expected error of the
+// Rank ranks candidates by what measuring there gains, or by the expected error of the
 // models' mean, largest first, each with the advice to measure longer (noise dominates)
-// or to measure there at all (ignorance dominates). Inputs that
-// are not in the grid are averaged over the values they were trained on: a run of a
-// rotor has all its microphones.
-func Rank(ctx context.Context, m *predict.Models, axes []Axis) (_ []Suggestion, err error) {
-	defer fault.Catch(&err)
-	others := averaged(m, axes)
-	points := kv.Points(lists.Each(axes, func(a Axis) []float64 { return a.Values })...)
-	if len(points)*len(others) > kv.MaxPoints {
-		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points),
+// or to measure there at all (ignorance dominates).
+func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
+	others, err := averaged(models, candidates)
+	if err != nil {
+		return nil, err
+	}
+
+	if len(candidates.List)*len(others) > kv.MaxPoints {
+		return nil, fmt.Errorf("%d candidates, each averaged over %d others: more than %d together", len(candidates.List),
 			len(others), kv.MaxPoints)
 	}
 
-	done := measured(m, axes)
-	out := make([]Suggestion, len(points))
-	d := len(m.Card.Inputs)
-	var x, epistemic, aleatoric []float64
-	some := max(1, rowsAtOnce/len(others)) // points that are predicted at once
-	for i, p := range points {
-		if i%some == 0 {
-			x = x[:0]
-			for _, q := range points[i:min(i+some, len(points))] {
-				for _, row := range others {
-					for k, a := range axes {
-						row[a.Input] = q[k]
-					}
-					x = append(x, row...)
-				}
+	list, err := expectedErrors(ctx, models, candidates, others)
+	if err != nil {
+		return nil, err
+	}
+
+	if By(models) != ByGain {
+		slices.SortStableFunc(list, func(a, b Suggestion) int { return cmp.Compare(b.Epistemic, a.Epistemic) })
+		return list, nil
+	}
+
+	process, err := lookAhead(ctx, models, candidates, list)
+	if err != nil {
+		return nil, err
+	}
+
+	for i := range process.list {
+		process.list[i].Gain, err = process.gain(i)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	slices.SortStableFunc(process.list, func(a, b Suggestion) int {
+		if candidates.MissingFirst && a.IsMissing() != b.IsMissing() {
+			if a.IsMissing() {
+				return -1
+			}
+			return 1
+		}
+
+		return cmp.Compare(b.Gain, a.Gain)
+	})
+
+	return process.list, nil
+}
+
+// rowsOf returns the conditions of some candidates, rows of all inputs, with the names there: others, the rows over
+// which each is averaged, with the inputs that it states.
+func (c *Candidates) rowsOf(list []Candidate, others [][]float64) (x []float64, things []map[string]string) {
+	for _, candidate := range list {
+		for _, row := range others {
+			first := len(x)
+			x = append(x, row...)
+			for k, input := range c.Inputs {
+				x[first+input] = candidate.At[k]
 			}
 
-			epistemic, aleatoric = expected(ctx, m, x, len(others))
+			things = append(things, candidate.Things)
 		}
-
-		s := Suggestion{
-			At: p, Outside: m.Outside(x[i%some*len(others)*d:][:d]),
-			Epistemic: epistemic[i%some], Aleatoric: aleatoric[i%some],
-		}
-
-		if t := s.Epistemic + s.Aleatoric; t > 0 {
-			s.Share = s.Epistemic / t
-		}
-
-		s.Measured = slices.ContainsFunc(done, func(q []float64) bool { return sameCondition(p, q) })
-		s.Advice = interval.Advice(s.Share, s.Measured)
-		out[i] = s
 	}
 
-	if By(m) != ByGain {
-		slices.SortStableFunc(out, func(a, b Suggestion) int { return cmp.Compare(b.Epistemic, a.Epistemic) })
-		return out, nil
+	return x, things
+}
+
+// expectedErrors returns candidates with their expected errors and half widths, averaged over the other inputs.
+func expectedErrors(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) (
+	[]Suggestion, error,
+) {
+	done := measured(models, candidates)
+	each := len(others) * len(models.Card.Inputs) // numbers of the rows of a candidate
+	atOnce := max(1, rowsAtOnce/len(others))      // candidates that are predicted at once
+	list := make([]Suggestion, 0, len(candidates.List))
+	for chunk := range slices.Chunk(candidates.List, atOnce) {
+		x, things := candidates.rowsOf(chunk, others)
+		present, err := expected(ctx, models, x, things, len(others))
+		if err != nil {
+			return nil, err
+		}
+
+		for i, candidate := range chunk {
+			suggestion := present[i]
+			suggestion.Candidate = candidate
+			suggestion.Outside = models.Outside(x[i*each:][:len(models.Card.Inputs)])
+			if t := suggestion.Epistemic + suggestion.Aleatoric; t > 0 {
+				suggestion.Share = suggestion.Epistemic / t
+			}
+
+			suggestion.Measured = slices.ContainsFunc(done, func(q []float64) bool {
+				return sameCondition(candidate.At, q)
+			})
+			suggestion.Advice = interval.Advice(suggestion.Share, suggestion.Measured)
+			list = append(list, suggestion)
+		}
 	}
 
-	a := lookAhead(ctx, m, axes, out)
-	for i := range a.list {
-		a.list[i].Gain = a.gain(i)
-	}
-
-	slices.SortStableFunc(a.list, func(a, b Suggestion) int { return cmp.Compare(b.Gain, a.Gain) })
-	return a.list, nil
+	return list, nil
 }
 
 // rowsAtOnce bounds the memory of predictions.
 const rowsAtOnce = 4096
 
-// averaged lists the combinations of trained values of the inputs that are not in
-// the grid, as rows of all inputs.
-func averaged(m *predict.Models, axes []Axis) [][]float64 {
-	values := make([][]float64, len(m.Card.Inputs))
-	for i, in := range m.Card.Inputs {
-		values[i] = in.Values
-		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
-			values[i] = []float64{0} // the grid's
-		} else if len(in.Values) == 0 {
-			fault.Raise(fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid",
-				in.Name))
+// averaged lists the combinations of trained values of the inputs that candidates do not state, as rows of all inputs.
+func averaged(models *predict.Models, candidates *Candidates) ([][]float64, error) {
+	values := make([][]float64, len(models.Card.Inputs))
+	for i, input := range models.Card.Inputs {
+		values[i] = input.Values
+		if slices.Contains(candidates.Inputs, i) {
+			values[i] = []float64{0} // the candidate's
+		} else if len(input.Values) == 0 {
+			return nil, fmt.Errorf("candidates do not state %s, and the model's card does not list its values: state it",
+				input.Name)
 		}
 	}
 
-	return kv.Points(values...)
+	return kv.Points(values...), nil
 }
 
-// expected returns the mean squared errors of the mean and the mean noise to be expected over each so many conditions
-// of x, in units of the outcomes' training variance.
-func expected(ctx context.Context, m *predict.Models, x []float64, each int) (epistemic, aleatoric []float64) {
-	n := len(x) / len(m.Card.Inputs) / each
-	each *= len(m.Card.Outcomes)
-	epistemic, aleatoric = make([]float64, n), make([]float64, n)
-	if By(m) != ByBoth {
-		p, std := fault.Get(m.Honest.Predict(ctx, x, 0, nil)), m.Honest.Calibration.Deviation
-		for k, v := range p.Epistemic {
-			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(each))
-			epistemic[k/each] += w * v
-			aleatoric[k/each] += w * (p.Total[k] - v)
-		}
-
-		return epistemic, aleatoric
+// expected returns, for each group of n conditions of x with the names in things, the class, and the means over the
+// group of the half widths, the expected squared errors of the mean, and the noise.
+func expected(ctx context.Context, models *predict.Models, x []float64, things []map[string]string, n int) (
+	[]Suggestion, error,
+) {
+	if By(models) == ByBoth {
+		return expectedByNetworks(ctx, models, x, n)
 	}
 
-	r, std := fault.Get(m.Quick(ctx, x)), m.OutcomeStd()
-	for k := range r.Mu {
-		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(each))
+	prediction, err := models.Recommend(ctx, x, 0, false, things)
+	if err != nil {
+		return nil, err
+	}
 
-		cov, spread := max(r.Cov[k], 0), r.Spread[k]
+	list := make([]Suggestion, prediction.N/n)
+	std := models.Honest.Calibration.Deviation
+	each := n * prediction.Out // values of a group
+	for k, epistemic := range prediction.Epistemic {
+		j := k % prediction.Out
+		weight := 1 / (std[j] * std[j] * float64(each))
+		s := &list[k/each]
+		s.Epistemic += weight * epistemic
+		s.Aleatoric += weight * (prediction.Total[k] - epistemic)
+		if s.Half == nil {
+			s.Half = make([]float64, prediction.Out)
+		}
+
+		s.Half[j] += prediction.Half[k] / float64(n)
+	}
+
+	for i := range list {
+		list[i].Class = commonest(prediction.Prediction, i*n, n)
+	}
+
+	return list, nil
+}
+
+// commonest returns the class that most of n conditions have.
+func commonest(prediction *interval.Prediction, from, n int) interval.Class {
+	count := map[interval.Class]int{}
+	best := prediction.Query(from).Class
+	for i := from; i < from+n; i++ {
+		class := prediction.Query(i).Class
+		count[class]++
+		if count[class] > count[best] {
+			best = class
+		}
+	}
+
+	return best
+}
+
+// expectedByNetworks returns what expected returns, by the networks: without classes and half widths.
+func expectedByNetworks(ctx context.Context, models *predict.Models, x []float64, n int) ([]Suggestion, error) {
+	networks, err := models.Quick(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+
+	each := n * networks.Out
+	list := make([]Suggestion, networks.N/n)
+	std := models.OutcomeStd()
+	seeds := float64(networks.Seeds)
+	for k := range networks.Mu {
+		weight := 1 / (std[k%networks.Out] * std[k%networks.Out] * float64(each))
+		s := &list[k/each]
+
+		cov := max(networks.Cov[k], 0)
+		spread := networks.Spread[k]
 		if math.IsNaN(spread) {
 			spread = 0
 		}
 
-		epistemic[k/each] += w * (cov + spread)
-		n := float64(r.Seeds)
-		aleatoric[k/each] += w * max(r.Var[k]-spread*(n-1)/n-cov, 0)
+		s.Epistemic += weight * (cov + spread)
+		s.Aleatoric += weight * max(networks.Var[k]-spread*(seeds-1)/seeds-cov, 0)
 	}
 
-	return epistemic, aleatoric
+	return list, nil
 }
 
-// measured returns the training conditions seen along the grid's axes.
-func measured(m *predict.Models, axes []Axis) [][]float64 {
-	var out [][]float64
-	for _, c := range m.Card.Conditions {
-		p := lists.Each(axes, func(a Axis) float64 { return c[a.Input] })
-		if !slices.ContainsFunc(out, func(q []float64) bool { return sameCondition(p, q) }) {
-			out = append(out, p)
+// measured returns the training conditions, by the inputs that candidates state.
+func measured(models *predict.Models, candidates *Candidates) [][]float64 {
+	var points [][]float64
+	for _, c := range models.Card.Conditions {
+		var p []float64
+		for _, input := range candidates.Inputs {
+			p = append(p, c[input])
+		}
+
+		if !slices.ContainsFunc(points, func(q []float64) bool { return sameCondition(p, q) }) {
+			points = append(points, p)
 		}
 	}
 
-	return out
+	return points
 }
 
 func sameCondition(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool {
-		return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
-	})
+	return slices.EqualFunc(a, b, kv.Same)
 }
 
-// Forecast says what runs of the group that the split holds out would buy, and what more things, a line each; nil where
-// its calibrated model has no forecast.
-func Forecast(m *predict.Models) (lines []string) {
-	if m.Honest == nil || m.Honest.Calibration == nil {
+// Forecast states what runs of the held-out group of the split would buy, and what more things would, a line each. It
+// returns nil if the calibrated model has no forecast.
+func Forecast(models *predict.Models) []string {
+	if models.Honest == nil || models.Honest.Calibration == nil {
 		return nil
 	}
 
-	runs := m.Honest.Record.ForecastWords(func(unit string, low, high float64) string {
-		unit = units.Difference(unit)
-		text := fmt.Sprintf("%.2g", high)
-		if least := fmt.Sprintf("%.2g", low); least != text {
-			text = least + " to " + text
-		}
-
-		return strings.TrimSpace(text + " " + unit)
-	})
-	lines = []string{runs, m.Honest.Calibration.More()}
+	lines := []string{models.Honest.Record.ForecastWords(widths), models.Honest.Calibration.More()}
 
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// widths writes a range of widths in a unit.
+func widths(unit string, low, high float64) string {
+	text := fmt.Sprintf("%.2g", high)
+	if least := fmt.Sprintf("%.2g", low); least != text {
+		text = least + " to " + text
+	}
+
+	return strings.TrimSpace(text + " " + units.Difference(unit))
 }

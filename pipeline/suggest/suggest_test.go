@@ -5,13 +5,14 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/predict"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -31,7 +32,8 @@ func measurements() triplets.Set {
 	noise := 0.37
 
 	for i := range training + 12 {
-		a, b := float64(i%12)/4, []float64{0, 1, 2, 4, 3}[i/12]
+		a := float64(i%12) / 4
+		b := []float64{0, 1, 2, 4, 3}[i/12]
 		x = append(x, a, b)
 
 		for _, y := range []*[]float64{&y1, &y2} {
@@ -76,7 +78,9 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 	var nets []*train.Model
 	for k := range 3 {
 		cfg := train.DefaultConfig()
-		cfg.Hidden, cfg.Epochs, cfg.Seed = []int{12, 12}, 30, uint64(k)
+		cfg.Hidden = []int{12, 12}
+		cfg.Epochs = 30
+		cfg.Seed = uint64(k)
 
 		net, _, err := train.Fit(context.Background(), s, cfg, nil)
 		if err != nil {
@@ -91,7 +95,7 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 		b = append(b, s.X[2*i+1])
 	}
 
-	learner := honest.Learner{Settings: honest.DefaultSettings(), Condition: "b", Within: holdout.Nothing.Within("b")}
+	learner := honest.Learner{Settings: honest.DefaultSettings(), Condition: "b", Tolerance: holdout.Nothing.Within("b")}
 	calibrated, _, err := learner.Process(context.Background(), s, b)
 
 	m := predict.New(card, nets...)
@@ -103,7 +107,8 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 func models(t *testing.T) *predict.Models {
 	t.Helper()
 
-	m := must.Get(trained())(t)
+	m, err := trained()
+	require.NoError(t, err)
 
 	c := *m
 
@@ -112,14 +117,15 @@ func models(t *testing.T) *predict.Models {
 
 func TestParseGrid(t *testing.T) {
 	m := models(t)
-	axes, err := ParseGrid(m, "b=2:5:1,a=0:1:0.1")
-	if err != nil || len(axes) != 2 || axes[0].Input != 1 || len(axes[0].Values) != 4 || len(axes[1].Values) != 11 {
-		t.Errorf("grid %+v, %v", axes, err)
-	}
+	grid, err := ParseGrid(m, "b=2:5:1,a=0:1:0.1")
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 0}, grid.Inputs)
+	require.Len(t, grid.List, 4*11)
+	assert.Equal(t, []float64{2, 0.1}, grid.List[1].At)
 
 	for text, want := range map[string]string{"b=1:2": "from:to:step", "z=1": "is no input"} {
 		_, err := ParseGrid(m, text)
-		must.Refuse(t, err, want)
+		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -129,35 +135,42 @@ func TestParseGrid(t *testing.T) {
 func TestRank(t *testing.T) {
 	m := models(t)
 	m.Honest = nil
-	axes := must.Get(ParseGrid(m, "b=0:6:1"))(t)
+	axes, err := ParseGrid(m, "b=0:6:1")
+	require.NoError(t, err)
 
 	list, err := Rank(context.Background(), m, axes)
-	must.Never(t, err != nil || len(list) != 7, "%d suggestions, %v", len(list), err)
+	require.NoError(t, err)
+	require.Len(t, list, 7)
 
 	std := m.OutcomeStd()
 	for i, s := range list {
-		must.Not(t, i > 0 && s.Epistemic > list[i-1].Epistemic, "rank %d comes before a smaller one", i)
+		if i > 0 {
+			assert.LessOrEqual(t, s.Epistemic, list[i-1].Epistemic, "rank %d", i)
+		}
 
 		var x []float64
 		for _, a := range m.Card.Inputs[0].Values {
 			x = append(x, a, s.At[0])
 		}
 
-		p := must.Get(m.Predict(context.Background(), x))(t)
+		p, err := m.Predict(context.Background(), x)
+		require.NoError(t, err)
 
 		want := 0.0
 		for k := range p.Mu {
 			want += (max(p.Cov[k], 0) + p.Spread[k]) / (std[k%2] * std[k%2]) / float64(len(p.Mu))
 		}
 
-		must.Near(t, s.Epistemic, want, 1e-6*want, "b = %v: expected error", s.At[0])
+		assert.InDelta(t, want, s.Epistemic, 1e-6*want, "b = %v: expected error", s.At[0])
 
 		if b := s.At[0]; s.Measured != (b <= 4 && b != 3) || (len(s.Outside) > 0) != (b > 4) {
 			t.Errorf("b = %v: measured %v, outside %v", b, s.Measured, s.Outside)
 		}
 
-		longer, there := strings.Contains(s.Advice, "long"), strings.Contains(s.Advice, "ignorance")
-		must.Not(t, longer == there || there != (s.Share >= 0.5), "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
+		longer := strings.Contains(s.Advice, "long")
+		there := strings.Contains(s.Advice, "ignorance")
+		require.NotEqual(t, there, longer, "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
+		assert.Equal(t, (s.Share >= 0.5), there, "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
 	}
 }
 
@@ -165,19 +178,22 @@ func TestRank(t *testing.T) {
 // the trained values of inputs not in the grid, in units of the training variance.
 func TestRankByCalibratedVariance(t *testing.T) {
 	m := models(t)
-	axes := must.Get(ParseGrid(m, "b=0:4:1"))(t)
+	axes, err := ParseGrid(m, "b=0:4:1")
+	require.NoError(t, err)
 
 	ctx := context.Background()
 	list, err := Rank(ctx, m, axes)
-	must.Never(t, err != nil || By(m) != ByGain, "%v, %v", By(m), err)
+	require.NoError(t, err)
+	require.Equal(t, ByGain, By(m), "%v, %v", By(m), err)
 
 	first := slices.MaxFunc(list, func(a, b Suggestion) int { return cmp.Compare(a.Epistemic, b.Epistemic) })
-	must.Equal(t, first.At[0], 3, "b = is the least certain")
+	assert.Equal(t, 3.0, first.At[0], "b = is the least certain")
 	var variance [2]float64 // of the outcomes
 
 	s := measurements()
 	for j := range variance {
-		mean, n := 0.0, float64(2*training)
+		mean := 0.0
+		n := float64(2 * training)
 		for i := range training {
 			mean += (s.Y1[2*i+j] + s.Y2[2*i+j]) / n
 		}
@@ -192,14 +208,15 @@ func TestRankByCalibratedVariance(t *testing.T) {
 
 		values := m.Card.Inputs[0].Values
 		for _, a := range values {
-			p := must.Get(m.Recommend(ctx, []float64{a, got.At[0]}, 0, true, nil))(t)
+			p, err := m.Recommend(ctx, []float64{a, got.At[0]}, 0, true, nil)
+			require.NoError(t, err)
 
 			for j, v := range variance {
 				want += p.Epistemic[j] / v / 2 / float64(len(values))
 			}
 		}
 
-		must.Near(t, got.Epistemic, want, 1e-9*want, "b = %g", got.At[0])
+		assert.InDelta(t, want, got.Epistemic, 1e-9*want, "b = %g", got.At[0])
 	}
 }
 
@@ -207,11 +224,13 @@ func TestRankByCalibratedVariance(t *testing.T) {
 func TestForecast(t *testing.T) {
 	m := models(t)
 
-	calibrated, record := *m.Honest, *m.Honest.Record
-	m.Honest, calibrated.Record = &calibrated, &record
+	calibrated := *m.Honest
+	record := *m.Honest.Record
+	m.Honest = &calibrated
+	calibrated.Record = &record
 
-	must.Never(t, len(record.Forecast) != 3 || !(record.Forecast[2].Half[0] < record.Forecast[0].Half[0]),
-		"forecast %+v", record.Forecast)
+	require.Len(t, record.Forecast, 3, "forecast %+v", record.Forecast)
+	require.Less(t, record.Forecast[2].Half[0], record.Forecast[0].Half[0], "forecast %+v", record.Forecast)
 
 	record.Outcomes = slices.Clone(record.Outcomes)
 	for k := range record.Outcomes {
@@ -224,7 +243,7 @@ func TestForecast(t *testing.T) {
 	}
 
 	want := "one run of the new group would make the interval ± 2.9 dB instead of ± 7.1 dB, three ± 2 dB (forecast)"
-	must.Equal(t, Forecast(m), []string{want}, "got")
+	assert.Equal(t, []string{want}, Forecast(m), "got")
 
 	// Closed form: beside 0.5 + 0.5/5 + 0.5 the mean of 25 conditions has 0.45/25; one more wing makes that 0.5/6 and 5/6.
 	calibrated.Calibration = &interval.Calibration{
@@ -233,15 +252,16 @@ func TestForecast(t *testing.T) {
 		Things: []interval.Thing{{Between: []interval.Between{{Label: "wing", Share: 0.5}}, Runs: 0.4, Noise: 0.1}},
 	}
 	calibrated.Record = nil
-	want = "one more wing would narrow intervals for a new one by 0.88 %, as many measurements of those that were " +
+	want = "a sixth wing would narrow intervals for a new one by 0.88 %, as many measurements of those that were " +
 		"measured by 0.13 % (forecast)"
-	must.Equal(t, Forecast(m), []string{want}, "more wings")
+	assert.Equal(t, []string{want}, Forecast(m), "more wings")
 
 	calibrated.Calibration.K = 1
-	must.Equal(t, Forecast(m), []string{"2 more of wing would measure how much they differ"}, "of one wing")
+	assert.Equal(t, []string{"2 more of wing would measure how much they differ"}, Forecast(m), "of one wing")
 
-	calibrated.Calibration.OfThings, calibrated.Calibration.Things = false, nil
-	must.Equal(t, len(Forecast(m)), 0, "lines without a record")
+	calibrated.Calibration.OfThings = false
+	calibrated.Calibration.Things = nil
+	assert.Empty(t, Forecast(m), "lines without a record")
 }
 
 // Costs by hand, in minutes.
@@ -258,7 +278,9 @@ func TestReadCosts(t *testing.T) {
 		{"repeat=3", "9", Costs{Change: []float64{0, 0}, Repeat: 3}, 9},
 	} {
 		got, most, err := ReadCosts(names, c.cost, c.budget)
-		must.Not(t, err != nil || !reflect.DeepEqual(got, c.want) || most != c.most, "%+v: %+v, %g, %v", c, got, most, err)
+		require.NoError(t, err, "%+v: %+v, %g, %v", c, got, most, err)
+		require.Equal(t, c.want, got, "%+v: %+v, %g, %v", c, got, most, err)
+		assert.Equal(t, c.most, most, "%+v: %+v, %g, %v", c, got, most, err)
 	}
 
 	for _, c := range [][3]string{
@@ -276,11 +298,16 @@ func TestReadCosts(t *testing.T) {
 		{"", "4h", "cost: expected what changes and measurements cost"},
 	} {
 		_, _, err := ReadCosts(names, c[0], c[1])
-		must.Refuse(t, err, c[2])
+		if c[2] == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c[2])
+		}
 	}
 
 	c := Costs{Unit: "min"}
-	must.Not(t, c.Format(90) != "1.5 h" || c.Format(12) != "12 min", "%v, %v", c.Format(90), c.Format(12))
+	require.Equal(t, "1.5 h", c.Format(90), "%v, %v", c.Format(90), c.Format(12))
+	assert.Equal(t, "12 min", c.Format(12), "%v, %v", c.Format(90), c.Format(12))
 }
 
 // A plan keeps to its budget, counts each change, makes the expensive change rarely, and narrows
@@ -288,25 +315,38 @@ func TestReadCosts(t *testing.T) {
 func TestPlan(t *testing.T) {
 	ctx := context.Background()
 	m := models(t)
-	axes := must.Get(ParseGrid(m, "b=0:4:1,a=0:2:0.5"))(t)
+	axes, err := ParseGrid(m, "b=0:4:1,a=0:2:0.5")
+	require.NoError(t, err)
 
 	list, err := Rank(ctx, m, axes)
-	must.Never(t, err != nil || !(list[0].Gain > 0 && list[0].Gain < 1), "%v, %v", list, err)
+	require.NoError(t, err)
+	require.Greater(t, list[0].Gain, 0.0)
+	require.Less(t, list[0].Gain, 1.0)
 
 	equal := Costs{Change: []float64{0, 0}, Repeat: 1}
-	steps, now, err := Plan(ctx, m, axes, list, equal, 3)
-	must.Never(t, err != nil || len(steps) != 3 || !slices.Equal(steps[0].At, list[0].At) || steps[2].Sum != 3,
-		"%+v, %v", steps, err)
+	session, err := Plan(ctx, m, axes, list, equal, 3)
+	require.NoError(t, err)
+
+	steps := session.Steps
+	now := session.Before
+	require.Len(t, steps, 3)
+	assert.Equal(t, list[0].At, steps[0].At)
+	assert.Equal(t, 3.0, steps[2].Sum)
+	assert.Empty(t, session.Label, "a session of new things without labels")
 
 	for i, s := range steps {
-		must.Not(t, total(s.Half) > total(now), "step %d: half widths %v after %v", i+1, s.Half, now)
+		assert.LessOrEqual(t, total(s.Half), total(now), "step %d: half widths %v after %v", i+1, s.Half, now)
 		now = s.Half
 	}
 
-	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 90)
-	must.Never(t, err != nil || len(steps) < 6, "%d steps, %v", len(steps), err)
+	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 90)
+	require.NoError(t, err)
 
-	sum, mounted := 0.0, []float64{}
+	steps = session.Steps
+	require.GreaterOrEqual(t, len(steps), 6, "%d steps, %v", len(steps), err)
+
+	sum := 0.0
+	mounted := []float64{}
 	for i, s := range steps {
 		sum += 2
 		if i == 0 || s.At[1] != steps[i-1].At[1] {
@@ -318,7 +358,7 @@ func TestPlan(t *testing.T) {
 			mounted = append(mounted, s.At[0])
 		}
 
-		must.Not(t, s.Sum != sum, "step %d costs %g in all, expected %g", i+1, s.Sum, sum)
+		assert.Equal(t, sum, s.Sum, "step %d costs %g in all, expected %g", i+1, s.Sum, sum)
 	}
 
 	slices.Sort(mounted)
@@ -326,12 +366,18 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the plan costs %g with b = %v", sum, mounted)
 	}
 
-	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
-	must.Not(t, err != nil || len(steps) != 0, "%d steps for less than one costs, %v", len(steps), err)
+	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
+	require.NoError(t, err)
+
+	steps = session.Steps
+	assert.Empty(t, steps, "%d steps for less than one costs, %v", len(steps), err)
 
 	// Where the budget pays for one change, the condition is repeated, and each time ignorance has a smaller share.
-	steps, _, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 60}, Repeat: 2}, 130)
-	must.Never(t, err != nil || len(steps) != 5, "%d steps of one condition, %v", len(steps), err)
+	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 60}, Repeat: 2}, 130)
+	require.NoError(t, err)
+
+	steps = session.Steps
+	require.Len(t, steps, 5, "%d steps of one condition, %v", len(steps), err)
 
 	for i, s := range steps[1:] {
 		if !slices.Equal(s.At, steps[0].At) || !s.Measured || s.Share >= steps[i].Share || s.Cost != 2 ||
@@ -341,7 +387,7 @@ func TestPlan(t *testing.T) {
 	}
 
 	m.Honest = nil
-	if _, _, err := Plan(ctx, m, axes, list, equal, 3); err == nil {
+	if _, err := Plan(ctx, m, axes, list, equal, 3); err == nil {
 		t.Error("planned without a calibrated process")
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/table"
 	"doubletake/pipeline/table/tabletest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // jsColumn and jsFile are what testdata/arrowjs/read.mjs prints.
@@ -63,14 +64,14 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	must.Never(t, err != nil, "read.mjs: %v\n%s", err, stderr.String())
+	require.NoError(t, err, "read.mjs: %v\n%s", err, stderr.String())
 
 	var files []jsFile
 	if err := json.Unmarshal(out, &files); err != nil {
 		t.Fatalf("read.mjs: %v in %.200s", err, out)
 	}
 
-	must.Be(t, len(files), len(paths), "read.mjs: files")
+	require.Len(t, files, len(paths), "read.mjs: files")
 
 	return files
 }
@@ -124,7 +125,8 @@ func fromGo(t *table.Table) jsFile {
 			}
 
 		default:
-			j.Type, j.Nullable = "Float64", true
+			j.Type = "Float64"
+			j.Nullable = true
 			for _, v := range c.Floats {
 				if v != v {
 					j.Values = append(j.Values, nil)
@@ -153,14 +155,15 @@ func compare(t *testing.T, name string, got, want jsFile) {
 
 	same := func(a, b [][2]string) bool {
 		order := func(x, y [2]string) int { return strings.Compare(x[0], y[0]) }
-		a, b = slices.Clone(a), slices.Clone(b)
+		a = slices.Clone(a)
+		b = slices.Clone(b)
 		slices.SortFunc(a, order)
 		slices.SortFunc(b, order)
 
 		return slices.Equal(a, b)
 	}
 
-	must.Not(t, !same(got.Metadata, want.Metadata),
+	assert.True(t, same(got.Metadata, want.Metadata),
 		"%s: schema metadata: Arrow JS sees\n%q, expected\n%q", name, got.Metadata, want.Metadata)
 
 	for i, w := range want.Columns {
@@ -195,14 +198,15 @@ func TestArrowJSTypes(t *testing.T) {
 	var paths []string
 	for _, name := range order {
 		p := filepath.Join(dir, name+".arrow")
-		must.Get(tables[name].WriteFile(p))(t)
+		_, err := tables[name].WriteFile(p)
+		require.NoError(t, err)
 
 		paths = append(paths, p)
 	}
 
 	for i, got := range arrowJS(t, paths...) {
 		compare(t, order[i], got, fromGo(tables[order[i]]))
-		must.Not(t, order[i] == "long" && got.Batches != 2,
+		assert.False(t, order[i] == "long" && got.Batches != 2,
 			"long: Arrow JS sees %d batches, expected 2: 65536 rows and 3", got.Batches)
 	}
 }

@@ -5,95 +5,123 @@ import (
 	"fmt"
 	"os"
 
-	"doubletake/pipeline/kv"
-
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
+
+	"doubletake/pipeline/kv"
 )
 
-// Concat writes the rows of the Arrow files parts, in their order, to path
-// (created or truncated; the caller makes it atomic) and returns their number.
-// Columns are the first part's with rows; the others' must be the same in
-// name, unit, type and order. Parts without rows are left out. meta becomes the
-// schema metadata.
+// Concat writes the rows of the tables at the paths parts, in their order, to a table at path, and returns their
+// number. It replaces an existing file. After an error the file may be incomplete, so that callers write to a temporary
+// name first. meta becomes the metadata of the table.
 //
-// One record batch is held at a time, and each becomes a batch of the result:
-// memory does not grow with the number of parts, and readers can stream.
+// The columns are those of the first part that has rows. The columns of the other parts must have the same names,
+// units, types and order. Parts without rows are left out.
+//
+// Concat has one batch in memory at a time, so that its memory does not grow with the number of parts. Each batch
+// becomes a batch of the result.
 func Concat(path string, meta []kv.Pair, parts []string) (rows int, err error) {
-	f, err := os.Create(path)
+	file, err := os.Create(path)
 	if err != nil {
 		return 0, fmt.Errorf("create table: %w", err)
 	}
 
-	c := &concat{to: newBuffered(f), meta: meta}
-	for _, p := range parts {
-		if err = c.add(p); err != nil {
-			break
-		}
+	joined := &concat{buffer: newBuffered(file), meta: meta}
+	err = joined.addAll(parts)
+	if joined.writer != nil {
+		err = errors.Join(err, joined.writer.Close())
 	}
 
-	if err == nil && c.out == nil {
-		// No rows at all: a table of no columns, as Table.Write has it.
-		c.schema = (&Table{Meta: meta}).schema()
-		err = c.open()
-	}
-
-	if c.out != nil {
-		err = errors.Join(err, c.out.Close())
-	}
-
-	if err := errors.Join(err, c.to.Close(), f.Close()); err != nil {
+	if err := errors.Join(err, joined.buffer.Close(), file.Close()); err != nil {
 		return 0, fmt.Errorf("join tables to %s: %w", path, err)
 	}
 
-	return c.rows, nil
+	return joined.rows, nil
 }
 
+// concat is a table that is being joined.
 type concat struct {
-	to     *buffered
+	buffer *buffered
 	meta   []kv.Pair
-	schema *arrow.Schema
-	last   *arrow.Schema // that was compared
-	out    *ipc.FileWriter
-	rows   int
+	schema *arrow.Schema   // nil until the first rows
+	writer *ipc.FileWriter // nil until the first rows
+	last   *arrow.Schema   // the last schema that was compared with schema
+	rows   int             // number of rows so far
 }
 
-func (c *concat) open() (err error) {
-	c.out, err = ipc.NewFileWriter(c.to, ipc.WithSchema(c.schema))
-	return err
-}
-
-func (c *concat) add(path string) error {
-	f, err := openFile(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-
-	return f.each(func(rec arrow.Record) error {
-		if rec.NumRows() == 0 {
-			return nil
-		}
-		return c.write(path, rec)
-	})
-}
-
-func (c *concat) write(path string, rec arrow.Record) error {
-	fields := rec.Schema().Fields()
-	if c.schema == nil {
-		c.schema = schemaOf(fields, c.meta)
-		if err := c.open(); err != nil {
+// addAll adds the rows of all parts. Without rows the table has no columns, as Table.Write writes it.
+func (c *concat) addAll(parts []string) error {
+	for _, path := range parts {
+		if err := c.add(path); err != nil {
 			return err
 		}
 	}
 
-	if rec.Schema() == c.last { // of the same file
-		return c.append(rec)
+	if c.writer != nil {
+		return nil
 	}
 
-	c.last = rec.Schema()
+	return c.open((&Table{Meta: c.meta}).schema())
+}
 
+// open writes the schema.
+func (c *concat) open(schema *arrow.Schema) error {
+	writer, err := ipc.NewFileWriter(c.buffer, ipc.WithSchema(schema))
+	if err != nil {
+		return fmt.Errorf("write arrow schema: %w", err)
+	}
+
+	c.schema = schema
+	c.writer = writer
+
+	return nil
+}
+
+// add adds the rows of the table at path.
+func (c *concat) add(path string) error {
+	file, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+
+	return file.each(func(batch arrow.Record) error {
+		if batch.NumRows() == 0 {
+			return nil
+		}
+		return c.write(path, batch)
+	})
+}
+
+// write writes a batch of the table at path, after it has compared the columns.
+func (c *concat) write(path string, batch arrow.Record) error {
+	if c.schema == nil {
+		if err := c.open(schemaOf(batch.Schema().Fields(), c.meta)); err != nil {
+			return err
+		}
+	}
+
+	if batch.Schema() != c.last { // the first batch of a file
+		c.last = batch.Schema()
+		if err := c.compare(path, batch.Schema().Fields()); err != nil {
+			return err
+		}
+	}
+
+	joined := array.NewRecord(c.schema, batch.Columns(), batch.NumRows())
+	defer joined.Release()
+	c.rows += int(batch.NumRows())
+
+	if err := c.writer.Write(joined); err != nil {
+		return fmt.Errorf("write arrow batch: %w", err)
+	}
+
+	return nil
+}
+
+// compare returns an error that names the first column of the table at path that differs from the joined table's.
+func (c *concat) compare(path string, fields []arrow.Field) error {
 	want := c.schema.Fields()
 	if len(fields) != len(want) {
 		return fmt.Errorf("%s: expected %d columns, found %d", path, len(want), len(fields))
@@ -105,13 +133,5 @@ func (c *concat) write(path string, rec arrow.Record) error {
 		}
 	}
 
-	return c.append(rec)
-}
-
-func (c *concat) append(rec arrow.Record) error {
-	one := array.NewRecord(c.schema, rec.Columns(), rec.NumRows())
-	defer one.Release()
-	c.rows += int(rec.NumRows())
-
-	return c.out.Write(one)
+	return nil
 }

@@ -3,12 +3,12 @@ package table
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected value: the same parts joined in memory by Append.
@@ -33,11 +33,12 @@ func TestConcat(t *testing.T) {
 			}
 
 			part.Columns = []Column{c, x, n}
-			must.Do(t, want.Append(part))
+			require.NoError(t, want.Append(part))
 		}
 
 		p := filepath.Join(dir, string(rune('a'+i)))
-		must.Get(part.WriteFile(p))(t)
+		_, err := part.WriteFile(p)
+		require.NoError(t, err)
 
 		parts = append(parts, p)
 	}
@@ -45,11 +46,13 @@ func TestConcat(t *testing.T) {
 	want.Meta = meta
 	out := filepath.Join(dir, "out.arrow")
 	rows, err := Concat(out, meta, parts)
-	must.Never(t, err != nil || rows != 6, "%d rows, %v", rows, err)
+	require.NoError(t, err)
+	require.Equal(t, 6, rows, "%d rows, %v", rows, err)
 
-	got := must.Get(Read(out))(t)
+	got, err := Read(out)
+	require.NoError(t, err)
 
-	must.Not(t, !reflect.DeepEqual(got, &want), "joined\n%+v, want\n%+v", got, &want)
+	assert.Equal(t, &want, got, "joined\n%+v, want\n%+v", got, &want)
 
 	if rows, err := Concat(out, meta, parts[:1]); err != nil || rows != 0 {
 		t.Errorf("of nothing: %d rows, %v", rows, err)
@@ -64,7 +67,8 @@ func TestConcatRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, c ...Column) string {
 		p := filepath.Join(dir, name)
-		must.Get((&Table{Columns: c}).WriteFile(p))(t)
+		_, err := (&Table{Columns: c}).WriteFile(p)
+		require.NoError(t, err)
 
 		return p
 	}
@@ -72,7 +76,7 @@ func TestConcatRefuses(t *testing.T) {
 	a := write("a", Column{Name: "x", Unit: "Pa", Floats: []float64{1}})
 
 	junk := filepath.Join(dir, "junk")
-	must.Do(t, os.WriteFile(junk, []byte("ARROW1 and no more"), 0o644))
+	require.NoError(t, os.WriteFile(junk, []byte("ARROW1 and no more"), 0o644))
 
 	for _, c := range []struct{ part, want string }{
 		{write("unit", Column{Name: "x", Unit: "V", Floats: []float64{1}}), "expected column x"},
@@ -85,6 +89,7 @@ func TestConcatRefuses(t *testing.T) {
 		{filepath.Join(dir, "absent"), "no such file"},
 	} {
 		_, err := Concat(filepath.Join(dir, "out"), nil, []string{a, c.part})
-		must.Refuse(t, err, c.want, filepath.Base(c.part))
+		assert.ErrorContains(t, err, c.want)
+		assert.ErrorContains(t, err, filepath.Base(c.part))
 	}
 }

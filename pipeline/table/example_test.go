@@ -9,8 +9,7 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// A missing number is NaN here and null in the file; units and descriptions go
-// with the columns.
+// ExampleTable_WriteFile writes a table and reads it again. The missing number, NaN, is null in the file.
 func ExampleTable_WriteFile() {
 	dir, err := os.MkdirTemp("", "table")
 	if err != nil {

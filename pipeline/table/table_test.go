@@ -5,12 +5,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func sample() *Table {
@@ -29,18 +31,21 @@ func sample() *Table {
 func TestRoundTrip(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "t.arrow")
 	in := sample()
-	digest := must.Get(in.WriteFile(p))(t)
+	digest, err := in.WriteFile(p)
+	require.NoError(t, err)
 
-	out := must.Get(Read(p))(t)
+	out, err := Read(p)
+	require.NoError(t, err)
 
 	if !math.IsNaN(out.Columns[1].Floats[1]) {
 		t.Errorf("a missing number came back as %v, expected NaN", out.Columns[1].Floats[1])
 	}
 
-	in.Columns[1].Floats[1], out.Columns[1].Floats[1] = 0, 0
+	in.Columns[1].Floats[1] = 0
+	out.Columns[1].Floats[1] = 0
 	out.Columns[4].Lists[1] = []float32{}
-	must.Not(t, !reflect.DeepEqual(in, out), "round trip changed the table:\n%+v\n%+v", in, out)
-	must.Not(t, digest != sample().Digest(), "the digest of the same table differs")
+	assert.Equal(t, out, in, "round trip changed the table:\n%+v\n%+v", in, out)
+	assert.Equal(t, sample().Digest(), digest, "the digest of the same table differs")
 }
 
 // The digest must see every value and unit, and must not see provenance.
@@ -48,7 +53,7 @@ func TestDigest(t *testing.T) {
 	base := sample().Digest()
 	m := sample()
 	m.Meta[0].Value = "other version"
-	must.Not(t, m.Digest() != base, "metadata changed the digest")
+	assert.Equal(t, base, m.Digest(), "metadata changed the digest")
 
 	for name, change := range map[string]func(*Table){
 		"string": func(t *Table) { t.Columns[0].Strings[0] = "b" },
@@ -62,7 +67,7 @@ func TestDigest(t *testing.T) {
 		u := sample()
 		change(u)
 
-		must.Not(t, u.Digest() == base, "%s: the digest did not change", name)
+		assert.NotEqual(t, base, u.Digest(), "%s: the digest did not change", name)
 	}
 }
 
@@ -76,16 +81,16 @@ func TestBatchesAndEmpty(t *testing.T) {
 
 	in := &Table{Columns: []Column{{Name: "x", Floats: v}}}
 	_, err := in.WriteFile(p)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	out, err := Read(p)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, !reflect.DeepEqual(out.Columns[0].Floats, v), "values over two batches differ")
+	assert.Equal(t, v, out.Columns[0].Floats, "values over two batches differ")
 
 	empty := &Table{Columns: []Column{{Name: "x", Floats: []float64{}}, {Name: "s", Strings: []string{}}}}
 	_, err = empty.WriteFile(p)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if out, err = Read(p); err != nil || out.Rows() != 0 || len(out.Columns) != 2 {
 		t.Errorf("empty table: %v, %+v", err, out)
@@ -96,13 +101,14 @@ func TestBatchesAndEmpty(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	p := filepath.Join(dir, "t.arrow")
-	must.Get(sample().WriteFile(p))(t)
+	_, err := sample().WriteFile(p)
+	require.NoError(t, err)
 
-	b := must.Read(t, p)
+	b := testfile.Read(t, p)
 
 	q := filepath.Join(dir, "cut.arrow")
 	for n := 0; n < len(b); n += 7 {
-		must.Do(t, os.WriteFile(q, b[:n], 0o600))
+		require.NoError(t, os.WriteFile(q, b[:n], 0o600))
 
 		if _, err := Read(q); err == nil {
 			t.Fatalf("cut to %d of %d bytes: no error", n, len(b))
@@ -117,26 +123,27 @@ func TestReadDamagedList(t *testing.T) {
 
 	lists := &Table{Columns: []Column{{Name: "x", Lists: [][]float32{{1, 2}, {}, {3}, {4, 5, 6}}}}}
 	_, err := lists.WriteFile(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	b := must.Read(t, path)
+	b := testfile.Read(t, path)
 
 	offsets := []byte{0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0}
 	at := bytes.Index(b, offsets)
-	must.Never(t, at < 0 || bytes.Contains(b[at+1:], offsets), "the lists' offsets are not where they are looked for")
+	require.GreaterOrEqual(t, at, 0, "the lists' offsets are not where they are looked for")
+	require.False(t, bytes.Contains(b[at+1:], offsets), "the lists' offsets are not where they are looked for")
 
 	b[at+16] = 7
-	must.Do(t, os.WriteFile(path, b, 0o600))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 
 	_, err = Read(path)
-	must.Refuse(t, err, `column "x": list 4 has the values 3 to 7 of 6`)
+	assert.ErrorContains(t, err, `column "x": list 4 has the values 3 to 7 of 6`)
 
 	// No words of Go's reach people, whatever byte is another one.
-	b = must.Read(t, sampleFile(t))
-	for i := 0; i < 8*len(b); i += must.Often(11, 5) {
+	b = testfile.Read(t, sampleFile(t))
+	for i := 0; i < 8*len(b); i += longtest.Count(11, 5) {
 		d := bytes.Clone(b)
 		d[i/8] ^= 1 << (i % 8)
-		must.Do(t, os.WriteFile(path, d, 0o600))
+		require.NoError(t, os.WriteFile(path, d, 0o600))
 
 		_, err = ReadVerified(path)
 		for _, word := range []string{"runtime error", "out of range", "nil pointer", "goroutine"} {
@@ -149,7 +156,8 @@ func TestReadDamagedList(t *testing.T) {
 
 func sampleFile(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "t.arrow")
-	must.Get(sample().WriteFile(path))(t)
+	_, err := sample().WriteFile(path)
+	require.NoError(t, err)
 
 	return path
 }
@@ -157,10 +165,11 @@ func sampleFile(t *testing.T) string {
 func TestAppend(t *testing.T) {
 	var all Table
 	for range 2 {
-		must.Do(t, all.Append(sample()))
+		require.NoError(t, all.Append(sample()))
 	}
 
-	must.Not(t, all.Rows() != 6 || all.Columns[2].Ints[3] != 1, "append: %d rows", all.Rows())
+	require.Equal(t, 6, all.Rows(), "append: %d rows", all.Rows())
+	assert.Equal(t, int64(1), all.Columns[2].Ints[3], "append: %d rows", all.Rows())
 
 	u := sample()
 	u.Columns[1].Unit = "Hz"

@@ -13,77 +13,98 @@ import (
 	"doubletake/pipeline/engine"
 )
 
+// pageText is the template of the page.
+//
 //go:embed page.html.tmpl
 var pageText string
 
+// style is the style sheet of the page.
+//
 //go:embed page.css
 var style string
 
+// page returns the parsed template.
 var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(pageText)) })
 
 // reportFile is the page of all experiments, in the work directory.
 const reportFile = "report.html"
 
-// Bounds of what is shown.
 const (
-	mostRunning = 200
-	mostFailed  = 50
-	logLines    = 20 // of a failed task's log
+	// maxRunning is the number of tasks at work that the page lists.
+	maxRunning = 200
+	// maxFailed is the number of failed tasks that the page lists.
+	maxFailed = 50
+	// logLines is the number of lines of a failed task's log that the page shows.
+	logLines = 20
+	// reloadEvery is the time after which browsers load the page again.
+	reloadEvery = 5 * time.Second
 )
 
-// reloadEvery is the time after which browsers read the page anew.
-const reloadEvery = 5 * time.Second
-
-// Page returns the state as one file that needs neither network nor scripts.
+// Page returns a page that shows the state at the time now: one HTML file that needs no other file and no scripts. It
+// panics if the template, which is part of the program, does not fit the values.
 func (w *Watcher) Page(now time.Time) []byte {
-	v := map[string]any{
+	values := map[string]any{
 		"Title": w.title(), "Now": now.Format(time.DateTime), "Reload": int(reloadEvery.Seconds()),
 		"Style": template.CSS(style),
 	}
-	w.show(v, w.read(now), now)
+	w.show(values, w.read(now), now)
 
 	var b bytes.Buffer
-	if err := page().Execute(&b, v); err != nil {
-		panic("watch: " + err.Error()) // the template and the values are this package's
+	if err := page().Execute(&b, values); err != nil {
+		panic("watch: " + err.Error())
 	}
 
 	return b.Bytes()
 }
 
-// show adds what the page shows of a run.
-func (w *Watcher) show(v map[string]any, r *run, now time.Time) {
-	v["State"], v["Facts"], v["Error"] = w.state(r, now)
-	v["Stages"] = r.stages
+// show adds the values of a run to the values of the page.
+func (w *Watcher) show(values map[string]any, r *run, now time.Time) {
+	state := w.state(r, now)
+	values["State"] = state.title
+	values["Facts"] = state.facts
+	values["Error"] = state.failure
+	values["Stages"] = r.stages
 
-	running := r.in("start") // the longest at work first
+	running := r.in("start") // sorted by start: the longest at work is the first
 	slices.SortStableFunc(running, func(a, b *task) int { return a.since.Compare(b.since) })
 
-	v["For"] = func(t *task) string { return Words(now.Sub(t.since)) }
+	values["For"] = func(t *task) string { return Words(now.Sub(t.since)) }
 	if r.silent {
-		v["For"] = func(*task) string { return "" }
-		for _, t := range running {
-			t.Note = "no sign of life since " + w.alive.Format(time.DateTime)
+		values["For"] = func(*task) string { return "" }
+		for _, task := range running {
+			task.Note = "no sign of life since " + w.alive.Format(time.DateTime)
 		}
 	}
 
-	v["Running"], v["AtWork"], v["MoreRunning"] = first(running, mostRunning)
-	v["Failed"], v["Failures"], v["MoreFailed"] = first(r.in("failed"), mostFailed)
-	v["Tail"] = func(t *task) string { return w.tail(t.Log) }
+	values["Running"] = len(running)
+	values["AtWork"] = running[:min(len(running), maxRunning)]
+	values["MoreRunning"] = max(0, len(running)-maxRunning)
+
+	failed := r.in("failed")
+	values["Failed"] = len(failed)
+	values["Failures"] = failed[:min(len(failed), maxFailed)]
+	values["MoreFailed"] = max(0, len(failed)-maxFailed)
+	values["Tail"] = func(t *task) string { return w.tail(t.Log) }
 
 	if fi, err := engine.Own(filepath.Join(w.dir, reportFile)); err == nil {
-		v["Report"] = fi.ModTime().Format(time.DateTime)
-		v["Old"] = slices.ContainsFunc(r.tasks, func(t *task) bool {
-			return t.Stage == "report" && t.Experiment == "" && t.state != "done"
-		})
+		values["Report"] = fi.ModTime().Format(time.DateTime)
+		values["Old"] = r.reportIsOld()
 	}
 }
 
-// first returns the number of tasks, the first ones, and how many more there are.
-func first(list []*task, most int) (int, []*task, int) {
-	return len(list), list[:min(len(list), most)], max(0, len(list)-most)
+// reportIsOld reports whether the run has yet to make its report of all experiments, so that the report is an earlier
+// run's.
+func (r *run) reportIsOld() bool {
+	for _, task := range r.tasks {
+		if task.Stage == "report" && task.Experiment == "" && task.state != "done" {
+			return true
+		}
+	}
+
+	return false
 }
 
-// title names the work directory and the folder it is in.
+// title returns the name of the work directory, with the folder that contains it.
 func (w *Watcher) title() string {
 	abs, err := filepath.Abs(w.dir)
 	if err != nil {
@@ -92,52 +113,71 @@ func (w *Watcher) title() string {
 	return filepath.Join(filepath.Base(filepath.Dir(abs)), filepath.Base(abs))
 }
 
-// state is that of the run in words, and what ended it.
-func (w *Watcher) state(r *run, now time.Time) (state string, facts []string, failure string) {
+// state describes a run in words.
+type state struct {
+	title   string
+	facts   []string // sentences
+	failure string   // the error that ended the run; "" if there is none
+}
+
+// say adds a fact.
+func (s *state) say(format string, args ...any) {
+	s.facts = append(s.facts, fmt.Sprintf(format, args...))
+}
+
+// state returns the state of a run at the time now.
+func (w *Watcher) state(r *run, now time.Time) state {
 	if r.head.Event == "" {
-		return "No journal of a run", nil, ""
+		return state{title: "No journal of a run"}
 	}
 
-	at := func(t time.Time) string { return t.Local().Format(time.DateTime) }
-	say := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
-	say("Process %d on %s, program %s, began %s.", r.head.Process, r.head.Host, r.head.Program, at(r.head.Time))
+	var s state
+	s.say("Process %d on %s, program %s, began %s.", r.head.Process, r.head.Host, r.head.Program, localTime(r.head.Time))
 
 	switch {
 	case r.end != nil && r.end.Text != "":
-		say("Ended %s.", at(r.end.Time))
-		return "Interrupted", facts, r.end.Text
+		s.title = "Interrupted"
+		s.failure = r.end.Text
+		s.say("Ended %s.", localTime(r.end.Time))
 	case r.end != nil:
-		state = "Done"
+		s.title = "Done"
 		if len(r.in("failed")) > 0 {
-			state = "Ended with failures"
+			s.title = "Ended with failures"
 		}
 
-		say("It took %s.", Words(r.end.Time.Sub(r.head.Time)))
+		s.say("It took %s.", Words(r.end.Time.Sub(r.head.Time)))
 	case r.silent:
-		state = "No sign of life since " + w.alive.Format(time.DateTime)
-		say("The process was killed, or its machine does not reach the work directory. Run again to go on.")
+		s.title = "No sign of life since " + w.alive.Format(time.DateTime)
+		s.say("The process was killed, or its machine does not reach the work directory. Run again to go on.")
 	default:
-		state = "Running"
-		say("For %s.", Words(now.Sub(r.head.Time)))
-		say("About %s left.", Words(r.left.Left(now)))
+		s.title = "Running"
+		s.say("For %s.", Words(now.Sub(r.head.Time)))
+		s.say("About %s left.", Words(r.estimate.Left(now)))
 	}
 
-	return state, facts, ""
+	return s
 }
 
-// Words writes a duration as a reader needs it: 14 s, 3 min, 2 h 10 min.
-func Words(d time.Duration) string {
-	switch m := int(d.Minutes() + 0.5); {
-	case d < 100*time.Second:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case m < 100:
-		return fmt.Sprintf("%d min", m)
-	default:
-		return fmt.Sprintf("%d h %d min", m/60, m%60)
+// localTime returns a time as a text, in the time zone of this machine.
+func localTime(moment time.Time) string { return moment.Local().Format(time.DateTime) }
+
+// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min. Up to 99 it counts in one unit.
+func Words(duration time.Duration) string {
+	const most = 100 // of a unit
+	if duration < most*time.Second {
+		return fmt.Sprintf("%.0f s", duration.Seconds())
 	}
+
+	minutes := int(duration.Minutes() + 0.5)
+	if minutes < most {
+		return fmt.Sprintf("%d min", minutes)
+	}
+
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
-// tail returns the last lines of a log below the work directory.
+// tail returns the last lines of a log, whose path is relative to the work directory. It returns "" without a log, and
+// for a path that leads out of the work directory: the journal may be damaged.
 func (w *Watcher) tail(log string) string {
 	if log == "" || !filepath.IsLocal(filepath.FromSlash(log)) {
 		return ""

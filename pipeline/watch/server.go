@@ -18,70 +18,77 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// Bounds of a server.
 const (
-	writeLimit  = 20 * time.Second // for one answer
-	reportLimit = 10 * time.Minute // for the report, which may be large
-	idleLimit   = 30 * time.Second
-	headerLimit = 8 << 10
+	// writeLimit is how long an answer may take.
+	writeLimit = 20 * time.Second
+	// reportLimit is how long the report may take, which may be large.
+	reportLimit = 10 * time.Minute
+	// headerTime is how long the header of a request may take.
+	headerTime = 5 * time.Second
+	// bodyTime is how long the server waits for the body of a request that it refuses.
+	bodyTime = time.Second
+	// idleLimit is how long a connection may wait for the next request.
+	idleLimit = 30 * time.Second
+	// headerBytes is the size that the header of a request may have.
+	headerBytes = 8 << 10
 )
 
-// shareOfTime is how many times as long as a look at the work directory the pause after
-// it is.
-const shareOfTime = 50
+// restShare is the least time between two looks at the work directory, in times that the last look took. So at most 2 %
+// of the time is spent on looks.
+const restShare = 50
 
-// refreshEvery is the time between two looks at the work directory at least, while
-// anybody watches. A variable for tests.
+// refreshEvery is the least time between two looks at the work directory while anybody watches. It is a variable for
+// tests.
 var refreshEvery = 2 * time.Second
 
-// Server shows a work directory to browsers of this machine. It answers GET alone, under a path that
-// only those know who were told, because on a login node others reach its port too.
+// Server shows a work directory to browsers of this machine. It answers GET only. The paths of its pages begin with a
+// secret key, because all users of a login node can reach its port.
 type Server struct {
 	listener net.Listener
-	host     string // as it was asked to listen on
+	host     string // the host on which the caller asked it to listen
 	key      string
 	http     *http.Server
 
-	mu   sync.Mutex
-	w    *Watcher
-	next time.Time // no look before
-	body []byte    // the page
+	mu       sync.Mutex // for the fields below
+	watcher  *Watcher
+	nextLook time.Time // earliest time of the next look at the work directory
+	body     []byte    // the page as of the last look
 }
 
-// Listen prepares to show a work directory at an address of this machine alone, like "127.0.0.1:0", where 0
-// means any free port.
+// Listen returns a server that will show a work directory. The address must be one that only this machine reaches, such
+// as "127.0.0.1:0", where port 0 means any free port.
 func Listen(dir, address string) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 
-	l, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 
-	if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		l.Close()
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		listener.Close()
 		return nil, fmt.Errorf("serve: expected an address of this machine alone, such as 127.0.0.1:8080, found %s: the "+
 			"page is not encrypted; from another machine use ssh -N -L", address)
 	}
 
-	s := &Server{listener: l, host: host, w: New(dir), key: strings.ToLower(rand.Text())}
+	s := &Server{listener: listener, host: host, watcher: New(dir), key: strings.ToLower(rand.Text())}
 	s.http = &http.Server{
-		Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: idleLimit, MaxHeaderBytes: headerLimit,
+		Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes,
 	}
 
 	return s, nil
 }
 
-// URL is the page's address.
+// URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" + s.key + "/" }
 
-// Port is the port it listens on.
+// Port returns the port on which the server listens.
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
-// Serve answers until ctx ends.
+// Serve answers requests until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.http.Close() })
 	defer stop()
@@ -93,101 +100,111 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// ServeHTTP answers the few paths there are. None names a file.
+// ServeHTTP answers a request. Its paths are the page and the report. No path names a file.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetWriteDeadline(time.Now().Add(writeLimit))
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "+
-		"form-action 'none'; frame-ancestors 'none'")
-	refuse := func(status int, text string) {
-		h.Set("Connection", "close")
-		_ = rc.SetReadDeadline(time.Now().Add(time.Second)) // of a body that nobody reads
-		http.Error(w, text, status)
-	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeLimit)) // all connections here have deadlines
+	setHeader(w.Header())
 
 	defer func() {
-		if v := recover(); v != nil {
-			e := engine.NewPanicError(v)
-			e.Keep(filepath.Join(os.TempDir(), "doubletake-fault.txt"))
-			refuse(http.StatusInternalServerError, e.Error())
+		if value := recover(); value != nil {
+			fault := engine.NewPanicError(value)
+			fault.Keep(filepath.Join(os.TempDir(), "doubletake-fault.txt"))
+			refuse(w, http.StatusInternalServerError, fault.Error())
 		}
 	}()
 
 	switch {
 	case r.Method != http.MethodGet:
-		h.Set("Allow", http.MethodGet)
-		refuse(http.StatusMethodNotAllowed, "only GET is answered")
+		w.Header().Set("Allow", http.MethodGet)
+		refuse(w, http.StatusMethodNotAllowed, "only GET is answered")
 		return
 
 	case r.ContentLength != 0:
-		refuse(http.StatusBadRequest, "a request here has no body")
+		refuse(w, http.StatusBadRequest, "a request here has no body")
 		return
 	case !s.known(r.Host):
-		refuse(http.StatusForbidden, "the request is for another host; use localhost or the address that was printed")
+		refuse(w, http.StatusForbidden, "the request is for another host; use localhost or the address that was printed")
 		return
 	}
 
 	key, name, slash := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if !slash || subtle.ConstantTimeCompare([]byte(key), []byte(s.key)) != 1 {
-		refuse(http.StatusNotFound, "no such page; use the address that pipeline serve printed")
+		refuse(w, http.StatusNotFound, "no such page; use the address that pipeline serve printed")
 		return
 	}
 
 	switch name {
 	case "":
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(s.page())
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(s.page()) // the browser may have gone
 	case "report":
-		s.report(w, refuse)
+		s.report(w)
 	default:
-		refuse(http.StatusNotFound, "no such page")
+		refuse(w, http.StatusNotFound, "no such page")
 	}
 }
 
-// page is the page as of the last look at the work directory, of which there are few.
+// setHeader sets the fields of the header of every answer: nothing is stored, and the page may load nothing and send
+// nothing.
+func setHeader(header http.Header) {
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+}
+
+// refuse answers with an error and closes the connection. It does not wait long for a body that nobody reads.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	http.Error(w, text, status)
+}
+
+// page returns the page. It looks at the work directory if the last look was long enough ago.
 func (s *Server) page() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if now := time.Now(); !now.Before(s.next) {
-		s.body = s.w.Page(now)
-		s.next = time.Now().Add(max(refreshEvery, shareOfTime*time.Since(now)))
+	now := time.Now()
+	if !now.Before(s.nextLook) {
+		s.body = s.watcher.Page(now)
+		s.nextLook = time.Now().Add(max(refreshEvery, restShare*time.Since(now)))
 	}
 
 	return s.body
 }
 
-// known reports whether a Host header is one of this server. A page of another host
-// whose name leads here has that host's name in it, never an IP address.
+// known reports whether a Host header names this server: localhost, an IP address, or the host that the user named.
+// Another site can let its own name lead to this machine (DNS rebinding). Its requests have that name in the header and
+// are refused.
 func (s *Server) known(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host
 	}
 
-	return strings.EqualFold(name, "localhost") || net.ParseIP(strings.Trim(name, "[]")) != nil ||
-		s.host != "" && strings.EqualFold(name, s.host)
+	isAddress := net.ParseIP(strings.Trim(name, "[]")) != nil
+	isNamed := s.host != "" && strings.EqualFold(name, s.host)
+
+	return isAddress || isNamed || strings.EqualFold(name, "localhost")
 }
 
-// report sends the page of results as it is. Its scripts are its own, so it is kept
-// from everything else here.
-func (s *Server) report(w http.ResponseWriter, refuse func(int, string)) {
-	f, err := engine.OpenOwn(filepath.Join(s.w.dir, reportFile))
+// report sends the report as it is. The report has scripts, so that browsers are told to keep it apart from the other
+// pages.
+func (s *Server) report(w http.ResponseWriter) {
+	file, err := engine.OpenOwn(filepath.Join(s.watcher.dir, reportFile))
 	if err != nil {
-		refuse(http.StatusNotFound, "there is no report yet")
+		refuse(w, http.StatusNotFound, "there is no report yet")
 		return
 	}
-	defer f.Close()
+	defer file.Close()
 
 	w.Header().Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; "+
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(reportLimit))
-	_, _ = io.Copy(w, f)
+	_, _ = io.Copy(w, file) // the browser may have gone
 }

@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // quick makes servers look at the work directory often.
@@ -37,7 +38,7 @@ func serve(t *testing.T, dir, address string) (s *Server, stop func()) {
 	stop = func() {
 		cancel()
 
-		must.Do(t, <-done)
+		require.NoError(t, <-done)
 
 		done <- nil
 	}
@@ -51,20 +52,22 @@ func serve(t *testing.T, dir, address string) (s *Server, stop func()) {
 func ask(t *testing.T, s *Server, request string) (status int, header http.Header, body string) {
 	t.Helper()
 
-	c := must.Get(net.Dial("tcp", s.listener.Addr().String()))(t)
+	c, err := net.Dial("tcp", s.listener.Addr().String())
+	require.NoError(t, err)
 	defer c.Close()
 
-	must.Do(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 
-	must.Get(io.WriteString(c, request))(t)
+	_, err = io.WriteString(c, request)
+	require.NoError(t, err)
 
 	method, _, _ := strings.Cut(request, " ")
 	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	must.Never(t, err != nil, "%.80q: %v", request, err)
+	require.NoError(t, err, "%.80q: %v", request, err)
 	defer r.Body.Close()
 	b := make([]byte, 1<<20)
 	n, err := io.ReadFull(r.Body, b)
-	must.Never(t, err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF),
+	require.False(t, err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF),
 		"%.80q: %v", request, err)
 
 	return r.StatusCode, r.Header, string(b[:n])
@@ -81,10 +84,10 @@ func finished(t *testing.T) string {
 
 	s.begin()
 
-	must.Do(t, <-s.over)
+	require.NoError(t, <-s.over)
 
 	for _, dir := range []string{s.dir, filepath.Dir(s.dir)} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, "secret.txt"), []byte("SECRET"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.txt"), []byte("SECRET"), 0o644))
 	}
 
 	return s.dir
@@ -155,7 +158,7 @@ func TestHostile(t *testing.T) {
 	s, _ := serve(t, finished(t), "127.0.0.1:0")
 	get := func(path, host string) int {
 		status, _, text := ask(t, s, "GET "+path+" HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
-		must.Not(t, status != 200 && strings.Contains(text, s.key), "%s, %s: the key leaks", path, host)
+		assert.False(t, status != 200 && strings.Contains(text, s.key), "%s, %s: the key leaks", path, host)
 
 		return status
 	}
@@ -185,10 +188,11 @@ func TestHostile(t *testing.T) {
 		{"/%2f" + page, "localhost", 404},
 		{"/" + strings.Repeat("a", 9000), "localhost", 404},
 	} {
-		must.Equal(t, get(c.path, c.host), c.status, "GET %.60s for %q: status", c.path, c.host)
+		assert.Equal(t, c.status, get(c.path, c.host), "GET %.60s for %q: status", c.path, c.host)
 	}
 
-	c := must.Get(net.Dial("tcp", s.listener.Addr().String()))(t)
+	c, err := net.Dial("tcp", s.listener.Addr().String())
+	require.NoError(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", page, strings.Repeat("x", 64<<10))
@@ -205,7 +209,7 @@ func TestTampered(t *testing.T) {
 	quick(t)
 
 	secret := filepath.Join(t.TempDir(), "secret")
-	must.Do(t, os.WriteFile(secret, []byte("a secret"), 0o644))
+	require.NoError(t, os.WriteFile(secret, []byte("a secret"), 0o644))
 
 	for what, put := range map[string]func(path string) error{
 		"FIFO": func(path string) error { return syscall.Mkfifo(path, 0o644) },
@@ -214,14 +218,15 @@ func TestTampered(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{reportFile, engine.Journal} {
 			path := filepath.Join(dir, name)
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), put(path)))
+			require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), put(path)))
 		}
 
 		s, _ := serve(t, dir, "127.0.0.1:0")
 		for _, page := range []string{"report", ""} {
 			status, _, body := ask(t, s, "GET /"+s.key+"/"+page+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-			must.Not(t, (status == http.StatusOK) != (page != "report") || strings.Contains(body, "secret"),
-				"%s: /%s: %d: %.200s", what, page, status, body)
+			if (status == http.StatusOK) != (page != "report") || strings.Contains(body, "secret") {
+				t.Errorf("%s: /%s: %d: %.200s", what, page, status, body)
+			}
 		}
 	}
 }
@@ -229,5 +234,5 @@ func TestTampered(t *testing.T) {
 // A server listens on this machine alone.
 func TestAddresses(t *testing.T) {
 	_, err := Listen(t.TempDir(), "0.0.0.0:0")
-	must.Refuse(t, err, "expected an address of this machine alone, such as 127.0.0.1:8080, found 0.0.0.0:0")
+	assert.ErrorContains(t, err, "expected an address of this machine alone, such as 127.0.0.1:8080, found 0.0.0.0:0")
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/require"
 )
 
 // stub is a project of fake tasks on the real engine. A task ends when the test says
@@ -137,7 +137,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 
 	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		must.Never(t, time.Now().After(end), "after a minute: %s", what)
+		require.False(t, time.Now().After(end), "after a minute: %s", what)
 	}
 }
 
@@ -170,7 +170,7 @@ func tree(t *testing.T, dir string) string {
 
 		return nil
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return b.String()
 }

@@ -1,11 +1,9 @@
-// Package watch shows the state of a work directory to people: how far a run is, what
-// is made where, what failed, and the report when it is there. It reads only what
-// the driver of the run and the tasks leave in the work directory, so it works for any executor, on any machine
-// that sees the directory, and after the run.
+// Package watch shows the state of a work directory to people: how far a run is, which tasks are at work where, which
+// failed, and the report when it is there. It reads only files in the work directory. So it works with any executor, on
+// any machine that sees the directory, and after the run.
 //
-// A Watcher reads the journal of a work directory, Page writes its state as one file that browsers
-// read anew, and a Server sends that file. Nothing here writes to the work directory,
-// and no request names a file.
+// A Watcher reads the journal of a work directory and returns its state as a page, which browsers load again and again.
+// A Server sends the page. Nothing here writes to the work directory, and no request names a file.
 package watch
 
 import (
@@ -15,122 +13,138 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 )
 
-// Watcher looks at a work directory. Its methods are called by one goroutine at a time.
+// Watcher looks at a work directory. Only one goroutine at a time may call its methods.
 type Watcher struct {
 	dir     string
-	changed time.Time // of the journal, by the clock of its file system
-	alive   time.Time // when it last changed, by this machine's clock
+	changed time.Time // when the journal last changed, by the clock of its file system
+
+	// alive is when the last sign of life was seen, by this machine's clock. At the first look it is when the file says
+	// that it changed.
+	alive time.Time
 }
 
 // New returns a watcher of a work directory, which need not exist yet.
 func New(dir string) *Watcher { return &Watcher{dir: dir} }
 
-// run is what a journal has of the process that drives a run.
+// run is a run as its journal shows it.
 type run struct {
-	head   engine.Line  // "run"
-	end    *engine.Line // nil while it drives
-	stages []*stage     // in order
-	tasks  []*task      // as they became known
-	left   *engine.Estimate
-	silent bool // the process has ended without a word
+	head     engine.Line  // the line "run", with which the journal begins; zero without a journal
+	end      *engine.Line // the line "end"; nil while the run goes on
+	stages   []*stage     // in the order of the data flow
+	tasks    []*task      // in the order of the journal
+	estimate *engine.Estimate
+	silent   bool // the run goes on, but has given no sign of life for long
 }
 
-// stage is the count of a stage's tasks.
+// stage counts the tasks of a stage.
 type stage struct {
-	Name                                   string
-	Tasks, Made, UpToDate, Running, Failed int
-	seconds                                float64 // of tasks that were made
+	Name     string
+	Tasks    int // all tasks
+	Made     int // tasks whose results this run made
+	UpToDate int // tasks whose results were there
+	Running  int // tasks at work
+	Failed   int // tasks that failed
+
+	seconds float64 // that the tasks took that this run made
 }
 
-// Done counts the tasks that have results.
+// Done returns the number of tasks that have results.
 func (s *stage) Done() int { return s.Made + s.UpToDate }
 
-// Percent is the share of them.
+// Percent returns the share of tasks that have results, in per cent.
 func (s *stage) Percent() int { return 100 * s.Done() / max(1, s.Tasks) }
 
-// Waiting counts the tasks that nobody has begun.
+// Waiting returns the number of tasks that have not begun.
 func (s *stage) Waiting() int { return max(0, s.Tasks-s.Done()-s.Running-s.Failed) }
 
-// Mean is the mean time of a task in words, "" without one.
+// Mean returns the mean time of a task that was made, as a text. It returns "" if none was made.
 func (s *stage) Mean() string {
-	mean := s.seconds / float64(s.Made)
-	switch {
-	case s.Made == 0:
+	if s.Made == 0 {
 		return ""
-	case mean < 10:
+	}
+
+	const short = 10 // seconds: shorter times have two digits
+	mean := s.seconds / float64(s.Made)
+	if mean < short {
 		return fmt.Sprintf("%.2g s", mean)
 	}
 
 	return Words(time.Duration(mean * float64(time.Second)))
 }
 
-// task is one task of the run.
+// task is a task of the run.
 type task struct {
 	*engine.Task
-	state                  string // "", "start", "done", "failed"
-	ran                    bool
-	seconds                float64
-	since                  time.Time
-	Where, Note, Text, Log string // Text and Log of a failure
+	Where string // the machine that makes it
+	Note  string // the last note about it
+	Text  string // of its failure
+	Log   string // path of the log of its failure, relative to the work directory; "" without one
+
+	state   string    // "" if it has not begun; "start", "done" or "failed"
+	ran     bool      // it was made, rather than up to date
+	seconds float64   // that it took
+	since   time.Time // when it began or failed
 }
 
-// Since is when it began or failed.
+// Since returns the time at which the task began or failed, as a text.
 func (t *task) Since() string { return t.since.Local().Format(time.DateTime) }
 
-// read reads the journal, which may have been cut by a kill.
+// read returns the run as the journal shows it at the time now. A kill may have cut the journal: lines that cannot be
+// read are skipped.
 func (w *Watcher) read(now time.Time) *run {
-	r := &run{left: engine.NewEstimate(0)}
+	current := &run{estimate: engine.NewEstimate(0)}
 
-	f, err := engine.OpenOwn(filepath.Join(w.dir, engine.Journal))
+	file, err := engine.OpenOwn(filepath.Join(w.dir, engine.Journal))
 	if err != nil {
-		return r
+		return current
 	}
-	defer f.Close()
+	defer file.Close()
 
-	info, err := f.Stat()
+	info, err := file.Stat()
 	if err != nil {
-		return r
+		return current
 	}
 
-	if at := info.ModTime(); !at.Equal(w.changed) {
-		if w.alive = now; w.changed.IsZero() && at.Before(now) { // the first look
-			w.alive = at
+	if modified := info.ModTime(); !modified.Equal(w.changed) {
+		w.alive = now
+		if w.changed.IsZero() && modified.Before(now) { // the first look: the journal may be old
+			w.alive = modified
 		}
 
-		w.changed = at
+		w.changed = modified
 	}
 
-	text, _ := io.ReadAll(io.LimitReader(f, info.Size())) // what could be read is shown
+	text, _ := io.ReadAll(io.LimitReader(file, info.Size())) // after an error the lines before it are shown
 
 	known := map[string]*task{}
-	for b := range bytes.Lines(text) {
-		var l engine.Line
-		if json.Unmarshal(b, &l) == nil {
-			r.line(&l, known)
+	for data := range bytes.Lines(text) {
+		var line engine.Line
+		if json.Unmarshal(data, &line) == nil {
+			current.addLine(&line, known)
 		}
 	}
 
-	r.silent = r.end == nil && now.Sub(w.alive) > engine.JournalSilent
-	r.count()
+	current.silent = current.end == nil && now.Sub(w.alive) > engine.JournalSilent
+	current.count()
 
-	return r
+	return current
 }
 
-// line takes in a line of a journal.
-func (r *run) line(l *engine.Line, known map[string]*task) {
+// addLine adds the contents of a line of the journal. known are the tasks so far, by ID.
+func (r *run) addLine(l *engine.Line, known map[string]*task) {
 	switch l.Event {
 	case "run":
-		r.head, r.left = *l, engine.NewEstimate(l.Jobs)
-		for _, x := range l.Stages {
-			st := r.stage(x.Stage)
-			st.Tasks, st.UpToDate = x.Cached, x.Cached
+		r.head = *l
+		r.estimate = engine.NewEstimate(l.Jobs)
+		for _, stage := range l.Stages {
+			st := r.stage(stage.Stage)
+			st.Tasks = stage.Cached
+			st.UpToDate = stage.Cached
 		}
 	case "end":
 		r.end = l
@@ -138,28 +152,33 @@ func (r *run) line(l *engine.Line, known map[string]*task) {
 		t := &task{Task: &engine.Task{
 			ID: l.Task, Stage: l.Stage, Experiment: l.Experiment, Split: l.Split, Version: l.Version, Weight: l.Expect,
 		}}
-		known[l.Task], r.tasks = t, append(r.tasks, t)
-		r.left.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.Task}, Expect: []float64{l.Expect}}, l.Time)
+		known[l.Task] = t
+		r.tasks = append(r.tasks, t)
+		r.estimate.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.Task}, Expect: []float64{l.Expect}}, l.Time)
 	default:
-		if t := known[l.Task]; t != nil {
-			t.line(l)
-			r.left.Observe(engine.Event{Kind: l.Event, Task: t.Task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
+		if task := known[l.Task]; task != nil {
+			task.addLine(l)
+			r.estimate.Observe(engine.Event{Kind: l.Event, Task: task.Task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
 		}
 	}
 }
 
-// line takes in a line about the task.
-func (t *task) line(l *engine.Line) {
+// addLine adds the contents of a line about the task.
+func (t *task) addLine(l *engine.Line) {
 	switch l.Event {
 	case "note":
 		t.Note = l.Text
 		return
 	case "start":
-		t.Where, t.since = l.Where, l.Time
+		t.Where = l.Where
+		t.since = l.Time
 	case "done":
-		t.ran, t.seconds = l.Ran, l.Seconds
+		t.ran = l.Ran
+		t.seconds = l.Seconds
 	case "failed":
-		t.Text, t.Log, t.since = l.Text, l.Log, l.Time
+		t.Text = l.Text
+		t.Log = l.Log
+		t.since = l.Time
 	default:
 		return
 	}
@@ -167,41 +186,54 @@ func (t *task) line(l *engine.Line) {
 	t.state = l.Event
 }
 
-// stage returns the stage of a name.
+// stage returns the stage with a name, which it adds if it is new.
 func (r *run) stage(name string) *stage {
-	i := slices.IndexFunc(r.stages, func(s *stage) bool { return s.Name == name })
-	if i < 0 {
-		i, r.stages = len(r.stages), append(r.stages, &stage{Name: name})
+	for _, known := range r.stages {
+		if known.Name == name {
+			return known
+		}
 	}
 
-	return r.stages[i]
+	added := &stage{Name: name}
+	r.stages = append(r.stages, added)
+
+	return added
 }
 
-// count counts the tasks of every stage. After the end none is at work.
+// count counts the tasks of every stage. It also completes where tasks ran, and ends the tasks that were at work when
+// the run ended.
 func (r *run) count() {
-	for _, t := range r.tasks {
-		t.Where = cmp.Or(t.Where, r.head.Host)
-		if t.state == "start" && r.end != nil {
-			t.state = ""
+	for _, task := range r.tasks {
+		task.Where = cmp.Or(task.Where, r.head.Host)
+		if task.state == "start" && r.end != nil {
+			task.state = ""
 		}
 
-		st := r.stage(t.Stage)
+		st := r.stage(task.Stage)
 		st.Tasks++
 
 		switch {
-		case t.state == "start":
+		case task.state == "start":
 			st.Running++
-		case t.state == "failed":
+		case task.state == "failed":
 			st.Failed++
-		case t.state == "done" && !t.ran:
+		case task.state == "done" && !task.ran:
 			st.UpToDate++
-		case t.state == "done":
-			st.Made, st.seconds = st.Made+1, st.seconds+t.seconds
+		case task.state == "done":
+			st.Made++
+			st.seconds += task.seconds
 		}
 	}
 }
 
-// in lists the tasks of a state.
+// in returns the tasks that are in a state.
 func (r *run) in(state string) []*task {
-	return lists.Keep(r.tasks, func(t *task) bool { return t.state == state })
+	var list []*task
+	for _, task := range r.tasks {
+		if task.state == state {
+			list = append(list, task)
+		}
+	}
+
+	return list
 }

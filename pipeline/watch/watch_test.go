@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/engine"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A run of fake tasks on the real engine, looked at as it goes. What is expected is
@@ -20,7 +22,7 @@ func TestWatcher(t *testing.T) {
 	w := New(s.dir)
 	look := func() string { return string(w.Page(time.Now())) }
 
-	must.Contain(t, look(), "No journal of a run")
+	assert.Contains(t, look(), "No journal of a run")
 
 	s.begin()
 	row := func(name string) *stage { return w.read(time.Now()).stage(name) }
@@ -79,16 +81,16 @@ func TestWatcher(t *testing.T) {
 	}
 
 	p := look()
-	must.Contain(t, p,
-		"Ended with failures", `href="report"`, "At work: 0",
-	)
+	assert.Contains(t, p, "Ended with failures")
+	assert.Contains(t, p, `href="report"`)
+	assert.Contains(t, p, "At work: 0")
 
-	must.Not(t, strings.Contains(p, "not renewed"), "the report is taken for one of an earlier run")
+	assert.False(t, strings.Contains(p, "not renewed"), "the report is taken for one of an earlier run")
 
 	// After the fact, from the work directory alone.
 	w = New(s.dir)
 
-	must.Contain(t, look(), "Ended with failures")
+	assert.Contains(t, look(), "Ended with failures")
 }
 
 // A run that was interrupted, one that was killed, and one that follows.
@@ -97,18 +99,16 @@ func TestEnds(t *testing.T) {
 	w := New(s.dir)
 	state := func() string {
 		now := time.Now()
-		text, _, _ := w.state(w.read(now), now)
-
-		return text
+		return w.state(w.read(now), now).title
 	}
 
 	s.begin()
 	until(t, "tasks are at work", func() bool { return len(atWork(w)) == 3 })
 
-	must.Equal(t, state(), "Running", "got")
+	assert.Equal(t, "Running", state(), "got")
 
 	journal := filepath.Join(s.dir, engine.Journal)
-	running := must.Read(t, journal)
+	running := testfile.Read(t, journal)
 
 	s.stop()
 	<-s.over
@@ -133,12 +133,12 @@ func TestEnds(t *testing.T) {
 		t.Error(got)
 	}
 
-	must.Be(t, len(atWork(w)), 2, "at work")
-	must.Contain(t, string(w.Page(time.Now())), `<td></td><td class="text">no sign of life since `)
+	require.Len(t, atWork(w), 2, "at work")
+	assert.Contains(t, string(w.Page(time.Now())), `<td></td><td class="text">no sign of life since `)
 
 	// A run that follows replaces the journal; its lines come in two pieces.
-	must.Do(t, os.Remove(to))
-	must.Do(t, os.WriteFile(to, running[:100], 0o644))
+	require.NoError(t, os.Remove(to))
+	require.NoError(t, os.WriteFile(to, running[:100], 0o644))
 
 	state()
 
@@ -156,10 +156,10 @@ func TestLogOutside(t *testing.T) {
 	dir := t.TempDir()
 	w := New(filepath.Join(dir, "runs"))
 
-	must.Do(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o644))
 
 	for _, log := range []string{"../secret", "a/../../secret", filepath.Join(dir, "secret"), "", "."} {
-		must.Equal(t, w.tail(log), "", "%q gives", log)
+		assert.Empty(t, w.tail(log), "%q gives", log)
 	}
 }
 
@@ -175,10 +175,10 @@ func FuzzJournal(f *testing.F) {
 	f.Add("{\"event\":\"done\",\"task\":\"x\"}\n{\"event\":\"task\"}\n{\"event\":\"start\"}\n\n{")
 	dir := f.TempDir()
 	path := filepath.Join(dir, engine.Journal)
-	must.Do(f, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(f, os.MkdirAll(filepath.Dir(path), 0o755))
 
 	f.Fuzz(func(t *testing.T, text string) {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 
 		w := New(dir)
 		if page := string(w.Page(time.Now())); !strings.HasSuffix(page, "</html>\n") {

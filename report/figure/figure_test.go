@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
 // every is a figure with a mark of each kind.
@@ -66,7 +66,10 @@ func TestEveryKindIsDrawn(t *testing.T) {
 			sheet = Light()
 		}
 
-		series, texts, clips, used := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+		series := map[string]bool{}
+		texts := map[string]bool{}
+		clips := map[string]bool{}
+		used := map[string]bool{}
 		parse(t, svg).walk(func(e *element) {
 			if s := e.attr("data-series"); s != "" {
 				series[s] = true
@@ -80,17 +83,23 @@ func TestEveryKindIsDrawn(t *testing.T) {
 			used[e.attr("clip-path")] = true
 			for _, class := range strings.Fields(e.attr("class")) {
 				structural := slices.Contains([]string{"dtf", "panel", "mark", "legend", "label"}, class)
-				must.Not(t, !structural && !strings.Contains(sheet, "."+class), "%s: no rule for class %s", name, class)
+				if !structural && !strings.Contains(sheet, "."+class) {
+					t.Errorf("%s: no rule for class %s", name, class)
+				}
 			}
 		})
 
 		for _, p := range f.Panels {
 			for _, text := range []string{p.Title, p.X.Label, p.Y.Label} {
-				must.Not(t, text != "" && !texts[text], "%s: no text %q", name, text)
+				if text != "" && !texts[text] {
+					t.Errorf("%s: no text %q", name, text)
+				}
 			}
 
 			for _, m := range p.Marks {
-				must.Not(t, m.Name != "" && !series[m.Name], "%s: no series %q", name, m.Name)
+				if m.Name != "" && !series[m.Name] {
+					t.Errorf("%s: no series %q", name, m.Name)
+				}
 
 				if !m.Quiet && m.Kind != Labels && m.Name != "" && !texts[m.Name] {
 					t.Errorf("%s: %q is not in the legend", name, m.Name)
@@ -101,7 +110,9 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		delete(used, "")
 
 		for c := range used {
-			must.Not(t, !clips[c], "%s: no %s", name, c)
+			if !clips[c] {
+				t.Errorf("%s: no %s", name, c)
+			}
 		}
 	}
 
@@ -166,7 +177,8 @@ func TestDataAttributes(t *testing.T) {
 		}
 	})
 
-	rows := must.Get(csv.NewReader(bytes.NewReader(f.CSV())).ReadAll())(t)
+	rows, err := csv.NewReader(bytes.NewReader(f.CSV())).ReadAll()
+	require.NoError(t, err)
 
 	column := map[string]int{}
 	for i, h := range rows[0] {
@@ -194,12 +206,15 @@ func TestDataAttributes(t *testing.T) {
 					back, err := strconv.ParseFloat(got[key][i], 64)
 
 					if math.IsNaN(v[i]) {
-						must.Not(t, got[key][i] != "-" || table[key][i] != "", "%s[%d]: no number is %q, in the CSV %q", key, i,
-							got[key][i], table[key][i])
+						if got[key][i] != "-" || table[key][i] != "" {
+							t.Errorf("%s[%d]: no number is %q, in the CSV %q", key, i, got[key][i], table[key][i])
+						}
 						continue
 					}
 
-					must.Not(t, err != nil || back != v[i], "%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
+					if err != nil || back != v[i] {
+						t.Errorf("%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
+					}
 
 					if again, err := strconv.ParseFloat(table[key][i], 64); err != nil || again != v[i] {
 						t.Errorf("CSV %s[%d] = %q, drawn from %v", key, i, table[key][i], v[i])
@@ -229,7 +244,7 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 
-	must.Equal(t, found, want, "drawn")
+	assert.Equal(t, want, found, "drawn")
 }
 
 // TestFit: at half the width four shared panels stand two by two.
@@ -239,7 +254,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 
-	must.Be(t, f.Fit(720).Columns, 4, "columns")
+	require.Equal(t, 4, f.Fit(720).Columns, "columns")
 }
 
 // TestNice holds for any range: ticks lie inside, ascend in equal steps of 1,
@@ -249,13 +264,14 @@ func TestNice(t *testing.T) {
 		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
 		w := math.Pow(10, rapid.Float64Range(-3, 6).Draw(t, "width"))
 		n := rapid.IntRange(2, 12).Draw(t, "n")
-		ticks := nice(lo, lo+w, n)
-		must.Never(t, len(ticks) == 0 || len(ticks) > n+1, "%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w,
-			n)
+		ticks := roundTicks(lo, lo+w, n)
+		require.NotEmpty(t, ticks, "%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
+		require.LessOrEqual(t, len(ticks), n+1, "%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
 
 		for i, v := range ticks {
-			must.Never(t, v < lo-1e-6*w || v > lo+w+1e-6*w, "%v is outside %v, %v", v, lo, lo+w)
-			must.Never(t, i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w, "steps differ: %v", ticks)
+			require.GreaterOrEqual(t, v, lo-1e-6*w, "%v is outside %v, %v", v, lo, lo+w)
+			require.LessOrEqual(t, v, lo+w+1e-6*w, "%v is outside %v, %v", v, lo, lo+w)
+			require.False(t, i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w, "steps differ: %v", ticks)
 		}
 
 		if len(ticks) > 1 {
@@ -267,13 +283,13 @@ func TestNice(t *testing.T) {
 				ok = ok || math.Abs(m-k) < 1e-3
 			}
 
-			must.Never(t, !ok, "step %v", s)
+			require.True(t, ok, "step %v", s)
 		}
 	})
 
 	for _, bad := range [][2]float64{{1, 1}, {2, 1}, {math.NaN(), 1}, {0, math.Inf(1)}} {
-		if v := nice(bad[0], bad[1], 5); v != nil {
-			t.Errorf("nice(%v) = %v", bad, v)
+		if v := roundTicks(bad[0], bad[1], 5); v != nil {
+			t.Errorf("roundTicks(%v) = %v", bad, v)
 		}
 	}
 }
@@ -285,7 +301,7 @@ func TestNumber(t *testing.T) {
 		0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶",
 		2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456",
 	} {
-		must.Equal(t, number(v), want, "number(%v)", v)
+		assert.Equal(t, want, tickNumber(v), "number(%v)", v)
 	}
 }
 
@@ -319,10 +335,12 @@ func FuzzHostile(f *testing.F) {
 
 			svg := Draw(fig, Options{})
 			parse(t, svg).walk(func(e *element) {
-				must.Never(t, !known[e.XMLName.Local], "element %s", e.XMLName.Local)
+				require.True(t, known[e.XMLName.Local], "element %s", e.XMLName.Local)
 
 				for _, at := range e.Attrs {
-					must.Never(t, strings.HasPrefix(strings.ToLower(at.Name.Local), "on"), "attribute %s", at.Name.Local)
+					if strings.HasPrefix(strings.ToLower(at.Name.Local), "on") {
+						t.Fatalf("attribute %s", at.Name.Local)
+					}
 
 					if at.Name.Local == "d" && strings.ContainsAny(at.Value, "NIn") {
 						t.Fatalf("path %.100s", at.Value)
@@ -330,7 +348,8 @@ func FuzzHostile(f *testing.F) {
 				}
 			})
 
-			must.Get(csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll())(t)
+			_, err := csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll()
+			require.NoError(t, err)
 		}
 	})
 }

@@ -8,16 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"doubletake/internal/lists"
 )
 
-// colour is a role's colour on white and on black. Hues are those of Okabe and
+// roleColour is a role's colour on white and on black. Hues are those of Okabe and
 // Ito's palette or near them, which people with any colour vision distinguish;
 // lines and points have a contrast of 3 : 1 or more, texts of 4.5 : 1.
-type colour struct{ name, light, dark string }
+type roleColour struct{ name, light, dark string }
 
-var colours = []colour{
+// colours has the colours of all roles.
+var colours = []roleColour{
 	{"ink", "#1a1a1a", "#ececec"},
 	{"soft", "#555555", "#b5b5b5"},
 	{"axis", "#767676", "#8c8c8c"},
@@ -37,42 +36,36 @@ var colours = []colour{
 	{"span", "#f3f3f3", "#212427"},
 }
 
-// css are the rules of figures; $name is a colour.
+// css is the rules of figures, one on each line, in which $name is a colour of colours.
 //
 //go:embed figure.css
 var css string
 
-// Style returns the style sheet for figures drawn with Options.Inline: colours
-// on white, on dark screens those on black, and on paper those on white again.
+// Style returns the style sheet for figures drawn with Options.Inline: the colours
+// on white, on dark screens the colours on black, and on paper the colours on white again.
 func Style() string {
-	var b strings.Builder
-	vars := func(get func(colour) string) {
-		for _, c := range colours {
-			fmt.Fprintf(&b, "--f-%s:%s;", c.name, get(c))
-		}
+	light := ""
+	dark := ""
+	for _, c := range colours {
+		light += fmt.Sprintf("--f-%s:%s;", c.name, c.light)
+		dark += fmt.Sprintf("--f-%s:%s;", c.name, c.dark)
 	}
 
-	b.WriteString(":root{")
-	vars(func(c colour) string { return c.light })
-	b.WriteString("}\n@media screen and (prefers-color-scheme:dark){:root{")
-	vars(func(c colour) string { return c.dark })
-	b.WriteString("}}\n")
-	b.WriteString(sheet(rules(func(name string) string { return "var(--f-" + name + ")" })))
+	variables := ":root{" + light + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark + "}}\n"
 
-	return b.String()
+	return variables + sheet(rules(func(name string) string { return "var(--f-" + name + ")" }))
 }
 
 // Light returns the style sheet with the colours on white written out, for
 // figures that a page saves as files.
 func Light() string { return standalone() }
 
-// standalone is the style inside a file: colours written out, because not every
-// program that places an SVG knows variables. Files are light: they are made
-// for papers.
-func standalone() string { return sheet(light()) }
+// standalone returns the style inside a file. Its colours are written out, because some programs that read SVG do not
+// know variables. Files have the colours on white, because they are made for papers.
+func standalone() string { return sheet(lightRules()) }
 
-// light are the rules with the colours on white.
-var light = sync.OnceValue(func() []rule {
+// lightRules returns the rules with the colours on white.
+var lightRules = sync.OnceValue(func() []rule {
 	byName := map[string]string{}
 	for _, c := range colours {
 		byName[c.name] = c.light
@@ -81,10 +74,13 @@ var light = sync.OnceValue(func() []rule {
 	return rules(func(name string) string { return byName[name] })
 })
 
-// rule states how elements are drawn: those of a name, of one or two classes, or of a
-// class in the legend.
-type rule struct{ selector, body string }
+// rule is a rule of the style sheet.
+type rule struct {
+	selector string // "text", ".tick", ".line.mean", ".legend .line"
+	body     string // declarations, separated by semicolons
+}
 
+// sheet returns rules as a style sheet. It applies to elements inside an element with the class dtf.
 func sheet(list []rule) string {
 	var b strings.Builder
 	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation " +
@@ -97,40 +93,47 @@ func sheet(list []rule) string {
 	return b.String()
 }
 
-// Paint is how an element of a figure is drawn on white.
+// Paint states how an element of a figure is drawn on white.
 type Paint struct {
 	Fill, Stroke string    // "#rrggbb"; "" for none
-	Opacity      float64   // of the filling
-	Width        float64   // of the stroke, px
-	Dash         []float64 // of the stroke, px
+	Opacity      float64   // opacity of the filling
+	Width        float64   // width of the stroke, px
+	Dash         []float64 // lengths of dashes and gaps of the stroke, px
 	Bold         bool
 }
 
-// PaintOf returns what the style sheet says of an element with classes.
+// PaintOf returns the paint that the style sheet gives an element with classes. legend says whether the element is in a
+// legend.
 func PaintOf(element string, classes []string, legend bool) Paint {
-	p := Paint{Fill: "#000000", Opacity: 1, Width: 1}
+	paint := Paint{Fill: "#000000", Opacity: 1, Width: 1} // the defaults of SVG
 	for weight := range 3 {
-		for _, r := range light() {
+		for _, r := range lightRules() {
 			if r.weight() == weight && r.applies(element, classes, legend) {
-				p.apply(r.body)
+				paint.apply(r.body)
 			}
 		}
 	}
 
-	return p
+	return paint
 }
 
-// weight orders rules as CSS does: names below a class, a class below two.
+// weight returns the number of classes of the selector. As in CSS, a rule with more classes comes after the others.
 func (r rule) weight() int { return strings.Count(r.selector, ".") }
 
+// applies reports whether the rule is about an element with the given name and classes.
 func (r rule) applies(element string, classes []string, legend bool) bool {
-	last, inLegend := strings.CutPrefix(r.selector, ".legend ")
+	selector, inLegend := strings.CutPrefix(r.selector, ".legend ")
 	if inLegend && !legend {
 		return false
 	}
 
-	for i, name := range strings.Split(last, ".") {
-		if i == 0 && name != "" && name != element || i > 0 && !slices.Contains(classes, name) {
+	name, rest, _ := strings.Cut(selector, ".")
+	if name != "" && name != element {
+		return false
+	}
+
+	for _, class := range strings.Split(rest, ".") {
+		if class != "" && !slices.Contains(classes, class) {
 			return false
 		}
 	}
@@ -138,38 +141,48 @@ func (r rule) applies(element string, classes []string, legend bool) bool {
 	return true
 }
 
+// apply changes the paint as the declarations of a rule ask.
 func (p *Paint) apply(body string) {
-	number := func(s string) float64 {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			panic("figure: number in the style sheet: " + err.Error())
-		}
-
-		return v
-	}
-
-	for _, d := range strings.Split(body, ";") {
-		key, value, _ := strings.Cut(d, ":")
+	for _, declaration := range strings.Split(body, ";") {
+		key, value, _ := strings.Cut(declaration, ":")
 		switch key {
 		case "fill":
 			p.Fill = strings.TrimPrefix(value, "none")
 		case "stroke":
 			p.Stroke = strings.TrimPrefix(value, "none")
 		case "fill-opacity":
-			p.Opacity = number(value)
+			p.Opacity = cssNumber(value)
 		case "stroke-width":
-			p.Width = number(value)
+			p.Width = cssNumber(value)
 		case "stroke-dasharray":
-			p.Dash = lists.Each(strings.Fields(value), number)
+			p.Dash = nil
+			for _, length := range strings.Fields(value) {
+				p.Dash = append(p.Dash, cssNumber(length))
+			}
+
 		case "font-weight":
 			p.Bold = value == "600"
 		}
 	}
 }
 
+// cssNumber reads a number of figure.css. It panics if it is not a number, which is a mistake of this package.
+func cssNumber(text string) float64 {
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("figure: number in the style sheet: " + err.Error())
+	}
+
+	return value
+}
+
+// rules returns the rules of figure.css. colour returns the text that replaces the name of a colour.
 func rules(colour func(name string) string) []rule {
-	return lists.Each(slices.Collect(strings.Lines(css)), func(line string) rule {
+	var list []rule
+	for line := range strings.Lines(css) {
 		selector, body, _ := strings.Cut(strings.TrimSuffix(line, "}\n"), "{")
-		return rule{selector, os.Expand(body, colour)}
-	})
+		list = append(list, rule{selector, os.Expand(body, colour)})
+	}
+
+	return list
 }

@@ -1,13 +1,9 @@
-// Package baseline holds methods that predict a mean, its total uncertainty and
-// the epistemic part of it, behind one interface, so that they can be compared
-// on the same data by the same scores (docs/method.md#scores): the model of pairs
-// itself and the methods it is measured against. A new method is one file, a type
-// with Fit, and its Info, in the list methods or, from a program of one's own, by
-// Register; package baselinetest holds it to the contract of Method. The scores
-// themselves are in package score.
+// Package baseline contains the model of pairs and the methods that it is compared with on the same data by the same
+// scores (docs/method.md#scores). Each predicts a mean, its total variance and the epistemic part of this variance. A
+// new method is a file with a type that implements Method, and its Info in the list methods. A program of your own
+// calls Register instead. Package baselinetest tests the contract of Method. Package score computes the scores.
 //
-// All methods see the same triplets and, as far as they are networks, the same
-// layers, optimiser and number of steps.
+// All methods see the same triplets. Methods that are networks have the same layers, optimiser and number of steps.
 package baseline
 
 import (
@@ -15,28 +11,24 @@ import (
 	"fmt"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
 
 // Method learns from triplets.
 //
-// Fit does not change data, and its result depends on the rows of data, the
-// method's settings and the seed only; several may run at once. A set of some of
-// the rows (triplets.Set.Select) is a training set like any other, of which a
-// method knows nothing but these rows. Fit returns an error that wraps ctx's when
-// ctx is done, and an error for data that nothing can be learned from: fewer than
-// two rows, numbers that are not finite, an outcome that does not vary.
+// Fit does not change data. Its result depends only on the rows of data, the method's settings and the seed. Several
+// calls may run at once. A set of some of the rows (triplets.Set.Select) is a training set like any other: the method
+// must not know other rows. Fit returns an error that wraps ctx's error if ctx is done, and an error if nothing can be
+// learned from the data: if there are fewer than two rows, numbers that are not finite, or an outcome that does not
+// vary.
 type Method interface {
 	Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error)
 }
 
-// Predictor is a fitted method. x is row-major n×In in the data's own units;
-// Predict panics if it is not. The prediction at a condition does not depend on
-// the others asked for. Predict returns an error that wraps ctx's when ctx is
-// done, and is safe for concurrent use where the method's documentation promises
-// it.
+// Predictor is a fitted method. x has n×In numbers, row-major, in the data's own units; Predict panics if it does not
+// consist of whole rows. The prediction at a condition does not depend on the other conditions in x. Predict returns an
+// error that wraps ctx's error if ctx is done. It is safe for concurrent use if the method's documentation says so.
 type Predictor interface {
 	Predict(ctx context.Context, x []float64) (*Prediction, error)
 }
@@ -47,37 +39,40 @@ type Prediction struct {
 	N, Out    int
 	Mu        []float64 // mean
 	Total     []float64 // variance of one measurement about Mu, everything included
-	Epistemic []float64 // v̂: the part of it that is ignorance of the true mean; C may be negative
-	Doubt     string    // why Epistemic is not what the method claims: "the chains disagree"; "" where nothing is known
+	Epistemic []float64 // v̂: the part of Total that is ignorance of the true mean; the C of pairs may be negative
+	Doubt     string    // reason to doubt Epistemic, such as "the chains disagree"; "" if there is none
 }
 
 // NewPrediction returns a prediction whose numbers are zero.
-func NewPrediction(n, out int) *Prediction {
-	v := func() []float64 { return make([]float64, n*out) }
-	return &Prediction{N: n, Out: out, Mu: v(), Total: v(), Epistemic: v()}
+func NewPrediction(n, outcomes int) *Prediction {
+	return &Prediction{
+		N: n, Out: outcomes,
+		Mu:        make([]float64, n*outcomes),
+		Total:     make([]float64, n*outcomes),
+		Epistemic: make([]float64, n*outcomes),
+	}
 }
 
-// Settings holds the settings of every method. Members and Samples take their
-// defaults if zero.
+// Settings contains the settings of all methods. Members and Samples have their defaults if they are zero.
 type Settings struct {
-	Config   train.Config          // network and training; its Seed is replaced by Fit's
-	Estimate train.EstimateOptions // pair: how C is computed
-	Members  int                   // ensemble: networks, default 5
-	Samples  int                   // of methods that sample
+	Config   train.Config          // network and training; Fit replaces its Seed
+	Estimate train.EstimateOptions // for the model of pairs: how C is computed
+	Members  int                   // for an ensemble: number of networks, 5 by default
+	Samples  int                   // for methods that sample: number of samples
 }
 
 // Info describes a method.
 type Info struct {
-	Name    string // in the configuration, in tables and of files
-	Claim   string // what v̂ is: "the variance of the members' means"
-	Members bool   // Settings.Members is used: as many networks are trained
-	Slow    bool   // not among all: it takes longer than the training does, or is experimental
-	Simple  bool   // not among all: done by hand in a moment; leaves out the groups of the set itself
-	Version int    // of its results, where it was raised for this method alone
+	Name    string // name in the configuration, in tables and of files
+	Claim   string // words for v̂: "the variance of the members' means"
+	Members bool   // the method trains Settings.Members networks
+	Slow    bool   // "all" does not include the method, because it takes longer than the training, or is experimental
+	Simple  bool   // "all" does not include the method, which could be done by hand; it leaves out the set's groups itself
+	Version int    // number of changes of this method's results; 0 if only the version of all methods counts
 	New     func(s Settings) Method
 }
 
-// methods are the methods that New knows, in the order of tables.
+// methods lists the methods that New knows, in the order of tables.
 var methods = []Info{
 	{Name: "pair", Claim: "C", New: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
 	{
@@ -90,7 +85,6 @@ var methods = []Info{
 		New: func(s Settings) Method { return Laplace{s.Config} },
 	},
 	{
-		// 2: the additive process, with noise that varies; 3: cells above 4,000 rows, the search of many outcomes.
 		Name: "gp", Claim: "the posterior variance of the process", Version: 3,
 		New: func(Settings) Method { return GP{} },
 	},
@@ -99,13 +93,16 @@ var methods = []Info{
 	{Name: "constant", Claim: "the variance of the training mean", New: func(Settings) Method { return Constant{} }},
 }
 
+// ofGroups is the claim of methods whose variances come from left-out groups.
 const ofGroups = "the squared error on left-out groups"
 
-// Register adds methods of a program of one's own, before a configuration is read. A name
-// that is known is an error.
+// Register adds methods of your own program. Call it before a configuration is read. It returns an error if a method
+// has a known name.
 func Register(more ...Info) error {
 	for _, m := range more {
-		if _, known := Describe(m.Name); known || m.Name == "" || m.Name == "all" || m.New == nil {
+		_, known := Describe(m.Name)
+		reserved := m.Name == "" || m.Name == "all"
+		if known || reserved || m.New == nil {
 			return fmt.Errorf("register method %q: expected New and a name other than all, %s", m.Name,
 				strings.Join(names(methods), ", "))
 		}
@@ -116,25 +113,43 @@ func Register(more ...Info) error {
 	return nil
 }
 
-// Compared returns the names of the methods that the model of pairs, the first of
-// methods, is compared with.
+// Compared returns the names of the methods with which the model of pairs, the first of methods, is compared.
 func Compared() []string { return names(methods[1:]) }
 
-// All returns the names of the methods that "all" stands for: those compared that
-// are neither slow nor simple.
+// All returns the names of the methods that "all" stands for: the compared methods that are neither slow nor simple.
 func All() []string {
-	return names(lists.Keep(methods[1:], func(m Info) bool { return !m.Slow && !m.Simple }))
+	var list []string
+	for _, m := range methods[1:] {
+		if !m.Slow && !m.Simple {
+			list = append(list, m.Name)
+		}
+	}
+
+	return list
 }
 
-func names(of []Info) []string { return lists.Each(of, func(m Info) string { return m.Name }) }
+// names returns the names of methods.
+func names(infos []Info) []string {
+	var texts []string
+	for _, m := range infos {
+		texts = append(texts, m.Name)
+	}
 
-// Describe returns the description of the method of that name; ok is false where
-// there is none.
+	return texts
+}
+
+// Describe returns the description of the method with a name. ok is false if there is none.
 func Describe(name string) (m Info, ok bool) {
-	return lists.Find(methods, func(m Info) bool { return m.Name == name })
+	for _, m := range methods {
+		if m.Name == name {
+			return m, true
+		}
+	}
+
+	return Info{}, false
 }
 
-// New returns the method of that name.
+// New returns the method with a name and the given settings, or an error if there is none.
 func New(name string, s Settings) (Method, error) {
 	m, ok := Describe(name)
 	if !ok {
@@ -144,7 +159,7 @@ func New(name string, s Settings) (Method, error) {
 	return m.New(s), nil
 }
 
-// derive gives the k-th member of a method its seed (splitmix64's finaliser).
+// derive returns the seed of the k-th member of a method, by the finaliser of splitmix64.
 func derive(seed uint64, k int) uint64 {
 	z := seed + 0x9E3779B97F4A7C15*uint64(k+1)
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -26,7 +28,8 @@ func toy(n int, seed uint64) triplets.Set {
 			x = -x
 		}
 
-		d.X, d.Group = append(d.X, x), append(d.Group, i%3)
+		d.X = append(d.X, x)
+		d.Group = append(d.Group, i%3)
 		for _, y := range []*[]float64{&d.Y1, &d.Y2} {
 			*y = append(*y, 100+10*math.Sin(2*x)+3*rng.NormFloat64(), x/2+0.3*rng.NormFloat64())
 		}
@@ -37,7 +40,9 @@ func toy(n int, seed uint64) triplets.Set {
 
 func settings() Settings {
 	c := train.DefaultConfig()
-	c.Epochs, c.Batch, c.Hidden = 500, 16, []int{32, 32}
+	c.Epochs = 500
+	c.Batch = 16
+	c.Hidden = []int{32, 32}
 	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
 }
 
@@ -46,11 +51,15 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	t.Helper()
 
 	s := settings()
-	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 4
+	s.Config.Epochs = 6
+	s.Config.Hidden = []int{8}
+	s.Samples = 4
 
-	m := must.Get(New(name, s))(t)
+	m, err := New(name, s)
+	require.NoError(t, err)
 
-	p := must.Get(m.Fit(ctx, data, seed))(t)
+	p, err := m.Fit(ctx, data, seed)
+	require.NoError(t, err)
 
 	return p
 }
@@ -58,7 +67,8 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 
-	r := must.Get(p.Predict(ctx, x))(t)
+	r, err := p.Predict(ctx, x)
+	require.NoError(t, err)
 
 	return r
 }
@@ -67,7 +77,8 @@ func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 // within.
 func TestMethods(t *testing.T) {
 	data := toy(300, 1)
-	known, outside := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}, []float64{-9, -7, 7, 9}
+	known := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}
+	outside := []float64{-9, -7, 7, 9}
 	types := map[string]string{
 		"pair": "baseline.Pair", "ensemble": "baseline.Ensemble", "zigzag": "baseline.ZigZag", "gp": "baseline.GP",
 	}
@@ -76,10 +87,12 @@ func TestMethods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			m := must.Get(New(name, settings()))(t)
-			must.Equal(t, fmt.Sprintf("%T", m), want, "method %s is a", name)
+			m, err := New(name, settings())
+			require.NoError(t, err)
+			assert.Equal(t, want, fmt.Sprintf("%T", m), "method %s is a", name)
 
-			p := must.Get(m.Fit(ctx, data, 4))(t)
+			p, err := m.Fit(ctx, data, 4)
+			require.NoError(t, err)
 
 			r := predicted(t, p, append(slices.Clone(known), outside...))
 			mean := func(from, to, j int) (s float64) {
@@ -119,7 +132,8 @@ func TestPairOfCouples(t *testing.T) {
 		s := settings()
 		s.Config.Epochs = 300
 
-		p := must.Get(Pair{s.Config, s.Estimate}.Fit(ctx, data, 4))(t)
+		p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 4)
+		require.NoError(t, err)
 
 		r := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7})
 		for k, v := range r.Total {
@@ -130,23 +144,31 @@ func TestPairOfCouples(t *testing.T) {
 	}
 
 	couples := toy(300, 1)
-	couples.Couples, couples.Y2 = true, couples.Y1
-	c, t3 := share(couples), share(toy(300, 1))
-	must.Not(t, c < 0.7 || t3 > 0.3, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
+	couples.Couples = true
+	couples.Y2 = couples.Y1
+	c := share(couples)
+	t3 := share(toy(300, 1))
+	require.GreaterOrEqual(t, c, 0.7, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
+	assert.LessOrEqual(t, t3, 0.3, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
 }
 
 // The pair model's numbers are those of Estimate, in the outcomes' units.
 func TestPairIsEstimate(t *testing.T) {
-	data, s := toy(100, 3), settings()
+	data := toy(100, 3)
+	s := settings()
 	s.Config.Epochs = 20
-	p := must.Get(Pair{s.Config, s.Estimate}.Fit(ctx, data, 5))(t)
+	p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 5)
+	require.NoError(t, err)
 
-	m, x := p.(PairPredictor).Model, []float64{-2, 0.5, 8}
-	r := must.Get(p.Predict(ctx, x))(t)
+	m := p.(PairPredictor).Model
+	x := []float64{-2, 0.5, 8}
+	r, err := p.Predict(ctx, x)
+	require.NoError(t, err)
 
 	mu, v := m.Predict(x)
 	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
-	e := must.Get(m.Estimate(ctx, x, s.Estimate))(t)
+	e, err := m.Estimate(ctx, x, s.Estimate)
+	require.NoError(t, err)
 
 	std := m.OutcomeScale().Std
 	for k := range mu {
@@ -160,19 +182,24 @@ func TestPairIsEstimate(t *testing.T) {
 // The ensemble's moments are those of the equal mixture of its members'
 // normals: mean μ̄, variance E[σ² + μ²] − μ̄², computed here member by member.
 func TestEnsembleIsMixture(t *testing.T) {
-	data, s := toy(60, 2), settings()
+	data := toy(60, 2)
+	s := settings()
 	s.Config.Epochs = 5
-	p := must.Get(Ensemble{s.Config, 4}.Fit(ctx, data, 9))(t)
+	p, err := Ensemble{s.Config, 4}.Fit(ctx, data, 9)
+	require.NoError(t, err)
 
 	x := []float64{-2, 0, 5}
-	r := must.Get(p.Predict(ctx, x))(t)
+	r, err := p.Predict(ctx, x)
+	require.NoError(t, err)
 
-	mean, square, noise := make([]float64, 6), make([]float64, 6), make([]float64, 6)
+	mean := make([]float64, 6)
+	square := make([]float64, 6)
+	noise := make([]float64, 6)
 	for k := range 4 {
 		c := s.Config
 		c.Seed = derive(9, k)
 		m, _, err := train.FitSingle(ctx, data, c, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		mu, v := m.Predict(x)
 		for i := range mu {
@@ -210,11 +237,12 @@ func TestCollapse(t *testing.T) {
 
 func TestMethodErrors(t *testing.T) {
 	_, err := New("forest", Settings{})
-	must.Refuse(t, err, "ensemble")
+	assert.ErrorContains(t, err, "ensemble")
 
 	constant := toy(50, 1)
 	for i := range constant.N {
-		constant.Y1[2*i+1], constant.Y2[2*i+1] = 4, 4
+		constant.Y1[2*i+1] = 4
+		constant.Y2[2*i+1] = 4
 	}
 
 	one := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 2}, Y2: []float64{1, 2}}
@@ -229,7 +257,7 @@ func TestMethodErrors(t *testing.T) {
 		{ZigZag{settings().Config}, constant, "outcome column 1 is constant"},
 	} {
 		_, err := c.m.Fit(ctx, c.d, 1)
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -238,13 +266,13 @@ func TestRegister(t *testing.T) {
 	defer func(all []Info) { methods = all }(slices.Clone(methods))
 
 	far := Info{Name: "far", Claim: "1", New: func(Settings) Method { return Constant{} }}
-	must.Do(t, Register(far))
+	require.NoError(t, Register(far))
 
 	if m, ok := Describe("far"); !ok || m.Claim != "1" || !slices.Contains(Compared(), "far") {
 		t.Errorf("%+v", m)
 	}
 
 	for _, m := range []Info{far, {Name: "gp", New: far.New}, {Name: "all", New: far.New}, {Name: "near"}} {
-		must.Refuse(t, Register(m), `register method "`+m.Name)
+		assert.ErrorContains(t, Register(m), `register method "`+m.Name)
 	}
 }

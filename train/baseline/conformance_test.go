@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
 )
@@ -14,7 +17,7 @@ import (
 func methods(t *testing.T) (out []baseline.Info) {
 	for _, name := range append([]string{"pair"}, baseline.Compared()...) {
 		m, ok := baseline.Describe(name)
-		must.Never(t, !ok, "%v", name)
+		require.True(t, ok, "%v", name)
 
 		out = append(out, m)
 	}
@@ -34,7 +37,7 @@ func TestConformance(t *testing.T) {
 
 // Every method is described, and the page about the method explains it and names its cost.
 func TestMethodsAreDescribed(t *testing.T) {
-	page := must.Read(t, "../../docs/method.md")
+	page := testfile.Read(t, "../../docs/method.md")
 
 	_, costs, _ := bytes.Cut(page, []byte("## What the methods claim and cost"))
 	costs, _, _ = bytes.Cut(costs, []byte("\n## "))
@@ -43,8 +46,8 @@ func TestMethodsAreDescribed(t *testing.T) {
 			t.Errorf("docs/method.md does not say what %q costs", m.Name)
 		}
 
-		must.Not(t, m.Claim == "" || !bytes.Contains(page, fmt.Appendf(nil, "**%s**", m.Name)),
-			"docs/method.md does not explain %q", m.Name)
+		require.NotEmpty(t, m.Claim, "docs/method.md does not explain %q", m.Name)
+		assert.Contains(t, string(page), "**"+m.Name+"**", "docs/method.md does not explain %q", m.Name)
 	}
 
 	if _, ok := baseline.Describe("forest"); ok {

@@ -7,14 +7,13 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Constant predicts the mean of the training outcomes at every condition. Its
-// epistemic variance is that of this mean over the training rows, whose two
-// outcomes count as one because they share a condition; the total adds the
-// variance of single measurements about the mean. A method that is no better than
-// Constant has learned nothing.
+// Constant predicts the mean of the training outcomes at every condition. Its epistemic variance is the squared
+// standard error of this mean, for which the two outcomes of a row count as one, because they share a condition. The
+// total adds the variance of single measurements about the mean. A method that is not better than Constant has learned
+// nothing.
 type Constant struct{}
 
-// Fit computes the moments; the inputs and the seed are not used.
+// Fit computes the means and variances. It does not use the inputs and the seed.
 func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
 	values, err := Learnable(ctx, data)
 	if err != nil {
@@ -28,7 +27,7 @@ func (Constant) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor
 
 	n := float64(data.N)
 	pairs := triplets.ScaleOf(data.Out, rows)
-	p := steady{name: "constant", in: data.In, mean: func(_, mu []float64) { copy(mu, values.Mean) }}
+	p := steady{name: "constant", inputs: data.In, mean: func(_, mu []float64) { copy(mu, values.Mean) }}
 	for j, s := range values.Std {
 		// Population variances, hence the factors n/(n − 1).
 		epistemic := pairs.Std[j] * pairs.Std[j] / (n - 1)

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/triplets"
 )
 
@@ -13,12 +15,14 @@ import (
 // means 2 and 6 a sum of 8; so s² = 20/3 and the mean's variance (8/1)/2 = 4.
 func TestConstantByHand(t *testing.T) {
 	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
-	p := must.Get(Constant{}.Fit(ctx, data, 1))(t)
+	p, err := Constant{}.Fit(ctx, data, 1)
+	require.NoError(t, err)
 
 	r := predicted(t, p, []float64{-50, 50})
 	for i := range r.Mu {
-		must.Not(t, r.Mu[i] != 4 || math.Abs(r.Epistemic[i]-4) > 1e-12 || math.Abs(r.Total[i]-(20.0/3+4)) > 1e-12,
-			"%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
+		require.Equal(t, 4.0, r.Mu[i], "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
+		require.InDelta(t, 4, r.Epistemic[i], 1e-12, "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
+		assert.InDelta(t, 20.0/3+4, r.Total[i], 1e-12, "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
 	}
 }
 
@@ -39,7 +43,8 @@ func TestConstantClosedForm(t *testing.T) {
 			data.Y2 = append(data.Y2, shared+rng.NormFloat64()/2)
 		}
 
-		p := must.Get(Constant{}.Fit(ctx, data, 1))(t)
+		p, err := Constant{}.Fit(ctx, data, 1)
+		require.NoError(t, err)
 
 		r := predicted(t, p, []float64{0})
 		square += r.Mu[0] * r.Mu[0] / repeats

@@ -9,11 +9,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Ensemble is a Deep Ensemble (Lakshminarayanan, Pritzel & Blundell 2017,
-// without adversarial examples): networks with mean and variance that differ in
-// their initial weights and order of data. Its mean and total variance are
-// those of the uniform mixture, its epistemic variance is the population
-// variance of the members' means.
+// Ensemble is a Deep Ensemble (Lakshminarayanan, Pritzel & Blundell 2017, without adversarial examples): networks with
+// mean and variance that differ in their initial weights and in the order of the data. Its mean and total variance are
+// those of the uniform mixture of the members. Its epistemic variance is the population variance of the members' means.
 type Ensemble struct {
 	Config  train.Config
 	Members int // 2 to 1000, default 5
@@ -26,6 +24,7 @@ const (
 	MaxMembers     = 1000
 )
 
+// ensemblePredictor contains the trained members.
 type ensemblePredictor []*train.Model
 
 // Fit trains the members one after the other.
@@ -50,7 +49,7 @@ func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Pred
 	return p, nil
 }
 
-// Predict returns the moments of the mixture; safe for concurrent use.
+// Predict returns the mean and the variances of the mixture. It is safe for concurrent use.
 func (p ensemblePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 	r := NewPrediction(len(x)/p[0].In, p[0].Out)
 	means := make([][]float64, len(p))

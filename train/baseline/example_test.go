@@ -12,12 +12,14 @@ import (
 // A Gaussian process on pairs of y = x: sure between the data, unsure beyond.
 func ExampleNew() {
 	var data triplets.Set
-	data.In, data.Out = 1, 1
+	data.In = 1
+	data.Out = 1
 	for i := range 20 {
 		x := float64(i) / 10
 		data.N++
 		data.X = append(data.X, x)
-		data.Y1, data.Y2 = append(data.Y1, x+0.01), append(data.Y2, x-0.01)
+		data.Y1 = append(data.Y1, x+0.01)
+		data.Y2 = append(data.Y2, x-0.01)
 	}
 
 	m, err := baseline.New("gp", baseline.Settings{Config: train.DefaultConfig()})

@@ -9,23 +9,23 @@ import (
 	"doubletake/train/triplets"
 )
 
-// GP is the exact Gaussian process of package gp without groups: a constant, linear
-// terms and a Matérn-5/2 kernel with a length per input, with the noise of a condition
-// from its pairs.
+// GP is the exact Gaussian process of package gp without groups: a constant, linear terms and a Matérn-5/2 kernel with
+// a length for each input. The pairs of a condition give its noise.
 //
-// Epistemic is the variance of the latent function with the run-to-run variance, because
-// a same-run error is measured against the mean of its run; the total adds the noise.
+// The epistemic variance is the variance of the latent function plus the variance between runs, because the error of a
+// same-run pair is measured against the mean of its run. The total adds the noise.
 type GP struct{}
 
+// gpPredictor is a fitted GP.
 type gpPredictor struct {
-	m   *gp.Model
-	out int
+	m        *gp.Model
+	outcomes int
 }
 
-// Fit finds the hyperparameters, on conditions that the seed chooses where there are
-// many, and factorises the covariance.
+// Fit finds the hyperparameters and factorises the covariance. If there are many conditions, it finds the
+// hyperparameters on a selection that depends on the seed.
 func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
-	o := gp.Options{Seed: seed, GroupInputs: lists.Numbers(data.In)} // there is no second kernel on the others
+	o := gp.Options{Seed: seed, GroupInputs: lists.Numbers(data.In)} // no input is left for a second kernel
 	m, err := gp.Fit(ctx, data, o)
 	if err != nil {
 		return nil, fmt.Errorf("fit gp: %w", err)
@@ -34,15 +34,15 @@ func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor,
 	return gpPredictor{m, data.Out}, nil
 }
 
-// Predict evaluates the process; safe for concurrent use.
+// Predict evaluates the process. It is safe for concurrent use.
 func (p gpPredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
-	mu, claim, noise, err := p.m.Predict(ctx, x)
+	own, err := p.m.Predict(ctx, x)
 	if err != nil {
 		return nil, fmt.Errorf("predict with gp: %w", err)
 	}
 
-	r := &Prediction{N: len(mu) / p.out, Out: p.out, Mu: mu, Epistemic: claim, Total: noise}
-	for k, v := range claim {
+	r := &Prediction{N: len(own.Mu) / p.outcomes, Out: p.outcomes, Mu: own.Mu, Epistemic: own.Claim, Total: own.Noise}
+	for k, v := range own.Claim {
 		r.Total[k] += v
 	}
 

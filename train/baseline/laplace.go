@@ -7,36 +7,35 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
 
-// Laplace puts a normal posterior around the last layer's weights of one network with
-// mean and variance (MacKay 1992; Immer et al. 2021), per outcome: the precision is
+// Laplace is one network with mean and variance whose last layer has a normal posterior about its weights (MacKay 1992;
+// Immer et al. 2021). The precision of an outcome's weights is
 //
 //	H = Σ N_i·φ_iφ_iᵀ/σ²(x_i) + λI
 //
-// over the conditions x_i with N_i measurements and the network's own noise, φ the last
-// activations and one. v̂ = φᵀH⁻¹φ, the total adds σ². λ maximises the evidence, in steps
+// with a sum over the conditions x_i. N_i is the number of measurements, σ² the network's own noise, and φ contains the
+// last activations and a 1. The epistemic variance is φᵀH⁻¹φ, and the total adds σ². λ maximises the evidence, in steps
 // of a quarter of a decade.
 type Laplace struct{ Config train.Config }
 
+// laplacePredictor is a fitted Laplace.
 type laplacePredictor struct {
 	m    *train.Model
-	f    train.ModelFile // of m
-	head []headPosterior // of each outcome
+	f    train.ModelFile // the layers of m
+	head []headPosterior // by outcome
 }
 
-// headPosterior is that of the weights of one outcome: H by the eigenvalues and vectors
-// of the sum.
+// headPosterior is the posterior of the weights of one outcome. The eigenvectors of the sum in H are also those of H.
 type headPosterior struct {
-	values  []float64
-	vectors *mat.Dense
+	values  []float64  // eigenvalues of the sum
+	vectors *mat.Dense // eigenvectors of the sum
 	lambda  float64
 }
 
-// Fit trains the network as a member of Ensemble, then forms the posterior.
+// Fit trains the network like a member of Ensemble, and computes the posterior.
 func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	l.Config.Seed = seed
 	m, _, err := train.FitSingle(ctx, data, l.Config, nil)
@@ -52,20 +51,24 @@ func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predi
 	return p, nil
 }
 
+// lastLayer returns the posterior of the last layer's weights for each outcome.
 func lastLayer(ctx context.Context, f train.ModelFile, c collapsed) ([]headPosterior, error) {
 	top := f.Layers[len(f.Layers)-1]
 	n := top.In + 1
 
-	sum := lists.Make(f.Outcomes, func(int) *mat.SymDense { return mat.NewSymDense(n, nil) })
+	var sum []*mat.SymDense
+	for range f.Outcomes {
+		sum = append(sum, mat.NewSymDense(n, nil))
+	}
 
 	for i := range c.n {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 
-		phi, out := features(f, c.x[i*f.Inputs:(i+1)*f.Inputs])
+		phi, raw := features(f, c.x[i*f.Inputs:(i+1)*f.Inputs])
 		for j := range sum {
-			v := train.Softplus(out[f.Outcomes+j]) + 1e-6
+			v := train.Softplus(raw[f.Outcomes+j]) + 1e-6
 			sum[j].SymRankOne(sum[j], c.count[i]/v, mat.NewVecDense(n, phi))
 		}
 	}
@@ -96,45 +99,49 @@ func lastLayer(ctx context.Context, f train.ModelFile, c collapsed) ([]headPoste
 	return head, nil
 }
 
-// features evaluates the first answer of a network that is fed nothing back at the condition x, in float64: the
-// last activations and one, and the head's outputs, in network units.
-func features(f train.ModelFile, x []float64) (phi, out []float64) {
-	to := lists.Make(f.Inputs, func(j int) float64 { // as the network sees it
-		return float64(float32((x[j] - f.InputMean[j]) / f.InputStd[j]))
-	})
+// features evaluates a network at the condition x in float64. It returns the last activations and a 1, and the outputs
+// of the last layer in network units. Nothing is fed back.
+func features(f train.ModelFile, x []float64) (phi, raw []float64) {
+	var layer []float64
+	for j := range f.Inputs {
+		layer = append(layer, float64(float32((x[j]-f.InputMean[j])/f.InputStd[j])))
+	}
 
 	for i, l := range f.Layers {
-		phi, to = to, make([]float64, l.Out)
-		for o := range to {
-			to[o] = float64(l.Bias[o])
+		phi = layer
+		layer = make([]float64, l.Out)
+		for o := range layer {
+			layer[o] = float64(l.Bias[o])
 			for k, a := range phi {
-				to[o] += float64(a * float64(l.Weights[k][o]))
+				layer[o] += float64(a * float64(l.Weights[k][o]))
 			}
 
 			if i+1 < len(f.Layers) {
-				to[o] = max(to[o], 0)
+				layer[o] = max(layer[o], 0)
 			}
 		}
 	}
 
-	return append(phi, 1), to
+	return append(phi, 1), layer
 }
 
-// BestLambda maximises the evidence −½(λ·square + ln|H| − p·ln λ) of p weights with the
-// sum of squares; logDet is ln|H| at λ.
+// BestLambda returns the λ that maximises the evidence −½(λ·square + ln|H| − p·ln λ), in steps of a quarter of a
+// decade. p is the number of weights, square the sum of their squares, and logDet returns ln|H| at a λ.
 func BestLambda(square float64, p int, logDet func(lambda float64) float64) float64 {
-	best, at := math.Inf(-1), 1.0
+	best := math.Inf(-1)
+	likeliest := 1.0
 	for e := -16; e <= 16; e++ {
 		l := math.Pow(10, float64(e)/4)
 		if v := -0.5 * (l*square + logDet(l) - float64(p)*math.Log(l)); v > best {
-			best, at = v, l
+			best = v
+			likeliest = l
 		}
 	}
 
-	return at
+	return likeliest
 }
 
-// logDet is ln|H| at λ.
+// logDet returns ln|H| at λ.
 func (h headPosterior) logDet(lambda float64) (sum float64) {
 	for _, v := range h.values {
 		sum += math.Log(v + lambda)
@@ -142,7 +149,7 @@ func (h headPosterior) logDet(lambda float64) (sum float64) {
 	return sum
 }
 
-// variance is φᵀH⁻¹φ.
+// variance returns φᵀH⁻¹φ.
 func (h headPosterior) variance(phi []float64) (sum float64) {
 	along := make([]float64, len(phi))
 	for k, x := range phi {
@@ -158,7 +165,7 @@ func (h headPosterior) variance(phi []float64) (sum float64) {
 	return sum
 }
 
-// Predict evaluates mean and posterior; safe for concurrent use.
+// Predict evaluates the network and the posterior. It is safe for concurrent use.
 func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
 	r.Mu, r.Total = p.m.Predict(x)
@@ -175,7 +182,8 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 
 		phi, _ := features(p.f, x[i*p.m.In:(i+1)*p.m.In])
 		for j, h := range p.head {
-			k, u := i*r.Out+j, p.f.OutputStd[j]
+			k := i*r.Out + j
+			u := p.f.OutputStd[j]
 			r.Epistemic[k] = h.variance(phi) * (u * u)
 			r.Total[k] += r.Epistemic[k]
 		}

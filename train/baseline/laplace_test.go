@@ -7,9 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
@@ -34,17 +35,20 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	must.Never(t, err != nil || len(g.Few.Last) != 4 || len(g.Many.Last) != 4, "%v", err)
+	require.NoError(t, err)
+	require.Len(t, g.Few.Last, 4, "%v", err)
+	require.Len(t, g.Many.Last, 4, "%v", err)
 
 	const lambda = 0.3
 	near := func(what string, got, want, tol float64) {
 		t.Helper()
-		must.Near(t, got, want, tol*(1+math.Abs(want)), "%s", what)
+		assert.InDelta(t, want, got, tol*(1+math.Abs(want)), "%s", what)
 	}
 
 	f := g.Model.File()
 	for name, c := range map[string]laplaceCase{"few": g.Few, "many": g.Many} {
-		head := must.Get(lastLayer(ctx, f, collapsed{n: len(c.Count), x: c.X, count: c.Count}))(t)
+		head, err := lastLayer(ctx, f, collapsed{n: len(c.Count), x: c.X, count: c.Count})
+		require.NoError(t, err)
 
 		for j, h := range head {
 			h.lambda = lambda
@@ -70,13 +74,15 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 func TestLastLayerIsBayesianRegression(t *testing.T) {
 	data := toy(80, 6)
 	c := settings().Config
-	c.Epochs, c.Seed = 30, 2
+	c.Epochs = 30
+	c.Seed = 2
 	m, _, err := train.FitSingle(ctx, data, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	col := collapse(data)
 	f := m.File()
-	post := must.Get(lastLayer(ctx, f, col))(t)
+	post, err := lastLayer(ctx, f, col)
+	require.NoError(t, err)
 
 	phi, _ := features(f, data.X[:1])
 	n := len(phi)
@@ -97,11 +103,12 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 		}
 
 		var inverse mat.Dense
-		must.Do(t, inverse.Inverse(h))
+		require.NoError(t, inverse.Inverse(h))
 
 		for _, x := range []float64{-2, 0.3, 6} {
 			phi, _ := features(f, []float64{x})
-			got, v := post[j].variance(phi), mat.NewVecDense(n, phi)
+			got := post[j].variance(phi)
+			v := mat.NewVecDense(n, phi)
 			if want := mat.Inner(v, &inverse, v); math.Abs(got-want) > 1e-10*(1+want) {
 				t.Errorf("outcome %d at %v: %v, regression %v", j, x, got, want)
 			}
@@ -120,7 +127,7 @@ func TestBestLambda(t *testing.T) {
 		}
 	}
 
-	must.Equal(t, BestLambda(0, 1, sharp.logDet), 1e4, "no weights: λ")
+	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "no weights: λ")
 }
 
 // Three repeats of each condition make three pairs, each run in two of them, of
@@ -129,14 +136,16 @@ func TestBestLambda(t *testing.T) {
 func TestLaplaceCountsRepeats(t *testing.T) {
 	once := toy(40, 3)
 	c := settings().Config
-	c.Epochs, c.Hidden = 20, []int{8}
+	c.Epochs = 20
+	c.Hidden = []int{8}
 	m, _, err := train.FitSingle(ctx, once, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	thrice := once
 	for range 2 {
 		thrice.X = slices.Concat(thrice.X, once.X)
-		thrice.Y1, thrice.Y2 = slices.Concat(thrice.Y1, once.Y1), slices.Concat(thrice.Y2, once.Y2)
+		thrice.Y1 = slices.Concat(thrice.Y1, once.Y1)
+		thrice.Y2 = slices.Concat(thrice.Y2, once.Y2)
 		thrice.N += once.N
 	}
 
@@ -150,27 +159,32 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 
 	var r [2]*Prediction
 	for i, data := range []triplets.Set{once, thrice} {
-		head := must.Get(lastLayer(ctx, m.File(), collapse(data)))(t)
+		head, err := lastLayer(ctx, m.File(), collapse(data))
+		require.NoError(t, err)
 
 		r[i] = predicted(t, laplacePredictor{m, m.File(), head}, []float64{-2, 0.4, 5})
 	}
 
 	for k, v := range r[0].Epistemic {
-		must.Not(t, math.Abs(r[1].Epistemic[k]-v) > 1e-9*v || v == 0,
+		require.InDelta(t, v, r[1].Epistemic[k], 1e-9*v,
 			"value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
+		assert.NotZero(t, v, "value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
 	}
 }
 
 // Inside of the data the intervals hold; what they say outside is no promise.
 func TestLaplaceCoversInside(t *testing.T) {
-	data, fresh := toy(300, 1), toy(1000, 2)
+	data := toy(300, 1)
+	fresh := toy(1000, 2)
 	c := settings().Config
 	c.Dropout = 0
 
-	p := must.Get(Laplace{c}.Fit(ctx, data, 3))(t)
+	p, err := Laplace{c}.Fit(ctx, data, 3)
+	require.NoError(t, err)
 
 	r := predicted(t, p, fresh.X)
-	in, share := 0.0, 0.0
+	in := 0.0
+	share := 0.0
 	for k, mu := range r.Mu {
 		for _, y := range []float64{fresh.Y1[k], fresh.Y2[k]} {
 			if math.Abs(y-mu) < 1.959964*math.Sqrt(r.Total[k]) {
@@ -181,6 +195,7 @@ func TestLaplaceCoversInside(t *testing.T) {
 		share += r.Epistemic[k] / r.Total[k] / float64(len(r.Mu))
 	}
 
-	must.Not(t, in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5,
-		"%.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", in, share)
+	if in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5 {
+		t.Errorf("%.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", in, share)
+	}
 }

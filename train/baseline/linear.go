@@ -12,47 +12,50 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Linear is least squares on the means of conditions. Its terms are the inputs, their
-// logarithms or both, whichever predicts left-out training groups best, and products of two
-// of these, taken one after the other while each lowers the squared error there by a tenth.
-// Inputs have logarithms where they are positive and vary by a factor of 1.5 at least.
+// Linear is least squares on the means of conditions. Its terms are the inputs, their logarithms or both, whichever
+// predicts left-out training groups best, and products of two of these. It takes one product after the other, as long
+// as each lowers the squared error on left-out groups by a tenth. An input has a logarithm if it is positive and varies
+// by a factor of at least 1.5.
 //
-// Its variances are those of its errors on left-out groups, for which it is fitted again
-// without each; the terms stay.
+// Its variances are the variances of its errors on left-out groups. For each group it is fitted again without the
+// group, with the same terms.
 type Linear struct{}
 
 // Limits of Linear.
 const (
-	maxFolds    = 40   // groups up to which each is left out on its own; of more, several are left out together
-	maxFactors  = 16   // of more terms no products are tried
-	maxProducts = 10   // that are taken
-	leastGain   = 0.1  // share of the squared error that a product takes away
-	logRange    = 1.5  // ratio of values below which an input and its logarithm are the same
-	collinear   = 1e-9 // singular values that count as zero, over the largest
-	stabiliser  = 1e-8 // of slopes, while terms are chosen
+	maxFolds    = 40    // largest number of folds; if there are more groups, a fold has several
+	maxFactors  = 16    // largest number of terms whose products are tried
+	maxProducts = 10    // largest number of products
+	leastGain   = 0.1   // share by which a product must lower the squared error
+	logRange    = 1.5   // ratio of the largest to the smallest value from which an input has a logarithm
+	collinear   = 1e-9  // ratio to the largest singular value below which a singular value counts as zero
+	stabiliser  = 1e-8  // ridge penalty of slopes while terms are chosen, over the weight
+	constant    = 1e-12 // ratio of deviation to mean up to which a term counts as constant
 )
 
 // term is a function of the inputs, standardised over the cells.
 type term struct {
-	of        func(x []float64) float64
-	mean, std float64
+	value func(x []float64) float64
+	mean  float64 // of value over the cells
+	std   float64 // of value over the cells
 }
 
-func (t term) at(x []float64) float64 { return (t.of(x) - t.mean) / t.std }
+// at returns the standardised value of the term at x.
+func (t term) at(x []float64) float64 { return (t.value(x) - t.mean) / t.std }
 
-// regression is least squares on any of some terms.
+// regression is least squares with any selection of its terms.
 type regression struct {
 	cells
-	out   int
-	fold  []int // of each cell
-	folds int
-	terms []term
-	z     [][]float64 // of each term, at each cell
-	y     []float64   // n×out, standardised
-	sums  []sums      // of each fold, and of all
+	outcomes int
+	fold     []int // fold of each cell
+	folds    int
+	terms    []term
+	z        [][]float64 // values of each term at the cells
+	y        []float64   // cells × outcomes, standardised
+	sums     []sums      // of each fold, and of all cells
 }
 
-// sums are over the cells of a fold, weighted by their measurements; term 0 is the constant.
+// sums contains sums over the cells of a fold, weighted by their numbers of measurements. The constant is term 0.
 type sums struct {
 	weight   float64
 	terms    *mat.SymDense // products of two terms
@@ -68,8 +71,10 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 	}
 
 	c := cellsOf(data)
-	r := &regression{cells: c, out: data.Out, y: scale.Standardise(c.y), folds: min(c.groups, maxFolds)}
-	r.fold = lists.Each(c.group, func(g int) int { return g % r.folds })
+	r := &regression{cells: c, outcomes: data.Out, y: scale.Standardise(c.y), folds: min(c.groups, maxFolds)}
+	for _, g := range c.group {
+		r.fold = append(r.fold, g%r.folds)
+	}
 
 	chosen, err := r.choose(ctx, data.In)
 	if err != nil {
@@ -78,85 +83,65 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 
 	left := make([]float64, len(r.y))
 	for f := range r.folds {
-		slopes := r.solve(chosen, func(fold int) bool { return fold != f })
-		for k, of := range r.fold {
-			if of == f {
-				r.predict(chosen, slopes, r.at(k), left[k*r.out:(k+1)*r.out])
+		slopes := r.solve(chosen, f)
+		for k, fold := range r.fold {
+			if fold == f {
+				r.predict(chosen, slopes, r.at(k), left[k*r.outcomes:(k+1)*r.outcomes])
 			}
 		}
 	}
 
-	slopes := r.solve(chosen, func(int) bool { return true })
+	slopes := r.solve(chosen, noFold)
 	mean := func(x, mu []float64) {
 		r.predict(chosen, slopes, x, mu)
 		copy(mu, scale.Own(mu))
 	}
 
-	p := steady{name: "linear", in: data.In, mean: mean}
+	p := steady{name: "linear", inputs: data.In, mean: mean}
 	p.learn(data, c, scale.Own(left))
 
 	return p, nil
 }
 
-// add adds a term and reports whether it varies.
-func (r *regression) add(of func(x []float64) float64) bool {
-	column := lists.Make(r.n, func(k int) float64 { return of(r.at(k)) })
+// add adds a term unless it is constant over the cells, and reports whether it did.
+func (r *regression) add(value func(x []float64) float64) bool {
+	var column []float64
+	for k := range r.n {
+		column = append(column, value(r.at(k)))
+	}
+
 	s := triplets.ScaleOf(1, column)
-	if !(s.Std[0] > 1e-12*math.Abs(s.Mean[0])) {
+	if !(s.Std[0] > constant*math.Abs(s.Mean[0])) {
 		return false
 	}
 
-	r.terms, r.z = append(r.terms, term{of, s.Mean[0], s.Std[0]}), append(r.z, s.Standardise(column))
+	r.terms = append(r.terms, term{value, s.Mean[0], s.Std[0]})
+	r.z = append(r.z, s.Standardise(column))
 
 	return true
 }
 
-// choose returns the numbers of the terms.
-func (r *regression) choose(ctx context.Context, in int) ([]int, error) {
-	var plain, logs, both []int // logs has the inputs without one too
-	for j := range in {
-		least, most := math.Inf(1), math.Inf(-1)
-		for k := range r.n {
-			least, most = min(least, r.at(k)[j]), max(most, r.at(k)[j])
-		}
-
-		if !r.add(func(x []float64) float64 { return x[j] }) {
-			continue
-		}
-
-		n := len(r.terms) - 1
-		plain, both = append(plain, n), append(both, n)
-
-		// Below half the least value the logarithm stays.
-		if least > 0 && most >= logRange*least && r.add(func(x []float64) float64 { return math.Log(max(x[j], least/2)) }) {
-			n++
-			both = append(both, n)
-		}
-
-		logs = append(logs, n)
-	}
-
+// choose adds candidate terms and returns the numbers of the terms that it chose: the inputs, their logarithms or both,
+// and products of two of these. It fails only if ctx ends.
+func (r *regression) choose(ctx context.Context, inputs int) ([]int, error) {
+	plain, logs, both := r.addInputs(inputs)
 	r.sum()
 
-	chosen, e := plain, r.leftOut(plain)
+	chosen := plain
+	least := r.leftOut(plain)
 	for _, list := range [][]int{logs, both} {
-		if l := r.leftOut(list); l < e {
-			chosen, e = list, l
+		if e := r.leftOut(list); e < least {
+			chosen = list
+			least = e
 		}
 	}
 
-	single, first := chosen, len(r.terms)
-	if len(single) > maxFactors {
+	if len(chosen) > maxFactors {
 		return chosen, nil
 	}
 
-	for i, a := range single {
-		for _, b := range single[i:] {
-			s, t := r.terms[a], r.terms[b]
-			r.add(func(x []float64) float64 { return s.at(x) * t.at(x) })
-		}
-	}
-
+	firstProduct := len(r.terms)
+	r.addProducts(chosen)
 	r.sum()
 
 	for range min(maxProducts, r.n/4) {
@@ -164,33 +149,87 @@ func (r *regression) choose(ctx context.Context, in int) ([]int, error) {
 			return nil, err
 		}
 
-		best, limit := -1, (1-leastGain)*e
-		for n := first; n < len(r.terms); n++ {
-			if slices.Contains(chosen, n) {
-				continue
-			}
-
-			if l := r.leftOut(append(slices.Clone(chosen), n)); l < limit {
-				best, limit = n, l
-			}
-		}
-
-		if best < 0 {
+		product, e := r.bestProduct(chosen, firstProduct, (1-leastGain)*least)
+		if product < 0 {
 			break
 		}
 
-		chosen, e = append(slices.Clone(chosen), best), limit
+		chosen = append(slices.Clone(chosen), product)
+		least = e
 	}
 
 	return chosen, nil
 }
 
-// sum adds up all terms over the cells of each fold, and over all.
+// addInputs adds the inputs and their logarithms as terms. It returns the numbers of three lists of terms: the inputs,
+// the logarithms with the inputs that have none, and the inputs with the logarithms.
+func (r *regression) addInputs(inputs int) (plain, logs, both []int) {
+	for j := range inputs {
+		least := math.Inf(1)
+		most := math.Inf(-1)
+		for k := range r.n {
+			least = min(least, r.at(k)[j])
+			most = max(most, r.at(k)[j])
+		}
+
+		if !r.add(func(x []float64) float64 { return x[j] }) {
+			continue
+		}
+
+		n := len(r.terms) - 1
+		plain = append(plain, n)
+		both = append(both, n)
+
+		if least > 0 && most >= logRange*least {
+			// Below half of the least value the logarithm is constant.
+			added := r.add(func(x []float64) float64 { return math.Log(max(x[j], least/2)) })
+			if added {
+				n++
+				both = append(both, n)
+			}
+		}
+
+		logs = append(logs, n)
+	}
+
+	return plain, logs, both
+}
+
+// addProducts adds the products of any two of the given terms, and their squares, as terms.
+func (r *regression) addProducts(factors []int) {
+	for i, a := range factors {
+		for _, b := range factors[i:] {
+			s := r.terms[a]
+			t := r.terms[b]
+			r.add(func(x []float64) float64 { return s.at(x) * t.at(x) })
+		}
+	}
+}
+
+// bestProduct returns the number of the product that lowers the error on left-out folds most, with the error, if it is
+// added to the chosen terms. Products are the terms from number first on. It returns −1 if no error is below the limit.
+func (r *regression) bestProduct(chosen []int, first int, limit float64) (product int, leftOut float64) {
+	product = -1
+	for n := first; n < len(r.terms); n++ {
+		if slices.Contains(chosen, n) {
+			continue
+		}
+
+		if e := r.leftOut(append(slices.Clone(chosen), n)); e < limit {
+			product = n
+			limit = e
+		}
+	}
+
+	return product, limit
+}
+
+// sum computes the sums of all terms over the cells of each fold, and over all cells.
 func (r *regression) sum() {
 	n := len(r.terms) + 1
 	r.sums = make([]sums, r.folds+1)
 	for f := range r.sums {
-		r.sums[f] = sums{terms: mat.NewSymDense(n, nil), mixed: mat.NewDense(n, r.out, nil)}
+		r.sums[f] = sums{terms: mat.NewSymDense(n, nil), mixed: mat.NewDense(n, r.outcomes, nil)}
 	}
 
 	row := make([]float64, n)
@@ -200,7 +239,9 @@ func (r *regression) sum() {
 			row[t+1] = z[k]
 		}
 
-		w, x, y := r.count[k], mat.NewVecDense(n, row), mat.NewVecDense(r.out, r.y[k*r.out:(k+1)*r.out])
+		w := r.count[k]
+		x := mat.NewVecDense(n, row)
+		y := mat.NewVecDense(r.outcomes, r.y[k*r.outcomes:(k+1)*r.outcomes])
 		for _, f := range [2]int{f, r.folds} {
 			s := &r.sums[f]
 			s.weight += w
@@ -211,23 +252,27 @@ func (r *regression) sum() {
 	}
 }
 
-// leftOut returns the mean squared error on folds that are left out, each counting the same.
+// leftOut returns the mean squared error of the chosen terms on left-out folds. Each fold counts the same. It returns
+// +Inf if the equations of a fold cannot be solved.
 func (r *regression) leftOut(chosen []int) float64 {
-	at := append([]int{-1}, chosen...) // the constant, and terms
-	n, total := len(at), 0.0
+	columns := append([]int{-1}, chosen...) // the constant and the terms
+	n := len(columns)
+	total := 0.0
 
 	for _, s := range r.sums[:r.folds] {
 		all := r.sums[r.folds]
-		rest, own := mat.NewSymDense(n, nil), mat.NewSymDense(n, nil)
-		mixed, ownMixed := mat.NewDense(n, r.out, nil), mat.NewDense(n, r.out, nil)
-		for a, i := range at {
-			for b, j := range at[:a+1] {
+		rest := mat.NewSymDense(n, nil)
+		own := mat.NewSymDense(n, nil)
+		mixed := mat.NewDense(n, r.outcomes, nil)
+		ownMixed := mat.NewDense(n, r.outcomes, nil)
+		for a, i := range columns {
+			for b, j := range columns[:a+1] {
 				v := s.terms.At(i+1, j+1)
 				own.SetSym(a, b, v)
 				rest.SetSym(a, b, all.terms.At(i+1, j+1)-v)
 			}
 
-			for j := range r.out {
+			for j := range r.outcomes {
 				v := s.mixed.At(i+1, j)
 				ownMixed.Set(a, j, v)
 				mixed.Set(a, j, all.mixed.At(i+1, j)-v)
@@ -249,57 +294,53 @@ func (r *regression) leftOut(chosen []int) float64 {
 
 		e := s.outcomes
 		for a := range n {
-			for j := range r.out {
+			for j := range r.outcomes {
 				e += slopes.At(a, j) * (fitted.At(a, j) - 2*ownMixed.At(a, j))
 			}
 		}
 
-		total += e / s.weight / float64(r.folds*r.out)
+		total += e / s.weight / float64(r.folds*r.outcomes)
 	}
 
 	return total
 }
 
-// solve returns the constant and the slopes of the chosen terms, for each outcome, by least
-// squares over the cells of some folds; of several solutions, that of least norm.
-func (r *regression) solve(chosen []int, use func(fold int) bool) *mat.Dense {
-	var at []int
+// noFold is the number of a fold without cells, for a fit that leaves no fold out.
+const noFold = -1
+
+// solve returns the constant and the slopes of the chosen terms for each outcome, by least squares over the cells of
+// all folds except leftOut. If there are several solutions, it returns the one with the smallest norm.
+func (r *regression) solve(chosen []int, leftOut int) *mat.Dense {
+	var used []int
 	var weight float64
 	for k, f := range r.fold {
-		if use(f) {
-			at, weight = append(at, k), weight+r.count[k]
+		if f != leftOut {
+			used = append(used, k)
+			weight += r.count[k]
 		}
 	}
 
-	// Without their means terms that are constant here get no slope.
-	column := func(value func(k int) float64) (mean float64, about []float64) {
-		for _, k := range at {
-			mean += r.count[k] / weight * value(k)
-		}
-
-		return mean, lists.Each(at, func(k int) float64 { return math.Sqrt(r.count[k]) * (value(k) - mean) })
-	}
-
-	slopes := mat.NewDense(len(chosen)+1, r.out, nil)
-	x, y := mat.NewDense(len(at), max(len(chosen), 1), nil), mat.NewDense(len(at), r.out, nil)
+	slopes := mat.NewDense(len(chosen)+1, r.outcomes, nil)
+	x := mat.NewDense(len(used), max(len(chosen), 1), nil)
+	y := mat.NewDense(len(used), r.outcomes, nil)
 	means := make([]float64, len(chosen))
 	for a, t := range chosen {
-		var v []float64
-		means[a], v = column(func(k int) float64 { return r.z[t][k] })
-		x.SetCol(a, v)
+		var centred []float64
+		means[a], centred = r.centre(used, weight, r.z[t])
+		x.SetCol(a, centred)
 	}
 
-	for j := range r.out {
-		mean, v := column(func(k int) float64 { return r.y[k*r.out+j] })
+	for j := range r.outcomes {
+		mean, centred := r.centre(used, weight, lists.Column(r.y, r.outcomes, j))
 		slopes.Set(0, j, mean)
-		y.SetCol(j, v)
+		y.SetCol(j, centred)
 	}
 
 	var svd mat.SVD
 
 	var beta mat.Dense
 	if !svd.Factorize(x, mat.SVDThin) {
-		return slopes // numbers that are not finite were refused
+		return slopes // cannot happen: Fit refuses numbers that are not finite
 	}
 
 	rank := svd.Rank(collinear)
@@ -310,7 +351,7 @@ func (r *regression) solve(chosen []int, use func(fold int) bool) *mat.Dense {
 	svd.SolveTo(&beta, y, rank)
 
 	for a, m := range means {
-		for j := range r.out {
+		for j := range r.outcomes {
 			b := beta.At(a, j)
 			slopes.Set(a+1, j, b)
 			slopes.Set(0, j, slopes.At(0, j)-b*m)
@@ -318,6 +359,20 @@ func (r *regression) solve(chosen []int, use func(fold int) bool) *mat.Dense {
 	}
 
 	return slopes
+}
+
+// centre returns the weighted mean of values over the used cells, and the differences from it times the root of each
+// cell's weight. Terms that are constant in these cells then have no slope.
+func (r *regression) centre(used []int, weight float64, values []float64) (mean float64, centred []float64) {
+	for _, k := range used {
+		mean += r.count[k] / weight * values[k]
+	}
+
+	for _, k := range used {
+		centred = append(centred, math.Sqrt(r.count[k])*(values[k]-mean))
+	}
+
+	return mean, centred
 }
 
 // predict sets mu to the standardised outcomes at x.

@@ -5,10 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/triplets"
 )
 
@@ -25,7 +26,7 @@ func TestLinearAgainstNumpy(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	data := triplets.Set{N: len(g.Groups), In: 3, Out: 2, X: g.X, Y1: g.Y1, Y2: g.Y2, Group: g.Groups}
 	r := predicted(t, fitted(t, "linear", data, 1), g.At)
@@ -49,8 +50,11 @@ func grouped(rng *rand.Rand, groups, rows int, deviation float64, truth func(gro
 		for i := range rows {
 			x := 1 + 2*(float64(i)+rng.Float64())/float64(rows)
 			y := truth(float64(g+1), x) + own
-			d.N, d.X, d.Group = d.N+1, append(d.X, float64(g+1), x), append(d.Group, g)
-			d.Y1, d.Y2 = append(d.Y1, y+0.1*rng.NormFloat64()), append(d.Y2, y+0.1*rng.NormFloat64())
+			d.N++
+			d.X = append(d.X, float64(g+1), x)
+			d.Group = append(d.Group, g)
+			d.Y1 = append(d.Y1, y+0.1*rng.NormFloat64())
+			d.Y2 = append(d.Y2, y+0.1*rng.NormFloat64())
 		}
 	}
 
@@ -84,7 +88,7 @@ func TestLinearConstantWithoutGroup(t *testing.T) {
 		}
 	}
 
-	must.Near(t, r.Epistemic[0], (81.0+121+121+81)/4, 1e-9, "epistemic by hand")
+	assert.InDelta(t, (81.0+121+121+81)/4, r.Epistemic[0], 1e-9, "epistemic by hand")
 }
 
 // By hand: the groups are at 2, 3 and 5; 2.4 is nearest to 2, 4 to 3 and 5 alike; the second
@@ -96,12 +100,12 @@ func TestNearestGroupByHand(t *testing.T) {
 	}
 	r := predicted(t, fitted(t, "nearest-group", d, 1), []float64{2.4, 11, 4, 19, 5, 15, 9, 99})
 	for i, want := range []float64{1, 20, 24, 32} {
-		must.Near(t, r.Mu[i], want, 1e-12, "query %d", i)
+		assert.InDelta(t, want, r.Mu[i], 1e-12, "query %d", i)
 	}
 
 	// Left out, 2 is predicted by 3, 3 by 2, and 5 by 3.
 	want := ((9.0+36)/2 + (9.0+36)/2 + (144.0+576)/2) / 3
-	must.Near(t, r.Epistemic[0], want, 1e-9, "epistemic")
+	assert.InDelta(t, want, r.Epistemic[0], 1e-9, "epistemic")
 }
 
 // A set without groups takes its conditions for groups.
@@ -116,7 +120,9 @@ func TestWithoutGroups(t *testing.T) {
 		}
 
 		x := []float64{-2, 1.5, 7}
-		a, b := predicted(t, fitted(t, info.Name, d, 1), x), predicted(t, fitted(t, info.Name, named, 1), x)
-		must.Not(t, !slices.Equal(a.Mu, b.Mu) || !slices.Equal(a.Total, b.Total), "%s: %v, with groups %v", info.Name, a, b)
+		a := predicted(t, fitted(t, info.Name, d, 1), x)
+		b := predicted(t, fitted(t, info.Name, named, 1), x)
+		require.Equal(t, b.Mu, a.Mu, "%s: %v, with groups %v", info.Name, a, b)
+		assert.Equal(t, b.Total, a.Total, "%s: %v, with groups %v", info.Name, a, b)
 	}
 }

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,40 +10,41 @@ import (
 	"doubletake/train/triplets"
 )
 
-// NearestGroup predicts the outcome that was measured in the nearest training group, at
-// its nearest condition. Groups are compared by the inputs that are constant within each,
-// conditions by the others, in units of their training deviations; conditions that are
-// equally near are averaged. Where no input is constant within groups, all inputs count.
+// NearestGroup predicts the outcomes that were measured in the nearest training group, at its nearest condition. The
+// distance of groups is taken over the inputs that are constant within each group, the distance of conditions over the
+// other inputs, both in units of the inputs' training deviations. Outcomes of equally near conditions are averaged. If
+// no input is constant within the groups, all inputs count for the conditions.
 //
-// Its variances are those of its errors on left-out groups.
+// Its variances come from its errors on left-out groups.
 type NearestGroup struct{}
 
-// nearestAsked is the number of conditions that the errors on left-out groups are taken of.
+// nearestAsked is the largest number of conditions at which the errors on left-out groups are computed.
 const nearestAsked = 1000
 
+// nearest is a fitted NearestGroup.
 type nearest struct {
 	cells
-	std  []float64 // of the inputs
-	from []bool    // inputs that are constant within each group
+	std    []float64 // training deviations of the inputs
+	steady []bool    // by input: it is constant within each group
 }
 
-// Fit keeps the conditions; the seed is not used.
+// Fit stores the conditions. It does not use the seed.
 func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, error) {
 	if _, err := Learnable(ctx, data); err != nil {
 		return nil, fmt.Errorf("fit nearest-group: %w", err)
 	}
 
 	c := cellsOf(data)
-	n := nearest{cells: c, std: triplets.ScaleOf(data.In, c.x).Std, from: make([]bool, data.In)}
-	for j := range n.from {
+	n := nearest{cells: c, std: triplets.ScaleOf(data.In, c.x).Std, steady: make([]bool, data.In)}
+	for j := range n.steady {
 		first := make([]float64, c.groups)
 		for k := c.n - 1; k >= 0; k-- {
 			first[c.group[k]] = c.at(k)[j]
 		}
 
-		n.from[j] = true
+		n.steady[j] = true
 		for k, g := range c.group {
-			n.from[j] = n.from[j] && c.at(k)[j] == first[g]
+			n.steady[j] = n.steady[j] && c.at(k)[j] == first[g]
 		}
 	}
 
@@ -58,55 +60,31 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 		n.mean(c.at(k), mu[k*data.Out:(k+1)*data.Out], c.group[k])
 	}
 
-	p := steady{name: "nearest-group", in: data.In, mean: func(x, mu []float64) { n.mean(x, mu, -1) }}
+	p := steady{name: "nearest-group", inputs: data.In, mean: func(x, mu []float64) { n.mean(x, mu, -1) }}
 	p.learn(data, c, mu)
 
 	return p, nil
 }
 
-// mean sets mu to the outcomes nearest to x, without a group.
-func (n nearest) mean(x, mu []float64, without int) {
-	const same = 1e-9 // two such squares are equal
-
-	var near [2]float64 // squared distances to the group, and within it
+// mean stores in mu the mean outcomes of the cells nearest to x, without cells of the excluded group, which is −1 for
+// none. It leaves mu unchanged if there are no other cells.
+func (n nearest) mean(x, mu []float64, excluded int) {
+	var least distance
 	count := 0.0
 	for k, g := range n.group {
-		if g == without {
+		if g == excluded {
 			continue
 		}
 
-		var d [2]float64
-		for j, v := range n.at(k) {
-			if n.std[j] > 0 {
-				z, part := (x[j]-v)/n.std[j], 1
-				if n.from[j] {
-					part = 0
-				}
-
-				d[part] += float64(z * z)
-			}
-		}
-
-		order := 0
-		if count == 0 {
-			order = -1
-		}
-
-		for part, limit := range near {
-			if order == 0 && math.Abs(d[part]-limit) > same*(limit+same) {
-				order = 1
-				if d[part] < limit {
-					order = -1
-				}
-			}
-		}
-
+		d := n.distance(x, k)
+		order := d.compare(least)
 		switch {
+		case count == 0 || order < 0:
+			least = d
+			count = 0
+			clear(mu)
 		case order > 0:
 			continue
-		case order < 0:
-			near, count = d, 0
-			clear(mu)
 		}
 
 		count++
@@ -114,4 +92,47 @@ func (n nearest) mean(x, mu []float64, without int) {
 			mu[j] += (n.y[k*len(mu)+j] - mu[j]) / count
 		}
 	}
+}
+
+// distance is the distance of a condition from a cell.
+type distance struct {
+	group     float64 // squared distance over the inputs that are constant within groups
+	condition float64 // squared distance over the other inputs
+}
+
+// distance returns the distance of x from a cell, in units of the inputs' training deviations.
+func (n nearest) distance(x []float64, cell int) distance {
+	var d distance
+	for j, v := range n.at(cell) {
+		if !(n.std[j] > 0) {
+			continue
+		}
+
+		z := (x[j] - v) / n.std[j]
+		if n.steady[j] {
+			d.group += float64(z * z)
+		} else {
+			d.condition += float64(z * z)
+		}
+	}
+
+	return d
+}
+
+// compare returns a negative number if d is nearer than other, a positive one if it is farther, and 0 if they are
+// equal. The distance of the group decides before the distance of the condition.
+func (d distance) compare(other distance) int {
+	return cmp.Or(compareSquares(d.group, other.group), compareSquares(d.condition, other.condition))
+}
+
+// sameSquare is the relative difference up to which two squared distances are equal.
+const sameSquare = 1e-9
+
+// compareSquares compares two squared distances, which are equal if they differ by rounding.
+func compareSquares(a, b float64) int {
+	if math.Abs(a-b) <= sameSquare*(b+sameSquare) {
+		return 0
+	}
+
+	return cmp.Compare(a, b)
 }

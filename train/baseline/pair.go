@@ -8,8 +8,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Pair is the model of pairs (docs/method.md#scores): its total is the first answer's σ²,
-// its epistemic variance C, the covariance of two answers.
+// Pair is the model of pairs (docs/method.md#scores). Its total variance is σ² of the first answer, its epistemic
+// variance is C, the covariance of the two answers.
 type Pair struct {
 	Config   train.Config
 	Estimate train.EstimateOptions
@@ -28,7 +28,7 @@ func (p Pair) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predicto
 	return PairPredictor{m, p.Estimate}, nil
 }
 
-// PairPredictor predicts with a trained model of pairs; safe for concurrent use.
+// PairPredictor predicts with a trained model of pairs. It is safe for concurrent use.
 type PairPredictor struct {
 	Model    *train.Model
 	Estimate train.EstimateOptions

@@ -6,7 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train"
 )
 
@@ -32,7 +34,7 @@ func TestAgainstTorch(t *testing.T) {
 		err = json.Unmarshal(raw, &g)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range []struct {
 		name string
@@ -42,9 +44,10 @@ func TestAgainstTorch(t *testing.T) {
 		{"zigzag", zigzagPredictor{&g.ZigZag.Model}, g.ZigZag.answers},
 		{"ensemble", ensemblePredictor(g.Ensemble.Models), g.Ensemble.answers},
 	} {
-		got := must.Get(c.p.Predict(t.Context(), g.X))(t)
-		must.Never(t, len(c.want.Mu) != 18 || len(got.Mu) != 18, "%s: %d answers for %d of torch", c.name, len(got.Mu),
-			len(c.want.Mu))
+		got, err := c.p.Predict(t.Context(), g.X)
+		require.NoError(t, err)
+		require.Len(t, c.want.Mu, 18, "%s: %d answers for %d of torch", c.name, len(got.Mu), len(c.want.Mu))
+		require.Len(t, got.Mu, 18, "%s: %d answers for %d of torch", c.name, len(got.Mu), len(c.want.Mu))
 
 		for _, q := range []struct {
 			name      string
@@ -55,10 +58,12 @@ func TestAgainstTorch(t *testing.T) {
 				largest = max(largest, math.Abs(w))
 			}
 
-			must.Not(t, largest < 1e-4, "%s, %s: nothing to compare", c.name, q.name)
+			if largest < 1e-4 {
+				t.Errorf("%s, %s: nothing to compare", c.name, q.name)
+			}
 
 			for k, w := range q.want {
-				must.Near(t, q.got[k], w, 2e-5*(math.Abs(w)+0.01*largest), "%s, %s %d", c.name, q.name, k)
+				assert.InDelta(t, w, q.got[k], 2e-5*(math.Abs(w)+0.01*largest), "%s, %s %d", c.name, q.name, k)
 			}
 		}
 	}

@@ -3,24 +3,23 @@ package baseline
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
 
-// ZigZagValue is the constant fed back for "nothing yet", in standardised
-// units; the authors used −100, −20, 0 and 50. A value far from the data cannot
-// be taken for an outcome, but the nearer ones train faster.
+// ZigZagValue is the constant that is fed back for "nothing yet", in standardised units. The authors used −100, −20, 0
+// and 50. A value far from the data cannot be taken for an outcome, but a nearer one trains faster.
 const ZigZagValue = -20
 
-// ZigZag is the deterministic method of Durasov et al. (2024), trained as its
-// authors do: single measurements, the same one fed back and asked for, a
-// constant for "nothing yet", the plain loss ℓ(y|x, constant) + ℓ(y|x, y). Both
-// outcomes of a triplet are measurements of their own, and half the epochs keep
-// the number of steps. Its epistemic variance is u², u = |m(μ) − μ|; the total
-// adds the first answer's σ².
+// ZigZag is the deterministic method of Durasov et al. (2024), trained as its authors do: on single measurements, with
+// the loss ℓ(y|x, constant) + ℓ(y|x, y), in which the measurement that is to be predicted is also fed back. Both
+// outcomes of a triplet are measurements of their own; half the epochs keep the number of steps. The epistemic variance
+// is u² with u = |m(μ) − μ|, and the total adds σ² of the first answer.
 type ZigZag struct{ Config train.Config }
 
+// zigzagPredictor is a fitted ZigZag.
 type zigzagPredictor struct{ m *train.Model }
 
 // Fit trains the network.
@@ -30,14 +29,16 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 	}
 
 	c := z.Config
-	c.Seed, c.Pairs = seed, train.Plain
-	c.Feedback, c.FeedbackValue = train.Constant, ZigZagValue
-	c.Epochs = (c.Epochs + 1) / 2 // of twice the rows
-	both := append(append([]float64(nil), data.Y1...), data.Y2...)
+	c.Seed = seed
+	c.Pairs = train.Plain
+	c.Feedback = train.Constant
+	c.FeedbackValue = ZigZagValue
+	c.Epochs = (c.Epochs + 1) / 2 // each epoch has twice the rows
+	both := slices.Concat(data.Y1, data.Y2)
 	single := triplets.Set{
 		N: 2 * data.N, In: data.In, Out: data.Out, Y1: both, Y2: both,
-		X:      append(append([]float64(nil), data.X...), data.X...),
-		Weight: append(append([]float64(nil), data.Weight...), data.Weight...),
+		X:      slices.Concat(data.X, data.X),
+		Weight: slices.Concat(data.Weight, data.Weight),
 	}
 
 	m, _, err := train.Fit(ctx, single, c, nil)
@@ -48,7 +49,7 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 	return zigzagPredictor{m}, nil
 }
 
-// Predict feeds the first answer back once; safe for concurrent use.
+// Predict feeds the first answer back once. It is safe for concurrent use.
 func (p zigzagPredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("predict with zigzag: %w", err)

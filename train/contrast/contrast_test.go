@@ -8,12 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 )
 
 // unit is one unit's scatter at some points: simulated, with variance 1.
 func unit(r *rand.Rand, points int, shape string) []float64 {
-	common, phase, c := r.NormFloat64(), r.NormFloat64(), make([]float64, points)
+	common := r.NormFloat64()
+	phase := r.NormFloat64()
+	c := make([]float64, points)
 	for p := range c {
 		switch e := r.NormFloat64(); shape {
 		case "unrelated":
@@ -48,12 +53,17 @@ func side(r *rand.Rand, weight float64, n, points int, shape string) Arm {
 // Simulated: two sides, and pairs, of units that scatter in four ways, once one side more than the
 // other.
 func TestBandCoverage(t *testing.T) {
-	repeats, tolerance := must.Often(10, 20), 0.025 // of all cases together; each has a standard error of 0.049
+	repeats := longtest.Count(10, 20)
+	tolerance := 0.025 // of all cases together; each has a standard error of 0.049
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		repeats, tolerance = 1000, 0.02
+		repeats = 1000
+		tolerance = 0.02
 	}
 
-	all, cases, least, most := 0.0, 0.0, 1.0, 0.0
+	all := 0.0
+	cases := 0.0
+	least := 1.0
+	most := 0.0
 	for _, n := range [][3]int{
 		{3, 3, 8}, {6, 7, 10}, {0, 5, 6}, {2, 2, 6}, {4, 5, -6}, {3, 4, -8}, {2, 6, 6}, {0, 3, 6}, {8, 4, -6},
 	} {
@@ -88,8 +98,10 @@ func TestBandCoverage(t *testing.T) {
 
 			t.Logf("%d and %d units, %d points, %s: %.3f", n[0], n[1], n[2], shape, held)
 
-			all, cases = all+held, cases+1
-			least, most = min(least, held), max(most, held)
+			all += held
+			cases++
+			least = min(least, held)
+			most = max(most, held)
 			if repeats > 100 && math.Abs(held-0.95) > tolerance+0.014 { // twice its standard error
 				t.Errorf("%d and %d units, %s: coverage %.3f", n[0], n[1], shape, held)
 			}
@@ -100,11 +112,11 @@ func TestBandCoverage(t *testing.T) {
 		t.Errorf("coverage %.3f", all)
 	}
 
-	page := must.Read(t, "../../docs/contrast.md")
+	page := testfile.Read(t, "../../docs/contrast.md")
 
 	stated := fmt.Sprintf("the band held all points in %.1f %%, of one kind of campaign in %.1f to %.1f %%", 100*all,
 		100*least, 100*most)
-	must.Not(t, repeats > 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated),
+	assert.False(t, repeats > 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated),
 		"docs/contrast.md does not state: %s", stated)
 }
 
@@ -114,7 +126,8 @@ func TestBandCoverage(t *testing.T) {
 func TestBandLimits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	arms := []Arm{side(r, 1, 4, 1, "half"), side(r, -1, 4, 1, "half")}
-	band, mean := Band(arms, 0.95)[0], Mean(arms, 0.95)
+	band := Band(arms, 0.95)[0]
+	mean := Mean(arms, 0.95)
 	// Simulated with equal scatter of the sides; Welch's degrees of freedom are those of the sides' own.
 	if q := (band.High - band.Low) / (mean.High - mean.Low); math.Abs(q-1) > 0.15 || band.Difference != mean.Difference {
 		t.Errorf("band %v, interval %v", band, mean)
@@ -141,10 +154,12 @@ func TestBandLimits(t *testing.T) {
 func TestBandOfTwoPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		l := correlation([]Arm{side(r, 1, 2, 4, "half")}, []float64{1}, false)
+		l := correlationRoot([]Arm{side(r, 1, 2, 4, "half")}, []float64{1}, false)
 		for p := range 4 {
 			for q := range p {
-				must.Not(t, math.Abs(l.At(p, q)) > 1e-6, "correlation %g", l.At(p, q))
+				if math.Abs(l.At(p, q)) > 1e-6 {
+					t.Errorf("correlation %g", l.At(p, q))
+				}
 			}
 		}
 	}
@@ -164,13 +179,13 @@ func TestMean(t *testing.T) {
 		{e.Above(e.High), 0.025},
 		{e.Above(e.Low), 0.975},
 	} {
-		must.Near(t, v[0], v[1], 1e-9, "got")
+		assert.InDelta(t, v[1], v[0], 1e-9, "got")
 	}
 }
 
 // The power of simulated tests is that of the noncentral t, and the number of units is the first with it.
 func TestPower(t *testing.T) {
-	must.Near(t, Power(0, 7, 0.95), 0.05, 1e-5, "power at the limit")
+	assert.InDelta(t, 0.05, Power(0, 7, 0.95), 1e-5, "power at the limit")
 
 	r := rand.New(rand.NewPCG(3, 3))
 	const repeats, shift = 8000, 1.1
@@ -194,9 +209,11 @@ func TestPower(t *testing.T) {
 			}
 		}
 
-		want, tolerance := Power(shift*math.Sqrt(float64(c.n)), float64(c.n-1), 0.95), 0.0
+		want := Power(shift*math.Sqrt(float64(c.n)), float64(c.n-1), 0.95)
+		tolerance := 0.0
 		if !c.pairs { // Welch's degrees of freedom are found, not known, and cost some power
-			want, tolerance = Power(shift*math.Sqrt(float64(c.n)/2), float64(2*c.n-2), 0.95), 0.01
+			want = Power(shift*math.Sqrt(float64(c.n)/2), float64(2*c.n-2), 0.95)
+			tolerance = 0.01
 		}
 
 		if se := math.Sqrt(want * (1 - want) / repeats); math.Abs(found-want) > 3*se+tolerance {

@@ -6,29 +6,24 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
-	"doubletake/train/kernel"
 )
 
-// MaxRows is the number of conditions up to which a process is conditioned on each of
-// them by default: its cost grows with the cube.
+// MaxRows is the default number of conditions above which neighbours are averaged. The cost of a process grows with the
+// cube of its conditions.
 const MaxRows = 4000
 
-// lloydSteps is the number of times that the centres of cells are moved to the mean of
-// their conditions.
+// lloydSteps is the number of times that the centres of cells are moved to the means of their conditions, as in Lloyd's
+// algorithm for clusters.
 const lloydSteps = 2
 
-// Cells describes a process that is conditioned on cells, averages of neighbouring
-// conditions of one group.
+// Cells describes a process that is conditioned on cells. A cell is the average of neighbouring conditions of one group
+// and of equal levels.
 type Cells struct {
 	Rows    int     `json:"rows"`    // conditions; in order form, conditions × harmonics
-	Cells   int     `json:"cells"`   // of the outcome that has the most
-	Largest float64 `json:"largest"` // rows a cell of the largest group has on average
+	Cells   int     `json:"cells"`   // number of cells of the outcome that has the most
+	Largest float64 `json:"largest"` // mean number of rows of a cell in the largest group
 }
 
 // String states the numbers in words.
@@ -43,100 +38,143 @@ func (e *TooManyGroupsError) Error() string {
 	return fmt.Sprintf("%d groups are more than %d, the cells for which a process is affordable", e.Groups, e.Max)
 }
 
-// average makes the cells of all outcomes, at most limit for each.
-func (m *Model) average(ctx context.Context, limit int) {
-	same := func(k int) string { return fmt.Sprint(m.group[k], m.levels([]int{k})) }
-	groups := lists.Alike(lists.Make(m.n, same)) // of equal levels
+// average sets Averages and Averaged: the cells of all outcomes, at most limit for each. The cells of an outcome are
+// ordered by group and levels, in order of first appearance. It returns a *TooManyGroupsError if there are more groups
+// than cells.
+func (m *Model) average(ctx context.Context, limit int) error {
+	groups := m.groupsOfLevels()
 	if len(groups) > limit {
-		fault.Raise(&TooManyGroupsError{len(groups), limit})
+		return &TooManyGroupsError{len(groups), limit}
 	}
 
-	sizes := lists.Each(groups, func(rows []int) int { return len(rows) })
+	sizes := make([]int, len(groups))
+	for h, rows := range groups {
+		sizes[h] = len(rows)
+	}
+
 	share := quota(sizes, limit)
-	m.Averages, m.Averaged = make([]Averages, m.Outcomes), &Cells{Rows: m.n}
 	parts := make([]Averages, m.Outcomes*len(groups))
-	parallel.Do(m.workers, len(parts), func(k int) {
-		if j, h := k/len(groups), k%len(groups); ctx.Err() == nil {
-			parts[k] = m.averageGroup(j, groups[h], share[h])
-		}
-	})
+	err := parallel.Try(m.workers, len(parts), func(k int) error {
+		outcome := k / len(groups)
+		h := k % len(groups)
+		parts[k] = m.averageGroup(outcome, groups[h], share[h])
 
-	fault.Raise(ctx.Err())
-	for k, p := range parts {
-		c := &m.Averages[k/len(groups)]
-		c.group, c.X, c.Level = append(c.group, p.group...), append(c.X, p.X...), append(c.Level, p.Level...)
-		c.Y, c.Variance = append(c.Y, p.Y...), append(c.Variance, p.Variance...)
-		m.Averaged.Cells = max(m.Averaged.Cells, len(c.Y))
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
 	}
 
-	h := slices.Index(sizes, slices.Max(sizes))
-	m.Averaged.Largest = float64(sizes[h]) / float64(share[h])
+	m.Averages = make([]Averages, m.Outcomes)
+	m.Averaged = &Cells{Rows: m.n}
+	for k, part := range parts {
+		outcome := k / len(groups)
+		all := &m.Averages[outcome]
+		all.group = append(all.group, part.group...)
+		all.X = append(all.X, part.X...)
+		all.Level = append(all.Level, part.Level...)
+		all.Y = append(all.Y, part.Y...)
+		all.Variance = append(all.Variance, part.Variance...)
+		m.Averaged.Cells = max(m.Averaged.Cells, len(all.Y))
+	}
+
+	largest := slices.Index(sizes, slices.Max(sizes))
+	m.Averaged.Largest = float64(sizes[largest]) / float64(share[largest])
+
+	return nil
 }
 
-// quota divides cells among groups of the given sizes in proportion, at least one each.
-func quota(sizes []int, cells int) []int {
-	n, left := 0, cells
-	for _, s := range sizes {
-		n += s
+// groupsOfLevels returns lists of conditions. The conditions of a list have the same group and the same levels; the
+// lists are in order of first appearance.
+func (m *Model) groupsOfLevels() [][]int {
+	keys := make([]string, m.n)
+	for k := range keys {
+		keys[k] = fmt.Sprint(m.group[k], m.levels([]int{k}))
 	}
 
-	share, order := make([]int, len(sizes)), make([]int, len(sizes))
-	for h, s := range sizes {
-		order[h], share[h] = h, max(1, cells*s/n)
+	return lists.Alike(keys)
+}
+
+// quota divides a number of cells among groups of the given sizes in proportion to the sizes. Each group gets at least
+// one cell. The cells that rounding down leaves go to the groups with the largest remainders.
+func quota(sizes []int, cells int) []int {
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+
+	left := cells
+	share := make([]int, len(sizes))
+	for h, size := range sizes {
+		share[h] = max(1, cells*size/total)
 		left -= share[h]
 	}
 
-	slices.SortStableFunc(order, func(a, b int) int { return cells*sizes[b]%n - cells*sizes[a]%n })
+	byRemainder := lists.Numbers(len(sizes))
+	slices.SortStableFunc(byRemainder, func(a, b int) int { return cells*sizes[b]%total - cells*sizes[a]%total })
 
-	for _, h := range order { // largest remainders
+	for _, h := range byRemainder {
 		if left > 0 && share[h] < sizes[h] {
 			share[h]++
 			left--
 		}
 	}
 
-	for ; left < 0; left++ { // groups too small for a cell have one
+	// Groups too small for a cell got one all the same: the largest shares pay for them.
+	for ; left < 0; left++ {
 		share[slices.Index(share, slices.Max(share))]--
 	}
 
 	return share
 }
 
-// averageGroup makes at most count cells of the conditions rows, which are one group.
-// Sums are in the order of the rows.
-func (m *Model) averageGroup(j int, rows []int, count int) Averages {
-	in, nugget := len(m.Columns), m.Hyper[j].Nugget*m.Hyper[j].Nugget
-	of := lists.Numbers(len(rows))
-	if count < len(rows) {
-		of = nearestCentres(m.scaled(j, rows), in, count)
+// averageGroup returns at most count cells of outcome j, made from the given conditions, which have one group and equal
+// levels. Each condition has the weight 1/(variance of its mean + nugget). Sums are in the order of the conditions.
+func (m *Model) averageGroup(j int, conditions []int, count int) Averages {
+	columns := len(m.Columns)
+	nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
+
+	var cellOf []int // by condition
+	if count < len(conditions) {
+		cellOf = nearestCentres(m.scaled(j, conditions), columns, count)
+	} else {
+		cellOf = lists.Numbers(len(conditions))
 	}
 
-	all := Averages{X: make([]float64, count*in), Y: make([]float64, count)}
 	weight := make([]float64, count)
-	for a, i := range rows {
-		w, c := 1/(m.Spread[i*m.Outcomes+j]+nugget), of[a]
+	sumX := make([]float64, count*columns)
+	sumY := make([]float64, count)
+	for a, i := range conditions {
+		w := 1 / (m.Spread[i*m.Outcomes+j] + nugget)
+		c := cellOf[a]
 		weight[c] += w
-		all.Y[c] += float64(w * m.Y[i*m.Outcomes+j])
-		for k := range in {
-			all.X[c*in+k] += float64(w * m.X[i*in+k])
+		sumY[c] += float64(w * m.Y[i*m.Outcomes+j])
+		for k := range columns {
+			sumX[c*columns+k] += float64(w * m.X[i*columns+k])
 		}
 	}
 
-	var r Averages
+	var cells Averages
 	for c, w := range weight {
-		if w > 0 {
-			r.group, r.Y, r.Variance = append(r.group, m.group[rows[0]]), append(r.Y, all.Y[c]/w), append(r.Variance, 1/w)
-			r.Level = append(r.Level, m.levels(rows[:1])...)
-			r.X = append(r.X, lists.Each(all.X[c*in:(c+1)*in], func(x float64) float64 { return x / w })...)
+		if !(w > 0) { // no condition is in this cell
+			continue
+		}
+
+		cells.group = append(cells.group, m.group[conditions[0]])
+		cells.Y = append(cells.Y, sumY[c]/w)
+		cells.Variance = append(cells.Variance, 1/w)
+		cells.Level = append(cells.Level, m.levels(conditions[:1])...)
+		for _, x := range sumX[c*columns : (c+1)*columns] {
+			cells.X = append(cells.X, x/w)
 		}
 	}
 
-	return r
+	return cells
 }
 
-// scaled returns the inputs of rows in units of the smaller length that outcome j has in
-// each.
-func (m *Model) scaled(j int, rows []int) []float64 {
+// scaled returns the inputs of some conditions in units of lengths of outcome j. An input that has a length in both
+// kernels takes the smaller one.
+func (m *Model) scaled(j int, conditions []int) []float64 {
 	h := m.Hyper[j]
 
 	length := slices.Clone(h.Length)
@@ -144,7 +182,7 @@ func (m *Model) scaled(j int, rows []int) []float64 {
 		length[m.Others[i]] = min(length[m.Others[i]], l)
 	}
 
-	z := lists.Rows(m.X, len(length), rows)
+	z := lists.Rows(m.X, len(length), conditions)
 	for k := range z {
 		z[k] /= length[k%len(length)]
 	}
@@ -152,37 +190,76 @@ func (m *Model) scaled(j int, rows []int) []float64 {
 	return z
 }
 
-// nearestCentres returns which of count centres each point of z (rows of in numbers) is
-// nearest to. The first centre is the point nearest the mean, each other the point
-// farthest from those before; then each moves to the mean of its points, twice. Of equal
-// distances the lowest index counts.
-func nearestCentres(z []float64, in, count int) []int {
-	n := len(z) / in
-	point := func(v []float64, i int) []float64 { return v[i*in : (i+1)*in] }
+// cloud holds points, the rows of a row-major matrix.
+type cloud struct {
+	values  []float64
+	columns int
+}
 
-	mean := make([]float64, in)
+func (p cloud) count() int          { return len(p.values) / p.columns }
+func (p cloud) row(i int) []float64 { return p.values[i*p.columns : (i+1)*p.columns] }
+
+// nearestCentres chooses count centres and returns the number of the nearest centre for each point of z (rows of the
+// given number of columns). The centres are spreadCentres, which then move to the means of their points lloydSteps
+// times. Among equal distances the lowest number counts.
+func nearestCentres(z []float64, columns, count int) []int {
+	all := cloud{z, columns}
+	centres, nearest := spreadCentres(all, count)
+
+	for range lloydSteps {
+		centres = centres.movedTo(all, nearest)
+		for i := range nearest {
+			nearest[i] = centres.nearest(all.row(i))
+		}
+	}
+
+	return nearest
+}
+
+// nearest returns the number of the point of p that is nearest to a point.
+func (p cloud) nearest(point []float64) int {
+	nearest := 0
+	least := math.Inf(1)
+	for i := range p.count() {
+		if d := distance(point, p.row(i)); d < least {
+			least = d
+			nearest = i
+		}
+	}
+
+	return nearest
+}
+
+// spreadCentres returns count of the points as centres, and the number of the nearest centre for each point. The first
+// centre is the point nearest to the mean, and each further centre is the point farthest from the centres before it.
+func spreadCentres(all cloud, count int) (centres cloud, nearest []int) {
+	n := all.count()
+	mean := make([]float64, all.columns)
 	for i := range n {
-		for k, v := range point(z, i) {
+		for k, v := range all.row(i) {
 			mean[k] += v / float64(n)
 		}
 	}
 
-	first := 0
+	next := 0
 	for i := range n {
-		if distance(point(z, i), mean) < distance(point(z, first), mean) {
-			first = i
+		if distance(all.row(i), mean) < distance(all.row(next), mean) {
+			next = i
 		}
 	}
 
-	centres, of, least := make([]float64, 0, count*in), make([]int, n), slices.Repeat([]float64{math.Inf(1)}, n)
-	for next := first; len(centres) < count*in; {
-		c := point(z, next)
-		centres = append(centres, c...)
+	centres = cloud{make([]float64, 0, count*all.columns), all.columns}
+	nearest = make([]int, n)
+	least := slices.Repeat([]float64{math.Inf(1)}, n) // by point: distance to the nearest centre so far
+	for c := range count {
+		centre := all.row(next)
+		centres.values = append(centres.values, centre...)
 
 		next = 0
 		for i := range n {
-			if d := distance(point(z, i), c); d < least[i] {
-				least[i], of[i] = d, len(centres)/in-1
+			if d := distance(all.row(i), centre); d < least[i] {
+				least[i] = d
+				nearest[i] = c
 			}
 
 			if least[i] > least[next] {
@@ -191,120 +268,39 @@ func nearestCentres(z []float64, in, count int) []int {
 		}
 	}
 
-	for range lloydSteps {
-		moveCentres(centres, z, in, of)
-
-		for i := range n {
-			p, best := point(z, i), math.Inf(1)
-			for c := range count {
-				if d := distance(p, point(centres, c)); d < best {
-					best, of[i] = d, c
-				}
-			}
-		}
-	}
-
-	return of
+	return centres, nearest
 }
 
-// moveCentres moves each centre to the mean of its points; one without points stays.
-func moveCentres(centres, z []float64, in int, of []int) {
-	sum, size := make([]float64, len(centres)), make([]float64, len(centres)/in)
-	for i, c := range of {
+// movedTo returns the centres, each moved to the mean of its points. nearest has the number of the centre of each point
+// of all. A centre without points stays where it is.
+func (p cloud) movedTo(all cloud, nearest []int) cloud {
+	columns := all.columns
+	sum := make([]float64, len(p.values))
+	size := make([]float64, p.count())
+	for i, c := range nearest {
 		size[c]++
-		for k := range in {
-			sum[c*in+k] += z[i*in+k]
+		for k := range columns {
+			sum[c*columns+k] += all.values[i*columns+k]
 		}
 	}
 
+	moved := cloud{slices.Clone(p.values), columns}
 	for k, v := range sum {
-		if s := size[k/in]; s > 0 {
-			centres[k] = v / s
+		if s := size[k/columns]; s > 0 {
+			moved.values[k] = v / s
 		}
 	}
+
+	return moved
 }
 
-func distance(a, b []float64) (d float64) {
+// distance returns the squared distance of two points.
+func distance(a, b []float64) float64 {
+	sum := 0.0
 	for k, v := range a {
-		v -= b[k]
-		d += float64(v * v)
+		d := v - b[k]
+		sum += float64(d * d)
 	}
 
-	return d
-}
-
-// leaveOutCells sets, for outcome j, mean and variance at the conditions rows, which are
-// one group, by the process without the group's cells. With L and α of all cells,
-// R the group's, V = L⁻¹I_R and Q = VᵀV, the weights without R are
-// α − L⁻ᵀV·Q⁻¹α_R, and the variance is that of all cells with |chol(Q)⁻¹Vᵀu|² added, where
-// u = L⁻¹k.
-func (m *Model) leaveOutCells(ctx context.Context, j int, rows []int, mean, variance []float64) {
-	p, in := m.process[j], len(m.Columns)
-
-	group := m.Averages[j].group
-	at := lists.Where(len(group), func(c int) bool { return group[c] == m.group[rows[0]] })
-
-	v, factor := p.without(at)
-	w, from := len(at), at[0]
-	weights, solved := lists.Rows(p.alpha, 1, at), make([]float64, p.n)
-	(&process{n: w, chol: factor}).solveVector(weights)
-
-	var (
-		offset *offsets
-		left   []float64 // chol(Q)⁻¹W
-	)
-	if p.offsets != nil {
-		offset, left = p.offsetsWithout(at, v, factor, weights)
-	}
-
-	for i := from; i < p.n; i++ {
-		for a, q := range weights {
-			solved[i] += float64(v[i*w+a] * q)
-		}
-	}
-
-	blas64.Trsv(blas.Trans, lower(p.n, p.chol), blas64.Vector{N: p.n, Data: solved, Inc: 1})
-
-	less := p
-	less.alpha = make([]float64, p.n)
-	for i, a := range p.alpha {
-		less.alpha[i] = a - solved[i]
-	}
-
-	for _, c := range at {
-		less.alpha[c] = 0
-	}
-
-	of := kernel.View{Data: v[from*w:], Row: w, Col: 1}
-	h := m.Hyper[j]
-	for b := 0; b < len(rows); b += predictBlock {
-		fault.Raise(ctx.Err())
-		part := rows[b:min(b+predictBlock, len(rows))]
-		mu, s, u := less.latent(m.Others, h, lists.Rows(m.X, in, part))
-
-		n := len(part)
-		added := make([]float64, w*n)
-		right := kernel.View{Data: added, Row: n, Col: 1}
-		kernel.Subtract(w, n, p.n-from, of.T(), kernel.View{Data: u[from*n:], Row: n, Col: 1}, right)
-		SolveLeft(square(w, factor), right, w, n)
-
-		for i := range n {
-			for a := range w {
-				s[i] += float64(added[a*n+i] * added[a*n+i])
-			}
-		}
-
-		if offset != nil {
-			level, l := m.levels(part), offset.columns()
-			t := offset.shifts(level, u, n)
-			kernel.Subtract(l, n, w, kernel.View{Data: left, Row: l, Col: 1}.T(), right, kernel.View{Data: t, Row: n, Col: 1})
-			offset.add(level, t, mu, s)
-		}
-
-		for i, row := range part {
-
-			k := row*m.Outcomes + j
-			mean[k], variance[k] = mu[i], max(s[i], MinVariance)+h.Nugget*h.Nugget
-		}
-	}
+	return sum
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"doubletake/internal/lists"
-	"doubletake/internal/must"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Witness: proportional shares by hand; the sum is the number of cells.
@@ -26,17 +27,17 @@ func TestQuota(t *testing.T) {
 		{[]int{1, 1, 98}, 10, []int{1, 1, 8}},  // 0.1, 0.1, 9.8
 		{[]int{1, 1, 1, 1, 96}, 5, slices.Repeat([]int{1}, 5)},
 	} {
-		must.Equal(t, quota(c.sizes, c.cells), c.want, "%d cells of %v", c.cells, c.sizes)
+		assert.Equal(t, c.want, quota(c.sizes, c.cells), "%d cells of %v", c.cells, c.sizes)
 	}
 }
 
 // By hand: the mean of 0, 1, 10, 12, 30 is 10.6, so that the centres are 10, 30, 0; the
 // second step finds the means 11, 30, 0.5 and the same points.
 func TestNearestCentres(t *testing.T) {
-	must.Equal(t, nearestCentres([]float64{0, 1, 10, 12, 30}, 1, 3), []int{2, 2, 0, 0, 1}, "got")
+	assert.Equal(t, []int{2, 2, 0, 0, 1}, nearestCentres([]float64{0, 1, 10, 12, 30}, 1, 3))
 
 	// 0 and 4 are as far from the centre 2; the lower index is taken.
-	must.Equal(t, nearestCentres([]float64{0, 2, 4}, 1, 2), []int{1, 0, 0}, "got")
+	assert.Equal(t, []int{1, 0, 0}, nearestCentres([]float64{0, 2, 4}, 1, 2))
 }
 
 // By hand: weights 1/(0.75 + 0.25) and 1/(0.25 + 0.25) give W = 3.
@@ -54,7 +55,7 @@ func TestAverageGroup(t *testing.T) {
 	near(t, "means", c.Y, []float64{3, 7}, 1e-15)
 	near(t, "variances", c.Variance, []float64{1.0 / 3, 2}, 1e-15)
 
-	must.Equal(t, c.group, []int{5, 5}, "groups")
+	assert.Equal(t, []int{5, 5}, c.group, "groups")
 }
 
 // Witness: the process conditioned on the cells of the other groups alone, at the rows of
@@ -67,8 +68,8 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 
-	mu, claim, noise, err := m.LeaveOut(ctx, nil)
-	must.Do(t, err)
+	p, err := m.LeaveOut(ctx, nil)
+	require.NoError(t, err)
 
 	for g := range 4 {
 		r := *m
@@ -78,14 +79,15 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 			for k, h := range c.group {
 				if h != g {
 					less.X = append(less.X, c.X[3*k:3*k+3]...)
-					less.Y, less.Variance = append(less.Y, c.Y[k]), append(less.Variance, c.Variance[k])
+					less.Y = append(less.Y, c.Y[k])
+					less.Variance = append(less.Variance, c.Variance[k])
 				}
 			}
 
 			r.Averages = append(r.Averages, less)
 		}
 
-		r.factorise(ctx)
+		require.NoError(t, r.factorise(ctx))
 
 		var rows []int
 		for i, h := range d.Run {
@@ -94,17 +96,17 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 			}
 		}
 
-		a, b, c, err := r.Predict(ctx, lists.Rows(d.X, 4, rows))
-		must.Do(t, err)
+		got, err := r.Predict(ctx, lists.Rows(d.X, 4, rows))
+		require.NoError(t, err)
 
-		near(t, "mean", lists.Rows(mu, 2, rows), a, 1e-9)
-		near(t, "variance", lists.Rows(claim, 2, rows), b, 1e-9)
-		near(t, "noise", lists.Rows(noise, 2, rows), c, 1e-12)
+		near(t, "mean", lists.Rows(p.Mu, 2, rows), got.Mu, 1e-9)
+		near(t, "variance", lists.Rows(p.Claim, 2, rows), got.Claim, 1e-9)
+		near(t, "noise", lists.Rows(p.Noise, 2, rows), got.Noise, 1e-12)
 
-		some, _, _, err := m.LeaveOut(ctx, rows[3:7])
-		must.Do(t, err)
+		some, err := m.LeaveOut(ctx, rows[3:7])
+		require.NoError(t, err)
 
-		near(t, "mean of some rows", some, lists.Rows(mu, 2, rows[3:7]), 1e-12)
+		near(t, "mean of some rows", some.Mu, lists.Rows(p.Mu, 2, rows[3:7]), 1e-12)
 	}
 }
 
@@ -119,29 +121,32 @@ func TestCellsDeterministicAndStored(t *testing.T) {
 	var want []float64
 	for _, w := range []int{1, 2, 5} {
 		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, MaxRows: 25, Workers: w, HyperRows: 40})
-		mu, claim, noise, err := m.Predict(ctx, query)
-		must.Do(t, err)
+		p, err := m.Predict(ctx, query)
+		require.NoError(t, err)
 
-		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
-		must.Do(t, err)
+		left, err := m.LeaveOut(ctx, nil)
+		require.NoError(t, err)
 
-		b := must.Get(json.Marshal(m))(t)
+		b, err := json.Marshal(m)
+		require.NoError(t, err)
 
-		all := slices.Concat(mu, claim, noise, lmu, lclaim)
+		all := slices.Concat(p.Mu, p.Claim, p.Noise, left.Mu, left.Claim)
 		if first == nil {
-			first, want = b, all
+			first = b
+			want = all
 		}
 
-		must.Not(t, !bytes.Equal(b, first) || !slices.Equal(all, want), "%d workers give another result", w)
+		require.Equal(t, first, b, "%d workers give another result", w)
+		assert.Equal(t, want, all, "%d workers give another result", w)
 	}
 
 	var back Model
-	must.Do(t, json.Unmarshal(first, &back))
+	require.NoError(t, json.Unmarshal(first, &back))
 
-	mu, claim, noise, err := back.Predict(ctx, query)
-	must.Do(t, err)
+	p, err := back.Predict(ctx, query)
+	require.NoError(t, err)
 
-	if !slices.Equal(slices.Concat(mu, claim, noise), want[:12]) || *back.Cells() != (Cells{56, 25, 2}) ||
+	if !slices.Equal(slices.Concat(p.Mu, p.Claim, p.Noise), want[:12]) || *back.Cells() != (Cells{56, 25, 2}) ||
 		back.Conditions() != 56 {
 		t.Errorf("the stored model predicts something else, or describes other cells: %+v", back.Cells())
 	}
@@ -171,24 +176,30 @@ func TestCellsAgainstAllConditions(t *testing.T) {
 	for g := range 3 {
 		for k := range 200 {
 			x := 6 * math.Mod(float64(k)*0.6180339887, 1)
-			y, noise := math.Sin(x)+0.3*float64(g)*x, 0.1*math.Sin(float64(97*k+31*g))
-			d.X, d.Run, d.N = append(d.X, float64(g), x), append(d.Run, g), d.N+1
-			d.Y1, d.Y2 = append(d.Y1, y+noise), append(d.Y2, y-noise)
+			y := math.Sin(x) + 0.3*float64(g)*x
+			noise := 0.1 * math.Sin(float64(97*k+31*g))
+			d.X = append(d.X, float64(g), x)
+			d.Run = append(d.Run, g)
+			d.N++
+			d.Y1 = append(d.Y1, y+noise)
+			d.Y2 = append(d.Y2, y-noise)
 		}
 	}
 
 	query := []float64{0.5, 2.2, 3, 1.5, 1, 4.4}
 	o := Options{GroupInputs: []int{0}, HyperRows: 100}
-	mu, claim, _, err := mustFit(t, d, o).Predict(ctx, query)
-	must.Do(t, err)
+	p, err := mustFit(t, d, o).Predict(ctx, query)
+	require.NoError(t, err)
 
 	o.MaxRows = 120
-	got, ours, _, err := mustFit(t, d, o).Predict(ctx, query)
-	must.Do(t, err)
+	got, err := mustFit(t, d, o).Predict(ctx, query)
+	require.NoError(t, err)
 
-	for i := range mu {
-		must.Not(t, math.Abs(got[i]-mu[i]) > 0.1*math.Sqrt(claim[i]) || math.Abs(ours[i]/claim[i]-1) > 0.03,
-			"%v with variance %v, exact %v with %v", got[i], ours[i], mu[i], claim[i])
+	for i := range p.Mu {
+		require.InDelta(t, p.Mu[i], got.Mu[i], 0.1*math.Sqrt(p.Claim[i]),
+			"%v with variance %v, exact %v with %v", got.Mu[i], got.Claim[i], p.Mu[i], p.Claim[i])
+		assert.InDelta(t, 1, got.Claim[i]/p.Claim[i], 0.03,
+			"%v with variance %v, exact %v with %v", got.Mu[i], got.Claim[i], p.Mu[i], p.Claim[i])
 	}
 }
 
@@ -201,13 +212,16 @@ func TestManyOutcomes(t *testing.T) {
 	o.Workers = 1
 
 	for j, h := range mustFit(t, d, o).Hyper {
-		must.Never(t, h.Objective != all[j].Objective || !slices.Equal(h.Length, all[j].Length),
-			"outcome %d: %+v by one worker, %+v by two", j, h, all[j])
+		require.Equal(t, all[j].Objective, h.Objective, "outcome %d: %+v by one worker, %+v by two", j, h, all[j])
+		require.Equal(t, all[j].Length, h.Length, "outcome %d: %+v by one worker, %+v by two", j, h, all[j])
 
 		one := d
-		one.Out, one.Y1, one.Y2 = 1, nil, nil
+		one.Out = 1
+		one.Y1 = nil
+		one.Y2 = nil
 		for i := range d.N {
-			one.Y1, one.Y2 = append(one.Y1, d.Y1[i*d.Out+j]), append(one.Y2, d.Y2[i*d.Out+j])
+			one.Y1 = append(one.Y1, d.Y1[i*d.Out+j])
+			one.Y2 = append(one.Y2, d.Y2[i*d.Out+j])
 		}
 
 		if want := mustFit(t, one, o).Hyper[0]; h.Objective > want.Objective+0.5 {
@@ -223,7 +237,7 @@ func FuzzUnmarshal(f *testing.F) {
 	few := rotor(3, 1).Select([]int{0, 1, 3, 4, 6, 7, 30, 31, 33, 34})
 	for _, limit := range []int{0, 6} {
 		b, err := json.Marshal(mustFit(f, few, Options{GroupInputs: []int{0, 2}, MaxRows: limit, HyperRows: 20}))
-		must.Do(f, err)
+		require.NoError(f, err)
 
 		f.Add(b)
 	}
@@ -235,8 +249,9 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 
 		x := make([]float64, m.Inputs)
-		mu, claim, noise, err := m.Predict(ctx, x)
-		must.Not(t, err != nil || len(mu) != m.Outcomes || len(claim) != m.Outcomes || len(noise) != m.Outcomes,
-			"%d means, %d claims, %d noises of %d outcomes, %v", len(mu), len(claim), len(noise), m.Outcomes, err)
+		p, err := m.Predict(ctx, x)
+		if err != nil || len(p.Mu) != m.Outcomes || len(p.Claim) != m.Outcomes || len(p.Noise) != m.Outcomes {
+			t.Errorf("%d means, %d claims, %d noises of %d outcomes, %v", len(p.Mu), len(p.Claim), len(p.Noise), m.Outcomes, err)
+		}
 	})
 }

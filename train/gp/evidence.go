@@ -1,373 +1,316 @@
 package gp
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/optimize"
 
 	"doubletake/internal/lists"
 )
 
-// shape holds what the covariances of some conditions are computed from: squared
-// differences and products of their inputs, for each pair of rows i > k, packed
-// by rows.
-type shape struct {
-	n       int
-	theta   theta
-	others  []int
-	x       []float64   // n×in
-	square  [][]float64 // per input
-	spacing []float64   // of the set points per input, which bounds lengths; nil or 0: none
-	labels  labels      // of the rows; none: no offsets
-	grid    []deviations
-	steps   int // of a search; 0 is maxSteps
+// searchData holds what the evidences of all outcomes have in common: the conditions on which hyperparameters are
+// learned, and the settings of the search.
+//
+// A packed list has one number for each pair of conditions i > k, ordered by i and then by k: (1, 0), (2, 0), (2, 1),
+// …
+type searchData struct {
+	n                 int // conditions
+	layout            layout
+	others            []int       // inputs of the shared kernel
+	x                 []float64   // standardised inputs, conditions × inputs
+	squaredDifference [][]float64 // by input: the packed squared differences of its values
+	spacing           []float64   // by input: smallest gap between its set points, or 0 without any; nil: none has any
+	labels            labels      // of the conditions; the zero value: there are no offsets
+	grid              []deviations
+	steps             int // largest number of iterations of a search; 0 is maxSteps
 }
 
-func newShape(x []float64, in int, others []int) *shape {
-	s := &shape{n: len(x) / in, theta: theta{in, len(others)}, others: others, x: x}
-	for j := range in {
-		q := make([]float64, 0, s.n*(s.n-1)/2)
+func newSearchData(x []float64, inputs int, others []int) *searchData {
+	s := &searchData{n: len(x) / inputs, layout: layout{inputs, len(others)}, others: others, x: x}
+	for j := range inputs {
+		squared := make([]float64, 0, s.n*(s.n-1)/2)
 		for i := range s.n {
 			for k := range i {
-				d := x[i*in+j] - x[k*in+j]
-				q = append(q, d*d)
+				d := x[i*inputs+j] - x[k*inputs+j]
+				squared = append(squared, d*d)
 			}
 		}
 
-		s.square = append(s.square, q)
+		s.squaredDifference = append(s.squaredDifference, squared)
 	}
 
 	return s
 }
 
-// evidence is the negative logarithm of the evidence and the prior of one
-// outcome's hyperparameters, as a function of their logarithms.
+// evidence is the objective of the search for the hyperparameters of one outcome: the negative logarithm of their
+// evidence and prior, as a function of their logarithms.
+//
+// With the covariance K + D of the n conditions' means y, where D is the noise and the run-to-run variance, and w = (K
+// + D)⁻¹y, the objective is ½ ln|K + D| + ½yᵀw − ln prior. Its derivative by a hyperparameter is ½ tr(((K +
+// D)⁻¹ − wwᵀ)·∂(K + D)) plus the derivative of −ln prior (Rasmussen & Williams 2006, equation 5.9).
 type evidence struct {
-	*shape
-	y, noise []float64
+	*searchData
+	y     []float64 // by condition: mean of the standardised outcome
+	noise []float64 // by condition: variance of this mean
 
-	k, q                       []float64 // n×n
-	k1, k2, slope1, slope2, q2 []float64 // packed
-	alpha                      []float64
-	room                       *room
+	// The remaining fields are room that value allocates and overwrites. Of matrices (n×n, row-major) only the lower
+	// triangle is defined.
+	matrix  []float64 // K + D, then its Cholesky factor L
+	inverse []float64 // (K + D)⁻¹
+	weights []float64 // (K + D)⁻¹y
+
+	allInputs    maternTerm // the kernel on all inputs
+	sharedInputs maternTerm // the kernel on the inputs that do not depend on the group
+	distance     []float64  // packed: squared scaled distances for one of the kernels
+
+	room *room
 }
 
+// maternTerm holds one Matérn kernel of the conditions in packed lists.
+type maternTerm struct {
+	covariance []float64
+	slope      []float64 // −2 times the derivative of the covariance with respect to the squared scaled distance
+}
+
+func newMaternTerm(pairs int) maternTerm {
+	return maternTerm{make([]float64, pairs), make([]float64, pairs)}
+}
+
+// allocate makes the room of e at its first use.
 func (e *evidence) allocate() {
-	if e.k != nil {
+	if e.matrix != nil {
 		return
 	}
 
 	e.room = newRoom(e.n)
-	e.k, e.q, e.alpha = make([]float64, e.n*e.n), make([]float64, e.n*e.n), make([]float64, e.n)
-	for _, p := range []*[]float64{&e.k1, &e.k2, &e.slope1, &e.slope2, &e.q2} {
-		*p = make([]float64, e.n*(e.n-1)/2)
-	}
+	e.matrix = make([]float64, e.n*e.n)
+	e.inverse = make([]float64, e.n*e.n)
+	e.weights = make([]float64, e.n)
+
+	pairs := e.n * (e.n - 1) / 2
+	e.allInputs = newMaternTerm(pairs)
+	e.sharedInputs = newMaternTerm(pairs)
+	e.distance = make([]float64, pairs)
 }
 
-// maternOf fills k and slope with those of the given inputs, times the variance.
-func (e *evidence) maternOf(k, slope []float64, variance float64, inputs []int, inverse []float64) {
-	q := e.q2
-	clear(q)
+// fillMatern sets term to the Matérn kernel with the given variance on the given inputs. inverseSquares are 1/length²
+// of these inputs, in their order.
+func (e *evidence) fillMatern(term maternTerm, variance float64, inputs []int, inverseSquares []float64) {
+	clear(e.distance)
 
 	for i, j := range inputs {
-		for p, s := range e.square[j] {
-			q[p] += s * inverse[i]
+		for p, squared := range e.squaredDifference[j] {
+			e.distance[p] += squared * inverseSquares[i]
 		}
 	}
 
-	for p := range q {
-		a, b := matern(q[p])
-		k[p], slope[p] = variance*a, variance*b
+	for p, q := range e.distance {
+		correlation, slope := matern(q)
+		term.covariance[p] = variance * correlation
+		term.slope[p] = variance * slope
 	}
 }
 
-// value returns the objective at v and sets its gradient unless nil. It is +∞
-// where the covariance cannot be factorised.
+// value returns the objective at the logarithms v, and sets grad to its gradient unless grad is nil. It returns +∞ if
+// the covariance cannot be factorised.
 func (e *evidence) value(v, grad []float64) float64 {
 	e.allocate()
-	n, in, t := e.n, e.theta.in, e.theta
-	prior := 0.0
-	mean, std, _ := t.prior()
-	for i, m := range mean {
-		if math.Abs(v[i]) > 30 || math.IsNaN(v[i]) {
+
+	objective := e.prior(v, grad)
+	if math.IsInf(objective, 1) {
+		return objective
+	}
+
+	c := newCovariance(e.layout.hyper(v), e.others)
+	nugget := math.Exp(2 * v[atNugget])
+	e.fillCovariance(c, nugget)
+	if cholesky(e.n, e.matrix) != nil {
+		return math.Inf(1)
+	}
+
+	for i := range e.n {
+		objective += math.Log(e.matrix[i*e.n+i])
+	}
+
+	copy(e.weights, e.y)
+	factor := lower(e.n, e.matrix)
+	weights := blas64.Vector{N: e.n, Data: e.weights, Inc: 1}
+	blas64.Trsv(blas.NoTrans, factor, weights) // weights are L⁻¹y
+
+	objective += blas64.Dot(weights, weights) / 2
+	hasOffsets := e.labels.count != nil
+	if grad == nil && !hasOffsets {
+		return objective
+	}
+
+	// The gradient needs the inverse, and so does the evidence of offsets.
+	blas64.Trsv(blas.Trans, factor, weights)
+	copy(e.inverse, e.matrix)
+	invert(e.n, e.inverse, e.room)
+
+	if hasOffsets {
+		objective += e.integrateOffsets(grad != nil)
+	}
+
+	if grad != nil {
+		e.addGradient(grad, c, nugget)
+	}
+
+	return objective
+}
+
+// largestLogarithm bounds the logarithms of hyperparameters: beyond it, squares of their exponentials are of no use
+// and may overflow.
+const largestLogarithm = 30
+
+// spacingStd belongs to the prior that refuses lengths below the spacing of set points: below ln of the spacing, ln of
+// a length has a normal prior with this standard deviation.
+const spacingStd = 0.05
+
+// prior returns the negative logarithm of the prior at the logarithms v, and sets grad to its gradient unless grad is
+// nil. It returns +∞ if a logarithm is not a number or is larger than largestLogarithm.
+func (e *evidence) prior(v, grad []float64) float64 {
+	sum := 0.0
+	for i, p := range e.layout.prior() {
+		if math.Abs(v[i]) > largestLogarithm || math.IsNaN(v[i]) {
 			return math.Inf(1)
 		}
 
-		d := (v[i] - m) / std[i]
-		prior += d * d / 2
+		d := (v[i] - p.mean) / p.std
+		sum += d * d / 2
 
 		if grad != nil {
-			grad[i] = d / std[i]
+			grad[i] = d / p.std
 		}
 	}
 
-	for j, s := range e.spacing {
-		for _, i := range e.lengths(j) {
-			if d := (math.Log(s) - v[i]) / wall; d > 0 {
-				prior += d * d / 2
-				if grad != nil {
-					grad[i] -= d / wall
-				}
+	for j, gap := range e.spacing {
+		for _, place := range e.lengthPlaces(j) {
+			below := (math.Log(gap) - v[place]) / spacingStd // −∞ without set points
+			if !(below > 0) {
+				continue
+			}
+
+			sum += below * below / 2
+			if grad != nil {
+				grad[place] -= below / spacingStd
 			}
 		}
 	}
 
-	c := newCovariance(t.hyper(v), e.others)
-	e.maternOf(e.k1, e.slope1, c.amplitude, lists.Numbers(in), c.inverse)
+	return sum
+}
 
-	if t.others > 0 {
-		e.maternOf(e.k2, e.slope2, c.shared, e.others, c.inverse2)
+// lengthPlaces returns the places that the lengths of input j have among the logarithms: its length in the kernel on
+// all inputs, then its length in the shared kernel if it is an input of that kernel.
+func (s *searchData) lengthPlaces(j int) []int {
+	places := []int{atLength + j}
+	if k := slices.Index(s.others, j); k >= 0 {
+		places = append(places, s.layout.sharedLengths()+k)
 	}
 
-	nugget := math.Exp(2 * v[atNugget])
+	return places
+}
 
-	p := 0
+// fillCovariance sets the lower triangle of matrix to K + D, and the terms to its Matérn kernels. nugget is the
+// run-to-run variance.
+func (e *evidence) fillCovariance(c covariance, nugget float64) {
+	n := e.n
+	inputs := e.layout.inputs
+	shared := e.layout.others > 0
+	e.fillMatern(e.allInputs, c.amplitude, lists.Numbers(inputs), c.inverseSquares)
+	if shared {
+		e.fillMatern(e.sharedInputs, c.shared, e.others, c.sharedInverseSquares)
+	}
+
+	p := 0 // place in packed lists
 	for i := range n {
-		x := e.x[i*in : (i+1)*in]
+		x := e.x[i*inputs : (i+1)*inputs]
 		for k := range i + 1 {
-			s := c.constant
-			for j, w := range c.linear {
-				s += w * x[j] * e.x[k*in+j]
+			sum := c.constant
+			for j, variance := range c.linear {
+				sum += variance * x[j] * e.x[k*inputs+j]
 			}
 
 			if k < i {
-				s += e.k1[p]
-				if t.others > 0 {
-					s += e.k2[p]
+				sum += e.allInputs.covariance[p]
+				if shared {
+					sum += e.sharedInputs.covariance[p]
 				}
 
 				p++
 			} else {
-				s += (c.amplitude+c.shared)*one + e.noise[i] + nugget
+				sum += (c.amplitude+c.shared)*selfCorrelation + e.noise[i] + nugget
 			}
 
-			e.k[i*n+k] = s
+			e.matrix[i*n+k] = sum
 		}
 	}
-
-	if cholesky(n, e.k) != nil {
-		return math.Inf(1)
-	}
-
-	f := prior
-	for i := range n {
-		f += math.Log(e.k[i*n+i])
-	}
-
-	copy(e.alpha, e.y)
-	l, b := lower(n, e.k), blas64.Vector{N: n, Data: e.alpha, Inc: 1}
-	blas64.Trsv(blas.NoTrans, l, b)
-
-	f += blas64.Dot(b, b) / 2
-	if grad == nil && e.labels.count == nil {
-		return f
-	}
-
-	blas64.Trsv(blas.Trans, l, b)
-	copy(e.q, e.k)
-	invert(n, e.q, e.room)
-
-	if e.labels.count != nil {
-		f += e.integrateOffsets(grad != nil)
-	}
-
-	if grad == nil {
-		return f
-	}
-
-	e.gradient(grad, c, nugget)
-
-	return f
 }
 
-// wall is the deviation of the prior of a length's logarithm below the spacing of set points.
-const wall = 0.05
+// addGradient adds ½ tr(G·∂(K + D)) to grad for each hyperparameter, where G = (K + D)⁻¹ − wwᵀ. It
+// overwrites the slopes of the Matérn terms.
+//
+// G and ∂(K + D) are symmetric, so ½ tr is the sum over pairs i > k plus half the diagonal. A variance, the square
+// of a hyperparameter, has twice the variance as derivative with respect to the hyperparameter's logarithm.
+func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
+	n := e.n
+	inputs := e.layout.inputs
+	shared := e.layout.others > 0
+	linear := grad[e.layout.linear() : e.layout.linear()+inputs]
 
-// lengths lists the places of the lengths of input j.
-func (s *shape) lengths(j int) []int {
-	at := []int{atLength + j}
-	if k := slices.Index(s.others, j); k >= 0 {
-		at = append(at, s.theta.shared()+1+k)
-	}
-
-	return at
-}
-
-// gradient adds ½ tr((Q − ααᵀ)·∂K) to grad for each hyperparameter. q holds the
-// lower triangle of Q = K⁻¹.
-func (e *evidence) gradient(grad []float64, c covariance, nugget float64) {
-	n, in, t := e.n, e.theta.in, e.theta
-	var trace, off, sum1, sum2 float64
-	w1, w2 := e.k1, e.k2 // are overwritten by g·slope, which the lengths need
-	p := 0
-
-	linear := grad[t.linear() : t.linear()+in]
+	trace := 0.0 // of G
+	below := 0.0 // sum of G below the diagonal
+	var allSum, sharedSum float64
+	p := 0 // place in packed lists
 	for i := range n {
-		x := e.x[i*in : (i+1)*in]
+		x := e.x[i*inputs : (i+1)*inputs]
 		for k := range i {
-			g := e.q[i*n+k] - e.alpha[i]*e.alpha[k]
-			off += g
-			sum1 += g * e.k1[p]
+			g := e.inverse[i*n+k] - e.weights[i]*e.weights[k]
+			below += g
+			allSum += g * e.allInputs.covariance[p]
 
-			w1[p] = g * e.slope1[p]
-			if t.others > 0 {
-				sum2 += g * e.k2[p]
-				w2[p] = g * e.slope2[p]
+			e.allInputs.slope[p] = g * e.allInputs.slope[p]
+			if shared {
+				sharedSum += g * e.sharedInputs.covariance[p]
+				e.sharedInputs.slope[p] = g * e.sharedInputs.slope[p]
 			}
 
-			for j, w := range c.linear {
-				linear[j] += 2 * w * g * x[j] * e.x[k*in+j]
+			for j, variance := range c.linear {
+				linear[j] += 2 * variance * g * x[j] * e.x[k*inputs+j]
 			}
 
 			p++
 		}
 
-		g := e.q[i*n+i] - e.alpha[i]*e.alpha[i]
+		g := e.inverse[i*n+i] - e.weights[i]*e.weights[i]
 		trace += g
 
-		for j, w := range c.linear {
-			linear[j] += w * g * x[j] * x[j]
+		for j, variance := range c.linear {
+			linear[j] += variance * g * x[j] * x[j]
 		}
 	}
 
-	grad[atConstant] += c.constant * (2*off + trace)
+	grad[atConstant] += c.constant * (2*below + trace)
 	grad[atNugget] += nugget * trace
-	grad[atAmplitude] += 2*sum1 + c.amplitude*one*trace
-	for j := range in {
-		grad[atLength+j] += c.inverse[j] * dot(w1, e.square[j])
+	grad[atAmplitude] += 2*allSum + c.amplitude*selfCorrelation*trace
+	for j := range inputs {
+		grad[atLength+j] += c.inverseSquares[j] * dot(e.allInputs.slope, e.squaredDifference[j])
 	}
 
-	if t.others > 0 {
-		grad[t.shared()] += 2*sum2 + c.shared*one*trace
-		for i, j := range e.others {
-			grad[t.shared()+1+i] += c.inverse2[i] * dot(w2, e.square[j])
-		}
+	if !shared {
+		return
+	}
+
+	grad[e.layout.shared()] += 2*sharedSum + c.shared*selfCorrelation*trace
+	for i, j := range e.others {
+		slope := dot(e.sharedInputs.slope, e.squaredDifference[j])
+		grad[e.layout.sharedLengths()+i] += c.sharedInverseSquares[i] * slope
 	}
 }
 
 func dot(a, b []float64) float64 {
 	return blas64.Dot(blas64.Vector{N: len(a), Data: a, Inc: 1}, blas64.Vector{N: len(b), Data: b, Inc: 1})
-}
-
-// maxSteps is the number of L-BFGS iterations at most. The objective is flat
-// near its minimum; further steps change predictions by less than the choice of
-// conditions does.
-const maxSteps = 60
-
-// starts are where the search begins: as the prior has it, and with one of the two
-// kernels small. The evidence has a maximum where the groups have nothing in common
-// and one where they share what they can; from one start the search may end in the
-// lower of them.
-func (t theta) starts() [][]float64 {
-	_, _, start := t.prior()
-	list := [][]float64{start}
-	if t.others > 0 {
-		for _, k := range []int{atAmplitude, t.shared()} {
-			small := slices.Clone(start)
-			small[k] = smallStart
-			list = append(list, small)
-		}
-	}
-
-	return list
-}
-
-// smallStart is the logarithm of a small amplitude.
-const smallStart = -2.5
-
-// best returns the one of starts and of hyperparameters of other outcomes that has the
-// largest evidence.
-func (e *evidence) best(starts [][]float64, known []Hyper) [][]float64 {
-	starts = append(starts, lists.Each(known, e.theta.logarithms)...)
-
-	best, least := 0, math.Inf(1)
-	for k, start := range starts {
-		if v := e.value(start, nil); v < least {
-			best, least = k, v
-		}
-	}
-
-	return starts[best : best+1]
-}
-
-// maximise finds the hyperparameters: those with the largest evidence from any start.
-func (e *evidence) maximise(ctx context.Context, starts [][]float64) (Hyper, error) {
-	var best Hyper
-
-	var errs []error
-	for _, start := range starts {
-		h, err := e.climb(ctx, start)
-
-		if ctxErr := ctx.Err(); ctxErr != nil {
-			return Hyper{}, ctxErr
-		}
-
-		if err != nil {
-			errs = append(errs, err)
-		} else if best.Linear == nil || h.Objective < best.Objective {
-			best = h
-		}
-	}
-
-	if best.Linear == nil {
-		return Hyper{}, errors.Join(errs...)
-	}
-
-	return best, nil
-}
-
-// climb follows the gradient from a start.
-func (e *evidence) climb(ctx context.Context, start []float64) (Hyper, error) {
-	var at, grad []float64
-	f := 0.0
-	eval := func(v []float64) {
-		if slices.Equal(at, v) {
-			return
-		}
-
-		at = append(at[:0], v...)
-
-		if grad == nil {
-			grad = make([]float64, len(v))
-		}
-
-		f = math.Inf(1)
-		if ctx.Err() == nil {
-			f = e.value(v, grad)
-		}
-	}
-
-	problem := optimize.Problem{
-		Func: func(v []float64) float64 { eval(v); return f },
-		Grad: func(g, v []float64) { eval(v); copy(g, grad) },
-		Status: func() (optimize.Status, error) {
-			if err := ctx.Err(); err != nil {
-				return optimize.RuntimeLimit, err
-			}
-			return optimize.NotTerminated, nil
-		},
-	}
-
-	settings := &optimize.Settings{
-		MajorIterations: cmp.Or(e.steps, maxSteps), GradientThreshold: 1e-3,
-		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 5},
-	}
-
-	res, err := optimize.Minimize(problem, start, settings, &optimize.LBFGS{})
-
-	// A line search that finds nothing better any more is an end, not a failure.
-	if res == nil || math.IsInf(res.F, 0) || math.IsNaN(res.F) {
-		return Hyper{}, errors.Join(errors.New("maximise the evidence: no start could be evaluated"), err)
-	}
-
-	h := e.theta.hyper(res.X)
-	h.Objective = res.F
-
-	return h, nil
 }

@@ -18,8 +18,10 @@ func Example() {
 			alpha := float64(4*k - 16)
 			lift := math.Sin(alpha*math.Pi/90) + 0.01*speed
 			d.X = append(d.X, alpha, math.Log(speed))
-			d.Y1, d.Y2 = append(d.Y1, lift+0.01*math.Sin(float64(7*k+g))), append(d.Y2, lift-0.01*math.Cos(float64(5*k+g)))
-			d.Run, d.N = append(d.Run, g), d.N+1
+			d.Y1 = append(d.Y1, lift+0.01*math.Sin(float64(7*k+g)))
+			d.Y2 = append(d.Y2, lift-0.01*math.Cos(float64(5*k+g)))
+			d.Run = append(d.Run, g)
+			d.N++
 		}
 	}
 
@@ -30,13 +32,13 @@ func Example() {
 		return
 	}
 
-	mu, _, _, err := m.Predict(ctx, []float64{10, math.Log(8)})
+	p, err := m.Predict(ctx, []float64{10, math.Log(8)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	left, _, _, err := m.LeaveOut(ctx, nil)
+	left, err := m.LeaveOut(ctx, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -44,10 +46,10 @@ func Example() {
 
 	worst := 0.0
 	for i, y := range d.Y1 {
-		worst = max(worst, math.Abs(left[i]-y))
+		worst = max(worst, math.Abs(left.Mu[i]-y))
 	}
 
-	fmt.Printf("lift at 10° and 8 m/s: %.2f (true 0.42)\n", mu[0])
+	fmt.Printf("lift at 10° and 8 m/s: %.2f (true 0.42)\n", p.Mu[0])
 	fmt.Printf("largest error on a speed that was left out: %.2f\n", worst)
 	// Output:
 	// lift at 10° and 8 m/s: 0.42 (true 0.42)

@@ -1,14 +1,24 @@
-// Package gp is a Gaussian process with an additive kernel for measured pairs,
-// one process per outcome: a constant, linear terms, a Matérn-5/2 kernel on all
-// inputs and one on the inputs that do not depend on the group that is to be
-// predicted. What the second learns holds for groups that were not measured.
+// Package gp fits a Gaussian process with an additive kernel to measured pairs, one process per outcome. The kernel is
+// the sum of a constant, linear terms, a Matérn-5/2 kernel on all inputs, and a Matérn-5/2 kernel on the inputs that
+// do not depend on the group that is to be predicted. What the last one learns carries over to groups that were not
+// measured.
 //
-// The noise of a condition comes from its pairs, not from the residuals.
-// Hyperparameters maximise the evidence on some hundred conditions; the process
-// is exact up to some thousand, and exact on averages of neighbours above. Groups can be
-// left out in closed form.
+// Fit takes these steps:
 //
-// The package does no input or output. Intervals are train/honest's.
+//  1. Standardise inputs and outcomes, and learn the noise of a measurement from the pairs (not from residuals).
+//  2. Collapse the rows of each condition to their mean.
+//  3. Search the hyperparameters with the largest evidence on some hundred conditions (search.go, evidence.go).
+//  4. If there are more than some thousand conditions, average neighbours to cells (cells.go).
+//  5. Factorise the covariance of the conditions or cells (process.go), or do so each time it is needed if the factors
+//     of all outcomes are large (answers.go).
+//
+// Predict and LeaveOut then evaluate the process in closed form, LeaveOut without the group of each row. ClaimWith and
+// Posterior tell what further measurements would change. Levels of labels can have offsets (offsets.go).
+//
+// Products are converted, float64(a*b), before they are added, so that no architecture fuses the two operations and
+// all give the same bytes (see kernel.Portable).
+//
+// The package does no input or output. Package train/honest makes intervals from its predictions.
 package gp
 
 import (
@@ -20,7 +30,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/triplets"
@@ -28,217 +37,205 @@ import (
 
 // Options are the settings of Fit.
 type Options struct {
-	// GroupInputs are the inputs, by column, that are functions of the groups'
-	// coordinate. The second Matérn kernel leaves them out.
+	// GroupInputs are the columns of the inputs that depend on the group, such as the number of blades if the groups
+	// are rotors. The shared Matérn kernel leaves them out.
 	GroupInputs []int
-	// SlopeOnly are inputs that enter with a slope and in no Matérn kernel.
+	// SlopeOnly are the columns of inputs that enter with a slope and in no Matérn kernel.
 	SlopeOnly []int
-	HyperRows int    // conditions on which hyperparameters are learned; 0 is 320
-	MaxRows   int    // conditions above which neighbours are averaged to so many cells; 0 is 4000
-	Seed      uint64 // of the choice of those conditions
-	Workers   int    // goroutines; 0 is 1. The result does not depend on it
-	Steps     int    // of each search at most; 0 is 60
 
-	// Group numbers the group of each row. Rows of different groups are different
-	// conditions. nil: one group.
+	HyperRows int    // conditions on which hyperparameters are learned; 0 is 320
+	Seed      uint64 // of the random choice of these conditions
+	Steps     int    // largest number of iterations of each search; 0 is 60
+	MaxRows   int    // conditions above which neighbours are averaged, and the largest number of averages; 0 is 4000
+	Workers   int    // goroutines; 0 is 1. The result does not depend on it
+
+	// Group is the number of the group of each row. Rows of different groups are different conditions. nil: all rows
+	// are of one group.
 	Group []int
 
-	// Labels are the numbers of levels of labels (a propeller, a day) whose levels have offsets of their own, of a
-	// deviation that is integrated over; Level the level of each row, rows × labels. Rows of different levels are
-	// different conditions.
-	Labels, Level []int
+	// Labels has the number of levels of each label (such as a propeller or a day). Each level has an offset of its
+	// own.
+	Labels []int
+	// Level is the level of each row, rows × labels, numbered from 0. Rows of different levels are different
+	// conditions.
+	Level []int
 }
 
 // Model is a fitted process. It is safe for concurrent use.
 type Model struct {
 	Data
-	n       int       // conditions
-	slopes  []int     // columns of X that no kernel uses; needed to fit only
-	spacing []float64 // of the set points of each column of X, 0 where it has none; needed to fit only
-	steps   int
-	process []process // per outcome
-	workers int
+	n       int          // conditions
+	process []process    // by outcome; nil if their factors are too large to be kept
+	first   int          // number of the first outcome: larger than 0 in a model of one of several outcomes
+	workers int          // goroutines
+	grid    []deviations // grid of the deviations of the labels' offsets
 
-	condition []int // of each training row; nil after reading a stored model
-	group     []int // of each condition
+	// Needed to fit only:
+	slopes  []int     // columns of X that no kernel uses
+	spacing []float64 // by column of X: smallest gap between set points, standardised; 0 if it has none
+	steps   int       // Options.Steps
 
-	grid []deviations // of the labels
+	// Unknown (nil) after reading a stored model:
+	condition []int // condition of each training row
+	group     []int // group of each condition
 }
 
-// Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
-// one condition (equal set points within a
-// group) are collapsed to their mean. Inputs that are constant are dropped.
+// Fit learns from pairs. The weight of a row is the number of pairs that it counts for. Rows of one condition (equal
+// set points, group and levels) are collapsed to their mean. Inputs that are constant are dropped.
 //
-// Where measured values scatter about set points, lengths below their spacing are refused: the
-// evidence would find the function that the scatter draws.
+// If measured values scatter about set points, Fit refuses lengths below the spacing of the set points: otherwise the
+// evidence would take the scatter for a function of the input.
 //
-// Errors: numbers that are not finite, fewer than two conditions, no input that
-// varies, an outcome that is constant, a *TooManyGroupsError.
-func Fit(ctx context.Context, d triplets.Set, o Options) (m *Model, err error) {
-	if err = fault.Try(func() { m = fit(ctx, d, o) }); err != nil {
+// Fit returns an error if numbers are not finite, if there are fewer than two conditions, if no input varies or an
+// outcome is constant, and if there are more labels than MaxLabels or (*TooManyGroupsError) more groups than MaxRows.
+// It panics if the slices of the options do not fit the rows.
+func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
+	m, err := fit(ctx, d, o)
+	if err != nil {
 		return nil, fmt.Errorf("fit additive gp: %w", err)
 	}
 
 	return m, nil
 }
 
-func fit(ctx context.Context, d triplets.Set, o Options) *Model {
-	o.HyperRows, o.MaxRows = cmp.Or(o.HyperRows, 320), cmp.Or(o.MaxRows, MaxRows)
-	fault.Raise(d.Check())
+// defaultHyperRows is the default number of conditions on which hyperparameters are learned.
+const defaultHyperRows = 320
+
+// subsetStream separates the random numbers that choose these conditions from others with the same seed.
+const subsetStream = 0x6770
+
+func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
+	o.HyperRows = cmp.Or(o.HyperRows, defaultHyperRows)
+	o.MaxRows = cmp.Or(o.MaxRows, MaxRows)
+
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+
 	if o.Group != nil && len(o.Group) != d.N {
 		panic(fmt.Sprintf("gp: %d groups for %d rows", len(o.Group), d.N))
 	}
 
-	fault.Raise(checkLabels(o.Labels, o.Level, d.N))
+	if err := checkLabels(o.Labels, o.Level, d.N); err != nil {
+		return nil, err
+	}
 
-	m := newModel(d, o)
-	subset := rand.New(rand.NewPCG(o.Seed, 0x6770)).Perm(m.n)[:min(m.n, o.HyperRows)]
+	m, err := newModel(d, o)
+	if err != nil {
+		return nil, err
+	}
+
+	subset := rand.New(rand.NewPCG(o.Seed, subsetStream)).Perm(m.n)[:min(m.n, o.HyperRows)]
 	slices.Sort(subset)
-	m.search(ctx, subset)
+	if err := m.search(ctx, subset); err != nil {
+		return nil, err
+	}
 
 	if m.n > o.MaxRows {
-		m.average(ctx, o.MaxRows)
+		if err := m.average(ctx, o.MaxRows); err != nil {
+			return nil, err
+		}
 	}
 
-	m.factorise(ctx)
+	if err := m.factorise(ctx); err != nil {
+		return nil, err
+	}
 
-	return m
+	return m, nil
 }
 
-// Outcomes from which hyperparameters are sought in full of each eighth alone. The others,
-// such as bands of a spectrum, start where an outcome that was searched has the largest
-// evidence for them.
-const (
-	manyOutcomes = 12
-	fullSearch   = 8
-)
-
-// search finds the hyperparameters on a subset of the conditions.
-func (m *Model) search(ctx context.Context, subset []int) {
-	shape := newShape(lists.Rows(m.X, len(m.Columns), subset), len(m.Columns), m.Others)
-	shape.steps, shape.spacing = m.steps, m.spacing
-	if m.Labels != nil {
-		shape.labels, shape.grid = labels{m.Labels, m.Level}.rows(subset), m.grid
-	}
-
-	for _, j := range m.slopes {
-		clear(shape.square[j])
-	}
-
-	m.Hyper = make([]Hyper, m.Outcomes)
-	errs := make([]error, m.Outcomes)
-	find := func(j int, known []Hyper) {
-		y, v := make([]float64, len(subset)), make([]float64, len(subset))
-		for k, i := range subset {
-			y[k], v[k] = m.Y[i*m.Outcomes+j], m.Spread[i*m.Outcomes+j]
-		}
-
-		e := &evidence{shape: shape, y: y, noise: v}
-		starts := e.theta.starts()
-		if known != nil {
-			starts = e.best(starts, known)
-		}
-
-		m.Hyper[j], errs[j] = e.maximise(ctx, starts)
-	}
-
-	each := 1
-	if m.Outcomes >= manyOutcomes {
-		each = fullSearch
-	}
-
-	parallel.Do(m.workers, (m.Outcomes+each-1)/each, func(k int) { find(k*each, nil) })
-
-	var known []Hyper
-	for j := 0; j < m.Outcomes; j += each {
-		if errs[j] == nil {
-			known = append(known, m.Hyper[j])
-		}
-	}
-
-	parallel.Do(m.workers, m.Outcomes, func(j int) {
-		if j%each != 0 {
-			find(j, known)
-		}
-	})
-
-	for j, err := range errs {
-		if err != nil {
-			fault.Raise(fmt.Errorf("outcome column %d: %w", j, err))
-		}
-
-		for _, k := range m.slopes {
-			m.Hyper[j].Length[k] = noKernel
-		}
-	}
-}
-
-// noKernel is a length so large that an input has no part in a kernel.
-const noKernel = 1e6
-
-// newModel standardises the data, finds their noise and their conditions.
-func newModel(d triplets.Set, o Options) *Model {
+// newModel returns a model without hyperparameters: with the scales, the noise and the conditions of the data.
+func newModel(d triplets.Set, o Options) (*Model, error) {
 	m := &Model{
 		Data:    Data{Inputs: d.In, Outcomes: d.Out, Labels: o.Labels},
-		workers: max(1, o.Workers), steps: o.Steps,
+		workers: max(1, o.Workers),
+		steps:   o.Steps,
+		grid:    offsetGrid(len(o.Labels)),
 	}
-	m.grid = offsetGrid(len(o.Labels))
+
+	if err := m.scaleInputs(d, o); err != nil {
+		return nil, err
+	}
+
+	if err := m.scaleOutcomes(d); err != nil {
+		return nil, err
+	}
+
+	x := m.standardise(d.X)
+	m.fitNoise(d, x)
+	m.collapse(d, x, o)
+	if m.n < 2 {
+		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
+	}
+
+	return m, nil
+}
+
+// constantInput is the deviation, relative to the mean, up to which an input counts as constant.
+const constantInput = 1e-9
+
+// scaleInputs sets the columns that vary, their scales, and which kernels use them.
+func (m *Model) scaleInputs(d triplets.Set, o Options) error {
 	for j := range d.In {
 		mean, std := moments(d.X, d.In, j)
-		if std <= 1e-9*max(1, math.Abs(mean)) {
+		if std <= constantInput*max(1, math.Abs(mean)) {
 			continue
 		}
 
+		column := len(m.Columns)
 		if slices.Contains(o.SlopeOnly, j) {
-			m.slopes = append(m.slopes, len(m.Columns))
+			m.slopes = append(m.slopes, column)
 		} else if !slices.Contains(o.GroupInputs, j) {
-			m.Others = append(m.Others, len(m.Columns))
+			m.Others = append(m.Others, column)
 		}
 
 		m.Columns = append(m.Columns, j)
 		m.spacing = append(m.spacing, spacing(d, j)/std)
-		m.InputMean, m.InputStd = append(m.InputMean, mean), append(m.InputStd, std)
+		m.InputMean = append(m.InputMean, mean)
+		m.InputStd = append(m.InputStd, std)
 	}
 
 	if len(m.Columns) == 0 {
-		fault.Raise(fmt.Errorf("no input varies over the %d training rows", d.N))
+		return fmt.Errorf("no input varies over the %d training rows", d.N)
 	}
 
-	both := append(slices.Clone(d.Y1), d.Y2...)
+	return nil
+}
+
+// scaleOutcomes sets the scales of the outcomes, over both values of the pairs.
+func (m *Model) scaleOutcomes(d triplets.Set) error {
+	both := slices.Concat(d.Y1, d.Y2)
 	for j := range d.Out {
 		mean, std := moments(both, d.Out, j)
 		if !(std > 0) {
-			fault.Raise(fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean))
+			return fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean)
 		}
 
-		m.OutputMean, m.OutputStd = append(m.OutputMean, mean), append(m.OutputStd, std)
+		m.OutputMean = append(m.OutputMean, mean)
+		m.OutputStd = append(m.OutputStd, std)
 	}
 
-	x := m.standardise(d.X)
-	pairs := d.Pairs()
-	at := lists.Rows(x, len(m.Columns), pairs)
-	m.Noise = make([]Noise, d.Out)
-	parallel.Do(m.workers, d.Out, func(j int) {
-		u := make([]float64, len(pairs))
-		for k, i := range pairs {
-			a := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.OutputStd[j]
-			u[k] = a * a / 2
-		}
-
-		m.Noise[j] = fitNoise(at, len(m.Columns), u)
-	})
-
-	m.collapse(d, x, o)
-
-	if m.n < 2 {
-		fault.Raise(fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n))
-	}
-
-	return m
+	return nil
 }
 
-// spacing is the smallest gap between set points of input j; 0 where values do not scatter
-// about them.
+// fitNoise sets the noise of all outcomes from the pairs. x are the standardised inputs of the rows.
+func (m *Model) fitNoise(d triplets.Set, x []float64) {
+	pairs := d.Pairs()
+	paired := lists.Rows(x, len(m.Columns), pairs)
+	m.Noise = make([]Noise, d.Out)
+	parallel.Do(m.workers, d.Out, func(j int) {
+		u := make([]float64, len(pairs)) // ½(y1−y2)² of each pair
+		for k, i := range pairs {
+			difference := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.OutputStd[j]
+			u[k] = difference * difference / 2
+		}
+
+		m.Noise[j] = fitNoise(paired, len(m.Columns), u)
+	})
+}
+
+// spacing returns the smallest gap between set points of input j in its own unit, or 0 if its values do not scatter
+// about set points.
 func spacing(d triplets.Set, j int) float64 {
 	var points []float64
 	scatters := false
@@ -261,73 +258,84 @@ func spacing(d triplets.Set, j int) float64 {
 	return least
 }
 
-// collapse finds the distinct conditions, in the order of their first rows.
+// collapse sets the distinct conditions, in the order of their first rows: their inputs, levels and groups, the means
+// of their outcomes, and the variances of these means. x are the standardised inputs of the rows.
 func (m *Model) collapse(d triplets.Set, x []float64, o Options) {
-	in, groups := len(m.Columns), o.Group
-	index := map[string]int{}
-	var count []float64 // pairs
-	var off []float64   // sums of x less the first row's, where values scatter about set points
+	columns := len(m.Columns)
+	setPoints := d.AtSetPoints()
+	index := map[string]int{} // condition of each key
+	var pairs []float64       // by condition: number of pairs, which need not be whole
+	var scatter []float64     // conditions × columns: weighted sum of the rows' inputs less the first row's
 
 	m.condition = make([]int, d.N)
 	for i := range d.N {
 		group := 0
-		if groups != nil {
-			group = groups[i]
+		if o.Group != nil {
+			group = o.Group[i]
 		}
 
 		level := o.Level[i*len(o.Labels) : (i+1)*len(o.Labels)]
-		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
-		for _, v := range level {
-			key = binary.LittleEndian.AppendUint64(key, uint64(v))
-		}
-
-		for _, v := range d.AtSetPoints()[i*d.In : (i+1)*d.In] {
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
-		}
-
-		k, known := index[string(key)]
+		row := x[i*columns : (i+1)*columns]
+		key := conditionKey(group, level, setPoints[i*d.In:(i+1)*d.In])
+		k, known := index[key]
 		if !known {
 			k = m.n
-			index[string(key)] = k
+			index[key] = k
 			m.n++
-			m.X, m.group = append(m.X, x[i*in:(i+1)*in]...), append(m.group, group)
+			m.X = append(m.X, row...)
+			m.group = append(m.group, group)
 			m.Level = append(m.Level, level...)
-			off = append(off, make([]float64, in)...)
-			m.Y, count = append(m.Y, make([]float64, d.Out)...), append(count, 0)
+			m.Y = append(m.Y, make([]float64, d.Out)...)
+			scatter = append(scatter, make([]float64, columns)...)
+			pairs = append(pairs, 0)
 		}
 
 		m.condition[i] = k
 
-		w := 1.0
+		weight := 1.0
 		if d.Weight != nil {
-			w = d.Weight[i]
+			weight = d.Weight[i]
 		}
 
-		count[k] += w
-		for a, v := range x[i*in : (i+1)*in] {
-			off[k*in+a] += float64(w * (v - m.X[k*in+a]))
+		pairs[k] += weight
+		for a, v := range row {
+			scatter[k*columns+a] += float64(weight * (v - m.X[k*columns+a]))
 		}
 
 		for j := range d.Out {
 			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.OutputMean[j]
-			m.Y[k*d.Out+j] += float64(w * (y / m.OutputStd[j]))
+			m.Y[k*d.Out+j] += float64(weight * (y / m.OutputStd[j]))
 		}
 	}
 
 	m.Spread = make([]float64, len(m.Y))
-	for k, n := range count {
-		for a := range in {
-			m.X[k*in+a] += off[k*in+a] / n
+	for k, n := range pairs {
+		for a := range columns {
+			m.X[k*columns+a] += scatter[k*columns+a] / n
 		}
 
 		for j := range d.Out {
 			m.Y[k*d.Out+j] /= n
-			m.Spread[k*d.Out+j] = m.Noise[j].at(m.X[k*in:(k+1)*in]) / (2 * n)
+			m.Spread[k*d.Out+j] = m.Noise[j].variance(m.X[k*columns:(k+1)*columns]) / (2 * n) // n pairs are 2n measurements
 		}
 	}
 }
 
-// standardise returns the varying columns of x.
+// conditionKey returns a key that equal conditions, and only these, have in common.
+func conditionKey(group int, level []int, setPoint []float64) string {
+	key := binary.LittleEndian.AppendUint64(nil, uint64(group))
+	for _, v := range level {
+		key = binary.LittleEndian.AppendUint64(key, uint64(v))
+	}
+
+	for _, v := range setPoint {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
+	}
+
+	return string(key)
+}
+
+// standardise returns the varying columns of conditions x (rows of all inputs), standardised.
 func (m *Model) standardise(x []float64) []float64 {
 	n := len(x) / m.Inputs
 	z := make([]float64, 0, n*len(m.Columns))
@@ -340,20 +348,21 @@ func (m *Model) standardise(x []float64) []float64 {
 	return z
 }
 
-// Conditions is the number of distinct conditions the model was trained on.
+// Conditions returns the number of distinct conditions that the model was trained on.
 func (m *Model) Conditions() int { return m.n }
 
-// Pairs is the median number of pairs that a condition was measured by; 1 where the conditions are
-// averaged to cells.
+// Pairs returns the median number of pairs by which a condition was measured, or 1 if the conditions are averaged to
+// cells.
 func (m *Model) Pairs() float64 {
-	in := len(m.Columns)
-	var pairs []float64
-	for k := 0; k*m.Outcomes < len(m.Spread); k++ {
-		pairs = append(pairs, m.Noise[0].at(m.X[k*in:(k+1)*in])/(2*m.Spread[k*m.Outcomes]))
+	if len(m.Spread) == 0 {
+		return 1
 	}
 
-	if len(pairs) == 0 {
-		return 1
+	columns := len(m.Columns)
+	var pairs []float64
+	for k := range len(m.Spread) / m.Outcomes {
+		noise := m.Noise[0].variance(m.X[k*columns : (k+1)*columns])
+		pairs = append(pairs, noise/(2*m.Spread[k*m.Outcomes]))
 	}
 
 	slices.Sort(pairs)
@@ -361,158 +370,23 @@ func (m *Model) Pairs() float64 {
 	return math.Round(pairs[len(pairs)/2])
 }
 
-// Cells describes the averages of neighbouring conditions that the processes are
-// conditioned on; nil where they are conditioned on all conditions.
+// Cells returns a description of the cells that the processes are conditioned on, or nil if they are conditioned on the
+// conditions themselves.
 func (m *Model) Cells() *Cells { return m.Averaged }
 
-// Predict returns, at conditions x (rows of all inputs, own units), the mean of
-// each outcome, the variance of the latent function with the run-to-run
-// deviation, and the noise variance of one measurement (unit²), row-major.
-// It panics if x is not rows of the model's inputs. All conditions are of one new thing.
-func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error) {
-	return m.PredictLevels(ctx, x, nil)
-}
+// levels returns the levels of some conditions, conditions × labels.
+func (m *Model) levels(conditions []int) []int { return lists.Rows(m.Level, len(m.Labels), conditions) }
 
-// PredictLevels is Predict at conditions whose labels have the given levels, conditions × labels. A level that is not
-// below the number of its label is one of a new thing; nil: all are.
-func (m *Model) PredictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64, err error) {
-	if len(x)%m.Inputs != 0 {
-		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.Inputs))
-	}
-
-	n := len(x) / m.Inputs
-	z := m.standardise(x)
-	mu, claim, noise = make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes)
-
-	in, labels := len(m.Columns), len(m.Labels)
-	blocks := (n + predictBlock - 1) / predictBlock
-	parallel.Do(m.workers, m.Outcomes*blocks, func(k int) {
-		if ctx.Err() != nil {
-			return
-		}
-
-		j, s := k/blocks, k%blocks*predictBlock
-		e := min(s+predictBlock, n)
-		var of []int
-		if level != nil {
-			of = level[s*labels : e*labels]
-		}
-
-		a, v := m.process[j].at(m.Others, m.Hyper[j], z[s*in:e*in], of)
-		for i := range a {
-			m.unscale(j, (s+i)*m.Outcomes+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
-		}
-	})
-
-	if err := ctx.Err(); err != nil {
-		return nil, nil, nil, fmt.Errorf("predict with additive gp: %w", err)
-	}
-
-	return mu, claim, noise, nil
-}
-
-// unscale writes a standardised mean and variance into place k of the results.
-func (m *Model) unscale(j, k int, mean, variance float64, z, mu, claim, noise []float64) {
-	s := m.OutputStd[j]
-	mu[k] = mean*s + m.OutputMean[j]
-	claim[k] = variance * s * s
-	noise[k] = m.Noise[j].at(z) * s * s
-}
-
-// LeaveOut returns the same as Predict for training rows (ascending; nil: all), each
-// group predicted without any measurement of it, hyperparameters and
-// scales kept: with Q = (K + D)⁻¹ it is y_h − μ₋ₕ = Q_hh⁻¹(Qy)_h with variance
-// Q_hh⁻¹ (Rasmussen & Williams 2006, section 5.4.2, for blocks). The groups are
-// those of the data. Where neighbours were averaged a group's cells are left out, and
-// its rows predicted. It panics on a model that was read from a file.
-func (m *Model) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error) {
-	if m.condition == nil {
-		panic("gp: a stored model has no training rows to leave out")
-	}
-
-	if rows == nil {
-		rows = lists.Numbers(len(m.condition))
-	}
-
-	n, in := len(rows), len(m.Columns)
-	mean, variance := make([]float64, m.n*m.Outcomes), make([]float64, m.n*m.Outcomes)
-	err = fault.Try(func() {
-		if m.Averages == nil {
-			m.leaveOutConditions(ctx, mean, variance)
-		} else {
-			m.leaveOutRows(ctx, rows, mean, variance)
-		}
-	})
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
-	}
-
-	mu, claim, noise = make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes), make([]float64, n*m.Outcomes)
-	for a, i := range rows {
-		k := m.condition[i]
-		for j := range m.Outcomes {
-			m.unscale(j, a*m.Outcomes+j, mean[k*m.Outcomes+j], variance[k*m.Outcomes+j], m.X[k*in:(k+1)*in], mu, claim, noise)
-		}
-	}
-
-	return mu, claim, noise, nil
-}
-
-// levels are those of some conditions.
-func (m *Model) levels(rows []int) []int { return lists.Rows(m.Level, len(m.Labels), rows) }
-
-// leaveOutConditions leaves out the groups of a process that is conditioned on the
-// conditions, and sets mean and variance there.
-func (m *Model) leaveOutConditions(ctx context.Context, mean, variance []float64) {
-	m.eachGroup(ctx, lists.Alike(m.group), func(j int, rows []int) {
-		diff, v := m.process[j].leaveOut(rows)
-		for a, i := range rows {
-			mean[i*m.Outcomes+j] = m.Y[i*m.Outcomes+j] - diff[a]
-			variance[i*m.Outcomes+j] = max(v[a]-m.Spread[i*m.Outcomes+j], MinVariance)
-		}
-	})
-}
-
-// leaveOutRows leaves out the groups' cells, and sets mean and variance at the conditions
-// of the given rows.
-func (m *Model) leaveOutRows(ctx context.Context, rows []int, mean, variance []float64) {
-	wanted := make([]bool, m.n)
-	for _, i := range rows {
-		wanted[m.condition[i]] = true
-	}
-
-	var blocks [][]int
-	for _, b := range lists.Alike(m.group) {
-		if b = slices.DeleteFunc(b, func(k int) bool { return !wanted[k] }); len(b) > 0 {
-			blocks = append(blocks, b)
-		}
-	}
-
-	m.eachGroup(ctx, blocks, func(j int, rows []int) { m.leaveOutCells(ctx, j, rows, mean, variance) })
-}
-
-// eachGroup calls f for each outcome and group, and raises the first error.
-func (m *Model) eachGroup(ctx context.Context, blocks [][]int, f func(j int, rows []int)) {
-	errs := make([]error, m.Outcomes*len(blocks))
-	parallel.Do(m.workers, len(errs), func(k int) {
-		errs[k] = fault.Try(func() {
-			fault.Raise(ctx.Err())
-			f(k/len(blocks), blocks[k%len(blocks)])
-		})
-	})
-
-	fault.Raise(cmp.Or(errs...))
-}
-
-// moments returns mean and population deviation of column j of rows of n.
-func moments(v []float64, n, j int) (mean, std float64) {
-	rows := float64(len(v) / n)
-	for i := j; i < len(v); i += n {
-		mean += (v[i] - v[j]) / rows
+// moments returns the mean and the population standard deviation of column j of v, a row-major matrix with the given
+// number of columns.
+func moments(v []float64, columns, j int) (mean, std float64) {
+	rows := float64(len(v) / columns)
+	for i := j; i < len(v); i += columns {
+		mean += (v[i] - v[j]) / rows // less the first number, so that large values lose no digits
 	}
 
 	mean += v[j]
-	for i := j; i < len(v); i += n {
+	for i := j; i < len(v); i += columns {
 		d := v[i] - mean
 		std += d * d / rows
 	}

@@ -1,7 +1,6 @@
 package gp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,13 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/lists"
+	"doubletake/internal/testfile"
+	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
-
-	"doubletake/internal/lists"
-	"doubletake/internal/must"
-	"doubletake/train/triplets"
 )
 
 type golden struct {
@@ -40,10 +40,10 @@ type golden struct {
 func readGolden(t *testing.T) golden {
 	t.Helper()
 
-	b := must.Read(t, "testdata/additive.json")
+	b := testfile.Read(t, "testdata/additive.json")
 
 	var g golden
-	must.Do(t, json.Unmarshal(b, &g))
+	require.NoError(t, json.Unmarshal(b, &g))
 
 	return g
 }
@@ -51,10 +51,10 @@ func readGolden(t *testing.T) golden {
 func near(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 
-	must.Be(t, len(got), len(want), "%s: numbers", what)
+	require.Len(t, got, len(want), "%s: numbers", what)
 
 	for i := range got {
-		must.Near(t, got[i], want[i], tol*(1+math.Abs(want[i])), "%s[%d]", what, i)
+		assert.InDelta(t, want[i], got[i], tol*(1+math.Abs(want[i])), "%s[%d]", what, i)
 	}
 }
 
@@ -64,13 +64,15 @@ func (g golden) raw(theta []float64) *Model {
 	m := &Model{Data: Data{Inputs: g.Inputs, Outcomes: 1, X: g.X}, n: n, group: g.Group, workers: 2}
 	for j := range g.Inputs {
 		m.Columns = append(m.Columns, j)
-		m.InputMean, m.InputStd = append(m.InputMean, 0), append(m.InputStd, 1)
+		m.InputMean = append(m.InputMean, 0)
+		m.InputStd = append(m.InputStd, 1)
 		if !slices.Contains(g.GroupInputs, j) {
 			m.Others = append(m.Others, j)
 		}
 	}
 
-	m.OutputMean, m.OutputStd = []float64{0}, []float64{1}
+	m.OutputMean = []float64{0}
+	m.OutputStd = []float64{1}
 
 	u := make([]float64, n)
 	for i := range n {
@@ -82,10 +84,10 @@ func (g golden) raw(theta []float64) *Model {
 
 	m.Noise = []Noise{fitNoise(g.X, g.Inputs, u)}
 	for i := range n {
-		m.Spread = append(m.Spread, m.Noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
+		m.Spread = append(m.Spread, m.Noise[0].variance(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
 	}
 
-	m.Hyper = []Hyper{newShape(g.X, g.Inputs, m.Others).theta.hyper(theta)}
+	m.Hyper = []Hyper{newSearchData(g.X, g.Inputs, m.Others).layout.hyper(theta)}
 
 	return m
 }
@@ -95,7 +97,7 @@ func TestAgainstPrototype(t *testing.T) {
 	g := readGolden(t)
 	for _, c := range g.Cases {
 		m := g.raw(c.Theta)
-		e := &evidence{shape: newShape(g.X, g.Inputs, m.Others), y: m.Y, noise: m.Spread}
+		e := &evidence{searchData: newSearchData(g.X, g.Inputs, m.Others), y: m.Y, noise: m.Spread}
 		grad := make([]float64, len(c.Theta))
 		v := e.value(c.Theta, grad)
 		near(t, "likelihood", []float64{v}, []float64{c.Value}, 1e-6)
@@ -105,26 +107,26 @@ func TestAgainstPrototype(t *testing.T) {
 			t.Errorf("value %v without gradient, %v with it", w, v)
 		}
 
-		m.factorise(context.Background())
+		require.NoError(t, m.factorise(context.Background()))
 
-		mu, claim, noise, err := m.Predict(context.Background(), g.Z)
-		must.Do(t, err)
+		p, err := m.Predict(context.Background(), g.Z)
+		require.NoError(t, err)
 
-		near(t, "mean", mu, c.Mean, 1e-6)
-		near(t, "variance", claim, c.Variance, 1e-6)
-		near(t, "noise", noise, g.NoiseAt, 1e-6)
+		near(t, "mean", p.Mu, c.Mean, 1e-6)
+		near(t, "variance", p.Claim, c.Variance, 1e-6)
+		near(t, "noise", p.Noise, g.NoiseAt, 1e-6)
 
-		mu, claim, noise, err = m.LeaveOut(context.Background(), nil)
-		must.Do(t, err)
+		p, err = m.LeaveOut(context.Background(), nil)
+		require.NoError(t, err)
 
-		near(t, "left-out mean", mu, c.LeftMean, 1e-6)
-		near(t, "left-out variance", claim, c.LeftVariance, 1e-6)
-		near(t, "training noise", noise, g.Noise, 1e-6)
+		near(t, "left-out mean", p.Mu, c.LeftMean, 1e-6)
+		near(t, "left-out variance", p.Claim, c.LeftVariance, 1e-6)
+		near(t, "training noise", p.Noise, g.Noise, 1e-6)
 	}
 }
 
-// rotor simulates pairs: four groups (runs) in input 0, of which input 2 is a function,
-// at repeated conditions in input 1; input 3 is constant.
+// rotor simulates pairs of four groups. Input 0 is the number of the group, input 2 is a function of the group and of
+// input 1, whose conditions are repeated, and input 3 is constant.
 func rotor(seed uint64, out int) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
 
@@ -133,11 +135,14 @@ func rotor(seed uint64, out int) triplets.Set {
 		for k := range 14 {
 			for range 1 + k%2 {
 				x := []float64{float64(2 + g), float64(k) / 2, math.Log(float64(2+g)) + float64(k)/9, 7}
-				d.X, d.Run, d.N = append(d.X, x...), append(d.Run, g), d.N+1
+				d.X = append(d.X, x...)
+				d.Run = append(d.Run, g)
+				d.N++
 				for j := range out {
 					y := float64(j+1)*math.Sin(x[1]+float64(j)) + 0.4*x[0] + 0.1*x[0]*x[1]
 					sd := 0.1 + 0.03*x[1]
-					d.Y1, d.Y2 = append(d.Y1, y+sd*rng.NormFloat64()), append(d.Y2, y+sd*rng.NormFloat64())
+					d.Y1 = append(d.Y1, y+sd*rng.NormFloat64())
+					d.Y2 = append(d.Y2, y+sd*rng.NormFloat64())
 				}
 			}
 		}
@@ -149,7 +154,8 @@ func rotor(seed uint64, out int) triplets.Set {
 func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 	t.Helper()
 	o.Group = d.Run
-	m := must.Get(Fit(context.Background(), d, o))(t)
+	m, err := Fit(context.Background(), d, o)
+	require.NoError(t, err)
 
 	return m
 }
@@ -159,15 +165,20 @@ func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 func TestLeaveOutAgainstRetraining(t *testing.T) {
 	d := rotor(1, 2)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
-	must.Never(t, m.n != 4*14 || len(m.Columns) != 3 || !slices.Equal(m.Others, []int{1}),
-		"%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
+	require.Equal(t, 4*14, m.n, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
+	require.Len(t, m.Columns, 3, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
+	require.Equal(t, []int{1}, m.Others, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
 
-	mu, claim, noise, err := m.LeaveOut(context.Background(), nil)
-	must.Do(t, err)
+	p, err := m.LeaveOut(context.Background(), nil)
+	require.NoError(t, err)
 
 	for g := range 4 {
 		r := *m
-		r.n, r.X, r.Y, r.Spread, r.process = 0, nil, nil, nil, nil
+		r.n = 0
+		r.X = nil
+		r.Y = nil
+		r.Spread = nil
+		r.process = nil
 
 		var keep, rows []int
 		for k, h := range m.group {
@@ -178,7 +189,7 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 
 		r.n = len(keep)
 		r.X, r.Y, r.Spread = lists.Rows(m.X, 3, keep), lists.Rows(m.Y, 2, keep), lists.Rows(m.Spread, 2, keep)
-		r.factorise(context.Background())
+		require.NoError(t, r.factorise(context.Background()))
 
 		for i, h := range d.Run {
 			if h == g {
@@ -186,17 +197,15 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 			}
 		}
 
-		a, b, c, err := r.Predict(context.Background(), lists.Rows(d.X, 4, rows))
-		must.Do(t, err)
+		got, err := r.Predict(context.Background(), lists.Rows(d.X, 4, rows))
+		require.NoError(t, err)
 
-		near(t, "mean", lists.Rows(mu, 2, rows), a, 1e-8)
-		near(t, "variance", lists.Rows(claim, 2, rows), b, 1e-8)
-		near(t, "noise", lists.Rows(noise, 2, rows), c, 1e-12)
+		near(t, "mean", lists.Rows(p.Mu, 2, rows), got.Mu, 1e-8)
+		near(t, "variance", lists.Rows(p.Claim, 2, rows), got.Claim, 1e-8)
+		near(t, "noise", lists.Rows(p.Noise, 2, rows), got.Noise, 1e-12)
 	}
 }
 
-// An input that is constant in the training is dropped: a test condition with
-// another value of it is predicted as if it had the same.
 // Three pairs of weight one half count three measurements, as one pair of weight 3/2 does.
 func TestWeightsCountRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
@@ -212,38 +221,46 @@ func TestWeightsCountRepeats(t *testing.T) {
 	thrice := triplets.Set{N: 90, In: 1, Out: 1}
 	for range 3 {
 		thrice.X = append(thrice.X, once.X...)
-		thrice.Y1, thrice.Y2 = append(thrice.Y1, once.Y1...), append(thrice.Y2, once.Y2...)
+		thrice.Y1 = append(thrice.Y1, once.Y1...)
+		thrice.Y2 = append(thrice.Y2, once.Y2...)
 	}
 
 	x := []float64{1, 2.2, 9}
 	claims := func(d triplets.Set, weight float64) []float64 {
 		d.Weight = slices.Repeat([]float64{weight}, d.N)
-		m := must.Get(Fit(context.Background(), d, Options{}))(t)
+		m, err := Fit(context.Background(), d, Options{})
+		require.NoError(t, err)
 
-		_, claim, _, err := m.Predict(context.Background(), x)
-		must.Do(t, err)
+		p, err := m.Predict(context.Background(), x)
+		require.NoError(t, err)
 
-		return claim
+		return p.Claim
 	}
 
-	a, b, c := claims(once, 1.5), claims(thrice, 0.5), claims(thrice, 1)
+	a := claims(once, 1.5)
+	b := claims(thrice, 0.5)
+	c := claims(thrice, 1)
 	for i := range x {
-		must.Not(t, math.Abs(a[i]/b[i]-1) > 1e-6 || math.Abs(c[i]/b[i]-1) < 0.01,
+		require.InDelta(t, 1, a[i]/b[i], 1e-6,
+			"at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
+		assert.GreaterOrEqual(t, math.Abs(c[i]/b[i]-1), 0.01,
 			"at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
 	}
 }
 
+// An input that is constant in the training data is dropped: its value at a test condition does not matter.
 func TestConstantInputIsDropped(t *testing.T) {
 	m := mustFit(t, rotor(2, 1), Options{GroupInputs: []int{0, 2}})
-	a, va, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 7})
-	must.Do(t, err)
+	first, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 7})
+	require.NoError(t, err)
 
-	b, vb, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
-	must.Do(t, err)
-	must.Not(t, a[0] != b[0] || va[0] != vb[0], "%v ± %v and %v ± %v", a, va, b, vb)
+	second, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
+	require.NoError(t, err)
+	require.Equal(t, second.Mu[0], first.Mu[0], "%+v and %+v", first, second)
+	assert.Equal(t, second.Claim[0], first.Claim[0], "%+v and %+v", first, second)
 }
 
-// The same bytes for any number of workers and processors, and after storing.
+// The result has the same bytes for any number of workers and processors, and the same predictions after storing.
 func TestDeterministicAndStored(t *testing.T) {
 	d := rotor(3, 3)
 	ctx := context.Background()
@@ -254,63 +271,67 @@ func TestDeterministicAndStored(t *testing.T) {
 	for _, w := range []int{1, 2, 7} {
 		old := runtime.GOMAXPROCS(w)
 		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: w, HyperRows: 40})
-		mu, claim, noise, err := m.Predict(ctx, query)
-		must.Do(t, err)
+		p, err := m.Predict(ctx, query)
+		require.NoError(t, err)
 
-		lmu, lclaim, _, err := m.LeaveOut(ctx, nil)
-		must.Do(t, err)
+		left, err := m.LeaveOut(ctx, nil)
+		require.NoError(t, err)
 
 		runtime.GOMAXPROCS(old)
 
-		b := must.Get(json.Marshal(m))(t)
+		b, err := json.Marshal(m)
+		require.NoError(t, err)
 
-		all := slices.Concat(mu, claim, noise, lmu, lclaim)
+		all := slices.Concat(p.Mu, p.Claim, p.Noise, left.Mu, left.Claim)
 		if first == nil {
-			first, want = b, all
+			first = b
+			want = all
 		}
 
-		must.Not(t, !bytes.Equal(b, first) || !slices.Equal(all, want), "%d workers give another result", w)
+		require.Equal(t, first, b, "%d workers give another result", w)
+		assert.Equal(t, want, all, "%d workers give another result", w)
 
 		var back Model
-		must.Do(t, json.Unmarshal(b, &back))
+		require.NoError(t, json.Unmarshal(b, &back))
 
-		bmu, bclaim, bnoise, err := back.Predict(ctx, query)
-		must.Do(t, err)
-		must.Not(t, !slices.Equal(slices.Concat(bmu, bclaim, bnoise), all[:len(all)-2*len(lmu)]),
+		again, err := back.Predict(ctx, query)
+		require.NoError(t, err)
+		assert.Equal(t, all[:len(all)-2*len(left.Mu)], slices.Concat(again.Mu, again.Claim, again.Noise),
 			"the stored model predicts something else")
-		must.Not(t, back.Conditions() != m.Conditions() || !slices.Equal(back.Hyper[0].Length, m.Hyper[0].Length),
-			"the stored model is another one")
+		require.Equal(t, m.Conditions(), back.Conditions(), "the stored model is another one")
+		assert.Equal(t, m.Hyper[0].Length, back.Hyper[0].Length, "the stored model is another one")
 	}
 }
 
-// The search ends where the objective is not above that of 200 random
-// hyperparameters, and well below that of its start.
+// The search ends at an objective that is not above the objective of any of 200 random hyperparameters, and well below
+// the objective of its start.
 func TestHyperparametersAreAMinimum(t *testing.T) {
 	d := rotor(4, 1)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}})
-	s := newShape(m.X, len(m.Columns), m.Others)
-	e := &evidence{shape: s, y: m.Y, noise: m.Spread}
-	mean, std, start := s.theta.prior()
+	s := newSearchData(m.X, len(m.Columns), m.Others)
+	e := &evidence{searchData: s, y: m.Y, noise: m.Spread}
+	prior := s.layout.prior()
 	best := m.Hyper[0].Objective
 
-	starts := s.theta.starts()
+	starts := s.layout.starts()
 	for _, v := range starts {
 		h, err := e.climb(context.Background(), v)
-		must.Not(t, err != nil || h.Objective < best, "objective %v, from %v %v, %v", best, v, h.Objective, err)
+		require.NoError(t, err, "objective %v, from %v %v, %v", best, v, h.Objective, err)
+		assert.GreaterOrEqual(t, h.Objective, best, "objective %v, from %v %v, %v", best, v, h.Objective, err)
 	}
 
-	must.Equal(t, len(starts), 3, "starts")
+	assert.Len(t, starts, 3, "starts")
 
-	if f := e.value(start, nil); best > f-5 {
+	if f := e.value(starts[0], nil); best > f-5 {
 		t.Errorf("objective %v, at the start %v", best, f)
 	}
 
 	rng := rand.New(rand.NewPCG(5, 1))
 
-	v := make([]float64, len(mean))
+	v := make([]float64, len(prior))
 	for range 200 {
 		for i := range v {
-			v[i] = mean[i] + std[i]*rng.NormFloat64()
+			v[i] = prior[i].mean + prior[i].std*rng.NormFloat64()
 		}
 
 		if f := e.value(v, nil); f < best {
@@ -326,7 +347,8 @@ func TestRefusals(t *testing.T) {
 	bad.X = slices.Clone(d.X)
 	bad.X[5] = math.NaN()
 	flat := d
-	flat.Y1, flat.Y2 = make([]float64, d.N), make([]float64, d.N)
+	flat.Y1 = make([]float64, d.N)
+	flat.Y2 = make([]float64, d.N)
 	for _, c := range []struct {
 		d     triplets.Set
 		o     Options
@@ -338,13 +360,18 @@ func TestRefusals(t *testing.T) {
 		{d, Options{MaxRows: 3, Group: d.Run}, "4 groups are more than 3"},
 	} {
 		_, err := Fit(ctx, c.d, c.o)
-		must.Refuse(t, err, c.words)
+		if c.words == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.words)
+		}
 	}
 
 	_, err := Fit(ctx, d, Options{MaxRows: 3, Group: d.Run})
 
 	var many *TooManyGroupsError
-	must.Not(t, !errors.As(err, &many) || many.Groups != 4, "%v", err)
+	require.ErrorAs(t, err, &many, "%v", err)
+	assert.Equal(t, 4, many.Groups, "%v", err)
 
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
@@ -353,7 +380,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	if _, _, _, err := mustFit(t, d, Options{}).Predict(stopped, d.X); !errors.Is(err, context.Canceled) {
+	if _, err := mustFit(t, d, Options{}).Predict(stopped, d.X); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -365,8 +392,10 @@ func TestOneInput(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for i := range d.N {
 		x := float64(i) / 2
-		d.X, d.Run = append(d.X, x), append(d.Run, i/3)
-		d.Y1, d.Y2 = append(d.Y1, math.Cos(x)+0.05*rng.NormFloat64()), append(d.Y2, math.Cos(x)+0.05*rng.NormFloat64())
+		d.X = append(d.X, x)
+		d.Run = append(d.Run, i/3)
+		d.Y1 = append(d.Y1, math.Cos(x)+0.05*rng.NormFloat64())
+		d.Y2 = append(d.Y2, math.Cos(x)+0.05*rng.NormFloat64())
 	}
 
 	m := mustFit(t, d, Options{GroupInputs: []int{0}})
@@ -374,14 +403,15 @@ func TestOneInput(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 
-	mu, claim, noise, err := m.Predict(context.Background(), []float64{1.25})
-	must.Do(t, err)
-	must.Not(t, math.Abs(mu[0]-math.Cos(1.25)) > 4*math.Sqrt(claim[0]+noise[0]) || noise[0] > 0.02, "%v ± %v, noise %v",
-		mu, claim, noise)
+	p, err := m.Predict(context.Background(), []float64{1.25})
+	require.NoError(t, err)
+	require.InDelta(t, math.Cos(1.25), p.Mu[0], 4*math.Sqrt(p.Claim[0]+p.Noise[0]), "%+v", p)
+	assert.LessOrEqual(t, p.Noise[0], 0.02, "%+v", p)
 }
 
 func TestDamagedModelIsRefused(t *testing.T) {
-	b := must.Get(json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20})))(t)
+	b, err := json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20}))
+	require.NoError(t, err)
 
 	good := string(b)
 	for old, with := range map[string]string{
@@ -391,7 +421,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 		`"others":[`: `"others":[7,`,
 	} {
 		bad := strings.Replace(good, old, with, 1)
-		must.Not(t, bad == good, "%s is not in %.300s", old, good)
+		assert.NotEqual(t, good, bad, "%s is not in %.300s", old, good)
 
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("with %s: no error", with)
@@ -399,7 +429,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 	}
 }
 
-// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
+// Witness: gonum on amd64, whose assembly adds in this order. Every element is the same to the bit.
 func TestCholeskyAndInvert(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("gonum adds in another order here")
@@ -419,12 +449,14 @@ func TestCholeskyAndInvert(t *testing.T) {
 		want := slices.Clone(a)
 		compare := func(what string) {
 			for i := range n {
-				must.Never(t, !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]), "%s of %d rows: another row %d", what, n, i)
+				if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
+					t.Fatalf("%s of %d rows: another row %d", what, n, i)
+				}
 			}
 		}
 
 		lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: want, Uplo: blas.Lower})
-		must.Do(t, cholesky(n, a))
+		require.NoError(t, cholesky(n, a))
 
 		compare("factor")
 		lapack64.Potri(lower(n, want))
@@ -439,43 +471,22 @@ func BenchmarkEvidence(b *testing.B) {
 	const n, in = 320, 5
 	rng := rand.New(rand.NewPCG(1, 1))
 
-	x, y, v := make([]float64, n*in), make([]float64, n), make([]float64, n)
+	x := make([]float64, n*in)
+	y := make([]float64, n)
+	v := make([]float64, n)
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
 
 	for i := range y {
-		y[i], v[i] = rng.NormFloat64(), 0.1
+		y[i] = rng.NormFloat64()
+		v[i] = 0.1
 	}
 
-	e := &evidence{shape: newShape(x, in, []int{1, 2}), y: y, noise: v}
-	_, _, start := e.theta.prior()
+	e := &evidence{searchData: newSearchData(x, in, []int{1, 2}), y: y, noise: v}
+	start := e.layout.starts()[0]
 	grad := make([]float64, len(start))
 	for b.Loop() {
 		e.value(start, grad)
-	}
-}
-
-// L·Lᵀ·weights are the means of the conditions. Witness: the definition of both.
-func TestFactor(t *testing.T) {
-	m := mustFit(t, rotor(3, 3), Options{GroupInputs: []int{0, 2}, HyperRows: 40})
-	for j := range m.Outcomes {
-		w, l := m.Factor(j)
-		n := len(w)
-		half, got, want := make([]float64, n), make([]float64, n), make([]float64, n)
-		for i := range n {
-			for k := range i + 1 {
-				half[k] += l[i*n+k] * w[i]
-			}
-		}
-
-		for i := range n {
-			want[i] = m.Y[i*m.Outcomes+j]
-			for k := range i + 1 {
-				got[i] += l[i*n+k] * half[k]
-			}
-		}
-
-		near(t, "means of the conditions", got, want, 1e-9)
 	}
 }

@@ -2,27 +2,30 @@ package gp
 
 import (
 	"math"
-
-	"doubletake/internal/lists"
+	"slices"
 )
 
-// Hyper are the hyperparameters of one outcome's kernel, for standardised
-// inputs and outcomes. Amplitudes are deviations, lengths are per varying input.
+// Hyper are the hyperparameters of one outcome's kernel, for standardised inputs and outcomes. Constant, Linear,
+// Amplitude, Shared and Nugget are standard deviations.
 type Hyper struct {
-	Constant  float64   `json:"constant"`  // deviation of the constant
-	Linear    []float64 `json:"linear"`    // deviation of the slope in each input
-	Amplitude float64   `json:"amplitude"` // of the kernel on all inputs
-	Length    []float64 `json:"length"`    //
-	Shared    float64   `json:"shared"`    // amplitude of the kernel without the group's inputs; 0 without one
-	Lengths   []float64 `json:"lengths"`   // of the inputs it uses, in their order
-	Nugget    float64   `json:"nugget"`    // run-to-run deviation
-	Objective float64   `json:"objective"` // negative log evidence and prior reached
+	Constant  float64   `json:"constant"`  // of the constant
+	Linear    []float64 `json:"linear"`    // by varying input: of the slope
+	Amplitude float64   `json:"amplitude"` // of the Matérn kernel on all inputs
+	Length    []float64 `json:"length"`    // by varying input: length in the kernel on all inputs
+	Shared    float64   `json:"shared"`    // of the Matérn kernel on the inputs Others; 0 without such a kernel
+	Lengths   []float64 `json:"lengths"`   // by input of Others: length in that kernel
+	Nugget    float64   `json:"nugget"`    // from run to run
+	Objective float64   `json:"objective"` // negative log evidence and prior that the search reached
 }
 
-// theta is the order of the logarithms of hyperparameters: constant, nugget,
-// amplitude, lengths and slopes per input, then shared amplitude and lengths.
-type theta struct{ in, others int }
+// layout is the order of the logarithms of hyperparameters in a list: constant, nugget, amplitude, the lengths and the
+// slopes of the inputs, then the amplitude and the lengths of the shared kernel, if it has inputs.
+type layout struct {
+	inputs int // of the kernel on all inputs
+	others int // of the shared kernel; 0: there is no such kernel
+}
 
+// Places of the first logarithms. The lengths of all inputs begin at atLength.
 const (
 	atConstant = iota
 	atNugget
@@ -30,59 +33,86 @@ const (
 	atLength
 )
 
-func (t theta) linear() int { return atLength + t.in }
-func (t theta) shared() int { return atLength + 2*t.in }
-func (t theta) size() int {
-	if t.others == 0 {
-		return t.shared()
+// linear returns the place of the first slope.
+func (l layout) linear() int { return atLength + l.inputs }
+
+// shared returns the place of the amplitude of the shared kernel.
+func (l layout) shared() int { return atLength + 2*l.inputs }
+
+// sharedLengths returns the place of the first length of the shared kernel.
+func (l layout) sharedLengths() int { return l.shared() + 1 }
+
+// size returns the number of hyperparameters.
+func (l layout) size() int {
+	if l.others == 0 {
+		return l.shared()
 	}
-	return t.shared() + 1 + t.others
+	return l.sharedLengths() + l.others
 }
 
-// prior is the normal prior of each logarithm, and the start of the search.
-func (t theta) prior() (mean, std, start []float64) {
-	n := t.size()
-	mean, std, start = make([]float64, n), make([]float64, n), make([]float64, n)
-	set := func(from, count int, m, s, x float64) {
-		for i := from; i < from+count; i++ {
-			mean[i], std[i], start[i] = m, s, x
-		}
+// hyperPrior is the normal prior of the logarithm of a hyperparameter, with the logarithm at which the search starts.
+type hyperPrior struct{ mean, std, start float64 }
+
+// Weak priors of the kinds of hyperparameters, in the order mean, std, start.
+var (
+	constantPrior  = hyperPrior{-0.5, 1.5, -1}
+	nuggetPrior    = hyperPrior{-3, 1, -3}
+	amplitudePrior = hyperPrior{-0.5, 1.5, -0.7}
+	lengthPrior    = hyperPrior{0.3, 1, 0}
+	linearPrior    = hyperPrior{-1, 1.5, -2}
+)
+
+// prior returns the priors of all hyperparameters, in the order of the layout.
+func (l layout) prior() []hyperPrior {
+	list := make([]hyperPrior, 0, l.size())
+	list = append(list, constantPrior, nuggetPrior, amplitudePrior)
+	list = append(list, slices.Repeat([]hyperPrior{lengthPrior}, l.inputs)...)
+	list = append(list, slices.Repeat([]hyperPrior{linearPrior}, l.inputs)...)
+	if l.others > 0 {
+		list = append(list, amplitudePrior)
+		list = append(list, slices.Repeat([]hyperPrior{lengthPrior}, l.others)...)
 	}
 
-	set(atConstant, 1, -0.5, 1.5, -1)
-	set(atNugget, 1, -3, 1, -3)
-	set(atAmplitude, 1, -0.5, 1.5, -0.7)
-	set(atLength, t.in, 0.3, 1, 0)
-	set(t.linear(), t.in, -1, 1.5, -2)
-
-	if t.others > 0 {
-		set(t.shared(), 1, -0.5, 1.5, -0.7)
-		set(t.shared()+1, t.others, 0.3, 1, 0)
-	}
-
-	return mean, std, start
+	return list
 }
 
-func (t theta) hyper(v []float64) Hyper {
-	exp := func(from, n int) []float64 { return lists.Each(v[from:from+n], math.Exp) }
+// hyper returns the hyperparameters that have the logarithms v.
+func (l layout) hyper(v []float64) Hyper {
 	h := Hyper{
-		Constant: math.Exp(v[atConstant]), Nugget: math.Exp(v[atNugget]), Amplitude: math.Exp(v[atAmplitude]),
-		Length: exp(atLength, t.in), Linear: exp(t.linear(), t.in),
+		Constant:  math.Exp(v[atConstant]),
+		Nugget:    math.Exp(v[atNugget]),
+		Amplitude: math.Exp(v[atAmplitude]),
+		Length:    exponentials(v[atLength:], l.inputs),
+		Linear:    exponentials(v[l.linear():], l.inputs),
 	}
 
-	if t.others > 0 {
-		h.Shared, h.Lengths = math.Exp(v[t.shared()]), exp(t.shared()+1, t.others)
+	if l.others > 0 {
+		h.Shared = math.Exp(v[l.shared()])
+		h.Lengths = exponentials(v[l.sharedLengths():], l.others)
 	}
 
 	return h
 }
 
-// logarithms is the inverse of hyper.
-func (t theta) logarithms(h Hyper) []float64 {
-	v := make([]float64, 0, t.size())
-	v = append(append(append(v, h.Constant, h.Nugget, h.Amplitude), h.Length...), h.Linear...)
-	if t.others > 0 {
-		v = append(append(v, h.Shared), h.Lengths...)
+// exponentials returns exp of the first n numbers of v.
+func exponentials(v []float64, n int) []float64 {
+	var list []float64
+	for _, x := range v[:n] {
+		list = append(list, math.Exp(x))
+	}
+
+	return list
+}
+
+// logarithms returns the logarithms of h in the order of the layout: it is the inverse of hyper.
+func (l layout) logarithms(h Hyper) []float64 {
+	v := make([]float64, 0, l.size())
+	v = append(v, h.Constant, h.Nugget, h.Amplitude)
+	v = append(v, h.Length...)
+	v = append(v, h.Linear...)
+	if l.others > 0 {
+		v = append(v, h.Shared)
+		v = append(v, h.Lengths...)
 	}
 
 	for i, x := range v {
@@ -92,75 +122,91 @@ func (t theta) logarithms(h Hyper) []float64 {
 	return v
 }
 
-// Tiny is added to squared scaled distances: the derivative of a distance stays finite where
-// two inputs are equal.
+// Tiny is added to squared scaled distances, so that the derivative of a distance stays finite where two inputs are
+// equal.
 const Tiny = 1e-12
 
-// one is the correlation of a condition with itself.
-var one, _ = matern(0)
+// selfCorrelation is the Matérn correlation of a condition with itself. Because of Tiny it is not exactly 1.
+var selfCorrelation, _ = matern(0)
 
-// matern is the Matérn-5/2 correlation at a squared scaled distance q, and −2·(its derivative
-// with respect to q).
-func matern(q float64) (k, slope float64) {
+// matern returns the Matérn-5/2 correlation at a squared scaled distance q = Σ(difference/length)², and −2 times
+// its derivative with respect to q.
+func matern(q float64) (correlation, slope float64) {
 	r := math.Sqrt(5 * (q + Tiny))
 	e := math.Exp(-r)
 
 	return (1 + r + r*r/3) * e, 5.0 / 3 * (1 + r) * e
 }
 
-// covariance evaluates k(a, b) without the nugget. others are the inputs of the
-// second kernel.
+// covariance evaluates the covariance k(a, b) of the latent function at two standardised conditions, without the
+// nugget.
 type covariance struct {
-	constant, amplitude, shared float64 // variances
-	linear, inverse, inverse2   []float64
-	others                      []int
+	// Variances:
+	constant, amplitude, shared float64
+	linear                      []float64 // by input
+
+	inverseSquares       []float64 // by input: 1/length² in the kernel on all inputs
+	sharedInverseSquares []float64 // by input of others: 1/length² in the shared kernel
+	others               []int     // inputs of the shared kernel
 }
 
 func newCovariance(h Hyper, others []int) covariance {
-	square := func(v []float64, power float64) []float64 {
-		return lists.Each(v, func(x float64) float64 { return math.Pow(x, power) })
-	}
-
 	return covariance{
-		constant: h.Constant * h.Constant, amplitude: h.Amplitude * h.Amplitude, shared: h.Shared * h.Shared,
-		linear: square(h.Linear, 2), inverse: square(h.Length, -2), inverse2: square(h.Lengths, -2), others: others,
+		constant:             h.Constant * h.Constant,
+		amplitude:            h.Amplitude * h.Amplitude,
+		shared:               h.Shared * h.Shared,
+		linear:               powers(h.Linear, 2),
+		inverseSquares:       powers(h.Length, -2),
+		sharedInverseSquares: powers(h.Lengths, -2),
+		others:               others,
 	}
 }
 
-// row sets dst to k(a, b) at the conditions b, rows of len(a).
+// powers returns the numbers of v raised to the given exponent.
+func powers(v []float64, exponent float64) []float64 {
+	list := make([]float64, len(v))
+	for i, x := range v {
+		list[i] = math.Pow(x, exponent)
+	}
+
+	return list
+}
+
+// row sets dst[i] to k(a, b_i), where b_i is row i of conditions b, each with len(a) inputs.
 func (c *covariance) row(dst, a, b []float64) {
-	in := len(a)
+	inputs := len(a)
 	for i := range dst {
-		x := b[i*in : (i+1)*in]
-		sum, all := c.constant, 0.0
-		for j, w := range c.inverse {
+		x := b[i*inputs : (i+1)*inputs]
+		sum := c.constant
+		distance := 0.0
+		for j, inverse := range c.inverseSquares {
 			d := a[j] - x[j]
-			all += d * d * w
+			distance += d * d * inverse
 			sum += c.linear[j] * a[j] * x[j]
 		}
 
-		k, _ := matern(all)
-		sum += float64(c.amplitude * k)
+		correlation, _ := matern(distance)
+		sum += float64(c.amplitude * correlation)
 
 		if c.shared > 0 {
-			part := 0.0
-			for j, w := range c.inverse2 {
+			sharedDistance := 0.0
+			for j, inverse := range c.sharedInverseSquares {
 				d := a[c.others[j]] - x[c.others[j]]
-				part += d * d * w
+				sharedDistance += d * d * inverse
 			}
 
-			k, _ = matern(part)
-			sum += float64(c.shared * k)
+			correlation, _ := matern(sharedDistance)
+			sum += float64(c.shared * correlation)
 		}
 
 		dst[i] = sum
 	}
 }
 
-// at is k(a, b).
-func (c *covariance) at(a, b []float64) float64 {
+// variance returns k(a, a).
+func (c *covariance) variance(a []float64) float64 {
 	var k [1]float64
-	c.row(k[:], a, b)
+	c.row(k[:], a, a)
 
 	return k[0]
 }

@@ -6,192 +6,304 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
-// A Form writes conditions as the rows that a process sees, and its outcomes back in their own units.
+// A Form rewrites conditions as the rows that a process sees. Each condition becomes Each rows, one after another, and
+// the outcomes of the condition are divided among its rows in their order.
 type Form interface {
-	// X returns the rows of conditions, Each for each: a column of results is then the row-major matrix
-	// of conditions by rows.
+	// X returns the rows of conditions x, row-major.
 	X(x []float64) ([]float64, error)
+	// Each returns the number of rows of a condition.
 	Each() int
-	// LnFactors returns ln of each outcome over the process's at conditions x; nil: they are the same.
+	// LnFactors returns, for each condition and outcome at conditions x, ln of the factor by which the outcome is
+	// larger than the outcome that the process predicts. It returns nil if all factors are 1.
 	LnFactors(x []float64) []float64
 }
 
-// Mapped is a Model of a form that takes and returns conditions.
+// Mapped is a Model of the rows of a form. Its methods take and return conditions and their outcomes.
 type Mapped struct {
 	Form  Form
 	Model *Model
 	x     []float64 // training conditions; nil after reading a stored model
 }
 
-// FitForm is Fit in a form. The columns in o are those of the form's rows.
-func FitForm(ctx context.Context, d triplets.Set, f Form, o Options) (_ *Mapped, err error) {
-	defer fault.Catch(&err)
-	o.Group, o.Level = repeat(o.Group, f.Each(), 1), repeat(o.Level, f.Each(), len(o.Labels))
+// FitForm fits a process to the rows of a form. The columns in o are columns of the form's rows; its groups and levels
+// have an element for each condition. FitForm panics if the outcomes of a condition cannot be divided among its rows.
+func FitForm(ctx context.Context, d triplets.Set, f Form, o Options) (*Mapped, error) {
+	rows, err := rowsIn(f, d)
+	if err != nil {
+		return nil, err
+	}
 
-	return &Mapped{Form: f, Model: fault.Get(Fit(ctx, rowsIn(f, d), o)), x: d.X}, nil
+	o.Group = repeat(o.Group, f.Each(), 1)
+	o.Level = repeat(o.Level, f.Each(), len(o.Labels))
+	m, err := Fit(ctx, rows, o)
+	if err != nil {
+		return nil, err
+	}
+
+	return &Mapped{Form: f, Model: m, x: d.X}, nil
 }
 
-// rowsIn rewrites pairs in a form.
-func rowsIn(f Form, d triplets.Set) (r triplets.Set) {
+// rowsIn returns the pairs in a form: with its rows, and with outcomes in the units of the process.
+func rowsIn(f Form, d triplets.Set) (triplets.Set, error) {
 	each := f.Each()
 	if d.Out%each != 0 {
 		panic(fmt.Sprintf("gp: data of %d outcomes for %d rows of each condition", d.Out, each))
 	}
 
-	r = triplets.Set{N: d.N * each, Out: d.Out / each, Y1: d.Y1, Y2: d.Y2, Weight: repeat(d.Weight, each, 1)}
-	r.Alone = repeat(d.Alone, each, 1)
-	r.X = fault.Get(f.X(d.X))
+	x, err := f.X(d.X)
+	if err != nil {
+		return triplets.Set{}, err
+	}
 
+	r := triplets.Set{
+		N: d.N * each, Out: d.Out / each, X: x, Y1: d.Y1, Y2: d.Y2,
+		Weight: repeat(d.Weight, each, 1), Alone: repeat(d.Alone, each, 1),
+	}
 	r.In = len(r.X) / max(r.N, 1)
+
 	if d.SetPoints != nil {
-		r.SetPoints = fault.Get(f.X(d.SetPoints))
+		r.SetPoints, err = f.X(d.SetPoints)
+		if err != nil {
+			return triplets.Set{}, err
+		}
 	}
 
 	if factors := f.LnFactors(d.X); factors != nil {
-		r.Y1, r.Y2 = slices.Clone(d.Y1), slices.Clone(d.Y2)
+		r.Y1 = slices.Clone(d.Y1)
+		r.Y2 = slices.Clone(d.Y2)
 		for k, l := range factors {
 			r.Y1[k] *= math.Exp(-l)
 			r.Y2[k] *= math.Exp(-l)
 		}
 	}
 
-	return r
+	return r, nil
 }
 
-// repeat repeats each row of so many elements n times.
-func repeat[T any](v []T, n, width int) (out []T) {
-	for i := 0; i < len(v); i += width {
-		out = append(out, slices.Repeat(v[i:i+width], n)...)
-	}
-	return out
-}
-
-// back maps predictions at conditions x from the form to the outcomes' own units, in place.
-func (m *Mapped) back(x, mu, claim, noise []float64) {
-	for k, l := range m.Form.LnFactors(x) {
-		mu[k] *= math.Exp(l)
-		claim[k] *= math.Exp(2 * l)
-		noise[k] *= math.Exp(2 * l)
-	}
-}
-
-// PredictLevels is Model.PredictLevels at conditions x.
-func (m *Mapped) PredictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64, err error) {
-	z, err := m.Form.X(x)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-
-	level = repeat(level, m.Form.Each(), len(m.Model.Labels))
-	if mu, claim, noise, err = m.Model.PredictLevels(ctx, z, level); err == nil {
-		m.back(x, mu, claim, noise)
-	}
-
-	return mu, claim, noise, err
-}
-
-// LeaveOut is Model.LeaveOut for training conditions (nil: all).
-func (m *Mapped) LeaveOut(ctx context.Context, rows []int) (mu, claim, noise []float64, err error) {
-	x, each := m.x, []int(nil)
-	if rows != nil {
-		n := m.Form.Each()
-		x = lists.Rows(m.x, len(m.x)*n/len(m.Model.condition), rows)
-		for _, i := range rows {
-			for k := range n {
-				each = append(each, i*n+k)
-			}
+// repeat returns v, a row-major matrix with the given number of columns, with each row n times.
+func repeat[T any](v []T, n, columns int) []T {
+	var list []T
+	for i := 0; i < len(v); i += columns {
+		for range n {
+			list = append(list, v[i:i+columns]...)
 		}
 	}
 
-	if mu, claim, noise, err = m.Model.LeaveOut(ctx, each); err == nil {
-		m.back(x, mu, claim, noise)
-	}
-
-	return mu, claim, noise, err
+	return list
 }
 
-// ClaimWith is Model.ClaimWith for conditions.
-func (m *Mapped) ClaimWith(ctx context.Context, added, pairs []float64, counts []int, x []float64, level []int,
-) (_ [][]float64, err error) {
-	defer fault.Catch(&err)
-	a, z, each := fault.Get(m.Form.X(added)), fault.Get(m.Form.X(x)), m.Form.Each()
-	rows := lists.Each(counts, func(n int) int { return n * each })
-	claims, err := m.Model.ClaimWith(ctx, a, repeat(pairs, each, 1), rows, z, repeat(level, each, len(m.Model.Labels)))
+// repeatLevels returns the levels of all rows for the levels of conditions.
+func (m *Mapped) repeatLevels(level []int) []int {
+	return repeat(level, m.Form.Each(), len(m.Model.Labels))
+}
+
+// restore changes predictions of the process at conditions x, in place, to the outcomes' own units.
+func (m *Mapped) restore(x []float64, p triplets.Prediction) {
 	for k, l := range m.Form.LnFactors(x) {
-		for _, c := range claims {
+		p.Mu[k] *= math.Exp(l)
+		p.Claim[k] *= math.Exp(2 * l)
+		p.Noise[k] *= math.Exp(2 * l)
+	}
+}
+
+// Answer returns what Model.Answer returns, for conditions instead of rows: the rows and the units of q are training
+// conditions.
+func (m *Mapped) Answer(ctx context.Context, q Questions) (Answers, error) {
+	rows, err := m.questions(q)
+	if err != nil {
+		return Answers{}, err
+	}
+
+	a, err := m.Model.Answer(ctx, rows)
+	if err != nil {
+		return Answers{}, err
+	}
+
+	if q.LeaveOut {
+		m.restore(m.trained(q.Rows), a.Left)
+	}
+
+	for s, predictions := range a.Units {
+		for u, p := range predictions {
+			m.restore(m.trained(q.Units[s][u]), p)
+		}
+	}
+
+	m.restore(q.X, a.Predicted)
+	if q.Added == nil {
+		return a, nil
+	}
+
+	for k, l := range m.Form.LnFactors(q.Added.At) {
+		for _, c := range a.Claims {
 			c[k] *= math.Exp(2 * l)
 		}
 	}
 
-	return claims, err
+	return a, nil
 }
 
-// Posterior is Model.Posterior for conditions, with variances of the process's outcomes.
-func (m *Mapped) Posterior(ctx context.Context, x []float64, pairs float64, level []int) (*Posterior, error) {
+// questions returns questions about rows, for questions about conditions.
+func (m *Mapped) questions(q Questions) (Questions, error) {
+	var err error
+	each := m.Form.Each()
+	rows := Questions{LeaveOut: q.LeaveOut, Level: m.repeatLevels(q.Level)}
+	if q.Rows != nil {
+		rows.Rows = rowsOf(q.Rows, each)
+	}
+
+	for _, units := range q.Units {
+		var list [][]int
+		for _, conditions := range units {
+			list = append(list, rowsOf(conditions, each))
+		}
+
+		rows.Units = append(rows.Units, list)
+	}
+
+	if q.X != nil {
+		rows.X, err = m.Form.X(q.X)
+		if err != nil {
+			return Questions{}, err
+		}
+	}
+
+	if q.Added == nil {
+		return rows, nil
+	}
+
+	added := &Added{Pairs: repeat(q.Added.Pairs, each, 1), Level: m.repeatLevels(q.Added.Level)}
+	added.X, err = m.Form.X(q.Added.X)
+	if err != nil {
+		return Questions{}, err
+	}
+
+	added.At, err = m.Form.X(q.Added.At)
+	if err != nil {
+		return Questions{}, err
+	}
+
+	for _, n := range q.Added.Counts {
+		added.Counts = append(added.Counts, n*each)
+	}
+
+	rows.Added = added
+
+	return rows, nil
+}
+
+// trained returns the inputs of some training conditions; nil: of all.
+func (m *Mapped) trained(conditions []int) []float64 {
+	if conditions == nil {
+		return m.x
+	}
+
+	count := len(m.Model.condition) / m.Form.Each()
+
+	return lists.Rows(m.x, len(m.x)/count, conditions)
+}
+
+// PredictLevels returns what Model.PredictLevels returns, for conditions instead of rows.
+func (m *Mapped) PredictLevels(ctx context.Context, x []float64, level []int) (triplets.Prediction, error) {
+	a, err := m.Answer(ctx, Questions{X: x, Level: level})
+	return a.Predicted, err
+}
+
+// LeaveOut returns what Model.LeaveOut returns, for training conditions (ascending; nil: all) instead of rows.
+func (m *Mapped) LeaveOut(ctx context.Context, conditions []int) (triplets.Prediction, error) {
+	a, err := m.Answer(ctx, Questions{LeaveOut: true, Rows: conditions})
+	return a.Left, err
+}
+
+// ClaimWith returns what Model.ClaimWith returns, for conditions instead of rows.
+func (m *Mapped) ClaimWith(ctx context.Context, o Added) ([][]float64, error) {
+	a, err := m.Answer(ctx, Questions{Added: &o})
+	return a.Claims, err
+}
+
+// rowsOf returns the rows of some conditions, if each condition has the given number of rows.
+func rowsOf(conditions []int, each int) []int {
+	var rows []int
+	for _, i := range conditions {
+		for k := range each {
+			rows = append(rows, i*each+k)
+		}
+	}
+
+	return rows
+}
+
+// Posterior returns what Model.Posterior returns, for conditions instead of rows. Its variances are in the units of the
+// process, without the factors of the form.
+func (m *Mapped) Posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
 	z, err := m.Form.X(x)
 	if err != nil {
 		return nil, err
 	}
 
-	p, err := m.Model.Posterior(ctx, z, pairs, repeat(level, m.Form.Each(), len(m.Model.Labels)))
-	if err == nil {
-		p.rows = m.Form.Each()
-		p.conditions /= p.rows
+	ofRows := Levels{Asked: m.repeatLevels(levels.Asked), Measured: m.repeatLevels(levels.Measured)}
+	p, err := m.Model.Posterior(ctx, z, pairs, ofRows)
+	if err != nil {
+		return nil, err
 	}
 
-	return p, err
+	p.rows = m.Form.Each()
+	p.conditions /= p.rows
+
+	return p, nil
 }
 
-// OrderForm rewrites the levels of a rotor's first harmonics of the blade
-// passing frequency, one outcome each, as one row per harmonic with one outcome.
-// Rotor noise depends on the shaft order m·n of a tone with n blades: in this
-// form a tone of one rotor teaches another rotor's tone of the same order.
+// OrderForm is the form of rotors. Their outcomes are the levels of the first harmonics m = 1, 2, … of the blade
+// passing frequency. In this form each harmonic of a condition is a row, and a row has one outcome. Rotor noise depends
+// on the shaft order m·n of a tone with n blades: in this form a tone of one rotor teaches another rotor's tone of the
+// same order.
 //
-// The inputs of a row are the columns of the conditions, with the shaft speed
-// replaced by its logarithm, then ln(m·n) and m.
+// The inputs of a row are the columns of the conditions, with the shaft speed replaced by its logarithm, then ln(m·n)
+// and m.
 type OrderForm struct {
-	In            int // columns of the conditions
-	Blades, Speed int // columns of the number of blades and of the shaft speed, both positive
-	Harmonics     int
+	Columns   int `json:"In"` // of the conditions
+	Blades    int // column of the number of blades, which must be positive
+	Speed     int // column of the shaft speed, which must be positive
+	Harmonics int // number of harmonics
 }
 
-// Inputs is the number of columns of the rewritten rows.
-func (f OrderForm) Inputs() int { return f.In + 2 }
+// Inputs returns the number of columns of the rewritten rows.
+func (f OrderForm) Inputs() int { return f.Columns + 2 }
 
-// X returns the rows of all harmonics of conditions x (n×In): harmonic m of row
-// i is row i·Harmonics + m − 1, so that a column of results is the row-major
-// matrix of rows by harmonics.
+// X returns the rows of all harmonics of conditions x (n×Columns). Harmonic m of condition i is row
+// i·Harmonics + m − 1. It returns an error if the number of blades or the speed of a condition is not positive.
 func (f OrderForm) X(x []float64) ([]float64, error) {
-	if len(x)%f.In != 0 {
-		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), f.In))
+	if len(x)%f.Columns != 0 {
+		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), f.Columns))
 	}
 
-	out := make([]float64, 0, len(x)/f.In*f.Harmonics*f.Inputs())
-	for i := 0; i < len(x); i += f.In {
-		row := x[i : i+f.In]
-		n, speed := row[f.Blades], row[f.Speed]
-		if !(n > 0) || !(speed > 0) {
+	z := make([]float64, 0, len(x)/f.Columns*f.Harmonics*f.Inputs())
+	for i := 0; i < len(x); i += f.Columns {
+		row := x[i : i+f.Columns]
+		blades := row[f.Blades]
+		speed := row[f.Speed]
+		if !(blades > 0) || !(speed > 0) {
 			return nil, fmt.Errorf("write row %d in order form: expected positive blades and speed, found %g and %g",
-				i/f.In, n, speed)
+				i/f.Columns, blades, speed)
 		}
 
 		for m := 1; m <= f.Harmonics; m++ {
-			at := len(out)
-			out = append(append(out, row...), math.Log(float64(m)*n), float64(m))
-			out[at+f.Speed] = math.Log(speed)
+			start := len(z)
+			z = append(z, row...)
+			z = append(z, math.Log(float64(m)*blades), float64(m))
+			z[start+f.Speed] = math.Log(speed)
 		}
 	}
 
-	return out, nil
+	return z, nil
 }
 
-// Each is the number of harmonics.
+// Each returns the number of harmonics.
 func (f OrderForm) Each() int { return f.Harmonics }
 
-// LnFactors is nil: levels stay.
+// LnFactors returns nil: the form does not change levels.
 func (OrderForm) LnFactors([]float64) []float64 { return nil }

@@ -6,19 +6,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Noise is ln σ²(x), quadratic in the standardised inputs, kept within the range
-// it has in the training data. Coefficients: 1, x_i, x_i·x_j for i ≤ j.
+// Noise is the variance σ²(x) of one measurement: ln σ² is quadratic in the standardised inputs, and σ² is kept
+// within the range that it has in the training data.
 type Noise struct {
-	Coefficients []float64 `json:"coefficients"`
-	Min          float64   `json:"min"`
-	Max          float64   `json:"max"`
+	Coefficients []float64 `json:"coefficients"` // of 1, x_i, and x_i·x_j for i ≤ j
+	Min          float64   `json:"min"`          // smallest σ² in the training data
+	Max          float64   `json:"max"`          // largest σ² in the training data
 }
 
 // Settings of the regression.
 const (
-	noiseSteps = 60    // half steps of the iteration
-	noiseRidge = 5e-5  // times the number of rows, on all coefficients but the first
-	noiseFloor = 1e-12 // added to ½(y1−y2)²
+	noiseSteps = 60    // iterations
+	noiseStep  = 0.5   // share of each step that is taken: full steps can oscillate
+	noiseRidge = 5e-5  // ridge of all coefficients but the first, times the number of rows
+	noiseFloor = 1e-12 // is added to ½(y1−y2)², which may be 0
+
+	// Limits of a relative deviation (u − σ²)/σ², so that no single pair dominates a step.
+	lowestDeviation  = -1
+	highestDeviation = 5
 )
 
 // Limits of ln σ².
@@ -27,89 +32,101 @@ const (
 	NoiseHighest = 10.0
 )
 
-// PairNoise returns the variance of one measurement as a function of the standardised
-// inputs, from the pairs' u = ½(y1−y2)² at the conditions x, rows of in.
-func PairNoise(x []float64, in int, u []float64) func(x []float64) float64 {
-	return fitNoise(x, in, u).at
+// PairNoise learns the variance of one measurement from pairs with u = ½(y1−y2)² at the standardised conditions x,
+// rows of the given number of inputs. It returns this variance as a function of a standardised condition.
+func PairNoise(x []float64, inputs int, u []float64) func(x []float64) float64 {
+	return fitNoise(x, inputs, u).variance
 }
 
+// quadratic returns the terms of a quadratic function: 1, x_i, and x_i·x_j for i ≤ j.
 func quadratic(x []float64) []float64 {
-	f := append([]float64{1}, x...)
+	terms := append([]float64{1}, x...)
 	for i, a := range x {
 		for _, b := range x[i:] {
-			f = append(f, a*b)
+			terms = append(terms, a*b)
 		}
 	}
 
-	return f
+	return terms
 }
 
-// fitNoise regresses u = ½(y1−y2)², whose expectation is σ², on x (rows of in):
-// iteratively reweighted least squares for Gamma(½) deviations and a logarithmic
-// link, with half steps and a small ridge.
-func fitNoise(x []float64, in int, u []float64) Noise {
-	n := len(u)
-	p := len(quadratic(make([]float64, in)))
-	f := mat.NewDense(n, p, nil)
+// fitNoise regresses u = ½(y1−y2)², whose expectation is σ², on the conditions x, rows of the given number of
+// inputs. u has a Gamma(½) law about σ², so a Gamma regression with a logarithmic link applies (McCullagh & Nelder
+// 1989, chapter 8): iteratively reweighted least squares, whose weights are all equal, with a small ridge.
+func fitNoise(x []float64, inputs int, u []float64) Noise {
+	rows := len(u)
+	size := len(quadratic(make([]float64, inputs)))
+	terms := mat.NewDense(rows, size, nil)
 
 	mean := noiseFloor
 	for i, v := range u {
-		f.SetRow(i, quadratic(x[i*in:(i+1)*in]))
-		mean += v / float64(n)
+		terms.SetRow(i, quadratic(x[i*inputs:(i+1)*inputs]))
+		mean += v / float64(rows)
 	}
 
 	var gram mat.SymDense
-	gram.SymOuterK(1, f.T())
+	gram.SymOuterK(1, terms.T())
 
-	for i := 1; i < p; i++ {
-		gram.SetSym(i, i, gram.At(i, i)+noiseRidge*float64(n))
+	for k := 1; k < size; k++ {
+		gram.SetSym(k, k, gram.At(k, k)+noiseRidge*float64(rows))
 	}
 
-	c := Noise{Coefficients: make([]float64, p)}
-	c.Coefficients[0] = math.Log(mean)
-	b := mat.NewVecDense(p, c.Coefficients)
-	var chol mat.Cholesky
-	var eta, right, step mat.VecDense
+	noise := Noise{Coefficients: make([]float64, size)}
+	noise.Coefficients[0] = math.Log(mean)
+	iterate(mat.NewVecDense(size, noise.Coefficients), &gram, terms, u)
 
-	z := mat.NewVecDense(n, nil)
-	if chol.Factorize(&gram) {
-		for range noiseSteps {
-			eta.MulVec(f, b)
+	var logs mat.VecDense
+	logs.MulVec(terms, mat.NewVecDense(size, noise.Coefficients))
 
-			for i, v := range u {
-				m := level(eta.AtVec(i))
-				z.SetVec(i, min(max((v+noiseFloor-m)/m, -1), 5))
-			}
-
-			right.MulVec(f.T(), z)
-
-			if chol.SolveVecTo(&step, &right) != nil {
-				break
-			}
-
-			b.AddScaledVec(b, 0.5, &step)
-		}
-	}
-
-	eta.MulVec(f, b)
-
-	c.Min, c.Max = math.Inf(1), math.Inf(-1)
+	noise.Min = math.Inf(1)
+	noise.Max = math.Inf(-1)
 	for i := range u {
-		m := level(eta.AtVec(i))
-		c.Min, c.Max = min(c.Min, m), max(c.Max, m)
+		v := limited(logs.AtVec(i))
+		noise.Min = min(noise.Min, v)
+		noise.Max = max(noise.Max, v)
 	}
 
-	return c
+	return noise
 }
 
-func level(eta float64) float64 { return math.Exp(min(max(eta, NoiseLowest), NoiseHighest)) }
-
-// at returns σ² at one standardised condition.
-func (c Noise) at(x []float64) float64 {
-	eta := 0.0
-	for i, f := range quadratic(x) {
-		eta += f * c.Coefficients[i]
+// iterate improves the coefficients in place. gram is TᵀT of the terms T (rows × coefficients) with the ridge. If
+// the matrix is singular, the coefficients stay as they are.
+func iterate(coefficients *mat.VecDense, gram *mat.SymDense, terms *mat.Dense, u []float64) {
+	var chol mat.Cholesky
+	if !chol.Factorize(gram) {
+		return
 	}
 
-	return min(max(level(eta), c.Min), c.Max)
+	deviations := mat.NewVecDense(len(u), nil)
+	var logs, right, step mat.VecDense
+	for range noiseSteps {
+		logs.MulVec(terms, coefficients)
+
+		for i, v := range u {
+			variance := limited(logs.AtVec(i))
+			deviation := (v + noiseFloor - variance) / variance
+			deviations.SetVec(i, min(max(deviation, lowestDeviation), highestDeviation))
+		}
+
+		right.MulVec(terms.T(), deviations)
+
+		if chol.SolveVecTo(&step, &right) != nil {
+			return
+		}
+
+		coefficients.AddScaledVec(coefficients, noiseStep, &step)
+	}
+}
+
+// limited returns σ² of its logarithm, which is kept within its limits.
+func limited(log float64) float64 { return math.Exp(min(max(log, NoiseLowest), NoiseHighest)) }
+
+// variance returns σ² at one standardised condition.
+func (c Noise) variance(x []float64) float64 {
+	log := 0.0
+	for i, term := range quadratic(x) {
+		log += term * c.Coefficients[i]
+	}
+
+	return min(max(limited(log), c.Min), c.Max)
 }

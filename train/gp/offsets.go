@@ -1,7 +1,6 @@
 package gp
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,22 +10,33 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/kernel"
 )
 
+// This file and offsetlaw.go add offsets to a process. A label (a propeller, a day) has levels (propeller 1, 2, …),
+// and each level has an offset of its own, a normal number with a deviation s that all levels of the label share.
+//
+//  1. integrate takes s of each label from a grid of a few values with a prior, instead of estimating it, and finds the
+//     posterior probability of each point of the grid.
+//  2. offsetLaw (offsetlaw.go) holds the mean and the covariance of the offsets given the data, averaged over the grid.
+//  3. offsetLaw.add and offsetLaw.addCovariances change predictions without offsets to predictions with them.
+//
+// The symbols are: y the outcomes, K + D the covariance of their means without offsets, L its Cholesky factor, Z the
+// indicators of the levels (rows × levels of all labels), W = (K + D)⁻¹Z, G = ZᵀW, and β = Zᵀ(K + D)⁻¹y.
+
 // MaxLabels is the number of labels whose levels may have offsets.
 const MaxLabels = 3
 
-// Grids of s, the deviation of the offsets of one label, in deviations of the outcome. Of three labels the
-// coarse one is taken.
+// Grids of s, the deviation of the offsets of one label, in deviations of the outcome. Three labels take the coarse
+// grid, because the points of the grids are multiplied.
 var (
 	fineOffsets   = []float64{0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.16, 0.25, 0.4, 0.63, 1, 1.6, 2.5}
 	coarseOffsets = []float64{0, 0.06, 0.16, 0.4, 1}
 )
 
-// Prior of s: one in twenty that things do not differ, else a half-t law.
+// The prior of s: with probability noOffsets s is 0, so that levels do not differ. Otherwise s has a half-t law with
+// this scale and these degrees of freedom.
 const (
 	noOffsets     = 0.05
 	offsetScale   = 0.35
@@ -36,34 +46,27 @@ const (
 // leastWeight is the posterior probability below which a point of the grid is dropped.
 const leastWeight = 1e-10
 
-// deviations is a point of the grid: s of each label.
+// deviations is a point of the grid.
 type deviations struct {
-	s   []float64
-	log float64 // of the prior probability
+	s   []float64 // by label: deviation of its offsets
+	log float64   // ln of the prior probability
 }
 
-// offsetGrid is the grid of so many labels: the product of their grids.
-func offsetGrid(labels int) []deviations {
+// offsetGrid returns the grid of the given number of labels: the product of the grids of each.
+func offsetGrid(labelCount int) []deviations {
 	s := fineOffsets
-	if labels == MaxLabels {
+	if labelCount == MaxLabels {
 		s = coarseOffsets
 	}
 
-	p, sum, last := make([]float64, len(s)), 0.0, len(s)-1
-	for i, v := range s[1:] {
-		lo, hi := max(i, 1), min(i+2, last)
-		step := math.Log(s[hi]/s[lo]) / float64(hi-lo)
-		p[i+1] = v * math.Pow(1+v*v/(offsetScale*offsetScale*offsetFreedom), -(offsetFreedom+1)/2.0) * step
-		sum += p[i+1]
-	}
-
-	p[0] = noOffsets / (1 - noOffsets) * sum
+	logPrior := logOffsetPrior(s)
 	grid := []deviations{{}}
-	for range labels {
+	for range labelCount {
 		var next []deviations
 		for _, d := range grid {
-			for i, v := range s {
-				next = append(next, deviations{append(slices.Clone(d.s), v), d.log + math.Log(p[i]/(sum+p[0]))})
+			for i := range s {
+				combined := slices.Concat(d.s, s[i:i+1])
+				next = append(next, deviations{combined, d.log + logPrior[i]})
 			}
 		}
 
@@ -73,114 +76,155 @@ func offsetGrid(labels int) []deviations {
 	return grid
 }
 
-// labels are the levels that rows have: rows × labels, numbered from 0. A level that is not below the count of its
-// label was not measured; equal numbers are one new thing.
-type labels struct {
-	count []int // levels of each label
-	of    []int
-}
-
-func (l labels) columns() (n int) {
-	for _, c := range l.count {
-		n += c
+// logOffsetPrior returns ln of the prior probability of each deviation s, of which the first is 0. A positive deviation
+// has the density of the half-t law times its width: s times half the difference of ln s of its neighbours.
+func logOffsetPrior(s []float64) []float64 {
+	prior := make([]float64, len(s)) // not normalised
+	sum := 0.0                       // over positive deviations
+	last := len(s) - 1
+	for i := 1; i <= last; i++ {
+		before := max(i-1, 1)
+		after := min(i+1, last)
+		width := math.Log(s[after]/s[before]) / float64(after-before)
+		density := math.Pow(1+s[i]*s[i]/(offsetScale*offsetScale*offsetFreedom), -(offsetFreedom+1)/2.0)
+		prior[i] = s[i] * density * width
+		sum += prior[i]
 	}
-	return n
+
+	prior[0] = noOffsets / (1 - noOffsets) * sum
+	logs := make([]float64, len(s))
+	for i, p := range prior {
+		logs[i] = math.Log(p / (sum + prior[0]))
+	}
+
+	return logs
 }
 
-// indicators returns Z, rows×columns.
+// labels are the levels of some rows. A level that is not below the count of its label was not measured, and belongs to
+// a new thing. Equal numbers are the same new thing.
+type labels struct {
+	count  []int // by label: number of its levels
+	levels []int // rows × labels, numbered from 0
+}
+
+// columns returns the number of levels of all labels together.
+func (l labels) columns() int {
+	sum := 0
+	for _, n := range l.count {
+		sum += n
+	}
+
+	return sum
+}
+
+// indicators returns Z, rows × columns: 1 for the levels of a row, otherwise 0. New levels have no column.
 func (l labels) indicators() []float64 {
-	w, k := l.columns(), len(l.count)
-	z := make([]float64, len(l.of)/k*w)
-	for i := range len(l.of) / k {
-		at := i * w
+	columns := l.columns()
+	labelCount := len(l.count)
+	rows := len(l.levels) / labelCount
+	z := make([]float64, rows*columns)
+	for i := range rows {
+		first := i * columns // place of the first level of a label in row i
 		for c, n := range l.count {
-			if v := l.of[i*k+c]; v < n {
-				z[at+v] = 1
+			if v := l.levels[i*labelCount+c]; v < n {
+				z[first+v] = 1
 			}
 
-			at += n
+			first += n
 		}
 	}
 
 	return z
 }
 
-// rows are the labels of some rows, with their levels alone.
+// rows returns the labels of some rows. The levels that these rows have are numbered anew, and the others are dropped.
 func (l labels) rows(rows []int) labels {
-	k := len(l.count)
-	out := labels{make([]int, k), make([]int, len(rows)*k)}
-	for c := range l.count {
-		index, distinct := lists.Index(lists.Each(rows, func(i int) int { return l.of[i*k+c] }))
-		out.count[c] = len(distinct)
+	labelCount := len(l.count)
+	selected := lists.Rows(l.levels, labelCount, rows)
+	own := labels{make([]int, labelCount), make([]int, len(selected))}
+	for c := range labelCount {
+		index, distinct := lists.Index(lists.Column(selected, labelCount, c))
+		own.count[c] = len(distinct)
 		for a, v := range index {
-			out.of[a*k+c] = v
+			own.levels[a*labelCount+c] = v
 		}
 	}
 
-	return out
+	return own
 }
 
-// point is a point of the grid given the data: the posterior covariance R of the offsets of all levels is
-// (diag(s⁻²) + G)⁻¹ with G = Zᵀ(K + D)⁻¹Z, their mean Rβ with β = Zᵀ(K + D)⁻¹y.
+// point is a point of the grid given the data.
 type point struct {
-	weight float64
-	s      []float64
-	r      *mat.SymDense
+	weight float64       // posterior probability
+	s      []float64     // by label: deviation of its offsets
+	r      *mat.SymDense // R = (diag(s⁻²) + G)⁻¹, the covariance of the offsets of all levels; Rβ is their mean
 }
 
-// factor returns the deviations s of all levels, and the Cholesky factor of 1 + sGs.
+// factor returns the deviations s of all levels, each equal to the deviation of its label, and the Cholesky factor of
+// M = I + diag(s)·G·diag(s). With M, R = diag(s)·M⁻¹·diag(s) can be computed even if s is 0.
 func (d deviations) factor(count []int, g *mat.SymDense) (s, chol []float64, err error) {
 	for c, n := range count {
 		s = append(s, slices.Repeat(d.s[c:c+1], n)...)
 	}
 
-	w, of := len(s), g.RawSymmetric()
+	w := len(s)
+	raw := g.RawSymmetric()
 	chol = make([]float64, w*w)
 	for i := range w {
 		for j := range i + 1 {
-			chol[i*w+j] = s[i] * of.Data[j*of.Stride+i] * s[j]
+			chol[i*w+j] = s[i] * raw.Data[j*raw.Stride+i] * s[j]
 		}
 
 		chol[i*w+i]++
 	}
 
-	return s, chol, Factorise(square(w, chol), w)
+	return s, chol, Factorise(rowMajor(w, chol), w)
 }
 
-// posterior returns R, the covariance of the offsets; nil where it is not positive definite.
-func (d deviations) posterior(count []int, g *mat.SymDense) *mat.SymDense {
+// posterior returns R, the covariance of the offsets given the data. It fails if M is not positive definite.
+func (d deviations) posterior(count []int, g *mat.SymDense) (*mat.SymDense, error) {
 	s, chol, err := d.factor(count, g)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 
 	w := len(s)
-	x := mat.DenseCopyOf(mat.NewDiagDense(w, s))
-	SolveLeft(square(w, chol), square(w, x.RawMatrix().Data), w, w)
+	solved := mat.DenseCopyOf(mat.NewDiagDense(w, s)) // chol(M)⁻¹·diag(s)
+	SolveLeft(rowMajor(w, chol), rowMajor(w, solved.RawMatrix().Data), w, w)
 
 	var r mat.SymDense
-	r.SymOuterK(1, x.T())
+	r.SymOuterK(1, solved.T())
 
-	return &r
+	return &r, nil
 }
 
-// integrate returns ln of the evidence relative to a process without offsets, and the points of the grid
-// with their posterior weights.
+// logEvidence returns ln of the prior probability of d times the evidence relative to a process without offsets:
+// −½ ln|M| + ½βᵀRβ. It returns −∞ if M is not positive definite.
+func (d deviations) logEvidence(count []int, g *mat.SymDense, beta *mat.VecDense) float64 {
+	s, chol, err := d.factor(count, g)
+	if err != nil {
+		return math.Inf(-1)
+	}
+
+	w := len(s)
+	solved := s // chol(M)⁻¹·diag(s)·β
+	floats.Mul(solved, beta.RawVector().Data)
+	blas64.Trsv(blas.NoTrans, lower(w, chol), blas64.Vector{N: w, Data: solved, Inc: 1})
+
+	log := d.log + floats.Dot(solved, solved)/2
+	for i := range w {
+		log -= math.Log(chol[i*w+i])
+	}
+
+	return log
+}
+
+// integrate returns ln of the evidence relative to a process without offsets, integrated over the grid, and the points
+// of the grid with their posterior probabilities. Points of negligible probability are dropped.
 func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDense) (log float64, points []point) {
 	logs := make([]float64, len(grid))
 	for k, d := range grid {
-		s, chol, err := d.factor(count, g)
-		if logs[k] = math.Inf(-1); err != nil {
-			continue
-		}
-
-		w := len(s)
-		floats.Mul(s, beta.RawVector().Data)
-		blas64.Trsv(blas.NoTrans, lower(w, chol), blas64.Vector{N: w, Data: s, Inc: 1})
-		logs[k] = d.log + floats.Dot(s, s)/2
-		for i := range w {
-			logs[k] -= math.Log(chol[i*w+i])
-		}
+		logs[k] = d.logEvidence(count, g, beta)
 	}
 
 	log = floats.LogSumExp(logs)
@@ -191,9 +235,13 @@ func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDen
 			continue
 		}
 
-		if r := d.posterior(count, g); r != nil {
-			points, sum = append(points, point{weight, d.s, r}), sum+weight
+		r, err := d.posterior(count, g)
+		if err != nil {
+			continue
 		}
+
+		points = append(points, point{weight, d.s, r})
+		sum += weight
 	}
 
 	for k := range points {
@@ -203,254 +251,108 @@ func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDen
 	return log, points
 }
 
-// offsetMoments are the mean of the offsets and their mean square.
-func offsetMoments(points []point, beta *mat.VecDense) (mean *mat.VecDense, square *mat.SymDense) {
+// offsetMoments returns the mean of the offsets of all levels, and the mean of their products (levels × levels).
+func offsetMoments(points []point, beta *mat.VecDense) (mean *mat.VecDense, second *mat.SymDense) {
 	w := beta.Len()
-	mean, square = mat.NewVecDense(w, nil), mat.NewSymDense(w, nil)
-	var c mat.VecDense
+	mean = mat.NewVecDense(w, nil)
+	second = mat.NewSymDense(w, nil)
+	var pointMean mat.VecDense
 	var r mat.SymDense
 	for _, p := range points {
-		c.MulVec(p.r, beta)
-		mean.AddScaledVec(mean, p.weight, &c)
-		square.SymRankOne(square, p.weight, &c)
+		pointMean.MulVec(p.r, beta)
+		mean.AddScaledVec(mean, p.weight, &pointMean)
+		second.SymRankOne(second, p.weight, &pointMean)
 		r.ScaleSym(p.weight, p.r)
-		square.AddSym(square, &r)
+		second.AddSym(second, &r)
 	}
 
-	return mean, square
+	return mean, second
 }
 
-// gram returns aᵀb of n×w matrices as the symmetric matrix that it is.
-func gram(a, b []float64, n, w int) *mat.SymDense {
-	g := make([]float64, w*w)
-	kernel.Add(w, w, n, kernel.View{Data: a, Row: w, Col: 1}.T(), kernel.View{Data: b, Row: w, Col: 1}, square(w, g))
-	return mat.NewSymDense(w, g)
+// gram returns aᵀb for two matrices of the given rows and columns. The product must be symmetric.
+func gram(a, b []float64, rows, columns int) *mat.SymDense {
+	g := make([]float64, columns*columns)
+	kernel.Add(columns, columns, rows, rowMajor(columns, a).T(), rowMajor(columns, b), rowMajor(columns, g))
+	return mat.NewSymDense(columns, g)
 }
 
-// transposed returns aᵀv of an n×w matrix.
-func transposed(a, v []float64, w int) *mat.VecDense {
-	b := mat.NewVecDense(w, nil)
-	blas64.Gemv(blas.Trans, 1, blas64.General{Rows: len(v), Cols: w, Stride: w, Data: a},
-		blas64.Vector{N: len(v), Data: v, Inc: 1}, 0, b.RawVector())
+// transposedTimes returns aᵀv for a matrix a of len(v) rows and the given number of columns.
+func transposedTimes(a, v []float64, columns int) *mat.VecDense {
+	product := mat.NewVecDense(columns, nil)
+	blas64.Gemv(blas.Trans, 1, blas64.General{Rows: len(v), Cols: columns, Stride: columns, Data: a},
+		blas64.Vector{N: len(v), Data: v, Inc: 1}, 0, product.RawVector())
 
-	return b
+	return product
 }
 
-// integrateOffsets returns −ln of the evidence that offsets add, and makes of q, the lower triangle of Q = K⁻¹, what
-// the gradient takes for it: the mean of Q − ααᵀ over the grid, plus ααᵀ of the process without offsets. With W = QZ
-// that needs no other factor.
+// integrateOffsets returns −ln of the evidence that offsets add. If grad is set, it also replaces e.inverse, the
+// lower triangle of (K + D)⁻¹, so that addGradient returns the gradient with offsets.
+//
+// At a point of the grid the inverse with offsets is Q = (K + D)⁻¹ − WRWᵀ and the weights are α = w − WRβ,
+// where w = (K + D)⁻¹y. The gradient needs the mean of Q − ααᵀ over the grid. As addGradient subtracts wwᵀ,
+// integrateOffsets sets the inverse to this mean plus wwᵀ: (K + D)⁻¹ − W·E[bbᵀ]·Wᵀ + w·(W·E[b])ᵀ +
+// (W·E[b])·wᵀ, where b are the offsets given the data. This needs no factor besides the one of K + D.
 func (e *evidence) integrateOffsets(grad bool) float64 {
-	n, w, z := e.n, e.labels.columns(), e.labels.indicators()
-	solved := make([]float64, n*w) // W
-	for i := range n {
-		for k := range i {
-			q := e.q[i*n+k]
-			for c := range w {
-				solved[i*w+c] += float64(q * z[k*w+c])
-				solved[k*w+c] += float64(q * z[i*w+c])
-			}
-		}
-
-		for c := range w {
-			solved[i*w+c] += float64(e.q[i*n+i] * z[i*w+c])
-		}
-	}
-
-	beta := transposed(z, e.alpha, w)
-	log, points := integrate(e.grid, e.labels.count, gram(z, solved, n, w), beta)
+	n := e.n
+	columns := e.labels.columns()
+	z := e.labels.indicators()
+	w := e.inverseTimes(z, columns)
+	beta := transposedTimes(z, e.weights, columns)
+	log, points := integrate(e.grid, e.labels.count, gram(z, w, n, columns), beta)
 	if !grad {
 		return -log
 	}
 
 	mean, second := offsetMoments(points, beta)
-	right := make([]float64, n*w)
-	of := kernel.View{Data: solved, Row: w, Col: 1}
-	kernel.Add(n, w, w, of, square(w, mat.DenseCopyOf(second).RawMatrix().Data), kernel.View{Data: right, Row: w, Col: 1})
-	kernel.Subtract(n, n, w, kernel.View{Data: right, Row: w, Col: 1}, of.T(), square(n, e.q))
+	product := make([]float64, n*columns) // W·E[bbᵀ]
+	kernel.Add(n, columns, columns, rowMajor(columns, w),
+		rowMajor(columns, mat.DenseCopyOf(second).RawMatrix().Data), rowMajor(columns, product))
+	kernel.Subtract(n, n, columns, rowMajor(columns, product), rowMajor(columns, w).T(), rowMajor(n, e.inverse))
 
-	var shift mat.VecDense
-	shift.MulVec(mat.NewDense(n, w, solved), mean)
+	var shift mat.VecDense // W·E[b]
+	shift.MulVec(mat.NewDense(n, columns, w), mean)
 	for i := range n {
 		for k := range i + 1 {
-			e.q[i*n+k] += float64(e.alpha[i]*shift.AtVec(k)) + float64(shift.AtVec(i)*e.alpha[k])
+			e.inverse[i*n+k] += float64(e.weights[i]*shift.AtVec(k)) + float64(shift.AtVec(i)*e.weights[k])
 		}
 	}
 
 	return -log
 }
 
-// offsets is the law of the offsets of all levels given the data, integrated over their deviations.
-type offsets struct {
-	labels
-	white  []float64     // L⁻¹Z
-	beta   *mat.VecDense // Zᵀ(K + D)⁻¹y
-	points []point
-	mean   *mat.VecDense
-	cov    []float64 // columns×columns
-	fresh  []float64 // per label: variance of the offset of a level that was not measured
-}
-
-func (m *Model) offsets(p *process, l labels) *offsets {
-	w := l.columns()
-	o := &offsets{labels: l, white: l.indicators()}
-	o.beta = transposed(o.white, p.alpha, w)
-	p.solve(o.white, w, 0)
-	_, o.points = integrate(m.grid, l.count, gram(o.white, o.white, p.n, w), o.beta)
-	o.collapse()
-
-	return o
-}
-
-// collapse sets the mean and the covariances.
-func (o *offsets) collapse() {
-	mean, second := offsetMoments(o.points, o.beta)
-	second.SymRankOne(second, -1, mean)
-	o.mean, o.cov = mean, mat.DenseCopyOf(second).RawMatrix().Data
-	o.fresh = make([]float64, len(o.count))
-	for _, p := range o.points {
-		for c, s := range p.s {
-			o.fresh[c] += float64(p.weight * s * s)
-		}
-	}
-}
-
-// without is the law without some rows, where x is chol(Q)⁻¹W and less is WᵀQ⁻¹α there, with the block Q of
-// (K + D)⁻¹ and its rows W of (K + D)⁻¹Z: G becomes G − XᵀX. The weights of the grid stay.
-func (o *offsets) without(x *mat.Dense, less *mat.VecDense) *offsets {
-	out, w := *o, less.Len()
-	out.points, out.beta = nil, mat.NewVecDense(w, nil)
-	out.beta.SubVec(o.beta, less)
-
-	var g mat.SymDense
-	g.SymOuterK(-1, x.T())
-	g.AddSym(&g, gram(o.white, o.white, len(o.white)/w, w))
-
-	for _, p := range o.points {
-		r := deviations{s: p.s}.posterior(o.count, &g)
-		if r == nil {
-			fault.Raise(errNotPositive)
-		}
-
-		out.points = append(out.points, point{p.weight, p.s, r})
-	}
-
-	out.collapse()
-
-	return &out
-}
-
-// Spread is a variance in units of an outcome's training variance, with the ends of its central 95 %.
-type Spread struct{ Mean, Low, High float64 }
-
-// Variances are, of outcome j, those of the offsets of each label, that from run to run, and the noise.
-func (m *Model) Variances(j int) (labels []Spread, runs, noise float64) {
-	in, n := len(m.Columns), 0
-	for k := range m.Labels {
-		o := m.process[j].offsets
-		s := Spread{Mean: o.fresh[k]}
-		points := slices.Clone(o.points)
-		slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.s[k], b.s[k]) })
-		below := 0.0
-		for _, p := range points {
-			if v := p.s[k] * p.s[k]; below <= 0.975 {
-				if s.High = v; below <= 0.025 {
-					s.Low = v
-				}
+// inverseTimes returns (K + D)⁻¹z for a matrix z of n rows, from the lower triangle of the inverse.
+func (e *evidence) inverseTimes(z []float64, columns int) []float64 {
+	n := e.n
+	product := make([]float64, n*columns)
+	for i := range n {
+		for k := range i {
+			q := e.inverse[i*n+k]
+			for c := range columns {
+				product[i*columns+c] += float64(q * z[k*columns+c])
+				product[k*columns+c] += float64(q * z[i*columns+c])
 			}
-
-			below += p.weight
 		}
 
-		labels = append(labels, s)
-	}
-
-	for i := 0; i < len(m.X); i += in {
-		noise += m.Noise[j].at(m.X[i : i+in])
-		n++
-	}
-
-	return labels, m.Hyper[j].Nugget * m.Hyper[j].Nugget, noise / float64(n)
-}
-
-// shifts returns T = Z*ᵀ − Wᵀk*, columns×conditions, for conditions of the given levels (nil: all of one new thing),
-// where k is L⁻¹k*: given the offsets b of the levels, the mean is Tᵀb more than without offsets.
-func (o *offsets) shifts(level []int, k []float64, n int) []float64 {
-	w := o.columns()
-	t := make([]float64, w*n)
-	if level != nil {
-		z := labels{o.count, level}.indicators()
-		for i := range t {
-			t[i] = z[i%n*w+i/n]
+		for c := range columns {
+			product[i*columns+c] += float64(e.inverse[i*n+i] * z[i*columns+c])
 		}
 	}
 
-	kernel.Subtract(w, n, len(k)/n, kernel.View{Data: o.white, Row: w, Col: 1}.T(), kernel.View{Data: k, Row: n, Col: 1},
-		kernel.View{Data: t, Row: n, Col: 1})
-
-	return t
+	return product
 }
 
-// spread returns the covariances of the offsets times T, columns×conditions.
-func (o *offsets) spread(t []float64, n int) []float64 {
-	w := o.columns()
-	s := make([]float64, w*n)
-	kernel.Add(w, n, w, square(w, o.cov), kernel.View{Data: t, Row: n, Col: 1}, kernel.View{Data: s, Row: n, Col: 1})
-
-	return s
-}
-
-// add adds the offsets to means and variances at n conditions with the shifts t.
-func (o *offsets) add(level []int, t, mean, variance []float64) {
-	n := len(mean)
-	s := o.spread(t, n)
-	for i, v := range t {
-		mean[i%n] += float64(v * o.mean.AtVec(i/n))
-		variance[i%n] += float64(v * s[i])
-	}
-
-	for b := range n {
-		variance[b] += o.common(level, b, b)
-	}
-}
-
-// common is the variance that two conditions share because they are of new levels, the same ones.
-func (o *offsets) common(level []int, a, b int) (v float64) {
-	for c, n := range o.count {
-		k := len(o.count)
-		if level == nil || level[a*k+c] >= n && level[a*k+c] == level[b*k+c] {
-			v += o.fresh[c]
-		}
-	}
-
-	return v
-}
-
-// covary adds the covariances of the offsets of the first rows of n conditions with all of them to cov (rows×n).
-// k is L⁻¹k*.
-func (o *offsets) covary(level []int, k []float64, rows, n int, cov []float64) {
-	t := o.shifts(level, k, n)
-	of := kernel.View{Data: t, Row: n, Col: 1}
-	kernel.Add(rows, n, o.columns(), of.T(), kernel.View{Data: o.spread(t, n), Row: n, Col: 1},
-		kernel.View{Data: cov, Row: n, Col: 1})
-
-	for a := range rows {
-		for b := range n {
-			cov[a*n+b] += o.common(level, a, b)
-		}
-	}
-}
-
-// checkLabels reports labels that no grid is made for. It panics where slices do not fit.
-func checkLabels(count, of []int, rows int) error {
-	if len(of) != rows*len(count) {
-		panic(fmt.Sprintf("gp: %d levels of %d labels for %d rows", len(of), len(count), rows))
+// checkLabels returns an error if there are more than MaxLabels labels. It panics if the levels do not fit the labels
+// or the rows. count is the number of levels of each label, level the level of each row, rows × labels.
+func checkLabels(count, level []int, rows int) error {
+	if len(level) != rows*len(count) {
+		panic(fmt.Sprintf("gp: %d levels of %d labels for %d rows", len(level), len(count), rows))
 	}
 
 	if len(count) > MaxLabels {
 		return fmt.Errorf("expected at most %d labels whose names have offsets, found %d", MaxLabels, len(count))
 	}
 
-	for i, v := range of {
+	for i, v := range level {
 		if n := count[i%len(count)]; v < 0 || v >= n {
 			panic(fmt.Sprintf("gp: level %d of a label with %d", v, n))
 		}

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // thingsCase is one of testdata/things.json.
@@ -41,9 +43,12 @@ func things(x, y, spread []float64, in int, others, group, level, count []int, h
 		n: len(y), group: group, workers: 1, grid: grid,
 	}
 
-	m.OutputMean, m.OutputStd = []float64{0}, []float64{1}
+	m.OutputMean = []float64{0}
+	m.OutputStd = []float64{1}
 	for j := range in {
-		m.Columns, m.InputMean, m.InputStd = append(m.Columns, j), append(m.InputMean, 0), append(m.InputStd, 1)
+		m.Columns = append(m.Columns, j)
+		m.InputMean = append(m.InputMean, 0)
+		m.InputStd = append(m.InputStd, 1)
 	}
 
 	for i := range y {
@@ -55,12 +60,13 @@ func things(x, y, spread []float64, in int, others, group, level, count []int, h
 
 // Witness: testdata/things.py, by numpy and scipy.
 func TestOffsetsAgainstPrototype(t *testing.T) {
-	b := must.Read(t, "testdata/things.json")
+	b := testfile.Read(t, "testdata/things.json")
 
 	var cases map[string]thingsCase
-	must.Do(t, json.Unmarshal(b, &cases))
+	require.NoError(t, json.Unmarshal(b, &cases))
 
-	ctx, g := context.Background(), cases["RE"]
+	ctx := context.Background()
+	g := cases["RE"]
 	near(t, "grid", fineOffsets, g.Grid, 0)
 
 	for k, d := range offsetGrid(1) {
@@ -68,15 +74,16 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	}
 
 	x := slices.Concat(g.X...)
-	sh := newShape(x, 2, []int{1})
+	sh := newSearchData(x, 2, []int{1})
 	sh.labels, sh.grid = labels{[]int{4}, g.Thing}, offsetGrid(1)
-	e, grad := &evidence{shape: sh, y: g.Y, noise: g.Noise}, make([]float64, len(g.Theta))
+	e := &evidence{searchData: sh, y: g.Y, noise: g.Noise}
+	grad := make([]float64, len(g.Theta))
 	near(t, "objective", []float64{e.value(g.Theta, grad)}, []float64{g.Objective}, 1e-8)
 	near(t, "objective alone", []float64{e.value(g.Theta, nil)}, []float64{g.Objective}, 1e-8)
 	near(t, "gradient", grad, g.Gradient, 1e-8)
 
-	m := things(x, g.Y, g.Noise, 2, []int{1}, g.Thing, g.Thing, []int{4}, sh.theta.hyper(g.Theta), sh.grid)
-	m.factorise(ctx)
+	m := things(x, g.Y, g.Noise, 2, []int{1}, g.Thing, g.Thing, []int{4}, sh.layout.hyper(g.Theta), sh.grid)
+	require.NoError(t, m.factorise(ctx))
 
 	for k, p := range m.process[0].offsets.points {
 		near(t, "weight", []float64{p.weight}, g.Weights[k:k+1], 1e-8)
@@ -92,57 +99,62 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 		{"new things", []int{4, 5}, g.NewMean, g.NewClaim},
 		{"known thing", []int{g.KnownThing, g.KnownThing}, g.KnownMean, g.KnownClaim},
 	} {
-		mu, claim, _, err := m.PredictLevels(ctx, at, c.level)
-		must.Do(t, err)
+		p, err := m.PredictLevels(ctx, at, c.level)
+		require.NoError(t, err)
 
-		near(t, c.name+" mean", mu, c.mean, 1e-8)
-		near(t, c.name+" claim", claim, c.claim, 1e-8)
+		near(t, c.name+" mean", p.Mu, c.mean, 1e-8)
+		near(t, c.name+" claim", p.Claim, c.claim, 1e-8)
 	}
 
-	mu, claim, _, err := m.LeaveOut(ctx, nil)
-	must.Do(t, err)
+	p, err := m.LeaveOut(ctx, nil)
+	require.NoError(t, err)
 
 	of := slices.Index(g.Thing, g.LeftOutThing)
-	near(t, "left-out mean", mu[of:of+6], g.LeftOutMean, 1e-8)
-	near(t, "left-out claim", claim[of:of+6], g.LeftOutClaim, 1e-8)
+	near(t, "left-out mean", p.Mu[of:of+6], g.LeftOutMean, 1e-8)
+	near(t, "left-out claim", p.Claim[of:of+6], g.LeftOutClaim, 1e-8)
 }
 
 // crossed simulates a thing (input 0 is its property) at some angles on three days.
 func crossed(n int) (x, y, spread []float64, thing, level []int) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for i := range n {
-		k, day := i%5, i%3
+		k := i % 5
+		day := i % 3
 		a := r.Float64()*3 - 1.5
 		x = append(x, float64(k)/2-1, a)
 		y = append(y, a+0.4*math.Sin(3*float64(k))+0.3*float64(day)+0.05*r.NormFloat64())
 		spread = append(spread, 0.001+0.002*r.Float64())
-		thing, level = append(thing, k), append(level, k, day)
+		thing = append(thing, k)
+		level = append(level, k, day)
 	}
 
 	return x, y, spread, thing, level
 }
 
-// Witness: finite differences, and refits without the rows of a thing at the same hyperparameters and s, in which its
-// name is a new one and its days are known ones.
+// Witness: finite differences, and refits without the rows of a thing at the same hyperparameters and s. In a refit the
+// name of the thing is new, and its days are known.
 func TestOffsetsAgainstRefits(t *testing.T) {
 	ctx := context.Background()
 	theta := []float64{-0.5, -3, -1, 0.5, 0.2, -1.2, -0.8, -0.6, 0.1}
 	x, y, spread, thing, level := crossed(60)
 	grid := offsetGrid(2)
 
-	sh := newShape(x, 2, []int{1})
-	sh.labels, sh.grid = labels{[]int{5, 3}, level}, grid
-	e, grad := &evidence{shape: sh, y: y, noise: spread}, make([]float64, len(theta))
+	sh := newSearchData(x, 2, []int{1})
+	sh.labels = labels{[]int{5, 3}, level}
+	sh.grid = grid
+	e := &evidence{searchData: sh, y: y, noise: spread}
+	grad := make([]float64, len(theta))
 	e.value(theta, grad)
 
 	for k := range theta {
 		const d = 1e-4
-		up, down := slices.Clone(theta), slices.Clone(theta)
+		up := slices.Clone(theta)
+		down := slices.Clone(theta)
 		up[k], down[k] = up[k]+d, down[k]-d
 		near(t, fmt.Sprint("gradient ", k), grad[k:k+1], []float64{(e.value(up, nil) - e.value(down, nil)) / (2 * d)}, 1e-5)
 	}
 
-	h := sh.theta.hyper(theta)
+	h := sh.layout.hyper(theta)
 	for _, c := range []struct {
 		name  string
 		grid  []deviations
@@ -158,24 +170,27 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 			var g, l []int
 			for i, k := range thing {
 				if keep(i) {
-					a, b, v = append(a, x[2*i:2*i+2]...), append(b, y[i]), append(v, spread[i])
-					g, l = append(g, k), append(l, level[2*i:2*i+2]...)
+					a = append(a, x[2*i:2*i+2]...)
+					b = append(b, y[i])
+					v = append(v, spread[i])
+					g = append(g, k)
+					l = append(l, level[2*i:2*i+2]...)
 				}
 			}
 
 			m := things(a, b, v, 2, []int{1}, g, l, count, h, c.grid)
 			if c.cells > 0 {
-				m.average(ctx, c.cells*m.n/60)
+				require.NoError(t, m.average(ctx, c.cells*m.n/60))
 			}
 
-			m.factorise(ctx)
+			require.NoError(t, m.factorise(ctx))
 
 			return m
 		}
 
 		all := fit(func(int) bool { return true }, 5, 3)
-		mu, claim, _, err := all.LeaveOut(ctx, nil)
-		must.Do(t, err)
+		p, err := all.LeaveOut(ctx, nil)
+		require.NoError(t, err)
 
 		less := fit(func(i int) bool { return thing[i] != 4 }, 4, 3) // 4 is then no name that it knows
 		for i, k := range thing {
@@ -183,37 +198,44 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 				continue
 			}
 
-			m, v, _, err := less.PredictLevels(ctx, x[2*i:2*i+2], level[2*i:2*i+2])
-			must.Do(t, err)
+			alone, err := less.PredictLevels(ctx, x[2*i:2*i+2], level[2*i:2*i+2])
+			require.NoError(t, err)
 
-			near(t, c.name+": left-out mean", mu[i:i+1], m, 1e-10)
-			near(t, c.name+": left-out claim", claim[i:i+1], v, 1e-10)
+			near(t, c.name+": left-out mean", p.Mu[i:i+1], alone.Mu, 1e-10)
+			near(t, c.name+": left-out claim", p.Claim[i:i+1], alone.Claim, 1e-10)
 		}
 
 		if c.cells > 0 {
 			continue
 		}
 
-		// What more measurements of a new thing would buy: those of it that less has not seen.
+		// ClaimWith predicts what measurements of a new thing would change. The model less has not seen the thing; the model
+		// more has seen the first half of its measurements.
 		some := func(i int) bool { return thing[i] != 4 || i < 30 }
 		more := fit(some, 5, 3)
 		var added, pairs, at []float64
 		var of, last []int
 		for i, k := range thing {
 			if k == 4 && i < 30 {
-				added, pairs, of = append(added, x[2*i:2*i+2]...), append(pairs, 1/(2*spread[i])), append(of, level[2*i:2*i+2]...)
+				added = append(added, x[2*i:2*i+2]...)
+				pairs = append(pairs, 1/(2*spread[i]))
+				of = append(of, level[2*i:2*i+2]...)
 			} else if k == 4 {
-				at, last = append(at, x[2*i:2*i+2]...), append(last, level[2*i:2*i+2]...)
+				at = append(at, x[2*i:2*i+2]...)
+				last = append(last, level[2*i:2*i+2]...)
 			}
 		}
 
-		claims := must.Get(less.ClaimWith(ctx, added, pairs, []int{0, len(pairs)}, at, append(of, last...)))(t)
+		claims, err := less.ClaimWith(ctx, Added{
+			X: added, Pairs: pairs, Counts: []int{0, len(pairs)}, At: at, Level: append(of, last...),
+		})
+		require.NoError(t, err)
 
 		for k, m := range []*Model{less, more} {
-			_, want, _, err := m.PredictLevels(ctx, at, last)
-			must.Do(t, err)
+			p, err := m.PredictLevels(ctx, at, last)
+			require.NoError(t, err)
 
-			near(t, c.name+": claim with more", claims[k], want, 1e-10)
+			near(t, c.name+": claim with more", claims[k], p.Claim, 1e-10)
 		}
 	}
 }
@@ -229,24 +251,27 @@ func TestOffsetsStored(t *testing.T) {
 
 	for _, limit := range []int{0, 40} {
 		o := Options{Group: thing, GroupInputs: []int{0}, Labels: []int{5, 3}, Level: level, MaxRows: limit, Steps: 5}
-		m := must.Get(Fit(ctx, d, o))(t)
+		m, err := Fit(ctx, d, o)
+		require.NoError(t, err)
 
-		b := must.Get(json.Marshal(m))(t)
+		b, err := json.Marshal(m)
+		require.NoError(t, err)
 
 		var back Model
-		must.Do(t, json.Unmarshal(b, &back))
+		require.NoError(t, json.Unmarshal(b, &back))
 
 		for _, of := range [][]int{nil, level} {
-			mu, claim, _, err := m.PredictLevels(ctx, x, of)
-			mu2, claim2, _, err2 := back.PredictLevels(ctx, x, of)
-			must.Not(t, err != nil || err2 != nil || !slices.Equal(mu, mu2) || !slices.Equal(claim, claim2),
-				"limit %d: another result after storing: %v, %v", limit, err, err2)
+			p, err := m.PredictLevels(ctx, x, of)
+			again, err2 := back.PredictLevels(ctx, x, of)
+			if err != nil || err2 != nil || !slices.Equal(p.Mu, again.Mu) || !slices.Equal(p.Claim, again.Claim) {
+				t.Errorf("limit %d: another result after storing: %v, %v", limit, err, err2)
+			}
 		}
 
 		s := m.Stored()
 		s.Labels = []int{4, 3}
 		b, _ = json.Marshal(s)
-		must.Not(t, json.Unmarshal(b, &back) == nil, "limit %d: level 4 of 4 was read", limit)
+		assert.Error(t, json.Unmarshal(b, &back), "limit %d: level 4 of 4 was read", limit)
 	}
 
 	_, err := Fit(ctx, d, Options{Labels: []int{1, 1, 1, 1}, Level: make([]int, 240)})

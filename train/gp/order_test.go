@@ -6,25 +6,26 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Witness: the rows by hand.
 func TestOrderFormRows(t *testing.T) {
-	f := OrderForm{In: 3, Blades: 1, Speed: 0, Harmonics: 2}
+	f := OrderForm{Columns: 3, Blades: 1, Speed: 0, Harmonics: 2}
 	x, err := f.X([]float64{5000, 3, -20, 4000, 2, 10})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	want := []float64{
 		math.Log(5000), 3, -20, math.Log(3), 1, math.Log(5000), 3, -20, math.Log(6), 2,
 		math.Log(4000), 2, 10, math.Log(2), 1, math.Log(4000), 2, 10, math.Log(4), 2,
 	}
 
-	must.Equal(t, x, want, "got")
+	assert.Equal(t, want, x)
 
 	_, err = f.X([]float64{5000, 3, -20, 0, 2, 10})
-	must.Refuse(t, err, "row 1 in order form")
+	assert.ErrorContains(t, err, "row 1 in order form")
 }
 
 // tones simulates levels that depend on the shaft order m·n and the speed alone.
@@ -34,11 +35,14 @@ func tones(blades ...float64) (d triplets.Set, truth []float64) {
 	d = triplets.Set{In: 2, Out: 4}
 	for g, n := range blades {
 		for rpm := 2000.0; rpm < 9000; rpm += 700 {
-			d.X, d.Run, d.N = append(d.X, n, rpm), append(d.Run, g), d.N+1
+			d.X = append(d.X, n, rpm)
+			d.Run = append(d.Run, g)
+			d.N++
 			for m := 1.0; m <= 4; m++ {
 				y := 50*math.Log10(rpm/5000) - 8*math.Log(m*n) + 3*math.Sin(m*n/2)
 				truth = append(truth, y)
-				d.Y1, d.Y2 = append(d.Y1, y+0.5*rng.NormFloat64()), append(d.Y2, y+0.5*rng.NormFloat64())
+				d.Y1 = append(d.Y1, y+0.5*rng.NormFloat64())
+				d.Y2 = append(d.Y2, y+0.5*rng.NormFloat64())
 			}
 		}
 	}
@@ -53,8 +57,9 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	d, _ := tones(2, 3, 6, 8)
 	test, truth := tones(4)
 	o := Options{GroupInputs: []int{0}, Workers: 2}
-	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m := must.Get(FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run}))(t)
+	f := OrderForm{Columns: 2, Blades: 0, Speed: 1, Harmonics: 4}
+	m, err := FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
+	require.NoError(t, err)
 
 	rms := func(mu []float64) float64 {
 		s := 0.0
@@ -65,29 +70,32 @@ func TestOrderFormCarriesOver(t *testing.T) {
 		return math.Sqrt(s)
 	}
 
-	order, claim, noise, err := m.PredictLevels(ctx, test.X, nil)
-	must.Do(t, err)
+	ordered, err := m.PredictLevels(ctx, test.X, nil)
+	require.NoError(t, err)
 
-	plain, _, _, err := mustFit(t, d, o).Predict(ctx, test.X)
-	must.Do(t, err)
+	plain, err := mustFit(t, d, o).Predict(ctx, test.X)
+	require.NoError(t, err)
 
-	if a, b := rms(order), rms(plain); a > 1.5 || a > b/2 {
+	if a, b := rms(ordered.Mu), rms(plain.Mu); a > 1.5 || a > b/2 {
 		t.Errorf("error %.2f dB in order form, %.2f dB with an outcome per harmonic", a, b)
 	}
 
-	must.Not(t, len(order) != test.N*4 || len(claim) != len(order) || len(noise) != len(order),
-		"%d, %d, %d numbers for %d rows", len(order), len(claim), len(noise), test.N)
+	n := len(ordered.Mu)
+	require.Equal(t, test.N*4, n, "%d, %d, %d numbers for %d rows", n, len(ordered.Claim), len(ordered.Noise), test.N)
+	require.Len(t, ordered.Claim, n, "%d, %d, %d numbers for %d rows", n, len(ordered.Claim), len(ordered.Noise), test.N)
+	assert.Len(t, ordered.Noise, n, "%d, %d, %d numbers for %d rows", n, len(ordered.Claim), len(ordered.Noise), test.N)
 
 	// Left-out groups come in the rows' order as well.
-	left, _, _, err := m.LeaveOut(ctx, nil)
-	must.Do(t, err)
+	left, err := m.LeaveOut(ctx, nil)
+	require.NoError(t, err)
 
-	must.Be(t, len(left), d.N*4, "left-out levels for %d rows", d.N)
+	require.Len(t, left.Mu, d.N*4, "left-out levels for %d rows", d.N)
 
 	sum := 0.0
-	for i := range left {
-		sum += (left[i] - d.Y1[i]) * (left[i] - d.Y2[i]) / float64(len(left))
+	for i := range left.Mu {
+		sum += (left.Mu[i] - d.Y1[i]) * (left.Mu[i] - d.Y2[i]) / float64(len(left.Mu))
 	}
 
-	must.Not(t, sum < 0 || sum > 60, "mean squared left-out error %.2f", sum)
+	require.GreaterOrEqual(t, sum, 0.0, "mean squared left-out error %.2f", sum)
+	assert.LessOrEqual(t, sum, 60.0, "mean squared left-out error %.2f", sum)
 }

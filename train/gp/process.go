@@ -4,116 +4,206 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
 )
 
-const predictBlock = 512 // conditions predicted together
+// predictBlock is the number of conditions that are predicted together. It bounds the memory of a prediction.
+const predictBlock = 512
 
 // MinVariance is the smallest variance of the latent function, standardised.
 const MinVariance = 1e-9
 
 var errNotPositive = errors.New("the covariance of the conditions is not positive definite")
 
-// process is one outcome's process given the training data: the Cholesky factor
-// of K + D (lower, row-major n×n) and (K + D)⁻¹y.
+// process is the process of one outcome, given n measured means y: of conditions, or of cells. Their covariance is
+// K + D, with the covariance K of the latent function and the variances D of the means and from run to run. All numbers
+// are standardised.
 type process struct {
-	n     int
-	x     []float64 // n×inputs, standardised: what it is conditioned on
-	chol  []float64
-	alpha []float64
+	n       int
+	x       []float64 // inputs, n × inputs
+	factor  []float64 // L, the Cholesky factor of K + D: lower triangle of an n×n matrix, row-major
+	weights []float64 // (K + D)⁻¹y
+	spare   []float64 // room for n×n numbers that inverse may use; nil: there is none
 
-	offsets *offsets // nil without labels
+	offsets *offsetLaw // nil without labels
 }
 
-// factorise conditions the processes on the training data.
-func (m *Model) factorise(ctx context.Context) {
+// factorise conditions the processes of all outcomes on the training data. If their factors are too large to be kept,
+// it only makes sure that they exist.
+func (m *Model) factorise(ctx context.Context) error {
+	numbers := 0
+	for j := range m.Outcomes {
+		n := len(m.given(j).y)
+		numbers += n * n
+	}
+
+	if numbers > keptNumbers {
+		return m.checkFactors(ctx)
+	}
+
 	m.process = make([]process, m.Outcomes)
 	for j := range m.Outcomes {
-		fault.Raise(ctx.Err())
-		p, level, spread := m.given(j)
-
-		// A jitter is tried only where rounding leaves the matrix indefinite.
-		err := errNotPositive
-		for _, jitter := range []float64{0, 1e-10, 1e-8, 1e-6} {
-			p.chol = m.kernelMatrix(j, p.x, spread, jitter)
-			if err = Factorise(square(p.n, p.chol), p.n); err == nil {
-				break
-			}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 
+		n := len(m.given(j).y)
+		p, err := m.factorised(j, make([]float64, n*n))
 		if err != nil {
-			fault.Raise(fmt.Errorf("outcome column %d, %d conditions: %w", j, p.n, err))
-		}
-
-		p.solveVector(p.alpha)
-		if m.Labels != nil {
-			p.offsets = m.offsets(&p, labels{m.Labels, level})
+			return err
 		}
 
 		m.process[j] = p
 	}
+
+	return nil
 }
 
-// given returns what the process of outcome j is conditioned on, with y in the place of
-// alpha, the levels of the labels, and the variances of y without those that kernelMatrix adds.
-func (m *Model) given(j int) (p process, level []int, spread []float64) {
-	if m.Averages != nil {
-		c := m.Averages[j]
-		return process{n: len(c.Y), x: c.X, alpha: slices.Clone(c.Y)}, c.Level, c.Variance
+// checkFactors returns an error if a covariance cannot be factorised. It factorises those of which that is not certain.
+func (m *Model) checkFactors(ctx context.Context) error {
+	for j := range m.Outcomes {
+		if m.isCertain(j) {
+			continue
+		}
+
+		err := m.outcome(j).eachOutcome(ctx, func(int, *Model) error { return nil })
+		if err != nil {
+			return err
+		}
 	}
 
-	p = process{n: m.n, x: m.X, alpha: lists.Column(m.Y, m.Outcomes, j)}
-
-	return p, m.Level, lists.Column(m.Spread, m.Outcomes, j)
+	return nil
 }
 
-// kernelMatrix returns the lower triangle of K + D for outcome j at x.
-func (m *Model) kernelMatrix(j int, x, spread []float64, jitter float64) []float64 {
-	n, in := len(spread), len(m.Columns)
-	k := make([]float64, n*n)
+// certainShare is the share of the largest diagonal element that the variances of the means must have at least for the
+// factor to exist for certain. In floating point a Cholesky factor of n rows exists if the smallest eigenvalue is
+// larger than about n²·2⁻⁵³ times the largest diagonal element (Higham 2002, theorem 10.7), which is 2·10⁻⁹ for 4000
+// rows.
+const certainShare = 1e-7
+
+// isCertain reports whether the covariance of outcome j can be factorised for certain: K has no negative eigenvalue,
+// and D is large enough.
+func (m *Model) isCertain(j int) bool {
+	data := m.given(j)
 	c := newCovariance(m.Hyper[j], m.Others)
-
-	nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
-	if m.Averages != nil {
-		nugget = 0 // the variances of cells include it
+	nugget := m.nugget(j)
+	least := math.Inf(1)
+	largest := 0.0
+	for i, v := range data.variance {
+		least = min(least, v+nugget)
+		largest = max(largest, v+nugget+c.variance(data.x[i*len(m.Columns):(i+1)*len(m.Columns)]))
 	}
 
-	parallel.Do(m.workers, n, func(i int) {
-		a := x[i*in : (i+1)*in]
-		c.row(k[i*n:i*n+i+1], a, x[:(i+1)*in])
-		k[i*n+i] = k[i*n+i] + spread[i] + nugget + jitter
-	})
-
-	return k
+	return least > certainShare*largest && !math.IsInf(largest, 1)
 }
 
-// solveVector sets b to (L·Lᵀ)⁻¹b.
-func (p *process) solveVector(b []float64) {
-	l, v := lower(p.n, p.chol), blas64.Vector{N: p.n, Data: b, Inc: 1}
+// factorised returns the process of outcome j, conditioned on the training data. factor is room for the factor.
+func (m *Model) factorised(j int, factor []float64) (process, error) {
+	data := m.given(j)
+	n := len(data.y)
+	if err := m.factoriseCovariance(j, data.x, data.variance, factor); err != nil {
+		return process{}, fmt.Errorf("outcome column %d, %d conditions: %w", m.first+j, n, err)
+	}
+
+	p := process{n: n, x: data.x, factor: factor, weights: slices.Clone(data.y)}
+	solveVector(p.factor, p.weights)
+	if m.Labels != nil {
+		p.offsets = m.newOffsetLaw(&p, labels{m.Labels, data.level})
+	}
+
+	return p, nil
+}
+
+// measured are the means that the process of one outcome is conditioned on.
+type measured struct {
+	x        []float64 // inputs, means × inputs
+	y        []float64
+	variance []float64 // of y; of conditions without the nugget, of cells with it
+	level    []int     // levels of the labels, means × labels
+}
+
+// given returns the cells of outcome j, or its conditions if neighbours are not averaged. The result shares slices of
+// the model.
+func (m *Model) given(j int) measured {
+	if m.Averages != nil {
+		cells := m.Averages[j]
+		return measured{x: cells.X, y: cells.Y, variance: cells.Variance, level: cells.Level}
+	}
+
+	y := column(m.Y, m.Outcomes, j)
+
+	return measured{x: m.X, y: y, variance: column(m.Spread, m.Outcomes, j), level: m.Level}
+}
+
+// jitters are added to the diagonal one after another until the matrix can be factorised.
+var jitters = []float64{0, 1e-10, 1e-8, 1e-6}
+
+// factoriseCovariance sets factor to the Cholesky factor of K + D for outcome j at the inputs x, whose means have the
+// given variances. It adds a jitter to the diagonal only if rounding leaves the matrix indefinite. It returns
+// errNotPositive if the largest jitter does not help.
+func (m *Model) factoriseCovariance(j int, x, variance, factor []float64) error {
+	n := len(variance)
+	for _, jitter := range jitters {
+		m.fillCovariance(j, x, variance, jitter, factor)
+		if err := Factorise(rowMajor(n, factor), n); err == nil {
+			return nil
+		}
+	}
+
+	return errNotPositive
+}
+
+// nugget returns the run-to-run variance that the variances of the means of outcome j do not include.
+func (m *Model) nugget(j int) float64 {
+	if m.Averages != nil {
+		return 0 // the variances of cells include it
+	}
+	return m.Hyper[j].Nugget * m.Hyper[j].Nugget
+}
+
+// fillCovariance sets the lower triangle of matrix to K + D for outcome j at the inputs x, plus a jitter on the
+// diagonal.
+func (m *Model) fillCovariance(j int, x, variance []float64, jitter float64, matrix []float64) {
+	n := len(variance)
+	columns := len(m.Columns)
+	c := newCovariance(m.Hyper[j], m.Others)
+	nugget := m.nugget(j)
+	parallel.Do(m.workers, n, func(i int) {
+		row := x[i*columns : (i+1)*columns]
+		c.row(matrix[i*n:i*n+i+1], row, x[:(i+1)*columns])
+		matrix[i*n+i] = matrix[i*n+i] + variance[i] + nugget + jitter
+	})
+}
+
+// solveVector replaces b by (L·Lᵀ)⁻¹b, where L is the lower triangle of factor.
+func solveVector(factor, b []float64) {
+	n := len(b)
+	l := lower(n, factor)
+	v := blas64.Vector{N: n, Data: b, Inc: 1}
 	blas64.Trsv(blas.NoTrans, l, v)
 	blas64.Trsv(blas.Trans, l, v)
 }
 
-// solve sets b (n rows of w) to L⁻¹b. Rows before from must be zero.
-func (p *process) solve(b []float64, w, from int) {
-	l := square(p.n, p.chol).From(from, from)
-	SolveLeft(l, kernel.View{Data: b[from*w:], Row: w, Col: 1}, p.n-from, w)
+// solve replaces b (p.n rows × columns) by L⁻¹b.
+func (p *process) solve(b []float64, columns int) {
+	SolveLeft(rowMajor(p.n, p.factor), rowMajor(columns, b), p.n, columns)
 }
 
-// at returns mean and variance, nugget included, at standardised conditions z of the given levels.
-func (p *process) at(others []int, h Hyper, z []float64, level []int) (mean, variance []float64) {
-	mean, variance, k := p.latent(others, h, z)
+// predict returns mean and variance, nugget included, at the standardised conditions z of the given levels. If level is
+// nil, all conditions are of one new thing.
+func (p *process) predict(others []int, h Hyper, z []float64, level []int) (mean, variance []float64) {
+	mean, variance, whitened := p.latent(others, h, z)
 	if p.offsets != nil {
-		p.offsets.add(level, p.offsets.shifts(level, k, len(mean)), mean, variance)
+		p.offsets.add(level, p.offsets.shifts(level, whitened, len(mean)), mean, variance)
 	}
 
 	for b, v := range variance {
@@ -123,110 +213,222 @@ func (p *process) at(others []int, h Hyper, z []float64, level []int) (mean, var
 	return mean, variance
 }
 
-// latent returns the mean and the variance of the latent function at standardised
-// conditions z, without offsets, and L⁻¹k (n×conditions).
-func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, k []float64) {
-	in := len(h.Length)
-	w := len(z) / in
+// latent returns the mean and the variance of the latent function at the standardised conditions z without offsets, and
+// whitened, L⁻¹k (p.n × conditions), for the covariances k of the data with the latent function at z. The mean is
+// kᵀ(K + D)⁻¹y, the variance is k(z, z) − |L⁻¹k|².
+func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, whitened []float64) {
+	columns := len(h.Length)
+	n := len(z) / columns
 	c := newCovariance(h, others)
-	k = make([]float64, p.n*w)
+	k := make([]float64, p.n*n)
 	for i := range p.n {
-		c.row(k[i*w:(i+1)*w], p.x[i*in:(i+1)*in], z)
+		c.row(k[i*n:(i+1)*n], p.x[i*columns:(i+1)*columns], z)
 	}
 
-	mean, variance = make([]float64, w), make([]float64, w)
-	for i, a := range p.alpha {
-		for b := range w {
-			mean[b] += a * k[i*w+b]
+	mean = make([]float64, n)
+	for i, weight := range p.weights {
+		for b := range n {
+			mean[b] += weight * k[i*n+b]
 		}
 	}
 
-	p.solve(k, w, 0)
+	p.solve(k, n)
+	whitened = k
 
-	for b := range w {
-		variance[b] = c.at(z[b*in:(b+1)*in], z[b*in:(b+1)*in])
+	variance = make([]float64, n)
+	for b := range n {
+		variance[b] = c.variance(z[b*columns : (b+1)*columns])
 	}
 
 	for i := range p.n {
-		for b := range w {
-			variance[b] -= k[i*w+b] * k[i*w+b]
+		for b := range n {
+			variance[b] -= whitened[i*n+b] * whitened[i*n+b]
 		}
 	}
 
-	return mean, variance, k
+	return mean, variance, whitened
 }
 
-// without returns V = L⁻¹ at the columns rows (ascending), n×len(rows), and the Cholesky
-// factor of Q = VᵀV, the block of (K + D)⁻¹ that belongs to them.
-func (p *process) without(rows []int) (v, factor []float64) {
-	w := len(rows)
-	v = make([]float64, p.n*w)
+// withoutRows holds what a process without some of its rows, conditions or cells, needs beside the process with them.
+//
+// Let R be the rows, I_R their columns of the identity, V = L⁻¹I_R, and Q = VᵀV the block of (K + D)⁻¹ that
+// belongs to R. At a row of R, y − μ is Q⁻¹w_R with the variance Q⁻¹, where μ is predicted without R, and w =
+// (K + D)⁻¹y (Rasmussen & Williams 2006, section 5.4.2, for blocks). At other conditions with u = L⁻¹k, the
+// weights without R are w − L⁻ᵀV·Q⁻¹w_R, and the variance without R is larger by |chol(Q)⁻¹Vᵀu|².
+type withoutRows struct {
+	rows     []int     // R, ascending
+	v        []float64 // V, process rows × R; zero in the rows above the first one of R, as L is a lower triangle
+	factor   []float64 // Cholesky factor of Q, R × R
+	residual []float64 // Q⁻¹w_R, by row of R
+
+	// The law of the offsets without R, and chol(Q)⁻¹W_R (R × levels) for the rows W_R of (K + D)⁻¹Z; nil without
+	// labels.
+	offsets    *offsetLaw
+	offsetPart []float64
+}
+
+// without returns the numbers with which the process predicts without the given rows. The rows must ascend.
+func (p *process) without(rows []int) (*withoutRows, error) {
+	count := len(rows)
+	first := rows[0]
+	v := make([]float64, p.n*count)
 	for a, i := range rows {
-		v[i*w+a] = 1
+		v[i*count+a] = 1
 	}
 
-	p.solve(v, w, rows[0])
-	q := make([]float64, w*w)
-	view := kernel.View{Data: v[rows[0]*w:], Row: w, Col: 1}
-	subtractSquare(w, p.n-rows[0], view.T(), square(w, q))
+	lowerRight := rowMajor(p.n, p.factor).From(first, first)
+	nonzero := rowMajor(count, v[first*count:]) // V from the first row of R on
+	SolveLeft(lowerRight, nonzero, p.n-first, count)
+
+	q := make([]float64, count*count)
+	subtractSquare(count, p.n-first, nonzero.T(), rowMajor(count, q))
 
 	for i := range q {
 		q[i] = -q[i]
 	}
 
-	fault.Raise(Factorise(square(w, q), w))
-
-	return v, q
-}
-
-// offsetsWithout is the law of the offsets without the given rows, and chol(Q)⁻¹W of them. v and factor are those of
-// without, diff is Q⁻¹α there.
-func (p *process) offsetsWithout(rows []int, v, factor, diff []float64) (*offsets, []float64) {
-	n, w, from := len(rows), p.offsets.columns(), rows[0]
-	x := make([]float64, n*w) // W
-	kernel.Add(n, w, p.n-from, kernel.View{Data: v[from*n:], Row: n, Col: 1}.T(),
-		kernel.View{Data: p.offsets.white[from*w:], Row: w, Col: 1}, kernel.View{Data: x, Row: w, Col: 1})
-	less := transposed(x, diff, w)
-	SolveLeft(square(n, factor), kernel.View{Data: x, Row: w, Col: 1}, n, w)
-
-	return p.offsets.without(mat.NewDense(n, w, x), less), x
-}
-
-// leaveOut returns y − μ and the variance of y at the given rows (ascending)
-// without them.
-func (p *process) leaveOut(rows []int) (diff, variance []float64) {
-	v, q := p.without(rows)
-	w := len(rows)
-	diff, variance = lists.Rows(p.alpha, 1, rows), make([]float64, w)
-	part := process{n: w, chol: q}
-	part.solveVector(diff)
-
-	inverse := make([]float64, w*w) // of the factor: its squared columns sum to the diagonal
-	for a := range w {
-		inverse[a*w+a] = 1
+	if err := Factorise(rowMajor(count, q), count); err != nil {
+		return nil, err
 	}
 
-	part.solve(inverse, w, 0)
+	residual := lists.Rows(p.weights, 1, rows)
+	solveVector(q, residual)
 
-	for i := range w {
-		for a := range i + 1 {
-			variance[a] += inverse[i*w+a] * inverse[i*w+a]
+	r := &withoutRows{rows: rows, v: v, factor: q, residual: residual}
+	if p.offsets == nil {
+		return r, nil
+	}
+
+	columns := p.offsets.columns()
+	part := make([]float64, count*columns) // W_R
+	kernel.Add(count, columns, p.n-first, nonzero.T(), rowMajor(columns, p.offsets.whitened[first*columns:]),
+		rowMajor(columns, part))
+	if err := r.setOffsets(p.offsets, part); err != nil {
+		return nil, err
+	}
+
+	return r, nil
+}
+
+// covarianceInverse holds (K + D)⁻¹. Many small lists of rows take their blocks from it; to solve for the block of each
+// list would read the whole factor each time.
+type covarianceInverse struct {
+	matrix []float64 // lower triangle, process rows × process rows
+	w      []float64 // W = (K + D)⁻¹Z, process rows × levels; nil without labels
+}
+
+// inverse returns (K + D)⁻¹. It is valid until the next call if the process has spare room.
+func (p *process) inverse() *covarianceInverse {
+	matrix := p.spare
+	if matrix == nil {
+		matrix = make([]float64, len(p.factor))
+	}
+
+	copy(matrix, p.factor)
+	invert(p.n, matrix, newRoom(p.n))
+	inv := &covarianceInverse{matrix: matrix}
+	if p.offsets != nil {
+		columns := p.offsets.columns()
+		inv.w = slices.Clone(p.offsets.whitened)
+		blas64.Trsm(blas.Left, blas.Trans, 1, lower(p.n, p.factor),
+			blas64.General{Rows: p.n, Cols: columns, Stride: columns, Data: inv.w})
+	}
+
+	return inv
+}
+
+// withoutBy returns what without returns, but for V, which it does not set.
+func (p *process) withoutBy(inv *covarianceInverse, rows []int) (*withoutRows, error) {
+	count := len(rows)
+	q := make([]float64, count*count)
+	for a, i := range rows {
+		for b, k := range rows[:a+1] {
+			q[a*count+b] = inv.matrix[i*p.n+k]
 		}
 	}
 
+	if err := Factorise(rowMajor(count, q), count); err != nil {
+		return nil, err
+	}
+
+	residual := lists.Rows(p.weights, 1, rows)
+	solveVector(q, residual)
+
+	r := &withoutRows{rows: rows, factor: q, residual: residual}
 	if p.offsets == nil {
-		return diff, variance
+		return r, nil
 	}
 
-	o, x := p.offsetsWithout(rows, v, q, diff)
-	var t mat.Dense // xᵀL⁻¹: the shifts of the rows
-	t.Mul(mat.NewDense(w, o.columns(), x).T(), mat.NewDense(w, w, inverse))
-	mean := make([]float64, w)
-	level := slices.Repeat([]int{0}, w*len(o.count)) // shifts have those of all levels
-	o.add(level, t.RawMatrix().Data, mean, variance)
+	if err := r.setOffsets(p.offsets, lists.Rows(inv.w, p.offsets.columns(), rows)); err != nil {
+		return nil, err
+	}
+
+	return r, nil
+}
+
+// setOffsets sets the fields of the offsets. all is the law of the offsets with the rows, and part is W_R, which
+// setOffsets overwrites.
+func (r *withoutRows) setOffsets(all *offsetLaw, part []float64) error {
+	count := len(r.rows)
+	columns := all.columns()
+	less := transposedTimes(part, r.residual, columns)
+	SolveLeft(rowMajor(count, r.factor), rowMajor(columns, part), count, columns)
+
+	rest, err := all.without(mat.NewDense(count, columns, part), less)
+	if err != nil {
+		return err
+	}
+
+	r.offsets = rest
+	r.offsetPart = part
+
+	return nil
+}
+
+// leaveOut returns y − μ and the variance of y at the given rows (ascending), where μ is predicted without them. inv is
+// the inverse of the process, or nil: leaveOut then solves for the block of the rows.
+func (p *process) leaveOut(rows []int, inv *covarianceInverse) (difference, variance []float64, err error) {
+	var r *withoutRows
+	if inv == nil {
+		r, err = p.without(rows)
+	} else {
+		r, err = p.withoutBy(inv, rows)
+	}
+
+	if err != nil {
+		return nil, nil, err
+	}
+
+	n := len(rows)
+	inverted := make([]float64, n*n) // of the factor of Q: the sums of its squared columns are the diagonal of Q⁻¹
+	for a := range n {
+		inverted[a*n+a] = 1
+	}
+
+	SolveLeft(rowMajor(n, r.factor), rowMajor(n, inverted), n, n)
+
+	variance = make([]float64, n)
+	for i := range n {
+		for a := range i + 1 {
+			variance[a] += inverted[i*n+a] * inverted[i*n+a]
+		}
+	}
+
+	difference = slices.Clone(r.residual)
+	if r.offsets == nil {
+		return difference, variance, nil
+	}
+
+	var shifts mat.Dense // of the rows by the offsets of all levels, (chol(Q)⁻¹W_R)ᵀ·chol(Q)⁻¹
+	shifts.Mul(mat.NewDense(n, r.offsets.columns(), r.offsetPart).T(), mat.NewDense(n, n, inverted))
+
+	// The shifts contain the offsets of all levels of the rows, also of the ones that are left out, so no level is new.
+	mean := make([]float64, n)
+	level := make([]int, n*len(r.offsets.count))
+	r.offsets.add(level, shifts.RawMatrix().Data, mean, variance)
 	for a, m := range mean {
-		diff[a] -= m
+		difference[a] -= m
 	}
 
-	return diff, variance
+	return difference, variance, nil
 }

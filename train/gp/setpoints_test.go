@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/require"
 )
 
-// Runs at five speeds that scatter by 0.3 %, each with an offset of its own at its two angles:
-// simulated, the truth is a line with that offset. As a function of the measured speed the
-// offsets have a length below the spacing; with set points it is refused, so that the width
-// between them is that of their distance.
+// Simulated runs at five speeds, which scatter by 0.3 %. Each run has two angles and an offset of its own about a line.
+// As a function of the measured speed, the offsets have a length below the spacing of the speeds. With set points such
+// a length is refused, so that the variance between the speeds follows from their distance.
 func TestSetPointsRefuseScatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 34))
 
@@ -20,24 +19,28 @@ func TestSetPointsRefuseScatter(t *testing.T) {
 	for k := range 5 {
 		for run := range 6 {
 			set := 1200 + 450*float64(k)
-			rpm, offset := set*(1+0.003*(2*rng.Float64()-1)), 0.5*rng.NormFloat64()
+			rpm := set * (1 + 0.003*(2*rng.Float64()-1))
+			offset := 0.5 * rng.NormFloat64()
 			for m := range 2 {
 				y := set/450 + offset
 				angle := float64(2*run + m)
-				d.X, d.SetPoints = append(d.X, rpm, angle), append(d.SetPoints, set, angle)
-				d.Y1, d.Y2 = append(d.Y1, y+0.02*rng.NormFloat64()), append(d.Y2, y+0.02*rng.NormFloat64())
+				d.X = append(d.X, rpm, angle)
+				d.SetPoints = append(d.SetPoints, set, angle)
+				d.Y1 = append(d.Y1, y+0.02*rng.NormFloat64())
+				d.Y2 = append(d.Y2, y+0.02*rng.NormFloat64())
 				d.N++
 			}
 		}
 	}
 
 	fitted := func(d triplets.Set) (spacings, between float64) {
-		m := must.Get(Fit(context.Background(), d, Options{GroupInputs: []int{0}}))(t)
+		m, err := Fit(context.Background(), d, Options{GroupInputs: []int{0}})
+		require.NoError(t, err)
 
-		_, claim, _, err := m.Predict(context.Background(), []float64{2325, 3})
-		must.Do(t, err)
+		p, err := m.Predict(context.Background(), []float64{2325, 3})
+		require.NoError(t, err)
 
-		return m.Hyper[0].Length[0] * m.InputStd[0] / 450, claim[0]
+		return m.Hyper[0].Length[0] * m.InputStd[0] / 450, p.Claim[0]
 	}
 
 	length, between := fitted(d)

@@ -6,17 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-
-	"doubletake/ingest/fault"
-
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
-// Format and Version identify the JSON form of a Model. CellsVersion is the version where
-// neighbouring conditions were averaged, LabelsVersion that of a model with labels.
+// Format and a version identify the JSON form of a Model. LabelsVersion is the version of a model with labels,
+// CellsVersion the version of other models whose neighbouring conditions were averaged, and Version the version of all
+// others.
 const (
 	Format        = "doubletake-additive-gp"
 	Version       = 1
@@ -24,57 +18,60 @@ const (
 	LabelsVersion = 3
 )
 
-// Data is what a prediction needs, and the JSON form of a Model: hyperparameters and the standardised conditions
-// with their means and variances.
+// Data holds the numbers that a prediction needs: hyperparameters, and the standardised conditions with the means of
+// their outcomes. It is the JSON form of a Model. Matrices are row-major.
 type Data struct {
 	Format     string    `json:"format"`
 	Version    int       `json:"version"`
-	Inputs     int       `json:"inputs"`
-	Outcomes   int       `json:"outcomes"`
-	Columns    []int     `json:"columns"` // inputs that vary; the others are ignored
-	Others     []int     `json:"others"`  // columns of X that the second kernel uses
-	InputMean  []float64 `json:"input_mean"`
-	InputStd   []float64 `json:"input_std"`
-	OutputMean []float64 `json:"outcome_mean"`
-	OutputStd  []float64 `json:"outcome_std"`
-	Hyper      []Hyper   `json:"hyperparameters"` // per outcome
-	Noise      []Noise   `json:"noise"`           // per outcome
-	X          []float64 `json:"x"`               // conditions × columns
-	Y          []float64 `json:"y"`               // conditions × outcomes: means
-	Spread     []float64 `json:"spread"`          // their variances
+	Inputs     int       `json:"inputs"`          // number of all inputs
+	Outcomes   int       `json:"outcomes"`        // number of outcomes
+	Columns    []int     `json:"columns"`         // inputs that vary, ascending; the others are ignored
+	Others     []int     `json:"others"`          // columns of X that the shared kernel uses, ascending
+	InputMean  []float64 `json:"input_mean"`      // by column of X, in the unit of the input
+	InputStd   []float64 `json:"input_std"`       // by column of X, in the unit of the input
+	OutputMean []float64 `json:"outcome_mean"`    // by outcome, in its unit
+	OutputStd  []float64 `json:"outcome_std"`     // by outcome, in its unit
+	Hyper      []Hyper   `json:"hyperparameters"` // by outcome
+	Noise      []Noise   `json:"noise"`           // by outcome
+	X          []float64 `json:"x"`               // inputs, conditions × columns, standardised
+	Y          []float64 `json:"y"`               // means of outcomes, conditions × outcomes, standardised
+	Spread     []float64 `json:"spread"`          // noise variances of these means, standardised
 
-	Labels []int `json:"labels,omitempty"` // levels of each label whose levels have offsets
-	Level  []int `json:"level,omitempty"`  // of the conditions, conditions × labels
+	Labels []int `json:"labels,omitempty"` // by label: number of its levels, each of which has an offset; nil: no labels
+	Level  []int `json:"level,omitempty"`  // level of each condition, conditions × labels
 
-	// Where neighbouring conditions are averaged, the processes are conditioned on cells, one for each outcome, which
-	// are stored instead of X, Y, Spread and Level.
+	// If neighbouring conditions are averaged, the processes are conditioned on cells, and the stored form has cells
+	// instead of X, Y, Spread and Level. nil: nothing is averaged.
 	Averaged *Cells     `json:"averaged,omitempty"`
-	Averages []Averages `json:"cells,omitempty"`
+	Averages []Averages `json:"cells,omitempty"` // by outcome
 }
 
-// Averages are those of neighbouring conditions that the process of one outcome is conditioned on, standardised. The
-// variances include the nugget.
+// Averages are the cells that the process of one outcome is conditioned on, standardised.
 type Averages struct {
-	X        []float64 `json:"x"`
-	Y        []float64 `json:"y"`
-	Variance []float64 `json:"variance"`
-	Level    []int     `json:"level,omitempty"` // cells × labels
+	X        []float64 `json:"x"`               // mean inputs, cells × columns
+	Y        []float64 `json:"y"`               // by cell: mean outcome
+	Variance []float64 `json:"variance"`        // by cell: variance of this mean, nugget included
+	Level    []int     `json:"level,omitempty"` // level of each cell, cells × labels
 
-	group []int // of each cell; nil after reading
+	group []int // group of each cell; nil after reading a stored model
 }
 
 // Stored returns the form in which the model is stored. It shares the model's slices.
 func (m *Model) Stored() Data {
 	s := m.Data
-	s.Format, s.Version = Format, s.version()
+	s.Format = Format
+	s.Version = s.version()
 	if s.Averaged != nil {
-		s.X, s.Y, s.Spread, s.Level = []float64{}, []float64{}, []float64{}, nil
+		s.X = []float64{}
+		s.Y = []float64{}
+		s.Spread = []float64{}
+		s.Level = nil
 	}
 
 	return s
 }
 
-// version is the version of the form.
+// version returns the version that the stored form of s has.
 func (s Data) version() int {
 	switch {
 	case s.Labels != nil:
@@ -86,14 +83,16 @@ func (s Data) version() int {
 	return Version
 }
 
-// levels reports whether the levels of so many rows are those of labels.
-func (s Data) levels(of []int, rows int) bool {
-	if len(of) != rows*len(s.Labels) {
+// hasLevels reports whether level has a level of each label for the given number of rows. A label cannot have more
+// levels than there are rows.
+func (s Data) hasLevels(level []int, rows int) bool {
+	if len(level) != rows*len(s.Labels) {
 		return false
 	}
 
-	for i, v := range of {
-		if v < 0 || v >= s.Labels[i%len(s.Labels)] || s.Labels[i%len(s.Labels)] > rows {
+	for i, v := range level {
+		count := s.Labels[i%len(s.Labels)]
+		if v < 0 || v >= count || count > rows {
 			return false
 		}
 	}
@@ -101,35 +100,87 @@ func (s Data) levels(of []int, rows int) bool {
 	return true
 }
 
-// conditions returns the number of conditions. It reports false where slices do not fit.
+// conditions returns the number of conditions, and whether the lengths of all slices fit each other.
 func (s Data) conditions() (n int, fits bool) {
-	in, out := len(s.Columns), s.Outcomes
-	if in < 1 || out < 1 || len(s.InputMean) != in || len(s.InputStd) != in || len(s.OutputMean) != out ||
-		len(s.OutputStd) != out || len(s.Hyper) != out || len(s.Noise) != out || len(s.Labels) > MaxLabels {
+	if !s.scalesFit() {
 		return 0, false
 	}
 
-	if s.Averaged == nil {
-		n := len(s.X) / in
-		return n, n >= 1 && len(s.X) == n*in && len(s.Y) == n*out && len(s.Spread) == n*out &&
-			s.levels(s.Level, n) && s.Averages == nil
+	if s.Averaged != nil {
+		return s.Averaged.Rows, s.cellsFit()
 	}
 
+	n = len(s.X) / len(s.Columns)
+
+	return n, s.rowsFit(n)
+}
+
+// scalesFit reports whether there is a scale for each column and outcome, and hyperparameters and noise for each
+// outcome.
+func (s Data) scalesFit() bool {
+	columns := len(s.Columns)
+	inputs := columns >= 1 && len(s.InputMean) == columns && len(s.InputStd) == columns
+	outcomes := s.Outcomes >= 1 && len(s.OutputMean) == s.Outcomes && len(s.OutputStd) == s.Outcomes
+	processes := len(s.Hyper) == s.Outcomes && len(s.Noise) == s.Outcomes
+
+	return inputs && outcomes && processes && len(s.Labels) <= MaxLabels
+}
+
+// rowsFit reports whether the slices have n conditions, and there are no cells.
+func (s Data) rowsFit(n int) bool {
+	inputs := n >= 1 && len(s.X) == n*len(s.Columns) && s.hasLevels(s.Level, n)
+	outcomes := len(s.Y) == n*s.Outcomes && len(s.Spread) == n*s.Outcomes
+
+	return inputs && outcomes && s.Averages == nil
+}
+
+// cellsFit reports whether there are cells for each outcome, and no conditions beside them.
+func (s Data) cellsFit() bool {
 	for _, c := range s.Averages {
-		if n := len(c.Y); n < 1 || len(c.X) != n*in || len(c.Variance) != n || slices.Min(c.Variance) <= 0 ||
-			!s.levels(c.Level, n) {
-			return 0, false
+		n := len(c.Y)
+		sizesFit := n >= 1 && len(c.X) == n*len(s.Columns) && len(c.Variance) == n
+		if !sizesFit || slices.Min(c.Variance) <= 0 || !s.hasLevels(c.Level, n) {
+			return false
 		}
 	}
 
-	return s.Averaged.Rows, len(s.Averages) == out && len(s.X)+len(s.Y)+len(s.Spread) == 0
+	return len(s.Averages) == s.Outcomes && len(s.X)+len(s.Y)+len(s.Spread) == 0
+}
+
+// hyperFits reports whether the hyperparameters and the noise of outcome j have a number for each column.
+func (s Data) hyperFits(j int) bool {
+	h := s.Hyper[j]
+	columns := len(s.Columns)
+	if len(h.Length) != columns || len(h.Linear) != columns {
+		return false
+	}
+
+	if h.Shared != 0 && len(h.Lengths) != len(s.Others) {
+		return false
+	}
+
+	return len(s.Noise[j].Coefficients) == len(quadratic(s.InputMean))
+}
+
+// ascend reports whether the numbers of v ascend, from 0 or more to below the limit.
+func ascend(v []int, limit int) bool {
+	last := -1
+	for _, k := range v {
+		if k <= last || k >= limit {
+			return false
+		}
+
+		last = k
+	}
+
+	return true
 }
 
 // MarshalJSON writes Stored.
 func (m *Model) MarshalJSON() ([]byte, error) { return json.Marshal(m.Stored()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the
-// covariance of the conditions. LeaveOut cannot be called on the result.
+// UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the covariance of the conditions. LeaveOut
+// panics on the result.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var s Data
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -141,31 +192,20 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 			Format, version, s.Format, s.Version)
 	}
 
-	in := len(s.Columns)
 	n, fits := s.conditions()
 	if !fits {
-		return fmt.Errorf("decode additive gp: expected slices for %d inputs and %d outcomes, found others", in, s.Outcomes)
+		return fmt.Errorf("decode additive gp: expected slices for %d inputs and %d outcomes, found others",
+			len(s.Columns), s.Outcomes)
 	}
 
-	within := func(v []int, limit int) bool {
-		for i, k := range v {
-			if k < 0 || k >= limit || i > 0 && k <= v[i-1] {
-				return false
-			}
-		}
-
-		return true
-	}
-
-	if !within(s.Columns, s.Inputs) || !within(s.Others, in) {
+	if !ascend(s.Columns, s.Inputs) || !ascend(s.Others, len(s.Columns)) {
 		return fmt.Errorf("decode additive gp: expected ascending columns below %d, found %v and %v",
 			s.Inputs, s.Columns, s.Others)
 	}
 
-	for j, h := range s.Hyper {
-		if len(h.Length) != in || len(h.Linear) != in || h.Shared != 0 && len(h.Lengths) != len(s.Others) ||
-			len(s.Noise[j].Coefficients) != len(quadratic(s.InputMean)) {
-			return fmt.Errorf("decode additive gp: outcome %d: expected hyperparameters of %d inputs", j, in)
+	for j := range s.Hyper {
+		if !s.hyperFits(j) {
+			return fmt.Errorf("decode additive gp: outcome %d: expected hyperparameters of %d inputs", j, len(s.Columns))
 		}
 	}
 
@@ -175,37 +215,9 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 	*m = Model{Data: s, n: n, workers: runtime.GOMAXPROCS(0), grid: offsetGrid(len(s.Labels))}
 
-	if err := fault.Try(func() { m.factorise(context.Background()) }); err != nil {
+	if err := m.factorise(context.Background()); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}
 
 	return nil
-}
-
-// Factor returns what predicts outcome j from the covariances k with the
-// conditions or cells of Stored: the mean is k·weights, the variance of the latent
-// function k(x, x) − |L⁻¹k|². weights (n) are (K + D)⁻¹y, lower (n×n, row-major) is
-// the Cholesky factor L of K + D; above its diagonal it is not defined. With labels that is the mean of a new thing,
-// see Offsets.
-func (m *Model) Factor(j int) (weights, factor []float64) {
-	p := m.process[j]
-	weights = slices.Clone(p.alpha)
-	if o := p.offsets; o != nil {
-		shift := mat.NewVecDense(p.n, nil)
-		shift.MulVec(mat.NewDense(p.n, o.columns(), o.white), o.mean)
-		blas64.Trsv(blas.Trans, lower(p.n, p.chol), shift.RawVector())
-		floats.Sub(weights, shift.RawVector().Data)
-	}
-
-	return weights, slices.Clone(p.chol)
-}
-
-// Offsets returns what labels add to the variance of outcome j of a new thing at a condition with the covariances k:
-// fresh + uᵀ·cov·u, where u = whiteᵀL⁻¹k. cov has as many rows as columns, none without labels.
-func (m *Model) Offsets(j int) (white, cov []float64, fresh float64) {
-	o := m.process[j].offsets
-	if o == nil {
-		return nil, nil, 0
-	}
-	return o.white, o.cov, floats.Sum(o.fresh)
 }

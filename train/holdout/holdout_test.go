@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // columns are rows with named conditions.
@@ -56,7 +57,8 @@ var rotor = columns{
 func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
 
-	h := must.Get(Parse(text))(t)
+	h, err := Parse(text)
+	require.NoError(t, err)
 
 	return h
 }
@@ -65,7 +67,8 @@ func parsed(t *testing.T, text string) Holdout {
 func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
 
-	is := must.Get(h.Held(rotor))(t)
+	is, err := h.Held(rotor)
+	require.NoError(t, err)
 
 	for i, ok := range is {
 		if ok {
@@ -107,8 +110,9 @@ func TestHoldouts(t *testing.T) {
 	}
 
 	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
-	must.Not(t, corner.Within("rpm") != 500 || corner.Within("blades") != 0 || corner.Within("theta_deg") != 0,
-		"another tolerance")
+	require.Equal(t, 500.0, corner.Within("rpm"), "another tolerance")
+	require.Equal(t, 0.0, corner.Within("blades"), "another tolerance")
+	assert.Equal(t, 0.0, corner.Within("theta_deg"), "another tolerance")
 
 	if h := All(Labels("motor", "B"), Values("rpm", 4000)); !slices.Equal(h.Labels(), []string{"motor"}) ||
 		!h.HoldsLabel("motor", "B") || h.HoldsLabel("motor", "A") || !h.HoldsLabel("rig", "A") {
@@ -117,7 +121,7 @@ func TestHoldouts(t *testing.T) {
 
 	for _, h := range []Holdout{Labels("pitch", "A"), Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
 		_, err := h.Held(rotor)
-		must.Refuse(t, err, "pitch")
+		assert.ErrorContains(t, err, "pitch")
 	}
 }
 
@@ -135,17 +139,17 @@ func TestParse(t *testing.T) {
 		{"x=3000:5000", 5000.5, false},
 		{"x=0.3", 0.1 + 0.2, true}, // a sum that is not 0.3 in binary
 	} {
-		must.Equal(t, parsed(t, c.hold).Holds("x", c.v), c.want, "%s holds %g", c.hold, c.v)
+		assert.Equal(t, c.want, parsed(t, c.hold).Holds("x", c.v), "%s holds %g", c.hold, c.v)
 	}
 
-	must.Equal(t, parsed(t, "blades = 2,3; rpm=3000:5000").String(), "blades = 2, 3 and 3000 ≤ rpm ≤ 5000", "got")
+	assert.Equal(t, "blades = 2, 3 and 3000 ≤ rpm ≤ 5000", parsed(t, "blades = 2,3; rpm=3000:5000").String(), "got")
 
 	for text, want := range map[string]string{
 		"propeller = APC-8x6, Gemfan 5x4": "propeller = APC-8x6, Gemfan 5x4",
 		"day=10:30; blades=2":             "10 ≤ day ≤ 30 and blades = 2",
 		"rig=a:b":                         "rig = a:b",
 	} {
-		must.Equal(t, parsed(t, text).String(), want, "%s", text)
+		assert.Equal(t, want, parsed(t, text).String(), "%s", text)
 	}
 
 	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "rpm=5:3", "rpm=5:x", "random=x"} {
@@ -177,7 +181,7 @@ func TestReach(t *testing.T) {
 	}
 
 	_, err := Reach(Values("pitch", 1), rotor, nil, nil)
-	must.Refuse(t, err, "pitch")
+	assert.ErrorContains(t, err, "pitch")
 
 	if got, err := Reach(Nothing, rotor, nil, nil); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
@@ -203,7 +207,7 @@ func TestChoices(t *testing.T) {
 		many["x"] = append(many["x"], float64(100*i))
 	}
 
-	must.Equal(t, Choices(Values("x", 7), many), "; x lies in 0 … 1200", "got")
+	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many), "got")
 }
 
 // Blocks of six values: by hand 1, 2 and 3, 5 and 8, 9; of five values 1, 2 and 3, 5, 8.
@@ -217,8 +221,8 @@ func TestEach(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 
-	must.Equal(t, names([]float64{1, 2, 3, 5, 8, 9}, 3), "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9", "got")
-	must.Equal(t, names([]float64{1, 2.5}, 0), "x=1: x = 1; x=2.5: x = 2.5", "got")
+	assert.Equal(t, "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9", names([]float64{1, 2, 3, 5, 8, 9}, 3), "got")
+	assert.Equal(t, "x=1: x = 1; x=2.5: x = 2.5", names([]float64{1, 2.5}, 0), "got")
 }
 
 // Two blades are held out of the rotor's rows.
@@ -250,7 +254,7 @@ func TestFolder(t *testing.T) {
 		"CON": "_CON", "nul.txt": "_nul.txt", "Com1": "_Com1", "LPT¹": "_LPT¹", "con .x": "_con .x", "com1=2": "com1=2",
 		"end.": "end_", "end ": "end_", ".hidden": "_.hidden", "": "_", "..": "_._",
 	} {
-		must.Equal(t, Folder(name), want, "%q", name)
+		assert.Equal(t, want, Folder(name), "%q", name)
 
 		if got := Folder(want); got != want {
 			t.Errorf("%q is no name of a folder: %q", want, got)
@@ -274,7 +278,7 @@ func FuzzParse(f *testing.F) {
 		}
 
 		for _, c := range h.Labels() {
-			must.Never(t, !slices.Contains(h.Conditions(), c), "%q: label %q is none of %q", text, c, h.Conditions())
+			require.True(t, slices.Contains(h.Conditions(), c), "%q: label %q is none of %q", text, c, h.Conditions())
 		}
 
 		l, ok := h.(labels)
@@ -283,8 +287,9 @@ func FuzzParse(f *testing.F) {
 		}
 
 		again, err := Parse(h.String())
-		must.Never(t, err != nil || again.String() != h.String() || !slices.Equal(again.(labels).names, l.names),
-			"%q: %v of its words %q, %v", text, again, h, err)
+		require.NoError(t, err)
+		require.Equal(t, h.String(), again.String(), "%q: %v of its words %q, %v", text, again, h, err)
+		require.Equal(t, l.names, again.(labels).names, "%q: %v of its words %q, %v", text, again, h, err)
 	})
 }
 
@@ -308,7 +313,7 @@ func TestAtSetPoints(t *testing.T) {
 		"blades=2;rpm=3000,2999": "blades = 2 and rpm = 3000 ± 8",
 	} {
 		h := AtSetPoints(parsed(t, text), find)
-		must.Not(t, h.String() != want, "%s: %q, expected %q", text, h, want)
+		assert.Equal(t, want, h.String(), "%s: %q, expected %q", text, h, want)
 	}
 
 	h := AtSetPoints(Values("rpm", 2994), find)
@@ -317,5 +322,7 @@ func TestAtSetPoints(t *testing.T) {
 		t.Errorf("%v, %v, expected the rows at 3000", held, err)
 	}
 
-	must.Not(t, h.Group() != "rpm" || !h.Holds("rpm", 3000) || h.Holds("rpm", 2994), "a set point is not the group")
+	require.Equal(t, "rpm", h.Group(), "a set point is not the group")
+	require.True(t, h.Holds("rpm", 3000), "a set point is not the group")
+	assert.False(t, h.Holds("rpm", 2994), "a set point is not the group")
 }

@@ -7,18 +7,15 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"doubletake/internal/lists"
 )
 
-// labels holds out the rows whose condition, a column of text, is one of the names.
+// labels holds out the rows in which a condition of text is one of the names.
 type labels struct {
 	condition string
 	names     []string
 }
 
-// Labels holds out the rows whose condition is one of the names. Names are compared byte by
-// byte.
+// Labels holds out the rows in which a condition of text is one of the names, which are compared byte by byte.
 func Labels(condition string, names ...string) Holdout { return labels{condition, names} }
 
 func (l labels) String() string                 { return l.condition + " = " + strings.Join(l.names, ", ") }
@@ -33,29 +30,36 @@ func (l labels) HoldsLabel(condition, label string) bool {
 }
 
 func (l labels) Held(rows Rows) ([]bool, error) {
-	v, err := rows.Strings(l.condition)
-	return lists.Each(v, func(name string) bool { return slices.Contains(l.names, name) }), err
+	names, err := rows.Strings(l.condition)
+	if err != nil {
+		return nil, err
+	}
+
+	var held []bool
+	for _, name := range names {
+		held = append(held, slices.Contains(l.names, name))
+	}
+
+	return held, nil
 }
 
-// EachLabel makes a holdout of each of the names of a condition.
+// EachLabel returns a holdout for each of the names of a condition.
 func EachLabel(condition string, names []string) []Named {
-	return lists.Each(names, func(n string) Named { return Named{Folder(condition + "=" + n), Labels(condition, n)} })
+	var list []Named
+	for _, n := range names {
+		list = append(list, Named{Folder(condition + "=" + n), Labels(condition, n)})
+	}
+
+	return list
 }
 
-// reserved are names that Windows has devices under, with any ending.
+// reserved matches the names of devices on Windows, with any ending.
 var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
 
-// Folder replaces in a name what the name of a folder cannot have on Linux, macOS or Windows.
-// A name that needs nothing is unchanged; two names may become the same.
+// Folder returns a name with all characters replaced that the name of a folder cannot have on Linux, macOS or Windows.
+// Two names may become equal.
 func Folder(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:<>"|?*`, r) || unicode.IsControl(r) {
-			return '_'
-		}
-
-		return r
-	}, name)
-
+	name = strings.Map(folderRune, name)
 	if name == "" || name[0] == '.' || reserved.MatchString(name) {
 		name = "_" + name
 	}
@@ -67,22 +71,30 @@ func Folder(name string) string {
 	return name
 }
 
-// Distinct returns the distinct values, sorted.
+// folderRune returns r, or an underscore if the name of a folder cannot have r.
+func folderRune(r rune) rune {
+	if strings.ContainsRune(`/\:<>"|?*`, r) || unicode.IsControl(r) {
+		return '_'
+	}
+
+	return r
+}
+
+// Distinct returns the distinct values in ascending order.
 func Distinct[T cmp.Ordered](values []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
 
-// Listed writes names for people, at most a dozen of them.
+// Listed joins names for messages. It writes at most mostListed of them, and the number of the others.
 func Listed(names []string) string {
-	const most = 12
-	if n := len(names) - most; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n)
+	if n := len(names) - mostListed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), n)
 	}
 
 	return strings.Join(names, ", ")
 }
 
-// newLabels reports whether no row of train has a name that rows of test have.
+// newLabels reports whether no training row has a name of a test row.
 func newLabels(rows Rows, condition string, train, test []int) (bool, error) {
 	v, err := rows.Strings(condition)
 	if err != nil {
@@ -94,5 +106,11 @@ func newLabels(rows Rows, condition string, train, test []int) (bool, error) {
 		known[v[i]] = true
 	}
 
-	return !slices.ContainsFunc(test, func(i int) bool { return known[v[i]] }), nil
+	for _, i := range test {
+		if known[v[i]] {
+			return false, nil
+		}
+	}
+
+	return true, nil
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Bounds is how a configuration writes a range, {min, max}, or a value with a
-// tolerance, {near, within}.
+// Bounds contains the keys with which a configuration states a range, {min, max}, or a value with a tolerance,
+// {near, within}.
 type Bounds struct {
 	Min    *float64 `key:"min"`
 	Max    *float64 `key:"max"`
@@ -18,9 +18,10 @@ type Bounds struct {
 	Within *float64 `key:"within"`
 }
 
-// Of returns the holdout of a condition. Its error belongs to the key, "" for the whole.
+// Of returns the holdout of a condition. An error is about the key that it returns, or about all keys if that is "".
 func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
-	ranged, near := b.Min != nil || b.Max != nil, b.Near != nil && b.Within != nil
+	ranged := b.Min != nil || b.Max != nil
+	near := b.Near != nil && b.Within != nil
 	switch {
 	case ranged && (b.Near != nil || b.Within != nil), !ranged && !near:
 		return nil, "", fmt.Errorf("expected {min, max} or {near, within}")
@@ -30,7 +31,8 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 		return Near(condition, *b.Near, *b.Within), "", nil
 	}
 
-	lo, hi := math.Inf(-1), math.Inf(1)
+	lo := math.Inf(-1)
+	hi := math.Inf(1)
 	if b.Min != nil {
 		lo = *b.Min
 	}
@@ -46,13 +48,14 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 	return Range(condition, lo, hi), "", nil
 }
 
-// Parse reads what a command line holds out: "blades=3", "blades=2,3", "rpm=3000:5000" (a
-// range), "propeller=APC-8x6" (a name), several joined with ";" or "&".
+// Parse parses the holdout of a command line: "blades=3", "blades=2,3", "rpm=3000:5000" for a range,
+// "propeller=APC-8x6" for a name, or several of them with ";" or "&" between them.
 func Parse(text string) (Holdout, error) {
 	var parts []Holdout
-	for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ';' || c == '&' }) {
+	for _, part := range strings.FieldsFunc(text, isSeparator) {
 		name, value, ok := strings.Cut(part, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		name = strings.TrimSpace(name)
+		value = strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("hold out %q: expected condition=value, condition=value,value or condition=from:to", part)
 		}
@@ -72,18 +75,25 @@ func Parse(text string) (Holdout, error) {
 	return All(parts...), nil
 }
 
+// isSeparator reports whether a character separates the parts of a holdout.
+func isSeparator(c rune) bool { return c == ';' || c == '&' }
+
+// parseNumber parses a number between blanks.
+func parseNumber(text string) (float64, error) {
+	return strconv.ParseFloat(strings.TrimSpace(text), 64)
+}
+
+// parse parses the text after the equals sign of a part: a range, numbers, or names.
 func parse(condition, text string) (Holdout, error) {
-	number := func(s string) (float64, error) { return strconv.ParseFloat(strings.TrimSpace(s), 64) }
 	if lo, hi, ok := strings.Cut(text, ":"); ok {
-		a, err1 := number(lo)
+		a, err1 := parseNumber(lo)
+		b, err2 := parseNumber(hi)
 
-		b, err2 := number(hi)
-		if (err1 == nil || err2 == nil) && (err1 != nil || err2 != nil || a > b) {
-			return nil, fmt.Errorf("expected a range from:to of numbers, found %q", text)
-		}
-
-		if err1 == nil {
+		switch {
+		case err1 == nil && err2 == nil && !(a > b):
 			return Range(condition, a, b), nil
+		case err1 == nil || err2 == nil:
+			return nil, fmt.Errorf("expected a range from:to of numbers, found %q", text)
 		}
 	}
 
@@ -92,7 +102,7 @@ func parse(condition, text string) (Holdout, error) {
 	names := strings.Split(text, ",")
 	for i, v := range names {
 		names[i] = strings.TrimSpace(v)
-		if x, err := number(v); err == nil {
+		if x, err := parseNumber(v); err == nil {
 			values = append(values, x)
 		}
 	}
@@ -107,7 +117,7 @@ func parse(condition, text string) (Holdout, error) {
 	return nil, fmt.Errorf("expected numbers, or names alone, found %q", text)
 }
 
-// Of returns the holdout that a configuration or a command line writes as a key with values.
+// Of returns the holdout that a configuration or a command line states as a key with numbers.
 func Of(key string, values ...float64) (Holdout, error) {
 	switch {
 	case key == Random:
@@ -119,7 +129,7 @@ func Of(key string, values ...float64) (Holdout, error) {
 	return Values(key, values...), nil
 }
 
-// OfLabels is Of with names.
+// OfLabels returns the holdout that a configuration or a command line states as a key with names.
 func OfLabels(key string, names ...string) (Holdout, error) {
 	switch {
 	case key == Random:

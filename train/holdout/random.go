@@ -6,23 +6,20 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"strconv"
-
-	"doubletake/internal/lists"
 )
 
 // Random is the key of a random share of the conditions.
 const Random = "random"
 
-// random holds out a share of the distinct conditions of the network: all rows of a
-// condition, or none.
+// random holds out a share of the distinct conditions of the network. It holds out all rows of a condition or none.
 type random struct {
 	nothing
 	share  float64
-	split  string // whose name decides the draw
-	inputs []string
+	split  string   // name of the split, which decides the draw
+	inputs []string // inputs of the network, whose values are the conditions
 }
 
+// newRandom returns a holdout of a random share of the conditions. share must have one number above 0 and below 1.
 func newRandom(share []float64) (Holdout, error) {
 	if len(share) != 1 || !(share[0] > 0 && share[0] < 1) {
 		return nil, fmt.Errorf("expected one share of the conditions, above 0 and below 1, found %v", share)
@@ -40,7 +37,7 @@ func (r random) Holds(string, float64) bool     { return true }
 func (r random) HoldsLabel(string, string) bool { return true }
 
 func (r random) Held(rows Rows) ([]bool, error) {
-	names := make([]string, rows.Rows()) // of the conditions: rpm=3000,blades=2,
+	names := make([]string, rows.Rows()) // names of the conditions, such as "rpm=3000,blades=2,"
 	for _, input := range r.inputs {
 		v, err := rows.Floats(input)
 		if err != nil {
@@ -48,37 +45,32 @@ func (r random) Held(rows Rows) ([]bool, error) {
 		}
 
 		for i := range v {
-			names[i] += input + "=" + strconv.FormatFloat(v[i], 'g', -1, 64) + ","
+			names[i] += input + "=" + shortest(v[i]) + ","
 		}
 	}
 
 	drawn := Draw(r.split+"\x00held out", names, r.share)
 
-	return lists.Each(names, func(n string) bool { return drawn[n] }), nil
+	var list []bool
+	for _, n := range names {
+		list = append(list, drawn[n])
+	}
+
+	return list, nil
 }
 
 func (r random) of(split string, inputs []string) Holdout {
-	r.split, r.inputs = split, inputs
+	r.split = split
+	r.inputs = inputs
 
 	return r
 }
 
-// Draw returns a share of the distinct names, rounded up, in an order that hashes of
-// stream and name decide: the same for the same names, whatever their order.
+// Draw returns a random share of the distinct names, rounded up to a whole number. Hashes of stream and name decide
+// which, so that the order of the names does not matter.
 func Draw(stream string, names []string, share float64) map[string]bool {
-	hash := func(name string) uint64 {
-		h := fnv.New64a()
-		h.Write([]byte(stream + "\x00" + name))
-
-		// FNV's high bits hardly feel the last letters; this spreads them.
-		z := h.Sum64()
-		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-
-		return z ^ z>>27
-	}
-
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(hash(a), hash(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(hash(stream, a), hash(stream, b)) })
 
 	drawn := map[string]bool{}
 	for _, n := range names[:int(math.Ceil(share*float64(len(names))))] {
@@ -86,4 +78,16 @@ func Draw(stream string, names []string, share float64) map[string]bool {
 	}
 
 	return drawn
+}
+
+// hash returns a hash of a name for a stream.
+func hash(stream, name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(stream + "\x00" + name))
+
+	// The last letters hardly change the high bits of FNV. A part of the finaliser of splitmix64 spreads their effect.
+	z := h.Sum64()
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+
+	return z ^ z>>27
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // grid has ten conditions of two inputs, three rows each.
@@ -23,9 +24,11 @@ func grid() columns {
 // A share of the conditions is held out with all of their rows. Another split draws
 // others, rows in another order draw the same.
 func TestRandom(t *testing.T) {
-	data, inputs := grid(), []string{"rpm", "blades"}
+	data := grid()
+	inputs := []string{"rpm", "blades"}
 	conditions := func(h Holdout, c columns) (out []string) {
-		held := must.Get(h.Held(c))(t)
+		held, err := h.Held(c)
+		require.NoError(t, err)
 
 		rows := map[string]int{}
 		for i, is := range held {
@@ -51,16 +54,17 @@ func TestRandom(t *testing.T) {
 		share float64
 		n     int
 	}{{0.01, 1}, {0.2, 2}, {0.25, 3}, {0.9, 9}} {
-		h := must.Get(Of(Random, c.share))(t)
+		h, err := Of(Random, c.share)
+		require.NoError(t, err)
 
 		first := conditions(For(h, "a", inputs), data)
-		must.Equal(t, len(first), c.n, "%g: of 10 conditions", c.share)
+		assert.Len(t, first, c.n, "%g: of 10 conditions", c.share)
 
 		turned := columns{"rpm": slices.Clone(data["rpm"]), "blades": slices.Clone(data["blades"])}
 		slices.Reverse(turned["rpm"])
 		slices.Reverse(turned["blades"])
 
-		must.Equal(t, conditions(For(h, "a", inputs), turned), first, "%g: of the rows in another order", c.share)
+		assert.Equal(t, first, conditions(For(h, "a", inputs), turned), "%g: of the rows in another order", c.share)
 	}
 
 	h, _ := Of(Random, 0.2)
@@ -68,13 +72,14 @@ func TestRandom(t *testing.T) {
 		draws[strings.Join(conditions(For(h, fmt.Sprint("split ", k), inputs), data), ";")] = true
 	}
 
-	must.Not(t, len(draws) < 10, "20 splits draw %d different pairs of conditions of 45", len(draws))
+	assert.GreaterOrEqual(t, len(draws), 10, "20 splits draw %d different pairs of conditions of 45", len(draws))
 }
 
 // With other conditions it is a share of all conditions, of which those that the others
 // hold out too are held out.
 func TestRandomAndOthers(t *testing.T) {
-	both := must.Get(Parse("random=0.5; blades=2"))(t)
+	both, err := Parse("random=0.5; blades=2")
+	require.NoError(t, err)
 
 	both = For(both, "s", []string{"rpm", "blades"})
 	if want := "a random share of 0.5 of the conditions, drawn for s and blades = 2"; both.String() != want {
@@ -83,10 +88,11 @@ func TestRandomAndOthers(t *testing.T) {
 
 	data := grid()
 	held, err := both.Held(data)
-	must.Not(t, err != nil || both.Group() != "", "%v, group %q", err, both.Group())
+	require.NoError(t, err)
+	assert.Empty(t, both.Group(), "%v, group %q", err, both.Group())
 
 	for i, is := range held {
-		must.Not(t, is && data["blades"][i] != 2, "row %d of 3 blades is held out", i)
+		assert.False(t, is && data["blades"][i] != 2, "row %d of 3 blades is held out", i)
 	}
 
 	if _, err := both.Held(columns{"rpm": {1, 2}}); err == nil {
@@ -95,6 +101,6 @@ func TestRandomAndOthers(t *testing.T) {
 
 	for _, bad := range []string{"random=0", "random=1", "random=-0.1", "random=0.1,0.2"} {
 		_, err := Parse(bad)
-		must.Refuse(t, err, "expected one share of the conditions")
+		assert.ErrorContains(t, err, "expected one share of the conditions")
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // someRotors are six rotors with two outcomes; an input that is 0 on all but one
@@ -27,12 +28,14 @@ func someRotors() set {
 	var blades []float64
 	for n := 2.0; n < 8; n++ {
 		for k := range 12 {
-			x, odd := float64(k)/2, 0.0
+			x := float64(k) / 2
+			odd := 0.0
 			if n == 4 && k%2 == 0 {
 				odd = 1
 			}
 
-			s.data.X, blades = append(s.data.X, n, x, odd), append(blades, n)
+			s.data.X = append(s.data.X, n, x, odd)
+			blades = append(blades, n)
 			for j := range 2 {
 				y := math.Sin(x+float64(j)) + 0.3*n + 0.2*math.Cos(n*x/6) + 0.2*odd
 				s.data.Y1 = append(s.data.Y1, y+0.1*rng.NormFloat64())
@@ -52,7 +55,8 @@ func someRotors() set {
 func prior(t testing.TB, name string) scale.Prior {
 	t.Helper()
 
-	p := must.Get(scale.Named(name))(t)
+	p, err := scale.Named(name)
+	require.NoError(t, err)
 
 	return p
 }
@@ -61,10 +65,11 @@ func prior(t testing.TB, name string) scale.Prior {
 func calibrated(t testing.TB, s set, b base, split int) (*interval.Calibration, *interval.Prediction) {
 	t.Helper()
 	sp := s.groups.Each()[split]
-	left, mu, claim, noise := b(t, s, sp)
-	c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, honest.Options{Prior: prior(t, "wide")}))(t)
+	left, raw := b(t, s, sp)
+	c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, honest.Options{Prior: prior(t, "wide")})
+	require.NoError(t, err)
 
-	return c, c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), rowsOf(s.groups.Z, 1, sp.Test), mu, claim, noise)
+	return c, c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), rowsOf(s.groups.Z, 1, sp.Test), nil, raw)
 }
 
 // Nothing of the test group's outcomes enters with any base. They are set to 1e6,
@@ -92,11 +97,13 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 		const split = 3
 		c, p := calibrated(t, s, b(), split)
 		bad := s
-		bad.data.Y1, bad.data.Y2 = slices.Clone(s.data.Y1), slices.Clone(s.data.Y2)
-		for i, h := range s.groups.Of {
+		bad.data.Y1 = slices.Clone(s.data.Y1)
+		bad.data.Y2 = slices.Clone(s.data.Y2)
+		for i, h := range s.groups.Group {
 			if h == split {
 				for j := range 2 {
-					bad.data.Y1[2*i+j], bad.data.Y2[2*i+j] = 1e6, 1e6
+					bad.data.Y1[2*i+j] = 1e6
+					bad.data.Y2[2*i+j] = 1e6
 				}
 			}
 		}
@@ -108,8 +115,9 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 		}
 
 		for k, h := range p.Half {
-			must.Not(t, !(h < 20*c.Deviation[k%2]), "%s: half width %g of an outcome with deviation %g", name, h,
-				c.Deviation[k%2])
+			if !(h < 20*c.Deviation[k%2]) {
+				t.Errorf("%s: half width %g of an outcome with deviation %g", name, h, c.Deviation[k%2])
+			}
 		}
 	}
 }
@@ -133,24 +141,29 @@ func TestToyOutside(t *testing.T) {
 		for i := range s.data.N {
 			x := 12*rng.Float64() - 6
 			draw := func() float64 { return x*math.Sin(x) + gamma*math.Exp(-x*x/2)*rng.NormFloat64() }
-			s.data.X, s.data.Y1, s.data.Y2 = append(s.data.X, x), append(s.data.Y1, draw()), append(s.data.Y2, draw())
-			block[i], test[i] = math.Floor((x+6)/1.5), x >= 5
+			s.data.X = append(s.data.X, x)
+			s.data.Y1 = append(s.data.Y1, draw())
+			s.data.Y2 = append(s.data.Y2, draw())
+			block[i] = math.Floor((x + 6) / 1.5)
+			test[i] = x >= 5
 		}
 
 		s.groups = honest.ByValue("x", block, 0)
-		s.groups.Kind, s.groups.Z = interval.Blocks, s.data.X
+		s.groups.Kind = interval.Blocks
+		s.groups.Z = s.data.X
 		sp := honest.NewSplit(s.groups, "outside", test)
-		left, mu, claim, noise := closedForm(t, s, sp)
+		left, raw := closedForm(t, s, sp)
 		o := honest.Options{Prior: prior(t, "wide"), SawGroups: true, FromGroup: []bool{true}}
-		c := must.Get(honest.Calibrate(s.data, s.groups, sp.Train, left, o))(t)
+		c, err := honest.Calibrate(s.data, s.groups, sp.Train, left, o)
+		require.NoError(t, err)
 
 		x := rowsOf(s.data.X, 1, sp.Test)
-		r := c.Judge(c.Predict(x, x, mu, claim, noise), noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test),
+		r := c.Judge(c.Predict(x, x, nil, raw), raw.Noise, rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test),
 			sp.Test)
 		t.Logf("γ = %g: K = %d, S %.2f → %.2f, coverage %.3f → %.3f, width over spread %.2f",
 			gamma, c.K, r.RatioBefore, r.RatioAfter, r.Before.Coverage, r.After.Coverage, r.WidthOverSpread)
 
-		must.Not(t, r.After.Coverage < 0.9, "γ = %g: coverage %.3f", gamma, r.After.Coverage)
+		assert.GreaterOrEqual(t, r.After.Coverage, 0.9, "γ = %g: coverage %.3f", gamma, r.After.Coverage)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/internal/lists"
+	"doubletake/train/form"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -15,34 +17,35 @@ import (
 
 // Options are the settings of Calibrate.
 type Options struct {
-	Base  string      // name of the base method, recorded
-	Level float64     // of the intervals, 0 is 0.95
+	Base  string      // name of the base method, which the calibration records
+	Level float64     // level of the intervals; 0 is 0.95
 	Hold  string      // see Settings.Hold
-	Prior scale.Prior // of the scale of new groups
+	Prior scale.Prior // prior of the scale of new groups
 
-	// Rises, unless nil, scale the errors of a group too.
+	// Rises, unless nil, make the scale of a group depend on its rise of E|cov| as well.
 	Rises *Rises
 
-	// SawGroups records that something of the base, such as hyperparameters, was
-	// learned with the left-out groups. The conformal maximum then
-	// promises nothing.
+	// SawGroups records that something of the base, such as hyperparameters, was learned with the left-out groups. The
+	// conformal maximum then has no guarantee.
 	SawGroups bool
-	// OfThings records that the claims have the offsets of the groups, which are things.
+	// OfThings records that the groups are things, whose offsets the claims contain.
 	OfThings bool
-	// InputNames name the inputs; nil numbers them from 0.
+	// InputNames are the names of the inputs; nil: their numbers from 0 on.
 	InputNames []string
-	// FromGroup marks the inputs that are functions of the groups' coordinate. They
-	// are expected to leave the training range. nil: none.
+	// FromGroup marks the inputs that are functions of the group. New groups are expected to lie outside the training
+	// range of these inputs. nil: no input is.
 	FromGroup []bool
+	// Form is the form of the process if the groups are things: inputs that it sets aside do not count, and products count
+	// as a whole. nil: all inputs count.
+	Form *form.Form
 }
 
-// Calibrate learns the scale of the errors on new groups from the left-out training
-// groups of a split; with fewer than two of them it is the prior's. d and g describe all
-// rows, train are the rows of the split that may be learned from; no outcome of another
-// row is read.
+// Calibrate learns the scale of the errors on new groups from the left-out training groups of a split. With fewer than
+// two groups the scale follows from the prior alone. d and g describe all rows. train are the rows that may be learned
+// from: no outcome of another row is read.
 //
-// Errors: an outcome that is constant in the training rows, a prediction that is not
-// finite, a level or a prior outside its limits.
+// Calibrate returns an error if an outcome is constant in the training rows, if a prediction is not finite, or if the
+// level or the prior is outside its limits.
 func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Options) (*interval.Calibration, error) {
 	d = checked(d)
 
@@ -68,7 +71,8 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		}
 	}
 
-	if c.K == scale.MinGroups && !c.OfThings || o.Hold == "groups" {
+	areFewSettings := c.K == scale.MinGroups && !c.OfThings
+	if areFewSettings || o.Hold == "groups" {
 		c.Level = max(c.Level, interval.FewGroupsLevel)
 	}
 
@@ -76,34 +80,36 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	for _, l := range left {
 		l.check(d.Out)
 
-		q := l.group(std)
-		for _, v := range slices.Concat(q.Residual, q.Noise, q.Claim) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("calibrate on left-out groups: a prediction for %s %s is not finite", g.Condition, l.Name)
-			}
+		group := l.group(std)
+		if !finite(group) {
+			return nil, fmt.Errorf("calibrate on left-out groups: a prediction for %s %s is not finite", g.Condition, l.Name)
 		}
 
-		groups = append(groups, q)
+		groups = append(groups, group)
 	}
 
-	var without []*scale.Scale
+	var others []*scale.Scale // by left-out group: the scale that the other groups teach
 	if o.Rises == nil {
-		c.Scale, without = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
+		c.Scale, others = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
 	} else {
-		c.Scale, without = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.about(left))
+		c.Scale, others = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.about(left))
 	}
 
-	var stated, pairs float64
+	statedNoise := 0.0
+	measuredNoise := 0.0
 	for h, l := range left {
-		c.Groups = append(c.Groups, groupResult(l, std, without[h], c.Level))
+		r := groupResult(l, std, others[h], c.Level)
 		if o.Rises != nil {
-			c.Groups[h].Rise = o.Rises.ratio(l.Name)
+			r.Rise = o.Rises.ratio(l.Name)
 		}
-		stated, pairs = stated+c.Groups[h].Noise, pairs+c.Groups[h].Pairs
+
+		c.Groups = append(c.Groups, r)
+		statedNoise += r.Noise
+		measuredNoise += r.Pairs
 	}
 
-	if pairs > 0 {
-		c.NoiseRatio = stated / pairs
+	if measuredNoise > 0 {
+		c.NoiseRatio = statedNoise / measuredNoise
 	}
 
 	c.Conformal = conformal(left, d.Out)
@@ -111,74 +117,169 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		c.Conformal.Guarantee = 0
 	}
 
+	c.Inputs = inputRanges(d, train, o)
+	c.Products = productRanges(d, train, c.Inputs, o.Form)
+
+	return c, nil
+}
+
+// finite reports whether all residuals, noises and claims of a group are finite.
+func finite(g scale.Group) bool {
+	for _, list := range [][]float64{g.Residual, g.Noise, g.Claim} {
+		for _, v := range list {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// inputRanges returns the inputs with their ranges in the training rows.
+func inputRanges(d triplets.Set, train []int, o Options) []interval.InputRange {
+	trained := lists.Rows(d.X, d.In, train)
+	var list []interval.InputRange
 	for j := range d.In {
-		x := lists.Column(lists.Rows(d.X, d.In, train), d.In, j)
+		x := lists.Column(trained, d.In, j)
 		r := interval.InputRange{Name: fmt.Sprint(j), Min: slices.Min(x), Max: slices.Max(x)}
 		r.FromGroup = o.FromGroup != nil && o.FromGroup[j]
 		if o.InputNames != nil {
 			r.Name = o.InputNames[j]
 		}
 
-		c.Inputs = append(c.Inputs, r)
+		r.Aside = o.Form != nil && !o.Form.UsesAlone(j)
+		list = append(list, r)
 	}
 
-	return c, nil
+	return list
 }
 
-// groupResult summarises a left-out group in standardised units, with the intervals that
-// the other groups make.
-func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) interval.GroupResult {
-	out := len(std)
-	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, out)}
-	pairs := triplets.Set{N: l.N, Alone: l.Alone}.Pairs()
-	if len(pairs) == 0 { // e then holds the noise
-		l.Alone, pairs = nil, lists.Numbers(l.N)
+// productRanges returns the products of inputs of a form with their ranges in the training rows. inputs are the ranges
+// of the inputs. A product is a function of the group if all its inputs are. It returns nil without a form.
+func productRanges(d triplets.Set, train []int, inputs []interval.InputRange, f *form.Form) []interval.ProductRange {
+	if f == nil {
+		return nil
 	}
 
-	e := make([]float64, l.N)
-	predictor := others.Predictor()
+	var list []interval.ProductRange
+	for _, c := range f.Columns {
+		if !c.IsProduct() {
+			continue
+		}
 
-	halves := map[[3]float64][3]float64{} // half widths, that of 68 %, and epistemic variance
+		r := interval.ProductRange{Powers: c.Powers}
+		r.FromGroup = true
+		var names []string
+		for k, input := range inputs {
+			if c.Uses(k) {
+				r.FromGroup = r.FromGroup && input.FromGroup
+				names = append(names, form.Power(input.Name, c.Powers[k]))
+			}
+		}
 
-	var m scale.Mixture
-	n, within, within68 := float64(l.N*out), 0, 0
+		r.Name = strings.Join(names, "·")
+		r.Min = math.Inf(1)
+		r.Max = math.Inf(-1)
+		for _, i := range train {
+			v := r.Value(d.X[i*d.In : (i+1)*d.In])
+			r.Min = min(r.Min, v)
+			r.Max = max(r.Max, v)
+		}
+
+		list = append(list, r)
+	}
+
+	return list
+}
+
+// lawKey identifies the law of a value in standardised units. It is the same for all rows of a condition.
+type lawKey struct{ claim, distance, noise float64 }
+
+// lawNumbers are the numbers of a law that groupResult needs, in standardised units.
+type lawNumbers struct {
+	half      float64 // half width of the interval at the asked level
+	half68    float64 // half width of the 68 % interval
+	epistemic float64 // variance of the mean
+}
+
+// groupLaws computes the laws of the values of a left-out group by the scale that the other groups teach. It computes
+// each law once.
+type groupLaws struct {
+	predictor *scale.Predictor
+	level     float64
+	known     map[lawKey]lawNumbers
+	mixture   scale.Mixture // room
+}
+
+func newGroupLaws(others *scale.Scale, level float64) *groupLaws {
+	return &groupLaws{predictor: others.Predictor(), level: level, known: map[lawKey]lawNumbers{}}
+}
+
+// at returns the numbers of a law.
+func (g *groupLaws) at(key lawKey) lawNumbers {
+	law, known := g.known[key]
+	if known {
+		return law
+	}
+
+	g.predictor.At(&g.mixture, key.claim, key.distance, key.noise)
+	law = lawNumbers{g.mixture.Half(g.level), g.mixture.Half(0.68), g.mixture.Epistemic()}
+	g.known[key] = law
+
+	return law
+}
+
+// groupResult summarises a left-out group: its squared errors by its pairs, and its intervals by the scale that the
+// other groups teach. Numbers are in standardised units, variances over the square of std, the deviations of the
+// outcomes.
+func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) interval.GroupResult {
+	outcomes := len(std)
+	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, outcomes)}
+	pairs := triplets.Set{N: l.N, Alone: l.Alone}.Pairs() // rows with two measurements
+	if len(pairs) == 0 {                                  // then all rows count, and e contains the noise
+		l.Alone = nil
+		pairs = lists.Numbers(l.N)
+	}
+
+	e := make([]float64, l.N) // by row, mean over outcomes
+	laws := newGroupLaws(others, level)
+	n := float64(l.N * outcomes)
+	inside := 0
+	inside68 := 0
 	for k, mu := range l.Mu {
-		i, j := k/out, k%out
-		s2 := std[j] * std[j]
-		v := (l.Y1[k] - mu) * (l.Y2[k] - mu) / s2
-		e[i] += v / float64(out)
-		r.Claim += l.Claim[k] / s2 / n
-		r.Noise += l.Noise[k] / s2 / n
+		i := k / outcomes
+		j := k % outcomes
+		variance := std[j] * std[j]
+		squared := (l.Y1[k] - mu) * (l.Y2[k] - mu) / variance
+		e[i] += squared / float64(outcomes)
+		r.Claim += l.Claim[k] / variance / n
+		r.Noise += l.Noise[k] / variance / n
 		if !l.alone(i) {
-			r.EBy[j] += v / float64(len(pairs))
-			r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / float64(len(pairs)*out)
+			r.EBy[j] += squared / float64(len(pairs))
+			r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / variance / float64(len(pairs)*outcomes)
 		}
 
-		at := [3]float64{l.Claim[k] / s2, l.Distance[i], l.Noise[k] / s2} // the same for all rows of a condition
-		if _, known := halves[at]; !known {
-			predictor.At(&m, at[0], at[1], at[2])
-			halves[at] = [3]float64{m.Half(level), m.Half(0.68), m.Epistemic()}
-		}
-
-		half := halves[at]
-		r.Half += half[0] / n
-		r.Variance += half[2] / n
+		law := laws.at(lawKey{l.Claim[k] / variance, l.Distance[i], l.Noise[k] / variance})
+		r.Half += law.half / n
+		r.Variance += law.epistemic / n
 		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
-			winkler, _ := interval.Winkler(y, mu, half[0]*std[j], level)
+			winkler, _ := interval.Winkler(y, mu, law.half*std[j], level)
 			r.Score += winkler / std[j] / (2 * n)
 
 			miss := math.Abs(y - mu)
-			if miss <= half[0]*std[j] {
-				within++
+			if miss <= law.half*std[j] {
+				inside++
 			}
 
-			if miss <= half[1]*std[j] {
-				within68++
+			if miss <= law.half68*std[j] {
+				inside68++
 			}
 		}
 	}
 
-	r.Inside, r.Inside68 = float64(within)/(2*n), float64(within68)/(2*n)
+	r.Inside = float64(inside) / (2 * n)
+	r.Inside68 = float64(inside68) / (2 * n)
 	for i, d := range l.Distance {
 		r.Distance += d
 		r.Farthest = max(r.Farthest, d)
@@ -188,10 +289,12 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 		}
 	}
 
-	r.Distance, r.Outside = r.Distance/float64(l.N), r.Outside/float64(l.N)
+	r.Distance /= float64(l.N)
+	r.Outside /= float64(l.N)
 
-	var se float64
-	if r.E, se = score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs)); !math.IsNaN(se) {
+	mean, se := score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs))
+	r.E = mean
+	if !math.IsNaN(se) {
 		r.ESE = &se
 	}
 
@@ -201,12 +304,13 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 	return r
 }
 
-// conformal returns the largest left-out residual per outcome.
-func conformal(left []LeftOut, out int) interval.Conformal {
-	c := interval.Conformal{Half: make([]float64, out), Guarantee: float64(len(left)) / float64(len(left)+1)}
+// conformal returns the largest left-out residual of each outcome, with the guarantee K/(K+1) of K groups.
+func conformal(left []LeftOut, outcomes int) interval.Conformal {
+	c := interval.Conformal{Half: make([]float64, outcomes), Guarantee: float64(len(left)) / float64(len(left)+1)}
 	for _, l := range left {
 		for k, mu := range l.Mu {
-			c.Half[k%out] = max(c.Half[k%out], math.Abs(l.Y1[k]-mu), math.Abs(l.Y2[k]-mu))
+			j := k % outcomes
+			c.Half[j] = max(c.Half[j], math.Abs(l.Y1[k]-mu), math.Abs(l.Y2[k]-mu))
 		}
 	}
 

@@ -13,36 +13,38 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Network is a trained network: mean and variance of the outcomes at
-// standardised inputs x (rows of all inputs), row-major. *train.Model is one.
+// Network is a trained network, such as *train.Model. Predict returns means and variances of the outcomes (rows ×
+// outcomes) at standardised inputs x (rows of all inputs of the network).
 type Network interface {
 	Predict(x []float64) (mu, variance []float64)
 }
 
-// Claimer is a Network that states an epistemic variance itself: that of its mean at
-// standardised inputs x, contained in the variance of Predict. A negative one counts
-// as 0.
+// Claimer is a Network that states an epistemic variance itself. Claim returns the variance of its mean (rows ×
+// outcomes) at standardised inputs x. The variance that Predict returns contains it. A negative one counts as 0.
 type Claimer interface {
 	Claim(ctx context.Context, x []float64) ([]float64, error)
 }
 
-// TrainFunc trains a network on standardised pairs. It must not standardise them
-// again, and its result may depend on data and seed only.
+// TrainFunc trains a network on standardised pairs. It must not standardise them again, and its result must depend on
+// the data and the seed alone.
 type TrainFunc func(ctx context.Context, d triplets.Set, seed uint64) (Network, error)
 
-// Ensemble is a base of several networks whose means disagree where they know
-// little.
+// Ensemble trains several networks, whose means disagree where they know little.
 type Ensemble struct {
-	Members int  // default 5; at least 2 unless Claims is set
-	Claims  bool // the networks are Claimers
-	Seed    uint64
-	Train   TrainFunc
+	Members int       // number of networks; 0 is 5. At least 2 unless Claims is set
+	Claims  bool      // the networks are Claimers
+	Seed    uint64    // from which the seed of each network is drawn
+	Train   TrainFunc // trains one network
 }
 
-// Fit trains the members on d, one after the other. Inputs and outcomes are
-// standardised on d; inputs that are constant there are dropped.
+// defaultMembers is the default number of networks.
+const defaultMembers = 5
+
+// Fit trains the networks on d, one after the other. Inputs and outcomes are standardised on d; inputs that are
+// constant there are dropped.
 func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, error) {
 	d = checked(d)
+	e.Members = cmp.Or(e.Members, defaultMembers)
 	p, err := e.Untrained(d)
 	if err != nil {
 		return nil, err
@@ -59,17 +61,22 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
 		}
 
-		p.Members = append(p.Members, Member{Network: m, Source: k})
+		p.Members = append(p.Members, Member{Network: m})
 	}
 
 	return p, nil
 }
 
-// Untrained returns the ensemble on d without its members, or the error of one that cannot be trained.
-func (e *Ensemble) Untrained(d triplets.Set) (*EnsembleModel, error) {
-	e.Members = cmp.Or(e.Members, 5)
-	if e.Members < 1 || e.Members < 2 && !e.Claims {
-		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, found %d", e.Members)
+// Untrained returns the ensemble on d without its members: the inputs that vary, and the scales. It returns an error if
+// the ensemble cannot be trained on d.
+func (e Ensemble) Untrained(d triplets.Set) (*EnsembleModel, error) {
+	least := 2
+	if e.Claims {
+		least = 1
+	}
+
+	if members := cmp.Or(e.Members, defaultMembers); members < least {
+		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, found %d", members)
 	}
 
 	if d.N == 0 {
@@ -85,7 +92,7 @@ func (e *Ensemble) Untrained(d triplets.Set) (*EnsembleModel, error) {
 		return nil, fmt.Errorf("fit ensemble: no input varies over the %d training rows", d.N)
 	}
 
-	// The scale of an input is that of a pair whose outcomes are equal.
+	// spread takes pairs: an input counts as an outcome whose two values are equal.
 	p.XMean, p.XStd = spread(triplets.Set{N: d.N, Out: d.In, Y1: d.X, Y2: d.X}, rows, nil)
 	p.YMean, p.YStd = spread(d, rows, d.Weight)
 	for j, s := range p.YStd {
@@ -104,30 +111,27 @@ const (
 	EnsembleVersion = 1
 )
 
-// EnsembleModel is a trained Ensemble, as its file has it. It is safe for concurrent use if its
-// networks are.
+// EnsembleModel is a trained Ensemble, in the form of its file. It is safe for concurrent use if its networks are.
 type EnsembleModel struct {
 	Format   string    `json:"format"`
 	Version  int       `json:"version"`
-	Inputs   int       `json:"inputs"`
-	Outcomes int       `json:"outcomes"`
-	Seed     uint64    `json:"seed"`
-	Columns  []int     `json:"columns"` // inputs that the networks take
-	XMean    []float64 `json:"input_mean"`
-	XStd     []float64 `json:"input_std"`
-	YMean    []float64 `json:"outcome_mean"`
-	YStd     []float64 `json:"outcome_std"`
+	Inputs   int       `json:"inputs"`       // number of all inputs
+	Outcomes int       `json:"outcomes"`     // number of outcomes
+	Seed     uint64    `json:"seed"`         // Ensemble.Seed
+	Columns  []int     `json:"columns"`      // inputs that the networks take: the ones that varied in training
+	XMean    []float64 `json:"input_mean"`   // by input, in its unit
+	XStd     []float64 `json:"input_std"`    // by input, in its unit
+	YMean    []float64 `json:"outcome_mean"` // by outcome, in its unit
+	YStd     []float64 `json:"outcome_std"`  // by outcome, in its unit
 	Members  []Member  `json:"members"`
 }
 
 // Member is a network of an ensemble.
 type Member struct {
 	Network Network `json:"network"`
-	Factor  float64 `json:"random_factor"` // of the random functions that members of 0.1.0 could have; 0: none
-	Source  int     `json:"random_source"` // number of the member
 }
 
-// kind names the kind of the networks.
+// kind describes the networks in words, as "ensemble of 5".
 func (e *EnsembleModel) kind() string {
 	if _, ok := e.Members[0].Network.(PairNetwork); ok {
 		return fmt.Sprintf("pair networks of %d", len(e.Members))
@@ -135,6 +139,7 @@ func (e *EnsembleModel) kind() string {
 	return fmt.Sprintf("ensemble of %d", len(e.Members))
 }
 
+// standardise returns the inputs that the networks take at conditions x (rows of all inputs), standardised.
 func (e *EnsembleModel) standardise(x []float64) []float64 {
 	var z []float64
 	for i := 0; i < len(x); i += e.Inputs {
@@ -146,72 +151,73 @@ func (e *EnsembleModel) standardise(x []float64) []float64 {
 	return z
 }
 
-// Predict returns the mean of the members' means, their sample variance, and the
-// mean of the variances they state. What a Claimer claims is added to the variance
-// of the means, and taken out of the noise.
-func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error) {
+// Predict predicts the outcomes at conditions x, rows of all inputs. Mu is the mean of the members' means. Claim is the
+// sample variance of these means, plus the mean of the claims if the members are Claimers. Noise is the mean of the
+// members' variances without their claims. It panics if x does not consist of rows of the inputs.
+func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (triplets.Prediction, error) {
 	if len(x)%e.Inputs != 0 {
 		panic(fmt.Sprintf("honest: %d numbers are not rows of %d inputs", len(x), e.Inputs))
 	}
 
 	z := e.standardise(x)
-	n := len(x) / e.Inputs * e.Outcomes
-	mu, claim, noise = make([]float64, n), make([]float64, n), make([]float64, n)
+	p := triplets.NewPrediction(len(x) / e.Inputs * e.Outcomes)
 	count := float64(len(e.Members))
 
-	var means [][]float64
+	var means [][]float64 // by member
 	for _, m := range e.Members {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, nil, fmt.Errorf("predict with ensemble: %w", err)
+			return triplets.Prediction{}, fmt.Errorf("predict with ensemble: %w", err)
 		}
 
-		a, v := m.Network.Predict(z)
-
-		own := make([]float64, n)
+		mean, variance := m.Network.Predict(z)
+		claim := make([]float64, len(p.Mu))
 		if c, ok := m.Network.(Claimer); ok {
-			if own, err = c.Claim(ctx, z); err != nil {
-				return nil, nil, nil, fmt.Errorf("predict with ensemble: %w", err)
+			var err error
+			claim, err = c.Claim(ctx, z)
+			if err != nil {
+				return triplets.Prediction{}, fmt.Errorf("predict with ensemble: %w", err)
 			}
 		}
 
-		for i := range a {
-			mu[i] += a[i] / count
-			claim[i] += max(own[i], 0) / count
-			noise[i] += max(v[i]-max(own[i], 0), 0) / count
+		for i := range mean {
+			claimed := max(claim[i], 0)
+			p.Mu[i] += mean[i] / count
+			p.Claim[i] += claimed / count
+			p.Noise[i] += max(variance[i]-claimed, 0) / count
 		}
 
-		means = append(means, a)
+		means = append(means, mean)
 	}
 
-	for _, f := range means {
-		for i := range f {
-			if count == 1 {
-				break
+	if count > 1 {
+		for _, mean := range means {
+			for i, v := range mean {
+				p.Claim[i] += (v - p.Mu[i]) * (v - p.Mu[i]) / (count - 1)
 			}
-			claim[i] += (f[i] - mu[i]) * (f[i] - mu[i]) / (count - 1)
 		}
 	}
 
-	for i := range mu {
+	for i := range p.Mu { // to the units of the outcomes
 		j := i % e.Outcomes
-		s := e.YStd[j]
-		mu[i] = mu[i]*s + e.YMean[j]
-		claim[i] *= s * s
-		noise[i] *= s * s
+		std := e.YStd[j]
+		p.Mu[i] = p.Mu[i]*std + e.YMean[j]
+		p.Claim[i] *= std * std
+		p.Noise[i] *= std * std
 	}
 
-	return mu, claim, noise, nil
+	return p, nil
 }
 
 // UnmarshalJSON reads what encoding/json wrote and checks that it is complete.
 func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
-	type plain EnsembleModel
+	type plain EnsembleModel // without this method
 
+	// Member holds an interface, which encoding/json cannot read. So the members are read in raw form; the field hides
+	// plain.Members.
 	var s struct {
 		plain
-		Members []struct { // instead of those of plain
+		Members []struct {
 			Network json.RawMessage `json:"network"`
-			Factor  float64         `json:"random_factor"`
 		} `json:"members"`
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -223,9 +229,11 @@ func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 			EnsembleVersion, s.Format, s.Version)
 	}
 
-	in := len(s.Columns)
-	if s.Inputs < 1 || s.Outcomes < 1 || in < 1 || len(s.Members) < 1 || len(s.XMean) != s.Inputs ||
-		len(s.XStd) != s.Inputs || len(s.YMean) != s.Outcomes || len(s.YStd) != s.Outcomes {
+	columns := len(s.Columns)
+	countsFit := s.Inputs >= 1 && s.Outcomes >= 1 && columns >= 1 && len(s.Members) >= 1
+	inputsFit := len(s.XMean) == s.Inputs && len(s.XStd) == s.Inputs
+	outcomesFit := len(s.YMean) == s.Outcomes && len(s.YStd) == s.Outcomes
+	if !countsFit || !inputsFit || !outcomesFit {
 		return fmt.Errorf("decode ensemble: expected members and scales for %d inputs and %d outcomes", s.Inputs,
 			s.Outcomes)
 	}
@@ -237,16 +245,12 @@ func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	}
 
 	for k, m := range s.Members {
-		n, err := ReadNetwork(m.Network, in, s.Outcomes)
-		if err == nil && m.Factor != 0 {
-			err = errors.New("random functions (base: prior-ensemble) went in version 0.2: train again")
-		}
-
+		n, err := ReadNetwork(m.Network, columns, s.Outcomes)
 		if err != nil {
 			return fmt.Errorf("decode ensemble member %d: %w", k+1, err)
 		}
 
-		s.plain.Members = append(s.plain.Members, Member{Network: n, Source: k})
+		s.plain.Members = append(s.plain.Members, Member{Network: n})
 	}
 
 	*e = EnsembleModel(s.plain)
@@ -254,16 +258,16 @@ func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PairNetwork is a network that is given its own prediction: its claim is the covariance
-// C of its two answers.
+// PairNetwork is a network that is given its own prediction and then predicts again. Its claim is the covariance C of
+// the two answers (docs/method.md).
 type PairNetwork struct {
 	Pair *train.Model `json:"pair"`
 }
 
-// Predict returns the first answer.
+// Predict returns the first answer, without a prediction fed back.
 func (p PairNetwork) Predict(x []float64) (mu, variance []float64) { return p.Pair.Predict(x) }
 
-// Claim returns C.
+// Claim returns C. It needs only two samples, because C is computed by quadrature.
 func (p PairNetwork) Claim(ctx context.Context, x []float64) ([]float64, error) {
 	e, err := p.Pair.Estimate(ctx, x, train.EstimateOptions{Samples: 2})
 	if err != nil {
@@ -273,9 +277,9 @@ func (p PairNetwork) Claim(ctx context.Context, x []float64) ([]float64, error) 
 	return e.Cov, nil
 }
 
-// ReadNetwork reads a member of an ensemble, which must take in inputs and have out
-// outcomes.
-func ReadNetwork(data []byte, in, out int) (Network, error) {
+// ReadNetwork reads a member of an ensemble: a PairNetwork or a *train.Model. It returns an error if the network does
+// not have the given numbers of inputs and outcomes.
+func ReadNetwork(data []byte, inputs, outcomes int) (Network, error) {
 	var pair PairNetwork
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return nil, err
@@ -289,8 +293,9 @@ func ReadNetwork(data []byte, in, out int) (Network, error) {
 		}
 	}
 
-	if m.In != in || m.Out != out {
-		return nil, fmt.Errorf("expected a network of %d inputs and %d outcomes, found %d and %d", in, out, m.In, m.Out)
+	if m.In != inputs || m.Out != outcomes {
+		return nil, fmt.Errorf("expected a network of %d inputs and %d outcomes, found %d and %d", inputs, outcomes,
+			m.In, m.Out)
 	}
 
 	if pair.Pair != nil {

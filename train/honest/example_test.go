@@ -3,6 +3,7 @@ package honest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"doubletake/train/honest"
 	"doubletake/train/honest/scale"
@@ -13,11 +14,12 @@ import (
 // claims the same variance everywhere.
 type mean float64
 
-func (m mean) Predict(_ context.Context, x []float64) (mu, claim, noise []float64, err error) {
-	for range x {
-		mu, claim, noise = append(mu, float64(m)), append(claim, 0.1), append(noise, 0.01)
-	}
-	return mu, claim, noise, nil
+func (m mean) Predict(_ context.Context, x []float64) (triplets.Prediction, error) {
+	return triplets.Prediction{
+		Mu:    slices.Repeat([]float64{float64(m)}, len(x)),
+		Claim: slices.Repeat([]float64{0.1}, len(x)),
+		Noise: slices.Repeat([]float64{0.01}, len(x)),
+	}, nil
 }
 
 // Six speeds were measured, two pairs each. The interval for a seventh rests on
@@ -45,8 +47,8 @@ func Example() {
 
 	var left []honest.LeftOut
 	for _, h := range held {
-		mu, claim, noise, _ := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
-		left = append(left, honest.NewLeftOut(d, groups, h, mu, claim, noise))
+		p, _ := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
+		left = append(left, honest.NewLeftOut(d, groups, h, p))
 	}
 
 	prior, err := scale.Named("wide")
@@ -62,8 +64,8 @@ func Example() {
 	}
 
 	x := []float64{9, 20}
-	mu, claim, noise, _ := fit(train).Predict(ctx, x)
-	p := c.Predict(x, x, mu, claim, noise)
+	raw, _ := fit(train).Predict(ctx, x)
+	p := c.Predict(x, x, nil, raw)
 	for i := range p.N {
 		fmt.Printf("speed %g: %.2f ± %.2f, extrapolated: %v\n", x[i], p.Mu[i], p.Half[i], p.Where[i].Outside)
 	}

@@ -1,77 +1,82 @@
 package honest
 
 import (
-	"context"
-	"fmt"
+	"math"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
+	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
-	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
-// forecastRuns are the numbers of runs of the new group that forecasts are made for.
+// forecastRuns are the numbers of measured runs of the new group for which forecasts are made.
 var forecastRuns = []int{1, 3}
 
-// Limits of a forecast: its cost goes with their sum times the square of the conditions
-// that the process learned from.
+// Limits of a forecast: its cost goes with their sum times the square of the conditions that the process learned from.
 const (
-	forecastConditions = 16  // whose widths it is the mean of, evenly chosen
-	forecastMeasured   = 200 // conditions of the runs; with more there is no forecast
+	forecastConditions = 16  // held-out conditions over whose half widths a forecast is averaged
+	forecastMeasured   = 200 // conditions of the measured runs; with more there is no forecast
 )
 
-// forecast returns the half widths that the intervals would have at the other held-out
-// conditions if some of the held-out runs had been measured. p are the intervals of the
-// test part, made with the noise, level the levels of the labels of all rows. There are none
-// for models other than processes, and where no run would be left.
-func (m *Model) forecast(ctx context.Context, s triplets.Set, g Grouping, p *interval.Prediction, noise []float64,
-	level []int,
+// forecast returns the mean half widths that the intervals would have at some held-out conditions if some of the
+// held-out runs had been measured. The first forecast is the present one, without a measured run. p are the intervals
+// of the test part, noise the noise variances of its rows.
+//
+// It returns nil if the process was not asked for forecasts: see chosenRuns.allowForecast.
+func (m *Model) forecast(s triplets.Set, g Grouping, p *interval.Prediction, noise []float64, a *asked,
 ) []interval.Forecast {
-	h := chooseRuns(s)
-	if m.Process == nil || len(h.counts) == 0 || len(h.pairs) > forecastMeasured {
+	chosen := a.chosen
+	if len(chosen.counts) == 0 {
 		return nil
 	}
 
-	x := lists.Rows(s.X, s.In, h.rest)
-	level = lists.Rows(level, len(m.Labels), slices.Concat(h.measured, h.rest))
-	claims, err := m.mapped().ClaimWith(ctx, lists.Rows(s.X, s.In, h.measured), h.pairs, h.conditions, x, level)
-	if err != nil {
-		fault.Raise(fmt.Errorf("forecast what more runs buy: %w", err))
-	}
-
-	var z, measured []float64
+	x := lists.Rows(s.X, s.In, chosen.rest)
+	var z, measured []float64 // coordinates of the groups; nil if they have none
 	if g.Z != nil {
-		z, measured = lists.Rows(g.Z, 1, h.rest), lists.Rows(g.Z, 1, h.measured)
+		z = lists.Rows(g.Z, 1, chosen.rest)
+		measured = lists.Rows(g.Z, 1, chosen.measured)
 	}
 
-	at := placesIn(s.RowsOf(triplets.Test), h.rest)
-	mu, sigma2 := lists.Rows(p.Mu, s.Out, at), lists.Rows(noise, s.Out, at)
-	now := lists.Each(m.Record.Outcomes, func(t score.OutcomeTrust) float64 { return t.Half })
-	before := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, at))
+	places := placesIn(s.RowsOf(triplets.Test), chosen.rest)
+	raw := triplets.Prediction{Mu: lists.Rows(p.Mu, s.Out, places), Noise: lists.Rows(noise, s.Out, places)}
+	var now []float64
+	for _, t := range m.Record.Outcomes {
+		now = append(now, t.Half)
+	}
+
+	// now is the mean over all held-out conditions, but a forecast is the mean over some of them. So it is multiplied by
+	// the ratio of the two means at present.
+	var queries []interval.Query
+	for _, i := range places {
+		queries = append(queries, p.Query(i))
+	}
+
+	presentlyThere := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, places))
 	list := []interval.Forecast{{Half: now}}
-	for i, n := range h.counts {
-		c := afterMeasuring(*m.Calibration, measured[:min(h.conditions[i], len(measured))])
-		after := meanByOutcome(s, m.Record, c.Predict(x, z, mu, claims[i], sigma2).Half)
-		for u := range after {
-			after[u] *= now[u] / before[u]
+	for i, n := range chosen.counts {
+		c := afterMeasuring(*m.Calibration, measured[:min(chosen.conditions[i], len(measured))])
+		raw.Claim = a.answers.Claims[i]
+		half := meanByOutcome(s, m.Record, c.Predict(x, z, queries, raw).Half)
+		for u := range half {
+			half[u] *= now[u] / presentlyThere[u]
 		}
 
-		list = append(list, interval.Forecast{Runs: n, Half: after})
+		list = append(list, interval.Forecast{Runs: n, Half: half})
 	}
 
 	return list
 }
 
-// afterMeasuring is the calibration when the coordinates z are measured as well; labels have
-// none, and are treated like new ones. Of a value that is measured, the shape of the distance
-// would say that no error is left: its weight goes to the claim. On the eight simulated
-// rotors that this was chosen on, forecasts of one and three runs were 1.07 and 1.13 times the
-// width found on average, on sixteen others 1.20 and 1.09 times. With the weight as it is, those
-// of one run were too narrow on the eight; with the claim as the only shape all were 1.3 times
-// too wide.
+// afterMeasuring returns the calibration after conditions with the coordinates z were measured as well. The calibration
+// of labels, which have no coordinates, stays as it is.
+//
+// At a measured value of the groups' condition the distance is nearly 0, so that the shape of the distance would leave
+// no error there. Its weight therefore goes to the shape of the claim. On the eight simulated rotors on which this was
+// chosen, forecasts of one and three runs were on average 1.07 and 1.13 times the widths that were then found, on
+// sixteen others 1.20 and 1.09 times. With the weights as they are, forecasts of one run were too narrow on the eight;
+// with the claim as the only shape, all were 1.3 times too wide.
 func afterMeasuring(c interval.Calibration, z []float64) *interval.Calibration {
 	if c.Axis == nil {
 		return &c
@@ -82,48 +87,68 @@ func afterMeasuring(c interval.Calibration, z []float64) *interval.Calibration {
 		return &c
 	}
 
-	s := *c.Scale
-	claim, distance := slices.Clone(s.Weights[scale.Claim]), s.Weights[scale.Distance]
+	changed := *c.Scale
+	claim := slices.Clone(changed.Weights[scale.Claim])
+	distance := changed.Weights[scale.Distance]
 	for k, w := range distance {
 		claim[k] += w
 	}
 
-	s.Weights[scale.Claim], s.Weights[scale.Distance] = claim, make([]float64, len(distance))
-	c.Scale = &s
+	changed.Weights[scale.Claim] = claim
+	changed.Weights[scale.Distance] = make([]float64, len(distance))
+	c.Scale = &changed
 
 	return &c
 }
 
-// meanByOutcome averages over rows, for each outcome of a record.
+// meanByOutcome returns the mean of v (rows × outcomes of s) for each outcome of a record.
 func meanByOutcome(s triplets.Set, r *interval.Record, v []float64) []float64 {
-	names, out := s.OutcomeNames(), make([]float64, len(r.Outcomes))
+	names := s.OutcomeNames()
+	means := make([]float64, len(r.Outcomes))
 	for u, t := range r.Outcomes {
 		n := 0.0
 		for k, x := range v {
 			if t.Outcome == names[k%s.Out] {
-				out[u] += x
+				means[u] += x
 				n++
 			}
 		}
 
-		out[u] /= n
+		means[u] /= n
 	}
 
-	return out
+	return means
 }
 
-// chosenRuns are held-out runs that are taken as measured.
+// chosenRuns are held-out runs that forecasts take as measured. The runs of a larger count contain the runs of a
+// smaller one.
 type chosenRuns struct {
-	counts     []int     // of forecastRuns, those that leave a run
-	conditions []int     // of the first so many runs
-	measured   []int     // a row of each of the runs' conditions
-	pairs      []float64 // by which each is measured
-	rest       []int     // rows of some conditions of the other runs
+	counts     []int     // numbers of forecastRuns that leave at least one other run
+	conditions []int     // by count: the number of conditions of measured and pairs that its runs have
+	measured   []int     // a row of each condition of the runs
+	pairs      []float64 // by condition of measured: number of pairs that measure it
+	rest       []int     // a row of each of some conditions of the other runs
 }
 
-// chooseRuns spreads each number of runs evenly over the held-out ones, which are sorted by
-// their inputs: at their quantiles 1/2, or 1/6, 3/6 and 5/6. No other choice was better.
-func chooseRuns(s triplets.Set) (h chosenRuns) {
+// allowForecast reports whether there is a forecast: if a run is left, and the runs have at most forecastMeasured
+// conditions.
+func (c chosenRuns) allowForecast() bool {
+	return len(c.counts) > 0 && len(c.pairs) <= forecastMeasured
+}
+
+// added returns the conditions of the measured runs as a process is asked about them, with the other conditions. r are
+// the test rows of s, and labels the number of their labels.
+func (c chosenRuns) added(s triplets.Set, r testRows, labels int) *gp.Added {
+	return &gp.Added{
+		X: lists.Rows(s.X, s.In, c.measured), Pairs: c.pairs, Counts: c.conditions, At: lists.Rows(s.X, s.In, c.rest),
+		Level: lists.Rows(r.all, labels, slices.Concat(c.measured, c.rest)),
+	}
+}
+
+// chooseRuns chooses held-out runs for each count of forecastRuns. It sorts the runs by their inputs and spreads the
+// chosen ones evenly: one run at the quantile 1/2, three at 1/6, 3/6 and 5/6. No other choice was better.
+func chooseRuns(s triplets.Set) chosenRuns {
+	var chosen chosenRuns
 	runs := sortedRuns(s)
 	measured := make([]bool, len(runs))
 	for _, n := range forecastRuns {
@@ -132,50 +157,73 @@ func chooseRuns(s triplets.Set) (h chosenRuns) {
 		}
 
 		for k := range n {
-			at := (2*k + 1) * len(runs) / (2 * n)
-			if measured[at] {
-				continue // the middle is one of three
+			place := (2*k + 1) * len(runs) / (2 * n)
+			if measured[place] {
+				continue // the one run is the middle one of the three
 			}
 
-			measured[at] = true
-			for _, rows := range ofConditions(s, runs[at]) {
+			measured[place] = true
+			for _, rows := range ofConditions(s, runs[place]) {
 				pairs := 0.0
 				for _, i := range rows {
 					pairs += triplets.WeightAt(s.Weight, i)
 				}
 
-				h.measured, h.pairs = append(h.measured, rows[0]), append(h.pairs, pairs)
+				chosen.measured = append(chosen.measured, rows[0])
+				chosen.pairs = append(chosen.pairs, pairs)
 			}
 		}
 
-		h.counts, h.conditions = append(h.counts, n), append(h.conditions, len(h.pairs))
+		chosen.counts = append(chosen.counts, n)
+		chosen.conditions = append(chosen.conditions, len(chosen.pairs))
 	}
 
-	others := lists.Where(len(runs), func(at int) bool { return !measured[at] })
-	for _, rows := range lists.Evenly(ofConditions(s, slices.Concat(lists.Rows(runs, 1, others)...)), forecastConditions) {
-		h.rest = append(h.rest, rows[0])
+	var others []int // rows of the other runs
+	for k, rows := range runs {
+		if !measured[k] {
+			others = append(others, rows...)
+		}
 	}
 
-	return h
+	for _, rows := range lists.Evenly(ofConditions(s, others), forecastConditions) {
+		chosen.rest = append(chosen.rest, rows[0])
+	}
+
+	return chosen
 }
 
-// ofConditions are those of the rows that have the same condition, in order of first appearance.
-func ofConditions(s triplets.Set, rows []int) [][]int {
-	alike := lists.Alike(lists.Rows(s.Condition, 1, rows))
-	return lists.Each(alike, func(at []int) []int { return lists.Rows(rows, 1, at) })
+// ofConditions returns the rows of each condition among the given rows, in order of first appearance.
+func ofConditions(s triplets.Set, rows []int) [][]int { return alike(s.Condition, rows) }
+
+// alike returns lists of the given rows that have the same number, in order of first appearance. number has the number
+// of each row of the set, such as its run.
+func alike(number, rows []int) [][]int {
+	var groups [][]int
+	for _, places := range lists.Alike(lists.Rows(number, 1, rows)) {
+		groups = append(groups, lists.Rows(rows, 1, places))
+	}
+
+	return groups
 }
 
-// sortedRuns lists the rows of each held-out run, the runs sorted by the least of each
-// input.
+// sortedRuns returns the rows of each held-out run. The runs are sorted by the smallest value of the first input, then
+// of the second, and so on.
 func sortedRuns(s triplets.Set) [][]int {
-	test := s.RowsOf(triplets.Test)
-	rows := lists.Each(lists.Alike(lists.Rows(s.Run, 1, test)), func(at []int) []int { return lists.Rows(test, 1, at) })
-	least := lists.Each(rows, func(of []int) []float64 {
-		return lists.Make(s.In, func(j int) float64 { return slices.Min(lists.Column(lists.Rows(s.X, s.In, of), s.In, j)) })
-	})
+	runs := alike(s.Run, s.RowsOf(triplets.Test))
+	least := make([][]float64, len(runs))
+	for k, rows := range runs {
+		for j := range s.In {
+			smallest := math.Inf(1)
+			for _, i := range rows {
+				smallest = min(smallest, s.X[i*s.In+j])
+			}
 
-	order := lists.Numbers(len(rows))
+			least[k] = append(least[k], smallest)
+		}
+	}
+
+	order := lists.Numbers(len(runs))
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(least[a], least[b]) })
 
-	return lists.Rows(rows, 1, order)
+	return lists.Rows(runs, 1, order)
 }

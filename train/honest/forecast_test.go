@@ -10,10 +10,12 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // small is a set of five groups g, each of seven runs at other a with three b. The last
@@ -24,13 +26,17 @@ func small() (s triplets.Set, g []float64) {
 	var x, y1, y2 []float64
 	var runs []string
 	for k := range 5 * 7 * 3 {
-		group, a, b := float64(k/21), float64(k/3%7*3%7), float64(k%3)
-		x, g = append(x, group, a, b), append(g, group)
+		group := float64(k / 21)
+		a := float64(k / 3 % 7 * 3 % 7)
+		b := float64(k % 3)
+		x = append(x, group, a, b)
+		g = append(g, group)
 		runs = append(runs, fmt.Sprint(group, a))
 
 		for _, y := range []float64{math.Sin(group) + math.Sin(a/3) + b/5, 100 + 20*math.Cos(group*a/6)} {
 			sd := 0.01 * (1 + y)
-			y1, y2 = append(y1, y+sd*rng.NormFloat64()), append(y2, y+sd*rng.NormFloat64())
+			y1 = append(y1, y+sd*rng.NormFloat64())
+			y2 = append(y2, y+sd*rng.NormFloat64())
 		}
 	}
 
@@ -52,9 +58,11 @@ func small() (s triplets.Set, g []float64) {
 func process(t *testing.T, l honest.Learner, s triplets.Set, g []float64) (*honest.Model, *interval.Prediction) {
 	t.Helper()
 
-	l.Settings.Base, l.Condition = "gp", "g"
+	l.Settings.Base = "gp"
+	l.Condition = "g"
 	m, p, err := l.Process(context.Background(), s, g)
-	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+	require.NoError(t, err)
+	require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
 
 	return m, p
 }
@@ -75,16 +83,19 @@ func TestForecast(t *testing.T) {
 
 	for i := 0; i < len(x); i += 3 { // the places of these conditions in the test part
 		at := slices.IndexFunc(s.RowsOf(triplets.Test), func(k int) bool { return slices.Equal(s.X[3*k:3*k+3], x[i:i+3]) })
-		mu, half = append(mu, p.Mu[2*at:2*at+2]...), append(half, p.Half[2*at:2*at+2]...)
+		mu = append(mu, p.Mu[2*at:2*at+2]...)
+		half = append(half, p.Half[2*at:2*at+2]...)
 	}
 
 	added := []float64{4, 3, 0, 4, 3, 1, 4, 3, 2, 4, 1, 0, 4, 1, 1, 4, 1, 2, 4, 5, 0, 4, 5, 1, 4, 5, 2}
 
-	claims, err := m.Process.ClaimWith(context.Background(), added, slices.Repeat([]float64{1}, 9), []int{3, 9}, x, nil)
-	must.Do(t, err)
+	claims, err := m.Process.ClaimWith(context.Background(), gp.Added{
+		X: added, Pairs: slices.Repeat([]float64{1}, 9), Counts: []int{3, 9}, At: x,
+	})
+	require.NoError(t, err)
 
-	_, _, noise, err := m.Process.Predict(context.Background(), x)
-	must.Do(t, err)
+	raw, err := m.Process.Predict(context.Background(), x)
+	require.NoError(t, err)
 
 	of := func(half []float64, unit int) (mean float64) {
 		for k := unit; k < len(half); k += 2 {
@@ -95,18 +106,20 @@ func TestForecast(t *testing.T) {
 	}
 
 	f := m.Record.Forecast
-	must.Never(t, len(f) != 3 || f[0].Runs != 0 || f[1].Runs != 1 || f[2].Runs != 3, "forecast %+v", f)
+	if len(f) != 3 || f[0].Runs != 0 || f[1].Runs != 1 || f[2].Runs != 3 {
+		t.Fatalf("forecast %+v", f)
+	}
 
 	for u, o := range m.Record.Outcomes {
 		for i, claim := range claims {
-			after := m.Calibration.Predict(x, nil, mu, claim, noise).Half
+			after := m.Calibration.Predict(x, nil, nil, triplets.Prediction{Mu: mu, Claim: claim, Noise: raw.Noise}).Half
 			want := o.Half * of(after, u) / of(half, u)
 			if got := f[i+1].Half[u]; math.Abs(got-want) > 1e-9*want {
 				t.Errorf("%s, %d runs: ± %v, expected ± %v", o.Unit, f[i+1].Runs, got, want)
 			}
 		}
 
-		must.Not(t, f[0].Half[u] != o.Half, "%s: ± %v without more runs, expected ± %v", o.Unit, f[0].Half[u], o.Half)
+		assert.Equal(t, o.Half, f[0].Half[u], "%s: ± %v without more runs, expected ± %v", o.Unit, f[0].Half[u], o.Half)
 	}
 }
 
@@ -117,16 +130,17 @@ func TestForecastOfValues(t *testing.T) {
 	m, _ := process(t, honest.Learner{}, s, g)
 
 	list := m.Record.Forecast
-	must.Never(t, len(list) != 3, "forecast %+v", list)
+	require.Len(t, list, 3, "forecast %+v", list)
 
 	for u := range m.Record.Outcomes {
-		must.Not(t, !(list[1].Half[u] < list[0].Half[u] && list[2].Half[u] < list[1].Half[u]), "outcome %d: %+v", u, list)
+		assert.True(t, list[1].Half[u] < list[0].Half[u] && list[2].Half[u] < list[1].Half[u], "outcome %d: %+v", u, list)
 	}
 
 	other, _ := small()
 	for i, p := range other.Part {
 		if p == triplets.Test {
-			other.Y1[2*i], other.Y2[2*i+1] = 1e6, -1e6
+			other.Y1[2*i] = 1e6
+			other.Y2[2*i+1] = -1e6
 		}
 	}
 
@@ -134,10 +148,11 @@ func TestForecastOfValues(t *testing.T) {
 		t.Errorf("%+v with other outcomes, expected %+v", m.Record.Forecast, list)
 	}
 
-	b := must.Get(json.Marshal(m.Record))(t)
+	b, err := json.Marshal(m.Record)
+	require.NoError(t, err)
 
 	var r interval.Record
-	must.Refuse(t, json.Unmarshal([]byte(`{"outcomes": [{}], "forecast": [{"runs": 1, "half_width": []}]}`), &r),
+	assert.ErrorContains(t, json.Unmarshal([]byte(`{"outcomes": [{}], "forecast": [{"runs": 1, "half_width": []}]}`), &r),
 		"expected 1 half widths, found 0")
 
 	if err := json.Unmarshal(b, &r); err != nil || !reflect.DeepEqual(r.Forecast, list) {
@@ -169,18 +184,18 @@ func TestForecastWords(t *testing.T) {
 	want := "lift: one run of the new group would make the interval ± 2–2 N instead of ± 3–3 N, three ± 1–1 N; " +
 		"level: one run of the new group would make the interval ± 1–1 dB instead of ± 1.5–1.5 dB, three ± 0.5–0.5 dB " +
 		"(forecast)"
-	must.Equal(t, words(), want, "got")
+	assert.Equal(t, want, words())
 
 	m.Record.Outcomes[1].Unit = "N" // outcomes of one unit are one range
 	want = "one run of the new group would make the interval ± 1–2 N instead of ± 1.5–3 N, three ± 0.5–1 N (forecast)"
-	must.Equal(t, words(), want, "got")
+	assert.Equal(t, want, words())
 
 	m.Record.Forecast[2] = m.Record.Forecast[0] // names teach nothing of a new one
 	want = "runs of the new group would leave the interval at ± 1.5–3 N (forecast)"
-	must.Equal(t, words(), want, "got")
+	assert.Equal(t, want, words())
 
 	m.Record.Forecast = nil
-	must.Equal(t, words(), "", "without a forecast")
+	assert.Empty(t, words(), "without a forecast")
 }
 
 // What more runs of a rotor buy, against measuring them: they become training rows, and all
@@ -198,7 +213,8 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 
 		var blades, rpm []float64
 		for i := 0; i < len(s.X); i += s.In {
-			blades, rpm = append(blades, s.X[i]), append(rpm, s.X[i+1])
+			blades = append(blades, s.X[i])
+			rpm = append(rpm, s.X[i+1])
 		}
 
 		l := honest.Learner{
@@ -226,13 +242,17 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 				}
 
 				m, _, err := l.Process(context.Background(), s, blades)
-				must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+				if err != nil || m.Absent != "" {
+					t.Fatalf("%v, %v", err, m.Absent)
+				}
 
 				if n == 0 {
 					predicted = m.Record.Forecast
 				}
 
-				f, half, e := 0.0, 0.0, 0.0 // means over outcomes
+				f := 0.0
+				half := 0.0
+				e := 0.0 // means over outcomes
 				for j, o := range m.Record.Outcomes {
 					out := float64(len(m.Record.Outcomes))
 					f += predicted[n].Half[j] / out
@@ -243,8 +263,9 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 				t.Logf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside",
 					seed, b, len(measured), f, half, math.Sqrt(e), m.Record.After.Coverage)
 
-				must.Not(t, f < 0.6*half || f > 1.4*half, "seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed,
-					b, len(measured), f, half)
+				if f < 0.6*half || f > 1.4*half {
+					t.Errorf("seed %d, %g blades, %d runs: forecast ± %.2f dB, found ± %.2f dB", seed, b, len(measured), f, half)
+				}
 
 				forecast[n] += f / groups
 				found[n] += half / groups
@@ -258,7 +279,9 @@ func TestForecastAgainstMeasuring(t *testing.T) {
 		t.Logf("%d runs: forecast ± %.2f dB, found ± %.2f dB, error %.2f dB, %.3f inside", len(measured), forecast[n],
 			found[n], rmse[n], covered[n])
 
-		must.Not(t, forecast[n] < 0.95*found[n] || forecast[n] > 1.2*found[n],
+		require.GreaterOrEqual(t, forecast[n], 0.95*found[n],
+			"%d runs: forecast ± %.2f dB, found ± %.2f dB", len(measured), forecast[n], found[n])
+		assert.LessOrEqual(t, forecast[n], 1.2*found[n],
 			"%d runs: forecast ± %.2f dB, found ± %.2f dB", len(measured), forecast[n], found[n])
 
 		// The error falls as the widths do, and is what they claim or less.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -16,285 +15,486 @@ import (
 	"doubletake/train/triplets"
 )
 
-// inForm is a form of conditions of so many inputs.
-type inForm struct {
-	*form.Form
-	in int
+// This file chooses the form in which a process sees inputs and outcomes (train.form). candidates lists the forms that
+// the units allow. best fits a process in each, leaves the training groups out, and lets the evidence of the left-out
+// groups choose; screen first narrows a long list by cheap fits. Of many conditions some are enough to choose
+// (choiceGroups).
+
+// gpForm returns the form in which a process sees conditions of the given number of inputs: f if it is not nil,
+// otherwise orders if it is not nil, otherwise logarithms of the marked inputs.
+func gpForm(f *form.Form, orders *gp.OrderForm, logarithm []bool, inputs int) gp.Form {
+	switch {
+	case f != nil:
+		return conditionForm{f, inputs}
+	case orders != nil:
+		return *orders
+	default:
+		return logForm(logarithm)
+	}
 }
 
-func (f inForm) X(x []float64) ([]float64, error) { return f.Form.X(x, f.in) }
-func (f inForm) Each() int                        { return 1 }
-func (f inForm) LnFactors(x []float64) []float64  { return f.Form.LnFactors(x, f.in) }
+// conditionForm adapts a form to gp.Form: a condition is one row.
+type conditionForm struct {
+	*form.Form
+	inputs int // number of inputs of a condition
+}
 
-// logForm marks the inputs that enter as their logarithm.
-type logForm []bool
+func (f conditionForm) X(x []float64) ([]float64, error) { return f.Form.X(x, f.inputs) }
+func (f conditionForm) Each() int                        { return 1 }
+func (f conditionForm) LnFactors(x []float64) []float64  { return f.Form.LnFactors(x, f.inputs) }
+
+// logForm is the form in which inputs enter as their logarithm if they are marked.
+type logForm []bool // by input
 
 func (logForm) Each() int                     { return 1 }
 func (logForm) LnFactors([]float64) []float64 { return nil }
 
 func (f logForm) X(x []float64) ([]float64, error) {
-	out := slices.Clone(x)
-	for i := range out {
+	z := slices.Clone(x)
+	for i := range z {
 		if f[i%len(f)] {
-			out[i] = math.Log(out[i])
+			z[i] = math.Log(z[i])
 		}
 	}
 
-	return out, nil
+	return z, nil
 }
 
 // Size of the screen that decides which forms are fitted in full.
 const (
-	screenRows  = 80
-	screenSteps = 25
-	screenKeeps = 3
+	screenRows  = 80 // conditions on which hyperparameters are searched
+	screenSteps = 25 // iterations of the search
+	screenKeeps = 3  // forms that are fitted in full, besides the default form
 )
 
-// candidate is a form under test; base is nil where it cannot be fitted.
+// candidate is a form under test.
 type candidate struct {
-	score form.Score
-	rows  processRows
-	model *Model
-	base  *gp.Mapped
+	score  form.Score
+	rows   processRows // training rows in the form
+	model  *Model      // nil before fit
+	base   *gp.Mapped  // nil before fit, and if the process cannot be fitted in the form
+	errors []float64   // by outcome: rms error of the mean on the left-out groups; nil before score
 }
 
-// quantities are the columns of a set with the dimensions of their units. values is nil for
-// outcomes, of which the sign does not matter.
-func (l Learner) quantities(list []triplets.Quantity, values []float64) []form.Quantity {
-	return lists.Make(len(list), func(k int) form.Quantity {
-		positive := values != nil && positive(values, len(list), k)
-		return form.Quantity{Name: list[k].Name, Dimension: l.Dimension(list[k]), Positive: positive}
-	})
+// fit fits the process in the form of the candidate. In the default form speeds enter as they are or as logarithms.
+func (c *candidate) fit(ctx context.Context) error {
+	var err error
+	c.model, c.base, err = c.rows.fitPlainOrLog(ctx)
+
+	return err
 }
 
-// candidates lists the forms that a set can have, the one that it has anyway first. The
-// harmonics of a rotor have the order form or none.
-func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) (list []*candidate) {
-	usual := &candidate{score: form.Score{Name: form.Raw}, rows: l.processRows(s, g, rows)}
-	list = append(list, usual)
-	if usual.rows.Orders != nil {
-		usual.score.Name = "order"
-		l.Form = "conditions"
-
-		return append(list, &candidate{score: form.Score{Name: form.Raw}, rows: l.processRows(s, g, rows)})
-	}
-
-	for _, f := range form.List(l.quantities(s.Inputs, s.X), l.quantities(s.Outcomes, nil)) {
-		same := func(c form.Column, log bool) bool { return log == (c.Powers != nil) }
-		if f.Name == "log" && slices.EqualFunc(f.Columns, usual.rows.Logarithm, same) {
-			continue // the inputs are logarithms anyway
+// inputs returns the inputs of a set as forms see them. rows are the training rows. ofThings are the inputs that are
+// properties of things; nil: none is.
+func (l Learner) inputs(s triplets.Set, rows, ofThings []int) []form.Quantity {
+	trained := lists.Rows(s.X, s.In, rows)
+	var quantities []form.Quantity
+	for k, q := range s.Inputs {
+		quantity := form.Quantity{Name: q.Name, Dimension: l.Dimension(q), Positive: positive(s.X, s.In, k)}
+		quantity.OfThing = slices.Contains(ofThings, k)
+		if quantity.Positive {
+			quantity.Spread = spreadOfLogarithms(lists.Column(trained, s.In, k))
 		}
 
-		r := usual.rows
-		r.Logarithm, r.form = nil, &f
-		list = append(list, &candidate{score: form.Score{Name: f.Name, Formula: f.Formula}, rows: r})
+		quantities = append(quantities, quantity)
+	}
+
+	return quantities
+}
+
+// spreadOfLogarithms returns the population standard deviation of ln of positive numbers.
+func spreadOfLogarithms(values []float64) float64 {
+	mean := 0.0
+	n := float64(len(values))
+	for _, v := range values {
+		mean += math.Log(v) / n
+	}
+
+	squares := 0.0
+	for _, v := range values {
+		d := math.Log(v) - mean
+		squares += d * d / n
+	}
+
+	return math.Sqrt(squares)
+}
+
+// outcomes returns the outcomes of a set as forms see them.
+func (l Learner) outcomes(s triplets.Set) []form.Quantity {
+	var quantities []form.Quantity
+	for _, q := range s.Outcomes {
+		quantities = append(quantities, form.Quantity{Name: q.Name, Dimension: l.Dimension(q)})
+	}
+
+	return quantities
+}
+
+// candidates returns the forms that a set can have, the default form first. For harmonics of a rotor these are the
+// order form, which is then the default, and the raw form. rows are the training rows.
+func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) []*candidate {
+	first := &candidate{score: form.Score{Name: form.Raw}, rows: l.newProcessRows(s, g, rows)}
+	if first.rows.Orders != nil {
+		first.score.Name = "order"
+		l.Form = "conditions"
+		raw := &candidate{score: form.Score{Name: form.Raw}, rows: l.newProcessRows(s, g, rows)}
+
+		return []*candidate{first, raw}
+	}
+
+	var properties []int
+	if l.OfThings() {
+		properties = first.rows.GroupInputs
+	}
+
+	inputs := l.inputs(s, rows, properties)
+	first.score.Prior = form.DefaultPrior(inputs)
+	list := []*candidate{first}
+	for _, f := range form.List(inputs, l.outcomes(s)) {
+		if f.Name == "log" && slices.EqualFunc(f.Columns, first.rows.Logarithm, isLogarithm) {
+			continue // the inputs are logarithms by default
+		}
+
+		r := first.rows
+		r.Logarithm = nil
+		r.form = &f
+		list = append(list, &candidate{score: form.Score{Name: f.Name, Formula: f.Formula, Prior: f.Prior}, rows: r})
 	}
 
 	return list
 }
 
-// CheckForm returns the error of a form that the units of a set exclude.
+// isLogarithm reports whether the column is a logarithm exactly if log is set.
+func isLogarithm(c form.Column, log bool) bool { return log == (c.Powers != nil) }
+
+// CheckForm returns an error if Represent names a form that the units of a set do not allow.
 func (l Learner) CheckForm(s triplets.Set) error {
 	if slices.Contains([]string{"", form.Raw, form.Auto}, l.Represent) {
 		return nil
 	}
 
-	l.Offsets = nil // and any groups: forms depend on units alone
+	// Forms depend on units alone, so that labels are not needed and any grouping will do.
+	l.Offsets = nil
 	_, err := l.asked(l.candidates(s, l.Grouping(make([]float64, s.N)), s.RowsOf(triplets.Train)))
 
 	return err
 }
 
-// asked is the place of the form that Represent names.
-func (l Learner) asked(list []*candidate) (at int, err error) {
-	at = slices.IndexFunc(list, func(c *candidate) bool { return c.score.Name == l.Represent })
-	if at < 0 {
-		names := lists.Each(list, func(c *candidate) string { return c.score.Name })
-		err = fmt.Errorf("expected raw, auto or one of %s, which the units of the inputs and outcomes allow, found %s",
-			strings.Join(names, ", "), l.Represent)
-	}
-
-	return at, err
-}
-
-// fitForm fits the process in the form that Learner.Represent asks for.
-func (l Learner) fitForm(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held) (
-	*Model, *gp.Mapped,
-) {
-	if l.Represent == "" || l.Represent == form.Raw {
-		return l.processRows(s, g, train).fit(ctx)
-	}
-
-	list := l.candidates(s, g, train)
-	choice := &form.Choice{Asked: l.Represent, Groups: len(held)}
-	at := 0
-	switch {
-	case l.Represent != form.Auto:
-		var err error
-		if at, err = l.asked(list); err != nil {
-			fault.Raise(fmt.Errorf("train.form: %w", err))
-		}
-
-	case len(held) >= scale.MinGroups && len(list) > 1:
-		at = l.choose(ctx, s, g, train, held, list, choice)
-	} // else nothing to choose by: the form that it has anyway
-
-	c := list[at]
-	if c.model == nil {
-		c.model, c.base = c.rows.fit(ctx)
-	}
-
-	choice.Chosen, choice.Form = c.score.Name, c.rows.form
-	c.model.Representation = choice
-
-	return c.model, c.base
-}
-
-// choose scores the forms by a screen, the best of them and the first in full, and applies the
-// rule of package form.
-func (l Learner) choose(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate,
-	choice *form.Choice,
-) int {
-	full := list
-	if len(list) > screenKeeps+1 {
-		screened := l.screen(ctx, s, g, train, held, list)
-		choice.Screen = len(list)
-		full = append([]*candidate{list[0]}, screened[:screenKeeps]...)
-	}
-
-	for _, c := range full {
-		l.score(ctx, s, g, train, held, c)
-		c.score.Full = c.base != nil
-		choice.Fits++
-	}
-
-	relative(full)
-
-	scores := lists.Each(list, func(c *candidate) form.Score { return c.score })
-	choice.Tried = scores
-	for _, k := range scores {
-		if math.IsInf(k.Evidence, 0) || math.IsNaN(k.Evidence) {
-			choice.Tried = scores[:1]
-		}
-	}
-
-	return form.Choose(scores, len(held))
-}
-
-// screen scores all forms with few conditions and steps, and returns those other than the
-// first by falling evidence.
-func (l Learner) screen(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, list []*candidate,
-) []*candidate {
+// asked returns the candidate that Represent names, or an error if it is not in the list.
+func (l Learner) asked(list []*candidate) (*candidate, error) {
+	var names []string
 	for _, c := range list {
-		c.rows.hyperRows, c.rows.steps = screenRows, screenSteps
-		l.score(ctx, s, g, train, held, c)
-		c.rows.hyperRows, c.rows.steps = 0, 0
+		if c.score.Name == l.Represent {
+			return c, nil
+		}
+
+		names = append(names, c.score.Name)
 	}
 
-	relative(list)
+	return nil, fmt.Errorf("expected raw, auto or one of %s, which the units of the inputs and outcomes allow, found %s",
+		strings.Join(names, ", "), l.Represent)
+}
+
+// fitForm fits the process in the form that Learner.Represent asks for. If the data allow no process, the returned
+// process is nil and Model.Absent says why.
+func (l Learner) fitForm(ctx context.Context, t trainingGroups) (*Model, *gp.Mapped, error) {
+	if l.Represent == "" || l.Represent == form.Raw {
+		return l.newProcessRows(t.set, t.grouping, t.train).fitPlainOrLog(ctx)
+	}
+
+	some := l.choiceGroups(t)
+	list := l.candidates(some.set, some.grouping, some.train)
+	chosen, choice, err := l.chooseForm(ctx, some, list)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	isPart := len(some.train) < len(t.train)
+	if isPart || chosen.model == nil || !chosen.score.Full {
+		rows := l.newProcessRows(t.set, t.grouping, t.train)
+		rows.form = chosen.rows.form
+		rows.Orders = chosen.rows.Orders
+		rows.Logarithm = chosen.rows.Logarithm
+		chosen.rows = rows
+		if err := chosen.fit(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	choice.Asked = l.Represent
+	choice.Condition = t.grouping.Condition
+	choice.Groups = len(t.held)
+	choice.OfThings = l.OfThings()
+	choice.Chosen = chosen.score.Name
+	choice.Form = chosen.rows.form
+	chosen.model.Representation = &choice
+
+	return chosen.model, chosen.base, nil
+}
+
+// choiceConditions is the number of conditions by which forms are chosen. The cost of fitting a form goes with its
+// cube.
+const choiceConditions = 600
+
+// choiceGroups returns t with at most choiceConditions conditions, evenly chosen in each group, and two of each group
+// at least.
+func (l Learner) choiceGroups(t trainingGroups) trainingGroups {
+	if len(t.held) < scale.MinGroups {
+		return t
+	}
+
+	some := t
+	some.train = nil
+	some.held = nil
+	group := map[int]int{} // by row: its group
+	limit := max(choiceConditions/len(t.held), 2)
+	for _, h := range t.held {
+		h.Rows = rowsOfConditions(t.set, h.Rows, limit)
+		some.train = append(some.train, h.Rows...)
+		some.held = append(some.held, h)
+		for _, i := range h.Rows {
+			group[i] = h.Group
+		}
+	}
+
+	if len(some.train) == len(t.train) {
+		return t
+	}
+
+	slices.Sort(some.train)
+	for k, h := range some.held {
+		isOwn := func(i int) bool { return group[i] == h.Group }
+		some.held[k].Rest = slices.DeleteFunc(slices.Clone(some.train), isOwn)
+	}
+
+	return some
+}
+
+// chooseForm returns the candidate that Represent names, or the best one, and how it was found. If there are too few
+// groups or forms for a choice, it returns the default form. Harmonics of a rotor keep the order form: on simulated and
+// measured rotors no other was ever better.
+func (l Learner) chooseForm(ctx context.Context, t trainingGroups, list []*candidate) (*candidate, form.Choice, error) {
+	if l.Represent != form.Auto {
+		c, err := l.asked(list)
+		if err != nil {
+			return nil, form.Choice{}, fmt.Errorf("train.form: %w", err)
+		}
+
+		return c, form.Choice{}, nil
+	}
+
+	hasOrders := list[0].rows.Orders != nil
+	if len(t.held) < scale.MinGroups || len(list) < 2 || hasOrders {
+		return list[0], form.Choice{}, nil
+	}
+
+	return l.best(ctx, t, list)
+}
+
+// best returns the best candidate, and how it was found. It scores all by a screen. If the groups are things, the
+// screen decides. Otherwise it scores the default form and the best others in full, and applies the rule of package
+// form.
+func (l Learner) best(ctx context.Context, t trainingGroups, list []*candidate) (*candidate, form.Choice, error) {
+	choice := form.Choice{Screen: len(list)}
+	screened, err := l.screen(ctx, t, list)
+	if err != nil {
+		return nil, choice, err
+	}
+
+	full := []*candidate{list[0]}
+	for _, c := range screened[:min(screenKeeps, len(screened))] {
+		if c.score.Evidence > 0 && !l.OfThings() {
+			full = append(full, c)
+		}
+	}
+
+	if len(full) > 1 {
+		for _, c := range full {
+			if err := l.score(ctx, t, c); err != nil {
+				return nil, choice, err
+			}
+
+			c.score.Full = c.base != nil
+			choice.Fits++
+		}
+
+		compareWithFirst(full)
+	}
+
+	var scores []form.Score
+	areFinite := true
+	for _, c := range list {
+		scores = append(scores, c.score)
+		if math.IsInf(c.score.Evidence, 0) || math.IsNaN(c.score.Evidence) {
+			areFinite = false
+		}
+	}
+
+	choice.Tried = scores
+	if !areFinite { // JSON cannot hold the scores of forms that could not be fitted
+		choice.Tried = scores[:1]
+	}
+
+	k := form.Choose(scores, len(t.held))
+	if l.OfThings() {
+		k = form.ChooseOfThings(scores)
+	}
+
+	if k > 0 {
+		choice.Errors = errorsInUnits(t.set, list[0], list[k])
+	}
+
+	return list[k], choice, nil
+}
+
+// errorsInUnits returns the errors of the outcomes with the first and with the chosen form.
+func errorsInUnits(s triplets.Set, first, chosen *candidate) []form.Error {
+	var list []form.Error
+	for j, q := range s.Outcomes {
+		list = append(list, form.Error{
+			Outcome: q.Name, Unit: q.Unit, Default: first.errors[j], Chosen: chosen.errors[j],
+		})
+	}
+
+	return list
+}
+
+// screen sets the scores of all candidates by fits with few conditions and steps, compared with the first. It returns
+// the candidates other than the first by falling evidence.
+func (l Learner) screen(ctx context.Context, t trainingGroups, list []*candidate) ([]*candidate, error) {
+	for _, c := range list {
+		c.rows.hyperRows = screenRows
+		c.rows.steps = screenSteps
+		if err := l.score(ctx, t, c); err != nil {
+			return nil, err
+		}
+
+		c.rows.hyperRows = 0
+		c.rows.steps = 0
+	}
+
+	compareWithFirst(list)
 	sorted := slices.Clone(list[1:])
 	slices.SortStableFunc(sorted, func(a, b *candidate) int { return cmp.Compare(b.score.Evidence, a.score.Evidence) })
 
-	return sorted
+	return sorted, nil
 }
 
-// hintConditions bounds what a process may have been trained on for a hint to cost little.
-const hintConditions = 600
-
-// hint screens the forms that divide outcomes, where no form is asked for. It is nil unless one of
-// them would win by more than form.FewMargin.
-func (l Learner) hint(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model) *form.Hint {
-	if l.Represent != "" || l.Dimension == nil || m.Orders != nil || len(held) < scale.MinGroups ||
-		m.Process.Conditions() > hintConditions {
-		return nil
-	}
-
-	list := l.candidates(s, g, train)
-	list = slices.DeleteFunc(list, func(c *candidate) bool {
-		return c.score.Name != form.Raw && (c.rows.form == nil || !c.rows.form.Divides())
-	})
-
-	if len(list) < 2 {
-		return nil
-	}
-
-	best := l.screen(ctx, s, g, train, held, list)[0]
-	if e := best.score.Evidence; !(e > form.FewMargin) || math.IsInf(e, 0) || best.score.Error > 1 {
-		return nil
-	}
-
-	h := &form.Hint{Condition: g.Condition, Groups: len(held), Score: best.score}
-	for k, p := range best.rows.form.Powers {
-		if p != nil {
-			h.Outcomes = append(h.Outcomes, strings.TrimSpace(s.Outcomes[k].Name+" "+s.Outcomes[k].Unit))
-		}
-	}
-
-	return h
-}
-
-// relative states evidence and error against those of the first.
-func relative(list []*candidate) {
-	raw := list[0].score
+// compareWithFirst changes the scores of all candidates: the evidence and the prior become the differences from those
+// of the first, and the error the ratio to the error of the first.
+func compareWithFirst(list []*candidate) {
+	first := list[0].score
 	for _, c := range list {
-		c.score.Evidence -= raw.Evidence
-		c.score.Error /= raw.Error
+		c.score.Evidence -= first.Evidence
+		c.score.Prior -= first.Prior
+		c.score.Error /= first.Error
 	}
 }
 
-// score fits a form and sets its evidence and its error on the left-out groups. A form that
-// cannot be fitted has no chance.
-func (l Learner) score(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, c *candidate) {
-	c.score.Evidence, c.score.Error = math.Inf(-1), math.Inf(1)
-	if c.model, c.base = c.rows.fit(ctx); c.base != nil {
-		left, held := leaveOut(ctx, s, g, train, held, c.model, c.base)
-		c.score.Evidence, c.score.Error = l.evidence(s, train, left, held, c.rows.form)
+// score fits the process in the form of c, and sets the evidence and the error of c on the left-out groups. If the
+// process cannot be fitted, the evidence is −∞ and the error ∞.
+func (l Learner) score(ctx context.Context, t trainingGroups, c *candidate) error {
+	c.score.Evidence = math.Inf(-1)
+	c.score.Error = math.Inf(1)
+	if err := c.fit(ctx); err != nil {
+		return err
 	}
+
+	if c.base == nil {
+		return nil
+	}
+
+	left, held, err := leaveOut(ctx, t, c.model, c.base)
+	if err != nil {
+		return err
+	}
+
+	c.score.Evidence = l.evidence(t.set, t.train, left, held, c.rows.form)
+	c.errors = leftOutErrors(left, t.set.Out)
+	c.score.Error = leftOutError(t.set, t.train, c.errors)
+
+	return nil
 }
 
-// evidence returns the logarithm of the evidence of the left-out groups, as a density of
-// the outcomes in their own unit, and the rms error of the mean in training deviations.
-// The scale of the errors is learned of the outcomes as the form has them.
-func (l Learner) evidence(s triplets.Set, train []int, left []LeftOut, held []Held, f *form.Form) (ln, rms float64) {
-	factor := make([]float64, s.N*s.Out)
-	if f != nil {
-		factor = f.LnFactors(s.X, s.In)
-	}
-
-	z := s
-	z.Y1, z.Y2 = divided(s.Y1, factor, 1), divided(s.Y2, factor, 1)
-	_, own := spread(s, train, nil)
-	_, std := spread(z, train, nil)
-
-	var groups []scale.Group
-	mapped, n := make([]LeftOut, len(left)), 0.0
-	for h, o := range left {
-		for k, mu := range o.Mu {
-			d := ((o.Y1[k]+o.Y2[k])/2 - mu) / own[k%s.Out]
-			rms += d * d
-			n++
+// leftOutErrors returns, for each outcome, the rms error of the predicted means of the left-out groups.
+func leftOutErrors(left []LeftOut, outcomes int) []float64 {
+	squares := make([]float64, outcomes)
+	n := 0.0
+	for _, l := range left {
+		n += float64(l.N)
+		for k, mu := range l.Mu {
+			d := (l.Y1[k]+l.Y2[k])/2 - mu
+			squares[k%outcomes] += d * d
 		}
+	}
 
-		by := lists.Rows(factor, s.Out, held[h].Rows)
-		for k, v := range by {
-			ln -= v / float64(len(held[h].Rows))
-			if k < s.Out {
-				ln -= math.Log(std[k])
+	for j, sum := range squares {
+		squares[j] = math.Sqrt(sum / n)
+	}
+
+	return squares
+}
+
+// leftOutError returns the rms of the errors of all outcomes, in deviations of the training outcomes.
+func leftOutError(s triplets.Set, train []int, errors []float64) float64 {
+	_, std := spread(s, train, nil)
+	squares := 0.0
+	for j, e := range errors {
+		squares += e * e / (std[j] * std[j]) / float64(s.Out)
+	}
+
+	return math.Sqrt(squares)
+}
+
+// evidence returns ln of the evidence of the left-out groups in the form f (nil: outcomes as they are).
+//
+// The scale of the errors is learned from the outcomes z = y/factor of the form, in deviations of z, so that its
+// evidence is a density of these numbers. As forms are compared by the density of y, evidence adds ln|dz/dy| − ln s_z
+// for each outcome, with the deviation s_z of z: −ln factor, its mean over the rows of a group, less ln s_z. held are
+// the groups with the rows of left.
+func (l Learner) evidence(s triplets.Set, train []int, left []LeftOut, held []Held, f *form.Form) float64 {
+	lnFactor := make([]float64, s.N*s.Out)
+	if f != nil {
+		lnFactor = f.LnFactors(s.X, s.In)
+	}
+
+	formed := s
+	formed.Y1 = divided(s.Y1, lnFactor, 1)
+	formed.Y2 = divided(s.Y2, lnFactor, 1)
+	_, std := spread(formed, train, nil)
+
+	lnDensity := 0.0
+	var groups []scale.Group
+	var inForm []LeftOut
+	for h, own := range left {
+		rows := held[h].Rows
+		lnDivisors := lists.Rows(lnFactor, s.Out, rows)
+		for k, v := range lnDivisors {
+			lnDensity -= v / float64(len(rows))
+			if k < s.Out { // once for each outcome
+				lnDensity -= math.Log(std[k])
 			}
 		}
 
-		o.Mu, o.Claim, o.Noise = divided(o.Mu, by, 1), divided(o.Claim, by, 2), divided(o.Noise, by, 2)
-		o.Y1, o.Y2 = divided(o.Y1, by, 1), divided(o.Y2, by, 1)
-		mapped[h] = o
-		groups = append(groups, o.group(std))
+		own.Mu = divided(own.Mu, lnDivisors, 1)
+		own.Claim = divided(own.Claim, lnDivisors, 2)
+		own.Noise = divided(own.Noise, lnDivisors, 2)
+		own.Y1 = divided(own.Y1, lnDivisors, 1)
+		own.Y2 = divided(own.Y2, lnDivisors, 1)
+		inForm = append(inForm, own)
+		groups = append(groups, own.group(std))
 	}
 
-	learned, _ := scale.Learn(groups, s.Out, l.ScalePrior(), pairNoise(mapped))
+	learned, _ := scale.Learn(groups, s.Out, l.ScalePrior(), pairNoise(inForm))
 
-	return ln + learned.LogEvidence, math.Sqrt(rms / n)
+	return lnDensity + learned.LogEvidence
 }
 
-// divided returns v·exp(−power·ln).
+// divided returns v·exp(−power·ln), element by element.
 func divided(v, ln []float64, power float64) []float64 {
-	return lists.Make(len(v), func(k int) float64 { return v[k] * math.Exp(-power*ln[k]) })
+	list := make([]float64, len(v))
+	for k, x := range v {
+		list[k] = x * math.Exp(-power*ln[k])
+	}
+
+	return list
 }

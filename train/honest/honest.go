@@ -1,28 +1,32 @@
-// Package honest calibrates the epistemic variance of any model on groups of
-// conditions that the model has not seen: a blade count, a speed, a propeller.
+// Package honest calibrates the epistemic variance of any model on groups of conditions that the model has not seen: a
+// blade count, a speed, a propeller.
 //
-// Each training group is left out in turn. Its pairs measure the squared error there, and
-// package scale learns by how much it exceeds what the model claims, and how much that
-// differs between groups. The interval at a new group is a quantile of that law.
+// For one split, Learner takes these steps:
 //
-// Learner does all of that for one split; Model is what honest.json holds. The package
-// does no input or output but reading that file. docs/honest.md has the formulas and
-// states the limits of the intervals.
+//  1. Grouping assigns the rows to groups, the values of one condition.
+//  2. Each training group is left out in turn, and a model predicts it that did not see it (LeftOut).
+//  3. The pairs of the left-out groups measure the squared errors there. Calibrate learns by how much these exceed
+//     the variances that the model claims, and how much this factor differs between groups (package scale).
+//  4. The interval at a new group is a quantile of the law of its values (package interval).
+//
+// Model is what honest.json holds. The package does no input or output except reading that file. docs/honest.md has the
+// formulas and states the limits of the intervals.
 package honest
 
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
 )
 
-// checked panics when a slice does not have the stated length. Without runs every row
-// is one.
+// checked returns the set with a run for each row: if the set has no runs, every row becomes one. It panics if a slice
+// does not have the length that the set states.
 func checked(d triplets.Set) triplets.Set {
-	if len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out || d.Run != nil && len(d.Run) != d.N {
+	numbersFit := len(d.X) == d.N*d.In && len(d.Y1) == d.N*d.Out && len(d.Y2) == d.N*d.Out
+	runsFit := d.Run == nil || len(d.Run) == d.N
+	if !numbersFit || !runsFit {
 		panic(fmt.Sprintf("honest: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
 			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Run)))
 	}
@@ -34,49 +38,63 @@ func checked(d triplets.Set) triplets.Set {
 	return d
 }
 
-// spread returns, per outcome, the mean and the population standard deviation of y1 and
-// y2 together over the given rows, which count weight[i] times; nil: once. A constant
-// outcome has deviation 0. Without rows both are NaN.
+// spread returns, for each outcome, the mean and the population standard deviation of y1 and y2 together over the given
+// rows. weight has the weight of each row of the set; nil: all weights are 1. The deviation of a constant outcome is 0.
+// Without rows both results are NaN.
 func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) {
-	w := func(i int) float64 { return triplets.WeightAt(weight, i) }
-	mean, std = make([]float64, d.Out), make([]float64, d.Out)
+	mean = make([]float64, d.Out)
+	std = make([]float64, d.Out)
 	for j := range d.Out {
 		if len(rows) == 0 {
-			mean[j], std[j] = math.NaN(), math.NaN()
+			mean[j] = math.NaN()
+			std[j] = math.NaN()
 			continue
 		}
 
 		// Sums about the first value: levels far from zero lose no digits.
-		origin, n, sum := d.Y1[rows[0]*d.Out+j], 0.0, 0.0
+		origin := d.Y1[rows[0]*d.Out+j]
+		n := 0.0
+		sum := 0.0
 		for _, i := range rows {
-			n += 2 * w(i)
-			sum += w(i) * ((d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin))
+			w := triplets.WeightAt(weight, i)
+			n += 2 * w
+			sum += w * ((d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin))
 		}
 
-		m, ss := origin+sum/n, 0.0
+		mean[j] = origin + sum/n
+
+		squares := 0.0
 		for _, i := range rows {
-			a, b := d.Y1[i*d.Out+j]-m, d.Y2[i*d.Out+j]-m
-			ss += w(i) * (a*a + b*b)
+			a := d.Y1[i*d.Out+j] - mean[j]
+			b := d.Y2[i*d.Out+j] - mean[j]
+			squares += triplets.WeightAt(weight, i) * (a*a + b*b)
 		}
 
-		mean[j], std[j] = m, math.Sqrt(ss/n)
+		std[j] = math.Sqrt(squares / n)
 	}
 
 	return mean, std
 }
 
-// VaryingInputs returns the columns of x (row-major, in columns) that take at
-// least two values in the given rows, in order. The others must be dropped from
-// a training on these rows: a scale learned from a constant is meaningless.
-func VaryingInputs(x []float64, in int, rows []int) []int {
-	return lists.Where(in, func(j int) bool {
-		return slices.ContainsFunc(rows, func(i int) bool { return x[i*in+j] != x[rows[0]*in+j] })
-	})
+// VaryingInputs returns the columns of x (row-major, with the given number of columns) that take at least two values in
+// the given rows, in ascending order. The other columns must be dropped from a training on these rows: a scale learned
+// from a constant is meaningless.
+func VaryingInputs(x []float64, columns int, rows []int) []int {
+	var varying []int
+	for j := range columns {
+		for _, i := range rows {
+			if x[i*columns+j] != x[rows[0]*columns+j] {
+				varying = append(varying, j)
+				break
+			}
+		}
+	}
+
+	return varying
 }
 
-// Settings choose the model that is calibrated, its groups, and the
-// intervals that they teach. The comments of fields with a key are its documentation in
-// configuration files.
+// Settings choose the model that is calibrated, its groups, and the intervals that they teach. The comment of a field
+// with a key is the documentation of that key in configuration files.
 type Settings struct {
 	// model that is calibrated: gp, an additive Gaussian process; pair, the networks that are given their own
 	// prediction; ensemble; or none. Networks are trained again for each left-out group
@@ -119,10 +137,11 @@ func DefaultSettings() Settings {
 	return Settings{Base: "gp", Form: "auto", Level: 0.95, Prior: "wide", Scale: "plain", Hold: "values"}
 }
 
+// maxBlocks is the largest number of blocks that a configuration can ask for.
 const maxBlocks = 1000
 
-// Check calls fail for every setting outside its limits, with its key and a text
-// "expected …, found …".
+// Check calls fail for every setting outside its limits, with the key of the setting and a text "expected …, found
+// …".
 func (s Settings) Check(fail func(setting, text string)) {
 	if !(s.Level > 0.5 && s.Level < 1) {
 		fail("level", fmt.Sprintf("expected a level above 0.5 and below 1, found %g", s.Level))

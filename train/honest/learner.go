@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
-	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
@@ -18,59 +16,86 @@ import (
 )
 
 // Learner calibrates predictions of one split by leaving out each of its training groups.
+//
+// Process fits a process and leaves groups out in closed form. Retrained takes networks that were trained again without
+// each group. Given takes predictions that somebody else made. All three learn the scale of the errors on new groups
+// from the left-out groups (finish and Calibrate), and judge the intervals on the test part if there is one
+// (judgeTest).
 type Learner struct {
 	Settings
-	Condition string                                    // whose values are the groups
-	Names     []string                                  // of the groups; values are places in it; nil: the values
-	Within    float64                                   // values that differ by no more belong to one group
-	Law       scale.Prior                               // where Settings.Prior is a file
-	Represent string                                    // the form of inputs and outcomes: raw, auto or a name; "" is raw
-	Dimension func(q triplets.Quantity) form.Dimension  // needed where Represent is not raw
-	Rate      func(input string) bool                   // whether effects go with its ratio, as a speed's do; nil: none
-	Scatter   func(input string, point float64) float64 // how far values may lie from the middle of a set point; nil: none
-	Offsets   []Label                                   // whose names have offsets of their own, of a process
-	Rises     *Rises                                    // where Settings.Scale is "ecov"
+
+	// Condition is the input or the label whose values are the groups.
+	Condition string
+	// Names are the names of the groups if the condition is a label: its values are then places in Names. nil: the
+	// groups are named after their values.
+	Names []string
+	// Tolerance is the largest gap between neighbouring values of one group, in the unit of the condition.
+	Tolerance float64
+	// Law is the prior that Settings.Prior names if that is a file. The zero value: Settings.Prior is a built-in name.
+	Law scale.Prior
+	// Represent is the form of inputs and outcomes: raw, auto, or the name of a form. "" is raw.
+	Represent string
+	// Dimension returns the dimension of a quantity. It is needed if Represent is not raw.
+	Dimension func(q triplets.Quantity) form.Dimension
+	// Rate reports whether the effects of an input depend on ratios of its values, as the effects of a speed do, so that
+	// it enters as its logarithm. nil: no input does.
+	Rate func(input string) bool
+	// Scatter returns how far values of an input may lie from the middle of a set point, in the unit of the input. nil:
+	// inputs do not scatter about set points.
+	Scatter func(input string, point float64) float64
+	// Offsets are the labels whose names have offsets of their own in a process.
+	Offsets []Label
+	// Rises are the rises of E|cov| in the groups. They are set if Settings.Scale is "ecov", otherwise nil.
+	Rises *Rises
 }
 
-// manyValues is the number of distinct values from which a condition is taken for
-// continuous and cut into DefaultBlocks blocks.
+// A condition of more than manyValues distinct values is taken for continuous and cut into DefaultBlocks blocks.
 const (
 	manyValues    = 40
 	DefaultBlocks = 8
 )
 
-// Grouping assigns the rows to groups, by their values z of the condition.
+// Grouping assigns the rows to groups by z, the value of the condition in each row.
 func (l Learner) Grouping(z []float64) Grouping {
 	values := slices.Compact(slices.Sorted(slices.Values(z)))
 
 	blocks := l.Blocks
-	if blocks == 0 && !l.Labels && l.Within == 0 && len(values) > manyValues {
+	isContinuous := !l.Labels && l.Tolerance == 0 && len(values) > manyValues
+	if blocks == 0 && isContinuous {
 		blocks = DefaultBlocks
 	}
 
 	switch {
 	case blocks > 0:
-		// Of the distinct values, as splits with each do: a held-out block is then one of the
-		// groups, and other numbers of rows for each value do not move it.
+		// The blocks divide the distinct values, not the rows, as the blocks of splits with "each" do. So a held-out block is
+		// one of the groups, and blocks do not depend on the number of rows at each value. Extend knows all values of z.
 		g, _ := ByBlock(l.Condition, values, blocks).Extend(values, z)
 		return g
-
 	case l.Labels:
-		return ByLabel(l.Condition, lists.Each(z, func(v float64) string {
-			if l.Names != nil {
-				return l.Names[int(v)]
-			}
-			return strconv.FormatFloat(v, 'g', -1, 64)
-		}))
+		return ByLabel(l.Condition, l.labelsOf(z))
+	default:
+		return ByValue(l.Condition, z, l.Tolerance)
 	}
-
-	return ByValue(l.Condition, z, l.Within)
 }
 
-// ScalePrior is the prior of the scale of new groups. Networks have one of their own: the wide one is
-// that of models whose claims are of the size of their errors. So have things, whose offsets a process
-// claims. It panics where Settings.Prior is no name
-// and Law is not set.
+// labelsOf returns the name of each value of the condition.
+func (l Learner) labelsOf(z []float64) []string {
+	var names []string
+	for _, v := range z {
+		if l.Names != nil {
+			names = append(names, l.Names[int(v)])
+		} else {
+			names = append(names, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+
+	return names
+}
+
+// ScalePrior returns the prior of the scale of new groups. If the wide prior is asked for, networks get the prior
+// "networks", because the wide one is for models whose claims are of the size of their errors; and things get the prior
+// "things", because the claims of a process contain their offsets. ScalePrior panics if Settings.Prior is not a
+// built-in name and Law is not set.
 func (l Learner) ScalePrior() scale.Prior {
 	if l.Law.Name != "" {
 		return l.Law
@@ -85,13 +110,13 @@ func (l Learner) ScalePrior() scale.Prior {
 
 	p, err := scale.Named(name)
 	if err != nil {
-		panic(err)
+		panic("honest: " + err.Error()) // the names above are of this program
 	}
 
 	return p
 }
 
-// options are what all calibrations of a split share.
+// options returns the options that do not depend on the model. Calibrations of networks and processes complete them.
 func (l Learner) options(s triplets.Set, g Grouping) Options {
 	return Options{
 		Base: l.Base, Level: l.Level, Hold: l.Hold, Prior: l.ScalePrior(), InputNames: s.InputNames(),
@@ -99,169 +124,213 @@ func (l Learner) options(s triplets.Set, g Grouping) Options {
 	}
 }
 
-// Process fits a process to the training rows, learns the scale of new groups from
-// those it leaves out in closed form, and judges the intervals on the test rows. z is
-// the condition's value in each row. The prediction is nil where there is no
-// calibration.
-func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (
-	m *Model, p *interval.Prediction, err error,
-) {
-	defer fault.Catch(&err)
+// trainingGroups is a set with the training groups that are left out in turn.
+type trainingGroups struct {
+	set      triplets.Set
+	grouping Grouping
+	train    []int  // training rows, ascending
+	held     []Held // groups that can be left out
+}
+
+// leaveOneOut returns the groups of a set that can be left out in turn. test marks the rows that are not learned from.
+func leaveOneOut(s triplets.Set, g Grouping, test []bool) trainingGroups {
+	train, held := g.LeaveOneOut(test)
+	return trainingGroups{set: s, grouping: g, train: train, held: held}
+}
+
+// Process fits a process to the training rows, learns the scale of new groups from the groups that it leaves out in
+// closed form, and judges the intervals on the test rows. z is the value of the condition in each row. The prediction
+// covers the test rows; it is nil if there is no test part, or no calibration (Model.Absent then says why).
+func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Model, *interval.Prediction, error) {
 	if s.Couples {
 		return absent(couples), nil, nil
 	}
 
-	g := l.Grouping(z)
-	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	m, base := l.fitForm(ctx, s, g, train, held)
+	t := leaveOneOut(s, l.Grouping(z), outsideTraining(s))
+	m, base, err := l.fitForm(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+
 	if base == nil {
 		return absent(m.Absent), nil, nil
 	}
 
-	left, _ := leaveOut(ctx, s, g, train, held, m, base)
-	m.Hint = l.hint(ctx, s, g, train, held, m)
-	m, p = l.finish(ctx, s, g, train, left, m)
-
-	return m, p, nil
-}
-
-// leaveOut leaves out each held group in closed form. It returns their rows that were
-// predicted, too: of a process of cells not all are.
-func leaveOut(ctx context.Context, s triplets.Set, g Grouping, train []int, held []Held, m *Model, base *gp.Mapped) (
-	[]LeftOut, []Held,
-) {
-	rows, places := train, []int(nil)
-	if m.Process.Cells() != nil {
-		rows, places, held = someLeftOut(s, train, held)
+	l.describe(m, s)
+	a, err := l.ask(ctx, t, m, base)
+	if err != nil {
+		return nil, nil, err
 	}
 
-	mu, claim, noise, err := base.LeaveOut(ctx, places)
-	fault.Raise(err)
+	curves, err := l.ownCurves(ctx, t, m)
+	if err != nil {
+		return nil, nil, err
+	}
 
-	return LeaveOutRows(s, g, rows, held, mu, claim, noise), held
+	done, p, err := l.finish(ctx, t, a.left(t), m, a)
+	if err == nil && done.Calibration != nil {
+		done.Calibration.OwnCurves = curves
+	}
+
+	return done, p, err
 }
 
+// describe sets the condition, the inputs and the outcomes of a model.
+func (l Learner) describe(m *Model, s triplets.Set) {
+	m.Condition = l.Condition
+	m.describe(s, l.Scatter)
+}
+
+// couples says why pairs of equal values cannot calibrate.
 const couples = "the pairs are couples: they measure no error"
 
-// otherThan reports which rows do not belong to a part.
-func otherThan(s triplets.Set, p triplets.Part) []bool {
-	return lists.Make(s.N, func(i int) bool { return s.Part != nil && s.Part[i] != p })
+// outsideTraining reports for each row whether it is outside the training part.
+func outsideTraining(s triplets.Set) []bool {
+	outside := make([]bool, s.N)
+	for i := range outside {
+		outside[i] = s.Part != nil && s.Part[i] != triplets.Train
+	}
+
+	return outside
 }
 
-// Retrained calibrates full, which was trained on all rows but the test part, as Process
-// does, by models that were trained without one group each.
+// Retrained calibrates networks. full was trained on all rows except the test part; retrained returns the model that
+// was trained without the given group as well. Its results are like the results of Process.
 func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full *Model,
-	without func(group int) (*Model, error),
-) (m *Model, p *interval.Prediction, err error) {
-	defer fault.Catch(&err)
+	retrained func(group int) (*Model, error),
+) (*Model, *interval.Prediction, error) {
 	if s.Couples {
 		return absent(couples), nil, nil
 	}
 
-	train, held := g.LeaveOneOut(lists.Make(s.N, func(i int) bool { return s.Part != nil && s.Part[i] == triplets.Test }))
+	test := make([]bool, s.N)
+	for i := range test {
+		test[i] = s.Part != nil && s.Part[i] == triplets.Test
+	}
+
+	t := leaveOneOut(s, g, test)
 	var left []LeftOut
-	for _, h := range held {
-		mu, claim, noise, err := fault.Get(without(h.Group)).Ensemble.Predict(ctx, lists.Rows(s.X, s.In, h.Rows))
+	for _, h := range t.held {
+		m, err := retrained(h.Group)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		p, err := m.Ensemble.Predict(ctx, lists.Rows(s.X, s.In, h.Rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
 		}
 
-		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
+		left = append(left, NewLeftOut(s, g, h, p))
 	}
 
-	m, p = l.finish(ctx, s, g, train, left, full)
+	l.describe(full, s)
+
+	return l.finish(ctx, t, left, full, nil)
+}
+
+// finish completes the model m, which was trained on the training rows: with its calibration by the left-out groups,
+// and with its record if there is a test part. It returns m and the prediction of the test part, or nil without one. If
+// the groups allow no calibration, it returns a model that says why. a has the answers of the process of m; nil for
+// networks.
+func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m *Model, a *asked) (
+	*Model, *interval.Prediction, error,
+) {
+	s := t.set
+	o := l.options(s, t.grouping)
+	o.Base = m.base()
+	o.SawGroups = m.Process != nil
+	if l.OfThings() {
+		o.Form = m.Form()
+	}
+
+	m.Format = Format
+	m.Version = Version
+
+	c, err := Calibrate(s, t.grouping, t.train, left, o)
+	if err != nil {
+		return absent(err.Error()), nil, nil
+	}
+
+	c.Rivals, err = rivals(ctx, t, left, c)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	c.Representation = m.Representation
+	c.RunsWithout = runsWithout(m.Labels, lists.Rows(s.Run, 1, t.train))
+	m.Calibration = c
+	m.Left = scaleGroups(left, c)
+	if a != nil {
+		c.Things = m.things(a.answers.Spreads)
+		a.units.learn(t, c, a.answers.Units)
+	}
+
+	if !slices.Contains(s.Part, triplets.Test) {
+		return m, nil, nil
+	}
+
+	if a == nil {
+		a, err = l.askNetworks(ctx, t, m)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+
+	p := l.judgeTest(t, m, a)
 
 	return m, p, nil
 }
 
-// finish calibrates a model that was trained on the rows train, and judges it where a part
-// is held out.
-func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model) (
-	*Model, *interval.Prediction,
-) {
-	o := l.options(s, g)
-	o.Base, o.SawGroups = m.base(), m.Process != nil
-	m.Format, m.Version, m.Condition = Format, Version, l.Condition
-	m.describe(s, l.Scatter)
-
-	c, err := Calibrate(s, g, train, left, o)
-	if err != nil {
-		return absent(err.Error()), nil
-	}
-
-	c.Rivals = rivals(ctx, s, g, train, left, c)
-	c.Representation, c.Hint, c.Things = m.Representation, m.Hint, m.things()
-	c.RunsWithout = runsWithout(m.Labels, lists.Rows(s.Run, 1, train))
-	m.Calibration, m.Left = c, scaleGroups(left, c)
-	if !slices.Contains(s.Part, triplets.Test) {
-		return m, nil
-	}
-
-	level := levels(m.Labels, l.labels(g), lists.Numbers(s.N), false)
-	mu, claim, noise := predictTest(ctx, s, m, level)
-	p, record := judge(c, s, g, m.distances(lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test))), mu, claim, noise)
+// judgeTest compares the intervals of the test part with its pairs, and forecasts what the intervals would be if some
+// runs of the test part had been measured. It sets the record of m, and returns the intervals.
+func (l Learner) judgeTest(t trainingGroups, m *Model, a *asked) *interval.Prediction {
+	s := t.set
+	raw := a.test.predicted(a.answers.Predicted, s.Out)
+	queries := m.queries(s.Of(triplets.Test).X, a.test.level)
+	p, record := judge(m.Calibration, s, t.grouping, m.distances(a.test.level), queries, raw)
 	m.Record = record
-	record.Forecast = m.forecast(ctx, s, g, p, noise, level)
+	record.Forecast = m.forecast(s, t.grouping, p, raw.Noise, a)
 
-	return m, p
+	return p
 }
 
-// predictTest predicts the rows of the test part, each of their conditions once. level are the levels of the labels of
-// all rows.
-func predictTest(ctx context.Context, s triplets.Set, m *Model, level []int) (mu, claim, noise []float64) {
-	test := s.Of(triplets.Test)
-	if len(m.Labels) > 0 {
-		return m.predictLevels(ctx, test.X, lists.Rows(level, len(m.Labels), s.RowsOf(triplets.Test)))
-	}
-
-	index := map[int]int{}
-
-	var x []float64
-	for i, c := range test.Present() {
-		index[c] = i
-		x = append(x, test.At(c)...)
-	}
-
-	mu, claim, noise = m.predictLevels(ctx, x, nil)
-	at := lists.Each(test.Condition, func(c int) int { return index[c] })
-	return lists.Rows(mu, s.Out, at), lists.Rows(claim, s.Out, at), lists.Rows(noise, s.Out, at)
-}
-
-// judge makes the intervals at the test rows and compares them with their pairs.
-// z are the distances of things; nil: they are those of the groups.
-func judge(c *interval.Calibration, s triplets.Set, g Grouping, z, mu, claim, noise []float64) (*interval.Prediction,
-	*interval.Record,
-) {
+// judge returns the intervals of the test rows, and the record of comparing them with the pairs of these rows. raw is
+// the prediction of the test rows by the model. z are their distances if the groups are things; if the groups have
+// coordinates, judge takes these instead. queries are the classes of the test rows, or nil.
+func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, queries []interval.Query,
+	raw triplets.Prediction,
+) (*interval.Prediction, *interval.Record) {
 	test := s.Of(triplets.Test)
 	if g.Z != nil {
 		z = lists.Rows(g.Z, 1, s.RowsOf(triplets.Test))
 	}
 
-	p := c.Predict(test.X, z, mu, claim, noise)
-	r := c.Judge(p, noise, test.Y1, test.Y2, test.Run)
+	p := c.Predict(test.X, z, queries, raw)
+	r := c.Judge(p, raw.Noise, test.Y1, test.Y2, test.Run)
 	r.Outcomes = score.TrustByOutcome(s, p.Mu, p.Total, p.Epistemic, r.Intervals(c.Level))
 
 	return p, &r
 }
 
-// Given learns the scale of new groups from predictions of all rows (N×Out) that are at hand, and judges with it
-// those of the test rows: those of a training row are by a model that did not see its group.
-func (l Learner) Given(ctx context.Context, s triplets.Set, z, mu, claim, noise []float64) (
-	_ *interval.Result, err error,
+// Given learns the scale of new groups from p, predictions of all rows, and judges the intervals of the test rows with
+// it. Each training row must be predicted by a model that did not see its group.
+func (l Learner) Given(ctx context.Context, s triplets.Set, z []float64, p triplets.Prediction) (
+	*interval.Result, error,
 ) {
-	defer fault.Catch(&err)
-	g := l.Grouping(z)
-	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
-	of := func(v []float64, p triplets.Part) []float64 { return lists.Rows(v, s.Out, s.RowsOf(p)) }
-	left := LeaveOutRows(s, g, train, held, of(mu, triplets.Train), of(claim, triplets.Train), of(noise, triplets.Train))
+	t := leaveOneOut(s, l.Grouping(z), outsideTraining(s))
+	left := LeaveOutRows(s, t.grouping, t.train, t.held, p.Rows(s.Out, s.RowsOf(triplets.Train)))
 
-	c, err := Calibrate(s, g, train, left, l.options(s, g))
+	c, err := Calibrate(s, t.grouping, t.train, left, l.options(s, t.grouping))
 	if err != nil {
 		return &interval.Result{Absent: err.Error()}, nil
 	}
 
-	_, record := judge(c, s, g, nil, of(mu, triplets.Test), of(claim, triplets.Test), of(noise, triplets.Test))
-	c.Rivals = rivals(ctx, s, g, train, left, c)
+	_, record := judge(c, s, t.grouping, nil, nil, p.Rows(s.Out, s.RowsOf(triplets.Test)))
+	c.Rivals, err = rivals(ctx, t, left, c)
+	if err != nil {
+		return nil, err
+	}
 
 	return &interval.Result{Calibration: c, Record: record}, nil
 }

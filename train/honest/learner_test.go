@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // speeds simulates pairs at the given speeds and nine angles: a lift that depends
@@ -29,7 +29,8 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 			alpha := float64(4*a - 16)
 			mean := math.Sin(alpha/20)*(1+0.1*math.Log(u)) + 0.05*math.Sqrt(u)
 			x = append(x, alpha, u)
-			y1, y2 = append(y1, mean+0.02*rng.NormFloat64()), append(y2, mean+0.02*rng.NormFloat64())
+			y1 = append(y1, mean+0.02*rng.NormFloat64())
+			y2 = append(y2, mean+0.02*rng.NormFloat64())
 			z = append(z, u)
 			runs = append(runs, string(rune('a'+len(runs))))
 
@@ -45,7 +46,8 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	s := triplets.New([]triplets.Quantity{{Name: "alpha_deg"}, {Name: "u_inf_m_s"}}, []triplets.Quantity{{Name: "cl"}}, x,
 		y1, y2)
 	s.SetRuns(runs)
-	s.Recording, s.Part = runs, part
+	s.Recording = runs
+	s.Part = part
 	train := s.Of(triplets.Train)
 	s.Scale = triplets.ScaleOf(1, train.Y1, train.Y2)
 
@@ -64,7 +66,8 @@ func defaults() Learner {
 func TestLearner(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	m, p, err := defaults().Process(context.Background(), s, z)
-	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+	require.NoError(t, err)
+	require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
 
 	if m.Calibration.K != 4 || m.Calibration.Base != "additive GP" || !slices.Equal(m.Logarithm, []bool{false, true}) {
 		t.Errorf("%d groups, %s, logarithms of %v", m.Calibration.K, m.Calibration.Base, m.Logarithm)
@@ -74,20 +77,24 @@ func TestLearner(t *testing.T) {
 		t.Errorf("%.0f %% of the held-out values inside", 100*c)
 	}
 
-	must.Not(t, len(p.Half) != 9 || m.Record.Outcomes[0].Runs != 9, "%d intervals, %d runs", len(p.Half),
-		m.Record.Outcomes[0].Runs)
+	require.Len(t, p.Half, 9, "%d intervals, %d runs", len(p.Half), m.Record.Outcomes[0].Runs)
+	assert.Equal(t, 9, m.Record.Outcomes[0].Runs, "%d intervals, %d runs", len(p.Half), m.Record.Outcomes[0].Runs)
 
 	// What honest.json holds predicts the same, half widths as scale.Table gives them.
-	b := must.Get(json.Marshal(m))(t)
+	b, err := json.Marshal(m)
+	require.NoError(t, err)
 
 	var read Model
-	must.Do(t, json.Unmarshal(b, &read))
+	require.NoError(t, json.Unmarshal(b, &read))
 
 	test := s.Of(triplets.Test)
-	again := must.Get(read.Predict(context.Background(), test.X, 0, nil))(t)
+	again, err := read.Predict(context.Background(), test.X, 0, nil)
+	require.NoError(t, err)
 
 	for i := range p.Half {
-		must.Not(t, math.Abs(again.Half[i]/p.Half[i]-1) > 5e-5 || math.Abs(again.Mu[i]-p.Mu[i]) > 1e-9,
+		require.InDelta(t, 1, again.Half[i]/p.Half[i], 5e-5,
+			"row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
+		assert.InDelta(t, p.Mu[i], again.Mu[i], 1e-9,
 			"row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
 	}
 }
@@ -97,23 +104,24 @@ func TestLearner(t *testing.T) {
 func TestLearnerLeaksNothing(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
 	m, p, err := defaults().Process(context.Background(), s, z)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, i := range s.RowsOf(triplets.Test) {
-		s.Y1[i], s.Y2[i] = 1e6, -1e6
+		s.Y1[i] = 1e6
+		s.Y2[i] = -1e6
 	}
 
 	m2, p2, err := defaults().Process(context.Background(), s, z)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if !reflect.DeepEqual(m.Calibration, m2.Calibration) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
 		t.Error("the calibration depends on the test group's outcomes")
 	}
 }
 
-// The rises of E|cov| of networks read no outcome of the test group: set to a million it changes no bit. The intervals
-// follow them: without rises they are those of the left-out groups alone, and a larger rise of the test group widens
-// them.
+// The rises of E|cov| of networks do not depend on outcomes of the test group: setting these to a million changes no
+// bit. The intervals depend on the rises: without rises they follow from the left-out groups alone, and a larger rise
+// of the test group widens them.
 func TestLearnerRises(t *testing.T) {
 	ctx := context.Background()
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
@@ -122,7 +130,9 @@ func TestLearnerRises(t *testing.T) {
 
 	of := func() *Rises {
 		cfg := train.DefaultConfig()
-		cfg.Epochs, cfg.Hidden, cfg.Standardise = 3, []int{8}, false
+		cfg.Epochs = 3
+		cfg.Hidden = []int{8}
+		cfg.Standardise = false
 		e := Ensemble{Members: 1, Claims: true, Seed: 7}
 		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (Network, error) {
 			cfg.Seed = seed
@@ -131,18 +141,19 @@ func TestLearnerRises(t *testing.T) {
 			return PairNetwork{Pair: m}, err
 		}
 
-		rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+		rows, held := g.LeaveOneOut(outsideTraining(s))
 		fit := func(rows []int) (*Model, error) {
 			m, err := e.Fit(ctx, s.Select(rows))
 			return &Model{Ensemble: m}, err
 		}
 
-		full := must.Get(fit(rows))(t)
+		full, err := fit(rows)
+		require.NoError(t, err)
 
 		r, err := RisesOf(ctx, s, g, full, func(group int) (*Model, error) {
 			return fit(held[slices.IndexFunc(held, func(h Held) bool { return h.Group == group })].Rest)
 		})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return r
 	}
@@ -150,7 +161,7 @@ func TestLearnerRises(t *testing.T) {
 	half := func(r *Rises) float64 {
 		l.Rises = r
 		m, p, err := l.Process(ctx, s, z)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if known := m.Calibration.Groups[0].Rise != nil; known != (r != nil && len(r.Left) > 0) {
 			t.Errorf("rise of a left-out group: %v", known)
@@ -159,11 +170,14 @@ func TestLearnerRises(t *testing.T) {
 		return p.Half[0]
 	}
 
-	plain, first := half(nil), of()
-	must.Not(t, len(first.Left) != 4 || !(math.Abs(first.New) < 10), "%+v", first)
+	plain := half(nil)
+	first := of()
+	require.Len(t, first.Left, 4, "%+v", first)
+	assert.Less(t, math.Abs(first.New), 10.0, "%+v", first)
 
 	for _, i := range s.RowsOf(triplets.Test) {
-		s.Y1[i], s.Y2[i] = 1e6, -1e6
+		s.Y1[i] = 1e6
+		s.Y2[i] = -1e6
 	}
 
 	if again := of(); !reflect.DeepEqual(first, again) {
@@ -171,7 +185,7 @@ func TestLearnerRises(t *testing.T) {
 	}
 
 	none := half(&Rises{New: math.NaN()})
-	must.Not(t, math.Abs(none/plain-1) > 1e-6, "half width %g without rises, %g by the groups alone", none, plain)
+	assert.InDelta(t, 1, none/plain, 1e-6, "half width %g without rises, %g by the groups alone", none, plain)
 
 	first.New += 1
 	if wide := half(first); !(wide > none) {
@@ -179,17 +193,18 @@ func TestLearnerRises(t *testing.T) {
 	}
 }
 
-// Couples measure no error: there is no calibration, and why.
+// Couples measure no error: there is no calibration, and the model says why.
 func TestLearnerAbsent(t *testing.T) {
 	couples, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	couples.Couples = true
 	m, p, err := defaults().Process(context.Background(), couples, z)
-	must.Not(t, err != nil || p != nil || !strings.Contains(m.Absent, "couples"), "%v, %q", err, m.Absent)
+	require.NoError(t, err)
+	require.Nil(t, p, "%v, %q", err, m.Absent)
+	assert.Contains(t, m.Absent, "couples", "%v, %q", err, m.Absent)
 }
 
-// With two training groups there is a calibration, at the level 0.98; with one there is none
-// to leave out, and the prior makes it. Who asks for nearly all groups has 0.98 with any
-// number of them.
+// With two training groups the calibration has the level 0.98. With one training group none can be left out, and the
+// calibration follows from the prior. If nearly all groups are asked for, the level is 0.98 with any number of groups.
 func TestLearnerLevels(t *testing.T) {
 	groups := defaults()
 	groups.Hold = "groups"
@@ -210,7 +225,8 @@ func TestLearnerLevels(t *testing.T) {
 	} {
 		s, z := speeds(c.speeds, 8)
 		m, p, err := c.l.Process(context.Background(), s, z)
-		must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+		require.NoError(t, err, "%v, %v", err, m.Absent)
+		require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
 
 		if got := m.Calibration; got.K != c.k || got.Level != c.level || m.Record.Outcomes[0].Level != c.level ||
 			len(p.Half) != 9 {
@@ -246,7 +262,8 @@ func TestScalePrior(t *testing.T) {
 	l.Law = own
 
 	m, _, err := l.Process(context.Background(), s, z)
-	must.Not(t, err != nil || m.Calibration.Scale.Prior != own, "%+v, %v", m.Calibration.Scale.Prior, err)
+	require.NoError(t, err)
+	assert.Equal(t, own, m.Calibration.Scale.Prior, "%+v, %v", m.Calibration.Scale.Prior, err)
 }
 
 // Settings outside their limits are reported with their keys.
@@ -260,9 +277,19 @@ func TestSettingsCheck(t *testing.T) {
 		{"level", func(s *Settings) { s.Level = math.NaN() }},
 		{"blocks", func(s *Settings) { s.Blocks = 1 }},
 		{"prior", func(s *Settings) { s.Prior = "" }},
-		{"form", func(s *Settings) { s.Base, s.Form = "ensemble", "orders" }},
-		{"labels", func(s *Settings) { s.Blocks, s.Labels = 3, true }},
-		{"", func(s *Settings) { s.Level, s.Prior, s.Hold = 0.9, "library", "groups" }},
+		{"form", func(s *Settings) {
+			s.Base = "ensemble"
+			s.Form = "orders"
+		}},
+		{"labels", func(s *Settings) {
+			s.Blocks = 3
+			s.Labels = true
+		}},
+		{"", func(s *Settings) {
+			s.Level = 0.9
+			s.Prior = "library"
+			s.Hold = "groups"
+		}},
 	} {
 		s := DefaultSettings()
 		c.change(&s)
@@ -270,7 +297,7 @@ func TestSettingsCheck(t *testing.T) {
 		found := ""
 		s.Check(func(setting, text string) { found += setting })
 
-		must.Equal(t, found, c.setting, "%+v", s)
+		assert.Equal(t, c.setting, found, "%+v", s)
 	}
 }
 
@@ -293,7 +320,9 @@ func TestOrderForm(t *testing.T) {
 
 	levels := []string{"bpf1_db", "bpf2_db"}
 	f, ok := orderForm(set([]string{"theta_deg", "rpm", "blades"}, levels, 0, 3000, 2))
-	must.Not(t, !ok || f.Blades != 2 || f.Speed != 1 || f.Harmonics != 2 || f.In != 3, "%+v, %v", f, ok)
+	if !ok || f.Blades != 2 || f.Speed != 1 || f.Harmonics != 2 || f.Columns != 3 {
+		t.Errorf("%+v, %v", f, ok)
+	}
 
 	for _, s := range []triplets.Set{
 		set([]string{"rpm", "blades"}, []string{"bpf2_db", "bpf1_db"}, 3000, 2),
@@ -341,7 +370,7 @@ func TestGrouping(t *testing.T) {
 		{Learner{}, []float64{2, 2, 3, 5}, 3},
 		{Learner{}, many, DefaultBlocks},
 		{Learner{Settings: Settings{Blocks: 4}}, many, 4},
-		{Learner{Within: 0.1}, near, 3},
+		{Learner{Tolerance: 0.1}, near, 3},
 		{Learner{Settings: Settings{Labels: true}}, near, 5},
 	} {
 		if g := c.f.Grouping(c.z); len(g.Names) != c.want {

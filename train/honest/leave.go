@@ -10,27 +10,37 @@ import (
 
 // Predictor is a trained base model.
 type Predictor interface {
-	// Predict returns, at n conditions x (n×In, in the data's own units), the
-	// means, the model's own epistemic variances v̂ and the noise variances σ² of
-	// one measurement, n×Out each. It must be safe for concurrent use.
-	Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error)
+	// Predict returns the means, the model's own epistemic variances v̂, and the noise variances σ² of one measurement
+	// (n×Out each) at n conditions x (n×In), in the units of the data. It must be safe for concurrent use.
+	Predict(ctx context.Context, x []float64) (triplets.Prediction, error)
 }
 
 // Held is a training group that is left out.
 type Held struct {
-	Group int
-	Rows  []int // the group's training rows, ascending
-	Rest  []int // the other training rows, ascending
+	Group int   // place in Grouping.Names
+	Rows  []int // training rows of the group, ascending
+	Rest  []int // other training rows, ascending
 }
 
-// LeaveOneOut lists the training rows, those for which test does not hold, and the
-// groups among them that can be left out in turn. One without which no row would remain
-// cannot.
+// LeaveOneOut returns the training rows, which are the rows that test does not mark, and the groups among them that can
+// be left out in turn. A group cannot be left out if no training row would remain without it.
 func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
-	train = lists.Where(len(test), func(i int) bool { return !test[i] })
+	for i, t := range test {
+		if !t {
+			train = append(train, i)
+		}
+	}
+
 	for k := range g.Names {
 		h := Held{Group: k}
-		h.Rows, h.Rest = lists.Split(train, func(i int) bool { return g.Of[i] == k })
+		for _, i := range train {
+			if g.Group[i] == k {
+				h.Rows = append(h.Rows, i)
+			} else {
+				h.Rest = append(h.Rest, i)
+			}
+		}
+
 		if len(h.Rows) > 0 && len(h.Rest) > 0 {
 			held = append(held, h)
 		}
@@ -39,34 +49,34 @@ func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 	return train, held
 }
 
-// LeaveOutRows returns the left-out groups of a base that predicts all training rows at
-// once, each group without its own measurements (mu, claim and noise in the order of
-// train).
-func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, claim, noise []float64) []LeftOut {
+// LeaveOutRows returns the left-out groups for a base that predicts all training rows at once, each row without the
+// measurements of its group. p are the predictions of the rows of train.
+func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, p triplets.Prediction) []LeftOut {
 	var left []LeftOut
 	for _, h := range held {
-		at := placesIn(train, h.Rows)
-		of := func(v []float64) []float64 { return lists.Rows(v, d.Out, at) }
-		left = append(left, NewLeftOut(d, g, h, of(mu), of(claim), of(noise)))
+		left = append(left, NewLeftOut(d, g, h, p.Rows(d.Out, placesIn(train, h.Rows))))
 	}
 
 	return left
 }
 
-// placesIn are the places of some elements of an ascending list.
+// placesIn returns the places of some elements in an ascending list that contains them.
 func placesIn(ascending, some []int) []int {
-	return lists.Each(some, func(i int) int {
-		k, _ := slices.BinarySearch(ascending, i)
-		return k
-	})
+	var places []int
+	for _, v := range some {
+		k, _ := slices.BinarySearch(ascending, v)
+		places = append(places, k)
+	}
+
+	return places
 }
 
-// NewLeftOut joins predictions for the rows of a left-out group (mean, v̂ and σ²) with
-// the pairs measured there and the distances to the rows the model was trained on.
-func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) LeftOut {
+// NewLeftOut joins p, the predictions of the rows of a left-out group h, with the pairs measured there and the
+// distances to the rows that the model was trained on.
+func NewLeftOut(d triplets.Set, g Grouping, h Held, p triplets.Prediction) LeftOut {
 	d = checked(d)
 	l := LeftOut{
-		Name: g.Names[h.Group], N: len(h.Rows), Mu: mu, Claim: claim, Noise: noise,
+		Name: g.Names[h.Group], N: len(h.Rows), Mu: p.Mu, Claim: p.Claim, Noise: p.Noise,
 		Y1: lists.Rows(d.Y1, d.Out, h.Rows), Y2: lists.Rows(d.Y2, d.Out, h.Rows),
 		Run: lists.Rows(d.Run, 1, h.Rows), Condition: lists.Rows(d.Condition, 1, h.Rows),
 		Alone: lists.Rows(d.Alone, 1, h.Rows), Weight: lists.Rows(d.Weight, 1, h.Rows),
@@ -79,11 +89,12 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) 
 			z = g.Z[i]
 		}
 
-		dist, outside := axis.Distance(z)
-		l.Distance, l.Outside = append(l.Distance, dist), append(l.Outside, outside)
+		distance, outside := axis.Distance(z)
+		l.Distance = append(l.Distance, distance)
+		l.Outside = append(l.Outside, outside)
 	}
 
-	if d.SetPoints != nil { // repeats are one condition
+	if d.SetPoints != nil { // rows of equal set points are repeats of one condition
 		l.Condition, _ = triplets.Index(lists.Rows(d.SetPoints, d.In, h.Rows), d.In)
 	}
 

@@ -9,72 +9,85 @@ import (
 	"doubletake/train/triplets"
 )
 
-// LeftOut holds the predictions for one group by a model that was trained
-// without it, and the pairs measured there. Slices are row-major N×Out unless
-// stated otherwise, in the data's own units (variances in unit²).
+// LeftOut holds the predictions of one group by a model that was trained without it, and the pairs measured there.
 type LeftOut struct {
-	Name     string
-	N        int
-	Mu       []float64 // mean
-	Claim    []float64 // v̂, the model's own epistemic variance
-	Noise    []float64 // σ², the variance of one measurement that the model states
-	Y1, Y2   []float64
-	Distance []float64 // N; to the measured groups, see interval.Axis.Distance
-	Outside  []bool    // N
-	Run      []int     // N
-	Alone    []bool    // N, of triplets.Set; nil: none
+	Name string // name of the group
+	N    int    // number of rows
 
-	// Condition, unless nil, numbers the conditions of the rows (N): all measurements of a
-	// condition count as one value, their mean. nil: every row is one.
-	Condition []int
-	// Weight is how many pairs each row then counts for (N); nil: one.
-	Weight []float64
+	// Row-major N×Out, in the units of the outcomes (variances in unit²):
+	Mu     []float64 // predicted mean
+	Claim  []float64 // v̂, the model's own epistemic variance
+	Noise  []float64 // σ², the variance of one measurement by the model
+	Y1, Y2 []float64 // measured pair
+
+	// By row:
+	Distance  []float64 // distance to the measured groups, see interval.Axis.Distance
+	Outside   []bool    // whether the row lies beyond the measured groups
+	Run       []int     // number of the run
+	Alone     []bool    // whether the two outcomes are the same value; nil: no row is alone
+	Condition []int     // number of the condition, all of whose rows count as their mean; nil: every row is a condition
+	Weight    []float64 // number of pairs that the row counts for; nil: one each
 }
 
-func (l LeftOut) check(out int) {
-	n := l.N * out
-	if len(l.Mu) != n || len(l.Claim) != n || len(l.Noise) != n || len(l.Y1) != n || len(l.Y2) != n ||
-		len(l.Distance) != l.N || len(l.Outside) != l.N || len(l.Run) != l.N ||
-		l.Condition != nil && len(l.Condition) != l.N || l.Weight != nil && len(l.Weight) != l.N {
+// check panics if a slice does not have the length of the group.
+func (l LeftOut) check(outcomes int) {
+	n := l.N * outcomes
+	predictionsFit := len(l.Mu) == n && len(l.Claim) == n && len(l.Noise) == n
+	pairsFit := len(l.Y1) == n && len(l.Y2) == n
+	rowsFit := len(l.Distance) == l.N && len(l.Outside) == l.N && len(l.Run) == l.N
+	conditionsFit := l.Condition == nil || len(l.Condition) == l.N
+	weightsFit := l.Weight == nil || len(l.Weight) == l.N
+	if !predictionsFit || !pairsFit || !rowsFit || !conditionsFit || !weightsFit {
 		panic(fmt.Sprintf("honest: left-out group %q of %d rows and %d outcomes has a slice of another length",
-			l.Name, l.N, out))
+			l.Name, l.N, outcomes))
 	}
 }
 
-// alone reports whether the two outcomes of a row are one.
+// alone reports whether the two outcomes of a row are the same value.
 func (l LeftOut) alone(row int) bool { return l.Alone != nil && l.Alone[row] }
 
-// conditions lists the rows of each condition, in order of first appearance.
-func (l LeftOut) conditions() (rows [][]int) {
-	if l.Condition == nil {
-		return lists.Alike(lists.Numbers(l.N))
+// conditions returns the rows of each condition, in order of first appearance. If the conditions are not known, each
+// row counts as a condition.
+func (l LeftOut) conditions() [][]int {
+	if l.Condition != nil {
+		return lists.Alike(l.Condition)
 	}
 
-	return lists.Alike(l.Condition)
+	var ofEachRow [][]int
+	for row := range l.N {
+		ofEachRow = append(ofEachRow, []int{row})
+	}
+
+	return ofEachRow
 }
 
-// group is what the scale of new groups is learned from, in units of the deviations: the
-// mean of n pairs of a condition varies about the truth by σ²/2n.
+// group returns the numbers that the scale of new groups is learned from, by condition, in units of the deviations of
+// the outcomes. The residual of a condition is the mean of its measurements less the mean of its predictions. Its noise
+// is σ² over the number of its pairs: twice the variance of the mean of their measurements.
 func (l LeftOut) group(deviation []float64) scale.Group {
-	out := len(deviation)
+	outcomes := len(deviation)
 
 	var g scale.Group
 	for _, rows := range l.conditions() {
-		n, pairs, distance := float64(len(rows)), 0.0, 0.0
+		n := float64(len(rows))
+		pairs := 0.0
+		distance := 0.0
 		for _, i := range rows {
 			distance += l.Distance[i] / n
 			pairs += triplets.WeightAt(l.Weight, i)
 		}
 
 		for j, s := range deviation {
-			var r, noise, claim float64
+			var residual, noise, claim float64
 			for _, i := range rows {
-				k := i*out + j
-				r += (l.Y1[k] + l.Y2[k] - 2*l.Mu[k]) / (2 * n)
-				noise, claim = noise+max(l.Noise[k], 0)/n, claim+l.Claim[k]/n
+				k := i*outcomes + j
+				residual += (l.Y1[k] + l.Y2[k] - 2*l.Mu[k]) / (2 * n)
+				noise += max(l.Noise[k], 0) / n
+				claim += l.Claim[k] / n
 			}
 
-			g.Residual, g.Claim = append(g.Residual, r/s), append(g.Claim, claim/(s*s))
+			g.Residual = append(g.Residual, residual/s)
+			g.Claim = append(g.Claim, claim/(s*s))
 			g.Noise = append(g.Noise, noise/pairs/(s*s))
 		}
 
@@ -85,9 +98,10 @@ func (l LeftOut) group(deviation []float64) scale.Group {
 	return g
 }
 
-// scaleGroups are what the scale of a calibration was learned from, with the noise of their
-// pairs.
-func scaleGroups(left []LeftOut, c *interval.Calibration) (list []scale.Group) {
+// scaleGroups returns the groups that the scale of a calibration was learned from, with the noise that their pairs show
+// rather than the noise of the model.
+func scaleGroups(left []LeftOut, c *interval.Calibration) []scale.Group {
+	var list []scale.Group
 	for _, l := range left {
 		g := l.group(c.Deviation)
 		for k := range g.Noise {
@@ -100,15 +114,17 @@ func scaleGroups(left []LeftOut, c *interval.Calibration) (list []scale.Group) {
 	return list
 }
 
-// pairNoise learns from the pairs of the left-out groups by how much their noise differs
-// from the σ² that the model states.
+// pairNoise learns from the pairs of the left-out groups by which factor their noise differs from the model's σ².
 func pairNoise(left []LeftOut) scale.Noise {
-	var ratio []float64
-	var values []int
+	var ratios []float64 // by group: mean of ½(y1−y2)²/σ²
+	var values []int     // by group: number of values in this mean
 	for _, l := range left {
-		sum, n := 0.0, 0
+		outcomes := len(l.Noise) / max(l.N, 1)
+		sum := 0.0
+		n := 0
 		for k, noise := range l.Noise {
-			if noise > 0 && !l.alone(k*l.N/len(l.Noise)) {
+			row := k / outcomes
+			if noise > 0 && !l.alone(row) {
 				d := l.Y1[k] - l.Y2[k]
 				sum += d * d / 2 / noise
 				n++
@@ -116,9 +132,10 @@ func pairNoise(left []LeftOut) scale.Noise {
 		}
 
 		if n > 0 {
-			ratio, values = append(ratio, sum/float64(n)), append(values, n)
+			ratios = append(ratios, sum/float64(n))
+			values = append(values, n)
 		}
 	}
 
-	return scale.PairNoise(ratio, values)
+	return scale.PairNoise(ratios, values)
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/form"
 	"doubletake/train/gp"
@@ -24,65 +23,81 @@ const (
 	Version = 2
 )
 
-// Model is what honest.json holds: a Gaussian process or an ensemble of networks, and
-// its calibration.
+// Model is what honest.json holds: a Gaussian process or an ensemble of networks, and its calibration. Without a
+// calibration it may hold neither, and Absent says why.
 type Model struct {
-	Format         string                `json:"format"`
-	Version        int                   `json:"version"`
-	Split          string                `json:"split"`
-	HeldOut        string                `json:"held_out"`
-	Data           string                `json:"data"` // "simulated" or "measured"
-	Condition      string                `json:"condition,omitempty"`
-	Absent         string                `json:"absent,omitempty"` // why there is no calibration
-	Inputs         []Input               `json:"inputs,omitempty"`
-	Outcomes       []Outcome             `json:"outcomes,omitempty"`
-	Logarithm      []bool                `json:"logarithm,omitempty"`      // inputs that enter as their logarithm
-	Orders         *gp.OrderForm         `json:"orders,omitempty"`         // a row for each harmonic
-	Representation *form.Choice          `json:"representation,omitempty"` // set where train.form asks for a form
-	Hint           *form.Hint            `json:"form_hint,omitempty"`      // where none is asked for, and one would help
-	Labels         []Names               `json:"labels,omitempty"`         // whose names have offsets
-	Process        *gp.Model             `json:"model,omitempty"`
-	Ensemble       *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
-	Calibration    *interval.Calibration `json:"calibration,omitempty"`
-	Record         *interval.Record      `json:"record,omitempty"` // on the test part
-	Left           []scale.Group         `json:"-"`                // what Calibration was learned from; not stored
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+
+	// The split that the model belongs to. The caller sets these three; they are for people.
+	Split   string `json:"split"`
+	HeldOut string `json:"held_out"`
+	Data    string `json:"data"` // "simulated" or "measured"
+
+	Condition string    `json:"condition,omitempty"` // condition whose values are the groups
+	Absent    string    `json:"absent,omitempty"`    // why there is no calibration; "" if there is one
+	Inputs    []Input   `json:"inputs,omitempty"`
+	Outcomes  []Outcome `json:"outcomes,omitempty"`
+
+	// How the process sees inputs and outcomes:
+	Logarithm      []bool        `json:"logarithm,omitempty"`      // by input: whether it enters as its logarithm
+	Orders         *gp.OrderForm `json:"orders,omitempty"`         // a row for each harmonic; nil: a row each
+	Representation *form.Choice  `json:"representation,omitempty"` // nil unless train.form asks for a form
+	Labels         []Names       `json:"labels,omitempty"`         // labels whose names have offsets
+
+	Process     *gp.Model             `json:"model,omitempty"`    // nil if the base is networks
+	Ensemble    *EnsembleModel        `json:"ensemble,omitempty"` // nil if the base is a process
+	Calibration *interval.Calibration `json:"calibration,omitempty"`
+	Record      *interval.Record      `json:"record,omitempty"` // of the test part; nil without one
+	Left        []scale.Group         `json:"-"`                // groups that Calibration was learned from; not stored
+
+	trained []int // levels of the labels of the training rows, rows × labels; nil after reading
 }
 
-// Input is a condition that a model sees.
+// Input is a condition that a model sees. Numbers are in its unit.
 type Input struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
-	Min    float64   `json:"min"` // of the training set
-	Max    float64   `json:"max"`
-	Values []float64 `json:"values,omitempty"` // its distinct training values, ascending, where they are stated
-	Points []Point   `json:"set_points,omitempty"`
+	Min    float64   `json:"min"`                  // smallest training value
+	Max    float64   `json:"max"`                  // largest training value
+	Values []float64 `json:"values,omitempty"`     // distinct training values, ascending; nil: not stated
+	Points []Point   `json:"set_points,omitempty"` // set points about which training values scatter; nil: none
+
+	// Swept reports whether the value varies within every training run, as that of the angle of microphones does, or of
+	// a sweep: a run measures all its values.
+	Swept bool `json:"swept_in_runs,omitempty"`
 }
 
-// Point is a set point about which training values scatter. A value from Lo to Hi is measured at it.
+// Point is a set point of an input. A value from Lo to Hi counts as measured at it.
 type Point struct {
 	Nominal float64 `json:"nominal"`
 	Lo      float64 `json:"lo"`
 	Hi      float64 `json:"hi"`
 }
 
-// at returns the set point of a value; nil where it has none.
-func (in Input) at(v float64) (best *Point) {
-	for i, p := range in.Points {
-		if v >= p.Lo && v <= p.Hi && (best == nil || math.Abs(v-p.Nominal) < math.Abs(v-best.Nominal)) {
-			best = &in.Points[i]
+// setPoint returns the nearest set point at which v counts as measured, or nil if there is none.
+func (q Input) setPoint(v float64) *Point {
+	var best *Point
+	for i, p := range q.Points {
+		if v < p.Lo || v > p.Hi {
+			continue
+		}
+
+		if best == nil || math.Abs(v-p.Nominal) < math.Abs(v-best.Nominal) {
+			best = &q.Points[i]
 		}
 	}
 
 	return best
 }
 
-// Inside returns a value that belongs to the scatter of a set point as one of the training range, others
-// unchanged.
-func (in Input) Inside(v float64) float64 {
-	if in.at(v) == nil {
+// Inside returns the value of the training range nearest to v if v counts as measured at a set point: it may lie
+// outside the range only because values scatter. It returns any other v unchanged.
+func (q Input) Inside(v float64) float64 {
+	if q.setPoint(v) == nil {
 		return v
 	}
-	return min(max(v, in.Min), in.Max)
+	return min(max(v, q.Min), q.Max)
 }
 
 // Outcome is a quantity that a model predicts.
@@ -91,61 +106,99 @@ type Outcome struct {
 	Unit string `json:"unit"`
 }
 
-// Inputs are those of a set with the ranges and the set points of its training part. scatter is how far values of
-// an input may lie from the middle of a set point, in its unit; nil: there are none.
-func Inputs(s triplets.Set, scatter func(input string, point float64) float64) (list []Input) {
+// Inputs returns the inputs of a set with the ranges and the set points of its training part. scatter returns how far
+// values of an input may lie from the middle of a set point, in the unit of the input; nil: there are no set points.
+func Inputs(s triplets.Set, scatter func(input string, point float64) float64) []Input {
 	trained := s.Of(triplets.Train)
+	var list []Input
 	for k, q := range s.Inputs {
-		v := trained.Values(k)
-		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
+		values := trained.Values(k) // ascending
+		input := Input{
+			Name: q.Name, Unit: q.Unit, Min: values[0], Max: values[len(values)-1], Swept: variesInEachRun(trained, k),
+		}
 		if scatter != nil && trained.SetPoints != nil {
-			in.Points = points(lists.Column(trained.X, s.In, k), lists.Column(trained.SetPoints, s.In, k),
-				func(p float64) float64 { return scatter(q.Name, p) })
+			measured := measuredPoints(lists.Column(trained.X, s.In, k), lists.Column(trained.SetPoints, s.In, k))
+			input.Points = widened(measured, q.Name, scatter)
 		}
 
-		list = append(list, in)
+		list = append(list, input)
 	}
 
 	return list
 }
 
-// points are the set points of values, ascending, where they scatter.
-func points(values, at []float64, scatter func(point float64) float64) (list []Point) {
-	known := map[float64]Point{}
-	for i, p := range at {
-		r, ok := known[p]
-		if !ok {
+// variesInEachRun reports whether input k has at least two values in each run of a set.
+func variesInEachRun(s triplets.Set, k int) bool {
+	x := s.AtSetPoints()
+	initial := map[int]float64{} // by run: the value in its first row
+	varies := map[int]bool{}
+	for i, run := range s.Run {
+		v := x[i*s.In+k]
+		earlier, known := initial[run]
+		if !known {
+			initial[run] = v
+		} else if v != earlier {
+			varies[run] = true
+		}
+	}
+
+	return len(initial) > 0 && len(varies) == len(initial)
+}
+
+// measuredPoints returns the distinct set points, ascending, each with the range of its values. setPoints has the set
+// point of each value.
+func measuredPoints(values, setPoints []float64) []Point {
+	ranges := map[float64]Point{}
+	for i, p := range setPoints {
+		r, known := ranges[p]
+		if !known {
 			r = Point{p, values[i], values[i]}
 		}
 
-		known[p] = Point{p, min(r.Lo, values[i]), max(r.Hi, values[i])}
+		r.Lo = min(r.Lo, values[i])
+		r.Hi = max(r.Hi, values[i])
+		ranges[p] = r
 	}
 
-	for _, p := range slices.Sorted(maps.Keys(known)) {
-		if t := scatter(p); t > 0 { // as far as the whole range is then within t of its middle
-			r := known[p]
-			list = append(list, Point{p, min(r.Lo, r.Hi-2*t), max(r.Hi, r.Lo+2*t)})
+	var list []Point
+	for _, p := range slices.Sorted(maps.Keys(ranges)) {
+		list = append(list, ranges[p])
+	}
+
+	return list
+}
+
+// widened returns the points of an input about which values may scatter. Each range is widened to both sides to where a
+// further value could lie: together with the measured values it would still be within scatter of the middle.
+func widened(points []Point, input string, scatter func(input string, point float64) float64) []Point {
+	var list []Point
+	for _, p := range points {
+		if t := scatter(input, p.Nominal); t > 0 {
+			list = append(list, Point{Nominal: p.Nominal, Lo: min(p.Lo, p.Hi-2*t), Hi: max(p.Hi, p.Lo+2*t)})
 		}
 	}
 
 	return list
 }
 
-// describe names the inputs and the outcomes.
+// describe sets the inputs and the outcomes of m.
 func (m *Model) describe(s triplets.Set, scatter func(input string, point float64) float64) {
 	m.Inputs = Inputs(s, scatter)
-	m.Outcomes = lists.Each(s.Outcomes, func(q triplets.Quantity) Outcome { return Outcome{q.Name, q.Unit} })
+	m.Outcomes = nil
+	for _, q := range s.Outcomes {
+		m.Outcomes = append(m.Outcomes, Outcome{q.Name, q.Unit})
+	}
 }
 
-// absent is the model of a split without a calibration.
+// absent returns the model of a split that cannot be calibrated for the given reason.
 func absent(reason string) *Model { return &Model{Format: Format, Version: Version, Absent: reason} }
 
-// Result is what the left-out groups taught, and how the intervals did.
+// Result returns the calibration and the record of the model. They are shared, not copied.
 func (m *Model) Result() *interval.Result {
 	return &interval.Result{Absent: m.Absent, Calibration: m.Calibration, Record: m.Record}
 }
 
-// base names the kind of the model.
+// base describes the model in words, as "additive GP in order form".
 func (m *Model) base() string {
 	if m.Process == nil {
 		return m.Ensemble.kind()
@@ -167,7 +220,8 @@ func (m *Model) base() string {
 	return name
 }
 
-// Form is that of the inputs and outcomes of the process; nil where they have no other.
+// Form returns the form in which the process sees inputs and outcomes, or nil if train.form asks for none or its choice
+// was the default.
 func (m *Model) Form() *form.Form {
 	if m.Representation == nil {
 		return nil
@@ -175,111 +229,124 @@ func (m *Model) Form() *form.Form {
 	return m.Representation.Form
 }
 
-// Predicts reports whether the model was stored.
+// Predicts reports whether m holds a model that can predict.
 func (m *Model) Predicts() bool { return m.Process != nil || m.Ensemble != nil }
 
-// predictLevels is that of the process at conditions whose labels have the given levels; of networks, which have none,
-// the prediction. It raises its error.
-func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (mu, claim, noise []float64) {
-	var err error
+// predictLevels predicts conditions x whose labels have the given levels, see gp.Model.PredictLevels. Networks ignore
+// levels.
+func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (triplets.Prediction, error) {
 	if m.Ensemble != nil {
-		mu, claim, noise, err = m.Ensemble.Predict(ctx, x)
-	} else {
-		mu, claim, noise, err = m.mapped().PredictLevels(ctx, x, level)
+		return m.Ensemble.Predict(ctx, x)
 	}
 
-	fault.Raise(err)
-
-	return mu, claim, noise
+	return m.mapped().PredictLevels(ctx, x, level)
 }
 
-// mapped is the process in its form.
+// mapped returns the process in its form. It cannot leave out training rows.
 func (m *Model) mapped() *gp.Mapped {
-	var f gp.Form = logForm(m.Logarithm)
-	switch {
-	case m.Form() != nil:
-		f = inForm{m.Form(), len(m.Inputs)}
-	case m.Orders != nil:
-		f = *m.Orders
-	}
-
-	return &gp.Mapped{Form: f, Model: m.Process}
+	return &gp.Mapped{Form: gpForm(m.Form(), m.Orders, m.Logarithm, len(m.Inputs)), Model: m.Process}
 }
 
-// Predict returns the calibrated predictions at conditions x (n×In, own units).
-// level is that of the intervals; 0 takes the calibration's. Without a calibration
-// the epistemic variance and the intervals are NaN, and Where is nil. things are the names of labels at each condition:
-// what is measured of a name counts; others, and those that are not given, are of new things. nil: all are.
+// Predict returns the calibrated predictions at conditions x (n×In, in the units of the inputs). level is the level of
+// the intervals; 0 takes the level of the calibration. Without a calibration the epistemic variance and the intervals
+// are NaN, and Where is nil.
 //
-// An error is a model that was not stored, or groups whose
-// condition is no input, so that the distance of x to them is unknown.
+// things are the names at each condition, by label: the measurements of a thing count if its name is known. A condition
+// without a known name belongs to a new thing. If things is nil, all conditions belong to new things.
+//
+// Predict returns an error if m holds no model, or if the distance of x to the measured groups is unknown because the
+// condition of the groups is not an input.
 func (m *Model) Predict(ctx context.Context, x []float64, level float64, things []map[string]string) (
-	_ *interval.Prediction, err error,
+	*interval.Prediction, error,
 ) {
-	defer fault.Catch(&err)
 	if !m.Predicts() {
 		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
 	}
 
-	labels := lists.Each(m.Labels, func(n Names) Label {
-		return Label{n.Name, lists.Each(things, func(t map[string]string) string { return t[n.Name] })}
-	})
-
-	of := levels(m.Labels, labels, lists.Numbers(len(things)), false)
-	mu, claim, noise := m.predictLevels(ctx, x, of)
-	if m.Calibration == nil {
-		return interval.ClaimOnly(len(m.Outcomes), mu, claim, noise), nil
+	thingLevels := m.levelsOf(things)
+	raw, err := m.predictLevels(ctx, x, thingLevels)
+	if err != nil {
+		return nil, err
 	}
 
-	c := *m.Calibration
+	if m.Calibration == nil {
+		return interval.ClaimOnly(len(m.Outcomes), raw), nil
+	}
+
+	c, z, err := m.coordinates(x)
+	if err != nil {
+		return nil, err
+	}
+
 	if level != 0 {
 		c.Level = level
 	}
 
-	z := m.coordinates(&c, x)
 	if c.Axis == nil {
-		z = m.distances(of)
+		z = m.distances(thingLevels)
 	}
 
-	return c.PredictLevel(m.Inside(x), z, mu, claim, noise), nil
+	return c.PredictLevel(m.Inside(x), z, m.queries(x, thingLevels), raw), nil
 }
 
-// coordinates returns those of the groups at conditions x. Where they are no input and not
-// needed, c loses its axis.
-func (m *Model) coordinates(c *interval.Calibration, x []float64) (z []float64) {
-	if c.Axis == nil {
-		return nil
+// levelsOf returns the levels of conditions, conditions × labels, from the names at each condition by label.
+func (m *Model) levelsOf(things []map[string]string) []int {
+	var labels []Label
+	for _, n := range m.Labels {
+		label := Label{Name: n.Name}
+		for _, names := range things {
+			label.Names = append(label.Names, names[n.Name])
+		}
+
+		labels = append(labels, label)
 	}
 
-	column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
+	return levels(m.Labels, labels, lists.Numbers(len(things)))
+}
+
+// coordinates returns a copy of the calibration, and z, the coordinate of the groups at each condition of x. z is nil
+// if the groups have no coordinate. If the coordinate is not an input, the distances to the groups are unknown: if the
+// intervals do not depend on them, the copy has no axis and z is nil; otherwise coordinates returns an error.
+func (m *Model) coordinates(x []float64) (c interval.Calibration, z []float64, err error) {
+	c = *m.Calibration
+	if c.Axis == nil {
+		return c, nil, nil
+	}
+
+	column := slices.IndexFunc(m.Inputs, func(q Input) bool { return q.Name == c.Condition })
 	if column < 0 && !c.Scale.UsesDistance() {
 		c.Axis = nil
-		return nil
+		return c, nil, nil
 	}
 
 	if column < 0 {
-		fault.Raise(fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
-			"the distance to them is not known", c.Condition))
+		return c, nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
+			"the distance to them is not known", c.Condition)
 	}
 
 	for i := column; i < len(x); i += len(m.Inputs) {
 		v := x[i]
-		if p := m.Inputs[column].at(v); p != nil {
+		if p := m.Inputs[column].setPoint(v); p != nil {
 			v = p.Nominal
 		}
 
 		z = append(z, v)
 	}
 
-	return z
+	return c, z, nil
 }
 
-// Inside returns conditions x (n×In) as Input.Inside does.
+// Inside returns conditions x (n×In) with each value moved by Input.Inside.
 func (m *Model) Inside(x []float64) []float64 {
-	return lists.Make(len(x), func(i int) float64 { return m.Inputs[i%len(m.Inputs)].Inside(x[i]) })
+	moved := make([]float64, len(x))
+	for i, v := range x {
+		moved[i] = m.Inputs[i%len(m.Inputs)].Inside(v)
+	}
+
+	return moved
 }
 
-// Read reads honest.json.
+// Read reads the model in the file honest.json at path.
 func Read(path string) (*Model, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -297,7 +364,7 @@ func Read(path string) (*Model, error) {
 	}
 
 	if m.Calibration != nil {
-		m.Calibration.Representation, m.Calibration.Hint = m.Representation, m.Hint
+		m.Calibration.Representation = m.Representation
 	}
 
 	return m, nil

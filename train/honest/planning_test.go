@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"doubletake/internal/lists"
-	"doubletake/internal/must"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/require"
 )
 
 // Split holds out rows as a test set. Its other rows are trained on, and their groups left out in turn.
@@ -32,8 +32,8 @@ func NewSplit(g Grouping, name string, test []bool) Split {
 // Each returns one split for each group of g, with the group as its test set and its name.
 func (g Grouping) Each() (splits []Split) {
 	for h, name := range g.Names {
-		test := make([]bool, len(g.Of))
-		for i, k := range g.Of {
+		test := make([]bool, len(g.Group))
+		for i, k := range g.Group {
 			test[i] = k == h
 		}
 
@@ -47,20 +47,24 @@ func (g Grouping) Each() (splits []Split) {
 // scales of other rows may enter. Its result depends on rows only.
 type FitFunc func(ctx context.Context, rows []int) (Predictor, error)
 
-// Fit trains on all training rows, and without each group, which it predicts.
+// Fit returns a model of all training rows, and each left-out group as predicted by a model that was trained without
+// it.
 func (s Split) Fit(t testing.TB, d triplets.Set, g Grouping, fit FitFunc) (full Predictor, left []LeftOut) {
 	t.Helper()
 
 	ctx := t.Context()
-	full = must.Get(fit(ctx, s.Train))(t)
+	predictor, err := fit(ctx, s.Train)
+	require.NoError(t, err)
+	full = predictor
 
 	for _, h := range s.Held {
-		m := must.Get(fit(ctx, h.Rest))(t)
+		m, err := fit(ctx, h.Rest)
+		require.NoError(t, err)
 
-		mu, claim, noise, err := m.Predict(ctx, lists.Rows(d.X, d.In, h.Rows))
-		must.Do(t, err)
+		p, err := m.Predict(ctx, lists.Rows(d.X, d.In, h.Rows))
+		require.NoError(t, err)
 
-		left = append(left, NewLeftOut(d, g, h, mu, claim, noise))
+		left = append(left, NewLeftOut(d, g, h, p))
 	}
 
 	return full, left

@@ -4,100 +4,287 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
+	"doubletake/train/triplets"
 )
 
-// Posterior is what a calibrated process states at some conditions, and would state if some of
-// them were measured, each by as many pairs as the others. Means, noise and the law between groups
-// stay: no outcome is known.
+// Posterior holds what a calibrated process predicts at some conditions, and tells what it would predict if some of
+// them were measured, each by as many pairs as the training conditions. Means, noise and the scale of the errors stay
+// as they are, since they depend on outcomes, which are not known.
+//
+// What is asked for at a condition stays the same, whatever is measured: the outcome of a new measurement of the thing
+// that is named there or, without a name, of any new thing. A measurement without a name is of one new thing, which all
+// such measurements share until Renew is called.
 type Posterior struct {
-	process      *gp.Posterior
-	calibration  interval.Calibration
-	x, mu, noise []float64
-	z            []float64 // the groups' coordinates; nil: none
-	factor       []float64 // of variances, from the form to the data's own units; nil: 1
-	weight       []float64 // of the process's variances: calibrated, over the outcomes' variance
-	measured     []float64 // coordinates of conditions taken as measured
+	model       *Model
+	process     *gp.Posterior
+	calibration interval.Calibration
+	x           []float64 // conditions × inputs, in the units of the inputs
+	mu          []float64 // predicted means, conditions × outcomes
+	noise       []float64 // noise variances, conditions × outcomes
+	z           []float64 // by condition: coordinate of the groups, or distance to them; nil if they have neither
+	factor      []float64 // conditions × outcomes: variance in the unit over the variance of the process; nil: 1
+	level       []int     // conditions × labels: levels of the names, or EachNew or unnamed; nil without labels
+
+	// weight (conditions × outcomes) is the calibrated epistemic variance, in units of the outcome's training variance,
+	// over the variance that the process claims, divided by the number of weights.
+	weight []float64
+
+	queries []interval.Query // by condition: its class; nil: the groups' law holds
+	done    map[int]bool     // conditions that were measured
 }
 
-// Posterior returns what the model states at conditions x (n×In, own units).
+// Posterior returns what the model predicts at conditions x (n×In, in the units of the inputs). things are the names at
+// each condition, by label, as Predict takes them; nil: none is named.
 //
-// Errors are those of Predict, and a model that is no calibrated process.
-func (m *Model) Posterior(ctx context.Context, x []float64) (p *Posterior, err error) {
-	defer fault.Catch(&err)
+// It returns the errors of Predict, and an error if m is not a calibrated process.
+func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]string) (*Posterior, error) {
 	if m.Process == nil || m.Calibration == nil {
 		return nil, errors.New("look ahead of measurements: expected a calibrated process")
 	}
 
-	now := fault.Get(m.Predict(ctx, x, 0, nil))
-	p = &Posterior{calibration: *m.Calibration, x: x, mu: now.Mu}
-	p.z = m.coordinates(&p.calibration, x)
-	_, _, p.noise = m.predictLevels(ctx, x, nil)
+	present, err := m.Predict(ctx, x, 0, things)
+	if err != nil {
+		return nil, err
+	}
 
+	level := m.levelsOf(things)
+	levels := m.plannedLevels(present.N, things, level)
+	p := &Posterior{
+		model: m, x: x, mu: present.Mu, queries: present.Queries, level: levels.Measured, done: map[int]bool{},
+	}
+	p.calibration, p.z, err = m.coordinates(x)
+	if err != nil {
+		return nil, err
+	}
+
+	if p.calibration.Axis == nil {
+		p.z = m.distances(level)
+	}
+
+	raw, err := m.predictLevels(ctx, x, level)
+	if err != nil {
+		return nil, err
+	}
+
+	p.noise = raw.Noise
 	process := m.mapped()
-	p.process = fault.Get(process.Posterior(ctx, x, m.Process.Pairs(), m.newRuns(now.N)))
-	p.factor = lists.Each(process.Form.LnFactors(x), func(l float64) float64 { return math.Exp(2 * l) })
+	p.process, err = process.Posterior(ctx, x, m.Process.Pairs(), levels)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, l := range process.Form.LnFactors(x) {
+		p.factor = append(p.factor, math.Exp(2*l))
+	}
 
 	for k, claim := range p.process.Claims() {
-		s := m.Calibration.Deviation[k%now.Out]
-		p.weight = append(p.weight, now.Epistemic[k]/(claim*s*s*float64(len(now.Mu))))
+		s := m.Calibration.Deviation[k%present.Out]
+		p.weight = append(p.weight, present.Epistemic[k]/(claim*s*s*float64(len(present.Mu))))
 	}
 
 	return p, nil
 }
 
-// Clone returns a copy.
+// plannedLevels returns the levels of what is asked for at n conditions, and of measurements there. level are the
+// levels of the names in things. Each run is new. A thing without a name is new where it is asked for. Where it is
+// measured it is the one new thing of the session.
+func (m *Model) plannedLevels(n int, things []map[string]string, level []int) gp.Levels {
+	var levels gp.Levels
+	for i := range n {
+		for k, label := range m.Labels {
+			switch {
+			case label.areRuns():
+				levels.Asked = append(levels.Asked, gp.EachNew)
+				levels.Measured = append(levels.Measured, gp.EachNew)
+			case nameOf(things, i, label.Name) == "":
+				levels.Asked = append(levels.Asked, gp.EachNew)
+				levels.Measured = append(levels.Measured, unnamed)
+			default:
+				named := level[i*len(m.Labels)+k]
+				levels.Asked = append(levels.Asked, named)
+				levels.Measured = append(levels.Measured, named)
+			}
+		}
+	}
+
+	return levels
+}
+
+// unnamed is the level of the new thing that is measured in a session and has no name. Levels of names are smaller.
+const unnamed = math.MaxInt32
+
+// nameOf returns the name of a label at condition i, or "" if none is given.
+func nameOf(things []map[string]string, i int, label string) string {
+	if things == nil {
+		return ""
+	}
+	return things[i][label]
+}
+
+// Renew begins another session: measurements without a name are then of another new thing.
+func (p *Posterior) Renew() {
+	for k := range p.model.Labels {
+		p.process.Renew(k, unnamed)
+	}
+}
+
+// Ignore takes the given conditions out of the mean that Gain returns.
+func (p *Posterior) Ignore(conditions []int) {
+	outcomes := len(p.model.Outcomes)
+	kept := float64(len(p.weight)/outcomes-len(conditions)) / float64(len(p.weight)/outcomes)
+	for k := range p.weight {
+		p.weight[k] /= kept
+	}
+
+	for _, i := range conditions {
+		clear(p.weight[i*outcomes : (i+1)*outcomes])
+	}
+}
+
+// Clone returns a copy, which Measure can change without changing p.
 func (p *Posterior) Clone() *Posterior {
 	c := *p
-	c.process, c.measured = p.process.Clone(), slices.Clone(p.measured)
+	c.process = p.process.Clone()
+	c.done = maps.Clone(p.done)
 
 	return &c
 }
 
-// Gain is by how much the mean expected squared error over all conditions, in units of each
-// outcome's training variance, would fall if some were measured.
+// Gain returns by how much the mean expected squared error over all conditions and outcomes, in units of each outcome's
+// training variance, would fall if the given conditions were measured.
 func (p *Posterior) Gain(conditions []int) (float64, error) {
 	return p.process.Gain(conditions, p.weight)
 }
 
-// Measure takes conditions as measured.
+// Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.
 func (p *Posterior) Measure(conditions []int) error {
 	if err := p.process.Measure(conditions); err != nil {
 		return fmt.Errorf("look ahead of measurements: %w", err)
 	}
 
-	p.measured = append(p.measured, lists.Rows(p.z, 1, conditions)...)
+	for _, i := range conditions {
+		p.done[i] = true
+	}
 
 	return nil
 }
 
-// Predict returns the intervals at the conditions. Of a group that was measured first by Measure,
-// the claim alone counts (see afterMeasuring).
+// Predict returns the intervals at all conditions, by the claims that remain after Measure. The classes of conditions
+// are those that they have after it: a condition between measured ones may have been measured, and a new thing may be
+// a known one.
 func (p *Posterior) Predict() *interval.Prediction {
 	claims := p.process.Claims()
 	for k, f := range p.factor {
 		claims[k] *= f
 	}
 
-	now := p.calibration.Predict(p.x, p.z, p.mu, claims, p.noise)
-	if len(p.measured) == 0 {
-		return now
+	c := p.calibration
+	z := p.z
+	queries := p.queries
+	if len(p.done) > 0 {
+		z = p.distancesAfter()
+		queries = p.queriesAfter()
 	}
 
-	after := afterMeasuring(p.calibration, p.measured).Predict(p.x, p.z, p.mu, claims, p.noise)
-	for i, w := range after.Where {
-		if now.Where[i].Distance > 0 && w.Distance == 0 {
-			at := i * now.Out
-			copy(now.Half[at:at+now.Out], after.Half[at:])
-			copy(now.Epistemic[at:at+now.Out], after.Epistemic[at:])
+	return c.Predict(p.x, z, queries, triplets.Prediction{Mu: p.mu, Claim: claims, Noise: p.noise})
+}
+
+// measured returns the measured conditions, ascending.
+func (p *Posterior) measured() []int { return slices.Sorted(maps.Keys(p.done)) }
+
+// distancesAfter returns the distances of things with those as known that were measured. Coordinates stay as they are.
+func (p *Posterior) distancesAfter() []float64 {
+	k := slices.IndexFunc(p.model.Labels, func(n Names) bool { return n.Name == p.model.Condition })
+	if p.calibration.Axis != nil || p.z == nil || k < 0 {
+		return p.z
+	}
+
+	after := slices.Clone(p.z)
+	for i := range after {
+		isMeasured := slices.ContainsFunc(p.measured(), func(a int) bool { return p.levelAt(a, k) == p.levelAt(i, k) })
+		if isMeasured && p.levelAt(i, k) != unnamed {
+			after[i] = scale.Known
 		}
 	}
 
-	return now
+	return after
+}
+
+// levelAt returns the level of label k that a measurement at condition i would have.
+func (p *Posterior) levelAt(i, k int) int { return p.level[i*len(p.model.Labels)+k] }
+
+// queriesAfter returns the classes of all conditions after those in done were measured. If no scale was learned for the
+// class that a condition then has, that of single conditions holds.
+func (p *Posterior) queriesAfter() []interval.Query {
+	if p.calibration.Design == nil {
+		return p.queries
+	}
+
+	inputs := len(p.model.Inputs)
+	places := p.placesAfter()
+	var x []float64
+	var values [][]float64
+	for _, i := range p.measured() {
+		row := p.x[i*inputs : (i+1)*inputs]
+		x = append(x, p.model.Inside(row)...)
+		values = append(values, p.model.factorValues(row, places[i]))
+	}
+
+	after := p.calibration.With(x, values)
+	single := after.SingleConditions()
+	list := make([]interval.Query, len(p.mu)/len(p.model.Outcomes))
+	for i := range list {
+		for k, label := range p.model.Labels {
+			if !label.areRuns() && p.levelAt(i, k) == unnamed {
+				places[i][k] = unnamed // what is asked for is of another new thing than that of the session
+			}
+		}
+
+		row := p.x[i*inputs : (i+1)*inputs]
+		q := after.Query(p.model.Inside(row), p.model.places(after.Design, p.model.factorValues(row, places[i])))
+		isNoGroup := q.Class == interval.Measured || q.Class == interval.Inside || q.Class == interval.Combination
+		if q.Scale == nil && isNoGroup {
+			q.Scale = single
+		}
+
+		list[i] = q
+	}
+
+	return list
+}
+
+// placesAfter returns, by condition and label, the place of its name among the measured names after the conditions in
+// done were measured: new names follow in the order of their conditions. Names that are then not measured keep a place
+// that no measured name has.
+func (p *Posterior) placesAfter() [][]int {
+	places := make([][]int, len(p.mu)/len(p.model.Outcomes))
+	for k, label := range p.model.Labels {
+		known := len(label.Names)
+		var added []int // levels of the new names that were measured
+		for _, i := range p.measured() {
+			if v := p.levelAt(i, k); v >= known && !slices.Contains(added, v) {
+				added = append(added, v)
+			}
+		}
+
+		for i := range places {
+			place := p.levelAt(i, k)
+			if a := slices.Index(added, place); a >= 0 {
+				place = known + a
+			} else if place >= known {
+				place = unnamed
+			}
+
+			places[i] = append(places[i], place)
+		}
+	}
+
+	return places
 }

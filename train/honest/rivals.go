@@ -6,175 +6,240 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/train/baseline"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
-	"doubletake/train/triplets"
 )
 
-// maxRivalRows is the number of conditions up to which rivals are judged.
-const maxRivalRows = 4000
+// This file judges rivals: simple methods that might predict new groups as well as the model and its calibrated
+// intervals. Each rival predicts every left-out group from the other groups, and is compared with the model group by
+// group.
 
-// rivals judges simple methods by the left-out groups left, from which c was learned, of
-// the training rows train: least squares and the nearest group, each fitted to the other
-// groups, and intervals about the model's mean from its errors on the others. There are none
-// with fewer than three groups, nor of a method that nothing can be learned with.
-func rivals(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, c *interval.Calibration,
-) []interval.Rival {
+// maxRivalConditions is the largest number of conditions for which rivals are judged.
+const maxRivalConditions = 4000
+
+// rivals judges simple methods on the left-out groups from which c was learned: least squares and the nearest group,
+// each fitted to the other groups, and intervals about the model's mean by its errors on the other groups. If c uses
+// the rises of E|cov|, it also judges the intervals without them. Methods that cannot be fitted are left out.
+//
+// rivals returns nil if fewer than two groups are left out, if there are more than maxRivalConditions conditions, and
+// if the model was judged on some rows of a group only, because a rival would be judged on all.
+func rivals(ctx context.Context, t trainingGroups, left []LeftOut, c *interval.Calibration) ([]interval.Rival, error) {
 	conditions := 0
 	for _, l := range left {
 		conditions += len(l.conditions())
-		if rows, _ := g.apart(train, l.Name); len(rows) != l.N {
-			return nil // the model was judged on some of them
+		if rows, _ := t.apart(l.Name); len(rows) != l.N {
+			return nil, nil
 		}
 	}
 
-	if c.K < scale.MinGroups || conditions > maxRivalRows {
-		return nil
+	if c.K < scale.MinGroups || conditions > maxRivalConditions {
+		return nil, nil
 	}
 
-	var out []interval.Rival
-	s.Group = g.Of
-	z := scale.NormalQuantile(c.Level)
-	for _, m := range []struct {
-		name string
-		baseline.Method
-	}{{"linear", baseline.Linear{}}, {"nearest-group", baseline.NearestGroup{}}} {
-		var mu, half [][]float64 // of each group
-		for _, l := range left {
-			rows, rest := g.apart(train, l.Name)
-			fitted, err := m.Fit(ctx, s.Select(rest), 0)
-			fault.Raise(ctx.Err())
-			if err != nil {
-				break
-			}
-
-			p := fault.Get(fitted.Predict(ctx, s.Select(rows).X))
-			for k, v := range p.Total {
-				p.Total[k] = z * math.Sqrt(v)
-			}
-
-			mu, half = append(mu, p.Mu), append(half, p.Total)
-		}
-
-		if len(mu) == len(left) {
-			out = append(out, rival(m.name, left, c, mu, half))
-		}
+	linear, err := fittedRival(ctx, "linear", baseline.Linear{}, t, left, c)
+	if err != nil {
+		return nil, err
 	}
 
-	out = append(out, conformalRival("conformal", false, left, c), conformalRival("conformal-relative", true, left, c))
+	nearest, err := fittedRival(ctx, "nearest-group", baseline.NearestGroup{}, t, left, c)
+	if err != nil {
+		return nil, err
+	}
 
+	list := slices.Concat(linear, nearest)
+	list = append(list, conformalRival("conformal", false, left, c), conformalRival("conformal-relative", true, left, c))
 	if c.Scale.Gamma != 0 {
-		out = append(out, groupsAlone(left, c))
+		list = append(list, groupsAlone(left, c))
 	}
 
-	return slices.DeleteFunc(out, func(r interval.Rival) bool { // of models without errors or deviations
-		v := r.Score + r.Error.Ratio + r.Width.Ratio + r.Error.SE + r.Width.SE
-		return math.IsNaN(v) || math.IsInf(v, 0)
-	})
+	return slices.DeleteFunc(list, undefined), nil
 }
 
-// apart lists the rows of the named group, and the others.
-func (g Grouping) apart(rows []int, name string) (of, rest []int) {
-	return lists.Split(rows, func(i int) bool { return g.Names[g.Of[i]] == name })
+// undefined reports whether a number of a rival is not finite, as the ratio to a model without errors is.
+func undefined(r interval.Rival) bool {
+	v := r.Score + r.Error.Ratio + r.Width.Ratio + r.Error.SE + r.Width.SE
+	return math.IsNaN(v) || math.IsInf(v, 0)
 }
 
-// conformalRival puts about the model's mean the quantile of its errors on the other groups,
-// or of these over the deviations that it states.
-func conformalRival(name string, relative bool, left []LeftOut, c *interval.Calibration) interval.Rival {
-	unit := func(l LeftOut, k int) float64 {
-		if relative {
-			return math.Sqrt(l.Claim[k] + l.Noise[k])
+// fittedRival judges a method that is fitted anew without each left-out group, with normal intervals by the variance
+// that it states. It returns a list of this rival, which is empty if the method cannot be fitted without some group.
+func fittedRival(ctx context.Context, name string, method baseline.Method, t trainingGroups, left []LeftOut,
+	c *interval.Calibration,
+) ([]interval.Rival, error) {
+	s := t.set
+	s.Group = t.grouping.Group
+	z := scale.NormalQuantile(c.Level)
+	var means, halves [][]float64 // by group: rows × outcomes
+	for _, l := range left {
+		rows, rest := t.apart(l.Name)
+		fitted, err := method.Fit(ctx, s.Select(rest), 0)
+		if ctxErr := ctx.Err(); ctxErr != nil {
+			return nil, ctxErr
 		}
-		return 1
+
+		if err != nil {
+			return nil, nil // the method cannot be fitted to these groups
+		}
+
+		p, err := fitted.Predict(ctx, s.Select(rows).X)
+		if err != nil {
+			return nil, err
+		}
+
+		half := make([]float64, len(p.Total))
+		for k, v := range p.Total {
+			half[k] = z * math.Sqrt(v)
+		}
+
+		means = append(means, p.Mu)
+		halves = append(halves, half)
 	}
 
-	out := len(c.Deviation)
-	var mu, half [][]float64
+	return []interval.Rival{rival(name, left, c, means, halves)}, nil
+}
+
+// apart returns the training rows of the named group, and the other training rows.
+func (t trainingGroups) apart(name string) (own, rest []int) {
+	for _, i := range t.train {
+		if t.grouping.Names[t.grouping.Group[i]] == name {
+			own = append(own, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+
+	return own, rest
+}
+
+// conformalRival judges intervals about the model's mean whose half width is a quantile of its errors on the other
+// groups, see GroupQuantile. If relative is set, errors and half widths are in units of the deviations that the model
+// states.
+func conformalRival(name string, relative bool, left []LeftOut, c *interval.Calibration) interval.Rival {
+	outcomes := len(c.Deviation)
+	units := make([][]float64, len(left))   // by group: unit of each error, rows × outcomes
+	sizes := make([][][]float64, len(left)) // by group and outcome: sizes of the errors in these units
 	for h, l := range left {
-		quantile := make([]float64, out)
+		units[h] = slices.Repeat([]float64{1}, len(l.Mu))
+		if relative {
+			for k := range l.Mu {
+				units[h][k] = math.Sqrt(l.Claim[k] + l.Noise[k])
+			}
+		}
+
+		sizes[h] = errorSizes(l, units[h], outcomes)
+	}
+
+	var means, halves [][]float64
+	for h, l := range left {
+		quantile := make([]float64, outcomes)
 		for j := range quantile {
-			var size [][]float64
-			for o, l := range left {
-				if o == h {
-					continue
+			var others [][]float64
+			for other, size := range sizes {
+				if other != h {
+					others = append(others, size[j])
 				}
-
-				var v []float64
-				for k := j; k < len(l.Mu); k += out {
-					v = append(v, math.Abs(l.Y1[k]-l.Mu[k])/unit(l, k), math.Abs(l.Y2[k]-l.Mu[k])/unit(l, k))
-				}
-
-				size = append(size, v)
 			}
 
-			quantile[j] = GroupQuantile(size, c.Level)
+			quantile[j] = GroupQuantile(others, c.Level)
 		}
 
-		w := lists.Make(len(l.Mu), func(k int) float64 { return quantile[k%out] * unit(l, k) })
-		mu, half = append(mu, l.Mu), append(half, w)
+		half := make([]float64, len(l.Mu))
+		for k := range half {
+			half[k] = quantile[k%outcomes] * units[h][k]
+		}
+
+		means = append(means, l.Mu)
+		halves = append(halves, half)
 	}
 
-	r := rival(name, left, c, mu, half)
-	r.EBy, r.Error = nil, interval.Against{} // the mean is the model's
+	r := rival(name, left, c, means, halves)
+	r.EBy = nil // the mean is the mean of the model, so its errors say nothing about the rival
+	r.Error = interval.Against{}
 
 	return r
 }
 
-// groupsAlone are the intervals that the left-out groups make without the rises of E|cov|.
+// errorSizes returns the sizes of the errors of each outcome of a left-out group, in units of unit (rows × outcomes).
+func errorSizes(l LeftOut, unit []float64, outcomes int) [][]float64 {
+	sizes := make([][]float64, outcomes)
+	for k, mu := range l.Mu {
+		j := k % outcomes
+		sizes[j] = append(sizes[j], math.Abs(l.Y1[k]-mu)/unit[k], math.Abs(l.Y2[k]-mu)/unit[k])
+	}
+
+	return sizes
+}
+
+// groupsAlone judges the intervals that the scale of the left-out groups gives without the rises of E|cov|.
 func groupsAlone(left []LeftOut, c *interval.Calibration) interval.Rival {
-	groups := lists.Each(left, func(l LeftOut) scale.Group { return l.group(c.Deviation) })
-	_, without := scale.Learn(groups, len(c.Deviation), c.Scale.Prior, c.Scale.Noise)
+	var groups []scale.Group
+	for _, l := range left {
+		groups = append(groups, l.group(c.Deviation))
+	}
+
+	_, others := scale.Learn(groups, len(c.Deviation), c.Scale.Prior, c.Scale.Noise)
 	r := interval.Rival{Method: "plain"}
 
-	var plain, own []float64
+	var plain, calibrated []float64
 	for h, l := range left {
-		plain = append(plain, groupResult(l, c.Deviation, without[h], c.Level).Score)
-		own = append(own, c.Groups[h].Score)
+		plain = append(plain, groupResult(l, c.Deviation, others[h], c.Level).Score)
+		calibrated = append(calibrated, c.Groups[h].Score)
 		r.Score += plain[h] / float64(len(left))
 	}
 
-	r.Width = against(plain, own)
+	r.Width = against(plain, calibrated)
 
 	return r
 }
 
-// rival compares means and half widths at the left-out groups with the model's.
-func rival(name string, left []LeftOut, c *interval.Calibration, mu, half [][]float64) interval.Rival {
-	out := len(c.Deviation)
-	r := interval.Rival{Method: name, EBy: make([]float64, out)}
-	var rms, own, scores, calibrated []float64
+// rival compares predicted means and half widths of intervals at the left-out groups with the means and half widths of
+// the model. means and halves are rows × outcomes for each group.
+func rival(name string, left []LeftOut, c *interval.Calibration, means, halves [][]float64) interval.Rival {
+	outcomes := len(c.Deviation)
+	groups := float64(len(left))
+	r := interval.Rival{Method: name, EBy: make([]float64, outcomes)}
+	var rms, modelRMS, scores, calibrated []float64
 	for h, l := range left {
-		var square, model, score float64
-		n, groups := float64(2*len(l.Mu)), float64(len(left))
-		for k, m := range mu[h] {
-			s := c.Deviation[k%out]
-			r.EBy[k%out] += (l.Y1[k] - m) * (l.Y2[k] - m) / (s * s) / float64(l.N) / groups
+		var squares, modelSquares, score float64
+		n := float64(2 * len(l.Mu))
+		for k, m := range means[h] {
+			j := k % outcomes
+			s := c.Deviation[j]
+			r.EBy[j] += (l.Y1[k] - m) * (l.Y2[k] - m) / (s * s) / float64(l.N) / groups
 			for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
-				a, b := (y-m)/s, (y-l.Mu[k])/s
-				w, _ := interval.Winkler(y, m, half[h][k], c.Level)
-				square, model, score = square+a*a/n, model+b*b/n, score+w/s/n
+				miss := (y - m) / s
+				modelMiss := (y - l.Mu[k]) / s
+				winkler, _ := interval.Winkler(y, m, halves[h][k], c.Level)
+				squares += miss * miss / n
+				modelSquares += modelMiss * modelMiss / n
+				score += winkler / s / n
 			}
 		}
 
 		r.Score += score / groups
-		rms, own = append(rms, math.Sqrt(square)), append(own, math.Sqrt(model))
-		scores, calibrated = append(scores, score), append(calibrated, c.Groups[h].Score)
+		rms = append(rms, math.Sqrt(squares))
+		modelRMS = append(modelRMS, math.Sqrt(modelSquares))
+		scores = append(scores, score)
+		calibrated = append(calibrated, c.Groups[h].Score)
 	}
 
-	r.Error, r.Width = against(rms, own), against(scores, calibrated)
+	r.Error = against(rms, modelRMS)
+	r.Width = against(scores, calibrated)
 
 	return r
 }
 
-// against compares numbers of the same groups.
-func against(rival, model []float64) (a interval.Against) {
+// against compares a number of a rival with the number of the model, group by group.
+func against(rival, model []float64) interval.Against {
+	var a interval.Against
 	n := float64(len(rival))
-	var sum, of float64
+	rivalSum := 0.0
+	modelSum := 0.0
 	for h, v := range rival {
-		sum, of, a.More = sum+v, of+model[h], a.More+(v-model[h])/n
+		rivalSum += v
+		modelSum += model[h]
+		a.More += (v - model[h]) / n
 	}
 
 	for h, v := range rival {
@@ -182,31 +247,37 @@ func against(rival, model []float64) (a interval.Against) {
 		a.SE += d * d / n / (n - 1)
 	}
 
-	a.SE, a.Ratio = math.Sqrt(a.SE), sum/of
+	a.SE = math.Sqrt(a.SE) // until here its square
+	a.Ratio = rivalSum / modelSum
 
 	return a
 }
 
-// GroupQuantile returns the size that a value of one more group exceeds with the
-// probability 1 − level, if that group is like the K given ones: each of the K + 1 weighs the
-// same, and in the new one nothing is known (Lee, Barber & Willett 2023). Above the level
-// K/(K+1) no finite size does; the largest has that level.
-func GroupQuantile(groups [][]float64, level float64) float64 {
-	type weighed struct{ size, weight float64 }
+// weightedSize is the size of an error with its probability.
+type weightedSize struct{ size, weight float64 }
 
-	var all []weighed
+// roundingSlack is how far rounding may take a sum of weights below the level that it reaches.
+const roundingSlack = 1e-12
+
+// GroupQuantile returns the size that a value of one more group exceeds with a probability of at most 1 − level, if
+// that group is like the K given ones: each of the K + 1 groups has the same weight, and the sizes of the new group,
+// which are unknown, count as infinite (Lee, Barber & Willett 2023). Above the level K/(K+1) no finite size has this
+// property: then GroupQuantile returns the largest size.
+func GroupQuantile(groups [][]float64, level float64) float64 {
+	var all []weightedSize
 	n := float64(len(groups))
 	for _, sizes := range groups {
 		for _, s := range sizes {
-			all = append(all, weighed{s, 1 / float64(len(sizes)) / (n + 1)})
+			all = append(all, weightedSize{s, 1 / float64(len(sizes)) / (n + 1)})
 		}
 	}
 
-	slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.size, b.size) })
+	slices.SortFunc(all, func(a, b weightedSize) int { return cmp.Compare(a.size, b.size) })
 
 	sum := 0.0
 	for _, a := range all {
-		if sum += a.weight; sum >= level-1e-12 {
+		sum += a.weight
+		if sum >= level-roundingSlack {
 			return a.size
 		}
 	}

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func inDecibels(unit string, low, high float64) string {
 	return fmt.Sprintf("%.2f to %.2f %s", low, high, unit)
 }
 
-// calibrated calibrates the process on speeds of which the third is held out, with the truth in
-// the place of the simulated lift.
+// calibrated calibrates the process on some speeds, one of which is held out, with the given truth instead of the
+// simulated lift.
 func calibrated(t *testing.T, seed uint64, truth func(alpha, u float64) float64, heldOut float64) *Model {
 	t.Helper()
 
@@ -35,7 +36,8 @@ func calibrated(t *testing.T, seed uint64, truth func(alpha, u float64) float64,
 	}
 
 	m, _, err := defaults().Process(context.Background(), s, z)
-	must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+	require.NoError(t, err)
+	require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
 
 	return m
 }
@@ -61,9 +63,10 @@ func TestRivals(t *testing.T) {
 	m = calibrated(t, 1, waves, 0)
 
 	r := m.Calibration.Rivals[0]
-	must.Not(t, r.Method != "linear" || r.Error.AsGood() || r.Width.AsGood(),
-		"waves: least squares is called as good: %+v", r)
-	must.Not(t, r.EBy[0] < 0.5*200/math.Pow(m.Calibration.Deviation[0], 2),
+	require.Equal(t, "linear", r.Method, "waves: least squares is called as good: %+v", r)
+	require.False(t, r.Error.AsGood(), "waves: least squares is called as good: %+v", r)
+	assert.False(t, r.Width.AsGood(), "waves: least squares is called as good: %+v", r)
+	assert.GreaterOrEqual(t, r.EBy[0], 0.5*200/math.Pow(m.Calibration.Deviation[0], 2),
 		"waves of mean square 200: least squares misses them by %g", r.EBy[0])
 }
 
@@ -78,7 +81,8 @@ func TestRivalByHand(t *testing.T) {
 		left = append(left, LeftOut{
 			N: 1, Y1: []float64{10}, Y2: []float64{10}, Mu: []float64{8}, Claim: []float64{3}, Noise: []float64{1},
 		})
-		mu, half = append(mu, []float64{float64(9 - h)}), append(half, []float64{2})
+		mu = append(mu, []float64{float64(9 - h)})
+		half = append(half, []float64{2})
 		c.Groups = append(c.Groups, interval.GroupResult{EBy: []float64{1}, Score: 2})
 	}
 
@@ -89,7 +93,7 @@ func TestRivalByHand(t *testing.T) {
 		Error: interval.Against{Ratio: 1, More: 0, SE: 0.5 / math.Sqrt(3)},
 	}
 	want.Width = interval.Against{Ratio: want.Score / 2, More: want.Score - 2, SE: 10 / 3.0}
-	must.Not(t, fmt.Sprintf("%.9v", r) != fmt.Sprintf("%.9v", want), "%+v, expected %+v", r, want)
+	assert.Equal(t, fmt.Sprintf("%.9v", want), fmt.Sprintf("%.9v", r), "%+v, expected %+v", r, want)
 
 	// Three outcomes' errors on the others are 2 and 2: half widths of 2, and of 2/2 times 2.
 	for _, relative := range []bool{false, true} {
@@ -111,7 +115,7 @@ func TestRivalByHand(t *testing.T) {
 func TestGroupQuantileByHand(t *testing.T) {
 	groups := [][]float64{{1, 8}, {2, 3}, {4}, {5}}
 	for level, want := range map[float64]float64{0.1: 1, 0.3: 3, 0.5: 4, 0.7: 5, 0.8: 8, 0.95: 8} {
-		must.Equal(t, GroupQuantile(groups, level), want, "level %g", level)
+		assert.Equal(t, want, GroupQuantile(groups, level), "level %g", level)
 	}
 }
 

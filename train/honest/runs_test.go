@@ -8,9 +8,10 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // rotorRuns are levels of simulated rotors: 3 numbers of blades at 20 speeds, with the
@@ -25,12 +26,14 @@ func rotorRuns(seed uint64, pairDB, runDB float64) triplets.Set {
 			rpm := 2000 + 200*float64(k)
 			run = append(run, len(names))
 			name := fmt.Sprintf("%gb-%g.wav", blades, rpm)
-			names, recordings = append(names, name), append(recordings, name)
+			names = append(names, name)
+			recordings = append(recordings, name)
 			x = append(x, blades, rpm)
 			of := runDB * r.NormFloat64()
 			for m := 1; m <= 3; m++ {
 				level := 20 + 50*math.Log10(rpm/1000) - 6*float64(m) - 3*(blades-2) + 2*math.Sin(rpm/700+float64(m)) + of
-				y1, y2 = append(y1, level+pairDB*r.NormFloat64()), append(y2, level+pairDB*r.NormFloat64())
+				y1 = append(y1, level+pairDB*r.NormFloat64())
+				y2 = append(y2, level+pairDB*r.NormFloat64())
 			}
 		}
 	}
@@ -38,7 +41,9 @@ func rotorRuns(seed uint64, pairDB, runDB float64) triplets.Set {
 	s := triplets.New([]triplets.Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}}, []triplets.Quantity{
 		{Name: "bpf1_db", Unit: "dB"}, {Name: "bpf2_db", Unit: "dB"}, {Name: "bpf3_db", Unit: "dB"},
 	}, x, y1, y2)
-	s.Run, s.Runs, s.Recording = run, names, recordings
+	s.Run = run
+	s.Runs = names
+	s.Recording = recordings
 
 	return s
 }
@@ -62,7 +67,8 @@ func shifted(s triplets.Set, run int, db float64) triplets.Set {
 func TestFarRuns(t *testing.T) {
 	l := honest.Learner{Rate: func(name string) bool { return name == "rpm" }}
 	find := func(s triplets.Set) []honest.FarRun {
-		far := must.Get(l.FarRuns(context.Background(), s))(t)
+		far, err := l.FarRuns(context.Background(), s)
+		require.NoError(t, err)
 
 		return far
 	}
@@ -72,8 +78,9 @@ func TestFarRuns(t *testing.T) {
 	}
 
 	far := find(shifted(rotorRuns(1, 0.15, 0.15), 27, -1.5))
-	must.Not(t, len(far) != 1 || far[0].Run != 27 || math.Abs(far[0].Offset+1.5) > 0.5,
-		"expected run 27 by -1.5 dB, found %+v", far)
+	require.Len(t, far, 1, "expected run 27 by -1.5 dB, found %+v", far)
+	require.Equal(t, 27, far[0].Run, "expected run 27 by -1.5 dB, found %+v", far)
+	assert.LessOrEqual(t, math.Abs(far[0].Offset+1.5), 0.5, "expected run 27 by -1.5 dB, found %+v", far)
 
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		return
@@ -89,7 +96,8 @@ func TestFarRuns(t *testing.T) {
 		{0.12, 0, 0, 0.047},
 		{0.12, 1, 0.96, 0.047},
 	} {
-		found, others := 0, 0
+		found := 0
+		others := 0
 		for seed := range uint64(campaigns) {
 			run := int(seed*7) % 60
 			wrong := 0
@@ -104,14 +112,16 @@ func TestFarRuns(t *testing.T) {
 			others += wrong
 		}
 
-		rate, alarms := float64(found)/campaigns, float64(others)/campaigns
+		rate := float64(found) / campaigns
+		alarms := float64(others) / campaigns
 		t.Logf("scatter %g dB, offset %g dB: found %.3f, another run named %.3f", c.scatter, c.offset, rate, alarms)
-		must.Not(t, rate < c.found, "found %.3f, expected %.3f", rate, c.found)
-		must.Not(t, alarms > c.others, "%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
+		assert.GreaterOrEqual(t, rate, c.found, "found %.3f, expected %.3f", rate, c.found)
+		assert.LessOrEqual(t, alarms, c.others,
+			"%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
 	}
 }
 
-// Three wrong runs of 60 hide none of them.
+// Three wrong runs among 60 are all found: none hides another.
 func TestSeveralFarRuns(t *testing.T) {
 	wrong := map[int]float64{7: 2, 8: 2, 44: -2}
 	s := rotorRuns(3, 0.15, 0.15)
@@ -119,7 +129,8 @@ func TestSeveralFarRuns(t *testing.T) {
 		s = shifted(s, run, db)
 	}
 
-	far := must.Get(honest.Learner{}.FarRuns(context.Background(), s))(t)
+	far, err := honest.Learner{}.FarRuns(context.Background(), s)
+	require.NoError(t, err)
 
 	for _, f := range far {
 		if db := wrong[f.Run]; math.Abs(f.Offset-db) > 0.6 {
@@ -127,5 +138,5 @@ func TestSeveralFarRuns(t *testing.T) {
 		}
 	}
 
-	must.Not(t, len(far) != len(wrong), "expected runs 7, 8 and 44, found %+v", far)
+	assert.Len(t, far, len(wrong), "expected runs 7, 8 and 44, found %+v", far)
 }

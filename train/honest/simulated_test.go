@@ -12,16 +12,17 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// samples are those of a recording: channels of equal length.
+// samples are the samples of a recording, by channel. The channels have equal lengths.
 type samples [][]float64
 
-// Read is that of dsp.Source.
+// Read implements dsp.Source.
 func (s samples) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
 	for i, c := range channels {
 		n = copy(dst[i], s[c][start:])
@@ -39,7 +40,7 @@ func pcm16(t testing.TB, file []byte, channels int) (s samples) {
 	t.Helper()
 
 	at := bytes.Index(file, []byte("data"))
-	must.Never(t, at < 0, "no samples in the simulated recording")
+	require.GreaterOrEqual(t, at, 0, "no samples in the simulated recording")
 
 	s = make(samples, channels)
 	for i, data := 0, file[at+8:]; i+1 < len(data); i += 2 {
@@ -55,7 +56,7 @@ func record(t testing.TB, c simulate.Campaign, i int) []byte {
 	t.Helper()
 
 	var b bytes.Buffer
-	must.Do(t, c.Write(context.Background(), &b, i))
+	require.NoError(t, c.Write(context.Background(), &b, i))
 
 	return b.Bytes()
 }
@@ -83,7 +84,8 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 	t.Helper()
 
 	ctx := context.Background()
-	settings, construction := dsp.DefaultSettings(), dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
+	settings := dsp.DefaultSettings()
+	construction := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
 	analyser := dsp.NewAnalyser()
 
 	var x, y1, y2 []float64
@@ -99,10 +101,12 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 			})
 		}
 
-		load := must.Get(construction.Spectra(r))(t)
-		must.Do(t, analyser.Load(ctx, s, load))
+		load, err := construction.Spectra(r)
+		require.NoError(t, err)
+		require.NoError(t, analyser.Load(ctx, s, load))
 
-		pairs := must.Get(construction.Pairs(ctx, s, r, analyser))(t)
+		pairs, err := construction.Pairs(ctx, s, r, analyser)
+		require.NoError(t, err)
 
 		for _, row := range pairs.Rows {
 			at := r.Microphones[row.Recording].Conditions
@@ -110,7 +114,8 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 			runs = append(runs, f.Name)
 
 			for _, v := range row.Values {
-				y1, y2 = append(y1, v.Y[0]), append(y2, v.Y[1])
+				y1 = append(y1, v.Y[0])
+				y2 = append(y2, v.Y[1])
 			}
 		}
 	}
@@ -144,14 +149,16 @@ func simulatedWing(t testing.TB, seed uint64) triplets.Set {
 		}
 
 		first, second, err := dsp.RandomSamples(len(forces), 250, seed<<16+uint64(i))
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		u := f.Conditions["u_inf_m_s"]
 		q := density / 2 * u * u * chord * span
 		for k := range first {
-			x, runs = append(x, f.Conditions["alpha_deg"], u), append(runs, f.Name)
+			x = append(x, f.Conditions["alpha_deg"], u)
+			runs = append(runs, f.Name)
 			for j := range 2 {
-				y1, y2 = append(y1, forces[first[k]][j]/q), append(y2, forces[second[k]][j]/q)
+				y1 = append(y1, forces[first[k]][j]/q)
+				y2 = append(y2, forces[second[k]][j]/q)
 			}
 		}
 	}
@@ -190,7 +197,8 @@ func heldOut(t testing.TB, name string, s triplets.Set, condition string) (recor
 		}
 
 		m, _, err := l.Process(context.Background(), s, z)
-		must.Never(t, err != nil || m.Absent != "", "%v, %v", err, m.Absent)
+		require.NoError(t, err, "%v, %v", err, m.Absent)
+		require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
 
 		logRecord(t, name, strconv.FormatFloat(v, 'g', -1, 64), m.Calibration, *m.Record)
 		records = append(records, *m.Record)
@@ -205,9 +213,11 @@ func TestSimulatedSets(t *testing.T) {
 	study(t)
 
 	wing := simulatedWing(t, 1)
-	must.Not(t, wing.N != 225*250 || wing.Conditions() != 225, "%d rows, %d conditions", wing.N, wing.Conditions())
+	require.Equal(t, 225*250, wing.N, "%d rows, %d conditions", wing.N, wing.Conditions())
+	assert.Equal(t, 225, wing.Conditions(), "%d rows, %d conditions", wing.N, wing.Conditions())
 
-	mean, n := map[float64]float64{}, map[float64]float64{}
+	mean := map[float64]float64{}
+	n := map[float64]float64{}
 	for i := range wing.N {
 		if alpha := wing.X[2*i]; wing.X[2*i+1] == wing.X[1] {
 			mean[alpha], n[alpha] = mean[alpha]+wing.Y1[2*i]+wing.Y2[2*i], n[alpha]+2
@@ -216,16 +226,19 @@ func TestSimulatedSets(t *testing.T) {
 
 	for _, alpha := range []float64{-4, 0, 6} {
 		want, _, _ := simulate.AirfoilMean(alpha, wing.X[1])
-		must.Near(t, mean[alpha]/n[alpha], want, 0.05, "lift at %g degrees", alpha)
+		assert.InDelta(t, want, mean[alpha]/n[alpha], 0.05, "lift at %g degrees", alpha)
 	}
 
 	rotors := simulatedRotors(t, 1)
-	must.Not(t, rotors.N != 4*15*13 || rotors.Out != 5, "%d rows of %d outcomes", rotors.N, rotors.Out)
+	require.Equal(t, 4*15*13, rotors.N, "%d rows of %d outcomes", rotors.N, rotors.Out)
+	assert.Equal(t, 5, rotors.Out, "%d rows of %d outcomes", rotors.N, rotors.Out)
 
-	first, second := 0.0, 0.0
+	first := 0.0
+	second := 0.0
 	for i := 0; i < len(rotors.Y1); i += 5 {
-		first, second = first+rotors.Y1[i]/float64(rotors.N), second+rotors.Y1[i+1]/float64(rotors.N)
+		first += rotors.Y1[i] / float64(rotors.N)
+		second += rotors.Y1[i+1] / float64(rotors.N)
 	}
 
-	must.Not(t, !(first > second+3 && first > 20 && first < 100), "mean levels %.1f and %.1f dB", first, second)
+	assert.True(t, first > second+3 && first > 20 && first < 100, "mean levels %.1f and %.1f dB", first, second)
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"doubletake/internal/lists"
+	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
@@ -15,37 +16,42 @@ import (
 
 // Label is a column of names of things or of occasions: propellers, wings, days.
 type Label struct {
-	Name string
-	Of   []string // the name in each row
+	Name  string   // name of the column
+	Names []string // name in each row
 }
 
-// Names are those of a label that a process was fitted to, in the order of their first rows.
+// Names are the names of a label that a process was fitted to, in the order of their first rows.
 type Names struct {
-	Name  string   `json:"label"`
+	Name  string   `json:"label"` // name of the label
 	Names []string `json:"names"`
 }
 
-// Runs is the name of the label of runs. Of a thing that was measured others are to come, so that the deviation of one
-// run is no noise of each of its conditions.
+// Runs is the name of the label of runs. Runs have offsets because the deviation of a run is common to all its
+// conditions, and other runs of a measured thing will have other deviations.
 const Runs = "run"
 
-// maxRuns is the number of runs from which they have no offsets of their own: the cost goes with its cube.
+// maxRuns is the largest number of runs that have offsets of their own: the cost goes with its cube.
 const maxRuns = 100
 
-// labels are those whose names have offsets. That of the groups has the names of the groups. Runs of one row have none:
-// the process's nugget is theirs.
+// labels returns the labels whose names have offsets. The label of the groups takes the names of the groups. It leaves
+// out labels with a single name, unless the groups are of this label. It leaves out runs if there are more than
+// maxRuns, or if they have fewer than two rows on average: then the run-to-run variance of the process describes them.
 func (l Learner) labels(g Grouping) []Label {
-	out := slices.Clone(l.Offsets)
-	for k := range out {
-		if out[k].Name == g.Condition && g.Kind == interval.Labels {
-			out[k].Of = lists.Rows(g.Names, 1, g.Of)
+	var list []Label
+	for _, label := range l.Offsets {
+		if label.Name == g.Condition && g.Kind == interval.Labels {
+			label.Names = lists.Rows(g.Names, 1, g.Group)
+		}
+
+		n := len(distinctNames(label.Names))
+		isAlone := label.Name != g.Condition && n < 2
+		areTooManyRuns := label.Name == Runs && n > min(maxRuns, len(label.Names)/2)
+		if !isAlone && !areTooManyRuns {
+			list = append(list, label)
 		}
 	}
 
-	return slices.DeleteFunc(out, func(k Label) bool { // of a single name nothing differs
-		n := len(slices.Compact(slices.Sorted(slices.Values(k.Of))))
-		return k.Name != g.Condition && n < 2 || k.Name == Runs && n > min(maxRuns, len(k.Of)/2)
-	})
+	return list
 }
 
 // OfThings reports whether the groups are things with offsets.
@@ -53,30 +59,52 @@ func (l Learner) OfThings() bool {
 	return slices.ContainsFunc(l.Offsets, func(k Label) bool { return k.Name == l.Condition })
 }
 
-// NumbersThings reports whether each value of a condition of numbers is one thing, as a propeller's diameter may be:
-// another input has one value at each and turns at least twice as the condition rises, and a third varies at each.
-// What a setting entails does not turn so often: a Reynolds number rises with the speed, the distance of microphones
-// on a line falls and rises with the angle. inputs are the columns of the others.
+// leastTurns is the number of turns from which on an input is a property of things rather than a consequence of a
+// setting. A Reynolds number only rises with the speed; the distance of microphones on a line falls and rises with the
+// angle, which is one turn.
+const leastTurns = 2
+
+// NumbersThings reports whether the values of a numeric condition number things, as the diameters of propellers may.
+// This is so if another input is a property of the things, and a third input is a setting: the property has one value
+// at each value of the condition, and turns at least leastTurns times as the condition rises; the setting varies at
+// each value of the condition. condition has the value in each row, and inputs are the columns of the other inputs.
 func NumbersThings(condition []float64, inputs [][]float64) bool {
-	at := lists.Alike(condition)
-	if len(at) > manyValues {
+	groups := lists.Alike(condition)
+	if len(groups) > manyValues {
 		return false
 	}
 
-	slices.SortFunc(at, func(a, b []int) int { return cmp.Compare(condition[a[0]], condition[b[0]]) })
-	property, setting := false, false
+	slices.SortFunc(groups, func(a, b []int) int { return cmp.Compare(condition[a[0]], condition[b[0]]) })
+	hasProperty := false
+	hasSetting := false
 	for _, x := range inputs {
-		low := lists.Each(at, func(rows []int) float64 { return slices.Min(lists.Rows(x, 1, rows)) })
-		high := lists.Each(at, func(rows []int) float64 { return slices.Max(lists.Rows(x, 1, rows)) })
-		property = property || slices.Equal(low, high) && turns(low) >= 2
-		setting = setting || slices.EqualFunc(low, high, func(a, b float64) bool { return a < b })
+		var low, high []float64 // by value of the condition
+		variesInAll := true
+		for _, rows := range groups {
+			v := lists.Rows(x, 1, rows)
+			lo := slices.Min(v)
+			hi := slices.Max(v)
+			low = append(low, lo)
+			high = append(high, hi)
+			variesInAll = variesInAll && lo < hi
+		}
+
+		isConstantInEach := slices.Equal(low, high)
+		if isConstantInEach && turns(low) >= leastTurns {
+			hasProperty = true
+		}
+
+		if variesInAll {
+			hasSetting = true
+		}
 	}
 
-	return property && setting
+	return hasProperty && hasSetting
 }
 
 // turns counts how often a sequence stops rising to fall, or falling to rise.
-func turns(v []float64) (n int) {
+func turns(v []float64) int {
+	n := 0
 	last := 0
 	for i := 1; i < len(v); i++ {
 		sign := cmp.Compare(v[i], v[i-1])
@@ -92,66 +120,91 @@ func turns(v []float64) (n int) {
 	return n
 }
 
-// runsWithout says why runs of several rows have no offsets beside those of labels; "" where they have, or need none.
+// runsWithout says why runs have no offsets beside the offsets of labels. It returns "" if they have offsets or need
+// none: if no label has offsets, or if runs have fewer than two rows on average. run is the run of each training row.
 func runsWithout(labels []Names, run []int) string {
 	_, runs := lists.Index(run)
-	isRuns := func(n Names) bool { return n.Name == Runs }
-	switch {
-	case len(labels) == 0, 2*len(runs) > len(run), slices.ContainsFunc(labels, isRuns):
+	haveOffsets := slices.ContainsFunc(labels, Names.areRuns)
+	areSingleRows := 2*len(runs) > len(run)
+	if len(labels) == 0 || areSingleRows || haveOffsets {
 		return ""
+	}
+
+	switch {
 	case len(labels) > 1:
 		return fmt.Sprintf("beside %d columns of names", len(labels))
 	case len(runs) > maxRuns:
 		return fmt.Sprintf("more than %d runs", maxRuns)
+	default:
+		return ""
 	}
-
-	return ""
 }
 
-// levels returns the places among names of those that rows have, rows × labels. A name that is not among them
-// is new: it is added where learn is set, and numbered after them where not.
-func levels(names []Names, labels []Label, rows []int, learn bool) []int {
-	level := lists.Make(len(rows)*len(names), func(int) int { return 0 })
+// areRuns reports whether the names are names of runs.
+func (n Names) areRuns() bool { return n.Name == Runs }
+
+// namesIn returns the names that each label has in the given rows, in the order of their first rows.
+func namesIn(labels []Label, rows []int) []Names {
+	var names []Names
+	for _, label := range labels {
+		_, distinct := lists.Index(lists.Rows(label.Names, 1, rows))
+		names = append(names, Names{Name: label.Name, Names: distinct})
+	}
+
+	return names
+}
+
+// levels returns the place of the name of each row in names, rows × labels. Names that are not among them are new, and
+// are numbered after them in order of first appearance. labels must contain the labels of names. It returns nil if
+// there are no labels or no rows.
+func levels(names []Names, labels []Label, rows []int) []int {
+	if len(rows)*len(names) == 0 {
+		return nil
+	}
+
+	level := make([]int, len(rows)*len(names))
 	for k, n := range names {
-		of := labels[slices.IndexFunc(labels, func(l Label) bool { return l.Name == n.Name })].Of
-		index, distinct := lists.Index(slices.Concat(n.Names, lists.Rows(of, 1, rows)))
+		label := slices.IndexFunc(labels, func(l Label) bool { return l.Name == n.Name })
+		own := lists.Rows(labels[label].Names, 1, rows)
+		index, _ := lists.Index(slices.Concat(n.Names, own))
 		for a, v := range index[len(n.Names):] {
 			level[a*len(names)+k] = v
-		}
-
-		if learn {
-			names[k].Names = distinct
 		}
 	}
 
 	return level
 }
 
-// things are the shares of each outcome's variance that are between the names of labels, from run to run, and
-// noise; nil without labels.
-func (m *Model) things() (list []interval.Thing) {
-	for j := range m.Outcomes {
-		if m.Process == nil || len(m.Labels) == 0 || m.Orders != nil {
-			break
-		}
+// things returns, for each outcome, the shares of its variance between the names of each label, from run to run, and of
+// noise. It returns nil without labels, and in order form, in which the process has other outcomes. byLabel are the
+// variances between names by outcome and label.
+func (m *Model) things(byLabel [][]gp.Spread) []interval.Thing {
+	if m.Process == nil || len(m.Labels) == 0 || m.Orders != nil {
+		return nil
+	}
 
-		spreads, runs, noise := m.Process.Variances(j)
-		rest := runs + noise
+	var list []interval.Thing
+	for j, outcome := range m.Outcomes {
+		spreads := byLabel[j]
+		runs, noise := m.Process.Variances(j)
+		total := runs + noise
 		for k, s := range spreads {
-			if rest += s.Mean; m.Labels[k].Name == Runs {
+			total += s.Mean
+			if m.Labels[k].areRuns() {
 				runs += s.Mean
 			}
 		}
 
-		t := interval.Thing{Outcome: m.Outcomes[j].Name, Runs: runs / rest, Noise: noise / rest}
+		t := interval.Thing{Outcome: outcome.Name, Runs: runs / total, Noise: noise / total}
 		for k, s := range spreads {
-			others := rest - s.Mean
-			if m.Labels[k].Name == Runs || len(m.Labels[k].Names) < scale.MinGroups {
-				continue // of few names it is that of the prior
+			label := m.Labels[k]
+			if label.areRuns() || len(label.Names) < scale.MinGroups {
+				continue // the share between few names is the prior's
 			}
 
+			others := total - s.Mean
 			t.Between = append(t.Between, interval.Between{
-				Label: m.Labels[k].Name, Names: len(m.Labels[k].Names), Share: s.Mean / rest,
+				Label: label.Name, Names: len(label.Names), Share: s.Mean / total,
 				Low: s.Low / (others + s.Low), High: s.High / (others + s.High),
 			})
 		}
@@ -164,27 +217,29 @@ func (m *Model) things() (list []interval.Thing) {
 	return list
 }
 
-// Across are the shares of each outcome's variance between the occasions that repeats are paired across, the label,
-// with the ends of 95 % by the law of F of a balanced layout; nil where they are not.
-func Across(s triplets.Set, label string) (list []interval.Thing) {
+// Across returns, for each outcome, the share of its variance between occasions if repeats are paired across occasions,
+// such as days, with the ends of its 95 % interval by the law of F of a balanced layout. label is the name of the
+// occasions. It returns nil if repeats are not paired across occasions.
+func Across(s triplets.Set, label string) []interval.Thing {
 	o, ok := s.Occasions()
 	if !ok {
 		return nil
 	}
 
 	law := distuv.F{D1: float64(o.N - 1), D2: o.Freedom}
+	var list []interval.Thing
 	for j, between := range o.Between {
 		rest := o.Rest[j]
 		if !(between+rest > 0) {
 			continue
 		}
 
-		end := func(p float64) float64 {
-			ratio := max(0, ((rest+o.Shared*between)/law.Quantile(p)-rest)/o.Shared)
-			return ratio / (ratio + rest)
+		total := rest + o.Shared*between
+		b := interval.Between{
+			Label: label, Names: o.N, Share: between / (between + rest),
+			Low:  shareAt(law.Quantile(0.975), total, rest, o.Shared),
+			High: shareAt(law.Quantile(0.025), total, rest, o.Shared),
 		}
-
-		b := interval.Between{Label: label, Names: o.N, Share: between / (between + rest), Low: end(0.975), High: end(0.025)}
 		list = append(list, interval.Thing{
 			Outcome: s.Outcomes[j].Name, Noise: rest / (between + rest), Between: []interval.Between{b},
 		})
@@ -193,34 +248,32 @@ func Across(s triplets.Set, label string) (list []interval.Thing) {
 	return list
 }
 
-// newRuns are levels of n conditions of one new thing, each of a run of its own; nil where runs have no offsets.
-func (m *Model) newRuns(n int) (level []int) {
-	if !slices.ContainsFunc(m.Labels, func(l Names) bool { return l.Name == Runs }) {
+// shareAt returns the share of the variance between occasions for a quantile of the law of F: the share at which the
+// ratio of the mean squares, total between the occasions over rest within them, is the quantile times its expectation.
+// shared is Occasions.Shared.
+func shareAt(quantile, total, rest, shared float64) float64 {
+	between := max(0, (total/quantile-rest)/shared)
+	return between / (between + rest)
+}
+
+// distances returns the distance of each condition of the given levels to the measured groups if the groups are things:
+// 1 for a new thing, and scale.Known for a measured one, whose claim by the process counts as it is. It returns nil if
+// the groups are not things.
+func (m *Model) distances(level []int) []float64 {
+	k := slices.IndexFunc(m.Labels, func(n Names) bool { return n.Name == m.Condition })
+	if k < 0 {
 		return nil
 	}
 
-	for i := range n {
-		for _, l := range m.Labels {
-			if level = append(level, len(l.Names)); l.Name == Runs {
-				level[len(level)-1] += i
-			}
-		}
-	}
-
-	return level
-}
-
-// distances are those of conditions of the given levels to the groups, where they are things: 1 of a new one. Of
-// one that was measured the process's own claim holds.
-func (m *Model) distances(level []int) (d []float64) {
-	k := slices.IndexFunc(m.Labels, func(n Names) bool { return n.Name == m.Condition })
-	for i := k; k >= 0 && i < len(level); i += len(m.Labels) {
+	var list []float64
+	for i := k; i < len(level); i += len(m.Labels) {
+		distance := 1.0
 		if level[i] < len(m.Labels[k].Names) {
-			d = append(d, scale.Known)
-		} else {
-			d = append(d, 1)
+			distance = scale.Known
 		}
+
+		list = append(list, distance)
 	}
 
-	return d
+	return list
 }

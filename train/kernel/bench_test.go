@@ -4,14 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 // The kernels at the sizes of a training block: 96 rows, 64 wide, 10 columns of
 // the head.
 func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) func()) {
 	for _, set := range Names() {
-		k := must.Get(Resolve(set))(b)
+		k, err := Resolve(set)
+		require.NoError(b, err)
 
 		b.Run(name+"/"+set, func(b *testing.B) {
 			run := f(k)
@@ -31,9 +32,13 @@ func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) 
 func BenchmarkKernels(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const rows, n = 96, 64
-	a, w, z, h := random(r, rows*n), random(r, n*n), make([]float32, rows*n), random(r, rows*n)
+	a := random(r, rows*n)
+	w := random(r, n*n)
+	z := make([]float32, rows*n)
+	h := random(r, rows*n)
 
-	bias, keep := random(r, n), make([]uint16, rows*n/Lane)
+	bias := random(r, n)
+	keep := make([]uint16, rows*n/Lane)
 	for i := range keep {
 		keep[i] = uint16(r.Uint32())
 	}
@@ -51,7 +56,8 @@ func BenchmarkKernels(b *testing.B) {
 	eachBench(b, "Back/96x64x64", 2*rows*n*n, func(s *Set[float32]) func() {
 		return func() { s.Back(z, a, n, w, h, rows, n, n, 1) }
 	})
-	g, sum := make([]float32, n*n), make([]float32, n)
+	g := make([]float32, n*n)
+	sum := make([]float32, n)
 	eachBench(b, "Outer/96x64x64", 2*rows*n*n, func(s *Set[float32]) func() {
 		return func() { s.Outer(g, sum, a, n, h, rows, n, n, 1e-9) }
 	})
@@ -91,7 +97,9 @@ func BenchmarkKernels(b *testing.B) {
 		return func() { s.Bits(keep, 3277, lanes) }
 	})
 	eachBench(b, "Sums/256", 0, func(s *Set[float32]) func() {
-		c, w, e := a[:256], a[256:512], a[512:768]
+		c := a[:256]
+		w := a[256:512]
+		e := a[512:768]
 		return func() { s.Sums(c, w, e) }
 	})
 }

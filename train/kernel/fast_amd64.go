@@ -2,9 +2,12 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// avx2 is the set in assembly, which docs/research/asm generates; nil if this processor
-// cannot run it.
-var avx2 = func() *Set[float32] {
+// avx2 is the set in assembly, or nil if this processor cannot run it. The program docs/research/asm generates the
+// assembly.
+var avx2 = newAVX2()
+
+// newAVX2 returns the set in assembly, or nil if this processor cannot run it.
+func newAVX2() *Set[float32] {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return nil
 	}
@@ -14,10 +17,10 @@ var avx2 = func() *Set[float32] {
 		Transpose: transposeFast, LossGrad: lossGradFast, Adam: adamFast, Bits: bitsFast,
 		Variance: varianceFast, Sums: sumsFast, AddRows: addRowsFast,
 	}
-}()
+}
 
-// The wrappers check shapes and split columns into the panels of 16 that the assembly
-// knows.
+// The functions below implement the functions of a Set. They check shapes, as the assembly does not, and divide the
+// columns into panels of 16, one for each call of the assembly.
 
 func denseFast(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
@@ -40,23 +43,31 @@ func backFast(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha 
 	multiply(dx, dy, wt, nil, h, nil, 0, rows, k, ldy, n, alpha)
 }
 
-// multiply is a product of matrices with b, and keep or none, or with h alone. Tiles of 6
-// rows take as many as leave a multiple of 4 for the others.
+// multiply does the work of Dense (b), DenseReLU (b and keep) and Back (h). Those of b, keep and h that a function does
+// not have are nil. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4 if rows, a multiple of 4, is
+// not a multiple of 6.
 func multiply(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
-	most := rows - [...]int{0, 0, 8, 0, 4}[rows%6]
+	bySix := rows // rows that are computed 6 at a time
+	switch rows % 6 {
+	case 2:
+		bySix -= 8
+	case 4:
+		bySix -= 4
+	}
+
 	for c := 0; c < n; c += 16 {
-		if most > 0 {
-			gemm6AVX2(&z[c], &a[0], &w[c], from(b, c), most, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
+		if bySix > 0 {
+			gemm6AVX2(&z[c], &a[0], &w[c], from(b, c), bySix, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
 		}
 
-		if most < rows {
-			gemm4AVX2(&z[most*n+c], &a[most*lda], &w[c], from(b, c), rows-most, k, lda, n, alpha,
-				from(keep, most*keepStride+c/Lane), 2*keepStride, from(h, most*n+c))
+		if bySix < rows {
+			gemm4AVX2(&z[bySix*n+c], &a[bySix*lda], &w[c], from(b, c), rows-bySix, k, lda, n, alpha,
+				from(keep, bySix*keepStride+c/Lane), 2*keepStride, from(h, bySix*n+c))
 		}
 	}
 }
 
-// from is a pointer to number i of x, nil if x is.
+// from returns &x[i], or nil if x is nil.
 func from[T any](x []T, i int) *T {
 	if x == nil {
 		return nil
@@ -117,17 +128,17 @@ func varianceFast(raw []float32) {
 	}
 }
 
-func sumsFast(c, w, e []float32) (out [3]float64) {
+func sumsFast(c, w, e []float32) (totals [3]float64) {
 	checkEqual(len(c), len(w), len(e))
 
 	if len(c) > 0 {
-		sumsAVX2(&c[0], &w[0], &e[0], len(c), &out[0])
+		sumsAVX2(&c[0], &w[0], &e[0], len(c), &totals[0])
 	}
 
-	return out
+	return totals
 }
 
-// bitsFast fills the two halves of the lanes one after the other.
+// bitsFast implements Set.Bits. The assembly runs four of the eight generators per call.
 func bitsFast(dst []uint16, drop uint16, s *Lanes) {
 	checkBits(len(dst))
 
@@ -135,7 +146,7 @@ func bitsFast(dst []uint16, drop uint16, s *Lanes) {
 		return
 	}
 
-	var threshold [16]uint64 // the bits of drop as masks, least significant first
+	var threshold [16]uint64 // for each bit of drop, the lowest first: all bits set, or none
 	for i := range threshold {
 		threshold[i] = -uint64(drop >> i & 1)
 	}
@@ -144,13 +155,13 @@ func bitsFast(dst []uint16, drop uint16, s *Lanes) {
 	bitsAVX2(&dst[16], len(dst)/32, &s[0][4], &threshold[0])
 }
 
-// tiles returns the tiles of Subtract and of Add.
+// tiles returns the tile functions of Subtract and of Add.
 func tiles() (fused, rounded tile) {
 	if avx2 == nil {
 		return fusedPortable, roundedPortable
 	}
 
-	const half = tileColumns / 2 // the assembly has half the columns at a time
+	const half = tileColumns / 2 // columns per call of the assembly
 	fused = func(c, a, b []float64, k, ldc int) {
 		productAVX2(&c[0], &a[0], &b[0], k, ldc)
 		productAVX2(&c[half], &a[0], &b[half], k, ldc)

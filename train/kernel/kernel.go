@@ -1,20 +1,19 @@
-// Package kernel holds the inner loops of training: dense layers, their
-// gradients, the β-NLL and Adam, for networks of a few thousand weights.
+// Package kernel contains the inner loops of training: dense layers, their
+// gradients, the β-NLL and Adam, for networks of a few thousand weights. It also has
+// products and triangular solves of float64 matrices (product.go, triangle.go).
 //
-// A Set is one implementation of all of them. There are two: "portable" in
-// plain Go, which gives the same bytes on every machine (no fused
-// multiply-add, own exp and log), and "avx2" in assembly for amd64, which uses
-// fused multiply-add and therefore differs from it in the last bits, and gives the
-// same bytes on every such machine. Subtract, products of float64 matrices, belongs
-// to no set: its bytes are the same everywhere.
+// A Set is one implementation of the loops for networks. "portable" is plain Go and gives
+// the same bits on every machine: it uses no fused multiply-add, and has exp and log of its
+// own. "avx2" is assembly for amd64. It uses fused multiply-add, so that its last bits differ
+// from the portable set's; they are the same on every machine that runs it. The functions
+// for float64 matrices do not belong to a set. Their bits are the same everywhere.
 //
 // # Layout
 //
-// Matrices are row-major. Widths that are written as vectors (the n of every
-// function) are padded to a multiple of Lane columns, reductions (k) to a
-// multiple of KStep, rows to a multiple of RowStep; the caller keeps the
-// padding zero, and zero padding stays zero through every function here. Shape
-// misuse panics. Which layers there are, and in which order, is package train's.
+// Matrices are row-major. In all functions, the number of columns (n) is padded to a
+// multiple of Lane, the length of a reduction (k) to a multiple of KStep, and the number
+// of rows to a multiple of RowStep. The caller fills the padding with zeros, and the
+// functions keep it zero. They panic if a slice is too short or a size is not padded.
 package kernel
 
 import (
@@ -26,13 +25,14 @@ import (
 // Float is the element type: networks are trained in float32; float64 checks them.
 type Float interface{ ~float32 | ~float64 }
 
+// The padding of matrices.
 const (
 	Lane    = 16 // columns are padded to a multiple of this
 	KStep   = 4  // reductions are padded to a multiple of this
 	RowStep = 4  // rows are padded to a multiple of this
 )
 
-// PadLane, PadK and PadRows round a size up to the padding of its kind.
+// PadLane rounds a number of columns up to a multiple of Lane.
 func PadLane(n int) int { return (n + Lane - 1) / Lane * Lane }
 
 // PadK rounds a reduction length up to a multiple of KStep.
@@ -41,7 +41,7 @@ func PadK(k int) int { return (k + KStep - 1) / KStep * KStep }
 // PadRows rounds a number of rows up to a multiple of RowStep.
 func PadRows(r int) int { return (r + RowStep - 1) / RowStep * RowStep }
 
-// AdamStep are the scalars of one Adam update, with ε outside the root:
+// AdamStep has the numbers of one Adam update, with ε outside the root:
 //
 //	m ← β1·m + (1−β1)·g
 //	v ← β2·v + (1−β2)·g²
@@ -65,59 +65,58 @@ type Set[T Float] struct {
 	// w k×n, b n.
 	Dense func(z, a []T, lda int, w, b []T, rows, k, n int, alpha T)
 
-	// DenseReLU computes z = keep ∘ max(0, α·a·w + b). keep holds one bit per
-	// element, 16 columns a word (bit c%16 of word c/16), keepStride words a
-	// row; stride 0 uses one row for all.
+	// DenseReLU computes z = keep ∘ max(0, α·a·w + b), with the shapes of Dense. keep has one
+	// bit per element: column c is bit c%16 of word c/16 of a row. Rows of keep are
+	// keepStride words apart; with 0, all rows of z use the same one.
 	DenseReLU func(z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T)
 
-	// Back computes dx = α·dy·wt where h > 0, else 0: dx and h rows×n, dy
-	// rows×k with row stride ldy, wt k×n. h is what DenseReLU returned, so the
-	// condition is ReLU and dropout in one.
+	// Back computes dx = α·dy·wt for the elements with h > 0, and 0 for the others: dx and h
+	// rows×n, dy rows×k with row stride ldy, wt k×n. h is the result of DenseReLU: it is 0
+	// where ReLU or dropout have set an element to 0.
 	Back func(dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T)
 
-	// Outer adds α·aᵀ·d to g: g k×n, a rows×k with row stride lda, d rows×n;
-	// unless nil, sum (n) is increased by the column sums of d (without α).
+	// Outer adds α·aᵀ·d to g: g k×n, a rows×k with row stride lda, d rows×n. If sum (n)
+	// is not nil, Outer adds the column sums of d to it, without α.
 	Outer func(g, sum, a []T, lda int, d []T, rows, k, n int, alpha T)
 
-	// Transpose writes src (rows×cols, row stride lds) to dst (cols×rows, row
-	// stride ldd), leaving the rest of dst alone. rows and cols are multiples
+	// Transpose writes the transpose of src (rows×cols, row stride lds) to dst (cols×rows,
+	// row stride ldd). It does not change the rest of dst. rows and cols are multiples
 	// of KStep.
 	Transpose func(dst []T, ldd int, src []T, lds, rows, cols int)
 
-	// LossGrad evaluates, element by element, half the sum of the β-NLL of two
-	// targets with weight c (docs/method.md#model-and-training),
+	// LossGrad computes for each element half the sum of the β-NLL of two targets, with the
+	// weight c (docs/method.md#model-and-training):
 	//
 	//	v = softplus(raw) + 1e-6
-	//	l = c·v^β·½·(log v + ½(q1²+q2²)/v), q = t − μ
+	//	l = c·v^β·½·(log v + ½(q1²+q2²)/v), q1 = t1 − μ, q2 = t2 − μ
 	//
-	// returns Σl and writes ∂l/∂μ and ∂l/∂raw with v^β held constant (the stop
-	// gradient of the β-NLL). A single target is given twice. Lengths are
-	// equal and a multiple of Lane.
+	// It returns Σl, and fills gmu with ∂l/∂μ and graw with ∂l/∂raw. The derivatives take
+	// v^β as constant (the stop gradient of the β-NLL). The caller passes a single target
+	// twice. Lengths are equal and a multiple of Lane.
 	LossGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
 
 	// AddRows adds the rows of d (rows×n) to sum (n), one after the other. n is a
 	// multiple of Lane.
 	AddRows func(sum, d []T, rows, n int)
 
-	// Adam updates w, m, v from g and sets g to zero. Lengths are equal and a
-	// multiple of Lane.
+	// Adam updates the weights w and the moments m and v by the gradient g, and sets g to
+	// zero. Lengths are equal and a multiple of Lane.
 	Adam func(w, g, m, v []T, s AdamStep[T])
 
-	// Bits fills dst with independent bits that are zero with probability
-	// drop/65536; len(dst) is a multiple of 32. The bits are the same for
-	// every set.
+	// Bits fills dst with independent bits that are 0 with the probability
+	// drop/65536. len(dst) is a multiple of 32. Every set gives the same bits.
 	Bits func(dst []uint16, drop uint16, s *Lanes)
 
-	// Variance writes softplus(raw) + 1e-6 in place; the length is a multiple
+	// Variance replaces raw by softplus(raw) + 1e-6, in place. The length is a multiple
 	// of Lane.
 	Variance func(raw []T)
 
-	// Sums returns Σw·c, Σw·e·c and Σw·c², added up in float64. Lengths are
+	// Sums returns Σw·c, Σw·e·c and Σw·c², summed in float64. Lengths are
 	// equal and a multiple of Lane.
 	Sums func(c, w, e []T) [3]float64
 }
 
-// Lanes is the state of eight interleaved xoshiro256++ generators.
+// Lanes is the state of eight xoshiro256++ generators: word i of generator j is Lanes[i][j].
 type Lanes [4][8]uint64
 
 // NewLanes seeds the eight generators from one number by splitmix64.
@@ -139,10 +138,10 @@ func NewLanes(seed uint64) *Lanes {
 // EnvVar names the environment variable that overrides the choice of "auto".
 const EnvVar = "DOUBLETAKE_KERNELS"
 
-// ErrUnavailable is wrapped by Resolve when this CPU lacks the set asked for.
+// ErrUnavailable is the error, wrapped by Resolve, that this CPU cannot run a set.
 var ErrUnavailable = errors.New("not available on this CPU")
 
-// Names returns the sets that run on this machine, fastest first.
+// Names returns the names of the sets that run on this machine, the fastest first.
 func Names() []string {
 	if avx2 == nil {
 		return []string{"portable"}
@@ -150,35 +149,46 @@ func Names() []string {
 	return []string{"avx2", "portable"}
 }
 
-// Resolve returns the set of that name; "auto" and "" take the fastest this
-// machine runs, or what DOUBLETAKE_KERNELS names.
+// Resolve returns the set with that name. "auto" and "" stand for the set in the environment variable
+// DOUBLETAKE_KERNELS or, without it, for the fastest set that this machine runs.
 func Resolve(name string) (*Set[float32], error) {
 	if name == "" || name == "auto" {
 		name = os.Getenv(EnvVar)
 	}
 
-	switch {
-	case name == "portable", (name == "" || name == "auto") && avx2 == nil:
+	switch name {
+	case "portable":
 		return portable32, nil
-	case name == "avx2" && avx2 == nil:
-		return nil, fmt.Errorf("choose kernels %q: %w; here: portable", name, ErrUnavailable)
-	case name == "", name == "auto", name == "avx2":
+
+	case "", "auto":
+		if avx2 == nil {
+			return portable32, nil
+		}
+
 		return avx2, nil
-	case name == "avx512":
-		return nil, fmt.Errorf("choose kernels %q: it went in 0.2.0; avx2 gives the same bytes on every x86 machine", name)
+
+	case "avx2":
+		if avx2 == nil {
+			return nil, fmt.Errorf("choose kernels %q: %w; here: portable", name, ErrUnavailable)
+		}
+
+		return avx2, nil
 	}
 
 	return nil, fmt.Errorf("choose kernels %q: expected auto, portable or avx2", name)
 }
 
+// portable32 is the portable set.
 var portable32 = Portable[float32]()
 
+// need panics with a text if ok is false.
 func need(ok bool, what string) {
 	if !ok {
 		panic("kernel: " + what)
 	}
 }
 
+// checkGemm checks the shapes of Dense, DenseReLU and Back. z, a and w are lengths of slices.
 func checkGemm(z, a, lda, w, rows, k, n int) {
 	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
 	need(lda >= k && z >= rows*n && a >= (rows-1)*lda+k && w >= k*n, "slice is too short for its shape")
@@ -201,7 +211,7 @@ func checkTranspose(dst, ldd, src, lds, rows, cols int) {
 		"slice is too short for its shape")
 }
 
-// checkEqual panics unless the lengths are one, and a multiple of Lane.
+// checkEqual panics unless n is a multiple of Lane and all other lengths equal n.
 func checkEqual(n int, others ...int) {
 	need(n%Lane == 0, "length is not padded")
 	for _, o := range others {

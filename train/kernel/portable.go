@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// Portable returns the plain Go set. Products are rounded before they are
-// added (explicit conversions forbid fusing), so that every architecture gives
-// the same bytes.
+// Portable returns the set in plain Go. It rounds products before they are added, by
+// explicit conversions that forbid fusing, so that every architecture gives the same
+// bits. The functions below implement the functions of a Set.
 func Portable[T Float]() *Set[T] {
 	return &Set[T]{
 		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
@@ -13,10 +13,11 @@ func Portable[T Float]() *Set[T] {
 	}
 }
 
-// gemm4 computes acc = a·w for 2 rows and 4 columns: eight sums in registers
-// are what sixteen scalar registers hold without spilling.
+// gemm4 returns the product of 2 rows of a, k numbers each, and 4 columns of w. n is the row stride of w. Eight
+// sums, with their operands, fit into sixteen registers.
 func gemm4[T Float](a0, a1, w []T, k, n int) (s00, s01, s02, s03, s10, s11, s12, s13 T) {
-	a0, a1 = a0[:k], a1[:k]
+	a0 = a0[:k]
+	a1 = a1[:k]
 	for i, x0 := range a0 {
 		x1 := a1[i]
 		r := w[i*n : i*n+4 : i*n+4]
@@ -33,11 +34,14 @@ func gemm4[T Float](a0, a1, w []T, k, n int) (s00, s01, s02, s03, s10, s11, s12,
 	return
 }
 
+// gemm fills z (rows×n) with a·w.
 func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
 	for r := 0; r < rows; r += 2 {
-		a0, a1 := a[r*lda:r*lda+k], a[(r+1)*lda:(r+1)*lda+k]
+		a0 := a[r*lda : r*lda+k]
+		a1 := a[(r+1)*lda : (r+1)*lda+k]
 
-		z0, z1 := z[r*n:(r+1)*n], z[(r+1)*n:(r+2)*n]
+		z0 := z[r*n : (r+1)*n]
+		z1 := z[(r+1)*n : (r+2)*n]
 		for c := 0; c < n; c += 4 {
 			z0[c], z0[c+1], z0[c+2], z0[c+3], z1[c], z1[c+1], z1[c+2], z1[c+3] = gemm4(a0, a1, w[c:], k, n)
 		}
@@ -70,8 +74,8 @@ func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride i
 		for c, bc := range b {
 			v := T(alpha*zr[c]) + bc
 
-			// NaN stays NaN, as max(0, NaN) does in torch: a diverged
-			// network must not look healthy.
+			// NaN stays NaN, as with max(0, NaN) in torch: one must see that a network
+			// has diverged.
 			if v <= 0 || bits[c>>4]>>(c&15)&1 == 0 {
 				v = 0
 			}
@@ -103,7 +107,8 @@ func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 			var s00, s01, s02, s03, s10, s11, s12, s13 T
 			for r := range rows {
 				ar := a[r*lda+i : r*lda+i+2 : r*lda+i+2]
-				x0, x1 := ar[0], ar[1]
+				x0 := ar[0]
+				x1 := ar[1]
 				y := d[r*n+c : r*n+c+4 : r*n+c+4]
 				s00 += T(x0 * y[0])
 				s10 += T(x1 * y[0])
@@ -115,7 +120,8 @@ func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 				s13 += T(x1 * y[3])
 			}
 
-			g0, g1 := g[i*n+c:i*n+c+4], g[(i+1)*n+c:(i+1)*n+c+4]
+			g0 := g[i*n+c : i*n+c+4]
+			g1 := g[(i+1)*n+c : (i+1)*n+c+4]
 			g0[0] += T(alpha * s00)
 			g0[1] += T(alpha * s01)
 			g0[2] += T(alpha * s02)
@@ -173,7 +179,8 @@ func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	var sum T
 	for i := range mu {
 		v, e, h := softplus(raw[i])
-		a, b := t1[i]-mu[i], t2[i]-mu[i]
+		a := t1[i] - mu[i]
+		b := t2[i] - mu[i]
 		l, s, rest := betaTerm(v, c[i], beta, T(a*a)+T(b*b))
 		sum += l
 		gmu[i] = -T(s * (a + b))
@@ -183,8 +190,8 @@ func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	return sum
 }
 
-// softplus returns v = softplus(r) + 1e-6, e = exp(−|r|), and h = √e of a negative r,
-// else 1: at r = −100 e itself would be subnormal.
+// softplus returns v = softplus(r) + varianceFloor, and e and h for bySlope: e = exp(−|r|), and h = √e for r < 0,
+// otherwise 1. A product with h twice is more exact than a product with e, which is subnormal at r = −100.
 func softplus[T Float](r T) (v, e, h T) {
 	e, h = tails(r)
 	v = log1p(e) + varianceFloor
@@ -207,11 +214,13 @@ func tails[T Float](r T) (e, h T) {
 	return e, h
 }
 
-// bySlope is g times the derivative of softplus, 1/(1+e), or e/(1+e) for r < 0.
+// bySlope returns g times the derivative of softplus at r, which is 1/(1+e), or e/(1+e) for r < 0. e and h are those
+// of softplus(r).
 func bySlope[T Float](g, e, h T) T { return T(T(g/(1+e)*h) * h) }
 
-// betaTerm returns s·(log v + q/2v), s/v and 1 − q/2v, where s = ½c·v^β.
-func betaTerm[T Float](v, c, beta, q T) (loss, by, rest T) {
+// betaTerm returns the numbers of LossGrad for one element, with q = q1² + q2² and s = ½c·v^β: the loss
+// s·(log v + q/2v), and s/v and 1 − q/2v for its derivatives.
+func betaTerm[T Float](v, c, beta, q T) (loss, slope, rest T) {
 	iv := 1 / v
 	lv := log(v)
 	s := T(0.5*c) * exp(T(beta*lv))
@@ -233,14 +242,16 @@ func variance[T Float](raw []T) {
 	}
 }
 
-// sums has two partial sums of each: one would wait for every addition.
+// sums implements Set.Sums. It adds two partial sums of each, so that an addition need not wait for the one before.
 func sums[T Float](c, w, e []T) [3]float64 {
 	checkEqual(len(c), len(w), len(e))
 
 	var a, b [3]float64
 	for i := 0; i+2 <= len(c); i += 2 {
-		x, y := float64(c[i]), float64(c[i+1])
-		wx, wy := float64(float64(w[i])*x), float64(float64(w[i+1])*y)
+		x := float64(c[i])
+		y := float64(c[i+1])
+		wx := float64(float64(w[i]) * x)
+		wy := float64(float64(w[i+1]) * y)
 		a[0] += wx
 		b[0] += wy
 		a[1] += float64(wx * float64(e[i]))
@@ -252,9 +263,9 @@ func sums[T Float](c, w, e []T) [3]float64 {
 	return [3]float64{a[0] + b[0], a[1] + b[1], a[2] + b[2]}
 }
 
-// tiny moments become zero. The moments of a unit that died decay into the
-// subnormal numbers and stay there, a hundred times slower to compute with; at
-// 1e-35 they move no weight by anything (√1e-35 is 1e-9 of Adam's ε).
+// tiny is the size below which Adam's moments become 0. If the gradient of a unit stays 0, its moments decay to
+// subnormal numbers, with which processors are a hundred times slower. Moments below 1e-35 do not change a weight
+// any more.
 const tiny = 1e-35
 
 func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
@@ -272,21 +283,25 @@ func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
 			vi = 0
 		}
 
-		m[i], v[i] = mi, vi
+		m[i] = mi
+		v[i] = vi
 		den := T(T(math.Sqrt(float64(vi)))*s.RootScale) + s.Eps
 		w[i] = T(s.Decay*w[i]) - T(s.Rate*mi)/den
 		g[i] = 0
 	}
 }
 
-// bernoulli compares 16 random bits per element with drop, least significant
-// first: after all of them res is (random < drop).
+// bernoulli implements Set.Bits. Each of 64 elements compares a random number of 16 bits with drop, bit by bit from the
+// lowest on. After the last bit, an element of res is 1 if its number is below drop. The random words are xoshiro256++.
 func bernoulli(dst []uint16, drop uint16, s *Lanes) {
 	checkBits(len(dst))
 
 	for ; len(dst) > 0; dst = dst[32:] {
 		for j := range 8 {
-			s0, s1, s2, s3 := s[0][j], s[1][j], s[2][j], s[3][j]
+			s0 := s[0][j]
+			s1 := s[1][j]
+			s2 := s[2][j]
+			s3 := s[3][j]
 
 			var res uint64
 			for b := range 16 {
@@ -307,13 +322,20 @@ func bernoulli(dst []uint16, drop uint16, s *Lanes) {
 				}
 			}
 
-			s[0][j], s[1][j], s[2][j], s[3][j] = s0, s1, s2, s3
+			s[0][j] = s0
+			s[1][j] = s1
+			s[2][j] = s2
+			s[3][j] = s3
 			d := dst[4*j : 4*j+4]
-			d[0], d[1], d[2], d[3] = ^uint16(res), ^uint16(res>>16), ^uint16(res>>32), ^uint16(res>>48)
+			d[0] = ^uint16(res)
+			d[1] = ^uint16(res >> 16)
+			d[2] = ^uint16(res >> 32)
+			d[3] = ^uint16(res >> 48)
 		}
 	}
 }
 
+// abs returns the magnitude of x.
 func abs[T Float](x T) T {
 	if x < 0 {
 		return -x
@@ -329,12 +351,14 @@ const (
 	expMin = -87.25 // below, exp is taken as exp(−87.25) = 1.3e-38, the least normal number
 )
 
-// is32 reports whether T is float32, where 1 + 2⁻³⁰ is 1.
+// is32 reports whether T is float32, in which 1 + 2⁻³⁰ is 1.
 func is32[T Float]() bool {
-	one, tiny := T(1), T(1.0/(1<<30))
-	return one+tiny == one
+	one := T(1)
+	small := T(1.0 / (1 << 30))
+	return one+small == one
 }
 
+// exp, log and log1p are the functions of package math for float64, and those below for float32.
 func exp[T Float](x T) T {
 	if is32[T]() {
 		return T(exp32(float32(x)))
@@ -356,11 +380,12 @@ func log1p[T Float](x T) T {
 	return T(math.Log1p(float64(x)))
 }
 
-// exp32 is eˣ for −87.25 ≤ x ≤ 88 (clamped below) to about 1 ulp: Cody and
-// Waite's reduction, then the Taylor polynomial of degree 7 on |r| ≤ ½ln2.
+// exp32 returns eˣ for x ≤ 88 with an error of about 1 ulp. Smaller x than expMin count as expMin. With n the
+// nearest integer to x/ln 2, eˣ is 2ⁿ·e^r: r = x − n·ln 2 is computed in two steps (Cody and Waite), and e^r
+// by the Taylor polynomial of degree 7 for |r| ≤ ½ln 2.
 func exp32(x float32) float32 {
 	if !(x >= expMin) {
-		if x != x {
+		if math.IsNaN(float64(x)) {
 			return x
 		}
 		x = expMin
@@ -381,6 +406,7 @@ func exp32(x float32) float32 {
 	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
 }
 
+// Coefficients of the Taylor polynomial.
 const (
 	expC3 = 1.0 / 6
 	expC4 = 1.0 / 24
@@ -389,8 +415,8 @@ const (
 	expC7 = 1.0 / 5040
 )
 
-// log32 is the natural logarithm of a positive normal x: x = m·2ⁿ with
-// √½ ≤ m < √2 and log m = 2·artanh(s), s = (m−1)/(m+1), |s| ≤ 0.172.
+// log32 returns the natural logarithm of a positive normal number x. With x = m·2ⁿ, √½ ≤ m < √2 and s =
+// (m−1)/(m+1), log m is 2·artanh(s), a series in s with |s| ≤ 0.172.
 func log32(x float32) float32 {
 	b := math.Float32bits(x) - sqrtHalfBits
 	n := float32(int32(b) >> 23)
@@ -406,10 +432,10 @@ func log32(x float32) float32 {
 	return float32(n*ln2Hi) + (lm + float32(n*ln2Lo))
 }
 
+// sqrtHalfBits are the bits of √½ as a float32.
 const sqrtHalfBits = 0x3f3504f3
 
-// log1p32 is log(1+x) for 0 ≤ x ≤ 1 with full relative accuracy:
-// 2·artanh(x/(2+x)), whose argument is at most ⅓.
+// log1p32 returns log(1+x) for 0 ≤ x ≤ 1 with full relative accuracy, as 2·artanh(s) with s = x/(2+x) ≤ ⅓.
 func log1p32(x float32) float32 {
 	s := x / (2 + x)
 	z := float32(s * s)

@@ -5,50 +5,55 @@ import (
 	"sync"
 )
 
-// View is a matrix of numbers in a slice: element (i, j) is Data[i·Row + j·Col].
+// View is a matrix in a slice. Element (i, j) is Data[i·Row + j·Col].
 type View struct {
 	Data     []float64
 	Row, Col int
 }
 
-// From is the part of v that begins at element (i, j).
+// From returns the part of v that begins at element (i, j).
 func (v View) From(i, j int) View { return View{v.Data[i*v.Row+j*v.Col:], v.Row, v.Col} }
 
-// T is the transpose of v.
+// T returns the transpose of v.
 func (v View) T() View { return View{v.Data, v.Col, v.Row} }
 
-// Sizes of the tiles that are held in registers, and of the packed parts of a and
-// b, which are held in the caches.
+// A product c ± a·b is computed in blocks of c with parts of the reduction. For each block, the part of a is packed
+// into strips of tileRows rows, and the part of b into strips of tileColumns columns. A tile of c, tileRows ×
+// tileColumns, is then computed from one strip of each, in registers. The packed parts stay in the caches.
 const (
 	tileRows, tileColumns = 6, 16
-	depth                 = 192
+	depth                 = 192 // greatest part of the reduction
 	blockRows             = 16 * tileRows
 	blockColumns          = 32 * tileColumns
 )
 
-// packed are the packed parts of a and b.
+// packed has the packed parts of a and b.
 type packed struct {
 	a [blockRows * depth]float64
 	b [blockColumns * depth]float64
 }
 
-// packs are kept for the next product: a sampler makes millions of small ones.
+// packs keeps packed parts for later products: a sampler computes millions of small ones.
 var packs = sync.Pool{New: func() any { return new(packed) }}
 
-// A tile adds to or subtracts from a tile of c the product of one strip of a and one of b.
+// A tile is a function that adds the product of a strip of a and a strip of b to a tile of c, or subtracts it. k is the
+// length of the reduction, and ldc the row stride of c.
 type tile func(c, a, b []float64, k, ldc int)
 
+// fused subtracts by fused multiply-adds. rounded adds, and rounds each product first.
 var fused, rounded = tiles()
 
-// Subtract computes c −= a·b, where c is m×n with Col 1, a m×k and b k×n. Each
-// element goes through k fused multiply-adds in the order of the reduction: the
-// bytes are the same on every machine.
+// Subtract computes c −= a·b, with c m×n and c.Col 1, a m×k, and b k×n. Each
+// element goes through k fused multiply-adds in the order of the reduction, so that
+// the bits are the same on every machine.
 func Subtract(m, n, k int, a, b, c View) { fused.product(m, n, k, a, b, c) }
 
-// Add computes c += a·b as Subtract does, but rounds each product before it is added: the
-// bytes are those of a loop, and of gonum's routines that add multiples of rows.
+// Add computes c += a·b, with the shapes of Subtract. It rounds each product before it is
+// added: the bits are the same as with a simple loop, and with gonum's routines that add
+// multiples of rows.
 func Add(m, n, k int, a, b, c View) { rounded.product(m, n, k, a, b, c) }
 
+// product applies t to all tiles of c. The parameters are those of Subtract.
 func (t tile) product(m, n, k int, a, b, c View) {
 	need(c.Col == 1, "the columns of c are not adjacent")
 
@@ -59,7 +64,8 @@ func (t tile) product(m, n, k int, a, b, c View) {
 	p := packs.Get().(*packed)
 	defer packs.Put(p)
 
-	packedA, packedB := p.a[:], p.b[:]
+	packedA := p.a[:]
+	packedB := p.b[:]
 	for l := 0; l < k; l += depth {
 		kc := min(depth, k-l)
 		for j := 0; j < n; j += blockColumns {
@@ -75,8 +81,8 @@ func (t tile) product(m, n, k int, a, b, c View) {
 	}
 }
 
-// pack writes v (rows×k) in strips of so many rows, column by column, with zeros
-// after the last row.
+// pack fills dst with v (rows×k), in strips of so many rows as strip says, each strip column by column. It pads
+// the last strip with zeros.
 func pack(dst []float64, v View, rows, k, strip int) {
 	for i := 0; i < rows; i += strip {
 		d := dst[i*k:][:strip*k]
@@ -95,23 +101,26 @@ func pack(dst []float64, v View, rows, k, strip int) {
 				continue
 			}
 
-			at := (i + r) * v.Row
+			offset := (i + r) * v.Row
 			for l := range k {
-				d[l*strip+r] = v.Data[at]
-				at += v.Col
+				d[l*strip+r] = v.Data[offset]
+				offset += v.Col
 			}
 		}
 	}
 }
 
-// all goes through the tiles of the product of the packed a (m×k) and b (k×n).
+// all applies t to all tiles of a block c (m×n), with the packed parts a (m×k) and b (k×n). A tile that extends
+// beyond the block is computed in edge.
 func (t tile) all(a, b []float64, c View, m, n, k int) {
 	var edge [tileRows * tileColumns]float64
 	for j := 0; j < n; j += tileColumns {
 		for i := 0; i < m; i += tileRows {
-			rows, columns := min(tileRows, m-i), min(tileColumns, n-j)
+			rows := min(tileRows, m-i)
+			columns := min(tileColumns, n-j)
 
-			ap, bp := a[i*k:][:tileRows*k], b[j*k:][:tileColumns*k]
+			ap := a[i*k:][:tileRows*k]
+			bp := b[j*k:][:tileColumns*k]
 			if rows == tileRows && columns == tileColumns {
 				t(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
 				continue
@@ -130,6 +139,7 @@ func (t tile) all(a, b []float64, c View, m, n, k int) {
 	}
 }
 
+// fusedPortable is the tile fused in plain Go.
 func fusedPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]
@@ -142,6 +152,7 @@ func fusedPortable(c, a, b []float64, k, ldc int) {
 	}
 }
 
+// roundedPortable is the tile rounded in plain Go.
 func roundedPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]

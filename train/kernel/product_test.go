@@ -7,10 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-
-	"doubletake/internal/must"
 )
 
 // Witness: the definition, one multiply-add after the other, fused or not. Every element
@@ -32,8 +31,12 @@ func TestProducts(t *testing.T) {
 	for _, s := range [][3]int{
 		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
 	} {
-		m, n, k := s[0], s[1], s[2]
-		a, b, c := random((m+1)*(k+2)), random((k+1)*(n+2)), random((m+1)*(n+3))
+		m := s[0]
+		n := s[1]
+		k := s[2]
+		a := random((m + 1) * (k + 2))
+		b := random((k + 1) * (n + 2))
+		c := random((m + 1) * (n + 3))
 		plain := View{Data: b, Row: n + 2, Col: 1}
 
 		turned := View{Data: make([]float64, (k+1)*(n+2)), Row: 1, Col: k + 1} // the same matrix in another order
@@ -43,7 +46,9 @@ func TestProducts(t *testing.T) {
 			}
 		}
 
-		av, want, sums := View{Data: a, Row: k + 2, Col: 1}, slices.Clone(c), slices.Clone(c)
+		av := View{Data: a, Row: k + 2, Col: 1}
+		want := slices.Clone(c)
+		sums := slices.Clone(c)
 		for i := range m {
 			for j := range n {
 				for l := range k {
@@ -57,15 +62,18 @@ func TestProducts(t *testing.T) {
 			for _, portable := range []bool{false, true} {
 				fused, rounded = tiles()
 				if portable {
-					fused, rounded = fusedPortable, roundedPortable
+					fused = fusedPortable
+					rounded = roundedPortable
 				}
 
-				got, added := slices.Clone(c), slices.Clone(c)
+				got := slices.Clone(c)
+				added := slices.Clone(c)
 				Subtract(m, n, k, av, bv, View{Data: got, Row: n + 3, Col: 1})
 				Add(m, n, k, av, bv, View{Data: added, Row: n + 3, Col: 1})
 
-				must.Not(t, !slices.Equal(got, want) || !slices.Equal(added, sums),
-					"%d×%d×%d, strides %d and %d, portable %v: another product", m, n, k, bv.Row, bv.Col, portable)
+				if !slices.Equal(got, want) || !slices.Equal(added, sums) {
+					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product", m, n, k, bv.Row, bv.Col, portable)
+				}
 			}
 		}
 	}
@@ -76,13 +84,13 @@ func TestProducts(t *testing.T) {
 // Refused: columns of the result that are not adjacent.
 func TestSubtractRefuses(t *testing.T) {
 	defer func() {
-		must.Not(t, recover() == nil, "no panic")
+		assert.NotNil(t, recover(), "no panic")
 	}()
 
 	Subtract(1, 1, 1, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 2})
 }
 
-// Witness: gonum, whose assembly is that of amd64. Every element is the same to the bit.
+// Expected values: gonum's on amd64, to the bit.
 func TestSolve(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("gonum adds in another order here")
@@ -90,7 +98,8 @@ func TestSolve(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(5, 1))
 	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
-		l, b := make([]float64, n*(n+1)), make([]float64, n*50)
+		l := make([]float64, n*(n+1))
+		b := make([]float64, n*50)
 		for i := range l {
 			l[i] = rng.NormFloat64()
 		}
@@ -100,19 +109,25 @@ func TestSolve(t *testing.T) {
 		}
 
 		for _, rows := range []int{1, 16, 49} {
-			want, got := slices.Clone(b), slices.Clone(b)
+			want := slices.Clone(b)
+			got := slices.Clone(b)
 			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
 			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
 
-			must.Not(t, !slices.Equal(got, want), "%d columns, %d rows: another solution", n, rows)
+			if !slices.Equal(got, want) {
+				t.Errorf("%d columns, %d rows: another solution", n, rows)
+			}
 		}
 
 		for _, columns := range []int{1, 16, 49} {
-			want, got := slices.Clone(b), slices.Clone(b)
+			want := slices.Clone(b)
+			got := slices.Clone(b)
 			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, 50)
 			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: 50, Col: 1}, n, columns, false)
 
-			must.Not(t, !slices.Equal(got, want), "%d rows, %d columns: another solution", n, columns)
+			if !slices.Equal(got, want) {
+				t.Errorf("%d rows, %d columns: another solution", n, columns)
+			}
 		}
 	}
 }

@@ -2,26 +2,31 @@ package kernel
 
 import "sync"
 
-// solveRows is the number of rows that Solve takes.
+// The functions in this file solve triangular systems by the tiles of product.go. Their results have the same bits as
+// gonum's functions on amd64, which they replace because they are faster. So the order of all operations is gonum's.
+
+// solveRows is the greatest number of rows of a triangle.
 const solveRows = 64
 
-// solving is room: strips of −l, its diagonal, and columns of b.
+// solving is scratch memory.
 type solving struct {
-	l        [(solveRows + tileRows) * solveRows]float64
-	diagonal [solveRows]float64
-	b        [(solveRows + tileRows) * tileColumns]float64
+	// For Solve.
+	l        [(solveRows + tileRows) * solveRows]float64   // −l in strips of tileRows rows, column by column
+	diagonal [solveRows]float64                            // of l
+	b        [(solveRows + tileRows) * tileColumns]float64 // up to tileColumns columns of b, row by row
 
-	// Of SolveDots.
-	dots    [solveRows * solveRows / dotParts * tileRows]float64
-	columns [dotParts][solveRows / dotParts][tileColumns]float64
-	sums    [dotParts][tileRows * tileColumns]float64
+	// For SolveDots. A product is the sum of dotParts sums; part p has the terms whose index is p modulo dotParts.
+	dots    [solveRows * solveRows / dotParts * tileRows]float64 // l in strips of dotParts rows, one per part
+	columns [dotParts][solveRows / dotParts][tileColumns]float64 // up to tileColumns rows of b, by part and column
+	sums    [dotParts][tileRows * tileColumns]float64            // the sums of a strip
 }
 
+// solvings keeps scratch memory for later calls.
 var solvings = sync.Pool{New: func() any { return new(solving) }}
 
-// Solve sets b (n×columns, Col 1) to L⁻¹·b, for the lower triangle L of l with up to 64
-// rows. It subtracts rows in their order and then divides, by multiplying with the
-// reciprocal unless divide: the bytes are gonum's on amd64.
+// Solve replaces b (n×columns, b.Col 1) by L⁻¹·b. L is the lower triangle of l, with n rows, at most solveRows.
+// Solve subtracts multiples of the rows of b in order, and then divides each row by the diagonal. If divide is false,
+// it multiplies by the reciprocal instead.
 func Solve(l, b View, n, columns int, divide bool) {
 	need(b.Col == 1 && n <= solveRows, "the columns of b are not adjacent, or rows are too many")
 
@@ -56,17 +61,19 @@ func Solve(l, b View, n, columns int, divide bool) {
 	}
 }
 
-// solve solves for the columns in s.b.
+// solve does the work of Solve for the columns in s.b.
 func (s *solving) solve(n int, divide bool) {
 	for i := 0; i < n; i += tileRows {
-		tile, strip := s.b[i*tileColumns:][:tileRows*tileColumns], s.l[i*n:]
+		tile := s.b[i*tileColumns:][:tileRows*tileColumns]
+		strip := s.l[i*n:]
 		if i > 0 {
 			rounded(tile, strip, s.b[:], i, tileColumns)
 		}
 
 		rows := min(tileRows, n-i)
 		for r := range rows {
-			row, d := tile[r*tileColumns:][:tileColumns], s.diagonal[i+r]
+			row := tile[r*tileColumns:][:tileColumns]
+			d := s.diagonal[i+r]
 			if divide {
 				for c := range row {
 					row[c] /= d
@@ -78,31 +85,33 @@ func (s *solving) solve(n int, divide bool) {
 				}
 			}
 
-			if r+1 < rows { // the others' places in the strip are zero
+			if r+1 < rows { // subtract it from the later rows; for the others the strip has zeros
 				rounded(tile, strip[(i+r)*tileRows:], row, 1, tileColumns)
 			}
 		}
 	}
 }
 
-// Limits of SubtractDots.
 const (
-	dotColumns = 64
-	dotParts   = 4
+	dotColumns = 64 // greatest number of rows of b in SubtractDots
+	dotParts   = 4  // gonum adds a dot product in so many sums
 )
 
-var dots = sync.Pool{New: func() any { return new([dotParts * blockRows * dotColumns]float64) }}
+// dotSums has the partial sums of a block in SubtractDots: [part][row][column].
+type dotSums [dotParts * blockRows * dotColumns]float64
 
-// SubtractDots subtracts from c (m×n, Col 1) the products of the rows of a with those of b,
-// which has up to 64. Rows have k numbers, a multiple of 4. A product is added up in four parts,
-// each of every fourth number: the bytes are those of gonum's dot products on amd64.
+// dots keeps scratch memory for later calls.
+var dots = sync.Pool{New: func() any { return new(dotSums) }}
+
+// SubtractDots subtracts from each element (i, j) of c (m×n, c.Col 1) the dot product of row i of a and row j of b. n
+// is at most dotColumns. The rows have k numbers, a multiple of dotParts. A dot product is added in dotParts sums, as
+// gonum does: sum p has the terms whose index is p modulo dotParts.
 func SubtractDots(m, n, k int, a, b, c View) {
 	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "a shape that is not for dot products")
 
-	room := dots.Get().(*[dotParts * blockRows * dotColumns]float64)
+	room := dots.Get().(*dotSums)
 	defer dots.Put(room)
 
-	every := func(v View, part int) View { return View{v.Data[part*v.Col:], v.Row, dotParts * v.Col} }
 	for i := 0; i < m && k > 0; i += blockRows {
 		rows := min(blockRows, m-i)
 		size := rows * n
@@ -110,12 +119,16 @@ func SubtractDots(m, n, k int, a, b, c View) {
 		clear(sums)
 
 		for p := range dotParts {
-			Add(rows, n, k/dotParts, every(a.From(i, 0), p), every(b, p).T(), View{sums[p*size:], n, 1})
+			Add(rows, n, k/dotParts, a.From(i, 0).part(p), b.part(p).T(), View{sums[p*size:], n, 1})
 		}
 
 		for r := range rows {
-			row, at := c.Data[(i+r)*c.Row:][:n], r*n
-			s0, s1, s2, s3 := sums[at:][:n], sums[at+size:][:n], sums[at+2*size:][:n], sums[at+3*size:][:n]
+			row := c.Data[(i+r)*c.Row:][:n]
+			offset := r * n
+			s0 := sums[offset:][:n]
+			s1 := sums[offset+size:][:n]
+			s2 := sums[offset+2*size:][:n]
+			s3 := sums[offset+3*size:][:n]
 			for j := range row {
 				row[j] -= (s1[j] + s3[j]) + (s0[j] + s2[j])
 			}
@@ -123,23 +136,20 @@ func SubtractDots(m, n, k int, a, b, c View) {
 	}
 }
 
-// SolveDots sets b (rows×n, Col 1) to b·L⁻ᵀ, for the lower triangle L of l with up to 64 rows.
-// It subtracts products as SubtractDots does and divides: the bytes are gonum's on amd64.
-// Where a product has not a multiple of 4 numbers, the last go to the first of the four sums.
+// part returns the columns of v whose index is p modulo dotParts.
+func (v View) part(p int) View { return View{v.Data[p*v.Col:], v.Row, dotParts * v.Col} }
+
+// SolveDots replaces b (rows×n, b.Col 1) by b·L⁻ᵀ. L is the lower triangle of l, with n rows, at most
+// solveRows. For each column of b it subtracts dot products with the columns before, as SubtractDots does, and
+// divides by the diagonal. If a dot product has not a multiple of dotParts terms, the last ones go to the first sum.
 func SolveDots(l, b View, n, rows int) {
 	need(b.Col == 1 && n <= solveRows, "the columns of b are not adjacent, or of l too many")
 
 	s := solvings.Get().(*solving)
 	defer solvings.Put(s)
 
-	// Strips of four rows of l for each of the four sums, and the columns of b likewise.
-	const strip = solveRows / dotParts * tileRows
-	for j := range n {
-		at := j / dotParts * dotParts * strip
-		for k := range j / dotParts * dotParts {
-			s.dots[at+k%dotParts*strip+k/dotParts*tileRows+j%dotParts] = l.Data[j*l.Row+k*l.Col]
-		}
-	}
+	const strip = solveRows / dotParts * tileRows // numbers of a strip of s.dots
+	s.packDots(l, n, strip)
 
 	for i := 0; i < rows; i += tileColumns {
 		width := min(tileColumns, rows-i)
@@ -172,11 +182,25 @@ func SolveDots(l, b View, n, rows int) {
 	}
 }
 
-// divide finishes column j+r of b: j is a multiple of 4, r less than 4.
+// packDots packs the first n rows of l into s.dots. The strip of the rows j … j+dotParts−1 for part p is number
+// j+p.
+func (s *solving) packDots(l View, n, strip int) {
+	for j := range n {
+		whole := j / dotParts * dotParts // the terms of the dot product that divide evenly into parts
+		for k := range whole {
+			s.dots[(whole+k%dotParts)*strip+k/dotParts*tileRows+j%dotParts] = l.Data[j*l.Row+k*l.Col]
+		}
+	}
+}
+
+// divide finishes column j+r of b, with j a multiple of dotParts and r < dotParts: it adds the last r terms of the dot
+// product to the first sum, subtracts the dot product, and divides by the diagonal.
 func (s *solving) divide(l View, j, r int) {
-	at := r * tileColumns
-	s0, s1 := s.sums[0][at:][:tileColumns], s.sums[1][at:][:tileColumns]
-	s2, s3 := s.sums[2][at:][:tileColumns], s.sums[3][at:][:tileColumns]
+	offset := r * tileColumns
+	s0 := s.sums[0][offset:][:tileColumns]
+	s1 := s.sums[1][offset:][:tileColumns]
+	s2 := s.sums[2][offset:][:tileColumns]
+	s3 := s.sums[3][offset:][:tileColumns]
 	for k := range r {
 		v := l.Data[(j+r)*l.Row+(j+k)*l.Col]
 		for c, x := range s.columns[k][j/dotParts] {
@@ -184,7 +208,8 @@ func (s *solving) divide(l View, j, r int) {
 		}
 	}
 
-	d, x := l.Data[(j+r)*(l.Row+l.Col)], &s.columns[r][j/dotParts]
+	d := l.Data[(j+r)*(l.Row+l.Col)]
+	x := &s.columns[r][j/dotParts]
 	for c := range x {
 		x[c] = (x[c] - ((s1[c] + s3[c]) + (s0[c] + s2[c]))) / d
 	}

@@ -1,5 +1,5 @@
-// Package numbers writes numbers as JSON, which has no word for those that are not finite: they are
-// null, and as text, to the digits of their deviation.
+// Package numbers writes numbers as JSON and as text. JSON has no word for numbers that are not finite:
+// they become null.
 package numbers
 
 import (
@@ -10,17 +10,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"doubletake/internal/lists"
 )
 
-// Float is a number that is null where it is not finite.
+// Float is a number whose JSON is null if it is not finite.
 type Float float64
 
-// NaN is no number.
+// NaN is an undefined number, null in JSON.
 var NaN = Float(math.NaN())
 
-// MarshalJSON writes the shortest form that reads back to the same bits, without a negative zero.
+// MarshalJSON returns the shortest text that reads back as the same bits. −0 becomes 0.
 func (f Float) MarshalJSON() ([]byte, error) {
 	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return json.Marshal(v + 0)
@@ -39,10 +37,11 @@ func (f *Float) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(f))
 }
 
-// Object is a JSON object whose members keep their order: keys, each followed by its value.
+// Object is a JSON object whose members keep their order. Its elements are the names of the members, strings,
+// each followed by the value.
 type Object []any
 
-// Named are members of these names and values.
+// Named returns an object with these names and values. There are as many values as names.
 func Named(names []string, values []float64) (o Object) {
 	for i, n := range names {
 		o = append(o, n, values[i])
@@ -50,20 +49,29 @@ func Named(names []string, values []float64) (o Object) {
 	return o
 }
 
-// Objects returns the object of each element; it is not nil, so that without any its JSON is an empty list.
+// Objects returns the object of each element of a list. The result is never nil, so that the JSON of an empty list is
+// [].
 func Objects[T any](list []T, object func(T) Object) []Object {
-	return append([]Object{}, lists.Each(list, object)...)
+	objects := make([]Object, 0, len(list))
+	for _, element := range list {
+		objects = append(objects, object(element))
+	}
+
+	return objects
 }
 
-// All are the members.
+// All returns the members in order: names and values.
 func (o Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for i := 0; i < len(o) && yield(o[i].(string), o[i+1]); i += 2 {
+		for i := 0; i < len(o); i += 2 {
+			if !yield(o[i].(string), o[i+1]) {
+				return
+			}
 		}
 	}
 }
 
-// MarshalJSON writes the members; floats that are not finite are null.
+// MarshalJSON returns the members in order. Values that are float64 or *float64 become null if they are not finite.
 func (o Object) MarshalJSON() ([]byte, error) {
 	b := bytes.NewBufferString("{")
 	for name, v := range o.All() {
@@ -87,7 +95,9 @@ func (o Object) MarshalJSON() ([]byte, error) {
 			b.WriteByte(',')
 		}
 
-		b.Write(append(append(key, ':'), value...))
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
 	}
 
 	b.WriteByte('}')
@@ -95,20 +105,22 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads members into their values, which are pointers or objects of pointers: the
-// members that write an object read it too. A number that is missing is NaN.
+// UnmarshalJSON reads the members of o from a JSON object. The values in o must be pointers, or objects of pointers:
+// UnmarshalJSON sets what they point to. A *float64 whose member is missing becomes NaN. Other missing members keep
+// their values, and members that o does not have are ignored.
 func (o Object) UnmarshalJSON(b []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b, &members); err != nil {
 		return err
 	}
 
-	for name, into := range o.All() {
-		switch v := into.(type) {
+	for name, target := range o.All() {
+		switch v := target.(type) {
 		case *float64:
-			*v, into = math.NaN(), (*Float)(v)
+			*v = math.NaN()
+			target = (*Float)(v)
 		case Object:
-			into = &v
+			target = &v
 		}
 
 		text, ok := members[name]
@@ -116,7 +128,7 @@ func (o Object) UnmarshalJSON(b []byte) error {
 			continue
 		}
 
-		if err := json.Unmarshal(text, into); err != nil {
+		if err := json.Unmarshal(text, target); err != nil {
 			return fmt.Errorf("member %q: %w", name, err)
 		}
 	}
@@ -124,32 +136,37 @@ func (o Object) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Harmless is a text of a CSV file that no spreadsheet takes for a formula.
+// Harmless returns s as a cell of a CSV file. If a spreadsheet would take s for a formula, Harmless puts an apostrophe
+// before it.
 func Harmless(s string) string {
-	if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	_, err := strconv.ParseFloat(s, 64)
+	isNumber := err == nil
+	startsFormula := s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0]))
+	if startsFormula && !isNumber {
 		return "'" + s
 	}
+
 	return s
 }
 
-// Exponent is the decimal exponent of v once rounded to so many digits: 0.0996 to two
-// digits is 0.10, so −1.
+// Exponent returns the decimal exponent of v after rounding to a number of digits. 0.0996 rounded to two digits is
+// 0.10, so that its exponent is −1. The exponent of 0, NaN and infinities is 0.
 func Exponent(v float64, digits int) int {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
 	}
 
 	s := strconv.FormatFloat(v, 'e', digits-1, 64)
-	e, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
+	e, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:]) // FormatFloat always writes a number there
 
 	return e
 }
 
-// Decimals is the number of decimals that shows so many digits of v; negative ones are
-// tens, hundreds….
+// Decimals returns the number of decimals to which v must be rounded to show a number of digits. −1 means tens, −2
+// hundreds.
 func Decimals(v float64, digits int) int { return digits - 1 - Exponent(v, digits) }
 
-// Shift returns v·10^k, rounded once more than exact at most.
+// Shift returns v·10^k. It uses a power of ten with a positive exponent, which is exact up to 10²².
 func Shift(v float64, k int) float64 {
 	if k < 0 {
 		return v / math.Pow10(-k)
@@ -157,8 +174,8 @@ func Shift(v float64, k int) float64 {
 	return v * math.Pow10(k)
 }
 
-// Fixed writes v with so many decimals; negative ones round to tens, hundreds…. What
-// rounds to zero has no sign. NaN is a dash.
+// Fixed returns v with a number of decimals. −1 decimals round to tens, −2 to hundreds. A number that rounds to 0
+// has no sign. NaN is a dash.
 func Fixed(v float64, decimals int) string {
 	if math.IsNaN(v) {
 		return "–"

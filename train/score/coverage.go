@@ -1,15 +1,9 @@
 package score
 
-import (
-	"math"
+import "math"
 
-	"gonum.org/v1/gonum/floats"
-
-	"doubletake/internal/lists"
-)
-
-// residuals returns (y − μ)/σ of both values of every row and outcome, y1 and y2
-// in turn; σ² is the total variance of one y.
+// residuals returns (y − μ)/σ of both values of every row and outcome, the residual of y1 before that of y2. total
+// contains σ², the total variance of one y.
 func residuals(s Set, total []float64) []float64 {
 	z := make([]float64, 0, 2*len(total))
 	for k, v := range total {
@@ -22,18 +16,31 @@ func residuals(s Set, total []float64) []float64 {
 
 // within counts the residuals in [−half, half].
 func within(z []float64, half float64) int {
-	return floats.Count(func(v float64) bool { return -half <= v && v <= half }, z)
+	count := 0
+	for _, v := range z {
+		if -half <= v && v <= half {
+			count++
+		}
+	}
+
+	return count
 }
 
 // below counts the residuals under a limit.
 func below(z []float64, limit float64) int {
-	return floats.Count(func(v float64) bool { return v < limit }, z)
+	count := 0
+	for _, v := range z {
+		if v < limit {
+			count++
+		}
+	}
+
+	return count
 }
 
-// Coverage returns, for each probability p, the share of the measured values y1
-// and y2 of s that lie within μ ± zσ, the central interval that a normal law
-// with the variance s.Var gives the probability p; nil without rows.
-func Coverage(s Set, p []float64) []float64 {
+// Coverage returns, for each probability, the share of the measured values y1 and y2 of s that are inside the central
+// interval μ ± zσ with this probability, by a normal distribution with the variance s.Var. It returns nil without rows.
+func Coverage(s Set, probabilities []float64) []float64 {
 	s = s.check()
 	if s.N == 0 {
 		return nil
@@ -41,13 +48,16 @@ func Coverage(s Set, p []float64) []float64 {
 
 	z := residuals(s, s.Var)
 
-	return lists.Each(p, func(p float64) float64 {
-		return float64(within(z, math.Sqrt2*math.Erfinv(p))) / float64(len(z))
-	})
+	var list []float64
+	for _, p := range probabilities {
+		list = append(list, float64(within(z, math.Sqrt2*math.Erfinv(p)))/float64(len(z)))
+	}
+
+	return list
 }
 
-// share is count/n, summed up term by term: coverages in metrics.json have that
-// rounding.
+// share returns count/n as a sum of count terms 1/n, so that metrics.json keeps its last digits, which count/n would
+// change.
 func share(count int, n float64) float64 {
 	sum := 0.0
 	for range count {

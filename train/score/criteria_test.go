@@ -7,15 +7,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
 
 // Expected values are scipy's (testdata/make_paired.py).
 func TestRankingAgainstScipy(t *testing.T) {
-	raw := must.Read(t, "testdata/paired.json")
+	raw := testfile.Read(t, "testdata/paired.json")
 
 	var want struct {
 		Plain struct {
@@ -29,11 +31,11 @@ func TestRankingAgainstScipy(t *testing.T) {
 		}
 	}
 
-	must.Do(t, json.Unmarshal(raw, &want))
+	require.NoError(t, json.Unmarshal(raw, &want))
 
 	near := func(what string, got, want float64) {
 		t.Helper()
-		must.Near(t, got, want, 1e-9*math.Max(1, math.Abs(want)), "%s", what)
+		assert.InDelta(t, want, got, 1e-9*math.Max(1, math.Abs(want)), "%s", what)
 	}
 
 	var scores [][][]float64
@@ -47,7 +49,8 @@ func TestRankingAgainstScipy(t *testing.T) {
 	}
 
 	ranks := Ranking(scores, run)
-	must.Never(t, len(ranks) != 4 || !math.IsNaN(ranks[0].P), "%+v", ranks)
+	require.Len(t, ranks, 4, "%+v", ranks)
+	require.True(t, math.IsNaN(ranks[0].P), "%+v", ranks)
 
 	var p []float64
 	for i, r := range ranks[1:] {
@@ -71,7 +74,12 @@ func TestRankingAgainstScipy(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.04, 0.01, math.NaN(), 0.03, 0.02})
 	for i, want := range []float64{0.06, 0.04, math.NaN(), 0.06, 0.06} {
-		must.Not(t, !(math.Abs(got[i]-want) < 1e-15) && !(math.IsNaN(got[i]) && math.IsNaN(want)), "%v", got)
+		if math.IsNaN(want) {
+			assert.True(t, math.IsNaN(got[i]), "%v", got)
+			continue
+		}
+
+		assert.InDelta(t, want, got[i], 1e-15, "%v", got)
 	}
 }
 
@@ -81,10 +89,13 @@ func TestHolmInvariants(t *testing.T) {
 		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "p")
 		h := Holm(p)
 		for i := range p {
-			must.Never(t, h[i] < p[i] || h[i] > min(1, float64(len(p))*p[i]), "%v → %v", p, h)
+			require.GreaterOrEqual(t, h[i], p[i], "%v → %v", p, h)
+			require.LessOrEqual(t, h[i], min(1, float64(len(p))*p[i]), "%v → %v", p, h)
 
 			for k := range p {
-				must.Never(t, p[i] < p[k] && h[i] > h[k], "%v → %v", p, h)
+				if p[i] < p[k] && h[i] > h[k] {
+					t.Fatalf("%v → %v", p, h)
+				}
 			}
 		}
 
@@ -106,11 +117,13 @@ func criteriaSet(weights bool) Set {
 		}
 
 		for range out {
-			mu, err := rng.NormFloat64(), 0.4*rng.NormFloat64()
+			mu := rng.NormFloat64()
+			err := 0.4 * rng.NormFloat64()
 			s.Mu = append(s.Mu, mu)
 			s.Y1 = append(s.Y1, mu+err+0.2*rng.NormFloat64())
 			s.Y2 = append(s.Y2, mu+err+0.2*rng.NormFloat64())
-			s.Var, s.Cov = append(s.Var, 0.1+rng.Float64()), append(s.Cov, 0.05+0.1*rng.Float64())
+			s.Var = append(s.Var, 0.1+rng.Float64())
+			s.Cov = append(s.Cov, 0.05+0.1*rng.Float64())
 		}
 	}
 
@@ -128,10 +141,10 @@ func TestCriteriaAreJudges(t *testing.T) {
 		}
 
 		for _, c := range Criteria() {
-			must.Near(t, average(c.Rows(s), nil), want[c.Key], 1e-12, "weights %v: %s", weights, c.Key)
+			assert.InDelta(t, want[c.Key], average(c.Rows(s), nil), 1e-12, "weights %v: %s", weights, c.Key)
 		}
 
-		must.Near(t, ErrorRatio(s), j.Get("sum_e_ratio"), 1e-12, "Σe/Σv̂")
+		assert.InDelta(t, j.Get("sum_e_ratio"), ErrorRatio(s), 1e-12, "Σe/Σv̂")
 	}
 
 	s := criteriaSet(false)
@@ -158,7 +171,9 @@ func TestRatioRowsAgainstJackknife(t *testing.T) {
 			u.N++
 
 			for k := 2 * i; k < 2*i+2; k++ {
-				u.Y1, u.Y2, u.Mu = append(u.Y1, s.Y1[k]), append(u.Y2, s.Y2[k]), append(u.Mu, s.Mu[k])
+				u.Y1 = append(u.Y1, s.Y1[k])
+				u.Y2 = append(u.Y2, s.Y2[k])
+				u.Mu = append(u.Mu, s.Mu[k])
 				u.Cov = append(u.Cov, s.Cov[k])
 			}
 		}

@@ -10,9 +10,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Limits of docs/method.md#diagnostics. A trained network obeys no identity
-// exactly; these are the sizes from which a violation changes the meaning of the
-// numbers, not from which it can be detected.
+// Limits of violations (docs/method.md#diagnostics). A trained network obeys no identity exactly. A violation beyond
+// its limit changes the meaning of the numbers; much smaller ones can be detected.
 const (
 	LimitDelta    = 0.5  // rms δ in units of the root mean |C|
 	LimitKappa    = 0.1  // mean |κ| in units of the mean σ²
@@ -22,27 +21,27 @@ const (
 
 // Flag is one identity of the theory that a model violates.
 type Flag struct {
-	Code  string  // one of identities
-	Where string  // "at 12 % of the conditions"; "" of all
-	How   string  // what is violated, and by how much, in words
-	Do    string  // what to do about it
-	Value float64 // the number that is compared with Limit
-	Limit float64
+	Code  string  // a key of identities
+	Where string  // words for the place, such as "at 12 % of the conditions"; "" if it concerns all
+	How   string  // words for the violation and its size
+	Do    string  // advice in words
+	Value float64 // the size of the violation
+	Limit float64 // the largest size that is not a violation
 }
 
-// identities are a symbol and what it should be, by code.
+// identities contains, by code, a symbol and the value or range that it should have.
 var identities = map[string][2]string{
 	"delta": {"δ", "= 0"}, "kappa": {"κ", "= 0"}, "negative-cov": {"C", "≥ 0"}, "cov-above-var": {"C", "≤ σ²"},
 	"calibration": {"Σe/ΣC", "= 1"}, "coverage": {"coverage", "= 0.95"},
 }
 
-// Symbol is what the identity is about: "κ".
+// Symbol returns the symbol of the quantity that the identity is about, such as "κ".
 func (f Flag) Symbol() string { return identities[f.Code][0] }
 
-// Identity is "κ = 0".
+// Identity returns the identity in symbols: "κ = 0".
 func (f Flag) Identity() string { return f.Symbol() + " " + identities[f.Code][1] }
 
-// Detail is where and how the identity is violated, after a sentence that says that it is.
+// Detail returns words for where and how the identity is violated, which follow the words that it is violated.
 func (f Flag) Detail() string {
 	if f.Where != "" {
 		return " " + f.Where + ": " + f.How
@@ -50,75 +49,129 @@ func (f Flag) Detail() string {
 	return ": " + f.How
 }
 
-// Violated says that the identity is violated.
+// Violated returns a sentence that says that the identity is violated, where and how.
 func (f Flag) Violated() string { return f.Identity() + " is violated" + f.Detail() }
 
-// Diagnose checks the identities that hold where two answers are a consistent
-// joint distribution: δ = 0, κ = 0, C ≥ 0 and C ≤ σ²
-// (docs/method.md#diagnostics). It takes answers in one unit system, at every
-// distinct condition once, and returns a flag for each identity that is violated
-// beyond its limit, in this order.
+// Diagnose checks the identities that are true if the two answers of a network are a consistent joint distribution:
+// δ = 0, κ = 0, C ≥ 0 and C ≤ σ² (docs/method.md#diagnostics). The answers must be in one system of units, at every
+// distinct condition once. Diagnose returns a flag for each identity that is violated beyond its limit, in this order.
 func Diagnose(a triplets.Answers) []Flag {
-	var flags []Flag
-	add := func(code string, value, limit float64, where, how, do string) {
-		if value > limit { // false for NaN
-			flags = append(flags, Flag{code, where, how, do, value, limit})
-		}
-	}
-
-	meanOf := func(v []float64, f func(x float64) float64) float64 {
-		s := 0.0
-		for _, x := range v {
-			s += f(x)
-		}
-
-		return s / float64(len(v))
-	}
-
-	share := func(v float64) string { return fmt.Sprintf("at %.0f %% of the conditions", 100*v) }
-	square := func(x float64) float64 { return x * x }
+	var candidates []Flag
 	if len(a.Delta) > 0 && len(a.Cov) > 0 {
-		v := math.Sqrt(meanOf(a.Delta, square) / meanOf(a.Cov, math.Abs))
-		add("delta", v, LimitDelta, "",
-			fmt.Sprintf("given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
-				"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
-			"read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag")
+		candidates = append(candidates, deltaFlag(a))
 	}
 
 	if len(a.Kappa) > 0 && len(a.Var) > 0 {
-		v := meanOf(a.Kappa, math.Abs) / meanOf(a.Var, math.Abs)
-		add("kappa", v, LimitKappa, "",
-			fmt.Sprintf("variance and mean of the second answer do not add up to the first answer's "+
-				"variance, by %.0f %% of σ² on average", 100*v),
-			"the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or "+
-				"compare seeds")
+		candidates = append(candidates, kappaFlag(a))
 	}
 
 	if len(a.Cov) > 0 {
-		v := meanOf(a.Cov, func(x float64) float64 { return indicator(x < 0, x) })
-		add("negative-cov", v, LimitNegative, share(v), "no variance can be negative, and there is no interval",
-			"take such conditions as \"ignorance not resolved\", not as certainty; average C over seeds, or measure more pairs")
+		candidates = append(candidates, negativeFlag(a))
 	}
 
 	if len(a.Cov) > 0 && len(a.Cov) == len(a.Var) {
-		v := 0.0
-		for k, c := range a.Cov {
-			v += indicator(c > a.Var[k], c+a.Var[k]) / float64(len(a.Cov))
-		}
+		candidates = append(candidates, aboveFlag(a))
+	}
 
-		add("cov-above-var", v, LimitAbove, share(v), "the model claims more ignorance than total uncertainty",
-			"do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure there")
+	var flags []Flag
+	for _, f := range candidates {
+		if f.Value > f.Limit { // false for NaN
+			flags = append(flags, f)
+		}
 	}
 
 	return flags
 }
 
-// CompareCalibration compares Σe/ΣC over the seeds of a split with 1: +1 where the
-// ratio lies above Student's 95 % range of its standard error, clustered by so many
-// runs, −1 where it lies below, 0 within; wide is half that range. ok is false where
-// the ratio or its error is undefined.
+// deltaFlag returns a flag with the size of the violation of δ = 0.
+func deltaFlag(a triplets.Answers) Flag {
+	v := math.Sqrt(plainMean(product(a.Delta, a.Delta)) / plainMean(absolute(a.Cov)))
+
+	return Flag{
+		Code: "delta", Value: v, Limit: LimitDelta,
+		How: fmt.Sprintf("given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
+			"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
+		Do: "read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag",
+	}
+}
+
+// kappaFlag returns a flag with the size of the violation of κ = 0.
+func kappaFlag(a triplets.Answers) Flag {
+	v := plainMean(absolute(a.Kappa)) / plainMean(absolute(a.Var))
+
+	return Flag{
+		Code: "kappa", Value: v, Limit: LimitKappa,
+		How: fmt.Sprintf("variance and mean of the second answer do not add up to the first answer's "+
+			"variance, by %.0f %% of σ² on average", 100*v),
+		Do: "the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or " +
+			"compare seeds",
+	}
+}
+
+// negativeFlag returns a flag with the share of conditions at which C is negative.
+func negativeFlag(a triplets.Answers) Flag {
+	sum := 0.0
+	for _, c := range a.Cov {
+		sum += indicator(c < 0, c)
+	}
+
+	v := sum / float64(len(a.Cov))
+
+	return Flag{
+		Code: "negative-cov", Value: v, Limit: LimitNegative, Where: atConditions(v),
+		How: "no variance can be negative, and there is no interval",
+		Do: "take such conditions as \"ignorance not resolved\", not as certainty; average C over seeds, or measure more " +
+			"pairs",
+	}
+}
+
+// aboveFlag returns a flag with the share of conditions at which C is above σ².
+func aboveFlag(a triplets.Answers) Flag {
+	v := 0.0
+	for k, c := range a.Cov {
+		v += indicator(c > a.Var[k], c+a.Var[k]) / float64(len(a.Cov))
+	}
+
+	return Flag{
+		Code: "cov-above-var", Value: v, Limit: LimitAbove, Where: atConditions(v),
+		How: "the model claims more ignorance than total uncertainty",
+		Do: "do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure " +
+			"there",
+	}
+}
+
+// atConditions returns words for the share of conditions at which an identity is violated.
+func atConditions(share float64) string {
+	return fmt.Sprintf("at %.0f %% of the conditions", 100*share)
+}
+
+// plainMean returns Σv/n. Numbers in documents have the rounding of this sum, which differs from the rounding of
+// average.
+func plainMean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+
+	return sum / float64(len(v))
+}
+
+// absolute returns the absolute values of v, or nil if v is nil.
+func absolute(v []float64) []float64 {
+	var list []float64
+	for _, x := range v {
+		list = append(list, math.Abs(x))
+	}
+
+	return list
+}
+
+// CompareCalibration compares Σe/ΣC over the seeds of a split with 1. sign is 1 if the ratio is above the range of 1
+// that chance gives, −1 if it is below, and 0 if it is inside. wide is the half width of this 95 % range, by Student's
+// t and the standard error clustered by runs. ok is false if the ratio or its standard error is undefined.
 func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
-	ratio, se := v.Get("sum_e_ratio"), v.Get("sum_e_ratio_se")
+	ratio := v.Get("sum_e_ratio")
+	se := v.Get("sum_e_ratio_se")
 	if !ratio.Defined() || !se.Defined() || !(se.Mean > 0) || runs < 2 {
 		return 0, math.NaN(), false
 	}
@@ -128,12 +181,13 @@ func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
 	return beyond(ratio.Mean, 1, wide), wide, true
 }
 
-// student975 is Student's 97.5 % of a standard error clustered by so many runs.
+// student975 returns the 97.5 % quantile of Student's t for a standard error that is clustered by the given number of
+// runs.
 func student975(runs int) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
 }
 
-// beyond is +1 of a number above the range about a middle, −1 below it, 0 within.
+// beyond returns 1 if a number is above the range middle ± wide, −1 if it is below, and 0 if it is inside.
 func beyond(v, middle, wide float64) int {
 	switch {
 	case v > middle+wide:
@@ -145,17 +199,17 @@ func beyond(v, middle, wide float64) int {
 	return 0
 }
 
-// DiagnoseCalibration checks the headline of covariance calibration, Σe/ΣC = 1
-// (docs/method.md#diagnostics), on pairs that the models were not trained on. It
-// takes the means over the seeds that the tables show, so that table and flag state
-// one number. The identity is violated where CompareCalibration is not 0.
+// DiagnoseCalibration checks whether the covariances are calibrated, Σe/ΣC = 1 (docs/method.md#diagnostics), on pairs
+// that the models were not trained on. It judges the means over the seeds, so that tables and flag show the same
+// number. The identity is violated if CompareCalibration is not 0. DiagnoseCalibration returns one flag or nil.
 func DiagnoseCalibration(v Values, runs int) []Flag {
 	sign, wide, _ := CompareCalibration(v, runs)
 	if sign == 0 {
 		return nil
 	}
 
-	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
+	ratio := v.Get("sum_e_ratio").Mean
+	se := v.Get("sum_e_ratio_se").Mean
 	f := Flag{Code: "calibration", Value: math.Abs(ratio - 1), Limit: wide}
 	f.How = fmt.Sprintf("the measured squared error is %s times C (standard error %s), so "+
 		"the model ", upTo(ratio, v.Get("sum_e_ratio").Std), short(se))
@@ -170,12 +224,13 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 	return []Flag{f}
 }
 
-// UncertainCalibration says that Σe/ΣC tells nothing: it is not 1 beyond chance, nor is it
-// within a factor of two of 1. "" where it tells something, and where it is undefined.
+// UncertainCalibration returns a note if Σe/ΣC is too uncertain to mean anything: if its range contains 1 and also a
+// value that differs from 1 by more than a factor of two. Otherwise, and if Σe/ΣC is undefined, it returns "".
 func UncertainCalibration(v Values, runs int) string {
 	sign, wide, ok := CompareCalibration(v, runs)
 
-	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
+	ratio := v.Get("sum_e_ratio").Mean
+	se := v.Get("sum_e_ratio_se").Mean
 	if !ok || sign != 0 || ratio-wide >= 0.5 && ratio+wide <= 2 {
 		return ""
 	}
@@ -184,17 +239,18 @@ func UncertainCalibration(v Values, runs int) string {
 		"calibrated", short(ratio), short(se))
 }
 
-// CompareCoverage compares the share of held-out values inside the intervals with their level: −1
-// where it lies below Student's 95 % range of its standard error, clustered by run, +1
-// where it lies above, 0 within. Where every value is inside, or none, they have no
-// scatter: the standard error is then that of one value a run at the level. ok is false where
-// the share is undefined or there is one run.
+// CompareCoverage compares the share of held-out values inside the intervals with their level. sign is 1 if the share
+// is above the range that chance gives, −1 if it is below, and 0 if it is inside. The range is the 95 % range by
+// Student's t and the standard error clustered by runs. If all values are inside, or none, they have no scatter: the
+// standard error is then the one of a share of one value from each run. ok is false if the share is undefined or there
+// is one run.
 func CompareCoverage(t Trust) (sign int, ok bool) {
 	if math.IsNaN(t.Inside) || t.Runs < 2 {
 		return 0, false
 	}
 
-	nominal, se := t.Level, t.InsideSE
+	nominal := t.Level
+	se := t.InsideSE
 	if !(se > 0) {
 		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
 	}
@@ -202,8 +258,8 @@ func CompareCoverage(t Trust) (sign int, ok bool) {
 	return beyond(t.Inside, nominal, se*student975(t.Runs)), true
 }
 
-// DiagnoseCoverage checks σ: that 95 % of the held-out values lie inside μ ± 1.96σ
-// (docs/method.md#diagnostics). The identity is violated where CompareCoverage is not 0.
+// DiagnoseCoverage checks whether 95 % of the held-out values are inside μ ± 1.96σ (docs/method.md#diagnostics). This
+// is violated if CompareCoverage is not 0. DiagnoseCoverage returns one flag or nil.
 func DiagnoseCoverage(t Trust) []Flag {
 	sign, _ := CompareCoverage(t)
 	if sign == 0 {
@@ -214,7 +270,8 @@ func DiagnoseCoverage(t Trust) []Flag {
 
 	size := "small"
 	if sign > 0 {
-		size, f.Do = "large", "intervals from σ are wider than needed there"
+		size = "large"
+		f.Do = "intervals from σ are wider than needed there"
 	}
 
 	f.How = fmt.Sprintf("%.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
@@ -223,8 +280,8 @@ func DiagnoseCoverage(t Trust) []Flag {
 	return []Flag{f}
 }
 
-// upTo writes a number to the second digit of its deviation, as the tables do: with three
-// digits where it has none (NaN), with four where it is 0.
+// upTo writes a number to the second digit of its deviation, as the tables do. It writes three digits if the deviation
+// is unknown (NaN), and four if it is 0.
 func upTo(v, deviation float64) string {
 	switch {
 	case math.IsNaN(deviation):

@@ -7,26 +7,27 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Grade states whether intervals can be relied upon.
+// Grade says whether intervals can be relied upon.
 type Grade string
 
-// Grades, from the best.
+// Grades, from the best to the worst.
 const (
-	Holds     Grade = "holds"     // the intervals cover what they should, shown by enough runs
-	Wide      Grade = "wide"      // they do, and say little
+	Holds     Grade = "holds"     // enough runs show that the intervals contain enough values
+	Wide      Grade = "wide"      // like Holds, but the intervals are so wide that they say little
 	Undecided Grade = "undecided" // too few runs to tell
-	Fails     Grade = "fails"     // they cover less than they should
+	Fails     Grade = "fails"     // the intervals contain too few values
 )
 
-// All grades, from the best, and in words.
 var (
-	grades     = []Grade{Holds, Wide, Undecided, Fails}
+	// grades lists all grades from the best to the worst.
+	grades = []Grade{Holds, Wide, Undecided, Fails}
+	// gradeWords contains the words for each grade.
 	gradeWords = map[Grade]string{
 		Holds: "holds", Wide: "holds, but wide", Undecided: "undecided", Fails: "does not hold",
 	}
 )
 
-// Rank is the place of a grade from the best; that of an unknown one is len(grades).
+// Rank returns the place of a grade, counted from 0 for the best. An unknown grade comes after all others.
 func (g Grade) Rank() int {
 	if i := slices.Index(grades, g); i >= 0 {
 		return i
@@ -35,10 +36,10 @@ func (g Grade) Rank() int {
 	return len(grades)
 }
 
-// Words is the grade in words; "" of an unknown one.
+// Words returns the grade in words, or "" for an unknown grade.
 func (g Grade) Words() string { return gradeWords[g] }
 
-// Worst returns the worst of some grades, Undecided without any.
+// Worst returns the worst of some grades, or Undecided without grades.
 func Worst(list ...Grade) Grade {
 	if len(list) == 0 {
 		return Undecided
@@ -47,33 +48,57 @@ func Worst(list ...Grade) Grade {
 	return slices.MaxFunc(list, func(a, b Grade) int { return a.Rank() - b.Rank() })
 }
 
-// Limits of the grades. The first two are below the level of the intervals.
+// Limits of the share of values inside intervals: how far it may be below the level of the intervals.
 const (
-	CoverageMiss = 0.05 // of the share inside from which intervals hold, and of the upper bound below which they fail
-	BoundMiss    = 0.15 // of the lower bound from which they hold
-	FewestUnits  = 5    // independent runs or groups from which they may hold
-	WideSpread   = 0.8  // width over that of mean ± 1.96 deviations of the training outcomes from which they say little
-	WideError    = 4.0  // half width over error beyond which they say little, where 68 % intervals hold WideInside
-	WideInside   = 0.9
+	// CoverageMiss limits the share. Intervals hold only if the share misses the level by less, and fail if even the upper
+	// bound of the share misses it by more.
+	CoverageMiss = 0.05
+	// BoundMiss limits the lower bound of the share. Intervals hold only if it misses the level by less.
+	BoundMiss = 0.15
 )
 
-// boundMiss is the probability by which each bound of a share may be wrong.
-const boundMiss = 0.05
+// Inside68Miss limits the share of values inside 68 % intervals: intervals hold only if the share misses 0.68 by less.
+// 95 % intervals that hold do not show that narrower ones hold: intervals of a known mounting held although the 68 %
+// intervals contained 16 to 47 %. A smaller share does not make intervals fail, because the share of one group scatters
+// by 0.40.
+const Inside68Miss = 0.15
 
-// Evidence is what intervals showed on independent units: runs or groups. The values of a
-// unit go together. A number that is not known is NaN.
+// FewestUnits is the smallest number of independent runs or groups that can show that intervals hold.
+const FewestUnits = 5
+
+// Limits of the width of intervals.
+const (
+	// WideSpread is the width over the width of mean ± 1.96 deviations of the training outcomes, from which intervals say
+	// little.
+	WideSpread = 0.8
+	// MostSpread is the same ratio beyond which intervals are never said to hold.
+	MostSpread = 3.0
+	// WideError is the half width over the error of the mean beyond which intervals say little, if 68 % intervals contain
+	// at least the share WideInside.
+	WideError = 4.0
+	// WideInside is the share inside 68 % intervals from which WideError applies.
+	WideInside = 0.9
+)
+
+// boundRisk is the probability that a bound of a share is wrong.
+const boundRisk = 0.05
+
+// Evidence contains what independent units, which are runs or groups, show about intervals. The values of one unit may
+// be correlated. A number that is not known is NaN.
 type Evidence struct {
-	Level            float64 // of the intervals
-	Units            int
-	Inside, Inside68 float64 // shares of the values inside the intervals, and inside those of 68 %
-	Effective        float64 // independent values that the units' are worth, at least Units
-	WidthOverSpread  float64
-	Half, Error      float64 // half width of the interval, and error of the mean
-	Claimed          bool    // the intervals are the model's own claim: never better than Undecided
+	Level           float64 // probability of the intervals
+	Units           int     // number of units
+	Inside          float64 // share of the values inside the intervals
+	Inside68        float64 // share of the values inside the 68 % intervals
+	Effective       float64 // number of independent values that all values are worth, at least Units
+	WidthOverSpread float64 // width over the width of mean ± 1.96 deviations of the training outcomes
+	Half            float64 // mean half width of the intervals
+	Error           float64 // error of the mean
+	Claimed         bool    // the intervals are the model's own claim, and never better than Undecided
 }
 
-// Pool returns the evidence of units with the given shares inside intervals of the level
-// and of 68 %. inside68 nil: not known.
+// Pool returns the evidence of units. inside contains the share of each unit's values inside intervals of the level,
+// inside68 the share inside 68 % intervals, or nil if it is not known.
 func Pool(level float64, inside, inside68 []float64) Evidence {
 	nan := math.NaN()
 	e := Evidence{
@@ -92,10 +117,10 @@ func Pool(level float64, inside, inside68 []float64) Evidence {
 	return e
 }
 
-// effective returns how many independent values the values of some units are worth, by
-// the standard error of the share of them inside intervals of 68 %. There it scatters
-// even where nearly all values are inside those of 95 %. With fewer than FewestUnits
-// the scatter is not known, and a unit is worth one value.
+// effective returns how many independent values the values of some units are worth: p(1−p)/se², by the share p of
+// values inside 68 % intervals and its standard error. The share inside 68 % intervals scatters even if nearly all
+// values are inside 95 % intervals. The result is at least the number of units and at most the number of values. With
+// fewer than FewestUnits the standard error is not known well, and a unit counts as one value.
 func effective(units int, values, inside68, se float64) float64 {
 	n := float64(units)
 	if units < FewestUnits || !(se > 0) {
@@ -105,9 +130,10 @@ func effective(units int, values, inside68, se float64) float64 {
 	return min(max(n, inside68*(1-inside68)/(se*se)), max(n, values))
 }
 
-// Bounds are the bounds of the share inside, each wrong with a probability of 5 %: those of
-// Clopper and Pearson for the effective number of values. The lower one is the better of
-// two: of the share itself, and of that inside 68 %, transferred by the normal law.
+// Bounds returns the lower and the upper bound of the share inside, each of which is wrong with a probability of 5 %.
+// They are the bounds of Clopper and Pearson (1934) for the effective number of values. The lower bound is the larger
+// of two: one from the share itself, and one from the share inside 68 % intervals, converted by the normal
+// distribution.
 func (e Evidence) Bounds() (lower, upper float64) {
 	if e.Units == 0 || math.IsNaN(e.Inside) {
 		return 0, 1
@@ -122,34 +148,42 @@ func (e Evidence) Bounds() (lower, upper float64) {
 	return lower, 1 - lowerBound(1-e.Inside, e.Effective)
 }
 
-// lowerBound is Clopper's and Pearson's bound of a share found in n values.
+// lowerBound returns the lower bound of Clopper and Pearson for a share that was found in n values.
 func lowerBound(share, n float64) float64 {
 	hits := share * n
-	if hits < 1e-9 {
+	if hits < 1e-9 { // no value, up to rounding
 		return 0
 	}
 
-	return distuv.Beta{Alpha: hits, Beta: n - hits + 1}.Quantile(boundMiss)
+	return distuv.Beta{Alpha: hits, Beta: n - hits + 1}.Quantile(boundRisk)
 }
 
-// Grade applies the limits.
+// Grade returns the grade of the intervals by the limits of this package.
 func (e Evidence) Grade() Grade {
 	lower, upper := e.Bounds()
 	switch {
 	case upper < e.Level-CoverageMiss:
 		return Fails
-	case e.Claimed, e.Units < FewestUnits, !(e.Inside >= e.Level-CoverageMiss), lower < e.Level-BoundMiss:
+	case e.Claimed, e.Units < FewestUnits:
+		return Undecided
+	case !(e.Inside >= e.Level-CoverageMiss), lower < e.Level-BoundMiss, e.MissesAt68():
 		return Undecided
 	}
 
 	return e.Regrade(Holds)
 }
 
-// Regrade is a grade that other widths had, of the same shares, for the widths of e.
+// MissesAt68 reports whether intervals of 68 % contain too few values for intervals of any level to hold.
+func (e Evidence) MissesAt68() bool { return e.Inside68 < 0.68-Inside68Miss }
+
+// Regrade returns the grade of intervals with the widths of e, if their shares inside give the grade g, which was found
+// with other widths.
 func (e Evidence) Regrade(g Grade) Grade {
 	switch {
 	case g != Holds && g != Wide:
 		return g
+	case e.WidthOverSpread > MostSpread:
+		return Undecided
 	case e.IsWide():
 		return Wide
 	}
@@ -162,15 +196,18 @@ func (e Evidence) IsWide() bool {
 	return e.WidthOverSpread >= WideSpread || e.Inside68 >= WideInside && e.Half > WideError*e.Error
 }
 
-// Enough is the number of units that would decide, if they showed the same shares; 0 where
-// the grade is decided, or none would.
+// mostUnits is the largest number of units that Enough tries.
+const mostUnits = 1000
+
+// Enough returns the number of units that would decide the grade if they showed the same shares. It returns 0 if the
+// grade is decided, or if mostUnits would not decide it.
 func (e Evidence) Enough() int {
 	if e.Claimed || e.Units == 0 || math.IsNaN(e.Inside) || e.Grade() != Undecided {
 		return 0
 	}
 
 	worth := e.Effective / float64(e.Units)
-	for e.Units++; e.Units <= 1000; e.Units++ {
+	for e.Units++; e.Units <= mostUnits; e.Units++ {
 		e.Effective = worth * float64(e.Units)
 		if e.Grade() != Undecided {
 			return e.Units

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
 
@@ -54,32 +57,64 @@ func TestGrade(t *testing.T) {
 		enough int
 	}{
 		"all inside": {all, Holds, 0},
-		"13 units":   {change(func(e *Evidence) { e.Units, e.Effective = 13, 13 }), Undecided, 14},
-		"two units":  {change(func(e *Evidence) { e.Units, e.Effective = 2, 2 }), Undecided, 14},
+		"13 units": {change(func(e *Evidence) {
+			e.Units = 13
+			e.Effective = 13
+		}), Undecided, 14},
+		"two units": {change(func(e *Evidence) {
+			e.Units = 2
+			e.Effective = 2
+		}), Undecided, 14},
 		"four units worth more": {
-			change(func(e *Evidence) { e.Units, e.Effective = 4, 40 }), Undecided, 5,
+			change(func(e *Evidence) {
+				e.Units = 4
+				e.Effective = 40
+			}), Undecided, 5,
 		},
-		"as wide as the data":    {change(func(e *Evidence) { e.WidthOverSpread = 0.8 }), Wide, 0},
-		"four times the error":   {change(func(e *Evidence) { e.Inside68, e.Half = 0.9, 4.1 }), Wide, 0},
-		"68 % intervals in need": {change(func(e *Evidence) { e.Inside68, e.Half = 0.89, 4.1 }), Holds, 0},
-		"below the noise":        {change(func(e *Evidence) { e.Inside68, e.Error = 0.95, 0 }), Wide, 0},
-		"none inside":            {change(func(e *Evidence) { e.Inside, e.Units, e.Effective = 0, 2, 2 }), Fails, 0},
-		"the model's claim":      {change(func(e *Evidence) { e.Claimed = true }), Undecided, 0},
-		"75 % of two":            {change(func(e *Evidence) { e.Inside, e.Units, e.Effective = 0.75, 2, 2 }), Undecided, 19},
-		"another level":          {change(func(e *Evidence) { e.Level, e.Inside = 0.98, 0.925 }), Undecided, 0},
-		"nothing":                {Evidence{Level: 0.95, Inside: math.NaN()}, Undecided, 0},
+		"wider than three spreads":       {change(func(e *Evidence) { e.WidthOverSpread = 3.1 }), Undecided, 0},
+		"half of the values inside 68 %": {change(func(e *Evidence) { e.Inside68 = 0.5 }), Undecided, 0},
+		"as wide as the data":            {change(func(e *Evidence) { e.WidthOverSpread = 0.8 }), Wide, 0},
+		"four times the error": {change(func(e *Evidence) {
+			e.Inside68 = 0.9
+			e.Half = 4.1
+		}), Wide, 0},
+		"68 % intervals in need": {change(func(e *Evidence) {
+			e.Inside68 = 0.89
+			e.Half = 4.1
+		}), Holds, 0},
+		"below the noise": {change(func(e *Evidence) {
+			e.Inside68 = 0.95
+			e.Error = 0
+		}), Wide, 0},
+		"none inside": {change(func(e *Evidence) {
+			e.Inside = 0
+			e.Units = 2
+			e.Effective = 2
+		}), Fails, 0},
+		"the model's claim": {change(func(e *Evidence) { e.Claimed = true }), Undecided, 0},
+		"75 % of two": {change(func(e *Evidence) {
+			e.Inside = 0.75
+			e.Units = 2
+			e.Effective = 2
+		}), Undecided, 19},
+		"another level": {change(func(e *Evidence) {
+			e.Level = 0.98
+			e.Inside = 0.925
+		}), Undecided, 0},
+		"nothing": {Evidence{Level: 0.95, Inside: math.NaN()}, Undecided, 0},
 	} {
-		got, enough := c.e.Grade(), c.e.Enough()
+		got := c.e.Grade()
+		enough := c.e.Enough()
 		if name == "another level" {
 			enough = 0
 		}
 
-		must.Not(t, got != c.want || enough != c.enough, "%s: %s, %d would be enough; expected %s, %d", name, got, enough,
-			c.want, c.enough)
+		require.Equal(t, c.want, got, "%s: %s, %d would be enough; expected %s, %d", name, got, enough, c.want, c.enough)
+		assert.Equal(t, c.enough, enough, "%s: %s, %d would be enough; expected %s, %d", name, got, enough, c.want, c.enough)
 	}
 
 	for _, g := range []Grade{Holds, Wide, Undecided, Fails} {
-		must.Not(t, g.Words() == "", "no words for %s", g)
+		assert.NotEmpty(t, g.Words(), "no words for %s", g)
 	}
 }
 
@@ -88,10 +123,12 @@ func TestGrade(t *testing.T) {
 func measuredScatter(t *testing.T) (float64, int) {
 	t.Helper()
 
-	f := must.Get(os.Open("../../docs/research/tables/intervals.csv"))(t)
+	f, err := os.Open("../../docs/research/tables/intervals.csv")
+	require.NoError(t, err)
 	defer f.Close()
 
-	rows := must.Get(csv.NewReader(f).ReadAll())(t)
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
 
 	at := map[string]int{}
 	for k, name := range rows[0] {
@@ -104,7 +141,8 @@ func measuredScatter(t *testing.T) (float64, int) {
 			continue
 		}
 
-		x := must.Get(strconv.ParseFloat(r[at["coverage_68"]], 64))(t)
+		x, err := strconv.ParseFloat(r[at["coverage_68"]], 64)
+		require.NoError(t, err)
 
 		v = append(v, x)
 	}
@@ -123,7 +161,9 @@ func simulatedGroup(rng *rand.Rand, runs int, rho float64) Set {
 	s := Set{Set: triplets.Set{N: n, Out: 1, Y1: make([]float64, n), Y2: make([]float64, n), Run: make([]int, n)}}
 	s.Mu = make([]float64, n)
 
-	group, ofRun, noise := math.Sqrt(rho), math.Sqrt(0.05*(1-rho)), math.Sqrt(0.95*(1-rho))
+	group := math.Sqrt(rho)
+	ofRun := math.Sqrt(0.05 * (1 - rho))
+	noise := math.Sqrt(0.95 * (1 - rho))
 	shift := group * rng.NormFloat64()
 	for r := range runs {
 		own := shift + ofRun*rng.NormFloat64()
@@ -169,21 +209,29 @@ func judgedGroup(s Set, narrow float64) Trust {
 // 0.95 the shares inside 68 % intervals scatter between groups by what the study found; with
 // 0.4 and 0.8 they go together less. The table is in docs/research/intervals.md.
 func TestGradesOfSimulatedCampaigns(t *testing.T) {
-	campaigns, runs, allowed, shares := 100, 8, 0.086, []float64{0.8} // 5 % + 1.65 standard errors
+	campaigns := 100
+	runs := 8
+	allowed := 0.086
+	shares := []float64{0.8} // 5 % + 1.65 standard errors
 	full := os.Getenv("DOUBLETAKE_LONG") == "all"
 	if full {
-		campaigns, runs, allowed, shares = 2000, 40, 0.05, []float64{0.95, 0.8, 0.4}
+		campaigns = 2000
+		runs = 40
+		allowed = 0.05
+		shares = []float64{0.95, 0.8, 0.4}
 	}
 
-	doc := must.Read(t, "../../docs/research/intervals.md")
+	doc := testfile.Read(t, "../../docs/research/intervals.md")
 
 	sd, groups := measuredScatter(t)
 
 	for i, rho := range shares {
 		factors := []float64{1, 1.5, 2, 4, 0.5}
-		single, pooled := make([]map[Grade]int, len(factors)), make([]map[Grade]int, len(factors))
+		single := make([]map[Grade]int, len(factors))
+		pooled := make([]map[Grade]int, len(factors))
 		for f := range factors {
-			single[f], pooled[f] = map[Grade]int{}, map[Grade]int{}
+			single[f] = map[Grade]int{}
+			pooled[f] = map[Grade]int{}
 		}
 
 		var covered []float64 // by right intervals of 68 %
@@ -199,8 +247,10 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 				var inside, inside68, e, half []float64
 				for g, s := range sets {
 					tr := judgedGroup(s, narrow)
-					inside, inside68 = append(inside, tr.Inside), append(inside68, tr.At[0])
-					e, half = append(e, tr.RMSE*tr.RMSE), append(half, tr.Half)
+					inside = append(inside, tr.Inside)
+					inside68 = append(inside68, tr.At[0])
+					e = append(e, tr.RMSE*tr.RMSE)
+					half = append(half, tr.Half)
 					if g == 0 {
 						single[f][tr.Grade()]++
 					}
@@ -248,8 +298,9 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			line := fmt.Sprintf("| %g | %s |", narrow, strings.Join(cells, " | "))
 			t.Logf("share %g: %s", rho, line)
 
-			must.Not(t, full && rho == 0.95 && !strings.Contains(string(doc), line), "docs/research/intervals.md has no %q",
-				line)
+			if full && rho == 0.95 && !strings.Contains(string(doc), line) {
+				t.Errorf("docs/research/intervals.md has no %q", line)
+			}
 		}
 	}
 }

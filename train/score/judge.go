@@ -9,39 +9,38 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Scores are the metrics by which methods are compared on one set
-// (docs/method.md#scores). Method means are normal with variance "total" around
-// μ; v̂ is the epistemic variance a method claims, scored against the measured
-// error e of its own mean. Values are pooled over rows and outcomes; y1 and y2
-// both count.
+// Scores contains the metrics by which methods are compared on one set (docs/method.md#scores). A method predicts a
+// normal distribution about μ with the variance total, and an epistemic variance v̂, which is judged against the
+// measured error e of its mean. The metrics count y1 and y2 of all rows and outcomes.
 type Scores struct {
 	Numbers
-	Quantiles []QuantilePoint // quantile calibration; nil where the total variance is not positive
+	Quantiles []QuantilePoint // quantile calibration; nil if a total variance is not positive
 }
 
 // QuantilePoint is one level of quantile calibration.
 type QuantilePoint struct {
-	Level    float64 // of the predicted distribution
-	Observed float64 // fraction of y below the predicted quantile of that level
+	Level    float64 // probability of the predicted quantile
+	Observed float64 // share of y below the predicted quantile
 }
 
 const (
-	z68      = 1.0               // ±1 deviation: 68.27 %
-	z95      = 1.959963984540054 // 95 %
+	// z68 is the half width of the interval of about 68 % in deviations; ±1 contains 68.27 %.
+	z68 = 1.0
+	// z95 is the half width of the 95 % interval in deviations.
+	z95 = 1.959963984540054
+	// enceBins is the largest number of bins of ENCE.
 	enceBins = 10
-	// FloorShare is the share of Var(y) below which v̂ is floored in QLIKE
-	// (docs/method.md#scores): a score with ln v̂ and e/v̂ has no meaning at 0.
+	// FloorShare is the share of Var(y) to which smaller v̂ are raised in QLIKE (docs/method.md#scores), because ln v̂ and
+	// e/v̂ have no meaning at 0.
 	FloorShare = 1e-4
-	// enceRuns simulations give the mean of ENCE's reference to a few per cent.
+	// enceRuns is the number of simulations that give the reference of ENCE, whose mean is then known to a few per cent.
 	enceRuns = 200
 )
 
-// Judge scores a method's predictions for a set: s.Mu, its total predictive
-// variance of one y, and its epistemic variance v̂ (both N×Out, in the units of
-// s, squared). epistemic may be nil for a method that claims none; s.Var is not
-// used. e and all that follows from it are undefined for training pairs and couples.
-// Judge is deterministic. It panics when a slice does not have the length Set
-// states.
+// Judge scores a method's predictions for a set: s.Mu, the total predictive variance of one y, and the epistemic
+// variance v̂. Both variances are N×Out, in the squared units of s. epistemic is nil if the method predicts none. Judge
+// does not use s.Var. The metrics of e are undefined for training pairs and couples. Judge panics if a slice does not
+// have the length that Set requires.
 func Judge(s Set, total, epistemic []float64) Scores {
 	s = s.check(total, epistemic)
 	r := Scores{Numbers: newNumbers(Methods)}
@@ -57,12 +56,12 @@ func Judge(s Set, total, epistemic []float64) Scores {
 	return r
 }
 
-// judgeTotal sets what concerns the distribution of y.
+// judgeTotal sets the metrics of the predicted distribution of y.
 func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r2 := 0.0
 	for j := range s.Out {
-		r2 += weightedR2(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j), s.Weight) /
-			float64(s.Out)
+		y1, y2, mu := s.outcome(j)
+		r2 += weightedR2(y1, y2, mu, s.Weight) / float64(s.Out)
 	}
 
 	r.set("r2", r2)
@@ -71,7 +70,7 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		r.undefine("one condition only", "r2")
 	}
 
-	if slices.ContainsFunc(total, func(v float64) bool { return !(v > 0) }) {
+	if !allPositive(total) {
 		r.undefine("a total variance is not positive", keysThatNeed("total")...)
 		return
 	}
@@ -104,7 +103,8 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 
 	square := make([]float64, len(total)) // sum of the two squared residuals
 	for k, mu := range s.Mu {
-		a, b := s.Y1[k]-mu, s.Y2[k]-mu
+		a := s.Y1[k] - mu
+		b := s.Y2[k] - mu
 		square[k] = a*a + b*b
 	}
 
@@ -114,11 +114,22 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r.set("ence_ref95", q95)
 }
 
-// quantileLevels are the levels of quantile calibration.
+// allPositive reports whether all numbers are positive; NaN is not.
+func allPositive(list []float64) bool {
+	for _, v := range list {
+		if !(v > 0) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// quantileLevels lists the probabilities of quantile calibration.
 var quantileLevels = []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}
 
-// ence is (1/B) Σ |RMSE_b − RMV_b|/RMV_b; square holds the sum of two squared
-// residuals for each total variance.
+// ence returns the expected normalised calibration error over B bins, (1/B) Σ |RMSE_b − RMV_b|/RMV_b (Levi et al.
+// 2022). square contains the sum of the two squared residuals for each total variance.
 func ence(bins [][]int, total, square []float64) float64 {
 	sum := 0.0
 	for _, rows := range bins {
@@ -129,31 +140,33 @@ func ence(bins [][]int, total, square []float64) float64 {
 		}
 
 		n := float64(len(rows))
-		rmv, rmse := math.Sqrt(v/n), math.Sqrt(q/(2*n))
+		rmv := math.Sqrt(v / n)
+		rmse := math.Sqrt(q / (2 * n))
 		sum += math.Abs(rmse-rmv) / rmv
 	}
 
 	return sum / float64(len(bins))
 }
 
-// enceReference simulates data for which the method's claims hold: an error of the
-// mean with variance v̂ (kept within 0 and the total), shared by all rows of a
-// condition, and noise with the rest of the total. Errors of neighbouring
-// conditions, correlated in practice, are independent here, so that the
-// reference is a lower bound.
+// enceReference returns the mean and the 95 % quantile of ENCE for simulated data that have the predicted variances: an
+// error of the mean with the variance v̂, limited to the range from 0 to the total and shared by all rows of a
+// condition, and noise with the rest of the total. The errors of different conditions are independent here. In practice
+// neighbours are correlated, so that the reference is a lower bound.
 func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 float64) {
 	cond, conditions := dense(s.Condition)
 	rng := rand.New(rand.NewPCG(0x656e6365, 1))
 	shared := make([]float64, conditions*s.Out)
 
-	sdErr, sdNoise := make([]float64, len(total)), make([]float64, len(total))
+	sdErr := make([]float64, len(total))
+	sdNoise := make([]float64, len(total))
 	for k, v := range total {
 		e := 0.0
 		if epistemic != nil && epistemic[k] > 0 {
 			e = min(epistemic[k], v)
 		}
 
-		sdErr[k], sdNoise[k] = math.Sqrt(e), math.Sqrt(v-e)
+		sdErr[k] = math.Sqrt(e)
+		sdNoise[k] = math.Sqrt(v - e)
 	}
 
 	square := make([]float64, len(total))
@@ -166,7 +179,8 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 
 		for k := range total {
 			m := sdErr[k] * shared[cond[k/s.Out]*s.Out+k%s.Out]
-			a, b := m+sdNoise[k]*rng.NormFloat64(), m+sdNoise[k]*rng.NormFloat64()
+			a := m + sdNoise[k]*rng.NormFloat64()
+			b := m + sdNoise[k]*rng.NormFloat64()
 			square[k] = a*a + b*b
 		}
 
@@ -179,7 +193,7 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 	return mean, all[enceRuns*95/100]
 }
 
-// judgeEpistemic sets what rests on v̂ and e.
+// judgeEpistemic sets the metrics of the epistemic variance v̂ and of the measured error e.
 func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	rest := keysThatNeed("epistemic")
 	if why := s.errorUndefined(); why != "" {
@@ -189,10 +203,12 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 
 	s, v = s.paired(v)
 	run, runs := dense(s.Run)
-	e, cluster := MeasuredError(s), make([]int, len(s.Mu))
+	e := MeasuredError(s)
+	cluster := make([]int, len(s.Mu))
 	w := make([]float64, len(e))
 	for k := range cluster {
-		cluster[k], w[k] = run[k/s.Out], s.weight(k/s.Out)
+		cluster[k] = run[k/s.Out]
+		w[k] = s.weight(k / s.Out)
 	}
 
 	meanE, _ := ClusteredRatio(product(w, e), w, cluster)
@@ -207,7 +223,11 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	r.ratio(c, runs)
 	r.set("nonpositive", c.NonPositive)
 
-	sq := lists.Make(len(v), func(k int) float64 { return v[k]*v[k] - 2*v[k]*e[k] })
+	var sq []float64
+	for k := range len(v) {
+		sq = append(sq, v[k]*v[k]-2*v[k]*e[k])
+	}
+
 	square, se := ClusteredRatio(product(w, sq), w, cluster)
 	r.set("square", square)
 	r.set("square_se", se)
@@ -219,17 +239,23 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	r.qlike(s, v, e)
 }
 
-// product returns a·b, element by element.
+// product returns the products of the elements of a and b.
 func product(a, b []float64) []float64 {
-	return lists.Make(len(a), func(k int) float64 { return a[k] * b[k] })
+	var list []float64
+	for k := range len(a) {
+		list = append(list, a[k]*b[k])
+	}
+
+	return list
 }
 
-// qlike sets QLIKE with the share of floored values, and the mean Chebyshev
-// interval.
+// qlike sets QLIKE, the share of values that were raised to its floor, and the mean Chebyshev interval.
 func (r *Scores) qlike(s Set, v, e []float64) {
-	floor := lists.Make(s.Out, func(j int) float64 {
-		return FloorShare * pooledVar(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), s.Weight)
-	})
+	var floor []float64
+	for j := range s.Out {
+		y1, y2, _ := s.outcome(j)
+		floor = append(floor, FloorShare*pooledVar(y1, y2, s.Weight))
+	}
 
 	n := totalWeight(s.Weight, s.N) * float64(s.Out)
 
@@ -262,31 +288,29 @@ func (r *Scores) qlike(s Set, v, e []float64) {
 	}
 }
 
-// CRPSNormal is the continuous ranked probability score of a standard normal
-// prediction for the observation z: z(2Φ(z)−1) + 2φ(z) − 1/√π (Gneiting &
-// Raftery 2007, eq. 21). That of N(μ, σ²) is σ times it at (y−μ)/σ.
+// CRPSNormal returns the continuous ranked probability score of a standard normal prediction for the observation z:
+// z(2Φ(z)−1) + 2φ(z) − 1/√π (Gneiting & Raftery 2007, eq. 21). The score of N(μ, σ²) for y is σ·CRPSNormal((y−μ)/σ).
 func CRPSNormal(z float64) float64 {
 	return z*math.Erf(z/math.Sqrt2) + math.Sqrt(2/math.Pi)*math.Exp(-z*z/2) - 1/math.Sqrt(math.Pi)
 }
 
-// CRPSRows returns the mean CRPS of each row over its outcomes and both values, for
-// normal laws about s.Mu with the variances total (N×Out). It panics when a slice
-// does not have the length Set states.
+// CRPSRows returns the mean CRPS of each row over its outcomes and both values, for normal distributions about s.Mu
+// with the variances total (N×Out). It panics if a slice does not have the length that Set requires.
 func CRPSRows(s Set, total []float64) []float64 {
 	s = s.check(total)
-	out := make([]float64, s.N)
+	scores := make([]float64, s.N)
 
 	z := residuals(s, total)
 	for k, v := range total {
-		out[k/s.Out] += (CRPSNormal(z[2*k]) + CRPSNormal(z[2*k+1])) * math.Sqrt(v) / float64(2*s.Out)
+		scores[k/s.Out] += (CRPSNormal(z[2*k]) + CRPSNormal(z[2*k+1])) * math.Sqrt(v) / float64(2*s.Out)
 	}
 
-	return out
+	return scores
 }
 
-// Chebyshev returns the half-width √(c/α) of the interval that holds the true
-// mean with confidence 1 − α whatever the error's distribution (docs/method.md#diagnostics).
-// There is none, and ok is false, where the covariance c is not positive.
+// Chebyshev returns the half width √(c/α) of the interval that contains the true mean with confidence 1 − α for any
+// distribution of the error (docs/method.md#diagnostics). ok is false if there is no such interval, because the
+// covariance c is not positive and finite.
 func Chebyshev(c, alpha float64) (half float64, ok bool) {
 	if !(c > 0) || !(alpha > 0) || math.IsInf(c, 0) {
 		return math.NaN(), false
@@ -294,16 +318,16 @@ func Chebyshev(c, alpha float64) (half float64, ok bool) {
 	return math.Sqrt(c / alpha), true
 }
 
-// equalCount sorts the indices of v by value and cuts them into so many bins of
-// equal count, as far as ties allow, which are never torn apart: the result
-// does not depend on the order of the values.
+// equalCount sorts the indices of v by value and divides them into bins of equal count. Equal values are in one bin, so
+// that the counts are equal as far as ties allow, and the bins do not depend on the order of the values.
 func equalCount(v []float64, bins int) [][]int {
 	n := len(v)
 	order := lists.Numbers(n)
 	sort.SliceStable(order, func(a, b int) bool { return v[order[a]] < v[order[b]] })
 
-	var out [][]int
-	for start, b := 0, 1; start < n; b++ {
+	var groups [][]int
+	start := 0
+	for b := 1; start < n; b++ {
 		end := n
 		if b < bins {
 			end = max(start+1, n*b/bins)
@@ -313,14 +337,14 @@ func equalCount(v []float64, bins int) [][]int {
 			end++
 		}
 
-		// A tie may have swallowed the bins that end before here.
+		// Equal values may have filled the following bins, too.
 		for b < bins && n*(b+1)/bins <= end {
 			b++
 		}
 
-		out = append(out, order[start:end])
+		groups = append(groups, order[start:end])
 		start = end
 	}
 
-	return out
+	return groups
 }

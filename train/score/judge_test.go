@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
 
@@ -18,7 +20,7 @@ import (
 func TestJudgeAgainstScipy(t *testing.T) {
 	s, _ := golden(t)
 
-	raw := must.Read(t, "testdata/judge.json")
+	raw := testfile.Read(t, "testdata/judge.json")
 
 	var in struct {
 		V, Total []float64
@@ -28,7 +30,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		CRPS     [][2]float64
 	}
 
-	must.Do(t, json.Unmarshal(raw, &in))
+	require.NoError(t, json.Unmarshal(raw, &in))
 
 	got := Judge(s, in.Total, in.V)
 	for _, name := range keys(Methods) {
@@ -37,7 +39,8 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		tol := 1e-9
 		switch name {
 		case "r2":
-			want, ok = Summarise(s).Get("r2"), true
+			want = Summarise(s).Get("r2")
+			ok = true
 		case "ence_ref": // two simulations: 200 runs here, 4000 there
 			tol = 4 * in.Want["ence_ref_sd"] * math.Sqrt(1.0/enceRuns+1.0/4000)
 		case "ence_ref95": // the quantile's error is about twice the mean's
@@ -52,8 +55,9 @@ func TestJudgeAgainstScipy(t *testing.T) {
 	}
 
 	for i, q := range got.Quantiles {
-		must.Not(t, q.Level != in.Levels[i] || !near(q.Observed, in.Observed[i], 1e-12), "quantile %v, want %v observed %v",
-			q, in.Levels[i], in.Observed[i])
+		require.Equal(t, in.Levels[i], q.Level, "quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
+		assert.True(t, near(q.Observed, in.Observed[i], 1e-12),
+			"quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
 	}
 
 	for _, c := range in.CRPS {
@@ -62,7 +66,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		}
 	}
 
-	must.Not(t, len(got.Undefined()) > 0, "undefined: %v", got.Undefined())
+	assert.Empty(t, got.Undefined(), "undefined: %v", got.Undefined())
 }
 
 // honest returns simulated data for which the method's claims hold exactly; sharp
@@ -72,13 +76,15 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 
 	s = Set{Set: triplets.Set{N: n, Out: 1}}
 	for range n {
-		c, a := 0.05+rng.Float64(), 0.1+rng.Float64()
+		c := 0.05 + rng.Float64()
+		a := 0.1 + rng.Float64()
 		mu := 3 * rng.NormFloat64()
 		truth := mu + math.Sqrt(c)*rng.NormFloat64()
 		s.Mu = append(s.Mu, mu)
 		s.Y1 = append(s.Y1, truth+math.Sqrt(a)*rng.NormFloat64())
 		s.Y2 = append(s.Y2, truth+math.Sqrt(a)*rng.NormFloat64())
-		total, v = append(total, c+a), append(v, c*sharp)
+		total = append(total, c+a)
+		v = append(v, c*sharp)
 	}
 
 	return s, total, v
@@ -99,7 +105,7 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 		name      string
 		got, want float64
 	}{{"coverage68", r.Get("coverage68"), math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Get("coverage95"), 0.95}} {
-		must.Near(t, c.got, c.want, 4*math.Sqrt(c.want*(1-c.want)/n), "%s", c.name)
+		assert.InDelta(t, c.want, c.got, 4*math.Sqrt(c.want*(1-c.want)/n), "%s", c.name)
 	}
 
 	if r.Get("ence") > 1.5*r.Get("ence_ref95") {
@@ -146,9 +152,10 @@ func TestENCEReferenceClosedForm(t *testing.T) {
 	r := Judge(s, total, nil)
 
 	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
-	must.Near(t, r.Get("ence_ref"), want, 0.05*want, "reference")
-	must.Not(t, r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.Get("sum_e_ratio")) || math.IsNaN(r.Get("e")),
-		"a method without v̂ has a ratio, or no e")
+	assert.InDelta(t, want, r.Get("ence_ref"), 0.05*want, "reference")
+	require.NotEmpty(t, r.Reason("sum_e_ratio"), "a method without v̂ has a ratio, or no e")
+	require.True(t, math.IsNaN(r.Get("sum_e_ratio")), "a method without v̂ has a ratio, or no e")
+	assert.False(t, math.IsNaN(r.Get("e")), "a method without v̂ has a ratio, or no e")
 }
 
 func TestJudgeUndefined(t *testing.T) {
@@ -165,7 +172,8 @@ func TestJudgeUndefined(t *testing.T) {
 		{"one run", func(s *Set, _ []float64) { s.Run = make([]int, s.N) }, "square_se", "one run"},
 		{"flat", func(s *Set, _ []float64) { clear(s.Y1); clear(s.Y2) }, "qlike", "equal"},
 	} {
-		u, tot := s, append([]float64(nil), total...)
+		u := s
+		tot := append([]float64(nil), total...)
 		u.Y1, u.Y2 = append([]float64(nil), s.Y1...), append([]float64(nil), s.Y2...)
 		c.change(&u, tot)
 
@@ -217,10 +225,11 @@ func TestDiagnose(t *testing.T) {
 	var codes []string
 	for _, f := range Diagnose(bad) {
 		codes = append(codes, f.Code)
-		must.Not(t, !(f.Value > f.Limit) || f.Do == "", "flag %+v", f)
+		require.Greater(t, f.Value, f.Limit, "flag %+v", f)
+		assert.NotEmpty(t, f.Do, "flag %+v", f)
 	}
 
-	must.Equal(t, strings.Join(codes, " "), "delta kappa negative-cov cov-above-var", "flags")
+	assert.Equal(t, "delta kappa negative-cov cov-above-var", strings.Join(codes, " "), "flags")
 
 	// By hand: rms δ = 1, mean |C| = 0.875.
 	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.How, "1.1 of √C") {
@@ -257,7 +266,7 @@ func TestUncertainCalibration(t *testing.T) {
 		v := Values{
 			{Key: "sum_e_ratio", Value: Mean([]float64{c.ratio})}, {Key: "sum_e_ratio_se", Value: Mean([]float64{c.se})},
 		}
-		must.Equal(t, UncertainCalibration(v, 5), c.want, "%g ± %g", c.ratio, c.se)
+		assert.Equal(t, c.want, UncertainCalibration(v, 5), "%g ± %g", c.ratio, c.se)
 	}
 }
 
@@ -287,7 +296,7 @@ func TestDiagnoseCalibration(t *testing.T) {
 	}
 
 	// Binomial, 60 draws of 0.95: 57 ± 1.7; a ratio's own standard error is a little small.
-	must.Not(t, right < 48, "%d of 60 calibrated models are not flagged, expected about 57", right)
+	assert.GreaterOrEqual(t, right, 48, "%d of 60 calibrated models are not flagged, expected about 57", right)
 
 	none := newNumbers(Parts)
 	none.undefineAll("not computed")
@@ -364,7 +373,7 @@ func TestDiagnoseCoverage(t *testing.T) {
 		}
 	}
 
-	must.Not(t, wrong > 10, "%d of 60 models with the right σ are flagged, expected about 3", wrong)
+	assert.LessOrEqual(t, wrong, 10, "%d of 60 models with the right σ are flagged, expected about 3", wrong)
 
 	// By hand, 15 runs, Student's quantile 2.145: ± 0.02 is a range of ± 0.043; without scatter the deviation
 	// is √(0.95·0.05/15) = 0.0563, a range of ± 0.121.
@@ -384,7 +393,8 @@ func TestDiagnoseCoverage(t *testing.T) {
 		{math.NaN(), 0.1, 15, 0, false},
 	} {
 		sign, ok := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
-		must.Not(t, sign != c.sign || ok != c.ok, "%+v: %d, %v", c, sign, ok)
+		require.Equal(t, c.sign, sign, "%+v: %d, %v", c, sign, ok)
+		assert.Equal(t, c.ok, ok, "%+v: %d, %v", c, sign, ok)
 	}
 }
 
@@ -404,7 +414,7 @@ func TestUpTo(t *testing.T) {
 		{0.98934, 0, "0.9893"},
 		{1e-3, 2e-5, "0.001000"},
 	} {
-		must.Equal(t, upTo(c.v, c.deviation), c.want, "%g ± %g", c.v, c.deviation)
+		assert.Equal(t, c.want, upTo(c.v, c.deviation), "%g ± %g", c.v, c.deviation)
 	}
 }
 
@@ -420,8 +430,11 @@ func TestJudgeInvariants(t *testing.T) {
 
 		var ot, ov []float64
 		for i := n - 1; i >= 0; i-- {
-			o.Y1, o.Y2, o.Mu = append(o.Y1, s.Y1[i]*f), append(o.Y2, s.Y2[i]*f), append(o.Mu, s.Mu[i]*f)
-			ot, ov = append(ot, total[i]*f*f), append(ov, v[i]*f*f)
+			o.Y1 = append(o.Y1, s.Y1[i]*f)
+			o.Y2 = append(o.Y2, s.Y2[i]*f)
+			o.Mu = append(o.Mu, s.Mu[i]*f)
+			ot = append(ot, total[i]*f*f)
+			ov = append(ov, v[i]*f*f)
 		}
 
 		b := Judge(o, ot, ov)
@@ -459,7 +472,7 @@ func TestCoverageByHand(t *testing.T) {
 		triplets.Answers{Mu: []float64{5, 5}, Var: []float64{4, 4}},
 	}
 
-	must.Equal(t, Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}), []float64{0.25, 0.5, 0.5, 0.75}, "got")
+	assert.Equal(t, []float64{0.25, 0.5, 0.5, 0.75}, Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}), "got")
 
 	if got := Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}); got != nil {
 		t.Errorf("without rows: %v", got)

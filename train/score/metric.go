@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 )
 
@@ -19,17 +18,19 @@ type Metric struct {
 	Unit   string  // "1" for ratios and shares, "nat", or a power of "sd", the training outcomes' standard deviation
 	What   string  // its meaning
 
-	Of    Uses
-	needs string // of a method: "total" variance, measured "error", or that and its "epistemic" variance
+	Uses Uses
+	// needs is the input without which a metric of methods is undefined: "total" for the total variance, "error" for the
+	// measured error, and "epistemic" for the measured error and the epistemic variance.
+	needs string
 }
 
-// Uses lists the inputs of a metric; several may be joined with |.
+// Uses says from which inputs a metric is computed. Several may be joined with |.
 type Uses int
 
-// What metrics are computed of.
+// Inputs of metrics.
 const (
-	Parts   Uses = 1 << iota // the train and the test part of a split, per outcome too
-	Methods                  // the test part as each method of a comparison predicts it
+	Parts   Uses = 1 << iota // the train and the test part of a split, and each outcome of them
+	Methods                  // the test part with the predictions of each method of a comparison
 
 	both = Parts | Methods
 )
@@ -71,56 +72,77 @@ var Metrics = []Metric{
 	{"chebyshev95", "√(v̂/0.05)", 1, "sd", "mean half-width of the 95 % Chebyshev interval", Methods, "epistemic"},
 }
 
-// MetricsOf returns the metrics that are computed of that, in their order.
+// MetricsOf returns the metrics that are computed from any of the inputs u, in their order.
 func MetricsOf(u Uses) []Metric {
-	return slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool { return m.Of&u == 0 })
-}
-
-// MetricOf returns the metric with that key; it panics when there is none.
-func MetricOf(key string) Metric {
-	i := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Key == key })
-	if i < 0 {
-		panic("score: no metric named " + key)
+	var list []Metric
+	for _, m := range Metrics {
+		if m.Uses&u != 0 {
+			list = append(list, m)
+		}
 	}
 
-	return Metrics[i]
+	return list
 }
 
-// keysThatNeed returns the keys of a method's metrics that rest on what.
+// MetricOf returns the metric with that key. It panics if there is none.
+func MetricOf(key string) Metric {
+	for _, m := range Metrics {
+		if m.Key == key {
+			return m
+		}
+	}
+
+	panic("score: no metric named " + key)
+}
+
+// keysThatNeed returns the keys of a method's metrics with the given need: "total", "error" or "epistemic".
 func keysThatNeed(what string) []string {
-	of := slices.DeleteFunc(MetricsOf(Methods), func(m Metric) bool { return m.needs != what })
-	return lists.Each(of, func(m Metric) string { return m.Key })
+	var keys []string
+	for _, m := range MetricsOf(Methods) {
+		if m.needs == what {
+			keys = append(keys, m.Key)
+		}
+	}
+
+	return keys
 }
 
-// Number is the value of one metric. NaN is undefined.
+// Number is the value of one metric.
 type Number struct {
 	Key       string
-	Value     float64
-	Undefined string // why Value is NaN, a clause for people: "one condition only"
+	Value     float64 // NaN if it is undefined
+	Undefined string  // reason why Value is NaN, in words: "one condition only"
 }
 
 // Numbers are the values of metrics, in the order of Metrics.
 type Numbers []Number
 
-// newNumbers returns zeros for the metrics computed of that.
+// newNumbers returns zeros for the metrics that are computed from any of the inputs u.
 func newNumbers(u Uses) Numbers {
-	return lists.Each(MetricsOf(u), func(m Metric) Number { return Number{Key: m.Key} })
-}
-
-func (n Numbers) find(key string) *Number {
-	i := slices.IndexFunc(n, func(x Number) bool { return x.Key == key })
-	if i < 0 {
-		panic("score: no number named " + key)
+	var list []Number
+	for _, m := range MetricsOf(u) {
+		list = append(list, Number{Key: m.Key})
 	}
 
-	return &n[i]
+	return list
 }
 
-// Get returns the number with that key; it panics when there is none.
+// find returns the number with a key. It panics if there is none.
+func (n Numbers) find(key string) *Number {
+	for i := range n {
+		if n[i].Key == key {
+			return &n[i]
+		}
+	}
+
+	panic("score: no number named " + key)
+}
+
+// Get returns the value of the number with a key. It panics if there is none.
 func (n Numbers) Get(key string) float64 { return n.find(key).Value }
 
-// Reason returns why the number with that key is undefined, "" when it is
-// defined; it panics when there is none.
+// Reason returns the reason why the number with a key is undefined, and "" if it is defined. It panics if there is no
+// such number.
 func (n Numbers) Reason(key string) string { return n.find(key).Undefined }
 
 // Undefined returns the numbers that are undefined.
@@ -128,10 +150,10 @@ func (n Numbers) Undefined() Numbers {
 	return slices.DeleteFunc(slices.Clone(n), func(x Number) bool { return x.Undefined == "" })
 }
 
-// set gives a number its value.
+// set stores the value of a number.
 func (n Numbers) set(key string, v float64) { n.find(key).Value = v }
 
-// undefine makes numbers NaN for a reason; the first reason stays.
+// undefine makes numbers NaN for a reason. A number that is undefined already keeps its reason.
 func (n Numbers) undefine(why string, keys ...string) {
 	for _, k := range keys {
 		x := n.find(k)
@@ -150,19 +172,18 @@ func (n Numbers) undefineAll(why string) {
 // undefineRest gives every number that is not finite a reason.
 func (n Numbers) undefineRest() {
 	for _, x := range n {
-		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) {
+		if !isFinite(x.Value) {
 			n.undefine("a value it is computed from is not finite", x.Key)
 		}
 	}
 }
 
-// Value is one metric over the seeds of a split. A NaN mean is undefined, with
-// the reason in Undefined. The zero Value means "not computed".
+// Value is one metric over the seeds of a split. The zero Value means that it was not computed.
 type Value struct {
-	Mean      float64
-	Std       float64 // sample standard deviation over the seeds (n−1); NaN for one seed
-	N         int     // seeds
-	Undefined string  // why Mean has no value: "one condition only"
+	Mean      float64 // NaN if it is undefined
+	Std       float64 // sample standard deviation over the seeds (with n−1); NaN for one seed
+	N         int     // number of seeds
+	Undefined string  // reason why Mean is NaN, in words: "one condition only"
 }
 
 // Absent reports whether the value was never set.
@@ -170,10 +191,10 @@ func (v Value) Absent() bool { return v == Value{} }
 
 // Defined reports whether the value has a finite mean.
 func (v Value) Defined() bool {
-	return !v.Absent() && v.Undefined == "" && !math.IsNaN(v.Mean) && !math.IsInf(v.Mean, 0)
+	return !v.Absent() && v.Undefined == "" && isFinite(v.Mean)
 }
 
-// Reason returns why the value is undefined, "" when it is defined.
+// Reason returns the reason why the value is undefined, and "" if it is defined.
 func (v Value) Reason() string {
 	switch {
 	case v.Defined():
@@ -195,7 +216,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return numbers.Object{"mean", v.Mean, "std", v.Std, "n", v.N}.MarshalJSON()
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads an object that MarshalJSON wrote.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	return numbers.Object{"mean", &v.Mean, "std", &v.Std, "n", &v.N, "undefined", &v.Undefined}.UnmarshalJSON(b)
 }
@@ -209,28 +230,43 @@ type Keyed struct {
 // Values are metrics over the seeds of a split, in the order of Metrics.
 type Values []Keyed
 
-// Get returns the value with that key, the zero Value when there is none.
+// Get returns the value with a key, or the zero Value if there is none.
 func (v Values) Get(key string) Value {
-	k, _ := lists.Find(v, func(k Keyed) bool { return k.Key == key })
-	return k.Value
+	for _, k := range v {
+		if k.Key == key {
+			return k.Value
+		}
+	}
+
+	return Value{}
 }
 
-// OverSeeds averages the numbers of the seeds of a split. A value is undefined as soon as it is
-// in one of the seeds. Without seeds there are no values.
+// OverSeeds averages the numbers of the seeds of a split. A value is undefined if the number of any seed is undefined.
+// OverSeeds returns nil without seeds.
 func OverSeeds(seeds []Numbers) Values {
 	if len(seeds) == 0 {
 		return nil
 	}
 
-	return lists.Each(seeds[0], func(x Number) Keyed {
-		k := Keyed{x.Key, Mean(lists.Each(seeds, func(n Numbers) float64 { return n.Get(x.Key) }))}
-		k.Undefined = cmp.Or(lists.Each(seeds, func(n Numbers) string { return n.Reason(x.Key) })...)
+	var list []Keyed
+	for _, x := range seeds[0] {
+		values := make([]float64, len(seeds))
+		reasons := make([]string, len(seeds))
+		for i, n := range seeds {
+			values[i] = n.Get(x.Key)
+			reasons[i] = n.Reason(x.Key)
+		}
 
-		return k
-	})
+		k := Keyed{x.Key, Mean(values)}
+		k.Undefined = cmp.Or(reasons...)
+
+		list = append(list, k)
+	}
+
+	return list
 }
 
-// Mean is the mean of the seeds' values with its sample standard deviation.
+// Mean returns the mean of the seeds' values with its sample standard deviation.
 func Mean(v []float64) Value {
 	m, std := MeanStd(v)
 	return Value{Mean: m, Std: std, N: len(v)}

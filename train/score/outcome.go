@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"math"
 
-	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 	"doubletake/train/triplets"
 )
 
 // OutcomeTrust is the Trust of one outcome.
 type OutcomeTrust struct {
-	Outcome, Unit string // Unit is "" when it has none
-	HeldOut       string // what it was judged on, where a list has several splits'; not in documents
+	Outcome string // name of the outcome
+	Unit    string // "" if the outcome has no unit
+	HeldOut string // the held-out rows, if a list has the trust of several splits; not in documents
 	Trust
 }
 
-// members are what documents state of an outcome's trust. The verdict and the noise follow from
-// the others and are not read.
+// members returns the members of the JSON object of an outcome's trust. The verdict and the noise follow from the
+// others and are not read.
 func (t *OutcomeTrust) members() numbers.Object {
 	verdict := t.Grade()
 	noise := math.Sqrt(t.ClaimedSigma*t.ClaimedSigma - t.ClaimedEpistemic*t.ClaimedEpistemic)
@@ -35,20 +35,24 @@ func (t *OutcomeTrust) members() numbers.Object {
 	return o
 }
 
-// MarshalJSON writes the numbers that documents state; an undefined one is null.
+// Document returns what documents state of an outcome's trust.
+func (t OutcomeTrust) Document() numbers.Object { return t.members() }
+
+// MarshalJSON writes the trust for documents. An undefined number is null.
 func (t OutcomeTrust) MarshalJSON() ([]byte, error) { return t.members().MarshalJSON() }
 
-// UnmarshalJSON reads what MarshalJSON wrote. It has not all that a grade needs.
+// UnmarshalJSON reads an object that MarshalJSON wrote. The result lacks some numbers that Grade needs.
 func (t *OutcomeTrust) UnmarshalJSON(b []byte) error {
 	*t = OutcomeTrust{}
 	return t.members().UnmarshalJSON(b)
 }
 
-// TrustByOutcome compares predictions for the test part of s, one row for each of its
-// triplets, with its pairs, in the outcomes' own units: a Trust for each outcome.
-// intervals are as for TrustOf. Without a training part the spread is that of the test part.
+// TrustByOutcome judges predictions of the test part of s, by outcome. mu, total and epistemic have one row for each
+// triplet of the test part, in the outcomes' own units. intervals are as for TrustOf. The spread of the outcomes comes
+// from the training part, or from the test part if there is no training part.
 func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *Intervals) []OutcomeTrust {
-	train, test := s.Of(triplets.Train), s.Of(triplets.Test)
+	train := s.Of(triplets.Train)
+	test := s.Of(triplets.Test)
 	if train.N == 0 {
 		train = test
 	}
@@ -60,10 +64,14 @@ func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *I
 		intervals = Claimed(total, 0.95)
 	}
 
-	return lists.Make(len(s.Outcomes), func(k int) OutcomeTrust {
+	var list []OutcomeTrust
+	for k := range len(s.Outcomes) {
 		t := TrustOf(set, total, epistemic, spread, []int{k}, intervals)
-		return OutcomeTrust{Outcome: s.Outcomes[k].Name, Unit: s.Outcomes[k].Unit, Trust: t}
-	})
+
+		list = append(list, OutcomeTrust{Outcome: s.Outcomes[k].Name, Unit: s.Outcomes[k].Unit, Trust: t})
+	}
+
+	return list
 }
 
 // MeanByOutcome averages the trust of each outcome over trainings.
@@ -72,13 +80,28 @@ func MeanByOutcome(trainings [][]OutcomeTrust) []OutcomeTrust {
 		return nil
 	}
 
-	return lists.Make(len(trainings[0]), func(i int) OutcomeTrust {
+	var list []OutcomeTrust
+	for i := range len(trainings[0]) {
 		o := trainings[0][i]
-		o.Trust = MeanTrust(lists.Each(trainings, func(t []OutcomeTrust) Trust { return t[i].Trust }))
 
-		return o
-	})
+		trusts := make([]Trust, len(trainings))
+		for k, outcomes := range trainings {
+			trusts[k] = outcomes[i].Trust
+		}
+
+		o.Trust = MeanTrust(trusts)
+		list = append(list, o)
+	}
+
+	return list
 }
 
-// Grades are the grades of the outcomes.
-func Grades(list []OutcomeTrust) []Grade { return lists.Each(list, OutcomeTrust.Grade) }
+// Grades returns the grades of the outcomes.
+func Grades(list []OutcomeTrust) []Grade {
+	var results []Grade
+	for _, v := range list {
+		results = append(results, v.Grade())
+	}
+
+	return results
+}

@@ -6,96 +6,102 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/internal/lists"
 )
 
-// Rank is the place of a method in a comparison: its mean score over rows and
-// seeds, how much that is above the best one's, with the standard error of the
-// difference, and whether it can be told from it.
+// Rank is the place of a method in a comparison with the best method.
 type Rank struct {
-	Method    int // its number in the lists given
-	Mean      float64
-	Above, SE float64 // 0 of the best; SE is NaN with fewer than two runs
-	Margin    float64 // Student's 97.5 % of SE; NaN with fewer than two runs
-	Worse     bool    // Above is more than Margin; not corrected for how many are compared
-	P         float64 // probability of a difference as large in either direction, by Student's law; NaN without SE
+	Method int     // number of the method in the given lists
+	Mean   float64 // mean score over rows and seeds
+	Above  float64 // difference from the best method's mean; 0 for the best
+	SE     float64 // standard error of the difference; 0 for the best, NaN with fewer than two runs
+	Margin float64 // half width of the 95 % interval of the difference, by Student's t; NaN with fewer than two runs
+	Worse  bool    // Above is larger than Margin; not corrected for the number of methods
+	P      float64 // two-sided p-value of the difference, by Student's t; NaN without SE
 }
 
-// Ranking sorts methods by a score of which less is better; scores[m][k][i] is that
-// of method m, seed k, row i, on the same rows, run[i] the row's run. Differences
-// are paired: row by row and seed by seed. Their squared standard error is that
-// of the mean over seeds, clustered by run, plus the variance between seeds over
-// their number, with the degrees of freedom of such a sum (Welch, Satterthwaite): two
-// seeds that scatter tell little.
+// Ranking sorts methods by a score of which less is better. scores[m][k][i] is the score of method m with seed k at row
+// i. All methods have the same rows; run[i] is the run of row i. Ranking returns nil if no method has a mean.
 func Ranking(scores [][][]float64, run []int) []Rank {
-	var out []Rank
-
-	mean := func(v []float64) float64 { return average(v, nil) }
+	var ranks []Rank
 	for m, seeds := range scores {
 		r := Rank{Method: m, Margin: math.NaN(), P: math.NaN()}
 		for _, rows := range seeds {
-			r.Mean += mean(rows) / float64(len(seeds))
+			r.Mean += average(rows, nil) / float64(len(seeds))
 		}
 
-		out = append(out, r)
+		ranks = append(ranks, r)
 	}
 
-	slices.SortStableFunc(out, func(a, b Rank) int { return cmp.Compare(a.Mean, b.Mean) })
+	slices.SortStableFunc(ranks, func(a, b Rank) int { return cmp.Compare(a.Mean, b.Mean) })
 
-	if len(out) == 0 || math.IsNaN(out[0].Mean) {
+	if len(ranks) == 0 || math.IsNaN(ranks[0].Mean) {
 		return nil
 	}
 
+	best := ranks[0]
+	for i := range ranks[1:] {
+		r := &ranks[i+1]
+		r.Above = r.Mean - best.Mean
+		r.test(scores[r.Method], scores[best.Method], run)
+	}
+
+	return ranks
+}
+
+// test sets the standard error of the difference from the best method and what follows from it. own and best are the
+// scores of the method and of the best one by seed and row, which are paired.
+//
+// The squared standard error is the sum of two parts: the squared standard error of the mean over seeds, clustered by
+// run, and the variance between seeds over their number. The degrees of freedom are those of such a sum (Welch,
+// Satterthwaite), because two seeds show little of their scatter.
+func (r *Rank) test(own, best [][]float64, run []int) {
 	cluster, runs := dense(run)
-
-	best := scores[out[0].Method]
-	for i := range out[1:] {
-		r := &out[i+1]
-		own := scores[r.Method]
-		diff, seeds := make([]float64, len(run)), make([]float64, len(own))
-		for k, rows := range own {
-			for q, v := range rows {
-				diff[q] += (v - best[k][q]) / float64(len(own))
-				seeds[k] += (v - best[k][q]) / float64(len(rows))
-			}
-		}
-
-		_, se := ClusteredMean(diff, cluster)
-		a, b, k := se*se, 0.0, float64(len(own))
-		if len(own) > 1 {
-			_, sd := MeanStd(seeds)
-			b = sd * sd / k
-		}
-
-		r.Above, r.SE = r.Mean-out[0].Mean, math.Sqrt(a+b)
-		if runs > 1 {
-			r.Margin = 0
-		}
-
-		if runs > 1 && r.SE > 0 {
-			parts := a * a / float64(runs-1)
-			if b > 0 {
-				parts += b * b / (k - 1)
-			}
-
-			student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}
-			r.Margin = r.SE * student.Quantile(0.975)
-			r.Worse = r.Above > r.Margin
-			r.P = 2 * student.Survival(math.Abs(r.Above/r.SE))
+	differences := make([]float64, len(run)) // mean over seeds, by row
+	seeds := make([]float64, len(own))       // mean over rows, by seed
+	for k, rows := range own {
+		for q, v := range rows {
+			differences[q] += (v - best[k][q]) / float64(len(own))
+			seeds[k] += (v - best[k][q]) / float64(len(rows))
 		}
 	}
 
-	return out
+	_, se := ClusteredMean(differences, cluster)
+	ofRuns := se * se
+	ofSeeds := 0.0
+	n := float64(len(own))
+	if len(own) > 1 {
+		_, sd := MeanStd(seeds)
+		ofSeeds = sd * sd / n
+	}
+
+	r.SE = math.Sqrt(ofRuns + ofSeeds)
+	if runs < 2 {
+		return
+	}
+
+	r.Margin = 0
+	if !(r.SE > 0) {
+		return
+	}
+
+	parts := ofRuns * ofRuns / float64(runs-1)
+	if ofSeeds > 0 {
+		parts += ofSeeds * ofSeeds / (n - 1)
+	}
+
+	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (ofRuns + ofSeeds) * (ofRuns + ofSeeds) / parts}
+	r.Margin = r.SE * student.Quantile(0.975)
+	r.Worse = r.Above > r.Margin
+	r.P = 2 * student.Survival(math.Abs(r.Above/r.SE))
 }
 
-// smallLoss is the difference from the best that is as good: of NLL and |ln Σe/Σv̂| as it is,
-// of the other criteria over the best's score.
+// smallLoss is the largest difference from the best score that counts as small: as it is for NLL and |ln Σe/Σv̂|, and
+// relative to the best score for the other criteria.
 const smallLoss = 0.1
 
-// Standing compares a score that is above the best one's in a word: "worse" where that is
-// more than chance, "as good" where it is small at its upper limit, above + margin, and
-// "undecided" else. key is that of the Criterion.
+// Standing compares a score with the best one in a word. It is "worse" if the difference, above, is more than chance.
+// It is "as good" if the difference is small even at its upper limit, above + margin, and "undecided" otherwise. key is
+// the key of the Criterion.
 func Standing(key string, best, above, margin float64, worse bool) string {
 	small := smallLoss
 	if key == "crps" || key == "rmse" {
@@ -112,19 +118,24 @@ func Standing(key string, best, above, margin float64, worse bool) string {
 	return "undecided"
 }
 
-// Holm corrects p-values for their number (Holm 1979). Whoever rejects all hypotheses
-// whose corrected p is at most α rejects a true one with a probability of at most α.
-// NaN are no tests and stay NaN.
+// Holm corrects p-values for their number (Holm 1979): if all hypotheses whose corrected p is at most α are rejected,
+// the probability that a true one is among them is at most α. A p of NaN means that there was no test, and stays NaN.
 func Holm(p []float64) []float64 {
-	out := slices.Clone(p)
-	order := lists.Where(len(p), func(i int) bool { return !math.IsNaN(p[i]) })
+	corrected := slices.Clone(p)
+	var order []int
+	for i := range len(p) {
+		if !math.IsNaN(p[i]) {
+			order = append(order, i)
+		}
+	}
+
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 
 	highest := 0.0
 	for k, i := range order {
 		highest = max(highest, min(1, float64(len(order)-k)*p[i]))
-		out[i] = highest
+		corrected[i] = highest
 	}
 
-	return out
+	return corrected
 }

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // By hand: differences of 1, 1, 3, 3 in two runs over two seeds that agree have the
@@ -30,7 +31,7 @@ func TestRankingByHand(t *testing.T) {
 	}
 
 	q := Ranking([][][]float64{{add(1.5, 1.5, 3.5, 3.5), add(0.5, 0.5, 2.5, 2.5)}, {best, best}}, run)
-	must.Not(t, math.Abs(q[1].SE*q[1].SE-r[1].SE*r[1].SE-0.25) > 1e-12,
+	assert.InDelta(t, 0.25, q[1].SE*q[1].SE-r[1].SE*r[1].SE, 1e-12,
 		"SE² %v without and %v with seeds that differ by ±½", r[1].SE*r[1].SE, q[1].SE*q[1].SE)
 }
 
@@ -55,8 +56,8 @@ func TestStanding(t *testing.T) {
 		{"ratio", 4, 0.1, 0.2, false, "undecided"},
 		{"crps", 1, 0, math.NaN(), false, "undecided"}, // one run
 	} {
-		must.Equal(t, Standing(c.key, c.best, c.above, c.margin, c.worse), c.want, "%s %g above %g, margin %g", c.key,
-			c.above, c.best, c.margin)
+		assert.Equal(t, c.want, Standing(c.key, c.best, c.above, c.margin, c.worse),
+			"%s %g above %g, margin %g", c.key, c.above, c.best, c.margin)
 	}
 }
 
@@ -65,10 +66,14 @@ func TestStanding(t *testing.T) {
 // same difference in both is none.
 func TestRankingOfScatteringSeeds(t *testing.T) {
 	const rows = 40
-	run, none, some, more := make([]int, rows), make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	run := make([]int, rows)
+	none := make([]float64, rows)
+	some := make([]float64, rows)
+	more := make([]float64, rows)
 	for i := range rows {
 		run[i] = i
-		some[i], more[i] = 8+0.01*float64(i%2), 10+0.01*float64(i%2)
+		some[i] = 8 + 0.01*float64(i%2)
+		more[i] = 10 + 0.01*float64(i%2)
 	}
 
 	r := Ranking([][][]float64{{none, none}, {some, more}}, run)
@@ -92,9 +97,12 @@ func TestRankingHoldsItsLevel(t *testing.T) {
 		run[i] = i % runs
 	}
 
-	told, found := 0, 0
+	told := 0
+	found := 0
 	for range trials {
-		a, b, c := make([]float64, rows), make([]float64, rows), make([]float64, rows)
+		a := make([]float64, rows)
+		b := make([]float64, rows)
+		c := make([]float64, rows)
 
 		shared := make([]float64, runs)
 		for i := range shared {
@@ -117,6 +125,7 @@ func TestRankingHoldsItsLevel(t *testing.T) {
 		}
 	}
 
-	must.Not(t, told < trials/50 || told > trials/10 || found < trials*99/100, "told apart in %d of %d, found in %d",
-		told, trials, found)
+	require.GreaterOrEqual(t, told, trials/50, "told apart in %d of %d, found in %d", told, trials, found)
+	require.LessOrEqual(t, told, trials/10, "told apart in %d of %d, found in %d", told, trials, found)
+	assert.GreaterOrEqual(t, found, trials*99/100, "told apart in %d of %d, found in %d", told, trials, found)
 }

@@ -6,7 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/train/triplets"
 )
 
@@ -49,12 +50,15 @@ func TestAllPairsOfRepeats(t *testing.T) {
 
 				for i := range y {
 					for k := i + 1; k < r; k++ {
-						s.Y1, s.Y2 = append(s.Y1, y[i]), append(s.Y2, y[k])
-						s.Weight, s.Run = append(s.Weight, 1/float64(r-1)), append(s.Run, c)
+						s.Y1 = append(s.Y1, y[i])
+						s.Y2 = append(s.Y2, y[k])
+						s.Weight = append(s.Weight, 1/float64(r-1))
+						s.Run = append(s.Run, c)
 					}
 
 					if i%2 == 1 {
-						half.Y1, half.Y2 = append(half.Y1, y[i-1]), append(half.Y2, y[i])
+						half.Y1 = append(half.Y1, y[i-1])
+						half.Y2 = append(half.Y2, y[i])
 						half.Run = append(half.Run, c)
 						half.N++
 					}
@@ -63,7 +67,8 @@ func TestAllPairsOfRepeats(t *testing.T) {
 
 			half.X = make([]float64, half.N)
 			m := summaryOf(s)
-			e, se = append(e, m[0]), append(se, m[1])
+			e = append(e, m[0])
+			se = append(se, m[1])
 			disjoint = append(disjoint, summaryOf(half)[0])
 		}
 
@@ -75,9 +80,9 @@ func TestAllPairsOfRepeats(t *testing.T) {
 			t.Errorf("r = %v: mean e %.4f, truth %.4f: %.1f standard errors apart", repeats, mean, truth, off)
 		}
 
-		must.Not(t, math.Abs(stated/sd-1) > 0.1, "r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
-		must.Not(t, repeats[len(repeats)-1] > 2 && sd >= before, "r = %v: e scatters by %.4f, of disjoint pairs by %.4f",
-			repeats, sd, before)
+		assert.InDelta(t, 1, stated/sd, 0.1, "r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
+		assert.False(t, repeats[len(repeats)-1] > 2 && sd >= before,
+			"r = %v: e scatters by %.4f, of disjoint pairs by %.4f", repeats, sd, before)
 
 		t.Logf("r = %v: e %.4f (truth %.4f), SE stated %.4f, true %.4f, disjoint %.4f", repeats, mean, truth, stated, sd,
 			before)
@@ -110,9 +115,11 @@ func TestWeightedFit(t *testing.T) {
 
 		noise := 0.0
 		for g := range conditions {
-			r, sigma := 2, 0.3
+			r := 2
+			sigma := 0.3
 			if g%2 == 1 {
-				r, sigma = 6, 1
+				r = 6
+				sigma = 1
 			}
 
 			m := 2 * math.Sin(float64(g))
@@ -120,19 +127,24 @@ func TestWeightedFit(t *testing.T) {
 			y := make([]float64, r)
 			for i := range y {
 				y[i] = m + sigma*rng.NormFloat64()
-				runs, runMu = append(runs, y[i]), append(runMu, 0.9*m)
+				runs = append(runs, y[i])
+				runMu = append(runMu, 0.9*m)
 				noise += sigma * sigma
 			}
 
 			for i := range y {
 				for k := i + 1; k < r; k++ {
-					s.Y1, s.Y2, mu = append(s.Y1, y[i]), append(s.Y2, y[k]), append(mu, 0.9*m)
-					s.Weight, s.Condition = append(s.Weight, 1/float64(r-1)), append(s.Condition, g)
+					s.Y1 = append(s.Y1, y[i])
+					s.Y2 = append(s.Y2, y[k])
+					mu = append(mu, 0.9*m)
+					s.Weight = append(s.Weight, 1/float64(r-1))
+					s.Condition = append(s.Condition, g)
 				}
 			}
 		}
 
-		s.N, s.Run = len(s.Y1), s.Condition
+		s.N = len(s.Y1)
+		s.Run = s.Condition
 		set := Set{Set: s, Answers: triplets.Answers{Mu: mu}}
 		got := Summarise(set)
 		if want := R2(runs, runs, runMu); math.Abs(got.Get("r2")-want) > 1e-12 {
@@ -152,8 +164,8 @@ func TestWeightedFit(t *testing.T) {
 	}{{"weighted", weighted, true}, {"plain", plain, false}} {
 		mean, sd := MeanStd(c.v)
 		z := mean / (sd / math.Sqrt(campaigns))
-		must.Not(t, c.good != (math.Abs(z) < 3), "%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name,
-			mean, z)
+		assert.Equal(t, c.good, math.Abs(z) < 3,
+			"%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name, mean, z)
 
 		t.Logf("%s: off by %.5f, %.1f standard errors", c.name, mean, z)
 	}
@@ -169,7 +181,8 @@ func TestJudgeWeights(t *testing.T) {
 	twice := Set{Set: triplets.Set{
 		N: 4, Out: 1, Y1: []float64{1, 1, 2, 4}, Y2: []float64{1.5, 1.5, 2.5, 3}, Run: []int{0, 0, 1, 2},
 	}, Answers: triplets.Answers{Mu: []float64{0.5, 0.5, 2, 3}}}
-	a, b := Judge(s, v, v), Judge(twice, []float64{0.3, 0.3, 0.2, 0.4}, []float64{0.3, 0.3, 0.2, 0.4})
+	a := Judge(s, v, v)
+	b := Judge(twice, []float64{0.3, 0.3, 0.2, 0.4}, []float64{0.3, 0.3, 0.2, 0.4})
 	for _, key := range []string{"r2", "e", "sum_e_ratio", "sum_e_ratio_se", "square", "square_se", "qlike"} {
 		if x, y := a.Get(key), b.Get(key); !(math.Abs(x-y) < 1e-12) {
 			t.Errorf("%s: %v weighted, %v of the row twice", key, x, y)

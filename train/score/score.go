@@ -18,69 +18,68 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Set is a part of a split as one seed's model predicts it: the triplets that are
-// judged, outcomes in standardised units, and the model's answers at each row in
-// the same units. Y1, Y2 and Mu are needed; other answers are nil where they were
-// not computed.
+// Set is a part of a split with the answers of one seed's model: the triplets that are judged, with outcomes in
+// standardised units, and the model's answers at each row in the same units. Y1, Y2 and Mu are needed. Other answers
+// are nil if they were not computed.
 //
-// Means "over inputs" weigh each distinct condition once, however many rows it
-// has; Condition may hold any integers, and nil makes every row a condition of
-// its own. Standard errors are clustered by Run, because channels of a run share
-// its set-up (docs/method.md#units-of-data); nil makes every row a run.
+// Means "over inputs" weigh each distinct condition once, however many rows it has. Condition may contain any integers;
+// if it is nil, every row is a condition of its own. Standard errors are clustered by Run, because channels of a run
+// share its set-up (docs/method.md#units-of-data). If Run is nil, every row is a run.
 //
-// Rows of the training part (Part) make e, and what follows from it, undefined:
-// it is biased there. So do Couples: nothing that rests on the independence of
-// the two outcomes is then defined.
+// If rows are of the training part (Part), the measured error e and all that follows from it are undefined, because e
+// is biased there. With Couples, all numbers that rest on the independence of the two outcomes are undefined.
 type Set struct {
 	triplets.Set
 	triplets.Answers
 }
 
-// Summary holds the metrics of one part: uniform means over outcomes, and the
-// same per outcome.
+// Summary contains the metrics of one part: their means over outcomes, and the metrics of each outcome.
 type Summary struct {
 	Numbers
-	Conditions, Rows, Runs int
-	Outcomes               []Numbers
-	Warnings               []string // what limits the trust in a defined number, in words
+	Conditions int // number of distinct conditions
+	Rows       int
+	Runs       int // number of distinct runs
+	Outcomes   []Numbers
+	Warnings   []string // words for the reasons why a defined number can be trusted little
 }
 
-// Summarise computes all numbers of a set. It panics when a slice does not
-// have the length Set states. Means over inputs are means over rows within a
-// condition, then over conditions; e, PairMSE and Σe/ΣC run over rows.
+// Summarise computes all numbers of a set. Means over inputs are means over the rows of a condition, and then over
+// conditions; e, the pair MSE and Σe/ΣC are means or sums over rows. Summarise panics if a slice does not have the
+// length that Set requires.
 func Summarise(s Set) Summary {
 	s = s.check()
 	cond, conditions := dense(s.Condition)
 	run, runs := dense(s.Run)
-	out := Summary{Conditions: conditions, Rows: s.N, Runs: runs}
+	summary := Summary{Conditions: conditions, Rows: s.N, Runs: runs}
 
 	for j := range s.Out {
-		out.Outcomes = append(out.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
+		summary.Outcomes = append(summary.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
 	}
 
-	out.Numbers = s.metrics(lists.Numbers(s.Out), cond, conditions, run, runs)
-	if !math.IsNaN(out.Get("r2")) {
+	summary.Numbers = s.metrics(lists.Numbers(s.Out), cond, conditions, run, runs)
+	if !math.IsNaN(summary.Get("r2")) {
 		if w := R2Warning(conditions); w != "" {
-			out.Warnings = append(out.Warnings, w)
+			summary.Warnings = append(summary.Warnings, w)
 		}
 	}
 
-	if !math.IsNaN(out.Get("e_se")) && runs < FewRuns {
-		out.Warnings = append(out.Warnings, fmt.Sprintf(
+	if !math.IsNaN(summary.Get("e_se")) && runs < FewRuns {
+		summary.Warnings = append(summary.Warnings, fmt.Sprintf(
 			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs,
 			100/math.Sqrt(2*float64(runs-1))))
 	}
 
 	if s.N > 0 && !s.Couples && slices.Equal(s.Y1, s.Y2) {
-		out.Warnings = append(out.Warnings,
+		summary.Warnings = append(summary.Warnings,
 			"y1 and y2 are equal in every pair: either the data have no noise, or one draw was used twice and then neither e "+
 				"nor the noise ceiling holds")
 	}
 
-	return out
+	return summary
 }
 
-// check verifies shapes, of variances too, which may be nil, and fills in Condition and Run.
+// check returns the set with Condition and Run filled in if they are nil. It panics if a list of the set, or a list of
+// variances that is not nil, has the wrong length.
 func (s Set) check(variances ...[]float64) Set {
 	if s.N < 0 || s.Out < 1 {
 		panic(fmt.Sprintf("score: a set of %d rows and %d outcomes", s.N, s.Out))
@@ -112,7 +111,8 @@ func (s Set) check(variances ...[]float64) Set {
 	return s
 }
 
-// metrics computes the numbers over the outcomes cols; cond and run are dense.
+// metrics computes the numbers of the outcomes cols, as means over these outcomes. cond and run number the conditions
+// and runs of the rows from 0, without gaps; conditions and runs are how many there are.
 func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numbers {
 	m := newNumbers(Parts)
 	if s.N == 0 {
@@ -133,13 +133,13 @@ func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numb
 	return m
 }
 
-// fit sets R², the noise ceiling and the pair error.
+// fit sets R², the noise ceiling and the pair MSE.
 func (s Set) fit(m Numbers, cols []int, conditions int) {
 	flat := ""
 
 	var r2, ceiling, pair float64
 	for _, j := range cols {
-		y1, y2, mu := lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j)
+		y1, y2, mu := s.outcome(j)
 		if pooledVar(y1, y2, s.Weight) == 0 {
 			flat = "all measured values of an outcome are equal"
 		}
@@ -149,7 +149,8 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 
 		for i := range s.N {
 			k := i*s.Out + j
-			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
+			a := s.Y1[k] - s.Mu[k]
+			b := s.Y2[k] - s.Mu[k]
 			pair += s.weight(i) * ((a*a + b*b) / 2)
 		}
 	}
@@ -170,70 +171,91 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 	}
 }
 
-// covariances sets the means over distinct inputs of the model's answers.
+// covariances sets the numbers that are means of the model's answers over distinct inputs.
 func (s Set) covariances(m Numbers, cols, cond []int, conditions int) {
-	weight := conditionWeights(cond, conditions)
-	over := func(f func(k int) float64) float64 {
-		sum := 0.0
-		for i, w := range weight {
-			row := 0.0
-			for _, j := range cols {
-				row += f(i*s.Out + j)
-			}
-
-			sum += w * row
-		}
-
-		return sum / float64(len(cols))
-	}
-
-	set := func(name string, from []float64, f func(k int) float64) {
-		if from == nil {
-			m.undefine("not computed", name)
-			return
-		}
-
-		m.set(name, over(f))
-	}
-
-	set("abs_cov", s.CovRaw, func(k int) float64 { return math.Abs(s.CovRaw[k]) })
-	set("abs_cov_centred", s.Cov, func(k int) float64 { return math.Abs(s.Cov[k]) })
-	set("cov_centred", s.Cov, func(k int) float64 { return s.Cov[k] })
-	set("delta", s.Delta, func(k int) float64 { return math.Abs(s.Delta[k]) })
-	set("mu_delta", s.Delta, func(k int) float64 { return math.Abs(s.Mu[k] * s.Delta[k]) })
+	means := inputMeans{weight: conditionWeights(cond, conditions), columns: cols, outcomes: s.Out}
+	means.set(m, "abs_cov", absolute(s.CovRaw))
+	means.set(m, "abs_cov_centred", absolute(s.Cov))
+	means.set(m, "cov_centred", s.Cov)
+	means.set(m, "delta", absolute(s.Delta))
+	means.set(m, "mu_delta", absolute(product(s.Delta, s.Mu)))
 
 	if s.Kappa == nil || s.Var == nil {
 		m.undefine("not computed", "kappa")
 	} else {
-		kappa := over(func(k int) float64 { return math.Abs(s.Kappa[k]) })
-		m.set("kappa", kappa/over(func(k int) float64 { return s.Var[k] }))
+		m.set("kappa", means.mean(absolute(s.Kappa))/means.mean(s.Var))
 	}
 
-	set("zigzag", s.ZigZag, func(k int) float64 { return s.ZigZag[k] })
+	means.set(m, "zigzag", s.ZigZag)
 
-	// A NaN satisfies neither inequality; it must not pass for a good point.
-	set("negative_cov", s.Cov, func(k int) float64 { return indicator(s.Cov[k] <= 0, s.Cov[k]) })
+	// A NaN satisfies no inequality. indicator keeps it, so that it does not count as a good point.
+	var negative []float64
+	for _, c := range s.Cov {
+		negative = append(negative, indicator(c <= 0, c))
+	}
+
+	means.set(m, "negative_cov", negative)
 
 	if s.Cov == nil || s.Var == nil {
 		m.undefine("not computed", "cov_above_var")
 		return
 	}
 
-	set("cov_above_var", s.Cov, func(k int) float64 { return indicator(s.Cov[k] > s.Var[k], s.Cov[k]+s.Var[k]) })
+	var above []float64
+	for k, c := range s.Cov {
+		above = append(above, indicator(c > s.Var[k], c+s.Var[k]))
+	}
+
+	means.set(m, "cov_above_var", above)
 }
 
-func indicator(is bool, v float64) float64 {
+// inputMeans computes means over distinct inputs and over some of the outcomes.
+type inputMeans struct {
+	weight   []float64 // weight of each row
+	columns  []int     // the outcomes that are averaged
+	outcomes int       // number of outcomes of each row
+}
+
+// set sets a number to the mean of values, which has one value for each row and outcome. If values is nil, the number
+// is undefined.
+func (m inputMeans) set(numbers Numbers, key string, values []float64) {
+	if values == nil {
+		numbers.undefine("not computed", key)
+		return
+	}
+
+	numbers.set(key, m.mean(values))
+}
+
+// mean returns the mean of values, which has one value for each row and outcome.
+func (m inputMeans) mean(values []float64) float64 {
+	sum := 0.0
+	for i, w := range m.weight {
+		row := 0.0
+		for _, j := range m.columns {
+			row += values[i*m.outcomes+j]
+		}
+
+		sum += w * row
+	}
+
+	return sum / float64(len(m.columns))
+}
+
+// indicator returns 1 if the condition is true and 0 otherwise, but NaN if v is NaN, which is what the condition
+// compares.
+func indicator(condition bool, v float64) float64 {
 	switch {
 	case math.IsNaN(v):
 		return math.NaN()
-	case is:
+	case condition:
 		return 1
 	}
 
 	return 0
 }
 
-// errorUndefined returns why a set has no measured error; "" if it has one.
+// errorUndefined returns the reason why a set has no measured error, and "" if it has one.
 func (s Set) errorUndefined() string {
 	switch {
 	case slices.Contains(s.Part, triplets.Train):
@@ -245,7 +267,7 @@ func (s Set) errorUndefined() string {
 	return ""
 }
 
-// errors sets what rests on e.
+// errors sets the measured error e and the numbers that follow from it.
 func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	rest := []string{"sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"}
 	if why := s.errorUndefined(); why != "" {
@@ -254,7 +276,9 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	}
 
 	n := s.N * len(cols)
-	e, cov, cluster := make([]float64, 0, n), make([]float64, 0, n), make([]int, 0, n)
+	e := make([]float64, 0, n)
+	cov := make([]float64, 0, n)
+	cluster := make([]int, 0, n)
 
 	w := make([]float64, 0, n)
 	for i := range s.N {
@@ -292,7 +316,8 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	}
 }
 
-// paired returns the rows that are not alone, and their variances v.
+// paired returns the rows that are not alone, and the variances v of these rows. A row that is alone has no second
+// value.
 func (s Set) paired(v []float64) (Set, []float64) {
 	if s.Alone == nil {
 		return s, v
@@ -307,13 +332,20 @@ func (s Set) paired(v []float64) (Set, []float64) {
 	return Set{s.Select(rows), answers}, v
 }
 
-// ceiling is the noise ceiling of an outcome, by the rows that are not alone.
+// ceiling returns the noise ceiling of an outcome. It leaves out rows that are alone.
 func (s Set) ceiling(outcome int) float64 {
 	p, _ := s.paired(nil)
-	return NoiseCeiling(lists.Column(p.Y1, p.Out, outcome), lists.Column(p.Y2, p.Out, outcome), p.Weight)
+	y1, y2, _ := p.outcome(outcome)
+
+	return NoiseCeiling(y1, y2, p.Weight)
 }
 
-// weight is the weight of a row.
+// outcome returns the values of the outcome with number j: the two measured values and the predicted mean of each row.
+func (s Set) outcome(j int) (y1, y2, mu []float64) {
+	return lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j)
+}
+
+// weight returns the weight of a row.
 func (s Set) weight(i int) float64 { return triplets.WeightAt(s.Weight, i) }
 
 // ratio sets the ratio Σe/ΣC and its standard error.
@@ -330,26 +362,36 @@ func (n Numbers) ratio(c Calibration, runs int) {
 	}
 }
 
-// MeasuredError returns e = (y1−μ)(y2−μ) of every row and outcome, N×Out. Its
-// mean is the squared error of μ only on pairs the model was not trained on.
+// MeasuredError returns e = (y1−μ)(y2−μ) of every row and outcome, N×Out. The mean of e estimates the squared error of
+// μ only if the model was not trained on the pairs.
 func MeasuredError(s Set) []float64 {
 	s = s.check()
-	return lists.Make(len(s.Mu), func(k int) float64 { return (s.Y1[k] - s.Mu[k]) * (s.Y2[k] - s.Mu[k]) })
+	var list []float64
+	for k := range len(s.Mu) {
+		list = append(list, (s.Y1[k]-s.Mu[k])*(s.Y2[k]-s.Mu[k]))
+	}
+
+	return list
 }
 
-// dense renumbers ids 0, 1, … in order of first appearance.
+// dense numbers the distinct ids from 0 in the order of their first appearance. It returns the number of each id, and
+// how many distinct ids there are.
 func dense(ids []int) (index []int, n int) {
 	index, distinct := lists.Index(ids)
 	return index, len(distinct)
 }
 
-// conditionWeights returns the weight of each row in a mean that weighs each
-// condition once; the weights sum to 1.
+// conditionWeights returns the weight of each row in a mean that weighs each condition once. The weights sum to 1.
 func conditionWeights(cond []int, conditions int) []float64 {
 	rows := make([]float64, conditions)
 	for _, c := range cond {
 		rows[c]++
 	}
 
-	return lists.Each(cond, func(c int) float64 { return 1 / (rows[c] * float64(conditions)) })
+	var list []float64
+	for _, c := range cond {
+		list = append(list, 1/(rows[c]*float64(conditions)))
+	}
+
+	return list
 }

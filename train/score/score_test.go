@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"doubletake/internal/lists"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
 
@@ -25,7 +27,7 @@ func golden(t testing.TB) (s Set, want struct {
 	R2Factor         map[string]float64 `json:"r2_factor"`
 },
 ) {
-	raw := must.Read(t, "testdata/score.json")
+	raw := testfile.Read(t, "testdata/score.json")
 
 	var in struct {
 		N, Out         int
@@ -38,8 +40,8 @@ func golden(t testing.TB) (s Set, want struct {
 		Condition, Run []int
 	}
 
-	must.Do(t, json.Unmarshal(raw, &in))
-	must.Do(t, json.Unmarshal(raw, &want))
+	require.NoError(t, json.Unmarshal(raw, &in))
+	require.NoError(t, json.Unmarshal(raw, &want))
 
 	return Set{
 		triplets.Set{N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Condition: in.Condition, Run: in.Run},
@@ -49,7 +51,7 @@ func golden(t testing.TB) (s Set, want struct {
 	}, want
 }
 
-// keys of the metrics that are computed of that.
+// keys returns the keys of the metrics that are computed from u.
 func keys(u Uses) (out []string) {
 	for _, m := range MetricsOf(u) {
 		out = append(out, m.Key)
@@ -63,16 +65,18 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math
 func TestSummariseAgainstNumpy(t *testing.T) {
 	s, want := golden(t)
 	got := Summarise(s)
-	must.Not(t, got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N,
+	require.Equal(t, want.Conditions, got.Conditions,
 		"%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
+	require.Equal(t, want.Runs, got.Runs, "%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
+	assert.Equal(t, s.N, got.Rows, "%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
 
 	check := func(what string, m Numbers, want map[string]float64) {
-		must.Never(t, len(want) < 15, "%s: only %d numbers to compare", what, len(want))
+		require.GreaterOrEqual(t, len(want), 15, "%s: only %d numbers to compare", what, len(want))
 
 		for _, name := range keys(Parts) {
 			w, ok := want[name]
 			if !ok {
-				must.Not(t, name != "calibrated_fraction", "%s: numpy has no %s", what, name)
+				assert.Equal(t, "calibrated_fraction", name, "%s: numpy has no %s", what, name)
 				continue
 			}
 
@@ -81,7 +85,7 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 			}
 		}
 
-		must.Not(t, len(m.Undefined()) > 0, "%s: undefined %v", what, m.Undefined())
+		assert.Empty(t, m.Undefined(), "%s: undefined %v", what, m.Undefined())
 	}
 
 	check("all", got.Numbers, want.All)
@@ -113,7 +117,8 @@ func TestR2FactorMonteCarlo(t *testing.T) {
 	const n, reps = 7, 20000
 	logs := make([]float64, reps)
 
-	y, mu := make([]float64, n), make([]float64, n)
+	y := make([]float64, n)
+	mu := make([]float64, n)
 	for r := range logs {
 		for i := range y {
 			y[i] = rng.NormFloat64()
@@ -134,14 +139,16 @@ func TestR2FactorMonteCarlo(t *testing.T) {
 func TestR2ClosedForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := 50
-	x, y1, y2 := make([]float64, n), make([]float64, n), make([]float64, n)
+	x := make([]float64, n)
+	y1 := make([]float64, n)
+	y2 := make([]float64, n)
 	for i := range x {
 		x[i] = rng.NormFloat64()
 		y1[i], y2[i] = x[i]+rng.NormFloat64(), x[i]+rng.NormFloat64()
 	}
 
 	// Exact answer, and the answer that is the set's own mean.
-	must.Equal(t, R2(x, x, x), 1, "exact")
+	assert.Equal(t, 1.0, R2(x, x, x), "exact")
 
 	m := (average(y1, nil) + average(y2, nil)) / 2
 
@@ -242,14 +249,17 @@ func TestClusteredMeanClosedForms(t *testing.T) {
 func TestClusteredMeanMonteCarlo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const g, size, reps = 40, 13, 2000
-	v, id := make([]float64, g*size), make([]int, g*size)
+	v := make([]float64, g*size)
+	id := make([]int, g*size)
 
-	se2, covered := 0.0, 0
+	se2 := 0.0
+	covered := 0
 	for range reps {
 		for c := range g {
 			a := rng.NormFloat64()
 			for k := range size {
-				v[c*size+k], id[c*size+k] = a+rng.NormFloat64(), c
+				v[c*size+k] = a + rng.NormFloat64()
+				id[c*size+k] = c
 			}
 		}
 
@@ -262,7 +272,7 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 	}
 
 	want := (1 + 1.0/size) / g
-	must.Near(t, se2, want, 4*math.Sqrt(2.0/(g-1)/reps)*want, "mean squared standard error")
+	assert.InDelta(t, want, se2, 4*math.Sqrt(2.0/(g-1)/reps)*want, "mean squared standard error")
 
 	if f := float64(covered) / reps; math.Abs(f-0.95) > 4*math.Sqrt(0.95*0.05/reps) {
 		t.Errorf("covers %v of the time", f)
@@ -301,7 +311,9 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 			reps = 100
 		}
 
-		ratio, se2, agree := make([]float64, reps), 0.0, 0.0
+		ratio := make([]float64, reps)
+		se2 := 0.0
+		agree := 0.0
 		for r := range ratio {
 			m := Summarise(calibrated(rng, 400, 5, scale))
 			ratio[r] = m.Get("sum_e_ratio")
@@ -310,8 +322,8 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 		}
 
 		mean, sd := MeanStd(ratio)
-		must.Not(t, math.Abs(mean-scale) > 4*sd/math.Sqrt(float64(reps)), "scale %v: ratio %v ± %v", scale, mean,
-			sd/math.Sqrt(float64(reps)))
+		assert.InDelta(t, scale, mean, 4*sd/math.Sqrt(float64(reps)),
+			"scale %v: ratio %v ± %v", scale, mean, sd/math.Sqrt(float64(reps)))
 
 		// Squared normals with log-normal sizes have heavy tails: 20 %.
 		if q := math.Sqrt(se2) / sd; q < 0.8 || q > 1.2 {
@@ -320,8 +332,8 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 
 		// 95 % by construction when calibrated, somewhat less because e is
 		// skewed; when e is four times C hardly a bin may agree.
-		must.Not(t, scale == 1 && (agree < 0.85 || agree > 0.99) || scale == 4 && agree > 0.3,
-			"scale %v: %v of the bins agree", scale, agree)
+		require.False(t, scale == 1 && (agree < 0.85 || agree > 0.99), "scale %v: %v of the bins agree", scale, agree)
+		assert.False(t, scale == 4 && agree > 0.3, "scale %v: %v of the bins agree", scale, agree)
 	}
 }
 
@@ -331,20 +343,29 @@ func TestCalibrateCov(t *testing.T) {
 	e := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, 0, 0, 0}
 	id := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	c := CalibrateCov(cov, e, id, 6)
-	must.Be(t, len(c.Bins), 4, "bins: %+v", c.Bins)
+	require.Len(t, c.Bins, 4, "bins: %+v", c.Bins)
 
 	for i, want := range []float64{-1, 1, 2, 3} {
 		b := c.Bins[i]
-		must.Not(t, b.N != 3 || b.MeanCov != want || b.Runs != 3, "bin %d: %+v", i, b)
-		must.Not(t, b.MeanE != max(0, want) || b.Agrees != (i > 0), "bin %d: %+v", i, b)
+		require.Equal(t, 3, b.N, "bin %d: %+v", i, b)
+		require.Equal(t, want, b.MeanCov, "bin %d: %+v", i, b)
+		assert.Equal(t, 3, b.Runs, "bin %d: %+v", i, b)
+		require.Equal(t, max(0, want), b.MeanE, "bin %d: %+v", i, b)
+		assert.Equal(t, i > 0, b.Agrees, "bin %d: %+v", i, b)
 	}
 
-	must.Not(t, !near(c.NonPositive, 0.25, 1e-15) || !near(c.Ratio, 18.0/15, 1e-15) || c.Agreeing != 0.75, "%+v", c)
+	require.True(t, near(c.NonPositive, 0.25, 1e-15), "%+v", c)
+	require.True(t, near(c.Ratio, 18.0/15, 1e-15), "%+v", c)
+	assert.Equal(t, 0.75, c.Agreeing, "%+v", c)
 
 	// Distinct values: equal counts, as they come.
-	cov, e, id = nil, nil, nil
+	cov = nil
+	e = nil
+	id = nil
 	for i := range 103 {
-		cov, e, id = append(cov, float64((i*37)%103)), append(e, 1), append(id, i)
+		cov = append(cov, float64((i*37)%103))
+		e = append(e, 1)
+		id = append(id, i)
 	}
 
 	c = CalibrateCov(cov, e, id, 0)
@@ -352,10 +373,12 @@ func TestCalibrateCov(t *testing.T) {
 	total := 0
 	for _, b := range c.Bins {
 		total += b.N
-		must.Not(t, b.N < 10 || b.N > 11, "a bin of %d", b.N)
+		require.GreaterOrEqual(t, b.N, 10, "a bin of %d", b.N)
+		assert.LessOrEqual(t, b.N, 11, "a bin of %d", b.N)
 	}
 
-	must.Not(t, len(c.Bins) != 10 || total != 103, "%d bins of %d values", len(c.Bins), total)
+	require.Len(t, c.Bins, 10, "%d bins of %d values", len(c.Bins), total)
+	assert.Equal(t, 103, total, "%d bins of %d values", len(c.Bins), total)
 
 	if c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0); !math.IsNaN(c.Ratio) || c.Undefined == "" {
 		t.Errorf("negative sum: %+v", c)
@@ -388,7 +411,8 @@ func draw(t *rapid.T) Set {
 	return s
 }
 
-// tolerance for sums in another order: ratios of sums may cancel.
+// same reports whether a and b agree although they sum in another order. Ratios of sums may cancel, hence the
+// tolerance.
 func same(a, b float64) bool {
 	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-6*(1+math.Abs(a)+math.Abs(b))
 }
@@ -410,13 +434,14 @@ func TestPermutationInvariance(t *testing.T) {
 		}
 
 		p.Condition, p.Run = pick(s.Condition, perm), pick(s.Run, perm)
-		a, b := Summarise(s), Summarise(p)
+		a := Summarise(s)
+		b := Summarise(p)
 		for _, n := range keys(Parts) {
 			if n == "calibrated_fraction" || strings.HasPrefix(n, "sum_e_ratio") {
 				continue // may sit on an edge (Σ = 0, |d| = t·se) that rounding decides
 			}
 
-			must.Never(t, !same(a.Get(n), b.Get(n)), "%s: %v, permuted %v", n, a.Get(n), b.Get(n))
+			require.True(t, same(a.Get(n), b.Get(n)), "%s: %v, permuted %v", n, a.Get(n), b.Get(n))
 		}
 	})
 }
@@ -446,10 +471,17 @@ func TestAffineInvariance(t *testing.T) {
 		s := draw(t)
 		s.Out = 1
 		k := s.N
-		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.Kappa, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil,
-			nil, nil, nil, nil
-		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"),
-			rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
+		s.Y1 = s.Y1[:k]
+		s.Y2 = s.Y2[:k]
+		s.Mu = s.Mu[:k]
+		s.Cov = s.Cov[:k]
+		s.Var = nil
+		s.CovRaw = nil
+		s.Delta = nil
+		s.Kappa = nil
+		s.ZigZag = nil
+		a := rapid.Float64Range(-50, 50).Draw(t, "shift")
+		b := rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
 
 		p := s
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu} {
@@ -465,7 +497,8 @@ func TestAffineInvariance(t *testing.T) {
 			t.Skip("almost no variation")
 		}
 
-		m, q := Summarise(s), Summarise(p)
+		m := Summarise(s)
+		q := Summarise(p)
 		if !same(m.Get("r2"), q.Get("r2")) || !same(m.Get("noise_ceiling"), q.Get("noise_ceiling")) {
 			t.Fatalf("R² %v → %v, ceiling %v → %v", m.Get("r2"), q.Get("r2"), m.Get("noise_ceiling"), q.Get("noise_ceiling"))
 		}
@@ -501,7 +534,7 @@ func TestPairErrorIdentity(t *testing.T) {
 		}
 
 		e := MeasuredError(s)
-		must.Never(t, !same(average(e, nil), m.Get("e")), "mean of e %v, E %v", average(e, nil), m.Get("e"))
+		require.True(t, same(average(e, nil), m.Get("e")), "mean of e %v, E %v", average(e, nil), m.Get("e"))
 	})
 }
 
@@ -521,7 +554,8 @@ func TestConditionsWeighOnce(t *testing.T) {
 			*v = append(*v, (*v)[i*s.Out:(i+1)*s.Out]...)
 		}
 
-		s.Condition, s.Run = append(s.Condition, first), append(s.Run, s.Run[i])
+		s.Condition = append(s.Condition, first)
+		s.Run = append(s.Run, s.Run[i])
 		s.N++
 	}
 
@@ -530,10 +564,11 @@ func TestConditionsWeighOnce(t *testing.T) {
 		"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag",
 		"negative_cov", "cov_above_var",
 	} {
-		must.Not(t, !near(m.Get(name), want.All[name], 1e-12), "%s changed from %v to %v", name, want.All[name], m.Get(name))
+		assert.True(t, near(m.Get(name), want.All[name], 1e-12),
+			"%s changed from %v to %v", name, want.All[name], m.Get(name))
 	}
 
-	must.Not(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e runs over rows and should have changed")
+	assert.False(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e runs over rows and should have changed")
 }
 
 func TestUndefined(t *testing.T) {
@@ -554,7 +589,10 @@ func TestUndefined(t *testing.T) {
 			all("biased on pairs the model was trained on", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se",
 				"calibrated_fraction"),
 		},
-		{"couples", func(s *Set) { s.Couples, s.Y2 = true, s.Y1 }, join(
+		{"couples", func(s *Set) {
+			s.Couples = true
+			s.Y2 = s.Y1
+		}, join(
 			all("couples: y2 is y1, so their difference does not measure the noise", "noise_ceiling"),
 			all("couples: y2 is y1, so the product of the residuals holds the noise too", "e", "e_se", "sum_e_ratio",
 				"sum_e_ratio_se", "calibrated_fraction"),
@@ -569,8 +607,12 @@ func TestUndefined(t *testing.T) {
 			all("all measured values of an outcome are equal", "r2", "noise_ceiling"),
 		},
 		{"nothing computed", func(s *Set) {
-			s.Var, s.CovRaw, s.Cov, s.Delta, s.Kappa, s.ZigZag = nil, nil, nil, nil, nil,
-				nil
+			s.Var = nil
+			s.CovRaw = nil
+			s.Cov = nil
+			s.Delta = nil
+			s.Kappa = nil
+			s.ZigZag = nil
 		}, all("not computed",
 			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov",
 			"cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
@@ -616,9 +658,7 @@ func join(a, b map[string]string) map[string]string {
 }
 
 func fill(n int, v float64) []float64 {
-	s := slices.Repeat([]float64{v}, n)
-
-	return s
+	return slices.Repeat([]float64{v}, n)
 }
 
 func TestWarnings(t *testing.T) {
@@ -649,11 +689,14 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("%q", w)
 	}
 
-	must.Not(t, R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "", "R2Warning at its edges")
+	require.NotEmpty(t, R2Warning(1), "R2Warning at its edges")
+	require.Empty(t, R2Warning(10), "R2Warning at its edges")
+	assert.Empty(t, R2Warning(0), "R2Warning at its edges")
 }
 
 func TestOverSeeds(t *testing.T) {
-	a, b := newNumbers(Parts), newNumbers(Parts)
+	a := newNumbers(Parts)
+	b := newNumbers(Parts)
 	a.set("r2", 0.5)
 	b.set("r2", 0.7)
 
@@ -663,7 +706,9 @@ func TestOverSeeds(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	must.Not(t, len(v) != len(keys(Parts)) || v[0].Key != "r2" || !v.Get("nll").Absent(), "%+v", v)
+	require.Len(t, v, len(keys(Parts)), "%+v", v)
+	require.Equal(t, "r2", v[0].Key, "%+v", v)
+	assert.True(t, v.Get("nll").Absent(), "%+v", v)
 
 	b.undefine("one condition only", "r2")
 
@@ -699,15 +744,15 @@ func TestValueReason(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Of == 0 ||
+		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Uses == 0 ||
 			m.Factor != 1 && m.Factor != 100 {
 			t.Errorf("%+v", m)
 		}
 
-		must.Not(t, !slices.Contains([]string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit), "%s has the unit %q", m.Key, m.Unit)
+		assert.Contains(t, []string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit, "%s has another unit", m.Key)
 
 		seen[m.Key] = true
-		must.Not(t, MetricOf(m.Key).What != m.What, "%s is not found by its key", m.Key)
+		assert.Equal(t, m.What, MetricOf(m.Key).What, "%s is not found by its key", m.Key)
 	}
 
 	if p, m := len(keys(Parts)), len(keys(Methods)); p != 17 || m != 18 {

@@ -10,8 +10,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// MeanStd returns the mean and the sample standard deviation (n−1) of v, as
-// over seeds. The deviation of a single value and both of none are NaN.
+// MeanStd returns the mean and the sample standard deviation (with n−1) of v. The deviation of a single value is NaN.
+// Both are NaN if v is empty.
 func MeanStd(v []float64) (mean, std float64) {
 	if len(v) == 0 {
 		return math.NaN(), math.NaN()
@@ -30,20 +30,19 @@ func MeanStd(v []float64) (mean, std float64) {
 	return mean, math.Sqrt(ss / float64(len(v)-1))
 }
 
-// R2 returns the coefficient of determination of mu over all y1 and y2 of one
-// outcome, 1 − SS_res/SS_tot with SS_tot about the set's own mean
-// (docs/method.md#what-is-reported).
-// It is NaN when the measured values are all equal: there is nothing to
-// explain. All slices have one length, or it panics.
+// R2 returns the coefficient of determination of mu over all y1 and y2 of one outcome: 1 − SS_res/SS_tot, with SS_tot
+// about the mean of the values (docs/method.md#what-is-reported). It is NaN if the measured values are all equal,
+// because there is nothing to explain. R2 panics if the slices have different lengths.
 func R2(y1, y2, mu []float64) float64 { return weightedR2(y1, y2, mu, nil) }
 
-// weightedR2 is R2 of rows with weights; nil: 1.
+// weightedR2 returns R2 of rows with weights. If weight is nil, each row has weight 1.
 func weightedR2(y1, y2, mu, weight []float64) float64 {
 	sameLength("R2", len(y1), len(y2), len(mu))
 
 	res := 0.0
 	for i, m := range mu {
-		a, b := y1[i]-m, y2[i]-m
+		a := y1[i] - m
+		b := y2[i] - m
 		res += triplets.WeightAt(weight, i) * (a*a + b*b)
 	}
 
@@ -55,7 +54,10 @@ func weightedR2(y1, y2, mu, weight []float64) float64 {
 	return 1 - res/tot
 }
 
-// totalWeight is the sum of the weights of n rows.
+// isFinite reports whether v is neither NaN nor infinite.
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// totalWeight returns the sum of the weights of n rows.
 func totalWeight(weight []float64, n int) float64 {
 	if weight == nil {
 		return float64(n)
@@ -69,10 +71,10 @@ func totalWeight(weight []float64, n int) float64 {
 	return sum
 }
 
-// NoiseCeiling returns 1 − mean(½(y1−y2)²)/Var(y), the R² the true mean would
-// reach on these pairs (docs/method.md#what-is-reported); Var is the population variance of y1 and
-// y2 together. NaN when the values are all equal. Both slices have one
-// length, or it panics. weight holds the rows' weights; nil: 1.
+// NoiseCeiling returns the R² that the true mean would reach on these pairs: 1 − mean(½(y1−y2)²)/Var(y)
+// (docs/method.md#what-is-reported). Var is the population variance of y1 and y2 together. The ceiling is NaN if the
+// values are all equal. weight contains the weights of the rows, or is nil if all are 1. NoiseCeiling panics if y1 and
+// y2 have different lengths.
 func NoiseCeiling(y1, y2, weight []float64) float64 {
 	sameLength("NoiseCeiling", len(y1), len(y2), len(y2))
 
@@ -90,7 +92,7 @@ func NoiseCeiling(y1, y2, weight []float64) float64 {
 	return 1 - noise/totalWeight(weight, len(y1))/v
 }
 
-// pooledVar is the population variance of a and b together, rows weighted.
+// pooledVar returns the population variance of a and b together, with weighted rows.
 func pooledVar(a, b, weight []float64) float64 {
 	mean := (average(a, weight) + average(b, weight)) / 2
 
@@ -102,8 +104,8 @@ func pooledVar(a, b, weight []float64) float64 {
 	return ss / (2 * totalWeight(weight, len(a)))
 }
 
-// average returns the weighted mean, exactly the value when all are equal: a rounding
-// error there would make a constant outcome look like one that varies.
+// average returns the weighted mean of v. If all values are equal, the mean is exactly this value: a rounding error
+// would make a constant outcome look as if it varied.
 func average(v, weight []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -117,35 +119,37 @@ func average(v, weight []float64) float64 {
 	return v[0] + sum/totalWeight(weight, len(v))
 }
 
-// FewConditions is the number of distinct conditions below which an R² is not
-// to be trusted. For independent normal errors and outcomes, (1−R²) scatters
-// like F(n, n−1) about its true value; below ten conditions its 95 % range
-// exceeds a factor of four either way (R2Factor).
+// FewConditions is the number of distinct conditions below which an R² cannot be trusted. For independent normal errors
+// and outcomes, 1−R² scatters like F(n, n−1) about its true value. Below ten conditions its 95 % range exceeds a factor
+// of four either way (R2Factor).
 const FewConditions = 10
 
-// FewRuns is the number of runs below which a clustered standard error is
-// itself uncertain by more than a quarter (1/√(2(G−1))).
+// FewRuns is the number of runs G below which a clustered standard error is itself uncertain by more than a quarter:
+// 1/√(2(G−1)).
 const FewRuns = 9
 
-// R2Factor returns the factor by which 1−R² of n distinct conditions may be
-// off either way (95 %) from sampling alone. With independent normal errors
-// and outcomes ln(1−R²) has the variance ψ′(n/2) + ψ′((n−1)/2) of the
-// logarithm of an F(n, n−1) variable. Errors of neighbouring conditions are
-// correlated in practice, so it is a lower bound. +Inf below two conditions.
+// R2Factor returns the factor by which 1−R² of n distinct conditions may be wrong either way (95 %) by sampling alone.
+// For independent normal errors and outcomes, ln(1−R²) has the variance ψ′(n/2) + ψ′((n−1)/2) of the logarithm of an
+// F(n, n−1) variable. The factor is a lower bound, because errors of neighbouring conditions are correlated in
+// practice. It is +Inf below two conditions.
 func R2Factor(n int) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
 
-	trigamma := func(x float64) float64 { return mathext.Zeta(2, x) }
-
-	return math.Exp(1.959964 * math.Sqrt(trigamma(float64(n)/2)+trigamma(float64(n-1)/2)))
+	return math.Exp(normal975 * math.Sqrt(trigamma(float64(n)/2)+trigamma(float64(n-1)/2)))
 }
 
+// normal975 is the 97.5 % quantile of the standard normal distribution, to seven digits.
+const normal975 = 1.959964
+
+// trigamma returns ψ′(x), which is the Hurwitz zeta function ζ(2, x).
+func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
+
+// numerals contains the numbers below FewConditions in words.
 var numerals = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 
-// R2Warning warns that n distinct conditions are too few to trust an R²; "" from
-// FewConditions on.
+// R2Warning returns a warning if n distinct conditions are too few to trust an R², and "" otherwise.
 func R2Warning(n int) string {
 	switch {
 	case n >= FewConditions || n < 1:
@@ -154,7 +158,8 @@ func R2Warning(n int) string {
 		return "one distinct condition: R² is undefined"
 	}
 
-	factor, digits := R2Factor(n), 1
+	factor := R2Factor(n)
+	digits := 1
 	if factor >= 10 {
 		digits = 0
 	}
@@ -164,18 +169,16 @@ func R2Warning(n int) string {
 		numerals[n], digits, factor)
 }
 
-// ClusteredMean returns the mean of v and its standard error when values of
-// one cluster may be correlated in any way: with G clusters of sums S_g and
-// sizes n_g, se² = G/(G−1)·Σ(S_g − n_g·mean)²/N². It is s/√N when every value
-// is a cluster of its own. cluster holds any integers, one for each value (or
-// it panics); se is NaN with fewer than two clusters, both are without values.
+// ClusteredMean returns the mean of v and its standard error. Values of one cluster may be correlated in any way: with
+// G clusters of sums S_g and sizes n_g, se² = G/(G−1)·Σ(S_g − n_g·mean)²/N². If every value is a cluster of its own,
+// this is s/√N. cluster contains an integer for each value. se is NaN with fewer than two clusters; both results are
+// NaN without values. ClusteredMean panics if the slices have different lengths.
 func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
 	return ClusteredRatio(v, slices.Repeat([]float64{1}, len(v)), cluster)
 }
 
-// ClusteredRatio returns Σnum/Σden and its standard error clustered as in
-// ClusteredMean, from the linearised residuals num − ratio·den. The ratio is
-// NaN when Σden is 0.
+// ClusteredRatio returns Σnum/Σden and its standard error. The standard error is the one of ClusteredMean for the
+// linearised residuals num − ratio·den. Both results are NaN if Σden is 0.
 func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 	sameLength("ClusteredRatio", len(num), len(den), len(cluster))
 
@@ -209,28 +212,30 @@ func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 	return ratio, math.Sqrt(ss*float64(g)/float64(g-1)) / math.Abs(sd)
 }
 
-// CalibrationBin is one equal-count bin of the covariance C.
+// CalibrationBin contains the values of one of several bins of the covariance C with equal counts.
 type CalibrationBin struct {
-	N, Runs        int // values, distinct clusters in it
-	MeanCov, MeanE float64
-	SE             float64 // of MeanE, clustered; NaN with one cluster
-	Agrees         bool    // mean(e − C) is zero within Student's 95 % range of its clustered SE; false with one cluster
+	N       int // number of values
+	Runs    int // number of distinct clusters
+	MeanCov float64
+	MeanE   float64
+	SE      float64 // standard error of MeanE, clustered; NaN with one cluster
+	Agrees  bool    // mean(e − C) is zero within the 95 % range of its clustered error by Student's t; needs two clusters
 }
 
 // Calibration compares a covariance with the measured error (docs/method.md#diagnostics).
 type Calibration struct {
-	Ratio, SE   float64 // the headline Σe/ΣC and its clustered standard error
-	Undefined   string  // why Ratio is NaN
+	Ratio       float64 // Σe/ΣC
+	SE          float64 // clustered standard error of Ratio
+	Undefined   string  // reason why Ratio is NaN
 	Bins        []CalibrationBin
-	Agreeing    float64 // fraction of the bins with two clusters or more that agree; NaN when there is none
-	NonPositive float64 // fraction of values with C ≤ 0, for which there is no interval
+	Agreeing    float64 // share of the bins with at least two clusters that agree; NaN if there are no such bins
+	NonPositive float64 // share of values with C ≤ 0, for which there is no interval
 }
 
-// CalibrateCov compares C with e (both of one length, as cluster): the ratio
-// of their sums, and their means in equal-count bins of C. Equal values of C
-// are never torn apart, so bins are equal as far as ties allow, and the result
-// does not depend on the order of the rows. bins 0 takes ten, fewer when a bin
-// would hold less than five values.
+// CalibrateCov compares the covariances C with the measured errors e: the ratio of their sums, and their means in bins
+// of C with equal counts. Equal values of C are in one bin, so that the counts are equal as far as ties allow, and the
+// result does not depend on the order of the rows. If bins is 0, there are ten bins, or fewer with at least five values
+// each. CalibrateCov panics if the slices have different lengths.
 func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 	sameLength("CalibrateCov", len(cov), len(e), len(cluster))
 	n := len(cov)
@@ -245,8 +250,9 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 
 	c.NonPositive = 0
 	for i, v := range cov {
-		if math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(e[i]) || math.IsInf(e[i], 0) {
-			c.Undefined, c.NonPositive = "a value it is computed from is not finite", math.NaN()
+		if !isFinite(v) || !isFinite(e[i]) {
+			c.Undefined = "a value it is computed from is not finite"
+			c.NonPositive = math.NaN()
 			return c
 		}
 
@@ -267,7 +273,8 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 		bins = min(max(n/5, 1), 10)
 	}
 
-	agree, judged := 0, 0
+	agree := 0
+	judged := 0
 	for _, rows := range equalCount(cov, bins) {
 		bin := calibrationBin(rows, cov, e, cluster)
 		if bin.Runs > 1 {
@@ -287,11 +294,17 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 	return c
 }
 
+// calibrationBin compares C with e in the given rows.
 func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin {
-	cs, es, ds, id := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows)),
-		make([]int, len(rows))
+	cs := make([]float64, len(rows))
+	es := make([]float64, len(rows))
+	ds := make([]float64, len(rows))
+	id := make([]int, len(rows))
 	for k, i := range rows {
-		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
+		cs[k] = cov[i]
+		es[k] = e[i]
+		ds[k] = e[i] - cov[i]
+		id[k] = cluster[i]
 	}
 
 	_, runs := dense(id)
@@ -305,6 +318,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 	return b
 }
 
+// sameLength panics if three lengths differ. what names the function in the message.
 func sameLength(what string, a, b, c int) {
 	if a != b || a != c {
 		panic(fmt.Sprintf("score: %s of slices of %d, %d and %d values", what, a, b, c))

@@ -4,36 +4,41 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-
-	"doubletake/internal/lists"
 )
 
-// Levels are those at which coverage is stated.
+// Levels lists the probabilities of the intervals whose coverage is stated.
 var Levels = [4]float64{0.68, 0.90, 0.95, 0.98}
 
-// Trust compares what a model claims with what pairs measure, for one outcome or
-// several of one unit, in that unit. A number that is undefined is NaN.
+// Trust compares the predictions of a model with the pairs that were measured, for one outcome or several of one unit,
+// in that unit. A number that is undefined is NaN.
 type Trust struct {
-	RMSE, RMSESE     float64    // root of the mean e, the error of the mean prediction; 0 where mean e is negative
-	R2, Ceiling      float64    // of the mean prediction, and what the true mean would reach; means over outcomes
-	ClaimedSigma     float64    // root mean total variance: of one new measurement
-	ClaimedEpistemic float64    // root mean v̂; NaN where it is negative or not claimed
-	At               [4]float64 // share of y1 and y2 inside the intervals of Levels; of normal laws the first is μ ± σ
-	Level            float64    // of the intervals; that of normal laws is 0.95
-	Inside           float64    // share inside the intervals
-	InsideSE         float64    // its standard error, clustered by run
-	Effective        float64    // independent values that all are worth, see Evidence
-	Half             float64    // mean half width of the interval
-	Ratio, RatioSE   float64    // rms residual over claimed σ
-	// full width over that of mean ± 1.96 deviations of the training outcomes; NaN without spread
-	WidthOverSpread      float64
-	Claimed              bool    // the intervals are the model's own claim
-	Runs, Values         int     // distinct runs; values y1 and y2
-	EpistemicRatio       float64 // √(Σe/Σv̂): error over claimed epistemic deviation; NaN where undefined
-	EpistemicRatioDefect string  // why it is NaN
+	RMSE             float64    // root of the mean e, the error of the mean prediction; 0 if the mean e is negative
+	RMSESE           float64    // standard error of RMSE, clustered by run
+	R2               float64    // R² of the mean prediction, mean over outcomes
+	Ceiling          float64    // R² that the true mean would reach, mean over outcomes
+	ClaimedSigma     float64    // root of the mean total variance that the model predicts for one new measurement
+	ClaimedEpistemic float64    // root of the mean v̂; NaN if it is negative or not predicted
+	At               [4]float64 // shares of y1 and y2 inside the intervals of Levels; the model's own 68 % are μ ± σ
+	Level            float64    // probability of the intervals
+	Inside           float64    // share of y1 and y2 inside the intervals
+	InsideSE         float64    // standard error of Inside, clustered by run
+	Effective        float64    // number of independent values that all values are worth (Evidence)
+	Half             float64    // mean half width of the intervals
+	Ratio            float64    // root mean squared residual over ClaimedSigma
+	RatioSE          float64    // standard error of Ratio, clustered by run
+
+	// WidthOverSpread is the width of the intervals over the width of the mean ± 1.96 deviations of the training outcomes.
+	WidthOverSpread float64
+
+	Claimed bool // the intervals are the model's own claim
+	Runs    int  // number of distinct runs
+	Values  int  // number of values y1 and y2
+
+	EpistemicRatio       float64 // √(Σe/Σv̂): error over predicted epistemic deviation
+	EpistemicRatioDefect string  // reason why EpistemicRatio is NaN
 }
 
-// numbers are those that are averaged over trainings.
+// numbers returns pointers to the numbers that are averaged over trainings.
 func (t *Trust) numbers() []*float64 {
 	return []*float64{
 		&t.RMSE, &t.RMSESE, &t.ClaimedSigma, &t.ClaimedEpistemic, &t.R2, &t.Ceiling, &t.At[0], &t.At[1], &t.At[2], &t.At[3],
@@ -41,7 +46,7 @@ func (t *Trust) numbers() []*float64 {
 	}
 }
 
-// Evidence is what the intervals showed on the runs.
+// Evidence returns the evidence of the runs about the intervals.
 func (t Trust) Evidence() Evidence {
 	return Evidence{
 		Level: t.Level, Units: t.Runs, Inside: t.Inside, Inside68: t.At[0], Effective: t.Effective,
@@ -49,22 +54,21 @@ func (t Trust) Evidence() Evidence {
 	}
 }
 
-// Grade is the grade of the intervals by their runs.
+// Grade returns the grade of the intervals by their runs.
 func (t Trust) Grade() Grade { return t.Evidence().Grade() }
 
-// Intervals are the half widths (N×Out) of intervals, of their level and of Levels. NaN is
-// no interval: shares inside are then undefined.
+// Intervals contains intervals for each row and outcome (N×Out). A half width of NaN means that there is no interval:
+// shares inside are then undefined.
 type Intervals struct {
-	Level float64
-	Mid   []float64 // N×Out, their middles; nil: the mean
-	Half  []float64
-	At    [4][]float64
+	Level float64      // probability of the intervals
+	Mid   []float64    // middles; nil if they are the predicted means
+	Half  []float64    // half widths of the intervals of Level
+	At    [4][]float64 // half widths of the intervals of Levels
 
-	claimed bool // the model's own
+	claimed bool // the intervals are the model's own claim
 }
 
-// Claimed are the intervals of a level that normal laws with the variances give, as the
-// model's own claim.
+// Claimed returns the intervals of a level by normal distributions with the given variances, as the model's own claim.
 func Claimed(total []float64, level float64) *Intervals {
 	c := &Intervals{Level: level, claimed: true}
 
@@ -89,12 +93,13 @@ func Claimed(total []float64, level float64) *Intervals {
 	return c
 }
 
-// TrustOf judges the outcomes with the given indices together; they must be of one
-// unit. s, total and epistemic are as for Judge, in the outcomes' own units.
-// spread holds the deviation of each of the set's outcomes in training, nil where
-// it is not known. The pairs must not have been trained on and must not be couples:
-// every number is undefined otherwise. TrustOf panics on slices of other lengths.
-// intervals nil are those of normal laws, the model's own claim.
+// TrustOf judges the outcomes with the given indices together, which must be of one unit. s, total and epistemic are as
+// for Judge, in the outcomes' own units. spread contains the deviation of each of the set's outcomes in training, and
+// is nil if it is not known. If intervals is nil, TrustOf judges the model's own claim: the 95 % intervals of normal
+// distributions.
+//
+// The pairs must not have been trained on and must not be couples: otherwise every number is undefined. TrustOf panics
+// if a slice has another length.
 func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, intervals *Intervals) Trust {
 	s = s.check(total, epistemic)
 	if spread != nil && len(spread) != s.Out {
@@ -115,98 +120,144 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 		return t
 	}
 
-	var run, ofPairs []int // runs of rows and outcomes, and of those that are not alone
-	var e, claim, square, variance, inside, half []float64
-	var at [4][]float64
-
-	within := func(k int, half float64) (share float64) {
-		mid := s.Mu[k]
-		if intervals.Mid != nil {
-			mid = intervals.Mid[k]
-		}
-
-		for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
-			if math.Abs(y-mid) <= half {
-				share += 0.5
-			}
-		}
-
-		if math.IsNaN(half) {
-			return math.NaN()
-		}
-
-		return share
+	values := collectTrust(s, total, epistemic, outcomes, intervals)
+	t.setError(values)
+	t.setInside(values)
+	if spread != nil {
+		t.setWidth(values, spread, outcomes, s.N)
 	}
 
-	spreadSum := 0.0
-	for i := range s.N {
-		for _, j := range outcomes {
-			k := i*s.Out + j
-			r1, r2 := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
-			run = append(run, s.Run[i])
-			if s.Alone == nil || !s.Alone[i] {
-				e, ofPairs = append(e, r1*r2), append(ofPairs, run[len(run)-1])
-				if epistemic != nil {
-					claim = append(claim, epistemic[k])
-				}
-			}
-
-			square = append(square, (r1*r1+r2*r2)/2)
-			variance = append(variance, total[k])
-			inside = append(inside, within(k, intervals.Half[k]))
-			half = append(half, intervals.Half[k])
-			for l, h := range intervals.At {
-				at[l] = append(at[l], within(k, h[k]))
-			}
-
-			if spread != nil {
-				spreadSum += z95 * spread[j]
-			}
-		}
-	}
-
-	_, t.Runs = dense(run)
-	t.Values = 2 * len(square)
-	meanE, seE := ClusteredMean(e, ofPairs)
-	t.RMSE = math.Sqrt(math.Max(0, meanE))
-	t.RMSESE = seE / (2 * t.RMSE)
-	meanVar, _ := ClusteredMean(variance, run)
-	t.ClaimedSigma = math.Sqrt(meanVar)
-	t.Inside, t.InsideSE = ClusteredMean(inside, run)
-	for l := range at {
-		t.At[l], _ = ClusteredMean(at[l], run)
-	}
-
-	_, se68 := ClusteredMean(at[0], run)
-	t.Effective = effective(t.Runs, float64(t.Values), t.At[0], se68)
-	t.Half, _ = ClusteredMean(half, run)
-	if spreadSum > 0 {
-		t.WidthOverSpread = t.Half * float64(len(half)) / spreadSum
-	}
-
-	ratio, se := ClusteredRatio(square, variance, run)
-	t.Ratio = math.Sqrt(ratio)
-	t.RatioSE = se / (2 * t.Ratio)
-	t.setEpistemic(meanE, claim, ofPairs)
 	t.setFit(s, outcomes)
 
 	return t
 }
 
-// setFit sets R² of the mean and the noise ceiling, means over the outcomes; NaN of one condition.
+// trustValues contains the values that a Trust is computed from, one for each row and outcome.
+type trustValues struct {
+	run      []int        // run of the row
+	square   []float64    // mean of the two squared residuals
+	variance []float64    // total variance that the model predicts
+	half     []float64    // half width of the interval
+	inside   []float64    // share of the two values inside the interval
+	covered  [4][]float64 // the same for the intervals of Levels
+
+	// These lists lack the rows that are alone, whose two values do not measure an error.
+	pairRun []int
+	e       []float64 // measured error
+	claim   []float64 // epistemic variance that the model predicts; nil if it predicts none
+}
+
+// collectTrust collects the values of the given outcomes.
+func collectTrust(s Set, total, epistemic []float64, outcomes []int, intervals *Intervals) *trustValues {
+	values := &trustValues{}
+	for i := range s.N {
+		for _, j := range outcomes {
+			k := i*s.Out + j
+			r1 := s.Y1[k] - s.Mu[k]
+			r2 := s.Y2[k] - s.Mu[k]
+			if s.Alone == nil || !s.Alone[i] {
+				values.pairRun = append(values.pairRun, s.Run[i])
+				values.e = append(values.e, r1*r2)
+				if epistemic != nil {
+					values.claim = append(values.claim, epistemic[k])
+				}
+			}
+
+			values.run = append(values.run, s.Run[i])
+			values.square = append(values.square, (r1*r1+r2*r2)/2)
+			values.variance = append(values.variance, total[k])
+			values.half = append(values.half, intervals.Half[k])
+			values.inside = append(values.inside, intervals.shareInside(s, k, intervals.Half[k]))
+			for l, h := range intervals.At {
+				values.covered[l] = append(values.covered[l], intervals.shareInside(s, k, h[k]))
+			}
+		}
+	}
+
+	return values
+}
+
+// setError sets the numbers of runs and values, the error of the mean, and its ratios to the variances that the model
+// predicts.
+func (t *Trust) setError(values *trustValues) {
+	_, t.Runs = dense(values.run)
+	t.Values = 2 * len(values.square)
+	meanE, seE := ClusteredMean(values.e, values.pairRun)
+	t.RMSE = math.Sqrt(math.Max(0, meanE))
+	t.RMSESE = seE / (2 * t.RMSE)
+	meanVariance, _ := ClusteredMean(values.variance, values.run)
+	t.ClaimedSigma = math.Sqrt(meanVariance)
+
+	ratio, se := ClusteredRatio(values.square, values.variance, values.run)
+	t.Ratio = math.Sqrt(ratio)
+	t.RatioSE = se / (2 * t.Ratio)
+	t.setEpistemic(meanE, values.claim, values.pairRun)
+}
+
+// setInside sets the shares of values inside the intervals, and how many independent values they are worth.
+func (t *Trust) setInside(values *trustValues) {
+	t.Inside, t.InsideSE = ClusteredMean(values.inside, values.run)
+	for l, covered := range values.covered {
+		t.At[l], _ = ClusteredMean(covered, values.run)
+	}
+
+	_, se68 := ClusteredMean(values.covered[0], values.run)
+	t.Effective = effective(t.Runs, float64(t.Values), t.At[0], se68)
+	t.Half, _ = ClusteredMean(values.half, values.run)
+}
+
+// setWidth sets the ratio of the intervals' width to the width of the mean ± 1.96 deviations of the training outcomes.
+func (t *Trust) setWidth(values *trustValues, spread []float64, outcomes []int, rows int) {
+	sum := 0.0 // of the half widths by the deviations
+	for range rows {
+		for _, j := range outcomes {
+			sum += z95 * spread[j]
+		}
+	}
+
+	if sum > 0 {
+		t.WidthOverSpread = t.Half * float64(len(values.half)) / sum
+	}
+}
+
+// shareInside returns the share of the two values at place k of s that are inside the interval with a half width.
+func (c *Intervals) shareInside(s Set, k int, half float64) float64 {
+	if math.IsNaN(half) {
+		return math.NaN()
+	}
+
+	mid := s.Mu[k]
+	if c.Mid != nil {
+		mid = c.Mid[k]
+	}
+
+	share := 0.0
+	for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
+		if math.Abs(y-mid) <= half {
+			share += 0.5
+		}
+	}
+
+	return share
+}
+
+// setFit sets R² of the mean and the noise ceiling, both means over the outcomes. They stay NaN for a single condition.
 func (t *Trust) setFit(s Set, outcomes []int) {
 	if _, conditions := dense(s.Condition); conditions < 2 {
 		return
 	}
 
-	t.R2, t.Ceiling = 0, 0
+	t.R2 = 0
+	t.Ceiling = 0
 	for _, j := range outcomes {
-		y1, y2, mu := lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), lists.Column(s.Mu, s.Out, j)
+		y1, y2, mu := s.outcome(j)
 		t.R2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(outcomes))
 		t.Ceiling += s.ceiling(j) / float64(len(outcomes))
 	}
 }
 
+// setEpistemic sets the predicted epistemic deviation and the ratio of the error to it, or the reason why the ratio is
+// undefined. meanE is the mean measured error, claim the predicted epistemic variances, and run their runs.
 func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
 	if claim == nil {
 		t.EpistemicRatioDefect = "the method claims no epistemic variance"
@@ -228,13 +279,13 @@ func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
 	t.ClaimedEpistemic = math.Sqrt(mean)
 }
 
-// HalfWidth is half the width of the interval that a normal law with the variance total
-// has with the probability 1 − alpha.
+// HalfWidth returns the half width of the central interval that has the probability 1 − alpha, by a normal distribution
+// with the variance total.
 func HalfWidth(total, alpha float64) float64 {
 	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(total)
 }
 
-// MeanTrust averages the numbers over trainings on one test set.
+// MeanTrust averages the numbers of several trainings on one test set.
 func MeanTrust(list []Trust) Trust {
 	var m Trust
 	for i, t := range list {

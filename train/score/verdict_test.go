@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/triplets"
 )
 
@@ -18,7 +20,8 @@ func shifted(n int, bias float64) Set {
 	for i := range n {
 		s.Run = append(s.Run, i)
 		for range 2 {
-			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()), append(s.Y2, rng.NormFloat64())
+			s.Y1 = append(s.Y1, rng.NormFloat64())
+			s.Y2 = append(s.Y2, rng.NormFloat64())
 			s.Mu = append(s.Mu, bias)
 		}
 	}
@@ -69,7 +72,7 @@ func TestTrust(t *testing.T) {
 			{"ratio", got.Ratio, math.Sqrt(1+c.bias*c.bias) / c.claim, 0.05},
 			{"width over spread", got.WidthOverSpread, c.claim / c.spread, 1e-12},
 		} {
-			must.Near(t, x.got, x.want, x.tol, "bias %g, claim %g: %s", c.bias, c.claim, x.name)
+			assert.InDelta(t, x.want, x.got, x.tol, "bias %g, claim %g: %s", c.bias, c.claim, x.name)
 		}
 
 		if c.bias > 0 && math.Abs(got.EpistemicRatio/(c.bias/0.5)-1) > 0.05 {
@@ -83,7 +86,7 @@ func TestTrust(t *testing.T) {
 				got.Values, c.want)
 		}
 
-		must.Equal(t, claim, Worst(c.want, Undecided), "bias %g, claim %g: of the model's own claim", c.bias, c.claim)
+		assert.Equal(t, Worst(c.want, Undecided), claim, "bias %g, claim %g: of the model's own claim", c.bias, c.claim)
 	}
 }
 
@@ -105,12 +108,17 @@ func TestTrustErrors(t *testing.T) {
 			}
 
 			s.Mu = append(s.Mu, shift)
-			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()+2), append(s.Y2, rng.NormFloat64()+2)
+			s.Y1 = append(s.Y1, rng.NormFloat64()+2)
+			s.Y2 = append(s.Y2, rng.NormFloat64()+2)
 		}
 
 		g := TrustOf(s, fill(n, 4), nil, nil, []int{0}, nil)
-		cov, ratio, rmse = append(cov, g.Inside), append(ratio, g.Ratio), append(rmse, g.RMSE)
-		covSE, ratioSE, rmseSE = append(covSE, g.InsideSE), append(ratioSE, g.RatioSE), append(rmseSE, g.RMSESE)
+		cov = append(cov, g.Inside)
+		ratio = append(ratio, g.Ratio)
+		rmse = append(rmse, g.RMSE)
+		covSE = append(covSE, g.InsideSE)
+		ratioSE = append(ratioSE, g.RatioSE)
+		rmseSE = append(rmseSE, g.RMSESE)
 	}
 
 	for _, c := range []struct {
@@ -129,13 +137,15 @@ func TestTrustErrors(t *testing.T) {
 func TestTrustOfIntervals(t *testing.T) {
 	s := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{1, 3}, Y2: []float64{-1, 0}, Run: []int{0, 1}}}
 	s.Mu = []float64{0, 0}
-	narrow, half := []float64{0.5, 1.5}, []float64{2, 2}
+	narrow := []float64{0.5, 1.5}
+	half := []float64{2, 2}
 	g := TrustOf(s, []float64{4, 4}, nil, []float64{10}, []int{0},
 		&Intervals{Level: 0.98, Half: half, At: [4][]float64{narrow, half, half, {3, 3}}})
 
-	must.Not(t, g.Level != 0.98 || g.Inside != 0.75 || g.At != [4]float64{0.25, 0.75, 0.75, 1} || g.Half != 2 || g.Claimed,
-		"%+v", g)
-	must.Near(t, g.WidthOverSpread, 2/(10*1.959963984540054), 1e-12, "width over spread")
+	if g.Level != 0.98 || g.Inside != 0.75 || g.At != [4]float64{0.25, 0.75, 0.75, 1} || g.Half != 2 || g.Claimed {
+		t.Errorf("%+v", g)
+	}
+	assert.InDelta(t, 2/(10*1.959963984540054), g.WidthOverSpread, 1e-12, "width over spread")
 }
 
 // Where nothing can be measured nothing is claimed, and nothing is decided.
@@ -172,7 +182,7 @@ func TestWorst(t *testing.T) {
 		{[]Grade{Holds, Holds}, Holds},
 		{[]Grade{Undecided, Wide}, Undecided},
 	} {
-		must.Equal(t, Worst(c.in...), c.want, "%v", c.in)
+		assert.Equal(t, c.want, Worst(c.in...), "%v", c.in)
 	}
 }
 
@@ -194,7 +204,7 @@ func TestMeanTrust(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 
-	must.Equal(t, MeanTrust([]Trust{a}), a, "got")
+	assert.Equal(t, a, MeanTrust([]Trust{a}), "got")
 }
 
 // The shares of Trust, of Judge and of Coverage are one count. Limits belong to the
@@ -206,13 +216,16 @@ func TestCoverageIsOneNumber(t *testing.T) {
 		total[k] = 0.25 * float64(1+k%5)
 	}
 
-	trust, judged := TrustOf(s, total, nil, nil, []int{0, 1}, nil), Judge(s, total, nil)
+	trust := TrustOf(s, total, nil, nil, []int{0, 1}, nil)
+	judged := Judge(s, total, nil)
 	s.Var = total
 	shares := Coverage(s, []float64{math.Erf(1 / math.Sqrt2), 0.95})
 	for i, c := range []struct{ trust, judge float64 }{
 		{trust.At[0], judged.Get("coverage68")}, {trust.Inside, judged.Get("coverage95")},
 	} {
-		must.Not(t, !near(c.trust, c.judge, 1e-12) || !near(shares[i], c.judge, 1e-12),
+		require.True(t, near(c.trust, c.judge, 1e-12),
+			"%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
+		assert.True(t, near(shares[i], c.judge, 1e-12),
 			"%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
 	}
 

@@ -9,9 +9,9 @@ import (
 	"doubletake/internal/lists"
 )
 
-// PairAcross makes pairs across occasions: the second outcome of a row is the first one of its partner
-// (partners) among the rows of equal repeats. Select makes the pairs anew, so that the second outcome of a row
-// never comes from a row that is left out.
+// PairAcross makes pairs across occasions: the second outcome of a row becomes the first outcome of its partner among
+// the rows with the same name in repeats. PairAcross returns the partner of each row. Select makes the pairs anew, so
+// that the second outcome of a row never comes from a row that is left out.
 func (s *Set) PairAcross(repeats, occasion []string) (partner []int) {
 	s.repeats, _ = lists.Index(repeats)
 	s.occasion, _ = lists.Index(occasion)
@@ -19,34 +19,43 @@ func (s *Set) PairAcross(repeats, occasion []string) (partner []int) {
 	return s.pair()
 }
 
+// pair makes the pairs of the rows and marks the rows that are alone. It returns the partner of each row.
 func (s *Set) pair() (partner []int) {
 	partner = partners(s.repeats, s.occasion, s.Run)
 	s.Y2 = lists.Rows(s.Y1, s.Out, partner)
 	s.Alone = nil
 
-	// Two rows of one occasion differ by less than two of different ones.
-	others := func(i int) bool { return s.occasion[partner[i]] != s.occasion[i] }
-	for _, isPair := range []func(i int) bool{others, func(i int) bool { return partner[i] != i }} {
-		pairs, alone := 0, make([]bool, s.N)
-		for i := range alone {
-			if alone[i] = !isPair(i); !alone[i] {
-				pairs++
-			}
-		}
+	// Two rows of one occasion differ by less than rows of different occasions. They count as pairs only if there are no
+	// pairs across occasions.
+	alone, pairs := s.rowsAlone(partner, true)
+	if pairs == 0 {
+		alone, pairs = s.rowsAlone(partner, false)
+	}
 
-		if pairs > 0 {
-			if pairs < s.N {
-				s.Alone = alone
-			}
-
-			break
-		}
+	if pairs > 0 && pairs < s.N {
+		s.Alone = alone
 	}
 
 	return partner
 }
 
-// Apart makes no pairs of rows of different groups, where pairs are made across occasions.
+// rowsAlone marks the rows without a partner and counts the others. If across is true, a partner on the same occasion
+// does not count.
+func (s *Set) rowsAlone(partner []int, across bool) (alone []bool, pairs int) {
+	alone = make([]bool, s.N)
+	for i, p := range partner {
+		if p == i || across && s.occasion[p] == s.occasion[i] {
+			alone[i] = true
+			continue
+		}
+
+		pairs++
+	}
+
+	return alone, pairs
+}
+
+// Apart makes the pairs anew, if they are made across occasions, so that no pair has rows of different groups.
 func Apart[T comparable](s *Set, group []T) {
 	if s.repeats == nil {
 		return
@@ -57,22 +66,28 @@ func Apart[T comparable](s *Set, group []T) {
 		group   T
 	}
 
-	s.repeats, _ = lists.Index(lists.Make(s.N, func(i int) key { return key{s.repeats[i], group[i]} }))
+	keys := make([]key, s.N)
+	for i := range keys {
+		keys[i] = key{s.repeats[i], group[i]}
+	}
+
+	s.repeats, _ = lists.Index(keys)
 	s.pair()
 }
 
-// partners returns the partner of each row among the rows of equal repeats. They form a ring in which each
-// occasion has its turn. The partner is the next row of another occasion and another run, else the next of
-// another run, else the next: a row alone is its own. run may be nil.
+// partners returns the partner of each row among the rows with equal repeats. These rows form a ring in which the
+// occasions take turns. The partner is the next row of another occasion and another run, or otherwise the next row of
+// another run, or otherwise the next row. A row without others is its own partner. If run is nil, all rows are of one
+// run.
 func partners(repeats, occasion, run []int) []int {
 	if run == nil {
 		run = make([]int, len(repeats))
 	}
 
-	type visit struct{ repeats, occasion int }
-
-	rings, turns := map[int][]int{}, map[visit]int{}
-	turn, out := make([]int, len(repeats)), make([]int, len(repeats))
+	rings := map[int][]int{} // rows by repeats
+	turns := map[visit]int{} // rows seen so far
+	turn := make([]int, len(repeats))
+	partner := make([]int, len(repeats))
 	for i, r := range repeats {
 		rings[r] = append(rings[r], i)
 		turn[i] = turns[visit{r, occasion[i]}]
@@ -82,7 +97,9 @@ func partners(repeats, occasion, run []int) []int {
 	for _, ring := range rings {
 		slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
 
-		n, ofOthers, ofRuns := len(ring), nextOther(ring, occasion), nextOther(ring, run)
+		n := len(ring)
+		ofOthers := nextOther(ring, occasion)
+		ofRuns := nextOther(ring, run)
 		for k, i := range ring {
 			next := k + 1
 			if ofRuns[k] < n {
@@ -96,115 +113,197 @@ func partners(repeats, occasion, run []int) []int {
 				}
 			}
 
-			out[i] = ring[next%n]
+			partner[i] = ring[next%n]
 		}
 	}
 
-	return out
+	return partner
 }
 
-// nextOther is how far from each row of a ring the next one with another value is; n where there is none.
+// nextOther returns the distance of each row of a ring to the next row with another value, and the length of the ring
+// if there is none.
 func nextOther(ring, value []int) []int {
 	n := len(ring)
-	out, far := make([]int, n), n
-	for k := 2*n - 1; k >= 0; k-- { // twice round: the first round finds what the last rows need
-		if far++; value[ring[k%n]] != value[ring[(k+1)%n]] {
+	distance := make([]int, n)
+	far := n
+	for k := 2*n - 1; k >= 0; k-- { // twice round, because the last rows need the values of the first ones
+		far++
+		if value[ring[k%n]] != value[ring[(k+1)%n]] {
 			far = 1
 		}
 
-		out[k%n] = min(far, n)
+		distance[k%n] = min(far, n)
 	}
 
-	return out
+	return distance
 }
 
-// Occasions are what the variance of repeats of different occasions consists of, for each outcome. It comes from the
-// moments of the differences D between two occasions at n conditions: E ΣD² = 2n(Between + Rest),
-// E (ΣD)² = 2n²Between + 2nRest. Where there are as many repeats within occasions as occasions, these show Rest: it
-// holds the errors of runs, which the conditions of a run share.
+// Occasions contains the parts of the variance of repeats on different occasions, for each outcome.
+//
+// They come from the moments of the differences D between two occasions at n conditions: E ΣD² = 2n(Between + Rest) and
+// E (ΣD)² = 2n²Between + 2nRest. If there are at least as many repeats within occasions as there are occasions, the
+// repeats show Rest instead: it then contains the errors of runs, which the conditions of a run share.
 type Occasions struct {
-	N             int       // occasions
-	Shared        float64   // conditions that two of them share, in the mean, or repeats within one
-	Freedom       float64   // degrees of Rest
-	Between, Rest []float64 // variances; Between is not negative
+	N       int       // number of occasions
+	Shared  float64   // mean number of conditions that two occasions share, or of runs within one visit of a condition
+	Freedom float64   // degrees of freedom of Rest
+	Between []float64 // variance between occasions; not negative
+	Rest    []float64 // variance within occasions
 }
 
-// Occasions returns them of pairs across occasions. ok is false of others, and of too few repeats. Rows of a run
-// are averaged, unless the occasions are the runs.
+// Occasions returns the variances between and within occasions. ok is false if the pairs are not across occasions, or
+// if there are too few repeats. Rows of a run are averaged, unless the occasions are the runs.
 func (s Set) Occasions() (o Occasions, ok bool) {
-	type key struct{ repeats, occasion, run int }
-
-	place, occasions := lists.Index(s.occasion)
-	o.N = len(occasions)
-	run := s.Run
-	if _, runs := lists.Index(run); len(runs) <= o.N {
-		run = lists.Numbers(len(place))
-	}
-
-	ofRun, runs := lists.Index(lists.Make(len(place), func(i int) key { return key{s.repeats[i], place[i], run[i]} }))
-	ofVisit, visits := lists.Index(lists.Each(runs, func(k key) key { return key{k.repeats, k.occasion, 0} }))
-	y, _ := means(s.Y1, s.Out, ofRun, len(runs))
-	mean, count := means(y, s.Out, ofVisit, len(visits))
-	conditions := lists.Alike(lists.Each(visits, func(k key) int { return k.repeats }))
-	o.Freedom = float64(len(visits) - len(conditions) - o.N + 1)
-
-	sum, n := make([]float64, o.N*o.N*s.Out), make([]float64, o.N*o.N)
-	square, shares := make([]float64, s.Out), 0.0
-	for _, at := range conditions {
-		slices.SortFunc(at, func(a, b int) int { return visits[a].occasion - visits[b].occasion })
-		for k, a := range at {
-			for _, b := range at[k+1:] {
-				pair := visits[a].occasion*o.N + visits[b].occasion
-				n[pair]++
-				shares += 1/count[a] + 1/count[b]
-				for j := range s.Out {
-					d := mean[a*s.Out+j] - mean[b*s.Out+j]
-					sum[pair*s.Out+j] += d
-					square[j] += d * d
-				}
-			}
-		}
-	}
-
-	all, all2 := floats.Sum(n), floats.Dot(n, n)
-	if o.Freedom < 1 || all2 <= all {
+	v := s.visits()
+	o.N = v.occasions
+	o.Freedom = float64(len(v.list) - len(v.conditions) - o.N + 1)
+	d := v.differences(s.Out)
+	all := floats.Sum(d.count)
+	squaredCounts := floats.Dot(d.count, d.count)
+	if o.Freedom < 1 || squaredCounts <= all {
 		return o, false
 	}
 
-	o.Shared = all2 / all
-	within := float64(len(runs) - len(visits))
-	repeated := within >= float64(o.N)
-	if repeated {
-		o.Shared, o.Freedom = float64(len(runs))/float64(len(visits)), within
+	o.Shared = squaredCounts / all
+	runDegrees := float64(len(v.visitOfRun) - len(v.list))
+	if runDegrees >= float64(o.N) {
+		o.Shared = float64(len(v.visitOfRun)) / float64(len(v.list))
+		o.Freedom = runDegrees
+		o.Rest = v.varianceOfRuns(s.Out, runDegrees)
+		for j, rest := range o.Rest {
+			o.Between = append(o.Between, max(0, (d.squares[j]-rest*d.shares)/(2*all)))
+		}
+
+		return o, true
 	}
 
 	for j := range s.Out {
-		squares := 0.0
-		for _, d := range lists.Column(sum, s.Out, j) {
-			squares += d * d
+		squaredSums := 0.0
+		for _, sum := range lists.Column(d.sums, s.Out, j) {
+			squaredSums += sum * sum
 		}
 
-		between := max(0, (squares-square[j])/(2*(all2-all)))
-		rest := max(0, square[j]/(2*all)-between)
-		if repeated {
-			rest = 0
-			for i, v := range ofVisit {
-				d := y[i*s.Out+j] - mean[v*s.Out+j]
-				rest += d * d / within
-			}
-
-			between = max(0, (square[j]-rest*shares)/(2*all))
-		}
-
-		o.Between, o.Rest = append(o.Between, between), append(o.Rest, rest)
+		between := max(0, (squaredSums-d.squares[j])/(2*(squaredCounts-all)))
+		o.Between = append(o.Between, between)
+		o.Rest = append(o.Rest, max(0, d.squares[j]/(2*all)-between))
 	}
 
 	return o, true
 }
 
-// means returns the mean of each of n groups of rows, groups × columns, and how many rows it has.
+// visit is a condition, by the number of its repeats, on one occasion.
+type visit struct {
+	repeats  int
+	occasion int
+}
+
+// visits contains the means of a set's outcomes by run, and by visit as the mean over the visit's runs.
+type visits struct {
+	occasions  int       // number of occasions
+	list       []visit   // all visits
+	conditions [][]int   // by condition: its visits
+	mean       []float64 // visits × outcomes
+	runs       []float64 // number of runs of each visit
+	visitOfRun []int     // by run: its visit
+	runMean    []float64 // runs × outcomes
+}
+
+// visits averages the rows of a set by run and by visit. If there are no more runs than occasions, each row counts as a
+// run.
+func (s Set) visits() *visits {
+	type key struct{ repeats, occasion, run int }
+
+	place, occasions := lists.Index(s.occasion)
+	v := &visits{occasions: len(occasions)}
+	run := s.Run
+	if _, runs := lists.Index(run); len(runs) <= v.occasions {
+		run = lists.Numbers(len(place))
+	}
+
+	keys := make([]key, len(place))
+	for i := range keys {
+		keys[i] = key{s.repeats[i], place[i], run[i]}
+	}
+
+	runOf, runs := lists.Index(keys)
+	v.runMean, _ = means(s.Y1, s.Out, runOf, len(runs))
+
+	visitOf := make([]visit, len(runs))
+	for i, k := range runs {
+		visitOf[i] = visit{k.repeats, k.occasion}
+	}
+
+	v.visitOfRun, v.list = lists.Index(visitOf)
+	v.mean, v.runs = means(v.runMean, s.Out, v.visitOfRun, len(v.list))
+
+	repeats := make([]int, len(v.list))
+	for i, one := range v.list {
+		repeats[i] = one.repeats
+	}
+
+	v.conditions = lists.Alike(repeats)
+
+	return v
+}
+
+// differences contains sums over the differences between two occasions at all conditions that they share.
+type differences struct {
+	count   []float64 // occasions × occasions: number of differences
+	sums    []float64 // occasions × occasions × outcomes: sums of differences
+	squares []float64 // outcomes: sums of squared differences
+	shares  float64   // sum of 1/runs of both visits of each difference
+}
+
+// differences sums up the differences between the visits of each condition. It sorts the visits of each condition by
+// occasion.
+func (v *visits) differences(outcomes int) differences {
+	d := differences{
+		count: make([]float64, v.occasions*v.occasions), sums: make([]float64, v.occasions*v.occasions*outcomes),
+		squares: make([]float64, outcomes),
+	}
+
+	for _, members := range v.conditions {
+		slices.SortFunc(members, func(a, b int) int { return v.list[a].occasion - v.list[b].occasion })
+		for k, a := range members {
+			for _, b := range members[k+1:] {
+				d.add(v, a, b, outcomes)
+			}
+		}
+	}
+
+	return d
+}
+
+// add adds the difference between visits a and b of one condition.
+func (d *differences) add(v *visits, a, b, outcomes int) {
+	pair := v.list[a].occasion*v.occasions + v.list[b].occasion
+	d.count[pair]++
+	d.shares += 1/v.runs[a] + 1/v.runs[b]
+	for j := range outcomes {
+		difference := v.mean[a*outcomes+j] - v.mean[b*outcomes+j]
+		d.sums[pair*outcomes+j] += difference
+		d.squares[j] += difference * difference
+	}
+}
+
+// varianceOfRuns returns the variance of runs about the mean of their visit, with the given degrees of freedom.
+func (v *visits) varianceOfRuns(outcomes int, degrees float64) []float64 {
+	variance := make([]float64, outcomes)
+	for j := range variance {
+		for i, one := range v.visitOfRun {
+			difference := v.runMean[i*outcomes+j] - v.mean[one*outcomes+j]
+			variance[j] += difference * difference / degrees
+		}
+	}
+
+	return variance
+}
+
+// means returns the mean of each of n groups of rows, groups × columns, and the number of rows of each group. group has
+// the group of each row.
 func means(y []float64, columns int, group []int, n int) (mean, count []float64) {
-	mean, count = make([]float64, n*columns), make([]float64, n)
+	mean = make([]float64, n*columns)
+	count = make([]float64, n)
 	for _, g := range group {
 		count[g]++
 	}

@@ -1,15 +1,15 @@
 package triplets
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
-
-	"doubletake/internal/lists"
-	"doubletake/internal/must"
 )
 
 // Partners as the words say them, of random repeats, occasions and runs.
@@ -17,7 +17,9 @@ func TestPartners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		n := 1 + rng.IntN(9)
-		repeats, occasion, run := make([]int, n), make([]int, n), make([]int, n)
+		repeats := make([]int, n)
+		occasion := make([]int, n)
+		run := make([]int, n)
 		for i := range n {
 			repeats[i], occasion[i], run[i] = rng.IntN(2), rng.IntN(3), rng.IntN(3)
 		}
@@ -45,19 +47,22 @@ func TestPartners(t *testing.T) {
 					want = slices.IndexFunc(others, func(j int) bool { return run[j] != run[i] })
 				}
 
-				must.Never(t, got[i] != others[max(want, 0)], "repeats %v, occasions %v, runs %v: partners %v, row %d wants %d",
-					repeats, occasion, run, got, i, others[max(want, 0)])
+				if got[i] != others[max(want, 0)] {
+					t.Fatalf("repeats %v, occasions %v, runs %v: partners %v, row %d wants %d", repeats, occasion, run, got, i,
+						others[max(want, 0)])
+				}
 			}
 		}
 	}
 
 	// By hand: three rows of one day and one of another; one day alone; a row alone. Each occasion is a run.
 	day := []int{0, 0, 0, 1, 0, 0, 1}
-	must.Equal(t, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day), []int{3, 3, 3, 1, 5, 4, 6}, "partners")
+	assert.Equal(t, []int{3, 3, 3, 1, 5, 4, 6}, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day), "partners")
 }
 
-// Variances between simulated days and within them. Witness: those that the values are drawn with. Runs of several
-// conditions have errors of their own.
+// Variances between simulated days and within them are those that the values are drawn with: 0.36 between days, 0.09 of
+// each value and, with two runs a day, 0.16 of each run. Tolerances are three standard errors: √(2/ν) of a variance
+// with ν degrees of freedom, and of the variance between days 2·0.6·√(variance of a day's mean/60).
 func TestOccasions(t *testing.T) {
 	for _, runs := range []int{1, 2} {
 		rng := rand.New(rand.NewPCG(6, 1))
@@ -67,13 +72,19 @@ func TestOccasions(t *testing.T) {
 			offset := 0.4 * float64(runs-1) * rng.NormFloat64()
 			for c := range 40 {
 				if (c+r/runs)%3 > 0 { // not every condition on every day
-					y, repeats = append(y, float64(c)+offset+0.3*rng.NormFloat64()), append(repeats, strconv.Itoa(c))
-					day, run = append(day, strconv.Itoa(r/runs)), append(run, strconv.Itoa(r))
+					y = append(y, float64(c)+offset+0.3*rng.NormFloat64())
+					repeats = append(repeats, strconv.Itoa(c))
+					day = append(day, strconv.Itoa(r/runs))
+					run = append(run, strconv.Itoa(r))
 				}
 			}
 		}
 
-		offsets := lists.Make(60, func(int) float64 { return 0.6 * rng.NormFloat64() })
+		var offsets []float64
+		for range 60 {
+			offsets = append(offsets, 0.6*rng.NormFloat64())
+		}
+
 		for i, d := range day {
 			k, _ := strconv.Atoi(d)
 			y[i] += offsets[k]
@@ -83,15 +94,24 @@ func TestOccasions(t *testing.T) {
 		s.SetRuns(run)
 		s.PairAcross(repeats, day)
 		o, ok := s.Occasions()
-		must.Be(t, ok, true, "ok")
-		must.Near(t, o.Rest[0], 0.09+0.16*float64(runs-1), 0.09*o.Rest[0]*float64(runs*runs), "within days")
-		must.Near(t, o.Between[0], stat.Variance(offsets, nil), 0.03, "between days")
+		require.True(t, ok, "ok")
+		rest := 0.09
+		degrees := 1600.0 - 40 - 59 // visits, conditions and days
+		ofDay := 0.09 / 27          // about 27 conditions a day
+		if runs == 2 {
+			rest += 0.16
+			degrees = 60 // the errors of runs, of which two a day leave one degree, dominate
+			ofDay += 0.16 / 2
+		}
+
+		assert.InDelta(t, rest, o.Rest[0], 3*math.Sqrt(2/degrees)*rest, "within days")
+		assert.InDelta(t, stat.Variance(offsets, nil), o.Between[0], 3*2*0.6*math.Sqrt(ofDay/60), "between days")
 
 		o, _ = s.Select(s.RowsOf(Train)[100*runs:]).Occasions()
-		must.Be(t, o.N, 57, "occasions of the others")
+		require.Equal(t, 57, o.N, "occasions of the others")
 
 		_, ok = s.Select([]int{0, 1, 2}).Occasions()
-		must.Be(t, ok, false, "of one day")
+		require.False(t, ok, "of one day")
 	}
 }
 
@@ -108,17 +128,17 @@ func TestSelectAcross(t *testing.T) {
 	}
 
 	s := of(10)
-	must.Equal(t, s.Y2, []float64{11, 12, 10, 21, 10}, "second outcomes")
+	assert.Equal(t, []float64{11, 12, 10, 21, 10}, s.Y2, "second outcomes")
 
 	rest := of(1e6).Select([]int{1, 2, 4})
-	must.Equal(t, rest.Y2, []float64{12, 11, 21}, "second outcomes of the others")
-	must.Equal(t, rest.Alone, []bool{false, false, true}, "rows alone of the others")
+	assert.Equal(t, []float64{12, 11, 21}, rest.Y2, "second outcomes of the others")
+	assert.Equal(t, []bool{false, false, true}, rest.Alone, "rows alone of the others")
 
-	must.Equal(t, rest.Select([]int{0, 2}).Y2, []float64{11, 21}, "second outcomes of rows alone")
+	assert.Equal(t, []float64{11, 21}, rest.Select([]int{0, 2}).Y2, "second outcomes of rows alone")
 
 	Apart(&s, []Part{Test, Train, Train, Test, Train})
-	must.Equal(t, s.Y2, []float64{10, 12, 11, 10, 21}, "second outcomes of the parts")
+	assert.Equal(t, []float64{10, 12, 11, 10, 21}, s.Y2, "second outcomes of the parts")
 
 	Apart(&s, []float64{0, 1, 2, 0, 1})
-	must.Equal(t, s.Y2, s.Y1, "second outcomes of days that are left out")
+	assert.Equal(t, s.Y1, s.Y2, "second outcomes of days that are left out")
 }

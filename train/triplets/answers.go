@@ -2,12 +2,12 @@ package triplets
 
 import "doubletake/internal/lists"
 
-// Answers are the predictions of a model of pairs at N conditions or rows, N×Out
-// each, row-major; a field is nil where it was not computed. m and v are mean
-// and variance of the second answer, Y1 ~ N(μ, diag σ²).
+// Answers contains the predictions of a model of pairs at N conditions or rows. Each field has N×Out numbers,
+// row-major, or is nil if it was not computed. m and v are the mean and the variance of the second answer, given a
+// first answer Y1 ~ N(μ, diag σ²).
 type Answers struct {
 	Mu     []float64 // μ, mean of the first answer
-	Var    []float64 // σ², its variance: all uncertainty about one outcome
+	Var    []float64 // σ², variance of the first answer: all uncertainty about one outcome
 	CovRaw []float64 // the paper's covariance of two answers, (1/M) Σ y·m(y) − μ²; its limit is Cov + μ·Delta
 	Cov    []float64 // C_jj = E[(Y1−μ)·m(Y1)], the covariance itself
 	Delta  []float64 // δ = E[m(Y1)] − μ
@@ -17,9 +17,9 @@ type Answers struct {
 
 // AnswerColumn describes one field of Answers.
 type AnswerColumn struct {
-	Suffix      string // of the column's name in predictions.arrow, after the outcome's: "_mu"
-	Square      bool   // a variance: its unit is the outcome's unit squared
-	Shift       bool   // a level: standardising takes the outcome's mean out
+	Suffix      string // end of the column's name in predictions.arrow, after the outcome's name: "_mu"
+	Square      bool   // the field is a variance, whose unit is the outcome's unit squared
+	Shift       bool   // standardising the field subtracts the outcome's mean
 	Description string
 	Field       func(*Answers) *[]float64
 }
@@ -49,25 +49,25 @@ var AnswerColumns = []AnswerColumn{
 
 // Map returns the answers with f applied to every field.
 func (a Answers) Map(f func(c AnswerColumn, v []float64) []float64) Answers {
-	var out Answers
+	var result Answers
 	for _, c := range AnswerColumns {
-		*c.Field(&out) = f(c, *c.Field(&a))
+		*c.Field(&result) = f(c, *c.Field(&a))
 	}
 
-	return out
+	return result
 }
 
-// Rows returns the answers at the given rows, out numbers each.
-func (a Answers) Rows(rows []int, out int) Answers {
-	return a.Map(func(_ AnswerColumn, v []float64) []float64 { return lists.Rows(v, out, rows) })
+// Rows returns the answers at the given rows, which have a number for each of the outcomes.
+func (a Answers) Rows(rows []int, outcomes int) Answers {
+	return a.Map(func(_ AnswerColumn, v []float64) []float64 { return lists.Rows(v, outcomes, rows) })
 }
 
-// Standardised returns answers in the outcomes' own units in standardised ones.
+// Standardised returns answers, which are in the outcomes' own units, in standardised units.
 func (a Answers) Standardised(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.to(v, c.Square, c.Shift) })
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.divide(v, c.Square, c.Shift) })
 }
 
-// Own returns standardised answers in the outcomes' own units.
+// Own returns answers, which are in standardised units, in the outcomes' own units.
 func (a Answers) Own(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.from(v, c.Square, c.Shift) })
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.multiply(v, c.Square, c.Shift) })
 }

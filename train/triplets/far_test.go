@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 // Differences of simulated normal outcomes: the robust deviation is √2 times that
@@ -29,7 +29,7 @@ func TestFarPairs(t *testing.T) {
 	}
 
 	far := s.FarPairs()
-	must.Be(t, len(far), n/5, "far pairs")
+	require.Len(t, far, n/5, "far pairs")
 
 	// A fifth of far pairs moves the median of |d| to the quantile 0.625 of the
 	// others: 0.887 standard deviations instead of 0.674.
@@ -43,7 +43,8 @@ func TestFarPairs(t *testing.T) {
 func TestFarPairsOfFew(t *testing.T) {
 	few := Set{N: 9, Out: 1, Y1: make([]float64, 9), Y2: []float64{1, 1, 1, 1, 1, 1, 1, 1, 100}}
 	equal := Set{N: 12, Out: 1, Y1: make([]float64, 12), Y2: make([]float64, 12)}
-	equal.Y2[3], equal.Y2[5] = 7, math.NaN()
+	equal.Y2[3] = 7
+	equal.Y2[5] = math.NaN()
 	for _, s := range []Set{few, equal} {
 		if far := s.FarPairs(); len(far) != 0 {
 			t.Errorf("%+v", far)

@@ -9,7 +9,7 @@ import (
 // standardised = (own − Mean)/Std, and variances divide by Std².
 type Scale struct{ Mean, Std []float64 }
 
-// Identity is the scale of n columns that leaves them as they are.
+// Identity returns the scale of n columns that leaves them as they are.
 func Identity(n int) Scale {
 	s := Scale{make([]float64, n), make([]float64, n)}
 	for i := range s.Std {
@@ -19,31 +19,32 @@ func Identity(n int) Scale {
 	return s
 }
 
-// ScaleOf returns mean and population standard deviation of n columns over the
-// rows of all parts, each rows × n. The deviation of a constant column is 0.
+// ScaleOf returns mean and population standard deviation of n columns over the rows of all parts, each rows × n. The
+// first part must have a row. The deviation of a constant column is 0.
 func ScaleOf(n int, parts ...[]float64) Scale { return scaleOf(n, nil, parts...) }
 
-// OutcomeScale is ScaleOf of both outcomes, rows weighted by s.Weight.
+// OutcomeScale returns the scale of both outcomes together, rows weighted by s.Weight.
 func (s Set) OutcomeScale() Scale { return scaleOf(s.Out, s.Weight, s.Y1, s.Y2) }
 
-// scaleOf weighs row i of each part by weight[i]; nil: 1.
+// scaleOf returns the scale of n columns over all parts, with row i of each part weighted by weight[i], or by 1.
 func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 	s := Scale{make([]float64, n), make([]float64, n)}
-	w := func(i int) float64 { return WeightAt(weight, i/n) }
 
 	rows := 0.0
 	for _, p := range parts {
 		for i := 0; i < len(p); i += n {
-			rows += w(i)
+			rows += WeightAt(weight, i/n)
 		}
 	}
 
-	// Two passes about the first row: levels far from zero lose nothing.
+	// The mean is computed about the first row, and the deviation about the mean, so that values far from zero lose no
+	// digits.
 	for j := range n {
-		origin, sum := parts[0][j], 0.0
+		origin := parts[0][j]
+		sum := 0.0
 		for _, p := range parts {
 			for i := j; i < len(p); i += n {
-				sum += float64(w(i) * (p[i] - origin))
+				sum += float64(WeightAt(weight, i/n) * (p[i] - origin))
 			}
 		}
 
@@ -53,25 +54,28 @@ func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 		for _, p := range parts {
 			for i := j; i < len(p); i += n {
 				d := p[i] - m
-				ss += float64(w(i) * float64(d*d))
+				ss += float64(WeightAt(weight, i/n) * float64(d*d))
 			}
 		}
 
-		s.Mean[j], s.Std[j] = m, math.Sqrt(ss/rows)
+		s.Mean[j] = m
+		s.Std[j] = math.Sqrt(ss / rows)
 	}
 
 	return s
 }
 
-// Check reports a scale that does not fit n columns or cannot be divided by.
-// what names the columns: "outcome".
+// Check returns an error if a scale does not have n columns, or if a mean is not finite or a deviation not positive.
+// what names the columns in messages, such as "outcome".
 func (s Scale) Check(what string, n int) error {
 	if len(s.Mean) != n || len(s.Std) != n {
 		return fmt.Errorf("expected %d %s means and standard deviations, found %d and %d", n, what, len(s.Mean), len(s.Std))
 	}
 
 	for i := range n {
-		if !(s.Std[i] > 0) || math.IsInf(s.Std[i], 0) || math.IsNaN(s.Mean[i]) || math.IsInf(s.Mean[i], 0) {
+		divisible := s.Std[i] > 0 && !math.IsInf(s.Std[i], 0)
+		finite := !math.IsNaN(s.Mean[i]) && !math.IsInf(s.Mean[i], 0)
+		if !divisible || !finite {
 			return fmt.Errorf("expected a finite mean and a positive standard deviation for %s %d, found %g and %g",
 				what, i, s.Mean[i], s.Std[i])
 		}
@@ -80,44 +84,54 @@ func (s Scale) Check(what string, n int) error {
 	return nil
 }
 
-// Standardise returns rows in own units in standardised ones.
-func (s Scale) Standardise(v []float64) []float64 { return s.to(v, false, true) }
+// Standardise returns rows of values in standardised units.
+func (s Scale) Standardise(v []float64) []float64 { return s.divide(v, false, true) }
 
-// Own returns standardised rows in own units.
-func (s Scale) Own(v []float64) []float64 { return s.from(v, false, true) }
+// Own returns rows of standardised values in their own units.
+func (s Scale) Own(v []float64) []float64 { return s.multiply(v, false, true) }
 
-// to divides by the deviation, or its square, after taking out the mean where
-// shift is set.
-func (s Scale) to(v []float64, square, shift bool) []float64 {
-	return s.each(v, square, shift, func(x, mean, unit float64) float64 { return (x - mean) / unit })
-}
-
-// from is the inverse of to, up to rounding.
-func (s Scale) from(v []float64, square, shift bool) []float64 {
-	return s.each(v, square, shift, func(x, mean, unit float64) float64 { return float64(x*unit) + mean })
-}
-
-// each returns f of every number with its column's mean, 0 without shift, and unit;
-// nil of nil.
-func (s Scale) each(v []float64, square, shift bool, f func(x, mean, unit float64) float64) []float64 {
+// divide returns values divided by the deviations of their columns, or by the squares of the deviations if square is
+// true. If shift is true, it subtracts the means first. It returns nil for nil.
+func (s Scale) divide(v []float64, square, shift bool) []float64 {
 	if v == nil {
 		return nil
 	}
 
-	out := make([]float64, len(v))
+	scaled := make([]float64, len(v))
 	for i, x := range v {
-		j := i % len(s.Std)
-		mean, unit := 0.0, s.Std[j]
-		if shift {
-			mean = s.Mean[j]
-		}
-
-		if square {
-			unit *= unit
-		}
-
-		out[i] = f(x, mean, unit)
+		mean, unit := s.column(i%len(s.Std), square, shift)
+		scaled[i] = (x - mean) / unit
 	}
 
-	return out
+	return scaled
+}
+
+// multiply returns the inverse of divide, up to rounding.
+func (s Scale) multiply(v []float64, square, shift bool) []float64 {
+	if v == nil {
+		return nil
+	}
+
+	scaled := make([]float64, len(v))
+	for i, x := range v {
+		mean, unit := s.column(i%len(s.Std), square, shift)
+		scaled[i] = float64(x*unit) + mean
+	}
+
+	return scaled
+}
+
+// column returns the mean of column j, or 0 if shift is false, and its deviation, or the square of it if square is
+// true.
+func (s Scale) column(j int, square, shift bool) (mean, unit float64) {
+	if shift {
+		mean = s.Mean[j]
+	}
+
+	unit = s.Std[j]
+	if square {
+		unit *= unit
+	}
+
+	return mean, unit
 }

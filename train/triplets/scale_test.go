@@ -3,17 +3,17 @@ package triplets
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected by hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25.
 func TestScaleOf(t *testing.T) {
 	s := ScaleOf(2, []float64{1, 1e9, 2, 1e9}, []float64{3, 1e9 + 4, 4, 1e9 + 4})
-	must.Not(t, !slices.Equal(s.Mean, []float64{2.5, 1e9 + 2}) || !slices.Equal(s.Std, []float64{math.Sqrt(1.25), 2}),
-		"%+v", s)
+	require.Equal(t, []float64{2.5, 1e9 + 2}, s.Mean, "%+v", s)
+	assert.Equal(t, []float64{math.Sqrt(1.25), 2}, s.Std, "%+v", s)
 
 	if c := ScaleOf(1, []float64{0.1, 0.1, 0.1}); c.Mean[0] != 0.1 || c.Std[0] != 0 {
 		t.Errorf("of a constant column: %+v", c)
@@ -33,7 +33,11 @@ func TestScaleCheck(t *testing.T) {
 		{Scale{[]float64{0, 0}, []float64{1, math.Inf(1)}}, "outcome 1"},
 	} {
 		err := c.s.Check("outcome", 2)
-		must.Refuse(t, err, c.want)
+		if c.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
 	}
 }
 
@@ -49,15 +53,16 @@ func TestAnswersScale(t *testing.T) {
 	own := a.Own(s)
 	for i, want := range []float64{12, 12, 2, -1, 0.25, 28, 1.5} {
 		c := AnswerColumns[i]
-		must.Equal(t, (*c.Field(&own))[0], want, "%s", c.Suffix)
+		assert.Equal(t, want, (*c.Field(&own))[0], "%s", c.Suffix)
 
 		back := own.Standardised(s)
-		must.Equal(t, (*c.Field(&back))[0], (*c.Field(&a))[0], "%s comes back as", c.Suffix)
+		assert.Equal(t, (*c.Field(&a))[0], (*c.Field(&back))[0], "%s comes back as", c.Suffix)
 	}
 
 	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
-	must.Not(t, !slices.Equal(part.Mu, []float64{3, 4, 3, 4, 1, 2}) || part.Var != nil || part.Own(Identity(2)).Cov != nil,
-		"%+v", part)
+	require.Equal(t, []float64{3, 4, 3, 4, 1, 2}, part.Mu, "%+v", part)
+	require.Nil(t, part.Var, "%+v", part)
+	assert.Nil(t, part.Own(Identity(2)).Cov, "%+v", part)
 }
 
 // The identity changes no bit, and standardised values come back within a
@@ -70,13 +75,14 @@ func TestScaleRoundTrip(t *testing.T) {
 		v[i] = rng.NormFloat64() * math.Pow(10, float64(i%7-3))
 	}
 
-	must.Not(t, !slices.Equal(Identity(3).Standardise(v), v) || !slices.Equal(Identity(3).Own(v), v),
-		"the identity changes numbers")
+	require.Equal(t, v, Identity(3).Standardise(v), "the identity changes numbers")
+	assert.Equal(t, v, Identity(3).Own(v), "the identity changes numbers")
 
 	s := ScaleOf(3, v)
 	for i, x := range s.Own(s.Standardise(v)) {
-		must.Never(t, math.Abs(x-v[i]) > 4e-16*(math.Abs(v[i])+s.Std[i%3]), "%g comes back as %g", v[i], x)
+		require.InDelta(t, v[i], x, 4e-16*(math.Abs(v[i])+s.Std[i%3]), "%g comes back as %g", v[i], x)
 	}
 
-	must.Not(t, s.Standardise(nil) != nil || s.Own(nil) != nil, "nil does not stay nil")
+	require.Nil(t, s.Standardise(nil), "nil does not stay nil")
+	assert.Nil(t, s.Own(nil), "nil does not stay nil")
 }

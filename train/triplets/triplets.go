@@ -1,10 +1,9 @@
-// Package triplets holds the one set type that splitting, training, judging and
-// reporting share: rows of conditions x with two independent outcomes y1 and y2
-// each, the names and units of the columns, the run of every row, the distinct
-// conditions, and the part of a split that a row belongs to.
+// Package triplets contains the set type that splitting, training, judging and reporting share. A set has rows of
+// conditions x with two independent outcomes y1 and y2 each, the names and units of the columns, the run of every row,
+// the distinct conditions, and the part of a split that each row belongs to.
 //
-// It also holds the scales that standardise columns, and the answers of a model
-// at the rows of a set. It trains nothing and scores nothing.
+// The package also contains the scales that standardise columns, and the answers of a model at the rows of a set. It
+// does not train or score models.
 package triplets
 
 import (
@@ -19,11 +18,11 @@ import (
 // Quantity is a condition or an outcome.
 type Quantity struct {
 	Name        string
-	Unit        string // "" when it has none
+	Unit        string // "" if it has no unit
 	Description string
 }
 
-// Part is the part of a split a row belongs to.
+// Part is the part of a split that a row belongs to.
 type Part uint8
 
 // Parts of a split.
@@ -33,7 +32,7 @@ const (
 	Neither             // the row is left out
 )
 
-// String returns the name of the part, as tables and files have it.
+// String returns the name of the part in tables and files.
 func (p Part) String() string {
 	if int(p) < len(partNames) {
 		return partNames[p]
@@ -41,50 +40,53 @@ func (p Part) String() string {
 	return fmt.Sprintf("Part(%d)", uint8(p))
 }
 
+// partNames contains the names of the parts.
 var partNames = [...]string{Train: "train", Test: "test", Neither: "neither"}
 
-// Set is N conditions x with two independent outcomes each. Matrices are
-// row-major. Only the first group of fields is needed for training; New fills in
-// Distinct and Condition.
+// Set contains N rows of conditions x with two independent outcomes each. Matrices are row-major. Training needs only
+// the first group of fields. New sets Distinct and Condition.
 type Set struct {
-	N, In, Out int       // rows, inputs, outcomes
-	X          []float64 // N × In
-	Y1, Y2     []float64 // N × Out
+	N   int       // number of rows
+	In  int       // number of inputs
+	Out int       // number of outcomes
+	X   []float64 // N × In
+	Y1  []float64 // N × Out
+	Y2  []float64 // N × Out
 
-	Inputs   []Quantity // In of them, or nil
-	Outcomes []Quantity // Out of them, or nil
+	Inputs   []Quantity // nil if the inputs have no names
+	Outcomes []Quantity // nil if the outcomes have no names
 
-	// SetPoints are the inputs at the set points about which measured values scatter, N × In;
-	// nil: X. They name conditions and groups, X is what a model takes.
+	// SetPoints contains the inputs at the set points about which measured values scatter, N × In, or is nil if none
+	// scatters. Conditions and groups are named by SetPoints; models are trained on X.
 	SetPoints []float64
 
-	Distinct  []float64 // the distinct conditions in order of first appearance, In numbers each
-	Condition []int     // per row, its number among Distinct; nil where they were not indexed
+	Distinct  []float64 // the distinct conditions in the order of their first appearance, In numbers each
+	Condition []int     // by row: its number among Distinct; nil if conditions are not numbered
 
-	Run       []int    // per row, its number among Runs; nil where runs are not known
-	Runs      []string // in order of first appearance
-	Recording []string // per row, or nil
-	Group     []int    // per row, the group that is left out with it; nil where not known
+	Run       []int    // by row: its number among Runs; nil if runs are not known
+	Runs      []string // names of the runs in the order of their first appearance
+	Recording []string // by row: its recording; nil if recordings have no names
+	Group     []int    // by row: the group that is left out with it; nil if groups are not known
 
-	// Weight is the weight of each row in the loss, in the outcomes' scale, in R² and
-	// in the measured error, by which r repeats count as r runs; nil: 1.
+	// Weight contains the weight of each row in the loss, in the scale of the outcomes, in R² and in the measured error.
+	// By the weights, r repeats count as r runs. If it is nil, all weights are 1.
 	Weight []float64
 
-	// Alone are the rows whose second outcome shows no noise, as it is their own first one (PairAcross). They count
-	// as one measured value each; nil: none, or all.
+	// Alone marks the rows whose second outcome shows no noise, because it is their own first outcome or one of the same
+	// occasion (PairAcross). They count as one measured value each. It is nil if it would mark none or all rows.
 	Alone []bool
 
-	// repeats number the rows whose conditions are equal but for the occasion, where pairs are made across
-	// occasions (PairAcross); nil: pairs are as they were measured.
+	// repeats numbers the rows whose conditions are equal except for the occasion, and occasion the occasions, if pairs
+	// are made across occasions (PairAcross). They are nil if pairs are as they were measured.
 	repeats, occasion []int
 
-	Part    []Part // per row; nil without a split
-	Scale   Scale  // of the outcomes: what standardised units are; see Standardised
-	Couples bool   // y2 is y1 by construction, one draw used twice
+	Part    []Part // by row; nil without a split
+	Scale   Scale  // mean and deviation of the outcomes, which define standardised units (Standardised)
+	Couples bool   // y2 is y1 by construction: one draw is used twice
 }
 
-// New returns the set of the rows x, y1, y2, with its distinct conditions
-// numbered. Without inputs all rows are one condition. It panics where the lengths of the slices do not fit.
+// New returns the set of the rows x, y1 and y2, with numbered conditions. Without inputs all rows are one condition.
+// New panics if the lengths of the slices do not fit.
 func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
 	s := Set{In: len(inputs), Out: len(outcomes), X: x, Y1: y1, Y2: y2, Inputs: inputs, Outcomes: outcomes}
 	switch {
@@ -100,7 +102,7 @@ func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
 	}
 
 	if s.In == 0 {
-		s.Condition = make([]int, s.N) // nothing was set: one condition
+		s.Condition = make([]int, s.N) // without inputs there is one condition
 		return s
 	}
 
@@ -109,7 +111,7 @@ func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
 	return s
 }
 
-// SetRuns numbers the runs by their names, one for each row.
+// SetRuns stores the runs by their names. names has the name of each row's run.
 func (s *Set) SetRuns(names []string) {
 	if len(names) != s.N {
 		panic(fmt.Sprintf("triplets: %d runs for %d rows", len(names), s.N))
@@ -117,10 +119,9 @@ func (s *Set) SetRuns(names []string) {
 	s.Run, s.Runs = lists.Index(names)
 }
 
-// Check reports rows that nothing can be learned from: fewer than two, numbers that
-// are not finite or above 1e150, whose squares would not be, or weights that are not
-// above zero. It panics where
-// the lengths of the slices do not fit.
+// Check returns an error if nothing can be learned from the rows: if there are fewer than two, if a number is NaN or
+// larger than 1e150, so that its square is not finite, or if a weight is not above zero. It panics if the lengths of
+// the slices do not fit.
 func (s Set) Check() error {
 	if len(s.X) != s.N*s.In || len(s.Y1) != s.N*s.Out || len(s.Y2) != s.N*s.Out {
 		panic(fmt.Sprintf("triplets: %d rows of %d inputs and %d outcomes have slices of %d, %d, %d numbers",
@@ -141,23 +142,35 @@ func (s Set) Check() error {
 		}
 	}
 
-	for _, c := range []struct {
-		name string
-		v    []float64
-		n    int
-	}{{"input", s.X, s.In}, {"first outcome", s.Y1, s.Out}, {"second outcome", s.Y2, s.Out}} {
-		for i, x := range c.v {
-			if math.IsNaN(x) || math.Abs(x) > 1e150 {
-				return fmt.Errorf("row %d, %s column %d: expected a finite number, found %g", i/c.n, c.name, i%c.n, x)
-			}
+	if err := checkFinite("input", s.X, s.In); err != nil {
+		return err
+	}
+
+	if err := checkFinite("first outcome", s.Y1, s.Out); err != nil {
+		return err
+	}
+
+	return checkFinite("second outcome", s.Y2, s.Out)
+}
+
+// largest is the largest magnitude of a number whose square is finite and can be summed.
+const largest = 1e150
+
+// checkFinite returns an error about the first value that is NaN or of a magnitude above largest. values has rows of
+// the given number of columns, which name describes in messages.
+func checkFinite(name string, values []float64, columns int) error {
+	for i, v := range values {
+		if math.IsNaN(v) || math.Abs(v) > largest {
+			return fmt.Errorf("row %d, %s column %d: expected a number up to %g, found %g", i/columns, name,
+				i%columns, largest, v)
 		}
 	}
 
 	return nil
 }
 
-// Index numbers the distinct rows of x, width numbers each, in order of first
-// appearance. Numbers are compared bit by bit, except that all NaN are one.
+// Index numbers the distinct rows of x, which have width numbers each, in the order of their first appearance. It
+// returns the number of each row and the distinct rows. Numbers are compared bit by bit, except that all NaN are equal.
 func Index(x []float64, width int) (index []int, distinct []float64) {
 	if width < 1 || len(x)%width != 0 {
 		panic(fmt.Sprintf("triplets: %d numbers are not rows of %d", len(x), width))
@@ -191,7 +204,7 @@ func Index(x []float64, width int) (index []int, distinct []float64) {
 	return index, distinct
 }
 
-// Conditions returns how many distinct conditions were numbered.
+// Conditions returns the number of distinct conditions.
 func (s Set) Conditions() int {
 	if s.In == 0 {
 		return min(s.N, 1)
@@ -199,56 +212,73 @@ func (s Set) Conditions() int {
 	return len(s.Distinct) / s.In
 }
 
-// At returns the inputs of a distinct condition. The slice is part of the set.
+// At returns the inputs of a distinct condition. The slice is a part of the set, and must not be changed.
 func (s Set) At(condition int) []float64 {
 	return s.Distinct[condition*s.In : (condition+1)*s.In]
 }
 
-// Present returns the numbers of the distinct conditions that rows of s have, in
-// order of first appearance in s. For a set as New made it these are all of them.
+// Present returns the numbers of the distinct conditions that rows of s have, in the order of their first appearance in
+// s. A set from Select may lack some of the conditions.
 func (s Set) Present() []int {
-	var out []int
+	var present []int
 
 	seen := make([]bool, s.Conditions())
 	for _, c := range s.Condition {
 		if !seen[c] {
 			seen[c] = true
-			out = append(out, c)
+			present = append(present, c)
 		}
 	}
 
-	return out
+	return present
 }
 
-// RowsOf returns the rows of a part; all of them belong to Train where there is
-// no split.
+// RowsOf returns the rows of a part. Without a split all rows belong to Train.
 func (s Set) RowsOf(p Part) []int {
-	return lists.Where(s.N, func(i int) bool { return s.Part == nil && p == Train || s.Part != nil && s.Part[i] == p })
+	var indices []int
+	for i := range s.N {
+		part := Train
+		if s.Part != nil {
+			part = s.Part[i]
+		}
+
+		if part == p {
+			indices = append(indices, i)
+		}
+	}
+
+	return indices
 }
 
 // Of returns the set of the rows of a part.
 func (s Set) Of(p Part) Set { return s.Select(s.RowsOf(p)) }
 
-// Select returns the set of the given rows, in their order. Numbers of
-// conditions and runs stay those of s, as does the scale. Pairs across occasions are made anew.
+// Select returns the set of the given rows, in their order. The numbers of conditions and runs and the scale stay the
+// same. Pairs across occasions are made anew.
 func (s Set) Select(rows []int) Set {
-	out := s
-	out.N = len(rows)
-	out.X, out.Y1, out.Y2 = lists.Rows(s.X, s.In, rows), lists.Rows(s.Y1, s.Out, rows), lists.Rows(s.Y2, s.Out, rows)
-	out.SetPoints = lists.Rows(s.SetPoints, s.In, rows)
-	out.Condition, out.Run = lists.Rows(s.Condition, 1, rows), lists.Rows(s.Run, 1, rows)
-	out.Weight, out.Group = lists.Rows(s.Weight, 1, rows), lists.Rows(s.Group, 1, rows)
-	out.Recording, out.Part = lists.Rows(s.Recording, 1, rows), lists.Rows(s.Part, 1, rows)
-	out.Alone = lists.Rows(s.Alone, 1, rows)
+	selected := s
+	selected.N = len(rows)
+	selected.X = lists.Rows(s.X, s.In, rows)
+	selected.Y1 = lists.Rows(s.Y1, s.Out, rows)
+	selected.Y2 = lists.Rows(s.Y2, s.Out, rows)
+	selected.SetPoints = lists.Rows(s.SetPoints, s.In, rows)
+	selected.Condition = lists.Rows(s.Condition, 1, rows)
+	selected.Run = lists.Rows(s.Run, 1, rows)
+	selected.Weight = lists.Rows(s.Weight, 1, rows)
+	selected.Group = lists.Rows(s.Group, 1, rows)
+	selected.Recording = lists.Rows(s.Recording, 1, rows)
+	selected.Part = lists.Rows(s.Part, 1, rows)
+	selected.Alone = lists.Rows(s.Alone, 1, rows)
 	if s.repeats != nil {
-		out.repeats, out.occasion = lists.Rows(s.repeats, 1, rows), lists.Rows(s.occasion, 1, rows)
-		out.pair()
+		selected.repeats = lists.Rows(s.repeats, 1, rows)
+		selected.occasion = lists.Rows(s.occasion, 1, rows)
+		selected.pair()
 	}
 
-	return out
+	return selected
 }
 
-// WeightAt is the weight of row i; nil: 1.
+// WeightAt returns the weight of row i, which is 1 if weight is nil.
 func WeightAt(weight []float64, i int) float64 {
 	if weight == nil {
 		return 1
@@ -258,7 +288,14 @@ func WeightAt(weight []float64, i int) float64 {
 
 // Pairs returns the rows that are not Alone.
 func (s Set) Pairs() []int {
-	return lists.Where(s.N, func(i int) bool { return s.Alone == nil || !s.Alone[i] })
+	var indices []int
+	for i := range s.N {
+		if s.Alone == nil || !s.Alone[i] {
+			indices = append(indices, i)
+		}
+	}
+
+	return indices
 }
 
 // AtSetPoints returns the inputs at their set points.
@@ -269,10 +306,11 @@ func (s Set) AtSetPoints() []float64 {
 	return s.X
 }
 
-// Standardised returns the set with its outcomes in units of s.Scale, about its
-// mean. It panics without a scale. The inputs stay in their own units.
+// Standardised returns the set with standardised outcomes: less the mean of s.Scale, over its deviation. The inputs
+// stay in their own units. Standardised panics if s has no scale.
 func (s Set) Standardised() Set {
-	s.Y1, s.Y2 = s.Scale.Standardise(s.Y1), s.Scale.Standardise(s.Y2)
+	s.Y1 = s.Scale.Standardise(s.Y1)
+	s.Y2 = s.Scale.Standardise(s.Y2)
 	return s
 }
 
@@ -282,13 +320,23 @@ func (s Set) InputNames() []string { return names(s.Inputs) }
 // OutcomeNames returns the names of the outcomes.
 func (s Set) OutcomeNames() []string { return names(s.Outcomes) }
 
+// names returns the names of quantities.
 func names(list []Quantity) []string {
-	return lists.Each(list, func(q Quantity) string { return q.Name })
+	var texts []string
+	for _, q := range list {
+		texts = append(texts, q.Name)
+	}
+
+	return texts
 }
 
 // Values returns the distinct values of an input in the rows of s, ascending.
 func (s Set) Values(input int) []float64 {
-	v := lists.Each(s.Present(), func(c int) float64 { return s.At(c)[input] })
+	var v []float64
+	for _, c := range s.Present() {
+		v = append(v, s.At(c)[input])
+	}
+
 	slices.Sort(v)
 
 	return slices.Compact(v)

@@ -3,21 +3,23 @@ package triplets
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
+// Distinct rows are numbered in the order of their first appearance. NaN equals NaN of either sign, but 0 is not −0.
 func TestIndex(t *testing.T) {
-	nan, minus := math.NaN(), math.Copysign(0, -1)
+	nan := math.NaN()
+	minus := math.Copysign(0, -1)
 	index, distinct := Index([]float64{1, 2, 3, 4, 1, 2, nan, 0, -nan, 0, nan, minus}, 2)
-	must.Equal(t, index, []int{0, 1, 0, 2, 2, 3}, "index")
-	must.Not(t, len(distinct) != 8 || distinct[2] != 3 || !math.IsNaN(distinct[4]) || !math.Signbit(distinct[7]),
-		"distinct rows %v", distinct)
+	assert.Equal(t, []int{0, 1, 0, 2, 2, 3}, index, "index")
+	if len(distinct) != 8 || distinct[2] != 3 || !math.IsNaN(distinct[4]) || !math.Signbit(distinct[7]) {
+		t.Errorf("distinct rows %v", distinct)
+	}
 
 	if i, d := Index(nil, 3); len(i) != 0 || d != nil {
 		t.Errorf("of nothing: %v, %v", i, d)
@@ -43,11 +45,11 @@ func TestIndexInvariants(t *testing.T) {
 				seen = append(seen, row)
 			}
 
-			must.Never(t, at != k || !slices.Equal(distinct[k*width:(k+1)*width], row), "row %d %v is numbered %d, expected %d",
-				i, row, k, at)
+			require.Equal(t, at, k, "number of row %d, %v", i, row)
+			require.Equal(t, row, distinct[k*width:(k+1)*width], "distinct row of row %d", i)
 		}
 
-		must.Be(t, len(distinct), len(seen)*width, "distinct numbers, expected %d rows of %d", len(seen), width)
+		require.Len(t, distinct, len(seen)*width, "distinct numbers, expected %d rows of %d", len(seen), width)
 	})
 }
 
@@ -71,22 +73,22 @@ func TestSet(t *testing.T) {
 		t.Fatalf("%d rows, %d inputs, %d outcomes, %d conditions", s.N, s.In, s.Out, s.Conditions())
 	}
 
-	must.Equal(t, s.Condition, []int{0, 1, 0, 2, 2, 1}, "conditions")
+	assert.Equal(t, []int{0, 1, 0, 2, 2, 1}, s.Condition, "conditions")
 
 	if want := []int{0, 1, 0, 2, 3, 1}; !slices.Equal(s.Run, want) || !slices.Equal(s.Runs, []string{"b", "a", "c", "d"}) {
 		t.Errorf("runs %v of %v", s.Run, s.Runs)
 	}
 
-	must.Equal(t, s.At(2), []float64{3, 200}, "condition 2")
-	must.Equal(t, fmt.Sprint(s.InputNames(), s.OutcomeNames()), "[blades rpm] [y]", "names")
+	assert.Equal(t, []float64{3, 200}, s.At(2), "condition 2")
+	assert.Equal(t, "[blades rpm] [y]", fmt.Sprint(s.InputNames(), s.OutcomeNames()), "names")
 
 	// Condition 2 is in the training part and in neither.
 	for part, want := range map[Part][]int{Train: {0, 2}, Test: {1}, Neither: {2}} {
-		must.Equal(t, s.Of(part).Present(), want, "%s", part)
+		assert.Equal(t, want, s.Of(part).Present(), "%s", part)
 	}
 
-	must.Equal(t, s.Select([]int{4, 1, 0, 3}).Present(), []int{2, 1, 0}, "not in order of appearance")
-	must.Equal(t, s.Of(Train).Values(1), []float64{100, 200}, "speeds of the training part")
+	assert.Equal(t, []int{2, 1, 0}, s.Select([]int{4, 1, 0, 3}).Present(), "not in order of appearance")
+	assert.Equal(t, []float64{100, 200}, s.Of(Train).Values(1), "speeds of the training part")
 }
 
 func TestOf(t *testing.T) {
@@ -98,51 +100,54 @@ func TestOf(t *testing.T) {
 		Run: []int{1, 1}, Runs: s.Runs, Recording: []string{"r2", "r6"}, Part: []Part{Test, Test},
 	}
 
-	must.Not(t, !reflect.DeepEqual(test, want), "%+v\nexpected\n%+v", test, want)
-
-	if n := s.Of(Train).N + test.N + s.Of(Neither).N; n != s.N {
-		t.Errorf("the parts have %d rows of %d", n, s.N)
-	}
+	assert.Equal(t, want, test)
+	assert.Equal(t, s.N, s.Of(Train).N+test.N+s.Of(Neither).N, "rows of all parts")
 
 	s.Part = nil
-	must.Not(t, s.Of(Train).N != s.N || s.Of(Test).N != 0, "without a split all rows belong to the training part")
+	require.Equal(t, s.N, s.Of(Train).N, "without a split all rows belong to the training part")
+	assert.Equal(t, 0, s.Of(Test).N, "without a split all rows belong to the training part")
 
 	plain := Set{N: 2, In: 1, Out: 1, X: []float64{1, 2}, Y1: []float64{3, 4}, Y2: []float64{5, 6}}
 	one := plain.Select([]int{1})
-	must.Not(t, one.Condition != nil || one.Run != nil || one.X[0] != 2 || one.Y2[0] != 6, "%+v", one)
-	must.Not(t, (Set{}).Conditions() != 0, "an empty set has conditions")
+	if one.Condition != nil || one.Run != nil || one.X[0] != 2 || one.Y2[0] != 6 {
+		t.Errorf("%+v", one)
+	}
+	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set has conditions")
 
 	none := New(nil, s.Outcomes, nil, []float64{1, 2}, []float64{3, 4})
-	must.Not(t, none.Conditions() != 1 || !slices.Equal(none.Present(), []int{0}) || len(none.At(0)) != 0,
-		"without inputs: %+v", none)
+	require.Equal(t, 1, none.Conditions(), "without inputs: %+v", none)
+	require.Equal(t, []int{0}, none.Present(), "without inputs: %+v", none)
+	assert.Empty(t, none.At(0), "without inputs: %+v", none)
 }
 
 func TestCheck(t *testing.T) {
 	good := six()
-	must.Do(t, good.Check())
+	require.NoError(t, good.Check())
 
+	short := func(s *Set) { *s = s.Select([]int{3}) }
+	infinite := func(s *Set) { s.Y2[5] = math.Inf(-1) }
 	for want, change := range map[string]func(*Set){
-		"at least 2 training rows, found 1":                                     func(s *Set) { *s = s.Select([]int{3}) },
-		"row 1, input column 1: expected a finite number, found NaN":            func(s *Set) { s.X[3] = math.NaN() },
-		"row 2, first outcome column 0: expected a finite number, found 2e+150": func(s *Set) { s.Y1[2] = 2e150 },
-		"row 5, second outcome column 0: expected a finite number, found -Inf":  func(s *Set) { s.Y2[5] = math.Inf(-1) },
+		"at least 2 training rows, found 1":                                           short,
+		"row 1, input column 1: expected a number up to 1e+150, found NaN":            func(s *Set) { s.X[3] = math.NaN() },
+		"row 2, first outcome column 0: expected a number up to 1e+150, found 2e+150": func(s *Set) { s.Y1[2] = 2e150 },
+		"row 5, second outcome column 0: expected a number up to 1e+150, found -Inf":  infinite,
 	} {
 		s := six()
 		change(&s)
 
-		must.Refuse(t, s.Check(), want)
+		assert.ErrorContains(t, s.Check(), want)
 	}
 }
 
 func TestPartString(t *testing.T) {
 	for p, want := range map[Part]string{Train: "train", Test: "test", Neither: "neither", 7: "Part(7)"} {
-		must.Not(t, p.String() != want, "%s, expected %s", p, want)
+		assert.Equal(t, want, p.String(), "%s, expected %s", p, want)
 	}
 }
 
 func TestPanics(t *testing.T) {
 	q := []Quantity{{Name: "q"}}
-	for _, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		f    func()
 		want string
 	}{
@@ -156,7 +161,7 @@ func TestPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				must.Contain(t, fmt.Sprint(recover()), c.want)
+				assert.Contains(t, fmt.Sprint(recover()), c.want, name)
 			}()
 
 			c.f()

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/pipeline/engine/job"
+	"github.com/stretchr/testify/require"
 	batch "k8s.io/api/batch/v1"
 	"sigs.k8s.io/yaml"
-
-	"doubletake/internal/must"
-	"doubletake/pipeline/engine/job"
 )
 
 // Strict decoding knows every field, and the values are those that an Indexed Job needs: kubernetes.io,
@@ -26,7 +25,7 @@ func TestJobs(t *testing.T) {
 	}
 
 	var b strings.Builder
-	must.Do(t, w.Write(&b, "k8s"))
+	require.NoError(t, w.Write(&b, "k8s"))
 
 	parts := strings.Split(b.String(), "<<'END'\n")[1:]
 	if len(parts) != 2 {

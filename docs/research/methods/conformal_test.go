@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/baseline/baselinetest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/require"
 )
 
 // In simulated campaigns of nine like groups, one value each, an interval of constant width
@@ -36,7 +36,7 @@ func TestConformalCovers(t *testing.T) {
 			}
 
 			p, err := Conformal{relative}.Fit(t.Context(), d, 1)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			r := baselinetest.Predicted(t, p, at)
 			for _, y := range ends {

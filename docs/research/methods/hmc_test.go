@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
-
-	"doubletake/internal/must"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
 )
 
 // linear is the posterior of the weights of a linear model with known noise, normal in
@@ -79,7 +79,7 @@ func TestHMCLinear(t *testing.T) {
 	l := newLinear()
 	s := sampling{target: l, seed: 3, chains: 4, draws: draws}
 	chains, err := s.run(t.Context())
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	h, b := mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), mat.NewVecDense(3, nil)
 	for i, x := range l.x {
@@ -128,7 +128,7 @@ func TestHMCLinear(t *testing.T) {
 // is n(1−φ)/(1+φ).
 func TestDiagnose(t *testing.T) {
 	rhat, _ := diagnose([][]float64{{1, 2, 3, 4}, {3, 4, 5, 6}})
-	must.Near(t, rhat, math.Sqrt((0.25+8.0/3)/0.5), 1e-12, "R̂")
+	assert.InDelta(t, math.Sqrt((0.25+8.0/3)/0.5), rhat, 1e-12, "R̂")
 
 	if rhat, ess := diagnose([][]float64{{1, 1, 1, 1}, {2, 2, 2, 2}}); rhat != maxRHat || ess != 0 {
 		t.Errorf("chains that do not move: R̂ %v, %v draws", rhat, ess)
@@ -197,7 +197,7 @@ func TestHMCNetwork(t *testing.T) {
 		u.value(z, g)
 
 		f, err := u.metric(z)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		const h = 1e-5
 
@@ -251,7 +251,7 @@ func TestHMCLimit(t *testing.T) {
 	}
 
 	_, err := HMC{Config: settings().Config}.Fit(t.Context(), d, 1)
-	must.Refuse(t, err, "fit hmc: 4001 distinct conditions are more than 4000")
+	assert.ErrorContains(t, err, "fit hmc: 4001 distinct conditions are more than 4000")
 }
 
 // A small net on few pairs: inside the data, the error is of the size of v̂, and most
@@ -260,11 +260,11 @@ func TestHMCSmall(t *testing.T) {
 	s := settings()
 	s.Config.Hidden = []int{6}
 	p, err := HMC{Config: s.Config, Draws: 8, Chains: 2}.Fit(t.Context(), sine(60, -3, 3, 1), 1)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	fresh := sine(400, -3, 3, 50)
 	r, sampled, err := p.(*hmcPredictor).predict(t.Context(), fresh.X)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	e, v, in := againstSine(fresh, r)
 	t.Logf("error²/v̂ %.2f, %.3f in 95 %%, %+v", e/v, in, *sampled)
@@ -321,11 +321,11 @@ func TestHMCToy(t *testing.T) {
 	e, v, in := 0.0, 0.0, 0.0
 	for seed := range uint64(3) {
 		p, err := HMC{Config: s.Config, Draws: 20}.Fit(t.Context(), sine(300, -6, 5, seed+1), 1)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		fresh := sine(1000, -6, 5, 50+seed)
 		r, d, err := p.(*hmcPredictor).predict(t.Context(), fresh.X)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		e1, v1, in1 := againstSine(fresh, r)
 		e, v, in = e+e1, v+v1, in+in1/3

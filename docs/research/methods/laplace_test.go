@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
-	"doubletake/internal/must"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 )
 
 type laplaceCase struct {
@@ -49,7 +49,7 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 	const lambda = 0.3
 	near := func(what string, got, want, tol float64) {
 		t.Helper()
-		must.Near(t, got, want, tol*(1+math.Abs(want)), "%s", what)
+		assert.InDelta(t, want, got, tol*(1+math.Abs(want)), "%s", what)
 	}
 
 	m := g.Model
@@ -85,7 +85,7 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		}
 
 		p, err := kronecker(t.Context(), m, col)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		kron := p.(blocks)
 		kron.lambda = lambda
@@ -93,10 +93,10 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		check("Kronecker", kron, c.Kronecker)
 
 		all, noise, err := gather(t.Context(), m, d, m.Out, col, 1)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		w, err := newWhole(all, noise, lambda, size)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if (w.data != nil) != (name == "few") {
 			t.Errorf("%s: %d rows, %d weights", name, len(noise), size)
@@ -108,14 +108,14 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 		// Both spaces give the same.
 		if name == "many" {
 			dual, err := newWhole(all, noise, lambda, math.MaxInt)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			check("full in the space of the data", dual, c.Full)
 		}
 
 		// A prior that allows nothing leaves nothing.
 		nothing, err := newWhole(all, noise, 1e12, size)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		kron.lambda = 1e12
 		for _, p := range []posterior{kron, nothing} {
@@ -200,12 +200,12 @@ func TestLinearModelIsBayesianRegression(t *testing.T) {
 		}
 
 		var inverse mat.Dense
-		must.Do(t, inverse.Inverse(h))
+		require.NoError(t, inverse.Inverse(h))
 
 		q := rows(7, 1, func(*mat.Dense) {})
 		for _, size := range []int{in, math.MaxInt} {
 			w, err := newWhole(data, s, lambda, size)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			v := make([]float64, 7)
 			w.variance(q, v)
@@ -228,7 +228,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Hidden = 20, []int{8}
 	m, _, err := train.FitSingle(t.Context(), data, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var stored map[string]any
 
@@ -237,7 +237,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 		err = json.Unmarshal(b, &stored)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	layers := stored["layers"].([]any)
 	for _, row := range layers[len(layers)-1].(map[string]any)["weights"].([]any) {
@@ -249,7 +249,7 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 		err = json.Unmarshal(b, m)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	const lambda, size = 0.7, 8*2 + 9*2
 	col, x := collapse(data), []float64{-2, 0.4, 5}
@@ -257,10 +257,10 @@ func TestNaturalOfConstantVariance(t *testing.T) {
 	var v [2][]float64
 	for k, d := range []*derivatives{derivativesOf(m), derivativesOf(m).withVariances()} {
 		rows, noise, err := gather(t.Context(), m, d, (k+1)*m.Out, col, 1)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		w, err := newWhole(rows, noise, lambda, size+k*9*2)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		w.variances = k > 0
 		v[k] = baselinetest.Predicted(t, laplacePredictor{m, w}, x).Epistemic
@@ -290,7 +290,7 @@ func TestLaplaceToy(t *testing.T) {
 		}
 
 		p, err := m.Fit(t.Context(), sine(900, -6, 5, 1), 3)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		judge := func(from, to float64) (ratio, in float64) {
 			fresh := sine(1000, from, to, 50)
@@ -320,7 +320,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	c := settings().Config
 	c.Epochs, c.Hidden = 20, []int{8}
 	m, _, err := train.FitSingle(t.Context(), once, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	thrice := once
 	for range 2 {
@@ -342,7 +342,7 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 		var r [2]*baseline.Prediction
 		for i, data := range []triplets.Set{once, thrice} {
 			p, err := linearise(t.Context(), m, data, weights)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			r[i] = baselinetest.Predicted(t, laplacePredictor{m, p}, x)
 		}
@@ -362,14 +362,14 @@ func TestLaplaceCoversInside(t *testing.T) {
 	c := settings().Config
 	c.Dropout, c.Seed = 0, 3
 	m, _, err := train.FitSingle(t.Context(), data, c, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, weights := range []string{Kronecker, Full, Natural} {
 		p, err := linearise(t.Context(), m, data, weights)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		r, err := laplacePredictor{m, p}.Predict(t.Context(), fresh.X)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		in, share := 0.0, 0.0
 		for k, mu := range r.Mu {
@@ -408,7 +408,7 @@ func BenchmarkLaplace(b *testing.B) {
 	c := train.DefaultConfig()
 	c.Epochs = 50
 	m, _, err := train.FitSingle(b.Context(), data, c, nil)
-	must.Do(b, err)
+	require.NoError(b, err)
 
 	x := append(append([]float64{}, data.X...), data.X[:3*195]...)
 	for _, weights := range []string{Kronecker, Full, Natural} {
@@ -419,7 +419,7 @@ func BenchmarkLaplace(b *testing.B) {
 					_, err = laplacePredictor{m, p}.Predict(b.Context(), x)
 				}
 
-				must.Do(b, err)
+				require.NoError(b, err)
 			}
 		})
 	}

@@ -5,15 +5,17 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/train"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected values: enumeration of all 2¹¹ dropout masks in numpy float64, and torch's
 // dropout, which agrees with it within its own standard error.
 func TestDropoutAgainstEnumeration(t *testing.T) {
-	raw := must.Read(t, "testdata/dropout.json")
+	raw := testfile.Read(t, "testdata/dropout.json")
 
 	var g struct {
 		Model                   train.Model
@@ -24,12 +26,12 @@ func TestDropoutAgainstEnumeration(t *testing.T) {
 		TorchSamples            float64   `json:"torch_samples"`
 	}
 
-	must.Do(t, json.Unmarshal(raw, &g))
+	require.NoError(t, json.Unmarshal(raw, &g))
 
 	const samples = 20000
 	p := dropoutPredictor{&g.Model, masks(g.Model.Config, samples, 3)}
 	r, err := p.Predict(t.Context(), g.X)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for k := range r.Mu {
 		if d, se := r.Mu[k]-g.Mu[k], math.Sqrt(g.Spread[k]/samples); math.Abs(d) > 4*se {
@@ -40,10 +42,10 @@ func TestDropoutAgainstEnumeration(t *testing.T) {
 			t.Errorf("spread %d: %v, want %v ± %v", k, r.Epistemic[k], g.Spread[k], se)
 		}
 
-		must.Near(t, r.Total[k]-r.Epistemic[k], g.Variance[k], 0.03*g.Variance[k], "variance %d", k)
+		assert.InDelta(t, g.Variance[k], r.Total[k]-r.Epistemic[k], 0.03*g.Variance[k], "variance %d", k)
 
 		se := math.Sqrt(g.Spread[k] * (1/g.TorchSamples + 1.0/samples))
-		must.Near(t, r.Mu[k], g.TorchMu[k], 4*se, "mean %d: ± %v", k, se)
+		assert.InDelta(t, g.TorchMu[k], r.Mu[k], 4*se, "mean %d: ± %v", k, se)
 	}
 }
 
@@ -52,5 +54,5 @@ func TestDropoutNeedsDropout(t *testing.T) {
 	c.Dropout = 0
 
 	_, err := MCDropout{Config: c}.Fit(t.Context(), triplets.Set{N: 1}, 1)
-	must.Refuse(t, err, "no dropout")
+	assert.ErrorContains(t, err, "no dropout")
 }

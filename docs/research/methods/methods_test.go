@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/baseline"
 	"doubletake/train/baseline/baselinetest"
+	"github.com/stretchr/testify/require"
 )
 
 // long reports whether tests may take minutes.
@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 
 // They are registered as those of any other program are.
 func TestRegister(t *testing.T) {
-	must.Do(t, baseline.Register(All...))
+	require.NoError(t, baseline.Register(All...))
 
 	if m, err := baseline.New("laplace-full", settings()); err != nil || m.(Laplace).Form != Full {
 		t.Errorf("%+v, %v", m, err)

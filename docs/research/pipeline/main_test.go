@@ -92,7 +92,7 @@ func TestProgram(t *testing.T) {
 	}
 
 	out, err := run(plain, "check")
-	if err == nil || !strings.Contains(out, "laplace-kronecker left the program in version 0.2") {
+	if err == nil || !strings.Contains(out, `found "laplace-kronecker"`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

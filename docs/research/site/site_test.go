@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var target = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
@@ -35,10 +36,10 @@ func TestSite(t *testing.T) {
 		}
 		return nil
 	})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	site, err := newSite(tree, paths)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	links, between := 0, 0
 	for from, b := range site {
@@ -69,5 +70,5 @@ func TestSite(t *testing.T) {
 		t.Errorf("%d links, %d of them to other files", links, between)
 	}
 
-	must.Contain(t, string(site["search.js"]), `"url":"docs/how-to.html#-hold-out-each-value-or-name-in-turn"`)
+	assert.Contains(t, string(site["search.js"]), `"url":"docs/how-to.html#-hold-out-each-value-or-name-in-turn"`)
 }

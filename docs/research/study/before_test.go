@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
 )
 
 // docs/research/intervals.md compares the intervals with the former ones, μ ± t_K·√(v̂ + C + σ²), set
@@ -16,7 +17,7 @@ import (
 // asked for the change, are for the process: at most 0.82 of the width and 0.88 of
 // the interval score.
 func TestAgainstFormerIntervals(t *testing.T) {
-	b := must.Read(t, "../intervals.md")
+	b := testfile.Read(t, "../intervals.md")
 
 	page := strings.Join(strings.Fields(string(b)), " ")
 	now := tableOf(t, "intervals")
@@ -66,7 +67,7 @@ func TestAgainstFormerIntervals(t *testing.T) {
 
 		width, score = math.Exp(width/float64(sets)), math.Exp(score/float64(sets))
 		want := fmt.Sprintf("| %s | %d | %d → %d | × %.2f | × %.2f |", row.title, sets, was, is, width, score)
-		must.Contain(t, page, want)
+		assert.Contains(t, page, want)
 
 		if row.marked && (width > 0.82 || score > 0.88) {
 			t.Errorf("%s: × %.2f of the width, × %.2f of the score; expected at most 0.82 and 0.88", row.title, width, score)
@@ -113,12 +114,10 @@ func TestLevelsAgainstFormer(t *testing.T) {
 		return math.Exp(sum / float64(table.count()))
 	}
 
-	must.Contain(t, string(b),
-		fmt.Sprintf("| earlier | %.3f | %.3f | %.3f | %.3f | | | |",
-			mean("coverage_68"), mean("coverage_90"), mean("coverage_95"), mean("coverage_98")),
-		fmt.Sprintf("| this one | %.3f | %.3f | %.3f | %.3f | × %.2f | × %.2f | × %.2f |",
-			mean("coverage_68_now"), mean("coverage_90_now"), mean("coverage_95_now"), mean("coverage_98_now"),
-			ratio("width_over_spread"), ratio("score"), ratio("crps")),
-		fmt.Sprintf("The %d groups of the **measured** examples", table.count()),
-	)
+	assert.Contains(t, string(b), fmt.Sprintf("| earlier | %.3f | %.3f | %.3f | %.3f | | | |",
+		mean("coverage_68"), mean("coverage_90"), mean("coverage_95"), mean("coverage_98")))
+	assert.Contains(t, string(b), fmt.Sprintf("| this one | %.3f | %.3f | %.3f | %.3f | × %.2f | × %.2f | × %.2f |",
+		mean("coverage_68_now"), mean("coverage_90_now"), mean("coverage_95_now"), mean("coverage_98_now"),
+		ratio("width_over_spread"), ratio("score"), ratio("crps")))
+	assert.Contains(t, string(b), fmt.Sprintf("The %d groups of the **measured** examples", table.count()))
 }

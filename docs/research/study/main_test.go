@@ -14,10 +14,12 @@ import (
 	"testing"
 
 	"doubletake/docs/research/methods"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/score"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The study's program has the research's methods.
@@ -65,7 +67,7 @@ func small(t *testing.T, text string) string {
 	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "small.yaml")
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 
 	return path
 }
@@ -79,11 +81,11 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 
 	var first [][]byte
 	for range 2 {
-		must.Do(t, p.run(t.Context(), tables, io.Discard))
+		require.NoError(t, p.run(t.Context(), tables, io.Discard))
 
 		var now [][]byte
 		for _, name := range append(p.tables, sources) {
-			b := must.Read(t, filepath.Join(tables, name+".csv"))
+			b := testfile.Read(t, filepath.Join(tables, name+".csv"))
 
 			now = append(now, b)
 		}
@@ -98,7 +100,7 @@ func made(t *testing.T, p part, config string) map[string]*sheet {
 	out := map[string]*sheet{}
 	for _, name := range append(p.tables, sources) {
 		s, err := readSheet(tables, name)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		out[name] = s
 	}
@@ -135,7 +137,7 @@ func TestTables(t *testing.T) {
 	config := small(t, tiny)
 	got := made(t, named(t, "simulated"), config)
 
-	raw := must.Read(t, filepath.Join(filepath.Dir(config), "runs/toy-1.5/report/metrics.json"))
+	raw := testfile.Read(t, filepath.Join(filepath.Dir(config), "runs/toy-1.5/report/metrics.json"))
 
 	type value struct{ Mean, Std float64 }
 	var m struct {
@@ -258,7 +260,7 @@ experiments:
 	path := small(t, config)
 	got := made(t, named(t, "intervals"), path)
 
-	raw := must.Read(t, filepath.Join(filepath.Dir(path), "runs/toy1-gp/report/metrics.json"))
+	raw := testfile.Read(t, filepath.Join(filepath.Dir(path), "runs/toy1-gp/report/metrics.json"))
 
 	var m struct {
 		Splits []struct {
@@ -280,7 +282,7 @@ experiments:
 		h := s.Honest
 		want := []string{fmt.Sprint(h.K), digits(h.R2, 4), digits(h.Before, 4), digits(h.After, 4)}
 		for i, column := range []string{"k", "r2", "coverage_before", "coverage_95"} {
-			must.Equal(t, got["intervals"].value(column, "toy1", "gp", s.Name), want[i], "%s of %s is", column, s.Name)
+			assert.Equal(t, want[i], got["intervals"].value(column, "toy1", "gp", s.Name), "%s of %s is", column, s.Name)
 		}
 	}
 
@@ -317,33 +319,33 @@ experiments:
 		"plain": {"coverage_95", "score"}, "ecov": {"coverage_95_ecov", "score_ecov"},
 	} {
 		var m report.Metrics
-		raw := must.Read(t, filepath.Join(filepath.Dir(path), "runs/wing/scale="+variant+"/report/metrics.json"))
+		raw := testfile.Read(t, filepath.Join(filepath.Dir(path), "runs/wing/scale="+variant+"/report/metrics.json"))
 		if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 3 {
 			t.Fatalf("%v: %s", err, raw)
 		}
 
 		for _, s := range m.Splits {
 			cell := func(column string) string { return got["ecov"].value(column, "wing", s.Name) }
-			must.Equal(t, cell(columns[0]), digits(s.Honest.At[2], 4), "%s of %s", variant, s.Name)
-			must.Equal(t, cell(columns[1]), digits(s.Honest.After.Score, 5), "%s of %s", variant, s.Name)
-			must.Equal(t, cell("rho"), digits(math.Log(s.Test.Get("abs_cov").Mean/s.Train.Get("abs_cov").Mean), 4),
+			assert.Equal(t, digits(s.Honest.At[2], 4), cell(columns[0]), "%s of %s", variant, s.Name)
+			assert.Equal(t, digits(s.Honest.After.Score, 5), cell(columns[1]), "%s of %s", variant, s.Name)
+			assert.Equal(t, digits(math.Log(s.Test.Get("abs_cov").Mean/s.Train.Get("abs_cov").Mean), 4), cell("rho"),
 				"rise of %s", s.Name)
 		}
 	}
 
-	must.Equal(t, got["ecov-trainings"].value("trainings", "wing"), "6", "trainings")
-	must.Equal(t, got["ecov-thirds"].value("groups", "false", "all"), "3", "groups")
+	assert.Equal(t, "6", got["ecov-trainings"].value("trainings", "wing"), "trainings")
+	assert.Equal(t, "3", got["ecov-thirds"].value("groups", "false", "all"), "groups")
 }
 
 // The committed tables are those of the committed configurations.
 func TestCommitted(t *testing.T) {
 	s, err := readSheet("../tables", sources)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, p := range parts {
 		for _, name := range p.tables {
 			for _, config := range p.configs {
-				raw := must.Read(t, filepath.Join("..", config))
+				raw := testfile.Read(t, filepath.Join("..", config))
 
 				if s.value("sha256", name, config) != fmt.Sprintf("%x", sha256.Sum256(raw)) {
 					t.Errorf("tables/%s.csv was made from another %s: run go run ./study %s", name, config, p.name)

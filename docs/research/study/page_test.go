@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/report"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
+	"github.com/stretchr/testify/assert"
 )
 
 // rows is a table with named cells.
@@ -194,7 +195,7 @@ func (r rows) shares(column string) string {
 func quotes(t *testing.T, page, from, to string, sentences []string) {
 	t.Helper()
 
-	b := must.Read(t, page)
+	b := testfile.Read(t, page)
 
 	text := string(b)
 	if from != "" {
@@ -210,7 +211,7 @@ func quotes(t *testing.T, page, from, to string, sentences []string) {
 	text = strings.Join(strings.Fields(text), " ")
 
 	for _, s := range sentences {
-		must.Contain(t, text, s)
+		assert.Contains(t, text, s)
 		text = strings.ReplaceAll(text, s, "")
 	}
 
@@ -266,7 +267,7 @@ func simulatedSentences(t *testing.T) (out []string) {
 	say("NLL, CRPS, Σe/Σv̂, v̂²−2v̂e and QLIKE prefer `gp` in %s of 8 held-out sets", preferred(methods, "gp"))
 	say("C of the pair network in %s", preferred(methods, "pair, C"))
 
-	must.Equal(t, len(methods.sets()), 8, "held-out sets with methods")
+	assert.Len(t, methods.sets(), 8, "held-out sets with methods")
 
 	return out
 }
@@ -435,7 +436,7 @@ func intervalSentences(t *testing.T) (out []string) {
 	say("%d intervals of the toy for x ≥ 5 (%s)", toy.count(), toy.shares("coverage_95"))
 	say("%d of the only **measured** propeller with four blades (%s)", four.count(), four.shares("coverage_95"))
 
-	must.Equal(t, below.count(), toy.count()+four.count(),
+	assert.Equal(t, toy.count()+four.count(), below.count(),
 		"sets are covered to less than 80 %%: the page does not name all")
 
 	refit := tableOf(t, "intervals-refit-summary")
@@ -459,7 +460,7 @@ func risingSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	r, all := scale.BuiltInRises(), tableOf(t, "ecov")
 	say("95 %% intervals held %.0f %% where it rose by more than half, %.0f %% where it did not, in %s", 100*r.Rose.Inside,
-		100*r.Steady.Inside, r.Of)
+		100*r.Steady.Inside, r.Source)
 
 	share := func(of func(rho float64) bool) (m, se float64, text string) {
 		list := all.where("measured", "true").filter(func(row map[string]string) bool { return of(number(row, "rho")) })

@@ -130,7 +130,7 @@ func (p *replay) look(ctx context.Context, m *honest.Model) (err error) {
 		}
 	}
 
-	p.ahead, err = m.Posterior(ctx, x)
+	p.ahead, err = m.Posterior(ctx, x, nil)
 
 	return err
 }

@@ -285,21 +285,27 @@ func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
 	return sum / float64(len(mu))
 }
 
-// axes is the grid of the values the candidates have.
-func (p *pool) axes() []suggest.Axis {
-	var out []suggest.Axis
+// grid has all combinations of the values that the runs have.
+func (p *pool) grid() *suggest.Candidates {
+	grid := new(suggest.Candidates)
+	var values [][]float64
 	for k, name := range p.c.chosen {
-		a := suggest.Axis{Input: slices.Index(p.c.inputs, name)}
+		grid.Inputs = append(grid.Inputs, slices.Index(p.c.inputs, name))
+
+		var own []float64
 		for _, at := range p.at {
-			a.Values = append(a.Values, at[k])
+			own = append(own, at[k])
 		}
 
-		slices.Sort(a.Values)
-		a.Values = slices.Compact(a.Values)
-		out = append(out, a)
+		slices.Sort(own)
+		values = append(values, slices.Compact(own))
 	}
 
-	return out
+	for _, at := range kv.Points(values...) {
+		grid.List = append(grid.List, suggest.Candidate{At: at})
+	}
+
+	return grid
 }
 
 // calibrate fits the additive process to the training part of s, and calibrates it by leaving
@@ -316,7 +322,7 @@ func (p *pool) calibrate(ctx context.Context, s triplets.Set) (*honest.Model, er
 	}
 
 	learner := honest.Learner{
-		Settings: honest.DefaultSettings(), Condition: p.c.groups, Within: holdout.Nothing.Within(p.c.groups),
+		Settings: honest.DefaultSettings(), Condition: p.c.groups, Tolerance: holdout.Nothing.Within(p.c.groups),
 		Rate: trainstage.IsRate,
 	}
 	m, _, err := learner.Process(ctx, s, values)
@@ -392,8 +398,8 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 
 // rank is suggest.Rank, or by one of the networks' claims alone.
 func (p *pool) rank(ctx context.Context, m *predict.Models, by string) ([]suggest.Suggestion, error) {
-	axes := p.axes()
-	list, err := suggest.Rank(ctx, m, axes)
+	grid := p.grid()
+	list, err := suggest.Rank(ctx, m, grid)
 	if err != nil || by != byCov && by != bySpread {
 		return list, err
 	}
@@ -404,8 +410,8 @@ func (p *pool) rank(ctx context.Context, m *predict.Models, by string) ([]sugges
 	}
 
 	for i := range list {
-		for k, a := range axes {
-			values[a.Input] = list[i].At[k : k+1]
+		for k, input := range grid.Inputs {
+			values[input] = list[i].At[k : k+1]
 		}
 
 		r, err := m.Quick(ctx, slices.Concat(kv.Points(values...)...))

@@ -12,7 +12,9 @@ import (
 func TestBatch(t *testing.T) {
 	var list []suggest.Suggestion
 	for k, e := range []float64{1, 0.9, 0.3, 0.2, 0.5} {
-		list = append(list, suggest.Suggestion{At: []float64{10 * float64(k), 7}, Epistemic: e})
+		list = append(list, suggest.Suggestion{
+			Candidate: suggest.Candidate{At: []float64{10 * float64(k), 7}}, Epistemic: e,
+		})
 	}
 
 	got := batch(list, 2, 0)

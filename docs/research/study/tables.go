@@ -131,7 +131,7 @@ var (
 		{"qlike", "qlike"},
 		{"floored", "floored"},
 		{"sum_e_ratio_scaled", "sum_e_ratio_scaled"},
-		{"coverage95_scaled", "in_95_scaled"}, // of the stored table: runs since 0.2.0 have neither
+		{"coverage95_scaled", "in_95_scaled"}, // of the stored table: runs have neither
 	}
 )
 
@@ -162,7 +162,7 @@ func splits(all []report.Experiment) *sheet {
 }
 
 // methods is the table of the methods compared on held-out sets: each one's scores, its
-// place by CRPS, and scaled where left-out groups taught it (0.1.0).
+// place by CRPS, and the stored scores that are scaled by left-out groups.
 func methodScores(all []report.Experiment) *sheet {
 	s := &sheet{head: []string{
 		"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se",
@@ -198,10 +198,10 @@ func place(ranking []report.Ranked, method string) []string {
 		case r.Method != method:
 			continue
 		case i == 0:
-			return []string{r.Is, "0", "0"}
+			return []string{r.Standing, "0", "0"}
 		}
 
-		return []string{r.Is, digits(r.Above, 4), digits(r.SE, 3)}
+		return []string{r.Standing, digits(r.Above, 4), digits(r.SE, 3)}
 	}
 
 	return []string{"", "", ""}

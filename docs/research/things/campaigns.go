@@ -203,8 +203,8 @@ func dimension(q triplets.Quantity) form.Dimension {
 	}
 
 	u, ok := units.OfName(q.Name)
-	if d := u.Dimension; ok && d[3] == 0 && d[4] == 0 && d[5] == 0 {
-		return form.Dimension{Mass: int(d[0]), Length: int(d[1]), Time: int(d[2]), Known: true}
+	if d := u.Dimension; ok && d.Current == 0 && d.Temperature == 0 && d.Angle == 0 {
+		return form.Dimension{Mass: int(d.Mass), Length: int(d.Length), Time: int(d.Time), Known: true}
 	}
 
 	return form.Dimension{}

@@ -117,7 +117,7 @@ func byName(name string, labels int) variant {
 		l.Labels, l.Names = true, slices.Compact(slices.Sorted(slices.Values(c.thing)))
 		all := append([]honest.Label{{Name: "thing"}}, c.more...)
 		if c.more == nil {
-			all = append(all, honest.Label{Name: honest.Runs, Of: c.run})
+			all = append(all, honest.Label{Name: honest.Runs, Names: c.run})
 		}
 
 		l.Offsets = all[:labels]

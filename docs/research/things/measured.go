@@ -157,7 +157,7 @@ func standByMotor() (campaign, error) {
 					if math.Abs(a[0]-b[0]) <= 0.01*a[0] {
 						run := fmt.Sprintf("%c%d", motor, p+1)
 						r.pair(string(motor), run, []float64{blades[p], pitch[p], (a[0] + b[0]) / 2}, a[1:], b[1:])
-						propeller.Of = append(propeller.Of, fmt.Sprint(p+1))
+						propeller.Names = append(propeller.Names, fmt.Sprint(p+1))
 
 						break
 					}

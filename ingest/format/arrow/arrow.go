@@ -1,22 +1,27 @@
-// Package arrow reads Arrow IPC files (Feather version 2) of any writer, and streams,
-// as recordings. It believes no offset, length or number in a file before it has
-// compared it with what the file holds. Columns of numbers are read where they lie, or
-// decompressed a batch at a time; other columns are passed over. What is decompressed
-// takes at most 32 MiB and twice the file.
+// Package arrow reads Arrow IPC files (Feather version 2) and streams of any writer as recordings. Columns of numbers
+// become channels. Other columns are skipped. No offset, length or number in a file is used before it was compared with
+// the size of the file.
 //
-// The program's own tables are package pipeline/table's.
+// A file is "ARROW1", messages, a footer and "ARROW1" (Apache Arrow, "Serialization and Interprocess Communication"). A
+// message is metadata, a flatbuffer (flat.go), and a body with the data. The first message is the schema, which lists
+// the columns (schema.go). Each batch is a number of rows; its body has some buffers for each column (batch.go). The
+// footer lists where the batches are. A stream is only the messages, one after the other (file.go).
+//
+// Buffers are read where they lie (plane.go), or decompressed a batch at a time. Decompressed data take at most 32 MiB
+// plus twice the size of the file.
+//
+// Package pipeline/table reads and writes the program's own tables, which are Arrow files too.
 package arrow
 
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
-	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/decode"
 )
 
 // Format is Arrow IPC.
@@ -25,18 +30,19 @@ var Format = ingest.Format{
 	Magic: []string{magic}, Open: open,
 }
 
-// VerifyTable returns a *fault.Error if an Arrow file contradicts itself,
-// would take much more memory than its size explains, or has columns that no table of
-// this program has. Package pipeline/table reads others.
+// VerifyTable returns a *fault.Error if an Arrow file contradicts itself, would take much more memory than its size
+// explains, or has columns that no table of this program has. Package pipeline/table reads only files that were
+// verified.
 func VerifyTable(r io.ReaderAt, size int64) (err error) {
-	defer fault.Catch(&err)
+	defer decode.Catch(&err)
 
-	f := fault.Get(openFile(r, size))
+	f, err := openFile(r, size)
+	if err != nil {
+		return err
+	}
+
 	for i, c := range f.columns {
-		list := c.kind == typeList && c.children[0].title == "float32" && !c.children[0].indexed
-		flat := slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title)
-
-		if f.dictionaries > 0 || c.indexed || !list && !flat {
+		if f.dictionaries > 0 || !c.ofTable() {
 			return fault.At("", fmt.Sprintf("schema, field %d", i+1), "utf8, int64, bool, float64 or lists of float32",
 				c.title, "")
 		}
@@ -49,20 +55,34 @@ func VerifyTable(r io.ReaderAt, size int64) (err error) {
 	return nil
 }
 
-// verify decompresses a batch and compares its buffers with its columns.
+// ofTable reports whether the program's own tables may have such a column.
+func (c *column) ofTable() bool {
+	if c.indexed {
+		return false
+	}
+
+	if c.kind == typeList {
+		return c.children[0].title == "float32" && !c.children[0].indexed
+	}
+
+	return slices.Contains([]string{"utf8", "int64", "bool", "float64"}, c.title)
+}
+
+// verify decompresses the buffers of a batch and compares their sizes with the columns. It raises an error if they do
+// not fit. Buffers that are not compressed were compared when the file was opened.
 func (f *file) verify(k block) {
 	b := f.batch(k)
-	if b.codec == noCodec { // compared when the file was opened
+	if b.codec == noCodec {
 		return
 	}
 
 	left := f.most
 	for i, s := range b.spans {
 		place := fmt.Sprintf("%s, buffer %d", k.place, i+1)
-		out := f.unpack(place, b.codec, s)
-		left -= int64(len(out))
+		unpacked := f.unpack(place, b.codec, s)
+		left -= int64(len(unpacked))
 		unless(left >= 0, place, fmt.Sprintf("at most %d bytes of a batch", f.most), "more")
-		b.unpacked = append(b.unpacked, int64(len(out)))
+		b.unpacked = append(b.unpacked, int64(len(unpacked)))
 	}
 
 	b.columns(f.columns, false)
@@ -78,8 +98,8 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	return f.recording(src, o)
 }
 
-// OpenOutput reads what a program wrote as a recording: a stream, or a file. If it fails its
-// caller closes src.
+// OpenOutput reads the output of a program as a recording. It may be a stream or a file. If it fails, its caller closes
+// src.
 func OpenOutput(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	var head [len(magic)]byte
 	if n, _ := src.ReadAt(head[:], 0); string(head[:n]) == magic {
@@ -94,10 +114,9 @@ func OpenOutput(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	return f.recording(src, o)
 }
 
-// recording makes a channel of each column of numbers, the unit from the field's
-// metadata ("unit"), the rate from the field's or the schema's ("rate_hz" and the
-// like) or from a column of time. A missing number is NaN. Other columns are
-// listed as not read.
+// recording returns a reader with a channel for each column of numbers. The unit comes from the metadata of the column
+// ("unit"). The rate comes from the metadata of the column or of the schema ("rate_hz" and similar names), or from a
+// column of time. A missing number is NaN. Other columns are listed as not read.
 func (f *file) recording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	r := arrays.New(ingest.Info{
 		Path: src.Path, Format: "arrow", Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.batches)),
@@ -127,96 +146,9 @@ func (f *file) recording(src ingest.Source, o ingest.Options) (ingest.Reader, er
 		}
 	}
 
-	return r, r.Finish(o)
+	if err := r.Finish(o); err != nil {
+		return nil, err
+	}
+
+	return r, nil
 }
-
-// plane is a column as an array.
-type plane struct {
-	f *file
-	c *column
-
-	batch            int // that is held decompressed, from 1; 0: none
-	validity, values []byte
-}
-
-// Read implements arrays.Plane.
-func (p *plane) Read(_ []int, start int64, dst [][]float64) error {
-	return arrays.Parts(p.f.ends, start, dst, p.read)
-}
-
-// read reads values of batch i from one on.
-func (p *plane) read(i int, at int64, dst []float64) (err error) {
-	defer fault.Catch(&err)
-
-	k, size, n := p.c.parts[i], int64(p.c.stored.Bytes()), int64(len(dst))
-	p.hold(i)
-	raw.Decode(dst, p.bytes(k, p.values, k.values, at*size, (at+n)*size), p.c.stored, false, int(size))
-
-	if !k.missing {
-		return nil
-	}
-
-	validity := p.bytes(k, p.validity, k.validity, at/8, (at+n+7)/8)
-	for i := range dst {
-		if bit := int(at%8) + i; validity[bit/8]>>(bit%8)&1 == 0 {
-			dst[i] = math.NaN()
-		}
-	}
-
-	return nil
-}
-
-// bytes returns some bytes of a buffer: of held, or of the file where it is not
-// compressed.
-func (p *plane) bytes(k part, held []byte, s span, from, to int64) []byte {
-	if k.codec == noCodec {
-		held = make([]byte, to-from)
-		readFull(p.f.r, held, s.at+from, k.place)
-
-		return held
-	}
-
-	unless(to <= int64(len(held)), k.place, fmt.Sprintf("%d bytes", to), "%d bytes in its buffer", len(held))
-
-	return held[from:to]
-}
-
-// hold decompresses batch i of the column. Other columns are dropped where all
-// together were too large.
-func (p *plane) hold(i int) {
-	k := p.c.parts[i]
-	if k.codec == noCodec || p.batch == i+1 {
-		return
-	}
-
-	p.drop()
-
-	if k.missing {
-		p.validity = p.f.unpack(k.place, k.codec, k.validity)
-	}
-
-	p.values = p.f.unpack(k.place, k.codec, k.values)
-	p.batch = i + 1
-
-	held := int64(0)
-	for _, other := range p.f.held {
-		held += int64(len(other.validity) + len(other.values))
-	}
-
-	if held > p.f.most {
-		for _, other := range p.f.held {
-			if other != p {
-				other.drop()
-			}
-		}
-
-		p.f.held = nil
-	}
-
-	if !slices.Contains(p.f.held, p) {
-		p.f.held = append(p.f.held, p)
-	}
-}
-
-// drop forgets the batch that is held.
-func (p *plane) drop() { p.batch, p.validity, p.values = 0, nil, nil }

@@ -9,41 +9,54 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/decode"
 	"doubletake/ingest/format/internal/inflate"
 )
 
-// part is where a column lies in a batch.
+// part is where the values of a column lie in a batch.
 type part struct {
-	place            string
-	codec            int64
-	missing          bool // values may be missing
-	validity, values span // the bytes in the file
+	place    string // names the column and the batch for people
+	codec    int64  // compression of the buffers
+	missing  bool   // some values may be missing
+	validity span   // buffer that says which values are missing
+	values   span   // buffer of the values
 }
 
 // span is a buffer in the file.
-type span struct{ at, n int64 }
+type span struct {
+	begin int64 // offset in the file
+	n     int64 // length in bytes, as stored
+}
 
+// The compressions of buffers (format/Message.fbs, enum CompressionType).
 const (
 	noCodec = iota - 1
 	codecLZ4
 	codecZstd
 )
 
-// batch goes through the lengths and buffers of a batch
-// (format/Message.fbs, table RecordBatch), column by column.
+const (
+	versionV5 = 4          // of the format (format/Schema.fbs, enum MetadataVersion)
+	maxRatio  = 255        // most bytes that one compressed byte of LZ4 stands for
+	lz4Magic  = 0x184D2204 // first bytes of a frame (LZ4 Frame Format)
+)
+
+// batch is the metadata of a batch (format/Message.fbs, table RecordBatch). columns goes through the columns and their
+// children, and takes the lengths and the buffers of each in turn.
 type batch struct {
 	block
-	version, rows, codec int64
-	lengths              []byte // of columns and their children, with the numbers of missing values
-	spans                []span
-	counts               []byte // of the buffers of views
+	version int64 // of the format
+	rows    int64
+	codec   int64  // compression of the buffers
+	lengths []byte // nodes that were not taken yet: the number of values and of missing values, 8 bytes each
+	counts  []byte // numbers of additional buffers of views that were not taken yet, 8 bytes each
+	spans   []span // all buffers
 
-	// unpacked are the bytes of the buffers, nil where they are not known.
-	unpacked []int64
-	next     int // buffer
+	unpacked []int64 // sizes of the buffers after decompression; nil if they are not known
+	next     int     // index in spans of the next buffer
 }
 
-// readBatches reads the metadata of all batches.
+// readBatches reads the metadata of all batches, and notes where the columns of numbers lie.
 func (f *file) readBatches() {
 	sum := int64(0)
 	for _, k := range f.batches {
@@ -56,57 +69,63 @@ func (f *file) readBatches() {
 	}
 }
 
-// batch reads the metadata of a batch, and that its buffers lie in its data.
+// batch reads the metadata of a batch. It raises an error if a buffer does not lie in the body of the batch.
 func (f *file) batch(k block) *batch {
 	m, kind := f.message(k)
 	header, ok := m.table(2, k.place)
 	unless(kind == messageBatch && ok, k.place, fmt.Sprintf("a message of kind %d", messageBatch), "kind %d", kind)
 
-	b := &batch{block: k, version: m.number(0, 2, 0), rows: header.number(0, 8, 0), codec: noCodec}
+	b := &batch{block: k, version: m.number(0, 2), rows: header.number(0, 8), codec: noCodec}
 	vector := func(slot, size int, name string) []byte {
-		at, n := header.vector(slot, size, name)
-		return header.b[at : at+n*size]
+		begin, n := header.vector(slot, size, name)
+		return header.b[begin : begin+n*size]
 	}
 
-	b.lengths, b.counts = vector(1, 16, "nodes"), vector(4, 8, "counts")
+	b.lengths = vector(1, 16, "nodes")
+	b.counts = vector(4, 8, "counts")
 	buffers := vector(2, 16, "buffers")
 	unless(b.rows >= 0 && b.rows <= maxRows, k.place, fmt.Sprintf("0 to %d rows", int64(maxRows)), "%d", b.rows)
 
 	if c, compressed := header.table(3, k.place+", compression"); compressed {
-		b.codec = c.number(0, 1, 0)
-		method := c.number(1, 1, 0)
+		b.codec = c.number(0, 1)
+		method := c.number(1, 1)
 		unless((b.codec == codecLZ4 || b.codec == codecZstd) && method == 0, k.place, "LZ4 or Zstandard for each buffer",
 			"compression %d, method %d", b.codec, method)
 	}
 
-	left := k.body
-	for i := range len(buffers) / 16 {
-		at, n := pair(buffers, i)
-		if n < 0 || n > 0 && (at < 0 || at > k.body || n > k.body-at) {
-			fault.Raise(damaged(k.place, fmt.Sprintf("buffer %d within %d bytes of data", i+1, k.body),
-				"%d bytes at byte %d", n, at))
-		}
-
-		if left -= n; left < 0 {
-			fault.Raise(damaged(k.place, fmt.Sprintf("buffers of %d bytes in all", k.body), "more at buffer %d", i+1))
-		}
-
-		b.spans = append(b.spans, span{k.at + k.meta + at, n})
-		if b.codec == noCodec {
-			b.unpacked = append(b.unpacked, n)
-		}
-	}
+	b.buffers(buffers)
 
 	return b
 }
 
-// pair returns two numbers of 64 bits, element i of b.
+// buffers takes the buffers of the batch, which must lie in its data.
+func (b *batch) buffers(list []byte) {
+	left := b.body
+	for i := range len(list) / 16 {
+		begin, n := pair(list, i)
+		inside := begin >= 0 && begin <= b.body && n <= b.body-begin
+		if n < 0 || n > 0 && !inside {
+			decode.Raise(damaged(b.place, fmt.Sprintf("buffer %d within %d bytes of data", i+1, b.body),
+				"%d bytes at byte %d", n, begin))
+		}
+
+		left -= n
+		unless(left >= 0, b.place, fmt.Sprintf("buffers of %d bytes in all", b.body), "more at buffer %d", i+1)
+
+		b.spans = append(b.spans, span{b.begin + b.meta + begin, n})
+		if b.codec == noCodec {
+			b.unpacked = append(b.unpacked, n)
+		}
+	}
+}
+
+// pair returns element i of a list of pairs of numbers of 8 bytes.
 func pair(b []byte, i int) (x, y int64) {
 	return int64(binary.LittleEndian.Uint64(b[16*i:])), int64(binary.LittleEndian.Uint64(b[16*i+8:]))
 }
 
-// columns finds the buffers of the columns and verifies that they hold as many
-// values as the batch has rows. It keeps those of numbers where it is asked to.
+// columns takes the lengths and buffers of all columns. It raises an error if a column does not have as many values as
+// the batch has rows, or if a buffer is too short for them. If keep is set, it notes where the columns of numbers lie.
 func (b *batch) columns(columns []*column, keep bool) {
 	for i, c := range columns {
 		place := fmt.Sprintf("%s, column %d", b.place, i+1)
@@ -114,7 +133,7 @@ func (b *batch) columns(columns []*column, keep bool) {
 
 		length, missing := b.column(c, place)
 		if length != b.rows {
-			fault.Raise(&fault.Error{
+			decode.Raise(&fault.Error{
 				Place: place, Want: fmt.Sprintf("%d rows, as the batch", b.rows), Found: fmt.Sprint(length),
 			})
 		}
@@ -127,22 +146,26 @@ func (b *batch) columns(columns []*column, keep bool) {
 	}
 }
 
-// column goes through a column and its children and returns its length and whether
-// values may be missing.
+// column takes the lengths and buffers of a column and its children. It returns the number of values of the column, and
+// whether some may be missing.
 func (b *batch) column(c *column, place string) (length int64, missing bool) {
 	unless(len(b.lengths) > 0, place, "a length for each column", "fewer")
 
-	length, nulls := pair(b.lengths, 0)
+	length, nulls := pair(b.lengths, 0) // nulls is −1 if the writer did not count them
 	b.lengths = b.lengths[16:]
-	unless(length >= 0 && length <= maxRows && nulls >= -1 && nulls <= length, place, // −1: not counted
+	unless(length >= 0 && length <= maxRows && nulls >= -1 && nulls <= length, place,
 		fmt.Sprintf("0 to %d values, and no more of them missing", int64(maxRows)), "%d, %d missing", length, nulls)
 
 	missing = nulls != 0
-	bare := c.kind == typeNull || b.version >= 4 && (c.kind == typeUnion || c.kind == typeRunEndEncoded) // 4 is V5
+	bare := c.kind == typeNull                              // there is no buffer that says which values are missing
+	if c.kind == typeUnion || c.kind == typeRunEndEncoded { // since V5 of the format these have no such buffer
+		bare = b.version >= versionV5
+	}
 
 	buffers := kinds[c.kind].buffers
 	if c.indexed {
-		bare, buffers = false, values
+		bare = false
+		buffers = values
 	}
 
 	switch {
@@ -150,14 +173,14 @@ func (b *batch) column(c *column, place string) (length int64, missing bool) {
 	case missing:
 		b.need(length, 1, place)
 	default:
-		b.need(0, 1, place) // not looked at
+		b.need(0, 1, place) // the buffer may be empty, because no value is missing
 	}
 
 	for _, k := range buffers {
 		switch {
 		case k.values && !c.indexed:
 			b.need(length, c.bits, place)
-		case k.ends && length > 0: // of no values they may lack
+		case k.ends && length > 0: // if there are no values, the buffer may be empty
 			b.need(length+1, 32, place)
 		default:
 			b.need(0, 0, place)
@@ -168,7 +191,7 @@ func (b *batch) column(c *column, place string) (length int64, missing bool) {
 		return length, missing
 	}
 
-	more := int64(0)
+	more := int64(0) // additional buffers
 
 	switch {
 	case c.kind == typeBinaryView || c.kind == typeUtf8View:
@@ -191,23 +214,27 @@ func (b *batch) column(c *column, place string) (length int64, missing bool) {
 	return length, missing
 }
 
-// need goes to the next buffer, which must hold n values of some bits.
+// need takes the next buffer. It raises an error if the buffer has no room for n values of the given number of bits.
 func (b *batch) need(n, bits int64, place string) {
 	i := b.next
-	if b.next++; i >= len(b.spans) {
-		fault.Raise(damaged(place, "buffers for each column", "%d buffers", len(b.spans)))
+	b.next++
+	if i >= len(b.spans) {
+		decode.Raise(damaged(place, "buffers for each column", "%d buffers", len(b.spans)))
 	}
 
-	if want := (n*bits + 7) / 8; b.unpacked != nil && b.unpacked[i] < want { // of 2^48 values of 64 bits at most
-		fault.Raise(damaged(place, fmt.Sprintf("%d bytes for %d values", want, n), "%d bytes in buffer %d", b.unpacked[i],
+	want := (n*bits + 7) / 8 // bytes; n is at most maxRows and bits at most 64, so this does not overflow
+	if b.unpacked != nil && b.unpacked[i] < want {
+		decode.Raise(damaged(place, fmt.Sprintf("%d bytes for %d values", want, n), "%d bytes in buffer %d", b.unpacked[i],
 			i+1))
 	}
 }
 
-// unpack reads a buffer and decompresses it.
+// unpack reads a buffer and decompresses it. A compressed buffer begins with its decompressed length in 8 bytes; −1
+// means that the rest is not compressed.
 func (f *file) unpack(place string, codec int64, s span) []byte {
 	b := make([]byte, s.n)
-	if readFull(f.r, b, s.at, place); codec == noCodec || s.n == 0 {
+	readFull(f.r, b, s.begin, place)
+	if codec == noCodec || s.n == 0 {
 		return b
 	}
 
@@ -216,44 +243,44 @@ func (f *file) unpack(place string, codec int64, s span) []byte {
 	b = b[8:]
 
 	switch {
-	case length == -1: // not compressed
+	case length == -1:
 		return b
 	case length > f.most:
-		fault.Raise(fault.At("", place,
+		decode.Raise(fault.At("", place,
 			fmt.Sprintf("at most %d bytes of a column of a batch in a file of %d", f.most, f.size), fmt.Sprint(length),
 			"write it in smaller batches, or uncompressed"))
 	}
 
 	unless(length >= 0, place, "its decompressed length", "%d", length)
 
-	var out []byte
+	var unpacked []byte
 	var err error
 	if codec == codecZstd {
-		out, err = inflate.Zstandard(b, length)
-		if err == nil && int64(len(out)) < length {
+		unpacked, err = inflate.Zstandard(b, length)
+		if err == nil && int64(len(unpacked)) < length {
 			err = io.ErrUnexpectedEOF
 		}
 	} else {
-		out, err = lz4Frame(place, b, length)
+		unpacked, err = lz4Frame(place, b, length)
 	}
 
 	if err != nil {
-		fault.Raise(&fault.Error{Place: place, Err: fmt.Errorf("decompress: %w", err), Hint: "the file is damaged"})
+		decode.Raise(&fault.Error{Place: place, Err: fmt.Errorf("decompress: %w", err), Hint: "the file is damaged"})
 	}
 
-	return out
+	return unpacked
 }
 
-// lz4Frame decompresses a frame of LZ4 to length bytes; a byte becomes at most 255. The
-// older frame's blocks are larger.
+// lz4Frame decompresses a frame of LZ4 to length bytes. It raises an error if the frame is too short for so many bytes,
+// or if it is a frame of the legacy format, whose blocks would take much memory.
 func lz4Frame(place string, b []byte, length int64) ([]byte, error) {
-	unless(len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0x184D2204, place, "a frame of LZ4", "%q", b[:min(4, len(b))])
+	unless(len(b) >= 4 && binary.LittleEndian.Uint32(b) == lz4Magic, place, "a frame of LZ4", "%q", b[:min(4, len(b))])
 
-	most := 255 * int64(len(b))
+	most := maxRatio * int64(len(b))
 	unless(length <= most, place, fmt.Sprintf("at most %d bytes from %d", most, len(b)), "%d", length)
 
-	out := make([]byte, length)
-	_, err := io.ReadFull(lz4.NewReader(bytes.NewReader(b)), out)
+	unpacked := make([]byte, length)
+	_, err := io.ReadFull(lz4.NewReader(bytes.NewReader(b)), unpacked)
 
-	return out, err
+	return unpacked, err
 }

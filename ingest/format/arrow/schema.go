@@ -5,27 +5,27 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/decode"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
-// column is a field of the schema.
+// column is a field of the schema: a column, or a child of one.
 type column struct {
 	name       string
-	kind       int64
-	title      string // of its type
-	number     bool   // it is read
-	stored     raw.Kind
-	bits       int64 // of a value; 0 where it does not matter
-	dense      bool  // a union with offsets
-	indexed    bool  // values are in a dictionary
-	unit       string
+	kind       int64    // kind of the type: an index of kinds
+	title      string   // name of the type for people
+	number     bool     // the type is a type of numbers that are read
+	stored     raw.Kind // how numbers are stored, if number is set
+	bits       int64    // bits of a value; 0 if the length of the buffer of values is not checked
+	dense      bool     // a dense union, which has a buffer of offsets
+	indexed    bool     // the column contains indices of a dictionary, not values
+	unit       string   // "" if the metadata do not state it
 	attributes []ingest.Attribute
 	children   []*column
-	parts      []part // of each batch
+	parts      []part // where the column lies in each batch, if number is set
 }
 
-// Kinds of Arrow's types (format/Schema.fbs, union Type) that are more than a row of the table.
+// Kinds of types (format/Schema.fbs, union Type) that need more than their row in kinds.
 const (
 	typeNull          = 1
 	typeInt           = 2
@@ -38,12 +38,11 @@ const (
 	typeUtf8View      = 24
 )
 
-// kinds are the types' names in the order of their kinds, how many children they have (−1: any number) and
-// their buffers, without the one that tells which values are missing.
+// kinds lists the types in the order of their kinds.
 var kinds = []struct {
 	name     string
-	children int
-	buffers  []buffered
+	children int        // number of children; −1 for any number
+	buffers  []buffered // without the buffer that says which values are missing
 }{
 	{},
 	{"null", 0, nil},
@@ -74,43 +73,53 @@ var kinds = []struct {
 	{"large_list_view", 1, []buffered{{}, {}}},
 }
 
-// buffered is what a buffer holds: the values, of the column's bits, or where the
-// values of 32 bits end, one more than there are values.
-type buffered struct{ values, ends bool }
+// buffered describes a buffer. If neither field is set, the length of the buffer is not checked.
+type buffered struct {
+	values bool // it contains the values, with the column's number of bits
+	ends   bool // it contains where the values end, in 4 bytes each, and before them a 0
+}
 
 var (
 	values = []buffered{{values: true}}
 	ends   = []buffered{{ends: true}, {}}
 )
 
-// schema reads the columns and the attributes (format/Schema.fbs, table Schema).
+// schema reads the columns and the attributes of the file (format/Schema.fbs, table Schema).
 func (f *file) schema(s table) {
-	fault.Unless(s.number(0, 2, 0) == 0,
-		&fault.Error{Place: "schema", Want: "little-endian numbers", Found: "big-endian ones"})
+	if s.number(0, 2) != 0 {
+		decode.Raise(&fault.Error{Place: "schema", Want: "little-endian numbers", Found: "big-endian ones"})
+	}
 
 	f.attributes, _ = attributes(s, 2)
-	f.columns = lists.Each(s.tables(1, "field"), func(t table) *column { return newColumn(t, 0) })
+	for _, field := range s.tables(1, "field") {
+		f.columns = append(f.columns, newColumn(field, 0))
+	}
 }
 
-// attributes reads pairs of texts; that of the name "unit" is the unit.
-func attributes(t table, slot int) (out []ingest.Attribute, unit string) {
+// attributes reads the pairs of a key and a value in a slot. It returns the value of the key "unit" as the unit.
+func attributes(t table, slot int) (list []ingest.Attribute, unit string) {
 	for _, pair := range t.tables(slot, "metadata") {
-		if key, value := pair.text(0, "key"), pair.text(1, "value"); key == "unit" {
+		key := pair.text(0, "key")
+		value := pair.text(1, "value")
+		if key == "unit" {
 			unit = value
 		} else {
-			out = append(out, ingest.Attribute{Name: key, Value: value})
+			list = append(list, ingest.Attribute{Name: key, Value: value})
 		}
 	}
 
-	return out, unit
+	return list, unit
 }
 
-// newColumn reads a field and its children (format/Schema.fbs, table Field).
+// newColumn reads a field and its children (format/Schema.fbs, table Field). depth is the number of fields around it.
 func newColumn(t table, depth int) *column {
-	c := &column{name: t.text(0, "name"), kind: t.number(2, 1, 0)}
+	c := &column{name: t.text(0, "name"), kind: t.number(2, 1)}
 	unless(depth < maxDepth, t.place, fmt.Sprintf("at most %d levels", maxDepth), "a field that goes deeper")
 
-	c.children = lists.Each(t.tables(5, "child"), func(t table) *column { return newColumn(t, depth+1) })
+	for _, child := range t.tables(5, "child") {
+		c.children = append(c.children, newColumn(child, depth+1))
+	}
+
 	c.attributes, c.unit = attributes(t, 6)
 	settings, ok := t.table(3, t.place+", type")
 	_, c.indexed = t.table(4, t.place+", dictionary")
@@ -128,26 +137,26 @@ func newColumn(t table, depth int) *column {
 	return c
 }
 
-// settle takes the settings that matter of a type; it returns false for a size that Arrow has not.
+// settle reads the settings of the column's type into c. It returns false if Arrow has no numbers of the stated size.
 func (c *column) settle(t table) bool {
 	switch c.kind {
 	case typeBool:
 		c.bits = 1
 		return true
 	case typeUnion:
-		c.dense = t.number(0, 2, 0) == 1
+		c.dense = t.number(0, 2) == 1
 		return true
 	case typeInt:
 		sign := "u"
-		if t.number(1, 1, 0) != 0 {
+		if t.number(1, 1) != 0 {
 			sign = ""
 		}
 
-		c.bits = t.number(0, 4, 0)
+		c.bits = t.number(0, 4)
 		c.title = fmt.Sprintf("%sint%d", sign, c.bits)
 
 	case typeFloat:
-		c.bits = 16 << (t.number(0, 2, 0) & 7)
+		c.bits = 16 << (t.number(0, 2) & 7)
 		c.title = fmt.Sprintf("float%d", c.bits)
 	default:
 		return true

@@ -5,18 +5,16 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
-
-	"doubletake/ingest"
-	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
-// stream writes batches of a time and a force, and names of a dictionary, by
-// Apache's library.
+// stream returns a stream by Apache's library: batches with a time, a force and names of a dictionary.
 func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
@@ -35,22 +33,22 @@ func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 			rb.Field(0).(*array.Float64Builder).Append(float64(b*rows+k) / 4)
 			rb.Field(1).(*array.Int16Builder).Append(int16(b*rows + k))
 
-			must.Do(t, rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"))
+			require.NoError(t, rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"))
 		}
 
 		rec := rb.NewRecord()
-		must.Do(t, w.Write(rec))
+		require.NoError(t, w.Write(rec))
 
 		rec.Release()
 		rb.Release()
 	}
 
-	must.Do(t, w.Close())
+	require.NoError(t, w.Close())
 
 	return out.Bytes()
 }
 
-// Expected values are those given to Apache's writer of streams.
+// A stream has the values that Apache's writer was given.
 func TestStream(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -65,13 +63,14 @@ func TestStream(t *testing.T) {
 		s := stream(t, c.batches, c.rows, c.o...)
 		for _, b := range [][]byte{s, s[:len(s)-8]} { // without the mark of the end, too
 			r, err := OpenOutput(ingesttest.Source(b), ingest.Options{})
-			must.Never(t, err != nil, "%s: %v", c.name, err)
+			require.NoError(t, err, "%s: %v", c.name, err)
 
 			x := ingesttest.ReadAll(t, r)
 
 			n := c.batches * c.rows
-			must.Not(t, len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1),
-				"%s: %v", c.name, x)
+			if len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1) {
+				t.Errorf("%s: %v", c.name, x)
+			}
 
 			if ch := r.Info().Channels[0]; ch.Unit != "N" || ch.RateHz != 2000 {
 				t.Errorf("%s: %+v", c.name, ch)

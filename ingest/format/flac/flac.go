@@ -1,6 +1,9 @@
-// Package flac reads FLAC files by github.com/mewkiz/flac: samples of 4 to 24 bits,
-// up to eight channels. The checksums of each frame are compared. Files whose frames
-// change rate, bits or channels are refused.
+// Package flac reads FLAC files (RFC 9639) with samples of 4 to 24 bits and up to eight channels.
+// github.com/mewkiz/flac decodes the frames and compares their checksums. Files whose frames change the rate, the
+// number of bits or the number of channels are refused.
+//
+// A FLAC file is "fLaC", metadata blocks, and frames, which contain some thousand samples of each channel. A frame can
+// be found only by decoding the frames before it, so the reader marks where each frame begins that it has passed.
 package flac
 
 import (
@@ -29,8 +32,8 @@ var Format = ingest.Format{
 
 const magic = "fLaC"
 
-// quiet drops what the decoder logs of every frame at 24 or 176.4 kHz: that its own
-// tests have no such file.
+// quiet passes log messages on, except one of the decoder about every frame at 24 or 176.4 kHz: that the tests of the
+// decoder have no such file.
 type quiet struct{ io.Writer }
 
 func (q quiet) Write(b []byte) (int, error) {
@@ -42,30 +45,31 @@ func (q quiet) Write(b []byte) (int, error) {
 
 func init() { log.SetOutput(quiet{log.Writer()}) }
 
-// reader decodes frame after frame. Where it is asked to go back it begins at a
-// frame it has passed.
+// reader decodes frame after frame. To go back, it begins at a frame that it has passed. It implements ingest.Reader
+// and ingest.Quantized.
 type reader struct {
 	src     ingest.Source
 	info    ingest.Info
 	header  *meta.StreamInfo
-	samples int64
+	samples int64 // per channel
 
-	in    *bufio.Reader
-	pos   int64 // byte after what the decoder took
-	frame *frame.Frame
-	n     int    // samples of the frame decoded last, 0 before the first
-	at    int64  // its first sample
-	marks []mark // of every frame passed
+	input *bufio.Reader // the file from pos on
+	pos   int64         // offset in the file behind the bytes that the decoder took
+	frame *frame.Frame  // the frame that was decoded last
+	n     int           // samples of frame per channel; 0 if there is none since the last jump
+	first int64         // number of the first sample of frame, or of the next frame if n is 0
+	marks []mark        // of every frame that was passed, ascending, and of the first frame
 }
 
 // mark is where a frame begins.
-type mark struct{ sample, byte int64 }
+type mark struct {
+	sample int64 // number of the frame's first sample
+	byte   int64 // offset of the frame in the file
+}
 
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
-	defer fault.Catch(&err)
-
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	r := &reader{src: src}
-	if err := fault.Try(r.readHeader); err != nil {
+	if err := r.readHeader(); err != nil {
 		return nil, &fault.Error{
 			Place: "header", Want: "a FLAC file", Hint: "copy it again, or leave it out with exclude", Err: err,
 		}
@@ -77,11 +81,16 @@ func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
 			"decode it to WAV")
 	}
 
-	rate := fault.Get(o.Rate(src.Path, "stream info", float64(h.SampleRate), 0))
+	rate, err := o.Rate(src.Path, "stream info", float64(h.SampleRate), 0)
+	if err != nil {
+		return nil, err
+	}
 
 	r.info = ingest.Info{Path: src.Path, Format: "flac", Encoding: fmt.Sprintf("FLAC %d-bit", h.BitsPerSample)}
 	if r.samples == 0 || o.Truncated == "use" { // a writer into a pipe states no number
-		fault.Raise(r.count(o))
+		if err := r.count(o); err != nil {
+			return nil, err
+		}
 	}
 
 	r.info.Channels = make([]ingest.Channel, h.NChannels)
@@ -92,62 +101,78 @@ func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
 	return r, nil
 }
 
-// readHeader reads the stream info and goes to the first frame.
-func (r *reader) readHeader() {
-	at := int64(len("fLaC"))
-	for last := false; !last; {
-		r.goTo(at)
+// readHeader reads the stream info, the first metadata block, skips the other blocks and goes to the first frame.
+func (r *reader) readHeader() error {
+	begin := int64(len(magic))
+	for {
+		r.goTo(begin)
 
-		block := fault.Get(meta.New((*input)(r)))
+		block, err := meta.New((*input)(r))
+		if err != nil {
+			return err
+		}
 
 		if r.header == nil {
-			fault.Unless(block.Type == meta.TypeStreamInfo,
-				fmt.Errorf("it begins with a block %v, not with the stream info", block.Type))
+			if block.Type != meta.TypeStreamInfo {
+				return fmt.Errorf("it begins with a block %v, not with the stream info", block.Type)
+			}
 
-			fault.Raise(block.Parse())
+			if err := block.Parse(); err != nil {
+				return err
+			}
 
 			r.header = block.Body.(*meta.StreamInfo)
 		}
 
-		at, last = at+4+block.Length, block.IsLast
+		begin += 4 + block.Length
+		if block.IsLast {
+			break
+		}
 	}
 
-	r.samples, r.marks = int64(r.header.NSamples), []mark{{0, at}}
-	r.goTo(at)
+	r.samples = int64(r.header.NSamples)
+	r.marks = []mark{{0, begin}}
+	r.goTo(begin)
+
+	return nil
 }
 
-// goTo goes on at a byte of the file.
-func (r *reader) goTo(at int64) {
-	section := io.NewSectionReader(r.src, at, max(0, r.src.Size-at))
-	if r.in == nil {
-		r.in = bufio.NewReaderSize(section, 1<<16)
+// goTo makes the decoder go on at an offset of the file. No frame is decoded then.
+func (r *reader) goTo(begin int64) {
+	section := io.NewSectionReader(r.src, begin, max(0, r.src.Size-begin))
+	if r.input == nil {
+		r.input = bufio.NewReaderSize(section, 1<<16)
 	} else {
-		r.in.Reset(section)
+		r.input.Reset(section)
 	}
 
-	r.pos, r.n = at, 0
+	r.pos = begin
+	r.n = 0
 }
 
-// input is the reader as the decoder reads it; it counts bytes.
+// input is a reader as the decoder sees it: a stream of bytes. It counts them in pos.
 type input reader
 
 // Read implements io.Reader.
 func (in *input) Read(b []byte) (int, error) {
-	n, err := in.in.Read(b)
+	n, err := in.input.Read(b)
 	in.pos += int64(n)
+
 	return n, err
 }
 
-// count decodes the file to find how many samples there are; fewer than the
-// header states are a warning.
+// count decodes the file to find the number of its samples, at most the number that the header states. It sets samples,
+// and adds a warning if there are fewer than the header states. It returns an error if there are none, or if a frame
+// is damaged and the options do not allow to use the frames before it.
 func (r *reader) count(o ingest.Options) error {
 	stated := r.samples
 	r.samples = 0
 
 	var err error
 	for err == nil && (stated == 0 || r.samples < stated) {
-		if err = r.next(); err == nil {
-			r.samples = r.at + int64(r.n)
+		err = r.next()
+		if err == nil {
+			r.samples = r.first + int64(r.n)
 		}
 	}
 
@@ -155,19 +180,20 @@ func (r *reader) count(o ingest.Options) error {
 		r.samples = min(r.samples, stated)
 	}
 
+	ended := errors.Is(err, io.EOF)
+	isDamaged := err != nil && !ended
 	switch {
 	case r.samples == 0:
-		if errors.Is(err, io.EOF) {
+		if ended {
 			err = nil
 		}
 
 		return &fault.Error{
 			Want: "samples", Found: "no whole frame", Hint: "record again, or leave it out with exclude", Err: err,
 		}
-
-	case stated == 0 && o.Truncated != "use" && !errors.Is(err, io.EOF):
+	case stated == 0 && o.Truncated != "use" && !ended:
 		return r.fail(err)
-	case r.samples < stated || !errors.Is(err, io.EOF) && err != nil:
+	case r.samples < stated || isDamaged:
 		r.info.Warnings = append(r.info.Warnings, ingest.Warn(r.src.Path, "truncated",
 			"the header claims %d samples, there are %d in whole frames: these are used", stated, r.samples))
 	}
@@ -175,16 +201,18 @@ func (r *reader) count(o ingest.Options) error {
 	return nil
 }
 
-// next decodes the next frame; after the last the error is io.EOF.
+// next decodes the next frame and marks its beginning. After the last frame, the error is io.EOF. After an error, the
+// frame is still the next one.
 func (r *reader) next() error {
-	r.at, r.n = r.at+int64(r.n), 0
-	if r.at > r.marks[len(r.marks)-1].sample {
-		r.marks = append(r.marks, mark{r.at, r.pos})
+	r.first += int64(r.n)
+	r.n = 0
+	if r.first > r.marks[len(r.marks)-1].sample {
+		r.marks = append(r.marks, mark{r.first, r.pos})
 	}
 
 	begin := r.pos
 	if err := r.decode(); err != nil {
-		r.goTo(begin) // the frame is still the next one
+		r.goTo(begin)
 		return err
 	}
 
@@ -193,7 +221,7 @@ func (r *reader) next() error {
 	return nil
 }
 
-// decode decodes a frame. A panic of the decoder is an error of the file.
+// decode decodes a frame and checks that its form is that of the header. A panic of the decoder becomes an error.
 func (r *reader) decode() (err error) {
 	defer func() {
 		if recover() != nil {
@@ -201,11 +229,13 @@ func (r *reader) decode() (err error) {
 		}
 	}()
 
-	if r.frame, err = frame.New((*input)(r)); err != nil {
+	r.frame, err = frame.New((*input)(r))
+	if err != nil {
 		return err
 	}
 
-	f, h := r.frame, r.header
+	f := r.frame
+	h := r.header
 	if f.BitsPerSample == 0 {
 		f.BitsPerSample = h.BitsPerSample
 	}
@@ -214,8 +244,8 @@ func (r *reader) decode() (err error) {
 		return errors.New("a frame of 65536 samples")
 	}
 
-	rate := f.SampleRate != 0 && f.SampleRate != h.SampleRate
-	if f.Channels.Count() != int(h.NChannels) || f.BitsPerSample != h.BitsPerSample || rate {
+	rateDiffers := f.SampleRate != 0 && f.SampleRate != h.SampleRate
+	if f.Channels.Count() != int(h.NChannels) || f.BitsPerSample != h.BitsPerSample || rateDiffers {
 		return fmt.Errorf("a frame of %d channels, %d bits and %d Hz, the header has %d, %d and %d Hz",
 			f.Channels.Count(), f.BitsPerSample, f.SampleRate, h.NChannels, h.BitsPerSample, h.SampleRate)
 	}
@@ -223,27 +253,29 @@ func (r *reader) decode() (err error) {
 	return f.Parse()
 }
 
-// find goes to the last frame passed that begins at a sample or before it, unless
-// frames are to be decoded from here on in any case.
+// find goes to the last marked frame that begins at or before a sample. It stays at the present frame if the sample is
+// behind it and no marked frame is nearer.
 func (r *reader) find(sample int64) {
 	i, ok := slices.BinarySearchFunc(r.marks, sample, func(m mark, s int64) int { return cmp.Compare(m.sample, s) })
 	if !ok {
-		i--
+		i-- // the mark before the sample; the first mark is sample 0
 	}
 
-	if m := r.marks[i]; sample < r.at || m.sample > r.at {
+	m := r.marks[i]
+	if sample < r.first || m.sample > r.first {
 		r.goTo(m.byte)
-		r.at = m.sample
+		r.first = m.sample
 	}
 }
 
-// fail is the error of a frame that cannot be decoded.
+// fail returns the error of a frame that cannot be decoded.
 func (r *reader) fail(err error) error {
-	e := fault.At(r.src.Path, fmt.Sprintf("sample %d", r.at), "", "",
+	e := fault.At(r.src.Path, fmt.Sprintf("sample %d", r.first), "", "",
 		"the file is cut short or damaged: copy it again, or leave it out with exclude")
 
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		e.Want, e.Found = "a whole frame", "the end of the file"
+		e.Want = "a whole frame"
+		e.Found = "the end of the file"
 	} else {
 		e.Err = err
 	}
@@ -272,26 +304,26 @@ func (r *reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 
 	for done := 0; done < n; {
 		pos := start + int64(done)
-		if pos < r.at || pos >= r.at+int64(r.n) {
+		if pos < r.first || pos >= r.first+int64(r.n) {
 			r.find(pos)
 		}
 
-		for pos >= r.at+int64(r.n) {
+		for pos >= r.first+int64(r.n) {
 			if err := r.next(); err != nil {
 				return 0, r.fail(err)
 			}
 		}
 
-		from := int(pos - r.at)
-		m := min(n-done, r.n-from)
+		begin := int(pos - r.first)
+		count := min(n-done, r.n-begin)
 		for i, c := range channels {
-			to := dst[i][done : done+m]
-			for k, v := range r.frame.Subframes[c].Samples[from : from+m] {
-				to[k] = float64(v) * scale
+			x := dst[i][done : done+count]
+			for k, v := range r.frame.Subframes[c].Samples[begin : begin+count] {
+				x[k] = float64(v) * scale
 			}
 		}
 
-		done += m
+		done += count
 	}
 
 	if n < want {

@@ -17,7 +17,8 @@ import (
 	"doubletake/ingest/format/flac"
 	"doubletake/ingest/format/wav"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -36,8 +37,7 @@ func Example() {
 	// Output: FLAC 24-bit 3 full-scale 48000 700
 }
 
-// Witness: flac and sox encoded the files (testdata/make.py); the samples are
-// those of the WAV files they were made from.
+// The samples are those of the WAV files from which flac and sox encoded the files (testdata/make.py).
 func TestFLAC(t *testing.T) {
 	for _, c := range []struct{ name, from string }{
 		{"i16_2ch", "i16_2ch"},
@@ -46,7 +46,8 @@ func TestFLAC(t *testing.T) {
 		{"sox", "i24_3ch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := must.Get(wav.Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.from+".wav")), ingest.Options{}))(t)
+			w, err := wav.Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.from+".wav")), ingest.Options{})
+			require.NoError(t, err)
 
 			want := ingesttest.ReadAll(t, w)
 
@@ -75,28 +76,32 @@ func TestFLAC(t *testing.T) {
 
 			for at, left := range map[int]int{n - 2: 2, n: 0, n + 5: 0} {
 				got, err := r.Read([]int{0}, int64(at), [][]float64{make([]float64, 4)})
-				must.Not(t, got != left || !errors.Is(err, io.EOF), "from %d: %d, %v", at, got, err)
+				if got != left || !errors.Is(err, io.EOF) {
+					t.Errorf("from %d: %d, %v", at, got, err)
+				}
 			}
 
 			step, low, high := r.(ingest.Quantized).Quantum()
 
 			ws, wl, wh := w.(ingest.Quantized).Quantum()
-			must.Not(t, step != ws || low != wl || high != wh,
-				"quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
+			require.Equal(t, ws, step, "quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
+			require.Equal(t, wl, low, "quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
+			assert.Equal(t, wh, high, "quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
 		})
 	}
 }
 
-// Witness: the MD5 of the samples that flac, or make.py by hand, wrote into the
-// header; flac decodes the latter to it. The files hold every way to store samples.
+// The samples have the MD5 that flac, or make.py by hand, wrote into the header. flac decodes the files of make.py to
+// the same MD5. The files contain every way to store samples.
 func TestMD5(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.flac")
-	must.Never(t, err != nil || len(names) < 12, "%v, %v", names, err)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(names), 12, "%v, %v", names, err)
 
 	for _, name := range names {
 		b := ingesttest.Testdata(t, filepath.Base(name))
 		r, err := flac.Format.Open(ingesttest.Source(b), ingest.Options{})
-		must.Never(t, err != nil, "%s: %v", name, err)
+		require.NoError(t, err, "%s: %v", name, err)
 
 		step, _, _ := r.(ingest.Quantized).Quantum()
 		bits := 1 - math.Ilogb(step)
@@ -115,8 +120,8 @@ func TestMD5(t *testing.T) {
 	}
 }
 
-// A file that is cut short is an error where it ends, at each reading, and the
-// frames before it are read; with truncated: use they are what there is.
+// Reading a file that is cut short is an error at its end, each time, and the frames before its end are read. With
+// truncated: use, these frames are the whole recording.
 func TestCutShort(t *testing.T) {
 	b := ingesttest.Testdata(t, "i16_2ch.flac")
 	b = b[:len(b)*2/3]
@@ -187,8 +192,8 @@ func TestRefused(t *testing.T) {
 	ingesttest.WantDataError(t, n, err, "x: sample 512: ", "damaged")
 }
 
-// crc is the remainder of FLAC's polynomials: 0x107 of 8 bits for a frame's header,
-// 0x18005 of 16 for the frame.
+// crc returns a checksum of FLAC: the remainder by a polynomial, which is 0x107 for the header of a frame (8 bits) and
+// 0x18005 for a whole frame (16 bits).
 func crc(b []byte, bits int, polynomial uint32) uint32 {
 	v := uint32(0)
 	for _, c := range b {
@@ -205,15 +210,15 @@ func crc(b []byte, bits int, polynomial uint32) uint32 {
 	return v
 }
 
-// Values that the format reserves, and frames that differ from the header, are
-// refused though the checksums are right.
+// Values that the format reserves, and frames that differ from the header, are refused even if the checksums are right.
 func TestRefusedFrames(t *testing.T) {
 	whole := ingesttest.Testdata(t, "order0.flac")
 	first := bytes.Index(whole, []byte{0xFF, 0xF8})
 	end := first + 2 + bytes.Index(whole[first+2:], []byte{0xFF, 0xF8}) // the second frame
-	must.Never(t, end < first+100 || crc(whole[first:end], 16, 0x18005) != 0, "%v, %v", first, end)
+	require.GreaterOrEqual(t, end, first+100, "%v, %v", first, end)
+	require.Equal(t, uint32(0), crc(whole[first:end], 16, 0x18005), "%v, %v", first, end)
 
-	head := 5 // bytes of the frame's header without its checksum
+	head := 5 // bytes of the header of the frame, without its checksum
 
 	const has = ", the header has 1, 16 and 48000 Hz"
 	for _, c := range []struct {
@@ -240,7 +245,7 @@ func TestRefusedFrames(t *testing.T) {
 
 			r := ingesttest.Open(t, flac.Format, b, ingest.Options{})
 
-			for range 2 { // the next reading meets it again
+			for range 2 { // reading again gives the error again
 				n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 10)})
 				ingesttest.WantDataError(t, n, err, "sample 0: ", c.want)
 			}
@@ -248,12 +253,12 @@ func TestRefusedFrames(t *testing.T) {
 	}
 }
 
-// FuzzFLAC reads any bytes: no panic, errors that are data errors, the same samples
-// again after going back, and memory for one frame, which a few bytes can make 65535
-// samples of eight channels long: 2 MiB.
+// FuzzFLAC reads any bytes. There is no panic, errors are data errors, and reading again after going back gives the
+// same samples. It takes the memory of one frame, which may be 65535 samples of eight channels long even if it has few
+// bytes: 2 MiB.
 func FuzzFLAC(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.flac")
-	must.Do(f, err)
+	require.NoError(f, err)
 
 	for _, name := range names {
 		b := ingesttest.Testdata(f, filepath.Base(name))
@@ -267,7 +272,7 @@ func FuzzFLAC(f *testing.F) {
 		}
 
 		explained := func(err error) bool {
-			must.Never(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)), "%T: %v", err, err)
+			require.False(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)), "%T: %v", err, err)
 			return err == nil
 		}
 
@@ -284,7 +289,8 @@ func FuzzFLAC(f *testing.F) {
 			}
 
 			for _, at := range []int{700, 0} {
-				must.Get(r.Read([]int{0}, int64(at), [][]float64{again[:max(0, n-at)]}))(t)
+				_, err := r.Read([]int{0}, int64(at), [][]float64{again[:max(0, n-at)]})
+				require.NoError(t, err)
 
 				if at < n {
 					ingesttest.Equal(t, again[:n-at], x[at:n])

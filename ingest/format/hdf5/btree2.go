@@ -1,117 +1,161 @@
 package hdf5
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
-// btree2Header describes a version 2 B-tree.
+// Kinds of B-trees of version 2 that are read: their records ("Version 2 B-trees").
+const (
+	treeLinkNames      = 5  // links of a group, by name
+	treeAttributeNames = 8  // attributes of an object, by name
+	treeChunks         = 10 // chunks without filters
+	treeFilteredChunks = 11 // chunks with filters
+)
+
+// treeFront is the number of bytes of a node that are neither records nor children: 4 of the signature, 1 of the
+// version, 1 of the kind, and 4 of the checksum.
+const treeFront = 10
+
+// btree2Header is the header of a B-tree of version 2. A tree has records in all nodes. A node with n records has n + 1
+// children, unless it is a leaf.
 type btree2Header struct {
 	kind     int
-	nodeSize uint64
-	recSize  uint64
-	depth    int
+	nodeSize uint64 // bytes of a node
+	recSize  uint64 // bytes of a record
+	depth    int    // number of levels above the leaves
 	root     btree2Child
-	recsLen  int   // bytes of a number of records
-	sumLen   []int // by depth of the child: bytes of its total of records
+	recsLen  int   // bytes of a field for the number of records of a node
+	sumLen   []int // bytes of a field for the number of records below a node, by the node's level above the leaves
 }
 
-// btree2Node is a node: its records and, unless a leaf, children.
+// btree2Node is a node of a tree.
 type btree2Node struct {
-	recs     []byte
-	children []btree2Child
+	recs     []byte        // records, one after another
+	children []btree2Child // nil for a leaf
 }
 
+// btree2Child says where a node is.
 type btree2Child struct {
 	addr uint64
-	n    int
+	n    int // number of records in the node
 }
 
+// btree2Header reads the header at an address: signature, version, kind, size of a node (4 bytes), size of a record
+// (2), depth (2), two percentages, address of the root (8), its number of records (2), number of all records (8),
+// checksum.
 func (p *parser) btree2Header(addr uint64) *btree2Header {
-	c := p.checked(addr, 4+1+1+4+2+2+1+1+8+2+8+4, "BTHD", "B-tree header")
-	v := c.u8()
+	fields := p.checked(addr, 4+1+1+4+2+2+1+1+8+2+8+4, "BTHD", "B-tree header")
+	v := fields.u8()
 	p.unless(v == 0, addr, "version 2 B-tree of version %d", v)
 
-	h := &btree2Header{kind: int(c.u8()), nodeSize: uint64(c.u32()), recSize: uint64(c.u16()), depth: int(c.u16())}
-	c.skip(2)
-	h.root = btree2Child{c.u64(), int(c.u16())}
+	header := &btree2Header{
+		kind: int(fields.u8()), nodeSize: uint64(fields.u32()), recSize: uint64(fields.u16()), depth: int(fields.u16()),
+	}
+	fields.skip(2)
+	header.root = btree2Child{fields.u64(), int(fields.u16())}
 
-	// Sizes as the reference library computes them: what a node could hold at
-	// most decides how many bytes a count takes.
-	const front = 10
-
-	p.unless(h.recSize > 0 && h.nodeSize >= front+h.recSize && h.depth <= 32, addr,
+	// The number of bytes of a count follows from the largest number of records that a node has room for.
+	const front = treeFront
+	p.unless(header.recSize > 0 && header.nodeSize >= front+header.recSize && header.depth <= 32, addr,
 		"the sizes of the B-tree contradict each other")
 
-	most := (h.nodeSize - front) / h.recSize
-	total := most
-	h.recsLen = encSize(most)
-	h.sumLen = []int{0}
+	most := (header.nodeSize - front) / header.recSize // records of a node of the level
+	total := most                                      // records of a node of the level and of all nodes below it
+	header.recsLen = encSize(most)
+	header.sumLen = []int{0}
 
-	for range h.depth {
-		ptr := uint64(8 + h.recsLen + h.sumLen[len(h.sumLen)-1])
-		p.unless(h.nodeSize >= front+ptr, addr, "the sizes of the B-tree contradict each other")
+	for range header.depth {
+		ptr := uint64(8 + header.recsLen + header.sumLen[len(header.sumLen)-1]) // bytes of a child in its parent
+		p.unless(header.nodeSize >= front+ptr, addr, "the sizes of the B-tree contradict each other")
 
-		most := (h.nodeSize - front - ptr) / (h.recSize + ptr)
+		most := (header.nodeSize - front - ptr) / (header.recSize + ptr)
 		hi, lo := bits.Mul64(most+1, total)
 		p.unless(hi == 0 && lo+most >= lo, addr, "the B-tree is too deep")
 
 		total = lo + most
-		h.sumLen = append(h.sumLen, encSize(total))
+		header.sumLen = append(header.sumLen, encSize(total))
 	}
 
-	return h
+	return header
 }
 
-// btree2Node reads a node, depth levels above the leaves.
-func (p *parser) btree2Node(h *btree2Header, at btree2Child, depth int) *btree2Node {
-	size := 6 + uint64(at.n)*h.recSize
+// btree2Node reads a node that is depth levels above the leaves.
+func (p *parser) btree2Node(header *btree2Header, child btree2Child, depth int) *btree2Node {
+	const checksumSize = 4
+	size := treeFront - checksumSize + uint64(child.n)*header.recSize
 	sig := "BTLF"
 
 	if depth > 0 {
-		size += uint64(at.n+1) * uint64(8+h.recsLen+h.sumLen[depth-1])
+		size += uint64(child.n+1) * uint64(8+header.recsLen+header.sumLen[depth-1])
 		sig = "BTIN"
 	}
 
-	p.unless(size+4 <= h.nodeSize, at.addr, "a node of the B-tree holds more records than fit")
+	p.unless(size+checksumSize <= header.nodeSize, child.addr, "a node of the B-tree holds more records than fit")
 
-	c := p.checked(at.addr, size+4, sig, "node of a B-tree")
-	v, k := c.u8(), int(c.u8())
-	p.unless(v == 0 && k == h.kind, at.addr, "a node of the B-tree is of another kind than the tree")
+	fields := p.checked(child.addr, size+checksumSize, sig, "node of a B-tree")
+	version := fields.u8()
+	kind := int(fields.u8())
+	p.unless(version == 0 && kind == header.kind, child.addr, "a node of the B-tree is of another kind than the tree")
 
-	node := &btree2Node{recs: c.take(at.n * int(h.recSize))}
+	node := &btree2Node{recs: fields.take(child.n * int(header.recSize))}
 	if depth > 0 {
-		p.charge(int64(at.n+1) * 16)
+		p.charge(int64(child.n+1) * 16)
 
-		node.children = make([]btree2Child, at.n+1)
+		node.children = make([]btree2Child, child.n+1)
 		for i := range node.children {
-			node.children[i] = btree2Child{c.u64(), int(c.uint(h.recsLen))}
-			c.skip(h.sumLen[depth-1])
+			node.children[i] = btree2Child{fields.u64(), int(fields.uint(header.recsLen))}
+			fields.skip(header.sumLen[depth-1])
 		}
 	}
 
 	return node
 }
 
-// btree2 calls visit with every record of a tree of that kind, in order; what the tree is an index of.
-func (p *parser) btree2(addr uint64, kind int, what string, visit func(rec []byte)) {
-	h := p.btree2Header(addr)
-	if h.root.addr == undefined {
-		return
+// btree2Walk walks over the records of a tree.
+type btree2Walk struct {
+	p    *parser
+	addr uint64 // of the header
+	h    *btree2Header
+	kind int    // kind that the tree must have
+	what string // names the things in the index, for errors
+}
+
+// btree2 returns the records of the tree whose header is at addr, in their order. The tree must have the given kind.
+// what names the things in the index, for errors.
+func (p *parser) btree2(addr uint64, kind int, what string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		w := &btree2Walk{p: p, addr: addr, h: p.btree2Header(addr), kind: kind, what: what}
+		if w.h.root.addr != undefined {
+			w.node(w.h.root, w.h.depth, yield)
+		}
 	}
+}
 
-	var walk func(at btree2Child, depth int)
+// minRecord is the least size of a record in bytes, on which callers of btree2 rely.
+const minRecord = 8
 
-	walk = func(at btree2Child, depth int) {
-		node := p.btree2Node(h, at, depth)
-		for i := 0; i <= at.n; i++ {
-			if depth > 0 {
-				walk(node.children[i], depth-1)
-			}
+// node passes the records of a node and of the nodes below it to yield. It returns false as soon as yield does. depth
+// is the level of the node above the leaves.
+func (w *btree2Walk) node(child btree2Child, depth int, yield func([]byte) bool) bool {
+	size := int(w.h.recSize)
+	node := w.p.btree2Node(w.h, child, depth)
+	for i := 0; i <= child.n; i++ {
+		if depth > 0 && !w.node(node.children[i], depth-1, yield) {
+			return false
+		}
 
-			if i < at.n {
-				p.unless(h.kind == kind, addr, "the index of %s is of kind %d, not %d", what, h.kind, kind)
-				visit(node.recs[i*int(h.recSize) : (i+1)*int(h.recSize)])
-			}
+		if i == child.n {
+			break
+		}
+
+		w.p.unless(w.h.kind == w.kind, w.addr, "the index of %s is of kind %d, not %d", w.what, w.h.kind, w.kind)
+		w.p.unless(size >= minRecord, w.addr, "the index of %s has records of %d bytes", w.what, size)
+
+		if !yield(node.recs[i*size : (i+1)*size]) {
+			return false
 		}
 	}
 
-	walk(h.root, h.depth)
+	return true
 }

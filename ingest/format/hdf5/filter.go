@@ -10,10 +10,9 @@ import (
 
 	"doubletake/ingest/format/internal/inflate"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
-// The filters that are undone.
+// The filters that this package can undo, by their registered numbers.
 const (
 	filterDeflate  = 1
 	filterShuffle  = 2
@@ -21,7 +20,7 @@ const (
 	filterLZF      = 32000
 )
 
-// filterNames are those of the registry people meet.
+// filterNames has the names of the registered filters that people meet.
 var filterNames = map[uint16]string{
 	1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset",
 	305: "LZO", 307: "bzip2", 32000: "lzf", 32001: "blosc", 32002: "MAFISC", 32003: "Snappy", 32004: "lz4",
@@ -32,12 +31,16 @@ var filterNames = map[uint16]string{
 	32024: "SZ3", 32026: "blosc2", 32028: "JPEG 2000", 32029: "HTJ2K",
 }
 
-// filter is one step of a dataset's pipeline.
+// filter is a filter that was applied to chunks.
 type filter struct {
 	id     uint16
-	params []uint32
+	params []uint32 // settings, whose meaning depends on the filter
 }
 
+// maxFilters is the largest number of filters: the mask of a chunk has a bit for each.
+const maxFilters = 32
+
+// String returns the name of a filter for people.
 func (f filter) String() string {
 	if n, ok := filterNames[f.id]; ok {
 		return n
@@ -45,52 +48,39 @@ func (f filter) String() string {
 	return fmt.Sprintf("filter %d", f.id)
 }
 
-// filters reads a filter pipeline message.
+// filters reads a filter pipeline message into st ("Filter Pipeline Message"): version, number of filters, in version
+// 1 six bytes of padding, and the filters. It raises an error if a filter cannot be undone.
 func (p *parser) filters(st *storage, b []byte) {
-	c := p.message(b, "filter pipeline")
-	version, n := c.u8(), int(c.u8())
+	fields := p.message(b, "filter pipeline")
+	version := fields.u8()
+	n := int(fields.u8())
 
 	switch version {
 	case 1:
-		c.skip(6)
+		fields.skip(6)
 	case 2:
 	default:
 		unsupported("filter pipeline version %d", version)
 	}
 
-	p.unless(n <= 32, undefined, "%d filters: the format allows 32", n) // a mask of 32 bits marks those applied
+	p.unless(n <= maxFilters, undefined, "%d filters: the format allows %d", n, maxFilters)
 
-	why, seen := "", map[uint16]bool{} // why names the first filter that is not undone here
+	why := "" // describes the first filter that cannot be undone
+	seen := map[uint16]bool{}
 	st.filters = nil
 
 	for range n {
-		f := filter{id: c.u16()}
-
-		nName := 0
-		if version == 1 || f.id >= 256 {
-			nName = int(c.u16())
-		}
-
-		c.skip(2)
-		nPar := int(c.u16())
-		name := c.take(nName)
-
-		f.params = lists.Make(nPar, func(int) uint32 { return c.u32() })
-		if version == 1 && nPar%2 == 1 {
-			c.skip(4)
-		}
+		f, name := fields.filter(version)
 
 		what := fmt.Sprintf("filter %d", f.id)
-		if known := cmp.Or(filterNames[f.id], raw.Latin1(cut(name))); known != "" {
+		if known := cmp.Or(filterNames[f.id], name); known != "" {
 			what += " (" + known + ")"
 		}
 
-		undone := f.id >= filterDeflate && f.id <= filterFletcher || f.id == filterLZF
-
 		switch {
-		case !undone:
+		case !f.undone():
 			why = cmp.Or(why, what)
-		case seen[f.id]: // it would multiply what a chunk can claim to hold, and nobody does it
+		case seen[f.id]: // a chunk compressed twice could be too large, and nobody does it
 			why = cmp.Or(why, what+" twice")
 		}
 
@@ -105,63 +95,62 @@ func (p *parser) filters(st *storage, b []byte) {
 	supported(why == "", "%s", why)
 }
 
-// undo undoes the filters of a chunk of size bytes, in place where it can.
-// Each filter whose bit of mask is set was not applied.
-func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) (_ []byte, err error) {
-	for i := len(fs) - 1; i >= 0; i-- {
+// undone reports whether this package can undo the filter.
+func (f filter) undone() bool {
+	switch f.id {
+	case filterDeflate, filterShuffle, filterFletcher, filterLZF:
+		return true
+	default:
+		return false
+	}
+}
+
+// filter reads a filter of a filter pipeline message, and its name in the file: number, length of the name (not in
+// version 2 for numbers below 256), flags, number of settings, in 2 bytes each, and the name and the settings.
+func (c *cursor) filter(version uint8) (f filter, name string) {
+	f.id = c.u16()
+
+	nameSize := 0
+	if version == 1 || f.id >= 256 {
+		nameSize = int(c.u16())
+	}
+
+	c.skip(2)
+	n := int(c.u16())
+	name = raw.Latin1(cut(c.take(nameSize)))
+
+	for range n {
+		f.params = append(f.params, c.u32())
+	}
+
+	if version == 1 && n%2 == 1 {
+		c.skip(4)
+	}
+
+	return f, name
+}
+
+// undo undoes the filters of a chunk, the last one first, and returns the chunk, which must have size bytes. raw are
+// the bytes in the file, which undo may change. A filter whose bit of mask is set was not applied. esize is the size
+// of an element.
+func (r *Reader) undo(filters []filter, mask uint32, raw []byte, size, esize int) ([]byte, error) {
+	for i := len(filters) - 1; i >= 0; i-- {
 		if mask&(1<<i) != 0 {
 			continue
 		}
 
-		// What comes out here is what the filters before it made of the chunk.
-		want := size
-		for j := range i {
-			if mask&(1<<j) == 0 && fs[j].id == filterFletcher {
-				want += 4
-			}
+		var err error
+		switch f := filters[i]; f.id {
+		case filterFletcher:
+			raw, err = r.unsum(raw)
+		case filterShuffle:
+			raw = f.unshuffle(raw, esize)
+		case filterDeflate, filterLZF:
+			raw, err = r.expand(f, raw, sizeBefore(filters[:i], mask, size))
 		}
 
-		switch fs[i].id {
-		case filterFletcher:
-			if raw, err = r.unsum(raw); err != nil {
-				return nil, err
-			}
-
-		case filterShuffle:
-			step := esize
-			if len(fs[i].params) > 0 && fs[i].params[0] > 0 {
-				step = int(min(fs[i].params[0], 1<<30))
-			}
-
-			if step > 1 {
-				out := make([]byte, len(raw))
-				unshuffle(out, raw, step)
-				raw = out
-			}
-
-		case filterDeflate, filterLZF:
-			// Lzf makes less of a byte than deflate.
-			if want/inflate.MaxRatio > len(raw)+1 {
-				return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
-			}
-
-			out := make([]byte, want)
-
-			expand := r.inflate
-			if fs[i].id == filterLZF {
-				expand = unLZF
-			}
-
-			n, err := expand(out, raw)
-			if err == nil && n < want {
-				err = fmt.Errorf("the data end after %d of %d bytes", n, want)
-			}
-
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", fs[i], err)
-			}
-
-			raw = out
+		if err != nil {
+			return nil, err
 		}
 	}
 
@@ -172,15 +161,74 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) (_ 
 	return raw, nil
 }
 
-// unsum compares the checksum at the end and cuts it off.
+// sizeBefore returns the number of bytes of a chunk of size bytes after the given filters, none of which compresses: a
+// checksum adds 4 bytes.
+func sizeBefore(filters []filter, mask uint32, size int) int {
+	for i, f := range filters {
+		if mask&(1<<i) == 0 && f.id == filterFletcher {
+			size += 4
+		}
+	}
+
+	return size
+}
+
+// expand decompresses data to want bytes.
+func (r *Reader) expand(f filter, raw []byte, want int) ([]byte, error) {
+	// The ratio of deflate is larger than that of lzf.
+	if want/inflate.MaxRatio > len(raw)+1 {
+		return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
+	}
+
+	data := make([]byte, want)
+
+	var n int
+	var err error
+	if f.id == filterLZF {
+		n, err = unLZF(data, raw)
+	} else {
+		n, err = r.inflate(data, raw)
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f, err)
+	}
+
+	if n < want {
+		return nil, fmt.Errorf("%s: the data end after %d of %d bytes", f, n, want)
+	}
+
+	return data, nil
+}
+
+// unshuffle puts the bytes of each element together again. An element has the size that the filter states, or esize
+// bytes.
+func (f filter) unshuffle(raw []byte, esize int) []byte {
+	step := esize
+	if len(f.params) > 0 && f.params[0] > 0 {
+		step = int(min(f.params[0], 1<<30))
+	}
+
+	if step <= 1 {
+		return raw
+	}
+
+	data := make([]byte, len(raw))
+	unshuffle(data, raw, step)
+
+	return data
+}
+
+// unsum verifies the checksum at the end of a chunk and returns the bytes before it.
 func (r *Reader) unsum(raw []byte) ([]byte, error) {
 	n := len(raw) - 4
 	if n < 0 {
 		return nil, fmt.Errorf("%d bytes are too few for a checksum", len(raw))
 	}
 
-	// Library 1.6.2 swapped the bytes of each half on some machines.
-	stored, sum := binary.LittleEndian.Uint32(raw[n:]), fletcher32(raw[:n])
+	// Version 1.6.2 of the library swapped the bytes of each half on some machines.
+	stored := binary.LittleEndian.Uint32(raw[n:])
+	sum := fletcher32(raw[:n])
 	swapped := sum>>8&0x00ff00ff | sum&0x00ff00ff<<8
 	if stored != sum && stored != swapped && !r.p.lax {
 		return nil, fmt.Errorf("the fletcher32 checksum is %#08x and should be %#08x", sum, stored)
@@ -189,9 +237,9 @@ func (r *Reader) unsum(raw []byte) ([]byte, error) {
 	return raw[:n], nil
 }
 
-// inflate expands a zlib stream, which must fit out and whose checksum must be right.
-// It returns how many bytes there are.
-func (r *Reader) inflate(out, raw []byte) (int, error) {
+// inflate decompresses a zlib stream to dst and returns the number of bytes. It returns an error if the stream does
+// not fit into dst, or if its checksum is wrong.
+func (r *Reader) inflate(dst, raw []byte) (int, error) {
 	src := bytes.NewReader(raw)
 	if r.inflater == nil {
 		r.inflater = inflate.NewZlibReader(src)
@@ -199,16 +247,16 @@ func (r *Reader) inflate(out, raw []byte) (int, error) {
 		r.inflater.Reset(src)
 	}
 
-	n, err := io.ReadFull(r.inflater, out)
+	n, err := io.ReadFull(r.inflater, dst)
 
-	// The end of the stream follows, and with it the checksum; if the data ended
-	// too early, the error comes again.
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	// Reading on compares the checksum behind the data. If the data ended too early, it returns the same error again.
+	isRead := err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if isRead {
 		var k int
-
 		var next [1]byte
-		if k, err = r.inflater.Read(next[:]); k > 0 {
-			return 0, fmt.Errorf("the data go on after %d bytes", len(out))
+		k, err = r.inflater.Read(next[:])
+		if k > 0 {
+			return 0, fmt.Errorf("the data go on after %d bytes", len(dst))
 		}
 	}
 
@@ -222,21 +270,22 @@ func (r *Reader) inflate(out, raw []byte) (int, error) {
 	return n, nil
 }
 
-// unshuffle puts together the bytes of elements of step bytes: first all first
-// bytes are stored, then all second ones, …; a remainder stays.
-func unshuffle(out, raw []byte, step int) {
+// unshuffle puts the bytes of each element together again and writes the elements to dst, which is as long as raw. raw
+// has the first bytes of all elements, then their second bytes, and so on. An element has step bytes. Bytes that are
+// not a whole element stay at the end.
+func unshuffle(dst, raw []byte, step int) {
 	n := len(raw) / step
 	switch step {
 	case 2:
 		a, b := raw[:n], raw[n:2*n]
 		for i := range n {
-			binary.LittleEndian.PutUint16(out[2*i:], uint16(a[i])|uint16(b[i])<<8)
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(a[i])|uint16(b[i])<<8)
 		}
 
 	case 4:
 		a, b, c, d := raw[:n], raw[n:2*n], raw[2*n:3*n], raw[3*n:4*n]
 		for i := range n {
-			binary.LittleEndian.PutUint32(out[4*i:], uint32(a[i])|uint32(b[i])<<8|uint32(c[i])<<16|uint32(d[i])<<24)
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(a[i])|uint32(b[i])<<8|uint32(c[i])<<16|uint32(d[i])<<24)
 		}
 
 	case 8:
@@ -246,7 +295,7 @@ func unshuffle(out, raw []byte, step int) {
 		for i := range n {
 			lo := uint32(a[i]) | uint32(b[i])<<8 | uint32(c[i])<<16 | uint32(d[i])<<24
 			hi := uint32(e[i]) | uint32(f[i])<<8 | uint32(g[i])<<16 | uint32(h[i])<<24
-			binary.LittleEndian.PutUint64(out[8*i:], uint64(lo)|uint64(hi)<<32)
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(lo)|uint64(hi)<<32)
 		}
 
 	default:
@@ -256,20 +305,20 @@ func unshuffle(out, raw []byte, step int) {
 			}
 
 			for i, x := range raw[j*n : (j+1)*n] {
-				out[i*step+j] = x
+				dst[i*step+j] = x
 			}
 		}
 	}
 
-	copy(out[n*step:], raw[n*step:])
+	copy(dst[n*step:], raw[n*step:])
 }
 
-// fletcher32 is the format's checksum of chunks, over big-endian words of 16 bits.
+// fletcher32 returns the checksum of chunks: a Fletcher checksum over big-endian words of 16 bits.
 func fletcher32(b []byte) uint32 {
 	var s1, s2 uint64
 
-	// What the definition folds after every 360 words may wait: 64 bits hold the
-	// sums of 2^16 words.
+	// The definition folds the sums after every 360 words. Folding them less often gives the same result, as long as they
+	// fit into 64 bits, as the sums of 2^16 words do.
 	for len(b) >= 2 {
 		n := min(len(b)/2, 1<<16)
 		block := b[:2*n]
@@ -280,7 +329,8 @@ func fletcher32(b []byte) uint32 {
 			s2 += s1
 		}
 
-		s1, s2 = fold(s1), fold(s2)
+		s1 = fold(s1)
+		s2 = fold(s2)
 	}
 
 	if len(b) == 1 {
@@ -291,7 +341,8 @@ func fletcher32(b []byte) uint32 {
 	return uint32(fold(s2))<<16 | uint32(fold(s1))
 }
 
-// fold adds the carries beyond 16 bits until there are none: a sum modulo 65535.
+// fold adds the bits beyond the lowest 16 to the lowest 16 until there are none. The result is s modulo 65535, or 65535
+// instead of 0.
 func fold(s uint64) uint64 {
 	for s > 0xffff {
 		s = s&0xffff + s>>16
@@ -299,53 +350,56 @@ func fold(s uint64) uint64 {
 	return s
 }
 
-// unLZF expands LZF data that must fit out, and returns how many bytes there are: a
-// control byte below 32 precedes that many literals plus one, others are back references.
-func unLZF(out, raw []byte) (int, error) {
-	o := 0
+// unLZF decompresses data of LZF to dst and returns the number of bytes. It returns an error if they do not fit. A
+// control byte c below 32 is followed by c + 1 bytes that are copied. Any other control byte begins a reference to
+// bytes that were written before: its upper 3 bits are the length − 2, or 7 if a byte follows whose value is added to
+// the length, and its lower 5 bits and the next byte are the distance back − 1.
+func unLZF(dst, raw []byte) (int, error) {
+	n := 0 // bytes written to dst
 	for i := 0; i < len(raw); {
-		ctl := int(raw[i])
+		control := int(raw[i])
 
 		i++
-		if ctl < 32 {
-			n := ctl + 1
-			if i+n > len(raw) || o+n > len(out) {
+		if control < 32 {
+			literals := control + 1
+			if i+literals > len(raw) || n+literals > len(dst) {
 				return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 			}
 
-			copy(out[o:], raw[i:i+n])
-			i, o = i+n, o+n
+			copy(dst[n:], raw[i:i+literals])
+			i += literals
+			n += literals
 			continue
 		}
 
-		n := ctl >> 5
-		if n == 7 {
+		length := control >> 5
+		if length == 7 {
 			if i >= len(raw) {
-				return 0, fmt.Errorf("the data are cut off")
+				return 0, errors.New("the data are cut off")
 			}
 
-			n += int(raw[i])
+			length += int(raw[i])
 			i++
 		}
 
-		n += 2
+		length += 2
 
 		if i >= len(raw) {
-			return 0, fmt.Errorf("the data are cut off")
+			return 0, errors.New("the data are cut off")
 		}
 
-		back := ((ctl&31)<<8 | int(raw[i])) + 1
+		back := ((control&31)<<8 | int(raw[i])) + 1
 
 		i++
-		if back > o || o+n > len(out) {
+		if back > n || n+length > len(dst) {
 			return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 		}
 
-		for range n { // may overlap
-			out[o] = out[o-back]
-			o++
+		for range length { // byte by byte, because the bytes may overlap their copy
+			dst[n] = dst[n-back]
+			n++
 		}
 	}
 
-	return o, nil
+	return n, nil
 }

@@ -7,20 +7,20 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/require"
 )
 
-// FuzzOpen opens any bytes and reads their claimed contents: no panic, no hang,
-// memory within the documented bounds. The seeds are the truth
-// files of up to 60 kB. lax leaves checksums unverified, which lets the bytes
-// behind them be reached; it is never set otherwise.
+// FuzzOpen opens any bytes and reads the contents that they state: it must not panic or hang, and must keep within the
+// documented bounds of memory. The seeds are the truth files of up to 60 kB. Only this test sets lax, so that
+// checksums are not verified and changes of the bytes behind them are reached.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.h5")
-	must.Do(f, err)
+	require.NoError(f, err)
 
 	more, _ := filepath.Glob("testdata/*.mat")
 	for _, n := range append(names, more...) {
-		b := must.Read(f, n)
+		b := testfile.Read(f, n)
 
 		if len(b) < 60000 {
 			f.Add(b, true)
@@ -51,7 +51,7 @@ func readAll(t *testing.T, b []byte, lax bool) {
 
 	cache := NewCache(1 << 20)
 
-	left := 8 << 20 // bytes of chunks: each may take 1032 times its size to expand
+	left := 8 << 20 // bytes of chunks that may still be read; a chunk may become 1032 times as long
 	for _, d := range f.datasets {
 		_, _ = d.Layout(), d.Type.String()
 		if d.Elements() < 1000 && d.st.why == nil {

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func openBytes(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(len(b))) }
@@ -26,18 +27,19 @@ func openBytes(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(
 func openTruth(t testing.TB, name string) *File {
 	t.Helper()
 
-	f := must.Get(openBytes(readMaybeZipped(t, filepath.Join("testdata", name))))(t)
+	f, err := openBytes(readMaybeZipped(t, filepath.Join("testdata", name)))
+	require.NoError(t, err)
 
 	return f
 }
 
-// dataset returns the dataset of a path.
+// dataset returns the dataset at a path.
 func (f *File) dataset(path string) *Dataset {
 	return f.datasets[slices.IndexFunc(f.datasets, func(d *Dataset) bool { return d.Path == path })]
 }
 
-// readFloat64 fills dst with elements from start on, the last axis running fastest, by
-// runs along that axis. Without a Reader it makes one.
+// readFloat64 fills dst with elements from element start on, row-major. It reads along the last axis. If r is nil, it
+// makes a Reader.
 func readFloat64(d *Dataset, r *Reader, dst []float64, start int64) (n int, err error) {
 	if d.err != nil {
 		return 0, d.err
@@ -69,8 +71,7 @@ func readFloat64(d *Dataset, r *Reader, dst []float64, start int64) (n int, err 
 	return n, nil
 }
 
-// The wind-tunnel layout: one dataset per channel, the sampling period as its
-// attribute.
+// The layout of a wind tunnel has a dataset for each channel, with the sampling period as an attribute.
 func Example() {
 	src, err := ingest.OpenSource("testdata/windtunnel_U10_a4.h5", "")
 	if err != nil {
@@ -93,18 +94,18 @@ func Example() {
 	// /Table1/Ds04-MIC02 500 16384 Hz
 }
 
-// TestLookup3: the values printed by driver5 of Bob Jenkins' lookup3.c.
+// TestLookup3 compares with the values that driver5 of Bob Jenkins' lookup3.c prints.
 func TestLookup3(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want uint32
 	}{{"", 0xdeadbeef}, {"Four score and seven years ago", 0x17770551}} {
-		must.Equal(t, lookup3([]byte(c.text)), c.want, "lookup3(%q)", c.text)
+		assert.Equal(t, c.want, lookup3([]byte(c.text)), "lookup3(%q)", c.text)
 	}
 }
 
-// TestFletcher32 holds the sum against its definition, folded at every word.
-// (That the definition is the format's is shown by h5py's files.)
+// TestFletcher32 compares the checksum with its definition, which folds after every word. Files by h5py show that the
+// format uses this definition.
 func TestFletcher32(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300000).Draw(t, "n")
@@ -124,11 +125,11 @@ func TestFletcher32(t *testing.T) {
 			s2 = s2&0xffff + s2>>16
 		}
 
-		must.Be(t, fletcher32(b), s2<<16|s1, "checksum")
+		require.Equal(t, s2<<16|s1, fletcher32(b), "checksum")
 	})
 }
 
-// TestUnshuffle undoes a shuffle written as its definition reads.
+// TestUnshuffle undoes a shuffle that is written by its definition.
 func TestUnshuffle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "bytes")
@@ -143,11 +144,11 @@ func TestUnshuffle(t *testing.T) {
 		out := make([]byte, len(b))
 		unshuffle(out, raw, step)
 
-		must.Be(t, out, b, "step %d", step)
+		require.Equal(t, b, out, "step %d", step)
 	})
 }
 
-// dump reads everything there is into one text; any error ends it.
+// dump returns everything in a file as one text. It stops at the first error.
 func dump(b []byte) (string, error) {
 	f, err := openBytes(b)
 	if err != nil {
@@ -186,16 +187,16 @@ func dump(b []byte) (string, error) {
 	return s.String(), err
 }
 
-// TestDamaged changes every third byte, with DOUBLETAKE_LONG=1 every one, of a file whose every byte is under some
-// checksum: either an error comes, or the values are still right (the byte was
-// padding).
+// TestDamaged changes every third byte of a file, or every byte if DOUBLETAKE_LONG is set. Checksums protect all of its
+// bytes: either there is an error, or the byte was padding and the values are still right.
 func TestDamaged(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/checked.h5")
-	want := must.Get(dump(b))(t)
+	want, err := dump(b)
+	require.NoError(t, err)
 
 	refused, changes := 0, 0
-	for i := 0; i < len(b); i += must.Often(3, 1) {
-		for _, x := range []byte{0xff, 1}[:must.Often(1, 2)] {
+	for i := 0; i < len(b); i += longtest.Count(3, 1) {
+		for _, x := range []byte{0xff, 1}[:longtest.Count(1, 2)] {
 			changes++
 			b[i] ^= x
 			got, err := dump(b)
@@ -209,10 +210,10 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 
-	must.Not(t, refused < changes/4, "only %d of %d changes noticed", refused, changes)
+	assert.GreaterOrEqual(t, refused, changes/4, "only %d of %d changes noticed", refused, changes)
 }
 
-// TestTruncated cuts files off: the superblock states their length.
+// TestTruncated cuts files. The superblock states their length, so each is an error.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{
 		"checked.h5", "matlab73.mat", "windtunnel_U10_a4.h5", "groups_latest.h5",
@@ -234,14 +235,15 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestMoved puts another user block in front, as the format allows: addresses
-// count from the superblock.
+// TestMoved puts another block in front of files, as the format allows, because addresses count from the superblock.
 func TestMoved(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/windtunnel_U10_a4.h5")
-	want := must.Get(dump(b))(t)
+	want, err := dump(b)
+	require.NoError(t, err)
 
 	got, err := dump(append(make([]byte, 2048), b...))
-	must.Not(t, err != nil || got != want, "behind 2048 bytes it reads\n%s, %v; want\n%s", got, err, want)
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "behind 2048 bytes it reads\n%s, %v; want\n%s", got, err, want)
 
 	if _, err := openBytes(append(make([]byte, 1000), b...)); err == nil ||
 		err.Error() != "no HDF5 signature at byte 0, 512, 1024, 2048, …" {
@@ -249,8 +251,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// oldFile builds a file of the old format by the specification: superblock 0
-// and a root group whose symbol table is at tree and heap.
+// oldFile returns a file of the old format by the specification: superblock 0, and a root group whose symbol table has
+// its B-tree at tree and its local heap at heap.
 func oldFile(tree, heap uint64, rest ...byte) []byte {
 	var b bytes.Buffer
 	le := func(v any) { binary.Write(&b, binary.LittleEndian, v) }
@@ -272,7 +274,7 @@ func oldFile(tree, heap uint64, rest ...byte) []byte {
 	return b.Bytes()
 }
 
-// TestHostile: structures without end must end, and soon.
+// TestHostile reads structures that would never end, or would take very long. They must be errors soon.
 func TestHostile(t *testing.T) {
 	heap := append([]byte("HEAP\x00\x00\x00\x00"), make([]byte, 24)...)
 	binary.LittleEndian.PutUint64(heap[8:], 8)
@@ -280,7 +282,7 @@ func TestHostile(t *testing.T) {
 	heap = append(heap, "x\x00\x00\x00\x00\x00\x00\x00"...)
 	at := uint64(136 + len(heap))
 
-	// 20 levels of nodes, each of whose 60 children is the same next node.
+	// There are 20 levels of nodes. All 60 children of a node are the node of the next level.
 	var trees []byte
 
 	const node = 24 + 61*8 + 60*8
@@ -295,7 +297,7 @@ func TestHostile(t *testing.T) {
 
 	trees = append(trees, "SNOD\x01\x00\x00\x00"...)
 
-	// A header that continues with itself.
+	// A header names itself as its next part.
 	circle := oldFile(0, 0)
 	copy(circle[96+16:], []byte{
 		msgContinuation, 0, 16, 0, 0, 0, 0, 0, 96 + 16, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0,
@@ -315,7 +317,11 @@ func TestHostile(t *testing.T) {
 		begin := ingesttest.CPU()
 
 		_, err := openBytes(c.file)
-		must.Refuse(t, err, c.want)
+		if c.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
 
 		if d := ingesttest.CPU() - begin; d > 30*time.Second {
 			t.Errorf("%s took %v", c.name, d)
@@ -323,7 +329,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestBombs: a chunk of 24 bytes must not claim 2 GiB.
+// TestBombs reads a chunk of 24 bytes that states 2 GiB. It must be an error.
 func TestBombs(t *testing.T) {
 	st := &storage{
 		object: "dataset /x", class: chunked, dims: []uint64{1 << 28}, max: []uint64{1 << 28}, esize: 8,
@@ -344,7 +350,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// brokenReader fails beyond a byte.
+// brokenReader fails to read beyond an offset.
 type brokenReader struct {
 	b  []byte
 	ok int64
@@ -359,7 +365,7 @@ func (r brokenReader) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.b).ReadAt(p, off)
 }
 
-// TestReadError: errors of the medium come through.
+// TestReadError checks that errors of reading the file are returned.
 func TestReadError(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/windtunnel_U10_a4.h5")
 	for ok := int64(0); ok < int64(len(b)); ok += 501 {
@@ -372,11 +378,11 @@ func TestReadError(t *testing.T) {
 			}
 		}
 
-		must.Not(t, !errors.Is(err, errBroken), "broken beyond byte %d: %v", ok, err)
+		assert.ErrorIs(t, err, errBroken, "broken beyond byte %d: %v", ok, err)
 	}
 }
 
-// TestAttributeText: what people are shown.
+// TestAttributeText checks the texts of attributes for people.
 func TestAttributeText(t *testing.T) {
 	f := openTruth(t, "attributes_latest.h5")
 	d := f.dataset("/group/data")
@@ -387,7 +393,8 @@ func TestAttributeText(t *testing.T) {
 		"complex": "(attribute complex: datatype compound of 2 fields: not supported)",
 	} {
 		a, ok := d.Attribute(name)
-		must.Not(t, !ok || a.String() != want, "%s: %q, want %q", name, a.String(), want)
+		require.True(t, ok, "%s: %q, want %q", name, a.String(), want)
+		assert.Equal(t, want, a.String(), "%s: %q, want %q", name, a.String(), want)
 	}
 
 	if a, _ := d.Attribute("text_fixed"); true {
@@ -397,13 +404,14 @@ func TestAttributeText(t *testing.T) {
 	}
 }
 
-// A text of 2³¹ − 1 bytes that was never written takes no memory: the file has 1400 bytes. h5py wrote it.
+// A text of 2³¹ − 1 bytes that was never written takes no memory. h5py wrote the file, which has 1400 bytes.
 func TestVastText(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/vast_text.h5")
-	f := must.Get(Open(bytes.NewReader(b), int64(len(b))))(t)
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
 
 	d := f.dataset("/text")
-	must.Be(t, d.Type.Size, 1<<31-1, "bytes of an element")
+	require.Equal(t, 1<<31-1, d.Type.Size, "bytes of an element")
 
 	ingesttest.Bounded(t, nil, 1<<20, 0, func() {
 		s, err := d.ReadStrings()

@@ -1,6 +1,8 @@
 package hdf5
 
-// Kinds of header messages.
+import "doubletake/ingest/format/internal/decode"
+
+// Kinds of header messages ("Disk Format: Level 2A2 - Data Object Header Messages").
 const (
 	msgDataspace    = 0x01
 	msgLinkInfo     = 0x02
@@ -16,78 +18,104 @@ const (
 	msgSymbolTable  = 0x11
 	msgDriver       = 0x14
 	msgAttrInfo     = 0x15
-	msgLast         = 0x18
-
-	flagShared     = 1 << 1
-	flagMustKnow   = 1 << 7
-	maxHeaderParts = 1 << 16
+	msgLast         = 0x18 // the last kind of version 3.0 of the specification
 )
 
-// message is one entry of an object header.
+// Flags of messages.
+const (
+	flagShared   = 1 << 1 // the body only says where the message is: in another object's header
+	flagMustKnow = 1 << 7 // a reader that does not know the kind of the message must not read the object
+)
+
+// maxHeaderParts bounds the parts of an object header.
+const maxHeaderParts = 1 << 16
+
+// message is a message of an object header.
 type message struct {
 	kind  uint16
 	flags uint8
-	order int // of creation, −1 where not recorded
+	order int // order of creation of an attribute; −1 if not recorded
 	body  []byte
-	addr  uint64
+	addr  uint64 // of the message
 }
 
-// part is a stretch of an object header.
+// part is a part of an object header: n bytes at an address.
 type part struct{ addr, n uint64 }
 
-// header reads all messages of the object header at addr.
-func (p *parser) header(addr uint64) (ms []message) {
-	const most = 6 + 16 + 4 + 8
+// tryHeader does what header does, but returns the error that header raises.
+func (p *parser) tryHeader(addr uint64) (ms []message, err error) {
+	defer decode.Catch(&err)
+	return p.header(addr), nil
+}
+
+// header returns the messages of the object header at addr ("Disk Format: Level 2A1 - Data Object Headers"). Messages
+// of kind 0 are padding and are left out. A continuation message names another part of the header.
+//
+// Version 1 of the header has 16 bytes before its messages: the version, 7 bytes that are not used here, the size of
+// the messages in 4 bytes, and 4 bytes of padding. Version 2 begins with "OHDR", the version and flags; the flags say
+// whether there are 16 bytes of times and 4 bytes of limits of attributes, and whether the size of the messages has 1,
+// 2, 4 or 8 bytes. Each of its parts ends with a checksum.
+func (p *parser) header(addr uint64) []message {
+	const most = 6 + 16 + 4 + 8 // bytes before the messages in version 2
 
 	room := uint64(p.size-p.base) - min(addr, uint64(p.size-p.base))
-	c := p.cursor(p.bytes(addr, min(room, most)), addr, "an object header reaches beyond the end of the file")
+	fields := p.cursor(p.bytes(addr, min(room, most)), addr, "an object header reaches beyond the end of the file")
 
-	second := len(c.b) > 3 && string(c.b[:4]) == "OHDR"
+	second := len(fields.b) > 3 && string(fields.b[:4]) == "OHDR" // version 2
 	if second {
-		c.skip(4)
+		fields.skip(4)
 	}
 
-	version := c.u8()
-	p.unless(version == 1 && !second || version == 2 && second, addr, "no object header at address %d", addr)
-
-	fixed, front, parts := 8, 0, []part(nil) // bytes before the body of a message, and before the first message
+	version := fields.u8()
+	want := uint8(1)
 	if second {
-		flags := c.u8()
+		want = 2
+	}
+
+	p.unless(version == want, addr, "no object header at address %d", addr)
+
+	fixed := 8 // bytes before the body of each message
+	front := 0 // bytes of the first part before the first message
+
+	var parts []part
+	if second {
+		flags := fields.u8()
 		fixed = 4 + int(flags>>1&2)
 
 		if flags&(1<<5) != 0 {
-			c.skip(16)
+			fields.skip(16)
 		}
 
 		if flags&(1<<4) != 0 {
-			c.skip(4)
+			fields.skip(4)
 		}
 
-		size := c.uint(1 << (flags & 3))
-		front = c.off
+		size := fields.uint(1 << (flags & 3))
+		front = fields.pos
 		parts = []part{{addr, uint64(front) + min(size, room) + 4}}
 	} else {
-		c.skip(7)
-		parts = []part{{addr + 16, uint64(c.u32())}}
+		fields.skip(7)
+		parts = []part{{addr + 16, uint64(fields.u32())}}
 	}
 
+	var ms []message
 	for i := 0; i < len(parts); i++ {
-		c = p.part(parts[i], i, second)
-		c.off = max(c.off, front)
+		fields = p.part(parts[i], i, second)
+		fields.pos = max(fields.pos, front)
 		front = 0
 
-		for c.rest() >= fixed {
-			switch m := p.entry(c, fixed); {
-			case m.kind == 0:
-			case m.kind == msgContinuation:
-				p.unless(len(parts) < maxHeaderParts, m.addr, "an object header in more than %d parts", maxHeaderParts)
-				b := p.message(m.body, "continuation")
+		for fields.rest() >= fixed {
+			switch msg := p.entry(fields, fixed); {
+			case msg.kind == 0:
+			case msg.kind == msgContinuation:
+				p.unless(len(parts) < maxHeaderParts, msg.addr, "an object header in more than %d parts", maxHeaderParts)
+				b := p.message(msg.body, "continuation")
 				parts = append(parts, part{b.u64(), b.u64()})
-			case m.kind > msgLast && m.flags&flagMustKnow != 0:
-				unsupported("header message %#x", m.kind)
+			case msg.kind > msgLast && msg.flags&flagMustKnow != 0:
+				unsupported("header message %#x", msg.kind)
 			default:
 				p.charge(64)
-				ms = append(ms, m)
+				ms = append(ms, msg)
 			}
 		}
 	}
@@ -95,7 +123,7 @@ func (p *parser) header(addr uint64) (ms []message) {
 	return ms
 }
 
-// part returns part i of an object header, of the second version or the first.
+// part returns part i of an object header, of version 2 if second is set and of version 1 otherwise.
 func (p *parser) part(q part, i int, second bool) *cursor {
 	switch {
 	case second && i == 0:
@@ -107,49 +135,54 @@ func (p *parser) part(q part, i int, second bool) *cursor {
 	return p.cursor(p.bytes(q.addr, q.n), q.addr, "a message is longer than its object header")
 }
 
-// entry reads a message of so many bytes before its body: 8 in headers of the first version.
-func (p *parser) entry(c *cursor, fixed int) message {
-	m := message{order: -1, addr: c.addr + uint64(c.off)}
+// entry reads a message with fixed bytes before its body. In version 1 of the header, these are 8: the kind in 2
+// bytes, the size of the body in 2 bytes, flags, and 3 bytes of padding. In version 2, these are 4, or 6 if the order
+// of creation is recorded: the kind in 1 byte, the size of the body in 2 bytes, flags, and the order of creation in 2
+// bytes.
+func (p *parser) entry(fields *cursor, fixed int) message {
+	msg := message{order: -1, addr: fields.addr + uint64(fields.pos)}
 	if fixed == 8 {
-		m.kind = c.u16()
+		msg.kind = fields.u16()
 	} else {
-		m.kind = uint16(c.u8())
+		msg.kind = uint16(fields.u8())
 	}
 
-	n := int(c.u16())
-	m.flags = c.u8()
+	n := int(fields.u16())
+	msg.flags = fields.u8()
 
 	switch fixed {
 	case 8:
-		c.skip(3)
+		fields.skip(3)
 	case 6:
-		m.order = int(c.u16())
+		msg.order = int(fields.u16())
 	}
 
-	p.unless(n <= c.rest(), m.addr, "a message of %d bytes is longer than its object header", n)
-	m.body = c.take(n)
+	p.unless(n <= fields.rest(), msg.addr, "a message of %d bytes is longer than its object header", n)
+	msg.body = fields.take(n)
 
-	return m
+	return msg
 }
 
-// shared returns the body of a message in another object's header, which c names.
-func (p *parser) shared(kind uint16, c *cursor) []byte {
-	v, t := c.u8(), c.u8()
+// shared returns the body of a message of a kind in another object's header. fields are the body of the message that
+// names that header ("Shared Message").
+func (p *parser) shared(kind uint16, fields *cursor) []byte {
+	version := fields.u8()
+	place := fields.u8()
 
 	switch {
-	case v == 1:
-		c.skip(6)
-	case v == 3 && t == 1:
+	case version == 1:
+		fields.skip(6)
+	case version == 3 && place == 1:
 		unsupported("a message in the table of shared messages")
-	case v != 2 && v != 3:
-		unsupported("shared message version %d", v)
+	case version != 2 && version != 3:
+		unsupported("shared message version %d", version)
 	}
 
-	addr := c.u64()
-	for _, m := range p.header(addr) {
-		if m.kind == kind {
-			p.unless(m.flags&flagShared == 0, addr, "a shared message that is itself shared")
-			return m.body
+	addr := fields.u64()
+	for _, msg := range p.header(addr) {
+		if msg.kind == kind {
+			p.unless(msg.flags&flagShared == 0, addr, "a shared message that is itself shared")
+			return msg.body
 		}
 	}
 
@@ -158,11 +191,11 @@ func (p *parser) shared(kind uint16, c *cursor) []byte {
 	return nil
 }
 
-// body returns the message's content, here or in another object's header.
-func (p *parser) body(m message) []byte {
-	if m.flags&flagShared == 0 {
-		return m.body
+// body returns the body of a message, from another object's header if the message is shared.
+func (p *parser) body(msg message) []byte {
+	if msg.flags&flagShared == 0 {
+		return msg.body
 	}
 
-	return p.shared(m.kind, p.message(m.body, "shared"))
+	return p.shared(msg.kind, p.message(msg.body, "shared"))
 }

@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/decode"
 )
 
-// globalHeaps holds the collections of variable-length values met so far, by
-// address, each by index.
+// globalHeaps are the collections of the global heap that were read, by address. A collection contains values of
+// variable length, by index.
 type globalHeaps map[uint64]map[uint32][]byte
 
-// get returns an object of the global heap.
+// get returns the value with an index in the collection at an address. It reads the collection at first.
 func (h globalHeaps) get(p *parser, addr uint64, index uint32) []byte {
 	if h[addr] == nil {
 		h[addr] = p.collection(addr)
@@ -23,97 +23,113 @@ func (h globalHeaps) get(p *parser, addr uint64, index uint32) []byte {
 	return b
 }
 
+// collection returns the objects of a collection of the global heap, by index ("Global Heap"). A collection has 16
+// bytes (signature, version, padding, size of the collection in 8 bytes) and then objects. An object has 16 bytes
+// (index in 2 bytes, a count of references in 2 bytes, padding, size in 8 bytes) and then its data, padded to a
+// multiple of 8 bytes.
 func (p *parser) collection(addr uint64) map[uint32][]byte {
-	c := p.block(addr, 16, "GCOL", 1, "global heap")
-	c.skip(3)
-	c = p.cursor(p.bytes(addr, c.u64()), addr, "the global heap is too short")
+	fields := p.block(addr, 16, "GCOL", 1, "global heap")
+	fields.skip(3)
+	fields = p.cursor(p.bytes(addr, fields.u64()), addr, "the global heap is too short")
 
-	const front = 16 // of the heap and of each object
+	const front = 16 // bytes before the objects, and before the data of each object
 
-	c.skip(front)
+	fields.skip(front)
 
-	col := map[uint32][]byte{}
-	for c.rest() >= front {
-		index := uint32(c.u16())
-		c.skip(6)
+	objects := map[uint32][]byte{}
+	for fields.rest() >= front {
+		index := uint32(fields.u16())
+		fields.skip(6)
 
-		n := c.u64()
-		if index == 0 { // the free space at the end
+		n := fields.u64()
+		if index == 0 { // free space, which is the last object
 			break
 		}
 
-		p.unless(n <= uint64(c.rest()), addr, "object %d of the global heap is longer than the heap", index)
+		p.unless(n <= uint64(fields.rest()), addr, "object %d of the global heap is longer than the heap", index)
 		p.charge(64)
 
-		col[index] = c.take(int(n))
-		c.skip(min(int(-n&7), c.rest()))
+		objects[index] = fields.take(int(n))
+		fields.skip(min(int(-n&7), fields.rest()))
 	}
 
-	return col
+	return objects
 }
 
-// localHeap returns the names of a symbol table.
+// localHeap returns the data of a local heap, the names of a symbol table ("Local Heaps"). The heap's header has 32
+// bytes: signature, version, padding, the size of the data, the offset of free space, and the address of the data.
 func (p *parser) localHeap(addr uint64) []byte {
-	c := p.block(addr, 32, "HEAP", 0, "local heap")
-	c.skip(3)
+	fields := p.block(addr, 32, "HEAP", 0, "local heap")
+	fields.skip(3)
 
-	n := c.u64()
-	c.skip(8)
+	n := fields.u64()
+	fields.skip(8)
 
-	return p.bytes(c.u64(), n)
+	return p.bytes(fields.u64(), n)
 }
 
-// fractalHeap stores links and attributes of groups that have many.
+// fractalHeap is a heap with the links or attributes of an object that has many ("Fractal Heap"). Objects lie in direct
+// blocks. If the heap has more than one direct block, an indirect block lists them in a table of width columns, row by
+// row. Blocks of the first two rows have the size start; from then on the size doubles with each row. Rows with blocks
+// larger than maxDirect list indirect blocks instead.
 type fractalHeap struct {
 	p    *parser
 	addr uint64
 
-	idLen     int
-	checksums bool // direct blocks have them
-	width     uint64
-	start     uint64 // size of the smallest block
-	maxDirect uint64
-	offLen    int // bytes of an offset in the heap
-	lenLen    int // bytes of an object's length in an ID
-	root      uint64
-	rows      int // of the root block, 0: it is a direct block
+	idLen     int    // bytes of an ID of an object
+	checksums bool   // direct blocks have a checksum
+	width     uint64 // columns of the table
+	start     uint64 // bytes of the smallest block
+	maxDirect uint64 // bytes of the largest direct block
+	offLen    int    // bytes of an offset in the heap
+	lenLen    int    // bytes of the length of an object in its ID
+	root      uint64 // address of the root block
+	rows      int    // rows of the root block; 0 if it is a direct block
 
-	direct   map[uint64][]byte
-	indirect map[uint64][]byte
+	direct   map[uint64][]byte // direct blocks that were read, by address
+	indirect map[uint64][]byte // indirect blocks that were read, by address
 }
 
-func (p *parser) fractalHeap(addr uint64) *fractalHeap {
-	var c *cursor
+// fractalHeapHeader returns the header of a fractal heap without filters. It returns the error of a header that is
+// damaged, or longer because the heap has filters.
+func (p *parser) fractalHeapHeader(addr uint64) (fields *cursor, err error) {
+	defer decode.Catch(&err)
+	return p.checked(addr, 4+1+2+2+1+4+12*8+3*8+2+2+2+2+4, "FRHP", "fractal heap"), nil
+}
 
-	err := fault.Try(func() { c = p.checked(addr, 4+1+2+2+1+4+12*8+3*8+2+2+2+2+4, "FRHP", "fractal heap") })
-	if err != nil { // with filters the header is longer, and its checksum elsewhere
-		if b := p.bytes(addr, 9); string(b[:4]) == "FRHP" && binary.LittleEndian.Uint16(b[7:]) != 0 {
+// fractalHeap opens the fractal heap at addr.
+func (p *parser) fractalHeap(addr uint64) *fractalHeap {
+	fields, err := p.fractalHeapHeader(addr)
+	if err != nil { // the heap may have filters: then the header is longer, and its checksum is elsewhere
+		b := p.bytes(addr, 9)
+		if string(b[:4]) == "FRHP" && binary.LittleEndian.Uint16(b[7:]) != 0 {
 			unsupported("a fractal heap with filters")
 		}
 
-		fault.Raise(err)
+		decode.Raise(err)
 	}
 
 	h := &fractalHeap{p: p, addr: addr, direct: map[uint64][]byte{}, indirect: map[uint64][]byte{}}
-	v := c.u8()
+	v := fields.u8()
 	p.unless(v == 0, addr, "fractal heap version %d", v)
 
-	h.idLen = int(c.u16())
-	supported(c.u16() == 0, "a fractal heap with filters")
+	h.idLen = int(fields.u16())
+	supported(fields.u16() == 0, "a fractal heap with filters")
 
-	h.checksums = c.u8()&2 != 0
-	maxManaged := uint64(c.u32())
-	c.skip(12 * 8)
-	h.width = uint64(c.u16())
-	h.start, h.maxDirect = c.u64(), c.u64()
-	maxBits := int(c.u16())
-	c.skip(2)
-	h.root = c.u64()
-	h.rows = int(c.u16())
+	h.checksums = fields.u8()&2 != 0
+	maxManaged := uint64(fields.u32())
+	fields.skip(12 * 8)
+	h.width = uint64(fields.u16())
+	h.start = fields.u64()
+	h.maxDirect = fields.u64()
+	maxBits := int(fields.u16())
+	fields.skip(2)
+	h.root = fields.u64()
+	h.rows = int(fields.u16())
 
-	p.unless(powerOf2(h.width) && powerOf2(h.start) && powerOf2(h.maxDirect) && h.start <= h.maxDirect &&
-		h.maxDirect <= 1<<40 && maxBits >= 1 && maxBits <= 64 && h.idLen >= 1, addr,
-		"the sizes of the fractal heap contradict each other")
+	powers := powerOf2(h.width) && powerOf2(h.start) && powerOf2(h.maxDirect)
+	limited := h.start <= h.maxDirect && h.maxDirect <= 1<<40 && maxBits >= 1 && maxBits <= 64
+	p.unless(powers && limited && h.idLen >= 1, addr, "the sizes of the fractal heap contradict each other")
 
 	h.offLen = (maxBits + 7) / 8
 	h.lenLen = min(encSize(h.maxDirect), encSize(maxManaged))
@@ -121,54 +137,68 @@ func (p *parser) fractalHeap(addr uint64) *fractalHeap {
 	return h
 }
 
+// powerOf2 reports whether n is a power of two.
 func powerOf2(n uint64) bool { return n > 0 && n&(n-1) == 0 }
 
-// get returns the object of an ID.
+// get returns the object with an ID. An ID has a byte of flags, the offset of the object in the heap, and its length.
+// Only managed objects, whose flags are 0, are supported.
 func (h *fractalHeap) get(id []byte) []byte {
-	c := h.p.cursor(id[:min(len(id), h.idLen)], h.addr, "an ID of the fractal heap is too short")
-	flags := c.u8()
+	fields := h.p.cursor(id[:min(len(id), h.idLen)], h.addr, "an ID of the fractal heap is too short")
+	flags := fields.u8()
 
-	supported(flags != 1<<4, "an attribute of 64 KiB and more")
+	const huge = 1 << 4 // the object is not in a block, because it is too large
+	supported(flags != huge, "an attribute of 64 KiB and more")
 
 	h.p.unless(flags == 0, h.addr, "an ID of the fractal heap begins with %#x", flags)
 
-	off, n := c.uint(h.offLen), c.uint(h.lenLen)
-	b, off := h.block(off)
-	h.p.unless(n <= uint64(len(b))-off, h.addr, "an object of the fractal heap is longer than its block")
+	offset := fields.uint(h.offLen)
+	n := fields.uint(h.lenLen)
+	b, first := h.block(offset)
+	h.p.unless(n <= uint64(len(b))-first, h.addr, "an object of the fractal heap is longer than its block")
 
-	return b[off : off+n]
+	return b[first : first+n]
 }
 
-// block finds the direct block that holds offset off of the heap, and where in it.
-func (h *fractalHeap) block(off uint64) ([]byte, uint64) {
+// tryGet does what get does, but returns the error that get raises.
+func (h *fractalHeap) tryGet(id []byte) (b []byte, err error) {
+	defer decode.Catch(&err)
+	return h.get(id), nil
+}
+
+// block returns the direct block that contains the given offset of the heap, and the offset in that block.
+func (h *fractalHeap) block(offset uint64) ([]byte, uint64) {
 	const beyond = "an offset beyond the fractal heap"
 
 	if h.rows == 0 {
-		h.p.unless(off < h.start, h.addr, beyond)
-		return h.directBlock(h.root, h.start), off
+		h.p.unless(offset < h.start, h.addr, beyond)
+		return h.directBlock(h.root, h.start), offset
 	}
 
-	addr, rows := h.root, h.rows
-	first := h.width * h.start // bytes of a row of the smallest blocks
+	addr := h.root
+	rows := h.rows
+	first := h.width * h.start // bytes of the first row
 
-	for range 64 {
-		row, size, begin := uint64(0), h.start, uint64(0)
-		if off >= first {
-			row = uint64(bits.Len64(off / first))
+	for range maxHeapLevels {
+		row := uint64(0)
+		size := h.start    // bytes of a block of the row
+		begin := uint64(0) // offset of the row
+		if offset >= first {
+			row = uint64(bits.Len64(offset / first))
 			size = h.start << (row - 1)
 			begin = first << (row - 1)
 		}
 
-		h.p.unless(row < uint64(rows) && size > 0 && begin <= off, h.addr, beyond)
+		h.p.unless(row < uint64(rows) && size > 0 && begin <= offset, h.addr, beyond)
 
-		col := (off - begin) / size
+		column := (offset - begin) / size
 		b := h.indirectBlock(addr, rows)
-		at := 13 + h.offLen + int(row*h.width+col)*8
-		h.p.unless(at >= 0 && at+8 <= len(b), h.addr, beyond)
+		entry := blockFront + h.offLen + int(row*h.width+column)*8
+		h.p.unless(entry >= 0 && entry+8 <= len(b), h.addr, beyond)
 
-		addr = binary.LittleEndian.Uint64(b[at:])
-		if off -= begin + col*size; size <= h.maxDirect {
-			return h.directBlock(addr, size), off
+		addr = binary.LittleEndian.Uint64(b[entry:])
+		offset -= begin + column*size
+		if size <= h.maxDirect {
+			return h.directBlock(addr, size), offset
 		}
 
 		rows = bits.Len64(size) - bits.Len64(first) + 1
@@ -179,6 +209,13 @@ func (h *fractalHeap) block(off uint64) ([]byte, uint64) {
 	return nil, 0
 }
 
+const (
+	maxHeapLevels = 64 // indirect blocks on the way to a direct block
+	blockFront    = 13 // bytes before the offset of a block: signature, version, address of the heap's header
+)
+
+// directBlock returns the direct block at an address, from its beginning. It has the signature FHDB, and if the heap
+// has checksums, the checksum behind the block's offset, computed with zeros in its place.
 func (h *fractalHeap) directBlock(addr, size uint64) []byte {
 	if b, ok := h.direct[addr]; ok && uint64(len(b)) == size {
 		return b
@@ -186,7 +223,7 @@ func (h *fractalHeap) directBlock(addr, size uint64) []byte {
 
 	b := h.p.bytes(addr, size)
 
-	front := 13 + h.offLen
+	front := blockFront + h.offLen
 	h.p.unless(len(b) >= front+4 && string(b[:4]) == "FHDB", addr, "no block of a fractal heap (FHDB) at address %d", addr)
 
 	if h.checksums {
@@ -200,10 +237,12 @@ func (h *fractalHeap) directBlock(addr, size uint64) []byte {
 	return b
 }
 
+// indirectBlock returns the indirect block at an address, from its beginning. Behind its front, it has the addresses
+// of the blocks of the given number of rows.
 func (h *fractalHeap) indirectBlock(addr uint64, rows int) []byte {
 	b, ok := h.indirect[addr]
 	if !ok {
-		n := 13 + uint64(h.offLen) + uint64(rows)*h.width*8 + 4
+		n := blockFront + uint64(h.offLen) + uint64(rows)*h.width*8 + 4 // with the checksum
 		b = h.p.checked(addr, n, "FHIB", "indirect block of a fractal heap").b
 		h.indirect[addr] = b
 	}

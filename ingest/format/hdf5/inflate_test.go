@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// A chunk's zlib stream must fit the chunk, with the right checksum, and fill it; the Reader is
-// used again after every fault. The streams are compress/zlib's.
+// The zlib stream of a chunk must have as many bytes as the chunk and the right checksum. The Reader can be used again
+// after an error. compress/zlib wrote the streams.
 func TestInflateChunk(t *testing.T) {
 	pack := func(n int) []byte {
 		var b bytes.Buffer
 		w := zlib.NewWriter(&b)
-		must.Get(w.Write(bytes.Repeat([]byte("measured"), n)))(t)
+		_, err := w.Write(bytes.Repeat([]byte("measured"), n))
+		require.NoError(t, err)
 
-		must.Do(t, w.Close())
+		require.NoError(t, w.Close())
 
 		return b.Bytes()
 	}
@@ -55,5 +57,6 @@ func TestInflateChunk(t *testing.T) {
 	}
 
 	_, err := new(Reader).undo([]filter{{id: filterDeflate}}, 0, pack(999), 8000, 8)
-	must.Not(t, err == nil || err.Error() != "deflate: the data end after 7992 of 8000 bytes", "%v", err)
+	require.Error(t, err)
+	assert.Equal(t, "deflate: the data end after 7992 of 8000 bytes", err.Error(), "%v", err)
 }

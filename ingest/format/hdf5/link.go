@@ -3,120 +3,142 @@ package hdf5
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/format/internal/raw"
 )
 
-// links reads the entries of a group, from whichever of its three forms.
-func (p *parser) links(ms []message) (ls []Link) {
-	for _, m := range ms {
-		switch m.kind {
+// links returns the links of a group from the messages of its header. A group has one of three forms: a symbol table
+// (old files), link messages in its header, or dense links in a heap (if there are many).
+func (p *parser) links(ms []message) []Link {
+	var list []Link
+	for _, msg := range ms {
+		switch msg.kind {
 		case msgSymbolTable:
-			c := p.message(m.body, "symbol table")
-			tree := c.u64()
-			ls = p.symbols(ls, tree, p.localHeap(c.u64()), -1)
+			fields := p.message(msg.body, "symbol table")
+			tree := fields.u64()
+			list = p.symbols(list, tree, p.localHeap(fields.u64()), -1)
 		case msgLink:
-			ls = append(ls, p.link(m.body))
+			list = append(list, p.link(msg.body))
 		case msgLinkInfo:
-			p.dense(m, "link", 5, func(rec []byte, h *fractalHeap) { ls = append(ls, p.link(h.get(rec[4:]))) })
+			heap, records := p.dense(msg, "link", treeLinkNames)
+			for record := range records { // a hash of the name in 4 bytes, and an ID of the heap
+				list = append(list, p.link(heap.get(record[4:])))
+			}
 		}
 	}
 
-	slices.SortStableFunc(ls, func(a, b Link) int {
-		switch {
-		case a.ordered && b.ordered:
-			return cmp.Compare(a.order, b.order)
-		case a.ordered:
-			return -1
-		case b.ordered:
-			return 1
-		}
+	slices.SortStableFunc(list, compareLinks)
 
-		return strings.Compare(a.Name, b.Name)
-	})
-
-	return ls
+	return list
 }
 
-// dense calls visit with the records of the index of links or attributes that a message names
-// and the heap that holds them; a record of that kind has at least 8 bytes.
-func (p *parser) dense(m message, what string, kind int, visit func(rec []byte, h *fractalHeap)) {
-	c := p.message(m.body, what+" info")
-	v := c.u8()
+// compareLinks orders links by their order of creation. Links without one follow, ordered by name.
+func compareLinks(a, b Link) int {
+	switch {
+	case a.ordered && b.ordered:
+		return cmp.Compare(a.order, b.order)
+	case a.ordered:
+		return -1
+	case b.ordered:
+		return 1
+	}
+
+	return strings.Compare(a.Name, b.Name)
+}
+
+// dense returns the heap of links or attributes that a message names, and the records of the index by their names.
+// what is "link" or "attribute" ("Link Info Message", "Attribute Info Message"). The index must be a B-tree of the
+// given kind. Its records have at least 8 bytes. The heap is nil if there are no records.
+func (p *parser) dense(msg message, what string, kind int) (*fractalHeap, iter.Seq[[]byte]) {
+	fields := p.message(msg.body, what+" info")
+	v := fields.u8()
 	supported(v == 0, "%s info version %d", what, v)
 
-	if c.u8()&1 != 0 {
-		c.skip(map[string]int{"link": 8, "attribute": 2}[what]) // the largest order of creation
+	if fields.u8()&1 != 0 { // skip the largest order of creation
+		if what == "link" {
+			fields.skip(8)
+		} else {
+			fields.skip(2)
+		}
 	}
 
-	heap, names := c.u64(), c.u64()
+	heap := fields.u64()
+	names := fields.u64()
 	if heap == undefined || names == undefined {
-		return
+		return nil, slices.Values([][]byte(nil))
 	}
 
-	h := p.fractalHeap(heap)
-	p.btree2(names, kind, what+"s", func(rec []byte) {
-		p.unless(len(rec) >= 8, names, "the index of %ss has records of %d bytes", what, len(rec))
-		visit(rec, h)
-	})
+	return p.fractalHeap(heap), p.btree2(names, kind, what+"s")
 }
 
-// link reads one link message.
-func (p *parser) link(b []byte) (l Link) {
+// Kinds of links in link messages. Kinds above 64 are defined by applications.
+const (
+	linkHard     = 0
+	linkSoft     = 1
+	linkExternal = 64
+)
+
+// link reads a link message ("Link Message"). Behind the version and the flags, fields follow that the flags announce:
+// the kind of link, the order of creation in 8 bytes, the character set, the length of the name in 1, 2, 4 or 8 bytes,
+// and then the name and the target.
+func (p *parser) link(b []byte) (link Link) {
 	p.charge(128 + int64(len(b)))
 
-	c := p.message(b, "link")
-	v := c.u8()
+	fields := p.message(b, "link")
+	v := fields.u8()
 	supported(v == 1, "link message version %d", v)
 
-	flags := c.u8()
+	flags := fields.u8()
 
-	kind := uint8(0)
+	kind := uint8(linkHard)
 	if flags&(1<<3) != 0 {
-		kind = c.u8()
+		kind = fields.u8()
 	}
 
 	if flags&(1<<2) != 0 {
-		l.order, l.ordered = int64(c.u64()), true
+		link.order = int64(fields.u64())
+		link.ordered = true
 	}
 
 	if flags&(1<<4) != 0 {
-		c.skip(1)
+		fields.skip(1)
 	}
 
-	n := c.uint(1 << (flags & 3))
-	p.unless(n <= uint64(c.rest()), undefined, "the name of a link is longer than its message")
-	l.Name = raw.Latin1(c.take(int(n)))
+	n := fields.uint(1 << (flags & 3))
+	p.unless(n <= uint64(fields.rest()), undefined, "the name of a link is longer than its message")
+	link.Name = raw.Latin1(fields.take(int(n)))
 
 	switch kind {
-	case 0:
-		l.addr = c.u64()
-	case 1:
-		l.Kind = SoftLink
-		l.Target = raw.Latin1(c.take(int(c.u16())))
-	case 64:
-		l.Kind = ExternalLink
-		if v := c.take(int(c.u16())); len(v) > 0 {
-			l.Target = strings.Replace(strings.TrimRight(raw.Latin1(v[1:]), "\x00"), "\x00", ":", 1)
+	case linkHard:
+		link.addr = fields.u64()
+	case linkSoft:
+		link.Kind = SoftLink
+		link.Target = raw.Latin1(fields.take(int(fields.u16())))
+	case linkExternal: // a byte of flags, the file and the path, each with a zero byte at its end
+		link.Kind = ExternalLink
+		if v := fields.take(int(fields.u16())); len(v) > 0 {
+			link.Target = strings.Replace(strings.TrimRight(raw.Latin1(v[1:]), "\x00"), "\x00", ":", 1)
 		}
 	default:
-		l.Kind = OtherLink
-		l.Target = fmt.Sprintf("kind %d", kind)
+		link.Kind = OtherLink
+		link.Target = fmt.Sprintf("kind %d", kind)
 	}
 
-	return l
+	return link
 }
 
-// symbols reads the version 1 B-tree of a group down to its symbols. The level
-// falls with each step, so it ends. level −1 means the root's own.
+// symbols appends the links of a symbol table to ls. addr is the address of a node of the group's B-tree of version 1,
+// and names is the local heap with the names. The node must have the given level, unless that is −1, for the root. The
+// level falls with each step, so the recursion ends.
 func (p *parser) symbols(ls []Link, addr uint64, names []byte, level int) []Link {
-	c, n, level := p.btree1Node(addr, 0, 8, level)
+	fields, n, level := p.btree1Node(addr, 0, 8, level)
 	for range n {
-		c.skip(8)
+		fields.skip(8)
 
-		if child := c.u64(); level > 0 {
+		if child := fields.u64(); level > 0 {
 			ls = p.symbols(ls, child, names, level-1)
 		} else {
 			ls = p.symbolNode(ls, child, names)
@@ -126,32 +148,45 @@ func (p *parser) symbols(ls []Link, addr uint64, names []byte, level int) []Link
 	return ls
 }
 
+// symbolNode appends the links of a symbol table node to ls ("Group Symbol Table Nodes"). A node has 8 bytes and then
+// entries of 40 bytes: the offset of the name in the local heap, the address of the object's header (8 bytes each),
+// the cache type (4 bytes), 4 bytes that are not used, and a scratch-pad of 16 bytes. If the cache type is 2, the
+// entry is a soft link, and the scratch-pad begins with the offset of its target in the local heap (4 bytes).
 func (p *parser) symbolNode(ls []Link, addr uint64, names []byte) []Link {
-	c := p.block(addr, 8, "SNOD", 1, "symbol table node")
-	c.skip(1)
-	n := uint64(c.u16())
-	c = p.cursor(p.bytes(addr+8, n*40), addr, "a symbol table node is too short")
-
-	name := func(off uint64) string {
-		p.unless(off < uint64(len(names)), addr, "a name beyond the local heap")
-		s := raw.Latin1(cut(names[off:]))
-		p.charge(64 + int64(len(s)))
-
-		return s
-	}
+	fields := p.block(addr, 8, "SNOD", 1, "symbol table node")
+	fields.skip(1)
+	n := uint64(fields.u16())
+	fields = p.cursor(p.bytes(addr+8, n*symbolSize), addr, "a symbol table node is too short")
 
 	for range n {
-		l := Link{Name: name(c.u64()), addr: c.u64()}
-		cache := c.u32()
-		c.skip(4)
+		link := Link{Name: p.symbolName(addr, fields.u64(), names), addr: fields.u64()}
+		cache := fields.u32()
+		fields.skip(4)
 
-		if target := uint64(c.u32()); cache == 2 {
-			l.Kind, l.Target = SoftLink, name(target)
+		target := uint64(fields.u32())
+		if cache == cacheSoftLink {
+			link.Kind = SoftLink
+			link.Target = p.symbolName(addr, target, names)
 		}
 
-		c.skip(12)
-		ls = append(ls, l)
+		fields.skip(12)
+		ls = append(ls, link)
 	}
 
 	return ls
+}
+
+const (
+	symbolSize    = 40 // bytes of an entry of a symbol table
+	cacheSoftLink = 2  // cache type of a soft link
+)
+
+// symbolName returns the name at an offset of a local heap. addr is the address of the symbol table node, for errors.
+func (p *parser) symbolName(addr, offset uint64, names []byte) string {
+	p.unless(offset < uint64(len(names)), addr, "a name beyond the local heap")
+
+	name := raw.Latin1(cut(names[offset:]))
+	p.charge(64 + int64(len(name)))
+
+	return name
 }

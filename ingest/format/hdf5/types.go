@@ -7,13 +7,12 @@ import (
 	"strconv"
 
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
 // Class is the kind of a datatype.
 type Class int
 
-// Classes of datatypes, numbered as in the format.
+// Classes of datatypes, numbered as in the format ("Datatype Message").
 const (
 	Integer   Class = 0
 	Float     Class = 1
@@ -29,6 +28,7 @@ const (
 	Complex   Class = 11
 )
 
+// String returns the name of a class for people.
 func (c Class) String() string {
 	names := [...]string{
 		"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enum",
@@ -46,33 +46,42 @@ func (c Class) String() string {
 type Type struct {
 	Class     Class
 	Size      int  // bytes of an element in the file
-	Signed    bool // integers and enums
+	Signed    bool // integers are signed, also those of enums
 	BigEndian bool
-	Variable  bool     // strings of variable length
-	Members   []Member // of a compound
+	Variable  bool     // elements have variable lengths
+	Members   []Member // fields of a compound
 
-	numeric   bool
-	stored    raw.Kind // of numbers
-	pad       uint8    // of strings: 0 NUL-terminated, 1 NUL-padded, 2 blank-padded
-	base      *Type    // of sequences and arrays
-	objectRef bool
-	why       string // what keeps a number from being read, "" if nothing
+	numeric   bool     // elements are numbers that can be read
+	stored    raw.Kind // how numbers are stored, if numeric is set
+	pad       uint8    // how strings end: padTerminated, padBlanks, or another number for zero bytes
+	base      *Type    // type of the elements of a sequence or an array; nil for other classes
+	objectRef bool     // references are addresses of objects
+	why       string   // why elements cannot be read as numbers; "" if numeric is set
 }
+
+// Ways in which a string of fixed length ends.
+const (
+	padTerminated = 0 // by its first zero byte
+	padBlanks     = 2 // by the blanks that fill it
+)
 
 // Member is a field of a compound.
 type Member struct {
 	Name   string
-	Offset int // byte within the element
+	Offset int // of the field in an element, in bytes
 	Type   Type
 }
 
-// unsigned and signed are the kinds of integers all bits of which count, by their bytes.
+// maxTypeDepth is the deepest nesting of datatypes.
+const maxTypeDepth = 16
+
+// unsigned and signed have the kinds of integers without unused bits, by their sizes in bytes.
 var (
 	unsigned = map[int]raw.Kind{1: raw.U8, 2: raw.U16, 4: raw.U32, 8: raw.U64}
 	signed   = map[int]raw.Kind{1: raw.I8, 2: raw.I16, 4: raw.I32, 8: raw.I64}
 )
 
-// String reads like "float32 little-endian", "string of 16 bytes", "compound of 3 fields".
+// String describes a type for people: "float32 little-endian", "string of 16 bytes", "compound of 3 fields".
 func (t Type) String() string {
 	end := " little-endian"
 	if t.BigEndian {
@@ -89,9 +98,10 @@ func (t Type) String() string {
 	}
 
 	switch t.Class {
-	case Integer, Enum:
-		of := map[Class]string{Enum: "enum of "}[t.Class]
-		return fmt.Sprintf("%s%sint%d%s", of, sign, 8*t.Size, end)
+	case Integer:
+		return fmt.Sprintf("%sint%d%s", sign, 8*t.Size, end)
+	case Enum:
+		return fmt.Sprintf("enum of %sint%d%s", sign, 8*t.Size, end)
 	case Float:
 		return fmt.Sprintf("float%d%s", 8*t.Size, end)
 	case Bits:
@@ -121,16 +131,18 @@ func (t Type) String() string {
 // datatype reads a datatype message.
 func (p *parser) datatype(b []byte) Type { return p.typ(p.message(b, "datatype"), 0) }
 
-func (p *parser) typ(c *cursor, depth int) Type {
-	supported(depth <= 16, "a datatype nested more than 16 deep")
+// typ reads a datatype: a byte with the version in its upper and the class in its lower half, three bytes of flags, the
+// size of an element in 4 bytes, and properties that depend on the class. depth is the number of datatypes around it.
+func (p *parser) typ(fields *cursor, depth int) Type {
+	supported(depth <= maxTypeDepth, "a datatype nested more than %d deep", maxTypeDepth)
 
 	p.charge(256)
 
-	cv := c.u8()
-	version := int(cv >> 4)
-	t := Type{Class: Class(cv & 15)}
-	flags := c.uint(3)
-	size := c.u32()
+	b := fields.u8()
+	version := int(b >> 4)
+	t := Type{Class: Class(b & 15)}
+	flags := fields.uint(3)
+	size := fields.u32()
 	p.unless(size > 0 && size <= math.MaxInt32, undefined, "a datatype of %d bytes", size)
 	t.Size = int(size)
 
@@ -147,39 +159,40 @@ func (p *parser) typ(c *cursor, depth int) Type {
 		}
 
 		t.stored, t.numeric = kinds[t.Size]
-		t.whole("integer", c.u16(), c.u16())
+		t.whole("integer", fields.u16(), fields.u16())
 	case Float:
 		t.BigEndian = flags&1 != 0
-		first, bits := c.u16(), c.u16()
-		form := floatForm{uint8(flags >> 8), c.u8(), c.u8(), c.u8(), c.u8(), c.u32()}
-		if t.stored, t.numeric = floats[form]; flags>>4&7 != 2 { // a mantissa with an implied bit, of no VAX
-			t.numeric = false
-		}
+		first := fields.u16()
+		bits := fields.u16()
+		form := floatForm{uint8(flags >> 8), fields.u8(), fields.u8(), fields.u8(), fields.u8(), fields.u32()}
 
-		t.numeric = t.numeric && t.Size == t.stored.Bytes()
+		kind, known := floats[form]
+		implied := flags>>4&7 == 2 // the highest bit of the mantissa is implied, and the byte order is not that of a VAX
+		t.stored = kind
+		t.numeric = known && implied && t.Size == kind.Bytes()
 		t.whole("float", first, bits)
 	case Time:
-		c.skip(2)
+		fields.skip(2)
 	case String:
 		t.pad = uint8(flags & 15)
 	case Opaque:
-		c.skip(int(flags & 0xff))
+		fields.skip(int(flags & 0xff))
 	case Reference:
 		t.objectRef = flags&15 == 0 && version < 4
 	case Compound:
-		p.compound(c, &t, int(flags&0xffff), version, depth)
+		p.compound(fields, &t, int(flags&0xffff), version, depth)
 	case Enum:
-		t = p.enum(c, t, int(flags&0xffff), version, depth)
+		t = p.enum(fields, t, int(flags&0xffff), version, depth)
 	case Sequence:
-		p.sequence(c, &t, flags, depth)
+		p.sequence(fields, &t, flags, depth)
 	case Array:
-		n := 4 * int(c.u8())
+		n := 4 * int(fields.u8()) // bytes of the lengths of the axes
 		if version < 3 {
-			n = 3 + 2*n
+			n = 3 + 2*n // with padding, and with a permutation of the axes
 		}
 
-		c.skip(n)
-		base := p.typ(c, depth+1)
+		fields.skip(n)
+		base := p.typ(fields, depth+1)
 		t.base = &base
 	case Complex:
 	default:
@@ -193,14 +206,15 @@ func (p *parser) typ(c *cursor, depth int) Type {
 	return t
 }
 
-// compound reads the fields of a compound.
-func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) {
+// compound reads the fields of a compound into typ: the name, the offset and the datatype of each. Names are padded in
+// versions 1 and 2.
+func (p *parser) compound(c *cursor, typ *Type, fields, version, depth int) {
 	for range fields {
-		m := Member{Name: c.text(version < 3)}
+		member := Member{Name: c.text(version < 3)}
 		if version < 3 {
-			m.Offset = int(c.u32())
+			member.Offset = int(c.u32())
 		} else {
-			m.Offset = int(c.uint(encSize(uint64(t.Size))))
+			member.Offset = int(c.uint(encSize(uint64(typ.Size))))
 		}
 
 		if version == 1 {
@@ -209,63 +223,73 @@ func (p *parser) compound(c *cursor, t *Type, fields, version, depth int) {
 			c.skip(3 + 4 + 4 + 16)
 		}
 
-		m.Type = p.typ(c, depth+1)
-		p.unless(m.Offset >= 0 && m.Offset <= t.Size && m.Type.Size <= t.Size-m.Offset, undefined,
+		member.Type = p.typ(c, depth+1)
+		p.unless(member.Offset >= 0 && member.Offset <= typ.Size && member.Type.Size <= typ.Size-member.Offset, undefined,
 			"a field of a compound reaches beyond its end")
-		t.Members = append(t.Members, m)
+		typ.Members = append(typ.Members, member)
 	}
 }
 
-// enum reads the base of an enum and passes its names and values.
-func (p *parser) enum(c *cursor, t Type, names, version, depth int) Type {
-	base := p.typ(c, depth+1)
+// enum returns the integer type of an enum, and skips its names and values.
+func (p *parser) enum(fields *cursor, t Type, names, version, depth int) Type {
+	base := p.typ(fields, depth+1)
 	p.unless(base.Class == Integer && base.Size == t.Size, undefined, "an enum of %s", base)
 	base.Class = Enum
 
 	for range names {
 		p.charge(32)
-		c.text(version < 3)
+		fields.text(version < 3)
 	}
 
-	c.skip(names * base.Size)
+	fields.skip(names * base.Size)
 
 	return base
 }
 
-// sequence reads a type of variable length: strings, or sequences of a base type.
-func (p *parser) sequence(c *cursor, t *Type, flags uint64, depth int) {
-	t.Variable = true
-	t.pad = uint8(flags >> 4 & 15)
+// variableSize is the number of bytes of an element of variable length in a dataset: the number of its elements in 4
+// bytes, the address of a collection of the global heap in 8 bytes, and an index in that collection in 4 bytes.
+const variableSize = 16
 
-	base := p.typ(c, depth+1)
+// sequence reads a type of variable length into typ: strings, or sequences of a base type.
+func (p *parser) sequence(fields *cursor, typ *Type, flags uint64, depth int) {
+	typ.Variable = true
+	typ.pad = uint8(flags >> 4 & 15)
+
+	base := p.typ(fields, depth+1)
 	if flags&15 == 1 {
-		t.Class = String
+		typ.Class = String
 	} else {
-		t.base = &base
+		typ.base = &base
 	}
 
-	p.unless(t.Size >= 16, undefined, "variable-length elements of %d bytes", t.Size)
+	p.unless(typ.Size >= variableSize, undefined, "variable-length elements of %d bytes", typ.Size)
 }
 
-// whole keeps numbers whose bits all count.
+// whole makes a type one that cannot be read as numbers if elements have unused bits. first is the first used bit,
+// bits the number of used bits, and what names the type.
 func (t *Type) whole(what string, first, bits uint16) {
-	if t.numeric = t.numeric && first == 0 && int(bits) == 8*t.Size; !t.numeric {
+	t.numeric = t.numeric && first == 0 && int(bits) == 8*t.Size
+	if !t.numeric {
 		t.why = fmt.Sprintf("datatype %s of %d bits in %d bytes", what, bits, t.Size)
 	}
 }
 
-// floatForm is where the parts of a float are: the first bits of sign and exponent, the bits of
-// the exponent, the same of the mantissa, and the exponent's bias.
+// floatForm says where the parts of a float are.
 type floatForm struct {
-	sign, exp, expBits, man, manBits uint8
-	bias                             uint32
+	sign    uint8 // bit of the sign
+	exp     uint8 // first bit of the exponent
+	expBits uint8 // number of bits of the exponent
+	man     uint8 // first bit of the mantissa
+	manBits uint8 // number of bits of the mantissa
+	bias    uint32
 }
 
+// floats has the floats of IEEE 754 by their forms.
 var floats = map[floatForm]raw.Kind{
 	{15, 10, 5, 0, 10, 15}: raw.F16, {31, 23, 8, 0, 23, 127}: raw.F32, {63, 52, 11, 0, 52, 1023}: raw.F64,
 }
 
-// integer writes an element of an integer type.
+// integer returns an element of an integer type as text.
 func (t *Type) integer(b []byte) string {
 	v := uint64(0)
 	for i := range t.Size {
@@ -287,7 +311,8 @@ func (t *Type) integer(b []byte) string {
 // float returns an element of a numeric type.
 func (t *Type) float(b []byte) float64 { return raw.Value(t.stored, t.BigEndian, b) }
 
-// floats reads elements that lie stride bytes apart, the first at the start of src.
+// floats fills dst with elements of a numeric type. The first is at the beginning of src, and each begins stride bytes
+// behind the one before.
 func (t *Type) floats(dst []float64, src []byte, stride int) {
 	raw.Decode(dst, src, t.stored, t.BigEndian, stride)
 }
@@ -296,9 +321,9 @@ func (t *Type) floats(dst []float64, src []byte, stride int) {
 func (t *Type) text(b []byte) string {
 	b = b[:t.Size]
 	switch t.pad {
-	case 0:
+	case padTerminated:
 		b = cut(b)
-	case 2:
+	case padBlanks:
 		b = bytes.TrimRight(b, " \x00")
 	default:
 		b = bytes.TrimRight(b, "\x00")
@@ -307,16 +332,18 @@ func (t *Type) text(b []byte) string {
 	return raw.Latin1(b)
 }
 
-// variable returns the bytes of an element of variable length.
-func (p *parser) variable(h globalHeaps, b []byte, size int) []byte {
-	c := p.cursor(b, undefined, "a variable-length element is too short")
-	n := uint64(c.u32())
-	addr, index := c.u64(), c.u32()
+// variable returns the bytes of an element of variable length, from the global heap. size is the number of bytes of
+// each of its elements. variable returns nil for an empty element.
+func (p *parser) variable(heaps globalHeaps, b []byte, size int) []byte {
+	fields := p.cursor(b, undefined, "a variable-length element is too short")
+	n := uint64(fields.u32())
+	addr := fields.u64()
+	index := fields.u32()
 	if n == 0 || addr == 0 || addr == undefined {
 		return nil
 	}
 
-	v := h.get(p, addr, index)
+	v := heaps.get(p, addr, index)
 	total, ok := times(n, uint64(size))
 	p.unless(ok && total <= uint64(len(v)), addr,
 		"a variable-length element of %d is longer than its object in the global heap", n)
@@ -324,87 +351,24 @@ func (p *parser) variable(h globalHeaps, b []byte, size int) []byte {
 	return v[:total]
 }
 
-// strings reads n elements as text.
-func (p *parser) strings(h globalHeaps, t *Type, b []byte, n int) []string {
-	supported(t.Class == String, "datatype %s", t)
+// strings returns n elements of a string type as texts.
+func (p *parser) strings(heaps globalHeaps, typ *Type, b []byte, n int) []string {
+	supported(typ.Class == String, "datatype %s", typ)
 
-	out := make([]string, 0, n)
+	list := make([]string, 0, n)
 	for i := range n {
-		e := b[i*t.Size : (i+1)*t.Size]
+		element := b[i*typ.Size : (i+1)*typ.Size]
 
-		var s string
-		if t.Variable {
-			s = raw.Latin1(cut(p.variable(h, e, 1)))
+		var text string
+		if typ.Variable {
+			text = raw.Latin1(cut(p.variable(heaps, element, 1)))
 		} else {
-			s = t.text(e)
+			text = typ.text(element)
 		}
 
-		p.charge(int64(len(s)) + 16)
-		out = append(out, s)
+		p.charge(int64(len(text)) + 16)
+		list = append(list, text)
 	}
 
-	return out
-}
-
-// space is a dataspace.
-type space struct {
-	null bool
-	dims []uint64
-	max  []uint64 // undefined: unlimited
-}
-
-// dataspace reads a dataspace message.
-func (p *parser) dataspace(b []byte) (s space) {
-	c := p.message(b, "dataspace")
-	version, rank, flags := c.u8(), int(c.u8()), c.u8()
-
-	switch version {
-	case 1:
-		c.skip(5)
-	case 2:
-		s.null = c.u8() == 2
-	default:
-		unsupported("dataspace version %d", version)
-	}
-
-	p.unless(rank <= maxRank, undefined, "%d axes: the format allows %d", rank, maxRank)
-
-	axis := func(int) uint64 { return c.u64() }
-	s.dims = lists.Make(rank, axis)
-	s.max = s.dims
-	if flags&1 != 0 {
-		s.max = lists.Make(rank, axis)
-	}
-
-	if s.null {
-		s.dims, s.max = nil, nil
-	}
-
-	n := uint64(1)
-	for _, d := range s.dims {
-		var ok bool
-		n, ok = times(n, max(d, 1)) // an empty axis does not make the others harmless
-		p.unless(ok && n <= 1<<56, undefined, "a dataspace of more than 2^56 elements")
-	}
-
-	return s
-}
-
-// count is the number of elements.
-func (s space) count() uint64 {
-	if s.null {
-		return 0
-	}
-
-	n := uint64(1)
-	for _, d := range s.dims {
-		n *= d
-	}
-
-	return n
-}
-
-// dimsInt are the dims as the package's users see them, nil for a scalar.
-func (s space) dimsInt() []int64 {
-	return lists.Each(s.dims, func(d uint64) int64 { return int64(d) })
+	return list
 }

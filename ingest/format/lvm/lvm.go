@@ -1,25 +1,29 @@
-// Package lvm reads LabVIEW's measurement files (.lvm): text with a header that
-// states units, increments and the decimal sign. Segments of the same channels are
-// read one after the other.
+// Package lvm reads LabVIEW's measurement files (.lvm), which are text (National Instruments, "Specification for the
+// LabVIEW Measurement File"). A file has a header of keys and values, then one or more segments. A segment is a header
+// with a value for each column (names, units, time increments), and rows of numbers up to a blank line. If the segments
+// have the same channels, they are read as one recording, one after the other.
+//
+// open reads all headers and counts the rows, but does not parse them; it marks where rows begin. Read (rows.go) goes
+// to a mark and parses rows.
 package lvm
 
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/format/text"
-	"doubletake/internal/lists"
 )
 
 const magic = "LabVIEW Measurement"
@@ -30,19 +34,21 @@ var Format = ingest.Format{
 }
 
 const (
-	maxLine = 1 << 16
-	every   = 256 // lines between two marks
-	endMark = "***End_of_Header***"
+	maxLine  = 1 << 16 // longest line, in bytes
+	maxCells = 1 << 14 // most cells of a line; the last contains the rest of the line
+	maxKeys  = 256     // keys of a header that are kept
+	stride   = 256     // rows between two marks
+	endMark  = "***End_of_Header***"
 )
 
-// segment is a header of channels.
+// segment is the header of a segment.
 type segment struct {
-	at    int64
-	keys  map[string][]string
-	names []string // of the columns
+	begin int64               // offset in the file
+	keys  map[string][]string // the cells of each line, by the first cell: the values of a key above the columns
+	names []string            // names of the columns
 }
 
-// value returns the value of a key that stands above a column.
+// value returns the value of a key above a column, and "" if there is none.
 func (s *segment) value(key string, column int) string {
 	if v := s.keys[key]; column < len(v) {
 		return v[column]
@@ -50,215 +56,297 @@ func (s *segment) value(key string, column int) string {
 	return ""
 }
 
-// same reports whether two segments hold the same channels.
+// same reports whether two segments have the same channels: the same names, increments and units.
 func (s *segment) same(t *segment) bool {
 	return slices.Equal(s.names, t.names) && slices.Equal(s.keys["Delta_X"], t.keys["Delta_X"]) &&
 		slices.Equal(s.keys["Y_Unit_Label"], t.keys["Y_Unit_Label"])
 }
 
-// file is a file while it is looked through, and its rows.
+// file is an LVM file. It is the plane of its columns.
 type file struct {
 	src       ingest.Source
 	o         ingest.Options
-	in        *lines.Reader
-	separator []byte
-	decimal   byte
+	lines     *lines.Reader
+	separator []byte // between cells: a tab or a comma
+	decimal   byte   // decimal sign: a point or a comma
 	header    map[string]string
-	first     *segment
-	current   *segment
-	start     int64 // row of its first
-	segments  int
-	marks     []lines.Mark
-	rows      int64
-	filled    []bool // columns that hold something
-	warnings  []ingest.Warning
-	told      bool // the rate's digits
+
+	first    *segment     // nil before the first segment
+	current  *segment     // the segment that is being read; nil before the first
+	start    int64        // number of the first row of current
+	segments int          // number of segments
+	marks    []lines.Mark // of every stride-th row of each block of rows
+	rows     int64        // number of rows
+	filled   []bool       // for each column, whether a cell is not empty
+
+	warnings []ingest.Warning
+	told     bool // a warning about the digits of an increment was given
 }
 
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
-	defer fault.Catch(&err)
-
+// open reads the headers and finds the rows.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{
-		src: src, o: o, in: lines.New(src, maxLine, false), separator: []byte("\t"), decimal: '.',
+		src: src, o: o, lines: lines.New(src, maxLine, false), separator: []byte("\t"), decimal: '.',
 		header: map[string]string{},
 	}
-	f.scan()
-	f.src.Unless(f.first != nil && f.rows > 0, f.in.At(), "a segment of numbers", "the end of the file", raw.Damaged)
 
-	return f.reader(), nil
+	if err := f.scan(); err != nil {
+		return nil, err
+	}
+
+	if f.first == nil || f.rows == 0 {
+		return nil, f.src.Fault(f.lines.At(), "a segment of numbers", "the end of the file", raw.Damaged)
+	}
+
+	return f.reader()
 }
 
-// cells cuts a line at the separators.
-func (f *file) cells(b []byte) []string {
-	return lists.Each(bytes.SplitN(b, f.separator, 1<<14), raw.Text)
+// cells returns the cells of a line, without blanks.
+func (f *file) cells(line []byte) []string {
+	fields := bytes.SplitN(line, f.separator, maxCells)
+	cells := make([]string, len(fields))
+	for i, field := range fields {
+		cells[i] = raw.Text(field)
+	}
+
+	return cells
 }
 
-// scan reads the headers and finds the rows.
-func (f *file) scan() {
-	b, at, _ := f.in.More()
-	f.src.Unless(bytes.HasPrefix(b, []byte(magic)), at, strconv.Quote(magic), "another line", "this is no LVM file")
+// next returns the next line and its offset in the file. At the end of the file it returns an error that says what was
+// wanted instead.
+func (f *file) next(want, hint string) (line []byte, begin int64, err error) {
+	line, begin, err = f.lines.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, begin, f.src.Fault(begin, want, "the end of the file", hint)
+	}
 
-	if bytes.HasPrefix(b, []byte(magic+",")) {
+	return line, begin, err
+}
+
+// scan reads the header of the file, and the segments.
+func (f *file) scan() error {
+	line, begin, err := f.lines.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+
+	if !bytes.HasPrefix(line, []byte(magic)) {
+		return f.src.Fault(begin, strconv.Quote(magic), "another line", "this is no LVM file")
+	}
+
+	if bytes.HasPrefix(line, []byte(magic+",")) {
 		f.separator = []byte(",")
 	}
 
-	f.readHeader()
+	if err := f.readHeader(); err != nil {
+		return err
+	}
 
 	columns := f.header["X_Columns"]
-	f.src.Unless(slices.Contains([]string{"", "No", "One", "Multi"}, columns), 0, "X_Columns No, One or Multi", columns,
-		raw.Damaged)
+	if !slices.Contains([]string{"", "No", "One", "Multi"}, columns) {
+		return f.src.Fault(0, "X_Columns No, One or Multi", columns, raw.Damaged)
+	}
 
 	for {
-		b, at, ok := f.in.More()
-		if !ok {
+		line, begin, err := f.lines.Next()
+		if errors.Is(err, io.EOF) {
 			break
 		}
 
-		if blank(b, f.separator) {
+		if err != nil {
+			return err
+		}
+
+		if blank(line, f.separator) {
 			continue
 		}
 
-		f.in.Go(at)
+		f.lines.Go(begin)
 
-		if f.first == nil || letters(f.cells(b)[0]) {
-			f.readSegment()
+		if f.first == nil || isKey(f.cells(line)[0]) {
+			if err := f.readSegment(); err != nil {
+				return err
+			}
 		}
 
-		f.readRows()
+		if err := f.readRows(); err != nil {
+			return err
+		}
 	}
 
-	f.complete()
+	return f.complete()
 }
 
-// letters reports whether a cell begins as a key of a header does.
-func letters(s string) bool {
-	return s != "" && (s[0] == '*' || s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') && !strings.EqualFold(s, "NaN") &&
-		!strings.HasPrefix(strings.ToLower(s), "inf")
+// isKey reports whether a cell is a key of a header: it begins with a letter or a star and is not NaN or Inf.
+func isKey(cell string) bool {
+	if cell == "" {
+		return false
+	}
+
+	lower := cell[0] | 0x20
+	isLetter := lower >= 'a' && lower <= 'z'
+	isNumber := strings.EqualFold(cell, "NaN") || strings.HasPrefix(strings.ToLower(cell), "inf")
+
+	return (cell[0] == '*' || isLetter) && !isNumber
 }
 
-// blank reports whether a line holds nothing but separators. The first column of a
-// row is empty where there is no X column, but not the others.
+// blank reports whether a line contains only separators and blanks. If there is no X column, the first cell of a row
+// is empty, but other cells are not.
 func blank(b, separator []byte) bool {
 	return len(bytes.Trim(b, string(separator)+" ")) == 0
 }
 
-// readHeader reads the header of the file.
-func (f *file) readHeader() {
+// readHeader reads the header of the file, up to its end mark.
+func (f *file) readHeader() error {
 	for {
-		b, at, ok := f.in.More()
-		f.src.Unless(ok, at, endMark, "the end of the file", raw.Damaged)
-
-		c := f.cells(b)
-		if c[0] == endMark {
-			return
+		line, _, err := f.next(endMark, raw.Damaged)
+		if err != nil {
+			return err
 		}
 
-		if len(c) < 2 || len(f.header) > 256 {
+		cells := f.cells(line)
+		if cells[0] == endMark {
+			return nil
+		}
+
+		if len(cells) < 2 || len(f.header) > maxKeys {
 			continue
 		}
 
-		f.header[c[0]] = c[1]
+		f.header[cells[0]] = cells[1]
 		switch {
-		case c[0] == "Separator" && c[1] == "Comma":
+		case cells[0] == "Separator" && cells[1] == "Comma":
 			f.separator = []byte(",")
-		case c[0] == "Decimal_Separator" && c[1] == ",":
+		case cells[0] == "Decimal_Separator" && cells[1] == ",":
 			f.decimal = ','
 		}
 	}
 }
 
-// readSegment reads the header of a segment and the line of its channels' names.
-func (f *file) readSegment() {
-	s := &segment{at: f.in.At(), keys: map[string][]string{}}
+// readSegment reads the header of a segment and the line with the names of its columns behind the end mark. If the file
+// ends before these names, that is an error only for the first segment: text behind the last segment is ignored.
+func (f *file) readSegment() error {
+	s := &segment{begin: f.lines.At(), keys: map[string][]string{}}
 
-	special := false
-	for ended := false; ; {
-		b, at, ok := f.in.More()
-		if !ok && f.first != nil {
-			return // text after the last segment
+	special := false // within a block that LabVIEW marks as special, which is skipped
+	ended := false   // behind the end mark
+	for {
+		line, begin, err := f.lines.Next()
+		ends := errors.Is(err, io.EOF)
+		switch {
+		case ends && f.first != nil:
+			return nil
+		case ends:
+			return f.src.Fault(begin, "a line that begins with X_Value", "the end of the file", raw.Damaged)
+		case err != nil:
+			return err
 		}
 
-		f.src.Unless(ok, at, "a line that begins with X_Value", "the end of the file", raw.Damaged)
-
-		c := f.cells(b)
+		cells := f.cells(line)
 		switch {
-		case c[0] == "***Start_Special***":
+		case cells[0] == "***Start_Special***":
 			special = true
-		case c[0] == "***End_Special***":
+		case cells[0] == "***End_Special***":
 			special = false
 		case special:
-		case c[0] == endMark:
+		case cells[0] == endMark:
 			ended = true
 		case ended:
-			text.Western(f.src.Path, fmt.Sprintf("byte %d", at), b)
-
-			s.names = c
-
-			f.complete()
-
-			if f.first == nil {
-				f.first, f.filled = s, make([]bool, len(c))
+			if _, err := text.Western(f.src.Path, fmt.Sprintf("byte %d", begin), line); err != nil {
+				return err
 			}
 
-			f.src.Unless(s.same(f.first), s.at, "segments of the same channels",
-				"one of other channels, units or increments", "save one segment a file")
+			s.names = cells
 
-			f.segments++
-			f.current, f.start = s, f.rows
-
-			return
-
-		case len(s.keys) < 256:
-			s.keys[c[0]] = c
+			return f.beginSegment(s)
+		case len(s.keys) < maxKeys:
+			s.keys[cells[0]] = cells
 		}
 	}
 }
 
-// complete checks that the current segment has as many rows as it claims.
-func (f *file) complete() {
+// beginSegment makes s the current segment. It returns an error if s has other channels than the first segment.
+func (f *file) beginSegment(s *segment) error {
+	if err := f.complete(); err != nil {
+		return err
+	}
+
+	if f.first == nil {
+		f.first = s
+		f.filled = make([]bool, len(s.names))
+	}
+
+	if !s.same(f.first) {
+		return f.src.Fault(s.begin, "segments of the same channels", "one of other channels, units or increments",
+			"save one segment a file")
+	}
+
+	f.segments++
+	f.current = s
+	f.start = f.rows
+
+	return nil
+}
+
+// complete checks that the current segment has as many rows as its header states. If it has fewer, complete returns an
+// error or adds a warning, depending on the options.
+func (f *file) complete() error {
 	if f.current == nil || f.header["Multi_Headings"] != "Yes" {
-		return // one header for all that follows it
+		return nil // the header is one of all segments, and does not state the rows of this one
 	}
 
 	claimed := int64(0)
-	for _, c := range f.current.keys["Samples"] {
-		if n, err := strconv.ParseInt(c, 10, 64); err == nil {
+	for _, cell := range f.current.keys["Samples"] {
+		if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
 			claimed = max(claimed, n)
 		}
 	}
 
-	if n := f.rows - f.start; n < claimed {
-		f.warnings = append(f.warnings, fault.Get(raw.Short(f.src, f.o, f.current.at, fmt.Sprintf(
-			"the header claims %d samples, there are %d", claimed, n), "samples", true))...)
+	rows := f.rows - f.start
+	if rows >= claimed {
+		return nil
 	}
+
+	warnings, err := raw.Short(f.src, f.o, f.current.begin, fmt.Sprintf(
+		"the header claims %d samples, there are %d", claimed, rows), "samples", true)
+	f.warnings = append(f.warnings, warnings...)
+
+	return err
 }
 
-// readRows finds the rows up to a blank line.
-func (f *file) readRows() {
+// readRows counts the rows up to a blank line or the end of the file, marks some of them, and notes which columns have
+// cells that are not empty.
+func (f *file) readRows() error {
 	for n := 0; ; n++ {
-		b, at, ok := f.in.More()
-		if !ok || blank(b, f.separator) {
-			return
+		line, begin, err := f.lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
 
-		if n%every == 0 {
-			f.marks = append(f.marks, lines.Mark{At: at, Row: f.rows})
+		if err != nil {
+			return err
+		}
+
+		if blank(line, f.separator) {
+			return nil
+		}
+
+		if n%stride == 0 {
+			f.marks = append(f.marks, lines.Mark{At: begin, Row: f.rows})
 		}
 
 		f.rows++
 
 		for i := range f.filled {
 			var cell []byte
-			cell, b, _ = bytes.Cut(b, f.separator)
+			cell, line, _ = bytes.Cut(line, f.separator)
 			f.filled[i] = f.filled[i] || len(cell) > 0
 		}
 	}
 }
 
-// reader makes channels of the columns.
-func (f *file) reader() ingest.Reader {
-	s := f.first
-
+// reader returns a reader whose channels are the columns.
+func (f *file) reader() (ingest.Reader, error) {
 	encoding := "LVM, separated by tabs"
 	if f.separator[0] == ',' {
 		encoding = "LVM, separated by commas"
@@ -276,51 +364,82 @@ func (f *file) reader() ingest.Reader {
 			f.segments))
 	}
 
-	group, columns := "", f.header["X_Columns"] == "One" || f.header["X_Columns"] == "Multi"
-	for i, name := range s.names {
+	if err := f.addColumns(r); err != nil {
+		return nil, err
+	}
+
+	if err := r.Finish(f.o); err != nil {
+		return nil, err
+	}
+
+	return r, nil
+}
+
+// addColumns adds the columns that are not empty to a reader. With X_Columns One, the first column is the X value of
+// all others; with Multi, each column has an X column before it, and both form a group with the name of the column;
+// with No, the first column is empty and the header states the increments.
+func (f *file) addColumns(r *arrays.Reader) error {
+	names := f.first.names
+	multi := f.header["X_Columns"] == "Multi"
+	hasX := multi || f.header["X_Columns"] == "One"
+	group := ""
+
+	for i, name := range names {
 		switch {
-		case i == 0 && !columns:
-			continue // there is no X column
-		case name == "Comment" && i == len(s.names)-1:
+		case i == 0 && !hasX:
+			continue
+		case name == "Comment" && i == len(names)-1:
 			continue
 		case !f.filled[i]:
 			r.Unread(name, false, "an empty column")
 			continue
 		}
 
-		a := arrays.Array{Name: name, Dims: []int64{f.rows}, Plane: f, First: i, Unit: s.value("Y_Unit_Label", i)}
-		if name == "X_Value" {
-			if f.header["X_Columns"] == "Multi" && i+1 < len(s.names) {
-				group = s.names[i+1]
+		a := arrays.Array{
+			Name: name, Dims: []int64{f.rows}, Plane: f, First: i, Unit: f.first.value("Y_Unit_Label", i),
+		}
+
+		switch {
+		case name == "X_Value":
+			if multi && i+1 < len(names) {
+				group = names[i+1]
 			}
 
-			a.Plane, a.Unit = &alone{f}, s.value("X_Unit_Label", max(1, i))
-			a.Name = cmp.Or(strings.ToLower(s.value("X_Dimension", max(1, i))), "time")
-			if a.Name == "time" {
-				a.Unit = cmp.Or(a.Unit, "s")
-			}
-
+			a.Plane = &alone{f} // a clock must have a plane of its own
+			a.Name, a.Unit = f.clock(i)
 			if group != "" {
 				a.Name = group + "/" + a.Name
 			}
-		} else if !columns {
-			unit, known := clock.Seconds(s.value("X_Unit_Label", i))
-			if d := s.value("X_Dimension", i); known && (d == "" || d == "Time") {
-				a.RateHz = f.rate(s.value("Delta_X", i), unit, r, name)
+		case !hasX:
+			unit, known := clock.Seconds(f.first.value("X_Unit_Label", i))
+			if d := f.first.value("X_Dimension", i); known && (d == "" || d == "Time") {
+				a.RateHz = f.rate(f.first.value("Delta_X", i), unit, r, name)
 			}
 		}
 
 		a.Group = group
-		fault.Raise(r.Add(a))
+		if err := r.Add(a); err != nil {
+			return err
+		}
 	}
 
-	fault.Raise(r.Finish(f.o))
-
-	return r
+	return nil
 }
 
-// rate is the rate of an increment in units of so many seconds. Increments have few digits: a
-// configured rate within them is taken.
+// clock returns the name and the unit of an X column: "time" in s if the header does not say otherwise.
+func (f *file) clock(column int) (name, unit string) {
+	unit = f.first.value("X_Unit_Label", max(1, column))
+	name = cmp.Or(strings.ToLower(f.first.value("X_Dimension", max(1, column))), "time")
+	if name == "time" {
+		unit = cmp.Or(unit, "s")
+	}
+
+	return name, unit
+}
+
+// rate returns the sampling rate in Hz of the column name, and 0 if it has none. delta is its time increment as written
+// in the file, in units of unit seconds. Increments have few digits, so many rates may be meant: rate returns the rate
+// of the options if it is one of them. It warns, once a file, if several whole numbers are among them.
 func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) float64 {
 	inc, ok := text.Fortran([]byte(delta), f.decimal)
 	if !ok || !(inc > 0) || math.IsInf(inc, 0) {
@@ -328,73 +447,16 @@ func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) f
 	}
 
 	hz, low, high := lines.Rate(inc, delta, unit)
-	if o := f.o.RateHz; o >= low && o <= high {
-		return o
+	if f.o.RateHz >= low && f.o.RateHz <= high {
+		return f.o.RateHz
 	}
 
-	if math.Floor(high) > math.Ceil(low) && !f.told { // several integer rates
+	severalWhole := math.Floor(high) > math.Ceil(low)
+	if severalWhole && !f.told {
 		f.told = true
 		r.Warn(ingest.Warn("", "rate-digits", "channel %s: Delta_X is %s: the rate is %.6g to %.6g Hz, "+
 			"%.6g Hz is used; rate_hz gives it exactly", name, delta, low, high, hz))
 	}
 
 	return hz
-}
-
-// alone is the columns of a file by themselves: a clock has a plane of its own.
-type alone struct{ *file }
-
-// Read implements arrays.Plane: row after row from the last mark before start.
-func (f *file) Read(channels []int, start int64, dst [][]float64) (err error) {
-	defer fault.Catch(&err)
-
-	column := make([][]float64, len(f.filled))
-	for j, c := range channels {
-		if column[c] == nil {
-			column[c] = dst[j]
-		}
-	}
-
-	i := lines.Before(f.marks, start)
-	for row := f.marks[i].Row; row < start+int64(len(dst[0])); row++ {
-		if i < len(f.marks) && f.marks[i].Row == row {
-			f.in.Go(f.marks[i].At)
-			i++
-		}
-
-		b, at, ok := f.in.More()
-		f.src.Unless(ok, at, "a row of numbers", "the end of the file", "is the file still being written?")
-
-		if row >= start {
-			f.parse(b, at, column, row-start)
-		}
-	}
-
-	for j, c := range channels {
-		copy(dst[j], column[c])
-	}
-
-	return nil
-}
-
-// parse puts the numbers of a row into the columns that are wanted; an empty cell
-// is NaN.
-func (f *file) parse(b []byte, at int64, column [][]float64, k int64) {
-	for i, x := range column {
-		cell, rest, more := bytes.Cut(b, f.separator)
-		if x != nil {
-			if cell = bytes.TrimSpace(cell); len(cell) == 0 {
-				x[k] = math.NaN()
-			} else if v, ok := text.Fortran(cell, f.decimal); ok {
-				x[k] = v
-			} else {
-				fault.Raise(fault.At(f.src.Path, fmt.Sprintf("byte %d, column %d", at, i+1), "a number",
-					strconv.Quote(fault.Clip(string(cell))), raw.Damaged))
-			}
-		}
-
-		if b = rest; !more {
-			b = nil
-		}
-	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -32,14 +33,14 @@ func Example() {
 	// Response (Trigger) m/s^2 51200 21
 }
 
-// Increments and X columns of another unit of time than s: the same rate.
+// Increments and X columns in another unit of time than s give the same rate.
 func TestMilliseconds(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"no_x.lvm":  {"Delta_X\t1.953125E-5\t1.953125E-5", "X_Unit_Label\tms\tms\t\r\nDelta_X\t1.953125E-2\t1.953125E-2"},
 		"one_x.lvm": {"Delta_X\t", "X_Unit_Label\tms\tms\t\r\nDelta_X\t"},
 	} {
 		b := ingesttest.Testdata(t, name)
-		must.Never(t, !bytes.Contains(b, []byte(change[0])), "%s has no %q", name, change[0])
+		require.True(t, bytes.Contains(b, []byte(change[0])), "%s has no %q", name, change[0])
 
 		rate := func(b []byte) float64 {
 			r := ingesttest.Open(t, Format, b, ingest.Options{})
@@ -52,11 +53,11 @@ func TestMilliseconds(t *testing.T) {
 			want *= 1000
 		}
 
-		must.Near(t, rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)), want, 1e-9*want, "%s: Hz", name)
+		assert.InDelta(t, want, rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)), 1e-9*want, "%s: Hz", name)
 	}
 }
 
-// Expected values are those given to the files (testdata/make.py).
+// The files have the values that testdata/make.py gave them.
 func TestDescribed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -75,7 +76,7 @@ func TestDescribed(t *testing.T) {
 		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
 	} {
 		r, err := Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.name)), c.o)
-		must.Never(t, err != nil, "%s: %v", c.name, err)
+		require.NoError(t, err, "%s: %v", c.name, err)
 
 		ch := r.Info().Channels[c.channel]
 		got := fmt.Sprintf("%s %s %g %t", ch.Name, ch.Unit, math.Round(ch.RateHz*1e6)/1e6, ch.IsTime())
@@ -88,7 +89,7 @@ func TestDescribed(t *testing.T) {
 func TestRefused(t *testing.T) {
 	b, several := ingesttest.Testdata(t, "no_x.lvm"), ingesttest.Testdata(t, "segments.lvm")
 	swap := func(b []byte, old, with string) []byte {
-		must.Never(t, !bytes.Contains(b, []byte(old)), "%v", old)
+		require.True(t, bytes.Contains(b, []byte(old)), "%v", old)
 		return bytes.ReplaceAll(b, []byte(old), []byte(with))
 	}
 

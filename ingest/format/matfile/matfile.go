@@ -1,27 +1,26 @@
-// Package matfile reads MATLAB MAT-files of level 5 (save -v6 and -v7): numeric
-// arrays, also inside structs and cells, and texts.
+// Package matfile reads MATLAB MAT-files of level 5 (save -v6 and -v7): arrays of numbers, also inside structs and
+// cells, and texts. Files of level 7.3 are HDF5, and files of level 4 have another format; both are refused by name.
 //
-// Source of the layout: MathWorks, "MAT-File Format", chapter 1 (level 5).
-// Level 7.3 is HDF5 and level 4 another format; both are refused by name.
+// A file is a header of 128 bytes and a list of data elements (MathWorks, "MAT-File Format", chapter 1). An element is
+// a tag (tag.go) and its data. At the top level, an element is a variable: an array, or an array compressed by zlib.
+// An array is a list of elements: flags, dimensions, a name, and the values, which are arrays in a struct or a cell.
 //
-// A file becomes a flat list. The fields of a struct are named opp.RPS_M1, the
-// elements of a struct array s(2).x, those of a cell c{3} (column-major, from
-// one, as MATLAB counts), the parts of a complex array z.real and z.imag. What
-// cannot be read as numbers or text (sparse arrays, objects, function handles,
-// damage within one variable) is listed by name with the reason: it
-// is never left out silently and never stops the rest.
+// A file becomes a flat list of values (walk.go). The fields of a struct have names such as opp.RPS_M1, the elements
+// of a struct array s(2).x, the elements of a cell c{3} (column-major and from 1, as MATLAB counts), and the parts of
+// a complex array z.real and z.imag. A value that cannot be read as numbers or text (a sparse array, an object, a
+// function handle, damage within one variable) is listed with its name and the reason. It is never left out silently,
+// and other values are read.
 //
-// Opening a file reads the headers; of compressed variables it decompresses the first
-// bytes, and all of it where there is a struct, a cell or a text. What was decompressed is
-// kept (package spool): 64 MiB in memory, the rest in temporary files. The list of names
-// and texts takes at most 64 MiB. A size a file declares is never allocated without its
-// bytes being there.
+// Opening a file reads the headers. It decompresses the first bytes of a compressed array of numbers, and all of a
+// compressed struct, cell or text. Package spool keeps decompressed bytes: 64 MiB in memory, the rest in temporary
+// files. The lists of names and texts take at most 64 MiB. Memory is allocated only for bytes that exist.
 package matfile
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"doubletake/ingest"
@@ -31,7 +30,8 @@ import (
 	"doubletake/ingest/format/internal/spool"
 )
 
-// Format is MATLAB's level 5. Level 7.3 is HDF5.
+// Format is MATLAB's level 5. Files of other programs may have another text at the beginning of the header, so Detect
+// looks for the version and the byte order at its end.
 var Format = ingest.Format{
 	Name: "mat", Title: "MAT", Endings: []string{".mat"}, Attributes: true,
 	Magic: []string{"MATLAB 5.0 MAT-file"},
@@ -41,136 +41,149 @@ var Format = ingest.Format{
 	Open: open,
 }
 
-// file is a file whose variables are listed.
+// file is a MAT-file and the lists of its values.
 type file struct {
 	src     ingest.Source
 	order   binary.ByteOrder
 	header  string // descriptive text, such as "MATLAB 5.0 MAT-file, Platform: PCWIN64, …"
-	missing int64  // bytes that the last element claims beyond the end of the file
+	missing int64  // bytes by which the last element is longer than the file; 0 if it is whole
 	list
-	budget int64 // what the list may still grow by, in bytes
-	memory spool.Memory
-	spools []io.Closer
-	window raw.Window // by element
+	budget int64        // bytes by which the lists may still grow
+	memory spool.Memory // shared by spools
+	spools []io.Closer  // decompressed elements
+	window raw.Window   // bytes of an element that were read last
 }
 
-// list is what a file holds, in its order. Names are paths: "x", "opp.RPS_M1", "s(2).x", "c{3}".
+// list has the values of a file, in the order of the file. Names are paths: "x", "opp.RPS_M1", "s(2).x", "c{3}".
 type list struct {
-	arrays []*array // of numbers
+	arrays []*array // arrays of numbers
 	texts  []ingest.Attribute
-	unread []ingest.Unread // what cannot be read; "byte 4096" where even the name is lost
+	unread []ingest.Unread // values that cannot be read; named "byte 4096" if the name cannot be read either
 }
 
-// array is a numeric or logical array, or a part of a complex one. It is its plane.
+// array is an array of numbers or of logical values, or a part of a complex array. It implements arrays.Plane.
 type array struct {
 	name   string
-	class  string  // as MATLAB sees it: "double", "single", "int8" … "uint64"
-	stored string  // as the file holds it: MATLAB stores whole-numbered doubles as "int16" and the like
-	dims   []int64 // at least two; column-major
-	axis   int     // that of time
+	class  string  // class in MATLAB: "double", "single", "int8" to "uint64"
+	stored string  // type in the file: MATLAB stores doubles that are whole numbers as integers
+	dims   []int64 // lengths of the axes, at least two; the first axis runs fastest
+	axis   int     // index in dims of the axis that is time
 
-	file  *file
-	elem  *element
-	off   int64 // of the first value in the element's data
-	kind  raw.Kind
-	count int64
+	file   *file
+	elem   *element
+	offset int64    // of the first value in elem.data
+	kind   raw.Kind // how values are stored
+	count  int64    // number of values
 }
 
-// open names channels as MATLAB names the values: x, opp.RPS_M1, f{2},
-// PXX{1}[3].
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+// open reads the lists of a file and returns a reader with channels for its arrays.
+func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 	f := &file{src: src, budget: maxIndex, memory: maxMemory}
-	defer func() {
-		if err != nil {
-			for _, s := range f.spools {
-				_ = s.Close()
-			}
+
+	reader, err := f.reader(options)
+	if err != nil {
+		for _, s := range f.spools { // the caller closes src
+			_ = s.Close()
 		}
-	}()
 
-	defer fault.Catch(&err)
+		return nil, err
+	}
 
-	f.read(o.Truncated == "use")
+	return reader, nil
+}
+
+// reader reads the lists of a file and returns a reader with channels for its arrays and attributes for its texts.
+func (f *file) reader(options ingest.Options) (*arrays.Reader, error) {
+	if err := f.read(options.Truncated == "use"); err != nil {
+		return nil, err
+	}
 
 	order := "little-endian"
 	if f.order == binary.BigEndian {
 		order = "big-endian"
 	}
 
-	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order},
-		append(f.spools, src)...)
-	r.Attribute("header", f.header)
+	reader := arrays.New(ingest.Info{Path: f.src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order},
+		append(f.spools, f.src)...)
+	reader.Attribute("header", f.header)
 
 	if f.missing > 0 {
-		r.Warn(ingest.Warn("", "truncated",
+		reader.Warn(ingest.Warn("", "truncated",
 			"the last element claims %d bytes more than there are: the arrays that are whole are used", f.missing))
 	}
 
 	for _, t := range f.texts {
-		r.Attribute(t.Name, t.Value)
+		reader.Attribute(t.Name, t.Value)
 	}
 
 	for _, u := range f.unread {
-		r.Unread(u.Name, true, u.Reason)
+		reader.Unread(u.Name, true, u.Reason)
 	}
 
-	clocks := map[string]int64{}
-	for _, v := range f.arrays {
-		if arrays.IsTime(v.name) {
-			clocks[arrays.Parent(v.name)] = v.count
+	clocks := map[string]int64{} // by struct, the number of samples of the array that contains the time
+	for _, array := range f.arrays {
+		if arrays.IsTime(array.name) {
+			clocks[arrays.Parent(array.name)] = array.count
 		}
 	}
 
-	for _, v := range f.arrays {
-		fault.Raise(v.add(r, clocks[arrays.Parent(v.name)], o))
+	for _, array := range f.arrays {
+		if err := array.add(reader, clocks[arrays.Parent(array.name)], options); err != nil {
+			return nil, err
+		}
 	}
 
-	return r, r.Finish(o)
+	return reader, reader.Finish(options)
 }
 
-// add makes channels of an array; clock is the samples of its clock.
-func (v *array) add(r *arrays.Reader, clock int64, o ingest.Options) (err error) {
+// add adds the channels of an array, or an attribute for a single number. clock is the number of samples of the array
+// that contains the time in the same struct, and 0 if there is none.
+func (v *array) add(reader *arrays.Reader, clock int64, options ingest.Options) error {
 	switch v.count {
 	case 0:
-		r.Unread(v.name, false, "an empty array")
+		reader.Unread(v.name, false, "an empty array")
 		return nil
 	case 1:
-		return r.Single(v.name, v)
+		return reader.Single(v.name, v)
 	}
 
-	if v.axis, err = arrays.Axes(v.dims, nil, clock, o.Arrays); err != nil {
-		r.Unread(v.name, true, err.Error())
+	axis, err := arrays.Axes(v.dims, nil, clock, options.Arrays)
+	if err != nil {
+		reader.Unread(v.name, true, err.Error())
 		return nil
 	}
+
+	v.axis = axis
 
 	attrs := []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(v.dims)}, {Name: "class", Value: v.class}}
 	if v.stored != v.class {
 		attrs = append(attrs, ingest.Attribute{Name: "stored", Value: v.stored})
 	}
 
-	return r.Add(arrays.Array{
+	return reader.Add(arrays.Array{
 		Name: v.name, Dims: v.dims, Axis: v.axis, ColumnMajor: true, Group: arrays.Parent(v.name), Attributes: attrs,
 		Quantum: arrays.QuantumOf(v.class), Plane: v,
 	})
 }
 
-// blockSize is how many bytes are read at a time.
+// blockSize is the number of bytes that are read at a time.
 const blockSize = 64 << 10
 
-// Read implements arrays.Plane. The channels of an axis that is not the first lie
-// interleaved: their bytes are read once for all.
+// Read implements arrays.Plane. If time is not the first axis, channels lie interleaved; the window keeps their bytes
+// from one channel to the next.
 func (v *array) Read(channels []int, start int64, dst [][]float64) error {
 	length := v.dims[v.axis]
-	stride, _ := product(v.dims[:v.axis]) // values from a sample to the next
+	stride, _ := product(v.dims[:v.axis]) // values from a sample of a channel to the next
 	width := int64(v.kind.Bytes())
-	frame := stride * width
+	frame := stride * width // bytes from a sample to the next
 
 	n := int64(len(dst[0]))
 	for done := int64(0); done < n; {
 		k := min(max(1, blockSize/frame), n-done)
 		for i, c := range channels {
+			// Number of the first value of the frame: stride channels are interleaved, then come the next stride channels.
 			first := int64(c)/stride*stride*length + (start+done)*stride
-			b, err := v.file.window.Bytes(v.elem, v.elem.data, v.off+first*width, k*frame, 0)
+			b, err := v.file.window.Bytes(v.elem, v.elem.data, v.offset+first*width, k*frame, 0)
 			if err != nil {
 				place := fmt.Sprintf("variable %q, value %d", v.name, first)
 				return &fault.Error{Place: place, Err: fmt.Errorf("read: %w", err), Hint: "the file is damaged"}
@@ -185,83 +198,66 @@ func (v *array) Read(channels []int, start int64, dst [][]float64) error {
 	return nil
 }
 
-// Data types (MAT-File Format, table 1-1).
 const (
-	miINT8       = 1
-	miUINT8      = 2
-	miINT16      = 3
-	miUINT16     = 4
-	miINT32      = 5
-	miUINT32     = 6
-	miSINGLE     = 7
-	miDOUBLE     = 9
-	miINT64      = 12
-	miUINT64     = 13
-	miMATRIX     = 14
-	miCOMPRESSED = 15
-	miUTF8       = 16
-	miUTF16      = 17
-	miUTF32      = 18
+	headerSize = 128 // bytes of the header
+	tagSize    = 8   // bytes of a tag
 )
 
-// Array classes (table 1-3; 16 and 17 are not in it, but in the files).
+// Limits.
 const (
-	mxCELL     = 1
-	mxSTRUCT   = 2
-	mxOBJECT   = 3
-	mxCHAR     = 4
-	mxSPARSE   = 5
-	mxDOUBLE   = 6
-	mxUINT64   = 15
-	mxFUNCTION = 16
-	mxOPAQUE   = 17
+	maxIndex  = 64 << 20 // bytes of names and texts
+	maxMemory = 64 << 20 // decompressed bytes that are kept in memory
+	maxText   = 1 << 20  // bytes of a character array
+	maxRows   = 1 << 16  // rows of a character array
+	maxDepth  = 32       // nesting of structs and cells
+	maxDims   = 64       // dimensions of an array
+	maxName   = 4096     // bytes of a name
+	maxFields = 1 << 16  // fields of a struct, if their names are as long as MATLAB allows
 )
 
-var classNames = [...]string{
-	mxCELL: "cell", mxSTRUCT: "struct", mxOBJECT: "object", mxCHAR: "char", mxSPARSE: "sparse",
-	mxDOUBLE: "double", 7: "single", 8: "int8", 9: "uint8", 10: "int16", 11: "uint16", 12: "int32",
-	13: "uint32", 14: "int64", mxUINT64: "uint64", mxFUNCTION: "function handle", mxOPAQUE: "opaque",
-}
-
-// kinds are the numeric data types.
-var kinds = map[uint32]struct {
-	name string
-	kind raw.Kind
-}{
-	miINT8: {"int8", raw.I8}, miUINT8: {"uint8", raw.U8}, miINT16: {"int16", raw.I16}, miUINT16: {"uint16", raw.U16},
-	miINT32: {"int32", raw.I32}, miUINT32: {"uint32", raw.U32}, miSINGLE: {"single", raw.F32},
-	miDOUBLE: {"double", raw.F64}, miINT64: {"int64", raw.I64}, miUINT64: {"uint64", raw.U64},
-}
-
 const (
-	headerSize = 128
-	maxIndex   = 64 << 20 // bytes of names and texts
-	maxMemory  = 64 << 20 // bytes that are kept decompressed
-	maxText    = 1 << 20  // bytes of one character array
-	maxDepth   = 32       // of structs and cells in each other
-	maxDims    = 64
-	maxName    = 4096
-	maxFields  = 1 << 16
+	level5  = "a MAT-file of level 5"
+	level73 = "level 7.3 is HDF5: read it as such"
 )
 
-// read lists the variables.
+// read reads the header and the lists. If the file is not a MAT-file, or if an element is longer than the rest of the
+// file, read returns a *fault.Error. With cut, the last element may be longer than the rest of the file. A variable
+// that cannot be read is listed as unread.
 //
-// A file that is no such file, or whose chain of elements is broken (it is cut
-// short), is a *fault.Error; what concerns one variable only is listed as unread.
-// With cut the last element may claim more bytes than there are.
-func (f *file) read(cut bool) {
-	const (
-		level5  = "a MAT-file of level 5"
-		level73 = "level 7.3 is HDF5: read it as such"
-	)
-
+// The header has a text in bytes 0 to 115, the offset of the subsystem data in bytes 116 to 123, the version in bytes
+// 124 and 125, and "MI" as a number of 2 bytes in bytes 126 and 127, which shows the byte order.
+func (f *file) read(cut bool) error {
 	head := make([]byte, min(headerSize, f.src.Size))
-	f.fill(head, 0, "header")
+	if err := f.fill(head, 0, "header"); err != nil {
+		return err
+	}
 
-	hdf := strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3")
-	f.src.Unless(!hdf, 0, level5, "level 7.3", level73)
-	f.src.Unless(len(head) == headerSize, 0, "a MAT-file header of 128 bytes", fmt.Sprintf("%d bytes", len(head)),
-		raw.CutShort)
+	if err := f.checkHeader(head); err != nil {
+		return err
+	}
+
+	f.header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
+
+	// The subsystem data are an unnamed array that belongs to objects. Blanks or zero mean that there are none.
+	subsystem := int64(-1)
+	if s := string(head[116:124]); s != "        " {
+		if offset := f.order.Uint64(head[116:]); offset >= headerSize && offset < uint64(f.src.Size) {
+			subsystem = int64(offset)
+		}
+	}
+
+	return f.elements(subsystem, cut)
+}
+
+// checkHeader sets the byte order of the file. It returns an error if the header is not one of level 5.
+func (f *file) checkHeader(head []byte) error {
+	if strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3") {
+		return f.src.Fault(0, level5, "level 7.3", level73)
+	}
+
+	if len(head) != headerSize {
+		return f.src.Fault(0, "a MAT-file header of 128 bytes", fmt.Sprintf("%d bytes", len(head)), raw.CutShort)
+	}
 
 	switch string(head[126:128]) {
 	case "IM":
@@ -270,80 +266,83 @@ func (f *file) read(cut bool) {
 		f.order = binary.BigEndian
 	default:
 		hint := "this is no MAT-file of level 5"
-		if head[0] == 0 || head[1] == 0 || head[2] == 0 || head[3] == 0 {
+		if slices.Contains(head[:4], 0) {
 			hint = "this may be a MAT-file of level 4: save it with save -v7"
 		}
 
-		f.src.Unless(false, 126, `the byte order "IM" or "MI"`, fmt.Sprintf("%q", head[126:128]), hint)
+		return f.src.Fault(126, `the byte order "IM" or "MI"`, fmt.Sprintf("%q", head[126:128]), hint)
 	}
 
-	version := f.order.Uint16(head[124:])
-	f.src.Unless(version != 0x0200, 124, level5, "level 7.3", level73)
-	f.src.Unless(version == 0x0100, 124, "version 0x0100", fmt.Sprintf("%#04x", version), "")
-
-	f.header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
-
-	// The eight bytes before the version point to the subsystem data, an
-	// unnamed array that belongs to objects; blanks or zero mean there is none.
-	subsystem := int64(-1)
-	if s := string(head[116:124]); s != "        " {
-		if at := f.order.Uint64(head[116:]); at >= headerSize && at < uint64(f.src.Size) {
-			subsystem = int64(at)
-		}
-	}
-
-	f.elements(subsystem, cut)
-}
-
-// fill reads b at a byte of the file.
-func (f *file) fill(b []byte, at int64, what string) {
-	if err := raw.ReadFull(f.src, b, at); err != nil {
-		fault.Raise(&fault.Error{Place: place(at), Err: fmt.Errorf("read %s: %w", what, err)})
+	switch version := f.order.Uint16(head[124:]); version {
+	case 0x0100:
+		return nil
+	case 0x0200:
+		return f.src.Fault(124, level5, "level 7.3", level73)
+	default:
+		return f.src.Fault(124, "version 0x0100", fmt.Sprintf("%#04x", version), "")
 	}
 }
 
-// elements lists what the elements of the top level hold.
-func (f *file) elements(subsystem int64, cut bool) {
-	seen := map[string]int64{}
-	for at := int64(headerSize); at < f.src.Size; {
-		left := f.src.Size - at - 8
+// fill fills b with the bytes of the file from an offset on. what names them in errors.
+func (f *file) fill(b []byte, offset int64, what string) error {
+	if err := raw.ReadFull(f.src, b, offset); err != nil {
+		return &fault.Error{Place: place(offset), Err: fmt.Errorf("read %s: %w", what, err)}
+	}
+
+	return nil
+}
+
+// elements lists the values of all variables, except of the one at the offset subsystem. With cut, the last one may be
+// longer than the rest of the file.
+func (f *file) elements(subsystem int64, cut bool) error {
+	seen := map[string]int64{} // offsets of the variables, by their names
+	for offset := int64(headerSize); offset < f.src.Size; {
+		left := f.src.Size - offset - tagSize // bytes behind the tag
 		if left < 0 {
-			f.src.Unless(false, at, "a data element", fmt.Sprintf("%d bytes, then the end of the file", left+8), raw.CutShort)
+			return f.src.Fault(offset, "a data element", fmt.Sprintf("%d bytes, then the end of the file", left+tagSize),
+				raw.CutShort)
 		}
 
-		var tag [8]byte
-		f.fill(tag[:], at, "element")
+		var tag [tagSize]byte
+		if err := f.fill(tag[:], offset, "element"); err != nil {
+			return err
+		}
 
-		e := &element{at: at, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:])), data: f.src}
-		if e.typ>>16 != 0 { // the small format: eight bytes in all
-			f.refuse(place(at), fmt.Errorf("%s: expected an array, found a small element of data type %d", place(at),
-				e.typ&0xffff))
+		e := &element{offset: offset, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:])), data: f.src}
+		if e.typ>>16 != 0 { // the small format, which has no room for an array
+			f.refuse(place(offset), fmt.Errorf("%s: expected an array, found a small element of data type %d",
+				place(offset), e.typ&0xffff))
 
-			at += 8
+			offset += tagSize
 			continue
 		}
 
-		if f.missing = max(0, e.size-left); f.missing > 0 {
-			if !cut {
-				f.src.Unless(false, at, fmt.Sprintf("an element of %d bytes", e.size),
-					fmt.Sprintf("%d until the end of the file", left),
-					"the file is cut short: copy it again, or use the arrays that are whole with truncated: use")
+		f.missing = max(0, e.size-left)
+		if f.missing > 0 && !cut {
+			return f.src.Fault(offset, fmt.Sprintf("an element of %d bytes", e.size),
+				fmt.Sprintf("%d until the end of the file", left),
+				"the file is cut short: copy it again, or use the arrays that are whole with truncated: use")
+		}
+
+		e.size -= f.missing
+
+		if offset != subsystem {
+			if err := f.variable(e, seen); err != nil {
+				return err
 			}
-
-			e.size -= f.missing
 		}
 
-		if at != subsystem {
-			f.variable(e, seen)
-		}
-
-		at += 8 + e.size
+		offset += tagSize + e.size
 	}
+
+	return nil
 }
 
-func (f *file) refuse(name string, why error) {
+// refuse lists a value as unread.
+func (f *file) refuse(name string, reason error) {
 	f.budget -= int64(len(name)) + 256
-	f.unread = append(f.unread, ingest.Unread{Name: name, Reason: why.Error()})
+	f.unread = append(f.unread, ingest.Unread{Name: name, Reason: reason.Error()})
 }
 
-func place(at int64) string { return fmt.Sprintf("byte %d", at) }
+// place returns an offset in the file as the place of an error.
+func place(offset int64) string { return fmt.Sprintf("byte %d", offset) }

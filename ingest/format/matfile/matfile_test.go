@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -41,21 +41,24 @@ func Example() {
 	// Output: [93.740581 109.37 123.02] 3 <nil>
 }
 
-// list returns what bytes hold.
+// listed reads the variables of a file.
 func listed(b []byte, cut bool) (*file, error) {
 	f := &file{src: ingesttest.Source(b), budget: maxIndex, memory: maxMemory}
-	return f, fault.Try(func() { f.read(cut) })
+	err := f.read(cut)
+
+	return f, err
 }
 
 func open1(t testing.TB, b []byte) *file {
 	t.Helper()
 
-	f := must.Get(listed(b, false))(t)
+	f, err := listed(b, false)
+	require.NoError(t, err)
 
 	return f
 }
 
-// all reads an array column after column.
+// all returns the values of an array, column after column.
 func all(t testing.TB, v *array) []float64 {
 	t.Helper()
 
@@ -83,8 +86,8 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// TestTruth compares with the values that were handed to scipy.io.savemat
-// (testdata/make.py): every dtype, structs, cells, shapes, texts, compressed or not.
+// TestTruth compares with the values that scipy.io.savemat was given (testdata/make.py): every type, structs, cells,
+// shapes and texts, compressed or not.
 func TestTruth(t *testing.T) {
 	var files map[string]struct {
 		Vars []struct {
@@ -124,10 +127,10 @@ func TestTruth(t *testing.T) {
 
 				ingesttest.Equal(t, all(t, v), x)
 
-				// The last axis is time: of rows, two at once, from a place.
+				// With the last axis as time, two rows are read at once.
 				if v.axis = len(v.dims) - 1; len(v.dims) == 2 && v.dims[0] > 1 && v.dims[1] > 1 {
 					last, got := int(v.dims[0])-1, [][]float64{{0}, {0}}
-					must.Do(t, v.Read([]int{last, 0}, 1, got))
+					require.NoError(t, v.Read([]int{last, 0}, 1, got))
 
 					k := int(v.dims[0])
 					ingesttest.Equal(t, got[0], x[k+last:][:1])
@@ -150,15 +153,15 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// A compressed array of 5.5 MiB, in turns of its columns and backwards. Expected values: the
-// formula in make.py.
+// A compressed array of 5.5 MiB is read backwards, one column after another. Its values follow from the formula in
+// make.py.
 func TestLargeCompressed(t *testing.T) {
 	f := open1(t, ingesttest.Testdata(t, "truth/big_z.mat"))
 	v := f.arrays[slices.IndexFunc(f.arrays, func(v *array) bool { return v.name == "big" })]
 
 	x, two := make([]float64, 7001), make([]float64, 7001)
 	for start := int64(112016); start >= 0; start -= 7001 {
-		must.Do(t, v.Read([]int{5, 2}, start, [][]float64{x, two}))
+		require.NoError(t, v.Read([]int{5, 2}, start, [][]float64{x, two}))
 
 		for i := range x {
 			at := start + int64(i)
@@ -169,8 +172,8 @@ func TestLargeCompressed(t *testing.T) {
 	}
 }
 
-// libsndfile claims 8 bytes too many for its last array. Witness: scipy reads the files
-// (testdata/make_sound.py). An array whose numbers are not all there is not read.
+// libsndfile states 8 bytes too many for its last array. scipy reads such files too (testdata/make_sound.py). An array
+// with missing numbers is not read.
 func TestTruncated(t *testing.T) {
 	truth := map[string][][]float64{}
 	if err := json.Unmarshal(ingesttest.Testdata(t, "sound.json"), &truth); err != nil || len(truth) != 5 {
@@ -187,8 +190,8 @@ func TestTruncated(t *testing.T) {
 		}
 
 		info := r.Info()
-		must.Never(t, info.Channels[0].RateHz != 48000 || ingesttest.Codes(info.Warnings) != "truncated",
-			"%s: %+v", name, info)
+		require.Equal(t, 48000.0, info.Channels[0].RateHz, "%s: %+v", name, info)
+		require.Equal(t, "truncated", ingesttest.Codes(info.Warnings), "%s: %+v", name, info)
 
 		for c, x := range ingesttest.ReadAll(t, r) {
 			ingesttest.Equal(t, x, want[c])
@@ -200,8 +203,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Of a compressed matrix whose end is damaged the sound part is read, and the error names
-// the place.
+// If the end of a compressed matrix is damaged, the part before it is read, and the error names the place.
 func TestDamagedMatrix(t *testing.T) {
 	o := binary.LittleEndian
 	const rows = 1 << 15
@@ -219,7 +221,7 @@ func TestDamagedMatrix(t *testing.T) {
 	ingesttest.WantDataError(t, nil, v.Read([]int{1}, 0, [][]float64{x}), `variable "x", value `, "damaged")
 }
 
-// Builders of MAT-file bytes after "MAT-File Format", chapter 1.
+// The following functions build the bytes of a MAT-file by "MAT-File Format", chapter 1.
 
 func header(o binary.AppendByteOrder) []byte {
 	b := fmt.Appendf(nil, "%-116s%8s", "MATLAB 5.0 MAT-file, by hand", "")
@@ -292,10 +294,8 @@ func values(o binary.AppendByteOrder, typ uint32, x []float64) []byte {
 	return elem(o, typ, b)
 }
 
-// TestStoredTypes: MATLAB stores a double array whose values are whole numbers
-// in the smallest type that holds them; class and storage differ in the file
-// and the values must not. Both byte orders, small and normal elements,
-// compressed or not. Expected values: what the bytes were made from.
+// MATLAB stores doubles that are whole numbers in the smallest type of integers that is large enough. The values are
+// the same, in both byte orders, in small and normal elements, compressed or not.
 func TestStoredTypes(t *testing.T) {
 	limits := map[uint32][]float64{
 		miINT8: {-128, 127, 0, -1}, miUINT8: {0, 255, 128, 1}, miINT16: {-32768, 32767, -2, 300},
@@ -320,8 +320,8 @@ func TestStoredTypes(t *testing.T) {
 	}
 }
 
-// TestNestedByHand: a big-endian struct array and cell as MATLAB on a
-// big-endian machine would write them, with UTF-16 text and an empty field.
+// TestNestedByHand reads a struct array and a cell as MATLAB writes them on a big-endian machine, with text in UTF-16
+// and an empty field.
 func TestNestedByHand(t *testing.T) {
 	o := binary.BigEndian
 	u16 := func(s string) []byte {
@@ -349,19 +349,19 @@ func TestNestedByHand(t *testing.T) {
 			names = append(names, fmt.Sprintf("%s %v", v.name, v.dims))
 		}
 
-		must.Equal(t, names, []string{"s(1).x [2 1]", "s(2).x [0 0]", "s(2).tag{1} [1 1]"}, "got")
+		assert.Equal(t, []string{"s(1).x [2 1]", "s(2).x [0 0]", "s(2).tag{1} [1 1]"}, names, "got")
 
 		if got := all(t, f.arrays[0]); got[0] != -3 || got[1] != 1000 {
 			t.Error(got)
 		}
 
 		// Column-major: "aäbüc°" in two rows reads abc and äü°.
-		must.Not(t, len(f.texts) != 1 || f.texts[0] != (ingest.Attribute{Name: "s(1).tag", Value: "abc\näü°"}),
-			"%q", f.texts)
+		require.Len(t, f.texts, 1, "%q", f.texts)
+		assert.Equal(t, (ingest.Attribute{Name: "s(1).tag", Value: "abc\näü°"}), f.texts[0], "%q", f.texts)
 	}
 }
 
-// TestUnread: what cannot be read is named and does not touch its neighbours.
+// TestUnread checks that values that cannot be read are listed, and that the values beside them are read.
 func TestUnread(t *testing.T) {
 	o := binary.LittleEndian
 	one := values(o, miDOUBLE, []float64{1})
@@ -409,14 +409,16 @@ func TestUnread(t *testing.T) {
 		{"first", good("first"), `variable "first": the name is used at byte 128 already`},
 	} {
 		b := append(header(o), good("first")...)
-		must.Be(t, len(b), 128+72, "the first array ends")
+		require.Len(t, b, 128+72, "the first array ends")
 
 		f := open1(t, append(append(b, c.elem...), good("last")...))
-		must.Not(t, len(f.arrays) != 2 || f.arrays[1].name != "last" || all(t, f.arrays[1])[0] != 1,
-			"%s: the neighbours: %v", c.name, f.arrays)
+		require.Len(t, f.arrays, 2, "%s: the neighbours: %v", c.name, f.arrays)
+		require.Equal(t, "last", f.arrays[1].name, "%s: the neighbours: %v", c.name, f.arrays)
+		assert.Equal(t, 1.0, all(t, f.arrays[1])[0], "%s: the neighbours: %v", c.name, f.arrays)
 
-		must.Not(t, len(f.unread) != 1 || f.unread[0].Name != c.name || !strings.Contains(f.unread[0].Reason, c.want),
-			"%s: %v; want %s", c.name, f.unread, c.want)
+		require.Len(t, f.unread, 1, "%s: %v; want %s", c.name, f.unread, c.want)
+		require.Equal(t, c.name, f.unread[0].Name, "%s: %v; want %s", c.name, f.unread, c.want)
+		assert.Contains(t, f.unread[0].Reason, c.want, "%s: %v; want %s", c.name, f.unread, c.want)
 	}
 
 	// An empty text of another type of data, as some writers leave it, spoils nothing.
@@ -431,8 +433,8 @@ func TestUnread(t *testing.T) {
 	ingesttest.WantDataError(t, nil, f.arrays[0].Read([]int{2999}, 0, [][]float64{{0}}), "the file is damaged")
 }
 
-// TestMany: a cell of a million empty arrays, a few kilobytes compressed, is
-// refused before its list takes more than its bound; what follows is read.
+// TestMany reads a cell of a million empty arrays, which takes a few kilobytes compressed. It is refused before the
+// list of values takes too much memory.
 func TestMany(t *testing.T) {
 	o := binary.LittleEndian
 	many := matrix(o, mxCELL, "many", []int32{1 << 20, 1}, bytes.Repeat(elem(o, miMATRIX, nil), 1<<20))
@@ -456,7 +458,7 @@ func noise(n int) []float64 {
 	return x
 }
 
-// deep nests cells.
+// deep returns cells within cells.
 func deep(n int) []byte {
 	o := binary.LittleEndian
 	b := matrix(o, mxDOUBLE, "", []int32{0, 0})
@@ -494,9 +496,8 @@ func TestOpenErrors(t *testing.T) {
 	})
 }
 
-// Files written by MATLAB itself. Expected: the size, the first and the last value, the sum, and
-// the sum of each value times its position over the size, by numpy of what scipy.io.loadmat 1.10
-// reads.
+// Files by MATLAB itself have the values that scipy.io.loadmat 1.10 reads. The test compares the number of values, the
+// first and the last value, the sum, and the sum of value × position / number.
 func TestMeasured(t *testing.T) {
 	for _, c := range []struct {
 		file, name                 string
@@ -548,9 +549,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no input makes the reader panic, hang, or take memory beyond
-// 160 MiB and 64 times the input. Each input is also tried as the content of a compressed
-// element, which random changes of compressed bytes never reach.
+// FuzzOpen checks that no input makes the reader panic, hang, or take more than 160 MiB plus 64 times the input. It
+// also reads each input as the content of a compressed element, which random changes of compressed bytes never reach.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"cells.mat", "cells_z.mat", "structs.mat", "dtypes.mat", "texts.mat", "sparse.mat"} {
 		f.Add(ingesttest.Testdata(f, "truth/"+name))
@@ -580,7 +580,9 @@ func FuzzOpen(f *testing.F) {
 				x := make([]float64, 64)
 				for c, ch := range r.Info().Channels[:min(50, len(r.Info().Channels))] {
 					n, err := r.Read([]int{c}, max(0, ch.Samples-64), [][]float64{x})
-					must.Never(t, n < int(min(64, ch.Samples)) && err == nil, "%d values without an error", n)
+					if n < int(min(64, ch.Samples)) && err == nil {
+						t.Fatalf("%d values without an error", n)
+					}
 				}
 			})
 		}

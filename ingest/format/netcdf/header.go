@@ -10,41 +10,85 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/decode"
 	"doubletake/ingest/format/internal/raw"
 )
 
-// file is a file's header, read from in. Its methods raise errors (fault.Raise).
-type file struct {
-	src ingest.Source
-	in  *bufio.Reader
-	at  int64 // of the next byte of in
+// The header of a classic file, in the order in which header reads it (NetCDF Users Guide, appendix B, "File Format
+// Specifications"; all numbers are big-endian):
+//
+//	"CDF" and the version     4 bytes
+//	number of records         length
+//	dimensions                list of: name, length
+//	attributes of the file    list of: name, type, number of values (length), values
+//	variables                 list of: name, number of dimensions (length), their numbers (lengths), attributes,
+//	                          type, size in bytes (length), offset of the data
+//
+// A list is a tag (10, 11 or 12) in 4 bytes, the number of its elements (length), and its elements; tag and number are
+// 0 for an empty list. A length has 4 bytes, and 8 bytes in CDF-5. Names and values are padded to multiples of 4
+// bytes.
 
-	version    byte
-	count      int64 // records; −1: not stated
-	dims       []int64
-	names      []string // of dims
+// Tags of lists.
+const (
+	tagDimensions = 10
+	tagVariables  = 11
+	tagAttributes = 12
+)
+
+// maxDims bounds the number of dimensions of a variable, as the library of netCDF does.
+const maxDims = 1024
+
+// file is the header of a file. The methods that read it raise errors (decode.Raise), which parse catches.
+type file struct {
+	src    ingest.Source
+	buf    *bufio.Reader // reads src
+	offset int64         // of the next byte of buf in the file
+
+	version    byte     // 1, 2 or 5
+	count      int64    // number of records; −1 if the header does not state it
+	dims       []int64  // lengths of the dimensions; 0 for the dimension that counts the records
+	names      []string // names of the dimensions
 	attributes []attribute
 	variables  []*variable
-	recordSize int64
-	total      int64 // bytes of the variables that were added
-	window     raw.Window
+	recordSize int64      // bytes from a record to the next; set by layRecords
+	total      int64      // bytes of the variables that were added
+	window     raw.Window // bytes that were read last
 }
 
-// has raises an error unless the file holds n bytes more.
-func (f *file) has(n int64, want string) {
-	f.src.Unless(n >= 0 && n <= f.src.Size-f.at, f.at, want, "the end of the file", raw.CutShort)
+// parse reads the header of a file.
+func parse(src ingest.Source) (f *file, err error) {
+	defer decode.Catch(&err)
+
+	f = &file{src: src}
+	f.header()
+
+	return f, nil
 }
 
-// bytes reads n bytes, which the file must hold.
+// unless raises an error at an offset of the file if ok is false.
+func (f *file) unless(ok bool, offset int64, want, found, hint string) {
+	if !ok {
+		decode.Raise(f.src.Fault(offset, want, found, hint))
+	}
+}
+
+// require raises an error if the file does not have n more bytes.
+func (f *file) require(n int64, want string) {
+	f.unless(n >= 0 && n <= f.src.Size-f.offset, f.offset, want, "the end of the file", raw.CutShort)
+}
+
+// bytes reads n bytes. want says for people what they are.
 func (f *file) bytes(n int64, want string) []byte {
-	f.has(n, want)
+	f.require(n, want)
 
 	b := make([]byte, n)
-	if _, err := io.ReadFull(f.in, b); err != nil {
-		fault.Raise(&fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.at), Err: fmt.Errorf("read: %w", err)})
+	if _, err := io.ReadFull(f.buf, b); err != nil {
+		decode.Raise(&fault.Error{
+			Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.offset), Err: fmt.Errorf("read: %w", err),
+		})
 	}
 
-	f.at += n
+	f.offset += n
 
 	return b
 }
@@ -52,79 +96,106 @@ func (f *file) bytes(n int64, want string) []byte {
 // word reads a number of 4 bytes.
 func (f *file) word() uint32 { return binary.BigEndian.Uint32(f.bytes(4, "4 bytes of header")) }
 
-// length reads a number that is not negative, of 8 bytes in CDF-5, and of as many
-// in CDF-2 where it is an offset.
-func (f *file) length(offset bool) int64 {
-	if f.version != 5 && (f.version != 2 || !offset) {
-		return int64(f.word())
+// length reads a number that is not negative. It has 8 bytes in CDF-5, and 4 bytes in the other versions.
+func (f *file) length() int64 {
+	if f.version == 5 {
+		return f.long()
 	}
 
+	return int64(f.word())
+}
+
+// begin reads the offset of the data of a variable. It has 8 bytes in CDF-2 and CDF-5, and 4 bytes in CDF-1.
+func (f *file) begin() int64 {
+	if f.version == 2 || f.version == 5 {
+		return f.long()
+	}
+
+	return int64(f.word())
+}
+
+// long reads a number of 8 bytes that is not negative.
+func (f *file) long() int64 {
 	v := binary.BigEndian.Uint64(f.bytes(8, "8 bytes of header"))
-	f.src.Unless(v <= math.MaxInt64, f.at-8, "a length", fmt.Sprint(v), raw.Damaged)
+	f.unless(v <= math.MaxInt64, f.offset-8, "a length", fmt.Sprint(v), raw.Damaged)
 
 	return int64(v)
 }
 
-// list reads the beginning of a list: its tag and how many elements of at least
-// so many bytes it has.
+// list reads the tag of a list and returns the number of its elements. It raises an error if the rest of the file is
+// too short for so many elements of at least the given number of bytes. what names the elements for people.
 func (f *file) list(tag uint32, least int64, what string) int64 {
-	at := f.at
-	t, n := f.word(), f.length(false)
-
-	if t != 0 || n != 0 {
-		f.src.Unless(t == tag, at, "a list of "+what, fmt.Sprintf("tag %d", t), raw.Damaged)
-		f.src.Unless(n <= (f.src.Size-f.at)/least, at+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n),
-			raw.Damaged)
+	start := f.offset
+	found := f.word()
+	n := f.length()
+	if found == 0 && n == 0 {
+		return 0
 	}
+
+	f.unless(found == tag, start, "a list of "+what, fmt.Sprintf("tag %d", found), raw.Damaged)
+	f.unless(n <= (f.src.Size-f.offset)/least, start+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n),
+		raw.Damaged)
 
 	return n
 }
 
-// name reads a name, padded to four bytes.
-func (f *file) name() string { return raw.Text(f.padded(f.length(false), "a name")) }
+// name reads a name: its length, and its bytes, which are padded to a multiple of four.
+func (f *file) name() string { return raw.Text(f.padded(f.length(), "a name")) }
 
-// padded reads n bytes and those that pad them to a multiple of four.
+// padded reads n bytes and the bytes that pad them to a multiple of four. It returns the n bytes.
 func (f *file) padded(n int64, want string) []byte {
-	f.has(n, want)
+	f.require(n, want)
 	return f.bytes((n+3)&^3, want)[:n]
 }
 
 // header reads the header.
 func (f *file) header() {
-	f.in = bufio.NewReader(io.NewSectionReader(f.src, 0, f.src.Size))
+	f.buf = bufio.NewReader(io.NewSectionReader(f.src, 0, f.src.Size))
 
-	b := f.bytes(4, "a header")
-	f.version = b[3]
-	f.src.Unless(string(b[:3]) == "CDF" && (f.version == 1 || f.version == 2 || f.version == 5), 0,
-		`"CDF" and version 1, 2 or 5`, fmt.Sprintf("%q", b), "this is no netCDF file of a classic format")
+	magic := f.bytes(4, "a header")
+	f.version = magic[3]
+	known := f.version == 1 || f.version == 2 || f.version == 5
+	f.unless(string(magic[:3]) == "CDF" && known, 0, `"CDF" and version 1, 2 or 5`, fmt.Sprintf("%q", magic),
+		"this is no netCDF file of a classic format")
 
-	b, err := f.in.Peek(8)
-	if err == nil && f.version == 5 && binary.BigEndian.Uint64(b) == math.MaxUint64 {
-		f.count = -1 // written as a stream
-		f.bytes(8, "")
-	} else if f.count = f.length(false); f.version != 5 && f.count == math.MaxUint32 {
-		f.count = -1
-	}
+	f.count = f.records()
 
-	for range f.list(10, 8, "dimensions") {
+	for range f.list(tagDimensions, 8, "dimensions") {
 		f.names = append(f.names, f.name())
-		f.dims = append(f.dims, f.length(false))
+		f.dims = append(f.dims, f.length())
 	}
 
 	f.attributes = f.readAttributes()
 
-	for range f.list(11, 28, "variables") {
-		f.variable()
+	for range f.list(tagVariables, 28, "variables") {
+		f.variables = append(f.variables, f.variable())
 	}
 }
 
-// kind reads a type of values and returns it with the bytes of one.
+// records reads the number of records. It returns −1 if the header does not state it, because the file was written as a
+// stream: then all bits of the number are 1.
+func (f *file) records() int64 {
+	next, err := f.buf.Peek(8)
+	if err == nil && f.version == 5 && binary.BigEndian.Uint64(next) == math.MaxUint64 {
+		f.bytes(8, "")
+		return -1
+	}
+
+	n := f.length()
+	if f.version != 5 && n == math.MaxUint32 {
+		return -1
+	}
+
+	return n
+}
+
+// kind reads a type of values, a key of kinds or char. It returns the type and the bytes of one value.
 func (f *file) kind() (kind uint32, size int64) {
-	at := f.at
+	start := f.offset
 	kind = f.word()
 
 	k, known := kinds[kind]
-	f.src.Unless(known || kind == char, at, "a type of values", fmt.Sprint(kind), raw.Damaged)
+	f.unless(known || kind == char, start, "a type of values", fmt.Sprint(kind), raw.Damaged)
 
 	if kind == char {
 		return kind, 1
@@ -133,142 +204,66 @@ func (f *file) kind() (kind uint32, size int64) {
 	return kind, int64(k.kind.Bytes())
 }
 
-func (f *file) readAttributes() (as []attribute) {
+// readAttributes reads a list of attributes. Attributes of type char are texts.
+func (f *file) readAttributes() []attribute {
 	const values = "an attribute's values"
 
-	for range f.list(12, 12, "attributes") {
-		a := attribute{name: f.name()}
+	var list []attribute
+	for range f.list(tagAttributes, 12, "attributes") {
+		attr := attribute{name: f.name()}
 		kind, size := f.kind()
-		n := f.length(false)
-		f.src.Unless(n <= (f.src.Size-f.at)/size, f.at, values, "the end of the file", raw.CutShort)
+		n := f.length()
+		f.unless(n <= (f.src.Size-f.offset)/size, f.offset, values, "the end of the file", raw.CutShort)
 
-		if b := f.padded(n*size, values); kind == char {
-			a.text = raw.Text(b)
+		b := f.padded(n*size, values)
+		if kind == char {
+			attr.text = raw.Text(b)
 		} else {
 			k := kinds[kind].kind
-			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.Integer()}
-			raw.Decode(a.numbers.Values, b, k, true, int(size))
+			attr.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.Integer()}
+			raw.Decode(attr.numbers.Values, b, k, true, int(size))
 		}
 
-		as = append(as, a)
+		list = append(list, attr)
 	}
 
-	return as
+	return list
 }
 
-// variable reads a variable's description.
-func (f *file) variable() {
+// variable reads the description of a variable. If the length of its first dimension is 0, that dimension counts the
+// records.
+func (f *file) variable() *variable {
 	v := &variable{name: f.name(), bytes: 1}
 
-	at := f.at
-	n := f.length(false)
-	f.src.Unless(n <= 1024, at, "at most 1024 dimensions of a variable", fmt.Sprint(n), raw.Damaged)
+	start := f.offset
+	n := f.length()
+	f.unless(n <= maxDims, start, fmt.Sprintf("at most %d dimensions of a variable", maxDims), fmt.Sprint(n), raw.Damaged)
 
 	for i := range n {
-		at := f.at
-		id := f.length(false)
-		f.src.Unless(id < int64(len(f.dims)), at, fmt.Sprintf("a dimension of the %d there are", len(f.dims)), fmt.Sprint(id),
-			raw.Damaged)
+		start := f.offset
+		id := f.length()
+		f.unless(id < int64(len(f.dims)), start, fmt.Sprintf("a dimension of the %d there are", len(f.dims)),
+			fmt.Sprint(id), raw.Damaged)
 
-		d := f.dims[id]
-		v.dims, v.axes = append(v.dims, d), append(v.axes, f.names[id])
+		length := f.dims[id]
+		v.dims = append(v.dims, length)
+		v.axes = append(v.axes, f.names[id])
 
-		if d == 0 && i == 0 {
+		if length == 0 && i == 0 {
 			v.record = true
 			continue
 		}
 
-		f.src.Unless(d == 0 || v.bytes <= math.MaxInt64/64/max(1, d), at, "a variable in a file",
+		f.unless(length == 0 || v.bytes <= math.MaxInt64/64/max(1, length), start, "a variable in a file",
 			fmt.Sprintf("%s of shape %v", v.name, v.dims), raw.Damaged)
-		v.bytes *= d
+		v.bytes *= length
 	}
 
 	v.attributes = f.readAttributes()
 	v.kind, v.size = f.kind()
 	v.bytes *= v.size
-	f.length(false) // the size, which is redundant and too small for large ones
-	v.begin = f.length(true)
-	f.variables = append(f.variables, v)
-}
+	f.length() // the size in bytes, which follows from the shape, and is wrong for large variables
+	v.begin = f.begin()
 
-// plane is a variable as channels.
-type plane struct {
-	f      *file
-	v      *variable
-	step   int64   // bytes from a sample to the next
-	others []int64 // the other axes
-	steps  []int64 // bytes along each of them
-	extent int64   // bytes from the first channel's sample to the last's end
-}
-
-// layout finds where the elements lie; axis is that of time.
-func (p *plane) layout(dims []int64, axis int) {
-	step := p.v.size
-
-	steps := make([]int64, len(dims))
-	for i := len(dims) - 1; i >= 0; i-- {
-		steps[i] = step
-		step *= dims[i]
-	}
-
-	if p.v.record {
-		steps[0] = p.f.recordSize
-	}
-
-	p.step, p.extent = steps[axis], p.v.size
-	for i, d := range dims {
-		if i != axis {
-			p.others, p.steps = append(p.others, d), append(p.steps, steps[i])
-			p.extent += (d - 1) * steps[i]
-		}
-	}
-}
-
-// offset is where a channel begins. The last of the other axes runs fastest.
-func (p *plane) offset(channel int) int64 {
-	at, rest := int64(0), int64(channel)
-	for i := len(p.others) - 1; i >= 0; i-- {
-		at += rest % p.others[i] * p.steps[i]
-		rest /= p.others[i]
-	}
-
-	return at
-}
-
-const block = 1 << 16
-
-// Read implements arrays.Plane.
-func (p *plane) Read(channels []int, start int64, dst [][]float64) error {
-	n := int64(len(dst[0]))
-
-	// The channels of an instant lie together, or each by itself.
-	together := p.extent <= p.step && p.extent <= block
-
-	span := p.v.size
-	if together {
-		span = p.extent
-	}
-
-	for done := int64(0); done < n; {
-		k := min(max(1, (block-span)/p.step+1), n-done)
-		for i, c := range channels {
-			at, in := p.offset(c), int64(0)
-			if together {
-				at, in = 0, at
-			}
-
-			at += p.v.begin + (start+done)*p.step
-
-			b, err := p.f.window.Bytes(nil, p.f.src, at, (k-1)*p.step+span, 0)
-			if err != nil {
-				return &fault.Error{Path: p.f.src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read samples: %w", err)}
-			}
-
-			raw.Decode(dst[i][done:done+k], b[in:], kinds[p.v.kind].kind, true, int(p.step))
-		}
-
-		done += k
-	}
-
-	return nil
+	return v
 }

@@ -1,7 +1,10 @@
-// Package netcdf reads netCDF files of the classic formats: version 3 (CDF-1), with
-// 64-bit offsets (CDF-2) and with 64-bit data (CDF-5). Files of netCDF-4 are HDF5
-// and read as such. Packed numbers, fill values and valid ranges follow the
-// conventions of netCDF.
+// Package netcdf reads netCDF files of the classic formats: version 3 (CDF-1), with 64-bit offsets (CDF-2) and with
+// 64-bit data (CDF-5). Files of netCDF-4 are HDF5 files, which package hdf5 reads. Packed numbers, fill values and
+// valid ranges follow the conventions of netCDF.
+//
+// A file is a header (header.go) and the data of the variables. A variable is an array of fixed size, or an array with
+// an element for each record. The fixed arrays lie one after the other; then come the records, each with the elements
+// of all record variables.
 package netcdf
 
 import (
@@ -11,11 +14,9 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
 // Format is netCDF-3.
@@ -24,13 +25,13 @@ var Format = ingest.Format{
 	Magic: []string{"CDF\x01", "CDF\x02", "CDF\x05"}, Open: open,
 }
 
-// maxTexts is the longest array of characters that is an attribute.
+// maxTexts is the number of characters up to which an array of characters becomes an attribute.
 const maxTexts = 4096
 
-// kinds are the types of numbers, by their number in the file; 2 is char.
+// kinds has the types of numbers, by their number in the file.
 var kinds = map[uint32]struct {
 	kind raw.Kind
-	fill float64 // of elements that were never written; NaN: a byte's are values
+	fill float64 // value of elements that were never written; NaN for bytes, whose fill value is a valid value
 }{
 	1: {raw.I8, math.NaN()}, 3: {raw.I16, -32767}, 4: {raw.I32, -2147483647},
 	5: {raw.F32, float64(float32(9.9692099683868690e+36))}, 6: {raw.F64, 9.9692099683868690e+36},
@@ -38,16 +39,20 @@ var kinds = map[uint32]struct {
 	10: {raw.I64, -9223372036854775806}, 11: {raw.U64, 18446744073709551614},
 }
 
+// char is the type of characters, by its number in the file.
 const char = 2
 
-// attribute is an attribute: a text or numbers.
+// attribute is an attribute of the file or of a variable: a text or numbers.
 type attribute struct {
 	name    string
 	text    string
-	numbers arrays.Numbers
+	numbers arrays.Numbers // without Values for a text
 }
 
-// String is the attribute's value as people read it.
+// maxShown is the number of an attribute's numbers that String writes.
+const maxShown = 16
+
+// String returns the attribute's value for people.
 func (a attribute) String() string {
 	if a.numbers.Values == nil {
 		return a.text
@@ -55,7 +60,7 @@ func (a attribute) String() string {
 
 	var b strings.Builder
 	for i, v := range a.numbers.Values {
-		if i == 16 {
+		if i == maxShown {
 			return b.String() + " …"
 		}
 
@@ -72,163 +77,228 @@ func (a attribute) String() string {
 // variable is an array of the file.
 type variable struct {
 	name       string
-	dims       []int64
-	axes       []string // the names of dims
-	record     bool     // its first axis is that of records
+	dims       []int64  // lengths of the axes
+	axes       []string // names of the axes
+	record     bool     // the first axis counts the records
 	attributes []attribute
-	kind       uint32
-	size       int64 // of an element
-	begin      int64
-	bytes      int64 // of the array, or of a record's part of it, without padding
+	kind       uint32 // type of the elements: a key of kinds, or char
+	size       int64  // bytes of an element
+	begin      int64  // offset of the data in the file
+	bytes      int64  // bytes of the array, or of its elements in one record, without padding
 }
 
+// attribute returns the attribute with a name. It returns false if there is none.
 func (v *variable) attribute(name string) (attribute, bool) {
-	return lists.Find(v.attributes, func(a attribute) bool { return a.name == name })
+	for _, attr := range v.attributes {
+		if attr.name == name {
+			return attr, true
+		}
+	}
+
+	return attribute{}, false
 }
 
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
-	defer fault.Catch(&err)
-
-	f := &file{src: src}
-	f.header()
+// open reads the header of a file. Each variable becomes channels with its name. Single numbers and short texts become
+// attributes.
+func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
+	f, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
 
 	names := map[byte]string{1: "netCDF classic", 2: "netCDF classic, 64-bit offsets", 5: "netCDF classic, 64-bit data"}
-	r := arrays.New(ingest.Info{Path: src.Path, Format: "netcdf", Encoding: names[f.version]}, src)
-	f.records(r, o)
+	reader := arrays.New(ingest.Info{Path: src.Path, Format: "netcdf", Encoding: names[f.version]}, src)
 
-	for _, a := range f.attributes {
-		r.Attribute(a.name, a.String())
+	if err := f.layRecords(reader, options); err != nil {
+		return nil, err
 	}
 
-	for _, v := range f.variables {
-		f.add(r, v, o)
+	for _, attr := range f.attributes {
+		reader.Attribute(attr.name, attr.String())
 	}
 
-	return r, r.Finish(o)
-}
-
-// records finds how many records there are and how long each is.
-func (f *file) records(r *arrays.Reader, o ingest.Options) {
-	var own []*variable
-	for _, v := range f.variables {
-		if v.record {
-			own = append(own, v)
-			padded := (v.bytes + 3) &^ 3
-			f.src.Unless(padded <= math.MaxInt64/2-f.recordSize, v.begin, "records in a file", v.shape(), raw.Damaged)
-			f.recordSize += padded
+	for _, variable := range f.variables {
+		if err := f.add(reader, variable, options); err != nil {
+			return nil, err
 		}
 	}
 
-	if len(own) == 0 {
-		return
+	if err := reader.Finish(options); err != nil {
+		return nil, err
 	}
 
-	if len(own) == 1 { // alone, its records follow each other without padding
-		f.recordSize = own[0].bytes
+	return reader, nil
+}
+
+// layRecords sets the number of records and the bytes of one, and with them the lengths of the record variables. If the
+// file has fewer records than the header states, it adds a warning or returns an error, depending on the options.
+func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
+	var variables []*variable
+	for _, variable := range f.variables {
+		if !variable.record {
+			continue
+		}
+
+		padded := (variable.bytes + 3) &^ 3
+		if padded > math.MaxInt64/2-f.recordSize {
+			return f.src.Fault(variable.begin, "records in a file", variable.shape(), raw.Damaged)
+		}
+
+		f.recordSize += padded
+		variables = append(variables, variable)
 	}
 
-	there := int64(math.MaxInt64)
-	for _, v := range own {
+	if len(variables) == 0 {
+		return nil
+	}
+
+	if len(variables) == 1 { // the elements of a single record variable are not padded
+		f.recordSize = variables[0].bytes
+	}
+
+	present := f.wholeRecords(variables)
+	if f.count > present {
+		found := fmt.Sprintf("the header claims %d records, there are %d", f.count, present)
+		warnings, err := raw.Short(f.src, options, 4, found, "whole records", present > 0)
+		if err != nil {
+			return err
+		}
+
+		reader.Warn(warnings...)
+	}
+
+	if f.count < 0 || f.count > present { // written as a stream, or cut short
+		f.count = present
+	}
+
+	for _, variable := range variables {
+		variable.dims[0] = f.count
+	}
+
+	return nil
+}
+
+// wholeRecords returns the number of records that are in the file as a whole.
+func (f *file) wholeRecords(variables []*variable) int64 {
+	least := int64(math.MaxInt64)
+	for _, variable := range variables {
+		if variable.bytes <= 0 {
+			continue
+		}
+
 		n := int64(0)
-		if left := f.src.Size - v.begin; v.bytes > 0 && left >= v.bytes {
-			n = (left-v.bytes)/f.recordSize + 1
+		if left := f.src.Size - variable.begin; left >= variable.bytes {
+			n = (left-variable.bytes)/f.recordSize + 1
 		}
 
-		if v.bytes > 0 {
-			there = min(there, n)
-		}
+		least = min(least, n)
 	}
 
-	if f.count > there {
-		r.Warn(fault.Get(raw.Short(f.src, o, 4, fmt.Sprintf("the header claims %d records, there are %d", f.count, there),
-			"whole records", there > 0))...)
-	}
-
-	if f.count < 0 || f.count > there { // written as a stream, or cut short
-		f.count = there
-	}
-
-	for _, v := range own {
-		v.dims[0] = f.count
-	}
+	return least
 }
 
-// shape describes a variable.
+// shape describes a variable for messages.
 func (v *variable) shape() string { return fmt.Sprintf("variable %s of shape %v", v.name, v.dims) }
 
-// add makes channels of a variable, or attributes of single numbers and texts.
-func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) {
+// elements returns the number of elements of a variable. It returns an error if no file could contain so many.
+func (f *file) elements(v *variable) (int64, error) {
 	n := int64(1)
-	for _, d := range v.dims {
-		f.src.Unless(d == 0 || n <= math.MaxInt64/8/max(1, d), v.begin, "an array in a file", v.shape(), raw.Damaged)
-		n *= d
+	for _, length := range v.dims {
+		if length != 0 && n > math.MaxInt64/8/max(1, length) {
+			return 0, f.src.Fault(v.begin, "an array in a file", v.shape(), raw.Damaged)
+		}
+
+		n *= length
+	}
+
+	return n, nil
+}
+
+// add adds the channels of a variable, or an attribute for a single number or a text. Other variables are listed as not
+// read.
+func (f *file) add(reader *arrays.Reader, v *variable, options ingest.Options) error {
+	n, err := f.elements(v)
+	if err != nil {
+		return err
 	}
 
 	switch {
 	case n == 0:
-		r.Unread(v.name, false, "an empty variable")
-		return
+		reader.Unread(v.name, false, "an empty variable")
+		return nil
 	case v.kind == char && n > maxTexts:
-		r.Unread(v.name, false, "a table of texts")
-		return
+		reader.Unread(v.name, false, "a table of texts")
+		return nil
 	}
 
-	if end := v.begin + n*v.size; !v.record && n*v.size > f.src.Size-v.begin {
-		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, end, f.src.Size)
-		f.src.Unless(o.Truncated == "use", f.src.Size, "the whole of a variable", found, raw.CutShort)
-		r.Unread(v.name, true, found)
+	if !v.record && n*v.size > f.src.Size-v.begin {
+		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, v.begin+n*v.size, f.src.Size)
+		if options.Truncated != "use" {
+			return f.src.Fault(f.src.Size, "the whole of a variable", found, raw.CutShort)
+		}
 
-		return
+		reader.Unread(v.name, true, found)
+
+		return nil
 	}
 
 	f.total += n * v.size
-	f.src.Unless(f.total <= f.src.Size, v.begin, "variables one after the other", v.name+" in the place of others",
-		raw.Damaged)
-
-	if v.kind == char {
-		f.text(r, v, n)
-		return
+	if f.total > f.src.Size {
+		return f.src.Fault(v.begin, "variables one after the other", v.name+" in the place of others", raw.Damaged)
 	}
 
-	attrs := lists.Each(v.attributes, func(a attribute) ingest.Attribute {
-		return ingest.Attribute{Name: a.name, Value: a.String()}
-	})
-	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].kind.String()},
+	if v.kind == char {
+		return f.text(reader, v, n)
+	}
+
+	return f.numbers(reader, v, n, options)
+}
+
+// numbers adds the channels of a variable with n numbers, or an attribute if n is 1.
+func (f *file) numbers(reader *arrays.Reader, v *variable, n int64, options ingest.Options) error {
+	var attrs []ingest.Attribute
+	for _, attr := range v.attributes {
+		attrs = append(attrs, ingest.Attribute{Name: attr.name, Value: attr.String()})
+	}
+
+	kind := kinds[v.kind].kind.String()
+	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kind},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(v.dims)})
 
 	p := &plane{f: f, v: v}
-	a := arrays.Array{
-		Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kinds[v.kind].kind.String()), Plane: p,
-	}
+	a := arrays.Array{Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kind), Plane: p}
 	if n == 1 {
 		a.Dims = []int64{1}
 	}
 
 	packing, err := v.packing()
-	if err == nil {
-		a.Axis, err = arrays.Axes(a.Dims, f.axes(v), 0, o.Arrays)
+	if err != nil {
+		reader.Unread(v.name, true, err.Error())
+		return nil
 	}
 
+	a.Axis, err = arrays.Axes(a.Dims, f.axes(v), 0, options.Arrays)
 	if err != nil {
-		r.Unread(v.name, true, err.Error())
-		return
+		reader.Unread(v.name, true, err.Error())
+		return nil
 	}
 
 	p.layout(a.Dims, a.Axis)
 
 	if packing != nil {
-		a.Plane, a.Quantum = packing.Unpack(p), packing.Quantum(a.Quantum)
+		a.Plane = packing.Unpack(p)
+		a.Quantum = packing.Quantum(a.Quantum)
 	}
 
 	if n == 1 {
-		fault.Raise(r.Single(v.name, a.Plane))
-	} else {
-		fault.Raise(r.Add(a))
+		return reader.Single(v.name, a.Plane)
 	}
+
+	return reader.Add(a)
 }
 
-// axes returns the names of a variable's axes, "time" of those whose coordinate has a
-// unit of time.
+// axes returns the names of a variable's axes. The name is "time" if the coordinate of the axis, which is the variable
+// with the name of the axis, has a unit of time.
 func (f *file) axes(v *variable) []string {
 	names := slices.Clone(v.axes)
 	for _, c := range f.variables {
@@ -241,30 +311,35 @@ func (f *file) axes(v *variable) []string {
 	return names
 }
 
-// text makes an attribute of an array of characters, a line for each row.
-func (f *file) text(r *arrays.Reader, v *variable, n int64) {
-	width := n
+// text adds an attribute with the text of an array of n characters. Each row of the array becomes a line.
+func (f *file) text(reader *arrays.Reader, v *variable, n int64) error {
+	width := n // characters of a row
 	if len(v.dims) > 0 {
 		width = max(1, v.dims[len(v.dims)-1])
 	}
 
 	if v.record {
-		r.Unread(v.name, false, "a table of texts")
-		return
+		reader.Unread(v.name, false, "a table of texts")
+		return nil
 	}
 
 	b := make([]byte, n)
-	fault.Raise(raw.ReadHeader(f.src, b, v.begin, "a text"))
+	if err := raw.ReadHeader(f.src, b, v.begin, "a text"); err != nil {
+		return err
+	}
 
 	var lines []string
 	for ; int64(len(b)) >= width; b = b[width:] {
 		lines = append(lines, raw.Text(b[:width]))
 	}
 
-	r.Attribute(v.name, strings.Join(lines, "\n"))
+	reader.Attribute(v.name, strings.Join(lines, "\n"))
+
+	return nil
 }
 
-// packing returns the packing that the attributes state, nil if none.
+// packing returns the packing of the numbers that the attributes of a variable state. It returns nil and no error if
+// the stored numbers are the values.
 func (v *variable) packing() (*arrays.Packing, error) {
 	k := kinds[v.kind]
 	t := arrays.Stored{Bits: 8 * k.kind.Bytes(), Integer: k.kind.Integer(), Signed: k.kind.Signed()}
@@ -275,11 +350,11 @@ func (v *variable) packing() (*arrays.Packing, error) {
 	}
 
 	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
-		a, ok := v.attribute(name)
-		if ok && a.numbers.Values == nil {
-			return arrays.TextNumber(a.text), true
+		attr, ok := v.attribute(name)
+		if ok && attr.numbers.Values == nil {
+			return arrays.TextNumber(attr.text), true
 		}
 
-		return arrays.Numbers{Values: slices.Clone(a.numbers.Values), Integer: a.numbers.Integer}, ok
+		return arrays.Numbers{Values: slices.Clone(attr.numbers.Values), Integer: attr.numbers.Integer}, ok
 	})
 }

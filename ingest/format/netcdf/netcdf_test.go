@@ -13,7 +13,8 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -39,14 +40,14 @@ func Example() {
 	// p[2] Pa 2048 19 false
 }
 
-// Witness: netCDF4 (Unidata's library) read the files, which it and scipy wrote
-// (testdata/make.py); what it masks is NaN here. The product with a scale in
-// float32 is taken in double precision here, hence the tolerance.
+// The values are those that netCDF4 (Unidata's library) reads from the files, which it and scipy wrote
+// (testdata/make.py). Values that it masks are NaN here. It multiplies by a scale in float32, and package netcdf does
+// so in float64, hence the tolerance of the channel scale.
 func TestTruth(t *testing.T) {
 	truth := map[string][][]*float64{}
-	must.Do(t, json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth))
+	require.NoError(t, json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth))
 
-	must.Be(t, len(truth), 8, "files")
+	require.Len(t, truth, 8, "files")
 
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestTruth(t *testing.T) {
 
 			for c := range cs {
 				n := len(want[c])
-				must.Be(t, cs[c].Samples, int64(n), "%s: samples", cs[c].Name)
+				require.Equal(t, int64(n), cs[c].Samples, "%s: samples", cs[c].Name)
 
 				for _, at := range []int{0, n / 2, n - 1} {
 					x := make([]float64, n-at)
@@ -69,15 +70,22 @@ func TestTruth(t *testing.T) {
 
 					for i, v := range x {
 						w := want[c][at+i]
-						if w == nil != math.IsNaN(v) || w != nil && math.Abs(v-*w) > 1e-6*math.Abs(*w) ||
-							w != nil && v != *w && cs[c].Name != "scale" {
-							t.Fatalf("%s, sample %d: %v", cs[c].Name, at+i, v)
+						if w == nil {
+							require.True(t, math.IsNaN(v), "%s, sample %d: expected NaN, found %g", cs[c].Name, at+i, v)
+							continue
 						}
+
+						tolerance := 0.0
+						if cs[c].Name == "scale" {
+							tolerance = 1e-6 * math.Abs(*w)
+						}
+
+						require.InDelta(t, *w, v, tolerance, "%s, sample %d", cs[c].Name, at+i)
 					}
 				}
 			}
 
-			// All channels of an array together, in another order.
+			// Channels of an array are read together, in another order.
 			dst := [][]float64{make([]float64, 2), make([]float64, 2)}
 
 			last := len(cs) - 1
@@ -112,14 +120,14 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// Files written as a stream state no number of records. Expected values: those of
-// the same file with the number.
+// Files that were written as a stream do not state the number of records. It follows from the size of the file, which
+// has 19 records (testdata/make.py).
 func TestStreaming(t *testing.T) {
 	b := ingesttest.Testdata(t, "scipy_records.nc")
 	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
 
 	r := ingesttest.Open(t, Format, b, ingest.Options{})
-	must.Equal(t, r.Info().Channels[1].Samples, 19, "samples")
+	assert.Equal(t, int64(19), r.Info().Channels[1].Samples, "samples")
 }
 
 func TestRefused(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/ingesttest"
 )
 
-// Of an array with two axes the longer one is time.
+// The longer of two axes is time.
 func Example() {
 	file := ingesttest.NPY("|i1", false, []byte{1, 2, 3, 10, 20, 30}, 2, 3)
 	r, err := npy.Format.Open(ingesttest.Source(file), ingest.Options{RateHz: 100})

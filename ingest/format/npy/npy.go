@@ -1,9 +1,12 @@
-// Package npy reads arrays of numbers that numpy.save wrote: NPY files, versions
-// 1.0 to 3.0, alone or as members of an archive.
+// Package npy reads arrays of numbers that numpy.save wrote: NPY files of versions 1.0 to 3.0, alone or as members of
+// an archive (package npz).
+//
+// An NPY file is a header and the elements of the array (numpy.lib.format). The header has the magic number in bytes 0
+// to 5, the version in bytes 6 and 7, the length of the dictionary in bytes 8 and 9 (version 1.0) or 8 to 11 (later
+// versions), little-endian, and the dictionary as text, which gives the type and the shape of the array.
 package npy
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +19,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
 // Format is NPY.
@@ -25,7 +27,7 @@ var Format = ingest.Format{
 	Open: func(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		r, err := Open(src, o)
 		if err != nil {
-			return nil, err // never a Reader that is not nil
+			return nil, err // not r: a nil *raw.Reader would be an ingest.Reader that is not nil
 		}
 
 		return r, nil
@@ -34,232 +36,330 @@ var Format = ingest.Format{
 
 const magic = "\x93NUMPY"
 
-// Open reads the header of a NumPy array file, versions 1.0 to 3.0.
+const (
+	maxChannels = 1 << 16 // each channel takes memory in addition to its samples
+	maxHeader   = 1 << 20 // length of the dictionary, in bytes
+	maxAxes     = 64      // NumPy allows as many
+)
+
+// Open reads the header of an NPY file and returns a reader of its numbers.
 //
-// One axis: one channel. Two axes: the longer one is time, unless the options
-// name it, in either memory order. Integers are delivered unscaled, with
-// the 53 bits a float64 has; the file states neither rate nor unit.
-func Open(src ingest.Source, o ingest.Options) (_ *raw.Reader, err error) {
-	defer fault.Catch(&err)
-
-	h, at := readHeader(src)
-	kind, big, name, err := kindOf(h.descr)
+// An array with one axis is one channel. Of two axes, the longer one is time, unless the options name it. Integers are
+// not scaled; those of more than 53 bits are rounded to float64. The file states neither the rate nor the unit.
+func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
+	h, err := readHeader(src)
 	if err != nil {
-		return nil, src.Fault(at, "an array of float32, float64 or integers", err.Error(),
-			"save it with numpy.save(path, array.astype('float64'))")
-	}
-
-	var frames, chans int64
-	timeFirst := true
-
-	switch len(h.shape) {
-	case 1:
-		frames, chans = h.shape[0], 1
-	case 2:
-		axis, err := arrays.Axes(h.shape, nil, 0, o.Arrays)
-		fault.Raise(fault.In(src.Path, err))
-
-		if frames, chans = h.shape[0], h.shape[1]; axis == 1 {
-			frames, chans, timeFirst = chans, frames, false
-		}
-	default:
-		return nil, src.Fault(at, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
-			"save one file per run, with the axes time and channel")
-	}
-
-	src.Unless(frames > 0 && chans > 0, at, "samples", fmt.Sprintf("an empty array, shape %v", h.shape),
-		"the file holds no samples")
-
-	// In memory the last axis runs fastest, in Fortran order the first.
-	l := raw.Layout{
-		Offset: at + h.length, Kind: kind, BigEndian: big, Scale: 1, Planar: timeFirst == h.fortran && chans > 1,
-	}
-
-	info := ingest.Info{Path: src.Path, Format: "npy", Encoding: name}
-	if frames, info.Warnings, err = usable(src, l, frames, chans, o); err != nil {
 		return nil, err
 	}
 
-	// The file holds frames·chans samples, so chans is bounded by its size; the
-	// memory of a channel other than its samples must stay small too.
-	src.Unless(chans <= 1<<16, at, "at most 65536 channels", strconv.FormatInt(chans, 10), "")
+	kind, err := typeOf(h.descr)
+	if err != nil {
+		return nil, src.Fault(h.begin, "an array of float32, float64 or integers", err.Error(),
+			"save it with numpy.save(path, array.astype('float64'))")
+	}
 
-	l.Frames, l.Channels = frames, int(chans)
-	info.Attributes = []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(h.shape)}}
-	info.Channels = lists.Make(int(chans), func(i int) ingest.Channel {
-		return ingest.Channel{Name: strconv.Itoa(i + 1), RateHz: o.RateHz, Samples: frames}
-	})
+	shape, err := h.layOut(src, o)
+	if err != nil {
+		return nil, err
+	}
+
+	if shape.frames == 0 || shape.channels == 0 {
+		return nil, src.Fault(h.begin, "samples", fmt.Sprintf("an empty array, shape %v", h.shape),
+			"the file holds no samples")
+	}
+
+	// In C order the last axis runs fastest, in Fortran order the first. Samples of a channel lie together, as planes, if
+	// the axis of time runs fastest.
+	l := raw.Layout{
+		Offset: h.begin + h.length, Kind: kind.Kind, BigEndian: kind.bigEndian, Scale: 1,
+		Planar: shape.timeFirst == h.fortran && shape.channels > 1,
+	}
+
+	frames, warnings, err := usable(src, l, shape, o)
+	if err != nil {
+		return nil, err
+	}
+
+	if shape.channels > maxChannels {
+		want := fmt.Sprintf("at most %d channels", maxChannels)
+		return nil, src.Fault(h.begin, want, strconv.FormatInt(shape.channels, 10), "")
+	}
+
+	l.Frames = frames
+	l.Channels = int(shape.channels)
+
+	info := ingest.Info{
+		Path: src.Path, Format: "npy", Encoding: kind.name, Warnings: warnings,
+		Attributes: []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(h.shape)}},
+		Channels:   make([]ingest.Channel, l.Channels),
+	}
+	for i := range info.Channels {
+		info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), RateHz: o.RateHz, Samples: frames}
+	}
 
 	return raw.New(src, info, l), nil
 }
 
-// readHeader reads the header of an array and returns the byte where its
-// dictionary begins, or raises an error.
-func readHeader(src ingest.Source) (h header, at int64) {
-	get := func(n, at int64) []byte {
-		b := make([]byte, n)
-		fault.Raise(raw.ReadHeader(src, b, at, "an NPY header"))
+// readHeader reads the header of an array. Its errors are *fault.Error.
+func readHeader(src ingest.Source) (header, error) {
+	const want = "an NPY header"
 
-		return b
+	var start [12]byte
+	if err := raw.ReadHeader(src, start[:10], 0, want); err != nil {
+		return header{}, err
 	}
 
-	pre := get(10, 0)
-	src.Unless(string(pre[:6]) == magic, 0, `"\x93NUMPY"`, strconv.Quote(string(pre[:6])), "this is no NPY file")
-	src.Unless(pre[6] >= 1 && pre[6] <= 3, 6, "NPY version 1, 2 or 3", strconv.Itoa(int(pre[6])), "")
-
-	at, h.length = 10, int64(binary.LittleEndian.Uint16(pre[8:]))
-	if pre[6] > 1 {
-		at, h.length = 12, int64(binary.LittleEndian.Uint32(get(12, 0)[8:]))
+	version := start[6]
+	switch {
+	case string(start[:6]) != magic:
+		return header{}, src.Fault(0, `"\x93NUMPY"`, strconv.Quote(string(start[:6])), "this is no NPY file")
+	case version < 1 || version > 3:
+		return header{}, src.Fault(6, "NPY version 1, 2 or 3", strconv.Itoa(int(version)), "")
 	}
 
-	src.Unless(h.length <= 1<<20, 8, "a header of at most 1 MiB", fault.Plural(h.length, "byte"), "is the file damaged?")
-	src.Unless(at+h.length <= src.Size, src.Size, fmt.Sprintf("a header of %d bytes", h.length), "the end of the file",
-		"the file is cut short")
+	h := header{begin: 10, length: int64(binary.LittleEndian.Uint16(start[8:]))}
+	if version > 1 {
+		if err := raw.ReadHeader(src, start[:], 0, want); err != nil {
+			return header{}, err
+		}
 
-	if err := h.parse(string(get(h.length, at))); err != nil {
-		fault.Raise(&fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Want: "an NPY header", Err: err})
+		h.begin = 12
+		h.length = int64(binary.LittleEndian.Uint32(start[8:]))
 	}
 
-	return h, at
+	switch {
+	case h.length > maxHeader:
+		return header{}, src.Fault(8, "a header of at most 1 MiB", fault.Plural(h.length, "byte"), "is the file damaged?")
+	case h.begin+h.length > src.Size:
+		return header{}, src.Fault(src.Size, fmt.Sprintf("a header of %d bytes", h.length), "the end of the file",
+			"the file is cut short")
+	}
+
+	text := make([]byte, h.length)
+	if err := raw.ReadHeader(src, text, h.begin, want); err != nil {
+		return header{}, err
+	}
+
+	if err := h.parse(string(text)); err != nil {
+		return header{}, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", h.begin), Want: want, Err: err}
+	}
+
+	return h, nil
 }
 
-// usable returns how many samples of each channel the file holds of those the
-// header claims: fewer are an error or a warning, as the options say.
-func usable(src ingest.Source, l raw.Layout, frames, chans int64, o ingest.Options) (int64, []ingest.Warning, error) {
-	bytes := int64(l.Kind.Bytes())
-	have := (src.Size - l.Offset) / bytes
+// shape is the shape of an array as samples of channels.
+type shape struct {
+	frames    int64 // samples of a channel
+	channels  int64
+	timeFirst bool // time is the first axis; otherwise the last
+}
 
-	need := int64(math.MaxInt64)
-	if frames <= math.MaxInt64/bytes/chans {
-		need = frames * chans
+// layOut returns the shape of the array. It returns an error if the axis that is time cannot be found.
+func (h *header) layOut(src ingest.Source, o ingest.Options) (shape, error) {
+	switch len(h.shape) {
+	case 1:
+		return shape{h.shape[0], 1, true}, nil
+	case 2:
+		axis, err := arrays.Axes(h.shape, nil, 0, o.Arrays)
+		if err != nil {
+			return shape{}, fault.In(src.Path, err)
+		}
+
+		if axis == 1 {
+			return shape{h.shape[1], h.shape[0], false}, nil
+		}
+
+		return shape{h.shape[0], h.shape[1], true}, nil
+	}
+
+	return shape{}, src.Fault(h.begin, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
+		"save one file per run, with the axes time and channel")
+}
+
+// usable returns the number of samples of each channel that the file contains, at most the number that the header
+// states. If the file contains fewer, usable returns an error or a warning, depending on the options. If there are
+// bytes behind the array, it returns a warning.
+func usable(src ingest.Source, l raw.Layout, s shape, o ingest.Options) (int64, []ingest.Warning, error) {
+	bytes := int64(l.Kind.Bytes())
+	have := (src.Size - l.Offset) / bytes // elements in the file
+
+	need := int64(math.MaxInt64) // elements by the header
+	if s.frames <= math.MaxInt64/bytes/s.channels {
+		need = s.frames * s.channels
 	}
 
 	if have >= need {
-		if more := src.Size - l.Offset - need*bytes; more > 0 {
-			return frames, []ingest.Warning{{
-				Path: src.Path, Code: "extra-data", Text: fmt.Sprintf("%d bytes after the array are not read", more),
-			}}, nil
+		extra := src.Size - l.Offset - need*bytes
+		if extra == 0 {
+			return s.frames, nil, nil
 		}
-		return frames, nil, nil
+
+		warning := ingest.Warn(src.Path, "extra-data", "%d bytes after the array are not read", extra)
+
+		return s.frames, []ingest.Warning{warning}, nil
 	}
 
-	whole := have / chans
-	what := fmt.Sprintf("the header claims %d samples of %s, there are %d", frames, fault.Plural(chans, "channel"), whole)
-	if l.Planar { // a sample of every channel is there only when frames lie together
+	whole := have / s.channels
+	found := fmt.Sprintf("the header claims %d samples of %s, there are %d", s.frames, fault.Plural(s.channels, "channel"),
+		whole)
+	if l.Planar { // the channels lie one after another: the last ones are missing
 		whole = 0
-		what = fmt.Sprintf("the header claims %s of %d samples, the file ends before their end",
-			fault.Plural(chans, "channel"), frames)
+		found = fmt.Sprintf("the header claims %s of %d samples, the file ends before their end",
+			fault.Plural(s.channels, "channel"), s.frames)
 	}
 
-	warnings, err := raw.Short(src, o, src.Size, what, "whole frames", whole > 0)
+	warnings, err := raw.Short(src, o, src.Size, found, "whole frames", whole > 0)
 
 	return whole, warnings, err
 }
 
-// Scalar reads an array without axes, a single number, as text; false if it is
-// none.
+// Scalar returns the number in an array without axes as text. It returns false if the array has axes, cannot be read,
+// or does not contain a number.
 func Scalar(src ingest.Source) (number string, ok bool) {
-	err := fault.Try(func() {
-		h, at := readHeader(src)
-		kind, big, _, err := kindOf(h.descr)
-		b := make([]byte, kind.Bytes())
-		fault.Raise(cmp.Or(err, raw.ReadHeader(src, b, at+h.length, "a number")))
+	h, err := readHeader(src)
+	if err != nil || len(h.shape) > 0 {
+		return "", false
+	}
 
-		number, ok = arrays.Number(raw.Value(kind, big, b)), len(h.shape) == 0
-	})
+	kind, err := typeOf(h.descr)
+	if err != nil {
+		return "", false
+	}
 
-	return number, ok && err == nil
+	b := make([]byte, kind.Bytes())
+	if err := raw.ReadHeader(src, b, h.begin+h.length, "a number"); err != nil {
+		return "", false
+	}
+
+	return arrays.Number(raw.Value(kind.Kind, kind.bigEndian, b)), true
 }
 
-// kindOf reads an array-protocol type string such as "<f4".
-func kindOf(descr string) (kind raw.Kind, big bool, name string, err error) {
+// dtype is the type of the elements of an array.
+type dtype struct {
+	raw.Kind
+	bigEndian bool
+	name      string // "float32 little-endian"
+}
+
+// typeOf returns the type that a string of the array protocol describes: "<f4" is a byte order (< little-endian, >
+// big-endian, | none), a letter for the kind of type and the size in bytes. The error says what the elements are if
+// they are not read.
+func typeOf(descr string) (dtype, error) {
 	if strings.HasPrefix(descr, "[") {
-		return 0, false, "", errors.New("a structured array")
+		return dtype{}, errors.New("a structured array")
 	}
 
 	if len(descr) < 2 {
-		return 0, false, "", fmt.Errorf("dtype %q", descr)
+		return dtype{}, fmt.Errorf("dtype %q", descr)
 	}
 
-	order, typ := descr[0], descr[1:]
-	switch order {
+	code := descr[1:] // kind and size
+	big := false
+	switch descr[0] {
 	case '<', '|', '=':
 	case '>':
 		big = true
-	default:
-		typ = descr
+	default: // no byte order
+		code = descr
 	}
 
-	letters := map[byte]string{'f': "float", 'i': "int", 'u': "uint"}
-	size, _ := strconv.Atoi(typ[1:])
-	name = fmt.Sprintf("%s%d", letters[typ[0]], 8*size)
-
-	kind, known := raw.Named(name)
-	if !known || len(typ) != 2 {
-		switch typ[0] {
-		case 'O':
-			return 0, false, "", errors.New("a pickled array of Python objects")
-		case 'c':
-			return 0, false, "", errors.New("complex numbers")
-		case 'U', 'S', 'a':
-			return 0, false, "", errors.New("texts")
-		}
-
-		return 0, false, "", fmt.Errorf("dtype %q", descr)
+	kind, known := raw.Named(elementName(code))
+	if !known || len(code) != 2 {
+		return dtype{}, unknownType(descr, code)
 	}
 
+	t := dtype{kind, big, kind.String()}
 	if kind.Bytes() > 1 {
 		if big {
-			name += " big-endian"
+			t.name += " big-endian"
 		} else {
-			name += " little-endian"
+			t.name += " little-endian"
 		}
 	}
 
-	return kind, big, name, nil
+	return t, nil
 }
 
-type header struct {
-	descr   string
-	fortran bool
-	shape   []int64
-	length  int64 // of the dictionary, in bytes
+// elementName returns the name of a type such as "f4" as package raw knows it: "float32". It returns a name that
+// package raw does not know for other types.
+func elementName(code string) string {
+	size, _ := strconv.Atoi(code[1:])
+	switch code[0] {
+	case 'f':
+		return fmt.Sprintf("float%d", 8*size)
+	case 'i':
+		return fmt.Sprintf("int%d", 8*size)
+	case 'u':
+		return fmt.Sprintf("uint%d", 8*size)
+	}
+
+	return ""
 }
 
-// keys are those of the Python dictionary in a header,
+// unknownType returns the error of a type that is not read. descr is the whole string and code the part behind the byte
+// order.
+func unknownType(descr, code string) error {
+	switch code[0] {
+	case 'O':
+		return errors.New("a pickled array of Python objects")
+	case 'c':
+		return errors.New("complex numbers")
+	case 'U', 'S', 'a':
+		return errors.New("texts")
+	}
+
+	return fmt.Errorf("dtype %q", descr)
+}
+
+// header is the header of an array: a Python dictionary such as
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+type header struct {
+	descr   string  // type of the elements; begins with "[" for a structured type
+	fortran bool    // the first axis runs fastest; otherwise the last
+	shape   []int64 // lengths of the axes
+	begin   int64   // offset of the dictionary in the file
+	length  int64   // of the dictionary, in bytes
+}
+
+// keys lists the keys of the dictionary, in the order in which parse reads them.
 var keys = []struct {
-	name, want string
-	pattern    *regexp.Regexp
+	name, problem string // problem completes "the key is missing or"
+	pattern       *regexp.Regexp
 }{
 	{"descr", "no dtype", regexp.MustCompile(`['"]descr['"]\s*:\s*(\[|'[^']*'|"[^"]*")`)},
 	{"fortran_order", "neither True nor False", regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)\b`)},
 	{"shape", "no tuple of numbers", regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\sL,0-9]*)\)`)}, // Python 2: 240000L
 }
 
-func (h *header) parse(s string) error {
+// parse reads the dictionary into h. If the type is structured, parse reads nothing else, because the caller refuses
+// such arrays.
+func (h *header) parse(text string) error {
 	values := make([]string, len(keys))
 	for i, k := range keys {
-		m := k.pattern.FindStringSubmatch(s)
+		m := k.pattern.FindStringSubmatch(text)
 		if m == nil {
-			return fmt.Errorf("the key %q is missing or %s in %q", k.name, k.want, fault.Clip(s))
+			return fmt.Errorf("the key %q is missing or %s in %q", k.name, k.problem, fault.Clip(text))
 		}
 
-		if values[i] = m[1]; m[1] == "[" {
-			h.descr = "[" // a structured dtype: the caller refuses it, so what follows does not matter
+		values[i] = m[1]
+		if m[1] == "[" {
+			h.descr = "["
 			return nil
 		}
 	}
 
-	h.descr, h.fortran = strings.Trim(values[0], `'"`), values[1] == "True"
-	for _, n := range strings.FieldsFunc(values[2], func(r rune) bool { return r < '0' || r > '9' }) {
-		d, err := strconv.ParseInt(n, 10, 64)
-		if err != nil || len(h.shape) == 64 {
-			return fmt.Errorf("no shape of up to 64 axes, but %q", fault.Clip(values[2]))
+	h.descr = strings.Trim(values[0], `'"`)
+	h.fortran = values[1] == "True"
+	for _, axis := range strings.FieldsFunc(values[2], notDigit) {
+		length, err := strconv.ParseInt(axis, 10, 64)
+		if err != nil || len(h.shape) == maxAxes {
+			return fmt.Errorf("no shape of up to %d axes, but %q", maxAxes, fault.Clip(values[2]))
 		}
 
-		h.shape = append(h.shape, d)
+		h.shape = append(h.shape, length)
 	}
 
 	return nil
 }
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }

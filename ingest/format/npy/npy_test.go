@@ -7,10 +7,10 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 )
 
-// npyFile makes a file with any header.
+// npyFile returns a file with the given header.
 func npyFile(header string, data []byte) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(header)))
 	return append(append(b, header...), data...)
@@ -62,7 +62,7 @@ func TestNPYRefused(t *testing.T) {
 		"object.npy": "pickled", "structured.npy": "structured", "three_axes.npy": "one or two axes, found 3, shape [2 3 4]",
 		"complex.npy": "complex",
 	} {
-		b := must.Read(t, "../testdata/truth/"+file)
+		b := testfile.Read(t, "../testdata/truth/"+file)
 
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
 		ingesttest.WantDataError(t, r, err, want)

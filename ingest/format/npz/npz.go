@@ -1,9 +1,8 @@
-// Package npz reads NumPy .npz archives, zips of .npy files: package npy reads the arrays.
+// Package npz reads NumPy .npz archives, which are zip files of .npy files. Package npy reads the arrays.
 //
-// A stored array (numpy.savez) is read where it lies. A deflated one
-// (numpy.savez_compressed) is decompressed as far as needed, once, and kept (package
-// spool). Its size is what the archive states, and is refused where the compressed bytes
-// cannot hold it.
+// An array that is stored (numpy.savez) is read where it lies in the archive. An array that is compressed
+// (numpy.savez_compressed) is decompressed once, as far as needed, and kept by package spool. An array is refused if
+// the archive states a larger size than its compressed bytes can have.
 package npz
 
 import (
@@ -19,6 +18,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/inflate"
+	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/format/internal/spool"
 	"doubletake/ingest/format/npy"
 )
@@ -28,63 +28,72 @@ var Format = ingest.Format{
 	Name: "npz", Title: "NPZ", Endings: []string{".npz"}, Attributes: true, Magic: []string{"PK\x03\x04"}, Open: open,
 }
 
-// maxMemory is what is kept in memory of all arrays.
+// maxMemory bounds the bytes of arrays that are kept in memory.
 const maxMemory = 64 << 20
 
 // member is a file of the archive.
 type member struct {
 	name string        // without .npy, as numpy.load names it
 	src  ingest.Source // the .npy file
-	err  error         // why it cannot be opened
+	err  error         // why it cannot be opened; nil if it can
 }
 
-// open names channels by their array; an array without axes is an attribute.
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
+// open reads an archive. Each array becomes channels with the array's name, and an array with a single number becomes
+// an attribute of the file.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	members, err := list(src)
+	if err != nil {
+		return nil, err
+	}
+
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "npz", Encoding: "NumPy archive"})
-	defer func() {
-		if err != nil {
-			r.Close() // the members, not the archive
-		}
-	}()
-
-	defer fault.Catch(&err)
-
-	members := list(src)
 	for _, m := range members {
 		r.Closes(m.src)
 	}
 
-	clock := clockOf(members)
-	for _, m := range members {
-		if m.err != nil {
-			r.Unread(m.name, true, m.err.Error())
-		} else {
-			add(r, m, clock, o)
-		}
+	if err := fill(r, members, o); err != nil {
+		r.Close() // the members; the caller closes the archive
+		return nil, err
 	}
 
-	fault.Raise(r.Finish(o))
 	r.Closes(src)
 
 	return r, nil
 }
 
-// list opens the files of an archive, in their order.
-func list(src ingest.Source) []member {
-	z, err := zip.NewReader(src, src.Size)
-	if err != nil {
-		e := fault.At("", "archive", "", "the zip directory cannot be read", "the file is cut short or no .npz")
-		e.Err = err
+// fill adds the members to a reader and finishes it.
+func fill(r *arrays.Reader, members []member, o ingest.Options) error {
+	clock := clockOf(members)
+	for _, m := range members {
+		if m.err != nil {
+			r.Unread(m.name, true, m.err.Error())
+			continue
+		}
 
-		fault.Raise(e)
+		if err := add(r, m, clock, o); err != nil {
+			return err
+		}
 	}
 
-	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return inflate.NewReader(r) })
-	fault.Unless(slices.ContainsFunc(z.File, func(f *zip.File) bool { return path.Ext(f.Name) == ".npy" }),
-		fault.At("", "", "a NumPy archive (.npz)", "a zip file without .npy files",
-			"unpack it; a spreadsheet is to be saved as CSV"))
+	return r.Finish(o)
+}
 
-	var ms []member
+// list opens the files of an archive, in their order. Files that cannot be opened have an err.
+func list(src ingest.Source) ([]member, error) {
+	z, err := zip.NewReader(src, src.Size)
+	if err != nil {
+		return nil, &fault.Error{
+			Place: "archive", Found: "the zip directory cannot be read", Hint: "the file is cut short or no .npz", Err: err,
+		}
+	}
+
+	z.RegisterDecompressor(zip.Deflate, decompressor)
+	if !slices.ContainsFunc(z.File, isArray) {
+		return nil, fault.At("", "", "a NumPy archive (.npz)", "a zip file without .npy files",
+			"unpack it; a spreadsheet is to be saved as CSV")
+	}
+
+	var members []member
 
 	memory := spool.Memory(maxMemory)
 	seen := map[string]bool{}
@@ -94,7 +103,9 @@ func list(src ingest.Source) []member {
 		}
 
 		m := member{name: strings.TrimSuffix(f.Name, ".npy")}
-		if m.src, err = data(src, f, &memory); err == nil && seen[m.name] {
+
+		m.src, err = data(src, f, &memory)
+		if err == nil && seen[m.name] {
 			err = errors.New("the archive holds two of this name")
 		}
 
@@ -103,100 +114,123 @@ func list(src ingest.Source) []member {
 		}
 
 		seen[m.name] = true
-		ms = append(ms, m)
+		members = append(members, m)
 	}
 
-	return ms
+	return members, nil
 }
 
-// data returns the bytes of a file of the archive.
-func data(src ingest.Source, f *zip.File, memory *spool.Memory) (of ingest.Source, err error) {
+func decompressor(r io.Reader) io.ReadCloser { return inflate.NewReader(r) }
+
+func isArray(f *zip.File) bool { return path.Ext(f.Name) == ".npy" }
+
+// data returns the contents of a file of the archive as a Source. The error says why they cannot be read.
+func data(src ingest.Source, f *zip.File, memory *spool.Memory) (ingest.Source, error) {
 	switch {
-	case path.Ext(f.Name) != ".npy":
-		return of, fmt.Errorf("%q is no .npy file", f.Name)
+	case !isArray(f):
+		return ingest.Source{}, fmt.Errorf("%q is no .npy file", f.Name)
 	case f.Flags&1 != 0:
-		return of, errors.New("it is encrypted")
+		return ingest.Source{}, errors.New("it is encrypted")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return of, fmt.Errorf("zip compression method %d is not read", f.Method)
+		return ingest.Source{}, fmt.Errorf("zip compression method %d is not read", f.Method)
 	}
 
-	off, err := f.DataOffset()
+	begin, err := f.DataOffset()
 	if err != nil {
-		return of, fmt.Errorf("find its data: %w", err)
+		return ingest.Source{}, fmt.Errorf("find its data: %w", err)
 	}
 
-	packed, size := f.CompressedSize64, f.UncompressedSize64
+	packed := f.CompressedSize64
+	size := f.UncompressedSize64
 	switch {
-	case off > src.Size || packed > uint64(src.Size-off):
-		return of, fmt.Errorf("%d bytes are claimed, %d are there", packed, max(0, src.Size-off))
+	case begin > src.Size || packed > uint64(src.Size-begin):
+		return ingest.Source{}, fmt.Errorf("%d bytes are claimed, %d are there", packed, max(0, src.Size-begin))
 	case f.Method == zip.Store && packed != size:
-		return of, fmt.Errorf("it is stored in %d bytes and has %d", packed, size)
+		return ingest.Source{}, fmt.Errorf("it is stored in %d bytes and has %d", packed, size)
 	case size > inflate.MaxRatio*packed+inflate.MaxRatio:
-		return of, fmt.Errorf("%d bytes are claimed, more than %d compressed bytes can hold", size, packed)
+		return ingest.Source{}, fmt.Errorf("%d bytes are claimed, more than %d compressed bytes can hold", size, packed)
 	}
 
-	of = ingest.Source{Path: src.Path, Size: int64(size)}
+	array := ingest.Source{Path: src.Path, Size: int64(size)}
 	if f.Method == zip.Store {
-		of.ReaderAt = io.NewSectionReader(src, off, of.Size)
-		return of, nil
+		array.ReaderAt = io.NewSectionReader(src, begin, array.Size)
+		return array, nil
 	}
 
 	z, err := f.Open()
 	if err != nil {
-		return of, fmt.Errorf("open: %w", err)
+		return ingest.Source{}, fmt.Errorf("open: %w", err)
 	}
 
-	s := spool.New(z, of.Size, memory)
-	of.ReaderAt, of.Closer = s, s
+	unpacked := spool.New(z, array.Size, memory)
+	array.ReaderAt = unpacked
+	array.Closer = unpacked
 
-	return of, nil
+	return array, nil
 }
 
-// add adds an array; clock is the samples of the array that holds the time.
-func add(r *arrays.Reader, m member, clock int64, o ingest.Options) {
-	own := ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}}
-
-	x, err := npy.Open(m.src, own)
-	for _, axis := range []string{"first", "last"} {
-		if err == nil && o.Arrays.TimeAxis == "" && x.Frames != clock && int64(x.Channels) == clock {
-			own.Arrays.TimeAxis = axis
-			x, err = npy.Open(m.src, own)
-		}
+// add adds an array to a reader. clock is the number of samples of the array that contains the time, and 0 if there is
+// none.
+func add(r *arrays.Reader, m member, clock int64, o ingest.Options) error {
+	x, err := openArray(m, clock, o)
+	if err != nil {
+		addOther(r, m, err)
+		return nil
 	}
 
-	switch {
-	case err != nil:
-		if v, ok := npy.Scalar(m.src); ok {
-			r.Attribute(m.name, v)
-			return
-		}
-
-		if e, is := errors.AsType[*fault.Error](err); is {
-			named := *e
-			named.Path = m.name
-			err = &named
-		}
-
-		r.Unread(m.name, !strings.Contains(err.Error(), "an empty array"), err.Error())
-
-		return
-
-	case x.Frames == 1 && x.Channels == 1:
-		fault.Raise(r.Single(m.name, arrays.Of(x)))
-		return
+	if x.Frames == 1 && x.Channels == 1 {
+		return r.Single(m.name, arrays.Of(x))
 	}
 
 	step, low, high := x.Quantum()
 	info := x.Info()
 
-	fault.Raise(r.Add(arrays.Array{
+	return r.Add(arrays.Array{
 		Name: m.name, Dims: []int64{x.Frames, int64(x.Channels)},
 		Attributes: append([]ingest.Attribute{{Name: "dtype", Value: info.Encoding}}, info.Attributes...),
 		Quantum:    arrays.Quantum{Step: step, Low: low, High: high}, Plane: arrays.Of(x),
-	}))
+	})
 }
 
-// clockOf returns the samples of the array that holds the time, 0 if there is none.
+// openArray opens an array. Time is the axis that the options name, or the axis that is as long as the clock, or the
+// longer axis.
+func openArray(m member, clock int64, o ingest.Options) (*raw.Reader, error) {
+	own := ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}}
+
+	x, err := npy.Open(m.src, own)
+	for _, axis := range []string{"first", "last"} {
+		if err != nil || o.Arrays.TimeAxis != "" {
+			return x, err
+		}
+
+		isOtherAxis := x.Frames != clock && int64(x.Channels) == clock
+		if isOtherAxis { // the axis of channels is as long as the clock
+			own.Arrays.TimeAxis = axis
+			x, err = npy.Open(m.src, own)
+		}
+	}
+
+	return x, err
+}
+
+// addOther adds a file that package npy could not open as an array with axes. err is npy's error. A single number
+// becomes an attribute of the recording. Any other file is listed as not read, with err as the reason.
+func addOther(r *arrays.Reader, m member, err error) {
+	if number, ok := npy.Scalar(m.src); ok {
+		r.Attribute(m.name, number)
+		return
+	}
+
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		named := *e
+		named.Path = m.name
+		err = &named
+	}
+
+	r.Unread(m.name, !strings.Contains(err.Error(), "an empty array"), err.Error())
+}
+
+// clockOf returns the number of samples of the first array that contains the time by its name, and 0 if there is none.
 func clockOf(members []member) int64 {
 	for _, m := range members {
 		if m.err != nil || !arrays.IsTime(m.name) {

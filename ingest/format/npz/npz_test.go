@@ -14,7 +14,8 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/npy"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -42,14 +43,15 @@ func Example() {
 	// fortran[4] 5
 }
 
-// Every array of numpy's archives is what package npy reads of the file numpy.save writes of it.
+// Every array of numpy's archives has the values that package npy reads from the file of numpy.save for the same array.
 func TestTruth(t *testing.T) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "truth/"+name), ingest.Options{})
 
 		info := r.Info()
-		must.Not(t, len(info.Unread) != 1 || info.Unread[0].Name != "empty" || info.Unread[0].Fault,
-			"%s: unread %+v", name, info.Unread)
+		require.Len(t, info.Unread, 1, "%s: unread %+v", name, info.Unread)
+		require.Equal(t, "empty", info.Unread[0].Name, "%s: unread %+v", name, info.Unread)
+		assert.False(t, info.Unread[0].Fault, "%s: unread %+v", name, info.Unread)
 
 		at := 0
 		for _, array := range []string{"samples", "counts", "fortran"} {
@@ -67,12 +69,13 @@ func TestTruth(t *testing.T) {
 			}
 		}
 
-		must.Not(t, at != len(info.Channels) || r.Close() != nil, "%s: %d channels", name, len(info.Channels))
+		require.Equal(t, len(info.Channels), at, "%s: %d channels", name, len(info.Channels))
+		assert.NoError(t, r.Close(), "%s: %d channels", name, len(info.Channels))
 	}
 }
 
-// An array larger than what is kept in memory, forward and back (values: the formula in
-// make.py). Nothing is left on the disk.
+// An array that does not fit into memory is read forwards and backwards. Its values follow from the formula in
+// make.py. No temporary file is left.
 func TestLarge(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -86,14 +89,14 @@ func TestLarge(t *testing.T) {
 		}
 	}
 
-	must.Do(t, r.Close())
+	require.NoError(t, r.Close())
 
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }
 
-// archive writes a zip as its headers state, right or wrong.
+// archive returns a zip archive with the given headers, which may be wrong.
 func archive(t testing.TB, data []byte, headers ...zip.FileHeader) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -107,7 +110,7 @@ func archive(t testing.TB, data []byte, headers ...zip.FileHeader) []byte {
 		}
 	}
 
-	must.Do(t, z.Close())
+	require.NoError(t, z.Close())
 
 	return b.Bytes()
 }
@@ -157,8 +160,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no input makes the reader panic or hang; memory stays below 64 MiB and 64 times the
-// input.
+// FuzzOpen checks that no input makes the reader panic, hang, or take more than 64 MiB plus 64 times the input.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		f.Add(ingesttest.Testdata(f, "truth/"+name))

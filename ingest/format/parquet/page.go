@@ -15,12 +15,12 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/decode"
 	"doubletake/ingest/format/internal/inflate"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
 
-// encodings names those that are not read.
+// encodings has the names of the encodings that are not read.
 var encodings = map[format.Encoding]string{
 	format.DeltaBinaryPacked:    "delta binary packed",
 	format.DeltaLengthByteArray: "delta length byte array",
@@ -29,20 +29,21 @@ var encodings = map[format.Encoding]string{
 
 var errPage = errors.New("a page that contradicts itself")
 
-// unless raises errPage, unless ok.
-func unless(ok bool) {
+// check raises errPage unless ok.
+func check(ok bool) {
 	if !ok {
-		fault.Raise(errPage)
+		decode.Raise(errPage)
 	}
 }
 
-// load decodes the values of a column in a row group.
+// load decodes the values of a column in row group g into the column, unless they are there.
 func (f *file) load(c *column, g int) error {
 	if c.group == g {
 		return nil
 	}
 
-	c.group, c.words = -1, words{}
+	c.group = -1
+	c.words = words{}
 
 	rows := f.ends[g]
 	if g > 0 {
@@ -52,8 +53,10 @@ func (f *file) load(c *column, g int) error {
 	if err := f.pages(c, c.chunks[g], rows); err != nil {
 		place := fmt.Sprintf("row group %d, column %s", g+1, c.name)
 
-		if e, is := errors.AsType[*fault.Error](err); is {
-			e.Path, e.Place = f.src.Path, place
+		if e, ok := errors.AsType[*fault.Error](err); ok {
+			e.Path = f.src.Path
+			e.Place = place
+
 			return e
 		}
 
@@ -65,51 +68,46 @@ func (f *file) load(c *column, g int) error {
 	return nil
 }
 
-// words are values: of a dictionary, or of a column.
+// words are values of a dictionary or of a column, either numbers or texts.
 type words struct {
 	numbers []float64
 	texts   []string
 }
 
-// have is how many there are.
-func (w words) have() int64 { return int64(max(len(w.numbers), len(w.texts))) }
+// count returns the number of values.
+func (w words) count() int64 { return int64(max(len(w.numbers), len(w.texts))) }
 
-// pages reads the pages of a chunk. A panic of the library is an error of the page.
+// maxPageHeader is the largest number of bytes of a page's header.
+const maxPageHeader = 1 << 16
+
+// pages decodes the pages of a chunk with the given number of rows into the column. A panic of the library becomes an
+// error.
 func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		if recover() != nil {
 			err = errPage
 		}
 	}()
 
-	defer fault.Catch(&err)
+	defer decode.Catch(&err)
 
-	at, size := m.DataPageOffset, m.TotalCompressedSize
-	if d := m.DictionaryPageOffset; d > 0 && d < at {
-		at = d
-	}
-
-	if at < 4 || size < 0 || at > f.src.Size || size > f.src.Size-at {
-		return &fault.Error{Want: "pages in the file", Found: fmt.Sprintf("%d bytes at byte %d", size, at), Hint: raw.Damaged}
-	}
-
-	b := make([]byte, size)
-	if n, err := f.src.ReadAt(b, at); n < len(b) {
-		return fmt.Errorf("read: %w", err)
+	b, err := f.chunk(m)
+	if err != nil {
+		return err
 	}
 
 	var dict words
 
-	for c.have() < rows {
+	for c.count() < rows {
 		if len(b) == 0 {
-			return fault.At("", "", fault.Plural(rows, "value"), fmt.Sprintf("%d in the pages", c.have()), raw.Damaged)
+			return fault.At("", "", fault.Plural(rows, "value"), fmt.Sprintf("%d in the pages", c.count()), raw.Damaged)
 		}
 
 		var h format.PageHeader
-		n := fault.Get(decode(b[:min(len(b), 1<<16)], &h))
+		n := decode.Get(decodeThrift(b[:min(len(b), maxPageHeader)], &h))
 		length := int(h.CompressedPageSize)
 		b = b[n:]
-		unless(length >= 0 && length <= len(b) && h.UncompressedPageSize >= 0)
+		check(length >= 0 && length <= len(b) && h.UncompressedPageSize >= 0)
 
 		if most := maxPage + f.src.Size; int64(h.UncompressedPageSize) > most {
 			return fault.At("", "", fmt.Sprintf("pages of at most %d bytes in a file of %d", most, f.src.Size),
@@ -128,44 +126,73 @@ func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error
 	return nil
 }
 
-// plainDictionary is how writers before Parquet 2 name the encoding of a dictionary and of its indices.
+// chunk returns the bytes of a chunk: its pages, of which the dictionary is the first.
+func (f *file) chunk(m *format.ColumnMetaData) ([]byte, error) {
+	begin := m.DataPageOffset
+	size := m.TotalCompressedSize
+	if d := m.DictionaryPageOffset; d > 0 && d < begin {
+		begin = d
+	}
+
+	isInside := begin >= int64(len(magic)) && begin <= f.src.Size && size >= 0 && size <= f.src.Size-begin
+	if !isInside {
+		return nil, &fault.Error{
+			Want: "pages in the file", Found: fmt.Sprintf("%d bytes at byte %d", size, begin), Hint: raw.Damaged,
+		}
+	}
+
+	b := make([]byte, size)
+	if n, err := f.src.ReadAt(b, begin); n < len(b) {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+
+	return b, nil
+}
+
+// plainDictionary is the name that writers before Parquet 2 give to the encoding of a dictionary and of its indices.
 //
 //lint:ignore SA1019 files have it, whatever writers should do
-const plainDictionary = format.PlainDictionary
+const plainDictionary = format.PlainDictionary //nolint:staticcheck // files have it, whatever writers should do
 
-// dictionary decodes the words of a page.
+// dictionary returns the words of a dictionary page with the given body and header.
 func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *format.PageHeader) words {
 	d := h.DictionaryPageHeader.V
-	unless(d.Encoding == format.Plain || d.Encoding == plainDictionary)
+	check(d.Encoding == format.Plain || d.Encoding == plainDictionary)
 
 	return c.decode(format.Plain, unpack(body, codec, int64(h.UncompressedPageSize)), int64(d.NumValues))
 }
 
-// unpack decompresses a page that is size bytes long.
-func unpack(b []byte, codec format.CompressionCodec, size int64) (out []byte) {
-	unless(size >= 0)
+// unpack decompresses a page. It raises an error unless the result has size bytes. It returns an uncompressed page
+// unchanged, whatever its size.
+func unpack(b []byte, codec format.CompressionCodec, size int64) []byte {
+	check(size >= 0)
 
+	var page []byte
 	switch codec {
 	case format.Uncompressed:
 		return b
 	case format.Snappy:
-		unless(int64(fault.Get(snappy.DecodedLen(b))) == size)
-		out = fault.Get(snappy.Decode(nil, b))
+		check(int64(decode.Get(snappy.DecodedLen(b))) == size)
+		page = decode.Get(snappy.Decode(nil, b))
 	case format.Gzip:
-		z := fault.Get(gzip.NewReader(bytes.NewReader(b)))
-		out = fault.Get(io.ReadAll(io.LimitReader(z, size+1)))
+		z := decode.Get(gzip.NewReader(bytes.NewReader(b)))
+		page = decode.Get(io.ReadAll(io.LimitReader(z, size+1)))
 	default:
-		out = fault.Get(inflate.Zstandard(b, size))
+		page = decode.Get(inflate.Zstandard(b, size))
 	}
 
-	unless(int64(len(out)) == size)
+	check(int64(len(page)) == size)
 
-	return out
+	return page
 }
 
-// page adds the values of a page of data.
+// page appends the values of a data page with the given body and header to the column, which has rows values at the
+// end. A page begins with a level for each value of an optional column: 1 if the value is there, and 0 if it is
+// missing. In version 1, the levels are compressed with the values, and their length is before them in 4 bytes. In
+// version 2, they are not compressed, and the header has their length. Pages of other kinds are skipped.
 func (c *column) page(body []byte, codec format.CompressionCodec, h *format.PageHeader, rows int64, dict words) {
-	n, encoding := int64(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+	n := int64(h.DataPageHeader.V.NumValues)
+	encoding := h.DataPageHeader.V.Encoding
 
 	var levels []byte
 
@@ -173,31 +200,34 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 	case format.DataPage:
 		body = unpack(body, codec, int64(h.UncompressedPageSize))
 		if c.optional {
-			unless(len(body) >= 4 && int64(binary.LittleEndian.Uint32(body)) <= int64(len(body)-4) &&
-				h.DataPageHeader.V.DefinitionLevelEncoding == format.RLE)
+			check(len(body) >= 4 && h.DataPageHeader.V.DefinitionLevelEncoding == format.RLE)
+			length := binary.LittleEndian.Uint32(body)
+			check(int64(length) <= int64(len(body)-4))
 
-			end := 4 + binary.LittleEndian.Uint32(body)
-			levels, body = body[4:end], body[end:]
+			levels = body[4 : 4+length]
+			body = body[4+length:]
 		}
 	case format.DataPageV2:
 		v := &h.DataPageHeaderV2.V
-		n, encoding = int64(v.NumValues), v.Encoding
-		from := int64(v.RepetitionLevelsByteLength)
-		end := from + int64(v.DefinitionLevelsByteLength)
-		unless(from >= 0 && end >= from && end <= int64(len(body)))
+		n = int64(v.NumValues)
+		encoding = v.Encoding
+		begin := int64(v.RepetitionLevelsByteLength)
+		end := begin + int64(v.DefinitionLevelsByteLength)
+		check(begin >= 0 && end >= begin && end <= int64(len(body)))
 
-		levels, body = body[from:end], body[end:]
+		levels = body[begin:end]
+		body = body[end:]
 		if !v.IsCompressed.Valid || v.IsCompressed.V {
 			body = unpack(body, codec, int64(h.UncompressedPageSize)-end)
 		}
 	default:
-		return // an index
+		return // an index page
 	}
 
-	unless(n >= 0 && n <= rows-c.have())
+	check(n >= 0 && n <= rows-c.count())
 
-	var defined []int32
-	present := n
+	var defined []int32 // the levels; nil if the column is not optional
+	present := n        // number of values that are not missing
 
 	if c.optional {
 		defined = hybrid(levels, 1, n)
@@ -207,29 +237,30 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 		}
 	}
 
-	got := c.decodePage(encoding, body, present, dict)
+	values := c.decodePage(encoding, body, present, dict)
 
 	switch {
-	case n == rows && present == n:
-		c.words = got
+	case n == rows && present == n: // the only page: its values need not be copied
+		c.words = values
 	case present == n:
-		c.numbers, c.texts = append(c.numbers, got.numbers...), append(c.texts, got.texts...)
+		c.numbers = append(c.numbers, values.numbers...)
+		c.texts = append(c.texts, values.texts...)
 	default:
-		c.fill(defined, got)
+		c.fill(defined, values)
 	}
 }
 
-// fill adds values where they are defined; missing numbers are NaN, texts empty.
-func (c *column) fill(defined []int32, got words) {
+// fill appends a value for each level: the next of the values if the level is 1, and otherwise NaN or an empty text.
+func (c *column) fill(defined []int32, values words) {
 	k := 0
 	for _, d := range defined {
 		switch {
 		case c.kind == format.ByteArray && d == 1:
-			c.texts = append(c.texts, got.texts[k])
+			c.texts = append(c.texts, values.texts[k])
 		case c.kind == format.ByteArray:
 			c.texts = append(c.texts, "")
 		case d == 1:
-			c.numbers = append(c.numbers, got.numbers[k])
+			c.numbers = append(c.numbers, values.numbers[k])
 		default:
 			c.numbers = append(c.numbers, math.NaN())
 		}
@@ -238,53 +269,59 @@ func (c *column) fill(defined []int32, got words) {
 	}
 }
 
-// decodePage decodes n values of a page of data.
+// decodePage decodes the n values of a data page that are not missing.
 func (c *column) decodePage(e format.Encoding, b []byte, n int64, dict words) words {
 	switch {
 	case e == format.RLE && c.kind == format.Boolean && len(b) >= 4:
+		// Behind their length in 4 bytes, the values are runs of one bit, as indices of a dictionary of 0 and 1 would be.
 		return c.indexed(append([]byte{1}, b[4:]...), n, words{numbers: []float64{0, 1}})
 	case e == plainDictionary || e == format.RLEDictionary:
 		return c.indexed(b, n, dict)
 	case e != format.Plain && e != format.ByteStreamSplit:
-		fault.Raise(fault.At("", "", "plain, dictionary, run-length or byte-stream-split encoding",
+		decode.Raise(fault.At("", "", "plain, dictionary, run-length or byte-stream-split encoding",
 			fmt.Sprintf("encoding %d (%s)", e, encodings[e]), "write it with a dictionary, or plain"))
 	}
 
 	return c.decode(e, b, n)
 }
 
-// decode decodes n values that lie one after the other.
-func (c *column) decode(e format.Encoding, b []byte, n int64) (w words) {
-	sizes := map[format.Type]int64{
-		format.Int32: 4, format.Int64: 8, format.Float: 4, format.Double: 8, format.ByteArray: 4,
-	}
-	unless(n >= 0 && n <= int64(len(b))*8 && n*sizes[c.kind] <= int64(len(b)))
+// sizes has the least number of bytes of a value of each type. It is 0 for types with values of less than a byte.
+var sizes = map[format.Type]int64{
+	format.Int32: 4, format.Int64: 8, format.Float: 4, format.Double: 8, format.ByteArray: 4,
+}
+
+// decode decodes n values of the column's type that lie in b one after the other.
+func (c *column) decode(e format.Encoding, b []byte, n int64) words {
+	check(n >= 0 && n <= int64(len(b))*8 && n*sizes[c.kind] <= int64(len(b)))
 
 	enc := parquet.LookupEncoding(e)
 
+	var w words
 	switch c.kind {
 	case format.Boolean:
-		bits := fault.Get(enc.DecodeBoolean(nil, b))
-		some := int(min(n, 8*int64(len(bits))))
-		w.numbers = lists.Make(some, func(i int) float64 { return float64(bits[i/8] >> (i % 8) & 1) })
+		bits := decode.Get(enc.DecodeBoolean(nil, b))
+		w.numbers = make([]float64, min(n, 8*int64(len(bits))))
+		for i := range w.numbers {
+			w.numbers[i] = float64(bits[i/8] >> (i % 8) & 1)
+		}
 	case format.Int32:
-		w.numbers = convert[uint32](fault.Get(enc.DecodeInt32(nil, b)), c.unsigned)
+		w.numbers = convert[uint32](decode.Get(enc.DecodeInt32(nil, b)), c.unsigned)
 	case format.Int64:
-		w.numbers = convert[uint64](fault.Get(enc.DecodeInt64(nil, b)), c.unsigned)
+		w.numbers = convert[uint64](decode.Get(enc.DecodeInt64(nil, b)), c.unsigned)
 	case format.Float:
-		w.numbers = convert[float32](fault.Get(enc.DecodeFloat(nil, b)), false)
+		w.numbers = convert[float32](decode.Get(enc.DecodeFloat(nil, b)), false)
 	case format.Double:
-		w.numbers = fault.Get(enc.DecodeDouble(nil, b))
+		w.numbers = decode.Get(enc.DecodeDouble(nil, b))
 	case format.ByteArray:
 		text, ends, err := enc.DecodeByteArray(nil, b, nil)
-		fault.Raise(err)
+		decode.Raise(err)
 
 		for i := range max(1, len(ends)) - 1 {
 			w.texts = append(w.texts, raw.Text(text[ends[i]:ends[i+1]]))
 		}
 	}
 
-	unless(n <= w.have())
+	check(n <= w.count())
 
 	if n <= int64(len(w.numbers)) {
 		return words{numbers: w.numbers[:n]}
@@ -293,62 +330,80 @@ func (c *column) decode(e format.Encoding, b []byte, n int64) (w words) {
 	return words{texts: w.texts[:n]}
 }
 
-// convert takes numbers as they are, or as U where they are unsigned.
+// convert returns numbers as float64. If unsigned is set, they are taken as U, the unsigned type of the same size.
 func convert[U, T int32 | uint32 | int64 | uint64 | float32](v []T, unsigned bool) []float64 {
 	x := make([]float64, len(v))
 	for i := range x {
-		if x[i] = float64(v[i]); unsigned {
+		if unsigned {
 			x[i] = float64(U(v[i]))
+		} else {
+			x[i] = float64(v[i])
 		}
 	}
 
 	return x
 }
 
-// indexed reads n values as indices of a dictionary; their width is the first byte.
-func (c *column) indexed(b []byte, n int64, dict words) (out words) {
+// indexed decodes n values that are stored as indices of a dictionary. The first byte of b is the number of bits of an
+// index.
+func (c *column) indexed(b []byte, n int64, dict words) words {
 	if n == 0 {
 		return words{}
 	}
 
-	unless(len(b) > 0 && b[0] <= 32)
+	check(len(b) > 0 && b[0] <= 32)
 
 	index := hybrid(b[1:], int(b[0]), n)
 	for _, i := range index {
-		unless(int64(uint32(i)) < dict.have())
+		check(int64(uint32(i)) < dict.count())
 	}
 
 	if c.kind == format.ByteArray {
-		out.texts = lists.Each(index, func(i int32) string { return dict.texts[i] })
-	} else {
-		out.numbers = lists.Each(index, func(i int32) float64 { return dict.numbers[i] })
-	}
-
-	return out
-}
-
-// hybrid reads n numbers of width bits in runs: of one number, or packed. The
-// library makes room for as many as the runs state.
-func hybrid(b []byte, width int, n int64) []int32 {
-	end, have := 0, int64(0)
-	for have < n {
-		head, k := binary.Uvarint(b[end:])
-		unless(k > 0 && head >= 2 && head <= math.MaxInt32)
-
-		count, size := int64(head>>1), (width+7)/8
-		packed := head&1 == 1
-		if packed { // groups of eight
-			count, size = 8*count, int(head>>1)*width
+		texts := make([]string, len(index))
+		for k, i := range index {
+			texts[k] = dict.texts[i]
 		}
 
-		// Writers fill up the last run of groups.
+		return words{texts: texts}
+	}
+
+	numbers := make([]float64, len(index))
+	for k, i := range index {
+		numbers[k] = dict.numbers[i]
+	}
+
+	return words{numbers: numbers}
+}
+
+// hybrid decodes n numbers of width bits (Apache Parquet, "Run Length Encoding / Bit-Packing Hybrid"). They lie in
+// runs. A run begins with a varint: if its lowest bit is 0, the others are how often the number behind it is repeated;
+// if its lowest bit is 1, the others are the number of groups of eight packed numbers behind it.
+//
+// hybrid adds up the runs before the library decodes them, because the library allocates as many numbers as they state.
+func hybrid(b []byte, width int, n int64) []int32 {
+	end := 0         // bytes of the runs that were counted
+	have := int64(0) // numbers in these runs
+	for have < n {
+		head, k := binary.Uvarint(b[end:])
+		check(k > 0 && head >= 2 && head <= math.MaxInt32)
+
+		count := int64(head >> 1)
+		size := (width + 7) / 8
+		packed := head&1 == 1
+		if packed { // groups of eight
+			size = int(count) * width
+			count *= 8
+		}
+
+		// The last group of eight may have up to seven numbers too many. Packed numbers are bounded by the bytes of b.
 		end += k + size
-		unless(end <= len(b) && (count < n-have+8 || packed && width > 0))
+		isBounded := count < n-have+8 || packed && width > 0
+		check(end <= len(b) && isBounded)
 		have += count
 	}
 
-	x := fault.Get((&rle.Encoding{BitWidth: width}).DecodeInt32(make([]int32, 0, have), b[:end]))
-	unless(int64(len(x)) >= n)
+	x := decode.Get((&rle.Encoding{BitWidth: width}).DecodeInt32(make([]int32, 0, have), b[:end]))
+	check(int64(len(x)) >= n)
 
 	return x[:n]
 }

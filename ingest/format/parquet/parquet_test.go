@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go/format"
-
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/decode"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -42,19 +42,19 @@ func Example() {
 	// few  1024 120
 }
 
-// Witness: parquet-go wrote the files and the values it was given (testdata/make.go.txt).
+// The files have the values that parquet-go was given (testdata/make.go.txt).
 func TestTruth(t *testing.T) {
 	truth := map[string][]*float64{}
-	must.Do(t, json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth))
+	require.NoError(t, json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth))
 
 	for _, name := range []string{
 		"plain_v1", "plain_v2", "dictionary_v1", "dictionary_v2", "snappy_v1", "snappy_v2", "gzip", "zstd", "split",
 	} {
 		b := ingesttest.Testdata(t, name+".parquet")
-		must.Not(t, !detect(b[:min(len(b), 1024)], ingesttest.Source(b)), "%s is not detected", name)
+		assert.True(t, detect(b[:min(len(b), 1024)], ingesttest.Source(b)), "%s is not detected", name)
 
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
-		must.Never(t, err != nil, "%s: %v", name, err)
+		require.NoError(t, err, "%s: %v", name, err)
 
 		if i := r.Info(); len(i.Channels) != len(truth) || len(i.Unread) != 2 {
 			t.Fatalf("%s: %d channels, %+v", name, len(i.Channels), i.Unread)
@@ -78,7 +78,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// Witness: DuckDB wrote the file by the formulas here (testdata/make_duckdb.mjs).
+// DuckDB wrote the file by the formulas here (testdata/make_duckdb.mjs).
 func TestDuckDB(t *testing.T) {
 	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "duckdb.parquet"), ingest.Options{})
 
@@ -108,9 +108,8 @@ func TestDuckDB(t *testing.T) {
 	}
 }
 
-// 200 rows at 1000 Hz whose time is of another type in each file (testdata/times: DuckDB
-// wrote them, and parquet-go the one of TIME in ms). Whole numbers without a unit are
-// taken as seconds, with a warning.
+// Each file has 200 rows at 1000 Hz, and a time of another type. DuckDB wrote the files in testdata/times, except the
+// one with TIME in ms, which parquet-go wrote. Whole numbers without a unit are taken as seconds, with a warning.
 func TestTimes(t *testing.T) {
 	for name, want := range map[string]struct {
 		unit  string
@@ -142,7 +141,8 @@ func TestTimes(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	b := must.Get(Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet"))))(t)
+	b, err := Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet")))
+	require.NoError(t, err)
 
 	lines := strings.Split(string(b), "\n")
 	if len(lines) != 122 || lines[0] != "Fx (N)\tfew\tgap\ti32\ti64\tnote\tok\trun\tsingle\ttime\tu32\tu64" ||
@@ -184,8 +184,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzParquet reads any bytes: no panic, errors that are data errors. A few bytes can
-// state a dictionary's number 2^16 times: files with longer row groups are left out.
+// FuzzParquet reads any bytes. There is no panic, and errors are data errors. Files with more than 2^16 rows in a row
+// group are left out, because a few bytes can repeat a number of a dictionary so often.
 func FuzzParquet(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.parquet")
 	if err != nil || len(names) < 10 {
@@ -223,28 +223,36 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// A footer of 32 MiB that holds nothing but empty structs is refused, in bounded
-// memory, and so is one of structs in structs.
+// A footer of 32 MiB with only empty structs is refused and takes little memory, and so is a footer of structs within
+// structs.
 func TestEmptyStructs(t *testing.T) {
 	b := bytes.Repeat([]byte{0}, 32<<20)
 	b[0], b[1] = 4<<4|9, 15<<4|12 // field 4, a list of structs
 	n := binary.PutUvarint(b[2:], uint64(len(b)-8))
 	deep := bytes.Repeat([]byte{1<<4 | 12}, 32<<20) // field 1, a struct
 	ingesttest.Bounded(t, b, 1<<20, 0, func() {
-		if _, err := decode(b, new(format.FileMetaData)); !errors.Is(err, errMany) || n != 4 {
+		if _, err := decodeThrift(b, new(format.FileMetaData)); !errors.Is(err, errMany) || n != 4 {
 			t.Error(err)
 		}
 
-		if _, err := decode(deep, new(format.FileMetaData)); !errors.Is(err, errThrift) {
+		if _, err := decodeThrift(deep, new(format.FileMetaData)); !errors.Is(err, errThrift) {
 			t.Error(err)
 		}
 	})
 }
 
-// A run of 2^30 numbers in a page of ten is refused, in bounded memory.
+// readHybrid returns the error of reading a page of ten numbers.
+func readHybrid(page []byte) (err error) {
+	defer decode.Catch(&err)
+	hybrid(page, 1, 10)
+
+	return nil
+}
+
+// A run of 2^30 numbers in a page of ten numbers is refused and takes little memory.
 func TestLongRun(t *testing.T) {
 	b := append(binary.AppendUvarint(nil, 1<<30<<1), 1)
 	ingesttest.Bounded(t, b, 1<<16, 0, func() {
-		must.Refuse(t, fault.Try(func() { hybrid(b, 1, 10) }), errPage.Error())
+		assert.ErrorContains(t, readHybrid(b), errPage.Error())
 	})
 }

@@ -1,6 +1,6 @@
 package program
 
-// SetInAny changes what a program may write of any file, and returns what it was.
+// SetInAny sets the number of bytes that a program may write for any file, and returns the number before.
 func SetInAny(n int64) int64 {
 	old := inAny
 	inAny = n

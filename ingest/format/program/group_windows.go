@@ -7,34 +7,58 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// own returns what runs a command, and what ends its group then: a job of its own, which
-// Windows ends as a whole when its last handle is closed, by this process or because it
-// was killed. What the command starts within the first instant may be outside of it.
-func own(cmd *exec.Cmd) (run func() error, end func()) {
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		return cmd.Run, func() {}
-	}
-
-	cmd.Cancel = func() error {
-		err := cmd.Process.Kill()
-		_ = windows.TerminateJobObject(job, 1)
-		return err
-	}
-	run = func() error {
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-
-		_ = adopt(job, uint32(cmd.Process.Pid)) // without it the command alone is killed
-
-		return cmd.Wait()
-	}
-
-	return run, func() { _ = windows.CloseHandle(job) }
+// processGroup is a command with a job of its own. Windows ends all processes of a job when the last handle of the job
+// is closed, which also happens when this process is killed. Processes that the command starts before Run has put it
+// into the job are not in the job.
+type processGroup struct {
+	cmd *exec.Cmd
+	job windows.Handle // 0 if Windows could not create it
 }
 
-// adopt puts a process into a job that ends with its handle.
+// newProcessGroup returns the group of a command that was not started yet. The caller must call Run and then Kill.
+func newProcessGroup(cmd *exec.Cmd) *processGroup {
+	g := &processGroup{cmd: cmd}
+
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return g
+	}
+
+	g.job = job
+	cmd.Cancel = g.cancel
+
+	return g
+}
+
+// cancel kills the command and the processes of its job.
+func (g *processGroup) cancel() error {
+	err := g.cmd.Process.Kill()
+	_ = windows.TerminateJobObject(g.job, 1)
+
+	return err
+}
+
+// Run runs the command in the job.
+func (g *processGroup) Run() error {
+	if err := g.cmd.Start(); err != nil {
+		return err
+	}
+
+	if g.job != 0 {
+		_ = adopt(g.job, uint32(g.cmd.Process.Pid)) // if it fails, only the command is killed
+	}
+
+	return g.cmd.Wait()
+}
+
+// Kill closes the job, and so ends the processes that the command left running.
+func (g *processGroup) Kill() {
+	if g.job != 0 {
+		_ = windows.CloseHandle(g.job)
+	}
+}
+
+// adopt puts the process with a number into a job, and makes the job end when its last handle is closed.
 func adopt(job windows.Handle, pid uint32) error {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE

@@ -1,7 +1,6 @@
-// Package program reads files by programs of the user's: one that writes an Arrow
-// IPC stream or file to its standard output. It is started without a shell, with a
-// time limit; its output is kept in a temporary file, bounded, and verified as an
-// Arrow file of anyone's.
+// Package program reads a file by a program of the user that writes an Arrow IPC stream or file to its standard output.
+// The program is started without a shell and with a time limit. Its output is kept in a temporary file of limited size,
+// and is verified like any other Arrow file.
 package program
 
 import (
@@ -21,22 +20,23 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/arrow"
 	"doubletake/ingest/format/internal/spool"
-	"doubletake/internal/lists"
 )
 
-// What a program may write: so many times the file, and inAny in addition; and how
-// much of its messages is shown.
-const (
-	timesFile = 64
-	maxShown  = 2048
-)
+// A program may write inAny bytes, and in addition timesFile times the size of the file.
+const timesFile = 64
 
-var inAny = int64(1 << 30) // a variable for tests
+var inAny = int64(1 << 30) // a variable, so that tests can change it
 
-// Open runs the program of the options on a file and opens what it wrote. Attributes,
-// rate and units are found as in any Arrow file. Errors are *fault.Error.
+// maxShown is the number of bytes of the program's messages that are shown, the last ones.
+const maxShown = 2048
+
+// killDelay is how long to wait for the end of the output after the program ended or was killed.
+const killDelay = 2 * time.Second
+
+// Open runs the program of the options on a file and opens its output as a recording. Attributes, rates and units are
+// found as in any Arrow file. Errors about the program and its output are *fault.Error.
 func Open(path string, o ingest.Options) (ingest.Reader, error) {
-	src, err := ingest.OpenSource(path, o.Name) // it explains what cannot be opened
+	src, err := ingest.OpenSource(path, o.Name) // only for its errors, its name and its size
 	if err != nil {
 		return nil, err
 	}
@@ -45,30 +45,31 @@ func Open(path string, o ingest.Options) (ingest.Reader, error) {
 		return nil, ingest.PathError(src.Path, err)
 	}
 
-	out, err := spool.Temp()
+	output, err := spool.Temp()
 	if err != nil {
 		return nil, fmt.Errorf("keep a program's output: %w", err)
 	}
 
-	r, err := read(path, src, out, o)
+	r, err := read(path, src, output, o)
 	if err != nil {
-		return nil, errors.Join(err, out.Close())
+		return nil, errors.Join(err, output.Close())
 	}
 
 	return r, nil
 }
 
-// read runs the program and opens out.
-func read(path string, src ingest.Source, out *spool.File, o ingest.Options) (ingest.Reader, error) {
-	n, err := run(path, src, out, o)
+// read runs the program and opens its output, which the returned reader closes.
+func read(path string, src ingest.Source, output *spool.File, o ingest.Options) (ingest.Reader, error) {
+	n, err := run(path, src, output, o)
 	if err != nil {
 		return nil, err
 	}
 
 	name := filepath.Base(o.Program.Command[0])
-	o.Program, o.Format = nil, ""
+	o.Program = nil
+	o.Format = ""
 
-	r, err := arrow.OpenOutput(ingest.Source{Path: src.Path, ReaderAt: out, Size: n, Closer: out}, o)
+	r, err := arrow.OpenOutput(ingest.Source{Path: src.Path, ReaderAt: output, Size: n, Closer: output}, o)
 	if err != nil {
 		return nil, &fault.Error{
 			Path: src.Path, Place: "output of " + name, Err: err,
@@ -79,20 +80,19 @@ func read(path string, src ingest.Source, out *spool.File, o ingest.Options) (in
 	return r, nil
 }
 
-// run runs the program with out as its standard output and returns how much it wrote.
-func run(path string, src ingest.Source, out io.Writer, o ingest.Options) (int64, error) {
+// run runs the program, which writes to output, and returns the number of bytes that it wrote.
+func run(path string, src ingest.Source, output io.Writer, o ingest.Options) (int64, error) {
 	p := *o.Program
-	name := filepath.Base(p.Command[0])
-	fail := func(found, hint string, err error) error {
-		return &fault.Error{Path: src.Path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
-	}
 
 	file, err := filepath.Abs(path)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", src.Path, err)
 	}
 
-	args := lists.Each(p.Command[1:], func(a string) string { return strings.ReplaceAll(a, "{file}", file) })
+	var args []string
+	for _, a := range p.Command[1:] {
+		args = append(args, strings.ReplaceAll(a, "{file}", file))
+	}
 
 	parent := o.Context
 	if parent == nil {
@@ -101,48 +101,56 @@ func run(path string, src ingest.Source, out io.Writer, o ingest.Options) (int64
 
 	ctx, cancel := context.WithTimeout(parent, p.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.Command[0], args...)
-	cmd.Dir, cmd.WaitDelay = p.Dir, 2*time.Second
-	limit := &bounded{to: out, left: timesFile*src.Size + inAny}
-	told := &tail{}
-	cmd.Stdout, cmd.Stderr = limit, told
-
-	runtime.LockOSThread() // the system ends the program with the thread that started it
-	start, end := own(cmd)
-	err = start()
-
-	end()
-	runtime.UnlockOSThread()
 
 	most := timesFile*src.Size + inAny
+	limit := &bounded{w: output, left: most}
+	messages := &tail{}
+
+	cmd := exec.CommandContext(ctx, p.Command[0], args...)
+	cmd.Dir = p.Dir
+	cmd.WaitDelay = killDelay
+	cmd.Stdout = limit
+	cmd.Stderr = messages
+
+	runtime.LockOSThread() // Linux kills the program when the thread ends that started it
+	group := newProcessGroup(cmd)
+	err = group.Run()
+
+	group.Kill()
+	runtime.UnlockOSThread()
+
+	written := most - limit.left
+	fail := &fault.Error{Path: src.Path, Place: "reader " + filepath.Base(p.Command[0])}
 	switch {
 	case limit.full:
-		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile,
-			inAny>>20),
-			"does it convert one file?", nil)
-
+		fail.Found = fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile, inAny>>20)
+		fail.Hint = "does it convert one file?"
 	case parent.Err() != nil:
 		return 0, parent.Err()
 	case ctx.Err() != nil:
-		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),
-			"timeout_s gives it longer: reader: {program: …, timeout_s: …}", nil)
+		fail.Found = fmt.Sprintf("it did not end in %v%s", p.Timeout, messages)
+		fail.Hint = "timeout_s gives it longer: reader: {program: …, timeout_s: …}"
 	case errors.Is(err, exec.ErrWaitDelay):
-		return 0, fail("it ended, and a process that it started keeps its output open"+told.String(),
-			"it must wait for that process, or close its output: command >/dev/null &", nil)
+		fail.Found = "it ended, and a process that it started keeps its output open" + messages.String()
+		fail.Hint = "it must wait for that process, or close its output: command >/dev/null &"
 	case err != nil:
-		return 0, fail("it failed"+told.String(), "", err)
-	case most-limit.left == 0:
-		return 0, fail("it wrote nothing"+told.String(), "it must write an Arrow IPC stream to its standard output", nil)
+		fail.Found = "it failed" + messages.String()
+		fail.Err = err
+	case written == 0:
+		fail.Found = "it wrote nothing" + messages.String()
+		fail.Hint = "it must write an Arrow IPC stream to its standard output"
+	default:
+		return written, nil
 	}
 
-	return most - limit.left, nil
+	return 0, fail
 }
 
-// bounded writes at most so many bytes.
+// bounded writes at most a number of bytes to w.
 type bounded struct {
-	to   io.Writer
-	left int64
-	full bool
+	w    io.Writer
+	left int64 // bytes that may still be written
+	full bool  // a write was refused
 }
 
 // Write implements io.Writer.
@@ -152,13 +160,13 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return 0, errors.New("too much output")
 	}
 
-	n, err := b.to.Write(p)
+	n, err := b.w.Write(p)
 	b.left -= int64(n)
 
 	return n, err
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last maxShown bytes that are written to it.
 type tail struct{ b []byte }
 
 // Write implements io.Writer.
@@ -171,22 +179,25 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the text as a part of an error message: printable, with its line ends.
+// String returns the text as the end of an error message, with characters that cannot be printed replaced. It returns
+// "" if there is no text.
 func (t *tail) String() string {
 	s := strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))
 	if s == "" {
 		return ""
 	}
 
-	return "; it said:\n" + strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
+	return "; it said:\n" + strings.Map(printable, s) + "\n"
+}
 
-		if r == '\t' {
-			return ' '
-		}
+// printable returns r if it can be printed, and otherwise a rune in its place.
+func printable(r rune) rune {
+	switch {
+	case r == '\n' || unicode.IsPrint(r):
+		return r
+	case r == '\t':
+		return ' '
+	}
 
-		return '\uFFFD'
-	}, s) + "\n"
+	return '\uFFFD'
 }

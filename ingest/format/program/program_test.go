@@ -3,7 +3,6 @@ package program_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"math"
@@ -20,10 +19,13 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/program"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// The program here is cat, and the file what a converter would write.
+// The program is cat, and the file is a stream that a converter would write.
 func Example() {
 	o := ingest.Options{Program: &ingest.Program{Command: []string{"/bin/cat", "{file}"}, Timeout: time.Minute}}
 	r, err := program.Open("testdata/stream.arrows", o)
@@ -44,7 +46,7 @@ func Example() {
 	// [{rate_hz 2000} {rpm 3000}]
 }
 
-// The test's own program is the reader: it does what READER says.
+// The program of the test is the reader too: the environment variable READER says what it does.
 func TestMain(m *testing.M) {
 	switch os.Getenv("READER") {
 	case "":
@@ -71,9 +73,9 @@ func TestMain(m *testing.M) {
 		c.Stdout = os.Stdout
 		in, _ := c.StderrPipe()
 		_ = c.Start()
-		_, _ = in.Read(make([]byte, 1)) // it has a session of its own: else it ends with this process
+		_, _ = in.Read(make([]byte, 1)) // wait until it has a session of its own: before, it would end with this process
 
-	case "convert": // a process of its own that TestKilled ends
+	case "convert": // TestKilled ends this process while its converter runs
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		command := []string{"/bin/sh", "-c", "$SETSID sleep 600 & echo $$ $! >\"$PIDS\"; wait; sleep 600", "{file}"}
 		o := ingest.Options{Program: &ingest.Program{Command: command, Timeout: time.Minute}}
@@ -94,25 +96,27 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// temporary returns the temporary files of readers.
+// temporary returns the names of the temporary files of readers in a folder.
 func temporary(t *testing.T, dir string) []string {
-	names := must.Get(filepath.Glob(filepath.Join(dir, "doubletake-reader-*")))(t)
+	names, err := filepath.Glob(filepath.Join(dir, "doubletake-reader-*"))
+	require.NoError(t, err)
 
 	return names
 }
 
-// Expected values are those testdata/make.go.txt gave to the stream.
+// The recording has the values that testdata/make.go.txt gave to the stream.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("READER", "copy")
 	path := filepath.Join(t.TempDir(), "a; echo $HOME `id`.raw") // no shell sees it
 
-	b := must.Read(t, "testdata/stream.arrows")
-	must.Do(t, os.WriteFile(path, b, 0o644))
+	b := testfile.Read(t, "testdata/stream.arrows")
+	require.NoError(t, os.WriteFile(path, b, 0o644))
 
 	o := ingest.Options{Program: &ingest.Program{Command: []string{os.Args[0], "--in", "{file}"}, Timeout: time.Minute}}
-	r := must.Get(program.Open(path, o))(t)
+	r, err := program.Open(path, o)
+	require.NoError(t, err)
 
 	x := ingesttest.ReadAll(t, r)
 	for k, v := range x[0] {
@@ -132,7 +136,7 @@ func TestOpen(t *testing.T) {
 
 	// A rate that contradicts the program's is an error.
 	o.RateHz = 3000
-	_, err := program.Open(path, o)
+	_, err = program.Open(path, o)
 	ingesttest.WantDataError(t, nil, err, "expected a rate of 3000 Hz as configured, found 2000 Hz")
 }
 
@@ -166,7 +170,7 @@ func TestFailures(t *testing.T) {
 	o := ingest.Options{Program: &ingest.Program{Command: none, Timeout: time.Minute}}
 	r, err := program.Open("testdata/README.md", o)
 	ingesttest.WantDataError(t, r, err, "reader none: it failed", "no such file")
-	must.Not(t, !errors.Is(err, os.ErrNotExist), "not fs.ErrNotExist")
+	assert.ErrorIs(t, err, os.ErrNotExist, "not fs.ErrNotExist")
 
 	if _, err = program.Open("testdata/none.raw", o); err == nil || strings.Contains(err.Error(), "reader") {
 		t.Errorf("a missing file: %v", err)
@@ -177,16 +181,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A process that is ended while its converter runs, in turns by SIGTERM and by SIGKILL,
-// leaves neither the converter nor what that started, by SIGTERM in a session of its own too, nor a temporary file;
-// also where it ignores SIGHUP, as nohup makes it.
+// A process is ended while its converter runs, by SIGTERM and by SIGKILL in turns. It leaves no converter, no process
+// that the converter started, and no temporary file, even if it ignores SIGHUP, as nohup arranges. After SIGTERM, this
+// holds for processes with a session of their own too.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems end the program alone")
 	}
 
 	dir := t.TempDir()
-	for i := range must.Often(4, 20) {
+	for i := range longtest.Count(4, 20) {
 		pids := filepath.Join(t.TempDir(), "pids")
 		var out bytes.Buffer
 
@@ -201,7 +205,7 @@ func TestKilled(t *testing.T) {
 			c.Env = append(c.Env, "SETSID=setsid")
 		}
 
-		must.Do(t, c.Start())
+		require.NoError(t, c.Start())
 
 		var shell, child int
 
@@ -213,7 +217,7 @@ func TestKilled(t *testing.T) {
 		})
 
 		s := []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[i%2]
-		must.Do(t, c.Process.Signal(s))
+		require.NoError(t, c.Process.Signal(s))
 
 		_ = c.Wait()
 
@@ -221,7 +225,7 @@ func TestKilled(t *testing.T) {
 			return !running(shell) && !running(child)
 		})
 
-		must.Not(t, s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled"), "SIGTERM: %s", &out)
+		assert.False(t, s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled"), "SIGTERM: %s", &out)
 	}
 
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
@@ -229,24 +233,24 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// running reports whether a process runs; one that waits for its parent does not.
+// running reports whether a process runs. A process that has ended and waits for its parent does not run.
 func running(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
-// within waits until a condition holds.
+// within waits until a condition holds, and fails the test with the text what after 20 seconds.
 func within(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		must.Never(t, time.Now().After(end), "%v", what)
+		require.False(t, time.Now().After(end), "%v", what)
 	}
 }
 
 // A program that never stops writing is stopped at 64 times the file and 1 GiB.
 func TestTooMuch(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" { // else it writes 1 GiB
+	if os.Getenv("DOUBLETAKE_LONG") == "" { // otherwise the program writes 1 GiB
 		defer program.SetInAny(program.SetInAny(16 << 20))
 	}
 

@@ -5,19 +5,25 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"doubletake/ingest/fault"
 )
 
-// scaling reads the NI_Scale properties, of the channel or else of its group
-// or the file. Scale k takes the output of its input source: another scale, or
-// the raw values (0xFFFFFFFF, none, or for DAQmx the number of a scaler). The
-// last scale is the result.
-func (c *channel) scaling(levels ...*props) {
-	p, scalers := scaleProperties(levels), c.scalers()
-	status := strings.ToLower(p.text("NI_Scaling_Status"))
-	c.unless(status == "" || status == "unscaled" || status == "scaled", "unknown TDMS scaling status %q",
-		p.text("NI_Scaling_Status"))
+// scaling reads the NI_Scale properties of the first of the levels that has some: the channel, its group, the file. It
+// sets the chain of polynomials, and for DAQmx data the scaler whose values are the input.
+//
+// Scales are numbered from 0. The input of a scale is the output of another scale, or the raw values if the property
+// Input_Source is missing or 0xFFFFFFFF, or, for DAQmx data, the values of the scaler with that number. The output of
+// the scale with the highest number is the result.
+func (c *channel) scaling(levels ...*props) error {
+	p := scaleProperties(levels)
+	scalers := c.scalers()
+
+	stated := p.text("NI_Scaling_Status")
+	status := strings.ToLower(stated)
+	switch status {
+	case "", "unscaled", "scaled":
+	default:
+		return c.fail("unknown TDMS scaling status %q", stated)
+	}
 
 	count := 0.0
 	if status != "scaled" {
@@ -25,56 +31,78 @@ func (c *channel) scaling(levels ...*props) {
 	}
 
 	if count == 0 {
-		c.unless(len(scalers) <= 1, "%d DAQmx scalers and no scale that selects one", len(scalers))
-		return
-	}
-
-	c.unless(count > 0 && count <= math.MaxInt32 && count == math.Trunc(count), "NI_Number_Of_Scales is %v", count)
-
-	// Follow the inputs from the last scale to the raw values.
-	k := int64(count) - 1
-	for step := 0; ; step++ {
-		c.unless(step <= maxScaleInputs, "the TDMS scales go in a circle")
-		prefix := fmt.Sprintf("NI_Scale[%d]_", k)
-
-		v := p.get(prefix + "Scale_Type")
-		if v == nil {
-			// No scale of that number: the number of a DAQmx scaler, or the raw values.
-			c.unless(c.takeScaler(scalers, k) || len(scalers) == 0 && step > 0, "TDMS scale %d of %v is missing", k, count)
-			return
+		if len(scalers) > 1 {
+			return c.fail("%d DAQmx scalers and no scale that selects one", len(scalers))
 		}
 
-		kind, _ := v.(string)
-		poly := c.polynomial(p, prefix, kind, k)
+		return nil
+	}
+
+	if !isCount(count) || count == 0 {
+		return c.fail("NI_Number_Of_Scales is %v", count)
+	}
+
+	return c.followScales(p, scalers, count)
+}
+
+// isCount reports whether a number is a whole number from 0 to 2^31 − 1.
+func isCount(x float64) bool { return x >= 0 && x <= math.MaxInt32 && x == math.Trunc(x) }
+
+// followScales follows the inputs from the last of count scales back to the raw values, and puts each scale at the
+// front of the chain.
+func (c *channel) followScales(p *props, scalers []scaler, count float64) error {
+	k := int64(count) - 1
+	for step := 0; ; step++ {
+		if step > maxScaleInputs {
+			return c.fail("the TDMS scales go in a circle")
+		}
+
+		prefix := fmt.Sprintf("NI_Scale[%d]_", k)
+
+		scaleType := p.get(prefix + "Scale_Type")
+		if scaleType == nil {
+			// There is no scale with that number: it is the number of a DAQmx scaler, or stands for the raw values.
+			isRaw := len(scalers) == 0 && step > 0
+			if !c.takeScaler(scalers, k) && !isRaw {
+				return c.fail("TDMS scale %d of %v is missing", k, count)
+			}
+
+			return nil
+		}
+
+		kind, _ := scaleType.(string)
+		poly, err := c.polynomial(p, prefix, kind, k)
+		if err != nil {
+			return err
+		}
+
 		c.chain = append([][]float64{poly}, c.chain...)
 		c.scales = append([]string{fmt.Sprintf("%s %v", kind, poly)}, c.scales...)
 
-		in, ok := p.number(prefix + kind + "_Input_Source")
-		if !ok || in == math.MaxUint32 || in == -1 {
-			c.unless(len(scalers) <= 1, "%d DAQmx scalers and no input that selects one", len(scalers))
-			return
+		input, ok := p.number(prefix + kind + "_Input_Source")
+		if !ok || input == math.MaxUint32 || input == -1 {
+			if len(scalers) > 1 {
+				return c.fail("%d DAQmx scalers and no input that selects one", len(scalers))
+			}
+
+			return nil
 		}
 
-		c.unless(in >= 0 && in == math.Trunc(in) && in < math.MaxInt32, "the input of TDMS scale %d is %v", k, in)
+		if !isCount(input) || input == math.MaxInt32 {
+			return c.fail("the input of TDMS scale %d is %v", k, input)
+		}
 
-		if k = int64(in); c.takeScaler(scalers, k) {
-			return
+		k = int64(input)
+		if c.takeScaler(scalers, k) {
+			return nil
 		}
 	}
 }
 
-// unless raises an error of the channel, unless ok.
-func (c *channel) unless(ok bool, format string, args ...any) {
-	if !ok {
-		fault.Raise(c.fail(format, args...))
-	}
-}
-
-// scaleProperties returns the first of the levels that has scales, or none.
+// scaleProperties returns the properties of the first level that has scales, and no properties if no level has.
 func scaleProperties(levels []*props) *props {
 	for _, l := range levels {
-		if l.get("NI_Number_Of_Scales") != nil ||
-			slices.ContainsFunc(l.list, func(p property) bool { return strings.HasPrefix(p.name, "NI_Scale[") }) {
+		if l.hasScales() {
 			return l
 		}
 	}
@@ -82,64 +110,98 @@ func scaleProperties(levels []*props) *props {
 	return &props{}
 }
 
-// scaleCount is the number of scales; files of old versions do not state it.
+// hasScales reports whether there are properties of scales.
+func (p *props) hasScales() bool {
+	if p.get("NI_Number_Of_Scales") != nil {
+		return true
+	}
+
+	for _, property := range p.list {
+		if strings.HasPrefix(property.name, "NI_Scale[") {
+			return true
+		}
+	}
+
+	return false
+}
+
+// scaleCount returns the number of scales. If the file does not state it, as old writers do not, it is one more than
+// the highest number of a scale.
 func scaleCount(p *props) float64 {
-	count, ok := p.number("NI_Number_Of_Scales")
-	if !ok {
-		for i := range p.list {
-			var k int
-			if _, err := fmt.Sscanf(p.list[i].name, "NI_Scale[%d]_Scale_Type", &k); err == nil {
-				count = max(count, float64(k)+1)
-			}
+	if count, ok := p.number("NI_Number_Of_Scales"); ok {
+		return count
+	}
+
+	count := 0.0
+	for _, property := range p.list {
+		var k int
+		if _, err := fmt.Sscanf(property.name, "NI_Scale[%d]_Scale_Type", &k); err == nil {
+			count = max(count, float64(k)+1)
 		}
 	}
 
 	return count
 }
 
-// takeScaler makes the DAQmx scaler of a number the channel's source, if there is one.
+// takeScaler makes the DAQmx scaler with the given number the channel's source. It returns false if there is none.
 func (c *channel) takeScaler(scalers []scaler, number int64) bool {
-	is := slices.ContainsFunc(scalers, func(s scaler) bool { return int64(s.id) == number })
-	if is {
+	found := slices.ContainsFunc(scalers, func(s scaler) bool { return int64(s.id) == number })
+	if found {
 		c.source = number
 	}
 
-	return is
+	return found
 }
 
-// polynomial returns the coefficients of scale k, the constant first.
-func (c *channel) polynomial(p *props, prefix, kind string, k int64) (poly []float64) {
-	if kind == "Linear" {
-		slope, ok1 := p.number(prefix + "Linear_Slope")
-		zero, ok2 := p.number(prefix + "Linear_Y_Intercept")
-		c.unless(ok1 && ok2, "the linear TDMS scale %d has no slope or no intercept", k)
+// A polynomial has defaultCoefficients coefficients if the file does not state the number.
+const (
+	defaultCoefficients = 4
+	maxCoefficients     = 1024
+)
 
-		return []float64{zero, slope}
+// polynomial returns the coefficients of scale k, the constant first. prefix is the beginning of the names of its
+// properties, and kind its type.
+func (c *channel) polynomial(p *props, prefix, kind string, k int64) ([]float64, error) {
+	switch kind {
+	case "Linear":
+		slope, hasSlope := p.number(prefix + "Linear_Slope")
+		intercept, hasIntercept := p.number(prefix + "Linear_Y_Intercept")
+		if !hasSlope || !hasIntercept {
+			return nil, c.fail("the linear TDMS scale %d has no slope or no intercept", k)
+		}
+
+		return []float64{intercept, slope}, nil
+	case "Polynomial":
+	default:
+		return nil, c.fail("unknown TDMS scale type %q (scale %d)", kind, k)
 	}
-
-	c.unless(kind == "Polynomial", "unknown TDMS scale type %q (scale %d)", kind, k)
 
 	size, ok := p.number(prefix + "Polynomial_Coefficients_Size")
 	if !ok {
-		size = 4
+		size = defaultCoefficients
 	}
 
-	c.unless(size >= 1 && size <= 1024 && size == math.Trunc(size), "the polynomial TDMS scale %d has %v coefficients", k,
-		size)
+	if size < 1 || size > maxCoefficients || !isCount(size) {
+		return nil, c.fail("the polynomial TDMS scale %d has %v coefficients", k, size)
+	}
 
+	var poly []float64
 	for i := range int(size) {
 		x, ok := p.number(fmt.Sprintf("%sPolynomial_Coefficients[%d]", prefix, i))
-		c.unless(ok, "the polynomial TDMS scale %d has no coefficient %d", k, i)
+		if !ok {
+			return nil, c.fail("the polynomial TDMS scale %d has no coefficient %d", k, i)
+		}
+
 		poly = append(poly, x)
 	}
 
-	return poly
+	return poly, nil
 }
 
-// scalers returns the DAQmx scalers of the channel; the pieces must agree.
+// scalers returns the DAQmx scalers of the channel in its first piece that has some, and nil if none has.
 func (c *channel) scalers() []scaler {
-	for _, p := range c.pieces {
-		if s := p.run.lay.slots[p.slot].scalers; len(s) > 0 {
+	for _, piece := range c.pieces {
+		if s := piece.run.lay.slots[piece.slot].scalers; len(s) > 0 {
 			return s
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// A writer of TDMS bytes, independent of the reader, after National
-// Instruments, "TDMS File Format Internal Structure". The headings in the
-// comments are those of that document.
+// The following functions write TDMS bytes independently of the reader, by National Instruments, "TDMS File Format
+// Internal Structure". Comments cite headings of that document.
 
 type order = binary.AppendByteOrder
 
@@ -30,7 +30,7 @@ var (
 	be order = binary.BigEndian
 )
 
-// ("Binary Layout": strings are preceded by their length as uint32.)
+// str returns a string behind its length in 4 bytes ("Binary Layout").
 func str(o order, s string) []byte { return append(o.AppendUint32(nil, uint32(len(s))), s...) }
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
@@ -46,7 +46,7 @@ func u32(o order, x ...uint32) []byte {
 
 func u64(o order, x uint64) []byte { return o.AppendUint64(nil, x) }
 
-// prop is one property ("Meta Data": name, type, value).
+// prop returns a property ("Meta Data": name, type, value).
 func prop(o order, name string, v any) []byte {
 	b := str(o, name)
 	switch x := v.(type) {
@@ -63,13 +63,17 @@ func prop(o order, name string, v any) []byte {
 	case int64:
 		return join(b, u32(o, 4), u64(o, uint64(x)))
 	case bool:
-		return join(b, u32(o, 0x21), []byte{map[bool]byte{true: 1}[x]})
+		if x {
+			return join(b, u32(o, 0x21), []byte{1})
+		}
+
+		return join(b, u32(o, 0x21), []byte{0})
 	case time.Time: // ("TDMS Data Types", time stamp)
 		s := uint64(x.Unix() + 2082844800)
 
 		f := uint64(x.Nanosecond()) << 32 / 1e9 << 32
 		if f > 0 {
-			f += 1 << 32 // the nanosecond is not a binary fraction: round up
+			f += 1 << 32 // round up: most nanoseconds are not binary fractions
 		}
 
 		if o == be {
@@ -82,12 +86,22 @@ func prop(o order, name string, v any) []byte {
 	panic("property")
 }
 
-// obj is one object of the meta data ("Meta Data": path, raw data index, properties).
+// obj returns an object of the meta data ("Meta Data": path, raw data index, properties).
 func obj(o order, path string, index []byte, props ...[]byte) []byte {
 	return join(str(o, path), index, u32(o, uint32(len(props))), join(props...))
 }
 
-// idx is a raw data index ("Meta Data": its length, type, dimension 1, number of values).
+// idx returns a raw data index ("Meta Data": its length, type, dimension 1, number of values).
+// channels returns n objects in little-endian order with the same raw data index.
+func channels(n int, index []byte) [][]byte {
+	var objects [][]byte
+	for k := range n {
+		objects = append(objects, obj(le, fmt.Sprintf("/'group'/'c%d'", k), index))
+	}
+
+	return objects
+}
+
 func idx(o order, typ uint32, n uint64) []byte { return join(u32(o, 20, typ, 1), u64(o, n)) }
 
 func none(o order) []byte { return u32(o, 0xffffffff) }
@@ -102,7 +116,7 @@ const (
 	daqmx   = 1 << 7
 )
 
-// seg is a segment ("Lead In": tag, mask, version, next segment offset, raw data offset).
+// seg returns a segment ("Lead In": tag, mask, version, next segment offset, raw data offset).
 func seg(o order, toc uint32, objs [][]byte, data ...[]byte) []byte {
 	if o == be {
 		toc |= bigEnd
@@ -148,18 +162,20 @@ func f64(o order, x ...float64) []byte {
 func mustOpen(t testing.TB, b []byte) *file {
 	t.Helper()
 
-	f := must.Get(openFile(ingesttest.Source(b)))(t)
+	f, err := openFile(ingesttest.Source(b))
+	require.NoError(t, err)
 
 	return f
 }
 
 type want map[string][]float64
 
-// check compares every channel, as a whole, in pairs from everywhere, and together.
+// check compares the samples of every channel with w. It reads each channel from every sample on, to the end and two
+// samples, and all channels together.
 func check(t testing.TB, f *file, w want) {
 	t.Helper()
 
-	must.Equal(t, len(f.channels), len(w), "channels")
+	assert.Len(t, f.channels, len(w), "channels")
 
 	for i, c := range f.channels {
 		x := w[c.path]
@@ -186,9 +202,8 @@ const (
 	c3 = "/'group'/'channel3'"
 )
 
-// TestPublishedExample is the first segment of NI's own example, byte by byte
-// ("Binary Layout", "Lead In" and "Meta Data"): two channels of three int32, a
-// property "prop" = "valid", next segment offset 143, raw data offset 119.
+// TestPublishedExample reads the first segment of NI's own example, byte by byte ("Binary Layout", "Lead In" and "Meta
+// Data"): two channels of three int32, a property "prop" = "valid", next segment offset 143, raw data offset 119.
 func TestPublishedExample(t *testing.T) {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(`
 		5444536d 0e000000 69120000 8f00000000000000 7700000000000000
@@ -197,15 +212,15 @@ func TestPublishedExample(t *testing.T) {
 		01000000 04000000 70726f70 20000000 05000000 76616c6964
 		13000000 2f2767726f7570272f276368616e6e656c3227 14000000 03000000 01000000 0300000000000000 00000000
 		01000000 02000000 03000000 04000000 05000000 06000000`), ""))
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	// The writer of this test must make the same bytes.
+	// The functions above must write the same bytes.
 	mine := seg(le, meta|list|rawData, [][]byte{
 		obj(le, c1, idx(le, 3, 3), prop(le, "prop", "valid")),
 		obj(le, c2, idx(le, 3, 3)),
 	}, i32(le, 1, 2, 3, 4, 5, 6))
 
-	must.Not(t, !bytes.Equal(mine, b), "the writer makes\n%x, NI\n%x", mine, b)
+	assert.Equal(t, b, mine, "the writer makes\n%x, NI\n%x", mine, b)
 
 	f := mustOpen(t, b)
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
@@ -216,129 +231,136 @@ func TestPublishedExample(t *testing.T) {
 	}
 }
 
-// TestSegments follows "Meta Data" and "Optimization": what may change from one
-// segment to the next. Expected values: what the bytes were made from.
+// segmentCase is a file of some segments.
+type segmentCase struct {
+	name string
+	b    []byte
+	want want
+	note string // part of a warning; "" if there is none
+}
+
+// segmentCases returns files in which a segment changes what another one stated before ("Meta Data" and
+// "Optimization").
+func segmentCases(o order) []segmentCase {
+	two := [][]byte{obj(o, c1, idx(o, 3, 2)), obj(o, c2, idx(o, 3, 2))}
+	first := seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4))
+
+	return []segmentCase{
+		{"one segment", first, want{"group/channel1": {1, 2}, "group/channel2": {3, 4}}, ""},
+		{
+			"interleaved", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4)),
+			want{"group/channel1": {1, 3}, "group/channel2": {2, 4}},
+			"",
+		},
+		{
+			"raw data only", join(first, seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
+			"",
+		},
+		{
+			"chunks", seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
+			want{"group/channel1": {1, 2, 5, 6, 9, 10}, "group/channel2": {3, 4, 7, 8, 11, 12}},
+			"",
+		},
+		{
+			"interleaved chunks and half a chunk", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4, 5, 6)),
+			want{"group/channel1": {1, 3, 5}, "group/channel2": {2, 4, 6}},
+			"",
+		},
+		{
+			"index as before", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o)), obj(o, c2, same(o))},
+				i32(o, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
+			"",
+		},
+		{
+			"order changed", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c2, same(o)), obj(o, c1, same(o))},
+				i32(o, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6}},
+			"",
+		},
+		{
+			"channel added", join(first, seg(o, meta|rawData, [][]byte{obj(o, c3, idx(o, 3, 1))}, i32(o, 5, 6, 7, 8, 9))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}, "group/channel3": {9}},
+			"",
+		},
+		{
+			"length changed in place", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 3))}, i32(o, 5, 6, 7, 8,
+				9)),
+				seg(o, rawData, nil, i32(o, 10, 11, 12, 13, 14))),
+			want{"group/channel1": {1, 2, 5, 6, 7, 10, 11, 12}, "group/channel2": {3, 4, 8, 9, 13, 14}},
+			"",
+		},
+		{
+			"channel removed by a new list", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 5,
+				6))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4}},
+			"",
+		},
+		{
+			"no data, then as before", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, none(o))}, i32(o, 5, 6)),
+				seg(o, meta|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 7, 8, 9, 10))),
+			want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6, 9, 10}},
+			"",
+		},
+		{
+			"properties only, between data", join(first, seg(o, meta, [][]byte{obj(o, "/", none(o), prop(o, "title", "x"))}),
+				seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
+			"",
+		},
+		{
+			"from contiguous to interleaved", join(first, seg(o, rawData|inter, nil, i32(o, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 5, 7}, "group/channel2": {3, 4, 6, 8}},
+			"",
+		},
+		{
+			"type changed", join(first, seg(o, meta|rawData, [][]byte{obj(o, c2, idx(o, 10, 1))}, i32(o, 5, 6), f64(o, 0.5))),
+			want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 0.5}},
+			"",
+		},
+		{
+			"channel without data", join(first, seg(o, meta, [][]byte{obj(o, c3, none(o))})),
+			want{"group/channel1": {1, 2}, "group/channel2": {3, 4}, "group/channel3": {}},
+			"",
+		},
+		{
+			"no values", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 0))}, i32(o, 5, 6))),
+			want{"group/channel1": {1, 2}, "group/channel2": {3, 4, 5, 6}},
+			"",
+		},
+		{
+			// A closed segment: each channel has half of its values in the last chunk. npTDMS
+			// 1.11 reads the same.
+			"part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6)),
+				seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
+			want{"group/channel1": {1, 2, 5, 7, 8}, "group/channel2": {3, 4, 6, 9, 10}},
+			"",
+		},
+		{
+			"rest that is no part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 0)),
+				seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
+			want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 9, 10}},
+			"ends with 12 bytes that are no whole chunk of 16",
+		},
+		{
+			"rest of a single channel", join(seg(o, meta|list|rawData, two[:1], i32(o, 1, 2, 3)),
+				seg(o, rawData, nil, i32(o, 4, 5, 6, 7, 8))),
+			want{"group/channel1": {1, 2, 3, 4, 5, 6, 7, 8}},
+			"",
+		},
+		{
+			"of no channel", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, "/", none(o))}, i32(o, 9))),
+			want{"group/channel1": {1, 2}, "group/channel2": {3, 4}},
+			"4 bytes of raw data that belong to no channel",
+		},
+	}
+}
+
+// TestSegments reads files of several segments, in both byte orders.
 func TestSegments(t *testing.T) {
 	for _, o := range []order{le, be} {
-		two := [][]byte{obj(o, c1, idx(o, 3, 2)), obj(o, c2, idx(o, 3, 2))}
-		first := seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4))
-		cases := []struct {
-			name string
-			b    []byte
-			want want
-			note string // part of a warning
-		}{
-			{"one segment", first, want{"group/channel1": {1, 2}, "group/channel2": {3, 4}}, ""},
-			{
-				"interleaved", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4)),
-				want{"group/channel1": {1, 3}, "group/channel2": {2, 4}},
-				"",
-			},
-			{
-				"raw data only", join(first, seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
-				"",
-			},
-			{
-				"chunks", seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
-				want{"group/channel1": {1, 2, 5, 6, 9, 10}, "group/channel2": {3, 4, 7, 8, 11, 12}},
-				"",
-			},
-			{
-				"interleaved chunks and half a chunk", seg(o, meta|list|rawData|inter, two, i32(o, 1, 2, 3, 4, 5, 6)),
-				want{"group/channel1": {1, 3, 5}, "group/channel2": {2, 4, 6}},
-				"",
-			},
-			{
-				"index as before", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o)), obj(o, c2, same(o))},
-					i32(o, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
-				"",
-			},
-			{
-				"order changed", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c2, same(o)), obj(o, c1, same(o))},
-					i32(o, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6}},
-				"",
-			},
-			{
-				"channel added", join(first, seg(o, meta|rawData, [][]byte{obj(o, c3, idx(o, 3, 1))}, i32(o, 5, 6, 7, 8, 9))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}, "group/channel3": {9}},
-				"",
-			},
-			{
-				"length changed in place", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 3))}, i32(o, 5, 6, 7, 8,
-					9)),
-					seg(o, rawData, nil, i32(o, 10, 11, 12, 13, 14))),
-				want{"group/channel1": {1, 2, 5, 6, 7, 10, 11, 12}, "group/channel2": {3, 4, 8, 9, 13, 14}},
-				"",
-			},
-			{
-				"channel removed by a new list", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 5,
-					6))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4}},
-				"",
-			},
-			{
-				"no data, then as before", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, none(o))}, i32(o, 5, 6)),
-					seg(o, meta|rawData, [][]byte{obj(o, c1, same(o))}, i32(o, 7, 8, 9, 10))),
-				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 5, 6, 9, 10}},
-				"",
-			},
-			{
-				"properties only, between data", join(first, seg(o, meta, [][]byte{obj(o, "/", none(o), prop(o, "title", "x"))}),
-					seg(o, rawData, nil, i32(o, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 7, 8}},
-				"",
-			},
-			{
-				"from contiguous to interleaved", join(first, seg(o, rawData|inter, nil, i32(o, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 5, 7}, "group/channel2": {3, 4, 6, 8}},
-				"",
-			},
-			{
-				"type changed", join(first, seg(o, meta|rawData, [][]byte{obj(o, c2, idx(o, 10, 1))}, i32(o, 5, 6), f64(o, 0.5))),
-				want{"group/channel1": {1, 2, 5, 6}, "group/channel2": {3, 4, 0.5}},
-				"",
-			},
-			{
-				"channel without data", join(first, seg(o, meta, [][]byte{obj(o, c3, none(o))})),
-				want{"group/channel1": {1, 2}, "group/channel2": {3, 4}, "group/channel3": {}},
-				"",
-			},
-			{
-				"no values", join(first, seg(o, meta|rawData, [][]byte{obj(o, c1, idx(o, 3, 0))}, i32(o, 5, 6))),
-				want{"group/channel1": {1, 2}, "group/channel2": {3, 4, 5, 6}},
-				"",
-			},
-			{
-				// A closed segment: each channel has half of its values in the last chunk. npTDMS
-				// 1.11 reads the same.
-				"part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6)),
-					seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
-				want{"group/channel1": {1, 2, 5, 7, 8}, "group/channel2": {3, 4, 6, 9, 10}},
-				"",
-			},
-			{
-				"rest that is no part of a chunk", join(seg(o, meta|list|rawData, two, i32(o, 1, 2, 3, 4, 5, 6, 0)),
-					seg(o, rawData, nil, i32(o, 7, 8, 9, 10))),
-				want{"group/channel1": {1, 2, 7, 8}, "group/channel2": {3, 4, 9, 10}},
-				"ends with 12 bytes that are no whole chunk of 16",
-			},
-			{
-				"rest of a single channel", join(seg(o, meta|list|rawData, two[:1], i32(o, 1, 2, 3)),
-					seg(o, rawData, nil, i32(o, 4, 5, 6, 7, 8))),
-				want{"group/channel1": {1, 2, 3, 4, 5, 6, 7, 8}},
-				"",
-			},
-			{
-				"of no channel", join(first, seg(o, meta|list|rawData, [][]byte{obj(o, "/", none(o))}, i32(o, 9))),
-				want{"group/channel1": {1, 2}, "group/channel2": {3, 4}},
-				"4 bytes of raw data that belong to no channel",
-			},
-		}
-
-		for _, c := range cases {
+		for _, c := range segmentCases(o) {
 			t.Run(fmt.Sprint(o, " ", c.name), func(t *testing.T) {
 				f := mustOpen(t, c.b)
 				check(t, f, c.want)
@@ -347,7 +369,9 @@ func TestSegments(t *testing.T) {
 					t.Errorf("warnings: %q, want %q", s, c.note)
 				}
 
-				must.Not(t, f.unclosed || f.truncated, "not whole")
+				if f.unclosed || f.truncated {
+					t.Error("not whole")
+				}
 			})
 		}
 	}
@@ -359,8 +383,8 @@ func TestSegments(t *testing.T) {
 	check(t, f, want{"group/channel1": {1, -2, 3, -4}})
 }
 
-// TestUnclosed: a last segment without an end (next segment offset all ones,
-// "Lead In"), and files cut at every byte, deliver the values that are whole.
+// TestUnclosed reads a last segment without an end (next segment offset all ones, "Lead In"), and files that are cut
+// at every byte. All values that are whole are read.
 func TestUnclosed(t *testing.T) {
 	two := [][]byte{obj(le, c1, idx(le, 3, 3)), obj(le, c2, idx(le, 2, 3))}
 	first := seg(le, meta|list|rawData, two, i32(le, 1, 2, 3), i16(le, 4, 5, 6))
@@ -376,9 +400,9 @@ func TestUnclosed(t *testing.T) {
 			}
 
 			b := join(first, second)
-			for cut := len(first) + leadIn; cut <= len(b); cut++ {
+			for cut := len(first) + leadInSize; cut <= len(b); cut++ {
 				f := mustOpen(t, b[:cut])
-				k := cut - len(first) - leadIn
+				k := cut - len(first) - leadInSize
 				n1, n2 := min(3, k/4), max(0, (k-12)/2) // contiguous: in the order of the layout
 				if toc&inter != 0 {
 					n1, n2 = k/6, k/6
@@ -389,20 +413,22 @@ func TestUnclosed(t *testing.T) {
 					"group/channel2": []float64{4, 5, 6, 10, 11, 12}[:3+n2],
 				})
 
-				must.Not(t, f.unclosed != open || f.truncated != (!open && cut < len(b)),
-					"cut at %d: unclosed %v, truncated %v", k, f.unclosed, f.truncated)
+				if f.unclosed != open || f.truncated != (!open && cut < len(b)) {
+					t.Errorf("cut at %d: unclosed %v, truncated %v", k, f.unclosed, f.truncated)
+				}
 			}
 
 			second = bytes.Clone(second)
-			binary.LittleEndian.PutUint64(second[12:], uint64(len(second)-leadIn))
+			binary.LittleEndian.PutUint64(second[12:], uint64(len(second)-leadInSize))
 		}
 	}
 
-	for cut := len(first) + 1; cut < len(first)+leadIn; cut++ {
+	for cut := len(first) + 1; cut < len(first)+leadInSize; cut++ {
 		f := mustOpen(t, join(first, first)[:cut])
 		check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-		must.Not(t, !f.truncated || len(f.warnings) != 1, "%+v", f)
+		require.True(t, f.truncated, "%+v", f)
+		assert.Len(t, f.warnings, 1, "%+v", f)
 	}
 
 	// Cut within the meta data, offsets unknown.
@@ -412,7 +438,8 @@ func TestUnclosed(t *testing.T) {
 	f := mustOpen(t, join(first, open[:60]))
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-	must.Not(t, !f.unclosed || len(f.warnings) != 1, "%+v", f)
+	require.True(t, f.unclosed, "%+v", f)
+	assert.Len(t, f.warnings, 1, "%+v", f)
 }
 
 // TestTypes reads every numeric type at its limits, in both orders, contiguous
@@ -457,12 +484,12 @@ func TestTypes(t *testing.T) {
 				"group/channel2": {7, 8, 9, 7, 8, 9},
 			})
 
-			must.Equal(t, f.channels[0].typ, c.name, "type")
+			assert.Equal(t, c.name, f.channels[0].typ, "type")
 		}
 	}
 }
 
-// TestNotNumeric: channels that are no numbers are named, their neighbours read.
+// TestNotNumeric checks that channels that are not numbers are listed, and that the channels beside them are read.
 func TestNotNumeric(t *testing.T) {
 	for _, o := range []order{le, be} {
 		texts := join(u32(o, 28, 0x20, 1), u64(o, 2), u64(o, 8+5))
@@ -493,8 +520,8 @@ func TestNotNumeric(t *testing.T) {
 	}
 }
 
-// TestProperties: all types, paths with quotes ("Logical Structure"), later
-// values replace earlier ones.
+// TestProperties reads properties of all types, and paths with quotes ("Logical Structure"). Later values replace
+// earlier ones.
 func TestProperties(t *testing.T) {
 	at := time.Date(2024, 2, 6, 17, 12, 8, 552882000, time.UTC)
 	for _, o := range []order{le, be} {
@@ -515,11 +542,11 @@ func TestProperties(t *testing.T) {
 			t.Error(got)
 		}
 
-		must.Equal(t, f.root.list[1].text(), "2024-02-06T17:12:08.552882Z", "got")
+		assert.Equal(t, "2024-02-06T17:12:08.552882Z", f.root.list[1].text(), "got")
 	}
 }
 
-// TestWaveform: rate, unit and start time ("Predefined Properties").
+// TestWaveform reads the rate, the unit and the start time ("Predefined Properties").
 func TestWaveform(t *testing.T) {
 	for _, c := range []struct {
 		props []([]byte)
@@ -540,14 +567,16 @@ func TestWaveform(t *testing.T) {
 	} {
 		f := mustOpen(t, seg(le, meta|list|rawData,
 			[][]byte{obj(le, c1, idx(le, 3, 1), c.props...)}, i32(le, 1)))
-		if hz, unit := f.channels[0].waveform(); hz != c.rate || unit != c.unit {
+		hz := f.channels[0].rate()
+		unit := f.channels[0].unit()
+		if hz != c.rate || unit != c.unit {
 			t.Errorf("%v Hz, %q; want %v, %q", hz, unit, c.rate, c.unit)
 		}
 	}
 }
 
-// A rate or a scale that another segment changes, and channels of one rate that begin at other times, are warned of
-// with both values; zeros that a writer begins with and offsets below a period are not.
+// A warning names both values if a later segment changes a rate or a scale, and if channels of one rate begin at
+// different times. There is no warning about zeros with which a writer begins, and about offsets below a period.
 func TestContradictions(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -578,14 +607,16 @@ func TestContradictions(t *testing.T) {
 			seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 3, 1), c.first...), obj(le, c2, idx(le, 3, 1), c.other...)},
 				i32(le, 1, 5)),
 			seg(le, meta|rawData, [][]byte{obj(le, c1, same(le), c.second...)}, i32(le, 2, 6)))), ingest.Options{})
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		text := fmt.Sprint(r.Info().Warnings)
 		for _, w := range c.want {
-			must.Not(t, !strings.Contains(text, w), "%q is missing in %s", w, text)
+			if !strings.Contains(text, w) {
+				t.Errorf("%q is missing in %s", w, text)
+			}
 		}
 
-		must.Equal(t, len(r.Info().Warnings), min(1, len(c.want)), "%s: warnings", text)
+		assert.Len(t, r.Info().Warnings, min(1, len(c.want)), "%s: warnings", text)
 	}
 }
 
@@ -627,7 +658,7 @@ func scales(n int, parts ...[][]byte) [][]byte {
 	return b
 }
 
-// TestScales: the samples are 0, 1, 2, 3; expected values by hand.
+// TestScales scales the samples 0, 1, 2, 3. The expected values are computed by hand.
 func TestScales(t *testing.T) {
 	kind := func(k int, name string) [][]byte {
 		return [][]byte{prop(le, fmt.Sprintf("NI_Scale[%d]_Scale_Type", k), name)}
@@ -665,14 +696,15 @@ func TestScales(t *testing.T) {
 	} {
 		f := mustOpen(t, seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 2, 4), c.props...)}, i16(le, 0, 1, 2, 3)))
 		if ch := f.channels[0]; c.err != "" {
-			must.Not(t, ch.err == nil || !strings.Contains(ch.err.Error(), c.err), "%s: %v, want %s", c.name, ch.err, c.err)
+			require.Error(t, ch.err, "%s: %v, want %s", c.name, ch.err, c.err)
+			assert.Contains(t, ch.err.Error(), c.err, "%s: %v, want %s", c.name, ch.err, c.err)
 			continue
 		}
 
 		check(t, f, want{"group/channel1": c.want})
 	}
 
-	// Scales of the group hold for its channels.
+	// The scales of a group apply to its channels.
 	f := mustOpen(t, seg(le, meta|list|rawData, [][]byte{
 		obj(le, "/'group'", none(le), scales(1, linear(0, 2, 0, -1))...),
 		obj(le, c1, idx(le, 2, 2)),
@@ -681,8 +713,8 @@ func TestScales(t *testing.T) {
 	check(t, f, want{"group/channel1": {2, 4}})
 }
 
-// scalerIdx is the raw data index of DAQmx with format-changing scalers
-// {type code, buffer, byte offset, scale id} and the widths of the buffers.
+// scalerIdx returns the raw data index of DAQmx data with format-changing scalers {type code, buffer, byte offset,
+// number} and the widths of the buffers.
 func scalerIdx(n uint64, widths []uint32, scalers ...[4]uint32) []byte {
 	b := join(u32(le, 0x1269, 0xffffffff, 1), u64(le, n), u32(le, uint32(len(scalers))))
 	for _, s := range scalers {
@@ -692,9 +724,8 @@ func scalerIdx(n uint64, widths []uint32, scalers ...[4]uint32) []byte {
 	return join(b, u32(le, uint32(len(widths))), u32(le, widths...))
 }
 
-// TestDAQmx: raw data as the DAQmx driver logs them. Layout and type codes
-// (0 uint8, 1 int8, 2 uint16, 3 int16, 4 uint32, 5 int32) after the source
-// named in the package comment; the bytes are put together by hand.
+// TestDAQmx reads raw data as the DAQmx driver logs them. The layout and the type codes (0 uint8, 1 int8, 2 uint16, 3
+// int16, 4 uint32, 5 int32) are by the source in the package comment.
 func TestDAQmx(t *testing.T) {
 	volts := scales(2, linear(1, 0.5, 1, 0)) // scale 1 of scaler 0, as the driver writes it
 	w := []uint32{4}
@@ -796,6 +827,10 @@ func TestOpenErrors(t *testing.T) {
 		{"interleaved lengths", seg(le, meta|list|rawData|inter, [][]byte{obj(le, c1, idx(le, 3, 1)), obj(le, c2, idx(le, 3,
 			2))},
 			i32(le, 1, 2, 3)), "interleaved channels have 1 and 2 values"},
+		{ // 64 channels of 4 bytes: 256 bytes times this number are 0 in 64 bits
+			"interleaved product", seg(le, meta|list|rawData|inter, channels(64, idx(le, 3, 1<<56)), make([]byte, 256)),
+			"72057594037927936 values in each interleaved channel are more than a file can have",
+		},
 		{
 			"interleaved texts", seg(le, meta|list|rawData|inter,
 				[][]byte{obj(le, c1, join(u32(le, 28, 0x20, 1), u64(le, 2), u64(le, 13)))}, make([]byte, 13)),
@@ -822,8 +857,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no input makes the reader panic, hang, or take more memory than
-// 200 times its size and 16 MiB (a fuzz worker's own needs included here).
+// FuzzOpen checks that no input makes the reader panic, hang, or take more memory than 200 times its size plus 16 MiB,
+// which includes the memory of the fuzz worker.
 func FuzzOpen(f *testing.F) {
 	two := [][]byte{
 		obj(le, c1, idx(le, 3, 2), prop(le, "wf_increment", 1e-4)),
@@ -859,11 +894,13 @@ func FuzzOpen(f *testing.F) {
 
 			x := make([]float64, 64)
 			for i, c := range r.Info().Channels[:min(50, len(r.Info().Channels))] {
-				must.Never(t, c.Samples > int64(len(b)), "%d samples of %d bytes", c.Samples, len(b))
+				require.LessOrEqual(t, c.Samples, int64(len(b)), "%d samples of %d bytes", c.Samples, len(b))
 
 				for at := int64(0); at < c.Samples && at < 1000; at += 64 {
 					n, err := r.Read([]int{i}, at, [][]float64{x})
-					must.Never(t, n < 64 && err == nil, "%d samples without an error", n)
+					if n < 64 && err == nil {
+						t.Fatalf("%d samples without an error", n)
+					}
 
 					if err != nil && !errors.Is(err, io.EOF) {
 						ingesttest.WantDataError(t, n, err)

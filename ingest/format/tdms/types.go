@@ -22,7 +22,7 @@ const (
 	typeDAQmx                         = 0xffffffff
 )
 
-// numbers are the types whose values become float64.
+// numbers has the types whose values become float64: their names for people, and how they are stored.
 var numbers = map[uint32]struct {
 	name string
 	kind raw.Kind
@@ -42,7 +42,8 @@ var numbers = map[uint32]struct {
 	typeBoolean:    {"boolean", raw.U8},
 }
 
-// dataType gives name and bytes of a value; 0 bytes where they are not fixed.
+// dataType returns the name of a type for people and the bytes of a value. It returns 0 bytes if they are not fixed or
+// not known.
 func dataType(typ uint32) (name string, bytes int64) {
 	if n, ok := numbers[typ]; ok {
 		return n.name, int64(n.kind.Bytes())
@@ -66,8 +67,9 @@ func dataType(typ uint32) (name string, bytes int64) {
 	return "type 0x" + strconv.FormatUint(uint64(typ), 16), 0
 }
 
-// decode converts values at a distance of stride bytes.
-func decode(dst []float64, b []byte, stride int64, typ uint32, big bool) {
+// decodeValues fills dst with values of a type. The first is at the beginning of b, and each begins stride bytes behind
+// the one before.
+func decodeValues(dst []float64, b []byte, stride int64, typ uint32, big bool) {
 	raw.Decode(dst, b, numbers[typ].kind, big, int(stride))
 
 	if typ == typeBoolean {

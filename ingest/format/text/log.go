@@ -2,34 +2,40 @@ package text
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 )
 
-// Log tells what the cells of a table that people typed mean, whose columns may hold no numbers.
+// Log has the functions that tell what a cell of a table that people typed means. The columns of such a table may hold
+// no numbers, so that only the words of cells show where the header is and where the rows begin.
 type Log struct {
-	Header  func(cell string) bool   // only the header has such a cell
-	Rows    []func(cell string) bool // only rows have: the first kind that any has shows where they begin
-	Number  func(cell string) bool
-	Missing func(cell string) bool // no value: a line that begins so with # is no comment
+	// Header reports whether only the header has such a cell.
+	Header func(cell string) bool
+	// Rows report whether only rows have such a cell. The first of them that some cell fulfils shows the first row.
+	Rows []func(cell string) bool
+	// Number reports whether a cell is a number.
+	Number func(cell string) bool
+	// Missing reports whether a cell says that a value is missing. A line that begins so is no comment, even with #.
+	Missing func(cell string) bool
 }
 
-// asTyped takes out marks that nobody sees, of joined files and web pages; CR alone ended lines of older spreadsheets.
+// asTyped replaces CR, which alone ended the lines of older spreadsheets, and removes marks that nobody sees, of
+// joined files and web pages.
 var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200b", "")
 
-// OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. Its header
-// is the first line with a cell of one, else the nearest line without numbers or units above the
-// first row, else the first line. Lines before it are titles, and one of units may follow. Only
-// lines with # are comments, and a cell in quotes may go on in further lines. All columns are of
-// text: see Rows.
-func OpenLog(path string, b []byte, log Log) (_ *Reader, err error) {
-	defer fault.Catch(&err)
+// OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. The header is the first line
+// with a cell of a header. If no line has one, the header is the nearest line without numbers or units above the first
+// row, and if there is none, the first line. Lines before the header are titles, and a line of units may follow it.
+// Only lines with # are comments, and a cell in quotes may go on in further lines. All columns are of text: see Rows.
+func OpenLog(path string, b []byte, log Log) (*Reader, error) {
+	b, err := toUTF8(path, b)
+	if err != nil {
+		return nil, err
+	}
 
-	b = toUTF8(path, b)
-	if bytes.ContainsAny(b, "\r\ufeff\u200b") { // else it is not copied
+	if bytes.ContainsAny(b, "\r\ufeff\u200b") { // otherwise it is not copied
 		b = []byte(asTyped.Replace(string(b)))
 	}
 
@@ -41,79 +47,130 @@ func OpenLog(path string, b []byte, log Log) (_ *Reader, err error) {
 }
 
 const (
-	mostTitles = 100 // lines that may come before the header
-	mostQuoted = 100 // lines of one cell
+	mostTitles = 100 // lines before the header
+	mostQuoted = 100 // lines of one cell after its first
 )
 
-// findHeader finds the header, what is between columns, and the row of units.
-func (t *Reader) findHeader(g *Log) *layout {
-	t.lay.log = g
+// findHeader finds the layout of a log: the header, the delimiter between columns, and the row of units.
+func (t *Reader) findHeader(log *Log) (*layout, error) {
+	t.layout.log = log
+
+	lines, err := t.logHead()
+	if err != nil {
+		return nil, err
+	}
+
+	if len(lines) == 0 {
+		return nil, &fault.Error{Path: t.path, Want: "a header and rows", Found: "only comments"}
+	}
+
+	place := log.locateHeader(lines)
+	head := place.line
+	h := &header{layout: place.layout, path: t.path}
+
+	h.nameCells = h.split(nil, bytes.ReplaceAll(lines[head].text, []byte{'\n'}, []byte{' '}))
+	last := len(h.nameCells) - 1
+	if last > 0 && len(h.nameCells[last]) == 0 {
+		h.nameCells = h.nameCells[:last]
+	}
+
+	h.headerLine = lines[head].mark.line
+	h.cols = len(h.nameCells)
+	if h.cols > maxColumns {
+		return nil, errorAt(t.path, h.headerLine, "a table", tooManyColumns, "")
+	}
+
+	if head+1 == len(lines) {
+		return nil, errorAt(t.path, h.headerLine, "rows below the header", "none", "")
+	}
+
+	first := lines[head+1].mark
+	if head+2 < len(lines) && log.takeUnits(h, lines[head+1].text, place.column) {
+		first = lines[head+2].mark
+	}
+
+	h.dataOffset = first.offset
+	h.dataLine = first.line
+
+	if err := h.nameColumns(); err != nil {
+		return nil, err
+	}
+
+	return h.layout, nil
+}
+
+// logHead returns the lines that may be titles, the header or units.
+func (t *Reader) logHead() ([]sampleLine, error) {
 	var lines []sampleLine
 	for len(lines) < mostTitles+2 {
-		line, ok := t.next()
+		line, ok, err := t.nextRow()
+		if err != nil {
+			return nil, err
+		}
+
 		if !ok {
 			break
 		}
 
-		lines = append(lines, sampleLine{bytes.Clone(line), t.at})
+		lines = append(lines, sampleLine{bytes.Clone(line), t.current})
 	}
 
-	fault.Unless(len(lines) > 0, &fault.Error{Path: t.path, Want: "a header and rows", Found: "only comments"})
+	return lines, nil
+}
 
-	head, col := g.first(lines, g.Header)
+// headerPlace is where the header of a log is.
+type headerPlace struct {
+	layout *layout // of the line of the header or of the first row, whichever was recognised
+	line   int     // index of the header
+	column int     // of the cell by which the header or the first row was recognised; −1: neither was
+}
+
+// locateHeader finds the header among lines: a line with a cell of a header, otherwise the nearest line above the
+// first row that is no row, no comment and not of units, otherwise the first line.
+func (g *Log) locateHeader(lines []sampleLine) headerPlace {
+	head, column := g.find(lines, g.Header)
+	if head >= 0 {
+		return headerPlace{g.likelyLayout(lines[head].text), head, column}
+	}
+
 	row := -1
-	for i := 0; i < len(g.Rows) && head < 0 && row < 0; i++ {
-		row, col = g.first(lines, g.Rows[i])
+	for i := 0; i < len(g.Rows) && row < 0; i++ {
+		row, column = g.find(lines, g.Rows[i])
 	}
 
-	h := &header{layout: g.usual(lines[max(head, row, 0)].text), path: t.path}
-	for i := row - 1; i >= 0 && head < 0; i-- { // over rows that those kinds do not know, and units
-		cells := h.cut(lines[i].text)
-		if !bytes.HasPrefix(cells[0], []byte{'#'}) && !g.counts(cells) && !unitsRow(cells) {
-			head = i
+	l := g.likelyLayout(lines[max(row, 0)].text)
+	for i := row - 1; i >= 0; i-- { // rows above may have cells that the functions do not know
+		cells := l.split(nil, lines[i].text)
+		isComment := bytes.HasPrefix(cells[0], []byte{'#'})
+		if !isComment && !g.hasNumber(cells) && !areUnits(cells) {
+			return headerPlace{l, i, column}
 		}
 	}
 
-	if head < 0 {
-		head, h.layout = 0, g.usual(lines[0].text)
-	}
-
-	h.nameCells = h.split(nil, bytes.ReplaceAll(lines[head].text, []byte{'\n'}, []byte{' '}))
-	if n := len(h.nameCells) - 1; n > 0 && len(h.nameCells[n]) == 0 {
-		h.nameCells = h.nameCells[:n]
-	}
-
-	h.head = lines[head].mark.line
-	h.cols = len(h.nameCells)
-	unless(h.cols <= maxColumns, t.path, h.head, "a table", tooMany, "")
-	unless(head+1 < len(lines), t.path, h.head, "rows below the header", "none", "")
-
-	first := lines[head+1].mark
-	if head+2 < len(lines) && g.units(h, lines[head+1].text, col) {
-		first = lines[head+2].mark
-	}
-
-	h.dataOff, h.line = first.off, first.line
-
-	h.nameColumns()
-	return h.layout
+	return headerPlace{g.likelyLayout(lines[0].text), 0, column}
 }
 
-// units takes a line below the header that is one of units and, in the column that shows rows, of none.
-func (g *Log) units(h *header, line []byte, col int) bool {
+// takeUnits takes the line below the header for units, and reports whether it does. Most cells of the line must be
+// units, and the cell in the column by which the header or the first row was recognised must not be of a row.
+func (g *Log) takeUnits(h *header, line []byte, column int) bool {
 	cells := h.split(nil, line)
-	if len(cells) != h.cols || !unitsRow(cells) || g.counts(cells) {
+	if len(cells) != h.cols || !areUnits(cells) && !areUnitsBelow(cells) || g.hasNumber(cells) {
 		return false
 	}
 
 	cell := ""
-	if col >= 0 && col < len(cells) {
-		cell = string(cells[col])
+	if column >= 0 && column < len(cells) {
+		cell = string(cells[column])
 	}
 
-	row := func(is func(string) bool) bool { return is(cell) }
-	if strings.ContainsAny(cell, "./*") || slices.ContainsFunc(g.Rows, row) {
+	if strings.ContainsAny(cell, "./*") {
 		return false
+	}
+
+	for _, isRow := range g.Rows {
+		if isRow(cell) {
+			return false
+		}
 	}
 
 	h.unitCells = cells
@@ -121,14 +178,21 @@ func (g *Log) units(h *header, line []byte, col int) bool {
 	return true
 }
 
-// counts reports whether a cell is a number.
-func (g *Log) counts(cells [][]byte) bool {
-	return slices.ContainsFunc(cells, func(c []byte) bool { return g.Number(string(c)) })
+// hasNumber reports whether a cell is a number.
+func (g *Log) hasNumber(cells [][]byte) bool {
+	for _, c := range cells {
+		if g.Number(string(c)) {
+			return true
+		}
+	}
+
+	return false
 }
 
-// usual is the layout by the delimiter that a line holds most of.
-func (g *Log) usual(line []byte) *layout {
-	l := &layout{delim: ',', dec: '.', log: g}
+// likelyLayout returns a layout with the most frequent delimiter of a line. Several blanks in a row are the delimiter
+// if the line has no other.
+func (g *Log) likelyLayout(line []byte) *layout {
+	l := &layout{delim: ',', decimal: '.', log: g}
 	for _, c := range []byte{';', '\t'} {
 		if bytes.Count(line, []byte{c}) > bytes.Count(line, []byte{l.delim}) {
 			l.delim = c
@@ -136,28 +200,31 @@ func (g *Log) usual(line []byte) *layout {
 	}
 
 	if bytes.IndexByte(line, l.delim) < 0 && bytes.Contains(line, []byte("  ")) {
-		l.delim = ' ' // of fixed width
+		l.delim = ' ' // columns of fixed width
 	}
 
 	return l
 }
 
-// first finds the first cell that holds shows, −1 if none is.
-func (g *Log) first(lines []sampleLine, holds func(cell string) bool) (line, column int) {
+// find returns the line and the column of the first cell for which matches returns true, and −1, −1 if there is
+// none.
+func (g *Log) find(lines []sampleLine, matches func(cell string) bool) (line, column int) {
 	for i, s := range lines {
-		cells := g.usual(s.text).split(nil, s.text)
-		if k := slices.IndexFunc(cells, func(c []byte) bool { return holds(string(c)) }); k >= 0 {
-			return i, k
+		cells := g.likelyLayout(s.text).split(nil, s.text)
+		for k, cell := range cells {
+			if matches(string(cell)) {
+				return i, k
+			}
 		}
 	}
 
 	return -1, -1
 }
 
-// skipped reports whether a line holds no row.
-func (l *layout) skipped(line []byte) bool {
+// skips reports whether a line has no row.
+func (l *layout) skips(line []byte) bool {
 	if l.log == nil {
-		return skipped(line, l.delim)
+		return hasNoRow(line, l.delim)
 	}
 
 	text := bytes.TrimSpace(line)
@@ -169,62 +236,57 @@ func (l *layout) skipped(line []byte) bool {
 	return len(bytes.Trim(text, string(l.delim)+" \t")) == 0
 }
 
-// whole adds the lines that cells in quotes go on in. A quote that does not close at the end of a cell
-// belongs to the text of its line.
-func (t *Reader) whole(line []byte, l *layout) []byte {
+// joinQuotedLines returns a line of a log with the lines in which cells in quotes continue. A quote that does not
+// close at the end of a cell belongs to the text of its line.
+func (t *Reader) joinQuotedLines(line []byte, l *layout) []byte {
 	if l.log == nil || bytes.IndexByte(line, '"') < 0 {
 		return line
 	}
 
-	for p := 0; p < len(line); p = l.end(line, p) + 1 {
+	for p := 0; p < len(line); p = l.cellEnd(line, p) + 1 {
 		for p < len(line)-1 && line[p] == ' ' {
 			p++
 		}
 
-		if line[p] != '"' || l.ditto(line, p) {
+		if line[p] != '"' || l.isDitto(line, p) {
 			continue
 		}
 
-		q, n, after := closing(line, p), len(line), mark{t.in.At(), t.in.Line}
-		for i := 0; i < mostQuoted && q < 0; i++ {
-			line = bytes.Clone(line) // the next may replace it
-			more, _, err := t.in.Next()
-			if err != nil {
-				break
-			}
+		length := len(line)
+		nextLine := mark{t.lines.At(), t.lines.Line}
 
-			line = append(append(line, '\n'), more...)
-			q = closing(line, p)
+		joined, end := t.joinToQuote(line, p)
+		rest := bytes.TrimLeft(joined[end+1:], " ")
+		endsCell := len(rest) == 0 || rest[0] == l.delim
+		isOneLine := t.lines.Line == nextLine.line
+		if end < 0 || !isOneLine && !endsCell {
+			t.seek(nextLine)
+			return joined[:length]
 		}
 
-		rest := bytes.TrimLeft(line[q+1:], " ")
-		if q < 0 || t.in.Line > after.line && len(rest) > 0 && rest[0] != l.delim {
-			t.seek(after)
-			return line[:n]
-		}
-
-		p = q
+		line = joined
+		p = end
 	}
 
 	return line
 }
 
-// ditto reports whether a quote is a whole cell, for the one above. Where commas separate, it may open ", left".
-func (l *layout) ditto(line []byte, p int) bool {
-	return (l.delim == '\t' || l.delim == ';') && (p+1 == len(line) || line[p+1] == l.delim)
-}
-
-// closing returns the index of the quote that closes the one at p, −1 if none does.
-func closing(line []byte, p int) int {
-	for q := p + 1; q < len(line); q++ {
-		switch {
-		case line[q] != '"':
-		case q+1 < len(line) && line[q+1] == '"':
-			q++
-		default:
-			return q
+// joinToQuote returns a line with the next lines up to the one that closes the quote at p, and the index of the
+// closing quote, or −1 if no line closes the quote. Use joined in place of line, which reading the next lines may
+// have replaced.
+func (t *Reader) joinToQuote(line []byte, p int) (joined []byte, end int) {
+	end = closingQuote(line, p)
+	for i := 0; i < mostQuoted && end < 0; i++ {
+		line = bytes.Clone(line) // reading the next line may replace it
+		more, _, err := t.lines.Next()
+		if err != nil {
+			break
 		}
+
+		line = append(line, '\n')
+		line = append(line, more...)
+		end = closingQuote(line, p)
 	}
 
-	return -1
+	return line, end
 }

@@ -16,45 +16,54 @@ var pow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// Scan reads a plain decimal number at b[i:] and returns its value and
-// the index after it. It answers only where it is certain of the last bit, by
-// two ways that strconv takes too: digits that make an integer below 2^53 and
-// an exact power of ten need one multiplication or division, which rounds
-// correctly (Clinger 1990); up to 19 digits are multiplied with 128 bits of the
-// power (Lemire 2021), which detects when that is not enough. Everything else is
-// left to Number. dec is the decimal sign.
+// mostDigits is the number of decimal digits that 64 bits always hold.
+const mostDigits = 19
+
+// Scan reads a plain decimal number at b[i:] and returns its value and the index after it. dec is the decimal sign.
+// Scan returns true only if it is certain of the last bit, by two ways that strconv takes too:
+//
+//   - Digits that make an integer below 2^53 and an exact power of ten need one multiplication or division, which
+//     rounds correctly (Clinger 1990).
+//   - Up to 19 digits are multiplied by 128 bits of the power, which shows if these do not decide (Lemire 2021).
+//
+// Everything else is left to Number.
 func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
-	neg := false
+	isNegative := false
 	if i < len(b) && (b[i] == '-' || b[i] == '+') {
-		neg = b[i] == '-'
+		isNegative = b[i] == '-'
 		i++
 	}
 
-	m, j := digits(b, i, 0)
-	n, exp := j-i, 0
-	if i = j; i < len(b) && b[i] == dec {
-		m, j = digits(b, i+1, m)
-		exp = i + 1 - j
-		n -= exp
+	// The number is mantissa·10^exp.
+	mantissa, j := digits(b, i, 0)
+	count := j - i // of digits
+	exp := 0
+	i = j
+	if i < len(b) && b[i] == dec {
+		mantissa, j = digits(b, i+1, mantissa)
+		decimals := j - (i + 1)
+		count += decimals
+		exp = -decimals
 		i = j
 	}
 
-	if n == 0 || n > 19 { // more may overflow 64 bits
+	if count == 0 || count > mostDigits {
 		return 0, i, false
 	}
 
 	if i < len(b) && b[i]|0x20 == 'e' {
-		from, sign := i+1, 1
-		if from < len(b) && (b[from] == '-' || b[from] == '+') {
-			if b[from] == '-' {
+		begin := i + 1
+		sign := 1
+		if begin < len(b) && (b[begin] == '-' || b[begin] == '+') {
+			if b[begin] == '-' {
 				sign = -1
 			}
 
-			from++
+			begin++
 		}
 
-		e, end := digits(b, from, 0)
-		if end == from || end-from > 4 {
+		e, end := digits(b, begin, 0)
+		if end == begin || end-begin > 4 {
 			return 0, i, false
 		}
 
@@ -62,25 +71,27 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 		i = end
 	}
 
+	isExact := mantissa>>53 == 0 // as a float64
 	switch {
-	case m>>53 == 0 && exp <= 0 && exp >= -22:
-		v = float64(m) / pow10[-exp]
-	case m>>53 == 0 && exp > 0 && exp <= 22:
-		v = float64(m) * pow10[exp]
-	case m != 0:
-		if v, ok = lemire(m, exp); !ok {
+	case isExact && exp <= 0 && exp > -len(pow10):
+		v = float64(mantissa) / pow10[-exp]
+	case isExact && exp > 0 && exp < len(pow10):
+		v = float64(mantissa) * pow10[exp]
+	case mantissa != 0:
+		v, ok = lemire(mantissa, exp)
+		if !ok {
 			return 0, i, false
 		}
 	}
 
-	if neg {
+	if isNegative {
 		v = -v
 	}
 
 	return v, i, true
 }
 
-// digits reads on at b[i:], behind the digits of m, and returns the index after the last.
+// digits appends the decimal digits at b[i:] to those of m, and returns the result and the index after the last digit.
 func digits(b []byte, i int, m uint64) (uint64, int) {
 	for ; i < len(b); i++ {
 		c := b[i] - '0'
@@ -97,13 +108,17 @@ func digits(b []byte, i int, m uint64) (uint64, int) {
 // maxPow bounds the powers of ten of lemire; beyond it strconv does the work.
 const maxPow = 60
 
-// pow128 holds 10^e, e = −maxPow … maxPow, as the upper and lower half of a
-// mantissa of 128 bits with the first bit set, rounded down.
-var pow128 = func() (t [2*maxPow + 1][2]uint64) {
-	low := new(big.Int).SetUint64(math.MaxUint64)
+// float128 is a mantissa of 128 bits.
+type float128 struct{ high, low uint64 }
+
+// pow128 holds 10^e at index e+maxPow, e = −maxPow … maxPow, as mantissas with the first bit set, rounded down.
+var pow128 = powersOfTen()
+
+func powersOfTen() (powers [2*maxPow + 1]float128) {
+	low64 := new(big.Int).SetUint64(math.MaxUint64)
 	for e := -maxPow; e <= maxPow; e++ {
 		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(e, -e))), nil)
-		if e < 0 { // 2^n/10^−e with more bits than are kept
+		if e < 0 { // 2^512/10^−e has more bits than are kept
 			p.Quo(new(big.Int).Lsh(big.NewInt(1), 512), p)
 		}
 
@@ -113,15 +128,26 @@ var pow128 = func() (t [2*maxPow + 1][2]uint64) {
 			p.Lsh(p, uint(-n))
 		}
 
-		t[e+maxPow] = [2]uint64{new(big.Int).Rsh(p, 64).Uint64(), new(big.Int).And(p, low).Uint64()}
+		powers[e+maxPow] = float128{
+			high: new(big.Int).Rsh(p, 64).Uint64(),
+			low:  new(big.Int).And(p, low64).Uint64(),
+		}
 	}
 
-	return t
-}()
+	return powers
+}
 
-// lemire returns m·10^exp, correctly rounded, or false when 128 bits of the
-// power do not decide the rounding (Lemire, Number parsing at a gigabyte per
-// second, 2021; m > 0).
+// Parts of a float64.
+const (
+	mantissaBits = 52   // without the leading one
+	exponentBias = 1023 // is added to the exponent
+	exponentMax  = 0x7FF
+)
+
+// lemire returns m·10^exp, correctly rounded, or false if 128 bits of the power do not decide the rounding. m is not
+// 0. The steps and the names are those of eiselLemire64 in strconv, after Lemire, Number parsing at a gigabyte per
+// second, 2021: normalise m, multiply it by the upper 64 bits of the power, add the lower 64 bits if they may matter,
+// shift the product to 54 bits, and round it to 53.
 func lemire(m uint64, exp int) (float64, bool) {
 	if exp < -maxPow || exp > maxPow {
 		return 0, false
@@ -132,46 +158,49 @@ func lemire(m uint64, exp int) (float64, bool) {
 	m <<= uint(zeros)
 
 	// 217706/2^16 is log2(10), close enough for the whole table.
-	e2 := 217706*exp>>16 + 64 + 1023 - zeros
+	exp2 := 217706*exp>>16 + 64 + exponentBias - zeros
 
-	hi, lo := bits.Mul64(m, pow[0])
-	if hi&0x1FF == 0x1FF && lo+m < m {
-		yHi, yLo := bits.Mul64(m, pow[1])
-		sum, carry := bits.Add64(lo, yHi, 0)
+	// The lower 9 bits are those that are shifted out: all ones may still carry.
+	const lower = 0x1FF
+
+	hi, lo := bits.Mul64(m, pow.high)
+	if hi&lower == lower && lo+m < m {
+		lowHi, lowLo := bits.Mul64(m, pow.low)
+		sum, carry := bits.Add64(lo, lowHi, 0)
 		top := hi + carry
-		if top&0x1FF == 0x1FF && sum+1 == 0 && yLo+m < m {
+		if top&lower == lower && sum+1 == 0 && lowLo+m < m {
 			return 0, false
 		}
 
-		hi, lo = top, sum
+		hi = top
+		lo = sum
 	}
 
 	msb := hi >> 63
-	man := hi >> (msb + 9)
-	e2 -= int(1 ^ msb)
+	mantissa := hi >> (msb + 9)
+	exp2 -= int(1 ^ msb)
 
-	if lo == 0 && hi&0x1FF == 0 && man&3 == 1 {
+	if lo == 0 && hi&lower == 0 && mantissa&3 == 1 {
 		return 0, false // half-way between two floats, as far as can be seen
 	}
 
-	man += man & 1
-	man >>= 1
-	if man>>53 > 0 {
-		man >>= 1
-		e2++
+	mantissa += mantissa & 1
+	mantissa >>= 1
+	if mantissa>>(mantissaBits+1) > 0 {
+		mantissa >>= 1
+		exp2++
 	}
 
-	if e2 < 1 || e2 >= 0x7FF {
+	if exp2 < 1 || exp2 >= exponentMax {
 		return 0, false
 	}
 
-	return math.Float64frombits(uint64(e2)<<52 | man&(1<<52-1)), true
+	return math.Float64frombits(uint64(exp2)<<mantissaBits | mantissa&(1<<mantissaBits-1)), true
 }
 
-// Number reads a whole cell as a number, to the last bit as
-// strconv.ParseFloat does. Beyond it, it takes the decimal sign dec and
-// Fortran's exponent letter (1.5D+03). A number too large for a float64, a
-// hexadecimal one and a text are refused; "NaN" and "Inf" are numbers here.
+// Number reads a whole cell as a number, exactly as strconv.ParseFloat does. Besides, it reads numbers with the
+// decimal sign dec, and Fortran's exponent letter (1.5D+03). It returns false for a number too large for a float64,
+// for a hexadecimal number and for a text. "NaN" and "Inf" are numbers here.
 func Number(cell []byte, dec byte) (float64, bool) {
 	if len(cell) == 0 {
 		return 0, false
@@ -192,7 +221,7 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	}
 
 	s := cell
-	if dec != '.' || bytes.ContainsAny(s, "dD") { // else it is not copied
+	if dec != '.' || bytes.ContainsAny(s, "dD") { // otherwise it is not copied
 		s = bytes.Map(func(r rune) rune {
 			switch r {
 			case rune(dec):
@@ -210,7 +239,7 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	return v, err == nil
 }
 
-// Fortran is Number that reads an exponent of three digits as Fortran writes it, too: 1.0-101.
+// Fortran reads a cell as Number does, and also exponents of three digits as Fortran writes them: 1.0-101.
 func Fortran(b []byte, dec byte) (float64, bool) {
 	v, ok := Number(b, dec)
 	if ok {
@@ -224,15 +253,20 @@ func Fortran(b []byte, dec byte) (float64, bool) {
 	return 0, false
 }
 
-// Typed reads a cell as people and spreadsheets write it: as Number, with a typographic minus and
-// marks between thousands (1'234, 1 234, and 1.234,5 or 1,234.5, whichever sign is not the decimal
-// one). doubtful: one mark alone, 1.234, which may be a decimal sign as well.
+// mostTyped is the number of bytes of a cell that Typed looks at: longer cells are texts.
+const mostTyped = 64
+
+// Typed reads a cell as people and spreadsheets write it: as Number does, and also with a typographic minus and with
+// marks between thousands: 1'234, 1 234, and 1.234,5 or 1,234.5, whichever sign is not the decimal one. doubtful
+// reports whether the only mark may be a decimal sign as well: 1.234 beside decimal commas.
 func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
-	if v, ok = Number(cell, dec); ok {
+	v, ok = Number(cell, dec)
+	if ok {
 		return v, false, true
 	}
 
-	if n := len(cell); n < 2 || n > 64 || cell[n-1]-'0' > 9 { // most text, before anything is copied
+	n := len(cell)
+	if n < 2 || n > mostTyped || cell[n-1]-'0' > 9 { // most texts, before anything is copied
 		return 0, false, false
 	}
 
@@ -242,35 +276,49 @@ func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
 	}
 
 	s := strings.Replace(string(cell), "−", "-", 1)
-	whole, part, hasPart := strings.Cut(s, string(dec))
-	sign := whole[:len(whole)-len(strings.TrimLeft(whole, "+-"))]
+	whole, decimals, hasDecimals := strings.Cut(s, string(dec))
+	unsigned := strings.TrimLeft(whole, "+-")
+	sign := whole[:len(whole)-len(unsigned)]
 
 	for _, mark := range []string{other, "'", "’", " ", "\u00a0", "\u202f"} {
-		if !strings.Contains(whole, mark) {
+		if !strings.Contains(unsigned, mark) {
 			continue
 		}
 
-		i := 0
-		for g := range strings.SplitSeq(whole[len(sign):], mark) {
-			if len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 2) || i == 0 && g[0] == '0' ||
-				strings.Trim(g, "0123456789") != "" {
-				return 0, false, false
-			}
-
-			i++
+		groups, ok := thousands(unsigned, mark)
+		if !ok {
+			return 0, false, false
 		}
 
-		whole = sign + strings.ReplaceAll(whole[len(sign):], mark, "")
-		doubtful = mark == other && i == 2 && !hasPart
+		unsigned = strings.ReplaceAll(unsigned, mark, "")
+		doubtful = mark == other && groups == 2 && !hasDecimals
 
 		break
 	}
 
-	if hasPart {
-		whole += string(dec) + part
+	number := sign + unsigned
+	if hasDecimals {
+		number += string(dec) + decimals
 	}
 
-	v, ok = Number([]byte(whole), dec)
+	v, ok = Number([]byte(number), dec)
 
 	return v, doubtful, ok
+}
+
+// thousands returns the number of groups of digits between marks of thousands, and reports whether they are such
+// groups: three digits in each but the first, which has one to three and does not begin with 0. It allocates nothing,
+// because a log may have millions of cells.
+func thousands(number, mark string) (groups int, ok bool) {
+	for group := range strings.SplitSeq(number, mark) {
+		isFirst := groups == 0
+		hasUsualLength := len(group) == 3 || isFirst && len(group) >= 1 && len(group) <= 2
+		if !hasUsualLength || isFirst && group[0] == '0' || strings.Trim(group, "0123456789") != "" {
+			return 0, false
+		}
+
+		groups++
+	}
+
+	return groups, true
 }

@@ -10,7 +10,9 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // check compares parseNumber with strconv.ParseFloat, the expected value of
@@ -77,7 +79,7 @@ func TestParseNumber(t *testing.T) {
 	// Random bit patterns in the notations programs write.
 	r := rand.New(rand.NewPCG(1, 2))
 
-	for range must.Often(20000, 200000) {
+	for range longtest.Count(20000, 200000) {
 		v := math.Float64frombits(r.Uint64())
 		if v-v != 0 {
 			continue
@@ -159,10 +161,12 @@ func TestWindows1252(t *testing.T) {
 		b[i] = byte(128 + i)
 	}
 
-	must.Equal(t, raw.Latin1(b), want, "got")
+	assert.Equal(t, want, raw.Latin1(b), "got")
 
 	r, err := openString("T [\xb0C];n\xba \xf8 8 mm, CL\xb1dCL, \xfc. NN\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
-	must.Never(t, err != nil || len(r.Info().Channels) != 2 || r.Info().Channels[0].Unit != "°C", "%+v, %v", r, err)
+	require.NoError(t, err)
+	require.Len(t, r.Info().Channels, 2, "%+v, %v", r, err)
+	require.Equal(t, "°C", r.Info().Channels[0].Unit, "%+v, %v", r, err)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})
 }

@@ -6,20 +6,23 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/internal/lists"
 )
+
+// byteOrderMark begins texts in UTF-8 of some programs.
+const byteOrderMark = "\xef\xbb\xbf"
 
 // maxUTF16 is the largest file of UTF-16 that is read: it is decoded in memory.
 const maxUTF16 = 64 << 20
 
-// utf16Order returns the order of the bytes of a text of UTF-16 that begins with head, and how
-// many of them are its byte order mark; nil of any other text. Excel and LabVIEW write the mark.
+// utf16Order returns the byte order of a text of UTF-16 that begins with head, and the length of
+// its byte order mark. It returns nil for any other text. Excel and LabVIEW write the mark.
 // Some programs leave it out: there every second byte of plain text is zero.
 func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 	switch {
@@ -36,82 +39,115 @@ func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 		}
 	}
 
-	switch n := len(head) / 2; {
-	case n < 4:
-	case zeros[0] == 0 && 10*zeros[1] >= 9*n:
+	pairs := len(head) / 2
+	switch {
+	case pairs < 4:
+		return nil, 0
+	case zeros[0] == 0 && 10*zeros[1] >= 9*pairs:
 		return binary.LittleEndian, 0
-	case zeros[1] == 0 && 10*zeros[0] >= 9*n:
+	case zeros[1] == 0 && 10*zeros[0] >= 9*pairs:
 		return binary.BigEndian, 0
 	}
 
 	return nil, 0
 }
 
-// utf16Head is how many bytes utf16Order looks at.
+// utf16Head is the number of bytes that utf16Order looks at.
 const utf16Head = 512
 
 // toUTF8 returns a whole text as UTF-8 without a byte order mark.
-func toUTF8(path string, b []byte) []byte {
+func toUTF8(path string, b []byte) ([]byte, error) {
 	if order, mark := utf16Order(b[:min(len(b), utf16Head)]); order != nil {
 		return decodeUTF16(path, b[mark:], order, mark)
 	}
 
-	if b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")); utf8.Valid(b) {
-		return b
+	b = bytes.TrimPrefix(b, []byte(byteOrderMark))
+	if utf8.Valid(b) {
+		return b, nil
 	}
 
 	lines := bytes.SplitAfter(b, []byte{'\n'})
 	for i, line := range lines {
-		lines[i] = []byte(Western(path, fmt.Sprintf("line %d", i+1), line))
+		text, err := Western(path, fmt.Sprintf("line %d", i+1), line)
+		if err != nil {
+			return nil, err
+		}
+
+		lines[i] = []byte(text)
 	}
 
-	return bytes.Join(lines, nil)
+	return bytes.Join(lines, nil), nil
 }
 
-// strange matches text that was written in another encoding and read as Windows-1252: lone letters with accents, three
-// such characters in a row, signs within words, letters that neither Western languages nor laboratories use.
-var strange = regexp.MustCompile(`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]|[^\x00-\x7f°²³]{3}|(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|` +
-	`[Á-ÃÆÇÊ-ÕÙ-ÛÝ-ßá-ãæçê-õù-ûý-ÿ])(?:\PL|$)|(?:^|\PL)[à-öø-ÿ][A-Z]|\pL[¡-©«¬¯³¶¸¹»-¿€„…‰“”•™]+\pL|` +
-	`(?:^|[^\pL\d])[³™]\pL|\pL§|[–—‘’“”•][¡-¬´¶-¿]|[Œœ](?:[^uUiIeE]|$)|[Ìì]\pL|è[ikyí]|õ(?:[^e]|$)|¡[C\])]`)
+// otherEncoding matches text that was written in another encoding and read as Windows-1252.
+var otherEncoding = regexp.MustCompile(strings.Join([]string{
+	`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]`, // neither Western languages nor laboratories use these
+	`[^\x00-\x7f°²³]{3}`,     // three characters beyond ASCII in a row
 
-// Western returns the text of a line as UTF-8, unless it was written in another encoding than that and Windows-1252.
-func Western(path, place string, b []byte) string {
+	// Lone letters with accents.
+	`(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|[Á-ÃÆÇÊ-ÕÙ-ÛÝ-ßá-ãæçê-õù-ûý-ÿ])(?:\PL|$)`,
+	`(?:^|\PL)[à-öø-ÿ][A-Z]`,
+
+	// Signs within words, and before them.
+	`\pL[¡-©«¬¯³¶¸¹»-¿€„…‰“”•™]+\pL`, `(?:^|[^\pL\d])[³™]\pL`, `\pL§`,
+	`[–—‘’“”•][¡-¬´¶-¿]`, `¡[C\])]`,
+
+	// Letters with accents before letters that they do not precede in Western languages.
+	`[Œœ](?:[^uUiIeE]|$)`, `[Ìì]\pL`, `è[ikyí]`, `õ(?:[^e]|$)`,
+}, "|"))
+
+// Western returns the text of a line as UTF-8. A line in another encoding than UTF-8 and Windows-1252 is an error.
+func Western(path, place string, b []byte) (string, error) {
 	s := raw.Latin1(b)
-	if strange.MatchString(s) && !utf8.Valid(b) {
-		fault.Raise(fault.At(path, place, "text in UTF-8, UTF-16 or Windows-1252",
-			"another encoding: "+strconv.Quote(fault.Clip(s)), "save the file as UTF-8"))
+	if otherEncoding.MatchString(s) && !utf8.Valid(b) {
+		return "", fault.At(path, place, "text in UTF-8, UTF-16 or Windows-1252",
+			"another encoding: "+strconv.Quote(fault.Clip(s)), "save the file as UTF-8")
 	}
 
-	return s
+	return s, nil
 }
 
-// openUTF16 returns a source of UTF-8 where src is UTF-16, else src.
-func openUTF16(src ingest.Source) ingest.Source {
+// openUTF16 returns a source of UTF-8 if src is UTF-16, and src itself otherwise.
+func openUTF16(src ingest.Source) (ingest.Source, error) {
 	head := make([]byte, min(src.Size, utf16Head))
 	n, _ := src.ReadAt(head, 0)
 
 	order, mark := utf16Order(head[:n])
 	if order == nil {
-		return src
+		return src, nil
 	}
 
-	fault.Unless(src.Size <= maxUTF16, fault.At(src.Path, "", fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
-		fault.Plural(src.Size, "byte"), "save it as UTF-8"))
+	if src.Size > maxUTF16 {
+		return src, fault.At(src.Path, "", fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
+			fault.Plural(src.Size, "byte"), "save it as UTF-8")
+	}
 
 	b := make([]byte, src.Size)
 	if n, err := src.ReadAt(b, 0); n < len(b) {
-		fault.Raise(&fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)})
+		return src, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)}
 	}
 
-	text := decodeUTF16(src.Path, b[mark:], order, mark)
+	text, err := decodeUTF16(src.Path, b[mark:], order, mark)
+	if err != nil {
+		return src, err
+	}
 
-	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer}
+	return ingest.Source{
+		Path: src.Path, ReaderAt: bytes.NewReader(text), Size: int64(len(text)), Closer: src.Closer,
+	}, nil
 }
 
 // decodeUTF16 decodes the bytes after the mark.
-func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) []byte {
-	fault.Unless(len(b)%2 == 0, fault.At(path, fmt.Sprintf("byte %d", mark+len(b)-1), "characters of two bytes",
-		"half of one", "the file is cut short"))
+func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) ([]byte, error) {
+	if len(b)%2 != 0 {
+		return nil, fault.At(path, fmt.Sprintf("byte %d", mark+len(b)-1), "characters of two bytes",
+			"half of one", "the file is cut short")
+	}
 
-	return []byte(string(utf16.Decode(lists.Make(len(b)/2, func(i int) uint16 { return order.Uint16(b[2*i:]) }))))
+	codes := make([]uint16, len(b)/2)
+	for i := range codes {
+		codes[i] = order.Uint16(b[2*i:])
+	}
+
+	return []byte(string(utf16.Decode(codes))), nil
 }

@@ -1,127 +1,258 @@
 package uff
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/internal/lines"
+	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/format/text"
 )
 
-// fields cuts a line into columns of those widths, without blanks. "NONE" is empty.
-func fields(line string, widths ...int) []string {
-	out := make([]string, len(widths))
-	for i, w := range widths {
-		w = min(w, len(line))
-		if i == len(widths)-1 {
-			w = len(line)
-		}
+// record is a dataset 58: a function of an abscissa, as points.
+type record struct {
+	offset int64 // of the line with its number in the file
+	binary bool  // a dataset 58b; otherwise the numbers are text
+	bytes  int64 // bytes of binary data by the header; 0 if not stated
+	little bool  // binary data are little-endian
 
-		out[i] = raw.Text([]byte(line[:w]))
-		if strings.EqualFold(out[i], "NONE") {
-			out[i] = ""
-		}
+	id       [5]string // the lines that identify the function
+	function int       // type of the function, an index of functions
+	entity   string    // name of the entity of the response
+	dof, ref string    // node and direction of the response and of the reference, such as "12+Z"; "" if not stated
+	label    string    // quantity of the ordinate
+	unit     string    // unit of the ordinate
 
-		line = line[w:]
-	}
+	double  bool    // numbers of 8 bytes or of 20 columns; otherwise of 4 bytes or 13 columns
+	complex bool    // an ordinate is two numbers
+	even    bool    // the abscissa has even steps and is not stored
+	points  int64   // number of points
+	inc     float64 // step of the abscissa, in axisUnit, if it is even
+	incText string  // inc as written
 
-	return out
+	axis     int    // type of the abscissa, such as timeAxis; 0 if unknown
+	axisUnit string // unit of the abscissa
+
+	plane arrays.Plane // gives access to the numbers: the values of a point are its channels
 }
 
-// function reads a dataset 58 whose line of number b begins at at.
-func (f *file) function(b []byte, at int64, binary bool) {
-	d := &record{at: at, binary: binary}
+// values returns how many numbers a point has: the abscissa if its steps are uneven, and one or two for the ordinate.
+func (d *record) values() int {
+	n := 1
+	if d.complex {
+		n++
+	}
 
-	n := headerLines
-	if binary {
-		p := fields(string(b[7:]), 6, 6, 12, 12, 1)
-		d.little = p[0] == "1"
-		f.src.Unless(p[0] == "1" || p[0] == "2", at+7, "a byte order of 1 or 2", strconv.Quote(p[0]), raw.Damaged)
+	if !d.even {
+		n++
+	}
 
-		known := map[string]string{"1": "DEC VMS", "3": "IBM 5/370"}
-		f.src.Unless(p[1] == "2", at+13, "floats of IEEE 754 (2)", strings.TrimSpace(p[1]+" "+known[p[1]]),
-			"export it as text")
+	return n
+}
 
-		if v, err := strconv.Atoi(p[2]); err == nil && v >= headerLines && v < 100 {
-			n = v
+// fields cuts a line into fields of the given widths and removes the blanks around them. The last field is the rest of
+// the line. The text NONE becomes "".
+func fields(line string, widths ...int) []string {
+	columns := make([]string, len(widths))
+	for i, width := range widths {
+		width = min(width, len(line))
+		if i == len(widths)-1 {
+			width = len(line)
 		}
 
-		d.bytes, _ = strconv.ParseInt(p[3], 10, 64)
+		columns[i] = raw.Text([]byte(line[:width]))
+		if strings.EqualFold(columns[i], "NONE") {
+			columns[i] = ""
+		}
+
+		line = line[width:]
 	}
 
-	header := make([]string, n)
-	for i := range header {
-		b, at, ok := f.in.More()
-		f.src.Unless(ok, at, fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file", raw.Damaged)
-		header[i] = string(b[:min(len(b), 200)])
+	return columns
+}
+
+// function reads a dataset 58 and appends it to the records. line is the line with the dataset's number, and offset
+// where that line begins.
+func (f *file) function(line []byte, offset int64) error {
+	d := &record{offset: offset, binary: len(line) > 6 && line[6]|0x20 == 'b'}
+
+	rows := headerLines
+	if d.binary {
+		n, err := f.binaryHeader(d, string(line[7:]))
+		if err != nil {
+			return err
+		}
+
+		rows = n
 	}
 
-	f.header(d, header)
+	header, err := f.headerRows(rows)
+	if err != nil {
+		return err
+	}
+
+	if err := f.header(d, header); err != nil {
+		return err
+	}
+
 	f.records = append(f.records, d)
 
-	if binary {
-		f.binary(d)
-	} else {
-		f.text(d)
+	if d.binary {
+		return f.binary(d)
 	}
+
+	return f.text(d)
 }
 
-// header reads the eleven lines of a header.
-func (f *file) header(d *record, rows []string) {
-	unless := func(ok bool, line int, want, found string) {
-		if !ok {
-			place := fmt.Sprintf("byte %d: line %d of the dataset's header", d.at, line)
-			fault.Raise(fault.At(f.src.Path, place, want, strconv.Quote(found), raw.Damaged))
-		}
+// binaryHeader reads the rest of the line with the number of a dataset 58b: the byte order (1 is little-endian, 2 is
+// big-endian), the format of floats, the number of lines of the header, and the number of bytes of the data.
+// binaryHeader returns the number of lines of the header.
+func (f *file) binaryHeader(d *record, line string) (int, error) {
+	columns := fields(line, 6, 6, 12, 12, 1)
+	order := columns[0]
+	format := columns[1]
+
+	d.little = order == "1"
+	if order != "1" && order != "2" {
+		return 0, f.src.Fault(d.offset+7, "a byte order of 1 or 2", strconv.Quote(order), raw.Damaged)
 	}
 
+	if format != "2" {
+		known := map[string]string{"1": "DEC VMS", "3": "IBM 5/370"}
+		found := strings.TrimSpace(format + " " + known[format])
+
+		return 0, f.src.Fault(d.offset+13, "floats of IEEE 754 (2)", found, "export it as text")
+	}
+
+	d.bytes, _ = strconv.ParseInt(columns[3], 10, 64)
+
+	n, err := strconv.Atoi(columns[2])
+	isPlausible := err == nil && n >= headerLines && n < 100
+	if !isPlausible {
+		return headerLines, nil
+	}
+
+	return n, nil
+}
+
+// headerRows returns the next n lines, cut to 200 bytes.
+func (f *file) headerRows(n int) ([]string, error) {
+	rows := make([]string, n)
+	for i := range rows {
+		line, begin, err := f.lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, f.src.Fault(begin, fmt.Sprintf("%d lines of a dataset's header", n), "the end of the file",
+				raw.Damaged)
+		}
+
+		if err != nil {
+			return nil, err
+		}
+
+		rows[i] = string(line[:min(len(line), 200)])
+	}
+
+	return rows, nil
+}
+
+// headerError returns the error of a line of a header, counted from 1 as in the specification.
+func (f *file) headerError(d *record, line int, want, found string) error {
+	place := fmt.Sprintf("byte %d: line %d of the dataset's header", d.offset, line)
+	return fault.At(f.src.Path, place, want, strconv.Quote(found), raw.Damaged)
+}
+
+// header reads the lines of a header into d. Lines 1 to 5 identify the function, line 6 has its type and its degrees of
+// freedom, line 7 the form of the data, line 8 the abscissa, line 9 the ordinate and line 10 the denominator of the
+// ordinate. rows counts the lines from 0.
+func (f *file) header(d *record, rows []string) error {
 	for i := range d.id {
 		d.id[i] = fields(rows[i], 200)[0]
 	}
 
-	p := fields(rows[5], 5, 10, 5, 10, 11, 10, 4, 11, 10, 4)
+	columns := fields(rows[5], 5, 10, 5, 10, 11, 10, 4, 11, 10, 4)
 
-	var err error
-	d.function, err = strconv.Atoi(p[0])
-	unless(err == nil, 6, "a type of function", p[0])
-	d.entity, d.dof, d.ref = p[4], dof(p[5], p[6]), dof(p[8], p[9])
-
-	form := fields(rows[6], 10, 10, 10, 13, 13, 13)
-	if free := strings.Fields(rows[6]); len(free) == 6 {
-		form = free
+	function, err := strconv.Atoi(columns[0])
+	if err != nil {
+		return f.headerError(d, 6, "a type of function", columns[0])
 	}
 
-	kind, err := strconv.Atoi(form[0])
-	unless(err == nil && (kind == 2 || kind >= 4 && kind <= 6), 7, "an ordinate of type 2, 4, 5 or 6", form[0])
-	d.points, err = strconv.ParseInt(form[1], 10, 64)
-	unless(err == nil && d.points >= 1, 7, "at least one point", form[1])
-	unless(form[2] == "0" || form[2] == "1", 7, "a spacing of 0 (uneven) or 1 (even)", form[2])
-	d.double, d.complex, d.even = kind == 4 || kind == 6, kind >= 5, form[2] == "1"
+	d.function = function
+	d.entity = columns[4]
+	d.dof = dof(columns[5], columns[6])
+	d.ref = dof(columns[8], columns[9])
 
-	var ok bool
-	d.inc, ok = text.Fortran([]byte(form[4]), '.')
-	unless(!d.even || ok && d.inc > 0 && !math.IsInf(d.inc, 0), 7, "an increment above zero", form[4])
-	d.incText = form[4]
+	if err := f.form(d, rows[6]); err != nil {
+		return err
+	}
 
 	axis := fields(rows[7], 10, 5, 5, 5, 21, 21)
 	d.axis, _ = strconv.Atoi(axis[0])
 	d.axisUnit = axis[5]
 
-	y, over := fields(rows[8], 10, 5, 5, 5, 21, 21), fields(rows[9], 10, 5, 5, 5, 21, 21)
-	d.label, d.unit = y[4], y[5]
-
-	if d.unit != "" && over[5] != "" {
-		d.unit += "/(" + over[5] + ")"
+	ordinate := fields(rows[8], 10, 5, 5, 5, 21, 21)
+	denominator := fields(rows[9], 10, 5, 5, 5, 21, 21)
+	d.label = ordinate[4]
+	d.unit = ordinate[5]
+	if d.unit != "" && denominator[5] != "" {
+		d.unit += "/(" + denominator[5] + ")"
 	}
+
+	return nil
 }
 
-// dof is a node and a direction, "12+Z"; empty where there is no node.
+// form reads line 7 of a header, which states the form of the data: the type of the ordinate (2 and 4 are real, 5 and
+// 6 complex; 4 and 6 are of double precision), the number of points, the spacing of the abscissa (0 is uneven, 1 is
+// even), its first value and its increment.
+func (f *file) form(d *record, row string) error {
+	const line = 7
+
+	columns := fields(row, 10, 10, 10, 13, 13, 13)
+	if free := strings.Fields(row); len(free) == 6 { // some writers do not keep to the widths
+		columns = free
+	}
+
+	kind, err := strconv.Atoi(columns[0])
+	isKnown := kind == 2 || kind >= 4 && kind <= 6
+	if err != nil || !isKnown {
+		return f.headerError(d, line, "an ordinate of type 2, 4, 5 or 6", columns[0])
+	}
+
+	d.double = kind == 4 || kind == 6
+	d.complex = kind >= 5
+
+	points, err := strconv.ParseInt(columns[1], 10, 64)
+	if err != nil || points < 1 {
+		return f.headerError(d, line, "at least one point", columns[1])
+	}
+
+	d.points = points
+
+	switch columns[2] {
+	case "0":
+	case "1":
+		d.even = true
+	default:
+		return f.headerError(d, line, "a spacing of 0 (uneven) or 1 (even)", columns[2])
+	}
+
+	increment, ok := text.Fortran([]byte(columns[4]), '.')
+	if valid := ok && increment > 0 && !math.IsInf(increment, 0); d.even && !valid {
+		return f.headerError(d, line, "an increment above zero", columns[4])
+	}
+
+	d.inc = increment
+	d.incText = columns[4]
+
+	return nil
+}
+
+// dof returns a node and a direction as "12+Z". Directions are 1 to 3 for translations along X, Y and Z and 4 to 6 for
+// rotations, negative in the other sense; 0 is a scalar, which has none. dof returns "" if there is no node.
 func dof(node, direction string) string {
 	if node == "" || node == "0" {
 		return ""
@@ -138,211 +269,4 @@ func dof(node, direction string) string {
 	}
 
 	return node
-}
-
-// have settles what is done with a record of which there are fewer points than its header claims.
-func (f *file) have(d *record, points int64) {
-	if points < d.points {
-		f.warn = append(f.warn, fault.Get(raw.Short(f.src, f.o, d.at, fmt.Sprintf(
-			"the header of dataset 58 at byte %d claims %d points, there are %d", d.at, d.points, points), "points",
-			points > 0))...)
-		d.points = points
-	}
-}
-
-// binary finds the end of binary data, which begin at f.in.At(). The number of bytes in
-// the header may be wrong, and a line may end before the delimiter.
-func (f *file) binary(d *record) {
-	at, size := f.in.At(), int64(4)
-	if d.double {
-		size = 8
-	}
-
-	frame := size * int64(d.values())
-	if d.points > math.MaxInt64/frame {
-		f.have(d, 0)
-	}
-
-	want := d.points * frame
-	f.src.Unless(!d.double || d.even || d.bytes != d.points*(frame-4), d.at, "numbers of one size",
-		"binary points of 4 and 8 bytes", "export it as text")
-
-	for _, n := range []int64{want, d.bytes} {
-		if n <= 0 || n > f.src.Size-at {
-			continue
-		}
-
-		if next, ok := f.delimited(at + n); ok {
-			f.have(d, n/frame)
-			f.binaryPlane(d, at)
-			f.in.Go(next)
-
-			return
-		}
-	}
-
-	left := f.src.Size - at
-	f.src.Unless(left <= want, at+want, `a delimiter ("    -1") after the numbers`, "other bytes", raw.Damaged)
-	f.have(d, left/frame)
-	f.binaryPlane(d, at)
-	f.in.Go(f.src.Size)
-}
-
-// delimited reports whether a delimiter is at a byte, after line ends and padding
-// at most, and returns where the next line begins.
-func (f *file) delimited(at int64) (int64, bool) {
-	b := make([]byte, min(96, f.src.Size-at))
-	if n, err := f.src.ReadAt(b, at); n < len(b) && err != nil {
-		return 0, false
-	}
-
-	i := bytes.Index(b, []byte("-1"))
-	if i < 0 || i > 16 || strings.Trim(string(b[:i]), " \r\n\x00") != "" {
-		return 0, false
-	}
-
-	rest := b[i+2:]
-	j := bytes.IndexByte(rest, '\n')
-	if j < 0 {
-		j = len(rest) - 1
-	}
-
-	if len(bytes.TrimSpace(rest[:j+1])) > 0 {
-		return 0, false
-	}
-
-	return at + int64(i+2+j+1), true
-}
-
-// every is how many lines lie between two marks of a record in text.
-const every = 64
-
-// decimals is the numbers of a record in text. It implements arrays.Plane.
-type decimals struct {
-	f      *file
-	d      *record
-	widths []int        // of the fields of a line
-	marks  []lines.Mark // of values, every so many lines
-	end    int64        // byte after the last line
-}
-
-// widths are those of a full line.
-func (d *record) widths() []int {
-	switch {
-	case !d.double:
-		return slices.Repeat([]int{13}, 6)
-	case d.even:
-		return slices.Repeat([]int{20}, 4)
-	case d.complex:
-		return []int{13, 20, 20}
-	}
-
-	return []int{13, 20, 13, 20}
-}
-
-// count is the number of fields of a line that hold something.
-func (l *decimals) count(b []byte) int64 {
-	b = bytes.TrimRight(b, blanks)
-
-	n, end := int64(0), 0
-	for _, w := range l.widths {
-		if end >= len(b) {
-			break
-		}
-
-		end += w
-		n++
-	}
-
-	return n
-}
-
-// text finds the end of numbers in text, which begin at f.in.At().
-func (f *file) text(d *record) {
-	l := &decimals{f: f, d: d, widths: d.widths()}
-	if d.points > math.MaxInt64/4 {
-		f.have(d, 0)
-	}
-
-	values, k := int64(0), int64(d.values())
-
-	for n := 0; ; n++ {
-		b, at, ok := f.in.More()
-		if l.end = at; !ok || ends(b) {
-			break
-		}
-
-		if n%every == 0 {
-			l.marks = append(l.marks, lines.Mark{At: at, Row: values})
-		}
-
-		values += l.count(b)
-	}
-
-	f.have(d, values/k)
-	d.plane = l
-}
-
-// Read implements arrays.Plane.
-func (l *decimals) Read(channels []int, start int64, dst [][]float64) (err error) {
-	defer fault.Catch(&err)
-
-	k := int64(l.d.values())
-	from, to := start*k, (start+int64(len(dst[0])))*k
-	mark := l.marks[lines.Before(l.marks, from)]
-
-	to64 := make([][]float64, k) // by value of a point
-	for j, c := range channels {
-		if to64[c] == nil {
-			to64[c] = dst[j]
-		}
-	}
-
-	l.f.in.Go(mark.At)
-
-	for at := mark.Row; at < to; {
-		b, begin, ok := l.f.in.More()
-		l.f.src.Unless(ok && begin < l.end, begin, "numbers", "the end of the dataset", "is the file still being written?")
-		at = l.parse(b, begin, at, from, to, to64)
-	}
-
-	for j, c := range channels {
-		copy(dst[j], to64[c])
-	}
-
-	return nil
-}
-
-// parse puts the values from … to of a line, whose first is value at, into dst. It
-// returns the number of the value after the line's last.
-func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) int64 {
-	b = bytes.TrimRight(b, blanks)
-	k, offset := int64(len(dst)), 0
-	part, point := at%k, at/k-from/k
-	for _, w := range l.widths {
-		if offset >= len(b) {
-			break
-		}
-
-		end := min(len(b), offset+w)
-		if at >= from && at < to && dst[part] != nil {
-			v, ok := text.Fortran(bytes.Trim(b[offset:end], blanks), '.')
-			if !ok {
-				fault.Raise(l.f.src.Fault(begin+int64(offset), fmt.Sprintf("a number in %d columns", w),
-					strconv.Quote(fault.Clip(string(b[offset:end]))), raw.Damaged))
-			}
-
-			dst[part][point] = v
-		}
-
-		at++
-		offset = end
-
-		if part++; part == k {
-			part = 0
-			point++
-		}
-	}
-
-	return at
 }

@@ -1,11 +1,15 @@
-// Package uff reads universal files (UFF, UNV): datasets 58 and 58b, functions at
-// nodal degrees of freedom, as analysers of vibration and sound export them. Other
-// datasets are skipped. Time series are channels; spectra are shown and refused
-// where a time series is needed.
+// Package uff reads universal files (UFF, UNV): datasets 58 and 58b, "Function at Nodal DOF", as analysers of vibration
+// and sound export them (University of Cincinnati SDRL, "Universal File Formats"). Other datasets are skipped. All
+// functions become channels. Functions that are not time series are refused only if a time series is needed.
+//
+// A file is a list of datasets. A dataset begins and ends with a line that contains "-1" in columns 5 and 6; its first
+// line is its number. A dataset 58 has a header of 11 lines (record.go), and then numbers as text or, in a dataset 58b,
+// as binary data (data.go). open reads the headers and finds where the numbers lie; Read parses them.
 package uff
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,14 +32,17 @@ var Format = ingest.Format{
 }
 
 const (
-	headerLines = 11 // of a dataset 58, after the line with its number
-	maxLine     = 4096
+	headerLines = 11   // lines of the header of a dataset 58, behind the line with its number
+	maxLine     = 4096 // bytes of a line that are looked at
 	delimiter   = "    -1"
 	blanks      = " \t\r"
-	timeAxis    = 17 // type of an abscissa
+	timeAxis    = 17 // type of an abscissa that is time
+
+	maxRecords = 1 << 16 // datasets 58 of a file
+	maxSkipped = 64      // numbers of other datasets that are counted
 )
 
-// functions names the types of a function.
+// functions has the names of the types of a function (line 6 of the header, field 1), in their order from 0 on.
 var functions = []string{
 	"general", "time response", "auto spectrum", "cross spectrum", "frequency response function", "transmissibility",
 	"coherence", "auto correlation", "cross correlation", "power spectral density", "energy spectral density",
@@ -45,8 +52,8 @@ var functions = []string{
 	"order function", "phase compensation",
 }
 
-// detect wants a delimiter, a dataset's number in its columns, and then what no table
-// of numbers has that begins with lines of one: a letter, or a line of several.
+// detect reports whether a file begins with a delimiter, the number of a dataset in the first six columns, and then
+// something that a table of single numbers does not have: a letter, or a line of several words.
 func detect(head []byte, _ ingest.Source) bool {
 	first, rest, _ := bytes.Cut(head, []byte("\n"))
 	second, rest, ok := bytes.Cut(rest, []byte("\n"))
@@ -55,242 +62,223 @@ func detect(head []byte, _ ingest.Source) bool {
 	}
 
 	n, err := strconv.Atoi(strings.TrimSpace(string(second[:6])))
+	if err != nil || n <= 0 {
+		return false
+	}
 
 	third, _, _ := bytes.Cut(rest, []byte("\n"))
 
-	return err == nil && n > 0 && (len(bytes.Fields(third)) > 1 || bytes.ContainsFunc(rest, func(r rune) bool {
-		return r|0x20 >= 'a' && r|0x20 <= 'z' && r|0x20 != 'e'
-	}))
+	return len(bytes.Fields(third)) > 1 || bytes.ContainsFunc(rest, isLetter)
 }
 
-// record is a dataset 58.
-type record struct {
-	at       int64 // byte of its number
-	binary   bool
-	bytes    int64 // of binary data, as stated; 0: not stated
-	little   bool
-	id       [5]string
-	function int
-	entity   string
-	dof, ref string // node and direction: "12+Z"
-	double   bool
-	complex  bool
-	even     bool
-	points   int64
-	inc      float64
-	incText  string
-	axis     int // type of the abscissa
-	axisUnit string
-	label    string
-	unit     string
-
-	plane arrays.Plane
+// isLetter reports whether a character is a letter from a to z other than the E of an exponent.
+func isLetter(r rune) bool {
+	lower := r | 0x20
+	return lower >= 'a' && lower <= 'z' && lower != 'e'
 }
 
-// values is the numbers of a point: the abscissa where it is uneven, then one or two.
-func (d *record) values() int {
-	n := 1
-	if d.complex {
-		n++
-	}
-
-	if !d.even {
-		n++
-	}
-
-	return n
-}
-
-// file is a UFF file while it is looked through.
+// file is a UFF file.
 type file struct {
-	src     ingest.Source
-	o       ingest.Options
-	in      *lines.Reader
-	records []*record
-	skipped map[string]int
-	warn    []ingest.Warning
-	closers []io.Closer
+	src      ingest.Source
+	o        ingest.Options
+	lines    *lines.Reader
+	records  []*record
+	skipped  map[string]int // how many other datasets there are, by their numbers
+	warnings []ingest.Warning
+	closers  []io.Closer // planes of binary data
 }
 
-// ends reports whether a line is a delimiter. Exporters put blanks after it.
+// ends reports whether a line is a delimiter. Exporters write blanks before and behind it.
 func ends(line []byte) bool {
 	line = bytes.TrimLeft(line, blanks)
 	return len(line) >= 2 && line[0] == '-' && line[1] == '1' && len(bytes.TrimSpace(line[2:])) == 0
 }
 
-func open(src ingest.Source, o ingest.Options) (_ ingest.Reader, err error) {
-	f := &file{src: src, o: o, in: lines.New(src, maxLine, true), skipped: map[string]int{}}
+// open finds the datasets 58 of a file.
+func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
+	f := &file{src: src, o: options, lines: lines.New(src, maxLine, true), skipped: map[string]int{}}
 
-	defer func() {
+	r, err := f.reader()
+	if err != nil {
 		for _, c := range f.closers {
-			if err != nil {
-				err = errors.Join(err, c.Close())
-			}
+			err = errors.Join(err, c.Close())
 		}
-	}()
 
-	defer fault.Catch(&err)
+		return nil, err
+	}
 
-	f.scan()
-
-	return f.reader(), nil
+	return r, nil
 }
 
-// scan finds the datasets 58.
-func (f *file) scan() {
+// scan reads all datasets.
+func (f *file) scan() error {
 	for {
-		b, _, ok := f.in.More()
-		if !ok {
-			return
+		line, _, err := f.lines.Next()
+		if err == nil && !ends(line) {
+			continue // a line between datasets
 		}
 
-		if !ends(b) {
-			continue // between datasets
+		if err == nil { // the delimiter that begins a dataset
+			err = f.dataset()
 		}
 
-		b, at, ok := f.in.More()
-		if !ok {
-			return
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
 
-		number := string(bytes.TrimSpace(b[:min(6, len(b))]))
-		if number == "58" {
-			f.src.Unless(len(f.records) < 1<<16, at, "at most 65536 datasets 58", "more", "")
-			f.function(b, at, len(b) > 6 && b[6]|0x20 == 'b')
-
-			continue
-		}
-
-		if len(f.skipped) < 64 || f.skipped[number] > 0 {
-			f.skipped[raw.Text([]byte(number))]++
-		}
-
-		if ends(b) { // a delimiter too many
-			f.in.Go(at)
-			continue
-		}
-
-		for ok && !ends(b) {
-			b, _, ok = f.in.More()
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// reader makes channels of the records.
-func (f *file) reader() ingest.Reader {
+// dataset reads a dataset 58, or skips another dataset and counts it. At the end of the file it returns io.EOF.
+func (f *file) dataset() error {
+	line, begin, err := f.lines.Next()
+	if err != nil {
+		return err
+	}
+
+	number := string(bytes.TrimSpace(line[:min(6, len(line))]))
+	if number == "58" {
+		if len(f.records) >= maxRecords {
+			return f.src.Fault(begin, fmt.Sprintf("at most %d datasets 58", maxRecords), "more", "")
+		}
+
+		return f.function(line, begin)
+	}
+
+	if len(f.skipped) < maxSkipped || f.skipped[number] > 0 {
+		f.skipped[raw.Text([]byte(number))]++
+	}
+
+	if ends(line) { // two delimiters: the second begins the dataset
+		f.lines.Go(begin)
+		return nil
+	}
+
+	for err == nil && !ends(line) {
+		line, _, err = f.lines.Next()
+	}
+
+	return err
+}
+
+// reader reads the file and returns a reader whose channels are the functions of the records.
+func (f *file) reader() (ingest.Reader, error) {
+	if err := f.scan(); err != nil {
+		return nil, err
+	}
+
 	if len(f.records) == 0 {
 		found := "none"
 		if others := slices.Sorted(maps.Keys(f.skipped)); len(others) > 0 {
 			found = "datasets " + strings.Join(others, ", ")
 		}
 
-		fault.Raise(fault.At(f.src.Path, "", "a dataset 58 with a function", found,
-			"geometry and mode shapes are not read: export time histories"))
+		return nil, fault.At(f.src.Path, "", "a dataset 58 with a function", found,
+			"geometry and mode shapes are not read: export time histories")
 	}
 
-	info := ingest.Info{Path: f.src.Path, Format: "uff", Encoding: "UFF 58, text", Warnings: f.warn}
+	info := ingest.Info{Path: f.src.Path, Format: "uff", Encoding: "UFF 58, text", Warnings: f.warnings}
 	if f.records[0].binary {
 		info.Encoding = "UFF 58b, binary"
 	}
 
 	r := &reader{Reader: arrays.New(info, append(f.closers, f.src)...), spectra: map[int]string{}}
 	for i, name := range names(f.records) {
-		r.add(f.records[i], name)
+		if err := r.add(f.records[i], name); err != nil {
+			return nil, err
+		}
 	}
 
 	for _, number := range slices.Sorted(maps.Keys(f.skipped)) {
 		r.Unread("dataset "+number, false, "not a function (dataset 58)")
 	}
 
-	fault.Raise(r.Finish(f.o))
+	if err := r.Finish(f.o); err != nil {
+		return nil, err
+	}
 
-	return r
+	return r, nil
 }
 
-// names gives the records names: those of their entities, their degrees of freedom,
-// their labels or their first lines, the first of these that differ in all records,
-// else the first that a record has alone, else its number.
+// names returns a name for each record. There are four kinds of names: entities, degrees of freedom, labels and first
+// lines. If the names of a kind differ in all records, names returns the first such kind. Otherwise each record gets
+// the first of its four names that no other record has, or else its number, from 1.
 func names(records []*record) []string {
-	var kinds [4][]string
+	var kinds [4][]string        // the names of each kind, by record
+	var counts [4]map[string]int // how many records have a name of each kind
+	for k := range counts {
+		counts[k] = map[string]int{}
+	}
 
-	count := map[string]int{}
-	for _, d := range records {
-		dof := d.dof
-		if d.ref != "" && dof != "" {
-			dof += " " + d.ref
+	for _, record := range records {
+		dof := record.dof
+		if record.ref != "" && dof != "" {
+			dof += " " + record.ref
 		}
 
-		for k, s := range []string{d.entity, dof, d.label, d.id[0]} {
-			kinds[k] = append(kinds[k], s)
-			count[strconv.Itoa(k)+s]++
+		for k, name := range []string{record.entity, dof, record.label, record.id[0]} {
+			kinds[k] = append(kinds[k], name)
+			counts[k][name]++
 		}
 	}
 
-	alone := func(k, i int) bool { return kinds[k][i] != "" && count[strconv.Itoa(k)+kinds[k][i]] == 1 }
-	for k, all := range kinds {
-		if n := 0; slices.ContainsFunc(all, func(string) bool { n++; return !alone(k, n-1) }) {
-			continue
+	for k, names := range kinds {
+		if len(counts[k]) == len(names) && counts[k][""] == 0 {
+			return names
 		}
-		return all
 	}
 
-	out, taken := make([]string, len(records)), map[string]bool{}
+	names := make([]string, len(records))
+	taken := map[string]bool{}
 	for i := range records {
-		out[i] = strconv.Itoa(i + 1)
+		names[i] = strconv.Itoa(i + 1)
 		for k := range kinds {
-			if alone(k, i) && !taken[kinds[k][i]] {
-				out[i] = kinds[k][i]
+			name := kinds[k][i]
+			if name != "" && counts[k][name] == 1 && !taken[name] {
+				names[i] = name
 				break
 			}
 		}
 
-		taken[out[i]] = true
+		taken[names[i]] = true
 	}
 
-	return out
+	return names
 }
 
-// reader is the arrays of a file, and which of them are no time series.
+// reader is a reader of named arrays that knows which channels are not time series.
 type reader struct {
 	*arrays.Reader
-	spectra map[int]string // by channel
+	spectra map[int]string // name of the type of function, by channel, for functions over another axis than time
 }
 
-// add makes the channels of a record.
-func (r *reader) add(d *record, name string) {
-	from := len(r.Info().Channels)
-	a := arrays.Array{Name: name, Dims: []int64{d.points}, Unit: d.unit, Group: name, Plane: d.plane}
-
-	function := fmt.Sprintf("type %d", d.function)
-	if d.function >= 0 && d.function < len(functions) {
-		function = functions[d.function]
+// add adds the channels of a record: the abscissa if its steps are uneven, and the ordinate, as real and imaginary
+// parts if it is complex.
+func (r *reader) add(d *record, name string) error {
+	firstChannel := len(r.Info().Channels)
+	function := functionName(d.function)
+	a := arrays.Array{
+		Name: name, Dims: []int64{d.points}, Unit: d.unit, Group: name, Plane: d.plane, Attributes: d.attributes(function),
 	}
 
-	stated := append([]string{function, d.entity, d.dof, d.ref, d.label}, d.id[:]...)
-	for k, name := range strings.Fields("function entity response reference quantity id1 id2 id3 id4 id5") {
-		if stated[k] != "" {
-			a.Attributes = append(a.Attributes, ingest.Attribute{Name: name, Value: stated[k]})
-		}
-	}
+	const timeResponse = 1 // of functions
+	isUnknownAxis := d.axis == 0
+	inTime := d.axis == timeAxis || isUnknownAxis && d.function == timeResponse
 
-	inTime := d.axis == timeAxis || d.axis == 0 && d.function == 1
-	if !d.even {
-		x := a
-		x.Name, x.Unit, x.Attributes, x.Plane = name+"/abscissa", d.axisUnit, nil, &first{d.plane}
-		if inTime {
-			x.Name = name + "/time"
-			if x.Unit == "" {
-				x.Unit = "s"
-			}
+	switch {
+	case !d.even:
+		if err := r.Add(d.abscissa(name, inTime)); err != nil {
+			return err
 		}
-
-		fault.Raise(r.Add(x))
 
 		a.First = 1
-	} else if inTime {
+	case inTime:
 		unit, known := clock.Seconds(d.axisUnit)
 		if !known {
-			unit = 1 // the abscissa is time: "T", "sec."
+			unit = 1 // such as "T"; the abscissa is time, so it is in s
 		}
 
 		a.RateHz, _, _ = lines.Rate(d.inc, d.incText, unit)
@@ -301,20 +289,64 @@ func (r *reader) add(d *record, name string) {
 		parts = []string{".real", ".imag"}
 	}
 
-	for i, p := range parts {
+	for i, part := range parts {
 		c := a
-		c.Name, c.First = name+p, a.First+i
-		fault.Raise(r.Add(c))
+		c.Name += part
+		c.First += i
+		if err := r.Add(c); err != nil {
+			return err
+		}
 	}
 
 	if !inTime {
-		for c := from; c < len(r.Info().Channels); c++ {
+		for c := firstChannel; c < len(r.Info().Channels); c++ {
 			r.spectra[c] = function
 		}
 	}
+
+	return nil
 }
 
-// first is the first channel of a plane, by itself: a clock has a plane of its own.
+// functionName returns the name of a type of function, and "type N" for unknown types.
+func functionName(function int) string {
+	if function >= 0 && function < len(functions) {
+		return functions[function]
+	}
+
+	return fmt.Sprintf("type %d", function)
+}
+
+// attributes returns what the header of a record states about it, without empty values.
+func (d *record) attributes(function string) []ingest.Attribute {
+	stated := []ingest.Attribute{
+		{Name: "function", Value: function},
+		{Name: "entity", Value: d.entity},
+		{Name: "response", Value: d.dof},
+		{Name: "reference", Value: d.ref},
+		{Name: "quantity", Value: d.label},
+	}
+	for i, id := range d.id {
+		stated = append(stated, ingest.Attribute{Name: "id" + strconv.Itoa(i+1), Value: id})
+	}
+
+	return slices.DeleteFunc(stated, func(a ingest.Attribute) bool { return a.Value == "" })
+}
+
+// abscissa returns the abscissa of a record with uneven steps as an array.
+func (d *record) abscissa(name string, inTime bool) arrays.Array {
+	x := arrays.Array{
+		Name: name + "/abscissa", Dims: []int64{d.points}, Unit: d.axisUnit, Group: name, Plane: &first{d.plane},
+	}
+	if inTime {
+		x.Name = name + "/time"
+		x.Unit = cmp.Or(x.Unit, "s")
+	}
+
+	return x
+}
+
+// first is another plane of a record, for its abscissa: arrays.Reader recognises a clock only if its plane has one
+// channel.
 type first struct{ arrays.Plane }
 
 // TimeSeries implements ingest.Spectral.
@@ -328,21 +360,4 @@ func (r *reader) TimeSeries(channels []int) error {
 	}
 
 	return r.Reader.TimeSeries(channels)
-}
-
-// binaryPlane makes the plane of a record whose numbers are binary from a byte on.
-func (f *file) binaryPlane(d *record, at int64) {
-	kind := raw.F32
-	if d.double {
-		kind = raw.F64
-	}
-
-	k := d.values()
-	src := f.src
-	src.Closer = nil
-	p := raw.New(src, ingest.Info{Path: f.src.Path, Channels: make([]ingest.Channel, k)}, raw.Layout{
-		Offset: at, Frames: d.points, Channels: k, Kind: kind, BigEndian: !d.little, Scale: 1,
-	})
-	f.closers = append(f.closers, p)
-	d.plane = arrays.Of(p)
 }

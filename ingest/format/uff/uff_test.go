@@ -10,7 +10,9 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -34,13 +36,12 @@ func Example() {
 	// mic 3 m/s^2 51200 23 {response 3-Z}
 }
 
-// pyuff's file with its abscissa stated in ms: the same rate, and an uneven one the same.
-// An increment of 1000 s is read with a warning.
+// A file by pyuff has the same rate if its abscissa is in ms, even or uneven. An increment of 1000 s gives a warning.
 func TestMilliseconds(t *testing.T) {
 	even, uneven := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "text_uneven_real.uff")
 	replace := func(b []byte, pairs ...string) []byte {
 		for i := 0; i < len(pairs); i += 2 {
-			must.Never(t, !bytes.Contains(b, []byte(pairs[i])), "no %v", pairs[i])
+			require.True(t, bytes.Contains(b, []byte(pairs[i])), "no %v", pairs[i])
 
 			b = bytes.Replace(b, []byte(pairs[i]), []byte(pairs[i+1]), 1)
 		}
@@ -72,19 +73,19 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// Nodes alone (dataset 15, by its definition) are UFF, refused by what is missing; a
-// table that begins with a line of -1 is text.
+// A file with only nodes (dataset 15) is UFF, and the error says what is missing. A table that begins with a line of
+// -1 is text.
 func TestDetect(t *testing.T) {
 	nodes := "    -1\n    15\n         1         0         0        11  1.00000E+00  0.00000E+00  2.50000E-01\n    -1\n"
-	must.Not(t, !detect([]byte(nodes), ingest.Source{}), "nodes are not detected")
+	assert.True(t, detect([]byte(nodes), ingest.Source{}), "nodes are not detected")
 
 	r, err := Format.Open(ingesttest.Source([]byte(nodes)), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "expected a dataset 58 with a function, found datasets 15")
 
-	must.Not(t, detect([]byte("    -1\n    15\n    16\n    17\n"), ingest.Source{}), "a column of numbers is detected")
+	assert.False(t, detect([]byte("    -1\n    15\n    16\n    17\n"), ingest.Source{}), "a column of numbers is detected")
 }
 
-// Of pyuff's files those of complex numbers and of function 4 are no time series.
+// The files by pyuff with complex numbers and with function 4 are not time series.
 func TestTimeSeries(t *testing.T) {
 	for name, series := range map[string]bool{
 		"text_even_real.uff": true, "binary_uneven_real.uff": true, "text_even_complex.uff": false,
@@ -97,7 +98,10 @@ func TestTimeSeries(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 
-		must.Not(t, strings.Contains(name, "text_even_real") && (c[0].RateHz != 51200 || c[0].Unit != "m/s^2"), "%+v", c)
+		if strings.Contains(name, "text_even_real") {
+			assert.Equal(t, 51200.0, c[0].RateHz, "%+v", c)
+			assert.Equal(t, "m/s^2", c[0].Unit, "%+v", c)
+		}
 	}
 
 	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "text_uneven_real.uff"), ingest.Options{})
@@ -121,7 +125,7 @@ func TestTimeSeries(t *testing.T) {
 		"channel 3-Z 7+X.real: expected a time series, found a function over another axis (frequency response function)")
 }
 
-// A long recording is read from any place. Expected values: those printed here.
+// A long recording is read from any place. The test writes the file.
 func TestLong(t *testing.T) {
 	head := ingesttest.Testdata(t, "several.uff")
 	lines := bytes.SplitAfter(head, []byte("\n"))
@@ -151,7 +155,7 @@ func TestLong(t *testing.T) {
 			var want float64
 			fmt.Sscan(fmt.Sprintf("%.5e", float64(at+int64(i))/8), &want)
 
-			must.Be(t, v, want, "sample %d", at+int64(i))
+			require.Equal(t, want, v, "sample %d", at+int64(i))
 		}
 	}
 }
@@ -159,7 +163,7 @@ func TestLong(t *testing.T) {
 func TestRefused(t *testing.T) {
 	text, binary := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "binary_even_real.uff")
 	swap := func(b []byte, old, with string) []byte {
-		must.Never(t, !bytes.Contains(b, []byte(old)), "%v", old)
+		require.True(t, bytes.Contains(b, []byte(old)), "%v", old)
 		return bytes.Replace(b, []byte(old), []byte(with), 1)
 	}
 
@@ -202,13 +206,13 @@ func TestRefused(t *testing.T) {
 
 	// A table of numbers may begin with −1.
 	for _, s := range []string{"-1\n58\n3\n", "    -1\n    58\n     3\n  1e-5\n", "    -1\nab\n"} {
-		must.Not(t, detect([]byte(s), ingest.Source{}), "%q was taken for a universal file", s)
+		assert.False(t, detect([]byte(s), ingest.Source{}), "%q was taken for a universal file", s)
 	}
 }
 
-// A binary record that ends with the file, without the last delimiter, is whole.
+// A binary record may end with the file, without a delimiter behind it.
 func TestNoLastDelimiter(t *testing.T) {
-	b := must.Read(t, "testdata/binary_even_real.uff")
+	b := testfile.Read(t, "testdata/binary_even_real.uff")
 
 	at := bytes.LastIndex(b, []byte("    -1"))
 	if _, err := Format.Open(ingesttest.Source(b[:at]), ingest.Options{}); at < 0 || err != nil {

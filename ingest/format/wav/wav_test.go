@@ -5,28 +5,28 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // openFile opens a file of the truth matrix.
 func openFile(t *testing.T, name string) (ingest.Reader, error) {
 	t.Helper()
 
-	src := must.Get(ingest.OpenSource("../testdata/truth/"+name, ""))(t)
+	src, err := ingest.OpenSource("../testdata/truth/"+name, "")
+	require.NoError(t, err)
 
 	t.Cleanup(func() { src.Close() })
 
 	return Format.Open(src, ingest.Options{})
 }
 
-// The file that hound's tests read as −96, 23052, 8388607, −8360672: 24 bits in the
-// lower three of 4 bytes, as arecord -f S24_LE writes them. Left-justified samples are
-// read: pcm24in32.wav of TestConventions.
+// A file with 24 bits in the lower three of 4 bytes, as arecord -f S24_LE writes them, is refused. The tests of hound
+// read it as −96, 23052, 8388607, −8360672. TestConventions reads left-justified samples, pcm24in32.wav.
 func TestLowerBytes(t *testing.T) {
 	var b []byte
 	for _, v := range []int32{-96, 23052, 8388607, -8360672} {
@@ -37,14 +37,14 @@ func TestLowerBytes(t *testing.T) {
 	r, err := Format.Open(ingesttest.Source(w.Bytes()), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "byte 44: expected a padding byte of 0", "found 160", "arecord -f S24_3LE")
 
-	// Where a recording begins with silence, the samples behind it tell.
+	// If a recording begins with silence, the samples behind it decide.
 	w.Data = append(make([]byte, 1<<20), bytes.Repeat(b, 1<<16)...)
 	w.Claim = uint32(len(w.Data))
 	r, err = Format.Open(ingesttest.Source(w.Bytes()), ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "expected a padding byte of 0")
 }
 
-// TestWAVRefused: expected texts follow from the bytes written here.
+// TestWAVRefused checks the errors about wrong headers.
 func TestWAVRefused(t *testing.T) {
 	ok := ingesttest.PCM16(2, 1, 2, 3, 4, 5, 6)
 	with := func(f func(*ingesttest.WAV)) []byte {
@@ -110,8 +110,7 @@ func TestWAVRefused(t *testing.T) {
 	}
 }
 
-// TestWAVTruncatedUsed: with Truncated "use" the same files give the whole
-// frames there are, and a warning.
+// TestWAVTruncatedUsed reads files that are cut short with Truncated "use": they give their whole frames and a warning.
 func TestWAVTruncatedUsed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -133,7 +132,9 @@ func TestWAVTruncatedUsed(t *testing.T) {
 			r := ingesttest.Open(t, Format, s.Bytes(), ingest.Options{Truncated: "use"})
 
 			w := r.Info().Warnings
-			must.Not(t, len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, c.text), "warnings %v", w)
+			require.Len(t, w, 1, "warnings %v", w)
+			require.Equal(t, "truncated", w[0].Code, "warnings %v", w)
+			assert.Contains(t, w[0].Text, c.text, "warnings %v", w)
 
 			x := ingesttest.ReadAll(t, r)
 			ingesttest.Equal(t, x[0], []float64{1. / 32768, 3. / 32768, 5. / 32768}[:c.frames])
@@ -144,17 +145,18 @@ func TestWAVTruncatedUsed(t *testing.T) {
 
 func TestWAVAttributes(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
-		// Written into the files by make_truth.py.
+		// make_truth.py wrote these texts into the files.
 		{"odd_chunks.wav", "[{description balance run} {title rotor 3} {comment mic 5 odd}]"},
 		{"rf64.wav", "[{title rotor 3} {comment mic 5 odd}]"},
 	} {
-		r := must.Get(openFile(t, c.file))(t)
-		must.Equal(t, fmt.Sprint(r.Info().Attributes), c.want, "%s: attributes", c.file)
+		r, err := openFile(t, c.file)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, fmt.Sprint(r.Info().Attributes), "%s: attributes", c.file)
 
 		r.Close()
 	}
 
-	// What sox writes into a pipe claims 2 GiB.
+	// A file that sox writes into a pipe states 2 GiB.
 	r, err := openFile(t, "sox_pipe.wav")
 	ingesttest.WantDataError(t, r, err, "placeholder of a streaming writer; there are 37 whole frames")
 
@@ -166,7 +168,8 @@ func TestWAVAttributes(t *testing.T) {
 
 func TestWAVRate(t *testing.T) {
 	b := ingesttest.PCM16(1, 1, 2).Bytes()
-	must.Get(Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 1000}))(t)
+	_, err := Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 1000})
+	require.NoError(t, err)
 
 	r, err := Format.Open(ingesttest.Source(b), ingest.Options{RateHz: 999})
 	ingesttest.WantDataError(t, r, err, "expected a rate of 999 Hz as configured, found 1000 Hz")

@@ -12,48 +12,54 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/job"
 	"doubletake/pipeline/kv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// The test binary is the worker too: with the arguments of the script it makes the plan of the folder that the
-// configuration names.
+// TestMain makes the test binary a worker too: with the arguments that a script passes, "exec --plan FILE", it makes
+// the tasks of the batch in FILE. The configuration of the batch is the folder of the test.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 4 || os.Args[1] != "exec" {
 		os.Exit(m.Run())
 	}
 
-	b, is, err := command.ReadBatch(os.Args[3])
-	if err != nil || !is {
+	status, err := runWorker(os.Args[3])
+	if err != nil {
 		fmt.Println(err)
-		os.Exit(2)
+	}
+
+	os.Exit(status)
+}
+
+// runWorker makes the tasks of the batch in a file, and returns the exit status of the process.
+func runWorker(path string) (status int, err error) {
+	batch, isBatch, err := command.ReadBatch(path)
+	if err != nil || !isBatch {
+		return 2, fmt.Errorf("%s is a batch: %t; error: %w", path, isBatch, err)
 	}
 
 	load := func(dir string, _ []string) (*engine.Worker, []kv.Pair, error) {
 		return &engine.Worker{Plan: plan(dir)}, []kv.Pair{{Key: "kernels", Value: "avx2"}}, nil
 	}
 
-	explain := func(err error) (int, string) {
-		var of interface{ ExitStatus() int }
-		if errors.As(err, &of) {
-			return of.ExitStatus(), err.Error()
+	explain := func(err error) (status int, text string) {
+		var withStatus interface{ ExitStatus() int }
+		if errors.As(err, &withStatus) {
+			return withStatus.ExitStatus(), err.Error()
 		}
 
 		return 1, err.Error()
 	}
 
-	code, err := command.Work(context.Background(), ".", b, load, explain, os.Stdout)
-	if err != nil {
-		fmt.Println(err)
-	}
-
-	os.Exit(code)
+	return command.Work(context.Background(), ".", batch, load, explain, os.Stdout)
 }
 
-// plan has two tasks, and what the files of the folder below ask for: fail fails at any time, die is killed once.
+// plan returns a plan of the tasks a and b, which write their names. A file fail-ID in the folder dir makes every
+// attempt of the task fail. A file die-ID makes the process kill itself once.
 func plan(dir string) *engine.Plan {
 	p := &engine.Plan{Dir: filepath.Join(dir, "work"), Stages: []string{"make"}}
 	for _, id := range []string{"a", "b"} {
@@ -76,7 +82,8 @@ func plan(dir string) *engine.Plan {
 	return p
 }
 
-// programs are a scheduler as shell scripts: what is submitted runs at once, in the background.
+// programs are the commands of two schedulers as shell scripts, by scheduler and command. They run a job at once, in
+// the background.
 var programs = map[string]map[string]string{
 	"pbs": {
 		"qsub": `n=$(printf '%s\n' "$@" | sed -n 's/^1-//p')
@@ -94,142 +101,182 @@ echo "17.0 - 17.1"`,
 	},
 }
 
-// scheduler puts programs into PATH, and returns options of an executor that calls them. told has its messages.
-func scheduler(t *testing.T, name, dir string) (o command.Options, told func() string) {
+// messages collects texts, also from several goroutines.
+type messages struct {
+	mu   sync.Mutex
+	text string
+}
+
+// add appends a text and a line end.
+func (m *messages) add(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text += text + "\n"
+}
+
+// String returns the texts so far.
+func (m *messages) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.text
+}
+
+// useScheduler puts the commands of a scheduler into PATH. It returns options of an executor that calls them, whose
+// messages for the user go to told.
+func useScheduler(t *testing.T, name, dir string) (o command.Options, told *messages) {
 	t.Helper()
 
 	bin := t.TempDir()
 	for program, text := range programs[name] {
-		must.Do(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	}
 
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 
-	binary := must.Get(os.Executable())(t)
+	told = &messages{}
 
-	var mu sync.Mutex
-	var messages string
-
-	o = command.Options{
-		Scheduler: job.Find(name), Parts: 4, Binary: binary, Config: dir, Dir: dir,
-		Facts: []kv.Pair{{Key: "kernels", Value: "avx2"}}, Silent: 7 * time.Second,
-		Notify: func(text string) { mu.Lock(); defer mu.Unlock(); messages += text + "\n" },
-	}
-
-	return o, func() string { mu.Lock(); defer mu.Unlock(); return messages }
+	return command.Options{
+		Scheduler: job.Find(name), Parts: 4, Binary: executable(t), Config: dir, Dir: dir,
+		Facts: []kv.Pair{{Key: "kernels", Value: "avx2"}}, Silent: 7 * time.Second, Notify: told.add,
+	}, told
 }
 
-// Schedulers that no test has really: an array is submitted, its parts make the results, a process that is killed is
-// noticed and its task made again.
+// executable returns the path of the test binary.
+func executable(t *testing.T) string {
+	t.Helper()
+
+	path, err := os.Executable()
+	require.NoError(t, err)
+
+	return path
+}
+
+// noteKeeper returns an observer of a run that appends the notes on tasks to the list notes.
+func noteKeeper(notes *[]string) func(engine.Event) {
+	return func(event engine.Event) {
+		if event.Kind == "note" {
+			*notes = append(*notes, event.Note)
+		}
+	}
+}
+
+// PBS and HTCondor are not installed where the tests run, so that scripts stand for their commands. Both parts of an
+// array make their results. A process that is killed is noticed, and its task is made again.
 func TestSchedulers(t *testing.T) {
 	for _, name := range []string{"pbs", "htcondor"} {
-		dir := filepath.Join(t.TempDir(), "it's a folder")
-		must.Do(t, os.MkdirAll(dir, 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, "die-b"), nil, 0o600))
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "it's a folder") // the scripts must quote the name
+			require.NoError(t, os.MkdirAll(dir, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "die-b"), nil, 0o600))
 
-		var notes []string
+			var notes []string
 
-		o, told := scheduler(t, name, dir)
-		observe := func(e engine.Event) {
-			if e.Kind == "note" {
-				notes = append(notes, e.Note)
-			}
-		}
-		res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), Observe: observe})
+			o, told := useScheduler(t, name, dir)
+			options := engine.Options{Executor: command.New(o), Observe: noteKeeper(&notes)}
+			res, err := engine.Run(t.Context(), plan(dir), options)
 
-		must.Not(t, err != nil || res.Ran != 2 || told() != "", "%s: %+v, %v, %s", name, res, err, told())
+			require.NoError(t, err, "%s", told)
+			require.Equal(t, 2, res.Ran, "tasks that ran; messages: %s", told)
+			assert.Empty(t, told.String(), "messages for the user")
 
-		must.Not(t, len(notes) != 1 || !strings.HasPrefix(notes[0], "tried again, attempt 2 of 3: its "),
-			"%s: %q", name, notes)
+			require.Len(t, notes, 1)
+			assert.True(t, strings.HasPrefix(notes[0], "tried again, attempt 2 of 3: its "), "%q", notes)
+		})
 	}
 }
 
-// A task that fails is tried three times; the error has its words and where its log is, and the other is made. A node
-// that differs refuses both, once.
-func TestFails(t *testing.T) {
+// A task that fails is tried three times, and the other task is made. The error has the task's words and the path of
+// the log.
+func TestFailingTask(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(dir, "fail-a"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "fail-a"), nil, 0o600))
 
-	o, _ := scheduler(t, "pbs", dir)
+	o, _ := useScheduler(t, "pbs", dir)
 	res, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), KeepGoing: true})
 
-	var te *command.TaskError
-	if !errors.As(err, &te) || te.Text != "this task always fails" || te.Of != 3 || te.Code != 1 || res.Ran != 1 {
-		t.Fatalf("%+v, %v", res, err)
-	}
+	var taskErr *command.TaskError
+	require.ErrorAs(t, err, &taskErr)
+	assert.Equal(t, "this task always fails", taskErr.Text)
+	assert.Equal(t, 3, taskErr.Attempts)
+	assert.Equal(t, 1, taskErr.Code)
+	assert.Equal(t, 1, res.Ran, "task b has run")
 
-	if log, err := os.ReadFile(te.Log); err != nil || !strings.Contains(string(log), "a: failed: this task always fails") {
-		t.Errorf("%s, %v", log, err)
-	}
-
-	dir = t.TempDir()
-	o, _ = scheduler(t, "pbs", dir)
-	o.Facts[0].Value = "portable"
-	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), KeepGoing: true})
-
-	words := `does not agree with the machine of the run: kernels is "avx2" there and "portable" here`
-	must.Not(t, !errors.As(err, &te) || te.Code != 2 || te.Of != 1 || strings.Count(err.Error(), words) != 2, "%v", err)
+	log, err := os.ReadFile(taskErr.Log)
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "a: failed: this task always fails")
 }
 
-// A command that cannot submit is tried three times; its words are the error, once a task, and no task
-// was attempted.
-func TestLaunch(t *testing.T) {
+// A node whose kernels differ refuses both tasks at the first attempt, because another attempt would meet the same
+// node. The exit status is 2, as for a fault of the configuration.
+func TestDisagreeingNode(t *testing.T) {
+	dir := t.TempDir()
+	o, _ := useScheduler(t, "pbs", dir)
+	o.Facts[0].Value = "portable" // the worker says avx2
+
+	_, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: command.New(o), KeepGoing: true})
+
+	var taskErr *command.TaskError
+	require.ErrorAs(t, err, &taskErr)
+	assert.Equal(t, 2, taskErr.Code)
+	assert.Equal(t, 1, taskErr.Attempts)
+
+	words := `does not agree with the machine of the run: kernels is "avx2" there and "portable" here`
+	assert.Equal(t, 2, strings.Count(err.Error(), words), "one error for each task: %v", err)
+}
+
+// A command that cannot submit is tried three times. Its words are the error of both tasks, and no task counts as
+// attempted.
+func TestRefusedSubmission(t *testing.T) {
 	dir := t.TempDir()
 	tried := filepath.Join(dir, "tried")
 
-	binary, err := os.Executable()
-	must.Do(t, err)
-
 	refuse := filepath.Join(dir, "refuse")
 	script := "#!/bin/sh\necho x >>" + tried + "\necho no such queue >&2\nexit 3\n"
-	must.Do(t, os.WriteFile(refuse, []byte(script), 0o755))
+	require.NoError(t, os.WriteFile(refuse, []byte(script), 0o755))
 
 	x := command.New(command.Options{
-		Command: []string{refuse, "-q", "long"}, Parts: 1, Binary: binary, Notify: func(string) {},
+		Command: []string{refuse, "-q", "long"}, Parts: 1, Binary: executable(t), Notify: func(string) {},
 	})
 
 	var notes []string
 
-	observe := func(e engine.Event) {
-		if e.Kind == "note" {
-			notes = append(notes, e.Note)
-		}
-	}
-	_, err = engine.Run(t.Context(), plan(dir), engine.Options{Executor: x, KeepGoing: true, Observe: observe})
+	options := engine.Options{Executor: x, KeepGoing: true, Observe: noteKeeper(&notes)}
+	_, err := engine.Run(t.Context(), plan(dir), options)
 
 	words := fmt.Sprintf("submit by %q: exit status 3: no such queue", refuse+" -q long")
-	must.Not(t, err == nil || strings.Count(err.Error(), words) != 2 || len(notes) > 0, "%v, %q", err, notes)
+	require.Error(t, err)
+	assert.Equal(t, 2, strings.Count(err.Error(), words), "one error for each task: %v", err)
+	assert.Empty(t, notes, "no task is tried again")
 
-	if b, _ := os.ReadFile(tried); len(b) != 3*2 {
-		t.Errorf("the command was called %d times, expected 3", len(b)/2)
-	}
+	lines, err := os.ReadFile(tried)
+	require.NoError(t, err)
+	assert.Equal(t, "x\nx\nx\n", string(lines), "one line for each call of the command")
 }
 
-// A status command that hangs, whose child holds its output open, does not stop the run.
+// A status command that hangs, and whose child keeps its output open, does not stop the run. The test waits for neither
+// of them: both would last a minute.
 func TestStatusHangs(t *testing.T) {
 	t.Parallel()
-
-	binary, err := os.Executable()
-	must.Do(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 
-	var told string
+	told := &messages{}
 	x := command.New(command.Options{
 		Command: []string{"true"}, Status: []string{"sh", "-c", "echo queue closed; sleep 60 & wait"}, Parts: 1,
-		Binary: binary, Grace: time.Millisecond, Notify: func(text string) { told += text; cancel() },
+		Binary: executable(t), Grace: time.Millisecond, Notify: func(text string) { told.add(text); cancel() },
 	})
 
 	began := time.Now()
-	_, err = engine.Run(ctx, plan(t.TempDir()), engine.Options{Executor: x})
-	if took := time.Since(began); err == nil || !strings.Contains(told, "queue closed") || took > 30*time.Second {
-		t.Errorf("after %s: %v, %q", took, err, told)
-	}
+	_, err := engine.Run(ctx, plan(t.TempDir()), engine.Options{Executor: x})
+	require.Error(t, err)
+	assert.Contains(t, told.String(), "queue closed")
+	assert.Less(t, time.Since(began), 30*time.Second)
 }
 
-// An executor makes the tasks of one run. A command that is not there is an error before anything
-// is submitted.
+// ExampleNew makes an executor, which makes the tasks of one run. A command that is not installed is an error before
+// anything is submitted.
 func ExampleNew() {
 	x := command.New(command.Options{Command: []string{"no-such-qsub"}, Parts: 16})
 	err := x.Open(context.Background(), &engine.Session{Dir: "runs"})

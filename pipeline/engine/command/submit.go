@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,473 +15,399 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/job"
 )
 
-// hold is how many seconds a job that finds no work directory keeps its place, so that its node is learned.
-const hold = 20
+const (
+	// holdSeconds is how long a job that does not find the work directory keeps its place. Meanwhile the queue shows its
+	// node, and no other job is sent there.
+	holdSeconds = 20
+	// maxLaunches is how often a command is called that does not submit.
+	maxLaunches = 3
+	// maxSubmitTime is how long a scheduler's command may take to submit.
+	maxSubmitTime = 90 * time.Second
+)
 
-// toCancel is how long a command that cancels may take.
-const toCancel = 20 * time.Second
-
-// launches is how often a command that does not submit is called.
-const launches = 3
-
-// firstAsk is the time between two looks at the queue, at first; up to lastAsk when nothing happens.
-const firstAsk, lastAsk = 2 * time.Second, 15 * time.Second
-
-// later are the words of errors that pass: the scheduler is away or busy, or has as many jobs as it takes.
-var later = regexp.MustCompile(`(?i)unable to contact|connect|timed out|temporar|communication|try again|retry|` +
+// passing matches the messages of errors that pass: the scheduler is away or busy, or has as many jobs as it takes.
+var passing = regexp.MustCompile(`(?i)unable to contact|connect|timed out|temporar|communication|try again|retry|` +
 	`submit limit|deadline exceeded|signal: killed`)
 
+// number matches a number, such as the identifier of a job.
 var number = regexp.MustCompile(`\d+`)
 
-// submission is what one call of the scheduler submits: the parts of an array, or one.
+// submission is what one call of a command submits: all parts of an array job, or one part.
 type submission struct {
-	words    []string // of the command, with the script or its description
-	cancel   func(id string) []string
-	parts    int
-	open     int       // parts that may be in the queue
-	id       string    // "": not known
-	accepted time.Time // zero: not yet
+	command  []string                 // the words of the command
+	path     string                   // the script, or the file that describes it: the last word
+	cancel   func(id string) []string // returns the words of the command that cancels the job
+	parts    int                      // number of parts
+	open     int                      // number of parts that may be in the queue
+	id       string                   // identifier of the job; "" if it is not known
+	accepted time.Time                // when the command submitted it; zero before
 }
 
-// settings are those of a stage's jobs; group is the same for stages that share them.
+// settings returns the settings of a stage's jobs. Stages that share their settings have the same group.
 func (e *Executor) settings(stage string) (set job.Settings, group string) {
-	if set, ok := e.o.Stages[stage]; ok {
+	if set, ok := e.options.Stages[stage]; ok {
 		return set, stage
 	}
 
-	return e.o.Settings, ""
+	return e.options.Settings, ""
 }
 
-// submit makes parts of what is ready, as many as may be in hand.
+// submit divides the pending tasks into parts and submits them, up to the number of parts at a time. It waits until no
+// task has come for a moment, so that tasks that become ready together are divided evenly.
 func (e *Executor) submit(now time.Time) {
 	if e.draining || e.fatal != nil {
-		err := cmp.Or(e.fatal, engine.ErrNotStarted)
-
-		for _, t := range e.pending {
-			e.resolve(t, err)
-		}
-
-		e.pending = nil
+		e.endPending(cmp.Or(e.fatal, engine.ErrNotStarted))
 	}
 
 	if len(e.pending) == 0 || e.ctx.Err() != nil || now.Sub(e.pending[len(e.pending)-1].came) < gather {
 		return
 	}
 
-	groups, of := map[string][]*engine.Task{}, map[*engine.Task]*task{}
-	for _, t := range e.pending {
-		_, group := e.settings(t.w.Task.Stage)
-		groups[group] = append(groups[group], t.w.Task)
-		of[t.w.Task] = t
+	groups := map[string][]*task{}
+	for _, task := range e.pending {
+		_, group := e.settings(task.work.Task.Stage)
+		groups[group] = append(groups[group], task)
 	}
 
-	for _, tasks := range groups {
-		set, _ := e.settings(tasks[0].Stage)
-		limit := cmp.Or(set.MaxRunning, e.o.Parts)
-		work := 0.0
-		for _, t := range tasks {
-			work += of[t].w.Expect
-		}
-
-		n := min(limit, len(tasks), int(work/worth)+1)
-
-		parts := lists.Make(min(n, limit-len(e.parts)), func(i int) []*task {
-			return lists.Each(engine.Part(tasks, i+1, n), func(t *engine.Task) *task { return of[t] })
-		})
-		if len(parts) > 0 {
-			e.start(set, parts)
-		}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		e.submitGroup(groups[group])
 	}
 }
 
-// start writes parts and has them submitted: as an array, or one by one.
+// endPending resolves all pending tasks with an error.
+func (e *Executor) endPending(err error) {
+	for _, task := range e.pending {
+		e.resolve(task, err)
+	}
+
+	e.pending = nil
+}
+
+// submitGroup divides tasks whose jobs have the same settings into parts, and submits as many parts as are allowed now.
+func (e *Executor) submitGroup(group []*task) {
+	set, _ := e.settings(group[0].work.Task.Stage)
+	limit := cmp.Or(set.MaxRunning, e.options.Parts)
+
+	seconds := 0.0
+	var tasks []*engine.Task
+	inHand := map[*engine.Task]*task{}
+	for _, task := range group {
+		seconds += task.work.Expect
+		tasks = append(tasks, task.work.Task)
+		inHand[task.work.Task] = task
+	}
+
+	count := min(limit, len(tasks), int(seconds/partSeconds)+1)
+
+	var parts [][]*task
+	for i := range min(count, limit-len(e.parts)) {
+		var part []*task
+		for _, task := range engine.Part(tasks, i+1, count) {
+			part = append(part, inHand[task])
+		}
+		parts = append(parts, part)
+	}
+
+	if len(parts) > 0 {
+		e.start(set, parts)
+	}
+}
+
+// start removes the tasks of parts from the pending tasks, and submits the parts: to a scheduler as one array job, with
+// a user's command one by one.
 func (e *Executor) start(set job.Settings, parts [][]*task) {
 	taken := map[*task]bool{}
-	for _, t := range slices.Concat(parts...) {
-		taken[t] = true
+	for _, task := range slices.Concat(parts...) {
+		taken[task] = true
 	}
 
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool { return taken[t] })
 
-	if e.o.Scheduler == nil {
-		for i := range parts {
-			e.write(set, parts[i:i+1])
-		}
-	} else {
-		e.write(set, parts)
+	if e.options.Scheduler != nil {
+		e.startSubmission(set, parts)
+		return
+	}
+
+	for i := range parts {
+		e.startSubmission(set, parts[i:i+1])
 	}
 }
 
-// write writes the parts of one submission and launches it.
-func (e *Executor) write(set job.Settings, parts [][]*task) {
-	e.seq++
-	a := job.Array{
-		Settings: set, Name: fmt.Sprintf("dt-%s-%d", e.run, e.seq), Parts: len(parts), Dir: filepath.Join(e.root, "parts"),
-		Words: []string{e.bin, "exec", "--plan", "plan.json"},
+// startSubmission writes the plans and the script of a submission, and launches it in a goroutine.
+func (e *Executor) startSubmission(set job.Settings, parts [][]*task) {
+	e.submitted++
+	array := job.Array{
+		Settings: set, Name: fmt.Sprintf("dt-%s-%d", e.run, e.submitted), Parts: len(parts), Dir: e.partsDir(),
+		Words: []string{e.program, "exec", "--plan", planFile},
 		Avoid: slices.DeleteFunc(slices.Clone(e.blind), func(node string) bool { return node == "" }),
 	}
 	s := &submission{parts: len(parts), open: len(parts)}
 	e.submissions = append(e.submissions, s)
 
-	var err error
-	for i, list := range parts {
-		p := &part{
-			dir: filepath.Join(a.Dir, fmt.Sprintf("%s-%d", a.Name, i+1)), of: s, n: i + 1, tasks: list,
-			read: map[string]bool{},
+	var planned []*part
+	for i, tasks := range parts {
+		planned = append(planned, &part{
+			dir: partDir(array, i+1), submission: s, number: i + 1, tasks: tasks, read: map[string]bool{},
+		})
+	}
+
+	// The loop must know all parts even after an error, because their tasks end with the error.
+	e.parts = append(e.parts, planned...)
+	for _, p := range planned {
+		if err := e.writePlan(p); err != nil {
+			e.fatal = err
+			return
 		}
-		e.parts = append(e.parts, p)
-		err = errors.Join(err, e.plan(p))
 	}
 
-	if err == nil {
-		err = e.script(s, a)
-	}
-
-	if err != nil {
+	if err := e.prepare(s, array); err != nil {
 		e.fatal = err
 		return
 	}
 
 	e.launching.Add(1)
-	go e.launch(s, a)
+	go e.launch(s, array)
 }
 
-// plan writes the folder of a part.
-func (e *Executor) plan(p *part) error {
-	x := Batch{Format: batchFormat, Config: []byte(e.o.Config), Added: e.o.Added, Dir: []byte(e.o.Dir), Facts: e.o.Facts}
+// partDir returns the folder of a part of an array; number counts from 1. The script of the array finds it by this
+// name.
+func partDir(array job.Array, number int) string {
+	return filepath.Join(array.Dir, fmt.Sprintf("%s-%d", array.Name, number))
+}
 
-	for _, t := range p.tasks {
-		if err := t.w.Clear(); err != nil {
+// writePlan makes the folder of a part and writes its plan.
+func (e *Executor) writePlan(p *part) error {
+	batch := Batch{
+		Format: batchFormat, Config: []byte(e.options.Config), Added: e.options.Added, Dir: []byte(e.options.Dir),
+		Facts: e.options.Facts,
+	}
+
+	for _, task := range p.tasks {
+		if err := task.work.Clear(); err != nil {
 			return err
 		}
 
-		x.Tasks = append(x.Tasks, t.w.Spec())
+		batch.Tasks = append(batch.Tasks, task.work.Spec())
 	}
 
-	js, err := json.Marshal(x)
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(p.dir, "failed"), 0o755)
-	}
-
-	if err == nil {
-		err = engine.WriteFile(filepath.Join(p.dir, "plan.json"), js)
-	}
-
-	return err
-}
-
-// script writes the script of a submission, and sets its words.
-func (e *Executor) script(s *submission, a job.Array) error {
-	x, seconds := e.o.Scheduler, hold
-	if x == nil {
-		x, seconds = &job.Scheduler{Index: "1"}, 0
-		s.words = e.o.Command
-		s.cancel = func(id string) []string { return append(slices.Clip(e.o.Cancel), id) }
-		s.accepted = time.Now()
-	}
-
-	text, err := x.Script(a, seconds)
+	data, err := json.Marshal(batch)
 	if err != nil {
 		return err
 	}
 
-	path := filepath.Join(a.Dir, a.Name+".sh")
-	if err := errors.Join(engine.WriteFile(path, []byte(text)), os.Chmod(path, 0o755)); err != nil {
+	if err := os.MkdirAll(filepath.Join(p.dir, "failed"), 0o755); err != nil {
 		return err
 	}
 
-	if e.o.Scheduler != nil {
-		if s.words, err = x.Submit(a); err != nil {
-			return err
-		}
-
-		s.cancel = func(id string) []string { return x.Cancel(job.Job{ID: id, Parts: a.Parts}) }
-		if text := x.Describe(a, path); text != "" {
-			path = filepath.Join(a.Dir, a.Name+".sub")
-			err = engine.WriteFile(path, []byte(text))
-		}
-	}
-
-	s.words = append(slices.Clip(s.words), path)
-
-	return err
+	return engine.WriteFile(filepath.Join(p.dir, planFile), data)
 }
 
-// call runs a command of the scheduler's. What a job in which the driver itself runs, or the user's habits, would
-// make Slurm's commands do otherwise is not in its environment.
-func call(ctx context.Context, longest time.Duration, dir string, words []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-
-	c := exec.CommandContext(ctx, words[0], words[1:]...)
-	c.Dir, c.WaitDelay = dir, time.Second // a child of the command's may live on and hold its output open
-	c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		own := []string{"SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_"}
-		has := func(prefix string) bool { return strings.HasPrefix(kv, prefix) }
-
-		return !has("SLURM_CONF=") && slices.ContainsFunc(own, has)
-	})
-
-	out, err := c.CombinedOutput()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
-		return string(out), nil
+// prepare writes the script of a submission, and sets the commands that submit and cancel it.
+func (e *Executor) prepare(s *submission, array job.Array) error {
+	if e.options.Scheduler == nil {
+		return e.prepareForCommand(s, array)
 	}
 
-	return string(out), fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+	return prepareForScheduler(s, array, e.options.Scheduler)
 }
 
-// launch submits. A launch that fails is no attempt of the tasks.
-func (e *Executor) launch(s *submission, a job.Array) {
+// prepareForCommand prepares a submission by the user's command. Its script makes part 1, the only one.
+func (e *Executor) prepareForCommand(s *submission, array job.Array) error {
+	path, err := writeScript(&job.Scheduler{Index: "1"}, array, 0)
+	if err != nil {
+		return err
+	}
+
+	s.command = e.options.Command
+	s.path = path
+	s.cancel = func(id string) []string { return append(slices.Clip(e.options.Cancel), id) }
+	s.accepted = time.Now() // the command may return only when the part has ended
+
+	return nil
+}
+
+// prepareForScheduler prepares a submission of an array to a scheduler.
+func prepareForScheduler(s *submission, array job.Array, scheduler *job.Scheduler) error {
+	script, err := writeScript(scheduler, array, holdSeconds)
+	if err != nil {
+		return err
+	}
+
+	s.command, err = scheduler.Submit(array)
+	if err != nil {
+		return err
+	}
+
+	s.path = script
+	s.cancel = func(id string) []string { return scheduler.Cancel(job.Job{ID: id, Parts: array.Parts}) }
+
+	description, err := scheduler.Describe(array, script)
+	if err != nil || description == "" {
+		return err
+	}
+
+	s.path = filepath.Join(array.Dir, array.Name+".sub")
+
+	return engine.WriteFile(s.path, []byte(description))
+}
+
+// writeScript writes the script of an array and returns its path. A part that does not find the work directory fails
+// after hold seconds.
+func writeScript(scheduler *job.Scheduler, array job.Array, hold int) (path string, err error) {
+	text, err := scheduler.Script(array, hold)
+	if err != nil {
+		return "", err
+	}
+
+	path = filepath.Join(array.Dir, array.Name+".sh")
+	if err := engine.WriteFile(path, []byte(text)); err != nil {
+		return "", err
+	}
+
+	return path, os.Chmod(path, 0o755)
+}
+
+// launch calls the command that submits parts, again after an error, and posts the outcome to the loop. An error does
+// not count as an attempt of the tasks.
+func (e *Executor) launch(s *submission, array job.Array) {
 	defer e.launching.Add(-1)
 
-	ctx := e.ctx
-	if e.o.Scheduler != nil { // whose jobs must be known, to be cancelled
-		ctx = context.WithoutCancel(ctx)
-	}
-
-	var err error
-	for try := 0; e.ctx.Err() == nil; try++ {
-		var out string
-		if out, err = e.submitOnce(ctx, s, a); err == nil {
-			id := number.FindString(out)
+	for try := 1; e.ctx.Err() == nil; try++ {
+		output, err := e.callSubmit(s, array)
+		if err == nil {
+			id := number.FindString(output)
 			e.post(func() { e.accept(s, id) })
 
 			return
 		}
 
-		// A user's command may have returned with the part, whose state is known.
-		if _, began := readLife(filepath.Join(a.Dir, a.Name+"-1")); began {
+		// A user's command may make the part itself, and then fail as the part does. The part's folder says how it ended.
+		if _, began := readLife(partDir(array, 1)); began {
 			return
 		}
 
-		passes := e.o.Scheduler != nil && later.MatchString(err.Error())
-		err = fmt.Errorf("submit by %q: %w", strings.Join(s.words[:len(s.words)-1], " "), err)
+		err = fmt.Errorf("submit by %q: %w", strings.Join(s.command, " "), err)
+		passes := e.options.Scheduler != nil && passing.MatchString(err.Error())
 
-		if try >= launches-1 && !passes {
+		if try >= maxLaunches && !passes {
 			e.post(func() { e.fatal = cmp.Or(e.fatal, err) })
 			return
 		}
 
-		if try == 1 && passes {
-			e.post(func() { e.o.Notify("jobs cannot be submitted now, tried again until they can: " + err.Error()) })
+		if try == 2 && passes {
+			e.post(func() {
+				e.options.Notify("jobs cannot be submitted now, tried again until they can: " + err.Error())
+			})
 		}
 
-		select {
-		case <-time.After(min(time.Second<<min(try, 5), lastAsk)):
-		case <-e.gone:
+		if !e.pauseAfter(try) {
 			return
 		}
 	}
 }
 
-func (e *Executor) submitOnce(ctx context.Context, s *submission, a job.Array) (string, error) {
-	if e.o.Scheduler == nil { // it may return when the part has ended
-		return call(ctx, math.MaxInt64, filepath.Join(a.Dir, a.Name+"-1"), s.words)
-	}
+// pauseAfter waits after a failed submission, the longer the more have failed: 1 s, 2 s, 4 s, up to lastAsk. It returns
+// false if the loop ends meanwhile.
+func (e *Executor) pauseAfter(try int) bool {
+	const maxDoublings = 5 // more would overflow in the end
+	pause := min(time.Second<<min(try-1, maxDoublings), lastAsk)
 
-	return call(ctx, 90*time.Second, a.Dir, s.words)
+	select {
+	case <-time.After(pause):
+		return true
+	case <-e.ended:
+		return false
+	}
 }
 
-// accept notes the job of a submission.
+// callSubmit calls the command that submits parts and returns what it printed. A user's command may take as long as
+// the part. An interrupt ends it, but not a scheduler's command: the job could not be cancelled without its identifier.
+func (e *Executor) callSubmit(s *submission, array job.Array) (output string, err error) {
+	words := append(slices.Clip(s.command), s.path)
+	if e.options.Scheduler == nil {
+		return call(e.ctx, partDir(array, 1), words)
+	}
+
+	return callWithin(context.WithoutCancel(e.ctx), maxSubmitTime, array.Dir, words)
+}
+
+// accept notes the job of a submission, if there is a command that cancels it. id is "" if the command that submitted
+// it printed no identifier.
 func (e *Executor) accept(s *submission, id string) {
-	s.id, s.accepted = id, time.Now()
-	if id == "" || e.o.Scheduler == nil && len(e.o.Cancel) == 0 {
-		s.id = ""
+	s.accepted = time.Now()
+	canCancel := e.options.Scheduler != nil || len(e.options.Cancel) > 0
+	if id == "" || !canCancel {
 		return
 	}
 
-	js, err := json.Marshal(s.cancel(id))
-
-	var f *os.File
-	if err == nil {
-		f, err = os.OpenFile(e.jobs(), os.O_WRONLY|os.O_APPEND, 0)
-	}
-
-	if err == nil {
-		_, err = f.Write(append(js, '\n'))
-		err = errors.Join(err, f.Close())
-	}
-
-	if errors.Is(err, os.ErrNotExist) { // cancelled meanwhile
-		_, err = call(e.ctx, toCancel, e.root, s.cancel(id))
+	s.id = id
+	err := e.noteJob(s.cancel(id))
+	if errors.Is(err, os.ErrNotExist) { // pipeline cancel removed the file meanwhile
+		_, err = callWithin(e.ctx, maxCancelTime, e.root, s.cancel(id))
 	}
 
 	if err != nil {
-		e.o.Notify("note a job: " + err.Error())
+		e.options.Notify("note a job: " + err.Error())
 	}
 }
 
-// cancelOpen cancels what may be in the queue.
-func (e *Executor) cancelOpen() {
-	for _, s := range e.submissions {
-		if s.open > 0 && s.id != "" {
-			_, _ = call(context.WithoutCancel(e.ctx), toCancel, e.root, s.cancel(s.id))
-		}
-	}
-
-	os.Remove(e.jobs())
-}
-
-// Cancel cancels the jobs of a work directory, whether their driver lives or not, and returns how many there were. A
-// living driver ends.
-func Cancel(workdir string) (int, error) {
-	dir, err := filepath.Abs(workdir)
+// noteJob appends the words of a command that cancels a job to the file of jobs.
+func (e *Executor) noteJob(words []string) error {
+	line, err := json.Marshal(words)
 	if err != nil {
-		return 0, fmt.Errorf("find workdir: %w", err)
+		return err
 	}
 
-	return withdraw(context.Background(), folder(dir)), nil
-}
-
-// withdraw cancels the jobs that a driver noted below root, and takes their parts away.
-func withdraw(ctx context.Context, root string) int {
-	b, err := os.ReadFile(filepath.Join(root, "jobs"))
+	file, err := os.OpenFile(jobsFile(e.root), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return 0
+		return err
 	}
 
-	os.Remove(filepath.Join(root, "jobs"))
+	_, err = file.Write(append(line, '\n'))
 
-	plans, _ := filepath.Glob(filepath.Join(root, "parts", "*", "plan.json"))
-	n := 0
-	for _, p := range plans {
-		if l, _ := readLife(filepath.Dir(p)); !l.Ended {
-			n++
+	return errors.Join(err, file.Close())
+}
+
+// callWithin is call with a limit on the time that the command may take.
+func callWithin(ctx context.Context, longest time.Duration, dir string, words []string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+
+	return call(ctx, dir, words)
+}
+
+// call runs a command in the folder dir and returns what it printed. The environment has no variables that change what
+// Slurm's commands do: the driver may itself run in a job, and the user may have set options for other jobs.
+func call(ctx context.Context, dir string, words []string) (output string, err error) {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second // a child of the command may live on and keep its output open
+	cmd.Env = slices.DeleteFunc(os.Environ(), changesSlurm)
+
+	printed, err := cmd.CombinedOutput()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return string(printed), nil
+	}
+
+	return string(printed), fmt.Errorf("%w: %s", err, strings.TrimSpace(string(printed)))
+}
+
+// changesSlurm reports whether a variable of the environment, NAME=VALUE, changes what Slurm's commands do. SLURM_CONF
+// does not: it is the path of the cluster's configuration, without which the commands do not find the cluster.
+func changesSlurm(variable string) bool {
+	if strings.HasPrefix(variable, "SLURM_CONF=") {
+		return false
+	}
+
+	for _, prefix := range []string{"SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_"} {
+		if strings.HasPrefix(variable, prefix) {
+			return true
 		}
 	}
 
-	for l := range strings.Lines(string(b)) {
-		var words []string
-		if json.Unmarshal([]byte(l), &words) == nil && len(words) > 0 {
-			_, _ = call(ctx, toCancel, root, words) // those that ended are unknown
-		}
-	}
-
-	clearParts(root)
-
-	return n
-}
-
-// clearParts takes all parts away. Their folder stays: without it a job takes its node for blind.
-func clearParts(root string) {
-	all, _ := filepath.Glob(filepath.Join(root, "parts", "*"))
-	for _, p := range all {
-		os.RemoveAll(p)
-	}
-}
-
-// ask looks for parts in the queue that have not begun or are silent, outside of the loop.
-func (e *Executor) ask(now time.Time) {
-	if e.o.Scheduler == nil || e.asking || now.Before(e.nextAsk) {
-		return
-	}
-
-	silent := func(p *part) bool { return p.of.id != "" && now.Sub(p.beat) > 3*beat }
-	if !slices.ContainsFunc(e.parts, silent) {
-		return
-	}
-
-	e.asking = true
-	go func() {
-		out, err := call(e.ctx, time.Minute, e.root, e.o.Scheduler.Queue())
-		e.post(func() {
-			e.asking = false
-			e.nextAsk = time.Now().Add(e.askEvery)
-			e.askEvery = min(e.askEvery*3/2, lastAsk)
-
-			if err == nil { // else nothing is known
-				e.listed(now, e.o.Scheduler.Read(out))
-			}
-		})
-	}()
-}
-
-// listed takes the queue as it was when it was asked for. What has left it ended; jobs that were never seen there may
-// have a form that is not known here.
-func (e *Executor) listed(asked time.Time, queue map[job.Part]job.State) {
-	for _, p := range e.parts {
-		st, ok := queue[job.Part{ID: p.of.id, N: p.n}]
-		if ok {
-			p.seen, e.understood, p.state, p.left = true, true, st, time.Time{}
-			if st.Running && p.runs.IsZero() {
-				p.runs = asked
-			}
-		}
-	}
-
-	for _, p := range e.parts {
-		_, ok := queue[job.Part{ID: p.of.id, N: p.n}]
-		old := p.of.id != "" && p.of.accepted.Before(asked.Add(-time.Second))
-
-		if !ok && old && p.left.IsZero() && (p.seen || e.understood) {
-			p.left = asked
-			e.stir()
-		}
-	}
-}
-
-// waiting reports once that no part begins or works.
-func (e *Executor) waiting(now time.Time) {
-	if e.told || len(e.parts) == 0 {
-		return
-	}
-
-	first := e.parts[0].of
-	for _, p := range e.parts {
-		if !p.beat.IsZero() || !p.runs.IsZero() || p.of.accepted.IsZero() || now.Sub(p.of.accepted) < e.o.Grace {
-			return
-		}
-	}
-
-	e.told = true
-	e.o.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
-		"If they ended, see whether the nodes can run %s and write to %s. To submit "+
-		"them again, interrupt and run again", len(e.parts), strings.Join(first.words[:len(first.words)-1], " "),
-		now.Sub(first.accepted).Seconds(), e.reason(first), filepath.Join(e.root, "bin"), filepath.Join(e.root, "parts")))
-}
-
-// reason is the scheduler's status of waiting jobs, or advice to ask for it.
-func (e *Executor) reason(s *submission) string {
-	words := e.o.Status
-	if len(words) == 0 && e.o.Scheduler != nil {
-		words = e.o.Scheduler.Why(job.Job{ID: s.id, Parts: s.parts})
-	}
-
-	if len(words) == 0 {
-		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
-	}
-
-	text, err := call(e.ctx, 5*time.Second, e.root, words)
-	if err != nil {
-		text = err.Error()
-	}
-
-	const most = 2000
-	text = strings.TrimSpace(text)
-	text = strings.ToValidUTF8(text[:min(len(text), most)], "?")
-
-	return fmt.Sprintf("%q says:\n    %s\n", strings.Join(words, " "), strings.ReplaceAll(text, "\n", "\n    "))
-}
-
-// notes reads the notes of failures that were not read yet.
-func (p *part) notes() []failure {
-	var fresh []failure
-
-	paths, _ := filepath.Glob(filepath.Join(p.dir, "failed", "*.json"))
-	for _, path := range paths {
-		js, err := os.ReadFile(path)
-
-		var f failure
-		if !p.read[path] && err == nil && json.Unmarshal(js, &f) == nil {
-			p.read[path] = true
-			fresh = append(fresh, f)
-		}
-	}
-
-	return fresh
+	return false
 }

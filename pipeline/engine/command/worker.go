@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,179 +15,134 @@ import (
 	"doubletake/pipeline/kv"
 )
 
-// Batch is the work of one part, plan.json of its folder.
-type Batch struct {
-	Format string        `json:"doubletake_batch"` // batchFormat
-	Config []byte        `json:"config"`           // paths are bytes, not always text
-	Added  []string      `json:"added,omitempty"`
-	Dir    []byte        `json:"dir"`
-	Facts  []kv.Pair     `json:"facts"`
-	Tasks  []engine.Spec `json:"tasks"` // in the order in which they are made
-}
+// Exit statuses of a worker, and of the failures that it notes.
+const (
+	statusTask          = 1   // a task failed
+	statusConfiguration = 2   // the configuration or the machine is wrong: another attempt would fail too
+	statusInterrupted   = 130 // a signal ended the worker, as in a shell
+)
 
-const batchFormat = "2"
-
-// ReadBatch reads a batch, and reports whether the file is one: with false and
-// no error it is something else, a configuration perhaps.
-func ReadBatch(path string) (*Batch, bool, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, false, fmt.Errorf("read plan: %w", err)
-	}
-
-	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte(`{"doubletake_batch"`)) {
-		return nil, false, nil
-	}
-
-	var x Batch
-	if err := json.Unmarshal(b, &x); err != nil {
-		return nil, true, fmt.Errorf("read plan %s: %w", path, err)
-	}
-
-	if x.Format != batchFormat {
-		return nil, true, fmt.Errorf("read plan %s: format %q is not %s, this program's", path, x.Format, batchFormat)
-	}
-
-	return &x, true, nil
-}
-
-// Load gives a worker its plan and the facts as they are where it runs, from
-// Options.Config and Options.Added. It is called in the driver's working
-// directory.
+// Load gives a worker its plan, and the facts about the machine where it runs. Work calls it in the working directory
+// of the driver, with the configuration and the added arguments of the driver's Options.
 type Load func(config string, added []string) (*engine.Worker, []kv.Pair, error)
 
-// failure is what a worker leaves when a task fails: failed/*.json.
+// Explain returns the exit status that an error means, and its text for the user.
+type Explain func(err error) (status int, text string)
+
+// failure is what a worker notes in a file of the folder failed when a task fails.
 type failure struct {
-	Key  string `json:"key"`
-	Text string `json:"text"`
+	Key  string `json:"key"`  // of the task
+	Text string `json:"text"` // the error
 	Code int    `json:"code"` // exit status that the failure means: 1 a task's, 2 configuration, 3 data
 	Node string `json:"node"`
 }
 
-// Work makes the tasks of a batch, one after the other; dir is the batch's folder. A task that fails is
-// noted there, and the others are made all the same; explain gives an error its exit status and its words.
-// The result is the exit status: 0 when every task's result is there.
-func Work(ctx context.Context, dir string, b *Batch, load Load, explain func(error) (int, string), log io.Writer) (int,
-	error,
-) {
-	dir, err := filepath.Abs(dir)
+// Work makes the tasks of a batch, one after the other. dir is the folder of the part. Work notes a task that fails
+// there, and makes the others all the same. It returns the exit status of the worker, which is 0 if
+// no task failed.
+func Work(
+	ctx context.Context, dir string, batch *Batch, load Load, explain Explain, log io.Writer,
+) (status int, err error) {
+	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return 1, fmt.Errorf("find plan: %w", err)
+		return statusTask, fmt.Errorf("find plan: %w", err)
 	}
 
 	node := nodeName()
-	fmt.Fprintf(log, "%s on %s, %d tasks\n", time.Now().Format(time.DateTime), node, len(b.Tasks))
+	fmt.Fprintf(log, "%s on %s, %d tasks\n", time.Now().Format(time.DateTime), node, len(batch.Tasks))
 
-	defer live(ctx, dir, node)()
+	pulse := startPulse(dir, node)
+	defer pulse.stop(ctx)
 
-	var k *engine.Worker
-	var facts []kv.Pair
-	if err = os.Chdir(string(b.Dir)); err == nil {
-		k, facts, err = load(string(b.Config), b.Added)
-	}
-
-	if err == nil {
-		err = disagree(b.Facts, facts, node)
-	}
-
-	status := 0
-	for i, s := range b.Tasks {
-		if _, e := os.Stat(filepath.Join(dir, "plan.json")); e != nil {
-			return status, nil // withdrawn
+	// Without a worker every task fails with loadErr, so that the driver learns it for each of them.
+	worker, loadErr := batch.openWorker(load, node)
+	for i, spec := range batch.Tasks {
+		if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
+			return status, nil // the driver has withdrawn the part
 		}
 
-		began, ran, taskErr := time.Now(), false, err
+		taskErr := loadErr
 		if taskErr == nil {
-			ran, taskErr = k.Make(ctx, s)
+			taskErr = makeTask(ctx, worker, spec, log)
 		}
 
-		switch {
-		case ctx.Err() != nil:
-			return 130, ctx.Err()
-		case taskErr == nil && ran:
-			fmt.Fprintf(log, "%s: made, %.2f s\n", s.Task, time.Since(began).Seconds())
-			continue
-		case taskErr == nil:
-			fmt.Fprintf(log, "%s: was there\n", s.Task)
+		if ctx.Err() != nil {
+			return statusInterrupted, ctx.Err()
+		}
+
+		if taskErr == nil {
 			continue
 		}
 
-		f := failure{Key: s.Key, Node: node}
-		f.Code, f.Text = explain(taskErr)
-		status = 1
-		fmt.Fprintf(log, "%s: failed: %s\n", s.Task, f.Text)
+		status = statusTask
+		failure := failure{Key: spec.Key, Node: node}
+		failure.Code, failure.Text = explain(taskErr)
+		fmt.Fprintf(log, "%s: failed: %s\n", spec.Task, failure.Text)
 
-		js, e := json.Marshal(f)
-		if e == nil {
-			e = engine.WriteFile(filepath.Join(dir, "failed", fmt.Sprintf("%d-%s-%d.json", i, node, os.Getpid())), js)
-		}
-
-		if e != nil {
-			return 1, fmt.Errorf("note a failure: %w", e)
+		name := fmt.Sprintf("%d-%s-%d.json", i, node, os.Getpid())
+		if err := failure.write(filepath.Join(dir, "failed", name)); err != nil {
+			return statusTask, err
 		}
 	}
 
 	return status, nil
 }
 
-// nodeName is the name of this machine; Slurm may have its own for it.
+// openWorker goes to the working directory of the driver and loads the plan there. It returns a *DisagreeError if the
+// facts about this node are not those of the driver's machine.
+func (b *Batch) openWorker(load Load, node string) (*engine.Worker, error) {
+	if err := os.Chdir(string(b.Dir)); err != nil {
+		return nil, err
+	}
+
+	worker, facts, err := load(string(b.Config), b.Added)
+	if err != nil {
+		return nil, err
+	}
+
+	if differences := compareFacts(b.Facts, facts); len(differences) > 0 {
+		return nil, &DisagreeError{Node: node, Differences: differences}
+	}
+
+	return worker, nil
+}
+
+// makeTask makes a task and writes to the log that it was made, or that its result was there.
+func makeTask(ctx context.Context, worker *engine.Worker, spec engine.Spec, log io.Writer) error {
+	began := time.Now()
+	ran, err := worker.Make(ctx, spec)
+	if err != nil {
+		return err
+	}
+
+	if ran {
+		fmt.Fprintf(log, "%s: made, %.2f s\n", spec.Task, time.Since(began).Seconds())
+	} else {
+		fmt.Fprintf(log, "%s: was there\n", spec.Task)
+	}
+
+	return nil
+}
+
+// write writes the note of a failure.
+func (f failure) write(path string) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("note a failure: %w", err)
+	}
+
+	if err := engine.WriteFile(path, data); err != nil {
+		return fmt.Errorf("note a failure: %w", err)
+	}
+
+	return nil
+}
+
+// nodeName returns the name of this machine. In a job of Slurm it is the name that Slurm uses in its queue. It is "" if
+// the system does not know the name, which only messages show.
 func nodeName() string {
-	n, _ := os.Hostname()
-	return cmp.Or(os.Getenv("SLURMD_NODENAME"), n)
-}
-
-// life is the sign of a worker process: alive.json, rewritten while it lives.
-type life struct {
-	Node    string `json:"node"`
-	PID     int    `json:"pid"`
-	Beat    int    `json:"beat"`
-	Ended   bool   `json:"ended,omitempty"`
-	Stopped bool   `json:"stopped,omitempty"` // by a signal
-}
-
-// beat is the time between signs of life.
-const beat = 2 * time.Second
-
-// live gives signs of life until the function it returns is called.
-func live(ctx context.Context, dir, node string) (end func()) {
-	l := life{Node: node, PID: os.Getpid()}
-	sign := func() {
-		if js, err := json.Marshal(l); err == nil {
-			_ = engine.WriteFile(filepath.Join(dir, "alive.json"), js)
-		}
-	}
-
-	sign()
-
-	quit, gone := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		t := time.NewTicker(beat)
-		defer t.Stop()
-
-		for {
-			select {
-			case <-t.C:
-				l.Beat++
-				sign()
-			case <-quit:
-				return
-			}
-		}
-	}()
-
-	return func() {
-		close(quit)
-		<-gone
-		l.Ended, l.Stopped = true, ctx.Err() != nil
-		sign()
-	}
-}
-
-// readLife reads the sign of life in a part's folder, false where there was none.
-func readLife(dir string) (l life, ok bool) {
-	js, err := os.ReadFile(filepath.Join(dir, "alive.json"))
-	return l, err == nil && json.Unmarshal(js, &l) == nil
+	name, _ := os.Hostname()
+	return cmp.Or(os.Getenv("SLURMD_NODENAME"), name)
 }
 
 // DisagreeError reports how a node differs from the driver's machine.
@@ -197,51 +151,51 @@ type DisagreeError struct {
 	Differences []string
 }
 
+// Error returns the name of the node and the differences.
 func (e *DisagreeError) Error() string {
 	return fmt.Sprintf("node %s does not agree with the machine of the run: %s", e.Node, strings.Join(e.Differences, ", "))
 }
 
-// ExitStatus is that of a configuration error: another try would meet it again.
-func (e *DisagreeError) ExitStatus() int { return 2 }
+// ExitStatus returns the exit status of an error in the configuration: another attempt would fail in the same way.
+func (e *DisagreeError) ExitStatus() int { return statusConfiguration }
 
-func disagree(here, there []kv.Pair, node string) error {
-	found := map[string]string{}
-	for _, f := range there {
-		found[f.Key] = f.Value
+// compareFacts returns a text for each fact about the driver's machine that differs on this node.
+func compareFacts(driver, node []kv.Pair) []string {
+	onNode := map[string]string{}
+	for _, fact := range node {
+		onNode[fact.Key] = fact.Value
 	}
 
-	e := &DisagreeError{Node: node}
-	for _, f := range here {
-		if found[f.Key] != f.Value {
-			e.Differences = append(e.Differences, fmt.Sprintf("%s is %q there and %q here", f.Key, found[f.Key], f.Value))
+	var differences []string
+	for _, fact := range driver {
+		if onNode[fact.Key] != fact.Value {
+			text := fmt.Sprintf("%s is %q there and %q here", fact.Key, onNode[fact.Key], fact.Value)
+			differences = append(differences, text)
 		}
 	}
 
-	if len(e.Differences) == 0 {
-		return nil
-	}
-
-	return e
+	return differences
 }
 
 // TaskError is the reason why a task has no result.
 type TaskError struct {
-	Text string // the task's error, or how its process ended
-	Code int    // exit status that the failure means
-	Node string
-	Log  string // path of the log
-	Tail string // end of the log, if the task left no error
-	Of   int    // attempts made
+	Text     string // the task's error, or how its process ended
+	Code     int    // exit status that the failure means
+	Node     string // "" if it is not known
+	Log      string // path of the log; "" without one
+	Tail     string // end of the log, if the task left no error
+	Attempts int    // attempts made
 }
 
+// Error returns the text with the node, the number of attempts if there were several, and the log.
 func (e *TaskError) Error() string {
 	var where []string
 	if e.Node != "" {
 		where = append(where, "on "+e.Node)
 	}
 
-	if e.Of > 1 {
-		where = append(where, fmt.Sprintf("tried %d times", e.Of))
+	if e.Attempts > 1 {
+		where = append(where, fmt.Sprintf("tried %d times", e.Attempts))
 	}
 
 	text := e.Text
@@ -260,8 +214,8 @@ func (e *TaskError) Error() string {
 	return text
 }
 
-// ExitStatus is the program's exit status for this failure.
+// ExitStatus returns the program's exit status for this failure.
 func (e *TaskError) ExitStatus() int { return e.Code }
 
-// LogPath is the path of the job's log.
+// LogPath returns the path of the job's log.
 func (e *TaskError) LogPath() string { return e.Log }

@@ -7,8 +7,7 @@ import (
 	"doubletake/pipeline/engine/job"
 )
 
-// A command before the program is split into words; nothing of it is left to a
-// shell.
+// ExampleWords splits a command into words. A command that only a shell understands is an error.
 func ExampleWords() {
 	words, err := job.Words(`module load "gcc 13"`)
 	fmt.Printf("%q %v\n", words, err)

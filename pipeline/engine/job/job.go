@@ -1,10 +1,10 @@
-// Package job holds what a job of a cluster asks for, with the limits of each setting, and the
-// schedulers as data: the words that submit, cancel, list, and state why jobs wait. The configuration
-// checks its values here; the executor and pipeline tasks make submissions of them. It starts nothing.
+// Package job describes the jobs of clusters: the settings that a job asks for, with their limits, and the schedulers,
+// with the words of the commands that submit jobs, cancel them, list them and print why they wait. The configuration
+// checks its values here. The executor and the command tasks make submissions of the settings. The package starts no
+// program.
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Settings are what the jobs of a scheduler ask for; "" and 0 leave it to the cluster.
+// Settings are what the jobs of a scheduler ask for. An empty setting leaves the choice to the cluster.
 type Settings struct {
 	// partition or queue of the jobs; empty: the cluster's default, as with every key here
 	Partition string `key:"partition"`
@@ -45,31 +45,45 @@ type Settings struct {
 	MaxRunning int `key:"max_running"`
 }
 
-// Limits of the settings.
 const (
-	maxCPUs    = 1 << 16
+	// maxCPUs is the greatest number of processors of a job.
+	maxCPUs = 1 << 16
+	// maxRunning is the greatest number of jobs at a time.
 	maxRunning = 1 << 20
 )
 
-// Over returns the settings that hold for some jobs: those of s for which has reports that the key is
-// given, else those of all jobs.
-func (s Settings) Over(all Settings, has func(key string) bool) Settings {
-	of, is := reflect.ValueOf(&all).Elem(), reflect.ValueOf(s)
-	for i := range of.NumField() {
-		if has(of.Type().Field(i).Tag.Get("key")) {
-			of.Field(i).Set(is.Field(i))
+// Over returns the settings of some jobs. A setting whose key is given for them, as given reports, is taken from s,
+// even if it is empty. The other settings are taken from all, the settings of all jobs.
+func (s Settings) Over(all Settings, given func(key string) bool) Settings {
+	merged := reflect.ValueOf(&all).Elem()
+	specific := reflect.ValueOf(s)
+	for i := range merged.NumField() {
+		if given(merged.Type().Field(i).Tag.Get("key")) {
+			merged.Field(i).Set(specific.Field(i))
 		}
 	}
 
 	return all
 }
 
-// Check calls fail for each setting that no job of the scheduler can ask for, with the setting's name in
-// the configuration and a text "expected …, found …". Without a name the settings may be for any scheduler.
+var (
+	// timeForm matches a time limit as sbatch takes it.
+	timeForm = regexp.MustCompile(`^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`)
+	// memoryForm matches an amount of memory as sbatch takes it.
+	memoryForm = regexp.MustCompile(`^\d+[KMGTkmgt]?$`)
+)
+
+// Check calls fail for each setting that no job of the scheduler can ask for, with the setting's key in the
+// configuration and a text "expected …, found …". If scheduler is "", Check accepts what any scheduler accepts.
 func (s Settings) Check(scheduler string, fail func(setting, text string)) {
-	for _, v := range []struct{ name, value string }{{"partition", s.Partition}, {"account", s.Account}, {"qos", s.QOS}} {
-		if strings.ContainsFunc(v.value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			fail(v.name, fmt.Sprintf("expected a name without spaces, found %q", v.value))
+	names := []struct{ key, value string }{
+		{"partition", s.Partition},
+		{"account", s.Account},
+		{"qos", s.QOS},
+	}
+	for _, name := range names {
+		if strings.ContainsFunc(name.value, isBlank) {
+			fail(name.key, fmt.Sprintf("expected a name without spaces, found %q", name.value))
 		}
 	}
 
@@ -77,12 +91,11 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 		fail("qos", fmt.Sprintf("only Slurm has it, found %q; name a queue with partition", s.QOS))
 	}
 
-	timeForm := `^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`
-	if s.Time != "" && !regexp.MustCompile(timeForm).MatchString(s.Time) {
+	if s.Time != "" && !timeForm.MatchString(s.Time) {
 		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
 	}
 
-	if s.Mem != "" && !regexp.MustCompile(`^\d+[KMGTkmgt]?$`).MatchString(s.Mem) {
+	if s.Mem != "" && !memoryForm.MatchString(s.Mem) {
 		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
 	}
 
@@ -94,138 +107,112 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 		fail("max_running", fmt.Sprintf("expected 0 to %d jobs, found %d", maxRunning, s.MaxRunning))
 	}
 
-	for _, c := range s.Setup {
-		if _, err := Words(c); err != nil {
+	for _, command := range s.Setup {
+		if _, err := Words(command); err != nil {
 			fail("setup", err.Error())
 		}
 	}
 
-	for _, o := range s.Extra {
-		if err := checkExtra(scheduler, o); err != nil {
+	for _, option := range s.Extra {
+		if err := checkExtra(scheduler, option); err != nil {
 			fail("extra", err.Error())
 		}
 	}
 }
 
-// Words splits a command, such as one of Settings.Setup. Spaces separate words, quotes ('…'
-// verbatim, "…" with \" and \\) keep a word together, and \ takes the next
-// character as it is. Characters that only a shell interprets ($, `, ;, |, &, <,
-// >, parentheses, *, ?, [, #, ~, line ends outside quotes) are an error: such
-// commands belong in a script that is named here.
-func Words(command string) (words []string, err error) {
-	if strings.ContainsRune(command, 0) {
-		return nil, fmt.Errorf("%q holds a zero byte", command)
-	}
+// isBlank reports whether a character is a space or a control character of ASCII.
+func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
-	within := false // a word
-	for rest := command; rest != ""; {
-		m := piece.FindStringSubmatch(rest)
-		if m == nil {
-			return nil, noWords(command, rest)
-		}
-
-		rest = rest[len(m[0]):]
-		if blank := m[1] != ""; blank || !within {
-			if within = !blank; blank {
-				continue
-			}
-
-			words = append(words, "")
-		}
-
-		words[len(words)-1] += m[2] + unescaped.Replace(m[3]) + m[4] + m[5]
-	}
-
-	if len(words) == 0 {
-		return nil, fmt.Errorf("%q is no command", command)
-	}
-
-	return words, nil
-}
-
-// piece begins a command: blanks, '…', "…", an escaped character, or other characters.
-var piece = regexp.MustCompile("^(?:([ \t]+)|'([^']*)'|\"((?:[^\"$`\\\\]|\\\\[^$`])*)\"|" +
-	"\\\\([^\n])|([^ \t'\"\\\\$`;|&<>()*?\\[#~\n\r{}!]+))")
-
-var unescaped = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
-
-// noWords is the error of a command that goes on with what is no piece.
-func noWords(command, rest string) error {
-	quoted, double := strings.CutPrefix(rest, `"`)
-	shell := strings.IndexAny(quoted, "$`")
-	switch {
-	case double && shell >= 0:
-		return fmt.Errorf("%q is more than a command and its words: %q is not replaced here; "+
-			"write it in '…' if it is meant literally, or put it into a script and name that: source setup.sh", command,
-			quoted[shell])
-	case double || rest[0] == '\'':
-		return fmt.Errorf("%q has a quote that does not end", command)
-	case rest[0] == '\\':
-		return fmt.Errorf("%q ends with a backslash", command)
-	}
-
-	return fmt.Errorf("%q is more than a command and its words: found %q; put it into a script and name that: "+
-		"source setup.sh", command, rest[0])
-}
-
-// kibibytes reads an amount of memory as sbatch does; false where there is none.
-func kibibytes(mem string) (float64, bool) {
+// kibibytes returns an amount of memory in KiB, read as sbatch reads it: a number without a unit is in MiB. It returns
+// 0 if mem is not an amount.
+func kibibytes(mem string) float64 {
 	digits := strings.TrimRight(mem, "KMGTkmgt")
-	x, err := strconv.ParseFloat(digits, 64)
+	number, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
-		return 0, false
+		return 0
 	}
 
-	unit := cmp.Or(strings.ToUpper(mem[len(digits):]), "M")
-
-	return x * map[string]float64{"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}[unit], true
+	switch strings.ToUpper(mem[len(digits):]) {
+	case "K":
+		return number
+	case "G":
+		return number * (1 << 20)
+	case "T":
+		return number * (1 << 30)
+	default:
+		return number * (1 << 10)
+	}
 }
 
-// Quote quotes a word for a shell.
-func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// optionForm is the form of an option in Settings.Extra.
+type optionForm struct {
+	schedulers []string       // the schedulers that take such options
+	example    string         // an option, for messages
+	form       *regexp.Regexp // its first group is the option's name
+	reserved   []string       // names of options that the program sets itself
+	abbreviate bool           // the scheduler takes any beginning of a name that is not ambiguous
+	isShell    bool           // the option is split into words, as a shell does
+}
 
-// extras are the forms of options in Settings.Extra, and the options that the program itself sets.
-var extras = []struct {
-	of, like, form, own string
-}{
+// optionForms are the forms of options of all schedulers.
+var optionForms = []optionForm{
 	{
-		"slurm", "--constraint=avx2", `^--([a-z][a-z-]*)(=[^'"\n]*)?$`,
-		"array job-name output error input chdir parsable wait wrap test-only requeue no-requeue open-mode dependency " +
-			"export export-file help usage version hold quiet kill-on-invalid-dep clusters ntasks",
+		schedulers: []string{"slurm"},
+		example:    "--constraint=avx2",
+		form:       regexp.MustCompile(`^--([a-z][a-z-]*)(=[^'"\n]*)?$`),
+		reserved: strings.Fields("array job-name output error input chdir parsable wait wrap test-only requeue no-requeue " +
+			"open-mode dependency export export-file help usage version hold quiet kill-on-invalid-dep clusters ntasks"),
+		abbreviate: true,
 	},
 	{
-		"sge pbs", "-l gpu=1", `^-([A-Za-z][a-z_]*)( .+)?$`,
-		"J N S V cwd e h hold_jid i j o sync t terse wd z",
+		schedulers: []string{"sge", "pbs"},
+		example:    "-l gpu=1",
+		form:       regexp.MustCompile(`^-([A-Za-z][a-z_]*)( .+)?$`),
+		reserved:   strings.Fields("J N S V cwd e h hold_jid i j o sync t terse wd z"),
+		isShell:    true,
 	},
 	{
-		"htcondor", "requirements = HasAVX2", `^\+?([A-Za-z_]+) *=.+$`,
-		"arguments error executable getenv initialdir log output queue should_transfer_files universe",
+		schedulers: []string{"htcondor"},
+		example:    "requirements = HasAVX2",
+		form:       regexp.MustCompile(`^\+?([A-Za-z_]+) *=.+$`),
+		reserved: strings.Fields("arguments error executable getenv initialdir log output queue should_transfer_files " +
+			"universe"),
 	},
 }
 
-// checkExtra reports why an option cannot be a Settings.Extra: it does not have the form of the
-// scheduler's options, or the program sets it.
+// isReserved reports whether the program sets the option with this name itself.
+func (f optionForm) isReserved(name string) bool {
+	const shortest = 3 // letters: the scheduler finds shorter abbreviations ambiguous
+	for _, reserved := range f.reserved {
+		isAbbreviation := f.abbreviate && len(name) >= shortest && strings.HasPrefix(reserved, name)
+		if name == reserved || isAbbreviation {
+			return true
+		}
+	}
+
+	return false
+}
+
+// checkExtra returns an error if an option cannot be in Settings.Extra: it does not have the form of the scheduler's
+// options, or the program sets it. If scheduler is "", the option may have the form of any scheduler.
 func checkExtra(scheduler, option string) error {
-	like := "one"
-	for _, x := range extras {
-		if scheduler != "" && !slices.Contains(strings.Fields(x.of), scheduler) {
+	example := "one"
+	for _, form := range optionForms {
+		if scheduler != "" && !slices.Contains(form.schedulers, scheduler) {
 			continue
 		}
 
-		like = x.like
-		m := regexp.MustCompile(x.form).FindStringSubmatch(option)
-		if m == nil {
+		example = form.example
+		match := form.form.FindStringSubmatch(option)
+		if match == nil {
 			continue
 		}
 
-		for _, own := range strings.Fields(x.own) {
-			// sbatch takes any beginning of an option's name that is not ambiguous.
-			if own == m[1] || x.of == "slurm" && len(m[1]) > 2 && strings.HasPrefix(own, m[1]) {
-				return fmt.Errorf("%s is set by the program itself", option)
-			}
+		if form.isReserved(match[1]) {
+			return fmt.Errorf("%s is set by the program itself", option)
 		}
 
-		if x.of == "sge pbs" {
+		if form.isShell {
 			_, err := Words(option)
 			return err
 		}
@@ -233,5 +220,5 @@ func checkExtra(scheduler, option string) error {
 		return nil
 	}
 
-	return fmt.Errorf("expected an option of the submission with its value, like %s, found %q", like, option)
+	return fmt.Errorf("expected an option of the submission with its value, like %s, found %q", example, option)
 }

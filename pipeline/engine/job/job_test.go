@@ -1,24 +1,21 @@
 package job
 
 import (
-	"errors"
 	"math"
 	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"doubletake/internal/must"
 )
 
-// Expected words are written by hand, from what a POSIX shell makes of the same
-// line where it is a plain command.
+// The expected words are what a POSIX shell makes of the same line.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {
-		in   string
+		line string
 		want []string
 	}{
 		{"module load gcc/12.2", []string{"module", "load", "gcc/12.2"}},
@@ -27,42 +24,40 @@ func TestWords(t *testing.T) {
 		{`echo "a \"b\" \\ c" ''`, []string{"echo", `a "b" \ c`, ""}},
 		{"echo 'two\nlines'", []string{"echo", "two\nlines"}},
 	} {
-		got, err := Words(c.in)
-		must.Not(t, err != nil || !reflect.DeepEqual(got, c.want), "%q: %q, %v; expected %q", c.in, got, err, c.want)
-	}
-
-	for _, bad := range []string{
-		"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)",
-		`echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00",
-	} {
-		if got, err := Words(bad); err == nil {
-			t.Errorf("%q: taken as %q", bad, got)
-		}
+		got, err := Words(c.line)
+		require.NoError(t, err, "%q", c.line)
+		assert.Equal(t, c.want, got, "%q", c.line)
 	}
 }
 
-// What Words takes, quoted, is to a real shell the same words: the witness is
-// /bin/sh itself.
+// Lines that a shell would interpret, and lines that are not complete, are refused.
+func TestWordsRefused(t *testing.T) {
+	for _, line := range []string{
+		"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)",
+		`echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00",
+	} {
+		words, err := Words(line)
+		assert.Error(t, err, "%q is taken as %q", line, words)
+	}
+}
+
+// Words reads quoted words as a real shell does: the expected words are what /bin/sh passes to a command.
 func TestWordsAndShell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching("[ -~\n\té]{0,8}"), 1, 4).Draw(t, "words")
 
-		var quoted []string
-		for _, w := range words {
-			quoted = append(quoted, Quote(w))
-		}
-
-		line := strings.Join(quoted, " ")
+		line := quoteAll(words)
 		got, err := Words(line)
-		must.Never(t, err != nil || !reflect.DeepEqual(got, words), "%q: %q, %v; expected %q", line, got, err, words)
+		require.NoError(t, err)
+		require.Equal(t, words, got, "%q", line)
 
-		out, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
-		must.Never(t, err != nil || string(out) != strings.Join(words, "\x00")+"\x00",
-			"the shell makes of %q: %q, %v", line, out, err)
+		output, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
+		require.NoError(t, err)
+		require.Equal(t, strings.Join(words, "\x00")+"\x00", string(output), "words that the shell makes of %q", line)
 	})
 }
 
-// FuzzWords holds that whatever is taken survives quoting and reading again.
+// Words that were quoted are read as the same words.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80", "\\\x00"} {
 		f.Add(s)
@@ -74,48 +69,55 @@ func FuzzWords(f *testing.F) {
 			return
 		}
 
-		var q []string
-		for _, w := range words {
-			q = append(q, Quote(w))
-		}
-
-		again, err := Words(strings.Join(q, " "))
-		must.Not(t, err != nil || !reflect.DeepEqual(again, words), "%q: %q, then %q, %v", line, words, again, err)
+		again, err := Words(quoteAll(words))
+		require.NoError(t, err)
+		assert.Equal(t, words, again, "%q", line)
 	})
 }
 
+// Options in the form of a scheduler are taken by that scheduler, and if no scheduler is chosen.
 func TestCheckExtra(t *testing.T) {
-	for of, list := range map[string][]string{
+	for scheduler, options := range map[string][]string{
 		"slurm": {
 			"--constraint=avx512", "--exclusive", "--nodelist=n[1-3]", "--gres=gpu:1", "--nice=100", "--comment=a b",
 		},
-		"sge": {"-l gpu=1", "-R y"}, "pbs": {"-l place=excl"}, "htcondor": {"requirements = HasAVX2", "+Project = \"x\""},
+		"sge":      {"-l gpu=1", "-R y"},
+		"pbs":      {"-l place=excl"},
+		"htcondor": {"requirements = HasAVX2", "+Project = \"x\""},
 	} {
-		for _, o := range list {
-			must.Do(t, errors.Join(checkExtra(of, o), checkExtra("", o)))
+		for _, option := range options {
+			require.NoError(t, checkExtra(scheduler, option), scheduler)
+			require.NoError(t, checkExtra("", option), scheduler)
 		}
 	}
+}
 
-	// sbatch takes abbreviations, so that --arr is --array.
-	for of, list := range map[string][]string{
+// Options of another form are refused, and options that the program sets itself. sbatch takes abbreviations, so that
+// --arr is --array.
+func TestCheckExtraRefused(t *testing.T) {
+	for scheduler, options := range map[string][]string{
 		"slurm": {
 			"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x", "--output=x", "--no-requeue",
 			"--a b",
 		},
-		"sge": {"-t 1-3", "-sync y", "-l a;b", "--constraint=x"}, "pbs": {"-J 1-3", "-o x"},
-		"htcondor": {"queue = 3", "executable = x", "-l a"}, "": {"--array=0-3", "-t 1-3", "x"},
+		"sge":      {"-t 1-3", "-sync y", "-l a;b", "--constraint=x"},
+		"pbs":      {"-J 1-3", "-o x"},
+		"htcondor": {"queue = 3", "executable = x", "-l a"},
+		"":         {"--array=0-3", "-t 1-3", "x"},
 	} {
-		for _, o := range list {
-			must.Not(t, checkExtra(of, o) == nil, "%s: %q is taken", of, o)
+		for _, option := range options {
+			assert.Error(t, checkExtra(scheduler, option), "%s: %q", scheduler, option)
 		}
 	}
 }
 
-// Limits written by hand; each fault is reported under the configuration's key.
+// Check reports each fault under the key of the setting in the configuration. Settings without a fault have no key in
+// this table.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
-		s        Settings
-		want, of string
+		settings  Settings
+		wantKey   string
+		scheduler string
 	}{
 		{Settings{}, "", "slurm"},
 		{Settings{
@@ -136,19 +138,19 @@ func TestCheck(t *testing.T) {
 		{Settings{Setup: []string{"a; b"}}, "setup", "slurm"},
 		{Settings{Extra: []string{"--array=0-3"}}, "extra", "slurm"},
 	} {
-		var got []string
-		c.s.Check(c.of, func(setting, _ string) { got = append(got, setting) })
+		var keys []string
+		c.settings.Check(c.scheduler, func(key, _ string) { keys = append(keys, key) })
 
-		must.Not(t, strings.Join(got, " ") != c.want, "%+v: %q, expected %q", c.s, got, c.want)
+		assert.Equal(t, c.wantKey, strings.Join(keys, " "), "%+v", c.settings)
 	}
 }
 
-// What is given for some jobs replaces that of all; a zero or an empty list that is given is a value.
+// Settings that are given for some jobs replace those of all jobs. Zero and an empty list are values if they are given.
 func TestOver(t *testing.T) {
 	all := Settings{Partition: "batch", Time: "10", CPUs: 4, Setup: []string{"module load gcc"}}
 	got := Settings{Time: "4:00:00", Setup: []string{}}.Over(all, func(key string) bool {
 		return slices.Contains([]string{"time", "cpus", "setup"}, key)
 	})
 
-	must.Equal(t, got, (Settings{Partition: "batch", Time: "4:00:00", Setup: []string{}}), "got")
+	assert.Equal(t, (Settings{Partition: "batch", Time: "4:00:00", Setup: []string{}}), got)
 }

@@ -19,85 +19,97 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// backgroundData is the output of the task that measures the recordings of the
-// background: a *background.
+// backgroundData is the output of the task that measures the recordings of the background: a Background.
 const backgroundData = "background.gob"
 
 func init() { plan.GobTypes(Background{}) }
 
-// Background is what the microphones hear without the source under test.
+// Background contains the sound that the microphones hear without the source under test.
 type Background struct {
 	Channels []backgroundChannel
 	Warnings []ingest.Warning
 }
 
-// backgroundChannel is one channel of one recording, in the unit of the levels.
+// backgroundChannel is the sound of one channel in one recording, in the unit of the levels.
 type backgroundChannel struct {
-	File, Name, Unit string
-	Seconds          float64
+	File    string
+	Name    string
+	Unit    string
+	Seconds float64
 	dsp.Background
 }
 
-// planBackground adds the task that measures them; nil without a background.
+// planBackground adds the task that measures the recordings of the background. It returns nil if there are none.
 func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.Dep {
 	if len(rec.Backgrounds) == 0 {
 		return nil
 	}
 
-	t := &engine.Task{
+	task := &engine.Task{
 		ID: exp.ID("dsp", "background"), Stage: "dsp", Version: version, Weight: 0.05,
 		Config: rec.Settings,
 	}
 
-	for _, r := range rec.Backgrounds {
-		r.Needs(t)
+	for _, file := range rec.Backgrounds {
+		file.Needs(task)
 	}
 
 	if rec.Calibrator != nil {
-		t.Deps = append(t.Deps, *rec.Calibrator)
+		task.Deps = append(task.Deps, *rec.Calibrator)
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		cal, out := ingeststage.Sensitivities(rec.Source, j), Background{}
-		for _, r := range rec.Backgrounds {
-			fault.Raise(ingeststage.Named(out.add(ctx, rec.Source, cal, r.Name, r.Path(j)), r.Name))
+	task.Run = func(ctx context.Context, job *engine.Job) error {
+		calibrations, err := ingeststage.Sensitivities(rec.Source, job)
+		if err != nil {
+			return err
 		}
 
-		return plan.WriteGob("background", j.Output(backgroundData), &out)
-	}
-
-	exp.Add(t)
-
-	return &engine.Dep{Task: t.ID, Output: backgroundData}
-}
-
-// add measures the microphones of one recording.
-func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststage.Sensitivity, name,
-	path string,
-) (err error) {
-	defer fault.Catch(&err)
-	rd := fault.Get(format.Open(path, src.Options.In(ctx, name)))
-	defer rd.Close()
-	info := rd.Info()
-	run := ingeststage.WholeFile(info, src.Grouping)
-	_, warnings, err := stats.Scan(ctx, rd, run)
-	fault.Raise(err)
-	bg.Warnings = slices.Concat(bg.Warnings, info.Warnings, warnings)
-	var tones []tone // the loudest channel's, by frequency
-	for _, rec := range run.Recordings {
-		c := measureChannel(ctx, rd, src, cal, info, rec.Channels[0])
-		for _, t := range c.Tones {
-			at := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*c.BinHz })
-			switch {
-			case at < 0:
-				tones = append(tones, tone{t, c.Name, c.Unit})
-			case t.MeanSquare > tones[at].MeanSquare:
-				tones[at] = tone{t, c.Name, c.Unit}
+		var bg Background
+		for _, file := range rec.Backgrounds {
+			if err := bg.add(ctx, rec.Source, calibrations, file.Name, file.Path(job)); err != nil {
+				return ingeststage.Named(err, file.Name)
 			}
 		}
 
-		bg.Channels = append(bg.Channels, c)
+		return plan.WriteGob("background", job.Output(backgroundData), &bg)
+	}
+
+	exp.Add(task)
+
+	return &engine.Dep{Task: task.ID, Output: backgroundData}
+}
+
+// add measures the microphones of one recording.
+func (bg *Background) add(ctx context.Context, src *plan.Source, calibrations []ingeststage.Sensitivity, name,
+	path string,
+) error {
+	rd, err := format.Open(path, src.Options.In(ctx, name))
+	if err != nil {
+		return err
+	}
+	defer rd.Close()
+
+	info := rd.Info()
+	run, err := ingeststage.WholeFile(info, src.Grouping)
+	if err != nil {
+		return err
+	}
+
+	_, warnings, err := stats.Scan(ctx, rd, run)
+	if err != nil {
+		return err
+	}
+
+	bg.Warnings = slices.Concat(bg.Warnings, info.Warnings, warnings)
+	var tones []tone
+	for _, rec := range run.Recordings {
+		channel, err := measureChannel(ctx, rd, src, calibrations, info, rec.Channels[0])
+		if err != nil {
+			return err
+		}
+
+		tones = loudest(tones, channel)
+		bg.Channels = append(bg.Channels, channel)
 	}
 
 	if len(tones) > 0 {
@@ -110,17 +122,42 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 	return nil
 }
 
+// loudest adds the tones of a channel to tones and returns them. If two tones are less than two bins apart, it keeps
+// the louder one.
+func loudest(tones []tone, channel backgroundChannel) []tone {
+	for _, t := range channel.Tones {
+		i := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*channel.BinHz })
+		switch {
+		case i < 0:
+			tones = append(tones, tone{t, channel.Name, channel.Unit})
+		case t.MeanSquare > tones[i].MeanSquare:
+			tones[i] = tone{t, channel.Name, channel.Unit}
+		}
+	}
+
+	return tones
+}
+
 // measureChannel measures a channel of a recording, in the unit of the levels.
-func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal []ingeststage.Sensitivity,
+func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, calibrations []ingeststage.Sensitivity,
 	info ingest.Info, k int,
-) backgroundChannel {
+) (backgroundChannel, error) {
 	ch := info.Channels[k]
-	scale := fault.Get(ingeststage.ScaleOf(src, cal, info, k))
-	fault.Unless(ch.RateHz > 0, fault.At(info.Path, "", "a sampling rate", "none in the file",
-		"state it in the configuration: ingest: {rate_hz: …}"))
+	scale, err := ingeststage.ScaleOf(src, calibrations, info, k)
+	if err != nil {
+		return backgroundChannel{}, err
+	}
+
+	if !(ch.RateHz > 0) {
+		return backgroundChannel{}, fault.At(info.Path, "", "a sampling rate", "none in the file",
+			"state it in the configuration: ingest: {rate_hz: …}")
+	}
 
 	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
-	fault.Raise(ingeststage.Placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
+	if err != nil {
+		return backgroundChannel{}, ingeststage.Placed(err, info.Path, func(string) string { return "channel " + ch.Name })
+	}
+
 	for i := range m.Density {
 		m.Density[i] *= scale.Factor * scale.Factor
 	}
@@ -131,16 +168,17 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 
 	return backgroundChannel{
 		File: info.Path, Name: ch.Name, Unit: scale.Unit, Seconds: float64(ch.Samples) / ch.RateHz, Background: *m,
-	}
+	}, nil
 }
 
-// tone is a tone of the background, in the channel where it is the loudest.
+// tone is a tone of the background, with the channel in which it is loudest.
 type tone struct {
 	dsp.Tone
-	channel, unit string
+	channel string
+	unit    string
 }
 
-// describe lists the loudest tones.
+// describe returns a text that lists the loudest tones. It sorts tones.
 func describe(tones []tone) string {
 	slices.SortStableFunc(tones, func(a, b tone) int { return cmp.Compare(b.MeanSquare, a.MeanSquare) })
 	const most = 8
@@ -159,29 +197,38 @@ func describe(tones []tone) string {
 	return strings.Join(parts, ", ")
 }
 
-// Of returns the recordings of a channel, whose levels are in that unit. path
-// names the file that asks for it in errors, which are raised.
-func (bg *Background) Of(name, unit, path string) (out []dsp.BackgroundRecording) {
-	fail := func(want, found string) { fault.Raise(fault.At(path, "channel "+name, want, found, "")) }
-	var have []string
+// Of returns the background of the channel with the given name. Its levels must have the given unit. path is the file
+// that errors name.
+func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, error) {
+	var recordings []dsp.BackgroundRecording
+	var others []string
 	for i := range bg.Channels {
-		switch c := &bg.Channels[i]; {
-		case c.Name != name:
-			have = append(have, c.Name)
-		case c.Unit != unit:
-			fail(fmt.Sprintf("levels in the unit of the background's recording %s, %q", c.File, c.Unit), strconv.Quote(unit))
-		default:
-			out = append(out, dsp.BackgroundRecording{File: c.File, Seconds: c.Seconds, Background: &c.Background})
+		channel := &bg.Channels[i]
+		if channel.Name != name {
+			others = append(others, channel.Name)
+			continue
 		}
+
+		if channel.Unit != unit {
+			return nil, fault.At(path, "channel "+name,
+				fmt.Sprintf("levels in the unit of the background's recording %s, %q", channel.File, channel.Unit),
+				strconv.Quote(unit), "")
+		}
+
+		recordings = append(recordings, dsp.BackgroundRecording{
+			File: channel.File, Seconds: channel.Seconds, Background: &channel.Background,
+		})
 	}
 
-	if len(out) == 0 {
-		fail("this channel in the background's recordings", strings.Join(slices.Compact(have), ", "))
+	if len(recordings) == 0 {
+		return nil, fault.At(path, "channel "+name, "this channel in the background's recordings",
+			strings.Join(slices.Compact(others), ", "), "")
 	}
 
-	return out
+	return recordings, nil
 }
 
+// ReadBackground reads the output of the task that measures the background.
 func ReadBackground(path string) (*Background, error) {
 	bg := &Background{}
 	return bg, plan.ReadGob("background", path, bg)

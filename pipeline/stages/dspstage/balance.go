@@ -1,7 +1,6 @@
 package dspstage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,115 +10,186 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
 
-// Loads makes the outcomes of a balance's channels.
+// Loads computes the outcomes of a balance's channels in one file.
 type Loads struct {
 	Src     *plan.Source
-	File    *ingeststage.File // with the recordings without wind
-	gravity *dsp.Polar        // made of it, when first needed
-	moved   []ingest.Warning
+	File    *ingeststage.File // names the recordings without wind
+	gravity *dsp.Polar        // the reading without wind, which is read when it is first needed
+	moved   []ingest.Warning  // about the reading without wind, until the next run reports it
 }
 
-// outcomeUnit is the unit of a plain column: the configuration's word, then the
-// file's, then that of its name where the outcome has the same, then none that is known.
+// unknownUnit is the unit of a column whose unit is stated nowhere.
+const unknownUnit = "file unit"
+
+// outcomeUnit returns the unit of a column. It takes the unit that the configuration states, or otherwise the file's
+// unit, or otherwise the unit in the outcome's name: for forces, whose names are known, and if the column has the same
+// name. It returns unknownUnit if none of them is known.
 func (f *Loads) outcomeUnit(role, column, file string) string {
-	stated, given := config.Find(f.Src.In.Units, role)
-	switch own, ok := units.OfName(role); {
+	stated, given := config.Find(f.Src.Ingest.Units, role)
+	own, known := units.OfName(role)
+	switch {
 	case given:
 		return stated
 	case file != "":
 		return file
 	case slices.Contains(ingeststage.Forces, role):
-		return "N" // by the role's name
-	case ok && strings.EqualFold(role, column):
-		return own.Text // thrust_N
+		return "N"
+	case known && strings.EqualFold(role, column): // a column thrust_N
+		return own.Text
 	}
 
-	return "file unit"
+	return unknownUnit
 }
 
-// Series turns the columns of a run into the series of its outcomes: voltages
-// into loads, body axes into wind axes, forces into coefficients where chord and
-// span are given. chans are in the order of the source's channels.
+// need returns a condition of a recording, or an error if it is not known.
+func (f *Loads) need(path string, rec ingest.Recording, name string) (float64, error) {
+	v, known := rec.Conditions[name]
+	if !known {
+		return 0, fault.At(path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Src.Conditions), "")
+	}
+
+	return v, nil
+}
+
+// Series returns the series of the outcomes of a run. It turns voltages into loads, body axes into wind axes, and
+// forces into coefficients if the configuration gives chord and span. columns are the run's samples in the order of the
+// source's channels. Series also returns the warnings about the run.
 func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
-	chans [][]float64,
-) (out []dsp.Series, warnings []ingest.Warning, err error) {
-	defer fault.Catch(&err)
+	columns [][]float64,
+) ([]dsp.Series, []ingest.Warning, error) {
+	run, err := f.measure(ctx, res, rec, columns)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	warnings := f.moved
+	f.moved = nil // one run of the file reports that the zero moved
+	series, ofUnits, err := f.seriesByRole(res.Path, run)
+	warnings = append(warnings, ofUnits...)
+	if err != nil {
+		return nil, warnings, err
+	}
+
+	if b := f.Src.Ingest.Balance; b != nil && b.ReferenceM != nil {
+		moveMoments(series, [3]float64(b.ReferenceM))
+	}
+
+	if f.Src.Ingest.Axes == "body" {
+		if run.angle == nil {
+			alpha, err := f.need(res.Path, rec, "alpha_deg")
+			if err != nil {
+				return nil, warnings, err
+			}
+
+			run.angle = []float64{alpha}
+		}
+
+		addWindAxes(series, run.angle)
+	}
+
 	d := f.Src.DSP
-	roles := f.Src.In.Columns
-	need := func(name string) float64 {
-		v, ok := rec.Conditions[name]
-		fault.Unless(ok, fault.At(res.Path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Src.Conditions), ""))
-
-		return v
-	}
-
-	in := f.loads(ctx, res, rec, chans)
-	warnings, f.moved = f.moved, nil
-
-	of := map[string]dsp.Series{}
-	for i, r := range roles {
-		s := in.series[i]
-		if s.Unit = f.outcomeUnit(r.Name, r.Value, s.Unit); s.Unit == "file unit" {
-			warnings = append(warnings, ingest.Warn(res.Path, "unit-not-stated", "the unit of column %s is stated neither in "+
-				"the file nor by units: {%s: …}; it is shown as \"file unit\"", r.Value, r.Name))
-		} else {
-			v, c := ingeststage.ConvertSeries(res.Path, r.Value, r.Name, s.Unit, s.Values)
-			s.Values, s.Unit, s.Note = v, c.Unit, c.String()
-		}
-
-		of[r.Name] = s
-	}
-
-	if b := f.Src.In.Balance; b != nil && b.ReferenceM != nil {
-		var forces, moments [3][]float64
-		for i, axis := range []string{"x", "y", "z"} {
-			m := of["m"+axis+"_nm"]
-			m.Values = slices.Clone(m.Values)
-			forces[i], moments[i], of["m"+axis+"_nm"] = of["f"+axis+"_n"].Values, m.Values, m
-		}
-
-		dsp.MomentsAbout(moments, forces, [3]float64(b.ReferenceM))
-	}
-
-	if f.Src.In.Axes == "body" {
-		if in.angle == nil {
-			in.angle = []float64{need("alpha_deg")}
-		}
-
-		fx, fz := of["fx_n"], of["fz_n"]
-		lift, drag := make([]float64, len(fx.Values)), make([]float64, len(fx.Values))
-		for i := range lift {
-			lift[i], drag[i] = dsp.WindAxes(fx.Values[i], fz.Values[i], in.angle[min(i, len(in.angle)-1)])
-		}
-
-		fx.Values, fz.Values = drag, lift
-		of["drag_n"], of["lift_n"] = fx, fz
-	}
-
 	if d.ChordM > 0 {
-		q := f.dynamicPressure(res, rec, in, need)
-		for n, to := range ingeststage.CoefficientOf {
-			force := of[n]
-			arm := map[string]float64{"cl": 1, "cd": 1, "cm": d.ChordM}[to]
-			arm = cmp.Or(arm, d.SpanM)
-
-			of[to] = dsp.Series{Note: force.Note, Values: lists.Make(len(force.Values), func(k int) float64 {
-				return dsp.Coefficient(force.Values[k], q[min(k, len(q)-1)], d.ChordM, d.SpanM) / arm
-			})}
+		pressure, err := f.dynamicPressure(res, rec, run)
+		if err != nil {
+			return nil, warnings, err
 		}
+
+		f.addCoefficients(series, pressure)
 	}
 
-	for _, n := range ingeststage.SeriesNames(&f.Src.In, d.ChordM > 0) {
-		s := of[n]
+	var outcomes []dsp.Series
+	for _, n := range ingeststage.SeriesNames(&f.Src.Ingest, d.ChordM > 0) {
+		s := series[n]
 		s.Name = n
-		out = append(out, s)
+		outcomes = append(outcomes, s)
 	}
 
-	return out, warnings, nil
+	return outcomes, warnings, nil
+}
+
+// seriesByRole returns the measured series by their roles, in the units that the roles' names state. It warns of
+// columns whose units are not known.
+func (f *Loads) seriesByRole(path string, run *measured) (map[string]dsp.Series, []ingest.Warning, error) {
+	var warnings []ingest.Warning
+	series := map[string]dsp.Series{}
+	for i, column := range f.Src.Ingest.Columns {
+		s := run.series[i]
+		s.Unit = f.outcomeUnit(column.Name, column.Value, s.Unit)
+		if s.Unit == unknownUnit {
+			warnings = append(warnings, ingest.Warn(path, "unit-not-stated", "the unit of column %s is stated neither in "+
+				"the file nor by units: {%s: …}; it is shown as \"file unit\"", column.Value, column.Name))
+			series[column.Name] = s
+			continue
+		}
+
+		values, conversion, err := ingeststage.ConvertSeries(path, column.Value, column.Name, s.Unit, s.Values)
+		if err != nil {
+			return nil, warnings, err
+		}
+
+		series[column.Name] = dsp.Series{Unit: conversion.Unit, Note: conversion.String(), Values: values}
+	}
+
+	return series, warnings, nil
+}
+
+// moveMoments replaces the moments in series by the moments about a reference point. It leaves the given samples
+// unchanged.
+func moveMoments(series map[string]dsp.Series, reference [3]float64) {
+	var forces, moments [3][]float64
+	for i, axis := range []string{"x", "y", "z"} {
+		m := series["m"+axis+"_nm"]
+		m.Values = slices.Clone(m.Values)
+		series["m"+axis+"_nm"] = m
+		moments[i] = m.Values
+		forces[i] = series["f"+axis+"_n"].Values
+	}
+
+	dsp.MomentsAbout(moments, forces, reference)
+}
+
+// addWindAxes adds lift and drag to series, which it computes from the forces in body axes. angle is the angle of
+// attack in degrees: one value, or one for each sample.
+func addWindAxes(series map[string]dsp.Series, angle []float64) {
+	drag := series["fx_n"]
+	lift := series["fz_n"]
+	fx := drag.Values
+	fz := lift.Values
+	lift.Values = make([]float64, len(fx))
+	drag.Values = make([]float64, len(fx))
+	for i := range fx {
+		lift.Values[i], drag.Values[i] = dsp.WindAxes(fx[i], fz[i], angle[min(i, len(angle)-1)])
+	}
+
+	series["drag_n"] = drag
+	series["lift_n"] = lift
+}
+
+// addCoefficients adds the coefficients of forces and moments to series. pressure is the dynamic pressure: one value,
+// or one for each sample.
+func (f *Loads) addCoefficients(series map[string]dsp.Series, pressure []float64) {
+	d := f.Src.DSP
+	for name, coefficient := range ingeststage.CoefficientOf {
+		arm := d.SpanM
+		switch coefficient {
+		case "cl", "cd":
+			arm = 1
+		case "cm":
+			arm = d.ChordM
+		}
+
+		load := series[name]
+		values := make([]float64, len(load.Values))
+		for k, v := range load.Values {
+			q := pressure[min(k, len(pressure)-1)]
+			values[k] = dsp.Coefficient(v, q, d.ChordM, d.SpanM) / arm
+		}
+
+		series[coefficient] = dsp.Series{Note: load.Note, Values: values}
+	}
 }

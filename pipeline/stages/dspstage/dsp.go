@@ -5,62 +5,53 @@ package dspstage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
-// version is the version of this stage's results. Raise it when the stage gives
-// another result for the same input: its tasks then run again.
-// 5: the background of a line; 6: repeats pair no two microphones of one run;
-// 7: sharp tachometer pulses; 8: units are converted to those of the names;
-// 9: speeds that the sound contradicts, copies of files.
-const version = 10
+// version is the version of this stage's results. Raise it when the stage gives another result for the same input: its
+// tasks then run again.
+const version = 11
 
-// RunNote holds dsp's notes about a run.
+// RunNote contains the flags of a run and counts of its recordings and levels.
 type RunNote struct {
 	Run     string     `json:"run"`
 	Flags   []dsp.Flag `json:"flags,omitempty"`
 	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
 	Bounds  int        `json:"bounds,omitempty"`  // levels that are upper bounds
-	Levels  int        `json:"levels,omitempty"`
-	Near    int        `json:"near,omitempty"` // levels less than dsp.NearBackgroundDB above the background
+	Levels  int        `json:"levels,omitempty"`  // all levels
+	Near    int        `json:"near,omitempty"`    // levels less than dsp.NearBackgroundDB above the background
 }
 
-// FileNotes holds dsp's notes about a file.
+// FileNotes contains the notes about the runs of a file, or the reason why the file was skipped.
 type FileNotes struct {
 	Notes    []RunNote            `json:"notes"`
 	Skipped  *ingeststage.Skipped `json:"skipped,omitempty"`
 	Warnings []ingest.Warning     `json:"warnings,omitempty"`
 }
 
-const NotesJSON = "notes.json"
-
+// Outputs of the tasks of this stage.
 const (
+	NotesJSON     = "notes.json" // a FileNotes, or several; in the task of all triplets a []FileNotes
 	tripletsArrow = "triplets.arrow"
 	spectraArrow  = "spectra.arrow"
 )
 
-// Result is what later stages need of stage dsp.
+// Result is the part of stage dsp that later stages need.
 type Result struct {
 	Triplets   engine.Dep  // triplets.arrow
 	Notes      engine.Dep  // a []FileNotes
-	Spectra    *engine.Dep // spectra.arrow; nil where none are computed
-	Background *engine.Dep // a Background; nil without recordings of it
+	Spectra    *engine.Dep // spectra.arrow; nil if the construction computes no spectra
+	Background *engine.Dep // a Background; nil without recordings of the background
 }
 
 // stage plans the tasks of one experiment.
@@ -68,16 +59,18 @@ type stage struct {
 	exp        plan.Experiment
 	rec        *ingeststage.Recordings
 	cons       dsp.Description
-	spectra    bool        // the construction computes some
-	background *engine.Dep // nil without
-	pairs      string      // their kind
-	cfg, local []kv.Pair   // settings that the tasks of files read
+	spectra    bool        // the construction computes spectra
+	background *engine.Dep // a Background; nil without recordings of the background
+	pairs      string      // the kind of the pairs
+	config     []kv.Pair   // settings that the tasks of files read
+	local      []kv.Pair   // the part of the keys of these tasks that is not a setting
 }
 
-// Plan adds the tasks from recordings, or from a table of pairs, to triplets.arrow and
-// spectra.arrow.
-func Plan(exp plan.Experiment, ing ingeststage.Result) (_ Result, err error) {
-	defer fault.Catch(&err)
+// repeatsVersion is added to the version of tasks that pair repeats. It is raised if only the pairing changes.
+const repeatsVersion = 1
+
+// Plan adds the tasks that make triplets.arrow and spectra.arrow, from recordings or from a table of pairs.
+func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	if ing.Recordings == nil {
 		return planPairs(exp, ing), nil
 	}
@@ -85,11 +78,14 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (_ Result, err error) {
 	rec := ing.Recordings
 	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
 	_, s.spectra = rec.Construction.(dsp.OfSpectra)
-	s.check()
-	s.cfg = s.settingsRead()
+	if err := s.check(); err != nil {
+		return Result{}, err
+	}
+
+	s.config = s.settingsRead()
 	s.local = append([]kv.Pair{
 		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
-		{Key: "on_bad_recording", Value: rec.In.OnBadRecording},
+		{Key: "on_bad_recording", Value: rec.Ingest.OnBadRecording},
 	}, rec.LabelSetting()...)
 	s.background = planBackground(exp, rec)
 
@@ -100,283 +96,211 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (_ Result, err error) {
 	}
 
 	if ing.Shards != nil {
-		each, files := len(parts)/len(rec.Files), parts
-
-		parts = nil
-		for _, r := range ing.Shards {
-			t := s.planShard(rec.Files[r[0]].Name, files[each*r[0]:each*r[1]])
-			parts = s.appendOutputs(parts, t)
-		}
+		parts = s.planShards(parts, ing.Shards)
 	}
 
 	if s.background != nil {
 		parts = append(parts, *s.background)
 	}
 
-	out := s.planTriplets(parts, ing)
-	out.Background = s.background
+	res := s.planTriplets(parts, ing)
+	res.Background = s.background
 
-	return out, nil
+	return res, nil
 }
 
-// planFile adds the task that makes the rows of one file.
+// planFile adds the task that computes the rows of one file.
 func (s *stage) planFile(f *ingeststage.File) *engine.Task {
-	src, bg := s.rec.Source, s.background
-	t := &engine.Task{
-		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Local: s.local,
+	task := &engine.Task{
+		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.config, Local: s.local,
 		Weight: 0.012, Deps: []engine.Dep{f.Result}, Packed: true,
 	}
 
-	f.Needs(t)
+	f.Needs(task)
 
-	if bg != nil {
-		t.Deps = append(t.Deps, *bg)
+	if s.background != nil {
+		task.Deps = append(task.Deps, *s.background)
 	}
 
 	for _, tare := range slices.Backward(f.Tares) {
-		if !slices.Contains(t.Files, *tare.File) {
-			tare.Needs(t)
+		if !slices.Contains(task.Files, *tare.File) {
+			tare.Needs(task)
 		}
 	}
 
 	if f.Share > 0 {
-		t.Local = append(slices.Clone(t.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(f.Share)})
+		task.Local = append(slices.Clone(task.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(f.Share)})
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		tables := &fileTables{src: src, loads: &Loads{Src: src, File: f}}
+	run := fileRun{src: s.rec.Source, file: f, background: s.background, spectra: s.spectra}
+	task.Run = run.run
 
-		var res *ingeststage.FileResult
-		if reading, ok := f.Reading.Get(j); ok {
-			tables.reading, res = reading, reading.Found
-		} else {
-			fault.Raise(plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res))
-		}
-
-		if bg != nil {
-			tables.background = fault.Get(ReadBackground(j.Input(bg.Task, bg.Output)))
-		}
-
-		notes := &FileNotes{Skipped: res.Skipped}
-		if res.Skipped == nil {
-			err := tables.file(ctx, res, f.Path(j), notes)
-			if ingeststage.BadRecording(src, err) {
-				tables = &fileTables{}
-				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: err.Error()}}
-			} else {
-				fault.Raise(err)
-			}
-		}
-
-		fault.Raise(plan.WriteTable(j, tripletsArrow, &tables.trip))
-		if s.spectra {
-			fault.Raise(plan.WriteTable(j, spectraArrow, &tables.spec))
-		}
-
-		return plan.WriteJSON(j, NotesJSON, notes)
-	}
-
-	return s.exp.Add(t)
+	return s.exp.Add(task)
 }
 
-// appendOutputs appends the outputs of a task that makes rows.
-func (s *stage) appendOutputs(to []engine.Dep, t *engine.Task) []engine.Dep {
-	to = append(to, engine.Dep{Task: t.ID, Output: tripletsArrow}, engine.Dep{Task: t.ID, Output: NotesJSON})
-	if s.spectra {
-		to = append(to, engine.Dep{Task: t.ID, Output: spectraArrow})
-	}
-
-	return to
-}
-
-// planShard adds the task that joins the tables of consecutive files.
-func (s *stage) planShard(first string, parts []engine.Dep) *engine.Task {
-	t := &engine.Task{
-		ID: s.exp.ID("triplets", first), Stage: "dsp", Version: version, Deps: parts, Weight: 0.05, Replaces: true,
-		Run: func(ctx context.Context, j *engine.Job) (err error) {
-			defer fault.Catch(&err)
-			all := s.join(ctx, j, parts)
-			if s.spectra {
-				all.writeSpectra(j, nil)
-			}
-
-			return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j, NotesJSON, all.notes...))
-		},
-	}
-
-	return s.exp.Add(t)
-}
-
-// settingsRead returns the settings that the tasks of files read: only those of
-// the construction are part of the key.
+// settingsRead returns the settings that the tasks of files read. Of the section dsp these are the settings of the
+// construction.
 func (s *stage) settingsRead() []kv.Pair {
 	src := s.rec.Source
 	keys := append([]string{"triplets", "couples"}, s.cons.Settings...)
-	cfg := plan.Only("dsp", plan.Settings("dsp", src.DSP), keys...)
-	if s.spectra && src.In.Tachometer != nil {
-		cfg = append(cfg, plan.Settings("ingest.tachometer", *src.In.Tachometer)...)
+	read := plan.Only("dsp", plan.Settings("dsp", src.DSP), keys...)
+	if s.spectra && src.Ingest.Tachometer != nil {
+		read = append(read, plan.Settings("ingest.tachometer", *src.Ingest.Tachometer)...)
 	}
 
 	if !s.spectra {
-		cfg = append(cfg, plan.Only("ingest", plan.Settings("ingest", src.In), "columns", "units", "axes", "balance")...)
+		own := plan.Only("ingest", plan.Settings("ingest", src.Ingest), "columns", "units", "axes", "balance")
+		read = append(read, own...)
 	}
 
-	cfg = append(cfg, src.Derived(slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes()))...) // columns state them
+	// The columns state the definitions of derived conditions and outcomes.
+	read = append(read, src.Derived(slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes()))...)
 
-	return append(cfg, src.Reader...)
+	return append(read, src.Reader...)
 }
 
-// check raises the error of conditions that the construction needs and that are not there, or are none.
-func (s *stage) check() {
+// check returns an error about conditions that the construction needs and that are not known, and about settings that
+// name no condition.
+func (s *stage) check() error {
 	src := s.rec.Source
-	has := func(condition string) bool { return slices.Contains(src.Conditions, condition) }
 	if s.cons.Shaft {
-		speed := src.DSP.Track != nil || src.In.Tachometer != nil || has("rpm") || has("rps")
-		s.exp.Refuse(has("rpm") && has("rps"), "ingest",
-			"both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
-		s.exp.Refuse(!speed, "dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
+		if err := s.checkShaft(); err != nil {
+			return err
+		}
+	}
+
+	if src.DSP.Across != "" && !s.cons.Repeats {
+		return s.exp.Errorf("dsp.across",
+			"belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run", src.DSP.Triplets)
+	}
+
+	for _, w := range src.DSP.Tolerances {
+		if !slices.Contains(src.Conditions, w.Name) {
+			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
+				src.Conditions)
+		}
+	}
+
+	return nil
+}
+
+// checkShaft returns an error if the speed of the shaft or the number of blades is not known.
+func (s *stage) checkShaft() error {
+	src := s.rec.Source
+	perMinute := slices.Contains(src.Conditions, "rpm")
+	perSecond := slices.Contains(src.Conditions, "rps")
+	if perMinute && perSecond {
+		return s.exp.Errorf("ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
+	}
+
+	isMeasured := src.DSP.Track != nil || src.Ingest.Tachometer != nil
+	if !isMeasured && !perMinute && !perSecond {
+		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
 			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
 			src.Conditions)
-		s.exp.Refuse(!has("blades"), "ingest", "the number of blades is not known: expected a condition blades, e.g. "+
+	}
+
+	if !slices.Contains(src.Conditions, "blades") {
+		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
 			"constants: {blades: 2}; the conditions are %v", src.Conditions)
 	}
 
-	s.exp.Refuse(src.DSP.Across != "" && !s.cons.Repeats, "dsp.across",
-		"belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run", src.DSP.Triplets)
-	for _, w := range src.DSP.Within {
-		s.exp.Refuse(!has(w.Name), "dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
-			src.Conditions)
-	}
+	return nil
 }
 
-// nothingLeft returns why no triplet is left: the reasons of the first files.
-func nothingLeft(notes []FileNotes) string {
-	const few = 5
-	left := lists.Keep(notes, func(f FileNotes) bool { return f.Skipped != nil })
-	why := lists.Each(left, func(f FileNotes) string { return f.Skipped.Reason })
-	n := len(why)
-	switch {
-	case n == 0:
-		return "every recording was dropped"
-	case n == 1:
-		return "the one file was left out: " + why[0]
-	case n > few:
-		why = append(why[:few], fmt.Sprintf("and %d more", n-few))
-	}
-
-	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(why, "; "))
-}
-
-// planTriplets adds the task that joins the files' tables.
+// planTriplets adds the task that joins the tables of the files, pairs repeats, and writes triplets.arrow.
 func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result {
-	within := s.exp.Ingest.Within
-	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
+	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.Ingest), s.config),
 		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	if across := s.rec.DSP.Across; across != "" {
 		meta = append(meta, kv.Pair{Key: "config:dsp.across", Value: across})
 	}
 
-	t := &engine.Task{
+	task := &engine.Task{
 		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: plan.Stated(meta), Weight: 0.2,
 		Deps: slices.Concat(parts, ing.Results), Replaces: ing.Shards != nil,
 		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
 
 	if s.cons.Repeats {
-		t.Version++ // since runs without a partner are named
-		t.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
+		task.Version += repeatsVersion
+		task.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
+		conditions, _ := compared(s.rec)
+		stated := s.exp.StatedConditions()
+		isOther := func(name string) bool { return !slices.Contains(stated, name) }
+		if shared := strings.Join(slices.DeleteFunc(conditions, isOther), ", "); shared != "" {
+			task.Local = append(task.Local, kv.Pair{Key: "stated conditions", Value: shared})
+		}
 	}
 
-	t.Local = append(t.Local, ing.Points.Settings(within)...)
+	task.Local = append(task.Local, ing.Points.Settings(s.exp.Ingest.Tolerances)...)
 
-	out := Result{
-		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
-		Notes:    engine.Dep{Task: t.ID, Output: NotesJSON},
+	res := Result{
+		Triplets: engine.Dep{Task: task.ID, Output: tripletsArrow},
+		Notes:    engine.Dep{Task: task.ID, Output: NotesJSON},
 	}
 
 	if s.spectra {
-		t.Publish = append(t.Publish, engine.Link{Output: spectraArrow, Path: s.exp.Published("dsp", spectraArrow)})
-		out.Spectra = &engine.Dep{Task: t.ID, Output: spectraArrow}
+		task.Publish = append(task.Publish, engine.Link{Output: spectraArrow, Path: s.exp.Published("dsp", spectraArrow)})
+		res.Spectra = &engine.Dep{Task: task.ID, Output: spectraArrow}
 	}
 
-	results, points := ing.Results, ing.Points // and no more of what is known
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		checkCopies(j, results)
-		all := s.join(ctx, j, parts)
-		fault.Unless(all.triplets.Rows() > 0,
-			fault.At(s.exp.File.Path, s.exp.At, "at least one triplet", "none: "+nothingLeft(all.notes), ""))
-		points.AddSetPoints(within, all.triplets)
-
-		if s.cons.Repeats {
-			all.notes = append(all.notes, FileNotes{Warnings: s.pairRepeats(all.triplets)})
+	// The task keeps only these parts of ing in memory.
+	files := ing.Results
+	points := ing.Points
+	task.Run = func(ctx context.Context, job *engine.Job) error {
+		if err := checkCopies(job, files); err != nil {
+			return err
 		}
 
-		if s.exp.DSP.Couples {
-			couple(all.triplets)
+		all, err := s.join(ctx, job, parts)
+		if err != nil {
+			return err
 		}
 
-		if s.spectra {
-			all.writeSpectra(j, meta)
-		}
-
-		all.triplets.Meta = meta
-
-		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j, NotesJSON, all.notes))
+		return s.writeTriplets(job, all, points, meta)
 	}
 
-	s.exp.Add(t)
+	s.exp.Add(task)
 
-	return out
+	return res
 }
 
-// joined is what the files of an experiment give together.
-type joined struct {
-	triplets *table.Table
-	notes    []FileNotes
-	spectra  []string  // the files' tables: joined batch by batch, never all in memory
-	digests  hash.Hash // of them
-}
+// writeTriplets pairs the rows of all files, if they are repeats, and writes the tables.
+func (s *stage) writeTriplets(job *engine.Job, all *joined, points plan.Points, meta []kv.Pair) error {
+	if all.triplets.Rows() == 0 {
+		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+nothingLeft(all.notes), "")
+	}
 
-// join reads the parts, of files or of shards.
-func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) *joined {
-	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
-	for _, p := range parts {
-		fault.Raise(ctx.Err())
-		path := j.Input(p.Task, p.Output)
-		switch p.Output {
-		case spectraArrow:
-			all.spectra = append(all.spectra, path)
-			fmt.Fprintln(all.digests, j.InputDigest(p.Task, p.Output))
+	if err := points.AddSetPoints(s.exp.Ingest.Tolerances, all.triplets); err != nil {
+		return err
+	}
 
-		case backgroundData:
-			all.notes = append(all.notes, FileNotes{Warnings: fault.Get(ReadBackground(path)).Warnings})
+	if s.cons.Repeats {
+		warnings, err := s.pairRepeats(all.triplets)
+		if err != nil {
+			return err
+		}
 
-		case NotesJSON:
-			fault.Raise(plan.EachJSON(path, func(n *FileNotes) { all.notes = append(all.notes, *n) }))
+		all.notes = append(all.notes, FileNotes{Warnings: warnings})
+	}
 
-		default:
-			part := fault.Get(table.Read(path))
-			if part.Rows() == 0 {
-				continue // a skipped file
-			}
+	if s.exp.DSP.Couples {
+		couple(all.triplets)
+	}
 
-			if err := all.triplets.Append(part); err != nil {
-				fault.Raise(&fault.Error{
-					Path: s.exp.File.Path, Place: s.exp.At + ".dsp", Want: "the same outcomes of every file",
-					Found: "others in " + p.Task, Err: err,
-				})
-			}
+	if s.spectra {
+		if err := all.writeSpectra(job, meta); err != nil {
+			return err
 		}
 	}
 
-	return all
-}
+	all.triplets.Meta = meta
 
-// writeSpectra joins the files' spectra. Their digest is that of the files' digests.
-func (all *joined) writeSpectra(j *engine.Job, meta []kv.Pair) {
-	fault.Get(table.Concat(j.Output(spectraArrow), meta, all.spectra))
-	j.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
+	if err := plan.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+		return err
+	}
+
+	return plan.WriteJSON(job, NotesJSON, all.notes)
 }

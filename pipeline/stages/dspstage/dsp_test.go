@@ -12,13 +12,13 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const rotorTable = "file,blades,rpm\na.npy,2,3000\nb.npy,2,3010\n"
@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 	} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, `+c.ingest+`}`, `{`+c.dsp+`}`)
 		_, err := Plan(b.Experiment, b.ing)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		k := slices.IndexFunc(b.Tasks.Plan.Tasks, func(t *engine.Task) bool { return t.ID == "x/dsp/a.npy" })
 
@@ -77,14 +77,15 @@ func TestKeys(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 
-		must.Equal(t, got, want, "%s: key holds", c.dsp)
+		assert.Equal(t, want, got, "%s: key holds", c.dsp)
 
 		join := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
-		must.Not(t, join.ID != "x/triplets" || (len(join.Local) > 0) != strings.Contains(c.dsp, "within"),
+		require.Equal(t, "x/triplets", join.ID, "%s: %s with %v", c.dsp, join.ID, join.Local)
+		assert.Equal(t, strings.Contains(c.dsp, "within"), len(join.Local) > 0,
 			"%s: %s with %v", c.dsp, join.ID, join.Local)
 
 		_, spectral := b.Construction.(dsp.OfSpectra)
-		must.Not(t, (len(join.Publish) == 2) != spectral, "%s: publishes %v", c.dsp, join.Publish)
+		assert.Equal(t, spectral, len(join.Publish) == 2, "%s: publishes %v", c.dsp, join.Publish)
 	}
 }
 
@@ -111,7 +112,11 @@ func TestNeedsShaft(t *testing.T) {
 		b := planned(t, map[string]string{"a.npy": x, "c.csv": c.head + row},
 			`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{`+c.dsp+`}`)
 		_, err := Plan(b.Experiment, b.ing)
-		must.Refuse(t, err, c.want)
+		if c.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
 	}
 }
 
@@ -124,7 +129,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 
 	notes := &FileNotes{}
-	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
+	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
 	if f.trip.Rows() != 2 || f.spec.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
 		t.Fatalf("%d triplets, %d spectra, %+v", f.trip.Rows(), f.spec.Rows(), notes)
@@ -135,7 +140,8 @@ func TestFileOfMicrophones(t *testing.T) {
 		"bpf2_db_2": 10 * math.Log10(0.0002/4e-10),
 	} {
 		v, err := f.trip.Floats(name)
-		must.Not(t, err != nil || math.Abs(v[1]-want) > 0.1, "%s: %v, %v; want %.2f", name, v, err, want)
+		require.NoError(t, err, "%s: %v, %v; want %.2f", name, v, err, want)
+		assert.InDelta(t, want, v[1], 0.1, "%s: %v, %v; want %.2f", name, v, err, want)
 	}
 
 	var names []string
@@ -145,14 +151,14 @@ func TestFileOfMicrophones(t *testing.T) {
 		}
 	}
 
-	must.Equal(t, strings.Join(names, " "), "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent",
+	assert.Equal(t, "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent", strings.Join(names, " "),
 		"columns")
 
 	if c := f.trip.Column("bpf1_db_1"); c.Unit != "dB re 20 µPa" || !strings.HasSuffix(c.Description, ", first half") {
 		t.Errorf("%s, %q", c.Unit, c.Description)
 	}
 
-	must.Equal(t, plan.Outcomes(&f.trip), []string{"bpf1_db", "bpf2_db"}, "outcomes")
+	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, plan.Outcomes(&f.trip), "outcomes")
 
 	if c := f.spec.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
 		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))
@@ -163,19 +169,19 @@ func TestFileOfMicrophones(t *testing.T) {
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	an := ingeststage.BorrowAnalyser()
-	must.Do(t, an.Load(context.Background(), arrays{sound(1), sound(2)}, load))
+	require.NoError(t, an.Load(context.Background(), arrays{sound(1), sound(2)}, load))
 
 	again.reading.SetSpectra(an)
 
-	must.Do(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
+	require.NoError(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
 	one, _ := f.trip.Floats("bpf2_db_1")
 
 	two, _ := again.trip.Floats("bpf2_db_1")
-	must.Not(t, !slices.Equal(one, two), "%v, read once %v", one, two)
+	assert.Equal(t, two, one, "%v, read once %v", one, two)
 
 	again.reading.Free()
 }
@@ -198,7 +204,7 @@ func TestBadRun(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
 	f := &fileTables{src: b.Source}
 	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
-	must.Not(t, err == nil || err.Error() != "a.npy: expected a whole number of blades, found blades = 2.5", "%v", err)
+	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }
 
 // Flags name the channel where there are several, and runs with other outcomes
@@ -220,7 +226,7 @@ func TestNotesAndOutcomes(t *testing.T) {
 	var single RunNote
 	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
 
-	must.Not(t, single.Flags[0].Text != "one", "%+v", single)
+	assert.Equal(t, "one", single.Flags[0].Text, "%+v", single)
 
 	f := &fileTables{}
 	outcomes := func(names ...string) *dsp.Pairs {
@@ -232,9 +238,8 @@ func TestNotesAndOutcomes(t *testing.T) {
 		return p
 	}
 
-	f.same(outcomes("a", "b"))
-	f.same(&dsp.Pairs{})
-	must.Refuse(t, fault.Try(func() { f.same(outcomes("a")) }), "expected the outcomes of the file's other runs, a, "+
+	require.NoError(t, f.checkOutcomes(outcomes("a", "b")))
+	assert.ErrorContains(t, f.checkOutcomes(outcomes("a")), "expected the outcomes of the file's other runs, a, "+
 		"b, found a")
 }
 
@@ -244,25 +249,35 @@ func TestWithSpeed(t *testing.T) {
 	rec := ingest.Recording{Conditions: given}
 
 	f := &fileTables{src: &plan.Source{}}
-	if got := f.withSpeed(rec, [2]float64{50, 52}); len(got) != 1 {
+	got, err := f.withSpeed(rec, [2]float64{50, 52})
+	require.NoError(t, err)
+	if len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 
 	f.src.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
-	if got := f.withSpeed(rec, [2]float64{50, 52}); got["rpm_tracked"] != 3060 || len(given) != 1 {
+	got, err = f.withSpeed(rec, [2]float64{50, 52})
+	require.NoError(t, err)
+	if got["rpm_tracked"] != 3060 || len(given) != 1 {
 		t.Errorf("%v of %v", got, given)
 	}
 
 	f.src.Derive = speedSquare(t)
-	if got := f.withSpeed(rec, [2]float64{0.5, 0.5}); got["square"] != 900 {
+	got, err = f.withSpeed(rec, [2]float64{0.5, 0.5})
+	require.NoError(t, err)
+	if got["square"] != 900 {
 		t.Errorf("%v", got)
 	}
 
-	f.src.In.Tachometer = &config.Tachometer{}
-	got := f.withSpeed(rec, [2]float64{50, 52})
-	must.Not(t, got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0, "%v", got)
+	f.src.Ingest.Tachometer = &config.Tachometer{}
+	got, err = f.withSpeed(rec, [2]float64{50, 52})
+	require.NoError(t, err)
+	require.Equal(t, 3060.0, got["rpm_measured"], "%v", got)
+	assert.Equal(t, 0.0, got["rpm_tracked"], "%v", got)
 
-	if got := f.withSpeed(rec, [2]float64{}); len(got) != 1 {
+	got, err = f.withSpeed(rec, [2]float64{})
+	require.NoError(t, err)
+	if len(got) != 1 {
 		t.Errorf("a speed nobody found: %v", got)
 	}
 }
@@ -271,7 +286,7 @@ func TestWithSpeed(t *testing.T) {
 func speedSquare(t *testing.T) *derive.Set {
 	square := []derive.Definition{{Name: "square", Text: "rpm_tracked^2"}}
 	set, err := derive.New(square, nil, []string{"rpm_tracked"}, nil, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return set
 }
@@ -290,14 +305,16 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	}}
 
 	s := repeats(plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}})
-	must.Refuse(t, fault.Try(func() { s.pairRepeats(tab) }), "expected conditions that were measured more than once, "+
+	_, err := s.pairRepeats(tab)
+	assert.ErrorContains(t, err, "expected conditions that were measured more than once, "+
 		"found 3 runs, all at different conditions")
 
-	s.rec.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
+	s.rec.DSP.Tolerances = []config.NamedString{{Name: "rpm", Value: "20"}}
 
-	alone := s.pairRepeats(tab)
-	must.Not(t, len(alone) != 1 || alone[0].Text != "1 recording without a partner of another run left out: r2",
-		"alone: %+v", alone)
+	alone, err := s.pairRepeats(tab)
+	require.NoError(t, err)
+	require.Len(t, alone, 1, "alone: %+v", alone)
+	assert.Equal(t, "1 recording without a partner of another run left out: r2", alone[0].Text, "alone: %+v", alone)
 
 	y1, _ := tab.Floats("y_1")
 
@@ -306,7 +323,8 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 		t.Errorf("%v, %v of %v", y1, y2, tab.Column("run").Strings)
 	}
 
-	must.Not(t, !tab.Column("y_bound_1").Bools[0] || tab.Column("y_bound_2").Bools[0], "bounds of other runs")
+	require.True(t, tab.Column("y_bound_1").Bools[0], "bounds of other runs")
+	assert.False(t, tab.Column("y_bound_2").Bools[0], "bounds of other runs")
 
 	couple(tab)
 
@@ -336,11 +354,13 @@ func TestPairRepeatsAlike(t *testing.T) {
 			{Name: "y_1", Floats: []float64{1, 2, 3}},
 			{Name: "y_2", Floats: []float64{1, 2, 3}},
 		}}
-		plan.Points{}.AddSetPoints(c.within, tab)
+		require.NoError(t, plan.Points{}.AddSetPoints(c.within, tab))
 
 		s := repeats(plan.Columns{Conditions: []string{"rpm"}, Labels: c.labels})
-		alone := s.pairRepeats(tab)
-		must.Never(t, len(alone) != 1 || !strings.Contains(alone[0].Text, "r2"), "%v", alone)
+		alone, err := s.pairRepeats(tab)
+		require.NoError(t, err)
+		require.Len(t, alone, 1, "%v", alone)
+		require.Contains(t, alone[0].Text, "r2", "%v", alone)
 
 		set, _ := tab.Floats("rpm_set")
 		var named []string
@@ -348,15 +368,15 @@ func TestPairRepeatsAlike(t *testing.T) {
 			named = tab.Column("propeller").Strings
 		}
 
-		must.Equal(t, fmt.Sprint(tab.Column("run").Strings, set, named), "[r1 + r3] "+c.want, "got")
-		must.Equal(t, tab.Column("rpm").Floats, c.at, "pairs at")
+		assert.Equal(t, "[r1 + r3] "+c.want, fmt.Sprint(tab.Column("run").Strings, set, named), "got")
+		assert.Equal(t, c.at, tab.Column("rpm").Floats, "pairs at")
 	}
 }
 
 // repeats is a stage that pairs repeats of recordings with these columns.
 func repeats(c plan.Columns) *stage {
 	return &stage{
-		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
+		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"},
 		rec: &ingeststage.Recordings{Source: &plan.Source{Columns: c}},
 	}
 }
@@ -374,7 +394,7 @@ func TestNothingLeft(t *testing.T) {
 		0: "every recording was dropped", 1: "the one file was left out: bad",
 		2: "2 files were left out: bad; bad", 7: "7 files were left out: bad; bad; bad; bad; bad; and 2 more",
 	} {
-		must.Equal(t, nothingLeft(skip(n)), want, "%d", n)
+		assert.Equal(t, want, nothingLeft(skip(n)), "%d", n)
 	}
 }
 
@@ -386,13 +406,17 @@ func TestBackgroundOf(t *testing.T) {
 		{File: "q1.wav", Name: "m2", Unit: "V"},
 	}}
 
-	list := bg.Of("m1", "Pa", "a.wav")
-	must.Not(t, len(list) != 2 || list[1].File != "q2.wav" || list[1].Seconds != 5, "%+v", list)
+	list, err := bg.Of("m1", "Pa", "a.wav")
+	require.NoError(t, err)
+	require.Len(t, list, 2, "%+v", list)
+	require.Equal(t, "q2.wav", list[1].File, "%+v", list)
+	assert.Equal(t, 5.0, list[1].Seconds, "%+v", list)
 
 	for want, c := range map[string][2]string{
 		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`: {"m2", "Pa"},
 		"a.wav: channel m3: expected this channel in the background's recordings, found m1, m2":                {"m3", "Pa"},
 	} {
-		must.Refuse(t, fault.Try(func() { bg.Of(c[0], c[1], "a.wav") }), want)
+		_, err := bg.Of(c[0], c[1], "a.wav")
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
+	"github.com/stretchr/testify/require"
 )
 
 // ingested is an experiment with the result of stage ingest.
@@ -35,16 +35,16 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 
 	dir := t.TempDir()
 	for name, text := range files {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	exp := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")}))
 	ing, err := ingeststage.Plan(exp, simulatestage.Result{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return &ingested{exp, ing.Recordings, ing}
 }
@@ -55,7 +55,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 	t.Helper()
 	r := b.Files[i]
 	rd, err := format.Open(r.File.Open, b.Source.Options)
-	must.Do(t, err)
+	require.NoError(t, err)
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = r.Name
@@ -69,7 +69,8 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *in
 		}
 
 		group = append(group, k)
-		rr.Units, rr.Scale = append(rr.Units, "Pa"), append(rr.Scale, 1)
+		rr.Units = append(rr.Units, "Pa")
+		rr.Scale = append(rr.Scale, 1)
 		rr.Stats = append(rr.Stats, stats.Summary{Samples: c.Samples})
 
 		if !b.Source.Grouping.Together {

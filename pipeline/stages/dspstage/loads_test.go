@@ -2,145 +2,187 @@ package dspstage
 
 import (
 	"context"
+	"maps"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/dsp"
 )
 
-// seriesOf makes the outcomes of file "a.csv" of a balance.
-func seriesOf(t *testing.T, files map[string]string, ingest, dspSection string,
-	conditions map[string]float64,
-) (list []string, value func(name string) []float64, warnings int, err error) {
+// balanceRun is a file a.csv of a balance, and what the stage makes of it.
+type balanceRun struct {
+	columns    string             // names of the columns of a.csv, with commas
+	samples    [][]float64        // of each column, in the order in which the configuration names the channels
+	files      map[string]string  // other files of the campaign
+	ingest     string             // section ingest of the configuration
+	dsp        string             // section dsp of the configuration
+	conditions map[string]float64 // of the run
+}
+
+// balanceSeries is the series of a balance: the samples of its outcomes.
+type balanceSeries struct {
+	series   []dsp.Series
+	warnings int
+}
+
+// names returns the names of the outcomes with their units.
+func (s balanceSeries) names() []string {
+	var names []string
+	for _, outcome := range s.series {
+		names = append(names, outcome.Name+" "+outcome.Unit)
+	}
+
+	return names
+}
+
+// values returns the samples of an outcome.
+func (s balanceSeries) values(name string) []float64 { return series(s.series, name).Values }
+
+// evaluate returns the series of the run.
+func (r balanceRun) evaluate(t *testing.T) (balanceSeries, error) {
 	t.Helper()
 
-	b := planned(t, files, ingest, dspSection)
-	_, err = Plan(b.Experiment, b.ing)
-	must.Do(t, err)
+	files := map[string]string{"a.csv": csv(r.columns, r.samples...)}
+	maps.Copy(files, r.files)
+	b := planned(t, files, r.ingest, r.dsp)
+	_, err := Plan(b.Experiment, b.ing)
+	require.NoError(t, err)
 
-	res := result(t, b, 0, conditions)
+	read := result(t, b, 0, r.conditions)
+	recording := read.Runs[0].Run.Recordings[0]
+	require.Len(t, r.samples, len(recording.Channels))
 
-	l := &Loads{Src: b.Source, File: &b.ing.Recordings.Files[0]}
-	rd := make([][]float64, 0)
+	loads := &Loads{Src: b.Source, File: &b.ing.Recordings.Files[0]}
+	list, warnings, err := loads.Series(context.Background(), read, recording, r.samples)
 
-	rec := res.Runs[0].Run.Recordings[0]
-	for i := range rec.Channels {
-		rd = append(rd, columnsOf[i])
-	}
-
-	s, w, err := l.Series(context.Background(), res, rec, rd)
-	for _, o := range s {
-		list = append(list, o.Name+" "+o.Unit)
-	}
-
-	return list, func(name string) []float64 { return series(s, name).Values }, len(w), err
+	return balanceSeries{series: list, warnings: len(warnings)}, err
 }
 
-// columnsOf are the samples of a.csv in the order the source reads them.
-var columnsOf [][]float64
-
-// Expected: closed form of the axes, L = F_z cos α − F_x sin α, and of
-// coefficients by ½ρU²·c·b with ρ = 1.2, U = 10, c = 0.1, b = 0.5: 3 N.
-func TestSeriesAxesAndCoefficients(t *testing.T) {
-	fx, fz := []float64{1, 2}, []float64{10, 20}
-	columnsOf = [][]float64{fx, fz}
-	files := map[string]string{"a.csv": csv("Fx,Fz", fx, fz), "c.txt": "file,alpha_deg,u_inf_m_s\na.csv,30,10\n"}
-	const in = `{files: "*.csv", conditions: c.txt, columns: {fx_n: Fx, fz_n: Fz}, axes: body}`
-	at := map[string]float64{"alpha_deg": 30, "u_inf_m_s": 10}
-	names, value, _, err := seriesOf(t, files, in, `{triplets: split-halves}`, at)
-	must.Never(t, err != nil || !slices.Equal(names, []string{"lift_n N", "drag_n N"}), "%v, %v", names, err)
-
-	sin, cos := 0.5, math.Sqrt(3)/2
-	if got, want := value("lift_n")[1], 20*cos-2*sin; math.Abs(got-want) > 1e-12 {
-		t.Errorf("lift %g, want %g", got, want)
-	}
-
-	names, value, _, err = seriesOf(t, files, in,
-		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`, at)
-	must.Never(t, err != nil || !slices.Equal(names, []string{"cl ", "cd "}), "%v, %v", names, err)
-
-	if got, want := value("cd")[0], (1*cos+10*sin)/3; math.Abs(got-want) > 1e-12 {
-		t.Errorf("c_D %g, want %g", got, want)
-	}
-
-	if _, _, _, err := seriesOf(t, files, in, `{triplets: split-halves}`,
-		map[string]float64{"u_inf_m_s": 10}); err == nil ||
-		!strings.Contains(err.Error(), "a.csv: expected a condition alpha_deg") {
-		t.Errorf("%v", err)
-	}
-
-	at["u_inf_m_s"] = 0
-	if _, _, _, err := seriesOf(t, files, in, `{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`,
-		at); err == nil || !strings.Contains(err.Error(), "expected a dynamic pressure above zero, found 0 Pa") {
-		t.Errorf("%v", err)
+// bodyForces is a run whose balance measures the forces F_x and F_z in the axes of the body, at an angle of 30° and a
+// speed of 10 m/s.
+func bodyForces() balanceRun {
+	return balanceRun{
+		columns: "Fx,Fz", samples: [][]float64{{1, 2}, {10, 20}},
+		files:      map[string]string{"c.txt": "file,alpha_deg,u_inf_m_s\na.csv,30,10\n"},
+		ingest:     `{files: "*.csv", conditions: c.txt, columns: {fx_n: Fx, fz_n: Fz}, axes: body}`,
+		dsp:        `{triplets: split-halves}`,
+		conditions: map[string]float64{"alpha_deg": 30, "u_inf_m_s": 10},
 	}
 }
 
-// A column whose unit nobody states is called so, once; a stated one is believed.
+// The lift is F_z cos α − F_x sin α.
+func TestSeriesAxes(t *testing.T) {
+	got, err := bodyForces().evaluate(t)
+	require.NoError(t, err)
+	require.Equal(t, []string{"lift_n N", "drag_n N"}, got.names())
+
+	sin, cos := math.Sincos(math.Pi / 6)
+	assert.InDelta(t, 20*cos-2*sin, got.values("lift_n")[1], 1e-12)
+}
+
+// A coefficient is the force over ½ρU²·c·b. With ρ = 1.2 kg/m³, U = 10 m/s, c = 0.1 m and b = 0.5 m that is 3 N. The
+// drag is F_x cos α + F_z sin α.
+func TestSeriesCoefficients(t *testing.T) {
+	run := bodyForces()
+	run.dsp = `{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`
+
+	got, err := run.evaluate(t)
+	require.NoError(t, err)
+	require.Equal(t, []string{"cl ", "cd "}, got.names())
+
+	sin, cos := math.Sincos(math.Pi / 6)
+	assert.InDelta(t, (1*cos+10*sin)/3, got.values("cd")[0], 1e-12)
+}
+
+// Axes of the body need the angle, and coefficients need a dynamic pressure above zero.
+func TestSeriesRefused(t *testing.T) {
+	run := bodyForces()
+	run.conditions = map[string]float64{"u_inf_m_s": 10}
+	_, err := run.evaluate(t)
+	assert.ErrorContains(t, err, "a.csv: expected a condition alpha_deg")
+
+	run = bodyForces()
+	run.dsp = `{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`
+	run.conditions["u_inf_m_s"] = 0
+	_, err = run.evaluate(t)
+	assert.ErrorContains(t, err, "expected a dynamic pressure above zero, found 0 Pa")
+}
+
+// An outcome whose unit neither the name nor the configuration states is in "file unit", with one warning. A stated
+// unit is believed.
 func TestSeriesUnits(t *testing.T) {
-	columnsOf = [][]float64{{1, 2}, {3, 4}}
-	files := map[string]string{"a.csv": csv("A,B", columnsOf...), "c.txt": "file,alpha_deg\na.csv,3\n"}
-	names, _, warnings, err := seriesOf(t, files,
-		`{files: "*.csv", conditions: c.txt, columns: {moment: A, torque: B}, units: {torque: N·m}}`,
-		`{triplets: split-halves}`, map[string]float64{"alpha_deg": 3})
-	must.Not(t, err != nil || !slices.Equal(names, []string{"moment file unit", "torque N·m"}) || warnings != 1,
-		"%v, %d warnings, %v", names, warnings, err)
+	got, err := balanceRun{
+		columns: "A,B", samples: [][]float64{{1, 2}, {3, 4}},
+		files:      map[string]string{"c.txt": "file,alpha_deg\na.csv,3\n"},
+		ingest:     `{files: "*.csv", conditions: c.txt, columns: {moment: A, torque: B}, units: {torque: N·m}}`,
+		dsp:        `{triplets: split-halves}`,
+		conditions: map[string]float64{"alpha_deg": 3},
+	}.evaluate(t)
+
+	require.NoError(t, err)
+	assert.Equal(t, []string{"moment file unit", "torque N·m"}, got.names())
+	assert.Equal(t, 1, got.warnings)
 }
 
-// Expected: the matrix times the voltages, the sign in front of a load, the mean
-// of the recording without wind taken off.
+// A load is the row of the matrix times the voltages, less the mean load of the recording without wind, with the sign
+// in front of its name.
 func TestSeriesOfVoltages(t *testing.T) {
-	columnsOf = [][]float64{{1, 2}, {10, 20}}
-	files := map[string]string{
-		"a.csv":   csv("v1,v2", columnsOf...),
-		"off.csv": csv("v1,v2", []float64{0.5, 0.5}, []float64{1, 3}), "c.txt": "file,alpha_deg\na.csv,3\n",
-	}
-
-	names, value, _, err := seriesOf(t, files,
-		`{files: a.csv, conditions: c.txt, columns: {fx: Fx, up: -Fz}, balance: {voltages: [v1, v2], `+
+	got, err := balanceRun{
+		columns: "v1,v2", samples: [][]float64{{1, 2}, {10, 20}},
+		files: map[string]string{
+			"off.csv": csv("v1,v2", []float64{0.5, 0.5}, []float64{1, 3}), "c.txt": "file,alpha_deg\na.csv,3\n",
+		},
+		ingest: `{files: a.csv, conditions: c.txt, columns: {fx: Fx, up: -Fz}, balance: {voltages: [v1, v2], ` +
 			`matrix: [[2, 0], [0, 3]], components: [Fx, Fz], tare: {file: off.csv, interpolation: mean}}}`,
-		`{triplets: split-halves}`, map[string]float64{"alpha_deg": 3})
+		dsp:        `{triplets: split-halves}`,
+		conditions: map[string]float64{"alpha_deg": 3},
+	}.evaluate(t)
 
-	must.Never(t, err != nil || !slices.Equal(names, []string{"fx N", "up N"}), "%v, %v", names, err)
-
-	if got := value("fx"); got[0] != 2*1-1 || got[1] != 2*2-1 {
-		t.Errorf("Fx %v", got)
-	}
-
-	if got := value("up"); got[0] != -(3*10-6) || got[1] != -(3*20-6) {
-		t.Errorf("-Fz %v", got)
-	}
+	require.NoError(t, err)
+	require.Equal(t, []string{"fx N", "up N"}, got.names())
+	assert.Equal(t, []float64{2*1 - 1, 2*2 - 1}, got.values("fx"), "the mean without wind is 2·0.5")
+	assert.Equal(t, []float64{-(3*10 - 6), -(3*20 - 6)}, got.values("up"), "the mean without wind is 3·2")
 }
 
-// A sweep of the angle without wind is the zero of a run at a typed angle. Expected: 1 + 0.1·a at a = 3°; the sweep's
-// column is the one in degrees, else the one that is named.
-func TestSweepOfTypedAngle(t *testing.T) {
-	columnsOf = [][]float64{{5, 6}}
-
+// sweptRun is a run at a typed angle of 3°, whose zero is a sweep of the angle without wind. The load of the sweep is
+// 1 + 0.1·a at the angle a. head names the columns of the sweep: the load, the angle and a third one. tare are further
+// keys of the tare.
+func sweptRun(head, tare string) balanceRun {
 	var angle, zero, other []float64
 	for a := -10.0; a <= 10; a++ {
-		angle, zero, other = append(angle, a), append(zero, 1+0.1*a), append(other, 7)
+		angle = append(angle, a)
+		zero = append(zero, 1+0.1*a)
+		other = append(other, 7)
 	}
 
-	for _, c := range []struct{ head, key, want string }{
-		{"Fz,Winkel (deg),T", "", ""},
-		{"Fz,Winkel,T", ", angle: Winkel", ""},
-		{"Fz,Winkel (deg),T (deg)", ", angle: Winkel", ""},
-		{"Fz,Winkel,T", "", "expected the angle of each sample, in a column in degrees, found columns [Fz Winkel T]"},
+	return balanceRun{
+		columns: "Fz", samples: [][]float64{{5, 6}},
+		files: map[string]string{"off.csv": csv(head, zero, angle, other), "c.txt": "file,alpha_deg\na.csv,3\n"},
+		ingest: `{files: a.csv, conditions: c.txt, columns: {lift_n: Fz}, balance: {angle: alpha_deg, ` +
+			`tare: {file: off.csv, interpolation: linear` + tare + `}}}`,
+		dsp:        `{triplets: split-halves}`,
+		conditions: map[string]float64{"alpha_deg": 3},
+	}
+}
+
+// The zero at 3° is 1.3. The angle of the sweep is the column that the configuration names, or else the only column in
+// degrees.
+func TestSweepOfTypedAngle(t *testing.T) {
+	for _, c := range []struct{ head, tare string }{
+		{"Fz,Winkel (deg),T", ""},
+		{"Fz,Winkel,T", ", angle: Winkel"},
+		{"Fz,Winkel (deg),T (deg)", ", angle: Winkel"},
 	} {
-		files := map[string]string{
-			"a.csv": csv("Fz", columnsOf...), "off.csv": csv(c.head, zero, angle, other), "c.txt": "file,alpha_deg\na.csv,3\n",
-		}
-
-		_, value, _, err := seriesOf(t, files, `{files: a.csv, conditions: c.txt, columns: {lift_n: Fz}, balance: {angle: `+
-			`alpha_deg, tare: {file: off.csv, interpolation: linear`+c.key+`}}}`, `{triplets: split-halves}`,
-			map[string]float64{"alpha_deg": 3})
-		if must.Refuse(t, err, c.want); c.want == "" {
-			must.Near(t, value("lift_n")[0], 5-1.3, 1e-9, "%s", c.head)
-		}
+		got, err := sweptRun(c.head, c.tare).evaluate(t)
+		require.NoError(t, err, c.head)
+		assert.InDelta(t, 5-1.3, got.values("lift_n")[0], 1e-9, c.head)
 	}
+
+	_, err := sweptRun("Fz,Winkel,T", "").evaluate(t)
+	assert.ErrorContains(t, err, "expected the angle of each sample, in a column in degrees, found columns [Fz Winkel T]")
 }
 
 // The dynamic pressure of the conditions is taken before ½ρU², and a file's
@@ -160,7 +202,7 @@ func TestFileOfBalance(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
 	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
-	must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
+	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
 	y1, err1 := f.trip.Floats("cl_1")
 

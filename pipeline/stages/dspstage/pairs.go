@@ -2,9 +2,7 @@ package dspstage
 
 import (
 	"context"
-	"errors"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
@@ -12,34 +10,44 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// planPairs adds the task that makes triplets.arrow of pairs that were read.
+// planPairs adds the task that makes triplets.arrow from pairs that were read.
 func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
-	in := ing.Pairs
-	cfg := plan.Only("dsp", plan.Settings("dsp", exp.DSP), "triplets", "couples")
+	source := ing.Pairs.Output
+	read := plan.Only("dsp", plan.Settings("dsp", exp.DSP), "triplets", "couples")
 	kind := kv.Pair{Key: "pairs", Value: ing.PairKind}
-	meta := append(exp.Meta(in.Settings, cfg), kind, kv.Pair{Key: "construction", Value: "table"})
+	meta := append(exp.Meta(ing.Pairs.Settings, read), kind, kv.Pair{Key: "construction", Value: "table"})
+	points := ing.Points
 
-	t := exp.Add(&engine.Task{
+	task := exp.Add(&engine.Task{
 		ID: exp.ID("triplets"), Stage: "dsp", Version: version, Config: plan.Stated(meta), Weight: 0.1,
-		Local:   ing.Points.Settings(exp.Ingest.Within),
-		Deps:    []engine.Dep{in.Output},
+		Local:   points.Settings(exp.Ingest.Tolerances),
+		Deps:    []engine.Dep{source},
 		Publish: []engine.Link{{Output: tripletsArrow, Path: exp.Published("dsp", tripletsArrow)}},
-		Run: func(_ context.Context, j *engine.Job) (err error) {
-			defer fault.Catch(&err)
-			t := fault.Get(table.Read(j.Input(in.Output.Task, in.Output.Output)))
-			if exp.DSP.Couples {
-				couple(t)
+		Run: func(_ context.Context, job *engine.Job) error {
+			tab, err := table.Read(job.Input(source.Task, source.Output))
+			if err != nil {
+				return err
 			}
 
-			t.Meta = meta
-			ing.Points.AddSetPoints(exp.Ingest.Within, t)
+			if exp.DSP.Couples {
+				couple(tab)
+			}
 
-			return errors.Join(plan.WriteTable(j, tripletsArrow, t), plan.WriteJSON(j, NotesJSON, []FileNotes{}))
+			tab.Meta = meta
+			if err := points.AddSetPoints(exp.Ingest.Tolerances, tab); err != nil {
+				return err
+			}
+
+			if err := plan.WriteTable(job, tripletsArrow, tab); err != nil {
+				return err
+			}
+
+			return plan.WriteJSON(job, NotesJSON, []FileNotes{})
 		},
 	})
 
 	return Result{
-		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
-		Notes:    engine.Dep{Task: t.ID, Output: NotesJSON},
+		Triplets: engine.Dep{Task: task.ID, Output: tripletsArrow},
+		Notes:    engine.Dep{Task: task.ID, Output: NotesJSON},
 	}
 }

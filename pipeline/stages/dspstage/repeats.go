@@ -9,8 +9,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
-	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -18,204 +16,304 @@ import (
 	"doubletake/train/triplets"
 )
 
-// couple makes every second outcome the first (docs/method.md#synthetic-data-and-couples).
-func couple(t *table.Table) {
-	for i := range t.Columns {
-		if c := &t.Columns[i]; isSecond(t, c.Name) {
-			first := t.Column(strings.TrimSuffix(c.Name, "_2") + "_1")
-			c.Floats, c.Bools = slices.Clone(first.Floats), slices.Clone(first.Bools)
+// couple replaces the second outcome of each pair by the first (docs/method.md#synthetic-data-and-couples).
+func couple(tab *table.Table) {
+	for i := range tab.Columns {
+		column := &tab.Columns[i]
+		if isSecond(tab, column.Name) {
+			first := tab.Column(strings.TrimSuffix(column.Name, "_2") + "_1")
+			column.Floats = slices.Clone(first.Floats)
+			column.Bools = slices.Clone(first.Bools)
 		}
 	}
 }
 
-// isSecond reports whether a column has the second outcomes of pairs.
-func isSecond(t *table.Table, name string) bool {
+// isSecond reports whether a column contains the second outcomes of pairs.
+func isSecond(tab *table.Table, name string) bool {
 	base, ok := strings.CutSuffix(name, "_2")
-	return ok && t.Column(base+"_1") != nil
+	return ok && tab.Column(base+"_1") != nil
 }
 
-// noRepeats is the error of n runs of which none repeats another.
+// noRepeats returns the error about n runs of which none repeats another.
 func noRepeats(exp plan.Experiment, n int) error {
-	return fault.At(exp.File.Path, exp.At+".dsp", "conditions that were measured more than once",
+	return fault.At(exp.File.Path, exp.Key+".dsp", "conditions that were measured more than once",
 		fmt.Sprintf("%d runs, all at different conditions", n),
 		"allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take same-run pairs")
 }
 
-// compared lists the conditions and labels by which runs repeat each other: none that is found of a run, and none
-// without a tolerance that is derived of others.
+// compared lists the conditions and labels by which runs repeat each other. Conditions that are found in a run are not
+// compared, and derived conditions only with a tolerance.
 func compared(rec *ingeststage.Recordings) (conditions, labels []string) {
-	within := plan.Tolerances(rec.DSP.Within)
-	conditions = lists.Keep(rec.Conditions, func(c string) bool {
-		_, given := within[c]
-		return !slices.Contains(rec.Found, c) && (given || rec.Derive.Text(c) == "")
-	})
+	tolerances := plan.Tolerances(rec.DSP.Tolerances)
+	for _, c := range rec.Conditions {
+		_, given := tolerances[c]
+		derived := rec.Derive.Text(c) != ""
+		if !slices.Contains(rec.Found, c) && (given || !derived) {
+			conditions = append(conditions, c)
+		}
+	}
 
-	return conditions, lists.Keep(rec.Labels, func(c string) bool { return c != rec.DSP.Across })
+	for _, label := range rec.Labels {
+		if label != rec.DSP.Across {
+			labels = append(labels, label)
+		}
+	}
+
+	return conditions, labels
 }
 
-// CheckRepeats raises the error of recordings none of which repeats another, by the conditions that are known
-// of them.
-func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) {
-	rec, n := ing.Recordings, len(ing.Known)
+// CheckRepeats returns an error if pairs are made of repeats and no recording repeats another, by the conditions that
+// ing contains. It returns nil if a condition is known only later.
+func CheckRepeats(exp plan.Experiment, ing ingeststage.Result) error {
+	rec := ing.Recordings
+	n := len(ing.Known)
 	if rec == nil || !rec.Construction.Describe().Repeats || n == 0 {
-		return
+		return nil
 	}
 
-	groups := 0
-	unknown := fault.Try(func() { groups = len((&stage{exp: exp, rec: rec}).groups(ing.Known, nil, nil)) })
-	fault.Unless(unknown != nil || groups < n, noRepeats(exp, n))
+	groups, err := (&stage{exp: exp, rec: rec}).groups(ing.Known, nil, nil)
+	if err != nil {
+		return nil // the error means that a condition is not known yet
+	}
+
+	if len(groups) >= n {
+		return noRepeats(exp, n)
+	}
+
+	return nil
 }
 
-// checkCopies reports files with the same contents, taken for two runs.
-func checkCopies(j *engine.Job, results []engine.Dep) {
-	type file struct { // of ingeststage.FileResult
-		Path, SHA256 string
-		Skipped      *struct{}
-	}
-
-	var names, sums []string
-	for _, d := range results {
-		fault.Raise(plan.EachJSON(j.Input(d.Task, d.Output), func(f *file) {
-			if f.Skipped == nil {
-				names, sums = append(names, f.Path), append(sums, f.SHA256)
-			}
-		}))
-	}
-
-	ingeststage.CheckCopies(names, sums)
+// comparison contains the columns by which recordings are compared to find repeats.
+type comparison struct {
+	conditions [][]float64           // values of each compared condition, by recording
+	tolerances []condition.Tolerance // by compared condition
+	labels     [][]string            // names of each compared label, by recording
 }
 
-// groups gathers the recordings at equal conditions and labels. Where two channels of a run have equal ones, they are
-// those of one channel too.
-func (s *stage) groups(t holdout.Rows, runs, recordings []string) [][]int {
-	n, all := t.Rows(), plan.Tolerances(s.rec.DSP.Within)
-	conditions, names := compared(s.rec)
-	within := lists.Each(conditions, func(c string) condition.Tolerance { return all[c] })
-	cols := lists.Each(conditions, func(c string) []float64 { return fault.Get(t.Floats(c)) })
-	across, text := s.rec.DSP.Across, func(c string) []string { return fault.Get(t.Strings(c)) }
-	names = lists.Keep(names, func(c string) bool { // days within sessions keep no recordings of two sessions apart
-		return across == "" || !slices.Contains(s.rec.In.Occasions, c) || !condition.Nested(text(c), text(across))
+// comparison reads the columns by which recordings are compared.
+func (s *stage) comparison(rows holdout.Rows) (*comparison, error) {
+	c := &comparison{}
+	tolerances := plan.Tolerances(s.rec.DSP.Tolerances)
+	conditions, labels := compared(s.rec)
+	columns := make([][]float64, len(conditions))
+	for k, name := range conditions {
+		values, err := rows.Floats(name)
+		if err != nil {
+			return nil, err
+		}
+
+		columns[k] = values
+	}
+
+	alongside := condition.Alongside(conditions, columns, s.exp.StatedConditions(), func(name string) bool {
+		_, hasTolerance := tolerances[name]
+		return hasTolerance
 	})
-	labels := lists.Each(names, text)
-	equal := func(i, j int) bool {
-		differs := func(k int) bool { return !within[k].Equal(cols[k][i], cols[k][j]) }
-		named := func(l []string) bool { return l[i] != l[j] }
-		return !slices.ContainsFunc(labels, named) && !slices.ContainsFunc(lists.Numbers(len(within)), differs)
+	for k, name := range conditions {
+		if !slices.Contains(alongside, name) {
+			c.tolerances = append(c.tolerances, tolerances[name])
+			c.conditions = append(c.conditions, columns[k])
+		}
 	}
 
-	alike := false
+	for _, name := range labels {
+		names, err := rows.Strings(name)
+		if err != nil {
+			return nil, err
+		}
+
+		nested, err := s.nested(rows, name, names)
+		if err != nil {
+			return nil, err
+		}
+
+		if !nested {
+			c.labels = append(c.labels, names)
+		}
+	}
+
+	return c, nil
+}
+
+// nested reports whether a label is an occasion whose names are parts of the occasions that pairs are made across: days
+// within sessions do not keep recordings of two sessions apart.
+func (s *stage) nested(rows holdout.Rows, label string, names []string) (bool, error) {
+	across := s.rec.DSP.Across
+	if across == "" || !slices.Contains(s.rec.Ingest.Occasions, label) {
+		return false, nil
+	}
+
+	outer, err := rows.Strings(across)
+	if err != nil {
+		return false, err
+	}
+
+	return condition.Nested(names, outer), nil
+}
+
+// equal reports whether recordings i and j are at equal conditions and labels.
+func (c *comparison) equal(i, j int) bool {
+	for _, names := range c.labels {
+		if names[i] != names[j] {
+			return false
+		}
+	}
+
+	for k, values := range c.conditions {
+		if !c.tolerances[k].Equal(values[i], values[j]) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// alikeInRun reports whether two recordings of one run are equal. The recordings of a run must be consecutive.
+func (c *comparison) alikeInRun(runs []string) bool {
 	for i := range runs {
-		for k := i - 1; k >= 0 && runs[k] == runs[i] && !alike; k-- {
-			alike = equal(k, i)
+		for k := i - 1; k >= 0 && runs[k] == runs[i]; k-- {
+			if c.equal(k, i) {
+				return true
+			}
 		}
 	}
 
-	if alike {
-		labels = append(labels, channels(runs, recordings))
-	}
-
-	return slices.Collect(condition.Groups(n, within, cols, labels))
+	return false
 }
 
-// channels are the endings of recordings' names, behind that of their run.
+// groups returns the groups of recordings at equal conditions and labels. If two channels of a run are equal, a group
+// only has recordings of the same channel.
+func (s *stage) groups(rows holdout.Rows, runs, recordings []string) ([][]int, error) {
+	c, err := s.comparison(rows)
+	if err != nil {
+		return nil, err
+	}
+
+	if c.alikeInRun(runs) {
+		c.labels = append(c.labels, channels(runs, recordings))
+	}
+
+	return slices.Collect(condition.Groups(rows.Rows(), c.tolerances, c.conditions, c.labels)), nil
+}
+
+// channels returns the ending of each recording's name that names its channel: the part behind the name of its run.
 func channels(runs, recordings []string) []string {
-	return lists.Make(len(runs), func(i int) string {
-		if channel, own := strings.CutPrefix(recordings[i], runs[i]); own {
-			return channel
+	endings := make([]string, len(runs))
+	for i, run := range runs {
+		if ending, own := strings.CutPrefix(recordings[i], run); own {
+			endings[i] = ending
+		} else if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // a condition names the run
+			endings[i] = recordings[i][k:]
 		}
+	}
 
-		if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // of a run that a condition names
-			return recordings[i][k:]
-		}
-
-		return ""
-	})
+	return endings
 }
 
-// pairRepeats joins runs at equal conditions and labels: the first of a pair gives y1, the
-// second y2. It warns of runs without a partner.
-func (s *stage) pairRepeats(t *table.Table) []ingest.Warning {
-	runs, recording := t.Column("run").Strings, t.Column("recording").Strings
-	groups := s.groups(plan.AtSetPoints{Table: t}, runs, recording)
+// pairRepeats replaces the rows of a table by pairs of recordings at equal conditions and labels. The first recording
+// of a pair gives y1, the second y2. It warns of recordings without a partner.
+func (s *stage) pairRepeats(tab *table.Table) ([]ingest.Warning, error) {
+	runs := tab.Column("run").Strings
+	recording := tab.Column("recording").Strings
+	groups, err := s.groups(plan.AtSetPoints{Table: tab}, runs, recording)
+	if err != nil {
+		return nil, err
+	}
+
 	if s.rec.DSP.Across != "" {
-		return s.pairAcross(t, groups)
+		return s.pairAcross(tab, groups)
 	}
 
 	var first, second, alone []int
-	for _, g := range groups {
-		for ; len(g) > 1; g = g[2:] {
-			if runs[g[0]] == runs[g[1]] { // several files that are one run
-				alone = append(alone, g[:2]...)
-			} else {
-				first, second = append(first, g[0]), append(second, g[1])
+	for _, group := range groups {
+		for ; len(group) > 1; group = group[2:] {
+			if runs[group[0]] == runs[group[1]] { // two files of one run do not repeat each other
+				alone = append(alone, group[:2]...)
+				continue
 			}
+
+			first = append(first, group[0])
+			second = append(second, group[1])
 		}
 
-		alone = append(alone, g...)
+		alone = append(alone, group...)
 	}
 
-	fault.Unless(first != nil, noRepeats(s.exp, len(runs)))
-	slices.Sort(alone)
+	if first == nil {
+		return nil, noRepeats(s.exp, len(runs))
+	}
 
+	slices.Sort(alone)
 	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", len(alone), func(i int) string {
 		return recording[alone[i]]
 	})
 
-	// Until here every run's outcome is in both columns of its row.
-	one, two := t.Select(first), t.Select(second)
-	for i, other := range two.Columns {
-		c := &one.Columns[i]
-		if isSecond(t, c.Name) {
-			*c = other
+	joinRepeats(tab, first, second)
+
+	return warnings, nil
+}
+
+// joinRepeats replaces the rows of a table by pairs of its rows. Before the call, each row has the outcome of its run
+// as first and as second outcome. Names of runs and recordings are joined by " + ", and conditions that scatter about
+// set points become the mean of the two.
+func joinRepeats(tab *table.Table, first, second []int) {
+	joined := tab.Select(first)
+	for i, other := range tab.Select(second).Columns {
+		column := &joined.Columns[i]
+		if isSecond(tab, column.Name) {
+			*column = other
 		}
 
-		for k := range c.Strings {
-			if text := other.Strings[k]; text != c.Strings[k] {
-				c.Strings[k] += " + " + text
+		for k, text := range other.Strings {
+			if text != column.Strings[k] {
+				column.Strings[k] += " + " + text
 			}
 		}
 
-		if (plan.AtSetPoints{Table: t}).Scatters(c.Name) {
-			for k := range c.Floats {
-				c.Floats[k] = (c.Floats[k] + other.Floats[k]) / 2
+		if (plan.AtSetPoints{Table: tab}).Scatters(column.Name) {
+			for k := range column.Floats {
+				column.Floats[k] = (column.Floats[k] + other.Floats[k]) / 2
 			}
 		}
 	}
 
-	t.Columns = one.Columns
-
-	return warnings
+	tab.Columns = joined.Columns
 }
 
-// pairAcross makes each recording the first of a pair, whose second is of another occasion where the condition was
-// measured on several. The recordings of a condition have the name of the first, by which they are found.
-func (s *stage) pairAcross(t *table.Table, groups [][]int) []ingest.Warning {
-	day := fault.Get(t.Strings(s.rec.DSP.Across))
-	recording := t.Column("recording").Strings
+// pairAcross replaces the second outcome of each recording by the outcome of a recording in the same group on another
+// occasion, if the group was measured on several. It gives all recordings of a group the name of the first one, by
+// which later stages find the group again. It warns of recordings without a partner.
+func (s *stage) pairAcross(tab *table.Table, groups [][]int) ([]ingest.Warning, error) {
+	days, err := tab.Strings(s.rec.DSP.Across)
+	if err != nil {
+		return nil, err
+	}
+
+	recording := tab.Column("recording").Strings
 	repeats := slices.Clone(recording)
 	var lone []int
-	for _, g := range groups {
-		several := slices.ContainsFunc(g, func(i int) bool { return day[i] != day[g[0]] })
-		for _, i := range g {
-			if repeats[i] = recording[g[0]]; !several {
+	for _, group := range groups {
+		several := slices.ContainsFunc(group, func(i int) bool { return days[i] != days[group[0]] })
+		for _, i := range group {
+			repeats[i] = recording[group[0]]
+			if !several {
 				lone = append(lone, i)
 			}
 		}
 	}
 
-	set := triplets.Set{N: t.Rows()}
-	set.SetRuns(t.Column("run").Strings)
-	for i, c := range t.Select(set.PairAcross(repeats, day)).Columns {
-		if isSecond(t, c.Name) {
-			t.Columns[i] = c
+	set := triplets.Set{N: tab.Rows()}
+	set.SetRuns(tab.Column("run").Strings)
+	for i, c := range tab.Select(set.PairAcross(repeats, days)).Columns {
+		if isSecond(tab, c.Name) {
+			tab.Columns[i] = c
 		}
 	}
 
-	t.Column("recording").Strings = repeats
-	t.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = slices.Repeat([]float64{0.5},
-		t.Rows())
+	tab.Column("recording").Strings = repeats
+	tab.Make("weight", "", "weight of the pair, by which r repeats count as r runs").Floats = slices.Repeat([]float64{0.5},
+		tab.Rows())
 
-	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), t.Rows(), func(i int) string {
-		return recording[lone[i]]
-	})
+	return campaign.WarnLone(s.exp.File.Path, "recording", s.rec.DSP.Across, len(lone), tab.Rows(),
+		func(i int) string { return recording[lone[i]] })
 }

@@ -12,133 +12,202 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
 
-// fileTables collects one file's rows.
+// fileTables collects the rows of one file.
 type fileTables struct {
 	src        *plan.Source
 	loads      *Loads
-	background *Background          // nil: none was recorded
-	reading    *ingeststage.Reading // what the ingest stage left; nil: nothing
-	names      []string             // of the outcomes
-	trip, spec table.Table
+	background *Background          // nil without recordings of the background
+	reading    *ingeststage.Reading // results of stage ingest in memory; nil if there are none
+	names      []string             // names of the outcomes, which all runs must have
+	trip       table.Table          // triplets
+	spec       table.Table          // spectra
 
 	rd  ingest.Reader // the open file
 	res *ingeststage.FileResult
 }
 
-func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) (err error) {
-	defer fault.Catch(&err)
+// file computes the rows of all runs of a file, and adds the notes about them.
+func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) error {
 	f.res = res
-	f.rd, err = format.Open(path, f.src.Options.In(ctx, res.Path))
-	fault.Raise(ingeststage.Named(err, res.Path))
-	defer f.rd.Close()
+	rd, err := format.Open(path, f.src.Options.In(ctx, res.Path))
+	if err != nil {
+		return ingeststage.Named(err, res.Path)
+	}
+	defer rd.Close()
 
+	f.rd = rd
 	for _, run := range res.Runs {
 		note := RunNote{Run: run.Run.ID}
-		err := fault.Try(func() {
-			switch c := f.src.Construction.(type) {
-			case dsp.OfSpectra:
-				f.spectraRun(ctx, c, run, &note)
-			case dsp.OfSeries:
-				f.seriesRun(ctx, c, run, &note, notes)
-			}
-		})
-		fault.Raise(ingeststage.Named(ingeststage.Placed(err, res.Path, run.Run.Place), res.Path))
+		var err error
+		switch c := f.src.Construction.(type) {
+		case dsp.OfSpectra:
+			err = f.spectraRun(ctx, c, run, &note)
+		case dsp.OfSeries:
+			err = f.seriesRun(ctx, c, run, &note, notes)
+		}
+
+		if err != nil {
+			return ingeststage.Named(ingeststage.Placed(err, res.Path, run.Run.Place), res.Path)
+		}
+
 		notes.Notes = append(notes.Notes, note)
 	}
 
 	return nil
 }
 
-// spectraRun makes the rows of a run of microphones.
-func (f *fileTables) spectraRun(ctx context.Context, c dsp.OfSpectra, run ingeststage.RunResult, note *RunNote) {
+// spectraRun computes the rows of a run of microphones.
+func (f *fileTables) spectraRun(ctx context.Context, c dsp.OfSpectra, run ingeststage.RunResult, note *RunNote) error {
 	r := ingeststage.NewRun(f.src, f.res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
-	recs := run.Run.Recordings
-	names := make([]string, len(recs))
+	recs := slices.Clone(run.Run.Recordings)
+	var names []string
 	for i, rec := range recs {
 		name := f.res.Info.Channels[rec.Channels[0]].Name
-		names[i] = "channel " + name
+		names = append(names, "channel "+name)
+		if f.background == nil {
+			continue
+		}
 
-		if f.background != nil {
-			r.Microphones[i].Background = f.background.Of(name, run.Units[i], f.res.Path)
+		background, err := f.background.Of(name, run.Units[i], f.res.Path)
+		if err != nil {
+			return err
+		}
+
+		r.Microphones[i].Background = background
+	}
+
+	if f.src.Ingest.Tachometer != nil {
+		pulses, err := f.tachometer(ctx, run, r.Start, r.Samples)
+		if err != nil {
+			return err
+		}
+
+		r.Pulses = pulses
+	}
+
+	segments, err := c.Spectra(r)
+	if err != nil {
+		return err
+	}
+
+	an, giveBack, err := f.analyser(ctx, segments)
+	if err != nil {
+		return err
+	}
+	defer giveBack() // the spectra of the pairs are parts of it
+
+	pairs, err := c.Pairs(ctx, f.rd, r, an)
+	if err != nil {
+		return err
+	}
+
+	note.add(pairs, names)
+	for i := range recs {
+		recs[i].Conditions, err = f.withSpeed(recs[i], pairs.ShaftHz)
+		if err != nil {
+			return err
 		}
 	}
 
-	if f.src.In.Tachometer != nil {
-		r.Pulses = f.tachometer(ctx, run, r.Start, r.Samples)
+	for _, s := range pairs.Spectra {
+		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], pairs.BinHz, s)
 	}
 
-	load := fault.Get(c.Spectra(r))
-	an := f.reading.Spectra(load)
-	if an == nil {
-		an = ingeststage.BorrowAnalyser()
-		defer ingeststage.ReturnAnalyser(an)
-		fault.Raise(an.Load(ctx, f.rd, load))
-	}
-
-	p := fault.Get(c.Pairs(ctx, f.rd, r, an))
-	note.add(p, names)
-
-	recs = slices.Clone(recs)
-	for i := range recs {
-		recs[i].Conditions = f.withSpeed(recs[i], p.ShaftHz)
-	}
-
-	for _, s := range p.Spectra {
-		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], p.BinHz, s)
-	}
-
-	f.rows(p, run.Run.ID, recs)
+	return f.rows(pairs, run.Run.ID, recs)
 }
 
-// seriesRun makes the rows of a run of a balance.
-func (f *fileTables) seriesRun(ctx context.Context, c dsp.OfSeries, run ingeststage.RunResult, note *RunNote,
-	notes *FileNotes,
-) {
-	rec := run.Run.Recordings[0]
-	samples := run.Stats[0].Samples
-	chans := f.reading.Series(run.Run.ID)
-	if chans == nil {
-		chans = fault.Get(ingeststage.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples))
+// analyser returns an analyser that has loaded segments, and a function that the caller must call when it is done. It
+// takes the analyser of stage ingest if that has loaded the segments, and otherwise an idle one.
+func (f *fileTables) analyser(ctx context.Context, segments *dsp.Segments) (*dsp.Analyser, func(), error) {
+	if an := f.reading.Spectra(segments); an != nil {
+		return an, func() {}, nil // f.reading returns it to the idle ones
 	}
 
-	series, warnings, err := f.loads.Series(ctx, f.res, rec, chans)
-	notes.Warnings = append(notes.Warnings, warnings...)
-	fault.Raise(err)
+	an := ingeststage.BorrowAnalyser()
+	giveBack := func() { ingeststage.ReturnAnalyser(an) }
+	if err := an.Load(ctx, f.rd, segments); err != nil {
+		giveBack()
+		return nil, nil, err
+	}
 
-	names := lists.Each(series, func(s dsp.Series) string { return s.Name })
-	p := fault.Get(c.Pairs(ingeststage.NewRun(f.src, f.res.Info, run.Run, samples, nil, nil), series))
-	note.add(p, names)
-	f.rows(p, run.Run.ID, run.Run.Recordings)
+	return an, giveBack, nil
+}
+
+// seriesRun computes the rows of a run of a balance.
+func (f *fileTables) seriesRun(ctx context.Context, c dsp.OfSeries, run ingeststage.RunResult, note *RunNote,
+	notes *FileNotes,
+) error {
+	rec := run.Run.Recordings[0]
+	samples := run.Stats[0].Samples
+	columns := f.reading.Series(run.Run.ID)
+	if columns == nil {
+		var err error
+		columns, err = ingeststage.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples)
+		if err != nil {
+			return err
+		}
+	}
+
+	series, warnings, err := f.loads.Series(ctx, f.res, rec, columns)
+	notes.Warnings = append(notes.Warnings, warnings...)
+	if err != nil {
+		return err
+	}
+
+	pairs, err := c.Pairs(ingeststage.NewRun(f.src, f.res.Info, run.Run, samples, nil, nil), series)
+	if err != nil {
+		return err
+	}
+
+	var names []string
+	for _, s := range series {
+		names = append(names, s.Name)
+	}
+
+	note.add(pairs, names)
+
+	return f.rows(pairs, run.Run.ID, run.Run.Recordings)
 }
 
 // rows appends the rows of a run.
-func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) {
-	f.same(p)
-	for _, row := range p.Rows {
+func (f *fileTables) rows(pairs *dsp.Pairs, run string, recs []ingest.Recording) error {
+	if len(pairs.Rows) == 0 {
+		return nil
+	}
+
+	if err := f.checkOutcomes(pairs); err != nil {
+		return err
+	}
+
+	for _, row := range pairs.Rows {
 		f.src.Cells(&f.trip, run, recs[row.Recording])
 	}
 
-	if len(p.Rows) > 0 {
-		f.outcomes(p)
+	f.outcomes(pairs)
+
+	for _, row := range pairs.Rows {
+		rec := recs[row.Recording]
+		if err := f.derived(pairs, row, strings.TrimPrefix(rec.ID, run), rec); err != nil {
+			return err
+		}
 	}
 
-	for _, row := range p.Rows {
-		rec := recs[row.Recording]
-		f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec)
-	}
+	return nil
 }
 
-// add takes over the counts and flags of a run. names are those of its
-// recordings or series, put before a flag's text where there are several.
-func (n *RunNote) add(p *dsp.Pairs, names []string) {
-	n.Dropped, n.Bounds, n.Levels, n.Near = p.Dropped, p.Bounds, p.Levels, p.Near
-	for _, flag := range p.Flags {
+// add copies the counts and flags of a run. names are the names of its recordings or series; if there are several, add
+// puts the name in front of a flag's text.
+func (n *RunNote) add(pairs *dsp.Pairs, names []string) {
+	n.Dropped = pairs.Dropped
+	n.Bounds = pairs.Bounds
+	n.Levels = pairs.Levels
+	n.Near = pairs.Near
+	for _, flag := range pairs.Flags {
 		if flag.Channel >= 0 && len(names) > 1 {
 			flag.Text = names[flag.Channel] + ": " + flag.Text
 		}
@@ -146,77 +215,93 @@ func (n *RunNote) add(p *dsp.Pairs, names []string) {
 	}
 }
 
-// same refuses a run whose outcomes are not those of the file's other runs.
-func (f *fileTables) same(p *dsp.Pairs) {
-	if len(p.Rows) == 0 {
-		return
+// checkOutcomes returns an error if the outcomes of a run differ from the outcomes of the file's other runs.
+func (f *fileTables) checkOutcomes(pairs *dsp.Pairs) error {
+	var names []string
+	for _, outcome := range pairs.Outcomes {
+		names = append(names, outcome.Name)
 	}
 
-	names := lists.Each(p.Outcomes, func(o dsp.Outcome) string { return o.Name })
 	if f.names == nil {
 		f.names = names
 	}
 
-	fault.Unless(slices.Equal(names, f.names), fault.At("", "", "the outcomes of the file's other runs, "+
-		strings.Join(f.names, ", "), strings.Join(names, ", "), ""))
+	if !slices.Equal(names, f.names) {
+		return fault.At("", "", "the outcomes of the file's other runs, "+strings.Join(f.names, ", "),
+			strings.Join(names, ", "), "")
+	}
+
+	return nil
 }
 
-// outcomes appends the values of a run's rows, in the order of the outcomes.
-func (f *fileTables) outcomes(p *dsp.Pairs) {
-	for k, o := range p.Outcomes {
-		for h, member := range p.Members {
-			doc := o.Description + member
-			if o.Note != "" {
-				doc += "; " + o.Note
+// outcomes appends the outcomes of a run's rows and their by-products.
+func (f *fileTables) outcomes(pairs *dsp.Pairs) {
+	for k, outcome := range pairs.Outcomes {
+		for h, member := range pairs.Members {
+			doc := outcome.Description + member
+			if outcome.Note != "" {
+				doc += "; " + outcome.Note
 			}
 
-			c := f.trip.Make(fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc)
-			for _, row := range p.Rows {
-				c.Floats = append(c.Floats, row.Values[k].Y[h])
+			column := f.trip.Make(fmt.Sprintf("%s_%d", outcome.Name, h+1), outcome.Unit, doc)
+			for _, row := range pairs.Rows {
+				column.Floats = append(column.Floats, row.Values[k].Y[h])
 			}
 		}
 
-		for i, by := range o.ByProducts {
-			for h, member := range p.Members {
-				name, doc := fmt.Sprintf("%s_%s_%d", o.Name, by.Suffix, h+1), by.Description+member
-				if by.Single && h > 0 {
-					break
-				} else if by.Single {
-					name, doc = o.Name+"_"+by.Suffix, by.Description
-				}
-
-				c := f.trip.Make(name, by.Unit, doc)
-				for _, row := range p.Rows {
-					if v := row.Values[k].ByProducts[i][h]; by.Bool {
-						c.Bools = append(c.Bools, v != 0)
-					} else {
-						c.Floats = append(c.Floats, v)
-					}
-				}
-			}
+		for i := range outcome.ByProducts {
+			f.byProduct(pairs, k, i)
 		}
 	}
 }
 
-// derived appends the derived outcomes of a row: those of y1 are computed of y1 alone,
-// those of y2 of y2, so that they are as independent as the outcomes are. channel names the
-// recording in its run.
-func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, rec ingest.Recording) {
+// byProduct appends by-product i of outcome k: for each of the two members of a pair, or once if the pair has one
+// value.
+func (f *fileTables) byProduct(pairs *dsp.Pairs, k, i int) {
+	outcome := pairs.Outcomes[k]
+	product := outcome.ByProducts[i]
+	for h, member := range pairs.Members {
+		name := fmt.Sprintf("%s_%s_%d", outcome.Name, product.Suffix, h+1)
+		doc := product.Description + member
+		if product.Single {
+			name = outcome.Name + "_" + product.Suffix
+			doc = product.Description
+		}
+
+		column := f.trip.Make(name, product.Unit, doc)
+		for _, row := range pairs.Rows {
+			v := row.Values[k].ByProducts[i][h]
+			if product.Bool {
+				column.Bools = append(column.Bools, v != 0)
+			} else {
+				column.Floats = append(column.Floats, v)
+			}
+		}
+
+		if product.Single {
+			return
+		}
+	}
+}
+
+// derived appends the derived outcomes of a row. Their first value is computed from y1 alone and the second from y2
+// alone, so that they are as independent as the outcomes. channel names the recording in messages.
+func (f *fileTables) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec ingest.Recording) error {
 	names := f.src.Derive.Outcomes()
 	if len(names) == 0 {
-		return
+		return nil
 	}
 
 	var values [2]map[string]float64
 	for h := range values {
 		values[h] = maps.Clone(rec.Conditions)
-		for k, o := range p.Outcomes {
-			values[h][o.Name] = row.Values[k].Y[h]
+		for k, outcome := range pairs.Outcomes {
+			values[h][outcome.Name] = row.Values[k].Y[h]
 		}
 
 		if err := f.src.Derive.AddOutcomes(values[h], rec.Labels); err != nil {
 			place := strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1))
-			fault.Raise(fault.At("", place, "a finite number", err.Error(), ""))
+			return fault.At("", place, "a finite number", err.Error(), "")
 		}
 	}
 
@@ -229,18 +314,19 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, rec inge
 		for h := range values {
 			v, ok := values[h][name]
 			if !ok {
-				fault.Raise(fault.At("", channel, fmt.Sprintf("the numbers of %s = %s", name, f.src.Derive.Text(name)),
-					fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names), ""))
+				return fault.At("", channel, fmt.Sprintf("the numbers of %s = %s", name, f.src.Derive.Text(name)),
+					fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names), "")
 			}
 
-			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
+			doc := strings.TrimPrefix(pairs.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
 			f.trip.Cell(fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
+
+	return nil
 }
 
-// spectrum appends the two halves' spectra of a recording, and what of them
-// was used.
+// spectrum appends the spectra of the two halves of a recording, and the lines and bins that were used.
 func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, binHz float64, s dsp.Spectra) {
 	for h, half := range s.Halves {
 		f.src.Cells(&f.spec, run, rec)
@@ -250,27 +336,39 @@ func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, bin
 		f.spec.Cell("power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
 
 		lines := half.Lines
-		list := func(name, unit, doc string, value func(l dsp.Line) float64) {
-			v := lists.Each(lines, func(l dsp.Line) float32 { return float32(value(l)) })
+		f.spec.Cell("line_hz", "Hz", "harmonics: frequency of the largest bin", lineCells(lines, peakHz))
+		f.spec.Cell("line_power", unit+"²", "harmonics: mean square", lineCells(lines, linePower))
+		f.spec.Cell("floor", unit+"²", "harmonics: floor per bin",
+			lineCells(lines, func(line dsp.Line) float64 { return line.Floor }))
+		f.spec.Cell("search_lo", "", "harmonics: first bin searched",
+			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[0]) }))
+		f.spec.Cell("search_hi", "", "harmonics: last bin searched",
+			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[1]) }))
+		f.spec.Cell("band_lo", "", "harmonics: first bin of the line",
+			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[0]) }))
+		f.spec.Cell("band_hi", "", "harmonics: last bin of the line",
+			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[1]) }))
 
-			f.spec.Cell(name, unit, doc, v)
-		}
-
-		hz := func(l dsp.Line) float64 { return l.PeakHz }
-		power := func(l dsp.Line) float64 { return l.Power }
-
-		list("line_hz", "Hz", "harmonics: frequency of the largest bin", hz)
-		list("line_power", unit+"²", "harmonics: mean square", power)
-		list("floor", unit+"²", "harmonics: floor per bin", func(l dsp.Line) float64 { return l.Floor })
-		list("search_lo", "", "harmonics: first bin searched", func(l dsp.Line) float64 { return float64(l.Search[0]) })
-		list("search_hi", "", "harmonics: last bin searched", func(l dsp.Line) float64 { return float64(l.Search[1]) })
-		list("band_lo", "", "harmonics: first bin of the line", func(l dsp.Line) float64 { return float64(l.Band[0]) })
-		list("band_hi", "", "harmonics: last bin of the line", func(l dsp.Line) float64 { return float64(l.Band[1]) })
-
-		lines = half.ShaftOrders
-		list("shaft_order", "", "orders of the shaft that are no multiple of the blade count",
-			func(l dsp.Line) float64 { return float64(l.Order) })
-		list("shaft_order_hz", "Hz", "their frequency", hz)
-		list("shaft_order_power", unit+"²", "their mean square", power)
+		orders := half.ShaftOrders
+		f.spec.Cell("shaft_order", "", "orders of the shaft that are no multiple of the blade count",
+			lineCells(orders, func(line dsp.Line) float64 { return float64(line.Order) }))
+		f.spec.Cell("shaft_order_hz", "Hz", "their frequency", lineCells(orders, peakHz))
+		f.spec.Cell("shaft_order_power", unit+"²", "their mean square", lineCells(orders, linePower))
 	}
+}
+
+// peakHz returns the frequency of a line's largest bin.
+func peakHz(line dsp.Line) float64 { return line.PeakHz }
+
+// linePower returns the mean square of a line.
+func linePower(line dsp.Line) float64 { return line.Power }
+
+// lineCells returns a value of each line.
+func lineCells(lines []dsp.Line, value func(line dsp.Line) float64) []float32 {
+	var cells []float32
+	for _, line := range lines {
+		cells = append(cells, float32(value(line)))
+	}
+
+	return cells
 }

@@ -12,49 +12,62 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 )
 
-// withSpeed adds the shaft speed that was measured to the conditions of a
-// recording: rpm_measured by a tachometer, rpm_tracked in the sound; and what is
-// derived of it.
-func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) map[string]float64 {
+// withSpeed returns the conditions of a recording. If the shaft speed was measured, it adds the speed and the
+// conditions that are derived from it: rpm_measured if a tachometer measured the speed, rpm_tracked if it was found in
+// the sound. halvesHz is the speed in each half of the recording; 0 in both halves means that it is not known.
+func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[string]float64, error) {
 	name := ""
 	switch {
-	case f.src.In.Tachometer != nil:
+	case f.src.Ingest.Tachometer != nil:
 		name = "rpm_measured"
 	case f.src.DSP.Track != nil:
 		name = "rpm_tracked"
 	}
 
-	if name == "" || halvesHz == [2]float64{} {
-		return rec.Conditions
+	isKnown := halvesHz[0] != 0 || halvesHz[1] != 0
+	if name == "" || !isKnown {
+		return rec.Conditions, nil
 	}
 
-	out := maps.Clone(rec.Conditions)
-	out[name] = 30 * (halvesHz[0] + halvesHz[1])
-	if err := f.src.Derive.AddConditions(out, rec.Labels); err != nil {
-		fault.Raise(&fault.Error{Want: "a finite number", Found: err.Error()})
+	conditions := maps.Clone(rec.Conditions)
+	meanHz := (halvesHz[0] + halvesHz[1]) / 2
+	conditions[name] = 60 * meanHz
+	if err := f.src.Derive.AddConditions(conditions, rec.Labels); err != nil {
+		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
 	}
 
-	return out
+	return conditions, nil
 }
 
-// tachometer reads the pulses of a run, in samples from its beginning.
-func (f *fileTables) tachometer(ctx context.Context, run ingeststage.RunResult, start, samples int64) *dsp.Pulses {
+// tachometer finds the pulses of the tachometer in a run. start is the first sample of the run, samples its length.
+func (f *fileTables) tachometer(ctx context.Context, run ingeststage.RunResult, start, samples int64) (*dsp.Pulses,
+	error,
+) {
 	res := f.res
-	t := f.src.In.Tachometer
-	c := fault.Get(ingest.FindChannel(res.Info, t.Channel))
-	for _, r := range run.Run.Recordings {
-		ch, tacho := res.Info.Channels[r.Channels[0]], res.Info.Channels[c]
-		fault.Unless(r.Channels[0] != c,
-			fault.At(res.Path, "channel "+ch.Name, "a microphone", "the tachometer", "leave it out of channels"))
-		fault.Unless(tacho.Samples == ch.Samples && tacho.RateHz == ch.RateHz, fault.At(res.Path, "channel "+tacho.Name,
-			fmt.Sprintf("a tachometer sampled as the microphones are, %d samples at %g Hz", ch.Samples, ch.RateHz),
-			fmt.Sprintf("%d at %g Hz", tacho.Samples, tacho.RateHz), ""))
+	t := f.src.Ingest.Tachometer
+	k, err := ingest.FindChannel(res.Info, t.Channel)
+	if err != nil {
+		return nil, err
 	}
 
-	o := dsp.Tachometer{Channel: c, PulsesPerRev: t.PulsesPerRev, Falling: t.Edge == "falling", Threshold: math.NaN()}
+	tacho := res.Info.Channels[k]
+	for _, rec := range run.Run.Recordings {
+		ch := res.Info.Channels[rec.Channels[0]]
+		if rec.Channels[0] == k {
+			return nil, fault.At(res.Path, "channel "+ch.Name, "a microphone", "the tachometer", "leave it out of channels")
+		}
+
+		if tacho.Samples != ch.Samples || tacho.RateHz != ch.RateHz {
+			return nil, fault.At(res.Path, "channel "+tacho.Name,
+				fmt.Sprintf("a tachometer sampled as the microphones are, %d samples at %g Hz", ch.Samples, ch.RateHz),
+				fmt.Sprintf("%d at %g Hz", tacho.Samples, tacho.RateHz), "")
+		}
+	}
+
+	o := dsp.Tachometer{Channel: k, PulsesPerRev: t.PulsesPerRev, Falling: t.Edge == "falling", Threshold: math.NaN()}
 	if t.Threshold != nil {
 		o.Threshold = *t.Threshold
 	}
 
-	return fault.Get(dsp.FindPulses(ctx, f.rd, start, samples, o))
+	return dsp.FindPulses(ctx, f.rd, start, samples, o)
 }

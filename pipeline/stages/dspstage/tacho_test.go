@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/stages/ingeststage"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // pulses is a tachometer with that many pulses a second at 1 kHz.
@@ -32,7 +33,7 @@ func TestTachometer(t *testing.T) {
 	} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, tachometer: {channel: "2"}}`, d)
 		_, err := Plan(b.Experiment, b.ing)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		run := &res.Runs[0]
@@ -40,7 +41,7 @@ func TestTachometer(t *testing.T) {
 		f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 
 		notes := &FileNotes{}
-		must.Do(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
+		require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
 		if v, err := f.trip.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
 			t.Errorf("%s: %v, %v", d, v, err)
@@ -53,7 +54,7 @@ func TestTachometer(t *testing.T) {
 
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
-		must.Refuse(t, f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}),
+		assert.ErrorContains(t, f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}),
 			"channel 2: expected a microphone, found the tachometer")
 	}
 }
@@ -74,10 +75,10 @@ func TestBackgroundAdd(t *testing.T) {
 		`{files: a.npy, conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 2}, background: {files: q.npy}}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	planned, err := Plan(b.Experiment, b.ing)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, planned.Background == nil || planned.Background.Task != "x/dsp/background",
-		"background %v", planned.Background)
+	require.NotNil(t, planned.Background, "background %v", planned.Background)
+	assert.Equal(t, "x/dsp/background", planned.Background.Task, "background %v", planned.Background)
 
 	var bg Background
 	if err := bg.add(context.Background(), b.Source, []ingeststage.Sensitivity(nil), "q.npy",
@@ -85,16 +86,17 @@ func TestBackgroundAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	must.Never(t, len(bg.Channels) != 1 || bg.Channels[0].Unit != "Pa" || bg.Channels[0].Seconds != 16,
-		"%+v", bg.Channels)
+	require.Len(t, bg.Channels, 1, "%+v", bg.Channels)
+	require.Equal(t, "Pa", bg.Channels[0].Unit, "%+v", bg.Channels)
+	require.Equal(t, 16.0, bg.Channels[0].Seconds, "%+v", bg.Channels)
 
 	c := bg.Channels[0]
 	if got, want := c.MeanSquare(200, 400), 4*2*sigma*sigma/1000*200; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("noise %g, want %g", got, want)
 	}
 
-	must.Not(t, len(c.Tones) != 1 || math.Abs(c.Tones[0].MeanSquare/(4*amplitude*amplitude/2)-1) > 0.05,
-		"tones %+v", c.Tones)
+	require.Len(t, c.Tones, 1, "tones %+v", c.Tones)
+	assert.InDelta(t, 1, c.Tones[0].MeanSquare/(4*amplitude*amplitude/2), 0.05, "tones %+v", c.Tones)
 
 	if len(bg.Warnings) != 1 || bg.Warnings[0].Code != "background-tones" ||
 		!strings.Contains(bg.Warnings[0].Text, "150 Hz (71.0 dB re 20 µPa") {

@@ -27,7 +27,8 @@ func TestApart(t *testing.T) {
 		for i, s := range c.std {
 			info.Channels = append(info.Channels, ingest.Channel{Name: string(rune('a' + i))})
 			run.Run.Recordings = append(run.Run.Recordings, ingest.Recording{Channels: []int{i}})
-			run.Stats, run.Units = append(run.Stats, stats.Summary{Std: s}), append(run.Units, "Pa")
+			run.Stats = append(run.Stats, stats.Summary{Std: s})
+			run.Units = append(run.Units, "Pa")
 		}
 
 		if got := apart(info, run); len(got) != c.want {

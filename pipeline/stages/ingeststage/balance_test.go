@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/config"
 )
 
@@ -30,7 +32,7 @@ func TestBalanceColumns(t *testing.T) {
 		},
 	}
 
-	must.Equal(t, balanceColumns(in, nil), []string{"v1", "v2", "arm", "pitot", "p", "T"}, "got")
+	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, balanceColumns(in, nil), "got")
 
 	arm := []string{"arm"}
 	if got := balanceColumns(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
@@ -38,7 +40,7 @@ func TestBalanceColumns(t *testing.T) {
 	}
 
 	in.Balance = nil
-	must.Equal(t, balanceColumns(in, nil), []string{"-Fx", "T", "pitot"}, "without a balance")
+	assert.Equal(t, []string{"-Fx", "T", "pitot"}, balanceColumns(in, nil), "without a balance")
 }
 
 // Columns with forces are a balance of voltages with the unit matrix; the
@@ -50,15 +52,17 @@ func TestMeasuresForces(t *testing.T) {
 		{Name: "fz_n", Value: "-Fz"},
 	}}
 
-	must.Never(t, !measuresForces(in), "no forces")
+	require.True(t, addIdentityMatrix(in), "no forces")
 
 	if b := in.Balance; !slices.Equal(b.Voltages, []string{"Fx", "Fz"}) || !slices.Equal(b.Components, b.Voltages) ||
 		!slices.Equal(b.Matrix[1], []float64{0, 1}) || b.Tare == nil {
 		t.Errorf("%+v", b)
 	}
 
-	must.Not(t, original.Voltages != nil || original.Matrix != nil, "the configuration changed: %+v", original)
-	must.Not(t, measuresForces(in) || measuresForces(&config.Ingest{}), "voltages are taken for forces")
+	require.Empty(t, original.Voltages, "the configuration changed: %+v", original)
+	assert.Empty(t, original.Matrix, "the configuration changed: %+v", original)
+	require.False(t, addIdentityMatrix(in), "voltages are taken for forces")
+	assert.False(t, addIdentityMatrix(&config.Ingest{}), "voltages are taken for forces")
 }
 
 // The air's density is known by conditions, or by columns of the flow.
@@ -78,8 +82,8 @@ func TestAirKnown(t *testing.T) {
 		{nil, &config.Flow{Pressure: "p"}, true},
 	} {
 		in := &config.Ingest{Balance: &config.Balance{Flow: c.flow}}
-		must.Equal(t, airKnown(in, c.conditions), c.want, "%v, %+v", c.conditions, c.flow)
+		assert.Equal(t, c.want, airKnown(in, c.conditions), "%v, %+v", c.conditions, c.flow)
 	}
 
-	must.Not(t, airKnown(&config.Ingest{}, nil), "known of nothing")
+	assert.False(t, airKnown(&config.Ingest{}, nil), "known of nothing")
 }

@@ -14,43 +14,43 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
 
-// calibratorJSON is the output of the task that measures the calibrator's
-// recordings: a []sensitivity.
+// calibratorJSON is the output of the task that measures the calibrator's recordings: a []Sensitivity.
 const calibratorJSON = "calibrator.json"
 
 // Tone is a calibrator's tone in a channel of its recording.
 type Tone struct {
-	Unit        string  `json:"unit"`     // of the samples
-	LevelDB     float64 `json:"level_db"` // dB re 20 µPa: what the calibrator makes
+	Unit        string  `json:"unit"`     // unit of the samples
+	LevelDB     float64 `json:"level_db"` // level that the calibrator makes, dB re 20 µPa
 	FrequencyHz float64 `json:"frequency_hz"`
-	RMS         float64 `json:"rms"` // of the tone, in Unit
+	RMS         float64 `json:"rms"` // rms of the tone in Unit
 	PaPerUnit   float64 `json:"pa_per_unit"`
-	SpreadDB    float64 `json:"spread_db"` // loudest over quietest block
-	Blocks      int     `json:"blocks"`
-	BlockS      float64 `json:"block_s"`
-	AboveDB     float64 `json:"above_db"` // of the tone over the noise in its third of an octave
+	SpreadDB    float64 `json:"spread_db"` // loudest block over quietest block
+	Blocks      int     `json:"blocks"`    // number of equal parts whose levels are compared
+	BlockS      float64 `json:"block_s"`   // duration of a block
+	AboveDB     float64 `json:"above_db"`  // level of the tone over the noise in its third of an octave
 }
 
 // Sensitivity is the result of one channel of a calibrator's recording.
 type Sensitivity struct {
-	// channel of the recordings, by name or number; "": all of them, or the one of that
-	// name
-	For     string `json:"for"`
+	// Target is the channel of the campaign's recordings that was calibrated, by name or number. If it is "", Named
+	// decides.
+	Target string `json:"for"`
+	// Named tells that a Sensitivity without Target belongs to the channel with the name Channel, and not to all channels.
 	Named   bool   `json:"named"`
-	File    string `json:"file"`
-	Channel string `json:"channel"`
-	SHA256  string `json:"sha256"`
+	File    string `json:"file"`    // the calibrator's recording
+	Channel string `json:"channel"` // the channel of File
+	SHA256  string `json:"sha256"`  // digest of File
 	Tone
-	Fault *fault.Error `json:"fault,omitempty"` // of a channel that may not be in use
+	// Fault is the reason why the channel was not measured. Only the use of the channel makes it an error.
+	Fault *fault.Error `json:"fault,omitempty"`
 }
 
-// text describes it for tables and the page.
+// text describes the sensitivity for tables and the page.
 func (s Sensitivity) text() string {
 	unit := cmp.Or(s.Unit, "file unit")
 
@@ -59,241 +59,305 @@ func (s Sensitivity) text() string {
 		s.File, s.Channel, s.LevelDB, s.FrequencyHz, s.RMS, unit, s.PaPerUnit, unit, s.SpreadDB, s.Blocks, s.BlockS)
 }
 
-// calibratorFiles are the recordings of the calibrator, before they are measured; Channel "" is to be found out.
-func calibratorFiles(c *config.Calibrator) []Sensitivity {
-	if c.File != "" {
-		return []Sensitivity{{File: c.File, Channel: c.Channel}}
+// calibratorFiles lists the recordings of the calibrator as the configuration names them, without results. Channel is
+// "" where the configuration does not name the channel.
+func calibratorFiles(calibrator *config.Calibrator) []Sensitivity {
+	if calibrator.File != "" {
+		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}
 	}
 
-	return lists.Each(c.Recordings, func(r config.NamedString) Sensitivity {
+	var files []Sensitivity
+	for _, r := range calibrator.Recordings {
 		path, own, _ := strings.Cut(r.Value, "#")
-		return Sensitivity{For: r.Name, File: path, Channel: own}
-	})
+		files = append(files, Sensitivity{Target: r.Name, File: path, Channel: own})
+	}
+
+	return files
 }
 
-// planCalibrator adds the task that measures the calibrator's recordings, and
-// returns its output; nil without a calibrator.
-func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
-	if src.In.Calibration == nil || src.In.Calibration.Calibrator == nil {
-		return nil
+// planCalibrator adds the task that measures the calibrator's recordings and returns its output. It returns nil if
+// there is no calibrator.
+func planCalibrator(exp plan.Experiment, src *plan.Source) (*engine.Dep, error) {
+	if src.Ingest.Calibration == nil || src.Ingest.Calibration.Calibrator == nil {
+		return nil, nil
 	}
 
-	c := src.In.Calibration.Calibrator
-	t := &engine.Task{
+	calibrator := src.Ingest.Calibration.Calibrator
+	task := &engine.Task{
 		ID: exp.ID("ingest", "calibrator"), Stage: "ingest", Version: version, Weight: 0.02,
-		Config: slices.Concat(plan.Settings("ingest.calibration.calibrator", *c),
-			plan.Only("ingest", plan.Settings("ingest", src.In), "format", "rate_hz", "truncated", "arrays", "text"),
+		Config: slices.Concat(plan.Settings("ingest.calibration.calibrator", *calibrator),
+			plan.Only("ingest", plan.Settings("ingest", src.Ingest), "format", "rate_hz", "truncated", "arrays", "text"),
 			src.Reader),
 	}
 
-	for _, f := range calibratorFiles(c) {
-		raw := exp.Named(f.File)
-		if !slices.Contains(t.Files, *raw.File) {
-			raw.Needs(t)
+	for _, recording := range calibratorFiles(calibrator) {
+		raw, err := exp.Named(recording.File)
+		if err != nil {
+			return nil, err
+		}
+
+		if !slices.Contains(task.Files, *raw.File) {
+			raw.Needs(task)
 		}
 	}
 
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		all := measureCalibrator(ctx, exp, src)
-		for i := range all {
-			all[i].SHA256 = exp.OnDisk(all[i].File).SHA256(j)
+	task.Run = func(ctx context.Context, job *engine.Job) error {
+		list, err := measureCalibrator(ctx, exp, src)
+		if err != nil {
+			return err
 		}
 
-		return plan.WriteJSON(j, calibratorJSON, all)
+		for i := range list {
+			list[i].SHA256 = exp.OnDisk(list[i].File).SHA256(job)
+		}
+
+		return plan.WriteJSON(job, calibratorJSON, list)
 	}
 
-	exp.Add(t)
+	exp.Add(task)
 
-	return &engine.Dep{Task: t.ID, Output: calibratorJSON}
+	return &engine.Dep{Task: task.ID, Output: calibratorJSON}, nil
 }
 
-// measureCalibrator measures all recordings of the calibrator; it does not state their digests.
-func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Source) (all []Sensitivity) {
-	c := src.In.Calibration.Calibrator
-	for _, f := range calibratorFiles(c) {
-		all = append(all, measureRecording(ctx, exp.File.Resolve(f.File), f, c, src.Options)...)
+// measureCalibrator measures all recordings of the calibrator. It leaves their digests empty.
+func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Source) ([]Sensitivity, error) {
+	calibrator := src.Ingest.Calibration.Calibrator
+	var list []Sensitivity
+	for _, recording := range calibratorFiles(calibrator) {
+		measured, err := measureRecording(ctx, exp.File.Resolve(recording.File), recording, calibrator, src.Options)
+		if err != nil {
+			return nil, err
+		}
+
+		list = append(list, measured...)
 	}
 
-	return all
+	return list, nil
 }
 
-// Sensitivities reads the results of the calibrator's recordings, if there are any, or raises an error.
-func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity) {
-	if s.Calibrator != nil {
-		fault.Raise(plan.ReadJSON(j.Input(s.Calibrator.Task, s.Calibrator.Output), &all))
+// Sensitivities reads the results of the task that measured the calibrator's recordings. It returns nil if there is no
+// calibrator.
+func Sensitivities(s *plan.Source, job *engine.Job) ([]Sensitivity, error) {
+	if s.Calibrator == nil {
+		return nil, nil
 	}
-	return all
+
+	var list []Sensitivity
+	if err := plan.ReadJSON(job.Input(s.Calibrator.Task, s.Calibrator.Output), &list); err != nil {
+		return nil, err
+	}
+
+	return list, nil
 }
 
-// measureRecording measures the channel of a recording that heard the
-// calibrator. Where neither the configuration nor the file names it,
-// every channel is measured, for the recordings' channels of the same names.
-func measureRecording(ctx context.Context, open string, f Sensitivity, c *config.Calibrator,
+// measureRecording measures the channel of a recording that heard the calibrator. If the configuration does not name
+// the channel and the file has several, it measures every channel, for the campaign's channels of the same names.
+func measureRecording(ctx context.Context, path string, recording Sensitivity, calibrator *config.Calibrator,
 	o ingest.Options,
-) (out []Sensitivity) {
-	rd, err := format.Open(open, o.In(ctx, f.File))
-	fault.Raise(Named(err, f.File))
+) ([]Sensitivity, error) {
+	rd, err := format.Open(path, o.In(ctx, recording.File))
+	if err != nil {
+		return nil, Named(err, recording.File)
+	}
 	defer rd.Close()
-	info := rd.Info()
 
-	channels := lists.Where(len(info.Channels), func(i int) bool { return info.Channels[i].Role() == "" })
-	one := len(channels) == 1
-	if want := cmp.Or(f.Channel, f.For); f.Channel != "" || want != "" && !one {
-		channels, one = []int{fault.Get(ingest.FindChannel(info, want))}, true
+	info := rd.Info()
+	channels, err := calibratorChannels(info, recording)
+	if err != nil {
+		return nil, err
 	}
 
+	single := len(channels) == 1
+	var list []Sensitivity
 	for _, k := range channels {
-		s := Sensitivity{For: f.For, File: f.File, Channel: info.Channels[k].Name, Named: !one}
-		err := fault.Try(func() { s.Tone = measureTone(ctx, rd, info, k, c) })
-		if bad, is := errors.AsType[*fault.Error](err); one || !is {
-			fault.Raise(Named(err, f.File))
-		} else {
+		sensitivity := Sensitivity{
+			Target: recording.Target, File: recording.File, Channel: info.Channels[k].Name, Named: !single,
+		}
+		sensitivity.Tone, err = measureTone(ctx, rd, info, k, calibrator)
+		if err != nil {
+			bad, ofData := errors.AsType[*fault.Error](err)
+			if single || !ofData {
+				return nil, Named(err, recording.File)
+			}
+
+			// The experiment may not use this channel. The error is stored without its cause, which JSON cannot encode.
+
 			stored := *bad
-			stored.Err, s.Fault = nil, &stored
+			stored.Err = nil
+			sensitivity.Fault = &stored
 		}
 
-		out = append(out, s)
+		list = append(list, sensitivity)
 	}
 
-	return out
+	return list, nil
 }
 
-// calibratorBlocks are the equal parts of a calibrator's recording whose levels
-// are compared: enough to see a drift, each long enough for a level. Of short recordings there are fewer.
+// calibratorChannels lists the channels of a recording that may have heard the calibrator.
+func calibratorChannels(info ingest.Info, recording Sensitivity) ([]int, error) {
+	var channels []int
+	for i, channel := range info.Channels {
+		if channel.Role() == "" {
+			channels = append(channels, i)
+		}
+	}
+
+	name := cmp.Or(recording.Channel, recording.Target)
+	if name == "" || recording.Channel == "" && len(channels) == 1 {
+		return channels, nil
+	}
+
+	k, err := ingest.FindChannel(info, name)
+	if err != nil {
+		return nil, err
+	}
+
+	return []int{k}, nil
+}
+
+// calibratorBlocks is the number of equal parts of a calibrator's recording whose levels are compared. There are enough
+// to see a drift, and each is long enough for a level. Short recordings have fewer.
 const calibratorBlocks = 10
 
-// measureTone measures a channel's tone.
-func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, c *config.Calibrator) Tone {
+// maxAboveDB replaces the level of a tone above no noise at all, which is infinite and which JSON cannot encode.
+const maxAboveDB = 300
+
+// measureTone measures the calibrator's tone in channel k. It returns an error if the channel cannot be calibrated, if
+// it is clipped, or if the tone's level is not steady.
+func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, calibrator *config.Calibrator) (Tone,
+	error,
+) {
 	ch := info.Channels[k]
-	unless := func(ok bool, want, found, hint string) {
-		fault.Unless(ok, fault.At(info.Path, "channel "+ch.Name, want, found, hint))
+	place := "channel " + ch.Name
+	begin, end, err := toneSamples(info, k, calibrator)
+	if err != nil {
+		return Tone{}, err
 	}
-	unless(ch.RateHz > 0, "a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
-	unless(ch.Unit != "Pa", "samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
-
-	from, to := int64(math.Ceil(c.FromS*ch.RateHz-1e-6)), ch.Samples
-	if c.ToS > 0 {
-		to = int64(math.Ceil(c.ToS*ch.RateHz - 1e-6))
-	}
-
-	unless(to <= ch.Samples && from < to, fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz),
-		fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
 
 	_, warnings, err := stats.Scan(ctx, rd, ingest.Run{
-		ID: info.Path, Path: info.Path, Row0: from, Row1: to, Recordings: []ingest.Recording{{Channels: []int{k}}},
+		ID: info.Path, Path: info.Path, Row0: begin, Row1: end, Recordings: []ingest.Recording{{Channels: []int{k}}},
 	})
-	fault.Raise(err)
-	for _, w := range warnings {
-		unless(w.Code != "clipping", "a calibrator's tone below full scale", w.Text, "record it again with less gain")
+	if err != nil {
+		return Tone{}, err
 	}
 
-	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{
-		RateHz: ch.RateHz, Start: from, Samples: to - from,
-		Channel: k, FrequencyHz: c.FrequencyHz, Blocks: calibratorBlocks,
-	})
-
-	fault.Raise(Placed(err, info.Path, func(string) string { return "channel " + ch.Name }))
-	ref, _ := dsp.Reference("Pa")
-	blocks := len(t.BlockRMS)
-	blockS := float64((to-from)/int64(blocks)) / ch.RateHz
-	block := func(rms float64) string {
-		return fmt.Sprintf("block %d: %.2f dB", 1+slices.Index(t.BlockRMS, rms), c.LevelDB+20*math.Log10(rms/t.RMS))
+	for _, warning := range warnings {
+		if warning.Code == "clipping" {
+			return Tone{}, fault.At(info.Path, place, "a calibrator's tone below full scale", warning.Text,
+				"record it again with less gain")
+		}
 	}
-	unless(t.SpreadDB <= c.SpreadDB, fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
-		fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (%s, %s)", t.SpreadDB, blocks, blockS,
-			block(slices.Min(t.BlockRMS)), block(slices.Max(t.BlockRMS))),
-		"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
+
+	tone, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{
+		RateHz: ch.RateHz, Start: begin, Samples: end - begin,
+		Channel: k, FrequencyHz: calibrator.FrequencyHz, Blocks: calibratorBlocks,
+	})
+	if err != nil {
+		return Tone{}, Placed(err, info.Path, func(string) string { return place })
+	}
+
+	blocks := len(tone.BlockRMS)
+	blockS := float64((end-begin)/int64(blocks)) / ch.RateHz
+	if !(tone.SpreadDB <= calibrator.SpreadDB) { // also if the spread is NaN
+		lowest := describeBlock(tone, slices.Min(tone.BlockRMS), calibrator.LevelDB)
+		highest := describeBlock(tone, slices.Max(tone.BlockRMS), calibrator.LevelDB)
+		return Tone{}, fault.At(info.Path, place,
+			fmt.Sprintf("a calibrator's level that is steady within %g dB", calibrator.SpreadDB),
+			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (%s, %s)", tone.SpreadDB, blocks, blockS, lowest, highest),
+			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
+	}
 
 	return Tone{
-		Unit: ch.Unit, LevelDB: c.LevelDB, FrequencyHz: t.FrequencyHz, RMS: t.RMS, SpreadDB: t.SpreadDB,
-		PaPerUnit: ref * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20),
+		Unit: ch.Unit, LevelDB: calibrator.LevelDB, FrequencyHz: tone.FrequencyHz, RMS: tone.RMS, SpreadDB: tone.SpreadDB,
+		PaPerUnit: pascalsPerUnit(tone.RMS, calibrator),
 		Blocks:    blocks, BlockS: blockS,
-		AboveDB: min(t.AboveDB, 300), // without any noise it is infinite, which JSON has no word for
-	}
+		AboveDB: min(tone.AboveDB, maxAboveDB),
+	}, nil
 }
 
-// sensitivityOf finds the sensitivity of a channel.
-func sensitivityOf(all []Sensitivity, info ingest.Info, k int) Sensitivity {
+// toneSamples returns the first sample of the calibrator's tone in channel k and the sample behind its last one, by the
+// settings from_s and to_s. It returns an error if they are not in the recording, or if the channel has no rate or is
+// already in Pa.
+func toneSamples(info ingest.Info, k int, calibrator *config.Calibrator) (begin, end int64, err error) {
 	ch := info.Channels[k]
-	unless := func(ok bool, want, found, hint string) {
-		fault.Unless(ok, fault.At(info.Path, "channel "+ch.Name, want, found, hint))
+	place := "channel " + ch.Name
+	if !(ch.RateHz > 0) {
+		return 0, 0, fault.At(info.Path, place, "a sampling rate", "none in the file",
+			"state it in the configuration: ingest: {rate_hz: …}")
 	}
 
-	s, found := lists.Find(all, func(e Sensitivity) bool {
-		if e.For == "" {
-			return !e.Named || e.Channel == ch.Name
+	if ch.Unit == "Pa" {
+		return 0, 0, fault.At(info.Path, place, "samples that are still to be calibrated", "a channel in Pa",
+			"leave the calibrator out")
+	}
+
+	begin = firstSample(calibrator.FromS, ch.RateHz)
+	end = ch.Samples
+	if calibrator.ToS > 0 {
+		end = firstSample(calibrator.ToS, ch.RateHz)
+	}
+
+	if end > ch.Samples || begin >= end {
+		return 0, 0, fault.At(info.Path, place,
+			fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz),
+			fmt.Sprintf("%g and %g", calibrator.FromS, calibrator.ToS), "")
+	}
+
+	return begin, end, nil
+}
+
+// pascalsPerUnit returns the pascals of a unit in the campaign's recordings, if the calibrator's tone has the given
+// rms. The recordings have GainDB more gain than the calibrator's recording.
+func pascalsPerUnit(rms float64, calibrator *config.Calibrator) float64 {
+	ref, _ := dsp.Reference("Pa")
+	return ref * math.Pow(10, calibrator.LevelDB/20) / rms / math.Pow(10, calibrator.GainDB/20)
+}
+
+// firstSample returns the number of the first sample at or after t seconds. A sample counts as later than t if it is
+// earlier by less than a millionth of the distance of samples, because t·rateHz is rounded.
+func firstSample(t, rateHz float64) int64 { return int64(math.Ceil(t*rateHz - 1e-6)) }
+
+// describeBlock names the block of a calibrator's tone with the given rms, and its level.
+func describeBlock(tone *dsp.CalibratorTone, rms, levelDB float64) string {
+	return fmt.Sprintf("block %d: %.2f dB", 1+slices.Index(tone.BlockRMS, rms), levelDB+20*math.Log10(rms/tone.RMS))
+}
+
+// sensitivityOf finds the sensitivity of channel k in list. It returns an error if the calibrator was not measured in
+// this channel, or in another unit.
+func sensitivityOf(list []Sensitivity, info ingest.Info, k int) (Sensitivity, error) {
+	ch := info.Channels[k]
+	var names []string
+	for _, sensitivity := range list {
+		if !sensitivity.belongsTo(info, k) {
+			names = append(names, cmp.Or(sensitivity.Target, sensitivity.Channel))
+			continue
 		}
 
-		c, err := ingest.FindChannel(info, e.For)
+		if sensitivity.Fault != nil {
+			return Sensitivity{}, sensitivity.Fault
+		}
 
-		return err == nil && c == k
-	})
-	have := lists.Each(all, func(e Sensitivity) string { return cmp.Or(e.For, e.Channel) })
-	unless(found, "a calibrator's recording of this channel", "recordings of "+strings.Join(have, ", "),
+		if sensitivity.Unit != ch.Unit {
+			return Sensitivity{}, fault.At(info.Path, "channel "+ch.Name,
+				fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", sensitivity.File, sensitivity.Unit),
+				fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
+		}
+
+		return sensitivity, nil
+	}
+
+	return Sensitivity{}, fault.At(info.Path, "channel "+ch.Name, "a calibrator's recording of this channel",
+		"recordings of "+strings.Join(names, ", "),
 		"name it in calibration.calibrator.recordings, or name the channels to use")
-
-	fault.Unless(s.Fault == nil, s.Fault)
-	unless(s.Unit == ch.Unit, fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", s.File, s.Unit),
-		fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
-
-	return s
 }
 
-// Scale turns the samples of a channel into its unit.
-type Scale struct {
-	Factor   float64
-	Unit     string  // after multiplication with Factor
-	How      string  // where the factor comes from
-	SpreadDB float64 // of the calibrator's recording; 0 without one
-}
-
-// ScaleOf returns the scale of a channel by the calibrator's recordings, or, without any, by the
-// configuration.
-func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (_ Scale, err error) {
-	defer fault.Catch(&err)
-	gainDB, own := chainOf(src, "gain_db", info, ch), chainOf(src, "sensitivity_v_per_pa", info, ch)
-	text, gain := "", math.Pow(10, gainDB/20)
-	if gainDB != 0 {
-		text = fmt.Sprintf("; gain of this channel %g dB", gainDB)
+// belongsTo reports whether the sensitivity was measured for a channel.
+func (s Sensitivity) belongsTo(info ingest.Info, k int) bool {
+	if s.Target == "" {
+		return !s.Named || s.Channel == info.Channels[k].Name
 	}
 
-	if cal != nil {
-		s := sensitivityOf(cal, info, ch)
-		return Scale{Factor: s.PaPerUnit / gain, Unit: "Pa", How: s.text() + text, SpreadDB: s.SpreadDB}, nil
-	}
+	c, err := ingest.FindChannel(info, s.Target)
 
-	before, stated, note := 1.0, info.Channels[ch].Unit, ""
-	if !src.Grouping.Together {
-		before, stated, note = soundUnit(stated)
-	}
-
-	var chain config.Calibration
-	if src.In.Calibration != nil {
-		chain = *src.In.Calibration
-	}
-
-	how := chain.Text()
-	if own > 0 {
-		chain.SensitivityVPerPa, text = own, fmt.Sprintf("; %g V/Pa by %s", own, src.In.Microphones)+text
-	}
-
-	f, unit, err := chain.Factor(stated)
-	if err != nil {
-		fault.Raise(fault.At(info.Path, "channel "+info.Channels[ch].Name, "", err.Error(), ""))
-	}
-
-	return Scale{Factor: f * before / gain, Unit: unit, How: strings.Trim(note+"; "+how+text, "; ")}, nil
-}
-
-// chainOf is what the table of microphones and the configuration state of a channel's part of the chain: its
-// sensitivity_v_per_pa, or the sum of its gain_db; 0 of none.
-func chainOf(src *plan.Source, name string, info ingest.Info, ch int) (sum float64) {
-	for _, e := range src.Chains[name] {
-		if fault.Get(ingest.FindChannel(info, e.Name)) == ch {
-			sum += e.Value
-		}
-	}
-
-	return sum
+	return err == nil && c == k
 }

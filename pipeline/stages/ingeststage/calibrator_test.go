@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 )
 
@@ -34,7 +35,7 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	b := planned(t, files,
 		`{files: "*.npy", conditions: c.csv, rate_hz: 10000, calibration: `+
 			`{calibrator: {level_db: 94, file: cal/one.npy, gain_db: 20}}}`, `{triplets: split-half-spectrum}`)
-	must.Equal(t, ids(b), "x/ingest/calibrator x/ingest/a.npy x/recordings", "tasks")
+	assert.Equal(t, "x/ingest/calibrator x/ingest/a.npy x/recordings", ids(b), "tasks")
 
 	if b.Recordings.Source.Calibrator == nil || b.Tasks.Plan.Tasks[1].Deps[0] != *b.Recordings.Source.Calibrator {
 		t.Errorf("the file's task takes %v", b.Tasks.Plan.Tasks[1].Deps)
@@ -43,11 +44,12 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	c := b.Ingest.Calibration.Calibrator
 	f := calibratorFiles(c)[0]
 	open := b.File.Resolve(f.File)
-	all := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
-	must.Be(t, len(all), 1, "sensitivities")
+	all, err := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
+	require.NoError(t, err)
+	require.Len(t, all, 1, "sensitivities")
 
 	want := 20e-6 * math.Pow(10, 94./20) / (0.1 / math.Sqrt2) / 10
-	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.For != "" || s.Named || s.SpreadDB > 0.01 ||
+	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.Target != "" || s.Named || s.SpreadDB > 0.01 ||
 		math.Abs(s.FrequencyHz-1000) > 1 {
 		t.Errorf("%+v, want %g Pa per unit", s, want)
 	}
@@ -61,7 +63,7 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 
 	info.Channels[0].Unit = "V"
 	_, err = ScaleOf(b.Recordings.Source, all, info, 0)
-	must.Refuse(t, err, "expected samples in the unit of the calibrator's recording")
+	assert.ErrorContains(t, err, "expected samples in the unit of the calibrator's recording")
 }
 
 // A recording of several channels serves those of the same names; a channel
@@ -81,22 +83,28 @@ func TestCalibratorChannels(t *testing.T) {
 		`{files: a.npy, conditions: c.csv, rate_hz: 10000, calibration: {calibrator: {level_db: 94, file: all.npy}}}`,
 		`{triplets: split-half-spectrum}`)
 	c := b.Ingest.Calibration.Calibrator
-	all := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
+	all, err := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
 		b.Recordings.Source.Options)
-	must.Never(t, len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil, "%+v", all)
+	require.NoError(t, err)
+	if len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
+		t.Fatalf("%+v", all)
+	}
 
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{
 		{Name: all[0].Channel, Unit: all[0].Unit},
 		{Name: all[0].Channel + "x"},
 	}}
 
-	must.Be(t, sensitivityOf(all, info, 0).PaPerUnit, all[0].PaPerUnit, "Pa per unit")
+	sensitivity, err := sensitivityOf(all, info, 0)
+	require.NoError(t, err)
+	require.Equal(t, all[0].PaPerUnit, sensitivity.PaPerUnit, "Pa per unit")
 
-	second := func() { sensitivityOf(all, info, 1) }
-	must.Refuse(t, fault.Try(second), "expected a calibrator's recording of this channel, found recordings of")
+	_, err = sensitivityOf(all, info, 1)
+	assert.ErrorContains(t, err, "expected a calibrator's recording of this channel, found recordings of")
 
 	info.Channels[1].Name = all[1].Channel
-	must.Refuse(t, fault.Try(second), "dB and more above the noise")
+	_, err = sensitivityOf(all, info, 1)
+	assert.ErrorContains(t, err, "dB and more above the noise")
 
 	// NAME#CHANNEL, and a channel of the recordings.
 	list := calibratorFiles(&config.Calibrator{Recordings: []config.NamedString{
@@ -104,10 +112,15 @@ func TestCalibratorChannels(t *testing.T) {
 		{Name: "2", Value: "all.npy#1"},
 	}})
 
-	must.Not(t, len(list) != 2 || list[0] != (Sensitivity{For: "1", File: "two.npy", Channel: "2"}), "%+v", list)
+	require.Len(t, list, 2, "%+v", list)
+	assert.Equal(t, (Sensitivity{Target: "1", File: "two.npy", Channel: "2"}), list[0], "%+v", list)
 
-	s := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
-	must.Not(t, len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4, "%+v", s)
+	s, err := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c,
+		b.Recordings.Source.Options)
+	require.NoError(t, err)
+	require.Len(t, s, 1, "%+v", s)
+	require.Equal(t, "1", s[0].Target, "%+v", s)
+	assert.InDelta(t, 0.2/math.Sqrt2, s[0].RMS, 1e-4, "%+v", s)
 }
 
 // A recording that cannot serve is refused with what to do.
@@ -150,8 +163,8 @@ func TestCalibratorFaults(t *testing.T) {
 			[][]float64{c.x},
 		}
 
-		err := fault.Try(func() { measureTone(context.Background(), rd, rd.Info(), 0, &c.c) })
-		must.Refuse(t, err, "cal.wav: channel m1: "+want)
+		_, err := measureTone(context.Background(), rd, rd.Info(), 0, &c.c)
+		assert.ErrorContains(t, err, "cal.wav: channel m1: "+want)
 	}
 
 	ok := arrays{
@@ -160,6 +173,8 @@ func TestCalibratorFaults(t *testing.T) {
 	}
 
 	c := config.Calibrator{LevelDB: 114, SpreadDB: 0.2}
-	got := measureTone(context.Background(), ok, ok.Info(), 0, &c)
-	must.Not(t, got.AboveDB > 300 || !(got.PaPerUnit > 0), "%+v", got)
+	got, err := measureTone(context.Background(), ok, ok.Info(), 0, &c)
+	require.NoError(t, err)
+	require.LessOrEqual(t, got.AboveDB, 300.0, "%+v", got)
+	assert.Greater(t, got.PaPerUnit, 0.0, "%+v", got)
 }

@@ -23,215 +23,308 @@ import (
 	"doubletake/train/triplets"
 )
 
-// CheckFiles opens the files of an experiment, reads their headers and assembles
-// their runs: it finds missing columns and channels, units that cannot be used,
-// recordings of one run that no condition tells apart, rates that differ or are in
-// another unit, and runs that the construction cannot analyse, as too short ones. Of
-// files whose samples may be no numbers it reads the samples, up to maxScanned bytes, of others
-// the first and the last second; a table of pairs and the calibrator's recordings it reads whole. It
-// returns the result with the conditions of all recordings that could be
-// read, or those of the table. The error joins those of at most maxFaults files.
-func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (_ Result, warnings []ingest.Warning, err error) {
-	defer fault.Catch(&err)
+// CheckFiles opens the files of an experiment, reads their headers and assembles their runs. It finds missing columns
+// and channels, units that cannot be used, recordings of one run that no condition tells apart, rates that differ or
+// are in another unit, and runs that the construction cannot analyse, for instance because they are too short.
+//
+// CheckFiles reads a table of pairs and the recordings of a calibrator whole. It also reads all samples of the first
+// files, up to maxScanned bytes, if their samples may not be numbers. It reads the first and the last second of any
+// other file.
+//
+// CheckFiles returns r with the conditions of all recordings that it could read, or of the pairs of the table. The
+// error joins the errors of at most maxFaults files.
+func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (Result, []ingest.Warning, error) {
 	if r.Pairs != nil && r.Pairs.Toy == nil {
-		warnings = r.checkTable(exp)
-		return r, warnings, nil
+		warnings, err := r.checkTable(exp)
+		return r, warnings, err
 	}
 
 	if r.Recordings == nil || r.Recordings.Simulated {
 		return r, nil, nil
 	}
 
-	var cal []Sensitivity
+	var calibrations []Sensitivity
 	if r.Recordings.Calibrator != nil {
-		cal = measureCalibrator(ctx, exp, r.Recordings.Source)
+		var err error
+		calibrations, err = measureCalibrator(ctx, exp, r.Recordings.Source)
+		if err != nil {
+			return r, nil, err
+		}
 	}
 
-	n, scanned := len(r.Recordings.Files), r.Recordings.scanned()
-	files, errs := make([]*FileResult, n), make([]error, n)
+	n := len(r.Recordings.Files)
+	scanned := r.Recordings.scannedFiles()
+	files := make([]*FileResult, n)
+	errs := make([]error, n)
 	parallel.Do(runtime.GOMAXPROCS(0), n, func(i int) {
-		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, cal)
+		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, calibrations)
 	})
 
-	if warnings, err = r.gather(files, errs); err == nil {
-		r.atSetPoints()
+	warnings, err := r.gather(files, errs)
+	if err != nil {
+		return r, warnings, err
 	}
+
+	err = r.moveToSetPoints()
 
 	return r, warnings, err
 }
 
-// checkTable reads a table of pairs.
-func (r *Result) checkTable(exp plan.Experiment) []ingest.Warning {
-	p := readTables(r.Pairs.Files, r.Pairs.Options)
-	checkConstant(exp, r.Pairs.Files[0].Name, p)
-	r.Known = rowsOf(p)
-	r.atSetPoints()
-
-	return p.Warnings
-}
-
-// checkConstant warns of outcomes of a table that are one number, which training leaves out unless it names them or all
-// are.
-func checkConstant(exp plan.Experiment, path string, p *campaign.PairTable) {
-	named := len(exp.Train.Outcomes) > 0
-	if p.N < 2 || len(exp.Train.Splits) == 0 {
-		return
+// checkTable reads a table of pairs, checks its outcomes, and stores its conditions and set points. It returns the
+// warnings.
+func (r *Result) checkTable(exp plan.Experiment) ([]ingest.Warning, error) {
+	pairTable, err := readTables(r.Pairs.Files, r.Pairs.Options)
+	if err != nil {
+		return nil, err
 	}
 
-	trained, same := p.Outcomes, []string(nil)
+	if err := checkConstant(exp, r.Pairs.Files[0].Name, pairTable); err != nil {
+		return nil, err
+	}
+
+	r.Known = rowsOf(pairTable)
+	if err := r.moveToSetPoints(); err != nil {
+		return nil, err
+	}
+
+	return pairTable.Warnings, nil
+}
+
+// checkConstant adds a warning to the table for each outcome that is one number in all pairs: training leaves it out.
+// It returns an error if the configuration names such an outcome, or if all outcomes are constant.
+func checkConstant(exp plan.Experiment, path string, pairTable *campaign.PairTable) error {
+	if pairTable.N < 2 || len(exp.Train.Splits) == 0 {
+		return nil
+	}
+
+	named := len(exp.Train.Outcomes) > 0
+	trained := pairTable.Outcomes
 	if named {
 		trained = exp.Train.Outcomes
 	}
 
+	var same []string
 	for _, name := range trained {
-		if k := slices.Index(p.Outcomes, name); k >= 0 && triplets.ScaleOf(1, p.Y1[k], p.Y2[k]).Std[0] == 0 {
-			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, p.Y1[k][0], p.N))
+		k := slices.Index(pairTable.Outcomes, name)
+		if k >= 0 && triplets.ScaleOf(1, pairTable.Y1[k], pairTable.Y2[k]).Std[0] == 0 {
+			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, pairTable.Y1[k][0], pairTable.N))
 		}
 	}
 
 	if len(same) > 0 && (named || len(same) == len(trained)) {
-		fault.Raise(fault.At(path, "", "outcomes that vary", same[0],
-			"nothing can be learnt of it: name the other columns under table: {y1: …, y2: …}, or repeats"))
+		return fault.At(path, "", "outcomes that vary", same[0],
+			"nothing can be learnt of it: name the other columns under table: {y1: …, y2: …}, or repeats")
 	}
 
 	for _, text := range same {
-		p.Warnings = append(p.Warnings, ingest.Warn(path, "constant-outcome", "%s: nothing is trained on it", text))
+		pairTable.Warnings = append(pairTable.Warnings,
+			ingest.Warn(path, "constant-outcome", "%s: nothing is trained on it", text))
 	}
+
+	return nil
 }
 
-// checkFile reads a file as its task does, but few of its samples.
-func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, cal []Sensitivity) (o *FileResult, err error) {
-	defer fault.Catch(&err)
-	fault.Raise(ctx.Err())
-	f := &reader{src: r.Source, cal: cal, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole}
-	o = fault.Get(f.read(ctx))
-	alike := 0
-	for _, run := range o.Runs {
-		keys := lists.Each(run.Run.Recordings, func(rec ingest.Recording) string { return fmt.Sprint(rec.Conditions) })
-		for _, same := range lists.Alike(keys) {
-			alike = max(alike, len(same))
+// checkFile checks file i as its task would read it, and adds warnings that only concern the check. It reads all
+// samples if whole is true, and few otherwise.
+func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, calibrations []Sensitivity) (*FileResult,
+	error,
+) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	rd := &reader{
+		src: r.Source, calibrations: calibrations, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole,
+	}
+	res, err := rd.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	if n := mostAlike(res.Runs); n > 1 {
+		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "alike", "%d microphones of one run have equal "+
+			"conditions; give what tells them apart (an angle for each channel: a column channel in the table of "+
+			"conditions, or inside: "+
+			"{theta_deg: ARRAY}), or choose one with channels", n))
+	}
+
+	channels := 0
+	for _, channel := range res.Info.Channels {
+		if channel.Role() == "" {
+			channels++
 		}
 	}
 
-	if alike > 1 {
-		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "alike", "%d microphones of one run have equal conditions; give "+
-			"what tells them apart (an angle for each channel: a column channel in the table of conditions, or inside: "+
-			"{theta_deg: ARRAY}), or choose one with channels", alike))
+	if unused := channels - len(r.Ingest.Channels); r.channelsListed && unused > 0 && r.Ingest.Tachometer == nil {
+		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "unlisted-channels",
+			"%d of %d channels have no row in %s: they are not used", unused, channels, r.Ingest.Microphones))
 	}
 
-	unused := lists.Keep(o.Info.Channels, func(c ingest.Channel) bool { return c.Role() == "" })
-	if n := len(unused) - len(r.In.Channels); r.listed && n > 0 && r.In.Tachometer == nil {
-		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "unlisted-channels",
-			"%d of %d channels have no row in %s: they are not used", n, len(unused), r.In.Microphones))
+	if _, microphones := r.Construction.(dsp.OfSpectra); microphones {
+		if hint := rateHint(res.rateHz(), r.Ingest.RateHz); hint != "" {
+			res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "rate-unit", "%s", hint))
+		}
 	}
 
-	_, microphones := r.Construction.(dsp.OfSpectra)
-	if hint := rateHint(o.rateHz(), r.In.RateHz); hint != "" && microphones {
-		o.Warnings = append(o.Warnings, ingest.Warn(o.Path, "rate-unit", "%s", hint))
+	if err := checkColumns(&r.Ingest, res.Info); err != nil {
+		return nil, err
 	}
 
-	checkColumns(&r.In, o.Info)
-
-	return o, nil
+	return res, nil
 }
 
-// rateHz is the sampling rate of the first channel used: 1000.0000000000001 Hz is 1000 Hz.
+// mostAlike returns the largest number of recordings of one run that have equal conditions. It is 1 if conditions tell
+// all recordings apart.
+func mostAlike(runs []RunResult) int {
+	most := 0
+	for _, run := range runs {
+		alike := map[string]int{}
+		for _, rec := range run.Run.Recordings {
+			conditions := fmt.Sprint(rec.Conditions)
+			alike[conditions]++
+			most = max(most, alike[conditions])
+		}
+	}
+
+	return most
+}
+
+// rateHz returns the sampling rate of the first channel used, rounded to nine digits: 1000.0000000000001 Hz is 1000 Hz.
 func (o *FileResult) rateHz() float64 {
 	rate := o.Info.Channels[o.Runs[0].Run.Recordings[0].Channels[0]].RateHz
-	rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 9, 64), 64)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 9, 64), 64) // a formatted number can be parsed
 
-	return rate
+	return rounded
 }
 
-// checkColumns checks the units of a balance's outcomes.
-func checkColumns(in *config.Ingest, info ingest.Info) {
-	for _, c := range in.Columns {
-		k, err := ingest.FindChannel(info, c.Value)
-		if _, given := config.Find(in.Units, c.Name); err == nil && !given { // else a load, or a unit that was checked
-			ConvertSeries(info.Path, c.Value, c.Name, info.Channels[k].Unit, nil)
+// checkColumns returns an error if the unit of a balance's column cannot be converted to the unit of its outcome. It
+// skips loads of a matrix, which are not columns of the file, and units that the configuration states: stage dsp checks
+// the former, setUnits the latter.
+func checkColumns(settings *config.Ingest, info ingest.Info) error {
+	for _, column := range settings.Columns {
+		k, err := ingest.FindChannel(info, column.Value)
+		_, given := config.Find(settings.Units, column.Name)
+		if err != nil || given {
+			continue
+		}
+
+		if _, _, err := ConvertSeries(info.Path, column.Value, column.Name, info.Channels[k].Unit, nil); err != nil {
+			return err
 		}
 	}
+
+	return nil
 }
 
-// maxFaults is how many bad files CheckFiles names.
+// maxFaults is the largest number of bad files that CheckFiles names.
 const maxFaults = 10
 
-// checked are the codes of the warnings of recordings that gather passes on.
-var checked = []string{
+// checkedCodes lists the codes of the warnings about recordings that gather passes on. Reading a few samples finds the
+// others only by chance.
+var checkedCodes = []string{
 	"clock-unit", "odd-rate", "rates-contradict", "start-times", "missing-code", "spikes", "alike", "rate-unit",
-	"unlisted-channels",
+	"unlisted-channels", codeImplausible,
 }
 
-// gather joins what to warn of in the files: of each code the first warning, with the number of files that have one.
-// It keeps the conditions of all recordings.
-func (r *Result) gather(files []*FileResult, errs []error) (warnings []ingest.Warning, err error) {
+// gather stores the conditions of all recordings and returns the warnings about the files. It returns the first warning
+// of each code, with the number of files that have one. The error joins the errors of the files, of which it names
+// maxFaults.
+func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, error) {
 	rec := r.Recordings
 	r.Known = nil
 
-	var bad []error
-	var read []int              // files that can be
-	codes := map[string][]int{} // files by code
-	for i, o := range files {
+	var warnings []ingest.Warning
+	var faults []error
+	var readable []int           // indices of the files without error
+	affected := map[string]int{} // number of files by the code of a warning
+	for i, res := range files {
 		if BadRecording(rec.Source, errs[i]) {
 			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %v", errs[i]))
 			continue
-		} else if errs[i] != nil {
-			bad = append(bad, errs[i])
+		}
+
+		if errs[i] != nil {
+			faults = append(faults, errs[i])
 			continue
 		}
 
-		read = append(read, i)
-		for _, run := range o.Runs {
-			r.Known = append(r.Known, lists.Each(run.Run.Recordings, func(rec ingest.Recording) condition.Values {
-				return condition.Values{Numbers: rec.Conditions, Names: rec.Labels}
-			})...)
+		readable = append(readable, i)
+		for _, run := range res.Runs {
+			for _, recording := range run.Run.Recordings {
+				r.Known = append(r.Known, condition.Values{Numbers: recording.Conditions, Names: recording.Labels})
+			}
 		}
 
-		for _, w := range o.Warnings {
-			if in := codes[w.Code]; slices.Contains(checked, w.Code) && !slices.Contains(in, i) {
-				if codes[w.Code] = append(in, i); len(in) == 0 {
-					warnings = append(warnings, w)
-				}
+		for _, warning := range firstOfCodes(res.Warnings) {
+			affected[warning.Code]++
+			if affected[warning.Code] == 1 {
+				warnings = append(warnings, warning)
 			}
 		}
 	}
 
-	for k, w := range warnings {
-		if in := codes[w.Code]; in != nil {
-			warnings[k].Text += fmt.Sprintf(" (in %d of %d files)", len(in), len(files))
+	for k, warning := range warnings {
+		if n := affected[warning.Code]; n > 0 {
+			warnings[k].Text += fmt.Sprintf(" (in %d of %d files)", n, len(files))
 		}
 	}
 
-	if n := len(bad) - maxFaults; n > 0 {
-		bad = append(bad[:maxFaults], fmt.Errorf("and %d more files", n))
+	if n := len(faults) - maxFaults; n > 0 {
+		faults = append(faults[:maxFaults], fmt.Errorf("and %d more files", n))
 	}
 
-	rates := lists.Each(read, func(i int) float64 { return files[i].rateHz() })
-	groups := lists.Alike(rates)
-	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
-	if len(groups) > 1 {
-		first := func(g []int) string { return rec.Files[read[g[0]]].Name }
-		parts := lists.Each(groups, func(g []int) string {
-			return fmt.Sprintf("%g Hz in %d (first %s)", rates[g[0]], len(g), first(g))
-		})
+	warnings = append(warnings, rec.warnRates(files, readable)...)
 
-		warnings = append(warnings, ingest.Warn(first(groups[1]), "rates", "the sampling rates of the files differ: %s",
-			strings.Join(parts, ", ")))
-	}
-
-	return warnings, errors.Join(bad...)
+	return warnings, errors.Join(faults...)
 }
 
-// maxScanned bounds the bytes of an experiment whose samples CheckFiles reads to find those that
-// are no numbers.
+// firstOfCodes returns the first warning of each code in checkedCodes.
+func firstOfCodes(warnings []ingest.Warning) []ingest.Warning {
+	seen := map[string]bool{}
+	var list []ingest.Warning
+	for _, warning := range warnings {
+		if slices.Contains(checkedCodes, warning.Code) && !seen[warning.Code] {
+			seen[warning.Code] = true
+			list = append(list, warning)
+		}
+	}
+
+	return list
+}
+
+// warnRates warns if the sampling rates of the readable files differ. readable contains their indices.
+func (r *Recordings) warnRates(files []*FileResult, readable []int) []ingest.Warning {
+	var rates []float64
+	for _, i := range readable {
+		rates = append(rates, files[i].rateHz())
+	}
+
+	groups := lists.Alike(rates)
+	if len(groups) < 2 {
+		return nil
+	}
+
+	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
+	var parts []string
+	for _, group := range groups {
+		first := r.Files[readable[group[0]]].Name
+		parts = append(parts, fmt.Sprintf("%g Hz in %d (first %s)", rates[group[0]], len(group), first))
+	}
+
+	return []ingest.Warning{ingest.Warn(r.Files[readable[groups[1][0]]].Name, "rates",
+		"the sampling rates of the files differ: %s", strings.Join(parts, ", "))}
+}
+
+// maxScanned bounds the bytes of an experiment's files whose samples CheckFiles reads to find samples that are not
+// numbers.
 const maxScanned = 256 << 20
 
-// fits reports a run that the construction cannot analyse, by its header: a recording that is too
-// short, a harmonic above the Nyquist frequency.
+// fits returns an error if the construction cannot analyse a run, as far as the file's header tells: if the recording
+// is too short, or a harmonic is above the Nyquist frequency.
 func (r *reader) fits(run ingest.Run) error {
 	n := length(r.info, run)
-	if n == 0 || r.src.In.Tachometer != nil {
-		return nil // reported when samples are read, or only pulses give the speed
+	if n == 0 || r.src.Ingest.Tachometer != nil {
+		return nil // the samples' reader reports an empty run; with a tachometer only its pulses give the speed
 	}
 
 	described := NewRun(r.src, r.info, run, n, make([]float64, len(run.Recordings)), make([]string, len(run.Recordings)))
@@ -244,68 +337,72 @@ func (r *reader) fits(run ingest.Run) error {
 		_, _, err = c.Draw(described, int(n))
 	}
 
-	hint := rateHint(described.RateHz, r.src.In.RateHz)
-	if data, is := errors.AsType[*fault.Error](err); is && hint != "" && len(described.Microphones) > 0 {
+	hint := rateHint(described.RateHz, r.src.Ingest.RateHz)
+	if data, ok := errors.AsType[*fault.Error](err); ok && hint != "" && len(described.Microphones) > 0 {
 		data.Hint = hint + "; else " + data.Hint
 	}
 
 	return Placed(err, r.info.Path, run.Place)
 }
 
-// lowRateHz is the sampling rate below which that of microphones is probably in kHz.
+// lowRateHz is the sampling rate below which a microphone's rate is probably in kHz.
 const lowRateHz = 500
 
-// rateHint asks for the rate in another unit where it is no microphone's; "" where it may be.
+// rateHint suggests another unit if the rate is implausible for a microphone, and returns "" otherwise. stated is the
+// rate in the configuration, or 0.
 func rateHint(rate, stated float64) string {
-	from := "in the file"
-	if stated > 0 {
-		from = "rate_hz"
-	}
-
 	if !(rate > 0 && rate < lowRateHz) {
 		return ""
 	}
 
-	return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in kHz: write rate_hz: %g", rate, from, 1000*rate)
-}
-
-// scan is stats.Scan of a check: it reads the first and the last second of files of integers, and of those
-// that are too many to be read whole, and finds samples that are no numbers or cannot be read.
-func (r *reader) scan(ctx context.Context, run ingest.Run) (sums []stats.Summary, warnings []ingest.Warning,
-	err error,
-) {
-	ends := r.ends
-	if q, ok := r.rd.(ingest.Quantized); ok {
-		step, _, _ := q.Quantum()
-		ends = ends || step > 0
+	place := "in the file"
+	if stated > 0 {
+		place = "rate_hz"
 	}
 
-	c := r.info.Channels[run.Recordings[0].Channels[0]]
-	from, to := run.Interval(c.Samples)
-	second := max(1, int64(c.RateHz))
-	if !ends || from+second >= to {
+	return fmt.Sprintf("a sampling rate of %g Hz (%s) may be meant in kHz: write rate_hz: %g", rate, place, 1000*rate)
+}
+
+// scanForCheck reads samples of a run with stats.Scan, to find samples that are not numbers or cannot be read. It reads
+// all of them only if r.ends is false and the samples may not be numbers, which integers always are. Otherwise it reads
+// the first and the last second, and returns the statistics of the last second.
+func (r *reader) scanForCheck(ctx context.Context, run ingest.Run) ([]stats.Summary, []ingest.Warning, error) {
+	onlyEnds := r.ends
+	if q, ok := r.rd.(ingest.Quantized); ok {
+		step, _, _ := q.Quantum()
+		onlyEnds = onlyEnds || step > 0
+	}
+
+	channel := r.info.Channels[run.Recordings[0].Channels[0]]
+	begin, end := run.Interval(channel.Samples)
+	second := max(1, int64(channel.RateHz))
+	if !onlyEnds || begin+second >= end {
 		return stats.Scan(ctx, r.rd, run)
 	}
 
-	for _, row := range []int64{from, max(from, to-second)} {
-		run.Row0, run.Row1 = row, min(to, row+second)
+	var sums []stats.Summary
+	var warnings []ingest.Warning
+	for _, row := range []int64{begin, max(begin, end-second)} {
+		run.Row0 = row
+		run.Row1 = min(end, row+second)
 
-		var found []ingest.Warning
-		if sums, found, err = stats.Scan(ctx, r.rd, run); err != nil {
+		last, found, err := stats.Scan(ctx, r.rd, run)
+		if err != nil {
 			return nil, nil, err
 		}
 
+		sums = last
 		warnings = append(warnings, found...)
 	}
 
 	return sums, warnings, nil
 }
 
-// scanned is how many of the first files have their samples read.
-func (r *Recordings) scanned() int {
+// scannedFiles returns how many files have all their samples read: the first ones, up to maxScanned bytes.
+func (r *Recordings) scannedFiles() int {
 	total := int64(0)
-	for i, f := range r.Files {
-		if fi, err := os.Stat(f.File.Open); err == nil {
+	for i, file := range r.Files {
+		if fi, err := os.Stat(file.File.Open); err == nil {
 			total += fi.Size()
 		}
 

@@ -1,11 +1,11 @@
 package ingeststage
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Recordings that are left out by what names, tables and the configuration state of them, with a tolerance; a file
@@ -69,7 +69,9 @@ func TestExcludeRecordings(t *testing.T) {
 
 	b := planned(t, files, rest+"{propeller: APC}}",
 		section("{triplets: split-half-spectrum}", "{inputs: [rpm], splits: {each: propeller}}"))
-	must.Equal(t, b.Names("propeller"), []string{"HQ"}, "names")
+	texts, err := b.Names("propeller")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"HQ"}, texts, "names")
 }
 
 // Rows of a table of results, with a tolerance of the set point; and codes of a log and a table that mean no value.
@@ -82,11 +84,13 @@ func TestExcludeRows(t *testing.T) {
 
 	b := planned(t, files, "{table: {file: t.csv, inputs: [rpm]}, within: {rpm: 0.1 %}, missing: [-9999], exclude: "+
 		"{propeller: HQ, rpm: 3000, reason: loose}}", "{}")
-	p := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	require.NoError(t, err)
 
 	const want = "1 row left out by exclude: propeller = HQ and rpm = 3000 (loose): line 4"
-	must.Not(t, !slices.Equal(p.X[0], []float64{3001, 4000}) || len(p.Warnings) != 2 || p.Warnings[0].Text != want,
-		"%v, %v", p.X, p.Warnings)
+	require.Equal(t, []float64{3001, 4000}, p.X[0], "%v, %v", p.X, p.Warnings)
+	require.Len(t, p.Warnings, 2, "%v, %v", p.X, p.Warnings)
+	assert.Equal(t, want, p.Warnings[0].Text, "%v, %v", p.X, p.Warnings)
 
 	if got, ok := value(b.Pairs.Settings, "ingest.exclude"); !ok || got != "[propeller = HQ and rpm = 3000 (loose)]" {
 		t.Errorf("key %q", got)
@@ -94,5 +98,6 @@ func TestExcludeRows(t *testing.T) {
 
 	b = planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, missing: [-9999]}`,
 		"{triplets: split-half-spectrum}")
-	must.Not(t, len(b.Known) != 2 || b.Known[0].Numbers["p_pa"] == -9999, "%v", b.Known)
+	require.Len(t, b.Known, 2, "%v", b.Known)
+	assert.NotContains(t, b.Known[0].Numbers, "p_pa", "a missing value is no condition")
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -25,12 +28,12 @@ func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) plan.
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		must.Write(t, path, text)
+		testfile.Write(t, path, text)
 	}
 
 	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
 	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	tasks := plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")})
 
@@ -48,7 +51,7 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 	t.Helper()
 	exp := campaignIn(t, files, ingest, dsp)
 	r, err := Plan(exp, simulatestage.Result{})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return &ingested{exp, r}
 }
@@ -58,7 +61,7 @@ func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	t.Helper()
 
 	_, err := Plan(campaignIn(t, files, ingest, dsp), simulatestage.Result{})
-	must.Refuse(t, err, want)
+	assert.ErrorContains(t, err, want)
 }
 
 // read reads a file of the campaign as its task does; reading may be nil.

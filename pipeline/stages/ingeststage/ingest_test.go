@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -28,16 +30,17 @@ func TestPlanMicrophones(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, channels: ["2"], theta_from: axis}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [10, 20]}}`)
-	must.Equal(t, ids(b), "x/ingest/a.npy x/ingest/b.npy x/recordings", "tasks")
+	assert.Equal(t, "x/ingest/a.npy x/ingest/b.npy x/recordings", ids(b), "tasks")
 
-	must.Equal(t, strings.Join(b.Conditions, " "), "blades rpm theta_deg rpm_tracked", "conditions")
+	assert.Equal(t, "blades rpm theta_deg rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
 
 	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Recordings.Source.Grouping.Together ||
 		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
 		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
 	}
 
-	must.Not(t, len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil, "%d recordings", len(b.Results))
+	require.Len(t, b.Results, 2, "%d recordings", len(b.Results))
+	assert.NotNil(t, b.Recordings.Files[1].Reading, "%d recordings", len(b.Results))
 
 	// Known before any file is read, with the angle from the rotor plane.
 	if got := b.Known[1].Numbers; got["blades"] != 3 || got["theta_deg"] != 70 {
@@ -54,7 +57,8 @@ func TestPlanMicrophones(t *testing.T) {
 		t.Errorf("rate %q", v)
 	}
 
-	must.Not(t, len(task.Local) != 1 || !strings.Contains(task.Local[0].Value, "rpm"), "local %v", task.Local)
+	require.Len(t, task.Local, 1, "local %v", task.Local)
+	assert.Contains(t, task.Local[0].Value, "rpm", "local %v", task.Local)
 }
 
 // A file's runs hold its channels with conditions, statistics in the calibrated
@@ -65,9 +69,10 @@ func TestReadMicrophones(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 0.5}}`,
 		`{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Never(t, len(res.Runs) != 1 || len(res.Runs[0].Run.Recordings) != 2, "%+v", res.Runs)
+	require.Len(t, res.Runs, 1, "%+v", res.Runs)
+	require.Len(t, res.Runs[0].Run.Recordings, 2, "%+v", res.Runs)
 
 	run := res.Runs[0]
 	if run.Units[1] != "Pa" || run.Scale[1] != 0.5 || run.How[1] != "0.5 Pa per unit, as configured" {
@@ -104,8 +109,9 @@ func TestBadRecordings(t *testing.T) {
 			`{triplets: split-half-spectrum}`)
 		_, err := read(b, 0, nil)
 		skip := BadRecording(b.Recordings.Source, err)
-		must.Not(t, err == nil || skip != (policy == "skip") || skip && !strings.Contains(err.Error(), "a.npy"),
-			"%s: %v", policy, err)
+		require.Error(t, err, "%s: %v", policy, err)
+		require.Equal(t, policy == "skip", skip, "%s: %v", policy, err)
+		assert.False(t, skip && !strings.Contains(err.Error(), "a.npy"), "%s: %v", policy, err)
 	}
 }
 
@@ -123,23 +129,26 @@ func TestReadBalance(t *testing.T) {
 		`{triplets: split-halves}`)
 	reading := NewReading()
 	res, err := read(b, 0, reading)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	run := res.Runs[0]
-	must.Never(t, len(run.Run.Recordings) != 1 || len(run.Stats) != 2 || len(run.Integral) != 2, "%+v", run)
+	require.Len(t, run.Run.Recordings, 1, "%+v", run)
+	require.Len(t, run.Stats, 2, "%+v", run)
+	require.Len(t, run.Integral, 2, "%+v", run)
 
 	if c := run.Run.Recordings[0].Conditions; c["alpha_deg"] != 5 || c["u_inf_m_s"] != 10 {
 		t.Errorf("conditions %v", c)
 	}
 
 	series := reading.Series(run.Run.ID)
-	must.Not(t, series == nil || series[1][3] != round(2+math.Cos(9)), "kept %d series", len(series))
+	require.NotNil(t, series, "kept %d series", len(series))
+	assert.Equal(t, round(2+math.Cos(9)), series[1][3], "kept %d series", len(series))
 
 	c, err := dsp.CheckBalance(series, 100)
-	must.Not(t, err != nil || !slices.Equal(run.Integral, c.IntegralTimeS),
-		"integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
+	require.NoError(t, err)
+	assert.Equal(t, c.IntegralTimeS, run.Integral, "integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
 
-	must.Not(t, !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5), "mean drag %g", run.Stats[1].Mean)
+	assert.True(t, run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5, "mean drag %g", run.Stats[1].Mean)
 }
 
 // Of one run of microphones the pass loads the spectra that the construction
@@ -153,20 +162,20 @@ func TestReadLoadsSpectra(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	alone, err := read(b, 0, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	reading := NewReading()
 	res, err := read(b, 0, reading)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Equal(t, res.Runs[0].Stats[0], alone.Runs[0].Stats[0], "statistics")
+	assert.Equal(t, alone.Runs[0].Stats[0], res.Runs[0].Stats[0], "statistics")
 
 	run := res.Runs[0]
 	asked := NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, reading.Spectra(want) == nil, "the spectra were not loaded")
+	assert.NotNil(t, reading.Spectra(want), "the spectra were not loaded")
 
 	reading.Free()
 }
@@ -245,10 +254,11 @@ func TestExcludedAndSimulated(t *testing.T) {
 		t.Errorf("warnings %q", got)
 	}
 
-	must.Not(t, b.Data != "simulated" || b.Recordings.Source.In.Data != "simulated", "data: %s", b.Data)
+	require.Equal(t, "simulated", b.Data, "data: %s", b.Data)
+	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data: %s", b.Data)
 
 	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
-	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
+	if w := simulatedByContent(&plan.Source{Ingest: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
 		w[0].Code != "simulated" {
 		t.Errorf("%v", w)
 	}
@@ -258,7 +268,7 @@ func TestExcludedAndSimulated(t *testing.T) {
 	}
 
 	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
-	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); w != nil {
+	if w := simulatedByContent(&plan.Source{Ingest: config.Ingest{Data: "measured"}}, info); w != nil {
 		t.Errorf("%v", w)
 	}
 }
@@ -272,17 +282,18 @@ func TestRecordings(t *testing.T) {
 	tab, columns := &table.Table{}, plan.Columns{Conditions: b.Conditions}
 	for i := range b.Recordings.Files {
 		res, err := read(b, i, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		res.SHA256 = "sum of " + res.Path
 		addToIndex(tab, columns, res)
 	}
 
-	must.Be(t, tab.Rows(), 4, "rows")
+	require.Equal(t, 4, tab.Rows(), "rows")
 
 	for name, want := range map[string]float64{"rpm": 4000, "rate_hz": 1000, "duration_s": 0.1, "max": 3, "scale": 1} {
 		v, err := tab.Floats(name)
-		must.Not(t, err != nil || v[3] != want, "%s: %v, %v; want %g", name, v, err, want)
+		require.NoError(t, err, "%s: %v, %v; want %g", name, v, err, want)
+		assert.Equal(t, want, v[3], "%s: %v, %v; want %g", name, v, err, want)
 	}
 
 	if s := tab.Column("sha256").Strings; s[3] != "sum of b.npy" || tab.Column("unit").Strings[0] != "Pa" {
@@ -303,7 +314,7 @@ func TestRecordings(t *testing.T) {
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
 	src := &plan.Source{
-		In: config.Ingest{
+		Ingest: config.Ingest{
 			Constants:  []config.NamedNumber{{Name: "blades", Value: 2}},
 			Attributes: []config.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
 		},
@@ -319,15 +330,16 @@ func TestAttributeConditions(t *testing.T) {
 	}
 	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
 		f := File{RawFile: plan.RawFile{Name: info.Path}, Sidecar: beside(name, v)}
-		all, err := f.stated(src, &info)
+		all, err := f.statedConditions(src, &info)
 		merged, bad := condition.Merge(f.Name, nil, all...)
 
 		return merged.Numbers, cmp.Or(err, bad)
 	}
 
 	got, err := with(info, "u_inf_m_s", 7)
-	must.Not(t, err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3,
-		"%v, %v", got, err)
+	if err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
 
 	for _, c := range []struct {
 		name, want string
@@ -337,12 +349,14 @@ func TestAttributeConditions(t *testing.T) {
 		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
 	} {
 		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Sidecar: beside(c.name, 3)}
-		all, err := f.stated(src, &info)
+		all, err := f.statedConditions(src, &info)
 		if err == nil {
-			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{Own: [][2]string{{"theta_deg", "angle"}}})
+			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{
+				Own: []campaign.OwnCondition{{Condition: "theta_deg", Attribute: "angle"}},
+			})
 		}
 
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 
 	if _, err := with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7); err == nil ||
@@ -358,7 +372,7 @@ func TestNamed(t *testing.T) {
 		t.Errorf("%v", same)
 	}
 
-	must.Not(t, Named(nil, "a") != nil, "an error of nothing")
+	assert.NoError(t, Named(nil, "a"), "an error of nothing")
 
 	if err := Named(filepath.ErrBadPattern, "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
 		t.Errorf("%v", err)
@@ -370,9 +384,9 @@ func TestSmallParts(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	if s := scaled(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
+	if s := scaledSummary(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
 		t.Errorf("%+v", s)
 	}
 

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -30,31 +32,38 @@ func TestPairKind(t *testing.T) {
 		}, "repeat-run"},
 	} {
 		kind := c.e.DSP.Triplets
-		must.Equal(t, pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(kind, true)), c.want, "%v", kind)
+		assert.Equal(t, c.want, pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(kind, true)), "%v", kind)
 	}
 }
 
 // The values of a table of pairs are read while planning, those of the toy made.
 func TestValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.csv")
-	must.Write(t, path, "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n")
+	testfile.Write(t, path, "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n")
 
 	r := &Result{Pairs: &Pairs{
 		Files:   []campaign.TableFile{{Path: path, Name: "pairs.csv"}},
 		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
 	}}
 
-	must.Equal(t, r.Values("x"), []float64{-1, 0.5, 2}, "values")
-	must.Be(t, len(r.Values("z")), 0, "values of no condition")
+	numbers, err := r.Values("x")
+	require.NoError(t, err)
+	assert.Equal(t, []float64{-1, 0.5, 2}, numbers, "values")
+	none, err := r.Values("z")
+	require.NoError(t, err)
+	require.Empty(t, none, "values of no condition")
 
-	must.Do(t, os.Remove(path))
+	require.NoError(t, os.Remove(path))
 
-	must.Refuse(t, fault.Try(func() { r.Values("x") }), "pairs.csv")
+	_, err = r.Values("x")
+	assert.ErrorContains(t, err, "pairs.csv")
 
 	toy := simulate.DefaultToy()
 	toy.N = 7
 	r = &Result{Pairs: &Pairs{Toy: &toy}}
-	if v := r.Values("x"); len(v) == 0 || !slices.IsSorted(v) {
+	v, err := r.Values("x")
+	require.NoError(t, err)
+	if len(v) == 0 || !slices.IsSorted(v) {
 		t.Errorf("of the toy: %v", v)
 	}
 }

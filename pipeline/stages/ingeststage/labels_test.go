@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
 
 const labelled = "file,rpm,propeller,comment\na.npy,3000,APC,\nb.npy,4000,HQ,loud\n"
 
-// section adds a section train to one in YAML.
+// section returns the YAML of the section dsp with the section train after it.
 func section(dsp, train string) string { return dsp + "\n    train: " + train }
 
-// The tables have the columns of text by which splits or groups are, and these alone are in the
-// keys; without such a split the keys are those of a table without text.
+// Only columns of text by which rows are split or grouped are carried into the tables and into the keys of tasks.
+// Without such a split the keys equal the keys of a table without text.
 func TestLabelsThatAreCarried(t *testing.T) {
 	x := npy(count(100, 1))
 	files := map[string]string{"a.npy": x, "b.npy": x, "c.csv": labelled}
@@ -55,21 +57,20 @@ func TestLabelsThatAreCarried(t *testing.T) {
 			t.Errorf("%s: %s", splits, got)
 		}
 
-		if names := b.Names("propeller"); !slices.Equal(names, []string{"APC", "HQ"}) {
-			t.Errorf("%v", names)
-		}
+		names, err := b.Names("propeller")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"APC", "HQ"}, names, "names of propellers")
 
-		if got, _ := b.Known.Strings("propeller"); fmt.Sprint(got) != "[APC HQ]" {
-			t.Error(got)
-		}
+		known, _ := b.Known.Strings("propeller")
+		assert.Equal(t, "[APC HQ]", fmt.Sprint(known), "known names of propellers")
 
 		res, err := read(b, 1, nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
-		must.Equal(t, fmt.Sprint(res.Runs[0].Run.Recordings[0].Labels), "map[propeller:HQ]", "labels")
+		assert.Equal(t, "map[propeller:HQ]", fmt.Sprint(res.Runs[0].Run.Recordings[0].Labels), "labels")
 	}
 
-	const each = "{triplets: split-half-spectrum}\n    train: {inputs: [rpm], splits: {each: comment}}"
+	each := section("{triplets: split-half-spectrum}", "{inputs: [rpm], splits: {each: comment}}")
 	refused(t, files, ingest, each, "line 2, column comment: expected a name of at most 100 bytes, by which rows are "+
 		"grouped, found an empty cell")
 
@@ -77,22 +78,22 @@ func TestLabelsThatAreCarried(t *testing.T) {
 	refused(t, files, ingest, strings.ReplaceAll(each, "comment", "unit"), `"unit" cannot name a condition`)
 }
 
-// The names in files' names, and those in columns of a table of pairs.
+// Names come from the names of files, and from columns of a table of pairs.
 func TestLabelsOfNamesAndTables(t *testing.T) {
 	x := npy(count(100, 1))
 	b := planned(t, map[string]string{"west-3000.npy": x, "east-3000.npy": x},
 		`{files: "*.npy", pattern: "{rig:text}-{rpm}.npy", rate_hz: 1000}`,
 		section("{triplets: split-half-spectrum}", "{inputs: [rpm], splits: {each: rig}}"))
-	if names := b.Names("rig"); !slices.Equal(names, []string{"east", "west"}) {
-		t.Errorf("%v", names)
-	}
+	names, err := b.Names("rig")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"east", "west"}, names, "names of rigs")
 
 	table := "propeller,rpm,y_1,y_2\nAPC,3000,1,2\nHQ,3000,3,4\n"
 	b = planned(t, map[string]string{"west.csv": table, "east.csv": strings.ReplaceAll(table, "3000", "4000")},
 		`{table: {file: "*.csv"}, pattern: "{rig:text}.csv"}`,
-		section("{}", "{inputs: [rpm], splits: {each: [propeller, rig]}}"))
-	must.Never(t, !slices.Equal(b.Labels, []string{"rig", "propeller"}) || !slices.Equal(b.Conditions, []string{"rpm"}),
-		"labels %v, conditions %v", b.Labels, b.Conditions)
+		section("{}", "{inputs: [rpm], splits: {a: {each: propeller}, b: {each: rig}}}"))
+	require.Equal(t, []string{"rig", "propeller"}, b.Labels, "labels %v, conditions %v", b.Labels, b.Conditions)
+	require.Equal(t, []string{"rpm"}, b.Conditions, "labels %v, conditions %v", b.Labels, b.Conditions)
 
 	refused(t, map[string]string{"HQ.csv": table}, `{table: {file: "*.csv"}, pattern: "{propeller:text}.csv"}`,
 		section("{}", "{inputs: [rpm], splits: {each: propeller}}"), "column propeller: expected a condition that is given "+
@@ -102,28 +103,30 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 		t.Errorf("key %v", b.Tasks.Plan.Tasks[0].Local)
 	}
 
-	p := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	require.NoError(t, err)
 
 	trip, recs := pairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
 	for name, want := range map[string]string{"rig": "[east east west west]", "propeller": "[APC HQ APC HQ]"} {
 		for _, c := range []*string{&trip.Column(name).Description, &recs.Column(name).Description} {
-			must.Equal(t, *c, plan.LabelText, "description")
+			assert.Equal(t, plan.LabelText, *c, "description")
 		}
 
-		must.Equal(t, fmt.Sprint(trip.Column(name).Strings), want, "%v", name)
+		assert.Equal(t, want, fmt.Sprint(trip.Column(name).Strings), "%v", name)
 	}
 
-	if names := b.Names("propeller"); !slices.Equal(names, []string{"APC", "HQ"}) {
-		t.Errorf("%v", names)
-	}
+	names, err = b.Names("propeller")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"APC", "HQ"}, names, "names of propellers")
 }
 
-// The run of a recording by a column of the table of conditions, called run or named, by a number or a
-// name, and by the name of the file; it is no condition. The table of conditions, and a file called like
-// a glob, are no recordings.
+// The run of a recording comes from a column of the table of conditions, which is called run or named by the
+// configuration, or from the name of the file. It is a number or a name, and no condition. The table of conditions, and
+// a file that is called like a glob, are no recordings.
 func TestNamedRuns(t *testing.T) {
 	x := npy(count(100, 1))
-	for _, c := range []struct{ name, log, ingest, want string }{ // "*" matches the log too: case own-table
+	// "*" also matches the log, which must not become a recording: case own-table.
+	for _, c := range []struct{ name, log, ingest, want string }{
 		{"numbers", "file,rpm,run\na1,3000,7\nb2,4000,8\n", "conditions: c.csv", "7 8"},
 		{"names", "file,rpm,Lauf\na1,3000,1A\nb2,4000,2\n", "conditions: c.csv, run: Lauf", "1A 2"},
 		{"files", "file,rpm\na1,3000\nb2,4000\n", "conditions: c.csv", "a1.npy b2.npy"},
@@ -138,24 +141,28 @@ func TestNamedRuns(t *testing.T) {
 
 		b := planned(t, files, "{files: "+glob+", exclude: [\"take [x].npy\"], rate_hz: 1000, "+c.ingest+"}",
 			"{triplets: split-half-spectrum}")
-		must.Not(t, !slices.Equal(b.Conditions, []string{"rpm"}) || len(b.Texts) > 0 || len(b.Recordings.Files) != 2,
+		require.Equal(t, []string{"rpm"}, b.Conditions,
+			"%s: conditions %v, texts %v, %d files", c.name, b.Conditions, b.Texts, len(b.Recordings.Files))
+		require.Empty(t, b.Texts,
+			"%s: conditions %v, texts %v, %d files", c.name, b.Conditions, b.Texts, len(b.Recordings.Files))
+		assert.Len(t, b.Recordings.Files, 2,
 			"%s: conditions %v, texts %v, %d files", c.name, b.Conditions, b.Texts, len(b.Recordings.Files))
 
 		var got []string
 		for i := range b.Recordings.Files {
 			res, err := read(b, i, nil)
-			must.Do(t, err)
+			require.NoError(t, err)
 
 			tab := &table.Table{}
 			addToIndex(tab, b.Columns, res)
 			got = append(got, tab.Column("run").Strings...)
 		}
 
-		must.Equal(t, strings.Join(got, " "), c.want, "%s: runs", c.name)
+		assert.Equal(t, c.want, strings.Join(got, " "), "%s: runs", c.name)
 	}
 }
 
-// Columns that the configuration calls by names that are none.
+// A configuration is refused if it names a column that does not exist, or that holds no names.
 func TestRolesOfNoColumn(t *testing.T) {
 	x := npy(count(100, 1))
 	files := map[string]string{
@@ -164,17 +171,17 @@ func TestRolesOfNoColumn(t *testing.T) {
 	}
 	const dsp, log = "{triplets: split-half-spectrum}", "{files: \"*.npy\", conditions: c.csv, rate_hz: 1000, "
 	refused(t, files, log+"things: [wings]}", dsp, `ingest.things: "wings" is not a column of names of this experiment, `+
-		`which has [Day]`)
+		`which has [Day wing]`)
 	refused(t, files, log+"occasions: [day]}", dsp, `did you mean "Day"?`)
 	refused(t, files, log+"run: Dya}", dsp, `ingest.run: "Dya" is not among what names and tables state, which is [rpm `+
-		`wing Day]`)
+		`Day wing]`)
 	refused(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Tag}}}", "{}",
 		`ingest.table.across: "Tag" is not a column of names of this experiment, which has [Day]`)
 
 	// Digits are names where a column is one of things.
 	b := planned(t, files, log+"things: [wing]}", dsp)
-	must.Not(t, !slices.Equal(b.Labels, []string{"wing"}) || !slices.Equal(b.Conditions, []string{"rpm"}),
-		"labels %v, conditions %v", b.Labels, b.Conditions)
+	require.Equal(t, []string{"wing"}, b.Labels, "labels %v, conditions %v", b.Labels, b.Conditions)
+	assert.Equal(t, []string{"rpm"}, b.Conditions, "labels %v, conditions %v", b.Labels, b.Conditions)
 }
 
 // Names in expressions of conditions and outcomes, of recordings and of the rows of a table. What an expression
@@ -190,7 +197,7 @@ func TestNamesInExpressions(t *testing.T) {
 	b := planned(t, files, "{files: [a.npy, b.npy], conditions: c.csv, rate_hz: 1000, "+derive+"}",
 		"{triplets: split-half-spectrum}")
 	got := fmt.Sprint(b.Labels, b.Conditions, b.Known[0].Numbers["apc"], b.Known[1].Numbers["apc"])
-	must.Equal(t, got, "[propeller] [rpm apc] 3000 0", "conditions")
+	assert.Equal(t, "[propeller] [rpm apc] 3000 0", got, "conditions")
 
 	if res, err := read(b, 0, nil); err != nil || res.Runs[0].Run.Recordings[0].Conditions["apc"] != 3000 {
 		t.Error(res, err)
@@ -198,10 +205,11 @@ func TestNamesInExpressions(t *testing.T) {
 
 	b = planned(t, files, "{table: {file: t.csv, inputs: [rpm]}, "+strings.TrimSuffix(derive, "}")+
 		`, z: 'propeller != "HQ" ? y : -y'}}`, "{}")
-	p := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	require.NoError(t, err)
 
 	got = fmt.Sprint(p.Inputs, p.X, p.Outcomes, p.Y1, p.Texts)
-	must.Equal(t, got, "[rpm apc] [[3000 3000] [3000 0]] [y z] [[1 3] [1 -3]] [[APC HQ]]", "table")
+	assert.Equal(t, "[rpm apc] [[3000 3000] [3000 0]] [y z] [[1 3] [1 -3]] [[APC HQ]]", got, "table")
 
 	refused(t, files, `{table: {file: t.csv, inputs: [rpm]}, derive: {apc: "2*propeller"}}`, "{}",
 		`ingest.derive.apc: "2*propeller", character 3: propeller has names, no numbers`)

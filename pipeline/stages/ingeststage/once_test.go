@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // ramp is a source of so many samples, each its own number.
@@ -31,14 +31,16 @@ func (r ramp) Read(_ []int, start int64, dst [][]float64) (int, error) {
 func TestReadColumns(t *testing.T) {
 	const start, n = 3, 2<<16 + 5
 	got, err := ReadColumns(context.Background(), ramp(start+n), []int{0, 1}, start, n)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	want := make([]float64, n)
 	for k := range want {
 		want[k] = float64(start + k)
 	}
 
-	must.Not(t, len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want), "other samples")
+	require.Len(t, got, 2, "other samples")
+	require.Equal(t, want, got[0], "other samples")
+	assert.Equal(t, want, got[1], "other samples")
 
 	if _, err := ReadColumns(context.Background(), ramp(start+n-1), []int{0}, start, n); !errors.Is(err,
 		io.ErrUnexpectedEOF) {

@@ -3,7 +3,6 @@ package ingeststage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/lists"
@@ -25,76 +25,115 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Pairs are those of a table, of the user's in one file or several, or of the simulated toy. They need no
+// Pairs describes the pairs of the user's table, in one file or several, or of the simulated toy. They need no
 // analysis.
 type Pairs struct {
-	Settings []kv.Pair             // that they are read with
+	Settings []kv.Pair             // settings that the pairs are read with
 	Output   engine.Dep            // pairs.arrow
-	Files    []campaign.TableFile  // with what their names and the table of conditions state
-	Options  campaign.TableOptions // the roles of the columns
-	Toy      *simulate.Toy         // nil for a table of the user's
-	raw      []plan.RawFile
-	spec     config.Table // the roles as settings
-	local    []kv.Pair
-	id       string
+	Files    []campaign.TableFile  // the files, with conditions that their names and the table of conditions state
+	Options  campaign.TableOptions // roles of the columns
+	Toy      *simulate.Toy         // nil for the user's table
+	raw      []plan.RawFile        // the files, or the file that stage simulate writes
+	spec     config.Table          // the roles as settings
+	local    []kv.Pair             // conditions of the files, as a part of the task's key
+	id       string                // name of the table in the task's ID
+	size     [2]float64            // conditions and pairs, once they are known or estimated
 }
 
-// planPairs adds the task that reads them.
-func planPairs(exp plan.Experiment, sim simulatestage.Result) Result {
-	out := Result{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}
-	find := findTable
+// planPairs adds the task that reads pairs.
+func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
+	res := Result{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}
+	var p *Pairs
 	if sim.Campaign != nil {
-		find = simulatedTable
+		p = simulatedTable(exp, sim, &res)
+	} else {
+		var err error
+		p, err = findTable(exp, sim, &res)
+		if err != nil {
+			return Result{}, err
+		}
 	}
 
-	p := find(exp, sim, &out)
-	exp.Ingest.Data = out.Data
-	out.SetDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames())
-	p.Options.Derive = out.Derive
-	out.Check(exp, out.Outcomes)
-	checkPairing(exp, &p.spec, p.Options, out.Outcomes)
+	exp.Ingest.Data = res.Data
+	if err := res.SetDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
+		return Result{}, err
+	}
 
-	in := exp.Ingest
-	in.Table, in.Exclude, in.Log = &p.spec, in.Exclude.Where(), config.Log{Decimal: in.Log.Decimal}
+	p.Options.Derive = res.Derive
+	if err := res.SetTolerances(exp, res.Outcomes); err != nil {
+		return Result{}, err
+	}
+
+	if err := checkPairing(exp, &p.spec, p.Options, res.Outcomes); err != nil {
+		return Result{}, err
+	}
+
+	p.setSettings(exp, res.Derive != nil)
+	meta := exp.Meta(p.Settings)
+	task := &engine.Task{
+		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: version, Config: plan.Stated(meta), Weight: 0.1,
+		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
+		Local:   slices.Concat(p.local, res.LabelSetting(), p.statedSetting()),
+	}
+
+	for _, raw := range p.raw {
+		raw.Needs(task)
+	}
+
+	task.Run = func(_ context.Context, job *engine.Job) error {
+		warnings, err := p.write(job, res.Converted, meta)
+		if err != nil {
+			return err
+		}
+
+		return plan.WriteJSON(job, fileJSON, FileResult{Path: p.id, Warnings: warnings})
+	}
+
+	exp.Add(task)
+	res.Results = []engine.Dep{{Task: task.ID, Output: fileJSON}}
+	res.Index = &engine.Dep{Task: task.ID, Output: recordingsArrow}
+	p.Output = engine.Dep{Task: task.ID, Output: pairsArrow}
+	res.Pairs = p
+	if err := res.moveToSetPoints(); err != nil {
+		return Result{}, err
+	}
+
+	return res, nil
+}
+
+// setSettings stores the settings that the pairs are read with. derived tells whether columns are derived, which may
+// read constants.
+func (p *Pairs) setSettings(exp plan.Experiment, derived bool) {
+	settings := exp.Ingest
+	settings.Table = &p.spec
+	settings.Exclude = settings.Exclude.Where()
+	settings.Log = config.Log{Decimal: settings.Log.Decimal}
 	keys := []string{"table", "text", "within", "exclude", "missing", "log"}
-	if out.Derive != nil {
+	if derived {
 		keys = append(keys, "constants", "derive")
 	}
 
 	for _, key := range keys {
-		p.Settings = append(p.Settings, plan.Only("ingest", plan.Settings("ingest", in), key)...)
+		p.Settings = append(p.Settings, plan.Only("ingest", plan.Settings("ingest", settings), key)...)
 	}
-
-	meta := exp.Meta(p.Settings)
-	t := &engine.Task{
-		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: version, Config: plan.Stated(meta), Weight: 0.1,
-		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
-		Local:   slices.Concat(p.local, out.LabelSetting()),
-	}
-
-	for _, r := range p.raw {
-		r.Needs(t)
-	}
-
-	t.Run = func(_ context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		return plan.WriteJSON(j, fileJSON, FileResult{Path: p.id, Warnings: p.write(j, out.Converted, meta)})
-	}
-
-	exp.Add(t)
-	out.Results = []engine.Dep{{Task: t.ID, Output: fileJSON}}
-	out.Index = &engine.Dep{Task: t.ID, Output: recordingsArrow}
-	p.Output = engine.Dep{Task: t.ID, Output: pairsArrow}
-	out.Pairs = p
-	out.atSetPoints()
-
-	return out
 }
 
-// simulatedTable is the table of the simulated toy.
-func simulatedTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pairs {
-	toy := sim.Campaign.(simulate.Toy) // others make recordings
-	out.Conditions = []string{"x"}
+// statedSetting returns the inputs that the configuration names as such, by which rows of repeats are compared.
+func (p *Pairs) statedSetting() []kv.Pair {
+	if len(p.Options.Repeats) == 0 {
+		return nil
+	}
+
+	isOther := func(name string) bool { return !slices.Contains(p.Options.Stated, name) }
+	stated := slices.DeleteFunc(slices.Clone(p.Options.Inputs), isOther)
+
+	return []kv.Pair{{Key: "stated inputs", Value: strings.Join(stated, ", ")}}
+}
+
+// simulatedTable returns the table of the simulated toy.
+func simulatedTable(exp plan.Experiment, sim simulatestage.Result, res *Result) *Pairs {
+	toy := sim.Campaign.(simulate.Toy) // the other campaigns make recordings
+	res.Conditions = []string{"x"}
 	f := sim.Files[0]
 	p := &Pairs{
 		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, Files: make([]campaign.TableFile, 1), Toy: &toy, id: f.Output,
@@ -105,194 +144,324 @@ func simulatedTable(exp plan.Experiment, sim simulatestage.Result, out *Result) 
 	return p
 }
 
-// findTable finds the files of a table, the conditions that their names or the table of
-// conditions give, and the roles of the columns.
-func findTable(exp plan.Experiment, sim simulatestage.Result, out *Result) *Pairs {
-	f := findFiles(exp, sim)
-	f.In.Constants = nil // they are for what is derived
-	out.Data, out.Warnings, out.Converted = f.In.Data, f.warnings, f.Converted
-	names, texts := f.conditions(f.Table)
+// findTable finds the files of a table, the conditions that their names or the table of conditions state, and the roles
+// of the columns. It stores the kind of data, the conditions and the labels in res.
+func findTable(exp plan.Experiment, sim simulatestage.Result, res *Result) (*Pairs, error) {
+	f, err := findFiles(exp, sim)
+	if err != nil {
+		return nil, err
+	}
 
-	p := &Pairs{id: strings.Join(f.In.Table.File, ","), spec: *f.In.Table}
-	out.SetTexts(exp, texts)
-	labels := out.Labels // of the files
-	p.Files = f.tableFiles(exp, slices.Concat(names, labels))
-	p.raw = lists.Each(f.Files, func(r File) plan.RawFile { return r.RawFile })
+	f.Ingest.Constants = nil // only derived columns read the constants of a table
+	res.Data = f.Ingest.Data
+	res.Warnings = f.warnings
+	res.Converted = f.Converted
+	names, texts := f.conditionNames(f.Table)
 
-	o := tableOptions(exp, &p.spec)
-	o.Given, o.Labels = names, labels
-	o, columns, err := campaign.ResolveTable(p.Files[0], o)
-	fault.Raise(Named(err, p.Files[0].Name))
+	p := &Pairs{id: strings.Join(f.Ingest.Table.File, ","), spec: *f.Ingest.Table}
+	// The labels among the texts of names and of the table of conditions are needed to resolve the columns of the files,
+	// whose own texts are added afterwards.
+	res.SetTexts(exp, texts)
+	labels := res.Labels
+	given := slices.Concat(names, labels)
+	p.Files, err = f.tableFiles(exp, given)
+	if err != nil {
+		return nil, err
+	}
 
-	o.Given = slices.Concat(names, labels)
-	for k, n := range o.Given {
-		for _, f := range p.Files {
-			value := f.Names[n]
-			if k < len(names) {
-				value = strconv.FormatFloat(f.Numbers[n], 'g', -1, 64)
-			}
+	for _, file := range f.Files {
+		p.raw = append(p.raw, file.RawFile)
+	}
 
-			p.local = append(p.local, kv.Pair{Key: f.Name + ": " + n, Value: value})
+	request := tableOptions(exp, &p.spec)
+	request.Given = names
+	request.Labels = labels
+	options, columns, err := campaign.ResolveTable(p.Files[0], request)
+	if err != nil {
+		return nil, Named(err, p.Files[0].Name)
+	}
+
+	p.setLocal(names, labels)
+	res.SetTexts(exp, unique(texts, columns))
+	if err := f.Table.CheckLabels(labels); err != nil {
+		return nil, err
+	}
+
+	options.Inputs = removeNames(options.Inputs, func(name string) bool { return slices.Contains(res.Labels, name) })
+	options.Given = given
+	options.Labels = res.Labels
+	res.Conditions = options.Inputs
+	p.spec.Inputs = options.Inputs
+	p.spec.Y1 = options.Y1
+	p.spec.Y2 = options.Y2
+	p.spec.Repeats = options.Repeats
+	p.spec.Run = options.Run
+	p.Options = options
+
+	return p, nil
+}
+
+// setLocal stores the conditions and labels of each file as a part of the task's key.
+func (p *Pairs) setLocal(conditions, labels []string) {
+	for _, name := range conditions {
+		for _, file := range p.Files {
+			value := strconv.FormatFloat(file.Numbers[name], 'g', -1, 64)
+			p.local = append(p.local, kv.Pair{Key: file.Name + ": " + name, Value: value})
 		}
 	}
 
-	out.SetTexts(exp, unique(texts, columns))
-	fault.Raise(f.Table.CheckLabels(labels))
-
-	o.Inputs = without(o.Inputs, func(n string) bool { return slices.Contains(out.Labels, n) })
-	p.spec.Inputs, p.spec.Y1, p.spec.Y2, p.spec.Repeats, p.spec.Run = o.Inputs, o.Y1, o.Y2, o.Repeats, o.Run
-	out.Conditions, o.Labels = o.Inputs, out.Labels
-	p.Options = o
-
-	return p
+	for _, name := range labels {
+		for _, file := range p.Files {
+			p.local = append(p.local, kv.Pair{Key: file.Name + ": " + name, Value: file.Names[name]})
+		}
+	}
 }
 
-// tableFiles returns the files with the named conditions and labels, which their names or the
-// table of conditions give, in the units of the conditions' names.
-func (r *Recordings) tableFiles(exp plan.Experiment, names []string) []campaign.TableFile {
-	r.rows()
-	convert(exp, r.Source, "ingest.table.units.", lists.Keep(r.In.Table.Units, func(u config.NamedString) bool {
-		return slices.Contains(names, u.Name) && r.Converted[u.Name] == ""
-	}), names)
+// tableFiles returns the files with the conditions and labels of the given names, which their names or the table of
+// conditions state, in the units of the conditions' names.
+func (r *Recordings) tableFiles(exp plan.Experiment, names []string) ([]campaign.TableFile, error) {
+	if err := r.matchRows(); err != nil {
+		return nil, err
+	}
 
-	return lists.Each(r.Files, func(f File) campaign.TableFile {
+	var own []config.NamedString // units of the given conditions that are not converted yet
+	for _, unit := range r.Ingest.Table.Units {
+		if slices.Contains(names, unit.Name) && r.Converted[unit.Name] == "" {
+			own = append(own, unit)
+		}
+	}
+
+	if err := setConversions(exp, r.Source, "ingest.table.units.", own, names); err != nil {
+		return nil, err
+	}
+
+	var files []campaign.TableFile
+	for i := range r.Files {
+		f := &r.Files[i]
 		file := campaign.TableFile{Path: f.File.Open, Name: f.Name}
 		if len(names) > 0 {
-			all := fault.Get(f.stating(r.Source))
-			if len(all) > 1 {
-				rows := f.Rows.Rows
-				fault.Raise(fault.At(f.Rows.Path, fmt.Sprintf("line %d", rows[1].Line), "one row for each table",
-					fmt.Sprintf("a second one for %s (the first is in line %d)", f.Name, rows[0].Line), ""))
+			values, err := f.tableValues(r.Source)
+			if err != nil {
+				return nil, err
 			}
 
-			file.Values = all[0]
+			file.Values = values
 		}
 
-		return file
-	})
+		files = append(files, file)
+	}
+
+	return files, nil
+}
+
+// tableValues returns the conditions and labels that are stated of a whole table. It returns an error if the table of
+// conditions has several rows for it.
+func (f *File) tableValues(src *plan.Source) (condition.Values, error) {
+	known, err := f.knownConditions(src)
+	if err != nil {
+		return condition.Values{}, err
+	}
+
+	if len(known) > 1 {
+		rows := f.Rows.Rows
+		return condition.Values{}, fault.At(f.Rows.Path, fmt.Sprintf("line %d", rows[1].Line), "one row for each table",
+			fmt.Sprintf("a second one for %s (the first is in line %d)", f.Name, rows[0].Line), "")
+	}
+
+	return known[0], nil
 }
 
 // write reads the files and writes their pairs and the index of runs. It returns the warnings.
-func (p *Pairs) write(j *engine.Job, converted map[string]string, meta []kv.Pair) []ingest.Warning {
+func (p *Pairs) write(job *engine.Job, converted map[string]string, meta []kv.Pair) ([]ingest.Warning, error) {
 	files := slices.Clone(p.Files)
-	names, sums := make([]string, len(p.raw)), make([]string, len(p.raw))
-	for i, r := range p.raw {
-		files[i].Path, files[i].Name = r.Path(j), r.Name
-		names[i], sums[i] = r.Name, r.SHA256(j)
+	var names, sums []string
+	for i, raw := range p.raw {
+		files[i].Path = raw.Path(job)
+		files[i].Name = raw.Name
+		names = append(names, raw.Name)
+		sums = append(sums, raw.SHA256(job))
 	}
 
-	CheckCopies(names, sums)
+	if err := CheckCopies(names, sums); err != nil {
+		return nil, err
+	}
 
-	t := readTables(files, p.Options)
-	maps.Copy(t.Converted, converted)
+	pairTable, err := readTables(files, p.Options)
+	if err != nil {
+		return nil, err
+	}
 
-	trip, recs := pairTables(t, p.Options.Across, names, sums)
+	maps.Copy(pairTable.Converted, converted)
+
+	trip, recs := pairTables(pairTable, p.Options.Across, names, sums)
 	recs.Meta = meta
-	fault.Raise(errors.Join(plan.WriteTable(j, recordingsArrow, recs), plan.WriteTable(j, pairsArrow, trip)))
-
-	return t.Warnings
-}
-
-// readTables reads a table.
-func readTables(files []campaign.TableFile, o campaign.TableOptions) *campaign.PairTable {
-	t, err := campaign.ReadTables(files, o)
-	if len(files) == 1 {
-		err = Named(err, files[0].Name)
+	if err := plan.WriteTable(job, recordingsArrow, recs); err != nil {
+		return nil, err
 	}
 
-	return fault.Get(t, err)
+	if err := plan.WriteTable(job, pairsArrow, trip); err != nil {
+		return nil, err
+	}
+
+	return pairTable.Warnings, nil
 }
 
-// CheckCopies raises the error of files with the same contents: a copy is no measurement.
-func CheckCopies(names, sums []string) {
+// readTables reads the files of one table. If there is only one, an error names it.
+func readTables(files []campaign.TableFile, options campaign.TableOptions) (*campaign.PairTable, error) {
+	pairTable, err := campaign.ReadTables(files, options)
+	if err != nil && len(files) == 1 {
+		return nil, Named(err, files[0].Name)
+	}
+
+	return pairTable, err
+}
+
+// CheckCopies returns an error if files with different names have the same contents, because a copy is not a
+// measurement. sums contains the digests of the files.
+func CheckCopies(names, sums []string) error {
 	first := map[string]string{} // by contents
-	for i, s := range slices.Backward(sums) {
-		first[s] = names[i]
+	original := ""
+	var copies []string
+	for i, sum := range sums {
+		name, known := first[sum]
+		if !known {
+			first[sum] = names[i]
+			continue
+		}
+
+		if name == names[i] {
+			continue
+		}
+
+		if copies == nil {
+			original = name
+		}
+
+		copies = append(copies, names[i])
 	}
 
-	copies := lists.Where(len(sums), func(i int) bool { return first[sums[i]] != names[i] })
-	if len(copies) > 0 {
-		copied := lists.Rows(names, 1, copies)
-		fault.Raise(fault.At(copied[0], "", "another measurement than "+first[sums[copies[0]]],
-			"an exact copy of it (the same sha256)",
-			fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copied))))
+	if copies == nil {
+		return nil
 	}
+
+	return fault.At(copies[0], "", "another measurement than "+original, "an exact copy of it (the same sha256)",
+		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copies)))
 }
 
-// checkPairing checks that tolerances and laws name what the table has.
-func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions, outcomes []string) {
+// checkPairing returns an error if a tolerance or a law of correction names a column that the table does not have.
+func checkPairing(exp plan.Experiment, t *config.Table, options campaign.TableOptions, outcomes []string) error {
 	const key, isInput = "ingest.table.", "is not an input of the table, which has"
-	for _, w := range t.Within {
-		exp.OneOf(o.Inputs, w.Name, key+"within."+w.Name, isInput)
+	for _, tolerance := range t.Tolerances {
+		if err := exp.OneOf(options.Inputs, tolerance.Name, key+"within."+tolerance.Name, isInput); err != nil {
+			return err
+		}
 	}
 
-	for _, c := range t.Correct {
-		exp.OneOf(outcomes, c.Name, key+"correct."+c.Name, "is not an outcome of the table, which has")
-		exp.OneOf(o.Inputs, o.Correct[c.Name].Condition, key+"correct."+c.Name, isInput)
+	for _, column := range t.Correct {
+		own := key + "correct." + column.Name
+		if err := exp.OneOf(outcomes, column.Name, own, "is not an outcome of the table, which has"); err != nil {
+			return err
+		}
+
+		if err := exp.OneOf(options.Inputs, options.Correct[column.Name].Condition, own, isInput); err != nil {
+			return err
+		}
 	}
+
+	return nil
 }
 
-// tableOptions are the roles of a table's columns.
+// tableOptions returns the roles of a table's columns.
 func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
-	o := campaign.TableOptions{
+	options := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: cmp.Or(t.Run, exp.Ingest.Run),
 		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),
 		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
-		Units: byName(t.Units), Within: plan.Tolerances(t.Within),
-		SetPoints: plan.Tolerances(exp.Ingest.Within), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
+		Stated: exp.StatedConditions(),
+		Units:  byName(t.Units), Within: plan.Tolerances(t.Tolerances),
+		SetPoints: plan.Tolerances(exp.Ingest.Tolerances), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}
 
-	for _, x := range excludedBy(exp) {
-		isName := func(c string) bool { return slices.Contains(x.Where.Labels(), c) }
-		o.Exclude = append(o.Exclude, campaign.Exclusion{
-			Text: x.String(), Names: x.Where.Labels(), Numbers: slices.DeleteFunc(x.Where.Conditions(), isName), Holds: x.Holds,
+	for _, exclusion := range conditionExclusions(exp) {
+		isName := func(c string) bool { return slices.Contains(exclusion.Where.Labels(), c) }
+		options.Exclude = append(options.Exclude, campaign.Exclusion{
+			Text: exclusion.String(), Names: exclusion.Where.Labels(),
+			Numbers: slices.DeleteFunc(exclusion.Where.Conditions(), isName), Holds: exclusion.Holds,
 		})
 	}
 
-	for _, c := range t.Correct {
-		o.Correct[c.Name], _ = campaign.ParseLaw(c.Value)
+	for _, column := range t.Correct {
+		options.Correct[column.Name], _ = campaign.ParseLaw(column.Value) // checked with the configuration
 	}
 
-	return o
+	return options
 }
 
-// pairTables makes the triplets and the index of runs of a table of pairs: a row for
-// each run and file. across is the label that repeats are paired across; "": none.
-func pairTables(p *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
+// pairTables returns the triplets of a table of pairs, and the index of its runs with a row for each run and file.
+// across is the label across which repeats are paired, or "" if there is none. names and digests belong to the files.
+func pairTables(pairTable *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
 	if across != "" {
-		set := triplets.Set{N: p.N}
-		set.SetRuns(p.Run)
-		partner := set.PairAcross(p.Recording, p.Texts[slices.Index(p.Labels, across)])
-		p.Y2 = lists.Each(p.Y1, func(y []float64) []float64 { return lists.Rows(y, 1, partner) })
+		set := triplets.Set{N: pairTable.N}
+		set.SetRuns(pairTable.Run)
+		partner := set.PairAcross(pairTable.Recording, pairTable.Texts[slices.Index(pairTable.Labels, across)])
+		pairTable.Y2 = nil
+		for _, y := range pairTable.Y1 {
+			second := make([]float64, len(partner))
+			for i, other := range partner {
+				second[i] = y[other]
+			}
+
+			pairTable.Y2 = append(pairTable.Y2, second)
+		}
 	}
 
-	trip = pairs.Tabulate(p)
-	first, file, n := partsOf(p)
-	given := trip.Columns[:2+len(p.Inputs)+len(p.Labels)]
-	recs = (&table.Table{Columns: given}).Select(first)
-	recs.Columns[1].Strings = recs.Columns[0].Strings // of several recordings
-	recs.Make("file", "", "raw file").Strings = lists.Rows(names, 1, file)
-	recs.Make("pairs", "", "pairs of the run with a row of the file").Ints = n
-	recs.Make("sha256", "", "content hash of the raw file").Strings = lists.Rows(digests, 1, file)
+	var firstPairs []int
+	var files, sums []string
+	var counts []int64
+	for _, part := range partsOf(pairTable) {
+		firstPairs = append(firstPairs, part.firstPair)
+		files = append(files, names[part.file])
+		sums = append(sums, digests[part.file])
+		counts = append(counts, part.pairs)
+	}
+
+	trip = pairs.Tabulate(pairTable)
+	given := trip.Columns[:2+len(pairTable.Inputs)+len(pairTable.Labels)]
+	recs = (&table.Table{Columns: given}).Select(firstPairs)
+	recs.Columns[1].Strings = recs.Columns[0].Strings // the recording has the name of the run, which may have several
+	recs.Make("file", "", "raw file").Strings = files
+	recs.Make("pairs", "", "pairs of the run with a row of the file").Ints = counts
+	recs.Make("sha256", "", "content hash of the raw file").Strings = sums
 
 	return trip, recs
 }
 
-// partsOf lists the runs in each file: the first pair, the file, and how many pairs.
-func partsOf(p *campaign.PairTable) (first, file []int, pairs []int64) {
-	run, _ := lists.Index(p.Run)
-	var all [][2]int // a run and a file
-	var of []int     // the pair of each
-	for i, files := range p.Files {
+// runPart is the part of a run that lies in one file.
+type runPart struct {
+	firstPair int
+	file      int
+	pairs     int64 // number of pairs of the run with a row of the file
+}
+
+// partsOf lists the parts of the runs in files, in the order of their first pairs.
+func partsOf(pairTable *campaign.PairTable) []runPart {
+	type key struct{ run, file int }
+	runs, _ := lists.Index(pairTable.Run)
+	index := map[key]int{} // of parts
+	var parts []runPart
+	for i, files := range pairTable.Files {
 		for _, f := range slices.Compact(files[:]) {
-			all, of = append(all, [2]int{run[i], int(f)}), append(of, i)
+			own := key{run: runs[i], file: int(f)}
+			k, known := index[own]
+			if !known {
+				k = len(parts)
+				index[own] = k
+				parts = append(parts, runPart{firstPair: i, file: int(f)})
+			}
+
+			parts[k].pairs++
 		}
 	}
 
-	for _, same := range lists.Alike(all) {
-		k := same[0]
-		first, file, pairs = append(first, of[k]), append(file, all[k][1]), append(pairs, int64(len(same)))
-	}
-
-	return first, file, pairs
+	return parts
 }

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/campaign"
-	"doubletake/internal/must"
 )
 
 // A table of pairs gives its triplets and an index of its runs. Expected: the
@@ -14,7 +16,7 @@ import (
 func TestReadPairs(t *testing.T) {
 	files := map[string]string{"p.csv": "run,rpm,level_1,level_2\nr1,3000,1,2\nr1,3000,3,4\nr2,4000,5,6\n"}
 	b := planned(t, files, `{table: {file: p.csv, run: run, units: {rpm: 1/min, level: dB}}}`, `{}`)
-	must.Equal(t, ids(b), "x/ingest/p.csv", "tasks")
+	assert.Equal(t, "x/ingest/p.csv", ids(b), "tasks")
 
 	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind != "same-run" ||
 		b.Recordings != nil {
@@ -22,10 +24,11 @@ func TestReadPairs(t *testing.T) {
 	}
 
 	p, err := campaign.ReadTables(b.Pairs.Files, b.Pairs.Options)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	trip, recs := pairTables(p, "", []string{"p.csv"}, []string{"sum"})
-	must.Never(t, trip.Rows() != 3 || recs.Rows() != 2, "%d triplets of %d runs", trip.Rows(), recs.Rows())
+	require.Equal(t, 3, trip.Rows(), "%d triplets of %d runs", trip.Rows(), recs.Rows())
+	require.Equal(t, 2, recs.Rows(), "%d triplets of %d runs", trip.Rows(), recs.Rows())
 
 	for name, want := range map[string][]float64{"rpm": {3000, 3000, 4000}, "level_1": {1, 3, 5}, "level_2": {2, 4, 6}} {
 		if v, err := trip.Floats(name); err != nil || !slices.Equal(v, want) {
@@ -53,7 +56,8 @@ func TestReadPairs(t *testing.T) {
 func TestPairsAcross(t *testing.T) {
 	files := map[string]string{"t.csv": "x,y,Day\n1,10,Mon\n1,11,Mon\n1,12,Mon\n1,13,Tue\n2,20,Mon\n2,21,Mon\n3,30,Tue\n"}
 	b := planned(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Day}}}", "{}")
-	p := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	require.NoError(t, err)
 
 	trip, recs := pairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
 	if got := trip.Column("y_2").Floats; !slices.Equal(got, []float64{13, 13, 13, 11, 21, 20, 30}) || recs.Rows() != 2 {

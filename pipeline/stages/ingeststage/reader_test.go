@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -20,9 +22,9 @@ func TestFindReader(t *testing.T) {
 	script := filepath.Join(dir, "convert.sh")
 	find := func(r *config.Reader) (string, *plan.Source) {
 		t.Helper()
-		b := plan.Experiment{File: &config.File{Dir: dir}, At: "experiments.e"}
+		b := plan.Experiment{File: &config.File{Dir: dir}, Key: "experiments.e"}
 
-		src := &plan.Source{In: config.Ingest{Reader: r}}
+		src := &plan.Source{Ingest: config.Ingest{Reader: r}}
 		findReader(b, src)
 
 		var lines []string
@@ -35,18 +37,18 @@ func TestFindReader(t *testing.T) {
 
 	sum := func(path string) string {
 		b, err := os.ReadFile(path)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}
 
-	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755))
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755))
 
 	got, src := find(&config.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
 
 	want := "ingest.reader=[./convert.sh, --fast, {file}]\ningest.reader.version=2\n" +
 		"ingest.reader: sha256 of ./convert.sh=" + sum(script)
-	must.Equal(t, got, want, "settings")
+	assert.Equal(t, want, got, "settings")
 
 	if p := src.Options.Program; p.Command[0] != script || p.Dir != dir || p.Timeout.Seconds() != 1.5 {
 		t.Errorf("%+v", p)
@@ -55,14 +57,14 @@ func TestFindReader(t *testing.T) {
 	// One of the same name in PATH is another program, also where the configuration's
 	// folder is the one the process is in.
 	other := t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(other, "convert.sh"), []byte("#!/bin/sh\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "convert.sh"), []byte("#!/bin/sh\n"), 0o755))
 
 	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(dir)
 
-	here := &plan.Source{In: config.Ingest{Reader: &config.Reader{Program: []string{"./convert.sh", "{file}"}}}}
-	findReader(plan.Experiment{File: &config.File{Dir: "."}, At: "experiments.e"}, here)
-	must.Equal(t, here.Options.Program.Command[0], script, "program")
+	here := &plan.Source{Ingest: config.Ingest{Reader: &config.Reader{Program: []string{"./convert.sh", "{file}"}}}}
+	findReader(plan.Experiment{File: &config.File{Dir: "."}, Key: "experiments.e"}, here)
+	assert.Equal(t, script, here.Options.Program.Command[0], "program")
 
 	// A script among the arguments of an interpreter: a change of it is another key.
 	first, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
@@ -70,7 +72,7 @@ func TestFindReader(t *testing.T) {
 		t.Error(first)
 	}
 
-	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755))
 
 	if second, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
 		t.Error("a changed script has the same key")

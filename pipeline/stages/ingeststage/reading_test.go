@@ -5,8 +5,10 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/dsp"
-	"doubletake/internal/must"
 )
 
 // saw is a source of one channel that repeats 0 … 6.
@@ -34,7 +36,7 @@ func TestReadingSpectra(t *testing.T) {
 		change(r)
 
 		s, err := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra).Spectra(r)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		return s
 	}
@@ -42,14 +44,14 @@ func TestReadingSpectra(t *testing.T) {
 	s := segments(func(*dsp.Run) {})
 
 	r := NewReading()
-	must.Not(t, r.Spectra(s) != nil, "spectra of nothing")
+	assert.Nil(t, r.Spectra(s), "spectra of nothing")
 
 	a := BorrowAnalyser()
-	must.Do(t, a.Load(context.Background(), saw{}, s))
+	require.NoError(t, a.Load(context.Background(), saw{}, s))
 
 	r.SetSpectra(a)
 
-	must.Equal(t, r.Spectra(s), a, "spectra")
+	assert.Same(t, a, r.Spectra(s), "spectra")
 
 	for name, change := range map[string]func(*dsp.Run){
 		"interval": func(r *dsp.Run) { r.Samples = 8000 },
@@ -58,12 +60,12 @@ func TestReadingSpectra(t *testing.T) {
 		"segments": func(r *dsp.Run) { r.Settings.Segments = 4 },
 		"bins":     func(r *dsp.Run) { r.Settings.Harmonics = 6 },
 	} {
-		must.Not(t, r.Spectra(segments(change)) != nil, "other %s: the same spectra", name)
+		assert.Nil(t, r.Spectra(segments(change)), "other %s: the same spectra", name)
 	}
 
 	r.Free()
 
-	must.Not(t, r.Spectra(s) != nil, "the Reading holds an analyser that it gave back")
+	assert.Nil(t, r.Spectra(s), "the Reading holds an analyser that it gave back")
 
 	r.Free()
 
@@ -75,7 +77,8 @@ func TestReadingSpectra(t *testing.T) {
 	none.Free()
 	none.SetSeries("a", [][]float64{{1}})
 
-	must.Not(t, none.Spectra(s) != nil || none.Series("a") != nil, "a nil Reading holds something")
+	require.Nil(t, none.Spectra(s), "a nil Reading holds something")
+	assert.Empty(t, none.Series("a"), "a nil Reading holds something")
 }
 
 // Series are found by run, up to MaxHeld samples.
@@ -88,12 +91,12 @@ func TestReadingSeries(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 
-	must.Not(t, r.Series("b") != nil, "another run's series")
+	assert.Empty(t, r.Series("b"), "another run's series")
 
 	r.SetSeries("none", nil)
 	r.SetSeries("long", [][]float64{make([]float64, MaxHeld)})
 
-	must.Not(t, r.Series("long") != nil, "more than MaxHeld samples are held")
+	assert.Empty(t, r.Series("long"), "more than MaxHeld samples are held")
 
 	r.Free() // nothing to give back
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
@@ -49,8 +50,8 @@ func TestMatrixFile(t *testing.T) {
 		files["m.csv"] = c.text
 		exp := campaignIn(t, files, fmt.Sprintf(settings, c.volts, c.more), "{triplets: split-halves}")
 		in := exp.Ingest
-		err := fault.Try(func() { readMatrix(exp, &in) })
-		must.Contain(t, fmt.Sprint(in.Balance.Matrix, in.Balance.Terms, in.Balance.Components, err), c.want)
+		err := readMatrix(exp, &in)
+		assert.Contains(t, fmt.Sprint(in.Balance.Matrix, in.Balance.Terms, in.Balance.Components, err), c.want)
 	}
 }
 
@@ -69,21 +70,21 @@ func TestMicrophones(t *testing.T) {
 	b := planned(t, files, in, bands)
 
 	res, err := read(b, 0, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	run := res.Runs[0]
-	must.Equal(t, len(run.Scale), 2, "channels")
-	must.Near(t, run.Scale[0], 10/0.05, 1e-9, "scale")
-	must.Near(t, run.Scale[1], 10/0.04/math.Pow(10, 14.0/20), 1e-9, "scale")
-	must.Equal(t, run.Run.Recordings[1].Conditions["theta"], 30, "angle")
-	must.Contain(t, run.How[1], "0.04 V/Pa by mics.csv; gain of this channel 14 dB")
+	assert.Len(t, run.Scale, 2, "channels")
+	assert.InDelta(t, 10/0.05, run.Scale[0], 1e-9, "scale")
+	assert.InDelta(t, 10/0.04/math.Pow(10, 14.0/20), run.Scale[1], 1e-9, "scale")
+	assert.Equal(t, 30.0, run.Run.Recordings[1].Conditions["theta"], "angle")
+	assert.Contains(t, run.How[1], "0.04 V/Pa by mics.csv; gain of this channel 14 dB")
 
 	b = planned(t, map[string]string{"d/x3000.wav": files["a.wav"], "mics.csv": files["mics.csv"]},
 		"{files: d/*.wav, pattern: 'x{rpm}.wav', microphones: mics.csv, calibration: {full_scale_v: 10}}", bands)
 
 	res, err = read(b, 0, nil)
-	must.Do(t, err)
-	must.Equal(t, res.Runs[0].Run.Recordings[1].Conditions["theta"], 30, "angle without a table of runs")
+	require.NoError(t, err)
+	assert.Equal(t, 30.0, res.Runs[0].Run.Recordings[1].Conditions["theta"], "angle without a table of runs")
 
 	for table, want := range map[string]string{
 		"channel,theta_deg\n1,\n2,30\n":                       "since the configuration uses theta_deg, found an empty cell",
@@ -102,7 +103,7 @@ func TestMicrophones(t *testing.T) {
 			_, err = read(&ingested{exp, r}, 0, nil)
 		}
 
-		must.Refuse(t, err, want)
+		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -116,9 +117,11 @@ func TestLocate(t *testing.T) {
 		{"none", "a", "none"},
 		{" c.csv ", "a", "c.csv"},
 	} {
-		must.Equal(t, r.locate(c[0], c[1], "line 2", files), c[2], "%v", c)
+		text, err := r.locate(tareCell{c[0], c[1]}, "line 2", files)
+		require.NoError(t, err)
+		assert.Equal(t, c[2], text, "%v", c)
 	}
 
-	must.Refuse(t, fault.Try(func() { r.locate("off1", "zero", "line 2", files) }),
-		`line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
+	_, err := r.locate(tareCell{"off1", "zero"}, "line 2", files)
+	assert.ErrorContains(t, err, `line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
 }

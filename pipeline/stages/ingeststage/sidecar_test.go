@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -26,7 +27,7 @@ func TestSidecars(t *testing.T) {
 	}
 
 	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
-	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades", "conditions")
+	assert.Equal(t, "rpm blades", strings.Join(b.Conditions, " "), "conditions")
 
 	if got := b.Recordings.Files[1].Sidecar; len(got) != 2 || got[0].Column != "rpm" || got[0].Value != 4000 ||
 		got[1].Column != "blades" || got[1].Value != 3 {
@@ -43,11 +44,11 @@ func TestSidecars(t *testing.T) {
 
 	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
-	must.Equal(t, strings.Join(b.Conditions, " "), "rpm blades rpm_tracked", "conditions")
+	assert.Equal(t, "rpm blades rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
 
 	files["a.yaml"] += "wing: 7\n"
 	b = planned(t, files, "{files: a.npy, things: [wing], sidecar: .yaml, rate_hz: 9}", "{triplets: split-half-spectrum}")
-	must.Equal(t, b.Known[0].Names["wing"], "7", "a thing, whatever it looks like")
+	assert.Equal(t, "7", b.Known[0].Names["wing"], "a thing, whatever it looks like")
 
 	for _, c := range []struct{ name, text, ingest, want string }{
 		{
@@ -103,15 +104,16 @@ func TestConditionTable(t *testing.T) {
 
 	src := func(conditions ...config.NamedString) *plan.Source {
 		return &plan.Source{
-			In:       config.Ingest{InFile: conditions},
+			Ingest:   config.Ingest{InFile: conditions},
 			Grouping: campaign.Grouping{Except: []string{"from", "to", "theta"}},
 		}
 	}
 
-	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping) {
+	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
 		return (&reader{src: s, rd: rd, info: rd.info}).conditionTable(context.Background())
 	}
-	c, group := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
+	c, group, err := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
+	require.NoError(t, err)
 
 	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || !math.IsInf(c.Rows[0].End, 1) ||
 		len(group.Except) != 4 {
@@ -125,7 +127,8 @@ func TestConditionTable(t *testing.T) {
 		"array one: expected a value for each of the 2 recordings, found 1": {{Name: "a", Value: "one"}},
 		"condition a: f.h5": {{Name: "a", Value: "none"}},
 	} {
-		must.Refuse(t, fault.Try(func() { table(src(s...)) }), want)
+		_, _, err := table(src(s...))
+		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -141,7 +144,9 @@ func TestOwnTare(t *testing.T) {
 		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
 	}
 
-	must.Equal(t, ownTare("tare", c, "a.csv"), "off1.csv", "own")
+	text, err := ownTare("tare", c, "a.csv")
+	require.NoError(t, err)
+	assert.Equal(t, "off1.csv", text, "own")
 
 	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
 		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
@@ -161,7 +166,8 @@ func TestOwnTare(t *testing.T) {
 			`c.csv: line 3, column tare: expected "off1.csv", as for the other intervals of a.csv, found "off2.csv"`,
 		},
 	} {
-		must.Refuse(t, fault.Try(func() { ownTare("tare", c.table, "a.csv") }), c.want)
+		_, err := ownTare("tare", c.table, "a.csv")
+		assert.ErrorContains(t, err, c.want)
 	}
 
 	// Recordings without wind may be among the files and are none of the campaign.
@@ -173,6 +179,6 @@ func TestOwnTare(t *testing.T) {
 	b := planned(t, files,
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
 		`{triplets: split-halves}`)
-	must.Not(t, len(b.Recordings.Files) != 1 || b.Recordings.Files[0].Name != "a.csv",
-		"recordings %v", b.Recordings.Files)
+	require.Len(t, b.Recordings.Files, 1, "recordings %v", b.Recordings.Files)
+	assert.Equal(t, "a.csv", b.Recordings.Files[0].Name, "recordings %v", b.Recordings.Files)
 }

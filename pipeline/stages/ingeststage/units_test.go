@@ -2,14 +2,14 @@ package ingeststage
 
 import (
 	"math"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
-	"doubletake/internal/must"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -24,8 +24,9 @@ func TestSoundUnit(t *testing.T) {
 		"full-scale": {1, "full-scale"}, "": {1, ""}, "m/s": {1, "m/s"},
 	} {
 		f, unit, how := soundUnit(stated)
-		must.Not(t, math.Abs(f/want.f-1) > 1e-12 || unit != want.unit || (how != "") != (want.f != 1),
-			"%s: %g %s %q", stated, f, unit, how)
+		require.InDelta(t, 1, f/want.f, 1e-12, "%s: %g %s %q", stated, f, unit, how)
+		require.Equal(t, want.unit, unit, "%s: %g %s %q", stated, f, unit, how)
+		assert.Equal(t, want.f != 1, how != "", "%s: %g %s %q", stated, f, unit, how)
 	}
 }
 
@@ -33,38 +34,43 @@ func TestSoundUnit(t *testing.T) {
 // the unit of its name is passed on.
 func TestConvertSeries(t *testing.T) {
 	given := []float64{1, 2}
-	v, n := ConvertSeries("a.csv", "Fz", "lift_n", "kN", given)
-	must.Not(t, !slices.Equal(v, []float64{1000, 2000}) || n.Unit != "N" || given[0] != 1, "%v %+v, given %v", v, n, given)
+	v, n, err := ConvertSeries("a.csv", "Fz", "lift_n", "kN", given)
+	require.NoError(t, err)
+	require.Equal(t, []float64{1000, 2000}, v, "%v %+v, given %v", v, n, given)
+	require.Equal(t, "N", n.Unit, "%v %+v, given %v", v, n, given)
+	assert.Equal(t, 1.0, given[0], "%v %+v, given %v", v, n, given)
 
-	if v, _ := ConvertSeries("a.csv", "Fz", "lift_n", "N", given); &v[0] != &given[0] {
+	if v, _, _ := ConvertSeries("a.csv", "Fz", "lift_n", "N", given); &v[0] != &given[0] {
 		t.Error("samples in the right unit were copied")
 	}
 
-	must.Refuse(t, fault.Try(func() { ConvertSeries("a.csv", "Fz", "lift_n", "V", given) }), "a.csv: column Fz: ")
+	_, _, err = ConvertSeries("a.csv", "Fz", "lift_n", "V", given)
+	assert.ErrorContains(t, err, "a.csv: column Fz: ")
 }
 
 // An angle in radians from the axis becomes one in degrees from the plane.
 func TestSettle(t *testing.T) {
 	n, err := units.ToName("theta_deg", "rad")
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
-	src.In.ThetaFrom = "axis"
+	src.Ingest.ThetaFrom = "axis"
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
 
 	set, err := derive.New([]derive.Definition{{Name: "twice", Text: "2*theta_deg"}, {Name: "later", Text: "rpm_tracked"}},
 		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil, nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	src.Derive = set
-	must.Do(t, settle(src, c, nil))
+	require.NoError(t, convertConditions(src, c, nil))
 
-	must.Not(t, math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3,
-		"%v", c)
+	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
+		t.Errorf("%v", c)
+	}
 
 	table, err := campaign.ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
 		campaign.LogOptions{Units: map[string]string{"rpm": "1/min"}})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	how := table.Converted
 	if v := table.Rows[0].States; math.Abs(v[0].Value-28.64788975654116) > 1e-12 || v[1].Value != 50 ||

@@ -19,76 +19,93 @@ import (
 // ReadJSON decodes the JSON file at path, which may lie in a pack, into v.
 func ReadJSON(path string, v any) error {
 	b, err := pack.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, v)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 
-	return wrap("read "+path, err)
-}
-
-// wrap says what failed; nil of nil.
-func wrap(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 
 	return nil
 }
 
-// EachJSON decodes the JSON values of the file at path, one after the other.
+// EachJSON decodes the JSON values of the file at path, which may lie in a pack, and calls do with each in turn.
 func EachJSON[T any](path string, do func(v *T)) error {
 	b, err := pack.ReadFile(path)
-	for d := json.NewDecoder(bytes.NewReader(b)); err == nil; {
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+
+	d := json.NewDecoder(bytes.NewReader(b))
+	for {
 		var v T
-		if err = d.Decode(&v); err == nil {
-			do(&v)
+		err := d.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+
+		do(&v)
+	}
+}
+
+// WriteJSON writes values as an output of a task: as JSON, with a newline after each value.
+func WriteJSON[T any](job *engine.Job, output string, values ...T) error {
+	w, err := job.Create(output)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", output, err)
+	}
+
+	if err := errors.Join(encodeJSON(w, values), w.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", output, err)
+	}
+
+	return nil
+}
+
+// encodeJSON writes the values one after the other, up to the first that fails.
+func encodeJSON[T any](w io.Writer, values []T) error {
+	encoder := json.NewEncoder(w)
+	for _, v := range values {
+		if err := encoder.Encode(v); err != nil {
+			return err
 		}
 	}
 
-	if err == io.EOF {
-		return nil
-	}
-
-	return wrap("read "+path, err)
+	return nil
 }
 
-// WriteJSON writes a value, or several one after the other, as an output of a task: JSON with a
-// newline after each.
-func WriteJSON[T any](j *engine.Job, output string, values ...T) error {
-	w, err := j.Create(output)
-	if err == nil {
-		e := json.NewEncoder(w)
-		for _, v := range values {
-			err = errors.Join(err, e.Encode(v))
-		}
-
-		err = errors.Join(err, w.Close())
+// WriteTable writes a table as an output of a task. The digest of the output is the digest of the table's values,
+// without its metadata.
+func WriteTable(job *engine.Job, output string, tab *table.Table) error {
+	w, err := job.Create(output)
+	if err != nil {
+		return fmt.Errorf("write table %s: %w", output, err)
 	}
 
-	return wrap("write "+output, err)
-}
-
-// WriteTable writes a table as an output of a task, with the digest of its values.
-func WriteTable(j *engine.Job, output string, t *table.Table) error {
-	w, err := j.Create(output)
-	if err == nil {
-		err = errors.Join(t.Write(w), w.Close())
-		j.SetContent(output, t.WriteContent)
+	if err := errors.Join(tab.Write(w), w.Close()); err != nil {
+		return fmt.Errorf("write table %s: %w", output, err)
 	}
 
-	return wrap("write table "+output, err)
+	job.SetContent(output, tab.WriteContent)
+
+	return nil
 }
 
-// gobValues has a value of each type that WriteGob takes.
+// gobValues contains a value of each type that WriteGob writes.
 var gobValues []any
 
-// GobTypes names the types of the values that a package writes with WriteGob. A package
-// calls it while it is initialised.
+// GobTypes registers the types of the given values, which a package writes with WriteGob. The package calls GobTypes
+// while it is initialised.
 func GobTypes(values ...any) { gobValues = append(gobValues, values...) }
 
-// NumberGobTypes returns the types that WriteGob takes. gob numbers types in the order in which
-// a process meets them, so the first call lets it meet these, before any other use of gob:
-// equal values are then equal bytes, whichever tasks came before.
+// NumberGobTypes returns the set of registered types. Package gob numbers types in the order in which a process encodes
+// them, and the numbers are part of the bytes. The first call therefore encodes a value of each registered type, so
+// that equal values give equal bytes whatever tasks ran before.
 var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 	types := map[reflect.Type]bool{}
 	for _, v := range gobValues {
@@ -101,11 +118,12 @@ var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 	return types
 })
 
-// WriteGob writes a value, or what it points to, for a task of this program.
+// WriteGob writes the value v, or the value that v points to, into a file that ReadGob reads. what names the value in
+// errors. WriteGob panics if no package has registered the type with GobTypes.
 func WriteGob(what, path string, v any) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return wrap("write "+what, err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 
 	t := reflect.TypeOf(v)
@@ -117,17 +135,25 @@ func WriteGob(what, path string, v any) error {
 		panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
 	}
 
-	return wrap("write "+what, errors.Join(gob.NewEncoder(f).Encode(v), f.Close()))
+	if err := errors.Join(gob.NewEncoder(f).Encode(v), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+
+	return nil
 }
 
-// ReadGob reads what WriteGob wrote.
+// ReadGob reads a value that WriteGob wrote into v, which must be a pointer. what names the value in errors.
 func ReadGob(what, path string, v any) error {
 	NumberGobTypes()
 
 	b, err := os.ReadFile(path)
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(b)).Decode(v)
+	if err != nil {
+		return fmt.Errorf("read %s %s: %w", what, path, err)
 	}
 
-	return wrap("read "+what+" "+path, err)
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(v); err != nil {
+		return fmt.Errorf("read %s %s: %w", what, path, err)
+	}
+
+	return nil
 }

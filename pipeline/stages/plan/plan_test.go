@@ -4,12 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Settings flattens a section to the keys of pipeline.yaml.
@@ -17,7 +19,7 @@ func TestSettings(t *testing.T) {
 	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})
 
 	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
-	must.Equal(t, got, want, "result")
+	assert.Equal(t, want, got, "result")
 }
 
 // Units of conditions: those in common use, those that endings state, none. By hand.
@@ -26,7 +28,7 @@ func TestUnitOf(t *testing.T) {
 		"rpm_tracked": "1/min", "theta_deg": "deg", "pitch_deg": "deg", "gap_mm": "mm", "blades": "", "J": "", "tab": "",
 	} {
 		unit, _ := UnitOf(name)
-		must.Equal(t, unit, want, "%s", name)
+		assert.Equal(t, want, unit, "%s", name)
 	}
 }
 
@@ -37,9 +39,10 @@ func TestDigest(t *testing.T) {
 	pair := func(k, v string) kv.Pair { return kv.Pair{Key: k, Value: v} }
 
 	const want = "5310a58788781ab25d5ad7c3f85035824b4eb7bdfa394e0ac2186271472b5492"
-	must.Equal(t, Digest([]kv.Pair{pair("a", "bc")}), want, "digest")
+	assert.Equal(t, want, Digest([]kv.Pair{pair("a", "bc")}), "digest")
 
-	must.Not(t, Digest([]kv.Pair{pair("ab", "c")}) == Digest([]kv.Pair{pair("a", "bc")}), "two settings have one digest")
+	assert.NotEqual(t, Digest([]kv.Pair{pair("a", "bc")}), Digest([]kv.Pair{pair("ab", "c")}),
+		"two settings have one digest")
 
 	if Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")}) != Digest([]kv.Pair{pair("a", "b"), pair("c", "d")}) {
 		t.Error("sections change the digest")
@@ -53,7 +56,7 @@ func TestSeedOf(t *testing.T) {
 		t.Errorf("%d, expected %d", got, want)
 	}
 
-	must.Not(t, SeedOf(1, "a", "b") == SeedOf(1, "ab", ""), "purpose and run are not separated")
+	assert.NotEqual(t, SeedOf(1, "ab", ""), SeedOf(1, "a", "b"), "purpose and run are not separated")
 }
 
 // A table's metadata name the program, the experiment and every setting once.
@@ -75,7 +78,7 @@ func TestMeta(t *testing.T) {
 		{Key: "config:dsp.seed", Value: "0"},
 	}
 
-	must.Equal(t, got, want, "result")
+	assert.Equal(t, want, got, "result")
 }
 
 // Cell makes columns in the order of the first row and appends by name.
@@ -92,10 +95,10 @@ func TestCell(t *testing.T) {
 	var names []string
 	for _, c := range tab.Columns {
 		names = append(names, c.Name)
-		must.Equal(t, c.Len(), 3, "cells of %s", c.Name)
+		assert.Equal(t, 3, c.Len(), "cells of %s", c.Name)
 	}
 
-	must.Equal(t, names, []string{"run", "rpm", "emergent", "half", "power"}, "columns")
+	assert.Equal(t, []string{"run", "rpm", "emergent", "half", "power"}, names, "columns")
 
 	if c := tab.Column("rpm"); c.Unit != "1/min" || c.Description != "speed" ||
 		!slices.Equal(c.Floats, []float64{0, 1000, 2000}) {
@@ -116,7 +119,7 @@ func TestOutcomes(t *testing.T) {
 	tab.Cell("bpf1_db_bound_1", "", "", true)
 	tab.Cell("bpf1_db_bound_2", "", "", true)
 
-	must.Equal(t, Outcomes(tab), []string{"bpf1_db", "own_sd"}, "outcomes")
+	assert.Equal(t, []string{"bpf1_db", "own_sd"}, Outcomes(tab), "outcomes")
 }
 
 // Values that JSON cannot hold and files that hold none are errors that name the file.
@@ -125,18 +128,18 @@ func TestJSON(t *testing.T) {
 	path := j.Output("a.json")
 	type pair struct{ A, B float64 }
 
-	must.Do(t, WriteJSON(j, "a.json", pair{1, 0.1}))
+	require.NoError(t, WriteJSON(j, "a.json", pair{1, 0.1}))
 
 	var got pair
 	if err := ReadJSON(path, &got); err != nil || got != (pair{1, 0.1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 
-	must.Refuse(t, WriteJSON(j, "a.json", func() {}), "a.json")
+	assert.ErrorContains(t, WriteJSON(j, "a.json", func() {}), "a.json")
 
-	must.Write(t, path, "{")
+	testfile.Write(t, path, "{")
 
-	must.Refuse(t, ReadJSON(path, &got), path)
+	assert.ErrorContains(t, ReadJSON(path, &got), path)
 }
 
 // A raw file made by a task is a dependency of its reader, one on disk an input.
@@ -165,5 +168,5 @@ func TestOnly(t *testing.T) {
 		got = append(got, kv.Key)
 	}
 
-	must.Equal(t, got, []string{"dsp.samples", "dsp.track.range_hz"}, "keys")
+	assert.Equal(t, []string{"dsp.samples", "dsp.track.range_hz"}, got, "keys")
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 // Shards cover the files one after the other, a few times √n of them, and a file that comes
@@ -23,16 +23,17 @@ func TestShards(t *testing.T) {
 	contents := func(names []string) map[string]bool {
 		all, end := map[string]bool{}, 0
 		for _, r := range Shards(names) {
-			must.Never(t, r[0] != end || r[1] <= r[0], "shard %v follows %d", r, end)
+			require.Equal(t, end, r.Begin, "shard %v follows %d", r, end)
+			require.Greater(t, r.End, r.Begin, "shard %v follows %d", r, end)
 
-			end = r[1]
-			all[fmt.Sprint(names[r[0]:r[1]])] = true
-			if n := r[1] - r[0]; n > 15*141 { // √20000 = 141; e^-7.5 is the chance of a shard this long
+			end = r.End
+			all[fmt.Sprint(names[r.Begin:r.End])] = true
+			if n := r.End - r.Begin; n > 15*141 { // √20000 = 141; e^-7.5 is the chance of a shard this long
 				t.Errorf("a shard of %d files", n)
 			}
 		}
 
-		must.Be(t, end, len(names), "end of the last shard")
+		require.Equal(t, len(names), end, "end of the last shard")
 
 		return all
 	}

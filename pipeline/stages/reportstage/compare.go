@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -19,33 +17,37 @@ import (
 	"doubletake/train/triplets"
 )
 
-// compareDeps lists what the comparison of a split needs of one seed's tasks.
-func compareDeps(exp plan.Experiment, s config.Split, k int) []engine.Dep {
+// compareDeps lists the outputs of one seed's tasks that the comparison of methods on a split reads.
+func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep {
 	tr := exp.Train
 
-	deps := []engine.Dep{{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.FlagsJSON}}
+	deps := []engine.Dep{{Task: trainstage.TrainID(exp, split.Name, seed), Output: trainstage.FlagsJSON}}
 	for _, name := range tr.Compare {
-		deps = append(deps, engine.Dep{Task: trainstage.MethodID(exp, s.Name, name, k), Output: trainstage.MethodArrow})
+		task := trainstage.MethodID(exp, split.Name, name, seed)
+		deps = append(deps, engine.Dep{Task: task, Output: trainstage.MethodArrow})
 	}
 
 	return deps
 }
 
-// compared gathers the scores of every method over the seeds of a split.
+// compared collects the scores of the pair model and of the methods compared with it, over the seeds of a split.
 type compared struct {
-	methods []*method // in the order of the table
-	flags   []trainstage.SeedFlags
-	run     []int // of the rows
+	methods []*method              // in the order of the report's table
+	flags   []trainstage.SeedFlags // by seed
+	run     []int                  // runs of the held-out rows
 }
 
-// method is one method's, over the seeds.
+// method contains the scores of a method over the seeds.
 type method struct {
-	name, claim string // claim describes its v̂
-	scores      []score.Scores
-	doubts      []string    // of the seeds that have one
-	crps, nll   [][]float64 // of every row; nil where it is not ranked
+	name   string
+	claim  string         // describes the variance that the method predicts
+	scores []score.Scores // by seed
+	doubts []string       // doubts about a seed's answers, of the seeds that have one
+	crps   [][]float64    // by seed and row; nil if the method is not ranked
+	nll    [][]float64    // by seed and row; nil if the method is not ranked
 }
 
+// method returns the method with the given name, and adds it if it is new.
 func (c *compared) method(name, claim string) *method {
 	i := slices.IndexFunc(c.methods, func(m *method) bool { return m.name == name })
 	if i < 0 {
@@ -56,141 +58,170 @@ func (c *compared) method(name, claim string) *method {
 	return c.methods[i]
 }
 
-// rank adds one seed's CRPS and NLL of every row.
-func (c *compared) rank(m *method, s score.Set, total []float64) {
-	m.crps, c.run = append(m.crps, score.CRPSRows(s, total)), s.Run
-	m.nll = append(m.nll, score.NLLRows(s, total))
+// addRanked stores one seed's CRPS and NLL of every row, by which methods are ranked. set contains the method's
+// answers, variance the total variances that it predicts.
+func (c *compared) addRanked(m *method, set score.Set, variance []float64) {
+	c.run = set.Run
+	m.crps = append(m.crps, score.CRPSRows(set, variance))
+	m.nll = append(m.nll, score.NLLRows(set, variance))
 }
 
-// compare adds one seed's scores on the test part of set: test is that part with
-// the answers of the pair model.
-func compare(
-	exp plan.Experiment, c *compared, j *engine.Job, set triplets.Set, s config.Split, k int, test score.Set,
-) {
-	tr := exp.Train
-	id := trainstage.TrainID(exp, s.Name, k)
-
-	var f trainstage.SeedFlags
-	fault.Raise(plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f))
-	if c.flags = append(c.flags, f); len(tr.Compare) == 0 {
-		return
+// compare adds the scores of one seed of all methods on the test part of set. test is the test part with the answers of
+// the pair model.
+func (c *compared) compare(exp plan.Experiment, job *engine.Job, set triplets.Set, split config.Split, seed int,
+	test score.Set,
+) error {
+	var flags trainstage.SeedFlags
+	id := trainstage.TrainID(exp, split.Name, seed)
+	if err := plan.ReadJSON(job.Input(id, trainstage.FlagsJSON), &flags); err != nil {
+		return err
 	}
 
-	add := func(name, claim string, s score.Scores) *method {
-		m := c.method(name, claim)
-		m.scores = append(m.scores, s)
-		return m
+	c.flags = append(c.flags, flags)
+	if len(exp.Train.Compare) == 0 {
+		return nil
 	}
 
-	pair := add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
-	c.rank(pair, test, test.Var)
+	pair := c.add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
+	c.addRanked(pair, test, test.Var)
 
-	add("pair, |raw|", "|raw|", score.Judge(test, test.Var, lists.Each(test.CovRaw, math.Abs)))
-	at := set.Of(triplets.Test).Condition
-	for _, name := range tr.Compare {
-		task := trainstage.MethodID(exp, s.Name, name, k)
-		t := fault.Get(table.Read(j.Input(task, trainstage.MethodArrow)))
-		a, err := trainstage.ReadMethod(t, set)
+	magnitudes := make([]float64, len(test.CovRaw))
+	for i, cov := range test.CovRaw {
+		magnitudes[i] = math.Abs(cov)
+	}
+
+	c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, magnitudes))
+	conditions := set.Of(triplets.Test).Condition
+	for _, name := range exp.Train.Compare {
+		task := trainstage.MethodID(exp, split.Name, name, seed)
+		t, err := table.Read(job.Input(task, trainstage.MethodArrow))
 		if err != nil {
-			fault.Raise(fmt.Errorf("read %s: %w", task, err))
+			return err
 		}
 
-		a = a.Rows(at, set.Out).Standardised(set.Scale)
-		of := test
-		of.Mu = a.Mu
+		answers, err := trainstage.ReadMethod(t, set)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", task, err)
+		}
+
+		answers = answers.Rows(conditions, set.Out).Standardised(set.Scale)
+		answered := test
+		answered.Mu = answers.Mu
 		info, _ := baseline.Describe(name)
-		m := add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
+		m := c.add(name, info.Claim, score.Judge(answered, answers.Var, answers.Cov))
 		if doubt := t.Get("doubt"); doubt != "" {
 			m.doubts = append(m.doubts, doubt)
 		}
-		c.rank(m, of, a.Var)
+
+		c.addRanked(m, answered, answers.Var)
 	}
+
+	return nil
 }
 
-// finish writes the scores into the report's split.
+// add adds one seed's scores of a method and returns the method.
+func (c *compared) add(name, claim string, scores score.Scores) *method {
+	m := c.method(name, claim)
+	m.scores = append(m.scores, scores)
+
+	return m
+}
+
+// finish adds the scores, the ranking and the flags to a split of the report.
 func (c *compared) finish(sp *report.Split) {
 	var ranked []*method
-
 	var crps [][][]float64
 	for _, m := range c.methods {
-		numbers := lists.Each(m.scores, func(s score.Scores) score.Numbers { return s.Numbers })
-		r := report.Compared{Method: m.name, Claim: m.claim, Values: score.OverSeeds(numbers)}
-		for i, q := range m.scores[0].Quantiles {
-			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
-			r.Values = append(r.Values, meanOver(key, m.scores, func(s score.Scores) float64 {
-				if i < len(s.Quantiles) {
-					return s.Quantiles[i].Observed
-				}
-				return math.NaN()
-			}))
-		}
-
-		if len(m.doubts) > 0 {
-			r.Doubt = fmt.Sprintf("%d of %d seeds: %s", len(m.doubts), len(m.scores), m.doubts[0])
-		}
-
-		sp.Methods = append(sp.Methods, r)
-
+		sp.Methods = append(sp.Methods, m.summary())
 		if m.crps != nil {
-			ranked, crps = append(ranked, m), append(crps, m.crps)
+			ranked = append(ranked, m)
+			crps = append(crps, m.crps)
 		}
 	}
 
 	ranking := score.Ranking(crps, c.run)
 	for i, r := range ranking {
-		is := "best"
+		standing := "best"
 		if i > 0 {
-			is = c.standing(ranking[0].Mean, r, ranked[r.Method].nll, ranked[ranking[0].Method].nll)
+			standing = c.standing(ranking[0].Mean, r, ranked[r.Method].nll, ranked[ranking[0].Method].nll)
 		}
 
 		sp.Ranking = append(sp.Ranking, report.Ranked{
-			Method: ranked[r.Method].name, CRPS: r.Mean, Above: r.Above, SE: r.SE, Is: is,
+			Method: ranked[r.Method].name, CRPS: r.Mean, Above: r.Above, SE: r.SE, Standing: standing,
 		})
 	}
 
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
 }
 
-// standing compares a method with the best by CRPS, and where it is as good, by NLL:
-// CRPS hardly sees claims that are far too small.
+// summary averages the scores of a method over the seeds, with the share of values below each quantile.
+func (m *method) summary() report.Compared {
+	numbers := make([]score.Numbers, len(m.scores))
+	for seed, scores := range m.scores {
+		numbers[seed] = scores.Numbers
+	}
+
+	summary := report.Compared{Method: m.name, Claim: m.claim, Values: score.OverSeeds(numbers)}
+	for i, q := range m.scores[0].Quantiles {
+		observed := make([]float64, len(m.scores))
+		for seed, scores := range m.scores {
+			observed[seed] = math.NaN()
+			if i < len(scores.Quantiles) {
+				observed[seed] = scores.Quantiles[i].Observed
+			}
+		}
+
+		key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
+		summary.Values = append(summary.Values, score.Keyed{Key: key, Value: score.Mean(observed)})
+	}
+
+	if len(m.doubts) > 0 {
+		summary.Doubt = fmt.Sprintf("%d of %d seeds: %s", len(m.doubts), len(m.scores), m.doubts[0])
+	}
+
+	return summary
+}
+
+// standing describes how a method compares with the best one by CRPS. If it is as good by CRPS, standing also compares
+// the two by NLL, because CRPS hardly sees predicted variances that are far too small.
 func (c *compared) standing(best float64, r score.Rank, nll, nllOfBest [][]float64) string {
-	is := score.Standing("crps", best, r.Above, r.Margin, r.Worse)
+	standing := score.Standing("crps", best, r.Above, r.Margin, r.Worse)
 
-	by := score.Ranking([][][]float64{nllOfBest, nll}, c.run)
-	if is != "as good" || len(by) < 2 || by[0].Method == 1 {
-		return is
+	ranking := score.Ranking([][][]float64{nllOfBest, nll}, c.run)
+	if standing != "as good" || len(ranking) < 2 || ranking[0].Method == 1 {
+		return standing
 	}
 
-	if s := score.Standing("nll", by[0].Mean, by[1].Above, by[1].Margin, by[1].Worse); s != is {
-		is += ", by NLL " + s
+	second := ranking[1]
+	byNLL := score.Standing("nll", ranking[0].Mean, second.Above, second.Margin, second.Worse)
+	if byNLL != standing {
+		standing += ", by NLL " + byNLL
 	}
 
-	return is
+	return standing
 }
 
-// meanOver is a number's mean over seeds.
-func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
-	return score.Keyed{Key: key, Value: score.Mean(lists.Each(seeds, of))}
+// calibrationFlags returns the violations of Σe/ΣC. It judges the mean over the seeds, which the tables show.
+func calibrationFlags(test report.SetMetrics) (violations []report.Violation) {
+	for _, flag := range score.DiagnoseCalibration(test.Values, test.Runs) {
+		flag.Value = test.Get("sum_e_ratio").Mean
+		flag.Limit = 0
+		violations = append(violations, report.Violation{Flag: flag, Part: "test"})
+	}
+
+	return violations
 }
 
-// calibrationFlags checks Σe/ΣC by its mean over the seeds, which the tables show and
-// by which the splits are ranked.
-func calibrationFlags(test report.SetMetrics) []report.Violation {
-	return lists.Each(score.DiagnoseCalibration(test.Values, test.Runs), func(f score.Flag) report.Violation {
-		f.Value, f.Limit = test.Get("sum_e_ratio").Mean, 0
-		return report.Violation{Flag: f, Part: "test"}
-	})
-}
-
-// coverageFlags checks σ by the share of held-out values inside the network's intervals,
-// mean over seeds. The outcome with the smallest share counts.
+// coverageFlags returns the violation of the outcome with the smallest share of held-out values inside the network's
+// intervals, mean over seeds. It returns nil if no share is too small.
 func coverageFlags(network []score.OutcomeTrust) []report.Violation {
 	var worst *score.OutcomeTrust
-
 	var flag score.Flag
-	for i, t := range network {
-		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Inside < worst.Inside) {
-			worst, flag = &network[i], f[0]
+	for i, trust := range network {
+		found := score.DiagnoseCoverage(trust.Trust)
+		if len(found) > 0 && (worst == nil || trust.Inside < worst.Inside) {
+			worst = &network[i]
+			flag = found[0]
 		}
 	}
 
@@ -205,35 +236,41 @@ func coverageFlags(network []score.OutcomeTrust) []report.Violation {
 	return []report.Violation{{Flag: flag, Part: "test"}}
 }
 
-// mergeFlags keeps one entry per identity and part, from the worst seed.
+// mergeFlags returns one violation for each flag and part, from the worst seed.
 func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
-	var out []report.Violation
-	for _, part := range []struct {
-		name string
-		of   func(trainstage.SeedFlags) []score.Flag
-	}{
-		{"train", func(f trainstage.SeedFlags) []score.Flag { return f.Train }},
-		{"test", func(f trainstage.SeedFlags) []score.Flag { return f.Test }},
-	} {
-		var codes []string
+	train := make([][]score.Flag, len(seeds))
+	test := make([][]score.Flag, len(seeds))
+	for seed, s := range seeds {
+		train[seed] = s.Train
+		test[seed] = s.Test
+	}
 
-		worst, count := map[string]score.Flag{}, map[string]int{}
-		for _, s := range seeds {
-			for _, f := range part.of(s) {
-				if count[f.Code] == 0 {
-					codes = append(codes, f.Code)
-				}
+	return append(mergePart("train", train), mergePart("test", test)...)
+}
 
-				if count[f.Code]++; count[f.Code] == 1 || f.Value/f.Limit > worst[f.Code].Value/worst[f.Code].Limit {
-					worst[f.Code] = f
-				}
+// mergePart returns one violation for each flag of a part, from the worst seed, with the number of seeds that have it.
+func mergePart(part string, seeds [][]score.Flag) (violations []report.Violation) {
+	var codes []string
+	worst := map[string]score.Flag{}
+	count := map[string]int{}
+	for _, flags := range seeds {
+		for _, f := range flags {
+			if count[f.Code] == 0 {
+				codes = append(codes, f.Code)
 			}
-		}
 
-		for _, c := range codes {
-			out = append(out, report.Violation{Flag: worst[c], Part: part.name, Seeds: count[c], Of: len(seeds)})
+			count[f.Code]++
+			if count[f.Code] == 1 || f.Value/f.Limit > worst[f.Code].Value/worst[f.Code].Limit {
+				worst[f.Code] = f
+			}
 		}
 	}
 
-	return out
+	for _, code := range codes {
+		violations = append(violations, report.Violation{
+			Flag: worst[code], Part: part, Seeds: count[code], AllSeeds: len(seeds),
+		})
+	}
+
+	return violations
 }

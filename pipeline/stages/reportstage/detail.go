@@ -2,7 +2,6 @@ package reportstage
 
 import (
 	"doubletake/dsp"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -10,49 +9,64 @@ import (
 	"doubletake/train/triplets"
 )
 
-// What the page shows at most; beyond, an even selection, so that the page stays
-// small whatever the campaign.
+// Sizes up to which the page shows all data. It shows an even selection of larger data, so that the page stays small.
 const (
 	pageConditions = 3000
 	pageRows       = 4000
 )
 
-// detail makes the plain values of the page from the experiment's tables.
+// detail collects the data of the page, a report.Detail, from the experiment's tables.
 type detail struct {
-	tab *table.Table // triplets
-	set triplets.Set
+	tab *table.Table // table of triplets
+	set triplets.Set // the set of tab
 	d   *report.Detail
 
-	noiseBins float64 // noise bandwidth of the window of the spectra, bins
+	noiseBins float64 // noise bandwidth of the window of the spectra in bins
 
-	// The page shows conditions at their set points: of each row the number of its own, and all of them.
-	condition []int
-	points    []float64
+	// The page shows conditions at their set points, if they have some.
+	condition []int     // by row of set: the number of its condition
+	points    []float64 // inputs of all conditions, row-major
 
-	keepC map[int]int    // condition → its place in the detail
-	rowOf map[string]int // recording → row
+	keepC     map[int]int    // place in d of each condition that the page shows
+	shownRows []int          // rows of set that the page shows, in order
+	rowOf     map[string]int // row in d of each recording that the page shows
 }
 
+// newDetail returns a detail with the conditions and the rows that the page shows of a set.
 func newDetail(tab *table.Table, set triplets.Set) *detail {
 	d := &detail{
 		tab: tab, set: set, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
 		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
 	}
 
-	if d.condition, d.points = set.Condition, set.Distinct; set.SetPoints != nil {
+	d.condition = set.Condition
+	d.points = set.Distinct
+	if set.SetPoints != nil {
 		d.condition, d.points = triplets.Index(set.SetPoints, set.In)
 	}
 
-	quantity := func(q triplets.Quantity) report.Quantity { return report.Quantity{Name: q.Name, Unit: q.Unit} }
-	d.d.Inputs, d.d.Outcomes = lists.Each(set.Inputs, quantity), lists.Each(set.Outcomes, quantity)
-	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, d.conditions(), set.Runs
-	d.choose()
-	d.rows()
+	d.d.Inputs = quantities(set.Inputs)
+	d.d.Outcomes = quantities(set.Outcomes)
+	d.d.AllRows = set.N
+	d.d.AllConditions = d.conditions()
+	d.d.Runs = set.Runs
+	d.chooseConditions()
+	d.chooseRows()
+	d.addBounds(boundsOf(tab, set))
 
 	return d
 }
 
-// conditions is how many conditions there are.
+// quantities returns the names and units of a list of quantities.
+func quantities(list []triplets.Quantity) (named []report.Quantity) {
+	for _, q := range list {
+		named = append(named, report.Quantity{Name: q.Name, Unit: q.Unit})
+	}
+
+	return named
+}
+
+// conditions returns the number of conditions.
 func (d *detail) conditions() int {
 	if d.set.In == 0 {
 		return d.set.Conditions()
@@ -61,16 +75,16 @@ func (d *detail) conditions() int {
 	return len(d.points) / d.set.In
 }
 
-// choose selects the conditions that the page shows.
-func (d *detail) choose() {
-	set, conditions := d.set, d.conditions()
-
-	// Too many conditions: every so many runs, whole, so that each run shown has
-	// all its microphones.
+// chooseConditions selects the conditions that the page shows, and stores them in d.d.X. If there are too many, it
+// selects every stride-th run with all its microphones. If there are only few runs with very many conditions each, it
+// selects every stride-th condition.
+func (d *detail) chooseConditions() {
+	set := d.set
+	conditions := d.conditions()
 	stride := (conditions + pageConditions - 1) / pageConditions
 
 	keep := make([]bool, conditions)
-	if stride > 1 && len(set.Runs) < 2*stride { // few runs with very many conditions each: thin the conditions
+	if stride > 1 && len(set.Runs) < 2*stride {
 		for c := 0; c < conditions; c += stride {
 			keep[c] = true
 		}
@@ -88,10 +102,11 @@ func (d *detail) choose() {
 	}
 }
 
-// rows selects the triplets that the page shows of the chosen conditions, and
-// averages all of them.
-func (d *detail) rows() {
-	set, outs := d.set, d.set.Out
+// chooseRows selects an even part of the triplets at the chosen conditions, which the page shows. It also stores the
+// mean outcomes of each chosen condition, over all its triplets.
+func (d *detail) chooseRows() {
+	set := d.set
+	outs := set.Out
 	perCondition := make([]int, d.conditions())
 
 	total := 0
@@ -107,13 +122,13 @@ func (d *detail) rows() {
 
 	d.d.Mean = make([]float64, len(d.keepC)*outs)
 	for i, c := range d.condition {
-		at, ok := d.keepC[c]
-		if !ok {
+		place, kept := d.keepC[c]
+		if !kept {
 			continue
 		}
 
 		for k := range outs {
-			d.d.Mean[at*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
+			d.d.Mean[place*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
 		}
 
 		seen[c]++
@@ -123,41 +138,43 @@ func (d *detail) rows() {
 		}
 
 		d.rowOf[set.Recording[i]] = len(d.d.Cond)
-		d.d.Cond, d.d.Run = append(d.d.Cond, at), append(d.d.Run, set.Run[i])
+		d.shownRows = append(d.shownRows, i)
+		d.d.Cond = append(d.d.Cond, place)
+		d.d.Run = append(d.d.Run, set.Run[i])
 		d.d.Y1 = append(d.d.Y1, set.Y1[i*outs:(i+1)*outs]...)
 		d.d.Y2 = append(d.d.Y2, set.Y2[i*outs:(i+1)*outs]...)
 	}
 }
 
-// split starts the detail of one split.
-func (d *detail) split(s config.Split) *report.SplitDetail {
-	d.d.Splits = append(d.d.Splits, report.SplitDetail{Name: s.Name, HeldOut: s.Test.String()})
+// addSplit adds an empty detail of one split and returns it. The pointer is valid until the next call.
+func (d *detail) addSplit(rule config.Split) *report.SplitDetail {
+	d.d.Splits = append(d.d.Splits, report.SplitDetail{Name: rule.Name, HeldOut: rule.Test.String()})
 	return &d.d.Splits[len(d.d.Splits)-1]
 }
 
-// seed adds one seed's answers, one row for each triplet, to a split; set is split by its rule.
-func (d *detail) seed(sp *report.SplitDetail, set triplets.Set, a triplets.Answers, train, test score.Set) {
+// addSeed adds one seed's answers to the detail of a split. set is divided by the split; answers has one row for each
+// of its triplets; train and test are its parts with the answers.
+func (d *detail) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplets.Answers, train, test score.Set) {
 	n := len(d.d.X) / set.In
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)
 	}
 
-	rows := make([]int, n) // a triplet of each condition: all of them have the same answers
+	// By place, the last triplet of the condition. About a set point the answers of triplets differ a little, because the
+	// network sees the measured values: the page shows this one's.
+	rows := make([]int, n)
 	for i, c := range d.condition {
-		if at, ok := d.keepC[c]; ok {
-			rows[at] = i
-			sp.Test[at] = sp.Test[at] || set.Part[i] == triplets.Test
+		if place, kept := d.keepC[c]; kept {
+			rows[place] = i
+			sp.Test[place] = sp.Test[place] || set.Part[i] == triplets.Test
 		}
 	}
 
-	shown := a.Rows(rows, set.Out)
+	shown := answers.Rows(rows, set.Out)
 	sp.Seeds = append(sp.Seeds, report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov})
 
 	if !test.Couples {
-		e := score.MeasuredError(test)
-		cluster := lists.Make(len(e), func(i int) int { return test.Run[i/test.Out] })
-		sp.Bins = append(sp.Bins, lists.Each(score.CalibrateCov(test.Cov, e, cluster, 0).Bins,
-			func(c score.CalibrationBin) report.Bin { return report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE} }))
+		sp.Bins = append(sp.Bins, calibrationBins(test))
 	}
 
 	for i, part := range []score.Set{train, test} {
@@ -166,12 +183,30 @@ func (d *detail) seed(sp *report.SplitDetail, set triplets.Set, a triplets.Answe
 	}
 }
 
-// nominal are the probabilities at which coverage is counted.
-var nominal = func() []float64 {
+// calibrationBins returns the mean measured error and its standard error in bins of the predicted covariance C.
+func calibrationBins(test score.Set) (bins []report.Bin) {
+	measured := score.MeasuredError(test)
+	runs := make([]int, len(measured))
+	for i := range runs {
+		runs[i] = test.Run[i/test.Out]
+	}
+
+	for _, b := range score.CalibrateCov(test.Cov, measured, runs, 0).Bins {
+		bins = append(bins, report.Bin{Cov: b.MeanCov, E: b.MeanE, SE: b.SE})
+	}
+
+	return bins
+}
+
+// nominal lists the probabilities at which coverage is counted: 0.05, 0.1, …, 0.95 and 0.99.
+var nominal = probabilities()
+
+// probabilities returns the value of nominal.
+func probabilities() []float64 {
 	var p []float64
 	for k := 1; k < 20; k++ {
 		p = append(p, float64(k)/20)
 	}
 
 	return append(p, 0.99)
-}()
+}

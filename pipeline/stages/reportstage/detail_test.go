@@ -5,10 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestDetailSelects: of a hundred times the usual campaign a page holds no more
@@ -28,12 +29,13 @@ func TestDetailSelects(t *testing.T) {
 
 	exp := plan.Experiment{Experiment: config.Experiment{Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
 	set, err := reportSet(exp, nil, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	d := newDetail(tab, set)
 	n := len(d.d.X) / 2
-	must.Not(t, d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2,
-		"%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
+	if d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
+		t.Errorf("%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
+	}
 
 	perRun := map[int]int{}
 	for i, c := range d.d.Cond {
@@ -46,7 +48,7 @@ func TestDetailSelects(t *testing.T) {
 	}
 
 	for r, k := range perRun {
-		must.Not(t, k != 13, "run %d is shown with %d of 13 channels", r, k)
+		assert.Equal(t, 13, k, "run %d is shown with %d of 13 channels", r, k)
 	}
 
 	// Many pairs of few conditions: all conditions, some pairs of each.
@@ -63,7 +65,7 @@ func TestDetailSelects(t *testing.T) {
 	}
 
 	set, err = reportSet(exp, nil, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	d = newDetail(tab, set)
 	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {

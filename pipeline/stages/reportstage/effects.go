@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
@@ -17,136 +15,156 @@ import (
 	"doubletake/train/triplets"
 )
 
-// mistake is a finding about files or runs, with what the intervals would be without them.
-type mistake struct {
-	code, first, text string // first of the files; "" where the text names it
-	files             map[string]bool
-	effect            string  // ± without and with them, of the outcome and the split that they change most; ""
-	ratio             float64 // of these half widths; 1 where nothing is known
-}
-
-func (m *mistake) String() string {
-	text := m.text
-	if m.effect != "" {
-		it := map[bool]string{true: "it", false: "them"}[len(m.files) == 1]
-		text = "without " + it + " " + m.effect + "; " + text
-	}
-
-	if m.first == "" {
-		return text
-	}
-
-	return accused(m.first) + ": " + text
-}
-
-// accused names a file, or a channel of all files, which is #NAME among the files of a mistake.
-func accused(file string) string {
-	if channel, is := strings.CutPrefix(file, "#"); is {
-		return "channel " + channel
-	}
-	return file
-}
-
-// Limits of the mistakes whose effect is computed: how many, the share of runs that they may concern (more are no
-// mistake but the campaign), conditions × outcomes of a set from which only the gravest are, and the ratio of half
-// widths from which there is no effect.
+// Limits of the mistakes whose effect is computed.
 const (
-	mostEffects = 6
-	mostShare   = 0.1
-	quickValues = 2000
-	leastEffect = 0.9
+	mostEffects = 6    // largest number of effects
+	mostShare   = 0.1  // largest share of runs with the mistake: what concerns more is a property of the campaign
+	quickValues = 2000 // conditions × outcomes of a set up to which effects of less grave findings are computed too
+	leastEffect = 0.9  // ratio of half widths above which there is no effect
 )
 
-// mistakes are the findings in words: first how many widen an interval, those that do so most before the others, then
-// pairs that are far apart, and the rest in the order of their gravity.
-func (x *experiment) mistakes(
-	ctx context.Context, j *engine.Job, e report.Experiment, s triplets.Set, ranked []*mistake, far string,
-) (out []string, widening int) {
-	list := slices.Clone(ranked)
-	gravest := severity("speed-shift")
-	if s.Conditions()*s.Out <= quickValues {
-		gravest = len(spoil)
-	}
-
+// addEffects computes the effect of the gravest mistakes and stores it in them. If it computes several effects, it also
+// returns a mistake that stands for all of them, because one mistake may hide the effect of another. Otherwise it
+// returns nil.
+func (x *experiment) addEffects(ctx context.Context, job *engine.Job, e report.Experiment, set triplets.Set,
+	list []*mistake,
+) (*mistake, error) {
 	all := &mistake{files: map[string]bool{}, ratio: 1}
 	several := 0
 	for i, m := range list {
-		m.ratio = 1
-		same := func(o *mistake) bool { return maps.Equal(o.files, m.files) }
-		many := float64(len(m.files)) > max(2, mostShare*float64(e.Runs))
-		if several == mostEffects || severity(m.code) >= gravest || many || slices.ContainsFunc(list[:i], same) {
+		if several == mostEffects || !effectCounts(m, list[:i], e.Runs, set) {
 			continue
 		}
 
-		if x.effect(ctx, j, e.Splits, m) {
+		known, err := x.addEffect(ctx, job, e.Splits, m)
+		if err != nil {
+			return nil, err
+		}
+
+		if known {
 			maps.Copy(all.files, m.files)
 			several++
 		}
 	}
 
-	if several > 1 { // one mistake may hide what another does
-		all.text = fmt.Sprintf("%d mistakes are named below", several)
-		x.effect(ctx, j, e.Splits, all)
+	if several < 2 {
+		return nil, nil
 	}
 
-	slices.SortStableFunc(list, func(a, b *mistake) int { return cmp.Compare(a.ratio, b.ratio) })
-	if several > 1 && all.ratio < leastEffect*list[0].ratio {
-		list = slices.Insert(list, 0, all)
+	all.text = fmt.Sprintf("%d mistakes are named below", several)
+	if _, err := x.addEffect(ctx, job, e.Splits, all); err != nil {
+		return nil, err
 	}
 
+	return all, nil
+}
+
+// byEffect sorts mistakes by their effect, the largest first. Mistakes with the same effect stay in their order.
+func byEffect(list []*mistake) []*mistake {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b *mistake) int { return cmp.Compare(a.ratio, b.ratio) })
+}
+
+// inWords returns the texts of mistakes that are sorted by their effect. A warning about pairs that are far apart
+// follows the mistakes that widen an interval, whose number inWords returns too.
+func inWords(list []*mistake, farPairs string) (texts []string, widening int) {
 	for _, m := range list {
 		if m.ratio < 1 {
 			widening++
 		}
-		out = append(out, m.String())
+
+		texts = append(texts, m.String())
 	}
 
-	if far != "" {
-		out = slices.Insert(out, widening, far) // data that may be wrong come first
+	if farPairs != "" {
+		texts = slices.Insert(texts, widening, farPairs)
 	}
 
-	return out, widening
+	return texts, widening
 }
 
-// effect sets what the intervals of the splits are without the files of a mistake. It reports whether a training row
-// is of one of them.
-func (x *experiment) effect(ctx context.Context, j *engine.Job, splits []report.Split, m *mistake) (known bool) {
-	left := func(run, recording string) bool {
-		_, channel, _ := strings.Cut(recording, "#")
-		parts := append(strings.Split(run, "+"), recording, "#"+channel)
-		return slices.ContainsFunc(parts, func(p string) bool {
-			p = strings.TrimSpace(p)
-			return m.files[p] || m.files[path.Base(p)]
-		})
+// effectCounts reports whether the effect of a mistake is computed: if the mistake is grave and concerns few of the
+// runs, and no earlier mistake is about the same files.
+func effectCounts(m *mistake, earlier []*mistake, runs int, set triplets.Set) bool {
+	gravest := severity("speed-shift")
+	if set.Conditions()*set.Out <= quickValues {
+		gravest = len(spoiling)
 	}
 
-	for i, s := range splits {
-		if s.Honest == nil || s.Honest.Record == nil {
+	isMany := float64(len(m.files)) > max(2, mostShare*float64(runs))
+	if severity(m.code) >= gravest || isMany {
+		return false
+	}
+
+	return !slices.ContainsFunc(earlier, func(o *mistake) bool { return maps.Equal(o.files, m.files) })
+}
+
+// addEffect computes the intervals of the splits without the files of a mistake and stores the effect in the mistake.
+// It reports whether any training row belongs to these files.
+func (x *experiment) addEffect(ctx context.Context, job *engine.Job, splits []report.Split, m *mistake) (
+	known bool, err error,
+) {
+	for i, split := range splits {
+		if split.Honest == nil || split.Honest.Record == nil {
 			continue
 		}
 
-		r, err := x.trained.Without(ctx, j, x.splits[i], left)
+		record, err := x.trained.Without(ctx, job, x.splits[i], m.concerns)
 		if err != nil {
-			fault.Raise(fmt.Errorf("leave out %s: %w", m.first, err))
+			return false, fmt.Errorf("leave out %s: %w", m.first, err)
 		}
 
-		if r != nil {
+		if record != nil {
 			known = true
-			m.compare(s.Name, s.Honest.Record, r)
+			m.compare(split.Name, split.Honest.Record, record)
 		}
 	}
 
-	return known
+	return known, nil
 }
 
-// compare keeps the outcome of a split whose interval shrinks most.
-func (m *mistake) compare(split string, with, without *interval.Record) {
-	for k, t := range without.Outcomes {
-		before := with.Outcomes[k].Half
-		if ratio := t.Half / before; ratio < min(m.ratio, leastEffect) {
+// compare stores the effect on the outcome of a split whose interval shrinks most, if it shrinks more than the one that
+// is stored already. all and rest are the intervals with and without the files of the mistake.
+func (m *mistake) compare(split string, all, rest *interval.Record) {
+	for k, outcome := range rest.Outcomes {
+		previous := all.Outcomes[k].Half
+		ratio := outcome.Half / previous
+		if ratio < min(m.ratio, leastEffect) {
+			width := strings.TrimSpace(fmt.Sprintf("%.2g %s", previous, units.Difference(outcome.Unit)))
 			m.ratio = ratio
-			m.effect = fmt.Sprintf("%s ± %.2g instead of ± %s in %s", t.Outcome, t.Half,
-				strings.TrimSpace(fmt.Sprintf("%.2g %s", before, units.Difference(t.Unit))), split)
+			m.effect = fmt.Sprintf("%s ± %.2g instead of ± %s in %s", outcome.Outcome, outcome.Half, width, split)
 		}
 	}
+}
+
+// Limits of suspects.
+const (
+	fewFiles     = 3 // largest number of files that a finding accuses
+	mostSuspects = 6 // largest number of names, which fit into two lines
+)
+
+// suspects names the files that the gravest of the given findings accuse, with the codes of the findings.
+func suspects(list []*mistake) []string {
+	var names []string
+	codes := map[string][]string{} // by name
+	for _, m := range list {
+		if severity(m.code) >= severity("speed-shift") || len(m.files) > fewFiles {
+			continue
+		}
+
+		for _, file := range slices.Sorted(maps.Keys(m.files)) {
+			name := accused(file)
+			if codes[name] == nil {
+				names = append(names, name)
+			}
+
+			codes[name] = append(codes[name], strings.ReplaceAll(m.code, "-", " "))
+		}
+	}
+
+	var suspects []string
+	for _, name := range names[:min(len(names), mostSuspects)] {
+		suspects = append(suspects, name+" ("+strings.Join(codes[name], ", ")+")")
+	}
+
+	return suspects
 }

@@ -1,18 +1,21 @@
 package reportstage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"doubletake/internal/lists"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
-// farPairs warns of repeated runs whose outcomes differ far more than those of
-// the others: a run that was labelled wrongly, or a fault of the set-up. It is
-// about repeats only: the two values of one run share its faults.
+// farPairs returns a warning about repeated runs whose outcomes differ far more than the outcomes of other repeats: a
+// run that was labelled wrongly, or a fault of the set-up. It returns "" if there are none, or if the pairs are not
+// repeats: the two values of one run share its faults.
 func farPairs(kind string, t *table.Table, set triplets.Set) string {
 	if kind != "repeat-run" || set.Couples || t.Column("run") == nil {
 		return ""
@@ -23,8 +26,10 @@ func farPairs(kind string, t *table.Table, set triplets.Set) string {
 		return ""
 	}
 
-	f, runs := far[0], t.Column("recording").Strings
-	out, at := set.Outcomes[f.Outcome], f.Row*set.Out+f.Outcome
+	worst := far[0]
+	runs := t.Column("recording").Strings
+	outcome := set.Outcomes[worst.Outcome]
+	place := worst.Row*set.Out + worst.Outcome
 
 	pairs := "pairs differ"
 	if len(far) == 1 {
@@ -32,8 +37,8 @@ func farPairs(kind string, t *table.Table, set triplets.Set) string {
 	}
 
 	text := fmt.Sprintf("%d of %d %s by at least %d times the robust deviation of all pairs, the most %s: %s %s and %s, "+
-		"%.1f times %s", len(far), set.N, pairs, triplets.FarLimit, runs[f.Row], out.Name, shown(set.Y1[at], ""),
-		shown(set.Y2[at], out.Unit), f.Times, shown(f.Deviation, out.Unit))
+		"%.1f times %s", len(far), set.N, pairs, triplets.FarLimit, runs[worst.Row], outcome.Name, shown(set.Y1[place], ""),
+		shown(set.Y2[place], outcome.Unit), worst.Times, shown(worst.Deviation, outcome.Unit))
 	if often := oftenAmong(far, runs); often != "" {
 		text += "; " + often
 	}
@@ -41,9 +46,11 @@ func farPairs(kind string, t *table.Table, set triplets.Set) string {
 	return text + "; none is left out: look at these runs, and leave out what was measured wrongly"
 }
 
+// shown writes a number with four digits and its unit, which may be "".
 func shown(v float64, unit string) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit)) }
 
-// oftenAmong names the runs that several of the far pairs have in common.
+// oftenAmong names the runs that occur in at least two and at least a quarter of the far pairs, the most frequent
+// first. runs contains the names of the two runs of each row, joined by a plus.
 func oftenAmong(far []triplets.FarPair, runs []string) string {
 	count := map[string]int{}
 
@@ -51,16 +58,74 @@ func oftenAmong(far []triplets.FarPair, runs []string) string {
 	for _, f := range far {
 		for _, name := range strings.Split(runs[f.Row], "+") {
 			name = strings.TrimSpace(name)
-			if count[name]++; count[name] == 2 {
+			count[name]++
+			if count[name] == 2 {
 				names = append(names, name)
 			}
 		}
 	}
 
-	names = slices.DeleteFunc(names, func(n string) bool { return 4*count[n] < len(far) })
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
 
-	return strings.Join(lists.Each(names, func(n string) string {
-		return fmt.Sprintf("%s is in %d of them", n, count[n])
-	}), ", ")
+	var texts []string
+	for _, name := range names {
+		if 4*count[name] >= len(far) {
+			texts = append(texts, fmt.Sprintf("%s is in %d of them", name, count[name]))
+		}
+	}
+
+	return strings.Join(texts, ", ")
+}
+
+// addFarRuns adds a warning for each run whose outcomes are far from the prediction of the other runs.
+func (f *findings) addFarRuns(ctx context.Context, exp plan.Experiment, set triplets.Set) error {
+	if exp.Train.Honest.Base == "none" || len(exp.Train.Inputs) == 0 {
+		return nil
+	}
+
+	learner := honest.Learner{Settings: exp.Train.Honest, Rate: trainstage.IsRate}
+	far, err := learner.FarRuns(ctx, set)
+	if err != nil {
+		return err
+	}
+
+	for _, r := range far {
+		what := "all levels are"
+		unit := "dB"
+		if r.Outcome >= 0 {
+			what = set.Outcomes[r.Outcome].Name + " is"
+			unit = set.Outcomes[r.Outcome].Unit
+		}
+
+		reference := "what the other runs predict"
+		if n := repeatsOf(set, r.Run); n > 1 {
+			reference = fmt.Sprintf("what the %d other runs at its conditions and those around give", n)
+		}
+
+		run := set.Runs[r.Run]
+		f.add("far-run", run+"far", run, fmt.Sprintf("%s %s from %s, %.1f times the robust "+
+			"deviation of the others (limit %.1f); it is not left out: look at its conditions, gain and set-up",
+			what, shown(r.Offset, unit), reference, r.Times, r.Limit))
+	}
+
+	return nil
+}
+
+// repeatsOf counts the other runs that were measured at a condition of the given run.
+func repeatsOf(set triplets.Set, run int) int {
+	here := map[int]bool{} // conditions
+	for i, r := range set.Run {
+		if r == run {
+			here[set.Condition[i]] = true
+		}
+	}
+
+	others := map[int]bool{}
+	for i, r := range set.Run {
+		if r != run && here[set.Condition[i]] {
+			others[r] = true
+		}
+	}
+
+	return len(others)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -19,98 +17,174 @@ import (
 	"doubletake/train/triplets"
 )
 
-// reportSet is the set that the report shows: the inputs and outcomes of the
-// training, all conditions and outcomes where nothing is trained.
-func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (_ triplets.Set, err error) {
-	defer fault.Catch(&err)
+// reportSet returns the set that the report shows: the inputs and outcomes of the
+// training, or all conditions and outcomes if nothing is trained.
+func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triplets.Set, error) {
 	if len(exp.Train.Inputs) > 0 {
 		return trainstage.Triplets(exp, t)
 	}
 
-	return plan.Triplets(t, conditions, fault.Get(trainstage.Outcomes(exp, t)))
+	outcomes, err := trainstage.Outcomes(exp, t)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
+	return plan.Triplets(t, conditions, outcomes)
 }
 
-// reportSplit judges the models and methods of one split and adds what the
-// page shows of it to det.
-func reportSplit(
-	ctx context.Context, exp plan.Experiment, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split,
-	det *detail, ref *reference,
-) *report.Split {
-	tr := exp.Train
-	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
-	set = fault.Get(trainstage.Split(exp, set, tab, s))
-	trained, held := set.RowsOf(triplets.Train), set.RowsOf(triplets.Test)
-	reach, err := holdout.Reach(s.Test, plan.AtSetPoints{Table: tab}, trained, held)
-	if sp.Reach = reach; err != nil {
-		fault.Raise(fmt.Errorf("read triplets: %w", err))
-	}
+// splitReporter judges the models and methods of splits, and adds to det the answers that the page shows.
+type splitReporter struct {
+	exp       plan.Experiment
+	job       *engine.Job
+	tab       *table.Table
+	det       *detail
+	reference *reference
+}
 
-	var trainSum, testSum []score.Summary
-	methods := &compared{}
-	ds := det.split(s)
-
-	var trust [][]score.OutcomeTrust
-	for k := range tr.Seeds {
-		fault.Raise(ctx.Err())
-		id := trainstage.TrainID(exp, s.Name, k)
-		pred := fault.Get(table.Read(j.Input(id, "predictions.arrow")))
-		sp.MCSamples, _ = strconv.Atoi(pred.Get("samples"))
-		sp.Sampler, sp.CovMethod, sp.Kernels = pred.Get("sampler"), pred.Get("cov_method"), pred.Get("kernels")
-
-		answers, err := trainstage.ReadPredictions(pred, set)
+// reportAll judges the models and methods of several splits.
+func (r *splitReporter) reportAll(ctx context.Context, set triplets.Set, splits []config.Split) ([]report.Split,
+	error,
+) {
+	var reported []report.Split
+	for _, split := range splits {
+		sp, err := r.report(ctx, set, split)
 		if err != nil {
-			fault.Raise(fmt.Errorf("judge %s: %w", id, err))
+			return nil, err
 		}
 
-		a, c := Judged(set, answers, triplets.Train), Judged(set, answers, triplets.Test)
-		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
-
-		compare(exp, methods, j, set, s, k, c)
-		trust = append(trust, networkTrust(set, answers))
-
-		det.seed(ds, set, answers, a, c)
+		reported = append(reported, *sp)
 	}
 
-	sp.Train, sp.Test = OverSeeds(trainSum, set.Outcomes), OverSeeds(testSum, set.Outcomes)
+	return reported, nil
+}
+
+// report judges the models and methods of one split. set has the rows of r.tab.
+func (r *splitReporter) report(ctx context.Context, set triplets.Set, split config.Split) (*report.Split, error) {
+	sp := &report.Split{Name: split.Name, HeldOut: split.Test.String(), Seeds: r.exp.Train.Seeds}
+	set, err := trainstage.Split(r.exp, set, r.tab, split)
+	if err != nil {
+		return nil, err
+	}
+
+	trained := set.RowsOf(triplets.Train)
+	held := set.RowsOf(triplets.Test)
+	sp.Reach, err = holdout.Reach(split.Test, plan.AtSetPoints{Table: r.tab}, trained, held)
+	if err != nil {
+		return nil, fmt.Errorf("read triplets: %w", err)
+	}
+
+	ds := r.det.addSplit(split)
+	answers, err := r.judgeSeeds(ctx, set, split, sp, ds)
+	if err != nil {
+		return nil, err
+	}
+
+	r.reference.addTo(set, r.det, sp, ds)
+	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
+
+	if err := addHonest(r.exp, r.job, set, split, sp, r.det, ds); err != nil {
+		return nil, err
+	}
+
+	groupByHeldOut(&set, sp)
+	sp.Held, err = heldOutcomes(ctx, set, boundsOf(r.tab, set), sp, answers)
+
+	return sp, err
+}
+
+// judgeSeeds judges the answers of every seed of a split, and the methods that are compared with the network. It
+// returns the answers.
+func (r *splitReporter) judgeSeeds(ctx context.Context, set triplets.Set, split config.Split, sp *report.Split,
+	ds *report.SplitDetail,
+) ([]triplets.Answers, error) {
+	var all []triplets.Answers
+	var train, test []score.Summary
+	var trust [][]score.OutcomeTrust
+	methods := &compared{}
+	for seed := range r.exp.Train.Seeds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+
+		id := trainstage.TrainID(r.exp, split.Name, seed)
+		predictions, err := table.Read(r.job.Input(id, "predictions.arrow"))
+		if err != nil {
+			return nil, err
+		}
+
+		sp.MCSamples, _ = strconv.Atoi(predictions.Get("samples"))
+		sp.Sampler = predictions.Get("sampler")
+		sp.CovMethod = predictions.Get("cov_method")
+		sp.Kernels = predictions.Get("kernels")
+
+		answers, err := trainstage.ReadPredictions(predictions, set)
+		if err != nil {
+			return nil, fmt.Errorf("judge %s: %w", id, err)
+		}
+
+		onTrain := Judged(set, answers, triplets.Train)
+		onTest := Judged(set, answers, triplets.Test)
+		train = append(train, score.Summarise(onTrain))
+		test = append(test, score.Summarise(onTest))
+
+		if err := methods.compare(r.exp, r.job, set, split, seed, onTest); err != nil {
+			return nil, err
+		}
+
+		losses, err := readLosses(r.job, id)
+		if err != nil {
+			return nil, err
+		}
+
+		ds.Losses = append(ds.Losses, losses)
+		all = append(all, answers)
+		trust = append(trust, networkTrust(set, answers))
+		r.det.addSeed(ds, set, answers, onTrain, onTest)
+	}
+
+	sp.Train = OverSeeds(train, set.Outcomes)
+	sp.Test = OverSeeds(test, set.Outcomes)
 	if text := score.UncertainCalibration(sp.Test.Values, sp.Test.Runs); text != "" {
 		sp.Test.Notes = append(slices.Clip(sp.Test.Notes), text)
 	}
 
 	methods.finish(sp)
 	sp.Network = score.MeanByOutcome(trust)
-	ref.judge(set, det, sp, ds)
-	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
-	addHonest(exp, j, set, s, sp, det, ds)
 
-	return sp
+	return all, nil
 }
 
-// Judged is a part of the set with a model's answers at its rows, both in
-// standardised units. The answers are one row for each triplet of s, in own units.
-func Judged(s triplets.Set, answers triplets.Answers, p triplets.Part) score.Set {
+// Judged returns a part of the set with a model's answers at its rows, both in standardised units. answers has one row
+// for each triplet of the set, in the units of the outcomes.
+func Judged(set triplets.Set, answers triplets.Answers, part triplets.Part) score.Set {
 	return score.Set{
-		Set:     s.Of(p).Standardised(),
-		Answers: answers.Rows(s.RowsOf(p), s.Out).Standardised(s.Scale),
+		Set:     set.Of(part).Standardised(),
+		Answers: answers.Rows(set.RowsOf(part), set.Out).Standardised(set.Scale),
 	}
 }
 
-// OverSeeds averages the seeds' summaries of a part.
+// OverSeeds averages the summaries of all seeds for one part of a set.
 func OverSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
-	of := func(get func(score.Summary) score.Numbers) score.Values {
-		return score.OverSeeds(lists.Each(seeds, get))
+	first := seeds[0]
+	numbers := make([]score.Numbers, len(seeds))
+	for i, summary := range seeds {
+		numbers[i] = summary.Numbers
 	}
 
-	m := report.SetMetrics{
-		Values: of(func(s score.Summary) score.Numbers { return s.Numbers }),
-		Rows:   seeds[0].Rows, Conditions: seeds[0].Conditions, Runs: seeds[0].Runs, Notes: seeds[0].Warnings,
+	metrics := report.SetMetrics{
+		Values: score.OverSeeds(numbers),
+		Rows:   first.Rows, Conditions: first.Conditions, Runs: first.Runs, Notes: first.Warnings,
 	}
 
 	for k, q := range outcomes {
-		m.Outcomes = append(m.Outcomes, report.OutcomeMetrics{
-			Name: q.Name, Unit: q.Unit,
-			Values: of(func(s score.Summary) score.Numbers { return s.Outcomes[k] }),
+		for i, summary := range seeds {
+			numbers[i] = summary.Outcomes[k]
+		}
+
+		metrics.Outcomes = append(metrics.Outcomes, report.OutcomeMetrics{
+			Name: q.Name, Unit: q.Unit, Values: score.OverSeeds(numbers),
 		})
 	}
 
-	return m
+	return metrics
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/dsp"
-	"doubletake/internal/must"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/train/triplets"
 )
@@ -27,18 +28,19 @@ func TestMistakeSentences(t *testing.T) {
 		run           string
 		stated, found float64
 	}{{"a.wav", 50, 60}, {"b.wav", 60, 50.1}, {"c.wav", 40, 50}} {
-		var n dspstage.FileNotes
-		n.Notes = append(n.Notes, dspstage.RunNote{Run: s.run, Flags: []dsp.Flag{{
+		var notes dspstage.FileNotes
+		notes.Notes = append(notes.Notes, dspstage.RunNote{Run: s.run, Flags: []dsp.Flag{{
 			Code: "speed-contradicted", Text: "its text", StatedHz: s.stated, FoundHz: s.found,
 		}}})
-		f.note(n)
+		f.addNotes(notes)
 	}
 
-	f.swaps()
-	f.equalRows(triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, []float64{1, 2, 3, 4},
-		[]float64{1, 5, 1, 4}, []float64{2, 6, 2, 5}))
-	f.equalRows(triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, []float64{1, 2, 3, 4, 5},
-		[]float64{1, 1, 1, 2, 2}, []float64{1, 1, 1, 2, 2})) // coarse: equal by chance
+	f.addSwaps()
+	x := []triplets.Quantity{{Name: "x"}}
+	y := []triplets.Quantity{{Name: "y"}}
+	f.addEqualRows(triplets.New(x, y, []float64{1, 2, 3, 4}, []float64{1, 5, 1, 4}, []float64{2, 6, 2, 5}))
+	f.addEqualRows(triplets.New(x, y, []float64{1, 2, 3, 4, 5},
+		[]float64{1, 1, 1, 2, 2}, []float64{1, 1, 1, 2, 2})) // so coarse that rows are equal by chance
 
 	want := []string{
 		"a.wav: swapped with b.wav? Stated are 3000 and 3600 rev/min, the sound of the one has 3600, of the other 3006: " +
@@ -85,12 +87,12 @@ func TestGains(t *testing.T) {
 		}
 
 		level := []triplets.Quantity{{Name: "a", Unit: "dB re 20 µPa"}, {Name: "b", Unit: "dB re 20 µPa"}}
-		s := triplets.New([]triplets.Quantity{{Name: "x"}}, level, make([]float64, len(runs)), y, y)
-		s.SetRuns(runs)
-		s.Recording = recordings
+		set := triplets.New([]triplets.Quantity{{Name: "x"}}, level, make([]float64, len(runs)), y, y)
+		set.SetRuns(runs)
+		set.Recording = recordings
 
 		var f findings
-		f.gains(s)
-		must.Equal(t, sentences(f), c.want, "%s", c.name)
+		f.addGains(set)
+		assert.Equal(t, c.want, sentences(f), "%s", c.name)
 	}
 }

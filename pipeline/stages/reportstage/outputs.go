@@ -2,15 +2,12 @@ package reportstage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -18,18 +15,20 @@ import (
 	"doubletake/report"
 )
 
-// PageData is the output of an experiment's report task that holds its report.Detail, for ReadDetail.
+// PageData is the name of the output of an experiment's report task that contains its report.Detail. ReadDetail reads
+// it.
 const PageData = "page.gob"
 
 func init() { plan.GobTypes(report.Detail{}, report.Sweep{}) }
 
-// ReadDetail reads what an experiment's report task kept for the page.
+// ReadDetail reads the data for the page that an experiment's report task wrote.
 func ReadDetail(path string) (*report.Detail, error) {
-	d := &report.Detail{}
-	return d, plan.ReadGob("page data", path, d)
+	detail := &report.Detail{}
+	return detail, plan.ReadGob("page data", path, detail)
 }
 
-func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error {
+// writeReport writes metrics.json, metrics.arrow and the tables of a report.
+func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) error {
 	js, err := e.MetricsJSON()
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
@@ -37,7 +36,7 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 
 	files := map[string][]byte{"metrics.json": js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
 	for name, body := range files {
-		if err := os.WriteFile(j.Output(name), body, 0o644); err != nil {
+		if err := os.WriteFile(job.Output(name), body, 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
@@ -45,58 +44,64 @@ func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error 
 	t := metricsTable(e)
 	t.Meta = exp.Meta()
 
-	return plan.WriteTable(j, "metrics.arrow", t)
+	return plan.WriteTable(job, "metrics.arrow", t)
 }
 
-// metricsTable is the long form of metrics.json: one row per number.
+// metricsTable returns the long form of metrics.json: one row per number.
 func metricsTable(e report.Experiment) *table.Table {
 	t := &table.Table{}
-	row := func(n report.Number) {
-		t.Cell("experiment", "", "entry of the configuration", e.Name)
-		t.Cell("split", "", "train/test rule", n.Split)
-		t.Cell("set", "", "train or test", n.Set)
-		t.Cell("outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
-		if n.Undefined != "" {
-			n.Mean, n.Std = math.NaN(), math.NaN()
-		}
-
-		t.Cell("metric", "", "as in metrics.json; standardised units", n.Key)
-		t.Cell("mean", "", "mean over seeds", n.Mean)
-		t.Cell("std", "", "sample standard deviation over seeds", n.Std)
-		t.Cell("seeds", "", "number of seeds", n.N)
-		t.Cell("undefined", "", "why there is no number", n.Undefined)
+	for number := range e.Numbers() {
+		addMetric(t, e.Name, number)
 	}
 
-	for n := range e.Numbers() {
-		row(n)
-	}
-
-	if len(t.Columns) == 0 { // no split: an empty table with the same columns
-		row(report.Number{})
+	if len(t.Columns) == 0 { // without splits the table is empty, with the same columns
+		addMetric(t, e.Name, report.Number{})
 		t = t.Select(nil)
 	}
 
 	return t
 }
 
-// writeFigures draws the experiment's figures as files and keeps what the page
-// is made of.
-func writeFigures(j *engine.Job, d *report.Detail) error {
-	if err := writeFigureFiles(j, report.Figures(d)); err != nil {
-		return err
+// addMetric adds a row with a number of an experiment's report. The mean and the deviation of an undefined number are
+// NaN.
+func addMetric(t *table.Table, experiment string, number report.Number) {
+	t.Cell("experiment", "", "entry of the configuration", experiment)
+	t.Cell("split", "", "train/test rule", number.Split)
+	t.Cell("set", "", "train or test", number.Set)
+	t.Cell("outcome", "", "outcome, or \"all\" for the mean over outcomes", number.Outcome)
+	if number.Undefined != "" {
+		number.Mean = math.NaN()
+		number.Std = math.NaN()
 	}
-	return plan.WriteGob("page data", j.Output(PageData), d)
+
+	t.Cell("metric", "", "as in metrics.json; standardised units", number.Key)
+	t.Cell("mean", "", "mean over seeds", number.Mean)
+	t.Cell("std", "", "sample standard deviation over seeds", number.Std)
+	t.Cell("seeds", "", "number of seeds", number.N)
+	t.Cell("undefined", "", "why there is no number", number.Undefined)
 }
 
-func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
-	if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
+// writeFigures draws the experiment's figures as files, and writes the data of the page for the task that makes it.
+func writeFigures(job *engine.Job, d *report.Detail) error {
+	if err := writeFigureFiles(job, report.Figures(d)); err != nil {
+		return err
+	}
+	return plan.WriteGob("page data", job.Output(PageData), d)
+}
+
+// writeFigureFiles writes the drawing and the numbers of each figure into the folder figures.
+func writeFigureFiles(job *engine.Job, list []report.FigureFile) error {
+	if err := os.MkdirAll(job.Output("figures"), 0o755); err != nil {
 		return fmt.Errorf("write figures: %w", err)
 	}
 
 	for _, f := range list {
-		name := filepath.Join(j.Output("figures"), f.File)
-		err := errors.Join(os.WriteFile(name+".svg", f.SVG, 0o644), os.WriteFile(name+".csv", f.CSV, 0o644))
-		if err != nil {
+		name := filepath.Join(job.Output("figures"), f.File)
+		if err := os.WriteFile(name+".svg", f.SVG, 0o644); err != nil {
+			return fmt.Errorf("write figures: %w", err)
+		}
+
+		if err := os.WriteFile(name+".csv", f.CSV, 0o644); err != nil {
 			return fmt.Errorf("write figures: %w", err)
 		}
 	}
@@ -104,13 +109,13 @@ func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
 	return nil
 }
 
-// PageFile is the page of all experiments, in the work directory.
+// PageFile is the name of the page of all experiments in the work directory.
 const PageFile = "report.html"
 
-// PlanPage adds the task over all experiments.
+// PlanPage adds the task that writes the page of all experiments. A variant of a sweep is only on the page in the
+// comparison of the variants; doubletake report --experiment writes a page of it.
 func PlanPage(f *config.File, p *engine.Plan) {
-	var sweeps, experiments []string // tasks
-
+	var sweeps, experiments []string // IDs of tasks
 	var deps []engine.Dep
 	for _, e := range f.Experiments {
 		if e.Variant == nil {
@@ -120,9 +125,9 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			continue
 		}
 
-		id := CompareTask(e.Family()) // pipeline report --experiment writes the variant's page
-		made := func(t *engine.Task) bool { return t.ID == id }
-		if !slices.Contains(sweeps, id) && slices.ContainsFunc(p.Tasks, made) {
+		id := CompareTask(e.Family())
+		isComparison := func(t *engine.Task) bool { return t.ID == id }
+		if !slices.Contains(sweeps, id) && slices.ContainsFunc(p.Tasks, isComparison) {
 			sweeps = append(sweeps, id)
 			deps = append(deps, engine.Dep{Task: id, Output: SweepData})
 		}
@@ -135,18 +140,37 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			{Output: "report.md", Path: "report.md"},
 			{Output: PageFile, Path: PageFile},
 		},
-		Run: func(_ context.Context, j *engine.Job) (err error) {
-			defer fault.Catch(&err)
-			compared, details := read(j, sweeps, SweepData, ReadSweep), read(j, experiments, PageData, ReadDetail)
-			all := lists.Each(details, func(d *report.Detail) report.Experiment { return d.Experiment })
-			return errors.Join(
-				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
-				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644))
-		},
+		Run: func(_ context.Context, job *engine.Job) error { return writePage(job, sweeps, experiments) },
 	})
 }
 
-// read reads one output of each task.
-func read[T any](j *engine.Job, tasks []string, output string, of func(path string) (T, error)) []T {
-	return lists.Each(tasks, func(id string) T { return fault.Get(of(j.Input(id, output))) })
+// writePage writes the page of all experiments, and the same report as text. It reads the results of the given tasks.
+func writePage(job *engine.Job, sweeps, experiments []string) error {
+	var compared []report.Sweep
+	for _, id := range sweeps {
+		sweep, err := ReadSweep(job.Input(id, SweepData))
+		if err != nil {
+			return err
+		}
+
+		compared = append(compared, sweep)
+	}
+
+	var details []*report.Detail
+	var all []report.Experiment
+	for _, id := range experiments {
+		detail, err := ReadDetail(job.Input(id, PageData))
+		if err != nil {
+			return err
+		}
+
+		details = append(details, detail)
+		all = append(all, detail.Experiment)
+	}
+
+	if err := os.WriteFile(job.Output("report.md"), report.RunMarkdown(all, compared), 0o644); err != nil {
+		return err
+	}
+
+	return os.WriteFile(job.Output(PageFile), report.Page(details, compared...), 0o644)
 }

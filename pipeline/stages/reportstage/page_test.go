@@ -8,8 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/dsp"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
@@ -25,7 +27,7 @@ func details(t *testing.T, tab *table.Table, inputs string) *detail {
 	t.Helper()
 	b := stagetest.New(t, "{inputs: ["+inputs+"], splits: {s: {test: {x: 1}}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return newDetail(tab, set)
 }
@@ -52,14 +54,14 @@ b   b#1       1000       2       4       50      60      true      false`), "rpm
 	}
 
 	// (1+3+2+4)/4 and (10+20+50+60)/4; one pair at 2000/min.
-	must.Not(t, !alike(d.Mean, []float64{2.5, 35, 6, 35}), "means %v", d.Mean)
+	assert.True(t, alike(d.Mean, []float64{2.5, 35, 6, 35}), "means %v", d.Mean)
 
 	if !slices.Equal(d.Y1, []float64{1, 10, 5, 30, 2, 50}) || !slices.Equal(d.Y2, []float64{3, 20, 7, 40, 4, 60}) {
 		t.Errorf("%v, %v", d.Y1, d.Y2)
 	}
 
-	must.Not(t, d.Inputs[0] != (report.Quantity{Name: "rpm", Unit: "1/min"}) || d.Outcomes[1].Name != "z",
-		"%+v, %+v", d.Inputs, d.Outcomes)
+	require.Equal(t, (report.Quantity{Name: "rpm", Unit: "1/min"}), d.Inputs[0], "%+v, %+v", d.Inputs, d.Outcomes)
+	assert.Equal(t, "z", d.Outcomes[1].Name, "%+v, %+v", d.Inputs, d.Outcomes)
 }
 
 // A seed's answers are shown at each condition, with the shares of the pairs that
@@ -76,10 +78,10 @@ b   b         2 1   3`)
 	set.Part = []triplets.Part{triplets.Train, triplets.Test}
 	set.Scale = triplets.Identity(1)
 	a := triplets.Answers{Mu: []float64{0, 0}, Var: []float64{1, 1}, Cov: []float64{0.5, 0.25}, Delta: []float64{0.125, 0}}
-	sp := d.split(config.Split{Name: "s", Test: holdout.Values("x", 2)})
+	sp := d.addSplit(config.Split{Name: "s", Test: holdout.Values("x", 2)})
 
 	part := func(p triplets.Part) score.Set { return Judged(set, a, p) }
-	d.seed(sp, set, a, part(triplets.Train), part(triplets.Test))
+	d.addSeed(sp, set, a, part(triplets.Train), part(triplets.Test))
 
 	if sp.Name != "s" || sp.HeldOut != "x = 2" || !slices.Equal(sp.Test, []bool{false, true}) || len(sp.Seeds) != 1 {
 		t.Errorf("%+v", sp)
@@ -90,11 +92,14 @@ b   b         2 1   3`)
 		t.Errorf("%+v", s)
 	}
 
-	must.Not(t, len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99, "%v", nominal)
+	if len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99 {
+		t.Errorf("%v", nominal)
+	}
 
 	train, test := sp.Coverage[0].Observed[0], sp.Coverage[1].Observed[0]
-	must.Not(t, train[9] != 1 || test[9] != 0 || test[18] != 0.5 || test[0] != 0 || train[0] != 0.5,
-		"train %v\ntest %v", train, test)
+	if train[9] != 1 || test[9] != 0 || test[18] != 0.5 || test[0] != 0 || train[0] != 0.5 {
+		t.Errorf("train %v\ntest %v", train, test)
+	}
 
 	// One test pair is one bin: its C, and e = 1·3.
 	if b := sp.Bins[0]; len(b) != 1 || b[0].Cov != 0.25 || b[0].E != 3 || !math.IsNaN(b[0].SE) {
@@ -155,7 +160,7 @@ b   b#1       1200       1       2
 c   c#1       1250       1       2`)
 
 	d := details(t, tab, "rpm")
-	must.Do(t, d.spectra(spectraTable()))
+	require.NoError(t, d.addSpectra(spectraTable()))
 
 	if len(d.d.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
 		t.Fatalf("%d spectra", len(d.d.Spectra))
@@ -201,11 +206,12 @@ c   c#1       1250       1       2`)
 		}
 	}
 
-	must.Not(t, len(s.Third) == 0, "no third-octave band")
+	assert.NotEmpty(t, s.Third, "no third-octave band")
 
 	none := details(t, tab, "rpm")
-	err := none.spectra(stagetest.Table("recording\na#1\na#1"))
-	must.Not(t, err != nil || none.d.Shown != nil, "a table without spectra: %v", err)
+	err := none.addSpectra(stagetest.Table("recording\na#1\na#1"))
+	require.NoError(t, err)
+	assert.Nil(t, none.d.Shown, "a table without spectra: %v", err)
 }
 
 // The background is added to the spectrum that is shown, in its unit. By hand: a
@@ -226,7 +232,7 @@ func TestBackground(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "background.gob")
 	f, err := os.Create(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	quiet := dsp.Background{
 		BinHz: 10, Density: slices.Repeat([]float64{0.02}, 200),
@@ -239,26 +245,26 @@ func TestBackground(t *testing.T) {
 	}
 
 	bg, err := dspstage.ReadBackground(path)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if err := d.addBackground(bg, recs); err != nil || d.d.Shown != nil {
 		t.Errorf("nothing is shown: %v", err)
 	}
 
-	must.Do(t, d.spectra(spectraTable()))
-	must.Do(t, d.addBackground(bg, recs))
+	require.NoError(t, d.addSpectra(spectraTable()))
+	require.NoError(t, d.addBackground(bg, recs))
 
 	s := d.d.Shown
-	must.Never(t, !slices.Equal(s.BackgroundFrom, []string{"quiet.wav"}) || len(s.Background) != len(s.Level[0]),
-		"%+v", s)
+	require.Equal(t, []string{"quiet.wav"}, s.BackgroundFrom, "%+v", s)
+	require.Len(t, s.Background, len(s.Level[0]), "%+v", s)
 
-	must.Near(t, s.Background[1], level(0.02*15), 1e-9, "background dB")
+	assert.InDelta(t, level(0.02*15), s.Background[1], 1e-9, "background dB")
 
 	recs.Column("unit").Strings[0] = "full-scale"
-	must.Refuse(t, d.addBackground(bg, recs), "quiet.wav")
+	assert.ErrorContains(t, d.addBackground(bg, recs), "quiet.wav")
 
 	recs.Column("recording").Strings[0] = "other"
-	must.Do(t, d.addBackground(bg, recs))
+	require.NoError(t, d.addBackground(bg, recs))
 }
 
 // The facts about the data, as the page lists them.
@@ -278,7 +284,7 @@ b#1       51200   10         1     nan`)
 	strs("unit", "Pa", "Pa", "Pa")
 	strs("calibration", "", "94 dB", "sensitivity")
 	recs.Columns = append(recs.Columns, table.Column{Name: "clipped", Ints: []int64{0, 7, 0}})
-	d.quality(recs, findings{bounds: 3, levels: 24})
+	d.addQuality(recs, findings{bounds: 3, levels: 24})
 
 	var got []string
 	for _, f := range d.d.Quality {
@@ -293,7 +299,7 @@ b#1       51200   10         1     nan`)
 		"levels under the emergence limit (upper bounds): 3 of 24 (12.5 %)",
 	}
 
-	must.Equal(t, got, want, "got")
+	assert.Equal(t, want, got)
 
 	// Of many kinds of calibration twenty are listed.
 	many := &table.Table{Columns: []table.Column{{Name: "calibration"}}}
@@ -302,7 +308,7 @@ b#1       51200   10         1     nan`)
 	}
 
 	d.d.Quality = nil
-	d.quality(many, findings{})
+	d.addQuality(many, findings{})
 
 	if q := d.d.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
 		t.Errorf("%d facts: %+v", len(q), q)

@@ -7,99 +7,131 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
-// quality collects the facts about the data in recordings.arrow.
-func (d *detail) quality(recs *table.Table, found findings) {
-	add := func(name, value string) { d.d.Quality = append(d.d.Quality, report.Fact{Name: name, Value: value}) }
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-	exact := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// addQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
+func (d *detail) addQuality(recs *table.Table, found findings) {
 	n := recs.Rows()
-	add("recordings", strconv.Itoa(n))
+	d.add("recordings", strconv.Itoa(n))
 
 	if recs.Column("sha256") != nil {
-		add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
+		d.add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
 	}
 
-	over := func(column, name, unit string, list bool) {
-		c := recs.Column(column)
-		if c == nil || c.Floats == nil {
-			return
-		}
-
-		v := defined(c.Floats)
-		if len(v) == 0 {
-			return
-		}
-
-		slices.Sort(v)
-
-		write := number
-		if list {
-			write = exact
-		}
-
-		text := write(v[0])
-		if v[0] != v[len(v)-1] {
-			text = write(v[0]) + " to " + write(v[len(v)-1])
-			if !list {
-				text += ", median " + number(v[len(v)/2])
-			}
-		}
-
-		add(name, strings.TrimSpace(text+" "+unit))
-	}
-
-	over("rate_hz", "sampling rate", "Hz", true)
-	over("duration_s", "duration of a run", "s", true)
+	d.addRange(recs, "rate_hz", "sampling rate", "Hz")
+	d.addRange(recs, "duration_s", "duration of a run", "s")
 
 	unit := strings.Join(distinct(recs, "unit"), ", ")
 	if unit != "" {
-		add("unit of the samples", unit)
+		d.add("unit of the samples", unit)
 	}
 
-	over("rms", "root mean square of a recording", unit, false)
+	d.addSpread(recs, "rms", "root mean square of a recording", unit)
 
-	const most = 20
-	for i, how := range distinct(recs, "calibration") {
-		if i == most {
-			add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", len(distinct(recs, "calibration"))-most))
-			break
+	calibrations := distinct(recs, "calibration")
+	for _, how := range calibrations[:min(len(calibrations), mostCalibrations)] {
+		d.add("calibration", how)
+	}
+
+	if more := len(calibrations) - mostCalibrations; more > 0 {
+		d.add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", more))
+	}
+
+	d.addSpread(recs, "integral_time_s", "integral time scale of the balance's channels", "s")
+	d.addSpread(recs, "calibrator_spread_db", "spread of the calibrator's level", "dB")
+
+	if column := recs.Column("clipped"); column != nil && column.Ints != nil {
+		clipped := 0
+		for _, samples := range column.Ints {
+			if samples > 0 {
+				clipped++
+			}
 		}
 
-		add("calibration", how)
-	}
-
-	over("integral_time_s", "integral time scale of the balance's channels", "s", false)
-	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
-
-	if c := recs.Column("clipped"); c != nil && c.Ints != nil {
-		k := len(lists.Keep(c.Ints, func(v int64) bool { return v > 0 }))
-		add("recordings with clipped samples", fmt.Sprintf("%d of %d", k, n))
+		d.add("recordings with clipped samples", fmt.Sprintf("%d of %d", clipped, n))
 	}
 
 	if found.levels > 0 {
 		share := 100 * float64(found.bounds) / float64(found.levels)
-		add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", found.bounds, found.levels,
+		d.add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", found.bounds, found.levels,
 			share))
 	}
 
 	for i, fact := range found.facts {
 		if !slices.Contains(found.facts[:i], fact) {
-			add(fact.Name, fact.Value)
+			d.add(fact.Name, fact.Value)
 		}
 	}
 }
 
-// defined are the numbers of a list that are.
+// mostCalibrations is the largest number of calibrations that the page lists.
+const mostCalibrations = 20
+
+// add adds a fact about the data.
+func (d *detail) add(name, value string) {
+	d.d.Quality = append(d.d.Quality, report.Fact{Name: name, Value: value})
+}
+
+// addRange adds a fact with the exact smallest and greatest value of a column, or nothing if the table does not have
+// it.
+func (d *detail) addRange(recs *table.Table, column, name, unit string) {
+	values := sortedNumbers(recs, column)
+	if len(values) == 0 {
+		return
+	}
+
+	low := strconv.FormatFloat(values[0], 'f', -1, 64)
+	high := strconv.FormatFloat(values[len(values)-1], 'f', -1, 64)
+	text := low
+	if values[0] != values[len(values)-1] {
+		text = low + " to " + high
+	}
+
+	d.add(name, strings.TrimSpace(text+" "+unit))
+}
+
+// addSpread adds a fact with the rounded smallest, greatest and median value of a column, or nothing if the table does
+// not have it.
+func (d *detail) addSpread(recs *table.Table, column, name, unit string) {
+	values := sortedNumbers(recs, column)
+	if len(values) == 0 {
+		return
+	}
+
+	low := values[0]
+	high := values[len(values)-1]
+	text := rounded(low)
+	if low != high {
+		text = rounded(low) + " to " + rounded(high) + ", median " + rounded(values[len(values)/2])
+	}
+
+	d.add(name, strings.TrimSpace(text+" "+unit))
+}
+
+// rounded writes a number with four significant digits.
+func rounded(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// sortedNumbers returns the numbers of a column that are not NaN in ascending order, or nil if there is no such column.
+func sortedNumbers(t *table.Table, column string) []float64 {
+	c := t.Column(column)
+	if c == nil || c.Floats == nil {
+		return nil
+	}
+
+	numbers := defined(c.Floats)
+	slices.Sort(numbers)
+
+	return numbers
+}
+
+// defined returns the numbers of a list that are not NaN.
 func defined(list []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(list), math.IsNaN)
 }
 
-// distinct are the texts of a column, in order, without "".
+// distinct returns the distinct texts of a column except "", sorted, or nil if there is no such column.
 func distinct(t *table.Table, column string) []string {
 	c := t.Column(column)
 	if c == nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -16,79 +15,102 @@ import (
 	"doubletake/train/triplets"
 )
 
-// reference are the predictions of another program (report.compare) at the rows of a set, N×Out, NaN where there are
-// none; nil without any.
+// reference contains the predictions of another program (setting report.compare) at the rows of a set.
 type reference struct {
-	name string
-	mu   []float64
+	name string    // of the file
+	mu   []float64 // N×Out; NaN where the file has no prediction
 }
 
-// reference reads the table of predictions. Notes are about rows and columns without a partner.
-func (x *experiment) reference(tab *table.Table, s triplets.Set) (r *reference, notes []string) {
+// reference reads the table of predictions that the experiment names. It returns nil if it names none. The notes are
+// about rows and columns that have no partner.
+func (x *experiment) reference(tab *table.Table, set triplets.Set) (*reference, []string, error) {
 	file := x.exp.Report.Compare
-	if file == "" || s.Out == 0 {
-		return nil, nil
+	if file == "" || set.Out == 0 {
+		return nil, nil, nil
 	}
 
-	cells := fault.Get(pairs.ReadCells(x.exp.File.Resolve(file)))
+	cells, err := pairs.ReadCells(x.exp.File.Resolve(file))
+	if err != nil {
+		return nil, nil, err
+	}
+
 	cells.Path = file
-	m := fault.Get(cells.Match(&pairs.Pairs{Table: tab, Name: x.exp.Name}, s.InputNames()))
-	r = &reference{filepath.Base(file), slices.Repeat([]float64{math.NaN()}, s.N*s.Out)}
-	for j, q := range s.Outcomes {
-		name := cells.Mean(q.Name)
+	match, err := cells.Match(&pairs.Pairs{Table: tab, Name: x.exp.Name}, set.InputNames())
+	if err != nil {
+		return nil, nil, err
+	}
+
+	var notes []string
+	ref := &reference{filepath.Base(file), unknown(set.N * set.Out)}
+	for j, outcome := range set.Outcomes {
+		name := cells.Mean(outcome.Name)
 		if name == "" {
-			if i := slices.IndexFunc(cells.Columns, func(n string) bool { return strings.EqualFold(n, q.Name) }); i >= 0 {
+			sameLetters := func(column string) bool { return strings.EqualFold(column, outcome.Name) }
+			if i := slices.IndexFunc(cells.Columns, sameLetters); i >= 0 {
 				notes = append(notes, fmt.Sprintf("column %s of %s is not compared: the outcome is called %s", cells.Columns[i],
-					file, q.Name))
+					file, outcome.Name))
 			}
 
 			continue
 		}
 
-		v := fault.Get(cells.Numbers(name, q.Unit, pairs.Values))
-		for i, row := range m.Of {
+		values, err := cells.Numbers(name, outcome.Unit, pairs.Values)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		for i, row := range match.Rows {
 			if row >= 0 {
-				r.mu[i*s.Out+j] = v[row]
+				ref.mu[i*set.Out+j] = values[row]
 			}
 		}
 	}
 
-	return r, slices.Concat(m.Notes, notes, cells.Notes)
+	return ref, slices.Concat(match.Notes, notes, cells.Notes), nil
 }
 
-// CheckReference raises the error of a table of predictions that no report could compare with triplets.
-func CheckReference(exp plan.Experiment, conditions []string, tab *table.Table) {
-	(&experiment{exp: exp}).reference(tab, fault.Get(reportSet(exp, conditions, tab)))
+// CheckReference returns an error if the report could not compare the table of predictions with the triplets in tab.
+func CheckReference(exp plan.Experiment, conditions []string, tab *table.Table) error {
+	set, err := reportSet(exp, conditions, tab)
+	if err != nil {
+		return err
+	}
+
+	_, _, err = (&experiment{exp: exp}).reference(tab, set)
+
+	return err
 }
 
-// judge adds the predictions to a split: judged at the held-out rows that have one, and at the conditions of the page.
-func (r *reference) judge(s triplets.Set, det *detail, sp *report.Split, ds *report.SplitDetail) {
+// addTo adds the predictions to a split of the report: their errors at the held-out rows, and the predictions at the
+// conditions that the page shows. It adds nothing if r is nil.
+func (r *reference) addTo(set triplets.Set, det *detail, sp *report.Split, ds *report.SplitDetail) {
 	if r == nil {
 		return
 	}
 
-	for j := range s.Outcomes {
-		one := s
-		one.Part = make([]triplets.Part, s.N)
-		for i := range one.Part {
-			if one.Part[i] = s.Part[i]; math.IsNaN(r.mu[i*s.Out+j]) {
-				one.Part[i] = triplets.Neither
+	for j := range set.Outcomes {
+		predicted := set
+		predicted.Part = slices.Clone(set.Part)
+		for i := range predicted.Part {
+			if math.IsNaN(r.mu[i*set.Out+j]) {
+				predicted.Part[i] = triplets.Neither
 			}
 		}
 
-		if rows := one.RowsOf(triplets.Test); len(rows) > 0 {
-			mu := triplets.Answers{Mu: r.mu}.Rows(rows, s.Out).Mu
-			none := slices.Repeat([]float64{math.NaN()}, len(mu))
-			t := score.TrustByOutcome(one, mu, none, nil, score.Claimed(none, 0.95))[j]
-			t.Outcome += " (" + r.name + ")"
-			sp.Rivals = append(sp.Rivals, t)
+		if rows := predicted.RowsOf(triplets.Test); len(rows) > 0 {
+			mu := triplets.Answers{Mu: r.mu}.Rows(rows, set.Out).Mu
+			none := unknown(len(mu))
+			trust := score.TrustByOutcome(predicted, mu, none, nil, score.Claimed(none, 0.95))[j]
+			trust.Outcome += " (" + r.name + ")"
+			sp.Rivals = append(sp.Rivals, trust)
 		}
 	}
 
-	ds.Reference, ds.ReferenceName = slices.Repeat([]float64{math.NaN()}, len(det.keepC)*s.Out), r.name
+	ds.ReferenceName = r.name
+	ds.Reference = unknown(len(det.keepC) * set.Out)
 	for i, c := range det.condition {
-		if at, shown := det.keepC[c]; shown {
-			copy(ds.Reference[at*s.Out:(at+1)*s.Out], r.mu[i*s.Out:(i+1)*s.Out])
+		if place, kept := det.keepC[c]; kept {
+			copy(ds.Reference[place*set.Out:(place+1)*set.Out], r.mu[i*set.Out:(i+1)*set.Out])
 		}
 	}
 }

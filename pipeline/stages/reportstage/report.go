@@ -6,7 +6,6 @@ package reportstage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -26,48 +23,36 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
-// version is the version of this stage's results. Raise it when the stage gives
-// another result for the same input: its tasks then run again.
-// 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers
-// are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the
-// identities; 10: the background in the spectrum's figure; 11: figures name
-// simulated outcomes; 12: plain numbers in the flag of Σe/ΣC;
-// 13: metrics are kept by key, the origin of y1 and y2; 14: plain words;
-// 15: pairs of repeats that differ far more than the others; 16: data card; 17: the
-// flag of Σe/ΣC by its mean over seeds; no deviation where there is none;
-// 18: band levels over frequency, levels in words; 19: a short page, the table of errors
-// and claims; 20: how C was integrated, in words; 21: claimed and measured error side by
-// side, directivities over the angle, residuals; 22: claims of left-out groups, in words;
-// 23: why a method has no C_x; 24: one table value for all outputs;
-// 25: the scale of new groups; 26: grades by outcome and by condition; 27: forms and the hint at one,
-// the worst warnings first; 28: mistakes in the data; 29: budgets of uncertainty, smaller far runs;
-// 30: one key for each number of intervals; 31: no excerpt of forces, no experiments side by side;
-// 32: no maps, drift, left-out groups, nor levels' shares as figures; 33: nor claims of all splits;
-// 34: no CARD.md, no recalibration; 35: no methods.arrow, no band levels by the networks;
-// 36: no times of methods, which differ from run to run; 37: effects of mistakes, calibrated figures first.
-// 38: far runs among many rows, and not beside one another, parts of the variance as a figure;
-// 39: no budgets, digests of tables, profiles and losses of networks, overall levels, tones of the background.
-const version = 40
+// version is the version of this stage's results. Raise it when the stage gives another result for the same input: its
+// tasks then run again.
+const version = 50
 
-// weight is the seconds that the report takes on one processor, roughly: by the
-// conditions that its figures show for each split.
+// weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
+// show for each split, and from the search for far runs.
 func (x *experiment) weight() float64 {
-	return 0.2 + 7e-4*float64(min(len(x.ing.Known), 1000)*len(x.splits))
+	conditions, _ := x.ing.Size()
+	return 0.2 + 7e-4*min(conditions, 1000)*float64(len(x.splits)) + x.trained.FarSeconds()
 }
 
-// ReportTask is the ID of an experiment's report task.
+// ReportTask returns the ID of an experiment's report task.
 func ReportTask(experiment string) string { return experiment + "/report" }
 
 // Plan adds the task that judges the experiment's models and writes its tables,
 // metrics and figures.
-func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) {
+func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) error {
 	exp.Train.Splits = trained.Splits
 	x := &experiment{exp: exp, ing: ing, trip: trip, trained: trained}
-	if len(exp.Train.Inputs) > 0 {
-		x.final, x.splits = lists.Split(exp.Train.Splits, config.Split.Final)
+	for _, split := range exp.Train.Splits {
+		switch {
+		case len(exp.Train.Inputs) == 0: // nothing is trained
+		case split.Final():
+			x.final = append(x.final, split)
+		default:
+			x.splits = append(x.splits, split)
+		}
 	}
 
 	x.deps = x.dependencies()
@@ -78,30 +63,37 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 		Replaces: ing.Shards != nil, Run: x.run,
 	}
 
-	if file := exp.Report.Compare; file != "" {
-		exp.Named(file).Needs(t)
+	if name := exp.Report.Compare; name != "" {
+		file, err := exp.Named(name)
+		if err != nil {
+			return err
+		}
+
+		file.Needs(t)
 	}
 
-	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
-		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
+	for _, output := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
+		t.Publish = append(t.Publish, engine.Link{Output: output, Path: filepath.Join(folder, output)})
 	}
 
 	exp.Add(t)
-	x.ing.Known = nil // planning ends
+	x.ing.Known = nil // only the planning needs it; the task would keep it in memory
+
+	return nil
 }
 
-// experiment is the report of one experiment: the outputs it is made from.
+// experiment makes the report of one experiment from the results of the stages before.
 type experiment struct {
-	exp    plan.Experiment
-	ing    ingeststage.Result
-	trip   dspstage.Result
-	splits []config.Split // that were trained and hold something out
-	final  []config.Split // of final models: nothing is held out
-	deps   []engine.Dep   // all outputs
-
+	exp     plan.Experiment
+	ing     ingeststage.Result
+	trip    dspstage.Result
 	trained trainstage.Result
+	splits  []config.Split // trained splits that hold something out
+	final   []config.Split // trained splits that hold nothing out: final models
+	deps    []engine.Dep   // all outputs that the report reads
 }
 
+// dependencies lists the outputs of other tasks that the report reads.
 func (x *experiment) dependencies() []engine.Dep {
 	deps := append([]engine.Dep{x.trip.Triplets, x.trip.Notes}, x.ing.Results...)
 	for _, d := range []*engine.Dep{x.trip.Spectra, x.ing.Index, x.trip.Background} {
@@ -110,23 +102,25 @@ func (x *experiment) dependencies() []engine.Dep {
 		}
 	}
 
-	for _, s := range x.splits {
-		for k := range x.exp.Train.Seeds {
-			deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.exp, s.Name, k), Output: "predictions.arrow"})
-			deps = append(deps, compareDeps(x.exp, s, k)...)
+	for _, split := range x.splits {
+		for seed := range x.exp.Train.Seeds {
+			id := trainstage.TrainID(x.exp, split.Name, seed)
+			deps = append(deps, engine.Dep{Task: id, Output: "predictions.arrow"},
+				engine.Dep{Task: id, Output: trainstage.HistoryArrow})
+			deps = append(deps, compareDeps(x.exp, split, seed)...)
 		}
 
-		deps = append(deps, honestDeps(x.exp, s)...)
+		deps = append(deps, honestDeps(x.exp, split)...)
 	}
 
-	for _, s := range x.final {
-		deps = append(deps, honestDeps(x.exp, s)...)
+	for _, split := range x.final {
+		deps = append(deps, honestDeps(x.exp, split)...)
 	}
 
 	return deps
 }
 
-// local is the part of the task's key that is no setting of the stages.
+// local returns the part of the task's key that is not a setting of any stage.
 func (x *experiment) local() []kv.Pair {
 	local := append(plan.Stated(x.exp.Meta()), kv.Pair{Key: "pairs", Value: x.ing.PairKind})
 	local = append(local, config.Flatten("about", x.exp.About)...)
@@ -142,105 +136,194 @@ func (x *experiment) local() []kv.Pair {
 	return local
 }
 
-func (x *experiment) run(ctx context.Context, j *engine.Job) (err error) {
-	defer fault.Catch(&err)
-	exp, tab := x.exp, readTable(j, x.trip.Triplets)
-	set := fault.Get(reportSet(exp, x.ing.Conditions, tab))
-	e := x.describe(tab)
-
-	var found findings
-	found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings)
-	found.swaps()
-	found.equalRows(set)
-	found.gains(set)
-	if !x.toy() { // its rows are no runs
-		found.farRuns(ctx, exp, set)
+// run judges the models and writes the report.
+func (x *experiment) run(ctx context.Context, job *engine.Job) error {
+	tab, err := readTable(job, x.trip.Triplets)
+	if err != nil {
+		return err
 	}
 
-	e.Skipped = found.skipped
+	set, err := reportSet(x.exp, x.ing.Conditions, tab)
+	if err != nil {
+		return err
+	}
+
+	found, err := x.collect(ctx, job, set)
+	if err != nil {
+		return err
+	}
+
 	det := newDetail(tab, set)
-	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
-	ref, notes := x.reference(tab, set)
-	e.Splits = lists.Each(x.splits, func(s config.Split) report.Split {
-		return *reportSplit(ctx, exp, j, tab, set, s, det, ref)
-	})
-
-	e.Final = x.finalModels(j, e)
-	across, _ := exp.Across()
-	e.Between = lists.Each(honest.Across(set, across), func(t interval.Thing) string {
-		return fmt.Sprint("All repeats: ", t)
-	})
-	far := farPairs(x.ing.PairKind, tab, set)
-	list := found.ranked()
-	e.Warnings, e.Widening = x.mistakes(ctx, j, e, set, list, far)
-	e.Suspects = suspects(list)
-	e.Warnings = append(e.Warnings, found.counts(exp.DSP.EmergenceDB)...)
-	for _, o := range plan.Outcomes(tab) {
-		if trainstage.Constant(tab, o) && len(exp.Train.Outcomes) == 0 {
-			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", o,
-				tab.Column(o + "_1").Floats[0], tab.Rows()))
-		}
+	det.noiseBins = dsp.NoiseBins(x.exp.DSP.Window)
+	e := x.describe(tab)
+	e.Skipped = found.skipped
+	ref, notes, err := x.reference(tab, set)
+	if err != nil {
+		return err
 	}
 
-	warnings := fault.Get(splitWarnings(exp, x.ing.Conditions, tab, set, x.splits))
-	e.Warnings = slices.Concat(e.Warnings, warnings, notes)
-	x.addData(j, det, found)
+	reporter := &splitReporter{exp: x.exp, job: job, tab: tab, det: det, reference: ref}
+	e.Splits, err = reporter.reportAll(ctx, set, x.splits)
+	if err != nil {
+		return err
+	}
 
-	about := [][]kv.Pair{config.Flatten("about", exp.About)}
+	e.Final, err = x.finalModels(job, e)
+	if err != nil {
+		return err
+	}
+
+	across, _ := x.exp.Across()
+	for _, thing := range honest.Across(set, across) {
+		e.Between = append(e.Between, fmt.Sprint("All repeats: ", thing))
+	}
+
+	if err := x.warn(ctx, job, &e, tab, set, &found); err != nil {
+		return err
+	}
+
+	e.Warnings = append(e.Warnings, notes...)
+	if err := x.addData(job, det, found); err != nil {
+		return err
+	}
+
+	about := [][]kv.Pair{config.Flatten("about", x.exp.About)}
 	det.d.Config = facts(append(about, x.settings()...)...)
 	det.d.Experiment = e
 
-	return errors.Join(writeReport(exp, j, e), writeFigures(j, det.d))
+	if err := writeReport(x.exp, job, e); err != nil {
+		return err
+	}
+
+	return writeFigures(job, det.d)
+}
+
+// collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
+func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings, error) {
+	var found findings
+	if err := found.read(job, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
+		return found, err
+	}
+
+	found.addSwaps()
+	found.addEqualRows(set)
+	found.addGains(set)
+	if x.isToy() { // the rows of the toy are not runs
+		return found, nil
+	}
+
+	return found, found.addFarRuns(ctx, x.exp, set)
+}
+
+// warn adds the warnings and the suspects of the report, the worst first.
+func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
+	set triplets.Set, found *findings,
+) error {
+	far := farPairs(x.ing.PairKind, tab, set)
+	mistakes := found.ranked()
+	all, err := x.addEffects(ctx, job, *e, set, mistakes)
+	if err != nil {
+		return err
+	}
+
+	mistakes = byEffect(mistakes)
+	e.Suspects = suspects(mistakes)
+	if all != nil && all.ratio < leastEffect*mistakes[0].ratio {
+		mistakes = slices.Insert(mistakes, 0, all)
+	}
+
+	e.Warnings, e.Widening = inWords(mistakes, far)
+	e.Warnings = append(e.Warnings, found.counts(x.exp.DSP.EmergenceDB)...)
+	for _, outcome := range plan.Outcomes(tab) {
+		if trainstage.Constant(tab, outcome) && len(x.exp.Train.Outcomes) == 0 {
+			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
+				tab.Column(outcome + "_1").Floats[0], tab.Rows()))
+		}
+	}
+
+	ofSplits, err := splitWarnings(x.exp, x.ing.Conditions, tab, set, x.splits)
+	if err != nil {
+		return err
+	}
+
+	e.Warnings = append(e.Warnings, ofSplits...)
+
+	return nil
 }
 
 // readTable reads a table that another task wrote.
-func readTable(j *engine.Job, d engine.Dep) *table.Table {
-	return fault.Get(table.Read(j.Input(d.Task, d.Output)))
+func readTable(job *engine.Job, dep engine.Dep) (*table.Table, error) {
+	return table.Read(job.Input(dep.Task, dep.Output))
 }
 
-// addData adds what the page shows of the recordings themselves.
-func (x *experiment) addData(j *engine.Job, det *detail, found findings) {
+// addData adds the spectra, the quality and the background of the recordings to the data of the page.
+func (x *experiment) addData(job *engine.Job, det *detail, found findings) error {
 	if x.trip.Spectra != nil {
-		fault.Raise(det.spectra(readTable(j, *x.trip.Spectra)))
+		spectra, err := readTable(job, *x.trip.Spectra)
+		if err != nil {
+			return err
+		}
+
+		if err := det.addSpectra(spectra); err != nil {
+			return err
+		}
 	}
 
 	if x.ing.Index == nil {
-		return
+		return nil
 	}
 
-	recs := readTable(j, *x.ing.Index)
-	det.quality(recs, found)
-	if d := x.trip.Background; d != nil {
-		bg := fault.Get(dspstage.ReadBackground(j.Input(d.Task, d.Output)))
-		fault.Raise(det.addBackground(bg, recs))
+	recs, err := readTable(job, *x.ing.Index)
+	if err != nil {
+		return err
 	}
+
+	det.addQuality(recs, found)
+	if x.trip.Background == nil {
+		return nil
+	}
+
+	background, err := dspstage.ReadBackground(job.Input(x.trip.Background.Task, x.trip.Background.Output))
+	if err != nil {
+		return err
+	}
+
+	return det.addBackground(background, recs)
 }
 
-// finalModels describes the models that were trained on everything.
-func (x *experiment) finalModels(j *engine.Job, e report.Experiment) (out []string) {
-	names := lists.Each(e.Splits, func(s report.Split) string { return s.Name })
+// finalModels describes the models that were trained on all rows, in one text for each.
+func (x *experiment) finalModels(job *engine.Job, e report.Experiment) (texts []string, err error) {
+	var names []string
+	for _, split := range e.Splits {
+		names = append(names, split.Name)
+	}
+
 	record := "no split holds anything out, so nothing says how good it is"
 	if len(names) > 0 {
 		record = "its record is that of the held-out splits: " + strings.Join(names, ", ")
 	}
 
-	for _, s := range x.final {
-		text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", s.Name, e.Triplets,
-			record)
-		for _, dep := range honestDeps(x.exp, s) {
-			h := fault.Get(trainstage.ReadHonest(j.Input(dep.Task, dep.Output)))
-			if h.Calibration != nil {
-				text += ". " + e.BeforeMeasuring(h.Calibration)
+	for _, split := range x.final {
+		text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", split.Name,
+			e.Triplets, record)
+		for _, dep := range honestDeps(x.exp, split) {
+			result, err := trainstage.ReadHonest(job.Input(dep.Task, dep.Output))
+			if err != nil {
+				return nil, err
+			}
+
+			if result.Calibration != nil {
+				text += ". " + e.BeforeMeasuring(result.Calibration)
 			}
 		}
 
-		out = append(out, text)
+		texts = append(texts, text)
 	}
 
-	return out
+	return texts, nil
 }
 
-// pairsFrom returns how y1 and y2 come about, for people.
+// pairsFrom describes in words how y1 and y2 come about.
 func (x *experiment) pairsFrom() string {
 	if x.ing.Construction == nil {
 		return "the pairs were read from a table as they are"
@@ -248,10 +331,10 @@ func (x *experiment) pairsFrom() string {
 	return x.ing.Construction.Describe().Doc
 }
 
-// toy reports whether the pairs are of the simulated toy.
-func (x *experiment) toy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
+// isToy reports whether the simulated toy made the pairs.
+func (x *experiment) isToy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
 
-// describe returns the report without results.
+// describe returns the report with the description of its data and settings, and without results.
 func (x *experiment) describe(tab *table.Table) report.Experiment {
 	exp := x.exp
 	e := report.Experiment{
@@ -262,11 +345,14 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}
 
-	e.OutcomeUnits = lists.Each(e.Outcomes, func(o string) string { return tab.Column(o + "_1").Unit })
+	for _, outcome := range e.Outcomes {
+		e.OutcomeUnits = append(e.OutcomeUnits, tab.Column(outcome+"_1").Unit)
+	}
+
 	return e
 }
 
-// settings are the sections of the configuration that the results depend on.
+// settings returns the sections of the configuration that the results depend on.
 func (x *experiment) settings() [][]kv.Pair {
 	exp := x.exp
 	return [][]kv.Pair{
@@ -275,9 +361,11 @@ func (x *experiment) settings() [][]kv.Pair {
 	}
 }
 
-// facts lists settings for the page.
-func facts(sections ...[]kv.Pair) []report.Fact {
-	return lists.Each(slices.Concat(sections...), func(p kv.Pair) report.Fact {
-		return report.Fact{Name: p.Key, Value: p.Value}
-	})
+// facts returns settings as facts for the page.
+func facts(sections ...[]kv.Pair) (list []report.Fact) {
+	for _, p := range slices.Concat(sections...) {
+		list = append(list, report.Fact{Name: p.Key, Value: p.Value})
+	}
+
+	return list
 }

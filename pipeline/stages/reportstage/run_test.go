@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"doubletake/ingest"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -20,6 +19,8 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // small is a section train whose tasks take milliseconds.
@@ -35,7 +36,7 @@ func planned(t *testing.T, train string, tab *table.Table) *stagetest.Experiment
 	planStages(t, b)
 	PlanPage(b.File, b.Tasks.Plan)
 
-	must.Do(t, b.Tasks.Plan.Check())
+	require.NoError(t, b.Tasks.Plan.Check())
 
 	return b
 }
@@ -45,7 +46,7 @@ func planStages(t *testing.T, b *stagetest.Experiment) {
 	t.Helper()
 
 	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	Plan(b.Experiment, b.Ing, b.Trip, trained)
 }
@@ -55,19 +56,19 @@ func made(t *testing.T, b *stagetest.Experiment) func(task, output string) strin
 	t.Helper()
 
 	output, err := b.Run(context.Background(), nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return output
 }
 
 // ofMethod is the named method of a comparison.
-func ofMethod(t *testing.T, s report.Split, name string) report.Compared {
+func ofMethod(t *testing.T, split report.Split, name string) report.Compared {
 	t.Helper()
 
-	i := slices.IndexFunc(s.Methods, func(m report.Compared) bool { return m.Method == name })
-	must.Never(t, i < 0, "no method %s", name)
+	i := slices.IndexFunc(split.Methods, func(m report.Compared) bool { return m.Method == name })
+	require.GreaterOrEqual(t, i, 0, "no method %s", name)
 
-	return s.Methods[i]
+	return split.Methods[i]
 }
 
 // number finds the mean and deviation of a metric in a table in long form. where
@@ -76,23 +77,23 @@ func number(t *testing.T, tab *table.Table, where ...string) (mean, std float64)
 	t.Helper()
 	m, s := stagetest.Floats(t, tab, "mean"), stagetest.Floats(t, tab, "std")
 
-	at := -1
+	clamped := -1
 	for i := range m {
 		match := true
 		for k := 0; k < len(where); k += 2 {
 			match = match && tab.Column(where[k]).Strings[i] == where[k+1]
 		}
 
-		must.Never(t, match && at >= 0, "%v has several rows", where)
+		require.False(t, match && clamped >= 0, "%v has several rows", where)
 
 		if match {
-			at = i
+			clamped = i
 		}
 	}
 
-	must.Never(t, at < 0, "no row %v", where)
+	require.GreaterOrEqual(t, clamped, 0, "no row %v", where)
 
-	return m[at], s[at]
+	return m[clamped], s[clamped]
 }
 
 // heldOut are the numbers of one seed on the test part, computed here from the
@@ -103,7 +104,7 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 	t.Helper()
 
 	sd, err := strconv.ParseFloat(pred.Get("outcome_std"), 64)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	y1, y2, mu := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2"), stagetest.Floats(t, pred, "y_mu")
 	variance, cov := stagetest.Floats(t, pred, "y_var"), stagetest.Floats(t, pred, "y_cov")
@@ -180,10 +181,10 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 
-	must.Do(t, plan.ReadJSON(output(id, "metrics.json"), &js))
+	require.NoError(t, plan.ReadJSON(output(id, "metrics.json"), &js))
 
 	e, err := readExperiment(output(id, PageData))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	for _, c := range []struct {
 		key string
@@ -200,7 +201,7 @@ func TestNumbers(t *testing.T) {
 		v0, v1 := c.of(seeds[0]), c.of(seeds[1])
 		mean, std := (v0+v1)/2, math.Abs(v0-v1)/math.Sqrt2
 		check := func(where string, m, s float64) {
-			must.Not(t, !(math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean))),
+			assert.True(t, math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean)),
 				"%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
 		}
 
@@ -235,14 +236,14 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("%+v", trust)
 	}
 
-	s := e.Splits[0]
-	if s.Reach != "extrapolation in x" || s.Seeds != 2 || s.MCSamples != 16 || s.Kernels != "portable" ||
-		s.HeldOut != "x ≥ 4" || s.Honest != nil {
-		t.Errorf("%+v", s)
+	split := e.Splits[0]
+	if split.Reach != "extrapolation in x" || split.Seeds != 2 || split.MCSamples != 16 || split.Kernels != "portable" ||
+		split.HeldOut != "x ≥ 4" || split.Honest != nil {
+		t.Errorf("%+v", split)
 	}
 
 	_, err = os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures"))
-	must.Do(t, err)
+	require.NoError(t, err)
 }
 
 // The comparison has a row for each method and metric. Expected of the constant by
@@ -253,7 +254,7 @@ func TestMethodsTable(t *testing.T) {
 	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), stagetest.Wave())
 	output := made(t, b)
 	ranked, err := readExperiment(output(ReportTask("x"), PageData))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	high := ranked.Splits[0]
 
@@ -263,7 +264,7 @@ func TestMethodsTable(t *testing.T) {
 	}
 
 	want := []string{"pair, C", "pair, |raw|", "constant"}
-	must.Equal(t, names, want, "methods")
+	assert.Equal(t, want, names, "methods")
 
 	pred := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	part := pred.Column("set").Strings
@@ -323,9 +324,9 @@ func TestMethodsTable(t *testing.T) {
 	}
 
 	found := ofMethod(t, high, "pair, |raw|").Get("sum_e_ratio").Mean
-	must.Near(t, found, ratio, 1e-9*ratio, "Σe/Σ|raw|")
+	assert.InDelta(t, ratio, found, 1e-9*ratio, "Σe/Σ|raw|")
 
-	must.Not(t, negative == 0, "no raw covariance is negative: the test is blind for its size")
+	assert.NotZero(t, negative, "no raw covariance is negative: the test is blind for its size")
 
 	below := ofMethod(t, high, "pair, C").Get("below_0.5").Mean
 
@@ -353,7 +354,7 @@ func TestMethodsTable(t *testing.T) {
 		}
 	}
 
-	must.Near(t, below, count/(4*test), 1e-9, "below the median")
+	assert.InDelta(t, count/(4*test), below, 1e-9, "below the median")
 }
 
 // The page task writes the report of all experiments from what their tasks kept.
@@ -369,11 +370,12 @@ func TestPage(t *testing.T) {
 	output := made(t, b)
 	for name, want := range map[string]string{"report.md": "x ≥ 4", "report.html": "<svg"} {
 		text, err := os.ReadFile(output("report", name))
-		must.Not(t, err != nil || !strings.Contains(string(text), want), "%s: no %q (%v)", name, want, err)
+		require.NoError(t, err, "%s: no %q (%v)", name, want, err)
+		assert.Contains(t, string(text), want, "%s: no %q (%v)", name, want, err)
 	}
 
 	d, err := ReadDetail(output("x/report", PageData))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 ||
 		d.Experiment.Name != "x" || len(d.Config) == 0 {
@@ -395,7 +397,7 @@ func TestReportKey(t *testing.T) {
 	}
 
 	const base = "{inputs: [x], seeds: 2, compare: [constant], splits: {s: {test: {x: 3}}}}"
-	before := key(base, nil)
+	previous := key(base, nil)
 	for _, c := range []struct {
 		old, change string
 		same        bool
@@ -406,8 +408,7 @@ func TestReportKey(t *testing.T) {
 		{"compare: [constant]", "compare: [constant, gp]", false},
 		{"x: 3", "x: 2", false},
 	} {
-		must.Equal(t, key(strings.Replace(base, c.old, c.change, 1), nil) == before, c.same, "%s: the same key",
-			c.change)
+		assert.Equal(t, c.same, key(strings.Replace(base, c.old, c.change, 1), nil) == previous, "%s: the same key", c.change)
 	}
 
 	for name, c := range map[string]struct {
@@ -423,7 +424,7 @@ func TestReportKey(t *testing.T) {
 			b.Ingest.Uncertainty = []config.NamedString{{Name: "y", Value: "u 0.1"}}
 		}, false},
 	} {
-		must.Equal(t, key(base, c.change) == before, c.same, "%s: the same key", name)
+		assert.Equal(t, c.same, key(base, c.change) == previous, "%s: the same key", name)
 	}
 }
 
@@ -435,7 +436,7 @@ func TestNothingTrained(t *testing.T) {
 	PlanPage(b.File, b.Tasks.Plan)
 	output := made(t, b)
 	e, err := readExperiment(output("x/report", PageData))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if len(e.Splits) != 0 || e.Runs != 40 || e.Recordings != 120 || e.Triplets != 120 ||
 		!slices.Equal(e.Outcomes, []string{"y"}) || !slices.Equal(e.OutcomeUnits, []string{"N"}) {
@@ -452,11 +453,11 @@ func TestNothingTrained(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.gob")
 	_, err := readExperiment(path)
-	must.Refuse(t, err, "read page data "+path)
-	must.Do(t, os.WriteFile(path, []byte("no gob"), 0o644))
+	assert.ErrorContains(t, err, "read page data "+path)
+	require.NoError(t, os.WriteFile(path, []byte("no gob"), 0o644))
 
 	_, err = ReadDetail(path)
-	must.Refuse(t, err, "read page data "+path)
+	assert.ErrorContains(t, err, "read page data "+path)
 
 	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/table"
@@ -18,166 +17,248 @@ import (
 // spectrumPoints is the number of intervals of a reduced spectrum.
 const spectrumPoints = 160
 
-// spectra reduces every recording's spectrum and keeps one in full.
-func (d *detail) spectra(t *table.Table) error {
-	power, half := t.Column("power"), t.Column("half")
-	if power == nil || half == nil || power.Lists == nil {
+// beyondHarmonics is how far the page shows a spectrum beyond the last harmonic, in distances of harmonics.
+const beyondHarmonics = 0.75
+
+// leastPower replaces a power of zero, whose level is not finite. Its level is far below any measured one.
+const leastPower = 1e-30
+
+// addSpectra adds a reduced spectrum of every recording that the page shows. It adds the full spectrum of one
+// recording, which is the nearest to the middle of the campaign. It adds nothing if the table has no spectra of halves.
+func (d *detail) addSpectra(t *table.Table) error {
+	if half := t.Column("half"); half == nil {
 		return nil
 	}
 
-	bin, err1 := t.Floats("bin_hz")
-
-	shaft, err2 := t.Floats("shaft_hz")
-	if err := errors.Join(err1, err2); err != nil {
-		return fmt.Errorf("read spectra: %w", err)
+	s, err := readSpectra(t)
+	if s == nil || err != nil {
+		return err
 	}
 
-	blades, _ := t.Floats("blades") // none where no rotor was recorded
-	ref, unit := dsp.Reference(strings.TrimSuffix(power.Unit, "²"))
-	level := func(p float64) float64 { return dsp.LevelDB(math.Max(p, 1e-30), ref) }
-	recordings := t.Column("recording").Strings
-
-	// The recording shown in full: nearest the middle of its campaign.
-	best, bestAt := math.Inf(1), -1
-
-	mid := make([]float64, d.set.In)
-	for k := range d.set.In {
-		v := lists.Column(d.d.X, d.set.In, k)
-		slices.Sort(v)
-		mid[k] = v[len(v)/2]
-	}
-
+	nearest := -1
+	least := math.Inf(1)
+	middle := d.middle()
 	for i := 0; i+1 < t.Rows(); i += 2 {
-		row, ok := d.rowOf[recordings[i]]
-		if !ok || recordings[i+1] != recordings[i] {
+		row, kept := d.rowOf[s.recordings[i]]
+		if !kept || s.recordings[i+1] != s.recordings[i] {
 			continue
 		}
 
-		c := d.d.Cond[row]
-		at := d.d.X[c*d.set.In : (c+1)*d.set.In]
-
-		far := 0.0
-		for k := range at {
-			far += math.Abs(at[k]-mid[k]) / (1 + math.Abs(mid[k]))
+		if distance := d.distance(d.d.Cond[row], middle); distance < least {
+			least = distance
+			nearest = i
 		}
 
-		if far < best {
-			best, bestAt = far, i
-		}
-
-		halves := [2][]float32{power.Lists[i], power.Lists[i+1]}
-		sp := report.Spectrum{Row: row, ToHz: bin[i] * float64(len(halves[0])-1)}
-		if l := t.Column("line_hz"); l != nil && len(l.Lists[i]) > 0 && blades != nil {
-			sp.ToHz = math.Min((float64(len(l.Lists[i]))+0.75)*blades[i]*(shaft[i]+shaft[i+1])/2, sp.ToHz)
-		}
-
-		peak := dsp.PeakSpectrum(halves, sp.ToHz/bin[i]/spectrumPoints, spectrumPoints)
-		sp.Peak = lists.Each(peak, func(p float64) float32 { return float32(level(p)) })
-		if l := t.Column("line_hz"); l != nil {
-			a, b := l.Lists[i], l.Lists[i+1]
-			sp.Line = lists.Make(len(a), func(m int) float32 { return (a[m] + b[m]) / 2 })
-		}
-
-		d.d.Spectra = append(d.d.Spectra, sp)
+		d.d.Spectra = append(d.d.Spectra, s.reduced(i, row))
 	}
 
-	if bestAt >= 0 {
-		d.shown(t, bestAt, unit, level)
+	if nearest >= 0 {
+		d.setShown(s, nearest)
 	}
 
 	return nil
 }
 
-func (d *detail) shown(t *table.Table, i int, unit string, level func(float64) float64) {
-	bin, _ := t.Floats("bin_hz")
-	shaft, _ := t.Floats("shaft_hz")
-	blades, _ := t.Floats("blades")
-	row := d.rowOf[t.Column("recording").Strings[i]]
-	s := &report.SpectrumDetail{
-		Recording: t.Column("recording").Strings[i], Unit: unit, BinHz: bin[i], Condition: d.d.Cond[row],
+// middle returns the median of each input over the conditions that the page shows.
+func (d *detail) middle() []float64 {
+	middle := make([]float64, d.set.In)
+	for k := range middle {
+		values := lists.Column(d.d.X, d.set.In, k)
+		slices.Sort(values)
+		middle[k] = values[len(values)/2]
 	}
 
-	list := func(name string, i int) []float32 {
-		if c := t.Column(name); c != nil && c.Lists != nil {
-			return c.Lists[i]
+	return middle
+}
+
+// distance returns the distance of a condition that the page shows from a point: the sum over the inputs of the
+// difference, divided by one plus the absolute value at the point.
+func (d *detail) distance(condition int, point []float64) float64 {
+	distance := 0.0
+	for k, x := range d.d.X[condition*d.set.In : (condition+1)*d.set.In] {
+		distance += math.Abs(x-point[k]) / (1 + math.Abs(point[k]))
+	}
+
+	return distance
+}
+
+// spectraColumns contains the columns of spectra.arrow, which has two rows for each recording, one for each half.
+type spectraColumns struct {
+	table      *table.Table
+	recordings []string
+	power      [][]float32 // power in each bin
+	unit       string      // unit of the levels
+	ref        float64     // reference root mean square of the levels
+	bin        []float64   // width of a bin in Hz
+	shaft      []float64   // shaft frequency in Hz
+	blades     []float64   // nil if no rotor was recorded
+}
+
+// readSpectra reads the columns of spectra, or returns nil if the table has none.
+func readSpectra(t *table.Table) (*spectraColumns, error) {
+	power := t.Column("power")
+	if power == nil || power.Lists == nil {
+		return nil, nil
+	}
+
+	bin, errBin := t.Floats("bin_hz")
+	shaft, errShaft := t.Floats("shaft_hz")
+	if err := errors.Join(errBin, errShaft); err != nil {
+		return nil, fmt.Errorf("read spectra: %w", err)
+	}
+
+	blades, _ := t.Floats("blades") // none if no rotor was recorded
+	ref, unit := dsp.Reference(strings.TrimSuffix(power.Unit, "²"))
+
+	return &spectraColumns{
+		table: t, recordings: t.Column("recording").Strings, power: power.Lists, unit: unit, ref: ref,
+		bin: bin, shaft: shaft, blades: blades,
+	}, nil
+}
+
+// level returns the level of a power in dB.
+func (s *spectraColumns) level(power float64) float64 {
+	return dsp.LevelDB(math.Max(power, leastPower), s.ref)
+}
+
+// list returns the values of a column of lists in a row, or nil if there is no such column.
+func (s *spectraColumns) list(column string, row int) []float32 {
+	if c := s.table.Column(column); c != nil && c.Lists != nil {
+		return c.Lists[row]
+	}
+
+	return nil
+}
+
+// reduced returns the spectrum of a recording with spectrumPoints intervals. Row i of the table is the first half of
+// the recording; row is the recording's row in the data of the page.
+func (s *spectraColumns) reduced(i, row int) report.Spectrum {
+	halves := [2][]float32{s.power[i], s.power[i+1]}
+	spectrum := report.Spectrum{Row: row, ToHz: s.bin[i] * float64(len(halves[0])-1)}
+	lines := s.table.Column("line_hz")
+	if lines != nil && len(lines.Lists[i]) > 0 && s.blades != nil {
+		orders := float64(len(lines.Lists[i])) + beyondHarmonics
+		spectrum.ToHz = math.Min(orders*s.blades[i]*(s.shaft[i]+s.shaft[i+1])/2, spectrum.ToHz)
+	}
+
+	for _, p := range dsp.PeakSpectrum(halves, spectrum.ToHz/s.bin[i]/spectrumPoints, spectrumPoints) {
+		spectrum.Peak = append(spectrum.Peak, float32(s.level(p)))
+	}
+
+	if lines != nil {
+		first := lines.Lists[i]
+		second := lines.Lists[i+1]
+		for m := range first {
+			spectrum.Line = append(spectrum.Line, (first[m]+second[m])/2)
 		}
-		return nil
 	}
 
-	power := t.Column("power").Lists
+	return spectrum
+}
+
+// setShown stores the full spectrum of the recording whose first half is in row i. If there are harmonics, it cuts the
+// spectrum behind the last one, because spectra.arrow contains the rest.
+func (d *detail) setShown(s *spectraColumns, i int) {
+	shown := &report.SpectrumDetail{
+		Recording: s.recordings[i], Unit: s.unit, BinHz: s.bin[i], Condition: d.d.Cond[d.rowOf[s.recordings[i]]],
+	}
+
 	for h := range 2 {
-		p := power[i+h]
-		s.Shaft[h] = shaft[i+h]
-		s.Level[h] = make([]float64, len(p))
-		for k, v := range p {
-			s.Level[h][k] = level(float64(v))
+		shown.Shaft[h] = s.shaft[i+h]
+		shown.Level[h] = make([]float64, len(s.power[i+h]))
+		for k, p := range s.power[i+h] {
+			shown.Level[h][k] = s.level(float64(p))
 		}
 
-		hz, lp, fl := list("line_hz", i+h), list("line_power", i+h), list("floor", i+h)
-		slo, shi := list("search_lo", i+h), list("search_hi", i+h)
-
-		blo, bhi := list("band_lo", i+h), list("band_hi", i+h)
-		for m := range hz {
-			s.Lines[h] = append(s.Lines[h], report.SpectrumLine{
-				Order: float64(m + 1), Hz: float64(hz[m]), Level: level(float64(lp[m])), Floor: level(float64(fl[m])),
-				Search: [2]float64{float64(slo[m]) * bin[i], float64(shi[m]) * bin[i]},
-				Band:   [2]float64{float64(blo[m]) * bin[i], float64(bhi[m]) * bin[i]},
-			})
-		}
-
-		order, ohz, op := list("shaft_order", i+h), list("shaft_order_hz", i+h), list("shaft_order_power", i+h)
-		for m := range order {
-			s.Orders[h] = append(s.Orders[h], report.SpectrumLine{
-				Order: float64(order[m]), Hz: float64(ohz[m]), Level: level(float64(op[m])), Floor: math.NaN(),
-			})
-		}
+		shown.Lines[h] = s.lines(i+h, s.bin[i])
+		shown.Orders[h] = s.orders(i + h)
 	}
 
-	// Cut where the last harmonic's neighbourhood ends; the rest is in
-	// spectra.arrow.
 	last := 0.0
-	for _, l := range s.Lines[0] {
-		last = math.Max(last, l.Hz)
+	for _, line := range shown.Lines[0] {
+		last = math.Max(last, line.Hz)
 	}
 
-	if last > 0 && blades != nil {
-		if n := int((last + 0.75*blades[i]*s.Shaft[0]) / bin[i]); n < len(s.Level[0]) {
-			s.Level[0], s.Level[1] = s.Level[0][:n], s.Level[1][:n]
+	if last > 0 && s.blades != nil {
+		n := int((last + beyondHarmonics*s.blades[i]*shown.Shaft[0]) / s.bin[i])
+		if n < len(shown.Level[0]) {
+			shown.Level[0] = shown.Level[0][:n]
+			shown.Level[1] = shown.Level[1][:n]
 		}
 	}
 
-	mean := dsp.MeanSpectrum([2][]float32{power[i], power[i+1]}, d.noiseBins)
-	for _, b := range dsp.ThirdOctaves(bin[i], len(mean)) {
-		s.Third = append(s.Third, report.ThirdOctave{
-			Lo: b.Lo, Hi: b.Hi, Centre: b.Centre, Level: level(dsp.BandPower(mean, bin[i], b.Lo, b.Hi)),
+	mean := dsp.MeanSpectrum([2][]float32{s.power[i], s.power[i+1]}, d.noiseBins)
+	for _, b := range dsp.ThirdOctaves(s.bin[i], len(mean)) {
+		shown.Third = append(shown.Third, report.ThirdOctave{
+			Lo: b.Lo, Hi: b.Hi, Centre: b.Centre, Level: s.level(dsp.BandPower(mean, s.bin[i], b.Lo, b.Hi)),
 		})
 	}
 
-	d.d.Shown = s
+	d.d.Shown = shown
 }
 
-// addBackground adds the background's spectrum to the one that is shown, as
-// its bins would read it: the mean over the background's recordings, by duration.
-func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) (err error) {
-	defer fault.Catch(&err)
-	s := d.d.Shown
-	if s == nil || recs == nil {
+// lines returns the harmonics in a row of the table, with the bands in which they were sought and measured. bin is the
+// width of a bin in Hz.
+func (s *spectraColumns) lines(row int, bin float64) (lines []report.SpectrumLine) {
+	powers := s.list("line_power", row)
+	floors := s.list("floor", row)
+	searchLow := s.list("search_lo", row)
+	searchHigh := s.list("search_hi", row)
+	bandLow := s.list("band_lo", row)
+	bandHigh := s.list("band_hi", row)
+	for m, hz := range s.list("line_hz", row) {
+		lines = append(lines, report.SpectrumLine{
+			Order: float64(m + 1), Hz: float64(hz),
+			Level: s.level(float64(powers[m])), Floor: s.level(float64(floors[m])),
+			Search: [2]float64{float64(searchLow[m]) * bin, float64(searchHigh[m]) * bin},
+			Band:   [2]float64{float64(bandLow[m]) * bin, float64(bandHigh[m]) * bin},
+		})
+	}
+
+	return lines
+}
+
+// orders returns the tones at multiples of the shaft frequency in a row of the table.
+func (s *spectraColumns) orders(row int) (orders []report.SpectrumLine) {
+	hz := s.list("shaft_order_hz", row)
+	powers := s.list("shaft_order_power", row)
+	for m, order := range s.list("shaft_order", row) {
+		orders = append(orders, report.SpectrumLine{
+			Order: float64(order), Hz: float64(hz[m]), Level: s.level(float64(powers[m])), Floor: math.NaN(),
+		})
+	}
+
+	return orders
+}
+
+// addBackground adds the background's spectrum to the full spectrum that the page shows, if there is one. It is the
+// mean over the background's recordings, weighted by their durations, at the bins of the shown spectrum.
+func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error {
+	shown := d.d.Shown
+	if shown == nil || recs == nil {
 		return nil
 	}
 
-	row := slices.Index(recs.Column("recording").Strings, s.Recording)
+	row := slices.Index(recs.Column("recording").Strings, shown.Recording)
 	if row < 0 {
 		return nil
 	}
 
 	unit := recs.Column("unit").Strings[row]
-	list := bg.Of(recs.Column("channel").Strings[row], unit, s.Recording)
+	list, err := bg.Of(recs.Column("channel").Strings[row], unit, shown.Recording)
+	if err != nil {
+		return err
+	}
+
 	ref, _ := dsp.Reference(unit)
 
-	s.BackgroundFrom = lists.Each(list, func(c dsp.BackgroundRecording) string { return c.File })
-	for k := range s.Level[0] {
-		bin := dsp.BackgroundBin(list, float64(k)*s.BinHz, s.BinHz, d.noiseBins)
-		s.Background = append(s.Background, dsp.LevelDB(bin, ref))
+	for _, recording := range list {
+		shown.BackgroundFrom = append(shown.BackgroundFrom, recording.File)
+	}
+
+	for k := range shown.Level[0] {
+		power := dsp.BackgroundBin(list, float64(k)*shown.BinHz, shown.BinHz, d.noiseBins)
+		shown.Background = append(shown.Background, dsp.LevelDB(power, ref))
 	}
 
 	return nil

@@ -3,16 +3,11 @@ package reportstage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -20,61 +15,63 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
-	"doubletake/train/score"
-	"doubletake/train/triplets"
 )
 
-// sweepVersion is the version of the results of comparisons of variants. 2: scores of the
-// rows that are compared alone; 3: no scores.arrow.
-const (
-	sweepVersion = 3
-	// SweepData is the output that holds a report.Sweep.
-	SweepData = "compare.gob"
-)
+// This file plans the task that compares the variants of an experiment, and runs it. The task reads the predictions of
+// every variant, split and seed. variants.go compares them. The task writes the comparison as compare.gob, for the
+// program, and as compare.md, for people.
 
-// CompareTask is the ID of the task that compares the variants of an experiment.
+// sweepVersion is the version of the results of comparisons of variants. Raise it when the task gives another result
+// for the same input: it then runs again.
+const sweepVersion = 4
+
+// SweepData is the name of the output that holds a report.Sweep as gob.
+const SweepData = "compare.gob"
+
+// CompareTask returns the ID of the task that compares the variants of an experiment.
 func CompareTask(experiment string) string { return experiment + "/compare" }
 
 // sweep is the comparison of the variants of one experiment.
 type sweep struct {
-	of       string
-	variants []Variant
-	splits   []sweptSplit
+	family   string       // name of the experiment
+	variants []Variant    // two or more, in the order of the configuration
+	splits   []sweptSplit // splits that hold something out
 }
 
-// Variant is a variant of a sweep with the results of its stages.
+// Variant is a variant of a sweep with the planned results of its stages.
 type Variant struct {
 	plan.Experiment
-	Columns  plan.Columns
-	Triplets engine.Dep
+	Columns  plan.Columns // of the table of triplets
+	Triplets engine.Dep   // the table of triplets
 	Trained  trainstage.Result
 }
 
-// sweptSplit is a split with those by which a variant is selected.
+// sweptSplit is a split with the inner splits by which a variant is selected.
 type sweptSplit struct {
 	config.Split
-	inner []config.Split
+	inner []config.Split // splits of the training part; nil if no variant is selected
 }
 
-// PlanSweep adds the task that compares the variants of an experiment.
+// PlanSweep adds the task that compares the variants of an experiment. It adds nothing if there are fewer than two
+// variants, or if they train nothing.
 func PlanSweep(variants []Variant) {
 	first := variants[0]
-	x := &sweep{of: first.Family(), variants: variants}
+	x := &sweep{family: first.Family(), variants: variants}
 
 	if len(first.Train.Inputs) == 0 || len(variants) < 2 {
 		return
 	}
 
-	for _, s := range first.Trained.Splits {
-		if !s.Final() {
-			x.splits = append(x.splits, sweptSplit{s, first.Trained.Inner[s.Name]})
+	for _, split := range first.Trained.Splits {
+		if !split.Final() {
+			x.splits = append(x.splits, sweptSplit{split, first.Trained.Inner[split.Name]})
 		}
 	}
 
 	t := &engine.Task{
-		ID: CompareTask(x.of), Stage: "report", Experiment: x.of, Version: sweepVersion, Weight: 0.1, Run: x.run,
-		Local: append(plan.Stated(first.Meta()), kv.Pair{Key: "select.by", Value: x.by()},
-			kv.Pair{Key: "select.on", Value: first.Select.On}),
+		ID: CompareTask(x.family), Stage: "report", Experiment: x.family, Version: sweepVersion, Weight: 0.1, Run: x.run,
+		Local: append(plan.Stated(first.Meta()), kv.Pair{Key: "select.by", Value: x.criterion()},
+			kv.Pair{Key: "select.on", Value: first.Select.Condition}),
 	}
 
 	for _, v := range variants {
@@ -87,334 +84,127 @@ func PlanSweep(variants []Variant) {
 		}
 
 		for _, s := range x.splits {
-			for _, s := range append([]config.Split{s.Split}, s.inner...) {
-				for k := range v.Train.Seeds {
-					t.Deps = append(t.Deps, engine.Dep{
-						Task: trainstage.TrainID(v.Experiment, s.Name, k), Output: "predictions.arrow",
-					})
-				}
+			t.Deps = append(t.Deps, v.predictionsOf(s.Split)...)
+			for _, inner := range s.inner {
+				t.Deps = append(t.Deps, v.predictionsOf(inner)...)
 			}
 		}
 	}
 
-	t.Publish = []engine.Link{{Output: "compare.md", Path: filepath.Join(x.of, "compare", "compare.md")}}
+	t.Publish = []engine.Link{{Output: "compare.md", Path: filepath.Join(x.family, "compare", "compare.md")}}
 	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
 }
 
-func (x *sweep) by() string { return cmp.Or(x.variants[0].Select.By, "nll") }
-
-func (x *sweep) run(ctx context.Context, j *engine.Job) (err error) {
-	defer fault.Catch(&err)
-	first := x.variants[0]
-	out := report.Sweep{Name: x.of, Data: first.Ingest.Data, Version: x.variants[0].Program.Version}
-	if first.Select.On != "" {
-		out.By, out.On = x.by(), first.Select.On
+// predictionsOf returns the predictions of all seeds for a split.
+func (v *Variant) predictionsOf(split config.Split) []engine.Dep {
+	var deps []engine.Dep
+	for seed := range v.Train.Seeds {
+		task := trainstage.TrainID(v.Experiment, split.Name, seed)
+		deps = append(deps, engine.Dep{Task: task, Output: "predictions.arrow"})
 	}
 
-	for _, w := range x.variants {
-		v := report.Variant{Name: w.Name}
-		for _, s := range w.Variant.Settings {
-			v.Settings = append(v.Settings, report.Fact{Name: s.Name, Value: s.Value})
-			if !slices.Contains(out.Paths, s.Path) {
-				out.Paths = append(out.Paths, s.Path)
-			}
-		}
+	return deps
+}
 
-		out.Variants = append(out.Variants, v)
-	}
+// criterion returns the key of the criterion that selects a variant.
+func (x *sweep) criterion() string { return cmp.Or(x.variants[0].Select.Score, "nll") }
 
-	tables := map[string]*table.Table{}
+// run compares the variants and writes the comparison.
+func (x *sweep) run(ctx context.Context, job *engine.Job) error {
+	result := x.describe()
+	tables := map[string]*table.Table{} // tables of triplets, by the task that makes them
 	for _, v := range x.variants {
-		if dep := v.Triplets; tables[dep.Task] == nil {
-			tables[dep.Task] = fault.Get(table.Read(j.Input(dep.Task, dep.Output)))
+		dep := v.Triplets
+		if tables[dep.Task] != nil {
+			continue
 		}
+
+		t, err := table.Read(job.Input(dep.Task, dep.Output))
+		if err != nil {
+			return err
+		}
+
+		tables[dep.Task] = t
 	}
 
-	out.Other = len(tables) > 1
+	result.Other = len(tables) > 1
 
 	for _, s := range x.splits {
-		sp := report.SweptSplit{Name: s.Name, HeldOut: s.Test.String(), Seeds: first.Train.Seeds}
-		for _, part := range []struct {
-			of []config.Split
-			to *report.Comparison
-		}{{[]config.Split{s.Split}, &sp.Held}, {s.inner, &sp.Inner}} {
-			if len(part.of) == 0 {
-				continue
-			}
-
-			fault.Raise(ctx.Err())
-			list, err := x.judge(j, tables, s.Split, part.of)
-			if err != nil {
-				return fmt.Errorf("compare variants: %w", err)
-			}
-
-			list, p := list.pair()
-			*part.to = list.compare(p)
+		held, err := x.compare(ctx, job, tables, s.Split, []config.Split{s.Split})
+		if err != nil {
+			return err
 		}
 
-		sp.Groups = len(s.inner)
-		out.Splits = append(out.Splits, sp)
+		inner, err := x.compare(ctx, job, tables, s.Split, s.inner)
+		if err != nil {
+			return err
+		}
+
+		result.Splits = append(result.Splits, report.SweptSplit{
+			Name: s.Name, HeldOut: s.Test.String(), Seeds: x.variants[0].Train.Seeds, Held: held, Inner: inner,
+			Groups: len(s.inner),
+		})
 	}
 
-	return errors.Join(plan.WriteGob("comparison", j.Output(SweepData), out),
-		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
+	if err := plan.WriteGob("comparison", job.Output(SweepData), result); err != nil {
+		return err
+	}
+
+	return os.WriteFile(job.Output("compare.md"), report.SweepMarkdown(result, 1), 0o644)
+}
+
+// describe returns the comparison with the variants and their settings, and without results.
+func (x *sweep) describe() report.Sweep {
+	first := x.variants[0]
+	result := report.Sweep{Name: x.family, Data: first.Ingest.Data, Version: first.Program.Version}
+	if first.Select.Condition != "" {
+		result.Criterion = x.criterion()
+		result.LeftOut = first.Select.Condition
+	}
+
+	for _, v := range x.variants {
+		described := report.Variant{Name: v.Name}
+		for _, s := range v.Variant.Settings {
+			described.Settings = append(described.Settings, report.Fact{Name: s.Name, Value: s.Value})
+			if !slices.Contains(result.Paths, s.Path) {
+				result.Paths = append(result.Paths, s.Path)
+			}
+		}
+
+		result.Variants = append(result.Variants, described)
+	}
+
+	return result
+}
+
+// compare compares the variants on the test parts of splits, in the units of the training part of the split outer.
+// tables contains the variants' triplets, by the task that makes them. Without splits, compare returns an empty
+// comparison.
+func (x *sweep) compare(ctx context.Context, job *engine.Job, tables map[string]*table.Table, outer config.Split,
+	splits []config.Split,
+) (report.Comparison, error) {
+	if len(splits) == 0 {
+		return report.Comparison{}, nil
+	}
+
+	if err := ctx.Err(); err != nil {
+		return report.Comparison{}, err
+	}
+
+	all, err := x.judge(job, tables, outer, splits)
+	if err != nil {
+		return report.Comparison{}, fmt.Errorf("compare variants: %w", err)
+	}
+
+	common, pairs := all.pair()
+
+	return common.compare(pairs), nil
 }
 
 // ReadSweep reads the comparison of the variants of an experiment.
-func ReadSweep(path string) (s report.Sweep, err error) {
-	return s, plan.ReadGob("comparison", path, &s)
-}
+func ReadSweep(path string) (report.Sweep, error) {
+	var sweep report.Sweep
+	err := plan.ReadGob("comparison", path, &sweep)
 
-// judged variants of one split: the held-out rows of each, in order, with every seed's
-// answers, in units of the first variant's training part.
-type judgedVariants []judgedVariant
-
-type judgedVariant struct {
-	unit, run []string // of the rows: run and conditions; run
-	seeds     []score.Set
-	apart     string // why it is not compared; "" where it is
-}
-
-// judge reads the answers of all variants at the test parts of the splits of. Outcomes are
-// standardised by the training part of the split outer of the first variant.
-func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer config.Split, of []config.Split) (
-	out judgedVariants, err error,
-) {
-	defer fault.Catch(&err)
-	var ref triplets.Set
-	for i, w := range x.variants {
-		trip := tables[w.Triplets.Task]
-		_, whole, err := trainstage.SplitTable(w.Experiment, trip, outer)
-		fault.Raise(err)
-
-		if i == 0 {
-			ref = whole
-		}
-
-		v := judgedVariant{seeds: make([]score.Set, w.Train.Seeds)}
-
-		if !slices.Equal(whole.OutcomeNames(), ref.OutcomeNames()) {
-			out = append(out, judgedVariant{apart: "its outcomes are others than the first variant's"})
-			continue
-		}
-
-		for _, s := range of {
-			t, set, err := trainstage.SplitTable(w.Experiment, trip, s)
-			fault.Raise(err)
-
-			set.Scale = ref.Scale
-			rows := set.RowsOf(triplets.Test)
-			v.unit = append(v.unit, unitsOf(w.Columns, t, rows)...)
-			v.run = append(v.run, lists.Each(rows, func(r int) string { return set.Runs[set.Run[r]] })...)
-			for k := range v.seeds {
-				id := trainstage.TrainID(w.Experiment, s.Name, k)
-				pred := fault.Get(table.Read(j.Input(id, "predictions.arrow")))
-				answers := fault.Get(trainstage.ReadPredictions(pred, set))
-				v.seeds[k] = joined(v.seeds[k], Judged(set, answers, triplets.Test))
-			}
-		}
-
-		out = append(out, v)
-	}
-
-	return out, nil
-}
-
-// joined appends the rows of b to a.
-func joined(a, b score.Set) score.Set {
-	a.N, a.Out, a.Couples = a.N+b.N, b.Out, b.Couples
-	a.Y1, a.Y2, a.Weight = append(a.Y1, b.Y1...), append(a.Y2, b.Y2...), append(a.Weight, b.Weight...)
-	a.Mu, a.Var, a.Cov = append(a.Mu, b.Mu...), append(a.Var, b.Var...), append(a.Cov, b.Cov...)
-	return a
-}
-
-// unitsOf names the rows by their run and the conditions that are known before the
-// analysis.
-func unitsOf(c plan.Columns, t *table.Table, rows []int) []string {
-	run := t.Column("run").Strings
-
-	out := lists.Rows(run, 1, rows)
-	for _, name := range c.BeforeAnalysis() {
-		v, err := t.Floats(name)
-		if err != nil {
-			continue
-		}
-
-		for k, i := range rows {
-			out[k] += "\x00" + strconv.FormatFloat(v[i], 'g', -1, 64)
-		}
-	}
-
-	return out
-}
-
-// paired lists the rows that are compared: for each unit the rows of each variant.
-type paired struct {
-	of   []int // variants that are compared
-	rows [][][]int
-	run  []int
-	how  string
-	runs int
-	why  string // why there are no units; "" where there are
-}
-
-// pair pairs the rows of the variants one by one where they are the same, else by run
-// and conditions, as far as all variants have them. It returns the variants with the
-// rows that are paired alone.
-func (l judgedVariants) pair() (judgedVariants, paired) {
-	var p paired
-	for i, v := range l {
-		if v.apart == "" {
-			p.of = append(p.of, i)
-		}
-	}
-
-	first := l[p.of[0]]
-	same := !slices.ContainsFunc(p.of, func(i int) bool { return !slices.Equal(l[i].unit, first.unit) })
-
-	at := make([]map[string][]int, len(p.of))
-	for k, i := range p.of {
-		at[k] = map[string][]int{}
-		for r, u := range l[i].unit {
-			if same {
-				u = strconv.Itoa(r)
-			}
-			at[k][u] = append(at[k][u], r)
-		}
-	}
-
-	p.rows = make([][][]int, len(p.of))
-
-	number := map[string]int{} // of the runs
-	for r, u := range first.unit {
-		if same {
-			u = strconv.Itoa(r)
-		}
-
-		missing := slices.ContainsFunc(at, func(m map[string][]int) bool { return m[u] == nil })
-		if missing || at[0][u][0] != r {
-			continue
-		}
-
-		run := first.run[r]
-		if _, ok := number[run]; !ok {
-			number[run] = len(number)
-		}
-
-		p.run = append(p.run, number[run])
-		for k := range p.of {
-			p.rows[k] = append(p.rows[k], at[k][u])
-		}
-	}
-
-	p.runs = len(number)
-	p.how = fmt.Sprintf("by run and conditions, %d of the first variant's %d", len(p.run), len(at[0]))
-	if same {
-		p.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
-	}
-
-	if len(p.run) == 0 && !same {
-		p.why = "the variants have no run and conditions in common"
-	}
-
-	return l.only(p), p
-}
-
-// only returns the variants with the rows of p alone, and numbers those anew.
-func (l judgedVariants) only(p paired) judgedVariants {
-	out := slices.Clone(l)
-	for k, i := range p.of {
-		var kept []int
-		for _, rows := range p.rows[k] {
-			for n, r := range rows {
-				rows[n], kept = len(kept), append(kept, r)
-			}
-		}
-
-		out[i].seeds = nil
-		for _, s := range l[i].seeds {
-			out[i].seeds = append(out[i].seeds, score.Set{Set: s.Select(kept), Answers: s.Answers.Rows(kept, s.Out)})
-		}
-	}
-
-	return out
-}
-
-// values returns a criterion of each variant that is compared, seed and unit.
-func (l judgedVariants) values(p paired, c score.Criterion) [][][]float64 {
-	out := make([][][]float64, len(p.of))
-	for k, i := range p.of {
-		for _, s := range l[i].seeds {
-			of, v := c.Rows(s), make([]float64, len(p.run))
-			for u, rows := range p.rows[k] {
-				for _, r := range rows {
-					v[u] += of[r] / float64(len(rows))
-				}
-			}
-
-			out[k] = append(out[k], v)
-		}
-	}
-
-	return out
-}
-
-// compare ranks the variants by every criterion.
-func (l judgedVariants) compare(p paired) report.Comparison {
-	out := report.Comparison{Pairing: p.how, Runs: p.runs, Unpaired: p.why}
-	for i, v := range l {
-		if v.apart != "" {
-			out.Apart = append(out.Apart, report.Apart{Variant: i, Why: v.apart})
-		}
-	}
-
-	if p.why != "" {
-		return out
-	}
-
-	for _, c := range score.Criteria() {
-		all := l.values(p, c)
-		var defined []int // among p.of
-
-		var values [][][]float64
-		for k, v := range all {
-			if !slices.ContainsFunc(v, func(seed []float64) bool { return slices.ContainsFunc(seed, math.IsNaN) }) {
-				defined, values = append(defined, k), append(values, v)
-			}
-		}
-
-		ranks := score.Ranking(values, p.run)
-
-		tests := score.Holm(lists.Each(ranks, func(r score.Rank) float64 { return r.P }))
-		by := report.ByCriterion{Key: c.Key, Name: c.Name}
-		for i, r := range ranks {
-			by.Ranks = append(by.Ranks, report.VariantRank{
-				Variant: p.of[defined[r.Method]], Value: l.shown(p.of[defined[r.Method]], c, values[r.Method]),
-				Score: r.Mean, Above: r.Above, SE: r.SE, Margin: r.Margin, P: r.P, Holm: tests[i], Worse: tests[i] < 0.05,
-			})
-		}
-
-		out.Criteria = append(out.Criteria, by)
-	}
-
-	return out
-}
-
-// shown returns the number that people know for a criterion, over the seeds: of the
-// compared units, with RMSE for the error; for |ln Σe/Σv̂| the ratio of all rows.
-func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64) score.Value {
-	var v []float64
-	for k, units := range seeds {
-		mean, _ := score.ClusteredMean(units, make([]int, len(units)))
-		switch c.Key {
-		case "rmse":
-			mean = math.Sqrt(mean)
-		case "ratio":
-			mean = score.ErrorRatio(l[variant].seeds[k])
-		}
-
-		v = append(v, mean)
-	}
-
-	return score.Mean(v)
+	return sweep, err
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
 )
 
 // Variants whose triplets differ are compared by run and conditions, as far as both have
@@ -33,20 +33,20 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 		{apart: "its outcomes are others than the first variant's"},
 	}
 
-	l, p := l.pair()
-	if p.how != "by run and conditions, 3 of the first variant's 4" || p.why != "" || p.runs != 2 ||
-		!slices.Equal(p.run, []int{0, 1, 0}) || !slices.Equal(p.of, []int{0, 1}) {
-		t.Fatalf("%+v", p)
+	l, pairs := l.pair()
+	if pairs.how != "by run and conditions, 3 of the first variant's 4" || pairs.whyNone != "" || pairs.runs != 2 ||
+		!slices.Equal(pairs.run, []int{0, 1, 0}) || !slices.Equal(pairs.variants, []int{0, 1}) {
+		t.Fatalf("%+v", pairs)
 	}
 
-	at := slices.IndexFunc(score.Criteria(), func(c score.Criterion) bool { return c.Key == "rmse" })
-	values := l.values(p, score.Criteria()[at])
+	clamped := slices.IndexFunc(score.Criteria(), func(criterion score.Criterion) bool { return criterion.Key == "rmse" })
+	values := l.values(pairs, score.Criteria()[clamped])
 	for k, want := range [][]float64{{2, 5, 4}, {1, 4, 2}} {
-		must.Equal(t, values[k][0], want, "variant %d: errors", k)
+		assert.Equal(t, want, values[k][0], "variant %d: errors", k)
 	}
 
 	got := map[string][2]report.VariantRank{}
-	for _, c := range l.compare(p).Criteria {
+	for _, c := range l.compare(pairs).Criteria {
 		got[c.Key] = [2]report.VariantRank(c.Ranks)
 	}
 
@@ -62,7 +62,7 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 	}
 
 	stranger := variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})
-	if _, p := (judgedVariants{l[0], stranger}).pair(); p.why == "" {
+	if _, p := (judgedVariants{l[0], stranger}).pair(); p.whyNone == "" {
 		t.Error("variants without a common run are compared")
 	}
 }

@@ -1,5 +1,5 @@
-// Package simulatestage plans stage simulate: one task per raw file of a simulated
-// campaign. The campaigns themselves are package ingest/simulate.
+// Package simulatestage plans stage simulate: one task for each raw file of a simulated campaign. Package
+// ingest/simulate simulates the campaigns.
 package simulatestage
 
 import (
@@ -20,109 +20,132 @@ import (
 // another result for the same input: its tasks then run again.
 const version = 1
 
-// heavy is the seconds that one file takes on one processor, roughly.
-var heavy = map[string]float64{"rotor": 0.036, "airfoil": 0.006, "toy": 0.005}
+// weights contains the seconds that one file takes on one processor, roughly, by the kind of campaign.
+var weights = map[string]float64{"rotor": 0.036, "airfoil": 0.006, "toy": 0.005}
 
 // Result is the simulated campaign of an experiment.
 type Result struct {
-	Campaign simulate.Campaign // nil: the experiment was measured
-	Files    []engine.Dep      // its raw files
+	Campaign simulate.Campaign // nil if the experiment was measured
+	Files    []engine.Dep      // the raw files of the campaign
 }
 
-// Plan adds a task per file of the campaign. A file depends on the
-// campaign's common settings and its own conditions only, so that one more
-// speed makes one more file.
+// Plan adds a task for each file of a simulated campaign. The key of a task has the settings that all files share and
+// the name of its file, so that a further speed adds a file and changes no other.
 func Plan(exp plan.Experiment) (Result, error) {
 	s := exp.Ingest.Simulate
 	if s == nil {
 		return Result{}, nil
 	}
 
-	c, err := s.Described()
+	campaign, err := s.Described()
 	if err != nil {
-		return Result{}, placed(exp, c, err)
+		return Result{}, placed(exp, campaign, err)
 	}
 
-	// The files follow from the lists of conditions; each file reads only its own
-	// condition (and the microphone angles, which are channels of every file).
-	of := *s
-	of.Blades, of.RPM, of.AlphaDeg, of.SpeedMS = nil, nil, nil, nil
-	shared := plan.Settings("ingest.simulate", of)
-	add := func(name string, local kv.Pair, weight float64, run func(ctx context.Context, path string) error) engine.Dep {
-		t := exp.Add(&engine.Task{
-			ID: exp.ID("simulate", name), Stage: "simulate", Version: version, Config: shared, Local: []kv.Pair{local},
-			Publish: []engine.Link{{Output: name, Path: exp.Published("simulate", "simulated_"+c.Kind(), name)}},
-			Weight:  weight,
-			Run:     func(ctx context.Context, j *engine.Job) error { return run(ctx, j.Output(name)) },
-		})
+	// The lists of conditions only decide which files there are. Angles of microphones stay in the key, because they are
+	// channels of every file.
+	common := *s
+	common.Blades = nil
+	common.RPM = nil
+	common.AlphaDeg = nil
+	common.SpeedMS = nil
+	p := planner{exp: exp, kind: campaign.Kind(), settings: plan.Settings("ingest.simulate", common)}
 
-		return engine.Dep{Task: t.ID, Output: name}
+	res := Result{Campaign: campaign}
+	for i, f := range campaign.Files() {
+		dep := p.add(f.Name, kv.Pair{Key: "file", Value: f.Name}, weights[campaign.Kind()],
+			func(ctx context.Context, path string) error { return writeFile(ctx, campaign, i, path) })
+		res.Files = append(res.Files, dep)
 	}
 
-	out := Result{Campaign: c}
-	for i, f := range c.Files() {
-		write := func(ctx context.Context, path string) error {
-			w, err := os.Create(path)
-			if err != nil {
-				return fmt.Errorf("create simulated recording: %w", err)
-			}
-
-			return errors.Join(c.Write(ctx, w, i), w.Close())
-		}
-
-		out.Files = append(out.Files, add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], write))
+	texts := []kv.Pair{
+		{Key: "conditions.csv", Value: campaign.Conditions()},
+		{Key: "README.txt", Value: campaign.Readme()},
 	}
-
-	texts := []kv.Pair{{Key: "conditions.csv", Value: c.Conditions()}, {Key: "README.txt", Value: c.Readme()}}
+	const textWeight = 0.001 // seconds
 	for _, f := range texts {
 		if f.Value != "" {
-			add(f.Key, kv.Pair{Key: "digest", Value: plan.Digest([]kv.Pair{f})}, 0.001,
+			p.add(f.Key, kv.Pair{Key: "digest", Value: plan.Digest([]kv.Pair{f})}, textWeight,
 				func(_ context.Context, path string) error { return os.WriteFile(path, []byte(f.Value), 0o644) })
 		}
 	}
 
-	return out, nil
+	return res, nil
 }
 
-// placed gives every error of a campaign's fields its place in the file.
-func placed(exp plan.Experiment, c simulate.Campaign, err error) error {
+// planner adds the tasks of a campaign.
+type planner struct {
+	exp      plan.Experiment
+	kind     string    // kind of the campaign
+	settings []kv.Pair // settings that all files share
+}
+
+// add adds the task that writes the file with a name, and returns its output. local is the part of the task's key that
+// belongs to this file alone.
+func (p planner) add(name string, local kv.Pair, weight float64,
+	write func(ctx context.Context, path string) error,
+) engine.Dep {
+	task := p.exp.Add(&engine.Task{
+		ID: p.exp.ID("simulate", name), Stage: "simulate", Version: version, Config: p.settings, Local: []kv.Pair{local},
+		Publish: []engine.Link{{Output: name, Path: p.exp.Published("simulate", "simulated_"+p.kind, name)}},
+		Weight:  weight,
+		Run:     func(ctx context.Context, job *engine.Job) error { return write(ctx, job.Output(name)) },
+	})
+
+	return engine.Dep{Task: task.ID, Output: name}
+}
+
+// writeFile writes file i of a campaign.
+func writeFile(ctx context.Context, campaign simulate.Campaign, i int, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("create simulated recording: %w", err)
+	}
+
+	return errors.Join(campaign.Write(ctx, file, i), file.Close())
+}
+
+// placed returns the errors about a campaign's fields with the keys of the fields in the configuration.
+func placed(exp plan.Experiment, campaign simulate.Campaign, err error) error {
 	list := []error{err}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		list = many.Unwrap()
 	}
 
-	var out config.Errors
+	var errs config.Errors
 	for _, e := range list {
-		key, text := "ingest.simulate", e.Error()
+		key := "ingest.simulate"
+		text := e.Error()
 
-		var fe *simulate.FieldError
-		if errors.As(e, &fe) {
-			if k, ok := simulate.Keys(c)[fe.Field]; ok {
-				key, text = key+"."+k, fe.Text
+		var field *simulate.FieldError
+		if errors.As(e, &field) {
+			if name, ok := simulate.Keys(campaign)[field.Field]; ok {
+				key += "." + name
+				text = field.Text
 			}
 		}
 
-		out = append(out, exp.Errorf(key, "%s", text))
+		errs = append(errs, exp.Errorf(key, "%s", text))
 	}
 
-	return out
+	return errs
 }
 
-// Ingest returns the ingest settings of the experiment with what the simulated
-// campaign states.
-func (r *Result) Ingest(in config.Ingest) config.Ingest {
+// Ingest returns the given ingest settings, completed by the facts that the simulated campaign knows: the calibration
+// of its microphones, or the columns of its balance.
+func (r *Result) Ingest(settings config.Ingest) config.Ingest {
 	switch c := r.Campaign.(type) {
 	case simulate.Rotor:
-		in.Calibration = &config.Calibration{
+		settings.Calibration = &config.Calibration{
 			FullScaleV: c.FullScaleV, Reading: "peak",
 			SensitivityVPerPa: c.SensitivityVPerPa,
 		}
 
 	case simulate.Airfoil:
-		in.Columns = []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
+		settings.Columns = []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
 	}
 
-	return in
+	return settings
 }
 
 // Conditions returns the campaign's table of conditions.

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func experiment(t testing.TB, yaml string) plan.Experiment {
@@ -23,7 +24,7 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 	}
 
 	f, err := config.Parse("pipeline.yaml", []byte(text))
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 }
@@ -33,11 +34,13 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 func TestPlan(t *testing.T) {
 	b := experiment(t, "{campaign: rotor, blades: [2, 3], rpm: [3000, 4000], theta_deg: [0, 10]}")
 	got, err := Plan(b)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	var published []string
 	for _, task := range b.Tasks.Plan.Tasks {
-		must.Not(t, task.Stage != "simulate" || task.Experiment != "x" || task.Version != version, "%+v", task)
+		require.Equal(t, "simulate", task.Stage, "%+v", task)
+		require.Equal(t, "x", task.Experiment, "%+v", task)
+		assert.Equal(t, version, task.Version, "%+v", task)
 		published = append(published, task.Publish[0].Path)
 	}
 
@@ -47,7 +50,7 @@ func TestPlan(t *testing.T) {
 		"x/simulated_rotor/conditions.csv", "x/simulated_rotor/README.txt",
 	}
 
-	must.Equal(t, published, want, "got")
+	assert.Equal(t, want, published, "got")
 
 	if len(got.Files) != 4 || got.Campaign.Kind() != "rotor" {
 		t.Errorf("%d raw files of campaign %s", len(got.Files), got.Campaign.Kind())
@@ -63,7 +66,7 @@ func TestPlanKeys(t *testing.T) {
 	other := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0], duration_s: 3}")
 	for _, b := range []plan.Experiment{few, more, other} {
 		_, err := Plan(b)
-		must.Do(t, err)
+		require.NoError(t, err)
 	}
 
 	key := func(b plan.Experiment) string {
@@ -73,9 +76,9 @@ func TestPlanKeys(t *testing.T) {
 		t.Errorf("the first file's key changes with the list of speeds:\n%s\n%s", key(few), key(more))
 	}
 
-	must.Not(t, key(few) == key(other), "the first file's key does not hold the duration")
+	assert.NotEqual(t, key(other), key(few), "the first file's key does not hold the duration")
 
-	must.Contain(t, key(few), "{ingest.simulate.duration_s 8}")
+	assert.Contains(t, key(few), "{ingest.simulate.duration_s 8}")
 }
 
 // Without a campaign the stage plans nothing; one that cannot be is an error
@@ -110,7 +113,7 @@ func TestSimulatedIngest(t *testing.T) {
 	} {
 		b := experiment(t, c.yaml)
 		sim, err := Plan(b)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		if in := sim.Ingest(b.Ingest); !c.ok(in) {
 			t.Errorf("%s: %+v", c.yaml, in)

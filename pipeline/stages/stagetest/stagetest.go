@@ -1,6 +1,5 @@
-// Package stagetest helps to test a stage alone: an experiment whose
-// triplets are given as text, tasks that stand in for those of earlier stages, and
-// a run of the plan in a folder of the test. It is imported by tests alone.
+// Package stagetest helps to test a stage alone. It makes an experiment whose triplets are given as text, adds tasks
+// that stand in for tasks of earlier stages, and runs the plan in a folder of the test. Only tests import it.
 package stagetest
 
 import (
@@ -14,52 +13,51 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"github.com/stretchr/testify/require"
 )
 
-// Table reads a table from text: a line of names, then a line for each row, cells
-// between blanks. "rpm[1/min]" is the column rpm with its unit; the columns run
-// and recording hold text, columns that end in _bound_1 and _bound_2 hold true and
-// false, all others numbers. It panics on text that is none of these.
+// Table reads a table from text: a line of names, then a line for each row, with cells between blanks. "rpm[1/min]" is
+// the column rpm with its unit. The columns run and recording contain text, columns that end in _bound_1 and _bound_2
+// contain true and false, and all others numbers. Table panics if a number cannot be read.
 func Table(text string) *table.Table {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 
-	t := &table.Table{}
+	tab := &table.Table{}
 	for _, name := range strings.Fields(lines[0]) {
 		name, unit, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
-		t.Columns = append(t.Columns, table.Column{Name: name, Unit: unit, Description: "the " + name})
+		tab.Columns = append(tab.Columns, table.Column{Name: name, Unit: unit, Description: "the " + name})
 	}
 
-	for _, l := range lines[1:] {
-		for k, cell := range strings.Fields(l) {
-			c := &t.Columns[k]
+	for _, line := range lines[1:] {
+		for k, cell := range strings.Fields(line) {
+			column := &tab.Columns[k]
 			switch {
-			case c.Name == "run" || c.Name == "recording":
-				c.Strings = append(c.Strings, cell)
-			case strings.HasSuffix(c.Name, "_bound_1") || strings.HasSuffix(c.Name, "_bound_2"):
-				c.Bools = append(c.Bools, cell == "true")
+			case column.Name == "run" || column.Name == "recording":
+				column.Strings = append(column.Strings, cell)
+			case strings.HasSuffix(column.Name, "_bound_1") || strings.HasSuffix(column.Name, "_bound_2"):
+				column.Bools = append(column.Bools, cell == "true")
 			default:
-				v, err := strconv.ParseFloat(cell, 64)
+				value, err := strconv.ParseFloat(cell, 64)
 				if err != nil {
 					panic("stagetest: " + err.Error())
 				}
 
-				c.Floats = append(c.Floats, v)
+				column.Floats = append(column.Floats, value)
 			}
 		}
 	}
 
-	return t
+	return tab
 }
 
-// Wave simulates pairs of one outcome y in N along one input x from 0 to 5, of 40 runs
-// with three pairs each: 50 + 10·sin x with noise of deviation 1.
+// Wave simulates pairs of one outcome y in N along one input x from 0 to 5: y = 50 + 10·sin x with noise of standard
+// deviation 1, in 40 runs with three pairs each.
 func Wave() *table.Table {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -76,87 +74,86 @@ func Wave() *table.Table {
 	return Table(text.String())
 }
 
-// Experiment is an experiment of a test with what the stages before left.
+// Experiment is an experiment of a test with the results of earlier stages.
 type Experiment struct {
 	plan.Experiment
 	Ing  ingeststage.Result
 	Trip dspstage.Result
 }
 
-// New returns the experiment "x" in a folder of its own. Its
-// triplets are tab, without which it has none; its conditions are the columns that
-// are no outcome. train is the section of that name, as YAML in one line, which is
-// line 6 of the file. The triplets come from the task x/triplets, the results of
-// reading from x/ingest.
+// New returns the experiment "x" in a folder of its own. train is its section train as YAML in one line, which is line
+// 6 of the file. Its triplets are tab, and its conditions are the columns of numbers in tab that are not outcomes. The
+// task x/triplets writes the triplets, and x/ingest the results of stage ingest. If tab is nil, the experiment has no
+// triplets and none of these tasks.
 func New(tb testing.TB, train string, tab *table.Table) *Experiment {
 	tb.Helper()
 	dir := tb.TempDir()
 	text := "version: 1\nexperiments:\n  x:\n" +
 		"    ingest: {table: {file: pairs.csv, inputs: [x], y1: [y_1], y2: [y_2]}}\n    dsp: {}\n    train: " + train + "\n"
-	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(text))
-	must.Do(tb, err)
+	file, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(text))
+	require.NoError(tb, err)
 
 	tasks := plan.NewTasks(&engine.Plan{
 		Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"},
 	})
-	e := &Experiment{Experiment: plan.NewExperiment(f, 0, plan.Program{Version: "test", Kernels: "portable"}, tasks)}
+	e := &Experiment{Experiment: plan.NewExperiment(file, 0, plan.Program{Version: "test", Kernels: "portable"}, tasks)}
 	e.Ing.PairKind = e.Ingest.Table.Pairs
 	if tab == nil {
 		return e
 	}
 
-	for _, c := range tab.Columns {
-		if c.Floats != nil && !strings.HasSuffix(c.Name, "_1") && !strings.HasSuffix(c.Name, "_2") {
-			e.Ing.Conditions = append(e.Ing.Conditions, c.Name)
+	for _, column := range tab.Columns {
+		if column.Floats != nil && !strings.HasSuffix(column.Name, "_1") && !strings.HasSuffix(column.Name, "_2") {
+			e.Ing.Conditions = append(e.Ing.Conditions, column.Name)
 		}
 	}
 
 	e.Ing.Results = []engine.Dep{e.Output("ingest", "ingest", "recordings.json", JSON("{}"))}
 	e.Trip.Triplets = e.Output("triplets", "dsp", "triplets.arrow", Arrow(tab))
 	e.Trip.Notes = engine.Dep{Task: e.Trip.Triplets.Task, Output: dspstage.NotesJSON}
-	t := tasks.Plan.Tasks[len(tasks.Plan.Tasks)-1]
-	write := t.Run
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		if err := os.WriteFile(j.Output(dspstage.NotesJSON), []byte("[]"), 0o644); err != nil {
+	task := tasks.Plan.Tasks[len(tasks.Plan.Tasks)-1]
+	write := task.Run
+	task.Run = func(ctx context.Context, job *engine.Job) error {
+		if err := os.WriteFile(job.Output(dspstage.NotesJSON), []byte("[]"), 0o644); err != nil {
 			return err
 		}
-		return write(ctx, j)
+		return write(ctx, job)
 	}
 
 	return e
 }
 
-// Content writes the output of a stand-in; digest is "" where it is that of the
+// Content writes the output of a stand-in task to path. It returns "" if the digest of the output is the digest of the
 // file.
 type Content func(path string) (digest string, err error)
 
-// Arrow writes a table.
-func Arrow(t *table.Table) Content { return t.WriteFile }
+// Arrow returns a Content that writes a table.
+func Arrow(tab *table.Table) Content { return tab.WriteFile }
 
-// JSON writes text.
+// JSON returns a Content that writes text.
 func JSON(text string) Content {
 	return func(path string) (string, error) { return "", os.WriteFile(path, []byte(text), 0o644) }
 }
 
-// Output adds a task of that name to the experiment, which publishes one output.
+// Output adds a task with a name to the experiment, which publishes one output, and returns the output.
 func (e *Experiment) Output(name, stage, output string, write Content) engine.Dep {
-	t := e.Add(&engine.Task{
+	task := e.Add(&engine.Task{
 		ID: e.ID(name), Stage: stage, Publish: []engine.Link{{Output: output, Path: e.Published(stage, output)}},
-		Run: func(_ context.Context, j *engine.Job) error {
-			digest, err := write(j.Output(output))
+		Run: func(_ context.Context, job *engine.Job) error {
+			digest, err := write(job.Output(output))
 			if digest != "" {
-				j.SetDigest(output, digest)
+				job.SetDigest(output, digest)
 			}
 
 			return err
 		},
 	})
 
-	return engine.Dep{Task: t.ID, Output: output}
+	return engine.Dep{Task: task.ID, Output: output}
 }
 
-// Run makes the tasks of the experiment and returns a function that gives the path of an
-// output. observe may be nil.
+// Run runs the tasks of the experiment. It returns a function that returns the path of an output, and panics if there
+// is no such output. observe may be nil.
 func (e *Experiment) Run(ctx context.Context, observe func(engine.Event)) (func(task, output string) string, error) {
 	r, err := engine.Run(ctx, e.Tasks.Plan, engine.Options{Jobs: 2, Program: "test", Observe: observe})
 	if err != nil {
@@ -177,29 +174,29 @@ func (e *Experiment) Run(ctx context.Context, observe func(engine.Event)) (func(
 func Read(tb testing.TB, path string) *table.Table {
 	tb.Helper()
 
-	t, err := table.Read(path)
-	must.Do(tb, err)
+	tab, err := table.Read(path)
+	require.NoError(tb, err)
 
-	return t
+	return tab
 }
 
 // Floats returns a column of numbers, or ends the test.
-func Floats(tb testing.TB, t *table.Table, name string) []float64 {
+func Floats(tb testing.TB, tab *table.Table, name string) []float64 {
 	tb.Helper()
 
-	v, err := t.Floats(name)
-	must.Do(tb, err)
+	v, err := tab.Floats(name)
+	require.NoError(tb, err)
 
 	return v
 }
 
-// Keys returns the key of each task as text: all that its result
-// depends on but for the inputs from other tasks.
+// Keys returns a text for each task, by ID, that differs if the key of the task differs: its settings, files and
+// inputs, without the contents of the inputs.
 func (e *Experiment) Keys() map[string]string {
-	out := map[string]string{}
-	for _, t := range e.Tasks.Plan.Tasks {
-		out[t.ID] = fmt.Sprint(t.Stage, t.Version, t.Config, t.Local, t.Files, t.Deps)
+	keys := map[string]string{}
+	for _, task := range e.Tasks.Plan.Tasks {
+		keys[task.ID] = fmt.Sprint(task.Stage, task.Version, task.Config, task.Local, task.Files, task.Deps)
 	}
 
-	return out
+	return keys
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/internal/lists"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/honest"
@@ -20,9 +18,8 @@ const (
 	CardVersion = 1
 )
 
-// Card describes a model.json: the network's file holds numbers only, its card
-// the names and units of inputs and outcomes, the measured conditions, and those
-// held out.
+// Card describes a model.json. The file of a network contains only numbers; its card contains the names and units of
+// inputs and outcomes, the measured conditions and the conditions that were held out.
 type Card struct {
 	Format     string    `json:"format"`
 	Version    int       `json:"version"`
@@ -39,62 +36,71 @@ type Card struct {
 	Inputs     []Input   `json:"inputs"`
 	Outcomes   []Outcome `json:"outcomes"`
 	Estimate   Estimate  `json:"estimate"`
-	// Record names the splits whose held-out values judge the model, where nothing
-	// was held out of its own training.
+	// Record names the splits whose held-out values judge the model. It is empty if the model's own split holds something
+	// out.
 	Record []string `json:"record_of_splits,omitempty"`
 
-	// Conditions are the distinct training conditions, rows of inputs, in order
-	// of first appearance; none where there are more than maxCardConditions.
+	// Conditions are the distinct training conditions as rows of inputs, in the order of their numbers. It is empty if
+	// there are more than maxCardConditions.
 	Conditions [][]float64 `json:"training_conditions,omitempty"`
 
-	// AbsCov is E|cov| on the training conditions, as metrics.json has it; 0 in cards of earlier versions.
+	// AbsCov is E|cov| on the training conditions, as metrics.json has it.
 	AbsCov float64 `json:"abs_cov,omitempty"`
 }
 
-// maxCardConditions bounds a card's size.
-const maxCardConditions = 5000
+// Bounds of a card's size.
+const (
+	maxCardConditions = 5000 // largest number of conditions that a card lists
+	maxCardValues     = 100  // largest number of values of an input that a card lists
+)
 
-// Input and Outcome are the quantities that a model maps.
+// The quantities that a model maps.
 type (
-	Input   = honest.Input
+	// Input is a condition that the model takes.
+	Input = honest.Input
+
+	// Outcome is a quantity that the model predicts.
 	Outcome = honest.Outcome
 )
 
-// Estimate are the settings of the raw covariance of the model's predictions.
+// Estimate contains the settings with which the raw covariance of the model's predictions is estimated.
 type Estimate struct {
 	Samples int    `json:"samples"`
 	Sampler string `json:"sampler"`
 	Seed    uint64 `json:"seed"`
 }
 
-// card describes the model trained on the training part of s, of pairs of that kind.
-func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split, k int, configDigest string,
+// card describes a model that was trained on the training part of set. pairs is the kind of the set's pairs.
+func card(exp plan.Experiment, pairs string, set triplets.Set, tr training, configDigest string,
 	est *train.Estimates,
 ) Card {
-	trained := s.Of(triplets.Train)
+	trained := set.Of(triplets.Train)
 	c := Card{
 		Format: CardFormat, Version: CardVersion, Program: "doubletake " + exp.Program.Version, Experiment: exp.Family(),
-		Data: exp.Ingest.Data, Pairs: pairs, Couples: s.Couples,
-		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
-		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(exp, k)},
+		Data: exp.Ingest.Data, Pairs: pairs, Couples: set.Couples,
+		Split: tr.split.Name, HeldOut: tr.split.Test.String(), Seed: tr.number, Config: configDigest, Triplets: trained.N,
+		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(exp, tr.number)},
 	}
 
-	if split.Final() {
+	if tr.split.Final() {
 		c.Record = record(exp)
 	}
 
-	c.Inputs = honest.Inputs(s, scatter(exp))
+	c.Inputs = honest.Inputs(set, scatter(exp))
 	for j := range c.Inputs {
-		if v := trained.Values(j); len(v) <= 100 {
-			c.Inputs[j].Values = v
+		if values := trained.Values(j); len(values) <= maxCardValues {
+			c.Inputs[j].Values = values
 		}
 	}
 
-	c.Outcomes = lists.Each(s.Outcomes, func(q triplets.Quantity) Outcome { return Outcome{Name: q.Name, Unit: q.Unit} })
+	for _, q := range set.Outcomes {
+		c.Outcomes = append(c.Outcomes, Outcome{Name: q.Name, Unit: q.Unit})
+	}
+
 	present := slices.Sorted(slices.Values(trained.Present()))
 	for _, i := range present {
 		if len(present) <= maxCardConditions {
-			c.Conditions = append(c.Conditions, slices.Clone(s.At(i)))
+			c.Conditions = append(c.Conditions, slices.Clone(set.At(i)))
 		}
 
 		c.AbsCov += est.AbsCov(i) / float64(len(present))
@@ -104,17 +110,24 @@ func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split,
 }
 
 // record names the splits that judge a final model.
-func record(exp plan.Experiment) []string {
-	judges := lists.Keep(exp.Train.Splits, func(s config.Split) bool { return !s.Final() })
-	return lists.Each(judges, func(s config.Split) string { return s.Name })
+func record(exp plan.Experiment) (names []string) {
+	for _, split := range exp.Train.Splits {
+		if !split.Final() {
+			names = append(names, split.Name)
+		}
+	}
+
+	return names
 }
 
-// scatter tells how far values of an input may lie from the middle of a set point; 0 of one without.
+// scatter returns a function that returns how far values of an input may lie from the middle of a set point, and 0 if
+// the input has no set points.
 func scatter(exp plan.Experiment) func(input string, point float64) float64 {
-	within := plan.Tolerances(exp.Ingest.Within)
-	return func(input string, point float64) float64 { return within[input].At(point) }
+	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	return func(input string, point float64) float64 { return tolerances[input].At(point) }
 }
 
+// estimateSeed returns the seed with which the covariance of the k-th network is sampled.
 func estimateSeed(exp plan.Experiment, k int) uint64 {
 	return plan.SeedOf(exp.Train.Seed, "estimate", strconv.Itoa(k))
 }

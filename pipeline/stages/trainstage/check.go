@@ -7,7 +7,6 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -18,93 +17,164 @@ import (
 	"doubletake/train/triplets"
 )
 
-// CheckSplits checks the splits of an experiment with the conditions that are known of its
-// recordings.
-func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Split) (err error) {
-	defer fault.Catch(&err)
-	if exp.Train.Splits = splits; len(exp.Train.Inputs) > 0 {
-		(&planner{exp: exp, ing: ing}).checkSplits()
+// CheckSplits returns an error if the splits or inputs of an experiment cannot work with the conditions of its
+// recordings, as far as ing contains them.
+func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Split) error {
+	exp.Train.Splits = splits
+	if len(exp.Train.Inputs) == 0 {
+		return nil
+	}
+
+	return (&planner{exp: exp, ing: ing}).checkSplits()
+}
+
+// Check returns the error with which a training on the triplets in t would stop, before any training begins.
+func (r Result) Check(t *table.Table) error {
+	if len(r.exp.Train.Inputs) > 0 {
+		for _, split := range r.Splits {
+			if err := r.checkTraining(t, split); err != nil {
+				return err
+			}
+		}
+	}
+
+	for _, s := range r.subsets {
+		set, err := Triplets(r.exp, t)
+		if err != nil {
+			return err
+		}
+
+		rows, err := r.rowsOf(s, t, set)
+		if err != nil {
+			return err
+		}
+
+		ensemble := r.ensemble()
+		if _, err := ensemble.Untrained(rows); err != nil {
+			return r.exp.Errorf("train.honest", "without a group, on %s: %v; take base: gp and scale: plain", s.name, err)
+		}
 	}
 
 	return nil
 }
 
-// Check raises what would stop the trainings on triplets before they begin.
-func (r Result) Check(t *table.Table) {
-	for _, s := range r.Splits {
-		if len(r.exp.Train.Inputs) == 0 {
-			continue
+// checkTraining returns an error if no network can be trained on a split or on one of its inner splits, or if its
+// inputs cannot be brought into the form that the configuration names.
+func (r Result) checkTraining(t *table.Table, split config.Split) error {
+	for _, inner := range r.Inner[split.Name] {
+		if _, err := r.checkPart(t, inner); err != nil {
+			return err
 		}
-
-		part := func(s config.Split) triplets.Set {
-			_, set, err := SplitTable(r.exp, t, s)
-			fault.Raise(err)
-			r.trainingPart(s, set)
-
-			return set
-		}
-		lists.Each(r.Inner[s.Name], part)
-		set := part(s)
-
-		_, absent := HonestCondition(r.exp.Train.Honest, s, r.exp.Train.Splits)
-		err := r.learner(s, "").CheckForm(set)
-		r.exp.Refuse(absent == "" && err != nil, "train.form", "%v", err)
 	}
 
-	for _, s := range r.subsets {
-		e, set := r.ensemble(), fault.Get(Triplets(r.exp, t))
-		_, err := e.Untrained(r.rowsOf(s, t, set))
-		r.exp.Refuse(err != nil, "train.honest", "without a group, on %s: %v; take base: gp and scale: plain", s.name, err)
+	set, err := r.checkPart(t, split)
+	if err != nil {
+		return err
 	}
+
+	if _, absent := HonestCondition(r.exp.Train.Honest, split, r.exp.Train.Splits); absent != "" {
+		return nil
+	}
+
+	if err := r.learner(split, "").CheckForm(set); err != nil {
+		return r.exp.Errorf("train.form", "%v", err)
+	}
+
+	return nil
 }
 
-// checkSplits reports hold-out rules and inputs that cannot work, as far as the
-// conditions are known before any file is read: unknown names, a side of a
-// split that stays empty, an input that does not vary over the training set.
-func (pl *planner) checkSplits() {
-	const key = "train"
+// checkPart returns the triplets of a split, and an error if no network can be trained on its training part.
+func (r Result) checkPart(t *table.Table, split config.Split) (triplets.Set, error) {
+	_, set, err := SplitTable(r.exp, t, split)
+	if err != nil {
+		return triplets.Set{}, err
+	}
 
-	tr := &pl.exp.Train
-	for _, in := range tr.Inputs {
-		if !slices.Contains(pl.ing.Conditions, in) {
-			fault.Raise(pl.notACondition(key+".inputs", in))
+	_, err = r.trainingPart(split, set)
+
+	return set, err
+}
+
+// checkSplits returns an error about splits and inputs that cannot work, as far as the conditions are known before any
+// file is read: about unknown names, a part of a split that stays empty, or an input that does not vary over the
+// training set.
+func (pl *planner) checkSplits() error {
+	train := &pl.exp.Train
+	for _, input := range train.Inputs {
+		if !slices.Contains(pl.ing.Conditions, input) {
+			return pl.notACondition("train.inputs", input)
 		}
 	}
 
 	if all := pl.ing.Outcomes; all != nil {
-		fault.Raise(checkOutcomes(pl.exp, all))
-	}
-
-	for _, s := range tr.Splits {
-		at := key + ".splits." + s.Name
-		for _, c := range s.Test.Conditions() {
-			isText, asText := slices.Contains(pl.ing.Labels, c), slices.Contains(s.Test.Labels(), c)
-			pl.exp.Refuse(isText && !asText, at+".test."+c, "%s is a column of text: expected names, found numbers; write a "+
-				"name of digits in quotes", c)
-			if !isText && !slices.Contains(pl.ing.Conditions, c) {
-				fault.Raise(pl.notACondition(at+".test."+c, c))
-			}
-
-			pl.exp.Refuse(!isText && asText, at+".test."+c,
-				"%s is a condition of numbers: expected a number, found names (%s)", c, s.Test)
-		}
-
-		condition, _ := HonestCondition(tr.Honest, s, tr.Splits)
-		switch isText := slices.Contains(pl.ing.Labels, condition); {
-		case tr.Honest.Groups != "" && condition != "" && !isText && !slices.Contains(pl.ing.Conditions, condition):
-			fault.Raise(pl.notACondition(key+".honest.groups", condition))
-		case isText && tr.Honest.Blocks != 0:
-			fault.Raise(pl.noBlocks(key+".honest.blocks", condition))
-		}
-
-		pl.checkSplit(s)
-		if pl.ing.Pairs != nil && pl.ing.Pairs.Toy != nil {
-			fault.Raise(checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N))
+		if err := checkOutcomes(pl.exp, all); err != nil {
+			return err
 		}
 	}
+
+	for _, split := range train.Splits {
+		if err := pl.checkTest(split); err != nil {
+			return err
+		}
+
+		if err := pl.checkGroups(split); err != nil {
+			return err
+		}
+
+		if err := pl.checkSplit(split); err != nil {
+			return err
+		}
+
+		if pl.ing.Pairs == nil || pl.ing.Pairs.Toy == nil {
+			continue
+		}
+
+		if err := checkBatch(pl.exp, split, pl.ing.Pairs.Toy.N); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
-// notACondition is the error about a name that is no condition.
+// checkTest returns an error if a split holds out by a condition that the experiment does not have, by names of a
+// condition of numbers, or by numbers of a condition of names.
+func (pl *planner) checkTest(split config.Split) error {
+	for _, name := range split.Test.Conditions() {
+		key := "train.splits." + split.Name + ".test." + name
+		isText := slices.Contains(pl.ing.Labels, name)
+		asText := slices.Contains(split.Test.Labels(), name)
+		switch {
+		case isText && !asText:
+			return pl.exp.Errorf(key, "%s is a column of text: expected names, found numbers; write a name of digits in quotes",
+				name)
+		case !isText && !slices.Contains(pl.ing.Conditions, name):
+			return pl.notACondition(key, name)
+		case !isText && asText:
+			return pl.exp.Errorf(key, "%s is a condition of numbers: expected a number, found names (%s)", name, split.Test)
+		}
+	}
+
+	return nil
+}
+
+// checkGroups returns an error if the groups of a split are not values of a condition, or if they are blocks of names.
+func (pl *planner) checkGroups(split config.Split) error {
+	settings := pl.exp.Train.Honest
+	condition, _ := HonestCondition(settings, split, pl.exp.Train.Splits)
+	isText := slices.Contains(pl.ing.Labels, condition)
+	isChosen := settings.Groups != "" && condition != ""
+	switch {
+	case isChosen && !isText && !slices.Contains(pl.ing.Conditions, condition):
+		return pl.notACondition("train.honest.groups", condition)
+	case isText && settings.Blocks != 0:
+		return pl.noBlocks("train.honest.blocks", condition)
+	}
+
+	return nil
+}
+
+// notACondition returns the error about a name that is not a condition.
 func (pl *planner) notACondition(key, name string) error {
 	if slices.Contains(pl.ing.Texts, name) {
 		return pl.exp.Errorf(key, "%q is a column of text, and only numbers can be used here; as groups its names are held "+
@@ -116,117 +186,153 @@ func (pl *planner) notACondition(key, name string) error {
 		spelling.DidYouMean(name, slices.Concat(pl.ing.Conditions, pl.ing.Texts)))
 }
 
-// noBlocks is the error about blocks of names.
+// noBlocks returns the error about blocks of names.
 func (pl *planner) noBlocks(key, label string) error {
 	return pl.exp.Errorf(key, "%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
 		label)
 }
 
-func (pl *planner) checkSplit(s config.Split) {
+// checkSplit returns an error about a split that cannot work with the conditions that are known before any file is
+// read.
+func (pl *planner) checkSplit(split config.Split) error {
 	if len(pl.ing.Known) == 0 {
-		return
+		return nil
 	}
 
-	s.Test = holdout.AtSetPoints(s.Test, pl.ing.Points.Find)
+	split.Test = holdout.AtSetPoints(split.Test, pl.ing.Points.Find)
 
-	held, err := s.Test.Held(pl.ing.Known)
+	held, err := split.Test.Held(pl.ing.Known)
 	if err != nil {
-		return // depends on the files
+		return nil // only the files state the condition
 	}
 
 	train := rowsWith(held, false)
-	pl.checkBlocks(s, train)
+	if err := pl.checkBlocks(split, train); err != nil {
+		return err
+	}
 
-	fault.Raise(checkSides(pl.exp, s, len(held)-len(train), "conditions", pl.ing.Known))
+	if err := checkSides(pl.exp, split, len(held)-len(train), "conditions", pl.ing.Known); err != nil {
+		return err
+	}
 
-	for _, in := range pl.exp.Train.Inputs {
-		if v, err := pl.ing.Known.Floats(in); err == nil && same(lists.Rows(v, 1, train)) {
-			fault.Raise(constantInput(pl.exp, s, in, v[train[0]]))
+	for _, input := range pl.exp.Train.Inputs {
+		values, unknown := pl.ing.Known.Floats(input)
+		if unknown == nil && same(lists.Rows(values, 1, train)) {
+			return constantInput(pl.exp, split, input, values[train[0]])
 		}
 	}
 
 	if n := pl.ing.PairsPerRow(); n > 0 {
-		fault.Raise(checkBatch(pl.exp, s, len(train)*n))
-	}
-}
-
-// same reports whether numbers are all one.
-func same(v []float64) bool {
-	return !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
-}
-
-// checkSides reports a split of which so many rows are held out, if one side of it would be empty. what are the rows.
-func checkSides(exp plan.Experiment, s config.Split, held int, what string, rows holdout.Rows) error {
-	switch n := rows.Rows(); {
-	case s.Final():
-	case held == 0:
-		return exp.Errorf("train.splits."+s.Name, "%s holds for none of the %d %s: the test set would be empty%s", s.Test, n,
-			what, holdout.Choices(s.Test, rows))
-	case held == n:
-		return exp.Errorf("train.splits."+s.Name, "%s holds for all %d %s: the training set would be empty; hold out less",
-			s.Test, n, what)
+		return checkBatch(pl.exp, split, len(train)*n)
 	}
 
 	return nil
 }
 
-// checkBlocks reports blocks of groups that are more than the values in the training set.
-func (pl *planner) checkBlocks(s config.Split, train []int) {
-	condition, _ := HonestCondition(pl.exp.Train.Honest, s, pl.exp.Train.Splits)
-	v, unknown := pl.ing.Known.Floats(condition)
-	if unknown != nil {
-		return // only the files tell, or the groups are names
-	}
-
-	_, values := lists.Index(lists.Rows(v, 1, train))
-	blocks, n := pl.exp.Train.Honest.Blocks, len(values)
-	pl.exp.Refuse(blocks > n, "train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
-		"training set of split %q, found %d; take fewer blocks, or leave them out", n, condition, s.Name, blocks)
+// same reports whether all values are equal.
+func same(values []float64) bool {
+	return !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] })
 }
 
-// WarnEach warns of splits of each value that are many, or that cut set points. ing has the
-// conditions of all recordings.
-func WarnEach(exp plan.Experiment, ing ingeststage.Result) (out []ingest.Warning, err error) {
-	defer fault.Catch(&err)
-	const many = 20
+// checkSides returns an error if a split holds out none or all of the rows. held is the number of held-out rows, and
+// what names the rows in messages. A final model may hold out none.
+func checkSides(exp plan.Experiment, split config.Split, held int, what string, rows holdout.Rows) error {
+	n := rows.Rows()
+	switch {
+	case split.Final():
+	case held == 0:
+		return exp.Errorf("train.splits."+split.Name, "%s holds for none of the %d %s: the test set would be empty%s",
+			split.Test, n, what, holdout.Choices(split.Test, rows))
+	case held == n:
+		return exp.Errorf("train.splits."+split.Name, "%s holds for all %d %s: the training set would be empty; hold out "+
+			"less", split.Test, n, what)
+	}
 
-	for _, s := range exp.Train.Splits {
-		for _, c := range s.Each {
-			if slices.Contains(ing.Labels, c) {
+	return nil
+}
+
+// checkBlocks returns an error if the configuration asks for more blocks of groups than the training set has values.
+// train lists the rows of the training set.
+func (pl *planner) checkBlocks(split config.Split, train []int) error {
+	condition, _ := HonestCondition(pl.exp.Train.Honest, split, pl.exp.Train.Splits)
+	column, unknown := pl.ing.Known.Floats(condition)
+	if unknown != nil {
+		return nil // only the files state the condition, or the groups are names
+	}
+
+	_, values := lists.Index(lists.Rows(column, 1, train))
+	blocks := pl.exp.Train.Honest.Blocks
+	if blocks > len(values) {
+		return pl.exp.Errorf("train.honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
+			"training set of split %q, found %d; take fewer blocks, or leave them out", len(values), condition, split.Name,
+			blocks)
+	}
+
+	return nil
+}
+
+// manySplits is the largest number of splits of one condition without a warning.
+const manySplits = 20
+
+// WarnEach warns if a condition whose values are held out in turn has many values, or if its values scatter about set
+// points, which are then torn apart. ing must have the conditions of all recordings.
+func WarnEach(exp plan.Experiment, ing ingeststage.Result) (warnings []ingest.Warning, err error) {
+	for _, split := range exp.Train.Splits {
+		if len(split.Each) > 1 {
+			continue // combinations of conditions are not judged
+		}
+
+		for _, name := range split.Each {
+			if slices.Contains(ing.Labels, name) {
 				continue
 			}
 
-			v, text := ing.Values(c), ""
-			splits := len(v)
-			if s.Blocks > 0 {
-				splits = s.Blocks
+			text, err := warnEach(ing, split, name)
+			if err != nil {
+				return nil, err
 			}
 
-			points, scatters := condition.Discover(v)
-			switch _, known := ing.Points[c]; {
-			case scatters && !known:
-				text = fmt.Sprintf("%s has %d values about %s: splits of each cut set points; name them with ingest: "+
-					"{within: {%s: %s}}", c, len(v), points, c, points.Tolerance)
-			case splits > many:
-				text = fmt.Sprintf("each %s makes %d splits, a training per seed each; hold out blocks of values: {each: %s, "+
-					"blocks: 8}", c, splits, c)
-			default:
-				continue
+			if text != "" {
+				warnings = append(warnings, ingest.Warning{Path: exp.File.Path, Code: "each", Text: exp.Name + ": " + text})
 			}
-
-			out = append(out, ingest.Warning{Path: exp.File.Path, Code: "each", Text: exp.Name + ": " + text})
 		}
 	}
 
-	return out, nil
+	return warnings, nil
 }
 
-// checkBatch reports a batch of the configuration that is larger than the
-// training set of n triplets, or fewer.
-func checkBatch(exp plan.Experiment, s config.Split, n int) error {
-	key := "train.optimizer.batch"
-	if batch := exp.Train.Optimizer.Batch; batch > n && exp.File.Has(exp.At+"."+key) {
-		return exp.Errorf(key, "expected up to %d triplets, which the training set of split %q has, found %d", n, s.Name,
+// warnEach returns the warning about the splits of each value of a condition, or "" if there is nothing to warn of.
+func warnEach(ing ingeststage.Result, split config.Split, name string) (string, error) {
+	values, err := ing.Values(name)
+	if err != nil {
+		return "", err
+	}
+
+	splits := len(values)
+	if split.Blocks > 0 {
+		splits = split.Blocks
+	}
+
+	points, scatters := condition.Discover(values)
+	_, known := ing.Points[name]
+	switch {
+	case scatters && !known:
+		return fmt.Sprintf("%s has %d values about %s: splits of each cut set points; name them with ingest: "+
+			"{within: {%s: %s}}", name, len(values), points, name, points.Tolerance), nil
+	case splits > manySplits:
+		return fmt.Sprintf("each %s makes %d splits, a training per seed each; hold out blocks of values: {each: %s, "+
+			"blocks: 8}", name, splits, name), nil
+	}
+
+	return "", nil
+}
+
+// checkBatch returns an error if the configuration states a batch that is larger than the training set, which has at
+// most n triplets.
+func checkBatch(exp plan.Experiment, split config.Split, n int) error {
+	const key = "train.optimizer.batch"
+	if batch := exp.Train.Optimizer.Batch; batch > n && exp.File.Has(exp.Key+"."+key) {
+		return exp.Errorf(key, "expected up to %d triplets, which the training set of split %q has, found %d", n, split.Name,
 			batch)
 	}
 

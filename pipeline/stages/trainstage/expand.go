@@ -4,85 +4,171 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 )
 
-// expand replaces splits with each by one split per value, or per block of
-// neighbouring values, of each of their conditions. Where a condition is unknown
-// it is an error, unless lenient: the split is then not about this experiment.
-func (pl *planner) expand(splits []config.Split, lenient bool) (out []config.Split) {
-	for _, s := range splits {
-		at := "train.splits." + s.Name
-		if len(s.Each) == 0 {
-			pl.clash(at, out, s.Name)
-			s.Test = holdout.AtSetPoints(holdout.For(s.Test, s.Name, pl.exp.Train.Inputs), pl.ing.Points.Find)
-			out = append(out, s)
+// expand replaces each split that holds out the values of conditions in turn (key each) by one split for each value,
+// for each block of neighbouring values, or for each measured combination of values. An unknown condition is an error,
+// unless lenient is true: the split is then left out, because it is about another experiment.
+func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, error) {
+	var all []config.Split
+	for _, split := range splits {
+		key := "train.splits." + split.Name
+		if len(split.Each) == 0 {
+			if err := pl.checkName(key, all, split.Name); err != nil {
+				return nil, err
+			}
+
+			test := holdout.For(split.Test, split.Name, pl.exp.Train.Inputs)
+			split.Test = holdout.AtSetPoints(test, pl.ing.Points.Find)
+			all = append(all, split)
+			continue
 		}
 
-		for _, c := range s.Each {
-			var each []holdout.Named
-			switch {
-			case slices.Contains(pl.ing.Labels, c):
-				each = pl.eachLabel(at, c, s.Blocks)
-			case slices.Contains(pl.ing.Conditions, c):
-				each = pl.eachValue(at, c, s.Blocks)
-			case !lenient:
-				fault.Raise(pl.notACondition(at, c))
+		each, err := pl.eachOf(key, split, lenient)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, e := range each {
+			if err := pl.checkName(key, all, e.Name); err != nil {
+				return nil, err
 			}
 
-			for _, e := range each {
-				pl.clash(at, out, e.Name)
-				test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
-				out = append(out, config.Split{Name: e.Name, Test: test, Blocks: s.Blocks})
-			}
+			test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
+			all = append(all, config.Split{Name: e.Name, Test: test, Blocks: split.Blocks})
 		}
 	}
 
-	return out
+	return all, nil
 }
 
-// clash raises an error where a split has the name already, in whatever letter case: folders of
-// Windows and macOS do not distinguish it.
-func (pl *planner) clash(at string, splits []config.Split, name string) {
-	for _, o := range splits {
-		pl.exp.Refuse(o.Name == name, at, "two splits are named %q", name)
-		pl.exp.Refuse(strings.EqualFold(o.Name, name), at, "the names %q and %q of splits differ by letter case alone, and "+
-			"on Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
-			o.Name, name)
+// eachOf returns the holdouts that a split with the key each stands for. It returns nil for unknown conditions if
+// lenient is true.
+func (pl *planner) eachOf(key string, split config.Split, lenient bool) ([]holdout.Named, error) {
+	if len(split.Each) == 1 {
+		return pl.each(key, split.Each[0], split.Blocks, lenient)
 	}
+
+	if split.Blocks != 0 {
+		return nil, pl.exp.Errorf(key+".blocks", "belongs to one condition, found combinations of %s",
+			strings.Join(split.Each, ", "))
+	}
+
+	var parts [][]holdout.Named
+	for _, condition := range split.Each {
+		part, err := pl.each(key, condition, 0, lenient)
+		if err != nil || part == nil {
+			return nil, err
+		}
+
+		parts = append(parts, part)
+	}
+
+	rows, err := pl.ing.Rows()
+	if err != nil {
+		return nil, err
+	}
+
+	combinations, err := holdout.EachCombination(parts, rows)
+	if err != nil {
+		return nil, pl.exp.Errorf(key, "%v", err)
+	}
+
+	switch n := len(combinations); {
+	case n == 0:
+		return nil, pl.exp.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
+			strings.Join(split.Each, ", "))
+	case n > maxEach:
+		return nil, pl.exp.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
+			"{test: [{…}, {…}]}", strings.Join(split.Each, ", "), n, maxEach)
+	}
+
+	return combinations, nil
 }
 
-// eachValue returns a holdout of each value of a condition, or of each of so many blocks of them.
-func (pl *planner) eachValue(at, c string, blocks int) []holdout.Named {
-	v := pl.ing.Values(c)
-	pl.exp.Refuse(len(v) == 0, at, "the values of %s are not known before the files are read, "+
-		"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
-	pl.exp.Refuse(len(v) < 2 || blocks > len(v), at, "%s has %d values, too few to hold out one after the other", c,
-		len(v))
-	pl.exp.Refuse(blocks == 0 && len(v) > maxEach, at,
-		"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}, or, where they scatter "+
-			"about set points, state by how much: ingest: {within: {%s: 0.5 %%}}", c, len(v), maxEach, c, c)
+// each returns a holdout for each name or value of a condition, or for each block of values. An unknown condition is an
+// error, unless lenient is true: each then returns nil.
+func (pl *planner) each(key, condition string, blocks int, lenient bool) ([]holdout.Named, error) {
+	switch {
+	case slices.Contains(pl.ing.Labels, condition):
+		return pl.eachLabel(key, condition, blocks)
+	case slices.Contains(pl.ing.Conditions, condition):
+		return pl.eachValue(key, condition, blocks)
+	case lenient:
+		return nil, nil
+	}
 
-	return holdout.Each(c, v, blocks)
+	return nil, pl.notACondition(key, condition)
 }
 
-// eachLabel returns a holdout of each name of a label.
-func (pl *planner) eachLabel(at, label string, blocks int) []holdout.Named {
+// checkName returns an error if one of the splits has the name already, or a name that differs only by letter case,
+// which folders of Windows and macOS do not distinguish.
+func (pl *planner) checkName(key string, splits []config.Split, name string) error {
+	for _, other := range splits {
+		if other.Name == name {
+			return pl.exp.Errorf(key, "two splits are named %q", name)
+		}
+
+		if strings.EqualFold(other.Name, name) {
+			return pl.exp.Errorf(key, "the names %q and %q of splits differ by letter case alone, and "+
+				"on Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
+				other.Name, name)
+		}
+	}
+
+	return nil
+}
+
+// eachValue returns a holdout for each value of a condition, or for each block of neighbouring values if blocks is not
+// 0.
+func (pl *planner) eachValue(key, condition string, blocks int) ([]holdout.Named, error) {
+	values, err := pl.ing.Values(condition)
+	if err != nil {
+		return nil, err
+	}
+
+	n := len(values)
+	switch {
+	case n == 0:
+		return nil, pl.exp.Errorf(key, "the values of %s are not known before the files are read, "+
+			"so each cannot list them; write one split per value: {test: {%s: VALUE}}", condition, condition)
+	case n < 2 || blocks > n:
+		return nil, pl.exp.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
+	case blocks == 0 && n > maxEach:
+		return nil, pl.exp.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
+			"blocks: 5}, or, where they scatter about set points, state by how much: ingest: {within: {%s: 0.5 %%}}",
+			condition, n, maxEach, condition, condition)
+	}
+
+	return holdout.Each(condition, values, blocks), nil
+}
+
+// eachLabel returns a holdout for each name of a label.
+func (pl *planner) eachLabel(key, label string, blocks int) ([]holdout.Named, error) {
 	if blocks != 0 {
-		fault.Raise(pl.noBlocks(at+".blocks", label))
+		return nil, pl.noBlocks(key+".blocks", label)
 	}
 
-	names := pl.ing.Names(label)
-	pl.exp.Refuse(len(names) == 0, at, "the names of %s are not known before the files are read, "+
-		"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, label)
-	pl.exp.Refuse(len(names) < 2 || len(names) > maxEach, at, "expected 2 to %d names of %s to hold out one after the "+
-		"other, found %d: %s; name those to hold out with {test: {%s: NAME}}", maxEach, label, len(names),
-		holdout.Listed(names), label)
+	names, err := pl.ing.Names(label)
+	if err != nil {
+		return nil, err
+	}
 
-	return holdout.EachLabel(label, names)
+	n := len(names)
+	switch {
+	case n == 0:
+		return nil, pl.exp.Errorf(key, "the names of %s are not known before the files are read, "+
+			"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, label)
+	case n < 2 || n > maxEach:
+		return nil, pl.exp.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
+			"those to hold out with {test: {%s: NAME}}", maxEach, label, n, holdout.Listed(names), label)
+	}
+
+	return holdout.EachLabel(label, names), nil
 }
 
-// maxEach bounds the splits of one condition: each is a training per seed.
+// maxEach is the largest number of splits that one split with the key each may stand for, because each is trained once
+// per seed.
 const maxEach = 100

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // names lists splits with their rules.
 func names(splits []config.Split) string {
 	var out []string
-	for _, s := range splits {
-		out = append(out, s.Name+": "+s.Test.String())
+	for _, split := range splits {
+		out = append(out, split.Name+": "+split.Test.String())
 	}
 
 	return strings.Join(out, "; ")
@@ -48,15 +48,27 @@ func TestExpand(t *testing.T) {
 		},
 		{"{some: {test: {random: 0.2}}}", "some: a random share of 0.2 of the conditions, drawn for some"},
 		{
-			"{all: {each: [blades, rpm], blocks: 2}}",
-			"blades=2: blades = 2; blades=3: blades = 3; rpm=1000..2000: rpm = 1000, 2000; " +
-				"rpm=3000..5000: rpm = 3000, 4000.5, 5000",
+			"{some: {test: [{blades: 2, rpm: 1000}, {blades: 3, rpm: 2000}]}}",
+			"some: blades = 2 and rpm = 1000, or blades = 3 and rpm = 2000",
 		},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
 		got, err := expand(b, b.Train.Splits, false)
-		must.Not(t, err != nil || names(got) != c.want, "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
+		require.NoError(t, err, "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
+		assert.Equal(t, c.want, names(got), "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
 	}
+}
+
+// each of several conditions makes a split of every combination that was measured.
+func TestExpandCombinations(t *testing.T) {
+	b := rotors(t, "{inputs: [rpm], splits: {each: [blades, rpm]}}")
+	b.Ing.Known = b.Ing.Known[2:] // three blades were not measured at 5000 and 1000 rpm
+
+	got, err := expand(b, b.Train.Splits, false)
+	require.NoError(t, err)
+	require.Len(t, got, 8)
+	assert.Equal(t, "blades=2,rpm=1000: blades = 2 and rpm = 1000", names(got[:1]))
+	assert.Equal(t, "blades=3,rpm=4000.5: blades = 3 and rpm = 4000.5", names(got[7:]))
 }
 
 // A list of splits that cannot be made is an error at the split.
@@ -64,6 +76,8 @@ func TestExpandErrors(t *testing.T) {
 	for _, c := range []struct{ splits, want string }{
 		{"{all: {each: blade}}", `splits.all: "blade" is not a condition of this experiment, which has rpm, blades; did ` +
 			`you mean "blades"?`},
+		{"{all: {each: [blades, rpm], blocks: 2}}", "splits.all.blocks: belongs to one condition, found combinations of " +
+			"blades, rpm"},
 		{"{all: {each: blades, blocks: 3}}", "splits.all: blades has 2 values, too few to hold out one after the other"},
 		{"{all: {each: blades}, again: {each: blades}}", `splits.again: two splits are named "blades=2"`},
 		{"{fast: {test: {rpm: 1000}}, Fast: {test: {rpm: 2000}}}", `splits.Fast: the names "fast" and "Fast" of splits ` +
@@ -71,14 +85,14 @@ func TestExpandErrors(t *testing.T) {
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
 		_, err := expand(b, b.Train.Splits, false)
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
 	delete(b.Ing.Known[4].Numbers, "rpm")
 
 	_, err := expand(b, b.Train.Splits, false)
-	must.Refuse(t, err, "the values of rpm are not known before the files are read")
+	assert.ErrorContains(t, err, "the values of rpm are not known before the files are read")
 
 	for i := range 101 {
 		b.Ing.Known = append(b.Ing.Known, condition.Values{Numbers: map[string]float64{"rpm": float64(i)}})
@@ -86,7 +100,7 @@ func TestExpandErrors(t *testing.T) {
 
 	b.Ing.Known = b.Ing.Known[10:]
 	_, err = expand(b, b.Train.Splits, false)
-	must.Refuse(t, err, "rpm has 101 values, more than 100 splits; "+
+	assert.ErrorContains(t, err, "rpm has 101 values, more than 100 splits; "+
 		"hold out blocks of them: {each: rpm, blocks: 5}")
 
 	// Of another experiment's conditions there is nothing to hold out.
@@ -96,8 +110,6 @@ func TestExpandErrors(t *testing.T) {
 	}
 }
 
-func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) (out []config.Split, err error) {
-	err = fault.Try(func() { out = (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient) })
-
-	return out, err
+func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
+	return (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient)
 }

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Equal values are equal bytes in whatever order a process writes them, and whichever it
@@ -27,9 +29,9 @@ func TestGobOrder(t *testing.T) {
 				"honest": &interval.Result{Absent: "x"},
 			}[kind]
 
-			must.Do(t, plan.WriteGob(kind, path, v))
+			require.NoError(t, plan.WriteGob(kind, path, v))
 
-			b := must.Read(t, path)
+			b := testfile.Read(t, path)
 
 			fmt.Printf("%s %x\n", kind, sha256.Sum256(b))
 		}
@@ -42,7 +44,7 @@ func TestGobOrder(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestGobOrder$")
 		cmd.Env = append(os.Environ(), order+"="+kinds)
 		out, err := cmd.Output()
-		must.Never(t, err != nil, "%v: %s", err, out)
+		require.NoError(t, err, "%v: %s", err, out)
 
 		for _, line := range strings.Split(string(out), "\n")[:len(strings.Fields(kinds))] {
 			kind, sum, _ := strings.Cut(line, " ")
@@ -50,9 +52,11 @@ func TestGobOrder(t *testing.T) {
 				first[kind] = sum
 			}
 
-			must.Not(t, first[kind] != sum, "%s: other bytes in the order %q", kind, kinds)
+			if first[kind] != sum {
+				t.Errorf("%s: other bytes in the order %q", kind, kinds)
+			}
 		}
 	}
 
-	must.Not(t, len(first) != 2, "files: %v", first)
+	assert.Len(t, first, 2, "files: %v", first)
 }

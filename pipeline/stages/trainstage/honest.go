@@ -2,120 +2,147 @@ package trainstage
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
 
-	"doubletake/dsp"
-	"doubletake/ingest/fault"
-	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/train/form"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
 
-// honestVersion is the version of the results of the calibration on left-out groups.
-// 2: record on the test part, left-out groups where they are too few; 3: other starts
-// of the search, predictions of the test rows for the figures; 4: other order of sums;
-// 5: blocks with equal numbers of values, not of rows; 6: the layout of honest.gob; 7: the
-// scale of new groups, the blocks of the split; 8: intervals of 68 % and the farthest row of
-// left-out groups, the trust of each outcome, rivals; 9: cells above 4,000 rows, the search of many
-// outcomes; 10: forms, and the hint at one; 11: the record of honest.json has all numbers of metrics.json.
-const honestVersion = 11
+// honestVersion is the version of the results of the calibration on left-out groups. Raise it when the calibration
+// gives another result for the same input: its tasks then run again.
+const honestVersion = 15
 
 // Outputs of a split's calibration on left-out groups.
 const (
 	HonestJSON  = "honest.json"    // the model and its calibration, for predictions
 	HonestData  = "honest.gob"     // an interval.Result, for the report
-	LeftOutData = "left-out.arrow" // what the scale of new groups was learned from
+	LeftOutData = "left-out.arrow" // the left-out groups from which the scale of new groups was learned
 	honestArrow = "honest.arrow"   // the held-out triplets with their intervals
 )
 
-// HonestID is the ID of the task that calibrates a split on left-out groups.
+// HonestID returns the ID of the task that calibrates a split on left-out groups.
 func HonestID(exp plan.Experiment, split string) string { return exp.ID("train", split, "honest") }
 
-// HonestCondition returns the condition whose values are the groups of a split,
-// "" with a reason where the split has no calibration. A final model has the groups of the
-// first of the other splits that has any.
-func HonestCondition(h honest.Settings, s config.Split, all []config.Split) (condition, absent string) {
-	switch {
-	case h.Base == "none":
-		return "", "train.honest.base is none"
-	case h.Groups != "":
-		return h.Groups, ""
-	case s.Test.Group() != "":
-		return s.Test.Group(), ""
-	case s.Final():
-		for _, o := range all {
-			if o.Test.Group() != "" {
-				return o.Test.Group(), ""
-			}
-		}
-
-		return "", "nothing is held out, and no other split has groups"
-	}
-
-	return "", "the split holds out several conditions at once; name the one whose values are the groups with " +
-		"train.honest.groups"
-}
-
-// blocksOf is the number of blocks into which the condition is cut: that of the
-// settings, or of the splits, whose blocks are then the groups.
-func blocksOf(h honest.Settings, s config.Split, all []config.Split, condition string) int {
-	if h.Blocks != 0 || h.Labels {
-		return h.Blocks
-	}
-
-	for _, o := range append([]config.Split{s}, all...) {
-		if o.Blocks != 0 && o.Test.Group() == condition && (o.Name == s.Name || s.Final()) {
-			return o.Blocks
-		}
-	}
-
-	return 0
-}
-
-// honestWeight is the seconds that the calibration takes on one processor,
-// roughly: hyperparameters are sought on so many conditions at most, for each outcome
-// on its own (of a balance two); the harmonics of a rotor are one exact process.
-func (pl *planner) honestWeight() float64 {
-	conditions, _ := pl.ing.Size()
-	n, all := min(conditions, 320)/320, min(conditions, 1000)/1000
-	switch pl.ing.Construction.(type) {
-	case dsp.OfSpectra:
-		return 0.1 + 0.35*n*n + 3.5*all*all
-	case dsp.PerRun:
-		return 0.1 + 1.3*n*n
-	}
-
-	return 0.1 + 0.35*n*n
-}
-
-// honestTask adds the calibration of a split on left-out groups.
-func (pl *planner) honestTask(s config.Split, left *leftOut) {
+// honestTask adds the task that calibrates a split on left-out groups, unless the split has none. left lists the
+// trainings without a group whose models are calibrated; it is nil if a process is fitted.
+func (pl *planner) honestTask(split config.Split, left *leftOut) {
 	tr := pl.exp.Train
-	condition, absent := HonestCondition(tr.Honest, s, tr.Splits)
+	condition, absent := HonestCondition(tr.Honest, split, tr.Splits)
 	if absent != "" {
 		return
 	}
 
-	l := pl.learner(s, condition)
+	learner := pl.learner(split, condition)
 	dep := pl.trip.Triplets
-	cfg := pl.honestSettings(l)
+	cfg := pl.honestSettings(learner)
+	local := pl.honestLocal(split, condition, learner)
+	t := pl.exp.Add(&engine.Task{
+		ID: HonestID(pl.exp, split.Name), Stage: "train", Split: split.Name, Version: honestVersion, Config: cfg,
+		Local: pl.stated(local),
+		Deps:  []engine.Dep{dep}, Weight: pl.honestWeight(),
+	})
+
+	if left != nil {
+		if learner.Scale != "ecov" {
+			t.Weight = 1
+		}
+
+		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel})
+		for _, s := range left.inTurn() {
+			t.Deps = append(t.Deps, engine.Dep{Task: s.task(pl.exp), Output: leftOutModel})
+		}
+	}
+
+	for _, output := range []string{HonestJSON, LeftOutData, honestArrow} {
+		path := pl.exp.Published("train", "splits", split.Name, output)
+		t.Publish = append(t.Publish, engine.Link{Output: output, Path: path})
+	}
+
+	work := &calibration{planner: pl, split: split, grouped: learner, left: left, settings: cfg, local: local}
+	t.Run = work.run
+}
+
+// calibration is the work of the task that calibrates a split on left-out groups.
+type calibration struct {
+	*planner
+	split    config.Split
+	grouped  honest.Learner // knows the groups
+	left     *leftOut       // trainings that the models come from; nil for a process
+	settings []kv.Pair
+	local    []kv.Pair
+}
+
+// run calibrates the split and writes the outputs of the task.
+func (c *calibration) run(ctx context.Context, job *engine.Job) error {
+	learner := c.grouped
+	set, groups, err := readGroups(c.exp, job, c.trip.Triplets, c.split, &learner)
+	if err != nil {
+		return err
+	}
+
+	across, _ := c.exp.Across()
+	between := honest.Across(set.Of(triplets.Train), across)
+	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left out.
+	triplets.Apart(&set, groups)
+
+	model, prediction, err := c.calibrate(ctx, job, learner, c.left, set, groups)
+	if err != nil {
+		return fmt.Errorf("calibrate on left-out groups: %w", err)
+	}
+
+	if model.Calibration != nil {
+		model.Calibration.Things = append(model.Calibration.Things, between...)
+	}
+
+	model.Split = c.split.Name
+	model.HeldOut = c.split.Test.String()
+	model.Data = c.exp.Ingest.Data
+	if err := plan.WriteJSON(job, HonestJSON, model); err != nil {
+		return err
+	}
+
+	if err := plan.WriteGob("calibration", job.Output(HonestData), model.Result()); err != nil {
+		return err
+	}
+
+	return c.writeTables(job, model, set, prediction)
+}
+
+// writeTables writes the held-out triplets with their intervals, and the left-out groups.
+func (c *calibration) writeTables(job *engine.Job, model *honest.Model, set triplets.Set,
+	prediction *interval.Prediction,
+) error {
+	intervals := honestTable(set, prediction)
+	intervals.Meta = append(c.exp.Meta(c.settings, c.local), kv.Pair{Key: "split", Value: c.split.Name},
+		kv.Pair{Key: "held_out", Value: c.split.Test.String()})
+
+	leftOut := LeftOutTable(model.Result().LeftOut(), model.Left, set.OutcomeNames())
+	leftOut.Meta = append(slices.Clone(intervals.Meta), kv.Pair{Key: "condition", Value: c.grouped.Condition},
+		kv.Pair{Key: "base", Value: c.exp.Train.Honest.Base})
+
+	if err := plan.WriteTable(job, honestArrow, intervals); err != nil {
+		return err
+	}
+
+	return plan.WriteTable(job, LeftOutData, leftOut)
+}
+
+// honestLocal returns the settings of a calibration that belong to the key of its task alone.
+func (pl *planner) honestLocal(split config.Split, condition string, learner honest.Learner) []kv.Pair {
+	tr := pl.exp.Train
 	local := []kv.Pair{
-		s.Setting(),
+		split.Setting(),
 		{Key: "groups", Value: condition},
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
@@ -127,97 +154,59 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
 	}
 
-	if l.Represent != "" {
-		local = append(local, kv.Pair{Key: "form", Value: l.Represent})
+	if learner.Base == "gp" {
+		local = append(local, kv.Pair{Key: "form", Value: learner.Represent})
 	}
 
-	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Within), pl.all.across)
+	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Tolerances), pl.all.across)
 	if pl.all.across != nil {
 		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
 	}
 
-	if names := lists.Each(l.Offsets, func(o honest.Label) string { return o.Name }); names != nil {
-		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(names, ",")})
+	var offsets []string
+	for _, label := range learner.Offsets {
+		offsets = append(offsets, label.Name)
 	}
 
-	t := pl.exp.Add(&engine.Task{
-		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg,
-		Local: pl.stated(local),
-		Deps:  []engine.Dep{dep}, Weight: pl.honestWeight(),
-	})
-
-	if left != nil {
-		if l.Scale != "ecov" {
-			t.Weight = 1
-		}
-
-		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel})
-		for _, g := range left.inTurn() {
-			t.Deps = append(t.Deps, engine.Dep{Task: g.task(pl.exp), Output: leftOutModel})
-		}
+	if len(offsets) > 0 {
+		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(offsets, ",")})
 	}
 
-	for _, o := range []string{HonestJSON, LeftOutData, honestArrow} {
-		t.Publish = append(t.Publish, engine.Link{Output: o, Path: pl.exp.Published("train", "splits", s.Name, o)})
-	}
-
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		set, z := readGroups(pl.exp, j, dep, s, &l)
-		across, _ := pl.exp.Across()
-		between := honest.Across(set.Of(triplets.Train), across)
-		triplets.Apart(&set, z) // a group left out teaches nothing by second values either
-
-		var m *honest.Model
-
-		var p *interval.Prediction
-		if left == nil {
-			m, p, err = l.Process(ctx, set, z)
-		} else {
-			m, p, err = left.calibrate(ctx, l, set, z, func(s subset) (*honest.Model, error) {
-				m := &honest.Model{Ensemble: &honest.EnsembleModel{}}
-				return m, plan.ReadJSON(j.Input(s.task(pl.exp), leftOutModel), m.Ensemble)
-			})
-		}
-
-		if err != nil {
-			return fmt.Errorf("calibrate on left-out groups: %w", err)
-		}
-
-		if m.Calibration != nil {
-			m.Calibration.Things = append(m.Calibration.Things, between...)
-		}
-
-		m.Split, m.HeldOut, m.Data = s.Name, s.Test.String(), pl.exp.Ingest.Data
-		out := honestTable(set, p)
-		out.Meta = append(pl.exp.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
-			kv.Pair{Key: "held_out", Value: s.Test.String()})
-
-		groups := LeftOutTable(m.Result().LeftOut(), m.Left, set.OutcomeNames())
-		groups.Meta = append(slices.Clone(out.Meta), kv.Pair{Key: "condition", Value: condition},
-			kv.Pair{Key: "base", Value: tr.Honest.Base})
-
-		return errors.Join(plan.WriteJSON(j, HonestJSON, m),
-			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), plan.WriteTable(j, honestArrow, out),
-			plan.WriteTable(j, LeftOutData, groups))
-	}
+	return local
 }
 
-// Without is the record of a split's process that was fitted without the rows for which left holds, of a run and a
-// recording, and leaves out the groups of the others in closed form. It is nil where no training row is left out, or
-// the split has no calibrated process.
-func (r Result) Without(ctx context.Context, j *engine.Job, s config.Split, left func(run, recording string) bool) (
-	_ *interval.Record, err error,
-) {
-	defer fault.Catch(&err)
-	condition, absent := HonestCondition(r.exp.Train.Honest, s, nil)
+// calibrate fits a process and calibrates it, or calibrates the models of the left-out trainings if there are any.
+func (pl *planner) calibrate(ctx context.Context, job *engine.Job, learner honest.Learner, left *leftOut,
+	set triplets.Set, groups []float64,
+) (*honest.Model, *interval.Prediction, error) {
+	if left == nil {
+		return learner.Process(ctx, set, groups)
+	}
+
+	return left.calibrate(ctx, learner, set, groups, func(s subset) (*honest.Model, error) {
+		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
+		return model, plan.ReadJSON(job.Input(s.task(pl.exp), leftOutModel), model.Ensemble)
+	})
+}
+
+// Without fits and calibrates the process of a split without the rows for which left returns true, and returns its
+// record on the test part. It returns nil if left is false for all training rows, or if the split has no calibrated
+// process.
+func (r Result) Without(ctx context.Context, job *engine.Job, split config.Split,
+	left func(run, recording string) bool,
+) (*interval.Record, error) {
+	condition, absent := HonestCondition(r.exp.Train.Honest, split, nil)
 	if absent != "" || r.exp.Train.Honest.Base != "gp" {
 		return nil, nil
 	}
 
-	l := r.learner(s, condition)
-	set, z := readGroups(r.exp, j, r.trip.Triplets, s, &l)
-	triplets.Apart(&set, z)
+	learner := r.learner(split, condition)
+	set, groups, err := readGroups(r.exp, job, r.trip.Triplets, split, &learner)
+	if err != nil {
+		return nil, err
+	}
+
+	triplets.Apart(&set, groups)
 	trained := 0
 	for i, run := range set.Run {
 		if left(set.Runs[run], set.Recording[i]) {
@@ -233,253 +222,75 @@ func (r Result) Without(ctx context.Context, j *engine.Job, s config.Split, left
 		return nil, nil
 	}
 
-	m, _, err := l.Process(ctx, set, z)
-	if err != nil || m.Record == nil {
+	model, _, err := learner.Process(ctx, set, groups)
+	if err != nil {
 		return nil, err
 	}
 
-	return m.Record, nil
+	return model.Record, nil
 }
 
-// LeftOutTable holds the named left-out groups as package scale takes them, a row for each
-// condition and outcome. The noise is that of the pairs.
-func LeftOutTable(names []string, left []scale.Group, outcomes []string) *table.Table {
-	group := table.Column{Name: "group", Description: "left-out training group", Strings: []string{}}
-	condition := table.Column{Name: "condition", Description: "number of the condition in its group", Ints: []int64{}}
-	outcome := table.Column{Name: "outcome", Description: "in units of its training deviation", Strings: []string{}}
-	residual := table.Column{Name: "residual", Description: "mean of all measurements less the prediction"}
-	noise := table.Column{Name: "noise", Description: "twice the variance of that mean by its pairs"}
-	claim := table.Column{Name: "claim", Description: "epistemic variance that the model states itself"}
-	distance := table.Column{Name: "distance", Description: "distance to the other groups; 1 for labels"}
-
-	for h, g := range left {
-		for k, r := range g.Residual {
-			i := k / len(outcomes)
-			group.Strings, condition.Ints = append(group.Strings, names[h]), append(condition.Ints, int64(i))
-			outcome.Strings = append(outcome.Strings, outcomes[k%len(outcomes)])
-			residual.Floats, noise.Floats = append(residual.Floats, r), append(noise.Floats, g.Noise[k])
-			claim.Floats, distance.Floats = append(claim.Floats, g.Claim[k]), append(distance.Floats, g.Distance[i])
-		}
-	}
-
-	return &table.Table{Columns: []table.Column{group, condition, outcome, residual, noise, claim, distance}}
-}
-
-// ReadLeftOut reads what LeftOutTable made, and the number of outcomes.
-func ReadLeftOut(t *table.Table) (names []string, left []scale.Group, outcomes int, err error) {
-	group, condition, outcome := t.Column("group"), t.Column("condition"), t.Column("outcome")
-	n := t.Rows()
-	if group == nil || condition == nil || outcome == nil || len(group.Strings) != n || len(condition.Ints) != n ||
-		len(outcome.Strings) != n {
-		return nil, nil, 0, errors.New("read left-out groups: expected columns group, condition and outcome, found others")
-	}
-
-	var values [4][]float64
-	for k, name := range []string{"residual", "noise", "claim", "distance"} {
-		v, err := t.Floats(name)
-		if err != nil {
-			return nil, nil, 0, fmt.Errorf("read left-out groups: %w", err)
-		}
-
-		for i, x := range v {
-			if math.IsNaN(x) || math.IsInf(x, 0) || name == "distance" && x <= 0 || name != "residual" && x < 0 {
-				return nil, nil, 0, fmt.Errorf("read left-out groups: expected a %s that is finite and not negative, "+
-					"found %g in row %d", name, x, i)
-			}
-		}
-
-		values[k] = v
-	}
-
-	for outcomes < n && (outcomes == 0 || outcome.Strings[outcomes] != outcome.Strings[0]) {
-		outcomes++
-	}
-
-	for i := range n {
-		if i == 0 || group.Strings[i] != group.Strings[i-1] {
-			names, left = append(names, group.Strings[i]), append(left, scale.Group{})
-		}
-
-		g := &left[len(left)-1]
-		if len(g.Residual)%outcomes == 0 {
-			g.Conditions, g.Distance = g.Conditions+1, append(g.Distance, values[3][i])
-		}
-
-		if at := len(g.Residual); condition.Ints[i] != int64(at/outcomes) ||
-			outcome.Strings[i] != outcome.Strings[at%outcomes] {
-			return nil, nil, 0, fmt.Errorf("read left-out groups: expected condition %d of group %s in row %d, found %d",
-				at/outcomes, names[len(names)-1], i, condition.Ints[i])
-		}
-
-		g.Residual, g.Noise = append(g.Residual, values[0][i]), append(g.Noise, values[1][i])
-		g.Claim = append(g.Claim, values[2][i])
-	}
-
-	for h, g := range left {
-		if len(g.Residual)%outcomes != 0 {
-			return nil, nil, 0, fmt.Errorf("read left-out groups: expected %d outcomes of each condition, found fewer in "+
-				"group %s", outcomes, names[h])
-		}
-	}
-
-	return names, left, outcomes, nil
-}
-
-// honestSettings are the settings of a calibration. A prior counts with its numbers, not
-// with the place of its file.
-func (pl *planner) honestSettings(l honest.Learner) []kv.Pair {
-	h := l.Settings
-	h.Prior = l.ScalePrior().Name
-	cfg := plan.Settings("train.honest", h)
-	if h.Scale != "ecov" { // nothing is computed otherwise than before it could be chosen
+// honestSettings returns the settings of a calibration as a part of its task's key. A prior is part of the key by its
+// numbers, not by the path of its file.
+func (pl *planner) honestSettings(learner honest.Learner) []kv.Pair {
+	settings := learner.Settings
+	settings.Prior = learner.ScalePrior().Name
+	cfg := plan.Settings("train.honest", settings)
+	if settings.Scale != "ecov" { // the other scales give the same result
 		cfg = slices.DeleteFunc(cfg, func(p kv.Pair) bool { return p.Key == "train.honest.scale" })
 	}
 
-	return append(cfg, kv.Pair{Key: "digest of the prior", Value: l.ScalePrior().Digest()})
+	return append(cfg, kv.Pair{Key: "digest of the prior", Value: learner.ScalePrior().Digest()})
 }
 
-// learner calibrates a split on groups of a condition.
-func (pl *planner) learner(s config.Split, condition string) honest.Learner {
-	h := pl.exp.Train.Honest
-	h.Labels = h.Labels || slices.Contains(pl.ing.Labels, condition) ||
-		slices.Contains(pl.numbered, condition) && blocksOf(h, s, pl.exp.Train.Splits, condition) == 0
-	h.Blocks = blocksOf(h, s, pl.exp.Train.Splits, condition)
-
-	l := honest.Learner{
-		Settings: h, Condition: condition, Within: s.Test.Within(condition), Law: pl.prior, Rate: IsRate,
-		Represent: pl.exp.Train.Form, Dimension: dimension, Scatter: scatter(pl.exp),
-	}
-	l.Offsets = lists.Each(pl.offsets(condition, h), func(name string) honest.Label { return honest.Label{Name: name} })
-	return l
-}
-
-// numberedThings lists the inputs each of whose values is one thing, as far as conditions are known before a file is
-// read. Values that scatter about set points are not, and none are where honest.groups names a condition.
-func (pl *planner) numberedThings() (names []string) {
-	if h := pl.exp.Train.Honest; h.Base != "gp" || h.Groups != "" || len(pl.exp.Train.Inputs) < 3 {
-		return nil
-	}
-
-	rows := pl.ing.Rows()
-	columns := map[string][]float64{}
-	for _, in := range pl.exp.Train.Inputs {
-		if v, unknown := rows.Floats(in); unknown == nil {
-			columns[in] = v
-		}
-	}
-
-	for _, name := range pl.exp.Train.Inputs {
-		others := maps.Clone(columns)
-		delete(others, name)
-		_, scatters := pl.ing.Points[name]
-		if !scatters && honest.NumbersThings(columns[name], slices.Collect(maps.Values(others))) {
-			names = append(names, name)
-		}
-	}
-
-	return names
-}
-
-// offsets lists the labels whose names have offsets in a process: that of the groups, the things and occasions that
-// were declared, and with one of them the runs. Those across which repeats are paired have theirs in the pairs.
-func (pl *planner) offsets(condition string, h honest.Settings) (labels []string) {
-	in := pl.exp.Ingest
-	if h.Base != "gp" {
-		return nil
-	}
-
-	if h.Labels {
-		labels = []string{condition}
-	}
-
-	labels = append(labels, lists.Keep(slices.Concat(in.Things, in.Occasions), func(name string) bool {
-		return name != condition && slices.Contains(pl.ing.Labels, name)
-	})...)
-
-	across, _ := pl.exp.Across()
-	if len(labels) == 1 && labels[0] != across {
-		labels = append(labels, honest.Runs)
-	}
-
-	return slices.DeleteFunc(labels, func(name string) bool { return name == across })
-}
-
-// dimension is that of the unit that a quantity states, or its name.
-func dimension(q triplets.Quantity) form.Dimension {
-	if q.Name == "blades" {
-		return form.Dimension{Count: true}
-	}
-
-	u, err := units.Parse(q.Unit)
-	if q.Unit == "" || err != nil {
-		var ok bool
-		if u, ok = units.OfName(q.Name); !ok {
-			return form.Dimension{}
-		}
-	}
-
-	// Angles, temperatures, electric quantities and numbers stay as they are.
-	d := u.Dimension
-	if d == (units.Dimension{}) || d[3] != 0 || d[4] != 0 || d[5] != 0 {
-		return form.Dimension{}
-	}
-
-	return form.Dimension{Mass: int(d[0]), Length: int(d[1]), Time: int(d[2]), Known: true}
-}
-
-// readPrior reads the prior of the scale of new groups where it is a file.
-func readPrior(exp plan.Experiment) (p scale.Prior) {
+// readPrior reads the prior of the scale of new groups from the file that the configuration names. It returns the zero
+// Prior if the configuration names a prior of the program.
+func readPrior(exp plan.Experiment) (scale.Prior, error) {
 	name := exp.Train.Honest.Prior
 	if scale.IsNamed(name) || name == "" {
-		return p
+		return scale.Prior{}, nil
 	}
 
-	b, err := os.ReadFile(exp.File.Resolve(name))
-	exp.Refuse(err != nil, "train.honest.prior", "expected wide, library or a file of priors: %v", err)
-
-	list, err := scale.ReadPriors(b)
-	exp.Refuse(err != nil, "train.honest.prior", "%s: %v", name, err)
-
-	return list[0]
-}
-
-// IsRate reports whether a condition is a speed or a rate: effects of such a
-// condition go with its ratio.
-func IsRate(name string) bool {
-	u, ok := units.OfName(name)
-	if !ok {
-		return false
+	text, err := os.ReadFile(exp.File.Resolve(name))
+	if err != nil {
+		return scale.Prior{}, exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err)
 	}
 
-	return slices.ContainsFunc([]string{"m/s", "1/s"}, func(text string) bool {
-		v, err := units.Parse(text)
-		return err == nil && v.Dimension == u.Dimension
-	})
+	list, err := scale.ReadPriors(text)
+	if err != nil {
+		return scale.Prior{}, exp.Errorf("train.honest.prior", "%s: %v", name, err)
+	}
+
+	return list[0], nil
 }
 
-// honestTable is the held-out triplets with their intervals, in the outcomes' own
-// units. p is nil where there is no calibration.
-func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
-	t, test := &table.Table{}, s.Of(triplets.Test)
+// honestTable returns the held-out triplets with their intervals, in the outcomes' own units. It returns the triplets
+// without intervals if p is nil, which means that there is no calibration.
+func honestTable(set triplets.Set, p *interval.Prediction) *table.Table {
+	t := &table.Table{}
+	test := set.Of(triplets.Test)
+	rows := set.RowsOf(triplets.Test)
+	var runs []string
+	for _, i := range rows {
+		runs = append(runs, set.Runs[set.Run[i]])
+	}
 
-	rows := s.RowsOf(triplets.Test)
-	t.Make("run", "", "one acquisition at one condition").Strings = lists.Each(rows,
-		func(i int) string { return s.Runs[s.Run[i]] })
+	t.Make("run", "", "one acquisition at one condition").Strings = runs
 	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Rows(
-		s.Recording, 1, rows)
-	for k, q := range s.Inputs {
-		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, s.In, k)
+		set.Recording, 1, rows)
+	for k, q := range set.Inputs {
+		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, set.In, k)
 	}
 
 	if p == nil {
 		return t
 	}
 
-	for k, o := range s.Outcomes {
+	for k, outcome := range set.Outcomes {
 		for _, c := range interval.Columns {
-			column := t.Make(o.Name+c.Suffix, o.Unit, c.Description)
-			for i := k; i < len(p.Mu); i += s.Out {
-				column.Floats = append(column.Floats, c.Of(p, i))
+			column := t.Make(outcome.Name+c.Suffix, outcome.Unit, c.Description)
+			for i := k; i < len(p.Mu); i += set.Out {
+				column.Floats = append(column.Floats, c.Value(p, i))
 			}
 		}
 	}
@@ -489,6 +300,6 @@ func honestTable(s triplets.Set, p *interval.Prediction) *table.Table {
 
 // ReadHonest reads the calibration of a split for the report.
 func ReadHonest(path string) (*interval.Result, error) {
-	r := &interval.Result{}
-	return r, plan.ReadGob("calibration", path, r)
+	result := &interval.Result{}
+	return result, plan.ReadGob("calibration", path, result)
 }

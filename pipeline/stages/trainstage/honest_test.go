@@ -18,7 +18,8 @@ func TestHonestCondition(t *testing.T) {
 		{honest.Settings{Base: "none"}, holdout.Values("blades", 2), ""},
 		{honest.Settings{Base: "gp"}, holdout.Values("blades", 2), "blades"},
 		{honest.Settings{Base: "gp", Groups: "rpm"}, holdout.Values("blades", 2), "rpm"},
-		{honest.Settings{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
+		{honest.Settings{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), "blades"},
+		{honest.Settings{Base: "pair"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
 	} {
 		condition, absent := HonestCondition(c.h, config.Split{Test: c.test}, nil)
 		if condition != c.want || (absent == "") != (c.want != "") {

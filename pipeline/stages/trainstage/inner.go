@@ -3,59 +3,76 @@ package trainstage
 import (
 	"slices"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
 
-// inner lists the splits by which a variant is selected for the split s: each holds one
-// group of the training set out, and what s holds out takes no part. There are none
-// without a sweep's select.
-func (pl *planner) inner(s config.Split) (out []config.Split) {
-	on, at := pl.exp.Select.On, "select.on"
-	if on == "" || s.Final() {
-		return nil
+// inner lists the splits by which a variant is selected for a split. Each holds out one group of the split's training
+// part, and ignores the rows that the split holds out. inner returns nil for a final model, and if no variant is to be
+// selected.
+func (pl *planner) inner(split config.Split) ([]config.Split, error) {
+	const key = "select.on"
+	condition := pl.exp.Select.Condition
+	if condition == "" || split.Final() {
+		return nil, nil
 	}
 
-	if !slices.Contains(pl.ing.Conditions, on) {
-		fault.Raise(pl.notACondition(at, on))
+	if !slices.Contains(pl.ing.Conditions, condition) {
+		return nil, pl.notACondition(key, condition)
 	}
 
-	all := pl.ing.Values(on)
-	pl.exp.Refuse(len(all) == 0, at, "the values of %s are not known before the files are read, so no groups of them can "+
-		"be planned; name another condition", on)
+	all, err := pl.ing.Values(condition)
+	if err != nil {
+		return nil, err
+	}
 
-	values := lists.Keep(all, func(v float64) bool { return pl.trainsOn(s.Test, on, v) })
-	g := honest.Learner{Condition: on, Within: s.Test.Within(on)}.Grouping(values)
-	pl.exp.Refuse(len(g.Names) < 2, at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
-		s.Name, len(g.Names))
+	if len(all) == 0 {
+		return nil, pl.exp.Errorf(key, "the values of %s are not known before the files are read, so no groups of them can "+
+			"be planned; name another condition", condition)
+	}
 
-	for h := range g.Names {
-		var of, rest []float64
+	var values []float64
+	for _, v := range all {
+		if pl.trainsOn(split.Test, condition, v) {
+			values = append(values, v)
+		}
+	}
+
+	grouping := honest.Learner{Condition: condition, Tolerance: split.Test.Within(condition)}.Grouping(values)
+	if len(grouping.Names) < 2 {
+		return nil, pl.exp.Errorf(key, "expected at least 2 groups of %s in the training set of split %q, found %d",
+			condition, split.Name, len(grouping.Names))
+	}
+
+	var splits []config.Split
+	for group := range grouping.Names {
+		var held, rest []float64
 		for i, v := range values {
-			if g.Of[i] == h {
-				of = append(of, v)
+			if grouping.Group[i] == group {
+				held = append(held, v)
 			} else {
 				rest = append(rest, v)
 			}
 		}
 
-		pl.exp.Refuse(slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on), at,
-			"expected at least 3 groups of the input %s in the training set of split %q, found %d: without one of them it "+
-				"would be constant; name another condition", on, s.Name, len(g.Names))
+		if same(rest) && slices.Contains(pl.exp.Train.Inputs, condition) {
+			return nil, pl.exp.Errorf(key, "expected at least 3 groups of the input %s in the training set of split %q, "+
+				"found %d: without one of them it would be constant; name another condition", condition, split.Name,
+				len(grouping.Names))
+		}
 
-		out = append(out, config.Split{
-			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Without: s.Test,
-			Test: holdout.AtSetPoints(holdout.Values(on, of...), pl.ing.Points.Find),
+		splits = append(splits, config.Split{
+			Name: split.Name + config.InnerSplit + holdout.GroupName(condition, held), Ignored: split.Test,
+			Test: holdout.AtSetPoints(holdout.Values(condition, held...), pl.ing.Points.Find),
 		})
 	}
 
-	return out
+	return splits, nil
 }
 
-// trainsOn reports whether the training set can have rows with the value.
+// trainsOn reports whether the training set can have rows with a value of a condition. It returns true if only the
+// files can tell.
 func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float64) bool {
 	if test.Group() == condition {
 		return !test.Holds(condition, value)
@@ -73,9 +90,4 @@ func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float6
 	}
 
 	return false
-}
-
-// rowsWith lists the rows of which held is as given.
-func rowsWith(held []bool, is bool) []int {
-	return lists.Where(len(held), func(i int) bool { return held[i] == is })
 }

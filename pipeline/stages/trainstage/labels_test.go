@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/condition"
-	"doubletake/internal/must"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // propellers are names whose order is that of their numbers 1, 2, ….
@@ -95,14 +95,14 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 			results := func(names bool, splits, extra string) (out []string) {
 				b := labelledBy(t, fmt.Sprintf(settings, c.base, extra, splits), byPropeller(names))
 				r, err := Plan(b.Experiment, b.Ing, b.Trip)
-				must.Do(t, err)
+				require.NoError(t, err)
 
 				output, err := b.Run(context.Background(), nil)
-				must.Do(t, err)
+				require.NoError(t, err)
 
 				add := func(x any) {
 					text, err := json.Marshal(x)
-					must.Do(t, err)
+					require.NoError(t, err)
 
 					s := string(text)
 					for p, n := range propellers {
@@ -112,12 +112,13 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 					out = append(out, s)
 				}
 
-				for _, s := range r.Splits {
-					h, err := ReadHonest(output(HonestID(b.Experiment, s.Name), HonestData))
-					must.Do(t, err)
+				for _, split := range r.Splits {
+					h, err := ReadHonest(output(HonestID(b.Experiment, split.Name), HonestData))
+					require.NoError(t, err)
 
-					must.Never(t, h.Absent != "" || h.Calibration.Kind != interval.Labels || h.Calibration.Groups[0].Distance != 1,
-						"%s: %s, %+v", s.Name, h.Absent, h.Calibration)
+					if h.Absent != "" || h.Calibration.Kind != interval.Labels || h.Calibration.Groups[0].Distance != 1 {
+						t.Fatalf("%s: %s, %+v", split.Name, h.Absent, h.Calibration)
+					}
 
 					add(h.Calibration)
 					add(h.Record)
@@ -128,17 +129,26 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 
 			named := results(true, c.names, c.groups)
 			numbered := results(false, c.other, c.groups+", labels: true")
-			must.Not(t, !slices.Equal(named, numbered),
-				"%s, %s:\n%v\nexpected, as of numbers,\n%v", c.base, c.names, named, numbered)
+			assert.Equal(t, numbered, named, "%s, %s:\n%v\nexpected, as of numbers,\n%v", c.base, c.names, named, numbered)
 		})
+	}
+}
+
+// A split may hold out each name of a label, or a name together with a number.
+func TestLabelsAccepted(t *testing.T) {
+	for _, train := range []string{
+		"{inputs: [rpm], splits: {each: propeller}}",
+		"{inputs: [rpm], splits: {s: {test: {propeller: Master, rpm: 4000}}}}",
+	} {
+		b := labelledBy(t, train, byPropeller(true))
+		_, err := Plan(b.Experiment, b.Ing, b.Trip)
+		assert.NoError(t, err, train)
 	}
 }
 
 // Splits and settings that names cannot have are errors at their place.
 func TestLabelErrors(t *testing.T) {
 	for _, c := range []struct{ train, want string }{
-		{"{inputs: [rpm], splits: {each: propeller}}", ""},
-		{"{inputs: [rpm], splits: {s: {test: {propeller: Master, rpm: 4000}}}}", ""},
 		{"{inputs: [rpm], splits: {all: {each: propeller, blocks: 2}}}", "splits.all.blocks: propeller is a column of text"},
 		{"{inputs: [rpm], splits: {each: propeller, again: {each: propeller}}}", `two splits are named "propeller=APC-8x6"`},
 		{"{inputs: [rpm], splits: {s: {test: {propeller: Mastr}}}}", "propeller = Mastr holds for none of the 20 " +
@@ -157,7 +167,7 @@ func TestLabelErrors(t *testing.T) {
 	} {
 		b := labelledBy(t, c.train, byPropeller(true))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -165,12 +175,12 @@ func TestLabelErrors(t *testing.T) {
 func TestOffsetsOfRuns(t *testing.T) {
 	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
 	pl, things := &planner{exp: b.Experiment, ing: b.Ing}, honest.Settings{Base: "gp", Labels: true}
-	must.Equal(t, pl.offsets("propeller", things), []string{"propeller", honest.Runs}, "offsets of things")
-	must.Equal(t, len(pl.offsets("rpm", honest.Settings{Base: "gp"})), 0, "offsets of a setting")
-	must.Equal(t, len(pl.offsets("propeller", honest.Settings{Base: "ensemble", Labels: true})), 0, "offsets of networks")
+	assert.Equal(t, []string{"propeller", honest.Runs}, pl.offsets("propeller", things), "offsets of things")
+	assert.Empty(t, pl.offsets("rpm", honest.Settings{Base: "gp"}), "offsets of a setting")
+	assert.Empty(t, pl.offsets("propeller", honest.Settings{Base: "ensemble", Labels: true}), "offsets of networks")
 
 	pl.ing.Labels, pl.exp.Ingest.Occasions = append(pl.ing.Labels, "day"), []string{"day"}
-	must.Equal(t, pl.offsets("propeller", things), []string{"propeller", "day"}, "offsets of things and days")
+	assert.Equal(t, []string{"propeller", "day"}, pl.offsets("propeller", things), "offsets of things and days")
 
 	// Each diameter is one propeller, since the pitch goes up and down with it, but for a user who says otherwise.
 	pl.exp.Train.Inputs, pl.ing.Known = []string{"diameter_in", "pitch_in", "rpm"}, nil
@@ -181,7 +191,8 @@ func TestOffsetsOfRuns(t *testing.T) {
 
 	for _, groups := range []string{"", "diameter_in"} {
 		pl.exp.Train.Honest.Groups = groups
-		names := pl.numberedThings()
-		must.Not(t, len(names) != 1-min(len(groups), 1), "things are the values of %v", names)
+		names, err := pl.numberedThings()
+		require.NoError(t, err)
+		assert.Len(t, names, 1-min(len(groups), 1), "things are the values of %v", names)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -24,85 +22,82 @@ import (
 	"doubletake/train/triplets"
 )
 
-// leftOutVersion is the version of the results of trainings that leave groups out.
-// 2, 3: the layout of the rows.
+// leftOutVersion is the version of the results of trainings that leave groups out. Raise it when a training gives
+// another result for the same input.
 const leftOutVersion = 3
 
-// leftOutModel is the output of such a training, an honest.EnsembleModel.
+// leftOutModel is the output of a training that leaves a group out: an honest.EnsembleModel.
 const leftOutModel = "ensemble.json"
 
-// leftOut lists the trainings with which a model of one split is calibrated that is
-// trained anew for each left-out group.
+// leftOut lists the trainings that the calibration of one split needs, if its model is trained anew without each group.
 type leftOut struct {
-	grouping honest.Grouping // of values
-	values   []float64       // of the condition, distinct, ascending; of a label the places of its names
-	names    []string        // of a label, sorted; else nil
-	full     subset          // all that the split does not hold out
-	without  map[int]subset  // by training group, all of full but the group
+	grouping honest.Grouping // the groups of values
+	values   []float64       // distinct values of the condition, ascending; for a label the places of its names
+	names    []string        // sorted names of a label; nil for a condition of numbers
+	full     subset          // the rows that the split does not hold out
+	byGroup  map[int]subset  // by training group: the rows of full that are not in the group
 }
 
-// subset is the rows of a training: those whose condition has one of the values, and
-// for which the rule, unless nil, does not hold. It is named after the values it
-// has, not after those left out, so that a training stays the same when a further
-// group is left out of it.
+// subset describes the rows of one training. Its name contains the values that the rows have, and not the values that
+// are left out: two splits that leave the same rows then share a training.
 type subset struct {
-	name   string
-	values []float64
-	rule   holdout.Holdout
-	of     *leftOut // of the first split that needs it
+	name      string          // contains the condition and the values
+	condition string          // the condition whose values select the rows
+	values    []float64       // values of the condition that the rows have, ascending
+	rule      holdout.Holdout // rows that it holds out are left out too; nil if it holds out none
+	plan      *leftOut        // the trainings of the first split that needs this one
 }
 
-// task is the ID of the training on the subset.
+// task returns the ID of the training on the subset.
 func (s subset) task(exp plan.Experiment) string { return exp.ID("train", "on", s.name) }
 
-// trainedAnew is the base that is trained anew for each left-out group, "" where none is.
-func trainedAnew(h honest.Settings) string {
+// trainedAnew returns the base that is trained anew for each left-out group, or "".
+func trainedAnew(settings honest.Settings) string {
 	switch {
-	case h.Scale == "ecov":
+	case settings.Scale == "ecov":
 		return "pair"
-	case h.Base == "gp" || h.Base == "none":
+	case settings.Base == "gp" || settings.Base == "none":
 		return ""
 	}
 
-	return h.Base
+	return settings.Base
 }
 
-// planLeftOut plans the left-out trainings of all splits and adds their tasks: one
-// that selects the rows, and one for each distinct training. Splits that need the
-// same training share it: G groups, each held out in turn, need G + G(G−1)/2.
-func (pl *planner) planLeftOut() map[string]*leftOut {
-	h := pl.exp.Train.Honest
-	base := trainedAnew(h)
+// planLeftOut plans the left-out trainings of all splits and adds their tasks: one that selects the rows, and one for
+// each distinct training. Splits that need the same training share it: G groups, each held out in turn, need
+// G + G(G−1)/2 trainings. planLeftOut returns the trainings by split, or nil if no model is trained anew.
+func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
+	settings := pl.exp.Train.Honest
+	base := trainedAnew(settings)
 	if base == "" || pl.exp.DSP.Couples {
-		return nil
+		return nil, nil
 	}
 
-	add := func(s subset) subset {
-		if !slices.ContainsFunc(pl.subsets, func(o subset) bool { return o.name == s.name }) {
-			pl.subsets = append(pl.subsets, s)
-		}
-		return s
-	}
-
-	out := map[string]*leftOut{}
-	for _, s := range pl.exp.Train.Splits {
-		condition, absent := HonestCondition(h, s, pl.exp.Train.Splits)
+	planned := map[string]*leftOut{}
+	for _, split := range pl.exp.Train.Splits {
+		condition, absent := HonestCondition(settings, split, pl.exp.Train.Splits)
 		if absent != "" {
 			continue
 		}
 
-		learn := pl.learner(s, condition)
-		values := pl.groupValues(&learn)
-		pl.exp.Refuse(len(values) == 0, "train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
-			"not known before the files are read; use base: gp and scale: plain", base, condition)
-
-		l := newLeftOut(learn, values, s)
-		l.full = add(l.full)
-		for _, g := range l.inTurn() {
-			add(g)
+		learner := pl.learner(split, condition)
+		values, err := pl.groupValues(&learner)
+		if err != nil {
+			return nil, err
 		}
 
-		out[s.Name] = l
+		if len(values) == 0 {
+			return nil, pl.exp.Errorf("train.honest.base", "%s needs the values of %s to plan its trainings, and they are "+
+				"not known before the files are read; use base: gp and scale: plain", base, condition)
+		}
+
+		left := newLeftOut(learner, values, split)
+		pl.addSubset(left.full)
+		for _, s := range left.inTurn() {
+			pl.addSubset(s)
+		}
+
+		planned[split.Name] = left
 	}
 
 	if len(pl.subsets) > 0 {
@@ -112,67 +107,93 @@ func (pl *planner) planLeftOut() map[string]*leftOut {
 		}
 	}
 
-	return out
+	return planned, nil
 }
 
-// groupValues lists the values of the condition, of a label the places of its names, which it
-// stores in l.
-func (pl *planner) groupValues(l *honest.Learner) []float64 {
-	if !slices.Contains(pl.ing.Labels, l.Condition) {
-		return pl.ing.Values(l.Condition)
+// addSubset adds a subset, unless there is one with its name.
+func (pl *planner) addSubset(s subset) {
+	known := slices.ContainsFunc(pl.subsets, func(other subset) bool { return other.name == s.name })
+	if !known {
+		pl.subsets = append(pl.subsets, s)
 	}
-
-	l.Names = pl.ing.Names(l.Condition)
-
-	return lists.Make(len(l.Names), func(k int) float64 { return float64(k) })
 }
 
-func newLeftOut(learn honest.Learner, values []float64, s config.Split) *leftOut {
-	condition, g := learn.Condition, learn.Grouping(values)
-	l := &leftOut{grouping: g, values: values, names: learn.Names, without: map[int]subset{}}
-	same := s.Test.Group() == condition || s.Final()
-	make1 := func(keep func(k int) bool) subset {
-		r := subset{of: l}
-		for k, v := range values {
-			holds := s.Test.Holds(condition, v)
-			if l.names != nil {
-				holds = s.Test.HoldsLabel(condition, l.names[k])
-			}
-
-			if keep(k) && !(same && holds) {
-				r.values = append(r.values, v)
-			}
-		}
-
-		r.name = subsetName(condition, r.values, l.names)
-		if !same { // the test part is chosen by something else: no other split has the same rows
-			r.rule, r.name = s.Test, s.Name+"-"+r.name
-		}
-
-		return r
+// groupValues lists the values of the learner's condition that are known before files are read. The values of a label
+// are the places of its names, which groupValues stores in the learner.
+func (pl *planner) groupValues(learner *honest.Learner) ([]float64, error) {
+	if !slices.Contains(pl.ing.Labels, learner.Condition) {
+		return pl.ing.Values(learner.Condition)
 	}
 
-	l.full = make1(func(int) bool { return true })
-	for h := range g.Names {
-		rest := make1(func(k int) bool { return g.Of[k] != h })
-		if n := len(rest.values); n > 0 && n < len(l.full.values) {
-			l.without[h] = rest
+	names, err := pl.ing.Names(learner.Condition)
+	if err != nil {
+		return nil, err
+	}
+
+	learner.Names = names
+	var places []float64
+	for k := range learner.Names {
+		places = append(places, float64(k))
+	}
+
+	return places, nil
+}
+
+// newLeftOut lists the trainings with which a split is calibrated. values are the values of the learner's condition.
+func newLeftOut(learner honest.Learner, values []float64, split config.Split) *leftOut {
+	grouping := learner.Grouping(values)
+	left := &leftOut{grouping: grouping, values: values, names: learner.Names, byGroup: map[int]subset{}}
+	left.full = left.subset(learner.Condition, split, -1)
+	for group := range grouping.Names {
+		rest := left.subset(learner.Condition, split, group)
+		if n := len(rest.values); n > 0 && n < len(left.full.values) {
+			left.byGroup[group] = rest
 		}
 	}
 
-	return l
+	return left
 }
 
-// subsetName names a subset by its values, or by their number and a hash. The values of a
-// label are the places of its names.
+// subset returns the rows of a split's training without one group. For the group −1 it returns all of them.
+func (l *leftOut) subset(condition string, split config.Split, group int) subset {
+	byCondition := split.Test.Group() == condition || split.Final()
+	rest := subset{plan: l, condition: condition}
+	for k, v := range l.values {
+		held := split.Test.Holds(condition, v)
+		if l.names != nil {
+			held = split.Test.HoldsLabel(condition, l.names[k])
+		}
+
+		if l.grouping.Group[k] != group && (!byCondition || !held) {
+			rest.values = append(rest.values, v)
+		}
+	}
+
+	rest.name = subsetName(condition, rest.values, l.names)
+	if !byCondition { // other conditions choose the test part, so that no other split has the same rows
+		rest.rule = split.Test
+		rest.name = split.Name + "-" + rest.name
+	}
+
+	return rest
+}
+
+// maxValuesText is the largest number of bytes of a list of values in the name of a subset.
+const maxValuesText = 24
+
+// subsetName names a subset by its condition and values. A long list of values, or of a label's names, is replaced by
+// the number of values and a hash. If names is not nil, values are places in names.
 func subsetName(condition string, values []float64, names []string) string {
-	list := strings.Join(lists.Each(values, func(v float64) string {
+	texts := make([]string, len(values))
+	for k, v := range values {
+		texts[k] = strconv.FormatFloat(v, 'g', -1, 64)
 		if names != nil {
-			return names[int(v)]
+			texts[k] = names[int(v)]
 		}
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}), ",")
-	if len(list) > 24 || names != nil { // a name may have characters that a file's cannot
+	}
+
+	list := strings.Join(texts, ",")
+	if len(list) > maxValuesText || names != nil { // names may have characters that are not allowed in file names
 		h := fnv.New64a()
 		h.Write([]byte(list))
 		list = fmt.Sprintf("%d-values-%016x", len(values), h.Sum64())
@@ -181,27 +202,33 @@ func subsetName(condition string, values []float64, names []string) string {
 	return condition + "=" + list
 }
 
+// output returns the name of the output with the rows of the subset.
 func (s subset) output() string { return s.name + ".gob" }
 
-// rowsOf are the rows that the networks of a subset are trained on.
-func (pl *planner) rowsOf(s subset, t *table.Table, set triplets.Set) triplets.Set {
-	name := s.name[:strings.LastIndex(s.name, "=")]
-	if s.rule != nil {
-		name = pl.exp.Train.Honest.Groups
+// rowsOf returns the rows of a table of triplets that belong to a subset. set is the set of the table.
+func (pl *planner) rowsOf(s subset, t *table.Table, set triplets.Set) (triplets.Set, error) {
+	places, err := coordinates(t, s.condition, s.plan.names)
+	if err != nil {
+		return triplets.Set{}, pl.exp.Errorf("train.honest.groups", "%v", err)
 	}
 
-	z, err := coordinates(t, name, s.of.names)
-	pl.exp.Refuse(err != nil, "train.honest.groups", "%v", err)
-	held := reading(cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t}))
+	held, err := cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t})
+	if err != nil {
+		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
+	}
 
-	return honest.Numbers(set, lists.Where(len(z), func(i int) bool {
-		_, known := slices.BinarySearch(s.values, z[i])
-		return known && !held[i]
-	}))
+	var rows []int
+	for i, z := range places {
+		if _, known := slices.BinarySearch(s.values, z); known && !held[i] {
+			rows = append(rows, i)
+		}
+	}
+
+	return honest.Numbers(set, rows), nil
 }
 
-// subsetsTask adds the task that writes the rows of all subsets, a file each: a
-// training depends on its rows alone.
+// subsetsTask adds the task that writes the rows of each subset into a file of its own, and returns the ID of the task.
+// A training then depends on its rows alone, and does not run again if other rows change.
 func (pl *planner) subsetsTask(subsets []subset) (id string) {
 	tr := pl.exp.Train
 	dep := pl.trip.Triplets
@@ -226,26 +253,43 @@ func (pl *planner) subsetsTask(subsets []subset) (id string) {
 
 	id = pl.exp.ID("train", "rows")
 	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
-	t.Run = func(_ context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		trip := fault.Get(table.Read(j.Input(dep.Task, dep.Output)))
-		set := fault.Get(Triplets(pl.exp, trip))
-		for _, s := range subsets {
-			fault.Raise(plan.WriteGob(rowsData, j.Output(s.output()), pl.rowsOf(s, trip, set)))
-		}
-
-		return nil
-	}
+	t.Run = func(_ context.Context, job *engine.Job) error { return pl.writeSubsets(job, dep, subsets) }
 
 	return id
 }
 
-// rowsData are the rows of a training.
+// writeSubsets writes the rows of each subset.
+func (pl *planner) writeSubsets(job *engine.Job, dep engine.Dep, subsets []subset) error {
+	t, err := table.Read(job.Input(dep.Task, dep.Output))
+	if err != nil {
+		return err
+	}
+
+	set, err := Triplets(pl.exp, t)
+	if err != nil {
+		return err
+	}
+
+	for _, s := range subsets {
+		rows, err := pl.rowsOf(s, t, set)
+		if err != nil {
+			return err
+		}
+
+		if err := plan.WriteGob(rowsData, job.Output(s.output()), rows); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// rowsData names the rows of a training in messages.
 const rowsData = "rows to train on"
 
 func init() { plan.GobTypes(interval.Result{}, triplets.Set{}) }
 
-// ensemble are the networks of each subset.
+// ensemble describes the networks that are trained on each subset.
 func (pl *planner) ensemble() honest.Ensemble {
 	if trainedAnew(pl.exp.Train.Honest) == "pair" {
 		return honest.Ensemble{Members: pl.exp.Train.Seeds, Claims: true}
@@ -256,81 +300,107 @@ func (pl *planner) ensemble() honest.Ensemble {
 
 // leftOutTask adds the training of networks on a subset.
 func (pl *planner) leftOutTask(rows string, s subset) {
-	tr, e := pl.exp.Train, pl.ensemble()
+	tr := pl.exp.Train
+	ensemble := pl.ensemble()
 	base := trainedAnew(tr.Honest)
-	r := pl.all
-	r.Estimate, r.single = nil, !e.Claims
-	cfg := r.settings()
-	e.Seed = plan.SeedOf(tr.Seed, "left-out groups", base)
+	settings := pl.all
+	settings.Estimate = nil
+	settings.single = !ensemble.Claims
+	ensemble.Seed = plan.SeedOf(tr.Seed, "left-out groups", base)
+	ensemble.Train = func(ctx context.Context, set triplets.Set, seed uint64) (honest.Network, error) {
+		return pl.trainMember(ctx, set, seed, ensemble.Claims)
+	}
+
 	local := []kv.Pair{
 		{Key: "base", Value: base},
-		{Key: "members", Value: strconv.Itoa(e.Members)},
-		{Key: "seed", Value: strconv.FormatUint(e.Seed, 10)},
+		{Key: "members", Value: strconv.Itoa(ensemble.Members)},
+		{Key: "seed", Value: strconv.FormatUint(ensemble.Seed, 10)},
 	}
 
 	dep := engine.Dep{Task: rows, Output: s.output()}
 	t := pl.exp.Add(&engine.Task{
-		ID: s.task(pl.exp), Stage: "train", Version: leftOutVersion, Config: cfg, Local: local, Deps: []engine.Dep{dep},
-		Weight: pl.weight() * float64(e.Members),
+		ID: s.task(pl.exp), Stage: "train", Version: leftOutVersion, Config: settings.flatten(), Local: local,
+		Deps: []engine.Dep{dep}, Weight: pl.weight() * float64(ensemble.Members),
 	})
 
-	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var d triplets.Set
-		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &d); err != nil {
+	t.Run = func(ctx context.Context, job *engine.Job) error {
+		var set triplets.Set
+		if err := plan.ReadGob(rowsData, job.Input(dep.Task, dep.Output), &set); err != nil {
 			return err
 		}
 
-		e := e
-		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
-			c := network(pl.exp, seed)
-			c.Standardise = false // the rows are standardised
-
-			m, _, err := train.FitWith(ctx, setOf(d), c, train.FitOptions{Single: !e.Claims})
-			if err != nil {
-				return nil, err
-			}
-
-			if e.Claims {
-				return honest.PairNetwork{Pair: m}, nil
-			}
-
-			return m, nil
-		}
-
-		m, err := e.Fit(ctx, d)
+		model, err := ensemble.Fit(ctx, set)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 
-		return plan.WriteJSON(j, leftOutModel, m)
+		return plan.WriteJSON(job, leftOutModel, model)
 	}
 }
 
-// setOf numbers the conditions of the rows, as a training needs them.
-func setOf(d triplets.Set) triplets.Set {
-	s := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-	s.Weight, s.SetPoints, s.Alone = d.Weight, d.SetPoints, d.Alone
-	return s
+// trainMember trains one network of an ensemble on standardised rows. If claims is true, it is a pair network, which
+// predicts its own uncertainty.
+func (pl *planner) trainMember(ctx context.Context, set triplets.Set, seed uint64, claims bool) (
+	honest.Network, error,
+) {
+	cfg := network(pl.exp, seed)
+	cfg.Standardise = false // the rows are standardised
+
+	model, _, err := train.FitWith(ctx, setOf(set), cfg, train.FitOptions{Single: !claims})
+	if err != nil {
+		return nil, err
+	}
+
+	if claims {
+		return honest.PairNetwork{Pair: model}, nil
+	}
+
+	return model, nil
 }
 
-// inTurn are the trainings without a group, in the order of the groups.
-func (l *leftOut) inTurn() []subset {
-	return lists.Each(slices.Sorted(maps.Keys(l.without)), func(group int) subset { return l.without[group] })
+// setOf returns the set of the rows with numbered conditions, which a training needs.
+func setOf(rows triplets.Set) triplets.Set {
+	set := triplets.New(make([]triplets.Quantity, rows.In), make([]triplets.Quantity, rows.Out), rows.X, rows.Y1, rows.Y2)
+	set.Weight = rows.Weight
+	set.SetPoints = rows.SetPoints
+	set.Alone = rows.Alone
+
+	return set
 }
 
-// calibrate calibrates models that were trained without one group each, or a process with the rises of E|cov| that they
-// give. read returns the model that was trained on a subset.
-func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplets.Set, z []float64,
+// inTurn lists the trainings without one group, in the order of the groups.
+func (l *leftOut) inTurn() (all []subset) {
+	for _, group := range slices.Sorted(maps.Keys(l.byGroup)) {
+		all = append(all, l.byGroup[group])
+	}
+
+	return all
+}
+
+// calibrate calibrates models that were trained without one group each. If the scale is "ecov", it instead calibrates a
+// process with the rises of E|cov| of these models. read returns the model that was trained on a subset.
+func (l *leftOut) calibrate(ctx context.Context, learner honest.Learner, set triplets.Set, groups []float64,
 	read func(subset) (*honest.Model, error),
-) (_ *honest.Model, _ *interval.Prediction, err error) {
-	defer fault.Catch(&err)
-	g, full := fault.Get(l.grouping.Extend(l.values, z)), fault.Get(read(l.full))
-	without := func(group int) (*honest.Model, error) { return read(l.without[group]) }
-	if learn.Scale != "ecov" {
-		return learn.Retrained(ctx, s, g, full, without)
+) (*honest.Model, *interval.Prediction, error) {
+	grouping, err := l.grouping.Extend(l.values, groups)
+	if err != nil {
+		return nil, nil, err
 	}
 
-	learn.Rises = fault.Get(honest.RisesOf(ctx, s, g, full, without))
+	full, err := read(l.full)
+	if err != nil {
+		return nil, nil, err
+	}
 
-	return learn.Process(ctx, s, z)
+	readWithout := func(group int) (*honest.Model, error) { return read(l.byGroup[group]) }
+	if learner.Scale != "ecov" {
+		return learner.Retrained(ctx, set, grouping, full, readWithout)
+	}
+
+	learner.Rises, err = honest.RisesOf(ctx, set, grouping, full, readWithout)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return learner.Process(ctx, set, groups)
 }

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The trainings of a split by its values. By hand: without 3 and one more group; where
@@ -21,7 +22,7 @@ func TestNewLeftOut(t *testing.T) {
 	names := func(l *leftOut) []string {
 		out := []string{l.full.name}
 		for h, name := range l.grouping.Names {
-			if s, ok := l.without[h]; ok {
+			if s, ok := l.byGroup[h]; ok {
 				out = append(out, name+": "+s.name)
 			}
 		}
@@ -32,7 +33,7 @@ func TestNewLeftOut(t *testing.T) {
 	same := newLeftOut(learner, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)})
 
 	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
-	must.Equal(t, names(same), want, "got")
+	assert.Equal(t, want, names(same))
 
 	fast := config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)}
 	other := newLeftOut(learner, values, fast)
@@ -50,8 +51,10 @@ func TestNewLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		s    subset
 		want []float64
-	}{{same.full, []float64{0, 1, 4}}, {other.full, []float64{0, 2, 4}}, {other.without[1], []float64{0, 4}}} {
-		must.Equal(t, pl.rowsOf(c.s, trip, set).X, c.want, "%s", c.s.name)
+	}{{same.full, []float64{0, 1, 4}}, {other.full, []float64{0, 2, 4}}, {other.byGroup[1], []float64{0, 4}}} {
+		rows, err := pl.rowsOf(c.s, trip, set)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, rows.X, "%s", c.s.name)
 	}
 
 	// A group that is named by many values keeps a short name.
@@ -71,8 +74,9 @@ func TestRowGroups(t *testing.T) {
 	values := []float64{2, 3, 5}
 	l := &leftOut{grouping: honest.ByValue("blades", values, 0), values: values}
 	g, err := l.grouping.Extend(l.values, []float64{5, 2, 5, 3})
-	must.Not(t, err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}),
-		"%+v, %v", g, err)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 0, 2, 1}, g.Group, "%+v, %v", g, err)
+	assert.Equal(t, []float64{5, 2, 5, 3}, g.Z, "%+v, %v", g, err)
 
 	if _, err := l.grouping.Extend(l.values, []float64{4}); err == nil {
 		t.Error("a value that was not planned was accepted")
@@ -83,15 +87,17 @@ func TestRowGroups(t *testing.T) {
 // value occurs. By hand: six values in three blocks are 1 and 2, 3 and 5, 8 and 9.
 func TestBlocksAreThoseOfSplits(t *testing.T) {
 	values := []float64{1, 2, 3, 5, 8, 9}
-	z := []float64{9, 1, 1, 1, 1, 8, 2, 5, 3, 3}
-	g := honest.Learner{Settings: honest.Settings{Blocks: 3}, Condition: "x"}.Grouping(z)
-	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
-		t.Errorf("groups %v, expected %v", g.Of, want)
+	groups := []float64{9, 1, 1, 1, 1, 8, 2, 5, 3, 3}
+	g := honest.Learner{Settings: honest.Settings{Blocks: 3}, Condition: "x"}.Grouping(groups)
+	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Group, want) || !slices.Equal(g.Z, groups) {
+		t.Errorf("groups %v, expected %v", g.Group, want)
 	}
 
 	for k, s := range holdout.Each("x", values, 3) {
-		for i, v := range z {
-			must.Not(t, s.Holds("x", v) != (g.Of[i] == k), "%s: %g is in block %d", s.Name, v, g.Of[i])
+		for i, v := range groups {
+			if s.Holds("x", v) != (g.Group[i] == k) {
+				t.Errorf("%s: %g is in block %d", s.Name, v, g.Group[i])
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -16,99 +15,156 @@ import (
 	"doubletake/train/triplets"
 )
 
-// methodVersion is the version of the results of the methods compared with.
-// 2: estimates round otherwise; 3: gp counts weighted repeats once, laplace-full rounded
-// otherwise.
+// methodVersion is the version of the results of the methods that are compared with the network. Raise it when the task
+// of a method gives another result for the same input; baseline.Info.Version counts changes of one method.
 const methodVersion = 3
 
-// MethodID is the ID of the task of a method on a split.
+// MethodID returns the ID of the task of a method on a split.
 func MethodID(exp plan.Experiment, split, method string, k int) string {
 	return exp.ID("train", split, method, "seed-"+strconv.Itoa(k))
 }
 
-// methods adds a task per further method, split and seed: the method is trained
-// on what the network was trained on, and asked at every distinct condition.
-func (pl *planner) methods(s config.Split) {
+// methods adds a task for each method that is compared with the networks on a split, and for each seed. The method is
+// trained on the rows that the network was trained on, and predicts every distinct condition.
+func (pl *planner) methods(split config.Split) {
 	tr := pl.exp.Train
 
-	// The network's own settings matter to the methods made of networks; how its
-	// covariance is sampled, and how its pairs and feedback go, to none.
-	r := pl.all
-	r.Estimate, r.single = nil, true
+	// Methods that consist of networks depend on the settings of networks. No method depends on how the covariance is
+	// sampled and on how a pair network feeds back its outcomes.
+	settings := pl.all
+	settings.Estimate = nil
+	settings.single = true
 	for _, name := range tr.Compare {
 		for k := range tr.Seeds {
-			pl.methodTask(r, s, name, k)
+			pl.methodTask(settings, split, name, k)
 		}
 	}
 }
 
-func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
+// methodTask adds the task that trains a method on a split with the k-th seed. settings are the settings of networks
+// that methods read.
+func (pl *planner) methodTask(settings reads, split config.Split, name string, k int) {
 	tr := pl.exp.Train
-	seed := plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k))
-	dep := pl.trip.Triplets
-	local := []kv.Pair{
-		s.Setting(),
+	work := &methodTraining{
+		planner: pl, split: split, name: name, number: k, settings: settings.flatten(),
+		seed: plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k)),
+	}
+	work.local = []kv.Pair{
+		split.Setting(),
 		{Key: "method", Value: name},
-		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
+		{Key: "seed", Value: strconv.FormatUint(work.seed, 10)},
 	}
 
-	info, _ := baseline.Describe(name)
+	info, _ := baseline.Describe(name) // the configuration was checked for unknown methods
 	if info.Version > 0 {
-		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
+		work.local = append(work.local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}
 
-	condition := "" // whose values are the groups that the method leaves out itself
-	var l honest.Learner
 	if info.Simple {
-		h := tr.Honest
-		h.Base = "gp" // the methods have groups without a base too
-		condition, _ = HonestCondition(h, s, tr.Splits)
-		l = pl.learner(s, condition)
-		local = append(local, kv.Pair{
-			Key: "groups", Value: fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, l.Blocks, l.Labels, l.Within),
-		})
+		work.leaveGroupsOut()
 	}
 
-	cfg := r.settings()
+	weight := pl.weight()
 	if info.Members {
-		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
+		work.local = append(work.local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
+		weight *= float64(tr.Members)
 	}
 
-	t := pl.exp.Add(&engine.Task{
-		ID: MethodID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg,
-		Local: pl.stated(local), Deps: []engine.Dep{dep}, Weight: pl.weight(),
+	pl.exp.Add(&engine.Task{
+		ID: MethodID(pl.exp, split.Name, name, k), Stage: "train", Split: split.Name, Version: methodVersion,
+		Config: work.settings, Local: pl.stated(work.local), Deps: []engine.Dep{pl.trip.Triplets}, Weight: weight,
 		Publish: []engine.Link{{
 			Output: MethodArrow,
-			Path:   pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
+			Path:   pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
 		}},
+		Run: work.run,
 	})
-
-	if info.Members {
-		t.Weight *= float64(tr.Members)
-	}
-
-	t.Run = func(ctx context.Context, j *engine.Job) (err error) {
-		defer fault.Catch(&err)
-		var set triplets.Set
-		var z []float64
-		if condition == "" {
-			_, set = readSplit(pl.exp, j, dep, s)
-		} else {
-			set, z = readGroups(pl.exp, j, dep, s, &l)
-			set.Group = l.Grouping(z).Of
-		}
-
-		m := fault.Get(baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members}))
-		p := fault.Get(m.Fit(ctx, pl.trainingPart(s, set), seed))
-		out := methodTable(set, fault.Get(p.Predict(ctx, set.Distinct)))
-		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
-		return plan.WriteTable(j, MethodArrow, out)
-	}
 }
 
-// network are the settings of a network of this experiment.
+// methodTraining is the work of a task that trains a method on a split.
+type methodTraining struct {
+	*planner
+	split    config.Split
+	name     string
+	number   int // of the split's trainings, from 0
+	seed     uint64
+	settings []kv.Pair
+	local    []kv.Pair
+	grouped  honest.Learner // has a condition if the method leaves out groups to choose its terms
+}
+
+// leaveGroupsOut sets the learner to the groups of the split, so that the method chooses its terms by whole groups.
+func (m *methodTraining) leaveGroupsOut() {
+	settings := m.exp.Train.Honest
+	settings.Base = "gp" // a method has groups also if the calibration has no base
+
+	// Without a condition the method leaves out no groups, whatever the reason is.
+	condition, _ := HonestCondition(settings, m.split, m.exp.Train.Splits)
+	m.grouped = m.learner(m.split, condition)
+	groups := fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, m.grouped.Blocks, m.grouped.Labels,
+		m.grouped.Tolerance)
+	m.local = append(m.local, kv.Pair{Key: "groups", Value: groups})
+}
+
+// run trains the method and writes its answers at every distinct condition.
+func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
+	set, err := m.readFor(job, m.trip.Triplets, m.split, m.grouped)
+	if err != nil {
+		return err
+	}
+
+	settings := baseline.Settings{Config: network(m.exp, 0), Members: m.exp.Train.Members}
+	method, err := baseline.New(m.name, settings)
+	if err != nil {
+		return err
+	}
+
+	data, err := m.trainingPart(m.split, set)
+	if err != nil {
+		return err
+	}
+
+	model, err := method.Fit(ctx, data, m.seed)
+	if err != nil {
+		return err
+	}
+
+	prediction, err := model.Predict(ctx, set.Distinct)
+	if err != nil {
+		return err
+	}
+
+	answers := methodTable(set, prediction)
+	answers.Meta = append(answers.Meta, provenance(m.exp, m.split, m.number, m.settings, m.local)...)
+
+	return plan.WriteTable(job, MethodArrow, answers)
+}
+
+// readFor reads the triplets of a split. If the learner has a condition, it stores the groups of the condition in the
+// set.
+func (pl *planner) readFor(job *engine.Job, dep engine.Dep, split config.Split, learner honest.Learner) (
+	triplets.Set, error,
+) {
+	if learner.Condition == "" {
+		_, set, err := readSplit(pl.exp, job, dep, split)
+		return set, err
+	}
+
+	set, groups, err := readGroups(pl.exp, job, dep, split, &learner)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
+	set.Group = learner.Grouping(groups).Group
+
+	return set, nil
+}
+
+// network returns the settings of a network of the experiment that is trained with a seed.
 func network(exp plan.Experiment, seed uint64) train.Config {
-	c := exp.Train.Config
-	c.Seed, c.Kernels = seed, exp.Program.Kernels
-	return c
+	cfg := exp.Train.Config
+	cfg.Seed = seed
+	cfg.Kernels = exp.Program.Kernels
+
+	return cfg
 }

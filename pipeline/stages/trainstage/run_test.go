@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // small is a section train whose tasks take milliseconds.
@@ -26,10 +28,10 @@ func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, 
 
 	b := stagetest.New(t, train, tab)
 	_, err := Plan(b.Experiment, b.Ing, b.Trip)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	output, err := b.Run(context.Background(), nil)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return b, output
 }
@@ -51,10 +53,10 @@ func TestTrainTask(t *testing.T) {
 	cov := stagetest.Floats(t, pred, "y_cov")
 
 	var m train.Model
-	must.Do(t, plan.ReadJSON(output(id, "model.json"), &m))
+	require.NoError(t, plan.ReadJSON(output(id, "model.json"), &m))
 
 	est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	scale := m.OutcomeScale()
 	for i := range x {
@@ -78,11 +80,12 @@ func TestTrainTask(t *testing.T) {
 	}
 
 	want := triplets.ScaleOf(1, trained)
-	must.Not(t, math.Abs(scale.Mean[0]-want.Mean[0]) > 1e-9 || math.Abs(scale.Std[0]-want.Std[0]) > 1e-9,
-		"scale %+v, expected %+v", scale, want)
+	require.InDelta(t, want.Mean[0], scale.Mean[0], 1e-9, "scale %+v, expected %+v", scale, want)
+	assert.InDelta(t, want.Std[0], scale.Std[0], 1e-9, "scale %+v, expected %+v", scale, want)
 
 	epochs := stagetest.Read(t, output(id, "history.arrow")).Column("epoch").Ints
-	must.Not(t, len(epochs) != 20 || epochs[19] != 20, "epochs %v", epochs)
+	require.Len(t, epochs, 20, "epochs %v", epochs)
+	assert.Equal(t, int64(20), epochs[19], "epochs %v", epochs)
 
 	var c Card
 	if err := plan.ReadJSON(output(id, cardJSON), &c); err != nil || c.Triplets != len(trained)/2 || c.Seed != 1 {
@@ -91,7 +94,7 @@ func TestTrainTask(t *testing.T) {
 
 	// The seeds differ.
 	other := stagetest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
-	must.Not(t, stagetest.Floats(t, other, "y_mu")[0] == mu[0], "both seeds have the same prediction")
+	assert.NotEqual(t, mu[0], stagetest.Floats(t, other, "y_mu")[0], "both seeds have the same prediction")
 }
 
 // A method's task writes its predictions in the outcomes' units. Expected by hand
@@ -102,14 +105,16 @@ func TestMethodTask(t *testing.T) {
 	b, output := made(t, "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 		"compare: [constant], honest: {base: none}, splits: {s: {test: {blades: {min: 3}}}}}", tab)
 	got := stagetest.Read(t, output(MethodID(b.Experiment, "s", "constant", 0), MethodArrow))
-	must.Not(t, got.Rows() != 5 || got.Get("seed") != "0" || got.Get("split") != "s", "%d rows, %v", got.Rows(), got.Meta)
+	require.Equal(t, 5, got.Rows(), "%d rows, %v", got.Rows(), got.Meta)
+	require.Equal(t, "0", got.Get("seed"), "%d rows, %v", got.Rows(), got.Meta)
+	assert.Equal(t, "s", got.Get("split"), "%d rows, %v", got.Rows(), got.Meta)
 
 	// 10, 11, 30, 33, 40, 44: mean 28, squares about it 1042; row means 10.5, 31.5, 42,
 	// squares about 28 of 17.5² + 3.5² + 14² = 514.5.
 	epistemic := 514.5 / 3 / 2
 	for name, want := range map[string]float64{"y_mu": 28, "y_epistemic": epistemic, "y_var": 1042.0/5 + epistemic} {
 		for i, v := range stagetest.Floats(t, got, name) {
-			must.Near(t, v, want, 1e-9*want, "row %d: %s", i, name)
+			assert.InDelta(t, want, v, 1e-9*want, "row %d: %s", i, name)
 		}
 	}
 }
@@ -137,11 +142,11 @@ func TestMethodGroups(t *testing.T) {
 		keys[b.Keys()[id]] = true
 		got := stagetest.Read(t, output(id, MethodArrow))
 		for i, v := range stagetest.Floats(t, got, "y_epistemic") {
-			must.Near(t, v, want, 1e-9*200, "groups %q, row %d: epistemic variance", groups, i)
+			assert.InDelta(t, want, v, 1e-9*200, "groups %q, row %d: epistemic variance", groups, i)
 		}
 	}
 
-	must.Not(t, len(keys) != 2, "other groups give the same key")
+	assert.Len(t, keys, 2, "other groups give the same key")
 }
 
 // No outcome of the held-out part has a part in the model, though their loss is taken after every few
@@ -158,11 +163,11 @@ func TestTestPartStaysOut(t *testing.T) {
 	b, one := made(t, small, stagetest.Wave())
 	_, two := made(t, small, other)
 	same := func(task, name string) bool {
-		return bytes.Equal(must.Read(t, one(task, name)), must.Read(t, two(task, name)))
+		return bytes.Equal(testfile.Read(t, one(task, name)), testfile.Read(t, two(task, name)))
 	}
 	for k := range 2 {
-		must.Not(t, !same(TrainID(b.Experiment, "high", k), "model.json"), "seed %d: the model differs", k)
-		must.Not(t, same(TrainID(b.Experiment, "high", k), "history.arrow"),
+		assert.True(t, same(TrainID(b.Experiment, "high", k), "model.json"), "seed %d: the model differs", k)
+		assert.False(t, same(TrainID(b.Experiment, "high", k), "history.arrow"),
 			"seed %d: the held-out loss is the same of other outcomes", k)
 	}
 }
@@ -182,9 +187,9 @@ func TestTaskErrors(t *testing.T) {
 	} {
 		b := stagetest.New(t, c.train, stagetest.Table(rotor))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		_, err = b.Run(context.Background(), nil)
-		must.Refuse(t, err, c.want)
+		assert.ErrorContains(t, err, c.want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -13,72 +12,88 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Outcomes returns the names of the outcomes the experiment is trained on: those
-// it chooses, or all of the triplet table that vary.
+// Outcomes returns the names of the outcomes that the experiment is trained on: the ones that the configuration names,
+// or otherwise the outcomes of the table of triplets that vary. If none varies, it returns all.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
-	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
-	err := checkOutcomes(exp, all)
-	if vary := slices.DeleteFunc(slices.Clone(all), func(o string) bool { return Constant(t, o) }); len(vary) > 0 {
-		all = vary
+	all := plan.Outcomes(t)
+	if err := checkOutcomes(exp, all); err != nil {
+		return nil, err
 	}
 
-	if len(chosen) > 0 {
-		all = chosen
+	if chosen := exp.Train.Outcomes; len(chosen) > 0 {
+		return chosen, nil
 	}
 
-	return all, err
+	vary := slices.DeleteFunc(slices.Clone(all), func(outcome string) bool { return Constant(t, outcome) })
+	if len(vary) > 0 {
+		return vary, nil
+	}
+
+	return all, nil
 }
 
-// Constant reports whether both values of an outcome are one number in all rows of a triplet table.
+// Constant reports whether both values of an outcome are the same number in all rows of a table of at least two
+// triplets.
 func Constant(t *table.Table, outcome string) bool {
 	both := slices.Concat(t.Column(outcome+"_1").Floats, t.Column(outcome+"_2").Floats)
 	return len(both) > 2 && same(both)
 }
 
-// checkOutcomes reports a chosen outcome that is none of all.
+// checkOutcomes returns an error if the configuration names an outcome that is not among all.
 func checkOutcomes(exp plan.Experiment, all []string) error {
-	for _, o := range exp.Train.Outcomes {
-		if !slices.Contains(all, o) {
+	for _, name := range exp.Train.Outcomes {
+		if !slices.Contains(all, name) {
 			return exp.Errorf("train.outcomes",
-				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
+				"%q is not an outcome of this experiment, which has %v%s", name, all, spelling.DidYouMean(name, all))
 		}
 	}
 
 	return nil
 }
 
-// Triplets reads the inputs and outcomes that the experiment is trained on.
-func Triplets(exp plan.Experiment, t *table.Table) (set triplets.Set, err error) {
-	defer fault.Catch(&err)
-	set = fault.Get(plan.Triplets(t, exp.Train.Inputs, fault.Get(Outcomes(exp, t))))
+// Triplets reads the inputs and outcomes that the experiment is trained on from a table of triplets.
+func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
+	outcomes, err := Outcomes(exp, t)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
+	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
 	set.Couples = exp.DSP.Couples
 	if across, _ := exp.Across(); across != "" {
-		set.PairAcross(set.Recording, reading(t.Strings(across)))
+		occasions, err := t.Strings(across)
+		if err != nil {
+			return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
+		}
+
+		set.PairAcross(set.Recording, occasions)
 	}
 
 	return set, nil
 }
 
-// reading returns v, or raises an error of reading triplets.
-func reading[T any](v T, err error) T {
+// Split returns a set with the part of every row in a split, and with the scale of the split's training part. t is the
+// table that the set was read from.
+func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split config.Split) (triplets.Set, error) {
+	held, err := heldOut(exp, split.Test, t)
 	if err != nil {
-		fault.Raise(fmt.Errorf("read triplets: %w", err))
+		return triplets.Set{}, err
 	}
 
-	return v
-}
-
-// Split returns set, read from t, with every row's part under the rule s and the
-// scale of the training part.
-func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split) (_ triplets.Set, err error) {
-	defer fault.Catch(&err)
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-	test := rowsWith(reading(heldOut(exp, s.Test, t)), true)
+	test := rowsWith(held, true)
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}
 
-	fault.Raise(checkSides(exp, s, len(test), "triplets", plan.AtSetPoints{Table: t}))
+	if err := checkSides(exp, split, len(test), "triplets", plan.AtSetPoints{Table: t}); err != nil {
+		return triplets.Set{}, err
+	}
+
 	triplets.Apart(&set, set.Part)
 	set.Scale = triplets.Identity(set.Out)
 	if exp.Train.Standardise {
@@ -89,7 +104,17 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split
 	return set, nil
 }
 
-// heldOut reports which rows of a triplet table are held out, by their set points.
-func heldOut(exp plan.Experiment, h holdout.Holdout, t *table.Table) ([]bool, error) {
-	return holdout.AtSetPoints(h, plan.SetPointsOf(exp.Ingest.Within, t).Find).Held(plan.AtSetPoints{Table: t})
+// heldOut tells for each row of a table of triplets whether a rule holds it out, by its set points.
+func heldOut(exp plan.Experiment, rule holdout.Holdout, t *table.Table) ([]bool, error) {
+	points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
+	if err != nil {
+		return nil, err
+	}
+
+	held, err := holdout.AtSetPoints(rule, points.Find).Held(plan.AtSetPoints{Table: t})
+	if err != nil {
+		return nil, fmt.Errorf("read triplets: %w", err)
+	}
+
+	return held, nil
 }

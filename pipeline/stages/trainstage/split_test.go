@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
-	"doubletake/internal/must"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
@@ -18,6 +18,8 @@ import (
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Five runs of a rotor at six conditions; y is 10 times the number of the row.
@@ -39,7 +41,7 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 	text := strings.Replace(train, "{rpm: 1}", rule, 1)
 	b := stagetest.New(t, text, tab)
 	set, err := Triplets(b.Experiment, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return Split(b.Experiment, set, tab, b.Train.Splits[0])
 }
@@ -81,7 +83,7 @@ func TestSplitRules(t *testing.T) {
 			t.Errorf("%s: rows %v are held out, expected %v", c.rule, got, c.test)
 		}
 
-		must.Equal(t, len(set.RowsOf(triplets.Train)), 6-len(c.test), "%s: rows of training", c.rule)
+		assert.Len(t, set.RowsOf(triplets.Train), 6-len(c.test), "%s: rows of training", c.rule)
 	}
 }
 
@@ -96,14 +98,14 @@ c   c#1       2408.4     30      33
 d   d#1       1200       40      44
 e   e#1       3008       50      55`)
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2999}}}}", tab)
-	b.Ingest.Within = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
-	plan.Points{}.AddSetPoints(b.Ingest.Within, tab)
+	b.Ingest.Tolerances = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
+	plan.Points{}.AddSetPoints(b.Ingest.Tolerances, tab)
 
 	set, err := Triplets(b.Experiment, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	set, err = Split(b.Experiment, set, tab, b.Train.Splits[0])
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	if held := set.RowsOf(triplets.Test); !slices.Equal(held, []int{1, 4}) {
 		t.Errorf("rows %v are held out", held)
@@ -113,22 +115,24 @@ e   e#1       3008       50      55`)
 		t.Errorf("set points %v of %v", set.SetPoints, set.X)
 	}
 
-	z, err := coordinates(tab, "rpm", nil)
-	must.Not(t, err != nil || !slices.Equal(z, set.SetPoints), "groups at %v, %v", z, err)
+	groups, err := coordinates(tab, "rpm", nil)
+	require.NoError(t, err)
+	assert.Equal(t, set.SetPoints, groups, "groups at %v, %v", groups, err)
 }
 
 // A random share of the conditions has all rows of its conditions.
 func TestSplitRandom(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
 	planned, err := Plan(b.Experiment, b.Ing, b.Trip)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	_, set, err := SplitTable(b.Experiment, stagetest.Table(rotor), planned.Splits[0])
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	held, rest := set.Of(triplets.Test).Values(0), set.Of(triplets.Train).Values(0)
-	must.Not(t, len(held) != 2 || len(rest) != 1 || slices.Contains(held, rest[0]),
-		"%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
+	require.Len(t, held, 2, "%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
+	require.Len(t, rest, 1, "%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
+	assert.False(t, slices.Contains(held, rest[0]), "%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
 }
 
 // The scale is that of the training part alone, y1 and y2 together. Expected by
@@ -137,17 +141,19 @@ func TestSplitRandom(t *testing.T) {
 func TestSplitScale(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	set, err := splitBy(t, tab, rotorTrain, "{blades: {min: 3}}")
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12, "%+v", set.Scale)
+	require.Equal(t, 28.0, set.Scale.Mean[0], "%+v", set.Scale)
+	assert.InDelta(t, math.Sqrt(1042.0/6), set.Scale.Std[0], 1e-12, "%+v", set.Scale)
 
 	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
 	set, err = splitBy(t, tab, own, "{blades: {min: 3}}")
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1, "without standardise: %+v", set.Scale)
+	require.Equal(t, 0.0, set.Scale.Mean[0], "without standardise: %+v", set.Scale)
+	assert.Equal(t, 1.0, set.Scale.Std[0], "without standardise: %+v", set.Scale)
 
-	must.Equal(t, set.Of(triplets.Test).Y2, []float64{22, 55, 66}, "the test part")
+	assert.Equal(t, []float64{22, 55, 66}, set.Of(triplets.Test).Y2, "the test part")
 }
 
 // A split with an empty side is an error at its place, with the values to choose
@@ -162,7 +168,8 @@ func TestSplitEmptySide(t *testing.T) {
 		{"{blades: 4, rpm: 1000}", "the test set would be empty\n"},
 	} {
 		_, err := splitBy(t, tab, rotorTrain, c.rule)
-		must.Not(t, err == nil || !strings.Contains(err.Error()+"\n", c.want), "%s:\n%v\nexpected %q", c.rule, err, c.want)
+		require.Error(t, err, "%s:\n%v\nexpected %q", c.rule, err, c.want)
+		assert.Contains(t, err.Error()+"\n", c.want, "%s:\n%v\nexpected %q", c.rule, err, c.want)
 	}
 
 	var many strings.Builder
@@ -173,10 +180,10 @@ func TestSplitEmptySide(t *testing.T) {
 	}
 
 	_, err := splitBy(t, stagetest.Table(many.String()), rotorTrain, "{rpm: 7}")
-	must.Refuse(t, err, "; rpm lies in 0 … 1200")
+	assert.ErrorContains(t, err, "; rpm lies in 0 … 1200")
 
 	_, err = splitBy(t, tab, rotorTrain, "{pitch: 7}")
-	must.Refuse(t, err, "pitch")
+	assert.ErrorContains(t, err, "pitch")
 }
 
 // The outcomes are all pairs of columns, or those that the experiment names.
@@ -201,7 +208,8 @@ b   b         2   20        21        3         4`)
 		b := stagetest.New(t, "{inputs: [rpm]"+c.outcomes+", splits: {s: {test: {rpm: 1}}}}", tab)
 		set, err := Triplets(b.Experiment, tab)
 		if c.fault != "" {
-			must.Not(t, err == nil || !strings.Contains(err.Error(), c.fault), "%v\nexpected %s", err, c.fault)
+			require.Error(t, err, "%v\nexpected %s", err, c.fault)
+			assert.Contains(t, err.Error(), c.fault, "%v\nexpected %s", err, c.fault)
 			continue
 		}
 
@@ -209,7 +217,8 @@ b   b         2   20        21        3         4`)
 			t.Errorf("outcomes%s: %v, %v, %v", c.outcomes, set.OutcomeNames(), set.Y2, err)
 		}
 
-		must.Not(t, set.Outcomes[0].Unit != "N" || set.Couples, "%+v, couples %v", set.Outcomes, set.Couples)
+		require.Equal(t, "N", set.Outcomes[0].Unit, "%+v, couples %v", set.Outcomes, set.Couples)
+		assert.False(t, set.Couples, "%+v, couples %v", set.Outcomes, set.Couples)
 	}
 
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
@@ -257,15 +266,15 @@ func TestCheckSplits(t *testing.T) {
 		{"{inputs: [rpm], splits: {ok: {test: {blades: 3}}, bad: {test: {rpm: 7}}}}", "experiments.x.train.splits.bad"},
 	} {
 		err := checked(known(t, c.train, conditions, rows...))
-		must.Not(t, (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want),
-			"%s:\n%v\nexpected %s", c.train, err, c.want)
+		require.Equal(t, c.want == "", err == nil, "%s:\n%v\nexpected %s", c.train, err, c.want)
+		assert.False(t, err != nil && !strings.Contains(err.Error(), c.want), "%s:\n%v\nexpected %s", c.train, err, c.want)
 	}
 
 	// A condition that only the files state, such as a measured speed, is not judged.
 	b := known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions, rows...)
 	delete(b.Ing.Known[2].Numbers, "blades")
 
-	must.Do(t, checked(b))
+	require.NoError(t, checked(b))
 
 	if err := checked(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
 		t.Error("nothing is known before the files are read:", err)
@@ -275,17 +284,17 @@ func TestCheckSplits(t *testing.T) {
 // A batch that the file sets must not exceed the training set; the default may.
 func TestCheckBatch(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
-	s := b.Train.Splits[0]
-	err := checkBatch(b.Experiment, s, 31)
+	split := b.Train.Splits[0]
+	err := checkBatch(b.Experiment, split, 31)
 	if err == nil || !strings.Contains(err.Error(), "pipeline.yaml:6:40: experiments.x.train.optimizer.batch: "+
 		`expected up to 31 triplets, which the training set of split "s" has, found 32`) {
 		t.Error(err)
 	}
 
-	must.Do(t, checkBatch(b.Experiment, s, 32))
+	require.NoError(t, checkBatch(b.Experiment, split, 32))
 
 	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
-	if err := checkBatch(silent.Experiment, s, 5); err != nil {
+	if err := checkBatch(silent.Experiment, split, 5); err != nil {
 		t.Errorf("the default batch of %d: %v", silent.Train.Optimizer.Batch, err)
 	}
 }
@@ -339,17 +348,17 @@ func TestDaysThatAreLeftOut(t *testing.T) {
 	content := func(tab *table.Table) (out []string) {
 		b := acrossDays(t, section, tab)
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		output, err := b.Run(context.Background(), nil)
-		must.Do(t, err)
+		require.NoError(t, err)
 
 		for _, o := range [][2]string{
 			{TrainID(b.Experiment, "s", 0), "model.json"},
 			{MethodID(b.Experiment, "s", "constant", 0), MethodArrow},
 			{MethodID(b.Experiment, "s", "gp", 0), MethodArrow},
 		} {
-			text := must.Read(t, output(o[0], o[1]))
+			text := testfile.Read(t, output(o[0], o[1]))
 
 			out = append(out, string(text))
 		}
@@ -357,7 +366,7 @@ func TestDaysThatAreLeftOut(t *testing.T) {
 		return out
 	}
 
-	must.Not(t, !slices.Equal(content(days()), content(days("Mon"))), "outcomes of the held-out day are known")
+	assert.Equal(t, content(days("Mon")), content(days()), "outcomes of the held-out day are known")
 }
 
 // A group that is left out in turn lends no second values, neither to what is trained without it nor to its
@@ -365,13 +374,13 @@ func TestDaysThatAreLeftOut(t *testing.T) {
 func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", days("Tue"))
 	tab, set, err := SplitTable(b.Experiment, days("Tue"), b.Train.Splits[0])
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	z, err := coordinates(tab, "Day", holdout.Distinct(tab.Column("Day").Strings))
-	must.Do(t, err)
+	groups, err := coordinates(tab, "Day", holdout.Distinct(tab.Column("Day").Strings))
+	require.NoError(t, err)
 
-	spoiled := func(v []float64) (n int) {
-		for _, y := range v {
+	spoiled := func(values []float64) (n int) {
+		for _, y := range values {
 			if y == 1e6 {
 				n++
 			}
@@ -380,10 +389,10 @@ func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 		return n
 	}
 
-	l := honest.Learner{Settings: honest.Settings(b.Train.Honest), Condition: "Day"}
-	l.Labels = true
-	g := l.Grouping(z)
-	set.Group = g.Of
+	learner := honest.Learner{Settings: b.Train.Honest, Condition: "Day"}
+	learner.Labels = true
+	g := learner.Grouping(groups)
+	set.Group = g.Group
 	test := make([]bool, set.N)
 	for _, i := range set.RowsOf(triplets.Test) {
 		test[i] = true
@@ -394,16 +403,16 @@ func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 	for _, h := range held {
 		data := set.Select(h.Rest)
 		seen = append(seen, spoiled(data.Y1), spoiled(data.Y2))
-		must.Not(t, slices.Equal(data.Y1, data.Y2), "the others are not paired across days")
+		assert.False(t, slices.Equal(data.Y1, data.Y2), "the others are not paired across days")
 	}
 
 	if want := []int{12, 12, 0, 0, 12, 12}; !slices.Equal(seen, want) { // without Thu, Tue, Wed
 		t.Errorf("outcomes of Tue in trainings without Thu, Tue and Wed, first and second: %v, want %v", seen, want)
 	}
 
-	inner := config.Split{Name: "inner", Without: holdout.Labels("Day", "Tue"), Test: holdout.Values("x", 3)}
+	inner := config.Split{Name: "inner", Ignored: holdout.Labels("Day", "Tue"), Test: holdout.Values("x", 3)}
 	_, set, err = SplitTable(b.Experiment, days("Tue"), inner)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	must.Not(t, spoiled(set.Y2) > 0, "a day that takes no part lends second values")
+	assert.LessOrEqual(t, spoiled(set.Y2), 0, "a day that takes no part lends second values")
 }

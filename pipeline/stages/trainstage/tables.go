@@ -17,13 +17,16 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Outputs of the stage's tasks that other stages read.
+// Names of outputs of the stage's tasks that other stages read, and of a column.
 const (
-	MethodArrow = "method.arrow"
-	FlagsJSON   = "diagnostics.json" // identities of the theory that a model violates
-	HeldOutLoss = "held_out_loss"    // a column of history.arrow, where something is held out
+	MethodArrow  = "method.arrow"     // the answers of a method
+	FlagsJSON    = "diagnostics.json" // identities of the theory that a model violates
+	HistoryArrow = "history.arrow"    // the losses of a training by epoch
+	HeldOutLoss  = "held_out_loss"    // a column of HistoryArrow, if something is held out
 )
 
+// historyTable returns the losses of a training by epoch. It has the held-out loss if the training computed some; the
+// loss is NaN after epochs for which it was not computed.
 func historyTable(history []train.Epoch) *table.Table {
 	t := &table.Table{}
 
@@ -46,23 +49,23 @@ func historyTable(history []train.Epoch) *table.Table {
 	return t
 }
 
-// predictionTable returns the triplets with the model's answers, in the outcomes'
-// own units. The metadata hold the scales that give standardised units.
-func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *table.Table {
-	t := &table.Table{Columns: append([]table.Column(nil), trip.Columns...)}
+// predictionTable returns the triplets with the model's answers, in the outcomes' own units. The metadata contain the
+// means and deviations by which the outcomes are standardised.
+func predictionTable(trip *table.Table, set triplets.Set, est *train.Estimates) *table.Table {
+	t := &table.Table{Columns: slices.Clone(trip.Columns)}
 
-	t.Make("set", "", "train or test: whether the model was trained on the row").Strings = lists.Each(s.Part,
-		triplets.Part.String)
-	addAnswers(t, s, triplets.AnswerColumns, est.Own(s.Scale).Rows(s.Condition, s.Out))
-	list := func(v []float64) string {
-		return strings.Join(lists.Each(v, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }), ",")
+	parts := make([]string, len(set.Part))
+	for i, part := range set.Part {
+		parts[i] = part.String()
 	}
 
+	t.Make("set", "", "train or test: whether the model was trained on the row").Strings = parts
+	addAnswers(t, set, triplets.AnswerColumns, est.Own(set.Scale).Rows(set.Condition, set.Out))
 	t.Meta = []kv.Pair{
-		{Key: "inputs", Value: strings.Join(s.InputNames(), ",")},
-		{Key: "outcomes", Value: strings.Join(s.OutcomeNames(), ",")},
-		{Key: "outcome_mean", Value: list(s.Scale.Mean)},
-		{Key: "outcome_std", Value: list(s.Scale.Std)},
+		{Key: "inputs", Value: strings.Join(set.InputNames(), ",")},
+		{Key: "outcomes", Value: strings.Join(set.OutcomeNames(), ",")},
+		{Key: "outcome_mean", Value: numberList(set.Scale.Mean)},
+		{Key: "outcome_std", Value: numberList(set.Scale.Std)},
 		{Key: "samples", Value: strconv.Itoa(est.Samples)},
 		{Key: "sampler", Value: est.Sampler},
 		{Key: "cov_method", Value: est.Method},
@@ -71,27 +74,38 @@ func predictionTable(trip *table.Table, s triplets.Set, est *train.Estimates) *t
 	return t
 }
 
-// addAnswers adds columns of answers, which are in the outcomes' own units.
-func addAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn, a triplets.Answers) {
-	for k, o := range s.Outcomes {
+// numberList joins numbers with commas.
+func numberList(values []float64) string {
+	texts := make([]string, len(values))
+	for i, x := range values {
+		texts[i] = strconv.FormatFloat(x, 'g', -1, 64)
+	}
+
+	return strings.Join(texts, ",")
+}
+
+// addAnswers adds the given columns of answers for each outcome. The answers are in the outcomes' own units.
+func addAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColumn, answers triplets.Answers) {
+	for k, o := range set.Outcomes {
 		for _, c := range columns {
 			unit := o.Unit
 			if c.Square {
-				unit = squared(unit)
+				unit = Squared(unit)
 			}
 
-			t.Make(o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&a), s.Out, k)
+			t.Make(o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&answers), set.Out, k)
 		}
 	}
 }
 
-// readAnswers reads what addAnswers wrote, n rows.
-func readAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn, n int, rows string) (
+// readAnswers reads the columns that addAnswers added to a table of n rows. rows names the rows in messages.
+func readAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColumn, n int, rows string) (
 	a triplets.Answers, err error,
 ) {
 	for _, c := range columns {
-		v, failed := plan.Matrix(t, s.OutcomeNames(), c.Suffix)
-		*c.Field(&a), err = v, errors.Join(err, failed)
+		values, failed := plan.Matrix(t, set.OutcomeNames(), c.Suffix)
+		*c.Field(&a) = values
+		err = errors.Join(err, failed)
 	}
 
 	if t.Rows() != n {
@@ -101,10 +115,10 @@ func readAnswers(t *table.Table, s triplets.Set, columns []triplets.AnswerColumn
 	return a, err
 }
 
-// ReadPredictions reads the answers that predictionTable wrote, one row for each
-// triplet, in the outcomes' own units.
-func ReadPredictions(t *table.Table, s triplets.Set) (triplets.Answers, error) {
-	a, err := readAnswers(t, s, triplets.AnswerColumns, s.N, "rows")
+// ReadPredictions reads the answers from a table that predictionTable returned, with one row for each triplet, in the
+// outcomes' own units.
+func ReadPredictions(t *table.Table, set triplets.Set) (triplets.Answers, error) {
+	a, err := readAnswers(t, set, triplets.AnswerColumns, set.N, "rows")
 	if err != nil {
 		return a, fmt.Errorf("read predictions: %w", err)
 	}
@@ -112,7 +126,8 @@ func ReadPredictions(t *table.Table, s triplets.Set) (triplets.Answers, error) {
 	return a, nil
 }
 
-// methodColumns are the columns of a method's table, per outcome; its v̂ is Cov.
+// methodColumns lists the columns of a method's table for each outcome. The method's epistemic variance is read into
+// the field Cov, to which it is compared.
 var methodColumns = []triplets.AnswerColumn{
 	{Suffix: "_mu", Description: "mean", Field: func(a *triplets.Answers) *[]float64 { return &a.Mu }},
 	{
@@ -125,15 +140,15 @@ var methodColumns = []triplets.AnswerColumn{
 	},
 }
 
-// methodTable holds a method's predictions, one row per distinct condition in
-// the order of s.Distinct, in the outcomes' own units.
-func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
+// methodTable returns a method's predictions with one row for each distinct condition, in the order of set.Distinct and
+// in the outcomes' own units.
+func methodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
 	t := &table.Table{}
-	for k, q := range s.Inputs {
-		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(s.Distinct, s.In, k)
+	for k, q := range set.Inputs {
+		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(set.Distinct, set.In, k)
 	}
 
-	addAnswers(t, s, methodColumns, triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic})
+	addAnswers(t, set, methodColumns, triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic})
 	if p.Doubt != "" {
 		t.Meta = append(t.Meta, kv.Pair{Key: "doubt", Value: p.Doubt})
 	}
@@ -141,13 +156,13 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 	return t
 }
 
-// ReadMethod reads what methodTable wrote.
-func ReadMethod(t *table.Table, s triplets.Set) (triplets.Answers, error) {
-	return readAnswers(t, s, methodColumns, s.Conditions(), "conditions")
+// ReadMethod reads the answers from a table that methodTable returned, with one row for each distinct condition.
+func ReadMethod(t *table.Table, set triplets.Set) (triplets.Answers, error) {
+	return readAnswers(t, set, methodColumns, set.Conditions(), "conditions")
 }
 
-// squared is the unit of a variance.
-func squared(unit string) string {
+// Squared returns the unit of a variance.
+func Squared(unit string) string {
 	switch {
 	case unit == "":
 		return ""

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
@@ -15,6 +14,8 @@ import (
 	"doubletake/train/baseline"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // levels is a set of three triplets at two conditions, in dB, whose scale has mean
@@ -29,7 +30,7 @@ c   c         1000       7       8`)
 
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2000}}}}", tab)
 	set, err := Triplets(b.Experiment, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	set.Part = []triplets.Part{triplets.Train, triplets.Test, triplets.Train}
 	set.Scale = triplets.Scale{Mean: []float64{10}, Std: []float64{2}}
@@ -66,24 +67,26 @@ func TestPredictionTable(t *testing.T) {
 		{"y_zigzag", "dB", []float64{0.5, 2, 0.5}},
 	} {
 		col := got.Column(c.name)
-		must.Not(t, col == nil || !slices.Equal(col.Floats, c.want) || col.Unit != c.unit || col.Description == "",
-			"%s: %+v, expected %v %s", c.name, col, c.want, c.unit)
+		if col == nil || !slices.Equal(col.Floats, c.want) || col.Unit != c.unit || col.Description == "" {
+			t.Errorf("%s: %+v, expected %v %s", c.name, col, c.want, c.unit)
+		}
 	}
 
-	must.Equal(t, got.Column("set").Strings, []string{"train", "test", "train"}, "parts")
+	assert.Equal(t, []string{"train", "test", "train"}, got.Column("set").Strings, "parts")
 
 	for key, want := range map[string]string{
 		"inputs": "rpm", "outcomes": "y", "outcome_mean": "10", "outcome_std": "2", "samples": "64",
 		"sampler": "antithetic", "cov_method": "exact",
 	} {
-		must.Equal(t, got.Get(key), want, "%s", key)
+		assert.Equal(t, want, got.Get(key), "%s", key)
 	}
 
-	must.Equal(t, len(tab.Columns), 5, "the table of triplets has columns now")
+	assert.Len(t, tab.Columns, 5, "the table of triplets has columns now")
 
 	a, err := ReadPredictions(got, set)
-	must.Not(t, err != nil || !slices.Equal(a.Kappa, []float64{0, 12, 0}) || !slices.Equal(a.Cov, []float64{-1, 8, -1}),
-		"read back: %+v, %v", a, err)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 12, 0}, a.Kappa, "read back: %+v, %v", a, err)
+	assert.Equal(t, []float64{-1, 8, -1}, a.Cov, "read back: %+v, %v", a, err)
 }
 
 // A table of predictions that is not that of the set is refused by name.
@@ -98,11 +101,12 @@ func TestReadPredictionsErrors(t *testing.T) {
 
 	fewer := set.Select([]int{0, 1})
 	_, err := ReadPredictions(got, fewer)
-	must.Refuse(t, err, "expected 2 rows, found 3")
+	assert.ErrorContains(t, err, "expected 2 rows, found 3")
 
 	got.Columns = slices.DeleteFunc(got.Columns, func(c table.Column) bool { return c.Name == "y_cov" })
 	_, err = ReadPredictions(got, set)
-	must.Refuse(t, err, "read predictions: ", "y_cov")
+	assert.ErrorContains(t, err, "read predictions: ")
+	assert.ErrorContains(t, err, "y_cov")
 }
 
 // A method's table has a row for each distinct condition and comes back as it was.
@@ -136,10 +140,10 @@ func TestMethodTable(t *testing.T) {
 	other := set
 	other.Distinct = []float64{1000, 2000, 3000}
 	_, err = ReadMethod(got, other)
-	must.Refuse(t, err, "expected 3 conditions, found 2")
+	assert.ErrorContains(t, err, "expected 3 conditions, found 2")
 
 	_, err = ReadMethod(stagetest.Table("y_mu\n1\n2"), set)
-	must.Refuse(t, err, "y_var")
+	assert.ErrorContains(t, err, "y_var")
 }
 
 // The history has a row for each epoch.
@@ -153,11 +157,11 @@ func TestHistoryTable(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	must.Not(t, got.Column(HeldOutLoss) != nil, "a held-out loss where nothing is held out")
+	assert.Nil(t, got.Column(HeldOutLoss), "a held-out loss where nothing is held out")
 
 	got = historyTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
-	if v := got.Column(HeldOutLoss).Floats; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 7 {
-		t.Errorf("held-out loss %v", v)
+	if values := got.Column(HeldOutLoss).Floats; len(values) != 2 || !math.IsNaN(values[0]) || values[1] != 7 {
+		t.Errorf("held-out loss %v", values)
 	}
 }
 
@@ -165,7 +169,7 @@ func TestSquared(t *testing.T) {
 	for unit, want := range map[string]string{
 		"": "", "dB": "dB²", "m/s": "(m/s)²", "N·m": "(N·m)²", "dB re 20 µPa": "(dB re 20 µPa)²",
 	} {
-		must.Equal(t, squared(unit), want, "%q", unit)
+		assert.Equal(t, want, Squared(unit), "%q", unit)
 	}
 }
 
@@ -175,22 +179,22 @@ func TestCard(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	b := stagetest.New(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
 	set, err := Triplets(b.Experiment, tab)
-	must.Do(t, err)
+	require.NoError(t, err)
 
-	s := b.Train.Splits[0]
-	set, err = Split(b.Experiment, set, tab, s)
-	must.Do(t, err)
+	split := b.Train.Splits[0]
+	set, err = Split(b.Experiment, set, tab, split)
+	require.NoError(t, err)
 
 	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}
 	est := &train.Estimates{Out: 1, Answers: raw, Samples: 8, Sampler: "plain"}
-	c := card(b.Experiment, b.Ing.PairKind, set, s, 1, "digest", est)
+	c := card(b.Experiment, b.Ing.PairKind, set, training{split: split, number: 1}, "digest", est)
 	if c.Format != "doubletake-card" || c.Version != 1 || c.Program != "doubletake test" || c.Experiment != "x" ||
 		c.Data != "measured" || c.Pairs != "same-run" || c.Split != "s" || c.HeldOut != "blades = 3" || c.Seed != 1 ||
 		c.Config != "digest" || c.Triplets != 4 {
 		t.Errorf("%+v", c)
 	}
 
-	must.Equal(t, c.Estimate, (Estimate{8, "plain", 17998474354917059471}), "got")
+	assert.Equal(t, (Estimate{8, "plain", 17998474354917059471}), c.Estimate)
 
 	rpm, blades := c.Inputs[0], c.Inputs[1]
 	if rpm.Name != "rpm" || rpm.Unit != "1/min" || rpm.Min != 1000 || rpm.Max != 5000 ||
@@ -199,9 +203,9 @@ func TestCard(t *testing.T) {
 	}
 
 	want := [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}}
-	must.Not(t, !slices.EqualFunc(c.Conditions, want, slices.Equal[[]float64]), "%v", c.Conditions)
+	assert.True(t, slices.EqualFunc(c.Conditions, want, slices.Equal[[]float64]), "%v", c.Conditions)
 
-	must.Equal(t, c.Outcomes, []Outcome{{Name: "y", Unit: "dB"}}, "got")
+	assert.Equal(t, []Outcome{{Name: "y", Unit: "dB"}}, c.Outcomes)
 }
 
 // A card lists at most a hundred values of an input and maxCardConditions
@@ -215,13 +219,14 @@ func TestCardIsBounded(t *testing.T) {
 		}
 
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
-		c := card(b.Experiment, b.Ing.PairKind, set, config.Split{Test: holdout.Nothing}, 0, "",
+		c := card(b.Experiment, b.Ing.PairKind, set, training{split: config.Split{Test: holdout.Nothing}}, "",
 			&train.Estimates{Out: 1, Answers: triplets.Answers{CovRaw: make([]float64, n)}})
 		if (c.Inputs[0].Values != nil) != (n <= 100) || (c.Conditions != nil) != (n <= maxCardConditions) {
 			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
 		}
 
-		must.Not(t, c.Inputs[0].Max != float64(n-1) || c.Triplets != n, "%+v", c.Inputs[0])
+		require.Equal(t, float64(n-1), c.Inputs[0].Max, "%+v", c.Inputs[0])
+		assert.Equal(t, n, c.Triplets, "%+v", c.Inputs[0])
 	}
 }
 
@@ -241,8 +246,9 @@ func TestDiagnose(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "flags.json")
-	must.Do(t, writeFlags(path, f))
+	require.NoError(t, writeFlags(path, f))
 
 	err := writeFlags(filepath.Join(path, "no"), f)
-	must.Not(t, err == nil || !strings.HasPrefix(err.Error(), "write diagnostics: "), "%v", err)
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), "write diagnostics: "), "%v", err)
 }

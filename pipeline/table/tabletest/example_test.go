@@ -6,6 +6,7 @@ import (
 	"doubletake/pipeline/table/tabletest"
 )
 
+// Example prints the sizes of the tables.
 func Example() {
 	for _, name := range []string{"types", "empty", "long"} {
 		t := tabletest.Tables()[name]

@@ -1,5 +1,4 @@
-// Package tabletest has tables for the tests of programs that read ours. It is imported by
-// tests alone.
+// Package tabletest has tables for tests of programs that read our tables. Only tests import it.
 package tabletest
 
 import (
@@ -10,14 +9,19 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// Tables are "types", every type with the values that break readers: missing numbers, infinities,
-// signed zero, the ends of int64, texts beyond ASCII and with a zero byte, names that other programs
-// must change, lists of equal length and of others; "empty", of no rows; and "long", of more rows than a
-// batch of Arrow or a group of Parquet has.
+// Tables returns three tables by name:
+//   - "types" has a column of every type, with values that break readers: missing numbers, infinities, signed zero, the
+//     ends of int64, texts beyond ASCII and with a zero byte, names that other programs must change, lists of
+//     equal and of different length
+//   - "empty" has no rows
+//   - "long" has more rows than a batch of Arrow or a group of Parquet
 func Tables() map[string]*table.Table {
-	long, names := make([]float64, 1<<16+3), make([]string, 1<<16+3)
+	const rows = 1<<16 + 3
+	long := make([]float64, rows)
+	names := make([]string, rows)
 	for i := range long {
-		long[i], names[i] = float64(i)/3, fmt.Sprint("run ", i)
+		long[i] = float64(i) / 3
+		names[i] = fmt.Sprint("run ", i)
 	}
 
 	return map[string]*table.Table{

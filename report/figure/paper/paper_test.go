@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/report/figure"
 )
 
@@ -37,7 +39,7 @@ func small() *figure.Figure {
 
 // A width in mm and 8 pt for 11 px: 84 mm are 238.11 pt or 327.40 px.
 func TestWidth(t *testing.T) {
-	must.Near(t, Width(84), 84/25.4*72*11/8, 1e-9, "px")
+	assert.InDelta(t, 84/25.4*72*11/8, Width(84), 1e-9, "px")
 }
 
 // streams are the decompressed streams of a PDF.
@@ -50,7 +52,8 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 			continue // a font's table
 		}
 
-		b := must.Get(io.ReadAll(r))(t)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
 
 		out = append(out, string(b))
 	}
@@ -62,7 +65,8 @@ func streams(t *testing.T, pdf []byte) (out []string) {
 // 0.68 of it above and below the line), embeds its fonts, clips the panel, and is the
 // same every time.
 func TestPDF(t *testing.T) {
-	b := must.Get(PDF(small()))(t)
+	b, err := PDF(small())
+	require.NoError(t, err)
 
 	for range 3 {
 		if again, err := PDF(small()); err != nil || !bytes.Equal(b, again) {
@@ -71,13 +75,14 @@ func TestPDF(t *testing.T) {
 	}
 
 	box := regexp.MustCompile(`/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]`).FindSubmatch(b)
-	must.Not(t, box == nil || string(box[1]) != "238.11", "page %s", box)
+	require.NotNil(t, box, "page %s", box)
+	assert.Equal(t, "238.11", string(box[1]), "page %s", box)
 
 	for _, d := range regexp.MustCompile(`/(?:CreationDate|ModDate) \(([^)]*)\)`).FindAllSubmatch(b, -1) {
-		must.Not(t, !strings.HasPrefix(string(d[1]), "D:19700101"), "dated %s", d[1])
+		assert.True(t, strings.HasPrefix(string(d[1]), "D:19700101"), "dated %s", d[1])
 	}
 
-	must.Equal(t, bytes.Count(b, []byte("/FontFile2")), 2, "fonts in it")
+	assert.Equal(t, 2, bytes.Count(b, []byte("/FontFile2")), "fonts in it")
 
 	page := streams(t, b)[0]
 
@@ -86,7 +91,9 @@ func TestPDF(t *testing.T) {
 		sizes[m[1]]++
 	}
 
-	must.Not(t, len(sizes) != 2 || sizes["8.00"] < 8 || sizes["5.44"] != 3, "sizes of text %v", sizes)
+	require.Len(t, sizes, 2, "sizes of text %v", sizes)
+	require.GreaterOrEqual(t, sizes["8.00"], 8, "sizes of text %v", sizes)
+	assert.Equal(t, 3, sizes["5.44"], "sizes of text %v", sizes)
 
 	if n := strings.Count(page, "W n"); n != 2 { // below the grid, and above it
 		t.Errorf("clipped %d times", n)
@@ -100,9 +107,11 @@ func TestPDF(t *testing.T) {
 // The picture has as many dots as its width takes, states its resolution, has the
 // colours of the palette at places worked out by hand, and nothing outside the panel.
 func TestPNG(t *testing.T) {
-	b := must.Get(PNG(small(), 300))(t)
+	b, err := PNG(small(), 300)
+	require.NoError(t, err)
 
-	i := must.Get(png.Decode(bytes.NewReader(b)))(t)
+	i, err := png.Decode(bytes.NewReader(b))
+	require.NoError(t, err)
 
 	if w := i.Bounds().Dx(); w != 992 { // 84 mm/25.4·300 = 992.1
 		t.Errorf("%d dots wide", w)
@@ -120,7 +129,8 @@ func TestPNG(t *testing.T) {
 		FindStringSubmatch(svg)
 
 	shift := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
-	must.Get(fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top))(t)
+	_, err = fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top)
+	require.NoError(t, err)
 
 	dot := func(x, y float64) color.RGBA {
 		k := 300.0 / 72 * 8 / 11
@@ -137,7 +147,7 @@ func TestPNG(t *testing.T) {
 		t.Errorf("the upper band is %v", c)
 	}
 
-	must.Equal(t, dot(0.05, 1.06), (color.RGBA{255, 255, 255, 255}), "above the panel")
+	assert.Equal(t, color.RGBA{255, 255, 255, 255}, dot(0.05, 1.06), "above the panel")
 
 	if again, err := PNG(small(), 300); err != nil || !bytes.Equal(b, again) {
 		t.Error("two pictures of one figure differ")
@@ -150,9 +160,11 @@ func TestPNG(t *testing.T) {
 
 // Letters have ink: 2 mm of a text at its place is darker than paper, upright ones too.
 func TestLetters(t *testing.T) {
-	b := must.Get(PNG(small(), 200))(t)
+	b, err := PNG(small(), 200)
+	require.NoError(t, err)
 
-	i := must.Get(png.Decode(bytes.NewReader(b)))(t)
+	i, err := png.Decode(bytes.NewReader(b))
+	require.NoError(t, err)
 
 	k := 200.0 / 72 * 8 / 11
 	ink := func(r image.Rectangle) (n int) {
@@ -182,27 +194,30 @@ func TestLetters(t *testing.T) {
 // The curves of a circle stay within 0.03 % of its radius; expected by the known error
 // of a quarter circle as a cubic, 0.027 %. A half circle ends where SVG says.
 func TestArc(t *testing.T) {
-	var s segments
-	must.Do(t, s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"))
+	var s pathBuilder
+	require.NoError(t, s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"))
 
-	from, below := point{-10, 0}, false
-	for _, g := range s.list[1:] {
+	from := point{-10, 0}
+	below := false
+	for _, g := range s.segments[1:] {
 		for u := 0.0; u <= 1; u += 0.1 {
 			v := 1 - u
-			x := v*v*v*from.x + 3*v*v*u*g.c.x + 3*v*u*u*g.d.x + u*u*u*g.p.x
+			x := v*v*v*from.x + 3*v*v*u*g.control1.x + 3*v*u*u*g.control2.x + u*u*u*g.end.x
 
-			y := v*v*v*from.y + 3*v*v*u*g.c.y + 3*v*u*u*g.d.y + u*u*u*g.p.y
-			must.Near(t, math.Hypot(x, y), 10, 0.003, "radius")
+			y := v*v*v*from.y + 3*v*v*u*g.control1.y + 3*v*u*u*g.control2.y + u*u*u*g.end.y
+			assert.InDelta(t, 10, math.Hypot(x, y), 0.003, "radius")
 		}
 
-		from, below = g.p, below || g.p.y > 9.9 // sweep 0 from the left goes down first
+		from = g.end
+		below = below || g.end.y > 9.9 // sweep 0 from the left goes down first
 	}
 
-	must.Not(t, len(s.list) != 5 || !below || math.Hypot(from.x+10, from.y) > 1e-9, "%d pieces, ends at %v", len(s.list),
-		from)
+	require.Len(t, s.segments, 5, "%d pieces, ends at %v", len(s.segments), from)
+	require.True(t, below, "%d pieces, ends at %v", len(s.segments), from)
+	assert.LessOrEqual(t, math.Hypot(from.x+10, from.y), 1e-9, "%d pieces, ends at %v", len(s.segments), from)
 
 	for _, bad := range []string{"Q1 2 3 4", "M1", "L a", "M1 2 3"} {
-		if err := new(segments).parse(bad); err == nil {
+		if err := new(pathBuilder).parse(bad); err == nil {
 			t.Errorf("%q is read", bad)
 		}
 	}
@@ -224,9 +239,11 @@ func TestEveryMark(t *testing.T) {
 	}
 
 	f := &figure.Figure{ID: "e", Note: "<x> & y", Panels: []figure.Panel{p}}
-	must.Get(PDF(f))(t)
+	_, err := PDF(f)
+	require.NoError(t, err)
 
-	must.Get(PNG(f, 60))(t)
+	_, err = PNG(f, 60)
+	require.NoError(t, err)
 }
 
 func ExamplePDF() {

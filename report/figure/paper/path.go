@@ -4,21 +4,20 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"doubletake/internal/lists"
+	"strings"
 )
 
 // point is a place in px.
 type point struct{ x, y float64 }
 
-// segment is a piece of a path: "M" and "L" to p, "C" to p by the two controls, "Z".
+// segment is a piece of a path. Coordinates are absolute.
 type segment struct {
-	kind byte
-	c, d point // controls of "C"
-	p    point
+	kind               byte  // 'M', 'L', 'C' or 'Z' of SVG
+	control1, control2 point // the control points of 'C', a cubic Bézier curve
+	end                point // of all kinds but 'Z'
 }
 
-// pen draws a path, in the units of what it draws on.
+// pen draws a path in the units of a canvas: points of a PDF, dots of a picture.
 type pen interface {
 	MoveTo(x, y float64)
 	LineTo(x, y float64)
@@ -26,131 +25,160 @@ type pen interface {
 	ClosePath()
 }
 
-// trace draws a path with k units per px.
-func trace(to pen, path []segment, k float64) {
+// trace draws a path with a pen. scale is the number of the pen's units per px.
+func trace(p pen, path []segment, scale float64) {
 	for _, s := range path {
+		x := s.end.x * scale
+		y := s.end.y * scale
 		switch s.kind {
 		case 'M':
-			to.MoveTo(s.p.x*k, s.p.y*k)
+			p.MoveTo(x, y)
 		case 'L':
-			to.LineTo(s.p.x*k, s.p.y*k)
+			p.LineTo(x, y)
 		case 'C':
-			to.CubicTo(s.c.x*k, s.c.y*k, s.d.x*k, s.d.y*k, s.p.x*k, s.p.y*k)
+			p.CubicTo(s.control1.x*scale, s.control1.y*scale, s.control2.x*scale, s.control2.y*scale, x, y)
 		case 'Z':
-			to.ClosePath()
+			p.ClosePath()
 		}
 	}
 }
 
-// scaled are lengths with k units per px.
-func scaled(lengths []float64, k float64) []float64 {
-	return lists.Each(lengths, func(v float64) float64 { return v * k })
+// scaled returns lengths in px times scale.
+func scaled(lengths []float64, scale float64) []float64 {
+	var products []float64
+	for _, length := range lengths {
+		products = append(products, length*scale)
+	}
+
+	return products
 }
 
-// segments collects a path, moved by x and y.
-type segments struct {
-	x, y        float64
-	list        []segment
-	at, started point // the current point, and where its part of the path began
+// pathBuilder collects the segments of a path. It moves all of them by x and y; the points below are not moved.
+type pathBuilder struct {
+	x, y     float64
+	segments []segment
+	current  point // where the last segment ended
+	start    point // where the current part of the path began; 'Z' returns to it
 }
 
-func (s *segments) add(kind byte, p point) {
-	s.list = append(s.list, segment{kind: kind, p: point{p.x + s.x, p.y + s.y}})
-	if s.at = p; kind == 'M' {
-		s.started = p
+// add adds a segment of kind 'M' or 'L'.
+func (b *pathBuilder) add(kind byte, end point) {
+	b.segments = append(b.segments, segment{kind: kind, end: point{end.x + b.x, end.y + b.y}})
+	b.current = end
+	if kind == 'M' {
+		b.start = end
 	}
 }
 
-func (s *segments) close() {
-	s.list = append(s.list, segment{kind: 'Z'})
-	s.at = s.started
+// closePath adds a segment of kind 'Z'.
+func (b *pathBuilder) closePath() {
+	b.segments = append(b.segments, segment{kind: 'Z'})
+	b.current = b.start
 }
 
-func (s *segments) rect(x, y, w, h float64) {
-	s.add('M', point{x, y})
-	s.add('L', point{x + w, y})
-	s.add('L', point{x + w, y + h})
-	s.add('L', point{x, y + h})
-	s.close()
+// rectangle adds a rectangle with the upper left corner x, y.
+func (b *pathBuilder) rectangle(x, y, w, h float64) {
+	b.add('M', point{x, y})
+	b.add('L', point{x + w, y})
+	b.add('L', point{x + w, y + h})
+	b.add('L', point{x, y + h})
+	b.closePath()
 }
 
-// arguments of each command that figure writes.
+// arguments has the number of arguments of each command that package figure writes.
 var arguments = map[byte]int{
 	'M': 2, 'm': 2, 'L': 2, 'l': 2, 'H': 1, 'h': 1, 'V': 1, 'v': 1, 'a': 7, 'Z': 0, 'z': 0,
 }
 
-// parse reads the commands of a path as figure writes them.
-func (s *segments) parse(d string) error {
-	for i := 0; i < len(d); {
-		command := d[i]
-		n, ok := arguments[command]
+// parse adds the segments of a path that package figure wrote. It returns an error if it does not know a command, or if
+// an argument is not a number.
+func (b *pathBuilder) parse(path string) error {
+	for path != "" {
+		command := path[0]
+		count, ok := arguments[command]
 		if !ok {
 			return fmt.Errorf("path command %q", command)
 		}
 
-		i++
+		path = path[1:]
 
-		var v [7]float64
-		for k := range n {
-			for i < len(d) && d[i] == ' ' {
-				i++
-			}
-
-			start := i
-			for i < len(d) && (d[i] == '.' || d[i] >= '0' && d[i] <= '9' || d[i] == '-' && i == start) {
-				i++
-			}
-
-			var err error
-			if v[k], err = strconv.ParseFloat(d[start:i], 64); err != nil {
+		var values [7]float64
+		for k := range count {
+			argument := ""
+			argument, path = cutNumber(strings.TrimLeft(path, " "))
+			value, err := strconv.ParseFloat(argument, 64)
+			if err != nil {
 				return fmt.Errorf("path command %c: %w", command, err)
 			}
+
+			values[k] = value
 		}
 
-		s.command(command, v)
+		b.command(command, values)
 	}
 
 	return nil
 }
 
-func (s *segments) command(c byte, v [7]float64) {
-	at := s.at
-	switch c {
+// cutNumber returns the number at the beginning of a path, "" if there is none, and the rest of the path.
+func cutNumber(path string) (number, rest string) {
+	end := 0
+	if strings.HasPrefix(path, "-") {
+		end = 1
+	}
+
+	for end < len(path) && strings.IndexByte(".0123456789", path[end]) >= 0 {
+		end++
+	}
+
+	return path[:end], path[end:]
+}
+
+// command adds the segments of a command with its arguments. Lower-case commands are relative to the current point.
+func (b *pathBuilder) command(command byte, values [7]float64) {
+	start := b.current
+	switch command {
 	case 'M', 'L':
-		s.add(c, point{v[0], v[1]})
-	case 'm', 'l':
-		s.add(c-'a'+'A', point{at.x + v[0], at.y + v[1]})
+		b.add(command, point{values[0], values[1]})
+	case 'm':
+		b.add('M', point{start.x + values[0], start.y + values[1]})
+	case 'l':
+		b.add('L', point{start.x + values[0], start.y + values[1]})
 	case 'H':
-		s.add('L', point{v[0], at.y})
+		b.add('L', point{values[0], start.y})
 	case 'h':
-		s.add('L', point{at.x + v[0], at.y})
+		b.add('L', point{start.x + values[0], start.y})
 	case 'V':
-		s.add('L', point{at.x, v[0]})
+		b.add('L', point{start.x, values[0]})
 	case 'v':
-		s.add('L', point{at.x, at.y + v[0]})
-	case 'a':
-		s.half(point{at.x + v[5], at.y + v[6]})
+		b.add('L', point{start.x, start.y + values[0]})
+	case 'a': // package figure draws half circles only, so the end is enough
+		b.halfCircle(point{start.x + values[5], start.y + values[6]})
 	case 'Z', 'z':
-		s.close()
+		b.closePath()
 	}
 }
 
-// half adds the half of a circle that goes left about its middle, as two cubics.
-func (s *segments) half(to point) {
-	from := s.at
-	middle := point{(from.x + to.x) / 2, (from.y + to.y) / 2}
-	x, y := from.x-middle.x, from.y-middle.y
-	const k = 4.0 / 3 * (math.Sqrt2 - 1) // of a quarter: its end is a radius away from the tangent
+// halfCircle adds half a circle from the current point to end, anticlockwise on paper, as two cubic Bézier curves.
+func (b *pathBuilder) halfCircle(end point) {
+	start := b.current
+	middle := point{(start.x + end.x) / 2, (start.y + end.y) / 2}
+	x := start.x - middle.x // of the radius to the beginning of a quarter
+	y := start.y - middle.y
 
-	for range 2 { // a quarter takes x, y to y, −x
-		s.list = append(s.list, segment{
-			kind: 'C',
-			c:    point{s.x + middle.x + x + k*y, s.y + middle.y + y - k*x},
-			d:    point{s.x + middle.x + y + k*x, s.y + middle.y - x + k*y},
-			p:    point{s.x + middle.x + y, s.y + middle.y - x},
+	// The distance, in radii, of a control point from its end of a quarter, along the tangent. With it the middle of the
+	// curve lies on the circle.
+	const k = 4.0 / 3 * (math.Sqrt2 - 1)
+
+	for range 2 { // a quarter turns the radius from x, y to y, −x
+		b.segments = append(b.segments, segment{
+			kind:     'C',
+			control1: point{b.x + middle.x + x + k*y, b.y + middle.y + y - k*x},
+			control2: point{b.x + middle.x + y + k*x, b.y + middle.y - x + k*y},
+			end:      point{b.x + middle.x + y, b.y + middle.y - x},
 		})
 		x, y = y, -x
 	}
 
-	s.at = to
+	b.current = end
 }

@@ -13,51 +13,51 @@ import (
 	"doubletake/report/figure"
 )
 
-// fontSize of all texts, pt.
+// fontSize is the size of all texts, pt.
 const fontSize = 8
 
 // PDF returns the figure as a PDF of one page, as large as the figure, with its fonts.
 func PDF(f *figure.Figure) ([]byte, error) {
-	p, err := parse(f)
+	parsed, err := parse(f)
 	if err != nil {
 		return nil, err
 	}
 
-	d := fpdf.NewCustom(&fpdf.InitType{
-		UnitStr: "pt", Size: fpdf.SizeType{Wd: p.width * pointsPerPx, Ht: p.height * pointsPerPx},
+	pdf := fpdf.NewCustom(&fpdf.InitType{
+		UnitStr: "pt", Size: fpdf.SizeType{Wd: parsed.width * pointsPerPx, Ht: parsed.height * pointsPerPx},
 	})
-	d.SetCatalogSort(true) // equal figures give equal files
+	pdf.SetCatalogSort(true) // equal figures give equal files
 	epoch := time.Unix(0, 0).UTC()
-	d.SetCreationDate(epoch)
-	d.SetModificationDate(epoch)
-	d.SetTitle(p.title, true)
-	d.SetSubject(p.desc, true)
-	d.SetCreator("doubletake", true)
-	d.AddUTF8FontFromBytes("sans", "", liberationsansregular.TTF)
-	d.AddUTF8FontFromBytes("sans", "B", liberationsansbold.TTF)
-	d.SetMargins(0, 0, 0)
-	d.SetAutoPageBreak(false, 0)
-	d.AddPage()
-	d.SetLineJoinStyle("round")
+	pdf.SetCreationDate(epoch)
+	pdf.SetModificationDate(epoch)
+	pdf.SetTitle(parsed.title, true)
+	pdf.SetSubject(parsed.desc, true)
+	pdf.SetCreator("doubletake", true)
+	pdf.AddUTF8FontFromBytes("sans", "", liberationsansregular.TTF)
+	pdf.AddUTF8FontFromBytes("sans", "B", liberationsansbold.TTF)
+	pdf.SetMargins(0, 0, 0)
+	pdf.SetAutoPageBreak(false, 0)
+	pdf.AddPage()
+	pdf.SetLineJoinStyle("round")
 
-	if err := p.draw(sheet{d}, &p.root, 0, 0, false); err != nil {
+	if err := parsed.draw(sheet{pdf}, &parsed.root, origin{}); err != nil {
 		return nil, fmt.Errorf("draw figure: %w", err)
 	}
 
-	var b bytes.Buffer
-	if err := d.Output(&b); err != nil {
+	var document bytes.Buffer
+	if err := pdf.Output(&document); err != nil {
 		return nil, fmt.Errorf("write PDF: %w", err)
 	}
 
-	return b.Bytes(), nil
+	return document.Bytes(), nil
 }
 
-// sheet is a page of a PDF.
+// sheet is a page of a PDF as a canvas, and as a pen. Its unit is the point. fpdf keeps errors for its Output.
 type sheet struct{ *fpdf.Fpdf }
 
-func (s sheet) clip(c shape) {
+func (s sheet) clip(area rectangle) {
 	const k = pointsPerPx
-	s.ClipRect(c.x*k, c.y*k, c.w*k, c.h*k, false)
+	s.ClipRect(area.x*k, area.y*k, area.w*k, area.h*k, false)
 }
 
 func (s sheet) unclip() { s.ClipEnd() }
@@ -65,75 +65,79 @@ func (s sheet) unclip() { s.ClipEnd() }
 // CubicTo implements pen.
 func (s sheet) CubicTo(x1, y1, x2, y2, x, y float64) { s.CurveBezierCubicTo(x1, y1, x2, y2, x, y) }
 
-func (s sheet) path(p []segment, paint figure.Paint) {
-	style := ""
-	if r, g, b, ok := rgb(paint.Fill); ok {
-		s.SetFillColor(r, g, b)
+func (s sheet) path(outline []segment, paint figure.Paint) {
+	style := "" // of fpdf: "F" fills the path, "D" draws its outline
+	if red, green, blue, ok := rgb(paint.Fill); ok {
+		s.SetFillColor(red, green, blue)
 		style = "F"
 	}
 
-	if r, g, b, ok := rgb(paint.Stroke); ok {
-		s.SetDrawColor(r, g, b)
+	if red, green, blue, ok := rgb(paint.Stroke); ok {
+		s.SetDrawColor(red, green, blue)
 		s.SetLineWidth(paint.Width * pointsPerPx)
 		s.SetDashPattern(scaled(paint.Dash, pointsPerPx), 0)
 		style += "D"
 	}
 
-	if style == "" || len(p) == 0 {
+	if style == "" || len(outline) == 0 {
 		return
 	}
 
 	s.SetAlpha(paint.Opacity, "Normal")
-	trace(s, p, pointsPerPx)
+	trace(s, outline, pointsPerPx)
 	s.DrawPath(style)
 }
 
-func (s sheet) text(t text) {
+func (s sheet) text(line textLine) error {
 	weight := ""
-	if t.bold {
+	if line.bold {
 		weight = "B"
 	}
 
 	width := 0.0
 	s.SetFont("sans", weight, fontSize)
 
-	for i := range t.runs {
-		t.runs[i].text = strings.Map(basic, t.runs[i].text)
+	for _, piece := range line.runs {
+		width += s.GetStringWidth(basicText(piece.text)) * piece.size
 	}
 
-	for _, r := range t.runs {
-		width += s.GetStringWidth(r.text) * r.size
-	}
-
-	r, g, b, _ := rgb(t.colour)
-	s.SetTextColor(r, g, b)
+	red, green, blue, _ := rgb(line.colour)
+	s.SetTextColor(red, green, blue)
 	s.SetAlpha(1, "Normal")
 
-	x, y := t.x*pointsPerPx, t.y*pointsPerPx
-	if t.upright {
+	x := line.x * pointsPerPx
+	y := line.y * pointsPerPx
+	if line.upright {
 		s.TransformBegin()
 		s.TransformRotate(90, x, y)
 		defer s.TransformEnd()
 	}
 
-	x -= t.anchor * width
-	for _, r := range t.runs {
-		s.SetFont("sans", weight, fontSize*r.size)
-		s.Text(x, y-fontSize*r.shift, r.text)
-		x += s.GetStringWidth(r.text)
+	x -= line.anchor * width
+	for _, piece := range line.runs {
+		letters := basicText(piece.text)
+		s.SetFont("sans", weight, fontSize*piece.size)
+		s.Text(x, y-fontSize*piece.shift, letters)
+		x += s.GetStringWidth(letters)
 	}
+
+	return nil
 }
 
-// basic replaces characters beyond U+FFFF, which fpdf cannot place.
-func basic(r rune) rune {
-	if r > 0xffff {
-		return '\uFFFD'
+// basicText returns a text with "�" for characters beyond U+FFFF, which fpdf cannot place.
+func basicText(text string) string {
+	basic := func(r rune) rune {
+		if r > 0xffff {
+			return '\uFFFD'
+		}
+		return r
 	}
-	return r
+
+	return strings.Map(basic, text)
 }
 
-// rgb reads "#rrggbb"; ok is false for none.
-func rgb(s string) (r, g, b int, ok bool) {
-	_, err := fmt.Sscanf(s, "#%02x%02x%02x", &r, &g, &b)
-	return r, g, b, err == nil
+// rgb returns the parts of a colour "#rrggbb", from 0 to 255. ok is false if the text is not a colour.
+func rgb(colour string) (red, green, blue int, ok bool) {
+	_, err := fmt.Sscanf(colour, "#%02x%02x%02x", &red, &green, &blue)
+	return red, green, blue, err == nil
 }

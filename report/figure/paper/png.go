@@ -2,9 +2,7 @@ package paper
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -25,10 +23,10 @@ const (
 	MaxDPI = 2400
 )
 
-// PNG returns the figure as a picture with a resolution in dots per inch, which the
-// picture states, so that programs place it in its size.
+// PNG returns the figure as a picture. dpi is its resolution in dots per inch, from MinDPI
+// to MaxDPI. The picture contains its resolution, so that programs show it in its size.
 func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
-	p, err := parse(f)
+	parsed, err := parse(f)
 	if err != nil {
 		return nil, err
 	}
@@ -37,122 +35,146 @@ func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 		return nil, fmt.Errorf("draw figure: %g dots per inch, expected %d to %d", dpi, MinDPI, MaxDPI)
 	}
 
-	k := pointsPerPx / 72 * dpi
-	c := &picture{Context: gg.NewContext(int(math.Round(p.width*k)), int(math.Round(p.height*k))), k: k}
+	scale := pointsPerPx / 72 * dpi
+	width := int(math.Round(parsed.width * scale))
+	height := int(math.Round(parsed.height * scale))
+	c := &picture{Context: gg.NewContext(width, height), scale: scale}
 	c.SetLineJoin(gg.LineJoinRound)
 	c.SetLineCap(gg.LineCapButt)
 
-	if c.fonts, err = fonts(); err == nil {
-		err = p.draw(c, &p.root, 0, 0, false)
-	}
-
-	if err = cmp.Or(err, c.err); err != nil {
+	c.fonts, err = fonts()
+	if err != nil {
 		return nil, fmt.Errorf("draw figure: %w", err)
 	}
 
-	var b bytes.Buffer
-	if err := c.EncodePNG(&b); err != nil {
+	if err := parsed.draw(c, &parsed.root, origin{}); err != nil {
+		return nil, fmt.Errorf("draw figure: %w", err)
+	}
+
+	var document bytes.Buffer
+	if err := c.EncodePNG(&document); err != nil {
 		return nil, fmt.Errorf("write PNG: %w", err)
 	}
 
-	return withResolution(b.Bytes(), dpi), nil
+	return withResolution(document.Bytes(), dpi), nil
 }
 
-// withResolution inserts a pHYs chunk after the header, which takes 33 bytes.
+// withResolution returns a PNG with the resolution in a chunk of its own, pHYs, after the header.
 func withResolution(png []byte, dpi float64) []byte {
-	const header = 33
-	chunk := binary.BigEndian.AppendUint32(nil, 9)
+	const header = 33 // bytes of the signature and of the first chunk
+	const size = 9    // bytes of the chunk's data: two numbers and the unit
+	chunk := binary.BigEndian.AppendUint32(nil, size)
 	chunk = append(chunk, "pHYs"...)
 	perMetre := uint32(math.Round(dpi / 0.0254))
 	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
 	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
-	chunk = append(chunk, 1) // the unit is the metre
-	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+	chunk = append(chunk, 1)                                                    // the unit is the metre
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:])) // of all but the size
 
 	return bytes.Join([][]byte{png[:header], chunk, png[header:]}, nil)
 }
 
-// fonts are the regular and the bold one.
-var fonts = sync.OnceValues(func() (out [2]*opentype.Font, err error) {
-	for i, b := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF} {
-		if out[i], err = opentype.Parse(b); err != nil {
-			return out, fmt.Errorf("read font: %w", err)
-		}
+// fontSet is the regular and the bold font.
+type fontSet struct{ regular, bold *opentype.Font }
+
+// fonts returns the fonts. It parses them at the first call.
+var fonts = sync.OnceValues(func() (fontSet, error) {
+	regular, err := opentype.Parse(liberationsansregular.TTF)
+	if err != nil {
+		return fontSet{}, fmt.Errorf("read font: %w", err)
 	}
 
-	return out, nil
+	bold, err := opentype.Parse(liberationsansbold.TTF)
+	if err != nil {
+		return fontSet{}, fmt.Errorf("read font: %w", err)
+	}
+
+	return fontSet{regular, bold}, nil
 })
 
-// picture is an image of k dots per px.
+// picture is an image as a canvas, and as a pen. Its unit is the dot.
 type picture struct {
 	*gg.Context
-	k     float64
-	fonts [2]*opentype.Font
-	err   error
+	scale float64 // dots per px
+	fonts fontSet
 }
 
-// face is a font for letters of a size on paper, in that of other texts. Letters may be
-// upright and need no hints.
-func (c *picture) face(bold bool, size float64) font.Face {
-	f := c.fonts[0]
+// face returns the font for a run of letters. size is the size of the run in sizes of the text. The font has no hints,
+// which help horizontal texts only, because texts may run upwards.
+func (c *picture) face(bold bool, size float64) (font.Face, error) {
+	letters := c.fonts.regular
 	if bold {
-		f = c.fonts[1]
+		letters = c.fonts.bold
 	}
 
-	o := &opentype.FaceOptions{Size: size * fontSize / pointsPerPx * c.k, DPI: 72, Hinting: font.HintingNone}
-	face, err := opentype.NewFace(f, o)
-	c.err = errors.Join(c.err, err)
+	// At 72 dots per inch a point is a dot, so Size is in dots.
+	options := &opentype.FaceOptions{Size: size * fontSize / pointsPerPx * c.scale, DPI: 72, Hinting: font.HintingNone}
+	face, err := opentype.NewFace(letters, options)
+	if err != nil {
+		return nil, fmt.Errorf("scale font: %w", err)
+	}
 
-	return face
+	return face, nil
 }
 
-func (c *picture) clip(s shape) {
-	c.DrawRectangle(s.x*c.k, s.y*c.k, s.w*c.k, s.h*c.k)
+func (c *picture) clip(area rectangle) {
+	c.DrawRectangle(area.x*c.scale, area.y*c.scale, area.w*c.scale, area.h*c.scale)
 	c.Clip()
 }
 
 func (c *picture) unclip() { c.ResetClip() }
 
-func (c *picture) path(p []segment, paint figure.Paint) {
+func (c *picture) path(outline []segment, paint figure.Paint) {
 	c.ClearPath()
-	trace(c, p, c.k)
+	trace(c, outline, c.scale)
 
-	if r, g, b, ok := rgb(paint.Fill); ok {
-		c.SetRGBA255(r, g, b, int(math.Round(255*paint.Opacity)))
+	if red, green, blue, ok := rgb(paint.Fill); ok {
+		c.SetRGBA255(red, green, blue, int(math.Round(255*paint.Opacity)))
 		c.FillPreserve()
 	}
 
-	if r, g, b, ok := rgb(paint.Stroke); ok {
-		c.SetRGB255(r, g, b)
-		c.SetLineWidth(paint.Width * c.k)
-		c.SetDash(scaled(paint.Dash, c.k)...)
+	if red, green, blue, ok := rgb(paint.Stroke); ok {
+		c.SetRGB255(red, green, blue)
+		c.SetLineWidth(paint.Width * c.scale)
+		c.SetDash(scaled(paint.Dash, c.scale)...)
 		c.StrokePreserve()
 	}
 
 	c.ClearPath()
 }
 
-func (c *picture) text(t text) {
-	width := 0.0
-	for _, r := range t.runs {
-		width += float64(font.MeasureString(c.face(t.bold, r.size), r.text)) / 64
+func (c *picture) text(line textLine) error {
+	faces := make([]font.Face, len(line.runs))
+	widths := make([]float64, len(line.runs)) // in dots
+	total := 0.0
+	for i, piece := range line.runs {
+		face, err := c.face(line.bold, piece.size)
+		if err != nil {
+			return err
+		}
+
+		faces[i] = face
+		widths[i] = float64(font.MeasureString(face, piece.text)) / 64 // the font measures in 64ths of a dot
+		total += widths[i]
 	}
 
 	c.Push()
 	defer c.Pop()
-	r, g, b, _ := rgb(t.colour)
-	c.SetRGB255(r, g, b)
+	red, green, blue, _ := rgb(line.colour)
+	c.SetRGB255(red, green, blue)
 
-	x, y := t.x*c.k, t.y*c.k
-	if t.upright {
+	x := line.x * c.scale
+	y := line.y * c.scale
+	if line.upright {
 		c.RotateAbout(-math.Pi/2, x, y)
 	}
 
-	x -= t.anchor * width
-	for _, r := range t.runs {
-		face := c.face(t.bold, r.size)
-		c.SetFontFace(face)
-		c.DrawString(r.text, x, y-r.shift*fontSize/pointsPerPx*c.k)
-		x += float64(font.MeasureString(face, r.text)) / 64
+	x -= line.anchor * total
+	for i, piece := range line.runs {
+		c.SetFontFace(faces[i])
+		c.DrawString(piece.text, x, y-piece.shift*fontSize/pointsPerPx*c.scale)
+		x += widths[i]
 	}
+
+	return nil
 }

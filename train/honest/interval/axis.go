@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Kind is the kind of the groups of a Grouping.
+// Kind is the kind of the groups that are left out.
 type Kind string
 
 // Kinds of groups.
@@ -16,19 +16,18 @@ const (
 	Labels Kind = "labels" // names without a coordinate: a propeller, a day, a rig
 )
 
-// MinDistance is added to every distance, so that its logarithm is finite at a
-// measured value.
+// MinDistance is added to every distance, so that its logarithm is finite at a measured value.
 const MinDistance = 1e-4
 
-// Axis holds the measured values of a group's coordinate. A nil *Axis is that
-// of labels.
+// Axis holds the measured values of the coordinate of groups, the condition whose values they are. For labels, which
+// have no coordinate, it is nil.
 type Axis struct {
-	Values []float64 `json:"values"` // distinct, ascending
-	Range  float64   `json:"range"`  // the unit of distances, in the coordinate's unit
+	Values []float64 `json:"values"` // distinct and ascending, in the unit of the coordinate
+	Range  float64   `json:"range"`  // unit of distances, in the unit of the coordinate
 }
 
-// NewAxis returns the axis of the values z (in any order, not empty). unit 0
-// takes their range.
+// NewAxis returns the axis of the values z (in any order, not empty). unit is the unit of distances; 0 takes the range
+// of the values.
 func NewAxis(z []float64, unit float64) *Axis {
 	v := slices.Compact(slices.Sorted(slices.Values(z)))
 	if unit <= 0 {
@@ -38,11 +37,15 @@ func NewAxis(z []float64, unit float64) *Axis {
 	return &Axis{Values: v, Range: unit}
 }
 
-// Distance returns the variance, up to a factor, with which a Brownian path
-// known at the measured values predicts its value at z (kriging with the
-// covariance −|h| and a constant mean): 2(z−a)(b−z)/((b−a)·Range) between
-// neighbours a and b, 2|z−edge|/Range outside, plus MinDistance. outside
-// reports whether z lies beyond the measured values. For labels it is 1.
+// ascends reports whether there are values, in ascending order, and a positive range.
+func (a *Axis) ascends() bool {
+	return len(a.Values) > 0 && a.Range > 0 && slices.IsSorted(a.Values)
+}
+
+// Distance returns the distance of z to the measured values, plus MinDistance, and whether z lies beyond them. Between
+// the neighbours a and b the distance is 2(z−a)(b−z)/((b−a)·Range), outside it is 2|z−edge|/Range. This is the
+// variance, up to a factor, with which a Brownian path that is known at the measured values is predicted at z (kriging
+// with the covariance −|h| and a constant mean). For labels Distance returns 1, not outside.
 func (a *Axis) Distance(z float64) (d float64, outside bool) {
 	if a == nil {
 		return 1, false
@@ -58,19 +61,22 @@ func (a *Axis) Distance(z float64) (d float64, outside bool) {
 		d = 2 * (z - lo) * (hi - z) / ((hi - lo) * a.Range)
 	}
 
-	first, last := a.Values[0], a.Values[len(a.Values)-1]
+	first := a.Values[0]
+	last := a.Values[len(a.Values)-1]
+	outside = z < first-Edge*a.Range || z > last+Edge*a.Range
 
-	return d + MinDistance, z < first-Edge*a.Range || z > last+Edge*a.Range
+	return d + MinDistance, outside
 }
 
-// Edge is the share of the range by which a value may exceed the measured
-// values, from rounding, and still not lie outside.
+// Edge is the share of the range by which rounding may take a value beyond the measured values without it counting as
+// outside.
 const Edge = 1e-9
 
-// Bracket returns the measured values next to z: the largest that is not above
-// it and the smallest that is not below it. Where there is none, NaN.
+// Bracket returns the measured values next to z: the largest one that is not above z, and the smallest one that is not
+// below z. A value that does not exist is NaN.
 func (a *Axis) Bracket(z float64) (below, above float64) {
-	below, above = math.NaN(), math.NaN()
+	below = math.NaN()
+	above = math.NaN()
 	if a == nil {
 		return below, above
 	}

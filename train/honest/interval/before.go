@@ -12,31 +12,36 @@ import (
 	"doubletake/train/score"
 )
 
-// Before is what the left-out groups alone show of the intervals of a new group, before any
-// of it is measured. Half width and error are in deviations of the training outcomes.
+// Before returns the evidence about the intervals of a new group before any of its conditions is measured: by the
+// left-out groups alone, each with the intervals that the other groups give. The half width is the mean over the
+// groups, and the error is the root of the mean squared error. Both are in deviations of the training outcomes, and NaN
+// without left-out groups.
 func (c *Calibration) Before() score.Evidence {
-	var inside, inside68 []float64
-
-	half, e := math.NaN(), math.NaN()
+	half := math.NaN()
+	squaredError := math.NaN()
 	if c.K > 0 {
-		half, e = 0, 0
+		half = 0
+		squaredError = 0
 	}
 
+	var inside, inside68 []float64
 	for _, g := range c.Groups {
-		inside, inside68 = append(inside, g.Inside), append(inside68, g.Inside68)
+		inside = append(inside, g.Inside)
+		inside68 = append(inside68, g.Inside68)
 		half += g.Half / float64(c.K)
-		e += g.E / float64(c.K)
+		squaredError += g.E / float64(c.K)
 	}
 
-	v := score.Pool(c.Level, inside, inside68)
-	v.Error = math.Sqrt(max(e, 0))
+	evidence := score.Pool(c.Level, inside, inside68)
+	evidence.Error = math.Sqrt(max(squaredError, 0))
 
-	return withHalf(v, half)
+	return withHalf(evidence, half)
 }
 
-// beforeMeasuring is Before, graded: the half width is in deviations of the training outcomes, left_out_inside
-// counts the groups of which at least 90 % of the values were inside, enough those that would decide (0: decided, or
-// none).
+// beforeMeasuring returns the evidence of Before with its grade, as documents hold it: expected_half_width is in
+// deviations of the training outcomes, left_out_inside is the number of groups of which at least 90 % of the values
+// were inside, and enough is the number of groups that would decide (0 if the grade is decided, or no number would
+// decide).
 func (c *Calibration) beforeMeasuring() numbers.Object {
 	v := c.Before()
 	return numbers.Object{
@@ -45,18 +50,21 @@ func (c *Calibration) beforeMeasuring() numbers.Object {
 	}
 }
 
-// At is the evidence of Before for an interval of one outcome, with a half width in its unit.
-func (c *Calibration) At(before score.Evidence, outcome int, half float64) score.Evidence {
-	return withHalf(before, half/c.Deviation[outcome])
+// WithHalf returns the evidence with another half width: that of an interval of one outcome, in the outcome's unit.
+func (c *Calibration) WithHalf(evidence score.Evidence, outcome int, half float64) score.Evidence {
+	return withHalf(evidence, half/c.Deviation[outcome])
 }
 
+// withHalf returns the evidence with the given half width, in deviations of the training outcomes.
 func withHalf(v score.Evidence, half float64) score.Evidence {
-	v.Half, v.WidthOverSpread = half, half/scale.NormalQuantile(0.95)
+	v.Half = half
+	v.WidthOverSpread = half / scale.NormalQuantile(0.95)
+
 	return v
 }
 
-// BeforeWords is the grade of the intervals of a new group before any of it is measured, with
-// the evidence. units are those of the outcomes, or nil; amounts writes a range of differences in a unit.
+// BeforeWords returns the grade of the intervals of a new group before any of its conditions is measured, with the
+// evidence, in words. units are the units of the outcomes, or nil; amounts writes a range of differences in a unit.
 func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low, high float64) string) string {
 	v := c.Before()
 	text := v.Grade().Words()
@@ -78,14 +86,17 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 	return text
 }
 
-// widths are half widths, in deviations of the training outcomes, in the units of these: from
-// the least to the largest of each unit.
+// widths writes a half width, given in deviations of the training outcomes, in the units of the outcomes: for each unit
+// the range from the outcome with the smallest deviation to that with the largest.
 func (c *Calibration) widths(half float64, units []string, amounts func(unit string, low, high float64) string) string {
-	units = append(slices.Clone(units), slices.Repeat([]string{""}, max(0, len(c.Deviation)-len(units)))...)
-	parts := lists.Each(lists.Alike(units[:len(c.Deviation)]), func(at []int) string {
-		d := lists.Rows(c.Deviation, 1, at)
-		return "± " + amounts(units[at[0]], half*slices.Min(d), half*slices.Max(d))
-	})
+	own := make([]string, len(c.Deviation))
+	copy(own, units)
+
+	var parts []string
+	for _, outcomes := range lists.Alike(own) {
+		d := lists.Rows(c.Deviation, 1, outcomes)
+		parts = append(parts, "± "+amounts(own[outcomes[0]], half*slices.Min(d), half*slices.Max(d)))
+	}
 
 	return strings.Join(parts, ", ")
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Grades of a new group by the left-out ones: by the rules of docs/glossary.md, the width by hand
@@ -55,35 +56,37 @@ func TestBefore(t *testing.T) {
 		document(t, (&interval.Result{Calibration: c.c}).Document(), "before_measuring", &b)
 
 		words := c.c.BeforeWords(units, amounts)
-		must.Not(t, b.Grade != c.grade || !strings.HasPrefix(words, c.words) || b.Of != c.c.K,
-			"%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
+		require.Equal(t, c.grade, b.Grade, "%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
+		require.True(t, strings.HasPrefix(words, c.words), "%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
+		assert.Equal(t, c.c.K, b.Of, "%d groups: %+v, %q, expected %q", c.c.K, b, words, c.words)
 
 		enough := strings.HasSuffix(words, "such groups would decide")
 		if enough != (b.Enough > 0) || enough && b.Enough <= b.Of {
 			t.Errorf("%d groups: %d would decide, %q", c.c.K, b.Enough, words)
 		}
 
-		half, over := math.NaN(), math.NaN()
+		half := math.NaN()
+		over := math.NaN()
 		if b.Of > 0 {
 			half = c.c.Groups[0].Half
 			over = half / 1.959963984540054
 		}
 
-		must.Not(t, !near(float64(b.Half), half) || !near(float64(b.WidthOverSpread), over), "half width %g, over spread %g",
-			b.Half, b.WidthOverSpread)
+		require.True(t, near(float64(b.Half), half), "half width %g, over spread %g", b.Half, b.WidthOverSpread)
+		assert.True(t, near(float64(b.WidthOverSpread), over), "half width %g, over spread %g", b.Half, b.WidthOverSpread)
 	}
 
 	// The same groups, and an interval of the second outcome that is as wide as its spread.
 	c := calibration(0.5, 1, 1, 0.95, 1, 0.97, 0.98, 1)
-	if e := c.At(c.Before(), 1, 29.4); e.Grade() != score.Wide || math.Abs(e.WidthOverSpread-1) > 1e-4 {
+	if e := c.WithHalf(c.Before(), 1, 29.4); e.Grade() != score.Wide || math.Abs(e.WidthOverSpread-1) > 1e-4 {
 		t.Errorf("%+v", e)
 	}
 
-	if e := c.At(c.Before(), 0, 2.94); e.Grade() != score.Holds {
+	if e := c.WithHalf(c.Before(), 0, 2.94); e.Grade() != score.Holds {
 		t.Errorf("%+v", e)
 	}
 
-	must.Near(t, c.Reach(), 3, 1e-8, "reach")
+	assert.InDelta(t, 3, c.Reach(), 1e-8, "reach")
 }
 
 // document reads a member of a document.
@@ -95,7 +98,7 @@ func document(t *testing.T, o numbers.Object, key string, into any) {
 		err = numbers.Object{key, into}.UnmarshalJSON(b)
 	}
 
-	must.Do(t, err)
+	require.NoError(t, err)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12 || math.IsNaN(a) && math.IsNaN(b) }

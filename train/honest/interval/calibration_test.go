@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"doubletake/internal/must"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
+	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // calibration is one of two outcomes, learned from k left-out speeds.
 func calibration(t testing.TB, k int) *interval.Calibration {
 	t.Helper()
 
-	prior := must.Get(scale.Named("wide"))(t)
+	prior, err := scale.Named("wide")
+	require.NoError(t, err)
 
 	r := rand.New(rand.NewPCG(2, 3))
 	c := &interval.Calibration{
@@ -38,7 +40,8 @@ func calibration(t testing.TB, k int) *interval.Calibration {
 		for range g.Conditions {
 			for range 2 {
 				g.Residual = append(g.Residual, 0.6*r.NormFloat64())
-				g.Noise, g.Claim = append(g.Noise, 0.02), append(g.Claim, 0.1+0.2*r.Float64())
+				g.Noise = append(g.Noise, 0.02)
+				g.Claim = append(g.Claim, 0.1+0.2*r.Float64())
 			}
 			g.Distance = append(g.Distance, 0.5)
 		}
@@ -54,40 +57,44 @@ func calibration(t testing.TB, k int) *interval.Calibration {
 
 // speeds are queries within, at and beyond the measured speeds, with means, claims and noise
 // of both outcomes.
-func speeds() (x, mu, claim, noise []float64) {
+func speeds() (x []float64, raw triplets.Prediction) {
 	x = []float64{4, 7, 10, 13}
 	for i := range x {
 		d := float64(i + 1)
-		mu = append(mu, 10+d, -3-d/4)
-		claim, noise = append(claim, 0.1*d, 0.02*d), append(noise, 0.08, 0.005)
+		raw.Mu = append(raw.Mu, 10+d, -3-d/4)
+		raw.Claim = append(raw.Claim, 0.1*d, 0.02*d)
+		raw.Noise = append(raw.Noise, 0.08, 0.005)
 	}
 
-	return x, mu, claim, noise
+	return x, raw
 }
 
 // What was stored predicts the same bits and says the same.
 func TestCalibrationIsStored(t *testing.T) {
-	x, mu, claim, noise := speeds()
+	x, raw := speeds()
 	for _, k := range []int{0, 1, 3} {
 		c := calibration(t, k)
 
-		b := must.Get(json.Marshal(c))(t)
+		b, err := json.Marshal(c)
+		require.NoError(t, err)
 
 		var again interval.Calibration
-		must.Do(t, json.Unmarshal(b, &again))
+		require.NoError(t, json.Unmarshal(b, &again))
 
-		p, q := c.Predict(x, x, mu, claim, noise), again.Predict(x, x, mu, claim, noise)
+		p := c.Predict(x, x, nil, raw)
+		q := again.Predict(x, x, nil, raw)
 		if !slices.Equal(p.Half, q.Half) || !slices.Equal(p.Half68, q.Half68) || !slices.Equal(p.Epistemic, q.Epistemic) ||
 			!slices.Equal(p.Total, q.Total) {
 			t.Errorf("K = %d: %v, from the file %v", k, p.Half, q.Half)
 		}
 
-		must.Equal(t, c, &again, "K = %d: , from the file %+v", k, again)
+		assert.Equal(t, &again, c, "K = %d: , from the file %+v", k, again)
 	}
 }
 
 func TestDamagedCalibrationIsRefused(t *testing.T) {
-	good := must.Get(json.Marshal(calibration(t, 3)))(t)
+	good, err := json.Marshal(calibration(t, 3))
+	require.NoError(t, err)
 
 	for old, c := range map[string][2]string{
 		`"version":2`:           {`"version":1`, "version 2, found"},
@@ -107,10 +114,14 @@ func TestDamagedCalibrationIsRefused(t *testing.T) {
 		`"tau":0.8,"tau_std":0`: {`"tau":-1,"tau_std":0`, "expected a name, an origin and positive deviations"},
 	} {
 		bad := strings.Replace(string(good), old, c[0], 1)
-		must.Not(t, bad == string(good), "%s is not in %s", old, good)
+		assert.NotEqual(t, string(good), bad, "%s is not in %s", old, good)
 
 		err := new(interval.Calibration).UnmarshalJSON([]byte(bad))
-		must.Refuse(t, err, c[1])
+		if c[1] == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c[1])
+		}
 	}
 }
 
@@ -168,7 +179,7 @@ func TestNotes(t *testing.T) {
 			[]string{"a single condition", "by 1.4 times the noise", "50 times the noise of the pairs"},
 		},
 	} {
-		must.Contain(t, c.c.Learned(), c.learned)
+		assert.Contains(t, c.c.Learned(), c.learned)
 
 		notes := c.c.Notes()
 		if len(notes) != len(c.notes) {
@@ -177,12 +188,12 @@ func TestNotes(t *testing.T) {
 		}
 
 		for i, want := range c.notes {
-			must.Contain(t, notes[i], want)
+			assert.Contains(t, notes[i], want)
 		}
 	}
 
 	c := interval.Calibration{Groups: []interval.GroupResult{group(1, 0.9), group(1, 0.899), group(1, 1)}}
-	must.Equal(t, c.LeftOutInside(), 2, "groups with at least 90 %% inside")
+	assert.Equal(t, 2, c.LeftOutInside(), "groups with at least 90 %% inside")
 }
 
 // Squares, widths and scores are in deviations: with another unit of the outcomes the record
@@ -192,11 +203,12 @@ func TestUnits(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(4, 4))
 	c := calibration(t, 3)
-	x, mu, claim, noise := speeds()
+	x, raw := speeds()
 
 	var y1, y2 []float64
-	for _, m := range mu {
-		y1, y2 = append(y1, m+0.5*r.NormFloat64()), append(y2, m+0.5*r.NormFloat64())
+	for _, m := range raw.Mu {
+		y1 = append(y1, m+0.5*r.NormFloat64())
+		y2 = append(y2, m+0.5*r.NormFloat64())
 	}
 
 	times := func(v []float64, by float64) []float64 {
@@ -212,31 +224,33 @@ func TestUnits(t *testing.T) {
 	d.Mean, d.Deviation = times(c.Mean, kilo), times(c.Deviation, kilo)
 	d.Conformal.Half = times(c.Conformal.Half, kilo)
 	run := []int{0, 0, 1, 2}
-	p := c.Predict(x, x, mu, claim, noise)
-	q := d.Predict(x, x, times(mu, kilo), times(claim, kilo*kilo), times(noise, kilo*kilo))
+	p := c.Predict(x, x, nil, raw)
+	q := d.Predict(x, x, nil, triplets.Prediction{
+		Mu: times(raw.Mu, kilo), Claim: times(raw.Claim, kilo*kilo), Noise: times(raw.Noise, kilo*kilo),
+	})
 
-	must.Not(t, !slices.Equal(times(p.Half, kilo), q.Half) || !slices.Equal(times(p.Total, kilo*kilo), q.Total),
-		"half widths %v and %v", p.Half, q.Half)
+	require.Equal(t, q.Half, times(p.Half, kilo), "half widths %v and %v", p.Half, q.Half)
+	assert.Equal(t, q.Total, times(p.Total, kilo*kilo), "half widths %v and %v", p.Half, q.Half)
 
-	a := c.Judge(p, noise, y1, y2, run)
-	b := d.Judge(q, times(noise, kilo*kilo), times(y1, kilo), times(y2, kilo), run)
+	a := c.Judge(p, raw.Noise, y1, y2, run)
+	b := d.Judge(q, times(raw.Noise, kilo*kilo), times(y1, kilo), times(y2, kilo), run)
 	for _, r := range []*interval.Record{&a, &b} {
 		r.ForgetIntervals()
 		r.Conformal.Score = 0 // NaN
 	}
 
-	must.Not(t, !reflect.DeepEqual(a, b), "%+v\n%+v", a, b)
+	assert.Equal(t, b, a, "%+v\n%+v", a, b)
 }
 
-// Values that are drawn from the laws lie within their intervals as often as the levels say,
-// within three standard errors, and the score of the laws is smaller than that of wider ones.
-// Witness: the draws.
+// Values that are drawn from the laws lie inside their intervals as often as the levels state, within three standard
+// errors, and the score of the laws is smaller than the score of wider laws. Witness: the draws.
 func TestLevels(t *testing.T) {
 	const draws = 4000
 
 	r := rand.New(rand.NewPCG(6, 6))
 	c := calibration(t, 3)
-	c.Axis, c.Kind = nil, interval.Labels
+	c.Axis = nil
+	c.Kind = interval.Labels
 	parts := c.Scale.Predictor().Components()
 	draw := func(claim, noise float64) float64 { // in deviations; the distance of labels is 1
 		u := r.Float64()
@@ -250,29 +264,49 @@ func TestLevels(t *testing.T) {
 		return 0
 	}
 
-	var x, mu, claim, noise, y1, y2, wide []float64
+	var x, y1, y2, wide []float64
+	var raw triplets.Prediction
 
 	run := make([]int, draws)
 	for i := range draws {
-		x, run[i] = append(x, 8), i
+		x = append(x, 8)
+		run[i] = i
 		for j, s := range c.Deviation {
-			mu, claim, noise = append(mu, c.Mean[j]), append(claim, 0.2*s*s), append(noise, 0.05*s*s)
-			y1, y2 = append(y1, c.Mean[j]+s*draw(0.2, 0.05)), append(y2, c.Mean[j]+s*draw(0.2, 0.05))
+			raw.Mu = append(raw.Mu, c.Mean[j])
+			raw.Claim = append(raw.Claim, 0.2*s*s)
+			raw.Noise = append(raw.Noise, 0.05*s*s)
+			y1 = append(y1, c.Mean[j]+s*draw(0.2, 0.05))
+			y2 = append(y2, c.Mean[j]+s*draw(0.2, 0.05))
 			wide = append(wide, 4*0.2*s*s)
 		}
 	}
 
-	p := c.Predict(x, nil, mu, claim, noise)
-	a := c.Judge(p, noise, y1, y2, run)
+	p := c.Predict(x, nil, nil, raw)
+	a := c.Judge(p, raw.Noise, y1, y2, run)
 	for l, level := range interval.Levels {
 		if se := math.Sqrt(level * (1 - level) / (4 * draws)); math.Abs(a.At[l]-level) > 3*se {
 			t.Errorf("level %g: %.4f of the drawn values inside, standard error %.4f", level, a.At[l], se)
 		}
 	}
 
-	must.Not(t, a.After.Coverage != a.At[2] || math.Abs(a.RatioBefore-a.RatioAfter*a.Epistemic/0.2) > 1e-9, "%+v", a)
+	// A value is inside the interval of a level if and only if the narrowest interval that contains it has a lower level.
+	require.Len(t, a.ContainedAt, 2*len(raw.Mu))
+	for l, level := range interval.Levels {
+		inside := 0.0
+		for _, contained := range a.ContainedAt {
+			if contained <= level {
+				inside += 1 / float64(len(a.ContainedAt))
+			}
+		}
 
-	if b := c.Judge(c.Predict(x, nil, mu, wide, noise), noise, y1, y2, run); b.CRPS <= a.CRPS {
+		assert.InDelta(t, a.At[l], inside, 2/float64(len(a.ContainedAt)), "level %g", level)
+	}
+
+	require.Equal(t, a.At[2], a.After.Coverage, "%+v", a)
+	assert.InDelta(t, a.RatioAfter*a.Epistemic/0.2, a.RatioBefore, 1e-9, "%+v", a)
+
+	raw.Claim = wide
+	if b := c.Judge(c.Predict(x, nil, nil, raw), raw.Noise, y1, y2, run); b.CRPS <= a.CRPS {
 		t.Errorf("CRPS %.4f of laws that are too wide, %.4f of the right ones", b.CRPS, a.CRPS)
 	}
 }
@@ -289,8 +323,7 @@ func TestWinkler(t *testing.T) {
 	}
 }
 
-// A record reads back from its own document and from that of a calibration; an undefined number is
-// null.
+// A record can be read from its own document and from the document of a calibration. Undefined numbers are null.
 func TestRecordIsStored(t *testing.T) {
 	r := interval.Record{
 		R2: math.NaN(), E: 0.25, ESE: 0.125, RatioBefore: 9, RatioAfter: 1.25, RatioSE: math.Inf(1), WidthOverSpread: 0.5,
@@ -300,20 +333,24 @@ func TestRecordIsStored(t *testing.T) {
 			Runs: 7, RMSE: 1, R2: math.NaN(), ClaimedSigma: 5, ClaimedEpistemic: 4, Inside: 0.75, At: [4]float64{1, 2, 3, 4},
 		}}},
 	}
-	r.After, r.Before.Score, r.ModelFree.Score = interval.Interval{Coverage: 0.94, Width: 6, Score: 7}, 8, 9
+	r.After = interval.Interval{Coverage: 0.94, Width: 6, Score: 7}
+	r.Before.Score = 8
+	r.ModelFree.Score = 9
 	c := calibration(t, 0)
 
 	alone, err1 := json.Marshal(r)
 
 	of, err2 := json.Marshal((&interval.Result{Calibration: c, Record: &r}).Document())
-	must.Do(t, errors.Join(err1, err2))
+	require.NoError(t, errors.Join(err1, err2))
 
 	want := r
 	want.RatioSE = math.NaN()
 	for _, b := range [][]byte{alone, of} {
-		must.Contain(t, string(b),
-			`"r2":null`, `"ratio_se":null`, `"coverage_95_before":0.5`, `"coverage":0.94`, `"sd_noise":3`,
-		)
+		assert.Contains(t, string(b), `"r2":null`)
+		assert.Contains(t, string(b), `"ratio_se":null`)
+		assert.Contains(t, string(b), `"coverage_95_before":0.5`)
+		assert.Contains(t, string(b), `"coverage":0.94`)
+		assert.Contains(t, string(b), `"sd_noise":3`)
 
 		var again interval.Record
 		if err := json.Unmarshal(b, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(want) {
@@ -321,24 +358,26 @@ func TestRecordIsStored(t *testing.T) {
 		}
 	}
 
-	must.Refuse(t, json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r),
+	assert.ErrorContains(t, json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r),
 		"forecast of 1 runs: expected 0 half widths, found 1")
 }
 
 // Slices that do not fit are a mistake of the program.
 func TestPanics(t *testing.T) {
 	c := calibration(t, 0)
-	x, mu, claim, noise := speeds()
-	p := c.Predict(x, x, mu, claim, noise)
+	x, raw := speeds()
+	p := c.Predict(x, x, nil, raw)
 	for name, f := range map[string]func(){
-		"coordinates":    func() { c.Predict(x, nil, mu, claim, noise) },
-		"claims":         func() { c.Predict(x, x, mu, claim[1:], noise) },
-		"judge 4 rows":   func() { c.Judge(p, noise, mu, mu, []int{1}) },
-		"noise to judge": func() { c.Judge(p, noise[2:], mu, mu, []int{1, 2, 3, 4}) },
+		"coordinates": func() { c.Predict(x, nil, nil, raw) },
+		"claims": func() {
+			c.Predict(x, x, nil, triplets.Prediction{Mu: raw.Mu, Claim: raw.Claim[1:], Noise: raw.Noise})
+		},
+		"judge 4 rows":   func() { c.Judge(p, raw.Noise, raw.Mu, raw.Mu, []int{1}) },
+		"noise to judge": func() { c.Judge(p, raw.Noise[2:], raw.Mu, raw.Mu, []int{1, 2, 3, 4}) },
 	} {
 		func() {
 			defer func() {
-				must.Not(t, recover() == nil, "%s: no panic", name)
+				assert.NotNil(t, recover(), "%s: no panic", name)
 			}()
 			f()
 		}()
@@ -347,7 +386,9 @@ func TestPanics(t *testing.T) {
 
 // Without a calibration nothing is promised but what the model claims.
 func TestClaimOnly(t *testing.T) {
-	p := interval.ClaimOnly(2, []float64{1, 2}, []float64{0.1, 0.2}, []float64{0.3, 0.4})
+	p := interval.ClaimOnly(2, triplets.Prediction{
+		Mu: []float64{1, 2}, Claim: []float64{0.1, 0.2}, Noise: []float64{0.3, 0.4},
+	})
 	if p.N != 1 || math.Abs(p.Total[1]-0.6) > 1e-15 || !math.IsNaN(p.Half[0]) || !math.IsNaN(p.Epistemic[1]) ||
 		p.Where != nil {
 		t.Errorf("%+v", p)

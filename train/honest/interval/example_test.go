@@ -5,6 +5,7 @@ import (
 
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
+	"doubletake/train/triplets"
 )
 
 // left is a left-out speed: the deviation of its mean from the prediction, and the variance
@@ -33,7 +34,9 @@ func Example() {
 	}
 
 	x := []float64{8, 10, 14}
-	p := c.Predict(x, x, []float64{1, 1.2, 1.5}, []float64{0.001, 0.3, 0.6}, []float64{0.02, 0.02, 0.02})
+	p := c.Predict(x, x, nil, triplets.Prediction{
+		Mu: []float64{1, 1.2, 1.5}, Claim: []float64{0.001, 0.3, 0.6}, Noise: []float64{0.02, 0.02, 0.02},
+	})
 	for i, v := range x {
 		fmt.Printf("speed %g: %.1f ± %.2f, outside: %v\n", v, p.Mu[i], p.Half[i], p.Where[i].Outside)
 	}

@@ -1,4 +1,10 @@
 package interval
 
-// ForgetIntervals drops the half widths, which have a unit.
-func (r *Record) ForgetIntervals() { r.Mu, r.Half, r.Half68, r.widths = nil, nil, nil, [4][]float64{} }
+// ForgetIntervals drops the means and half widths, which are in the outcomes' units, so that tests can compare records
+// of the same data in two units.
+func (r *Record) ForgetIntervals() {
+	r.Mu = nil
+	r.Half = nil
+	r.Half68 = nil
+	r.widths = [4][]float64{}
+}

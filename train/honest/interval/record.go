@@ -12,101 +12,125 @@ import (
 	"doubletake/train/score"
 )
 
-// Interval judges one kind of interval on measured values. Widths and scores
-// are in deviations of the training outcomes, averaged over values.
+// Interval describes how one kind of interval did on measured values. Widths and scores are in deviations of the
+// training outcomes, averaged over values.
 type Interval struct {
-	Coverage float64 `json:"coverage"` // share of y1 and y2 within
+	Coverage float64 `json:"coverage"` // share of y1 and y2 inside
 	Width    float64 `json:"width"`    // mean full width
 	Score    float64 `json:"score"`    // mean interval score, see Winkler; lower is better
 }
 
-// Record compares the predictions for a test set with its pairs, of which the
-// calibration has seen nothing. Squares, widths and scores are in standardised
-// units. A number that is undefined is NaN.
+// Record compares the predictions of a test set with its pairs, which the calibration has not seen. Squares are in
+// units of the variance of the training outcomes, widths and scores in units of their deviation. Numbers that are
+// undefined are NaN.
 type Record struct {
 	R2          float64 // of the mean, averaged over outcomes
-	E, ESE      float64 // mean e, with its error clustered by run
-	RatioBefore float64 // S = Σe/Σv̂ by the base's own claim; 1 is calibrated, above is overconfident
+	E, ESE      float64 // mean of e, the squared error by the pairs, and its standard error clustered by run
+	RatioBefore float64 // S = Σe/Σv̂ by the base's own claim: 1 is calibrated, above 1 is overconfident
 	RatioAfter  float64 // Σe over the sum of the calibrated epistemic variances
-	RatioSE     float64 // of RatioAfter, clustered by run; NaN with one run
+	RatioSE     float64 // standard error of RatioAfter, clustered by run; NaN with one run
 
-	Before, After   Interval   // μ ± z·√(v̂+σ²); the calibrated intervals
-	Before95        float64    // coverage by μ ± 1.96·√(v̂+σ²)
-	At              [4]float64 // coverage by the calibrated intervals of Levels
+	Before          Interval   // μ ± z·√(v̂+σ²), by the base alone
+	After           Interval   // the calibrated interval
+	Before95        float64    // coverage of μ ± 1.96·√(v̂+σ²)
+	At              [4]float64 // coverage of the calibrated intervals at Levels
 	CRPS            float64    // mean continuous ranked probability score; lower is better
 	ModelFree       Interval   // training mean ± z·training deviation, without a model
-	Conformal       Interval   // ± the largest left-out residual; its Score has no meaning and is NaN
-	WidthOverSpread float64    // width of the calibrated interval over ModelFree's; from 1 on the model knows nothing here
-	Distance        float64    // mean d to the measured groups
+	Conformal       Interval   // μ ± the largest left-out residual; its Score has no meaning and is NaN
+	WidthOverSpread float64    // width of After over width of ModelFree; from 1 on the model knows nothing here
+	Distance        float64    // mean distance d to the measured groups
 	Epistemic       float64    // mean calibrated epistemic variance
 
-	Outcomes         []score.OutcomeTrust // the intervals as claims, for each outcome
-	Mu, Half, Half68 []float64            // N×Out, own units: mean and half widths of the intervals
-	Forecast         []Forecast           // without and with some runs of the new group; nil: none was made
+	Outcomes         []score.OutcomeTrust // by outcome: how far the intervals can be trusted
+	Mu, Half, Half68 []float64            // N×Out, in the outcomes' units: means and half widths of the intervals
+	ContainedAt      []float64            // N×Out×2: the level of the narrowest interval that contains y1, and y2
+	Forecast         []Forecast           // without and with some measured runs of the new group; nil: none was made
 
-	widths [4][]float64 // half widths at Levels, as Half; not stored
+	widths [4][]float64 // half widths at each of Levels, like Half; not stored
 }
 
-// Forecast is what the intervals would be if some runs of the new group had been measured.
+// Forecast describes the intervals if some runs of the new group had been measured.
 type Forecast struct {
-	Runs int       `json:"runs"`
-	Half []float64 `json:"half_width"` // mean half width at the conditions of other runs, by outcome
+	Runs int       `json:"runs"`       // number of measured runs
+	Half []float64 `json:"half_width"` // by outcome: mean half width at conditions of other runs, in its unit
 }
 
-// ForecastWords says what runs of the new group would buy, "" where no forecast was made.
-// amounts writes a range of differences in a unit.
+// ForecastWords says how measured runs of the new group would change the intervals, or returns "" if no forecast was
+// made. amounts writes a range of differences in a unit.
 func (r *Record) ForecastWords(amounts func(unit string, low, high float64) string) string {
 	if r == nil || len(r.Forecast) < 2 {
 		return ""
 	}
 
-	var units []string
-	byUnit := lists.Alike(lists.Each(r.Outcomes, func(t score.OutcomeTrust) string { return t.Unit }))
-	for _, of := range byUnit {
-		unit := r.Outcomes[of[0]].Unit
-		half := func(f Forecast) string {
-			list := lists.Rows(f.Half, 1, of)
-			return "± " + amounts(unit, slices.Min(list), slices.Max(list))
-		}
-
-		now, last := half(r.Forecast[0]), r.Forecast[len(r.Forecast)-1]
-		text := fmt.Sprintf("one run of the new group would make the interval %s instead of %s", half(r.Forecast[1]), now)
-		if len(r.Forecast) > 2 {
-			text += ", three " + half(last)
-		}
-
-		if half(last) == now {
-			text = "runs of the new group would leave the interval at " + now
-		}
-
-		if len(byUnit) > 1 {
-			list := lists.Each(of, func(j int) string { return r.Outcomes[j].Outcome })
-			text = strings.Join(list, ", ") + ": " + text
-		}
-
-		units = append(units, text)
+	var units []string // by outcome
+	for _, t := range r.Outcomes {
+		units = append(units, t.Unit)
 	}
 
-	return strings.Join(units, "; ") + " (forecast)"
+	var texts []string
+	byUnit := lists.Alike(units)
+	for _, outcomes := range byUnit {
+		text := r.forecastOf(outcomes, amounts)
+		if len(byUnit) > 1 {
+			var names []string
+			for _, j := range outcomes {
+				names = append(names, r.Outcomes[j].Outcome)
+			}
+
+			text = strings.Join(names, ", ") + ": " + text
+		}
+
+		texts = append(texts, text)
+	}
+
+	return strings.Join(texts, "; ") + " (forecast)"
 }
 
-// Result is what the left-out groups of one split taught, and how the intervals did
-// that were learned from them.
+// forecastOf says how measured runs of the new group would change the intervals of some outcomes, which have one unit.
+func (r *Record) forecastOf(outcomes []int, amounts func(unit string, low, high float64) string) string {
+	var halves []string // by forecast: the range of half widths
+	for _, f := range r.Forecast {
+		list := lists.Rows(f.Half, 1, outcomes)
+		halves = append(halves, "± "+amounts(r.Outcomes[outcomes[0]].Unit, slices.Min(list), slices.Max(list)))
+	}
+
+	now := halves[0]
+	last := halves[len(halves)-1]
+	if last == now {
+		return "runs of the new group would leave the interval at " + now
+	}
+
+	text := fmt.Sprintf("one run of the new group would make the interval %s instead of %s", halves[1], now)
+	if len(halves) > 2 {
+		text += ", three " + last
+	}
+
+	return text
+}
+
+// Result holds what the left-out groups of one split taught, and how the intervals did that follow from it.
 type Result struct {
-	Absent      string       `json:"absent,omitempty"` // why there is no calibration; "" where there is one
+	Absent      string       `json:"absent,omitempty"` // why there is no calibration; "" if there is one
 	Calibration *Calibration `json:"calibration,omitempty"`
-	Record      *Record      `json:"record,omitempty"` // on the test part
+	Record      *Record      `json:"record,omitempty"` // of the test part; nil without one
 }
 
-// LeftOut are the names of the left-out groups; nil without a calibration.
+// LeftOut returns the names of the left-out groups, or nil without a calibration.
 func (r *Result) LeftOut() []string {
 	if r.Calibration == nil {
 		return nil
 	}
-	return lists.Each(r.Calibration.Groups, func(g GroupResult) string { return g.Name })
+
+	var names []string
+	for _, g := range r.Calibration.Groups {
+		names = append(names, g.Name)
+	}
+
+	return names
 }
 
-// members are the numbers of a record that documents state.
+// members returns the numbers of a record that documents hold, as keys with pointers to the numbers: they are written
+// from the record, or read into it.
 func (r *Record) members() numbers.Object {
 	return numbers.Object{
 		"r2", &r.R2, "e", &r.E, "e_se", &r.ESE, "ratio_before", &r.RatioBefore, "ratio_after", &r.RatioAfter,
@@ -118,17 +142,17 @@ func (r *Record) members() numbers.Object {
 	}
 }
 
-// document is members to be written: a list is never null.
+// document returns the members of a record for writing. A missing forecast is written as an empty list, not as null.
 func (r Record) document() numbers.Object {
 	r.Forecast = append([]Forecast{}, r.Forecast...)
 	return r.members()
 }
 
-// MarshalJSON writes the numbers that documents state; an undefined one is null.
+// MarshalJSON writes the numbers that documents hold. It writes undefined numbers as null.
 func (r Record) MarshalJSON() ([]byte, error) { return r.document().MarshalJSON() }
 
-// UnmarshalJSON reads what MarshalJSON wrote, alone or among the members of Document. Numbers that
-// are not stored are zero.
+// UnmarshalJSON reads what MarshalJSON wrote, alone or among the members of Result.Document. Numbers that are not
+// stored become zero.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	*r = Record{}
 	if err := r.members().UnmarshalJSON(data); err != nil {
@@ -145,8 +169,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Document is what metrics.json and predictions state of a calibration and, where a part was held
-// out, of its record there.
+// Document returns the part of metrics.json and of predictions that describes a calibration and, if a part was held
+// out, its record there. r must have a calibration.
 func (r *Result) Document() numbers.Object {
 	c := r.Calibration
 	left := numbers.Objects(c.Groups, func(g GroupResult) numbers.Object {
@@ -182,7 +206,7 @@ func (r *Result) Document() numbers.Object {
 	return o
 }
 
-// scale is what the left-out groups taught of the scale of a new one.
+// scale returns the part of a document that describes the scale of a new group.
 func (c *Calibration) scale() numbers.Object {
 	s := c.Scale
 
@@ -202,120 +226,158 @@ func (c *Calibration) scale() numbers.Object {
 	}
 }
 
-// Intervals are the intervals that Judge has judged, of the level.
+// Intervals returns the intervals that Judge has compared, with their level.
 func (r *Record) Intervals(level float64) *score.Intervals {
 	return &score.Intervals{Level: level, Half: r.Half, At: r.widths}
 }
 
-// Judge compares a prediction, made with the given noise, with the pairs y1, y2 (N×Out)
-// measured there. run holds the run of each row. It panics when a slice has another length.
+// judged are numbers of each value that Judge compares, N×Out. Variances are in units of the variance of the training
+// outcomes, half widths and means in the unit of the outcome.
+type judged struct {
+	squares   []float64 // squared errors by the pairs
+	run       []int     // run of the value
+	claim     []float64 // v̂
+	epistemic []float64 // calibrated variance of the mean
+	half      []float64 // half width by the base's own claim, at the level of the calibration
+	half95    []float64 // half width by the base's own claim, at 95 %
+	mean      []float64 // mean of the model-free interval
+	spread    []float64 // half width of the model-free interval
+	conformal []float64 // largest left-out residual
+}
+
+// Judge compares a prediction with the pairs y1, y2 (N×Out) measured there. noise are the noise variances of the base
+// that the prediction was made with, run is the run of each row. Judge panics if a slice has another length.
 func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) Record {
-	out, n := p.Out, p.N
-	if len(noise) != n*out || len(y1) != n*out || len(y2) != n*out || len(run) != n {
+	values := p.N * p.Out
+	if len(noise) != values || len(y1) != values || len(y2) != values || len(run) != p.N {
 		panic(fmt.Sprintf("honest: judge %d rows of %d outcomes by slices of %d, %d, %d and %d",
-			n, out, len(noise), len(y1), len(y2), len(run)))
+			p.N, p.Out, len(noise), len(y1), len(y2), len(run)))
 	}
 
 	r := Record{Mu: p.Mu, Half: p.Half, Half68: p.Half68}
-	for l := range r.widths {
-		r.widths[l] = make([]float64, n*out)
+	v := c.judged(p, noise, y1, y2, run)
+	e := make([]float64, p.N) // by row, mean over outcomes
+	for k, square := range v.squares {
+		e[k/p.Out] += square / float64(p.Out)
+		r.Epistemic += v.epistemic[k] / float64(values)
 	}
 
-	values := float64(n * out)
-	e, full, cluster := make([]float64, n), make([]float64, n*out), make([]int, n*out)
-	claim, epistemic := make([]float64, n*out), make([]float64, n*out)
-	normal, normal95 := make([]float64, n*out), make([]float64, n*out)
-	mean, free, widest := make([]float64, n*out), make([]float64, n*out), make([]float64, n*out)
-	z, z95, within := scale.NormalQuantile(c.Level), scale.NormalQuantile(0.95), [4]float64{}
+	c.judgeLaws(&r, p, noise, y1, y2)
+	r.E, r.ESE = score.ClusteredMean(e, run)
+	r.RatioBefore, _ = score.ClusteredRatio(v.squares, v.claim, v.run)
+	r.RatioAfter, r.RatioSE = score.ClusteredRatio(v.squares, v.epistemic, v.run)
+	for j := range p.Out {
+		first := lists.Column(y1, p.Out, j)
+		second := lists.Column(y2, p.Out, j)
+		r.R2 += score.R2(first, second, lists.Column(p.Mu, p.Out, j)) / float64(p.Out)
+	}
 
+	r.Before = c.Against(p.Mu, v.half, y1, y2)
+	r.After = c.Against(p.Mu, p.Half, y1, y2)
+	r.Before95 = c.Against(p.Mu, v.half95, y1, y2).Coverage
+	r.ModelFree = c.Against(v.mean, v.spread, y1, y2)
+	r.Conformal = c.Against(p.Mu, v.conformal, y1, y2)
+	r.Conformal.Score = math.NaN()
+	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
+	for _, w := range p.Where {
+		r.Distance += w.Distance / float64(p.N)
+	}
+
+	return r
+}
+
+// judged returns the numbers of each value of a prediction. It takes the arguments of Judge.
+func (c *Calibration) judged(p *Prediction, noise, y1, y2 []float64, run []int) judged {
+	var v judged
+	z := scale.NormalQuantile(c.Level)
+	z95 := scale.NormalQuantile(0.95)
 	for k, mu := range p.Mu {
-		j := k % out
+		j := k % p.Out
 		s := c.Deviation[j]
-		s2 := s * s
-		full[k] = (y1[k] - mu) * (y2[k] - mu) / s2
-		e[k/out] += full[k] / float64(out)
-		cluster[k] = run[k/out]
-		claim[k], epistemic[k] = p.Claim[k]/s2, p.Epistemic[k]/s2
-		normal[k], normal95[k] = z*math.Sqrt(p.Claim[k]+noise[k]), z95*math.Sqrt(p.Claim[k]+noise[k])
-		mean[k], free[k], widest[k] = c.Mean[j], z*s, c.Conformal.Half[j]
-		r.Epistemic += epistemic[k] / values
+		variance := s * s
+		v.squares = append(v.squares, (y1[k]-mu)*(y2[k]-mu)/variance)
+		v.run = append(v.run, run[k/p.Out])
+		v.claim = append(v.claim, p.Claim[k]/variance)
+		v.epistemic = append(v.epistemic, p.Epistemic[k]/variance)
+		v.half = append(v.half, z*math.Sqrt(p.Claim[k]+noise[k]))
+		v.half95 = append(v.half95, z95*math.Sqrt(p.Claim[k]+noise[k]))
+		v.mean = append(v.mean, c.Mean[j])
+		v.spread = append(v.spread, z*s)
+		v.conformal = append(v.conformal, c.Conformal.Half[j])
 	}
 
-	for cells, m := range c.laws(p, noise) {
-		dispersion := m.Dispersion()
+	return v
+}
 
-		var half [4]float64
+// judgeLaws sets the numbers of r that compare the laws of a prediction with the pairs: the half widths at Levels,
+// their coverage, and the CRPS.
+func (c *Calibration) judgeLaws(r *Record, p *Prediction, noise, y1, y2 []float64) {
+	for l := range r.widths {
+		r.widths[l] = make([]float64, len(p.Mu))
+	}
+
+	r.ContainedAt = make([]float64, 2*len(p.Mu))
+	n := float64(2 * len(p.Mu))
+	var inside [4]float64 // by level
+	for places, law := range c.laws(p, noise) {
+		dispersion := law.Dispersion()
+
+		var half [4]float64 // by level, in deviations
 		for l, level := range Levels {
-			half[l] = m.Half(level)
+			half[l] = law.Half(level)
 		}
 
-		for _, k := range cells {
+		for _, k := range places {
 			for l, h := range half {
-				r.widths[l][k] = h * m.deviation
+				r.widths[l][k] = h * law.deviation
 			}
 
-			for _, y := range [2]float64{y1[k], y2[k]} {
-				miss := math.Abs(y-p.Mu[k]) / m.deviation
-				r.CRPS += m.CRPS(miss, dispersion) / (2 * values)
+			for i, y := range [2]float64{y1[k], y2[k]} {
+				miss := math.Abs(y-p.Mu[k]) / law.deviation
+				r.ContainedAt[2*k+i] = law.Inside(miss)
+				r.CRPS += law.CRPS(miss, dispersion) / n
 				for l, h := range half {
 					if miss <= h {
-						within[l]++
+						inside[l]++
 					}
 				}
 			}
 		}
 	}
 
-	for l, w := range within {
-		r.At[l] = w / (2 * values)
+	for l, count := range inside {
+		r.At[l] = count / n
 	}
-
-	r.E, r.ESE = score.ClusteredMean(e, run)
-	r.RatioBefore, _ = score.ClusteredRatio(full, claim, cluster)
-	r.RatioAfter, r.RatioSE = score.ClusteredRatio(full, epistemic, cluster)
-	for j := range out {
-		r.R2 += score.R2(lists.Column(y1, out, j), lists.Column(y2, out, j), lists.Column(p.Mu, out, j)) / float64(out)
-	}
-
-	r.Before, r.After = c.Against(p.Mu, normal, y1, y2), c.Against(p.Mu, p.Half, y1, y2)
-	r.Before95 = c.Against(p.Mu, normal95, y1, y2).Coverage
-	r.ModelFree, r.Conformal = c.Against(mean, free, y1, y2), c.Against(p.Mu, widest, y1, y2)
-	r.Conformal.Score = math.NaN()
-	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
-	for _, w := range p.Where {
-		r.Distance += w.Distance / float64(n)
-	}
-
-	return r
 }
 
-// Against compares intervals mu ± half with the pairs y1, y2 (N×Out each). It takes only the
-// level and the deviations of c.
-func (c *Calibration) Against(mu, half, y1, y2 []float64) (r Interval) {
-	n, within := 2*float64(len(mu)), 0
+// Against compares intervals mu ± half with the pairs y1, y2 (N×Out each). Of c it uses only the level and the
+// deviations.
+func (c *Calibration) Against(mu, half, y1, y2 []float64) Interval {
+	var r Interval
+	n := 2 * float64(len(mu))
+	count := 0
 	for k, m := range mu {
 		s := c.Deviation[k%len(c.Deviation)]
 		for _, y := range [2]float64{y1[k], y2[k]} {
-			w, in := Winkler(y, m, half[k], c.Level)
+			w, inside := Winkler(y, m, half[k], c.Level)
 			r.Score += w / s / n
 			r.Width += 2 * half[k] / s / n
 
-			if in {
-				within++
+			if inside {
+				count++
 			}
 		}
 	}
 
-	r.Coverage = float64(within) / n
+	r.Coverage = float64(count) / n
 
 	return r
 }
 
-// Winkler returns the interval score of the central interval mu ± half of the
-// given level for the value y, and whether y lies within: the width, plus
-// 2/(1−level) times the distance of a value outside (Gneiting & Raftery 2007,
-// eq. 43).
-func Winkler(y, mu, half, level float64) (s float64, in bool) {
+// Winkler returns the interval score of the central interval mu ± half of the given level for the value y, and whether
+// y lies inside. The score is the width, plus 2/(1−level) times the distance of a value outside from the interval
+// (Gneiting & Raftery 2007, equation 43).
+func Winkler(y, mu, half, level float64) (s float64, inside bool) {
 	miss := math.Abs(y-mu) - half
 	if !(miss > 0) {
 		return 2 * half, true
@@ -324,14 +386,17 @@ func Winkler(y, mu, half, level float64) (s float64, in bool) {
 	return 2*half + 2/(1-level)*miss, false
 }
 
-// Advice says what narrows an interval at a condition: a longer measurement where noise
-// dominates, a measurement there where ignorance does. epistemic is the share of the variance
-// that is not noise; measured is whether the model was trained on the condition.
+// mostlyNoise is the share of the variance that is not noise below which noise dominates.
+const mostlyNoise = 0.5
+
+// Advice says what would narrow an interval at a condition: a longer measurement if noise dominates, a measurement
+// there if ignorance does. epistemic is the share of the variance that is not noise; measured reports whether the model
+// was trained on the condition.
 func Advice(epistemic float64, measured bool) string {
 	switch {
-	case epistemic < 0.5 && measured:
+	case epistemic < mostlyNoise && measured:
 		return fmt.Sprintf("measure longer here: noise is %.0f %% of the uncertainty", 100*(1-epistemic))
-	case epistemic < 0.5:
+	case epistemic < mostlyNoise:
 		return fmt.Sprintf("measure there, and long: noise is %.0f %% of the uncertainty", 100*(1-epistemic))
 	case measured:
 		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*epistemic)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Rival is what a simple method gave on the left-out groups, each predicted from the
-// others. Its numbers are in deviations of the training outcomes.
+// Rival holds the results of a simple method on the left-out groups, each predicted from the other groups. Its numbers
+// are in deviations of the training outcomes.
 type Rival struct {
 	Method string    `json:"method"`         // as in comparisons
 	EBy    []float64 `json:"e_by,omitempty"` // mean e per outcome, measured by the pairs; nil: its mean is the model's
@@ -15,17 +15,17 @@ type Rival struct {
 	Width  Against   `json:"width"`          // the interval score against the calibrated interval's
 }
 
-// Against compares a rival with the model group by group.
+// Against compares a number of a rival with the number of the model, group by group. Lower numbers are better.
 type Against struct {
-	Ratio float64 `json:"ratio"` // of the means over groups; below 1 the rival is better
-	More  float64 `json:"more"`  // mean of the differences
-	SE    float64 `json:"se"`    // its standard error, groups being independent
+	Ratio float64 `json:"ratio"` // mean over groups for the rival over that for the model
+	More  float64 `json:"more"`  // mean over groups of the difference, rival less model
+	SE    float64 `json:"se"`    // standard error of More if groups are independent
 }
 
 // rivalRatio is the largest ratio at which a rival can be as good as the model.
 const rivalRatio = 1.25
 
-// AsGood reports whether the rival is worse by no more than the standard error.
+// AsGood reports whether the rival is worse by no more than the standard error, and its ratio is at most rivalRatio.
 func (a Against) AsGood() bool { return a.Ratio <= rivalRatio && a.More <= a.SE }
 
 // rivalNames are the methods in words.
@@ -36,35 +36,21 @@ var rivalNames = map[string]string{
 	"conformal-relative": "an interval from left-out errors over the model's own deviation",
 }
 
-// RivalWords names the best of the simple methods that do as well on the left-out groups as
-// the model, by the error of the mean or else by the interval score; "" where none does.
-// amounts writes a range of differences in a unit.
+// RivalWords names the best of the rivals that do as well as the model on the left-out groups: by the error of the
+// mean, or if none does, by the interval score. It returns "" if none does. amounts writes a range of differences in a
+// unit.
 func (r *Result) RivalWords(amounts func(unit string, low, high float64) string) string {
 	if r == nil || r.Calibration == nil {
 		return ""
 	}
 
 	c := r.Calibration
-
-	var best Rival
-	for _, v := range c.Rivals {
-		if v.EBy != nil && v.Error.AsGood() && (best.Method == "" || v.Error.Ratio < best.Error.Ratio) {
-			best = v
-		}
-	}
-
-	if best.Method != "" {
+	if best := c.bestMean(); best != nil {
 		return fmt.Sprintf("%s: error %s against %s", c.does(best.Method, best.Error), r.inUnit(best.EBy, amounts),
 			r.inUnit(c.meanE(), amounts))
 	}
 
-	for _, v := range c.Rivals {
-		if v.Width.AsGood() && (best.Method == "" || v.Width.Ratio < best.Width.Ratio) {
-			best = v
-		}
-	}
-
-	if best.Method != "" {
+	if best := c.bestWidth(); best != nil {
 		return fmt.Sprintf("%s: interval score %.2g times that of the calibrated interval",
 			c.does(best.Method, best.Width), best.Width.Ratio)
 	}
@@ -72,6 +58,40 @@ func (r *Result) RivalWords(amounts func(unit string, low, high float64) string)
 	return ""
 }
 
+// bestMean returns the rival with the smallest error of the mean among the rivals that are as good as the model, or
+// nil.
+func (c *Calibration) bestMean() *Rival {
+	var best *Rival
+	for i, v := range c.Rivals {
+		if v.EBy == nil || !v.Error.AsGood() {
+			continue
+		}
+
+		if best == nil || v.Error.Ratio < best.Error.Ratio {
+			best = &c.Rivals[i]
+		}
+	}
+
+	return best
+}
+
+// bestWidth returns the rival with the smallest interval score among the rivals that are as good as the model, or nil.
+func (c *Calibration) bestWidth() *Rival {
+	var best *Rival
+	for i, v := range c.Rivals {
+		if !v.Width.AsGood() {
+			continue
+		}
+
+		if best == nil || v.Width.Ratio < best.Width.Ratio {
+			best = &c.Rivals[i]
+		}
+	}
+
+	return best
+}
+
+// does says how well a method does on the left-out groups, compared with the model.
 func (c *Calibration) does(method string, a Against) string {
 	how := "as well"
 	if a.More < -a.SE {
@@ -81,32 +101,25 @@ func (c *Calibration) does(method string, a Against) string {
 	return fmt.Sprintf("%s does %s on the left-out groups of %s", rivalNames[method], how, c.Condition)
 }
 
-// meanE is the mean e of the left-out groups per outcome.
+// meanE returns the mean squared error of the left-out groups, by outcome.
 func (c *Calibration) meanE() []float64 {
-	out := make([]float64, len(c.Deviation))
+	mean := make([]float64, len(c.Deviation))
 	for _, g := range c.Groups {
 		for j, e := range g.EBy {
-			out[j] += e / float64(len(c.Groups))
+			mean[j] += e / float64(len(c.Groups))
 		}
 	}
 
-	return out
+	return mean
 }
 
-// inUnit writes the root of mean e over the outcomes: in their unit where they have one, else
-// in percent of their deviations.
+// inUnit writes the root of the mean of e, the squared errors of the outcomes in units of their variance: in the unit
+// of the outcomes if all have the same, and otherwise in percent of their deviations.
 func (r *Result) inUnit(e []float64, amounts func(unit string, low, high float64) string) string {
-	unit, one := "", r.Record != nil
-	if one {
-		for i, t := range r.Record.Outcomes {
-			one = one && (i == 0 || t.Unit == unit)
-			unit = t.Unit
-		}
-	}
-
+	unit, same := r.commonUnit()
 	sum := 0.0
 	for j, v := range e {
-		if one {
+		if same {
 			v *= r.Calibration.Deviation[j] * r.Calibration.Deviation[j]
 		}
 
@@ -115,11 +128,29 @@ func (r *Result) inUnit(e []float64, amounts func(unit string, low, high float64
 
 	rms := math.Sqrt(max(sum, 0))
 	switch {
-	case !one:
-		return fmt.Sprintf("%.2g %% of the data's spread", 100*rms)
 	case rms == 0:
 		return "below the noise"
+	case !same:
+		return fmt.Sprintf("%.2g %% of the data's spread", 100*rms)
+	default:
+		return amounts(unit, rms, rms)
+	}
+}
+
+// commonUnit returns the unit of the outcomes, and whether all outcomes of the record have the same. Without a record
+// it returns false.
+func (r *Result) commonUnit() (unit string, ok bool) {
+	if r.Record == nil {
+		return "", false
 	}
 
-	return amounts(unit, rms, rms)
+	for i, t := range r.Record.Outcomes {
+		if i > 0 && t.Unit != unit {
+			return "", false
+		}
+
+		unit = t.Unit
+	}
+
+	return unit, true
 }

@@ -3,11 +3,10 @@ package scale
 import (
 	"math"
 	"slices"
-
-	"doubletake/internal/lists"
 )
 
-// The grid of priors that are learned, that of the prior "library" with a wider range of m.
+// The grid of priors from which LearnPrior chooses. It is the grid from which the prior "library" was chosen, with a
+// wider range of m.
 var (
 	learnM      = linear(-2, 3, 21)
 	learnMStd   = []float64{0.3, 0.5, 0.75, 1}
@@ -15,17 +14,17 @@ var (
 	learnTauStd = []float64{0.3, 0.5, 0.8}
 )
 
-// Campaign is the evidence of one calibration's left-out groups at each m and τ of the grid,
-// mean over shapes and ω.
+// Campaign holds the evidence of the left-out groups of one calibration at each m and τ of the grid, averaged over
+// shapes and ω.
 type Campaign struct {
-	Weight float64 // in sums over campaigns
+	Weight float64 // of the campaign in sums over campaigns
 
-	relative []float64
-	top      float64 // ln of the factor of relative
+	relative []float64 // m by τ: evidence over exp(top)
+	top      float64   // ln of the largest evidence of a shape and an ω
 }
 
-// NewCampaign takes left-out groups whose noise is that of their pairs: it is not multiplied
-// here. The floor and the ratio of claims are those of like.
+// NewCampaign returns the evidence of left-out groups with the weight 1. The noise of the groups must come from their
+// pairs: NewCampaign does not multiply it by a factor. The floor and the ratio of claims are taken from like.
 func NewCampaign(left []Group, outcomes int, like Prior) Campaign {
 	s := Scale{Prior: like, Ratio: 1, Factor: 1, Noise: Exact}
 	s.raiseClaims(left)
@@ -33,10 +32,10 @@ func NewCampaign(left []Group, outcomes int, like Prior) Campaign {
 
 	c := Campaign{Weight: 1, top: math.Inf(-1)}
 
-	var logs [][]float64
+	var logs [][]float64 // by shape and ω: ln of the evidence, m by τ
 	for shape := range shapes {
-		sums := lists.Make(len(gridOmega), func(int) []float64 { return make([]float64, len(gridM)*len(gridTau)) })
-		for h := range left { // one at a time: each is thousands of numbers
+		sums := zeros(len(gridOmega), len(gridM)*len(gridTau))
+		for h := range left { // one group at a time, because the numbers of all take much memory
 			for o, groups := range s.likelihood(left[h:h+1], outcomes, shape) {
 				for i, v := range marginal(groups[0]) {
 					sums[o][i] += v
@@ -45,7 +44,8 @@ func NewCampaign(left []Group, outcomes int, like Prior) Campaign {
 		}
 
 		for _, sum := range sums {
-			logs, c.top = append(logs, sum), max(c.top, slices.Max(sum))
+			logs = append(logs, sum)
+			c.top = max(c.top, slices.Max(sum))
 		}
 	}
 
@@ -59,35 +59,39 @@ func NewCampaign(left []Group, outcomes int, like Prior) Campaign {
 	return c
 }
 
-// log is ln of the evidence, where weights are those of a prior.
+// log returns ln of the evidence under a prior. weights are the probabilities of m and τ of the prior.
 func (c Campaign) log(weights []float64) float64 {
-	return c.top + math.Log(dot(c.relative, weights)+1e-300)
+	return c.top + math.Log(dot(c.relative, weights)+smallest)
 }
 
-// Family is what is left out at a time when a prior is judged.
+// Family holds campaigns of one source, which are left out together when a prior is judged.
 type Family []Campaign
 
-func (f Family) log(weights []float64) (sum float64) {
+// log returns the weighted sum of ln of the campaigns' evidence under a prior.
+func (f Family) log(weights []float64) float64 {
+	sum := 0.0
 	for _, c := range f {
 		sum += c.Weight * c.log(weights)
 	}
+
 	return sum
 }
 
-// LeftOut is a family under the prior that the others give.
+// LeftOut tells how well the prior that the other families give describes a family.
 type LeftOut struct {
-	Prior   Prior
-	Steps   int     // of the grid, by which a number of it differs at most from that of all
+	Prior   Prior   // learned from the other families
+	Steps   int     // largest difference of one of its numbers from the prior of all families, in steps of the grid
 	Learned float64 // ln of the family's evidence under Prior
-	Like    float64 // and under the prior that it was to be like
+	Like    float64 // ln of the family's evidence under the prior like of LearnPrior
 }
 
-// LearnPrior returns the prior of the grid under which the families have the largest sum of
-// weight·ln evidence, and each family under that of the others; nil where there are none.
-// The floor and the ratio of claims are those of like.
-func LearnPrior(families []Family, like Prior) (all Prior, without []LeftOut) {
+// LearnPrior returns the prior of the grid under which the families have the largest weighted sum of ln evidence. For
+// each family, rests has the prior that the other families give; it is nil for a single family. The name, the origin,
+// and the floor and the ratio of claims are taken from like.
+func LearnPrior(families []Family, like Prior) (all Prior, rests []LeftOut) {
 	grid := learnGrid(like)
-	logs, sum := make([][]float64, len(families)), make([]float64, len(grid))
+	logs := make([][]float64, len(families)) // by family and prior
+	sum := make([]float64, len(grid))        // by prior
 
 	for i, p := range grid {
 		weights := p.weights()
@@ -98,35 +102,52 @@ func LearnPrior(families []Family, like Prior) (all Prior, without []LeftOut) {
 	}
 
 	best := largest(sum)
-	for f, own := range logs {
-		if len(families) == 1 {
-			break
-		}
-
-		others := make([]float64, len(grid))
-		for g := range logs {
-			for i, v := range logs[g] {
-				if g != f {
-					others[i] += v
-				}
-			}
-		}
-
-		at := largest(others)
-		without = append(without, LeftOut{grid[at], steps(at, best), own[at], families[f].log(like.weights())})
+	if len(families) == 1 {
+		return grid[best], nil
 	}
 
-	return grid[best], without
+	for f, own := range logs {
+		chosen := largest(sumWithout(logs, f))
+		rests = append(rests, LeftOut{
+			Prior:   grid[chosen],
+			Steps:   steps(chosen, best),
+			Learned: own[chosen],
+			Like:    families[f].log(like.weights()),
+		})
+	}
+
+	return grid[best], rests
 }
 
-// learnGrid lists the priors; neighbours differ in τ's deviation.
-func learnGrid(like Prior) (list []Prior) {
+// sumWithout returns the sum of all rows but one.
+func sumWithout(rows [][]float64, left int) []float64 {
+	sum := make([]float64, len(rows[left]))
+	for g, row := range rows {
+		if g == left {
+			continue
+		}
+
+		for i, v := range row {
+			sum[i] += v
+		}
+	}
+
+	return sum
+}
+
+// learnGrid returns the priors of the grid, ordered by M, then by MStd, Tau and TauStd. They are like the given one in
+// all other fields.
+func learnGrid(like Prior) []Prior {
+	var list []Prior
 	for _, m := range learnM {
 		for _, mStd := range learnMStd {
 			for _, tau := range learnTau {
 				for _, tauStd := range learnTauStd {
 					p := like
-					p.M, p.MStd, p.Tau, p.TauStd = m, mStd, tau, tauStd
+					p.M = m
+					p.MStd = mStd
+					p.Tau = tau
+					p.TauStd = tauStd
 					list = append(list, p)
 				}
 			}
@@ -136,15 +157,19 @@ func learnGrid(like Prior) (list []Prior) {
 	return list
 }
 
-// steps is the largest difference between the numbers of two priors, in steps of the grid.
-func steps(a, b int) (n int) {
-	for _, size := range []int{len(learnTauStd), len(learnTau), len(learnMStd), len(learnM)} {
+// steps returns the largest difference between the four numbers of two priors, in steps of the grid. a and b are their
+// places in learnGrid, whose digits are the places of the four numbers.
+func steps(a, b int) int {
+	most := 0
+	for _, size := range []int{len(learnTauStd), len(learnTau), len(learnMStd), len(learnM)} { // the last digit first
 		d := a%size - b%size
-		n = max(n, d, -d)
-		a, b = a/size, b/size
+		most = max(most, d, -d)
+		a /= size
+		b /= size
 	}
 
-	return n
+	return most
 }
 
+// largest returns the place of the largest number.
 func largest(v []float64) int { return slices.Index(v, slices.Max(v)) }

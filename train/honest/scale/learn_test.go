@@ -7,9 +7,10 @@ import (
 	"os"
 	"testing"
 
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/internal/must"
 )
 
 // simulated are left-out groups of one campaign, ln λ ~ N(m, τ²).
@@ -42,9 +43,16 @@ func TestLearnPrior(t *testing.T) {
 
 	// With three groups nothing rules out the widest laws: as with the true prior, intervals cover
 	// somewhat more than their level (TestSimulatedCampaigns).
-	groups, families, campaigns, low, high := 12, 6, must.Often(40, 100), 0.93, 0.99
+	groups := 12
+	families := 6
+	campaigns := longtest.Count(40, 100)
+	low := 0.93
+	high := 0.99
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		families, campaigns, low, high = 20, 2000, 0.94, 0.985
+		families = 20
+		campaigns = 2000
+		low = 0.94
+		high = 0.985
 	}
 
 	r := rand.New(rand.NewPCG(9, 1))
@@ -69,11 +77,12 @@ func TestLearnPrior(t *testing.T) {
 	t.Logf("m %g ± %g, τ %g (ln ± %g); drawn mean %.2f", p.M, p.MStd, p.Tau, p.TauStd, mean)
 
 	// The mean over campaigns has an error of τ/√n by their groups, and the grid has steps of ¼.
-	must.Not(t, math.Abs(p.M-mean) > 0.25+3*tau/math.Sqrt(float64(groups*families*each)),
+	assert.InDelta(t, mean, p.M, 0.25+3*tau/math.Sqrt(float64(groups*families*each)),
 		"m is %g, the campaigns' mean %.3f", p.M, mean)
-	must.Not(t, p.MStd > between+0.01 || p.Tau > tau+0.01, "m's deviation %g, τ %g, drawn with %g and %g", p.MStd, p.Tau,
-		between, tau)
-	must.Never(t, len(without) != families, "%d families were left out, expected %d", len(without), families)
+	require.LessOrEqual(t, p.MStd, between+0.01,
+		"m's deviation %g, τ %g, drawn with %g and %g", p.MStd, p.Tau, between, tau)
+	assert.LessOrEqual(t, p.Tau, tau+0.01, "m's deviation %g, τ %g, drawn with %g and %g", p.MStd, p.Tau, between, tau)
+	require.Len(t, without, families, "%d families were left out, expected %d", len(without), families)
 
 	gain := 0.0
 	for f, o := range without {
@@ -82,7 +91,7 @@ func TestLearnPrior(t *testing.T) {
 		}
 	}
 
-	must.Not(t, gain <= 0, "left-out families: ln evidence %.2f below that of the wide prior", -gain)
+	assert.Greater(t, gain, 0.0, "left-out families: ln evidence %.2f below that of the wide prior", -gain)
 
 	covered := 0.0
 	for range campaigns {
@@ -97,7 +106,8 @@ func TestLearnPrior(t *testing.T) {
 
 	t.Logf("coverage of fresh groups at .95: %.4f", covered)
 
-	must.Not(t, covered < low || covered > high, "coverage of fresh groups %.4f, expected %g to %g", covered, low, high)
+	require.GreaterOrEqual(t, covered, low, "coverage of fresh groups %.4f, expected %g to %g", covered, low, high)
+	assert.LessOrEqual(t, covered, high, "coverage of fresh groups %.4f, expected %g to %g", covered, low, high)
 }
 
 // Groups that scatter much: the learned prior covers less than its level, and the wide one
@@ -123,7 +133,8 @@ func TestLearnPriorOfScatteredGroups(t *testing.T) {
 		var covered [2]float64
 		for range campaigns {
 			own := draws()
-			left, sd := simulated(r, 4, own, c.tau), math.Sqrt(math.Exp(own+c.tau*r.NormFloat64())+noise)
+			left := simulated(r, 4, own, c.tau)
+			sd := math.Sqrt(math.Exp(own+c.tau*r.NormFloat64()) + noise)
 			for k, p := range []Prior{learned, named(t, "wide")} {
 				var law Mixture
 				s, _ := Learn(left, 1, p, Exact)
@@ -135,7 +146,11 @@ func TestLearnPriorOfScatteredGroups(t *testing.T) {
 		t.Logf("τ %g: learned %.4g ± %g, τ %g (ln ± %g), covers %.3f; wide %.3f", c.tau, learned.M, learned.MStd,
 			learned.Tau, learned.TauStd, covered[0], covered[1])
 
-		must.Not(t, covered[0] < 0.9 || covered[1] < covered[0] || covered[1] < 0.93,
+		require.GreaterOrEqual(t, covered[0], 0.9,
+			"τ %g: coverage %.3f, with the wide prior %.3f", c.tau, covered[0], covered[1])
+		require.GreaterOrEqual(t, covered[1], covered[0],
+			"τ %g: coverage %.3f, with the wide prior %.3f", c.tau, covered[0], covered[1])
+		assert.GreaterOrEqual(t, covered[1], 0.93,
 			"τ %g: coverage %.3f, with the wide prior %.3f", c.tau, covered[0], covered[1])
 	}
 }
@@ -145,11 +160,13 @@ func TestLearnPriorOfScatteredGroups(t *testing.T) {
 func TestCampaignWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	wide := named(t, "wide")
-	a, b := NewCampaign(simulated(r, 5, 2, 0.3), 1, wide), NewCampaign(simulated(r, 6, -1, 0.3), 1, wide)
+	a := NewCampaign(simulated(r, 5, 2, 0.3), 1, wide)
+	b := NewCampaign(simulated(r, 6, -1, 0.3), 1, wide)
 	once, _ := LearnPrior([]Family{{a, b}}, wide)
 	a.Weight = 0.5
 	twice, without := LearnPrior([]Family{{a, b, a}}, wide)
-	must.Not(t, once != twice || without != nil, "%+v once, %+v twice by half; left out: %v", once, twice, without)
+	require.Equal(t, twice, once, "%+v once, %+v twice by half; left out: %v", once, twice, without)
+	assert.Empty(t, without, "%+v once, %+v twice by half; left out: %v", once, twice, without)
 
 	a.Weight = 20
 	if much, _ := LearnPrior([]Family{{a, b}}, wide); much.M <= once.M {
@@ -171,14 +188,15 @@ func TestSteps(t *testing.T) {
 	}
 
 	library := at(0.5, 0.75, 0.3, 0.3) // the built-in prior lies on the grid
-	must.Equal(t, steps(library, at(0.25, 0.5, 0.3, 0.3)), 1, "steps")
-	must.Equal(t, steps(at(0.5, 0.3, 0.8, 0.8), library), 3, "steps")
+	assert.Equal(t, 1, steps(library, at(0.25, 0.5, 0.3, 0.3)), "steps")
+	assert.Equal(t, 3, steps(at(0.5, 0.3, 0.8, 0.8), library), "steps")
 }
 
 // What is written is read; equal priors give equal bytes.
 func TestEncodePriors(t *testing.T) {
 	p := Prior{Name: "own", M: 0.25, MStd: 0.5, Tau: 0.3, TauStd: 0.8, Origin: "this test"}
-	b := must.Get(EncodePriors(p))(t)
+	b, err := EncodePriors(p)
+	require.NoError(t, err)
 
 	if list, err := ReadPriors(b); err != nil || len(list) != 1 || list[0] != p {
 		t.Errorf("%+v, %v", list, err)

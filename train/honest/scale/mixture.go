@@ -7,36 +7,41 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Known is the distance of a thing that was measured: its claim holds as it is.
+// Known is the distance of a thing that was measured: the claim of the model is then its epistemic variance.
 const Known = 0
 
-// Predictor makes intervals for new groups. It is safe for concurrent use.
+// Predictor returns the laws of new measurements. It is safe for concurrent use.
 type Predictor struct {
 	s      *Scale
 	shapes []component
-	kappa  []float64
-	weight []float64 // of each κ
+	kappa  []float64 // values of the noise's factor κ
+	weight []float64 // probability of each κ
 }
 
-// component are the values of λ of one shape that have a weight.
+// component holds the values of λ of one shape whose weights are not negligible.
 type component struct {
-	shape          Shape
-	lambda, weight []float64
-	mean           float64 // Σ weight·λ
+	shape  Shape
+	lambda []float64
+	weight []float64 // of each λ
+	mean   float64   // Σ weight·λ
 }
 
-// negligible is the weight below which a λ is left out of intervals.
+// negligible is the weight up to which a λ is left out of intervals.
 const negligible = 1e-10
 
-// Predictor prepares predictions.
+// counts reports whether a weight is not negligible.
+func counts(weight float64) bool { return weight > negligible }
+
+// Predictor returns the predictor of s.
 func (s *Scale) Predictor() *Predictor {
 	p := &Predictor{s: s}
 	p.kappa, p.weight = s.Noise.atoms()
 	for shape, weights := range s.Weights {
 		c := component{shape: Shape(shape)}
 		for k, w := range weights {
-			if w > negligible {
-				c.lambda, c.weight = append(c.lambda, gridLambda[k]), append(c.weight, w)
+			if counts(w) {
+				c.lambda = append(c.lambda, gridLambda[k])
+				c.weight = append(c.weight, w)
 				c.mean += w * gridLambda[k]
 			}
 		}
@@ -49,27 +54,32 @@ func (s *Scale) Predictor() *Predictor {
 	return p
 }
 
-// Mixture is the law of one new measurement about the predicted mean: normal laws with
-// these variances and weights. It is not safe for concurrent use.
+// Mixture is the law of one new measurement about the predicted mean, in units of the training outcomes' deviation: a
+// mixture of normal laws. It has room that its methods use, so it is not safe for concurrent use.
 type Mixture struct {
-	variance, weight []float64
-	epistemic, noise float64
-	merged           []merged
+	variance  []float64 // of each normal law
+	weight    []float64 // of each normal law
+	epistemic float64   // variance of the mean
+	noise     float64   // variance of a measurement
 
-	root, norm []float64 // √2v and √2πv of each law
+	// Room:
+	merged []merged
+	root   []float64 // √(2v) of each law of variance v
+	norm   []float64 // √(2πv) of each law of variance v
 }
 
-// At returns the law at a condition where the model claims v̂ and states the noise σ²,
-// with the distance d to the measured groups; 1 for labels, Known for a thing among them. Variances are in units of
-// the training outcomes' variance; a negative noise is none. m is used again.
+// At sets m to the law at a condition at which the model claims v̂ and states the noise σ², at the distance d to the
+// measured groups: 1 for labels, and Known for a thing that was measured. Variances are in units of the training
+// outcomes' variance; a negative noise counts as 0.
 func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 	p.Moments(m, claim, distance, noise)
-	p.law(m, p.s.claim(claim), distance, max(noise, 0))
+	p.setLaws(m, p.s.claim(claim), distance, max(noise, 0))
 }
 
-// Moments sets Epistemic and Uncertainty of the law alone.
+// Moments sets the numbers of m that Epistemic and Uncertainty return, but not its law.
 func (p *Predictor) Moments(m *Mixture, claim, distance, noise float64) {
-	m.epistemic, m.noise = 0, 0
+	m.epistemic = 0
+	m.noise = 0
 	for i, kappa := range p.kappa {
 		m.noise += p.weight[i] * kappa * max(noise, 0)
 	}
@@ -80,23 +90,25 @@ func (p *Predictor) Moments(m *Mixture, claim, distance, noise float64) {
 	}
 
 	for _, c := range p.shapes {
-		m.epistemic += c.mean * p.s.of(c.shape, p.s.claim(claim), distance)
+		m.epistemic += c.mean * p.s.quantity(c.shape, p.s.claim(claim), distance)
 	}
 }
 
-// law sets the law at a claim as the shapes take it.
-func (p *Predictor) law(m *Mixture, claim, distance, noise float64) {
-	m.variance, m.weight = m.variance[:0], m.weight[:0]
+// setLaws sets the normal laws of m. claim is the result of Scale.claim, and noise is not negative.
+func (p *Predictor) setLaws(m *Mixture, claim, distance, noise float64) {
+	m.variance = m.variance[:0]
+	m.weight = m.weight[:0]
 	if distance == Known {
 		for i, kappa := range p.kappa {
-			m.variance, m.weight = append(m.variance, claim+kappa*noise), append(m.weight, p.weight[i])
+			m.variance = append(m.variance, claim+kappa*noise)
+			m.weight = append(m.weight, p.weight[i])
 		}
 
 		return
 	}
 
 	for _, c := range p.shapes {
-		q := p.s.of(c.shape, claim, distance)
+		q := p.s.quantity(c.shape, claim, distance)
 		for k, lambda := range c.lambda {
 			for i, kappa := range p.kappa {
 				m.variance = append(m.variance, lambda*q+kappa*noise)
@@ -110,9 +122,9 @@ func (p *Predictor) law(m *Mixture, claim, distance, noise float64) {
 	}
 }
 
-// Components returns the laws that a prediction consists of, for programs that make it
-// themselves: its variance is Σ_k λ_k·q + κ_k·σ².
-func (p *Predictor) Components() (list []Component) {
+// Components returns the normal laws of a prediction, for programs that compute intervals themselves.
+func (p *Predictor) Components() []Component {
+	var list []Component
 	for _, c := range p.shapes {
 		for k, lambda := range c.lambda {
 			for i, kappa := range p.kappa {
@@ -124,25 +136,33 @@ func (p *Predictor) Components() (list []Component) {
 	return list
 }
 
-// Component is one normal law of a mixture.
+// Component is one normal law of a mixture. Its variance is Lambda·q + Kappa·σ², with q of the shape.
 type Component struct {
 	Shape                 Shape
 	Lambda, Kappa, Weight float64
 }
 
 // merged are laws of nearly equal variances.
-type merged struct{ weight, sum float64 }
+type merged struct {
+	weight float64 // sum of their weights
+	sum    float64 // sum of weight·variance
+}
 
-// mergedBits is the number of bits of a variance's mantissa by which laws are merged.
-const mergedBits = 5
+// Variances are merged if their exponents and the first mergedBits of their mantissas are equal: they then agree to 3
+// %.
+const (
+	mergedBits   = 5
+	mantissaBits = 52
+)
 
-// merge replaces laws whose variances agree to 3 % by one with their mean variance.
+// merge replaces laws whose variances agree to 3 % by one law with their mean variance. It does nothing if a variance
+// is not finite.
 func (m *Mixture) merge() {
-	bin := func(v float64) int { return int(math.Float64bits(v) >> (52 - mergedBits)) }
-	smallest, largest := math.Inf(1), 0.0
+	smallest := math.Inf(1)
+	largest := 0.0
 	for _, v := range m.variance {
-		if !(v <= math.MaxFloat64) {
-			return // of predictions that are not finite
+		if !(v <= math.MaxFloat64) { // infinite or NaN
+			return
 		}
 
 		if v < smallest {
@@ -165,66 +185,94 @@ func (m *Mixture) merge() {
 		b.sum += m.weight[k] * v
 	}
 
-	m.variance, m.weight = m.variance[:0], m.weight[:0]
+	m.variance = m.variance[:0]
+	m.weight = m.weight[:0]
 	for _, b := range m.merged {
 		if b.weight > 0 {
-			m.variance, m.weight = append(m.variance, b.sum/b.weight), append(m.weight, b.weight)
+			m.variance = append(m.variance, b.sum/b.weight)
+			m.weight = append(m.weight, b.weight)
 		}
 	}
 }
 
-// Epistemic is the variance of the mean.
+// bin returns a number that is the same for variances that merge joins, and ascends with the variance.
+func bin(v float64) int { return int(math.Float64bits(v) >> (mantissaBits - mergedBits)) }
+
+// Epistemic returns the variance of the mean.
 func (m *Mixture) Epistemic() float64 { return m.epistemic }
 
-// Uncertainty is the standard uncertainty of one new measurement.
+// Uncertainty returns the standard uncertainty of one new measurement.
 func (m *Mixture) Uncertainty() float64 { return math.Sqrt(m.epistemic + m.noise) }
 
-// Coverage is the factor of Uncertainty that gives the half width at the level.
+// Coverage returns the coverage factor of a level: the half width over the standard uncertainty.
 func (m *Mixture) Coverage(level float64) float64 { return m.Half(level) / m.Uncertainty() }
 
-// Half is the half width of the central interval that has a probability of level. It is
-// found by bisection, with Newton's steps where they stay within the bounds.
+// Accuracy of Half.
+const (
+	halfSteps     = 100  // largest number of steps
+	halfTolerance = 1e-9 // relative
+)
+
+// Half returns the half width of the central interval that has a probability of level. It finds the half width by
+// Newton's steps, and by bisection if a step would leave the bounds.
 func (m *Mixture) Half(level float64) float64 {
-	smallest, largest, mass := math.Inf(1), 0.0, 0.0
+	smallest := math.Inf(1)
+	largest := 0.0
+	mass := 0.0
+	m.root = m.root[:0]
+	m.norm = m.norm[:0]
 	for k, v := range m.variance {
-		smallest, largest, mass = min(smallest, v), max(largest, v), mass+m.weight[k]
+		smallest = min(smallest, v)
+		largest = max(largest, v)
+		mass += m.weight[k]
+		m.root = append(m.root, math.Sqrt(2*v))
+		m.norm = append(m.norm, math.Sqrt(2*math.Pi*v))
 	}
 
+	// The half width of a mixture lies between the half widths of its narrowest and its widest law.
 	z := NormalQuantile(level)
-	low, high := z*math.Sqrt(smallest), z*math.Sqrt(largest)
+	low := z * math.Sqrt(smallest)
+	high := z * math.Sqrt(largest)
 	outside := (1 - level) / 2 * mass
 
-	m.root, m.norm = m.root[:0], m.norm[:0]
-	for _, v := range m.variance {
-		m.root, m.norm = append(m.root, math.Sqrt(2*v)), append(m.norm, math.Sqrt(2*math.Pi*v))
-	}
-
-	h := min(max(z*m.Uncertainty(), low), high)
-	for range 100 {
-		tail, density := m.tail(h)
+	half := min(max(z*m.Uncertainty(), low), high)
+	for range halfSteps {
+		tail, density := m.tail(half)
 		if tail > outside {
-			low = h
+			low = half
 		} else {
-			high = h
+			high = half
 		}
 
-		next := h + (tail-outside)/density
+		next := half + (tail-outside)/density
 		if !(next > low && next < high) {
 			next = (low + high) / 2
 		}
 
-		if math.Abs(next-h) <= 1e-9*h || high-low <= 1e-9*high {
+		if math.Abs(next-half) <= halfTolerance*half || high-low <= halfTolerance*high {
 			return next
 		}
 
-		h = next
+		half = next
 	}
 
-	return h
+	return half
 }
 
-// CRPS is the continuous ranked probability score of the law at a deviation r of the value
-// from the mean (Grimit et al. 2006, eq. 5). dispersion is that of the law.
+// Inside returns the probability that a value deviates from the mean by at most r.
+func (m *Mixture) Inside(r float64) float64 {
+	inside := 0.0
+	mass := 0.0 // of all laws; negligible laws are left out, so it may be less than 1
+	for k, v := range m.variance {
+		inside += m.weight[k] * math.Erf(r/math.Sqrt(2*v))
+		mass += m.weight[k]
+	}
+
+	return inside / mass
+}
+
+// CRPS returns the continuous ranked probability score of the law if the value deviates by r from the mean (Grimit et
+// al. 2006, equation 5). dispersion is the result of Dispersion for this law.
 func (m *Mixture) CRPS(r, dispersion float64) float64 {
 	sum := 0.0
 	for k, v := range m.variance {
@@ -234,7 +282,8 @@ func (m *Mixture) CRPS(r, dispersion float64) float64 {
 	return sum - dispersion
 }
 
-// Dispersion is half of the mean difference of two values of the law.
+// Dispersion returns half of the mean absolute difference of two independent values of the law. It merges the laws of
+// m.
 func (m *Mixture) Dispersion() float64 {
 	m.merge()
 
@@ -250,7 +299,7 @@ func (m *Mixture) Dispersion() float64 {
 	return sum * math.Sqrt(2/math.Pi)
 }
 
-// absolute is the mean of |X − r| of a normal X about 0.
+// absolute returns the mean of |X − r| for a normal X about 0 with the given variance.
 func absolute(r, variance float64) float64 {
 	sd := math.Sqrt(variance)
 	z := r / sd
@@ -258,16 +307,23 @@ func absolute(r, variance float64) float64 {
 	return r*math.Erf(z/math.Sqrt2) + 2*sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 }
 
-// NormalQuantile is the half width of the central interval of the standard normal law.
+// NormalQuantile returns the half width of the central interval of the standard normal law that has a probability of
+// level.
 func NormalQuantile(level float64) float64 { return distuv.UnitNormal.Quantile((1 + level) / 2) }
 
-// tail is the mass above h, and its derivative with opposite sign.
+// farTail is the distance, over √2 deviations, beyond which the tail of a normal law is less than 1e-19.
+const farTail = 6.5
+
+// tail returns the probability above h, and the density at h. It needs root and norm.
 func (m *Mixture) tail(h float64) (mass, density float64) {
 	for k, root := range m.root {
-		if x := h / root; !(x > 6.5) { // beyond is below 1e-19
-			mass += m.weight[k] * math.Erfc(x) / 2
-			density += m.weight[k] * math.Exp(-x*x) / m.norm[k]
+		x := h / root
+		if x > farTail {
+			continue
 		}
+
+		mass += m.weight[k] * math.Erfc(x) / 2
+		density += m.weight[k] * math.Exp(-x*x) / m.norm[k]
 	}
 
 	return mass, density

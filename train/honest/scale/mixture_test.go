@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/internal/must"
 )
 
 // simpson integrates f by Simpson's rule.
@@ -50,8 +50,9 @@ func TestCRPS(t *testing.T) {
 		"three":   {Mixture{variance: []float64{0.04, 1, 30}, weight: []float64{0.3, 0.6, 0.1}}, 1e-7},
 		"learned": {wide, 1e-4},
 	} {
-		// Dispersion merges those of the law itself.
-		variance, weight := slices.Clone(c.law.variance), slices.Clone(c.law.weight)
+		// Dispersion merges the variances of the law, so they are copied before.
+		variance := slices.Clone(c.law.variance)
+		weight := slices.Clone(c.law.weight)
 		cdf := func(x float64) (f float64) {
 			for k, v := range variance {
 				f += weight[k] * math.Erfc(-x/math.Sqrt(2*v)) / 2
@@ -69,8 +70,9 @@ func TestCRPS(t *testing.T) {
 				}
 			}
 
-			for i, x := range cuts {
-				sum += simpson(f, x, append(slices.Clone(cuts[i+1:]), to)[0])
+			cuts = append(cuts, to)
+			for i := range len(cuts) - 1 {
+				sum += simpson(f, cuts[i], cuts[i+1])
 			}
 
 			return sum
@@ -79,8 +81,7 @@ func TestCRPS(t *testing.T) {
 		dispersion := c.law.Dispersion()
 
 		want := integral(func(x float64) float64 { return cdf(x) * (1 - cdf(x)) }, -far, far)
-		must.Not(t, math.Abs(dispersion/want-1) > c.tolerance, "%s: dispersion %.9g, by integration %.9g", name, dispersion,
-			want)
+		assert.InDelta(t, 1, dispersion/want, c.tolerance, "%s: dispersion %.9g, by integration %.9g", name, dispersion, want)
 
 		for _, at := range []float64{0.01, 0.3, 2, 7} {
 			want := integral(func(x float64) float64 { return cdf(x) * cdf(x) }, -far, at) +
@@ -93,7 +94,8 @@ func TestCRPS(t *testing.T) {
 
 	one := Mixture{variance: []float64{4}, weight: []float64{1}}
 	for _, at := range []float64{0, 0.5, 3} {
-		z, n := at/2, distuv.UnitNormal
+		z := at / 2
+		n := distuv.UnitNormal
 
 		want := 2 * (z*(2*n.CDF(z)-1) + 2*n.Prob(z) - 1/math.Sqrt(math.Pi))
 		if got := one.CRPS(at, one.Dispersion()); math.Abs(got-want) > 1e-12 {
@@ -102,14 +104,17 @@ func TestCRPS(t *testing.T) {
 	}
 }
 
-// uneven are left-out groups of which all shapes have a share: errors between the claims
-// and the distances.
+// uneven returns left-out groups with errors between their claims and their distances, so that all shapes have a share
+// of the evidence.
 func uneven(r *rand.Rand) (left []Group) {
 	for h := range 4 {
 		g := Group{Conditions: 6}
 		for i := range g.Conditions {
-			claim, distance := math.Exp(r.NormFloat64()), 0.2*float64(h+i+1)
-			g.Claim, g.Distance, g.Noise = append(g.Claim, claim), append(g.Distance, distance), append(g.Noise, 0.1)
+			claim := math.Exp(r.NormFloat64())
+			distance := 0.2 * float64(h+i+1)
+			g.Claim = append(g.Claim, claim)
+			g.Distance = append(g.Distance, distance)
+			g.Noise = append(g.Noise, 0.1)
 			g.Residual = append(g.Residual, math.Sqrt(math.Sqrt(claim*distance)+0.05)*r.NormFloat64())
 		}
 
@@ -126,7 +131,8 @@ func TestComponents(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 
 	floor := named(t, "networks")
-	floor.ClaimFloor, floor.ClaimRatio = 0.5, 0.2 // both count at the claims below
+	floor.ClaimFloor = 0.5
+	floor.ClaimRatio = 0.2 // both count at the claims below
 	for _, c := range []struct {
 		prior     Prior
 		noise     Noise
@@ -138,13 +144,16 @@ func TestComponents(t *testing.T) {
 	} {
 		s, _ := Learn(uneven(r), 1, c.prior, c.noise)
 		p := s.Predictor()
-		list, total, used := p.Components(), 0.0, map[Shape]float64{}
+		list := p.Components()
+		total := 0.0
+		used := map[Shape]float64{}
 		for _, part := range list {
-			total, used[part.Shape] = total+part.Weight, used[part.Shape]+part.Weight
+			total += part.Weight
+			used[part.Shape] += part.Weight
 		}
 
-		must.Not(t, math.Abs(total-1) > 1e-7 || len(used) != int(shapes), "%s: weights sum to %.9g, of %d shapes",
-			c.prior.Name, total, len(used))
+		require.InDelta(t, 1, total, 1e-7, "%s: weights sum to %.9g, of %d shapes", c.prior.Name, total, len(used))
+		assert.Len(t, used, int(shapes), "%s: weights sum to %.9g, of %d shapes", c.prior.Name, total, len(used))
 
 		if c.prior.ClaimFloor > 0 && !(s.Factor > 1 && s.Floor > 0.1) {
 			t.Errorf("factor %g, floor %g: this test wants both to count", s.Factor, s.Floor)
@@ -152,7 +161,9 @@ func TestComponents(t *testing.T) {
 
 		var m Mixture
 		for _, at := range [][3]float64{{0.3, 0.7, 0.1}, {0.001, 0.05, 0.4}, {2, 1, 0}} {
-			claim, distance, noise := s.Factor*max(at[0], s.Floor), at[1], at[2]
+			claim := s.Factor * max(at[0], s.Floor)
+			distance := at[1]
+			noise := at[2]
 			q := [shapes]float64{claim, math.Sqrt(claim * s.Ratio * distance), s.Ratio * distance}
 			p.At(&m, at[0], at[1], at[2])
 
@@ -166,9 +177,11 @@ func TestComponents(t *testing.T) {
 			}
 
 			for _, level := range []float64{0.68, 0.95, 0.98} {
-				low, high := 0.0, 1000.0
+				low := 0.0
+				high := 1000.0
 				for range 60 {
-					h, above := (low+high)/2, 0.0
+					h := (low + high) / 2
+					above := 0.0
 					for _, part := range list {
 						v := part.Lambda*q[part.Shape] + part.Kappa*noise
 						above += part.Weight * math.Erfc(h/math.Sqrt(2*v)) / 2
@@ -189,26 +202,29 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// Half widths of a Table are those of Mixture.Half, which solves each law, whose merged variances
-// differ by as much; where the claims alone count they depend on no distance.
+// The half widths of a Table agree with Mixture.Half, which solves each law, to as many digits as merging of variances
+// leaves. If only the claims count, they do not depend on the distance.
 func TestTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	left := []Group{draw(r, 20, 1, 0.1), draw(r, 20, 4, 0.1), draw(r, 20, 0.5, 0.1)}
 	for _, freedom := range []float64{0, 7, 200} {
-		for _, groups := range [][]Group{left, nil} {
+		for _, groups := range [][]Group{left, nil} { // nil: the prior alone, by which only the claims count
 			s, _ := Learn(groups, 1, named(t, "wide"), Noise{Scale: 1.1, Freedom: freedom})
 			var m Mixture
-			p, table := s.Predictor(), s.Table(0.95)
+			p := s.Predictor()
+			table := s.Table(0.95)
 			for k := range 300 {
-				claim, distance, noise := math.Exp(r.NormFloat64()-3), math.Exp(r.NormFloat64()-1), math.Exp(r.NormFloat64()-4)
+				claim := math.Exp(r.NormFloat64() - 3)
+				distance := math.Exp(r.NormFloat64() - 1)
+				noise := math.Exp(r.NormFloat64() - 4)
 				if k == 0 {
 					noise = 0
 				}
 
 				p.At(&m, claim, distance, noise)
 				want := m.Half(0.95)
-				must.Near(t, table.Half(claim, distance, noise), want, 5e-5*want, "claim %g, distance %g, noise %g",
-					claim, distance, noise)
+				assert.InDelta(t, want, table.Half(claim, distance, noise), 5e-5*want,
+					"claim %g, distance %g, noise %g", claim, distance, noise)
 			}
 
 			if nan := table.Half(0.1, 0.1, math.NaN()); !math.IsNaN(nan) {
@@ -216,4 +232,16 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Inside undoes Half: an interval of a level has that probability. For one normal law it is the error function.
+func TestInside(t *testing.T) {
+	m := Mixture{variance: []float64{0.04, 1, 30}, weight: []float64{0.3, 0.6, 0.1}}
+	for _, level := range []float64{0.05, 0.5, 0.68, 0.95, 0.99} {
+		assert.InDelta(t, level, m.Inside(m.Half(level)), 1e-8, "level %g", level)
+	}
+
+	// The weights of negligible laws are left out, so that the sum of the weights may be below 1.
+	m = Mixture{variance: []float64{4}, weight: []float64{0.5}}
+	assert.InDelta(t, math.Erf(3/(2*math.Sqrt2)), m.Inside(3), 1e-12)
 }

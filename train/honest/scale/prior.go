@@ -7,28 +7,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
-// Prior is what is known of the groups' scales before any group is left out:
-// ln λ ~ N(m, τ²) with m ~ N(M, MStd²) and ln τ ~ N(ln Tau, TauStd²).
+// Prior is the law of the scales of groups before any group is left out: ln λ ~ N(m, τ²), where
+// m ~ N(M, MStd²) and ln τ ~ N(ln Tau, TauStd²).
 type Prior struct {
 	Name   string  `json:"name"`
 	M      float64 `json:"m"`
 	MStd   float64 `json:"m_std"`
 	Tau    float64 `json:"tau"`
 	TauStd float64 `json:"tau_std"`
-	Origin string  `json:"origin"` // the campaigns that it was learned from
+	Origin string  `json:"origin"` // campaigns that the prior was learned from
 
-	// ClaimFloor, unless 0, is for models whose claims are too small by orders of magnitude, and
-	// not everywhere by the same: a claim is raised to this share of the mean claim on the
-	// left-out groups, and all are multiplied so that their mean error there is at most
-	// ClaimRatio times their mean claim; by ClaimRatio where nothing is learned.
+	// ClaimFloor and ClaimRatio are for models whose claims are too small by orders of magnitude, and not everywhere by
+	// the same factor. Claims below the share ClaimFloor of the mean claim on the left-out groups are raised to this
+	// share. Then all claims are multiplied so that the mean squared error there is at most ClaimRatio times the mean
+	// claim, or by ClaimRatio if fewer than MinGroups groups are left out. If ClaimFloor is 0, claims stay as they are.
 	ClaimFloor float64 `json:"claim_floor,omitempty"`
 	ClaimRatio float64 `json:"claim_ratio,omitempty"`
 
-	// Rises is the campaigns' own record; none where they are too few.
+	// Rises is the record of the rises of E|cov| in these campaigns. It is empty if they are too few.
 	Rises Rises `json:"rises,omitzero"`
 }
 
@@ -47,11 +46,11 @@ func IsNamed(name string) bool {
 	return err == nil
 }
 
-// Named returns one of the priors of this package: "wide", the default, or "library".
+// Named returns the prior of priors.json that has the name, such as "wide", the default, or "library".
 func Named(name string) (Prior, error) {
 	list, err := ReadPriors(builtin)
 	if err != nil {
-		panic(err)
+		panic("scale: " + err.Error()) // the file is embedded
 	}
 
 	var names []string
@@ -65,14 +64,14 @@ func Named(name string) (Prior, error) {
 	return Prior{}, fmt.Errorf("choose prior of the scale: expected %s, found %q", strings.Join(names, " or "), name)
 }
 
-// priorFile is a file of priors.
+// priorFile is the form of a file of priors.
 type priorFile struct {
 	Format  string  `json:"format"`
 	Version int     `json:"version"`
 	Priors  []Prior `json:"priors"`
 }
 
-// EncodePriors writes a file that ReadPriors reads.
+// EncodePriors returns the contents of a file of priors, which ReadPriors reads.
 func EncodePriors(list ...Prior) ([]byte, error) {
 	b, err := json.MarshalIndent(priorFile{PriorFormat, PriorVersion, list}, "", "  ")
 	if err != nil {
@@ -82,7 +81,7 @@ func EncodePriors(list ...Prior) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// ReadPriors reads a file of priors.
+// ReadPriors reads the contents of a file of priors. It returns an error if there are none, or if Check refuses one.
 func ReadPriors(data []byte) ([]Prior, error) {
 	var f priorFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -103,13 +102,14 @@ func ReadPriors(data []byte) ([]Prior, error) {
 	return f.Priors, nil
 }
 
-// Check returns an error for a prior without an origin, or whose numbers are not those
-// of a density.
+// Check returns an error if the prior has no name or origin, or if its numbers do not describe a density on the grids
+// of m and τ.
 func (p Prior) Check() error {
-	positive := []float64{p.MStd, p.Tau, p.TauStd}
-	if slices.ContainsFunc(positive, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) ||
-		math.IsNaN(p.M) || math.IsInf(p.M, 0) || p.Name == "" || p.Origin == "" ||
-		!(p.ClaimFloor >= 0) || p.ClaimFloor > 0 && !(p.ClaimRatio > 0) {
+	isNamed := p.Name != "" && p.Origin != ""
+	arePositive := positive(p.MStd) && positive(p.Tau) && positive(p.TauStd)
+	isFinite := !math.IsNaN(p.M) && !math.IsInf(p.M, 0)
+	raisesClaims := p.ClaimFloor > 0 && p.ClaimRatio > 0
+	if !isNamed || !arePositive || !isFinite || p.ClaimFloor != 0 && !raisesClaims {
 		return fmt.Errorf("decode prior of the scale %q: expected a name, an origin and positive deviations, found %+v",
 			p.Name, p)
 	}
@@ -122,15 +122,13 @@ func (p Prior) Check() error {
 		return fmt.Errorf("decode prior of the scale %q: expected tau from %g to %g, found %g", p.Name, first, last, p.Tau)
 	}
 
-	if p.MStd < gridM[1]-gridM[0] {
-		return fmt.Errorf("decode prior of the scale %q: expected an m_std of at least %g, found %g", p.Name,
-			gridM[1]-gridM[0], p.MStd)
+	if least := gridM[1] - gridM[0]; p.MStd < least {
+		return fmt.Errorf("decode prior of the scale %q: expected an m_std of at least %g, found %g", p.Name, least, p.MStd)
 	}
 
-	if r := p.Rises; r != (Rises{}) && !(r.Of != "" && r.Origin != "" && r.Rose.sound() && r.Steady.sound() &&
-		r.Rose.Above >= r.Steady.Below) {
+	if p.Rises != (Rises{}) && !p.Rises.sound() {
 		return fmt.Errorf("decode prior of the scale %q: expected rises with an origin, groups and shares inside from 0 to "+
-			"1, found %+v", p.Name, r)
+			"1, found %+v", p.Name, p.Rises)
 	}
 
 	if math.IsNaN(p.weights()[0]) {
@@ -141,7 +139,10 @@ func (p Prior) Check() error {
 	return nil
 }
 
-// Digest identifies the numbers of the prior, for the keys of results.
+// positive reports whether a number is positive and finite.
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+// Digest returns a text that identifies the numbers of the prior, for the keys of results.
 func (p Prior) Digest() string {
 	text := fmt.Appendf(nil, "%x %x %x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd, p.ClaimFloor, p.ClaimRatio)
 	if p.Rises != (Rises{}) {
@@ -153,23 +154,18 @@ func (p Prior) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// weights returns the prior's probability of each point of the grid of m and τ, row by
-// row of m, whose sum is 1.
+// weights returns the prior probability of each point of the grid, m by τ. Their sum is 1.
 func (p Prior) weights() []float64 {
-	w := make([]float64, 0, len(gridM)*len(gridTau))
-
-	sum := 0.0
+	list := make([]float64, 0, len(gridM)*len(gridTau))
 	for _, m := range gridM {
 		for j, tau := range gridTau {
-			a, b := (m-p.M)/p.MStd, math.Log(tau/p.Tau)/p.TauStd
-			v := math.Exp(-(a*a+b*b)/2) * widthTau[j]
-			w, sum = append(w, v), sum+v
+			a := (m - p.M) / p.MStd
+			b := math.Log(tau/p.Tau) / p.TauStd
+			list = append(list, math.Exp(-(a*a+b*b)/2)*widthTau[j])
 		}
 	}
 
-	for i := range w {
-		w[i] /= sum
-	}
+	normalise(list)
 
-	return w
+	return list
 }

@@ -7,68 +7,72 @@ import (
 	"fmt"
 	"math"
 
-	"doubletake/internal/lists"
 	"doubletake/train/numbers"
 )
 
-// Rises is the record of calibrated 95 % intervals in held-out groups where E|cov|
-// of the network rose from the training conditions, and where it did not.
+// Rises is a record of how many values calibrated 95 % intervals contained in held-out groups in which E|cov| of the
+// network rose above E|cov| at the training conditions, and in groups in which it did not.
 type Rises struct {
-	Rose   Rise   `json:"rose"`
-	Steady Rise   `json:"steady"`
-	Of     string `json:"of"` // what the groups were held out of, in a few words
-	Origin string `json:"origin"`
+	Rose   Rise   `json:"rose"`   // groups whose rise is above Rose.Above
+	Steady Rise   `json:"steady"` // groups whose rise is below Steady.Below
+	Source string `json:"of"`     // what the groups were held out of, in a few words
+	Origin string `json:"origin"` // where the record comes from
 }
 
-// Rise is what was found in groups whose ln(E|cov| of the group / of the training) is in a range.
+// Rise is the record of groups whose rise is in a range. The rise of a group is ln of E|cov| in the group over E|cov|
+// in training.
 type Rise struct {
-	Above  float64 `json:"above,omitempty"`
-	Below  float64 `json:"below,omitempty"`
-	Groups int     `json:"groups"`
-	Inside float64 `json:"inside"`
-	SE     float64 `json:"se"`
+	Above  float64 `json:"above,omitempty"` // lower end of the range, if it has one
+	Below  float64 `json:"below,omitempty"` // upper end of the range, if it has one
+	Groups int     `json:"groups"`          // number of groups
+	Inside float64 `json:"inside"`          // mean share of a group's values inside their intervals; NaN if unknown
+	SE     float64 `json:"se"`              // standard error of this mean
 }
 
 //go:embed rises.json
-var rises []byte
+var builtinRises []byte
 
-// BuiltInRises is the record of measured sets that comes with the program.
-func BuiltInRises() (r Rises) {
-	if err := json.Unmarshal(rises, &r); err != nil {
-		panic(err)
+// BuiltInRises returns the record of measured sets that comes with the program.
+func BuiltInRises() Rises {
+	var r Rises
+	if err := json.Unmarshal(builtinRises, &r); err != nil {
+		panic("scale: " + err.Error()) // the file is embedded
 	}
+
 	return r
 }
 
-// Ratio is the rise from which on E|cov| counts as risen.
+// Ratio returns the ratio of E|cov| above which it counts as risen.
 func (r Rises) Ratio() float64 { return math.Exp(r.Rose.Above) }
 
-// Like are the groups that a rise is like. Between those that rose and those that did not there are none: the share
-// inside is NaN.
-func (r *Rises) Like(rise float64) *Rise {
+// Like returns a pointer to Rose or Steady, the record of the groups that are like a group in which E|cov| is ratio
+// times as large as in training. If the ratio lies between their ranges, it returns a record whose Inside is NaN.
+func (r *Rises) Like(ratio float64) *Rise {
 	switch {
-	case math.Log(rise) > r.Rose.Above:
+	case math.Log(ratio) > r.Rose.Above:
 		return &r.Rose
-	case math.Log(rise) < r.Steady.Below:
+	case math.Log(ratio) < r.Steady.Below:
 		return &r.Steady
 	}
 
 	return &Rise{Inside: math.NaN()}
 }
 
-// FewestRises is the number of held-out groups from which on they replace the record that comes with the program, if
-// fewestAlike of them rose and as many did not.
+// A record of own groups replaces the one that comes with the program from FewestRises groups on, if E|cov| rose in at
+// least fewestAlike of them and did not rise in as many.
 const (
 	FewestRises = 20
 	fewestAlike = 5
 )
 
-// LearnRises is the record of held-out groups with their rises of E|cov| and the shares inside their 95 % intervals;
-// false where there are too few.
-func LearnRises(rises, inside []float64) (r Rises, enough bool) {
-	r.Rose.Above, r.Steady.Below = BuiltInRises().Rose.Above, BuiltInRises().Steady.Below
+// LearnRises returns the record of held-out groups. ratios are E|cov| of each group over that in training, inside the
+// share of each group's values inside their 95 % intervals. enough reports whether the groups are enough for a record.
+func LearnRises(ratios, inside []float64) (r Rises, enough bool) {
+	known := BuiltInRises()
+	r.Rose.Above = known.Rose.Above
+	r.Steady.Below = known.Steady.Below
 	for i, v := range inside {
-		g := r.Like(rises[i])
+		g := r.Like(ratios[i]) // Inside and SE are sums of v and v² for now
 		g.Groups++
 		g.Inside += v
 		g.SE += v * v
@@ -80,70 +84,29 @@ func LearnRises(rises, inside []float64) (r Rises, enough bool) {
 		g.SE = math.Sqrt(max(g.SE/n-g.Inside*g.Inside, 0) / (n - 1))
 	}
 
-	return r, len(rises) >= FewestRises && min(r.Rose.Groups, r.Steady.Groups) >= fewestAlike
+	return r, len(ratios) >= FewestRises && min(r.Rose.Groups, r.Steady.Groups) >= fewestAlike
 }
 
+// sound reports whether a record has a source and an origin, and possible numbers.
+func (r Rises) sound() bool {
+	return r.Source != "" && r.Origin != "" && r.Rose.sound() && r.Steady.sound() && r.Rose.Above >= r.Steady.Below
+}
+
+// sound reports whether the numbers of a record are possible.
 func (g Rise) sound() bool { return g.Groups > 0 && g.Inside >= 0 && g.Inside <= 1 && g.SE >= 0 }
 
-// RisesRecord is the record of rises in the prior's file, or the one that comes with the program.
+// RisesRecord returns the record of rises of the prior, or the one that comes with the program if the prior has none.
 func (p Prior) RisesRecord() Rises { return cmp.Or(p.Rises, BuiltInRises()) }
 
-// Words states the record.
+// Words returns the record as a sentence.
 func (r Rises) Words() string {
-	inside := func(g Rise) string {
-		decimals := min(numbers.Decimals(100*g.SE, 1), 1)
-		return numbers.Fixed(100*g.Inside, decimals) + " ± " + numbers.Fixed(100*g.SE, decimals)
-	}
-
 	return fmt.Sprintf("Where E|cov| rose to × %.1f or more, 95 %% intervals held %s %% of the values; where it "+
-		"did not rise, %s %% (%d and %d held-out groups of %s).", r.Ratio(), inside(r.Rose),
-		inside(r.Steady), r.Rose.Groups, r.Steady.Groups, r.Of)
+		"did not rise, %s %% (%d and %d held-out groups of %s).", r.Ratio(), r.Rose.words(),
+		r.Steady.words(), r.Rose.Groups, r.Steady.Groups, r.Source)
 }
 
-// lnGamma is ln of the weight of a γ, whose mean over all is 1.
-func lnGamma(gamma float64, gammas []float64) float64 {
-	weight := func(v float64) float64 { return math.Exp(-(v - 0.5) * (v - 0.5) / (2 * 0.35 * 0.35)) }
-	sum := 0.0
-	for _, v := range gammas {
-		sum += weight(v)
-	}
-
-	return math.Log(weight(gamma) / sum * float64(len(gammas)))
-}
-
-// cell is that of the grid of λ at ln λ + by of its point i, the last one for all beyond, with the share of it below.
-func cell(i int, by float64) (k int, share float64) {
-	at := float64(i) + by/math.Log(gridLambda[1]/gridLambda[0])
-	at = min(max(at, 0), float64(len(gridLambda)-1))
-	k = min(int(at), len(gridLambda)-2)
-
-	return k, at - float64(k)
-}
-
-// moved reads a function on the grid of λ at ln λ + by, linearly; beyond the grid it is that of its edge.
-func moved(v []float64, by float64) []float64 {
-	if by == 0 {
-		return v
-	}
-
-	return lists.Make(len(v), func(i int) float64 {
-		k, share := cell(i, by)
-		return v[k] + share*(v[k+1]-v[k])
-	})
-}
-
-// added is the law of λ·exp(by) where v is that of λ on its grid; what leaves the grid is in its last cell.
-func added(v []float64, by float64) []float64 {
-	if by == 0 {
-		return v
-	}
-
-	out := make([]float64, len(v))
-	for i, mass := range v {
-		k, share := cell(i, by)
-		out[k] += mass * (1 - share)
-		out[k+1] += mass * share
-	}
-
-	return out
+// words writes the share inside with its standard error, in percent.
+func (g Rise) words() string {
+	decimals := min(numbers.Decimals(100*g.SE, 1), 1)
+	return numbers.Fixed(100*g.Inside, decimals) + " ± " + numbers.Fixed(100*g.SE, decimals)
 }

@@ -6,7 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The record is the one of the examination: 170 and 172 of 418 groups of 63 measured
@@ -31,9 +32,9 @@ func TestNoGamma(t *testing.T) {
 	r := rand.New(rand.NewPCG(56, 3))
 	left := []Group{draw(r, 9, 2, 0.1), draw(r, 9, 0.5, 0.1), draw(r, 9, 4, 0.1)}
 	want, wantWithout := Learn(left, 1, named(t, "wide"), Exact)
-	got, without := learn(left, 1, named(t, "wide"), Exact, []float64{1, -2, 0.3}, 1.7, []float64{0})
-	must.Equal(t, got, want, "scale")
-	must.Equal(t, without, wantWithout, "scales without a group")
+	got, without := learn(left, 1, named(t, "wide"), Exact, []float64{1, -2, 0.3, 1.7}, []float64{0})
+	assert.Equal(t, want, got, "scale")
+	assert.Equal(t, wantWithout, without, "scales without a group")
 }
 
 // Of 24 groups 16 rose or did not; means and standard errors by hand: shares 1 and 0.8 in turn have the mean 0.9 and
@@ -48,20 +49,25 @@ func TestLearnRises(t *testing.T) {
 	}
 
 	r, enough := LearnRises(rises, inside)
-	must.Be(t, enough, true, "24 groups are enough")
-	must.Near(t, r.Rose.Inside, 0.9, 1e-12, "inside where E|cov| rose")
-	must.Near(t, r.Rose.SE, 0.1/3, 1e-12, "standard error of ten groups")
-	must.Near(t, r.Steady.SE, 0.1/math.Sqrt(5), 1e-12, "standard error of six groups")
+	require.True(t, enough, "24 groups are enough")
+	assert.InDelta(t, 0.9, r.Rose.Inside, 1e-12, "inside where E|cov| rose")
+	assert.InDelta(t, 0.1/3, r.Rose.SE, 1e-12, "standard error of ten groups")
+	assert.InDelta(t, 0.1/math.Sqrt(5), r.Steady.SE, 1e-12, "standard error of six groups")
 
 	p := named(t, "wide")
-	p.Name, p.Rises = "lab", r
-	p.Rises.Of, p.Rises.Origin = "two campaigns", "this test"
-	b := must.Get(EncodePriors(p))(t)
+	p.Name = "lab"
+	p.Rises = r
+	p.Rises.Source = "two campaigns"
+	p.Rises.Origin = "this test"
+	b, err := EncodePriors(p)
+	require.NoError(t, err)
 
-	list := must.Get(ReadPriors(b))(t)
-	must.Equal(t, list[0], p, "prior read back")
-	must.Equal(t, list[0].RisesRecord().Words(), "Where E|cov| rose to × 1.5 or more, 95 % intervals held 90 ± 3 % of "+
-		"the values; where it did not rise, 80 ± 4 % (10 and 6 held-out groups of two campaigns).", "its words")
+	list, err := ReadPriors(b)
+	require.NoError(t, err)
+	assert.Equal(t, p, list[0], "prior read back")
+	assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 90 ± 3 % of "+
+		"the values; where it did not rise, 80 ± 4 % (10 and 6 held-out groups of two campaigns).",
+		list[0].RisesRecord().Words(), "its words")
 
 	if wide := named(t, "wide"); p.Digest() == wide.Digest() || wide.RisesRecord() != BuiltInRises() {
 		t.Error("the record is no part of the digest, or there is one without a file")
@@ -74,8 +80,8 @@ func TestLearnRises(t *testing.T) {
 	}
 }
 
-// Simulated campaigns of seven groups, one of them new: rises that tell ln λ lower the interval score of the new group,
-// the same rises exchanged between groups change it by no more than two standard errors.
+// In simulated campaigns of seven groups, one of which is new, rises that are correlated with ln λ lower the interval
+// score of the new group. The same rises exchanged between groups change it by at most two standard errors.
 func TestRisesHelp(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		t.Skip("a study: DOUBLETAKE_LONG=all")
@@ -100,7 +106,8 @@ func TestRisesHelp(t *testing.T) {
 			var m Mixture
 			s.Predictor().At(&m, 1, 1, noise/2)
 
-			half, sum := m.Half(level), 0.0
+			half := m.Half(level)
+			sum := 0.0
 			for _, v := range fresh.Residual {
 				sum += 2*half + 2/(1-level)*max(math.Abs(v)-half, 0)
 			}
@@ -122,7 +129,8 @@ func TestRisesHelp(t *testing.T) {
 	}
 
 	for i, list := range gains {
-		mean, square := 0.0, 0.0
+		mean := 0.0
+		square := 0.0
 		for _, v := range list {
 			mean += v / campaigns
 		}
@@ -133,6 +141,7 @@ func TestRisesHelp(t *testing.T) {
 
 		se := math.Sqrt(square / campaigns / (campaigns - 1))
 		t.Logf("ln score %.3f ± %.3f", mean, se)
-		must.Not(t, i == 0 && mean > -2*se || i == 1 && mean < -2*se, "ln score %.3f ± %.3f", mean, se)
+		require.False(t, i == 0 && mean > -2*se, "ln score %.3f ± %.3f", mean, se)
+		assert.False(t, i == 1 && mean < -2*se, "ln score %.3f ± %.3f", mean, se)
 	}
 }

@@ -11,15 +11,17 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/internal/must"
 )
 
 func named(t testing.TB, name string) Prior {
 	t.Helper()
 
-	p := must.Get(Named(name))(t)
+	p, err := Named(name)
+	require.NoError(t, err)
 
 	return p
 }
@@ -50,7 +52,8 @@ func TestAgainstPrototype(t *testing.T) {
 			err = json.Unmarshal(b, &cases)
 		}
 
-		must.Never(t, err != nil || len(cases) < 3, "%v, %v", len(cases), err)
+		require.NoError(t, err, "%v, %v", len(cases), err)
+		require.GreaterOrEqual(t, len(cases), 3, "%v, %v", len(cases), err)
 
 		for _, c := range cases {
 			for prior := range c.Want {
@@ -66,8 +69,8 @@ func (c witnessed) compare(t *testing.T, prior string) {
 	want := c.Want[prior]
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
-		must.Not(t, !(math.Abs(got-want) <= tolerance*math.Abs(want)+1e-15), "%s, %s: %s is %.10g, prototype %.10g", c.Name,
-			prior, what, got, want)
+		assert.InDelta(t, want, got, tolerance*math.Abs(want)+1e-15,
+			"%s, %s: %s is %.10g, prototype %.10g", c.Name, prior, what, got, want)
 	}
 
 	s, _ := Learn(c.Groups, c.Outcomes, named(t, prior), Exact)
@@ -103,7 +106,9 @@ func draw(r *rand.Rand, conditions int, lambda, noise float64) Group {
 	g := Group{Conditions: conditions}
 	for range conditions {
 		g.Residual = append(g.Residual, math.Sqrt(lambda+noise/2)*r.NormFloat64())
-		g.Noise, g.Claim, g.Distance = append(g.Noise, noise), append(g.Claim, 1), append(g.Distance, 1)
+		g.Noise = append(g.Noise, noise)
+		g.Claim = append(g.Claim, 1)
+		g.Distance = append(g.Distance, 1)
 	}
 
 	return g
@@ -111,20 +116,24 @@ func draw(r *rand.Rand, conditions int, lambda, noise float64) Group {
 
 // Many groups whose factors hardly differ teach λ = mean e/v̂. Witness: that mean.
 func TestManyGroups(t *testing.T) {
-	groups, tolerance := 100, 0.05
+	groups := 100
+	tolerance := 0.05
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		groups, tolerance = 400, 0.02
+		groups = 400
+		tolerance = 0.02
 	}
 
 	r := rand.New(rand.NewPCG(1, 2))
 	const lambda, noise = 2.3, 0.3
 	var left []Group
 
-	mean, n := 0.0, 0.0
+	mean := 0.0
+	n := 0.0
 	for range groups {
 		g := draw(r, 15, lambda, noise)
 		for _, v := range g.Residual {
-			mean, n = mean+v*v-noise/2, n+1
+			mean = mean + v*v - noise/2
+			n++
 		}
 
 		left = append(left, g)
@@ -141,8 +150,8 @@ func TestManyGroups(t *testing.T) {
 	}
 }
 
-// In one cell the likelihood is largest where the variance is mean e. Witness: that mean,
-// which by definition is that of s²/2 less half of the noise.
+// With a single condition the likelihood is largest if the variance is the mean of e. Witness: the mean of e, which by
+// definition is the mean of s²/2 less half of the noise.
 func TestOneCell(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const noise = 0.2
@@ -163,17 +172,24 @@ func TestOneCell(t *testing.T) {
 	// The slope changes its sign there.
 	const h = 1e-6
 
-	low, high := e*(1-1e-6), e*(1+1e-6)
-	must.Not(t, !(sum(low+h) > sum(low-h)) || !(sum(high+h) < sum(high-h)), "the likelihood is not largest at mean e, %g",
-		e)
+	low := e * (1 - 1e-6)
+	high := e * (1 + 1e-6)
+	require.Greater(t, sum(low+h), sum(low-h), "the likelihood is not largest at mean e, %g", e)
+	assert.Less(t, sum(high+h), sum(high-h), "the likelihood is not largest at mean e, %g", e)
 }
 
 // Campaigns whose factors are drawn from the prior: the 95 % interval of a further group
 // covers 94 to 99 % of its values; of few campaigns within their scatter.
 func TestSimulatedCampaigns(t *testing.T) {
-	campaigns, low, high, groups := must.Often(12, 30), 0.90, 1.0, []int{3, 12}
+	campaigns := longtest.Count(12, 30)
+	low := 0.90
+	high := 1.0
+	groups := []int{3, 12}
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		campaigns, low, high, groups = 2000, 0.94, 0.99, []int{3, 5, 12}
+		campaigns = 2000
+		low = 0.94
+		high = 0.99
+		groups = []int{3, 5, 12}
 	}
 
 	const noise = 0.1
@@ -196,23 +212,27 @@ func TestSimulatedCampaigns(t *testing.T) {
 			var law Mixture
 			s, _ := Learn(left, 1, prior, Exact)
 			s.Predictor().At(&law, 1, 1, noise)
-			half, sd := law.Half(0.95), math.Sqrt(factor()+noise)
+			half := law.Half(0.95)
+			sd := math.Sqrt(factor() + noise)
 			covered += 1 - 2*distuv.UnitNormal.CDF(-half/sd)
 		}
 
 		covered /= float64(campaigns)
 		t.Logf("K = %d: coverage %.4f in %d campaigns", k, covered, campaigns)
 
-		must.Not(t, covered < low || covered > high, "K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
+		require.GreaterOrEqual(t, covered, low, "K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
+		assert.LessOrEqual(t, covered, high, "K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
 	}
 }
 
 // The half width is the mixture's quantile. Witness: drawn values; one normal law and
 // Student's t in closed form.
 func TestHalf(t *testing.T) {
-	draws, tolerance := 400_000, 2e-2
+	draws := 400_000
+	tolerance := 2e-2
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		draws, tolerance = 20_000_000, 1e-3
+		draws = 20_000_000
+		tolerance = 1e-3
 	}
 
 	r := rand.New(rand.NewPCG(7, 8))
@@ -238,13 +258,13 @@ func TestHalf(t *testing.T) {
 	}
 
 	for level, got := range inside {
-		must.Not(t, math.Abs(got-level) > tolerance*(1-level), "level %g: %.5f of the values inside", level, got)
+		assert.InDelta(t, level, got, tolerance*(1-level), "level %g: %.5f of the values inside", level, got)
 	}
 
 	one := Mixture{variance: []float64{4}, weight: []float64{1}}
 	for _, level := range []float64{0.1, 0.68, 0.95, 0.99999} {
 		want := 2 * distuv.UnitNormal.Quantile((1+level)/2)
-		must.Near(t, one.Half(level), want, 1e-9*want, "level %g of one normal law", level)
+		assert.InDelta(t, want, one.Half(level), 1e-9*want, "level %g of one normal law", level)
 	}
 }
 
@@ -259,7 +279,8 @@ func TestFreedomOfNoise(t *testing.T) {
 	plain.Predictor().At(&a, 0.7, 0.4, 0.2)
 	infinite.Predictor().At(&b, 0.7, 0.4, 0.2)
 
-	must.Not(t, !reflect.DeepEqual(a, b) || a.Half(0.95) != b.Half(0.95), "%v and %v", a.Half(0.95), b.Half(0.95))
+	require.Equal(t, b, a, "%v and %v", a.Half(0.95), b.Half(0.95))
+	assert.Equal(t, b.Half(0.95), a.Half(0.95), "%v and %v", a.Half(0.95), b.Half(0.95))
 
 	for _, freedom := range []float64{4, 10, 200} {
 		s := &Scale{Ratio: 1, Noise: Noise{Scale: 1.7, Freedom: freedom}}
@@ -301,7 +322,8 @@ func TestPairNoise(t *testing.T) {
 				v /= chi(c.freedom)
 			}
 
-			ratio, values = append(ratio, v), append(values, c.values)
+			ratio = append(ratio, v)
+			values = append(values, c.values)
 		}
 
 		n := PairNoise(ratio, values)
@@ -311,8 +333,9 @@ func TestPairNoise(t *testing.T) {
 			want *= c.freedom / (c.freedom - 2)
 		}
 
-		must.Not(t, n.Freedom < c.low || n.Freedom > c.high || math.Abs(n.Scale/want-1) > 0.1,
-			"%+v: %+v, expected the scale %.3g", c, n, want)
+		require.GreaterOrEqual(t, n.Freedom, c.low, "%+v: %+v, expected the scale %.3g", c, n, want)
+		require.LessOrEqual(t, n.Freedom, c.high, "%+v: %+v, expected the scale %.3g", c, n, want)
+		assert.InDelta(t, 1, n.Scale/want, 0.1, "%+v: %+v, expected the scale %.3g", c, n, want)
 	}
 
 	for _, x := range []float64{0.5, 1, 3.7, 200} { // ψ′(½) = π²/2, ψ′(1) = π²/6
@@ -325,7 +348,7 @@ func TestPairNoise(t *testing.T) {
 		t.Errorf("ψ′: %g, %g", trigamma(0.5), trigamma(1))
 	}
 
-	must.Equal(t, PairNoise([]float64{0, 0}, []int{3, 4}), Exact, "without noise")
+	assert.Equal(t, Exact, PairNoise([]float64{0, 0}, []int{3, 4}), "without noise")
 }
 
 // Without left-out groups, or with one, the prior is all that is known; one group changes
@@ -335,14 +358,16 @@ func TestPriorAlone(t *testing.T) {
 	none, _ := Learn(nil, 1, named(t, "wide"), Exact)
 
 	one, _ := Learn([]Group{draw(r, 9, 40, 0.1)}, 1, named(t, "wide"), Exact)
-	must.Not(t, one.K != 1 || !reflect.DeepEqual(none.Weights, one.Weights) || one.Ratio != 1, "%+v", one)
+	require.Equal(t, 1, one.K, "%+v", one)
+	require.Equal(t, one.Weights, none.Weights, "%+v", one)
+	assert.Equal(t, 1.0, one.Ratio, "%+v", one)
 
 	var m Mixture
 	one.Predictor().At(&m, 0.5, 100, 0.1)
 	a := m.Half(0.95)
 	one.Predictor().At(&m, 0.5, 1, 0.1)
 
-	must.Not(t, m.Half(0.95) != a, "the distance enters without groups that show what it does")
+	assert.Equal(t, a, m.Half(0.95), "the distance enters without groups that show what it does")
 
 	// Of networks' claims little is known then, but that they are too small.
 	if s, _ := Learn(nil, 1, named(t, "networks"), Exact); s.Factor != 10 || s.Floor != 0 {
@@ -362,29 +387,32 @@ func TestWithout(t *testing.T) {
 
 	noise := Noise{Scale: 1.1, Freedom: 12}
 	all, without := Learn(left, 1, named(t, "wide"), noise)
-	must.Never(t, all.K != 4 || len(without) != 4, "%d groups, %d without one", all.K, len(without))
+	require.Equal(t, 4, all.K, "%d groups, %d without one", all.K, len(without))
+	require.Len(t, without, 4, "%d groups, %d without one", all.K, len(without))
 
 	for h, got := range without {
 		others := append(slices.Clone(left[:h]), left[h+1:]...)
 		want, _ := Learn(others, 1, named(t, "wide"), noise)
-		must.Not(t, !reflect.DeepEqual(got, want), "without group %d: %+v, learned from the others %+v", h, got, want)
-		must.Not(t, reflect.DeepEqual(got.Weights, all.Weights), "group %d has no part in what all teach", h)
+		assert.Equal(t, want, got, "without group %d: %+v, learned from the others %+v", h, got, want)
+		assert.False(t, reflect.DeepEqual(got.Weights, all.Weights), "group %d has no part in what all teach", h)
 	}
 
 	none, _ := Learn(nil, 1, named(t, "wide"), noise)
 	_, without = Learn(left[:2], 1, named(t, "wide"), noise)
 	for h, got := range without {
-		must.Not(t, got.K != 1 || !reflect.DeepEqual(got.Weights, none.Weights),
-			"without group %d of two: %+v, expected the prior", h, got)
+		require.Equal(t, 1, got.K, "without group %d of two: %+v, expected the prior", h, got)
+		assert.Equal(t, none.Weights, got.Weights, "without group %d of two: %+v, expected the prior", h, got)
 	}
 
-	// What a group showed is no part of what is learned without it.
+	// The residuals of a group do not enter the scale that is learned without it.
 	changed := slices.Clone(left)
 	changed[2].Residual = slices.Repeat([]float64{1e6}, 7)
 
 	_, again := Learn(changed, 1, named(t, "wide"), noise)
 	_, before := Learn(left, 1, named(t, "wide"), noise)
-	must.Not(t, !reflect.DeepEqual(again[2], before[2]) || reflect.DeepEqual(again[1], before[1]),
+	require.Equal(t, before[2], again[2],
+		"outcomes of a group enter what is learned without it, or those of another do not")
+	assert.False(t, reflect.DeepEqual(again[1], before[1]),
 		"outcomes of a group enter what is learned without it, or those of another do not")
 }
 
@@ -393,9 +421,13 @@ func TestWithout(t *testing.T) {
 // their scatter), the wide one, whose grid of λ ends there, far less. Witness: the law that
 // the errors are drawn from.
 func TestClaimFloor(t *testing.T) {
-	campaigns, low, high := must.Often(18, 30), 0.90, 0.99
+	campaigns := longtest.Count(18, 30)
+	low := 0.90
+	high := 0.99
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		campaigns, low, high = 500, 0.93, 0.97
+		campaigns = 500
+		low = 0.93
+		high = 0.97
 	}
 
 	const k, conditions, noise = 5, 8, 0.1
@@ -406,7 +438,8 @@ func TestClaimFloor(t *testing.T) {
 			v := lambda * math.Exp(0.5*r.NormFloat64())
 			variance = append(variance, v)
 			g.Residual = append(g.Residual, math.Sqrt(v+noise/2)*r.NormFloat64())
-			g.Noise, g.Distance = append(g.Noise, noise), append(g.Distance, 1)
+			g.Noise = append(g.Noise, noise)
+			g.Distance = append(g.Distance, 1)
 			g.Claim = append(g.Claim, v/lambda/100*math.Exp(-math.Abs(r.NormFloat64())))
 		}
 
@@ -459,9 +492,11 @@ func TestRaisedClaims(t *testing.T) {
 	left := []Group{group(1, 0.02), group(2, 0.04)}
 	s, _ := Learn(left, 1, named(t, "networks"), Exact)
 
-	factor, floor := (0.95+3.95)/0.06/10, 0.05*0.03
-	must.Not(t, math.Abs(s.Factor/factor-1) > 1e-12 || math.Abs(s.Floor/floor-1) > 1e-12,
+	factor := (0.95 + 3.95) / 0.06 / 10
+	floor := 0.05 * 0.03
+	require.InDelta(t, 1, s.Factor/factor, 1e-12,
 		"factor %g, floor %g, by hand %g and %g", s.Factor, s.Floor, factor, floor)
+	assert.InDelta(t, 1, s.Floor/floor, 1e-12, "factor %g, floor %g, by hand %g and %g", s.Factor, s.Floor, factor, floor)
 
 	var none, low Mixture
 	s.Predictor().At(&none, 0, 1, 0.1)
@@ -473,7 +508,13 @@ func TestRaisedClaims(t *testing.T) {
 
 	large, _ := Learn([]Group{group(1, 2), group(2, 4)}, 1, named(t, "networks"), Exact)
 	plain, _ := Learn(left, 1, named(t, "wide"), Exact)
-	must.Not(t, large.Factor != 1 || plain.Factor != 1 || plain.Floor != 0,
+	require.Equal(t, 1.0, large.Factor,
+		"factors %g and %g, floor %g: claims are never made smaller, and raised by a prior alone", large.Factor,
+		plain.Factor, plain.Floor)
+	require.Equal(t, 1.0, plain.Factor,
+		"factors %g and %g, floor %g: claims are never made smaller, and raised by a prior alone", large.Factor,
+		plain.Factor, plain.Floor)
+	assert.Equal(t, 0.0, plain.Floor,
 		"factors %g and %g, floor %g: claims are never made smaller, and raised by a prior alone", large.Factor,
 		plain.Factor, plain.Floor)
 }
@@ -504,7 +545,11 @@ func TestScaleCheck(t *testing.T) {
 		s, _ := Learn(uneven(r), 1, named(t, "wide"), Exact)
 		damage(s)
 
-		must.Refuse(t, s.Check(), words)
+		if err := s.Check(); words == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, words)
+		}
 	}
 }
 
@@ -523,31 +568,37 @@ func TestLearnPanics(t *testing.T) {
 func TestStored(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 9))
 	s, _ := Learn([]Group{draw(r, 4, 1, 0.1), draw(r, 4, 3, 0.1)}, 1, named(t, "library"), Noise{Scale: 1.2, Freedom: 9})
-	b := must.Get(json.Marshal(s))(t)
+	b, err := json.Marshal(s)
+	require.NoError(t, err)
 
 	var back Scale
-	must.Do(t, json.Unmarshal(b, &back))
+	require.NoError(t, json.Unmarshal(b, &back))
 
 	var m, n Mixture
 	s.Predictor().At(&m, 0.3, 0.6, 0.1)
 	back.Predictor().At(&n, 0.3, 0.6, 0.1)
 
-	must.Not(t, m.Half(0.9) != n.Half(0.9), "%v, from the file %v", m.Half(0.9), n.Half(0.9))
+	assert.Equal(t, n.Half(0.9), m.Half(0.9), "%v, from the file %v", m.Half(0.9), n.Half(0.9))
 }
 
 func TestPriors(t *testing.T) {
-	wide, library := named(t, "wide"), named(t, "library")
-	must.Not(t, wide.Digest() == library.Digest() || wide.Tau != 0.8 || library.Tau != 0.3, "%+v, %+v", wide, library)
+	wide := named(t, "wide")
+	library := named(t, "library")
+	require.NotEqual(t, library.Digest(), wide.Digest(), "%+v, %+v", wide, library)
+	require.Equal(t, 0.8, wide.Tau, "%+v, %+v", wide, library)
+	assert.Equal(t, 0.3, library.Tau, "%+v, %+v", wide, library)
 
 	renamed := wide
-	renamed.Name, renamed.Origin = "mine", "elsewhere"
-	must.Not(t, renamed.Digest() != wide.Digest(), "words are part of the digest")
+	renamed.Name = "mine"
+	renamed.Origin = "elsewhere"
+	assert.Equal(t, wide.Digest(), renamed.Digest(), "words are part of the digest")
 
 	for name, known := range map[string]bool{"wide": true, "library": true, "networks": true, "narrow": false, "": false} {
 		_, err := Named(name)
-		must.Not(t, known != (err == nil) || known != IsNamed(name), "%q: %v, named %v", name, err, IsNamed(name))
+		require.Equal(t, (err == nil), known, "%q: %v, named %v", name, err, IsNamed(name))
+		assert.Equal(t, IsNamed(name), known, "%q: %v, named %v", name, err, IsNamed(name))
 
-		must.Not(t, !known && !strings.Contains(err.Error(), "wide or library"), "%v", err)
+		assert.False(t, !known && !strings.Contains(err.Error(), "wide or library"), "%v", err)
 	}
 
 	for _, p := range []Prior{wide, library, named(t, "networks")} {
@@ -556,7 +607,7 @@ func TestPriors(t *testing.T) {
 			sum += w
 		}
 
-		must.Near(t, sum, 1, 1e-12, "%s: the weights sum to", p.Name)
+		assert.InDelta(t, 1, sum, 1e-12, "%s: the weights sum to", p.Name)
 	}
 
 	for _, change := range [][2]string{
@@ -593,20 +644,22 @@ func FuzzReadPriors(f *testing.F) {
 			return
 		}
 
-		b := must.Get(json.Marshal(map[string]any{"format": PriorFormat, "version": PriorVersion, "priors": list}))(t)
+		b, err := json.Marshal(map[string]any{"format": PriorFormat, "version": PriorVersion, "priors": list})
+		require.NoError(t, err)
 
 		again, err := ReadPriors(b)
-		must.Not(t, err != nil || !reflect.DeepEqual(list, again), "%+v, read back %+v, %v", list, again, err)
+		require.NoError(t, err)
+		assert.Equal(t, again, list, "%+v, read back %+v, %v", list, again, err)
 
 		for _, p := range list {
-			must.Do(t, p.Check())
+			require.NoError(t, p.Check())
 		}
 	})
 }
 
 func TestEvenly(t *testing.T) {
-	must.Equal(t, evenly(5, 9), []int{0, 1, 2, 3, 4}, "got")
-	must.Equal(t, evenly(9, 3), []int{0, 4, 8}, "got")
+	assert.Equal(t, []int{0, 1, 2, 3, 4}, evenly(5, 9))
+	assert.Equal(t, []int{0, 4, 8}, evenly(9, 3))
 }
 
 // A negative noise is none, and a prediction that is not finite has no interval.

@@ -2,49 +2,65 @@ package scale
 
 import "math"
 
-// A Table gives half widths of intervals at many conditions. But for its unit the law at a
-// condition has two parameters, the distance and the noise over the claim: half widths over the
-// claim's root are solved for on a grid of their logarithms, as it is needed, and interpolated
-// between. They are those of Mixture.Half to five digits at least. It is not safe for concurrent use.
+// Table returns half widths of intervals at many conditions faster than Mixture.Half, which it agrees with to at least
+// five digits. It is not safe for concurrent use.
+//
+// In units of the root of the claim, the law at a condition depends on two numbers only: the distance and the noise,
+// both over the claim. Table computes half widths on a grid of the logarithms of these two numbers, each when it is
+// first needed, and interpolates their logarithms.
 type Table struct {
 	*Predictor
-	level    float64
-	distance bool // whether the law depends on it
-	nodes    map[[2]int]float64
-	m        Mixture
+	level             float64
+	dependsOnDistance bool             // whether the law depends on the distance
+	nodes             map[node]float64 // known points: ln of the half width over the root of the claim
+	m                 Mixture          // room
+}
+
+// node is a point of the grid, by its numbers of steps from 0.
+type node struct {
+	distance int // ln of the distance over the claim
+	noise    int // ln of the noise over the claim
+
+	known bool // whether the distance is Known; distance is then 0
 }
 
 const (
-	tablePoints = 6       // of the interpolating polynomial
-	tableStep   = 1.0 / 3 // of the logarithms
-	leastNoise  = -30.0   // of the logarithms: less is none
+	tablePoints = 6       // of the interpolating polynomial, in each direction
+	tableStep   = 1.0 / 3 // step of the logarithms
+	leastNoise  = -30.0   // ln of a noise over the claim that counts as no noise
 )
 
-// Table prepares half widths of a level.
+// Table returns a table of the half widths of intervals with the given level.
 func (s *Scale) Table(level float64) *Table {
-	return &Table{Predictor: s.Predictor(), level: level, distance: s.UsesDistance(), nodes: map[[2]int]float64{}}
+	return &Table{
+		Predictor: s.Predictor(), level: level, dependsOnDistance: s.UsesDistance(), nodes: map[node]float64{},
+	}
 }
 
-// Half is the half width of the interval of the law that At makes.
+// Half returns the half width of the interval for the law that At sets with the same arguments.
 func (t *Table) Half(claim, distance, noise float64) float64 {
 	unit := t.s.claim(claim)
-	far, loud := 0.0, max(math.Log(max(noise, 0)/unit), leastNoise)
-	if t.distance {
-		far = math.Log(distance / unit)
+	lnNoise := max(math.Log(max(noise, 0)/unit), leastNoise)
+	lnDistance := 0.0
+	known := distance == Known
+	if t.dependsOnDistance && !known {
+		lnDistance = math.Log(distance / unit)
 	}
 
-	if at := math.Abs(far) + math.Abs(loud) + unit; !(at < math.MaxFloat64) { // of predictions that are not finite
+	// Numbers that are not finite have no place on the grid.
+	size := math.Abs(lnDistance) + math.Abs(lnNoise) + unit
+	if !(size < math.MaxFloat64) {
 		t.At(&t.m, claim, distance, noise)
 		return t.m.Half(t.level)
 	}
 
-	i, wi := lagrange(far)
-	j, wj := lagrange(loud)
+	firstDistance, distanceWeights := lagrange(lnDistance)
+	firstNoise, noiseWeights := lagrange(lnNoise)
 	sum := 0.0
-	for a, u := range wi {
-		for b, v := range wj {
+	for a, u := range distanceWeights {
+		for b, v := range noiseWeights {
 			if u != 0 && v != 0 {
-				sum += u * v * t.node(i+a, j+b)
+				sum += u * v * t.lnHalf(node{firstDistance + a, firstNoise + b, known})
 			}
 		}
 	}
@@ -52,22 +68,29 @@ func (t *Table) Half(claim, distance, noise float64) float64 {
 	return math.Exp(sum) * math.Sqrt(unit)
 }
 
-// node is the logarithm of the half width at a point of the grid, where the claim is one unit.
-func (t *Table) node(far, loud int) float64 {
-	at := [2]int{far, loud}
-	v, known := t.nodes[at]
-	if !known {
-		t.m.epistemic, t.m.noise = 1, 0 // where the search begins
-		t.law(&t.m, 1, math.Exp(float64(far)*tableStep), math.Exp(float64(loud)*tableStep))
-		v = math.Log(t.m.Half(t.level))
-		t.nodes[at] = v
+// lnHalf returns ln of the half width at a point of the grid, where the claim is 1.
+func (t *Table) lnHalf(n node) float64 {
+	v, known := t.nodes[n]
+	if known {
+		return v
 	}
+
+	t.m.epistemic = 1 // with noise 0: the half width at which the search of Mixture.Half begins
+	t.m.noise = 0
+	distance := math.Exp(float64(n.distance) * tableStep)
+	if n.known {
+		distance = Known
+	}
+
+	t.setLaws(&t.m, 1, distance, math.Exp(float64(n.noise)*tableStep))
+	v = math.Log(t.m.Half(t.level))
+	t.nodes[n] = v
 
 	return v
 }
 
-// lagrange returns the weights of the polynomial through the points of the grid about x, and the
-// first of them.
+// lagrange returns the weights of Lagrange's polynomial through the tablePoints points of the grid about x, and the
+// first of these points.
 func lagrange(x float64) (first int, w [tablePoints]float64) {
 	x /= tableStep
 	first = int(math.Floor(x)) - tablePoints/2 + 1

@@ -9,12 +9,12 @@ var Outcome = dsp.SpectralOutcome{
 	Name: "centroid", Column: "centroid_hz", Unit: "Hz", Description: "spectral centroid", Value: value,
 }
 
-func value(h dsp.HalfSpectrum) float64 {
+func value(h dsp.HalfSpectrum) (float64, error) {
 	var sum, weighted float64
 	for k := 1; k < len(h.Power); k++ {
 		sum += h.Power[k]
 		weighted += h.Power[k] * float64(k) * h.BinHz
 	}
 
-	return weighted / sum
+	return weighted / sum, nil
 }

@@ -8,7 +8,8 @@ import (
 
 // By hand: 1 at 10 Hz and 3 at 20 Hz.
 func TestCentroid(t *testing.T) {
-	if hz := value(dsp.HalfSpectrum{Power: []float64{9, 1, 3}, BinHz: 10}); hz != 17.5 {
-		t.Errorf("%g Hz", hz)
+	hz, err := value(dsp.HalfSpectrum{Power: []float64{9, 1, 3}, BinHz: 10})
+	if err != nil || hz != 17.5 {
+		t.Errorf("%g Hz, %v", hz, err)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// An array of two axes has a channel for each index of the shorter one; the
-// sampling period is found among the attributes.
+// An array with two axes has a channel for each index of the shorter axis. An attribute states the sampling period.
 func Example() {
 	r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
 	r.Attribute("dt", "0.001")
@@ -41,8 +41,8 @@ func Example() {
 	// [5 6] <nil>
 }
 
-// Rates that contradict are warned of with both: a dataset's attribute and the file's, a rate and the steps of a
-// time, and the increment of a waveform and a channel Time.
+// A warning names both of two rates that contradict each other: an attribute of a dataset and one of the file, a rate
+// and the steps of a clock, and the increment of a waveform and a channel Time.
 func TestContradictingRates(t *testing.T) {
 	for _, c := range []struct{ own, file, name, want string }{
 		{"fs", "fs", "x", "1000 for the sampling rate or period, its group or the file 500"},
@@ -64,17 +64,21 @@ func TestContradictingRates(t *testing.T) {
 				a.Attributes = []ingest.Attribute{{Name: c.own, Value: value}}
 			}
 
-			must.Do(t, r.Add(a))
+			require.NoError(t, r.Add(a))
 		}
 
-		must.Do(t, r.Finish(ingest.Options{}))
+		require.NoError(t, r.Finish(ingest.Options{}))
 
 		text := fmt.Sprint(r.Info().Warnings)
-		must.Not(t, !strings.Contains(text, c.want) || c.want == "" && text != "[]", "%+v: %s", c, text)
+		if c.want == "" {
+			assert.Equal(t, "[]", text, "%+v", c)
+		} else {
+			assert.Contains(t, text, c.want, "%+v", c)
+		}
 	}
 }
 
-// Names count from 1, the other axes in the file's order.
+// The indices in the names of channels count from 1, in the order of the axes in the file.
 func TestNames(t *testing.T) {
 	for _, c := range []struct {
 		dims        []int64
@@ -92,19 +96,20 @@ func TestNames(t *testing.T) {
 	} {
 		r := arrays.New(ingest.Info{})
 
-		axis := must.Get(arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis}))(t)
-		must.Do(t, r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}))
+		axis, err := arrays.Axes(c.dims, nil, 0, ingest.ArrayOptions{TimeAxis: c.axis})
+		require.NoError(t, err)
+		require.NoError(t, r.Add(arrays.Array{Name: "x", Dims: c.dims, Axis: axis, ColumnMajor: c.columnMajor}))
 
 		var names []string
 		for _, ch := range r.Info().Channels {
 			names = append(names, ch.Name)
 		}
 
-		must.Equal(t, strings.Join(names, " "), c.want, "%v", c.dims)
+		assert.Equal(t, c.want, strings.Join(names, " "), "%v", c.dims)
 	}
 }
 
-// A file that claims more channels than may be is refused before they are made.
+// A file with too many channels is refused before they are allocated.
 func TestTooManyChannels(t *testing.T) {
 	for _, dims := range [][]int64{{1 << 40, 1 << 20}, {1 << 40, 1 << 30, 1 << 30}, {1 << 20, 1<<16 + 1}} {
 		err := arrays.New(ingest.Info{}).Add(arrays.Array{Name: "x", Dims: dims})
@@ -112,20 +117,20 @@ func TestTooManyChannels(t *testing.T) {
 	}
 }
 
-// Integers of different types have no common step.
+// A file with integers of different types has no quantum.
 func TestQuantum(t *testing.T) {
 	r := arrays.New(ingest.Info{})
 	for i, c := range []struct {
 		kind string
 		want float64
 	}{{"int16", 1}, {"int16", 1}, {"uint8", 0}} {
-		must.Do(t, r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}))
+		require.NoError(t, r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}))
 
 		if step, _, _ := r.Quantum(); step != c.want {
 			t.Errorf("after %s: step %g", c.kind, step)
 		}
 	}
 
-	must.Equal(t, arrays.QuantumOf("int8"), (arrays.Quantum{Step: 1, Low: -128, High: 127}), "got")
-	must.Equal(t, arrays.QuantumOf("float64"), (arrays.Quantum{}), "got")
+	assert.Equal(t, (arrays.Quantum{Step: 1, Low: -128, High: 127}), arrays.QuantumOf("int8"), "got")
+	assert.Equal(t, (arrays.Quantum{}), arrays.QuantumOf("float64"), "got")
 }

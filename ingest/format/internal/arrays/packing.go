@@ -15,29 +15,29 @@ import (
 //	value = stored·scale_factor + add_offset
 //
 // A stored number equal to _FillValue or missing_value, or outside of valid_range,
-// valid_min and valid_max, is no sample and becomes NaN.
+// valid_min and valid_max, is not a sample and becomes NaN.
 type Packing struct {
-	scale, offset float64
-	wrap          float64 // added to negative stored integers: _Unsigned
-	missing       []float64
-	low, high     float64
-	unpacked      bool // low and high limit values, not stored numbers
+	scale, offset float64   // scale_factor and add_offset
+	wrap          float64   // added to negative stored integers if _Unsigned is true: 2^bits; 0 otherwise
+	missing       []float64 // stored numbers that are not samples
+	low, high     float64   // the limits of valid numbers, ±Inf if there are none
+	unpacked      bool      // low and high are limits of values; otherwise of stored numbers
 }
 
 // Stored is the type of stored numbers.
 type Stored struct {
-	Bits    int
+	Bits    int // size of a number
 	Integer bool
 	Signed  bool
 }
 
-// Numbers is the value of an attribute. Text that is no number has no Values.
+// Numbers is the value of an attribute. A text that is not a number has no Values.
 type Numbers struct {
 	Values  []float64
-	Integer bool
+	Integer bool // the attribute is stored as integers
 }
 
-// TextNumber returns a text as Numbers; "true" (of _Unsigned) is 1.
+// TextNumber returns the number in a text as Numbers. The text "true", the usual value of _Unsigned, is 1.
 func TextNumber(s string) Numbers {
 	s = strings.TrimSpace(s)
 	if strings.EqualFold(s, "true") {
@@ -52,35 +52,82 @@ func TextNumber(s string) Numbers {
 	return Numbers{Values: []float64{v}}
 }
 
-// NewPacking returns the packing that attributes state, nil where they state
-// none. fill is what the format fills unwritten elements with, if that is no
-// sample; _FillValue takes its place.
-func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, bool)) (*Packing, error) {
+// Attributes returns the value of the attribute with the given name. It returns false if there is none.
+type Attributes func(name string) (Numbers, bool)
+
+// NewPacking returns the packing that the attributes of an array state. It returns nil and no error if the stored
+// numbers are the values. fill contains the stored numbers of elements that were never written, if these are not
+// samples. The attribute _FillValue replaces fill.
+func NewPacking(stored Stored, fill []float64, attribute Attributes) (*Packing, error) {
 	p := &Packing{scale: 1, low: math.Inf(-1), high: math.Inf(1), missing: fill}
 
-	packed, found := false, len(fill) > 0
-	for _, a := range []struct {
-		name string
-		to   *float64
-	}{{"scale_factor", &p.scale}, {"add_offset", &p.offset}} {
-		n, ok := attribute(a.name)
-		if !ok {
-			continue
-		}
-
-		if len(n.Values) != 1 || !(math.Abs(n.Values[0]) < math.Inf(1)) || a.to == &p.scale && n.Values[0] == 0 {
-			return nil, wrongAttribute(a.name, "one finite number", n)
-		}
-
-		*a.to, packed, found = n.Values[0], true, true
+	scaled, err := p.readFactor(attribute, "scale_factor", &p.scale)
+	if err != nil {
+		return nil, err
 	}
 
-	if n, ok := attribute("_Unsigned"); ok && len(n.Values) == 1 && n.Values[0] == 1 && t.Integer && t.Signed {
-		p.wrap, found = math.Ldexp(1, t.Bits), true
+	if p.scale == 0 {
+		numbers, _ := attribute("scale_factor")
+		return nil, wrongAttribute("scale_factor", "one finite number", numbers)
 	}
 
+	shifted, err := p.readFactor(attribute, "add_offset", &p.offset)
+	if err != nil {
+		return nil, err
+	}
+
+	unsigned := p.readUnsigned(attribute, stored)
+	hasMissing := p.readMissing(attribute, stored)
+
+	limited, err := p.readLimits(attribute, stored, scaled || shifted)
+	if err != nil {
+		return nil, err
+	}
+
+	stated := scaled || shifted || unsigned || hasMissing || limited
+	if !stated && len(fill) == 0 {
+		return nil, nil
+	}
+
+	return p, nil
+}
+
+// readFactor reads an attribute that contains one finite number into factor. It returns false and leaves factor as it
+// is if there is no such attribute.
+func (p *Packing) readFactor(attribute Attributes, name string, factor *float64) (bool, error) {
+	numbers, ok := attribute(name)
+	if !ok {
+		return false, nil
+	}
+
+	if len(numbers.Values) != 1 || !(math.Abs(numbers.Values[0]) < math.Inf(1)) {
+		return false, wrongAttribute(name, "one finite number", numbers)
+	}
+
+	*factor = numbers.Values[0]
+
+	return true, nil
+}
+
+// readUnsigned reports whether the attribute _Unsigned is true, so that signed integers are read as unsigned ones. It
+// sets wrap if so.
+func (p *Packing) readUnsigned(attribute Attributes, stored Stored) bool {
+	numbers, ok := attribute("_Unsigned")
+	isTrue := ok && len(numbers.Values) == 1 && numbers.Values[0] == 1
+	if !isTrue || !stored.Integer || !stored.Signed {
+		return false
+	}
+
+	p.wrap = math.Ldexp(1, stored.Bits)
+
+	return true
+}
+
+// readMissing reads the stored numbers that are not samples into missing. It reports whether attributes state any.
+func (p *Packing) readMissing(attribute Attributes, stored Stored) bool {
+	stated := false
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		n, ok := attribute(name)
+		numbers, ok := attribute(name)
 		if !ok {
 			continue
 		}
@@ -89,57 +136,60 @@ func NewPacking(t Stored, fill []float64, attribute func(name string) (Numbers, 
 			p.missing = nil
 		}
 
-		for _, v := range n.Values { // no number equals a text
-			p.missing, found = append(p.missing, p.as(v, t)), true
+		for _, v := range numbers.Values { // a text has no values: no number equals it
+			p.missing = append(p.missing, p.read(v, stored))
+			stated = true
 		}
 	}
 
-	for _, a := range []struct {
-		name      string
-		low, high bool
-	}{{"valid_range", true, true}, {"valid_min", true, false}, {"valid_max", false, true}} {
-		n, ok := attribute(a.name)
+	return stated
+}
+
+// readLimits reads the limits of valid numbers into low and high. It reports whether attributes state any. packed says
+// whether there is a scale or an offset.
+func (p *Packing) readLimits(attribute Attributes, stored Stored, packed bool) (bool, error) {
+	stated := false
+	for _, name := range []string{"valid_range", "valid_min", "valid_max"} {
+		numbers, ok := attribute(name)
 		if !ok {
 			continue
 		}
 
-		if a.low && a.high && len(n.Values) != 2 {
-			return nil, wrongAttribute(a.name, "two numbers", n)
+		isRange := name == "valid_range"
+		if isRange && len(numbers.Values) != 2 {
+			return false, wrongAttribute(name, "two numbers", numbers)
 		}
 
-		if !(a.low && a.high) && len(n.Values) != 1 {
-			return nil, wrongAttribute(a.name, "one number", n)
+		if !isRange && len(numbers.Values) != 1 {
+			return false, wrongAttribute(name, "one number", numbers)
 		}
 
-		// Limits of another kind than the stored numbers are those of the values.
-		p.unpacked = packed && t.Integer && !n.Integer
-		for i, v := range n.Values {
+		// Floats are limits of the values if the stored numbers are packed integers.
+		p.unpacked = packed && stored.Integer && !numbers.Integer
+		for i, v := range numbers.Values {
 			if !p.unpacked {
-				n.Values[i] = p.as(v, t)
+				numbers.Values[i] = p.read(v, stored)
 			}
 		}
 
-		if a.low {
-			p.low = n.Values[0]
+		if name != "valid_max" {
+			p.low = numbers.Values[0]
 		}
 
-		if a.high {
-			p.high = n.Values[len(n.Values)-1]
+		if name != "valid_min" {
+			p.high = numbers.Values[len(numbers.Values)-1]
 		}
 
-		found = true
+		stated = true
 	}
 
-	if !found {
-		return nil, nil
-	}
-
-	return p, nil
+	return stated, nil
 }
 
-func wrongAttribute(name, want string, n Numbers) error {
-	found := fmt.Sprint(n.Values)
-	if n.Values == nil {
+// wrongAttribute returns the error of an attribute that does not contain the wanted numbers.
+func wrongAttribute(name, want string, numbers Numbers) error {
+	found := fmt.Sprint(numbers.Values)
+	if numbers.Values == nil {
 		found = "a text"
 	}
 
@@ -147,19 +197,20 @@ func wrongAttribute(name, want string, n Numbers) error {
 		"the samples are packed and cannot be unpacked without it")
 }
 
-// as returns a number of an attribute as one of the stored type would be read.
-func (p *Packing) as(v float64, t Stored) float64 {
+// read returns the number of an attribute as the array would store and read it: wrapped if it is a negative integer
+// that is read as unsigned, and rounded if the array contains floats of 32 bits.
+func (p *Packing) read(v float64, stored Stored) float64 {
 	switch {
 	case p.wrap > 0 && v < 0:
 		return v + p.wrap
-	case t.Bits == 32 && !t.Integer:
+	case stored.Bits == 32 && !stored.Integer:
 		return float64(float32(v))
 	}
 
 	return v
 }
 
-// Apply turns stored numbers into values.
+// Apply replaces the stored numbers in x by their values.
 func (p *Packing) Apply(x []float64) {
 	for i, v := range x {
 		if p.wrap > 0 && v < 0 {
@@ -187,26 +238,29 @@ func (p *Packing) Apply(x []float64) {
 	}
 }
 
-// Quantum returns the step and the limits of values that were integers of that quantum.
+// Quantum returns the quantum of the values of stored integers with quantum q. It returns zeros if q is zero.
 func (p *Packing) Quantum(q Quantum) Quantum {
 	if q.Step == 0 {
 		return q
 	}
 
 	if p.wrap > 0 {
-		q.Low, q.High = 0, p.wrap-1
+		q.Low = 0
+		q.High = p.wrap - 1
 	}
 
-	a, b := q.Low*p.scale+p.offset, q.High*p.scale+p.offset
+	low := q.Low*p.scale + p.offset
+	high := q.High*p.scale + p.offset
 
-	return Quantum{q.Step * math.Abs(p.scale), min(a, b), max(a, b)}
+	return Quantum{q.Step * math.Abs(p.scale), min(low, high), max(low, high)}
 }
 
-// Unpack returns a Plane of the values of stored numbers.
-func (p *Packing) Unpack(of Plane) Plane { return &unpacking{of, p} }
+// Unpack returns a Plane of values that reads a Plane of stored numbers.
+func (p *Packing) Unpack(stored Plane) Plane { return &unpacking{stored, p} }
 
+// unpacking is the Plane that Unpack returns.
 type unpacking struct {
-	Plane
+	Plane   // of stored numbers
 	packing *Packing
 }
 

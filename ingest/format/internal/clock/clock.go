@@ -1,5 +1,8 @@
-// Package clock recognises the channel of a recording that holds the time, and
-// takes the sampling rate from it. Text files and files of named arrays use it.
+// Package clock recognises the channel of a recording that contains the time, the clock, and computes the sampling rate
+// from its values. The readers of text files and of files with named arrays use it.
+//
+// Find finds the clock by its name and its unit, Read computes the rate, and Contradiction compares the clock with a
+// rate that the file states elsewhere.
 package clock
 
 import (
@@ -10,7 +13,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -18,8 +20,8 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// names are names of channels that hold the time, in lower case with blanks for underlines, and
-// the unit that the name itself states.
+// names has the names of channels that contain the time, in lower case and with blanks for underscores. Each has the
+// unit that the name states, and "" if it states none.
 var names = map[string]string{
 	"time": "", "t": "", "times": "", "timestamp": "", "time stamp": "", "elapsed": "", "elapsed time": "",
 	"unix time": "", "zeit": "", "temps": "", "second": "s", "seconds": "s", "sec": "s", "secs": "s",
@@ -30,16 +32,17 @@ var names = map[string]string{
 	"sekunde": "s", "sekunden": "s", "millisekunden": "ms",
 }
 
-// camel finds the unit that a capital begins, as in timeMs.
+// camel splits a name from a unit that a capital letter begins, as in timeMs.
 var camel = regexp.MustCompile(`^([a-z]+)([A-Z][A-Za-z]*)$`)
 
-// numbered finds numbers of a column or a rate beside its name: 1:t, Zeit  1 - Standard-Messrate.
+// numbered matches the number of a column before its name and the number and name of a rate behind it, as in "1:t" and
+// "Zeit  1 - Standard-Messrate".
 var numbered = regexp.MustCompile(`^#?\d+ ?: *| +\d+ - .*$`)
 
-// axes are names of a horizontal axis, which is one of time where its unit is one.
+// axes has the names of a horizontal axis. Such a channel is the time if its unit is a unit of time.
 var axes = map[string]bool{"x": true, "x axis": true, "x-axis": true, "source": true}
 
-// units gives the seconds in a unit of time.
+// units has the number of seconds in each unit of time. No unit means seconds.
 var units = map[string]float64{
 	"": 1, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "seg": 1,
 	"ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
@@ -48,14 +51,17 @@ var units = map[string]float64{
 	"min": 60, "minute": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "day": 86400, "days": 86400,
 }
 
-// Seconds returns the seconds in a unit of time, 1 for "". netCDF writes "seconds since DATE".
-func Seconds(unit string) (s float64, known bool) {
+// Seconds returns the number of seconds in a unit of time, and 1 for "". It accepts netCDF's "seconds since DATE". It
+// returns false for other units.
+func Seconds(unit string) (seconds float64, known bool) {
 	unit, _, _ = strings.Cut(strings.TrimRight(unit, "."), " since ")
-	if s, known = units[unit]; !known && len(unit) > 1 { // S is siemens
-		s, known = units[strings.ToLower(unit)]
+
+	seconds, known = units[unit]
+	if !known && len(unit) > 1 { // a single S is siemens
+		seconds, known = units[strings.ToLower(unit)]
 	}
 
-	return s, known
+	return seconds, known
 }
 
 // Unit reports whether a text is a unit of time.
@@ -64,25 +70,28 @@ func Unit(text string) bool {
 	return known && text != ""
 }
 
-// Named reports whether a channel of that name and unit holds the time, and its unit, which the name
-// may state: time_ms, millis.
-func Named(name, unit string) (string, bool) {
+// Named reports whether a channel with this name and unit contains the time. It also returns the channel's unit of
+// time, which the name may state: time_ms, millis.
+func Named(name, unit string) (timeUnit string, isTime bool) {
 	word := camel.ReplaceAllString(numbered.ReplaceAllString(strings.TrimSpace(name), ""), "$1 $2")
 	word = strings.ToLower(strings.NewReplacer("_", " ", " in ", " ", " / ", "/").Replace(word))
 
-	own, ok := names[word]
-	word = strings.TrimRight(word, ".)")
-	if i := strings.LastIndexAny(word, " -./:("); !ok && i > 0 {
-		base, end := strings.TrimRight(word[:i], " -@"), word[i+1:]
-		if _, ok = names[base]; ok {
-			own, ok = end, Unit(end) && (len(base) > 1 || units[end] <= 1) // t_min is a least t
-		}
+	stated, isName := names[word]
 
-		word = base
+	word = strings.TrimRight(word, ".)")
+	if i := strings.LastIndexAny(word, " -./:("); !isName && i > 0 { // a unit behind the name
+		end := word[i+1:]
+		word = strings.TrimRight(word[:i], " -@")
+
+		if _, isName = names[word]; isName {
+			stated = end
+			isShort := units[end] <= 1 // t_min is not t in minutes but the smallest t
+			isName = Unit(end) && (len(word) > 1 || isShort)
+		}
 	}
 
-	if unit == "" || ok && unit == "S" {
-		unit = cmp.Or(own, strings.ToLower(unit))
+	if unit == "" || isName && unit == "S" {
+		unit = cmp.Or(stated, strings.ToLower(unit))
 	}
 
 	if word == "t" && strings.HasPrefix(name, "T") {
@@ -90,13 +99,15 @@ func Named(name, unit string) (string, bool) {
 	}
 
 	_, known := Seconds(unit)
+	isAxis := axes[word] && unit != ""
 
-	return unit, known && (ok || axes[word] && unit != "")
+	return unit, known && (isName || isAxis)
 }
 
-// Find returns the one of channels that holds the time, −1 for none, and gives it the unit that its
-// name states. names are those a channel goes by. A letter holds the time where no word does, and
-// its unit or its even steps show it; one whose steps do not is warned of.
+// Find returns the channel among the given ones that contains the time, and −1 if there is none. It writes the unit of
+// time into r's Info. names returns the names of a channel. A channel whose name is a single letter, t, is the time
+// only if no channel has a longer name of time, and if its unit or its even steps confirm it. Find returns a warning
+// about such a channel whose steps are not even.
 func Find(r ingest.Reader, channels []int, names func(channel int) []string) (int, []ingest.Warning) {
 	info := r.Info()
 	for _, letters := range []bool{false, true} {
@@ -104,10 +115,11 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 			ch := &info.Channels[c]
 			for _, name := range names(c) {
 				unit, ok := Named(name, ch.Unit)
+				isLetter := len(name) == 1
 
-				switch letter := len(name) == 1; {
-				case !ok || letter != letters:
-				case letter && ch.Unit == "" && !even(r, c):
+				switch {
+				case !ok || isLetter != letters:
+				case isLetter && ch.Unit == "" && !even(r, c):
 					return -1, []ingest.Warning{ingest.Warn(info.Path, "clock-useless", "%s has no even steps: it is not taken for "+
 						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %[1]s}", ch.Name)}
 				default:
@@ -121,14 +133,19 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 	return -1, nil
 }
 
-// even reports whether most of the first steps of a channel are alike.
+// headSamples is the number of samples at the beginning of a clock from which even and Read take its first steps.
+const headSamples = 1024
+
+// even reports whether at least three quarters of the first steps of a channel differ by at most half a step from their
+// mean.
 func even(r ingest.Reader, c int) bool {
-	t := make([]float64, min(r.Info().Channels[c].Samples, 1024))
+	t := make([]float64, min(r.Info().Channels[c].Samples, headSamples))
 	if n, err := r.Read([]int{c}, 0, [][]float64{t}); n < len(t) || err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}
 
-	step, alike := 1/stepRate(t), 0
+	step := 1 / stepRate(t)
+	alike := 0
 	for i := 1; i < len(t); i++ {
 		if math.Abs(t[i]-t[i-1]-step) <= 0.5*step {
 			alike++
@@ -138,13 +155,13 @@ func even(r ingest.Reader, c int) bool {
 	return 4*alike >= 3*(len(t)-1)
 }
 
-// Mark gives a channel the attribute that Channel.IsTime looks for, and the
-// unit s where it has none.
+// Mark changes a channel so that Channel.IsTime is true of it: it adds an attribute unless the channel has one. A
+// channel without a unit gets the unit s, and netCDF's "s since DATE" becomes s.
 func Mark(c *ingest.Channel) {
 	c.Unit, _, _ = strings.Cut(c.Unit, " since ")
 	if !c.IsTime() {
-		c.Attributes = append(c.Attributes[:len(c.Attributes):len(c.Attributes)],
-			ingest.Attribute{Name: "role", Value: "time"})
+		// Other channels may share the attributes, so they are copied.
+		c.Attributes = append(slices.Clip(c.Attributes), ingest.Attribute{Name: "role", Value: "time"})
 	}
 
 	if c.Unit == "" {
@@ -152,115 +169,134 @@ func Mark(c *ingest.Channel) {
 	}
 }
 
-// Contradiction returns a warning where channel c of a known rate is of another rate than its clock, a
-// channel of r, by more than 2 %.
+// Contradiction returns a warning if the rate of channel c of r differs from the rate of its clock, another channel of
+// r, by more than rateTolerance. It returns none if the clock has no unit and would agree in ms, µs or ns.
 func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 	info := r.Info()
-	ch, of := info.Channels[c], info.Channels[clock]
+	ch := info.Channels[c]
+	own := info.Channels[clock]
 
 	t, err := Read(r, clock, "channel")
-	if err != nil || t.RateHz == 0 || math.Abs(t.RateHz-ch.RateHz) <= 0.02*ch.RateHz {
+	if err != nil || t.RateHz == 0 || near(t.RateHz, ch.RateHz) {
 		return nil
 	}
 
-	for _, unit := range []float64{1e3, 1e6, 1e9} { // ms, us, ns that are not stated
-		if of.Unit == "" && math.Abs(t.RateHz*unit-ch.RateHz) <= 0.02*ch.RateHz {
+	for _, perSecond := range []float64{1e3, 1e6, 1e9} { // ms, µs, ns
+		if own.Unit == "" && near(t.RateHz*perSecond, ch.RateHz) {
 			return nil
 		}
 	}
 
 	return []ingest.Warning{ingest.Warn(info.Path, "rates-contradict", "channel %s: the file states a rate of %g Hz, the "+
-		"steps of channel %s give %.6g Hz: %[2]g Hz is used; correct the wrong one", ch.Name, ch.RateHz, of.Name, t.RateHz)}
+		"steps of channel %s give %.6g Hz: %[2]g Hz is used; correct the wrong one", ch.Name, ch.RateHz, own.Name, t.RateHz)}
 }
+
+// rateTolerance is the largest relative difference of two rates that count as equal.
+const rateTolerance = 0.02
+
+// near reports whether hz differs from another rate by at most rateTolerance.
+func near(hz, other float64) bool { return math.Abs(hz-other) <= rateTolerance*other }
 
 // Reading is the result of reading a clock.
 type Reading struct {
-	RateHz      float64 // 0 where the clock stops or runs backwards
-	First, Last float64 // in the clock's unit
-	Seconds     float64 // from the first to the last
-	EndsHz      float64 // (n − 1)/(t_last − t_first)
-	Doubt       string  // why the unit may be another, for people; "": it is stated or plausible
-	Gaps        bool    // the first steps give another rate, by more than 2 %: RateHz is theirs
+	RateHz      float64 // 0 if the clock stops or runs backwards
+	First, Last float64 // the first and the last value, in the clock's unit
+	Seconds     float64 // from the first to the last value, in s
+	EndsHz      float64 // (n − 1)/(last − first) in Hz, for n samples
+	Doubt       string  // why the unit may be another, for people; "" if it is stated or plausible
+	Gaps        bool    // RateHz is the rate of the first steps, because it differs from EndsHz by more than rateTolerance
 }
 
-// Read takes the rate of channel c of r from its ends, unless its first 1024
-// steps differ by more than 2 %: where a recording pauses, its ends do not give
-// the rate. noun is the file's word for a channel. A channel without a
-// unit of time is a *fault.Error.
-func Read(r ingest.Reader, c int, noun string) (out Reading, err error) {
+// Read computes the rate of a clock, channel c of r. The rate follows from the first and the last value, unless the
+// first steps give a rate that differs by more than rateTolerance: then the recording pauses, and the rate is that of
+// the first steps. noun is the file's word for a channel, for messages. Read writes the unit that it finds into r's
+// Info. It returns a *fault.Error if the channel has another unit than one of time.
+func Read(r ingest.Reader, c int, noun string) (Reading, error) {
 	info := r.Info()
-	if unit, ok := Named(info.Channels[c].Name, info.Channels[c].Unit); ok { // where the user chose it
+	// The user may have chosen the channel, so that Find did not look at its name.
+	if unit, ok := Named(info.Channels[c].Name, info.Channels[c].Unit); ok {
 		info.Channels[c].Unit = unit
 	}
 
 	ch := info.Channels[c]
 	scale, known := Seconds(ch.Unit)
 	if !known {
-		return out, fault.At(info.Path, noun+" "+ch.Name, "a unit of time", strconv.Quote(ch.Unit), "")
+		return Reading{}, fault.At(info.Path, noun+" "+ch.Name, "a unit of time", strconv.Quote(ch.Unit), "")
 	}
 
 	if ch.Samples < 2 {
-		return out, nil
+		return Reading{}, nil
 	}
 
 	var ends [2]float64
-	for i, at := range []int64{0, ch.Samples - 1} {
-		if _, err := r.Read([]int{c}, at, [][]float64{ends[i : i+1]}); err != nil && !errors.Is(err, io.EOF) {
-			return out, err
+	for i, start := range []int64{0, ch.Samples - 1} {
+		if _, err := r.Read([]int{c}, start, [][]float64{ends[i : i+1]}); err != nil && !errors.Is(err, io.EOF) {
+			return Reading{}, err
 		}
 	}
 
-	out.First, out.Last = ends[0], ends[1]
-	if unit := unstated(out, ch.Samples); ch.Unit == "" && unit != "" {
-		scale, info.Channels[c].Unit = units[unit], unit
+	t := Reading{First: ends[0], Last: ends[1]}
+	if unit := unstated(t, ch.Samples); ch.Unit == "" && unit != "" {
+		scale = units[unit]
+		info.Channels[c].Unit = unit
 		if unit == "day" {
-			out.Doubt = fmt.Sprintf("%s %s states no unit, and its numbers are days as a spreadsheet counts them: days are "+
+			t.Doubt = fmt.Sprintf("%s %s states no unit, and its numbers are days as a spreadsheet counts them: days are "+
 				"taken; where they are s, state it: %[2]s (s)", noun, ch.Name)
 		}
 	}
 
-	out.Seconds = (ends[1] - ends[0]) * scale
-	out.EndsHz = float64(ch.Samples-1) / out.Seconds
-	if !(out.EndsHz > 0) || math.IsInf(out.EndsHz, 0) {
-		return out, nil
+	t.Seconds = (t.Last - t.First) * scale
+	t.EndsHz = float64(ch.Samples-1) / t.Seconds
+	if !(t.EndsHz > 0) || math.IsInf(t.EndsHz, 0) {
+		return t, nil
 	}
 
-	head := make([]float64, min(ch.Samples, 1024))
+	head := make([]float64, min(ch.Samples, headSamples))
 	if _, err := r.Read([]int{c}, 0, [][]float64{head}); err != nil && !errors.Is(err, io.EOF) {
-		return out, err
+		return t, err
 	}
 
-	if ch.Unit == "" && scale == 1 && out.Seconds >= float64(ch.Samples-1) && whole(head) {
-		out.Doubt = fmt.Sprintf("%s %s holds whole numbers and states no unit: seconds are assumed; where they are ms, "+
+	mayBeMillis := t.Seconds >= float64(ch.Samples-1) && whole(head) // steps of at least 1, all values whole
+	if ch.Unit == "" && scale == 1 && mayBeMillis {
+		t.Doubt = fmt.Sprintf("%s %s holds whole numbers and states no unit: seconds are assumed; where they are ms, "+
 			"state it: %[2]s (ms), or give rate_hz", noun, ch.Name)
 	}
 
-	out.RateHz = out.EndsHz
-	if local := stepRate(head) / scale; local > 0 && !math.IsInf(local, 0) && math.Abs(local-out.EndsHz) > 0.02*local {
-		out.RateHz, out.Gaps = local, true
+	t.RateHz = t.EndsHz
+
+	local := stepRate(head) / scale
+	if local > 0 && !math.IsInf(local, 0) && math.Abs(local-t.EndsHz) > rateTolerance*local {
+		t.RateHz = local
+		t.Gaps = true
 	}
 
-	return out, nil
+	return t, nil
 }
 
-// unstated returns the unit of a clock without one that its numbers show, "" if none: ms, us or ns
-// since 1970; days where steps are round in them and not in seconds, or so small in this century.
+// unstated guesses the unit of a clock without unit from its numbers. Times in ms, us or ns since 1970 are recognised
+// by their size. The unit is a day if the steps are round numbers of seconds only if they are days, or if the first
+// time is a day of this century as spreadsheets count days and the steps are far below a day. unstated returns ""
+// otherwise.
 func unstated(t Reading, samples int64) string {
-	for unit, from := range map[string]float64{"ms": 1e12, "us": 1e15, "ns": 1e18} {
-		if t.First >= from && t.First < 10*from {
+	for unit, least := range map[string]float64{"ms": 1e12, "us": 1e15, "ns": 1e18} {
+		if t.First >= least && t.First < 10*least {
 			return unit
 		}
 	}
 
+	const year2000, year2100 = 36526, 73051 // days since 1899-12-30
+
 	step := (t.Last - t.First) / float64(samples-1)
-	if !round(step) && round(step*units["day"]) || t.First >= 36526 && t.First < 73051 && step < 1e-4 {
+	roundInDays := !round(step) && round(step*units["day"])
+	smallInDays := t.First >= year2000 && t.First < year2100 && step < 1e-4
+	if roundInDays || smallInDays {
 		return "day"
 	}
 
 	return ""
 }
 
-// round reports whether a step is 1, 2, 2.5 or 5 times a power of ten.
+// round reports whether a step is 1, 2, 2.5 or 5 times a power of ten, within a relative error of 1e-4.
 func round(step float64) bool {
 	mantissa := step / math.Pow(10, math.Floor(math.Log10(step)))
 	return slices.ContainsFunc([]float64{1, 2, 2.5, 5, 10}, func(m float64) bool {
@@ -268,15 +304,16 @@ func round(step float64) bool {
 	})
 }
 
-// Odd returns a warning where a rate that a file gives is hardly one of a recording;
-// of is what has it.
-func Odd(path, of string, hz float64) []ingest.Warning {
-	if hz == 0 || hz >= 0.1 && hz <= 1e7 {
+// Odd returns a warning if the rate that a file states is implausible for a recording. It returns none if the rate is
+// not known (0). place says for people what has the rate.
+func Odd(path, place string, hz float64) []ingest.Warning {
+	isPlausible := hz >= 0.1 && hz <= 1e7
+	if hz == 0 || isPlausible {
 		return nil
 	}
 
 	return []ingest.Warning{{Path: path, Code: "odd-rate", Text: fmt.Sprintf(
-		"%s: %.4g Hz is a rate outside 0.1 Hz … 10 MHz: is the unit of the time another than stated?", of, hz)}}
+		"%s: %.4g Hz is a rate outside 0.1 Hz … 10 MHz: is the unit of the time another than stated?", place, hz)}}
 }
 
 // whole reports whether all values are whole numbers.
@@ -284,8 +321,8 @@ func whole(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return v != math.Trunc(v) })
 }
 
-// stepRate is the inverse of the mean step, steps beyond twice the median (and
-// backward ones) left out; NaN if there are none.
+// stepRate returns the inverse of the mean step of a clock. Steps backwards, and steps of more than twice the median
+// (pauses), are left out. stepRate returns NaN if no steps are left.
 func stepRate(t []float64) float64 {
 	var steps []float64
 	for i := 1; i < len(t); i++ {
@@ -298,10 +335,11 @@ func stepRate(t []float64) float64 {
 		return math.NaN()
 	}
 
-	sort.Float64s(steps)
-	limit := 2 * steps[len(steps)/2]
+	slices.Sort(steps)
+	limit := 2 * steps[len(steps)/2] // twice the median
 
-	sum, n := 0.0, 0
+	sum := 0.0
+	n := 0
 	for _, d := range steps {
 		if d <= limit {
 			sum += d

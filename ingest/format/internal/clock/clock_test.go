@@ -8,10 +8,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// A recording in two parts: the rate is that of the steps, not of the ends.
+// The rate of a recording with a pause is the rate of its first steps, not of its ends.
 func ExampleRead() {
 	r := ingesttest.NewMemory([]float64{0, 10, 20, 5000, 5010, 5020})
 	r.Header.Channels[0].Unit = "ms"
@@ -38,12 +39,12 @@ func TestRead(t *testing.T) {
 		r := ingesttest.NewMemory(c.t)
 		r.Header.Channels[0].Unit = c.unit
 		got, err := clock.Read(r, 0, "column")
-		must.Not(t, fmt.Sprintf("%g %v", got.RateHz, err) != c.want,
+		assert.Equal(t, c.want, fmt.Sprintf("%g %v", got.RateHz, err),
 			"%v in %q: %g %v, expected %s", c.t, c.unit, got.RateHz, err, c.want)
 	}
 }
 
-// Whole numbers without a unit are doubtful unless several are in a second.
+// The unit of whole numbers without a unit is doubtful if their steps are 1 or larger.
 func TestDoubt(t *testing.T) {
 	for _, c := range []struct {
 		unit string
@@ -78,7 +79,7 @@ func TestNamed(t *testing.T) {
 		{"Fx", "s", "no"},
 		{"TIME(S)", "", "s"},
 		{"Zeit  1 - Rate", "Sek.", "Sek."},
-		// What names themselves state.
+		// Names that state the unit.
 		{"time_ms", "", "ms"},
 		{"timestamp_us", "", "us"},
 		{"millis", "", "ms"},
@@ -94,7 +95,7 @@ func TestNamed(t *testing.T) {
 		{"Time Stamp", "us", "us"},
 		{"msec", "", "ms"},
 		{"micros", "", "us"},
-		// What is no time.
+		// Names and units of other channels.
 		{"T", "", "no"},
 		{"T", "s", "no"},
 		{"T_s", "", "no"},
@@ -118,7 +119,7 @@ func TestNamed(t *testing.T) {
 			got = "no"
 		}
 
-		must.Equal(t, got, c.want, "%s in %q", c.name, c.unit)
+		assert.Equal(t, c.want, got, "%s in %q", c.name, c.unit)
 	}
 
 	c := ingest.Channel{Name: "t"}
@@ -127,7 +128,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// Units that the numbers show: those of an epoch, and days of a spreadsheet (2024-04-30 is day 45412).
+// Numbers without a unit may show their unit: ms, µs and ns since 1970, and days of a spreadsheet (2024-04-30 is day
+// 45412).
 func TestUnstated(t *testing.T) {
 	for _, c := range []struct {
 		from, step float64
@@ -161,7 +163,7 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-// One letter is the time where no word is, and its steps are even.
+// A channel named by a single letter is the time if no other name is a name of time, and if its steps are even.
 func TestFind(t *testing.T) {
 	even, uneven := []float64{0, 1, 2, 3, 4}, []float64{3, 1, 4, 1, 5}
 	for _, c := range []struct {
@@ -184,11 +186,13 @@ func TestFind(t *testing.T) {
 		}
 
 		got, warns := clock.Find(r, []int{0, 1}, func(c int) []string { return []string{r.Header.Channels[c].Name} })
-		must.Not(t, got != c.want || len(warns) != c.warns, "%v: channel %d, %v", c.names, got, warns)
+		require.Equal(t, c.want, got, "%v: channel %d, %v", c.names, got, warns)
+		assert.Len(t, warns, c.warns, "%v: channel %d, %v", c.names, got, warns)
 	}
 }
 
-// A rate that the file states and the steps of its clock; whole units of 1000 are units.
+// A rate that the file states may contradict the steps of its clock. Factors of 1000 do not, because the clock may be
+// in ms or µs.
 func TestContradiction(t *testing.T) {
 	for hz, want := range map[float64]int{500: 0, 505: 0, 1000: 1, 5e5: 0} {
 		r := ingesttest.NewMemory([]float64{0, 2e-3, 4e-3, 6e-3}, make([]float64, 4))

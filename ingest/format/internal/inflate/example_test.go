@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/format/internal/inflate"
 )
 
-// What the standard library compressed is read back, as a stream.
+// A Reader decompresses a stream of the standard library.
 func ExampleNewZlibReader() {
 	var packed bytes.Buffer
 	w := zlib.NewWriter(&packed)

@@ -1,7 +1,5 @@
-// Package inflate decompresses deflate (RFC 1951) and zlib (RFC 1950) streams,
-// and frames of Zstandard (RFC 8878). The work is that of
-// github.com/klauspost/compress; the compressed data (archives, chunks, variables)
-// is the callers' matter.
+// Package inflate decompresses deflate (RFC 1951) and zlib (RFC 1950) streams, and frames of Zstandard (RFC 8878), by
+// github.com/klauspost/compress. Its callers find the compressed data in archives, chunks and variables.
 package inflate
 
 import (
@@ -14,18 +12,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxRatio is the most bytes that deflate makes of one: 258 of two bits.
+// MaxRatio is the largest number of bytes that one compressed byte of deflate may stand for: two bits may stand for 258
+// bytes.
 const MaxRatio = 1032
 
 // Reader decompresses one stream after another. It may read its source beyond
 // the stream's end.
 type Reader struct {
 	src  source
-	buf  *bufio.Reader // of src
-	zlib bool
-	z    io.ReadCloser // made by the first Read
-	open bool          // z reads src
-	err  error
+	buf  *bufio.Reader // reads src; nil before the first Read
+	zlib bool          // the streams are zlib; otherwise they are deflate
+	z    io.ReadCloser // reads buf; nil before the first Read
+	open bool          // z was set to the stream of src
+	err  error         // the error that ended the stream
 }
 
 // NewReader returns a Reader of a deflate stream.
@@ -36,7 +35,11 @@ func NewReader(src io.Reader) *Reader { return &Reader{src: source{src}} }
 func NewZlibReader(src io.Reader) *Reader { return &Reader{src: source{src}, zlib: true} }
 
 // Reset makes the Reader read another stream, of the same kind.
-func (r *Reader) Reset(src io.Reader) { r.src, r.open, r.err = source{src}, false, nil }
+func (r *Reader) Reset(src io.Reader) {
+	r.src = source{src}
+	r.open = false
+	r.err = nil
+}
 
 // Close implements io.Closer; it does nothing.
 func (r *Reader) Close() error { return nil }
@@ -54,7 +57,7 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// begin opens the stream of src.
+// begin makes z decompress the stream of src.
 func (r *Reader) begin() (err error) {
 	if r.buf == nil {
 		r.buf = bufio.NewReaderSize(r.src, 16<<10)
@@ -76,39 +79,39 @@ func (r *Reader) begin() (err error) {
 	return err
 }
 
-// source is compressed data whose end is always unexpected: the last block of a
-// stream is marked. The library takes io.EOF within a length or a distance for
-// the stream's end.
+// source passes compressed data on, and returns io.ErrUnexpectedEOF at their end. The last block of a stream is marked,
+// so that no decompressor needs to reach the end of the data. The library would take io.EOF within a block for the
+// regular end of the stream.
 type source struct{ r io.Reader }
 
 func (s source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	if err == io.EOF { //nolint:errorlint // as io.Reader defines it
+	if err == io.EOF { // io.Reader returns it bare
 		err = io.ErrUnexpectedEOF
 	}
 
 	return n, err
 }
 
-// zstandard makes the decoder of all frames, whose buffers take a megabyte. It writes no
-// further than the capacity that it is given.
+// zstandard returns the one decoder of all frames: its buffers take a megabyte. The decoder does not write beyond the
+// capacity of the slice that it is given.
 var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<31))
 })
 
-// Zstandard decompresses frames of Zstandard, which may become at most size bytes. They
-// may claim more than they hold, so memory for all of it comes last. The library has
-// several errors for too little room, so any makes it try again.
-func Zstandard(b []byte, size int64) (out []byte, err error) {
+// Zstandard decompresses frames of Zstandard to at most size bytes. size may come from a damaged file, so Zstandard
+// begins with room for 64 times the compressed bytes and allocates more only if that is too little. The library has
+// several errors for too little room, so Zstandard tries again after any error.
+func Zstandard(b []byte, size int64) ([]byte, error) {
 	z, err := zstandard()
 	if err != nil {
 		return nil, err
 	}
 
 	for room := min(size, int64(len(b))<<6); ; room = min(size, room<<3) {
-		out, err = z.DecodeAll(b, make([]byte, 0, room))
+		data, err := z.DecodeAll(b, make([]byte, 0, room))
 		if room == size || err == nil {
-			return out, err
+			return data, err
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"testing/iotest"
 
 	"doubletake/ingest/ingesttest"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
-// words are numbers as text, with copies.
+// words returns numbers as text, so that some parts repeat.
 func words() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 
@@ -36,18 +36,17 @@ func compress(t testing.TB, level int, x []byte) []byte {
 	t.Helper()
 	var z bytes.Buffer
 	w, err := flate.NewWriter(&z, level)
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	_, err = w.Write(x)
 	err = errors.Join(err, w.Close())
-	must.Do(t, err)
+	require.NoError(t, err)
 
 	return z.Bytes()
 }
 
-// What compress/flate wrote is read back by one Reader, from sources that give much, one byte at a
-// time, and the end with the last bytes; a stream cut anywhere gives a prefix and
-// io.ErrUnexpectedEOF.
+// One Reader decompresses streams of compress/flate from sources that give many bytes at a time, one byte at a time,
+// and io.EOF together with the last bytes. A stream that is cut anywhere gives a prefix and io.ErrUnexpectedEOF.
 func TestRoundTrip(t *testing.T) {
 	x := words()
 
@@ -76,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Header and checksum of zlib.
+// A wrong header or checksum of zlib is an error.
 func TestZlib(t *testing.T) {
 	x := words()
 	var z bytes.Buffer
@@ -104,8 +103,8 @@ func TestZlib(t *testing.T) {
 	}
 }
 
-// FuzzInflate reads any bytes, in at most 1 MiB: the same bytes as compress/flate where that reads
-// the stream, else an error.
+// FuzzInflate decompresses any bytes in at most 1 MiB. It gives the same bytes as compress/flate, or an error if
+// compress/flate gives one.
 func FuzzInflate(f *testing.F) {
 	for _, level := range []int{flate.HuffmanOnly, 0, 1, 9} {
 		f.Add(compress(f, level, words()[:1000]))

@@ -1,5 +1,5 @@
-// Package lines reads the lines of a text file from any byte on. Readers of tables, of
-// universal files and of LabVIEW's measurement files use it.
+// Package lines reads the lines of a text file from any byte on. The readers of tables, of universal files (uff) and
+// of LabVIEW's measurement files (lvm) use it.
 package lines
 
 import (
@@ -14,108 +14,123 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/raw"
 )
 
-// window is how many bytes of a file are read at a time, unless a line is longer.
+// window is the number of bytes read at a time, unless a line is longer.
 const window = 1 << 18
 
 // Reader reads lines. The zero value is not usable: see New.
 type Reader struct {
-	Line int64 // the number of the next line, from 1, unless Go was called
+	Line int64 // number of the next line, from 1; meaningless after a call of Go
 
 	src  ingest.Source
-	most int
-	cut  bool
-	buf  []byte // bytes of the file
-	base int64  // byte of the file buf begins at
-	pos  int    // in buf, of the next line
+	most int    // longest line, in bytes
+	cut  bool   // longer lines are cut; otherwise they are errors
+	buf  []byte // a stretch of the file
+	base int64  // offset of buf in the file
+	pos  int    // index in buf at which the next line begins
 }
 
-// New returns a Reader at the beginning of a file. Of a line longer than most bytes it delivers
-// the beginning, if cut is set; else such a line is an error.
+// New returns a Reader at the beginning of a file. If a line is longer than most bytes, Next returns the first most
+// bytes if cut is set, and an error otherwise.
 func New(src ingest.Source, most int, cut bool) *Reader {
 	return &Reader{Line: 1, src: src, most: most, cut: cut}
 }
 
-// At returns the byte where the next line begins.
+// At returns the offset in the file at which the next line begins.
 func (r *Reader) At() int64 { return r.base + int64(r.pos) }
 
-// Go goes to a byte.
-func (r *Reader) Go(at int64) {
-	if at >= r.base && at <= r.base+int64(len(r.buf)) {
-		r.pos = int(at - r.base)
+// Go makes the line that begins at the given offset in the file the next one. It does not change Line.
+func (r *Reader) Go(begin int64) {
+	if begin >= r.base && begin <= r.base+int64(len(r.buf)) {
+		r.pos = int(begin - r.base)
 		return
 	}
 
-	r.base, r.buf, r.pos = at, r.buf[:0], 0
+	r.base = begin
+	r.buf = r.buf[:0]
+	r.pos = 0
 }
 
-// Next returns the next line without its end and the byte it begins at; after the
-// last the error is io.EOF. The line is valid until the next call.
-func (r *Reader) Next() (b []byte, at int64, err error) {
-	at = r.At()
+// Next returns the next line without its line feed and carriage returns, and the offset at which the line begins. After
+// the last line, the error is io.EOF. The line is valid until the next call.
+func (r *Reader) Next() (line []byte, begin int64, err error) {
+	begin = r.At()
 
-	for seen := 0; ; {
-		if i := bytes.IndexByte(r.buf[r.pos+seen:], '\n'); i >= 0 {
-			b = r.buf[r.pos:][:seen+i]
-			r.pos += seen + i + 1
-			break
-		}
-
-		if seen = len(r.buf) - r.pos; seen > r.most {
-			if !r.cut {
-				return nil, at, r.src.Fault(at, fmt.Sprintf("lines of at most %d bytes", r.most), "a longer one",
-					"is this a table?")
-			}
-
-			b = bytes.Clone(r.buf[r.pos:][:r.most])
-			if err = r.skip(); err != nil && !errors.Is(err, io.EOF) {
-				return nil, at, err
-			}
-
-			break
-		}
-
-		if err = r.fill(); errors.Is(err, io.EOF) && seen > 0 { // the last line has no end
-			b = r.buf[r.pos:]
-			r.pos = len(r.buf)
-			break
-		} else if err != nil {
-			return nil, at, err
-		}
+	line, err = r.take()
+	if err != nil {
+		return nil, begin, err
 	}
 
 	r.Line++
 
-	b = b[:min(len(b), r.most)]
-	for len(b) > 0 && b[len(b)-1] == '\r' {
-		b = b[:len(b)-1]
+	line = line[:min(len(line), r.most)]
+	for len(line) > 0 && line[len(line)-1] == '\r' {
+		line = line[:len(line)-1]
 	}
 
-	return b, at, nil
+	return line, begin, nil
 }
 
-// More is Next that raises its error (fault.Raise), but the end of the file, which is not ok.
-func (r *Reader) More() (b []byte, at int64, ok bool) {
-	b, at, err := r.Next()
+// take returns the next line without its line feed, and moves pos behind the line. After the last line, the error is
+// io.EOF.
+func (r *Reader) take() ([]byte, error) {
+	seen := 0 // bytes from pos on that were searched and have no line feed
+	for {
+		if i := bytes.IndexByte(r.buf[r.pos+seen:], '\n'); i >= 0 {
+			line := r.buf[r.pos:][:seen+i]
+			r.pos += seen + i + 1
+
+			return line, nil
+		}
+
+		seen = len(r.buf) - r.pos
+		if seen > r.most {
+			return r.takeLong()
+		}
+
+		err := r.fill()
+		if errors.Is(err, io.EOF) && seen > 0 { // the last line has no line feed
+			line := r.buf[r.pos:]
+			r.pos = len(r.buf)
+
+			return line, nil
+		}
+
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// takeLong returns the first bytes of a line that is too long, and moves pos behind the line. If such lines are not to
+// be cut, it returns an error.
+func (r *Reader) takeLong() ([]byte, error) {
+	if !r.cut {
+		return nil, r.src.Fault(r.At(), fmt.Sprintf("lines of at most %d bytes", r.most), "a longer one", "is this a table?")
+	}
+
+	line := bytes.Clone(r.buf[r.pos:][:r.most])
+
+	err := r.skip()
 	if err != nil && !errors.Is(err, io.EOF) {
-		fault.Raise(err)
+		return nil, err
 	}
 
-	return b, at, err == nil
+	return line, nil
 }
 
-// fill puts the next line at the start of the buffer and reads more of the file;
-// where there is no more, the error is io.EOF.
+// fill moves the bytes from pos on to the start of the buffer and reads more of the file behind them. At the end of
+// the file, the error is io.EOF.
 func (r *Reader) fill() error {
-	have := copy(r.buf, r.buf[r.pos:])
+	have := copy(r.buf, r.buf[r.pos:]) // bytes kept
 	r.base += int64(r.pos)
-	r.pos, r.buf = 0, r.buf[:have]
+	r.pos = 0
+	r.buf = r.buf[:have]
 
-	from := r.base + int64(have)
-	if from >= r.src.Size {
+	begin := r.base + int64(have)
+	if begin >= r.src.Size {
 		return io.EOF
 	}
 
@@ -123,17 +138,17 @@ func (r *Reader) fill() error {
 		r.buf = slices.Grow(r.buf, max(have, int(min(window, r.src.Size))))
 	}
 
-	to := r.buf[have:min(int64(cap(r.buf)), r.src.Size-r.base)]
-	if err := raw.Fill(r.src, to, from); err != nil {
+	free := r.buf[have:min(int64(cap(r.buf)), r.src.Size-r.base)]
+	if err := raw.Fill(r.src, free, begin); err != nil {
 		return err
 	}
 
-	r.buf = r.buf[:have+len(to)]
+	r.buf = r.buf[:have+len(free)]
 
 	return nil
 }
 
-// skip goes to the end of a line.
+// skip moves pos behind the next line feed. If there is none, the error is io.EOF.
 func (r *Reader) skip() error {
 	for {
 		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
@@ -148,10 +163,14 @@ func (r *Reader) skip() error {
 	}
 }
 
-// Mark is where a line begins, and how many rows lie before it.
-type Mark struct{ At, Row int64 }
+// Mark is a place in a table to which a reader can return.
+type Mark struct {
+	At  int64 // offset in the file at which the line of the row begins
+	Row int64 // number of the row, from 0
+}
 
-// Before returns the number of the last mark at or before a row.
+// Before returns the index of the last mark at or before a row, and −1 if all marks are behind it. The marks must
+// ascend.
 func Before(marks []Mark, row int64) int {
 	i, found := slices.BinarySearchFunc(marks, row, func(m Mark, row int64) int { return cmp.Compare(m.Row, row) })
 	if found {
@@ -161,22 +180,32 @@ func Before(marks []Mark, row int64) int {
 	return i - 1
 }
 
-// Rate is the inverse of an increment, in units of so many seconds, that was written
-// with few digits: where an integer rate has an increment with these digits, it is
-// that. Rates from low to high have such an increment.
+// powers gives numbers the usual exponent sign and decimal sign: 1,5D-3 becomes 1.5e-3.
+var powers = strings.NewReplacer("D", "e", "d", "e", "E", "e", ",", ".")
+
+// Rate returns the sampling rate that belongs to a time increment, in Hz. The file gives the increment as the text
+// written, whose value is inc, in a unit of unit seconds. The text may be rounded: every rate from low to high has
+// an increment that is written so. Rate returns the nearest integer if it lies between low and high, and the inverse
+// of the increment otherwise.
 func Rate(inc float64, written string, unit float64) (hz, low, high float64) {
-	mantissa, exponent, _ := strings.Cut(strings.NewReplacer("D", "e", "d", "e", "E", "e", ",", ".").Replace(written), "e")
+	mantissa, exponent, _ := strings.Cut(powers.Replace(written), "e")
 	_, decimals, _ := strings.Cut(mantissa, ".")
 	e, err := strconv.Atoi(exponent)
 
-	half := 1e-12 * inc
+	half := 1e-12 * inc // largest error of the increment: rounding of float64, and half of the last digit
 	if err == nil || exponent == "" {
 		half += 0.5 * (1 + 1e-9) * math.Pow(10, float64(e-len(decimals)))
 	}
 
-	half, inc = unit*min(half, inc/2), unit*inc
-	hz, low, high = 1/inc, 1/(inc+half), 1/(inc-half)
-	if near := math.Round(hz); near >= low && near <= high && near > 0 {
+	half = unit * min(half, inc/2)
+	inc = unit * inc
+
+	hz = 1 / inc
+	low = 1 / (inc + half)
+	high = 1 / (inc - half)
+
+	near := math.Round(hz)
+	if near >= low && near <= high && near > 0 {
 		hz = near
 	}
 

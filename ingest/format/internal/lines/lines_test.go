@@ -38,7 +38,7 @@ func ExampleReader() {
 	// cdef
 }
 
-// Lines of any length, from any place: expected are those that bytes.SplitAfter finds.
+// Lines of any length, from any place on, are those that bytes.SplitAfter finds.
 func TestReader(t *testing.T) {
 	const most = 5000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -89,8 +89,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Rates of increments with few digits: expected values are the rates whose
-// inverse was written.
+// The rate of an increment with few digits is the rate whose inverse was written.
 func TestRate(t *testing.T) {
 	for _, hz := range []float64{44100, 48000, 51200, 65536, 102400, 8192, 12800, 25600, 16384, 1000, 0.5} {
 		s := fmt.Sprintf("%.5E", 1/hz)

@@ -14,16 +14,16 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/stats"
-	"doubletake/internal/must"
+	"doubletake/internal/longtest"
+	"github.com/stretchr/testify/require"
 )
 
-// info is the header of a file of that many channels.
+// info describes a file with the given number of channels.
 func info(channels int) ingest.Info {
 	return ingest.Info{Path: "x", Channels: make([]ingest.Channel, channels)}
 }
 
-// writeFrames writes frames of channels whose sample k of channel c is k*channels + c,
-// modulo 2^15 as an integer of 16 bits.
+// writeFrames writes frames. Sample k of channel c is k·channels + c, modulo 2^15 for integers of 16 bits.
 func writeFrames(t *testing.T, channels, frames, bits int) string {
 	t.Helper()
 	size := bits / 8
@@ -37,19 +37,20 @@ func writeFrames(t *testing.T, channels, frames, bits int) string {
 	}
 
 	path := filepath.Join(t.TempDir(), "large.raw")
-	must.Do(t, os.WriteFile(path, append(make([]byte, header), data...), 0o644))
+	require.NoError(t, os.WriteFile(path, append(make([]byte, header), data...), 0o644))
 
 	return path
 }
 
-// header is the bytes before the first sample.
+// header is the number of bytes before the first sample.
 const header = 44
 
 // openFrames opens what writeFrames wrote.
 func openFrames(t *testing.T, path string, channels, frames, bits int) *Reader {
 	t.Helper()
 
-	src := must.Get(ingest.OpenSource(path, ""))(t)
+	src, err := ingest.OpenSource(path, "")
+	require.NoError(t, err)
 
 	l := Layout{Offset: header, Frames: int64(frames), Channels: channels, Kind: F32, Scale: 1}
 	if bits == 16 {
@@ -65,9 +66,8 @@ func openFrames(t *testing.T, path string, channels, frames, bits int) *Reader {
 	return New(src, in, l)
 }
 
-// Expected values: those the files were made of. Reads begin anywhere, go back,
-// and take several chunks; chunks never end where frames do, and of one file a
-// frame is longer than a block, of another it is a chunk.
+// Samples are those that were written. Reads begin anywhere, go back, and take several chunks. Chunks do not end with
+// frames. In one file a frame is longer than a block, and in another it is as long as a chunk.
 func TestFrames(t *testing.T) {
 	for _, c := range []struct{ channels, frames, bits int }{
 		{13, 100_001, 32}, {3, 900_000, 16}, {10, 200_001, 16}, {8, 150_000, 32}, {9001, 301, 32}, {65535, 40, 32},
@@ -98,7 +98,7 @@ func TestFrames(t *testing.T) {
 				{1, c.frames - 1},
 				{c.frames / 7, 3 * c.frames / 4},
 				{c.frames / 9, 8 * c.frames / 9},
-			}[:must.Often(4, 6)] {
+			}[:longtest.Count(4, 6)] {
 				for ch := range channels {
 					wide[ch], narrow[ch] = make([]float64, span[1]), make([]float32, span[1])
 				}
@@ -106,8 +106,9 @@ func TestFrames(t *testing.T) {
 				n, err := raw.Read(channels, int64(span[0]), wide)
 
 				m, err32 := raw.Read32(channels, int64(span[0]), narrow)
-				must.Never(t, err != nil || err32 != nil || n != span[1] || m != n,
-					"%v: %d, %d samples, %v, %v", span, n, m, err, err32)
+				if err != nil || err32 != nil || n != span[1] || m != n {
+					t.Fatalf("%v: %d, %d samples, %v, %v", span, n, m, err, err32)
+				}
 
 				for ch := range channels {
 					for k, v := range wide[ch] {
@@ -118,13 +119,13 @@ func TestFrames(t *testing.T) {
 				}
 			}
 
-			must.Do(t, raw.Close())
+			require.NoError(t, raw.Close())
 		})
 	}
 }
 
-// A file that becomes shorter while it is read is an error, wherever it ends:
-// between frames or inside a sample. The rest of it is read.
+// Reading a file that became shorter is an error, whether it ends between frames or inside a sample. The samples
+// before its end are read.
 func TestShorter(t *testing.T) {
 	const frames, channels = 150_000, 8
 	for _, c := range []struct {
@@ -152,7 +153,7 @@ func TestShorter(t *testing.T) {
 				t.Fatalf("the whole file: %v", err)
 			}
 
-			must.Do(t, os.Truncate(path, c.size))
+			require.NoError(t, os.Truncate(path, c.size))
 
 			var de *fault.Error
 			if _, err := raw.Read32(all, 0, dst); !errors.As(err, &de) || !strings.Contains(de.Error(), "became shorter") ||

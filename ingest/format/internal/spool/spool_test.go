@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 
 	"doubletake/ingest/format/internal/spool"
-	"doubletake/internal/must"
+	"github.com/stretchr/testify/require"
 )
 
 func Example() {
@@ -24,7 +24,7 @@ func Example() {
 	// Output: only <nil> <nil>
 }
 
-// Bytes of three streams at any place, of which one does not fit in memory. Expected: those given.
+// The bytes of three streams are read at any place. One of the streams does not fit into memory.
 func TestReadAt(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -40,7 +40,7 @@ func TestReadAt(t *testing.T) {
 
 		s := spool.New(iotest.HalfReader(bytes.NewReader(want)), int64(size), &memory)
 		defer func() {
-			must.Do(t, s.Close())
+			require.NoError(t, s.Close())
 
 			if left, _ := os.ReadDir(dir); len(left) > 0 {
 				t.Errorf("%v is left", left)
@@ -57,7 +57,7 @@ func TestReadAt(t *testing.T) {
 	}
 }
 
-// A stream that ends too early gives what came; one with a wrong end nothing.
+// A stream that ends too early gives its bytes. A stream with a wrong end gives none.
 func TestDamaged(t *testing.T) {
 	memory := spool.Memory(1 << 20)
 	b := make([]byte, 8)

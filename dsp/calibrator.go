@@ -1,0 +1,211 @@
+package dsp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"doubletake/ingest/fault"
+)
+
+// CalibratorSettings describe the recording of a sound calibrator.
+type CalibratorSettings struct {
+	RateHz         float64
+	Start, Samples int64   // first sample of the recording in the source, and number of samples
+	Channel        int     // its number in the source, from 0
+	FrequencyHz    float64 // nominal frequency of the tone; 0: the strongest line above 20 Hz
+	Blocks         int     // number of blocks for the stability check, fewer in a short recording; 0: 10
+}
+
+// CalibratorTone describes the tone in a calibrator's recording.
+type CalibratorTone struct {
+	FrequencyHz float64    // of the line, interpolated between bins
+	RMS         float64    // of the whole recording within BandHz, in the recording's unit
+	BandHz      [2]float64 // edges of a third of an octave around the tone
+	BlockRMS    []float64  // [block]: as RMS
+	SpreadDB    float64    // level of the loudest block minus level of the quietest
+	AboveDB     float64    // level of the tone minus level of the noise in BandHz; the window limits it to about 55 dB
+}
+
+const (
+	// leastBlocks is the fewest blocks whose levels show a drift.
+	leastBlocks = 4
+
+	// calibratorAboveDB is the least level of a calibrator's tone above the noise in its band. The
+	// noise is not subtracted; it then adds less than 0.05 dB.
+	calibratorAboveDB = 20
+
+	// binsPerTone is the least number of bins from 0 Hz to the tone. Its band then has 24 bins or more,
+	// and a Hann window spreads less than 1e-6 of the tone beyond the band.
+	binsPerTone = 104
+
+	// toneGuard is how many bins to each side of the tone's bin the noise leaves out.
+	toneGuard = 4
+)
+
+// Calibrator measures the tone of a calibrator's recording: its rms within a third of an octave, in the
+// whole recording and in blocks of equal length. It uses the mean power spectrum of Hann-windowed
+// segments. The mean square of a tone is Welch.ToneFactor times the sum over its bins
+// (docs/method.md#split-half-spectra).
+//
+// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment, or if
+// the tone is less than calibratorAboveDB above the noise of the band.
+func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
+	s.Blocks = cmp.Or(s.Blocks, 10)
+	if s.Blocks < 2 {
+		panic(fmt.Sprintf("dsp: calibrator in %d blocks", s.Blocks))
+	}
+
+	f := s.FrequencyHz
+	if f == 0 {
+		var err error
+		f, err = strongestHz(ctx, src, s)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	if !(f > 0 && f*math.Pow(2, 1./6) < s.RateHz/2) {
+		return nil, wrong("", fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz),
+			fmt.Sprintf("%g Hz", f), "")
+	}
+
+	n := segmentFor(binsPerTone * s.RateHz / f)
+	if segments := int(s.Samples / int64(n)); segments < s.Blocks { // fewer blocks, of one segment each
+		s.Blocks = segments
+		if segments < leastBlocks {
+			s.Blocks = leastBlocks
+			return nil, tooShortFor(s, n)
+		}
+	}
+
+	// The bins lo … hi are the third of an octave around the tone.
+	w := NewWelch(n)
+	bin := s.RateHz / float64(n)
+	lo := int(math.Ceil(f * math.Pow(2, -1./6) / bin))
+	hi := int(f * math.Pow(2, 1./6) / bin)
+	spectra, err := calibratorSpectra(ctx, src, s, w)
+	if err != nil {
+		return nil, err
+	}
+
+	t := &CalibratorTone{BandHz: [2]float64{bin * (float64(lo) - 0.5), bin * (float64(hi) + 0.5)}}
+	mean := make([]float64, w.Bins()) // spectrum of the whole recording
+	quiet := math.Inf(1)              // mean square of the quietest block, of the loudest, and of all
+	loud := 0.0
+	all := 0.0
+	for _, p := range spectra {
+		sum := 0.0
+		for k := lo; k <= hi; k++ {
+			sum += p[k]
+		}
+
+		for k, v := range p {
+			mean[k] += v / float64(s.Blocks)
+		}
+
+		meanSquare := sum * w.ToneFactor()
+		t.BlockRMS = append(t.BlockRMS, math.Sqrt(meanSquare))
+		quiet = min(quiet, meanSquare)
+		loud = max(loud, meanSquare)
+		all += meanSquare / float64(s.Blocks)
+	}
+
+	t.RMS = math.Sqrt(all)
+	t.SpreadDB = 10 * math.Log10(loud/quiet)
+	top := lo + argmax(mean[lo:hi+1]) // the tone's bin
+	t.FrequencyHz = bin * (float64(top) + binOffset(mean, top))
+	noise := calibratorNoise(mean, lo, hi, top)
+	t.AboveDB = 10 * math.Log10(max(0, all/w.ToneFactor()-noise)/noise)
+	if !(t.AboveDB >= calibratorAboveDB) { // AboveDB is NaN if all samples are 0
+		found := "silence"
+		if all > 0 {
+			found = fmt.Sprintf("%.1f dB", t.AboveDB)
+		}
+
+		return nil, &fault.Error{
+			Want: fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f,
+				calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
+			Found: found, Hint: "is it this channel, and this frequency?",
+		}
+	}
+
+	return t, nil
+}
+
+// calibratorSpectra returns the mean power spectrum of each of s.Blocks blocks of a recording.
+func calibratorSpectra(ctx context.Context, src Source, s CalibratorSettings, w *Welch) ([][]float64, error) {
+	blockSamples := s.Samples / int64(s.Blocks)
+
+	var spectra [][]float64
+	for b := range s.Blocks {
+		p, err := averagePower(ctx, src, w, s.Channel, s.Start+int64(b)*blockSamples, blockSamples)
+		if err != nil {
+			return nil, err
+		}
+
+		spectra = append(spectra, p)
+	}
+
+	return spectra, nil
+}
+
+// calibratorNoise returns the sum of the noise in the bins lo … hi of the spectrum p: their number times the
+// median of those that are not about the tone's bin.
+func calibratorNoise(p []float64, lo, hi, tone int) float64 {
+	var floor []float64
+	for k := lo; k <= hi; k++ {
+		if k < tone-toneGuard || k > tone+toneGuard {
+			floor = append(floor, p[k])
+		}
+	}
+
+	slices.Sort(floor)
+
+	return floor[len(floor)/2] * float64(hi-lo+1)
+}
+
+// strongestHz returns the frequency of the strongest line above 20 Hz. Its bins are at most 5 Hz wide.
+func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64, error) {
+	n := segmentFor(s.RateHz / 5)
+	if int64(n) > s.Samples {
+		return 0, tooShortFor(s, n)
+	}
+
+	p, err := averagePower(ctx, src, NewWelch(n), s.Channel, s.Start, s.Samples)
+	if err != nil {
+		return 0, err
+	}
+
+	bin := s.RateHz / float64(n)
+	lo := int(math.Ceil(20 / bin))
+	hi := int(0.45 * float64(n))
+	if lo >= hi {
+		return 0, wrong("", "a sampling rate for tones above 20 Hz", fmt.Sprintf("%g Hz", s.RateHz), "")
+	}
+
+	return bin * float64(lo+argmax(p[lo:hi])), nil
+}
+
+// tooShortFor returns the error that the recording has no segment of n samples in each of s.Blocks blocks.
+func tooShortFor(s CalibratorSettings, n int) error {
+	return &fault.Error{
+		Want: fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks),
+			float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
+		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer",
+	}
+}
+
+// argmax returns the index of the largest value, the first of equals.
+func argmax(x []float64) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+
+	return best
+}

@@ -1,0 +1,114 @@
+package dsp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"doubletake/ingest/fault"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tones is a sine of level(t) times amplitude a over noise of deviation sigma.
+func tones(rate, hz, a, sigma float64, n int, level func(t float64) float64) memory {
+	rng := rand.New(rand.NewPCG(7, 11))
+
+	x := make([]float64, n)
+	for i := range x {
+		t := float64(i) / rate
+		x[i] = 0.01 + a*level(t)*math.Sin(2*math.Pi*hz*t+0.3) + sigma*rng.NormFloat64()
+	}
+
+	return memory{x}
+}
+
+func steady(float64) float64 { return 1 }
+
+// Expected values: closed form. The rms of a sine is a/√2 whatever its place
+// between bins; the offset and noise outside of the band do not count. Noise of
+// variance σ² within the band of B Hz adds σ²·B/(rate/2) to the mean square.
+func TestCalibratorTone(t *testing.T) {
+	for _, c := range []struct{ rate, hz, nominal, a, sigma float64 }{
+		{48000, 1000, 1000, 0.25, 0},
+		{48000, 1003.7, 1000, 0.25, 1e-4},
+		{51200, 250.31, 250, 3.1, 0},
+		{44100, 997.13, 0, 0.02, 1e-4}, // found by itself
+		{10240, 250, 0, 1e-3, 1e-6},
+		{51200, 1000.2, 1000, 0.05, 2e-3},
+	} {
+		src := tones(c.rate, c.hz, c.a, c.sigma, int(12*c.rate), steady)
+		got, err := Calibrator(context.Background(), src,
+			CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
+		require.NoError(t, err, "%v: %v", c, err)
+
+		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
+		want := math.Sqrt(c.a*c.a/2 + band)
+
+		// Noise in the line's own bins moves it, by √(3/N)·σ/a.
+		assert.InDelta(t, 1, got.RMS/want, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0]))),
+			"%v: rms %.9g, expected %.9g", c, got.RMS, want)
+		assert.InDelta(t, 1, got.FrequencyHz/c.hz, 2e-5, "%v: %.6f Hz", c, got.FrequencyHz)
+		require.Len(t, got.BlockRMS, 10, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		require.GreaterOrEqual(t, got.SpreadDB, 0.0, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		assert.LessOrEqual(t, got.SpreadDB, 0.02, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+
+		// Beyond 55 dB what the window spreads of the tone is the floor.
+		if w := min(55, 10*math.Log10(c.a*c.a/2/band)); !near(min(55, got.AboveDB), w, 1) {
+			t.Errorf("%v: %.2f dB above the noise, expected %.2f", c, got.AboveDB, w)
+		}
+	}
+}
+
+// Expected: closed form. A level that rises by 0.5 dB over the recording differs
+// by 9/10 of 0.5 dB between the means of the first and the last of ten blocks.
+func TestCalibratorSpread(t *testing.T) {
+	rate, seconds := 48000.0, 12.0
+	src := tones(rate, 1000, 0.3, 1e-5, int(rate*seconds),
+		func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
+	got, err := Calibrator(context.Background(), src,
+		CalibratorSettings{RateHz: rate, Samples: int64(len(src[0])), FrequencyHz: 1000})
+	require.NoError(t, err)
+
+	// The segments of a block leave out its end, up to a seventh of the block.
+	assert.InDelta(t, 0.45, got.SpreadDB, 0.003, "spread dB")
+	assert.Greater(t, got.BlockRMS[9], got.BlockRMS[0], "blocks %v", got.BlockRMS)
+}
+
+// A pistonphone of 5 s has 7 blocks of 32768 samples, one of 1 s at 1000 Hz 5 of 8192; the rms is a/√2.
+func TestCalibratorShort(t *testing.T) {
+	for _, c := range []struct {
+		hz, seconds float64
+		blocks      int
+	}{{250, 5, 7}, {1000, 1, 5}, {250, 2.8, 4}, {250, 7, 10}} {
+		src := tones(48000, c.hz, 0.3, 1e-5, int(48000*c.seconds), steady)
+		got, err := Calibrator(context.Background(), src,
+			CalibratorSettings{RateHz: 48000, Samples: int64(len(src[0])), FrequencyHz: c.hz})
+		require.NoError(t, err)
+		assert.InDelta(t, 0.3/math.Sqrt2, got.RMS, 1e-5, "rms")
+		require.Len(t, got.BlockRMS, c.blocks, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		assert.LessOrEqual(t, got.SpreadDB, 0.01, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+	}
+}
+
+func TestCalibratorErrors(t *testing.T) {
+	rate := 48000.0
+	for name, c := range map[string]struct {
+		src memory
+		s   CalibratorSettings
+	}{
+		"noise alone":    {tones(rate, 1000, 0, 0.1, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"another tone":   {tones(rate, 250, 1, 0.001, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"silence":        {memory{make([]float64, 480000)}, CalibratorSettings{FrequencyHz: 1000}},
+		"too short":      {tones(rate, 1000, 1, 0, 30000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"too short, 250": {tones(rate, 250, 1, 0, 130000, steady), CalibratorSettings{FrequencyHz: 250}},
+		"above Nyquist":  {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
+	} {
+		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
+		_, err := Calibrator(context.Background(), c.src, c.s)
+
+		var e *fault.Error
+		assert.ErrorAs(t, err, &e, "%s: %v", name, err)
+	}
+}

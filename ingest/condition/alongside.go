@@ -1,0 +1,90 @@
+package condition
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// measuredWord matches a word of a name that tells that the column was measured: rpm_measured, U ist.
+var measuredWord = regexp.MustCompile(`(?i)\b(?:measured|meas|actual|act|ist|gemessen|tracked|tacho|tach|logged|` +
+	`observed|real|read)\b`)
+
+// ambientWord matches the name of a quantity of the surroundings or of the supply, which drifts and is not set.
+var ambientWord = regexp.MustCompile(`(?i)(?:^|[_ .-])(?:(?:temp|temps|temperature|temperatur|température|pressure|` +
+	`druck|baro|barometer|humidity|feuchte|rh|rho|density|dichte|voltage|spannung|volt|battery|current|strom|time|zeit|` +
+	`elapsed|timestamp|clock)` + ambientPlace + `?|[tp]` + ambientPlace + `)` +
+	`(?:_(?:c|k|degc|pa|hpa|kpa|mbar|bar|pct|percent|kg_m3|v|mv|a|ma|w|s|ms|h|min))?$`)
+
+const ambientPlace = `(?:_(?:amb|air|inf|atm|room|tunnel|static|total|baro|luft|raum|batt|bat|supply|motor|esc))`
+
+// fewLevels is the number of distinct values up to which a quantity of the surroundings may have been set.
+const fewLevels = 4
+
+// Alongside lists the conditions that were measured alongside and not set, so that rows that differ in them alone
+// repeat each other: those whose name says so beside the quantity that was set (rpm_measured beside rpm), quantities
+// of the surroundings with many values, and, if some conditions are stated, such as inputs, others with more distinct
+// values than half of the rows. scatters reports whether a condition has set points, by which it counts. values are
+// the columns of names; a column that is nil counts by its name alone.
+func Alongside(names []string, values [][]float64, stated []string, scatters func(name string) bool) []string {
+	isStated := func(name string) bool { return slices.Contains(stated, name) }
+	hasStated := slices.ContainsFunc(names, isStated)
+
+	var alongside []string
+	for k, name := range names {
+		if scatters != nil && scatters(name) {
+			continue
+		}
+
+		mayDrift := !isStated(name) && (hasStated || ambientWord.MatchString(name))
+		if isMeasuredBeside(name, names) || mayDrift && drifts(name, values[k], hasStated) {
+			alongside = append(alongside, name)
+		}
+	}
+
+	if len(alongside) == len(names) { // then nothing else was set
+		return nil
+	}
+
+	return alongside
+}
+
+// drifts reports whether a condition that is not stated has so many values that it was not set. hasStated says that
+// other conditions are stated.
+func drifts(name string, values []float64, hasStated bool) bool {
+	rows := len(values)
+	distinct := distinctValues(values)
+	isMany := hasStated && rows > fewLevels && 2*distinct > rows
+	isAmbient := ambientWord.MatchString(name) && distinct > fewLevels
+
+	return isMany || isAmbient
+}
+
+// isMeasuredBeside reports whether a name is that of another with a word that says that it was measured.
+func isMeasuredBeside(name string, names []string) bool {
+	stem := plainName(measuredWord.ReplaceAllString(strings.ReplaceAll(name, "_", " "), " "))
+	if stem == plainName(name) {
+		return false
+	}
+
+	return slices.ContainsFunc(names, func(other string) bool {
+		set := plainName(setWord.ReplaceAllString(strings.ReplaceAll(other, "_", " "), " "))
+		return other != name && stem == set
+	})
+}
+
+// setWord matches a word of a name that tells that the column was set.
+var setWord = regexp.MustCompile(`(?i)\b(?:set|setpoint|soll|nominal|nom|target|cmd|command|commanded|demand)\b`)
+
+// plainName returns the letters and digits of a name, in lower case.
+func plainName(name string) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// distinctValues returns the number of distinct values.
+func distinctValues(values []float64) int {
+	sorted := slices.Clone(values) // one copy: columns may have millions of rows
+	slices.Sort(sorted)
+
+	return len(slices.Compact(sorted))
+}

@@ -1,0 +1,69 @@
+package condition
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Each case is one column beside rpm, which is set at four values in 40 rows. want tells whether a person would say
+// that the column was measured alongside, not set. Columns drift (each value is its own), are quantised (ten values),
+// or have three levels.
+func TestAlongside(t *testing.T) {
+	rpm := make([]float64, 40)
+	drifting := make([]float64, 40)
+	quantised := make([]float64, 40)
+	levels := make([]float64, 40)
+	for i := range rpm {
+		rpm[i] = float64(1000 * (1 + i/10))
+		drifting[i] = rpm[i] + float64(i*37%41)/100
+		quantised[i] = 21 + float64(i%10)/10
+		levels[i] = float64(i % 3)
+	}
+
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   bool
+	}{
+		{"rpm_measured", drifting, true},
+		{"rpm_measured", rpm, true},
+		{"rpm_meas", levels, true},
+		{"rpm_ist", drifting, true},
+		{"rpm_actual", drifting, true},
+		{"rpm tracked", drifting, true},
+		{"measured_rpm", drifting, true},
+		{"rpm_act", drifting, true},
+		{"temp_c", quantised, true},
+		{"temperature", quantised, true},
+		{"T_air_c", quantised, true},
+		{"p_amb_pa", quantised, true},
+		{"humidity_pct", quantised, true},
+		{"rho_kg_m3", quantised, true},
+		{"voltage_v", quantised, true},
+		{"Zeit", quantised, true},
+		{"battery", quantised, true},
+		{"torque_nm", drifting, true},
+		{"sound", drifting, true},
+		{"temp_c", levels, false},
+		{"u_m_s", levels, false},
+		{"theta_deg", quantised, false},
+		{"blades", levels, false},
+		{"rpm_set", rpm, false},
+		{"pitch_meas", levels, false},
+		{"spacing_mm", levels, false},
+	} {
+		got := Alongside([]string{"rpm", c.name}, [][]float64{rpm, c.values}, []string{"rpm"}, nil)
+		assert.Equal(t, c.want, len(got) == 1 && got[0] == c.name, "%s", c.name)
+	}
+
+	none := Alongside([]string{"temp_c"}, [][]float64{quantised}, nil, nil)
+	assert.Empty(t, none, "the only condition")
+
+	stated := Alongside([]string{"rpm", "temp_c"}, [][]float64{rpm, quantised}, []string{"rpm", "temp_c"}, nil)
+	assert.Empty(t, stated, "a stated condition")
+
+	hasSetPoints := func(name string) bool { return name == "rpm_measured" }
+	scattering := Alongside([]string{"rpm", "rpm_measured"}, [][]float64{rpm, drifting}, nil, hasSetPoints)
+	assert.Empty(t, scattering, "a condition with set points")
+}

@@ -1,0 +1,302 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// entries reads the entries of fixed and extensible arrays. An entry describes a chunk by its address in 8 bytes, and
+// for chunks with filters by its size in the file in 1 to 8 bytes and its filter mask in 4 bytes.
+type entries struct {
+	p        *parser
+	st       *storage
+	filtered bool // chunks have filters
+	size     int  // bytes of an entry
+
+	block     []byte // the entries that were read last; nil before the first
+	blockAddr uint64 // their address
+}
+
+// header reads the beginning of the header of an array: its version, and the kind and size of its entries. what names
+// the array in errors.
+func (e *entries) header(fields *cursor, what string) {
+	v := fields.u8()
+	e.p.unless(v == 0, e.st.addr, "%s version %d", what, v)
+
+	kind := fields.u8() // 0 for chunks without filters, 1 for chunks with filters
+	e.size = int(fields.u8())
+	e.filtered = kind == 1
+
+	fits := kind == 0 && e.size == 8 || kind == 1 && e.size >= 13 && e.size <= 20
+	e.p.unless(fits, e.st.addr, "an array of chunks with entries of kind %d and %d bytes", kind, e.size)
+}
+
+// get returns the chunk of entry i of b.
+func (e *entries) get(b []byte, i uint64) stored {
+	e.p.unless(i < uint64(len(b)/e.size), undefined, "an entry of the chunk index is beyond its block")
+
+	fields := e.p.cursor(b[i*uint64(e.size):], undefined, "an entry of the chunk index is too short")
+	chunk := stored{addr: fields.u64(), size: uint64(e.st.chunkSize)}
+	if e.filtered {
+		chunk.size = fields.uint(e.size - 12) // without the address and the mask
+		chunk.mask = fields.u32()
+	}
+
+	return chunk
+}
+
+// span says where entries of an array lie in the file: in a block, or in a page, which is a part of a block.
+type span struct {
+	addr  uint64 // of the block or page
+	front uint64 // bytes before the entries
+	n     uint64 // number of entries
+	sig   string // signature of the block; "" for a page
+	what  string // names the block or page in errors
+}
+
+// entry returns the chunk of entry i of a span.
+func (e *entries) entry(s span, i uint64) stored {
+	if e.block == nil || e.blockAddr != s.addr {
+		size, ok := times(s.n, uint64(e.size))
+		e.p.unless(ok && e.p.within(s.addr, size), s.addr, "the %s reaches beyond the end of the file", s.what)
+		e.block = e.p.checked(s.addr, s.front+size+4, s.sig, s.what).b[s.front:]
+		e.blockAddr = s.addr
+	}
+
+	return e.get(e.block, i)
+}
+
+// Names of spans in errors.
+const (
+	page      = "page of the chunk index"
+	dataBlock = "data block of an extensible array"
+)
+
+// bit returns bit i of b. The highest bit of a byte is the first. Bits beyond the end of b are not set.
+func bit(b []byte, i uint64) bool {
+	return i/8 < uint64(len(b)) && b[i/8]&(0x80>>(i%8)) != 0
+}
+
+// fixedIndex is an index that is a fixed array ("Fixed Array Index"): a block of entries. If there are many, they lie
+// in pages.
+type fixedIndex struct {
+	entries
+	n       uint64 // number of entries
+	addr    uint64 // of the block, or of the first page
+	pageLen uint64 // entries of a page; 0 if there are no pages
+	written []byte // a bit for each page, set if the page was written
+}
+
+// fixedFront is the number of bytes of a block before its entries: signature, version, kind, address of the header.
+const fixedFront = 14
+
+// newFixedIndex returns the index whose header is at st.addr.
+func newFixedIndex(p *parser, st *storage) chunkIndex {
+	fields := p.checked(st.addr, 28, "FAHD", "fixed array")
+	x := &fixedIndex{entries: entries{p: p, st: st}}
+	x.header(fields, "fixed array")
+	x.pageLen = 1 << min(fields.u8(), 63)
+
+	x.n = fields.u64()
+	x.addr = fields.u64()
+	if x.addr == undefined {
+		return noIndex{}
+	}
+
+	if x.n <= x.pageLen {
+		x.pageLen = 0
+		return x
+	}
+
+	pages := (x.n-1)/x.pageLen + 1
+	p.unless(pages <= uint64(p.size), x.addr, "a fixed array of %d chunks is longer than the file", x.n)
+
+	n := fixedFront + (pages+7)/8 + 4
+	x.written = p.checked(x.addr, n, "FADB", "block of a fixed array").b[fixedFront:]
+	x.addr += n
+
+	return x
+}
+
+// find implements chunkIndex.
+func (x *fixedIndex) find(place []uint64) stored {
+	i, ok := x.st.linear(place, 0)
+	x.p.unless(ok && i < x.n, x.st.addr, "the fixed array has %d chunks, number %d is looked for", x.n, i)
+
+	if x.pageLen == 0 {
+		return x.entry(span{addr: x.addr, front: fixedFront, n: x.n, sig: "FADB", what: "block of a fixed array"}, i)
+	}
+
+	no := i / x.pageLen
+	if !bit(x.written, no) {
+		return nowhere
+	}
+
+	addr := x.addr + no*(x.pageLen*uint64(x.size)+4) // pages end with a checksum
+
+	return x.entry(span{addr: addr, n: min(x.pageLen, x.n-no*x.pageLen), what: page}, i%x.pageLen)
+}
+
+// extensibleIndex is an index that is an extensible array ("Extensible Array Index"), for datasets that may grow
+// without limit along one axis. The first entries are in the index block. All others are in data blocks, whose sizes
+// grow. The index block lists the addresses of the first data blocks, and then of secondary blocks, each of which
+// lists data blocks of one size. If data blocks have many entries, they lie in pages.
+type extensibleIndex struct {
+	entries
+	axis     int    // the axis that may grow
+	maxBits  int    // number of bits of the largest number of a chunk
+	inIndex  uint64 // number of entries in the index block
+	minElems uint64 // number of entries of the smallest data block
+	minPtrs  uint64 // number of data blocks that the smallest secondary block lists
+	pageLen  uint64 // entries of a page
+	offLen   int    // bytes of the offset of a block in the array
+
+	elems  []byte // entries in the index block
+	blocks []byte // addresses in the index block: of data blocks, then of secondary blocks
+
+	super     []byte // the secondary block that was read last; nil before the first
+	superAddr uint64 // its address
+}
+
+// newExtensibleIndex returns the index whose header is at st.addr.
+func newExtensibleIndex(p *parser, st *storage) chunkIndex {
+	fields := p.checked(st.addr, 72, "EAHD", "extensible array")
+	x := &extensibleIndex{entries: entries{p: p, st: st}, axis: -1}
+
+	for i, n := range st.max {
+		if n == undefined {
+			p.unless(x.axis < 0, st.addr, "an extensible array for more than one unlimited axis")
+			x.axis = i
+		}
+	}
+
+	p.unless(x.axis >= 0, st.addr, "an extensible array without unlimited axis")
+	x.header(fields, "extensible array")
+
+	x.maxBits = int(fields.u8())
+	x.inIndex = uint64(fields.u8())
+	x.minElems = uint64(fields.u8())
+	x.minPtrs = uint64(fields.u8())
+	pageBits := fields.u8()
+	fields.skip(6 * 8)
+	block := fields.u64()
+
+	limited := x.maxBits >= 1 && x.maxBits <= 64 && pageBits <= 62
+	p.unless(limited && powerOf2(x.minElems) && powerOf2(x.minPtrs), st.addr,
+		"the sizes of the extensible array contradict each other")
+
+	x.pageLen = 1 << pageBits
+	x.offLen = (x.maxBits + 7) / 8
+
+	if block == undefined {
+		return noIndex{}
+	}
+
+	supers := max(1+x.maxBits-bits.Len64(x.minElems)+1-x.superInIndex(), 0)
+	// Bytes of the index block: its front, the entries, the addresses and the checksum.
+	n := 14 + x.inIndex*uint64(x.size) + (2*(x.minPtrs-1)+uint64(supers))*8 + 4
+	fields = p.checked(block, n, "EAIB", "index block of an extensible array")
+	fields.skip(2 + 8)
+	x.elems = fields.take(int(x.inIndex) * x.size)
+	x.blocks = fields.b[fields.pos:]
+
+	return x
+}
+
+// superInIndex returns the number of secondary blocks, the smallest ones, that do not exist because the index block
+// lists their data blocks itself.
+func (x *extensibleIndex) superInIndex() int { return 2 * (bits.Len64(x.minPtrs) - 1) }
+
+// pointer returns the i-th address of a list that begins at index front of b.
+func (x *extensibleIndex) pointer(b []byte, front, i uint64) uint64 {
+	entry := front + 8*i
+	inside := i <= uint64(len(b)) && entry+8 <= uint64(len(b))
+	x.p.unless(inside, x.st.addr, "a block of the extensible array is not listed")
+
+	return binary.LittleEndian.Uint64(b[entry:])
+}
+
+// find implements chunkIndex.
+func (x *extensibleIndex) find(place []uint64) stored {
+	i, ok := x.st.linear(place, x.axis)
+	x.p.unless(ok && (x.maxBits == 64 || i < 1<<x.maxBits), x.st.addr,
+		"the number of a chunk is out of range of the extensible array")
+
+	if i < x.inIndex {
+		return x.get(x.elems, i)
+	}
+
+	i -= x.inIndex
+	front := uint64(14 + x.offLen) // bytes of a block before its entries or addresses
+
+	// s, no and i become the number of the secondary block, of the data block in it, and of the entry in the data block.
+	// Secondary block s has 2^⌊s/2⌋ data blocks of minElems·2^⌈s/2⌉ entries.
+	s := bits.Len64(i/x.minElems+1) - 1
+	blocks := uint64(1) << (s / 2)
+	elems := x.minElems << ((s + 1) / 2)
+	i -= x.minElems * (1<<s - 1)
+	no := i / elems
+	i %= elems
+
+	if s < x.superInIndex() {
+		skipped := uint64(0) // number of data blocks of the smaller secondary blocks
+		for k := range s {
+			skipped += 1 << (k / 2)
+		}
+
+		addr := x.pointer(x.blocks, 0, skipped+no)
+		if addr == undefined {
+			return nowhere
+		}
+
+		supported(elems <= x.pageLen, "an extensible array with pages in its index block")
+
+		return x.entry(span{addr: addr, front: front, n: elems, sig: "EADB", what: dataBlock}, i)
+	}
+
+	addr := x.pointer(x.blocks, 2*(x.minPtrs-1)*8, uint64(s-x.superInIndex()))
+	if addr == undefined {
+		return nowhere
+	}
+
+	pages := uint64(0)  // pages of a data block
+	bitLen := uint64(0) // bytes with a bit for each page of a data block
+	if elems > x.pageLen {
+		pages = elems / x.pageLen
+		bitLen = (pages + 7) / 8
+	}
+
+	x.readSuper(addr, front, blocks, bitLen)
+
+	data := x.pointer(x.super, front+blocks*bitLen, no)
+
+	switch {
+	case data == undefined:
+		return nowhere
+	case pages == 0:
+		return x.entry(span{addr: data, front: front, n: elems, sig: "EADB", what: dataBlock}, i)
+	}
+
+	// The bits of all data blocks follow one another without gaps, although each block has room for whole bytes.
+	pageNo := i / x.pageLen
+	if !bit(x.super[front:front+blocks*bitLen], no*pages+pageNo) {
+		return nowhere
+	}
+
+	pageAddr := data + front + 4 + pageNo*(x.pageLen*uint64(x.size)+4)
+
+	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, i%x.pageLen)
+}
+
+// readSuper reads the secondary block at addr into super. It has front bytes, bitLen bytes with the bits of the pages
+// of each data block, and the addresses of the data blocks.
+func (x *extensibleIndex) readSuper(addr, front, blocks, bitLen uint64) {
+	if x.super != nil && x.superAddr == addr {
+		return
+	}
+
+	size, ok := times(blocks, bitLen+8)
+	x.p.unless(ok && x.p.within(addr, size), addr, "a block of the extensible array reaches beyond the end of the file")
+	x.super = x.p.checked(addr, front+size+4, "EASB", "secondary block of an extensible array").b
+	x.superAddr = addr
+}

@@ -1,0 +1,171 @@
+package arrays
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/clock"
+)
+
+// Customary names of attributes that state the rate, the period and the unit, in lower case
+// (docs/method.md#layouts-of-published-files).
+var (
+	rateNames = []string{
+		"rate_hz", "fs", "fs_hz", "rate", "sample_rate", "samplerate", "sample_rate_hz",
+		"sampling_rate", "samplingrate", "sampling_rate_hz", "sampling_frequency", "samplingfrequency",
+		"sampling_frequency_hz", "sr", "sample_freq", "sampleratehz", "data.samplingrate",
+	}
+	periodNames = []string{
+		"channelinformationsamplingperiod", "samplingperiod", "sampling_period", "sampling_period_s",
+		"wf_increment", "dt", "dt_s", "x_values.increment", // Siemens Testlab
+	}
+	unitNames = []string{"unit", "units", "unit_string", "channelinformationunit", "physical_unit", "quantity.label"}
+)
+
+// wanted returns the names to look for, in lower case: the configured name, or the customary ones if it is empty.
+func wanted(configured string, customary []string) []string {
+	if configured != "" {
+		return []string{strings.ToLower(configured)}
+	}
+	return customary
+}
+
+// ownAttribute returns the value of the channel's own first attribute with a wanted name, and "" if it has none.
+func (r *Reader) ownAttribute(channel int, wanted []string) string {
+	for _, attr := range r.info.Channels[channel].Attributes {
+		if slices.Contains(wanted, strings.ToLower(attr.Name)) {
+			return attr.Value
+		}
+	}
+
+	return ""
+}
+
+// inherited returns the value of the attribute with a wanted name that the channel takes from the groups around it:
+// from its own group, from the next larger group, and so on up to the file. It returns "" if there is none.
+func (r *Reader) inherited(channel int, wanted []string) string {
+	for group := r.places[channel].group; ; group = group[:max(0, strings.LastIndexAny(group, "/."))] {
+		marks := []string{"@", "/", "."} // what may be between the name of a group and the name of its attribute
+		if group == "" {
+			marks = []string{"", "/", "@"}
+		}
+
+		for _, w := range wanted {
+			for _, attr := range r.info.Attributes {
+				rest, inGroup := strings.CutPrefix(strings.ToLower(attr.Name), strings.ToLower(group))
+				mark, named := strings.CutSuffix(rest, w)
+				if inGroup && named && slices.Contains(marks, mark) {
+					return attr.Value
+				}
+			}
+		}
+
+		if group == "" {
+			return ""
+		}
+	}
+}
+
+// statement is a way in which a file states the rate of a channel.
+type statement struct {
+	names      []string // names of attributes, in lower case
+	configured string   // the name in the configuration; "" if it names none
+	unit       string   // "Hz" for a rate, "s" for a period
+}
+
+// number returns the number in a text such as 51,200 Hz or 51.2 kHz, in the statement's unit. It returns NaN if there
+// is none.
+func (s statement) number(text string) float64 {
+	options := condition.ColumnOptions{Unit: s.unit, Decimal: condition.Point}
+	column, err := condition.ReadColumn([]string{text}, options)
+	if err != nil || column.Values == nil {
+		return math.NaN()
+	}
+
+	return column.Values[0]
+}
+
+// sameRate is the relative difference up to which two statements of a rate or a period agree.
+const sameRate = 1e-3
+
+// rate returns the sampling rate of a channel in Hz that attributes with a customary or configured name state, and 0 if
+// there are none. It returns an error if a rate and a period contradict each other, and gives a warning if an attribute
+// of the channel contradicts one that it would inherit.
+func (r *Reader) rate(channel int, options ingest.Options) (float64, error) {
+	place := "channel " + r.info.Channels[channel].Name
+	statements := []statement{
+		{wanted(options.Arrays.PeriodAttribute, periodNames), options.Arrays.PeriodAttribute, "s"},
+		{wanted(options.Arrays.RateAttribute, rateNames), options.Arrays.RateAttribute, "Hz"},
+	}
+
+	found := 0.0
+	for _, s := range statements {
+		// The channel's own attribute wins over an attribute of its group, and that wins over one of the file.
+		inherited := r.inherited(channel, s.names)
+		text := cmp.Or(r.ownAttribute(channel, s.names), inherited)
+		if text == "" {
+			continue
+		}
+
+		v := s.number(text)
+		if !(v > 0) || math.IsInf(v, 0) {
+			if s.configured == "" {
+				continue // a customary name is a guess: ignore it if its value is not a number
+			}
+
+			return 0, fault.At(r.info.Path, place, fmt.Sprintf("a number above zero in %q", s.configured),
+				strconv.Quote(fault.Clip(text)), "")
+		}
+
+		other := s.number(inherited)
+		if other > 0 && math.Abs(other-v) > sameRate*v && !r.contradicts {
+			r.contradicts = true
+			r.Warn(ingest.Warn("", "rates-contradict",
+				"%s: its own attribute gives %g for the sampling rate or period, its group or the file %g: the first is used",
+				place, v, other))
+		}
+
+		hz := v
+		if s.unit == "s" {
+			hz = rateOfPeriod(v)
+		}
+
+		if found > 0 && math.Abs(hz-found) > sameRate*found {
+			return 0, fault.At(r.info.Path, place, "",
+				fmt.Sprintf("two sampling rates, %g Hz and %g Hz, in its attributes", found, hz),
+				"name the one that holds in the configuration")
+		}
+
+		found = cmp.Or(found, hz)
+	}
+
+	return found, nil
+}
+
+// rateOfPeriod returns the rate in Hz that belongs to a period in s. The inverse of a period in float64 is not exactly
+// the whole number that was meant, so a rate very near a whole number is that number.
+func rateOfPeriod(period float64) float64 {
+	hz := 1 / period
+	if near := math.Round(hz); near > 0 && math.Abs(hz-near) < 1e-9*hz {
+		return near
+	}
+
+	return hz
+}
+
+// warnOdd adds a warning about the first channel with an implausible rate.
+func (r *Reader) warnOdd() {
+	for _, channel := range r.info.Channels {
+		if w := clock.Odd(r.info.Path, "channel "+channel.Name, channel.RateHz); len(w) > 0 {
+			r.info.Warnings = append(r.info.Warnings, w...)
+			return
+		}
+	}
+}

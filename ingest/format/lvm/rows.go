@@ -1,0 +1,86 @@
+package lvm
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/lines"
+	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/text"
+)
+
+// alone is another plane of the columns of a file: arrays.Reader recognises a clock only if its plane has one channel.
+type alone struct{ *file }
+
+// Read implements arrays.Plane. A channel is a column. Read parses row after row, from the last mark before start on.
+func (f *file) Read(channels []int, start int64, dst [][]float64) error {
+	columns := make([][]float64, len(f.filled)) // the slice of dst that each column fills first; nil if not wanted
+	for j, c := range channels {
+		if columns[c] == nil {
+			columns[c] = dst[j]
+		}
+	}
+
+	i := lines.Before(f.marks, start) // index of the next mark to go to
+	for row := f.marks[i].Row; row < start+int64(len(dst[0])); row++ {
+		if i < len(f.marks) && f.marks[i].Row == row {
+			f.lines.Go(f.marks[i].At)
+			i++
+		}
+
+		line, begin, err := f.next("a row of numbers", "is the file still being written?")
+		if err != nil {
+			return err
+		}
+
+		if row < start {
+			continue
+		}
+
+		if err := f.parse(line, begin, columns, row-start); err != nil {
+			return err
+		}
+	}
+
+	for j, c := range channels { // a column may be wanted twice
+		copy(dst[j], columns[c])
+	}
+
+	return nil
+}
+
+// parse writes the numbers of a row into element k of the columns that are wanted. The row begins at offset begin.
+func (f *file) parse(line []byte, begin int64, columns [][]float64, k int64) error {
+	for i, x := range columns {
+		cell, rest, more := bytes.Cut(line, f.separator)
+		if x != nil {
+			v, ok := f.number(cell)
+			if !ok {
+				return fault.At(f.src.Path, fmt.Sprintf("byte %d, column %d", begin, i+1), "a number",
+					strconv.Quote(fault.Clip(string(bytes.TrimSpace(cell)))), raw.Damaged)
+			}
+
+			x[k] = v
+		}
+
+		line = rest
+		if !more {
+			line = nil
+		}
+	}
+
+	return nil
+}
+
+// number returns the number in a cell, and NaN for an empty cell. It returns false for other text.
+func (f *file) number(cell []byte) (float64, bool) {
+	cell = bytes.TrimSpace(cell)
+	if len(cell) == 0 {
+		return math.NaN(), true
+	}
+
+	return text.Fortran(cell, f.decimal)
+}

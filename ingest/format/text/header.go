@@ -1,0 +1,292 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+)
+
+// header is the search for the header of a text with a known number of columns. findHeader finds the first row, the
+// rate and the attributes above it, and the cells of names and units. nameColumns and findNumeric fill in the layout
+// from these.
+type header struct {
+	*layout         // is filled in
+	path            string
+	options         ingest.TextOptions
+	lines, comments []sampleLine
+	sampleBegin     int // index of the first line by which the delimiter was chosen
+
+	votes    []int // for each column of the later lines, the cells with numbers less the cells without
+	hasUnits bool  // the numbers have units behind them
+	firstRow int   // index of the first line that is a row
+
+	nameCells, unitCells [][]byte // nil: there are none
+	buffer               [][]byte // of cut
+}
+
+// findHeader finds the first row, and the cells of the names and units of the columns.
+func (h *header) findHeader() error {
+	h.vote()
+	if slices.Max(h.votes) <= 0 {
+		h.hasUnits = true
+		h.vote()
+	}
+
+	if err := h.findFirstRow(); err != nil {
+		return err
+	}
+
+	return h.findNames()
+}
+
+func (h *header) warnf(code, column, format string, args ...any) {
+	h.warnings = append(h.warnings,
+		ingest.Warning{Path: h.path, Code: code, Column: column, Text: fmt.Sprintf(format, args...)})
+}
+
+// cut returns the cells of a line, valid until the next call.
+func (h *header) cut(line []byte) [][]byte {
+	h.buffer = h.split(h.buffer[:0], line)
+	return h.buffer
+}
+
+// vote finds the columns of numbers: most of their cells in the later lines are numbers.
+func (h *header) vote() {
+	h.votes = make([]int, h.cols)
+	for _, s := range h.lines[h.sampleBegin:] {
+		cells := h.cut(s.text)
+		for i := range min(len(cells), h.cols) {
+			if h.isNumber(cells[i]) {
+				h.votes[i]++
+			} else {
+				h.votes[i]--
+			}
+		}
+	}
+}
+
+func (h *header) isNumber(cell []byte) bool {
+	_, ok := h.number(cell)
+	return ok || h.hasUnits && h.isQuantity(cell)
+}
+
+// countNumbers counts the numbers of a line in columns of numbers, and the other cells in these columns. If no column
+// is of numbers, it counts all numbers.
+func (h *header) countNumbers(cells [][]byte) (numbers, others int) {
+	noneVoted := slices.Max(h.votes) <= 0
+	for i := range min(len(cells), h.cols) {
+		isNumber := h.isNumber(cells[i])
+		switch {
+		case isNumber && (noneVoted || h.votes[i] > 0):
+			numbers++
+		case !isNumber && h.votes[i] > 0:
+			others++
+		}
+	}
+
+	return numbers, others
+}
+
+// numbersColumns reports whether a row numbers the columns: 1, 2, 3.
+func numbersColumns(cells [][]byte) bool {
+	for i, c := range cells {
+		if string(c) != strconv.Itoa(i+1) {
+			return false
+		}
+	}
+
+	return len(cells) > 1
+}
+
+var (
+	// firstWord matches a cell that begins with a word and is not a missing value.
+	firstWord = regexp.MustCompile(`(?i)^(?:\pL[\pL ]{2}|[xyz]0$)`)
+	// timestamp matches a date or a time.
+	timestamp = regexp.MustCompile(`^\d+[-/.:]\d+[-/.:][-/.:,\dT ]+(?: [AP]M|Z)?$`)
+)
+
+// isSetting reports whether a line with numbers is a setting of the header: it begins with a word, as Increment,1e-3,
+// and no row does.
+func (h *header) isSetting(cells [][]byte) bool {
+	if len(cells) < 2 || !firstWord.Match(cells[0]) || h.isBeside() {
+		return false
+	}
+
+	for _, s := range h.lines[h.sampleBegin:] {
+		first, _ := h.cell(bytes.TrimLeft(s.text, " "), 0)
+		if len(first) > 0 && !h.isNumber(first) && !timestamp.Match(first) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// findFirstRow finds the first row. It takes attributes and the rate from the comments before it.
+func (h *header) findFirstRow() error {
+	row := h.skipNames()
+	for row < len(h.lines) {
+		line := h.lines[row]
+		cells := h.cut(line.text)
+		numbers, others := h.countNumbers(cells)
+		if numbers > 0 {
+			kind := h.secondRow(row)
+			if kind == rowUnknown {
+				return h.unknownRowError(row)
+			}
+
+			if kind != rowOfData {
+				h.headRows = append(h.headRows, bytes.Clone(line.text))
+				row++
+
+				continue
+			}
+
+			cells = h.cut(line.text)
+		}
+
+		if numbers > 0 && row > 0 && h.isSetting(cells) {
+			h.warnf("header-row", "", "line %d (%q) is taken for one of the header", line.mark.line,
+				fault.Clip(string(line.text)))
+			row++
+
+			continue
+		}
+
+		if numbers > 0 && h.isFirstRow(row, others, len(cells)) {
+			break
+		}
+
+		row++
+		if row == 1 && numbers > 0 { // "Time,1,2,3": numbers as names
+			h.warnf("numeric-header", "", "line %d (%q) is taken as the header, though %d of its %d names are numbers",
+				h.lines[0].mark.line, fault.Clip(string(h.lines[0].text)), numbers, h.cols)
+			break
+		}
+	}
+
+	if err := h.refuseOtherSeparator(row); err != nil {
+		return err
+	}
+
+	if row == len(h.lines) {
+		return errorAt(h.path, h.lines[len(h.lines)-1].mark.line, "rows of numbers", "no data rows", "")
+	}
+
+	h.firstRow = row
+	h.dataOffset = h.lines[row].mark.offset
+	h.dataLine = h.lines[row].mark.line
+	for _, c := range h.comments {
+		if c.mark.line < h.dataLine {
+			h.keepAttribute(commentText(c.text))
+			h.takeRate(commentText(c.text), c.mark.line)
+		}
+	}
+
+	return nil
+}
+
+// mostSkipped is the number of lines that skipNames looks at.
+const mostSkipped = 100
+
+// skipNames returns the index of a line from which on the first row may come. It is the last line without numbers that
+// has a cell for each column and comes before all rows: the lines above such a header cannot be rows.
+func (h *header) skipNames() int {
+	last := 0
+	for i := range min(h.sampleBegin, mostSkipped) {
+		cells := h.cut(h.lines[i].text)
+		numbers, others := h.countNumbers(cells)
+		isRow := numbers > 0 && others == 0 && len(cells) == h.cols
+		if isRow && !numbersColumns(cells) && !h.isSetting(cells) {
+			break
+		}
+
+		if numbers == 0 && len(h.headerCells(h.lines[i].text)) == h.cols {
+			last = i
+		}
+	}
+
+	return last
+}
+
+// isFirstRow reports whether a line with numbers is the first row rather than a header. others is the number of its
+// cells that should be numbers and are not, cells is the number of its cells. Only the first line of a text can be a
+// header of numbers; with a wrong number of cells it is a bad row.
+func (h *header) isFirstRow(line, others, cells int) bool {
+	mayBeHeader := others > 0 && line == 0 && len(h.options.Columns) == 0 && len(h.lines) > 1
+	return !mayBeHeader || cells != h.cols
+}
+
+// refuseOtherSeparator returns an error if lines before the first row are rows of numbers with another delimiter or
+// decimal sign: a line with a number for each column, or two lines of numbers.
+func (h *header) refuseOtherSeparator(firstRow int) error {
+	for _, pair := range separators {
+		if pair.delim == h.delim && pair.decimal == h.decimal {
+			continue
+		}
+
+		other := &layout{delim: pair.delim, decimal: pair.decimal}
+
+		rows := 0
+		for _, s := range h.lines[:firstRow] {
+			h.buffer = other.split(h.buffer[:0], s.text)
+			cells := h.buffer
+			isOfHeader := pair.delim == h.delim && (numbersColumns(cells) || h.isSetting(cells))
+			if len(cells) < 2 || isOfHeader || !allNumbers(cells, pair.decimal) {
+				continue
+			}
+
+			rows++
+			if len(cells) == h.cols || rows == 2 {
+				found := fmt.Sprintf("a row of numbers, %s: %q", other.encoding(), fault.Clip(string(s.text)))
+				return errorAt(h.path, s.mark.line, "rows that are "+h.encoding(), found,
+					"separate all rows alike, or make it a comment with #")
+			}
+		}
+	}
+
+	return nil
+}
+
+// allNumbers reports whether all cells are numbers with a decimal sign.
+func allNumbers(cells [][]byte, decimal byte) bool {
+	for _, cell := range cells {
+		if _, ok := Number(cell, decimal); !ok {
+			return false
+		}
+	}
+
+	return true
+}
+
+// Bounds of what is kept of the lines before the data.
+const (
+	mostAttributes = 64
+	mostAttribute  = 1024 // bytes of an attribute with its name
+)
+
+// keepAttribute keeps a "key: value" or "key = value" line from before the data.
+func (l *layout) keepAttribute(s string) {
+	i := strings.IndexAny(s, ":=")
+	if len(l.attributes) >= mostAttributes || len(s) > mostAttribute || !utf8.ValidString(s) || i <= 0 {
+		return
+	}
+
+	name := strings.TrimSpace(s[:i])
+	value := strings.Trim(s[i+1:], " \t,;")
+	if name != "" && value != "" {
+		l.attributes = append(l.attributes, ingest.Attribute{Name: name, Value: value})
+	}
+}
+
+// commentText returns a comment line without its sign.
+func commentText(line []byte) string {
+	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(string(line)), "#%!/;"))
+}

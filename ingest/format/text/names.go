@@ -1,0 +1,374 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/internal/raw"
+)
+
+// findNames finds the cells of the names and of the units of the columns among the lines above the data. If no lines
+// are above the data, comments are: numpy.savetxt and MATLAB write the header as a comment. Lines that are not taken
+// are attributes. It is an error if the line right above the data has another number of names than there are columns;
+// other lines that name no columns give a warning.
+func (h *header) findNames() error {
+	above := h.linesAbove()
+	fromComments := h.firstRow == 0
+	if fromComments && len(h.options.Columns) == 0 {
+		for _, c := range h.comments {
+			if c.mark.line < h.dataLine && matchRate(commentText(c.text)) == nil {
+				above = append(above, sampleLine{[]byte(commentText(c.text)), c.mark})
+			}
+		}
+	}
+
+	rows := h.headerRows(above, fromComments)
+	for i := range above {
+		h.nameCells = h.listedNames(above[i:])
+		if h.nameCells != nil {
+			rows = nil
+			break
+		}
+	}
+
+	h.takeNames(above, rows)
+
+	if !fromComments && h.nameCells != nil && len(above) > 0 {
+		h.takeCommentedUnits(above[0].mark.line)
+	}
+
+	if fromComments {
+		return nil
+	}
+
+	for _, s := range above {
+		h.keepAttribute(string(s.text))
+	}
+
+	if h.nameCells != nil || len(h.options.Columns) > 0 {
+		return nil
+	}
+
+	last := h.lines[h.firstRow-1]
+	cells := h.headerCells(last.text)
+	if h.delim != ' ' && len(cells) > 1 && len(cells) != h.cols {
+		return errorAt(h.path, last.mark.line, fmt.Sprintf("a header of %d names, as the rows have columns", h.cols),
+			fault.Plural(int64(len(cells)), "name"), "correct it, or name the columns with text: {columns: […]}")
+	}
+
+	h.warnf("no-header", "", "line %d (%q) is not understood as a header of %s: the columns are numbered", last.mark.line,
+		fault.Clip(string(last.text)), fault.Plural(int64(h.cols), "column"))
+
+	return nil
+}
+
+// linesAbove returns the lines above the data that may name the columns. It takes the rate from all lines above the
+// data.
+func (h *header) linesAbove() []sampleLine {
+	above := make([]sampleLine, 0, h.firstRow)
+	for _, line := range h.lines[:h.firstRow] {
+		cells := h.cut(line.text)
+		numbers, _ := h.countNumbers(cells)
+		h.takeRate(string(line.text), line.mark.line)
+
+		hasFraction := numbers > 0 && bytes.IndexByte(line.text, '.') > 0
+		switch {
+		case numbersColumns(cells) || h.hasTooFewUnits(line):
+		case hasFraction && h.isSetting(cells) && !h.isPositions(cells) && !areUnitsBelow(cells):
+		default:
+			above = append(above, line)
+		}
+	}
+
+	return above
+}
+
+// hasTooFewUnits reports whether a line has units of some columns, and warns that nobody knows of which.
+func (h *header) hasTooFewUnits(s sampleLine) bool {
+	cells := h.headerCells(s.text)
+	if h.delim != ' ' || len(cells) == h.cols || !areUnits(cells) && !areUnitsBelow(cells) {
+		return false
+	}
+
+	h.warnf("no-header", "", "line %d (%q) has a unit for %d of %d columns: none is taken", s.mark.line,
+		fault.Clip(string(s.text)), len(cells), h.cols)
+
+	return true
+}
+
+// headerRow is a line that may name the columns.
+type headerRow struct {
+	cells   [][]byte
+	line    int     // its index among the lines above the data
+	penalty float64 // of its score, for its distance from the data
+}
+
+// namesTime reports whether the first cell names the time.
+func (r headerRow) namesTime() bool {
+	_, ok := clock.Named(SplitUnit(raw.Latin1(r.cells[0])))
+	return ok
+}
+
+// keyLine matches the key that begins a line in headers of oscilloscopes. Its first group is a key of names, such as
+// TraceName, its second a key of units, such as VUnit. Both are empty for keys of the whole file.
+var keyLine = regexp.MustCompile(`(?i)^(?:((?:trace ?)?name|channel|source|waveform)|((?:v|vertical )?units?)|` +
+	`h(?:orizontal )?units?|.*:) ?:?$`)
+
+// increment is the name of the column of the step of time in files of Rigol.
+const increment = "increment"
+
+// headerRows returns the lines above the data that may name the columns, the nearest first. A line of units with a key
+// gives the units.
+func (h *header) headerRows(above []sampleLine, fromComments bool) []headerRow {
+	headerWidth := h.headerWidth(above)
+	isNear := true // no line that is not of the header is between this line and the data
+
+	var rows []headerRow
+	for i, line := range slices.Backward(above) {
+		cells := h.headerCells(line.text)
+		numbers, _ := h.countNumbers(cells)
+		row := headerRow{cells, i, lineFarther * float64(len(rows))}
+
+		key := keyLine.FindSubmatch(cells[0])
+		endsWithColon := bytes.HasSuffix(cells[len(cells)-1], []byte{':'})
+		if h.delim == ' ' || endsWithColon {
+			key = nil
+		}
+
+		if key != nil && len(cells) == h.cols+1 { // no column is below the keys
+			row.cells = cells[1:]
+		}
+
+		fits := len(row.cells) == h.cols
+		hasNoKey := key == nil
+		isOfNames := key != nil && key[1] != nil
+		isOfUnits := key != nil && key[2] != nil
+		if !hasNoKey && !isOfNames || !fits && len(cells) != headerWidth {
+			isNear = false
+		}
+
+		if fromComments && h.describesFile(line.text, numbers) {
+			isNear = false
+		}
+
+		switch {
+		case hasNoKey && isNear:
+			rows = append(rows, row)
+		case hasNoKey || !fits:
+		case isOfNames:
+			row.penalty = 0
+			rows = append(rows, row)
+		case isOfUnits:
+			cells[0] = nil
+			h.unitCells = row.cells
+		}
+	}
+
+	return rows
+}
+
+// headerWidth returns the number of cells of a header. It is the number of columns, but for files of Rigol, which have
+// X,CH1,Start,Increment above Sequence,Volt,0,1e-6 and rows of two cells.
+func (h *header) headerWidth(above []sampleLine) int {
+	width := h.cols
+	for _, line := range above {
+		cells := h.headerCells(line.text)
+		if len(cells) == h.cols+2 && strings.EqualFold(string(cells[h.cols+1]), increment) {
+			width = len(cells)
+		}
+	}
+
+	return width
+}
+
+// describesFile reports whether a comment is about the file rather than its columns. numbers is the number of its cells
+// with numbers.
+func (h *header) describesFile(comment []byte, numbers int) bool {
+	isKeyAndValue := h.cols == 1 && bytes.ContainsAny(comment, ":=")
+	return numbers > 0 || len(comment) == 0 || isKeyAndValue
+}
+
+// takeNames takes the names from the row that names the columns best, and the units from the row above or below it. It
+// empties the texts of the lines that it takes.
+func (h *header) takeNames(above []sampleLine, rows []headerRow) {
+	best := h.bestNames(rows)
+	if best < 0 {
+		return
+	}
+
+	h.nameCells = rows[best].cells
+	above[rows[best].line].text = nil
+	for _, row := range rows[best+1:] {
+		if areUnits(row.cells) {
+			continue
+		}
+
+		for i, cell := range h.nameCells { // t,Balance,Wind is above t,Fx,
+			if len(cell) == 0 && len(row.cells) == h.cols {
+				h.nameCells[i] = row.cells[i]
+			}
+		}
+	}
+
+	h.takeRowsBelow(above, rows[:best])
+	if next := best + 1; h.unitCells == nil && next < len(rows) && areUnits(rows[next].cells) {
+		h.unitCells = rows[next].cells
+		above[rows[next].line].text = nil
+	}
+
+	if h.unitCells == nil && namesAreUnits(h.nameCells) {
+		h.unitCells = h.nameCells
+	}
+}
+
+// Scores of the lines above the data. A name of its own in every column gives 1.
+const (
+	nameEmpty   = 0.4  // of a cell without name
+	nameUnit    = 0.7  // of a unit or a number as a name
+	nameAgain   = 0.5  // factor of a name that occurs again
+	lineFarther = 0.2  // is taken off for each line that is nearer to the data
+	unitsFollow = 0.05 // is added if units follow
+	unitsBelow  = 0.3  // at most, of a row of nothing but units and positions below another row
+	nearestTime = 0.25 // is added to the nearest line that begins with the time
+)
+
+// bestNames returns the index of the row that names the columns best, or −1 if there are none. If the first cell of a
+// row is empty, and the row above names the time there, it becomes the cell of that row: Time,Balance is above ,Fx.
+func (h *header) bestNames(rows []headerRow) int {
+	best := -1
+	highest := 0.0
+	foundTime := false
+	for i, row := range rows {
+		isWithoutFirst := len(row.cells[0]) == 0 && !areUnits(row.cells)
+		if i+1 < len(rows) && isWithoutFirst && rows[i+1].namesTime() {
+			row.cells[0] = rows[i+1].cells[0]
+		}
+
+		score := h.nameScore(row.cells) - row.penalty
+		isNameRow := func(other headerRow) bool { return !h.areHardlyNames(other.cells) }
+		if h.areHardlyNames(row.cells) && slices.ContainsFunc(rows[i+1:], isNameRow) {
+			score = min(score, unitsBelow)
+		}
+
+		if row.namesTime() && !foundTime { // AI0,AI1 are below Time,Fx
+			score += nearestTime
+			foundTime = true
+		}
+
+		if followers := h.countFollowers(rows[:i]); followers > 0 {
+			score += lineFarther*float64(followers) + unitsFollow
+		}
+
+		if score > highest {
+			best = i
+			highest = score
+		}
+	}
+
+	return best
+}
+
+// countFollowers returns the number of rows right below a row that have units or positions. rows are the rows below it,
+// the nearest to the data first.
+func (h *header) countFollowers(rows []headerRow) int {
+	count := 0
+	for _, row := range slices.Backward(rows) {
+		if !areUnitsBelow(row.cells) && !h.hasPositions(row.cells) {
+			break
+		}
+
+		count++
+	}
+
+	return count
+}
+
+// nameScore returns how well cells name the columns, at most 1.
+func (h *header) nameScore(cells [][]byte) float64 {
+	sum := 0.0
+	seen := map[string]bool{}
+	for _, cell := range cells {
+		name := string(cell)
+		score := 1.0
+		switch {
+		case name == "":
+			score = nameEmpty
+		case isAnyNumber(cell) || isSureUnit(name) || isNoUnit(name) || timestamp.Match(cell):
+			score = nameUnit
+		}
+
+		if name != "" && seen[name] {
+			score *= nameAgain
+		}
+
+		seen[name] = true
+		sum += score
+	}
+
+	return sum / float64(len(cells))
+}
+
+var (
+	listLine = regexp.MustCompile(`(?i)^\s*(?:variables|columns|channels|fields)\s*[=:](.*)`)
+	listItem = regexp.MustCompile(`"[^"]*"|[^\s,;"]+`)
+)
+
+// listedNames returns the names that the first line lists, with the names in quotes on the lines below it, as Tecplot's
+// VARIABLES = "x", "y". It returns nil unless there is one for each column.
+func (h *header) listedNames(lines []sampleLine) [][]byte {
+	m := listLine.FindSubmatch(lines[0].text)
+	if m == nil {
+		return nil
+	}
+
+	text := slices.Clone(m[1])
+	for i := 1; i < len(lines) && lines[i].text[0] == '"'; i++ {
+		text = append(text, ' ')
+		text = append(text, lines[i].text...)
+	}
+
+	names := listItem.FindAll(text, -1)
+	if len(names) != h.cols || h.cols < 2 {
+		return nil
+	}
+
+	for i, name := range names {
+		names[i] = bytes.Trim(name, `"`)
+	}
+
+	return names
+}
+
+// blankForms match names that blanks separate but that contain blanks too: in brackets; in and before brackets; single
+// ones.
+var blankForms = []*regexp.Regexp{
+	regexp.MustCompile(`(?:[\[(][^\])]*[\])]|[^\s\[(])+`),
+	regexp.MustCompile(`(?:\s*[\[(][^\])]*[\])]|[^\s\[(])+`),
+	regexp.MustCompile(`\S+(?: \S+)*`),
+}
+
+// headerCells splits a line of a header. If blanks separate the names, the names may contain some: the form of names
+// that gives one for each column is taken.
+func (l *layout) headerCells(line []byte) [][]byte {
+	cells := l.split(nil, line)
+	for n := len(cells); n > l.cols && l.cols > 0 && bytes.IndexByte(cells[n-1], '=') >= 0; n-- {
+		cells = cells[:n-1] // Rigol: t0 = 0, tInc = 1e-6
+	}
+
+	if l.delim != ' ' || len(cells) == l.cols {
+		return cells
+	}
+
+	for _, form := range blankForms {
+		if names := form.FindAll(line, -1); len(names) == l.cols {
+			return names
+		}
+	}
+
+	return cells
+}

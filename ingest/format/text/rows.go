@@ -1,0 +1,210 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"doubletake/ingest/fault"
+)
+
+// seek makes the line at a mark the next.
+func (t *Reader) seek(m mark) {
+	t.lines.Go(m.offset)
+	t.lines.Line = m.line
+}
+
+// seekRow makes a row the next. It goes to the last mark before the row unless the reader is between both already.
+func (t *Reader) seekRow(row int64) error {
+	if row < t.nextIndex || row/t.stride > t.nextIndex/t.stride {
+		i := row / t.stride
+		t.seek(t.marks[i])
+		t.nextIndex = i * t.stride
+	}
+
+	for ; t.nextIndex < row; t.nextIndex++ {
+		if _, err := t.mustNextRow(); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// nextRow returns the line of the next row, with the lines in which cells of a log continue. It returns false at the
+// end.
+func (t *Reader) nextRow() (line []byte, ok bool, err error) {
+	for {
+		t.current = mark{t.lines.At(), t.lines.Line}
+
+		line, _, err = t.lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, false, nil
+		}
+
+		if err != nil {
+			return nil, false, err
+		}
+
+		l := &t.layout
+		if l.delim == 0 { // not known yet
+			l = l.log.likelyLayout(line)
+		}
+
+		line = t.joinQuotedLines(line, l)
+		if !l.skips(line) {
+			return line, true, nil
+		}
+	}
+}
+
+// mustNextRow returns the next row, which was counted when the file was opened. It is an error if the row is gone.
+func (t *Reader) mustNextRow() ([]byte, error) {
+	line, ok, err := t.nextRow()
+	if err != nil {
+		return nil, err
+	}
+
+	if !ok {
+		return nil, t.src.Fault(t.current.offset, "", "the file changed while it was read", "is it still being written?")
+	}
+
+	return line, nil
+}
+
+// setDestinations makes parseRow put the channels into dst[0], dst[1], …
+func (t *Reader) setDestinations(channels []int) {
+	for i := range t.destinations {
+		t.destinations[i] = -1
+	}
+
+	for i, c := range channels {
+		t.destinations[t.columnOf[c]] = i
+	}
+}
+
+// parseRow puts the cells of a row into dst[·][k], as destinations say. It checks the number of cells, but does not
+// read the cells that have no destination.
+func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
+	l := &t.layout
+	for _, head := range l.headRows {
+		if bytes.Equal(line, head) {
+			return errorAt(t.path, t.current.line, "a row of data", "the row of units or positions again",
+				"the file has several parts: split it, or delete the headers between them")
+		}
+	}
+
+	delim := l.delim
+	n := len(line)
+
+	p := 0
+	for col, destination := range t.destinations {
+		for p < n && (line[p] == ' ' || line[p] == '\t' && delim != '\t') {
+			p++
+		}
+
+		if p == n && delim == ' ' {
+			return t.raggedError(line)
+		}
+
+		if destination < 0 {
+			_, p = l.cell(line, p)
+		} else {
+			v, next, ok := l.plainNumber(line, p)
+			if !ok {
+				var cell []byte
+				cell, next = l.cell(line, p)
+
+				v, ok = l.value(cell, col)
+				if !ok && !t.tolerated[col] {
+					return t.badCellError(line, col, cell)
+				}
+			}
+
+			dst[destination][k] = v
+			p = next
+		}
+
+		// p is now at the delimiter or the end of the line.
+		if col == len(t.destinations)-1 {
+			break
+		}
+
+		if p == n {
+			return t.raggedError(line)
+		}
+
+		p++
+	}
+
+	for ; p < n; p++ { // after the last cell empty ones may follow
+		if line[p] != ' ' && line[p] != '\t' && line[p] != delim {
+			return t.raggedError(line)
+		}
+	}
+
+	return nil
+}
+
+// raggedError returns the error of a row that has too few or too many columns. It returns nil for other rows.
+func (t *Reader) raggedError(line []byte) error {
+	cells := t.layout.split(nil, line)
+	have := len(cells)
+	if have == t.layout.cols { // the cells beyond are empty, in quotes
+		return nil
+	}
+
+	place := fmt.Sprintf("line %d, column %d", t.current.line, min(have, t.layout.cols)+1)
+	hint := ""
+	switch {
+	case have > t.layout.cols:
+		hint = "the row is too long: correct or delete it"
+		if t.layout.delim == ',' && t.layout.decimal == '.' {
+			hint += "; a decimal comma needs semicolons or tabs between columns"
+		}
+	case bytes.Count(line, []byte{'"'})%2 > 0:
+		hint = "if a cell in quotes goes over several lines, write it in one"
+	default:
+		hint = "the row is too short: complete or delete it"
+		if have == 1 {
+			hint += "; write a heading as a column of the rows below it"
+		}
+	}
+
+	if have < t.layout.cols {
+		place += fmt.Sprintf(" (%s)", t.layout.names[have])
+	}
+
+	return fault.At(t.path, place, fault.Plural(int64(t.layout.cols), "column"), strconv.Itoa(have), hint)
+}
+
+// badCellError returns the error of a cell that is not a number. In a short row, whose missing cells are read as empty
+// ones, it is the error of the row.
+func (t *Reader) badCellError(line []byte, col int, cell []byte) error {
+	if err := t.raggedError(line); err != nil {
+		return err
+	}
+
+	place := fmt.Sprintf("line %d, column %d (%s)", t.current.line, col+1, t.layout.names[col])
+	e := fault.At(t.path, place, "a number", strconv.Quote(fault.Clip(string(cell))),
+		"correct the cell, or delete the row")
+
+	_, isWithComma := Number(cell, ',')
+	_, isWithPoint := Number(cell, '.')
+	switch {
+	case len(cell) == 0 && t.layout.isSparse(col):
+		e.Found = "an empty cell"
+		e.Hint = fmt.Sprintf("column %s is filled in %d of the first %d rows only: log it in every row, or write the rows "+
+			"that have it into files of their own", t.layout.names[col], t.layout.filled[col], t.layout.looked)
+	case len(cell) == 0:
+		e.Found = "an empty cell"
+	case isWithComma:
+		e.Hint = "a decimal comma; the other rows seen have decimal points"
+	case isWithPoint:
+		e.Hint = "a decimal point; the other rows seen have decimal commas"
+	}
+
+	return e
+}

@@ -1,0 +1,180 @@
+package text
+
+import (
+	"math"
+	"time"
+
+	"doubletake/ingest"
+	"doubletake/ingest/format/internal/clock"
+)
+
+const (
+	// rateTolerance is the relative difference up to which a rate agrees with the rate of the options. A clock is read,
+	// not set: one percent off the nominal rate is no contradiction.
+	rateTolerance = 0.01
+
+	// statedTolerance is the relative difference up to which the steps of the time agree with the rate in the header.
+	statedTolerance = 0.02
+
+	// stepTolerance is the same for a column that nothing but its steps shows to be the time.
+	stepTolerance = 1e-3
+)
+
+// findTime finds the channel of the time, and the rate that it gives. The rate becomes the rate of all channels.
+func (t *Reader) findTime(o ingest.Options) error {
+	if err := t.findTimeChannel(o); err != nil {
+		return err
+	}
+
+	if t.timeChannel < 0 {
+		return nil
+	}
+
+	ch := &t.info.Channels[t.timeChannel]
+
+	read, err := clock.Read(t, t.timeChannel, "column")
+	if err != nil {
+		return err
+	}
+
+	clock.Mark(ch)
+	switch {
+	case t.rows < 2:
+		return nil
+	case read.RateHz == 0:
+		t.warnf("clock-useless", "column %s goes from %v to %v: it gives no sampling rate", ch.Name, read.First, read.Last)
+		return nil
+	case read.Gaps:
+		t.warnf("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
+			"recording pauses or changes its rate; %.4g Hz is used",
+			ch.Name, t.rows, read.Seconds, read.EndsHz, read.RateHz, read.RateHz)
+	}
+
+	rate, err := o.Rate(t.path, "column "+ch.Name, read.RateHz, rateTolerance)
+	if err != nil {
+		return err
+	}
+
+	stated := t.layout.rateHz
+	isInSmallUnit := isNear(1e3*rate, stated) || isNear(1e6*rate, stated) // steps in ms or µs
+	switch {
+	case stated == 0 || o.RateHz > 0:
+	case read.Doubt != "" && isInSmallUnit:
+		rate = stated
+		read.Doubt = ""
+	case !isNear(rate, stated):
+		t.warnf("rates-contradict", "the header states a rate of %g Hz, the steps of column %s give %.6g Hz: %[3]g Hz is "+
+			"used; correct the wrong one", stated, ch.Name, rate)
+	}
+
+	if read.Doubt != "" && o.RateHz == 0 && o.Text.Time == "" {
+		t.warnf("clock-unit", "%s", read.Doubt)
+	}
+
+	t.info.Warnings = append(t.info.Warnings, clock.Odd(t.path, "column "+ch.Name, rate)...)
+	for i := range t.info.Channels {
+		t.info.Channels[i].RateHz = rate
+	}
+
+	return nil
+}
+
+// isNear reports whether a rate agrees with the rate that the header states.
+func isNear(rate, stated float64) bool { return math.Abs(rate-stated) <= statedTolerance*stated }
+
+// findTimeChannel sets the channel of the time: the one that the options name, otherwise one with the name of a clock,
+// with times of the day, or, in the first column, with steps of the stated rate. There may be none.
+func (t *Reader) findTimeChannel(o ingest.Options) error {
+	if o.Text.Time != "" {
+		channel, err := ingest.FindChannel(t.info, o.Text.Time)
+		t.timeChannel = channel
+
+		return err
+	}
+
+	all := make([]int, len(t.columnOf))
+	for i := range all {
+		all[i] = i
+	}
+
+	channel, warnings := clock.Find(t, all, func(c int) []string { return []string{t.info.Channels[c].Name} })
+	t.timeChannel = channel
+	for i := 0; i < len(t.columnOf) && t.timeChannel < 0; i++ {
+		if t.layout.clockLayouts[t.columnOf[i]] != "" {
+			t.timeChannel = i
+		}
+	}
+
+	t.info.Warnings = append(t.info.Warnings, warnings...)
+
+	stated := t.layout.rateHz
+	if t.timeChannel < 0 && stated > 0 && len(t.columnOf) > 0 {
+		read, err := clock.Read(t, 0, "column")
+		if err == nil && math.Abs(read.RateHz-stated) <= stepTolerance*stated {
+			t.timeChannel = 0
+		}
+	}
+
+	return nil
+}
+
+// dateLayouts and timeLayouts are the layouts of cells, as package time has them. A fraction of the second may follow.
+var (
+	dateLayouts = []string{
+		"", "2006-1-2 ", "2006-1-2T", "2006/1/2 ", "2.1.2006 ", "2.1.06 ", "1/2/2006 ", "2/1/2006 ", "2-Jan-2006 ",
+	}
+	timeLayouts = []string{"15:04:05", "15:04:05Z07:00", "3:04:05 PM"}
+)
+
+// parseTime reads a cell as a time of a layout, in s since the year began. Without a date it is in s since the day
+// began.
+func parseTime(layout string, cell []byte) (float64, bool) {
+	t, err := time.Parse(layout, string(cell))
+	return t.Sub(time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)).Seconds(), err == nil
+}
+
+// takeClock takes a column of text for the time, and reports whether it does. All cells of the sample must be times of
+// the day, each later than the one before. No other column may have such times, and no column of numbers may be called
+// as the time.
+func (h *header) takeClock(col int) bool {
+	for i, isNumeric := range h.numeric {
+		_, isNamed := clock.Named(h.names[i], h.units[i])
+		if isNamed && isNumeric || h.clockLayouts[i] != "" {
+			return false
+		}
+	}
+
+	for _, date := range dateLayouts {
+		for _, timeOfDay := range timeLayouts {
+			if h.hasRisingTimes(col, date+timeOfDay) {
+				h.clockLayouts[col] = date + timeOfDay
+				h.units[col] = "s"
+
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// hasRisingTimes reports whether all cells of a column in the sample are times of a layout, each later than the one
+// before.
+func (h *header) hasRisingTimes(col int, layout string) bool {
+	last := math.Inf(-1)
+	for _, s := range h.lines[h.firstRow:] {
+		cells := h.cut(s.text)
+		if len(cells) <= col {
+			continue
+		}
+
+		now, ok := parseTime(layout, cells[col])
+		if !ok || now <= last {
+			return false
+		}
+
+		last = now
+	}
+
+	return true
+}

@@ -1,0 +1,260 @@
+package budget
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/derive"
+	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// This file adds to a budget the uncertainties that the configuration states (type B), and writes its model.
+
+// addStated adds the quantities of type B from the configuration, the outcome itself, and the model. The model is a
+// sum: the outcome, and the deviation by each level of repetition, by the calibration and by an expression. mean is the
+// mean of the condition's observations.
+func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) error {
+	model := []string{quote(outcome)}
+	for _, quantity := range b.Quantities {
+		model = append(model, quote(quantity.Name))
+	}
+
+	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
+	if c.Experiment == nil {
+		b.Quantities = append(b.Quantities, own)
+		b.Model = strings.Join(model, " + ")
+		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
+
+		return nil
+	}
+
+	settings := c.Experiment.Ingest
+	isLevel := units.IsLevel(b.Unit)
+	isCalibrated := settings.Calibration != nil && (isLevel || strings.HasPrefix(b.Unit, "Pa"))
+	if isCalibrated {
+		model = append(model, b.addCalibration(settings.Calibration.Uncertainty, isLevel)...)
+		if len(settings.Calibration.Uncertainty) == 0 {
+			b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
+		}
+	}
+
+	statements, err := c.statedQuantities(row)
+	if err != nil {
+		return err
+	}
+
+	if quantity, ok := statements[outcome]; ok {
+		own.U = quantity.U
+		own.DoF = quantity.DoF
+		own.A = quantity.A
+		own.Law = quantity.Law
+		delete(statements, outcome)
+	}
+
+	// In the model of a derived outcome its name stands for the expression, so the observations have another name.
+	if _, isDerived := config.Find(settings.Derive, outcome); isDerived {
+		own.Name = "measured " + outcome
+		model[0] = quote(own.Name)
+		term, err := b.addDerived(c, outcome, row, statements)
+		if err != nil {
+			return err
+		}
+
+		model = append(model, term)
+	} else {
+		model[0] += b.addReferences(c, outcome, statements)
+	}
+
+	b.Quantities = append(b.Quantities, own)
+	b.Model = strings.Join(model, " + ")
+
+	return nil
+}
+
+// quote writes a name as expressions have it.
+func quote(name string) string { return strconv.Quote(name) }
+
+// addCalibration adds the uncertainties of the calibration, and returns their terms of the model. For a level a term is
+// a deviation in dB; otherwise (isLevel false) it is the outcome times the relative deviation.
+func (b *Budget) addCalibration(list []config.NamedString, isLevel bool) (terms []string) {
+	for _, entry := range list {
+		uncertainty, _ := config.ParseUncertainty(entry.Value) // cannot fail: the configuration was checked
+		quantity := Quantity{
+			Name: "calibration " + entry.Name, Source: entry.Name, U: uncertainty.U, DoF: uncertainty.DoF,
+			A: uncertainty.Observed, Law: uncertainty.Law,
+		}
+
+		term := quote(quantity.Name)
+		if uncertainty.Percent { // the quantity is a factor near 1, and not a deviation in dB
+			quantity.Value = 1
+			term = "20*log10(" + term + ")"
+		}
+
+		if !isLevel {
+			term = quote(b.Outcome) + "*(10^(" + term + "/20) - 1)"
+		}
+
+		b.Quantities = append(b.Quantities, quantity)
+		terms = append(terms, term)
+	}
+
+	return terms
+}
+
+// baseValues returns the numbers at the condition of a row that no expression defines, by name: constants, conditions,
+// outcomes (their means) and the references of dsp that are set.
+func (c *campaign) baseValues(row int) map[string]float64 {
+	dsp := c.Experiment.DSP
+	values := map[string]float64{
+		"chord_m": dsp.ChordM, "span_m": dsp.SpanM, "density_kg_m3": dsp.DensityKgM3, "pressure_pa": dsp.PressurePa,
+		"temperature_c": dsp.TemperatureC,
+	}
+	for name, v := range values {
+		if v == 0 {
+			delete(values, name)
+		}
+	}
+
+	for _, constant := range c.Experiment.Ingest.Constants {
+		values[constant.Name] = constant.Value
+	}
+
+	for k, name := range c.conditions {
+		values[name] = c.values[k][row]
+	}
+
+	for _, o := range plan.Outcomes(c.Table) {
+		values[o] = c.mean(o, c.condition[row])
+	}
+
+	for _, definition := range c.Experiment.Ingest.Derive {
+		delete(values, definition.Name)
+	}
+
+	return values
+}
+
+// mean returns the mean of an outcome over the rows of a condition. It is NaN if no row has both values.
+func (c *campaign) mean(outcome string, id int) float64 {
+	first := c.Column(outcome + "_1").Floats
+	second := c.Column(outcome + "_2").Floats
+	sum := 0.0
+	n := 0.0
+	for _, i := range c.rows[id] {
+		if v := (first[i] + second[i]) / 2; !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+
+	return sum / n
+}
+
+// statedQuantities returns the quantities whose uncertainties are in ingest.uncertainty, by name, with their values at
+// the condition of a row. It returns an error if such a quantity is not known.
+func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
+	settings := c.Experiment.Ingest
+	base := c.baseValues(row)
+	stated := map[string]Quantity{}
+	for _, entry := range settings.Uncertainty {
+		v, known := base[entry.Name]
+		if _, isDerived := config.Find(settings.Derive, entry.Name); isDerived {
+			known = c.Column(entry.Name+"_1") != nil
+			v = c.mean(entry.Name, c.condition[row])
+		}
+
+		if !known {
+			return nil, &config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
+				"references of %s, found %q%s", c.Experiment.Name, entry.Name,
+				spelling.DidYouMean(entry.Name, slices.Collect(maps.Keys(base))))}
+		}
+
+		uncertainty, _ := config.ParseUncertainty(entry.Value) // cannot fail: the configuration was checked
+		quantity := Quantity{
+			Name: entry.Name, Source: entry.Name, Value: v, U: uncertainty.U, DoF: uncertainty.DoF,
+			A: uncertainty.Observed, Law: uncertainty.Law,
+		}
+		if uncertainty.Percent {
+			quantity.U *= math.Abs(v)
+		}
+		stated[entry.Name] = quantity
+	}
+
+	return stated, nil
+}
+
+// addDerived adds the quantities that the expression of a derived outcome may use, and returns the term of the model:
+// the expression less its value, which is the deviation by these quantities.
+func (b *Budget) addDerived(c *campaign, outcome string, row int, statements map[string]Quantity) (string, error) {
+	for _, definition := range c.Experiment.Ingest.Derive {
+		b.Derive = append(b.Derive, derive.Definition{Name: definition.Name, Text: definition.Value})
+	}
+
+	_, labels := plan.Conditions(c.Table)
+	b.Names = map[string]string{}
+	for _, l := range labels {
+		b.Names[l] = c.Column(l).Strings[row]
+	}
+
+	base := c.baseValues(row)
+	names := slices.Sorted(maps.Keys(base))
+	set, err := derive.New(b.Derive, nil, nil, labels, names)
+	if err != nil {
+		return "", fmt.Errorf("ingest.derive: %w", err)
+	}
+
+	for _, name := range names {
+		quantity, stated := statements[name]
+		if !stated {
+			quantity = Quantity{Name: name, Source: name, Value: base[name], DoF: math.Inf(1), Law: "normal"}
+		}
+		b.Quantities = append(b.Quantities, quantity)
+	}
+
+	if err := set.AddOutcomes(base, b.Names); err != nil {
+		return "", fmt.Errorf("ingest.derive: %w", err)
+	}
+
+	return fmt.Sprintf("%s - (%s)", quote(outcome), strconv.FormatFloat(base[outcome], 'g', -1, 64)), nil
+}
+
+// references has the quantities that the coefficients of a balance are divided by. The format gives the factor by which
+// the coefficient changes: the first argument is the value that was used, the second the quantity.
+var references = map[string]string{
+	"chord_m": "%s/%s", "span_m": "%s/%s", "density_kg_m3": "%s/%s", "pressure_pa": "%s/%s", "u_inf_m_s": "(%s/%s)^2",
+	"temperature_c": "(273.15 + %[2]s)/(273.15 + %[1]s)",
+}
+
+// addReferences adds the references of a balance's coefficient whose uncertainties are stated, and returns the factors
+// that follow the coefficient in the model. It returns "" for other outcomes.
+func (b *Budget) addReferences(c *campaign, outcome string, statements map[string]Quantity) (factors string) {
+	isCoefficient := c.Experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
+	for _, name := range slices.Sorted(maps.Keys(statements)) {
+		quantity := statements[name]
+		form := references[name]
+		if !isCoefficient || form == "" {
+			if slices.Contains(c.conditions, name) { // other quantities have no part in the outcome
+				b.Unseen = append(b.Unseen, "how "+outcome+" changes with "+name+" is not known: that uncertainty is not in "+
+					"this budget")
+			}
+
+			continue
+		}
+
+		if name == "chord_m" && outcome == "cm" { // a moment is divided by the chord twice
+			form = "(%s/%s)^2"
+		}
+
+		factors += "*" + fmt.Sprintf("("+form+")", strconv.FormatFloat(quantity.Value, 'g', -1, 64), quote(name))
+		b.Quantities = append(b.Quantities, quantity)
+	}
+
+	return factors
+}

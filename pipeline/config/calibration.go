@@ -1,0 +1,235 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Calibration describes the chain from samples to pascal.
+type Calibration struct {
+	// unit of the samples as they are: Pa, or full-scale
+	Unit string `key:"unit" enum:"|Pa|full-scale"`
+
+	// voltage of a full-scale sample in V
+	FullScaleV float64 `key:"full_scale_v"`
+
+	// whether that voltage is a peak or an rms value
+	Reading string `key:"reading" enum:"|peak|rms"`
+
+	// microphone sensitivity in V/Pa
+	SensitivityVPerPa float64 `key:"sensitivity_v_per_pa"`
+
+	// amplifier gain in dB between microphone and recorder
+	GainDB float64 `key:"gain_db" default:"0"`
+
+	// amplifier gain of single channels in dB, in addition to gain_db or the calibrator's; gain_db: {5: -6.02} is short
+	// for it
+	ChannelGainDB []NamedNumber `key:"channel_gain_db"`
+
+	// pascal per sample unit, instead of the chain
+	PaPerUnit float64 `key:"pa_per_unit"`
+
+	// recording of a sound calibrator with the same chain and gain, instead of the chain's numbers
+	Calibrator *Calibrator `key:"calibrator"`
+
+	// uncertainties of the chain for budget, in dB or %, e.g. calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2 %,
+	// rectangular"
+	Uncertainty []NamedString `key:"uncertainty" only:"others"`
+}
+
+// Calibrator is a recording of a sound calibrator on each microphone: its tone's
+// rms gives the pascal per sample unit.
+type Calibrator struct {
+	// level of the calibrator's tone in dB re 20 uPa: 94, 114, or the value of its certificate
+	LevelDB float64 `key:"level_db"`
+
+	// frequency of the tone in Hz; 0: the strongest line above 20 Hz
+	FrequencyHz float64 `key:"frequency_hz" default:"0"`
+
+	// one recording for all channels: a file of one channel, or one whose channels have the names of the
+	// recordings' channels
+	File string `key:"file" path:"yes"`
+
+	// for file: the channel that recorded the calibrator, by name or number from 1; it then calibrates all channels of
+	// the recordings
+	Channel string `key:"channel"`
+
+	// instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2:
+	// cal/mic2.wav}. If a recording has several channels, the one with the same name is used, or the one named by
+	// #CHANNEL after the file name
+	Recordings []NamedString `key:"recordings" path:"yes"`
+
+	// first second of the recording to use
+	FromS float64 `key:"from_s" default:"0"`
+
+	// last second of the recording to use; 0: to the end
+	ToS float64 `key:"to_s" default:"0"`
+
+	// how steady the level must be: the largest difference in dB between tenths of the recording
+	SpreadDB float64 `key:"spread_db"`
+
+	// gain of the recordings minus gain of the calibrator's recording, in dB
+	GainDB float64 `key:"gain_db" default:"0"`
+}
+
+func (c *Calibrator) setDefaults() { c.SpreadDB = 0.2 }
+
+func (c *Calibration) validate(f *File, _ *Experiment, key string, fail failFunc) {
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"full_scale_v", c.FullScaleV}, {"sensitivity_v_per_pa", c.SensitivityVPerPa}, {"pa_per_unit", c.PaPerUnit}} {
+		if f.Has(key + "." + v.name) {
+			fail.above(key+"."+v.name, "a number", v.value, most)
+		}
+	}
+
+	fail.within(key+".gain_db", "a gain", c.GainDB, -maxDB, maxDB)
+	for _, g := range c.ChannelGainDB {
+		fail.within(key+".channel_gain_db."+g.Name, "a gain", g.Value, -maxDB, maxDB)
+	}
+
+	checkEntries(fail, key+".uncertainty", c.Uncertainty, ParseUncertainty)
+
+	if c.Calibrator == nil {
+		return
+	}
+
+	chain := []string{"unit", "full_scale_v", "reading", "sensitivity_v_per_pa", "pa_per_unit"}
+	if len(c.ChannelGainDB) == 0 {
+		chain = append(chain, "gain_db")
+	}
+
+	fail.refuse(f, key, "the calibrator's recording replaces the chain; keep one of them", chain...)
+
+	cal := c.Calibrator
+	key += ".calibrator"
+	switch {
+	case cal.File == "" && len(cal.Recordings) == 0:
+		fail(key, "expected file: RECORDING, or recordings: {CHANNEL: RECORDING, …}, found neither")
+	case cal.File != "" && len(cal.Recordings) > 0:
+		fail(key+".recordings", "expected file or recordings, found both")
+	case cal.Channel != "" && cal.File == "":
+		fail(key+".channel", "belongs to file; behind a name in recordings write #CHANNEL")
+	}
+
+	if !f.Has(key + ".level_db") {
+		fail(key, "expected level_db: the level the calibrator makes, e.g. 94 or 114")
+		return
+	}
+
+	cal.Check(func(setting, text string) { fail(key+"."+setting, "%s", text) })
+}
+
+// Limits of a calibrator's settings. Beyond them a number is taken for a mistake.
+const (
+	minCalibratorDB, maxCalibratorDB = 20, 200
+	maxFrequencyHz                   = 1e9
+	maxSeconds                       = 1e9
+	maxDB                            = 1000
+)
+
+// Check calls fail for each number outside its limits, with the setting's key
+// and a text "expected …, found …".
+func (c *Calibrator) Check(fail func(setting, text string)) {
+	check := failFunc(func(key, format string, args ...any) { fail(key, fmt.Sprintf(format, args...)) })
+	check.within("level_db", "a level in dB re 20 µPa, e.g. 94 or 114,", c.LevelDB, minCalibratorDB, maxCalibratorDB)
+	check.within("frequency_hz", "a frequency in Hz, or 0 for the strongest line,", c.FrequencyHz, 0, maxFrequencyHz)
+	check.within("from_s", "a second", c.FromS, 0, maxSeconds)
+	check.within("to_s", "a second, or 0 for the end,", c.ToS, 0, maxSeconds)
+	check.above("spread_db", "a difference in dB", c.SpreadDB, maxDB)
+	check.within("gain_db", "a gain in dB", c.GainDB, -maxDB, maxDB)
+
+	if c.ToS > 0 && c.ToS <= c.FromS {
+		check("to_s", "expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS)
+	}
+}
+
+// Factor returns the factor by which samples of a channel are multiplied, and the
+// unit of the product (docs/method.md#split-half-spectra):
+//
+//	chain:      full scale × full_scale_v (× √2 if stated as rms) / sensitivity_v_per_pa / 10^(gain_db/20) → Pa
+//	            volts / sensitivity_v_per_pa / 10^(gain_db/20) → Pa
+//	            full scale × full_scale_v (× √2) → V, when no sensitivity is given
+//	pa_per_unit: × pa_per_unit → Pa
+//	unit:       × 1 → that unit
+//	nothing:    × 1 → the channel's own unit, which may be ""
+//
+// Settings that contradict each other or the channel's unit are an error.
+func (c Calibration) Factor(channelUnit string) (factor float64, unit string, err error) {
+	fail := func(format string, args ...any) (float64, string, error) {
+		return 0, "", fmt.Errorf("calibration: "+format, args...)
+	}
+
+	chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0
+	switch {
+	case chain && c.PaPerUnit > 0:
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one")
+	case chain && c.Unit != "":
+		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
+	case c.PaPerUnit > 0 && c.Unit != "":
+		return fail("both pa_per_unit and unit: %s are given: keep one", c.Unit)
+	case c.Reading != "" && c.FullScaleV == 0:
+		return fail("reading describes full_scale_v, but full_scale_v is missing")
+	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
+		return fail("gain_db is part of a chain, but sensitivity_v_per_pa is missing")
+	case c.PaPerUnit > 0 && channelUnit == "Pa":
+		return fail("pa_per_unit is given, but the channel is in Pa already")
+	case c.PaPerUnit > 0:
+		return c.PaPerUnit, "Pa", nil
+	case c.Unit != "" && !slices.Contains([]string{"", "full-scale", c.Unit}, channelUnit):
+		return fail("unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
+	case c.Unit != "":
+		return 1, c.Unit, nil
+	case !chain:
+		return 1, channelUnit, nil
+	case channelUnit == "full-scale" && c.FullScaleV == 0:
+		return fail("samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too")
+	case channelUnit == "" && c.FullScaleV == 0:
+		return fail("the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give " +
+			"pa_per_unit")
+	case channelUnit == "": // integers of any scaling would be taken for fractions of full scale
+		return fail("full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' " +
+			"unit; give pa_per_unit")
+	case channelUnit == "V" && c.FullScaleV > 0:
+		return fail("the channel is in V already: leave out full_scale_v")
+	case channelUnit != "V" && channelUnit != "full-scale":
+		return fail("a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
+	}
+
+	factor = 1
+	if channelUnit == "full-scale" {
+		factor = c.FullScaleV
+	}
+
+	if c.Reading == "rms" {
+		factor *= math.Sqrt2 // a sine that fills the scale has this peak
+	}
+
+	if c.SensitivityVPerPa == 0 {
+		return factor, "V", nil
+	}
+
+	return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
+}
+
+// Text describes how samples become a unit, for recordings.arrow.
+func (c Calibration) Text() string {
+	var parts []string
+	add := func(given bool, format string, args ...any) {
+		if given {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+
+	add(c.PaPerUnit > 0, "%g Pa per unit, as configured", c.PaPerUnit)
+	add(c.Unit != "", "in %s, as configured", c.Unit)
+	add(c.FullScaleV > 0, "%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))
+	add(c.SensitivityVPerPa > 0, "%g V/Pa", c.SensitivityVPerPa)
+	add(c.GainDB != 0, "gain %g dB", c.GainDB)
+
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,112 @@
+package contrast
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"doubletake/internal/lists"
+)
+
+// setPoints is the number of set points at which units of unequal conditions are compared.
+const setPoints = 9
+
+// interpolate replaces the rows by rows at common set points, which are evenly spaced within the range of most units.
+// The outcomes of a unit at a set point are interpolated between the unit's two neighbouring rows.
+func (c *comparison) interpolate() {
+	type unit struct {
+		side int
+		name string
+	}
+
+	units := make([]unit, len(c.rows))
+	for i, r := range c.rows {
+		units[i] = unit{r.side, r.unit}
+	}
+
+	var curves [][]row
+	for _, members := range lists.Alike(units) {
+		curve := means(lists.Rows(c.rows, 1, members))
+		slices.SortFunc(curve, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
+		curves = append(curves, curve)
+	}
+
+	low, high := commonRange(curves)
+	c.rows = nil
+	for _, curve := range curves {
+		for point := range setPoints {
+			x := low + (high-low)*float64(point)/(setPoints-1)
+			if r, ok := interpolated(curve, x); ok && low <= high {
+				c.rows = append(c.rows, r)
+			}
+		}
+	}
+}
+
+// commonRange returns the range that most units reach: at either end, three quarters of the units of each side have
+// rows up to the end or beyond.
+func commonRange(curves [][]row) (low, high float64) {
+	low = math.Inf(-1)
+	high = math.Inf(1)
+	for side := range 2 {
+		var first, last []float64
+		for _, curve := range curves {
+			if curve[0].side == side {
+				first = append(first, curve[0].x[0])
+				last = append(last, curve[len(curve)-1].x[0])
+			}
+		}
+
+		slices.Sort(first)
+		slices.Sort(last)
+		low = max(low, first[len(first)*3/4])
+		high = min(high, last[len(last)/4])
+	}
+
+	return low, high
+}
+
+// means returns the rows of one unit, averaged at equal conditions.
+func means(rows []row) []row {
+	x := make([]float64, len(rows))
+	for i, r := range rows {
+		x[i] = r.x[0]
+	}
+
+	var averaged []row
+	for _, same := range lists.Alike(x) {
+		r := rows[same[0]]
+		r.y = slices.Clone(r.y)
+		for n, i := range same[1:] {
+			for k, v := range rows[i].y {
+				r.y[k] += (v - r.y[k]) / float64(n+2)
+			}
+		}
+
+		averaged = append(averaged, r)
+	}
+
+	return averaged
+}
+
+// interpolated returns the outcomes of a unit at x, by a line through its two neighbouring rows. curve contains the
+// unit's rows in ascending order. interpolated returns false if x is outside of them.
+func interpolated(curve []row, x float64) (row, bool) {
+	i := slices.IndexFunc(curve, func(r row) bool { return r.x[0] >= x })
+	if i < 0 || i == 0 && curve[0].x[0] > x {
+		return row{}, false
+	}
+
+	left := curve[max(i-1, 0)]
+	right := curve[i]
+	r := right
+	r.x = []float64{x}
+	r.y = slices.Clone(right.y)
+	if w := right.x[0] - left.x[0]; w > 0 {
+		for k := range r.y {
+			r.y[k] += (left.y[k] - right.y[k]) * (right.x[0] - x) / w
+		}
+	}
+
+	return r, true
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"doubletake/pipeline/engine/job"
+)
+
+const (
+	// firstAsk is the time between two looks at the queue after something has happened.
+	firstAsk = 2 * time.Second
+	// lastAsk is the longest time between two looks at the queue.
+	lastAsk = 15 * time.Second
+	// maxQueueTime is how long a command that lists the queue may take.
+	maxQueueTime = time.Minute
+	// maxStatusTime is how long a command that prints why jobs wait may take.
+	maxStatusTime = 5 * time.Second
+	// maxStatusBytes is the length of its output that is shown.
+	maxStatusBytes = 2000
+	// missedBeats is the number of signs of life after whose absence the queue is asked about a part.
+	missedBeats = 3
+	// acceptMargin is the least age of a submission for which the queue is read: a younger one may not be listed yet.
+	acceptMargin = time.Second
+)
+
+// ask lists the queue in a goroutine if a part has not begun or is silent.
+func (e *Executor) ask(now time.Time) {
+	if e.options.Scheduler == nil || e.asking || now.Before(e.nextAsk) {
+		return
+	}
+
+	// The lastSign of a part that has not begun is the zero time, which is long ago too.
+	isSilent := func(p *part) bool { return p.submission.id != "" && now.Sub(p.lastSign) > missedBeats*beat }
+	if !slices.ContainsFunc(e.parts, isSilent) {
+		return
+	}
+
+	e.asking = true
+	go func() {
+		output, err := callWithin(e.ctx, maxQueueTime, e.root, e.options.Scheduler.Queue())
+		e.post(func() { e.answer(now, output, err) })
+	}()
+}
+
+// answer takes the output of the command that lists the queue, which was called at the time asked. After an error
+// nothing is known about the queue.
+func (e *Executor) answer(asked time.Time, output string, err error) {
+	e.asking = false
+	e.nextAsk = time.Now().Add(e.askEvery)
+	e.askEvery = min(e.askEvery*3/2, lastAsk)
+
+	if err == nil {
+		e.takeQueue(asked, e.options.Scheduler.Read(output))
+	}
+}
+
+// takeQueue notes for each part whether its job is in the queue, as it was at the time asked. A job that is missing has
+// left it. If no job of this run was ever seen there, the program may not understand the scheduler's output, and a
+// missing job means nothing.
+func (e *Executor) takeQueue(asked time.Time, queue map[job.Part]job.State) {
+	var missing []*part
+	for _, part := range e.parts {
+		state, isListed := queue[job.Part{ID: part.submission.id, N: part.number}]
+		if !isListed {
+			missing = append(missing, part)
+			continue
+		}
+
+		e.understood = true
+		part.state = state
+		part.leftQueue = time.Time{}
+		if state.Running && part.running.IsZero() {
+			part.running = asked
+		}
+	}
+
+	for _, part := range missing {
+		s := part.submission
+		mustBeListed := s.id != "" && s.accepted.Before(asked.Add(-acceptMargin)) && e.understood
+		if mustBeListed && part.leftQueue.IsZero() {
+			part.leftQueue = asked
+			e.stir()
+		}
+	}
+}
+
+// sayWaiting tells the user that no part has begun, if all were submitted some time ago. It says so once, until a part
+// begins.
+func (e *Executor) sayWaiting(now time.Time) {
+	if e.saidWaiting || len(e.parts) == 0 {
+		return
+	}
+
+	for _, part := range e.parts {
+		accepted := part.submission.accepted
+		isRecent := accepted.IsZero() || now.Sub(accepted) < e.options.Grace
+		if part.hasBegun() || !part.running.IsZero() || isRecent {
+			return
+		}
+	}
+
+	e.saidWaiting = true
+	oldest := e.parts[0].submission
+	e.options.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
+		"If they ended, see whether the nodes can run %s and write to %s. To submit them again, interrupt and run again",
+		len(e.parts), strings.Join(oldest.command, " "), now.Sub(oldest.accepted).Seconds(), e.reason(oldest),
+		filepath.Join(e.root, "bin"), e.partsDir()))
+}
+
+// reason returns the words of the scheduler about why a submission waits, or advice to ask the scheduler. The text ends
+// with a space or a line end.
+func (e *Executor) reason(s *submission) string {
+	words := e.options.Status
+	if len(words) == 0 && e.options.Scheduler != nil {
+		words = e.options.Scheduler.Why(job.Job{ID: s.id, Parts: s.parts})
+	}
+
+	if len(words) == 0 {
+		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
+	}
+
+	text, err := callWithin(e.ctx, maxStatusTime, e.root, words)
+	if err != nil {
+		text = err.Error()
+	}
+
+	text = strings.TrimSpace(text)
+	text = strings.ToValidUTF8(text[:min(len(text), maxStatusBytes)], "?")
+
+	return fmt.Sprintf("%q says:\n    %s\n", strings.Join(words, " "), strings.ReplaceAll(text, "\n", "\n    "))
+}

@@ -1,0 +1,135 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Array is an array job: the parts of a stage. The templates of scripts.tmpl call its methods.
+type Array struct {
+	Settings
+	Name  string   // dsp, or dsp-2 for the same parts once more
+	Parts int      // at least 1
+	Logs  string   // folder of the files with what the jobs print; "": they are not kept
+	Dir   string   // folder with the folders of the parts, for Scheduler.Script
+	Avoid []string // nodes that should not get the jobs; schedulers without words for this ignore it
+	Words []string // the program and its arguments, which the part follows
+}
+
+// Line returns the program with its arguments, quoted for a shell.
+func (a Array) Line() string { return quoteAll(a.Words) }
+
+// quoteAll returns words quoted for a shell, with spaces in between.
+func quoteAll(words []string) string {
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, Quote(word))
+	}
+
+	return strings.Join(quoted, " ")
+}
+
+// quoteCommands returns commands with their words quoted for a shell.
+func quoteCommands(commands []string) ([]string, error) {
+	var quoted []string
+	for _, command := range commands {
+		words, err := Words(command)
+		if err != nil {
+			return nil, err
+		}
+
+		quoted = append(quoted, quoteAll(words))
+	}
+
+	return quoted, nil
+}
+
+// Commands returns the commands before the program, quoted for a shell.
+func (a Array) Commands() ([]string, error) { return quoteCommands(a.Setup) }
+
+// Options returns the options of qsub in Extra, quoted for a shell.
+func (a Array) Options() ([]string, error) { return quoteCommands(a.Extra) }
+
+// Excluded returns the argument of an option --exclude of sbatch with the nodes to avoid, or "" if there are none. It
+// includes the nodes of such options in Extra, because sbatch takes only the last option.
+func (a Array) Excluded() string {
+	if len(a.Avoid) == 0 {
+		return ""
+	}
+
+	nodes := slices.Clone(a.Avoid)
+	for _, option := range a.Extra {
+		if list, ok := strings.CutPrefix(option, "--exclude="); ok {
+			nodes = append(nodes, list)
+		}
+	}
+
+	return strings.Join(nodes, ",")
+}
+
+// Output returns the path to which the scheduler writes what the jobs print.
+func (a Array) Output() string { return cmp.Or(a.Logs, "/dev/null") }
+
+// Shell returns the shell that runs the script. Commands of the setup, such as source, need bash.
+func (a Array) Shell() string {
+	if len(a.Setup) > 0 {
+		return "/bin/bash"
+	}
+	return "/bin/sh"
+}
+
+// MB returns the memory of a job in MiB, rounded up, or 0 without a limit.
+func (a Array) MB() int64 {
+	const kibPerMiB = 1024
+
+	return int64(kibibytes(a.Mem)+kibPerMiB-1) / kibPerMiB
+}
+
+// Seconds returns the time limit in seconds, or 0 without one. It reads the forms of sbatch: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds.
+func (a Array) Seconds() int {
+	units := []int{3600, 60, 1} // of hours:minutes:seconds, in seconds
+	days, clock, hasDays := strings.Cut(a.Time, "-")
+	if !hasDays {
+		days = "0"
+		clock = a.Time
+	}
+
+	fields := strings.Split(clock, ":")
+	if !hasDays && len(fields) < len(units) {
+		units = units[1:]
+	}
+
+	if len(fields) > len(units) {
+		return 0
+	}
+
+	const secondsPerDay = 86400
+	number, err := strconv.Atoi(days)
+	if err != nil {
+		return 0
+	}
+
+	seconds := number * secondsPerDay
+	for i, field := range fields {
+		number, err := strconv.Atoi(field)
+		if err != nil {
+			return 0 // no limit: "", UNLIMITED or INFINITE
+		}
+		seconds += number * units[i]
+	}
+
+	return seconds
+}
+
+// Numbers returns the numbers of the parts, from 1.
+func (a Array) Numbers() []int {
+	var numbers []int
+	for i := range a.Parts {
+		numbers = append(numbers, i+1)
+	}
+
+	return numbers
+}

@@ -1,0 +1,359 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// do makes a task with the executor, and publishes its result. It does not make the result if it turns out to be in the
+// store: a task that had to run before may have given the same outputs as last time. ran reports whether the executor
+// started the task. seconds is the time that another process took to make it, and 0 if this process made it.
+func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64, err error) {
+	former := r.s.last(task.ID)
+	st, statuses, err := r.reassess(task)
+	if err != nil {
+		return false, 0, err
+	}
+
+	defer func() {
+		for i := range st.held {
+			st.held[i].release()
+		}
+		st.held = nil
+	}()
+
+	if st.rec == nil {
+		waited, release := r.alone(st.key)
+		defer release()
+
+		if waited && !r.o.Force {
+			r.lookAgain(st)
+		}
+
+		if err := r.setAside(st); err != nil {
+			return false, 0, err
+		}
+	}
+
+	if st.rec == nil || r.o.Force {
+		work := &Work{Task: task, Key: st.key, Expect: r.expected(task), st: st, statuses: statuses, r: r}
+		if started, err := r.execute(ctx, work); err != nil {
+			return started, 0, err
+		}
+
+		ran = true
+		r.gate <- struct{}{}
+		defer func() { <-r.gate }()
+
+		seconds, err = r.takeResult(work)
+		if err != nil {
+			return true, 0, err
+		}
+
+		st.State = UpToDate
+	}
+
+	r.mu.Lock()
+	r.statuses[task.ID] = st
+	r.mu.Unlock()
+
+	if err := r.s.publish(task, st.rec); err != nil {
+		return ran, seconds, err
+	}
+
+	isReplaced := former != nil && former.Key != st.key
+	if task.Replaces && isReplaced && !r.worker {
+		if err := r.replace(former.Key); err != nil {
+			return ran, seconds, err
+		}
+	}
+
+	return ran, seconds, r.s.save(false)
+}
+
+// reassess determines the status of a task whose dependencies are up to date now. It also returns their statuses, by
+// task.
+func (r *runner) reassess(task *Task) (st *Status, statuses map[string]*Status, err error) {
+	statuses = make(map[string]*Status, len(task.Deps))
+	r.mu.Lock()
+	for _, dep := range task.Deps {
+		statuses[dep.Task] = r.statuses[dep.Task]
+	}
+	r.mu.Unlock()
+
+	r.gate <- struct{}{}
+	defer func() { <-r.gate }()
+
+	st, err = r.s.assess(task, statuses, false)
+
+	return st, statuses, err
+}
+
+// lookAgain looks up the result once more, which another task with the same key may have made meanwhile.
+func (r *runner) lookAgain(st *Status) {
+	r.gate <- struct{}{}
+	defer func() { <-r.gate }()
+
+	st.rec, _ = r.s.lookup(st) // a damaged result is made again
+	if st.rec != nil {
+		st.State = UpToDate
+	}
+}
+
+// execute passes the work to the executor. It reports whether it did. It returns no error if another process has made
+// the result meanwhile.
+func (r *runner) execute(ctx context.Context, work *Work) (started bool, err error) {
+	if !r.worker {
+		return true, r.ex.Do(ctx, work)
+	}
+
+	if err := work.Clear(); err != nil && !r.s.absent(work.Key) { // without the object, another process cleared it
+		return false, err
+	}
+
+	if err := r.ex.Do(ctx, work); err != nil && !work.Sealed() {
+		return true, err
+	}
+
+	return true, nil
+}
+
+// takeResult takes the record of the work's result into the task's status. If another process made the result,
+// takeResult reads it from the store and returns how many seconds that process took.
+func (r *runner) takeResult(work *Work) (seconds float64, err error) {
+	st := work.st
+	if work.rec != nil {
+		st.rec = work.rec
+		return 0, nil
+	}
+
+	work.Started("")
+
+	st.rec, err = r.s.adopt(st, true)
+	if err != nil {
+		return 0, err
+	}
+
+	return st.rec.Seconds, nil
+}
+
+// setAside moves the object of a task to .cache/damaged if it is damaged, and tells the observer.
+func (r *runner) setAside(st *Status) error {
+	for _, reason := range st.Reasons {
+		if reason.Kind != "damaged" || st.rec != nil || r.s.absent(st.key) {
+			continue
+		}
+
+		if err := r.s.setAside(r.s.object(st.key)); err != nil {
+			return err
+		}
+
+		r.mu.Lock()
+		r.observe(Event{Kind: "note", Task: st.Task, Note: "damaged result " + reason.Name +
+			"; it is in " + r.s.cache("damaged") + " now and is made again"})
+		r.mu.Unlock()
+	}
+
+	return nil
+}
+
+// replace removes the former result of a task, whose key is given, unless it is the result of another task too. It
+// makes the present result durable first.
+func (r *runner) replace(key string) error {
+	if err := r.s.settle(); err != nil {
+		return err
+	}
+
+	if r.s.isResult(key) {
+		return nil
+	}
+
+	return r.discard(key)
+}
+
+// isResult reports whether the object with a key is the last result of a task.
+func (s *store) isResult(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, record := range s.ix.Tasks {
+		if record.Key == key {
+			return true
+		}
+	}
+
+	return false
+}
+
+// discard removes the object with a key, if there is one.
+func (r *runner) discard(key string) error {
+	if r.s.absent(key) {
+		return nil
+	}
+
+	if err := r.removeObject(key); err != nil {
+		return fmt.Errorf("clear old result: %w", err)
+	}
+
+	return nil
+}
+
+// removeObject gives an object another name, makes the loss of its old name durable, and deletes it.
+func (r *runner) removeObject(key string) error {
+	dir, err := r.folder(key, false)
+	if err != nil {
+		return err
+	}
+
+	object := r.s.object(key)
+	if err := rename(object, filepath.Join(dir, "old")); err != nil {
+		os.RemoveAll(dir) // the new folder is empty
+		return err
+	}
+
+	if err := disk.dir(filepath.Dir(object)); err != nil {
+		return err
+	}
+
+	return os.RemoveAll(dir)
+}
+
+// make runs a task in this process and seals its result. It returns nil and no error if another process was first.
+func (r *runner) make(ctx context.Context, work *Work) (*record, error) {
+	task := work.Task
+	dir, err := r.folder(work.st.key, task.Packed)
+	if err != nil {
+		return nil, err
+	}
+
+	isSealed := false
+	defer func() {
+		if !isSealed {
+			os.RemoveAll(dir)
+		}
+	}()
+
+	inputs := task.inputs(work.st.digests)
+	job := r.newJob(work, inputs, dir)
+	defer job.free()
+
+	began := time.Now()
+	if err := task.run(ctx, job); err != nil {
+		return nil, err
+	}
+
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	if err := work.st.checkFiles(); err != nil {
+		return nil, err
+	}
+
+	rec, err := r.s.seal(task, work.st.key, dir, manifest{
+		Task: task.ID, Stage: task.Stage, Version: task.Version, Program: r.o.Program, Host: r.host(),
+		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
+		Config: task.settings(), Inputs: inputs, Annotate: r.o.Annotate,
+	}, job, r.worker)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+
+	isSealed = true
+	r.pass(job)
+
+	return rec, nil
+}
+
+// newJob returns the job of a task, which writes its outputs to dir unless it is packed. The job takes the value that
+// was passed to the task.
+func (r *runner) newJob(work *Work, inputs []input, dir string) *Job {
+	task := work.Task
+	job := &Job{
+		digests: map[string]string{}, inputs: map[Dep]string{}, held: work.st.held, fault: r.s.cache("fault.txt"),
+		made: map[string]string{}, passing: map[string]Freer{},
+		follows: func(other string) bool { return r.follows(task, other) },
+	}
+
+	if !task.Packed {
+		job.Dir = dir
+	}
+
+	for _, input := range inputs {
+		job.made[input.Name] = input.Digest
+	}
+
+	for _, dep := range task.Deps {
+		job.inputs[dep] = filepath.Join(r.s.object(work.statuses[dep.Task].rec.Key), dep.Output)
+	}
+
+	job.passed = r.take(task, job.made)
+
+	return job
+}
+
+// free frees the memory of a job that has ended: its outputs, the value that was passed to it, and values that it would
+// have passed on if its result had been sealed.
+func (j *Job) free() {
+	for _, p := range j.packed {
+		outputBuffers.Put(p.Buffer)
+	}
+
+	if j.passed != nil {
+		j.passed.Free()
+	}
+
+	for _, value := range j.passing {
+		value.Free()
+	}
+}
+
+// checkFiles returns a *FileError if one of the task's raw files has changed since it was hashed.
+func (st *Status) checkFiles() error {
+	for i, file := range st.Task.Files {
+		known := hashed{sum: st.digests[i], stamp: st.stamps[i]}
+		if !known.unchanged(file) {
+			return &FileError{file.Path, errors.New("it changed while it was read; run again when it is complete")}
+		}
+	}
+
+	return nil
+}
+
+// host returns the name of this machine for manifests. In a job of Slurm that is the name by which Slurm knows it.
+func (r *runner) host() string {
+	if name := os.Getenv("SLURMD_NODENAME"); name != "" && r.worker {
+		return name
+	}
+
+	name, _ := os.Hostname() // "" if the system does not know it
+
+	return name
+}
+
+// folder returns the path of a fresh folder for a task's outputs, which it creates unless they are
+// packed into one file at that path. Workers use a folder that a driver does not clear when it starts.
+func (r *runner) folder(key string, packed bool) (string, error) {
+	dir := r.s.cache("tmp", aside())
+
+	if r.worker {
+		dir = r.s.cache("work", key+"-"+aside())
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return "", &WorkdirError{r.s.dir, err}
+		}
+	}
+
+	if packed {
+		return dir, nil
+	}
+
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", &WorkdirError{r.s.dir, err}
+	}
+
+	return dir, nil
+}

@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// queue is a heap, for package container/heap: its first element is less than all others.
+type queue[T any] struct {
+	list []T
+	less func(a, b T) bool
+}
+
+func (q *queue[T]) Len() int { return len(q.list) }
+
+func (q *queue[T]) Less(i, j int) bool { return q.less(q.list[i], q.list[j]) }
+
+func (q *queue[T]) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
+
+func (q *queue[T]) Push(x any) { q.list = append(q.list, x.(T)) }
+
+func (q *queue[T]) Pop() any {
+	x := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+
+	return x
+}
+
+// run passes the tasks of todo to the executor as they become ready, as many at
+// a time as it accepts. It returns an error of the executor; r.failed has the errors of tasks.
+func (r *runner) run(ctx context.Context, todo []*Task) error {
+	r.queueReady(todo)
+	if err := r.ex.Open(ctx, &Session{r.p.Dir}); err != nil {
+		return fmt.Errorf("open executor: %w", err)
+	}
+
+	stop := context.AfterFunc(ctx, r.halt)
+	defer stop()
+
+	r.runReady(ctx)
+
+	if err := r.ex.Close(); err != nil {
+		return fmt.Errorf("close executor: %w", err)
+	}
+
+	return nil
+}
+
+// queueReady creates the queue of ready tasks, with the tasks that wait for nothing. Near tasks go first, because in a
+// campaign that is larger than the memory a file would otherwise be read from the disk again for each of its tasks.
+// Then the task with the heaviest chain of tasks behind it goes first, and then the first in the plan.
+func (r *runner) queueReady(todo []*Task) {
+	order := map[*Task]int{}
+	for i, task := range todo {
+		order[task] = i
+	}
+
+	r.ready = &queue[*Task]{less: func(a, b *Task) bool {
+		if r.near[a] != r.near[b] {
+			return r.near[a]
+		}
+
+		if r.level[a] != r.level[b] {
+			return r.level[a] > r.level[b]
+		}
+
+		return order[a] < order[b]
+	}}
+
+	for _, task := range todo {
+		if r.wait[task] == 0 {
+			heap.Push(r.ready, task)
+		}
+	}
+}
+
+// runReady starts ready tasks until none is in hand and none will become ready.
+func (r *runner) runReady(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	drained := false
+	for {
+		for task := r.next(); task != nil; task = r.next() {
+			go r.runChain(ctx, task)
+		}
+
+		if r.busy == 0 && (r.stop || r.ready.Len() == 0) {
+			return
+		}
+
+		if r.stop && !drained {
+			drained = true
+			r.mu.Unlock()
+			r.ex.Drain()
+			r.mu.Lock()
+			continue
+		}
+
+		r.cond.Wait()
+	}
+}
+
+// runChain has a task made, and then further ready tasks one after the other, because the stack of a new goroutine
+// would take time to grow.
+func (r *runner) runChain(ctx context.Context, task *Task) {
+	for task != nil {
+		began := time.Now()
+
+		ran, seconds, err := r.do(ctx, task)
+		if seconds == 0 {
+			seconds = time.Since(began).Seconds()
+		}
+
+		r.mu.Lock()
+		r.busy--
+		r.finish(ctx, task, ran, seconds, err)
+		task = r.next()
+		r.cond.Broadcast()
+		r.mu.Unlock()
+	}
+}
+
+// next takes the first ready task in hand. It returns nil if there is none, or if no further task may begin. The mutex
+// must be held.
+func (r *runner) next() *Task {
+	limit := r.ex.Limit()
+	isFull := limit > 0 && r.busy >= limit
+	if r.stop || r.ready.Len() == 0 || isFull {
+		return nil
+	}
+
+	task := heap.Pop(r.ready).(*Task)
+	r.busy++
+
+	summary := r.stage(task.Stage)
+	if !summary.started {
+		summary.started = true
+		summary.first = time.Now()
+	}
+
+	return task
+}
+
+// halt keeps further tasks from beginning.
+func (r *runner) halt() {
+	r.mu.Lock()
+	r.stop = true
+	r.mu.Unlock()
+	r.cond.Broadcast()
+}
+
+// finish counts a task that has ended, and queues the tasks that waited for it alone. After an error they are never
+// queued. The mutex must be held.
+func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float64, err error) {
+	r.free(task.ID) // releases a value that was passed to the task, which does not take it if its result was found
+	summary := r.stage(task.Stage)
+	summary.last = time.Now()
+	if errors.Is(err, ErrNotStarted) {
+		return
+	}
+
+	summary.Seconds += seconds
+	if err != nil && ctx.Err() != nil { // interrupted
+		return
+	}
+
+	if err != nil {
+		summary.Failed++
+		r.failed = append(r.failed, &TaskError{task, err})
+		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err})
+		r.stop = r.stop || !r.o.KeepGoing
+
+		return
+	}
+
+	if ran {
+		summary.Ran++
+		if seconds > r.res.SlowestSeconds {
+			r.res.Slowest = task.ID
+			r.res.SlowestSeconds = seconds
+		}
+	} else {
+		summary.Cached++
+	}
+
+	r.observe(Event{Kind: "done", Task: task, Ran: ran, Seconds: seconds})
+
+	for _, user := range r.users[task.ID] {
+		if r.wait[user]--; r.wait[user] == 0 {
+			_, passed := r.passed[user.ID]
+			r.near[user] = passed || user.sharesFile(task)
+			heap.Push(r.ready, user)
+		}
+	}
+}
+
+// sharesFile reports whether both tasks read a raw file.
+func (t *Task) sharesFile(other *Task) bool {
+	for _, file := range t.Files {
+		if slices.Contains(other.Files, file) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// observe passes an event to the journal and to the observer of the run. The mutex must be held while tasks run.
+func (r *runner) observe(event Event) {
+	if r.journal != nil && event.Task != nil {
+		r.journal.observe(event)
+	}
+
+	if r.o.Observe != nil {
+		r.o.Observe(event)
+	}
+}
+
+// alone waits until no other task makes the result with a key. Tasks of several
+// experiments may want the same result, which is then made only once. alone reports whether it waited. Until the caller
+// calls release, other callers wait.
+func (r *runner) alone(key string) (waited bool, release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	for r.making[key] {
+		waited = true
+		r.cond.Wait()
+	}
+
+	r.making[key] = true
+
+	return waited, func() {
+		r.mu.Lock()
+		delete(r.making, key)
+		r.mu.Unlock()
+		r.cond.Broadcast()
+	}
+}
+
+// follows reports whether the task with the ID next is made after t in this process, so that t may pass a value to it.
+// The task must wait for t alone, and it must be almost certain that its result is not in the store: it was never made,
+// or its settings or its version changed, or the run is forced. The queue prefers such tasks, so that there are never
+// more passed values than tasks in hand.
+func (r *runner) follows(t *Task, next string) bool {
+	if _, here := r.ex.(Local); !here {
+		return false
+	}
+
+	old := r.s.last(next)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	user := findTask(r.users[t.ID], next)
+	if user == nil || r.stop || r.wait[user] != 1 {
+		return false
+	}
+
+	if r.o.Force || old == nil || old.Version != user.Version {
+		return true
+	}
+
+	return slices.ContainsFunc(r.statuses[user.ID].Reasons, func(reason Reason) bool { return reason.Kind == "key" })
+}
+
+// findTask returns the task with an ID, or nil if there is none.
+func findTask(tasks []*Task, id string) *Task {
+	for _, task := range tasks {
+		if task.ID == id {
+			return task
+		}
+	}
+
+	return nil
+}

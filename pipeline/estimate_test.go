@@ -1,0 +1,133 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/pipelinetest"
+)
+
+// simulatedTable is a table of simulated pairs, whose groups are held out in turn.
+type simulatedTable struct {
+	rows, outcomes int
+	byName         bool // the groups are named things; otherwise numbers
+}
+
+// files returns the table and a configuration that holds out each group in turn.
+func (s simulatedTable) files() map[string]string {
+	const groups = 5
+	rng := rand.New(rand.NewPCG(1, 2))
+
+	var head, y1, y2 []string
+	for j := range s.outcomes {
+		y1 = append(y1, fmt.Sprintf("y%d_1", j))
+		y2 = append(y2, fmt.Sprintf("y%d_2", j))
+	}
+
+	head = append(append([]string{"run", "thing", "a", "b"}, y1...), y2...)
+	var table strings.Builder
+	fmt.Fprintln(&table, strings.Join(head, ","))
+	for i := range s.rows {
+		group := i % groups
+		a := rng.Float64()
+		b := rng.Float64()
+		name := fmt.Sprint(group)
+		if s.byName {
+			name = fmt.Sprintf("thing%d", group)
+		}
+
+		fmt.Fprintf(&table, "r%d,%s,%g,%g", i, name, a, b)
+		for k := range 2 * s.outcomes {
+			phase := float64(k%s.outcomes) + 0.3*float64(group)
+			fmt.Fprintf(&table, ",%g", math.Sin(3*a+phase)+b*b+0.1*rng.NormFloat64())
+		}
+
+		fmt.Fprintln(&table)
+	}
+
+	inputs := "thing, a, b"
+	if s.byName {
+		inputs = "a, b"
+	}
+
+	configuration := fmt.Sprintf(`version: 1
+experiments:
+  e:
+    ingest:
+      table: {file: pairs.csv, inputs: [thing, a, b], y1: [%s], y2: [%s], run: run, pairs: repeat-run}
+    train: {inputs: [%s], splits: {each: thing}}
+`, strings.Join(y1, ", "), strings.Join(y2, ", "), inputs)
+
+	return map[string]string{"pairs.csv": table.String(), "pipeline.yaml": configuration}
+}
+
+// BenchmarkEstimates compares the seconds that are expected of campaigns with the processor time that they take. The
+// ratio should lie between 0.5 and 2 on a quiet machine: the constants of trainstage's costs are chosen for that.
+func BenchmarkEstimates(b *testing.B) {
+	for name, campaign := range map[string]simulatedTable{
+		"200x1": {rows: 200, outcomes: 1}, "400x2": {rows: 400, outcomes: 2}, "500x18": {rows: 500, outcomes: 18},
+		"700x2 by name": {rows: 700, outcomes: 2, byName: true}, "1500x4": {rows: 1500, outcomes: 4},
+		"6000x1 by name": {rows: 6000, outcomes: 1, byName: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				expected := 0.0
+				before := processorSeconds(b)
+				err := pipelinetest.Run(b.TempDir(), campaign.files(), pipeline.Options{Jobs: 1, Observe: func(e pipeline.Event) {
+					for _, task := range e.Todo {
+						expected += task.Weight
+					}
+				}})
+				require.NoError(b, err)
+				b.ReportMetric(expected/(processorSeconds(b)-before), "estimate/taken")
+			}
+		})
+	}
+}
+
+// The number of rows of a table is known before its task reads it, so that the cost of its trainings is estimated: a
+// table of four times the rows, or of ten times the outcomes, is expected to cost more.
+func TestEstimatesGrow(t *testing.T) {
+	expected := func(campaign simulatedTable) float64 {
+		dir := t.TempDir()
+		for name, text := range campaign.files() {
+			write(t, dir, name, text)
+		}
+
+		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+		require.NoError(t, err)
+
+		states, err := p.Status()
+		require.NoError(t, err)
+
+		sum := 0.0
+		for _, s := range states {
+			sum += s.Task.Weight
+		}
+
+		return sum
+	}
+
+	small := expected(simulatedTable{rows: 300, outcomes: 1})
+	require.Greater(t, expected(simulatedTable{rows: 1200, outcomes: 1}), 2*small)
+	require.Greater(t, expected(simulatedTable{rows: 300, outcomes: 10}), 2*small)
+}
+
+// processorSeconds returns the processor time that this process has used.
+func processorSeconds(b *testing.B) float64 {
+	b.Helper()
+
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}

@@ -1,0 +1,113 @@
+package judge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+	"doubletake/train/triplets"
+)
+
+// against contains the pairs that judge, and the split of the experiment that they belong to.
+type against struct {
+	*pairs.Pairs
+	split *table.Table // predictions.arrow of the split, with the parts and the scale; nil without a split
+}
+
+// openAgainst reads the pairs that judge and the split. Pairs in a file of text may have the columns in texts as names.
+func openAgainst(o Options, texts []string) (*against, error) {
+	p, err := pairs.Open(o.Against, "", texts)
+	if err != nil {
+		return nil, err
+	}
+
+	judges := &against{Pairs: p}
+	o.Split = cmp.Or(o.Split, p.Split)
+	if o.Split == "" {
+		return judges, nil
+	}
+
+	if err := judges.readSplit(o.Split); err != nil {
+		return nil, err
+	}
+
+	return judges, nil
+}
+
+// readSplit reads the table of a split, which has the part of each pair.
+func (a *against) readSplit(name string) error {
+	if a.Dir == "" {
+		return &config.UsageError{Text: "--split belongs to --against of an experiment, found the file " + a.Name}
+	}
+
+	path := filepath.Join(a.Dir, "splits", name, "seed-0", "predictions.arrow")
+
+	t, err := table.ReadVerified(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		var names []string
+		folders, _ := os.ReadDir(filepath.Join(a.Dir, "splits")) // if there is no such folder, there is no split to suggest
+		for _, f := range folders {
+			names = append(names, f.Name())
+		}
+
+		return a.Need("--split", "split", name, names)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	if t.Rows() != a.Rows() {
+		return &fault.Error{
+			Path: path, Want: fmt.Sprintf("%d rows, as in triplets.arrow", a.Rows()), Found: strconv.Itoa(t.Rows()),
+			Hint: "run pipeline run again",
+		}
+	}
+
+	a.split = t
+
+	return nil
+}
+
+// inputs returns the inputs of the split, or nil without a split.
+func (a *against) inputs() []string {
+	if a.split == nil {
+		return nil
+	}
+	return strings.Split(a.split.Get("inputs"), ",")
+}
+
+// set returns the pairs as a set with the predicted outcomes. Its inputs are the inputs of the split, or otherwise the
+// conditions by which pairs and predictions were matched, or otherwise all conditions.
+func (a *against) set(matched *pairs.Match) (triplets.Set, error) {
+	inputs := a.inputs()
+	if inputs == nil {
+		inputs = matched.Conditions
+	}
+
+	if len(inputs) == 0 { // matched by names alone
+		inputs, _ = plan.Conditions(a.Table)
+	}
+
+	set, err := plan.Triplets(a.Table, inputs, matched.Outcomes)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
+	set.Couples = a.Get("config:dsp.couples") == "true"
+	if day := a.Column(plan.Across(a.Table)); day != nil {
+		set.PairAcross(set.Recording, day.Strings)
+	}
+
+	return set, nil
+}

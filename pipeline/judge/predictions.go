@@ -1,0 +1,267 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/pairs"
+	"doubletake/train/triplets"
+)
+
+// predictions is the user's table of predictions, with the row of each pair.
+type predictions struct {
+	*pairs.Cells
+	rows []int // row of the table by pair; −1 if there is none
+}
+
+// given contains the predictions at the pairs of a set. Lists of numbers have N×Out elements in the outcomes' own
+// units, which are NaN where there is no prediction.
+type given struct {
+	triplets.Set
+	Options
+	answers  triplets.Answers // means, variances of one measurement, and in Cov epistemic variances; nil if not stated
+	mid      []float64        // middles of the stated intervals; nil without intervals
+	half     []float64        // half widths of the stated intervals; nil without intervals
+	group    []string         // by pair: the group that the prediction was trained without; "" if there is none
+	trained  []bool           // by pair: the table says that the program was trained on it
+	complete []bool           // by pair: it has a number in every column of the outcomes
+	unstated bool             // the table states only means
+	open     bool             // some bounds of intervals are infinite
+}
+
+// kindOf returns the kind of the numbers in columns with a suffix, which decides how their units are converted.
+func kindOf(suffix string) pairs.Kind {
+	switch {
+	case strings.HasPrefix(suffix, "_sd"), suffix == "_delta":
+		return pairs.Differences
+	case suffix == "":
+		return pairs.Values
+	case suffix == "_low", suffix == "_high":
+		return pairs.Bounds
+	}
+
+	return pairs.Variances
+}
+
+// readColumns reads the columns of all outcomes with a suffix, N×Out. The suffix "" means the columns of means. It
+// returns nil if an outcome has no such column.
+func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, error) {
+	values := make([]float64, set.N*set.Out)
+	for j, quantity := range set.Outcomes {
+		name := quantity.Name + suffix
+		if suffix == "" {
+			name = p.Mean(quantity.Name)
+		}
+
+		if !p.Has(name) {
+			return nil, nil
+		}
+
+		v, err := p.Numbers(name, quantity.Unit, kindOf(suffix))
+		if err != nil {
+			return nil, err
+		}
+
+		if !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) }) {
+			return nil, fault.At(p.Path, "column "+name, "numbers", "none in "+fault.Plural(int64(len(v)), "row"),
+				"fill it or leave it out")
+		}
+
+		negative := slices.IndexFunc(v, func(x float64) bool { return x < 0 })
+		if strings.HasPrefix(suffix, "_sd") && negative >= 0 {
+			return nil, p.Fault(negative, name, "a deviation that is not negative")
+		}
+
+		for i, row := range p.rows {
+			values[i*set.Out+j] = math.NaN()
+			if row >= 0 {
+				values[i*set.Out+j] = v[row]
+			}
+		}
+	}
+
+	return values, nil
+}
+
+// suffixes lists the suffixes of an outcome's columns that are read.
+var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
+	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
+
+// unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std.
+func (p *predictions) unused(outcomes []string) []string {
+	known := slices.Concat(suffixes, []string{
+		"_mu", "_1", "_2", "_sd_claimed", "_largest_left_out", "_no_interval", "_before_measuring",
+	})
+
+	var left []string
+	for _, name := range p.Columns {
+		if slices.Contains(outcomes, name) {
+			continue
+		}
+
+		for _, o := range outcomes {
+			if belongs, used := belongsTo(name, o, known); belongs && !used {
+				left = append(left, name)
+			}
+		}
+	}
+
+	return left
+}
+
+// belongsTo reports whether the name of a column consists of an outcome, in any letter case, and a suffix. used reports
+// whether the letter case is the outcome's and the suffix is a known one.
+func belongsTo(name, outcome string, known []string) (belongs, used bool) {
+	n := len(outcome)
+	if len(name) < n || !strings.EqualFold(name[:n], outcome) {
+		return false, false
+	}
+
+	suffix := name[n:]
+	if suffix != "" && suffix[0] != '_' {
+		return false, false
+	}
+
+	return true, name[:n] == outcome && slices.Contains(known, suffix)
+}
+
+// read reads the columns of the outcomes. It also returns notes about columns that are not judged.
+func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error) {
+	stated := map[string][]float64{} // by suffix
+	var notes []string
+	for _, suffix := range suffixes {
+		values, err := p.readColumns(set, suffix)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		stated[suffix] = values
+		for _, quantity := range set.Outcomes {
+			if suffix != "" && values == nil && p.Has(quantity.Name+suffix) {
+				notes = append(notes, quantity.Name+suffix+" is not judged: not all outcomes have such a column")
+			}
+		}
+	}
+
+	if (stated["_low"] == nil) != (stated["_high"] == nil) {
+		notes = append(notes, "no interval: low and high belong together")
+	}
+
+	predicted := &given{
+		Set: set, Options: o,
+		group: make([]string, set.N), trained: make([]bool, set.N), complete: make([]bool, set.N),
+	}
+	for _, column := range triplets.AnswerColumns {
+		*column.Field(&predicted.answers) = stated[column.Suffix]
+	}
+
+	predicted.answers.Mu = stated[""]
+	openBelow := predicted.closeInfinite(stated["_low"], -1)
+	openAbove := predicted.closeInfinite(stated["_high"], 1)
+	predicted.open = openBelow+openAbove > 0
+	predicted.setUncertainty(stated)
+
+	if k := slices.IndexFunc(predicted.half, func(half float64) bool { return half < 0 }); k >= 0 {
+		row := p.rows[k/set.Out]
+		name := set.Outcomes[k%set.Out].Name
+		return nil, nil, p.Fault(row, name+"_low", "at most "+name+"_high")
+	}
+
+	for i, row := range p.rows {
+		if row < 0 {
+			continue
+		}
+
+		predicted.complete[i] = predicted.isComplete(i)
+		predicted.trained[i] = p.Has("set") && p.Text(row, "set") != "test"
+		if o.Groups != "" {
+			predicted.group[i] = p.Text(row, o.Groups)
+		}
+	}
+
+	return predicted, notes, nil
+}
+
+// isComplete reports whether pair i has a number in every column that the table has.
+func (g *given) isComplete(i int) bool {
+	for _, v := range [][]float64{g.answers.Mu, g.answers.Var, g.answers.Cov, g.half} {
+		if v != nil && slices.ContainsFunc(v[i*g.Out:(i+1)*g.Out], math.IsNaN) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// farAway is the distance at which an infinite bound is taken to be, so that its interval has a middle. It is a
+// multiple of the largest absolute value of the pair and its prediction.
+const farAway = 1e5
+
+// closeInfinite replaces the infinite bounds in a list by finite ones far away, and returns how many it replaced. side
+// is −1 for lower bounds and 1 for upper bounds.
+func (g *given) closeInfinite(bounds []float64, side int) (n int) {
+	for k, v := range bounds {
+		if math.IsInf(v, side) {
+			n++
+			bounds[k] = float64(side) * farAway * max(math.Abs(g.Y1[k]), math.Abs(g.Y2[k]), math.Abs(g.answers.Mu[k]))
+		}
+	}
+
+	return n
+}
+
+// setUncertainty stores the intervals and variances that the columns state. stated contains the columns by suffix.
+func (g *given) setUncertainty(stated map[string][]float64) {
+	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
+		for k := range low {
+			g.mid = append(g.mid, (low[k]+high[k])/2)
+			g.half = append(g.half, (high[k]-low[k])/2)
+		}
+	}
+
+	g.answers.Cov = firstStated(stated["_cov"], stated["_epistemic"], sumOfSquares(stated["_sd_epistemic"]))
+	g.answers.Var = firstStated(stated["_var"], sumOfSquares(stated["_sd"]),
+		sumOfSquares(stated["_sd_epistemic"], stated["_sd_noise"]), g.halfVariances())
+	g.unstated = g.answers.Var == nil && g.answers.Cov == nil
+}
+
+// halfVariances returns the variances of normal distributions with the stated intervals, or nil without intervals.
+func (g *given) halfVariances() []float64 {
+	z := math.Sqrt2 * math.Erfinv(g.Level)
+	var variances []float64
+	for _, half := range g.half {
+		variances = append(variances, half*half/(z*z))
+	}
+
+	return variances
+}
+
+// sumOfSquares returns the sums of squares of lists, element by element. It returns nil if a list is nil.
+func sumOfSquares(deviations ...[]float64) []float64 {
+	sum := make([]float64, len(deviations[0]))
+	for _, list := range deviations {
+		if list == nil {
+			return nil
+		}
+
+		for k, difference := range list {
+			sum[k] += difference * difference
+		}
+	}
+
+	return sum
+}
+
+// firstStated returns the first list that is not nil.
+func firstStated(lists ...[]float64) []float64 {
+	for _, list := range lists {
+		if list != nil {
+			return list
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,238 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/honest/interval"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// maxGroups is the largest number of groups of which each is judged by all others, which takes about a minute.
+const maxGroups = 100
+
+// addSplits judges the predictions for the held-out part or, if there is none, of each group by the others. It adds the
+// splits to the report, and a warning about pairs without a prediction.
+func (g *given) addSplits(ctx context.Context, judges *against, experiment *report.Experiment) error {
+	missing := g.assignParts(judges)
+	if len(missing) > 0 {
+		experiment.Warnings = append(experiment.Warnings,
+			fmt.Sprintf("%s not predicted, or without an interval that others have: "+
+				"%s", fault.Plural(int64(len(missing)), "condition"), pairs.Some(missing, len(missing))))
+	}
+
+	switch {
+	case !slices.Contains(g.Part, triplets.Test):
+		return g.addGroupSplits(ctx, experiment)
+	case judges.split != nil:
+		return g.addSplit(ctx, experiment, g.Split, judges.split.Get("held_out"))
+	case g.Groups != "":
+		return g.addSplit(ctx, experiment, "others", "rows without "+g.Groups)
+	}
+
+	return g.addSplit(ctx, experiment, "all", "all predicted pairs")
+}
+
+// addSplit judges the test part and adds the split to the report. It learns intervals from the training part if that
+// consists of left-out groups.
+func (g *given) addSplit(ctx context.Context, experiment *report.Experiment, name, held string) error {
+	s := g.judgeTest(name, held)
+	if g.Groups != "" && slices.Contains(g.Part, triplets.Train) {
+		result, err := g.learn(ctx)
+		if err != nil {
+			return err
+		}
+
+		s.Honest = result
+	}
+
+	experiment.Splits = append(experiment.Splits, s)
+
+	return nil
+}
+
+// addGroupSplits judges all predictions as the table states them. It then judges the predictions of each group with
+// intervals that are learned from the other groups.
+func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experiment) error {
+	if g.Groups == "" {
+		return &fault.Error{
+			Path: g.Predictions, Want: "predictions of pairs that were not trained on", Found: "none",
+			Hint: "are they those of the split's training part, or rows whose set is train?",
+		}
+	}
+
+	groups := slices.Compact(slices.Sorted(slices.Values(g.group)))
+	groups = slices.DeleteFunc(groups, func(n string) bool { return n == "" })
+	if len(groups) < 2 || len(groups) > maxGroups {
+		return &fault.Error{
+			Path: g.Predictions, Place: "column " + g.Groups, Found: strconv.Itoa(len(groups)),
+			Want: fmt.Sprintf("2 to %d groups, each without its predictions in a training", maxGroups),
+			Hint: "more can be judged by a split, or with rows without a group",
+		}
+	}
+
+	all := g.testing(func(string) bool { return true })
+	if err := all.addSplit(ctx, experiment, "all", "all predicted pairs"); err != nil {
+		return err
+	}
+
+	for _, name := range groups {
+		one := g.testing(func(group string) bool { return group == name })
+		others := one.Of(triplets.Train)
+		one.Scale = others.OutcomeScale()
+		if err := one.addSplit(ctx, experiment, g.Groups+"="+name, g.Groups+" = "+name); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// testing returns a copy of g in which the training pairs of the groups for which isTest returns true are test pairs.
+func (g *given) testing(isTest func(group string) bool) *given {
+	other := *g
+	other.Part = slices.Clone(g.Part)
+	for i, part := range g.Part {
+		if part == triplets.Train && isTest(g.group[i]) {
+			other.Part[i] = triplets.Test
+		}
+	}
+
+	return &other
+}
+
+// assignParts stores which pairs are judged (the test part) and from which intervals are learned (the training part),
+// and the scale of the outcomes. The training part consists of the predictions of left-out groups or, without groups,
+// of the training part of the experiment's split. assignParts returns the conditions that lack a prediction.
+func (g *given) assignParts(judges *against) []string {
+	g.Part = slices.Repeat([]triplets.Part{triplets.Neither}, g.N)
+	seen := map[int]bool{}
+	var missing []string
+	for i := range g.Part {
+		complete := g.complete[i]
+		test := complete && !g.trained[i] && g.group[i] == ""
+		train := complete && g.trained[i]
+		if judges.split != nil {
+			set := judges.split.Column("set").Strings[i]
+			test = set == triplets.Test.String()
+			train = set == triplets.Train.String()
+		}
+
+		if g.Groups != "" {
+			train = complete && g.group[i] != "" && !test
+		}
+
+		switch {
+		case test && complete:
+			g.Part[i] = triplets.Test
+		case train:
+			g.Part[i] = triplets.Train
+		}
+
+		lacks := !complete && (test || judges.split == nil)
+		if lacks && !seen[g.Condition[i]] {
+			seen[g.Condition[i]] = true
+			missing = append(missing, g.inputsInWords(i))
+		}
+	}
+
+	rows := g.Of(triplets.Train)
+	if rows.N == 0 {
+		rows = g.Of(triplets.Test)
+	}
+
+	switch {
+	case judges.split != nil:
+		g.Scale = triplets.Scale{
+			Mean: floats(judges.split, "outcome_mean", g.Set), Std: floats(judges.split, "outcome_std", g.Set),
+		}
+	case rows.N > 0:
+		g.Scale = rows.OutcomeScale()
+	}
+
+	return missing
+}
+
+// inputsInWords returns the names of the inputs and their values in a row.
+func (g *given) inputsInWords(i int) string {
+	parts := make([]string, g.In)
+	for k := range parts {
+		parts[k] = g.Inputs[k].Name + " " + strconv.FormatFloat(g.X[i*g.In+k], 'g', 6, 64)
+	}
+
+	return strings.Join(parts, ", ")
+}
+
+// judgeTest judges the test part as the table states its predictions. name and held describe the split.
+func (g *given) judgeTest(name, held string) report.Split {
+	split := report.Split{Name: name, HeldOut: held}
+	test := reportstage.Judged(g.Set, g.answers, triplets.Test)
+	split.Test = reportstage.OverSeeds([]score.Summary{score.Summarise(test)}, g.Outcomes)
+
+	rows := g.answers.Rows(g.RowsOf(triplets.Test), g.Out)
+	total := rows.Var
+	if total == nil {
+		total = slices.Repeat([]float64{math.NaN()}, len(rows.Mu))
+	}
+
+	intervals := score.Claimed(total, g.Level)
+	mid := rows.Mu
+	if g.half != nil {
+		stated := triplets.Answers{Mu: g.mid, Var: g.half}.Rows(g.RowsOf(triplets.Test), g.Out)
+		mid = stated.Mu
+		intervals = &score.Intervals{Level: g.Level, Mid: mid, Half: stated.Var, At: intervals.At}
+	}
+
+	split.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
+	if g.open { // the widths of intervals with a bound far away mean nothing
+		for j := range split.Network {
+			split.Network[j].Half = math.Inf(1)
+			split.Network[j].ClaimedSigma = math.NaN()
+		}
+	}
+
+	split.Methods = []report.Compared{{Method: report.AsStated}}
+	if rows.Var != nil && !g.open {
+		measured := g.Of(triplets.Test)
+		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
+		judged := level.Against(mid, intervals.Half, measured.Y1, measured.Y2)
+		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})
+		split.Methods[0].Values = append(values, score.Keyed{
+			Key: report.IntervalScore, Value: score.Mean([]float64{judged.Score}),
+		})
+	}
+
+	return split
+}
+
+// floats returns the numbers of the set's outcomes in the metadata of a table under a key. A number that is missing is
+// NaN.
+func floats(t *table.Table, key string, set triplets.Set) []float64 {
+	names := strings.Split(t.Get("outcomes"), ",")
+	texts := strings.Split(t.Get(key), ",")
+
+	values := make([]float64, set.Out)
+	for j, quantity := range set.Outcomes {
+		values[j] = math.NaN()
+		i := slices.Index(names, quantity.Name)
+		if i < 0 || i >= len(texts) {
+			continue
+		}
+
+		if v, err := strconv.ParseFloat(texts[i], 64); err == nil {
+			values[j] = v
+		}
+	}
+
+	return values
+}

@@ -1,0 +1,130 @@
+package predict
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/pairs"
+)
+
+// derivation says how inputs are computed from conditions that were measured.
+type derivation struct {
+	set     *derive.Set
+	sources []Outcome // what the definitions use, with units
+}
+
+// derivation returns how inputs of the models are computed, by the table of triplets beside the models. Without the
+// table, or if no input is computed, the set is nil. The table is read once.
+func (m *Models) derivation() *derivation {
+	if m.derived != nil {
+		return m.derived
+	}
+
+	m.derived = &derivation{}
+	if len(m.Paths) == 0 { // models that were not read from files
+		return m.derived
+	}
+
+	found, err := pairs.Open(filepath.Join(m.splitDir(), "..", ".."), "", nil)
+	if err != nil { // models can be copied without the table
+		return m.derived
+	}
+
+	set, sources := found.Derived()
+	isDerived := func(name string) bool { return set.Text(name) != "" }
+	if !slices.ContainsFunc(m.InputNames(), isDerived) {
+		return m.derived
+	}
+
+	m.derived.set = set
+	for _, name := range sources {
+		m.derived.sources = append(m.derived.sources, Outcome{Name: name, Unit: found.Column(name).Unit})
+	}
+
+	return m.derived
+}
+
+// Sources returns the names of conditions that are no inputs, and from which inputs are computed.
+func (m *Models) Sources() []string {
+	var names []string
+	for _, source := range m.derivation().sources {
+		if !slices.Contains(m.InputNames(), source.Name) {
+			names = append(names, source.Name)
+		}
+	}
+
+	return names
+}
+
+// computeInputs sets the numbers of all inputs of a table that states some, and what the others are computed from.
+func (m *Models) computeInputs(t *Table, cells *pairs.Cells) error {
+	var columns []Outcome
+	for _, input := range m.Card.Inputs {
+		columns = append(columns, Outcome{Name: input.Name, Unit: input.Unit})
+	}
+
+	for _, source := range m.derivation().sources {
+		if slices.Contains(m.Sources(), source.Name) {
+			columns = append(columns, source)
+		}
+	}
+
+	columns = slices.DeleteFunc(columns, func(column Outcome) bool { return !cells.Has(column.Name) })
+	numbers, err := columnsOf(cells, columns)
+	if err != nil {
+		return err
+	}
+
+	for i := range cells.Rows {
+		stated := map[string]float64{}
+		for k, column := range columns {
+			stated[column.Name] = numbers[i*len(columns)+k]
+		}
+
+		row, err := m.complete(stated, t.Things[i])
+		if err != nil {
+			return fault.In(cells.Path, err)
+		}
+
+		for _, k := range t.Inputs {
+			t.X = append(t.X, row[k])
+		}
+	}
+
+	return nil
+}
+
+// complete returns the inputs of a condition that states other inputs, or what they are computed from. names are the
+// names of things, by label.
+func (m *Models) complete(stated map[string]float64, names map[string]string) ([]float64, error) {
+	all := m.InputNames()
+	row := make([]float64, len(all))
+	values := map[string]float64{}
+	for name, value := range stated {
+		if m.derivation().set.Text(name) == "" {
+			values[name] = value
+		}
+	}
+
+	if err := m.derivation().set.AddConditions(values, names); err != nil {
+		return nil, fmt.Errorf("compute the inputs: %w", err)
+	}
+
+	for i, name := range all {
+		value, isStated := stated[name]
+		if !isStated {
+			value, isStated = values[name]
+		}
+
+		if !isStated {
+			return nil, m.missing(name)
+		}
+
+		row[i] = value
+	}
+
+	return row, nil
+}

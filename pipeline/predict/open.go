@@ -1,0 +1,256 @@
+package predict
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/train"
+	"doubletake/train/holdout"
+)
+
+// Open reads the models that path names: an experiment of pipeline.yaml, EXPERIMENT/SPLIT, the path of a model.json, of
+// the folder of a split, whose networks predict together, or of the folder of an experiment with a final model or a
+// single split. It returns a *fault.Error if a file is missing, damaged, or of another split.
+func Open(path string) (*Models, error) {
+	path, err := pairs.Folder(path)
+	if err != nil {
+		return nil, err
+	}
+
+	files, err := modelFiles(path)
+	if err != nil {
+		return nil, err
+	}
+
+	m := new(Models)
+	genuine := engine.Genuine(files[0]) // returns an error if a file is not what the pipeline wrote
+	for _, file := range files {
+		if err := genuine(file, filepath.Join(filepath.Dir(file), "card.json")); err != nil {
+			return nil, err
+		}
+
+		if err := m.add(file, files[0]); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := genuine(m.HonestFile()); err != nil {
+		return nil, err
+	}
+
+	if err := m.readHonest(); err != nil {
+		return nil, err
+	}
+
+	if err := genuine(m.metricsFile()); err != nil {
+		return nil, err
+	}
+
+	if err := m.readRecord(); err != nil {
+		return nil, err
+	}
+
+	if m.Card.Data == "simulated" {
+		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
+	}
+
+	if m.Card.Couples {
+		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total "+
+			"variance, not the epistemic part")
+	}
+
+	return m, nil
+}
+
+// add reads a model file and its card, and adds the network. It returns an error if the network is not of the same
+// split as first, the first model file.
+func (m *Models) add(path, first string) error {
+	net := new(train.Model)
+	err := readJSON(path, "a trained model", net)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.At(path, "", "a trained model", "none", "pipeline run trains it")
+	}
+
+	if err != nil {
+		return err
+	}
+
+	card, err := readCard(filepath.Join(filepath.Dir(path), "card.json"), net)
+	if err != nil {
+		return err
+	}
+
+	if len(m.nets) == 0 {
+		m.Card = card
+	} else if !predictsAlike(card, m.Card) {
+		return fault.At(path, "", "a model of the same inputs, outcomes and held-out set as "+first, "another",
+			"name one split's folder, or one model.json")
+	}
+
+	m.Paths = append(m.Paths, filepath.ToSlash(path)) // with slashes, so that documents are the same on all systems
+	m.nets = append(m.nets, net)
+	m.estimates = append(m.estimates, card.Estimate)
+	m.trained += card.AbsCov
+	if card.AbsCov == 0 {
+		m.trained = math.NaN()
+	}
+
+	return nil
+}
+
+// predictsAlike reports whether two models have the same inputs, outcomes and held-out set.
+func predictsAlike(a, b Card) bool {
+	sameInput := func(a, b Input) bool { return a.Name == b.Name }
+	return slices.EqualFunc(a.Inputs, b.Inputs, sameInput) && slices.Equal(a.Outcomes, b.Outcomes) &&
+		a.HeldOut == b.HeldOut
+}
+
+// modelFiles returns the model files that a path means: itself, those in the folder of a split or of a seed, or those
+// that experimentFiles returns.
+func modelFiles(path string) ([]string, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, fault.At(path, "", "an experiment, EXPERIMENT/SPLIT, a folder with models or a model.json", "nothing",
+			"pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json")
+	}
+
+	if !fi.IsDir() {
+		return []string{path}, nil
+	}
+
+	if one := filepath.Join(path, "model.json"); isFile(one) {
+		return []string{one}, nil
+	}
+
+	found := glob(path, "seed-*/model.json")
+	if len(found) == 0 {
+		return experimentFiles(path)
+	}
+
+	slices.SortFunc(found, func(a, b string) int { // seed-2 before seed-10
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+	})
+
+	return found, nil
+}
+
+// experimentFiles returns the model files of the final model in the folder of an experiment, or of its split if there
+// is only one.
+func experimentFiles(path string) ([]string, error) {
+	if final := finalModel(path); final != "" {
+		return modelFiles(final)
+	}
+
+	var splits []string
+	for _, file := range append(glob(path, "*/seed-*/model.json"), glob(path, "splits/*/seed-*/model.json")...) {
+		splits = append(splits, filepath.Dir(filepath.Dir(file)))
+	}
+
+	splits = slices.Compact(splits)
+	if len(splits) == 1 {
+		return modelFiles(splits[0])
+	}
+
+	hint := "pipeline run trains some"
+	if len(splits) > 1 {
+		hint = "name one split: " + strings.Join(splits, ", ")
+	}
+
+	return nil, fault.At(path, "", "model.json, or seed-*/model.json", "none in the folder", hint)
+}
+
+// finalModel returns the split of an experiment's folder that holds nothing out, or "" if there is none.
+func finalModel(path string) string {
+	for _, file := range glob(path, "splits/*/seed-*/card.json") {
+		var card Card
+		if readJSON(file, "a model's card", &card) == nil && card.HeldOut == holdout.Nothing.String() {
+			return filepath.Dir(filepath.Dir(file))
+		}
+	}
+
+	return ""
+}
+
+// isFile reports whether there is a regular file at a path.
+func isFile(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// glob returns the files below dir whose paths, relative to dir and with slashes, match a pattern.
+func glob(dir, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(dir), pattern) // it fails only for a malformed pattern
+	for i, file := range found {
+		found[i] = filepath.Join(dir, filepath.FromSlash(file))
+	}
+
+	return found
+}
+
+// readJSON reads a JSON file into target. It refuses files larger than a model file can be, because it reads them into
+// memory. want says what the file should contain, for messages. The error is fs.ErrNotExist if there is no file, and
+// otherwise a *fault.Error.
+func readJSON(path, want string, target any) error {
+	b, err := fault.ReadFile(path, train.MaxModelFile, want)
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	if err != nil {
+		return jsonFault(path, want, err)
+	}
+
+	if err := json.Unmarshal(b, target); err != nil {
+		return jsonFault(path, want, err)
+	}
+
+	return nil
+}
+
+// jsonFault returns err as a *fault.Error of the file, unless it is one already.
+func jsonFault(path, want string, err error) error {
+	if _, known := errors.AsType[*fault.Error](err); known {
+		return err
+	}
+
+	return fault.OfJSON(path, want, err)
+}
+
+// readCard reads the card of a network. It returns an error if the card has another format, or other numbers of inputs
+// or outcomes than the network.
+func readCard(path string, net *train.Model) (Card, error) {
+	var card Card
+	err := readJSON(path, "a model's card", &card)
+	if errors.Is(err, fs.ErrNotExist) {
+		return card, fault.At(path, "", "the card of the model next to it, with names and units", "none",
+			"copy them together")
+	}
+
+	if err != nil {
+		return card, err
+	}
+
+	if card.Format != trainstage.CardFormat || card.Version != trainstage.CardVersion {
+		return card, fault.At(path, "", fmt.Sprintf("format %s version %d", trainstage.CardFormat, trainstage.CardVersion),
+			fmt.Sprintf("%q version %d", card.Format, card.Version), "")
+	}
+
+	if len(card.Inputs) != net.In || len(card.Outcomes) != net.Out {
+		return card, fault.At(path, "", fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
+			fmt.Sprintf("%d and %d", len(card.Inputs), len(card.Outcomes)), "card and model are not of one training")
+	}
+
+	return card, nil
+}

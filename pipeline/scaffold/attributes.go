@@ -1,0 +1,227 @@
+package scaffold
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/pipeline/config"
+)
+
+// Why a column is proposed that other sources than names and log state.
+const (
+	ofFiles     = "an attribute of the files"
+	besideFiles = "of the file next to each"
+)
+
+// takeAttributes takes the conditions, things and occasions that all files state in attributes of their headers.
+// Attributes that are the same everywhere count only if the program knows their names.
+func (p *plan) takeAttributes(files []string, infos []ingest.Info) {
+	var columns []*field
+	for _, attribute := range infos[0].Attributes {
+		column := newAttributeColumn(attribute.Name)
+		isOfNoUse := !column.isCondition && isSameInAll(attribute, infos)
+		if isOfNoUse || !identifier.MatchString(column.name) {
+			continue
+		}
+
+		stated := statedIn(infos, attribute.Name, column.name)
+		if stated == nil {
+			continue
+		}
+
+		column.setStated(stated)
+		columns = append(columns, column)
+	}
+
+	for _, column := range p.addColumns(files, columns) {
+		p.Attributes = append(p.Attributes, config.NamedString{Name: column.name, Value: column.head})
+	}
+}
+
+// newAttributeColumn returns an empty column for an attribute, with the name that the program has for it if it knows
+// one.
+func newAttributeColumn(attribute string) *field {
+	base := attribute[strings.LastIndexAny(attribute, "/.@")+1:]
+	column := &field{name: base, head: attribute, why: ofFiles}
+	standard := standardNames[strings.ToLower(base)]
+	if standard != "" && len(base) > 1 {
+		column.name = standard
+		column.isCondition = true
+	}
+
+	return column
+}
+
+// isSameInAll reports whether all files have an attribute with the same value.
+func isSameInAll(attribute ingest.Attribute, infos []ingest.Info) bool {
+	for _, info := range infos {
+		if !slices.Contains(info.Attributes, attribute) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// statedIn returns what each file states in an attribute: a number in all files, otherwise a name in all files. It
+// returns nil if neither is so.
+func statedIn(infos []ingest.Info, attribute, column string) []condition.Condition {
+	for _, roles := range []condition.Roles{{}, {Things: []string{column}}} {
+		var stated []condition.Condition
+		for _, info := range infos {
+			if c, err := roles.Attribute(info, attribute, column, ""); err == nil {
+				stated = append(stated, c)
+			}
+		}
+
+		if len(stated) == len(infos) {
+			return stated
+		}
+	}
+
+	return nil
+}
+
+// setStated sets the texts of a column, and its values if they are numbers, to what each row states. All rows state
+// numbers, or all state names, and there is a row.
+func (f *field) setStated(stated []condition.Condition) {
+	f.texts = make([]string, len(stated))
+	f.values = nil
+	if stated[0].IsName {
+		for i, c := range stated {
+			f.texts[i] = c.Name
+		}
+
+		return
+	}
+
+	f.values = make([]float64, len(stated))
+	for i, c := range stated {
+		f.values[i] = c.Value
+		f.texts[i] = decimal(c.Value)
+	}
+}
+
+// addColumns adds to the sheet columns of what another source states of each file, and gives them roles. The source of
+// a column is its reason on entry. addColumns returns the columns that are conditions. It adds none if the rows of the
+// sheet are not the files.
+func (p *plan) addColumns(files []string, columns []*field) (conditions []*field) {
+	s := p.sheet
+	if s.rows > 0 && s.rows != len(files) {
+		return nil
+	}
+
+	added := &sheet{rows: len(files)} // the new columns alone: they decide on their roles as the columns of a log do
+	for _, column := range columns {
+		source := column.why
+		column.why = ""
+		if s.hasCondition(column.name) {
+			if s.leaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("%s, %s,", files[row], source) }) {
+				s.fields = append(s.fields, column)
+			}
+
+			continue
+		}
+
+		s.rows = len(files)
+		s.fields = append(s.fields, column)
+		added.fields = append(added.fields, column)
+		added.chooseInputs() // columns that have a role keep it
+
+		isConstant := column.values != nil && column.countDistinct() < 2
+		switch {
+		case isConstant && column.isCondition:
+			column.role = input
+		case column.role == thing && source == ofFiles && !column.isObject():
+			column.setRole(remark, "add it to attributes and things if it names what was measured")
+		}
+
+		if column.role == input || column.role == thing || column.role == day {
+			conditions = append(conditions, column)
+			column.why = source
+		}
+	}
+
+	if len(conditions) > 0 {
+		p.dropFileList()
+	}
+
+	return conditions
+}
+
+// dropFileList takes back the table that only lists the files, to which people would add conditions, since conditions
+// were found elsewhere. Other tables of conditions stay.
+func (p *plan) dropFileList() {
+	hasConditions := strings.Contains(p.result.Conditions, ",")
+	if p.result.Conditions == "" || hasConditions {
+		return
+	}
+
+	p.Conditions = ""
+	p.result.Conditions = ""
+	p.result.Notes = slices.DeleteFunc(p.result.Notes, func(s string) bool { return s == noConditions })
+}
+
+// takeSidecars takes the conditions that files next to all recordings state.
+func (p *plan) takeSidecars(files []string) {
+	for _, ending := range []string{".json", ".yaml", ".yml"} {
+		for _, column := range p.addColumns(files, p.readSidecars(files, ending)) {
+			if p.Sidecar == nil {
+				p.Sidecar = &config.Sidecar{Ending: ending}
+			}
+
+			p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: column.name, Value: column.head})
+		}
+	}
+}
+
+// readSidecars returns a column for each value that the files next to all recordings state.
+func (p *plan) readSidecars(files []string, ending string) (columns []*field) {
+	stated := map[string][]condition.Condition{} // by key
+	var keys []string
+	for _, file := range files {
+		sidecar := strings.TrimSuffix(file, path.Ext(file)) + ending
+		values, err := config.ReadValues(filepath.Join(p.dir, sidecar))
+		if err != nil {
+			continue // check reports it
+		}
+
+		for _, v := range values {
+			if stated[v.Name] == nil {
+				keys = append(keys, v.Name)
+			}
+
+			stated[v.Name] = append(stated[v.Name], condition.Condition{
+				Column: v.Name, Name: v.Text, Value: v.Number, IsName: math.IsNaN(v.Number),
+			})
+		}
+	}
+
+	for _, key := range keys {
+		var alike []condition.Condition // of the kind of the first: names, or numbers
+		for _, c := range stated[key] {
+			if c.IsName == stated[key][0].IsName {
+				alike = append(alike, c)
+			}
+		}
+
+		if len(alike) != len(files) {
+			continue
+		}
+
+		base := key[strings.LastIndexByte(key, '.')+1:]
+		term := termOf(base, "")
+		column := &field{name: cmp.Or(term, base), head: key, why: besideFiles, isCondition: term != ""}
+		column.setStated(alike)
+		columns = append(columns, column)
+	}
+
+	return columns
+}

@@ -1,0 +1,89 @@
+package scaffold
+
+import (
+	"maps"
+	"slices"
+)
+
+// noConditions is the note about names without conditions.
+const noConditions = "the file names contain no conditions: conditions.csv lists the files; add a column per condition"
+
+// findConditions takes the conditions from a log, from the names or from a table of results, and reads the headers of
+// recordings. It returns the files that are used.
+func (p *plan) findConditions(files []string) []string {
+	p.Files = globs(files)
+	names := nameSheet(files)
+	if p.Conditions != "" {
+		files = p.fromLog(files)
+		names = p.sheet
+	}
+
+	mayBeTable := p.Format == "text" || p.Format == "parquet"
+	switch {
+	case mayBeTable && p.fromResults(names):
+		return names.files
+	case p.Conditions != "":
+		p.readHeaders(files)
+		p.Repeated = p.Repeated && p.repeatsRows()
+	default:
+		files = p.fromNames(names, files)
+		p.readHeaders(files)
+	}
+
+	return files
+}
+
+// fromNames takes the conditions from the names of the files. It returns the files that are used.
+func (p *plan) fromNames(s *sheet, files []string) []string {
+	p.sheet = s
+	if len(s.withRole(input, thing)) == 0 {
+		for _, column := range s.withRole(day) {
+			column.setRole(remark, "the names state no condition besides")
+		}
+
+		p.writeConditions(&sheet{files: files})
+		p.note(noConditions)
+
+		return files
+	}
+
+	p.leaveLacking(s)
+	p.takeNames(s)
+	if p.Pattern == "" {
+		p.note("the names are built in several ways: conditions.csv holds what they state")
+	}
+
+	if s.hasCondition("speed") {
+		p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
+	}
+
+	if s.hasCondition(unnamed) {
+		p.note("a number in the names has no word with it and is called condition: rename it")
+	}
+
+	return s.files
+}
+
+// leaveLacking excludes the files whose names lack something that most names state.
+func (p *plan) leaveLacking(s *sheet) {
+	for _, file := range slices.Sorted(maps.Keys(s.lacking)) {
+		p.Exclude = append(p.Exclude, file)
+		p.note("%s: left out, its name states no %s", file, s.lacking[file])
+	}
+}
+
+// takeNames takes the conditions that names state: by a pattern if all names are built alike, otherwise by a table
+// that is written next to the configuration, where people can correct it.
+func (p *plan) takeNames(s *sheet) {
+	p.Pattern = s.pattern()
+	if p.Pattern == "" {
+		p.writeConditions(s)
+	}
+}
+
+// writeConditions keeps the conditions of a sheet as the text of conditions.csv, from which the configuration takes
+// them.
+func (p *plan) writeConditions(s *sheet) {
+	p.Conditions = "conditions.csv"
+	p.result.Conditions = s.conditionsTable()
+}

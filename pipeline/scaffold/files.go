@@ -1,0 +1,228 @@
+package scaffold
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
+	"doubletake/internal/lists"
+)
+
+// maxDepth is the number of folders below the first in which recordings are looked for.
+const maxDepth = 4
+
+// prose matches the names of files that are not recordings, although their endings are of recordings.
+var prose = regexp.MustCompile(`(?i)^(readme|licen[cs]e)`)
+
+// walk lists the files below a folder, sorted and relative to it. It skips hidden files, the results of earlier runs,
+// and folders that cannot be read.
+func walk(dir string) ([]string, error) {
+	var files []string
+	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+		name := path.Base(p)
+		isHidden := strings.HasPrefix(name, ".") && p != "."
+		switch {
+		case err != nil && p == ".":
+			return err
+		case err != nil:
+			return nil
+		case d.IsDir() && (isHidden || name == "runs" || strings.Count(p, "/") >= maxDepth):
+			return fs.SkipDir
+		case !d.IsDir() && !isHidden:
+			files = append(files, p)
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look into %s: %w", dir, err)
+	}
+
+	slices.Sort(files)
+
+	return files, nil
+}
+
+// kindOf returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It
+// returns nil, and notes why, if there are no recordings.
+func (p *plan) kindOf(found []string) []string {
+	files := map[string][]string{} // by the name of the format
+	unread := map[string]string{}  // hints, by the name of a format that is not read
+	for _, file := range found {
+		ext := strings.ToLower(filepath.Ext(file))
+		if name, hint := ingest.UnreadEnding(ext); name != "" {
+			unread[name] = hint
+		}
+
+		for _, f := range format.All() {
+			if slices.Contains(f.Endings, ext) && !prose.MatchString(path.Base(file)) {
+				files[f.Name] = append(files[f.Name], file)
+			}
+		}
+	}
+
+	var kinds []string
+	for _, kind := range format.Names() {
+		if len(files[kind]) > 0 {
+			kinds = append(kinds, kind)
+		}
+	}
+
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(files[b]), len(files[a])) })
+	if len(kinds) == 0 {
+		p.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), p.dir)
+		for _, name := range slices.Sorted(maps.Keys(unread)) {
+			p.note("%s files are not read: %s", name, unread[name])
+		}
+
+		return nil
+	}
+
+	for _, kind := range kinds[1:] {
+		p.note("%s not used: an experiment reads one kind of file", countAre(len(files[kind]), kind+" file"))
+	}
+
+	p.Format = kinds[0]
+
+	return files[p.Format]
+}
+
+// countAre returns a number of things with its verb: "1 file is", "2 files are".
+func countAre(n int, thing string) string {
+	verb := " are"
+	if n == 1 {
+		verb = " is"
+	}
+
+	return fault.Plural(int64(n), thing) + verb
+}
+
+// globs returns patterns that match the files: one for each folder and ending. Folders whose names differ only in a
+// number share a pattern.
+func globs(files []string) []string {
+	var all []string
+	for _, file := range files {
+		dir, base := filepath.Split(file)
+		glob := digits.ReplaceAllString(dir, "*") + "*" + filepath.Ext(base)
+		if !slices.Contains(all, glob) {
+			all = append(all, glob)
+		}
+	}
+
+	var needed []string
+	for _, glob := range all {
+		if !isCovered(glob, all) {
+			needed = append(needed, glob)
+		}
+	}
+
+	return needed
+}
+
+// isCovered reports whether another pattern matches every name that a pattern matches. Speed*/*.txt covers
+// Speed*R/*.txt: read as a name, the second pattern matches the first.
+func isCovered(glob string, all []string) bool {
+	return slices.ContainsFunc(all, func(other string) bool {
+		covers, err := path.Match(other, glob)
+		return glob != other && covers && err == nil
+	})
+}
+
+// exclude leaves out the files that the patterns match besides the recordings, such as a README, and copies.
+func (p *plan) exclude(files []string) {
+	all, _, _, err := campaign.Find(p.Files, nil, p.dir)
+	if err != nil {
+		all = nil // check reports it
+	}
+
+	known := slices.Concat(files, p.Exclude, p.tareFiles)
+	others := except(all, known...)
+	p.Exclude = append(p.Exclude, others...)
+	if len(others) > 0 {
+		p.note("left out (exclude): %s", strings.Join(others, ", "))
+	}
+
+	if p.Table == nil {
+		p.leaveCopies(files, anyName)
+	}
+}
+
+// copyName matches names of copies, as programs and people make them. anyName matches all names: a copy may also be a
+// recording under another's name.
+var (
+	copyName = lazy(`.*(\bcop(y|ie)|kopie|backup|\(\d+\)|~).*`)
+	anyName  = lazy(`.*`)
+)
+
+// leaveCopies excludes the files whose names match a pattern and whose contents are those of another file, since a
+// copy is not a second measurement. It returns the files that are left.
+func (p *plan) leaveCopies(files []string, name pattern) []string {
+	if !slices.ContainsFunc(files, name.MatchString) {
+		return files
+	}
+
+	digests := make([]string, len(files))
+	for i, file := range files {
+		digests[i] = digest(filepath.Join(p.dir, file))
+	}
+
+	for _, alike := range lists.Alike(digests) {
+		if digests[alike[0]] == "" {
+			continue
+		}
+
+		same := lists.Rows(files, 1, alike)
+		original := max(slices.IndexFunc(same, isOriginal), 0) // the first if all have names of copies
+		for i, file := range same {
+			if i != original && name.MatchString(file) {
+				p.Exclude = append(p.Exclude, file)
+				p.note("%s is a copy of %s: left out (exclude); which of the two is right?", file, same[original])
+			}
+		}
+	}
+
+	return except(files, p.Exclude...)
+}
+
+// isOriginal reports whether a name is not a name of a copy.
+func isOriginal(name string) bool { return !copyName.MatchString(name) }
+
+// digestedBytes is the size of the two parts of a file that digest reads. Two measurements do not have the same noise
+// there.
+const digestedBytes = 64 << 10
+
+// digest returns the size of a file and the hash of its first and last parts, or "" if the file cannot be read.
+func digest(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+
+	hash := sha256.New()
+	first := io.NewSectionReader(f, 0, digestedBytes)
+	last := io.NewSectionReader(f, max(0, info.Size()-digestedBytes), digestedBytes)
+	if _, err := io.Copy(hash, io.MultiReader(first, last)); err != nil {
+		return ""
+	}
+
+	return fmt.Sprintf("%d %x", info.Size(), hash.Sum(nil))
+}

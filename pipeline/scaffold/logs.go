@@ -1,0 +1,531 @@
+package scaffold
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/text"
+	"doubletake/ingest/units"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
+)
+
+// A log is a table that people typed or a program kept during a campaign: a row for each recording, with columns of
+// conditions, counters, dates and readings.
+//
+// splitLog finds the log among the files. fromLog reads it: withRows finds the recordings that have a row with a value
+// of each input, and readColumns gives the columns, and the parts of the names, their roles. stateLog then writes down
+// how the configuration reads the log.
+
+const (
+	mostLog   = 4 << 20 // bytes of a log: greater files are not looked at
+	manyAlike = 3       // files whose names differ only in numbers, from which they are data, not logs
+)
+
+// Endings and names of tables of conditions.
+var (
+	digits     = regexp.MustCompile(`\d+`)
+	logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
+	tableName  = regexp.MustCompile(`(?i)condition|proto[ck]oll?|logbook|(^|[-_ ])log([-_ .]|$)`)
+)
+
+// splitLog finds the log among the files: a table with a column file, otherwise the table whose cells name the most of
+// the other files. It returns the files that are not logs.
+func (p *plan) splitLog(files []string) (others []string) {
+	alike := map[string]int{} // files of the same name but for its numbers
+	for _, file := range files {
+		alike[withoutNumbers(file)]++
+	}
+
+	var logs []string
+	count := map[string]int{} // of the files that a log names
+	for _, file := range files {
+		if p.mayBeLog(file) && alike[withoutNumbers(file)] < manyAlike {
+			count[file] = countNamed(p.dir, file, files)
+		}
+
+		if count[file] > 0 {
+			logs = append(logs, file)
+		} else {
+			others = append(others, file)
+		}
+	}
+
+	if len(logs) == 0 {
+		return others
+	}
+
+	p.Conditions = slices.MaxFunc(logs, func(a, b string) int { return cmp.Compare(count[a], count[b]) })
+	for _, file := range logs {
+		if file != p.Conditions {
+			p.note("another table of conditions, %s, is not used", file)
+		}
+	}
+
+	return others
+}
+
+// withoutNumbers returns a name with 0 in place of each of its numbers.
+func withoutNumbers(name string) string { return digits.ReplaceAllString(name, "0") }
+
+// mayBeLog reports whether a file has the size and the name of a log.
+func (p *plan) mayBeLog(file string) bool {
+	info, err := os.Stat(filepath.Join(p.dir, file))
+	if err != nil || info.Size() > mostLog {
+		return false
+	}
+
+	return slices.Contains(logEndings, strings.ToLower(path.Ext(file))) && !prose.MatchString(path.Base(file))
+}
+
+// countNamed returns how many of the files a table names, or 0 if it is not a log. A table with a column file counts
+// as if it named all. A table whose rows cannot be read is judged by its text.
+func countNamed(dir, log string, files []string) int {
+	logPath := filepath.Join(dir, log)
+	_, err := campaign.ReadLog(logPath, campaign.LogOptions{})
+	if err == nil || isDataError(err) && tableName.MatchString(path.Base(log)) {
+		return len(files)
+	}
+
+	others := except(files, log)
+	c, err := readLog(logPath, others, nil)
+	if err != nil {
+		return countMentioned(logPath, others)
+	}
+
+	n := len(lists.Alike(slices.Concat(c.FilesOf(others)...)))
+	rows := len(c.Rows) + c.Others
+	isOneRow := n == 1 && rows == 1
+	if 2*n >= rows && (n > 1 || isOneRow) {
+		return n
+	}
+
+	return 0
+}
+
+// countMentioned returns how many files a text mentions if it mentions most of them, and 0 otherwise. A text that does
+// is a log with a cell that does not fit: the note about reading it names the cell.
+func countMentioned(name string, files []string) int {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0
+	}
+
+	n := 0
+	for _, file := range files {
+		if bytes.Contains(text, []byte(path.Base(file))) {
+			n++
+		}
+	}
+
+	if 2*n <= len(files) {
+		return 0
+	}
+
+	return n
+}
+
+// isDataError reports whether an error is about the contents of a file.
+func isDataError(err error) bool {
+	_, ok := errors.AsType[*fault.Error](err)
+	return ok
+}
+
+// except returns the texts that are not among others.
+func except(texts []string, others ...string) (left []string) {
+	for _, text := range texts {
+		if !slices.Contains(others, text) {
+			left = append(left, text)
+		}
+	}
+
+	return left
+}
+
+// readLog reads a log. If its cells do not fit, columns that are called as things may hold names instead of numbers.
+// The error is of the first attempt.
+func readLog(log string, files []string, columns map[string]string) (*campaign.Conditions, error) {
+	options := campaign.LogOptions{Files: files, Columns: columns}
+	c, firstErr := campaign.ReadLog(log, options)
+	if firstErr == nil {
+		return c, nil
+	}
+
+	options.IsName = func(column string) bool { return (&field{name: column}).isObject() }
+	c, err := campaign.ReadLog(log, options)
+	if err != nil {
+		return nil, firstErr
+	}
+
+	return c, nil
+}
+
+// edgeTerms are headers of the times, in seconds, between which a row of a log is about a recording.
+var edgeTerms = []term{
+	{"t0_s", "s", lazy(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
+	{"t1_s", "s", lazy(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
+}
+
+// readParts reads a log again if its rows are about parts of recordings: a recording has several rows, and two columns
+// are the times of their edges. It returns c as it is otherwise.
+func (p *plan) readParts(c *campaign.Conditions, files []string) *campaign.Conditions {
+	columns := map[string]string{} // headers, by the program's names
+	var edges []config.NamedString
+	for _, edge := range edgeTerms {
+		if i := slices.IndexFunc(c.Names, edge.pattern.MatchString); i >= 0 {
+			columns[edge.name] = c.Names[i]
+			edges = append(edges, config.NamedString{Name: edge.name, Value: c.Names[i]})
+		}
+	}
+
+	recordings := map[string]bool{}
+	for _, row := range c.Rows {
+		recordings[row.File] = true
+	}
+
+	hasParts := len(recordings) < len(c.Rows)
+	if !hasParts || len(columns) < len(edgeTerms) {
+		return c
+	}
+
+	parts, err := readLog(filepath.Join(p.dir, p.Conditions), files, columns)
+	if err != nil {
+		return c
+	}
+
+	p.edgeColumns = edges
+
+	return parts
+}
+
+// term is a condition that the program knows, and the headers that mean it.
+type term struct {
+	name    string // of the program
+	unit    string // a unit of the same dimension; "": numbers without a unit
+	pattern pattern
+}
+
+// terms are headers of conditions in logs. If a column has a unit, the unit must have the dimension of the term.
+var terms = []term{
+	{"rpm", "1/min", lazy(`(soll|ist|nenn)?drehzahl|n|((shaft|rotor|motor|prop|propeller|fan|rotational) )?(speed|rpm)|` +
+		`umdrehungen|r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
+		`speed rpm|revoluciones|toerental`)},
+	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
+		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
+	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
+		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek`)},
+	{"theta_deg", "deg", lazy(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel|angolo|[áa]ngulo`)},
+	{"blades", "", lazy(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|` +
+		`schaufelzahl|flügel|flügelzahl|(nombre de |n[úu]mero de |numero di )?pal(e|es|as)`)},
+}
+
+// anySpeed are headers of a speed of the air or of a shaft: only the unit tells them apart.
+var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
+
+// bareHead returns the words of a header without its unit, and without words such as nominal and measured.
+func bareHead(head string) string {
+	name, _ := text.SplitUnit(head)
+	var left []string
+	for _, word := range strings.FieldsFunc(name, isSeparator) {
+		if !nominalWords.MatchString(word) && !measuredWords.MatchString(word) {
+			left = append(left, word)
+		}
+	}
+
+	return strings.Join(left, " ")
+}
+
+// isSeparator reports whether a character separates the words of a header.
+func isSeparator(r rune) bool { return strings.ContainsRune("_ ()[]", r) }
+
+// termOf returns the program's name of a log's column, or "" if the program knows none. A single letter without a unit
+// has no meaning, but n_soll is a set speed of a shaft.
+func termOf(name, unit string) string {
+	words := bareHead(name)
+	for _, t := range terms {
+		isCalled := t.pattern.MatchString(words) || t.pattern.MatchString(name)
+		if name == t.name || isCalled && t.fitsUnit(name, words, unit) {
+			return t.name
+		}
+	}
+
+	return ""
+}
+
+// fitsUnit reports whether the unit of a column may be a unit of the term. A column without a unit fits unless its bare
+// words, of which name is the whole, are a speed of any kind or a letter.
+func (t term) fitsUnit(name, words, unit string) bool {
+	isLetter := len(words) == 1
+	isQualifiedN := words == "n" && words != name
+	switch {
+	case t.unit == "":
+		return true
+	case unit != "":
+		_, err := units.ToName(t.name, unit)
+		return err == nil
+	case anySpeed.MatchString(words):
+		return false
+	}
+
+	return !isLetter || isQualifiedN
+}
+
+// fromLog reads the conditions from the log. It returns the files that have a row with a value of each input; the
+// others are left out. If the log cannot be read, or no row fits, fromLog notes this and returns all files.
+func (p *plan) fromLog(files []string) (used []string) {
+	c, err := readLog(filepath.Join(p.dir, p.Conditions), files, nil)
+	if err != nil {
+		p.note("the table of conditions does not fit yet: %v", err)
+		return files
+	}
+
+	c = p.readParts(c, files)
+	logged := p.withRows(c, files)
+	used = logged.files
+
+	switch n := len(files) - len(used); {
+	case len(used) == 0:
+		used = files
+		p.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
+			p.Conditions)
+
+	case n > 0:
+		p.note("%s left out: no row of %s matches, or it has no value of an input", countAre(n, "file"), p.Conditions)
+	}
+
+	p.readEdges(logged.rows)
+
+	// Conditions that only some names state cannot be taken, nor conditions of files in parts. Rows that may differ in
+	// them are not repeats.
+	names := nameSheet(used)
+	lost := &sheet{}
+	if !p.canJoin(names, logged.rows) {
+		lost = names
+		names = &sheet{}
+	}
+
+	p.Files = globs(used)
+	p.sheet, p.Log.Columns = p.readColumns(c, logged.rows, names, logged.fileOf)
+	p.settleNames(p.sheet, names)
+	p.stateLog()
+	if len(logged.rows) == len(used) {
+		p.sheet.files = used
+	}
+
+	if stated := namesOf(lost.withRole(input, thing, day)); len(stated) > 0 {
+		p.Repeated = false
+		p.note("the names are built in several ways: what they state besides %s is left out: %s", p.Conditions,
+			strings.Join(stated, ", "))
+	}
+
+	if p.result.Conditions != "" {
+		p.note("the names are built in several ways: conditions.csv holds what they and %s state", p.sheet.source)
+		p.Log = config.Log{}
+		p.writeConditions(p.sheet)
+	}
+
+	return used
+}
+
+// loggedFiles are the files that a log gives conditions, and its rows about them, in the order of the files.
+type loggedFiles struct {
+	files  []string
+	rows   []campaign.ConditionRow
+	fileOf []int // index of the file of each row
+}
+
+// withRows returns the files that have a row, and whose rows have a value of each input. All rows about files decide
+// which columns are inputs.
+func (p *plan) withRows(c *campaign.Conditions, files []string) (logged loggedFiles) {
+	rowsOf := make([][]campaign.ConditionRow, len(files))
+	for k, matches := range c.FilesOf(files) {
+		for _, i := range matches {
+			rowsOf[i] = append(rowsOf[i], c.Rows[k])
+		}
+	}
+
+	all, _ := p.readColumns(c, slices.Concat(rowsOf...), &sheet{}, nil)
+	inputs := all.withRole(input)
+	end := 0 // of the rows of a file, among all
+	for i, file := range files {
+		begin := end
+		end += len(rowsOf[i])
+		if begin == end || lacksValue(inputs, begin, end) {
+			continue
+		}
+
+		for range rowsOf[i] {
+			logged.fileOf = append(logged.fileOf, len(logged.files))
+		}
+
+		logged.files = append(logged.files, file)
+		logged.rows = append(logged.rows, rowsOf[i]...)
+	}
+
+	return logged
+}
+
+// lacksValue reports whether a row from begin to end, without the end, has no value of a field.
+func lacksValue(fields []*field, begin, end int) bool {
+	for _, column := range fields {
+		for row := begin; row < end; row++ {
+			if column.cell(row) == "" {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// readEdges keeps whether the rows of a log cut recordings into intervals, and the length of the shortest interval.
+func (p *plan) readEdges(rows []campaign.ConditionRow) {
+	for _, row := range rows {
+		hasEnd := !math.IsInf(row.End, 1)
+		p.intervals = p.intervals || hasEnd || row.Begin > 0 || row.Timed
+		switch {
+		case row.Timed:
+			p.seconds = min(p.seconds, row.End-row.Begin)
+		case hasEnd:
+			p.shortest = min(p.shortest, int64(row.End-row.Begin))
+		}
+	}
+}
+
+// canJoin reports whether the conditions of names can be taken beside the rows of a log. All names must state them,
+// and a pattern must read them if recordings have parts.
+func (p *plan) canJoin(names *sheet, rows []campaign.ConditionRow) bool {
+	if len(names.withRole(input, thing, day)) == 0 || len(names.lacking) > 0 {
+		return false
+	}
+
+	hasParts := len(rows) > len(names.files) || p.intervals
+
+	return !hasParts || names.pattern() != ""
+}
+
+// readColumns gives roles to the columns of a log and to the parts of the names of its files. fileOf is the index of
+// the file of each row. It returns the sheet, and how the configuration names the columns that it calls otherwise than
+// the log.
+func (p *plan) readColumns(
+	c *campaign.Conditions, rows []campaign.ConditionRow, names *sheet, fileOf []int,
+) (*sheet, []config.NamedString) {
+	s := &sheet{source: p.Conditions, rows: len(rows)}
+	for i, name := range slices.Concat(c.Names, c.Labels) {
+		column := s.byHeadOrNew(name)
+		column.unit = c.Units[name]
+		if len(rows) == 0 {
+			continue
+		}
+
+		stated := make([]condition.Condition, len(rows))
+		for k, row := range rows {
+			stated[k] = row.States[i]
+		}
+
+		column.setStated(stated)
+	}
+
+	s.nameTerms()
+	ofLog := slices.Clone(s.fields)
+	s.addNameFields(names, fileOf)
+	s.decideLog()
+
+	renamed := slices.Clone(p.edgeColumns)
+	for _, column := range ofLog {
+		if slices.Contains(condition.Reserved, column.head) { // the word has another meaning in tables
+			switch {
+			case column.values != nil:
+				column.name += "_number"
+			case column.role == thing || column.role == day:
+				column.name += "_name"
+			}
+		}
+
+		if column.name != column.head {
+			renamed = append(renamed, config.NamedString{Name: column.name, Value: column.head})
+		}
+	}
+
+	return s, renamed
+}
+
+// nameTerms gives columns of numbers their names as conditions of the program and converts their values to the units of
+// these names. Columns of set values come first, since only one column can have a name.
+func (s *sheet) nameTerms() {
+	set, others := lists.Split(s.fields, func(column *field) bool { return column.hasWord(nominalWords) })
+	for _, column := range append(set, others...) {
+		name := termOf(column.head, column.unit)
+		isTaken := name != column.head && s.hasName(name)
+		if column.values == nil || name == "" || isTaken {
+			continue
+		}
+
+		// A unit that contradicts the log's own name of the column leaves the values as they are: check reports it.
+		if conversion, err := units.ToName(name, column.unit); err == nil {
+			conversion.Convert(column.values)
+		}
+
+		column.name = name
+		column.isCondition = true
+	}
+}
+
+// stateLog writes down which columns of the log the configuration ignores, and whether rows of equal inputs and things
+// are repeats. Columns that would tell repeats apart are ignored.
+func (p *plan) stateLog() {
+	p.Repeated = p.repeatsRows()
+	for _, column := range p.sheet.withRole(runs, remark, leftOut) {
+		if !p.isIgnored(column) {
+			continue
+		}
+
+		p.Log.Ignore = append(p.Log.Ignore, column.head)
+		p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == column.head })
+	}
+}
+
+// isIgnored reports whether a column of a log that is not a condition would tell repeats apart.
+func (p *plan) isIgnored(column *field) bool {
+	isConstant := column.countDistinct() < 2
+	isHarmless := column.role == leftOut && !p.Repeated && !column.mayHideDifferences()
+	isVaryingRemark := column.role == remark && p.Repeated && !isConstant
+	switch {
+	case column.fromName || column.values == nil || column.isCondition && isConstant:
+		return false
+	case isHarmless:
+		return false
+	case column.role != remark || isVaryingRemark:
+		return true
+	}
+
+	return column.isNumbered() || column.hasWord(clockWords)
+}
+
+// repeatedPercent is the least share of the rows of a log that must have a repeat, so that repeats are the pairs.
+const repeatedPercent = 80
+
+// repeatsRows reports whether most rows of a log repeat the inputs and things of another row.
+func (p *plan) repeatsRows() bool {
+	s := p.sheet
+	inputs := s.withRole(input)
+	groups := s.groupRows(append(inputs, s.withRole(thing)...)...)
+	if p.intervals || len(inputs) == 0 || len(groups) < 2 {
+		return false
+	}
+
+	areRepeated := 100*countRepeated(groups) >= repeatedPercent*s.rows
+
+	return areRepeated && !slices.ContainsFunc(s.fields, (*field).mayHideDifferences)
+}

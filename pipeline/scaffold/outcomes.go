@@ -1,0 +1,154 @@
+package scaffold
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/condition"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
+)
+
+// balanceNames are lift and drag by the usual names of their channels, without units.
+var balanceNames = map[string]string{
+	"lift": "lift", "fz": "lift", "l": "lift", "drag": "drag", "fx": "drag", "d": "drag",
+}
+
+// proposeOutcomes proposes outcomes of a balance: lift and drag, otherwise all channels but clocks and settings.
+func (p *plan) proposeOutcomes() {
+	p.Columns = p.liftAndDrag(p.areLettersForces())
+	if len(p.Columns) > 0 {
+		p.noteOtherChannels()
+		return
+	}
+
+	settings := p.settingChannels()
+	if len(settings) == len(p.Channels) {
+		settings = nil
+	}
+
+	if len(settings) > 0 {
+		p.note("left out as settings, clocks, counters or states of the air, by name or since they rise from sample to "+
+			"sample: %s; add to columns what was measured", strings.Join(lists.Rows(p.Channels, 1, settings), ", "))
+	}
+
+	for i, channel := range p.Channels {
+		if !slices.Contains(settings, i) {
+			p.Columns = append(p.Columns, config.NamedString{Name: p.outcomeOfChannel(channel), Value: channel})
+		}
+	}
+
+	p.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
+		"clocks and settings")
+}
+
+// liftAndDrag returns the outcomes lift and drag, found by the names of the channels. Single letters count only if
+// letters is true.
+func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
+	for i, channel := range p.Channels {
+		base := strings.ToLower(channel[strings.LastIndexAny(channel, "/.")+1:])
+		name := balanceNames[strings.TrimSuffix(base, "_n")]
+		isLetter := len(base) < 2
+		if name == "" || isLetter && !letters {
+			continue
+		}
+
+		if p.units[i] == "N" || strings.HasSuffix(base, "_n") {
+			name += "_n"
+		}
+
+		columns = append(columns, config.NamedString{Name: p.sheet.outcomeName(name), Value: channel})
+	}
+
+	return columns
+}
+
+// areLettersForces reports whether L and D are lift and drag: both are there, no channel has a word, and there is no P,
+// beside which they mean something else.
+func (p *plan) areLettersForces() bool {
+	isPresent := map[string]bool{}
+	for _, channel := range p.Channels {
+		if len(channel) > 2 {
+			return false
+		}
+
+		isPresent[strings.ToUpper(channel)] = true
+	}
+
+	return isPresent["L"] && isPresent["D"] && !isPresent["P"]
+}
+
+// noteOtherChannels notes the channels that are not outcomes.
+func (p *plan) noteOtherChannels() {
+	var used []string
+	for _, column := range p.Columns {
+		used = append(used, column.Value)
+	}
+
+	if others := except(p.Channels, used...); len(others) > 0 {
+		p.note("%s: left out, not called lift or drag: add to columns what was measured", strings.Join(others, ", "))
+	}
+}
+
+// settingChannels returns the indices of the channels that are settings, clocks, counters or states of the air.
+func (p *plan) settingChannels() (channels []int) {
+	for i, channel := range p.Channels {
+		column := &field{name: channel, head: channel, unit: p.units[i]}
+		isClock := i < len(p.isRising) && p.isRising[i]
+		if !column.hasWord(outcomeWords) && (isClock || column.isSetting()) {
+			channels = append(channels, i)
+		}
+	}
+
+	return channels
+}
+
+// isSetting reports whether a channel is called as a setting, a clock, a counter, an uncertainty, a state of the air
+// or a position.
+func (f *field) isSetting() bool {
+	isPosition := f.isLength() && f.hasWord(axisWords)
+	if isPosition || f.hasWord(inputWords) || f.hasWord(clockWords) || f.hasWord(uncertaintyWords) {
+		return true
+	}
+
+	return f.isAir() || f.isNumbered()
+}
+
+var (
+	lengthEnd = lazy(`.*[_ (\[](mm|cm|m)[)\]]?`)
+	axisWords = lazy(`[xyz]`)
+)
+
+// isLength reports whether the unit of a channel, or the end of its name, is a length.
+func (f *field) isLength() bool {
+	return f.unit == "m" || f.unit == "cm" || f.unit == "mm" || lengthEnd.MatchString(f.name)
+}
+
+var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// outcomeOfChannel returns a name for the outcome of a channel that tables may have, and that no other outcome has.
+func (p *plan) outcomeOfChannel(channel string) string {
+	name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(channel, "_")), "_")
+	if name == "" || isDigit(name[0]) {
+		name = "column_" + name
+	}
+
+	name = p.sheet.outcomeName(name)
+	for i := 2; slices.ContainsFunc(p.Columns, func(column config.NamedString) bool { return column.Name == name }); i++ {
+		name += "_" + strconv.Itoa(i)
+	}
+
+	return name
+}
+
+// outcomeName returns a name, with an ending if the program's tables reserve the name or a condition has it.
+func (s *sheet) outcomeName(name string) string {
+	isCondition := func(column *field) bool { return column.name == name && column.role != outcome }
+	if slices.Contains(condition.Reserved, name) || slices.ContainsFunc(s.fields, isCondition) {
+		return name + "_measured"
+	}
+
+	return name
+}

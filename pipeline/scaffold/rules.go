@@ -1,0 +1,400 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bounds of numbers that look measured rather than set.
+const (
+	fewNarrow   = 4   // different values: fewer may be set even if they are close together
+	mostNarrow  = 0.1 // range over mean: values within it were hardly varied on purpose
+	mostMissing = 0.2 // of the rows: an input must be stated by at least the others
+
+	// States of the air, such as temperatures, are inputs only if they were set to a few values far apart.
+	mostAirSettings   = 6
+	rowsPerAirSetting = 3
+	narrowAir         = 0.2 // range over mean
+)
+
+// splitRatio is the least number of groups of equal rows with a setting, per group without it. Setting a second value
+// in half of the groups gives 1.5; an outcome or a derived quantity follows the other settings and gives less.
+const splitRatio = 1.5
+
+// keptPercent is the least share of repeated rows that stay repeated when a setting is added. Real settings keep nearly
+// all repeats; a measured value keeps hardly any.
+const keptPercent = 80
+
+// shortCross is the number of bytes from which a text is a name rather than a cross.
+const shortCross = 4
+
+// Why a column of a table of results is left out, or a name is not an input.
+const (
+	reservedName = "the program's tables have a column of that name: rename it"
+	noRepeats    = "with it no rows are repeats"
+	ofMerged     = "; of merged cells each needs its value"
+	otherText    = "another text in almost every row"
+
+	measuredInput = "a measured value of another input"
+	changedInput  = "the inputs change it: add it to inputs if it was set"
+)
+
+// rule proposes a role for every column that it fits. A list of rules is read from top to bottom: the first rule that
+// fits decides.
+type rule struct {
+	name    string
+	fits    func(c candidate) bool
+	role    role
+	why     string                   // the reason, for people; "" keeps the reason that the column has
+	explain func(c candidate) string // returns the reason if it depends on the column; nil: why is the reason
+	then    consequence
+}
+
+// consequence is what a rule does beside giving a role.
+type consequence byte
+
+const (
+	none     consequence = iota
+	wasRead              // the values were read, not set: the column loses its set points
+	isChosen             // the column becomes a setting: equal values of all settings make repeats
+	isLoose              // the column may still become an outcome, depending on the final groups of equal settings
+)
+
+// candidate is a column for which a role is sought, with what the rules need to know of it.
+type candidate struct {
+	*field
+	sheet *sheet
+	count int // different values that are stated
+
+	groups groupsOfSettings // zero unless the sheet is a table of results
+}
+
+// groupsOfSettings describes the groups of rows with equal settings in a table of results, and what a candidate does to
+// these groups if it becomes a setting too.
+type groupsOfSettings struct {
+	settings     []*field // columns that were chosen as settings so far
+	things       []*field // columns of the names of what was measured
+	mayBeOutcome bool     // the candidate scatters about set points, and its name is not of a setting
+
+	repeatedRows int  // rows that have a repeat: another row with equal settings and things
+	keepsRepeats bool // most of the repeated rows still have a repeat with the candidate
+
+	// If the candidate may be an outcome, things and days count as settings in the following two.
+	before int // groups of equal settings
+	after  int // groups of equal settings and equal candidate
+}
+
+// splits reports whether the candidate splits the groups of equal settings as a setting does.
+func (g groupsOfSettings) splits() bool {
+	return float64(g.after) >= splitRatio*float64(g.before)
+}
+
+// candidate returns a column as a candidate, without the groups of settings.
+func (s *sheet) candidate(column *field) candidate {
+	return candidate{field: column, sheet: s, count: column.countDistinct()}
+}
+
+// firstFit returns the first rule that fits a candidate, or nil if none does.
+func firstFit(rules []rule, c candidate) *rule {
+	for i := range rules {
+		if rules[i].fits(c) {
+			return &rules[i]
+		}
+	}
+
+	return nil
+}
+
+// apply gives a column the role, and the reason, of a rule that fits its candidate.
+func (r *rule) apply(column *field, c candidate) {
+	column.role = r.role
+	switch {
+	case r.explain != nil:
+		column.why = r.explain(c)
+	case r.why != "":
+		column.why = r.why
+	}
+
+	if r.then == wasRead {
+		column.points = nil
+	}
+}
+
+// wordRules decide by the words of the header, or the form of the texts, which are certain.
+var wordRules = []rule{
+	{name: "empty", fits: candidate.isEmpty, role: leftOut, why: "it is empty"},
+	{name: "clock", fits: candidate.isClock, role: remark, why: "the time"},
+	{name: "remark", fits: candidate.isRemark, role: remark},
+	{name: "day of one row", fits: candidate.isDayOfOneRow, role: remark, why: "no day has several rows"},
+	{name: "day", fits: candidate.isDay, role: day},
+	{name: "cross in some rows", fits: candidate.isCross, role: thing},
+	{name: "constant", fits: candidate.isConstant, role: remark, why: "the same everywhere"},
+	{name: "index", fits: candidate.isIndex, role: remark, why: "it numbers the values of another"},
+	{name: "time of day", fits: candidate.isTime, role: remark, why: "a time"},
+	{name: "uncertainty", fits: candidate.isUncertainty, role: leftOut, why: "an uncertainty, by its name"},
+	{name: "serial number of several rows", fits: candidate.isRepeatedSerial, role: thing, why: "serial numbers"},
+	{name: "serial number", fits: candidate.isSerial, role: remark, why: "serial numbers"},
+	{name: "number of a run, by its words", fits: candidate.isRunNumber, role: runs, why: "it numbers the rows"},
+	{name: "number of a run in a name", fits: candidate.isCounter, role: runs, why: "it numbers the rows"},
+	{name: "number of a row", fits: candidate.isRowNumber, role: runs, why: "it numbers the rows"},
+	{name: "number of a thing", fits: candidate.isThingNumber, role: thing, why: "it numbers them"},
+	{
+		name: "thing whose name begins with a number", fits: candidate.isNumberedThing, role: thing,
+		why: "its names begin with numbers",
+	},
+	{name: "thing", fits: candidate.isThing, role: thing},
+	{name: "text", fits: candidate.isText, role: remark, why: otherText},
+}
+
+// valueRules find columns of numbers that were not set: states of the air, values that follow the day, values that few
+// rows state, and values that hardly differ.
+var valueRules = []rule{
+	{
+		name: "state of the air", fits: candidate.isStateOfAir, role: remark, then: wasRead,
+		why: "by its name a state of the air or the supply: add it to inputs or outcomes if not",
+	},
+	{name: "stated by few rows", fits: candidate.isMissing, role: leftOut, explain: candidate.explainMissing},
+	{name: "one set point", fits: candidate.isOnePoint, role: remark, why: "one set point"},
+	{
+		name: "values close together", fits: candidate.isClose, role: remark, then: wasRead,
+		why: fmt.Sprintf("all values lie within %.2g %% of their mean", 100*mostNarrow),
+	},
+	{name: "value of a day", fits: candidate.followsDay, role: remark, explain: candidate.explainDay},
+}
+
+// resultRules tell settings from outcomes in a table of results. A setting splits the rows into smaller groups, and
+// most rows still have a repeat in their group. A measured value differs in every row, so that no row has a repeat.
+var resultRules = []rule{
+	{name: "measured value of a setting", fits: candidate.isMeasuredSetting, role: leftOut, why: measuredInput},
+	{name: "outcome that the settings change", fits: candidate.isChanged, role: outcome, why: changedInput, then: wasRead},
+	{
+		name: "determined by the settings", fits: candidate.isDetermined, role: remark,
+		why: "the inputs determine it: if it was set, name it under inputs instead of them",
+	},
+	{name: "thing with repeats", fits: candidate.isRepeatedThing, role: thing, then: isChosen},
+	{
+		name: "occasion of repeats", fits: candidate.isOccasion, role: day,
+		why: "with it no rows are repeats: they are pairs of different ones",
+	},
+	{name: "thing without repeats", fits: candidate.isLoneThing, role: thing},
+	{name: "setting that keeps repeats", fits: candidate.isRepeatedSetting, role: input, then: isChosen},
+	{name: "setting by its words", fits: candidate.isNamedSetting, role: input, then: isChosen},
+	{
+		name: "words of a setting without set points", fits: candidate.isCalledSetting, role: remark, then: isLoose,
+		why: "no set points: add it to inputs if the outcomes depend on it",
+	},
+	{name: "name without repeats", fits: candidate.isFromName, role: remark, why: noRepeats, then: wasRead},
+	{name: "factor of a design", fits: candidate.isFactor, role: input, then: isChosen},
+	{
+		name: "values that repeat beside outcomes", fits: candidate.isBesideOutcomes, role: remark, then: wasRead,
+		why: "its values repeat, and with it few rows are repeats",
+	},
+	{name: "measured", fits: candidate.isMeasured, role: outcome, then: wasRead},
+}
+
+// isRepeated reports whether each value has two rows on average.
+func (c candidate) isRepeated() bool { return 2*c.count <= c.sheet.rows }
+
+// isEmpty reports whether no row states anything.
+func (c candidate) isEmpty() bool { return c.count == 0 }
+
+// isClock reports whether the column is the clock of the table, with another time in most rows.
+func (c candidate) isClock() bool { return c.name == c.sheet.clock && !c.isRepeated() }
+
+// isRemark reports whether the header is a word of remarks.
+func (c candidate) isRemark() bool { return c.hasWord(remarkWords) }
+
+// isDay reports whether the header names a day, or all texts are weekdays, or all are dates.
+func (c candidate) isDay() bool {
+	areDates := c.values == nil && c.allMatch(dateText)
+	return areDates || c.hasWord(dayWords) || c.allMatch(weekdayText)
+}
+
+// isDayOfOneRow reports whether the column has days, and most days have one row or all rows have one day.
+func (c candidate) isDayOfOneRow() bool { return c.isDay() && (!c.isRepeated() || c.count < 2) }
+
+// allMatch reports whether the pattern matches all texts that are not empty.
+func (c candidate) allMatch(p pattern) bool {
+	return !slices.ContainsFunc(c.texts, func(text string) bool { return text != "" && !p.MatchString(text) })
+}
+
+// isCross reports whether some rows have one short text, such as x, and the other rows have none.
+func (c candidate) isCross() bool {
+	isOneText := c.count == 1 && c.values == nil
+	return isOneText && slices.Contains(c.texts, "") && len(c.distinctCells()[0]) < shortCross
+}
+
+// isConstant reports whether all of several rows state the same.
+func (c candidate) isConstant() bool { return c.count < 2 && c.sheet.rows > 1 }
+
+// isIndex reports whether the column counts the values of another column.
+func (c candidate) isIndex() bool { return c.sheet.isIndex(c.field) }
+
+// isTime reports whether the header is a word of times.
+func (c candidate) isTime() bool { return c.hasWord(clockWords) }
+
+// isUncertainty reports whether the header is of an uncertainty, alone or of another column.
+func (c candidate) isUncertainty() bool {
+	return c.hasWord(uncertaintyWords) || c.sheet.isSpreadOfOther(c.field)
+}
+
+// isSerial reports whether the header is of serial numbers and the values are counts other than the number of the row.
+func (c candidate) isSerial() bool {
+	return serialHead.MatchString(c.head) && !c.sheet.numbersRows(c.field) && c.areCounts()
+}
+
+// isRepeatedSerial reports whether the column has serial numbers, each in two rows on average.
+func (c candidate) isRepeatedSerial() bool { return c.isRepeated() && c.isSerial() }
+
+// isRunNumber reports whether all words of the header are of numbers of runs. Two kinds of columns are excluded: names
+// of parts that were measured several times, and numbers in file names that count nothing, such as 2.5.
+func (c candidate) isRunNumber() bool {
+	if !c.isNumbered() {
+		return false
+	}
+
+	isPart := c.values == nil && c.hasWord(partWords) && c.isRepeated()
+	countsNothing := c.sheet.pieces != nil && !c.areCounts()
+
+	return !isPart && !countsNothing
+}
+
+// isCounter reports whether the column is a number in names that counts the files.
+func (c candidate) isCounter() bool { return c.sheet.pieces != nil && c.sheet.isCounter(c.field) }
+
+// isRowNumber reports whether a column of a table numbers its rows and is not called as a setting.
+func (c candidate) isRowNumber() bool {
+	return c.sheet.pieces == nil && c.sheet.numbersRows(c.field) && !c.hasWord(inputWords)
+}
+
+// isThingNumber reports whether the numbers are names of things, each in two rows on average.
+func (c candidate) isThingNumber() bool { return c.isRepeated() && c.numbersThings() }
+
+// isThing reports whether the texts of a column are names of things: most names have several rows, or each row of a
+// table has its own name and the table has no numbers.
+func (c candidate) isThing() bool {
+	isFewInNames := c.sheet.pieces != nil && c.count <= manyNames
+	switch {
+	case c.values != nil:
+		return false
+	case c.isRepeated(), isFewInNames:
+		return true
+	}
+
+	return c.sheet.rows == c.count && !c.fromName && !slices.ContainsFunc(c.sheet.fields, isNumber)
+}
+
+// isNumberedThing reports whether the texts are names of things that begin with a digit, as 8x6.
+func (c candidate) isNumberedThing() bool {
+	first := c.texts[0]
+	return first != "" && isDigit(first[0]) && c.isThing()
+}
+
+// isText reports whether the texts are not numbers.
+func (c candidate) isText() bool { return c.values == nil }
+
+// isStateOfAir reports whether a column is called as a state of the air, and was not set to a few values far apart.
+func (c candidate) isStateOfAir() bool {
+	if !c.isAir() {
+		return false
+	}
+
+	stated := c.stated()
+	hasMany := c.count > mostAirSettings || rowsPerAirSetting*c.count > len(stated)
+
+	return hasMany || isNarrow(stated, narrowAir)
+}
+
+// isMissing reports whether too many rows do not state the column.
+func (c candidate) isMissing() bool {
+	rows := c.sheet.rows
+	return float64(rows-len(c.stated())) > mostMissing*float64(rows)
+}
+
+// explainMissing returns how many rows state the column.
+func (c candidate) explainMissing() string {
+	return fmt.Sprintf("only %d of %d rows state it%s", len(c.stated()), c.sheet.rows, ofMerged)
+}
+
+// isOnePoint reports whether the column has one value, or scatters about one set point.
+func (c candidate) isOnePoint() bool { return c.count < 2 }
+
+// isClose reports whether several values are close together, and no word says that they were set or measured.
+func (c candidate) isClose() bool {
+	if c.fromName || c.sheet.pieces != nil || c.sheet.allowNarrow {
+		return false
+	}
+
+	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.hasWord(outcomeWords) {
+		return false
+	}
+
+	return c.sheet.fileOf == nil || c.hasWord(inputWords) || c.repeatsValues()
+}
+
+// followsDay reports whether all rows of a day have the same value.
+func (c candidate) followsDay() bool {
+	days := c.sheet.withRole(day)
+	if len(days) == 0 || c.hasWord(inputWords) {
+		return false
+	}
+
+	return len(c.sheet.groupRows(days[0])) == len(c.sheet.groupRows(days[0], c.field))
+}
+
+// explainDay returns the header of the column of days.
+func (c candidate) explainDay() string { return "it follows " + c.sheet.withRole(day)[0].head }
+
+// isMeasuredSetting reports whether the column has the measured values of a setting.
+func (c candidate) isMeasuredSetting() bool {
+	return slices.ContainsFunc(c.groups.settings, c.measures)
+}
+
+// isChanged reports whether the settings change the candidate: values that scatter follow the groups of equal settings.
+func (c candidate) isChanged() bool { return c.groups.mayBeOutcome && !c.groups.splits() && !c.isAir() }
+
+// isDetermined reports whether all rows of equal settings have the same value. Names of things may follow the settings.
+func (c candidate) isDetermined() bool {
+	return c.groups.after == c.groups.before && (c.fromName || c.role != thing)
+}
+
+// isRepeatedThing reports whether the column names things and leaves most repeated rows repeated.
+func (c candidate) isRepeatedThing() bool { return c.role == thing && c.groups.keepsRepeats }
+
+// isLoneThing reports whether the column of a table, rather than the names of files, names things.
+func (c candidate) isLoneThing() bool { return c.role == thing && !c.fromName }
+
+// isOccasion reports whether names of things are occasions: there are no days, and rows are repeated without them.
+func (c candidate) isOccasion() bool {
+	return c.isLoneThing() && len(c.sheet.withRole(day)) == 0 && c.groups.repeatedRows > 0
+}
+
+// isRepeatedSetting reports whether the column splits the groups of settings and leaves most repeated rows repeated.
+func (c candidate) isRepeatedSetting() bool { return c.groups.keepsRepeats && c.groups.splits() }
+
+// isNamedSetting reports whether the column is called as a setting and its values repeat or scatter about set points.
+func (c candidate) isNamedSetting() bool {
+	return c.hasWord(inputWords) && (c.repeatsValues() || c.points != nil)
+}
+
+// isCalledSetting reports whether the header is a word of settings.
+func (c candidate) isCalledSetting() bool { return c.hasWord(inputWords) }
+
+// isFromName reports whether the names of the files state the column.
+func (c candidate) isFromName() bool { return c.fromName }
+
+// isFactor reports whether a column with a unit was combined with all settings, as in a design of experiments.
+func (c candidate) isFactor() bool {
+	hasUnit := c.unit+unitEnd.FindString(c.name) != ""
+	if !hasUnit || !c.repeatsValues() {
+		return false
+	}
+
+	return c.sheet.crosses(c.field, slices.Concat(c.groups.things, c.groups.settings))
+}
+
+// isBesideOutcomes reports whether the sheet has an outcome.
+func (c candidate) isBesideOutcomes() bool { return len(c.sheet.withRole(outcome)) > 0 }
+
+// isMeasured is true of every column that no earlier rule fits.
+func (c candidate) isMeasured() bool { return true }

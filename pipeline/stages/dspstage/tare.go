@@ -1,0 +1,208 @@
+package dspstage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+)
+
+// CheckTares reads each recording without wind as the tasks of the runs will, and returns the first error.
+func CheckTares(ctx context.Context, ing ingeststage.Result) error {
+	r := ing.Recordings
+	if r == nil {
+		return nil
+	}
+
+	seen := map[string]bool{}
+	for _, file := range r.Files {
+		for _, t := range file.Tares {
+			if seen[t.Name] {
+				continue
+			}
+
+			seen[t.Name] = true
+			loads := Loads{Src: r.Source}
+			if _, err := loads.polar(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// subtractZero subtracts from loads the reading without wind at the same angle. angle has one value, or one for each
+// sample.
+func (f *Loads) subtractZero(ctx context.Context, loads [][]float64, angle []float64) error {
+	bal := f.Src.Ingest.Balance
+	if bal.Tare.Interpolation == "mean" { // the reading is the same at all angles
+		angle = []float64{0}
+	}
+
+	zero, err := f.zero(ctx)
+	if err != nil {
+		return err
+	}
+
+	return zero.Subtract(loads, angle, bal.ToleranceDeg)
+}
+
+// zero returns the reading without wind of the file's runs. It reads it when it is first called. If two recordings were
+// made, it adds a warning about their difference and, if a linear drift is to be taken out, interpolates between them.
+func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
+	if f.gravity != nil {
+		return f.gravity, nil
+	}
+
+	zero, err := f.polar(ctx, f.File.Tares[0])
+	if err != nil {
+		return nil, err
+	}
+
+	if len(f.File.Tares) == 1 {
+		f.gravity = zero
+		return zero, nil
+	}
+
+	later, err := f.polar(ctx, f.File.Tares[1])
+	if err != nil {
+		return nil, err
+	}
+
+	var parts []string
+	for i, d := range zero.Moved(later) {
+		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Src.Ingest.Balance.Components[i], d))
+	}
+
+	code := "zero-moved"
+	what := "tare: {drift: linear} takes it out"
+	if f.Src.Ingest.Balance.Tare.Drift == "linear" {
+		zero = zero.Toward(later, f.File.Share)
+		code = "drift-corrected"
+		what = "taken out in proportion to the runs' rows"
+	}
+
+	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.File.Tares[0].Name, strings.Join(parts, ", "), what)
+	f.gravity = zero
+	f.moved = append(f.moved, ingest.Warning{Path: f.File.Tares[1].Name, Code: code, Text: text})
+
+	return zero, nil
+}
+
+// polar reads a recording without wind and returns its loads as a function of the angle.
+func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error) {
+	bal := f.Src.Ingest.Balance
+	reader, err := format.Open(tare.File.Open, f.Src.Options.In(ctx, tare.Name))
+	if err != nil {
+		return nil, ingeststage.Named(err, tare.Name)
+	}
+	defer reader.Close()
+
+	info := reader.Info()
+	columns := slices.Clone(bal.Voltages)
+	unit := bal.AngleUnit
+	byAngle := bal.Tare.Interpolation != "mean"
+	if byAngle {
+		name, err := angleOf(f.Src, info, tare.Name)
+		if err != nil {
+			return nil, err
+		}
+
+		columns = append(columns, name)
+		if k, err := ingest.FindChannel(info, name); err == nil && name != bal.Angle && info.Channels[k].Unit == "rad" {
+			unit = "rad"
+		}
+	}
+
+	data, err := readTare(ctx, reader, info, tare.Name, bal.Tare, columns)
+	if err != nil {
+		return nil, err
+	}
+
+	var angle []float64
+	if byAngle {
+		angle = degrees(data[len(data)-1], unit)
+	}
+
+	p, err := dsp.NewPolar(bal.Tare.Interpolation, angle, f.Src.Matrix.Loads(data[:len(bal.Voltages)]))
+	if err != nil {
+		return nil, fault.In(tare.Name, err)
+	}
+
+	return p, nil
+}
+
+// readTare reads columns of a recording without wind, in the rows that the configuration names. It returns an error if
+// a value is not a finite number.
+func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path string, tare *config.Tare,
+	columns []string,
+) ([][]float64, error) {
+	var channels []int
+	for _, c := range columns {
+		k, err := ingest.FindChannel(info, c)
+		if err != nil {
+			return nil, err
+		}
+
+		channels = append(channels, k)
+	}
+
+	n := info.Channels[channels[0]].Samples
+	row0 := int64(tare.Row0)
+	row1 := cmp.Or(int64(tare.Row1), n)
+	if row1 > n || row0 >= row1 {
+		return nil, fault.At(path, "tare", fmt.Sprintf("rows within the %d of the file", n),
+			fmt.Sprintf("%d to %d", row0, row1), "")
+	}
+
+	data, err := ingeststage.ReadColumns(ctx, reader, channels, row0, row1-row0)
+	if err != nil {
+		return nil, ingeststage.Named(err, path)
+	}
+
+	for i, x := range data {
+		for k, v := range x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fault.At(path, fmt.Sprintf("column %s, row %d", columns[i], tare.Row0+k), "a finite number",
+					fmt.Sprint(v), "")
+			}
+		}
+	}
+
+	return data, nil
+}
+
+// angleOf returns the name of the column of a recording without wind that contains its angle: the column that the
+// configuration names or, if the runs' angle is a condition, the only column in degrees or radians.
+func angleOf(src *plan.Source, info ingest.Info, name string) (string, error) {
+	bal := src.Ingest.Balance
+	if a := bal.Tare.Angle; a != "" || ingeststage.AngleColumn(bal, src.Conditions) {
+		return cmp.Or(a, bal.Angle), nil
+	}
+
+	var found []string
+	for _, channel := range info.Channels {
+		if slices.Contains([]string{"deg", "°", "rad"}, channel.Unit) || channel.Name == bal.Angle {
+			found = append(found, channel.Name)
+		}
+	}
+
+	if len(found) != 1 {
+		return "", fault.At(name, "", "the angle of each sample, in a column in degrees",
+			fmt.Sprintf("columns %v, and balance.angle: %s is a condition", info.Names(), bal.Angle),
+			"name the column of this file with tare: {angle: COLUMN}, or use interpolation: mean")
+	}
+
+	return found[0], nil
+}

@@ -1,0 +1,158 @@
+package ingeststage
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train/holdout"
+)
+
+// conditionExclusions returns the exclusions that name conditions. They compare numbers within the tolerances of set
+// points.
+func conditionExclusions(exp plan.Experiment) config.Exclusions {
+	list := exp.Ingest.Exclude.Where()
+	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	for i := range list {
+		list[i].Where = holdout.About(list[i].Where, func(c string, a, b float64) bool { return tolerances[c].Equal(a, b) })
+	}
+
+	return list
+}
+
+// exclude drops the rows of the table of conditions whose conditions the configuration excludes, and the files that
+// have no other row. It warns of what it drops, and of exclusions that drop nothing.
+func (r *Recordings) exclude(exp plan.Experiment) error {
+	exclusions := conditionExclusions(exp)
+	if len(exclusions) == 0 {
+		return nil
+	}
+
+	var numbers, names []string // columns
+	left := make([][]string, len(exclusions))
+	for i := range r.Files {
+		file := &r.Files[i]
+		for _, values := range file.known {
+			numbers = slices.AppendSeq(numbers, maps.Keys(values.Numbers))
+			names = slices.AppendSeq(names, maps.Keys(values.Names))
+		}
+
+		file.exclude(exclusions, left)
+	}
+
+	if err := checkExclusions(exp, exclusions, holdout.Distinct(numbers), holdout.Distinct(names)); err != nil {
+		return err
+	}
+
+	var files []File
+	for _, f := range r.Files {
+		if len(f.known) > 0 {
+			files = append(files, f)
+		}
+	}
+
+	if len(files) == 0 {
+		return exp.Errorf("ingest.exclude", "all %s are excluded", fault.Plural(int64(len(r.Files)), "file"))
+	}
+
+	r.Files = files
+	for i, exclusion := range exclusions {
+		warning := campaign.UnusedExclude(exp.File.Path, exclusion.String())
+		if len(left[i]) > 0 {
+			warning = leftOut(left[i], fmt.Sprintf("exclude: %s", exclusion))
+		}
+
+		r.warnings = append(r.warnings, warning)
+	}
+
+	return nil
+}
+
+// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entry of
+// left that belongs to the exclusion.
+func (f *File) exclude(exclusions config.Exclusions, left [][]string) {
+	var known condition.Rows
+	var rows []campaign.ConditionRow
+	for k, values := range f.known {
+		x := slices.IndexFunc(exclusions, func(exclusion config.Exclusion) bool { return exclusion.Holds(values) })
+		if x < 0 {
+			known = append(known, values)
+			if f.Rows != nil {
+				rows = append(rows, f.Rows.Rows[k])
+			}
+
+			continue
+		}
+
+		name := f.Name
+		if len(f.known) > 1 {
+			name = fmt.Sprintf("%s (line %d)", f.Name, f.Rows.Rows[k].Line)
+		}
+
+		left[x] = append(left[x], name)
+	}
+
+	f.known = known
+	if f.Rows != nil {
+		f.Rows.Rows = rows
+	}
+}
+
+// checkExclusions returns an error about an exclusion of an unknown condition, or of numbers in a column of names.
+// numbers and names are the columns that are known.
+func checkExclusions(exp plan.Experiment, exclusions config.Exclusions, numbers, names []string) error {
+	const key = "ingest.exclude"
+	known := slices.Concat(numbers, names)
+	for _, exclusion := range exclusions {
+		for _, c := range exclusion.Where.Conditions() {
+			err := exp.OneOf(known, c, key, "is no condition that is known before the files are opened, which are")
+			if err != nil {
+				return err
+			}
+
+			if slices.Contains(names, c) && !slices.Contains(exclusion.Where.Labels(), c) {
+				return exp.Errorf(key,
+					"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
+			}
+		}
+	}
+
+	return nil
+}
+
+// leftOut returns a warning that names the files or rows that the user excludes. Readers of the report learn of them
+// without the configuration.
+func leftOut(names []string, reason string) ingest.Warning {
+	warning := ingest.Warn(filepath.ToSlash(names[0]), "excluded", "left out by %s", reason)
+	if len(names) > 1 {
+		warning.Text += ", also " + campaign.Some(names[1:])
+	}
+
+	return warning
+}
+
+// warnExcluded warns of the files that were excluded by their names: the files in all that are not in used, which is
+// sorted.
+func (r *Recordings) warnExcluded(all, used []string) {
+	reason := "exclude"
+	for _, exclusion := range r.Ingest.Exclude {
+		if exclusion.Where == nil && exclusion.Reason != "" {
+			reason += fmt.Sprintf(" (%s: %s)", exclusion.Files, exclusion.Reason)
+		}
+	}
+
+	excluded := removeNames(all, func(f string) bool {
+		_, isUsed := slices.BinarySearch(used, f)
+		return isUsed
+	})
+	if len(excluded) > 0 {
+		r.warnings = append(r.warnings, leftOut(excluded, reason))
+	}
+}

@@ -1,0 +1,154 @@
+package ingeststage
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+)
+
+// Limits of a stretch of equal samples that is reported: a noise gate, a connection that dropped out, or a logger that
+// repeated its last value. Shorter stretches occur in quantised signals.
+const (
+	constantSamples = 100  // fewest samples
+	constantS       = 0.05 // shortest duration in s, if the rate is known
+)
+
+// messagePrefix returns the words that name the run in a message about its file, such as "rows 1 to 100: ". It returns
+// "" for a run that is the whole file.
+func (r RunResult) messagePrefix(info ingest.Info) string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.Run.ID, info.Path)+": ", ": ")
+}
+
+// dropouts reports recordings that are constant for a while.
+func dropouts(info ingest.Info, run RunResult) []ingest.Warning {
+	var warnings []ingest.Warning
+	for i, c := range run.channels() {
+		summary := run.Stats[i]
+		ch := info.Channels[c]
+		short := summary.Constant < constantSamples || ch.RateHz > 0 && float64(summary.Constant) < constantS*ch.RateHz
+		if short || summary.Constant >= summary.Samples {
+			continue
+		}
+
+		duration := fmt.Sprintf("%d samples", summary.Constant)
+		if ch.RateHz > 0 {
+			duration += fmt.Sprintf(" (%.3g s)", float64(summary.Constant)/ch.RateHz)
+		}
+
+		warnings = append(warnings, ingest.Warn(info.Path, "constant-stretch",
+			"%schannel %s is constant for %s of %d: a dropout, a noise gate or a stopped logger", run.messagePrefix(info),
+			ch.Name, duration, summary.Samples))
+	}
+
+	return warnings
+}
+
+// Limits of apart.
+const (
+	apartDB    = 20 // smallest difference in dB from both neighbours
+	pairDB     = 60 // smallest difference in dB if the run has only two microphones
+	apartShare = 3  // nothing is reported if more than one in apartShare microphones differ
+)
+
+// apart reports microphones whose level differs by apartDB from their neighbours in the run, to the same side: a dead
+// capsule, another gain, or a cable that picks up hum. Of two microphones that differ by pairDB it reports the quieter,
+// which may be dead.
+func apart(info ingest.Info, run RunResult) []ingest.Warning {
+	n := len(run.Stats)
+	if n < 2 || len(run.Run.Recordings) != n { // the channels of a balance are one recording, and not neighbours
+		return nil
+	}
+
+	levels := make([]float64, n)
+	for i, summary := range run.Stats {
+		levels[i] = 20 * math.Log10(summary.Std)
+	}
+
+	channels := run.channels()
+	var warnings []ingest.Warning
+	for i := range levels {
+		first, second := neighbours(i, n)
+		difference := levels[i] - levels[first]
+		other := levels[i] - levels[second]
+		least := math.Min(math.Abs(difference), math.Abs(other))
+		if !isApart(n, difference, other) || run.Units[first] != run.Units[i] || run.Units[second] != run.Units[i] {
+			continue
+		}
+
+		side := "above"
+		if difference < 0 {
+			side = "below"
+		}
+
+		names := "its neighbour " + info.Channels[channels[first]].Name
+		if n > 2 {
+			names = "its neighbours " + info.Channels[channels[first]].Name + " and " + info.Channels[channels[second]].Name
+		}
+
+		warnings = append(warnings, ingest.Warn(info.Path, "level-apart", "%schannel %s is %.0f dB %s %s: check capsule, "+
+			"gain, cable and place, and leave it out with channels if it is at fault", run.messagePrefix(info),
+			info.Channels[channels[i]].Name, least, side, names))
+	}
+
+	if apartShare*len(warnings) > max(n, apartShare) {
+		return nil // the levels of this array differ by themselves
+	}
+
+	return warnings
+}
+
+// neighbours returns the two microphones that microphone i of n is compared with: the ones before and after it, or the
+// two nearest at an end. If there are only two microphones, it returns the other one twice.
+func neighbours(i, n int) (first, second int) {
+	switch {
+	case n == 2:
+		return 1 - i, 1 - i
+	case i == 0:
+		return 2, 1
+	case i == n-1:
+		return i - 1, n - 3
+	}
+
+	return i - 1, i + 1
+}
+
+// isApart reports whether a microphone is apart from its neighbours in a run of n microphones. first and second are its
+// levels over its neighbours in dB. A constant channel, whose level is infinite, is not apart: other checks report it.
+func isApart(n int, first, second float64) bool {
+	least := math.Min(math.Abs(first), math.Abs(second))
+	if math.IsInf(least, 0) || first*second < 0 {
+		return false
+	}
+
+	if n == 2 {
+		return first <= 0 && least >= pairDB
+	}
+
+	return least >= apartDB
+}
+
+// integralTimes returns the integral time scales of the channels of a balance's run in s. A time is 0 if it is unknown:
+// if series is nil, the file has no rate, there are too few samples, or the channel is constant.
+func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
+	channels := run.Recordings[0].Channels
+	times := make([]float64, len(channels))
+	if series == nil {
+		return times
+	}
+
+	c, err := dsp.CheckBalance(series, info.Channels[channels[0]].RateHz)
+	if err != nil { // too few samples, or no rate
+		return times
+	}
+
+	for i, v := range c.IntegralTimeS {
+		if v > 0 && !math.IsInf(v, 0) {
+			times[i] = v
+		}
+	}
+
+	return times
+}

@@ -1,0 +1,102 @@
+package ingeststage
+
+import (
+	"fmt"
+	"slices"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/units"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// setUnits checks the units of the configuration. It stores in src the conversions of conditions that files' names,
+// attributes, sidecars and constants state. The conditions of tables are converted when the tables are read.
+func setUnits(exp plan.Experiment, src *plan.Source) error {
+	known := slices.Clone(src.Conditions)
+	for _, column := range src.Ingest.Columns {
+		known = append(known, column.Name)
+	}
+
+	for _, unit := range src.Ingest.Units {
+		err := exp.OneOf(known, unit.Name, "ingest.units."+unit.Name,
+			"is neither a column nor a condition of this experiment, which has")
+		if err != nil {
+			return err
+		}
+	}
+
+	conditions := removeNames(src.Conditions, func(name string) bool {
+		_, inFile := config.Find(src.Ingest.InFile, name)
+		return inFile || src.Table != nil && slices.Contains(src.Table.Names, name)
+	})
+
+	return setConversions(exp, src, "ingest.units.", src.Ingest.Units, conditions)
+}
+
+// setConversions checks the units in list, which belong to the section of the configuration that key begins with. It
+// stores in src the conversions of the given conditions to the units that their names state.
+func setConversions(exp plan.Experiment, src *plan.Source, key string, list []config.NamedString,
+	conditions []string,
+) error {
+	src.Convert = map[string]units.Named{}
+	for _, unit := range list {
+		conversion, err := units.ToName(unit.Name, unit.Value)
+		if err != nil {
+			return exp.Errorf(key+unit.Name, "%v", err)
+		}
+
+		if conversion.Original != "" && slices.Contains(conditions, unit.Name) {
+			src.Convert[unit.Name] = conversion
+			src.Converted[unit.Name] = conversion.String()
+		}
+	}
+
+	return nil
+}
+
+// convertConditions changes the conditions that the data state into the conditions of the tables. It converts them to
+// the units of their names, counts a microphone's angle from the rotor plane if the data count it from the axis, and
+// adds derived conditions.
+func convertConditions(src *plan.Source, conditions map[string]float64, labels map[string]string) error {
+	for name, conversion := range src.Convert {
+		if v, ok := conditions[name]; ok {
+			conditions[name] = conversion.Apply(v)
+		}
+	}
+
+	if v, ok := conditions["theta_deg"]; ok && src.Ingest.ThetaFrom == "axis" {
+		conditions["theta_deg"] = 90 - v
+	}
+
+	return src.Derive.AddConditions(conditions, labels)
+}
+
+// ConvertSeries returns the samples v of a column, which has the stated unit, in the unit that the outcome's name
+// states, with the conversion. It does not change v, and returns v itself if the units are equal.
+func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named, error) {
+	conversion, err := units.ToName(name, stated)
+	if err != nil {
+		hint := fmt.Sprintf("state the unit with units: {%s: …}", name)
+		return nil, units.Named{}, &fault.Error{Path: path, Place: "column " + column, Err: err, Hint: hint}
+	}
+
+	if conversion.Original != "" {
+		v = slices.Clone(v)
+		conversion.Convert(v)
+	}
+
+	return v, conversion, nil
+}
+
+// soundUnit returns the factor from a microphone's unit to Pa or V, Pa or V, and the text of the conversion, if the
+// stated unit is another unit of pressure or voltage, such as mPa, psi or mV. Otherwise the factor is 1.
+func soundUnit(stated string) (factor float64, unit, how string) {
+	for _, name := range []string{"p_pa", "p_v"} {
+		if conversion, err := units.ToName(name, stated); err == nil && conversion.Original != "" {
+			return conversion.Scale, conversion.Unit, conversion.String()
+		}
+	}
+
+	return 1, stated, ""
+}

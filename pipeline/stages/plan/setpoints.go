@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"doubletake/ingest/condition"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
+)
+
+// setColumn is the ending of the name of the column with a condition's set points.
+const setColumn = "_set"
+
+// Points contains the set points of conditions, by the conditions' names.
+type Points map[string]condition.SetPoints
+
+// Find returns the set point of a condition's value and its text. ok is false if the value has no set point.
+func (p Points) Find(condition string, value float64) (nominal float64, text string, ok bool) {
+	found, ok := p[condition].Find(value)
+	return found.Nominal, found.String(), ok
+}
+
+// Settings returns the tolerances and the known set points as a part of a task's key.
+func (p Points) Settings(tolerances []config.NamedString) []kv.Pair {
+	var settings []kv.Pair
+	for _, t := range tolerances {
+		settings = append(settings, kv.Pair{Key: "ingest.within." + t.Name, Value: t.Value})
+		if known, ok := p[t.Name]; ok {
+			settings = append(settings, kv.Pair{Key: "set points of " + t.Name, Value: fmt.Sprint(known.List)})
+		}
+	}
+
+	return settings
+}
+
+// AddSetPoints adds to a table a column with the set points of each condition that has a tolerance. The set points in p
+// win over set points that are found in the rows of the table.
+func (p Points) AddSetPoints(tolerances []config.NamedString, tab *table.Table) error {
+	found, err := SetPointsOf(tolerances, tab)
+	if err != nil {
+		return err
+	}
+
+	maps.Copy(found, p)
+	for _, tolerance := range tolerances {
+		i := slices.IndexFunc(tab.Columns, func(column table.Column) bool { return column.Name == tolerance.Name })
+		values := tab.Columns[i].Floats
+		points := found[tolerance.Name]
+
+		set := tab.Columns[i]
+		set.Name += setColumn
+		set.Description = "set point of " + tolerance.Name + ", within " + tolerance.Value
+		set.Floats = nil
+		for _, value := range values {
+			set.Floats = append(set.Floats, points.At(value))
+		}
+
+		tab.Columns = slices.Insert(tab.Columns, i+1, set)
+	}
+
+	return nil
+}
+
+// SetPointsOf finds the set points of conditions with tolerances in the rows of a table. It returns an error if the
+// table lacks one of the conditions.
+func SetPointsOf(tolerances []config.NamedString, tab *table.Table) (Points, error) {
+	points := Points{}
+	for name, tolerance := range Tolerances(tolerances) {
+		values, err := tab.Floats(name)
+		if err != nil {
+			return nil, err
+		}
+
+		points[name] = condition.SetPointsOf(values, tolerance)
+	}
+
+	return points, nil
+}
+
+// AtSetPoints is a table of triplets whose conditions are read at their set points.
+type AtSetPoints struct{ *table.Table }
+
+// Scatters reports whether the condition has set points.
+func (t AtSetPoints) Scatters(condition string) bool { return t.Column(condition+setColumn) != nil }
+
+// Floats returns the set points of a condition, or its values if it has none.
+func (t AtSetPoints) Floats(condition string) ([]float64, error) {
+	if t.Scatters(condition) {
+		condition += setColumn
+	}
+
+	return t.Table.Floats(condition)
+}

@@ -1,0 +1,207 @@
+package reportstage
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/report"
+)
+
+// findings contains the warnings, flags and counts of an experiment's tasks.
+type findings struct {
+	skipped []string // reasons why recordings were left out
+	levels  int      // number of levels
+	bounds  int      // number of levels that are upper bounds
+	dropped int      // number of recordings that were left out because of a level
+	near    int      // number of levels near the background
+
+	groups []*warningGroup     // in order of appearance
+	runs   map[string]bool     // the analysed runs, or the names of pairs of repeats
+	flags  map[string]*flagged // by code
+	speeds []speed             // runs whose sound contradicts the stated shaft speed
+	facts  []report.Fact       // findings that are not warnings
+}
+
+// warningGroup is a warning with all files that have it.
+type warningGroup struct {
+	code  string
+	key   string // warnings with the same key are one
+	text  string // the text of the first file
+	first string // the first file
+	files map[string]bool
+}
+
+// chance is the share of runs that statistical tests flag although nothing is wrong.
+const chance = 0.05
+
+// flagged is a flag with all runs that have it.
+type flagged struct {
+	runs    map[string]bool
+	example string  // the first run and its text
+	least   float64 // smallest p-value of the runs; 0 if the flag is not a statistical test
+}
+
+// read collects the findings of the experiment's tasks: warnings of the planning, of the files, and notes of the
+// analyses.
+func (f *findings) read(job *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) error {
+	f.addPlanned(planned)
+
+	for _, dep := range results {
+		add := func(result *ingeststage.FileResult) { f.addFile(result.Warnings) }
+		if err := plan.EachJSON(job.Input(dep.Task, dep.Output), add); err != nil {
+			return err
+		}
+	}
+
+	var all []dspstage.FileNotes
+	if err := plan.ReadJSON(job.Input(notes.Task, notes.Output), &all); err != nil {
+		return err
+	}
+
+	for _, notes := range all {
+		f.addNotes(notes)
+	}
+
+	return nil
+}
+
+// add adds a warning about a file. It joins warnings with the same key into one, which keeps the first text.
+func (f *findings) add(code, key, path, text string) {
+	i := slices.IndexFunc(f.groups, func(group *warningGroup) bool { return group.key == key })
+	if i < 0 {
+		i = len(f.groups)
+		f.groups = append(f.groups, &warningGroup{code: code, key: key, text: text, first: path, files: map[string]bool{}})
+	}
+
+	f.groups[i].files[path] = true
+}
+
+// addPlanned adds the warnings of the planning, each as a warning of its own.
+func (f *findings) addPlanned(list []ingest.Warning) {
+	for _, w := range list {
+		f.add(w.Code, w.Path+w.Text, w.Path, w.Text)
+	}
+}
+
+// addFile adds the warnings of one raw file. Warnings of several files with the same code become one.
+func (f *findings) addFile(list []ingest.Warning) {
+	for _, w := range list {
+		key := w.Code
+		if key == "" {
+			key = w.Path + w.Text
+		}
+
+		f.add(w.Code, key, w.Path, w.Text)
+	}
+}
+
+// addNotes adds the notes of the analysis of one file.
+func (f *findings) addNotes(notes dspstage.FileNotes) {
+	if notes.Skipped != nil {
+		f.skipped = append(f.skipped, notes.Skipped.Reason)
+	}
+
+	for _, w := range notes.Warnings {
+		if w.Code == "drift-corrected" {
+			f.facts = append(f.facts, report.Fact{Name: "zero of the balance", Value: w.Path + ": " + w.Text})
+			continue
+		}
+
+		f.add(w.Code, w.Code+w.Text, w.Path, w.Text)
+	}
+
+	if f.runs == nil {
+		f.runs = map[string]bool{}
+		f.flags = map[string]*flagged{}
+	}
+
+	for _, run := range notes.Notes {
+		f.runs[run.Run] = true
+		f.bounds += run.Bounds
+		f.levels += run.Levels
+		f.dropped += run.Dropped
+		f.near += run.Near
+		for _, flag := range run.Flags {
+			f.addFlag(run.Run, flag)
+		}
+	}
+}
+
+// addFlag adds a flag of a run.
+func (f *findings) addFlag(run string, flag dsp.Flag) {
+	if flag.Code == "speed-contradicted" { // addSwaps makes a finding of each run
+		f.speeds = append(f.speeds, speed{run, flag})
+		return
+	}
+
+	if f.flags[flag.Code] == nil {
+		f.flags[flag.Code] = &flagged{runs: map[string]bool{}, example: run + ": " + flag.Text, least: flag.P}
+	}
+
+	known := f.flags[flag.Code]
+	known.least = min(known.least, flag.P)
+	known.runs[run] = true
+}
+
+// ranked lists the warnings and flags, the worst first. It adds flags of statistical tests that are not more frequent
+// than chance makes them to the facts instead.
+func (f *findings) ranked() []*mistake {
+	var list []*mistake
+	for _, group := range f.groups {
+		text := group.text
+		if n := len(group.files); n > 1 && group.code != "files-swapped" {
+			text += fmt.Sprintf(" (and in %d more files)", n-1)
+		}
+
+		list = append(list, &mistake{code: group.code, first: group.first, text: text, files: group.files, ratio: 1})
+	}
+
+	for _, code := range slices.Sorted(maps.Keys(f.flags)) {
+		flag := f.flags[code]
+		all := float64(len(f.runs))
+		text := fmt.Sprintf("%d of %d runs are flagged %q, first %s", len(flag.runs), len(f.runs), code, flag.example)
+		// If nothing is wrong, a test flags about usual runs, with a standard deviation of √usual (Poisson). The least of
+		// the p-values counts, too, multiplied by the number of runs (Bonferroni).
+		usual := chance * all
+		isUsual := float64(len(flag.runs)) < usual+3*math.Sqrt(usual)
+		if all*flag.least >= chance && isUsual {
+			f.facts = append(f.facts, report.Fact{Name: "as many as chance gives", Value: text})
+			continue
+		}
+
+		list = append(list, &mistake{code: code, files: flag.runs, text: text, ratio: 1})
+	}
+
+	slices.SortStableFunc(list, func(a, b *mistake) int { return severity(a.code) - severity(b.code) })
+
+	return list
+}
+
+// counts returns the warnings about the numbers of levels. emergenceDB is the emergence below which a level is an upper
+// bound.
+func (f *findings) counts(emergenceDB float64) (warnings []string) {
+	if f.bounds > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %g dB above the floor: they are upper bounds "+
+			"(columns *_bound_1, *_bound_2)", f.bounds, f.levels, emergenceDB))
+	}
+
+	if f.near > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %d dB above the background in the same bins "+
+			"(columns *_background_1, *_background_2), which is not subtracted", f.near, f.levels, dsp.NearBackgroundDB))
+	}
+
+	if f.dropped > 0 {
+		warnings = append(warnings, fmt.Sprintf("censored: drop left out %d recordings with a harmonic that is not "+
+			"emergent; what remains is biased towards loud conditions", f.dropped))
+	}
+
+	return warnings
+}

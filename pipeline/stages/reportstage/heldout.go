@@ -1,0 +1,298 @@
+package reportstage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/baseline"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// This file collects what the held-out values show besides the judgement of the models: upper bounds, errors without
+// bounds, and the errors of plain predictions.
+
+// bounds are the values of a set that are upper bounds, N×Out for y1 and y2. Both are nil if the table marks none.
+type bounds struct{ first, second []bool }
+
+// boundsOf reads which values of a set are upper bounds, from the columns that mark them in the table of its triplets.
+func boundsOf(tab *table.Table, set triplets.Set) bounds {
+	var b bounds
+	for k, outcome := range set.Outcomes {
+		first := tab.Column(outcome.Name + "_bound_1")
+		second := tab.Column(outcome.Name + "_bound_2")
+		if first == nil || second == nil {
+			continue
+		}
+
+		if b.first == nil {
+			b.first = make([]bool, set.N*set.Out)
+			b.second = make([]bool, set.N*set.Out)
+		}
+
+		for i := range set.N {
+			b.first[i*set.Out+k] = first.Bools[i]
+			b.second[i*set.Out+k] = second.Bools[i]
+		}
+	}
+
+	return b
+}
+
+// number returns how many of the two values at place k of the N×Out lists are bounds.
+func (b bounds) number(k int) int {
+	n := 0
+	if b.first != nil && b.first[k] {
+		n++
+	}
+
+	if b.second != nil && b.second[k] {
+		n++
+	}
+
+	return n
+}
+
+// dropBounds returns a set whose test part has no pair in which a value of outcome k is a bound, and the places of the
+// remaining rows among the test rows of set.
+func (b bounds) dropBounds(set triplets.Set, k int) (measured triplets.Set, places []int) {
+	measured = set
+	measured.Part = slices.Clone(set.Part)
+	for place, i := range set.RowsOf(triplets.Test) {
+		if b.number(i*set.Out+k) > 0 {
+			measured.Part[i] = triplets.Neither
+		} else {
+			places = append(places, place)
+		}
+	}
+
+	return measured, places
+}
+
+// heldOutcomes returns what the held-out values of each outcome show. trained are the answers of the networks, one for
+// each seed, at the rows of the set.
+func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Split, trained []triplets.Answers) (
+	[]report.HeldOutcome, error,
+) {
+	mean, err := plainErrors(ctx, baseline.Constant{}, set)
+	if err != nil {
+		return nil, err
+	}
+
+	linear, err := plainErrors(ctx, baseline.Linear{}, set)
+	if err != nil {
+		return nil, err
+	}
+
+	var list []report.HeldOutcome
+	for k, outcome := range set.Outcomes {
+		held := report.HeldOutcome{Outcome: outcome.Name, MeanError: mean[k], LinearError: linear[k]}
+		for _, i := range set.RowsOf(triplets.Test) {
+			held.Values += 2
+			held.Bounds += b.number(i*set.Out + k)
+		}
+
+		if held.Bounds > 0 {
+			held.Measured = measuredTrust(set, b, k, sp, trained)
+		}
+
+		list = append(list, held)
+	}
+
+	return list, nil
+}
+
+// measuredTrust returns the trust in the recommended predictions of outcome k on the pairs without an upper bound. It
+// returns nil if no pair remains.
+func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split,
+	trained []triplets.Answers,
+) *score.OutcomeTrust {
+	measured, places := b.dropBounds(set, k)
+	if len(places) == 0 {
+		return nil
+	}
+
+	if sp.Honest != nil && sp.Honest.Record != nil {
+		record := sp.Honest.Record
+		none := unknown(len(places) * set.Out)
+		intervals := &score.Intervals{
+			Level: sp.Honest.Calibration.Level, Half: pickRows(record.Half, set.Out, places),
+			At: [4][]float64{pickRows(record.Half68, set.Out, places), none, none, none},
+		}
+		mu := pickRows(record.Mu, set.Out, places)
+		trust := score.TrustByOutcome(measured, mu, none, nil, intervals)[k]
+
+		return &trust
+	}
+
+	var seeds [][]score.OutcomeTrust
+	for _, answers := range trained {
+		seeds = append(seeds, networkTrust(measured, answers)[k:k+1])
+	}
+
+	return &score.MeanByOutcome(seeds)[0]
+}
+
+// pickRows returns the given rows of a row-major matrix with the given number of columns.
+func pickRows(values []float64, columns int, rows []int) []float64 {
+	picked := make([]float64, 0, len(rows)*columns)
+	for _, row := range rows {
+		picked = append(picked, values[row*columns:(row+1)*columns]...)
+	}
+
+	return picked
+}
+
+// plainErrors returns the error of a plain method on the test part of a set, by outcome: the root of the squared error
+// that the pairs measure. The errors are NaN if the method cannot be fitted.
+func plainErrors(ctx context.Context, method baseline.Method, set triplets.Set) ([]float64, error) {
+	errors := unknown(set.Out)
+	train := set.Of(triplets.Train)
+	test := set.Of(triplets.Test)
+	if test.N == 0 {
+		return errors, nil
+	}
+
+	fitted, err := method.Fit(ctx, train, 0)
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return nil, fmt.Errorf("fit plain method: %w", ctxErr)
+	}
+
+	if err != nil {
+		return errors, nil // too little was measured to fit the method, so there is nothing to compare with
+	}
+
+	prediction, err := fitted.Predict(ctx, test.X)
+	if err != nil {
+		return nil, fmt.Errorf("predict by plain method: %w", err)
+	}
+
+	none := unknown(len(prediction.Mu))
+	for k, trust := range score.TrustByOutcome(set, prediction.Mu, none, nil, score.Claimed(none, 0.95)) {
+		errors[k] = trust.RMSE
+	}
+
+	return errors, nil
+}
+
+// shareReached returns the share of the held-out values inside the calibrated intervals of each nominal level, by
+// outcome.
+func shareReached(set triplets.Set, containedAt []float64) []report.Coverage {
+	outcomes := set.Out
+	values := len(containedAt) / outcomes
+	if values == 0 {
+		return nil
+	}
+
+	var list []report.Coverage
+	for k := range outcomes {
+		shares := make([]float64, len(nominal))
+		for place := k; place < values/2*outcomes; place += outcomes {
+			for _, level := range containedAt[2*place : 2*place+2] {
+				for l := range nominal {
+					if level <= nominal[l] {
+						shares[l] += 1 / float64(values)
+					}
+				}
+			}
+		}
+
+		list = append(list, report.Coverage{Nominal: nominal, Observed: [][]float64{shares}})
+	}
+
+	return list
+}
+
+// mostEpochs is the largest number of epochs that a learning curve shows.
+const mostEpochs = 200
+
+// readLosses reads the losses of a training. Of many epochs it takes an even selection, and always the last.
+func readLosses(job *engine.Job, task string) (report.Losses, error) {
+	var losses report.Losses
+	history, err := table.Read(job.Input(task, trainstage.HistoryArrow))
+	if err != nil {
+		return losses, fmt.Errorf("read losses: %w", err)
+	}
+
+	epochs := history.Column("epoch")
+	train := history.Column("loss")
+	if epochs == nil || train == nil {
+		return losses, fmt.Errorf("read losses of %s: expected columns epoch and loss", task)
+	}
+
+	heldOut := history.Column(trainstage.HeldOutLoss)
+	every := (history.Rows() + mostEpochs - 1) / mostEpochs
+	for i := range history.Rows() {
+		isShown := i%every == 0 || i == history.Rows()-1
+		isJudged := heldOut != nil && !math.IsNaN(heldOut.Floats[i])
+		if !isShown && !isJudged {
+			continue
+		}
+
+		losses.Epoch = append(losses.Epoch, float64(epochs.Ints[i]))
+		losses.Train = append(losses.Train, train.Floats[i])
+		if heldOut != nil {
+			losses.HeldOut = append(losses.HeldOut, heldOut.Floats[i])
+		}
+	}
+
+	return losses, nil
+}
+
+// addBounds adds which of the shown values are upper bounds.
+func (d *detail) addBounds(b bounds) {
+	if b.first == nil {
+		return
+	}
+
+	outcomes := d.set.Out
+	d.d.MeanBound = make([]bool, len(d.keepC)*outcomes)
+	for i, c := range d.condition {
+		place, kept := d.keepC[c]
+		for k := 0; kept && k < outcomes; k++ {
+			if b.number(i*outcomes+k) > 0 {
+				d.d.MeanBound[place*outcomes+k] = true
+			}
+		}
+	}
+
+	for _, i := range d.shownRows {
+		d.d.Bound1 = append(d.d.Bound1, b.first[i*outcomes:(i+1)*outcomes]...)
+		d.d.Bound2 = append(d.d.Bound2, b.second[i*outcomes:(i+1)*outcomes]...)
+	}
+}
+
+// groupByHeldOut sets the groups of a set by the values of the condition from which its calibration learned, so that
+// least squares chooses its terms by whole groups. It leaves a set without such an input as it is.
+func groupByHeldOut(set *triplets.Set, sp *report.Split) {
+	if sp.Honest == nil || sp.Honest.Calibration == nil {
+		return
+	}
+
+	k := slices.Index(set.InputNames(), sp.Honest.Calibration.Condition)
+	if k < 0 {
+		return
+	}
+
+	inputs := set.X
+	if set.SetPoints != nil {
+		inputs = set.SetPoints
+	}
+
+	groups := map[float64]int{} // number of a group, by the value of its condition
+	set.Group = make([]int, set.N)
+	for i := range set.N {
+		value := inputs[i*set.In+k]
+		if _, exists := groups[value]; !exists {
+			groups[value] = len(groups)
+		}
+
+		set.Group[i] = groups[value]
+	}
+}

@@ -1,0 +1,86 @@
+package reportstage
+
+import (
+	"math"
+	"testing"
+
+	"doubletake/pipeline/stages/stagetest"
+	"doubletake/report"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Upper bounds are counted value by value, and a pair with a bound is left out of the errors without bounds. By hand:
+// the training values follow y = 2x − 2 and have the mean 2, so the plain predictions are wrong by 5 and 7, and by 1.
+// Both models predict 5 and 0: without the second pair, which has a bound, their error is 2.
+func TestHeldOutcomes(t *testing.T) {
+	tab := stagetest.Table(`
+run recording x y_1 y_2 y_bound_1 y_bound_2
+a   a         1 0   0   true      true
+b   b         2 2   2   false     false
+c   c         3 4   4   false     false
+d   d         4 7   7   false     false
+e   e         5 9   9   false     true`)
+	d := details(t, tab, "x")
+	set := d.set
+	set.Part = []triplets.Part{triplets.Train, triplets.Train, triplets.Train, triplets.Test, triplets.Test}
+	answers := triplets.Answers{
+		Mu: []float64{0, 0, 0, 5, 0}, Var: []float64{1, 1, 1, 1, 1}, Cov: make([]float64, 5),
+	}
+	calibrated := &interval.Result{
+		Calibration: &interval.Calibration{Level: 0.95, Condition: "x"},
+		Record:      &interval.Record{Mu: []float64{5, 0}, Half: []float64{3, 3}, Half68: []float64{1, 1}},
+	}
+
+	for name, honest := range map[string]*interval.Result{"network": nil, "calibrated": calibrated} {
+		sp := &report.Split{Honest: honest}
+		groupByHeldOut(&set, sp)
+		held, err := heldOutcomes(t.Context(), set, boundsOf(tab, set), sp, []triplets.Answers{answers})
+		require.NoError(t, err)
+		require.Len(t, held, 1, name)
+		assert.Equal(t, 4, held[0].Values, name)
+		assert.Equal(t, 1, held[0].Bounds, name)
+		assert.InDelta(t, math.Sqrt((25.0+49)/2), held[0].MeanError, 1e-9, name)
+		assert.InDelta(t, 1, held[0].LinearError, 1e-6, name)
+		require.NotNil(t, held[0].Measured, name)
+		assert.InDelta(t, 2, held[0].Measured.RMSE, 1e-12, name)
+		assert.Equal(t, 1, held[0].Measured.Runs, name)
+
+		// 7 lies 2 from 5: outside the network's ± 1.96 and the 68 % interval ± 1, inside the calibrated ± 3.
+		inside := map[string]float64{"calibrated": 1}[name]
+		assert.Equal(t, inside, held[0].Measured.Inside, name)
+		assert.Zero(t, held[0].Measured.At[0], name)
+	}
+
+	// The page shows which values are bounds, and which means contain one.
+	assert.Equal(t, []bool{true, false, false, false, false}, d.d.Bound1)
+	assert.Equal(t, []bool{true, false, false, false, true}, d.d.Bound2)
+	assert.Equal(t, []bool{true, false, false, false, true}, d.d.MeanBound)
+}
+
+// A table without columns of bounds has none.
+func TestNoBounds(t *testing.T) {
+	tab := stagetest.Table(`
+run recording x y_1 y_2
+a   a         1 0   0.5`)
+	d := details(t, tab, "x")
+	assert.Zero(t, boundsOf(tab, d.set).number(0))
+	assert.Nil(t, d.d.Bound1)
+	assert.Nil(t, d.d.MeanBound)
+}
+
+// The share inside intervals of a level counts the values whose narrowest interval has at most that level. By hand
+// these are one, three and four of four values of the first outcome, and no value of the second below 99 %.
+func TestReached(t *testing.T) {
+	containedAt := []float64{0.04, 0.5, 0.97, 0.98, 0.96, 0.2, 0.97, 0.999} // rows × outcomes × values
+	list := shareReached(triplets.Set{Out: 2}, containedAt)
+	require.Len(t, list, 2)
+	shares := list[0].Observed[0]
+	assert.Equal(t, 0.25, shares[0], "at 5 %%")
+	assert.Equal(t, 0.75, shares[9], "at 50 %%")
+	assert.Equal(t, 1.0, shares[19], "at 99 %%")
+	assert.Zero(t, list[1].Observed[0][18], "at 95 %%")
+	assert.Equal(t, 0.75, list[1].Observed[0][19], "at 99 %%")
+}

@@ -1,0 +1,138 @@
+package trainstage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"doubletake/pipeline/table"
+	"doubletake/train/honest/scale"
+)
+
+// LeftOutTable returns the left-out groups with the given names as a table, with a row for each condition and outcome
+// of a group.
+func LeftOutTable(names []string, left []scale.Group, outcomes []string) *table.Table {
+	group := table.Column{Name: "group", Description: "left-out training group", Strings: []string{}}
+	condition := table.Column{Name: "condition", Description: "number of the condition in its group", Ints: []int64{}}
+	outcome := table.Column{Name: "outcome", Description: "in units of its training deviation", Strings: []string{}}
+	residual := table.Column{Name: "residual", Description: "mean of all measurements less the prediction"}
+	noise := table.Column{Name: "noise", Description: "twice the variance of that mean by its pairs"}
+	claim := table.Column{Name: "claim", Description: "epistemic variance that the model states itself"}
+	distance := table.Column{Name: "distance", Description: "distance to the other groups; 1 for labels"}
+
+	for h, g := range left {
+		for k, r := range g.Residual {
+			i := k / len(outcomes)
+			group.Strings = append(group.Strings, names[h])
+			condition.Ints = append(condition.Ints, int64(i))
+			outcome.Strings = append(outcome.Strings, outcomes[k%len(outcomes)])
+			residual.Floats = append(residual.Floats, r)
+			noise.Floats = append(noise.Floats, g.Noise[k])
+			claim.Floats = append(claim.Floats, g.Claim[k])
+			distance.Floats = append(distance.Floats, g.Distance[i])
+		}
+	}
+
+	return &table.Table{Columns: []table.Column{group, condition, outcome, residual, noise, claim, distance}}
+}
+
+// LeftOut contains left-out groups that were read from a table.
+type LeftOut struct {
+	Names    []string      // names of the groups
+	Groups   []scale.Group // in the order of Names
+	Outcomes int           // number of outcomes of each condition
+}
+
+// ReadLeftOut reads left-out groups from a table that LeftOutTable returned.
+func ReadLeftOut(t *table.Table) (*LeftOut, error) {
+	left, err := readLeftOut(t)
+	if err != nil {
+		return nil, fmt.Errorf("read left-out groups: %w", err)
+	}
+
+	return left, nil
+}
+
+// readLeftOut does the work of ReadLeftOut. Its errors do not name the operation.
+func readLeftOut(t *table.Table) (*LeftOut, error) {
+	group := t.Column("group")
+	condition := t.Column("condition")
+	outcome := t.Column("outcome")
+	if group == nil || condition == nil || outcome == nil {
+		return nil, errLeftOutColumns
+	}
+
+	n := t.Rows()
+	if len(group.Strings) != n || len(condition.Ints) != n || len(outcome.Strings) != n {
+		return nil, errLeftOutColumns
+	}
+
+	numbers := map[string][]float64{}
+	for _, name := range []string{"residual", "noise", "claim", "distance"} {
+		values, err := leftOutNumbers(t, name)
+		if err != nil {
+			return nil, err
+		}
+
+		numbers[name] = values
+	}
+
+	outcomes := 0
+	for outcomes < n && (outcomes == 0 || outcome.Strings[outcomes] != outcome.Strings[0]) {
+		outcomes++
+	}
+
+	left := &LeftOut{Outcomes: outcomes}
+	for i := range n {
+		if i == 0 || group.Strings[i] != group.Strings[i-1] {
+			left.Names = append(left.Names, group.Strings[i])
+			left.Groups = append(left.Groups, scale.Group{})
+		}
+
+		g := &left.Groups[len(left.Groups)-1]
+		k := len(g.Residual)
+		if k%outcomes == 0 {
+			g.Conditions++
+			g.Distance = append(g.Distance, numbers["distance"][i])
+		}
+
+		if condition.Ints[i] != int64(k/outcomes) || outcome.Strings[i] != outcome.Strings[k%outcomes] {
+			return nil, fmt.Errorf("expected condition %d of group %s in row %d, found %d", k/outcomes, group.Strings[i], i,
+				condition.Ints[i])
+		}
+
+		g.Residual = append(g.Residual, numbers["residual"][i])
+		g.Noise = append(g.Noise, numbers["noise"][i])
+		g.Claim = append(g.Claim, numbers["claim"][i])
+	}
+
+	for h, g := range left.Groups {
+		if len(g.Residual)%outcomes != 0 {
+			return nil, fmt.Errorf("expected %d outcomes of each condition, found fewer in group %s", outcomes, left.Names[h])
+		}
+	}
+
+	return left, nil
+}
+
+// errLeftOutColumns is the error about a table that LeftOutTable did not return.
+var errLeftOutColumns = errors.New("expected columns group, condition and outcome, found others")
+
+// leftOutNumbers reads a column of finite numbers. Residuals may have either sign, distances must be positive, and
+// other numbers must not be negative.
+func leftOutNumbers(t *table.Table, name string) ([]float64, error) {
+	values, err := t.Floats(name)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, x := range values {
+		negative := x < 0 && name != "residual"
+		useless := x <= 0 && name == "distance"
+		if math.IsNaN(x) || math.IsInf(x, 0) || negative || useless {
+			return nil, fmt.Errorf("expected a %s that is finite and not negative, found %g in row %d", name, x, i)
+		}
+	}
+
+	return values, nil
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"doubletake/train/score"
+)
+
+// HeldOutcome is what the held-out values of one outcome show besides the trust in the recommended predictions: how
+// many of the values are upper bounds, and how wrong plain predictions would be.
+type HeldOutcome struct {
+	Outcome string
+	Values  int // held-out values y1 and y2
+	Bounds  int // values that are upper bounds: levels at the noise floor
+
+	// Measured is the trust in the recommended predictions on the pairs without an upper bound. It is nil if no value is a
+	// bound, or if every pair has one.
+	Measured *score.OutcomeTrust
+
+	// Errors of plain predictions, as roots of the measured squared error in the unit of the outcome. They are NaN if the
+	// prediction cannot be made.
+	MeanError   float64 // by the mean of the training values
+	LinearError float64 // by least squares on the inputs
+}
+
+// BoundShare returns the share of the held-out values that are upper bounds.
+func (h HeldOutcome) BoundShare() float64 {
+	if h.Values == 0 {
+		return 0
+	}
+	return float64(h.Bounds) / float64(h.Values)
+}
+
+// heldOutcome returns what the held-out values of an outcome show. Its errors are NaN if the split does not have it.
+func (s Split) heldOutcome(outcome string) HeldOutcome {
+	for _, held := range s.Held {
+		if held.Outcome == outcome {
+			return held
+		}
+	}
+
+	return HeldOutcome{Outcome: outcome, MeanError: undefined, LinearError: undefined}
+}
+
+// boundShare returns the share of upper bounds among all held-out values of the split.
+func (s Split) boundShare() float64 {
+	var all HeldOutcome
+	for _, held := range s.Held {
+		all.Values += held.Values
+		all.Bounds += held.Bounds
+	}
+
+	return all.BoundShare()
+}
+
+// document returns the members of metrics.json.
+func (h HeldOutcome) document() object {
+	members := object{
+		"outcome", h.Outcome, "values", h.Values, "upper_bounds", h.Bounds,
+		"rmse_mean", h.MeanError, "rmse_least_squares", h.LinearError,
+	}
+
+	if h.Measured != nil {
+		members = append(members, "without_upper_bounds", h.Measured)
+	}
+
+	return members
+}

@@ -1,0 +1,357 @@
+package contrast
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/mathext"
+)
+
+// draws is the number of draws of the largest |t|. The level of its quantile at 95 % is then known to half a percent.
+const draws = 2000
+
+// Band returns the differences at all points with a simultaneous band, which contains all of them together with
+// probability level. Its critical value is the quantile of the largest |t| of the points, each for its degrees of
+// freedom. The law of the largest |t| is simulated: with as many units, with the scatter of the arms, and with their
+// correlation between points, which is shrunk because few units show it badly.
+func Band(arms []Arm, level float64) []Estimate {
+	pool := separate(arms)
+	list := estimates(arms, pool)
+	simulation := &simulation{arms: arms, pool: pool, scale: scales(arms, pool)}
+	simulation.root = correlationRoot(arms, simulation.scale, pool)
+	largest := simulation.largest()
+	slices.Sort(largest)
+	critical := largest[int(math.Ceil(level*draws))-1]
+	for p, e := range list {
+		list[p] = e.within(denormalised(critical, e.DF))
+	}
+
+	return list
+}
+
+// simulation draws the largest |t| of comparisons without a difference.
+type simulation struct {
+	arms  []Arm
+	pool  bool          // one scatter counts for all points
+	scale []float64     // deviation of each arm's units
+	root  *mat.TriDense // lower Cholesky factor of the correlation between points
+}
+
+// largest returns draws of the largest |t|, as normal deviates.
+func (s *simulation) largest() []float64 {
+	fake := make([]Arm, len(s.arms))
+	for k, a := range s.arms {
+		fake[k] = Arm{Weight: a.Weight, Curves: make([][]float64, len(a.Curves))}
+		for i := range a.Curves {
+			fake[k].Curves[i] = make([]float64, len(a.Weight))
+		}
+	}
+
+	random := rand.New(rand.NewPCG(seedOf(s.arms), 0x636f6e7472617374)) // "contrast"
+	largest := make([]float64, draws)
+	for i := range largest {
+		for k := range fake {
+			s.draw(fake[k], s.scale[k], random)
+		}
+
+		for _, e := range estimates(fake, s.pool) {
+			// Without scatter the deviate is NaN, and no draw.
+			if z := normalised(math.Abs(e.Difference)/e.SE, e.DF); z > largest[i] {
+				largest[i] = z
+			}
+		}
+	}
+
+	return largest
+}
+
+// draw replaces the curves of an arm by random ones with the given deviation and the correlation of the simulation.
+func (s *simulation) draw(arm Arm, scale float64, random *rand.Rand) {
+	z := make([]float64, len(arm.Weight))
+	for _, curve := range arm.Curves {
+		for p := range z {
+			z[p] = random.NormFloat64()
+		}
+
+		for p := range curve {
+			curve[p] = 0
+			if arm.Weight[p] == 0 {
+				continue
+			}
+
+			for q := range p + 1 {
+				curve[p] += scale * s.root.At(p, q) * z[q]
+			}
+		}
+	}
+}
+
+// seedOf returns a seed that depends on the data, so that the error of the draws is not the same in all campaigns of
+// one kind.
+func seedOf(arms []Arm) uint64 {
+	seed := uint64(0)
+	for _, a := range arms {
+		for _, c := range a.Curves {
+			for _, v := range c {
+				seed = seed*0x9e3779b97f4a7c15 + math.Float64bits(v) // the golden ratio in 64 bits
+			}
+		}
+	}
+
+	return seed
+}
+
+// normalised returns the normal deviate that has nearly the same probability as t with df degrees of freedom
+// (Wallace 1959), so that points of unequal degrees of freedom can be compared.
+func normalised(t, df float64) float64 {
+	return (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t*t/df))
+}
+
+// denormalised is the inverse of normalised.
+func denormalised(z, df float64) float64 {
+	a := z * (8*df + 3) / (8*df + 1)
+	return math.Sqrt(df * math.Expm1(a*a/df))
+}
+
+// scales returns the deviations of the arms' units, up to a common factor. Their logarithms are corrected for the bias
+// of few units and shrunk towards their mean, by the method of DerSimonian and Laird (1986): each by the share of its
+// variance that the few units explain. If equal is true, or an arm has no scatter, all deviations are 1.
+func scales(arms []Arm, equal bool) []float64 {
+	scale := make([]float64, len(arms))
+	weight := make([]float64, len(arms))
+	for k, a := range arms {
+		s2, free := a.scatter()
+		if s2 == 0 {
+			weight[k] = 1
+			equal = true
+			continue
+		}
+
+		scale[k] = (math.Log(s2) + math.Log(free/2) - mathext.Digamma(free/2)) / 2
+		weight[k] = 4 / mathext.Zeta(2, free/2)
+	}
+
+	w := floats.Sum(weight)
+	w2 := floats.Dot(weight, weight)
+	mean := floats.Dot(weight, scale) / w
+	q := 0.0
+	for k, s := range scale {
+		q += weight[k] * (s - mean) * (s - mean)
+	}
+
+	between := 0.0
+	if !equal && len(arms) > 1 {
+		between = max(0, (q-float64(len(arms)-1))/(w-w2/w))
+	}
+
+	for k := range scale {
+		weight[k] = 1 / (between + 1/weight[k])
+	}
+
+	mean = floats.Dot(weight, scale) / floats.Sum(weight)
+	for k, s := range scale {
+		scale[k] = 1
+		if between > 0 {
+			scale[k] = math.Exp((s - mean) * between * weight[k])
+		}
+	}
+
+	return scale
+}
+
+// scatter returns the mean variance of an arm's units over its points, and the degrees of freedom of this mean. The
+// mean has more degrees of freedom than the variance at one point, as far as the points are unrelated.
+func (a Arm) scatter() (s2, free float64) {
+	free = float64(len(a.Curves) - 1)
+	var own [][]float64 // by point: deviations of the units from their mean
+	for p, w := range a.Weight {
+		if w == 0 {
+			continue
+		}
+
+		mean, v := a.moments(p)
+		s2 += v
+
+		deviations := make([]float64, len(a.Curves))
+		for i, curve := range a.Curves {
+			deviations[i] = curve[p] - mean
+		}
+
+		own = append(own, deviations)
+	}
+
+	points := float64(len(own))
+	sum := 0.0 // sum of the squared covariances between points, times free²
+	for _, d := range own {
+		for _, e := range own {
+			sum += floats.Dot(d, e) * floats.Dot(d, e)
+		}
+	}
+
+	unbiased := s2 * s2 // two units cannot show that points are unrelated
+	if free > 1 {
+		// The estimate of the sum of squared covariances that is unbiased for normal values.
+		unbiased = (sum/free - s2*s2) / ((free + 2) * (free - 1)) * free
+	}
+
+	// The lower limit is reached by unrelated points, the upper one by points that are all equal.
+	unbiased = min(max(unbiased, s2*s2/points), s2*s2)
+
+	return s2 / points, free * s2 * s2 / unbiased
+}
+
+// separate reports whether there are several points, and each arm has a weight at one of them at most.
+func separate(arms []Arm) bool {
+	for _, a := range arms {
+		parts := 0
+		for _, w := range a.Weight {
+			if w != 0 {
+				parts++
+			}
+		}
+
+		if parts > 1 || len(a.Weight) == 1 {
+			return false
+		}
+	}
+
+	return true
+}
+
+// correlationRoot returns the lower Cholesky factor of the units' correlation between points, whose off-diagonal
+// elements are shrunk by one factor. If the points are separate, the correlation is the unit matrix.
+func correlationRoot(arms []Arm, scale []float64, separate bool) *mat.TriDense {
+	points := len(arms[0].Weight)
+	r := mat.NewSymDense(points, nil)
+	if !separate {
+		addProducts(r, arms, scale)
+	}
+
+	free := 0.0
+	for _, a := range arms {
+		free += float64(len(a.Curves) - 1)
+	}
+
+	normalise(r)
+	keep := shrinkage(r, free)
+	for p := range points {
+		r.SetSym(p, p, 1)
+		for q := range p {
+			r.SetSym(p, q, keep*r.At(p, q))
+		}
+	}
+
+	var root mat.Cholesky
+	root.Factorize(r)
+	l := mat.NewTriDense(points, mat.Lower, nil)
+	root.LTo(l)
+
+	return l
+}
+
+// addProducts adds to r the products of the units' deviations at all pairs of points, in units of each arm's scale.
+func addProducts(r *mat.SymDense, arms []Arm, scale []float64) {
+	for k, a := range arms {
+		for p := range r.SymmetricDim() {
+			mp, _ := a.moments(p)
+			for q := range p + 1 {
+				mq, _ := a.moments(q)
+				for _, c := range a.Curves {
+					r.SetSym(p, q, r.At(p, q)+(c[p]-mp)*(c[q]-mq)/(scale[k]*scale[k]))
+				}
+			}
+		}
+	}
+}
+
+// normalise divides the off-diagonal products of deviations by the deviations at both points, which makes them
+// correlations. The correlation with a point without scatter is 0.
+func normalise(r *mat.SymDense) {
+	d := make([]float64, r.SymmetricDim())
+	for p := range d {
+		d[p] = math.Sqrt(r.At(p, p))
+		for q := range p {
+			if d[p]*d[q] == 0 {
+				r.SetSym(p, q, 0)
+			} else {
+				r.SetSym(p, q, r.At(p, q)/(d[p]*d[q]))
+			}
+		}
+	}
+}
+
+// mostKept is the largest factor that correlations are shrunk by, with which the Cholesky factor exists.
+const mostKept = 1 - 1e-9
+
+// shrinkage returns the factor by which the correlations in r are shrunk, because few units show correlations where
+// there are none. free is the number of degrees of freedom ν of the units.
+//
+// The factor is the root of the mean of two estimates of ρ²/r²: by the ρ² whose estimates have the mean square of all
+// r² as their expectation, which alone gave too narrow bands with three units, and by the adjusted square (ν r² − 1)/(ν
+// − 1), which alone gave too wide bands with strong correlations.
+func shrinkage(r *mat.SymDense, free float64) float64 {
+	points := r.SymmetricDim()
+	squares := 0.0
+	adjusted := 0.0
+	for p := range points {
+		for q := range p {
+			if math.Sqrt(r.At(p, p))*math.Sqrt(r.At(q, q)) == 0 { // without scatter there is no estimate
+				continue
+			}
+
+			v := r.At(p, q)
+			squares += v * v
+			adjusted += (free*v*v - 1) / max(free-1, 1)
+		}
+	}
+
+	if squares == 0 {
+		return 0
+	}
+
+	mean := squares / float64(points*(points-1)/2)
+	byMean := unshrunk(mean, free) / mean
+	byAdjusted := max(0, adjusted/squares)
+
+	return min(math.Sqrt(min(1, (byMean+byAdjusted)/2)), mostKept)
+}
+
+// bisections is the number of times that the unit interval is halved, which leaves 1e-12.
+const bisections = 40
+
+// unshrunk returns the squared correlation ρ² whose estimates with free degrees of freedom have the mean square r2. It
+// returns 0 for one degree of freedom, with which every estimate is ±1.
+func unshrunk(r2, free float64) float64 {
+	if free <= 1 {
+		return 0
+	}
+
+	low := 0.0
+	high := 1.0
+	for range bisections {
+		mid := (low + high) / 2
+		if meanSquare(mid, free) < r2 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+
+	return low
+}
+
+// meanSquare returns the mean square of the estimates of a correlation of normal values with free degrees of freedom ν:
+// 1 − (1 − 1/ν)(1 − ρ²) ₂F₁(1, 1; ν/2 + 1; ρ²), with the series of the hypergeometric function.
+func meanSquare(rho2, free float64) float64 {
+	sum := 0.0
+	term := 1.0
+	for n := 0.0; term > 1e-9 && n < 1e4; n++ {
+		sum += term
+		term *= (n + 1) / (free/2 + 1 + n) * rho2
+	}
+
+	return 1 - (1-1/free)*(1-rho2)*sum
+}

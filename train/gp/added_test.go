@@ -1,0 +1,97 @@
+package gp
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// conditioned is the model with more conditions, factorised anew: the same hyperparameters,
+// scales and noise, and any outcomes.
+func (m *Model) conditioned(t *testing.T, x, pairs []float64) *Model {
+	t.Helper()
+
+	r := *m
+	in := len(m.Columns)
+	z := m.standardise(x)
+	r.X = slices.Clone(m.X)
+	r.Y = slices.Clone(m.Y)
+	r.Spread = slices.Clone(m.Spread)
+	for i, n := range pairs {
+		row := z[i*in : (i+1)*in]
+		r.n++
+		r.X = append(r.X, row...)
+
+		for j := range m.Outcomes {
+			r.Y = append(r.Y, float64(i%3)-1)
+			r.Spread = append(r.Spread, m.Noise[j].variance(row)/(2*n))
+		}
+	}
+
+	require.NoError(t, r.factorise(context.Background()))
+
+	return &r
+}
+
+// Witness: the process factorised anew with the added conditions and arbitrary outcomes.
+func TestClaimWithAgainstRefactorising(t *testing.T) {
+	ctx := context.Background()
+	m := mustFit(t, rotor(1, 2), Options{GroupInputs: []int{0, 2}, Workers: 2})
+
+	var added, pairs, x []float64
+	for k := range 70 { // more than one block of the factor
+		added = append(added, 6, float64(k)/10, math.Log(6)+float64(k)/45, 7)
+		pairs = append(pairs, 1+float64(k%3))
+		x = append(x, 6-float64(k%2), float64(k)/10+0.05, math.Log(6)+float64(k)/45, 7)
+	}
+
+	counts := []int{0, 13, 70, 1}
+
+	got, err := m.ClaimWith(ctx, Added{X: added, Pairs: pairs, Counts: counts, At: x})
+	require.NoError(t, err)
+
+	for i, n := range counts {
+		p, err := m.conditioned(t, added[:4*n], pairs[:n]).Predict(ctx, x)
+		require.NoError(t, err)
+
+		near(t, "claim", got[i], p.Claim, 1e-9)
+	}
+
+	if mean(got[1]) > 0.9*mean(got[0]) || mean(got[2]) > mean(got[1]) {
+		t.Errorf("claims %v, with 13 conditions %v, with 70 %v", mean(got[0]), mean(got[1]), mean(got[2]))
+	}
+}
+
+// The same in order form: each condition is a row for each harmonic.
+func TestClaimWithInOrderForm(t *testing.T) {
+	ctx := context.Background()
+	d, _ := tones(2, 3, 6, 4)
+	f := OrderForm{Columns: 2, Blades: 0, Speed: 1, Harmonics: 4}
+	m, err := FitForm(ctx, d, f, Options{GroupInputs: []int{0}, Group: d.Run})
+	require.NoError(t, err)
+
+	added := []float64{6, 3, 6, 4, 3, 3.5}
+	pairs := []float64{1, 2, 1}
+	x := []float64{6, 3.2, 2, 5}
+	got, err := m.ClaimWith(ctx, Added{X: added, Pairs: pairs, Counts: []int{3}, At: x})
+	require.NoError(t, err)
+
+	rows, err := f.X(append(added, x...))
+	require.NoError(t, err)
+
+	at := 3 * 4 * f.Inputs()
+	p, err := m.Model.conditioned(t, rows[:at], repeat(pairs, 4, 1)).Predict(ctx, rows[at:])
+	require.NoError(t, err)
+
+	near(t, "claim", got[0], p.Claim, 1e-9)
+}
+
+func mean(v []float64) (m float64) {
+	for _, x := range v {
+		m += x / float64(len(v))
+	}
+	return m
+}

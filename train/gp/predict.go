@@ -1,0 +1,75 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+
+	"doubletake/internal/parallel"
+	"doubletake/train/triplets"
+)
+
+// Predict predicts the outcomes at conditions x, rows of all inputs in their own units. Mu is the mean, Claim the
+// variance of the latent function plus the run-to-run variance, and Noise the noise variance of one measurement. If the
+// model has labels, all conditions belong to one new thing. Predict panics if x does not consist of rows of the model's
+// inputs.
+func (m *Model) Predict(ctx context.Context, x []float64) (triplets.Prediction, error) {
+	return m.PredictLevels(ctx, x, nil)
+}
+
+// PredictLevels predicts as Predict does, at conditions whose labels have the given levels, conditions × labels. A
+// level that is not below the number of levels of its label was not measured: it belongs to a new thing, and equal
+// numbers belong to the same new thing. If level is nil, all conditions belong to one new thing.
+func (m *Model) PredictLevels(ctx context.Context, x []float64, level []int) (triplets.Prediction, error) {
+	if len(x)%m.Inputs != 0 {
+		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.Inputs))
+	}
+
+	a, err := m.Answer(ctx, Questions{X: x, Level: level})
+
+	return a.Predicted, err
+}
+
+// predictLevels is PredictLevels by the processes that m keeps.
+func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (triplets.Prediction, error) {
+	n := len(x) / m.Inputs
+	columns := len(m.Columns)
+	z := m.standardise(x)
+	p := triplets.NewPrediction(n * m.Outcomes)
+	blocks := (n + predictBlock - 1) / predictBlock
+	err := parallel.Try(m.workers, m.Outcomes*blocks, func(k int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+
+		j := k / blocks
+		first := k % blocks * predictBlock
+		end := min(first+predictBlock, n)
+
+		var blockLevel []int
+		if level != nil {
+			blockLevel = level[first*len(m.Labels) : end*len(m.Labels)]
+		}
+
+		mean, variance := m.process[j].predict(m.Others, m.Hyper[j], z[first*columns:end*columns], blockLevel)
+		for i := range mean {
+			row := first + i
+			m.unscale(p, row*m.Outcomes+j, j, mean[i], variance[i], z[row*columns:(row+1)*columns])
+		}
+
+		return nil
+	})
+	if err != nil {
+		return triplets.Prediction{}, fmt.Errorf("predict with additive gp: %w", err)
+	}
+
+	return p, nil
+}
+
+// unscale writes a standardised mean and variance of outcome j at the standardised condition z into place k of p, in
+// the units of the outcome.
+func (m *Model) unscale(p triplets.Prediction, k, j int, mean, variance float64, z []float64) {
+	std := m.OutputStd[j]
+	p.Mu[k] = mean*std + m.OutputMean[j]
+	p.Claim[k] = variance * std * std
+	p.Noise[k] = m.Noise[j].variance(z) * std * std
+}

@@ -1,0 +1,93 @@
+package gp
+
+import (
+	"context"
+	"testing"
+
+	"doubletake/internal/lists"
+	"github.com/stretchr/testify/require"
+)
+
+// A unit that is left out is predicted as by a process that was conditioned on the other conditions alone, and a group
+// that is a unit as LeaveOut predicts it, which TestLeaveOutAgainstRetraining compares with such processes. Units here
+// overlap, and are no groups.
+func TestLeaveOutUnits(t *testing.T) {
+	d := rotor(1, 2)
+	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
+
+	groups := lists.Alike(d.Run)
+	byGroup, err := m.LeaveOut(context.Background(), nil)
+	require.NoError(t, err)
+
+	left, err := m.LeaveOutUnits(context.Background(), groups)
+	require.NoError(t, err)
+
+	for g, rows := range groups {
+		near(t, "mean", left[g].Mu, lists.Rows(byGroup.Mu, 2, rows), 1e-12)
+		near(t, "variance", left[g].Claim, lists.Rows(byGroup.Claim, 2, rows), 1e-12)
+	}
+
+	units := [][]int{{0}, {3, 4, 5, 20}, {5, 20, 31}}
+	left, err = m.LeaveOutUnits(context.Background(), units)
+	require.NoError(t, err)
+
+	for u, rows := range units {
+		rest := withoutConditions(t, m, rows)
+		got, err := rest.Predict(context.Background(), lists.Rows(d.X, d.In, rows))
+		require.NoError(t, err)
+
+		near(t, "mean", left[u].Mu, got.Mu, 1e-8)
+		near(t, "variance", left[u].Claim, got.Claim, 1e-8)
+		near(t, "noise", left[u].Noise, got.Noise, 1e-12)
+	}
+}
+
+// withoutConditions returns m conditioned on all conditions but those of the given rows, hyperparameters kept.
+func withoutConditions(t *testing.T, m *Model, rows []int) *Model {
+	t.Helper()
+
+	left := map[int]bool{}
+	for _, i := range rows {
+		left[m.condition[i]] = true
+	}
+
+	var kept []int
+	for k := range m.n {
+		if !left[k] {
+			kept = append(kept, k)
+		}
+	}
+
+	rest := *m
+	rest.n = len(kept)
+	rest.X = lists.Rows(m.X, len(m.Columns), kept)
+	rest.Y = lists.Rows(m.Y, m.Outcomes, kept)
+	rest.Spread = lists.Rows(m.Spread, m.Outcomes, kept)
+	rest.process = nil
+	require.NoError(t, rest.factorise(context.Background()))
+
+	return &rest
+}
+
+// Lists of rows that take their blocks of the inverse are predicted as those that solve for them, with labels too.
+func TestLeaveOutByTheInverse(t *testing.T) {
+	d := rotor(1, 2)
+	labelled := Options{Workers: 1, Labels: []int{4}, Level: d.Run}
+	for name, o := range map[string]Options{"plain": {Workers: 1}, "labels": labelled} {
+		m := mustFit(t, d, o)
+		for j := range m.Outcomes {
+			p := m.process[j]
+			inv := p.inverse()
+			for _, rows := range [][]int{{0}, {m.n - 1}, {3, 4, 20}, {1, 30, 31, 32, 50}} {
+				difference, variance, err := p.leaveOut(rows, nil)
+				require.NoError(t, err, name)
+
+				byInverse, varianceByInverse, err := p.leaveOut(rows, inv)
+				require.NoError(t, err, name)
+
+				near(t, "difference, "+name, byInverse, difference, 1e-8)
+				near(t, "variance, "+name, varianceByInverse, variance, 1e-8)
+			}
+		}
+	}
+}
