@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -93,7 +94,5 @@ func TestReadFile(t *testing.T) {
 		t.Error(err)
 	}
 
-	if d := time.Since(start); d > time.Minute {
-		t.Errorf("it took %v", d)
-	}
+	ingesttest.ReportBound(t, "time to refuse what is not a small file", time.Since(start), time.Minute)
 }

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/require"
 )
@@ -67,8 +68,7 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 
 	var err error
 	used := allocated(func() { _, err = openFile(bytes.NewReader(b), size) })
-	require.LessOrEqual(t, used, aside+openTimes*size, "opening %d bytes allocated %d", size, used)
-
+	ingesttest.ReportBound(t, fmt.Sprintf("bytes allocated to open %d bytes", size), used, aside+openTimes*size)
 	explained(err)
 
 	r, err := open(ingest.Source{Path: "fuzz", ReaderAt: bytes.NewReader(b), Size: size}, ingest.Options{})
@@ -89,9 +89,8 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 			used := allocated(func() { n, err = r.Read([]int{c}, start, [][]float64{x}) })
 			explained(err)
 
-			if most := aside + batches*(96<<20+loadTimes*size); used > most {
-				t.Fatalf("reading %d bytes allocated %d, expected at most %d", size, used, most)
-			}
+			ingesttest.ReportBound(t, fmt.Sprintf("bytes allocated to read %d bytes", size), used,
+				aside+batches*(96<<20+loadTimes*size))
 
 			if want := min(300, ch.Samples-start); err == nil && n != 300 || errors.Is(err, io.EOF) && int64(n) != want {
 				t.Fatalf("read %d of %d at %d of %d: %v", n, want, start, ch.Samples, err)
