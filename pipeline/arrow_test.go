@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/inspect"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
 )
 
 // A campaign of Arrow recordings runs to triplets. Expected: closed form, a sine

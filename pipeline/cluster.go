@@ -11,11 +11,11 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/job"
-	"doubletake/pipeline/kv"
 )
 
 // facts returns the facts that a node and the machine of the run must agree on.

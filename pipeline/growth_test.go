@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
-	"doubletake/pipeline/table"
 )
 
 // growing is a simulated campaign of tiny recordings.

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

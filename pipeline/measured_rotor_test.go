@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

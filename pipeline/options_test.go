@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/simulate"
+	"doubletake/ingest/table"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/table"
 )
 
 // runDSP runs experiments that differ in the settings given by name up to their

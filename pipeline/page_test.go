@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/table"
 )
 
 // smallRotor is a rotor campaign that is made, trained and drawn in a second.

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/kernel"
 )

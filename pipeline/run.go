@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"doubletake/ingest/spelling"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/runs"
 	"doubletake/pipeline/stages"
 	"doubletake/report"

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/table"
 )
 
 // tone is n samples of a line at hz and a little more, at 6400 Hz.

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/simulate"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/table"
 )
 
 // 0 is what computes (case zero-is-a-value): a number next to it gives the same outcomes, the default does not.

@@ -19,6 +19,8 @@ var imports = []struct{ of, may string }{
 	{"ingest/kernel", ""},
 	{"ingest/spelling", ""},
 	{"ingest/simulate", "internal/parallel"},
+	{"ingest/table", "ingest/format/arrow internal/kv internal/pack"},
+	{"ingest/table/tabletest", "ingest/table internal/kv"},
 	{"train", "train/... ingest/fault"},
 	{"train/kernel", ""},
 	{"train/honest", "ingest/fault ingest/units train train/baseline train/form train/gp train/honest/interval " +
@@ -34,49 +36,47 @@ var imports = []struct{ of, may string }{
 	// The results that it shows.
 	{"report", "report/... ingest/units train/numbers train/score train/honest/interval train/honest/scale docs"},
 	{"docs", ""},
+	{"internal/kv", ""},
 	{"internal/lists", ""},
 	{"internal/longtest", ""},
+	{"internal/pack", ""},
 	{"internal/parallel", ""},
 	{"internal/testfile", ""},
 
-	{"pipeline/kv", ""},
-	{"pipeline/pack", ""},
-	{"pipeline/engine", "internal/parallel pipeline/kv pipeline/pack"},
+	{"pipeline/engine", "internal/parallel internal/kv internal/pack"},
 	{"pipeline/engine/job", ""},
-	{"pipeline/engine/command", "pipeline/kv pipeline/engine pipeline/engine/job"},
-	{"pipeline/table", "pipeline/kv pipeline/pack ingest/format/arrow"},
-	{"pipeline/table/tabletest", "pipeline/kv pipeline/table"},
+	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "pipeline/kv pipeline/engine/job ingest ingest/campaign ingest/fault ingest/condition " +
+	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/fault ingest/condition " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
-	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
+	{"pipeline/export", "internal/kv pipeline/predict ingest/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval train/honest/scale train/numbers"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
-	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/pack " +
-		"pipeline/pairs pipeline/table ingest/... dsp train/... report internal/parallel"},
-	{"pipeline/pairs", "pipeline/config pipeline/stages/plan pipeline/table ingest/condition ingest/derive " +
+	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
+		"pipeline/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
+	{"pipeline/pairs", "pipeline/config pipeline/stages/plan ingest/table ingest/condition ingest/derive " +
 		"ingest/campaign ingest/fault ingest/spelling ingest/units"},
-	{"pipeline/predict", "pipeline/engine pipeline/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
+	{"pipeline/predict", "pipeline/engine internal/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
 		"ingest/fault ingest/spelling ingest/units report train/..."},
-	{"pipeline/budget", "pipeline/kv pipeline/config pipeline/pairs pipeline/stages/plan ingest/derive " +
+	{"pipeline/budget", "internal/kv pipeline/config pipeline/pairs pipeline/stages/plan ingest/derive " +
 		"ingest/condition ingest/fault ingest/spelling ingest/units report train/numbers"},
 	{"pipeline/judge", "pipeline/config pipeline/pairs pipeline/stages/plan pipeline/stages/reportstage " +
-		"pipeline/table ingest/fault ingest/spelling report train/honest train/honest/interval " +
+		"ingest/table ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
-	{"pipeline/contrast", "pipeline/kv pipeline/config pipeline/pairs pipeline/stages/plan " +
-		"pipeline/table ingest/fault ingest/units train/contrast train/numbers report report/figure"},
-	{"pipeline/suggest", "ingest/fault ingest/spelling ingest/units pipeline/kv pipeline/predict train/honest " +
+	{"pipeline/contrast", "internal/kv pipeline/config pipeline/pairs pipeline/stages/plan " +
+		"ingest/table ingest/fault ingest/units train/contrast train/numbers report report/figure"},
+	{"pipeline/suggest", "ingest/fault ingest/spelling ingest/units internal/kv pipeline/predict train/honest " +
 		"train/honest/interval"},
-	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage pipeline/table ingest/fault report train/honest " +
+	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage ingest/table ingest/fault report train/honest " +
 		"train/honest/scale"},
-	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
+	{"pipeline/inspect", "pipeline/predict pipeline/config internal/kv ingest/table pipeline/stages/ingeststage " +
 		"ingest/... dsp train/numbers"},
-	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
+	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages/reportstage ingest/fault " +
 		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command " +
-		"pipeline/engine/job pipeline/kv pipeline/runs pipeline/stages " +
+		"pipeline/engine/job internal/kv pipeline/runs pipeline/stages " +
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
@@ -89,7 +89,7 @@ var imports = []struct{ of, may string }{
 
 // foreign lists the packages that may import a module of others.
 var foreign = []struct{ module, by string }{
-	{"github.com/apache/arrow", "pipeline/table"},
+	{"github.com/apache/arrow", "ingest/table"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
 	{"github.com/pierrec/lz4", "ingest/format/arrow"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},

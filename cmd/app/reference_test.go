@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/table"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated pages below docs/reference")

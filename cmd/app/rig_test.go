@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/table"
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/table"
 )
 
 // rigs are simulated campaigns of the shape that laboratories have, with the law that their outcomes follow.

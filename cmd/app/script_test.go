@@ -20,7 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 )
 
 // The scripts call the program as a process of its own, which is this test

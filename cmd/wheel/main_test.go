@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/table"
-	"doubletake/pipeline/table/tabletest"
 )
 
 // absent skips a test, or fails it where the environment requires what it needs.

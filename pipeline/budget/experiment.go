@@ -12,8 +12,8 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 )

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/format"
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/train/baseline"
 )
 

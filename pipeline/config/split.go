@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/train/holdout"
 )
 

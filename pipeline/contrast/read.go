@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // row contains the outcomes of one unit at one condition.

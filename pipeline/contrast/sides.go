@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strconv"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 )
 
 // term is a requirement of a side: a column must have a value, or match a pattern.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"doubletake/internal/kv"
 	"doubletake/internal/parallel"
-	"doubletake/pipeline/kv"
 )
 
 // assess determines the status of a task. statuses has the statuses of its dependencies, by task. assess hashes raw

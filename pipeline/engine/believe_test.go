@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 	"github.com/stretchr/testify/require"
 )
 

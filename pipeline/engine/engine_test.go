@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/kv"
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 )
 
 // The second of two tasks is made from the output of the first. Run again, nothing is made. If the configuration

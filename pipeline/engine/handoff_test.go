@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

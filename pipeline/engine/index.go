@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // indexMagic begins the file of the index. Three maps follow, and then a CRC-32 checksum of everything before it. A

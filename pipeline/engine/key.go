@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // settings returns all settings that the task reads.

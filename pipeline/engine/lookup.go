@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 )
 
 // names lists the files of an object that is a folder: the outputs, and then the manifest.

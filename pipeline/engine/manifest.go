@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // output is one file of an object.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // Waves groups tasks, which must be in the plan's order, into waves. The tasks of a wave can run at the same

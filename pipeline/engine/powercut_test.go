@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 	"github.com/stretchr/testify/require"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

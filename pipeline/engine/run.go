@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // Event tells an observer what happens to a task.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 )
 
 // seal makes the scratch folder dir the object of a key: it hashes the files, writes the manifest and renames the

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // WorkdirError reports why the work directory cannot be used.

@@ -26,8 +26,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"doubletake/internal/kv"
 	"doubletake/internal/parallel"
-	"doubletake/pipeline/kv"
 )
 
 // Task is one unit of caching and of parallelism.

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // Worker makes single tasks of a plan without the lock of the work directory, while other

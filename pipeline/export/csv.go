@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 	"doubletake/train/numbers"
 )
 

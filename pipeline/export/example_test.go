@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/export"
-	"doubletake/pipeline/table"
 )
 
 // ExampleCSV writes a table of two rows. The name that a spreadsheet would take for a formula gets ' in front.

@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 )
 
 // Formats returns the names of the formats.

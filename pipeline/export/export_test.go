@@ -18,10 +18,10 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
 	"doubletake/pipeline/export"
-	"doubletake/pipeline/table"
-	"doubletake/pipeline/table/tabletest"
 )
 
 // column and file are what the scripts of testdata print.

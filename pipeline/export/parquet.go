@@ -8,7 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 )
 
 // These bounds limit the memory that a reader needs.

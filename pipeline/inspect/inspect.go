@@ -12,8 +12,8 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/table"
 )
 
 // Description is what File found in a file. Exactly one of Recording, Table

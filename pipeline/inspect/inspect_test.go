@@ -15,9 +15,9 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/inspect"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
 )
 
 // A sine of amplitude 0.5 that fills a bin reads its mean square 0.125 there

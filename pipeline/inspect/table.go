@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/train/numbers"
 )
 

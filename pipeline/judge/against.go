@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/reportstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"

@@ -16,9 +16,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/scale"

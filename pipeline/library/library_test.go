@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/train/honest"
 	"doubletake/train/honest/scale"
 )

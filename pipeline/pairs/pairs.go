@@ -17,9 +17,9 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // Pairs is a table of pairs of outcomes.

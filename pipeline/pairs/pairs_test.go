@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/table"
 )
 
 // ExampleReadCells reads a column in another unit than the file's. A unit of another quantity is an error.

@@ -9,7 +9,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"

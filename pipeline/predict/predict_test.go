@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 )
 
 // trainedSplit is the folder of a split with three small networks, made once by

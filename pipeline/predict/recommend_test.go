@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 )
 
 // At the held-out conditions the recommended predictions are those that the

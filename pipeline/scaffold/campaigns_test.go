@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/table"
 	"doubletake/internal/longtest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/table"
 )
 
 // factor is an input of a generated campaign: its name here, how names and headers write it,

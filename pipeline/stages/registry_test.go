@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -15,6 +15,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
@@ -23,7 +24,6 @@ import (
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/pipeline/stages/simulatestage"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 )
 
 // names are the stages in the order in which data flow through them.

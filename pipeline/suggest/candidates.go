@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
 )

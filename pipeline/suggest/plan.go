@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"doubletake/ingest/spelling"
+	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/units"
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest/interval"
 )

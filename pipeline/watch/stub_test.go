@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"github.com/stretchr/testify/require"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 	"doubletake/report/figure"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // noiseShare is the deviation of a simulated measurement, in deviations of the law over the candidates.

@@ -24,8 +24,8 @@ import (
 	"strings"
 
 	"doubletake/docs/research/methods"
+	"doubletake/ingest/table"
 	"doubletake/pipeline"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/score"

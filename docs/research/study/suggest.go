@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"sync"
 
-	"doubletake/pipeline/kv"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/suggest"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"

@@ -10,7 +10,7 @@
 // Buffers are read where they lie (plane.go), or decompressed a batch at a time. Decompressed data take at most 32 MiB
 // plus twice the size of the file.
 //
-// Package pipeline/table reads and writes the program's own tables, which are Arrow files too.
+// Package ingest/table reads and writes the program's own tables, which are Arrow files too.
 package arrow
 
 import (
@@ -31,7 +31,7 @@ var Format = ingest.Format{
 }
 
 // VerifyTable returns a *fault.Error if an Arrow file contradicts itself, would take much more memory than its size
-// explains, or has columns that no table of this program has. Package pipeline/table reads only files that were
+// explains, or has columns that no table of this program has. Package ingest/table reads only files that were
 // verified.
 func VerifyTable(r io.ReaderAt, size int64) (err error) {
 	defer decode.Catch(&err)

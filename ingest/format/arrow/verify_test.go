@@ -482,7 +482,7 @@ func TestVerifySharedAllocations(t *testing.T) {
 	}
 }
 
-// VerifyTable accepts only columns that package pipeline/table reads, without dictionaries, and decompresses every
+// VerifyTable accepts only columns that package ingest/table reads, without dictionaries, and decompresses every
 // buffer.
 func TestVerifyTable(t *testing.T) {
 	files := map[string][]byte{}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 )
 
 // planFile is the name of the file with the Batch of a part, in the part's folder.

@@ -31,9 +31,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/job"
-	"doubletake/pipeline/kv"
 )
 
 // Options are the settings of the executor.

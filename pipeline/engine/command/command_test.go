@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/command"
 	"doubletake/pipeline/engine/job"
-	"doubletake/pipeline/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

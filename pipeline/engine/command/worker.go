@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 )
 
 // Exit statuses of a worker, and of the failures that it notes.

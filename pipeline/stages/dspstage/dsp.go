@@ -12,8 +12,8 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )

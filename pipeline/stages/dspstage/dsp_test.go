@@ -12,11 +12,11 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

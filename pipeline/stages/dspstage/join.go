@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // planShards adds the tasks that join the outputs of consecutive files, and returns their outputs. parts are the

@@ -3,11 +3,11 @@ package dspstage
 import (
 	"context"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // planPairs adds the task that makes triplets.arrow from pairs that were read.

@@ -9,9 +9,9 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )

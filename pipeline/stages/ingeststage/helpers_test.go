@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/internal/kv"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )

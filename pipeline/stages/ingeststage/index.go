@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 // planIndex adds the task that writes recordings.arrow: the index of all recordings with their statistics and digests.

@@ -16,9 +16,9 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 const rotorTable = "file,blades,rpm,theta_deg\na.npy,2,3000,10\nb.npy,3,4000,20\n"

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 )
 
 const labelled = "file,rpm,propeller,comment\na.npy,3000,APC,\nb.npy,4000,HQ,loud\n"

@@ -14,14 +14,14 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
-	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/stages/plan"
 )
 

@@ -12,8 +12,8 @@ import (
 	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/train/triplets"
 )
 

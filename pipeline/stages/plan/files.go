@@ -11,9 +11,9 @@ import (
 	"reflect"
 	"sync"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/pack"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/pack"
-	"doubletake/pipeline/table"
 )
 
 // ReadJSON decodes the JSON file at path, which may lie in a pack, into v.

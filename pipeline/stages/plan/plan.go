@@ -17,9 +17,9 @@ import (
 	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/train/holdout"
 )
 

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

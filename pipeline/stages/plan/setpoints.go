@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
 )
 
 // setColumn is the ending of the name of the column with a condition's set points.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 )
 
 // Settings returns the settings of a section of the configuration as a part of a task's key. prefix is the section's

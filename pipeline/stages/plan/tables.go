@@ -10,7 +10,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 	"doubletake/train/triplets"
 )
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/score"

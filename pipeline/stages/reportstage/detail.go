@@ -2,8 +2,8 @@ package reportstage
 
 import (
 	"doubletake/dsp"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/score"

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"

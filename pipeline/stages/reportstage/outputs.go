@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/holdout"
 	"doubletake/train/score"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 	"doubletake/report"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"

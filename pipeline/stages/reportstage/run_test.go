@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

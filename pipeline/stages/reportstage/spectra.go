@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/table"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/dspstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 

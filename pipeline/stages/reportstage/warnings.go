@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/table"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )

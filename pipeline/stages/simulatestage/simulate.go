@@ -10,9 +10,9 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/simulate"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 )
 

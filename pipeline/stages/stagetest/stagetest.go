@@ -13,12 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"github.com/stretchr/testify/require"
 )
 

@@ -8,11 +8,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/table"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"github.com/stretchr/testify/assert"

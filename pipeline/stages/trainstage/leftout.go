@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"

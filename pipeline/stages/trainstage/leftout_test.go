@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"

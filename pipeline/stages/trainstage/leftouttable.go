@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 	"doubletake/train/honest/scale"
 )
 

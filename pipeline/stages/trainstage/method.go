@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"

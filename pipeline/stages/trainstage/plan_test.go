@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train/holdout"
 	"github.com/stretchr/testify/assert"

@@ -3,8 +3,8 @@ package trainstage
 import (
 	"strconv"
 
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 )

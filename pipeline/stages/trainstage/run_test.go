@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )

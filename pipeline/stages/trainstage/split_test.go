@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"

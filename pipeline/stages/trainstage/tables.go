@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/triplets"

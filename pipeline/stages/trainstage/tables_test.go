@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/holdout"

@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"

@@ -30,8 +30,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/export"
-	"doubletake/pipeline/table"
 )
 
 func main() {

@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	verifier "doubletake/ingest/format/arrow"
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/pack"
+	"doubletake/internal/kv"
+	"doubletake/internal/pack"
 )
 
 // file is an open table, whose batches are read one at a time.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 )
 
 // put writes a file and returns its path.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/pipeline/pack"
+	"doubletake/internal/pack"
 )
 
 // Example packs two files and reads one of them by the path that it would have in a folder.

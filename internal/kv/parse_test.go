@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

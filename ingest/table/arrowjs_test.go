@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/table"
-	"doubletake/pipeline/table/tabletest"
+	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -57,7 +57,7 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	}
 
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "apache-arrow", "package.json")); err != nil {
-		absent("npm apache-arrow is not installed (npm ci in pipeline/table/%s)", dir)
+		absent("npm apache-arrow is not installed (npm ci in ingest/table/%s)", dir)
 	}
 
 	cmd := exec.Command(node, append([]string{filepath.Join(dir, "read.mjs")}, paths...)...)

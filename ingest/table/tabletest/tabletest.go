@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"doubletake/pipeline/kv"
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
 )
 
 // Tables returns three tables by name:

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // Concat writes the rows of the tables at the paths parts, in their order, to a table at path, and returns their

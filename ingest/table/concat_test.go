@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

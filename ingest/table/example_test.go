@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/pipeline/table"
+	"doubletake/ingest/table"
 )
 
 // ExampleTable_WriteFile writes a table and reads it again. The missing number, NaN, is null in the file.

@@ -11,8 +11,8 @@ package table
 import (
 	"fmt"
 
+	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/kv"
 )
 
 // Column is a named column. At most one of the slices of values is not nil, and its elements have the column's type. A

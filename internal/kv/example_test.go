@@ -3,7 +3,7 @@ package kv_test
 import (
 	"fmt"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // ExamplePair prints settings in the order of their list.

@@ -3,7 +3,7 @@ package tabletest_test
 import (
 	"fmt"
 
-	"doubletake/pipeline/table/tabletest"
+	"doubletake/ingest/table/tabletest"
 )
 
 // Example prints the sizes of the tables.

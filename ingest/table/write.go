@@ -15,7 +15,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
-	"doubletake/pipeline/kv"
+	"doubletake/internal/kv"
 )
 
 // batchRows is the greatest number of rows of a record batch. Batches let readers read a large table in parts.

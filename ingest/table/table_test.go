@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/internal/kv"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/kv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
