@@ -839,9 +839,8 @@ func TestImports(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, i := range p.Imports {
-		room := strings.TrimPrefix(strings.TrimPrefix(i, "doubletake/"), "pipeline/")
-		if slices.Contains([]string{"kv", "pack", "internal/lists", "internal/parallel"}, room) ||
-			strings.HasPrefix(i, "golang.org/x/sys/") {
+		room := strings.TrimPrefix(i, "doubletake/internal/")
+		if slices.Contains([]string{"kv", "pack", "lists", "parallel"}, room) || strings.HasPrefix(i, "golang.org/x/sys/") {
 			continue
 		}
 
