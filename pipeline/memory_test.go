@@ -35,8 +35,8 @@ import (
 )
 
 // Files that are small because what they hold is constant (bombs: DuckDB, h5py and scipy wrote them), and with
-// DOUBLETAKE_LONG=1 tables of 27 MB and looks at many arrays: they are read, or refused by name. The test prints the peak
-// memory of a process that reads one, and says so if that memory is above its bound: 64 MiB and 4 times the file more
+// DOUBLETAKE_LONG=1 tables of 27 MB and looks at many arrays: they are read, or refused by name. The test prints the
+// peak memory of a process that reads one, and says so if that memory is above its bound: 64 MiB and 4 times the file more
 // than a process that does nothing, and 12 bytes for each row of the row group of each channel of a Parquet file, which
 // the reader holds.
 func TestMemory(t *testing.T) {
@@ -92,7 +92,8 @@ func TestMemory(t *testing.T) {
 		}
 
 		assert.Contains(t, said, c.want, "%s %s", c.how, c.file)
-		ingesttest.ReportBound(t, fmt.Sprintf("bytes of memory to %s %s of %d bytes", c.how, c.file, st.Size()), got-idle, most)
+		measured := fmt.Sprintf("bytes of memory to %s %s of %d bytes", c.how, c.file, st.Size())
+		ingesttest.ReportBound(t, measured, got-idle, most)
 		t.Logf("%s %s: %.1f MiB for %.1f: %s", c.how, c.file, float64(got-idle)/(1<<20), float64(st.Size())/(1<<20), said)
 	}
 }
