@@ -36,9 +36,9 @@ import (
 
 // Files that are small because what they hold is constant (bombs: DuckDB, h5py and scipy wrote them), and with
 // DOUBLETAKE_LONG=1 tables of 27 MB and looks at many arrays: they are read, or refused by name. The test prints the
-// peak memory of a process that reads one, and says so if that memory is above its bound: 64 MiB and 4 times the file more
-// than a process that does nothing, and 12 bytes for each row of the row group of each channel of a Parquet file, which
-// the reader holds.
+// peak memory of a process that reads one, and says so if that memory is above its bound: 64 MiB and 4 times the file
+// more than a process that does nothing, and 12 bytes for each row of the row group of each channel of a Parquet file,
+// which the reader holds.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short, as the race detector runs, memory is not the program's alone")
