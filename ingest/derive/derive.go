@@ -205,6 +205,30 @@ func (s *Set) Needs(name, other string) bool {
 	return k >= 0 && slices.Contains(s.all[k].needs, other)
 }
 
+// Sources returns the numbers and labels that the definition of a name needs in the end: neither constants nor names
+// that the set defines. It returns nil if the set does not define the name.
+func (s *Set) Sources(name string) []string {
+	if s == nil {
+		return nil
+	}
+
+	k := s.index(name)
+	if k < 0 {
+		return nil
+	}
+
+	var sources []string
+	for _, needed := range s.all[k].needs {
+		_, isConstant := s.constants[needed]
+		isGiven := isConstant || s.index(needed) >= 0
+		if !isGiven && !slices.Contains(sources, needed) {
+			sources = append(sources, needed)
+		}
+	}
+
+	return sources
+}
+
 // ValueError is the error of a result that is not a finite number.
 type ValueError struct {
 	Definition

@@ -82,6 +82,8 @@ func TestTipMach(t *testing.T) {
 
 	require.True(t, s.Needs("ct", "rpm"), "needs go through n_rps")
 	assert.False(t, s.Needs("ct", "temp_c"), "needs go through n_rps")
+	assert.ElementsMatch(t, []string{"thrust_n", "rpm", "diameter_m"}, s.Sources("ct"), "what ct is computed from")
+	assert.Empty(t, s.Sources("rpm"), "a number that is measured has no sources")
 
 	v := map[string]float64{"diameter_m": 0.5, "rpm": 6000, "temp_c": 20}
 	require.NoError(t, s.AddConditions(v, nil))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/ingest/spelling"
@@ -22,7 +23,7 @@ type Options struct {
 	Predictions string  // path of a table of predictions
 	Against     string  // an experiment or its folder, a triplets.arrow, or a table of pairs
 	Split       string  // a split of the experiment, whose held-out pairs alone are judged; "" for all predicted pairs
-	Groups      string  // column with the group that a prediction was trained without; "" if there is none
+	Groups      string  // column with the group that a prediction was trained without, or a derived condition; "": none
 	Level       float64 // probability of the intervals
 }
 
@@ -34,13 +35,12 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 		return report.Experiment{}, err
 	}
 
-	if o.Groups != "" && !cells.Has(o.Groups) {
-		return report.Experiment{}, &config.UsageError{Text: fmt.Sprintf(
-			"--groups: %s has no column %q, but %s%s", cells.Path,
-			o.Groups, strings.Join(cells.Columns, ", "), spelling.DidYouMean(o.Groups, cells.Columns))}
+	judges, err := openAgainst(o, cells.Columns)
+	if err != nil {
+		return report.Experiment{}, err
 	}
 
-	judges, err := openAgainst(o, cells.Columns)
+	groups, err := judges.groups(o.Groups, cells)
 	if err != nil {
 		return report.Experiment{}, err
 	}
@@ -55,7 +55,7 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 		return report.Experiment{}, err
 	}
 
-	p := &predictions{cells, matched.Rows}
+	p := &predictions{cells, matched.Rows, groups}
 	predicted, notes, err := p.read(set, o)
 	if err != nil {
 		return report.Experiment{}, err
@@ -81,4 +81,37 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 	}
 
 	return experiment, nil
+}
+
+// groups returns the group that each row of a table of predictions was trained without: the text of the column with the
+// given name, or the number that is computed from other columns as in the experiment. It returns nil if name is "".
+func (a *against) groups(name string, cells *pairs.Cells) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+
+	var texts []string
+	if cells.Has(name) {
+		for i := range cells.Rows {
+			texts = append(texts, cells.Text(i, name))
+		}
+
+		return texts, nil
+	}
+
+	if !a.Computes(name, cells) {
+		return nil, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", cells.Path, name,
+			strings.Join(cells.Columns, ", "), spelling.DidYouMean(name, cells.Columns))}
+	}
+
+	values, err := a.Compute(name, cells)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, value := range values {
+		texts = append(texts, strconv.FormatFloat(value, 'g', 10, 64)) // without the digits that rounding changes
+	}
+
+	return texts, nil
 }

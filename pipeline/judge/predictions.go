@@ -14,7 +14,8 @@ import (
 // predictions is the user's table of predictions, with the row of each pair.
 type predictions struct {
 	*pairs.Cells
-	rows []int // row of the table by pair; −1 if there is none
+	rows   []int    // row of the table by pair; −1 if there is none
+	groups []string // by row of the table: the group that the prediction was trained without; nil without groups
 }
 
 // given contains the predictions at the pairs of a set. Lists of numbers have N×Out elements in the outcomes' own
@@ -177,8 +178,8 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 
 		predicted.complete[i] = predicted.isComplete(i)
 		predicted.trained[i] = p.Has("set") && p.Text(row, "set") != "test"
-		if o.Groups != "" {
-			predicted.group[i] = p.Text(row, o.Groups)
+		if p.groups != nil {
+			predicted.group[i] = p.groups[row]
 		}
 	}
 

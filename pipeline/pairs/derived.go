@@ -1,11 +1,14 @@
 package pairs
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -50,4 +53,60 @@ func (p *Pairs) Derived() (set *derive.Set, sources []string) {
 	}
 
 	return set, sources
+}
+
+// Computes reports whether the pairs define a condition that a table lacks, and the table has all columns that the
+// condition is computed from.
+func (p *Pairs) Computes(name string, cells *Cells) bool {
+	set, _ := p.Derived()
+	sources := set.Sources(name)
+	isAbsent := func(source string) bool { return !cells.Has(source) }
+
+	return !cells.Has(name) && len(sources) > 0 && !slices.ContainsFunc(sources, isAbsent)
+}
+
+// Compute returns the values of a condition that Computes accepts, one for each row of the table.
+func (p *Pairs) Compute(name string, cells *Cells) ([]float64, error) {
+	set, _ := p.Derived()
+	numbers := map[string][]float64{}
+	var labels []string
+	for _, source := range set.Sources(name) {
+		column := p.Column(source)
+		if column.Strings != nil {
+			labels = append(labels, source)
+			continue
+		}
+
+		values, err := cells.Numbers(source, column.Unit, Values)
+		if err != nil {
+			return nil, err
+		}
+
+		numbers[source] = values
+	}
+
+	computed := make([]float64, cells.Rows)
+	for i := range computed {
+		known := map[string]float64{}
+		for source, values := range numbers {
+			if math.IsNaN(values[i]) {
+				return nil, cells.Fault(i, source, "a number")
+			}
+
+			known[source] = values[i]
+		}
+
+		names := map[string]string{}
+		for _, label := range labels {
+			names[label] = cells.Text(i, label)
+		}
+
+		if err := set.AddConditions(known, names); err != nil {
+			return nil, fault.In(cells.Path, fmt.Errorf("row %d: %w", i+1, err))
+		}
+
+		computed[i] = known[name]
+	}
+
+	return computed, nil
 }

@@ -60,8 +60,10 @@ func (c *Cells) Match(pairs *Pairs, inputs []string) (*Match, error) {
 		inputs = numbers
 	}
 
+	namesRuns := c.Has("run") || c.Has("recording")
 	for _, name := range inputs {
-		if !c.Has(name) && !c.Has("run") && !c.Has("recording") {
+		isKnown := namesRuns || c.Has(name) || pairs.Computes(name, c)
+		if !isKnown {
 			match.Notes = append(match.Notes, name+" is no column of "+c.Path+": a prediction counts for all its values")
 		}
 	}

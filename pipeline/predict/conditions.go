@@ -41,14 +41,7 @@ func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err
 
 // points returns the conditions that a text without names of things means, as rows of inputs.
 func (m *Models) points(text string, things map[string]string) ([][]float64, error) {
-	axes, err := kv.Axes(text, func(name string) error {
-		if slices.Contains(m.Sources(), name) {
-			return nil
-		}
-
-		_, err := m.Input(name)
-		return err
-	})
+	axes, err := m.axes(text)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +56,23 @@ func (m *Models) points(text string, things map[string]string) ([][]float64, err
 	}
 	slices.SortStableFunc(axes, func(a, b kv.Axis) int { return cmp.Compare(order(a), order(b)) })
 
+	return m.rows(axes, m.allInputs(), things)
+}
+
+// axes reads inputs, and sources of inputs, with their values.
+func (m *Models) axes(text string) ([]kv.Axis, error) {
+	return kv.Axes(text, func(name string) error {
+		if slices.Contains(m.Sources(), name) {
+			return nil
+		}
+
+		_, err := m.Input(name)
+		return err
+	})
+}
+
+// rows returns the values of the given inputs for each point of a grid.
+func (m *Models) rows(axes []kv.Axis, inputs []int, things map[string]string) ([][]float64, error) {
 	var values [][]float64
 	for _, axis := range axes {
 		values = append(values, axis.Values)
@@ -75,7 +85,7 @@ func (m *Models) points(text string, things map[string]string) ([][]float64, err
 			stated[axis.Name] = point[k]
 		}
 
-		row, err := m.complete(stated, things)
+		row, err := m.complete(inputs, stated, things)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +96,26 @@ func (m *Models) points(text string, things map[string]string) ([][]float64, err
 	return rows, nil
 }
 
-// missing returns the error of a condition that lacks an input.
+// allInputs returns the places of all inputs.
+func (m *Models) allInputs() []int {
+	places := make([]int, len(m.Card.Inputs))
+	for k := range places {
+		places[k] = k
+	}
+
+	return places
+}
+
+// missing returns the error of a condition that lacks an input, and what the input is computed from.
 func (m *Models) missing(name string) error {
+	remedy := ""
+	if sources := m.derivation().set.Sources(name); len(sources) > 0 {
+		remedy = ", and so is a number that it is computed from: " + strings.Join(sources, ", ")
+	}
+
 	names := m.InputNames()
-	return fmt.Errorf("%s is missing; the model's inputs are %s", name, strings.Join(names, ", "))
+
+	return fmt.Errorf("%s is missing%s; the model's inputs are %s", name, remedy, strings.Join(names, ", "))
 }
 
 // splitLabels divides the text of a condition into its inputs ("rpm=5000") and its names, by label.
@@ -140,13 +166,39 @@ func (m *Models) isLabel(name string) bool {
 	return slices.ContainsFunc(m.Honest.Labels, func(label honest.Names) bool { return label.Name == name })
 }
 
-// Axes reads inputs with their values, as in "blades=2:5:1,rpm=2000:9000:500". It returns an error for a name that is
-// not an input.
-func (m *Models) Axes(s string) ([]kv.Axis, error) {
-	return kv.Axes(s, func(name string) error {
-		_, err := m.Input(name)
-		return err
-	})
+// Grid reads conditions such as "blades=2:5:1,rpm=2000:9000:500", which may lack some inputs, and may state numbers
+// that inputs are computed from. inputs are the places of the stated and the computed inputs among InputNames: first
+// the stated ones in the order of the text. rows has their values for each condition.
+func (m *Models) Grid(text string) (inputs []int, rows [][]float64, err error) {
+	axes, err := m.axes(text)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	isStated := func(name string) bool {
+		return slices.ContainsFunc(axes, func(axis kv.Axis) bool { return axis.Name == name })
+	}
+	given, err := m.statedInputs(isStated)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	names := m.InputNames()
+	for _, axis := range axes {
+		if k := slices.Index(names, axis.Name); k >= 0 {
+			inputs = append(inputs, k)
+		}
+	}
+
+	for _, k := range given {
+		if !slices.Contains(inputs, k) {
+			inputs = append(inputs, k)
+		}
+	}
+
+	rows, err = m.rows(axes, inputs, nil)
+
+	return inputs, rows, err
 }
 
 // Input returns the place of an input among InputNames, or an error that suggests the nearest name.
@@ -187,21 +239,16 @@ type Table struct {
 	Things []map[string]string // by row: its names by label, as ParseAt returns them
 }
 
-// ReadConditions reads a table with a column for each input, in its unit. Columns named after labels of the calibrated
-// model have the names of things, which it returns as ParseAt does. It ignores other columns. Errors in the file are
-// *fault.Error.
+// ReadConditions reads a table with columns for each input, or for the numbers that it is computed from. Columns named
+// after labels of the calibrated model have the names of things, which it returns as ParseAt does. It ignores other
+// columns. Errors in the file are *fault.Error.
 func (m *Models) ReadConditions(path string) (x []float64, things []map[string]string, err error) {
 	cells, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	all := make([]int, len(m.Card.Inputs))
-	for k := range all {
-		all[k] = k
-	}
-
-	table, err := m.table(cells, all)
+	table, err := m.table(cells, m.allInputs())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,19 +256,17 @@ func (m *Models) ReadConditions(path string) (x []float64, things []map[string]s
 	return table.X, table.Things, nil
 }
 
-// ReadSome reads what ReadConditions reads, from a table that may lack some inputs. It returns an error if there is no
-// column of an input or a label.
+// ReadSome reads what ReadConditions reads, from a table that may lack some inputs. It returns an error if no column
+// gives an input or a label.
 func (m *Models) ReadSome(path string) (*Table, error) {
 	cells, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, err
 	}
 
-	var stated []int
-	for k, name := range m.InputNames() {
-		if cells.Has(name) {
-			stated = append(stated, k)
-		}
+	stated, err := m.statedInputs(cells.Has)
+	if err != nil {
+		return nil, fault.In(path, err)
 	}
 
 	table, err := m.table(cells, stated)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
@@ -59,7 +60,50 @@ func (m *Models) Sources() []string {
 	return names
 }
 
-// computeInputs sets the numbers of all inputs of a table that states some, and what the others are computed from.
+// statedInputs returns the places of the inputs that a condition states, or that are computed from numbers and names
+// that it states. has reports whether it states a name. statedInputs returns an error for a stated source from which no
+// input can be computed, because such a number would be ignored.
+func (m *Models) statedInputs(has func(name string) bool) ([]int, error) {
+	set := m.derivation().set
+	isAbsent := func(name string) bool { return !has(name) }
+	isUsed := map[string]bool{} // sources of inputs that are stated or computed
+	var inputs []int
+	for k, name := range m.InputNames() {
+		sources := set.Sources(name)
+		isComputed := len(sources) > 0 && !slices.ContainsFunc(sources, isAbsent)
+		if !isComputed && !has(name) {
+			continue
+		}
+
+		inputs = append(inputs, k)
+		for _, source := range sources {
+			isUsed[source] = true
+		}
+	}
+
+	for _, source := range m.Sources() {
+		if has(source) && !isUsed[source] {
+			return nil, m.lacking(source, has)
+		}
+	}
+
+	return inputs, nil
+}
+
+// lacking returns the error of a condition that states a source, but not all that an input is computed from.
+func (m *Models) lacking(source string, has func(name string) bool) error {
+	set := m.derivation().set
+	isComputed := func(name string) bool { return set.Needs(name, source) }
+	names := m.InputNames()
+	input := names[slices.IndexFunc(names, isComputed)]
+	absent := slices.DeleteFunc(set.Sources(input), has)
+
+	return fmt.Errorf("%s alone gives no input: %s is computed from it and %s, which is missing", source, input,
+		strings.Join(absent, ", "))
+}
+
+// computeInputs sets the numbers of the inputs t.Inputs of a table that states some of them, and what the others are
+// computed from.
 func (m *Models) computeInputs(t *Table, cells *pairs.Cells) error {
 	var columns []Outcome
 	for _, input := range m.Card.Inputs {
@@ -84,24 +128,20 @@ func (m *Models) computeInputs(t *Table, cells *pairs.Cells) error {
 			stated[column.Name] = numbers[i*len(columns)+k]
 		}
 
-		row, err := m.complete(stated, t.Things[i])
+		row, err := m.complete(t.Inputs, stated, t.Things[i])
 		if err != nil {
 			return fault.In(cells.Path, err)
 		}
 
-		for _, k := range t.Inputs {
-			t.X = append(t.X, row[k])
-		}
+		t.X = append(t.X, row...)
 	}
 
 	return nil
 }
 
-// complete returns the inputs of a condition that states other inputs, or what they are computed from. names are the
-// names of things, by label.
-func (m *Models) complete(stated map[string]float64, names map[string]string) ([]float64, error) {
-	all := m.InputNames()
-	row := make([]float64, len(all))
+// complete returns the values of the given inputs of a condition that states them, or what they are computed from.
+// names are the names of things, by label.
+func (m *Models) complete(inputs []int, stated map[string]float64, names map[string]string) ([]float64, error) {
 	values := map[string]float64{}
 	for name, value := range stated {
 		if m.derivation().set.Text(name) == "" {
@@ -113,7 +153,9 @@ func (m *Models) complete(stated map[string]float64, names map[string]string) ([
 		return nil, fmt.Errorf("compute the inputs: %w", err)
 	}
 
-	for i, name := range all {
+	var row []float64
+	for _, k := range inputs {
+		name := m.Card.Inputs[k].Name
 		value, isStated := stated[name]
 		if !isStated {
 			value, isStated = values[name]
@@ -123,7 +165,7 @@ func (m *Models) complete(stated map[string]float64, names map[string]string) ([
 			return nil, m.missing(name)
 		}
 
-		row[i] = value
+		row = append(row, value)
 	}
 
 	return row, nil

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/internal/kv"
 	"doubletake/pipeline/predict"
 	"doubletake/train/honest"
 )
@@ -35,29 +34,24 @@ func (c Candidate) isLike(d Candidate) bool {
 	return maps.Equal(c.Things, d.Things) && sameCondition(c.At, d.At)
 }
 
-// ParseGrid reads "blades=2:5:1,rpm=2000:9000:500".
-func ParseGrid(models *predict.Models, s string) (*Candidates, error) {
-	axes, err := models.Axes(s)
+// ParseGrid reads "blades=2:5:1,rpm=2000:9000:500". A name is an input, or a number that inputs are computed from.
+func ParseGrid(models *predict.Models, text string) (*Candidates, error) {
+	inputs, points, err := models.Grid(text)
 	if err != nil {
 		return nil, err
 	}
 
-	c := new(Candidates)
-	var values [][]float64
-	for _, a := range axes {
-		c.Inputs = append(c.Inputs, slices.Index(models.InputNames(), a.Name))
-		values = append(values, a.Values)
-	}
-
-	for _, p := range kv.Points(values...) {
-		c.List = append(c.List, Candidate{At: p})
+	c := &Candidates{Inputs: inputs}
+	for _, point := range points {
+		c.List = append(c.List, Candidate{At: point})
 	}
 
 	return c, nil
 }
 
-// Read reads a table of conditions that can be measured, with columns for inputs and for labels; an input without a
-// column is averaged over its trained values. Errors in the file are *fault.Error.
+// Read reads a table of conditions that can be measured, with columns for inputs, for numbers that inputs are computed
+// from, and for labels. An input that no column gives is averaged over its trained values. Errors in the file are
+// *fault.Error.
 func Read(models *predict.Models, path string) (*Candidates, error) {
 	table, err := models.ReadSome(path)
 	if err != nil {
