@@ -13,10 +13,10 @@ import (
 // draws is the number of draws of the largest |t|. The level of its quantile at 95 % is then known to half a percent.
 const draws = 2000
 
-// Band returns the differences at all points with a simultaneous band, which contains all of them together with
-// probability level. Its critical value is the quantile of the largest |t| of the points, each for its degrees of
-// freedom. The law of the largest |t| is simulated: with as many units, with the scatter of the arms, and with their
-// correlation between points, which is shrunk because few units show it badly.
+// Band returns the differences at all points with a simultaneous band, which contains all true differences together
+// with probability level. The band's critical value is a quantile of the largest |t| of all points. Band simulates
+// the law of the largest |t|, with the number of units and the scatter of each arm, and with the units' correlation
+// between points. The correlation is shrunk, because few units show it badly.
 func Band(arms []Arm, level float64) []Estimate {
 	pool := separate(arms)
 	list := estimates(arms, pool)
@@ -58,7 +58,7 @@ func (s *simulation) largest() []float64 {
 		}
 
 		for _, e := range estimates(fake, s.pool) {
-			// Without scatter the deviate is NaN, and no draw.
+			// Without scatter the deviate is NaN, which is not larger than any number.
 			if z := normalised(math.Abs(e.Difference)/e.SE, e.DF); z > largest[i] {
 				largest[i] = z
 			}
@@ -116,68 +116,75 @@ func denormalised(z, df float64) float64 {
 	return math.Sqrt(df * math.Expm1(a*a/df))
 }
 
-// scales returns the deviations of the arms' units, up to a common factor. Their logarithms are corrected for the bias
-// of few units and shrunk towards their mean, by the method of DerSimonian and Laird (1986): each by the share of its
-// variance that the few units explain. If equal is true, or an arm has no scatter, all deviations are 1.
-func scales(arms []Arm, equal bool) []float64 {
-	scale := make([]float64, len(arms))
-	weight := make([]float64, len(arms))
+// scales returns the deviations of the arms' units, up to a common factor. It corrects the logarithm of each
+// deviation for the bias of few units, and shrinks it towards the mean of all logarithms by the method of DerSimonian
+// and Laird (1986). If areEqual is true, or an arm has no scatter, all deviations are 1.
+func scales(arms []Arm, areEqual bool) []float64 {
+	logs := make([]float64, len(arms))   // of the deviations
+	weight := make([]float64, len(arms)) // inverse variance of each logarithm
 	for k, a := range arms {
-		s2, free := a.scatter()
-		if s2 == 0 {
-			weight[k] = 1
-			equal = true
-			continue
+		variance, free := a.scatter()
+		if variance == 0 {
+			areEqual = true
+			break
 		}
 
-		scale[k] = (math.Log(s2) + math.Log(free/2) - mathext.Digamma(free/2)) / 2
+		logs[k] = (math.Log(variance) + math.Log(free/2) - mathext.Digamma(free/2)) / 2
 		weight[k] = 4 / mathext.Zeta(2, free/2)
 	}
 
-	w := floats.Sum(weight)
-	w2 := floats.Dot(weight, weight)
-	mean := floats.Dot(weight, scale) / w
-	q := 0.0
-	for k, s := range scale {
-		q += weight[k] * (s - mean) * (s - mean)
+	between := 0.0 // variance of the logarithms between arms
+	if !areEqual && len(arms) > 1 {
+		between = varianceBetween(logs, weight)
 	}
 
-	between := 0.0
-	if !equal && len(arms) > 1 {
-		between = max(0, (q-float64(len(arms)-1))/(w-w2/w))
+	if between == 0 {
+		return slices.Repeat([]float64{1}, len(arms))
 	}
 
-	for k := range scale {
+	for k := range weight {
 		weight[k] = 1 / (between + 1/weight[k])
 	}
 
-	mean = floats.Dot(weight, scale) / floats.Sum(weight)
-	for k, s := range scale {
-		scale[k] = 1
-		if between > 0 {
-			scale[k] = math.Exp((s - mean) * between * weight[k])
-		}
+	mean := floats.Dot(weight, logs) / floats.Sum(weight)
+	scale := make([]float64, len(arms))
+	for k, log := range logs {
+		scale[k] = math.Exp((log - mean) * between * weight[k])
 	}
 
 	return scale
 }
 
+// varianceBetween returns the variance of the true values of some estimates beyond the variances of the estimates, by
+// the method of moments of DerSimonian and Laird (1986). weight has the inverse variance of each estimate.
+func varianceBetween(estimates, weight []float64) float64 {
+	sum := floats.Sum(weight)
+	mean := floats.Dot(weight, estimates) / sum
+	q := 0.0 // Cochran's Q, the weighted sum of squared deviations
+	for k, v := range estimates {
+		q += weight[k] * (v - mean) * (v - mean)
+	}
+
+	return max(0, (q-float64(len(estimates)-1))/(sum-floats.Dot(weight, weight)/sum))
+}
+
 // scatter returns the mean variance of an arm's units over its points, and the degrees of freedom of this mean. The
-// mean has more degrees of freedom than the variance at one point, as far as the points are unrelated.
-func (a Arm) scatter() (s2, free float64) {
-	free = float64(len(a.Curves) - 1)
+// less the points are related, the more degrees of freedom the mean has.
+func (a Arm) scatter() (mean, meanFree float64) {
+	free := float64(len(a.Curves) - 1)
+	s2 := 0.0           // sum of the variances at the points
 	var own [][]float64 // by point: deviations of the units from their mean
 	for p, w := range a.Weight {
 		if w == 0 {
 			continue
 		}
 
-		mean, v := a.moments(p)
+		center, v := a.moments(p)
 		s2 += v
 
 		deviations := make([]float64, len(a.Curves))
 		for i, curve := range a.Curves {
-			deviations[i] = curve[p] - mean
+			deviations[i] = curve[p] - center
 		}
 
 		own = append(own, deviations)
@@ -222,11 +229,11 @@ func separate(arms []Arm) bool {
 }
 
 // correlationRoot returns the lower Cholesky factor of the units' correlation between points, whose off-diagonal
-// elements are shrunk by one factor. If the points are separate, the correlation is the unit matrix.
-func correlationRoot(arms []Arm, scale []float64, separate bool) *mat.TriDense {
+// elements are shrunk by one factor. If areSeparate is true, the correlation is the unit matrix.
+func correlationRoot(arms []Arm, scale []float64, areSeparate bool) *mat.TriDense {
 	points := len(arms[0].Weight)
 	r := mat.NewSymDense(points, nil)
-	if !separate {
+	if !areSeparate {
 		addProducts(r, arms, scale)
 	}
 
@@ -244,6 +251,7 @@ func correlationRoot(arms []Arm, scale []float64, separate bool) *mat.TriDense {
 		}
 	}
 
+	// A correlation matrix that is shrunk is positive definite, so that Factorize finds a factor.
 	var root mat.Cholesky
 	root.Factorize(r)
 	l := mat.NewTriDense(points, mat.Lower, nil)
@@ -283,22 +291,25 @@ func normalise(r *mat.SymDense) {
 	}
 }
 
-// mostKept is the largest factor that correlations are shrunk by, with which the Cholesky factor exists.
+// mostKept is the largest result of shrinkage. It is below 1, so that the Cholesky factor exists even if correlations
+// are ±1.
 const mostKept = 1 - 1e-9
 
-// shrinkage returns the factor by which the correlations in r are shrunk, because few units show correlations where
+// shrinkage returns the factor by which the correlations r are shrunk, because few units show correlations even if
 // there are none. free is the number of degrees of freedom ν of the units.
 //
-// The factor is the root of the mean of two estimates of ρ²/r²: by the ρ² whose estimates have the mean square of all
-// r² as their expectation, which alone gave too narrow bands with three units, and by the adjusted square (ν r² − 1)/(ν
-// − 1), which alone gave too wide bands with strong correlations.
+// The factor is the root of the mean of two estimates of ρ²/r², where ρ is the true correlation. The first takes the
+// ρ² with which the expectation of r² is the mean of all r² (unshrunk); alone it gave too narrow bands with three
+// units. The second takes the adjusted square (ν r² − 1)/(ν − 1); alone it gave too wide bands with strong
+// correlations.
 func shrinkage(r *mat.SymDense, free float64) float64 {
 	points := r.SymmetricDim()
 	squares := 0.0
 	adjusted := 0.0
 	for p := range points {
 		for q := range p {
-			if math.Sqrt(r.At(p, p))*math.Sqrt(r.At(q, q)) == 0 { // without scatter there is no estimate
+			hasScatter := math.Sqrt(r.At(p, p))*math.Sqrt(r.At(q, q)) != 0
+			if !hasScatter {
 				continue
 			}
 
@@ -322,8 +333,9 @@ func shrinkage(r *mat.SymDense, free float64) float64 {
 // bisections is the number of times that the unit interval is halved, which leaves 1e-12.
 const bisections = 40
 
-// unshrunk returns the squared correlation ρ² whose estimates with free degrees of freedom have the mean square r2. It
-// returns 0 for one degree of freedom, with which every estimate is ±1.
+// unshrunk returns the squared correlation ρ² with which estimates of the correlation have the mean square r2. free
+// is the number of their degrees of freedom. unshrunk returns 0 for one degree of freedom, with which every estimate
+// is ±1.
 func unshrunk(r2, free float64) float64 {
 	if free <= 1 {
 		return 0
@@ -343,12 +355,18 @@ func unshrunk(r2, free float64) float64 {
 	return low
 }
 
+// Ends of the series of meanSquare.
+const (
+	leastTerm = 1e-9 // the series ends after a term of this size
+	mostTerms = 1e4  // with ρ² near 1 and few degrees of freedom it converges slowly
+)
+
 // meanSquare returns the mean square of the estimates of a correlation of normal values with free degrees of freedom ν:
 // 1 − (1 − 1/ν)(1 − ρ²) ₂F₁(1, 1; ν/2 + 1; ρ²), with the series of the hypergeometric function.
 func meanSquare(rho2, free float64) float64 {
 	sum := 0.0
 	term := 1.0
-	for n := 0.0; term > 1e-9 && n < 1e4; n++ {
+	for n := 0.0; term > leastTerm && n < mostTerms; n++ {
 		sum += term
 		term *= (n + 1) / (free/2 + 1 + n) * rho2
 	}

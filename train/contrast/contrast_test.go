@@ -5,230 +5,245 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/floats"
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 )
 
-// unit is one unit's scatter at some points: simulated, with variance 1.
-func unit(r *rand.Rand, points int, shape string) []float64 {
+// unitCurve simulates the deviations of one unit at some points, each with variance 1. shape says how the points are
+// related.
+func unitCurve(r *rand.Rand, points int, shape string) []float64 {
 	common := r.NormFloat64()
 	phase := r.NormFloat64()
-	c := make([]float64, points)
-	for p := range c {
-		switch e := r.NormFloat64(); shape {
+	curve := make([]float64, points)
+	for p := range curve {
+		own := r.NormFloat64()
+		switch shape {
 		case "unrelated":
-			c[p] = e
+			curve[p] = own
 		case "half":
-			c[p] = math.Sqrt(0.5) * (common + e)
+			curve[p] = math.Sqrt(0.5) * (common + own)
 		case "offset":
-			c[p] = math.Sqrt(0.99)*common + 0.1*e
+			curve[p] = math.Sqrt(0.99)*common + 0.1*own
 		case "smooth":
 			x := 2 * float64(p) / float64(points)
-			c[p] = common*math.Cos(x) + phase*math.Sin(x)
+			curve[p] = common*math.Cos(x) + phase*math.Sin(x)
 		}
 	}
 
-	return c
+	return curve
 }
 
-func side(r *rand.Rand, weight float64, n, points int, shape string) Arm {
+// simulatedArm simulates n units without a difference, whose mean has the same weight at all points.
+func simulatedArm(r *rand.Rand, weight float64, n, points int, shape string) Arm {
 	var a Arm
 	for range n {
-		a.Curves = append(a.Curves, unit(r, points, shape))
+		a.Curves = append(a.Curves, unitCurve(r, points, shape))
 	}
 
-	for range points {
-		a.Weight = append(a.Weight, weight)
-	}
+	a.Weight = slices.Repeat([]float64{weight}, points)
 
 	return a
 }
 
-// The band holds all true differences, which are 0, with the probability that it states, of few units too.
-// Simulated: two sides, and pairs, of units that scatter in four ways, once one side more than the
-// other.
+// design is a comparison that is simulated again and again.
+type design struct {
+	second, first int     // units of the second side (0: the units are pairs) and of the first side
+	points        int     // points of each unit
+	scatter       float64 // deviation of the first side over the deviation of the second
+}
+
+// simulate returns the arms of a design, whose true differences are 0.
+func (d design) simulate(r *rand.Rand, shape string) []Arm {
+	arms := []Arm{simulatedArm(r, 1, d.first, d.points, shape)}
+	if d.second > 0 {
+		arms = append(arms, simulatedArm(r, -1, d.second, d.points, shape))
+	}
+
+	for _, curve := range arms[0].Curves {
+		floats.Scale(d.scatter, curve)
+	}
+
+	return arms
+}
+
+// containsZero reports whether a band contains 0 at all points.
+func containsZero(band []Estimate) bool {
+	return !slices.ContainsFunc(band, func(e Estimate) bool { return e.Low > 0 || e.High < 0 })
+}
+
+// The band contains all true differences, which are 0, with its probability of 95 %, with few units too. Expected: the
+// share of simulated comparisons, of two sides or of pairs, whose points are related in four ways. In three designs one
+// side scatters three times as much as the other. With DOUBLETAKE_LONG=all docs/contrast.md must state the shares.
 func TestBandCoverage(t *testing.T) {
+	isStudy := os.Getenv("DOUBLETAKE_LONG") == "all"
 	repeats := longtest.Count(10, 20)
-	tolerance := 0.025 // of all cases together; each has a standard error of 0.049
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	tolerance := 0.025 // of the mean over all cases; the share of one case has a standard error of 0.049
+	if isStudy {
 		repeats = 1000
 		tolerance = 0.02
 	}
 
-	all := 0.0
-	cases := 0.0
-	least := 1.0
-	most := 0.0
-	for _, n := range [][3]int{
-		{3, 3, 8}, {6, 7, 10}, {0, 5, 6}, {2, 2, 6}, {4, 5, -6}, {3, 4, -8}, {2, 6, 6}, {0, 3, 6}, {8, 4, -6},
+	var shares []float64 // by case: share of the bands that contain 0 at all points
+	for _, d := range []design{
+		{second: 3, first: 3, points: 8, scatter: 1},
+		{second: 6, first: 7, points: 10, scatter: 1},
+		{second: 0, first: 5, points: 6, scatter: 1},
+		{second: 2, first: 2, points: 6, scatter: 1},
+		{second: 4, first: 5, points: 6, scatter: 3},
+		{second: 3, first: 4, points: 8, scatter: 3},
+		{second: 2, first: 6, points: 6, scatter: 1},
+		{second: 0, first: 3, points: 6, scatter: 1},
+		{second: 8, first: 4, points: 6, scatter: 3},
 	} {
-		unequal := n[2] < 0 // the second side scatters three times as much
-		n[2] = max(n[2], -n[2])
 		for k, shape := range []string{"unrelated", "half", "offset", "smooth"} {
-			r := rand.New(rand.NewPCG(uint64(k), uint64(n[1])))
-			held := 0.0
+			r := rand.New(rand.NewPCG(uint64(k), uint64(d.first)))
+			share := 0.0
 			for range repeats {
-				arms := []Arm{side(r, 1, n[1], n[2], shape)}
-				if n[0] > 0 {
-					arms = append(arms, side(r, -1, n[0], n[2], shape))
+				if containsZero(Band(d.simulate(r, shape), 0.95)) {
+					share += 1 / float64(repeats)
 				}
-
-				for _, u := range arms[0].Curves {
-					for p := range u {
-						if unequal {
-							u[p] *= 3
-						}
-					}
-				}
-
-				inside := 1.0
-				for _, e := range Band(arms, 0.95) {
-					if e.Low > 0 || e.High < 0 {
-						inside = 0
-					}
-				}
-
-				held += inside / float64(repeats)
 			}
 
-			t.Logf("%d and %d units, %d points, %s: %.3f", n[0], n[1], n[2], shape, held)
-
-			all += held
-			cases++
-			least = min(least, held)
-			most = max(most, held)
-			if repeats > 100 && math.Abs(held-0.95) > tolerance+0.014 { // twice its standard error
-				t.Errorf("%d and %d units, %s: coverage %.3f", n[0], n[1], shape, held)
+			t.Logf("%+v, %s: %.3f", d, shape, share)
+			shares = append(shares, share)
+			if isStudy {
+				assert.InDelta(t, 0.95, share, tolerance+0.014, "%+v, %s", d, shape) // 0.014: two standard errors
 			}
 		}
 	}
 
-	if all /= cases; math.Abs(all-0.95) > tolerance {
-		t.Errorf("coverage %.3f", all)
+	mean := floats.Sum(shares) / float64(len(shares))
+	assert.InDelta(t, 0.95, mean, tolerance, "mean share of all cases")
+
+	if isStudy {
+		stated := fmt.Sprintf("the band held all points in %.1f %%, of one kind of campaign in %.1f to %.1f %%", 100*mean,
+			100*slices.Min(shares), 100*slices.Max(shares))
+		page := testfile.Read(t, "../../docs/contrast.md")
+		assert.Contains(t, strings.Join(strings.Fields(string(page)), " "), stated)
 	}
-
-	page := testfile.Read(t, "../../docs/contrast.md")
-
-	stated := fmt.Sprintf("the band held all points in %.1f %%, of one kind of campaign in %.1f to %.1f %%", 100*all,
-		100*least, 100*most)
-	assert.False(t, repeats > 100 && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), stated),
-		"docs/contrast.md does not state: %s", stated)
 }
 
-// Of a single point the band is the interval, but for the draws. Conditions with two units a side each
-// share one scatter: t of all degrees of freedom together, here 6 of three conditions, and a factor
-// between that of one interval, 2.45, and Šidák's of three, 3.29.
-func TestBandLimits(t *testing.T) {
+// Expected: the band of a single point is Welch's interval, up to 15 % of its width, because the band is simulated with
+// scatters of the two sides that are shrunk towards each other.
+func TestBandOfOnePoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	arms := []Arm{side(r, 1, 4, 1, "half"), side(r, -1, 4, 1, "half")}
+	arms := []Arm{simulatedArm(r, 1, 4, 1, "half"), simulatedArm(r, -1, 4, 1, "half")}
 	band := Band(arms, 0.95)[0]
 	mean := Mean(arms, 0.95)
-	// Simulated with equal scatter of the sides; Welch's degrees of freedom are those of the sides' own.
-	if q := (band.High - band.Low) / (mean.High - mean.Low); math.Abs(q-1) > 0.15 || band.Difference != mean.Difference {
-		t.Errorf("band %v, interval %v", band, mean)
-	}
+	assert.Equal(t, mean.Difference, band.Difference)
+	assert.InDelta(t, 1, (band.High-band.Low)/(mean.High-mean.Low), 0.15, "width of the band over the interval's")
+}
 
-	arms = nil
+// Conditions with two units on each side share one scatter. Expected: the degrees of freedom of all sides together,
+// which are 6 with three conditions, and a critical value between 2.45, of one interval, and 3.29, Šidák's for three.
+func TestBandOfSeparateConditions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var arms []Arm
 	for p := range 3 {
-		for _, w := range []float64{-1, 1} {
+		for _, weight := range []float64{-1, 1} {
 			a := Arm{Weight: make([]float64, 3), Curves: [][]float64{make([]float64, 3), make([]float64, 3)}}
-			a.Weight[p], a.Curves[0][p], a.Curves[1][p] = w, r.NormFloat64(), r.NormFloat64()
+			a.Weight[p] = weight
+			a.Curves[0][p] = r.NormFloat64()
+			a.Curves[1][p] = r.NormFloat64()
 			arms = append(arms, a)
 		}
 	}
 
 	for _, e := range Band(arms, 0.95) {
-		if k := (e.High - e.Difference) / e.SE; e.DF != 6 || !(k > 2.6 && k < 3.4) {
-			t.Errorf("factor %.3f of %g degrees of freedom", k, e.DF)
-		}
+		assert.Equal(t, 6., e.DF, "degrees of freedom")
+
+		critical := (e.High - e.Difference) / e.SE
+		assert.Greater(t, critical, 2.6, "critical value")
+		assert.Less(t, critical, 3.4, "critical value")
 	}
 }
 
-// Two pairs have correlations of ±1, whatever the truth: the band takes the points as unrelated, and so does that of
-// values which differ by rounding.
+// Two pairs have correlations of ±1 whatever the true correlation is, so that they tell nothing about it. Expected: the
+// band takes the points as unrelated.
 func TestBandOfTwoPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		l := correlationRoot([]Arm{side(r, 1, 2, 4, "half")}, []float64{1}, false)
+		l := correlationRoot([]Arm{simulatedArm(r, 1, 2, 4, "half")}, []float64{1}, false)
 		for p := range 4 {
 			for q := range p {
-				if math.Abs(l.At(p, q)) > 1e-6 {
-					t.Errorf("correlation %g", l.At(p, q))
-				}
+				assert.InDelta(t, 0, l.At(p, q), 1e-6, "element %d, %d of the Cholesky factor", p, q)
 			}
 		}
 	}
 }
 
-// Welch's example of his t and degrees of freedom by hand: means 2 and 6, variances 1 and 4 of 3 and 5 units,
-// so that the squared error is 1/3 + 4/5 and ν = (17/15)²/((1/3)²/2 + (4/5)²/4).
+// Expected by hand: means 2 and 6 and variances 1 and 4 of 3 and 5 units have the squared standard error 1/3 + 4/5 and
+// Welch's degrees of freedom (17/15)²/((1/3)²/2 + (4/5)²/4). The ends of the 95 % interval leave 2.5 % beyond them.
 func TestMean(t *testing.T) {
 	a := Arm{Weight: []float64{-1}, Curves: [][]float64{{1}, {2}, {3}}}
 	b := Arm{Weight: []float64{1}, Curves: [][]float64{{6 - 2*math.Sqrt2}, {6}, {6}, {6}, {6 + 2*math.Sqrt2}}}
 	e := Mean([]Arm{a, b}, 0.95)
-	for _, v := range [][2]float64{
-		{e.Difference, 4},
-		{e.SE, math.Sqrt(17. / 15)},
-		{e.DF, 17. * 17 / 225 / (1./18 + 0.16)},
-		{e.Above(4), 0.5},
-		{e.Above(e.High), 0.025},
-		{e.Above(e.Low), 0.975},
-	} {
-		assert.InDelta(t, v[1], v[0], 1e-9, "got")
-	}
+	assert.InDelta(t, 4, e.Difference, 1e-9, "difference")
+	assert.InDelta(t, math.Sqrt(17./15), e.SE, 1e-9, "standard error")
+	assert.InDelta(t, 17.*17/225/(1./18+0.16), e.DF, 1e-9, "degrees of freedom")
+	assert.InDelta(t, 0.5, e.Above(4), 1e-9, "probability above the difference")
+	assert.InDelta(t, 0.025, e.Above(e.High), 1e-9, "probability above the interval")
+	assert.InDelta(t, 0.975, e.Above(e.Low), 1e-9, "probability above the low end of the interval")
 }
 
-// The power of simulated tests is that of the noncentral t, and the number of units is the first with it.
+// Expected: the share of simulated comparisons, with a true difference of 1.1 and scatter 1, whose interval excludes 0.
+// The level of a test is its power at the limit itself.
 func TestPower(t *testing.T) {
 	assert.InDelta(t, 0.05, Power(0, 7, 0.95), 1e-5, "power at the limit")
 
 	r := rand.New(rand.NewPCG(3, 3))
 	const repeats, shift = 8000, 1.1
 	for _, c := range []struct {
-		n     int
-		pairs bool
-	}{{4, true}, {8, true}, {8, false}, {16, false}} {
+		units     int     // of each side
+		sides     int     // 1: the units are pairs
+		tolerance float64 // Welch's degrees of freedom of two sides are estimated, which costs some power
+	}{
+		{units: 4, sides: 1},
+		{units: 8, sides: 1},
+		{units: 8, sides: 2, tolerance: 0.01},
+		{units: 16, sides: 2, tolerance: 0.01},
+	} {
 		found := 0.0
 		for range repeats {
-			arms := []Arm{side(r, 1, c.n, 1, "unrelated")}
-			for _, u := range arms[0].Curves {
-				u[0] += shift
+			arms := []Arm{simulatedArm(r, 1, c.units, 1, "unrelated")}
+			for _, curve := range arms[0].Curves {
+				curve[0] += shift
 			}
 
-			if !c.pairs {
-				arms = append(arms, side(r, -1, c.n, 1, "unrelated"))
+			if c.sides == 2 {
+				arms = append(arms, simulatedArm(r, -1, c.units, 1, "unrelated"))
 			}
 
-			if e := Mean(arms, 0.95); e.Low > 0 || e.High < 0 {
+			if !containsZero([]Estimate{Mean(arms, 0.95)}) {
 				found += 1. / repeats
 			}
 		}
 
-		want := Power(shift*math.Sqrt(float64(c.n)), float64(c.n-1), 0.95)
-		tolerance := 0.0
-		if !c.pairs { // Welch's degrees of freedom are found, not known, and cost some power
-			want = Power(shift*math.Sqrt(float64(c.n)/2), float64(2*c.n-2), 0.95)
-			tolerance = 0.01
-		}
-
-		if se := math.Sqrt(want * (1 - want) / repeats); math.Abs(found-want) > 3*se+tolerance {
-			t.Errorf("%v: power %.3f, closed form %.3f", c, found, want)
-		}
+		n := float64(c.units)
+		sides := float64(c.sides)
+		want := Power(shift*math.Sqrt(n/sides), sides*(n-1), 0.95)
+		standardError := math.Sqrt(want * (1 - want) / repeats)
+		assert.InDelta(t, found, want, 3*standardError+c.tolerance, "%+v", c)
 	}
+}
 
-	// Two sides of variance 1 and a difference of 1.1.
+// Two sides of variance 1 have a difference of 1.1. Expected: the first number of units whose power is 80 %, and 0 if
+// no number has it, because the limit is the difference itself.
+func TestUnits(t *testing.T) {
 	a := Arm{Weight: []float64{-1}, Curves: [][]float64{{-1}, {0}, {1}}}
 	b := Arm{Weight: []float64{1}, Curves: [][]float64{{0.1}, {1.1}, {2.1}}}
 	n := Units([]Arm{a, b}, 0, 0.95, 0.8)
-	at := func(n int) float64 { return Power(1.1*math.Sqrt(float64(n)/2), float64(2*n-2), 0.95) }
-	if !(at(n) >= 0.8 && at(n-1) < 0.8) || Units([]Arm{a, b}, 1.1, 0.95, 0.8) != 0 {
-		t.Errorf("%d units: power %.3f, with one less %.3f", n, at(n), at(n-1))
-	}
+	powerOf := func(n int) float64 { return Power(1.1*math.Sqrt(float64(n)/2), float64(2*n-2), 0.95) }
+	assert.GreaterOrEqual(t, powerOf(n), 0.8, "power of %d units", n)
+	assert.Less(t, powerOf(n-1), 0.8, "power of %d units", n-1)
+	assert.Zero(t, Units([]Arm{a, b}, 1.1, 0.95, 0.8), "units if the limit is the difference")
 }
 
 // Three motors turned both propellers: their differences decide.

@@ -12,22 +12,28 @@ import (
 const mostUnits = 1_000_000
 
 // Units returns the number of units that each arm needs so that an interval at a level excludes the limit with
-// probability power, if the difference and the scatter stay as they are. It returns 0 if they are more than mostUnits.
+// probability power, if the difference and the scatter stay as they are. It returns 0 if each arm would need more than
+// mostUnits.
 func Units(arms []Arm, limit, level, power float64) int {
 	e := estimates(arms, false)[0]
-	v := 0.0
-	v2 := 0.0
+	variance := 0.0 // of the difference by one unit in each arm
+	squares := 0.0  // sum of the squared parts of the arms in this variance
 	for _, a := range arms {
-		_, s2 := a.moments(0)
-		v += a.Weight[0] * a.Weight[0] * s2
-		v2 += math.Pow(a.Weight[0]*a.Weight[0]*s2, 2)
+		_, unitVariance := a.moments(0)
+		part := a.Weight[0] * a.Weight[0] * unitVariance
+		variance += part
+		squares += math.Pow(part, 2)
 	}
 
 	enough := func(n int) bool {
-		if v == 0 {
+		if variance == 0 {
 			return e.Difference != limit
 		}
-		return Power((e.Difference-limit)/math.Sqrt(v/float64(n)), float64(n-1)*v*v/v2, level) >= power
+
+		delta := (e.Difference - limit) / math.Sqrt(variance/float64(n))
+		df := float64(n-1) * variance * variance / squares // Satterthwaite
+
+		return Power(delta, df, level) >= power
 	}
 
 	high := 2
@@ -50,14 +56,19 @@ func Units(arms []Arm, limit, level, power float64) int {
 	return max(high, 2)
 }
 
+// powerPoints is the number of points of the quadrature of Power.
+const powerPoints = 100
+
 // Power returns the probability that an interval at a level, with df degrees of freedom, excludes a limit that is delta
 // standard errors away from the true difference: the probability that |t| of a noncentral t distribution exceeds its
 // critical value. It integrates over the quantiles of the measured scatter.
 func Power(delta, df, level float64) float64 {
 	t := student(df).Quantile((1 + level) / 2)
 
-	return quad.Fixed(func(u float64) float64 {
-		s := math.Sqrt(2 * mathext.GammaIncRegInv(df/2, u) / df)
+	excluded := func(u float64) float64 { // probability if the measured scatter is its quantile u
+		s := math.Sqrt(2 * mathext.GammaIncRegInv(df/2, u) / df) // measured scatter over the true one
 		return distuv.UnitNormal.CDF(delta-t*s) + distuv.UnitNormal.CDF(-delta-t*s)
-	}, 0, 1, 100, nil, 0)
+	}
+
+	return quad.Fixed(excluded, 0, 1, powerPoints, nil, 0)
 }

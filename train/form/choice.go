@@ -10,10 +10,10 @@ import (
 type Score struct {
 	Name     string  `json:"name"`
 	Formula  string  `json:"formula,omitempty"`
-	Evidence float64 `json:"evidence"`        // ln of the evidence as a density of the outcomes, less that of the first
-	Prior    float64 `json:"prior,omitempty"` // ln of its prior odds, less that of the first; 0 unless of things
+	Evidence float64 `json:"evidence"`        // ln of the evidence as a density of the outcomes, less the first form's
+	Prior    float64 `json:"prior,omitempty"` // ln of the prior odds, less the first form's; 0 unless groups are things
 	Error    float64 `json:"error_ratio"`     // rms error of the mean on left-out groups, over the error of the first form
-	Full     bool    `json:"full"`            // whether it was fitted in full, rather than by the screen alone
+	Full     bool    `json:"full"`            // whether the form was fitted in full, rather than by the screen alone
 }
 
 // Margins in nats by which the evidence of a form must exceed the evidence of the first form.
@@ -44,7 +44,7 @@ func Choose(list []Score, groups int) int {
 }
 
 // ChooseOfThings returns the place of the form with the largest sum of evidence and prior, if the groups are things.
-// The error on left-out things does not count: a few things have it by chance.
+// The error on left-out things does not count, because with few things it may be large by chance.
 func ChooseOfThings(list []Score) int {
 	best := 0
 	for i, s := range list {
@@ -112,7 +112,7 @@ func (c *Choice) String() string {
 // Changes reports whether a form was chosen that is not the default of the model.
 func (c *Choice) Changes() bool { return c != nil && c.Asked == Auto && c.Form != nil }
 
-// Evidence returns ln of the evidence of the chosen form, less ln for the default form.
+// Evidence returns ln of the evidence of the chosen form, less ln of the evidence of the default form.
 func (c *Choice) Evidence() float64 { return c.score().Evidence }
 
 // score returns the score of the chosen form. It returns the zero value if there was no choice.

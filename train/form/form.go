@@ -55,14 +55,14 @@ func (c Column) Uses(k int) bool {
 
 // IsProduct reports whether the column is ln of a product of several inputs.
 func (c Column) IsProduct() bool {
-	used := 0
+	factors := 0
 	for _, p := range c.Powers {
 		if p != 0 {
-			used++
+			factors++
 		}
 	}
 
-	return used > 1
+	return factors > 1
 }
 
 // Form maps the inputs of conditions to columns, and each outcome y to z = y/Π x^p, with powers p of the inputs x.
@@ -142,8 +142,11 @@ const (
 	reynoldsKind    = "reynolds"
 )
 
-// without stands in the name of a form before the inputs that it sets aside.
+// without stands in the name of a form before the inputs that the form sets aside.
 const without = " without "
+
+// maxKindInputs is the largest number of inputs in the brackets of a name: a speed and a length.
+const maxKindInputs = 2
 
 // Named reports whether a form of the given inputs can have the name: Raw, Auto, log, order, and a kind with one or two
 // inputs, a speed and perhaps a length, as in "coefficient(speed,chord)-". log and the kinds may be
@@ -154,19 +157,26 @@ func Named(name string, inputs []string) bool {
 		return true
 	}
 
-	name, aside, isWithout := strings.Cut(name, without)
-	names := strings.Split(aside, ",")
-	if name != "log" {
-		kind, rest, _ := strings.Cut(name, "(")
-		list, isClosed := strings.CutSuffix(strings.TrimSuffix(rest, "-"), ")")
-		isKnown := slices.Contains([]string{ratiosKind, coefficientKind, tipKind, reynoldsKind}, kind)
-		of := strings.Split(list, ",")
-		if !isClosed || !isKnown || len(of) > 2 || !areInputs(of, inputs) {
-			return false
-		}
+	name, aside, setsAside := strings.Cut(name, without)
+	if setsAside && !areInputs(strings.Split(aside, ","), inputs) {
+		return false
 	}
 
-	return !isWithout || areInputs(names, inputs)
+	return name == "log" || namesKind(name, inputs)
+}
+
+// namesKind reports whether the name is a kind with one or two of the inputs in brackets, such as
+// "tip(rpm,diameter_in)".
+func namesKind(name string, inputs []string) bool {
+	kind, rest, _ := strings.Cut(name, "(")
+	if !slices.Contains([]string{ratiosKind, coefficientKind, tipKind, reynoldsKind}, kind) {
+		return false
+	}
+
+	list, isClosed := strings.CutSuffix(strings.TrimSuffix(rest, "-"), ")")
+	names := strings.Split(list, ",")
+
+	return isClosed && len(names) <= maxKindInputs && areInputs(names, inputs)
 }
 
 // areInputs reports whether all names are among the inputs.
@@ -211,6 +221,7 @@ func (f *Form) LnFactors(x []float64, inputs int) []float64 {
 }
 
 // lnProduct returns ln of the product of the numbers of a row, each raised to its power. Without powers it returns 0.
+// CONTRIBUTING.md says why the product is converted.
 func lnProduct(powers, row []float64) float64 {
 	sum := 0.0
 	for k, p := range powers {

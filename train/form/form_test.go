@@ -9,74 +9,68 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The forms of a wing of varying chord: by dimensional analysis L/(ρu²c²), M/(ρu²c³), P/(ρu³c²)
-// and a frequency as f·c/u; an angle stays as it is.
+// The forms of a wing of varying chord. Expected by dimensional analysis: L/(ρu²c²), M/(ρu²c³), P/(ρu³c²), a
+// frequency as f·c/u, and an angle as it is.
 func TestList(t *testing.T) {
-	in := []Quantity{
-		{"u_m_s", Dimension{0, 1, -1, true, false}, true, false, 0},
-		{"chord_m", Dimension{0, 1, 0, true, false}, true, false, 0},
-		{"flap_hz", Dimension{0, 0, -1, true, false}, true, false, 0},
-		{"alpha_deg", Dimension{}, false, false, 0},
+	inputs := []Quantity{
+		{Name: "u_m_s", Dimension: Dimension{Length: 1, Time: -1, Known: true}, Positive: true},
+		{Name: "chord_m", Dimension: Dimension{Length: 1, Known: true}, Positive: true},
+		{Name: "flap_hz", Dimension: Dimension{Time: -1, Known: true}, Positive: true},
+		{Name: "alpha_deg"},
 	}
-	out := []Quantity{
-		{"lift_n", Dimension{1, 1, -2, true, false}, false, false, 0},
-		{"moment_nm", Dimension{1, 2, -2, true, false}, false, false, 0},
-		{"power_w", Dimension{1, 2, -3, true, false}, false, false, 0},
-		{"level_db", Dimension{}, false, false, 0},
+	outcomes := []Quantity{
+		{Name: "lift_n", Dimension: Dimension{Mass: 1, Length: 1, Time: -2, Known: true}},
+		{Name: "moment_nm", Dimension: Dimension{Mass: 1, Length: 2, Time: -2, Known: true}},
+		{Name: "power_w", Dimension: Dimension{Mass: 1, Length: 2, Time: -3, Known: true}},
+		{Name: "level_db"},
 	}
 
-	list := List(in, out)
-	want := []string{
+	list := List(inputs, outcomes)
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+
+	require.Equal(t, []string{
 		"log", "coefficient(u_m_s,chord_m)", "coefficient(u_m_s,chord_m)-",
 		"coefficient(flap_hz,chord_m)", "coefficient(flap_hz,chord_m)-", "tip(flap_hz,chord_m)", "reynolds(u_m_s,chord_m)",
-	}
-
-	for i, f := range list {
-		require.Less(t, i, len(want), "form %d is %s, expected %q", i, f.Name, want)
-		require.Equal(t, want[i], f.Name, "form %d is %s, expected %q", i, f.Name, want)
-	}
-
-	require.Len(t, list, len(want), "forms, expected %q", want)
+	}, names)
 
 	const u, c, flap, alpha = 20, 0.1, 5, -3
-	f := list[1]
-	x, err := f.X([]float64{u, c, flap, alpha}, 4)
+	condition := []float64{u, c, flap, alpha}
+	bySpeed := list[1]
+	x, err := bySpeed.X(condition, len(inputs))
 	require.NoError(t, err)
+	assert.InDeltaSlice(t, []float64{math.Log(flap * c / u), alpha, math.Log(u), math.Log(c)}, x, 1e-12)
 
-	for k, v := range []float64{math.Log(flap * c / u), alpha, math.Log(u), math.Log(c)} {
-		assert.InDelta(t, v, x[k], 1e-12, "column %d is", k)
+	factors := bySpeed.LnFactors(condition, len(inputs))
+	for j, want := range []float64{u * u * c * c, u * u * c * c * c, u * u * u * c * c, 1} {
+		assert.InEpsilon(t, want, math.Exp(factors[j]), 1e-12, "factor of %s", outcomes[j].Name)
 	}
 
-	for j, v := range []float64{u * u * c * c, u * u * c * c * c, u * u * u * c * c, 1} {
-		assert.InDelta(t, v, math.Exp(f.LnFactors([]float64{u, c, flap, alpha}, 4)[j]), 1e-12*v, "factor of outcome %d is", j)
-	}
+	// By a shaft speed n the speed is n·c, and the coefficient of the lift is L/(ρn²c⁴).
+	byShaftSpeed := list[3].LnFactors(condition, len(inputs))
+	assert.InDelta(t, math.Log(flap*flap*c*c*c*c), byShaftSpeed[0], 1e-12, "ln of the factor of the lift")
 
-	// With a shaft speed, n·c is the speed: lift/(ρn²c⁴).
-	at := []float64{u, c, flap, alpha}
-	got := f.LnFactors(at, 4)
-	v := list[3].LnFactors(at, 4)
-	require.InDelta(t, math.Log(flap*flap*c*c*c*c), v[0], 1e-12, "factor of a lift by shaft speed is exp %g", v[0])
-	assert.NotEqual(t, v[0], got[0], "factor of a lift by shaft speed is exp %g", v[0])
-
-	if _, err := f.X([]float64{0, c, flap, alpha}, 4); err == nil {
-		t.Error("a speed of 0 has a logarithm")
-	}
+	_, err = bySpeed.X([]float64{0, c, flap, alpha}, len(inputs))
+	assert.ErrorContains(t, err, "write row 0 in the form coefficient(u_m_s,chord_m)", "a speed of 0 has no logarithm")
 }
 
+// A name is Raw, Auto, log, order, or a kind with at most two inputs in brackets; log and kinds may set inputs aside.
 func TestNamed(t *testing.T) {
-	in := []string{"u_m_s", "chord_m", "alpha_deg"}
+	inputs := []string{"u_m_s", "chord_m", "alpha_deg"}
 	for _, name := range []string{
 		Raw, Auto, "log", "order", "coefficient(u_m_s)", "ratios(u_m_s,chord_m)-", "tip(u_m_s,chord_m)",
 		"log without chord_m,alpha_deg", "reynolds(u_m_s,chord_m) without alpha_deg",
 	} {
-		assert.True(t, Named(name, in), "%s is no form", name)
+		assert.True(t, Named(name, inputs), "%q is the name of a form", name)
 	}
 
 	for _, name := range []string{
 		"", "physics", "coefficient", "coefficient(speed)", "coefficient(u_m_s", "logs(u_m_s)",
 		"ratios(u_m_s,chord_m,alpha_deg)", "ratios()", "raw without chord_m", "log without", "log without speed",
 	} {
-		assert.False(t, Named(name, in), "%q is a form", name)
+		assert.False(t, Named(name, inputs), "%q is not the name of a form", name)
 	}
 }
 
@@ -84,28 +78,25 @@ func TestNamed(t *testing.T) {
 // its evidence exceeds that of raw by 1 nat, or by 3 with fewer than three groups. Expected values follow from the
 // rule.
 func TestChoose(t *testing.T) {
-	scores := func(evidence, err float64, full bool) []Score {
-		return []Score{
-			{Name: Raw, Error: 1, Full: true},
-			{Name: "a", Evidence: 1.5, Error: 0.9, Full: true},
-			{Name: "b", Evidence: evidence, Error: err, Full: full},
-		}
+	raw := Score{Name: Raw, Error: 1, Full: true}
+	first := Score{Name: "a", Evidence: 1.5, Error: 0.9, Full: true}
+	for _, c := range []struct {
+		words  string
+		second Score
+		groups int
+		want   string
+	}{
+		{"the largest evidence", Score{Name: "b", Evidence: 4, Error: 0.8, Full: true}, 5, "b"},
+		{"the error is larger than the error of raw", Score{Name: "b", Evidence: 4, Error: 1.01, Full: true}, 5, "a"},
+		{"fitted by the screen alone", Score{Name: "b", Evidence: 4, Error: 0.8}, 5, "a"},
+		{"two groups need three nats", Score{Name: "b", Evidence: 2, Error: 0.8, Full: true}, 2, Raw},
+		{"two groups, four nats", Score{Name: "b", Evidence: 4, Error: 0.8, Full: true}, 2, "b"},
+	} {
+		list := []Score{raw, first, c.second}
+		assert.Equal(t, c.want, list[Choose(list, c.groups)].Name, c.words)
 	}
 
-	for _, c := range []struct {
-		list   []Score
-		groups int
-		want   int
-	}{
-		{scores(4, 0.8, true), 5, 2},
-		{scores(4, 1.01, true), 5, 1}, // less evidence, but the error does not grow
-		{scores(4, 0.8, false), 5, 1}, // seen by the screen alone
-		{scores(2, 0.8, true), 2, 0},  // three nats are needed
-		{scores(4, 0.8, true), 2, 2},
-		{scores(math.Inf(-1), 1, true)[:1], 5, 0},
-	} {
-		assert.Equal(t, c.want, Choose(c.list, c.groups), "%+v with %d groups: form", c.list, c.groups)
-	}
+	assert.Equal(t, 0, Choose([]Score{raw}, 5), "raw alone")
 }
 
 func ExampleChoose() {
@@ -118,9 +109,9 @@ func ExampleChoose() {
 	// Output: coefficient(u_m_s) raw
 }
 
-// named are the inputs of propellers: the pitch varied a fifth as much as the speed in ln, the number of blades as
-// much.
-func named() []Quantity {
+// propellerInputs returns the inputs of propellers. The deviation of ln of the pitch is a fifth of the speed's; the
+// deviation of ln of the number of blades is equal to the speed's.
+func propellerInputs() []Quantity {
 	length := Dimension{Length: 1, Known: true}
 
 	return []Quantity{
@@ -132,15 +123,16 @@ func named() []Quantity {
 	}
 }
 
-// Things have the forms that set some of their properties aside, with prior odds by docs/method.md: 5 nats for a tip
-// speed by a diameter, −3 for any form that is not the default, −3 for each wide property that is set aside, and for
-// each narrow one that counts the square of how often its deviation goes into that of the speed, (0.25/0.05)² = 25, at
-// most 20. The pitch makes no tip speed, because another length is named a diameter.
+// Things have the forms that set some of their properties aside. Expected: the prior odds of docs/method.md, which
+// are 5 nats for a tip speed by a diameter, −3 for any form that is not the default, −3 for each wide property that
+// is set aside, and −20 for the pitch, a narrow property, in each form that uses it: the square of the speed's
+// deviation over its own is (0.25/0.05)² = 25, and 20 is the limit. The pitch makes no tip speed, because another
+// length is named a diameter.
 func TestListOfThings(t *testing.T) {
-	got := map[string]float64{}
-	aside := map[string][]string{}
-	for _, f := range List(named(), []Quantity{{Name: "level_db"}}) {
-		got[f.Name] = f.Prior
+	prior := map[string]float64{}  // by name of the form
+	aside := map[string][]string{} // by name of the form
+	for _, f := range List(propellerInputs(), []Quantity{{Name: "level_db"}}) {
+		prior[f.Name] = f.Prior
 		aside[f.Name] = f.Aside
 	}
 
@@ -157,8 +149,8 @@ func TestListOfThings(t *testing.T) {
 		"tip(rpm,diameter_in) without blades":          5 - 3 - 3 - 20,
 		"tip(rpm,diameter_in) without pitch_in":        5 - 3,
 		"tip(rpm,diameter_in) without blades,pitch_in": 5 - 3 - 3,
-	}, got)
-	assert.InDelta(t, -20, DefaultPrior(named()), 0)
+	}, prior)
+	assert.InDelta(t, -20, DefaultPrior(propellerInputs()), 1e-12)
 
 	// The diameter counts in the tip speed.
 	assert.Equal(t, []string{"blades", "pitch_in"}, aside["tip(rpm,diameter_in) without blades,pitch_in"])
@@ -168,15 +160,15 @@ func TestListOfThings(t *testing.T) {
 // A tip speed is the product of speed and diameter, whatever its unit, and a speed in m/s beside it becomes the advance
 // ratio: for n = 100, d = 2 and u = 10 they are 200 and 1/20. Without a length named a diameter, any length will do.
 func TestTipSpeed(t *testing.T) {
-	in := []Quantity{
+	inputs := []Quantity{
 		{Name: "u_m_s", Dimension: Dimension{Length: 1, Time: -1, Known: true}, Positive: true},
 		{Name: "d_m", Dimension: Dimension{Length: 1, Known: true}, Positive: true},
 		{Name: "rpm", Dimension: Dimension{Time: -1, Known: true}, Positive: true},
 	}
 
 	var found []string
-	for _, f := range List(in, []Quantity{{Name: "level_db"}}) {
-		x, err := f.X([]float64{10, 2, 100}, 3)
+	for _, f := range List(inputs, []Quantity{{Name: "level_db"}}) {
+		x, err := f.X([]float64{10, 2, 100}, len(inputs))
 		require.NoError(t, err)
 
 		switch f.Name {
@@ -197,7 +189,8 @@ func TestTipSpeed(t *testing.T) {
 	assert.Equal(t, []string{"tip(rpm,d_m)", "reynolds(u_m_s,d_m)"}, found)
 }
 
-// Of things the sum of evidence and prior decides, whatever the errors are; expected places follow from the sums.
+// If the groups are things, the form with the largest sum of evidence and prior is chosen, whatever the errors are.
+// Expected: the place of the largest sum.
 func TestChooseOfThings(t *testing.T) {
 	for _, c := range []struct {
 		evidence, prior [3]float64
@@ -216,8 +209,8 @@ func TestChooseOfThings(t *testing.T) {
 	}
 }
 
-// The words name the form, the errors in the unit of the outcome, and what was set aside; expected by the numbers
-// above.
+// The words name the form, the errors in the unit of the outcome, and the inputs that were set aside. Expected: the
+// numbers of the choice, errors with two digits, and the errors of three outcomes at most.
 func TestWords(t *testing.T) {
 	c := Choice{
 		Asked: Auto, Chosen: "tip", Condition: "propeller", Groups: 6, OfThings: true,
@@ -232,7 +225,12 @@ func TestWords(t *testing.T) {
 	c.OfThings = false
 	c.Form = &Form{Formula: "a/b", Powers: [][]float64{{1}}}
 	c.Tried[1].Error = 1.5
-	c.Errors = []Error{{"a", "", 120, 0.0123}, {"b", "N", 1, 2}, {"c", "N", 1, 2}, {"d", "N", 1, 2}}
+	c.Errors = []Error{
+		{Outcome: "a", Default: 120, Chosen: 0.0123},
+		{Outcome: "b", Unit: "N", Default: 1, Chosen: 2},
+		{Outcome: "c", Unit: "N", Default: 1, Chosen: 2},
+		{Outcome: "d", Unit: "N", Default: 1, Chosen: 2},
+	}
 	assert.Equal(t, "coefficients a/b; left-out error 0.012 instead of 120 of a, 2.0 instead of 1.0 N, 2.0 instead of "+
 		"1.0 N and of 1 more, which few things may have by chance; chosen among 2 forms by 6 left-out values of propeller, "+
 		"ln evidence +1.2", c.Words())

@@ -16,8 +16,8 @@ import (
 // have slopes only. The density ρ and a constant length are factors that standardisation removes, so that neither need
 // be an input. A product of a speed and a length, such as a tip speed or a Reynolds number, may replace both (tip.go).
 //
-// If inputs are properties of things, forms that set some of them aside follow (things.go), and those that only turn
-// inputs into ratios are left out: they know as much of the things as the inputs do.
+// If inputs are properties of things, List adds forms that set some of these inputs aside (things.go). It then leaves
+// out the forms that only turn inputs into ratios, because ratios know as much about the things as the inputs do.
 func List(inputs, outcomes []Quantity) []Form {
 	g := generator{inputs: inputs, outcomes: outcomes}
 	var logs []Column
@@ -32,12 +32,12 @@ func List(inputs, outcomes []Quantity) []Form {
 		g.add(Form{Name: "log", Formula: "logarithms of the inputs", Columns: logs, Powers: make([][]float64, len(outcomes))})
 	}
 
-	lengths := g.all(1, 0)
+	lengths := g.withPowers(1, 0)
 	if len(lengths) == 0 {
 		lengths = []int{none}
 	}
 
-	speeds := slices.Concat(g.all(1, -1), g.all(0, -1)) // in m/s, then in 1/s
+	speeds := slices.Concat(g.withPowers(1, -1), g.withPowers(0, -1)) // in m/s, then in 1/s
 	for _, l := range lengths {
 		for _, u := range speeds {
 			g.ratios(u, l, false)
@@ -89,8 +89,8 @@ func (f Form) key() string {
 	return fmt.Sprint(slices.Compact(columns), f.Powers)
 }
 
-// all returns the positive inputs without mass that have the given powers of length and time.
-func (g *generator) all(length, time int) []int {
+// withPowers returns the positive inputs without mass that have the given powers of length and time.
+func (g *generator) withPowers(length, time int) []int {
 	var list []int
 	for k, q := range g.inputs {
 		if q.has(length, time) {
@@ -153,10 +153,10 @@ func (g *generator) ratios(u, l int, slopesOnly bool) {
 			continue
 		}
 
-		// y/(ρ^a·u^b·ℓ^c) has no dimension if a is the power of mass, b is minus the power of time, and c is what
-		// remains of the length, of which ρ has the power −3 and u the power 1.
+		// Let y have the powers a of mass, l of length and t of time. Then y/(ρ^a·u^b·ℓ^c) has no dimension if b = −t and
+		// c = l + 3a + t, because ρ is a mass over length³ and u a length over time.
 		p := g.powers(u, l, -q.Time, q.Length+3*q.Mass+q.Time)
-		if zero(p) {
+		if allZero(p) {
 			continue
 		}
 
@@ -205,8 +205,8 @@ func (g *generator) ratioColumns(u, l int) []Column {
 	return columns
 }
 
-// zero reports whether all numbers are 0.
-func zero(v []float64) bool {
+// allZero reports whether all numbers are 0.
+func allZero(v []float64) bool {
 	for _, x := range v {
 		if x != 0 {
 			return false

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// This file adds the forms that set inputs of things aside, such as the pitch of propellers. Few things do not tell the
-// effects of many properties apart from what else distinguishes the things: each property costs more than it tells. So
-// the forms have prior odds, which left-out things must overcome.
+// This file adds the forms that set inputs of things aside, such as the pitch of propellers. A few things differ in
+// more than their properties, so that they cannot show the effects of many properties. Each property then costs more
+// than it tells. So the forms have prior odds, which the evidence of left-out things must overcome.
 
 // Contributions to ln of the prior odds of forms if the groups are things. They were chosen on simulated propellers,
 // see docs/research/intervals.md.
@@ -17,8 +17,10 @@ const (
 	setAside   = -3.0 // each input that is set aside although it varied as much as a speed
 )
 
-// narrowShare is the share of the deviation of ln of the speed below which a property is narrow. A narrow property
-// costs the inverse square of its share: to tell an effect, it would have to be so many times as strong as the speed.
+// narrowShare says which properties are narrow: their share, the deviation of ln of the property over the deviation
+// of ln of the speed, is smaller. An effect of a narrow property is hard to see. To show as much as the speed does,
+// the property would need an effect that is stronger by the inverse of its share. Its cost is the square of this
+// inverse.
 const narrowShare = 0.5
 
 // mostCost is the largest cost of a property. No evidence of few things overcomes it.
@@ -26,6 +28,9 @@ const mostCost = 20.0
 
 // maxSubsets is the number of properties up to which all subsets of them are set aside.
 const maxSubsets = 4
+
+// maxProperties bounds the number of subsets that are looked at. Properties beyond it are never set aside.
+const maxProperties = 16
 
 // DefaultPrior returns ln of the prior odds of the form with the inputs as they are if the groups are things.
 func DefaultPrior(inputs []Quantity) float64 {
@@ -86,18 +91,18 @@ func (g *generator) isOfThing(c Column) bool {
 	return true
 }
 
-// cost returns the prior cost of a column in nats: 0 unless all its inputs are narrow properties of things, and
-// otherwise that of the widest of them. The speed is the one that varied most within things.
+// cost returns the prior cost of a column in nats. It is 0 unless all inputs of the column are narrow properties of
+// things: then it is the cost of the widest of these inputs. The speed is the one that varied most within things.
 func (g *generator) cost(c Column) float64 {
-	fastest := 0.0
+	speed := 0.0 // spread of the speed
 	for _, q := range g.inputs {
 		isSpeed := q.Positive && q.Known && q.Mass == 0 && q.Time == -1 && !q.OfThing
 		if isSpeed {
-			fastest = max(fastest, q.Spread)
+			speed = max(speed, q.Spread)
 		}
 	}
 
-	widest := 0.0
+	widest := 0.0 // spread of the widest input
 	for k, q := range g.inputs {
 		if !c.Uses(k) {
 			continue
@@ -110,18 +115,18 @@ func (g *generator) cost(c Column) float64 {
 		widest = max(widest, q.Spread)
 	}
 
-	if widest >= narrowShare*fastest {
+	if widest >= narrowShare*speed {
 		return 0
 	}
 
-	return min(fastest/widest*fastest/widest, mostCost)
+	return min(speed/widest*speed/widest, mostCost)
 }
 
-// subsets returns the subsets of a list, the empty one first. Of more than maxSubsets elements it returns the empty
-// one, those of one element, and those that leave out one element or none.
+// subsets returns the subsets of a list, the empty one first. If the list has more than maxSubsets elements, it returns
+// only the empty subset, the subsets of one element, and the subsets that leave out one element or none.
 func subsets(list []int) [][]int {
 	var all [][]int
-	for mask := range 1 << min(len(list), 16) {
+	for mask := range 1 << min(len(list), maxProperties) {
 		var subset []int
 		for k, v := range list {
 			if mask&(1<<k) != 0 {

@@ -12,19 +12,19 @@ import (
 // products adds a form for each speed and each length. If the name of a length says that it is a diameter or a radius,
 // shaft speeds are multiplied by no other length.
 func (g *generator) products() {
-	lengths := g.all(1, 0)
+	lengths := g.withPowers(1, 0)
 	tips := slices.DeleteFunc(slices.Clone(lengths), func(l int) bool { return !g.isDiameter(l) })
 	if len(tips) == 0 {
 		tips = lengths
 	}
 
-	for _, n := range g.all(0, -1) {
+	for _, n := range g.withPowers(0, -1) {
 		for _, l := range tips {
 			g.product(tipKind, n, l)
 		}
 	}
 
-	for _, u := range g.all(1, -1) {
+	for _, u := range g.withPowers(1, -1) {
 		for _, l := range lengths {
 			g.product(reynoldsKind, u, l)
 		}
