@@ -68,8 +68,12 @@ func clearParts(root string) {
 // dropped: the scheduler does not know jobs that have ended.
 func (e *Executor) cancelOpen() {
 	for _, s := range e.submissions {
-		if s.open > 0 && s.id != "" {
-			_, _ = callWithin(context.WithoutCancel(e.ctx), maxCancelTime, e.root, s.cancel(s.id))
+		if s.open == 0 || s.id == "" {
+			continue
+		}
+
+		if words, err := s.cancel(s.id); err == nil {
+			_, _ = callWithin(context.WithoutCancel(e.ctx), maxCancelTime, e.root, words)
 		}
 	}
 

@@ -79,7 +79,7 @@ const (
 	maxAttempts = 3
 	// maxStarts is how often a task is submitted in jobs in which the program never begins.
 	maxStarts = 5
-	// maxTasks is the number of tasks in hand, each of which has a goroutine.
+	// maxTasks is the greatest number of tasks in hand. Each has a goroutine.
 	maxTasks = 20000
 )
 
@@ -89,7 +89,7 @@ type Executor struct {
 	ctx     context.Context //nolint:containedctx // of the run, from Open to Close
 	root    string          // path of .cache/command, absolute
 	program string          // path of the program's copy, relative to the folder of a part
-	run     string          // distinguishes the jobs of this run from those of other runs
+	run     string          // a word in the names of this run's jobs, which no other run has
 
 	incoming  chan *task
 	todo      chan func() // functions that the loop calls
@@ -105,9 +105,9 @@ type Executor struct {
 	starts      map[string]int // jobs in which the program did not begin, by the key of the task
 	blind       []string       // nodes on which the program did not begin; later jobs avoid them
 	fatal       error          // the reason why nothing is submitted any more
-	draining    bool           // nothing that has not begun need begin
+	draining    bool           // tasks that have not begun end with engine.ErrNotStarted
 	submitted   int            // number of submissions, for their names
-	saidWaiting bool           // the user knows that no part begins
+	saidWaiting bool           // the user was told that no part begins
 	changed     time.Time      // when something last happened
 
 	asking     bool // the scheduler is being asked for its queue

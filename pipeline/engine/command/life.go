@@ -72,7 +72,7 @@ func (p *pulse) write() {
 	}
 }
 
-// stop writes the last sign of life. It says whether a signal ended the work, which has then cancelled ctx.
+// stop writes the last sign of life. The worker was stopped by a signal if ctx is cancelled.
 func (p *pulse) stop(ctx context.Context) {
 	close(p.quit)
 	<-p.ended

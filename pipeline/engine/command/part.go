@@ -238,20 +238,20 @@ func (e *Executor) fail(t *task, err *TaskError) {
 // the node sees the folder, and a command before the program has failed.
 func (e *Executor) restart(p *part, now time.Time) {
 	const endedEarly = "ended before the program began"
-	var what string
+	var symptom string
 	switch {
 	case p.hasLeft(now) && engine.Tail(p.log(), tailLines) != "":
 		e.bury(p, "its job "+endedEarly+", in a command of setup perhaps")
 		return
 	case p.hasLeft(now):
-		what = endedEarly
+		symptom = endedEarly
 	case !p.running.IsZero() && now.Sub(p.running) > e.options.Silent:
-		what = "runs, and the program does not begin"
+		symptom = "runs, and the program does not begin"
 	default:
 		return
 	}
 
-	text := fmt.Sprintf("a job on node %q %s: see whether it sees %s and can run %s", p.state.Node, what, e.partsDir(),
+	text := fmt.Sprintf("a job on node %q %s: see whether it sees %s and can run %s", p.state.Node, symptom, e.partsDir(),
 		filepath.Join(e.root, "bin"))
 	if !slices.Contains(e.blind, p.state.Node) {
 		e.blind = append(e.blind, p.state.Node)

@@ -19,9 +19,9 @@ const (
 	maxQueueTime = time.Minute
 	// maxStatusTime is how long a command that prints why jobs wait may take.
 	maxStatusTime = 5 * time.Second
-	// maxStatusBytes is the length of its output that is shown.
+	// maxStatusBytes bounds the output of the command that prints why jobs wait: messages show its beginning.
 	maxStatusBytes = 2000
-	// missedBeats is the number of signs of life after whose absence the queue is asked about a part.
+	// missedBeats is the number of signs of life that a part may miss before the driver lists the queue for it.
 	missedBeats = 3
 	// acceptMargin is the least age of a submission for which the queue is read: a younger one may not be listed yet.
 	acceptMargin = time.Second
@@ -41,13 +41,23 @@ func (e *Executor) ask(now time.Time) {
 
 	e.asking = true
 	go func() {
-		output, err := callWithin(e.ctx, maxQueueTime, e.root, e.options.Scheduler.Queue())
+		output, err := e.listQueue()
 		e.post(func() { e.answer(now, output, err) })
 	}()
 }
 
-// answer takes the output of the command that lists the queue, which was called at the time asked. After an error
-// nothing is known about the queue.
+// listQueue calls the scheduler's command that lists the queue and returns its output.
+func (e *Executor) listQueue() (output string, err error) {
+	words, err := e.options.Scheduler.Queue()
+	if err != nil {
+		return "", err
+	}
+
+	return callWithin(e.ctx, maxQueueTime, e.root, words)
+}
+
+// answer takes the output of the command that lists the queue, which was called at the time asked. It drops an error:
+// nothing is known about the queue then, and the driver asks again later.
 func (e *Executor) answer(asked time.Time, output string, err error) {
 	e.asking = false
 	e.nextAsk = time.Now().Add(e.askEvery)
@@ -115,11 +125,12 @@ func (e *Executor) sayWaiting(now time.Time) {
 // with a space or a line end.
 func (e *Executor) reason(s *submission) string {
 	words := e.options.Status
+	var err error
 	if len(words) == 0 && e.options.Scheduler != nil {
-		words = e.options.Scheduler.Why(job.Job{ID: s.id, Parts: s.parts})
+		words, err = e.options.Scheduler.Why(job.Job{ID: s.id, Parts: s.parts})
 	}
 
-	if len(words) == 0 {
+	if err != nil || len(words) == 0 {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
 	}
 

@@ -36,15 +36,17 @@ var passing = regexp.MustCompile(`(?i)unable to contact|connect|timed out|tempor
 // number matches a number, such as the identifier of a job.
 var number = regexp.MustCompile(`\d+`)
 
-// submission is what one call of a command submits: all parts of an array job, or one part.
+// submission is the work of one call of a command that submits: all parts of an array job, or one part.
 type submission struct {
-	command  []string                 // the words of the command
-	path     string                   // the script, or the file that describes it: the last word
-	cancel   func(id string) []string // returns the words of the command that cancels the job
-	parts    int                      // number of parts
-	open     int                      // number of parts that may be in the queue
-	id       string                   // identifier of the job; "" if it is not known
-	accepted time.Time                // when the command submitted it; zero before
+	command  []string  // the words of the command
+	path     string    // the script, or the file that describes it: the last word
+	parts    int       // number of parts
+	open     int       // number of parts that may be in the queue
+	id       string    // identifier of the job; "" if it is not known
+	accepted time.Time // when the command submitted it; zero before
+
+	// cancel returns the words of the command that cancels the job with an identifier.
+	cancel func(id string) ([]string, error)
 }
 
 // settings returns the settings of a stage's jobs. Stages that share their settings have the same group.
@@ -224,7 +226,7 @@ func (e *Executor) prepareForCommand(s *submission, array job.Array) error {
 
 	s.command = e.options.Command
 	s.path = path
-	s.cancel = func(id string) []string { return append(slices.Clip(e.options.Cancel), id) }
+	s.cancel = func(id string) ([]string, error) { return append(slices.Clip(e.options.Cancel), id), nil }
 	s.accepted = time.Now() // the command may return only when the part has ended
 
 	return nil
@@ -243,7 +245,7 @@ func prepareForScheduler(s *submission, array job.Array, scheduler *job.Schedule
 	}
 
 	s.path = script
-	s.cancel = func(id string) []string { return scheduler.Cancel(job.Job{ID: id, Parts: array.Parts}) }
+	s.cancel = func(id string) ([]string, error) { return scheduler.Cancel(job.Job{ID: id, Parts: array.Parts}) }
 
 	description, err := scheduler.Describe(array, script)
 	if err != nil || description == "" {
@@ -285,7 +287,8 @@ func (e *Executor) launch(s *submission, array job.Array) {
 			return
 		}
 
-		// A user's command may make the part itself, and then fail as the part does. The part's folder says how it ended.
+		// A user's command may make the part itself, and then fail as the part does. The loop then finds in the part's
+		// folder how the part ended.
 		if _, began := readLife(partDir(array, 1)); began {
 			return
 		}
@@ -345,14 +348,25 @@ func (e *Executor) accept(s *submission, id string) {
 	}
 
 	s.id = id
-	err := e.noteJob(s.cancel(id))
-	if errors.Is(err, os.ErrNotExist) { // pipeline cancel removed the file meanwhile
-		_, err = callWithin(e.ctx, maxCancelTime, e.root, s.cancel(id))
-	}
-
-	if err != nil {
+	if err := e.noteSubmission(s); err != nil {
 		e.options.Notify("note a job: " + err.Error())
 	}
+}
+
+// noteSubmission appends the command that cancels a submission to the file of jobs. If the file is gone, because
+// pipeline cancel removed it meanwhile, noteSubmission cancels the job at once.
+func (e *Executor) noteSubmission(s *submission) error {
+	cancel, err := s.cancel(s.id)
+	if err != nil {
+		return err
+	}
+
+	err = e.noteJob(cancel)
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = callWithin(e.ctx, maxCancelTime, e.root, cancel)
+	}
+
+	return err
 }
 
 // noteJob appends the words of a command that cancels a job to the file of jobs.

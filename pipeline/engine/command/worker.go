@@ -38,8 +38,7 @@ type failure struct {
 }
 
 // Work makes the tasks of a batch, one after the other. dir is the folder of the part. Work notes a task that fails
-// there, and makes the others all the same. It returns the exit status of the worker, which is 0 if
-// no task failed.
+// there, and goes on with the other tasks. It returns the exit status of the worker, which is 0 if no task failed.
 func Work(
 	ctx context.Context, dir string, batch *Batch, load Load, explain Explain, log io.Writer,
 ) (status int, err error) {
@@ -88,8 +87,8 @@ func Work(
 	return status, nil
 }
 
-// openWorker goes to the working directory of the driver and loads the plan there. It returns a *DisagreeError if the
-// facts about this node are not those of the driver's machine.
+// openWorker goes to the working directory of the driver and loads the plan there. It returns a *DisagreeError if a
+// fact about the driver's machine differs on this node.
 func (b *Batch) openWorker(load Load, node string) (*engine.Worker, error) {
 	if err := os.Chdir(string(b.Dir)); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Settings struct {
 	// quality of service, of Slurm
 	QOS string `key:"qos"`
 
-	// time limit of a job: minutes, hours:minutes:seconds or days-hours:minutes
+	// time limit of a job: 90 (minutes), 1:30:00 (hours:minutes:seconds) or 2-12:00 (days-hours:minutes)
 	Time string `key:"time"`
 
 	// memory of a job: 500M, 2G
@@ -67,9 +67,10 @@ func (s Settings) Over(all Settings, given func(key string) bool) Settings {
 }
 
 var (
-	// timeForm matches a time limit as sbatch takes it.
+	// timeForm matches a time limit in a form of sbatch, each of which Array.Seconds reads: minutes, minutes:seconds,
+	// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds, or a word for no limit.
 	timeForm = regexp.MustCompile(`^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`)
-	// memoryForm matches an amount of memory as sbatch takes it.
+	// memoryForm matches an amount of memory in a form of sbatch, which kibibytes reads: a whole number and its unit.
 	memoryForm = regexp.MustCompile(`^\d+[KMGTkmgt]?$`)
 )
 
@@ -120,12 +121,19 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 	}
 }
 
-// isBlank reports whether a character is a space or a control character of ASCII.
+// isBlank reports whether a character is the space or a control character of ASCII, such as a tab.
 func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
-// kibibytes returns an amount of memory in KiB, read as sbatch reads it: a number without a unit is in MiB. It returns
-// 0 if mem is not an amount.
+// kibibytes returns an amount of memory in KiB. mem is a number and its unit: K for KiB, M for MiB, G for GiB or T for
+// TiB, in either case. A number without a unit is in MiB, as for sbatch. kibibytes returns 0 if mem has no number, as
+// the empty setting.
 func kibibytes(mem string) float64 {
+	const (
+		kibPerMiB = 1 << 10
+		kibPerGiB = 1 << 20
+		kibPerTiB = 1 << 30
+	)
+
 	digits := strings.TrimRight(mem, "KMGTkmgt")
 	number, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
@@ -136,11 +144,11 @@ func kibibytes(mem string) float64 {
 	case "K":
 		return number
 	case "G":
-		return number * (1 << 20)
+		return number * kibPerGiB
 	case "T":
-		return number * (1 << 30)
-	default:
-		return number * (1 << 10)
+		return number * kibPerTiB
+	default: // M, or no unit
+		return number * kibPerMiB
 	}
 }
 

@@ -111,8 +111,8 @@ func TestCheckExtraRefused(t *testing.T) {
 	}
 }
 
-// Check reports each fault under the key of the setting in the configuration. Settings without a fault have no key in
-// this table.
+// Check reports each fault under the key of the setting in the configuration. Settings without a fault have the key ""
+// in this table.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		settings  Settings
@@ -145,7 +145,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Settings that are given for some jobs replace those of all jobs. Zero and an empty list are values if they are given.
+// Settings that are given for some jobs replace the settings of all jobs, even if the given value is zero or an empty
+// list.
 func TestOver(t *testing.T) {
 	all := Settings{Partition: "batch", Time: "10", CPUs: 4, Setup: []string{"module load gcc"}}
 	got := Settings{Time: "4:00:00", Setup: []string{}}.Over(all, func(key string) bool {

@@ -74,7 +74,7 @@ func Find(name string) *Scheduler {
 	return nil
 }
 
-// Job is a submission as the scheduler knows it.
+// Job is an array that was submitted, by the scheduler's identifier.
 type Job struct {
 	ID    string
 	Parts int // number of its parts
@@ -122,28 +122,23 @@ func (s *Scheduler) Script(array Array, hold int) (string, error) {
 }
 
 // Cancel returns the words of the command that cancels a job.
-func (s *Scheduler) Cancel(job Job) []string { return s.mustWords("cancel", job) }
+func (s *Scheduler) Cancel(job Job) ([]string, error) { return s.words("cancel", job) }
 
 // Queue returns the words of the command that lists jobs.
-func (s *Scheduler) Queue() []string { return s.mustWords("queue", Job{}) }
+func (s *Scheduler) Queue() ([]string, error) { return s.words("queue", Job{}) }
 
 // Why returns the words of the command that prints why a job waits.
-func (s *Scheduler) Why(job Job) []string { return s.mustWords("why", job) }
+func (s *Scheduler) Why(job Job) ([]string, error) { return s.words("why", job) }
 
-// mustWords returns the words of a command. It panics if scripts.tmpl, which is part of the program, has no such
-// command or an invalid one.
-func (s *Scheduler) mustWords(command string, job Job) []string {
+// words returns the words of the scheduler's command with a name, for a job. It returns an error if scripts.tmpl has no
+// such command, as for Kubernetes, whose jobs this program only writes.
+func (s *Scheduler) words(command string, job Job) ([]string, error) {
 	line, err := fill(s.Name+" "+command, job)
 	if err != nil {
-		panic("job: " + err.Error())
+		return nil, err
 	}
 
-	words, err := Words(line)
-	if err != nil {
-		panic("job: " + err.Error())
-	}
-
-	return words
+	return Words(line)
 }
 
 // fill returns the text that a template of scripts.tmpl makes of data.

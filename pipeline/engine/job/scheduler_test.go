@@ -243,9 +243,32 @@ func TestSubmit(t *testing.T) {
 		assert.Equal(t, c.submit, strings.Join(submit, "|"))
 
 		submitted := Job{ID: "7", Parts: 3}
-		assert.Equal(t, c.cancel, strings.Join(s.Cancel(submitted), "|"), c.name)
-		assert.Equal(t, c.why, strings.Join(s.Why(submitted), "|"), c.name)
+		cancel, err := s.Cancel(submitted)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.cancel, strings.Join(cancel, "|"), c.name)
+
+		why, err := s.Why(submitted)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.why, strings.Join(why, "|"), c.name)
 	}
+}
+
+// The commands that list the queue name the fields that the expressions of schedulers read, in the words of the
+// documents that TestRead names. The program only writes files for Kubernetes, so that it has no such command.
+func TestQueue(t *testing.T) {
+	for name, want := range map[string]string{
+		"slurm":    "squeue|--noheader|--me|--array|--format=%F %K %T %N",
+		"sge":      "qstat",
+		"pbs":      "qstat|-t",
+		"htcondor": "condor_q|-autoformat|ClusterId|ProcId|JobStatus|RemoteHost",
+	} {
+		words, err := Find(name).Queue()
+		require.NoError(t, err, name)
+		assert.Equal(t, want, strings.Join(words, "|"), name)
+	}
+
+	_, err := Find("k8s").Queue()
+	require.ErrorContains(t, err, `"k8s queue"`)
 }
 
 // The last word of a submission names the nodes to avoid: by --exclude of sbatch(1), which takes only the last of such

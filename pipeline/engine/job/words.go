@@ -7,12 +7,12 @@ import (
 )
 
 // Words splits a command, such as one of Settings.Setup, into words. Spaces separate words. Quotes keep a word
-// together: '…' takes everything literally, and "…" knows \" and \\. Outside quotes, \ takes the next character
+// together: '…' takes everything literally, and "…" replaces \" and \\. Outside quotes, \ takes the next character
 // literally. Characters that a shell interprets ($, `, ;, |, &, <, >, parentheses, *, ?, [, #, ~, line ends outside
 // quotes) are an error: such commands belong in a script, which the command names.
 func Words(command string) (words []string, err error) {
 	if strings.ContainsRune(command, 0) {
-		return nil, fmt.Errorf("%q holds a zero byte", command)
+		return nil, fmt.Errorf("%q contains a zero byte", command)
 	}
 
 	inWord := false // the last piece belongs to the last word
@@ -37,7 +37,7 @@ func Words(command string) (words []string, err error) {
 	}
 
 	if len(words) == 0 {
-		return nil, fmt.Errorf("%q is no command", command)
+		return nil, fmt.Errorf("%q has no words: expected a command", command)
 	}
 
 	return words, nil

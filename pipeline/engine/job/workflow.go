@@ -11,7 +11,7 @@ import (
 	"text/template"
 )
 
-// Workflow is a sequence of array jobs, each of which waits for the array before it.
+// Workflow is a sequence of array jobs. Each waits for the array before it.
 type Workflow struct {
 	Plan   string  // path of the configuration, for people
 	Dir    string  // working directory of the jobs, absolute
