@@ -43,7 +43,7 @@ func (s *store) assess(task *Task, statuses map[string]*Status, later bool) (*St
 	switch {
 	case rec != nil:
 		st.State = UpToDate
-		st.rec = rec
+		st.record = rec
 		st.key = rec.Key // the same text, so that memory has it once
 	case damage != "":
 		st.State = Stale
@@ -87,7 +87,7 @@ func (s *store) changes(st *Status, old *record) []Reason {
 // changedSettings lists the settings of a task that differ from the settings of its last result.
 func (s *store) changedSettings(task *Task, old *record) []Reason {
 	s.mu.Lock()
-	former := slices.Concat(s.ix.Configs[old.Config], old.Local)
+	former := slices.Concat(s.index.Configs[old.Config], old.Local)
 	s.mu.Unlock()
 
 	return configReasons(former, slices.Concat(task.Config, task.Local))
@@ -109,17 +109,17 @@ func (s *store) readFiles(st *Status, later bool) error {
 			}
 		}
 
-		x, err := s.hashOnce(f, s.holds && len(st.held) < holdFiles)
+		file, err := s.hashOnce(f, s.holds && len(st.held) < holdFiles)
 		if err != nil {
 			return err
 		}
 
-		if x.held != nil {
-			st.held = append(st.held, x)
+		if file.held != nil {
+			st.held = append(st.held, file)
 		}
 
-		st.digests = append(st.digests, x.sum)
-		st.stamps = append(st.stamps, x.stamp)
+		st.digests = append(st.digests, file.sum)
+		st.stamps = append(st.stamps, file.stamp)
 	}
 
 	return nil
@@ -140,14 +140,14 @@ func (s *store) hashOnce(f File, hold bool) (hashed, error) {
 func (st *Status) readDeps(statuses map[string]*Status) error {
 	for _, dep := range st.Task.Deps {
 		upstream := statuses[dep.Task]
-		if upstream.rec == nil {
+		if upstream.record == nil {
 			if n := len(st.Reasons); n == 0 || st.Reasons[n-1].Name != dep.Task { // several outputs, one reason
 				st.Reasons = append(st.Reasons, Reason{Kind: "upstream", Name: dep.Task})
 			}
 			continue
 		}
 
-		output, ok := upstream.rec.output(dep.Output)
+		output, ok := upstream.record.output(dep.Output)
 		if !ok {
 			return fmt.Errorf("plan: task %s has no output %s, which %s needs", dep.Task, dep.Output, st.Task.ID)
 		}
@@ -224,8 +224,8 @@ func Assess(plan *Plan) ([]*Status, error) {
 	return list, err
 }
 
-// assessPlan determines the status of every task of the plan, and also returns the results that are up to date. With
-// explains the statuses have all reasons, even if that takes reading manifests.
+// assessPlan determines the status of every task of the plan, and also returns the results that are up to date. If
+// explains is true, the statuses have all reasons, even if that takes reading manifests.
 func assessPlan(plan *Plan, explains bool) ([]*Status, *Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, nil, err
@@ -235,7 +235,7 @@ func assessPlan(plan *Plan, explains bool) ([]*Status, *Result, error) {
 	store.explains = explains
 	list, statuses, err := store.assessAll(plan, nil)
 
-	return list, &Result{s: store, statuses: statuses}, err
+	return list, &Result{store: store, statuses: statuses}, err
 }
 
 // Finished returns the results of the selected tasks. If one of them is not up to date,
@@ -273,7 +273,7 @@ func (s *store) readLater(plan *Plan, options Options) map[*Task]bool {
 		return nil
 	}
 
-	if !slices.ContainsFunc(plan.Tasks, func(task *Task) bool { return s.ix.Tasks[task.ID] == nil }) {
+	if !slices.ContainsFunc(plan.Tasks, func(task *Task) bool { return s.index.Tasks[task.ID] == nil }) {
 		return nil
 	}
 
@@ -292,7 +292,7 @@ func (s *store) readLater(plan *Plan, options Options) map[*Task]bool {
 			}
 		}
 
-		later[task] = !needed[task.ID] && s.ix.Tasks[task.ID] == nil
+		later[task] = !needed[task.ID] && s.index.Tasks[task.ID] == nil
 	}
 
 	return later
@@ -344,7 +344,7 @@ func (s *store) doubt(todo []*Task, statuses map[string]*Status) bool {
 	for _, task := range todo {
 		isMade[task.ID] = true
 		for _, dep := range task.Deps {
-			result := statuses[dep.Task].rec
+			result := statuses[dep.Task].record
 			if isMade[dep.Task] || result == nil || result.hashed {
 				continue
 			}

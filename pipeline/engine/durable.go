@@ -230,13 +230,13 @@ func (s *store) snapshot(now bool) (data []byte, learned []string) {
 	}
 
 	used := map[string]bool{}
-	for _, record := range s.ix.Tasks {
+	for _, record := range s.index.Tasks {
 		used[record.Config] = true
 	}
 
-	for key := range s.ix.Configs {
+	for key := range s.index.Configs {
 		if !used[key] {
-			delete(s.ix.Configs, key)
+			delete(s.index.Configs, key)
 		}
 	}
 
@@ -244,7 +244,7 @@ func (s *store) snapshot(now bool) (data []byte, learned []string) {
 	s.dirty = false
 	s.learned = nil
 
-	return s.ix.encode(), learned
+	return s.index.encode(), learned
 }
 
 // write writes the file of the index, after the results that it lists are durable.

@@ -502,8 +502,8 @@ func TestReadLater(t *testing.T) {
 		s := openStore(w.dir)
 		settle(s)
 		list, _, err := s.assessAll(p, s.readLater(p, c.o))
-		require.NoError(t, err, "%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
-		assert.Len(t, s.ix.Files, c.want, "%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
+		require.NoError(t, err, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
+		assert.Len(t, s.index.Files, c.want, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
 
 		if because := list[0].Because(); c.want == 0 && (list[0].State != Missing || because != "a was not read yet") {
 			t.Errorf("%s: %s is %s: %s", c.name, list[0].Task.ID, list[0].State, because)
@@ -582,8 +582,8 @@ func TestHashOnce(t *testing.T) {
 
 	wg.Wait()
 
-	require.Empty(t, s.hashing, "%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
-	assert.Len(t, s.ix.Files, 1, "%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
+	require.Empty(t, s.hashing, "%d still being hashed, %d known", len(s.hashing), len(s.index.Files))
+	assert.Len(t, s.index.Files, 1, "%d still being hashed, %d known", len(s.hashing), len(s.index.Files))
 }
 
 // A task is given the contents of its raw file, as they were hashed; of a large file, and of

@@ -10,14 +10,14 @@ import (
 // and experiment. A group with few tasks leans on the group before. The methods are called by one goroutine at a time,
 // as Options.Observe is.
 type Estimate struct {
-	jobs    int                 // tasks at a time; 0: as many as have been seen to run
-	most    int                 // tasks that were seen to run at the same time
+	jobs    int                 // tasks at a time; 0: a cluster decides, and most stands for the number
+	most    int                 // the greatest number of tasks that ran at the same time
 	expect  map[*Task]float64   // seconds expected of the tasks that have not ended
 	started map[*Task]time.Time // when the running tasks began
 	groups  map[group]*pace
 }
 
-// group identifies tasks that share a pace. Fields that do not count have the values of paces.
+// group identifies tasks that share a pace. paces sets the fields that do not distinguish a group to fixed values.
 type group struct {
 	stage, experiment string
 	version           int
@@ -25,9 +25,10 @@ type group struct {
 
 // pace compares the seconds that the tasks of a group took with the seconds expected of them.
 type pace struct {
-	took, expected float64 // seconds, of the tasks that ended
-	tasks          int     // in the plan
-	load           float64 // seconds expected of all tasks in the plan
+	took     float64 // seconds that the tasks took that ended
+	expected float64 // seconds that were expected of the tasks that ended
+	tasks    int     // number of tasks in the plan
+	load     float64 // seconds expected of all tasks in the plan
 }
 
 // ratio returns the seconds taken per second expected. The prior ratio, of a larger group, counts as much

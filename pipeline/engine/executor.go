@@ -42,11 +42,11 @@ type Work struct {
 	Key    string  // of the result
 	Expect float64 // seconds that the task is expected to take
 
-	st       *Status
+	status   *Status
 	statuses map[string]*Status // of the tasks whose outputs it takes, by task
-	r        *runner
-	rec      *record // set by Make; nil if another process made the result
-	started  bool    // the observer knows that the task is being made
+	runner   *runner
+	record   *record // set by Make; nil if another process made the result
+	started  bool    // the observer was told that the task is being made
 }
 
 // Make makes the result in this process. It returns nil also if another process was first.
@@ -54,7 +54,7 @@ func (w *Work) Make(ctx context.Context) error {
 	w.Started("")
 
 	var err error
-	w.rec, err = w.r.make(ctx, w)
+	w.record, err = w.runner.make(ctx, w)
 
 	return err
 }
@@ -62,33 +62,33 @@ func (w *Work) Make(ctx context.Context) error {
 // Started tells the run's observer that the task is being made. where is the name of a node,
 // or "" for this process. Further calls do nothing.
 func (w *Work) Started(where string) {
-	w.r.mu.Lock()
-	defer w.r.mu.Unlock()
+	w.runner.mu.Lock()
+	defer w.runner.mu.Unlock()
 
 	if !w.started {
 		w.started = true
-		w.r.observe(Event{Kind: "start", Task: w.Task, Where: where})
+		w.runner.observe(Event{Kind: "start", Task: w.Task, Where: where})
 	}
 }
 
 // Note sends the run's observer a note about the task.
 func (w *Work) Note(text string) {
-	w.r.mu.Lock()
-	defer w.r.mu.Unlock()
-	w.r.observe(Event{Kind: "note", Task: w.Task, Note: text})
+	w.runner.mu.Lock()
+	defer w.runner.mu.Unlock()
+	w.runner.observe(Event{Kind: "note", Task: w.Task, Note: text})
 }
 
 // Sealed reports whether the result is in the store.
-func (w *Work) Sealed() bool { return w.r.s.sealed(w.Key) }
+func (w *Work) Sealed() bool { return w.runner.store.sealed(w.Key) }
 
 // Clear removes the object of the result if the run is forced to make it again, so that
 // a worker's result can have its name. If the task was not up to date, Clear does nothing: another task
 // with the same key may just have made the object.
 func (w *Work) Clear() error {
-	if w.st.State != UpToDate {
+	if w.status.State != UpToDate {
 		return nil
 	}
-	return w.r.discard(w.Key)
+	return w.runner.discard(w.Key)
 }
 
 // Spec describes a task to a worker process, which then needs to read only
@@ -102,9 +102,9 @@ type Spec struct {
 
 // Spec returns the task's description for a worker process.
 func (w *Work) Spec() Spec {
-	spec := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.Task.inputs(w.st.digests)[len(w.Task.Files):]}
+	spec := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.Task.inputs(w.status.digests)[len(w.Task.Files):]}
 	for _, dep := range w.Task.Deps {
-		spec.Objects = append(spec.Objects, w.statuses[dep.Task].rec.Key)
+		spec.Objects = append(spec.Objects, w.statuses[dep.Task].record.Key)
 	}
 
 	return spec
@@ -113,7 +113,7 @@ func (w *Work) Spec() Spec {
 // Refresh reads the folder in which the object appears. Network file
 // systems remember for a while that a file did not exist; after its folder was read
 // they ask again.
-func (w *Work) Refresh() { _, _ = os.ReadDir(filepath.Dir(w.r.s.object(w.Key))) }
+func (w *Work) Refresh() { _, _ = os.ReadDir(filepath.Dir(w.runner.store.object(w.Key))) }
 
 // Local makes tasks in this process, Jobs at a time.
 type Local struct{ Jobs int }

@@ -51,20 +51,46 @@ func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 			keep[st.key] = true
 		}
 
-		if last := store.ix.Tasks[st.Task.ID]; last != nil {
+		if last := store.index.Tasks[st.Task.ID]; last != nil {
 			keep[last.Key] = true
 		}
 	}
 
+	garbage, err := store.findGarbage(keep)
+	if err != nil || !remove {
+		return garbage, err
+	}
+
+	store.clear()
+
+	for _, object := range garbage {
+		if err := os.RemoveAll(object.path); err != nil {
+			return nil, fmt.Errorf("clear cache: %w", err)
+		}
+	}
+
+	for id := range store.index.Tasks {
+		if !planned[id] {
+			delete(store.index.Tasks, id)
+			store.dirty = true
+		}
+	}
+
+	return garbage, store.save(true)
+}
+
+// findGarbage lists the objects and other remains in the cache whose names are not in keep, oldest first.
+func (s *store) findGarbage(keep map[string]bool) ([]Garbage, error) {
 	var garbage []Garbage
 	for _, kind := range []string{"objects/*", "scratch", "work", "damaged"} {
-		dirs, err := filepath.Glob(filepath.Join(store.cache(), filepath.FromSlash(kind), "*"))
+		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
 		if err != nil {
 			return nil, fmt.Errorf("list cache: %w", err)
 		}
 
 		for _, dir := range dirs {
-			if keep[filepath.Base(dir)] || kind == "work" && inUse(dir) {
+			isWorkers := kind == "work" && inUse(dir)
+			if keep[filepath.Base(dir)] || isWorkers {
 				continue
 			}
 
@@ -79,26 +105,7 @@ func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 
 	slices.SortFunc(garbage, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
 
-	if !remove {
-		return garbage, nil
-	}
-
-	store.clear()
-
-	for _, object := range garbage {
-		if err := os.RemoveAll(object.path); err != nil {
-			return nil, fmt.Errorf("clear cache: %w", err)
-		}
-	}
-
-	for id := range store.ix.Tasks {
-		if !planned[id] {
-			delete(store.ix.Tasks, id)
-			store.dirty = true
-		}
-	}
-
-	return garbage, store.save(true)
+	return garbage, nil
 }
 
 // inUse reports whether a worker may still write to its folder, even if its driver has ended. A folder that

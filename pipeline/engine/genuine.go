@@ -28,7 +28,7 @@ func Genuine(location string) func(files ...string) error {
 	experiment, _, _ := strings.Cut(filepath.ToSlash(below), "/")
 	store := openStore(dir)
 	known := knownOutputs{experiment: experiment, results: map[content]map[string]bool{}}
-	for task, record := range store.ix.Tasks {
+	for task, record := range store.index.Tasks {
 		known.add(record.Key, task, record.Outputs)
 	}
 
@@ -53,7 +53,7 @@ func Genuine(location string) func(files ...string) error {
 	}
 }
 
-// acceptAll reports no file, because nothing is known about any.
+// acceptAll returns nil: nothing is known about the files.
 func acceptAll(...string) error { return nil }
 
 // workdirAround returns the innermost folder around location, or location itself, that is a work directory. It returns

@@ -36,8 +36,8 @@ func (h *Handoff[T]) Get(job *Job) (value T, ok bool) {
 
 // passed is a value on its way.
 type passed struct {
-	v    Freer
-	made map[string]string // digests of the inputs from which it was made, as in Job.made
+	value Freer
+	made  map[string]string // digests of the inputs from which it was made, as in Job.made
 }
 
 // pass keeps the values that a job passes on, after the job's result was sealed.
@@ -69,13 +69,13 @@ func (r *runner) take(task *Task, made map[string]string) Freer {
 
 	delete(r.passed, task.ID)
 
-	return value.v
+	return value.value
 }
 
 // free frees the value that was passed to a task, if the task has not taken it. The mutex must be held while tasks run.
 func (r *runner) free(task string) {
 	if value, ok := r.passed[task]; ok {
-		value.v.Free()
+		value.value.Free()
 		delete(r.passed, task)
 	}
 }

@@ -57,7 +57,7 @@ func (s *store) hash(f File, hold bool) (hashed, error) {
 
 	if s.settled(stamp) {
 		s.mu.Lock()
-		s.ix.Files[f.Path] = fileRecord{stamp, x.sum}
+		s.index.Files[f.Path] = fileRecord{stamp, x.sum}
 		s.dirty = true
 		s.mu.Unlock()
 	}
@@ -82,7 +82,7 @@ func (s *store) startHash(path string, stamp stamp) (known string, done func()) 
 		s.mu.Lock()
 	}
 
-	if r, ok := s.ix.Files[path]; ok && r.Stamp == stamp {
+	if r, ok := s.index.Files[path]; ok && r.Stamp == stamp {
 		return r.SHA256, nil
 	}
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,11 +18,14 @@ var Journal = filepath.Join(".cache", "progress", "run.jsonl")
 // journalText bounds the bytes of an error in a journal.
 const journalText = 8 << 10
 
-// Times of a journal.
 const (
-	journalFlush  = 500 * time.Millisecond // between two writes of lines
-	journalBeat   = 5 * time.Second        // after which the file's time is changed if there is nothing to write
-	JournalSilent = 45 * time.Second       // after which a journal that does not change is of a process that was killed
+	// journalFlush is the time between two writes of lines.
+	journalFlush = 500 * time.Millisecond
+	// journalBeat is the time after which the writer changes the time of a journal that has nothing new, as a sign of
+	// life.
+	journalBeat = 5 * time.Second
+	// JournalSilent is the time after which the process of an unchanged journal counts as killed. It is nine beats.
+	JournalSilent = 45 * time.Second
 )
 
 // Line is one line of a journal.
@@ -58,11 +62,13 @@ type Line struct {
 // journalWriter appends lines to a journal. It does not report errors, because a run does not depend on its
 // journal.
 type journalWriter struct {
-	dir, path string // of the work directory and of the journal, absolute
-	mu        sync.Mutex
-	buf       []byte        // lines that are not written yet
-	quit      chan struct{} // closed to end loop
-	done      chan struct{} // closed when loop has ended
+	dir  string        // the work directory, absolute
+	path string        // path of the journal, absolute
+	quit chan struct{} // closed to end loop
+	done chan struct{} // closed when loop has ended
+
+	mu  sync.Mutex // guards buf
+	buf []byte     // lines that are not written yet
 }
 
 // newJournal removes the journal of an earlier run and its logs, and begins a new one with the lines of head.
@@ -137,10 +143,10 @@ func (w *journalWriter) flush() (wrote bool) {
 	return errors.Join(err, file.Close()) == nil
 }
 
-// add adds a line for the next flush. It shortens a long text.
+// add adds a line for the next flush. It shortens a long text, and drops a character that the cut divides.
 func (w *journalWriter) add(line Line) {
 	if len(line.Text) > journalText {
-		line.Text = line.Text[:journalText] + " …"
+		line.Text = strings.ToValidUTF8(line.Text[:journalText], "") + " …"
 	}
 
 	data, err := json.Marshal(line)
@@ -149,7 +155,8 @@ func (w *journalWriter) add(line Line) {
 	}
 
 	w.mu.Lock()
-	w.buf = append(append(w.buf, data...), '\n')
+	w.buf = append(w.buf, data...)
+	w.buf = append(w.buf, '\n')
 	w.mu.Unlock()
 }
 
@@ -192,14 +199,14 @@ func (w *journalWriter) close(err error) {
 func (r *runner) journalHead(todo []*Task, expect []float64) []Line {
 	host, _ := os.Hostname()
 	head := []Line{{
-		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(), Program: r.o.Program,
+		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(), Program: r.options.Program,
 	}}
 
-	if _, here := r.ex.(Local); here { // otherwise a cluster decides
-		head[0].Jobs = r.ex.Limit()
+	if _, here := r.executor.(Local); here { // otherwise a cluster decides
+		head[0].Jobs = r.executor.Limit()
 	}
 
-	for _, st := range r.p.Stages {
+	for _, st := range r.plan.Stages {
 		if summary := r.stats[st]; summary != nil {
 			head[0].Stages = append(head[0].Stages, *summary)
 		}

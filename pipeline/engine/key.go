@@ -14,8 +14,8 @@ import (
 // settings returns all settings that the task reads.
 func (t *Task) settings() []kv.Pair { return append(slices.Clone(t.Config), t.Local...) }
 
-// inputs returns the inputs of a task with their digests. digests has those of the raw files and then those of the
-// outputs of other tasks, in the order of t.Files and t.Deps. It may end early.
+// inputs returns the inputs of a task with their digests. digests has the digests of the raw files and then the digests
+// of the outputs of other tasks, in the order of t.Files and t.Deps. It may end early: inputs returns as many.
 func (t *Task) inputs(digests []string) []input {
 	list := make([]input, len(digests))
 	for i, digest := range digests {
@@ -70,8 +70,8 @@ func (w *keyWriter) text(parts ...string) {
 // keyBuffers is a pool of memory for the bytes of keys.
 var keyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// key computes the task's key. digests has the digests of its raw files and then those of its inputs from other tasks,
-// in the order of t.Files and t.Deps.
+// key computes the task's key. digests has the digests of its raw files and then the digests of its inputs from other
+// tasks, in the order of t.Files and t.Deps.
 func (t *Task) key(digests []string) string {
 	buffer := keyBuffers.Get().(*[]byte)
 	defer keyBuffers.Put(buffer)

@@ -148,8 +148,8 @@ func (r *record) stampAll(dir string) error {
 	return nil
 }
 
-// lookup returns the record of the object with the key of st, or nil if there is no such object or if it is
-// damaged; damage then describes the fault, and is "" if there is no object.
+// lookup returns the record of the object with the key of st. It returns nil and no damage if there is no such object,
+// and nil and the fault in words if the object is damaged.
 //
 // If the index has a record with that key for the task, lookup compares only sizes and times.
 // Otherwise it reads the object's manifest and hashes the outputs.
@@ -205,14 +205,14 @@ func (s *store) read(st *Status) (*record, error) {
 	case err != nil:
 		return nil, fmt.Errorf("manifest.json cannot be read: %w", err)
 	case !manifest.describes(st.key, data):
-		return nil, errors.New("manifest.json was changed, or is that of another result")
+		return nil, errors.New("manifest.json was changed, or belongs to another result")
 	}
 
 	return &record{Key: st.key, Version: manifest.Version, Outputs: manifest.Outputs, Seconds: manifest.Seconds}, nil
 }
 
-// adopt puts the record of a result that another process sealed into the index. durable says that the result is on the
-// disk for certain. adopt checks the sizes of the files but does not hash them, because this same program has just
+// adopt puts the record of a result that another process sealed into the index. durable reports that the result is on
+// the disk for certain. adopt checks the sizes of the files but does not hash them, because this same program has just
 // written them.
 func (s *store) adopt(st *Status, durable bool) (*record, error) {
 	dir := s.object(st.key)

@@ -10,10 +10,10 @@ import (
 )
 
 // do makes a task with the executor, and publishes its result. It does not make the result if it turns out to be in the
-// store: a task that had to run before may have given the same outputs as last time. ran reports whether the executor
-// started the task. seconds is the time that another process took to make it, and 0 if this process made it.
+// store, because a task that had to run before may have given the same outputs as last time. ran reports whether the
+// executor started the task. seconds is the time that another process took to make it, and 0 if this process made it.
 func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64, err error) {
-	former := r.s.last(task.ID)
+	former := r.store.last(task.ID)
 	st, statuses, err := r.reassess(task)
 	if err != nil {
 		return false, 0, err
@@ -26,11 +26,11 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 		st.held = nil
 	}()
 
-	if st.rec == nil {
+	if st.record == nil {
 		waited, release := r.alone(st.key)
 		defer release()
 
-		if waited && !r.o.Force {
+		if waited && !r.options.Force {
 			r.lookAgain(st)
 		}
 
@@ -39,8 +39,8 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 		}
 	}
 
-	if st.rec == nil || r.o.Force {
-		work := &Work{Task: task, Key: st.key, Expect: r.expected(task), st: st, statuses: statuses, r: r}
+	if st.record == nil || r.options.Force {
+		work := &Work{Task: task, Key: st.key, Expect: r.expected(task), status: st, statuses: statuses, runner: r}
 		if started, err := r.execute(ctx, work); err != nil {
 			return started, 0, err
 		}
@@ -61,7 +61,7 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 	r.statuses[task.ID] = st
 	r.mu.Unlock()
 
-	if err := r.s.publish(task, st.rec); err != nil {
+	if err := r.store.publish(task, st.record); err != nil {
 		return ran, seconds, err
 	}
 
@@ -72,7 +72,7 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 		}
 	}
 
-	return ran, seconds, r.s.save(false)
+	return ran, seconds, r.store.save(false)
 }
 
 // reassess determines the status of a task whose dependencies are up to date now. It also returns their statuses, by
@@ -88,7 +88,7 @@ func (r *runner) reassess(task *Task) (st *Status, statuses map[string]*Status, 
 	r.gate <- struct{}{}
 	defer func() { <-r.gate }()
 
-	st, err = r.s.assess(task, statuses, false)
+	st, err = r.store.assess(task, statuses, false)
 
 	return st, statuses, err
 }
@@ -98,8 +98,8 @@ func (r *runner) lookAgain(st *Status) {
 	r.gate <- struct{}{}
 	defer func() { <-r.gate }()
 
-	st.rec, _ = r.s.lookup(st) // a damaged result is made again
-	if st.rec != nil {
+	st.record, _ = r.store.lookup(st) // a damaged result is made again
+	if st.record != nil {
 		st.State = UpToDate
 	}
 }
@@ -108,14 +108,14 @@ func (r *runner) lookAgain(st *Status) {
 // the result meanwhile.
 func (r *runner) execute(ctx context.Context, work *Work) (started bool, err error) {
 	if !r.worker {
-		return true, r.ex.Do(ctx, work)
+		return true, r.executor.Do(ctx, work)
 	}
 
-	if err := work.Clear(); err != nil && !r.s.absent(work.Key) { // without the object, another process cleared it
+	if err := work.Clear(); err != nil && !r.store.absent(work.Key) { // without the object, another process cleared it
 		return false, err
 	}
 
-	if err := r.ex.Do(ctx, work); err != nil && !work.Sealed() {
+	if err := r.executor.Do(ctx, work); err != nil && !work.Sealed() {
 		return true, err
 	}
 
@@ -125,36 +125,36 @@ func (r *runner) execute(ctx context.Context, work *Work) (started bool, err err
 // takeResult takes the record of the work's result into the task's status. If another process made the result,
 // takeResult reads it from the store and returns how many seconds that process took.
 func (r *runner) takeResult(work *Work) (seconds float64, err error) {
-	st := work.st
-	if work.rec != nil {
-		st.rec = work.rec
+	st := work.status
+	if work.record != nil {
+		st.record = work.record
 		return 0, nil
 	}
 
 	work.Started("")
 
-	st.rec, err = r.s.adopt(st, true)
+	st.record, err = r.store.adopt(st, true)
 	if err != nil {
 		return 0, err
 	}
 
-	return st.rec.Seconds, nil
+	return st.record.Seconds, nil
 }
 
 // setAside moves the object of a task to .cache/damaged if it is damaged, and tells the observer.
 func (r *runner) setAside(st *Status) error {
 	for _, reason := range st.Reasons {
-		if reason.Kind != "damaged" || st.rec != nil || r.s.absent(st.key) {
+		if reason.Kind != "damaged" || st.record != nil || r.store.absent(st.key) {
 			continue
 		}
 
-		if err := r.s.setAside(r.s.object(st.key)); err != nil {
+		if err := r.store.setAside(r.store.object(st.key)); err != nil {
 			return err
 		}
 
 		r.mu.Lock()
 		r.observe(Event{Kind: "note", Task: st.Task, Note: "damaged result " + reason.Name +
-			"; it is in " + r.s.cache("damaged") + " now and is made again"})
+			"; it is in " + r.store.cache("damaged") + " now and is made again"})
 		r.mu.Unlock()
 	}
 
@@ -164,11 +164,11 @@ func (r *runner) setAside(st *Status) error {
 // replace removes the former result of a task, whose key is given, unless it is the result of another task too. It
 // makes the present result durable first.
 func (r *runner) replace(key string) error {
-	if err := r.s.settle(); err != nil {
+	if err := r.store.settle(); err != nil {
 		return err
 	}
 
-	if r.s.isResult(key) {
+	if r.store.isResult(key) {
 		return nil
 	}
 
@@ -180,7 +180,7 @@ func (s *store) isResult(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	for _, record := range s.ix.Tasks {
+	for _, record := range s.index.Tasks {
 		if record.Key == key {
 			return true
 		}
@@ -191,7 +191,7 @@ func (s *store) isResult(key string) bool {
 
 // discard removes the object with a key, if there is one.
 func (r *runner) discard(key string) error {
-	if r.s.absent(key) {
+	if r.store.absent(key) {
 		return nil
 	}
 
@@ -209,7 +209,7 @@ func (r *runner) removeObject(key string) error {
 		return err
 	}
 
-	object := r.s.object(key)
+	object := r.store.object(key)
 	if err := rename(object, filepath.Join(dir, "old")); err != nil {
 		os.RemoveAll(dir) // the new folder is empty
 		return err
@@ -225,7 +225,7 @@ func (r *runner) removeObject(key string) error {
 // make runs a task in this process and seals its result. It returns nil and no error if another process was first.
 func (r *runner) make(ctx context.Context, work *Work) (*record, error) {
 	task := work.Task
-	dir, err := r.folder(work.st.key, task.Packed)
+	dir, err := r.folder(work.status.key, task.Packed)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (r *runner) make(ctx context.Context, work *Work) (*record, error) {
 		}
 	}()
 
-	inputs := task.inputs(work.st.digests)
+	inputs := task.inputs(work.status.digests)
 	job := r.newJob(work, inputs, dir)
 	defer job.free()
 
@@ -250,14 +250,14 @@ func (r *runner) make(ctx context.Context, work *Work) (*record, error) {
 		return nil, err
 	}
 
-	if err := work.st.checkFiles(); err != nil {
+	if err := work.status.checkFiles(); err != nil {
 		return nil, err
 	}
 
-	rec, err := r.s.seal(task, work.st.key, dir, manifest{
-		Task: task.ID, Stage: task.Stage, Version: task.Version, Program: r.o.Program, Host: r.host(),
+	rec, err := r.store.seal(task, work.status.key, dir, manifest{
+		Task: task.ID, Stage: task.Stage, Version: task.Version, Program: r.options.Program, Host: r.host(),
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
-		Config: task.settings(), Inputs: inputs, Annotate: r.o.Annotate,
+		Config: task.settings(), Inputs: inputs, Annotate: r.options.Annotate,
 	}, job, r.worker)
 	if err != nil || rec == nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (r *runner) make(ctx context.Context, work *Work) (*record, error) {
 func (r *runner) newJob(work *Work, inputs []input, dir string) *Job {
 	task := work.Task
 	job := &Job{
-		digests: map[string]string{}, inputs: map[Dep]string{}, held: work.st.held, fault: r.s.cache("fault.txt"),
+		digests: map[string]string{}, inputs: map[Dep]string{}, held: work.status.held, fault: r.store.cache("fault.txt"),
 		made: map[string]string{}, passing: map[string]Freer{},
 		follows: func(other string) bool { return r.follows(task, other) },
 	}
@@ -288,7 +288,7 @@ func (r *runner) newJob(work *Work, inputs []input, dir string) *Job {
 	}
 
 	for _, dep := range task.Deps {
-		job.inputs[dep] = filepath.Join(r.s.object(work.statuses[dep.Task].rec.Key), dep.Output)
+		job.inputs[dep] = filepath.Join(r.store.object(work.statuses[dep.Task].record.Key), dep.Output)
 	}
 
 	job.passed = r.take(task, job.made)
@@ -324,7 +324,7 @@ func (st *Status) checkFiles() error {
 	return nil
 }
 
-// host returns the name of this machine for manifests. In a job of Slurm that is the name by which Slurm knows it.
+// host returns the name of this machine for manifests. In a job of Slurm it is the name that Slurm uses for the node.
 func (r *runner) host() string {
 	if name := os.Getenv("SLURMD_NODENAME"); name != "" && r.worker {
 		return name
@@ -338,12 +338,12 @@ func (r *runner) host() string {
 // folder returns the path of a fresh folder for a task's outputs, which it creates unless they are
 // packed into one file at that path. Workers use a folder that a driver does not clear when it starts.
 func (r *runner) folder(key string, packed bool) (string, error) {
-	dir := r.s.cache("tmp", aside())
+	dir := r.store.cache("tmp", aside())
 
 	if r.worker {
-		dir = r.s.cache("work", key+"-"+aside())
+		dir = r.store.cache("work", key+"-"+aside())
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-			return "", &WorkdirError{r.s.dir, err}
+			return "", &WorkdirError{r.store.dir, err}
 		}
 	}
 
@@ -352,7 +352,7 @@ func (r *runner) folder(key string, packed bool) (string, error) {
 	}
 
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", &WorkdirError{r.s.dir, err}
+		return "", &WorkdirError{r.store.dir, err}
 	}
 
 	return dir, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // ErrForeign is the error of something in a work directory that is not a regular file, so that the program did not
-// write it: a link, which may lead anywhere, or a FIFO, of which a read may never return.
-var ErrForeign = errors.New("no regular file of this program's")
+// write it: a link may lead anywhere, and reading a FIFO may never end.
+var ErrForeign = errors.New("it is not a regular file, so this program did not write it")
 
 // Own returns the information about a file of a work directory. If the file is not regular, perhaps a
 // link, Own also returns an error that wraps ErrForeign.
@@ -79,7 +79,7 @@ func Tail(path string, lines int) string {
 	}
 
 	data, _ := io.ReadAll(io.LimitReader(file, most))
-	all := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	all := strings.Split(strings.TrimRight(string(data), "\n"), "\n") // after an error of reading: the lines before it
 	first := max(0, len(all)-lines)
 
 	for i := first - 1; i >= 0; i-- {

@@ -48,7 +48,11 @@ func Part(tasks []*Task, i, n int) []*Task {
 		slices.SortStableFunc(wave, func(a, b *Task) int { return cmp.Compare(b.Weight, a.Weight) })
 
 		parts := &queue[share]{list: make([]share, n), less: func(a, b share) bool {
-			return a.weight < b.weight || a.weight == b.weight && a.part < b.part
+			if a.weight != b.weight {
+				return a.weight < b.weight
+			}
+
+			return a.part < b.part
 		}}
 		for k := range parts.list { // with equal weights, in this order, they are a heap
 			parts.list[k].part = k + 1
@@ -103,12 +107,14 @@ func (p *Plan) Marks() map[string]string {
 
 // ParsePart reads a part such as 3/64: part i of n. Programs that count from 0 may write 0/64 for 64/64.
 func ParsePart(text string) (i, n int, err error) {
-	a, b, ok := strings.Cut(text, "/")
-	i, err1 := strconv.Atoi(a)
-	n, err2 := strconv.Atoi(b)
+	first, second, _ := strings.Cut(text, "/") // without a slash second is "", which is not a number
+	i, errPart := strconv.Atoi(first)
+	n, errCount := strconv.Atoi(second)
 
-	if !ok || err1 != nil || err2 != nil || n < 1 || n > maxParts || i < 0 || i > n {
-		return 0, 0, fmt.Errorf("expected a part and their number, as 3/64 (up to %d), found %q", maxParts, text)
+	isForm := errPart == nil && errCount == nil
+	isInRange := n >= 1 && n <= maxParts && i >= 0 && i <= n
+	if !isForm || !isInRange {
+		return 0, 0, fmt.Errorf("expected a part and the number of parts, as 3/64 (up to %d), found %q", maxParts, text)
 	}
 
 	if i == 0 {
@@ -198,17 +204,7 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	store := openStore(plan.Dir)
 	store.shared = true
 
-	options := Options{
-		Jobs: 1, KeepGoing: true, Program: k.Program, Annotate: k.Annotate,
-		Observe: func(event Event) {
-			switch {
-			case event.Kind == "done":
-				done(event.Task, event.Ran)
-			case event.Kind == "note" && k.Note != nil:
-				k.Note(event.Task.ID, event.Note)
-			}
-		},
-	}
+	options := k.partOptions(done)
 
 	var r *runner
 	var todo []*Task
@@ -238,6 +234,20 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	}
 
 	return len(r.left), errors.Join(r.outcome(ctx, unable), r.leave(tasks)) // finished results are kept after failures too
+}
+
+// partOptions returns the options of a run of one part, which calls done for each task that ends without a failure.
+func (k *Worker) partOptions(done func(task *Task, ran bool)) Options {
+	observe := func(event Event) {
+		switch {
+		case event.Kind == "done":
+			done(event.Task, event.Ran)
+		case event.Kind == "note" && k.Note != nil:
+			k.Note(event.Task.ID, event.Note)
+		}
+	}
+
+	return Options{Jobs: 1, KeepGoing: true, Program: k.Program, Annotate: k.Annotate, Observe: observe}
 }
 
 // upTo returns the plan of the tasks with the given IDs and of all tasks that they need.
@@ -273,7 +283,7 @@ func nameOf(tasks []*Task) string {
 // leave writes the records of the tasks that are up to date, and the hashes of their raw files, to an index in
 // .cache/learned, because only the holder of the lock may write the main one. The next run learns them.
 func (r *runner) leave(tasks []*Task) error {
-	store := r.s
+	store := r.store
 	if err := store.settle(); err != nil {
 		return err
 	}
@@ -303,12 +313,12 @@ func (s *store) indexOf(tasks []*Task) []byte {
 
 	part := newIndex()
 	for _, task := range tasks {
-		rec := s.ix.Tasks[task.ID]
+		rec := s.index.Tasks[task.ID]
 		part.Tasks[task.ID] = rec
-		part.Configs[rec.Config] = s.ix.Configs[rec.Config]
+		part.Configs[rec.Config] = s.index.Configs[rec.Config]
 
 		for _, file := range task.Files {
-			if hash, ok := s.ix.Files[file.Path]; ok {
+			if hash, ok := s.index.Files[file.Path]; ok {
 				part.Files[file.Path] = hash
 			}
 		}

@@ -6,17 +6,20 @@ import (
 	"strings"
 )
 
-// Selection selects the tasks of a run. The zero value of a field selects all tasks.
+// Selection selects the tasks of a run: those that pass all of its filters, Stages to Splits. An empty filter passes
+// every task.
 type Selection struct {
-	Stages      []string // only these stages
-	From, To    string   // only stages from, and up to, these
-	Experiments []string // only tasks that work for one of these, or for an experiment below its name
-	Splits      []string // only these splits, and tasks that belong to no split
-	Force       bool     // run the tasks even if they are up to date
-	Verify      bool     // hash all files and results, even if size and time are unchanged
+	Stages      []string // passes tasks of these stages
+	From        string   // passes tasks of this stage and of later stages
+	To          string   // passes tasks of this stage and of earlier stages
+	Experiments []string // passes tasks that work for one of these experiments, or for a variant below one of them
+	Splits      []string // passes tasks of these splits, and all tasks that belong to no split
+
+	Force  bool // run the selected tasks even if they are up to date
+	Verify bool // hash all files and results, even if size and time are unchanged
 }
 
-// all reports whether all tasks are selected.
+// all reports whether all tasks are selected: every filter is empty.
 func (s Selection) all() bool {
 	return len(s.Stages)+len(s.Experiments)+len(s.Splits) == 0 && s.From+s.To == ""
 }
@@ -28,8 +31,8 @@ type Plan struct {
 	Tasks  []*Task
 }
 
-// Check returns an error if an ID occurs twice, or if a
-// dependency is missing or comes later. Only a fault of the program makes such a plan.
+// Check returns an error if an ID occurs twice, or if a dependency is missing or comes later. Only a fault of the
+// program makes such a plan.
 func (p *Plan) Check() error {
 	seen := make(map[string]bool, len(p.Tasks))
 	for _, task := range p.Tasks {
@@ -49,7 +52,7 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// Selects reports whether the selection has the task.
+// Selects reports whether a task passes all filters of the selection.
 func (p *Plan) Selects(selection Selection, task *Task) bool {
 	stage := slices.Index(p.Stages, task.Stage)
 	switch {

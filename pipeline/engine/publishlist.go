@@ -141,7 +141,7 @@ func (s *store) takeAway(folder string, names []string, sound bool) error {
 
 // planned is what the tasks of a plan publish.
 type planned struct {
-	names map[string]bool // paths below the work directory; that of a folder ends in a slash, and the folder has its list
+	names map[string]bool // paths below the work directory; the path of a folder, which has a list, ends in a slash
 	tops  map[string]bool // first parts of these paths: the folders of experiments
 }
 

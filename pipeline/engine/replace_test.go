@@ -32,7 +32,7 @@ func TestReplace(t *testing.T) {
 		require.NoError(t, err)
 
 		keys := map[string]string{}
-		for id, r := range openStore(w.dir).ix.Tasks {
+		for id, r := range openStore(w.dir).index.Tasks {
 			keys[id] = r.Key
 		}
 

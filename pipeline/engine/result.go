@@ -30,18 +30,18 @@ type Result struct {
 	Slowest        string         `json:"slowest_task,omitempty"`
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
 
-	s        *store
+	store    *store
 	statuses map[string]*Status // by task
 }
 
 // Output returns the path of a task's output. ok is false if the task is not up to date.
 func (r *Result) Output(task, name string) (path string, ok bool) {
 	st := r.statuses[task]
-	if st == nil || st.rec == nil {
+	if st == nil || st.record == nil {
 		return "", false
 	}
 
-	return filepath.Join(r.s.object(st.rec.Key), name), true
+	return filepath.Join(r.store.object(st.record.Key), name), true
 }
 
 // Task returns the task with an ID, or nil if there is none.
@@ -56,11 +56,11 @@ func (r *Result) Task(id string) *Task {
 // Digest returns the digest of a task's output. ok is false if the task is not up to date, or does not have the output.
 func (r *Result) Digest(task, name string) (digest string, ok bool) {
 	st := r.statuses[task]
-	if st == nil || st.rec == nil {
+	if st == nil || st.record == nil {
 		return "", false
 	}
 
-	output, ok := st.rec.output(name)
+	output, ok := st.record.output(name)
 	return output.digest(), ok
 }
 

@@ -38,14 +38,14 @@ type Options struct {
 // runner makes the tasks of one run. choose picks the tasks; makeAll passes them to the executor as they become ready
 // (schedule.go); the executor calls back to make each of them (make.go).
 type runner struct {
-	s       *store
-	p       *Plan
-	o       Options
-	ex      Executor
-	worker  bool           // this process is one of several that make tasks at the same time; it does not have the lock
-	journal *journalWriter // of the run; nil if there is nothing to make, or in a worker
-	gate    chan struct{}  // bounds the tasks that are looked at together, because each may block a thread
-	left    []*Task        // tasks that are not made, because they wait for results of other processes
+	store    *store
+	plan     *Plan
+	options  Options
+	executor Executor
+	worker   bool           // this process is one of several that make tasks at the same time; it does not have the lock
+	journal  *journalWriter // of the run; nil if there is nothing to make, or in a worker
+	gate     chan struct{}  // bounds the tasks that are looked at together, because each may block a thread
+	left     []*Task        // tasks that are not made, because they wait for results of other processes
 
 	// Set by choose.
 	users map[string][]*Task // for each task the tasks to make that take its outputs
@@ -147,7 +147,7 @@ func (s *store) begin(plan *Plan, options Options) (r *runner, todo []*Task, cle
 
 // summarize completes the run's result with the summaries of the stages, and with the time since the start.
 func (r *runner) summarize(start time.Time) {
-	for _, stage := range r.p.Stages {
+	for _, stage := range r.plan.Stages {
 		summary := r.stats[stage]
 		if summary == nil {
 			continue
@@ -165,19 +165,19 @@ func (r *runner) summarize(start time.Time) {
 // newRunner returns a runner of the plan's tasks, whose statuses are given by task.
 func newRunner(s *store, plan *Plan, options Options, statuses map[string]*Status) *runner {
 	run := &runner{
-		s: s, p: plan, o: options, statuses: statuses, level: map[*Task]float64{}, near: map[*Task]bool{},
+		store: s, plan: plan, options: options, statuses: statuses, level: map[*Task]float64{}, near: map[*Task]bool{},
 		passed: map[string]passed{}, wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
-		stats: map[string]*StageSummary{}, res: &Result{s: s, statuses: statuses},
+		stats: map[string]*StageSummary{}, res: &Result{store: s, statuses: statuses},
 		gate: make(chan struct{}, max(64, options.Jobs)),
 	}
 
 	run.cond = sync.NewCond(&run.mu)
-	run.ex = options.Executor
-	if run.ex == nil {
-		run.ex = Local{options.Jobs}
+	run.executor = options.Executor
+	if run.executor == nil {
+		run.executor = Local{options.Jobs}
 	}
 
-	_, s.holds = run.ex.(Local)
+	_, s.holds = run.executor.(Local)
 
 	return run
 }
@@ -186,12 +186,12 @@ func newRunner(s *store, plan *Plan, options Options, statuses map[string]*Statu
 // r.failed has the errors of tasks.
 func (r *runner) makeAll(ctx context.Context, todo []*Task) error {
 	var expect []float64
-	for _, v := range todo {
-		expect = append(expect, r.expected(v))
+	for _, task := range todo {
+		expect = append(expect, r.expected(task))
 	}
 
 	if !r.worker {
-		r.journal = newJournal(r.p.Dir, r.journalHead(todo, expect))
+		r.journal = newJournal(r.plan.Dir, r.journalHead(todo, expect))
 	}
 
 	r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
@@ -207,8 +207,8 @@ func (r *runner) makeAll(ctx context.Context, todo []*Task) error {
 	return unable
 }
 
-// outcome returns the error of a run: that it was interrupted, the failures of its tasks, or the error of the executor,
-// which unable is.
+// outcome returns the error of a run: the error of ctx if it was interrupted, otherwise the failures of its tasks, and
+// otherwise unable, the error of the executor.
 func (r *runner) outcome(ctx context.Context, unable error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -228,17 +228,17 @@ func (r *runner) outcome(ctx context.Context, unable error) error {
 func (r *runner) position(err error) int {
 	var failure *TaskError
 	if errors.As(err, &failure) {
-		return slices.Index(r.p.Tasks, failure.Task)
+		return slices.Index(r.plan.Tasks, failure.Task)
 	}
 
-	return len(r.p.Tasks)
+	return len(r.plan.Tasks)
 }
 
 // choose returns the selected tasks that must run, in the plan's order, and publishes the results of the others. list
 // has the statuses of all tasks in the plan's order.
 //
-// The inputs of a selected task must be up to date or selected too. If another process makes one of them, which
-// elsewhere tells, the task is left: it is in r.left and not in the result. Otherwise choose returns a *NotReadyError.
+// The inputs of a selected task must be up to date or selected too. If another process makes one of them (elsewhere has
+// its task's ID), choose appends the selected task to r.left instead. Otherwise choose returns a *NotReadyError.
 func (r *runner) choose(list []*Status, selected func(task *Task) bool, elsewhere map[string]bool) ([]*Task, error) {
 	chosen, err := r.chooseReady(list, selected, elsewhere)
 	if err != nil {
@@ -252,21 +252,21 @@ func (r *runner) choose(list []*Status, selected func(task *Task) bool, elsewher
 		summary := r.stage(task.Stage)
 		summary.Tasks++
 
-		again := st.State != UpToDate || r.o.Force
+		again := st.State != UpToDate || r.options.Force
 		for _, dep := range task.Deps {
 			again = again || rerun[dep.Task] // the input may turn out unchanged; then the key finds the result
 		}
 
 		if !again {
 			summary.Cached++
-			if err := r.s.publish(task, st.rec); err != nil {
+			if err := r.store.publish(task, st.record); err != nil {
 				return nil, err
 			}
 
 			continue
 		}
 
-		if r.o.Force {
+		if r.options.Force {
 			st.Reasons = append(st.Reasons, Reason{Kind: "forced"})
 		}
 
@@ -321,8 +321,8 @@ func (r *runner) chooseReady(list []*Status, selected func(task *Task) bool, els
 	return chosen, nil
 }
 
-// link sets which tasks of todo wait for which, and the weight of each task together with the heaviest chain of tasks
-// that depend on it. rerun tells which tasks are in todo.
+// link sets r.users and r.wait, which tell the tasks of todo that wait for others, and r.level. rerun has the IDs of
+// the tasks in todo.
 func (r *runner) link(todo []*Task, rerun map[string]bool) {
 	for _, task := range todo {
 		for _, dep := range task.Deps {
@@ -356,7 +356,7 @@ func (r *runner) stage(name string) *StageSummary {
 
 // expected returns how many seconds a task may take: as long as last time, otherwise by its weight.
 func (r *runner) expected(task *Task) float64 {
-	if rec := r.s.last(task.ID); rec != nil && rec.Seconds > 0 {
+	if rec := r.store.last(task.ID); rec != nil && rec.Seconds > 0 {
 		return rec.Seconds
 	}
 

@@ -21,20 +21,20 @@ func (q *queue[T]) Less(i, j int) bool { return q.less(q.list[i], q.list[j]) }
 
 func (q *queue[T]) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
 
-func (q *queue[T]) Push(x any) { q.list = append(q.list, x.(T)) }
+func (q *queue[T]) Push(element any) { q.list = append(q.list, element.(T)) }
 
 func (q *queue[T]) Pop() any {
-	x := q.list[len(q.list)-1]
+	last := q.list[len(q.list)-1]
 	q.list = q.list[:len(q.list)-1]
 
-	return x
+	return last
 }
 
 // run passes the tasks of todo to the executor as they become ready, as many at
 // a time as it accepts. It returns an error of the executor; r.failed has the errors of tasks.
 func (r *runner) run(ctx context.Context, todo []*Task) error {
 	r.queueReady(todo)
-	if err := r.ex.Open(ctx, &Session{r.p.Dir}); err != nil {
+	if err := r.executor.Open(ctx, &Session{r.plan.Dir}); err != nil {
 		return fmt.Errorf("open executor: %w", err)
 	}
 
@@ -43,7 +43,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 
 	r.runReady(ctx)
 
-	if err := r.ex.Close(); err != nil {
+	if err := r.executor.Close(); err != nil {
 		return fmt.Errorf("close executor: %w", err)
 	}
 
@@ -96,7 +96,7 @@ func (r *runner) runReady(ctx context.Context) {
 		if r.stop && !drained {
 			drained = true
 			r.mu.Unlock()
-			r.ex.Drain()
+			r.executor.Drain()
 			r.mu.Lock()
 			continue
 		}
@@ -128,7 +128,7 @@ func (r *runner) runChain(ctx context.Context, task *Task) {
 // next takes the first ready task in hand. It returns nil if there is none, or if no further task may begin. The mutex
 // must be held.
 func (r *runner) next() *Task {
-	limit := r.ex.Limit()
+	limit := r.executor.Limit()
 	isFull := limit > 0 && r.busy >= limit
 	if r.stop || r.ready.Len() == 0 || isFull {
 		return nil
@@ -173,7 +173,7 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 		summary.Failed++
 		r.failed = append(r.failed, &TaskError{task, err})
 		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err})
-		r.stop = r.stop || !r.o.KeepGoing
+		r.stop = r.stop || !r.options.KeepGoing
 
 		return
 	}
@@ -216,8 +216,8 @@ func (r *runner) observe(event Event) {
 		r.journal.observe(event)
 	}
 
-	if r.o.Observe != nil {
-		r.o.Observe(event)
+	if r.options.Observe != nil {
+		r.options.Observe(event)
 	}
 }
 
@@ -248,11 +248,11 @@ func (r *runner) alone(key string) (waited bool, release func()) {
 // or its settings or its version changed, or the run is forced. The queue prefers such tasks, so that there are never
 // more passed values than tasks in hand.
 func (r *runner) follows(t *Task, next string) bool {
-	if _, here := r.ex.(Local); !here {
+	if _, here := r.executor.(Local); !here {
 		return false
 	}
 
-	old := r.s.last(next)
+	old := r.store.last(next)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -261,7 +261,7 @@ func (r *runner) follows(t *Task, next string) bool {
 		return false
 	}
 
-	if r.o.Force || old == nil || old.Version != user.Version {
+	if r.options.Force || old == nil || old.Version != user.Version {
 		return true
 	}
 

@@ -90,7 +90,7 @@ func (s *store) known(f File) (bool, error) {
 	}
 
 	s.mu.Lock()
-	r, ok := s.ix.Files[f.Path]
+	r, ok := s.index.Files[f.Path]
 	s.mu.Unlock()
 	if ok && r.Stamp == st {
 		return true, nil

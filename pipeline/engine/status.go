@@ -68,7 +68,7 @@ type Status struct {
 	stamps  []stamp  // of the raw files, when they were hashed
 	held    []hashed // raw files whose contents are kept for the task
 	chosen  bool     // the run's selection has the task
-	rec     *record  // of the result; nil if the task is not up to date
+	record  *record  // of the result; nil if the task is not up to date
 }
 
 // mostReasons is the number of reasons that Because lists at most. If there are more, it lists one less and counts the

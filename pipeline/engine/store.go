@@ -78,11 +78,11 @@ type store struct {
 	dir     string // the work directory
 	objects string // folder of the results
 
-	mu    sync.Mutex // guards ix, dirty, saved, pause, hashing, learned and pending
-	ix    index
-	dirty bool          // ix has changed since it was written
-	saved time.Time     // when ix was last written
-	pause time.Duration // least time between two writes of ix
+	mu    sync.Mutex // guards index, dirty, saved, pause, hashing, learned and pending
+	index index
+	dirty bool          // index has changed since it was written
+	saved time.Time     // when index was last written
+	pause time.Duration // least time between two writes of index
 
 	looked  map[string]*hashed       // raw files by path, while a plan is assessed: each is looked at once; otherwise nil
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; the channel is closed at the end
@@ -119,7 +119,7 @@ func (s *store) object(key string) string {
 // newStore returns a store with an empty index.
 func newStore(dir string) *store {
 	s := &store{
-		dir: dir, ix: newIndex(), saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
+		dir: dir, index: newIndex(), saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
 	}
 	s.objects = s.cache("objects")
 
@@ -131,15 +131,15 @@ func (s *store) last(task string) *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.ix.Tasks[task]
+	return s.index.Tasks[task]
 }
 
 // openStore returns a store with the index of the work directory. If the index is missing or damaged, it starts with
 // an empty one: the objects' manifests contain the same facts. It writes nothing.
 func openStore(dir string) *store {
 	s := newStore(dir)
-	if s.ix.load(s.cache("index")) != nil {
-		s.ix = newIndex()
+	if s.index.load(s.cache("index")) != nil {
+		s.index = newIndex()
 	}
 
 	s.learn()
@@ -147,10 +147,10 @@ func openStore(dir string) *store {
 	return s
 }
 
-// forget drops what the index knows of files, so that every raw file and every result is hashed again.
+// forget drops the stamps of all files from the index, so that every raw file and every result is hashed again.
 func (s *store) forget() {
-	s.ix.Files = map[string]fileRecord{}
-	for _, record := range s.ix.Tasks {
+	s.index.Files = map[string]fileRecord{}
+	for _, record := range s.index.Tasks {
 		record.Stamps = nil
 	}
 }
@@ -236,8 +236,8 @@ func (s *store) makeWay(folder bool, elem ...string) error {
 	return s.setAside(path)
 }
 
-// remember puts the record of a task's result into the index, and completes it with the task's settings. durable says
-// that the result is on the disk for certain; otherwise the result becomes pending, and settle makes it durable.
+// remember puts the record of a task's result into the index, and completes it with the task's settings. If durable is
+// true, the result is on the disk for certain; otherwise it becomes pending, and settle makes it durable.
 func (s *store) remember(task *Task, r *record, durable bool) {
 	r.Config = configDigest(task.Config)
 	r.Local = task.Local
@@ -248,8 +248,8 @@ func (s *store) remember(task *Task, r *record, durable bool) {
 		s.pending[r.Key] = r
 	}
 
-	s.ix.Configs[r.Config] = task.Config
-	s.ix.Tasks[task.ID] = r
+	s.index.Configs[r.Config] = task.Config
+	s.index.Tasks[task.ID] = r
 	s.dirty = true
 }
 
@@ -266,14 +266,14 @@ func (s *store) learn() {
 
 		path := s.cache("learned", entry.Name())
 
-		var one index
-		if one.load(path) != nil {
+		var workers index
+		if workers.load(path) != nil { // it is damaged: its results are found by their manifests
 			continue
 		}
 
-		maps.Copy(s.ix.Configs, one.Configs)
-		maps.Copy(s.ix.Tasks, one.Tasks)
-		maps.Copy(s.ix.Files, one.Files)
+		maps.Copy(s.index.Configs, workers.Configs)
+		maps.Copy(s.index.Tasks, workers.Tasks)
+		maps.Copy(s.index.Files, workers.Files)
 		s.learned = append(s.learned, path)
 		s.dirty = true
 	}

@@ -37,8 +37,8 @@ func take(file *os.File) (ok bool, err error) {
 func give(file *os.File) { _ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
 
 // lookAt returns the stamp of a file and its type. It describes a link itself unless follow is true. Unlike os.Stat and
-// os.Lstat it does not allocate memory. Only with follow, for raw files, the stamp has a CTime: that of a result
-// changes with each of its names.
+// os.Lstat it does not allocate memory. Only with follow, for raw files, the stamp has a CTime, because the CTime of a
+// result changes whenever the result gets or loses a name.
 func lookAt(path string, follow bool) (st stamp, kind fs.FileMode, err error) {
 	var x unix.Stat_t
 	for err = unix.EINTR; err == unix.EINTR; { // a signal interrupted the call

@@ -1,18 +1,22 @@
-// Package engine plans and runs tasks: it knows which are up to date, which are
-// stale and why, runs the others in parallel, and keeps their results so that
-// nothing is done twice and nothing half done is ever seen.
+// Package engine plans and runs tasks. It finds out which tasks are up to date and
+// why the others are not, runs those in parallel, and keeps the results, so that no
+// work is done twice and nobody sees a result that is not complete.
 //
-// A task's key is the SHA-256 of its stage's version, the slice of
-// configuration it reads, the content hashes of its raw files and the digests
-// of its inputs from other tasks. Its result is an object: a directory
-// .cache/objects/<key> with the task's outputs and a manifest, or one file that
-// holds them (package pack), written under another name and renamed, so that it
-// is complete or absent. The index (.cache/index) caches the outputs and settings
-// of each task's last result, to be fast and to explain; lost, it is made again of
-// the manifests. It is written when what it lists is durable.
+// A task's key is the SHA-256 of its stage's version, the settings that it reads,
+// the hashes of its raw files and the digests of its inputs from other tasks. Its
+// result is an object: a folder .cache/objects/K/KEY (K is the first digit of the
+// key) with the task's outputs and a manifest, or one file that contains them
+// (package pack). The engine writes an object under another name and then renames
+// it, so that it is complete or absent.
+//
+// The index (.cache/index) lists the settings and outputs of each task's last
+// result. It saves reading the manifests and explains why a task must run. If it is
+// lost, the engine makes it again from the manifests. The engine writes the index
+// only after the results that it lists are durable.
 //
 // The engine knows nothing of microphones, networks, configuration files or
-// tables. Of the project it imports only the key-value pair.
+// tables. It imports from the project only the pair of key and value (package kv),
+// the packs (package pack) and internal/parallel.
 package engine
 
 import (
@@ -195,8 +199,8 @@ type inPack struct{ io.Writer }
 
 func (inPack) Close() error { return nil }
 
-// SetDigest replaces the digest of an output in the keys of the tasks that take it. Without it, that is the
-// digest of the file's bytes. A table needs another one: its metadata may change while its values do not.
+// SetDigest replaces the digest of an output in the keys of the tasks that take it. Without SetDigest the digest is the
+// SHA-256 of the file. A table needs another digest, because its metadata may change while its values do not.
 func (j *Job) SetDigest(output, digest string) { j.digests[output] = digest }
 
 // SetContent calls SetDigest with the SHA-256 of the bytes that content writes.

@@ -55,12 +55,12 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	runner := newRunner(store, k.Plan, Options{Program: k.Program, Annotate: k.Annotate}, statuses)
 	runner.worker = true
 
-	work := &Work{Task: task, Key: st.key, st: st, statuses: statuses, r: runner}
+	work := &Work{Task: task, Key: st.key, status: st, statuses: statuses, runner: runner}
 	if err := work.Make(ctx); err != nil && !work.Sealed() {
 		return false, err
 	}
 
-	return work.rec != nil, nil
+	return work.record != nil, nil
 }
 
 // statuses returns statuses of the tasks whose outputs a task takes, by task. They have the records of these outputs
@@ -69,10 +69,10 @@ func (s Spec) statuses(task *Task) map[string]*Status {
 	statuses := map[string]*Status{}
 	for i, dep := range task.Deps {
 		if statuses[dep.Task] == nil {
-			statuses[dep.Task] = &Status{rec: &record{Key: s.Objects[i]}}
+			statuses[dep.Task] = &Status{record: &record{Key: s.Objects[i]}}
 		}
 
-		upstream := statuses[dep.Task].rec
+		upstream := statuses[dep.Task].record
 		upstream.Outputs = append(upstream.Outputs, output{Name: dep.Output, SHA256: s.Inputs[i].Digest})
 	}
 
