@@ -77,6 +77,7 @@ type Calibrator struct {
 
 func (c *Calibrator) setDefaults() { c.SpreadDB = 0.2 }
 
+// validate reports faults of the section, which is at key.
 func (c *Calibration) validate(f *File, _ *Experiment, key string, fail failFunc) {
 	for _, v := range []struct {
 		name  string
@@ -160,44 +161,16 @@ func (c *Calibrator) Check(fail func(setting, text string)) {
 //
 // Settings that contradict each other or the channel's unit are an error.
 func (c Calibration) Factor(channelUnit string) (factor float64, unit string, err error) {
-	fail := func(format string, args ...any) (float64, string, error) {
-		return 0, "", fmt.Errorf("calibration: "+format, args...)
-	}
-
-	chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0
+	fault := cmp.Or(c.contradiction(), c.misfit(channelUnit))
 	switch {
-	case chain && c.PaPerUnit > 0:
-		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one")
-	case chain && c.Unit != "":
-		return fail("both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
-	case c.PaPerUnit > 0 && c.Unit != "":
-		return fail("both pa_per_unit and unit: %s are given: keep one", c.Unit)
-	case c.Reading != "" && c.FullScaleV == 0:
-		return fail("reading describes full_scale_v, but full_scale_v is missing")
-	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
-		return fail("gain_db is part of a chain, but sensitivity_v_per_pa is missing")
-	case c.PaPerUnit > 0 && channelUnit == "Pa":
-		return fail("pa_per_unit is given, but the channel is in Pa already")
+	case fault != "":
+		return 0, "", fmt.Errorf("calibration: %s", fault)
 	case c.PaPerUnit > 0:
 		return c.PaPerUnit, "Pa", nil
-	case c.Unit != "" && !slices.Contains([]string{"", "full-scale", c.Unit}, channelUnit):
-		return fail("unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
 	case c.Unit != "":
 		return 1, c.Unit, nil
-	case !chain:
+	case !c.hasChain():
 		return 1, channelUnit, nil
-	case channelUnit == "full-scale" && c.FullScaleV == 0:
-		return fail("samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too")
-	case channelUnit == "" && c.FullScaleV == 0:
-		return fail("the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give " +
-			"pa_per_unit")
-	case channelUnit == "": // integers of any scaling would be taken for fractions of full scale
-		return fail("full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' " +
-			"unit; give pa_per_unit")
-	case channelUnit == "V" && c.FullScaleV > 0:
-		return fail("the channel is in V already: leave out full_scale_v")
-	case channelUnit != "V" && channelUnit != "full-scale":
-		return fail("a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
 	}
 
 	factor = 1
@@ -216,20 +189,75 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 	return factor / c.SensitivityVPerPa / math.Pow(10, c.GainDB/20), "Pa", nil
 }
 
+// hasChain reports whether numbers of the chain are given.
+func (c Calibration) hasChain() bool { return c.FullScaleV > 0 || c.SensitivityVPerPa > 0 }
+
+// contradiction describes settings that contradict each other, or returns "".
+func (c Calibration) contradiction() string {
+	switch {
+	case c.hasChain() && c.PaPerUnit > 0:
+		return "both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one"
+	case c.hasChain() && c.Unit != "":
+		return fmt.Sprintf("both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
+	case c.PaPerUnit > 0 && c.Unit != "":
+		return fmt.Sprintf("both pa_per_unit and unit: %s are given: keep one", c.Unit)
+	case c.Reading != "" && c.FullScaleV == 0:
+		return "reading describes full_scale_v, but full_scale_v is missing"
+	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
+		return "gain_db is part of a chain, but sensitivity_v_per_pa is missing"
+	}
+
+	return ""
+}
+
+// misfit describes why the settings do not fit a channel with this unit, or returns "".
+func (c Calibration) misfit(channelUnit string) string {
+	switch {
+	case c.PaPerUnit > 0 && channelUnit == "Pa":
+		return "pa_per_unit is given, but the channel is in Pa already"
+	case c.Unit != "" && !slices.Contains([]string{"", "full-scale", c.Unit}, channelUnit):
+		return fmt.Sprintf("unit: %s is declared, but the channel is in %s", c.Unit, channelUnit)
+	case !c.hasChain(): // the other settings concern the chain
+		return ""
+	case channelUnit == "full-scale" && c.FullScaleV == 0:
+		return "samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too"
+	case channelUnit == "" && c.FullScaleV == 0:
+		return "the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give " +
+			"pa_per_unit"
+	case channelUnit == "": // integers of any scaling would be taken for fractions of full scale
+		return "full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' " +
+			"unit; give pa_per_unit"
+	case channelUnit == "V" && c.FullScaleV > 0:
+		return "the channel is in V already: leave out full_scale_v"
+	case channelUnit != "V" && channelUnit != "full-scale":
+		return fmt.Sprintf("a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
+	}
+
+	return ""
+}
+
 // Text describes how samples become a unit, for recordings.arrow.
 func (c Calibration) Text() string {
 	var parts []string
-	add := func(given bool, format string, args ...any) {
-		if given {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
+	if c.PaPerUnit > 0 {
+		parts = append(parts, fmt.Sprintf("%g Pa per unit, as configured", c.PaPerUnit))
 	}
 
-	add(c.PaPerUnit > 0, "%g Pa per unit, as configured", c.PaPerUnit)
-	add(c.Unit != "", "in %s, as configured", c.Unit)
-	add(c.FullScaleV > 0, "%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak"))
-	add(c.SensitivityVPerPa > 0, "%g V/Pa", c.SensitivityVPerPa)
-	add(c.GainDB != 0, "gain %g dB", c.GainDB)
+	if c.Unit != "" {
+		parts = append(parts, fmt.Sprintf("in %s, as configured", c.Unit))
+	}
+
+	if c.FullScaleV > 0 {
+		parts = append(parts, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak")))
+	}
+
+	if c.SensitivityVPerPa > 0 {
+		parts = append(parts, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa))
+	}
+
+	if c.GainDB != 0 {
+		parts = append(parts, fmt.Sprintf("gain %g dB", c.GainDB))
+	}
 
 	return strings.Join(parts, ", ")
 }

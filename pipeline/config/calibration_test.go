@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -8,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCalibration: factors by hand. A microphone of 50 mV/Pa behind 20 dB of
+// The factors were computed by hand. A microphone of 50 mV/Pa behind 20 dB of
 // gain on a recorder of 10 V peak: 10/0.05/10 = 20 Pa at full scale.
 func TestCalibration(t *testing.T) {
-	for _, c := range []struct {
-		c       Calibration
-		channel string
-		factor  float64
-		unit    string
+	for _, test := range []struct {
+		calibration Calibration
+		channelUnit string
+		factor      float64
+		unit        string
 	}{
 		{Calibration{}, "full-scale", 1, "full-scale"},
 		{Calibration{}, "N", 1, "N"},
@@ -32,16 +33,19 @@ func TestCalibration(t *testing.T) {
 		{Calibration{Unit: "Pa"}, "Pa", 1, "Pa"},
 		{Calibration{Unit: "full-scale"}, "full-scale", 1, "full-scale"},
 	} {
-		f, u, err := c.c.Factor(c.channel)
-		require.NoError(t, err, "%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
-		require.InDelta(t, c.factor, f, 1e-12*c.factor,
-			"%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
-		assert.Equal(t, c.unit, u, "%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
+		factor, unit, err := test.calibration.Factor(test.channelUnit)
+		require.NoError(t, err, "%+v on %q", test.calibration, test.channelUnit)
+		assert.InDelta(t, test.factor, factor, 1e-12*test.factor, "%+v on %q", test.calibration, test.channelUnit)
+		assert.Equal(t, test.unit, unit, "%+v on %q", test.calibration, test.channelUnit)
 	}
+}
 
-	for _, c := range []struct {
-		c             Calibration
-		channel, want string
+// Settings that contradict each other or the channel's unit are an error that names the contradiction.
+func TestCalibrationContradictions(t *testing.T) {
+	for _, test := range []struct {
+		calibration Calibration
+		channelUnit string
+		want        string
 	}{
 		{Calibration{FullScaleV: 10, SensitivityVPerPa: 1, PaPerUnit: 2}, "full-scale", "keep one"},
 		{Calibration{SensitivityVPerPa: 1, Unit: "Pa"}, "V", "keep one"},
@@ -56,8 +60,8 @@ func TestCalibration(t *testing.T) {
 		{Calibration{Reading: "rms"}, "full-scale", "full_scale_v is missing"},
 		{Calibration{GainDB: 20}, "full-scale", "sensitivity_v_per_pa is missing"},
 	} {
-		_, _, err := c.c.Factor(c.channel)
-		assert.ErrorContains(t, err, c.want)
+		_, _, err := test.calibration.Factor(test.channelUnit)
+		assert.ErrorContains(t, err, test.want, "%+v on %q", test.calibration, test.channelUnit)
 	}
 }
 
@@ -113,9 +117,8 @@ func TestParseUncertainty(t *testing.T) {
 		"", "±", "± 2", "± 2, k 0", "1, k 2", "u 1, ± 2, k 2", "1 m ± 2 s, k 2", "± x, k 2", "u -1", "a, b",
 		"20 % ± 2 %, k 2", "20 %, u 2 %", "20 % ± 2 m, k 2", "± 2% m, k 2",
 	} {
-		if u, err := ParseUncertainty(text); err == nil {
-			t.Errorf("%q: %+v", text, u)
-		}
+		_, err := ParseUncertainty(text)
+		assert.ErrorContains(t, err, fmt.Sprintf("%q", text))
 	}
 }
 
@@ -124,8 +127,12 @@ func FuzzParseUncertainty(f *testing.F) {
 	f.Add("0.5 m ± 0.1 %, k 2, dof 3, type A")
 	f.Add("± 2 %, rectangular")
 	f.Fuzz(func(t *testing.T, text string) {
-		if u, err := ParseUncertainty(text); err == nil && !(u.U >= 0 && u.DoF > 0) {
-			t.Errorf("%q: %+v", text, u)
+		u, err := ParseUncertainty(text)
+		if err != nil {
+			return
 		}
+
+		assert.GreaterOrEqual(t, u.U, 0.0, "standard uncertainty of %q", text) // also fails for NaN
+		assert.Greater(t, u.DoF, 0.0, "degrees of freedom of %q", text)
 	})
 }

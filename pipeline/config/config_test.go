@@ -16,7 +16,8 @@ import (
 // Every testdata/NAME.bad.yml must give the messages of NAME.bad.txt, written
 // by hand from the fault stated in the file's comment.
 func TestBadFiles(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.bad.yml")
+	files, err := filepath.Glob("testdata/*.bad.yml")
+	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 5, "found %d bad files", len(files))
 
 	for _, p := range files {
@@ -28,9 +29,7 @@ func TestBadFiles(t *testing.T) {
 			_, err := Parse("pipeline.yaml", b)
 			require.Error(t, err)
 
-			if got := err.Error() + "\n"; got != string(want) {
-				t.Errorf("got:\n%s\nexpected:\n%s", got, want)
-			}
+			assert.Equal(t, string(want), err.Error()+"\n")
 		})
 	}
 }
@@ -88,8 +87,7 @@ func TestGood(t *testing.T) {
 	assert.Equal(t, filepath.Join("x", "runs"), f.Resolve("runs"), "paths do not start at the file's folder")
 }
 
-// Which keys exist is part of the slice of configuration: optional sections
-// show up only when they are there.
+// Flatten lists an optional section only if the experiment has it: dsp.track is listed, dsp.distance is not.
 func TestFlatten(t *testing.T) {
 	e := defaultExperiment()
 	e.DSP.Track = &dsp.Track{RangeHz: []float64{250, 500}}
@@ -104,7 +102,7 @@ func TestFlatten(t *testing.T) {
 	assert.Equal(t, []string{"dsp.tolerance=0.03", "dsp.track.range_hz=[250, 500]"}, got)
 }
 
-// Parsing must end, with a value or Errors, for any input.
+// For any input, Parse returns a file or Errors, and Flatten takes each experiment.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte("a: &a [*a]"))
@@ -114,8 +112,8 @@ func FuzzParse(f *testing.F) {
 			for _, e := range file.Experiments {
 				Flatten("", e)
 			}
-		} else if _, ok := err.(Errors); !ok {
-			t.Fatalf("%T: %v", err, err)
+		} else {
+			require.IsType(t, Errors{}, err)
 		}
 	})
 }
@@ -143,50 +141,38 @@ func TestCompareAll(t *testing.T) {
 // Every key is documented, and the schema knows exactly the keys the decoder takes.
 func TestSchemaAndKeys(t *testing.T) {
 	for _, k := range Keys() {
-		require.NotEmpty(t, k.Doc, "%s has no documentation", k.Path)
-		assert.NotEmpty(t, k.Type, "%s has no documentation", k.Path)
+		assert.NotEmpty(t, k.Doc, "documentation of %s", k.Path)
+		assert.NotEmpty(t, k.Type, "type of %s", k.Path)
 	}
 
-	var walk func(path string, s map[string]any) []string
-	walk = func(path string, s map[string]any) []string {
-		var out []string
-		if one, ok := s["oneOf"].([]any); ok {
-			for _, o := range one {
-				out = append(out, walk(path, o.(map[string]any))...)
-			}
-		}
-
-		if a, ok := s["additionalProperties"].(map[string]any); ok && a["properties"] != nil {
-			out = append(out, walk(path+".<name>", a)...)
-		}
-
-		props, _ := s["properties"].(map[string]any)
-		for k, p := range props {
-			if path == "" {
-				out = append(out, k)
-				out = append(out, walk(k, p.(map[string]any))...)
-				continue
-			}
-
-			out = append(out, path+"."+k)
-			out = append(out, walk(path+"."+k, p.(map[string]any))...)
-		}
-
-		return out
-	}
-
-	inSchema := walk("", Schema())
-
-	inKeys := map[string]bool{}
+	var paths []string
 	for _, k := range Keys() {
-		inKeys[k.Path] = true
+		paths = append(paths, k.Path)
 	}
 
-	for _, p := range inSchema {
-		assert.True(t, inKeys[p], "the schema has %s, the list of keys does not", p)
+	assert.ElementsMatch(t, paths, schemaPaths("", Schema()))
+}
+
+// schemaPaths returns the dotted paths of the keys in the JSON Schema of the section at path.
+func schemaPaths(path string, schema map[string]any) []string {
+	var paths []string
+	forms, _ := schema["oneOf"].([]any)
+	for _, form := range forms {
+		paths = append(paths, schemaPaths(path, form.(map[string]any))...)
 	}
 
-	assert.Len(t, inSchema, len(inKeys), "the schema has %d keys, the list %d", len(inSchema), len(inKeys))
+	if named, ok := schema["additionalProperties"].(map[string]any); ok && named["properties"] != nil {
+		paths = append(paths, schemaPaths(path+".<name>", named)...)
+	}
+
+	properties, _ := schema["properties"].(map[string]any)
+	for key, property := range properties {
+		below := join(path, key)
+		paths = append(paths, below)
+		paths = append(paths, schemaPaths(below, property.(map[string]any))...)
+	}
+
+	return paths
 }
 
 // The trainings' settings replace those of a scheduler one by one; an empty list that is written out is an empty list.

@@ -305,21 +305,22 @@ func (d *decoder) named(name string, node *yaml.Node, path string, list reflect.
 
 // object decodes a section into the struct v. It also takes the short forms of sections.
 func (d *decoder) object(node *yaml.Node, path string, v reflect.Value) {
-	null := node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
-	if sf, ok := shortField(v.Type()); ok && node.Kind != yaml.MappingNode && !null {
+	isNull := node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
+	isMapping := node.Kind == yaml.MappingNode
+	if sf, ok := shortField(v.Type()); ok && !isMapping && !isNull {
 		d.decode(node, join(path, sf.Tag.Get("key")), v.FieldByIndex(sf.Index), "")
 		return
 	}
 
-	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && node.Kind != yaml.MappingNode {
+	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && !isMapping {
 		d.decode(node, path, v.FieldByName("Each"), "") // splits: {each: blades}
 		return
 	}
 
 	switch {
-	case null:
+	case isNull:
 		d.fail(node, path, "expected keys, found nothing; known keys: %s", strings.Join(keysOf(v.Type()), ", "))
-	case node.Kind != yaml.MappingNode:
+	case !isMapping:
 		d.fail(node, path, "expected keys and values, found %s", describe(node))
 	default:
 		for key, value := range d.entries(node, path) {
@@ -375,19 +376,21 @@ func (d *decoder) across(node *yaml.Node, path string, table reflect.Value) {
 }
 
 // orList joins texts as "a, b or c". It leaves out empty ones.
-func orList(s []string) string {
-	var t []string
-	for _, e := range s {
-		if e != "" {
-			t = append(t, e)
+func orList(texts []string) string {
+	var given []string
+	for _, text := range texts {
+		if text != "" {
+			given = append(given, text)
 		}
 	}
 
-	if len(t) == 1 {
-		return t[0]
+	if len(given) < 2 {
+		return strings.Join(given, "")
 	}
 
-	return strings.Join(t[:len(t)-1], ", ") + " or " + t[len(t)-1]
+	last := len(given) - 1
+
+	return strings.Join(given[:last], ", ") + " or " + given[last]
 }
 
 // keysOf lists the keys of a type.

@@ -30,13 +30,14 @@ type DSP struct {
 // validateDSP reports faults of the section dsp, which is at key.
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	d := &e.DSP
+	isTable := d.Triplets == "table"
 	switch {
-	case e.pairsGiven() && (d.Triplets == "" || d.Triplets == "table"):
 	case e.pairsGiven():
-		fail(key+".triplets", "the table already holds pairs; leave the key out, or expected table, found %s", d.Triplets)
+		fail.when(d.Triplets != "" && !isTable, key+".triplets",
+			"the data are pairs already; leave the key out; expected table, found %s", d.Triplets)
 	case d.Triplets == "":
 		fail(key, "expected triplets: %s, found none", orList(dsp.Constructions()))
-	case d.Triplets == "table":
+	case isTable:
 		fail(key+".triplets", "table is for ingest.table only")
 	}
 

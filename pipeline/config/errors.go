@@ -73,23 +73,30 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 		e.Key = f.written(key)
 	}
 
-	for k := e.Key; ; {
-		if p, ok := f.where[k]; ok {
-			e.Line = p.line
-			e.Col = p.col
-			e.Excerpt = excerpt(f.lines, p)
-			break
-		}
-
-		i := strings.LastIndexByte(k, '.')
-		if i < 0 {
-			break
-		}
-
-		k = k[:i]
+	if p, ok := f.nearest(e.Key); ok {
+		e.Line = p.line
+		e.Col = p.col
+		e.Excerpt = excerpt(f.lines, p)
 	}
 
 	return e
+}
+
+// nearest returns the place of a key, or of its nearest parent that the file has. It returns false if the file has none
+// of them.
+func (f *File) nearest(key string) (place pos, ok bool) {
+	for {
+		if p, found := f.where[key]; found {
+			return p, true
+		}
+
+		end := strings.LastIndexByte(key, '.')
+		if end < 0 {
+			return pos{}, false
+		}
+
+		key = key[:end]
+	}
 }
 
 // written returns a key of a variant as the file has it: below the variant's experiment. It returns other keys

@@ -227,9 +227,9 @@ func (in *Ingest) validateConditions(key string, fail failFunc) {
 	fail.when(len(in.InFile) > 0 && in.Conditions != "", key+".inside",
 		"the conditions are in a table already; leave one of them out")
 
-	_, cut := Find(in.InFile, "row0")
-	fail.when(cut, key+".inside",
-		"row0 and row1 are no conditions: list intervals in conditions, with columns row0,row1 or t0_s,t1_s")
+	_, namesRows := Find(in.InFile, "row0")
+	fail.when(namesRows, key+".inside",
+		"row0 and row1 are not conditions: list intervals in conditions, with columns row0,row1 or t0_s,t1_s")
 
 	for _, entry := range in.Tolerances {
 		tolerance, err := condition.ParseTolerance(entry.Value)
@@ -269,6 +269,7 @@ type Reader struct {
 
 func (r *Reader) setDefaults() { r.TimeoutS = 600 }
 
+// validate reports faults of the section, which is at key.
 func (r *Reader) validate(_ *File, e *Experiment, key string, fail failFunc) {
 	switch {
 	case len(r.Program) == 0 || r.Program[0] == "":
@@ -288,9 +289,10 @@ type Background struct {
 	Files []string `key:"files" path:"yes"`
 }
 
+// validate reports faults of the section, which is at key.
 func (b *Background) validate(_ *File, e *Experiment, key string, fail failFunc) {
 	fail.when(len(b.Files) == 0, key, "expected files: GLOB")
-	fail.when(len(e.Ingest.Columns) > 0, key, "belongs to microphones; what a balance reads without wind is balance.tare")
+	fail.when(len(e.Ingest.Columns) > 0, key, "belongs to microphones; name the balance's recording without wind in balance.tare")
 }
 
 // Tachometer is a channel that counts the shaft's revolutions.
@@ -317,8 +319,9 @@ func (t *Tachometer) setDefaults() {
 	t.Edge = "rising"
 }
 
+// validate reports faults of the section, which is at key.
 func (t *Tachometer) validate(_ *File, _ *Experiment, key string, fail failFunc) {
-	fail.when(t.Channel == "", key, "expected channel: which one counts the revolutions")
+	fail.when(t.Channel == "", key, "expected channel: the one that counts the revolutions")
 
 	fail.whole(key+".pulses_per_rev", "pulses", t.PulsesPerRev, 1, maxPulses)
 

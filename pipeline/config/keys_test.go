@@ -62,19 +62,19 @@ func TestKeysText(t *testing.T) {
 		require.NoError(t, os.WriteFile("keys.txt", []byte(want), 0o644))
 	}
 
-	if got, err := os.ReadFile("keys.txt"); err != nil || string(got) != want {
-		t.Errorf("keys.txt differs from the comments of the fields (%v): renew it with -update", err)
-	}
+	got, err := os.ReadFile("keys.txt")
+	require.NoError(t, err)
+	assert.Equal(t, want, string(got), "keys.txt differs from the comments of the fields: renew it with -update")
 }
 
-// comments are those of the fields of a package that are keys, by type and key.
+// comments returns the comments of the fields of a package that are keys, by type and key.
 func comments(t *testing.T, pkg string) map[string]string {
 	t.Helper()
 	dir := filepath.Join("..", "..", filepath.FromSlash(strings.TrimPrefix(pkg, "doubletake/")))
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
 
-	out := map[string]string{}
+	texts := map[string]string{}
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func comments(t *testing.T, pkg string) map[string]string {
 				for _, field := range s.Fields.List {
 					if field.Tag != nil {
 						key := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("key")
-						out[spec.Name.Name+"."+key] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+						texts[spec.Name.Name+"."+key] = strings.Join(strings.Fields(field.Doc.Text()), " ")
 					}
 				}
 			}
@@ -98,5 +98,5 @@ func comments(t *testing.T, pkg string) map[string]string {
 		})
 	}
 
-	return out
+	return texts
 }

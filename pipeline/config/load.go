@@ -39,16 +39,16 @@ func Load(path string) (*File, error) {
 
 // withoutPath returns an error of reading a file without its path, which the caller prints.
 func withoutPath(err error) error {
-	var pe *fs.PathError
-	var data *fault.Error
+	var ofSystem *fs.PathError
+	var ofData *fault.Error
 	switch {
-	case errors.As(err, &pe):
-		return pe.Err
-	case errors.As(err, &data):
-		c := *data
-		c.Path = ""
+	case errors.As(err, &ofSystem):
+		return ofSystem.Err
+	case errors.As(err, &ofData):
+		anonymous := *ofData
+		anonymous.Path = ""
 
-		return &c
+		return &anonymous
 	}
 
 	return err
@@ -114,7 +114,7 @@ func Parse(path string, b []byte) (*File, error) {
 
 	var extra yaml.Node
 	switch err := dec.Decode(&extra); {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF): // the one document is all
 	case err != nil: // a second document that is broken
 		return nil, Errors{syntaxError(path, f.lines, err)}
 	default:

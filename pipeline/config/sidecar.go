@@ -22,6 +22,7 @@ type Sidecar struct {
 	Values []NamedString `key:"values"`
 }
 
+// validate reports faults of the section, which is at key.
 func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
 	fail.when(s.Ending == "" || strings.ContainsAny(s.Ending, `/\`), key,
 		"expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)

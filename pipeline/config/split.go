@@ -141,21 +141,22 @@ func (d *decoder) heldOut(key string, node *yaml.Node, path string) holdout.Hold
 		return held
 	}
 
-	var values []float64
-	var names []string
+	var held holdout.Holdout
+	var err error
 	if isText(node) {
-		d.value(node, path, &names)
-	} else {
-		d.value(node, path, &values)
-	}
+		var names []string
+		if d.value(node, path, &names); len(d.errs) > faults {
+			return nil
+		}
 
-	if len(d.errs) > faults {
-		return nil
-	}
-
-	held, err := holdout.Of(key, values...)
-	if names != nil {
 		held, err = holdout.OfLabels(key, names...)
+	} else {
+		var values []float64
+		if d.value(node, path, &values); len(d.errs) > faults {
+			return nil
+		}
+
+		held, err = holdout.Of(key, values...)
 	}
 
 	if err != nil {

@@ -124,12 +124,12 @@ func (d *decoder) variants(experiment Experiment, node *yaml.Node, key string) [
 	var list []Experiment
 	same := map[string]string{} // the variant with a name, or with certain settings
 	for _, set := range sets {
-		place, ok := d.variantOf(experiment.Name, set, names, sweepKey)
+		difference, ok := d.difference(experiment.Name, set, names, sweepKey)
 		if !ok {
 			return nil
 		}
 
-		variant, ok := d.vary(place, set, node, key)
+		variant, ok := d.vary(difference, set, node, key)
 		if !ok {
 			return list // the other variants would repeat the fault
 		}
@@ -161,31 +161,31 @@ func (d *decoder) variants(experiment Experiment, node *yaml.Node, key string) [
 	return list
 }
 
-// variantOf describes the variant of an experiment with the given settings. names holds the short name of each path. It
-// returns false if a value cannot be part of a name, and reports it at key.
-func (d *decoder) variantOf(experiment string, set []swept, names map[string]string, key string) (*Variant, bool) {
-	place := &Variant{Experiment: experiment}
+// difference returns how the variant with the given settings differs from its experiment. names holds the short name of
+// each path. difference returns false if a value cannot be part of a name, and reports the value at key.
+func (d *decoder) difference(experiment string, set []swept, names map[string]string, key string) (*Variant, bool) {
+	difference := &Variant{Experiment: experiment}
 	for _, setting := range set {
 		text, ok := d.nameOf(setting.node, key)
 		if !ok {
 			return nil, false
 		}
 
-		place.Settings = append(place.Settings, VariantSetting{setting.path, names[setting.path], text})
+		difference.Settings = append(difference.Settings, VariantSetting{setting.path, names[setting.path], text})
 	}
 
-	return place, true
+	return difference, true
 }
 
 // vary returns a variant of the experiment that node and key locate in the file. It decodes the experiment, and then
 // the settings of the variant into it. It returns false if it reports a fault.
-func (d *decoder) vary(place *Variant, set []swept, node *yaml.Node, key string) (variant Experiment, ok bool) {
+func (d *decoder) vary(difference *Variant, set []swept, node *yaml.Node, key string) (variant Experiment, ok bool) {
 	variant = defaultExperiment()
 	again := &decoder{file: d.file, lines: d.lines, where: map[string]pos{}} // drops the faults: d has reported them
 	again.decode(node, key, reflect.ValueOf(&variant).Elem(), "")
 	variant.Sweep = Sweep{}
-	variant.Variant = place
-	variant.Name = variantName(place.Experiment, place.Settings)
+	variant.Variant = difference
+	variant.Name = variantName(difference.Experiment, difference.Settings)
 	if len(set) == 0 {
 		variant.Name += "/default"
 	}
@@ -467,7 +467,7 @@ func shortNames(paths []string) map[string]string {
 		for i := len(parts) - 1; i >= 0; i-- {
 			end := strings.Join(parts[i:], ".")
 			names[p] = end
-			if !endOfOther(paths, p, end) {
+			if !isEndOfOther(paths, p, end) {
 				break
 			}
 		}
@@ -476,8 +476,8 @@ func shortNames(paths []string) map[string]string {
 	return names
 }
 
-// endOfOther reports whether a path other than own ends with these keys.
-func endOfOther(paths []string, own, end string) bool {
+// isEndOfOther reports whether a path other than own ends with these keys.
+func isEndOfOther(paths []string, own, end string) bool {
 	for _, p := range paths {
 		if p != own && strings.HasSuffix("."+p, "."+end) {
 			return true

@@ -24,18 +24,19 @@ experiments:
     sweep: ` + sweep + "\n"
 }
 
+// sweepNames returns the names of the variants of sweepFile, separated by spaces.
 func sweepNames(t *testing.T, sweep string) string {
 	t.Helper()
 
 	f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
 	require.NoError(t, err)
 
-	var out []string
+	var names []string
 	for _, e := range f.Experiments {
-		out = append(out, e.Name)
+		names = append(names, e.Name)
 	}
 
-	return strings.Join(out, " ")
+	return strings.Join(names, " ")
 }
 
 // The expected names were written by hand. A mapping gives every combination of its values, in which the last key
@@ -53,9 +54,7 @@ func TestSweepNames(t *testing.T) {
 		"{ingest.simulate.rate_hz: [8000, 9000], train.model.dropout: [0, 0.2]}": "drone/rate_hz=8000,dropout=0 " +
 			"drone/rate_hz=8000,dropout=0.2 drone/rate_hz=9000,dropout=0 drone/rate_hz=9000,dropout=0.2",
 	} {
-		if got := sweepNames(t, sweep); got != want {
-			t.Errorf("%s:\n%s\nexpected\n%s", sweep, got, want)
-		}
+		assert.Equal(t, want, sweepNames(t, sweep), "%s", sweep)
 	}
 }
 
@@ -64,10 +63,17 @@ func TestSweepOwners(t *testing.T) {
 	f, err := Parse("pipeline.yaml", []byte(sweepFile("{loss.beta: [0, 1], dsp.segments: [4, 16]}")))
 	require.NoError(t, err)
 
-	e := f.Experiments[3]
-	got := fmt.Sprint(e.Owner("simulate"), " ", e.Owner("ingest"), " ", e.Owner("dsp"), " ", e.Owner("train"), " ",
-		e.Family(), " ", e.Train.Loss.Beta, " ", e.DSP.Segments, " ", e.Train.Seeds, " ", e.Ingest.Data)
-	assert.Equal(t, "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated", got)
+	e := f.Experiments[3] // the last: beta 1 and 16 segments
+	assert.Equal(t, "drone", e.Owner("simulate"))
+	assert.Equal(t, "drone", e.Owner("ingest"))
+	assert.Equal(t, "drone/segments=16", e.Owner("dsp"))
+	assert.Equal(t, "drone/beta=1,segments=16", e.Owner("train"))
+	assert.Equal(t, "drone", e.Family())
+
+	assert.Equal(t, 1.0, e.Train.Loss.Beta)
+	assert.Equal(t, 16, e.DSP.Segments)
+	assert.Equal(t, 2, e.Train.Seeds)
+	assert.Equal(t, "simulated", e.Ingest.Data)
 }
 
 // A fault is placed where the sweep is written, or where the experiment is, once.
@@ -107,29 +113,36 @@ func TestSweepFaults(t *testing.T) {
 		assert.ErrorContains(t, err, c.want)
 	}
 
-	text := strings.Replace(sweepFile("{loss.beta: [0, 0.5, 1]}"), "seeds: 2", "seeds: 0", 1)
+	text := strings.Replace(sweepFile("{loss.beta: [0, 1]}"), "sweep:", "select:", 1)
 	_, err := Parse("pipeline.yaml", []byte(text))
-	if err == nil || strings.Count(err.Error(), "expected 1 to 1000 seeds") != 1 ||
-		!strings.HasPrefix(err.Error(), "pipeline.yaml:8:7: experiments.drone.train.seeds: ") {
-		t.Errorf("a fault of the experiment: %v", err)
-	}
+	require.Error(t, err, "select without a sweep is taken")
+}
 
-	text = sweepFile("{loss.beta: [0, 0.5, 1]}")
-	text = text[:strings.Index(text, "    train:")] + text[strings.Index(text, "    sweep:"):]
-	_, err = Parse("pipeline.yaml", []byte(text))
-	if err == nil || strings.Count(err.Error(), "varies train.loss.beta of an experiment that trains nothing") != 1 ||
-		!strings.HasPrefix(err.Error(), "pipeline.yaml:6:5: experiments.drone.sweep: ") {
-		t.Errorf("a sweep of trainings that there are not: %v", err)
-	}
+// A fault that all three variants share is reported once, at its place in the file.
+func TestSweepFaultOfExperiment(t *testing.T) {
+	whole := sweepFile("{loss.beta: [0, 0.5, 1]}")
+	withoutTrain := whole[:strings.Index(whole, "    train:")] + whole[strings.Index(whole, "    sweep:"):]
 
-	text = strings.Replace(sweepFile("{loss.beta: [0, 1]}"), "sweep:", "select:", 1)
-	if _, err := Parse("pipeline.yaml", []byte(text)); err == nil {
-		t.Error("select without a sweep is taken")
+	for _, c := range []struct{ name, text, place, message string }{
+		{
+			name: "seeds out of range", text: strings.Replace(whole, "seeds: 2", "seeds: 0", 1),
+			place: "pipeline.yaml:8:7: experiments.drone.train.seeds: ", message: "expected 1 to 1000 seeds",
+		},
+		{
+			name: "nothing is trained", text: withoutTrain,
+			place:   "pipeline.yaml:6:5: experiments.drone.sweep: ",
+			message: "varies train.loss.beta of an experiment that trains nothing",
+		},
+	} {
+		_, err := Parse("pipeline.yaml", []byte(c.text))
+		require.Error(t, err, "%s", c.name)
+		assert.True(t, strings.HasPrefix(err.Error(), c.place), "%s: %v", c.name, err)
+		assert.Equal(t, 1, strings.Count(err.Error(), c.message), "%s: %v", c.name, err)
 	}
 }
 
-// Of a full factorial every combination occurs once, each variant has the values that
-// its name states, and no two share a name.
+// A sweep over two keys has one variant for each combination of their values. Each variant has the values that its name
+// states, and no two variants share a name.
 func TestSweepIsFactorial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epochs := rapid.SliceOfNDistinct(rapid.IntRange(1, 999), 1, 5, rapid.ID[int]).Draw(t, "epochs")
@@ -153,8 +166,7 @@ func TestSweepIsFactorial(t *testing.T) {
 			seen[e.Name] = true
 		}
 
-		if len(seen) != len(epochs)*len(batch) || len(f.Experiments) != len(seen) {
-			t.Fatalf("%d variants, expected %d", len(f.Experiments), len(epochs)*len(batch))
-		}
+		require.Len(t, f.Experiments, len(epochs)*len(batch), "variants")
+		require.Len(t, seen, len(epochs)*len(batch), "distinct names")
 	})
 }
