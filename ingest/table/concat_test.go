@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected value: the same parts joined in memory by Append.
+// The expected table is made of the same parts, joined in memory by Append.
 func TestConcat(t *testing.T) {
 	dir := t.TempDir()
 	meta := []kv.Pair{{Key: "program", Value: "doubletake"}, {Key: "pairs", Value: "same-run"}}
@@ -21,18 +21,17 @@ func TestConcat(t *testing.T) {
 	for i, rows := range []int{0, 2, 0, 3, 1} {
 		part := &Table{Meta: []kv.Pair{{Key: "part", Value: "of the whole"}}}
 		if rows > 0 {
-			c := Column{Name: "run", Strings: []string{}}
-			x := Column{Name: "power", Unit: "Pa²", Description: "one-sided", Lists: [][]float32{}}
-
-			n := Column{Name: "level", Unit: "dB", Floats: []float64{}}
+			runs := Column{Name: "run", Strings: []string{}}
+			powers := Column{Name: "power", Unit: "Pa²", Description: "one-sided", Lists: [][]float32{}}
+			levels := Column{Name: "level", Unit: "dB", Floats: []float64{}}
 			for r := range rows {
-				c.Strings = append(c.Strings, strings.Repeat("a", i+r))
-				x.Lists = append(x.Lists, make([]float32, r+1))
-				x.Lists[r][r] = float32(i)
-				n.Floats = append(n.Floats, float64(10*i+r))
+				runs.Strings = append(runs.Strings, strings.Repeat("a", i+r))
+				powers.Lists = append(powers.Lists, make([]float32, r+1))
+				powers.Lists[r][r] = float32(i)
+				levels.Floats = append(levels.Floats, float64(10*i+r))
 			}
 
-			part.Columns = []Column{c, x, n}
+			part.Columns = []Column{runs, powers, levels}
 			require.NoError(t, want.Append(part))
 		}
 
@@ -44,33 +43,45 @@ func TestConcat(t *testing.T) {
 	}
 
 	want.Meta = meta
-	out := filepath.Join(dir, "out.arrow")
-	rows, err := Concat(out, meta, parts)
+	path := filepath.Join(dir, "joined.arrow")
+	rows, err := Concat(path, meta, parts)
 	require.NoError(t, err)
-	require.Equal(t, 6, rows, "%d rows, %v", rows, err)
+	require.Equal(t, 6, rows)
 
-	got, err := Read(out)
+	got, err := Read(path)
 	require.NoError(t, err)
-
-	assert.Equal(t, &want, got, "joined\n%+v, want\n%+v", got, &want)
-
-	if rows, err := Concat(out, meta, parts[:1]); err != nil || rows != 0 {
-		t.Errorf("of nothing: %d rows, %v", rows, err)
-	}
-
-	if _, err := Read(out); err != nil {
-		t.Errorf("table of nothing: %v", err)
-	}
+	assert.Equal(t, &want, got)
 }
 
+// Parts without rows become a table without rows and columns.
+func TestConcatNothing(t *testing.T) {
+	dir := t.TempDir()
+	part := filepath.Join(dir, "part.arrow")
+	_, err := (&Table{}).WriteFile(part)
+	require.NoError(t, err)
+
+	path := filepath.Join(dir, "joined.arrow")
+	rows, err := Concat(path, nil, []string{part})
+	require.NoError(t, err)
+	assert.Zero(t, rows)
+
+	got, err := Read(path)
+	require.NoError(t, err)
+	assert.Empty(t, got.Columns)
+}
+
+// A part whose columns differ from the first part's, and a part that is not a table, are errors with the name of the
+// part.
 func TestConcatRefuses(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name string, c ...Column) string {
-		p := filepath.Join(dir, name)
-		_, err := (&Table{Columns: c}).WriteFile(p)
+	write := func(name string, columns ...Column) string {
+		t.Helper()
+
+		path := filepath.Join(dir, name)
+		_, err := (&Table{Columns: columns}).WriteFile(path)
 		require.NoError(t, err)
 
-		return p
+		return path
 	}
 
 	a := write("a", Column{Name: "x", Unit: "Pa", Floats: []float64{1}})

@@ -71,12 +71,16 @@ func (t *Table) Make(name, unit, description string) *Column {
 	return column
 }
 
-// Cell appends a value to the column with a name, which it adds if there is none. The value is a string, float64, bool,
-// int or []float32. Cell panics for another type. The caller gives each row the same cells, so that the columns stay of
-// equal length.
-func (t *Table) Cell(name, unit, description string, value any) {
+// Value is the type of a cell.
+type Value interface {
+	string | float64 | bool | int | []float32
+}
+
+// AddCell appends a value to the column with a name. It adds the column if the table does not have it. The caller gives
+// each row the same cells, so that the columns stay of equal length.
+func AddCell[V Value](t *Table, name, unit, description string, value V) {
 	column := t.Make(name, unit, description)
-	switch value := value.(type) {
+	switch value := any(value).(type) {
 	case string:
 		column.Strings = append(column.Strings, value)
 	case float64:
@@ -87,8 +91,6 @@ func (t *Table) Cell(name, unit, description string, value any) {
 		column.Ints = append(column.Ints, int64(value))
 	case []float32:
 		column.Lists = append(column.Lists, value)
-	default:
-		panic(fmt.Sprintf("table: a cell cannot be of type %T", value))
 	}
 }
 

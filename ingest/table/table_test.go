@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"doubletake/internal/kv"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// sample returns a table with a column of each type.
 func sample() *Table {
 	return &Table{
 		Meta: []kv.Pair{{Key: "program", Value: "doubletake"}, {Key: "config_digest", Value: "abc"}},
@@ -28,6 +28,7 @@ func sample() *Table {
 	}
 }
 
+// A table that is read equals the table that was written.
 func TestRoundTrip(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "t.arrow")
 	in := sample()
@@ -37,15 +38,14 @@ func TestRoundTrip(t *testing.T) {
 	out, err := Read(p)
 	require.NoError(t, err)
 
-	if !math.IsNaN(out.Columns[1].Floats[1]) {
-		t.Errorf("a missing number came back as %v, expected NaN", out.Columns[1].Floats[1])
-	}
+	assert.True(t, math.IsNaN(out.Columns[1].Floats[1]), "a missing number is NaN")
 
-	in.Columns[1].Floats[1] = 0
+	in.Columns[1].Floats[1] = 0 // NaN equals nothing
 	out.Columns[1].Floats[1] = 0
-	out.Columns[4].Lists[1] = []float32{}
-	assert.Equal(t, out, in, "round trip changed the table:\n%+v\n%+v", in, out)
-	assert.Equal(t, sample().Digest(), digest, "the digest of the same table differs")
+	assert.Empty(t, out.Columns[4].Lists[1])
+	out.Columns[4].Lists[1] = []float32{} // not nil, as in the table that was written
+	assert.Equal(t, in, out)
+	assert.Equal(t, sample().Digest(), digest)
 }
 
 // The digest must see every value and unit, and must not see provenance.
@@ -71,53 +71,52 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func TestBatchesAndEmpty(t *testing.T) {
-	p := filepath.Join(t.TempDir(), "t.arrow")
-	n := batchRows + 17
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = float64(i)
+// A table of more rows than a batch has is written as two batches.
+func TestBatches(t *testing.T) {
+	values := make([]float64, batchRows+17)
+	for i := range values {
+		values[i] = float64(i)
 	}
 
-	in := &Table{Columns: []Column{{Name: "x", Floats: v}}}
-	_, err := in.WriteFile(p)
-	require.NoError(t, err)
+	got := rewritten(t, &Table{Columns: []Column{{Name: "x", Floats: values}}})
+	assert.Equal(t, values, got.Columns[0].Floats)
+}
 
-	out, err := Read(p)
-	require.NoError(t, err)
-
-	assert.Equal(t, v, out.Columns[0].Floats, "values over two batches differ")
-
+// A table without rows keeps its columns.
+func TestEmpty(t *testing.T) {
 	empty := &Table{Columns: []Column{{Name: "x", Floats: []float64{}}, {Name: "s", Strings: []string{}}}}
-	_, err = empty.WriteFile(p)
+	got := rewritten(t, empty)
+	assert.Zero(t, got.Rows())
+	assert.Len(t, got.Columns, 2)
+}
+
+// rewritten returns a table as it is read from the file that it is written to.
+func rewritten(t *testing.T, table *Table) *Table {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "t.arrow")
+	_, err := table.WriteFile(path)
 	require.NoError(t, err)
 
-	if out, err = Read(p); err != nil || out.Rows() != 0 || len(out.Columns) != 2 {
-		t.Errorf("empty table: %v, %+v", err, out)
+	got, err := Read(path)
+	require.NoError(t, err)
+
+	return got
+}
+
+// A file that is cut short is an error. Every seventh length is tried.
+func TestCutShort(t *testing.T) {
+	whole := testfile.Read(t, sampleFile(t))
+	path := filepath.Join(t.TempDir(), "cut.arrow")
+	for n := 0; n < len(whole); n += 7 {
+		require.NoError(t, os.WriteFile(path, whole[:n], 0o600))
+
+		_, err := Read(path)
+		require.Error(t, err, "cut to %d of %d bytes", n, len(whole))
 	}
 }
 
-// Truncating an Arrow file anywhere must give an error, never a panic or a short table.
-func TestDamaged(t *testing.T) {
-	dir := t.TempDir()
-	p := filepath.Join(dir, "t.arrow")
-	_, err := sample().WriteFile(p)
-	require.NoError(t, err)
-
-	b := testfile.Read(t, p)
-
-	q := filepath.Join(dir, "cut.arrow")
-	for n := 0; n < len(b); n += 7 {
-		require.NoError(t, os.WriteFile(q, b[:n], 0o600))
-
-		if _, err := Read(q); err == nil {
-			t.Fatalf("cut to %d of %d bytes: no error", n, len(b))
-		}
-	}
-}
-
-// A list that ends beyond its values is an error that names it, a panic of the
-// library one that quotes it.
+// A list that ends beyond its values is an error that names it.
 func TestReadDamagedList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lists.arrow")
 
@@ -128,33 +127,40 @@ func TestReadDamagedList(t *testing.T) {
 	b := testfile.Read(t, path)
 
 	offsets := []byte{0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0}
-	at := bytes.Index(b, offsets)
-	require.GreaterOrEqual(t, at, 0, "the lists' offsets are not where they are looked for")
-	require.False(t, bytes.Contains(b[at+1:], offsets), "the lists' offsets are not where they are looked for")
+	require.Equal(t, 1, bytes.Count(b, offsets), "the file has the offsets of the lists once")
 
-	b[at+16] = 7
+	lastOffset := bytes.Index(b, offsets) + 16
+	b[lastOffset] = 7
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 
 	_, err = Read(path)
 	assert.ErrorContains(t, err, `column "x": list 4 has the values 3 to 7 of 6`)
+}
 
-	// No words of Go's reach people, whatever byte is another one.
-	b = testfile.Read(t, sampleFile(t))
-	for i := 0; i < 8*len(b); i += longtest.Count(11, 5) {
-		d := bytes.Clone(b)
-		d[i/8] ^= 1 << (i % 8)
-		require.NoError(t, os.WriteFile(path, d, 0o600))
+// Whichever bit is another one, the error does not have the words of a panic of Go.
+func TestReadDamagedBits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "damaged.arrow")
+	whole := testfile.Read(t, sampleFile(t))
+	for bit := 0; bit < 8*len(whole); bit += longtest.Count(11, 5) {
+		damaged := bytes.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
 
-		_, err = ReadVerified(path)
+		_, err := ReadVerified(path)
+		if err == nil {
+			continue
+		}
+
 		for _, word := range []string{"runtime error", "out of range", "nil pointer", "goroutine"} {
-			if err != nil && strings.Contains(err.Error(), word) {
-				t.Fatalf("bit %d of byte %d: %v", i%8, i/8, err)
-			}
+			require.NotContains(t, err.Error(), word, "bit %d of byte %d", bit%8, bit/8)
 		}
 	}
 }
 
+// sampleFile writes the sample to a file, and returns its path.
 func sampleFile(t *testing.T) string {
+	t.Helper()
+
 	path := filepath.Join(t.TempDir(), "t.arrow")
 	_, err := sample().WriteFile(path)
 	require.NoError(t, err)
@@ -162,18 +168,18 @@ func sampleFile(t *testing.T) string {
 	return path
 }
 
+// Append adds the rows of a table with the same columns, and refuses a column with another unit.
 func TestAppend(t *testing.T) {
 	var all Table
 	for range 2 {
 		require.NoError(t, all.Append(sample()))
 	}
 
-	require.Equal(t, 6, all.Rows(), "append: %d rows", all.Rows())
-	assert.Equal(t, int64(1), all.Columns[2].Ints[3], "append: %d rows", all.Rows())
+	require.Equal(t, 6, all.Rows())
+	assert.Equal(t, int64(1), all.Columns[2].Ints[3], "the first number of the second table")
 
-	u := sample()
-	u.Columns[1].Unit = "Hz"
-	if err := all.Append(u); err == nil {
-		t.Error("a column of another unit was appended")
-	}
+	other := sample()
+	other.Columns[1].Unit = "Hz"
+	require.EqualError(t, all.Append(other), `append table: expected column "rpm" [1/min], found "rpm" [Hz]`)
+	assert.Equal(t, 6, all.Rows(), "the table is unchanged")
 }

@@ -108,7 +108,7 @@ func openPacked(path string) (*Reader, error) {
 }
 
 // errDamaged means that a file is not a pack, or not a whole one.
-var errDamaged = errors.New("the file around it is no whole pack")
+var errDamaged = errors.New("the file around it is not a whole pack")
 
 // find returns the contents of the first file of a pack that has a name. It returns fs.ErrNotExist if there is none,
 // and errDamaged if the sizes of the files do not add up to the size of the pack.

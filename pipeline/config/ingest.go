@@ -292,7 +292,8 @@ type Background struct {
 // validate reports faults of the section, which is at key.
 func (b *Background) validate(_ *File, e *Experiment, key string, fail failFunc) {
 	fail.when(len(b.Files) == 0, key, "expected files: GLOB")
-	fail.when(len(e.Ingest.Columns) > 0, key, "belongs to microphones; name the balance's recording without wind in balance.tare")
+	fail.when(len(e.Ingest.Columns) > 0, key,
+		"belongs to microphones; name the balance's recording without wind in balance.tare")
 }
 
 // Tachometer is a channel that counts the shaft's revolutions.

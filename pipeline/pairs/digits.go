@@ -9,8 +9,8 @@ import (
 
 // This file matches conditions that one file has with fewer digits than the other.
 
-// fewestDigits is the number of digits of a number without decimals from which on it may be a rounded one: 3 is no
-// rounded 3.4, 3.0 and 1250 are rounded 3.04 and 1249.7.
+// fewestDigits is the smallest number of digits with which a number without decimals may be a rounded number: 1250 may
+// be 1249.7 rounded, but 3 is not taken for 3.4. A number with decimals may always be rounded: 3.0 may be 3.04.
 const fewestDigits = 3
 
 // halfStep returns half a unit of the last digit of a number as it is written, and 0 if it has too few digits to be a
@@ -40,9 +40,10 @@ func halfStep(text string) float64 {
 	return 0.5 * math.Pow(10, float64(power-len(decimals)))
 }
 
-// written are the numbers of a condition with half a unit of the last digit of each.
+// written has the numbers of a condition in one file, and how precisely the file states them.
 type written struct {
-	values, halfSteps []float64
+	values    []float64
+	halfSteps []float64 // half a unit of the last digit of each number, as halfStep returns it
 }
 
 // writtenCells returns the numbers of a column of a table as they are written. scale converts their unit.
@@ -65,9 +66,9 @@ func writtenShortest(values []float64) written {
 	return w
 }
 
-// toDigitsOf returns the numbers with each replaced by the one of other that is the same to the digits that were
-// written in either file. A number that is not clearly the same as one stays: one that two numbers of the other file
-// might be, or one that has a neighbour which might be the same.
+// toDigitsOf returns the numbers of w, some of them replaced by a number of other. A number is replaced if exactly one
+// number of other equals it to the digits of either file, and if no further number of w would be replaced by the same
+// number of other.
 func (w written) toDigitsOf(other written) []float64 {
 	targets := map[float64]float64{} // half step by value
 	for i, v := range other.values {
@@ -99,7 +100,8 @@ func (w written) toDigitsOf(other written) []float64 {
 	return replaced
 }
 
-// nearest returns the targets that a number equals to the digits of either: the number itself if it is there.
+// nearest returns the targets that a number equals to the digits of either. If the number itself is a target, nearest
+// returns it alone. targets has the half step of each target.
 func nearest(v, halfStep float64, targets map[float64]float64) []float64 {
 	if _, isThere := targets[v]; isThere {
 		return []float64{v}

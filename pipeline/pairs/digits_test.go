@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestToDigitsOf: numbers of two files that are one to the digits that were written; what a person would match.
+// The expected answers are a person's: the two numbers of a row are the same number, to the digits that were written.
 func TestToDigitsOf(t *testing.T) {
 	for _, c := range []struct {
 		pair    float64 // in the table of pairs
@@ -54,7 +54,7 @@ func TestToDigitsOf(t *testing.T) {
 	}
 }
 
-// Numbers that might be the same as two others match none: nobody knows which.
+// A number that equals two numbers of the other file to the written digits stays, because nobody knows which it is.
 func TestToDigitsOfTwo(t *testing.T) {
 	theirs := written{values: []float64{3.1}, halfSteps: []float64{halfStep("3.1")}}
 	pairs := []float64{3.08, 3.12}

@@ -42,7 +42,7 @@ func (c *Cells) Match(pairs *Pairs, inputs []string) (*Match, error) {
 	match := &Match{Outcomes: slices.DeleteFunc(slices.Clone(known), hasNoMean)}
 	if len(match.Outcomes) == 0 {
 		return nil, fault.At(c.Path, "", "a column named as an outcome of the pairs: "+strings.Join(known, ", "),
-			strings.Join(c.Columns, ", "), "call the column of the mean so")
+			strings.Join(c.Columns, ", "), "give the column of the mean the name of its outcome")
 	}
 
 	numbers, texts := plan.Conditions(pairs.Table)
@@ -117,7 +117,7 @@ func (m *Match) find(cells *Cells, pairs *Pairs, texts []string, advice string) 
 	return m.noteUnmatched(cells, pairs, isUsed, matched)
 }
 
-// sides are the tables as rows are compared.
+// sides has the compared tables.
 type sides struct {
 	rows      side // the table of predictions
 	pairs     side // the pairs at their conditions
@@ -186,7 +186,7 @@ func (m *Match) noteUnmatched(cells *Cells, pairs *Pairs, isUsed []bool, matched
 	}
 
 	if count == cells.Rows {
-		return fault.At(cells.Path, "columns "+matched, "conditions of pairs of "+pairs.Name, "no row that has one", "")
+		return fault.At(cells.Path, "columns "+matched, "conditions of pairs of "+pairs.Name, "no row at one of them", "")
 	}
 
 	if count > 0 {
@@ -267,7 +267,7 @@ func (c *Cells) order(rows side, texts, columns []string, matched, advice string
 	return order, nil
 }
 
-// side is a table as rows are compared.
+// side has the values of a table by which its rows are compared.
 type side struct {
 	numbers [][]float64                         // columns of numbers
 	text    func(row int, column string) string // returns a cell of a column of texts

@@ -27,8 +27,8 @@ type Pairs struct {
 	*table.Table
 	Name       string             // what the user called it: the experiment, its folder or the table
 	Dir        string             // folder of the experiment; "" if the pairs are from a table
-	Split      string             // that the name has besides the experiment, whose pairs are all there; "": none
-	Experiment *config.Experiment // as the configuration has it; nil if it does not
+	Split      string             // the split that the name states; all pairs of the experiment are read; "": none
+	Experiment *config.Experiment // nil if the configuration does not have it
 }
 
 // Open reads pairs. name is an experiment of the configuration, EXPERIMENT/SPLIT, the folder of either, which mean all
@@ -41,35 +41,12 @@ func Open(name, configuration string, texts []string) (*Pairs, error) {
 		return nil, err
 	}
 
-	pairs := &Pairs{Name: name, Dir: name}
-	info, err := os.Stat(name)
-	if dir := filepath.Dir(filepath.Clean(name)); err == nil && info.IsDir() && filepath.Base(dir) == "splits" {
-		pairs.Split = filepath.Base(name)
-		pairs.Dir = filepath.Dir(dir)
-	}
-
-	pairs.Experiment = file.Experiment(filepath.Base(pairs.Dir))
-	path := pairs.Dir
-	if experiment, split := experimentOf(file, name); err != nil && experiment != nil {
-		workdir := file.Resolve(file.Workdir)
-		pairs.Dir = filepath.Join(workdir, experiment.Name)
-		pairs.Split = split
-		pairs.Experiment = experiment
-		path = filepath.Join(workdir, experiment.Owner("dsp"))
-		info, err = os.Stat(path)
-	}
-
-	isDir := err == nil && info.IsDir()
-	if isDir {
-		path = filepath.Join(path, "triplets.arrow")
-	} else {
-		pairs.Dir = ""
-	}
-
+	pairs, path, err := find(file, name)
 	switch {
-	case isDir, err == nil && filepath.Ext(path) == ".arrow":
+	case err != nil: // it is reported below, as an error of reading is
+	case filepath.Ext(path) == ".arrow":
 		pairs.Table, err = table.ReadVerified(path)
-	case err == nil:
+	default:
 		pairs.Table, err = readTable(path, texts)
 	}
 
@@ -87,6 +64,42 @@ func Open(name, configuration string, texts []string) (*Pairs, error) {
 	}
 
 	return pairs, nil
+}
+
+// find returns the pairs that a name means, without their table, and the path of the table. If the name means nothing,
+// path is the path that was looked for.
+func find(file *config.File, name string) (pairs *Pairs, path string, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		experiment, split := experimentOf(file, name)
+		if experiment == nil {
+			return nil, name, err
+		}
+
+		workdir := file.Resolve(file.Workdir)
+		path = filepath.Join(workdir, experiment.Owner("dsp"))
+		if _, err := os.Stat(path); err != nil {
+			return nil, path, err
+		}
+
+		pairs = &Pairs{Name: name, Dir: filepath.Join(workdir, experiment.Name), Split: split, Experiment: experiment}
+
+		return pairs, filepath.Join(path, "triplets.arrow"), nil
+	}
+
+	if !info.IsDir() {
+		return &Pairs{Name: name}, name, nil
+	}
+
+	pairs = &Pairs{Name: name, Dir: name}
+	if parent := filepath.Dir(filepath.Clean(name)); filepath.Base(parent) == "splits" {
+		pairs.Split = filepath.Base(name)
+		pairs.Dir = filepath.Dir(parent)
+	}
+
+	pairs.Experiment = file.Experiment(filepath.Base(pairs.Dir))
+
+	return pairs, filepath.Join(pairs.Dir, "triplets.arrow"), nil
 }
 
 // SetConditions lists the conditions of numbers that were set, and the texts: rows that are equal in them repeat each
@@ -153,21 +166,21 @@ func Folder(name string) (string, error) {
 	return dir, nil
 }
 
-// experimentOf returns the experiment that a name means and, of EXPERIMENT/SPLIT, the split. It returns nil if the
-// configuration has no such experiment.
+// experimentOf returns the experiment that a name means. If the name is EXPERIMENT/SPLIT, it returns the split too. It
+// returns nil if the configuration has no such experiment.
 func experimentOf(file *config.File, name string) (experiment *config.Experiment, split string) {
 	name = filepath.ToSlash(name)
 	if experiment := file.Experiment(name); experiment != nil {
 		return experiment, ""
 	}
 
-	for at := len(name) - 1; at > 0; at-- { // names of variants have slashes
-		if name[at] != '/' {
+	for end := len(name) - 1; end > 0; end-- { // names of variants have slashes
+		if name[end] != '/' {
 			continue
 		}
 
-		if experiment := file.Experiment(name[:at]); experiment != nil {
-			return experiment, name[at+1:]
+		if experiment := file.Experiment(name[:end]); experiment != nil {
+			return experiment, name[end+1:]
 		}
 	}
 
@@ -197,7 +210,8 @@ func readTable(path string, texts []string) (*table.Table, error) {
 		return nil, err
 	}
 
-	if head, err := campaign.ReadCells(path, 0); err != nil || !slices.Contains(head.Columns, "run") {
+	head, err := campaign.ReadCells(path, 0)
+	if err != nil || !slices.Contains(head.Columns, "run") { // ReadTables reports a table that cannot be read
 		options.Run = ""
 	}
 

@@ -59,27 +59,30 @@ experiments:
 		{Name: "run", Strings: []string{"a"}}, {Name: "recording", Strings: []string{"a"}}, {Name: "x", Floats: []float64{1}},
 	}}
 	for _, name := range []string{"wing", "fan"} {
-		require.NoError(t, os.MkdirAll(filepath.Join("out", name), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join("out", name, "splits", "x=1"), 0o700))
 
 		_, err := triplets.WriteFile(filepath.Join("out", name, "triplets.arrow"))
 		require.NoError(t, err)
 	}
 }
 
-// Pairs are opened by the name of an experiment, its folder, its file, or another table. Only the first two know their
-// experiment. A variant of a sweep has the pairs of its experiment.
+// Pairs are opened by the name of an experiment or a split, by their folders, or as a table. Pairs that are opened as a
+// table do not know their experiment. A variant of a sweep has the pairs of its experiment.
 func TestOpen(t *testing.T) {
 	project(t)
 
+	triplets := []string{"run", "recording", "x"}
 	for _, c := range []struct {
-		name, dir, experiment string
-		columns               []string
+		name, dir, experiment, split string
+		columns                      []string
 	}{
-		{"fan", "out/fan", "fan", []string{"run", "recording", "x"}},
-		{"out/fan", "out/fan", "fan", []string{"run", "recording", "x"}},
-		{"wing/beta=1", "out/wing/beta=1", "wing/beta=1", []string{"run", "recording", "x"}},
-		{"out/fan/triplets.arrow", "", "", []string{"run", "recording", "x"}},
-		{"pairs.csv", "", "", []string{"run", "recording", "x", "day", "y_1", "y_2"}},
+		{name: "fan", dir: "out/fan", experiment: "fan", columns: triplets},
+		{name: "out/fan", dir: "out/fan", experiment: "fan", columns: triplets},
+		{name: "fan/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "out/fan/splits/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
+		{name: "out/fan/triplets.arrow", columns: triplets},
+		{name: "pairs.csv", columns: []string{"run", "recording", "x", "day", "y_1", "y_2"}},
 	} {
 		opened, err := pairs.Open(c.name, "", nil)
 		require.NoError(t, err, c.name)
@@ -96,6 +99,7 @@ func TestOpen(t *testing.T) {
 
 		assert.Equal(t, c.dir, filepath.ToSlash(opened.Dir), "%s: folder", c.name)
 		assert.Equal(t, c.experiment, experiment, "%s: experiment", c.name)
+		assert.Equal(t, c.split, opened.Split, "%s: split", c.name)
 		assert.Equal(t, c.columns, columns, "%s: columns", c.name)
 	}
 }

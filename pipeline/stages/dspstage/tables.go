@@ -319,7 +319,7 @@ func (f *fileTables) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec 
 			}
 
 			doc := strings.TrimPrefix(pairs.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
-			f.trip.Cell(fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
+			table.AddCell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
 
@@ -330,30 +330,31 @@ func (f *fileTables) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec 
 func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, binHz float64, s dsp.Spectra) {
 	for h, half := range s.Halves {
 		f.src.Cells(&f.spec, run, rec)
-		f.spec.Cell("half", "", "1 or 2", h+1)
-		f.spec.Cell("bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
-		f.spec.Cell("shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
-		f.spec.Cell("power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
+		table.AddCell(&f.spec, "half", "", "1 or 2", h+1)
+		table.AddCell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
+		table.AddCell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
+		table.AddCell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square",
+			half.Spectrum)
 
 		lines := half.Lines
-		f.spec.Cell("line_hz", "Hz", "harmonics: frequency of the largest bin", lineCells(lines, peakHz))
-		f.spec.Cell("line_power", unit+"²", "harmonics: mean square", lineCells(lines, linePower))
-		f.spec.Cell("floor", unit+"²", "harmonics: floor per bin",
+		table.AddCell(&f.spec, "line_hz", "Hz", "harmonics: frequency of the largest bin", lineCells(lines, peakHz))
+		table.AddCell(&f.spec, "line_power", unit+"²", "harmonics: mean square", lineCells(lines, linePower))
+		table.AddCell(&f.spec, "floor", unit+"²", "harmonics: floor per bin",
 			lineCells(lines, func(line dsp.Line) float64 { return line.Floor }))
-		f.spec.Cell("search_lo", "", "harmonics: first bin searched",
+		table.AddCell(&f.spec, "search_lo", "", "harmonics: first bin searched",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[0]) }))
-		f.spec.Cell("search_hi", "", "harmonics: last bin searched",
+		table.AddCell(&f.spec, "search_hi", "", "harmonics: last bin searched",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[1]) }))
-		f.spec.Cell("band_lo", "", "harmonics: first bin of the line",
+		table.AddCell(&f.spec, "band_lo", "", "harmonics: first bin of the line",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[0]) }))
-		f.spec.Cell("band_hi", "", "harmonics: last bin of the line",
+		table.AddCell(&f.spec, "band_hi", "", "harmonics: last bin of the line",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[1]) }))
 
 		orders := half.ShaftOrders
-		f.spec.Cell("shaft_order", "", "orders of the shaft that are no multiple of the blade count",
+		table.AddCell(&f.spec, "shaft_order", "", "orders of the shaft that are no multiple of the blade count",
 			lineCells(orders, func(line dsp.Line) float64 { return float64(line.Order) }))
-		f.spec.Cell("shaft_order_hz", "Hz", "their frequency", lineCells(orders, peakHz))
-		f.spec.Cell("shaft_order_power", unit+"²", "their mean square", lineCells(orders, linePower))
+		table.AddCell(&f.spec, "shaft_order_hz", "Hz", "their frequency", lineCells(orders, peakHz))
+		table.AddCell(&f.spec, "shaft_order_power", unit+"²", "their mean square", lineCells(orders, linePower))
 	}
 }
 

@@ -127,33 +127,33 @@ func indexChannel(tab *table.Table, res *FileResult, run RunResult, ch, i int) {
 		integral = run.Integral[i]
 	}
 
-	text := func(name, doc string, v any) { tab.Cell(name, "", doc, v) }
+	table.AddCell(tab, "file", "", "raw file", res.Path)
+	table.AddCell(tab, "channel", "", "channel of the file", channel.Name)
+	table.AddCell(tab, "format", "", "file format", res.Info.Format)
+	table.AddCell(tab, "encoding", "", "sample encoding", res.Info.Encoding)
+	table.AddCell(tab, "unit", "", "unit of the samples after calibration", run.Units[i])
+	table.AddCell(tab, "scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
+	table.AddCell(tab, "calibration", "", "where that comes from", run.How[i])
+	table.AddCell(tab, "calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest",
+		spread)
 
-	text("file", "raw file", res.Path)
-	text("channel", "channel of the file", channel.Name)
-	text("format", "file format", res.Info.Format)
-	text("encoding", "sample encoding", res.Info.Encoding)
-	text("unit", "unit of the samples after calibration", run.Units[i])
-	tab.Cell("scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
-	text("calibration", "where that comes from", run.How[i])
-	tab.Cell("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest", spread)
+	table.AddCell(tab, "rate_hz", "Hz", "sampling rate", orNaN(channel.RateHz))
+	table.AddCell(tab, "row0", "", "first sample of the run in the file", int(run.Run.Row0))
+	table.AddCell(tab, "samples", "", "samples of the run", int(summary.Samples))
+	table.AddCell(tab, "duration_s", "s", "duration of the run", orNaN(float64(summary.Samples)/channel.RateHz))
 
-	tab.Cell("rate_hz", "Hz", "sampling rate", orNaN(channel.RateHz))
-	text("row0", "first sample of the run in the file", int(run.Run.Row0))
-	text("samples", "samples of the run", int(summary.Samples))
-	tab.Cell("duration_s", "s", "duration of the run", orNaN(float64(summary.Samples)/channel.RateHz))
-
-	tab.Cell("min", "see column unit", "smallest sample", summary.Min)
-	tab.Cell("max", "see column unit", "largest sample", summary.Max)
-	tab.Cell("mean", "see column unit", "mean", summary.Mean)
-	tab.Cell("rms", "see column unit", "root mean square about zero", summary.RMS)
-	tab.Cell("std", "see column unit", "standard deviation about the mean", summary.Std)
-	tab.Cell("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
+	table.AddCell(tab, "min", "see column unit", "smallest sample", summary.Min)
+	table.AddCell(tab, "max", "see column unit", "largest sample", summary.Max)
+	table.AddCell(tab, "mean", "see column unit", "mean", summary.Mean)
+	table.AddCell(tab, "rms", "see column unit", "root mean square about zero", summary.RMS)
+	table.AddCell(tab, "std", "see column unit", "standard deviation about the mean", summary.Std)
+	table.AddCell(tab, "integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
 		orNaN(integral))
 
-	text("clipped", "samples in runs of three or more at the channel's extreme value", int(summary.Clipped))
-	text("longest_constant", "longest stretch of equal samples", int(summary.Constant))
-	text("sha256", "content hash of the raw file", res.SHA256)
+	table.AddCell(tab, "clipped", "", "samples in runs of three or more at the channel's extreme value",
+		int(summary.Clipped))
+	table.AddCell(tab, "longest_constant", "", "longest stretch of equal samples", int(summary.Constant))
+	table.AddCell(tab, "sha256", "", "content hash of the raw file", res.SHA256)
 }
 
 // orNaN returns v, or NaN if v is 0 or infinite, which both mean that the value is unknown.

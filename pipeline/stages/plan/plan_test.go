@@ -85,11 +85,11 @@ func TestMeta(t *testing.T) {
 func TestCell(t *testing.T) {
 	tab := &table.Table{}
 	for i := range 3 {
-		tab.Cell("run", "", "a run", string(rune('a'+i)))
-		tab.Cell("rpm", "1/min", "speed", float64(1000*i))
-		tab.Cell("emergent", "", "", i > 0)
-		tab.Cell("half", "", "", i)
-		tab.Cell("power", "Pa²", "", []float32{1, 2}[:i%3])
+		table.AddCell(tab, "run", "", "a run", string(rune('a'+i)))
+		table.AddCell(tab, "rpm", "1/min", "speed", float64(1000*i))
+		table.AddCell(tab, "emergent", "", "", i > 0)
+		table.AddCell(tab, "half", "", "", i)
+		table.AddCell(tab, "power", "Pa²", "", []float32{1, 2}[:i%3])
 	}
 
 	var names []string
@@ -113,11 +113,11 @@ func TestOutcomes(t *testing.T) {
 		"rpm", "bpf1_db_1", "bpf1_db_2", "bpf1_db_sd_1", "bpf1_db_sd_2", "bpf1_db_hz_1",
 		"bpf1_db_hz_2", "alone_1", "own_sd_1", "own_sd_2",
 	} {
-		tab.Cell(n, "", "", 1.0)
+		table.AddCell(tab, n, "", "", 1.0)
 	}
 
-	tab.Cell("bpf1_db_bound_1", "", "", true)
-	tab.Cell("bpf1_db_bound_2", "", "", true)
+	table.AddCell(tab, "bpf1_db_bound_1", "", "", true)
+	table.AddCell(tab, "bpf1_db_bound_2", "", "", true)
 
 	assert.Equal(t, []string{"bpf1_db", "own_sd"}, Outcomes(tab), "outcomes")
 }

@@ -20,8 +20,8 @@ const RunLabel = "run"
 // Cells appends the first cells of a row to a table: the run, the recording, its conditions and its labels. A condition
 // that is not known is NaN.
 func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
-	tab.Cell("run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
-	tab.Cell("recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
+	table.AddCell(tab, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
+	table.AddCell(tab, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
 
 	for _, name := range c.Conditions {
 		value, ok := rec.Conditions[name]
@@ -38,11 +38,11 @@ func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
 			doc += "; " + how
 		}
 
-		tab.Cell(name, unit, doc, value)
+		table.AddCell(tab, name, unit, doc, value)
 	}
 
 	for _, name := range c.Labels {
-		tab.Cell(name, "", LabelText, rec.Labels[name])
+		table.AddCell(tab, name, "", LabelText, rec.Labels[name])
 	}
 }
 

@@ -18,12 +18,12 @@ func TestDetailSelects(t *testing.T) {
 	tab := &table.Table{}
 	for run := range 6000 {
 		for ch := range 13 {
-			tab.Cell("run", "", "", fmt.Sprintf("run %d", run))
-			tab.Cell("recording", "", "", fmt.Sprintf("run %d#%d", run, ch))
-			tab.Cell("rpm", "1/min", "", float64(run))
-			tab.Cell("theta_deg", "deg", "", float64(10*ch))
-			tab.Cell("y_1", "dB", "", float64(run)+1)
-			tab.Cell("y_2", "dB", "", float64(run)+2)
+			table.AddCell(tab, "run", "", "", fmt.Sprintf("run %d", run))
+			table.AddCell(tab, "recording", "", "", fmt.Sprintf("run %d#%d", run, ch))
+			table.AddCell(tab, "rpm", "1/min", "", float64(run))
+			table.AddCell(tab, "theta_deg", "deg", "", float64(10*ch))
+			table.AddCell(tab, "y_1", "dB", "", float64(run)+1)
+			table.AddCell(tab, "y_2", "dB", "", float64(run)+2)
 		}
 	}
 
@@ -55,12 +55,12 @@ func TestDetailSelects(t *testing.T) {
 	tab = &table.Table{}
 	for run := range 200 {
 		for k := range 250 {
-			tab.Cell("run", "", "", fmt.Sprintf("run %d", run))
-			tab.Cell("recording", "", "", fmt.Sprintf("run %d", run))
-			tab.Cell("rpm", "1/min", "", float64(run))
-			tab.Cell("theta_deg", "deg", "", 0.0)
-			tab.Cell("y_1", "dB", "", float64(k))
-			tab.Cell("y_2", "dB", "", float64(k))
+			table.AddCell(tab, "run", "", "", fmt.Sprintf("run %d", run))
+			table.AddCell(tab, "recording", "", "", fmt.Sprintf("run %d", run))
+			table.AddCell(tab, "rpm", "1/min", "", float64(run))
+			table.AddCell(tab, "theta_deg", "deg", "", 0.0)
+			table.AddCell(tab, "y_1", "dB", "", float64(k))
+			table.AddCell(tab, "y_2", "dB", "", float64(k))
 		}
 	}
 

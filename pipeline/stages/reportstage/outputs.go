@@ -65,20 +65,20 @@ func metricsTable(e report.Experiment) *table.Table {
 // addMetric adds a row with a number of an experiment's report. The mean and the deviation of an undefined number are
 // NaN.
 func addMetric(t *table.Table, experiment string, number report.Number) {
-	t.Cell("experiment", "", "entry of the configuration", experiment)
-	t.Cell("split", "", "train/test rule", number.Split)
-	t.Cell("set", "", "train or test", number.Set)
-	t.Cell("outcome", "", "outcome, or \"all\" for the mean over outcomes", number.Outcome)
+	table.AddCell(t, "experiment", "", "entry of the configuration", experiment)
+	table.AddCell(t, "split", "", "train/test rule", number.Split)
+	table.AddCell(t, "set", "", "train or test", number.Set)
+	table.AddCell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", number.Outcome)
 	if number.Undefined != "" {
 		number.Mean = math.NaN()
 		number.Std = math.NaN()
 	}
 
-	t.Cell("metric", "", "as in metrics.json; standardised units", number.Key)
-	t.Cell("mean", "", "mean over seeds", number.Mean)
-	t.Cell("std", "", "sample standard deviation over seeds", number.Std)
-	t.Cell("seeds", "", "number of seeds", number.N)
-	t.Cell("undefined", "", "why there is no number", number.Undefined)
+	table.AddCell(t, "metric", "", "as in metrics.json; standardised units", number.Key)
+	table.AddCell(t, "mean", "", "mean over seeds", number.Mean)
+	table.AddCell(t, "std", "", "sample standard deviation over seeds", number.Std)
+	table.AddCell(t, "seeds", "", "number of seeds", number.N)
+	table.AddCell(t, "undefined", "", "why there is no number", number.Undefined)
 }
 
 // writeFigures draws the experiment's figures as files, and writes the data of the page for the task that makes it.

@@ -32,16 +32,17 @@ func historyTable(history []train.Epoch) *table.Table {
 
 	judged := slices.ContainsFunc(history, func(e train.Epoch) bool { return e.Judged })
 	for _, e := range history {
-		t.Cell("epoch", "", "passes over the training triplets", e.Epoch)
-		t.Cell("loss", "", "mean training loss of the epoch, with dropout", e.Loss)
-		t.Cell("learning_rate", "", "step size of the epoch's last step", e.LearningRate)
+		table.AddCell(t, "epoch", "", "passes over the training triplets", e.Epoch)
+		table.AddCell(t, "loss", "", "mean training loss of the epoch, with dropout", e.Loss)
+		table.AddCell(t, "learning_rate", "", "step size of the epoch's last step", e.LearningRate)
 
 		if judged {
 			if !e.Judged {
 				e.HeldOut = math.NaN()
 			}
 
-			t.Cell(HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
+			table.AddCell(t, HeldOutLoss, "",
+				"mean loss of held-out triplets after the epoch, without dropout; no part in training",
 				e.HeldOut)
 		}
 	}
