@@ -2,13 +2,14 @@ package dsp
 
 import "math"
 
-// averages says how the mean of the power spectra of segments scatters (Welch 1967). Segments that overlap
-// are correlated, and so are neighbouring bins.
+// averages describes how the mean of the power spectra of segments scatters (Welch 1967). Segments that
+// overlap are correlated, and so are neighbouring bins.
 type averages struct {
 	segments float64 // number of segments
 
-	// bins[d] is the covariance of two bins of noise at a distance of d bins, relative to the product of
-	// their powers, times segments. For d > 0 it is twice that, as a bin has two such neighbours.
+	// bins[0] is the variance of a bin of noise, relative to its squared power, times segments. bins[d] is
+	// the covariance with both bins at a distance of d bins together, relative to the product of the
+	// powers, times segments.
 	bins []float64
 
 	// line is the variance of the product of a line and noise, times segments: 1 without overlap.

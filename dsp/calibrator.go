@@ -81,21 +81,29 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		}
 	}
 
-	// The bins lo … hi are the third of an octave around the tone.
 	w := NewWelch(n)
-	bin := s.RateHz / float64(n)
-	lo := int(math.Ceil(f * math.Pow(2, -1./6) / bin))
-	hi := int(f * math.Pow(2, 1./6) / bin)
 	spectra, err := calibratorSpectra(ctx, src, s, w)
 	if err != nil {
 		return nil, err
 	}
 
+	return measureTone(spectra, w, f, s.RateHz)
+}
+
+// measureTone measures the tone near the frequency f from the mean power spectrum of each block. It returns a
+// *fault.Error if the tone is less than calibratorAboveDB above the noise of the band.
+func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorTone, error) {
+	// The bins lo … hi are the third of an octave around the tone.
+	bin := rateHz / float64(w.SegLen())
+	lo := int(math.Ceil(f * math.Pow(2, -1./6) / bin))
+	hi := int(f * math.Pow(2, 1./6) / bin)
+
 	t := &CalibratorTone{BandHz: [2]float64{bin * (float64(lo) - 0.5), bin * (float64(hi) + 0.5)}}
+	blocks := float64(len(spectra))
 	mean := make([]float64, w.Bins()) // spectrum of the whole recording
-	quiet := math.Inf(1)              // mean square of the quietest block, of the loudest, and of all
-	loud := 0.0
-	all := 0.0
+	quiet := math.Inf(1)              // mean square of the quietest block
+	loud := 0.0                       // mean square of the loudest block
+	all := 0.0                        // mean square of the whole recording
 	for _, p := range spectra {
 		sum := 0.0
 		for k := lo; k <= hi; k++ {
@@ -103,14 +111,14 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		}
 
 		for k, v := range p {
-			mean[k] += v / float64(s.Blocks)
+			mean[k] += v / blocks
 		}
 
 		meanSquare := sum * w.ToneFactor()
 		t.BlockRMS = append(t.BlockRMS, math.Sqrt(meanSquare))
 		quiet = min(quiet, meanSquare)
 		loud = max(loud, meanSquare)
-		all += meanSquare / float64(s.Blocks)
+		all += meanSquare / blocks
 	}
 
 	t.RMS = math.Sqrt(all)
@@ -153,7 +161,7 @@ func calibratorSpectra(ctx context.Context, src Source, s CalibratorSettings, w 
 }
 
 // calibratorNoise returns the sum of the noise in the bins lo … hi of the spectrum p: their number times the
-// median of those that are not about the tone's bin.
+// median of the bins that are more than toneGuard away from the tone's bin.
 func calibratorNoise(p []float64, lo, hi, tone int) float64 {
 	var floor []float64
 	for k := lo; k <= hi; k++ {

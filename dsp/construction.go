@@ -69,7 +69,11 @@ func (f Fail) unless(ok bool, key, format string, args ...any) {
 
 // isRange reports whether r has two values, in ascending order, both from lo to hi.
 func isRange(r []float64, lo, hi float64) bool {
-	return len(r) == 2 && lo <= r[0] && r[0] <= r[1] && r[1] <= hi
+	if len(r) != 2 {
+		return false
+	}
+
+	return lo <= r[0] && r[0] <= r[1] && r[1] <= hi
 }
 
 // Description has the facts about a construction.

@@ -66,7 +66,7 @@ func (s *Settings) weightingNames() []string {
 	return s.Weighting
 }
 
-// weightingSuffix returns what a weighting appends to the names of columns: "_a", "_c" or nothing.
+// weightingSuffix returns the end that a weighting gives the names of columns: "_a", "_c" or nothing.
 func weightingSuffix(w string) string {
 	if w == "Z" {
 		return ""

@@ -220,7 +220,7 @@ func (p *Polar) Subtract(loads [][]float64, angleDeg []float64, marginDeg float6
 	for k, a := range angleDeg {
 		if !(a >= p.Lo-marginDeg && a <= p.Hi+marginDeg) {
 			return wrong(fmt.Sprintf("sample %d", k),
-				fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)", p.Lo, p.Hi, marginDeg),
+				fmt.Sprintf("an angle of the tare, from %.4g° to %.4g° (± %g°)", p.Lo, p.Hi, marginDeg),
 				fmt.Sprintf("%.4g°", a), "measure the polar over all angles, or state the angle's unit and sign")
 		}
 	}

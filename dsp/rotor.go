@@ -112,9 +112,10 @@ func newRotor(r *Run, levels bool) (*rotor, error) {
 	return s, nil
 }
 
-// setSpeed sets the fields of s that say what is known about the speed before the sound is analysed.
-// stated is the speed by the conditions in rev/s, and 0 if there is none. A tachometer comes before
-// Settings.Track, and Settings.Track before the conditions.
+// setSpeed sets the fields of s with the speeds that are known before the sound is analysed: shaftHz,
+// stated and halves, or the range to track in. stated is the speed by the conditions in rev/s, and 0 if
+// there is none. A tachometer takes precedence over Settings.Track, and Settings.Track over the
+// conditions.
 func (s *rotor) setSpeed(stated, rate float64) error {
 	if s.Pulses != nil {
 		halves, err := s.Pulses.HalvesHz(rate, s.Samples)

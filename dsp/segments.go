@@ -8,9 +8,10 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Segments says how a run is cut into segments for its spectra (docs/method.md#split-half-spectra).
-// Each half of the samples is cut by itself; samples left at its end are not used. Segments may
-// overlap, but not across the halves: the halves share no sample, so that they stay independent.
+// Segments describes how a run is cut into segments for its spectra
+// (docs/method.md#split-half-spectra). Each half of the samples is cut by itself; samples left at
+// its end are not used. Segments of one half may overlap. The two halves have no sample in common,
+// so that they stay independent.
 type Segments struct {
 	run     *Run
 	perHalf int // number of segments in each half
@@ -50,7 +51,7 @@ func (r *Run) segmentsOfLength(n, least int, because string) (*Segments, error) 
 			"ask for longer segments")
 	}
 
-	if int64(n) > r.Samples/4 { // each half needs two segments // a half needs two segments
+	if int64(n) > r.Samples/4 { // each half needs two segments
 		return nil, wrong("", fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(n), n),
 			strconv.FormatInt(r.Samples, 10), "record longer or ask for shorter segments")
 	}
@@ -97,7 +98,7 @@ func (s *Segments) binHz() float64 { return s.run.RateHz / float64(s.samples) }
 // bins returns the number of bins of the spectra.
 func (s *Segments) bins() int { return s.samples/2 + 1 }
 
-// disjoint returns d such that segments g and g+d do not overlap; d is as small as possible.
+// disjoint returns the smallest d for which segments g and g+d do not overlap.
 func (s *Segments) disjoint() int { return (s.samples + s.hop - 1) / s.hop }
 
 // power returns the factor from the power spectrum of one segment of microphone c to its part of the

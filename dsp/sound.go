@@ -18,7 +18,7 @@ type sound struct {
 	level    leveler
 	binHz    float64
 	noise    float64        // noise bandwidth of the window, bins
-	power    [2][]float64   // mean power spectrum of each half; with repeats twice that of the whole run
+	power    [2][]float64   // mean power spectrum of each half; with repeats both are the whole run's spectrum
 	averages averages       // how each of these spectra scatters
 	shaftHz  [2]float64     // shaft speed of each half, rev/s; 0: not looked for
 	air      *airCorrection // nil: no correction

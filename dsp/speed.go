@@ -91,16 +91,10 @@ func (f *speedFinder) whitenChannel(c, half int, spans [][2]int) {
 	n := f.last + 1
 	channels := len(f.power)
 	step := max(1, half/4)
-	p := f.power[c]
-
-	guess := p[0] // of the next median
-	medianAt := func(k int) float64 {
-		guess = median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
-		return guess
-	}
+	p := f.power[c][:n]
 
 	sum := 0.0
-	next := 0.0 // floor at bin nextBin
+	next := p[0] // floor at bin nextBin; before the first, a guess of it
 	nextBin := -1
 	f.sums[c] = 0
 	for k := 0; k < n; k += step {
@@ -114,11 +108,11 @@ func (f *speedFinder) whitenChannel(c, half int, spans [][2]int) {
 
 		prev := next // floor at bin k
 		if nextBin != k {
-			prev = medianAt(k)
+			prev = medianAround(p, k, half, next)
 		}
 
 		nextBin = k + step
-		next = medianAt(min(n-1, nextBin))
+		next = medianAround(p, min(n-1, nextBin), half, prev)
 		for i := k; i < min(n, nextBin); i++ {
 			floor := prev + (next-prev)*float64(i-k)/float64(step)
 
@@ -131,6 +125,12 @@ func (f *speedFinder) whitenChannel(c, half int, spans [][2]int) {
 			f.sums[(i+1)*channels+c] = sum
 		}
 	}
+}
+
+// medianAround returns the median of p within ±half bins of bin k, without bin 0. It looks for it from
+// guess on.
+func medianAround(p []float64, k, half int, guess float64) float64 {
+	return median(p[max(1, k-half):min(len(p), k+half+1)], guess)
 }
 
 // teeth returns the spans of bins, first and last, that the combs of shaft speeds from lo to hi read.
@@ -189,7 +189,7 @@ func (f *speedFinder) roughAmplitude(hz float64) (float64, bool) {
 // logMean returns the mean over channels of the logarithm of the whitened power between the places begin
 // and end in the running sums, divided by 2w, the width of a tooth.
 func (f *speedFinder) logMean(begin, end, w float64) float64 {
-	const factors = 32 // so many factors from combFloor to combLimit do not overflow a float64
+	const factors = 32 // a product of 32 factors from combFloor to combLimit does not overflow a float64
 	channels := len(f.power)
 	lo := f.point(begin)
 	hi := f.point(end)
@@ -224,7 +224,9 @@ func (f *speedFinder) logMean(begin, end, w float64) float64 {
 func (f *speedFinder) tooth(hz float64) (x, w float64, ok bool) {
 	x = hz/f.lines.binHz + 0.5 // bin k covers k … k+1 in the running sums
 	w = max(1, combSmear*x)
-	return x, w, !(x-w < 1 || x+w >= float64(f.last))
+	ok = x-w >= 1 && x+w < float64(f.last)
+
+	return x, w, ok
 }
 
 // point is a place between two neighbouring entries of the running sums.
@@ -299,7 +301,9 @@ func (f *speedFinder) best(lo, hi float64, score func(level amplitude, shaft, le
 			continue
 		}
 
-		if v := score(f.logAmplitude, speed(p.index), math.Inf(-1)); v > top || v == top && p.index < best {
+		v := score(f.logAmplitude, speed(p.index), math.Inf(-1))
+		isLowerEqual := v == top && p.index < best
+		if v > top || isLowerEqual {
 			best = p.index
 			top = v
 		}
@@ -361,7 +365,7 @@ func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
 // If the score is below least, fundamental may return an upper bound that is below least.
 func (f *speedFinder) fundamental(level amplitude, shaft, least float64) float64 {
 	const (
-		weaker         = 0.69 // nats, 3 dB: so much weaker lines between the teeth are shaft orders
+		weaker         = 0.69 // nats, 3 dB: lines between the teeth that are weaker by this are shaft orders
 		gapWeight      = 2    // of the first penalty
 		contrastWeight = 1.5  // of the second penalty
 	)
@@ -413,7 +417,7 @@ func (f *speedFinder) toothContrast(level amplitude, shaft float64, p int) float
 func (f *speedFinder) polish(shaft float64) (float64, int) {
 	count := 0
 
-	for i := range f.floors { // those of another half are out of date
+	for i := range f.floors { // the floors may be another half's
 		f.floors[i].floors = f.floors[i].floors[:0]
 	}
 

@@ -9,9 +9,13 @@ import (
 // as for spectra. Below it the power is an upper bound.
 const emergentNoise = 4
 
-// synchronous changes Power, UpperBound and SDdB of all lines in run to those of the time-synchronous
-// average. An average over R revolutions passes noise in a bandwidth of 1/R of the shaft's frequency.
-// The floor of the line in that bandwidth is the noise of the line's power.
+// leastPower is the least power of a line relative to that noise. It is positive, so that the line's level is
+// finite.
+const leastPower = 1e-3
+
+// synchronous sets Power, UpperBound and SDdB of all lines in run by the time-synchronous average. An
+// average over R revolutions passes noise in a bandwidth of 1/R of the shaft's frequency. The floor of
+// the line in that bandwidth is the noise of the line's power.
 func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) error {
 	half := float64(s.Samples / 2)
 	for c, mic := range s.Microphones {
@@ -34,7 +38,7 @@ func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) erro
 				// The floor is a power per bin. The window's noise bandwidth makes it a power per Hz.
 				noise := l.Floor / (NoiseBins(s.Settings.Window) * run.BinHz) * run.ShaftHz[h] / float64(revs)
 				l.UpperBound = p[m] < emergentNoise*noise
-				l.Power = math.Max(p[m], noise*1e-3) // positive, so that its level is finite
+				l.Power = math.Max(p[m], leastPower*noise)
 				l.SDdB = 20 / math.Ln10 * math.Sqrt(noise/(2*l.Power))
 			}
 		}

@@ -57,12 +57,10 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 		sign = -1
 	}
 
-	depth := edgeDepth * (hi - lo)
-	last := math.NaN() // the sample before
-	edge := math.NaN() // time of the latest crossing of the threshold
-	armed := false     // the signal was depth below the threshold since the latest pulse
-	steep := false     // the latest crossing is sharp
 	p := &Pulses{PerRev: t.PulsesPerRev}
+	finder := edgeFinder{pulses: p, depth: edgeDepth * (hi - lo), steepRise: sharpSlope * (hi - lo)}
+	finder.last = math.NaN()
+	finder.edge = math.NaN()
 
 	blocks := t.blocks(src, whole)
 	for blocks.more() {
@@ -72,26 +70,7 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 		}
 
 		for i, v := range x {
-			v = sign * (v - level)
-			if last < 0 && v >= 0 {
-				edge = float64(offset) + float64(i) - v/(v-last)
-				steep = v-last > sharpSlope*(hi-lo)
-			}
-
-			switch {
-			case v < -depth:
-				armed = true
-
-			case v > depth && armed && !math.IsNaN(edge):
-				p.Times = append(p.Times, edge)
-				armed = false
-
-				if steep {
-					p.Sharp++
-				}
-			}
-
-			last = v
+			finder.add(sign*(v-level), float64(offset)+float64(i))
 		}
 	}
 
@@ -102,6 +81,41 @@ func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachome
 	}
 
 	return p, nil
+}
+
+// edgeFinder finds the pulses of a signal that is given sample by sample, less the threshold.
+type edgeFinder struct {
+	pulses    *Pulses // takes the pulses
+	depth     float64 // how far the signal must be below and then above the threshold
+	steepRise float64 // an edge that rises by more from one sample to the next is sharp
+
+	last  float64 // the sample before; NaN: none
+	edge  float64 // time of the latest crossing of the threshold, in samples; NaN: none
+	sharp bool    // the latest crossing is sharp
+	armed bool    // the signal was depth below the threshold since the latest pulse
+}
+
+// add takes the next sample, at a time in samples.
+func (f *edgeFinder) add(v, time float64) {
+	if f.last < 0 && v >= 0 {
+		f.edge = time - v/(v-f.last)
+		f.sharp = v-f.last > f.steepRise
+	}
+
+	switch {
+	case v < -f.depth:
+		f.armed = true
+
+	case v > f.depth && f.armed && !math.IsNaN(f.edge):
+		f.pulses.Times = append(f.pulses.Times, f.edge)
+		f.armed = false
+
+		if f.sharp {
+			f.pulses.Sharp++
+		}
+	}
+
+	f.last = v
 }
 
 // blocks returns a reader of the tachometer's samples.

@@ -80,24 +80,8 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) error {
 		return nil
 	}
 
-	run, err := asMicrophones(r, series)
+	run, a, err := loadSeries(r, series, wantBands)
 	if err != nil {
-		return err
-	}
-
-	segments, err := run.segments(floorMinBins, "")
-	if err != nil {
-		return err
-	}
-
-	if wantBands {
-		if err := (bandLevels{}).fits(s, segments.binHz(), segments.bins()); err != nil {
-			return err
-		}
-	}
-
-	a := NewAnalyser()
-	if err := a.Load(context.Background(), memorySource(values(series)), segments); err != nil {
 		return err
 	}
 
@@ -130,6 +114,34 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) error {
 	}
 
 	return nil
+}
+
+// loadSeries returns a copy of the run with the series as its microphones, and an Analyser with their spectra. It
+// returns an error if a series does not vary or is too short, and with wantBands if the spectra do not resolve the
+// bands.
+func loadSeries(r *Run, series []Series, wantBands bool) (*Run, *Analyser, error) {
+	run, err := asMicrophones(r, series)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	segments, err := run.segments(floorMinBins, "")
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if wantBands {
+		if err := (bandLevels{}).fits(r.Settings, segments.binHz(), segments.bins()); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	a := NewAnalyser()
+	if err := a.Load(context.Background(), memorySource(values(series)), segments); err != nil {
+		return nil, nil, err
+	}
+
+	return run, a, nil
 }
 
 // asMicrophones returns a copy of the run with the series as its microphones, so that their spectra can

@@ -17,9 +17,9 @@ const noiseBins = 1.5
 // 1 + (a_1² + a_2² + …)/(2·a_0²) bins.
 var windows = []struct {
 	name      string
-	symmetric func(int) []float64 // returns the symmetric window of so many points
-	lobe      int                 // half the width of the main lobe, bins
-	noise     float64             // noise bandwidth, bins
+	symmetric func(points int) []float64 // returns the symmetric window
+	lobe      int                        // half the width of the main lobe, bins
+	noise     float64                    // noise bandwidth, bins
 }{
 	{DefaultWindow, window.Hann, 2, noiseBins},
 	{"hamming", window.Hamming, 2, 1 + 0.46*0.46/(2*0.54*0.54)},

@@ -110,7 +110,7 @@ experiments:
 `,
 		}, engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})
 
-		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "an angle within those of the tare") {
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "an angle of the tare") {
 			t.Errorf("tolerance_deg: %s: %v", value, err)
 		}
 	}

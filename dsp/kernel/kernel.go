@@ -98,8 +98,8 @@ func need(ok bool) {
 	}
 }
 
-// The check functions panic unless the arguments of the function of a Set that is named alike are long enough, because
-// the assembly does not check them.
+// The check functions panic unless the arguments of a function of a Set are long enough, because the assembly does not
+// check them.
 
 // checkStages checks the arguments of Stages.
 func checkStages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
@@ -129,7 +129,7 @@ func checkTwist(y, x, near, far []float64, stride, groups int) {
 	need(len(near) >= groups*block && len(far) >= 2*groups*Lanes)
 }
 
-// checkPair checks the arguments of functions of pairs of rows.
+// checkPair checks the arguments of LoadPair and LoadPair32.
 func checkPair[S Number](dst []float64, a, b []S, row, lane []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
 	n := last*stride + Lanes
@@ -138,27 +138,27 @@ func checkPair[S Number](dst []float64, a, b []S, row, lane []float64, stride, r
 	need(len(row) >= 2*(last+1) && len(lane) >= Vec)
 }
 
-// checkLoad checks the arguments of Load.
+// checkLoad checks the arguments of LoadComplex.
 func checkLoad(vectors, numbers []float64, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
 	checkRows(vectors, stride, rows, jump, groups)
 	need(len(numbers) >= 2*(last*stride+Lanes))
 }
 
-// checkRows checks groups of rows, one vector each.
+// checkRows checks the vectors that LoadPair, LoadPair32 and LoadComplex fill: groups of rows, one vector each.
 func checkRows(vectors []float64, stride, rows, jump, groups int) {
 	need(rows > 0 && groups > 0)
 	need(jump >= 0 && stride >= 0)
 	need(len(vectors) >= rows*groups*Vec)
 }
 
-// checkComplex checks the arguments of functions that write complex numbers.
+// checkComplex checks the arguments of StoreComplex.
 func checkComplex(vectors, numbers []float64, stride, rows int) {
 	need(rows > 0 && stride >= 0)
 	need(len(vectors) >= rows*Vec && len(numbers) >= 2*((rows-1)*stride+Lanes))
 }
 
-// checkPower checks the arguments of Power.
+// checkPower checks the arguments of AddPower.
 func checkPower(sum, x []float64, stride, rows int) {
 	need(rows > 0 && stride >= 0)
 	need(len(x) >= rows*Vec && len(sum) >= (rows-1)*stride+Lanes)
@@ -169,7 +169,7 @@ func checkUntangle(x, y []float32, low, high []float64) {
 	need(len(x) == len(y) && len(low) >= 2*len(x) && len(high) >= 2*len(x))
 }
 
-// finish adds the eight partial sums of the whole blocks, and the values left after the last block.
+// finish completes Sum: it adds the eight partial sums of the whole blocks, and the values left after the last block.
 func finish[T Number](s *[8]float64, rest []T) float64 {
 	sum := ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 	for _, v := range rest {
