@@ -138,10 +138,10 @@ const (
 	fewChanges = 3
 )
 
-// earlierRuns are the runs with which the log compares a run. They are nil until there are such runs.
+// earlierRuns are the runs with which the log compares a run.
 type earlierRuns struct {
-	settings *runs.Record               // the last run whose settings are known
-	splits   map[splitName]*runs.Record // the last run that had a split
+	settings *runs.Record               // the last run whose settings are known; nil: none was
+	splits   map[splitName]*runs.Record // for each split the last run that had it; nil: no run had any
 }
 
 // splitName identifies a split.
@@ -281,7 +281,8 @@ func splitMetrics(record *runs.Record, split runs.SplitRecord) []runs.MetricReco
 	return metrics
 }
 
-// hasWorse reports whether another outcome of the same unit has a larger error, or fewer values inside.
+// hasWorse reports whether another outcome of the same split and unit is worse than m: its error is larger, or, if m is
+// the coverage of intervals, fewer of its values are inside.
 func hasWorse(metrics []runs.MetricRecord, m runs.MetricRecord) bool {
 	return slices.ContainsFunc(metrics, func(other runs.MetricRecord) bool {
 		key := other.MetricKey

@@ -43,9 +43,8 @@ const previewRows = 5
 // arrowMagic begins every Arrow file.
 const arrowMagic = "ARROW1"
 
-// File describes a recording, a table (.arrow) or a model
-// (model.json, or its folder), without a configuration. options help to read a recording that does not state
-// its format. Faults of the file are *fault.Error.
+// File describes a recording, a table (.arrow) or a model (model.json, or its folder), without a configuration.
+// options help to read a recording that does not state its format. Faults of the file are *fault.Error.
 func File(ctx context.Context, path string, options ingest.Options) (*Description, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -57,20 +57,22 @@ func TestInspectText(t *testing.T) {
 	near("rms", float64(mic.RMS), math.Sqrt(0.125+0.0625))
 	near("duration", mic.DurationS, 16)
 
-	if mic.Unit != "Pa" || mic.RateHz != rate || !description.Recording.Channels[0].Clock ||
-		description.Recording.Channels[0].Spectrum != nil {
-		t.Errorf("%+v", description.Recording.Channels)
-	}
+	clock := description.Recording.Channels[0]
+	assert.True(t, clock.Clock, "the first channel is the time")
+	assert.Nil(t, clock.Spectrum, "spectrum of the time")
 
-	if mic.Spectrum == nil || mic.Spectrum.BinHz != 1 || len(mic.Spectrum.Peaks) == 0 || mic.Spectrum.Peaks[0].Hz != 128 {
-		t.Fatalf("%+v", mic.Spectrum.Peaks)
-	}
-
+	assert.Equal(t, "Pa", mic.Unit)
+	assert.InDelta(t, rate, mic.RateHz, 0)
+	require.NotNil(t, mic.Spectrum)
+	require.NotEmpty(t, mic.Spectrum.Peaks)
+	near("distance of bins", mic.Spectrum.BinHz, 1)
+	near("frequency", mic.Spectrum.Peaks[0].Hz, 128)
 	near("power", mic.Spectrum.Peaks[0].Power, 0.125)
 
-	if bad.NaN != 2 || bad.FirstNaN != 7 || bad.Spectrum != nil || float64(bad.DC) != 1 {
-		t.Errorf("%+v", bad)
-	}
+	assert.EqualValues(t, 2, bad.NaN, "values that are not finite")
+	assert.EqualValues(t, 7, bad.FirstNaN, "the first of them")
+	assert.Nil(t, bad.Spectrum, "spectrum of a channel with values that are not finite")
+	near("mean of the finite values", float64(bad.DC), 1)
 
 	assert.Contains(t, strings.Join(description.Warnings, "\n"),
 		"channel bad: 2 values no finite numbers, the first is sample 7")
@@ -79,13 +81,16 @@ func TestInspectText(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The description of a table has the numbers of its columns. A missing number, NaN, is counted as missing and is not a
+// distinct value. The expected numbers follow from the values by hand.
 func TestInspectTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.arrow")
 	tab := &table.Table{
 		Columns: []table.Column{
-			{Name: "run", Strings: []string{"a", "b", "a"}},
-			{Name: "rpm", Unit: "1/min", Floats: []float64{3, math.NaN(), 5}},
-			{Name: "n", Ints: []int64{1, 2, 3}},
+			{Name: "run", Strings: []string{"a", "b", "a", "b"}},
+			{Name: "rpm", Unit: "1/min", Floats: []float64{3, math.NaN(), 5, math.NaN()}},
+			{Name: "n", Ints: []int64{1, 2, 3, 3}},
+			{Name: "level", Floats: []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}},
 		},
 		Meta: []kv.Pair{{Key: "program", Value: "x"}},
 	}
@@ -96,19 +101,37 @@ func TestInspectTable(t *testing.T) {
 	description, err := inspect.File(context.Background(), path, ingest.Options{})
 	require.NoError(t, err)
 
-	c := description.Table.Columns
-	if description.Kind != "table" || description.Table.Rows != 3 || c[0].Distinct != 2 ||
-		c[1].Missing != 1 || c[1].Mean != 4 ||
-		c[1].Unit != "1/min" || c[2].Max != 3 {
-		t.Errorf("%+v", description.Table)
-	}
+	assert.Equal(t, "table", description.Kind)
+	assert.Equal(t, 4, description.Table.Rows)
+	require.Len(t, description.Table.Columns, 4)
 
-	if b, err := json.Marshal(description); err != nil || !strings.Contains(string(b), `"min":null`) {
-		t.Errorf("%s, %v", b, err)
-	}
+	run := description.Table.Columns[0]
+	assert.Equal(t, 2, run.Distinct, "runs: a and b")
 
+	rpm := description.Table.Columns[1]
+	assert.Equal(t, "1/min", rpm.Unit)
+	assert.Equal(t, 2, rpm.Missing)
+	assert.Equal(t, 2, rpm.Distinct, "speeds: 3 and 5")
+	assert.InDelta(t, 4, float64(rpm.Mean), 0)
+
+	n := description.Table.Columns[2]
+	assert.InDelta(t, 3, float64(n.Max), 0)
+	assert.Equal(t, 3, n.Distinct)
+
+	level := description.Table.Columns[3]
+	assert.Equal(t, 4, level.Missing)
+	assert.Zero(t, level.Distinct, "distinct values of a column without numbers")
+
+	text, err := json.Marshal(description)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"min":null`, "the extremes of text are unknown")
+}
+
+// A file that begins as a table and goes on otherwise is an error about the file.
+func TestInspectBrokenTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.arrow")
 	require.NoError(t, os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644))
 
-	_, err = inspect.File(context.Background(), path, ingest.Options{})
-	assert.ErrorAs(t, err, new(*fault.Error), "a broken table")
+	_, err := inspect.File(context.Background(), path, ingest.Options{})
+	assert.ErrorAs(t, err, new(*fault.Error))
 }

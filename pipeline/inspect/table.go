@@ -26,7 +26,7 @@ type Column struct {
 	Unit        string        `json:"unit,omitempty"`
 	Description string        `json:"description,omitempty"`
 	Missing     int           `json:"missing"`  // rows without a number
-	Distinct    int           `json:"distinct"` // different values; 0 for lists
+	Distinct    int           `json:"distinct"` // different values, without missing numbers; 0 for lists
 	Min         numbers.Float `json:"min"`
 	Max         numbers.Float `json:"max"`
 	Mean        numbers.Float `json:"mean"`
@@ -51,8 +51,8 @@ func (t *Table) AddValues() {
 	}
 }
 
-// valuesOf returns the values of a column for JSON, which has no numbers for what is missing or infinite: null stands
-// for a missing number, the texts inf and -inf for infinite ones.
+// valuesOf returns the values of a column for JSON. JSON has no NaN and no infinite numbers: null stands for a missing
+// number, and the texts inf and -inf for infinite numbers.
 func valuesOf(column *table.Column) any {
 	switch {
 	case column.Strings != nil:
@@ -81,7 +81,8 @@ func valuesOf(column *table.Column) any {
 	return values
 }
 
-// jsonNumber returns the original of v if JSON can write it, and otherwise what stands for it.
+// jsonNumber returns original, the number v in its own type, if JSON can write it. Otherwise it returns nil, "inf" or
+// "-inf".
 func jsonNumber(v float64, original any) any {
 	switch {
 	case math.IsNaN(v):
@@ -129,7 +130,8 @@ func inspectColumn(column *table.Column) Column {
 			described.First = append(described.First, short)
 		}
 
-		if column.Lists == nil {
+		isMissing := column.Floats != nil && math.IsNaN(column.Floats[row])
+		if column.Lists == nil && !isMissing {
 			seen[whole] = true
 		}
 	}
