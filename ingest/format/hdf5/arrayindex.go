@@ -13,8 +13,8 @@ type entries struct {
 	filtered bool // chunks have filters
 	size     int  // bytes of an entry
 
-	block     []byte // the entries that were read last; nil before the first
-	blockAddr uint64 // their address
+	block     []byte // entries of the block or page that was read last; nil before the first
+	blockAddr uint64 // address of that block or page
 }
 
 // header reads the beginning of the header of an array: its version, and the kind and size of its entries. what names
@@ -48,7 +48,7 @@ func (e *entries) get(b []byte, i uint64) stored {
 // span says where entries of an array lie in the file: in a block, or in a page, which is a part of a block.
 type span struct {
 	addr  uint64 // of the block or page
-	front uint64 // bytes before the entries
+	front uint64 // bytes of the block before its entries; 0 for a page
 	n     uint64 // number of entries
 	sig   string // signature of the block; "" for a page
 	what  string // names the block or page in errors
@@ -127,14 +127,14 @@ func (x *fixedIndex) find(place []uint64) stored {
 		return x.entry(span{addr: x.addr, front: fixedFront, n: x.n, sig: "FADB", what: "block of a fixed array"}, i)
 	}
 
-	no := i / x.pageLen
-	if !bit(x.written, no) {
+	number := i / x.pageLen // of the page
+	if !bit(x.written, number) {
 		return nowhere
 	}
 
-	addr := x.addr + no*(x.pageLen*uint64(x.size)+4) // pages end with a checksum
+	addr := x.addr + number*(x.pageLen*uint64(x.size)+4) // pages end with a checksum
 
-	return x.entry(span{addr: addr, n: min(x.pageLen, x.n-no*x.pageLen), what: page}, i%x.pageLen)
+	return x.entry(span{addr: addr, n: min(x.pageLen, x.n-number*x.pageLen), what: page}, i%x.pageLen)
 }
 
 // extensibleIndex is an index that is an extensible array ("Extensible Array Index"), for datasets that may grow
@@ -192,20 +192,33 @@ func newExtensibleIndex(p *parser, st *storage) chunkIndex {
 		return noIndex{}
 	}
 
-	supers := max(1+x.maxBits-bits.Len64(x.minElems)+1-x.superInIndex(), 0)
-	// Bytes of the index block: its front, the entries, the addresses and the checksum.
-	n := 14 + x.inIndex*uint64(x.size) + (2*(x.minPtrs-1)+uint64(supers))*8 + 4
-	fields = p.checked(block, n, "EAIB", "index block of an extensible array")
+	x.readIndexBlock(block)
+
+	return x
+}
+
+// readIndexBlock reads the index block, which is at addr: signature, version, kind, address of the header, the first
+// entries, the addresses of the first data blocks, the addresses of the secondary blocks, and the checksum.
+func (x *extensibleIndex) readIndexBlock(addr uint64) {
+	minBits := bits.Len64(x.minElems) - 1 // minElems is 2^minBits
+
+	// The secondary blocks are numbered by their sizes. There is one for each power of two from minElems to 2^maxBits.
+	supers := max(1+x.maxBits-minBits-x.superInIndex(), 0)
+	addresses := x.blocksInIndex() + uint64(supers)
+
+	n := 14 + x.inIndex*uint64(x.size) + addresses*8 + 4
+	fields := x.p.checked(addr, n, "EAIB", "index block of an extensible array")
 	fields.skip(2 + 8)
 	x.elems = fields.take(int(x.inIndex) * x.size)
 	x.blocks = fields.b[fields.pos:]
-
-	return x
 }
 
 // superInIndex returns the number of secondary blocks, the smallest ones, that do not exist because the index block
 // lists their data blocks itself.
 func (x *extensibleIndex) superInIndex() int { return 2 * (bits.Len64(x.minPtrs) - 1) }
+
+// blocksInIndex returns the number of data blocks whose addresses are in the index block.
+func (x *extensibleIndex) blocksInIndex() uint64 { return 2 * (x.minPtrs - 1) }
 
 // pointer returns the i-th address of a list that begins at index front of b.
 func (x *extensibleIndex) pointer(b []byte, front, i uint64) uint64 {
@@ -226,66 +239,89 @@ func (x *extensibleIndex) find(place []uint64) stored {
 		return x.get(x.elems, i)
 	}
 
-	i -= x.inIndex
-	front := uint64(14 + x.offLen) // bytes of a block before its entries or addresses
-
-	// s, no and i become the number of the secondary block, of the data block in it, and of the entry in the data block.
-	// Secondary block s has 2^⌊s/2⌋ data blocks of minElems·2^⌈s/2⌉ entries.
-	s := bits.Len64(i/x.minElems+1) - 1
-	blocks := uint64(1) << (s / 2)
-	elems := x.minElems << ((s + 1) / 2)
-	i -= x.minElems * (1<<s - 1)
-	no := i / elems
-	i %= elems
-
-	if s < x.superInIndex() {
-		skipped := uint64(0) // number of data blocks of the smaller secondary blocks
-		for k := range s {
-			skipped += 1 << (k / 2)
-		}
-
-		addr := x.pointer(x.blocks, 0, skipped+no)
-		if addr == undefined {
-			return nowhere
-		}
-
-		supported(elems <= x.pageLen, "an extensible array with pages in its index block")
-
-		return x.entry(span{addr: addr, front: front, n: elems, sig: "EADB", what: dataBlock}, i)
+	entry := x.locate(i - x.inIndex)
+	if entry.super < x.superInIndex() {
+		return x.findInIndex(entry)
 	}
 
-	addr := x.pointer(x.blocks, 2*(x.minPtrs-1)*8, uint64(s-x.superInIndex()))
+	return x.findInSuper(entry)
+}
+
+// arrayPlace says where an entry behind the index block lies.
+type arrayPlace struct {
+	super  int    // number of the secondary block
+	blocks uint64 // number of data blocks of this secondary block
+	block  uint64 // index of the data block among them
+	elems  uint64 // number of entries of this data block
+	elem   uint64 // index of the entry among them
+}
+
+// locate returns the place of entry i, counted from the first one behind the index block. Secondary block s has
+// 2^⌊s/2⌋ data blocks of minElems·2^⌈s/2⌉ entries each, so minElems·2^s entries.
+func (x *extensibleIndex) locate(i uint64) arrayPlace {
+	super := bits.Len64(i/x.minElems+1) - 1
+	elems := x.minElems << ((super + 1) / 2)
+	i -= x.minElems * (1<<super - 1) // the entries of the smaller secondary blocks
+
+	return arrayPlace{super: super, blocks: uint64(1) << (super / 2), block: i / elems, elems: elems, elem: i % elems}
+}
+
+// front returns the number of bytes of a block before its entries or addresses.
+func (x *extensibleIndex) front() uint64 { return uint64(14 + x.offLen) }
+
+// findInIndex returns the chunk at a place in a data block that the index block lists.
+func (x *extensibleIndex) findInIndex(entry arrayPlace) stored {
+	skipped := uint64(0) // number of data blocks of the smaller secondary blocks
+	for k := range entry.super {
+		skipped += 1 << (k / 2)
+	}
+
+	addr := x.pointer(x.blocks, 0, skipped+entry.block)
+	if addr == undefined {
+		return nowhere
+	}
+
+	supported(entry.elems <= x.pageLen, "an extensible array with pages in its index block")
+
+	return x.entry(span{addr: addr, front: x.front(), n: entry.elems, sig: "EADB", what: dataBlock}, entry.elem)
+}
+
+// findInSuper returns the chunk at a place in a data block that a secondary block lists.
+func (x *extensibleIndex) findInSuper(entry arrayPlace) stored {
+	addr := x.pointer(x.blocks, 8*x.blocksInIndex(), uint64(entry.super-x.superInIndex()))
 	if addr == undefined {
 		return nowhere
 	}
 
 	pages := uint64(0)  // pages of a data block
 	bitLen := uint64(0) // bytes with a bit for each page of a data block
-	if elems > x.pageLen {
-		pages = elems / x.pageLen
+	if entry.elems > x.pageLen {
+		pages = entry.elems / x.pageLen
 		bitLen = (pages + 7) / 8
 	}
 
-	x.readSuper(addr, front, blocks, bitLen)
+	front := x.front()
+	bitsEnd := front + entry.blocks*bitLen
+	x.readSuper(addr, front, entry.blocks, bitLen)
 
-	data := x.pointer(x.super, front+blocks*bitLen, no)
+	data := x.pointer(x.super, bitsEnd, entry.block)
 
 	switch {
 	case data == undefined:
 		return nowhere
 	case pages == 0:
-		return x.entry(span{addr: data, front: front, n: elems, sig: "EADB", what: dataBlock}, i)
+		return x.entry(span{addr: data, front: front, n: entry.elems, sig: "EADB", what: dataBlock}, entry.elem)
 	}
 
 	// The bits of all data blocks follow one another without gaps, although each block has room for whole bytes.
-	pageNo := i / x.pageLen
-	if !bit(x.super[front:front+blocks*bitLen], no*pages+pageNo) {
+	number := entry.elem / x.pageLen // of the page in its data block
+	if !bit(x.super[front:bitsEnd], entry.block*pages+number) {
 		return nowhere
 	}
 
-	pageAddr := data + front + 4 + pageNo*(x.pageLen*uint64(x.size)+4)
+	pageAddr := data + front + 4 + number*(x.pageLen*uint64(x.size)+4)
 
-	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, i%x.pageLen)
+	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, entry.elem%x.pageLen)
 }
 
 // readSuper reads the secondary block at addr into super. It has front bytes, bitLen bytes with the bits of the pages

@@ -17,6 +17,9 @@ const (
 // version, 1 of the kind, and 4 of the checksum.
 const treeFront = 10
 
+// maxTreeDepth bounds the number of levels above the leaves. A tree of two children for each node would have 2^32 leaves.
+const maxTreeDepth = 32
+
 // btree2Header is the header of a B-tree of version 2. A tree has records in all nodes. A node with n records has n + 1
 // children, unless it is a leaf.
 type btree2Header struct {
@@ -55,35 +58,39 @@ func (p *parser) btree2Header(addr uint64) *btree2Header {
 	fields.skip(2)
 	header.root = btree2Child{fields.u64(), int(fields.u16())}
 
-	// The number of bytes of a count follows from the largest number of records that a node has room for.
-	const front = treeFront
-	p.unless(header.recSize > 0 && header.nodeSize >= front+header.recSize && header.depth <= 32, addr,
-		"the sizes of the B-tree contradict each other")
-
-	most := (header.nodeSize - front) / header.recSize // records of a node of the level
-	total := most                                      // records of a node of the level and of all nodes below it
-	header.recsLen = encSize(most)
-	header.sumLen = []int{0}
-
-	for range header.depth {
-		ptr := uint64(8 + header.recsLen + header.sumLen[len(header.sumLen)-1]) // bytes of a child in its parent
-		p.unless(header.nodeSize >= front+ptr, addr, "the sizes of the B-tree contradict each other")
-
-		most := (header.nodeSize - front - ptr) / (header.recSize + ptr)
-		hi, lo := bits.Mul64(most+1, total)
-		p.unless(hi == 0 && lo+most >= lo, addr, "the B-tree is too deep")
-
-		total = lo + most
-		header.sumLen = append(header.sumLen, encSize(total))
-	}
+	p.countWidths(header, addr)
 
 	return header
 }
 
+// countWidths computes the number of bytes of each count of records. The file does not state it: a count has as many
+// bytes as the largest number that the nodes have room for. addr is the address of the header, for errors.
+func (p *parser) countWidths(header *btree2Header, addr uint64) {
+	const contradiction = "the sizes of the B-tree contradict each other"
+	p.unless(header.recSize > 0 && header.nodeSize >= treeFront+header.recSize, addr, contradiction)
+	p.unless(header.depth <= maxTreeDepth, addr, contradiction)
+
+	leaf := (header.nodeSize - treeFront) / header.recSize // largest number of records of a leaf
+	header.recsLen = encSize(leaf)
+	header.sumLen = []int{0}
+
+	total := leaf // largest number of records of a node and of all nodes below it, from level to level
+	for range header.depth {
+		child := uint64(8 + header.recsLen + header.sumLen[len(header.sumLen)-1]) // bytes of a child in its parent
+		p.unless(header.nodeSize >= treeFront+child, addr, contradiction)
+
+		inner := (header.nodeSize - treeFront - child) / (header.recSize + child) // largest number of records of the node
+		overflow, below := bits.Mul64(inner+1, total)
+		p.unless(overflow == 0 && below+inner >= below, addr, "the B-tree is too deep")
+
+		total = below + inner
+		header.sumLen = append(header.sumLen, encSize(total))
+	}
+}
+
 // btree2Node reads a node that is depth levels above the leaves.
 func (p *parser) btree2Node(header *btree2Header, child btree2Child, depth int) *btree2Node {
-	const checksumSize = 4
-	size := treeFront - checksumSize + uint64(child.n)*header.recSize
+	size := treeFront + uint64(child.n)*header.recSize
 	sig := "BTLF"
 
 	if depth > 0 {
@@ -91,9 +98,9 @@ func (p *parser) btree2Node(header *btree2Header, child btree2Child, depth int) 
 		sig = "BTIN"
 	}
 
-	p.unless(size+checksumSize <= header.nodeSize, child.addr, "a node of the B-tree holds more records than fit")
+	p.unless(size <= header.nodeSize, child.addr, "a node of the B-tree has more records than fit")
 
-	fields := p.checked(child.addr, size+checksumSize, sig, "node of a B-tree")
+	fields := p.checked(child.addr, size, sig, "node of a B-tree")
 	version := fields.u8()
 	kind := int(fields.u8())
 	p.unless(version == 0 && kind == header.kind, child.addr, "a node of the B-tree is of another kind than the tree")
@@ -112,47 +119,36 @@ func (p *parser) btree2Node(header *btree2Header, child btree2Child, depth int) 
 	return node
 }
 
-// btree2Walk walks over the records of a tree.
-type btree2Walk struct {
-	p    *parser
-	addr uint64 // of the header
-	h    *btree2Header
-	kind int    // kind that the tree must have
-	what string // names the things in the index, for errors
-}
-
-// btree2 returns the records of the tree whose header is at addr, in their order. The tree must have the given kind.
-// what names the things in the index, for errors.
-func (p *parser) btree2(addr uint64, kind int, what string) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		w := &btree2Walk{p: p, addr: addr, h: p.btree2Header(addr), kind: kind, what: what}
-		if w.h.root.addr != undefined {
-			w.node(w.h.root, w.h.depth, yield)
-		}
-	}
-}
-
 // minRecord is the least size of a record in bytes, on which callers of btree2 rely.
 const minRecord = 8
 
-// node passes the records of a node and of the nodes below it to yield. It returns false as soon as yield does. depth
-// is the level of the node above the leaves.
-func (w *btree2Walk) node(child btree2Child, depth int, yield func([]byte) bool) bool {
-	size := int(w.h.recSize)
-	node := w.p.btree2Node(w.h, child, depth)
+// btree2 returns the records of the tree whose header is at addr, in their order. The tree must have the given kind.
+// what names the things in the index, for errors. The iteration raises the errors of the tree, as the parser's methods
+// do, where the loop over the records runs.
+func (p *parser) btree2(addr uint64, kind int, what string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		header := p.btree2Header(addr)
+		if header.root.addr == undefined {
+			return
+		}
+
+		p.unless(header.kind == kind, addr, "the index of %s is of kind %d, not %d", what, header.kind, kind)
+		p.unless(header.recSize >= minRecord, addr, "the index of %s has records of %d bytes", what, header.recSize)
+		p.walkNode(header, header.root, header.depth, yield)
+	}
+}
+
+// walkNode passes the records of a node and of the nodes below it to yield. It returns false as soon as yield does.
+// depth is the level of the node above the leaves.
+func (p *parser) walkNode(header *btree2Header, child btree2Child, depth int, yield func([]byte) bool) bool {
+	size := int(header.recSize)
+	node := p.btree2Node(header, child, depth)
 	for i := 0; i <= child.n; i++ {
-		if depth > 0 && !w.node(node.children[i], depth-1, yield) {
+		if depth > 0 && !p.walkNode(header, node.children[i], depth-1, yield) {
 			return false
 		}
 
-		if i == child.n {
-			break
-		}
-
-		w.p.unless(w.h.kind == w.kind, w.addr, "the index of %s is of kind %d, not %d", w.what, w.h.kind, w.kind)
-		w.p.unless(size >= minRecord, w.addr, "the index of %s has records of %d bytes", w.what, size)
-
-		if !yield(node.recs[i*size : (i+1)*size]) {
+		if i < child.n && !yield(node.recs[i*size:(i+1)*size]) {
 			return false
 		}
 	}

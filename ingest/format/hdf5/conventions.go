@@ -111,20 +111,21 @@ func isDimension(dataset *Dataset) bool {
 // packing returns the packing of the numbers that the attributes of a dataset state. It returns nil and no error if the
 // stored numbers are the values.
 func (h *recording) packing(dataset *Dataset) (*arrays.Packing, error) {
-	t := arrays.Stored{Bits: 8 * dataset.Type.Size, Integer: dataset.Type.Class != Float, Signed: dataset.Type.Signed}
+	typ := arrays.Stored{Bits: 8 * dataset.Type.Size, Integer: dataset.Type.Class != Float, Signed: dataset.Type.Signed}
 
 	var fill []float64
-	if h.netcdf && dataset.st.fill != nil && dataset.Type.Size > 1 && dataset.Type.numeric {
+	mayMiss := h.netcdf && dataset.Type.Size > 1 // each value of a byte is valid in netCDF
+	if mayMiss && dataset.st.fill != nil && dataset.Type.numeric {
 		fill = []float64{dataset.Type.float(dataset.st.fill)}
 	}
 
-	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
+	return arrays.NewPacking(typ, fill, func(name string) (arrays.Numbers, bool) {
 		attr, ok := dataset.Attribute(name)
 		if attr.stored != nil {
 			return arrays.Numbers{Values: attr.numbers(), Integer: attr.Type.Class != Float}, true
 		}
 
-		text, _ := attr.Text() // "" is not a number
+		text, _ := attr.Text() // "" for a value that is not a text; "" is not a number
 
 		return arrays.TextNumber(text), ok
 	})

@@ -22,13 +22,12 @@ const (
 
 // filterNames has the names of the registered filters that people meet.
 var filterNames = map[uint16]string{
-	1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset",
-	305: "LZO", 307: "bzip2", 32000: "lzf", 32001: "blosc", 32002: "MAFISC", 32003: "Snappy", 32004: "lz4",
-	32008: "bitshuffle", 32009: "SPDP", 32010: "LPC-Rice", 32011: "CCSDS-123", 32012: "JPEG-LS", 32013: "zfp",
-	32014: "fpzip",
-	32015: "zstd", 32016: "B3D", 32017: "SZ", 32018: "FCIDECOMP", 32019: "JPEG", 32022: "Granular BitRound",
-	32023: "BitGroom",
-	32024: "SZ3", 32026: "blosc2", 32028: "JPEG 2000", 32029: "HTJ2K",
+	filterDeflate: "deflate", filterShuffle: "shuffle", filterFletcher: "fletcher32", filterLZF: "lzf",
+	4: "szip", 5: "nbit", 6: "scaleoffset", 305: "LZO", 307: "bzip2", 32001: "blosc", 32002: "MAFISC",
+	32003: "Snappy", 32004: "lz4", 32008: "bitshuffle", 32009: "SPDP", 32010: "LPC-Rice", 32011: "CCSDS-123",
+	32012: "JPEG-LS", 32013: "zfp", 32014: "fpzip", 32015: "zstd", 32016: "B3D", 32017: "SZ", 32018: "FCIDECOMP",
+	32019: "JPEG", 32022: "Granular BitRound", 32023: "BitGroom", 32024: "SZ3", 32026: "blosc2",
+	32028: "JPEG 2000", 32029: "HTJ2K",
 }
 
 // filter is a filter that was applied to chunks.
@@ -73,8 +72,8 @@ func (p *parser) filters(st *storage, b []byte) {
 		f, name := fields.filter(version)
 
 		what := fmt.Sprintf("filter %d", f.id)
-		if known := cmp.Or(filterNames[f.id], name); known != "" {
-			what += " (" + known + ")"
+		if title := cmp.Or(filterNames[f.id], name); title != "" {
+			what += " (" + title + ")"
 		}
 
 		switch {
@@ -175,7 +174,7 @@ func sizeBefore(filters []filter, mask uint32, size int) int {
 
 // expand decompresses data to want bytes.
 func (r *Reader) expand(f filter, raw []byte, want int) ([]byte, error) {
-	// The ratio of deflate is larger than that of lzf.
+	// Deflate reaches a larger ratio than lzf, so that its ratio bounds both.
 	if want/inflate.MaxRatio > len(raw)+1 {
 		return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
 	}
@@ -237,8 +236,9 @@ func (r *Reader) unsum(raw []byte) ([]byte, error) {
 	return raw[:n], nil
 }
 
-// inflate decompresses a zlib stream to dst and returns the number of bytes. It returns an error if the stream does
-// not fit into dst, or if its checksum is wrong.
+// inflate decompresses a zlib stream to dst and returns the number of bytes, which is smaller than len(dst) if the
+// stream is shorter. It returns an error if the stream does not fit into dst, if it is cut off, or if its checksum is
+// wrong.
 func (r *Reader) inflate(dst, raw []byte) (int, error) {
 	src := bytes.NewReader(raw)
 	if r.inflater == nil {
@@ -249,18 +249,20 @@ func (r *Reader) inflate(dst, raw []byte) (int, error) {
 
 	n, err := io.ReadFull(r.inflater, dst)
 
-	// Reading on compares the checksum behind the data. If the data ended too early, it returns the same error again.
+	// io.ReadFull returns io.EOF or io.ErrUnexpectedEOF for a whole stream that is shorter than dst, and
+	// io.ErrUnexpectedEOF for a stream that is cut off, too. One more Read tells them apart: at the end of a whole stream,
+	// whose checksum it compares, it returns io.EOF.
 	isRead := err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	if isRead {
-		var k int
-		var next [1]byte
-		k, err = r.inflater.Read(next[:])
-		if k > 0 {
-			return 0, fmt.Errorf("the data go on after %d bytes", len(dst))
-		}
+	if !isRead {
+		return 0, err
 	}
 
+	var next [1]byte
+	more, err := r.inflater.Read(next[:])
+
 	switch {
+	case more > 0:
+		return 0, fmt.Errorf("the data go on after %d bytes", len(dst))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return 0, errors.New("the compressed data are cut off")
 	case !errors.Is(err, io.EOF):
@@ -358,8 +360,8 @@ func unLZF(dst, raw []byte) (int, error) {
 	n := 0 // bytes written to dst
 	for i := 0; i < len(raw); {
 		control := int(raw[i])
-
 		i++
+
 		if control < 32 {
 			literals := control + 1
 			if i+literals > len(raw) || n+literals > len(dst) {
@@ -389,8 +391,8 @@ func unLZF(dst, raw []byte) (int, error) {
 		}
 
 		back := ((control&31)<<8 | int(raw[i])) + 1
-
 		i++
+
 		if back > n || n+length > len(dst) {
 			return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 		}

@@ -153,7 +153,7 @@ func open(r io.ReaderAt, size int64, lax bool) (*File, error) {
 	}
 
 	if _, ok := file.objects[root].(*Group); !ok {
-		return nil, p.errorf(root, "the root object is no group")
+		return nil, p.errorf(root, "the root object is not a group")
 	}
 
 	return file, nil
@@ -208,7 +208,7 @@ func (f *File) superblock(p *parser) (root uint64, err error) {
 		eof = fields.u64()
 		root = fields.u64()
 		end := fields.pos
-		p.unless(p.right(b[:end], fields.u32()), 0, "the checksum of the superblock is wrong")
+		p.unless(p.sumMatches(b[:end], fields.u32()), 0, "the checksum of the superblock is wrong")
 
 		if extension != undefined {
 			ms, err := p.tryHeader(extension)
@@ -227,8 +227,8 @@ func (f *File) superblock(p *parser) (root uint64, err error) {
 	// Addresses count from the superblock, as in the reference library. The base address in the superblock may be an older
 	// one, from before something was put in front of the file; the end of the file counts from that one.
 	end := eof - base + uint64(p.base)
-	isEnd := end >= uint64(p.base) && end <= uint64(p.size)
-	p.unless(eof >= base && isEnd, undefined,
+	inFile := end >= uint64(p.base) && end <= uint64(p.size)
+	p.unless(eof >= base && inFile, undefined,
 		"the file is cut off: it should end at byte %d and has %d bytes", end, p.size)
 
 	return root, nil

@@ -58,17 +58,17 @@ func (p *parser) tryHeader(addr uint64) (ms []message, err error) {
 func (p *parser) header(addr uint64) []message {
 	const most = 6 + 16 + 4 + 8 // bytes before the messages in version 2
 
-	room := uint64(p.size-p.base) - min(addr, uint64(p.size-p.base))
+	room := uint64(p.size-p.base) - min(addr, uint64(p.size-p.base)) // bytes of the file from addr on
 	fields := p.cursor(p.bytes(addr, min(room, most)), addr, "an object header reaches beyond the end of the file")
 
-	second := len(fields.b) > 3 && string(fields.b[:4]) == "OHDR" // version 2
-	if second {
+	isVersion2 := len(fields.b) > 3 && string(fields.b[:4]) == "OHDR"
+	if isVersion2 {
 		fields.skip(4)
 	}
 
 	version := fields.u8()
 	want := uint8(1)
-	if second {
+	if isVersion2 {
 		want = 2
 	}
 
@@ -78,7 +78,7 @@ func (p *parser) header(addr uint64) []message {
 	front := 0 // bytes of the first part before the first message
 
 	var parts []part
-	if second {
+	if isVersion2 {
 		flags := fields.u8()
 		fixed = 4 + int(flags>>1&2)
 
@@ -100,7 +100,7 @@ func (p *parser) header(addr uint64) []message {
 
 	var ms []message
 	for i := 0; i < len(parts); i++ {
-		fields = p.part(parts[i], i, second)
+		fields = p.part(parts[i], i == 0, isVersion2)
 		fields.pos = max(fields.pos, front)
 		front = 0
 
@@ -123,16 +123,16 @@ func (p *parser) header(addr uint64) []message {
 	return ms
 }
 
-// part returns part i of an object header, of version 2 if second is set and of version 1 otherwise.
-func (p *parser) part(q part, i int, second bool) *cursor {
+// part returns a part of an object header. Version 2 marks the first part and the others by their signatures.
+func (p *parser) part(place part, isFirst, isVersion2 bool) *cursor {
 	switch {
-	case second && i == 0:
-		return p.checked(q.addr, q.n, "OHDR", "object header")
-	case second:
-		return p.checked(q.addr, q.n, "OCHK", "object header continuation")
+	case isVersion2 && isFirst:
+		return p.checked(place.addr, place.n, "OHDR", "object header")
+	case isVersion2:
+		return p.checked(place.addr, place.n, "OCHK", "object header continuation")
 	}
 
-	return p.cursor(p.bytes(q.addr, q.n), q.addr, "a message is longer than its object header")
+	return p.cursor(p.bytes(place.addr, place.n), place.addr, "a message is longer than its object header")
 }
 
 // entry reads a message with fixed bytes before its body. In version 1 of the header, these are 8: the kind in 2
@@ -186,9 +186,9 @@ func (p *parser) shared(kind uint16, fields *cursor) []byte {
 		}
 	}
 
-	p.unless(false, addr, "the shared message %#x is not where it should be", kind)
+	decode.Raise(p.errorf(addr, "the shared message %#x is not where it should be", kind))
 
-	return nil
+	return nil // never: Raise does not return
 }
 
 // body returns the body of a message, from another object's header if the message is shared.

@@ -11,7 +11,7 @@ import (
 // variable length, by index.
 type globalHeaps map[uint64]map[uint32][]byte
 
-// get returns the value with an index in the collection at an address. It reads the collection at first.
+// get returns the value with an index in the collection at an address. It reads the collection on its first use.
 func (h globalHeaps) get(p *parser, addr uint64, index uint32) []byte {
 	if h[addr] == nil {
 		h[addr] = p.collection(addr)
@@ -166,7 +166,7 @@ func (h *fractalHeap) tryGet(id []byte) (b []byte, err error) {
 }
 
 // block returns the direct block that contains the given offset of the heap, and the offset in that block.
-func (h *fractalHeap) block(offset uint64) ([]byte, uint64) {
+func (h *fractalHeap) block(offset uint64) (b []byte, first uint64) {
 	const beyond = "an offset beyond the fractal heap"
 
 	if h.rows == 0 {
@@ -176,37 +176,37 @@ func (h *fractalHeap) block(offset uint64) ([]byte, uint64) {
 
 	addr := h.root
 	rows := h.rows
-	first := h.width * h.start // bytes of the first row
+	firstRow := h.width * h.start // bytes of the first row
 
 	for range maxHeapLevels {
 		row := uint64(0)
 		size := h.start    // bytes of a block of the row
 		begin := uint64(0) // offset of the row
-		if offset >= first {
-			row = uint64(bits.Len64(offset / first))
+		if offset >= firstRow {
+			row = uint64(bits.Len64(offset / firstRow))
 			size = h.start << (row - 1)
-			begin = first << (row - 1)
+			begin = firstRow << (row - 1)
 		}
 
 		h.p.unless(row < uint64(rows) && size > 0 && begin <= offset, h.addr, beyond)
 
 		column := (offset - begin) / size
-		b := h.indirectBlock(addr, rows)
+		table := h.indirectBlock(addr, rows)
 		entry := blockFront + h.offLen + int(row*h.width+column)*8
-		h.p.unless(entry >= 0 && entry+8 <= len(b), h.addr, beyond)
+		h.p.unless(entry >= 0 && entry+8 <= len(table), h.addr, beyond)
 
-		addr = binary.LittleEndian.Uint64(b[entry:])
+		addr = binary.LittleEndian.Uint64(table[entry:])
 		offset -= begin + column*size
 		if size <= h.maxDirect {
 			return h.directBlock(addr, size), offset
 		}
 
-		rows = bits.Len64(size) - bits.Len64(first) + 1
+		rows = bits.Len64(size) - bits.Len64(firstRow) + 1
 	}
 
-	h.p.unless(false, h.addr, "the fractal heap is too deep")
+	decode.Raise(h.p.errorf(h.addr, "the fractal heap is too deep"))
 
-	return nil, 0
+	return nil, 0 // never: Raise does not return
 }
 
 const (
@@ -229,7 +229,7 @@ func (h *fractalHeap) directBlock(addr, size uint64) []byte {
 	if h.checksums {
 		sum := binary.LittleEndian.Uint32(b[front:])
 		clear(b[front : front+4])
-		h.p.unless(h.p.right(b, sum), addr, "the checksum of a block of the fractal heap is wrong")
+		h.p.unless(h.p.sumMatches(b, sum), addr, "the checksum of a block of the fractal heap is wrong")
 	}
 
 	h.direct[addr] = b

@@ -44,7 +44,7 @@ func newIndex(p *parser, st *storage) chunkIndex {
 	}
 }
 
-// noIndex is the index of a dataset of which nothing was written.
+// noIndex is the index of a dataset without a written chunk.
 type noIndex struct{}
 
 // find implements chunkIndex.
@@ -76,7 +76,7 @@ func (x *linearIndex) find(place []uint64) stored {
 // to. The index along the axis first runs slowest; the other axes follow in their order. linear returns false if the
 // number does not fit into 64 bits, or if another axis than first may grow without limit.
 func (st *storage) linear(place []uint64, first int) (number uint64, ok bool) {
-	n := place[first]
+	number = place[first]
 	ok = true
 
 	for i := range place {
@@ -89,12 +89,13 @@ func (st *storage) linear(place []uint64, first int) (number uint64, ok bool) {
 			chunks++
 		}
 
-		rows, fits := times(n, chunks)
-		ok = ok && fits && rows+place[i] >= rows && st.max[i] != undefined
-		n = rows + place[i]
+		before, fits := times(number, chunks) // chunks with smaller indices along the axes so far
+		isLimited := st.max[i] != undefined
+		ok = ok && isLimited && fits && before+place[i] >= before
+		number = before + place[i]
 	}
 
-	return n, ok
+	return number, ok
 }
 
 // way keeps the nodes of a tree on the way from the root to the node that was read last.
@@ -127,28 +128,30 @@ type btree1Index struct {
 
 // btree1Node is a node of such an index.
 type btree1Node struct {
-	level  int      // above the leaves
-	keys   []uint64 // for each child, the indices of the first element of its first chunk
-	childs []stored // nodes, or chunks at level 0; size and mask are those of chunks
+	level    int      // above the leaves
+	keys     []uint64 // for each child, the indices of the first element of its first chunk
+	children []stored // nodes, or chunks at level 0; only chunks have a size and a mask
 }
 
 // btree1Node reads a node of a B-tree of version 1 ("Version 1 B-trees"). A tree of kind 0 is the index of a group,
 // and a tree of kind 1 is the index of chunks. A node has 24 bytes (signature, kind, level, number of entries in 2
-// bytes, and two addresses of neighbours) and then entries, each a key and an address. btree1Node returns a cursor of
-// the entries, whose keys have the given number of bytes, the number of entries, and the level of the node above the
-// leaves. The level must be the given one, unless that is negative.
-func (p *parser) btree1Node(addr uint64, kind uint8, key, level int) (fields *cursor, entries, own int) {
+// bytes, and two addresses of neighbours) and then entries, each a key of keySize bytes and an address. btree1Node
+// returns a cursor of the entries, their number, and the level of the node above the leaves. The node must have the
+// given level, unless level is negative.
+func (p *parser) btree1Node(addr uint64, kind uint8, keySize, level int) (fields *cursor, entries, nodeLevel int) {
 	what := "B-tree of a group"
 	if kind == 1 {
 		what = "B-tree of chunks"
 	}
 
 	fields = p.block(addr, 24, "TREE", kind, what)
-	own = int(fields.u8())
-	p.unless(level < 0 || own == level, addr, "a B-tree node of level %d where %d should be", own, level)
+	nodeLevel = int(fields.u8())
+	p.unless(level < 0 || nodeLevel == level, addr, "a B-tree node of level %d where %d should be", nodeLevel, level)
 	entries = int(fields.u16())
 
-	return p.cursor(p.bytes(addr+24, uint64(entries)*uint64(key+8)), addr, "a B-tree node is too short"), entries, own
+	fields = p.cursor(p.bytes(addr+24, uint64(entries)*uint64(keySize+8)), addr, "a B-tree node is too short")
+
+	return fields, entries, nodeLevel
 }
 
 // read reads a node of the index. The key of a chunk is its size in the file and its filter mask in 4 bytes each, and
@@ -157,7 +160,7 @@ func (x *btree1Index) read(addr uint64, level int) btree1Node {
 	rank := len(x.st.dims)
 	fields, entries, level := x.p.btree1Node(addr, 1, 8+8*(rank+1), level)
 
-	n := btree1Node{level: level, keys: make([]uint64, 0, entries*rank), childs: make([]stored, 0, entries)}
+	n := btree1Node{level: level, keys: make([]uint64, 0, entries*rank), children: make([]stored, 0, entries)}
 	for range entries {
 		chunk := stored{size: uint64(fields.u32()), mask: fields.u32()}
 		for range rank {
@@ -166,7 +169,7 @@ func (x *btree1Index) read(addr uint64, level int) btree1Node {
 
 		fields.skip(8)
 		chunk.addr = fields.u64()
-		n.childs = append(n.childs, chunk)
+		n.children = append(n.children, chunk)
 	}
 
 	return n
@@ -198,13 +201,13 @@ func (x *btree1Index) find(place []uint64) stored {
 		}
 
 		// The last child that does not begin behind the chunk.
-		i := sort.Search(len(n.childs), func(i int) bool { return x.compare(&n, i, place) > 0 }) - 1
+		i := sort.Search(len(n.children), func(i int) bool { return x.compare(&n, i, place) > 0 }) - 1
 		if i < 0 {
 			return nowhere
 		}
 
 		if n.level > 0 {
-			addr = n.childs[i].addr
+			addr = n.children[i].addr
 			level = n.level - 1
 			continue
 		}
@@ -213,7 +216,7 @@ func (x *btree1Index) find(place []uint64) stored {
 			return nowhere
 		}
 
-		return n.childs[i]
+		return n.children[i]
 	}
 }
 

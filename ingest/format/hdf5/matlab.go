@@ -49,8 +49,8 @@ func (h *recording) opaque(attributes Attributes) bool {
 
 // unread reports whether a path lies in a group that is listed as not read.
 func (h *recording) unread(path string) bool {
-	for p := range h.closed {
-		if strings.HasPrefix(path, p+"/") {
+	for closed := range h.closed {
+		if strings.HasPrefix(path, closed+"/") {
 			return true
 		}
 	}
@@ -84,14 +84,14 @@ func (h *recording) name(path string) string {
 	}
 
 	// A field of a struct within a cell has the name of the cell and the rest of the path.
-	for p := path; strings.HasPrefix(p, matlabCells); {
-		i := strings.LastIndexByte(p, '/')
-		p = p[:i]
-		if n, ok := h.cells[p]; ok {
-			return n + strings.ReplaceAll(path[i:], "/", ".")
+	for parent := path; strings.HasPrefix(parent, matlabCells); {
+		end := strings.LastIndexByte(parent, '/')
+		parent = parent[:end]
+		if cell, ok := h.cells[parent]; ok {
+			return cell + strings.ReplaceAll(path[end:], "/", ".")
 		}
 
-		if i < len(matlabCells) {
+		if end < len(matlabCells) {
 			break
 		}
 	}

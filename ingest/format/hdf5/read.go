@@ -27,8 +27,8 @@ type Cache struct {
 
 // chunkKey names a chunk of a dataset.
 type chunkKey struct {
-	st *storage
-	no uint64 // number of the chunk in the grid, row-major
+	st     *storage
+	number uint64 // of the chunk in the grid, row-major
 }
 
 // cached is a chunk in a cache.
@@ -56,11 +56,11 @@ func (c *Cache) get(k chunkKey) ([]byte, bool) {
 
 // put adds a chunk and drops others until there is room for it.
 func (c *Cache) put(k chunkKey, data []byte) {
-	const entry = 128 // bytes that a chunk takes in addition to its data
+	const entry = 128 // estimate of the bytes that the list and the map take for a chunk
 	for c.order.Len() > 0 && c.used+len(data)+entry > c.limit {
-		v := c.order.Remove(c.order.Back()).(*cached)
-		delete(c.byKey, v.key)
-		c.used -= len(v.data) + entry
+		oldest := c.order.Remove(c.order.Back()).(*cached)
+		delete(c.byKey, oldest.key)
+		c.used -= len(oldest.data) + entry
 	}
 
 	c.byKey[k] = c.order.PushFront(&cached{k, data})
@@ -125,9 +125,9 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 
 	row := st.stride[axis] * uint64(st.esize) // bytes from one sample to the next
 	for done := uint64(0); done < n; {
-		t := uint64(start) + done // the next sample
-		place[axis] = t / st.chunk[axis]
-		element[axis] = t % st.chunk[axis]
+		sample := uint64(start) + done // the next one
+		place[axis] = sample / st.chunk[axis]
+		element[axis] = sample % st.chunk[axis]
 
 		run := min(st.chunk[axis]-element[axis], n-done) // samples that the chunk contains
 		for k, ch := range channels {
@@ -157,13 +157,14 @@ func (r *Reader) ReadChannels(axis int, channels []int, start int64, dst [][]flo
 	return nil
 }
 
-// locate finds an element by its number, which is counted row-major over all axes except the axis but, or over all
-// axes if but is −1. It writes the place of the element's chunk in the grid to place, and the place of the element in
-// the chunk to element, both except along the axis but. It returns the offset of the element in the chunk, in bytes.
-func (st *storage) locate(number uint64, but int, place, element []uint64) uint64 {
+// locate finds an element by its number, which is counted row-major over all axes except skipped, or over all axes if
+// skipped is −1. It writes the place of the element's chunk in the grid to place, and the place of the element in the
+// chunk to element. Along the axis skipped, both stay as the caller set them. locate returns the offset of the element
+// in the chunk, in bytes.
+func (st *storage) locate(number uint64, skipped int, place, element []uint64) uint64 {
 	first := uint64(0)
 	for i := len(st.dims) - 1; i >= 0; i-- {
-		if i != but {
+		if i != skipped {
 			x := number % st.dims[i]
 			number /= st.dims[i]
 			place[i] = x / st.chunk[i]
@@ -293,7 +294,8 @@ func (r *Reader) load(place []uint64) ([]byte, error) {
 		mask = math.MaxUint32 // no filter was applied
 	}
 
-	if all := uint32(1<<len(st.filters) - 1); mask&all == all {
+	everyFilter := uint32(1<<len(st.filters) - 1)
+	if mask&everyFilter == everyFilter {
 		if err := r.checkWhole(chunk); err != nil {
 			return nil, err
 		}
@@ -311,17 +313,16 @@ func (r *Reader) load(place []uint64) ([]byte, error) {
 func (r *Reader) fetchPiece(place []uint64, low, high uint64) (data []byte, begin uint64, err error) {
 	st := r.st
 
-	origin := uint64(0) // number of the first element of the piece, then its offset in the data, in bytes
-	end := uint64(1)    // elements from the first to the last one of the piece
+	first := uint64(0) // number of the first element of the piece
+	count := uint64(1) // elements from the first to the last one of the piece
 	for i, x := range place {
-		first := x * st.chunk[i]
-		origin = origin*st.dims[i] + first
-		end += (min(st.chunk[i], st.dims[i]-first) - 1) * st.stride[i]
+		begin := x * st.chunk[i]
+		first = first*st.dims[i] + begin
+		count += (min(st.chunk[i], st.dims[i]-begin) - 1) * st.stride[i]
 	}
 
-	origin *= uint64(st.esize)
-
-	high = min(high, end*uint64(st.esize)) // the last piece of an axis is shorter
+	origin := first * uint64(st.esize)
+	high = min(high, count*uint64(st.esize)) // the last piece of an axis is shorter
 
 	switch {
 	case st.class == compact:
@@ -334,20 +335,20 @@ func (r *Reader) fetchPiece(place []uint64, low, high uint64) (data []byte, begi
 }
 
 // span returns the bytes low to high of the piece or chunk at an address, and low.
-func (r *Reader) span(addr, low, high uint64) ([]byte, uint64, error) {
+func (r *Reader) span(addr, low, high uint64) (data []byte, begin uint64, err error) {
 	n := high - low
 	if !r.p.within(addr+low, n) {
-		err := r.p.errorf(addr, "%d bytes at address %d reach beyond the end of the file", n, addr+low)
+		err = r.p.errorf(addr, "%d bytes at address %d reach beyond the end of the file", n, addr+low)
 		return nil, 0, about(err, r.st.object)
 	}
 
 	offset := r.p.base + int64(addr+low)
-	b, err := r.window.Bytes(nil, r.p.r, offset, int64(n), 0)
+	data, err = r.window.Bytes(nil, r.p.r, offset, int64(n), 0)
 	if err != nil {
 		return nil, 0, about(atByte(offset, "cannot read", err), r.st.object)
 	}
 
-	return b, low, nil
+	return data, low, nil
 }
 
 // maxStrings is the largest number of elements that ReadStrings, floats and ReadReferences return.
@@ -410,7 +411,7 @@ func (d *Dataset) readFloats() (values []float64, err error) {
 }
 
 // ReadReferences returns the objects to which the elements of a dataset refer: a *Group, a *Dataset, or nil for other
-// objects and for no object. MATLAB stores the cells of a cell array so.
+// objects and for no object. MATLAB stores the cells of a cell array in this way.
 func (f *File) ReadReferences(dataset *Dataset) ([]any, error) {
 	list, err := f.readReferences(dataset)
 	return list, about(err, "dataset "+dataset.Path)
@@ -461,7 +462,7 @@ func (d *Dataset) elements() (*elementReader, error) {
 
 	n := d.Elements()
 	if n > maxStrings {
-		return nil, notSupported("reading %d elements that are no numbers", n)
+		return nil, notSupported("reading %d elements that are not numbers", n)
 	}
 
 	reader, err := d.NewReader(NewCache(cacheBytes))

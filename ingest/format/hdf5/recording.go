@@ -146,7 +146,7 @@ type recording struct {
 // hours.
 const (
 	maxUnwritten = 1 << 25 // samples that any file may declare
-	maxPerByte   = 64      // samples for each byte of a file that declares more; no recording is compressed so far
+	maxPerByte   = 64      // samples for each byte of a larger file; no recording can be compressed more than this
 )
 
 // maxTexts is the number of texts, or of characters in a MATLAB file, up to which a dataset becomes an attribute.
@@ -231,10 +231,10 @@ func (h *recording) attributes(dataset *Dataset, name string) []ingest.Attribute
 
 // table adds the channels of each field of a dataset of compounds.
 func (h *recording) table(dataset *Dataset, name string, attrs []ingest.Attribute) error {
-	packing, wrong := h.packing(dataset)
+	packing, packingErr := h.packing(dataset)
 	if packing != nil {
-		wrong = fault.At("", "", "scale_factor, add_offset and limits of numbers", "a table with them",
-			"they hold for no field of it")
+		packingErr = fault.At("", "", "scale_factor, add_offset and limits at a dataset of numbers", "a table with them",
+			"it is not known which field they concern: write each field as a dataset")
 	}
 
 	parts := map[string]string{} // usual names of the parts of complex numbers, which h5py names r and i
@@ -247,7 +247,7 @@ func (h *recording) table(dataset *Dataset, name string, attrs []ingest.Attribut
 		field := dataset.inner(member)
 		part := name + "." + cmp.Or(parts[member.Name], member.Name)
 
-		if err := cmp.Or(field.err, wrong); err != nil {
+		if err := cmp.Or(field.err, packingErr); err != nil {
 			h.r.Unread(part, member.Type.numeric, err.Error())
 			continue
 		}
@@ -270,25 +270,8 @@ func (h *recording) channels(
 		return h.single(dataset, name, packing)
 	}
 
-	// MATLAB writes its axes in reverse order: its first axis runs fastest, and in a file the last one does. So the
-	// channels of an array in MATLAB's order, counted with the first axis running fastest, are the channels of the
-	// dataset.
-	a := arrays.Array{
-		Name: name, Dims: dataset.Dims, Group: datasetPath[:strings.LastIndexByte(datasetPath, '/')], Attributes: attrs,
-		ColumnMajor: h.matlab,
-	}
-	if h.benchmark {
-		a.Unit = benchmarkUnit(datasetPath)
-	}
-
-	axes := h.axes(dataset)
-	if h.matlab {
-		a.Group = arrays.Parent(name)
-		a.Dims = slices.Clone(dataset.Dims)
-		axes = slices.Clone(axes)
-		slices.Reverse(a.Dims)
-		slices.Reverse(axes)
-	}
+	a, axes := h.array(dataset, name, datasetPath)
+	a.Attributes = attrs
 
 	axis, err := arrays.Axes(a.Dims, axes, h.clocks[path.Dir(dataset.Path)], h.options)
 	if err != nil {
@@ -314,7 +297,7 @@ func (h *recording) channels(
 		a.Quantum = arrays.Integers(8*t.Size, t.Signed)
 	}
 
-	p := &plane{reader, axis}
+	p := &plane{r: reader, axis: axis}
 	if h.matlab {
 		p.axis = len(dataset.Dims) - 1 - axis // in the order of the file
 	}
@@ -327,6 +310,30 @@ func (h *recording) channels(
 	}
 
 	return h.r.Add(a)
+}
+
+// array returns the description of the array in a dataset, or in a field of the dataset at datasetPath, without its
+// samples, and the names of its axes.
+//
+// MATLAB writes its axes in reverse order: its first axis runs fastest, and in a file the last one does. So the channels
+// of an array in MATLAB's order, counted with the first axis running fastest, are the channels of the dataset.
+func (h *recording) array(dataset *Dataset, name, datasetPath string) (a arrays.Array, axes []string) {
+	a = arrays.Array{Name: name, Dims: dataset.Dims, ColumnMajor: h.matlab}
+	a.Group = datasetPath[:strings.LastIndexByte(datasetPath, '/')]
+	if h.benchmark {
+		a.Unit = benchmarkUnit(datasetPath)
+	}
+
+	axes = h.axes(dataset)
+	if h.matlab {
+		a.Group = arrays.Parent(name)
+		a.Dims = slices.Clone(dataset.Dims)
+		axes = slices.Clone(axes)
+		slices.Reverse(a.Dims)
+		slices.Reverse(axes)
+	}
+
+	return a, axes
 }
 
 // single adds an attribute with the number of a dataset of one element.

@@ -21,8 +21,8 @@ type source struct {
 	base int64 // offset in the file of address 0
 	size int64 // of the file, in bytes
 
-	// lax means that checksums are not verified. The fuzz test sets it, because it could not change anything that a
-	// checksum protects otherwise.
+	// lax means that checksums are not verified. The fuzz test sets it: otherwise every change of bytes that a checksum
+	// protects would end in the same error.
 	lax bool
 }
 
@@ -92,7 +92,7 @@ func (s *source) readAt(b []byte, addr uint64) error {
 	return nil
 }
 
-// charge takes n bytes off the budget. It raises an error if there are not so many left.
+// charge takes n bytes off the budget. It raises an error if fewer are left.
 func (p *parser) charge(n int64) {
 	if n < 0 || n > p.left {
 		decode.Raise(&fault.Error{Found: "the structure contradicts itself: it takes more bytes than the file can hold"})
@@ -129,7 +129,7 @@ func (p *parser) checked(addr, n uint64, sig, what string) *cursor {
 
 	b := p.bytes(addr, n)
 	p.unless(sig == "" || string(b[:4]) == sig, addr, "no %s (%q) where one should be", what, sig)
-	p.unless(p.right(b[:n-4], binary.LittleEndian.Uint32(b[n-4:])), addr, "the checksum of the %s is wrong", what)
+	p.unless(p.sumMatches(b[:n-4], binary.LittleEndian.Uint32(b[n-4:])), addr, "the checksum of the %s is wrong", what)
 
 	fields := p.cursor(b[:n-4], addr, "the "+what+" is too short")
 	fields.skip(4)
@@ -137,8 +137,8 @@ func (p *parser) checked(addr, n uint64, sig, what string) *cursor {
 	return fields
 }
 
-// right reports whether sum is the checksum of b, or checksums are not verified.
-func (s *source) right(b []byte, sum uint32) bool { return s.lax || lookup3(b) == sum }
+// sumMatches reports whether sum is the checksum of b. It is always true if checksums are not verified.
+func (s *source) sumMatches(b []byte, sum uint32) bool { return s.lax || lookup3(b) == sum }
 
 // cursor reads the fields of a block of bytes, one after another. Reading beyond the end of the block raises an error.
 type cursor struct {

@@ -22,7 +22,7 @@ const (
 	Opaque    Class = 5
 	Compound  Class = 6
 	Reference Class = 7
-	Enum      Class = 8 // read as the integers behind the names; h5py stores bool so
+	Enum      Class = 8 // read as the integers behind the names; h5py stores bool as an enum
 	Sequence  Class = 9 // of variable length
 	Array     Class = 10
 	Complex   Class = 11
@@ -150,27 +150,9 @@ func (p *parser) typ(fields *cursor, depth int) Type {
 
 	switch t.Class {
 	case Integer, Bits:
-		t.BigEndian = flags&1 != 0
-		t.Signed = t.Class == Integer && flags&8 != 0
-
-		kinds := unsigned
-		if t.Signed {
-			kinds = signed
-		}
-
-		t.stored, t.numeric = kinds[t.Size]
-		t.whole("integer", fields.u16(), fields.u16())
+		fields.integer(&t, flags)
 	case Float:
-		t.BigEndian = flags&1 != 0
-		first := fields.u16()
-		bits := fields.u16()
-		form := floatForm{uint8(flags >> 8), fields.u8(), fields.u8(), fields.u8(), fields.u8(), fields.u32()}
-
-		kind, known := floats[form]
-		implied := flags>>4&7 == 2 // the highest bit of the mantissa is implied, and the byte order is not that of a VAX
-		t.stored = kind
-		t.numeric = known && implied && t.Size == kind.Bytes()
-		t.whole("float", first, bits)
+		fields.float(&t, flags)
 	case Time:
 		fields.skip(2)
 	case String:
@@ -206,31 +188,67 @@ func (p *parser) typ(fields *cursor, depth int) Type {
 	return t
 }
 
+// integer reads the properties of integers and bit fields into typ: the first used bit and the number of used bits, in
+// 2 bytes each.
+func (c *cursor) integer(typ *Type, flags uint64) {
+	typ.BigEndian = flags&1 != 0
+	typ.Signed = typ.Class == Integer && flags&8 != 0
+
+	kinds := unsigned
+	if typ.Signed {
+		kinds = signed
+	}
+
+	typ.stored, typ.numeric = kinds[typ.Size]
+	first := c.u16()
+	typ.requireAllBits("integer", first, c.u16())
+}
+
+// float reads the properties of floats into typ: the first used bit and the number of used bits in 2 bytes each, and
+// where the parts of a float are. The bit of the sign is in the flags.
+func (c *cursor) float(typ *Type, flags uint64) {
+	typ.BigEndian = flags&1 != 0
+	first := c.u16()
+	bits := c.u16()
+	form := floatForm{
+		sign: uint8(flags >> 8), exp: c.u8(), expBits: c.u8(), man: c.u8(), manBits: c.u8(), bias: c.u32(),
+	}
+
+	kind, known := floats[form]
+	implied := flags>>4&7 == 2 // the highest bit of the mantissa is implied, and the byte order is not that of a VAX
+	typ.stored = kind
+	typ.numeric = known && implied && typ.Size == kind.Bytes()
+	typ.requireAllBits("float", first, bits)
+}
+
 // compound reads the fields of a compound into typ: the name, the offset and the datatype of each. Names are padded in
-// versions 1 and 2.
-func (p *parser) compound(c *cursor, typ *Type, fields, version, depth int) {
-	for range fields {
-		member := Member{Name: c.text(version < 3)}
+// versions 1 and 2. n is the number of fields.
+func (p *parser) compound(fields *cursor, typ *Type, n, version, depth int) {
+	for range n {
+		member := Member{Name: fields.text(version < 3)}
 		if version < 3 {
-			member.Offset = int(c.u32())
+			member.Offset = int(fields.u32())
 		} else {
-			member.Offset = int(c.uint(encSize(uint64(typ.Size))))
+			member.Offset = int(fields.uint(encSize(uint64(typ.Size))))
 		}
 
 		if version == 1 {
-			supported(c.u8() == 0, "a field of a compound that is an array of version 1")
+			supported(fields.u8() == 0, "a field of a compound that is an array of version 1")
 
-			c.skip(3 + 4 + 4 + 16)
+			fields.skip(3 + 4 + 4 + 16)
 		}
 
-		member.Type = p.typ(c, depth+1)
-		p.unless(member.Offset >= 0 && member.Offset <= typ.Size && member.Type.Size <= typ.Size-member.Offset, undefined,
+		member.Type = p.typ(fields, depth+1)
+
+		begins := member.Offset >= 0 && member.Offset <= typ.Size
+		p.unless(begins && member.Type.Size <= typ.Size-member.Offset, undefined,
 			"a field of a compound reaches beyond its end")
+
 		typ.Members = append(typ.Members, member)
 	}
 }
 
-// enum returns the integer type of an enum, and skips its names and values.
+// enum returns the integer type of an enum, and skips its names and values. names is the number of names.
 func (p *parser) enum(fields *cursor, t Type, names, version, depth int) Type {
 	base := p.typ(fields, depth+1)
 	p.unless(base.Class == Integer && base.Size == t.Size, undefined, "an enum of %s", base)
@@ -265,9 +283,9 @@ func (p *parser) sequence(fields *cursor, typ *Type, flags uint64, depth int) {
 	p.unless(typ.Size >= variableSize, undefined, "variable-length elements of %d bytes", typ.Size)
 }
 
-// whole makes a type one that cannot be read as numbers if elements have unused bits. first is the first used bit,
-// bits the number of used bits, and what names the type.
-func (t *Type) whole(what string, first, bits uint16) {
+// requireAllBits makes the type one that cannot be read as numbers if elements have unused bits. first is the first used
+// bit, bits is the number of used bits, and what names the type.
+func (t *Type) requireAllBits(what string, first, bits uint16) {
 	t.numeric = t.numeric && first == 0 && int(bits) == 8*t.Size
 	if !t.numeric {
 		t.why = fmt.Sprintf("datatype %s of %d bits in %d bytes", what, bits, t.Size)
@@ -286,7 +304,9 @@ type floatForm struct {
 
 // floats has the floats of IEEE 754 by their forms.
 var floats = map[floatForm]raw.Kind{
-	{15, 10, 5, 0, 10, 15}: raw.F16, {31, 23, 8, 0, 23, 127}: raw.F32, {63, 52, 11, 0, 52, 1023}: raw.F64,
+	{sign: 15, exp: 10, expBits: 5, manBits: 10, bias: 15}:    raw.F16,
+	{sign: 31, exp: 23, expBits: 8, manBits: 23, bias: 127}:   raw.F32,
+	{sign: 63, exp: 52, expBits: 11, manBits: 52, bias: 1023}: raw.F64,
 }
 
 // integer returns an element of an integer type as text.
