@@ -17,7 +17,8 @@ const (
 // version, 1 of the kind, and 4 of the checksum.
 const treeFront = 10
 
-// maxTreeDepth bounds the number of levels above the leaves. A tree of two children for each node would have 2^32 leaves.
+// maxTreeDepth bounds the number of levels above the leaves. A tree of two children for each node would have 2^32
+// leaves.
 const maxTreeDepth = 32
 
 // btree2Header is the header of a B-tree of version 2. A tree has records in all nodes. A node with n records has n + 1

@@ -315,8 +315,8 @@ func (h *recording) channels(
 // array returns the description of the array in a dataset, or in a field of the dataset at datasetPath, without its
 // samples, and the names of its axes.
 //
-// MATLAB writes its axes in reverse order: its first axis runs fastest, and in a file the last one does. So the channels
-// of an array in MATLAB's order, counted with the first axis running fastest, are the channels of the dataset.
+// MATLAB writes its axes in reverse order: its first axis runs fastest, and in a file the last one does. So the
+// channels of an array in MATLAB's order, counted with the first axis running fastest, are the channels of the dataset.
 func (h *recording) array(dataset *Dataset, name, datasetPath string) (a arrays.Array, axes []string) {
 	a = arrays.Array{Name: name, Dims: dataset.Dims, ColumnMajor: h.matlab}
 	a.Group = datasetPath[:strings.LastIndexByte(datasetPath, '/')]

@@ -283,8 +283,8 @@ func (p *parser) sequence(fields *cursor, typ *Type, flags uint64, depth int) {
 	p.unless(typ.Size >= variableSize, undefined, "variable-length elements of %d bytes", typ.Size)
 }
 
-// requireAllBits makes the type one that cannot be read as numbers if elements have unused bits. first is the first used
-// bit, bits is the number of used bits, and what names the type.
+// requireAllBits makes the type one that cannot be read as numbers if elements have unused bits. first is the first
+// used bit, bits is the number of used bits, and what names the type.
 func (t *Type) requireAllBits(what string, first, bits uint16) {
 	t.numeric = t.numeric && first == 0 && int(bits) == 8*t.Size
 	if !t.numeric {

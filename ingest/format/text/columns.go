@@ -15,7 +15,7 @@ import (
 )
 
 // nameColumns sets the names and units of the columns: the user's names, otherwise the cells of the header, otherwise
-// numbers. It takes the rate of a column "increment".
+// numbers. It takes the rate from the cell below the name "increment".
 func (h *header) nameColumns() error {
 	byUser := len(h.options.Columns)
 	if byUser != 0 && byUser != h.cols {
@@ -28,12 +28,7 @@ func (h *header) nameColumns() error {
 	h.heads = make([]string, h.cols)
 	h.numeric = make([]bool, h.cols)
 	h.clockLayouts = make([]string, h.cols)
-	for i, cell := range h.unitCells {
-		step, ok := h.number(cell)
-		if ok && step > 0 && i < len(h.nameCells) && strings.EqualFold(string(h.nameCells[i]), increment) {
-			h.rateHz = 1 / step
-		}
-	}
+	h.takeIncrement()
 
 	for i := range h.cols {
 		if err := h.nameColumn(i); err != nil {
@@ -44,6 +39,20 @@ func (h *header) nameColumns() error {
 	h.keepHeadsOfEqualNames()
 
 	return nil
+}
+
+// takeIncrement takes the rate from the step of time in the units below the name "increment". Files of Rigol have it
+// there, behind the last column.
+func (h *header) takeIncrement() {
+	for i, cell := range h.unitCells {
+		if i >= len(h.nameCells) || !strings.EqualFold(string(h.nameCells[i]), increment) {
+			continue
+		}
+
+		if step, ok := h.number(cell); ok && step > 0 {
+			h.rateHz = 1 / step
+		}
+	}
 }
 
 // nameColumn sets the name, the unit and the header of column i.
@@ -85,8 +94,8 @@ func (h *header) nameColumn(i int) error {
 	return nil
 }
 
-// keepHeadsOfEqualNames makes whole headers the names of columns whose names are equal without the texts that were
-// taken for units: Cp (x/c=0.5), Cp (x/c=0.6).
+// keepHeadsOfEqualNames keeps the whole headers as names of columns that would have equal names without the texts that
+// were taken for units: Cp (x/c=0.5), Cp (x/c=0.6).
 func (h *header) keepHeadsOfEqualNames() {
 	areNumbered := h.nameCells == nil && len(h.options.Columns) == 0
 	if areNumbered {
@@ -126,12 +135,12 @@ func (h *header) toUTF8(cell []byte) (string, error) {
 	return Western(h.path, fmt.Sprintf("line %d", number), cell)
 }
 
-// Older Tektronix oscilloscopes write the header into the first columns beside the rows, as keys and values, and time
-// and samples behind it.
+// Older Tektronix oscilloscopes write the header beside the rows: its keys and values are in the first columns, and the
+// time and the samples in the columns behind them.
 const (
 	besideKey    = "Record Length" // begins such a text
-	besideTime   = 3               // the column of the time: the columns before it are the header
-	besideSample = 4
+	besideTime   = 3               // the column of the time
+	besideSample = 4               // the column of the samples
 )
 
 // isBeside reports whether the header stands beside the rows.
@@ -140,8 +149,8 @@ func (h *header) isBeside() bool {
 	return h.cols > besideSample && len(h.options.Columns) == 0 && bytes.HasPrefix(begin, []byte(besideKey))
 }
 
-// readBeside reads a header beside the rows, and returns the number of its columns. It returns 0 if the header is
-// above the rows.
+// readBeside reads a header beside the rows, and returns the number of columns that it takes. It returns 0 if the
+// header is above the rows.
 func (h *header) readBeside() (columns int, err error) {
 	if !h.isBeside() {
 		return 0, nil
@@ -176,16 +185,9 @@ func (h *header) readBeside() (columns int, err error) {
 // mostWarned is the number of columns without numbers that are named in a warning each.
 const mostWarned = 20
 
-// findNumeric finds the columns of numbers, those with a number in some row of the sample, and a column of times of
-// the day. It warns of the others.
-func (h *header) findNumeric() error {
-	beside, err := h.readBeside()
-	if err != nil {
-		return err
-	}
-
-	isFilled := make([]bool, h.cols)
-	h.filled = make([]uint8, h.cols) // of at most sampleLines
+// countFilled finds the columns with a number in some row of the sample, and counts the filled cells of each column.
+func (h *header) countFilled() {
+	h.filled = make([]uint8, h.cols) // a count is at most sampleLines
 	h.looked = len(h.lines) - h.firstRow
 	for _, s := range h.lines[h.firstRow:] {
 		cells := h.cut(s.text)
@@ -193,35 +195,47 @@ func (h *header) findNumeric() error {
 			_, ok := h.number(cells[i])
 			h.numeric[i] = h.numeric[i] || ok
 			if len(cells[i]) > 0 {
-				isFilled[i] = true
 				h.filled[i]++
 			}
 		}
 	}
+}
 
-	texts := 0 // columns without numbers
+// findNumeric finds the columns of numbers, which have a number in some row of the sample, and a column of times of the
+// day. It warns of the other columns.
+func (h *header) findNumeric() error {
+	beside, err := h.readBeside()
+	if err != nil {
+		return err
+	}
+
+	h.countFilled()
+
+	texts := 0 // columns without numbers that were warned of
+	more := 0  // further columns without numbers
 	for i, hasNumber := range h.numeric {
 		h.numeric[i] = hasNumber && i >= beside
 		if hasNumber || i < beside {
 			continue
 		}
 
-		texts++
-		if texts > mostWarned {
+		if texts == mostWarned {
+			more++
 			continue
 		}
 
-		hasTimes := isFilled[i] && h.beginsWithTime(i)
+		isFilled := h.filled[i] > 0
+		hasTimes := isFilled && h.beginsWithTime(i)
 		if hasTimes && h.takeClock(i) {
 			h.numeric[i] = true
-			texts--
-
 			continue
 		}
+
+		texts++
 
 		content := "holds text"
 		switch {
-		case !isFilled[i]:
+		case !isFilled:
 			content = "is empty"
 		case hasTimes:
 			content = "holds text (times, of which no rate is taken)"
@@ -230,11 +244,11 @@ func (h *header) findNumeric() error {
 		h.warnf("text-column", h.names[i], "column %s %s: it is no channel", h.names[i], content)
 	}
 
-	if more := texts - mostWarned; more > 0 {
+	if more > 0 {
 		h.warnf("text-column", "", "%d more columns hold text or are empty: they are no channels", more)
 	}
 
-	if texts == h.cols && !h.hasUnits {
+	if texts+more == h.cols && !h.hasUnits {
 		found := strconv.Quote(fault.Clip(string(h.lines[h.firstRow].text)))
 		return errorAt(h.path, h.dataLine, "rows of numbers", found, "")
 	}

@@ -17,18 +17,20 @@ import (
 // rate and the attributes above it, and the cells of names and units. nameColumns and findNumeric fill in the layout
 // from these.
 type header struct {
-	*layout         // is filled in
-	path            string
-	options         ingest.TextOptions
-	lines, comments []sampleLine
-	sampleBegin     int // index of the first line by which the delimiter was chosen
+	*layout     // the result, which the search fills in
+	path        string
+	options     ingest.TextOptions
+	lines       []sampleLine // from the head of the file: rows and lines of the header
+	comments    []sampleLine
+	sampleBegin int // index of the first line by which the delimiter was chosen
 
-	votes    []int // for each column of the later lines, the cells with numbers less the cells without
+	votes    []int // for each column of the later lines, the number of cells with a number minus the number of others
 	hasUnits bool  // the numbers have units behind them
 	firstRow int   // index of the first line that is a row
 
-	nameCells, unitCells [][]byte // nil: there are none
-	buffer               [][]byte // of cut
+	nameCells [][]byte // names of the columns; nil: there are none
+	unitCells [][]byte // units of the columns; nil: there are none
+	buffer    [][]byte // the cells that cut returns
 }
 
 // findHeader finds the first row, and the cells of the names and units of the columns.
@@ -112,8 +114,8 @@ var (
 	timestamp = regexp.MustCompile(`^\d+[-/.:]\d+[-/.:][-/.:,\dT ]+(?: [AP]M|Z)?$`)
 )
 
-// isSetting reports whether a line with numbers is a setting of the header: it begins with a word, as Increment,1e-3,
-// and no row does.
+// isSetting reports whether a line with numbers is a setting of the header, such as Increment,1e-3: it begins with a
+// word, and no row does.
 func (h *header) isSetting(cells [][]byte) bool {
 	if len(cells) < 2 || !firstWord.Match(cells[0]) || h.isBeside() {
 		return false
@@ -133,41 +135,17 @@ func (h *header) isSetting(cells [][]byte) bool {
 func (h *header) findFirstRow() error {
 	row := h.skipNames()
 	for row < len(h.lines) {
-		line := h.lines[row]
-		cells := h.cut(line.text)
-		numbers, others := h.countNumbers(cells)
-		if numbers > 0 {
-			kind := h.secondRow(row)
-			if kind == rowUnknown {
-				return h.unknownRowError(row)
-			}
-
-			if kind != rowOfData {
-				h.headRows = append(h.headRows, bytes.Clone(line.text))
-				row++
-
-				continue
-			}
-
-			cells = h.cut(line.text)
+		end, err := h.endsHeader(row)
+		if err != nil {
+			return err
 		}
 
-		if numbers > 0 && row > 0 && h.isSetting(cells) {
-			h.warnf("header-row", "", "line %d (%q) is taken for one of the header", line.mark.line,
-				fault.Clip(string(line.text)))
-			row++
-
-			continue
-		}
-
-		if numbers > 0 && h.isFirstRow(row, others, len(cells)) {
+		if end == headerEndsBefore {
 			break
 		}
 
 		row++
-		if row == 1 && numbers > 0 { // "Time,1,2,3": numbers as names
-			h.warnf("numeric-header", "", "line %d (%q) is taken as the header, though %d of its %d names are numbers",
-				h.lines[0].mark.line, fault.Clip(string(h.lines[0].text)), numbers, h.cols)
+		if end == headerEndsBehind {
 			break
 		}
 	}
@@ -193,11 +171,55 @@ func (h *header) findFirstRow() error {
 	return nil
 }
 
+// headerEnd says where the header ends, seen from a line.
+type headerEnd int
+
+const (
+	headerGoesOn     headerEnd = iota // the line is of the header, and the next line may be, too
+	headerEndsBehind                  // the line is the last one of the header
+	headerEndsBefore                  // the line is the first row
+)
+
+// endsHeader returns where the header ends, seen from line number row: all lines before it are of the header. It keeps
+// a row of units or positions with numbers in headRows, and warns of other lines of the header that have numbers.
+func (h *header) endsHeader(row int) (headerEnd, error) {
+	line := h.lines[row]
+	numbers, others := h.countNumbers(h.cut(line.text))
+	if numbers == 0 {
+		return headerGoesOn, nil
+	}
+
+	switch h.kindOfRow(row) {
+	case rowUnknown:
+		return 0, h.unknownRowError(row)
+	case rowOfUnits, rowOfPositions:
+		h.headRows = append(h.headRows, bytes.Clone(line.text))
+		return headerGoesOn, nil
+	}
+
+	cells := h.cut(line.text) // again, because kindOfRow cut other lines
+	if row > 0 && h.isSetting(cells) {
+		h.warnf("header-row", "", "line %d (%q) is taken for one of the header", line.mark.line,
+			fault.Clip(string(line.text)))
+		return headerGoesOn, nil
+	}
+
+	if h.isFirstRow(row, others, len(cells)) {
+		return headerEndsBefore, nil
+	}
+
+	// "Time,1,2,3": numbers as names. Only the first line comes here.
+	h.warnf("numeric-header", "", "line %d (%q) is taken as the header, though %d of its %d names are numbers",
+		line.mark.line, fault.Clip(string(line.text)), numbers, h.cols)
+
+	return headerEndsBehind, nil
+}
+
 // mostSkipped is the number of lines that skipNames looks at.
 const mostSkipped = 100
 
-// skipNames returns the index of a line from which on the first row may come. It is the last line without numbers that
-// has a cell for each column and comes before all rows: the lines above such a header cannot be rows.
+// skipNames returns the index of the first line that may be the first row: the last line without numbers that has a
+// cell for each column and comes before all rows. Such a line is a header, and the lines above a header cannot be rows.
 func (h *header) skipNames() int {
 	last := 0
 	for i := range min(h.sampleBegin, mostSkipped) {
@@ -216,11 +238,13 @@ func (h *header) skipNames() int {
 	return last
 }
 
-// isFirstRow reports whether a line with numbers is the first row rather than a header. others is the number of its
-// cells that should be numbers and are not, cells is the number of its cells. Only the first line of a text can be a
-// header of numbers; with a wrong number of cells it is a bad row.
-func (h *header) isFirstRow(line, others, cells int) bool {
-	mayBeHeader := others > 0 && line == 0 && len(h.options.Columns) == 0 && len(h.lines) > 1
+// isFirstRow reports whether line number row, which has numbers, is the first row rather than a header. others is the
+// number of its cells that should be numbers and are not, cells is the number of its cells. Only the first line of a
+// text can be a header of numbers; with a wrong number of cells it is a bad row.
+func (h *header) isFirstRow(row, others, cells int) bool {
+	isTop := row == 0 && len(h.lines) > 1
+	mayBeHeader := isTop && others > 0 && len(h.options.Columns) == 0
+
 	return !mayBeHeader || cells != h.cols
 }
 
@@ -274,8 +298,12 @@ const (
 
 // keepAttribute keeps a "key: value" or "key = value" line from before the data.
 func (l *layout) keepAttribute(s string) {
+	if len(l.attributes) >= mostAttributes || len(s) > mostAttribute || !utf8.ValidString(s) {
+		return
+	}
+
 	i := strings.IndexAny(s, ":=")
-	if len(l.attributes) >= mostAttributes || len(s) > mostAttribute || !utf8.ValidString(s) || i <= 0 {
+	if i <= 0 {
 		return
 	}
 

@@ -9,30 +9,33 @@ import (
 	"doubletake/ingest"
 )
 
-// maxColumns is the most columns that a table may have.
+// maxColumns is the greatest number of columns that a table may have.
 const (
 	maxColumns     = 1 << 16
 	tooManyColumns = "more than 65536 columns"
 )
 
-// layout is the structure of a delimited text. Its slices have one element for each column.
+// layout is the structure of a delimited text.
 type layout struct {
-	delim        byte // ',', ';', '\t' or ' ' for blanks; 0: not known yet
-	decimal      byte // '.' or ','
-	cols         int  // 0: not known yet
+	delim   byte // ',', ';', '\t' or ' ' for blanks; 0: not known yet
+	decimal byte // '.' or ','
+	cols    int  // number of columns; 0: not known yet
+
+	// Each of these has one element for each column.
 	names        []string
 	units        []string
-	heads        []string // as the header writes them; "": the column has none
-	numeric      []bool
-	positions    []string // of each column, as a row below the names states them; nil: there are none
-	headRows     [][]byte // rows of units or positions with numbers, which are no data where they stand again
-	filled       []uint8  // of each column, the filled cells among the rows looked at
-	looked       int      // rows looked at
-	clockLayouts []string // as package time has them, of columns of times of the day; "": the column has no such times
+	heads        []string // the unchanged header of the column; "": it has none
+	numeric      []bool   // the column is a channel
+	positions    []string // from a row below the names, "" for a column without a position; nil: there is no such row
+	filled       []uint8  // number of filled cells among the rows looked at
+	clockLayouts []string // how package time reads a column of times of the day; "": the column has no such times
 
-	dataOffset int64   // in bytes, of the first line that may hold data
-	dataLine   int64   // its number, from 1
-	rateHz     float64 // as the header states it; 0: it does not
+	looked   int      // number of rows looked at for filled
+	headRows [][]byte // header rows with numbers, of units or positions; if one is repeated among the data, it is no data
+
+	dataOffset int64   // offset in the file of the first line that may be a row, in bytes
+	dataLine   int64   // number of that line, from 1
+	rateHz     float64 // from the header; 0: the header has no rate
 	attributes []ingest.Attribute
 	warnings   []ingest.Warning
 
@@ -66,7 +69,8 @@ func hasNoRow(line []byte, delim byte) bool {
 	return line[0] == ';' // if semicolons are not the delimiter
 }
 
-// isSparse reports whether a column is filled in at most three of four rows, as loggers write channels of lower rates.
+// isSparse reports whether a column is filled in at most three of four rows: loggers write channels of lower rates with
+// empty cells between the samples.
 func (l *layout) isSparse(col int) bool { return l.filled != nil && 4*int(l.filled[col]) <= 3*l.looked }
 
 // encoding describes the layout for people.
@@ -92,9 +96,9 @@ func (l *layout) encoding() string {
 }
 
 // plainNumber reads the cell at p if it is nothing but a plain number. It returns the index of the delimiter after the
-// cell, or of the end of the line. Where commas separate the cells too, a comma within a number stands in quotes.
+// cell, or of the end of the line.
 func (l *layout) plainNumber(line []byte, p int) (v float64, next int, ok bool) {
-	if l.delim == l.decimal {
+	if l.delim == l.decimal { // the numbers are in quotes
 		return 0, 0, false
 	}
 
@@ -107,9 +111,13 @@ func (l *layout) plainNumber(line []byte, p int) (v float64, next int, ok bool) 
 		q++
 	}
 
-	isEnd := q == len(line) || line[q] == l.delim || l.delim == ' ' && line[q] == '\t'
+	if q == len(line) {
+		return v, q, true
+	}
 
-	return v, q, isEnd
+	isDelimiter := line[q] == l.delim || l.delim == ' ' && line[q] == '\t'
+
+	return v, q, isDelimiter
 }
 
 // value reads a cell of a column as a number or a time of the day, and returns NaN and false if it is neither.
@@ -127,8 +135,8 @@ func (l *layout) value(cell []byte, col int) (float64, bool) {
 	return math.NaN(), false
 }
 
-// number reads a cell. A mark that may be a decimal sign as well, as in 1.234 beside decimal commas, makes the cell a
-// text: nobody has looked at these data.
+// number reads a cell as a number. It returns false for a doubtful number, such as 1.234 in a text with decimal commas:
+// its point may separate thousands or be a decimal sign, and no user confirms which.
 func (l *layout) number(cell []byte) (float64, bool) {
 	if v, ok := Number(cell, l.decimal); ok {
 		return v, true
@@ -215,7 +223,7 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 	n := len(line)
 	first := len(dst)
 	for len(dst)-first <= maxColumns {
-		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') {
+		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') { // blanks before the cell
 			p++
 		}
 

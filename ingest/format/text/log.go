@@ -8,27 +8,30 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Log has the functions that tell what a cell of a table that people typed means. The columns of such a table may hold
-// no numbers, so that only the words of cells show where the header is and where the rows begin.
+// Log classifies the cells of a table that people typed. The columns of such a table may have no numbers, so that only
+// the words of cells show where the header is and where the rows begin.
 type Log struct {
-	// Header reports whether only the header has such a cell.
+	// Header reports whether a cell can only be in the header.
 	Header func(cell string) bool
-	// Rows report whether only rows have such a cell. The first of them that some cell fulfils shows the first row.
+	// Each function of Rows reports whether a cell can only be in a row. They are tried in order. The first function that
+	// returns true for some cell of the table finds the first row.
 	Rows []func(cell string) bool
 	// Number reports whether a cell is a number.
 	Number func(cell string) bool
-	// Missing reports whether a cell says that a value is missing. A line that begins so is no comment, even with #.
+	// Missing reports whether a cell says that a value is missing. A line that begins with such a cell is not a comment,
+	// even if the cell begins with #.
 	Missing func(cell string) bool
 }
 
-// asTyped replaces CR, which alone ended the lines of older spreadsheets, and removes marks that nobody sees, of
-// joined files and web pages.
+// asTyped replaces CR, with which older spreadsheets ended lines, and removes invisible marks, which remain from joined
+// files and from web pages.
 var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200b", "")
 
 // OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. The header is the first line
 // with a cell of a header. If no line has one, the header is the nearest line without numbers or units above the first
 // row, and if there is none, the first line. Lines before the header are titles, and a line of units may follow it.
-// Only lines with # are comments, and a cell in quotes may go on in further lines. All columns are of text: see Rows.
+// Only lines with # are comments, and a cell in quotes may go on in further lines. The Reader has no channels: Rows
+// returns the cells of all columns as texts.
 func OpenLog(path string, b []byte, log Log) (*Reader, error) {
 	b, err := toUTF8(path, b)
 	if err != nil {
@@ -51,8 +54,8 @@ const (
 	mostQuoted = 100 // lines of one cell after its first
 )
 
-// findHeader finds the layout of a log: the header, the delimiter between columns, and the row of units.
-func (t *Reader) findHeader(log *Log) (*layout, error) {
+// findLogLayout finds the layout of a log: the header, the delimiter between columns, and the row of units.
+func (t *Reader) findLogLayout(log *Log) (*layout, error) {
 	t.layout.log = log
 
 	lines, err := t.logHead()
@@ -125,12 +128,13 @@ type headerPlace struct {
 	column int     // of the cell by which the header or the first row was recognised; −1: neither was
 }
 
-// locateHeader finds the header among lines: a line with a cell of a header, otherwise the nearest line above the
-// first row that is no row, no comment and not of units, otherwise the first line.
+// locateHeader finds the header among lines. It is a line with a cell that only a header has. If no line has one, it is
+// the nearest line above the first row that has no numbers, no units and no sign of a comment, and otherwise the first
+// line.
 func (g *Log) locateHeader(lines []sampleLine) headerPlace {
 	head, column := g.find(lines, g.Header)
 	if head >= 0 {
-		return headerPlace{g.likelyLayout(lines[head].text), head, column}
+		return headerPlace{layout: g.likelyLayout(lines[head].text), line: head, column: column}
 	}
 
 	row := -1
@@ -143,18 +147,20 @@ func (g *Log) locateHeader(lines []sampleLine) headerPlace {
 		cells := l.split(nil, lines[i].text)
 		isComment := bytes.HasPrefix(cells[0], []byte{'#'})
 		if !isComment && !g.hasNumber(cells) && !areUnits(cells) {
-			return headerPlace{l, i, column}
+			return headerPlace{layout: l, line: i, column: column}
 		}
 	}
 
-	return headerPlace{g.likelyLayout(lines[0].text), 0, column}
+	return headerPlace{layout: g.likelyLayout(lines[0].text), line: 0, column: column}
 }
 
 // takeUnits takes the line below the header for units, and reports whether it does. Most cells of the line must be
-// units, and the cell in the column by which the header or the first row was recognised must not be of a row.
+// units, and the cell in the column by which the header or the first row was recognised must not look like a cell of a
+// row, such as a path or a pattern of paths.
 func (g *Log) takeUnits(h *header, line []byte, column int) bool {
 	cells := h.split(nil, line)
-	if len(cells) != h.cols || !areUnits(cells) && !areUnitsBelow(cells) || g.hasNumber(cells) {
+	haveUnits := areUnits(cells) || areUnitsBelow(cells)
+	if len(cells) != h.cols || !haveUnits || g.hasNumber(cells) {
 		return false
 	}
 
@@ -271,9 +277,9 @@ func (t *Reader) joinQuotedLines(line []byte, l *layout) []byte {
 	return line
 }
 
-// joinToQuote returns a line with the next lines up to the one that closes the quote at p, and the index of the
-// closing quote, or −1 if no line closes the quote. Use joined in place of line, which reading the next lines may
-// have replaced.
+// joinToQuote joins a line with the next lines, up to the line that closes the quote at p. It returns the joined lines
+// and the index in them of the closing quote, or −1 if no line closes the quote. The caller must use joined instead of
+// line, because reading the next lines may overwrite line.
 func (t *Reader) joinToQuote(line []byte, p int) (joined []byte, end int) {
 	end = closingQuote(line, p)
 	for i := 0; i < mostQuoted && end < 0; i++ {

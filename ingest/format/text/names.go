@@ -12,10 +12,10 @@ import (
 	"doubletake/ingest/format/internal/raw"
 )
 
-// findNames finds the cells of the names and of the units of the columns among the lines above the data. If no lines
-// are above the data, comments are: numpy.savetxt and MATLAB write the header as a comment. Lines that are not taken
-// are attributes. It is an error if the line right above the data has another number of names than there are columns;
-// other lines that name no columns give a warning.
+// findNames finds the cells of the names and of the units of the columns among the lines above the data. If there are
+// no lines above the data, it searches the comments, as numpy.savetxt and MATLAB write the header as a comment. Lines
+// that neither name the columns nor give units become attributes. If no line names the columns, findNames warns; it
+// returns an error if the line right above the data has another number of names than the data have columns.
 func (h *header) findNames() error {
 	above := h.linesAbove()
 	fromComments := h.firstRow == 0
@@ -73,14 +73,15 @@ func (h *header) linesAbove() []sampleLine {
 	above := make([]sampleLine, 0, h.firstRow)
 	for _, line := range h.lines[:h.firstRow] {
 		cells := h.cut(line.text)
-		numbers, _ := h.countNumbers(cells)
 		h.takeRate(string(line.text), line.mark.line)
 
-		hasFraction := numbers > 0 && bytes.IndexByte(line.text, '.') > 0
-		switch {
-		case numbersColumns(cells) || h.hasTooFewUnits(line):
-		case hasFraction && h.isSetting(cells) && !h.isPositions(cells) && !areUnitsBelow(cells):
-		default:
+		if h.hasTooFewUnits(line.text) {
+			h.warnf("no-header", "", "line %d (%q) has a unit for %d of %d columns: none is taken", line.mark.line,
+				fault.Clip(string(line.text)), len(h.headerCells(line.text)), h.cols)
+			continue
+		}
+
+		if !numbersColumns(cells) && !h.isDecimalSetting(line.text, cells) {
 			above = append(above, line)
 		}
 	}
@@ -88,17 +89,23 @@ func (h *header) linesAbove() []sampleLine {
 	return above
 }
 
-// hasTooFewUnits reports whether a line has units of some columns, and warns that nobody knows of which.
-func (h *header) hasTooFewUnits(s sampleLine) bool {
-	cells := h.headerCells(s.text)
-	if h.delim != ' ' || len(cells) == h.cols || !areUnits(cells) && !areUnitsBelow(cells) {
-		return false
-	}
+// isDecimalSetting reports whether a line, cut into cells, is a setting with a decimal point rather than a row of units
+// or positions.
+func (h *header) isDecimalSetting(line []byte, cells [][]byte) bool {
+	numbers, _ := h.countNumbers(cells)
+	hasFraction := numbers > 0 && bytes.IndexByte(line, '.') > 0
+	isBelowNames := h.isPositions(cells) || areUnitsBelow(cells)
 
-	h.warnf("no-header", "", "line %d (%q) has a unit for %d of %d columns: none is taken", s.mark.line,
-		fault.Clip(string(s.text)), len(cells), h.cols)
+	return hasFraction && !isBelowNames && h.isSetting(cells)
+}
 
-	return true
+// hasTooFewUnits reports whether a line has units, but not for all columns. If blanks separate the cells, it is not
+// known which columns have the units.
+func (h *header) hasTooFewUnits(line []byte) bool {
+	cells := h.headerCells(line)
+	hasUnits := areUnits(cells) || areUnitsBelow(cells)
+
+	return h.delim == ' ' && len(cells) != h.cols && hasUnits
 }
 
 // headerRow is a line that may name the columns.
@@ -114,10 +121,41 @@ func (r headerRow) namesTime() bool {
 	return ok
 }
 
-// keyLine matches the key that begins a line in headers of oscilloscopes. Its first group is a key of names, such as
-// TraceName, its second a key of units, such as VUnit. Both are empty for keys of the whole file.
+// rowKey is the kind of the key that begins a line in headers of oscilloscopes.
+type rowKey int
+
+const (
+	noKey      rowKey = iota
+	keyOfNames        // TraceName
+	keyOfUnits        // VUnit
+	keyOfFile         // any other key: it is about the whole file
+)
+
+// keyLine matches a key. Its first group is a key of names, its second a key of units. Both are empty for keys of the
+// whole file.
 var keyLine = regexp.MustCompile(`(?i)^(?:((?:trace ?)?name|channel|source|waveform)|((?:v|vertical )?units?)|` +
 	`h(?:orizontal )?units?|.*:) ?:?$`)
+
+// rowKey returns the kind of the key in the first cell of a line. A line whose last cell ends with a colon, or whose
+// cells are separated by blanks, has no key.
+func (h *header) rowKey(cells [][]byte) rowKey {
+	endsWithColon := bytes.HasSuffix(cells[len(cells)-1], []byte{':'})
+	if h.delim == ' ' || endsWithColon {
+		return noKey
+	}
+
+	m := keyLine.FindSubmatch(cells[0])
+	switch {
+	case m == nil:
+		return noKey
+	case m[1] != nil:
+		return keyOfNames
+	case m[2] != nil:
+		return keyOfUnits
+	}
+
+	return keyOfFile
+}
 
 // increment is the name of the column of the step of time in files of Rigol.
 const increment = "increment"
@@ -126,44 +164,37 @@ const increment = "increment"
 // gives the units.
 func (h *header) headerRows(above []sampleLine, fromComments bool) []headerRow {
 	headerWidth := h.headerWidth(above)
-	isNear := true // no line that is not of the header is between this line and the data
+	isNear := true // all lines between this line and the data are of the header
 
 	var rows []headerRow
 	for i, line := range slices.Backward(above) {
 		cells := h.headerCells(line.text)
-		numbers, _ := h.countNumbers(cells)
-		row := headerRow{cells, i, lineFarther * float64(len(rows))}
+		row := headerRow{cells: cells, line: i, penalty: lineFarther * float64(len(rows))}
 
-		key := keyLine.FindSubmatch(cells[0])
-		endsWithColon := bytes.HasSuffix(cells[len(cells)-1], []byte{':'})
-		if h.delim == ' ' || endsWithColon {
-			key = nil
-		}
-
-		if key != nil && len(cells) == h.cols+1 { // no column is below the keys
+		key := h.rowKey(cells)
+		if key != noKey && len(cells) == h.cols+1 { // no column is below the keys
 			row.cells = cells[1:]
 		}
 
 		fits := len(row.cells) == h.cols
-		hasNoKey := key == nil
-		isOfNames := key != nil && key[1] != nil
-		isOfUnits := key != nil && key[2] != nil
-		if !hasNoKey && !isOfNames || !fits && len(cells) != headerWidth {
+		mayName := key == noKey || key == keyOfNames
+		if !mayName || !fits && len(cells) != headerWidth {
 			isNear = false
 		}
 
+		numbers, _ := h.countNumbers(cells)
 		if fromComments && h.describesFile(line.text, numbers) {
 			isNear = false
 		}
 
 		switch {
-		case hasNoKey && isNear:
+		case key == noKey && isNear:
 			rows = append(rows, row)
-		case hasNoKey || !fits:
-		case isOfNames:
+		case key == noKey || !fits:
+		case key == keyOfNames:
 			row.penalty = 0
 			rows = append(rows, row)
-		case isOfUnits:
+		case key == keyOfUnits:
 			cells[0] = nil
 			h.unitCells = row.cells
 		}
@@ -371,4 +402,28 @@ func (l *layout) headerCells(line []byte) [][]byte {
 	}
 
 	return cells
+}
+
+// areHardlyNames reports whether a row has nothing but units and positions, and not only single letters, which might
+// name quantities.
+func (h *header) areHardlyNames(cells [][]byte) bool {
+	if h.isPositions(cells) {
+		return true
+	}
+
+	isSure := false
+	for _, cell := range cells {
+		unit := string(cell)
+		switch {
+		case len(cell) == 0:
+		case isAnyNumber(cell):
+			isSure = true
+		case !mayBeUnit(unit):
+			return false
+		case isNoUnit(unit), ratioForm.MatchString(unit), len(cell) > 1 && isSureUnit(unit):
+			isSure = true
+		}
+	}
+
+	return isSure
 }

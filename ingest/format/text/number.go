@@ -24,7 +24,8 @@ const mostDigits = 19
 //
 //   - Digits that make an integer below 2^53 and an exact power of ten need one multiplication or division, which
 //     rounds correctly (Clinger 1990).
-//   - Up to 19 digits are multiplied by 128 bits of the power, which shows if these do not decide (Lemire 2021).
+//   - Up to 19 digits are multiplied by 128 bits of the power. The product shows whether these bits decide the rounding
+//     (Lemire 2021).
 //
 // Everything else is left to Number.
 func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
@@ -52,22 +53,12 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 	}
 
 	if i < len(b) && b[i]|0x20 == 'e' {
-		begin := i + 1
-		sign := 1
-		if begin < len(b) && (b[begin] == '-' || b[begin] == '+') {
-			if b[begin] == '-' {
-				sign = -1
-			}
-
-			begin++
-		}
-
-		e, end := digits(b, begin, 0)
-		if end == begin || end-begin > 4 {
+		stated, end, ok := exponent(b, i+1)
+		if !ok {
 			return 0, i, false
 		}
 
-		exp += sign * int(e)
+		exp += stated
 		i = end
 	}
 
@@ -91,8 +82,27 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 	return v, i, true
 }
 
-// digits appends the decimal digits at b[i:] to those of m, and returns the result and the index after the last digit.
-func digits(b []byte, i int, m uint64) (uint64, int) {
+// exponent reads an exponent of at most four digits at b[i:], behind its letter, and returns the index after it.
+func exponent(b []byte, i int) (exp, next int, ok bool) {
+	sign := 1
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		if b[i] == '-' {
+			sign = -1
+		}
+
+		i++
+	}
+
+	value, next := digits(b, i, 0)
+	if next == i || next-i > 4 {
+		return 0, i, false
+	}
+
+	return sign * int(value), next, true
+}
+
+// digits appends the decimal digits at b[i:] to the digits of m, and returns the index after the last digit.
+func digits(b []byte, i int, m uint64) (appended uint64, next int) {
 	for ; i < len(b); i++ {
 		c := b[i] - '0'
 		if c > 9 {
@@ -105,7 +115,7 @@ func digits(b []byte, i int, m uint64) (uint64, int) {
 	return m, i
 }
 
-// maxPow bounds the powers of ten of lemire; beyond it strconv does the work.
+// maxPow is the greatest power of ten of lemire, positive or negative. Numbers with other powers are left to strconv.
 const maxPow = 60
 
 // float128 is a mantissa of 128 bits.
@@ -160,7 +170,7 @@ func lemire(m uint64, exp int) (float64, bool) {
 	// 217706/2^16 is log2(10), close enough for the whole table.
 	exp2 := 217706*exp>>16 + 64 + exponentBias - zeros
 
-	// The lower 9 bits are those that are shifted out: all ones may still carry.
+	// The lower 9 bits are shifted out. If they are all ones, a carry may still change the bits above them.
 	const lower = 0x1FF
 
 	hi, lo := bits.Mul64(m, pow.high)
@@ -181,7 +191,7 @@ func lemire(m uint64, exp int) (float64, bool) {
 	exp2 -= int(1 ^ msb)
 
 	if lo == 0 && hi&lower == 0 && mantissa&3 == 1 {
-		return 0, false // half-way between two floats, as far as can be seen
+		return 0, false // half-way between two floats, as far as these bits show
 	}
 
 	mantissa += mantissa & 1
@@ -210,9 +220,7 @@ func Number(cell []byte, dec byte) (float64, bool) {
 		return v, true
 	}
 
-	switch c := cell[0]; {
-	case c >= '0' && c <= '9', c == '+', c == '-', c == dec, c|0x20 == 'n', c|0x20 == 'i':
-	default:
+	if !beginsNumber(cell[0], dec) {
 		return 0, false
 	}
 
@@ -237,6 +245,17 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
 
 	return v, err == nil
+}
+
+// beginsNumber reports whether a number can begin with a character: a digit, a sign, the decimal sign, or the first
+// letter of NaN or Inf.
+func beginsNumber(c, dec byte) bool {
+	switch c {
+	case '+', '-', dec, 'n', 'N', 'i', 'I':
+		return true
+	}
+
+	return c >= '0' && c <= '9'
 }
 
 // Fortran reads a cell as Number does, and also exponents of three digits as Fortran writes them: 1.0-101.
@@ -285,8 +304,8 @@ func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
 			continue
 		}
 
-		groups, ok := thousands(unsigned, mark)
-		if !ok {
+		groups, areGroups := thousands(unsigned, mark)
+		if !areGroups {
 			return 0, false, false
 		}
 

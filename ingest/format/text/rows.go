@@ -16,7 +16,8 @@ func (t *Reader) seek(m mark) {
 	t.lines.Line = m.line
 }
 
-// seekRow makes a row the next. It goes to the last mark before the row unless the reader is between both already.
+// seekRow makes a row the next. It starts from the last mark before the row, unless the reader already is between that
+// mark and the row.
 func (t *Reader) seekRow(row int64) error {
 	if row < t.nextIndex || row/t.stride > t.nextIndex/t.stride {
 		i := row / t.stride
@@ -114,12 +115,10 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 		} else {
 			v, next, ok := l.plainNumber(line, p)
 			if !ok {
-				var cell []byte
-				cell, next = l.cell(line, p)
-
-				v, ok = l.value(cell, col)
-				if !ok && !t.tolerated[col] {
-					return t.badCellError(line, col, cell)
+				var err error
+				v, next, err = t.parseOtherCell(line, p, col)
+				if err != nil {
+					return err
 				}
 			}
 
@@ -139,7 +138,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 		p++
 	}
 
-	for ; p < n; p++ { // after the last cell empty ones may follow
+	for ; p < n; p++ { // after the last column, only empty cells may follow
 		if line[p] != ' ' && line[p] != '\t' && line[p] != delim {
 			return t.raggedError(line)
 		}
@@ -148,11 +147,25 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 	return nil
 }
 
+// parseOtherCell reads the cell at p of a row, which is not a plain number. It returns the index of the delimiter after
+// the cell, or of the end of the line. A cell that is not a number either is NaN in a column that tolerates this, and
+// an error in others.
+func (t *Reader) parseOtherCell(line []byte, p, col int) (v float64, next int, err error) {
+	cell, next := t.layout.cell(line, p)
+
+	v, ok := t.layout.value(cell, col)
+	if !ok && !t.tolerated[col] {
+		return 0, 0, t.badCellError(line, col, cell)
+	}
+
+	return v, next, nil
+}
+
 // raggedError returns the error of a row that has too few or too many columns. It returns nil for other rows.
 func (t *Reader) raggedError(line []byte) error {
 	cells := t.layout.split(nil, line)
 	have := len(cells)
-	if have == t.layout.cols { // the cells beyond are empty, in quotes
+	if have == t.layout.cols { // all further cells are pairs of quotes with nothing between them
 		return nil
 	}
 
@@ -180,8 +193,8 @@ func (t *Reader) raggedError(line []byte) error {
 	return fault.At(t.path, place, fault.Plural(int64(t.layout.cols), "column"), strconv.Itoa(have), hint)
 }
 
-// badCellError returns the error of a cell that is not a number. In a short row, whose missing cells are read as empty
-// ones, it is the error of the row.
+// badCellError returns the error of a cell that is not a number. If the row has too few or too many cells, it returns
+// the error of the row, because the missing cells of a short row are read as empty cells.
 func (t *Reader) badCellError(line []byte, col int, cell []byte) error {
 	if err := t.raggedError(line); err != nil {
 		return err

@@ -1,8 +1,6 @@
 package text
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,13 +8,13 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/ingest/units"
 )
 
 // This file recognises the rows between the names and the data: units, positions of taps, and rows that are neither. A
-// row whose cells are of another kind than all cells below is no sample, whatever its numbers are.
+// row whose cells are of another kind than all cells below them is not a sample, even if it has numbers. unitcells.go
+// recognises the cells of units.
 
-// cellKind is what the form of a cell shows it to be.
+// cellKind is the kind of a cell, as far as its form shows it.
 type cellKind uint8
 
 const (
@@ -30,7 +28,7 @@ const (
 // unit (noUnits).
 var missingSigns = []string{"-", "--", "---", "n/a", "na", "nan", "null", "none", "#n/a", "?"}
 
-// kind returns what the form of a cell shows it to be.
+// kind returns the kind of a cell.
 func (h *header) kind(cell []byte) cellKind {
 	switch {
 	case len(cell) == 0 || slices.Contains(missingSigns, strings.ToLower(string(cell))):
@@ -57,14 +55,14 @@ func isAnyNumber(cell []byte) bool {
 // notFinite matches numbers that are not finite, as Windows and others write them.
 var notFinite = regexp.MustCompile(`(?i)^[-+]?(?:\d*\.?#(?:q?nan|ind|inf)\w*|inf|infinity|nan(?:[qs]|\(.*\))?|1\.#.*)$`)
 
-// secondRow is what a line between the names and the data is.
-type secondRow int
+// rowKind is the kind of a line with numbers below the names.
+type rowKind int
 
 const (
-	rowOfData      secondRow = iota
-	rowOfUnits               // and, of columns with numbers in it, positions
-	rowOfPositions           // with a label or nothing in front
-	rowUnknown               // it differs from all rows below, and nobody knows what it is
+	rowOfData      rowKind = iota
+	rowOfUnits             // its numbers, if any, are positions of their columns
+	rowOfPositions         // with a label or nothing in front
+	rowUnknown             // it differs from all rows below, and it has neither units nor positions
 )
 
 // positionLabel matches the label in front of positions: x/c, y [mm], Position, theta.
@@ -73,15 +71,15 @@ var positionLabel = regexp.MustCompile(`(?i)^(?:[xyzrst]|x/?c|[xyzrs][/_]?[cbrdl
 	`coord(?:inate)?s?|station|chord|span|radius|ort|lage|theta|phi|angle|tap|height|depth|distance|abstand)` +
 	`(?:[ _]?[\[(<{].*|[ _:=].*)?$`)
 
-// secondRow returns what line number row is, which has numbers. Only a line below another can be a row of units or
-// positions.
-func (h *header) secondRow(row int) secondRow {
+// kindOfRow returns the kind of line number row, which has numbers. Only a line below another one, and right above the
+// data, can be a row of units or positions.
+func (h *header) kindOfRow(row int) rowKind {
 	line := h.lines[row].text
-	if row == 0 || len(h.cut(line)) != h.cols || matchRate(string(line)) != nil || !h.meetsData(row+1) {
+	cells := slices.Clone(h.cut(line)) // cut uses its buffer again
+	mayBeHeader := row > 0 && len(cells) == h.cols
+	if !mayBeHeader || matchRate(string(line)) != nil || !h.meetsData(row+1) {
 		return rowOfData
 	}
-
-	cells := slices.Clone(h.cut(line)) // cut uses its buffer again
 
 	below := h.kindsBelow(row + 1)
 	odd := 0     // words above numbers
@@ -98,18 +96,23 @@ func (h *header) secondRow(row int) secondRow {
 		}
 	}
 
-	isFirstOdd := below[0] == numberCell && h.kind(cells[0]) == wordCell
-	isFirstEmpty := len(cells[0]) == 0 && below[0] != emptyCell && h.isFilledBelow(row+1, 0)
-	switch {
-	case odd == 0 && isFirstEmpty && h.isWholeBelow(row+1) && h.hasNamesAbove(row):
-		return rowOfPositions
-	case odd == 0:
+	if odd == 0 {
+		isFirstEmpty := len(cells[0]) == 0 && below[0] != emptyCell && h.isFilledBelow(row+1, 0)
+		if isFirstEmpty && h.isWholeBelow(row+1) && h.hasNamesAbove(row) {
+			return rowOfPositions
+		}
+
 		return rowOfData
+	}
+
+	isFirstOdd := below[0] == numberCell && h.kind(cells[0]) == wordCell
+	isOnlyFirstOdd := isFirstOdd && odd == 1
+	switch {
 	case areUnitsBelow(cells):
 		return rowOfUnits
-	case isFirstOdd && odd == 1 && positionLabel.Match(cells[0]) && h.hasNamesAbove(row):
+	case isOnlyFirstOdd && positionLabel.Match(cells[0]) && h.hasNamesAbove(row):
 		return rowOfPositions
-	case isFirstOdd && odd == 1 && h.isSetting(cells):
+	case isOnlyFirstOdd && h.isSetting(cells):
 		return rowOfData // findFirstRow takes it for a setting
 	case isFirstOdd || hasUnit || odd > numbers:
 		return rowUnknown
@@ -156,7 +159,7 @@ func (h *header) kindsBelow(row int) []cellKind {
 	return kinds
 }
 
-// isOfUnits reports whether cells are a row of units, of which at least one is no number.
+// isOfUnits reports whether cells are a row of units with fewer numbers than other cells.
 func (h *header) isOfUnits(cells [][]byte) bool {
 	numbers, others := h.countNumbers(cells)
 	return others > numbers && areUnitsBelow(cells)
@@ -265,17 +268,18 @@ func (h *header) takeCommentedUnits(namesLine int64) {
 				continue
 			}
 
-			// A sign that touches a word makes the word no unit. Alone the sign may stand for the first column's unit.
-			isMarked := len(cells[0]) == 0 || !strings.ContainsAny(string(cells[0][:1]), "#%!") || len(cells[0]) == 1
-			if isMarked && areUnitsBelow(cells) {
+			// A word that begins with the sign of a comment is not a unit. A sign alone may be the unit of the first column.
+			first := cells[0]
+			isGlued := len(first) > 1 && strings.ContainsAny(string(first[:1]), "#%!")
+			if !isGlued && areUnitsBelow(cells) {
 				h.unitCells = cells
 			}
 		}
 	}
 }
 
-// unitsRow returns the index of the row with the most units, or −1 if none has units. A unit of length or none in
-// front of positions is theirs.
+// unitsRow returns the index of the row with the most units, or −1 if none has units. A row of positions may begin with
+// their unit, or with a sign that they have none: it is not a row of units.
 func (h *header) unitsRow(rows []headerRow) int {
 	best := -1
 	most := 0
@@ -296,12 +300,6 @@ func (h *header) unitsRow(rows []headerRow) int {
 	}
 
 	return best
-}
-
-// isLength reports whether a cell is a unit of lengths: that of the positions behind it.
-func isLength(cell string) bool {
-	u, err := units.Parse(cell)
-	return err == nil && u.Dimension == units.Dimension{Length: 1}
 }
 
 // hasPositions reports whether a row has numbers, and at most a label beside them.
@@ -325,8 +323,8 @@ func (h *header) isPositions(cells [][]byte) bool {
 	return len(cells) == h.cols && positionLabel.Match(cells[0]) && h.hasPositions(cells)
 }
 
-// takePositions takes the numbers of a row below the names for the positions of their columns. A row of units has a 1
-// for numbers without a unit.
+// takePositions takes the numbers of a row below the names for the positions of their columns. It takes nothing if all
+// numbers are 1: in a row of units, a 1 says that a column has no unit.
 func (h *header) takePositions(cells [][]byte) {
 	if len(cells) != h.cols {
 		return
@@ -358,10 +356,10 @@ func (h *header) takePositions(cells [][]byte) {
 	}
 }
 
-// processing are words by which loggers say how they made a value of samples.
+// processing are words by which loggers say how they computed a value from samples.
 var processing = strings.Fields("avg average mean smp sample std sd min max tot total raw inst rms med")
 
-// describesProcessing reports whether all words of a row are of processing, or all cells number the columns.
+// describesProcessing reports whether all cells of a row are words of processing or empty, or number the columns.
 func describesProcessing(cells [][]byte) bool {
 	if numbersColumns(cells) {
 		return true
@@ -374,130 +372,4 @@ func describesProcessing(cells [][]byte) bool {
 	}
 
 	return true
-}
-
-// noUnits are cells of a row of units that say that a column has none.
-var noUnits = strings.Fields("/ - -- --- – — * . # _ n/a none 1 No No. Nr Nr. no no. nr nr. adim dimensionless " +
-	"unitless [] () [-] (-) [/] (/) <-> text string bool")
-
-// isNoUnit reports whether a cell says that a column has no unit.
-func isNoUnit(cell string) bool { return slices.Contains(noUnits, cell) }
-
-// aliases are units as people write them in rows of units, in lower case without blanks, points and underlines.
-var aliases = map[string]string{
-	"degrc": "°C", "degrf": "°F", "gradc": "°C", "grdc": "°C", "°c": "°C", "degcelsius": "°C", "degc": "°C",
-	"degreesc": "°C", "degreec": "°C", "degf": "°F", "oc": "°C", "degree": "deg", "degrees": "deg", "degr": "deg",
-	"deg": "deg", "grad": "deg", "mtr": "m", "sec": "s", "msec": "ms", "usec": "us", "volt": "V", "volts": "V",
-	"amp": "A", "amps": "A", "newton": "N", "newtons": "N", "pascal": "Pa", "kelvin": "K", "degk": "K", "watt": "W",
-	"hertz": "Hz", "u/min": "1/min", "rev/min": "1/min", "min-1": "1/min", "meter": "m", "metre": "m", "m/sec": "m/s",
-	"meter/s": "m/s",
-}
-
-// withoutMarks removes blanks, points, underlines and brackets.
-var withoutMarks = strings.NewReplacer(" ", "", ".", "", "_", "", "[", "", "]", "", "(", "", ")", "")
-
-// aliasOf returns the unit that a cell writes in another way, or "".
-func aliasOf(cell string) string {
-	return aliases[withoutMarks.Replace(strings.ToLower(cell))]
-}
-
-var (
-	// clockForm matches the form of dates and times: H:M:S, hh:mm:ss.fff, dd.mm.yyyy.
-	clockForm = regexp.MustCompile(`(?i)^[\[(]?[hmsdyjtf]{1,4}(?:[:./ T-][hmsdyjtf]{1,6}){1,6}[\])]?$`)
-	// ratioForm matches a length that is divided by another: x/c, r/R, %c.
-	ratioForm = regexp.MustCompile(`(?i)^[\[(]?(?:[xyzrs]/[cbrdlhs]|%? ?(?:of )?(?:chord|span)|% ?c)[\])]?$`)
-)
-
-// isSureUnit reports whether a cell is a unit and hardly a name.
-func isSureUnit(cell string) bool {
-	isClock := clockForm.MatchString(cell) && strings.Contains(cell, ":")
-	return isUnit(cell) && !isNoUnit(cell) || aliasOf(cell) != "" || isClock
-}
-
-// mayBeUnit reports whether a cell can be a unit where it stands below a name.
-func mayBeUnit(cell string) bool {
-	if isSureUnit(cell) || isNoUnit(cell) || clockForm.MatchString(cell) || ratioForm.MatchString(cell) {
-		return true
-	}
-
-	_, err := units.Parse(cell)
-
-	return err == nil
-}
-
-// areUnitsBelow reports whether a row below the names has units: most of its words are, and one is for sure, or all say
-// that there is no unit.
-func areUnitsBelow(cells [][]byte) bool {
-	sure := 0
-	possible := 0
-	none := 0
-	words := 0
-	for _, cell := range cells {
-		if isAnyNumber(cell) || len(cell) == 0 {
-			continue
-		}
-
-		unit := string(bytes.TrimSpace(cell))
-		words++
-		switch {
-		case isNoUnit(unit):
-			none++
-			possible++
-		case isSureUnit(unit):
-			sure++
-			possible++
-		case mayBeUnit(unit):
-			possible++
-		}
-	}
-
-	isWithoutUnits := none > 0 && none == words
-
-	return isWithoutUnits || sure > 0 && 2*possible > words
-}
-
-// unitBelow returns the unit in a cell of a row of units, in the usual spelling.
-func unitBelow(cell string) string {
-	if isNoUnit(cell) || ratioForm.MatchString(cell) {
-		return ""
-	}
-
-	return cmp.Or(aliasOf(cell), unitOf(cell))
-}
-
-// namesAreUnits reports whether cells that name the columns are nothing but units: each is then the unit of its column
-// too. A single letter may be a quantity, such as a speed V.
-func namesAreUnits(cells [][]byte) bool {
-	const shortest = 2 // letters of a unit that is no quantity
-	for _, cell := range cells {
-		if len(cell) < shortest || !isSureUnit(string(cell)) {
-			return false
-		}
-	}
-
-	return len(cells) > 1
-}
-
-// areHardlyNames reports whether a row has nothing but units and positions, and not only single letters, which might
-// name quantities.
-func (h *header) areHardlyNames(cells [][]byte) bool {
-	if h.isPositions(cells) {
-		return true
-	}
-
-	isSure := false
-	for _, cell := range cells {
-		unit := string(cell)
-		switch {
-		case len(cell) == 0:
-		case isAnyNumber(cell):
-			isSure = true
-		case !mayBeUnit(unit):
-			return false
-		case isNoUnit(unit), ratioForm.MatchString(unit), len(cell) > 1 && isSureUnit(unit):
-			isSure = true
-		}
-	}
-
-	return isSure
 }

@@ -51,41 +51,39 @@ func findLayout(src ingest.Source, o ingest.TextOptions) (*layout, error) {
 	}
 
 	// Now lines that begin with ';' are known to be comments, unless semicolons separate the cells.
-	isBlank := func(s sampleLine) bool { return hasNoRow(s.text, choice.layout.delim) }
-	earlier := slices.DeleteFunc(slices.Clone(lines[:choice.sampleBegin]), isBlank)
-	later := slices.DeleteFunc(slices.Clone(lines[choice.sampleBegin:]), isBlank)
+	isNoRow := func(s sampleLine) bool { return hasNoRow(s.text, choice.layout.delim) }
+	earlier := slices.DeleteFunc(slices.Clone(lines[:choice.sampleBegin]), isNoRow)
+	later := slices.DeleteFunc(slices.Clone(lines[choice.sampleBegin:]), isNoRow)
 
 	// The first width at which the columns have names is taken, otherwise the last.
-	for i, cols := range choice.widths {
+	var h *header
+	for _, cols := range choice.widths {
 		l := *choice.layout
 		l.cols = cols
-		h := &header{
+		h = &header{
 			layout: &l, path: src.Path, options: o,
 			lines: slices.Concat(earlier, later), comments: comments, sampleBegin: len(earlier),
 		}
 
-		err := h.findHeader()
-		isLast := i == len(choice.widths)-1
-		if !isLast && (err != nil || h.nameCells == nil) {
-			continue
+		err = h.findHeader()
+		if err == nil && h.nameCells != nil {
+			break
 		}
-
-		if err != nil {
-			return nil, err
-		}
-
-		if err := h.nameColumns(); err != nil {
-			return nil, err
-		}
-
-		if err := h.findNumeric(); err != nil {
-			return nil, err
-		}
-
-		return &l, nil
 	}
 
-	return choice.layout, nil
+	if err != nil {
+		return nil, err
+	}
+
+	if err := h.nameColumns(); err != nil {
+		return nil, err
+	}
+
+	if err := h.findNumeric(); err != nil {
+		return nil, err
+	}
+
+	return h.layout, nil
 }
 
 // drawnLine matches a row of dashes, in a comment or not.
@@ -118,7 +116,7 @@ func readSample(src ingest.Source) (lines, comments []sampleLine, err error) {
 
 	isWholeFile := int64(n) == src.Size
 	for number := int64(1); len(head) > 0 && len(lines) < sampleLines; number++ {
-		begin := mark{offset, number}
+		begin := mark{offset: offset, line: number}
 
 		line, rest, isWholeLine := bytes.Cut(head, []byte{'\n'})
 		if !isWholeLine && !isWholeFile {
@@ -132,9 +130,9 @@ func readSample(src ingest.Source) (lines, comments []sampleLine, err error) {
 		switch {
 		case drawnLine.Match(line):
 		case !hasNoRow(line, ';'): // a line that begins with ';' may still be data
-			lines = append(lines, sampleLine{line, begin})
+			lines = append(lines, sampleLine{text: line, mark: begin})
 		case len(comments) < sampleComments && isComment(line):
-			comments = append(comments, sampleLine{line, begin})
+			comments = append(comments, sampleLine{text: line, mark: begin})
 		}
 	}
 
@@ -155,8 +153,8 @@ func isComment(line []byte) bool {
 	return len(line) > 0 && bytes.IndexByte([]byte("#%!/"), line[0]) >= 0
 }
 
-// separators are the known pairs of delimiter and decimal sign, the likelier ones first. name is as the options have
-// it.
+// separators are the known pairs of delimiter and decimal sign, the likelier pairs first. name is the name of the
+// delimiter in the options.
 var separators = []struct {
 	delim, decimal byte
 	name           string
@@ -186,8 +184,9 @@ var plainRow = regexp.MustCompile(`(?i)^` + plainMark + `*\d` + plainMark + `*$`
 
 const plainMark = `(?:[-+−\d.,;:'"\s/]|\d[ed][-+\d]|nan|inf)`
 
-// beginOfSample returns the index of the first line by which the delimiter is chosen: the later half of the lines, as
-// the first may be header, units, preamble. Among few lines, these are only the plain rows at the end.
+// beginOfSample returns the index of the first line by which the delimiter is chosen. It takes the later half of the
+// lines, because the first half may be a header. Among few lines, the header may reach into the later half, so that
+// beginOfSample takes only the plain rows at the end, if there are any.
 func beginOfSample(lines []sampleLine) int {
 	half := len(lines) / 2
 	begin := len(lines)
@@ -213,7 +212,7 @@ func chooseSeparator(lines []sampleLine, o ingest.TextOptions) separation {
 		allHaveSemicolons = allHaveSemicolons && bytes.IndexByte(s.text, ';') >= 0
 	}
 
-	var cells [][]byte // space for the cells of one pair after another
+	var cells [][]byte // buffer for the cells, which every pair uses again
 	for _, pair := range separators {
 		switch {
 		case o.Delimiter != "" && o.Delimiter != pair.name:
@@ -256,10 +255,10 @@ type sampleRows struct {
 	earlierWidths map[int]int // rows of the first half without them
 }
 
-// cutSample cuts lines into cells. The later half begins at lines[begin]. It appends the cells of all lines to all,
-// whose space the result shares, and returns the longer slice.
-func (l *layout) cutSample(lines []sampleLine, begin int, all [][]byte) (sampleRows, [][]byte) {
-	sample := sampleRows{
+// cutSample cuts lines into cells. The later half begins at lines[begin]. It appends the cells of all lines to buffer,
+// and returns the longer buffer, into which the rows of the sample point.
+func (l *layout) cutSample(lines []sampleLine, begin int, buffer [][]byte) (sample sampleRows, cells [][]byte) {
+	sample = sampleRows{
 		rows:         make([]sampleRow, 0, len(lines)),
 		filledWidths: map[int]int{}, fullWidths: map[int]int{}, earlierWidths: map[int]int{},
 		isEven: true,
@@ -270,9 +269,9 @@ func (l *layout) cutSample(lines []sampleLine, begin int, all [][]byte) (sampleR
 			continue
 		}
 
-		first := len(all)
-		all = l.split(all, s.text)
-		row := sampleRow{cells: all[first:], width: len(all) - first, isLater: i >= begin}
+		first := len(buffer)
+		buffer = l.split(buffer, s.text)
+		row := sampleRow{cells: buffer[first:], width: len(buffer) - first, isLater: i >= begin}
 		for len(row.cells) > 1 && len(row.cells[len(row.cells)-1]) == 0 {
 			row.cells = row.cells[:len(row.cells)-1]
 		}
@@ -292,7 +291,7 @@ func (l *layout) cutSample(lines []sampleLine, begin int, all [][]byte) (sampleR
 		sample.rows = append(sample.rows, row)
 	}
 
-	return sample, all
+	return sample, buffer
 }
 
 // oneColumnShare is the factor of the score of one column, which every delimiter gives: it must not win over a real
@@ -377,13 +376,11 @@ func (l *layout) countSample(sample sampleRows, cols int) (numbers, cells int) {
 // ties, and then the greatest key.
 func mostFrequent(counts, ties map[int]int) int {
 	best := 0
-	for k, n := range counts {
-		switch {
-		case n > counts[best]:
-			best = k
-		case n < counts[best]:
-		case ties[k] > ties[best], ties[k] == ties[best] && k > best:
-			best = k
+	for key, count := range counts {
+		isTie := count == counts[best]
+		winsTie := ties[key] > ties[best] || ties[key] == ties[best] && key > best
+		if count > counts[best] || isTie && winsTie {
+			best = key
 		}
 	}
 

@@ -1,7 +1,7 @@
 // Package text reads delimited text: columns of numbers separated by commas,
 // semicolons, tabs or blanks, with decimal points or commas, with or without a
-// header, units and comments. It finds out by itself which. Tables of
-// conditions and of pairs are read with it in package ingest/campaign.
+// header, units and comments. It recognises the form from the content. Package
+// ingest/campaign uses it to read tables of conditions and of pairs.
 package text
 
 import (
@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/lines"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Format is delimited text. It reads files without binary bytes.
@@ -36,7 +37,7 @@ var Format = ingest.Format{
 const (
 	maxLine    = 1 << 22 // bytes of the longest line that is read
 	maxMarks   = 4096    // entries of the index of rows
-	firstMarks = 1024    // rows between two entries, as long as there are not too many
+	firstMarks = 1024    // rows between two entries; more in a text of more than firstMarks·maxMarks rows
 	maxOneRow  = 64      // numbers without names in a text of one row: more are samples, not channels
 )
 
@@ -49,8 +50,8 @@ type mark struct {
 // Reader reads delimited text. Opening it finds the layout at the head of the file (findLayout) and goes once over the
 // bytes to count the rows; samples are parsed when they are read.
 //
-// Of the time column, opening reads the beginning and the end, which give the rate. Whether the steps of the time are
-// even is found when all samples pass.
+// Opening also reads the beginning and the end of the time column, which give the rate. Package ingest/stats checks
+// whether the steps of the time are even when it reads all samples.
 type Reader struct {
 	path   string
 	src    ingest.Source
@@ -61,10 +62,10 @@ type Reader struct {
 	marks       []mark // marks[i] is row i·stride
 	stride      int64
 	columnOf    []int // of each channel
-	timeChannel int   // −1: none
+	timeChannel int   // the channel with the time; −1: none
 
 	lines        *lines.Reader
-	current      mark   // of the row that was read last
+	current      mark   // the beginning of the row that was read last
 	nextIndex    int64  // of the row that nextRow returns
 	destinations []int  // for each column the index in dst, −1 if it is not asked for
 	tolerated    []bool // for each column, whether a bad cell is NaN rather than an error
@@ -88,7 +89,7 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 
 	var lay *layout
 	if log != nil {
-		lay, err = t.findHeader(log)
+		lay, err = t.findLogLayout(log)
 	} else {
 		lay, err = findLayout(src, o.Text)
 	}
@@ -220,16 +221,20 @@ func (t *Reader) countRows(o ingest.Options) error {
 	return nil
 }
 
-// isCutShort reports whether the last row is incomplete, as in a file that a crash cut off: it has no end of line and
-// too few cells. With Options.Truncated "use", it warns of the row, which the caller drops. Otherwise such a row is an
-// error.
+// isCutShort reports whether the last row, which begins at last, is incomplete, as in a file that a crash cut off: it
+// has no end of line and too few cells. With Options.Truncated "use", it also warns that the row is left out, which the
+// caller does. Otherwise such a row is an error.
 func (t *Reader) isCutShort(last mark, rows int64, o ingest.Options) (bool, error) {
 	if rows < 2 || t.layout.log != nil {
 		return false, nil
 	}
 
 	var end [1]byte
-	if _, err := t.src.ReadAt(end[:], t.src.Size-1); err != nil || end[0] == '\n' {
+	if err := raw.ReadFull(t.src, end[:], t.src.Size-1); err != nil {
+		return false, &fault.Error{Path: t.path, Place: "the last byte", Err: fmt.Errorf("read: %w", err)}
+	}
+
+	if end[0] == '\n' {
 		return false, nil
 	}
 
@@ -316,8 +321,8 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 	return k, nil
 }
 
-// Rows calls each with every row in order: the number of its first line, from 1, and its cells, unchanged, of all
-// columns. The cells are valid until the next row. Rows puts the numbers of channels into dst.
+// Rows calls each for every row in order, with the number of its first line, from 1, and with the unchanged cells of
+// all columns. The cells are valid until the next row. Rows also puts the samples of channels into dst.
 func (t *Reader) Rows(channels []int, dst [][]float64, each func(line int64, cells [][]byte)) error {
 	t.setDestinations(channels)
 	t.seek(t.marks[0])

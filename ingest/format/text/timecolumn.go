@@ -16,7 +16,7 @@ const (
 	// statedTolerance is the relative difference up to which the steps of the time agree with the rate in the header.
 	statedTolerance = 0.02
 
-	// stepTolerance is the same for a column that nothing but its steps shows to be the time.
+	// stepTolerance replaces statedTolerance for a column without a name of time: only its steps show that it is the time.
 	stepTolerance = 1e-3
 )
 
@@ -126,16 +126,16 @@ var (
 	timeLayouts = []string{"15:04:05", "15:04:05Z07:00", "3:04:05 PM"}
 )
 
-// parseTime reads a cell as a time of a layout, in s since the year began. Without a date it is in s since the day
-// began.
-func parseTime(layout string, cell []byte) (float64, bool) {
+// parseTime reads a cell as a time of a layout. The result is in s since the beginning of the year, or for a layout
+// without a date since the beginning of the day.
+func parseTime(layout string, cell []byte) (seconds float64, ok bool) {
 	t, err := time.Parse(layout, string(cell))
 	return t.Sub(time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)).Seconds(), err == nil
 }
 
 // takeClock takes a column of text for the time, and reports whether it does. All cells of the sample must be times of
-// the day, each later than the one before. No other column may have such times, and no column of numbers may be called
-// as the time.
+// the day, each later than the one before. No other column may have such times, and no column of numbers may have a
+// name of time.
 func (h *header) takeClock(col int) bool {
 	for i, isNumeric := range h.numeric {
 		_, isNamed := clock.Named(h.names[i], h.units[i])
@@ -145,9 +145,9 @@ func (h *header) takeClock(col int) bool {
 	}
 
 	for _, date := range dateLayouts {
-		for _, timeOfDay := range timeLayouts {
-			if h.hasRisingTimes(col, date+timeOfDay) {
-				h.clockLayouts[col] = date + timeOfDay
+		for _, hours := range timeLayouts {
+			if h.hasRisingTimes(col, date+hours) {
+				h.clockLayouts[col] = date + hours
 				h.units[col] = "s"
 
 				return true
