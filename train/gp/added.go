@@ -47,7 +47,7 @@ func (m *Model) claimWith(ctx context.Context, o Added) ([][]float64, error) {
 			return nil, fmt.Errorf("add conditions to additive gp: %w", err)
 		}
 
-		given, err := m.givenData(j, z, o.Pairs, o.Level)
+		law, err := m.addedLaw(j, z, o.Pairs, o.Level)
 		if err != nil {
 			return nil, fmt.Errorf("add %d conditions to additive gp, outcome column %d: %w", len(o.Pairs), m.first+j, err)
 		}
@@ -55,7 +55,7 @@ func (m *Model) claimWith(ctx context.Context, o Added) ([][]float64, error) {
 		unit := m.OutputStd[j] * m.OutputStd[j]
 		nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
 		for i, n := range o.Counts {
-			for b, v := range given.with(n) {
+			for b, v := range law.with(n) {
 				variances[i][b*m.Outcomes+j] = (max(v, MinVariance) + nugget) * unit
 			}
 		}
@@ -64,7 +64,7 @@ func (m *Model) claimWith(ctx context.Context, o Added) ([][]float64, error) {
 	return variances, nil
 }
 
-// addedLaw holds what measurements at the added conditions A would change at the conditions x.
+// addedLaw holds by how much measurements at the added conditions A would lower the variances at the conditions x.
 type addedLaw struct {
 	learned  []float64 // chol(S)⁻¹s, A × x
 	variance []float64 // by condition of x: variance of the latent function given the data
@@ -84,9 +84,9 @@ func (a addedLaw) with(n int) []float64 {
 	return variance
 }
 
-// givenData returns what the added conditions would change for outcome j. z are the standardised conditions A, one for
-// each of pairs, and then x; level are their levels.
-func (m *Model) givenData(j int, z, pairs []float64, level []int) (addedLaw, error) {
+// addedLaw returns the law of outcome j. z are the standardised conditions A, one for each of pairs, and then x; level
+// are their levels.
+func (m *Model) addedLaw(j int, z, pairs []float64, level []int) (addedLaw, error) {
 	p := &m.process[j]
 	h := m.Hyper[j]
 	columns := len(m.Columns)

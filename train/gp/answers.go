@@ -11,29 +11,29 @@ import (
 // outcome once for all questions. A question whose field is zero is not asked.
 type Questions struct {
 	LeaveOut bool      // predict the training rows Rows as Model.LeaveOut does
-	Rows     []int     // nil: all
+	Rows     []int     // training rows to leave out; nil: all
 	Units    [][][]int // predict each list of units as Model.LeaveOutUnits does
 	X        []float64 // predict these conditions as Model.PredictLevels does
-	Level    []int     // of X
-	Added    *Added    // as Model.ClaimWith
+	Level    []int     // levels of the labels at X
+	Added    *Added    // find the claims with added conditions as Model.ClaimWith does
 }
 
-// Added are conditions that might be measured as well, and the conditions At at which that would change the claims.
+// Added are conditions that might be measured as well, and conditions at which the claims would then change.
 type Added struct {
-	X      []float64
+	X      []float64 // conditions that might be measured
 	Pairs  []float64 // by condition of X: number of pairs that would measure it
-	Counts []int     // numbers of leading conditions of X that are measured together
-	At     []float64
-	Level  []int // of the labels of X and of At, one after the other, see Model.PredictLevels
+	Counts []int     // for each result: the number of leading conditions of X that are measured together
+	At     []float64 // conditions whose claims are asked for
+	Level  []int     // levels of the labels at X and then at At, see Model.PredictLevels
 }
 
 // Answers are the results of Questions.
 type Answers struct {
-	Left      triplets.Prediction
-	Units     [][]triplets.Prediction
-	Predicted triplets.Prediction
-	Claims    [][]float64
-	Spreads   [][]Spread // by outcome and label: variance of the offsets, see Model.Variances
+	Left      triplets.Prediction     // of the rows that were left out
+	Units     [][]triplets.Prediction // of each list of units, by unit
+	Predicted triplets.Prediction     // of the conditions X
+	Claims    [][]float64             // by count of Added
+	Spreads   [][]Spread              // by outcome and label: variance of the offsets, see Model.Variances
 }
 
 // Answer answers questions together.

@@ -26,7 +26,7 @@ type Cells struct {
 	Largest float64 `json:"largest"` // mean number of rows of a cell in the largest group
 }
 
-// String states the numbers in words.
+// String returns the numbers in words.
 func (c Cells) String() string {
 	return fmt.Sprintf("%d rows averaged to %d cells, %.3g rows a cell in the largest group", c.Rows, c.Cells, c.Largest)
 }
@@ -120,7 +120,7 @@ func quota(sizes []int, cells int) []int {
 		}
 	}
 
-	// Groups too small for a cell got one all the same: the largest shares pay for them.
+	// Groups that are too small for a cell got one nevertheless. If too many cells were given, the largest shares shrink.
 	for ; left < 0; left++ {
 		share[slices.Index(share, slices.Max(share))]--
 	}

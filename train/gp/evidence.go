@@ -10,8 +10,8 @@ import (
 	"doubletake/internal/lists"
 )
 
-// searchData holds what the evidences of all outcomes have in common: the conditions on which hyperparameters are
-// learned, and the settings of the search.
+// searchData holds the conditions on which hyperparameters are learned, and the settings of the search. The evidences
+// of all outcomes share it.
 //
 // A packed list has one number for each pair of conditions i > k, ordered by i and then by k: (1, 0), (2, 0), (2, 1),
 // …

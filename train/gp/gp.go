@@ -15,8 +15,7 @@
 // Predict and LeaveOut then evaluate the process in closed form, LeaveOut without the group of each row. ClaimWith and
 // Posterior tell what further measurements would change. Levels of labels can have offsets (offsets.go).
 //
-// Products are converted, float64(a*b), before they are added, so that no architecture fuses the two operations and
-// all give the same bytes (see kernel.Portable).
+// CONTRIBUTING.md says why some products are converted, float64(a*b), before they are added.
 //
 // The package does no input or output. Package train/honest makes intervals from its predictions.
 package gp
@@ -70,8 +69,8 @@ type Model struct {
 	workers int          // goroutines
 	grid    []deviations // grid of the deviations of the labels' offsets
 
-	// Needed to fit only:
-	slopes  []int     // columns of X that no kernel uses
+	// Needed only to fit:
+	slopes  []int     // columns of X that enter with a slope and in no Matérn kernel
 	spacing []float64 // by column of X: smallest gap between set points, standardised; 0 if it has none
 	steps   int       // Options.Steps
 
@@ -101,9 +100,10 @@ func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 // defaultHyperRows is the default number of conditions on which hyperparameters are learned.
 const defaultHyperRows = 320
 
-// subsetStream separates the random numbers that choose these conditions from others with the same seed.
+// subsetStream separates the random numbers that choose these conditions from other random numbers of the same seed.
 const subsetStream = 0x6770
 
+// fit does what Fit does. Its errors do not say that a process was fitted.
 func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	o.HyperRows = cmp.Or(o.HyperRows, defaultHyperRows)
 	o.MaxRows = cmp.Or(o.MaxRows, MaxRows)
@@ -354,7 +354,7 @@ func (m *Model) Conditions() int { return m.n }
 // Pairs returns the median number of pairs by which a condition was measured, or 1 if the conditions are averaged to
 // cells.
 func (m *Model) Pairs() float64 {
-	if len(m.Spread) == 0 {
+	if m.Averages != nil {
 		return 1
 	}
 
@@ -386,10 +386,11 @@ func moments(v []float64, columns, j int) (mean, std float64) {
 	}
 
 	mean += v[j]
+	variance := 0.0
 	for i := j; i < len(v); i += columns {
 		d := v[i] - mean
-		std += d * d / rows
+		variance += d * d / rows
 	}
 
-	return mean, math.Sqrt(std)
+	return mean, math.Sqrt(variance)
 }

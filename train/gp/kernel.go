@@ -25,7 +25,7 @@ type layout struct {
 	others int // of the shared kernel; 0: there is no such kernel
 }
 
-// Places of the first logarithms. The lengths of all inputs begin at atLength.
+// Places of the first logarithms in the list. The lengths of all inputs begin at atLength.
 const (
 	atConstant = iota
 	atNugget
@@ -195,8 +195,8 @@ func (c *covariance) row(dst, a, b []float64) {
 				sharedDistance += d * d * inverse
 			}
 
-			correlation, _ := matern(sharedDistance)
-			sum += float64(c.shared * correlation)
+			sharedCorrelation, _ := matern(sharedDistance)
+			sum += float64(c.shared * sharedCorrelation)
 		}
 
 		dst[i] = sum

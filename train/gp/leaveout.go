@@ -84,17 +84,18 @@ func (m *Model) leaveOutConditions(ctx context.Context) (standardised, error) {
 	return left, err
 }
 
-// smallGroup is the mean number of conditions of a group below which the inverse of the process is cheaper than to
-// solve for each group: the solution of a few columns waits for the memory that has the factor.
+// smallGroup is the mean number of conditions of a group below which it is cheaper to invert the process once than to
+// solve for each group: to solve for a few columns takes as long as to read the whole factor from memory.
 const smallGroup = 8
 
 // leftList is a list of conditions in a set of lists that are left out in turn.
 type leftList struct{ set, number int }
 
-// leaveOutEach leaves out each list of conditions of each set, for each outcome j, and calls use with the list and with
-// y − μ and the variance of y at its conditions. It returns the first error.
+// leaveOutEach leaves out each list of conditions of each set, for each outcome j. It calls receive with the list,
+// and with y − μ and the variance of y at the conditions of the list. It calls receive in several goroutines, at most
+// once for an outcome and a list. It returns the first error.
 func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
-	use func(j int, list leftList, difference, variance []float64),
+	receive func(j int, list leftList, difference, variance []float64),
 ) error {
 	leaveOut := func(j int, list leftList, inv *covarianceInverse) error {
 		if err := ctx.Err(); err != nil {
@@ -103,7 +104,7 @@ func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 
 		difference, variance, err := m.process[j].leaveOut(sets[list.set][list.number], inv)
 		if err == nil {
-			use(j, list, difference, variance)
+			receive(j, list, difference, variance)
 		}
 
 		return err
@@ -129,17 +130,18 @@ func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 	})
 }
 
-// divideLists returns the lists for whose blocks the process is solved, and those that take their blocks from its
-// inverse: the lists of sets whose lists are small, and have at least half as many conditions together as the process.
+// divideLists divides the lists of all sets into two kinds. For each of the lists solved, the process is solved. The
+// lists inverted take their blocks from the inverse of the process: they belong to sets whose lists are small, and
+// have at least half as many conditions together as the process.
 func (m *Model) divideLists(sets [][][]int) (solved, inverted []leftList) {
-	for s, lists := range sets {
+	for s, set := range sets {
 		conditions := 0
-		for _, list := range lists {
+		for _, list := range set {
 			conditions += len(list)
 		}
 
-		areSmall := conditions < smallGroup*len(lists)
-		for k := range lists {
+		areSmall := conditions < smallGroup*len(set)
+		for k := range set {
 			if areSmall && 2*conditions >= m.n {
 				inverted = append(inverted, leftList{s, k})
 			} else {

@@ -27,8 +27,8 @@ func rowMajor(columns int, data []float64) kernel.View {
 // those of gonum's Dpotrf on amd64, with products by package kernel. Above the diagonal a is not defined afterwards. It
 // returns errNotPositive if a is not positive definite.
 //
-// It computes a block of rows of the factor after another from the top: it takes the product of the columns to the left
-// from the block on the diagonal, factorises this block, and solves for the columns below it.
+// It computes the factor in blocks of columns, from the left. For each block it subtracts the products of the columns
+// to the left, factorises the part on the diagonal, and solves for the part below the diagonal.
 func cholesky(n int, a []float64) error {
 	for j := 0; j < n; j += blockSize {
 		size := min(blockSize, n-j)
@@ -45,7 +45,8 @@ func cholesky(n int, a []float64) error {
 			break
 		}
 
-		// As many products are summed at once as gonum sums, which depends on the number of rows.
+		// gonum sums all products of an element at once, or blockSize at a time if the part below the diagonal has at least
+		// four blocks, which it computes in parallel.
 		summed := j
 		if below > 3*blockSize {
 			summed = blockSize

@@ -305,5 +305,5 @@ func (f OrderForm) X(x []float64) ([]float64, error) {
 // Each returns the number of harmonics.
 func (f OrderForm) Each() int { return f.Harmonics }
 
-// LnFactors returns nil: the form does not change levels.
+// LnFactors returns nil, because the form does not change levels.
 func (OrderForm) LnFactors([]float64) []float64 { return nil }

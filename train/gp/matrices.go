@@ -5,23 +5,24 @@ import (
 	"sync"
 )
 
-// keptNumbers is the size of the factors of all outcomes up to which a model keeps them, in numbers of eight bytes. A
-// larger model factorises the process of an outcome each time it is needed.
+// keptNumbers is the largest size, in numbers of eight bytes, of the factors that a model keeps in memory: 128 MiB
+// for all outcomes together. A larger model factorises the process of an outcome each time that the process is
+// needed.
 const keptNumbers = 16 << 20
 
-// lentNumbers is the size of the large matrices that a processor may have in memory, in numbers of eight bytes.
+// lentNumbers limits the numbers of eight bytes that are lent at a time: 96 MiB for each processor that Go uses.
 const lentNumbers = 12 << 20
 
-// lender lends room for large matrices, so that their memory is bounded and used again. It is shared by all models,
-// because models are fitted at the same time.
+// lender lends slices for the large matrices of models that do not keep their factors. It limits the memory that is
+// lent at a time, and lends slices again that were given back.
 type lender struct {
-	mutex    sync.Mutex
-	returned *sync.Cond
-	lent     int       // numbers
-	idle     sync.Pool // of *[]float64
+	mutex    sync.Mutex // of lent
+	returned *sync.Cond // is woken when a slice was given back
+	lent     int        // numbers that are lent at present
+	idle     sync.Pool  // slices that were given back, as *[]float64
 }
 
-// matrices lends the rooms of this process.
+// matrices is shared by all models, because several models can be asked at the same time.
 var matrices = newLender()
 
 func newLender() *lender {
@@ -31,8 +32,9 @@ func newLender() *lender {
 	return l
 }
 
-// borrow returns room for so many numbers, whatever they are. It waits until other rooms have come back, unless none is
-// lent. A caller must not borrow twice before it gives back, or two callers may wait for each other.
+// borrow returns a slice of the given length with arbitrary contents. It waits while the slice and the numbers that
+// are lent would exceed the limit. If nothing is lent, it does not wait, so that a single slice may exceed the limit.
+// A caller must give a slice back before it borrows another: otherwise two callers can wait for each other.
 func (l *lender) borrow(numbers int) []float64 {
 	l.mutex.Lock()
 	for l.lent > 0 && l.lent+numbers > lentNumbers*runtime.GOMAXPROCS(0) {
@@ -49,7 +51,7 @@ func (l *lender) borrow(numbers int) []float64 {
 	return make([]float64, numbers)
 }
 
-// giveBack takes a room back.
+// giveBack ends the loan of a slice that borrow returned. The caller must not use the slice any more.
 func (l *lender) giveBack(room []float64) {
 	l.idle.Put(&room)
 	l.mutex.Lock()

@@ -47,10 +47,10 @@ func (o *offsetLaw) setMoments() {
 	}
 }
 
-// without returns the law of the offsets without some rows of the data. With the block Q of (K + D)⁻¹ that belongs
-// to these rows, the weights α_R = ((K + D)⁻¹y)_R, and their rows W_R of W, x is chol(Q)⁻¹W_R and less is
-// W_RᵀQ⁻¹α_R: G becomes G − xᵀx, and β becomes β − less. The probabilities of the grid stay as they are
-// with the rows, as the hyperparameters do.
+// without returns the law of the offsets without some rows R of the data. Let Q be the block of (K + D)⁻¹ that belongs
+// to R, α_R = ((K + D)⁻¹y)_R, and W_R the rows of W. x is chol(Q)⁻¹W_R, and less is W_RᵀQ⁻¹α_R. Without R, G becomes
+// G − xᵀx and β becomes β − less. The probabilities of the grid's points stay as they are with all rows, as the
+// hyperparameters do.
 func (o *offsetLaw) without(x *mat.Dense, less *mat.VecDense) (*offsetLaw, error) {
 	columns := less.Len()
 	rest := &offsetLaw{labels: o.labels, whitened: o.whitened, beta: mat.NewVecDense(columns, nil)}
@@ -202,8 +202,7 @@ func (o *offsetLaw) addCovariances(level []int, u []float64, rows, n int, cov []
 	}
 }
 
-// addKnownCovariances adds the covariances that come from the offsets of the levels of the data. Otherwise it does what
-// addCovariances does.
+// addKnownCovariances does what addCovariances does, but only for the offsets of the levels that the data have.
 func (o *offsetLaw) addKnownCovariances(level []int, u []float64, rows, n int, cov []float64) {
 	t := o.shifts(level, u, n)
 	kernel.Add(rows, n, o.columns(), rowMajor(n, t).T(), rowMajor(n, o.covarianceTimes(t, n)), rowMajor(n, cov))

@@ -35,12 +35,11 @@ var (
 	coarseOffsets = []float64{0, 0.06, 0.16, 0.4, 1}
 )
 
-// The prior of s: with probability noOffsets s is 0, so that levels do not differ. Otherwise s has a half-t law with
-// this scale and these degrees of freedom.
+// The prior of s: with probability noOffsets s is 0, so that levels do not differ. Otherwise s has a half-t law.
 const (
 	noOffsets     = 0.05
-	offsetScale   = 0.35
-	offsetFreedom = 4
+	offsetScale   = 0.35 // scale of the law
+	offsetFreedom = 4    // degrees of freedom of the law
 )
 
 // leastWeight is the posterior probability below which a point of the grid is dropped.

@@ -18,9 +18,9 @@ const EachNew = -1
 // It tells how much the variances would fall if some of them were measured: this does not depend on what would be
 // measured. Hyperparameters, scales and noise stay as they are.
 //
-// What is asked for and what would be measured at a condition may have offsets of different levels: the outcome of any
-// new thing is asked for, and one new thing would be measured. So the offsets of new levels are unknowns of their own
-// beside the latent function.
+// At a condition, the outcome that is asked for and the measurement that would be made may have offsets of different
+// levels: the question may be about any new thing, but one new thing would be measured. So the offsets of new levels
+// are unknowns beside the latent function.
 type Posterior struct {
 	conditions int
 	rows       int // of a process for each condition: 1, or one for each harmonic
@@ -36,7 +36,7 @@ type Posterior struct {
 	measured  [][]int    // by row: the places among the unknowns of the offsets of a measurement
 	alone     [][]int    // by row: the labels whose offset only what is asked for there has
 
-	unit []float64 // by process: variance in the outcome's unit that a standardised variance of 1 is
+	unit []float64 // by process: the variance in the outcome's unit that equals a standardised variance of 1
 }
 
 // newLevel is a level that the data do not have.
@@ -222,8 +222,8 @@ func (p *Posterior) renew(j, k int) {
 	p.cov[j][place*size+place] = p.fresh[j][p.newLevels[k].label]
 }
 
-// Renew replaces a new level of a label by another new one, which later measurements will have: after a new thing was
-// measured, the next one is another. What was learned of the latent function stays.
+// Renew replaces a new level of a label by another new level. After one new thing was measured, later measurements of a
+// new thing are then of another thing. What was learned about the latent function stays.
 func (p *Posterior) Renew(label, level int) {
 	k := slices.Index(p.newLevels, newLevel{label, level})
 	if k < 0 {
@@ -276,8 +276,8 @@ func (p *Posterior) rowOf(condition, outcome int) (process, row int) {
 	return outcome, condition
 }
 
-// outcomeAt returns the condition and the outcome that a row of a process predicts: it is the inverse of rowOf.
-func (p *Posterior) outcomeAt(process, row int) (condition, outcome int) {
+// outcomeOf returns the condition and the outcome that a row of a process predicts: it is the inverse of rowOf.
+func (p *Posterior) outcomeOf(process, row int) (condition, outcome int) {
 	if p.rows > 1 {
 		return row / p.rows, row % p.rows
 	}
@@ -325,14 +325,14 @@ func (p *Posterior) Gain(conditions []int, weight []float64) (float64, error) {
 		}
 
 		for first := 0; first < len(learned); first += size {
-			of := learned[first : first+size] // what one measured row teaches of each unknown
+			byUnknown := learned[first : first+size] // what one measured row teaches about each unknown
 			for row := range p.conditions * p.rows {
-				v := of[row]
+				v := byUnknown[row]
 				for _, offset := range p.asked[row] {
-					v += of[offset]
+					v += byUnknown[offset]
 				}
 
-				condition, outcome := p.outcomeAt(j, row)
+				condition, outcome := p.outcomeOf(j, row)
 				gain += weight[condition*p.outcomes()+outcome] * p.unit[j] * v * v
 			}
 		}

@@ -37,8 +37,8 @@ type process struct {
 	offsets *offsetLaw // nil without labels
 }
 
-// factorise conditions the processes of all outcomes on the training data. If their factors are too large to be kept,
-// it only makes sure that they exist.
+// factorise conditions the processes of all outcomes on the training data. If the factors are too large to be kept, it
+// only checks that they exist.
 func (m *Model) factorise(ctx context.Context) error {
 	numbers := 0
 	for j := range m.Outcomes {
@@ -68,7 +68,8 @@ func (m *Model) factorise(ctx context.Context) error {
 	return nil
 }
 
-// checkFactors returns an error if a covariance cannot be factorised. It factorises those of which that is not certain.
+// checkFactors returns an error if a covariance cannot be factorised. It tries to factorise the covariances whose
+// factor is not certain to exist.
 func (m *Model) checkFactors(ctx context.Context) error {
 	for j := range m.Outcomes {
 		if m.isCertain(j) {
@@ -123,11 +124,11 @@ func (m *Model) factorised(j int, factor []float64) (process, error) {
 	return p, nil
 }
 
-// measured are the means that the process of one outcome is conditioned on.
+// measured holds the means that the process of one outcome is conditioned on.
 type measured struct {
 	x        []float64 // inputs, means × inputs
-	y        []float64
-	variance []float64 // of y; of conditions without the nugget, of cells with it
+	y        []float64 // means
+	variance []float64 // variances of the means: of conditions without the nugget, of cells with it
 	level    []int     // levels of the labels, means × labels
 }
 
@@ -310,8 +311,8 @@ func (p *process) without(rows []int) (*withoutRows, error) {
 	return r, nil
 }
 
-// covarianceInverse holds (K + D)⁻¹. Many small lists of rows take their blocks from it; to solve for the block of each
-// list would read the whole factor each time.
+// covarianceInverse holds (K + D)⁻¹. If many small lists of rows are left out, their blocks are taken from the
+// inverse: to solve for the block of one list would read the whole factor, for each list again.
 type covarianceInverse struct {
 	matrix []float64 // lower triangle, process rows × process rows
 	w      []float64 // W = (K + D)⁻¹Z, process rows × levels; nil without labels
@@ -337,7 +338,7 @@ func (p *process) inverse() *covarianceInverse {
 	return inv
 }
 
-// withoutBy returns what without returns, but for V, which it does not set.
+// withoutBy returns the same as without, except for V, which it does not set. inv is the inverse of the process.
 func (p *process) withoutBy(inv *covarianceInverse, rows []int) (*withoutRows, error) {
 	count := len(rows)
 	q := make([]float64, count*count)
@@ -422,7 +423,7 @@ func (p *process) leaveOut(rows []int, inv *covarianceInverse) (difference, vari
 	var shifts mat.Dense // of the rows by the offsets of all levels, (chol(Q)⁻¹W_R)ᵀ·chol(Q)⁻¹
 	shifts.Mul(mat.NewDense(n, r.offsets.columns(), r.offsetPart).T(), mat.NewDense(n, n, inverted))
 
-	// The shifts contain the offsets of all levels of the rows, also of the ones that are left out, so no level is new.
+	// The shifts contain the offsets of all levels of the rows, also of the rows that are left out, so no level is new.
 	mean := make([]float64, n)
 	level := make([]int, n*len(r.offsets.count))
 	r.offsets.add(level, shifts.RawMatrix().Data, mean, variance)

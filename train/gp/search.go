@@ -14,9 +14,9 @@ import (
 	"doubletake/internal/parallel"
 )
 
-// From manyOutcomes on, only every fullSearch-th outcome is searched from all starts. The others, such as bands of a
-// spectrum, start where one of the searched outcomes ended, or at the start of the prior: wherever their own evidence
-// is largest.
+// With manyOutcomes or more, such as bands of a spectrum, only every fullSearch-th outcome is searched from all
+// starts. The search of another outcome starts at the best of these points by the outcome's own evidence: the starts,
+// and the ends of the full searches.
 const (
 	manyOutcomes = 12
 	fullSearch   = 8
@@ -104,7 +104,7 @@ func (m *Model) searchOutcome(ctx context.Context, data *searchData, subset []in
 	return nil
 }
 
-// prepareSearch returns what the evidences of all outcomes on the given conditions have in common.
+// prepareSearch returns the search data of the given conditions.
 func (m *Model) prepareSearch(conditions []int) *searchData {
 	s := newSearchData(lists.Rows(m.X, len(m.Columns), conditions), len(m.Columns), m.Others)
 	s.steps = m.steps

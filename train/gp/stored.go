@@ -100,7 +100,7 @@ func (s Data) hasLevels(level []int, rows int) bool {
 	return true
 }
 
-// conditions returns the number of conditions, and whether the lengths of all slices fit each other.
+// conditions returns the number of conditions, and reports whether the lengths of all slices fit each other.
 func (s Data) conditions() (n int, fits bool) {
 	if !s.scalesFit() {
 		return 0, false
