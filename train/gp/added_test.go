@@ -6,22 +6,24 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
-// conditioned is the model with more conditions, factorised anew: the same hyperparameters,
-// scales and noise, and any outcomes.
+// conditioned returns the model with more conditions, factorised anew. Hyperparameters, scales and noise are the
+// same; the outcomes of the conditions are arbitrary, since variances do not depend on them.
 func (m *Model) conditioned(t *testing.T, x, pairs []float64) *Model {
 	t.Helper()
 
 	r := *m
-	in := len(m.Columns)
+	columns := len(m.Columns)
 	z := m.standardise(x)
 	r.X = slices.Clone(m.X)
 	r.Y = slices.Clone(m.Y)
 	r.Spread = slices.Clone(m.Spread)
 	for i, n := range pairs {
-		row := z[i*in : (i+1)*in]
+		row := z[i*columns : (i+1)*columns]
 		r.n++
 		r.X = append(r.X, row...)
 
@@ -60,12 +62,12 @@ func TestClaimWithAgainstRefactorising(t *testing.T) {
 		near(t, "claim", got[i], p.Claim, 1e-9)
 	}
 
-	if mean(got[1]) > 0.9*mean(got[0]) || mean(got[2]) > mean(got[1]) {
-		t.Errorf("claims %v, with 13 conditions %v, with 70 %v", mean(got[0]), mean(got[1]), mean(got[2]))
-	}
+	assert.Less(t, stat.Mean(got[1], nil), 0.9*stat.Mean(got[0], nil), "mean claim with 13 conditions, and without")
+	assert.Less(t, stat.Mean(got[2], nil), stat.Mean(got[1], nil), "mean claim with 70 conditions, and with 13")
 }
 
-// The same in order form: each condition is a row for each harmonic.
+// In order form each added condition is one row for each harmonic. Witness: the process of rows, factorised anew with
+// the rows of the added conditions.
 func TestClaimWithInOrderForm(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
@@ -82,16 +84,9 @@ func TestClaimWithInOrderForm(t *testing.T) {
 	rows, err := f.X(append(added, x...))
 	require.NoError(t, err)
 
-	at := 3 * 4 * f.Inputs()
-	p, err := m.Model.conditioned(t, rows[:at], repeat(pairs, 4, 1)).Predict(ctx, rows[at:])
+	measured := 3 * 4 * f.Inputs() // numbers of the rows of the added conditions
+	p, err := m.Model.conditioned(t, rows[:measured], repeat(pairs, 4, 1)).Predict(ctx, rows[measured:])
 	require.NoError(t, err)
 
 	near(t, "claim", got[0], p.Claim, 1e-9)
-}
-
-func mean(v []float64) (m float64) {
-	for _, x := range v {
-		m += x / float64(len(v))
-	}
-	return m
 }

@@ -3,7 +3,6 @@ package gp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -21,19 +20,22 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
+// golden is the content of testdata/additive.json: data, and for some hyperparameters the results of the prototype.
 type golden struct {
 	Inputs      int
 	Group       []int
 	GroupInputs []int `json:"group_inputs"`
 	X, Y1, Y2   []float64
-	Z           []float64
-	Noise       []float64
-	NoiseAt     []float64 `json:"noise_at"`
+	Z           []float64 // conditions that are predicted
+	Noise       []float64 // by row of X
+	NoiseAt     []float64 `json:"noise_at"` // by condition of Z
 	Cases       []struct {
-		Theta, Gradient, Mean, Variance []float64
-		LeftMean                        []float64 `json:"left_mean"`
-		LeftVariance                    []float64 `json:"left_variance"`
-		Value                           float64
+		Theta          []float64 // logarithms of the hyperparameters
+		Value          float64   // objective
+		Gradient       []float64
+		Mean, Variance []float64 // at Z
+		LeftMean       []float64 `json:"left_mean"`     // of each row without its group
+		LeftVariance   []float64 `json:"left_variance"` // of each row without its group
 	}
 }
 
@@ -48,18 +50,20 @@ func readGolden(t *testing.T) golden {
 	return g
 }
 
-func near(t *testing.T, what string, got, want []float64, tol float64) {
+// near checks that numbers agree with the wanted ones to a tolerance, which is absolute for small numbers and
+// relative for large ones.
+func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 
 	require.Len(t, got, len(want), "%s: numbers", what)
 
 	for i := range got {
-		assert.InDelta(t, want[i], got[i], tol*(1+math.Abs(want[i])), "%s[%d]", what, i)
+		assert.InDelta(t, want[i], got[i], tolerance*(1+math.Abs(want[i])), "%s[%d]", what, i)
 	}
 }
 
-// raw builds a model on data that are taken as standardised, as the witness does.
-func (g golden) raw(theta []float64) *Model {
+// model builds a model on data that are taken as standardised, as the prototype takes them.
+func (g golden) model(theta []float64) *Model {
 	n := len(g.Group)
 	m := &Model{Data: Data{Inputs: g.Inputs, Outcomes: 1, X: g.X}, n: n, group: g.Group, workers: 2}
 	for j := range g.Inputs {
@@ -92,20 +96,18 @@ func (g golden) raw(theta []float64) *Model {
 	return m
 }
 
-// Witness: the prototype, by torch's automatic differentiation.
+// Witness: the prototype, whose gradient is by torch's automatic differentiation (testdata/make.py).
 func TestAgainstPrototype(t *testing.T) {
 	g := readGolden(t)
 	for _, c := range g.Cases {
-		m := g.raw(c.Theta)
+		m := g.model(c.Theta)
 		e := &evidence{searchData: newSearchData(g.X, g.Inputs, m.Others), y: m.Y, noise: m.Spread}
 		grad := make([]float64, len(c.Theta))
 		v := e.value(c.Theta, grad)
 		near(t, "likelihood", []float64{v}, []float64{c.Value}, 1e-6)
 		near(t, "gradient", grad, c.Gradient, 1e-6)
 
-		if w := e.value(c.Theta, nil); math.Abs(w-v) > 1e-12*math.Abs(v) {
-			t.Errorf("value %v without gradient, %v with it", w, v)
-		}
+		assert.InEpsilon(t, v, e.value(c.Theta, nil), 1e-12, "objective without its gradient")
 
 		require.NoError(t, m.factorise(context.Background()))
 
@@ -165,48 +167,25 @@ func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 func TestLeaveOutAgainstRetraining(t *testing.T) {
 	d := rotor(1, 2)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
-	require.Equal(t, 4*14, m.n, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
-	require.Len(t, m.Columns, 3, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
-	require.Equal(t, []int{1}, m.Others, "%d conditions, columns %v, others %v", m.n, m.Columns, m.Others)
+	require.Equal(t, 4*14, m.n, "conditions")
+	require.Equal(t, []int{0, 1, 2}, m.Columns, "inputs that vary")
+	require.Equal(t, []int{1}, m.Others, "inputs that do not depend on the group")
 
 	p, err := m.LeaveOut(context.Background(), nil)
 	require.NoError(t, err)
 
-	for g := range 4 {
-		r := *m
-		r.n = 0
-		r.X = nil
-		r.Y = nil
-		r.Spread = nil
-		r.process = nil
-
-		var keep, rows []int
-		for k, h := range m.group {
-			if h != g {
-				keep = append(keep, k)
-			}
-		}
-
-		r.n = len(keep)
-		r.X, r.Y, r.Spread = lists.Rows(m.X, 3, keep), lists.Rows(m.Y, 2, keep), lists.Rows(m.Spread, 2, keep)
-		require.NoError(t, r.factorise(context.Background()))
-
-		for i, h := range d.Run {
-			if h == g {
-				rows = append(rows, i)
-			}
-		}
-
-		got, err := r.Predict(context.Background(), lists.Rows(d.X, 4, rows))
+	for _, rows := range lists.Alike(d.Run) {
+		want, err := withoutConditions(t, m, rows).Predict(context.Background(), lists.Rows(d.X, 4, rows))
 		require.NoError(t, err)
 
-		near(t, "mean", lists.Rows(p.Mu, 2, rows), got.Mu, 1e-8)
-		near(t, "variance", lists.Rows(p.Claim, 2, rows), got.Claim, 1e-8)
-		near(t, "noise", lists.Rows(p.Noise, 2, rows), got.Noise, 1e-12)
+		near(t, "mean", lists.Rows(p.Mu, 2, rows), want.Mu, 1e-8)
+		near(t, "variance", lists.Rows(p.Claim, 2, rows), want.Claim, 1e-8)
+		near(t, "noise", lists.Rows(p.Noise, 2, rows), want.Noise, 1e-12)
 	}
 }
 
-// Three pairs of weight one half count three measurements, as one pair of weight 3/2 does.
+// Three repeats make three pairs of weight ½. Expected: together they count as one pair of weight 3/2. With weights
+// of 1 they would count more, and the claims differ.
 func TestWeightsCountRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 
@@ -237,14 +216,12 @@ func TestWeightsCountRepeats(t *testing.T) {
 		return p.Claim
 	}
 
-	a := claims(once, 1.5)
-	b := claims(thrice, 0.5)
-	c := claims(thrice, 1)
+	onePair := claims(once, 1.5)
+	repeats := claims(thrice, 0.5)
+	threePairs := claims(thrice, 1)
 	for i := range x {
-		require.InDelta(t, 1, a[i]/b[i], 1e-6,
-			"at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
-		assert.GreaterOrEqual(t, math.Abs(c[i]/b[i]-1), 0.01,
-			"at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
+		assert.InEpsilon(t, onePair[i], repeats[i], 1e-6, "claim at %g", x[i])
+		assert.Greater(t, math.Abs(threePairs[i]/repeats[i]-1), 0.01, "difference of the claims at %g", x[i])
 	}
 }
 
@@ -256,8 +233,7 @@ func TestConstantInputIsDropped(t *testing.T) {
 
 	second, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
 	require.NoError(t, err)
-	require.Equal(t, second.Mu[0], first.Mu[0], "%+v and %+v", first, second)
-	assert.Equal(t, second.Claim[0], first.Claim[0], "%+v and %+v", first, second)
+	assert.Equal(t, first, second)
 }
 
 // The result has the same bytes for any number of workers and processors, and the same predictions after storing.
@@ -265,12 +241,11 @@ func TestDeterministicAndStored(t *testing.T) {
 	d := rotor(3, 3)
 	ctx := context.Background()
 	query := []float64{2.5, 3.3, 1.1, 7, 9, -2, 2.4, 7}
-	var first []byte
-
-	var want []float64
-	for _, w := range []int{1, 2, 7} {
-		old := runtime.GOMAXPROCS(w)
-		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: w, HyperRows: 40})
+	var first []byte   // stored form by one worker
+	var want []float64 // predictions by one worker
+	for _, workers := range []int{1, 2, 7} {
+		old := runtime.GOMAXPROCS(workers)
+		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: workers, HyperRows: 40})
 		p, err := m.Predict(ctx, query)
 		require.NoError(t, err)
 
@@ -288,18 +263,17 @@ func TestDeterministicAndStored(t *testing.T) {
 			want = all
 		}
 
-		require.Equal(t, first, b, "%d workers give another result", w)
-		assert.Equal(t, want, all, "%d workers give another result", w)
+		require.Equal(t, string(first), string(b), "stored form by %d workers", workers)
+		require.Equal(t, want, all, "predictions by %d workers", workers)
 
 		var back Model
 		require.NoError(t, json.Unmarshal(b, &back))
 
 		again, err := back.Predict(ctx, query)
 		require.NoError(t, err)
-		assert.Equal(t, all[:len(all)-2*len(left.Mu)], slices.Concat(again.Mu, again.Claim, again.Noise),
-			"the stored model predicts something else")
-		require.Equal(t, m.Conditions(), back.Conditions(), "the stored model is another one")
-		assert.Equal(t, m.Hyper[0].Length, back.Hyper[0].Length, "the stored model is another one")
+		assert.Equal(t, p, again, "predictions of the stored model")
+		assert.Equal(t, m.Conditions(), back.Conditions(), "conditions of the stored model")
+		assert.Equal(t, m.Hyper, back.Hyper, "hyperparameters of the stored model")
 	}
 }
 
@@ -316,30 +290,25 @@ func TestHyperparametersAreAMinimum(t *testing.T) {
 	starts := s.layout.starts()
 	for _, v := range starts {
 		h, err := e.climb(context.Background(), v)
-		require.NoError(t, err, "objective %v, from %v %v, %v", best, v, h.Objective, err)
-		assert.GreaterOrEqual(t, h.Objective, best, "objective %v, from %v %v, %v", best, v, h.Objective, err)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, h.Objective, best, "objective of the search from %v", v)
 	}
 
 	assert.Len(t, starts, 3, "starts")
-
-	if f := e.value(starts[0], nil); best > f-5 {
-		t.Errorf("objective %v, at the start %v", best, f)
-	}
+	assert.Greater(t, e.value(starts[0], nil), best+5, "objective at the first start")
 
 	rng := rand.New(rand.NewPCG(5, 1))
-
 	v := make([]float64, len(prior))
 	for range 200 {
 		for i := range v {
 			v[i] = prior[i].mean + prior[i].std*rng.NormFloat64()
 		}
 
-		if f := e.value(v, nil); f < best {
-			t.Errorf("objective %v, but %v at %v", best, f, v)
-		}
+		assert.GreaterOrEqual(t, e.value(v, nil), best, "objective at %v", v)
 	}
 }
 
+// Expected: errors that say what is wrong with the data.
 func TestRefusals(t *testing.T) {
 	d := rotor(1, 1)
 	ctx := context.Background()
@@ -360,32 +329,30 @@ func TestRefusals(t *testing.T) {
 		{d, Options{MaxRows: 3, Group: d.Run}, "4 groups are more than 3"},
 	} {
 		_, err := Fit(ctx, c.d, c.o)
-		if c.words == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c.words)
-		}
+		assert.ErrorContains(t, err, c.words)
 	}
 
 	_, err := Fit(ctx, d, Options{MaxRows: 3, Group: d.Run})
-
 	var many *TooManyGroupsError
-	require.ErrorAs(t, err, &many, "%v", err)
-	assert.Equal(t, 4, many.Groups, "%v", err)
-
-	stopped, cancel := context.WithCancel(ctx)
-	cancel()
-
-	if _, err := Fit(stopped, d, Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-
-	if _, err := mustFit(t, d, Options{}).Predict(stopped, d.X); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	require.ErrorAs(t, err, &many)
+	assert.Equal(t, TooManyGroupsError{Groups: 4, Max: 3}, *many)
 }
 
-// One input that belongs to the group leaves no second kernel.
+// Expected: the error of the context, from a fit and from a prediction.
+func TestContextEnds(t *testing.T) {
+	d := rotor(1, 1)
+	stopped, cancel := context.WithCancel(context.Background())
+	cancel()
+
+	_, err := Fit(stopped, d, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+
+	_, err = mustFit(t, d, Options{}).Predict(stopped, d.X)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// If the only input depends on the group, there is no shared kernel. Expected at a condition between measured ones: the
+// simulated cosine within four deviations, and at most eight times the simulated noise variance of 0.0025.
 func TestOneInput(t *testing.T) {
 	d := triplets.Set{N: 12, In: 1, Out: 1}
 
@@ -399,33 +366,35 @@ func TestOneInput(t *testing.T) {
 	}
 
 	m := mustFit(t, d, Options{GroupInputs: []int{0}})
-	if h := m.Hyper[0]; h.Shared != 0 || len(h.Lengths) != 0 {
-		t.Errorf("%+v", h)
-	}
+	assert.Zero(t, m.Hyper[0].Shared, "amplitude of the shared kernel")
+	assert.Empty(t, m.Hyper[0].Lengths, "lengths of the shared kernel")
 
 	p, err := m.Predict(context.Background(), []float64{1.25})
 	require.NoError(t, err)
-	require.InDelta(t, math.Cos(1.25), p.Mu[0], 4*math.Sqrt(p.Claim[0]+p.Noise[0]), "%+v", p)
-	assert.LessOrEqual(t, p.Noise[0], 0.02, "%+v", p)
+	assert.InDelta(t, math.Cos(1.25), p.Mu[0], 4*math.Sqrt(p.Claim[0]+p.Noise[0]), "mean")
+	assert.LessOrEqual(t, p.Noise[0], 0.02, "noise")
 }
 
+// Expected: an error that names the damage.
 func TestDamagedModelIsRefused(t *testing.T) {
 	b, err := json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20}))
 	require.NoError(t, err)
 
 	good := string(b)
-	for old, with := range map[string]string{
-		`"version":1`: `"version":2`, `gp","version":1`: `gp","version":3`,
-		`"columns":[0,`: `"columns":[4,`, `"format":`: `format:`, `"x":[`: `"x":[1,`,
-		`"length":[`: `"length":[1,`, `"coefficients":[`: `"coefficients":[1,`, `"outcome_std":[`: `"outcome_std":[-`,
-		`"others":[`: `"others":[7,`,
+	for _, c := range []struct{ old, damaged, words string }{
+		{`"version":1`, `"version":2`, "version 1, found"},
+		{`gp","version":1`, `gp","version":3`, "version 1, found"},
+		{`"format":`, `format:`, "invalid character 'f'"},
+		{`"x":[`, `"x":[1,`, "expected slices for 3 inputs and 1 outcomes"},
+		{`"columns":[0,`, `"columns":[4,`, "expected ascending columns below 4"},
+		{`"others":[`, `"others":[7,`, "expected ascending columns below 4"},
+		{`"length":[`, `"length":[1,`, "outcome 0: expected hyperparameters of 3 inputs"},
+		{`"coefficients":[`, `"coefficients":[1,`, "outcome 0: expected hyperparameters of 3 inputs"},
+		{`"outcome_std":[`, `"outcome_std":[-`, "expected positive deviations"},
 	} {
-		bad := strings.Replace(good, old, with, 1)
-		assert.NotEqual(t, good, bad, "%s is not in %.300s", old, good)
-
-		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
-			t.Errorf("with %s: no error", with)
-		}
+		bad := strings.Replace(good, c.old, c.damaged, 1)
+		require.NotEqual(t, good, bad, "%s is in the stored model", c.old)
+		assert.ErrorContains(t, json.Unmarshal([]byte(bad), new(Model)), c.words, c.damaged)
 	}
 }
 
@@ -447,21 +416,22 @@ func TestCholeskyAndInvert(t *testing.T) {
 		}
 
 		want := slices.Clone(a)
-		compare := func(what string) {
-			for i := range n {
-				if !slices.Equal(a[i*n:i*n+i+1], want[i*n:i*n+i+1]) {
-					t.Fatalf("%s of %d rows: another row %d", what, n, i)
-				}
-			}
-		}
-
 		lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: want, Uplo: blas.Lower})
 		require.NoError(t, cholesky(n, a))
+		requireEqualTriangles(t, n, want, a, "factor")
 
-		compare("factor")
 		lapack64.Potri(lower(n, want))
 		invert(n, a, newRoom(n))
-		compare("inverse")
+		requireEqualTriangles(t, n, want, a, "inverse")
+	}
+}
+
+// requireEqualTriangles checks that the lower triangles of two n×n matrices have the same bits.
+func requireEqualTriangles(t *testing.T, n int, want, got []float64, what string) {
+	t.Helper()
+
+	for i := range n {
+		require.Equal(t, want[i*n:i*n+i+1], got[i*n:i*n+i+1], "%s of %d rows: row %d", what, n, i)
 	}
 }
 

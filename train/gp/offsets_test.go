@@ -9,53 +9,72 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// thingsCase is one of testdata/things.json.
+// thingsCase is one of the cases of testdata/things.json: data, and the results of the prototype.
 type thingsCase struct {
-	X                                               [][]float64
-	Y, Noise, Theta, Gradient, Weights, Grid, Prior []float64
-	Thing                                           []int
-	Objective                                       float64
-	NewX                                            [][]float64 `json:"new_x"`
-	LogEvidence                                     []float64   `json:"log_evidence_of_grid_relative_to_s0"`
-	NewMean                                         []float64   `json:"new_mean"`
-	NewClaim                                        []float64   `json:"new_claim"`
-	KnownThing                                      int         `json:"known_thing"`
-	KnownMean                                       []float64   `json:"known_mean"`
-	KnownClaim                                      []float64   `json:"known_claim"`
-	LeftOutThing                                    int         `json:"left_out_thing"`
-	LeftOutMean                                     []float64   `json:"left_out_mean"`
-	LeftOutClaim                                    []float64   `json:"left_out_claim"`
+	X         [][]float64
+	Y, Noise  []float64 // means of the conditions, and their noise variances
+	Thing     []int     // of each condition
+	Theta     []float64 // logarithms of the hyperparameters
+	Objective float64
+	Gradient  []float64
+
+	Grid, Prior []float64 // deviations of the offsets, and their prior probabilities
+	Weights     []float64 // posterior probabilities of the grid's points
+
+	NewX         [][]float64 `json:"new_x"` // conditions that are predicted
+	NewMean      []float64   `json:"new_mean"`
+	NewClaim     []float64   `json:"new_claim"`
+	KnownThing   int         `json:"known_thing"`
+	KnownMean    []float64   `json:"known_mean"` // at NewX, of the known thing
+	KnownClaim   []float64   `json:"known_claim"`
+	LeftOutThing int         `json:"left_out_thing"`
+	LeftOutMean  []float64   `json:"left_out_mean"` // at the conditions of the thing that is left out
+	LeftOutClaim []float64   `json:"left_out_claim"`
 }
 
-// things builds a model on data that are taken as standardised, with offsets of each label.
-func things(x, y, spread []float64, in int, others, group, level, count []int, h Hyper, grid []deviations) *Model {
-	m := &Model{
+// labelledRows are conditions of two inputs, of which the second does not depend on the group, with labels. Their
+// numbers are taken as standardised.
+type labelledRows struct {
+	x, y, spread []float64
+	group        []int
+	level        []int // conditions × labels
+}
+
+// model returns a model of the conditions whose labels have the given numbers of levels.
+func (r labelledRows) model(labelCounts []int, h Hyper, grid []deviations) *Model {
+	const inputs = 2
+	noise := Noise{Coefficients: make([]float64, len(quadratic(make([]float64, inputs)))), Max: 1}
+
+	return &Model{
 		Data: Data{
-			Inputs: in, Outcomes: 1, X: x, Y: y, Spread: spread, Others: others, Hyper: []Hyper{h}, Labels: count, Level: level,
-			Noise: []Noise{{Coefficients: make([]float64, len(quadratic(make([]float64, in)))), Max: 1}},
+			Inputs: inputs, Outcomes: 1, X: r.x, Y: r.y, Spread: r.spread, Columns: []int{0, 1}, Others: []int{1},
+			InputMean: []float64{0, 0}, InputStd: []float64{1, 1}, OutputMean: []float64{0}, OutputStd: []float64{1},
+			Hyper: []Hyper{h}, Noise: []Noise{noise}, Labels: labelCounts, Level: r.level,
 		},
-		n: len(y), group: group, workers: 1, grid: grid,
+		n: len(r.y), condition: lists.Numbers(len(r.y)), group: r.group, workers: 1, grid: grid,
+	}
+}
+
+// selected returns the conditions for which keep returns true.
+func (r labelledRows) selected(keep func(i int) bool) labelledRows {
+	var kept []int
+	for i := range r.y {
+		if keep(i) {
+			kept = append(kept, i)
+		}
 	}
 
-	m.OutputMean = []float64{0}
-	m.OutputStd = []float64{1}
-	for j := range in {
-		m.Columns = append(m.Columns, j)
-		m.InputMean = append(m.InputMean, 0)
-		m.InputStd = append(m.InputStd, 1)
+	return labelledRows{
+		x: lists.Rows(r.x, 2, kept), y: lists.Rows(r.y, 1, kept), spread: lists.Rows(r.spread, 1, kept),
+		group: lists.Rows(r.group, 1, kept), level: lists.Rows(r.level, len(r.level)/len(r.y), kept),
 	}
-
-	for i := range y {
-		m.condition = append(m.condition, i)
-	}
-
-	return m
 }
 
 // Witness: testdata/things.py, by numpy and scipy.
@@ -66,40 +85,42 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &cases))
 
 	ctx := context.Background()
-	g := cases["RE"]
-	near(t, "grid", fineOffsets, g.Grid, 0)
+	want := cases["RE"]
+	near(t, "grid", fineOffsets, want.Grid, 0)
 
 	for k, d := range offsetGrid(1) {
-		near(t, "prior", []float64{math.Exp(d.log)}, g.Prior[k:k+1], 1e-12)
+		near(t, "prior", []float64{math.Exp(d.log)}, want.Prior[k:k+1], 1e-12)
 	}
 
-	x := slices.Concat(g.X...)
-	sh := newSearchData(x, 2, []int{1})
-	sh.labels, sh.grid = labels{[]int{4}, g.Thing}, offsetGrid(1)
-	e := &evidence{searchData: sh, y: g.Y, noise: g.Noise}
-	grad := make([]float64, len(g.Theta))
-	near(t, "objective", []float64{e.value(g.Theta, grad)}, []float64{g.Objective}, 1e-8)
-	near(t, "objective alone", []float64{e.value(g.Theta, nil)}, []float64{g.Objective}, 1e-8)
-	near(t, "gradient", grad, g.Gradient, 1e-8)
+	data := labelledRows{
+		x: slices.Concat(want.X...), y: want.Y, spread: want.Noise, group: want.Thing, level: want.Thing,
+	}
+	search := newSearchData(data.x, 2, []int{1})
+	search.labels = labels{[]int{4}, want.Thing}
+	search.grid = offsetGrid(1)
+	e := &evidence{searchData: search, y: data.y, noise: data.spread}
+	grad := make([]float64, len(want.Theta))
+	near(t, "objective", []float64{e.value(want.Theta, grad)}, []float64{want.Objective}, 1e-8)
+	near(t, "objective alone", []float64{e.value(want.Theta, nil)}, []float64{want.Objective}, 1e-8)
+	near(t, "gradient", grad, want.Gradient, 1e-8)
 
-	m := things(x, g.Y, g.Noise, 2, []int{1}, g.Thing, g.Thing, []int{4}, sh.layout.hyper(g.Theta), sh.grid)
+	m := data.model([]int{4}, search.layout.hyper(want.Theta), search.grid)
 	require.NoError(t, m.factorise(ctx))
 
 	for k, p := range m.process[0].offsets.points {
-		near(t, "weight", []float64{p.weight}, g.Weights[k:k+1], 1e-8)
+		near(t, "weight", []float64{p.weight}, want.Weights[k:k+1], 1e-8)
 	}
 
-	at := slices.Concat(g.NewX...)
 	for _, c := range []struct {
 		name        string
 		level       []int
 		mean, claim []float64
 	}{
-		{"new thing", nil, g.NewMean, g.NewClaim},
-		{"new things", []int{4, 5}, g.NewMean, g.NewClaim},
-		{"known thing", []int{g.KnownThing, g.KnownThing}, g.KnownMean, g.KnownClaim},
+		{"new thing", nil, want.NewMean, want.NewClaim},
+		{"new things", []int{4, 5}, want.NewMean, want.NewClaim},
+		{"known thing", []int{want.KnownThing, want.KnownThing}, want.KnownMean, want.KnownClaim},
 	} {
-		p, err := m.PredictLevels(ctx, at, c.level)
+		p, err := m.PredictLevels(ctx, slices.Concat(want.NewX...), c.level)
 		require.NoError(t, err)
 
 		near(t, c.name+" mean", p.Mu, c.mean, 1e-8)
@@ -109,76 +130,74 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	p, err := m.LeaveOut(ctx, nil)
 	require.NoError(t, err)
 
-	of := slices.Index(g.Thing, g.LeftOutThing)
-	near(t, "left-out mean", p.Mu[of:of+6], g.LeftOutMean, 1e-8)
-	near(t, "left-out claim", p.Claim[of:of+6], g.LeftOutClaim, 1e-8)
+	first := slices.Index(want.Thing, want.LeftOutThing)
+	end := first + len(want.LeftOutMean)
+	near(t, "left-out mean", p.Mu[first:end], want.LeftOutMean, 1e-8)
+	near(t, "left-out claim", p.Claim[first:end], want.LeftOutClaim, 1e-8)
 }
 
-// crossed simulates a thing (input 0 is its property) at some angles on three days.
-func crossed(n int) (x, y, spread []float64, thing, level []int) {
-	r := rand.New(rand.NewPCG(3, 1))
+// crossed simulates n conditions of five things (input 0 is a property of the thing) at some angles on three days. The
+// things are the groups, and things and days are the labels.
+func crossed(n int) labelledRows {
+	random := rand.New(rand.NewPCG(3, 1))
+	var r labelledRows
 	for i := range n {
-		k := i % 5
+		thing := i % 5
 		day := i % 3
-		a := r.Float64()*3 - 1.5
-		x = append(x, float64(k)/2-1, a)
-		y = append(y, a+0.4*math.Sin(3*float64(k))+0.3*float64(day)+0.05*r.NormFloat64())
-		spread = append(spread, 0.001+0.002*r.Float64())
-		thing = append(thing, k)
-		level = append(level, k, day)
+		angle := random.Float64()*3 - 1.5
+		r.x = append(r.x, float64(thing)/2-1, angle)
+		r.y = append(r.y, angle+0.4*math.Sin(3*float64(thing))+0.3*float64(day)+0.05*random.NormFloat64())
+		r.spread = append(r.spread, 0.001+0.002*random.Float64())
+		r.group = append(r.group, thing)
+		r.level = append(r.level, thing, day)
 	}
 
-	return x, y, spread, thing, level
+	return r
 }
 
-// Witness: finite differences, and refits without the rows of a thing at the same hyperparameters and s. In a refit the
-// name of the thing is new, and its days are known.
+// crossedTheta are logarithms of hyperparameters for the conditions of crossed.
+var crossedTheta = []float64{-0.5, -3, -1, 0.5, 0.2, -1.2, -0.8, -0.6, 0.1}
+
+// Witness: finite differences of the objective.
+func TestGradientWithOffsets(t *testing.T) {
+	data := crossed(60)
+	search := newSearchData(data.x, 2, []int{1})
+	search.labels = labels{[]int{5, 3}, data.level}
+	search.grid = offsetGrid(2)
+	e := &evidence{searchData: search, y: data.y, noise: data.spread}
+	grad := make([]float64, len(crossedTheta))
+	e.value(crossedTheta, grad)
+
+	for k := range crossedTheta {
+		const d = 1e-4
+		up := slices.Clone(crossedTheta)
+		down := slices.Clone(crossedTheta)
+		up[k] += d
+		down[k] -= d
+		difference := (e.value(up, nil) - e.value(down, nil)) / (2 * d)
+		near(t, fmt.Sprint("gradient ", k), grad[k:k+1], []float64{difference}, 1e-5)
+	}
+}
+
+// Thing 4 is left out of processes with offsets of things and days. Witness: processes that are conditioned anew
+// without it, with the same hyperparameters and s. In these the name of the thing is new, and its days are known.
 func TestOffsetsAgainstRefits(t *testing.T) {
 	ctx := context.Background()
-	theta := []float64{-0.5, -3, -1, 0.5, 0.2, -1.2, -0.8, -0.6, 0.1}
-	x, y, spread, thing, level := crossed(60)
-	grid := offsetGrid(2)
-
-	sh := newSearchData(x, 2, []int{1})
-	sh.labels = labels{[]int{5, 3}, level}
-	sh.grid = grid
-	e := &evidence{searchData: sh, y: y, noise: spread}
-	grad := make([]float64, len(theta))
-	e.value(theta, grad)
-
-	for k := range theta {
-		const d = 1e-4
-		up := slices.Clone(theta)
-		down := slices.Clone(theta)
-		up[k], down[k] = up[k]+d, down[k]-d
-		near(t, fmt.Sprint("gradient ", k), grad[k:k+1], []float64{(e.value(up, nil) - e.value(down, nil)) / (2 * d)}, 1e-5)
-	}
-
-	h := sh.layout.hyper(theta)
+	data := crossed(60)
+	h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
+	isOther := func(i int) bool { return data.group[i] != 4 }
 	for _, c := range []struct {
 		name  string
-		grid  []deviations
-		cells int
+		s     []float64 // deviations of the offsets of things and of days
+		cells int       // largest number of cells of 60 conditions; 0: nothing is averaged
 	}{
-		{"no offsets", []deviations{{s: []float64{0, 0}}}, 0},
-		{"offsets of things", []deviations{{s: []float64{0.4, 0}}}, 0},
-		{"both", []deviations{{s: []float64{0.4, 0.16}}}, 0},
-		{"cells", []deviations{{s: []float64{0.4, 0.16}}}, 30},
+		{"no offsets", []float64{0, 0}, 0},
+		{"offsets of things", []float64{0.4, 0}, 0},
+		{"both", []float64{0.4, 0.16}, 0},
+		{"cells", []float64{0.4, 0.16}, 30},
 	} {
-		fit := func(keep func(i int) bool, count ...int) *Model {
-			var a, b, v []float64
-			var g, l []int
-			for i, k := range thing {
-				if keep(i) {
-					a = append(a, x[2*i:2*i+2]...)
-					b = append(b, y[i])
-					v = append(v, spread[i])
-					g = append(g, k)
-					l = append(l, level[2*i:2*i+2]...)
-				}
-			}
-
-			m := things(a, b, v, 2, []int{1}, g, l, count, h, c.grid)
+		conditioned := func(rows labelledRows, labelCounts ...int) *Model {
+			m := rows.model(labelCounts, h, []deviations{{s: c.s}})
 			if c.cells > 0 {
 				require.NoError(t, m.average(ctx, c.cells*m.n/60))
 			}
@@ -188,70 +207,80 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 			return m
 		}
 
-		all := fit(func(int) bool { return true }, 5, 3)
-		p, err := all.LeaveOut(ctx, nil)
+		p, err := conditioned(data, 5, 3).LeaveOut(ctx, nil)
 		require.NoError(t, err)
 
-		less := fit(func(i int) bool { return thing[i] != 4 }, 4, 3) // 4 is then no name that it knows
-		for i, k := range thing {
-			if k != 4 {
+		without := conditioned(data.selected(isOther), 4, 3)
+		for i := range data.y {
+			if isOther(i) {
 				continue
 			}
 
-			alone, err := less.PredictLevels(ctx, x[2*i:2*i+2], level[2*i:2*i+2])
+			alone, err := without.PredictLevels(ctx, data.x[2*i:2*i+2], data.level[2*i:2*i+2])
 			require.NoError(t, err)
 
 			near(t, c.name+": left-out mean", p.Mu[i:i+1], alone.Mu, 1e-10)
 			near(t, c.name+": left-out claim", p.Claim[i:i+1], alone.Claim, 1e-10)
 		}
+	}
+}
 
-		if c.cells > 0 {
-			continue
+// ClaimWith predicts what measurements of a new thing would change: here the first half of the measurements of thing
+// 4, at the conditions of its second half. Witness: processes that are conditioned without them and with them, with
+// the same hyperparameters and s.
+func TestClaimWithOffsetsAgainstRefits(t *testing.T) {
+	ctx := context.Background()
+	data := crossed(60)
+	h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
+	isOther := func(i int) bool { return data.group[i] != 4 }
+	isFirst := func(i int) bool { return data.group[i] == 4 && i < 30 }
+	isSecond := func(i int) bool { return data.group[i] == 4 && i >= 30 }
+	for _, s := range [][]float64{{0, 0}, {0.4, 0}, {0.4, 0.16}} {
+		conditioned := func(rows labelledRows, labelCounts ...int) *Model {
+			m := rows.model(labelCounts, h, []deviations{{s: s}})
+			require.NoError(t, m.factorise(ctx))
+
+			return m
 		}
 
-		// ClaimWith predicts what measurements of a new thing would change. The model less has not seen the thing; the model
-		// more has seen the first half of its measurements.
-		some := func(i int) bool { return thing[i] != 4 || i < 30 }
-		more := fit(some, 5, 3)
-		var added, pairs, at []float64
-		var of, last []int
-		for i, k := range thing {
-			if k == 4 && i < 30 {
-				added = append(added, x[2*i:2*i+2]...)
-				pairs = append(pairs, 1/(2*spread[i]))
-				of = append(of, level[2*i:2*i+2]...)
-			} else if k == 4 {
-				at = append(at, x[2*i:2*i+2]...)
-				last = append(last, level[2*i:2*i+2]...)
-			}
+		added := data.selected(isFirst)
+		var pairs []float64 // whose mean has the variance of the measurement: all noise variances are 1
+		for _, v := range added.spread {
+			pairs = append(pairs, 1/(2*v))
 		}
 
-		claims, err := less.ClaimWith(ctx, Added{
-			X: added, Pairs: pairs, Counts: []int{0, len(pairs)}, At: at, Level: append(of, last...),
+		query := data.selected(isSecond)
+		without := conditioned(data.selected(isOther), 4, 3)
+		claims, err := without.ClaimWith(ctx, Added{
+			X: added.x, Pairs: pairs, Counts: []int{0, len(pairs)}, At: query.x,
+			Level: slices.Concat(added.level, query.level),
 		})
 		require.NoError(t, err)
 
-		for k, m := range []*Model{less, more} {
-			p, err := m.PredictLevels(ctx, at, last)
+		with := conditioned(data.selected(func(i int) bool { return isOther(i) || isFirst(i) }), 5, 3)
+		for k, m := range []*Model{without, with} {
+			p, err := m.PredictLevels(ctx, query.x, query.level)
 			require.NoError(t, err)
 
-			near(t, c.name+": claim with more", claims[k], p.Claim, 1e-10)
+			near(t, fmt.Sprint("claim with s ", s), claims[k], p.Claim, 1e-10)
 		}
 	}
 }
 
-// A model with labels is the same after storing, and a name whose number is none of the stored ones is refused.
+// Expected: a model with labels makes the same predictions after storing, and a level beyond the levels of its label is
+// refused.
 func TestOffsetsStored(t *testing.T) {
 	ctx := context.Background()
-	x, y, _, thing, level := crossed(60)
-	d := triplets.Set{N: 60, In: 2, Out: 1, X: x, Y1: y, Y2: make([]float64, 60)}
-	for i, v := range y {
-		d.Y2[i] = v + 0.01*float64(i%3-1)
+	data := crossed(60)
+	d := triplets.Set{N: 60, In: 2, Out: 1, X: data.x, Y1: data.y}
+	for i, v := range data.y {
+		d.Y2 = append(d.Y2, v+0.01*float64(i%3-1))
 	}
 
-	for _, limit := range []int{0, 40} {
-		o := Options{Group: thing, GroupInputs: []int{0}, Labels: []int{5, 3}, Level: level, MaxRows: limit, Steps: 5}
-		m, err := Fit(ctx, d, o)
+	for _, limit := range []int{0, 40} { // of all conditions, and of cells
+		m, err := Fit(ctx, d, Options{
+			Group: data.group, GroupInputs: []int{0}, Labels: []int{5, 3}, Level: data.level, MaxRows: limit, Steps: 5,
+		})
 		require.NoError(t, err)
 
 		b, err := json.Marshal(m)
@@ -260,22 +289,27 @@ func TestOffsetsStored(t *testing.T) {
 		var back Model
 		require.NoError(t, json.Unmarshal(b, &back))
 
-		for _, of := range [][]int{nil, level} {
-			p, err := m.PredictLevels(ctx, x, of)
-			again, err2 := back.PredictLevels(ctx, x, of)
-			if err != nil || err2 != nil || !slices.Equal(p.Mu, again.Mu) || !slices.Equal(p.Claim, again.Claim) {
-				t.Errorf("limit %d: another result after storing: %v, %v", limit, err, err2)
-			}
+		for _, level := range [][]int{nil, data.level} {
+			want, err := m.PredictLevels(ctx, data.x, level)
+			require.NoError(t, err)
+
+			got, err := back.PredictLevels(ctx, data.x, level)
+			require.NoError(t, err)
+			assert.Equal(t, want, got, "predictions after storing, at most %d cells", limit)
 		}
 
-		s := m.Stored()
-		s.Labels = []int{4, 3}
-		b, _ = json.Marshal(s)
-		assert.Error(t, json.Unmarshal(b, &back), "limit %d: level 4 of 4 was read", limit)
+		stored := m.Stored()
+		stored.Labels = []int{4, 3} // a condition has the level 4
+		b, err = json.Marshal(stored)
+		require.NoError(t, err)
+		assert.ErrorContains(t, json.Unmarshal(b, &back), "expected slices for 2 inputs and 1 outcomes")
 	}
+}
 
-	_, err := Fit(ctx, d, Options{Labels: []int{1, 1, 1, 1}, Level: make([]int, 240)})
-	if err == nil || err.Error() != "fit additive gp: expected at most 3 labels whose names have offsets, found 4" {
-		t.Errorf("four labels: %v", err)
-	}
+// Expected: an error that says how many labels are allowed.
+func TestTooManyLabels(t *testing.T) {
+	data := crossed(60)
+	d := triplets.Set{N: 60, In: 2, Out: 1, X: data.x, Y1: data.y, Y2: data.y}
+	_, err := Fit(context.Background(), d, Options{Labels: []int{1, 1, 1, 1}, Level: make([]int, 4*60)})
+	assert.EqualError(t, err, "fit additive gp: expected at most 3 labels whose names have offsets, found 4")
 }

@@ -10,10 +10,11 @@ import (
 	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
-// Witness: ClaimWith, which is compared with factorising anew. Conditions are measured together,
-// one after another, and one twice.
+// Conditions are measured together and one after another, and condition 9 twice. Witness: ClaimWith, which
+// TestClaimWithAgainstRefactorising compares with processes that are factorised anew.
 func TestPosteriorAgainstClaimWith(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 4)
@@ -28,23 +29,23 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 
 	plain := mustFit(t, rotor(1, 2), Options{GroupInputs: []int{0, 2}, Workers: 2})
 	for _, c := range []struct {
-		m       process
-		in, out int
-		row     func(k int) []float64
+		m         process
+		outcomes  int
+		condition func(k int) []float64
 	}{
-		{plain, 4, plain.Outcomes, func(k int) []float64 {
+		{plain, plain.Outcomes, func(k int) []float64 {
 			return []float64{6 - float64(k%2), float64(k) / 10, math.Log(6) + float64(k)/45, 7}
 		}},
-		{orders, 2, 4, func(k int) []float64 { return []float64{float64(2 + k%4), 3 + float64(k)/7} }},
+		{orders, 4, func(k int) []float64 { return []float64{float64(2 + k%4), 3 + float64(k)/7} }},
 	} {
 		var x, added []float64
 		for k := range 30 {
-			x = append(x, c.row(k)...)
+			x = append(x, c.condition(k)...)
 		}
 
 		measured := []int{4, 9, 20, 9}
 		for _, k := range measured {
-			added = append(added, c.row(k)...)
+			added = append(added, c.condition(k)...)
 		}
 
 		want, err := c.m.ClaimWith(ctx, Added{X: added, Pairs: []float64{3, 3, 3, 3}, Counts: []int{0, 2, 4}, At: x})
@@ -53,16 +54,9 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 		p, err := c.m.Posterior(ctx, x, 3, Levels{})
 		require.NoError(t, err)
 
-		weight := make([]float64, 30*c.out)
+		weight := make([]float64, 30*c.outcomes)
 		for k := range weight {
 			weight[k] = 1 / float64(1+k%7)
-		}
-
-		sum := func(claims []float64) (s float64) {
-			for k, v := range claims {
-				s += weight[k] * v
-			}
-			return s
 		}
 
 		near(t, "claim", p.Claims(), want[0], 1e-9)
@@ -71,22 +65,20 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 		gain, err := p.Gain(measured[:2], weight)
 		require.NoError(t, err)
 
-		near(t, "gain", []float64{gain}, []float64{sum(want[0]) - sum(want[1])}, 1e-9)
+		near(t, "gain", []float64{gain}, []float64{floats.Dot(weight, want[0]) - floats.Dot(weight, want[1])}, 1e-9)
 
-		for i, some := range [][]int{measured[:2], measured[2:3], measured[3:]} {
-			require.NoError(t, p.Measure(some))
+		require.NoError(t, p.Measure(measured[:2]))
+		near(t, "claim with 2", p.Claims(), want[1], 1e-9)
 
-			if i == 0 {
-				near(t, "claim with 2", p.Claims(), want[1], 1e-9)
-			}
-		}
-
+		require.NoError(t, p.Measure(measured[2:3]))
+		require.NoError(t, p.Measure(measured[3:]))
 		near(t, "claim with 4", p.Claims(), want[2], 1e-9)
 		near(t, "claim of the clone", untouched.Claims(), want[0], 1e-9)
 	}
 }
 
-// A condition is measured by as many pairs as the data say; those of rotor have two rows each.
+// Half of the conditions of rotor have two rows, the others one. Expected: the median number of pairs of a condition,
+// the larger of two, which is twice the weight of a row.
 func TestPairs(t *testing.T) {
 	d := rotor(1, 2)
 	for _, pairs := range []float64{1, 3} {
@@ -99,16 +91,18 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// sessionCase is testdata/session.json.
+// sessionCase is the content of testdata/session.json. The hyperparameters have the names of testdata/session.py.
 type sessionCase struct {
-	X, Asked         [][]float64
-	Levels           [][]int
-	S, Spread, W     []float64
-	L1, L2           []float64
-	C, A1, A2, Pairs float64
-	Nugget           float64
-	Steps            []int
-	Claims           [][]float64 // what is asked for: before the first step, and after each
+	X, Asked      [][]float64 // measured conditions, and conditions that are asked for
+	Levels        [][]int     // levels of each measured condition
+	Spread        []float64   // noise variance of the mean of each measured condition
+	S             []float64   // deviation of the offsets of each label
+	C, A1, A2     float64     // constant, and the amplitudes of both kernels
+	W             []float64   // slopes
+	L1, L2        []float64   // lengths in both kernels
+	Nugget, Pairs float64
+	Steps         []int       // conditions that are measured one after another
+	Claims        [][]float64 // of the conditions that are asked for: before the first step, and after each
 }
 
 // What is asked for stays the outcome in any new mounting, while a session measures in one new mounting, in one that
@@ -121,12 +115,11 @@ func TestPosteriorOfSession(t *testing.T) {
 	h := Hyper{
 		Constant: c.C, Linear: c.W, Amplitude: c.A1, Length: c.L1, Shared: c.A2, Lengths: c.L2, Nugget: c.Nugget,
 	}
-	rows := len(c.X)
-	group := make([]int, rows)
-	y := make([]float64, rows)
-	grid := []deviations{{s: c.S}}
-	level := slices.Concat(c.Levels...)
-	m := things(slices.Concat(c.X...), y, c.Spread, 2, []int{1}, group, level, []int{2, 3}, h, grid)
+	data := labelledRows{
+		x: slices.Concat(c.X...), y: make([]float64, len(c.X)), spread: c.Spread, group: make([]int, len(c.X)),
+		level: slices.Concat(c.Levels...),
+	}
+	m := data.model([]int{2, 3}, h, []deviations{{s: c.S}})
 	require.NoError(t, m.factorise(ctx))
 
 	const unnamed, named = 9, 7 // levels of mountings

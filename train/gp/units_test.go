@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A unit that is left out is predicted as by a process that was conditioned on the other conditions alone, and a group
-// that is a unit as LeaveOut predicts it, which TestLeaveOutAgainstRetraining compares with such processes. Units here
-// overlap, and are no groups.
+// Some units are groups, and others are lists of rows that overlap. Witness: for units that are groups, LeaveOut; for
+// other units, the process that is conditioned anew without the conditions of the unit.
 func TestLeaveOutUnits(t *testing.T) {
 	d := rotor(1, 2)
 	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
@@ -42,7 +41,8 @@ func TestLeaveOutUnits(t *testing.T) {
 	}
 }
 
-// withoutConditions returns m conditioned on all conditions but those of the given rows, hyperparameters kept.
+// withoutConditions returns m conditioned anew, without the conditions of the given rows. Hyperparameters, scales and
+// noise stay the same.
 func withoutConditions(t *testing.T, m *Model, rows []int) *Model {
 	t.Helper()
 
@@ -69,7 +69,8 @@ func withoutConditions(t *testing.T, m *Model, rows []int) *Model {
 	return &rest
 }
 
-// Lists of rows that take their blocks of the inverse are predicted as those that solve for them, with labels too.
+// Expected: a list of rows has the same prediction if its block is taken from the inverse and if the process is
+// solved for it, with labels too.
 func TestLeaveOutByTheInverse(t *testing.T) {
 	d := rotor(1, 2)
 	labelled := Options{Workers: 1, Labels: []int{4}, Level: d.Run}
