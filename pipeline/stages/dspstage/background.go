@@ -197,9 +197,9 @@ func describe(tones []tone) string {
 	return strings.Join(parts, ", ")
 }
 
-// Of returns the background of the channel with the given name. Its levels must have the given unit. path is the file
-// that errors name.
-func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, error) {
+// Recordings returns the background that the channel with the given name recorded. Its levels must have the given unit.
+// path is the file that errors name.
+func (bg *Background) Recordings(name, unit, path string) ([]dsp.BackgroundRecording, error) {
 	var recordings []dsp.BackgroundRecording
 	var others []string
 	for i := range bg.Channels {

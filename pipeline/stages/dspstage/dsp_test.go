@@ -406,7 +406,7 @@ func TestBackgroundOf(t *testing.T) {
 		{File: "q1.wav", Name: "m2", Unit: "V"},
 	}}
 
-	list, err := bg.Of("m1", "Pa", "a.wav")
+	list, err := bg.Recordings("m1", "Pa", "a.wav")
 	require.NoError(t, err)
 	require.Len(t, list, 2, "%+v", list)
 	require.Equal(t, "q2.wav", list[1].File, "%+v", list)
@@ -416,7 +416,7 @@ func TestBackgroundOf(t *testing.T) {
 		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`: {"m2", "Pa"},
 		"a.wav: channel m3: expected this channel in the background's recordings, found m1, m2":                {"m3", "Pa"},
 	} {
-		_, err := bg.Of(c[0], c[1], "a.wav")
+		_, err := bg.Recordings(c[0], c[1], "a.wav")
 		assert.ErrorContains(t, err, want)
 	}
 }

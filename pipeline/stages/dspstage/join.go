@@ -21,8 +21,8 @@ import (
 func (s *stage) planShards(parts []engine.Dep, shards []plan.Shard) []engine.Dep {
 	outputs := len(parts) / len(s.rec.Files) // of each file
 	var joined []engine.Dep
-	for _, r := range shards {
-		task := s.planShard(s.rec.Files[r.Begin].Name, parts[outputs*r.Begin:outputs*r.End])
+	for _, shard := range shards {
+		task := s.planShard(s.rec.Files[shard.Begin].Name, parts[outputs*shard.Begin:outputs*shard.End])
 		joined = s.appendOutputs(joined, task)
 	}
 

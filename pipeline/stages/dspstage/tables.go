@@ -73,7 +73,7 @@ func (f *fileTables) spectraRun(ctx context.Context, c dsp.OfSpectra, run ingest
 			continue
 		}
 
-		background, err := f.background.Of(name, run.Units[i], f.res.Path)
+		background, err := f.background.Recordings(name, run.Units[i], f.res.Path)
 		if err != nil {
 			return err
 		}

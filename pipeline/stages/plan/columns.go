@@ -215,7 +215,7 @@ func (c *Columns) checkUnique(exp Experiment, outcomes []string) error {
 		switch {
 		case slices.Contains(condition.Reserved, name):
 			reason = "it is a column of every table that the program writes"
-		case i >= len(conditions): // an outcome
+		case i >= len(conditions): // an outcome, with which the conditions were compared
 		case slices.Contains(outcomes, name):
 			reason = "a condition and an outcome have it"
 		case slices.Contains(conditions[:i], name):

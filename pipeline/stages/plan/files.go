@@ -142,7 +142,9 @@ func WriteGob(what, path string, v any) error {
 	return nil
 }
 
-// ReadGob reads a value that WriteGob wrote into v, which must be a pointer. what names the value in errors.
+// ReadGob reads a value that WriteGob wrote into v, which must be a pointer. what names the value in errors. ReadGob
+// first numbers the registered types, because package gob also numbers the types that it decodes: without it, the bytes
+// of later values would depend on the order in which tasks read and write.
 func ReadGob(what, path string, v any) error {
 	NumberGobTypes()
 

@@ -124,14 +124,14 @@ func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
 	return e.File.Errorf(e.Key+"."+key, format, args...)
 }
 
-// OneOf returns an error about a name that a key of the experiment gives, unless the name is one of have. what says in
-// the error what the name is not, and introduces the list of names.
-func (e *Experiment) OneOf(have []string, name, key, what string) error {
-	if slices.Contains(have, name) {
+// OneOf returns an error about a name that a key of the experiment gives, unless the name is one of the known names.
+// The error consists of the name, the given text and the known names: "fan" is not a thing; the things are [a b].
+func (e *Experiment) OneOf(known []string, name, key, text string) error {
+	if slices.Contains(known, name) {
 		return nil
 	}
 
-	return e.Errorf(key, "%q "+what+" %v%s", name, have, spelling.DidYouMean(name, have))
+	return e.Errorf(key, "%q %s %v%s", name, text, known, spelling.DidYouMean(name, known))
 }
 
 // Roles returns the roles that the experiment gives to columns. The following columns count as groups: columns that

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 
 	"doubletake/ingest/table"
@@ -100,10 +99,8 @@ func TestCell(t *testing.T) {
 
 	assert.Equal(t, []string{"run", "rpm", "emergent", "half", "power"}, names, "columns")
 
-	if c := tab.Column("rpm"); c.Unit != "1/min" || c.Description != "speed" ||
-		!slices.Equal(c.Floats, []float64{0, 1000, 2000}) {
-		t.Errorf("%+v", c)
-	}
+	speed := table.Column{Name: "rpm", Unit: "1/min", Description: "speed", Floats: []float64{0, 1000, 2000}}
+	assert.Equal(t, &speed, tab.Column("rpm"))
 }
 
 // Outcomes are the pairs NAME_1, NAME_2 of numbers, without by-products of a level.
@@ -122,6 +119,26 @@ func TestOutcomes(t *testing.T) {
 	assert.Equal(t, []string{"bpf1_db", "own_sd"}, Outcomes(tab), "outcomes")
 }
 
+// A column belongs to an outcome if one ending, _1 or _2, is behind the name of the outcome. The name may itself end
+// so. A column alone_1 without alone_2 is a condition.
+func TestConditions(t *testing.T) {
+	tab := &table.Table{}
+	for _, name := range []string{
+		"rpm", "rpm_set", "mic_1_1", "mic_1_2", "mic_2_1", "mic_2_2", "y_2_2_1", "y_2_2_2", "alone_1", "weight",
+	} {
+		table.AddCell(tab, name, "", "", 1.0)
+	}
+
+	for _, name := range []string{"run", "recording", "day"} {
+		table.AddCell(tab, name, "", "", "a")
+	}
+
+	numbers, texts := Conditions(tab)
+	assert.Equal(t, []string{"rpm", "alone_1"}, numbers)
+	assert.Equal(t, []string{"day"}, texts)
+	assert.Equal(t, []string{"mic_1", "mic_2", "y_2_2"}, Outcomes(tab))
+}
+
 // Values that JSON cannot hold and files that hold none are errors that name the file.
 func TestJSON(t *testing.T) {
 	j := &engine.Job{Dir: t.TempDir()}
@@ -131,9 +148,8 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, WriteJSON(j, "a.json", pair{1, 0.1}))
 
 	var got pair
-	if err := ReadJSON(path, &got); err != nil || got != (pair{1, 0.1}) {
-		t.Errorf("%v, %v", got, err)
-	}
+	require.NoError(t, ReadJSON(path, &got))
+	assert.Equal(t, pair{1, 0.1}, got)
 
 	assert.ErrorContains(t, WriteJSON(j, "a.json", func() {}), "a.json")
 
@@ -148,9 +164,8 @@ func TestRawFile(t *testing.T) {
 	RawFile{Name: "a.wav", File: &engine.File{Path: "a.wav", Open: "/data/a.wav"}}.Needs(&task)
 	RawFile{Name: "b.wav", Dep: &engine.Dep{Task: "x/simulate/b.wav", Output: "b.wav"}}.Needs(&task)
 
-	if len(task.Files) != 1 || task.Files[0].Path != "a.wav" || len(task.Deps) != 1 || task.Deps[0].Output != "b.wav" {
-		t.Errorf("%+v", task)
-	}
+	assert.Equal(t, []engine.File{{Path: "a.wav", Open: "/data/a.wav"}}, task.Files)
+	assert.Equal(t, []engine.Dep{{Task: "x/simulate/b.wav", Output: "b.wav"}}, task.Deps)
 }
 
 // Only keeps the named settings of a section and those below them.

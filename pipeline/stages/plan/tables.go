@@ -47,7 +47,7 @@ func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
 }
 
 // LabelText is the description of the column of a label.
-const LabelText = "name by which splits or their groups are"
+const LabelText = "name by which rows are split or grouped"
 
 // Outcomes lists the names of the outcomes of a table of triplets, in the table's order. NAME is an outcome if the
 // table has columns NAME_1 and NAME_2 of numbers, and NAME is not a by-product of a level.
@@ -82,12 +82,11 @@ func isByProduct(tab *table.Table, name string) bool {
 // columns of text other than run and recording. It leaves out columns of weights and of set points.
 func Conditions(tab *table.Table) (numbers, texts []string) {
 	for _, column := range tab.Columns {
-		stem := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_1"), "_2")
-		paired := stem != column.Name && tab.Column(stem+"_1") != nil && tab.Column(stem+"_2") != nil
 		scattering, isSet := strings.CutSuffix(column.Name, setColumn)
+		isSetPoint := isSet && tab.Column(scattering) != nil
 
 		switch {
-		case paired, column.Name == "weight", isSet && tab.Column(scattering) != nil:
+		case isPaired(tab, column.Name), column.Name == "weight", isSetPoint: // not a condition
 		case column.Floats != nil:
 			numbers = append(numbers, column.Name)
 		case column.Strings != nil && column.Name != "run" && column.Name != "recording":
@@ -96,6 +95,19 @@ func Conditions(tab *table.Table) (numbers, texts []string) {
 	}
 
 	return numbers, texts
+}
+
+// isPaired reports whether a column belongs to an outcome: the table has a column NAME_1 and a column NAME_2, and name
+// is one of them.
+func isPaired(tab *table.Table, name string) bool {
+	outcome, isFirst := strings.CutSuffix(name, "_1")
+	if isFirst {
+		return tab.Column(outcome+"_2") != nil
+	}
+
+	outcome, isSecond := strings.CutSuffix(name, "_2")
+
+	return isSecond && tab.Column(outcome+"_1") != nil
 }
 
 // Across returns the occasion across which the pairs of a table of triplets are made, and "" if there is none. In such
@@ -125,17 +137,21 @@ func RunsOf(tab *table.Table, row int) []string {
 
 // Triplets reads a set from a table of triplets: the given inputs, and both values of the given outcomes.
 func Triplets(tab *table.Table, inputs, outcomes []string) (triplets.Set, error) {
-	x, err1 := Matrix(tab, inputs, "")
-	y1, err2 := Matrix(tab, outcomes, "_1")
-	y2, err3 := Matrix(tab, outcomes, "_2")
-	setPoints, err4 := Matrix(AtSetPoints{tab}, inputs, "")
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	x, inputsErr := Matrix(tab, inputs, "")
+	y1, firstErr := Matrix(tab, outcomes, "_1")
+	y2, secondErr := Matrix(tab, outcomes, "_2")
+	if err := errors.Join(inputsErr, firstErr, secondErr); err != nil {
 		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 	}
 
 	s := triplets.New(quantities(tab, inputs, ""), quantities(tab, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(tab.Column("run").Strings)
 	if slices.ContainsFunc(inputs, AtSetPoints{tab}.Scatters) {
+		setPoints, err := Matrix(AtSetPoints{tab}, inputs, "")
+		if err != nil {
+			return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
+		}
+
 		s.SetPoints = setPoints
 	}
 

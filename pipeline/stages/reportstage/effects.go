@@ -108,7 +108,7 @@ func (x *experiment) addEffect(ctx context.Context, job *engine.Job, splits []re
 			continue
 		}
 
-		record, err := x.trained.Without(ctx, job, x.splits[i], m.concerns)
+		record, err := x.trained.CalibrateWithout(ctx, job, x.splits[i], m.concerns)
 		if err != nil {
 			return false, fmt.Errorf("leave out %s: %w", m.first, err)
 		}

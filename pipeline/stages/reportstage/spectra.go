@@ -245,7 +245,7 @@ func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error
 	}
 
 	unit := recs.Column("unit").Strings[row]
-	list, err := bg.Of(recs.Column("channel").Strings[row], unit, shown.Recording)
+	list, err := bg.Recordings(recs.Column("channel").Strings[row], unit, shown.Recording)
 	if err != nil {
 		return err
 	}

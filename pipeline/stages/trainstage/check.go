@@ -235,11 +235,11 @@ func same(values []float64) bool {
 }
 
 // checkSides returns an error if a split holds out none or all of the rows. held is the number of held-out rows, and
-// what names the rows in messages. A final model may hold out none.
+// what names the rows in messages. A final model holds out none, which is not an error.
 func checkSides(exp plan.Experiment, split config.Split, held int, what string, rows holdout.Rows) error {
 	n := rows.Rows()
 	switch {
-	case split.Final():
+	case split.Final(): // holds out nothing
 	case held == 0:
 		return exp.Errorf("train.splits."+split.Name, "%s holds for none of the %d %s: the test set would be empty%s",
 			split.Test, n, what, holdout.Choices(split.Test, rows))

@@ -5,40 +5,46 @@ import (
 	"doubletake/train/form"
 )
 
-// The costs below are seconds on one processor (an EPYC with AVX2). BenchmarkEstimates of package pipeline compares
-// what they give with the processor time that runs take: change them if its ratios leave 0.5 to 2.
+// The costs below are seconds on one processor (an EPYC with AVX2). They are measured: BenchmarkEstimates of package
+// pipeline compares the estimates with the processor time of runs. Change the costs if its ratios leave 0.5 to 2.
 const (
-	trainSeconds    = 8e-7 // of a network: a pair in an epoch
-	estimateSeconds = 4e-5 // of a network: a condition with few outcomes
+	// A network trains on one pair of outcomes in one epoch in trainSeconds. It predicts one condition with few outcomes
+	// in estimateSeconds.
+	trainSeconds    = 8e-7
+	estimateSeconds = 4e-5
 
-	// Of the evidence of a process: for each pair of conditions, with an input more, and for the cube of the conditions.
+	// The evidence of a process of n conditions with k inputs takes n²·(pairSeconds + k·inputSeconds) + n³·cubeSeconds.
 	pairSeconds  = 0.9e-8
 	inputSeconds = 0.35e-8
 	cubeSeconds  = 2.5e-11
 
-	// Of a process of all conditions: an element of its covariance, and a step of its factor or its inverse.
+	// A fitted process takes elementSeconds for each element of its covariance, and stepSeconds for each step of the
+	// factor or the inverse.
 	elementSeconds = 5e-8
 	stepSeconds    = 6e-11
 )
 
-// Numbers of the search for hyperparameters and of what is left out, which bound its time.
+// These numbers repeat the bounds of the search for hyperparameters and of the calibration, as far as their time
+// depends on them.
 const (
-	searchConditions  = 320 // conditions of the search for a calibration
-	farConditions     = 160 // conditions of the search for far runs
-	manyConditions    = 4000
-	designConditions  = 2000 // conditions up to which single conditions are left out, by the inverse
-	startEvaluations  = 65   // evaluations of the evidence from one start
-	starts            = 3
-	manyOutcomes      = 12 // outcomes from which on most are searched from one start
-	outcomesPerSearch = 8
-	trainedShare      = 0.85 // of the conditions, as splits hold out the others
+	searchConditions  = 320  // largest number of conditions with which a calibration searches
+	farConditions     = 160  // largest number of conditions with which the report searches for far runs
+	manyConditions    = 4000 // largest number of conditions of a process
+	designConditions  = 2000 // largest number of conditions of which single ones are left out, by the inverse
+	startEvaluations  = 65   // evaluations of the evidence from one start of the search
+	starts            = 3    // starts of the search for one outcome
+	manyOutcomes      = 12   // smallest number of outcomes most of which are searched from one start only
+	outcomesPerSearch = 8    // every eighth outcome is then searched from all starts
+	trainedShare      = 0.85 // typical share of the conditions that a split trains on
 	choiceFits        = 2    // time for the choice of a form and the fit in it, in fits in the default form
-	farFits           = 2.5  // fits of the search for far runs, if few are far
+	farFits           = 2.5  // time of the search for far runs if few are far, in fits
 )
 
-// size are the numbers that the time of a process depends on.
+// size has the numbers on which the time of a process depends.
 type size struct {
-	rows, inputs, outcomes float64
+	rows     float64 // conditions, or conditions times harmonics
+	inputs   float64
+	outcomes float64
 }
 
 // size returns the numbers of a process. In order form a process has one outcome, and a row for each harmonic.
@@ -68,7 +74,7 @@ func (pl *planner) outcomes() int {
 	return typical
 }
 
-// search returns the seconds of the search for hyperparameters on at most so many conditions.
+// search returns the seconds of the search for hyperparameters, which takes at most the given number of conditions.
 func (s size) search(most float64) float64 {
 	n := min(s.rows, most)
 	once := startEvaluations * (n*n*(pairSeconds+inputSeconds*s.inputs) + n*n*n*cubeSeconds)
@@ -85,9 +91,9 @@ func (s size) search(most float64) float64 {
 // factor, groups and single conditions left out.
 func (s size) factors() float64 {
 	n := min(s.rows, manyConditions)
-	thirds := 2.0 // of n³: the factor, and what the groups are solved for
+	thirds := 2.0 // steps in n³/3: one for the factor, and one to leave the groups out
 	if s.rows <= designConditions {
-		thirds = 4
+		thirds = 4 // the inverse too
 	}
 
 	return s.outcomes * (n*n/2*elementSeconds + thirds/3*n*n*n*stepSeconds)
@@ -106,7 +112,7 @@ func (pl *planner) weight() float64 {
 func (pl *planner) honestWeight() float64 {
 	s := pl.size()
 	once := s.search(searchConditions) + s.factors()
-	_, areSpectra := pl.ing.Construction.(dsp.OfSpectra) // whose form is the default one
+	_, areSpectra := pl.ing.Construction.(dsp.OfSpectra) // they have one form, so that none is chosen
 	if pl.exp.Train.Form == form.Auto && !areSpectra {
 		once *= choiceFits
 	}

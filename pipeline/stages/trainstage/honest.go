@@ -189,11 +189,11 @@ func (pl *planner) calibrate(ctx context.Context, job *engine.Job, learner hones
 	})
 }
 
-// Without fits and calibrates the process of a split without the rows for which left returns true, and returns its
-// record on the test part. It returns nil if left is false for all training rows, or if the split has no calibrated
-// process.
-func (r Result) Without(ctx context.Context, job *engine.Job, split config.Split,
-	left func(run, recording string) bool,
+// CalibrateWithout fits and calibrates the process of a split without the rows for which isLeft returns true, and
+// returns its record on the test part. It returns nil if isLeft is false for all training rows, or if the split has no
+// calibrated process.
+func (r Result) CalibrateWithout(ctx context.Context, job *engine.Job, split config.Split,
+	isLeft func(run, recording string) bool,
 ) (*interval.Record, error) {
 	condition, absent := HonestCondition(r.exp.Train.Honest, split, nil)
 	if absent != "" || r.exp.Train.Honest.Base != "gp" {
@@ -207,18 +207,18 @@ func (r Result) Without(ctx context.Context, job *engine.Job, split config.Split
 	}
 
 	triplets.Apart(&set, groups)
-	trained := 0
+	removed := 0 // training rows
 	for i, run := range set.Run {
-		if left(set.Runs[run], set.Recording[i]) {
+		if isLeft(set.Runs[run], set.Recording[i]) {
 			if set.Part[i] == triplets.Train {
-				trained++
+				removed++
 			}
 
 			set.Part[i] = triplets.Neither
 		}
 	}
 
-	if trained == 0 {
+	if removed == 0 {
 		return nil, nil
 	}
 

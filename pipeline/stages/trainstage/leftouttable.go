@@ -77,8 +77,8 @@ func readLeftOut(t *table.Table) (*LeftOut, error) {
 		numbers[name] = values
 	}
 
-	outcomes := 0
-	for outcomes < n && (outcomes == 0 || outcome.Strings[outcomes] != outcome.Strings[0]) {
+	outcomes := min(n, 1) // the second condition begins where the name of the first outcome occurs again
+	for outcomes < n && outcome.Strings[outcomes] != outcome.Strings[0] {
 		outcomes++
 	}
 

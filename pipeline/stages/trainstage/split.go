@@ -104,7 +104,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split config.S
 	return set, nil
 }
 
-// heldOut tells for each row of a table of triplets whether a rule holds it out, by its set points.
+// heldOut reports for each row of a table of triplets whether a rule holds it out, by its set points.
 func heldOut(exp plan.Experiment, rule holdout.Holdout, t *table.Table) ([]bool, error) {
 	points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
 	if err != nil {
