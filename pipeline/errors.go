@@ -14,7 +14,7 @@ import (
 )
 
 // UsageError reports arguments that cannot be understood.
-type UsageError = config.UsageError
+type UsageError = fault.UsageError
 
 // Exit statuses of the program.
 const (

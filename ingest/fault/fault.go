@@ -1,7 +1,8 @@
 // Package fault defines the error of all packages that read or analyse data: what
 // is wrong, in which file, where in the file, and what to do. Package ingest, the
 // readers of formats and package dsp return it. Readers of formats and dsp do not
-// know the path of the file. [In] adds it later.
+// know the path of the file. [In] adds it later. [UsageError] is the error about an
+// option that a caller was given.
 package fault
 
 import (

@@ -13,7 +13,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 )
@@ -106,7 +105,7 @@ func Of(table *pairs.Pairs, o Options) ([]Budget, error) {
 	}
 
 	if len(budgets) == 0 {
-		return nil, &config.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
+		return nil, &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
 			"lists the values of its triplets.arrow", table.Name)}
 	}
 
@@ -175,9 +174,9 @@ func (c *campaign) read() error {
 // readAxes reads the wanted values of conditions from the options.
 func (c *campaign) readAxes() (err error) {
 	c.axes, err = kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, c.conditions) })
-	var usage *config.UsageError
+	var usage *fault.UsageError
 	if err != nil && !errors.As(err, &usage) {
-		return &config.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
+		return &fault.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
 	}
 
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/derive"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
@@ -171,7 +172,7 @@ func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
 		}
 
 		if !known {
-			return nil, &config.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
+			return nil, &fault.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
 				"references of %s, found %q%s", c.Experiment.Name, entry.Name,
 				spelling.DidYouMean(entry.Name, slices.Collect(maps.Keys(base))))}
 		}

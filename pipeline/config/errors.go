@@ -138,8 +138,3 @@ func excerpt(lines []string, p pos) string {
 	return fmt.Sprintf("  %d | %s\n  %s | %s^", p.line, l, strings.Repeat(" ", len(fmt.Sprint(p.line))),
 		strings.Repeat(" ", max(p.col-1, 0)))
 }
-
-// UsageError reports arguments of the command line that cannot be understood.
-type UsageError struct{ Text string }
-
-func (e *UsageError) Error() string { return e.Text }

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
 )
 
 // term is a requirement of a side: a column must have a value, or match a pattern.
@@ -39,7 +39,7 @@ func parseSide(flag, text string) ([]term, error) {
 
 // usage returns an error about the options.
 func usage(format string, args ...any) error {
-	return &config.UsageError{Text: "pipeline contrast: " + fmt.Sprintf(format, args...)}
+	return &fault.UsageError{Text: "pipeline contrast: " + fmt.Sprintf(format, args...)}
 }
 
 // parsePattern parses a pattern between slashes. It returns nil if the text is not between slashes.

@@ -12,7 +12,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/triplets"
@@ -47,7 +46,7 @@ func openAgainst(o Options, texts []string) (*against, error) {
 // readSplit reads the table of a split, which has the part of each pair.
 func (a *against) readSplit(name string) error {
 	if a.Dir == "" {
-		return &config.UsageError{Text: "--split belongs to --against of an experiment, found the file " + a.Name}
+		return &fault.UsageError{Text: "--split belongs to --against of an experiment, found the file " + a.Name}
 	}
 
 	path := filepath.Join(a.Dir, "splits", name, "seed-0", "predictions.arrow")

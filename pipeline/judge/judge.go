@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
@@ -100,7 +100,7 @@ func (a *against) groups(name string, cells *pairs.Cells) ([]string, error) {
 	}
 
 	if !a.Computes(name, cells) {
-		return nil, &config.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", cells.Path, name,
+		return nil, &fault.UsageError{Text: fmt.Sprintf("--groups: %s has no column %q, but %s%s", cells.Path, name,
 			strings.Join(cells.Columns, ", "), spelling.DidYouMean(name, cells.Columns))}
 	}
 

@@ -269,7 +269,7 @@ func Tabulate(read *campaign.PairTable) *table.Table {
 	return t
 }
 
-// Need returns a *config.UsageError about a flag if the name is not among the known names. what says what the name is,
+// Need returns a *fault.UsageError about a flag if the name is not among the known names. what says what the name is,
 // such as "condition" or "column of text". For a column, the error has the hint that labels are columns of text only if
 // a split or honest.groups names them.
 func (p *Pairs) Need(flag, what, name string, known []string) error {
@@ -287,6 +287,6 @@ func (p *Pairs) Need(flag, what, name string, known []string) error {
 		what = strings.Replace(what, "column", "columns", 1)
 	}
 
-	return &config.UsageError{Text: fmt.Sprintf("%s: %s has no %s %q, but %s%s", flag, p.Name, what, name,
+	return &fault.UsageError{Text: fmt.Sprintf("%s: %s has no %s %q, but %s%s", flag, p.Name, what, name,
 		strings.Join(known, ", "), hint)}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/pairs"
 )
 
@@ -121,7 +121,7 @@ func TestNeed(t *testing.T) {
 	require.NoError(t, p.Need("--at", "condition", "alpha", []string{"alpha", "beta"}))
 
 	err := p.Need("--at", "condition", "alfa", []string{"alpha", "beta"})
-	require.ErrorAs(t, err, new(*config.UsageError))
+	require.ErrorAs(t, err, new(*fault.UsageError))
 	assert.EqualError(t, err, `--at: wing has no condition "alfa", but alpha, beta; did you mean "alpha"?`)
 
 	err = p.Need("--above", "column of text", "day", nil)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
@@ -394,7 +395,7 @@ func readRecord(path string) (*Record, error) {
 }
 
 // Find returns the record that name means: its number from 1, a negative number from the end (-1 is the last), or the
-// beginning of its ID. It returns a *config.UsageError if no record or more than one fits.
+// beginning of its ID. It returns a *fault.UsageError if no record or more than one fits.
 func Find(list []Record, name string) (*Record, error) {
 	const shortestID = 5 // characters: shorter texts are numbers
 
@@ -427,5 +428,5 @@ func Find(list []Record, name string) (*Record, error) {
 		text = fmt.Sprintf("run %q: expected the beginning of one ID, found that of %d; write more of it", name, len(found))
 	}
 
-	return nil, &config.UsageError{Text: text}
+	return nil, &fault.UsageError{Text: text}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/report"
@@ -383,7 +384,7 @@ func TestFindNothing(t *testing.T) {
 	} {
 		_, err := Find(list, name)
 
-		var usage *config.UsageError
+		var usage *fault.UsageError
 		require.ErrorAs(t, err, &usage, "%q", name)
 		assert.ErrorContains(t, err, want, "%q", name)
 	}

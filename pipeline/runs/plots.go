@@ -10,7 +10,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 )
@@ -166,7 +165,7 @@ func listed(kind, source string, names, kinds []string) []string {
 	return append(lines, "pipeline plot "+source+" KIND lists those of a kind")
 }
 
-// Draw returns a figure as the contents of a file. It returns a *config.UsageError if no figure has the name.
+// Draw returns a figure as the contents of a file. It returns a *fault.UsageError if no figure has the name.
 func (p *Plots) Draw(name string, o report.PlotOptions) ([]byte, error) {
 	for _, part := range p.parts {
 		rest, ok := strings.CutPrefix(name, part.prefix)
@@ -175,7 +174,7 @@ func (p *Plots) Draw(name string, o report.PlotOptions) ([]byte, error) {
 		}
 	}
 
-	return nil, &config.UsageError{
+	return nil, &fault.UsageError{
 		Text: "there is no figure " + name + " of " + p.source + spelling.DidYouMean(name, p.Names()) +
 			"; pipeline plot " + p.source + " lists them",
 	}
