@@ -20,6 +20,7 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -271,7 +272,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 
 	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
-	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
+	set, err := pairs.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
 	require.NoError(t, err)
 	require.NotNil(t, set.Weight)
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"doubletake/pipeline/export"
-	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/locate"
 	"doubletake/train/numbers"
 )
 
@@ -18,7 +18,7 @@ func runExport(c *call) error {
 		return usage("pipeline export wants --format: one of %s", strings.Join(export.Formats(), ", "))
 	}
 
-	source, err := pairs.Path(c.arg(0))
+	source, err := locate.Path(c.arg(0))
 	if err != nil {
 		return err
 	}

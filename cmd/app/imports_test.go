@@ -35,6 +35,9 @@ var imports = []struct{ of, may string }{
 	{"train/holdout", ""},
 	// The results that it shows.
 	{"report", "report/... ingest/units train/numbers train/score train/honest/interval train/honest/scale docs"},
+	// The lowest room that may know the outcomes of dsp and the set of train.
+	{"report/pairs", "dsp ingest/campaign ingest/condition ingest/derive ingest/fault ingest/spelling ingest/table " +
+		"ingest/units train/triplets"},
 	{"docs", ""},
 	{"internal/kv", ""},
 	{"internal/lists", ""},
@@ -54,17 +57,16 @@ var imports = []struct{ of, may string }{
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"pipeline/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
-	{"pipeline/pairs", "pipeline/config pipeline/stages/plan ingest/table ingest/condition ingest/derive " +
-		"ingest/campaign ingest/fault ingest/spelling ingest/units"},
-	{"pipeline/predict", "pipeline/engine internal/kv pipeline/pairs pipeline/stages/trainstage ingest/derive " +
-		"ingest/fault ingest/spelling ingest/units report train/..."},
-	{"pipeline/budget", "internal/kv pipeline/config pipeline/pairs pipeline/stages/plan ingest/derive " +
+		"report/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
+	{"pipeline/locate", "pipeline/config report/pairs"},
+	{"pipeline/predict", "pipeline/engine pipeline/locate internal/kv report/pairs pipeline/stages/trainstage " +
+		"ingest/derive ingest/fault ingest/spelling ingest/units report train/..."},
+	{"pipeline/budget", "internal/kv pipeline/config pipeline/locate report/pairs ingest/derive " +
 		"ingest/condition ingest/fault ingest/spelling ingest/units report train/numbers"},
-	{"pipeline/judge", "pipeline/config pipeline/pairs pipeline/stages/plan pipeline/stages/reportstage " +
+	{"pipeline/judge", "pipeline/locate report/pairs pipeline/stages/reportstage " +
 		"ingest/table ingest/fault ingest/spelling report train/honest train/honest/interval " +
 		"train/score train/triplets"},
-	{"pipeline/contrast", "internal/kv pipeline/config pipeline/pairs pipeline/stages/plan " +
+	{"pipeline/contrast", "internal/kv pipeline/locate report/pairs " +
 		"ingest/table ingest/fault ingest/units train/contrast train/numbers report report/figure"},
 	{"pipeline/suggest", "ingest/fault ingest/spelling ingest/units internal/kv pipeline/predict train/honest " +
 		"train/honest/interval"},
@@ -81,7 +83,7 @@ var imports = []struct{ of, may string }{
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
-		"pipeline/library pipeline/pairs pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest " +
+		"pipeline/library pipeline/locate pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest " +
 		"ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},

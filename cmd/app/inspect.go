@@ -12,7 +12,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/pipeline/inspect"
-	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/locate"
 	"doubletake/report"
 )
 
@@ -23,7 +23,7 @@ func runInspect(c *call) error {
 		return usage("%v", err)
 	}
 
-	path, err := pairs.Path(c.arg(0))
+	path, err := locate.Path(c.arg(0))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/locate"
 	"doubletake/pipeline/runs"
 	"doubletake/report"
 )
@@ -23,7 +23,7 @@ func runPlot(c *call) error {
 		return err
 	}
 
-	folder, err := pairs.Folder(c.arg(0))
+	folder, err := locate.Folder(c.arg(0))
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,9 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/locate"
+	"doubletake/report/pairs"
 )
 
 // This file makes the budgets of an experiment. campaign.read reads the options and the conditions, units.go numbers
@@ -37,12 +38,17 @@ type Options struct {
 // Read makes the budgets of an experiment, by outcome and condition. name is an experiment of the configuration, its
 // folder, or a table of pairs. Uncertainties of type B are those in the configuration.
 func Read(name string, o Options) ([]Budget, error) {
-	table, err := pairs.Open(name, o.Config, nil)
+	source, experiment, err := locate.Pairs(name, o.Config)
 	if err != nil {
 		return nil, err
 	}
 
-	return Of(table, o)
+	table, err := source.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return Of(table, experiment, o)
 }
 
 // campaign is the observations of an experiment. A row is a pair of the table. An observation is the outcome of a run,
@@ -50,6 +56,7 @@ func Read(name string, o Options) ([]Budget, error) {
 type campaign struct {
 	Options
 	*pairs.Pairs
+	Experiment *config.Experiment // nil if the configuration does not have it
 
 	axes       []kv.Axis // the wanted values of conditions
 	conditions []string  // names of the conditions that are numbers
@@ -78,13 +85,13 @@ type tableCell struct {
 }
 
 // Of makes the budgets of an experiment's pairs, as Read does.
-func Of(table *pairs.Pairs, o Options) ([]Budget, error) {
-	c := &campaign{Options: o, Pairs: table}
+func Of(table *pairs.Pairs, experiment *config.Experiment, o Options) ([]Budget, error) {
+	c := &campaign{Options: o, Pairs: table, Experiment: experiment}
 	if err := c.read(); err != nil {
 		return nil, err
 	}
 
-	all := plan.Outcomes(table.Table)
+	all := pairs.Outcomes(table.Table)
 	wanted := o.Outcomes
 	if wanted == nil {
 		wanted = all
@@ -114,7 +121,7 @@ func Of(table *pairs.Pairs, o Options) ([]Budget, error) {
 
 // read reads the options and the conditions, and numbers the units of the observations.
 func (c *campaign) read() error {
-	all, _ := plan.Conditions(c.Table)
+	all, _ := pairs.Conditions(c.Table)
 	c.conditions = all
 	if err := c.readAxes(); err != nil {
 		return err
@@ -136,7 +143,7 @@ func (c *campaign) read() error {
 	c.conditions = numbers
 
 	c.perRow = 2
-	if label := plan.Across(c.Table); label != "" {
+	if label := pairs.Across(c.Table); label != "" {
 		c.perRow = 1
 		c.Above = cmp.Or(c.Above, label)
 	}
@@ -149,7 +156,7 @@ func (c *campaign) read() error {
 		above = c.Column(c.Above).Strings
 	}
 
-	set := plan.AtSetPoints{Table: c.Table}
+	set := pairs.AtSetPoints{Table: c.Table}
 	for _, name := range numbers {
 		v, err := set.Floats(name)
 		if err != nil {

@@ -15,12 +15,14 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/pairs"
 	"doubletake/report"
+	"doubletake/report/pairs"
 )
 
 // finished are the pairs of an experiment, and its configuration.
-func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.Pair) *pairs.Pairs {
+func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.Pair) (*pairs.Pairs,
+	*config.Experiment,
+) {
 	t.Helper()
 
 	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings))
@@ -28,7 +30,10 @@ func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.
 
 	columns = append(columns, table.Column{Name: "recording", Strings: columns[0].Strings})
 
-	return &pairs.Pairs{Table: &table.Table{Columns: columns, Meta: meta}, Name: "e", Experiment: &f.Experiments[0]}
+	experiment := &f.Experiments[0]
+	source := pairs.Source{Name: "e", Stated: experiment.Stated()}
+
+	return &pairs.Pairs{Table: &table.Table{Columns: columns, Meta: meta}, Source: source}, experiment
 }
 
 // Levels of three runs at each of two speeds. By hand: mean squares of halves in runs (y1 − y2)²/2, of runs in
@@ -43,7 +48,7 @@ func TestLevels(t *testing.T) {
     dsp: {triplets: split-half-spectrum}
 `
 	meta := []kv.Pair{{Key: "pairs", Value: "same-run"}, {Key: "construction", Value: "split-half-spectrum"}}
-	p := finished(t, settings, []table.Column{
+	p, experiment := finished(t, settings, []table.Column{
 		{Name: "run", Strings: []string{"a", "b", "c", "d", "e", "f"}},
 		{Name: "rpm", Floats: []float64{1000, 1000, 1000, 2000, 2000, 2000}},
 		{Name: "l_db_1", Unit: "dB re 20 µPa", Floats: []float64{60, 61, 63, 70, 71, 71.5}},
@@ -52,7 +57,7 @@ func TestLevels(t *testing.T) {
 		{Name: "l_db_sd_2", Floats: []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}},
 	}, meta...)
 
-	list, err := Of(p, Options{At: "rpm=1000"})
+	list, err := Of(p, experiment, Options{At: "rpm=1000"})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 
@@ -107,7 +112,7 @@ func TestLevels(t *testing.T) {
 	}
 
 	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
-		_, err := Of(p, Options{At: at})
+		_, err := Of(p, experiment, Options{At: at})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -141,13 +146,14 @@ func TestPooledWhereAlike(t *testing.T) {
 				}
 			}
 
-			list, err := Of(finished(t, settings, []table.Column{
+			p, experiment := finished(t, settings, []table.Column{
 				{Name: "run", Strings: run},
 				{Name: "alpha_deg", Floats: angle},
 				{Name: "u_m_s", Floats: speed},
 				{Name: "cl_1", Floats: one},
 				{Name: "cl_2", Floats: two},
-			}, meta...), Options{At: "alpha_deg=8,u_m_s=0"})
+			}, meta...)
+			list, err := Of(p, experiment, Options{At: "alpha_deg=8,u_m_s=0"})
 			require.NoError(t, err)
 
 			if strings.Contains(list[0].Pooled, "of equal alpha_deg") {
@@ -176,12 +182,13 @@ func TestRunsOfManyConditions(t *testing.T) {
 		two = append(two, y+0.01*math.Cos(float64(i*i)))
 	}
 
-	list, err := Of(finished(t, "    ingest: {table: pairs.csv}\n", []table.Column{
+	p, experiment := finished(t, "    ingest: {table: pairs.csv}\n", []table.Column{
 		{Name: "run", Strings: run},
 		{Name: "alpha_deg", Floats: angle},
 		{Name: "y_1", Floats: one},
 		{Name: "y_2", Floats: two},
-	}, kv.Pair{Key: "pairs", Value: "same-run"}), Options{})
+	}, kv.Pair{Key: "pairs", Value: "same-run"})
+	list, err := Of(p, experiment, Options{})
 	require.NoError(t, err)
 
 	near(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
@@ -198,7 +205,7 @@ func TestDerived(t *testing.T) {
       derive: {q_pa: rho_kg_m3/2*u_m_s^2, cl: lift_n/(q_pa*area_m2)}
       uncertainty: {rho_kg_m3: "± 1 %, k 2", u_m_s: "± 0.5 %, k 2", cl: "u 0.001"}
 `
-	p := finished(t, settings, []table.Column{
+	p, experiment := finished(t, settings, []table.Column{
 		{Name: "run", Strings: []string{"a + b", "c + d"}},
 		{Name: "u_m_s", Floats: []float64{10, 20}},
 		{Name: "q_pa", Floats: []float64{60, 240}},
@@ -208,7 +215,7 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := Of(p, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
+	list, err := Of(p, experiment, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
 	require.NoError(t, err)
 
 	r, err := list[0].Evaluate(0.95, 0)
@@ -219,7 +226,7 @@ func TestDerived(t *testing.T) {
 	near(t, "value", r.Value, 0.51, 1e-12)
 	near(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
-	all, err := Of(p, Options{Outcomes: []string{"lift_n"}})
+	all, err := Of(p, experiment, Options{Outcomes: []string{"lift_n"}})
 	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
 		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
 		t.Errorf("%+v, %v", all, err)

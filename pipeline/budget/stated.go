@@ -13,7 +13,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // This file adds to a budget the uncertainties that the configuration states (type B), and writes its model.
@@ -131,7 +131,7 @@ func (c *campaign) baseValues(row int) map[string]float64 {
 		values[name] = c.values[k][row]
 	}
 
-	for _, o := range plan.Outcomes(c.Table) {
+	for _, o := range pairs.Outcomes(c.Table) {
 		values[o] = c.mean(o, c.condition[row])
 	}
 
@@ -198,7 +198,7 @@ func (b *Budget) addDerived(c *campaign, outcome string, row int, statements map
 		b.Derive = append(b.Derive, derive.Definition{Name: definition.Name, Text: definition.Value})
 	}
 
-	_, labels := plan.Conditions(c.Table)
+	_, labels := pairs.Conditions(c.Table)
 	b.Names = map[string]string{}
 	for _, l := range labels {
 		b.Names[l] = c.Column(l).Strings[row]

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // This file finds the observations of a campaign and numbers their units.
@@ -40,7 +40,7 @@ func (c *campaign) numberUnits(above []string) {
 		id := ids.id(key)
 		c.condition = append(c.condition, id)
 		c.rows[id] = append(c.rows[id], i)
-		runs := plan.RunsOf(c.Table, i)
+		runs := pairs.RunsOf(c.Table, i)
 		for half := range c.perRow {
 			run := runs[min(half, len(runs)-1)]
 			part := "" // of the run; both halves of a row are parts of one run if the row has one

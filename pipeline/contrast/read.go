@@ -8,8 +8,8 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/locate"
+	"doubletake/report/pairs"
 )
 
 // row contains the outcomes of one unit at one condition.
@@ -36,7 +36,12 @@ func (c *comparison) read() error {
 
 	titles := [2]string{c.Options.A, c.Options.B}
 	for k, name := range c.Runs {
-		pairTable, err := pairs.Open(name, "", nil)
+		source, _, err := locate.Pairs(name, "")
+		if err != nil {
+			return err
+		}
+
+		pairTable, err := source.Open(nil)
 		if err != nil {
 			return err
 		}
@@ -87,8 +92,8 @@ func (c *comparison) checkSides() error {
 // takeColumns checks that a table has the columns that the options name, and the units and conditions of the first
 // table. It stores the conditions and the outcomes of the first table, and the kind of data.
 func (c *comparison) takeColumns(pairTable *pairs.Pairs) error {
-	outcomes := plan.Outcomes(pairTable.Table)
-	axes, labels := plan.Conditions(pairTable.Table)
+	outcomes := pairs.Outcomes(pairTable.Table)
+	axes, labels := pairs.Conditions(pairTable.Table)
 	labels = append([]string{"run", "recording"}, labels...)
 	set, _ := pairTable.SetConditions()
 	var quantities []quantity
@@ -159,7 +164,7 @@ func (c *comparison) checkAxes(name string, quantities []quantity) error {
 }
 
 // setPointTable is a table whose numbers are read at their set points.
-type setPointTable struct{ plan.AtSetPoints }
+type setPointTable struct{ pairs.AtSetPoints }
 
 // text returns a cell of a column of numbers or of text as a text.
 func (t setPointTable) text(name string, i int) string {
@@ -172,9 +177,9 @@ func (t setPointTable) text(name string, i int) string {
 // addRows adds the rows of a table that a side selects. A pair of two runs gives a row for each run; any other pair
 // gives one row.
 func (c *comparison) addRows(source *table.Table, side int) {
-	values := setPointTable{plan.AtSetPoints{Table: source}}
+	values := setPointTable{pairs.AtSetPoints{Table: source}}
 	for i := range source.Rows() {
-		runs := plan.RunsOf(source, i)
+		runs := pairs.RunsOf(source, i)
 		for k, run := range runs {
 			if !c.selects(values, side, i, run) {
 				continue
@@ -182,7 +187,7 @@ func (c *comparison) addRows(source *table.Table, side int) {
 
 			r := row{side: side, source: origin{i, k}, unit: c.unitOf(values, side, i, run)}
 			for _, axis := range c.axes {
-				v, _ := values.Floats(axis.name) // plan.Conditions lists them
+				v, _ := values.Floats(axis.name) // pairs.Conditions lists them
 				r.all = append(r.all, v[i])
 			}
 
@@ -215,7 +220,7 @@ func outcomeOf(source *table.Table, outcome string, i, k, runs int) float64 {
 	first := source.Column(outcome + "_1").Floats[i]
 	second := source.Column(outcome + "_2").Floats[i]
 	switch {
-	case plan.Across(source) != "":
+	case pairs.Across(source) != "":
 		return first
 	case runs == 1:
 		return (first + second) / 2

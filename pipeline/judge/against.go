@@ -12,8 +12,8 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/locate"
+	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
 
@@ -25,7 +25,12 @@ type against struct {
 
 // openAgainst reads the pairs that judge and the split. Pairs in a file of text may have the columns in texts as names.
 func openAgainst(o Options, texts []string) (*against, error) {
-	p, err := pairs.Open(o.Against, "", texts)
+	source, _, err := locate.Pairs(o.Against, "")
+	if err != nil {
+		return nil, err
+	}
+
+	p, err := source.Open(texts)
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +100,16 @@ func (a *against) set(matched *pairs.Match) (triplets.Set, error) {
 	}
 
 	if len(inputs) == 0 { // matched by names alone
-		inputs, _ = plan.Conditions(a.Table)
+		inputs, _ = pairs.Conditions(a.Table)
 	}
 
-	set, err := plan.Triplets(a.Table, inputs, matched.Outcomes)
+	set, err := pairs.Triplets(a.Table, inputs, matched.Outcomes)
 	if err != nil {
 		return triplets.Set{}, err
 	}
 
 	set.Couples = a.Get("config:dsp.couples") == "true"
-	if day := a.Column(plan.Across(a.Table)); day != nil {
+	if day := a.Column(pairs.Across(a.Table)); day != nil {
 		set.PairAcross(set.Recording, day.Strings)
 	}
 

@@ -13,9 +13,8 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/pairs"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
+	"doubletake/report/pairs"
 )
 
 // Options name the predictions and the pairs that judge them.
@@ -70,7 +69,7 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 		experiment.OutcomeUnits = append(experiment.OutcomeUnits, quantity.Unit)
 	}
 
-	if left := p.unused(plan.Outcomes(judges.Table)); left != nil {
+	if left := p.unused(pairs.Outcomes(judges.Table)); left != nil {
 		experiment.Warnings = append(experiment.Warnings,
 			"not used: "+pairs.Some(left, len(left))+"; columns of an outcome are "+
 				"NAME, NAME_low and NAME_high, or NAME_sd")

@@ -7,7 +7,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/pairs"
+	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"

@@ -10,7 +10,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/pairs"
+	"doubletake/report/pairs"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )

@@ -8,7 +8,7 @@ import (
 
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/pairs"
+	"doubletake/report/pairs"
 )
 
 // derivation says how inputs are computed from conditions that were measured.
@@ -29,7 +29,8 @@ func (m *Models) derivation() *derivation {
 		return m.derived
 	}
 
-	found, err := pairs.Open(filepath.Join(m.splitDir(), "..", ".."), "", nil)
+	source := pairs.Source{Path: filepath.Join(m.splitDir(), "..", "..", "triplets.arrow")}
+	found, err := source.Open(nil)
 	if err != nil { // models can be copied without the table
 		return m.derived
 	}

@@ -14,7 +14,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/pairs"
+	"doubletake/pipeline/locate"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -24,7 +24,7 @@ import (
 // the folder of a split, whose networks predict together, or of the folder of an experiment with a final model or a
 // single split. It returns a *fault.Error if a file is missing, damaged, or of another split.
 func Open(path string) (*Models, error) {
-	path, err := pairs.Folder(path)
+	path, err := locate.Folder(path)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -158,7 +160,7 @@ func TestFileOfMicrophones(t *testing.T) {
 		t.Errorf("%s, %q", c.Unit, c.Description)
 	}
 
-	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, plan.Outcomes(&f.trip), "outcomes")
+	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(&f.trip), "outcomes")
 
 	if c := f.spec.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
 		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))

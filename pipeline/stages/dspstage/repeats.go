@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
@@ -215,7 +216,7 @@ func channels(runs, recordings []string) []string {
 func (s *stage) pairRepeats(tab *table.Table) ([]ingest.Warning, error) {
 	runs := tab.Column("run").Strings
 	recording := tab.Column("recording").Strings
-	groups, err := s.groups(plan.AtSetPoints{Table: tab}, runs, recording)
+	groups, err := s.groups(pairs.AtSetPoints{Table: tab}, runs, recording)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func joinRepeats(tab *table.Table, first, second []int) {
 			}
 		}
 
-		if (plan.AtSetPoints{Table: tab}).Scatters(column.Name) {
+		if (pairs.AtSetPoints{Table: tab}).Scatters(column.Name) {
 			for k := range column.Floats {
 				column.Floats[k] = (column.Floats[k] + other.Floats[k]) / 2
 			}

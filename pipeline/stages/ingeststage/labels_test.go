@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 const labelled = "file,rpm,propeller,comment\na.npy,3000,APC,\nb.npy,4000,HQ,loud\n"
@@ -109,7 +109,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 	trip, recs := pairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
 	for name, want := range map[string]string{"rig": "[east east west west]", "propeller": "[APC HQ APC HQ]"} {
 		for _, c := range []*string{&trip.Column(name).Description, &recs.Column(name).Description} {
-			assert.Equal(t, plan.LabelText, *c, "description")
+			assert.Equal(t, pairs.LabelText, *c, "description")
 		}
 
 		assert.Equal(t, want, fmt.Sprint(trip.Column(name).Strings), "%v", name)

@@ -19,9 +19,9 @@ import (
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
+	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
 

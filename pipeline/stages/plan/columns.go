@@ -11,9 +11,9 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
+	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
 
@@ -32,36 +32,6 @@ type Columns struct {
 // BeforeAnalysis lists the conditions that are known before the analysis of a run.
 func (c *Columns) BeforeAnalysis() []string {
 	return slices.DeleteFunc(slices.Clone(c.Conditions), func(name string) bool { return slices.Contains(c.Found, name) })
-}
-
-// commonConditions contains the units and meanings of conditions with common names.
-var commonConditions = map[string]struct{ unit, meaning string }{
-	"blades":        {"", "number of rotor blades"},
-	"rpm":           {"1/min", "shaft speed, nominal"},
-	"rpm_tracked":   {"1/min", "shaft speed found in the sound, mean of the two halves"},
-	"rpm_measured":  {"1/min", "shaft speed by the tachometer, mean of the two halves"},
-	"rps":           {"1/s", "shaft speed, nominal, in revolutions per second"},
-	"theta_deg":     {"deg", "microphone angle from the rotor plane"},
-	"phi_deg":       {"deg", "azimuth of the microphone"},
-	"alpha_deg":     {"deg", "angle of attack"},
-	"u_inf_m_s":     {"m/s", "free-stream speed"},
-	"radius_m":      {"m", "distance of the microphone"},
-	"q_pa":          {"Pa", "dynamic pressure"},
-	"temperature_c": {"°C", "air temperature"},
-	"humidity_pct":  {"%", "relative humidity of the air"},
-	"pressure_pa":   {"Pa", "static pressure"},
-}
-
-// UnitOf returns the unit and a description of a condition. If its name is not common, the unit is the one that the
-// ending of the name states, and the description is just "condition".
-func UnitOf(condition string) (unit, description string) {
-	if c, common := commonConditions[condition]; common {
-		return c.unit, c.meaning
-	}
-
-	u, _ := units.OfName(condition)
-
-	return u.Text, "condition"
 }
 
 // Derived returns the definitions of the columns with the given names that are derived, as a part of a task's key.
@@ -164,7 +134,7 @@ func (c *Columns) SetTolerances(exp Experiment, outcomes []string) error {
 			return err
 		}
 
-		set := tolerance.Name + setColumn
+		set := tolerance.Name + pairs.SetColumn
 		if slices.Contains(c.Conditions, set) {
 			return exp.Errorf(key, "the tables have a column %s with the set points, and a "+
 				"condition is called so; rename it where it comes from", set)

@@ -9,10 +9,8 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
+	"doubletake/report/pairs"
 )
-
-// setColumn is the ending of the name of the column with a condition's set points.
-const setColumn = "_set"
 
 // Points contains the set points of conditions, by the conditions' names.
 type Points map[string]condition.SetPoints
@@ -51,7 +49,7 @@ func (p Points) AddSetPoints(tolerances []config.NamedString, tab *table.Table) 
 		points := found[tolerance.Name]
 
 		set := tab.Columns[i]
-		set.Name += setColumn
+		set.Name += pairs.SetColumn
 		set.Description = "set point of " + tolerance.Name + ", within " + tolerance.Value
 		set.Floats = nil
 		for _, value := range values {
@@ -78,19 +76,4 @@ func SetPointsOf(tolerances []config.NamedString, tab *table.Table) (Points, err
 	}
 
 	return points, nil
-}
-
-// AtSetPoints is a table of triplets whose conditions are read at their set points.
-type AtSetPoints struct{ *table.Table }
-
-// Scatters reports whether the condition has set points.
-func (t AtSetPoints) Scatters(condition string) bool { return t.Column(condition+setColumn) != nil }
-
-// Floats returns the set points of a condition, or its values if it has none.
-func (t AtSetPoints) Floats(condition string) ([]float64, error) {
-	if t.Scatters(condition) {
-		condition += setColumn
-	}
-
-	return t.Table.Floats(condition)
 }

@@ -12,6 +12,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -29,7 +30,7 @@ func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triple
 		return triplets.Set{}, err
 	}
 
-	return plan.Triplets(t, conditions, outcomes)
+	return pairs.Triplets(t, conditions, outcomes)
 }
 
 // splitReporter judges the models and methods of splits, and adds to det the answers that the page shows.
@@ -68,7 +69,7 @@ func (r *splitReporter) report(ctx context.Context, set triplets.Set, split conf
 
 	trained := set.RowsOf(triplets.Train)
 	held := set.RowsOf(triplets.Test)
-	sp.Reach, err = holdout.Reach(split.Test, plan.AtSetPoints{Table: r.tab}, trained, held)
+	sp.Reach, err = holdout.Reach(split.Test, pairs.AtSetPoints{Table: r.tab}, trained, held)
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}

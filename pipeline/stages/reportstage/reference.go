@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/pairs"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -35,7 +35,7 @@ func (x *experiment) reference(tab *table.Table, set triplets.Set) (*reference, 
 	}
 
 	cells.Path = file
-	match, err := cells.Match(&pairs.Pairs{Table: tab, Name: x.exp.Name}, set.InputNames())
+	match, err := cells.Match(&pairs.Pairs{Table: tab, Source: pairs.Source{Name: x.exp.Name}}, set.InputNames())
 	if err != nil {
 		return nil, nil, err
 	}

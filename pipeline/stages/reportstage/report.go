@@ -22,6 +22,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
@@ -234,7 +235,7 @@ func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experi
 
 	e.Warnings, e.Widening = inWords(mistakes, far)
 	e.Warnings = append(e.Warnings, found.counts(x.exp.DSP.EmergenceDB)...)
-	for _, outcome := range plan.Outcomes(tab) {
+	for _, outcome := range pairs.Outcomes(tab) {
 		if trainstage.Constant(tab, outcome) && len(x.exp.Train.Outcomes) == 0 {
 			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
 				tab.Column(outcome + "_1").Floats[0], tab.Rows()))
@@ -340,7 +341,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 	e := report.Experiment{
 		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
 		PairsFrom: x.pairsFrom(), Couples: exp.DSP.Couples,
-		Inputs: exp.Train.Inputs, Outcomes: plan.Outcomes(tab), Triplets: tab.Rows(),
+		Inputs: exp.Train.Inputs, Outcomes: pairs.Outcomes(tab), Triplets: tab.Rows(),
 		Runs: len(distinct(tab, "run")), Recordings: len(distinct(tab, "recording")),
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}

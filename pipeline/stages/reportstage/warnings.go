@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
+	"doubletake/report/pairs"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -78,7 +79,7 @@ func conditionsSet(names []string, t *table.Table) (int, error) {
 		}
 	}
 
-	x, err := plan.Matrix(plan.AtSetPoints{Table: t}, set, "")
+	x, err := pairs.Matrix(pairs.AtSetPoints{Table: t}, set, "")
 	if err != nil {
 		return 0, err
 	}

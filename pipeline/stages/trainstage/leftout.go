@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
@@ -212,7 +213,7 @@ func (pl *planner) rowsOf(s subset, t *table.Table, set triplets.Set) (triplets.
 		return triplets.Set{}, pl.exp.Errorf("train.honest.groups", "%v", err)
 	}
 
-	held, err := cmp.Or(s.rule, holdout.Nothing).Held(plan.AtSetPoints{Table: t})
+	held, err := cmp.Or(s.rule, holdout.Nothing).Held(pairs.AtSetPoints{Table: t})
 	if err != nil {
 		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
@@ -15,7 +16,7 @@ import (
 // Outcomes returns the names of the outcomes that the experiment is trained on: the ones that the configuration names,
 // or otherwise the outcomes of the table of triplets that vary. If none varies, it returns all.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
-	all := plan.Outcomes(t)
+	all := pairs.Outcomes(t)
 	if err := checkOutcomes(exp, all); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 		return triplets.Set{}, err
 	}
 
-	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
+	set, err := pairs.Triplets(t, exp.Train.Inputs, outcomes)
 	if err != nil {
 		return triplets.Set{}, err
 	}
@@ -90,7 +91,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split config.S
 		set.Part[i] = triplets.Test
 	}
 
-	if err := checkSides(exp, split, len(test), "triplets", plan.AtSetPoints{Table: t}); err != nil {
+	if err := checkSides(exp, split, len(test), "triplets", pairs.AtSetPoints{Table: t}); err != nil {
 		return triplets.Set{}, err
 	}
 
@@ -111,7 +112,7 @@ func heldOut(exp plan.Experiment, rule holdout.Holdout, t *table.Table) ([]bool,
 		return nil, err
 	}
 
-	held, err := holdout.AtSetPoints(rule, points.Find).Held(plan.AtSetPoints{Table: t})
+	held, err := holdout.AtSetPoints(rule, points.Find).Held(pairs.AtSetPoints{Table: t})
 	if err != nil {
 		return nil, fmt.Errorf("read triplets: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
@@ -69,7 +70,7 @@ func readGroups(exp plan.Experiment, job *engine.Job, dep engine.Dep, split conf
 // label, and coordinates returns the place of each row's name in names.
 func coordinates(t *table.Table, condition string, names []string) ([]float64, error) {
 	if names == nil {
-		return plan.AtSetPoints{Table: t}.Floats(condition)
+		return pairs.AtSetPoints{Table: t}.Floats(condition)
 	}
 
 	labels, err := t.Strings(condition)

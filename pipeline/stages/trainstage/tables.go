@@ -11,7 +11,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/triplets"
@@ -104,7 +104,7 @@ func readAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColu
 	a triplets.Answers, err error,
 ) {
 	for _, c := range columns {
-		values, failed := plan.Matrix(t, set.OutcomeNames(), c.Suffix)
+		values, failed := pairs.Matrix(t, set.OutcomeNames(), c.Suffix)
 		*c.Field(&a) = values
 		err = errors.Join(err, failed)
 	}

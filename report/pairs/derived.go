@@ -9,7 +9,6 @@ import (
 
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/stages/plan"
 )
 
 // Derived returns how conditions of the pairs were computed from others, by the definitions and constants that the
@@ -33,9 +32,9 @@ func (p *Pairs) Derived() (set *derive.Set, sources []string) {
 	isDefined := func(name string) bool {
 		return slices.ContainsFunc(definitions, func(d derive.Definition) bool { return d.Name == name })
 	}
-	numbers, texts := plan.Conditions(p.Table)
+	numbers, texts := Conditions(p.Table)
 	numbers = slices.DeleteFunc(numbers, isDefined)
-	outcomes := slices.DeleteFunc(plan.Outcomes(p.Table), isDefined)
+	outcomes := slices.DeleteFunc(Outcomes(p.Table), isDefined)
 	for _, name := range numbers {
 		delete(constants, name) // a condition has its own values
 	}

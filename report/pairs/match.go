@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/stages/plan"
 )
 
 // Match says which rows of a table of predictions belong to which pairs.
@@ -37,7 +36,7 @@ func (c *Cells) Mean(outcome string) string {
 // or at their set points. inputs are the conditions that predictions should state, nil for all: Match adds a note for
 // an input that is not a column, and for rows that match no pair.
 func (c *Cells) Match(pairs *Pairs, inputs []string) (*Match, error) {
-	known := plan.Outcomes(pairs.Table)
+	known := Outcomes(pairs.Table)
 	hasNoMean := func(name string) bool { return c.Mean(name) == "" }
 	match := &Match{Outcomes: slices.DeleteFunc(slices.Clone(known), hasNoMean)}
 	if len(match.Outcomes) == 0 {
@@ -45,7 +44,7 @@ func (c *Cells) Match(pairs *Pairs, inputs []string) (*Match, error) {
 			strings.Join(c.Columns, ", "), "give the column of the mean the name of its outcome")
 	}
 
-	numbers, texts := plan.Conditions(pairs.Table)
+	numbers, texts := Conditions(pairs.Table)
 	numbers = slices.DeleteFunc(numbers, func(name string) bool { return slices.Contains(match.Outcomes, name) })
 	texts = append([]string{"run", "recording"}, texts...)
 	match.Conditions = c.present(numbers)
@@ -134,7 +133,7 @@ func (m *Match) sides(cells *Cells, pairs *Pairs) (sides, error) {
 			return sides{}, err
 		}
 
-		points, err := plan.AtSetPoints{Table: pairs.Table}.Floats(name)
+		points, err := AtSetPoints{Table: pairs.Table}.Floats(name)
 		if err != nil {
 			return sides{}, fmt.Errorf("read conditions: %w", err)
 		}

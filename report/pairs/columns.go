@@ -1,50 +1,12 @@
-package plan
+package pairs
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest"
 	"doubletake/ingest/table"
-	"doubletake/train/triplets"
 )
-
-// RunLabel is the label of a recording that contains the name of its run, if a source of conditions states the name.
-const RunLabel = "run"
-
-// Cells appends the first cells of a row to a table: the run, the recording, its conditions and its labels. A condition
-// that is not known is NaN.
-func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
-	table.AddCell(tab, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
-	table.AddCell(tab, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
-
-	for _, name := range c.Conditions {
-		value, ok := rec.Conditions[name]
-		if !ok {
-			value = math.NaN()
-		}
-
-		unit, doc := UnitOf(name)
-		if text := c.Derive.Text(name); text != "" {
-			doc += "; derived: " + text
-		}
-
-		if how := c.Converted[name]; how != "" {
-			doc += "; " + how
-		}
-
-		table.AddCell(tab, name, unit, doc, value)
-	}
-
-	for _, name := range c.Labels {
-		table.AddCell(tab, name, "", LabelText, rec.Labels[name])
-	}
-}
 
 // LabelText is the description of the column of a label.
 const LabelText = "name by which rows are split or grouped"
@@ -82,7 +44,7 @@ func isByProduct(tab *table.Table, name string) bool {
 // columns of text other than run and recording. It leaves out columns of weights and of set points.
 func Conditions(tab *table.Table) (numbers, texts []string) {
 	for _, column := range tab.Columns {
-		scattering, isSet := strings.CutSuffix(column.Name, setColumn)
+		scattering, isSet := strings.CutSuffix(column.Name, SetColumn)
 		isSetPoint := isSet && tab.Column(scattering) != nil
 
 		switch {
@@ -133,69 +95,4 @@ func RunsOf(tab *table.Table, row int) []string {
 	}
 
 	return []string{name}
-}
-
-// Triplets reads a set from a table of triplets: the given inputs, and both values of the given outcomes.
-func Triplets(tab *table.Table, inputs, outcomes []string) (triplets.Set, error) {
-	x, inputsErr := Matrix(tab, inputs, "")
-	y1, firstErr := Matrix(tab, outcomes, "_1")
-	y2, secondErr := Matrix(tab, outcomes, "_2")
-	if err := errors.Join(inputsErr, firstErr, secondErr); err != nil {
-		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
-	}
-
-	s := triplets.New(quantities(tab, inputs, ""), quantities(tab, outcomes, "_1"), x, y1, y2)
-	s.SetRuns(tab.Column("run").Strings)
-	if slices.ContainsFunc(inputs, AtSetPoints{tab}.Scatters) {
-		setPoints, err := Matrix(AtSetPoints{tab}, inputs, "")
-		if err != nil {
-			return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
-		}
-
-		s.SetPoints = setPoints
-	}
-
-	s.Recording = tab.Column("recording").Strings
-	if weight := tab.Column("weight"); weight != nil {
-		s.Weight = weight.Floats
-	}
-
-	return s, nil
-}
-
-// quantities returns the names, units and descriptions of the columns NAME+suffix.
-func quantities(tab *table.Table, names []string, suffix string) []triplets.Quantity {
-	var list []triplets.Quantity
-	for _, name := range names {
-		c := tab.Column(name + suffix)
-		list = append(list, triplets.Quantity{Name: name, Unit: c.Unit, Description: c.Description})
-	}
-
-	return list
-}
-
-// floats is a table with columns of numbers.
-type floats interface {
-	Floats(name string) ([]float64, error)
-}
-
-// Matrix returns the columns NAME+suffix of a table as a row-major matrix.
-func Matrix(t floats, names []string, suffix string) ([]float64, error) {
-	var rows []float64
-	for k, name := range names {
-		column, err := t.Floats(name + suffix)
-		if err != nil {
-			return nil, err
-		}
-
-		if rows == nil {
-			rows = make([]float64, len(column)*len(names))
-		}
-
-		for i, x := range column {
-			rows[i*len(names)+k] = x
-		}
-	}
-
-	return rows, nil
 }

@@ -1,0 +1,154 @@
+// Package locate finds what a command is about. The user names an experiment of the configuration, a split of it, a
+// folder of results or a table.
+package locate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"doubletake/pipeline/config"
+	"doubletake/report/pairs"
+)
+
+// Pairs finds pairs. name is an experiment of the configuration, EXPERIMENT/SPLIT, the folder of either, which mean all
+// pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2. configuration is the path
+// of a configuration. If it is "", Pairs reads pipeline.yaml if there is one. experiment is nil if the configuration
+// does not have it. If the name means nothing, the source has the path that was looked for.
+func Pairs(name, configuration string) (source pairs.Source, experiment *config.Experiment, err error) {
+	file, err := config.LoadDefault(configuration)
+	if err != nil {
+		return pairs.Source{}, nil, err
+	}
+
+	source, experiment = find(file, name)
+	source.Name = name
+	source.Stated = experiment.Stated()
+	source.Hint = experiments(file)
+
+	return source, experiment, nil
+}
+
+// find returns the path, the folder and the split of the pairs that a name means, and their experiment.
+func find(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return findExperiment(file, name)
+	}
+
+	if !info.IsDir() {
+		return pairs.Source{Path: name}, nil
+	}
+
+	source.Dir = name
+	if parent := filepath.Dir(filepath.Clean(name)); filepath.Base(parent) == "splits" {
+		source.Split = filepath.Base(name)
+		source.Dir = filepath.Dir(parent)
+	}
+
+	source.Path = filepath.Join(source.Dir, tripletsArrow)
+
+	return source, file.Experiment(filepath.Base(source.Dir))
+}
+
+// tripletsArrow is the table of pairs in the folder of an experiment.
+const tripletsArrow = "triplets.arrow"
+
+// findExperiment returns the path, the folder and the split of the pairs of an experiment of the configuration.
+func findExperiment(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
+	experiment, split := experimentOf(file, name)
+	if experiment == nil {
+		return pairs.Source{Path: name}, nil
+	}
+
+	workdir := file.Resolve(file.Workdir)
+	owner := filepath.Join(workdir, experiment.Owner("dsp"))
+	if _, err := os.Stat(owner); err != nil {
+		return pairs.Source{Path: owner}, nil
+	}
+
+	source.Path = filepath.Join(owner, tripletsArrow)
+	source.Dir = filepath.Join(workdir, experiment.Name)
+	source.Split = split
+
+	return source, experiment
+}
+
+// Path returns the path of a result: the name itself if it is a path, or the folder of that experiment of pipeline.yaml
+// or of that EXPERIMENT/SPLIT.
+func Path(name string) (string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+
+	file, err := config.LoadDefault("")
+	if err != nil {
+		return "", err
+	}
+
+	experiment, split := experimentOf(file, name)
+	if experiment == nil {
+		return name, nil
+	}
+
+	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name)
+	if split != "" {
+		dir = filepath.Join(dir, "splits", filepath.FromSlash(split))
+	}
+
+	return dir, nil
+}
+
+// Folder returns the folder of a result: its Path, or the folder that an Arrow table of the result lies in.
+func Folder(name string) (string, error) {
+	path, err := Path(name)
+	if err != nil {
+		return "", err
+	}
+
+	if filepath.Ext(path) != ".arrow" {
+		return path, nil
+	}
+
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == "report" {
+		dir = filepath.Dir(dir)
+	}
+
+	return dir, nil
+}
+
+// experimentOf returns the experiment that a name means. If the name is EXPERIMENT/SPLIT, it returns the split too. It
+// returns nil if the configuration has no such experiment.
+func experimentOf(file *config.File, name string) (experiment *config.Experiment, split string) {
+	name = filepath.ToSlash(name)
+	if experiment := file.Experiment(name); experiment != nil {
+		return experiment, ""
+	}
+
+	for end := len(name) - 1; end > 0; end-- { // names of variants have slashes
+		if name[end] != '/' {
+			continue
+		}
+
+		if experiment := file.Experiment(name[:end]); experiment != nil {
+			return experiment, name[end+1:]
+		}
+	}
+
+	return nil, ""
+}
+
+// experiments returns the names of the experiments of a configuration as the end of a hint, or "" if there are none.
+func experiments(file *config.File) string {
+	var names []string
+	for _, experiment := range file.Experiments {
+		names = append(names, experiment.Name)
+	}
+
+	if names == nil {
+		return ""
+	}
+
+	return "; the experiments of " + file.Path + " are " + strings.Join(names, ", ")
+}

@@ -1,0 +1,116 @@
+package locate_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/table"
+	"doubletake/pipeline/locate"
+)
+
+// ExamplePairs finds the pairs in a table of a user's. No configuration has an experiment of that name.
+func ExamplePairs() {
+	source, experiment, err := locate.Pairs("testdata/wing.csv", "")
+	if err != nil {
+		fmt.Println(err)
+	}
+
+	fmt.Println(source.Path, experiment == nil)
+	// Output: testdata/wing.csv true
+}
+
+// project makes a folder the working directory. The folder has a configuration of two experiments, one with a sweep,
+// their pairs, and two other tables.
+func project(t *testing.T) {
+	t.Helper()
+
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"pipeline.yaml": `version: 1
+workdir: out
+experiments:
+  wing:
+    ingest: {table: pairs.csv}
+    train: {inputs: [x], splits: {each: x}}
+    sweep: {loss.beta: [0, 1]}
+  fan: {ingest: {table: pairs.csv}}
+`,
+		"pairs.csv": "run,day,x,y_1,y_2\na,mon,1,2,3\n",
+		"no.csv":    "x,y\n1,2\n",
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+
+	triplets := table.Table{Columns: []table.Column{
+		{Name: "run", Strings: []string{"a"}}, {Name: "recording", Strings: []string{"a"}}, {Name: "x", Floats: []float64{1}},
+	}}
+	for _, name := range []string{"wing", "fan"} {
+		require.NoError(t, os.MkdirAll(filepath.Join("out", name, "splits", "x=1"), 0o700))
+
+		_, err := triplets.WriteFile(filepath.Join("out", name, "triplets.arrow"))
+		require.NoError(t, err)
+	}
+}
+
+// Pairs are opened by the name of an experiment or a split, by their folders, or as a table. Pairs that are opened as a
+// table do not know their experiment. A variant of a sweep has the pairs of its experiment.
+func TestOpen(t *testing.T) {
+	project(t)
+
+	triplets := []string{"run", "recording", "x"}
+	for _, c := range []struct {
+		name, dir, experiment, split string
+		columns                      []string
+	}{
+		{name: "fan", dir: "out/fan", experiment: "fan", columns: triplets},
+		{name: "out/fan", dir: "out/fan", experiment: "fan", columns: triplets},
+		{name: "fan/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "out/fan/splits/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
+		{name: "out/fan/triplets.arrow", columns: triplets},
+		{name: "pairs.csv", columns: []string{"run", "recording", "x", "day", "y_1", "y_2"}},
+	} {
+		source, found, err := locate.Pairs(c.name, "")
+		require.NoError(t, err, c.name)
+
+		opened, err := source.Open(nil)
+		require.NoError(t, err, c.name)
+
+		var columns []string
+		for _, column := range opened.Columns {
+			columns = append(columns, column.Name)
+		}
+
+		experiment := ""
+		if found != nil {
+			experiment = found.Name
+		}
+
+		assert.Equal(t, c.dir, filepath.ToSlash(opened.Dir), "%s: folder", c.name)
+		assert.Equal(t, c.experiment, experiment, "%s: experiment", c.name)
+		assert.Equal(t, c.split, opened.Split, "%s: split", c.name)
+		assert.Equal(t, c.columns, columns, "%s: columns", c.name)
+	}
+}
+
+// A name that means nothing, and a table without pairs, are errors that say what was expected.
+func TestOpenNothing(t *testing.T) {
+	project(t)
+
+	source, _, err := locate.Pairs("fin", "")
+	require.NoError(t, err)
+
+	_, err = source.Open(nil)
+	assert.ErrorContains(t, err, "expected an experiment, its folder, a triplets.arrow or a table of pairs, found none")
+
+	source, _, err = locate.Pairs("no.csv", "")
+	require.NoError(t, err)
+
+	_, err = source.Open(nil)
+	assert.ErrorContains(t, err, "expected pairs of columns named NAME_1 and NAME_2")
+}
