@@ -17,7 +17,7 @@ import (
 )
 
 // What a user's files list takes about four times as long for four times as many: patterns and files of a log,
-// experiments, rows and columns of conditions, set points, tolerances, channels, splits. The test says so where it takes
+// experiments, rows and columns of conditions, set points, tolerances, channels, splits. The test prints a time that is
 // more than five times as long. Times are the processor's, the least of three.
 func TestNearlyLinear(t *testing.T) {
 	longtest.Skip(t, "times lists of n and 4n")
