@@ -58,7 +58,7 @@ type slot struct {
 	scalers []scaler // for DAQmx data; nil otherwise
 }
 
-// builder builds the layout of a segment.
+// builder builds a layout. The layout comes from the objects of one segment.
 type builder struct {
 	*layout
 	segment int64 // offset of the segment, for messages
@@ -84,7 +84,7 @@ func (lay builder) add(b block) error {
 // arrange returns the layout of the chunks of the segment at an offset, by the objects of the current list. flags are
 // bits of the table of contents.
 func (r *reader) arrange(segment int64, flags uint32) (*layout, error) {
-	lay := builder{&layout{big: flags&tocBigEndian != 0}, segment}
+	lay := builder{layout: &layout{big: flags&tocBigEndian != 0}, segment: segment}
 
 	var daqmx, others []*object
 	for _, obj := range r.list {
@@ -249,9 +249,9 @@ func (lay builder) bufferCounts(daqmx []*object, widths []int64) ([]int64, error
 // part returns the layout of a last chunk of rest bytes, which is not whole. If the segment was cut, or if there is one
 // block, the values lie as in a whole chunk. Otherwise the chunk contains the same share rest/size of the values of
 // every channel, one channel after the other. part returns false if such a share is not a whole number of values.
-func (lay *layout) part(rest int64, cut bool) (*layout, bool) {
-	part := &layout{big: lay.big, slots: lay.slots, blocks: make([]block, len(lay.blocks)), size: rest}
-	shared := !cut && len(lay.blocks) > 1
+func (lay *layout) part(rest int64, isCut bool) (part *layout, ok bool) {
+	part = &layout{big: lay.big, slots: lay.slots, blocks: make([]block, len(lay.blocks)), size: rest}
+	shared := !isCut && len(lay.blocks) > 1
 
 	base := int64(0)
 	for i, block := range lay.blocks {

@@ -135,12 +135,12 @@ func (r *reader) readObject(meta *metaReader) {
 		r.changed = r.changed || obj.active
 		obj.active = false
 	case indexSame:
-		meta.unless(obj.c != nil, "the object %q is no channel and has data", path)
+		meta.unless(obj.c != nil, "the object %q has data but is not a channel", path)
 		meta.unless(obj.indexed, "the index of %q refers to an earlier one, and there is none", path)
 		r.changed = r.changed || !obj.active
 		obj.active = true
 	default:
-		meta.unless(obj.c != nil, "the object %q is no channel and has data", path)
+		meta.unless(obj.c != nil, "the object %q has data but is not a channel", path)
 
 		idx := meta.readIndex(head, path)
 		if !obj.active || !reflect.DeepEqual(idx, obj.index) {
@@ -174,7 +174,7 @@ func (r *reader) readObject(meta *metaReader) {
 // newObject adds the object with a path: "/", "/'group'" or "/'group'/'channel'". Quotes within a name are doubled.
 func (r *reader) newObject(path string, meta *metaReader) *object {
 	names, ok := split(path)
-	meta.unless(ok, "%q is no path of an object", path)
+	meta.unless(ok, "%q is not a path of an object", path)
 
 	obj := &object{path: path, position: -1}
 

@@ -69,13 +69,13 @@ func openFile(src ingest.Source) (*file, error) {
 // place returns an offset in the file as the place of an error.
 func place(offset int64) string { return fmt.Sprintf("byte %d", offset) }
 
-// lead is the lead-in of a segment ("Lead In").
-type lead struct {
+// leadIn is the lead-in of a segment ("Lead In").
+type leadIn struct {
 	toc     uint32           // table of contents
 	order   binary.ByteOrder // of the segment
 	nextOff uint64           // bytes from the end of the lead-in to the next segment, or to the end of the file
 	rawOff  uint64           // bytes from the end of the lead-in to the raw data
-	cut     bool             // the segment was never finished, or the file ends before it does
+	cut     bool             // the segment was never finished, or the file ends before the segment does
 }
 
 // readLead reads the lead-in of the segment at an offset. whole is false if the file ends within the lead-in, which has
@@ -85,13 +85,13 @@ type lead struct {
 //	 8  4 bytes: version
 //	12  8 bytes: bytes from the end of the lead-in to the next segment
 //	20  8 bytes: bytes from the end of the lead-in to the raw data
-func (r *reader) readLead(offset int64) (l lead, whole bool, err error) {
+func (r *reader) readLead(offset int64) (lead leadIn, whole bool, err error) {
 	f := r.f
 
 	var b [leadInSize]byte
 	n, err := f.src.ReadAt(b[:min(leadInSize, f.src.Size-offset)], offset)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return lead{}, false, &fault.Error{Place: place(offset), Err: fmt.Errorf("read lead-in: %w", err)}
+		return leadIn{}, false, &fault.Error{Place: place(offset), Err: fmt.Errorf("read lead-in: %w", err)}
 	}
 
 	tag := string(b[:min(n, 4)])
@@ -103,58 +103,58 @@ func (r *reader) readLead(offset int64) (l lead, whole bool, err error) {
 			e.Hint = "open the .tdms file next to it"
 		}
 
-		return lead{}, false, e
+		return leadIn{}, false, e
 	}
 
 	if n < leadInSize {
-		return lead{}, false, nil
+		return leadIn{}, false, nil
 	}
 
-	l.toc = binary.LittleEndian.Uint32(b[4:])
-	l.order = binary.LittleEndian
-	if l.toc&tocBigEndian != 0 {
-		l.order = binary.BigEndian
+	lead.toc = binary.LittleEndian.Uint32(b[4:])
+	lead.order = binary.LittleEndian
+	if lead.toc&tocBigEndian != 0 {
+		lead.order = binary.BigEndian
 	}
 
-	version := l.order.Uint32(b[8:])
+	version := lead.order.Uint32(b[8:])
 	if version != 4712 && version != 4713 {
-		return lead{}, false, fault.At("", place(offset+8), "version 4712 or 4713", fmt.Sprint(version), "")
+		return leadIn{}, false, fault.At("", place(offset+8), "version 4712 or 4713", fmt.Sprint(version), "")
 	}
 
 	if f.version == 0 {
 		f.version = version
 	}
 
-	l.nextOff = l.order.Uint64(b[12:])
-	l.rawOff = l.order.Uint64(b[20:])
+	lead.nextOff = lead.order.Uint64(b[12:])
+	lead.rawOff = lead.order.Uint64(b[20:])
 
 	available := uint64(f.src.Size - offset - leadInSize)
 	switch {
-	case l.nextOff == unknown:
+	case lead.nextOff == unknown:
 		f.unclosed = true
-		l.cut = true
-	case l.nextOff > available:
+		lead.cut = true
+	case lead.nextOff > available:
 		f.truncated = true
-		l.cut = true
+		lead.cut = true
 	}
 
-	if l.cut {
-		l.nextOff = available
+	if lead.cut {
+		lead.nextOff = available
 	}
 
-	if l.rawOff > l.nextOff && !l.cut {
-		return lead{}, false, fault.At("", place(offset+20), fmt.Sprintf("a raw data offset of at most %d", l.nextOff),
-			fmt.Sprint(l.rawOff), "")
+	if lead.rawOff > lead.nextOff && !lead.cut {
+		return leadIn{}, false, fault.At("", place(offset+20), fmt.Sprintf("a raw data offset of at most %d", lead.nextOff),
+			fmt.Sprint(lead.rawOff), "")
 	}
 
-	return l, true, nil
+	return lead, true, nil
 }
 
 // readSegment reads the segment at an offset and returns the offset of the next one, or the end of the file.
 func (r *reader) readSegment(offset int64) (int64, error) {
 	f := r.f
 
-	l, whole, err := r.readLead(offset)
+	lead, whole, err := r.readLead(offset)
 	if err != nil {
 		return 0, err
 	}
@@ -166,19 +166,19 @@ func (r *reader) readSegment(offset int64) (int64, error) {
 		return f.src.Size, nil
 	}
 
-	metaSize := int64(min(l.rawOff, l.nextOff))
-	if l.toc&tocMetaData != 0 {
-		if l.toc&tocNewObjList != 0 {
+	metaSize := int64(min(lead.rawOff, lead.nextOff))
+	if lead.toc&tocMetaData != 0 {
+		if lead.toc&tocNewObjList != 0 {
 			r.clearList()
 		}
 
 		meta := &metaReader{
 			b: bufio.NewReaderSize(io.NewSectionReader(f.src, offset+leadInSize, metaSize), 32<<10), offset: offset + leadInSize,
-			left: metaSize, order: l.order,
+			left: metaSize, order: lead.order,
 		}
 
 		err := r.readMeta(meta)
-		if err != nil && l.cut && meta.left == 0 {
+		if err != nil && lead.cut && meta.left == 0 {
 			f.warn("the file ends within the meta data of the segment at byte %d", offset)
 			return f.src.Size, nil
 		}
@@ -188,20 +188,20 @@ func (r *reader) readSegment(offset int64) (int64, error) {
 		}
 	}
 
-	if l.rawOff > l.nextOff { // cut before the raw data
+	if lead.rawOff > lead.nextOff { // cut before the raw data
 		return f.src.Size, nil
 	}
 
 	data := segmentData{
-		segment: offset, offset: offset + leadInSize + metaSize, size: int64(l.nextOff) - metaSize, cut: l.cut,
+		segment: offset, offset: offset + leadInSize + metaSize, size: int64(lead.nextOff) - metaSize, cut: lead.cut,
 	}
-	if l.toc&tocRawData != 0 && data.size > 0 {
-		if err := r.addRaw(data, l.toc&(tocBigEndian|tocInterleaved)); err != nil {
+	if lead.toc&tocRawData != 0 && data.size > 0 {
+		if err := r.addRaw(data, lead.toc&(tocBigEndian|tocInterleaved)); err != nil {
 			return 0, err
 		}
 	}
 
-	return offset + leadInSize + int64(l.nextOff), nil
+	return offset + leadInSize + int64(lead.nextOff), nil
 }
 
 // clearList begins a new list of objects: none of the old ones has data in this segment.
@@ -225,7 +225,7 @@ type segmentData struct {
 	segment int64 // offset of the segment
 	offset  int64 // offset of the raw data
 	size    int64 // bytes of raw data
-	cut     bool  // the segment was never finished, or the file ends before it does
+	cut     bool  // the segment was never finished, or the file ends before the segment does
 }
 
 // work counts n steps of work for the segment at an offset. It returns an error with the given text if there were more
@@ -259,20 +259,26 @@ func (r *reader) addRaw(data segmentData, flags uint32) error {
 		r.runs = append(r.runs, &run{lay: lay})
 	}
 
-	lay := r.lay
-	if lay.size == 0 {
+	if r.lay.size == 0 {
 		r.f.warn("the segment at byte %d has %d bytes of raw data that belong to no channel", data.segment, data.size)
 		return nil
 	}
 
-	chunks := data.size / lay.size
+	chunks := data.size / r.lay.size
 	if chunks > 0 {
 		last := r.runs[len(r.runs)-1]
 		last.segs = append(last.segs, segment{offset: data.offset, first: last.chunks, chunks: chunks})
 		last.chunks += chunks
 	}
 
-	rest := data.size - chunks*lay.size
+	return r.addPart(data, chunks*r.lay.size)
+}
+
+// addPart adds the last chunk of a segment as a run of its own if the chunk is not whole. The chunk begins at an offset
+// in the raw data of the segment.
+func (r *reader) addPart(data segmentData, begin int64) error {
+	lay := r.lay
+	rest := data.size - begin
 	if rest == 0 {
 		return nil
 	}
@@ -291,7 +297,7 @@ func (r *reader) addRaw(data segmentData, flags uint32) error {
 	}
 
 	// The part is a run alone, and the next segment begins another run: rows do not continue from one into the other.
-	partSegment := segment{offset: data.offset + chunks*lay.size, chunks: 1}
+	partSegment := segment{offset: data.offset + begin, chunks: 1}
 	r.runs = append(r.runs, &run{lay: part, segs: []segment{partSegment}, chunks: 1}, &run{lay: lay})
 
 	return nil

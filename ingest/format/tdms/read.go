@@ -66,12 +66,12 @@ func (c *channel) read(dst []float64, start int64) error {
 	return nil
 }
 
-// value returns the type of the values that feed the channel, and their offset in the rows. For DAQmx data they are
-// those of the channel's scaler; the type is typeDAQmx if the segment does not have that scaler.
+// value returns the type of the values of a channel, and their offset in the rows. For DAQmx data, these are the type
+// and the offset of the channel's scaler; the type is typeDAQmx if the segment does not have that scaler.
 func (s *slot) value(c *channel) (typ uint32, offset int64) {
-	for _, x := range s.scalers {
-		if c.source < 0 || int64(x.id) == c.source {
-			return x.typ, x.offset
+	for _, scaler := range s.scalers {
+		if c.source < 0 || int64(scaler.id) == c.source {
+			return scaler.typ, scaler.offset
 		}
 	}
 
@@ -84,59 +84,83 @@ func (r *run) segment(chunk int64) segment {
 	return r.segs[i]
 }
 
-// read fills the beginning of dst with stored values of a channel, from sample s of the piece on. It returns how many
-// it read: at least one, but not more than lie in evenly spaced rows and fit into the window.
-func (p *piece) read(c *channel, dst []float64, s int64) (int64, error) {
-	lay := p.run.lay
-	slot := &lay.slots[p.slot]
-	b := &lay.blocks[slot.block]
+// rowSpan says where evenly spaced rows lie in the file.
+type rowSpan struct {
+	offset int64 // of the first row in the file
+	width  int64 // bytes of a row
+	stride int64 // bytes from the beginning of a row to the beginning of the next one
+	n      int64 // number of rows
+}
 
-	typ, offset := slot.value(c) // of a value in its row
+// rowsFrom returns the rows with the samples of the piece from the given sample on, as far as they are evenly spaced:
+// at least one row.
+func (p *piece) rowsFrom(sample int64) rowSpan {
+	lay := p.run.lay
+	b := &lay.blocks[lay.slots[p.slot].block]
+
+	chunk := sample / b.n
+	row := sample % b.n // in the chunk
+	seg := p.run.segment(chunk)
+	chunkOffset := seg.offset + (chunk-seg.first)*lay.size
+
+	rows := rowSpan{offset: chunkOffset + b.base + row*b.stride, width: b.stride, stride: b.stride, n: b.n - row}
+	if b.n == 1 {
+		rows.stride = lay.size // each chunk has one row
+	}
+
+	goesOn := rows.stride*b.n == lay.size // the first row of the next chunk follows in the same distance
+	if goesOn {
+		laterChunks := seg.first + seg.chunks - chunk - 1
+		rows.n += laterChunks * b.n
+	}
+
+	return rows
+}
+
+// read fills the beginning of dst with stored values of a channel, from the given sample of the piece on. It returns
+// how many it read: at least one, but not more than lie in evenly spaced rows and fit into the window.
+func (p *piece) read(c *channel, dst []float64, sample int64) (int64, error) {
+	lay := p.run.lay
+	typ, offset := lay.slots[p.slot].value(c) // of a value in its row
 	if typ == typeDAQmx {
 		return 0, fmt.Errorf("the segment has no DAQmx scaler %d", c.source)
 	}
 
-	chunk := s / b.n
-	row := s % b.n
-	seg := p.run.segment(chunk)
+	rows := p.rowsFrom(sample)
+	rows.n = min(rows.n, int64(len(dst)), max(1, (windowSize-rows.width)/rows.stride+1))
 
-	stride := b.stride
-	if b.n == 1 {
-		stride = lay.size // one value a chunk: a chunk is a row
-	}
-
-	rows := b.n - row           // rows that are evenly spaced, from this one on
-	if stride*b.n == lay.size { // the rows go on in the next chunk
-		rows += (seg.first + seg.chunks - chunk - 1) * b.n
-	}
-
-	first := seg.offset + (chunk-seg.first)*lay.size + b.base + row*b.stride // offset of the row in the file
-	k := min(int64(len(dst)), rows, max(1, (windowSize-b.stride)/stride+1))
-
-	// If chunks are short, the window contains the next ones too.
-	f := c.file
-	ahead := int64(readAhead)
-	if lay.size > readAhead {
-		ahead = 0
-	}
-
-	var data []byte
-	var err error
-	if k == 1 && ahead == 0 { // only the value, not its row
-		_, width := dataType(typ)
-		data, err = f.window.Bytes(nil, f.src, first+offset, width, 0)
-		offset = 0
-	} else {
-		data, err = f.window.Bytes(nil, f.src, first, (k-1)*stride+b.stride, ahead)
-	}
-
+	data, err := p.bytes(c, rows, typ, offset)
 	if err != nil {
 		return 0, err
 	}
 
-	decodeValues(dst[:k], data[offset:], stride, typ, lay.big)
+	decodeValues(dst[:rows.n], data, rows.stride, typ, lay.big)
 
-	return k, nil
+	return rows.n, nil
+}
+
+// bytes returns bytes of the file, from the value at an offset of the first row up to the end of the last row. If
+// chunks are short, it reads some of the next ones too, and keeps them in the window. Of a single row of a long chunk,
+// it reads only the value.
+func (p *piece) bytes(c *channel, rows rowSpan, typ uint32, offset int64) ([]byte, error) {
+	f := c.file
+	isLongChunk := p.run.lay.size > readAhead
+	if isLongChunk && rows.n == 1 {
+		_, width := dataType(typ)
+		return f.window.Bytes(nil, f.src, rows.offset+offset, width, 0)
+	}
+
+	ahead := int64(readAhead)
+	if isLongChunk {
+		ahead = 0
+	}
+
+	data, err := f.window.Bytes(nil, f.src, rows.offset, (rows.n-1)*rows.stride+rows.width, ahead)
+	if err != nil {
+		return nil, err
+	}
+
+	return data[offset:], nil
 }
 
 // scale replaces each number in x by the value of a polynomial, by Horner's rule. poly are its coefficients, the
@@ -145,7 +169,7 @@ func scale(x, poly []float64) {
 	for i, v := range x {
 		y := 0.0
 		for j := len(poly) - 1; j >= 0; j-- {
-			y = y*v + poly[j]
+			y = float64(y*v) + poly[j] // the product is rounded, so that no machine fuses it with the sum
 		}
 
 		x[i] = y

@@ -109,6 +109,21 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 		reader.Warn(ingest.Warning{Code: "extra-data", Text: w})
 	}
 
+	f.addAttributes(reader)
+
+	if err := f.addChannels(reader); err != nil {
+		return nil, err
+	}
+
+	if err := reader.Finish(options); err != nil {
+		return nil, err
+	}
+
+	return reader, nil
+}
+
+// addAttributes adds the properties of the file and of the groups to a reader.
+func (f *file) addAttributes(reader *arrays.Reader) {
 	for _, prop := range f.root.list {
 		reader.Attribute(prop.name, prop.text())
 	}
@@ -118,7 +133,11 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 			reader.Attribute(group.name+"@"+prop.name, prop.text())
 		}
 	}
+}
 
+// addChannels adds the channels to a reader, and lists channels that are not read. It warns of channels of a group that
+// begin at different times.
+func (f *file) addChannels(reader *arrays.Reader) error {
 	begins := map[*group]*channel{} // the first channel of each group that states when it begins
 	for i, channel := range f.channels {
 		switch {
@@ -136,20 +155,16 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 			if first == nil {
 				begins[channel.group] = channel
 			} else if a.RateHz > 0 {
-				reader.Warn(channel.later(begin, first, a.RateHz)...)
+				reader.Warn(channel.startWarning(begin, first, a.RateHz)...)
 			}
 		}
 
 		if err := reader.Add(a); err != nil {
-			return nil, err
+			return err
 		}
 	}
 
-	if err := reader.Finish(options); err != nil {
-		return nil, err
-	}
-
-	return reader, nil
+	return nil
 }
 
 // array returns the channel, which has number i in the file, as an array. All channels have one plane, because
@@ -175,13 +190,13 @@ func (c *channel) array(i int) arrays.Array {
 	return a
 }
 
-// later returns a warning if the channel, which begins at t, begins a sample or more before or after another channel.
-// hz is the rate of the channel.
-func (c *channel) later(t time.Time, other *channel, hz float64) []ingest.Warning {
-	begin, _ := other.start()
+// startWarning returns a warning if the channel begins a sample or more before or after another channel, which states
+// when it begins, too. rateHz is the rate of the channel.
+func (c *channel) startWarning(begin time.Time, other *channel, rateHz float64) []ingest.Warning {
+	otherBegin, _ := other.start()
 
-	apart := t.Sub(begin).Seconds()
-	if !(math.Abs(apart)*hz >= 1) {
+	apart := begin.Sub(otherBegin).Seconds()
+	if math.Abs(apart)*rateHz < 1 {
 		return nil
 	}
 

@@ -8,18 +8,27 @@ import (
 
 // Data types ("TDMS Data Types" at the end of NI's document).
 const (
-	typeI8, typeI16, typeI32, typeI64 = 1, 2, 3, 4
-	typeU8, typeU16, typeU32, typeU64 = 5, 6, 7, 8
-	typeSingle, typeDouble            = 9, 10
-	typeExtended                      = 11
-	typeSingleUnit, typeDoubleUnit    = 0x19, 0x1a
-	typeExtendedUnit                  = 0x1b
-	typeString, typeBoolean           = 0x20, 0x21
-	typeTime                          = 0x44
-	typeFixedPoint                    = 0x4f
-	typeComplexSingle                 = 0x08000c
-	typeComplexDouble                 = 0x10000d
-	typeDAQmx                         = 0xffffffff
+	typeI8            = 1
+	typeI16           = 2
+	typeI32           = 3
+	typeI64           = 4
+	typeU8            = 5
+	typeU16           = 6
+	typeU32           = 7
+	typeU64           = 8
+	typeSingle        = 9
+	typeDouble        = 10
+	typeExtended      = 11
+	typeSingleUnit    = 0x19
+	typeDoubleUnit    = 0x1a
+	typeExtendedUnit  = 0x1b
+	typeString        = 0x20
+	typeBoolean       = 0x21
+	typeTime          = 0x44
+	typeFixedPoint    = 0x4f
+	typeComplexSingle = 0x08000c
+	typeComplexDouble = 0x10000d
+	typeDAQmx         = 0xffffffff
 )
 
 // numbers has the types whose values become float64: their names for people, and how they are stored.
@@ -42,11 +51,11 @@ var numbers = map[uint32]struct {
 	typeBoolean:    {"boolean", raw.U8},
 }
 
-// dataType returns the name of a type for people and the bytes of a value. It returns 0 bytes if they are not fixed or
-// not known.
+// dataType returns the name of a type for people and the number of bytes of a value. It returns 0 bytes if the size of
+// a value is not fixed or not known.
 func dataType(typ uint32) (name string, bytes int64) {
-	if n, ok := numbers[typ]; ok {
-		return n.name, int64(n.kind.Bytes())
+	if number, ok := numbers[typ]; ok {
+		return number.name, int64(number.kind.Bytes())
 	}
 
 	switch typ {
