@@ -95,7 +95,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if f.first == nil || f.rows == 0 {
-		return nil, f.src.Fault(f.lines.At(), "a segment of numbers", "the end of the file", raw.Damaged)
+		return nil, f.src.Fault(f.lines.Offset(), "a segment of numbers", "the end of the file", raw.Damaged)
 	}
 
 	return f.reader()
@@ -161,7 +161,7 @@ func (f *file) scan() error {
 			continue
 		}
 
-		f.lines.Go(begin)
+		f.lines.GoTo(begin)
 
 		if f.first == nil || isKey(f.cells(line)[0]) {
 			if err := f.readSegment(); err != nil {
@@ -226,7 +226,7 @@ func (f *file) readHeader() error {
 // readSegment reads the header of a segment and the line with the names of its columns behind the end mark. If the file
 // ends before these names, that is an error only for the first segment: text behind the last segment is ignored.
 func (f *file) readSegment() error {
-	s := &segment{begin: f.lines.At(), keys: map[string][]string{}}
+	s := &segment{begin: f.lines.Offset(), keys: map[string][]string{}}
 
 	special := false // within a block that LabVIEW marks as special, which is skipped
 	ended := false   // behind the end mark
@@ -332,7 +332,7 @@ func (f *file) readRows() error {
 		}
 
 		if n%stride == 0 {
-			f.marks = append(f.marks, lines.Mark{At: begin, Row: f.rows})
+			f.marks = append(f.marks, lines.Mark{Offset: begin, Row: f.rows})
 		}
 
 		f.rows++

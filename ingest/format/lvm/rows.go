@@ -24,10 +24,10 @@ func (f *file) Read(channels []int, start int64, dst [][]float64) error {
 		}
 	}
 
-	i := lines.Before(f.marks, start) // index of the next mark to go to
+	i := lines.LastMark(f.marks, start) // index of the next mark to go to
 	for row := f.marks[i].Row; row < start+int64(len(dst[0])); row++ {
 		if i < len(f.marks) && f.marks[i].Row == row {
-			f.lines.Go(f.marks[i].At)
+			f.lines.GoTo(f.marks[i].Offset)
 			i++
 		}
 

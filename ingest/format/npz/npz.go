@@ -179,7 +179,7 @@ func add(r *arrays.Reader, m member, clock int64, o ingest.Options) error {
 	}
 
 	if x.Frames == 1 && x.Channels == 1 {
-		return r.Single(m.name, arrays.Of(x))
+		return r.Single(m.name, arrays.PlaneOf(x))
 	}
 
 	step, low, high := x.Quantum()
@@ -188,7 +188,7 @@ func add(r *arrays.Reader, m member, clock int64, o ingest.Options) error {
 	return r.Add(arrays.Array{
 		Name: m.name, Dims: []int64{x.Frames, int64(x.Channels)},
 		Attributes: append([]ingest.Attribute{{Name: "dtype", Value: info.Encoding}}, info.Attributes...),
-		Quantum:    arrays.Quantum{Step: step, Low: low, High: high}, Plane: arrays.Of(x),
+		Quantum:    arrays.Quantum{Step: step, Low: low, High: high}, Plane: arrays.PlaneOf(x),
 	})
 }
 

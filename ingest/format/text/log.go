@@ -259,7 +259,7 @@ func (t *Reader) joinQuotedLines(line []byte, l *layout) []byte {
 		}
 
 		length := len(line)
-		nextLine := mark{t.lines.At(), t.lines.Line}
+		nextLine := mark{t.lines.Offset(), t.lines.Line}
 
 		joined, end := t.joinToQuote(line, p)
 		rest := bytes.TrimLeft(joined[end+1:], " ")

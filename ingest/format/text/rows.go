@@ -12,7 +12,7 @@ import (
 
 // seek makes the line at a mark the next.
 func (t *Reader) seek(m mark) {
-	t.lines.Go(m.offset)
+	t.lines.GoTo(m.offset)
 	t.lines.Line = m.line
 }
 
@@ -38,7 +38,7 @@ func (t *Reader) seekRow(row int64) error {
 // end.
 func (t *Reader) nextRow() (line []byte, ok bool, err error) {
 	for {
-		t.current = mark{t.lines.At(), t.lines.Line}
+		t.current = mark{t.lines.Offset(), t.lines.Line}
 
 		line, _, err = t.lines.Next()
 		if errors.Is(err, io.EOF) {

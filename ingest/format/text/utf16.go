@@ -23,7 +23,7 @@ const maxUTF16 = 64 << 20
 
 // utf16Order returns the byte order of a text of UTF-16 that begins with head, and the length of
 // its byte order mark. It returns nil for any other text. Excel and LabVIEW write the mark.
-// Some programs leave it out: there every second byte of plain text is zero.
+// Some programs leave it out: in their texts, almost every second byte is zero, and no other byte is.
 func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
@@ -110,7 +110,7 @@ func Western(path, place string, b []byte) (string, error) {
 // openUTF16 returns a source of UTF-8 if src is UTF-16, and src itself otherwise.
 func openUTF16(src ingest.Source) (ingest.Source, error) {
 	head := make([]byte, min(src.Size, utf16Head))
-	n, _ := src.ReadAt(head, 0)
+	n, _ := src.ReadAt(head, 0) // readSample reads these bytes again and returns the error
 
 	order, mark := utf16Order(head[:n])
 	if order == nil {
@@ -118,18 +118,20 @@ func openUTF16(src ingest.Source) (ingest.Source, error) {
 	}
 
 	if src.Size > maxUTF16 {
-		return src, fault.At(src.Path, "", fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
+		return ingest.Source{}, fault.At(src.Path, "", fmt.Sprintf("at most %d MiB of UTF-16", maxUTF16>>20),
 			fault.Plural(src.Size, "byte"), "save it as UTF-8")
 	}
 
 	b := make([]byte, src.Size)
 	if n, err := src.ReadAt(b, 0); n < len(b) {
-		return src, &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err)}
+		return ingest.Source{}, &fault.Error{
+			Path: src.Path, Place: fmt.Sprintf("byte %d", n), Err: fmt.Errorf("read: %w", err),
+		}
 	}
 
 	text, err := decodeUTF16(src.Path, b[mark:], order, mark)
 	if err != nil {
-		return src, err
+		return ingest.Source{}, err
 	}
 
 	return ingest.Source{
@@ -137,7 +139,8 @@ func openUTF16(src ingest.Source) (ingest.Source, error) {
 	}, nil
 }
 
-// decodeUTF16 decodes the bytes after the mark.
+// decodeUTF16 returns a text of UTF-16 as UTF-8. b are the bytes of the text, and mark is the number of bytes of the
+// byte order mark before them, for errors.
 func decodeUTF16(path string, b []byte, order binary.ByteOrder, mark int) ([]byte, error) {
 	if len(b)%2 != 0 {
 		return nil, fault.At(path, fmt.Sprintf("byte %d", mark+len(b)-1), "characters of two bytes",

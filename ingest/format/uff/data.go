@@ -37,11 +37,11 @@ func (f *file) have(d *record, points int64) error {
 	return nil
 }
 
-// binary finds the end of binary data, which begin at f.lines.At(), and goes behind them. The header states the number
-// of points and the number of bytes; either may be wrong, so the data end after the first of both numbers at which
-// there is a delimiter. If there is none, the data must reach to the end of the file.
+// binary finds the end of binary data, which begin at f.lines.Offset(), and goes behind them. The header states the
+// number of points and the number of bytes; either may be wrong, so the data end after the first of both numbers at
+// which there is a delimiter. If there is none, the data must reach to the end of the file.
 func (f *file) binary(d *record) error {
-	start := f.lines.At()
+	start := f.lines.Offset()
 	size := int64(4)
 	if d.double {
 		size = 8
@@ -86,7 +86,7 @@ func (f *file) endBinary(d *record, start, points, next int64) error {
 	}
 
 	f.binaryPlane(d, start)
-	f.lines.Go(next)
+	f.lines.GoTo(next)
 
 	return nil
 }
@@ -164,7 +164,8 @@ func (l *decimals) count(b []byte) int64 {
 	return n
 }
 
-// text counts the numbers of a record in text, which begin at f.lines.At(), and goes behind the delimiter after them.
+// text counts the numbers of a record in text, which begin at f.lines.Offset(), and goes behind the delimiter after
+// them.
 func (f *file) text(d *record) error {
 	l := &decimals{f: f, d: d, widths: d.widths()}
 	if d.points > math.MaxInt64/4 {
@@ -186,7 +187,7 @@ func (f *file) text(d *record) error {
 		}
 
 		if n%every == 0 {
-			l.marks = append(l.marks, lines.Mark{At: begin, Row: values})
+			l.marks = append(l.marks, lines.Mark{Offset: begin, Row: values})
 		}
 
 		values += l.count(line)
@@ -207,8 +208,8 @@ func (l *decimals) Read(channels []int, start int64, dst [][]float64) error {
 		}
 	}
 
-	mark := l.marks[lines.Before(l.marks, wanted.first)]
-	l.f.lines.Go(mark.At)
+	mark := l.marks[lines.LastMark(l.marks, wanted.first)]
+	l.f.lines.GoTo(mark.Offset)
 
 	for next := mark.Row; next < wanted.end; {
 		line, begin, err := l.f.lines.Next()
@@ -291,5 +292,5 @@ func (f *file) binaryPlane(d *record, offset int64) {
 		Offset: offset, Frames: d.points, Channels: k, Kind: kind, BigEndian: !d.little, Scale: 1,
 	})
 	f.closers = append(f.closers, p)
-	d.plane = arrays.Of(p)
+	d.plane = arrays.PlaneOf(p)
 }

@@ -153,7 +153,7 @@ func (f *file) dataset() error {
 	}
 
 	if ends(line) { // two delimiters: the second begins the dataset
-		f.lines.Go(begin)
+		f.lines.GoTo(begin)
 		return nil
 	}
 

@@ -33,13 +33,14 @@ type Plane interface {
 	Read(channels []int, start int64, dst [][]float64) error
 }
 
-// Of returns a Plane with the channels of another Reader.
-func Of(r ingest.Reader) Plane { return channels{r} }
+// PlaneOf returns a Plane with the channels of another Reader.
+func PlaneOf(r ingest.Reader) Plane { return readerPlane{r} }
 
-type channels struct{ reader ingest.Reader }
+// readerPlane is the Plane that PlaneOf returns.
+type readerPlane struct{ reader ingest.Reader }
 
 // Read implements Plane.
-func (c channels) Read(channels []int, start int64, dst [][]float64) error {
+func (c readerPlane) Read(channels []int, start int64, dst [][]float64) error {
 	n, err := c.reader.Read(channels, start, dst)
 	switch {
 	case n == len(dst[0]):
@@ -73,9 +74,11 @@ type Quantum struct{ Step, Low, High float64 }
 // Integers returns the quantum of integers with the given number of bits.
 func Integers(bits int, signed bool) Quantum {
 	if signed {
-		return Quantum{1, -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1}
+		half := math.Ldexp(1, bits-1)
+		return Quantum{Step: 1, Low: -half, High: half - 1}
 	}
-	return Quantum{1, 0, math.Ldexp(1, bits) - 1}
+
+	return Quantum{Step: 1, Low: 0, High: math.Ldexp(1, bits) - 1}
 }
 
 // QuantumOf returns the quantum of integers of up to 32 bits by the usual name of their type, "int8" to "uint32". It
@@ -90,9 +93,8 @@ func QuantumOf(name string) Quantum {
 // Number writes a number in its shortest exact form.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Reader is the ingest.Reader of a file of named arrays. Call New, then Add for each
-// array, Attribute, Unread, and at last Finish. It implements
-// ingest.Quantized and ingest.Spectral.
+// Reader is the ingest.Reader of a file of named arrays. The package comment says in which
+// order its methods are called. It implements ingest.Quantized and ingest.Spectral.
 type Reader struct {
 	info    ingest.Info
 	planes  []Plane
@@ -351,8 +353,8 @@ func (r *Reader) Finish(options ingest.Options) error {
 	return nil
 }
 
-// noChannels returns the error of a file without channels. The error gives the reason of the first thing in the file
-// that could not be read, or else of the first that is not a channel.
+// noChannels returns the error of a file without channels. The error gives the reason why the first of the unread
+// things could not be read. Things that could be a recording come before things that by their nature are not.
 func (r *Reader) noChannels() error {
 	if len(r.info.Unread) == 0 {
 		return fault.At(r.info.Path, "", "at least one array of numbers", "none", "")

@@ -19,7 +19,7 @@ func Example() {
 	r.Attribute("dt", "0.001")
 
 	plane := ingesttest.NewMemory([]float64{1, 2, 3}, []float64{4, 5, 6})
-	if err := r.Add(arrays.Array{Name: "p", Dims: []int64{3, 2}, Unit: "Pa", Plane: arrays.Of(plane)}); err != nil {
+	if err := r.Add(arrays.Array{Name: "p", Dims: []int64{3, 2}, Unit: "Pa", Plane: arrays.PlaneOf(plane)}); err != nil {
 		log.Fatal(err)
 	}
 
@@ -59,7 +59,7 @@ func TestContradictingRates(t *testing.T) {
 		x := [][]float64{{1, 2, 3, 4}, {0, 2e-3, 4e-3, 6e-3}}
 		value := map[string]string{"fs": "1,000 Hz", "wf_increment": "1 ms"}[c.own]
 		for i, name := range []string{"F", c.name} {
-			a := arrays.Array{Name: name, Dims: []int64{4}, Plane: arrays.Of(ingesttest.NewMemory(x[i]))}
+			a := arrays.Array{Name: name, Dims: []int64{4}, Plane: arrays.PlaneOf(ingesttest.NewMemory(x[i]))}
 			if i == 0 && c.own != "" {
 				a.Attributes = []ingest.Attribute{{Name: c.own, Value: value}}
 			}

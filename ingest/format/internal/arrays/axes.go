@@ -16,13 +16,14 @@ import (
 //   - the axis that has as many values as the clock of the array,
 //   - the longest axis, if it is the first or the last, or if axes have names.
 //
-// dims are the lengths of the axes, names their names (nil if unknown), and clock is the number of samples of the clock
-// (0 if unknown). If Axes finds no axis, the error says what to write in the configuration.
-func Axes(dims []int64, names []string, clock int64, options ingest.ArrayOptions) (axis int, err error) {
-	var named, clocked []int // axes with a name of time, and axes as long as the clock
+// dims are the lengths of the axes, names their names (nil if unknown), and clockSamples is the number of samples of
+// the clock (0 if unknown). If Axes finds no axis, the error says what to write in the configuration.
+func Axes(dims []int64, names []string, clockSamples int64, options ingest.ArrayOptions) (axis int, err error) {
+	var named []int   // axes with a name of time
+	var clocked []int // axes that are as long as the clock
 
-	longAxes := 0  // axes with more than one value
-	equal := false // two axes are the longest
+	longAxes := 0  // number of axes with more than one value
+	equal := false // two axes have the greatest length; axis is the first of them
 	for i, length := range dims {
 		if length > 1 {
 			longAxes++
@@ -32,7 +33,7 @@ func Axes(dims []int64, names []string, clock int64, options ingest.ArrayOptions
 			named = append(named, i)
 		}
 
-		if length == clock && length > 1 {
+		if length == clockSamples && length > 1 {
 			clocked = append(clocked, i)
 		}
 

@@ -19,37 +19,38 @@ func (r *Reader) findClock(options ingest.Options) error {
 		return err
 	}
 
-	rates := map[int]float64{} // rate in Hz by clock, a channel's number
+	// The keys are the numbers of the channels that are clocks.
+	rates := map[int]float64{} // rates in Hz that the clocks give
 	compared := map[int]bool{} // clocks that were compared with a stated rate
 	for i := range r.info.Channels {
-		own, hasClock := clocks[r.places[i].group]
+		timeChannel, hasClock := clocks[r.places[i].group]
 
 		channel := &r.info.Channels[i]
-		if !hasClock || channel.Samples != r.info.Channels[own].Samples {
+		if !hasClock || channel.Samples != r.info.Channels[timeChannel].Samples {
 			continue
 		}
 
 		if channel.RateHz != 0 {
-			if i != own && !compared[own] {
-				r.Warn(clock.Contradiction(r, i, own)...)
-				compared[own] = true
+			if i != timeChannel && !compared[timeChannel] {
+				r.Warn(clock.Contradiction(r, i, timeChannel)...)
+				compared[timeChannel] = true
 			}
 
 			continue
 		}
 
-		if _, known := rates[own]; !known {
-			rates[own], err = r.clockRate(own, options.Text.Time != "")
+		if _, known := rates[timeChannel]; !known {
+			rates[timeChannel], err = r.clockRate(timeChannel, options.Text.Time != "")
 			if err != nil {
 				return err
 			}
 		}
 
-		channel.RateHz = rates[own]
+		channel.RateHz = rates[timeChannel]
 	}
 
-	for _, own := range clocks {
-		clock.Mark(&r.info.Channels[own])
+	for _, timeChannel := range clocks {
+		clock.Mark(&r.info.Channels[timeChannel])
 	}
 
 	return nil
@@ -132,13 +133,13 @@ func (r *Reader) steady(c int) bool {
 		return false
 	}
 
-	t := make([]float64, min(ch.Samples, steadySamples))
-	if n, err := r.Read([]int{c}, 0, [][]float64{t}); n < len(t) || err != nil {
-		return false
+	times := make([]float64, min(ch.Samples, steadySamples))
+	if n, err := r.Read([]int{c}, 0, [][]float64{times}); n < len(times) || err != nil {
+		return false // reading the samples of the recording returns the error again
 	}
 
-	for i := 1; i < len(t); i++ {
-		if math.Abs((t[i]-t[i-1])*ch.RateHz-1) > steadyTolerance {
+	for i := 1; i < len(times); i++ {
+		if math.Abs((times[i]-times[i-1])*ch.RateHz-1) > steadyTolerance {
 			return false
 		}
 	}
@@ -147,19 +148,23 @@ func (r *Reader) steady(c int) bool {
 }
 
 // clockRate returns the rate in Hz that the steps of a clock give, and 0 if the clock stops or runs backwards. It adds
-// warnings if the clock pauses, or if its unit is doubtful. There is no doubt about the unit if the user named the
-// clock.
-func (r *Reader) clockRate(c int, stated bool) (float64, error) {
-	t, err := clock.Read(r, c, "channel")
-	if t.Doubt != "" && !stated {
-		r.Warn(ingest.Warning{Code: "clock-unit", Text: t.Doubt})
+// warnings if the clock pauses, or if its unit is doubtful. byUser means that the user named the clock, so that its
+// unit is not doubtful.
+func (r *Reader) clockRate(c int, byUser bool) (float64, error) {
+	read, err := clock.Read(r, c, "channel")
+	if err != nil {
+		return 0, err
 	}
 
-	if t.Gaps {
+	if read.Doubt != "" && !byUser {
+		r.Warn(ingest.Warning{Code: "clock-unit", Text: read.Doubt})
+	}
+
+	if read.Gaps {
 		r.Warn(ingest.Warn("", "clock-gaps",
 			"channel %s: its ends give %.4g Hz, its first steps %.4g Hz: the recording pauses or changes its rate; "+
-				"%.4[3]g Hz is used", r.info.Channels[c].Name, t.EndsHz, t.RateHz))
+				"%.4[3]g Hz is used", r.info.Channels[c].Name, read.EndsHz, read.RateHz))
 	}
 
-	return t.RateHz, err
+	return read.RateHz, nil
 }

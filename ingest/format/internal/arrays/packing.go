@@ -3,6 +3,7 @@ package arrays
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,7 +138,7 @@ func (p *Packing) readMissing(attribute Attributes, stored Stored) bool {
 		}
 
 		for _, v := range numbers.Values { // a text has no values: no number equals it
-			p.missing = append(p.missing, p.read(v, stored))
+			p.missing = append(p.missing, p.asStored(v, stored))
 			stated = true
 		}
 	}
@@ -166,18 +167,19 @@ func (p *Packing) readLimits(attribute Attributes, stored Stored, packed bool) (
 
 		// Floats are limits of the values if the stored numbers are packed integers.
 		p.unpacked = packed && stored.Integer && !numbers.Integer
-		for i, v := range numbers.Values {
+		limits := slices.Clone(numbers.Values)
+		for i, v := range limits {
 			if !p.unpacked {
-				numbers.Values[i] = p.read(v, stored)
+				limits[i] = p.asStored(v, stored)
 			}
 		}
 
 		if name != "valid_max" {
-			p.low = numbers.Values[0]
+			p.low = limits[0]
 		}
 
 		if name != "valid_min" {
-			p.high = numbers.Values[len(numbers.Values)-1]
+			p.high = limits[len(limits)-1]
 		}
 
 		stated = true
@@ -197,9 +199,9 @@ func wrongAttribute(name, want string, numbers Numbers) error {
 		"the samples are packed and cannot be unpacked without it")
 }
 
-// read returns the number of an attribute as the array would store and read it: wrapped if it is a negative integer
+// asStored returns the number of an attribute as the array would store and read it: wrapped if it is a negative integer
 // that is read as unsigned, and rounded if the array contains floats of 32 bits.
-func (p *Packing) read(v float64, stored Stored) float64 {
+func (p *Packing) asStored(v float64, stored Stored) float64 {
 	switch {
 	case p.wrap > 0 && v < 0:
 		return v + p.wrap
@@ -217,7 +219,7 @@ func (p *Packing) Apply(x []float64) {
 			v += p.wrap
 		}
 
-		y := v*p.scale + p.offset
+		y := float64(v*p.scale) + p.offset // the product is rounded, so that no machine fuses it with the sum
 
 		limited := v
 		if p.unpacked {
@@ -249,14 +251,14 @@ func (p *Packing) Quantum(q Quantum) Quantum {
 		q.High = p.wrap - 1
 	}
 
-	low := q.Low*p.scale + p.offset
-	high := q.High*p.scale + p.offset
+	low := float64(q.Low*p.scale) + p.offset
+	high := float64(q.High*p.scale) + p.offset
 
-	return Quantum{q.Step * math.Abs(p.scale), min(low, high), max(low, high)}
+	return Quantum{Step: q.Step * math.Abs(p.scale), Low: min(low, high), High: max(low, high)}
 }
 
 // Unpack returns a Plane of values that reads a Plane of stored numbers.
-func (p *Packing) Unpack(stored Plane) Plane { return &unpacking{stored, p} }
+func (p *Packing) Unpack(stored Plane) Plane { return &unpacking{Plane: stored, packing: p} }
 
 // unpacking is the Plane that Unpack returns.
 type unpacking struct {

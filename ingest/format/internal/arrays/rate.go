@@ -101,8 +101,16 @@ const sameRate = 1e-3
 func (r *Reader) rate(channel int, options ingest.Options) (float64, error) {
 	place := "channel " + r.info.Channels[channel].Name
 	statements := []statement{
-		{wanted(options.Arrays.PeriodAttribute, periodNames), options.Arrays.PeriodAttribute, "s"},
-		{wanted(options.Arrays.RateAttribute, rateNames), options.Arrays.RateAttribute, "Hz"},
+		{
+			names:      wanted(options.Arrays.PeriodAttribute, periodNames),
+			configured: options.Arrays.PeriodAttribute,
+			unit:       "s",
+		},
+		{
+			names:      wanted(options.Arrays.RateAttribute, rateNames),
+			configured: options.Arrays.RateAttribute,
+			unit:       "Hz",
+		},
 	}
 
 	found := 0.0
@@ -115,7 +123,7 @@ func (r *Reader) rate(channel int, options ingest.Options) (float64, error) {
 		}
 
 		v := s.number(text)
-		if !(v > 0) || math.IsInf(v, 0) {
+		if !(v > 0) || math.IsInf(v, 0) { // NaN is not above 0 either
 			if s.configured == "" {
 				continue // a customary name is a guess: ignore it if its value is not a number
 			}

@@ -21,8 +21,8 @@ const (
 )
 
 // TimeSeries implements ingest.Spectral. It returns an error if the file has a channel of frequencies that is as long
-// as the first of the given channels: then the given channels are spectra. Frequencies are evenly spaced from 0 Hz or
-// nearly from 0 Hz on.
+// as the first of the given channels: then the given channels are spectra. A channel with a name of frequencies counts
+// only if its values are evenly spaced and begin at or near 0 Hz.
 func (r *Reader) TimeSeries(channels []int) error {
 	asked := r.info.Channels[channels[0]]
 	for i, channel := range r.info.Channels {
@@ -35,7 +35,7 @@ func (r *Reader) TimeSeries(channels []int) error {
 		got, err := r.Read([]int{i}, 0, [][]float64{f})
 		failed := err != nil && !errors.Is(err, io.EOF)
 		if failed || got < len(f) || !evenFrom0(f) {
-			continue
+			continue // a channel that cannot be read is no reason to refuse the others
 		}
 
 		return fault.At(r.info.Path, "channel "+asked.Name, "a time series",
@@ -50,13 +50,15 @@ func (r *Reader) TimeSeries(channels []int) error {
 // evenFrom0 reports whether frequencies are evenly spaced, within a thousandth of a step, and begin at most two steps
 // above 0 Hz.
 func evenFrom0(f []float64) bool {
-	df := f[1] - f[0]
-	if !(df > 0) || f[0] < 0 || !(f[0] <= 2*df) {
+	step := f[1] - f[0]
+	beginsNear0 := f[0] >= 0 && f[0] <= 2*step
+	if !(step > 0) || !beginsNear0 { // a step of NaN is not above 0 either
 		return false
 	}
 
 	for k := 1; k < len(f); k++ {
-		if !(math.Abs(f[k]-f[k-1]-df) <= 1e-3*df) {
+		isEven := math.Abs(f[k]-f[k-1]-step) <= 1e-3*step
+		if !isEven {
 			return false
 		}
 	}

@@ -73,23 +73,7 @@ func Unit(text string) bool {
 // Named reports whether a channel with this name and unit contains the time. It also returns the channel's unit of
 // time, which the name may state: time_ms, millis.
 func Named(name, unit string) (timeUnit string, isTime bool) {
-	word := camel.ReplaceAllString(numbered.ReplaceAllString(strings.TrimSpace(name), ""), "$1 $2")
-	word = strings.ToLower(strings.NewReplacer("_", " ", " in ", " ", " / ", "/").Replace(word))
-
-	stated, isName := names[word]
-
-	word = strings.TrimRight(word, ".)")
-	if i := strings.LastIndexAny(word, " -./:("); !isName && i > 0 { // a unit behind the name
-		end := word[i+1:]
-		word = strings.TrimRight(word[:i], " -@")
-
-		if _, isName = names[word]; isName {
-			stated = end
-			isShort := units[end] <= 1 // t_min is not t in minutes but the smallest t
-			isName = Unit(end) && (len(word) > 1 || isShort)
-		}
-	}
-
+	word, stated, isName := splitName(name)
 	if unit == "" || isName && unit == "S" {
 		unit = cmp.Or(stated, strings.ToLower(unit))
 	}
@@ -104,13 +88,38 @@ func Named(name, unit string) (timeUnit string, isTime bool) {
 	return unit, known && (isName || isAxis)
 }
 
+// splitName returns the name of a channel in the spelling of names, without a unit behind it, and the unit that the
+// name states: "time" and "ms" for time_ms. isName reports whether the name is one of time.
+func splitName(name string) (word, stated string, isName bool) {
+	word = camel.ReplaceAllString(numbered.ReplaceAllString(strings.TrimSpace(name), ""), "$1 $2")
+	word = strings.ToLower(strings.NewReplacer("_", " ", " in ", " ", " / ", "/").Replace(word))
+
+	stated, isName = names[word]
+
+	word = strings.TrimRight(word, ".)")
+	i := strings.LastIndexAny(word, " -./:(")
+	if isName || i <= 0 {
+		return word, stated, isName
+	}
+
+	unit := word[i+1:]
+	word = strings.TrimRight(word[:i], " -@")
+	if _, isName = names[word]; !isName {
+		return word, stated, false
+	}
+
+	isShort := units[unit] <= 1 // t_min is not t in minutes but the smallest t
+
+	return word, unit, Unit(unit) && (len(word) > 1 || isShort)
+}
+
 // Find returns the channel among the given ones that contains the time, and −1 if there is none. It writes the unit of
 // time into r's Info. names returns the names of a channel. A channel whose name is a single letter, t, is the time
 // only if no channel has a longer name of time, and if its unit or its even steps confirm it. Find returns a warning
 // about such a channel whose steps are not even.
 func Find(r ingest.Reader, channels []int, names func(channel int) []string) (int, []ingest.Warning) {
 	info := r.Info()
-	for _, letters := range []bool{false, true} {
+	for _, wantLetter := range []bool{false, true} { // longer names first
 		for _, c := range channels {
 			ch := &info.Channels[c]
 			for _, name := range names(c) {
@@ -118,7 +127,7 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 				isLetter := len(name) == 1
 
 				switch {
-				case !ok || isLetter != letters:
+				case !ok || isLetter != wantLetter:
 				case isLetter && ch.Unit == "" && !even(r, c):
 					return -1, []ingest.Warning{ingest.Warn(info.Path, "clock-useless", "%s has no even steps: it is not taken for "+
 						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %[1]s}", ch.Name)}
@@ -139,24 +148,26 @@ const headSamples = 1024
 // even reports whether at least three quarters of the first steps of a channel differ by at most half a step from their
 // mean.
 func even(r ingest.Reader, c int) bool {
-	t := make([]float64, min(r.Info().Channels[c].Samples, headSamples))
-	if n, err := r.Read([]int{c}, 0, [][]float64{t}); n < len(t) || err != nil && !errors.Is(err, io.EOF) {
-		return false
+	times := make([]float64, min(r.Info().Channels[c].Samples, headSamples))
+	n, err := r.Read([]int{c}, 0, [][]float64{times})
+	failed := err != nil && !errors.Is(err, io.EOF)
+	if failed || n < len(times) {
+		return false // reading the samples of the recording returns the error again
 	}
 
-	step := 1 / stepRate(t)
+	step := 1 / stepRate(times)
 	alike := 0
-	for i := 1; i < len(t); i++ {
-		if math.Abs(t[i]-t[i-1]-step) <= 0.5*step {
+	for i := 1; i < len(times); i++ {
+		if math.Abs(times[i]-times[i-1]-step) <= 0.5*step {
 			alike++
 		}
 	}
 
-	return 4*alike >= 3*(len(t)-1)
+	return 4*alike >= 3*(len(times)-1)
 }
 
-// Mark changes a channel so that Channel.IsTime is true of it: it adds an attribute unless the channel has one. A
-// channel without a unit gets the unit s, and netCDF's "s since DATE" becomes s.
+// Mark marks a channel as the time by an attribute, so that Channel.IsTime returns true for it. A channel without a
+// unit gets the unit s, and netCDF's "s since DATE" becomes s.
 func Mark(c *ingest.Channel) {
 	c.Unit, _, _ = strings.Cut(c.Unit, " since ")
 	if !c.IsTime() {
@@ -170,11 +181,12 @@ func Mark(c *ingest.Channel) {
 }
 
 // Contradiction returns a warning if the rate of channel c of r differs from the rate of its clock, another channel of
-// r, by more than rateTolerance. It returns none if the clock has no unit and would agree in ms, µs or ns.
+// r, by more than rateTolerance. It returns none if the clock has no unit and would agree in ms, µs or ns, and none if
+// the clock gives no rate.
 func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 	info := r.Info()
 	ch := info.Channels[c]
-	own := info.Channels[clock]
+	timeChannel := info.Channels[clock]
 
 	t, err := Read(r, clock, "channel")
 	if err != nil || t.RateHz == 0 || near(t.RateHz, ch.RateHz) {
@@ -182,13 +194,14 @@ func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 	}
 
 	for _, perSecond := range []float64{1e3, 1e6, 1e9} { // ms, µs, ns
-		if own.Unit == "" && near(t.RateHz*perSecond, ch.RateHz) {
+		if timeChannel.Unit == "" && near(t.RateHz*perSecond, ch.RateHz) {
 			return nil
 		}
 	}
 
 	return []ingest.Warning{ingest.Warn(info.Path, "rates-contradict", "channel %s: the file states a rate of %g Hz, the "+
-		"steps of channel %s give %.6g Hz: %[2]g Hz is used; correct the wrong one", ch.Name, ch.RateHz, own.Name, t.RateHz)}
+		"steps of channel %s give %.6g Hz: %[2]g Hz is used; correct the wrong one", ch.Name, ch.RateHz, timeChannel.Name,
+		t.RateHz)}
 }
 
 // rateTolerance is the largest relative difference of two rates that count as equal.
@@ -201,7 +214,7 @@ func near(hz, other float64) bool { return math.Abs(hz-other) <= rateTolerance*o
 type Reading struct {
 	RateHz      float64 // 0 if the clock stops or runs backwards
 	First, Last float64 // the first and the last value, in the clock's unit
-	Seconds     float64 // from the first to the last value, in s
+	Seconds     float64 // time from the first to the last value, in s
 	EndsHz      float64 // (n − 1)/(last − first) in Hz, for n samples
 	Doubt       string  // why the unit may be another, for people; "" if it is stated or plausible
 	Gaps        bool    // RateHz is the rate of the first steps, because it differs from EndsHz by more than rateTolerance
@@ -241,7 +254,7 @@ func Read(r ingest.Reader, c int, noun string) (Reading, error) {
 		info.Channels[c].Unit = unit
 		if unit == "day" {
 			t.Doubt = fmt.Sprintf("%s %s states no unit, and its numbers are days as a spreadsheet counts them: days are "+
-				"taken; where they are s, state it: %[2]s (s)", noun, ch.Name)
+				"taken; if they are s, state it: %[2]s (s)", noun, ch.Name)
 		}
 	}
 
@@ -258,7 +271,7 @@ func Read(r ingest.Reader, c int, noun string) (Reading, error) {
 
 	mayBeMillis := t.Seconds >= float64(ch.Samples-1) && whole(head) // steps of at least 1, all values whole
 	if ch.Unit == "" && scale == 1 && mayBeMillis {
-		t.Doubt = fmt.Sprintf("%s %s holds whole numbers and states no unit: seconds are assumed; where they are ms, "+
+		t.Doubt = fmt.Sprintf("%s %s holds whole numbers and states no unit: seconds are assumed; if they are ms, "+
 			"state it: %[2]s (ms), or give rate_hz", noun, ch.Name)
 	}
 
@@ -273,10 +286,10 @@ func Read(r ingest.Reader, c int, noun string) (Reading, error) {
 	return t, nil
 }
 
-// unstated guesses the unit of a clock without unit from its numbers. Times in ms, us or ns since 1970 are recognised
-// by their size. The unit is a day if the steps are round numbers of seconds only if they are days, or if the first
-// time is a day of this century as spreadsheets count days and the steps are far below a day. unstated returns ""
-// otherwise.
+// unstated guesses the unit of a clock without unit from its numbers. It recognises times in ms, us or ns since 1970 by
+// their size. The unit is a day in two cases: the steps are round numbers of seconds if they are taken for days, but
+// not if they are taken for seconds; or the first time is a day of this century, as spreadsheets count days, and the
+// steps are far below a day. Otherwise unstated returns "".
 func unstated(t Reading, samples int64) string {
 	for unit, least := range map[string]float64{"ms": 1e12, "us": 1e15, "ns": 1e18} {
 		if t.First >= least && t.First < 10*least {
@@ -284,7 +297,10 @@ func unstated(t Reading, samples int64) string {
 		}
 	}
 
-	const year2000, year2100 = 36526, 73051 // days since 1899-12-30
+	const (
+		year2000 = 36526 // in days since 1899-12-30
+		year2100 = 73051
+	)
 
 	step := (t.Last - t.First) / float64(samples-1)
 	roundInDays := !round(step) && round(step*units["day"])

@@ -8,10 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/raw"
@@ -22,10 +19,10 @@ const window = 1 << 18
 
 // Reader reads lines. The zero value is not usable: see New.
 type Reader struct {
-	Line int64 // number of the next line, from 1; meaningless after a call of Go
+	Line int64 // number of the next line, from 1; a caller of GoTo sets it, too
 
 	src  ingest.Source
-	most int    // longest line, in bytes
+	most int    // greatest length of a line, in bytes
 	cut  bool   // longer lines are cut; otherwise they are errors
 	buf  []byte // a stretch of the file
 	base int64  // offset of buf in the file
@@ -38,11 +35,11 @@ func New(src ingest.Source, most int, cut bool) *Reader {
 	return &Reader{Line: 1, src: src, most: most, cut: cut}
 }
 
-// At returns the offset in the file at which the next line begins.
-func (r *Reader) At() int64 { return r.base + int64(r.pos) }
+// Offset returns the offset in the file at which the next line begins.
+func (r *Reader) Offset() int64 { return r.base + int64(r.pos) }
 
-// Go makes the line that begins at the given offset in the file the next one. It does not change Line.
-func (r *Reader) Go(begin int64) {
+// GoTo makes the line that begins at the given offset in the file the next one. It does not change Line.
+func (r *Reader) GoTo(begin int64) {
 	if begin >= r.base && begin <= r.base+int64(len(r.buf)) {
 		r.pos = int(begin - r.base)
 		return
@@ -56,7 +53,7 @@ func (r *Reader) Go(begin int64) {
 // Next returns the next line without its line feed and carriage returns, and the offset at which the line begins. After
 // the last line, the error is io.EOF. The line is valid until the next call.
 func (r *Reader) Next() (line []byte, begin int64, err error) {
-	begin = r.At()
+	begin = r.Offset()
 
 	line, err = r.take()
 	if err != nil {
@@ -108,7 +105,8 @@ func (r *Reader) take() ([]byte, error) {
 // be cut, it returns an error.
 func (r *Reader) takeLong() ([]byte, error) {
 	if !r.cut {
-		return nil, r.src.Fault(r.At(), fmt.Sprintf("lines of at most %d bytes", r.most), "a longer one", "is this a table?")
+		want := fmt.Sprintf("lines of at most %d bytes", r.most)
+		return nil, r.src.Fault(r.Offset(), want, "a longer one", "is this a table?")
 	}
 
 	line := bytes.Clone(r.buf[r.pos:][:r.most])
@@ -165,49 +163,17 @@ func (r *Reader) skip() error {
 
 // Mark is a place in a table to which a reader can return.
 type Mark struct {
-	At  int64 // offset in the file at which the line of the row begins
-	Row int64 // number of the row, from 0
+	Offset int64 // offset in the file at which the line of the row begins
+	Row    int64 // number of the row, from 0
 }
 
-// Before returns the index of the last mark at or before a row, and −1 if all marks are behind it. The marks must
-// ascend.
-func Before(marks []Mark, row int64) int {
+// LastMark returns the index of the last mark at or before a row, and −1 if all marks are behind the row. The marks
+// must ascend.
+func LastMark(marks []Mark, row int64) int {
 	i, found := slices.BinarySearchFunc(marks, row, func(m Mark, row int64) int { return cmp.Compare(m.Row, row) })
 	if found {
 		return i
 	}
 
 	return i - 1
-}
-
-// powers gives numbers the usual exponent sign and decimal sign: 1,5D-3 becomes 1.5e-3.
-var powers = strings.NewReplacer("D", "e", "d", "e", "E", "e", ",", ".")
-
-// Rate returns the sampling rate that belongs to a time increment, in Hz. The file gives the increment as the text
-// written, whose value is inc, in a unit of unit seconds. The text may be rounded: every rate from low to high has
-// an increment that is written so. Rate returns the nearest integer if it lies between low and high, and the inverse
-// of the increment otherwise.
-func Rate(inc float64, written string, unit float64) (hz, low, high float64) {
-	mantissa, exponent, _ := strings.Cut(powers.Replace(written), "e")
-	_, decimals, _ := strings.Cut(mantissa, ".")
-	e, err := strconv.Atoi(exponent)
-
-	half := 1e-12 * inc // largest error of the increment: rounding of float64, and half of the last digit
-	if err == nil || exponent == "" {
-		half += 0.5 * (1 + 1e-9) * math.Pow(10, float64(e-len(decimals)))
-	}
-
-	half = unit * min(half, inc/2)
-	inc = unit * inc
-
-	hz = 1 / inc
-	low = 1 / (inc + half)
-	high = 1 / (inc - half)
-
-	near := math.Round(hz)
-	if near >= low && near <= high && near > 0 {
-		hz = near
-	}
-
-	return hz, low, high
 }

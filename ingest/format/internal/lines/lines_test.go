@@ -27,7 +27,7 @@ func ExampleReader() {
 		fmt.Printf("%d %q\n", at, b)
 	}
 
-	r.Go(5)
+	r.GoTo(5)
 	b, _, _ := r.Next()
 	fmt.Printf("%s\n", b)
 	// Output:
@@ -83,7 +83,7 @@ func TestReader(t *testing.T) {
 
 	for range 200 {
 		i := rng.IntN(len(want) - 1)
-		r.Go(want[i].at)
+		r.GoTo(want[i].at)
 		check(want[i])
 		check(want[i+1])
 	}

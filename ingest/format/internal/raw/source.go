@@ -17,13 +17,13 @@ const (
 
 // Short handles a file with less data than its header states. It returns a warning if some of the data can be used and
 // the options say truncated: use, and otherwise an error at an offset of the file. found describes the data that are
-// there, whole names the part of them that can be used ("whole samples"), and some reports whether there is such a
+// there, whole names the part of them that can be used ("whole samples"), and isUsable reports whether there is such a
 // part.
 func Short(
-	src ingest.Source, o ingest.Options, offset int64, found, whole string, some bool,
+	src ingest.Source, o ingest.Options, offset int64, found, whole string, isUsable bool,
 ) ([]ingest.Warning, error) {
 	switch {
-	case !some:
+	case !isUsable:
 		return nil, src.Fault(offset, "", found, CutShort)
 	case o.Truncated != "use":
 		return nil, src.Fault(offset, "", found, "copy the file again, or use its "+whole+" with truncated: use")
