@@ -99,6 +99,20 @@ func newExclusions(patterns, files []string) *exclusions {
 	return x
 }
 
+// MatchedBy returns the files that a pattern of Find's exclusions matches.
+func MatchedBy(pattern string, files []string) []string {
+	x := newExclusions([]string{pattern}, files)
+
+	var matched []string
+	for _, file := range files {
+		if x.match(file) {
+			matched = append(matched, file)
+		}
+	}
+
+	return matched
+}
+
 // match reports whether a file is left out, and marks the patterns that match it as used. A pattern is the name of a
 // file that exists, which may have brackets, or a glob.
 func (x *exclusions) match(file string) bool {

@@ -33,7 +33,7 @@ const scanBlock = 8192
 //   - "clipping": a used channel stays at an extreme for minPlateau or more samples, and the extreme is the
 //     format's limit, or the plateau has a steep flank (steepSteps). Floating-point samples need
 //     clippedFloats such samples and a steep flank. Their step is the smallest one between neighbours that
-//     were looked at one by one.
+//     were looked at one by one. Or the tops of the channel are flat (flattop.go).
 //   - "missing-code" and "spikes": samples are far from all others (outliers.go).
 //   - "large-integers": samples are whole numbers that float64 cannot represent exactly.
 //   - "missing-samples": the Reader has interpolated samples.
@@ -254,15 +254,41 @@ func (s *scan) warn(code, format string, args ...any) ingest.Warning {
 	return ingest.Warn(s.info.Path, code, format, args...)
 }
 
-// channelWarnings returns the warnings about a channel.
-func (s *scan) channelWarnings(channel int) []ingest.Warning {
-	noun := "channel"
-	row := "sample"
+// noun returns the word for a channel of the file.
+func (s *scan) noun() string {
 	if s.info.Format == "text" {
-		noun = "column"
-		row = "row"
+		return "column"
 	}
 
+	return "channel"
+}
+
+// rowNoun returns the word for a sample of the file.
+func (s *scan) rowNoun() string {
+	if s.info.Format == "text" {
+		return "row"
+	}
+
+	return "sample"
+}
+
+// clippingRemedy says what to do about a channel that is clipped. A channel that is a recording by itself can be left
+// out alone.
+func (s *scan) clippingRemedy(channel int) string {
+	for _, recording := range s.run.Recordings {
+		if len(recording.Channels) == 1 && recording.Channels[0] == channel {
+			return fmt.Sprintf("measure again with less gain, or leave it out: exclude: [{file: %q, channel: %q, reason: clipped}]",
+				s.info.Path, s.info.Channels[channel].Name)
+		}
+	}
+
+	return "measure again with less gain, or leave the run out"
+}
+
+// channelWarnings returns the warnings about a channel.
+func (s *scan) channelWarnings(channel int) []ingest.Warning {
+	noun := s.noun()
+	row := s.rowNoun()
 	ch := s.info.Channels[channel]
 	summary, flank := s.acc[channel].stats()
 	constant := summary.Min == summary.Max && summary.NaN == 0
@@ -282,9 +308,14 @@ func (s *scan) channelWarnings(channel int) []ingest.Warning {
 
 	case used && summary.Clipped > 0 && s.clips(summary, flank):
 		warns = append(warns, s.warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more "+
-			"in a row: measure again with less gain, or leave the run out", noun, ch.Name, summary.Clipped,
+			"in a row: %s", noun, ch.Name, summary.Clipped,
 			fault.Plural(summary.Samples, row), strconv.FormatFloat(summary.Min, 'g', 6, 64),
-			strconv.FormatFloat(summary.Max, 'g', 6, 64)))
+			strconv.FormatFloat(summary.Max, 'g', 6, 64), s.clippingRemedy(channel)))
+
+	case used && ch.Role() == "" && mayHaveFlatTops(summary):
+		if warning, ok := s.flatTops(channel, summary); ok {
+			warns = append(warns, warning)
+		}
 	}
 
 	if !used {
@@ -364,5 +395,6 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 func (s *scan) notFinite(channel int, sample int64, v float64) error {
 	return fault.At(s.info.Path, fmt.Sprintf("channel %s, sample %d", s.info.Channels[channel].Name, s.run.Row0+sample),
 		"a finite number", strconv.FormatFloat(v, 'g', -1, 64),
-		"leave the interval out with row0 and row1 in the conditions table, or the channel with channels")
+		"leave the interval out with row0 and row1 in the conditions table, or the channel with channels, "+
+			"or this channel of this file with exclude: {file: …, channel: …}")
 }

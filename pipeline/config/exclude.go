@@ -11,10 +11,12 @@ import (
 )
 
 // Exclusion is one entry of ingest.exclude: it leaves out files, or recordings and rows of a table by their conditions.
+// With Channel it leaves out only one channel of these files or recordings.
 type Exclusion struct {
-	Files  string          `path:"yes"` // a name or a glob; "" if Where is set
-	Where  holdout.Holdout // conditions, all of which must be met; nil if Files is set
-	Reason string          // for the page; "": not given
+	Files   string          `path:"yes"` // a name or a glob; "" if Where is set
+	Where   holdout.Holdout // conditions, all of which must be met; nil if Files is set
+	Channel string          // name or number from 1; "": all channels
+	Reason  string          // for the page; "": not given
 }
 
 // String returns the exclusion as messages and the settings of tasks show it.
@@ -22,6 +24,10 @@ func (x Exclusion) String() string {
 	text := x.Files
 	if x.Where != nil {
 		text = x.Where.String()
+	}
+
+	if x.Channel != "" {
+		text += ", channel " + x.Channel
 	}
 
 	if x.Reason != "" {
@@ -69,11 +75,11 @@ func (x Exclusion) holdsName(row condition.Values, key string) bool {
 // Exclusions are the entries of ingest.exclude.
 type Exclusions []Exclusion
 
-// Files returns the names and globs of files that are left out.
+// Files returns the names and globs of files that are left out with all channels.
 func (l Exclusions) Files() []string {
 	var files []string
 	for _, x := range l {
-		if x.Where == nil {
+		if x.Where == nil && x.Channel == "" {
 			files = append(files, x.Files)
 		}
 	}
@@ -81,11 +87,23 @@ func (l Exclusions) Files() []string {
 	return files
 }
 
-// Where returns the exclusions by conditions.
+// Where returns the exclusions by conditions that leave out all channels.
 func (l Exclusions) Where() Exclusions {
 	var list []Exclusion
 	for _, x := range l {
-		if x.Where != nil {
+		if x.Where != nil && x.Channel == "" {
+			list = append(list, x)
+		}
+	}
+
+	return list
+}
+
+// OfChannels returns the exclusions of single channels.
+func (l Exclusions) OfChannels() Exclusions {
+	var list []Exclusion
+	for _, x := range l {
+		if x.Channel != "" {
 			list = append(list, x)
 		}
 	}
@@ -108,7 +126,7 @@ func (l *Exclusions) decodeNode(d *decoder, node *yaml.Node, path string) {
 	}
 }
 
-// exclusion reads an entry that is a mapping: a file or conditions, and a reason.
+// exclusion reads an entry that is a mapping: a file or conditions, a channel if only one is left out, and a reason.
 func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
 	where := *node
 	where.Content = nil
@@ -116,6 +134,11 @@ func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
 		switch key.Value {
 		case "file":
 			d.value(value, path+".file", &x.Files)
+		case "channel":
+			d.value(value, path+".channel", &x.Channel)
+			if x.Channel == "" {
+				d.fail(value, path+".channel", "expected the name or the number of a channel, found none")
+			}
 		case "reason":
 			d.value(value, path+".reason", &x.Reason)
 		case holdout.Random:
@@ -126,6 +149,9 @@ func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
 	}
 
 	switch {
+	case x.Files == "" && x.Channel != "" && len(where.Content) == 0:
+		d.fail(node, path, "expected the file or the conditions of the runs that lose channel %s, found none; "+
+			"the key channels lists the channels to use in all runs", x.Channel)
 	case x.Files == "":
 		x.Where = d.holdout(&where, path)
 	case len(where.Content) > 0:

@@ -19,8 +19,9 @@ type Ingest struct {
 	Files []string `key:"files" path:"yes" only:"others"`
 
 	// measurements to leave out: names or globs of files, or conditions of recordings and of rows of a table, e.g.
-	// [take3.wav, {propeller: APC-8x6, rpm: 5000, reason: a blade was loose}], or {file: take4.wav, reason: …}. The page
-	// lists them
+	// [take3.wav, {propeller: APC-8x6, rpm: 5000, reason: a blade was loose}], or {file: take4.wav, reason: …}. With
+	// channel (name or number from 1) only one microphone of these recordings is left out: {file: take5.wav, channel: 12,
+	// reason: clipped}. The page lists them
 	Exclude Exclusions `key:"exclude" only:"others"`
 
 	// a simulated campaign instead of files

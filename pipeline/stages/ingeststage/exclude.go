@@ -18,13 +18,32 @@ import (
 // conditionExclusions returns the exclusions that name conditions. They compare numbers within the tolerances of set
 // points.
 func conditionExclusions(exp plan.Experiment) config.Exclusions {
-	list := exp.Ingest.Exclude.Where()
+	return withTolerances(exp, exp.Ingest.Exclude.Where())
+}
+
+// withTolerances returns the exclusions, which compare numbers within the tolerances of set points.
+func withTolerances(exp plan.Experiment, list config.Exclusions) config.Exclusions {
 	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
 	for i := range list {
-		list[i].Where = holdout.About(list[i].Where, func(c string, a, b float64) bool { return tolerances[c].Equal(a, b) })
+		if list[i].Where != nil {
+			list[i].Where = holdout.About(list[i].Where, isEqual)
+		}
 	}
 
 	return list
+}
+
+// knownColumns lists the conditions of numbers and the conditions of names that are known before files are opened.
+func (r *Recordings) knownColumns() (numbers, names []string) {
+	for _, file := range r.Files {
+		for _, values := range file.known {
+			numbers = slices.AppendSeq(numbers, maps.Keys(values.Numbers))
+			names = slices.AppendSeq(names, maps.Keys(values.Names))
+		}
+	}
+
+	return holdout.Distinct(numbers), holdout.Distinct(names)
 }
 
 // exclude drops the rows of the table of conditions whose conditions the configuration excludes, and the files that
@@ -35,20 +54,14 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 		return nil
 	}
 
-	var numbers, names []string // columns
-	left := make([][]string, len(exclusions))
-	for i := range r.Files {
-		file := &r.Files[i]
-		for _, values := range file.known {
-			numbers = slices.AppendSeq(numbers, maps.Keys(values.Numbers))
-			names = slices.AppendSeq(names, maps.Keys(values.Names))
-		}
-
-		file.exclude(exclusions, left)
+	numbers, names := r.knownColumns()
+	if err := checkExclusions(exp, exclusions, numbers, names); err != nil {
+		return err
 	}
 
-	if err := checkExclusions(exp, exclusions, holdout.Distinct(numbers), holdout.Distinct(names)); err != nil {
-		return err
+	left := make([][]string, len(exclusions))
+	for i := range r.Files {
+		r.Files[i].exclude(exclusions, left)
 	}
 
 	var files []File
@@ -143,7 +156,8 @@ func leftOut(names []string, reason string) ingest.Warning {
 func (r *Recordings) warnExcluded(all, used []string) {
 	reason := "exclude"
 	for _, exclusion := range r.Ingest.Exclude {
-		if exclusion.Where == nil && exclusion.Reason != "" {
+		isOfFile := exclusion.Where == nil && exclusion.Channel == ""
+		if isOfFile && exclusion.Reason != "" {
 			reason += fmt.Sprintf(" (%s: %s)", exclusion.Files, exclusion.Reason)
 		}
 	}

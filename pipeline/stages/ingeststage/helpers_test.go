@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/kv"
 	"doubletake/internal/testfile"
@@ -117,4 +118,17 @@ func round(v float64) float64 {
 	var r float64
 	fmt.Sscan(num(v), &r)
 	return r
+}
+
+// isExcluded reports whether a warning names what the configuration excludes.
+func isExcluded(w ingest.Warning) bool { return w.Code == "excluded" }
+
+// warningTexts returns the texts of the warnings of the plan.
+func warningTexts(b *ingested) []string {
+	var texts []string
+	for _, w := range b.Warnings {
+		texts = append(texts, w.Text)
+	}
+
+	return texts
 }

@@ -26,7 +26,8 @@ import (
 //   - 9: rows of units and positions below the names of text files are no samples
 //   - 10: rows that differ only in what was measured alongside repeat each other
 //   - 11: conditions, settings and channels that are implausible in their units are reported
-const version = 11
+//   - 12: tops that an amplifier cut off are reported as clipping, and recordings that are cut short
+const version = 12
 
 // Outputs of the tasks of this stage.
 const (
@@ -80,6 +81,8 @@ type File struct {
 
 	Result  engine.Dep                // its FileResult
 	Reading *engine.Handoff[*Reading] // from its task to its task of stage dsp
+
+	withoutChannels config.Exclusions // exclusions of single channels that concern the file
 
 	known condition.Rows // conditions of its runs; used only while the experiment is planned
 }
@@ -165,6 +168,10 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 	}
 
 	if err := r.exclude(exp); err != nil {
+		return err
+	}
+
+	if err := r.excludeChannels(exp); err != nil {
 		return err
 	}
 

@@ -100,6 +100,13 @@ func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning, erro
 		return nil, nil, r.named(err)
 	}
 
+	for k := range runs {
+		runs[k], err = r.file.withoutExcluded(r.info, runs[k])
+		if err != nil {
+			return nil, nil, r.named(err)
+		}
+	}
+
 	for _, run := range runs {
 		for i, rec := range run.Recordings {
 			nameRun(r.src, &run.Recordings[i])

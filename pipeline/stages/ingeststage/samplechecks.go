@@ -89,8 +89,9 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 		}
 
 		warnings = append(warnings, ingest.Warn(info.Path, "level-apart", "%schannel %s is %.0f dB %s %s: check capsule, "+
-			"gain, cable and place, and leave it out with channels if it is at fault", run.messagePrefix(info),
-			info.Channels[channels[i]].Name, least, side, names))
+			"gain, cable and place; if it is at fault, leave it out here with exclude: [{file: %q, channel: %q}], or "+
+			"everywhere with channels", run.messagePrefix(info), info.Channels[channels[i]].Name, least, side, names, info.Path,
+			info.Channels[channels[i]].Name))
 	}
 
 	if apartShare*len(warnings) > max(n, apartShare) {

@@ -183,5 +183,5 @@ func (f *File) ownSettings(src *plan.Source) []kv.Pair {
 		}
 	}
 
-	return local
+	return append(local, f.channelSettings()...)
 }
