@@ -274,6 +274,7 @@ func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, er
 	}
 
 	warnings = append(warnings, rec.warnRates(files, readable)...)
+	warnings = append(warnings, warnCutShort(files, readable)...)
 
 	return warnings, errors.Join(faults...)
 }
@@ -313,6 +314,23 @@ func (r *Recordings) warnRates(files []*FileResult, readable []int) []ingest.War
 
 	return []ingest.Warning{ingest.Warn(r.Files[readable[groups[1][0]]].Name, "rates",
 		"the sampling rates of the files differ: %s", strings.Join(parts, ", "))}
+}
+
+// warnCutShort warns of recordings that are shorter than their siblings. It does not judge files of which parts are
+// used. readable contains the indices of the files that could be read.
+func warnCutShort(files []*FileResult, readable []int) []ingest.Warning {
+	var lengths []campaign.Length
+	for _, i := range readable {
+		run := files[i].Runs[0].Run
+		channel := files[i].Info.Channels[run.Recordings[0].Channels[0]]
+		if run.ID != run.Path {
+			return nil
+		}
+
+		lengths = append(lengths, campaign.Length{File: files[i].Path, Samples: channel.Samples, RateHz: channel.RateHz})
+	}
+
+	return campaign.WarnCutShort(lengths)
 }
 
 // maxScanned bounds the bytes of an experiment's files whose samples CheckFiles reads to find samples that are not

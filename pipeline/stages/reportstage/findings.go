@@ -8,10 +8,12 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
@@ -132,6 +134,41 @@ func (f *findings) addNotes(notes dspstage.FileNotes) {
 		for _, flag := range run.Flags {
 			f.addFlag(run.Run, flag)
 		}
+	}
+}
+
+// addCutShort adds a warning about recordings that are shorter than the others. recs is the index of the recordings. It
+// adds none if the runs are parts of files.
+func (f *findings) addCutShort(recs *table.Table) {
+	files := recs.Column("file")
+	samples := recs.Column("samples")
+	first := recs.Column("row0")
+	if files == nil || samples == nil || first == nil {
+		return
+	}
+
+	var lengths []campaign.Length
+	isListed := map[string]bool{}
+	for row, file := range files.Strings {
+		if first.Ints[row] > 0 {
+			return
+		}
+
+		if isListed[file] {
+			continue
+		}
+
+		isListed[file] = true
+		length := campaign.Length{File: file, Samples: int64(samples.Ints[row])}
+		if rates := recs.Column("rate_hz"); rates != nil && rates.Floats[row] > 0 {
+			length.RateHz = rates.Floats[row]
+		}
+
+		lengths = append(lengths, length)
+	}
+
+	for _, warning := range campaign.WarnCutShort(lengths) {
+		f.add(warning.Code, warning.Code, warning.Path, warning.Text)
 	}
 }
 

@@ -29,7 +29,7 @@ import (
 
 // version is the version of this stage's results. Raise it when the stage gives another result for the same input: its
 // tasks then run again.
-const version = 50
+const version = 51
 
 // weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
 // show for each split, and from the search for far runs.
@@ -204,6 +204,15 @@ func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.
 	var found findings
 	if err := found.read(job, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
 		return found, err
+	}
+
+	if x.ing.Index != nil && x.ing.Recordings != nil {
+		recs, err := readTable(job, *x.ing.Index)
+		if err != nil {
+			return found, err
+		}
+
+		found.addCutShort(recs)
 	}
 
 	found.addSwaps()

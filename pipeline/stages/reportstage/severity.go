@@ -9,7 +9,7 @@ var (
 	spoiling = []string{
 		"not-finite", "truncated", "stuck-column", "constant", "clipping",
 		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "missing-code", "spikes", "level-apart", "gain-apart",
-		"constant-stretch", "speed-differs", "speed-shift",
+		"constant-stretch", "cut-short", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
 	}
 	// minor lists the codes of findings that are only worth knowing.

@@ -1,0 +1,94 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+
+	"doubletake/ingest"
+)
+
+// A recording is cut short if it has less than shortShare of the usual length. A campaign has a usual length if
+// usualShare of its recordings, and at least fewestUsual, have it within usualTolerance.
+const (
+	shortShare     = 0.9
+	usualShare     = 0.75
+	fewestUsual    = 4
+	usualTolerance = 0.01
+)
+
+// Length is the length of a recording.
+type Length struct {
+	File    string
+	Samples int64
+	RateHz  float64 // 0: not known
+}
+
+// amount returns the length as a number with its unit: seconds, or samples if the rate is not known.
+func (l Length) amount() string {
+	if l.RateHz > 0 {
+		return fmt.Sprintf("%.4g s", l.seconds())
+	}
+
+	return fmt.Sprintf("%d samples", l.Samples)
+}
+
+// seconds returns the length in seconds, or in samples if the rate is not known.
+func (l Length) seconds() float64 {
+	if l.RateHz > 0 {
+		return float64(l.Samples) / l.RateHz
+	}
+
+	return float64(l.Samples)
+}
+
+// WarnCutShort returns a warning that names the recordings that are shorter than the others, which have one length. It
+// returns nil if the recordings have no usual length.
+func WarnCutShort(lengths []Length) []ingest.Warning {
+	if len(lengths) == 0 {
+		return nil
+	}
+
+	sorted := slices.Clone(lengths)
+	slices.SortStableFunc(sorted, func(a, b Length) int {
+		switch {
+		case a.seconds() < b.seconds():
+			return -1
+		case a.seconds() > b.seconds():
+			return 1
+		}
+
+		return 0
+	})
+
+	usual := sorted[len(sorted)/2]
+	alike := 0
+	var short []Length
+	for _, length := range lengths {
+		ratio := length.seconds() / usual.seconds()
+		if ratio >= 1-usualTolerance && ratio <= 1+usualTolerance {
+			alike++
+		}
+
+		if ratio < shortShare {
+			short = append(short, length)
+		}
+	}
+
+	isUsual := alike >= fewestUsual && float64(alike) >= usualShare*float64(len(lengths))
+	if !isUsual || len(short) == 0 {
+		return nil
+	}
+
+	text := fmt.Sprintf("it has %s, and %d of %d recordings have %s: was it cut short?", short[0].amount(), alike,
+		len(lengths), usual.amount())
+	if len(short) > 1 {
+		var others []string
+		for _, length := range short[1:] {
+			others = append(others, length.File+" ("+length.amount()+")")
+		}
+
+		text += " Also " + Some(others)
+	}
+
+	return []ingest.Warning{ingest.Warn(short[0].File, "cut-short", "%s", text)}
+}

@@ -1,0 +1,57 @@
+package campaign
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Recordings that are shorter than nine tenths of the length that most others have are named. Lengths that differ by
+// themselves, or are alike by chance, are not.
+func TestWarnCutShort(t *testing.T) {
+	lengths := func(rateHz float64, samples ...int64) []Length {
+		var list []Length
+		for i, n := range samples {
+			list = append(list, Length{File: fmt.Sprintf("r%d.wav", i+1), Samples: n, RateHz: rateHz})
+		}
+
+		return list
+	}
+
+	const one = "r3.wav it has 2 s, and 4 of 5 recordings have 10 s: was it cut short?"
+	for _, c := range []struct {
+		name    string
+		lengths []Length
+		want    string // path and text of the warning
+	}{
+		{"one of five", lengths(100, 1000, 1000, 200, 1000, 1001), one},
+		{
+			"without a rate", lengths(0, 1000, 1000, 200, 1000, 1001),
+			"r3.wav it has 200 samples, and 4 of 5 recordings have 1000 samples: was it cut short?",
+		},
+		{
+			"two of eight", lengths(100, 1000, 200, 1000, 1000, 890, 1000, 1000, 1000),
+			"r2.wav it has 2 s, and 6 of 8 recordings have 10 s: was it cut short? Also r5.wav (8.9 s)",
+		},
+	} {
+		warnings := WarnCutShort(c.lengths)
+		if assert.Len(t, warnings, 1, c.name) {
+			assert.Equal(t, c.want, warnings[0].Path+" "+warnings[0].Text, c.name)
+			assert.Equal(t, "cut-short", warnings[0].Code, c.name)
+		}
+	}
+
+	for name, list := range map[string][]Length{
+		"no recordings":              nil,
+		"equal lengths":              lengths(100, 1000, 1000, 1000, 1000, 1000),
+		"a tenth shorter":            lengths(100, 1000, 1000, 1000, 1000, 900),
+		"a longer one":               lengths(100, 1000, 1000, 1000, 1000, 3000),
+		"three recordings":           lengths(100, 1000, 1000, 100),
+		"lengths of all kinds":       lengths(100, 1000, 1200, 900, 700, 300, 1100),
+		"half of them are shorter":   lengths(100, 1000, 1000, 1000, 1000, 500, 500, 500, 500),
+		"rates differ, times do not": {{"a", 1000, 100}, {"b", 1000, 100}, {"c", 500, 50}, {"d", 1000, 100}, {"e", 1000, 100}},
+	} {
+		assert.Empty(t, WarnCutShort(list), name)
+	}
+}
