@@ -50,7 +50,7 @@ func TestWarnCutShort(t *testing.T) {
 		"three recordings":           lengths(100, 1000, 1000, 100),
 		"lengths of all kinds":       lengths(100, 1000, 1200, 900, 700, 300, 1100),
 		"half of them are shorter":   lengths(100, 1000, 1000, 1000, 1000, 500, 500, 500, 500),
-		"rates differ, times do not": {{"a", 1000, 100}, {"b", 1000, 100}, {"c", 500, 50}, {"d", 1000, 100}, {"e", 1000, 100}},
+		"rates differ, times do not": append(lengths(100, 1000, 1000, 1000, 1000), lengths(50, 500)...),
 	} {
 		assert.Empty(t, WarnCutShort(list), name)
 	}

@@ -168,7 +168,7 @@ func (s *scan) flatTops(channel int, summary Summary) (ingest.Warning, bool) {
 		extreme = summary.Min
 	}
 
-	return s.warn("clipping", "%s %s is clipped before it was recorded: its tops are flat, %d of %s lie within %.3g of the "+
-		"%s %.6g, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
+	return s.warn("clipping", "%s %s is clipped before it was recorded: its tops are flat, %d of %s lie within %.3g of "+
+		"the %s %.6g, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
 		fault.Plural(samples, s.rowNoun()), clipped.band, side, extreme, clipped.tops, s.clippingRemedy(channel)), true
 }

@@ -57,6 +57,10 @@ type Calibrator struct {
 	// the recordings
 	Channel string `key:"channel"`
 
+	// instead of file: recordings of single channels by a pattern of their names, e.g. cal/Mikro_{channel}.wav: what takes
+	// the place of {channel} is the name of the channel, or its number from 1
+	Pattern string `key:"pattern" path:"yes"`
+
 	// instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2:
 	// cal/mic2.wav}. If a recording has several channels, the one with the same name is used, or the one named by
 	// #CHANNEL after the file name
@@ -109,10 +113,14 @@ func (c *Calibration) validate(f *File, _ *Experiment, key string, fail failFunc
 	cal := c.Calibrator
 	key += ".calibrator"
 	switch {
-	case cal.File == "" && len(cal.Recordings) == 0:
-		fail(key, "expected file: RECORDING, or recordings: {CHANNEL: RECORDING, …}, found neither")
+	case cal.File == "" && cal.Pattern == "" && len(cal.Recordings) == 0:
+		fail(key, "expected file: RECORDING, pattern: NAME_{channel}.wav, or recordings: {CHANNEL: RECORDING, …}, found none")
 	case cal.File != "" && len(cal.Recordings) > 0:
 		fail(key+".recordings", "expected file or recordings, found both")
+	case cal.Pattern != "" && (cal.File != "" || len(cal.Recordings) > 0):
+		fail(key+".pattern", "expected pattern, file or recordings, found two of them")
+	case cal.Pattern != "" && strings.Count(cal.Pattern, ChannelField) != 1:
+		fail(key+".pattern", "expected {channel} once, where the names of the files have the channel, found %q", cal.Pattern)
 	case cal.Channel != "" && cal.File == "":
 		fail(key+".channel", "belongs to file; behind a name in recordings write #CHANNEL")
 	}
@@ -124,6 +132,9 @@ func (c *Calibration) validate(f *File, _ *Experiment, key string, fail failFunc
 
 	cal.Check(func(setting, text string) { fail(key+"."+setting, "%s", text) })
 }
+
+// ChannelField is the field of a calibrator's pattern that stands for the channel.
+const ChannelField = "{channel}"
 
 // Limits of a calibrator's settings. Beyond them a number is taken for a mistake.
 const (

@@ -132,8 +132,9 @@ type Ingest struct {
 	Balance *Balance `key:"balance" only:"others"`
 
 	// table of the microphones: channel (name or number from 1), sensitivity_v_per_pa, gain_db, and conditions of each
-	// microphone, such as theta_deg. Its channels are used if the key channels is empty
-	Microphones string `key:"microphones" path:"yes" only:"others"`
+	// microphone, such as theta_deg. Its channels are used if the key channels is empty. A path, or a mapping that also
+	// names the columns
+	Microphones *Microphones `key:"microphones" only:"others"`
 
 	// how microphone samples become Pa; without it levels are relative to full scale
 	Calibration *Calibration `key:"calibration"`

@@ -26,15 +26,7 @@ func (p *plan) findRig(files []string) {
 		cells := p.readSetup(file)
 		switch {
 		case isMicrophones(cells):
-			p.Microphones = file
-			p.MicsCalibrated = slices.Contains(cells.Columns, "sensitivity_v_per_pa")
-			p.micConditions = nil
-			for _, name := range cells.Columns {
-				if strings.HasSuffix(name, "_deg") {
-					p.micConditions = append(p.micConditions, name)
-				}
-			}
-
+			p.takeMicrophones(file, cells)
 			mics = cells
 		case isMatrix(cells):
 			p.Matrix = file
@@ -57,7 +49,40 @@ func (p *plan) findRig(files []string) {
 
 // isMicrophones reports whether a table has a row for each microphone.
 func isMicrophones(cells *campaign.Cells) bool {
-	return cells != nil && slices.Contains(cells.Columns, "channel")
+	return cells != nil && slices.Contains(microphoneColumns(cells), "channel")
+}
+
+// microphoneColumns returns the names of the columns of a table of microphones, as stage ingest reads them.
+func microphoneColumns(cells *campaign.Cells) []string {
+	names := slices.Clone(cells.Columns)
+	for name, head := range campaign.MicrophoneColumns(cells.Heads, nil) {
+		names[slices.Index(cells.Heads, head)] = name
+	}
+
+	for i, name := range names {
+		if strings.EqualFold(name, "channel") {
+			names[i] = "channel"
+		}
+	}
+
+	return names
+}
+
+// takeMicrophones takes a file for the table of the microphones.
+func (p *plan) takeMicrophones(file string, cells *campaign.Cells) {
+	names := microphoneColumns(cells)
+	p.Microphones = &config.Microphones{File: file}
+	p.MicsCalibrated = slices.Contains(names, "sensitivity_v_per_pa")
+	p.micConditions = nil
+	for i, name := range names {
+		if strings.HasSuffix(name, "_deg") {
+			p.micConditions = append(p.micConditions, name)
+		}
+
+		if name == "theta_deg" && campaign.IsFromAxis(cells.Heads[i]) {
+			p.ThetaFrom = "axis"
+		}
+	}
 }
 
 // isMatrix reports whether a table is of a matrix: the first column has names, the others have numbers.
@@ -89,7 +114,7 @@ func (p *plan) takeCalibrators(mics *campaign.Cells, k int) {
 	}
 
 	p.Calibrators = nil
-	channel := slices.Index(mics.Columns, "channel")
+	channel := slices.Index(microphoneColumns(mics), "channel")
 	for i, file := range files {
 		p.Calibrators = append(p.Calibrators, config.NamedString{Name: plain(mics.Text(i, channel)), Value: file})
 	}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
@@ -73,6 +75,71 @@ func calibratorFiles(calibrator *config.Calibrator) []Sensitivity {
 	}
 
 	return files
+}
+
+// findCalibrator replaces the pattern of the calibrator's recordings by the recordings that it finds. It returns files
+// without the calibrator's recordings, which are not measurements of the campaign.
+func (r *Recordings) findCalibrator(exp plan.Experiment, files []string) ([]string, error) {
+	if r.Ingest.Calibration == nil || r.Ingest.Calibration.Calibrator == nil {
+		return files, nil
+	}
+
+	calibration := *r.Ingest.Calibration
+	calibrator := *calibration.Calibrator
+	calibration.Calibrator = &calibrator
+	r.Ingest.Calibration = &calibration
+	if calibrator.Pattern != "" {
+		recordings, err := recordingsByChannel(calibrator.Pattern, exp.File.Dir)
+		if err != nil {
+			return nil, exp.Errorf("ingest.calibration.calibrator.pattern", "%v", err)
+		}
+
+		calibrator.Recordings = recordings
+	}
+
+	var own []string
+	for _, recording := range calibratorFiles(&calibrator) {
+		own = append(own, filepath.Clean(recording.File))
+	}
+
+	rest := removeNames(files, func(file string) bool { return slices.Contains(own, filepath.Clean(file)) })
+	if len(rest) == 0 {
+		return nil, exp.Errorf("ingest.files", "every recording is one of the calibrator")
+	}
+
+	return rest, nil
+}
+
+// recordingsByChannel finds the recordings whose names have the form of a pattern with the field {channel}, and
+// returns them by their channels, in the order of the names.
+func recordingsByChannel(text, dir string) ([]config.NamedString, error) {
+	pattern, err := campaign.ParsePattern(strings.Replace(text, config.ChannelField, "{channel:text}", 1))
+	if err != nil {
+		return nil, err
+	}
+
+	glob := strings.NewReplacer(config.ChannelField, "*", "{_}", "*", "{*}", "*").Replace(text)
+	files, _, _, err := campaign.Find([]string{glob}, nil, dir)
+	if err != nil {
+		return nil, err
+	}
+
+	var recordings []config.NamedString
+	for _, file := range files {
+		stated, err := pattern.Match(file)
+		if err != nil {
+			return nil, err
+		}
+
+		channel := stated[0].Name
+		if first, isThere := config.Find(recordings, channel); isThere {
+			return nil, fmt.Errorf("expected one recording of channel %s, found %s and %s", channel, first, file)
+		}
+
+		recordings = append(recordings, config.NamedString{Name: channel, Value: file})
+	}
+
+	return recordings, nil
 }
 
 // planCalibrator adds the task that measures the calibrator's recordings and returns its output. It returns nil if

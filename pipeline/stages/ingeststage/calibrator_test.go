@@ -2,6 +2,7 @@ package ingeststage
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"doubletake/pipeline/config"
 )
 
-// tone is a sine of that amplitude, with a second one at a tenth of it.
+// tone returns n samples of a sine.
 func tone(n int, rate, hz, amplitude float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -49,17 +50,18 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	require.Len(t, all, 1, "sensitivities")
 
 	want := 20e-6 * math.Pow(10, 94./20) / (0.1 / math.Sqrt2) / 10
-	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.Target != "" || s.Named || s.SpreadDB > 0.01 ||
-		math.Abs(s.FrequencyHz-1000) > 1 {
-		t.Errorf("%+v, want %g Pa per unit", s, want)
-	}
+	assert.InEpsilon(t, want, all[0].PaPerUnit, 1e-4)
+	assert.Empty(t, all[0].Target, "target of a recording for all channels")
+	assert.False(t, all[0].Named, "a single channel serves all")
+	assert.LessOrEqual(t, all[0].SpreadDB, 0.01)
+	assert.InDelta(t, 1000, all[0].FrequencyHz, 1)
 
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{{Name: "1", Unit: all[0].Unit}}}
 	scale, err := ScaleOf(b.Recordings.Source, all, info, 0)
-	if err != nil || scale.Unit != "Pa" || scale.Factor != all[0].PaPerUnit ||
-		!strings.HasPrefix(scale.How, "calibrator cal/one.npy, channel ") {
-		t.Errorf("%+v, %v", scale, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "Pa", scale.Unit)
+	assert.InDelta(t, all[0].PaPerUnit, scale.Factor, 0)
+	assert.True(t, strings.HasPrefix(scale.How, "calibrator cal/one.npy, channel "), scale.How)
 
 	info.Channels[0].Unit = "V"
 	_, err = ScaleOf(b.Recordings.Source, all, info, 0)
@@ -86,9 +88,10 @@ func TestCalibratorChannels(t *testing.T) {
 	all, err := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
 		b.Recordings.Source.Options)
 	require.NoError(t, err)
-	if len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
-		t.Fatalf("%+v", all)
-	}
+	require.Len(t, all, 2)
+	require.True(t, all[0].Named, "channels of a recording of several serve channels of their names")
+	require.Nil(t, all[0].Fault, "the channel that has the tone")
+	require.NotNil(t, all[1].Fault, "the channel without a tone")
 
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{
 		{Name: all[0].Channel, Unit: all[0].Unit},
@@ -121,6 +124,37 @@ func TestCalibratorChannels(t *testing.T) {
 	require.Len(t, s, 1, "%+v", s)
 	require.Equal(t, "1", s[0].Target, "%+v", s)
 	assert.InDelta(t, 0.2/math.Sqrt2, s[0].RMS, 1e-4, "%+v", s)
+}
+
+// The recordings of a calibrator by a pattern of their names are those of the channels in the names, in the order of
+// the names, and are no recordings of the campaign. Expected scales: 1.0024 Pa (94 dB) over the rms of each tone.
+func TestCalibratorPattern(t *testing.T) {
+	files := map[string]string{
+		"a_3000.npy": npy(constant(9, 1), constant(9, 1)), "cal/Mikro_2.npy": npy(tone(30000, 10000, 1000, 0.2)),
+		"cal/Mikro_01.npy": npy(tone(30000, 10000, 1000, 0.1)), "cal/notes.txt": "",
+	}
+
+	const sections = `{files: "%s", pattern: "{_}_{rpm}.npy", rate_hz: 10000, constants: {blades: 2}, calibration: ` +
+		`{calibrator: {level_db: 94, pattern: "%s"}}}`
+	b := planned(t, files, fmt.Sprintf(sections, "**/*.npy", "cal/Mikro_{channel}.npy"), `{triplets: split-half-spectrum}`)
+	assert.Equal(t, []string{"a_3000.npy"}, b.Recordings.names())
+	assert.Equal(t, []config.NamedString{{Name: "01", Value: "cal/Mikro_01.npy"}, {Name: "2", Value: "cal/Mikro_2.npy"}},
+		b.Recordings.Ingest.Calibration.Calibrator.Recordings)
+
+	list, err := measureCalibrator(context.Background(), b.Experiment, b.Recordings.Source)
+	require.NoError(t, err)
+
+	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{{Name: "1"}, {Name: "2"}}}
+	for channel, amplitude := range []float64{0.1, 0.2} {
+		scale, err := ScaleOf(b.Recordings.Source, list, info, channel)
+		require.NoError(t, err)
+		assert.InEpsilon(t, 20e-6*math.Pow(10, 94./20)/(amplitude/math.Sqrt2), scale.Factor, 1e-4, "channel %d", channel+1)
+	}
+
+	refused(t, files, fmt.Sprintf(sections, "a*.npy", "cal/Mic_{channel}.npy"), `{triplets: split-half-spectrum}`,
+		"cal/Mic_*.npy")
+	refused(t, files, fmt.Sprintf(sections, "cal/*.npy", "cal/Mikro_{channel}.npy"), `{triplets: split-half-spectrum}`,
+		"every recording is one of the calibrator")
 }
 
 // A recording that cannot serve is refused with what to do.

@@ -157,7 +157,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, calibrati
 
 	if unused := channels - len(r.Ingest.Channels); r.channelsListed && unused > 0 && r.Ingest.Tachometer == nil {
 		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "unlisted-channels",
-			"%d of %d channels have no row in %s: they are not used", unused, channels, r.Ingest.Microphones))
+			"%d of %d channels have no row in %s: they are not used", unused, channels, r.Ingest.Microphones.File))
 	}
 
 	if _, microphones := r.Construction.(dsp.OfSpectra); microphones {

@@ -9,8 +9,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -25,7 +25,8 @@ func (r *Recordings) excludeChannels(exp plan.Experiment) error {
 	}
 
 	if r.Grouping.Together {
-		return exp.Errorf("ingest.exclude", "%s: the columns of a balance are one recording; leave out the file", exclusions[0])
+		return exp.Errorf("ingest.exclude", "%s: the columns of a balance are one recording; leave out the file",
+			exclusions[0])
 	}
 
 	numbers, names := r.knownColumns()

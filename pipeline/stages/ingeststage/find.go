@@ -73,6 +73,11 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 		return err
 	}
 
+	files, err = r.findCalibrator(exp, files)
+	if err != nil {
+		return err
+	}
+
 	if err := r.readTable(exp, all); err != nil {
 		return err
 	}
@@ -108,7 +113,11 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 
 // tables lists the paths of the tables that the configuration names. A table that it does not name is ".".
 func (r *Recordings) tables() []string {
-	tables := []string{filepath.Clean(r.Ingest.Conditions), filepath.Clean(r.Ingest.Microphones)}
+	tables := []string{filepath.Clean(r.Ingest.Conditions)}
+	if r.Ingest.Microphones != nil {
+		tables = append(tables, filepath.Clean(r.Ingest.Microphones.File))
+	}
+
 	if r.Ingest.Balance != nil {
 		tables = append(tables, filepath.Clean(r.Ingest.Balance.MatrixFile))
 	}

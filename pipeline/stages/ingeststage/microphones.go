@@ -1,8 +1,10 @@
 package ingeststage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +30,7 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) error {
 		r.Chains["gain_db"] = c.ChannelGainDB
 	}
 
-	if r.Ingest.Microphones == "" {
+	if r.Ingest.Microphones == nil {
 		return nil
 	}
 
@@ -64,13 +66,20 @@ func (r *Recordings) joinMicrophones(exp plan.Experiment) error {
 
 // readMicrophones reads the table of microphones. Its rows name channels in the place of files.
 func (r *Recordings) readMicrophones(exp plan.Experiment) (*campaign.Conditions, error) {
-	t, err := campaign.ReadLog(exp.File.Resolve(r.Ingest.Microphones), campaign.LogOptions{
-		Columns: map[string]string{"file": "channel"}, Decimal: decimalSigns[r.Ingest.Log.Decimal],
+	path := exp.File.Resolve(r.Ingest.Microphones.File)
+	columns, err := r.microphoneColumns(path)
+	if err != nil {
+		return nil, err
+	}
+
+	t, err := campaign.ReadLog(path, campaign.LogOptions{
+		Columns: columns, Decimal: decimalSigns[r.Ingest.Log.Decimal],
 		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"), Units: byName(r.Ingest.Units),
 	})
 	if err != nil {
 		if bad, ok := errors.AsType[*fault.Error](err); ok && strings.Contains(bad.Want, "log.columns") {
 			bad.Want = `a column "channel": the channels of the microphones, by name or number from 1`
+			bad.Hint = "name it with microphones: {file: …, columns: {channel: HEADER}}"
 		}
 
 		return nil, err
@@ -79,12 +88,37 @@ func (r *Recordings) readMicrophones(exp plan.Experiment) (*campaign.Conditions,
 	return t, nil
 }
 
+// microphoneColumns returns the headers of the table of microphones by the names that the program reads them as. Its
+// column of channels takes the place of the column of files. Headers that cannot be read are not looked for: ReadLog
+// reports the fault. It returns an error if a header says that angles are counted from the axis, and the configuration
+// does not.
+func (r *Recordings) microphoneColumns(path string) (map[string]string, error) {
+	columns := byName(r.Ingest.Microphones.Columns)
+	if cells, err := campaign.ReadCells(path, mostMicrophones); err == nil {
+		maps.Copy(columns, campaign.MicrophoneColumns(cells.Heads, columns))
+	}
+
+	if head := columns["theta_deg"]; campaign.IsFromAxis(head) && r.Ingest.ThetaFrom != "axis" {
+		return nil, fault.At(r.Ingest.Microphones.File, "column "+head,
+			"angles that are counted from the rotor plane, as theta_from says", "a header that counts them from the axis",
+			"write theta_from: axis, or rename the column if they are counted from the plane")
+	}
+
+	columns["file"] = cmp.Or(columns["channel"], "channel")
+	delete(columns, "channel")
+
+	return columns, nil
+}
+
+// mostMicrophones bounds the rows of a table of microphones whose headers are looked up in other languages.
+const mostMicrophones = 10_000
+
 // checkChainNames returns an error if a column of the table of microphones seems to state a gain or a sensitivity under
 // another name than the program knows.
 func (r *Recordings) checkChainNames(t *campaign.Conditions) error {
 	for _, name := range t.Names {
 		if chainWords.MatchString(name) && !slices.Contains(chainConditions, name) {
-			return fault.At(r.Ingest.Microphones, "column "+name,
+			return fault.At(r.Ingest.Microphones.File, "column "+name,
 				"gain_db or sensitivity_v_per_pa", "another name", "in mV/Pa: sensitivity_v_per_pa [mV/Pa]")
 		}
 	}
@@ -95,7 +129,7 @@ func (r *Recordings) checkChainNames(t *campaign.Conditions) error {
 // readChannels returns the channels that the rows of the table of microphones name, and stores their gains and
 // sensitivities. It changes each row so that it applies to its channel in every file.
 func (r *Recordings) readChannels(t *campaign.Conditions) ([]string, error) {
-	path := r.Ingest.Microphones
+	path := r.Ingest.Microphones.File
 	var channels []string
 	for i, row := range t.Rows {
 		channel := row.File

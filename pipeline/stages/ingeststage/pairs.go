@@ -43,8 +43,8 @@ type Pairs struct {
 // planPairs adds the task that reads pairs.
 func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	if list := exp.Ingest.Exclude.OfChannels(); len(list) > 0 {
-		return Result{}, exp.Errorf("ingest.exclude", "%s: a table of results has no channels; exclude its rows by conditions",
-			list[0])
+		return Result{}, exp.Errorf("ingest.exclude",
+			"%s: a table of results has no channels; exclude its rows by conditions", list[0])
 	}
 
 	res := Result{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}

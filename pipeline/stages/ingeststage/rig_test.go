@@ -88,11 +88,12 @@ func TestMicrophones(t *testing.T) {
 
 	for table, want := range map[string]string{
 		"channel,theta_deg\n1,\n2,30\n":                       "since the configuration uses theta_deg, found an empty cell",
-		"mic,theta\n1,3\n":                                    `expected a column "channel"`,
+		"place,theta\n1,3\n":                                  `expected a column "channel"`,
 		"channel,sensitivity_v_per_pa\n1,0\n2,1\n":            "sensitivity_v_per_pa: expected a number above 0, found 0",
 		"channel,theta\n1,0\n2,1\n4,2\n":                      "a.wav",
 		"channel,theta\n1,0\n1,1\n":                           "mics.csv: line 3: expected a row for each channel",
-		"channel,sensitivity (mV/Pa)\n1,1\n":                  "expected gain_db or sensitivity_v_per_pa",
+		"channel,sens. in mV\n1,1\n":                          "expected gain_db or sensitivity_v_per_pa",
+		"Kanal;Winkel zur Achse [°]\n1;30\n2;60\n":            "write theta_from: axis",
 		"channel,sensitivity_v_per_pa,rpm\n1,1,5\n2,1,3000\n": "rpm",
 	} {
 		files["mics.csv"] = table

@@ -65,7 +65,7 @@ func ScaleOf(src *plan.Source, calibrations []Sensitivity, info ingest.Info, ch 
 	how := chain.Text()
 	if own > 0 { // the table of microphones states a sensitivity, which wins over the configuration's
 		chain.SensitivityVPerPa = own
-		how += fmt.Sprintf("; %g V/Pa by %s", own, src.Ingest.Microphones)
+		how += fmt.Sprintf("; %g V/Pa by %s", own, src.Ingest.Microphones.File)
 	}
 
 	factor, unit, err := chain.Factor(stated)

@@ -46,7 +46,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 		kv.Pair{Key: "ingest.on_bad_recording", Value: r.Ingest.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.Ingest.Data})
 	s = append(s, r.Reader...)
-	if r.Ingest.Microphones != "" {
+	if r.Ingest.Microphones != nil {
 		s = append(s, kv.Pair{Key: "ingest.microphones: chains", Value: fmt.Sprint(r.Chains)})
 	}
 
@@ -96,7 +96,7 @@ func settleReading(exp plan.Experiment, src *plan.Source) error {
 	}
 
 	// Without a calibrator and a table of microphones, the settings alone must calibrate samples relative to full scale.
-	byFullScale := settings.Calibration != nil && settings.Calibration.Calibrator == nil && settings.Microphones == ""
+	byFullScale := settings.Calibration != nil && settings.Calibration.Calibrator == nil && settings.Microphones == nil
 	if byFullScale {
 		if _, _, err := settings.Calibration.Factor("full-scale"); err != nil {
 			return exp.Errorf("ingest.calibration", "%v", err)
@@ -133,7 +133,7 @@ func groupBalance(exp plan.Experiment, src *plan.Source) error {
 	switch {
 	case len(settings.Columns) == 0:
 		return exp.Errorf("ingest", "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
-	case settings.Microphones != "":
+	case settings.Microphones != nil:
 		return exp.Errorf("ingest.microphones", other)
 	case settings.Calibration != nil:
 		return exp.Errorf("ingest.calibration", other)

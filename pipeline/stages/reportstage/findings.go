@@ -9,11 +9,11 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
 	"doubletake/report"
 )
 
