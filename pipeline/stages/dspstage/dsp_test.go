@@ -128,26 +128,26 @@ func TestFileOfMicrophones(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000})
-	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
+	f := newFileTables(b.Source)
 
 	notes := &FileNotes{}
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
-	if f.trip.Rows() != 2 || f.spec.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
-		t.Fatalf("%d triplets, %d spectra, %+v", f.trip.Rows(), f.spec.Rows(), notes)
+	if f.triplets.Rows() != 2 || f.spectra.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
+		t.Fatalf("%d triplets, %d spectra, %+v", f.triplets.Rows(), f.spectra.Rows(), notes)
 	}
 
 	for name, want := range map[string]float64{
 		"bpf1_db_1": 10 * math.Log10(0.02/4e-10),
 		"bpf2_db_2": 10 * math.Log10(0.0002/4e-10),
 	} {
-		v, err := f.trip.Floats(name)
+		v, err := f.triplets.Floats(name)
 		require.NoError(t, err, "%s: %v, %v; want %.2f", name, v, err, want)
 		assert.InDelta(t, want, v[1], 0.1, "%s: %v, %v; want %.2f", name, v, err, want)
 	}
 
 	var names []string
-	for _, c := range f.trip.Columns {
+	for _, c := range f.triplets.Columns {
 		if strings.HasPrefix(c.Name, "bpf1") {
 			names = append(names, strings.TrimPrefix(c.Name, "bpf1_db_"))
 		}
@@ -156,18 +156,21 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent", strings.Join(names, " "),
 		"columns")
 
-	if c := f.trip.Column("bpf1_db_1"); c.Unit != "dB re 20 µPa" || !strings.HasSuffix(c.Description, ", first half") {
+	if c := f.triplets.Column("bpf1_db_1"); c.Unit != "dB re 20 µPa" || !strings.HasSuffix(c.Description, ", first half") {
 		t.Errorf("%s, %q", c.Unit, c.Description)
 	}
 
-	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(&f.trip), "outcomes")
+	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(f.triplets), "outcomes")
 
-	if c := f.spec.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
+	if c := f.spectra.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
 		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))
 	}
 
 	// The same from spectra read before.
-	again := &fileTables{src: b.Source, loads: f.loads, reading: ingeststage.NewReading()}
+	again := newFileTables(b.Source)
+	again.loads = f.loads
+	again.reading = ingeststage.NewReading()
+
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
@@ -180,9 +183,9 @@ func TestFileOfMicrophones(t *testing.T) {
 
 	require.NoError(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	one, _ := f.trip.Floats("bpf2_db_1")
+	one, _ := f.triplets.Floats("bpf2_db_1")
 
-	two, _ := again.trip.Floats("bpf2_db_1")
+	two, _ := again.triplets.Floats("bpf2_db_1")
 	assert.Equal(t, two, one, "%v, read once %v", one, two)
 
 	again.reading.Free()
@@ -204,7 +207,7 @@ func TestBadRun(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
-	f := &fileTables{src: b.Source}
+	f := newFileTables(b.Source)
 	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }
@@ -230,7 +233,7 @@ func TestNotesAndOutcomes(t *testing.T) {
 
 	assert.Equal(t, "one", single.Flags[0].Text, "%+v", single)
 
-	f := &fileTables{}
+	f := newFileTables(nil)
 	outcomes := func(names ...string) *dsp.Pairs {
 		p := &dsp.Pairs{Rows: make([]dsp.Row, 1)}
 		for _, n := range names {
@@ -250,7 +253,7 @@ func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
 	rec := ingest.Recording{Conditions: given}
 
-	f := &fileTables{src: &plan.Source{}}
+	f := newFileTables(&plan.Source{})
 	got, err := f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
 	if len(got) != 1 {

@@ -23,12 +23,12 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	if err := plan.WriteTable(job, tripletsArrow, &tables.trip); err != nil {
+	if err := plan.WriteTable(job, tripletsArrow, tables.triplets); err != nil {
 		return err
 	}
 
 	if r.spectra {
-		if err := plan.WriteTable(job, spectraArrow, &tables.spec); err != nil {
+		if err := plan.WriteTable(job, spectraArrow, tables.spectra); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,9 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 // rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
 // file, or if the file turns out to be bad and the configuration says to go on without it.
 func (r fileRun) rows(ctx context.Context, job *engine.Job) (*fileTables, *FileNotes, error) {
-	tables := &fileTables{src: r.src, loads: &Loads{Src: r.src, File: r.file}}
+	tables := newFileTables(r.src)
+	tables.loads.File = r.file
+
 	var res *ingeststage.FileResult
 	if reading, ok := r.file.Reading.Get(job); ok {
 		tables.reading = reading
@@ -63,7 +65,7 @@ func (r fileRun) rows(ctx context.Context, job *engine.Job) (*fileTables, *FileN
 
 	err := tables.file(ctx, res, r.file.Path(job), notes)
 	if ingeststage.BadRecording(r.src, err) {
-		return &fileTables{}, &FileNotes{Skipped: &ingeststage.Skipped{Path: r.file.Name, Reason: err.Error()}}, nil
+		return newFileTables(r.src), &FileNotes{Skipped: &ingeststage.Skipped{Path: r.file.Name, Reason: err.Error()}}, nil
 	}
 
 	if err != nil {

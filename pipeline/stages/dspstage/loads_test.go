@@ -201,17 +201,17 @@ func TestFileOfBalance(t *testing.T) {
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`)
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
-	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
+	f := newFileTables(b.Source)
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	y1, err1 := f.trip.Floats("cl_1")
+	y1, err1 := f.triplets.Floats("cl_1")
 
-	y2, err2 := f.trip.Floats("cl_2")
+	y2, err2 := f.triplets.Floats("cl_2")
 	if err1 != nil || err2 != nil || len(y1) != 1 || math.Abs(y1[0]-0.5/3) > 1e-12 || math.Abs(y2[0]-5.5/3) > 1e-12 {
 		t.Errorf("%v %v, %v %v; want 0.5 and 5.5 N over 3 N", y1, y2, err1, err2)
 	}
 
-	if c := f.trip.Column("cl_2"); c.Description != "second outcome, independent of the first given the run" {
+	if c := f.triplets.Column("cl_2"); c.Description != "second outcome, independent of the first given the run" {
 		t.Errorf("%q", c.Description)
 	}
 }

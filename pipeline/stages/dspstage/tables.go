@@ -24,11 +24,16 @@ type fileTables struct {
 	background *Background          // nil without recordings of the background
 	reading    *ingeststage.Reading // results of stage ingest in memory; nil if there are none
 	names      []string             // names of the outcomes, which all runs must have
-	trip       table.Table          // triplets
-	spec       table.Table          // spectra
+	triplets   *table.Table
+	spectra    *table.Table
 
 	rd  ingest.Reader // the open file
 	res *ingeststage.FileResult
+}
+
+// newFileTables returns empty tables of a file of the source.
+func newFileTables(src *plan.Source) *fileTables {
+	return &fileTables{src: src, loads: &Loads{Src: src}, triplets: &table.Table{}, spectra: &table.Table{}}
 }
 
 // file computes the rows of all runs of a file, and adds the notes about them.
@@ -185,7 +190,7 @@ func (f *fileTables) rows(pairs *dsp.Pairs, run string, recs []ingest.Recording)
 	}
 
 	for _, row := range pairs.Rows {
-		f.src.Cells(&f.trip, run, recs[row.Recording])
+		f.src.Cells(f.triplets, run, recs[row.Recording])
 	}
 
 	f.outcomes(pairs)
@@ -243,7 +248,7 @@ func (f *fileTables) outcomes(pairs *dsp.Pairs) {
 				doc += "; " + outcome.Note
 			}
 
-			column := f.trip.Make(fmt.Sprintf("%s_%d", outcome.Name, h+1), outcome.Unit, doc)
+			column := f.triplets.Make(fmt.Sprintf("%s_%d", outcome.Name, h+1), outcome.Unit, doc)
 			for _, row := range pairs.Rows {
 				column.Floats = append(column.Floats, row.Values[k].Y[h])
 			}
@@ -268,7 +273,7 @@ func (f *fileTables) byProduct(pairs *dsp.Pairs, k, i int) {
 			doc = product.Description
 		}
 
-		column := f.trip.Make(name, product.Unit, doc)
+		column := f.triplets.Make(name, product.Unit, doc)
 		for _, row := range pairs.Rows {
 			v := row.Values[k].ByProducts[i][h]
 			if product.Bool {
@@ -319,7 +324,7 @@ func (f *fileTables) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec 
 			}
 
 			doc := strings.TrimPrefix(pairs.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
-			table.AddCell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
+			table.AddCell(f.triplets, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
 
@@ -329,32 +334,32 @@ func (f *fileTables) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec 
 // spectrum appends the spectra of the two halves of a recording, and the lines and bins that were used.
 func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, binHz float64, s dsp.Spectra) {
 	for h, half := range s.Halves {
-		f.src.Cells(&f.spec, run, rec)
-		table.AddCell(&f.spec, "half", "", "1 or 2", h+1)
-		table.AddCell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
-		table.AddCell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
-		table.AddCell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square",
+		f.src.Cells(f.spectra, run, rec)
+		table.AddCell(f.spectra, "half", "", "1 or 2", h+1)
+		table.AddCell(f.spectra, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
+		table.AddCell(f.spectra, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
+		table.AddCell(f.spectra, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square",
 			half.Spectrum)
 
 		lines := half.Lines
-		table.AddCell(&f.spec, "line_hz", "Hz", "harmonics: frequency of the largest bin", lineCells(lines, peakHz))
-		table.AddCell(&f.spec, "line_power", unit+"²", "harmonics: mean square", lineCells(lines, linePower))
-		table.AddCell(&f.spec, "floor", unit+"²", "harmonics: floor per bin",
+		table.AddCell(f.spectra, "line_hz", "Hz", "harmonics: frequency of the largest bin", lineCells(lines, peakHz))
+		table.AddCell(f.spectra, "line_power", unit+"²", "harmonics: mean square", lineCells(lines, linePower))
+		table.AddCell(f.spectra, "floor", unit+"²", "harmonics: floor per bin",
 			lineCells(lines, func(line dsp.Line) float64 { return line.Floor }))
-		table.AddCell(&f.spec, "search_lo", "", "harmonics: first bin searched",
+		table.AddCell(f.spectra, "search_lo", "", "harmonics: first bin searched",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[0]) }))
-		table.AddCell(&f.spec, "search_hi", "", "harmonics: last bin searched",
+		table.AddCell(f.spectra, "search_hi", "", "harmonics: last bin searched",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Search[1]) }))
-		table.AddCell(&f.spec, "band_lo", "", "harmonics: first bin of the line",
+		table.AddCell(f.spectra, "band_lo", "", "harmonics: first bin of the line",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[0]) }))
-		table.AddCell(&f.spec, "band_hi", "", "harmonics: last bin of the line",
+		table.AddCell(f.spectra, "band_hi", "", "harmonics: last bin of the line",
 			lineCells(lines, func(line dsp.Line) float64 { return float64(line.Band[1]) }))
 
 		orders := half.ShaftOrders
-		table.AddCell(&f.spec, "shaft_order", "", "orders of the shaft that are no multiple of the blade count",
+		table.AddCell(f.spectra, "shaft_order", "", "orders of the shaft that are no multiple of the blade count",
 			lineCells(orders, func(line dsp.Line) float64 { return float64(line.Order) }))
-		table.AddCell(&f.spec, "shaft_order_hz", "Hz", "their frequency", lineCells(orders, peakHz))
-		table.AddCell(&f.spec, "shaft_order_power", unit+"²", "their mean square", lineCells(orders, linePower))
+		table.AddCell(f.spectra, "shaft_order_hz", "Hz", "their frequency", lineCells(orders, peakHz))
+		table.AddCell(f.spectra, "shaft_order_power", unit+"²", "their mean square", lineCells(orders, linePower))
 	}
 }
 

@@ -38,12 +38,12 @@ func TestTachometer(t *testing.T) {
 		res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		run := &res.Runs[0]
 		run.Run.Recordings, run.Units, run.Scale = run.Run.Recordings[:1], run.Units[:1], run.Scale[:1]
-		f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
+		f := newFileTables(b.Source)
 
 		notes := &FileNotes{}
 		require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
-		if v, err := f.trip.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
+		if v, err := f.triplets.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
 			t.Errorf("%s: %v, %v", d, v, err)
 		}
 
