@@ -10,8 +10,8 @@ import (
 // variable is the environment variable that asks for long tests.
 const variable = "DOUBLETAKE_LONG"
 
-// Skip skips a test unless DOUBLETAKE_LONG is set. Tests that take seconds of processor time call it. The reason says
-// what takes long.
+// Skip skips a test unless DOUBLETAKE_LONG is set. Tests that take seconds of processor time call it, with the reason
+// for the time.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 

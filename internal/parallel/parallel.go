@@ -50,7 +50,7 @@ func Do(workers, n int, f func(i int)) {
 // has failed, it starts no calls with larger numbers. Calls are started in the order of the numbers, so the error is
 // the same for any number of workers.
 func Try(workers, n int, f func(i int) error) error {
-	var mutex sync.Mutex // of the following variables
+	var mutex sync.Mutex // guards first and failed
 	var first error      // error of the call with the number failed
 	failed := n          // smallest number whose call failed; n if none did
 
@@ -101,15 +101,16 @@ func Caught(value any) *Panic {
 	panicked := false
 	for f, more := frames.Next(); more; f, more = frames.Next() {
 		passesOn := strings.HasSuffix(f.Function, "/decode.Catch")
-		switch own := strings.HasPrefix(f.Function, "runtime."); {
+		isRuntime := strings.HasPrefix(f.Function, "runtime.")
+		switch {
 		case panicked && passesOn:
 			panicked = false
-		case panicked && !own:
+		case panicked && !isRuntime:
 			p.Place = fmt.Sprintf("%s, line %d", f.Function, f.Line)
 			return p
+		case f.Function == "runtime.gopanic":
+			panicked = true
 		}
-
-		panicked = panicked || f.Function == "runtime.gopanic"
 	}
 
 	return p

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"doubletake/internal/parallel"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// The error is that of the smallest number, for any number of workers.
+// Try returns the error of the smallest number that fails, 3, for any number of workers, and nil if no call fails.
 func TestTry(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		for range 100 {
@@ -18,13 +20,10 @@ func TestTry(t *testing.T) {
 
 				return nil
 			})
-			if err == nil || err.Error() != "number 3" {
-				t.Fatalf("%d workers: %v, expected number 3", workers, err)
-			}
+			require.EqualError(t, err, "number 3", "%d workers", workers)
 		}
 
-		if err := parallel.Try(workers, 50, func(int) error { return nil }); err != nil {
-			t.Errorf("%d workers: %v", workers, err)
-		}
+		err := parallel.Try(workers, 50, func(int) error { return nil })
+		assert.NoError(t, err, "%d workers", workers)
 	}
 }

@@ -27,7 +27,7 @@ type Change struct {
 // that is not known is NaN.
 type Number struct{ Mean, Std, SE float64 }
 
-// unknown is a number of which nothing is known.
+// unknown returns a number all of whose parts are unknown.
 func unknown() Number { return Number{Mean: math.NaN(), Std: math.NaN(), SE: math.NaN()} }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -140,7 +140,7 @@ type place struct {
 // String returns the text by which places are sorted.
 func (p place) String() string { return "[" + p.where + " " + p.key + "]" }
 
-// byPlace returns the values of settings by their places.
+// byPlace returns the values of a list of settings by their places.
 func byPlace(list []Setting) map[place]string {
 	values := make(map[place]string, len(list))
 	for _, setting := range list {
@@ -154,7 +154,7 @@ type split struct {
 	experiment, name string
 }
 
-// heldOut returns for each split a text that says which rows of which triplets it held out. Two splits with the same
+// heldOut returns for each split a text that names its held-out rows and the table of triplets. Two splits with the same
 // text have the same held-out set.
 func (r *Record) heldOut() map[split]string {
 	texts := map[split]string{}
@@ -362,13 +362,17 @@ func trustMetrics(k MetricKey, prediction string, outcomes []score.OutcomeTrust)
 			k.Outcomes = trust.Outcome
 		}
 
-		add := func(metric string, v, se float64) {
-			k.Metric = metric
-			list = append(list, MetricRecord{k, Number{v, math.NaN(), se}})
+		for _, estimate := range []struct {
+			metric    string
+			value, se float64
+		}{
+			{"rmse", trust.RMSE, trust.RMSESE},
+			{"coverage", trust.Inside, trust.InsideSE},
+			{"half_width", trust.Half, math.NaN()},
+		} {
+			k.Metric = estimate.metric
+			list = append(list, MetricRecord{k, Number{estimate.value, math.NaN(), estimate.se}})
 		}
-		add("rmse", trust.RMSE, trust.RMSESE)
-		add("coverage", trust.Inside, trust.InsideSE)
-		add("half_width", trust.Half, math.NaN())
 	}
 
 	return list

@@ -32,7 +32,7 @@ var (
 	maxRecordsBytes = int64(64 << 20)
 	// maxRecordBytes is the size of a record. Parts of a longer record are left out.
 	maxRecordBytes = 1 << 20
-	// maxFailureBytes is the length of the text that says why a run failed.
+	// maxFailureBytes is the length of the reason for which a run failed.
 	maxFailureBytes = 2 << 10
 )
 
@@ -82,8 +82,8 @@ type Run struct {
 	Reports func() []report.Experiment
 }
 
-// Keep writes a record of the run if it made something or failed, or if its configuration is not that of the last
-// record. It deletes old records. A run that could not start leaves no record.
+// Keep writes a record of the run if it made something or failed, or if its configuration differs from the last
+// record's. It deletes old records. A run that could not start leaves no record.
 func (run Run) Keep() error {
 	result := run.Result
 	if result == nil {
@@ -128,8 +128,8 @@ func (run Run) Keep() error {
 // timeID is the form of IDs.
 const timeID = "20060102T150405.000Z"
 
-// setID sets the ID to the time of the record. If a record with the ID is among names, whose clock may have been set
-// back since, setID moves the time of this record on.
+// setID sets the ID to the time of the record. If names has a record with this ID, because the clock was set back since,
+// setID moves the time of this record on.
 func (r *Record) setID(names []string) {
 	for {
 		r.ID = r.Time.Format(timeID)
@@ -155,8 +155,8 @@ func (r *Record) write(dir string) error {
 	return engine.WriteFile(filepath.Join(dir, r.ID+r.suffix()), b)
 }
 
-// suffix returns the end of the name of the record's file. A run that makes nothing sees from it whether its
-// configuration is that of the last record, without reading the record.
+// suffix returns the end of the name of the record's file, which names the configuration. A run that makes nothing
+// compares it with the name of the last record, without reading the record.
 func (r *Record) suffix() string { return "-" + r.Digest[:16] + ".json" }
 
 // failureText returns the text of an error, without its end if it is long, and "interrupted" after an interrupt.
@@ -277,7 +277,7 @@ func (r *Record) leaveOut(step int) bool {
 	return true
 }
 
-// recordNames returns the names of the records in a folder, oldest first. It returns none if there is no folder.
+// recordNames returns the names of the records in a folder, oldest first. It returns no names if the folder is missing.
 func recordNames(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -425,7 +425,8 @@ func Find(list []Record, name string) (*Record, error) {
 		text = fmt.Sprintf("run %q: expected a number from 1 to %d, from -1 to -%d, or the beginning of an ID, as pipeline "+
 			"log lists them", name, len(list), len(list))
 	default:
-		text = fmt.Sprintf("run %q: expected the beginning of one ID, found that of %d; write more of it", name, len(found))
+		text = fmt.Sprintf("run %q: expected the beginning of one ID, found the beginning of %d IDs; write more of it", name,
+			len(found))
 	}
 
 	return nil, &fault.UsageError{Text: text}

@@ -379,8 +379,8 @@ func TestFindNothing(t *testing.T) {
 	for name, want := range map[string]string{
 		"4": unknown, "0": unknown, "-4": unknown, "": unknown, "x": unknown, "2026": unknown,
 		"-9223372036854775808": unknown,
-		"20261102":             "found that of 2; write more of it",
-		"202611":               "found that of 3; write more of it",
+		"20261102":             "found the beginning of 2 IDs; write more of it",
+		"202611":               "found the beginning of 3 IDs; write more of it",
 	} {
 		_, err := Find(list, name)
 

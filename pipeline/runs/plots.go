@@ -98,7 +98,8 @@ func experimentOf(path string) (folder, split string) {
 func readPage(path string) (*report.Detail, error) {
 	detail, err := reportstage.ReadDetail(path)
 	if err != nil {
-		return nil, fault.At(path, "", "the numbers of a report", "others or damage", "pipeline run makes it again")
+		return nil, fault.At(path, "", "the numbers of a report", "another file, or a damaged one: "+err.Error(),
+			"pipeline run makes it again")
 	}
 
 	return detail, nil
@@ -162,7 +163,7 @@ func listed(kind, source string, names, kinds []string) []string {
 		}
 	}
 
-	return append(lines, "pipeline plot "+source+" KIND lists those of a kind")
+	return append(lines, "pipeline plot "+source+" KIND lists the figures of a kind")
 }
 
 // Draw returns a figure as the contents of a file. It returns a *fault.UsageError if no figure has the name.

@@ -23,7 +23,7 @@ func TestListed(t *testing.T) {
 	}{
 		{"", 61, []string{
 			"parity: 1 figure, as e/s-parity", "directivity: 60 figures, as e/s-directivity-0",
-			"pipeline plot runs KIND lists those of a kind",
+			"pipeline plot runs KIND lists the figures of a kind",
 		}},
 		{"", 3, names[:3]},
 		{"directivity", 61, names[1:]},

@@ -8,10 +8,15 @@ import (
 	"doubletake/pipeline/watch"
 )
 
+// Example shows a work directory without a run, and a duration in words.
 func Example() {
-	w := watch.New("runs") // which nobody has made yet
-	page := string(w.Page(time.Now()))
-	fmt.Println(strings.Contains(page, "No run has left a journal here."))
+	w := watch.New("runs") // a folder that does not exist
+	page, err := w.Page(time.Now())
+	if err != nil {
+		panic(err)
+	}
+
+	fmt.Println(strings.Contains(string(page), "No run has left a journal here."))
 	fmt.Println(watch.Words(130 * time.Minute))
 	// Output:
 	// true

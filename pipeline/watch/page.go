@@ -40,9 +40,8 @@ const (
 	reloadEvery = 5 * time.Second
 )
 
-// Page returns a page that shows the state at the time now: one HTML file that needs no other file and no scripts. It
-// panics if the template, which is part of the program, does not fit the values.
-func (w *Watcher) Page(now time.Time) []byte {
+// Page returns a page that shows the state at the time now: one HTML file that needs no other file and no scripts.
+func (w *Watcher) Page(now time.Time) ([]byte, error) {
 	values := map[string]any{
 		"Title": w.title(), "Now": now.Format(time.DateTime), "Reload": int(reloadEvery.Seconds()),
 		"Style": template.CSS(style),
@@ -51,10 +50,10 @@ func (w *Watcher) Page(now time.Time) []byte {
 
 	var b bytes.Buffer
 	if err := page().Execute(&b, values); err != nil {
-		panic("watch: " + err.Error())
+		return nil, fmt.Errorf("fill page: %w", err)
 	}
 
-	return b.Bytes()
+	return b.Bytes(), nil
 }
 
 // show adds the values of a run to the values of the page.
@@ -65,7 +64,7 @@ func (w *Watcher) show(values map[string]any, r *run, now time.Time) {
 	values["Error"] = state.failure
 	values["Stages"] = r.stages
 
-	running := r.in("start") // sorted by start: the longest at work is the first
+	running := r.tasksIn("start") // sorted by start: the longest at work is the first
 	slices.SortStableFunc(running, func(a, b *task) int { return a.since.Compare(b.since) })
 
 	values["For"] = func(t *task) string { return Words(now.Sub(t.since)) }
@@ -80,7 +79,7 @@ func (w *Watcher) show(values map[string]any, r *run, now time.Time) {
 	values["AtWork"] = running[:min(len(running), maxRunning)]
 	values["MoreRunning"] = max(0, len(running)-maxRunning)
 
-	failed := r.in("failed")
+	failed := r.tasksIn("failed")
 	values["Failed"] = len(failed)
 	values["Failures"] = failed[:min(len(failed), maxFailed)]
 	values["MoreFailed"] = max(0, len(failed)-maxFailed)
@@ -141,7 +140,7 @@ func (w *Watcher) state(r *run, now time.Time) state {
 		s.say("Ended %s.", localTime(r.end.Time))
 	case r.end != nil:
 		s.title = "Done"
-		if len(r.in("failed")) > 0 {
+		if len(r.tasksIn("failed")) > 0 {
 			s.title = "Ended with failures"
 		}
 

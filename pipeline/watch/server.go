@@ -135,8 +135,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	switch name {
 	case "":
+		body, err := s.page()
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(s.page()) // the browser may have gone
+		_, _ = w.Write(body) // the browser may have gone
 	case "report":
 		s.report(w)
 	default:
@@ -164,17 +170,24 @@ func refuse(w http.ResponseWriter, status int, text string) {
 }
 
 // page returns the page. It looks at the work directory if the last look was long enough ago.
-func (s *Server) page() []byte {
+func (s *Server) page() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	now := time.Now()
-	if !now.Before(s.nextLook) {
-		s.body = s.watcher.Page(now)
-		s.nextLook = time.Now().Add(max(refreshEvery, restShare*time.Since(now)))
+	if now.Before(s.nextLook) {
+		return s.body, nil
 	}
 
-	return s.body
+	body, err := s.watcher.Page(now)
+	if err != nil {
+		return nil, err
+	}
+
+	s.body = body
+	s.nextLook = time.Now().Add(max(refreshEvery, restShare*time.Since(now)))
+
+	return body, nil
 }
 
 // known reports whether a Host header names this server: localhost, an IP address, or the host that the user named.

@@ -23,8 +23,8 @@ type Watcher struct {
 	dir     string
 	changed time.Time // when the journal last changed, by the clock of its file system
 
-	// alive is when the last sign of life was seen, by this machine's clock. At the first look it is when the file says
-	// that it changed.
+	// alive is when the last sign of life was seen, by this machine's clock. At the first look it is the time of the last
+	// change of the journal.
 	alive time.Time
 }
 
@@ -226,8 +226,8 @@ func (r *run) count() {
 	}
 }
 
-// in returns the tasks that are in a state.
-func (r *run) in(state string) []*task {
+// tasksIn returns the tasks that are in a state.
+func (r *run) tasksIn(state string) []*task {
 	var list []*task
 	for _, task := range r.tasks {
 		if task.state == state {

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,143 +14,146 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run of fake tasks on the real engine, looked at as it goes. What is expected is
-// what the test had the tasks do.
+// look returns the page of a watcher as it is now.
+func look(t *testing.T, w *Watcher) string {
+	t.Helper()
+
+	page, err := w.Page(time.Now())
+	require.NoError(t, err)
+
+	return string(page)
+}
+
+// stageNow returns the counts of a stage as they are now.
+func stageNow(w *Watcher, name string) *stage { return w.read(time.Now()).stage(name) }
+
+// The real engine runs fake tasks, and a watcher looks at the run as it goes. The expected counts and texts are what the
+// test makes the tasks do.
 func TestWatcher(t *testing.T) {
 	s := newStub(t)
 	w := New(s.dir)
-	look := func() string { return string(w.Page(time.Now())) }
 
-	assert.Contains(t, look(), "No journal of a run")
+	assert.Contains(t, look(t, w), "No journal of a run")
 
 	s.begin()
-	row := func(name string) *stage { return w.read(time.Now()).stage(name) }
-
 	until(t, "three tasks are at work", func() bool { return len(atWork(w)) == 3 })
 
-	if v := row("ingest"); v.Tasks != 3 || v.Running != 3 || v.Waiting() != 0 || v.Made != 0 {
-		t.Errorf("ingest: %+v", v)
-	}
+	ingest := stageNow(w, "ingest")
+	assert.Equal(t, 3, ingest.Tasks, "tasks of ingest")
+	assert.Equal(t, 3, ingest.Running, "tasks of ingest at work")
+	assert.Zero(t, ingest.Waiting(), "tasks of ingest that wait")
+	assert.Zero(t, ingest.Made, "tasks of ingest that were made")
 
-	if v := row("train"); v.Tasks != 2 || v.Waiting() != 2 {
-		t.Errorf("train: %+v", v)
-	}
+	train := stageNow(w, "train")
+	assert.Equal(t, 2, train.Tasks, "tasks of train")
+	assert.Equal(t, 2, train.Waiting(), "tasks of train that wait")
 
-	host, _ := os.Hostname()
-	if r := atWork(w)[0]; !strings.HasPrefix(r.ID, "e/ingest/") || r.Where != host ||
-		!strings.HasPrefix(r.Since(), time.Now().Format("2006-")) {
-		t.Errorf("at work: %+v", r)
-	}
+	host, err := os.Hostname()
+	require.NoError(t, err)
 
-	if p := look(); !strings.Contains(p, `http-equiv="refresh" content="5"`) || strings.Contains(p, "test <1>") {
-		t.Error("the page is not read anew, or does not escape a name")
-	}
+	first := atWork(w)[0]
+	assert.True(t, strings.HasPrefix(first.ID, "e/ingest/"), first.ID)
+	assert.Equal(t, host, first.Where)
+	assert.True(t, strings.HasPrefix(first.Since(), time.Now().Format("2006-")), first.Since())
+
+	page := look(t, w)
+	assert.Contains(t, page, `http-equiv="refresh" content="5"`, "browsers load the page again")
+	assert.NotContains(t, page, "test <1>", "names are escaped")
 
 	s.gates["e/ingest/c.wav"] <- s.failing()
 	s.gates["e/ingest/a.wav"] <- nil
 	s.gates["e/ingest/b.wav"] <- nil
-	until(t, "one failed, the trainings began", func() bool { return row("train").Running == 2 })
+	until(t, "one failed, the trainings began", func() bool { return stageNow(w, "train").Running == 2 })
 
-	f := w.read(time.Now()).in("failed")
-	if len(f) != 1 || f[0].ID != "e/ingest/c.wav" || f[0].Text != "the microphone fell <i>down</i>" ||
-		f[0].Log != ".cache/command/parts/b/log" {
-		t.Fatalf("failed: %.300v", f)
-	}
+	failed := w.read(time.Now()).tasksIn("failed")
+	require.Len(t, failed, 1)
+	assert.Equal(t, "e/ingest/c.wav", failed[0].ID)
+	assert.Equal(t, "the microphone fell <i>down</i>", failed[0].Text)
+	assert.Equal(t, ".cache/command/parts/b/log", failed[0].Log)
 
-	if tail := w.tail(f[0].Log); !strings.HasSuffix(tail, "<script>last()</script> line") ||
-		strings.Count(tail, "\n") != logLines-1 || !strings.HasPrefix(tail, "line of the log\n") {
-		t.Errorf("the log's tail has %d bytes: %.80q…", len(tail), tail)
-	}
+	tail := w.tail(failed[0].Log)
+	assert.Equal(t, logLines-1, strings.Count(tail, "\n"), "line ends in the tail of the log")
+	assert.True(t, strings.HasPrefix(tail, "line of the log\n"), "%.80q", tail)
+	assert.True(t, strings.HasSuffix(tail, "<script>last()</script> line"), "%.80q", tail)
 
-	if p := look(); !strings.Contains(p, "last()") || strings.Contains(p, "<script>last") ||
-		strings.Contains(p, "<i>down") {
-		t.Error("the page does not escape an error or a log")
-	}
+	page = look(t, w)
+	assert.Contains(t, page, "last()", "the page shows the log")
+	assert.NotContains(t, page, "<script>last", "the log is escaped")
+	assert.NotContains(t, page, "<i>down", "the error is escaped")
 
-	if v := row("ingest"); v.Made != 2 || v.Failed != 1 || v.Percent() != 66 {
-		t.Errorf("ingest: %+v", v)
-	}
+	ingest = stageNow(w, "ingest")
+	assert.Equal(t, 2, ingest.Made, "tasks of ingest that were made")
+	assert.Equal(t, 1, ingest.Failed, "tasks of ingest that failed")
+	assert.Equal(t, 66, ingest.Percent(), "2 of 3 tasks in per cent, rounded down")
 
 	for _, id := range []string{"e/train/low/seed-0", "e/train/low/seed-1", "e/report", "report"} {
 		s.gates[id] <- nil
 	}
 
-	if err := <-s.over; !errors.Is(err, engine.ErrFailed) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, <-s.over, engine.ErrFailed)
 
-	p := look()
-	assert.Contains(t, p, "Ended with failures")
-	assert.Contains(t, p, `href="report"`)
-	assert.Contains(t, p, "At work: 0")
+	page = look(t, w)
+	assert.Contains(t, page, "Ended with failures")
+	assert.Contains(t, page, `href="report"`)
+	assert.Contains(t, page, "At work: 0")
+	assert.NotContains(t, page, "not renewed", "the report is this run's")
 
-	assert.False(t, strings.Contains(p, "not renewed"), "the report is taken for one of an earlier run")
-
-	// After the fact, from the work directory alone.
-	w = New(s.dir)
-
-	assert.Contains(t, look(), "Ended with failures")
+	// A new watcher has only the work directory.
+	assert.Contains(t, look(t, New(s.dir)), "Ended with failures")
 }
 
-// A run that was interrupted, one that was killed, and one that follows.
-func TestEnds(t *testing.T) {
+// title returns the state of a watcher's run as it is now.
+func title(w *Watcher) string {
+	now := time.Now()
+	return w.state(w.read(now), now).title
+}
+
+// A run that goes on is shown as running, and after an interrupt as interrupted.
+func TestInterrupted(t *testing.T) {
 	s := newStub(t)
 	w := New(s.dir)
-	state := func() string {
-		now := time.Now()
-		return w.state(w.read(now), now).title
-	}
-
 	s.begin()
 	until(t, "tasks are at work", func() bool { return len(atWork(w)) == 3 })
-
-	assert.Equal(t, "Running", state(), "got")
-
-	journal := filepath.Join(s.dir, engine.Journal)
-	running := testfile.Read(t, journal)
+	assert.Equal(t, "Running", title(w))
 
 	s.stop()
 	<-s.over
 
-	if got := state(); got != "Interrupted" || len(atWork(w)) != 0 {
-		t.Error(got)
-	}
-
-	// The journal as a kill leaves it: the last line cut, nothing since an hour.
-	killed := New(filepath.Join(t.TempDir(), "runs"))
-	to := filepath.Join(killed.dir, engine.Journal)
-
-	hour := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, running[:len(running)-20], 0o644),
-		os.Chtimes(to, hour, hour)); err != nil {
-		t.Fatal(err)
-	}
-
-	w = killed
-
-	if got := state(); !strings.HasPrefix(got, "No sign of life since "+hour.Format(time.DateTime)) {
-		t.Error(got)
-	}
-
-	require.Len(t, atWork(w), 2, "at work")
-	assert.Contains(t, string(w.Page(time.Now())), `<td></td><td class="text">no sign of life since `)
-
-	// A run that follows replaces the journal; its lines come in two pieces.
-	require.NoError(t, os.Remove(to))
-	require.NoError(t, os.WriteFile(to, running[:100], 0o644))
-
-	state()
-
-	if err := os.WriteFile(to, running, 0o644); err != nil { // the same file, longer
-		t.Fatal(err)
-	}
-
-	if got := state(); got != "Running" || len(atWork(w)) != 3 {
-		t.Errorf("%s, %d at work", got, len(atWork(w)))
-	}
+	assert.Equal(t, "Interrupted", title(w))
+	assert.Empty(t, atWork(w))
 }
 
-// Whatever a journal says, no file outside the work directory is shown.
+// A kill leaves a journal whose last line is cut and that no longer changes. A run that follows replaces the journal,
+// and writes its lines in two pieces here.
+func TestKilled(t *testing.T) {
+	s := newStub(t)
+	s.begin()
+	until(t, "tasks are at work", func() bool { return len(atWork(New(s.dir))) == 3 })
+	running := testfile.Read(t, filepath.Join(s.dir, engine.Journal))
+	s.stop()
+	<-s.over
+
+	w := New(filepath.Join(t.TempDir(), "runs"))
+	journal := filepath.Join(w.dir, engine.Journal)
+	hourAgo := time.Now().Add(-time.Hour)
+	require.NoError(t, os.MkdirAll(filepath.Dir(journal), 0o755))
+	require.NoError(t, os.WriteFile(journal, running[:len(running)-20], 0o644))
+	require.NoError(t, os.Chtimes(journal, hourAgo, hourAgo))
+
+	assert.Equal(t, "No sign of life since "+hourAgo.Format(time.DateTime), title(w))
+	require.Len(t, atWork(w), 2, "tasks at work, without the task of the line that is cut")
+	assert.Contains(t, look(t, w), `<td></td><td class="text">no sign of life since `)
+
+	require.NoError(t, os.Remove(journal))
+	require.NoError(t, os.WriteFile(journal, running[:100], 0o644))
+	title(w) // a look at the first piece
+
+	require.NoError(t, os.WriteFile(journal, running, 0o644)) // the same file, longer
+	assert.Equal(t, "Running", title(w))
+	assert.Len(t, atWork(w), 3)
+}
+
+// No file outside the work directory is shown, whatever path a journal has for a log.
 func TestLogOutside(t *testing.T) {
 	dir := t.TempDir()
 	w := New(filepath.Join(dir, "runs"))
@@ -163,9 +165,14 @@ func TestLogOutside(t *testing.T) {
 	}
 }
 
-// FuzzJournal reads journals of any content: nothing panics, and counts stay counts.
+// FuzzJournal shows journals of any content: the page is always complete.
 func FuzzJournal(f *testing.F) {
-	line := func(l engine.Line) string { b, _ := json.Marshal(l); return string(b) + "\n" }
+	line := func(l engine.Line) string {
+		text, err := json.Marshal(l)
+		require.NoError(f, err)
+
+		return string(text) + "\n"
+	}
 	f.Add(line(engine.Line{Event: "run", Jobs: 2, Stages: []engine.StageSummary{{Stage: "train", Cached: 1}}}) +
 		line(engine.Line{Event: "task", Task: "e/train/s/seed-0", Stage: "train", Experiment: "e", Split: "s"}) +
 		line(engine.Line{Event: "start", Task: "e/train/s/seed-0"}) +
@@ -180,12 +187,10 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 
-		w := New(dir)
-		if page := string(w.Page(time.Now())); !strings.HasSuffix(page, "</html>\n") {
-			t.Errorf("the page ends with %q", page[max(0, len(page)-100):])
-		}
+		page := look(t, New(dir))
+		assert.True(t, strings.HasSuffix(page, "</html>\n"), "the page ends with %q", page[max(0, len(page)-100):])
 	})
 }
 
-// atWork are the tasks that are being made.
-func atWork(w *Watcher) []*task { return w.read(time.Now()).in("start") }
+// atWork returns the tasks that are being made.
+func atWork(w *Watcher) []*task { return w.read(time.Now()).tasksIn("start") }
