@@ -36,10 +36,10 @@ type OwnCondition struct {
 	Attribute string
 }
 
-// Assemble cuts an open file into runs and recordings and gives them their conditions. rows are the rows of the
-// conditions table that mean the file; nil: there is no table. ofFile are the conditions of the whole file. Each
-// interval of the rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions
-// of the file, of the row and of attributes of the channels.
+// Assemble cuts an open file into runs and recordings and gives them their conditions. rows is the conditions table with
+// the rows that mean the file, or nil without a table. ofFile are the conditions of the whole file. Each interval of the
+// rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions of the file, of
+// the row and of attributes of the channels.
 //
 // Assemble returns an error, with the lines, if a recording has two rows or none, or if an interval ends beyond the
 // end of the file. Warnings: "overlapping-intervals", "no-conditions".
@@ -303,8 +303,8 @@ func describeChannel(channel ingest.Channel) string {
 type placedRow struct {
 	row       *ConditionRow
 	begin     int64 // the first sample
-	end       int64 // behind the last sample
-	statedEnd int64 // as end; −1: the row does not state it, and end is the end of the file
+	end       int64 // the sample after the last one
+	statedEnd int64 // end if the row states it; −1: the row does not, and end is the end of the file
 	channel   int   // −1: all channels
 }
 
@@ -328,7 +328,8 @@ func (f *assembly) place(r *ConditionRow) (placedRow, error) {
 	}
 
 	samples := float64(first.Samples)
-	if begin >= samples || placed.statedEnd >= 0 && end > samples {
+	endsBehind := placed.statedEnd >= 0 && end > samples
+	if begin >= samples || endsBehind {
 		return placedRow{}, f.table.rowError(*r,
 			fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
 			intervalID("", placed.begin, placed.statedEnd)+" (row0:row1)", "")
@@ -567,8 +568,8 @@ func (c *Conditions) files() []string {
 	return names
 }
 
-// nearHint returns the beginning of a hint that lists the nearest names, or "" if none is near. It compares as many
-// elements at the end of each name as the sought name has.
+// nearHint returns the beginning of a hint that lists the names nearest to the sought name, or "" if none is near. It
+// compares only the end of each name: as many elements of its path as the sought name has.
 func nearHint(begin, name string, names []string) string {
 	n := len(splitPath(name))
 	tails := make([]string, len(names))

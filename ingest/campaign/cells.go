@@ -28,7 +28,7 @@ type Cells struct {
 	cellEnds  []uint32        // of each cell, row by row: its end, as an offset from the beginning of its row
 }
 
-// newCells returns the columns of a table, without its rows.
+// newCells returns the cells of a table without its rows: the names and headers of the columns.
 func newCells(reader *text.Reader) *Cells {
 	rows, _ := reader.Size()
 	t := &Cells{path: reader.Info().Path, lineOf: make([]int, 0, rows)}

@@ -57,14 +57,14 @@ func (r *tableReader) convertColumn(column, partner *typedColumn, name string, c
 		return err
 	}
 
-	ofPartner, isSecond := converted[name]
-	inFirstFile, isKnown := r.Units[name]
+	partnerUnit, isSecond := converted[name]
+	firstFileUnit := r.Units[name] // "" if it has none
+	isLaterFile := r.current.index > 0
 	switch {
-	case isSecond && conversion.Unit != ofPartner:
-		return r.unitError(column, conversion.Unit, ofPartner, "of "+partner.name)
-	case isSecond:
-	case r.current.index > 0 && (isKnown || conversion.Unit != "") && conversion.Unit != inFirstFile:
-		return r.unitError(column, conversion.Unit, inFirstFile, "in "+r.files[0].Name)
+	case isSecond && conversion.Unit != partnerUnit:
+		return r.unitError(column, conversion.Unit, partnerUnit, "of "+partner.name)
+	case !isSecond && isLaterFile && conversion.Unit != firstFileUnit:
+		return r.unitError(column, conversion.Unit, firstFileUnit, "in "+r.files[0].Name)
 	}
 
 	converted[name] = conversion.Unit

@@ -145,8 +145,9 @@ func (x *fileIndex) filesNamed(cell string) []int {
 	return files
 }
 
-// commonEnd returns the number of elements at the end of a path that are equal, in lower case, to those of another
-// path, which is in lower case already. The last elements are equal but for an ending.
+// commonEnd returns the number of elements at the end of a path that are equal, in lower case, to the last elements of
+// the path lower, which is in lower case already. It takes the last elements themselves for equal: the caller has
+// compared them without their endings.
 func commonEnd(elems, lower []string) int {
 	n := 1
 	for n < min(len(elems), len(lower)) && strings.ToLower(elems[len(elems)-1-n]) == lower[len(lower)-1-n] {

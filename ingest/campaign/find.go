@@ -26,12 +26,11 @@ import (
 
 // Find returns all files that match at least one pattern, and those among them that match no exclusion.
 //
-// Patterns are globs relative to dir, elements as in path.Match, and ** for
-// any number of folders. Results are relative to dir as the patterns are (the
-// caller joins dir to open them; a pattern that is absolute gives absolute
-// results), with slashes, sorted, each once. Names beginning with a dot match
-// only patterns that do. An exclusion without a slash is matched against the
-// base name, in any folder. A pattern that is the name of a file, "take [1].csv", is that file.
+// Patterns are globs relative to dir. Their elements are patterns of path.Match, or ** for any number of folders. The
+// results are sorted paths with slashes, each once, and relative to dir: the caller joins dir to open them. Only an
+// absolute pattern gives absolute results. A name that begins with a dot matches only patterns that begin with a dot. An
+// exclusion without a slash is matched against the base name, in any folder. A pattern that is the name of a file, such
+// as "take [1].csv", matches this file alone.
 //
 // A pattern without match is a *fault.Error with the nearest existing names. If all files are excluded, Find returns
 // all results beside the error. Warnings: "misnamed-file" for a file next to the matched ones whose name misses the
@@ -186,7 +185,8 @@ func placesAfter(pattern []string, places []int, name string, link bool) []int {
 }
 
 // splitRoot splits a pattern into the folder that it is relative to, its beginning and its elements. The beginning of a
-// relative pattern is "", and that of an absolute pattern ends with a slash: /, or on Windows C:/ or //server/share/.
+// relative pattern is "". The beginning of an absolute pattern ends with a slash: /, or on Windows C:/ or
+// //server/share/.
 func splitRoot(dir, pattern string) (root, prefix string, elems []string) {
 	volume := filepath.VolumeName(pattern)
 	elems = splitPath(pattern[len(volume):])
@@ -304,7 +304,7 @@ func joinRel(rel, name string) string {
 	return rel + "/" + name
 }
 
-// listDir is os.ReadDir, or what a test puts in its place.
+// listDir lists a folder. It is a variable so that a test can replace it.
 var listDir = os.ReadDir
 
 // readDir returns the entries of a folder. A folder that does not exist has none.
@@ -316,14 +316,18 @@ func readDir(root, rel string) ([]os.DirEntry, error) {
 		return entries, nil
 	}
 
-	e, _ := errors.AsType[*fault.Error](ingest.PathError(folder, err))
-	e.Want = "a folder that can be listed"
-	e.Hint = "correct its permissions"
+	unlisted, isFault := errors.AsType[*fault.Error](ingest.PathError(folder, err))
+	if !isFault {
+		return entries, err
+	}
 
-	return entries, e
+	unlisted.Want = "a folder that can be listed"
+	unlisted.Hint = "correct its permissions"
+
+	return entries, unlisted
 }
 
-// isDir reports whether a path, or what it links to, is a folder.
+// isDir reports whether a path is a folder, or a link to a folder.
 func isDir(p string) bool {
 	st, err := os.Stat(p)
 	return err == nil && st.IsDir()

@@ -128,7 +128,7 @@ func (c *Conditions) NameOccasions(run string, occasions, labels []string) []ing
 	return warnings
 }
 
-// column returns what the rows state in a column. The conditions are those of the rows, not copies.
+// column returns the statements of the rows in a column, as pointers into the rows.
 func (c *Conditions) column(name string) []*condition.Condition {
 	var column []*condition.Condition
 	for _, row := range c.Rows {

@@ -129,26 +129,26 @@ func (r *tableReader) warnUnpaired(first, second []int) {
 // takePairsOf fills the table with pairs of a first and a second row each. The conditions of a pair are the means of
 // its rows, to which the outcomes are corrected by their laws.
 func (r *tableReader) takePairsOf(first, second []int) error {
-	p := r.PairTable
-	s := r.measured
-	p.N = len(first)
-	p.Texts = rowsOf(s.Texts, first)
-	p.X = make([][]float64, len(s.X))
-	for i, x := range s.X {
-		p.X[i] = make([]float64, p.N)
-		for k := range p.N {
-			p.X[i][k] = middle(x[first[k]], x[second[k]])
+	pairs := r.PairTable
+	measured := r.measured
+	pairs.N = len(first)
+	pairs.Texts = rowsOf(measured.Texts, first)
+	pairs.X = make([][]float64, len(measured.X))
+	for i, x := range measured.X {
+		pairs.X[i] = make([]float64, pairs.N)
+		for k := range pairs.N {
+			pairs.X[i][k] = middle(x[first[k]], x[second[k]])
 		}
 	}
 
-	p.Y1 = rowsOf(s.Y1, first)
-	p.Y2 = rowsOf(s.Y1, second)
-	p.Files = r.filesOf(first, second)
-	if err := r.correctOutcomes(p.Y1, first); err != nil {
+	pairs.Y1 = rowsOf(measured.Y1, first)
+	pairs.Y2 = rowsOf(measured.Y1, second)
+	pairs.Files = r.filesOf(first, second)
+	if err := r.correctOutcomes(pairs.Y1, first); err != nil {
 		return err
 	}
 
-	return r.correctOutcomes(p.Y2, second)
+	return r.correctOutcomes(pairs.Y2, second)
 }
 
 // rowsOf returns some rows of columns.
@@ -252,8 +252,8 @@ func (r *tableReader) findAlongside() {
 // isAlongside reports whether input k was measured alongside.
 func (r *tableReader) isAlongside(k int) bool { return r.alongside != nil && r.alongside[k] }
 
-// onlySet returns conditions with NaN in place of those that were measured alongside, which names leave out. It returns
-// x itself if there are none.
+// onlySet returns the conditions x of a row with NaN for each condition that was measured alongside, because the names
+// of rows leave them out. It returns x itself if there are none.
 func (r *tableReader) onlySet(x []float64) []float64 {
 	if !slices.Contains(r.alongside, true) {
 		return x
@@ -412,7 +412,7 @@ func WarnLone(path, what, across string, n, all int, name func(i int) string) ([
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "one-occasion",
-		"%s measured on one %s only: the second value is of the same %[2]s, that of a single %s its own: %s",
+		"%s measured on one %s only: their second values are from the same %[2]s, and a single %s is its own second value: %s",
 		fault.Plural(int64(n), what), across, what, someOf(n, name))}, nil
 }
 

@@ -216,7 +216,8 @@ func TestAcross(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 
-	const text = "3 rows measured on one Day only: the second value is of the same Day, that of a single row its own: " +
+	const text = "3 rows measured on one Day only: their second values are from the same Day, and a single row is its " +
+		"own second value: " +
 		"x=3,rig=A (line 6), x=3,rig=A (line 7), x=3,rig=B (line 8)"
 	require.Len(t, p.Warnings, 1, "%v", p.Warnings)
 	assert.Equal(t, text, p.Warnings[0].Text, "%v", p.Warnings)

@@ -65,7 +65,7 @@ type TableOptions struct {
 	// Occasions are labels. Runs that are numbered anew on each occasion belong to it: run 1 of Monday is not run 1 of
 	// Tuesday.
 	Occasions []string
-	// Names are columns whose cells are names, whatever they look like. They are no inputs unless Inputs names them.
+	// Names are columns whose cells are names, whatever they look like. They are inputs only if Inputs names them.
 	Names []string
 
 	// Stated are the inputs that the configuration names as such. Others may have been measured alongside.
@@ -188,7 +188,7 @@ func (r *tableReader) noPairsError(rows int64) error {
 	return e
 }
 
-// newPairTable returns a table without rows. It checks the roles of the columns.
+// newPairTable returns a table without rows. It returns an error if the roles of the columns contradict each other.
 func newPairTable(path string, options TableOptions) (*PairTable, error) {
 	if err := options.check(); err != nil {
 		return nil, fault.At(path, "ingest.table", "", err.Error(), "")
@@ -200,7 +200,7 @@ func newPairTable(path string, options TableOptions) (*PairTable, error) {
 	}
 	if n := len(p.Outcomes); n != options.columns() {
 		return nil, fault.At(path, "ingest.table", "",
-			fmt.Sprintf("%s named, but there are %d", fault.Plural(int64(n), "outcome"), options.columns()), "")
+			fmt.Sprintf("%s named, but columns for %d", fault.Plural(int64(n), "outcome"), options.columns()), "")
 	}
 
 	// Derived outcomes come behind the columns.
@@ -218,7 +218,7 @@ func newPairTable(path string, options TableOptions) (*PairTable, error) {
 	return p, nil
 }
 
-// check returns an error if the roles of the columns do not fit together.
+// check returns an error if the roles of the columns contradict each other.
 func (o TableOptions) check() error {
 	hasPairs := len(o.Y1) > 0 || len(o.Y2) > 0
 	switch {

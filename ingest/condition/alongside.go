@@ -22,10 +22,13 @@ const ambientPlace = `(?:_(?:amb|air|inf|atm|room|tunnel|static|total|baro|luft|
 const fewLevels = 4
 
 // Alongside lists the conditions that were measured alongside and not set, so that rows that differ in them alone
-// repeat each other: those whose name says so beside the quantity that was set (rpm_measured beside rpm), quantities
-// of the surroundings with many values, and, if some conditions are stated, such as inputs, others with more distinct
-// values than half of the rows. scatters reports whether a condition has set points, by which it counts. values are
-// the columns of names; a column that is nil counts by its name alone.
+// repeat each other. These are
+//   - conditions whose name tells it, beside the quantity that was set: rpm_measured beside rpm,
+//   - quantities of the surroundings with many values,
+//   - if some conditions are stated, such as inputs: other conditions with more distinct values than half of the rows.
+//
+// scatters reports whether a condition has set points; such a condition was set. values has the column of each of names.
+// If a column is nil, only its name decides.
 func Alongside(names []string, values [][]float64, stated []string, scatters func(name string) bool) []string {
 	isStated := func(name string) bool { return slices.Contains(stated, name) }
 	hasStated := slices.ContainsFunc(names, isStated)
@@ -49,7 +52,7 @@ func Alongside(names []string, values [][]float64, stated []string, scatters fun
 	return alongside
 }
 
-// drifts reports whether a condition that is not stated has so many values that it was not set. hasStated says that
+// drifts reports whether a condition that is not stated has too many values to have been set. hasStated reports whether
 // other conditions are stated.
 func drifts(name string, values []float64, hasStated bool) bool {
 	rows := len(values)
@@ -60,7 +63,7 @@ func drifts(name string, values []float64, hasStated bool) bool {
 	return isMany || isAmbient
 }
 
-// isMeasuredBeside reports whether a name is that of another with a word that says that it was measured.
+// isMeasuredBeside reports whether a name is another one of names with a word like "measured" added.
 func isMeasuredBeside(name string, names []string) bool {
 	stem := plainName(measuredWord.ReplaceAllString(strings.ReplaceAll(name, "_", " "), " "))
 	if stem == plainName(name) {

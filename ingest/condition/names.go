@@ -82,10 +82,12 @@ var (
 	letterLast = regexp.MustCompile(`[A-Za-z]$`)
 	wordLast   = regexp.MustCompile(`\pL[ _]*$`)
 	// rpm 5 500, Re 150_000; Re200_120 and Re200_120deg are two numbers
-	inThousands     = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
-	withoutGrouping = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
-		"\u202f", "")
+	inThousands = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
 )
+
+// withoutGrouping removes the marks between thousands.
+var withoutGrouping = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
+	"\u202f", "")
 
 // CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
 // name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
@@ -117,7 +119,8 @@ func CutNames(names []string) []Cut {
 	return cuts
 }
 
-// separateHyphens moves hyphens that separate a number from a word to the word, in the cuts of names of the same words.
+// separateHyphens moves hyphens that separate a number from a word to the end of the word, in the cuts of names with the
+// same words. alike are the indices of these cuts.
 func separateHyphens(cuts []Cut, alike []int) {
 	var hyphens []int // numbers with a hyphen after a word in every name
 	for k := range cuts[alike[0]].Numbers {
@@ -210,7 +213,8 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 const signsInNames = "+-−–"
 
-// cutOneName cuts a name with every hyphen after a letter as a sign. spaced: blanks may separate thousands.
+// cutOneName cuts a name and takes every hyphen after a letter for a sign. If spaced is true, blanks may separate
+// thousands.
 func cutOneName(s string, spaced bool) Cut {
 	var c Cut
 	begin := 0 // of the text before the next number
@@ -232,7 +236,8 @@ func cutOneName(s string, spaced bool) Cut {
 	return c
 }
 
-// nameSpan is where a number lies in a name, s[lo:hi], and where the text before it begins.
+// nameSpan is the place of a number in a name s: the number is s[begin:end], and the text before it is
+// s[textBegin:begin].
 type nameSpan struct{ textBegin, begin, end int }
 
 // takeFraction adds a fraction behind a letter or a comma: 1p5, 1,5.
@@ -265,14 +270,17 @@ func (n *nameSpan) takeThousands(s string, spaced bool) {
 		return
 	}
 
-	marked, groups, unit := t[1], t[2], t[3]
-	ok := marked != ""
-	if !ok && spaced && isDigit(s[n.begin]) {
-		ok = inThousands.MatchString(s[:n.begin]+groups) || unit != "" && !wordLast.MatchString(s[:n.begin])
+	marked := t[1] // groups after apostrophes or narrow blanks, which only separate thousands
+	spacedGroups := t[2]
+	unit := t[3]
+	isGrouped := marked != ""
+	if !isGrouped && spaced && isDigit(s[n.begin]) {
+		isSpeedAlone := unit != "" && !wordLast.MatchString(s[:n.begin])
+		isGrouped = inThousands.MatchString(s[:n.begin]+spacedGroups) || isSpeedAlone
 	}
 
-	if ok {
-		n.end += len(marked + groups)
+	if isGrouped {
+		n.end += len(marked + spacedGroups)
 	}
 }
 
@@ -292,7 +300,13 @@ func (n *nameSpan) takePower(s string) {
 
 	sign := signBehind.FindStringSubmatch(rest)
 	angle := Angle.FindStringSubmatch(s[n.textBegin:n.begin])
-	if sign != nil && angle != nil && angle[2] == "" && len(angle[1]) > 1 { // aoa5m
+	if sign == nil || angle == nil {
+		return
+	}
+
+	hasSignBefore := angle[2] != ""
+	isLetter := len(angle[1]) == 1
+	if !hasSignBefore && !isLetter { // aoa5m
 		n.end += len(sign[1])
 	}
 }

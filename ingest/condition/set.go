@@ -23,8 +23,8 @@ type Roles struct {
 	Groups            []string // that splits and groups name
 }
 
-// Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or one that splits or
-// groups name. Other names are remarks, and the run is one of each recording.
+// Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or a column that splits
+// or groups name. Other columns of names are remarks, and the names of runs differ from recording to recording.
 func (r Roles) Grouped(column string) bool {
 	return column != RunColumn(r.Run) && slices.Contains(slices.Concat(r.Declared(), r.Groups), column)
 }
@@ -51,7 +51,7 @@ const MaxName = 100
 var ditto = regexp.MustCompile(`(?i)^(?:[-–—,]*(?:["″”“„〃]|''|//)["″”“„〃'/]*[-–—,]*|,,|↓|ditto|dito|idem|id\.|do\.|` +
 	`(?:same )?as (?:above|before)|wie oben|s\. ?o\.|同上)$`)
 
-// CheckName reports a text that names no group.
+// CheckName returns an error if a text cannot be the name of a group, and nil otherwise.
 func CheckName(s string) *fault.Error {
 	found := ""
 	switch {
@@ -79,16 +79,16 @@ type Condition struct {
 	Origin string // file, row, column or attribute, for messages
 }
 
-// Origins that the rule of contradictions knows.
+// Origins of set points, by which Condition.replaces decides.
 const (
 	Configured = "the configuration"
 	FileName   = "the file's name"
 )
 
-// Merge combines the conditions that several sources state of a recording, in their order. Two that state one condition
-// must agree. A set point, of the file's name or the configuration, may differ from a measured value by the tolerance,
-// and the measured value wins. If two contradict each other, the first stays, and Merge returns the first such error
-// beside the values; path is the path of the file.
+// Merge combines the conditions that several sources state about a recording, in their order. Sources that state the
+// same condition must agree. A set point, which is from the file's name or the configuration, may differ from a measured
+// value by the tolerance, and the measured value wins. If two sources contradict each other, the earlier value stays,
+// and Merge returns the first such error beside the values. path is the path of the file.
 func Merge(path string, tolerances map[string]Tolerance, list ...Condition) (Values, error) {
 	var first error
 	merged := map[string]Condition{}
@@ -139,8 +139,8 @@ func (c Condition) agrees(other Condition, t Tolerance) bool {
 	return c.Value == other.Value || t.Equal(c.Value, other.Value)
 }
 
-// replaces reports whether the value of c replaces another one that agrees with it: unless c is a set point and the
-// other value was measured.
+// replaces reports whether the value of c replaces another value that agrees with it. It does not if c is the set point
+// of a file's name and the other value was measured.
 func (c Condition) replaces(other Condition) bool {
 	return c.Value != other.Value && (c.Origin != FileName || other.Origin == Configured)
 }
@@ -197,11 +197,11 @@ func (r Rows) Strings(column string) ([]string, error) {
 
 func unknown(column string) error { return fmt.Errorf("%s is not known", column) }
 
-// Attribute finds what a file states about itself: an attribute of the file
-// or of a group ("/Table1@alpha"), a single number among its arrays
-// ("opp_jprop.vInf"), or an element of one ("opp.RPS_M1[2]"), by its name or,
-// if only one fits, by the end of it. It is the name of a thing or an occasion, or a number in the unit
-// that the condition's name states; a run may have either.
+// Attribute returns the condition that an attribute of a file states: an attribute of the file or of a group
+// ("/Table1@alpha"), a single number among its arrays ("opp_jprop.vInf"), or an element of an array
+// ("opp.RPS_M1[2]"). name is the name of the attribute, or the end of its name if only one attribute fits. The value is
+// a name if the condition is a thing or an occasion, and otherwise a number, which Attribute converts to the unit in the
+// condition's name. A run may have a name or a number.
 func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Condition, error) {
 	attribute, err := findAttribute(info, name)
 	if err != nil {

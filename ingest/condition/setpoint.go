@@ -189,8 +189,8 @@ func roundestNear(p SetPoint, least, lo, hi float64) float64 {
 	return p.Nominal
 }
 
-// Find returns the set point of a measured value, or the one whose values a number may
-// stand for: 3000 finds 2995 ± 2 if the tolerance is 0.5 %.
+// Find returns the set point of a measured value. A number near a set point finds it too, within the tolerance: 3000
+// finds 2995 ± 2 if the tolerance is 0.5 %.
 func (p SetPoints) Find(v float64) (SetPoint, bool) {
 	above, _ := slices.BinarySearchFunc(p.List, v, func(c SetPoint, v float64) int { return cmp.Compare(c.Hi, v) })
 
@@ -290,10 +290,12 @@ func discoverAt(v, places []float64) (p SetPoints, ok bool) {
 	return p, ok
 }
 
-// proposeClusters proposes the clusters between gaps of at least the given size.
+// proposeClusters proposes the clusters of v between gaps of places of at least the given size. ok is false if fewer than
+// half of the clusters have several values, or the gaps are not much wider than the clusters.
 func proposeClusters(v, places []float64, gap float64) (p SetPoints, ok bool) {
-	var relative, scatter, width float64 // the greatest of all clusters
-
+	relative := 0.0 // greatest scatter of a cluster relative to its middle
+	scatter := 0.0  // greatest range of the values of a cluster
+	width := 0.0    // greatest range of the places of a cluster
 	clusters := 0
 	several := 0 // clusters of several values
 	begin := 0

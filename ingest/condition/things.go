@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// thingName matches the name of a column whose cells name things, whatever they look like: the propellers 8E4 and 10E5
-// are no numbers.
+// thingName matches the name of a column whose cells name things, whatever they look like: 8E4 and 10E5 are names of
+// propellers, not numbers.
 var thingName = regexp.MustCompile(`(?i)^(?:propellers?|props?|luftschrauben?|hélices?|wings?|flügel|ailes?|` +
 	`airfoils?|aerofoils?|profiles?|profil|motors?|motoren|moteurs?|engines?|models?|modelle?|modèles?|serials?|sn|s/n|` +
 	`seriennummer|specimens?|samples?|probe|proben|parts?|devices?|sensors?|esc|batteries|nozzles?|düsen?)` +
@@ -44,6 +44,6 @@ func LookLikeNames(cells []string) bool {
 		high = max(high, v)
 	}
 
-	const fewest = 3 // mantissas, of sizes that are no decades of one number
+	const fewest = 3 // mantissas: the decades of one number, such as 1E4, 1E5, 1E6, have one
 	return len(mantissas) >= fewest && len(exponents) > 1 && high >= 10*low
 }

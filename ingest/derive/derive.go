@@ -37,7 +37,7 @@ type derived struct {
 	Definition
 	names   []string // names in its expression
 	value   *term    // its compiled expression
-	needs   []string // names in its expression and in those of the definitions that it needs
+	needs   []string // names in its expression and in the expressions of the definitions that it needs
 	outcome bool     // it needs an outcome, and is an outcome itself; otherwise it is a condition
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// form says how the value of a term is computed.
+// form is the way in which the value of a term is computed.
 type form int
 
 const (

@@ -109,8 +109,9 @@ func (g rig) orders(blades int, rpm, thetaDeg float64) orderPa {
 	return pa
 }
 
-// addUnsteady adds to p, the complex rms amplitude of shaft order mn, the part of the unsteady loading. Harmonic k of
-// the loads turns the orders mn − k and mn + k into order mn. The other parameters are those of orders.
+// addUnsteady adds the part of the unsteady loading to p, the complex rms amplitude of shaft order mn. Harmonic k of
+// the loads turns the orders mn − k and mn + k into order mn. The other parameters are the variables of orders with the
+// same names.
 func addUnsteady(p complex128, load *[loadHarmonics]complex128, bessel []float64, mn int, gain, axial, drag float64,
 ) complex128 {
 	for k := 1; k <= loadHarmonics; k++ {

@@ -118,8 +118,8 @@ func (a Airfoil) Readme() string {
 }
 
 // AirfoilMean returns the mean lift and drag coefficients at a condition, and the attached part of the
-// flow (1 attached, 0 separated). The lift is that of a thin airfoil, softened at low Reynolds
-// numbers, and blended into a stall whose angle and width depend on the speed. A mounting offset of
+// flow (1 attached, 0 separated). The lift of a thin airfoil is softened at low Reynolds numbers, and
+// blended into a stall whose angle and width depend on the speed. A mounting offset of
 // 0.15° breaks the symmetry. The numbers of the model are the Python reference's. They are meant for
 // 3 to 60 m/s.
 func AirfoilMean(alphaDeg, speedMS float64) (cl, cd, attached float64) {
@@ -192,6 +192,10 @@ func airfoilAmplitudes(alphaDeg, speedMS float64) airfoilState {
 // noise of the sensors at least 1500 µN.
 func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	if err := a.Validate(); err != nil {
+		return err
+	}
+
+	if err := checkFile(a.Kind(), i, len(a.AlphaDeg)*len(a.SpeedMS)); err != nil {
 		return err
 	}
 

@@ -237,6 +237,10 @@ func (r Rotor) Write(ctx context.Context, w io.Writer, i int) error {
 		return err
 	}
 
+	if err := checkFile(r.Kind(), i, len(r.Blades)*len(r.RPM)); err != nil {
+		return err
+	}
+
 	blades, rpm := r.condition(i)
 
 	return r.write(ctx, w, newRig(r.Seed, blades), blades, rpm)

@@ -477,8 +477,8 @@ func TestRotorValidate(t *testing.T) {
 	}
 }
 
-// Expected: a recording that would clip is an error with its place, never a
-// clipped file; a missing file is the caller's mistake.
+// A recording that would clip is an error with its place and never a clipped file. Unusable settings and a cancelled
+// context are errors too.
 func TestRotorWriteErrors(t *testing.T) {
 	loud := with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.DurationS = 0.001, 1 })
 	err := loud.Write(context.Background(), io.Discard, 59)
@@ -495,12 +495,17 @@ func TestRotorWriteErrors(t *testing.T) {
 	if err := DefaultRotor().Write(ctx, io.Discard, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
+}
 
-	defer func() {
-		assert.NotNil(t, recover(), "file 60 of 60 did not panic")
-	}()
-
-	_ = DefaultRotor().Write(ctx, io.Discard, 60)
+// A campaign has no file behind its last one, and none before its first one.
+func TestNoSuchFile(t *testing.T) {
+	for _, c := range []Campaign{DefaultRotor(), DefaultAirfoil(), DefaultToy()} {
+		last := len(c.Files()) - 1
+		for _, i := range []int{-1, last + 1} {
+			err := c.Write(context.Background(), io.Discard, i)
+			assert.EqualError(t, err, fmt.Sprintf("%s: expected a file from 0 to %d, found %d", c.Kind(), last, i))
+		}
+	}
 }
 
 // Expected: memory does not grow with the recording.

@@ -54,8 +54,8 @@ type Campaign interface {
 	// Files lists the files in a fixed order, without writing them.
 	Files() []File
 	// Write writes file i of Files to w, block by block. The bytes depend only on the
-	// campaign and i. Write panics if there is no file i. When ctx ends, it returns
-	// the error of ctx.
+	// campaign and i. It returns an error if there is no file i, and the error of ctx
+	// when ctx ends.
 	Write(ctx context.Context, w io.Writer, i int) error
 	// Conditions returns the content of conditions.csv: a header line, then one row
 	// per recording. It returns "" for the toy, whose table contains its conditions.
@@ -218,7 +218,7 @@ func writeFile(dir, name string, fill func(io.Writer) error) error {
 	}
 
 	if err := finish(f, fill, filepath.Join(dir, name)); err != nil {
-		os.Remove(f.Name()) // err says more than an error of Remove
+		os.Remove(f.Name())
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 
@@ -250,6 +250,15 @@ func fillAndSync(f *os.File, fill func(io.Writer) error) error {
 	}
 
 	return f.Sync()
+}
+
+// checkFile returns an error if a campaign of that many files has no file i.
+func checkFile(kind string, i, files int) error {
+	if i < 0 || i >= files {
+		return fmt.Errorf("%s: expected a file from 0 to %d, found %d", kind, files-1, i)
+	}
+
+	return nil
 }
 
 // steps returns lo, lo+step, … hi.

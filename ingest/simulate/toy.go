@@ -78,8 +78,8 @@ func (t Toy) Inputs() []float64 {
 
 // Write writes the table; i must be 0. Numbers have as many digits as needed to read them back exactly.
 func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
-	if i != 0 {
-		panic(fmt.Sprintf("simulate: toy campaign has 1 file, asked for file %d", i))
+	if err := checkFile(t.Kind(), i, 1); err != nil {
+		return err
 	}
 
 	if err := t.Validate(); err != nil {

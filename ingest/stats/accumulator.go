@@ -39,8 +39,8 @@ const (
 type floats interface{ float32 | float64 }
 
 // accumulator gathers the statistics of one channel, block by block. For each block addTo and addFast do
-// three things: they follow stretches of equal samples, they find the extremes, and they join the mean and
-// the squared deviations of the block to those of the blocks before (join).
+// three things: they follow stretches of equal samples, they find the extremes, and they add the mean and
+// the squared deviations of the block to mean and m2, which cover the blocks before (join).
 type accumulator struct {
 	n        int64   // samples so far
 	finite   int64   // finite samples so far
@@ -52,10 +52,10 @@ type accumulator struct {
 	firstNaN int64   // index of the first of them; −1: none
 
 	// The stretch of equal samples that goes on at the end of the samples so far.
-	value   float64 // of its samples; NaN: there is no stretch
+	value   float64 // of each of its samples; NaN: there is no stretch
 	prior   float64 // the sample before the stretch
-	first   bool    // prior is not known
-	len     int64   // its samples so far
+	first   bool    // prior is not known: the stretch begins the samples, or follows a sample that is not finite
+	len     int64   // number of its samples so far
 	longest int64   // samples of the longest stretch that has ended
 
 	step           float64 // step of the quantisation; 0: samples are floating-point numbers
@@ -220,17 +220,8 @@ func follow[T floats](a *accumulator, block []T) (sum float64, bad int) {
 	for i, sample := range block {
 		v := float64(sample)
 		if !isFinite(v) {
-			if a.nan == 0 {
-				a.firstNaN = a.n + int64(i)
-			}
-
-			a.nan++
+			a.skip(v, a.n+int64(i))
 			bad++
-			a.close(v)
-			a.value = math.NaN() // no stretch goes on
-			a.prior = math.NaN()
-			a.len = 0
-			a.first = true
 			continue
 		}
 
@@ -273,6 +264,20 @@ func follow[T floats](a *accumulator, block []T) (sum float64, bad int) {
 	a.hi = hi
 
 	return sum, bad
+}
+
+// skip counts a sample that is not finite, and ends the stretch of equal samples before it. index is its number.
+func (a *accumulator) skip(sample float64, index int64) {
+	if a.nan == 0 {
+		a.firstNaN = index
+	}
+
+	a.nan++
+	a.close(sample)
+	a.value = math.NaN() // no stretch goes on
+	a.prior = math.NaN()
+	a.len = 0
+	a.first = true
 }
 
 // join adds count samples to mean, m2 and finite. mean is their mean minus shift, and m2 the sum of their

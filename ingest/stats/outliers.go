@@ -20,7 +20,7 @@ const (
 	spikeSamples = 100
 
 	minSuspect = 10 // fewest samples of a channel that may have outliers
-	maxCrest   = 8  // extremes of noise are less than so many standard deviations from the mean
+	maxCrest   = 8  // extremes of noise are fewer standard deviations from the mean than this
 )
 
 // suspect reports whether a channel may have codes or spikes, so that its samples must be read again. That is
@@ -119,7 +119,7 @@ func (s *scan) outliers(channel int, summary Summary) []ingest.Warning {
 	return warnings
 }
 
-// outlier returns a warning and true if the samples of far are codes or spikes among those of rest.
+// outlier returns a warning and true if the samples of the cluster far are codes or spikes beside the cluster rest.
 func (s *scan) outlier(channel int, far, rest cluster, summary Summary) (ingest.Warning, bool) {
 	if far.n == 0 {
 		return ingest.Warning{}, false

@@ -13,19 +13,19 @@ import (
 // results of Scan from the samples that pass through it, so that the file is not read and decompressed a
 // second time. At the end the caller must call Stats, which returns the results of Scan, to the bit.
 //
-// A Pass adds the samples to a scan, in the same blocks as Scan does. Samples that the caller skips are read
-// before later samples are added (reach); those after the last read are read by Stats (finish). If the
-// channels are interleaved in the file, the channels in no recording are read along with those that the caller
-// reads. If the caller goes back, a read fails, or a sample is not finite, the Pass abandons its scan, and Stats
-// calls Scan. A Pass holds up to 16384 samples per channel.
+// A Pass adds the samples to a scan, in the same blocks as Scan does. It reads samples that the caller skips before it
+// adds later samples (reach). Stats reads the samples after the caller's last read (finish). If the channels are
+// interleaved in the file, a Pass reads the channels in no recording along with the caller's channels. If the caller
+// goes back, a read fails, or a sample is not finite, the Pass abandons its scan, and Stats calls Scan. A Pass keeps up
+// to 16384 samples per channel.
 type Pass struct {
 	r        ingest.Reader
 	run      ingest.Run
 	s        *scan   // nil: abandoned, or not possible for this run; Stats calls Scan
 	failed   bool    // a read failed: r may be unusable
 	next     []int64 // [channel]: the sample after those that were added or carried
-	along    []int   // channels that are read along with those of the caller
-	set      []int   // channels of the current read: those of the caller, then along
+	along    []int   // channels that are read along with the caller's channels
+	set      []int   // channels of the current read: the caller's, then along
 	blockLen int     // samples per channel in a block of the scan
 
 	block account[float64]
@@ -61,7 +61,7 @@ func NewPass(r ingest.Reader, run ingest.Run) *Pass {
 		}
 
 		if len(p.along) > max(maxAlong, len(s.used)/2) {
-			return &Pass{r: r, run: run} // reading so many channels along costs more than Scan
+			return &Pass{r: r, run: run} // reading more channels along costs more than Scan
 		}
 	}
 
@@ -193,7 +193,7 @@ func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[
 }
 
 // readTee reads the channels p.set into dst and adds their samples to the scan. If the scan was abandoned, it only
-// reads the first wanted channels of p.set, those of the caller.
+// reads the first wanted channels of p.set, which are the caller's.
 func readTee[T floats](p *Pass, wanted int, start int64, dst [][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error),
 ) (int, error) {

@@ -20,8 +20,8 @@ const scanBlock = 8192
 
 // Scan reads all channels of a run once. It returns one Summary for every channel of every recording, in
 // the order of the recordings. For a run without recordings it returns one for every channel that is as long
-// as the first one. Samples are in the unit that the Reader delivers. ingest.Run.Interval says which
-// samples belong to the run.
+// as the first one. Samples are in the unit that the Reader delivers. ingest.Run.Interval selects the samples of the
+// run.
 //
 // Scan subtracts the first sample from all others, computes mean and deviation of each block of scanBlock
 // samples in two passes, and joins the blocks after Chan, Golub and LeVeque (1979). So no digits cancel,
