@@ -36,10 +36,10 @@ type OwnCondition struct {
 	Attribute string
 }
 
-// Assemble cuts an open file into runs and recordings and gives them their conditions. rows is the conditions table with
-// the rows that mean the file, or nil without a table. ofFile are the conditions of the whole file. Each interval of the
-// rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions of the file, of
-// the row and of attributes of the channels.
+// Assemble cuts an open file into runs and recordings and gives them their conditions. rows is the conditions table
+// with the rows that mean the file, or nil without a table. ofFile are the conditions of the whole file. Each interval
+// of the rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions of the
+// file, of the row and of attributes of the channels.
 //
 // Assemble returns an error, with the lines, if a recording has two rows or none, or if an interval ends beyond the
 // end of the file. Warnings: "overlapping-intervals", "no-conditions".

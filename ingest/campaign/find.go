@@ -28,9 +28,9 @@ import (
 //
 // Patterns are globs relative to dir. Their elements are patterns of path.Match, or ** for any number of folders. The
 // results are sorted paths with slashes, each once, and relative to dir: the caller joins dir to open them. Only an
-// absolute pattern gives absolute results. A name that begins with a dot matches only patterns that begin with a dot. An
-// exclusion without a slash is matched against the base name, in any folder. A pattern that is the name of a file, such
-// as "take [1].csv", matches this file alone.
+// absolute pattern gives absolute results. A name that begins with a dot matches only patterns that begin with a dot.
+// An exclusion without a slash is matched against the base name, in any folder. A pattern that is the name of a file,
+// such as "take [1].csv", matches this file alone.
 //
 // A pattern without match is a *fault.Error with the nearest existing names. If all files are excluded, Find returns
 // all results beside the error. Warnings: "misnamed-file" for a file next to the matched ones whose name misses the

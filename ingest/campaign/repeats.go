@@ -412,8 +412,8 @@ func WarnLone(path, what, across string, n, all int, name func(i int) string) ([
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "one-occasion",
-		"%s measured on one %s only: their second values are from the same %[2]s, and a single %s is its own second value: %s",
-		fault.Plural(int64(n), what), across, what, someOf(n, name))}, nil
+		"%s measured on one %s only: their second values are from the same %[2]s, and a single %s is its own second "+
+			"value: %s", fault.Plural(int64(n), what), across, what, someOf(n, name))}, nil
 }
 
 // WarnUnpaired warns of n rows or recordings (what) without a partner, with the names of the first few. It returns no

@@ -27,8 +27,8 @@ const fewLevels = 4
 //   - quantities of the surroundings with many values,
 //   - if some conditions are stated, such as inputs: other conditions with more distinct values than half of the rows.
 //
-// scatters reports whether a condition has set points; such a condition was set. values has the column of each of names.
-// If a column is nil, only its name decides.
+// scatters reports whether a condition has set points; such a condition was set. values has the column of each of
+// names. If a column is nil, only its name decides.
 func Alongside(names []string, values [][]float64, stated []string, scatters func(name string) bool) []string {
 	isStated := func(name string) bool { return slices.Contains(stated, name) }
 	hasStated := slices.ContainsFunc(names, isStated)

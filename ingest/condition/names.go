@@ -119,8 +119,8 @@ func CutNames(names []string) []Cut {
 	return cuts
 }
 
-// separateHyphens moves hyphens that separate a number from a word to the end of the word, in the cuts of names with the
-// same words. alike are the indices of these cuts.
+// separateHyphens moves hyphens that separate a number from a word to the end of the word, in the cuts of names with
+// the same words. alike are the indices of these cuts.
 func separateHyphens(cuts []Cut, alike []int) {
 	var hyphens []int // numbers with a hyphen after a word in every name
 	for k := range cuts[alike[0]].Numbers {

@@ -86,9 +86,9 @@ const (
 )
 
 // Merge combines the conditions that several sources state about a recording, in their order. Sources that state the
-// same condition must agree. A set point, which is from the file's name or the configuration, may differ from a measured
-// value by the tolerance, and the measured value wins. If two sources contradict each other, the earlier value stays,
-// and Merge returns the first such error beside the values. path is the path of the file.
+// same condition must agree. A set point, which is from the file's name or the configuration, may differ from a
+// measured value by the tolerance, and the measured value wins. If two sources contradict each other, the earlier value
+// stays, and Merge returns the first such error beside the values. path is the path of the file.
 func Merge(path string, tolerances map[string]Tolerance, list ...Condition) (Values, error) {
 	var first error
 	merged := map[string]Condition{}
@@ -200,8 +200,8 @@ func unknown(column string) error { return fmt.Errorf("%s is not known", column)
 // Attribute returns the condition that an attribute of a file states: an attribute of the file or of a group
 // ("/Table1@alpha"), a single number among its arrays ("opp_jprop.vInf"), or an element of an array
 // ("opp.RPS_M1[2]"). name is the name of the attribute, or the end of its name if only one attribute fits. The value is
-// a name if the condition is a thing or an occasion, and otherwise a number, which Attribute converts to the unit in the
-// condition's name. A run may have a name or a number.
+// a name if the condition is a thing or an occasion, and otherwise a number, which Attribute converts to the unit in
+// the condition's name. A run may have a name or a number.
 func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Condition, error) {
 	attribute, err := findAttribute(info, name)
 	if err != nil {

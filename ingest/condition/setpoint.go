@@ -290,8 +290,8 @@ func discoverAt(v, places []float64) (p SetPoints, ok bool) {
 	return p, ok
 }
 
-// proposeClusters proposes the clusters of v between gaps of places of at least the given size. ok is false if fewer than
-// half of the clusters have several values, or the gaps are not much wider than the clusters.
+// proposeClusters proposes the clusters of v between gaps of places of at least the given size. ok is false if fewer
+// than half of the clusters have several values, or the gaps are not much wider than the clusters.
 func proposeClusters(v, places []float64, gap float64) (p SetPoints, ok bool) {
 	relative := 0.0 // greatest scatter of a cluster relative to its middle
 	scatter := 0.0  // greatest range of the values of a cluster

@@ -154,8 +154,8 @@ type split struct {
 	experiment, name string
 }
 
-// heldOut returns for each split a text that names its held-out rows and the table of triplets. Two splits with the same
-// text have the same held-out set.
+// heldOut returns for each split a text that names its held-out rows and the table of triplets. Two splits with the
+// same text have the same held-out set.
 func (r *Record) heldOut() map[split]string {
 	texts := map[split]string{}
 	data := byPlace(r.Data)

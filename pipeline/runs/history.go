@@ -128,8 +128,8 @@ func (run Run) Keep() error {
 // timeID is the form of IDs.
 const timeID = "20060102T150405.000Z"
 
-// setID sets the ID to the time of the record. If names has a record with this ID, because the clock was set back since,
-// setID moves the time of this record on.
+// setID sets the ID to the time of the record. If names has a record with this ID, because the clock was set back
+// since, setID moves the time of this record on.
 func (r *Record) setID(names []string) {
 	for {
 		r.ID = r.Time.Format(timeID)

@@ -27,8 +27,8 @@ func look(t *testing.T, w *Watcher) string {
 // stageNow returns the counts of a stage as they are now.
 func stageNow(w *Watcher, name string) *stage { return w.read(time.Now()).stage(name) }
 
-// The real engine runs fake tasks, and a watcher looks at the run as it goes. The expected counts and texts are what the
-// test makes the tasks do.
+// The real engine runs fake tasks, and a watcher looks at the run as it goes. The expected counts and texts are what
+// the test makes the tasks do.
 func TestWatcher(t *testing.T) {
 	s := newStub(t)
 	w := New(s.dir)
