@@ -256,6 +256,8 @@ func TestPageInChromium(t *testing.T) {
 	t.Run("deep links restore", func(t *testing.T) { checkDeepLinks(t, chromium, page) })
 	t.Run("numbers are those of the data", func(t *testing.T) { checkNumbers(t, chromium, page) })
 	t.Run("hover shows values", func(t *testing.T) { checkHover(t, chromium, page) })
+	t.Run("keys show values", func(t *testing.T) { checkKeys(t, chromium, page) })
+	t.Run("grades are in sight", func(t *testing.T) { checkGradesInSight(t, chromium) })
 	t.Run("accessible (axe-core)", func(t *testing.T) { checkAccessible(t, chromium) })
 	t.Run("scripts off", func(t *testing.T) { checkScriptsOff(t, chromium, page) })
 	t.Run("print", func(t *testing.T) { checkPrint(t, chromium, page) })
@@ -391,7 +393,10 @@ func checkNumbers(t *testing.T, chromium, page string) {
 	b.clean()
 }
 
-// checkHover points at the first point of a directivity and reads the tip.
+// tipText is the text of the tip, or "" if none is shown.
+const tipText = `document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`
+
+// checkHover points at the first point of a directivity with a mouse, and touches it, and reads the tip.
 func checkHover(t *testing.T, chromium, page string) {
 	t.Helper()
 
@@ -402,15 +407,95 @@ func checkHover(t *testing.T, chromium, page string) {
 			.scrollIntoView({block: "center"})`, nil),
 		chromedp.Sleep(300*time.Millisecond))
 
-	b.do(chromedp.Evaluate(`(() => {
+	const pointAtFirst = `(() => {
 		const p = document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path");
 		const m = p.getAttribute("d").match(/M([-\d.]+) ([-\d.]+)a([-\d.]+)/), s = p.ownerSVGElement;
 		const q = new DOMPoint(+m[1] + +m[3], +m[2]).matrixTransform(p.getScreenCTM());
-		s.dispatchEvent(new PointerEvent("pointermove", {clientX: q.x, clientY: q.y, bubbles: true})); })()`, nil))
+		s.dispatchEvent(new PointerEvent(%q, {clientX: q.x, clientY: q.y, bubbles: true})); })()`
+	for _, event := range []string{"pointermove", "pointerdown"} {
+		b.do(chromedp.Evaluate(`document.body.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))`, nil))
+		assert.Empty(t, b.text(tipText), "the tip after a touch beside all figures")
 
-	tip := b.text(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`)
-	assert.Contains(t, tip, "θ")
-	assert.Contains(t, tip, "dB")
+		b.do(chromedp.Evaluate(fmt.Sprintf(pointAtFirst, event), nil))
+		tip := b.text(tipText)
+		assert.Contains(t, tip, "polar angle θ (deg): −60\n", event)
+		assert.Contains(t, tip, "BPF harmonic 1 L₁ (dB re 20 µPa): ", event)
+		assert.Contains(t, tip, "\nrun 0 7\n", "%s: the run of two blades at 5500 1/min", event)
+	}
+
+	b.clean()
+}
+
+// checkKeys walks through the parity of the calibrated model with the keyboard. The expected values are the predicted
+// means of the first outcome at the held-out conditions that the page draws, from the least to the greatest.
+func checkKeys(t *testing.T, chromium, page string) {
+	t.Helper()
+
+	d := calibratedCampaign()
+	_, held := d.Splits[0].trainedAndHeldOut(d.conditionCount())
+	var predicted []float64
+	for _, c := range thin(held, pageLimits[0].points) {
+		if i := c * d.outcomeCount(); !d.MeanBound[i] {
+			predicted = append(predicted, d.Splits[0].Calibrated.Mu[i])
+		}
+	}
+
+	slices.Sort(predicted)
+
+	b := openBrowser(t, chromium, page)
+	b.open(1200, 1000, "")
+	b.unfold()
+	b.do(chromedp.KeyEvent("\t"), chromedp.Evaluate(
+		`document.querySelector("#x1 svg[id*=honest-parity]").parentElement.focus()`, nil))
+
+	value := func(number float64) string { return fmt.Sprintf("predicted mean μ (dB re 20 µPa): %.4g", number) }
+	assert.Contains(t, b.text(tipText), "held out\nrun 0 ")
+	assert.Contains(t, b.text(tipText), value(predicted[0]))
+	assert.Contains(t, b.text(tipText), "← → points, ↑ ↓ series")
+
+	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	assert.Contains(t, b.text(tipText), value(predicted[1]))
+	assert.Contains(t, b.text(`document.getElementById("spoken").textContent`), value(predicted[1]), "words to be spoken")
+
+	b.do(chromedp.KeyEvent(kb.End))
+	assert.Contains(t, b.text(tipText), value(predicted[len(predicted)-1]))
+
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	assert.Contains(t, b.text(tipText), boundsName, "the next series")
+	assert.Equal(t, 1.0, b.number(`document.querySelectorAll(".cursor").length`), "marks of the chosen point")
+
+	b.do(chromedp.KeyEvent(kb.Escape))
+	assert.Empty(t, b.text(tipText), "the tip after Escape")
+	assert.Zero(t, b.number(`document.querySelectorAll(".cursor").length`), "marks of the chosen point after Escape")
+
+	b.clean()
+}
+
+// checkGradesInSight fails unless the grades of the widest table of results are in sight, without scrolling it, on
+// screens from a telephone's to a large one.
+func checkGradesInSight(t *testing.T, chromium string) {
+	t.Helper()
+
+	d := calibratedCampaign()
+	d.Experiment = judged(d.Experiment)
+	for i := range d.Experiment.Splits { // with all columns that a table of results may have
+		split := &d.Experiment.Splits[i]
+		for _, outcome := range d.Experiment.Outcomes {
+			split.Held = append(split.Held, HeldOutcome{
+				Outcome: outcome, Values: 390, Bounds: 86, Measured: &split.recommended()[0], MeanError: 12.04, LinearError: 5.83,
+			})
+		}
+	}
+
+	b := openBrowser(t, chromium, writePage(t, d))
+	for _, width := range []int64{390, 768, 1280, 1680} {
+		b.open(width, 900, "")
+
+		assert.Equal(t, 4.0, b.number(`document.querySelectorAll(".results .grade .chip").length`), "grades of four rows")
+		assert.Empty(t, b.text(`[...document.querySelectorAll(".results .grade .chip")].map(c => c.getBoundingClientRect())
+			.filter(r => r.left < 0 || r.right > innerWidth).map(r => r.left + " to " + r.right).join("; ")`),
+			"grades out of sight at %d px", width)
+	}
 
 	b.clean()
 }
@@ -589,7 +674,7 @@ func TestPageIsShort(t *testing.T) {
 	assert.Equal(t, 0.0, b.number(`document.querySelectorAll("details[open]").length`), "parts are open")
 
 	_, pages := b.pdf()
-	assert.LessOrEqual(t, pages, 30, "printed pages; all parts are printed")
+	assert.LessOrEqual(t, pages, 10, "printed pages; all parts are printed")
 
 	n := b.number(openedWords)
 	t.Logf("%g words with all parts open, %d pages", n, pages)

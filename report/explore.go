@@ -9,10 +9,12 @@ import (
 	"slices"
 
 	"doubletake/internal/lists"
+	"doubletake/report/figure"
 )
 
-// This file packs the numbers that page.js explores: 32-bit floats and 16-bit integers, little-endian, in base64.
-// page.js reads the keys of the objects below, most of which are a letter, to keep the page small.
+// This file packs the data of the page's scripts. The numbers that explore.js draws are 32-bit floats and 16-bit
+// integers, little-endian, in base64. It reads the keys of the objects below, most of which are a letter, to keep the
+// page small.
 
 // packFloats packs numbers as 32-bit floats.
 func packFloats(values []float64) string {
@@ -44,14 +46,16 @@ func packIndices(values []int) string {
 const answerNumbers = 3
 
 // pack packs numbers of a fixed size.
-func pack[T float32 | uint16](values []T) string {
+func pack[T float32 | uint16 | uint32](values []T) string {
 	packed, _ := binary.Append(nil, binary.LittleEndian, values) // cannot fail: the values have a fixed size
 	return base64.StdEncoding.EncodeToString(packed)
 }
 
-// explorerData returns the JSON of the data that can be explored, with about the given number of the models' answers at
-// most. If there are more, it keeps every n-th run, or every n-th condition of few runs.
-func explorerData(details []*Detail, answers int) []byte {
+// scriptData returns the JSON of an object: "experiments" has the data that can be explored, with about the given number
+// of the models' answers at most, and "names" the names of runs, in the order of their numbers. names already has the
+// names that figures use. If there are more answers, scriptData keeps every n-th run, or every n-th condition of few
+// runs.
+func scriptData(details []*Detail, answers int, names *figure.Names) []byte {
 	total := 0
 	for _, detail := range details {
 		for _, split := range detail.Splits {
@@ -66,12 +70,12 @@ func explorerData(details []*Detail, answers int) []byte {
 	experiments := []object{}
 	for i, detail := range details {
 		if detail.inputCount() > 0 { // otherwise there is nothing to choose
-			experiments = append(experiments, newExplored(i, detail, every))
+			experiments = append(experiments, newExplored(i, detail, every, names))
 		}
 	}
 
 	// json escapes <, > and &, so nothing in a name can end the element.
-	data, err := json.Marshal(experiments)
+	data, err := json.Marshal(object{"experiments", experiments, "names", stringArray(names.List())})
 	if err != nil {
 		panic("report: pack page data: " + err.Error()) // the values are plain, so this package is wrong
 	}
@@ -115,9 +119,10 @@ func (d *Detail) selectRuns(n int) selection {
 //
 //   - "all" and "n" are the numbers of all conditions and of the selected conditions;
 //   - "values" has the distinct values of each input, and "x" the index of the value, by condition and input;
-//   - "row" has the selected condition of each triplet, and "y" its y1 and y2, by outcome;
+//   - "row" has the selected condition of each triplet, "run" the number of its run's name, and "y" its y1 and y2, by
+//     outcome;
 //   - "bound" has a byte for each triplet and outcome, if a value is an upper bound: 1 if y1 is one, and 2 if y2 is.
-func newExplored(i int, detail *Detail, every int) object {
+func newExplored(i int, detail *Detail, every int, names *figure.Names) object {
 	selected := detail.selectRuns(every)
 
 	var values [][]float64
@@ -133,7 +138,7 @@ func newExplored(i int, detail *Detail, every int) object {
 		}
 	}
 
-	row, y, bound := exploredPairs(detail, selected)
+	pairs := newExploredPairs(detail, selected, names)
 
 	splits := []object{}
 	for _, split := range detail.Splits {
@@ -145,11 +150,11 @@ func newExplored(i int, detail *Detail, every int) object {
 		"pairs", clean(detail.Experiment.Pairs),
 		"inputs", exploredQuantities(detail.Inputs), "outcomes", exploredQuantities(detail.Outcomes),
 		"all", detail.AllConditions, "n", len(selected.conditions), "values", values, "x", packIndices(index),
-		"row", row, "y", y, "splits", splits,
+		"row", packIndices(pairs.places), "run", pack(pairs.runs), "y", packFloats(pairs.values), "splits", splits,
 	}
 
 	if detail.Bound1 != nil {
-		explored = append(explored, "bound", bound)
+		explored = append(explored, "bound", base64.StdEncoding.EncodeToString(pairs.bounds))
 	}
 
 	if spectra := newExploredSpectra(detail, selected); spectra != nil {
@@ -172,42 +177,49 @@ func exploredQuantities(list []Quantity) []object {
 	return explored
 }
 
-// exploredPairs packs up to twelve triplets of each selected condition: rows has the index of the condition in the
-// selection, values y1 and y2 of each outcome, and bounds which of these are upper bounds.
-func exploredPairs(detail *Detail, selected selection) (rows, values, bounds string) {
-	const most = 12
-	var places []int
-	var y []float64
-	var bits []byte
+// exploredPairs are triplets of selected conditions.
+type exploredPairs struct {
+	places []int     // by triplet: the index of its condition in the selection
+	runs   []uint32  // by triplet: the number of its run's name
+	values []float64 // y1 and y2, by triplet and outcome
+	bounds []byte    // by triplet and outcome: which of both values are upper bounds
+}
 
-	packed := map[int]int{} // number of triplets, by condition
+// newExploredPairs returns up to twelve triplets of each selected condition. It numbers the names of their runs in
+// names.
+func newExploredPairs(detail *Detail, selected selection, names *figure.Names) exploredPairs {
+	const most = 12
+	var pairs exploredPairs
+
+	taken := map[int]int{} // number of triplets, by condition
 	for row, c := range detail.Cond {
 		place, ok := selected.place[c]
-		if !ok || packed[c] >= most {
+		if !ok || taken[c] >= most {
 			continue
 		}
 
-		packed[c]++
-		places = append(places, place)
+		taken[c]++
+		pairs.places = append(pairs.places, place)
+		pairs.runs = append(pairs.runs, uint32(names.Number(detail.runOf(row))))
 
 		for k := range detail.Outcomes {
 			i := row*detail.outcomeCount() + k
-			y = append(y, detail.Y1[i], detail.Y2[i])
-			bits = append(bits, detail.boundBits(i))
+			pairs.values = append(pairs.values, detail.Y1[i], detail.Y2[i])
+			pairs.bounds = append(pairs.bounds, detail.boundBits(i))
 		}
 	}
 
-	return packIndices(places), packFloats(y), base64.StdEncoding.EncodeToString(bits)
+	return pairs
 }
 
 // boundBits returns 1 if y1 at place i of rows × outcomes is an upper bound, plus 2 if y2 is one.
 func (d *Detail) boundBits(i int) byte {
 	bits := byte(0)
-	if d.Bound1 != nil && d.Bound1[i] {
+	if isBound(d.Bound1, i) {
 		bits++
 	}
 
-	if d.Bound2 != nil && d.Bound2[i] {
+	if isBound(d.Bound2, i) {
 		bits += 2
 	}
 

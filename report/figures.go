@@ -182,6 +182,32 @@ func withPoints(marks ...figure.Mark) []figure.Mark {
 	return kept
 }
 
+// runOf names the run of a triplet. It returns "" if no run is known.
+func (d *Detail) runOf(row int) string {
+	if row >= len(d.Run) || d.Run[row] >= len(d.Runs) {
+		return ""
+	}
+
+	return clean(d.Runs[d.Run[row]])
+}
+
+// runsOf names the run of a condition, or the first of several runs: "take7.wav and others".
+func (m *maker) runsOf(c int) string {
+	rows := m.rowsOf(c)
+	if len(rows) == 0 {
+		return ""
+	}
+
+	first := m.detail.runOf(rows[0])
+	for _, row := range rows {
+		if m.detail.runOf(row) != first {
+			return first + " and others"
+		}
+	}
+
+	return first
+}
+
 // zeroLine returns a line at 0.
 func zeroLine() figure.Mark {
 	return figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}

@@ -98,8 +98,8 @@ func (m *maker) bandPanel(split *SplitDetail, bands []bandOutcome, condition int
 
 		for row, c := range detail.Cond {
 			if c == condition {
-				data.Point(band.hz, detail.Y1[row*detail.outcomeCount()+band.index])
-				data.Point(band.hz, detail.Y2[row*detail.outcomeCount()+band.index])
+				data.NamedPoint(band.hz, detail.Y1[row*detail.outcomeCount()+band.index], detail.runOf(row))
+				data.NamedPoint(band.hz, detail.Y2[row*detail.outcomeCount()+band.index], detail.runOf(row))
 			}
 		}
 	}

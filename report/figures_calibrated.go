@@ -51,9 +51,9 @@ func (m *maker) calibratedParity(split *SplitDetail, conditions []int) {
 		for _, c := range conditions {
 			i := c*detail.outcomeCount() + k
 			if detail.isMeanBound(i) {
-				bounds.Point(split.Calibrated.Mu[i], detail.Mean[i])
+				bounds.NamedPoint(split.Calibrated.Mu[i], detail.Mean[i], m.runsOf(c))
 			} else {
-				held.Point(split.Calibrated.Mu[i], detail.Mean[i])
+				held.NamedPoint(split.Calibrated.Mu[i], detail.Mean[i], m.runsOf(c))
 			}
 		}
 
@@ -137,9 +137,9 @@ func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 			x := detail.x(c, input)
 			residual := detail.Mean[i] - split.Calibrated.Mu[i]
 			if detail.isMeanBound(i) {
-				bounds.Point(x, residual)
+				bounds.NamedPoint(x, residual, m.runsOf(c))
 			} else {
-				held.Point(x, residual)
+				held.NamedPoint(x, residual, m.runsOf(c))
 			}
 		}
 

@@ -285,9 +285,9 @@ func (m *maker) parityPanel(split *SplitDetail, k int, trained, held []int, mu [
 		for _, c := range conditions {
 			i := c*detail.outcomeCount() + k
 			if detail.isMeanBound(i) {
-				bounds.Point(mu[i], detail.Mean[i])
+				bounds.NamedPoint(mu[i], detail.Mean[i], m.runsOf(c))
 			} else {
-				measured.Point(mu[i], detail.Mean[i])
+				measured.NamedPoint(mu[i], detail.Mean[i], m.runsOf(c))
 			}
 		}
 	}

@@ -77,14 +77,14 @@ func (m *maker) heldOutLevels(split *SplitDetail) {
 	}
 
 	fig := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		line.panel(widest, "Paper's network, its own intervals", split.networkIntervals()),
 		line.panel(widest, "Calibrated model", intervals),
+		line.panel(widest, "Paper's network, its own intervals", split.networkIntervals()),
 	}}
 	sameRange(fig.Panels, 0.04)
 
 	m.add(captionedFigure{
 		kind: "honest-levels", split: split.Name, model: paperNetwork, fig: fig, page: true, spread: spread,
-		heading: "The paper's network and the calibrated model: held-out " + detail.Outcomes[widest].Word() + location,
+		heading: "Calibrated model and the paper's network: held-out " + detail.Outcomes[widest].Word() + location,
 		caption: phrase("figure-levels", detail.outcomeCount() > 1),
 	})
 }
@@ -257,7 +257,8 @@ type shownIntervals struct {
 // marks draws an outcome over the input: intervals, pairs, and another program's predictions. held reports whether some
 // of the conditions are held out.
 func (l *conditionLine) marks(outcome int, intervals shownIntervals) (marks []figure.Mark, held bool) {
-	const mostPairs = 8 // drawn at a condition
+	const mostPairs = 8 // drawn at a condition; fewer at many conditions, so that a series has about twice the limit
+	pairs := max(1, min(mostPairs, 2*l.m.limit/max(1, len(l.conditions))))
 	split := l.split
 	detail := l.m.detail
 	total := figure.Mark{Kind: figure.Band, Name: plainLevel(intervals.level) + " interval", Class: "total"}
@@ -269,7 +270,7 @@ func (l *conditionLine) marks(outcome int, intervals shownIntervals) (marks []fi
 	testBounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "test", Shape: "bound", Size: 1.7}
 	other := figure.Mark{Kind: figure.Line, Name: clean(split.ReferenceName), Class: "epi", Dashed: true}
 
-	for _, c := range l.conditions {
+	for _, c := range thin(l.conditions, l.m.limit) {
 		x := detail.x(c, l.input)
 		k := c*detail.outcomeCount() + outcome
 		if y, half, half68 := intervals.at(k); !math.IsNaN(y) {
@@ -290,23 +291,27 @@ func (l *conditionLine) marks(outcome int, intervals shownIntervals) (marks []fi
 			held = true
 		}
 
-		for _, row := range thin(l.m.rowsOf(c), mostPairs) {
+		for _, row := range thin(l.m.rowsOf(c), pairs) {
 			i := row*detail.outcomeCount() + outcome
-			detail.addValue(x, detail.Y1[i], detail.Bound1, i, measured, bounds)
-			detail.addValue(x, detail.Y2[i], detail.Bound2, i, measured, bounds)
+			addValue(x, detail.Y1[i], isBound(detail.Bound1, i), detail.runOf(row), measured, bounds)
+			addValue(x, detail.Y2[i], isBound(detail.Bound2, i), detail.runOf(row), measured, bounds)
 		}
 	}
 
 	return withPoints(total, inner, mean, trainBounds, train, testBounds, test, other), held
 }
 
-// addValue adds a measured value to one of two marks: to bounds if it is an upper bound. isBound may be nil.
-func (d *Detail) addValue(x, y float64, isBound []bool, i int, measured, bounds *figure.Mark) {
-	if isBound != nil && isBound[i] {
-		bounds.Point(x, y)
-	} else {
-		measured.Point(x, y)
+// isBound reports whether value i is an upper bound. bounds is nil if no value is one.
+func isBound(bounds []bool, i int) bool { return bounds != nil && bounds[i] }
+
+// addValue adds a measured value with the name of its run to one of two marks: to bounds if it is an upper bound.
+func addValue(x, y float64, isBound bool, run string, measured, bounds *figure.Mark) {
+	mark := measured
+	if isBound {
+		mark = bounds
 	}
+
+	mark.NamedPoint(x, y, run)
 }
 
 // rowsOf returns the rows of a condition. The first call finds the rows of all conditions.

@@ -25,6 +25,9 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
+//go:embed explore.js
+var exploreJS string // comes after pageJS, whose constants it uses
+
 //go:embed page.html.tmpl
 var pageHTML string
 
@@ -97,7 +100,7 @@ type (
 		Meaning              []string // paragraphs about the numbers
 		Words                []explanation
 		Explored             bool        // an experiment has conditions to choose
-		Data                 template.JS // of explorerData
+		Data                 template.JS // of scriptData
 		Script               template.JS
 		Light                template.HTML // style sheet of figures that a reader saves
 	}
@@ -161,22 +164,29 @@ func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer b
 	var data, versions []string
 
 	v := pageView{
-		Title: "doubletake report", Style: template.CSS(figure.Style() + pageCSS),
-		Data: template.JS(explorerData(details, answers)), Light: template.HTML(figure.Light()),
-		Script: template.JS(pageJS), Words: wordList(),
+		Title: "doubletake report", Style: template.CSS(figure.Style() + pageCSS), Light: template.HTML(figure.Light()),
+		Script: template.JS(pageJS + exploreJS), Words: wordList(),
 	}
 
+	names := &figure.Names{}      // of the runs, for all figures
 	captions := map[string]bool{} // that the page has already
+	explained := false            // whether a table of results is explained already
 	for i, detail := range details {
 		data = append(data, detail.Experiment.Data)
 		versions = append(versions, detail.Experiment.Version)
 		v.Explored = v.Explored || detail.inputCount() > 0
 
-		view := newExperimentView(i, detail, points)
+		view := newExperimentView(i, detail, points, names)
 		view.captionOnce(captions)
-		view.Key = i == 0
+		if view.Results != nil && !explained {
+			view.Key = true
+			explained = true
+		}
+
 		v.Experiments = append(v.Experiments, view)
 	}
+
+	v.Data = template.JS(scriptData(details, answers, names))
 
 	for i, sweep := range sweeps {
 		data = append(data, sweep.Data)
@@ -198,6 +208,7 @@ func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer b
 		v.Note = "No experiment has results yet."
 	case simulated == len(data):
 		v.Title += ": simulated data"
+		v.Note = "For your own files: pipeline init FOLDER"
 	case simulated > 0:
 		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), simulated)
 	}
@@ -236,8 +247,8 @@ func programOf(versions ...string) string {
 const mostWarnings = 10
 
 // newExperimentView returns the part of the page about experiment i, with at most the given number of points of a
-// series.
-func newExperimentView(i int, detail *Detail, points int) experimentView {
+// series. Its figures number the names of runs in names.
+func newExperimentView(i int, detail *Detail, points int, names *figure.Names) experimentView {
 	experiment := detail.Experiment
 	view := experimentView{
 		ID: sectionID(i), Name: nameOf(experiment.Name), Data: clean(experiment.Data),
@@ -266,7 +277,7 @@ func newExperimentView(i int, detail *Detail, points int) experimentView {
 		view.Grade = string(experiment.worstGrade())
 	}
 
-	view.addFigures(detail, points)
+	view.addFigures(detail, points, names)
 
 	if len(detail.Quality) > 0 {
 		facts := newFactsView("Data quality", detail.Quality)
@@ -291,8 +302,8 @@ func (d *Detail) selectionWords() string {
 const pageSplits = 12
 
 // addFigures adds the leading figure, and the other figures in groups, of at most pageSplits splits. Figures have at
-// most the given number of points of a series.
-func (v *experimentView) addFigures(detail *Detail, points int) {
+// most the given number of points of a series, and number the names of runs in names.
+func (v *experimentView) addFigures(detail *Detail, points int, names *figure.Names) {
 	var onPage []captionedFigure
 	for _, plot := range plots(detail, points, "") {
 		if plot.page {
@@ -315,7 +326,7 @@ func (v *experimentView) addFigures(detail *Detail, points int) {
 	folder := url.PathEscape(detail.Experiment.Name) + "/report/figures/"
 	for k, plot := range onPage {
 		if k == lead {
-			view := newFigureView(folder, plot)
+			view := newFigureView(folder, plot, names)
 			view.Top = true
 			v.Lead = &view
 			continue
@@ -323,7 +334,7 @@ func (v *experimentView) addFigures(detail *Detail, points int) {
 
 		if plot.split == "" || slices.Contains(shown, plot.split) {
 			group := v.group(plot)
-			group.Figures = append(group.Figures, newFigureView(folder, plot))
+			group.Figures = append(group.Figures, newFigureView(folder, plot, names))
 		}
 	}
 }
@@ -494,14 +505,15 @@ func pageTables(list ...table) []table {
 // halfWidth is the largest width of figures that are printed two in a row, px.
 const halfWidth = 440
 
-// newFigureView draws a figure for the page. folder is the address of the figure's files, relative to the page.
-func newFigureView(folder string, p captionedFigure) figureView {
+// newFigureView draws a figure for the page. folder is the address of the figure's files, relative to the page. The
+// figure numbers the names of its points in names.
+func newFigureView(folder string, p captionedFigure, names *figure.Names) figureView {
 	return figureView{
 		Heading: capitalise(strings.TrimSuffix(p.heading, " (simulated data)")), // which the figure notes itself
 		Label:   p.heading + " " + p.split, Caption: capitalise(p.caption),
 		Half:  p.fig.Width <= halfWidth,
 		Width: int(p.fig.Width),
-		SVG:   template.HTML(figure.Draw(p.fig, figure.Options{Inline: true, Digits: 4})),
+		SVG:   template.HTML(figure.Draw(p.fig, figure.Options{Inline: true, Digits: 4, Names: names})),
 		Files: template.URL(folder + url.PathEscape(p.file)),
 	}
 }

@@ -17,8 +17,37 @@ type Options struct {
 	Inline bool // the SVG is part of a page that has Style, so it has no style of its own
 	Digits int  // significant digits of the data attributes; 0: as many as read back to the same bits
 
+	// Names numbers the names of points, whose numbers Draw then writes into the attribute data-name. If Names is nil,
+	// Draw leaves the names out.
+	Names *Names
+
 	Millimetres float64 // width of a file on paper; 0: as many px as the figure is wide
 }
+
+// Names numbers texts, so that a page with many figures has each text once. The zero value has no texts yet.
+type Names struct {
+	list   []string
+	number map[string]int
+}
+
+// Number returns the number of a text: its place in List, at which Number adds a new text.
+func (n *Names) Number(text string) int {
+	if number, ok := n.number[text]; ok {
+		return number
+	}
+
+	if n.number == nil {
+		n.number = map[string]int{}
+	}
+
+	n.number[text] = len(n.list)
+	n.list = append(n.list, text)
+
+	return n.number[text]
+}
+
+// List returns the texts in the order of their numbers.
+func (n *Names) List() []string { return n.list }
 
 // markup is SVG that is written as it is.
 type markup string

@@ -96,13 +96,22 @@ type Mark struct {
 	Thin   bool    // of lines
 
 	X, Y, Lo, Hi []float64 // lists that Kind uses have the same length
-	Text         []string  // of Labels
+
+	// Text has the texts of Labels. Of Points it has the name of the source of each point, such as a run, which a page
+	// shows to a reader who points there, or nil if there are no names.
+	Text []string
 }
 
 // Point adds a point.
 func (m *Mark) Point(x, y float64) {
 	m.X = append(m.X, x)
 	m.Y = append(m.Y, y)
+}
+
+// NamedPoint adds a point with the name of its source. A mark has a name for each of its points, or for none.
+func (m *Mark) NamedPoint(x, y float64, name string) {
+	m.Point(x, y)
+	m.Text = append(m.Text, name)
 }
 
 // Between adds a point of a band, or a piece of other marks that use Lo and Hi.

@@ -253,8 +253,8 @@ func circle(x, y, r float64) markup {
 	return svg("M%v %va%v %v 0 1 0 %v 0a%v %v 0 1 0 %v 0", x-r, y, r, r, 2*r, r, r, -2*r)
 }
 
-// dataAttributes returns the attributes with the mark's numbers: data-x, data-y, data-lo and data-hi. It leaves out
-// empty lists, and writes "-" for numbers that are not finite.
+// dataAttributes returns the attributes with the mark's numbers: data-x, data-y, data-lo and data-hi, and data-name if
+// the options number names. It leaves out empty lists, and writes "-" for numbers that are not finite.
 func (d *drawing) dataAttributes(mark *Mark) markup {
 	digits := cmp.Or(d.options.Digits, -1)
 
@@ -276,6 +276,15 @@ func (d *drawing) dataAttributes(mark *Mark) markup {
 		}
 
 		attributes.WriteString(" data-" + list.name + `="` + strings.Join(numbers, " ") + `"`)
+	}
+
+	if mark.Kind == Points && d.options.Names != nil && len(mark.Text) > 0 {
+		numbers := make([]string, len(mark.Text))
+		for i, name := range mark.Text {
+			numbers[i] = strconv.Itoa(d.options.Names.Number(name))
+		}
+
+		attributes.WriteString(` data-name="` + strings.Join(numbers, " ") + `"`)
 	}
 
 	return markup(attributes.String())
