@@ -142,7 +142,7 @@ experiments:
 	all := strings.Join(e.Warnings, "\n")
 	assert.Contains(t, all, "sound.csv")
 	assert.Contains(t, all, "steps of column t vary from")
-	assert.Contains(t, all, `1 of 3 runs are flagged "drift", first creeping.csv: lift_n`)
+	assert.Contains(t, all, `1 of 3 runs is flagged "drift", first creeping.csv: lift_n`)
 
 	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
 	for i, v := range column(t, recs, "integral_time_s") {

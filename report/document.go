@@ -101,6 +101,7 @@ func (e Experiment) summaryDocument() document {
 }
 
 // firstFindings returns the violated checks, and of the other findings the first, which states how many more there are.
+// Notes about the network's numbers are left to the page.
 func firstFindings(all []findingList) []findingList {
 	var shown []findingList
 	var first *findingList
@@ -111,13 +112,12 @@ func firstFindings(all []findingList) []findingList {
 			continue
 		}
 
-		if first == nil {
+		others += len(list.items)
+		if first == nil && list.kind != noteKind {
 			single := list // a copy, so all keeps its items
 			single.items = list.items[:1]
 			first = &single
 		}
-
-		others += len(list.items)
 	}
 
 	if first == nil {
@@ -162,6 +162,26 @@ func (d *document) summarise(experiment Experiment) {
 	}
 }
 
+// headsExplained explains the headings of the tables of results in a summary, or returns "" if there are no tables.
+func headsExplained(experiments []Experiment) string {
+	var rows []result
+	for _, experiment := range experiments {
+		rows = append(rows, experiment.results()...)
+	}
+
+	if len(rows) == 0 {
+		return ""
+	}
+
+	bounds := ""
+	if slices.ContainsFunc(rows, func(row result) bool { return row.held.Bounds > 0 }) {
+		bounds = "bound: share of upper bounds; without: error without them; "
+	}
+
+	return "error: RMS error of the predicted mean; ±: half width of the interval; in: share of held-out values inside; " +
+		bounds + "mean, linear: error of plain models."
+}
+
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in
 // their order.
 func worstSplits(splits []Split) []Split {
@@ -175,8 +195,11 @@ func worstSplits(splits []Split) []Split {
 	return lists.Rows(splits, 1, shown)
 }
 
-// checkKind is the kind of findings about the identities of the network's two answers.
-const checkKind = "check"
+// Kinds of findings: about the identities of the network's two answers, and about the limits of the network's numbers.
+const (
+	checkKind = "check"
+	noteKind  = "note"
+)
 
 // findings returns the lists of findings that are not empty.
 func (e Experiment) findings() []findingList {
@@ -186,7 +209,7 @@ func (e Experiment) findings() []findingList {
 			kind: "skipped", title: fmt.Sprintf("Left-out recordings (%d)", len(e.Skipped)), items: e.Skipped, severe: true,
 			most: 10,
 		},
-		{kind: "note", title: "Notes", items: e.notes()},
+		{kind: noteKind, title: "Notes", items: e.notes()},
 		{kind: checkKind, title: "Checks", items: e.checks()},
 	}
 

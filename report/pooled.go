@@ -98,7 +98,7 @@ func (p groupPool) verdictInWords() verdictWords {
 
 	switch n := p.Enough(); {
 	case p.Grade() == score.Undecided && n > 0:
-		v.why = fmt.Sprintf("%d in all would show whether intervals hold for any other group", n)
+		v.why = fmt.Sprintf("%d groups in all would show whether intervals hold for any other group", n)
 	case p.Grade() == score.Holds || p.Grade() == score.Wide:
 		v.Action = "Use the intervals for further groups."
 	case p.Grade() == score.Fails:

@@ -74,9 +74,9 @@ func TestSummaryIsShort(t *testing.T) {
 		most int
 		list []Experiment
 	}{
-		{18, []Experiment{two}},
-		{30, []Experiment{many}},
-		{24, []Experiment{units}},
+		{21, []Experiment{two}},
+		{33, []Experiment{many}},
+		{25, []Experiment{units}},
 		{45, []Experiment{two, propeller(), outputExperiments()[2]}},
 	} {
 		lines := summaryOf(t, c.list...)

@@ -43,12 +43,16 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	return newTerminal(width, color).write(w, documents...)
 }
 
-// Summary writes for each experiment the data in a line, the verdicts, two tables and the
-// first findings. The page and RunTerminal have the rest.
+// Summary writes for each experiment the data in a line, the verdicts, the table of results and the
+// first findings, and then what the headings of the tables mean. The page and RunTerminal have the rest.
 func Summary(w io.Writer, experiments []Experiment, width int, color bool) error {
 	var documents []document
 	for _, experiment := range experiments {
 		documents = append(documents, experiment.summaryDocument())
+	}
+
+	if words := headsExplained(experiments); words != "" {
+		documents = append(documents, document{what: words})
 	}
 
 	return newTerminal(width, color).write(w, documents...)

@@ -204,7 +204,13 @@ func (f *findings) ranked() []*mistake {
 	for _, code := range slices.Sorted(maps.Keys(f.flags)) {
 		flag := f.flags[code]
 		all := float64(len(f.runs))
-		text := fmt.Sprintf("%d of %d runs are flagged %q, first %s", len(flag.runs), len(f.runs), code, flag.example)
+		verb := "are"
+		if len(flag.runs) == 1 {
+			verb = "is"
+		}
+
+		text := fmt.Sprintf("%d of %d runs %s flagged %q, first %s", len(flag.runs), len(f.runs), verb, code, flag.example)
+
 		// If nothing is wrong, a test flags about usual runs, with a standard deviation of √usual (Poisson). The least of
 		// the p-values counts, too, multiplied by the number of runs (Bonferroni).
 		usual := chance * all

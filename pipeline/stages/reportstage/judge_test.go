@@ -234,7 +234,7 @@ func TestFindingsNotes(t *testing.T) {
 	}
 
 	want := []string{
-		`1 of 3 runs are flagged "drift", first r2: it drifts`,
+		`1 of 3 runs is flagged "drift", first r2: it drifts`,
 		`2 of 3 runs are flagged "trend", first r1: it rises`,
 		"b.wav: two speeds",
 		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
