@@ -178,8 +178,8 @@ func headsExplained(experiments []Experiment) string {
 		bounds = "bound: share of upper bounds; without: error without them; "
 	}
 
-	return "error: RMS error of the predicted mean; ±: half width of the interval; in: share of held-out values inside; " +
-		bounds + "mean, linear: error of plain models."
+	return "error: RMS error of predictions; ±: half width of intervals; in: share of held-out values inside; " + bounds +
+		"mean, linear: error of plain models."
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in
