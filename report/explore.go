@@ -51,10 +51,10 @@ func pack[T float32 | uint16 | uint32](values []T) string {
 	return base64.StdEncoding.EncodeToString(packed)
 }
 
-// scriptData returns the JSON of an object: "experiments" has the data that can be explored, with about the given number
-// of the models' answers at most, and "names" the names of runs, in the order of their numbers. names already has the
-// names that figures use. If there are more answers, scriptData keeps every n-th run, or every n-th condition of few
-// runs.
+// scriptData returns the JSON of an object: "experiments" has the data that can be explored, with about the given
+// number of the models' answers at most, and "names" the names of runs, in the order of their numbers. names already
+// has the names that figures use. If there are more answers, scriptData keeps every n-th run, or every n-th condition
+// of few runs.
 func scriptData(details []*Detail, answers int, names *figure.Names) []byte {
 	total := 0
 	for _, detail := range details {
