@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// This file holds the grids on which the integrals over λ, m, τ, ω and γ are sums, and functions and laws on the
-// grid of λ. Lists over m and τ are row-major: m by τ.
+// This file holds the grids of λ, m, τ, ω and γ, over which integrals become sums, and functions and laws on the grid
+// of λ. Lists over m and τ are row-major: m by τ.
 
-// The grids. On 144 held-out groups at most 0.1 % of a posterior lay at their edges.
+// The grids. On 144 held-out groups at most 0.1 % of the probability of a posterior lay at the edges of a grid.
 var (
 	gridLambda = logarithmic(0.01, 300, 90)
 	gridM      = linear(-3, 4, 57)
@@ -69,9 +69,9 @@ func marginal(likelihood []float64) []float64 {
 		relative[l] = math.Exp(v - top)
 	}
 
-	laws := laws()
-	list := make([]float64, len(laws))
-	for i, law := range laws {
+	known := laws()
+	list := make([]float64, len(known))
+	for i, law := range known {
 		list[i] = top + math.Log(dot(law, relative)+smallest)
 	}
 
@@ -92,7 +92,7 @@ func posteriorOf(prior []float64, groups [][]float64) inferred {
 		}
 	}
 
-	laws := laws()
+	known := laws()
 	top := slices.Max(logs)
 	sum := 0.0
 	r := inferred{law: make([]float64, len(gridLambda))}
@@ -102,7 +102,7 @@ func posteriorOf(prior []float64, groups [][]float64) inferred {
 		r.m += w * gridM[i/len(gridTau)]
 		r.lnTau += w * math.Log(gridTau[i%len(gridTau)])
 
-		for l, p := range laws[i] {
+		for l, p := range known[i] {
 			r.law[l] += w * p
 		}
 	}
@@ -230,7 +230,7 @@ func gradient(tau []float64) []float64 {
 	return widths
 }
 
-// zeros returns rows of zeros, each with the given number of columns.
+// zeros returns a matrix of zeros, as a list of rows with the given number of columns.
 func zeros(rows, columns int) [][]float64 {
 	list := make([][]float64, rows)
 	for i := range list {
@@ -240,7 +240,7 @@ func zeros(rows, columns int) [][]float64 {
 	return list
 }
 
-// lnGamma returns ln of the prior weight of a γ among gammas. The weights of all have the mean 1.
+// lnGamma returns ln of the prior weight of a γ among gammas. The mean of the weights of all gammas is 1.
 func lnGamma(gamma float64, gammas []float64) float64 {
 	sum := 0.0
 	for _, v := range gammas {

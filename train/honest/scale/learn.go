@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The grid of priors from which LearnPrior chooses. It is the grid from which the prior "library" was chosen, with a
-// wider range of m.
+// The grid of priors from which LearnPrior chooses. The prior "library" was chosen from the same grid with a narrower
+// range of m.
 var (
 	learnM      = linear(-2, 3, 21)
 	learnMStd   = []float64{0.3, 0.5, 0.75, 1}
@@ -157,8 +157,8 @@ func learnGrid(like Prior) []Prior {
 	return list
 }
 
-// steps returns the largest difference between the four numbers of two priors, in steps of the grid. a and b are their
-// places in learnGrid, whose digits are the places of the four numbers.
+// steps returns the largest difference between the four numbers of two priors, in steps of the grid. a and b are the
+// places of the priors in learnGrid. A place is a number with four digits, which are the places of the four numbers.
 func steps(a, b int) int {
 	most := 0
 	for _, size := range []int{len(learnTauStd), len(learnTau), len(learnMStd), len(learnM)} { // the last digit first

@@ -18,7 +18,7 @@ type Predictor struct {
 	weight []float64 // probability of each κ
 }
 
-// component holds the values of λ of one shape whose weights are not negligible.
+// component holds, for one shape, the values of λ whose weights are not negligible.
 type component struct {
 	shape  Shape
 	lambda []float64
@@ -54,23 +54,24 @@ func (s *Scale) Predictor() *Predictor {
 	return p
 }
 
-// Mixture is the law of one new measurement about the predicted mean, in units of the training outcomes' deviation: a
-// mixture of normal laws. It has room that its methods use, so it is not safe for concurrent use.
+// Mixture is the law of the deviation of one new measurement from the predicted mean: a mixture of normal laws about
+// 0, in units of the deviation of the training outcomes. Its methods keep intermediate results in it, so that it is
+// not safe for concurrent use.
 type Mixture struct {
 	variance  []float64 // of each normal law
 	weight    []float64 // of each normal law
 	epistemic float64   // variance of the mean
 	noise     float64   // variance of a measurement
 
-	// Room:
-	merged []merged
-	root   []float64 // √(2v) of each law of variance v
-	norm   []float64 // √(2πv) of each law of variance v
+	// Intermediate results:
+	merged []merged  // of merge
+	root   []float64 // of Half: √(2v) of each law of variance v
+	norm   []float64 // of Half: √(2πv) of each law of variance v
 }
 
-// At sets m to the law at a condition at which the model claims v̂ and states the noise σ², at the distance d to the
-// measured groups: 1 for labels, and Known for a thing that was measured. Variances are in units of the training
-// outcomes' variance; a negative noise counts as 0.
+// At sets m to the law at a condition with the given claim v̂ and noise σ² of the model, and the given distance d to
+// the measured groups: 1 for labels, and Known for a thing that was measured. Variances are in units of the variance
+// of the training outcomes. A negative noise counts as 0.
 func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
 	p.Moments(m, claim, distance, noise)
 	p.setLaws(m, p.s.claim(claim), distance, max(noise, 0))
@@ -210,7 +211,7 @@ func (m *Mixture) Coverage(level float64) float64 { return m.Half(level) / m.Unc
 // Accuracy of Half.
 const (
 	halfSteps     = 100  // largest number of steps
-	halfTolerance = 1e-9 // relative
+	halfTolerance = 1e-9 // relative error of the half width
 )
 
 // Half returns the half width of the central interval that has a probability of level. It finds the half width by

@@ -19,9 +19,9 @@ var Exact = Noise{Scale: 1}
 
 // Limits of PairNoise.
 const (
-	leastRatio      = 1e-12 // to which smaller ratios are raised before their logarithm is taken
-	leastFreedom    = 3     // degrees of freedom
-	groupsOfScatter = 3     // groups from which on their scatter is learned
+	leastRatio      = 1e-12 // smaller ratios are raised to it before their logarithm is taken
+	leastFreedom    = 3     // smallest degrees of freedom that are learned from the scatter of groups
+	groupsOfScatter = 3     // smallest number of groups whose scatter is learned
 )
 
 // PairNoise learns the law of κ from the pairs of groups. ratio is the mean of ½(y1−y2)²/σ² in each group,
@@ -68,16 +68,23 @@ func trigamma(x float64) float64 {
 	return v + 1/x + y/2 + y/x*(1.0/6-y*(1.0/30-y/42))
 }
 
+// Accuracy of inverseTrigamma.
+const (
+	inverseSteps     = 50    // largest number of steps
+	inverseTolerance = 1e-12 // relative size of the last step
+	slopeStep        = 1e-5  // relative step of the differences that estimate the slope
+)
+
 // inverseTrigamma returns the x at which trigamma is v, by Newton's steps on 1/trigamma, which is nearly linear.
 func inverseTrigamma(v float64) float64 {
 	x := 0.5 + 1/v
-	for range 50 {
+	for range inverseSteps {
 		t := trigamma(x)
-		h := 1e-5 * x
+		h := slopeStep * x
 		slope := (trigamma(x+h) - trigamma(x-h)) / (2 * h)
 		step := t * (1 - t/v) / slope
 		x = max(x+step, x/10)
-		if math.Abs(step) < 1e-12*x {
+		if math.Abs(step) < inverseTolerance*x {
 			break
 		}
 	}
@@ -89,7 +96,7 @@ func inverseTrigamma(v float64) float64 {
 const (
 	atomsOfLight = 7
 	atomsOfHeavy = 20
-	heavyFreedom = 10 // below, tails are heavy
+	heavyFreedom = 10 // with fewer degrees of freedom, tails are heavy
 )
 
 // atoms returns values of κ with their probabilities, by Gauss's quadrature of the χ² law: the values are the

@@ -22,12 +22,13 @@ type Prior struct {
 
 	// ClaimFloor and ClaimRatio are for models whose claims are too small by orders of magnitude, and not everywhere by
 	// the same factor. Claims below the share ClaimFloor of the mean claim on the left-out groups are raised to this
-	// share. Then all claims are multiplied so that the mean squared error there is at most ClaimRatio times the mean
-	// claim, or by ClaimRatio if fewer than MinGroups groups are left out. If ClaimFloor is 0, claims stay as they are.
+	// share. Then all claims are multiplied by one factor, with which the mean squared error on the left-out groups is at
+	// most ClaimRatio times the mean claim. With fewer than MinGroups left-out groups the factor is ClaimRatio. If
+	// ClaimFloor is 0, claims stay as they are.
 	ClaimFloor float64 `json:"claim_floor,omitempty"`
 	ClaimRatio float64 `json:"claim_ratio,omitempty"`
 
-	// Rises is the record of the rises of E|cov| in these campaigns. It is empty if they are too few.
+	// Rises is the record of the rises of E|cov| in these campaigns. It is empty if the campaigns are too few.
 	Rises Rises `json:"rises,omitzero"`
 }
 
@@ -109,7 +110,9 @@ func (p Prior) Check() error {
 	arePositive := positive(p.MStd) && positive(p.Tau) && positive(p.TauStd)
 	isFinite := !math.IsNaN(p.M) && !math.IsInf(p.M, 0)
 	raisesClaims := p.ClaimFloor > 0 && p.ClaimRatio > 0
-	if !isNamed || !arePositive || !isFinite || p.ClaimFloor != 0 && !raisesClaims {
+	claimsFit := p.ClaimFloor == 0 || raisesClaims
+	numbersFit := arePositive && isFinite && claimsFit
+	if !isNamed || !numbersFit {
 		return fmt.Errorf("decode prior of the scale %q: expected a name, an origin and positive deviations, found %+v",
 			p.Name, p)
 	}

@@ -65,26 +65,39 @@ const (
 	fewestAlike = 5
 )
 
-// LearnRises returns the record of held-out groups. ratios are E|cov| of each group over that in training, inside the
-// share of each group's values inside their 95 % intervals. enough reports whether the groups are enough for a record.
+// LearnRises returns the record of held-out groups. ratios are E|cov| in each group over E|cov| in training. inside
+// is the share of each group's values inside their 95 % intervals. enough reports whether the groups are enough for a
+// record.
 func LearnRises(ratios, inside []float64) (r Rises, enough bool) {
 	known := BuiltInRises()
 	r.Rose.Above = known.Rose.Above
 	r.Steady.Below = known.Steady.Below
+
+	shares := map[*Rise][]float64{} // by record: shares inside of its groups
 	for i, v := range inside {
-		g := r.Like(ratios[i]) // Inside and SE are sums of v and v² for now
-		g.Groups++
-		g.Inside += v
-		g.SE += v * v
+		like := r.Like(ratios[i])
+		shares[like] = append(shares[like], v)
 	}
 
-	for _, g := range []*Rise{&r.Rose, &r.Steady} {
-		n := float64(g.Groups)
-		g.Inside /= n
-		g.SE = math.Sqrt(max(g.SE/n-g.Inside*g.Inside, 0) / (n - 1))
-	}
+	r.Rose.setShares(shares[&r.Rose])
+	r.Steady.setShares(shares[&r.Steady])
 
 	return r, len(ratios) >= FewestRises && min(r.Rose.Groups, r.Steady.Groups) >= fewestAlike
+}
+
+// setShares sets the number of groups, the mean of their shares inside, and its standard error.
+func (g *Rise) setShares(shares []float64) {
+	sum := 0.0
+	squares := 0.0
+	for _, v := range shares {
+		sum += v
+		squares += v * v
+	}
+
+	n := float64(len(shares))
+	g.Groups = len(shares)
+	g.Inside = sum / n
+	g.SE = math.Sqrt(max(squares/n-g.Inside*g.Inside, 0) / (n - 1))
 }
 
 // sound reports whether a record has a source and an origin, and possible numbers.

@@ -27,11 +27,11 @@ import (
 	"doubletake/internal/lists"
 )
 
-// MinGroups is the smallest number of left-out groups that teach anything: with fewer the prior is all that is known.
+// MinGroups is the smallest number of left-out groups that teach anything. With fewer groups, only the prior is known.
 const MinGroups = 2
 
-// maxConditions is the largest number of conditions of a group that enter its likelihood; of more, evenly chosen ones
-// do. The width of intervals then differs by at most 2.8 %.
+// maxConditions is the largest number of conditions of a group that enter its likelihood. If a group has more, some are
+// chosen evenly. The width of intervals then differs by at most 2.8 %.
 const maxConditions = 150
 
 // minClaim is the variance to which smaller claims are raised.
@@ -333,8 +333,8 @@ func (s *Scale) likelihood(left []Group, outcomes int, shape Shape) [][][]float6
 // which bounds the terms of the sum.
 const leastLog = -600
 
-// addLogDensities adds ln of the density of a mean residual to sums, by ω and λ. The first ω is 0; with the others
-// the density is averaged over exp(ω·u). noise is twice the noise variance of the residual.
+// addLogDensities adds ln of the density of a mean residual to sums, by ω and λ. The first ω is 0. With another ω the
+// density is averaged over exp(ω·u). noise is twice the noise variance of the residual.
 func addLogDensities(sums [][]float64, residual, noise, q float64) {
 	density := make([]float64, len(gridLambda))
 	for l, lambda := range gridLambda {
@@ -382,7 +382,7 @@ func (s *Scale) UsesDistance() bool {
 	return slices.ContainsFunc(s.Weights[Both], counts) || slices.ContainsFunc(s.Weights[Distance], counts)
 }
 
-// Check returns an error if s is not complete, as Learn returns it.
+// Check returns an error if s is not complete. Every scale that Learn returns is complete.
 func (s *Scale) Check() error {
 	if err := s.Prior.Check(); err != nil {
 		return err

@@ -75,7 +75,9 @@ func (t *Table) lnHalf(n node) float64 {
 		return v
 	}
 
-	t.m.epistemic = 1 // with noise 0: the half width at which the search of Mixture.Half begins
+	// The search of Mixture.Half begins with these variances. It finds the same half width from any others,
+	// up to its tolerance.
+	t.m.epistemic = 1
 	t.m.noise = 0
 	distance := math.Exp(float64(n.distance) * tableStep)
 	if n.known {
