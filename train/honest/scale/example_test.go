@@ -6,8 +6,8 @@ import (
 	"doubletake/train/honest/scale"
 )
 
-// Three propellers were left out in turn. The model claimed a variance of 0.1 on each, and
-// its squared errors were as large on two propellers and larger on the third.
+// Three propellers were left out in turn. The model claimed a variance of 0.1 on each. Its squared errors were about
+// this large on two propellers, and larger on the third.
 func Example() {
 	var left []scale.Group
 	for _, residual := range [][]float64{{0.3, -0.2, 0.4}, {0.1, 0.3, -0.3}, {1.2, 1.1, 0.9}} {
