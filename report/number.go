@@ -19,6 +19,8 @@ type number struct {
 	std  string // digits of the spread; "" if there is none
 	exp  int    // mean and std are to be multiplied by 10^exp
 	text string // instead of a number: a word, or the dash of an undefined number
+
+	grade score.Grade // that the text names, which a terminal colours; "" for other cells
 }
 
 // undefinedText stands in place of an undefined number. The notes give the reason.

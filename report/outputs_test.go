@@ -209,7 +209,7 @@ func TestTablesAreTheMetrics(t *testing.T) {
 	}
 }
 
-// Colour adds nothing but colour: the title and verdicts are bold, warnings yellow.
+// Colour adds nothing but colour: the title and verdicts are bold, warnings yellow, and grades have their colours.
 func TestColour(t *testing.T) {
 	e := outputExperiments()[0]
 
@@ -224,6 +224,28 @@ func TestColour(t *testing.T) {
 	assert.Contains(t, colour.String(), bold+"drone: simulated data")
 	assert.Contains(t, colour.String(), yellow+"warning:")
 	assert.Contains(t, colour.String(), yellow+"skipped:")
+	for grade, style := range map[score.Grade]string{
+		score.Holds: "\x1b[32m", score.Wide: "\x1b[33m", score.Undecided: "\x1b[33m", score.Fails: "\x1b[31m",
+	} {
+		list := Listing{Heads: []string{"outcome", "grade", "record"}, Graded: "grade", Colour: true}
+		list.Add("lift", grade.Words()+", 0.1 of the spread", "holds")
+		list.Grades = []score.Grade{grade}
+
+		var line strings.Builder
+		require.NoError(t, list.Write(&line, 100))
+		assert.Contains(t, line.String(), "lift     "+style+grade.Words()+", 0.1 of the spread\x1b[0m  holds\n")
+		assert.Contains(t, Styles(), style)
+
+		list.Colour = false
+		line.Reset()
+		require.NoError(t, list.Write(&line, 100))
+		assert.NotContains(t, line.String(), "\x1b", "a listing without colours")
+	}
+
+	for _, split := range e.Splits {
+		grade := split.Verdict()
+		assert.Contains(t, colour.String(), gradeStyles[grade]+string(grade)+resetStyle, split.Name)
+	}
 }
 
 // A run's output has every experiment, and what the numbers mean once.

@@ -184,10 +184,10 @@ func briefResults(rows []result) table {
 func (r result) cells() []number {
 	trust := r.trust
 	unit := unitOf(trust)
-	grade := string(trust.Grade())
+	grade := gradeCell(trust.Grade())
 	held := r.held
 	if r.reference {
-		grade = "reference" // it states no interval that could be graded
+		grade = wordsCell("reference") // it states no interval that could be graded
 		held = HeldOutcome{MeanError: undefined, LinearError: undefined}
 	}
 
@@ -206,7 +206,7 @@ func (r result) cells() []number {
 		errorOf(trust), unit.cell(trust.Half, undefined), shareCell(trust.At[0]), shareCell(trust.Inside),
 		{text: fitText(trust.R2)},
 		bounds, without,
-		unit.cell(held.MeanError, undefined), unit.cell(held.LinearError, undefined), wordsCell(grade),
+		unit.cell(held.MeanError, undefined), unit.cell(held.LinearError, undefined), grade,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/train/numbers"
+	"doubletake/train/score"
 )
 
 // Sheet is tables of texts between sentences, such as an uncertainty budget or a comparison of two configurations.
@@ -107,8 +108,13 @@ func SheetsLaTeX(list []Sheet) []byte {
 
 // Listing is a table of texts without a title for a terminal, flush left. The first column labels the rows.
 type Listing struct {
-	Heads []string   // of all columns, including the labels
-	Rows  [][]string // one text for each of Heads
+	Heads  []string   // of all columns, including the labels
+	Rows   [][]string // one text for each of Heads
+	Graded string     // heading of the column whose texts say a grade; "" if there is none
+
+	// Grades has the grade of each row, and Colour says whether the terminal shows it in its colour.
+	Grades []score.Grade
+	Colour bool
 }
 
 // Add adds a row.
@@ -117,17 +123,20 @@ func (l *Listing) Add(cells ...string) { l.Rows = append(l.Rows, cells) }
 // Write writes the rows for a terminal with the given number of columns, as Terminal does. If width is 0, lines are as
 // long as they need to be.
 func (l Listing) Write(w io.Writer, width int) error {
-	t := newTerminal(width, false)
+	t := newTerminal(width, l.Colour)
 	if width <= 0 {
 		t.columns = math.MaxInt32
 	}
 
 	list := table{Corner: l.Heads[0], open: true}
 	list.addWordColumns(l.Heads[1:]...)
-	for _, texts := range l.Rows {
+	for i, texts := range l.Rows {
 		cells := make([]number, len(list.Heads))
 		for k, text := range texts[1:] {
 			cells[k].text = text
+			if list.Heads[k].Name == l.Graded && i < len(l.Grades) {
+				cells[k].grade = l.Grades[i]
+			}
 		}
 
 		list.Rows = append(list.Rows, tableRow{Label: texts[0], Cells: cells})

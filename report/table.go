@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"doubletake/internal/lists"
+	"doubletake/train/score"
 )
 
 // table is rows of cells under named columns. tables.go decides the contents of a table;
@@ -56,6 +57,9 @@ func (t table) isEmpty() bool { return len(t.Rows) == 0 || len(t.Heads) == 0 }
 
 // wordsCell returns a cell of foreign words, which are cut if they are long.
 func wordsCell(text string) number { return number{text: shorten(clean(text), longName)} }
+
+// gradeCell returns a cell with the name of a grade.
+func gradeCell(grade score.Grade) number { return number{text: string(grade), grade: grade} }
 
 // countCell writes a whole number.
 func countCell(n int) number { return number{text: strconv.Itoa(n)} }

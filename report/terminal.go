@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"doubletake/train/score"
 )
 
 // Terminal writes the tables of an experiment for a terminal with the given number of
 // columns (0: 100), and below them notes and warnings in words. A table that is too wide
 // is continued in a second table with the same rows. Lines exceed the width only if it is
-// too small for a single column. If color is true, titles are bold and "warning" is
-// yellow.
+// too small for a single column. If color is true, titles are bold, "warning" is yellow,
+// and grades are green, yellow or red.
 func Terminal(w io.Writer, experiment Experiment, width int, color bool) error {
 	doc := experiment.document()
 	if len(doc.explained) > 0 {
@@ -69,9 +71,19 @@ const moreWords = "Every word and symbol: pipeline glossary WORD."
 // Codes that change the style of a terminal.
 const (
 	bold       = "\x1b[1m"
+	red        = "\x1b[31m"
+	green      = "\x1b[32m"
 	yellow     = "\x1b[33m"
 	resetStyle = "\x1b[0m"
 )
+
+// gradeStyles are the styles of grades in tables.
+var gradeStyles = map[score.Grade]string{
+	score.Holds: green, score.Wide: yellow, score.Undecided: yellow, score.Fails: red,
+}
+
+// Styles returns all codes with which this package changes the style of a terminal.
+func Styles() []string { return []string{bold, red, green, yellow, resetStyle} }
 
 // terminal collects the text of documents.
 type terminal struct {
@@ -150,6 +162,18 @@ func (t *terminal) paint(text, style string) string {
 		return text
 	}
 	return style + text + resetStyle
+}
+
+// paintGrade paints a padded cell in the colour of its grade. The blanks around the text keep their style, so that
+// those at the end of a line can be cut.
+func (t *terminal) paintGrade(padded string, grade score.Grade) string {
+	text := strings.TrimSpace(padded)
+	style := gradeStyles[grade]
+	if text == "" || style == "" {
+		return padded
+	}
+
+	return strings.Replace(padded, text, t.paint(text, style), 1)
 }
 
 // writeParagraphs writes texts, each in as many lines as it needs, with an indent before and a style for every line.
@@ -351,7 +375,7 @@ func (t *terminal) writePart(part table, labelWidth int) {
 	for _, row := range part.Rows {
 		line := pad(isolate(shorten(clean(row.Label), labelWidth)), labelWidth, false)
 		for k, cell := range row.Cells {
-			line += blank + layout[k].cell(cell, part.Heads[k].Words)
+			line += blank + t.paintGrade(layout[k].cell(cell, part.Heads[k].Words), cell.grade)
 		}
 
 		t.writeLine(line)

@@ -63,6 +63,7 @@ func predictOptions(c *call) (predict.Options, error) {
 	options := predict.Options{
 		Level: c.Float64("level"), Extrapolate: c.Bool("extrapolate"),
 		Network: c.Bool("network"), Only: c.String("only"), Width: width(c.stdout),
+		Colour: colour(c.stdout),
 	}
 
 	inline := c.String("at")

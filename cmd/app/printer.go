@@ -6,6 +6,8 @@ import (
 	"io"
 	"unicode"
 	"unicode/utf8"
+
+	"doubletake/report"
 )
 
 // printer writes text to a stream. Control characters may occur in files and in their names. The printer writes them as
@@ -17,7 +19,7 @@ type printer struct {
 }
 
 // styles are the escapes with which package report paints words.
-var styles = [][]byte{[]byte("\x1b[1m"), []byte("\x1b[33m"), []byte("\x1b[0m")}
+var styles = report.Styles()
 
 // Write writes text with escapes. It implements io.Writer.
 func (p *printer) Write(b []byte) (int, error) {
@@ -31,7 +33,7 @@ func (p *printer) Write(b []byte) (int, error) {
 
 	escaped := make([]byte, 0, len(text))
 	for len(text) > 0 {
-		if style := leadingStyle(text); showsStyles && style != nil {
+		if style := leadingStyle(text); showsStyles && style != "" {
 			escaped = append(escaped, style...)
 			text = text[len(style):]
 			continue
@@ -54,15 +56,15 @@ func (p *printer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// leadingStyle returns the style with which a text begins, or nil if there is none.
-func leadingStyle(text []byte) []byte {
+// leadingStyle returns the style with which a text begins, or "" if there is none.
+func leadingStyle(text []byte) string {
 	for _, style := range styles {
-		if bytes.HasPrefix(text, style) {
+		if bytes.HasPrefix(text, []byte(style)) {
 			return style
 		}
 	}
 
-	return nil
+	return ""
 }
 
 // appendEscaped appends a character, of which b is the encoding, or its escape.

@@ -19,6 +19,7 @@ type Options struct {
 	// For Table alone:
 	Network bool // whether to print the networks' own prediction beside a calibrated one
 	Width   int  // width of the terminal in columns; 0: lines are not wrapped
+	Colour  bool // grades in tables are coloured, for a terminal
 }
 
 // alpha returns the share of values that are outside of the networks' intervals.

@@ -59,12 +59,23 @@ func (c cell) refused() string {
 // gradeText returns the grade that the left-out groups give the calibrated interval before anything is measured there,
 // with its width, or "" if there is no interval.
 func (c cell) gradeText() string {
-	if c.Recommended == nil || math.IsNaN(c.Recommended.Half[c.k]) {
+	grade, widthOverSpread := c.gradeBefore()
+	if grade == "" {
 		return ""
 	}
 
+	return fmt.Sprintf("%s, %.2g of the spread", grade.Words(), widthOverSpread)
+}
+
+// gradeBefore returns the grade of gradeText, which is "" without an interval, and the width of the interval over the
+// spread of the training outcomes.
+func (c cell) gradeBefore() (grade score.Grade, widthOverSpread float64) {
+	if c.Recommended == nil || math.IsNaN(c.Recommended.Half[c.k]) {
+		return "", 0
+	}
+
 	evidence := c.evidence
-	grade := c.grade
+	grade = c.grade
 	if s := c.Recommended.Query(c.i).Scale; s != nil {
 		evidence = s.Evidence()
 		grade = evidence.Grade()
@@ -72,7 +83,7 @@ func (c cell) gradeText() string {
 
 	e := c.Honest.Calibration.WithHalf(evidence, c.j, c.Recommended.Half[c.k])
 
-	return fmt.Sprintf("%s, %.2g of the spread", e.Regrade(grade).Words(), e.WidthOverSpread)
+	return e.Regrade(grade), e.WidthOverSpread
 }
 
 // Uncalibrated returns why the split has no calibrated model, or "" if it has one.

@@ -158,8 +158,9 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 		leftOut = fmt.Sprintf("%d of %d left-out groups covered", calibration.LeftOutInside(), calibration.K)
 	}
 
-	listing := report.Listing{Heads: []string{
-		"outcome", "unit", "mean", intervalHead(recommended.Level), "σ", "before measuring", "record",
+	const beforeMeasuring = "before measuring"
+	listing := report.Listing{Graded: beforeMeasuring, Colour: a.options.Colour, Heads: []string{
+		"outcome", "unit", "mean", intervalHead(recommended.Level), "σ", beforeMeasuring, "record",
 	}}
 	for j, outcome := range a.Card.Outcomes {
 		k := i*recommended.Out + j
@@ -171,6 +172,8 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 
 		cells := outcomeRow(outcome, recommended.Mu[k], recommended.Half[k], recommended.Total[k])
 		listing.Add(append(cells, digits(outcome.Unit, sigma)(sigma), a.cell(i, j).gradeText(), record)...)
+		grade, _ := a.cell(i, j).gradeBefore()
+		listing.Grades = append(listing.Grades, grade)
 	}
 
 	listing.Write(text, a.options.Width) // a strings.Builder returns no errors
