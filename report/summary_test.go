@@ -265,3 +265,19 @@ func TestResults(t *testing.T) {
 
 	assert.Equal(t, want, got)
 }
+
+// A long finding is cut where a clause ends, but not behind the name that it is about: a name alone says nothing.
+func TestFirstClauses(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		columns    int
+	}{
+		{"a level is clipped", "a level is clipped", 20},
+		{`1 of 60 runs are flagged "speed-shift": its halves differ`, `1 of 60 runs are flagged "speed-shift".`, 50},
+		{"2 runs differ in rpm; look at them", "2 runs differ in rpm.", 30},
+		{"run 7: cd is 0.04 from the others; look at it", "run 7: cd is 0.04 from the others.", 40},
+		{"run 7: cd is 0.04 from the others; look at it", "run 7: cd is 0.04 from the others; look at it", 20},
+	} {
+		assert.Equal(t, c.want, firstClauses(c.text, c.columns), "%d columns", c.columns)
+	}
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"doubletake/train/score"
@@ -228,8 +229,12 @@ func (t *terminal) writeFindings(list findingList, brief bool) {
 	}
 }
 
+// verbs tell a clause from a name before a colon, such as the name of a run that a finding is about.
+var verbs = regexp.MustCompile(` (is|are|was|were|has|have|differs?|violates?) `)
+
 // firstClauses returns the clauses at the beginning of a text that fit the given number of columns, with a full stop. A
-// clause ends before ": ", "; " or ", first ". If the first clause is too long, firstClauses returns the whole text.
+// clause ends before ": ", "; " or ", first ", but a name before ": " is not a clause. If the first clause is too long,
+// firstClauses returns the whole text.
 func firstClauses(text string, columns int) string {
 	if textWidth(text) <= columns {
 		return text
@@ -237,8 +242,10 @@ func firstClauses(text string, columns int) string {
 
 	end := 0
 	for i := range text {
-		isEnd := strings.HasPrefix(text[i:], ": ") || strings.HasPrefix(text[i:], "; ") ||
-			strings.HasPrefix(text[i:], ", first ")
+		rest := text[i:]
+		endsName := strings.HasPrefix(rest, ": ") && !verbs.MatchString(text[:i])
+		endsClause := strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, "; ") || strings.HasPrefix(rest, ", first ")
+		isEnd := endsClause && !endsName
 		if isEnd && textWidth(text[:i])+1 <= columns {
 			end = i
 		}

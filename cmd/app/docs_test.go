@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 )
@@ -73,33 +72,41 @@ func document(t *testing.T, name string) string {
 	return string(b)
 }
 
+// codeBlock is a fenced block of a document.
 type codeBlock struct {
-	line int // of its first line
-	text string
+	language string // the word behind the fence, "" if there is none
+	line     int    // number of its first line
+	text     string
 }
 
-// codeBlocks are the fenced blocks of a language.
-func codeBlocks(text, language string) (out []codeBlock) {
-	open, fence := false, ""
-	var b strings.Builder
-
-	at := 0
-	for i, l := range strings.Split(text, "\n") {
+// codeBlocks returns the fenced blocks in some languages.
+func codeBlocks(text string, languages ...string) []codeBlock {
+	var blocks []codeBlock
+	var content strings.Builder
+	isOpen := false
+	language := ""
+	first := 0 // number of the block's first line
+	for i, line := range strings.Split(text, "\n") {
+		fence, isFence := strings.CutPrefix(line, "```")
 		switch {
-		case !open && strings.HasPrefix(l, "```"):
-			open, fence, at = true, strings.TrimPrefix(l, "```"), i+2
-			b.Reset()
-		case open && strings.HasPrefix(l, "```"):
-			if open = false; fence == language {
-				out = append(out, codeBlock{at, b.String()})
+		case !isOpen && isFence:
+			isOpen = true
+			language = fence
+			first = i + 2
+			content.Reset()
+
+		case isOpen && isFence:
+			isOpen = false
+			if slices.Contains(languages, language) {
+				blocks = append(blocks, codeBlock{language, first, content.String()})
 			}
 
-		case open:
-			b.WriteString(l + "\n")
+		case isOpen:
+			content.WriteString(line + "\n")
 		}
 	}
 
-	return out
+	return blocks
 }
 
 var (
@@ -237,27 +244,6 @@ func TestDocumentConfigurations(t *testing.T) {
 	assert.GreaterOrEqual(t, n, 2, "only %d YAML blocks were found", n)
 }
 
-// measuredData is where the measured recordings lie, "" where they are not.
-func measuredData(t *testing.T) string {
-	t.Helper()
-
-	dir := os.Getenv("DOUBLETAKE_REAL")
-	if dir == "" {
-		dir = filepath.Join(repository, "..", "shared", "real")
-	}
-
-	dir, err := filepath.Abs(dir)
-	require.NoError(t, err)
-
-	if _, err := os.Stat(dir); err != nil {
-		require.Empty(t, os.Getenv("DOUBLETAKE_REQUIRE_REAL"),
-			"DOUBLETAKE_REQUIRE_REAL is set, but there are no measured data in %s", dir)
-		return ""
-	}
-
-	return dir
-}
-
 var substitution = regexp.MustCompile(`\$\([^)]*\)`)
 
 // Every line of an sh block that begins with the program is one that its flags and
@@ -287,100 +273,6 @@ func TestDocumentLines(t *testing.T) {
 	}
 
 	assert.GreaterOrEqual(t, n, 15, "only %d lines were found", n)
-}
-
-// Every command of an sh block is run, in order, in an empty folder of the
-// document's own; a command that is not expected to work would fail here. Long
-// ones are shortened by substitute.
-func TestDocumentCommands(t *testing.T) {
-	longtest.Skip(t, "runs the commands of every document")
-
-	root, err := filepath.Abs(repository)
-	require.NoError(t, err)
-
-	ran := 0
-	for _, doc := range documents(t) {
-		if strings.Contains(doc, "/") && !strings.HasPrefix(doc, "docs/") && !strings.HasPrefix(doc, "examples/") {
-			continue // notes of a package need its tools
-		}
-
-		blocks := codeBlocks(document(t, doc), "sh")
-		if len(blocks) == 0 {
-			continue
-		}
-
-		t.Run(doc, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, b := range blocks {
-				for i, l := range strings.Split(strings.TrimSpace(b.text), "\n") {
-					l, _, _ = strings.Cut(l, "  #")
-					l = strings.TrimSpace(l)
-					if l == "" || strings.HasPrefix(l, "#") {
-						continue
-					}
-
-					command := substitute(t, l)
-					c := exec.Command("sh", "-c", command)
-					c.Dir = dir
-					c.Env = append(os.Environ(), "ROOT="+root)
-					if out, err := c.CombinedOutput(); err != nil {
-						t.Fatalf("%s:%d: %s\n(run as %s)\n%v\n%s", doc, b.line+i, l, command, err, out)
-					}
-
-					ran++
-				}
-			}
-		})
-	}
-
-	assert.GreaterOrEqual(t, ran, 10, "only %d commands were run", ran)
-}
-
-var benchmark = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (.*)$`)
-
-// substitute returns the command to run instead of l.
-func substitute(t *testing.T, l string) string {
-	t.Helper()
-	less := func(file string) string { // one small network in the place of five
-		return ` && sed -i -e '/^ *optimizer:/d' -e 's/seeds: 5/seeds: 1\n      optimizer: {epochs: 3}` +
-			`\n      estimate: {samples: 20}/' ` + file
-	}
-
-	switch l {
-	case "go run ./cmd/pipeline run pipeline.yaml":
-		// The configuration of the root is read whole; package pipeline runs it.
-		return `mkdir -p root && cp "$ROOT/pipeline.yaml" root && pipeline run root/pipeline.yaml --dry-run`
-	case "go test ./...":
-		return `cd "$ROOT" && go list ./... >/dev/null`
-	case "go build -o bin/pipeline ./cmd/pipeline":
-		return `d=$PWD && cd "$ROOT" && go build -o "$d/bin/pipeline" ./cmd/pipeline`
-	case "bin/pipeline init FOLDER": // any folder: a simulated one
-		return `bin/pipeline simulate airfoil FOLDER --duration-s 1 && ` + l + less("FOLDER/pipeline.yaml")
-	case "pipeline init rotor":
-		return l + less("rotor/pipeline.yaml")
-	case "git clone https://github.com/PrincetonUniversity/MAE224-Spring2021":
-		data := measuredData(t)
-		if data == "" {
-			t.Skip("the balance files of Princeton MAE224 are not here: commands that need them are not run")
-		}
-
-		return `mkdir -p MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata && cp -r "` + data +
-			`/princeton-mae224-lift-drag" "MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata/force data"`
-
-	case "pipeline init wing":
-		return l + less("wing/pipeline.yaml")
-	}
-
-	// Benchmarks and longer comparisons: the package is there.
-	if m := benchmark.FindStringSubmatch(l); m != nil {
-		for _, w := range strings.Fields(m[3]) {
-			if strings.HasPrefix(w, "./") {
-				return `cd "$ROOT" && go list ` + w
-			}
-		}
-	}
-
-	return l
 }
 
 // The version has one place, CITATION.cff: .ci/release reads it there, and the changes begin with it.

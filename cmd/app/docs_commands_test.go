@@ -1,0 +1,314 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/train"
+)
+
+// TestDocumentCommands runs every command of the sh blocks of a document, in order, in an empty folder. A block
+// ```output shows what the commands of the sh block before it print: the document must have it as they print it now. A
+// line "…" stands for lines that are left out. `go test ./cmd/app -run TestDocumentCommands -update` writes the new
+// numbers into lines that are the same but for numbers.
+func TestDocumentCommands(t *testing.T) {
+	longtest.Skip(t, "runs the commands of every document")
+
+	root, err := filepath.Abs(repository)
+	require.NoError(t, err)
+
+	ran := 0
+	compared := 0
+	for _, name := range documents(t) {
+		isOfPackage := strings.Contains(name, "/") && !strings.HasPrefix(name, "docs/") &&
+			!strings.HasPrefix(name, "examples/")
+		blocks := codeBlocks(document(t, name), "sh", "output")
+		if isOfPackage || len(blocks) == 0 { // notes of a package need its tools
+			continue
+		}
+
+		t.Run(name, func(t *testing.T) {
+			reading := &documentReading{name: name, dir: t.TempDir(), root: root}
+			reading.lines = strings.Split(document(t, name), "\n")
+			require.NoError(t, os.CopyFS(filepath.Join(reading.dir, "examples"), os.DirFS(filepath.Join(root, "examples"))))
+			for _, block := range blocks {
+				if block.language == "sh" {
+					ran += reading.runBlock(t, block)
+					continue
+				}
+
+				reading.compareBlock(t, block)
+				compared++
+			}
+
+			if *update {
+				text := strings.Join(reading.lines, "\n")
+				require.NoError(t, os.WriteFile(filepath.Join(repository, name), []byte(text), 0o644))
+			}
+		})
+	}
+
+	assert.GreaterOrEqual(t, ran, 10, "commands that were run")
+	assert.GreaterOrEqual(t, compared, 10, "blocks of output that were compared")
+}
+
+// documentReading is what a reader does who types the commands of a document.
+type documentReading struct {
+	name      string
+	dir       string // the folder that the commands run in
+	root      string // of the repository
+	printed   string // by the commands of the last sh block
+	shortened string // a command that another one replaced, whose output differs from the document; "" if there is none
+
+	lines []string // of the document, which -update changes
+}
+
+// runBlock runs the commands of a block, and returns their number.
+func (r *documentReading) runBlock(t *testing.T, block codeBlock) int {
+	t.Helper()
+
+	r.printed = ""
+	count := 0
+	for i, line := range strings.Split(strings.TrimSpace(block.text), "\n") {
+		line, _, _ = strings.Cut(line, "  #")
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+
+		command := substitute(t, line)
+		if command != line {
+			r.shortened = line
+		}
+
+		shell := exec.Command("sh", "-c", command)
+		shell.Dir = r.dir
+		shell.Env = append(os.Environ(), "ROOT="+r.root)
+		output, err := shell.CombinedOutput()
+		require.NoError(t, err, "%s:%d: %s\n(run as %s)\n%s", r.name, block.line+i, line, command, output)
+
+		r.printed += strings.ReplaceAll(string(output), r.dir, readersFolder)
+		count++
+	}
+
+	return count
+}
+
+// readersFolder stands in documents for the folder in which a reader works.
+const readersFolder = "/home/you"
+
+// compareBlock compares a block with what the commands before it printed.
+func (r *documentReading) compareBlock(t *testing.T, block codeBlock) {
+	t.Helper()
+
+	require.Empty(t, r.shortened, "%s:%d shows the output of another command than the test runs", r.name, block.line)
+
+	printed := strings.Split(strings.TrimSuffix(r.printed, "\n"), "\n")
+	shown := strings.Split(strings.TrimSuffix(block.text, "\n"), "\n")
+	if compareOutput(shown, printed, withoutTimes) == nil {
+		return
+	}
+
+	// The numbers of other kernels differ in the last digits.
+	kernels, err := train.KernelSet("auto")
+	require.NoError(t, err)
+	current, found := withNumbersOf(shown, printed)
+	if found && kernels != "avx2" {
+		return
+	}
+
+	if found && *update {
+		copy(r.lines[block.line-1:], current)
+		return
+	}
+
+	require.NoError(t, compareOutput(shown, printed, withoutTimes), "%s:%d; the commands printed:\n%s", r.name, block.line,
+		r.printed)
+}
+
+// elision is a line of a block that stands for lines that are left out.
+const elision = "…"
+
+// compareOutput returns an error if a block shows another text than was printed. Lines are equal if form makes the same
+// of both.
+func compareOutput(shown, printed []string, form func(line string) string) error {
+	_, err := findShown(shown, printed, form)
+	return err
+}
+
+// findShown returns for each line of a block the number of the printed line that it shows, or -1 for an elision. Lines
+// between two elisions must follow each other. It returns an error that names the line that was not printed.
+func findShown(shown, printed []string, form func(line string) string) ([]int, error) {
+	var places []int
+	next := 0 // the printed line that comes next
+	mayskip := false
+	for len(shown) > 0 {
+		if shown[0] == elision {
+			mayskip = true
+			places = append(places, -1)
+			shown = shown[1:]
+			continue
+		}
+
+		segment := shown
+		if end := slices.Index(shown, elision); end >= 0 {
+			segment = shown[:end]
+		}
+
+		start := findSegment(segment, printed, next, mayskip, form)
+		if start < 0 {
+			return nil, fmt.Errorf("not printed at this place: %q", firstAbsent(segment, printed, form))
+		}
+
+		for k := range segment {
+			places = append(places, start+k)
+		}
+
+		next = start + len(segment)
+		shown = shown[len(segment):]
+		mayskip = false
+	}
+
+	if next < len(printed) && !mayskip {
+		return nil, fmt.Errorf("not shown: %q", printed[next])
+	}
+
+	return places, nil
+}
+
+// findSegment returns the number of the first printed line of a segment, from the line next on, or -1. Without mayskip
+// the segment must begin at next.
+func findSegment(segment, printed []string, next int, mayskip bool, form func(line string) string) int {
+	for start := next; start+len(segment) <= len(printed); start++ {
+		isEqual := func(a, b string) bool { return form(a) == form(b) }
+		if slices.EqualFunc(segment, printed[start:start+len(segment)], isEqual) {
+			return start
+		}
+
+		if !mayskip {
+			break
+		}
+	}
+
+	return -1
+}
+
+// firstAbsent returns the first line of a segment that was not printed anywhere, or its first line.
+func firstAbsent(segment, printed []string, form func(line string) string) string {
+	for _, line := range segment {
+		isLine := func(other string) bool { return form(other) == form(line) }
+		if !slices.ContainsFunc(printed, isLine) {
+			return line
+		}
+	}
+
+	return segment[0]
+}
+
+var (
+	machineTime = regexp.MustCompile(`\d+(\.\d+)? s\b`)
+	anyNumber   = regexp.MustCompile(`[-\d.]*\d`)
+	blanks      = regexp.MustCompile(` +`)
+)
+
+// withoutTimes returns a line without the digits of times, which depend on the machine.
+func withoutTimes(line string) string { return machineTime.ReplaceAllString(line, "N s") }
+
+// withoutNumbers returns a line with a letter in the place of each number, and single blanks.
+func withoutNumbers(line string) string {
+	return blanks.ReplaceAllString(anyNumber.ReplaceAllString(line, "N"), " ")
+}
+
+// withNumbersOf returns a block with the numbers that were printed. found reports whether its lines were printed, but
+// for numbers.
+func withNumbersOf(shown, printed []string) (current []string, found bool) {
+	places, err := findShown(shown, printed, withoutNumbers)
+	if err != nil {
+		return nil, false
+	}
+
+	current = slices.Clone(shown)
+	for i, place := range places {
+		if place >= 0 {
+			current[i] = printed[place]
+		}
+	}
+
+	return current, true
+}
+
+// A block is refused if it shows a line that was not printed, leaves one out without an elision, or changes the order.
+func TestCompareOutput(t *testing.T) {
+	printed := []string{"wrote a.csv", "one 1.5 dB", "two 2.5 dB", "took 1.25 s"}
+	for _, c := range []struct {
+		name  string
+		shown []string
+		want  string // part of the error, "" for none
+	}{
+		{"the whole text", printed, ""},
+		{"another time", []string{"wrote a.csv", "one 1.5 dB", "two 2.5 dB", "took 7 s"}, ""},
+		{"elisions at both ends", []string{"…", "one 1.5 dB", "two 2.5 dB", "…"}, ""},
+		{"elision within", []string{"wrote a.csv", "…", "took 1.25 s"}, ""},
+		{"no elision at the end", []string{"wrote a.csv"}, `not shown: "one 1.5 dB"`},
+		{"no elision at the beginning", []string{"one 1.5 dB", "…"}, `not printed at this place: "one 1.5 dB"`},
+		{"another number", []string{"…", "one 1.6 dB", "…"}, `not printed at this place: "one 1.6 dB"`},
+		{"another order", []string{"…", "two 2.5 dB", "…", "one 1.5 dB", "…"}, `not printed at this place: "one 1.5 dB"`},
+		{"a line left out", []string{"…", "one 1.5 dB", "took 1.25 s"}, `not printed at this place: "one 1.5 dB"`},
+	} {
+		err := compareOutput(c.shown, printed, withoutTimes)
+		if c.want == "" {
+			assert.NoError(t, err, c.name)
+			continue
+		}
+
+		assert.ErrorContains(t, err, c.want, c.name)
+	}
+
+	current, found := withNumbersOf([]string{"…", "one 1.6 dB", "…"}, printed)
+	assert.True(t, found, "a line that differs in a number")
+	assert.Equal(t, []string{"…", "one 1.5 dB", "…"}, current)
+}
+
+var benchmark = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (.*)$`)
+
+// substitute returns the command to run in the place of a long one, or the same command.
+func substitute(t *testing.T, command string) string {
+	t.Helper()
+
+	switch command {
+	case "go run -v ./cmd/pipeline run pipeline.yaml":
+		// The configuration of the root is read whole; package pipeline runs it.
+		return `mkdir -p root && cp "$ROOT/pipeline.yaml" root && pipeline run root/pipeline.yaml --dry-run`
+	case "go test ./...":
+		return `cd "$ROOT" && go list ./... >/dev/null`
+	case "go build -o bin/pipeline ./cmd/pipeline":
+		return `d=$PWD && cd "$ROOT" && go build -o "$d/bin/pipeline" ./cmd/pipeline`
+	case "bin/pipeline init FOLDER": // any folder: a simulated one, with one small network in the place of five
+		return `bin/pipeline simulate airfoil FOLDER --duration-s 1 && ` + command +
+			` && sed -i -e '/^ *optimizer:/d' -e 's/seeds: 5/seeds: 1\n      optimizer: {epochs: 3}` +
+			`\n      estimate: {samples: 20}/' FOLDER/pipeline.yaml`
+	case "bin/pipeline suggest FOLDER/runs/EXPERIMENT": // init calls the experiment like the folder
+		return "bin/pipeline suggest FOLDER/runs/FOLDER"
+	}
+
+	// Benchmarks and longer comparisons are not run: the package must be there.
+	if match := benchmark.FindStringSubmatch(command); match != nil {
+		for _, word := range strings.Fields(match[3]) {
+			if strings.HasPrefix(word, "./") {
+				return `cd "$ROOT" && go list ` + word
+			}
+		}
+	}
+
+	return command
+}
