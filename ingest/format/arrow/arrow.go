@@ -102,7 +102,8 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 // src.
 func OpenOutput(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	var head [len(magic)]byte
-	if n, _ := src.ReadAt(head[:], 0); string(head[:n]) == magic {
+	n, _ := src.ReadAt(head[:], 0) // openStream reads these bytes again and returns the error
+	if string(head[:n]) == magic {
 		return open(src, o)
 	}
 

@@ -37,7 +37,7 @@ const (
 
 const (
 	versionV5 = 4          // of the format (format/Schema.fbs, enum MetadataVersion)
-	maxRatio  = 255        // most bytes that one compressed byte of LZ4 stands for
+	maxRatio  = 255        // largest number of bytes that one compressed byte of LZ4 may stand for
 	lz4Magic  = 0x184D2204 // first bytes of a frame (LZ4 Frame Format)
 )
 
@@ -56,7 +56,7 @@ type batch struct {
 	next     int     // index in spans of the next buffer
 }
 
-// readBatches reads the metadata of all batches, and notes where the columns of numbers lie.
+// readBatches reads the metadata of all batches. It adds the place of each column of numbers to the column's parts.
 func (f *file) readBatches() {
 	sum := int64(0)
 	for _, k := range f.batches {
@@ -86,11 +86,12 @@ func (f *file) batch(k block) *batch {
 	buffers := vector(2, 16, "buffers")
 	unless(b.rows >= 0 && b.rows <= maxRows, k.place, fmt.Sprintf("0 to %d rows", int64(maxRows)), "%d", b.rows)
 
-	if c, compressed := header.table(3, k.place+", compression"); compressed {
-		b.codec = c.number(0, 1)
-		method := c.number(1, 1)
-		unless((b.codec == codecLZ4 || b.codec == codecZstd) && method == 0, k.place, "LZ4 or Zstandard for each buffer",
-			"compression %d, method %d", b.codec, method)
+	if compression, ok := header.table(3, k.place+", compression"); ok {
+		b.codec = compression.number(0, 1)
+		method := compression.number(1, 1) // 0: each buffer is compressed by itself
+		isKnown := b.codec == codecLZ4 || b.codec == codecZstd
+		unless(isKnown && method == 0, k.place, "LZ4 or Zstandard for each buffer", "compression %d, method %d", b.codec,
+			method)
 	}
 
 	b.buffers(buffers)
@@ -103,8 +104,8 @@ func (b *batch) buffers(list []byte) {
 	left := b.body
 	for i := range len(list) / 16 {
 		begin, n := pair(list, i)
-		inside := begin >= 0 && begin <= b.body && n <= b.body-begin
-		if n < 0 || n > 0 && !inside {
+		isInside := begin >= 0 && begin <= b.body && n <= b.body-begin
+		if n < 0 || n > 0 && !isInside { // writers give an empty buffer any offset
 			decode.Raise(damaged(b.place, fmt.Sprintf("buffer %d within %d bytes of data", i+1, b.body),
 				"%d bytes at byte %d", n, begin))
 		}
@@ -112,7 +113,7 @@ func (b *batch) buffers(list []byte) {
 		left -= n
 		unless(left >= 0, b.place, fmt.Sprintf("buffers of %d bytes in all", b.body), "more at buffer %d", i+1)
 
-		b.spans = append(b.spans, span{b.begin + b.meta + begin, n})
+		b.spans = append(b.spans, span{begin: b.begin + b.meta + begin, n: n})
 		if b.codec == noCodec {
 			b.unpacked = append(b.unpacked, n)
 		}
@@ -120,12 +121,13 @@ func (b *batch) buffers(list []byte) {
 }
 
 // pair returns element i of a list of pairs of numbers of 8 bytes.
-func pair(b []byte, i int) (x, y int64) {
+func pair(b []byte, i int) (first, second int64) {
 	return int64(binary.LittleEndian.Uint64(b[16*i:])), int64(binary.LittleEndian.Uint64(b[16*i+8:]))
 }
 
 // columns takes the lengths and buffers of all columns. It raises an error if a column does not have as many values as
-// the batch has rows, or if a buffer is too short for them. If keep is set, it notes where the columns of numbers lie.
+// the batch has rows, or if a buffer is too short for them. If keep is set, it adds the place of each column of numbers
+// to the column's parts.
 func (b *batch) columns(columns []*column, keep bool) {
 	for i, c := range columns {
 		place := fmt.Sprintf("%s, column %d", b.place, i+1)
@@ -146,72 +148,93 @@ func (b *batch) columns(columns []*column, keep bool) {
 	}
 }
 
-// column takes the lengths and buffers of a column and its children. It returns the number of values of the column, and
-// whether some may be missing.
+// column takes the lengths and buffers of a column and its children, in the order in which they are in the batch. It
+// returns the number of values of the column, and whether some may be missing.
 func (b *batch) column(c *column, place string) (length int64, missing bool) {
-	unless(len(b.lengths) > 0, place, "a length for each column", "fewer")
+	length, missing = b.takeLength(place)
 
-	length, nulls := pair(b.lengths, 0) // nulls is −1 if the writer did not count them
-	b.lengths = b.lengths[16:]
-	unless(length >= 0 && length <= maxRows && nulls >= -1 && nulls <= length, place,
-		fmt.Sprintf("0 to %d values, and no more of them missing", int64(maxRows)), "%d, %d missing", length, nulls)
-
-	missing = nulls != 0
-	bare := c.kind == typeNull                              // there is no buffer that says which values are missing
-	if c.kind == typeUnion || c.kind == typeRunEndEncoded { // since V5 of the format these have no such buffer
-		bare = b.version >= versionV5
-	}
-
-	buffers := kinds[c.kind].buffers
-	if c.indexed {
-		bare = false
-		buffers = values
-	}
-
-	switch {
-	case bare:
-	case missing:
-		b.need(length, 1, place)
-	default:
-		b.need(0, 1, place) // the buffer may be empty, because no value is missing
-	}
-
-	for _, k := range buffers {
-		switch {
-		case k.values && !c.indexed:
-			b.need(length, c.bits, place)
-		case k.ends && length > 0: // if there are no values, the buffer may be empty
-			b.need(length+1, 32, place)
-		default:
-			b.need(0, 0, place)
+	if b.hasValidity(c) {
+		n := int64(0) // if no value is missing, the buffer may be empty
+		if missing {
+			n = length
 		}
+
+		b.need(n, 1, place)
 	}
 
-	if c.indexed {
+	if c.indexed { // the indices are the only other buffer
+		b.need(0, 0, place)
 		return length, missing
 	}
 
-	more := int64(0) // additional buffers
-
-	switch {
-	case c.kind == typeBinaryView || c.kind == typeUtf8View:
-		unless(len(b.counts) > 0, place, "the number of its buffers", "none")
-		more = int64(binary.LittleEndian.Uint64(b.counts))
-		b.counts = b.counts[8:]
-		unless(more >= 0 && more <= int64(len(b.spans)), place, fmt.Sprintf("0 to %d buffers", len(b.spans)), "%d", more)
-	case c.dense:
-		more = 1
-	}
-
-	for range more {
-		b.need(0, 0, place)
-	}
+	b.takeValues(c, length, place)
+	b.takeAdditional(c, place)
 
 	for i, child := range c.children {
 		b.column(child, fmt.Sprintf("%s, child %d", place, i+1))
 	}
 
 	return length, missing
+}
+
+// takeLength takes the number of values of the next column, and whether some may be missing.
+func (b *batch) takeLength(place string) (length int64, missing bool) {
+	unless(len(b.lengths) > 0, place, "a length for each column", "fewer")
+
+	length, nulls := pair(b.lengths, 0) // nulls is −1 if the writer did not count them
+	b.lengths = b.lengths[16:]
+
+	isLength := length >= 0 && length <= maxRows
+	unless(isLength && nulls >= -1 && nulls <= length, place,
+		fmt.Sprintf("0 to %d values, and no more of them missing", int64(maxRows)), "%d, %d missing", length, nulls)
+
+	return length, nulls != 0
+}
+
+// hasValidity reports whether a column has a buffer that says which values are missing.
+func (b *batch) hasValidity(c *column) bool {
+	switch {
+	case c.indexed:
+		return true
+	case c.kind == typeUnion || c.kind == typeRunEndEncoded:
+		return b.version < versionV5
+	}
+
+	return c.kind != typeNull
+}
+
+// takeValues takes the buffers that a column of its type has behind the validity.
+func (b *batch) takeValues(c *column, length int64, place string) {
+	for _, buffer := range kinds[c.kind].buffers {
+		switch {
+		case buffer.values:
+			b.need(length, c.bits, place)
+		case buffer.ends && length > 0: // if there are no values, the buffer may be empty
+			b.need(length+1, 32, place)
+		default:
+			b.need(0, 0, place)
+		}
+	}
+}
+
+// takeAdditional takes the further buffers of a column: of views as many as the batch states, and of a dense union one
+// with offsets.
+func (b *batch) takeAdditional(c *column, place string) {
+	n := int64(0)
+
+	switch {
+	case c.kind == typeBinaryView || c.kind == typeUtf8View:
+		unless(len(b.counts) > 0, place, "the number of its buffers", "none")
+		n = int64(binary.LittleEndian.Uint64(b.counts))
+		b.counts = b.counts[8:]
+		unless(n >= 0 && n <= int64(len(b.spans)), place, fmt.Sprintf("0 to %d buffers", len(b.spans)), "%d", n)
+	case c.dense:
+		n = 1
+	}
+
+	for range n {
+		b.need(0, 0, place)
+	}
 }
 
 // need takes the next buffer. It raises an error if the buffer has no room for n values of the given number of bits.
@@ -271,7 +294,7 @@ func (f *file) unpack(place string, codec int64, s span) []byte {
 	return unpacked
 }
 
-// lz4Frame decompresses a frame of LZ4 to length bytes. It raises an error if the frame is too short for so many bytes,
+// lz4Frame decompresses a frame of LZ4 to length bytes. It raises an error if the frame is too short for this length,
 // or if it is a frame of the legacy format, whose blocks would take much memory.
 func lz4Frame(place string, b []byte, length int64) ([]byte, error) {
 	unless(len(b) >= 4 && binary.LittleEndian.Uint32(b) == lz4Magic, place, "a frame of LZ4", "%q", b[:min(4, len(b))])

@@ -74,30 +74,10 @@ type block struct {
 func openFile(r io.ReaderAt, size int64) (_ *file, err error) {
 	defer decode.Catch(&err)
 
-	var head [headSize]byte
-	var tail [tailSize]byte
-
-	if size < headSize+tailSize {
-		return nil, &fault.Error{Want: "an Arrow IPC file", Found: fmt.Sprintf("%d bytes", size)}
+	b, end, err := readFooter(r, size)
+	if err != nil {
+		return nil, err
 	}
-
-	readFull(r, head[:], 0, "")
-	readFull(r, tail[:], size-tailSize, "")
-
-	if string(head[:6]) != magic || string(tail[4:]) != magic {
-		return nil, fault.At("", "", "an Arrow IPC file, which begins and ends with ARROW1",
-			fmt.Sprintf("%q … %q", head[:6], tail[4:]), "was it copied whole?")
-	}
-
-	footerSize := int64(binary.LittleEndian.Uint32(tail[:]))
-	end := size - tailSize - footerSize // offset of the footer
-	if footerSize == 0 || end < headSize {
-		return nil, fault.At("", "footer", fmt.Sprintf("a footer in a file of %d bytes", size),
-			fmt.Sprintf("one of %d bytes", footerSize), "")
-	}
-
-	b := make([]byte, footerSize)
-	readFull(r, b, end, "footer")
 
 	f := newFile(r, size)
 	footer := root(b, "footer")
@@ -114,10 +94,12 @@ func openFile(r io.ReaderAt, size int64) (_ *file, err error) {
 	f.schema(schema)
 
 	for i := range n {
-		e := b[first+blockSize*i:]
+		stored := b[first+blockSize*i:]
 		k := block{
-			place: fmt.Sprintf("batch %d", i+1), begin: int64(binary.LittleEndian.Uint64(e)),
-			meta: int64(int32(binary.LittleEndian.Uint32(e[8:]))), body: int64(binary.LittleEndian.Uint64(e[16:])),
+			place: fmt.Sprintf("batch %d", i+1),
+			begin: int64(binary.LittleEndian.Uint64(stored)),
+			meta:  int64(int32(binary.LittleEndian.Uint32(stored[8:]))),
+			body:  int64(binary.LittleEndian.Uint64(stored[16:])),
 		}
 
 		if !k.fits(end) {
@@ -132,6 +114,36 @@ func openFile(r io.ReaderAt, size int64) (_ *file, err error) {
 	f.readBatches()
 
 	return f, nil
+}
+
+// readFooter returns the footer of a file of size bytes, and its offset. It compares the beginning and the end of the
+// file with magic.
+func readFooter(r io.ReaderAt, size int64) (footer []byte, offset int64, err error) {
+	if size < headSize+tailSize {
+		return nil, 0, &fault.Error{Want: "an Arrow IPC file", Found: fmt.Sprintf("%d bytes", size)}
+	}
+
+	var head [headSize]byte
+	var tail [tailSize]byte
+	readFull(r, head[:], 0, "")
+	readFull(r, tail[:], size-tailSize, "")
+
+	if string(head[:6]) != magic || string(tail[4:]) != magic {
+		return nil, 0, fault.At("", "", "an Arrow IPC file, which begins and ends with ARROW1",
+			fmt.Sprintf("%q … %q", head[:6], tail[4:]), "was it copied whole?")
+	}
+
+	footerSize := int64(binary.LittleEndian.Uint32(tail[:]))
+	offset = size - tailSize - footerSize
+	if footerSize == 0 || offset < headSize {
+		return nil, 0, fault.At("", "footer", fmt.Sprintf("a footer in a file of %d bytes", size),
+			fmt.Sprintf("one of %d bytes", footerSize), "")
+	}
+
+	footer = make([]byte, footerSize)
+	readFull(r, footer, offset, "footer")
+
+	return footer, offset, nil
 }
 
 // fits reports whether a block lies between the head of the file and the given offset, and whether its offset and its
@@ -178,39 +190,34 @@ func openStream(r io.ReaderAt, size int64) (_ *file, err error) {
 // schema or the batch in the message to f. ok is false for the mark of the end of the stream.
 func (f *file) streamBlock(begin int64, n int) (k block, ok bool) {
 	place := fmt.Sprintf("message %d", n+1)
-	check := func(ok bool, want, found string, args ...any) {
-		if !ok {
-			decode.Raise(&fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)})
-		}
-	}
-
-	check(f.size-begin >= prefixSize, "an Arrow IPC stream", "the end of the output at its byte %d", f.size)
+	checkOutput(f.size-begin >= prefixSize, place, "an Arrow IPC stream", "the end of the output at its byte %d", f.size)
 
 	var prefix [prefixSize]byte
 	readFull(f.r, prefix[:], begin, place)
-	check(binary.LittleEndian.Uint32(prefix[:]) == continuation,
+	checkOutput(binary.LittleEndian.Uint32(prefix[:]) == continuation, place,
 		"an Arrow IPC stream: a message that begins with 0xFFFFFFFF", "%q", prefix)
 
 	left := f.size - begin - prefixSize // bytes behind the prefix
 	meta := int64(binary.LittleEndian.Uint32(prefix[4:]))
 	if meta == 0 {
-		check(left <= 0, "the end of the output after the end of the stream", "%d bytes more", left)
-		check(n > 0, "an Arrow IPC stream", "the end of the stream")
+		checkOutput(left <= 0, place, "the end of the output after the end of the stream", "%d bytes more", left)
+		checkOutput(n > 0, place, "an Arrow IPC stream", "the end of the stream")
 
 		return block{}, false
 	}
 
-	check(n != maxMessages, fmt.Sprintf("at most %d messages", maxMessages), "more")
-	check(meta%8 == 0 && meta <= left, "metadata in multiples of 8 bytes within the output", "%d bytes of %d", meta, left)
+	checkOutput(n != maxMessages, place, fmt.Sprintf("at most %d messages", maxMessages), "more")
+	checkOutput(meta%8 == 0 && meta <= left, place, "metadata in multiples of 8 bytes within the output",
+		"%d bytes of %d", meta, left)
 
 	k = block{place: place, begin: begin, meta: prefixSize + meta}
 	m, kind := f.message(k)
 	k.body = m.number(3, 8)
-	check(k.body >= 0 && k.body%8 == 0 && k.body <= left-meta, "data in multiples of 8 bytes within the output",
-		"%d bytes of %d: was it cut short?", k.body, left-meta)
+	checkOutput(k.body >= 0 && k.body%8 == 0 && k.body <= left-meta, place,
+		"data in multiples of 8 bytes within the output", "%d bytes of %d: was it cut short?", k.body, left-meta)
 
 	header, ok := m.table(2, "schema")
-	check(ok, "a schema, a dictionary or a batch", "none")
+	checkOutput(ok, place, "a schema, a dictionary or a batch", "none")
 
 	switch {
 	case kind == messageSchema && n == 0:
@@ -221,10 +228,18 @@ func (f *file) streamBlock(begin int64, n int) (k block, ok bool) {
 		k.place = fmt.Sprintf("batch %d", len(f.batches)+1)
 		f.batches = append(f.batches, k)
 	default:
-		check(false, "a schema and then batches", "a message of kind %d", kind)
+		checkOutput(false, place, "a schema and then batches", "a message of kind %d", kind)
 	}
 
 	return k, true
+}
+
+// checkOutput raises an error about the output of a program if ok is false. The program is wrong rather than a file
+// damaged.
+func checkOutput(ok bool, place, want, found string, args ...any) {
+	if !ok {
+		decode.Raise(&fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)})
+	}
 }
 
 // message reads the metadata of a block (format/Message.fbs, table Message). It returns the kind of the message too.
@@ -255,7 +270,7 @@ func disjoint(blocks []block) {
 	}
 }
 
-// readFull fills b from an offset of the file on. It raises an error if it cannot.
+// readFull fills b from an offset of the file on. It raises an error if it cannot. place names the bytes for people.
 func readFull(r io.ReaderAt, b []byte, begin int64, place string) {
 	if err := raw.ReadFull(r, b, begin); err != nil {
 		decode.Raise(&fault.Error{Place: place, Err: fmt.Errorf("read: %w", err)})

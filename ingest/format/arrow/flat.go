@@ -35,7 +35,7 @@ type table struct {
 	*flat
 	place string // names the table for people
 	begin int    // offset in the buffer
-	own   int    // length in bytes
+	size  int    // length in bytes
 	slots []byte // for each slot, the offset of its value in the table, in 2 bytes; 0 if there is no value
 }
 
@@ -83,13 +83,14 @@ func (f *flat) follow(begin int, place string) table {
 		decode.Raise(damaged(place, fmt.Sprintf("a layout within %d bytes", len(f.b)), "one at byte %d", layout))
 	}
 
-	length := int(binary.LittleEndian.Uint16(f.b[layout:]))
-	own := int(binary.LittleEndian.Uint16(f.b[layout+2:]))
-	unless(length >= 4 && length%2 == 0 && length <= len(f.b)-layout && own >= 4, place, "a table's layout",
-		"one of %d bytes at byte %d of %d, for a table of %d", length, layout, len(f.b), own)
-	f.visit(begin, own, place, "a table")
+	length := int(binary.LittleEndian.Uint16(f.b[layout:])) // of the layout
+	size := int(binary.LittleEndian.Uint16(f.b[layout+2:])) // of the table
+	isLayout := length >= 4 && length%2 == 0 && length <= len(f.b)-layout
+	unless(isLayout && size >= 4, place, "a table's layout",
+		"one of %d bytes at byte %d of %d, for a table of %d", length, layout, len(f.b), size)
+	f.visit(begin, size, place, "a table")
 
-	return table{f, place, begin, own, f.b[layout+4 : layout+length]}
+	return table{flat: f, place: place, begin: begin, size: size, slots: f.b[layout+4 : layout+length]}
 }
 
 // slot returns the offset in the buffer of the value of slot i, which has size bytes. It returns 0 if the table does
@@ -99,17 +100,17 @@ func (t table) slot(i, size int) int {
 		return 0
 	}
 
-	o := int(binary.LittleEndian.Uint16(t.slots[2*i:]))
-	if o == 0 {
+	offset := int(binary.LittleEndian.Uint16(t.slots[2*i:])) // in the table
+	if offset == 0 {
 		return 0
 	}
 
-	if o < 4 || o+size > t.own {
-		decode.Raise(damaged(t.place, fmt.Sprintf("a value within the %d bytes of its table", t.own), "%d bytes at byte %d",
-			size, o))
+	if offset < 4 || offset+size > t.size {
+		decode.Raise(damaged(t.place, fmt.Sprintf("a value within the %d bytes of its table", t.size),
+			"%d bytes at byte %d", size, offset))
 	}
 
-	return t.begin + o
+	return t.begin + offset
 }
 
 // number returns the signed integer of size bytes in slot i, and 0 if the table does not have it.

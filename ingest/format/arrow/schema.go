@@ -131,14 +131,15 @@ func newColumn(t table, depth int) *column {
 		len(c.children))
 
 	c.title = kind.name
-	unless(c.settle(settings), t.place, "a type of a size that Arrow has", "another")
+	unless(c.readSettings(settings), t.place, "a type of a size that Arrow has", "another")
 	c.number = c.number && !c.indexed
 
 	return c
 }
 
-// settle reads the settings of the column's type into c. It returns false if Arrow has no numbers of the stated size.
-func (c *column) settle(t table) bool {
+// readSettings reads the settings of the column's type into c. It returns false if Arrow has no numbers of the stated
+// size.
+func (c *column) readSettings(t table) bool {
 	switch c.kind {
 	case typeBool:
 		c.bits = 1
