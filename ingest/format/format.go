@@ -7,11 +7,9 @@ package format
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,7 +95,7 @@ func Titles() string {
 // Opening a text file counts its rows but does not parse them: a ragged row, or text in a column of numbers, is an
 // error of Read.
 //
-// Errors are *fault.Error, except those about options that contradict themselves.
+// Errors are *fault.Error, except errors about options that contradict themselves.
 func Open(path string, o ingest.Options) (ingest.Reader, error) { return OpenHeld(path, nil, o) }
 
 // OpenHeld opens a file as Open does. held are the contents of the file, which the caller must not change until the
@@ -122,7 +120,7 @@ func OpenHeld(path string, held []byte, o ingest.Options) (ingest.Reader, error)
 	}
 
 	if len(o.Missing) > 0 {
-		r = fill(r, o.Missing)
+		r = newFilled(r, o.Missing)
 	}
 
 	return r, nil
@@ -158,15 +156,15 @@ func openAny(src ingest.Source, path string, o ingest.Options) (ingest.Reader, e
 	return r, nil
 }
 
-// open opens a file by the format of the options, or by the format that fits the file. If it fails, its caller closes
-// src.
+// open opens a file by the format of the options, or by the format that fits the file (recognise.go). If it fails, its
+// caller closes src.
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	head, err := readHead(src, o)
 	if err != nil {
 		return nil, err
 	}
 
-	f, err := find(src, head, o.Format)
+	f, err := recognise(src, head, o.Format)
 	if err != nil {
 		return nil, err
 	}
@@ -197,107 +195,4 @@ func readHead(src ingest.Source, o ingest.Options) ([]byte, error) {
 	head = head[:n]
 
 	return head, ingest.NoMeasurement(src.Path, head, o.Program != nil)
-}
-
-// find returns the format with the given name or, if the name is empty, the format that fits the file. It returns an
-// error if no format fits.
-func find(src ingest.Source, head []byte, name string) (*ingest.Format, error) {
-	if name != "" {
-		return &formats[slices.Index(Names(), name)], nil
-	}
-
-	for i, f := range formats {
-		for _, magic := range f.Magic {
-			if bytes.HasPrefix(head, []byte(magic)) {
-				return &formats[i], nil
-			}
-		}
-	}
-
-	for i, f := range formats {
-		if f.Detect != nil && f.Detect(head, src) {
-			return &formats[i], nil
-		}
-	}
-
-	return &formats[slices.IndexFunc(formats, isRest)], refuse(src.Path, head)
-}
-
-// isRest reports whether a format is the one for files that fit no other format: text.
-func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
-
-// matlab4 reports whether a file begins with a matrix of a MAT-file of level 4 (MathWorks, "MAT-File Format", level
-// 4). It has five numbers of 4 bytes and a name that ends with a zero byte:
-//
-//	 0  type MOPT: M is 0 for little-endian and 1 for big-endian, O is 0, P the format of numbers, T full, text or sparse
-//	 4  rows
-//	 8  columns
-//	12  1 if the matrix has an imaginary part, 0 otherwise
-//	16  length of the name
-//	20  name
-func matlab4(head []byte) bool {
-	if len(head) < 22 {
-		return false
-	}
-
-	var order binary.ByteOrder = binary.LittleEndian
-
-	machine := uint32(0)
-	if order.Uint32(head) > 9999 { // a type has four decimal digits
-		order = binary.BigEndian
-		machine = 1
-	}
-
-	kind := order.Uint32(head)
-	imaginary := order.Uint32(head[12:])
-	n := order.Uint32(head[16:])
-	switch {
-	case kind/1000 != machine, kind%1000 > 52, kind%10 > 2, imaginary > 1:
-		return false
-	case n < 2, int64(n) > int64(len(head)-20):
-		return false
-	}
-
-	name := head[20 : 20+n]
-
-	return bytes.IndexByte(name, 0) == int(n)-1 && !ingest.Binary(name[:n-1])
-}
-
-// refuse returns the error of a file that fits no format. It returns nil if the file is text.
-func refuse(path string, head []byte) error {
-	if err := ingest.Foreign(path, head); err != nil {
-		return err
-	}
-
-	if matlab4(head) {
-		return fault.At(path, "byte 0", "", "format MAT of level 4, which is not read",
-			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
-	}
-
-	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
-	if isUTF16 || !ingest.Binary(head) {
-		return nil
-	}
-
-	text := bytes.TrimRight(head, "\x00")
-	if len(text) < len(head)-1 && !ingest.Binary(text) {
-		return fault.At(path, "byte 0", "a recording", fmt.Sprintf("nothing but zeros from byte %d on", len(text)),
-			"the file was not written to its end: copy or record it again, or leave it out with exclude")
-	}
-
-	ending := strings.ToLower(filepath.Ext(path))
-	begins := head[:min(8, len(head))]
-	if name, hint := ingest.UnreadEnding(ending); name != "" {
-		return fault.At(path, "byte 0", "",
-			fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
-	}
-
-	hint := Titles() + " are read"
-	for _, f := range formats {
-		if !isRest(f) && slices.Contains(f.Endings, ending) {
-			hint = "the name ends in " + ending + ", the content is another format: is the file damaged?"
-		}
-	}
-
-	return fault.At(path, "byte 0", "", fmt.Sprintf("binary data of unknown format (it begins %q)", begins), hint)
 }

@@ -119,7 +119,7 @@ func fuzz(f *testing.F, name string, most int, o ingest.Options, patterns ...str
 		}
 	}
 
-	format, err := find(ingest.Source{}, nil, name)
+	format, err := recognise(ingest.Source{}, nil, name)
 	require.NoError(f, err)
 
 	o.Truncated = "use"
@@ -163,7 +163,7 @@ func FuzzOpenArrays(f *testing.F) {
 	// in memory.
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if src := ingesttest.Source(b); len(b) > 0 {
-			if format, err := find(src, b[:min(len(b), ingest.HeadBytes)], ""); err == nil {
+			if format, err := recognise(src, b[:min(len(b), ingest.HeadBytes)], ""); err == nil {
 				ingesttest.Bounded(t, b, 32<<20, 8192, func() { drain(t, *format, b, ingest.Options{}, 1<<20) })
 			}
 		}

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"errors"
+	"io"
 	"math"
 	"slices"
 
@@ -16,8 +18,8 @@ type filled struct {
 	counts []int64 // for each channel, how many of the samples before passed are missing
 }
 
-// fill returns a Reader that interpolates the missing samples of r.
-func fill(r ingest.Reader, codes []float64) ingest.Reader {
+// newFilled returns a Reader that interpolates the missing samples of r.
+func newFilled(r ingest.Reader, codes []float64) ingest.Reader {
 	n := len(r.Info().Channels)
 	return &filled{Reader: r, codes: codes, passed: make([]int64, n), counts: make([]int64, n)}
 }
@@ -40,8 +42,14 @@ func (f *filled) Filled(channel int) int64 { return f.counts[channel] }
 // Read implements ingest.Reader.
 func (f *filled) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	n, err := f.Reader.Read(channels, start, dst)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, err
+	}
+
 	for i, c := range channels {
-		f.fill(c, start, dst[i][:n])
+		if failure := f.interpolate(c, start, dst[i][:n]); failure != nil {
+			return 0, failure
+		}
 	}
 
 	return n, err
@@ -50,11 +58,11 @@ func (f *filled) Read(channels []int, start int64, dst [][]float64) (int, error)
 // missing reports whether a value is one of the codes.
 func (f *filled) missing(v float64) bool { return slices.Contains(f.codes, v) }
 
-// fill interpolates the missing samples in x, which are the samples of channel c from start on, and counts them. It
-// does not change a channel that contains the time.
-func (f *filled) fill(c int, start int64, x []float64) {
+// interpolate interpolates the missing samples in x, which are the samples of channel c from start on, and counts them.
+// It does not change a channel that contains the time.
+func (f *filled) interpolate(c int, start int64, x []float64) error {
 	if f.Info().Channels[c].IsTime() {
-		return
+		return nil
 	}
 
 	for k := 0; k < len(x); k++ {
@@ -67,59 +75,108 @@ func (f *filled) fill(c int, start int64, x []float64) {
 			end++
 		}
 
-		// x[k] to x[end-1] are missing. previous and next are −1 if there is no sample on that side.
-		previous, left := f.neighbour(c, start+int64(k), -1)
-		next, right := f.neighbour(c, start+int64(end)-1, 1)
+		// x[k] to x[end-1] are missing.
+		previous, err := f.neighbourBefore(c, start+int64(k))
+		if err != nil {
+			return err
+		}
+
+		next, err := f.neighbourBehind(c, start+int64(end)-1)
+		if err != nil {
+			return err
+		}
+
 		for ; k < end; k++ {
 			sample := start + int64(k)
 			if sample >= f.passed[c] { // not counted before
 				f.counts[c]++
 			}
 
-			switch {
-			case previous < 0:
-				x[k] = right // NaN if all samples of the channel are missing
-			case next < 0:
-				x[k] = left
-			default:
-				x[k] = left + (right-left)*float64(sample-previous)/float64(next-previous)
-			}
+			x[k] = between(previous, next, sample)
 		}
 	}
 
 	f.passed[c] = max(f.passed[c], start+int64(len(x)))
+
+	return nil
 }
 
-// neighbour returns the number and the value of the nearest sample of a channel that is not missing: before the given
-// sample if step is −1, and behind it if step is 1. It returns −1 and NaN if there is none.
-func (f *filled) neighbour(c int, sample, step int64) (number int64, value float64) {
-	var x [256]float64 // samples are read in blocks, from begin on
-	for sample += step; sample >= 0 && sample < f.Info().Channels[c].Samples; sample += step * int64(len(x)) {
-		begin := sample
-		if step < 0 {
-			begin = max(0, sample-int64(len(x))+1)
+// neighbour is a sample beside missing samples that is not missing itself.
+type neighbour struct {
+	exists bool
+	number int64
+	value  float64
+}
+
+// between returns the value of a missing sample between two neighbours. If one of them does not exist, it is the value
+// of the other, and NaN if none exists.
+func between(previous, next neighbour, sample int64) float64 {
+	switch {
+	case !previous.exists && !next.exists:
+		return math.NaN()
+	case !previous.exists:
+		return next.value
+	case !next.exists:
+		return previous.value
+	}
+
+	slope := (next.value - previous.value) * float64(sample-previous.number)
+
+	return previous.value + slope/float64(next.number-previous.number)
+}
+
+// neighbourBlock is the number of samples that are read at a time to find a neighbour.
+const neighbourBlock = 256
+
+// neighbourBefore returns the nearest sample of a channel before the given one that is not missing.
+func (f *filled) neighbourBefore(c int, sample int64) (neighbour, error) {
+	var x [neighbourBlock]float64
+	for end := sample; end > 0; {
+		begin := max(0, end-neighbourBlock)
+		block := x[:end-begin]
+		if ok, err := f.readBlock(c, begin, block); !ok {
+			return neighbour{}, err
 		}
 
-		n := min(int64(len(x)), f.Info().Channels[c].Samples-begin)
-		if step < 0 {
-			n = sample - begin + 1
-		}
-
-		if count, _ := f.Reader.Read([]int{c}, begin, [][]float64{x[:n]}); int64(count) < n {
-			break
-		}
-
-		for i := range n {
-			k := i
-			if step < 0 {
-				k = n - 1 - i
+		for i, v := range slices.Backward(block) {
+			if !f.missing(v) {
+				return neighbour{exists: true, number: begin + int64(i), value: v}, nil
 			}
+		}
 
-			if !f.missing(x[k]) {
-				return begin + k, x[k]
+		end = begin
+	}
+
+	return neighbour{}, nil
+}
+
+// neighbourBehind returns the nearest sample of a channel behind the given one that is not missing.
+func (f *filled) neighbourBehind(c int, sample int64) (neighbour, error) {
+	var x [neighbourBlock]float64
+	samples := f.Info().Channels[c].Samples
+	for begin := sample + 1; begin < samples; begin += neighbourBlock {
+		block := x[:min(neighbourBlock, samples-begin)]
+		if ok, err := f.readBlock(c, begin, block); !ok {
+			return neighbour{}, err
+		}
+
+		for i, v := range block {
+			if !f.missing(v) {
+				return neighbour{exists: true, number: begin + int64(i), value: v}, nil
 			}
 		}
 	}
 
-	return -1, math.NaN()
+	return neighbour{}, nil
+}
+
+// readBlock fills x with the samples of a channel from begin on. It returns false if the channel ends before x is full,
+// and false and an error if the samples cannot be read.
+func (f *filled) readBlock(c int, begin int64, x []float64) (ok bool, err error) {
+	n, err := f.Reader.Read([]int{c}, begin, [][]float64{x})
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+
+	return n == len(x), nil
 }

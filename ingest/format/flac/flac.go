@@ -32,8 +32,8 @@ var Format = ingest.Format{
 
 const magic = "fLaC"
 
-// quiet passes log messages on, except one of the decoder about every frame at 24 or 176.4 kHz: that the tests of the
-// decoder have no such file.
+// quiet passes log messages on, except a message of the decoder about each frame at 24 or 176.4 kHz: it asks the user
+// for a file of this rate, for the decoder's tests.
 type quiet struct{ io.Writer }
 
 func (q quiet) Write(b []byte) (int, error) {
@@ -131,7 +131,7 @@ func (r *reader) readHeader() error {
 	}
 
 	r.samples = int64(r.header.NSamples)
-	r.marks = []mark{{0, begin}}
+	r.marks = []mark{{sample: 0, byte: begin}}
 	r.goTo(begin)
 
 	return nil
@@ -154,16 +154,16 @@ func (r *reader) goTo(begin int64) {
 type input reader
 
 // Read implements io.Reader.
-func (in *input) Read(b []byte) (int, error) {
-	n, err := in.input.Read(b)
-	in.pos += int64(n)
+func (r *input) Read(b []byte) (int, error) {
+	n, err := r.input.Read(b)
+	r.pos += int64(n)
 
 	return n, err
 }
 
-// count decodes the file to find the number of its samples, at most the number that the header states. It sets samples,
-// and adds a warning if there are fewer than the header states. It returns an error if there are none, or if a frame
-// is damaged and the options do not allow to use the frames before it.
+// count decodes the file to count its samples, at most as many as the header states, and sets samples. It adds a
+// warning if there are fewer than the header states, or if a frame is damaged and the options allow the use of the
+// frames before it. It returns an error if there are no samples, or if the options do not allow this.
 func (r *reader) count(o ingest.Options) error {
 	stated := r.samples
 	r.samples = 0
@@ -185,7 +185,7 @@ func (r *reader) count(o ingest.Options) error {
 	switch {
 	case r.samples == 0:
 		if ended {
-			err = nil
+			err = nil // the end of the file is no error to show
 		}
 
 		return &fault.Error{
@@ -207,7 +207,7 @@ func (r *reader) next() error {
 	r.first += int64(r.n)
 	r.n = 0
 	if r.first > r.marks[len(r.marks)-1].sample {
-		r.marks = append(r.marks, mark{r.first, r.pos})
+		r.marks = append(r.marks, mark{sample: r.first, byte: r.pos})
 	}
 
 	begin := r.pos
@@ -224,8 +224,8 @@ func (r *reader) next() error {
 // decode decodes a frame and checks that its form is that of the header. A panic of the decoder becomes an error.
 func (r *reader) decode() (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errors.New("the decoder failed on it")
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the decoder failed: %v", p)
 		}
 	}()
 
