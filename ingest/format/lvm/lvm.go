@@ -56,10 +56,11 @@ func (s *segment) value(key string, column int) string {
 	return ""
 }
 
-// same reports whether two segments have the same channels: the same names, increments and units.
-func (s *segment) same(t *segment) bool {
-	return slices.Equal(s.names, t.names) && slices.Equal(s.keys["Delta_X"], t.keys["Delta_X"]) &&
-		slices.Equal(s.keys["Y_Unit_Label"], t.keys["Y_Unit_Label"])
+// hasChannelsOf reports whether a segment has the same channels as another: the same names, increments and units.
+func (s *segment) hasChannelsOf(other *segment) bool {
+	return slices.Equal(s.names, other.names) &&
+		slices.Equal(s.keys["Delta_X"], other.keys["Delta_X"]) &&
+		slices.Equal(s.keys["Y_Unit_Label"], other.keys["Y_Unit_Label"])
 }
 
 // file is an LVM file. It is the plane of its columns.
@@ -79,8 +80,8 @@ type file struct {
 	rows     int64        // number of rows
 	filled   []bool       // for each column, whether a cell is not empty
 
-	warnings []ingest.Warning
-	told     bool // a warning about the digits of an increment was given
+	warnings     []ingest.Warning
+	warnedDigits bool // a warning about the digits of an increment was given
 }
 
 // open reads the headers and finds the rows.
@@ -228,15 +229,15 @@ func (f *file) readHeader() error {
 func (f *file) readSegment() error {
 	s := &segment{begin: f.lines.Offset(), keys: map[string][]string{}}
 
-	special := false // within a block that LabVIEW marks as special, which is skipped
-	ended := false   // behind the end mark
+	isSpecial := false    // the line is in a block that LabVIEW marks as special, which is skipped
+	isBehindMark := false // the line is behind the end mark
 	for {
 		line, begin, err := f.lines.Next()
-		ends := errors.Is(err, io.EOF)
+		isEOF := errors.Is(err, io.EOF)
 		switch {
-		case ends && f.first != nil:
+		case isEOF && f.first != nil:
 			return nil
-		case ends:
+		case isEOF:
 			return f.src.Fault(begin, "a line that begins with X_Value", "the end of the file", raw.Damaged)
 		case err != nil:
 			return err
@@ -245,13 +246,13 @@ func (f *file) readSegment() error {
 		cells := f.cells(line)
 		switch {
 		case cells[0] == "***Start_Special***":
-			special = true
+			isSpecial = true
 		case cells[0] == "***End_Special***":
-			special = false
-		case special:
+			isSpecial = false
+		case isSpecial:
 		case cells[0] == endMark:
-			ended = true
-		case ended:
+			isBehindMark = true
+		case isBehindMark:
 			if _, err := text.Western(f.src.Path, fmt.Sprintf("byte %d", begin), line); err != nil {
 				return err
 			}
@@ -276,7 +277,7 @@ func (f *file) beginSegment(s *segment) error {
 		f.filled = make([]bool, len(s.names))
 	}
 
-	if !s.same(f.first) {
+	if !s.hasChannelsOf(f.first) {
 		return f.src.Fault(s.begin, "segments of the same channels", "one of other channels, units or increments",
 			"save one segment a file")
 	}
@@ -292,23 +293,23 @@ func (f *file) beginSegment(s *segment) error {
 // error or adds a warning, depending on the options.
 func (f *file) complete() error {
 	if f.current == nil || f.header["Multi_Headings"] != "Yes" {
-		return nil // the header is one of all segments, and does not state the rows of this one
+		return nil // all segments share one header, which does not state the rows of this segment
 	}
 
-	claimed := int64(0)
+	stated := int64(0)
 	for _, cell := range f.current.keys["Samples"] {
 		if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
-			claimed = max(claimed, n)
+			stated = max(stated, n)
 		}
 	}
 
 	rows := f.rows - f.start
-	if rows >= claimed {
+	if rows >= stated {
 		return nil
 	}
 
 	warnings, err := raw.Short(f.src, f.o, f.current.begin, fmt.Sprintf(
-		"the header claims %d samples, there are %d", claimed, rows), "samples", true)
+		"the header claims %d samples, there are %d", stated, rows), "samples", true)
 	f.warnings = append(f.warnings, warnings...)
 
 	return err
@@ -437,12 +438,12 @@ func (f *file) clock(column int) (name, unit string) {
 	return name, unit
 }
 
-// rate returns the sampling rate in Hz of the column name, and 0 if it has none. delta is its time increment as written
-// in the file, in units of unit seconds. Increments have few digits, so many rates may be meant: rate returns the rate
-// of the options if it is one of them. It warns, once a file, if several whole numbers are among them.
+// rate returns the sampling rate in Hz of the column with a name, and 0 if it has none. delta is its time increment as
+// written in the file, in units of unit seconds. Increments have few digits, so many rates may be meant: rate returns
+// the rate of the options if it is one of these. It warns, once a file, if several of these are whole numbers.
 func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) float64 {
 	inc, ok := text.Fortran([]byte(delta), f.decimal)
-	if !ok || !(inc > 0) || math.IsInf(inc, 0) {
+	if !ok || !(inc > 0) || math.IsInf(inc, 0) { // NaN is not above 0 either
 		return 0
 	}
 
@@ -452,8 +453,8 @@ func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) f
 	}
 
 	severalWhole := math.Floor(high) > math.Ceil(low)
-	if severalWhole && !f.told {
-		f.told = true
+	if severalWhole && !f.warnedDigits {
+		f.warnedDigits = true
 		r.Warn(ingest.Warn("", "rate-digits", "channel %s: Delta_X is %s: the rate is %.6g to %.6g Hz, "+
 			"%.6g Hz is used; rate_hz gives it exactly", name, delta, low, high, hz))
 	}

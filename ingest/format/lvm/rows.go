@@ -12,7 +12,8 @@ import (
 	"doubletake/ingest/format/text"
 )
 
-// alone is another plane of the columns of a file: arrays.Reader recognises a clock only if its plane has one channel.
+// alone is a plane of its own for a column that contains the time. The other columns share the plane file, and
+// arrays.Reader recognises a clock only if its plane has one channel.
 type alone struct{ *file }
 
 // Read implements arrays.Plane. A channel is a column. Read parses row after row, from the last mark before start on.
@@ -55,7 +56,7 @@ func (f *file) Read(channels []int, start int64, dst [][]float64) error {
 // parse writes the numbers of a row into element k of the columns that are wanted. The row begins at offset begin.
 func (f *file) parse(line []byte, begin int64, columns [][]float64, k int64) error {
 	for i, x := range columns {
-		cell, rest, more := bytes.Cut(line, f.separator)
+		cell, rest, _ := bytes.Cut(line, f.separator) // an empty cell if the row is too short
 		if x != nil {
 			v, ok := f.number(cell)
 			if !ok {
@@ -67,9 +68,6 @@ func (f *file) parse(line []byte, begin int64, columns [][]float64, k int64) err
 		}
 
 		line = rest
-		if !more {
-			line = nil
-		}
 	}
 
 	return nil

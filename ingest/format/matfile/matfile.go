@@ -36,7 +36,13 @@ var Format = ingest.Format{
 	Name: "mat", Title: "MAT", Endings: []string{".mat"}, Attributes: true,
 	Magic: []string{"MATLAB 5.0 MAT-file"},
 	Detect: func(head []byte, _ ingest.Source) bool {
-		return len(head) >= 128 && (string(head[124:128]) == "\x00\x01IM" || string(head[124:128]) == "\x01\x00MI")
+		if len(head) < headerSize {
+			return false
+		}
+
+		end := string(head[124:headerSize])
+
+		return end == "\x00\x01IM" || end == "\x01\x00MI"
 	},
 	Open: open,
 }
@@ -136,9 +142,9 @@ func (f *file) reader(options ingest.Options) (*arrays.Reader, error) {
 	return reader, reader.Finish(options)
 }
 
-// add adds the channels of an array, or an attribute for a single number. clock is the number of samples of the array
-// that contains the time in the same struct, and 0 if there is none.
-func (v *array) add(reader *arrays.Reader, clock int64, options ingest.Options) error {
+// add adds the channels of an array, or an attribute for a single number. clockSamples is the number of samples of the
+// array that contains the time in the same struct, and 0 if there is none.
+func (v *array) add(reader *arrays.Reader, clockSamples int64, options ingest.Options) error {
 	switch v.count {
 	case 0:
 		reader.Unread(v.name, false, "an empty array")
@@ -147,7 +153,7 @@ func (v *array) add(reader *arrays.Reader, clock int64, options ingest.Options) 
 		return reader.Single(v.name, v)
 	}
 
-	axis, err := arrays.Axes(v.dims, nil, clock, options.Arrays)
+	axis, err := arrays.Axes(v.dims, nil, clockSamples, options.Arrays)
 	if err != nil {
 		reader.Unread(v.name, true, err.Error())
 		return nil
@@ -221,12 +227,12 @@ const (
 )
 
 // read reads the header and the lists. If the file is not a MAT-file, or if an element is longer than the rest of the
-// file, read returns a *fault.Error. With cut, the last element may be longer than the rest of the file. A variable
-// that cannot be read is listed as unread.
+// file, read returns a *fault.Error. If mayBeCut is set, the last element may be longer than the rest of the file. A
+// variable that cannot be read is listed as unread.
 //
 // The header has a text in bytes 0 to 115, the offset of the subsystem data in bytes 116 to 123, the version in bytes
 // 124 and 125, and "MI" as a number of 2 bytes in bytes 126 and 127, which shows the byte order.
-func (f *file) read(cut bool) error {
+func (f *file) read(mayBeCut bool) error {
 	head := make([]byte, min(headerSize, f.src.Size))
 	if err := f.fill(head, 0, "header"); err != nil {
 		return err
@@ -238,15 +244,14 @@ func (f *file) read(cut bool) error {
 
 	f.header = strings.TrimRight(strings.ToValidUTF8(string(head[:116]), "?"), " \x00")
 
-	// The subsystem data are an unnamed array that belongs to objects. Blanks or zero mean that there are none.
+	// The subsystem data are an unnamed array that belongs to objects. If there are none, these bytes are blanks or zeros.
+	// As a number, both lie outside the data elements: eight blanks are about 2.3·10^18.
 	subsystem := int64(-1)
-	if s := string(head[116:124]); s != "        " {
-		if offset := f.order.Uint64(head[116:]); offset >= headerSize && offset < uint64(f.src.Size) {
-			subsystem = int64(offset)
-		}
+	if offset := f.order.Uint64(head[116:]); offset >= headerSize && offset < uint64(f.src.Size) {
+		subsystem = int64(offset)
 	}
 
-	return f.elements(subsystem, cut)
+	return f.elements(subsystem, mayBeCut)
 }
 
 // checkHeader sets the byte order of the file. It returns an error if the header is not one of level 5.
@@ -292,9 +297,9 @@ func (f *file) fill(b []byte, offset int64, what string) error {
 	return nil
 }
 
-// elements lists the values of all variables, except of the one at the offset subsystem. With cut, the last one may be
-// longer than the rest of the file.
-func (f *file) elements(subsystem int64, cut bool) error {
+// elements lists the values of all variables, except the variable at the offset subsystem. If mayBeCut is set, the last
+// variable may be longer than the rest of the file.
+func (f *file) elements(subsystem int64, mayBeCut bool) error {
 	seen := map[string]int64{} // offsets of the variables, by their names
 	for offset := int64(headerSize); offset < f.src.Size; {
 		left := f.src.Size - offset - tagSize // bytes behind the tag
@@ -318,7 +323,7 @@ func (f *file) elements(subsystem int64, cut bool) error {
 		}
 
 		f.missing = max(0, e.size-left)
-		if f.missing > 0 && !cut {
+		if f.missing > 0 && !mayBeCut {
 			return f.src.Fault(offset, fmt.Sprintf("an element of %d bytes", e.size),
 				fmt.Sprintf("%d until the end of the file", left),
 				"the file is cut short: copy it again, or use the arrays that are whole with truncated: use")

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format/internal/decode"
 )
 
 // text lists a character array with count characters as a text, with a line for each of its rows. The characters are in
@@ -42,7 +43,7 @@ func (w *walker) lines(path string, units []uint16, dims []int64, count int64) [
 		// Writers count a character of two units as one or as two. In a single row, the order does not depend on it.
 		return []string{string(utf16.Decode(units))}
 	default:
-		w.unless(false, "%s: a text of dimensions %v has %d characters", path, dims, len(units))
+		decode.Raise(w.fail("%s: a text of dimensions %v has %d characters", path, dims, len(units)))
 	}
 
 	w.unless(rows <= maxRows, "%s: %d rows of text", path, rows)
@@ -73,7 +74,7 @@ func (w *walker) characters(path string, typ uint32, b []byte, count int64) []ui
 			units = append(units, uint16(c))
 		}
 	case miUTF8:
-		w.unless(utf8.Valid(b), "%s: the text is no UTF-8", path)
+		w.unless(utf8.Valid(b), "%s: the text is not UTF-8", path)
 		units = utf16.Encode([]rune(string(b)))
 	case miUTF32, miUINT32, miINT32:
 		for ; len(b) >= 4; b = b[4:] {

@@ -28,8 +28,10 @@ type element struct {
 // variable returns an error only if the lists have become too long. seen has the offsets of the variables before, by
 // their names.
 func (f *file) variable(e *element, seen map[string]int64) error {
-	list := f.list // the lists before the variable
+	// The lists before the variable, to which they go back if it cannot be read.
+	list := f.list
 	budget := f.budget
+
 	e.end = e.offset + tagSize + e.size
 
 	w := &walker{f: f, e: e, next: e.offset + tagSize}
@@ -40,8 +42,8 @@ func (f *file) variable(e *element, seen map[string]int64) error {
 		name = place(e.offset)
 	}
 
-	first, used := seen[name]
-	if used && err == nil {
+	first, isKnown := seen[name]
+	if isKnown && err == nil {
 		err = fault.At("", "variable "+strconv.Quote(name), "", fmt.Sprintf("the name is used at byte %d already", first),
 			"save the variables under different names")
 	}
@@ -52,7 +54,7 @@ func (f *file) variable(e *element, seen map[string]int64) error {
 		f.refuse(name, err)
 	}
 
-	if !used {
+	if !isKnown {
 		seen[name] = e.offset
 		f.budget -= int64(len(name)) + 64
 	}
@@ -179,7 +181,7 @@ func (w *walker) array(path string, depth int, end int64) {
 		return
 	}
 
-	head, name, wrong := w.head(end)
+	head, name, dimsErr := w.head(end)
 	if path == "" {
 		w.name = name
 		path = name
@@ -188,7 +190,7 @@ func (w *walker) array(path string, depth int, end int64) {
 		}
 	}
 
-	decode.Raise(wrong) // not before: the error is listed under the name of the variable
+	decode.Raise(dimsErr) // not before: the error is listed under the name of the variable
 
 	if err := head.unreadable(path); err != nil {
 		w.f.refuse(path, err)
@@ -235,10 +237,10 @@ func (h head) unreadable(path string) error {
 	return nil
 }
 
-// head reads the beginning of an array and its name. wrong is an error of the dimensions, which the caller raises when
-// it has set the name. The array flags are 8 bytes: a number of 4 bytes with the class in its lowest byte and a flag
-// for complex arrays, and 4 bytes that are not used.
-func (w *walker) head(end int64) (h head, name string, wrong error) {
+// head reads the beginning of an array and its name. dimsErr is an error of the dimensions, which the caller raises
+// when it has set the name. Other errors are raised here. The array flags are 8 bytes: a number of 4 bytes with the
+// class in its lowest byte and a flag for complex arrays, and 4 bytes that are not used.
+func (w *walker) head(end int64) (h head, name string, dimsErr error) {
 	const flagsSize = 8
 	const complexFlag = 0x0800
 
@@ -252,13 +254,13 @@ func (w *walker) head(end int64) (h head, name string, wrong error) {
 	tag := w.tag()
 	if h.class != mxOPAQUE || tag.typ == miINT32 {
 		w.unless(tag.typ == miINT32, "expected dimensions, found data type %d", tag.typ)
-		wrong = w.dims(&h, w.data(tag, 4*maxDims, end))
+		dimsErr = w.dims(&h, w.data(tag, 4*maxDims, end))
 		tag = w.tag()
 	}
 
 	w.unless(tag.typ == miINT8 || tag.typ == miUTF8 || tag.typ == miUINT8, "expected a name, found data type %d", tag.typ)
 
-	return h, clean(w.data(tag, maxName, end)), wrong
+	return h, clean(w.data(tag, maxName, end)), dimsErr
 }
 
 // dims reads the dimensions of an array from b into h. It returns an error if one is negative, or if they are too
