@@ -82,7 +82,8 @@ type LogOptions struct {
 	Decimal byte                     // decimal sign of numbers that do not show it; 0: not known
 	// Units are the units of conditions by name, which replace the units of the headers. Values are turned into the units
 	// of the names. nil: values stay as they are.
-	Units map[string]string
+	Units     map[string]string
+	Spellings condition.Spellings // of names in cells
 }
 
 // maxConditions is the greatest size of a table in bytes, since it is held in memory.
@@ -358,7 +359,7 @@ func (t *conditionsTable) withStates(row ConditionRow, k int) ConditionRow {
 		}
 
 		if cond.IsName || math.IsNaN(cond.Value) {
-			cond.Name = strings.Clone(t.Text(k, column.index))
+			cond.Name = strings.Clone(t.Spellings.NameOf(t.Text(k, column.index)))
 		}
 
 		if math.IsNaN(cond.Value) {

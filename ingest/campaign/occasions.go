@@ -155,8 +155,8 @@ func WarnAlike(path, label string, names []string) []ingest.Warning {
 	var warnings []ingest.Warning
 	for _, pair := range condition.Alike(names) {
 		warnings = append(warnings, ingest.Warn(path, "alike-names",
-			"%s has the names %q and %q, which are taken for two; write them alike if they are one",
-			label, pair.First, pair.Second))
+			"%s has the names %q and %q, which are taken for two; if they are one, ingest: {spellings: {%q: %q}}",
+			label, pair.First, pair.Second, pair.Second, pair.First))
 	}
 
 	return warnings

@@ -59,6 +59,8 @@ type TableOptions struct {
 	// Labels are columns of text by which rows differ as they do by a condition: rows of Repeats are paired only if their
 	// labels are equal.
 	Labels []string
+	// Spellings are writings of names in cells of Labels.
+	Spellings condition.Spellings
 	// Across is one of Labels: rows of Repeats that are equal but for it are paired across it. Each row is the first of
 	// one pair, whose second the caller chooses. "": rows are paired within equal labels.
 	Across string

@@ -157,7 +157,7 @@ func (r *tableReader) checkExtra(columns []*typedColumn) ([]ingest.Warning, erro
 	return warnings, nil
 }
 
-// fillGiven fills the columns that the file gives as a whole. It returns an error if a column of numbers holds text.
+// fillGiven fills the columns that the file gives as a whole, and gives all names the spelling that they mean. It returns an error if a column of numbers holds text.
 func (r *tableReader) fillGiven(file TableFile) error {
 	rows := r.current.Rows
 	for _, column := range r.current.columns {
@@ -171,6 +171,16 @@ func (r *tableReader) fillGiven(file TableFile) error {
 		case !column.isName && column.Values == nil:
 			return r.fail("column "+column.name, "numbers", "text",
 				"text is no input of a network; hold its names out with splits: {each: "+column.name+"}")
+		}
+	}
+
+	for _, column := range r.current.columns {
+		if !column.isName || len(r.options.Spellings) == 0 {
+			continue
+		}
+
+		for k, text := range column.texts {
+			column.texts[k] = r.options.Spellings.NameOf(text)
 		}
 	}
 

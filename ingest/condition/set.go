@@ -21,6 +21,28 @@ type Roles struct {
 	Run               string // "": the one called run
 	Things, Occasions []string
 	Groups            []string // that splits and groups name
+	Spellings         Spellings
+}
+
+// Spellings are writings of names, with the name that each means.
+type Spellings map[string]string
+
+// NameOf returns the name that a writing means: the writing itself, unless the spellings contain it.
+func (s Spellings) NameOf(writing string) string {
+	if name, isOther := s[strings.TrimSpace(writing)]; isOther {
+		return name
+	}
+
+	return writing
+}
+
+// Rename gives conditions that are names the names that they mean.
+func (s Spellings) Rename(conditions []Condition) {
+	for i, c := range conditions {
+		if c.IsName {
+			conditions[i].Name = s.NameOf(c.Name)
+		}
+	}
 }
 
 // Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or a column that splits
@@ -212,7 +234,7 @@ func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Cond
 	text := strings.TrimSpace(attribute.Value)
 	place := "attribute " + attribute.Name
 	if slices.Contains(r.Declared(), condition) {
-		return c.named(text, info.Path, place)
+		return c.named(r.Spellings.NameOf(text), info.Path, place)
 	}
 
 	col, err := ReadColumn([]string{strings.Trim(text, "[]")}, ColumnOptions{})

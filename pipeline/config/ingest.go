@@ -56,6 +56,9 @@ type Ingest struct {
 	// occasion is a group
 	Occasions []string `key:"occasions"`
 
+	// writings of names and the name that each means, in all columns of names, e.g. {apc8x6: APC 8x6, Apc-8x6: APC 8x6}
+	Spellings []NamedString `key:"spellings" omit:"zero"`
+
 	// conditions with the same value for every recording, e.g. blades: 2; with a table, numbers that derive can use
 	Constants []NamedNumber `key:"constants"`
 

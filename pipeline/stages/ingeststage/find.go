@@ -136,7 +136,7 @@ func (r *Recordings) readTable(exp plan.Experiment, recordings []string) error {
 		Files: recordings, Columns: byName(log.Columns), Ignore: log.Ignore,
 		Missing: slices.Concat(r.Ingest.Missing, log.Missing),
 		Names:   append(exp.Roles().Names(), tareColumns(&r.Ingest)...), Decimal: decimalSigns[log.Decimal],
-		Units: byName(r.Ingest.Units), IsName: namesThings(exp),
+		Units: byName(r.Ingest.Units), IsName: namesThings(exp), Spellings: r.Roles.Spellings,
 	})
 	if err != nil {
 		return err
@@ -220,6 +220,7 @@ func (r *Recordings) matchRows() error {
 			return err
 		}
 
+		r.Roles.Spellings.Rename(named)
 		r.Files[i].Named = named
 	}
 

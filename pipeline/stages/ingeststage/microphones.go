@@ -75,6 +75,7 @@ func (r *Recordings) readMicrophones(exp plan.Experiment) (*campaign.Conditions,
 	t, err := campaign.ReadLog(path, campaign.LogOptions{
 		Columns: columns, Decimal: decimalSigns[r.Ingest.Log.Decimal],
 		Names: append(exp.Roles().Names(), "serial", "serial_number", "Seriennummer"), Units: byName(r.Ingest.Units),
+		Spellings: r.Roles.Spellings,
 	})
 	if err != nil {
 		if bad, ok := errors.AsType[*fault.Error](err); ok && strings.Contains(bad.Want, "log.columns") {

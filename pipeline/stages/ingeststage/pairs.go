@@ -384,6 +384,7 @@ func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
 		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
 		Stated: exp.StatedConditions(),
 		Units:  byName(t.Units), Within: plan.Tolerances(t.Tolerances),
+		Spellings: exp.Roles().Spellings,
 		SetPoints: plan.Tolerances(exp.Ingest.Tolerances), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}
 

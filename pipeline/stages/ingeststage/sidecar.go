@@ -104,7 +104,7 @@ func (r *Recordings) sidecarCondition(file string, values []config.Value, wanted
 	cond.IsName = slices.Contains(r.Roles.Declared(), wanted.Name) || math.IsNaN(cond.Value)
 	if cond.IsName {
 		cond.Value = 0
-		cond.Name = found.Text
+		cond.Name = r.Roles.Spellings.NameOf(found.Text)
 		if bad := condition.CheckName(cond.Name); bad != nil {
 			return condition.Condition{}, fault.At(file, "", bad.Want, bad.Found+" of "+wanted.Value, "")
 		}

@@ -138,7 +138,13 @@ func (e *Experiment) OneOf(known []string, name, key, text string) error {
 // splits of the experiment, of its variants or of the command line hold out, columns that are named as groups of a
 // calibration or as inputs, and columns that expressions for derived conditions name.
 func (e *Experiment) Roles() condition.Roles {
-	r := condition.Roles{Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions}
+	r := condition.Roles{
+		Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions, Spellings: condition.Spellings{},
+	}
+	for _, spelling := range e.Ingest.Spellings {
+		r.Spellings[spelling.Name] = spelling.Value
+	}
+
 	if across, _ := e.Across(); across != "" {
 		r.Occasions = append(slices.Clone(r.Occasions), across)
 	}
