@@ -157,7 +157,8 @@ func (r *tableReader) checkExtra(columns []*typedColumn) ([]ingest.Warning, erro
 	return warnings, nil
 }
 
-// fillGiven fills the columns that the file gives as a whole, and gives all names the spelling that they mean. It returns an error if a column of numbers holds text.
+// fillGiven fills the columns that the file gives as a whole, and gives all names the spelling that they mean. It
+// returns an error if a column of numbers holds text.
 func (r *tableReader) fillGiven(file TableFile) error {
 	rows := r.current.Rows
 	for _, column := range r.current.columns {
