@@ -2,7 +2,6 @@ package dspstage
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,8 +24,8 @@ import (
 
 const rotorTable = "file,blades,rpm\na.npy,2,3000\nb.npy,2,3010\n"
 
-// sound is a rotor of two blades at 50 rev/s in noise: lines of 0.2 Pa at 100 Hz
-// and of 0.02 Pa at 200 Hz.
+// sound returns 8 s of a rotor of two blades at 50 rev/s in noise, at 1 kHz: lines of 0.2 Pa at 100 Hz and of 0.02 Pa
+// at 200 Hz.
 func sound(seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 
@@ -39,8 +38,8 @@ func sound(seed uint64) []float64 {
 	return x
 }
 
-// The key of a file's task holds the settings that its construction reads, and
-// no others.
+// The key of a file's task has the settings that its construction reads, and no others. The keys are the settings that
+// the constructions document.
 func TestKeys(t *testing.T) {
 	x := npy(sound(1))
 	files := map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable}
@@ -79,28 +78,46 @@ func TestKeys(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 
-		assert.Equal(t, want, got, "%s: key holds", c.dsp)
+		assert.Equal(t, want, got, "%s: settings in the key", c.dsp)
 
 		join := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
-		require.Equal(t, "x/triplets", join.ID, "%s: %s with %v", c.dsp, join.ID, join.Local)
+		require.Equal(t, "x/triplets", join.ID, "%s", c.dsp)
 		assert.Equal(t, strings.Contains(c.dsp, "within"), len(join.Local) > 0,
-			"%s: %s with %v", c.dsp, join.ID, join.Local)
+			"%s: tolerances are in the key of the task that pairs repeats: %v", c.dsp, join.Local)
 
-		_, spectral := b.Construction.(dsp.OfSpectra)
-		assert.Equal(t, spectral, len(join.Publish) == 2, "%s: publishes %v", c.dsp, join.Publish)
+		tables := 1 // the triplets
+		if _, hasSpectra := b.Construction.(dsp.OfSpectra); hasSpectra {
+			tables++
+		}
+
+		assert.Len(t, join.Publish, tables, "%s: published tables", c.dsp)
 	}
 }
 
-// A construction that needs the shaft's speed is refused without it; one that
-// does not is planned.
-func TestNeedsShaft(t *testing.T) {
-	x := npy(sound(1))
+// planRun plans a run a.npy whose conditions are all 2. head is the header of the table of conditions.
+func planRun(t *testing.T, head, dsp string) error {
+	t.Helper()
+
+	row := "\na.npy" + strings.Repeat(",2", strings.Count(head, ",")) + "\n"
+	b := planned(t, map[string]string{"a.npy": npy(sound(1)), "c.csv": head + row},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{`+dsp+`}`)
+	_, err := Plan(b.Experiment, b.ing)
+
+	return err
+}
+
+// Bands need no speed of the shaft, and a tracked speed is known.
+func TestShaftKnown(t *testing.T) {
+	require.NoError(t, planRun(t, "file,theta_deg", "triplets: split-half-bands"))
+	require.NoError(t, planRun(t, "file,blades", "triplets: split-half-spectrum, track: {range_hz: [20, 30]}"))
+}
+
+// A construction that needs the speed of the shaft or the number of blades is refused without it.
+func TestShaftUnknown(t *testing.T) {
 	for _, c := range []struct{ head, dsp, want string }{
 		{"file,blades", "triplets: split-half-spectrum", "the shaft speed is not known: expected a condition rpm"},
 		{"file,rpm", "triplets: split-half-spectrum", "the number of blades is not known: expected a condition blades"},
 		{"file,rpm", "triplets: repeats", "the number of blades is not known"},
-		{"file,theta_deg", "triplets: split-half-bands", ""},
-		{"file,blades", "triplets: split-half-spectrum, track: {range_hz: [20, 30]}", ""},
 		{
 			"file,rpm", "triplets: split-half-bands, within: {u: 3}",
 			`"u" is not a condition of this experiment, which has [rpm]`,
@@ -110,20 +127,12 @@ func TestNeedsShaft(t *testing.T) {
 			"rpm (1/min) and rps (rev/s) are given as conditions; keep one",
 		},
 	} {
-		row := "\na.npy" + strings.Repeat(",2", strings.Count(c.head, ",")) + "\n"
-		b := planned(t, map[string]string{"a.npy": x, "c.csv": c.head + row},
-			`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{`+c.dsp+`}`)
-		_, err := Plan(b.Experiment, b.ing)
-		if c.want == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c.want)
-		}
+		assert.ErrorContains(t, planRun(t, c.head, c.dsp), c.want, "%s, %s", c.head, c.dsp)
 	}
 }
 
-// The rows of a file of two microphones. Expected: levels of 0.2²/2 and 0.02²/2
-// Pa², the columns of a level with its by-products, a spectrum for each half.
+// A file of two microphones has two rows of triplets and a spectrum for each half. The expected levels are those of
+// sines of 0.2 and 0.02 Pa, 0.2²/2 and 0.02²/2 Pa². Spectra that stage ingest has read give the same levels.
 func TestFileOfMicrophones(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
@@ -133,17 +142,18 @@ func TestFileOfMicrophones(t *testing.T) {
 	notes := &FileNotes{}
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
-	if f.triplets.Rows() != 2 || f.spectra.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
-		t.Fatalf("%d triplets, %d spectra, %+v", f.triplets.Rows(), f.spectra.Rows(), notes)
-	}
+	require.Equal(t, 2, f.triplets.Rows(), "triplets")
+	require.Equal(t, 4, f.spectra.Rows(), "spectra")
+	require.Len(t, notes.Notes, 1, "runs")
+	assert.Equal(t, 8, notes.Notes[0].Levels, "two levels of two halves of two microphones")
 
 	for name, want := range map[string]float64{
 		"bpf1_db_1": 10 * math.Log10(0.02/4e-10),
 		"bpf2_db_2": 10 * math.Log10(0.0002/4e-10),
 	} {
-		v, err := f.triplets.Floats(name)
-		require.NoError(t, err, "%s: %v, %v; want %.2f", name, v, err, want)
-		assert.InDelta(t, want, v[1], 0.1, "%s: %v, %v; want %.2f", name, v, err, want)
+		levels, err := f.triplets.Floats(name)
+		require.NoError(t, err)
+		assert.InDelta(t, want, levels[1], 0.1, "%s of the second microphone", name)
 	}
 
 	var names []string
@@ -156,21 +166,19 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent", strings.Join(names, " "),
 		"columns")
 
-	if c := f.triplets.Column("bpf1_db_1"); c.Unit != "dB re 20 µPa" || !strings.HasSuffix(c.Description, ", first half") {
-		t.Errorf("%s, %q", c.Unit, c.Description)
-	}
+	first := f.triplets.Column("bpf1_db_1")
+	assert.Equal(t, "dB re 20 µPa", first.Unit)
+	assert.True(t, strings.HasSuffix(first.Description, ", first half"), "%q", first.Description)
 
 	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(f.triplets), "outcomes")
 
-	if c := f.spectra.Column("power"); c.Unit != "Pa²" || len(c.Lists[3]) != 251 {
-		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))
-	}
+	power := f.spectra.Column("power")
+	assert.Equal(t, "Pa²", power.Unit)
+	assert.Len(t, power.Lists[3], 251, "bins")
 
-	// The same from spectra read before.
 	again := newFileTables(b.Source)
 	again.loads = f.loads
 	again.reading = ingeststage.NewReading()
-
 	run := res.Runs[0]
 	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
@@ -183,17 +191,16 @@ func TestFileOfMicrophones(t *testing.T) {
 
 	require.NoError(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	one, _ := f.triplets.Floats("bpf2_db_1")
-
-	two, _ := again.triplets.Floats("bpf2_db_1")
-	assert.Equal(t, two, one, "%v, read once %v", one, two)
+	assert.Equal(t, f.triplets.Column("bpf2_db_1").Floats, again.triplets.Column("bpf2_db_1").Floats,
+		"levels from spectra in memory")
 
 	again.reading.Free()
 }
 
-// arrays is a source in memory.
+// arrays is a source of samples in memory, by channel.
 type arrays [][]float64
 
+// Read copies samples of channels from start on.
 func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	for i, c := range channels {
 		copy(dst[i], a[c][start:])
@@ -212,9 +219,8 @@ func TestBadRun(t *testing.T) {
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }
 
-// Flags name the channel where there are several, and runs with other outcomes
-// are refused.
-func TestNotesAndOutcomes(t *testing.T) {
+// The note about a run has its counts. A flag names its channel if the run has several.
+func TestRunNote(t *testing.T) {
 	p := &dsp.Pairs{
 		Flags: []dsp.Flag{{Channel: -1, Text: "whole"}, {Channel: 1, Text: "one"}}, Levels: 4, Bounds: 2,
 		Near: 1, Dropped: 3,
@@ -223,32 +229,28 @@ func TestNotesAndOutcomes(t *testing.T) {
 	var n RunNote
 	n.add(p, []string{"channel a", "channel b"})
 
-	if n.Flags[0].Text != "whole" || n.Flags[1].Text != "channel b: one" || n.Levels != 4 || n.Bounds != 2 ||
-		n.Near != 1 || n.Dropped != 3 {
-		t.Errorf("%+v", n)
+	want := RunNote{
+		Flags:  []dsp.Flag{{Channel: -1, Text: "whole"}, {Channel: 1, Text: "channel b: one"}},
+		Levels: 4, Bounds: 2, Near: 1, Dropped: 3,
 	}
+	assert.Equal(t, want, n)
 
 	var single RunNote
 	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
 
-	assert.Equal(t, "one", single.Flags[0].Text, "%+v", single)
-
-	f := newFileTables(nil)
-	outcomes := func(names ...string) *dsp.Pairs {
-		p := &dsp.Pairs{Rows: make([]dsp.Row, 1)}
-		for _, n := range names {
-			p.Outcomes = append(p.Outcomes, dsp.Outcome{Name: n})
-		}
-
-		return p
-	}
-
-	require.NoError(t, f.checkOutcomes(outcomes("a", "b")))
-	assert.ErrorContains(t, f.checkOutcomes(outcomes("a")), "expected the outcomes of the file's other runs, a, "+
-		"b, found a")
+	assert.Equal(t, "one", single.Flags[0].Text)
 }
 
-// The condition that the analysis finds is the mean of the halves' speeds.
+// All runs of a file have the outcomes of the first one.
+func TestCheckOutcomes(t *testing.T) {
+	f := newFileTables(nil)
+	require.NoError(t, f.checkOutcomes(&dsp.Pairs{Outcomes: []dsp.Outcome{{Name: "a"}, {Name: "b"}}}))
+	assert.ErrorContains(t, f.checkOutcomes(&dsp.Pairs{Outcomes: []dsp.Outcome{{Name: "a"}}}),
+		"expected the outcomes of the file's other runs, a, b, found a")
+}
+
+// The condition that the analysis finds is 60 times the mean of the halves' speeds, which are in revolutions per
+// second. A condition that is derived from it follows. Without a measured speed the conditions stay as they are.
 func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
 	rec := ingest.Recording{Conditions: given}
@@ -256,39 +258,33 @@ func TestWithSpeed(t *testing.T) {
 	f := newFileTables(&plan.Source{})
 	got, err := f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
-	if len(got) != 1 {
-		t.Errorf("%v", got)
-	}
+	assert.Equal(t, map[string]float64{"blades": 2}, got, "nothing measures the speed")
 
 	f.src.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
 	got, err = f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
-	if got["rpm_tracked"] != 3060 || len(given) != 1 {
-		t.Errorf("%v of %v", got, given)
-	}
+	assert.Equal(t, map[string]float64{"blades": 2, "rpm_tracked": 3060}, got)
+	assert.Equal(t, map[string]float64{"blades": 2}, given, "the given conditions are unchanged")
 
 	f.src.Derive = speedSquare(t)
 	got, err = f.withSpeed(rec, [2]float64{0.5, 0.5})
 	require.NoError(t, err)
-	if got["square"] != 900 {
-		t.Errorf("%v", got)
-	}
+	assert.Equal(t, 900.0, got["square"], "30 a minute, squared")
 
 	f.src.Ingest.Tachometer = &config.Tachometer{}
 	got, err = f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
-	require.Equal(t, 3060.0, got["rpm_measured"], "%v", got)
-	assert.Equal(t, 0.0, got["rpm_tracked"], "%v", got)
+	assert.Equal(t, map[string]float64{"blades": 2, "rpm_measured": 3060}, got)
 
 	got, err = f.withSpeed(rec, [2]float64{})
 	require.NoError(t, err)
-	if len(got) != 1 {
-		t.Errorf("a speed nobody found: %v", got)
-	}
+	assert.Equal(t, map[string]float64{"blades": 2}, got, "no speed was found")
 }
 
-// speedSquare derives a condition of one that is found in the sound.
+// speedSquare derives a condition from one that is found in the sound.
 func speedSquare(t *testing.T) *derive.Set {
+	t.Helper()
+
 	square := []derive.Definition{{Name: "square", Text: "rpm_tracked^2"}}
 	set, err := derive.New(square, nil, []string{"rpm_tracked"}, nil, nil)
 	require.NoError(t, err)
@@ -296,8 +292,7 @@ func speedSquare(t *testing.T) *derive.Set {
 	return set
 }
 
-// Repeats: the first run of a pair gives y1, the second y2; names are joined.
-// Couples: y2 is y1.
+// The first run of a pair of repeats gives y1, the second y2, and their names are joined. A couple has y1 as y2.
 func TestPairRepeatsAndCouple(t *testing.T) {
 	tab := &table.Table{Columns: []table.Column{
 		{Name: "run", Strings: []string{"r1", "r2", "r3"}},
@@ -318,67 +313,65 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 
 	alone, err := s.pairRepeats(tab)
 	require.NoError(t, err)
-	require.Len(t, alone, 1, "alone: %+v", alone)
-	assert.Equal(t, "1 recording without a partner of another run left out: r2", alone[0].Text, "alone: %+v", alone)
+	require.Len(t, alone, 1)
+	assert.Equal(t, "1 recording without a partner of another run left out: r2", alone[0].Text)
 
-	y1, _ := tab.Floats("y_1")
-
-	y2, _ := tab.Floats("y_2")
-	if !slices.Equal(y1, []float64{1}) || !slices.Equal(y2, []float64{3}) || tab.Column("run").Strings[0] != "r1 + r3" {
-		t.Errorf("%v, %v of %v", y1, y2, tab.Column("run").Strings)
-	}
-
-	require.True(t, tab.Column("y_bound_1").Bools[0], "bounds of other runs")
-	assert.False(t, tab.Column("y_bound_2").Bools[0], "bounds of other runs")
+	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
+	assert.Equal(t, []float64{1}, tab.Column("y_1").Floats)
+	assert.Equal(t, []float64{3}, tab.Column("y_2").Floats)
+	assert.Equal(t, []bool{true}, tab.Column("y_bound_1").Bools, "bound of r1")
+	assert.Equal(t, []bool{false}, tab.Column("y_bound_2").Bools, "bound of r3")
 
 	couple(tab)
 
-	if y2, _ = tab.Floats("y_2"); y2[0] != 1 || !tab.Column("y_bound_2").Bools[0] {
-		t.Errorf("couple: %v", y2)
-	}
+	assert.Equal(t, []float64{1}, tab.Column("y_2").Floats, "y2 of a couple")
+	assert.Equal(t, []bool{true}, tab.Column("y_bound_2").Bools, "bound of y2 of a couple")
 }
 
-// Runs at one set point are repeats, by hand r1 and r3 of 3000, at the mean of their speeds; and runs of one condition
-// where their labels are equal, by hand r1 and r3 of A, not r2 of B.
-func TestPairRepeatsAlike(t *testing.T) {
-	for _, c := range []struct {
-		rpm, at []float64
-		within  []config.NamedString
-		labels  []string
-		want    string
-	}{
-		{[]float64{2994, 2400, 3008}, []float64{3001}, []config.NamedString{{Name: "rpm", Value: "0.5 %"}}, nil, "[3000] []"},
-		{[]float64{3000, 3000, 3000}, []float64{3000}, nil, []string{"propeller"}, "[] [A]"},
-	} {
-		names := []string{"r1", "r2", "r3"}
-		tab := &table.Table{Columns: []table.Column{
-			{Name: "run", Strings: names},
-			{Name: "recording", Strings: names},
-			{Name: "rpm", Floats: c.rpm},
-			{Name: "propeller", Strings: []string{"A", "B", "A"}},
-			{Name: "y_1", Floats: []float64{1, 2, 3}},
-			{Name: "y_2", Floats: []float64{1, 2, 3}},
-		}}
-		require.NoError(t, plan.Points{}.AddSetPoints(c.within, tab))
+// threeRuns returns a table of three runs at these speeds, of the propellers A, B and A.
+func threeRuns(rpm ...float64) *table.Table {
+	runs := []string{"r1", "r2", "r3"}
 
-		s := repeats(plan.Columns{Conditions: []string{"rpm"}, Labels: c.labels})
-		alone, err := s.pairRepeats(tab)
-		require.NoError(t, err)
-		require.Len(t, alone, 1, "%v", alone)
-		require.Contains(t, alone[0].Text, "r2", "%v", alone)
-
-		set, _ := tab.Floats("rpm_set")
-		var named []string
-		if c.labels != nil {
-			named = tab.Column("propeller").Strings
-		}
-
-		assert.Equal(t, "[r1 + r3] "+c.want, fmt.Sprint(tab.Column("run").Strings, set, named), "got")
-		assert.Equal(t, c.at, tab.Column("rpm").Floats, "pairs at")
-	}
+	return &table.Table{Columns: []table.Column{
+		{Name: "run", Strings: slices.Clone(runs)},
+		{Name: "recording", Strings: slices.Clone(runs)},
+		{Name: "rpm", Floats: rpm},
+		{Name: "propeller", Strings: []string{"A", "B", "A"}},
+		{Name: "y_1", Floats: []float64{1, 2, 3}},
+		{Name: "y_2", Floats: []float64{1, 2, 3}},
+	}}
 }
 
-// repeats is a stage that pairs repeats of recordings with these columns.
+// Runs at one set point are repeats. 2994 and 3008 lie within 0.5 % of 3000, and the pair is at their mean.
+func TestPairRepeatsAtSetPoints(t *testing.T) {
+	tab := threeRuns(2994, 2400, 3008)
+	require.NoError(t, plan.Points{}.AddSetPoints([]config.NamedString{{Name: "rpm", Value: "0.5 %"}}, tab))
+
+	alone, err := repeats(plan.Columns{Conditions: []string{"rpm"}}).pairRepeats(tab)
+	require.NoError(t, err)
+	require.Len(t, alone, 1)
+	assert.Contains(t, alone[0].Text, "r2")
+
+	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
+	assert.Equal(t, []float64{3001}, tab.Column("rpm").Floats)
+	assert.Equal(t, []float64{3000}, tab.Column("rpm_set").Floats)
+}
+
+// Runs at one condition are repeats if their labels are equal: r1 and r3 have propeller A, r2 has B.
+func TestPairRepeatsOfLabel(t *testing.T) {
+	tab := threeRuns(3000, 3000, 3000)
+	columns := plan.Columns{Conditions: []string{"rpm"}, Labels: []string{"propeller"}}
+	alone, err := repeats(columns).pairRepeats(tab)
+	require.NoError(t, err)
+	require.Len(t, alone, 1)
+	assert.Contains(t, alone[0].Text, "r2")
+
+	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
+	assert.Equal(t, []string{"A"}, tab.Column("propeller").Strings)
+	assert.Equal(t, []float64{3000}, tab.Column("rpm").Floats)
+}
+
+// repeats returns a stage that pairs repeats of recordings with these columns.
 func repeats(c plan.Columns) *stage {
 	return &stage{
 		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"},
@@ -388,23 +381,19 @@ func repeats(c plan.Columns) *stage {
 
 // The error for no triplet names the reasons of the first files.
 func TestNothingLeft(t *testing.T) {
-	skip := func(n int) (out []FileNotes) {
-		for range n {
-			out = append(out, FileNotes{Skipped: &ingeststage.Skipped{Reason: "bad"}})
-		}
-		return append(out, FileNotes{})
-	}
-
 	for n, want := range map[int]string{
 		0: "every recording was dropped", 1: "the one file was left out: bad",
 		2: "2 files were left out: bad; bad", 7: "7 files were left out: bad; bad; bad; bad; bad; and 2 more",
 	} {
-		assert.Equal(t, want, nothingLeft(skip(n)), "%d", n)
+		skipped := FileNotes{Skipped: &ingeststage.Skipped{Reason: "bad"}}
+		notes := append(slices.Repeat([]FileNotes{skipped}, n), FileNotes{})
+		assert.Equal(t, want, nothingLeft(notes), "%d files", n)
 	}
 }
 
-// The recordings of the background that have a channel, in its unit.
-func TestBackgroundOf(t *testing.T) {
+// Recordings returns the recordings of the background that have the channel. A channel that none has, and another unit,
+// are errors.
+func TestBackgroundRecordings(t *testing.T) {
 	bg := &Background{Channels: []backgroundChannel{
 		{File: "q1.wav", Name: "m1", Unit: "Pa", Seconds: 3},
 		{File: "q2.wav", Name: "m1", Unit: "Pa", Seconds: 5},
@@ -413,15 +402,14 @@ func TestBackgroundOf(t *testing.T) {
 
 	list, err := bg.Recordings("m1", "Pa", "a.wav")
 	require.NoError(t, err)
-	require.Len(t, list, 2, "%+v", list)
-	require.Equal(t, "q2.wav", list[1].File, "%+v", list)
-	assert.Equal(t, 5.0, list[1].Seconds, "%+v", list)
+	require.Len(t, list, 2)
+	assert.Equal(t, "q2.wav", list[1].File)
+	assert.Equal(t, 5.0, list[1].Seconds)
 
-	for want, c := range map[string][2]string{
-		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`: {"m2", "Pa"},
-		"a.wav: channel m3: expected this channel in the background's recordings, found m1, m2":                {"m3", "Pa"},
-	} {
-		_, err := bg.Recordings(c[0], c[1], "a.wav")
-		assert.ErrorContains(t, err, want)
-	}
+	_, err = bg.Recordings("m2", "Pa", "a.wav")
+	assert.ErrorContains(t, err,
+		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`)
+
+	_, err = bg.Recordings("m3", "Pa", "a.wav")
+	assert.ErrorContains(t, err, "a.wav: channel m3: expected this channel in the background's recordings, found m1, m2")
 }

@@ -49,8 +49,7 @@ func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingeste
 	return &ingested{exp, ing.Recordings, ing}
 }
 
-// result is what the ingest stage finds of file i with all its samples in one
-// run, without calibration.
+// result returns the result of stage ingest for file i, with all its samples in one run, without calibration.
 func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *ingeststage.FileResult {
 	t.Helper()
 	r := b.Files[i]
@@ -112,7 +111,7 @@ func csv(head string, columns ...[]float64) string {
 	return b.String()
 }
 
-// series finds an outcome by name.
+// series returns the outcome with a name. It returns one sample, 0, if there is none.
 func series(list []dsp.Series, name string) *dsp.Series {
 	for i := range list {
 		if list[i].Name == name {

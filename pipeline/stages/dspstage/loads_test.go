@@ -12,7 +12,7 @@ import (
 	"doubletake/dsp"
 )
 
-// balanceRun is a file a.csv of a balance, and what the stage makes of it.
+// balanceRun describes a file a.csv of a balance and the configuration with which it is read.
 type balanceRun struct {
 	columns    string             // names of the columns of a.csv, with commas
 	samples    [][]float64        // of each column, in the order in which the configuration names the channels
@@ -168,8 +168,8 @@ func sweptRun(head, tare string) balanceRun {
 	}
 }
 
-// The zero at 3° is 1.3. The angle of the sweep is the column that the configuration names, or else the only column in
-// degrees.
+// The zero at 3° is 1.3. The angle of the sweep is the column that the configuration names, or otherwise the only
+// column in degrees.
 func TestSweepOfTypedAngle(t *testing.T) {
 	for _, c := range []struct{ head, tare string }{
 		{"Fz,Winkel (deg),T", ""},
@@ -185,8 +185,8 @@ func TestSweepOfTypedAngle(t *testing.T) {
 	assert.ErrorContains(t, err, "expected the angle of each sample, in a column in degrees, found columns [Fz Winkel T]")
 }
 
-// The dynamic pressure of the conditions is taken before ½ρU², and a file's
-// balance gives one row of its halves.
+// The halves of the file are 0.5 and 5.5 N in the mean. The dynamic pressure is the condition q_pa, 60 Pa, so that a
+// coefficient is the force over 60 Pa·0.1 m·0.5 m = 3 N. The file has one row.
 func TestFileOfBalance(t *testing.T) {
 	lift := make([]float64, 40)
 	for i := range lift {
@@ -204,26 +204,16 @@ func TestFileOfBalance(t *testing.T) {
 	f := newFileTables(b.Source)
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	y1, err1 := f.triplets.Floats("cl_1")
-
-	y2, err2 := f.triplets.Floats("cl_2")
-	if err1 != nil || err2 != nil || len(y1) != 1 || math.Abs(y1[0]-0.5/3) > 1e-12 || math.Abs(y2[0]-5.5/3) > 1e-12 {
-		t.Errorf("%v %v, %v %v; want 0.5 and 5.5 N over 3 N", y1, y2, err1, err2)
-	}
-
-	if c := f.triplets.Column("cl_2"); c.Description != "second outcome, independent of the first given the run" {
-		t.Errorf("%q", c.Description)
-	}
+	require.Equal(t, 1, f.triplets.Rows())
+	assert.InDelta(t, 0.5/3, f.triplets.Column("cl_1").Floats[0], 1e-12)
+	assert.InDelta(t, 5.5/3, f.triplets.Column("cl_2").Floats[0], 1e-12)
+	assert.Equal(t, "second outcome, independent of the first given the run", f.triplets.Column("cl_2").Description)
 }
 
-// Degrees turns an angle's column in radians, and leaves others as they are.
+// degrees converts angles in radians, and returns others as they are. π/6 is 30°.
 func TestDegrees(t *testing.T) {
-	x := []float64{0, math.Pi / 6}
-	if got := degrees(x, "rad"); math.Abs(got[1]-30) > 1e-12 || x[1] != math.Pi/6 {
-		t.Errorf("%v of %v", got, x)
-	}
-
-	if got := degrees(x, "deg"); &got[0] != &x[0] {
-		t.Errorf("%v", got)
-	}
+	angles := []float64{0, math.Pi / 6}
+	assert.InDeltaSlice(t, []float64{0, 30}, degrees(angles, "rad"), 1e-12)
+	assert.Equal(t, []float64{0, math.Pi / 6}, angles, "the given angles are unchanged")
+	assert.Equal(t, angles, degrees(angles, "deg"))
 }
