@@ -10,7 +10,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// A configuration becomes tasks, each after those it takes something from.
+// A configuration becomes tasks. Each task stands behind the tasks whose outputs it reads.
 func ExamplePlan() {
 	f, err := config.Parse("pipeline.yaml", []byte(`version: 1
 experiments:

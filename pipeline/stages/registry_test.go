@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A new stage is its tasks and its name among the stages: the planner, partial runs and
-// the cache know it without more.
+// A new stage needs tasks and a name among the stages. The planner, partial runs and the cache then know it: it runs
+// with the stages before it, is up to date in the next run, and runs again if it is forced.
 func TestNewStage(t *testing.T) {
 	ran := 0
 	count := func(exp plan.Experiment, from engine.Dep) {
@@ -39,10 +39,8 @@ func TestNewStage(t *testing.T) {
 
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte("version: 1\nexperiments: {toy: {ingest: {simulate: {campaign: toy, triplets: "+
-		"17}}}}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	const text = "version: 1\nexperiments: {toy: {ingest: {simulate: {campaign: toy, triplets: 17}}}}\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 
 	f, err := config.Load(path)
 	require.NoError(t, err)
@@ -64,14 +62,14 @@ func TestNewStage(t *testing.T) {
 
 	b, err := os.ReadFile(filepath.Join(dir, "runs", "toy", "count.txt"))
 	require.NoError(t, err)
-	require.Len(t, b, 17, "%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
-	assert.Equal(t, 1, ran, "%v, %d rows counted in %d runs, expected 17 in one", err, len(b), ran)
+	require.Len(t, b, 17, "a letter for each of the 17 triplets")
+	assert.Equal(t, 1, ran, "first run")
 
 	run(engine.Selection{Stages: []string{"count"}})
 
-	assert.Equal(t, 1, ran, "up to date, yet it ran again")
+	assert.Equal(t, 1, ran, "the stage is up to date")
 
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
 
-	assert.Equal(t, 2, ran, "forced, yet it did not run")
+	assert.Equal(t, 2, ran, "the stage is forced to run")
 }

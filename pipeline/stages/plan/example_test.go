@@ -8,7 +8,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// A stage adds its tasks to those of the experiment.
+// A stage adds its tasks to the tasks of the experiment.
 func ExampleExperiment_Add() {
 	f := &config.File{Experiments: []config.Experiment{{Name: "drone"}}}
 	b := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))

@@ -18,12 +18,11 @@ func TestSettings(t *testing.T) {
 	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})
 
 	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
-	assert.Equal(t, want, got, "result")
+	assert.Equal(t, want, got)
 }
 
-// A digest depends on where a key ends and its value begins, and is the same for one
-// section as for the same settings in two. The expected value is by sha256sum of
-// "1:a2:bc".
+// The digest depends on where a key ends and its value begins. Sections do not change it. The expected value is the
+// output of sha256sum for "1:a2:bc".
 func TestDigest(t *testing.T) {
 	pair := func(k, v string) kv.Pair { return kv.Pair{Key: k, Value: v} }
 
@@ -33,18 +32,15 @@ func TestDigest(t *testing.T) {
 	assert.NotEqual(t, Digest([]kv.Pair{pair("a", "bc")}), Digest([]kv.Pair{pair("ab", "c")}),
 		"two settings have one digest")
 
-	if Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")}) != Digest([]kv.Pair{pair("a", "b"), pair("c", "d")}) {
-		t.Error("sections change the digest")
-	}
+	oneSection := Digest([]kv.Pair{pair("a", "b"), pair("c", "d")})
+	twoSections := Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")})
+	assert.Equal(t, oneSection, twoSections, "the same settings in one section and in two")
 }
 
-// SeedOf is FNV-1a of "seed NUL purpose NUL run". The expected value is by the
-// algorithm's definition in Python.
+// SeedOf returns the FNV-1a hash of "seed NUL purpose NUL run". The expected value comes from the definition of the
+// algorithm, in Python.
 func TestSeedOf(t *testing.T) {
-	if got, want := SeedOf(7, "random-samples", "a.csv"), uint64(11314068797658454194); got != want {
-		t.Errorf("%d, expected %d", got, want)
-	}
-
+	assert.Equal(t, uint64(11314068797658454194), SeedOf(7, "random-samples", "a.csv"))
 	assert.NotEqual(t, SeedOf(1, "ab", ""), SeedOf(1, "a", "b"), "purpose and run are not separated")
 }
 
@@ -67,11 +63,11 @@ func TestMeta(t *testing.T) {
 		{Key: "config:dsp.seed", Value: "0"},
 	}
 
-	assert.Equal(t, want, got, "result")
+	assert.Equal(t, want, got)
 }
 
-// Cell makes columns in the order of the first row and appends by name.
-func TestCell(t *testing.T) {
+// AddCell adds columns in the order of the first row, and appends to the column with the name.
+func TestAddCell(t *testing.T) {
 	tab := &table.Table{}
 	for i := range 3 {
 		table.AddCell(tab, "run", "", "a run", string(rune('a'+i)))

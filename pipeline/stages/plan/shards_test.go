@@ -5,55 +5,58 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Shards cover the files one after the other, a few times √n of them, and a file that comes
-// changes one: the others stay, by definition.
-func TestShards(t *testing.T) {
-	if got := Shards(make([]string, manyFiles-1)); got != nil {
-		t.Errorf("%d shards of few files", len(got))
+// rootOfFiles is the square root of the 20000 files of the tests of shards.
+const rootOfFiles = 141
+
+// contents returns the names of the files of each shard as one text. It checks that the shards follow one another,
+// cover all files, and are not much longer than √n.
+func contents(t *testing.T, names []string) map[string]bool {
+	t.Helper()
+
+	all := map[string]bool{}
+	end := 0
+	for _, shard := range Shards(names) {
+		require.Equal(t, end, shard.Begin, "a shard begins where the one before it ends")
+		require.Greater(t, shard.End, shard.Begin, "files of a shard")
+		// The mean length is between √n and 2√n, so that a shard of 15·√n has a chance of at most e^-7.5.
+		assert.LessOrEqual(t, shard.End-shard.Begin, 15*rootOfFiles, "files of a shard")
+
+		end = shard.End
+		all[fmt.Sprint(names[shard.Begin:shard.End])] = true
 	}
+
+	require.Equal(t, len(names), end, "end of the last shard")
+
+	return all
+}
+
+// Few files are not divided. Many files are divided into about √n shards, and a new file changes one of them, or two if
+// its name begins a shard.
+func TestShards(t *testing.T) {
+	assert.Empty(t, Shards(make([]string, manyFiles-1)))
 
 	names := make([]string, 20000)
 	for i := range names {
 		names[i] = fmt.Sprintf("data/run_%05d.wav", 2*i)
 	}
 
-	contents := func(names []string) map[string]bool {
-		all, end := map[string]bool{}, 0
-		for _, r := range Shards(names) {
-			require.Equal(t, end, r.Begin, "shard %v follows %d", r, end)
-			require.Greater(t, r.End, r.Begin, "shard %v follows %d", r, end)
+	before := contents(t, names)
+	assert.Greater(t, len(before), rootOfFiles/4, "shards")
+	assert.Less(t, len(before), rootOfFiles*4, "shards")
 
-			end = r.End
-			all[fmt.Sprint(names[r.Begin:r.End])] = true
-			if n := r.End - r.Begin; n > 15*141 { // √20000 = 141; e^-7.5 is the chance of a shard this long
-				t.Errorf("a shard of %d files", n)
-			}
-		}
-
-		require.Equal(t, len(names), end, "end of the last shard")
-
-		return all
-	}
-
-	before := contents(names)
-	if n := len(before); n < 141/4 || n > 4*141 {
-		t.Errorf("%d shards of 20000 files", n)
-	}
-
-	for _, i := range []int{0, 7000, 20000} {
-		now := contents(slices.Insert(slices.Clone(names), i, fmt.Sprintf("data/run_%05d.wav", 2*i-1)))
+	for _, place := range []int{0, 7000, 20000} {
+		added := fmt.Sprintf("data/run_%05d.wav", 2*place-1)
 		changed := 0
-		for shard := range now {
+		for shard := range contents(t, slices.Insert(slices.Clone(names), place, added)) {
 			if !before[shard] {
 				changed++
 			}
 		}
 
-		if changed < 1 || changed > 2 { // two where the new name begins a shard
-			t.Errorf("a file at %d changes %d shards", i, changed)
-		}
+		assert.Contains(t, []int{1, 2}, changed, "shards that a file at place %d changes", place)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// experiment returns an experiment "x" whose campaign is given in YAML.
 func experiment(t testing.TB, yaml string) plan.Experiment {
 	t.Helper()
 
@@ -29,8 +30,8 @@ func experiment(t testing.TB, yaml string) plan.Experiment {
 	return plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 }
 
-// A campaign becomes one task a file, published below its own name, and the
-// result lists the raw files without the table of conditions and the README.
+// Each file of a campaign has a task, which publishes the file in the folder of the campaign. The result lists the raw
+// files, without the table of conditions and the README.
 func TestPlan(t *testing.T) {
 	b := experiment(t, "{campaign: rotor, blades: [2, 3], rpm: [3000, 4000], theta_deg: [0, 10]}")
 	got, err := Plan(b)
@@ -38,9 +39,9 @@ func TestPlan(t *testing.T) {
 
 	var published []string
 	for _, task := range b.Tasks.Plan.Tasks {
-		require.Equal(t, "simulate", task.Stage, "%+v", task)
-		require.Equal(t, "x", task.Experiment, "%+v", task)
-		assert.Equal(t, version, task.Version, "%+v", task)
+		assert.Equal(t, "simulate", task.Stage, "%s", task.ID)
+		assert.Equal(t, "x", task.Experiment, "%s", task.ID)
+		assert.Equal(t, version, task.Version, "%s", task.ID)
 		published = append(published, task.Publish[0].Path)
 	}
 
@@ -50,15 +51,13 @@ func TestPlan(t *testing.T) {
 		"x/simulated_rotor/conditions.csv", "x/simulated_rotor/README.txt",
 	}
 
-	assert.Equal(t, want, published, "got")
-
-	if len(got.Files) != 4 || got.Campaign.Kind() != "rotor" {
-		t.Errorf("%d raw files of campaign %s", len(got.Files), got.Campaign.Kind())
-	}
+	assert.Equal(t, want, published)
+	assert.Len(t, got.Files, 4, "raw files")
+	assert.Equal(t, "rotor", got.Campaign.Kind())
 }
 
-// A file's key holds the campaign's common settings and not the lists of
-// conditions: one more speed makes one more file and leaves the others as they are.
+// The key of a file has the settings that all files share, and not the lists of conditions: one more speed adds a file
+// and leaves the keys of the others as they are.
 func TestPlanKeys(t *testing.T) {
 	few := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0]}")
 	more := experiment(t, "{campaign: rotor, blades: [2, 4], rpm: [3000, 5000], theta_deg: [0]}")
@@ -69,59 +68,59 @@ func TestPlanKeys(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	key := func(b plan.Experiment) string {
+	firstKey := func(b plan.Experiment) string {
 		return fmt.Sprint(b.Tasks.Plan.Tasks[0].Config, b.Tasks.Plan.Tasks[0].Local)
 	}
-	if key(few) != key(more) {
-		t.Errorf("the first file's key changes with the list of speeds:\n%s\n%s", key(few), key(more))
-	}
-
-	assert.NotEqual(t, key(other), key(few), "the first file's key does not hold the duration")
-
-	assert.Contains(t, key(few), "{ingest.simulate.duration_s 8}")
+	assert.Equal(t, firstKey(few), firstKey(more), "more speeds leave the key")
+	assert.NotEqual(t, firstKey(few), firstKey(other), "another duration changes the key")
+	assert.Contains(t, firstKey(few), "{ingest.simulate.duration_s 8}", "the key has the default duration")
 }
 
-// Without a campaign the stage plans nothing; one that cannot be is an error
-// with its place in the file.
+// Without a campaign the stage plans nothing.
 func TestPlanNothing(t *testing.T) {
 	b := experiment(t, "{campaign: toy}")
 	b.Ingest.Simulate = nil
-	if _, err := Plan(b); err != nil || len(b.Tasks.Plan.Tasks) > 0 {
-		t.Errorf("%v, %d tasks", err, len(b.Tasks.Plan.Tasks))
-	}
-
-	b = experiment(t, "{campaign: rotor, duration_s: 1e-9}")
-	if _, err := Plan(b); err == nil || !strings.HasPrefix(err.Error(),
-		"pipeline.yaml:4:42: experiments.x.ingest.simulate.duration_s: ") {
-		t.Error(err)
-	}
+	_, err := Plan(b)
+	require.NoError(t, err)
+	assert.Empty(t, b.Tasks.Plan.Tasks)
 }
 
-// A simulated campaign needs no calibration and no columns in the file: the
-// campaign states them.
+// A campaign that cannot be simulated is an error with its place in the file.
+func TestPlanError(t *testing.T) {
+	_, err := Plan(experiment(t, "{campaign: rotor, duration_s: 1e-9}"))
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), "pipeline.yaml:4:42: experiments.x.ingest.simulate.duration_s: "),
+		"%v", err)
+}
+
+// simulatedIngest returns the ingest settings of a campaign, completed by its facts.
+func simulatedIngest(t *testing.T, yaml string) config.Ingest {
+	t.Helper()
+
+	b := experiment(t, yaml)
+	simulated, err := Plan(b)
+	require.NoError(t, err)
+
+	return simulated.Ingest(b.Ingest)
+}
+
+// A campaign states the calibration of its microphones or the columns of its balance. The settings that the file leaves
+// out have the defaults that the documentation of the keys states.
 func TestSimulatedIngest(t *testing.T) {
-	for _, c := range []struct {
-		yaml string
-		ok   func(config.Ingest) bool
-	}{
-		{"{campaign: rotor}", func(in config.Ingest) bool {
-			return in.Calibration.SensitivityVPerPa > 0 &&
-				in.Simulate.DurationS == 8
-		}},
-		{"{campaign: airfoil}", func(in config.Ingest) bool { return len(in.Columns) == 2 && in.Simulate.RateHz == 1000 }},
-		{"{campaign: toy}", func(in config.Ingest) bool { return in.Simulate.Gamma == 1.5 && in.Simulate.Triplets == 1000 }},
-	} {
-		b := experiment(t, c.yaml)
-		sim, err := Plan(b)
-		require.NoError(t, err)
+	rotor := simulatedIngest(t, "{campaign: rotor}")
+	assert.Positive(t, rotor.Calibration.SensitivityVPerPa)
+	assert.Equal(t, 8.0, rotor.Simulate.DurationS)
 
-		if in := sim.Ingest(b.Ingest); !c.ok(in) {
-			t.Errorf("%s: %+v", c.yaml, in)
-		}
-	}
+	airfoil := simulatedIngest(t, "{campaign: airfoil}")
+	assert.Equal(t, []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}, airfoil.Columns)
+	assert.Equal(t, 1000.0, airfoil.Simulate.RateHz)
+
+	toy := simulatedIngest(t, "{campaign: toy}")
+	assert.Equal(t, 1.5, toy.Simulate.Gamma)
+	assert.Equal(t, 1000, toy.Simulate.Triplets)
 }
 
-// The tasks of the smallest rotor campaign.
+// The stage plans these tasks for the smallest rotor campaign.
 func ExamplePlan() {
 	f, err := config.Parse("pipeline.yaml", []byte(`version: 1
 experiments:
