@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// names lists splits with their rules.
+// names returns the names of splits with their rules.
 func names(splits []config.Split) string {
-	var out []string
+	var texts []string
 	for _, split := range splits {
-		out = append(out, split.Name+": "+split.Test.String())
+		texts = append(texts, split.Name+": "+split.Test.String())
 	}
 
-	return strings.Join(out, "; ")
+	return strings.Join(texts, "; ")
 }
 
-// rotors is an experiment that knows five speeds of two and three blades.
+// rotors returns an experiment that knows five speeds of two and three blades.
 func rotors(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
 
@@ -35,8 +35,8 @@ func rotors(t *testing.T, train string) *stagetest.Experiment {
 	return known(t, train, []string{"rpm", "blades"}, rows...)
 }
 
-// each makes a split of every value, in ascending order, or of blocks of
-// neighbours whose sizes differ by one at most.
+// The key each stands for a split of every value, in ascending order, or of blocks of neighbours whose sizes differ by
+// at most one. The expected splits were written by hand.
 func TestExpand(t *testing.T) {
 	for _, c := range []struct{ splits, want string }{
 		{"{all: {each: blades}}", "blades=2: blades = 2; blades=3: blades = 3"},
@@ -54,12 +54,12 @@ func TestExpand(t *testing.T) {
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
 		got, err := expand(b, b.Train.Splits, false)
-		require.NoError(t, err, "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
-		assert.Equal(t, c.want, names(got), "%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
+		require.NoError(t, err, "%s", c.splits)
+		assert.Equal(t, c.want, names(got), "%s", c.splits)
 	}
 }
 
-// each of several conditions makes a split of every combination that was measured.
+// The key each with two conditions stands for a split of every combination that was measured.
 func TestExpandCombinations(t *testing.T) {
 	b := rotors(t, "{inputs: [rpm], splits: {each: [blades, rpm]}}")
 	b.Ing.Known = b.Ing.Known[2:] // three blades were not measured at 5000 and 1000 rpm
@@ -71,7 +71,7 @@ func TestExpandCombinations(t *testing.T) {
 	assert.Equal(t, "blades=3,rpm=4000.5: blades = 3 and rpm = 4000.5", names(got[7:]))
 }
 
-// A list of splits that cannot be made is an error at the split.
+// A split that cannot be expanded is an error at the split.
 func TestExpandErrors(t *testing.T) {
 	for _, c := range []struct{ splits, want string }{
 		{"{all: {each: blade}}", `splits.all: "blade" is not a condition of this experiment, which has rpm, blades; did ` +
@@ -87,7 +87,10 @@ func TestExpandErrors(t *testing.T) {
 		_, err := expand(b, b.Train.Splits, false)
 		assert.ErrorContains(t, err, c.want)
 	}
+}
 
+// Values that only the files state, and more than maxEach values, cannot be listed.
+func TestExpandUnknownOrMany(t *testing.T) {
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
 	delete(b.Ing.Known[4].Numbers, "rpm")
 
@@ -102,14 +105,18 @@ func TestExpandErrors(t *testing.T) {
 	_, err = expand(b, b.Train.Splits, false)
 	assert.ErrorContains(t, err, "rpm has 101 values, more than 100 splits; "+
 		"hold out blocks of them: {each: rpm, blocks: 5}")
-
-	// Of another experiment's conditions there is nothing to hold out.
-	other := []config.Split{{Name: "angles", Each: []string{"alpha_deg"}}}
-	if got, err := expand(b, other, true); err != nil || len(got) != 0 {
-		t.Errorf("%v, %v", got, err)
-	}
 }
 
+// A split of the command line by a condition of another experiment is left out.
+func TestExpandOfOtherExperiment(t *testing.T) {
+	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
+	other := []config.Split{{Name: "angles", Each: []string{"alpha_deg"}}}
+	got, err := expand(b, other, true)
+	require.NoError(t, err)
+	assert.Empty(t, got)
+}
+
+// expand calls planner.expand for an experiment.
 func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
 	return (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Equal values are equal bytes in whatever order a process writes them, and whichever it
-// does not write. This test runs itself, because gob's numbers last as long as a process.
+// A value has the same bytes whatever values the process wrote before it, or did not write. The test runs itself in
+// other processes, because the numbers that gob gives to types last as long as a process.
 func TestGobOrder(t *testing.T) {
 	const order = "DOUBLETAKE_GOB_ORDER"
 	if kinds := os.Getenv(order); kinds != "" {
@@ -44,7 +44,7 @@ func TestGobOrder(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestGobOrder$")
 		cmd.Env = append(os.Environ(), order+"="+kinds)
 		out, err := cmd.Output()
-		require.NoError(t, err, "%v: %s", err, out)
+		require.NoError(t, err, "%s", out)
 
 		for _, line := range strings.Split(string(out), "\n")[:len(strings.Fields(kinds))] {
 			kind, sum, _ := strings.Cut(line, " ")
@@ -52,11 +52,9 @@ func TestGobOrder(t *testing.T) {
 				first[kind] = sum
 			}
 
-			if first[kind] != sum {
-				t.Errorf("%s: other bytes in the order %q", kind, kinds)
-			}
+			assert.Equal(t, first[kind], sum, "digest of %s in the order %q", kind, kinds)
 		}
 	}
 
-	assert.Len(t, first, 2, "files: %v", first)
+	assert.Len(t, first, 2, "kinds that were written")
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// propellers are names whose order is that of their numbers 1, 2, ….
+// propellers has names in alphabetical order. As numbers they are 1, 2, 3 and 4.
 var propellers = []string{"APC-8x6", "Gemfan 5x4", "HQ/5x4", "Master"}
 
-// byPropeller simulates pairs of four propellers at five speeds, an offset each; the
-// propellers are names, or numbers.
-func byPropeller(names bool) *table.Table {
+// byPropeller simulates pairs of four propellers at five speeds. Each propeller has an offset of its own. The column of
+// propellers has names if asNames is true, and numbers otherwise.
+func byPropeller(asNames bool) *table.Table {
 	rng := rand.New(rand.NewPCG(8, 1))
 	var text strings.Builder
 	text.WriteString("run recording rpm propeller y_1 y_2\n")
@@ -38,7 +38,7 @@ func byPropeller(names bool) *table.Table {
 	}
 
 	t := stagetest.Table(text.String())
-	if c := t.Column("propeller"); names {
+	if c := t.Column("propeller"); asNames {
 		for _, v := range c.Floats {
 			c.Strings = append(c.Strings, propellers[int(v)-1])
 		}
@@ -49,15 +49,17 @@ func byPropeller(names bool) *table.Table {
 	return t
 }
 
-// labelledBy is an experiment on such pairs that knows their conditions.
+// labelledBy returns an experiment on pairs of byPropeller, which knows their conditions.
 func labelledBy(t *testing.T, train string, tab *table.Table) *stagetest.Experiment {
 	t.Helper()
 
 	b := stagetest.New(t, train, tab)
 	for i := range tab.Rows() {
-		known, labels := map[string]float64{"rpm": tab.Column("rpm").Floats[i]}, map[string]string{}
+		known := map[string]float64{"rpm": tab.Column("rpm").Floats[i]}
+		labels := map[string]string{}
 		if c := tab.Column("propeller"); c.Strings != nil {
-			b.Ing.Labels, b.Ing.Texts = []string{"propeller"}, []string{"propeller"}
+			b.Ing.Labels = []string{"propeller"}
+			b.Ing.Texts = []string{"propeller"}
 			labels["propeller"] = c.Strings[i]
 		} else {
 			known["propeller"] = c.Floats[i]
@@ -69,67 +71,77 @@ func labelledBy(t *testing.T, train string, tab *table.Table) *stagetest.Experim
 	return b
 }
 
-// Names give the groups and the intervals that numbers without distances give: the witness is the
-// setting labels. A name is held out by name, or groups are left out where something else is.
+// calibrated runs an experiment on pairs of byPropeller, and returns the calibration and the record of each split as
+// JSON. Numbers of propellers are replaced by their names.
+func calibrated(t *testing.T, train string, asNames bool) []string {
+	t.Helper()
+
+	b := labelledBy(t, train, byPropeller(asNames))
+	r, err := Plan(b.Experiment, b.Ing, b.Trip)
+	require.NoError(t, err)
+
+	output, err := b.Run(context.Background(), nil)
+	require.NoError(t, err)
+
+	var texts []string
+	for _, split := range r.Splits {
+		h, err := ReadHonest(output(HonestID(b.Experiment, split.Name), HonestData))
+		require.NoError(t, err)
+		require.Empty(t, h.Absent, "%s", split.Name)
+		require.Equal(t, interval.Labels, h.Calibration.Kind, "%s", split.Name)
+		require.Equal(t, 1.0, h.Calibration.Groups[0].Distance, "%s: distance of a name to the others", split.Name)
+
+		for _, part := range []any{h.Calibration, h.Record} {
+			text, err := json.Marshal(part)
+			require.NoError(t, err)
+
+			named := string(text)
+			for p, name := range propellers {
+				named = strings.ReplaceAll(named, fmt.Sprintf(`"group":"%d"`, p+1), fmt.Sprintf(`"group":"%s"`, name))
+			}
+
+			texts = append(texts, named)
+		}
+	}
+
+	return texts
+}
+
+// Names give the groups and the intervals that numbers without distances give. The expected results are those of the
+// same propellers as numbers, with the setting labels. Propellers are held out, or are groups that are left out while
+// another condition is held out.
 func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 	const settings = "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 3}, members: 2, " +
 		"estimate: {samples: 4}, honest: {base: %s%s}, splits: {%s}}"
 	for i, c := range []struct {
-		base         string
-		names, other string // splits
-		groups       string
+		base           string
+		splits         string // of propellers as names
+		numberedSplits string // of propellers as numbers
+		groups         string // setting of honest
 	}{
 		{
-			"gp", "s: {test: {propeller: [HQ/5x4, Master]}}, f: {test: none}",
-			"s: {test: {propeller: [3, 4]}}, f: {test: none}", "",
+			base:           "gp",
+			splits:         "s: {test: {propeller: [HQ/5x4, Master]}}, f: {test: none}",
+			numberedSplits: "s: {test: {propeller: [3, 4]}}, f: {test: none}",
 		},
-		{"gp", "each: propeller", "each: propeller", ""},
-		{"ensemble", "s: {test: {rpm: 2000}}", "s: {test: {rpm: 2000}}", ", groups: propeller"},
-		{"ensemble", "each: propeller, f: {test: none}", "each: propeller, f: {test: none}", ""},
+		{base: "gp", splits: "each: propeller", numberedSplits: "each: propeller"},
+		{
+			base: "ensemble", splits: "s: {test: {rpm: 2000}}", numberedSplits: "s: {test: {rpm: 2000}}",
+			groups: ", groups: propeller",
+		},
+		{
+			base: "ensemble", splits: "each: propeller, f: {test: none}",
+			numberedSplits: "each: propeller, f: {test: none}",
+		},
 	} {
-		t.Run(c.base+", "+c.names, func(t *testing.T) {
+		t.Run(c.base+", "+c.splits, func(t *testing.T) {
 			if i > 0 && os.Getenv("DOUBLETAKE_LONG") == "" {
 				t.Skip("trains models without each group; DOUBLETAKE_LONG=1 runs it")
 			}
 
-			results := func(names bool, splits, extra string) (out []string) {
-				b := labelledBy(t, fmt.Sprintf(settings, c.base, extra, splits), byPropeller(names))
-				r, err := Plan(b.Experiment, b.Ing, b.Trip)
-				require.NoError(t, err)
-
-				output, err := b.Run(context.Background(), nil)
-				require.NoError(t, err)
-
-				add := func(x any) {
-					text, err := json.Marshal(x)
-					require.NoError(t, err)
-
-					s := string(text)
-					for p, n := range propellers {
-						s = strings.ReplaceAll(s, fmt.Sprintf(`"group":"%d"`, p+1), fmt.Sprintf(`"group":"%s"`, n))
-					}
-
-					out = append(out, s)
-				}
-
-				for _, split := range r.Splits {
-					h, err := ReadHonest(output(HonestID(b.Experiment, split.Name), HonestData))
-					require.NoError(t, err)
-
-					if h.Absent != "" || h.Calibration.Kind != interval.Labels || h.Calibration.Groups[0].Distance != 1 {
-						t.Fatalf("%s: %s, %+v", split.Name, h.Absent, h.Calibration)
-					}
-
-					add(h.Calibration)
-					add(h.Record)
-				}
-
-				return out
-			}
-
-			named := results(true, c.names, c.groups)
-			numbered := results(false, c.other, c.groups+", labels: true")
-			assert.Equal(t, numbered, named, "%s, %s:\n%v\nexpected, as of numbers,\n%v", c.base, c.names, named, numbered)
+			named := calibrated(t, fmt.Sprintf(settings, c.base, c.groups, c.splits), true)
+			numbered := calibrated(t, fmt.Sprintf(settings, c.base, c.groups+", labels: true", c.numberedSplits), false)
+			assert.Equal(t, numbered, named)
 		})
 	}
 }
@@ -146,7 +158,7 @@ func TestLabelsAccepted(t *testing.T) {
 	}
 }
 
-// Splits and settings that names cannot have are errors at their place.
+// Splits and settings that do not fit names are errors at their place.
 func TestLabelErrors(t *testing.T) {
 	for _, c := range []struct{ train, want string }{
 		{"{inputs: [rpm], splits: {all: {each: propeller, blocks: 2}}}", "splits.all.blocks: propeller is a column of text"},
@@ -171,28 +183,37 @@ func TestLabelErrors(t *testing.T) {
 	}
 }
 
-// Runs have offsets beside those of one label alone, of a process.
+// Runs have offsets in a process that has the offsets of one label. With the offsets of two labels they have none.
 func TestOffsetsOfRuns(t *testing.T) {
 	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
-	pl, things := &planner{exp: b.Experiment, ing: b.Ing}, honest.Settings{Base: "gp", Labels: true}
+	pl := &planner{exp: b.Experiment, ing: b.Ing}
+	things := honest.Settings{Base: "gp", Labels: true}
 	assert.Equal(t, []string{"propeller", honest.Runs}, pl.offsets("propeller", things), "offsets of things")
 	assert.Empty(t, pl.offsets("rpm", honest.Settings{Base: "gp"}), "offsets of a setting")
 	assert.Empty(t, pl.offsets("propeller", honest.Settings{Base: "ensemble", Labels: true}), "offsets of networks")
 
-	pl.ing.Labels, pl.exp.Ingest.Occasions = append(pl.ing.Labels, "day"), []string{"day"}
+	pl.ing.Labels = append(pl.ing.Labels, "day")
+	pl.exp.Ingest.Occasions = []string{"day"}
 	assert.Equal(t, []string{"propeller", "day"}, pl.offsets("propeller", things), "offsets of things and days")
+}
 
-	// Each diameter is one propeller, since the pitch goes up and down with it, but for a user who says otherwise.
-	pl.exp.Train.Inputs, pl.ing.Known = []string{"diameter_in", "pitch_in", "rpm"}, nil
+// Each diameter has one pitch, so that the diameters number propellers. They do not if the user names the groups.
+func TestNumberedThings(t *testing.T) {
+	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
+	pl := &planner{exp: b.Experiment, ing: b.Ing}
+	pl.exp.Train.Inputs = []string{"diameter_in", "pitch_in", "rpm"}
+	pl.ing.Known = nil
 	for i := range 8 {
 		values := map[string]float64{"diameter_in": float64(8 + i/2), "pitch_in": float64(4 + i/2%2), "rpm": float64(i % 2)}
 		pl.ing.Known = append(pl.ing.Known, condition.Values{Numbers: values})
 	}
 
-	for _, groups := range []string{"", "diameter_in"} {
-		pl.exp.Train.Honest.Groups = groups
-		names, err := pl.numberedThings()
-		require.NoError(t, err)
-		assert.Len(t, names, 1-min(len(groups), 1), "things are the values of %v", names)
-	}
+	names, err := pl.numberedThings()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"diameter_in"}, names)
+
+	pl.exp.Train.Honest.Groups = "diameter_in"
+	names, err = pl.numberedThings()
+	require.NoError(t, err)
+	assert.Empty(t, names)
 }

@@ -27,7 +27,7 @@ func planned(t *testing.T, train string) *stagetest.Experiment {
 	return b
 }
 
-// setting returns a setting of a task's key, "" where it has none.
+// setting returns a setting of a task's key, or "" if the key does not have it.
 func setting(list []kv.Pair, key string) string {
 	for _, p := range list {
 		if p.Key == key {
@@ -38,8 +38,8 @@ func setting(list []kv.Pair, key string) string {
 	return ""
 }
 
-// Each split has a task per seed, per method and seed, and one that calibrates on
-// left-out groups; all of them read the triplets alone.
+// Each split has a task per seed, a task per method and seed, and one that calibrates on left-out groups. All of them
+// read the triplets alone.
 func TestPlanTasks(t *testing.T) {
 	b := planned(t, "{inputs: [rpm, blades], seeds: 2, compare: [constant], splits: "+
 		"{two: {test: {blades: 2}}, corner: {test: {blades: 2, rpm: {max: 2000}}}}}")
@@ -48,9 +48,10 @@ func TestPlanTasks(t *testing.T) {
 	for _, k := range b.Tasks.Plan.Tasks[2:] {
 		got = append(got, k.ID)
 
-		if k.Stage != "train" || k.Experiment != "x" || len(k.Deps) != 1 || k.Deps[0].Task != "x/triplets" {
-			t.Errorf("%s: %+v", k.ID, k)
-		}
+		assert.Equal(t, "train", k.Stage, "%s", k.ID)
+		assert.Equal(t, "x", k.Experiment, "%s", k.ID)
+		require.Len(t, k.Deps, 1, "%s", k.ID)
+		assert.Equal(t, "x/triplets", k.Deps[0].Task, "%s", k.ID)
 
 		assert.Equal(t, strings.Split(k.ID, "/")[2], k.Split, "%s belongs to split", k.ID)
 
@@ -78,16 +79,19 @@ func TestPlanTasks(t *testing.T) {
 	}
 
 	assert.Equal(t, want, got)
-
-	none := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
-	none.Train.Inputs = nil
-	if _, err := Plan(none.Experiment, none.Ing, none.Trip); err != nil || len(none.Tasks.Plan.Tasks) != 0 {
-		t.Errorf("without inputs: %v, %d tasks", err, len(none.Tasks.Plan.Tasks))
-	}
 }
 
-// Every training has a seed of its own, derived from its name. The values are by a
-// Python implementation of FNV-1a of "7 NUL purpose NUL number".
+// Without inputs nothing is trained.
+func TestPlanWithoutInputs(t *testing.T) {
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
+	b.Train.Inputs = nil
+	_, err := Plan(b.Experiment, b.Ing, b.Trip)
+	require.NoError(t, err)
+	assert.Empty(t, b.Tasks.Plan.Tasks)
+}
+
+// Every training has a seed of its own, derived from its name. The values come from an implementation of FNV-1a in
+// Python, for "7 NUL purpose NUL number".
 func TestSeeds(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seed: 7, seeds: 2, compare: [constant], splits: {s: {test: {blades: 2}}}}")
 	want := map[string]string{
@@ -95,18 +99,22 @@ func TestSeeds(t *testing.T) {
 		"x/train/s/constant/seed-0": "12486845637608496021",
 	}
 
+	got := map[string]string{}
 	for _, k := range b.Tasks.Plan.Tasks {
-		if w, ok := want[k.ID]; ok && setting(k.Local, "seed") != w {
-			t.Errorf("%s: seed %s, expected %s", k.ID, setting(k.Local, "seed"), w)
+		if seed := setting(k.Local, "seed"); seed != "" {
+			got[k.ID] = seed
 		}
+	}
+
+	for id, seed := range want {
+		assert.Equal(t, seed, got[id], "%s", id)
 	}
 
 	assert.Equal(t, uint64(17998474354917059471), estimateSeed(b.Experiment, 1), "seed of the estimate")
 }
 
-// A setting changes the keys of the tasks that depend on it, and no others. The
-// kinds of tasks: n the network's, m a single method's, e the ensemble's, h the
-// calibration on left-out groups.
+// A setting changes the keys of the tasks that depend on it, and no others. Letters stand for the tasks: n for the
+// network, m for a method that is no ensemble, e for the ensemble, h for the calibration on left-out groups.
 func TestKeys(t *testing.T) {
 	const base = "{inputs: [rpm, blades], seeds: 1, compare: [constant, ensemble], " +
 		"optimizer: {epochs: 50}, estimate: {samples: 8}, loss: {pairs: swap}, model: {dropout: 0.1}, " +
@@ -116,14 +124,14 @@ func TestKeys(t *testing.T) {
 		"x/train/s/seed-0": "n", "x/train/s/constant/seed-0": "m", "x/train/s/ensemble/seed-0": "e", "x/train/s/honest": "h",
 	}
 	changed := func(after map[string]string) string {
-		var out string
+		letters := ""
 		for _, id := range slices.Sorted(maps.Keys(before)) {
 			if after[id] != before[id] {
-				out += kind[id]
+				letters += kind[id]
 			}
 		}
 
-		return out
+		return letters
 	}
 
 	for _, c := range []struct{ old, change, want string }{
@@ -137,7 +145,7 @@ func TestKeys(t *testing.T) {
 		{"members: 3", "members: 4", "e"},
 		{"seed: 1", "seed: 2", "men"},
 		{"{blades: 2}", "{blades: 3}", "mehn"},
-		// More of a kind leaves what there is as it was.
+		// Further tasks leave the keys of the present ones as they are.
 		{"seeds: 1", "seeds: 3", ""},
 		{"constant, ensemble", "constant, ensemble, gp", ""},
 		{"s: {test: {blades: 2}}", "s: {test: {blades: 2}}, t: {test: {blades: 3}}", ""},
@@ -168,7 +176,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Splits of the command line are added where their conditions are known, once.
+// A split of the command line is added if the experiment has its conditions, unless a split of the experiment holds
+// out the same rows.
 func TestExtraSplits(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
 	b.Asked = []config.Split{
@@ -183,13 +192,13 @@ func TestExtraSplits(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "two: blades = 2; rpm=5000: rpm = 5000", names(r.Splits))
 
-	require.Equal(t, []bool{true, false, true}, r.Fits, "%v, %v", r.Fits, before)
-	assert.Len(t, before, 1, "%v, %v", r.Fits, before)
+	assert.Equal(t, []bool{true, false, true}, r.Fits)
+	assert.Len(t, before, 1, "the splits of the configuration are unchanged")
 
 	assert.Equal(t, "x/train/rpm=5000/seed-0", b.Tasks.Plan.Tasks[4].ID, "task")
 }
 
-// A method of several networks weighs as many times one network.
+// A method of seven networks has seven times the weight of one network.
 func TestWeight(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, members: 7, compare: [constant, ensemble], "+
 		"splits: {s: {test: {blades: 2}}}}")
@@ -200,7 +209,7 @@ func TestWeight(t *testing.T) {
 	}
 
 	one := weight["x/train/s/seed-0"]
-	if !(one > 0) || weight["x/train/s/constant/seed-0"] != one || weight["x/train/s/ensemble/seed-0"] != 7*one {
-		t.Error(weight)
-	}
+	assert.Positive(t, one)
+	assert.Equal(t, one, weight["x/train/s/constant/seed-0"])
+	assert.Equal(t, 7*one, weight["x/train/s/ensemble/seed-0"])
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 const small = "{inputs: [x], seeds: 2, model: {hidden: [8]}, optimizer: {epochs: 20}, " +
 	"estimate: {samples: 16}, compare: [constant], honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
 
-// made plans the stage and makes its tasks.
+// made plans the stage and runs its tasks. It returns a function that returns the path of an output.
 func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, func(task, output string) string) {
 	t.Helper()
 
@@ -36,20 +35,24 @@ func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, 
 	return b, output
 }
 
-// The outputs of one training agree with each other: the model of model.json gives
-// the predictions of predictions.arrow.
+// The outputs of one training agree with each other: the model in model.json gives the predictions in
+// predictions.arrow, its scale is that of the training rows, and the card and the history describe the same training.
 func TestTrainTask(t *testing.T) {
 	b, output := made(t, small, stagetest.Wave())
 	id := TrainID(b.Experiment, "high", 1)
 	pred := stagetest.Read(t, output(id, "predictions.arrow"))
-	if pred.Rows() != 120 || pred.Get("split") != "high" || pred.Get("held_out") != "x ≥ 4" || pred.Get("seed") != "1" ||
-		pred.Get("kernels") != "portable" || pred.Get("samples") != "16" {
-		t.Errorf("%d rows, %v", pred.Rows(), pred.Meta)
+	assert.Equal(t, 120, pred.Rows())
+	for key, want := range map[string]string{
+		"split": "high", "held_out": "x ≥ 4", "seed": "1", "kernels": "portable", "samples": "16",
+	} {
+		assert.Equal(t, want, pred.Get(key), "%s", key)
 	}
 
-	x, part := stagetest.Floats(t, pred, "x"), pred.Column("set").Strings
-	y1, y2 := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2")
-	mu, variance := stagetest.Floats(t, pred, "y_mu"), stagetest.Floats(t, pred, "y_var")
+	x := stagetest.Floats(t, pred, "x")
+	y1 := stagetest.Floats(t, pred, "y_1")
+	y2 := stagetest.Floats(t, pred, "y_2")
+	mu := stagetest.Floats(t, pred, "y_mu")
+	variance := stagetest.Floats(t, pred, "y_var")
 	cov := stagetest.Floats(t, pred, "y_cov")
 
 	var m train.Model
@@ -60,54 +63,53 @@ func TestTrainTask(t *testing.T) {
 
 	scale := m.OutcomeScale()
 	for i := range x {
-		s := scale.Std[0]
-		if math.Abs(scale.Mean[0]+s*est.Mu[i]-mu[i]) > 1e-9 || math.Abs(est.Var[i]*s*s-variance[i]) > 1e-9 ||
-			math.Abs(est.Cov[i]*s*s-cov[i]) > 1e-9 {
-			t.Fatalf("row %d: the model gives %g, the table %g", i, scale.Mean[0]+s*est.Mu[i], mu[i])
-		}
+		std := scale.Std[0]
+		require.InDelta(t, scale.Mean[0]+std*est.Mu[i], mu[i], 1e-9, "mean of row %d", i)
+		require.InDelta(t, est.Var[i]*std*std, variance[i], 1e-9, "variance of row %d", i)
+		require.InDelta(t, est.Cov[i]*std*std, cov[i], 1e-9, "covariance of row %d", i)
 	}
 
-	// The model's scale is that of the training part.
 	var trained []float64
-	for i, p := range part {
-		if want := x[i] >= 4; (p == "test") != want {
-			t.Fatalf("row %d at %g is %s", i, x[i], p)
+	for i, part := range pred.Column("set").Strings {
+		want := "train"
+		if x[i] >= 4 {
+			want = "test"
 		}
 
-		if p == "train" {
+		require.Equal(t, want, part, "part of row %d at %g", i, x[i])
+		if part == "train" {
 			trained = append(trained, y1[i], y2[i])
 		}
 	}
 
 	want := triplets.ScaleOf(1, trained)
-	require.InDelta(t, want.Mean[0], scale.Mean[0], 1e-9, "scale %+v, expected %+v", scale, want)
-	assert.InDelta(t, want.Std[0], scale.Std[0], 1e-9, "scale %+v, expected %+v", scale, want)
+	assert.InDelta(t, want.Mean[0], scale.Mean[0], 1e-9)
+	assert.InDelta(t, want.Std[0], scale.Std[0], 1e-9)
 
 	epochs := stagetest.Read(t, output(id, "history.arrow")).Column("epoch").Ints
-	require.Len(t, epochs, 20, "epochs %v", epochs)
-	assert.Equal(t, int64(20), epochs[19], "epochs %v", epochs)
+	require.Len(t, epochs, 20)
+	assert.Equal(t, int64(20), epochs[19])
 
-	var c Card
-	if err := plan.ReadJSON(output(id, cardJSON), &c); err != nil || c.Triplets != len(trained)/2 || c.Seed != 1 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	var description Card
+	require.NoError(t, plan.ReadJSON(output(id, cardJSON), &description))
+	assert.Equal(t, len(trained)/2, description.Triplets)
+	assert.Equal(t, 1, description.Seed)
 
-	// The seeds differ.
 	other := stagetest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	assert.NotEqual(t, mu[0], stagetest.Floats(t, other, "y_mu")[0], "both seeds have the same prediction")
 }
 
-// A method's task writes its predictions in the outcomes' units. Expected by hand
-// for the constant: the mean of the training rows, and their variance (n−1) plus
-// that of the mean over rows.
+// The task of a method writes its predictions in the units of the outcomes. The expected values of the constant were
+// computed by hand: the mean of the training rows, and their variance (over n − 1) plus the variance of the mean of
+// rows.
 func TestMethodTask(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	b, output := made(t, "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 		"compare: [constant], honest: {base: none}, splits: {s: {test: {blades: {min: 3}}}}}", tab)
 	got := stagetest.Read(t, output(MethodID(b.Experiment, "s", "constant", 0), MethodArrow))
-	require.Equal(t, 5, got.Rows(), "%d rows, %v", got.Rows(), got.Meta)
-	require.Equal(t, "0", got.Get("seed"), "%d rows, %v", got.Rows(), got.Meta)
-	assert.Equal(t, "s", got.Get("split"), "%d rows, %v", got.Rows(), got.Meta)
+	assert.Equal(t, 5, got.Rows(), "distinct speeds")
+	assert.Equal(t, "0", got.Get("seed"))
+	assert.Equal(t, "s", got.Get("split"))
 
 	// 10, 11, 30, 33, 40, 44: mean 28, squares about it 1042; row means 10.5, 31.5, 42,
 	// squares about 28 of 17.5² + 3.5² + 14² = 514.5.
@@ -119,10 +121,10 @@ func TestMethodTask(t *testing.T) {
 	}
 }
 
-// Simple methods leave out the groups of the split, unless another condition is named. By
-// hand: the outcome is 10 times the blades, 2, 3 and 5 of which are learned from. Left out, 2
-// and 3 are predicted by each other and 5 by 3: squares 100, 100 and 400. By speed each is
-// predicted exactly.
+// Simple methods leave out the groups of the split, unless another condition is named. The expected variances were
+// computed by hand: the outcome is 10 times the number of blades, and the method learns from 2, 3 and 5 blades. If
+// these are left out in turn, 2 and 3 are predicted by each other and 5 by 3, with the squares 100, 100 and 400 and
+// their mean 200. If speeds are left out, each row is predicted exactly.
 func TestMethodGroups(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("run recording rpm blades y_1[N] y_2[N]\n")
@@ -146,11 +148,11 @@ func TestMethodGroups(t *testing.T) {
 		}
 	}
 
-	assert.Len(t, keys, 2, "other groups give the same key")
+	assert.Len(t, keys, 2, "distinct keys")
 }
 
-// No outcome of the held-out part has a part in the model, though their loss is taken after every few
-// epochs: with all of them changed, the model is the same to the bit.
+// The model does not learn from the held-out outcomes, although their loss is computed after every few epochs: if all
+// of them change, the losses do, and the model is the same to the bit.
 func TestTestPartStaysOut(t *testing.T) {
 	other := stagetest.Wave()
 	for i, x := range other.Column("x").Floats {
@@ -166,13 +168,12 @@ func TestTestPartStaysOut(t *testing.T) {
 		return bytes.Equal(testfile.Read(t, one(task, name)), testfile.Read(t, two(task, name)))
 	}
 	for k := range 2 {
-		assert.True(t, same(TrainID(b.Experiment, "high", k), "model.json"), "seed %d: the model differs", k)
-		assert.False(t, same(TrainID(b.Experiment, "high", k), "history.arrow"),
-			"seed %d: the held-out loss is the same of other outcomes", k)
+		assert.True(t, same(TrainID(b.Experiment, "high", k), "model.json"), "seed %d: the model is the same", k)
+		assert.False(t, same(TrainID(b.Experiment, "high", k), "history.arrow"), "seed %d: the losses differ", k)
 	}
 }
 
-// What only the data show is an error at the place of the file that causes it.
+// A fault that only the data show is an error at the key that causes it.
 func TestTaskErrors(t *testing.T) {
 	for _, c := range []struct{ train, want string }{
 		{

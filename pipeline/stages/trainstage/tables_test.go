@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// levels is a set of three triplets at two conditions, in dB, whose scale has mean
-// 10 and deviation 2.
+// levels returns a table and a set of three triplets at two conditions, in dB, whose scale has mean 10 and deviation 2.
 func levels(t *testing.T) (*table.Table, triplets.Set) {
 	t.Helper()
+
 	tab := stagetest.Table(`
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       8       12
@@ -38,9 +38,9 @@ c   c         1000       7       8`)
 	return tab, set
 }
 
-// The table of predictions has the triplets and, in their units, the answers of
-// each row's condition. Expected by hand: levels are 10 + 2·standardised, variances
-// four times, shifts twice the standardised ones.
+// The table of predictions has the triplets and, in their units, the answers of each row's condition. The expected
+// values were computed by hand: a level is 10 + 2 times the standardised one, variances are four times and shifts
+// twice the standardised ones.
 func TestPredictionTable(t *testing.T) {
 	tab, set := levels(t)
 	est := &train.Estimates{
@@ -66,10 +66,11 @@ func TestPredictionTable(t *testing.T) {
 		{"y_kappa", "dB²", []float64{0, 12, 0}},
 		{"y_zigzag", "dB", []float64{0.5, 2, 0.5}},
 	} {
-		col := got.Column(c.name)
-		if col == nil || !slices.Equal(col.Floats, c.want) || col.Unit != c.unit || col.Description == "" {
-			t.Errorf("%s: %+v, expected %v %s", c.name, col, c.want, c.unit)
-		}
+		column := got.Column(c.name)
+		require.NotNil(t, column, "%s", c.name)
+		assert.Equal(t, c.want, column.Floats, "%s", c.name)
+		assert.Equal(t, c.unit, column.Unit, "unit of %s", c.name)
+		assert.NotEmpty(t, column.Description, "description of %s", c.name)
 	}
 
 	assert.Equal(t, []string{"train", "test", "train"}, got.Column("set").Strings, "parts")
@@ -81,15 +82,15 @@ func TestPredictionTable(t *testing.T) {
 		assert.Equal(t, want, got.Get(key), "%s", key)
 	}
 
-	assert.Len(t, tab.Columns, 5, "the table of triplets has columns now")
+	assert.Len(t, tab.Columns, 5, "the table of triplets is unchanged")
 
-	a, err := ReadPredictions(got, set)
+	answers, err := ReadPredictions(got, set)
 	require.NoError(t, err)
-	require.Equal(t, []float64{0, 12, 0}, a.Kappa, "read back: %+v, %v", a, err)
-	assert.Equal(t, []float64{-1, 8, -1}, a.Cov, "read back: %+v, %v", a, err)
+	assert.Equal(t, []float64{0, 12, 0}, answers.Kappa)
+	assert.Equal(t, []float64{-1, 8, -1}, answers.Cov)
 }
 
-// A table of predictions that is not that of the set is refused by name.
+// A table of predictions with other rows than the set, or without a column, is refused.
 func TestReadPredictionsErrors(t *testing.T) {
 	tab, set := levels(t)
 	est := &train.Estimates{Answers: triplets.Answers{
@@ -109,7 +110,7 @@ func TestReadPredictionsErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "y_cov")
 }
 
-// A method's table has a row for each distinct condition and comes back as it was.
+// The table of a method has a row for each distinct condition. ReadMethod reads the values that were written.
 func TestMethodTable(t *testing.T) {
 	_, set := levels(t)
 	p := &baseline.Prediction{
@@ -127,16 +128,19 @@ func TestMethodTable(t *testing.T) {
 		{"y_var", "dB²", []float64{4, 5}},
 		{"y_epistemic", "dB²", []float64{0.5, 0.25}},
 	} {
-		if col := got.Column(c.name); col == nil || !slices.Equal(col.Floats, c.want) || col.Unit != c.unit {
-			t.Errorf("%s: %+v", c.name, col)
-		}
+		column := got.Column(c.name)
+		require.NotNil(t, column, "%s", c.name)
+		assert.Equal(t, c.want, column.Floats, "%s", c.name)
+		assert.Equal(t, c.unit, column.Unit, "unit of %s", c.name)
 	}
 
-	back, err := ReadMethod(got, set)
-	if err != nil || !slices.Equal(back.Var, p.Total) || !slices.Equal(back.Cov, p.Epistemic) ||
-		got.Get("doubt") != p.Doubt {
-		t.Errorf("%+v, %v", back, err)
-	}
+	assert.Equal(t, "the chains disagree", got.Get("doubt"))
+
+	answers, err := ReadMethod(got, set)
+	require.NoError(t, err)
+	assert.Equal(t, p.Total, answers.Var)
+	assert.Equal(t, p.Epistemic, answers.Cov)
+
 	other := set
 	other.Distinct = []float64{1000, 2000, 3000}
 	_, err = ReadMethod(got, other)
@@ -146,25 +150,24 @@ func TestMethodTable(t *testing.T) {
 	assert.ErrorContains(t, err, "y_var")
 }
 
-// The history has a row for each epoch.
+// The history has a row for each epoch. It has the held-out loss if some was computed, and NaN for the other epochs.
 func TestHistoryTable(t *testing.T) {
 	got := historyTable([]train.Epoch{
 		{Epoch: 1, Loss: 0.5, LearningRate: 1e-3}, {Epoch: 2, Loss: 0.25, LearningRate: 1e-4},
 	})
-	if !slices.Equal(got.Column("epoch").Ints, []int64{1, 2}) ||
-		!slices.Equal(got.Column("loss").Floats, []float64{0.5, 0.25}) ||
-		!slices.Equal(got.Column("learning_rate").Floats, []float64{1e-3, 1e-4}) {
-		t.Errorf("%+v", got)
-	}
-
-	assert.Nil(t, got.Column(HeldOutLoss), "a held-out loss where nothing is held out")
+	assert.Equal(t, []int64{1, 2}, got.Column("epoch").Ints)
+	assert.Equal(t, []float64{0.5, 0.25}, got.Column("loss").Floats)
+	assert.Equal(t, []float64{1e-3, 1e-4}, got.Column("learning_rate").Floats)
+	assert.Nil(t, got.Column(HeldOutLoss))
 
 	got = historyTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
-	if values := got.Column(HeldOutLoss).Floats; len(values) != 2 || !math.IsNaN(values[0]) || values[1] != 7 {
-		t.Errorf("held-out loss %v", values)
-	}
+	losses := got.Column(HeldOutLoss).Floats
+	require.Len(t, losses, 2)
+	assert.True(t, math.IsNaN(losses[0]))
+	assert.Equal(t, 7.0, losses[1])
 }
 
+// A unit of several words or factors is put in parentheses.
 func TestSquared(t *testing.T) {
 	for unit, want := range map[string]string{
 		"": "", "dB": "dB²", "m/s": "(m/s)²", "N·m": "(N·m)²", "dB re 20 µPa": "(dB re 20 µPa)²",
@@ -173,8 +176,8 @@ func TestSquared(t *testing.T) {
 	}
 }
 
-// The card describes the training part: its range, values and conditions in order
-// of appearance, and what was held out.
+// The card describes the training part, with the ranges and values of inputs and the conditions in the order of their
+// numbers, and states the rule that holds rows out. The expected values were read off the table by hand.
 func TestCard(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	b := stagetest.New(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
@@ -188,31 +191,30 @@ func TestCard(t *testing.T) {
 	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}
 	est := &train.Estimates{Out: 1, Answers: raw, Samples: 8, Sampler: "plain"}
 	c := card(b.Experiment, b.Ing.PairKind, set, training{split: split, number: 1}, "digest", est)
-	if c.Format != "doubletake-card" || c.Version != 1 || c.Program != "doubletake test" || c.Experiment != "x" ||
-		c.Data != "measured" || c.Pairs != "same-run" || c.Split != "s" || c.HeldOut != "blades = 3" || c.Seed != 1 ||
-		c.Config != "digest" || c.Triplets != 4 {
-		t.Errorf("%+v", c)
-	}
+	require.Len(t, c.Inputs, 2)
+	rpm := c.Inputs[0]
+	assert.Equal(t, "rpm", rpm.Name)
+	assert.Equal(t, "1/min", rpm.Unit)
+	assert.Equal(t, 1000.0, rpm.Min)
+	assert.Equal(t, 5000.0, rpm.Max)
+	assert.Equal(t, []float64{1000, 2000, 3000, 5000}, rpm.Values)
+	assert.Equal(t, []float64{2, 4}, c.Inputs[1].Values)
 
-	assert.Equal(t, (Estimate{8, "plain", 17998474354917059471}), c.Estimate)
-
-	rpm, blades := c.Inputs[0], c.Inputs[1]
-	if rpm.Name != "rpm" || rpm.Unit != "1/min" || rpm.Min != 1000 || rpm.Max != 5000 ||
-		!slices.Equal(rpm.Values, []float64{1000, 2000, 3000, 5000}) || !slices.Equal(blades.Values, []float64{2, 4}) {
-		t.Errorf("%+v", c.Inputs)
-	}
-
-	want := [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}}
-	assert.True(t, slices.EqualFunc(c.Conditions, want, slices.Equal[[]float64]), "%v", c.Conditions)
-
-	assert.Equal(t, []Outcome{{Name: "y", Unit: "dB"}}, c.Outcomes)
+	c.Inputs = nil
+	assert.Equal(t, Card{
+		Format: "doubletake-card", Version: 1, Program: "doubletake test", Experiment: "x", Data: "measured",
+		Pairs: "same-run", Split: "s", HeldOut: "blades = 3", Seed: 1, Config: "digest", Triplets: 4,
+		Outcomes:   []Outcome{{Name: "y", Unit: "dB"}},
+		Estimate:   Estimate{Samples: 8, Sampler: "plain", Seed: 17998474354917059471}, // as in TestSeeds
+		Conditions: [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}},
+		AbsCov:     (1.0 + 3 + 4 + 9) / 4, // of the conditions that are not held out
+	}, c)
 }
 
-// A card lists at most a hundred values of an input and maxCardConditions
-// conditions.
+// A card lists at most maxCardValues values of an input, and at most maxCardConditions conditions.
 func TestCardIsBounded(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 3}}}}", nil)
-	for _, n := range []int{100, 101, maxCardConditions, maxCardConditions + 1} {
+	for _, n := range []int{maxCardValues, maxCardValues + 1, maxCardConditions, maxCardConditions + 1} {
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = float64(i)
@@ -221,17 +223,15 @@ func TestCardIsBounded(t *testing.T) {
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
 		c := card(b.Experiment, b.Ing.PairKind, set, training{split: config.Split{Test: holdout.Nothing}}, "",
 			&train.Estimates{Out: 1, Answers: triplets.Answers{CovRaw: make([]float64, n)}})
-		if (c.Inputs[0].Values != nil) != (n <= 100) || (c.Conditions != nil) != (n <= maxCardConditions) {
-			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
-		}
-
-		require.Equal(t, float64(n-1), c.Inputs[0].Max, "%+v", c.Inputs[0])
-		assert.Equal(t, n, c.Triplets, "%+v", c.Inputs[0])
+		assert.Equal(t, n <= maxCardValues, c.Inputs[0].Values != nil, "whether %d values are listed", n)
+		assert.Equal(t, n <= maxCardConditions, c.Conditions != nil, "whether %d conditions are listed", n)
+		assert.Equal(t, float64(n-1), c.Inputs[0].Max, "%d conditions", n)
+		assert.Equal(t, n, c.Triplets)
 	}
 }
 
-// The identities are checked on the distinct conditions of each part: C above σ²
-// at one of the two conditions is reported for its part alone.
+// The identities are checked on the distinct conditions of each part. The covariance is above the variance at the
+// condition of the test part, which is reported for this part alone.
 func TestDiagnose(t *testing.T) {
 	_, set := levels(t)
 	est := &train.Estimates{Answers: triplets.Answers{
@@ -239,16 +239,17 @@ func TestDiagnose(t *testing.T) {
 		Delta: []float64{0, 0}, Kappa: []float64{0, 0}, ZigZag: []float64{0, 0},
 	}}
 
-	f := diagnose(set, est)
-	if f.Train == nil || len(f.Train) != 0 || len(f.Test) != 1 ||
-		f.Test[0].Code != "cov-above-var" || f.Test[0].Value != 1 {
-		t.Errorf("%+v", f)
-	}
+	flags := diagnose(set, est)
+	assert.NotNil(t, flags.Train, "JSON has an empty list")
+	assert.Empty(t, flags.Train)
+	require.Len(t, flags.Test, 1)
+	assert.Equal(t, "cov-above-var", flags.Test[0].Code)
+	assert.Equal(t, 1.0, flags.Test[0].Value)
 
 	path := filepath.Join(t.TempDir(), "flags.json")
-	require.NoError(t, writeFlags(path, f))
+	require.NoError(t, writeFlags(path, flags))
 
-	err := writeFlags(filepath.Join(path, "no"), f)
+	err := writeFlags(filepath.Join(path, "no"), flags)
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), "write diagnostics: "), "%v", err)
 }
