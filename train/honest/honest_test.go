@@ -766,14 +766,14 @@ func TestGroupResults(t *testing.T) {
 			assert.InDelta(t, v[1], v[0], 1e-9*(1+math.Abs(v[1])), "group %s: %s", r.Name, name)
 		}
 
-		if r.Rows != 10 || r.Runs != 5 || r.Conditions != 10 || r.ESE == nil || !(r.Error() > 0) || without[h].K != 4 {
-			t.Errorf("group %s: %+v", r.Name, r)
-		}
+		assert.Equal(t, 10, r.Rows, "rows of group %s", r.Name)
+		assert.Equal(t, 5, r.Runs, "runs of group %s", r.Name)
+		assert.Equal(t, 10, r.Conditions, "conditions of group %s", r.Name)
+		assert.Positive(t, r.StandardError(), "standard error of the squared error of group %s", r.Name)
+		assert.Equal(t, 4, without[h].K, "groups without group %s", r.Name)
 	}
 
-	if n := c.LeftOutInside(); n < 3 {
-		t.Errorf("%d of 5 left-out groups inside", n)
-	}
+	assert.GreaterOrEqual(t, c.LeftOutInside(), 3, "left-out groups of five that are inside")
 }
 
 // The same bytes a second time, and after storing and reading.

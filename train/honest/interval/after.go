@@ -2,11 +2,12 @@ package interval
 
 import "slices"
 
-// This file says what the design and the classes of conditions will be once further conditions are measured. What
-// left-out groups and units taught stays as it is, since it depends on outcomes.
+// This file finds the design and the classes of conditions after further conditions are measured. The scales that
+// left-out groups and units taught stay as they are, since they depend on outcomes.
 
-// With returns the calibration with further measured conditions: x are their inputs, conditions × inputs, and values
-// the values of the factors at each, for a label the place of its name. The calibration must have a design.
+// With returns the calibration with further measured conditions. x are their inputs, conditions × inputs. values has,
+// for each condition, the value of each factor: the place of the name if the factor is a label. The calibration must
+// have a design.
 func (c *Calibration) With(x []float64, values [][]float64) *Calibration {
 	after := *c
 	after.Inputs = slices.Clone(c.Inputs)
@@ -47,7 +48,7 @@ func (d *Design) with(conditions [][]float64) *Design {
 	return after
 }
 
-// addValue adds a value to the values of an input, unless it is one of them or the values scatter.
+// addValue adds a value to the values of an input, unless it is one of these values or the values scatter.
 func (d *Design) addValue(input int, v float64) {
 	f := &d.Factors[input]
 	f.Min = min(f.Min, v)

@@ -12,10 +12,10 @@ import (
 	"doubletake/train/score"
 )
 
-// Before returns the evidence about the intervals of a new group before any of its conditions is measured: by the
-// left-out groups alone, each with the intervals that the other groups give. The half width is the mean over the
-// groups, and the error is the root of the mean squared error. Both are in deviations of the training outcomes, and NaN
-// without left-out groups.
+// Before returns the evidence about the intervals of a new group before any of its conditions is measured. It comes
+// from the left-out groups alone, each with the intervals that the other groups give. The half width is the mean over
+// the groups, and the error is the root of the mean squared error. Both are in deviations of the training outcomes,
+// and NaN without left-out groups.
 func (c *Calibration) Before() score.Evidence {
 	half := math.NaN()
 	squaredError := math.NaN()
@@ -38,10 +38,10 @@ func (c *Calibration) Before() score.Evidence {
 	return withHalf(evidence, half)
 }
 
-// beforeMeasuring returns the evidence of Before with its grade, as documents hold it: expected_half_width is in
-// deviations of the training outcomes, left_out_inside is the number of groups of which at least 90 % of the values
-// were inside, and enough is the number of groups that would decide (0 if the grade is decided, or no number would
-// decide).
+// beforeMeasuring returns the evidence of Before with its grade, for documents. expected_half_width is in deviations
+// of the training outcomes. left_out_inside is the number of groups with at least 90 % of their values inside. enough
+// is the number of groups that would decide the grade; it is 0 if the grade is decided, or if no number would decide
+// it.
 func (c *Calibration) beforeMeasuring() numbers.Object {
 	v := c.Before()
 	return numbers.Object{
@@ -50,7 +50,7 @@ func (c *Calibration) beforeMeasuring() numbers.Object {
 	}
 }
 
-// WithHalf returns the evidence with another half width: that of an interval of one outcome, in the outcome's unit.
+// WithHalf returns the evidence with another half width: the half width of one outcome's interval, in its unit.
 func (c *Calibration) WithHalf(evidence score.Evidence, outcome int, half float64) score.Evidence {
 	return withHalf(evidence, half/c.Deviation[outcome])
 }
@@ -86,8 +86,8 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 	return text
 }
 
-// widths writes a half width, given in deviations of the training outcomes, in the units of the outcomes: for each unit
-// the range from the outcome with the smallest deviation to that with the largest.
+// widths writes a half width, which is in deviations of the training outcomes, in the units of the outcomes. For each
+// unit it writes a range, from the outcome with the smallest deviation to the outcome with the largest deviation.
 func (c *Calibration) widths(half float64, units []string, amounts func(unit string, low, high float64) string) string {
 	own := make([]string, len(c.Deviation))
 	copy(own, units)

@@ -21,10 +21,10 @@ const (
 	Version = 2
 )
 
-// GroupResult holds the results of one left-out training group. Its intervals are those that the other left-out groups
-// give; only the factor of the noise and the factor between claims and distances are learned from all groups. Variances
-// and squares are in units of the variance of the training outcomes, widths and scores in units of their deviation;
-// both are means over outcomes.
+// GroupResult holds the results of one left-out training group. Its intervals follow from the other left-out groups;
+// only the factor of the noise and the factor between claims and distances are learned from all groups. Variances and
+// squares are in units of the variance of the training outcomes, widths and scores in units of their deviation. All
+// are means over outcomes.
 type GroupResult struct {
 	Name       string    `json:"group"`
 	Rows       int       `json:"rows"`
@@ -51,8 +51,8 @@ type GroupResult struct {
 	Score float64 `json:"interval_score"` // mean interval score, see Winkler
 }
 
-// Error returns the standard error of E, or NaN with one run.
-func (g GroupResult) Error() float64 {
+// StandardError returns the standard error of E, or NaN with one run.
+func (g GroupResult) StandardError() float64 {
 	if g.ESE == nil {
 		return math.NaN()
 	}
@@ -77,7 +77,8 @@ type ProductRange struct {
 	Powers []float64 `json:"powers"` // by input: its power in the product
 }
 
-// Value returns the product at a condition. Inputs with a power must be positive.
+// Value returns the product at a condition. Inputs with a power must be positive. CONTRIBUTING.md says why a product is
+// converted.
 func (r ProductRange) Value(x []float64) float64 {
 	log := 0.0
 	for k, p := range r.Powers {
@@ -89,25 +90,26 @@ func (r ProductRange) Value(x []float64) float64 {
 	return math.Exp(log)
 }
 
-// outside is an input or a product of inputs outside its range.
-type outside struct {
+// exceeded is the range of an input or of a product of inputs, with a value that lies outside.
+type exceeded struct {
 	InputRange
-	place int // in Calibration.Inputs; of a product, in Calibration.Products after these
+	place int // number of the input; products are numbered after the inputs
 	value float64
 }
 
-// outside returns the inputs and the products that lie outside their ranges at a condition, if these count.
-func (c *Calibration) outside(x []float64) []outside {
-	var list []outside
+// exceededRanges returns the ranges that the inputs and the products exceed at a condition. It ignores inputs that are
+// set aside.
+func (c *Calibration) exceededRanges(x []float64) []exceeded {
+	var list []exceeded
 	for j, r := range c.Inputs {
-		if !r.Aside && r.outside(x[j]) {
-			list = append(list, outside{r, j, x[j]})
+		if !r.Aside && r.isExceeded(x[j]) {
+			list = append(list, exceeded{r, j, x[j]})
 		}
 	}
 
 	for k, r := range c.Products {
-		if v := r.Value(x); r.outside(v) {
-			list = append(list, outside{r.InputRange, len(c.Inputs) + k, v})
+		if v := r.Value(x); r.isExceeded(v) {
+			list = append(list, exceeded{r.InputRange, len(c.Inputs) + k, v})
 		}
 	}
 
@@ -120,8 +122,8 @@ func (r InputRange) Limits() (lo, hi float64) {
 	return r.Min - tolerance, r.Max + tolerance
 }
 
-// outside reports whether a value lies beyond the range.
-func (r InputRange) outside(v float64) bool {
+// isExceeded reports whether a value lies outside the range.
+func (r InputRange) isExceeded(v float64) bool {
 	lo, hi := r.Limits()
 	return v < lo || v > hi
 }
@@ -154,19 +156,18 @@ type Calibration struct {
 	Products   []ProductRange `json:"products,omitempty"`  // of inputs, if the form of the model has them
 	Mean       []float64      `json:"mean"`                // by outcome: mean of the training values
 	Deviation  []float64      `json:"deviation"`           // by outcome: standard deviation of the training values
-	Rivals     []Rival        `json:"rivals,omitempty"`    // simple methods on the left-out groups
+	Rivals     []Rival        `json:"rivals,omitempty"`    // results of simple methods on the left-out groups
 	OfThings   bool           `json:"of_things,omitempty"` // whether the groups are things with offsets
 	Things     []Thing        `json:"things,omitempty"`    // by outcome; nil if no label has offsets
 
 	OwnCurves []OwnCurves `json:"own_curves,omitempty"` // labels whose names differ in more than an offset
 
-	RunsWithout string `json:"runs_without_offsets,omitempty"` // why runs have no offsets although names have; "": they do
+	RunsWithout string `json:"runs_without_offsets,omitempty"` // why runs have no offsets although names have, or ""
 
-	// The training conditions, and the scales that units of them taught, each left out in turn. nil: none was left out.
-	Design *Design     `json:"design,omitempty"`
-	Units  []UnitScale `json:"left_out_units,omitempty"`
+	Design *Design     `json:"design,omitempty"`         // training conditions; nil: no units were left out
+	Units  []UnitScale `json:"left_out_units,omitempty"` // scales that were learned from left-out units of the design
 
-	index *designIndex // of Design
+	index *designIndex // of Design; nil without a design, and after encoding/gob read the calibration
 
 	Representation *form.Choice `json:"-"` // stored with the model, next to the calibration
 }
@@ -195,7 +196,7 @@ type OwnCurves struct {
 	Evidence float64 `json:"evidence"` // ln of the evidence with curves of their own, less ln with offsets alone
 }
 
-// String says so in words, and what to do.
+// String says in words that the names differ in more than an offset, and what to do.
 func (o OwnCurves) String() string {
 	return fmt.Sprintf("the %d names of %s differ in more than an offset; ln evidence %+.0f if each has a curve of its "+
 		"own: add an input that tells them apart, such as a measure of their shape", o.Names, o.Label, o.Evidence)
@@ -204,9 +205,10 @@ func (o OwnCurves) String() string {
 // Levels are the levels at which a Record states the coverage.
 var Levels = score.Levels
 
-// FewGroupsLevel is the smallest level of intervals that are learned from two groups: with two groups, intervals of
-// this level covered 96 % of the values of 105 held-out groups. It is also the smallest level of intervals for nearly
-// all groups: 139 of 144 held-out groups had 90 % of their values inside.
+// FewGroupsLevel is the smallest level of intervals that are learned from two groups: intervals of this level,
+// learned from two groups, covered 96 % of the values of 105 held-out groups. It is also the smallest level of
+// intervals that are meant for nearly all groups: at this level 139 of 144 held-out groups had 90 % of their values
+// inside.
 const FewGroupsLevel = 0.98
 
 // UnmarshalJSON reads what encoding/json wrote and checks that it is a complete calibration.

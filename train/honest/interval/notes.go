@@ -23,9 +23,10 @@ func (t Thing) String() string {
 	return text + fmt.Sprintf(", noise %.0f %%", 100*t.Noise)
 }
 
-// More says how many more things must be measured to learn how much they differ. With enough things it says how much
-// one more thing would narrow the intervals for a new one, and how much the same number of measurements of known things
-// would. It returns "" if the groups are not things. See newThingVariance for the assumptions.
+// More says how many more things must be measured to learn how much things differ. If enough things were measured, it
+// says by how much one more thing would narrow the intervals for a new thing, and by how much the same number of
+// measurements of known things would narrow them. It returns "" if the groups are not things. See newThingVariance
+// for the assumptions.
 func (c *Calibration) More() string {
 	n := max(c.K, 1)
 	needed := max(scale.MinGroups, c.properties()+1) + 1
@@ -37,7 +38,9 @@ func (c *Calibration) More() string {
 		return fmt.Sprintf("%d more of %s would measure how much they differ", missing, c.Condition)
 	}
 
-	var another, again, outcomes float64 // sums over outcomes of how much intervals narrow, and the number of outcomes
+	another := 0.0 // sum over outcomes: share by which intervals narrow with one more thing
+	again := 0.0   // sum over outcomes: share by which they narrow with more measurements of known things
+	outcomes := 0.0
 	for _, t := range c.Things {
 		k := slices.IndexFunc(t.Between, func(b Between) bool { return b.Label == c.Condition })
 		if k < 0 {
@@ -79,9 +82,9 @@ func Another(n int, thing string) string {
 	return article + ordinals[n] + " " + thing
 }
 
-// newThingVariance returns the variance of an outcome of a new thing, in units of its variance, if the given number of
-// things had been measured, with all the measurements that the number measured of things has now. share is the share of
-// the variance between things.
+// newThingVariance returns the variance with which an outcome of a new thing is predicted, in units of the outcome's
+// variance, if the given number of things had been measured. measured is the number of measurements, in units of the
+// present number of measurements of a thing. share is the share of the variance between things.
 //
 // As in least squares, the mean of things has an error of their variance times (properties + 1)/things. More
 // measurements of known things lower only the error of their own means, which runs and noise cause.
@@ -129,7 +132,7 @@ func (c *Calibration) Learned() string {
 	return fmt.Sprintf("checked on %d groups of %s left out", c.K, c.Condition)
 }
 
-// mostInside is the share of a group's values from which on the group counts as covered.
+// mostInside is the smallest share of values inside with which a group counts as covered.
 const mostInside = 0.9
 
 // LeftOutInside returns the number of left-out groups of which at least 90 % of the values were inside the intervals

@@ -21,7 +21,7 @@ type Prediction struct {
 	Epistemic []float64 // calibrated variance of the mean; NaN without a calibration
 	Total     []float64 // variance of one new measurement, the square of the standard uncertainty
 	Half      []float64 // half width of the interval of one new measurement; NaN without a calibration
-	Half68    []float64 // half width of its 68 % interval; nil if PredictLevel made the prediction
+	Half68    []float64 // half width of the 68 % interval of one new measurement; nil after PredictLevel
 	Where     []Where   // by condition; nil without a calibration
 	Queries   []Query   // by condition: its class; nil: the groups' law holds everywhere
 }
@@ -35,8 +35,9 @@ func (p *Prediction) Query(i int) Query {
 	return p.Queries[i]
 }
 
-// claimOf returns the claim and the distance from which the law of value k is computed. A claim that was multiplied by
-// the scale of units is the epistemic variance as it is, like the claim about a known thing.
+// claimOf returns the claim and the distance from which the law of value k is computed. If the errors there have a
+// scale of units, the claim is multiplied by it, and is then the variance of the mean, like the claim about a known
+// thing.
 func (p *Prediction) claimOf(k int) (claim, distance float64) {
 	i := k / p.Out
 	if s := p.Query(i).Scale; s != nil {
@@ -76,18 +77,18 @@ var Columns = []Column{
 	}},
 }
 
-// Where is the position of a condition relative to the measured groups.
+// Where says how a condition lies to the measured groups.
 type Where struct {
 	Distance     float64 // distance d to the measured groups
 	Below, Above float64 // measured values of the groups' condition next to it; NaN if there is none
 	Outside      bool    // whether it lies beyond the measured values of the groups' condition
 
-	// Uncalibrated are the numbers of the inputs that lie outside their training range and are not functions of the group:
-	// no left-out group shows the model's error in this direction. Products of inputs are numbered after the inputs.
+	// Uncalibrated are the numbers of the inputs that lie outside their training range and are not functions of the group.
+	// No left-out group shows the model's error in this direction. Products of inputs are numbered after the inputs.
 	Uncalibrated []int
 }
 
-// lawsPerWorker is the number of laws from which on another goroutine is worth its cost: they take some milliseconds.
+// lawsPerWorker is the number of laws, which take some milliseconds, for which another goroutine is worth its cost.
 const lawsPerWorker = 500
 
 // Predict returns the intervals at n conditions x (n×In, in the units of the inputs), from raw, the prediction of the
@@ -97,7 +98,7 @@ const lawsPerWorker = 500
 func (c *Calibration) Predict(x, z []float64, queries []Query, raw triplets.Prediction) *Prediction {
 	p := c.positions(x, z, queries, raw)
 	p.Half68 = make([]float64, len(raw.Mu))
-	list, cells := c.distinct(p, raw.Noise)
+	list, places := c.distinct(p, raw.Noise)
 	predictor := c.Scale.Predictor()
 
 	workers := min(runtime.GOMAXPROCS(0), 1+len(list)/lawsPerWorker)
@@ -108,7 +109,7 @@ func (c *Calibration) Predict(x, z []float64, queries []Query, raw triplets.Pred
 			s := list[i].deviation
 			half := m.Half(c.Level) * s
 			half68 := m.Half(0.68) * s
-			for _, k := range cells[i] {
+			for _, k := range places[i] {
 				p.setVariances(k, &m, s)
 				p.Half[k] = half
 				p.Half68[k] = half68
@@ -192,25 +193,25 @@ func (k lawKey) setLaw(p *scale.Predictor, m *scale.Mixture) {
 }
 
 // distinct returns the distinct laws of a prediction, and for each law the places of the values that have it.
-func (c *Calibration) distinct(p *Prediction, noise []float64) (list []lawKey, cells [][]int) {
+func (c *Calibration) distinct(p *Prediction, noise []float64) (list []lawKey, places [][]int) {
 	all := make([]lawKey, len(p.Claim))
 	for k := range p.Claim {
 		claim, distance := p.claimOf(k)
 		all[k] = lawKey{claim, distance, noise[k], c.Deviation[k%p.Out]}
 	}
 
-	cells = lists.Alike(all)
-	for _, places := range cells {
-		list = append(list, all[places[0]])
+	places = lists.Alike(all)
+	for _, alike := range places {
+		list = append(list, all[alike[0]])
 	}
 
-	return list, cells
+	return list, places
 }
 
 // laws iterates over the distinct laws of a prediction, with the places of the values that have them. A law is valid
 // until the next one.
 func (c *Calibration) laws(p *Prediction, noise []float64) iter.Seq2[[]int, law] {
-	list, cells := c.distinct(p, noise)
+	list, places := c.distinct(p, noise)
 
 	return func(yield func([]int, law) bool) {
 		predictor := c.Scale.Predictor()
@@ -218,7 +219,7 @@ func (c *Calibration) laws(p *Prediction, noise []float64) iter.Seq2[[]int, law]
 		var m scale.Mixture
 		for i, key := range list {
 			key.setLaw(predictor, &m)
-			if !yield(cells[i], law{&m, key.deviation}) {
+			if !yield(places[i], law{&m, key.deviation}) {
 				return
 			}
 		}
@@ -249,7 +250,7 @@ func (c *Calibration) where(x, z []float64, i int) Where {
 		w.Distance = z[i]
 	}
 
-	for _, r := range c.outside(x) {
+	for _, r := range c.exceededRanges(x) {
 		if !r.FromGroup {
 			w.Uncalibrated = append(w.Uncalibrated, r.place)
 		}
@@ -273,7 +274,7 @@ func (c *Calibration) Reach() float64 {
 func (c *Calibration) Uncovered(x []float64, w Where) []string {
 	isTooFar := c.Axis == nil || w.Distance > c.Reach()
 	var reasons []string
-	for _, r := range c.outside(x) {
+	for _, r := range c.exceededRanges(x) {
 		text := fmt.Sprintf("%s %.6g is outside %.6g to %.6g", r.Name, r.value, r.Min, r.Max)
 		if !r.FromGroup {
 			reasons = append(reasons, "not calibrated in this direction: "+text+", and no left-out group tests that")

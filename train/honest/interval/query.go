@@ -18,14 +18,14 @@ import (
 // Class says how a condition that is asked for relates to the measured ones.
 type Class string
 
-// Classes. After the colon it says which training conditions are left out to learn the scale of the errors.
+// Classes, each with the units that are left out to learn the scale of the errors of its conditions.
 const (
-	Measured    Class = "measured"    // the condition was measured: single conditions
-	Inside      Class = "inside"      // between measured conditions: values of an input, or single conditions
-	Combination Class = "combination" // each value was measured, but not this combination: combinations
-	NewValue    Class = "new value"   // a value was not measured: the groups
-	NewThing    Class = "new thing"   // the groups are things, and this thing was not measured: the groups
-	Outside     Class = "outside"     // it lies outside the measured range: nothing shows the error there
+	Measured    Class = "measured"    // the condition was measured; units are single conditions
+	Inside      Class = "inside"      // between measured conditions; units are values of an input, or single conditions
+	Combination Class = "combination" // each value was measured, but not together; units are combinations
+	NewValue    Class = "new value"   // a value of the groups' condition was not measured; units are the groups
+	NewThing    Class = "new thing"   // a thing was not measured; units are the groups
+	Outside     Class = "outside"     // the condition lies outside the measured range; no unit shows the error there
 )
 
 // Design lists the training conditions by the values of their factors.
@@ -49,8 +49,8 @@ const (
 	Unknown   = -2 // the value was not measured
 )
 
-// maxLevels is the largest number of distinct values that an input has if they are settings, at which other inputs were
-// varied. If there are more, the values scatter.
+// maxLevels is the largest number of distinct values of an input that count as settings, at which other inputs were
+// varied. If an input has more values, they scatter.
 const maxLevels = 40
 
 // NewFactor returns the factor of an input. values has its value at each condition. Values scatter if there are more
@@ -235,8 +235,8 @@ func (x *designIndex) missing(row []int) []int {
 	return nil
 }
 
-// has reports whether a condition with the places in row was measured. It must not be asked about factors that scatter,
-// since all their values have the same place.
+// has reports whether a condition with the places in row was measured. It must not be called if a factor scatters,
+// since all values of that factor have the same place.
 func (x *designIndex) has(row []int) bool { return x.rows[key(row, x.all)] }
 
 // UnitScale is the scale of the errors at conditions that look like some units of training conditions, learned by
@@ -276,8 +276,8 @@ func (s *UnitScale) Record() string {
 		100*e.Inside)
 }
 
-// unitPrior is the weight of the prior of λ, which is 1: as many units with this ratio are added to the units left
-// out.
+// unitPrior is the number of units with the ratio 1 that are added to the left-out units: it is the weight of the
+// prior that λ is 1.
 const unitPrior = 4
 
 // UnitFactor returns λ: the mean of the units' ratios of squared error and claim, and of unitPrior more ratios of 1.
@@ -317,7 +317,7 @@ func (q Query) Words(origin string) string {
 // Query returns the class of a condition with the inputs x. places has the place of its value of each factor; it may be
 // nil if the calibration has no design.
 func (c *Calibration) Query(x []float64, places []int) Query {
-	if c.outside(x) != nil {
+	if c.exceededRanges(x) != nil {
 		return Query{Class: Outside}
 	}
 
@@ -344,12 +344,12 @@ func (c *Calibration) Query(x []float64, places []int) Query {
 	}
 
 	index := c.index
-	if index == nil { // of a calibration that encoding/gob read
+	if index == nil { // encoding/gob read the calibration, without the index
 		index = d.index(c.Condition)
 	}
 
 	missing := index.missing(places)
-	unitScale := c.unitScale(d.Names(missing)) // of single conditions if none are missing
+	unitScale := c.unitScale(d.Names(missing)) // if no combination is missing, the scale of single conditions
 	switch {
 	case missing != nil:
 		return Query{Class: Combination, Scale: unitScale}
@@ -359,7 +359,7 @@ func (c *Calibration) Query(x []float64, places []int) Query {
 		return Query{Class: Inside, Scale: unitScale}
 	case index.has(places):
 		return Query{Class: Measured, Scale: unitScale}
-	default: // a combination of more factors than units have
+	default: // the combination has more factors than units have
 		return Query{Class: Combination, Scale: unitScale}
 	}
 }

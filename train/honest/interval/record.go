@@ -129,8 +129,8 @@ func (r *Result) LeftOut() []string {
 	return names
 }
 
-// members returns the numbers of a record that documents hold, as keys with pointers to the numbers: they are written
-// from the record, or read into it.
+// members returns the keys of a record in documents, each with a pointer to its number. The numbers can be written
+// from the record or read into it.
 func (r *Record) members() numbers.Object {
 	return numbers.Object{
 		"r2", &r.R2, "e", &r.E, "e_se", &r.ESE, "ratio_before", &r.RatioBefore, "ratio_after", &r.RatioAfter,
@@ -175,7 +175,7 @@ func (r *Result) Document() numbers.Object {
 	c := r.Calibration
 	left := numbers.Objects(c.Groups, func(g GroupResult) numbers.Object {
 		return numbers.Object{
-			"group", g.Name, "distance", g.Distance, "claim", g.Claim, "e", g.E, "e_se", g.Error(), "inside", g.Inside,
+			"group", g.Name, "distance", g.Distance, "claim", g.Claim, "e", g.E, "e_se", g.StandardError(), "inside", g.Inside,
 			"half_width", g.Half,
 		}
 	})
@@ -231,7 +231,7 @@ func (r *Record) Intervals(level float64) *score.Intervals {
 	return &score.Intervals{Level: level, Half: r.Half, At: r.widths}
 }
 
-// judged are numbers of each value that Judge compares, N×Out. Variances are in units of the variance of the training
+// judged holds numbers of each value that Judge compares, N×Out. Variances are in units of the variance of the training
 // outcomes, half widths and means in the unit of the outcome.
 type judged struct {
 	squares   []float64 // squared errors by the pairs
@@ -389,9 +389,9 @@ func Winkler(y, mu, half, level float64) (s float64, inside bool) {
 // mostlyNoise is the share of the variance that is not noise below which noise dominates.
 const mostlyNoise = 0.5
 
-// Advice says what would narrow an interval at a condition: a longer measurement if noise dominates, a measurement
-// there if ignorance does. epistemic is the share of the variance that is not noise; measured reports whether the model
-// was trained on the condition.
+// Advice says how to narrow an interval at a condition: by a longer measurement if noise dominates, and by a
+// measurement there if ignorance dominates. epistemic is the share of the variance that is not noise. measured is
+// true if the model was trained on the condition.
 func Advice(epistemic float64, measured bool) string {
 	switch {
 	case epistemic < mostlyNoise && measured:

@@ -17,8 +17,8 @@ type Rival struct {
 
 // Against compares a number of a rival with the number of the model, group by group. Lower numbers are better.
 type Against struct {
-	Ratio float64 `json:"ratio"` // mean over groups for the rival over that for the model
-	More  float64 `json:"more"`  // mean over groups of the difference, rival less model
+	Ratio float64 `json:"ratio"` // the rival's mean over groups, divided by the model's
+	More  float64 `json:"more"`  // mean over groups of the rival's number less the model's
 	SE    float64 `json:"se"`    // standard error of More if groups are independent
 }
 
@@ -36,9 +36,9 @@ var rivalNames = map[string]string{
 	"conformal-relative": "an interval from left-out errors over the model's own deviation",
 }
 
-// RivalWords names the best of the rivals that do as well as the model on the left-out groups: by the error of the
-// mean, or if none does, by the interval score. It returns "" if none does. amounts writes a range of differences in a
-// unit.
+// RivalWords names the best of the rivals that are as good as the model on the left-out groups: by the error of the
+// mean or, if no rival is as good by its error, by the interval score. It returns "" if there is no such rival.
+// amounts writes a range of differences in a unit.
 func (r *Result) RivalWords(amounts func(unit string, low, high float64) string) string {
 	if r == nil || r.Calibration == nil {
 		return ""
@@ -46,13 +46,13 @@ func (r *Result) RivalWords(amounts func(unit string, low, high float64) string)
 
 	c := r.Calibration
 	if best := c.bestMean(); best != nil {
-		return fmt.Sprintf("%s: error %s against %s", c.does(best.Method, best.Error), r.inUnit(best.EBy, amounts),
+		return fmt.Sprintf("%s: error %s against %s", c.compared(best.Method, best.Error), r.inUnit(best.EBy, amounts),
 			r.inUnit(c.meanE(), amounts))
 	}
 
 	if best := c.bestWidth(); best != nil {
 		return fmt.Sprintf("%s: interval score %.2g times that of the calibrated interval",
-			c.does(best.Method, best.Width), best.Width.Ratio)
+			c.compared(best.Method, best.Width), best.Width.Ratio)
 	}
 
 	return ""
@@ -91,8 +91,8 @@ func (c *Calibration) bestWidth() *Rival {
 	return best
 }
 
-// does says how well a method does on the left-out groups, compared with the model.
-func (c *Calibration) does(method string, a Against) string {
+// compared says in words how well a method does on the left-out groups, compared with the model.
+func (c *Calibration) compared(method string, a Against) string {
 	how := "as well"
 	if a.More < -a.SE {
 		how = "better"
@@ -113,8 +113,8 @@ func (c *Calibration) meanE() []float64 {
 	return mean
 }
 
-// inUnit writes the root of the mean of e, the squared errors of the outcomes in units of their variance: in the unit
-// of the outcomes if all have the same, and otherwise in percent of their deviations.
+// inUnit writes the root of the mean of e, the squared errors of the outcomes in units of their variances. It writes
+// it in the unit of the outcomes if all have the same unit, and in percent of their deviations otherwise.
 func (r *Result) inUnit(e []float64, amounts func(unit string, low, high float64) string) string {
 	unit, same := r.commonUnit()
 	sum := 0.0
