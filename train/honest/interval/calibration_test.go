@@ -2,11 +2,9 @@ package interval_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +14,10 @@ import (
 	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
-// calibration is one of two outcomes, learned from k left-out speeds.
+// calibration returns a calibration of two outcomes that was learned from k simulated left-out speeds.
 func calibration(t testing.TB, k int) *interval.Calibration {
 	t.Helper()
 
@@ -55,8 +54,7 @@ func calibration(t testing.TB, k int) *interval.Calibration {
 	return c
 }
 
-// speeds are queries within, at and beyond the measured speeds, with means, claims and noise
-// of both outcomes.
+// speeds returns speeds at, between and beyond the measured ones, with means, claims and noise of both outcomes.
 func speeds() (x []float64, raw triplets.Prediction) {
 	x = []float64{4, 7, 10, 13}
 	for i := range x {
@@ -69,7 +67,7 @@ func speeds() (x []float64, raw triplets.Prediction) {
 	return x, raw
 }
 
-// What was stored predicts the same bits and says the same.
+// Expected: a stored calibration is equal to the calibration, and predicts the same bits.
 func TestCalibrationIsStored(t *testing.T) {
 	x, raw := speeds()
 	for _, k := range []int{0, 1, 3} {
@@ -81,61 +79,57 @@ func TestCalibrationIsStored(t *testing.T) {
 		var again interval.Calibration
 		require.NoError(t, json.Unmarshal(b, &again))
 
-		p := c.Predict(x, x, nil, raw)
-		q := again.Predict(x, x, nil, raw)
-		if !slices.Equal(p.Half, q.Half) || !slices.Equal(p.Half68, q.Half68) || !slices.Equal(p.Epistemic, q.Epistemic) ||
-			!slices.Equal(p.Total, q.Total) {
-			t.Errorf("K = %d: %v, from the file %v", k, p.Half, q.Half)
-		}
+		assert.Equal(t, c, &again, "calibration of %d groups", k)
 
-		assert.Equal(t, &again, c, "K = %d: , from the file %+v", k, again)
+		want := c.Predict(x, x, nil, raw)
+		got := again.Predict(x, x, nil, raw)
+		assert.Equal(t, want.Half, got.Half, "half widths of %d groups", k)
+		assert.Equal(t, want.Half68, got.Half68, "half widths at 68 %% of %d groups", k)
+		assert.Equal(t, want.Epistemic, got.Epistemic, "epistemic variances of %d groups", k)
+		assert.Equal(t, want.Total, got.Total, "variances of %d groups", k)
 	}
 }
 
+// Expected: an error that names the damage.
 func TestDamagedCalibrationIsRefused(t *testing.T) {
 	good, err := json.Marshal(calibration(t, 3))
 	require.NoError(t, err)
 
-	for old, c := range map[string][2]string{
-		`"version":2`:           {`"version":1`, "version 2, found"},
-		`"doubletake-honest"`:   {`"doubletake"`, `found "doubletake" version`},
-		`"level":0.95`:          {`"level":1`, "a level between 0 and 1, found 1"},
-		`"k":3,"scale"`:         {`"k":2,"scale"`, "a row for each of 2 groups, found 3"},
-		`"kind":"values"`:       {`"kind":"labels"`, "in ascending order"},
-		`"values":[4,8,12]`:     {`"values":[8,4,12]`, "in ascending order"},
-		`"range":8`:             {`"range":0`, "in ascending order"},
-		`"mean":[10,-3]`:        {`"mean":[10]`, "for each of 1 outcomes"},
-		`"deviation":[2,0.5]`:   {`"deviation":[2,0]`, "outcome column 1: expected a positive deviation"},
-		`"half_width":[5,9]`:    {`"half_width":[5]`, "for each of 2 outcomes"},
-		`"scale":{`:             {`"scal":{`, "expected a scale"},
-		`"ratio":`:              {`"rati":`, "expected positive factors"},
-		`"weights":[[`:          {`"weights":[[1,`, "expected 90 weights"},
-		`"format":`:             {`"format":[`, "decode calibration"},
-		`"tau":0.8,"tau_std":0`: {`"tau":-1,"tau_std":0`, "expected a name, an origin and positive deviations"},
+	for _, c := range []struct{ old, damaged, words string }{
+		{`"version":2`, `"version":1`, "version 2, found"},
+		{`"doubletake-honest"`, `"doubletake"`, `found "doubletake" version`},
+		{`"level":0.95`, `"level":1`, "a level between 0 and 1, found 1"},
+		{`"k":3,"scale"`, `"k":2,"scale"`, "a row for each of 2 groups, found 3"},
+		{`"kind":"values"`, `"kind":"labels"`, "in ascending order"},
+		{`"values":[4,8,12]`, `"values":[8,4,12]`, "in ascending order"},
+		{`"range":8`, `"range":0`, "in ascending order"},
+		{`"mean":[10,-3]`, `"mean":[10]`, "for each of 1 outcomes"},
+		{`"deviation":[2,0.5]`, `"deviation":[2,0]`, "outcome column 1: expected a positive deviation"},
+		{`"half_width":[5,9]`, `"half_width":[5]`, "for each of 2 outcomes"},
+		{`"scale":{`, `"scal":{`, "expected a scale"},
+		{`"ratio":`, `"rati":`, "expected positive factors"},
+		{`"weights":[[`, `"weights":[[1,`, "expected 90 weights"},
+		{`"format":`, `"format":[`, "decode calibration"},
+		{`"tau":0.8,"tau_std":0`, `"tau":-1,"tau_std":0`, "expected a name, an origin and positive deviations"},
 	} {
-		bad := strings.Replace(string(good), old, c[0], 1)
-		assert.NotEqual(t, string(good), bad, "%s is not in %s", old, good)
-
-		err := new(interval.Calibration).UnmarshalJSON([]byte(bad))
-		if c[1] == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c[1])
-		}
+		bad := strings.Replace(string(good), c.old, c.damaged, 1)
+		require.NotEqual(t, string(good), bad, "%s is in the stored calibration", c.old)
+		assert.ErrorContains(t, new(interval.Calibration).UnmarshalJSON([]byte(bad)), c.words, c.damaged)
 	}
 }
 
-// What the intervals rest on is said in words, and what to be careful of.
-func TestNotes(t *testing.T) {
-	group := func(conditions int, inside float64) interval.GroupResult {
-		return interval.GroupResult{Conditions: conditions, Inside: inside}
-	}
+// group returns the result of a left-out group with a number of conditions and a share of values inside.
+func group(conditions int, inside float64) interval.GroupResult {
+	return interval.GroupResult{Conditions: conditions, Inside: inside}
+}
 
+// Expected: words that say which groups the intervals rest on, and one note for each thing that users must know.
+func TestNotes(t *testing.T) {
 	exact := &scale.Scale{Noise: scale.Exact}
 	for _, c := range []struct {
 		c       interval.Calibration
-		learned string
-		notes   []string
+		learned string   // part of the words
+		notes   []string // part of each note
 	}{
 		{
 			interval.Calibration{Scale: exact, NoiseRatio: 1},
@@ -182,22 +176,21 @@ func TestNotes(t *testing.T) {
 		assert.Contains(t, c.c.Learned(), c.learned)
 
 		notes := c.c.Notes()
-		if len(notes) != len(c.notes) {
-			t.Errorf("K = %d: %q, expected %d notes", c.c.K, notes, len(c.notes))
-			continue
-		}
-
+		require.Len(t, notes, len(c.notes), "notes of %d groups: %q", c.c.K, notes)
 		for i, want := range c.notes {
 			assert.Contains(t, notes[i], want)
 		}
 	}
-
-	c := interval.Calibration{Groups: []interval.GroupResult{group(1, 0.9), group(1, 0.899), group(1, 1)}}
-	assert.Equal(t, 2, c.LeftOutInside(), "groups with at least 90 %% inside")
 }
 
-// Squares, widths and scores are in deviations: with another unit of the outcomes the record
-// is the same, and intervals are in that unit.
+// Expected: the number of groups with at least 90 % inside.
+func TestLeftOutInside(t *testing.T) {
+	c := interval.Calibration{Groups: []interval.GroupResult{group(1, 0.9), group(1, 0.899), group(1, 1)}}
+	assert.Equal(t, 2, c.LeftOutInside())
+}
+
+// Outcomes are given in another unit. Expected: intervals in this unit, and the same record, whose squares, widths
+// and scores are in deviations.
 func TestUnits(t *testing.T) {
 	const kilo = 1024 // a power of two: no number is rounded
 
@@ -211,59 +204,58 @@ func TestUnits(t *testing.T) {
 		y2 = append(y2, m+0.5*r.NormFloat64())
 	}
 
-	times := func(v []float64, by float64) []float64 {
-		out := slices.Clone(v)
-		for i := range out {
-			out[i] *= by
-		}
-
-		return out
+	times := func(v []float64, factor float64) []float64 {
+		return floats.ScaleTo(make([]float64, len(v)), factor, v)
 	}
 
-	d := *c
-	d.Mean, d.Deviation = times(c.Mean, kilo), times(c.Deviation, kilo)
-	d.Conformal.Half = times(c.Conformal.Half, kilo)
-	run := []int{0, 0, 1, 2}
+	inKilo := *c
+	inKilo.Mean = times(c.Mean, kilo)
+	inKilo.Deviation = times(c.Deviation, kilo)
+	inKilo.Conformal.Half = times(c.Conformal.Half, kilo)
 	p := c.Predict(x, x, nil, raw)
-	q := d.Predict(x, x, nil, triplets.Prediction{
+	q := inKilo.Predict(x, x, nil, triplets.Prediction{
 		Mu: times(raw.Mu, kilo), Claim: times(raw.Claim, kilo*kilo), Noise: times(raw.Noise, kilo*kilo),
 	})
+	assert.Equal(t, times(p.Half, kilo), q.Half, "half widths")
+	assert.Equal(t, times(p.Total, kilo*kilo), q.Total, "variances")
 
-	require.Equal(t, q.Half, times(p.Half, kilo), "half widths %v and %v", p.Half, q.Half)
-	assert.Equal(t, q.Total, times(p.Total, kilo*kilo), "half widths %v and %v", p.Half, q.Half)
-
-	a := c.Judge(p, raw.Noise, y1, y2, run)
-	b := d.Judge(q, times(raw.Noise, kilo*kilo), times(y1, kilo), times(y2, kilo), run)
-	for _, r := range []*interval.Record{&a, &b} {
+	run := []int{0, 0, 1, 2}
+	want := c.Judge(p, raw.Noise, y1, y2, run)
+	got := inKilo.Judge(q, times(raw.Noise, kilo*kilo), times(y1, kilo), times(y2, kilo), run)
+	for _, r := range []*interval.Record{&want, &got} {
 		r.ForgetIntervals()
-		r.Conformal.Score = 0 // NaN
+		r.Conformal.Score = 0 // it is NaN, which is not equal to itself
 	}
 
-	assert.Equal(t, b, a, "%+v\n%+v", a, b)
+	assert.Equal(t, want, got)
 }
 
-// Values that are drawn from the laws lie inside their intervals as often as the levels state, within three standard
-// errors, and the score of the laws is smaller than the score of wider laws. Witness: the draws.
+// draw returns a deviation from the mean, drawn from normal laws. q has the quantity of each shape.
+func draw(r *rand.Rand, laws []scale.Component, q [3]float64, noise float64) float64 {
+	u := r.Float64()
+	for _, law := range laws {
+		u -= law.Weight
+		if u <= 0 {
+			return math.Sqrt(law.Lambda*q[law.Shape]+law.Kappa*noise) * r.NormFloat64()
+		}
+	}
+
+	return 0
+}
+
+// Witness: values that are drawn from the laws. Expected: they lie inside their intervals as often as the levels
+// state, within three standard errors, and the score of the laws is smaller than the score of wider laws.
 func TestLevels(t *testing.T) {
 	const draws = 4000
 
 	r := rand.New(rand.NewPCG(6, 6))
 	c := calibration(t, 3)
 	c.Axis = nil
-	c.Kind = interval.Labels
-	parts := c.Scale.Predictor().Components()
-	draw := func(claim, noise float64) float64 { // in deviations; the distance of labels is 1
-		u := r.Float64()
-		for _, part := range parts {
-			if u -= part.Weight; u <= 0 {
-				q := [3]float64{claim, math.Sqrt(claim * c.Scale.Ratio), c.Scale.Ratio}[part.Shape]
-				return math.Sqrt(part.Lambda*q+part.Kappa*noise) * r.NormFloat64()
-			}
-		}
+	c.Kind = interval.Labels // whose distance is 1
 
-		return 0
-	}
-
+	const claim, noise = 0.2, 0.05
+	laws := c.Scale.Predictor().Components()
+	q := [3]float64{claim, math.Sqrt(claim * c.Scale.Ratio), c.Scale.Ratio}
 	var x, y1, y2, wide []float64
 	var raw triplets.Prediction
 
@@ -273,20 +265,19 @@ func TestLevels(t *testing.T) {
 		run[i] = i
 		for j, s := range c.Deviation {
 			raw.Mu = append(raw.Mu, c.Mean[j])
-			raw.Claim = append(raw.Claim, 0.2*s*s)
-			raw.Noise = append(raw.Noise, 0.05*s*s)
-			y1 = append(y1, c.Mean[j]+s*draw(0.2, 0.05))
-			y2 = append(y2, c.Mean[j]+s*draw(0.2, 0.05))
-			wide = append(wide, 4*0.2*s*s)
+			raw.Claim = append(raw.Claim, claim*s*s)
+			raw.Noise = append(raw.Noise, noise*s*s)
+			y1 = append(y1, c.Mean[j]+s*draw(r, laws, q, noise))
+			y2 = append(y2, c.Mean[j]+s*draw(r, laws, q, noise))
+			wide = append(wide, 4*claim*s*s)
 		}
 	}
 
 	p := c.Predict(x, nil, nil, raw)
 	a := c.Judge(p, raw.Noise, y1, y2, run)
 	for l, level := range interval.Levels {
-		if se := math.Sqrt(level * (1 - level) / (4 * draws)); math.Abs(a.At[l]-level) > 3*se {
-			t.Errorf("level %g: %.4f of the drawn values inside, standard error %.4f", level, a.At[l], se)
-		}
+		standardError := math.Sqrt(level * (1 - level) / (4 * draws))
+		assert.InDelta(t, level, a.At[l], 3*standardError, "share of the drawn values inside at level %g", level)
 	}
 
 	// A value is inside the interval of a level if and only if the narrowest interval that contains it has a lower level.
@@ -302,28 +293,29 @@ func TestLevels(t *testing.T) {
 		assert.InDelta(t, a.At[l], inside, 2/float64(len(a.ContainedAt)), "level %g", level)
 	}
 
-	require.Equal(t, a.At[2], a.After.Coverage, "%+v", a)
-	assert.InDelta(t, a.RatioAfter*a.Epistemic/0.2, a.RatioBefore, 1e-9, "%+v", a)
+	assert.Equal(t, a.At[2], a.After.Coverage, "coverage at .95")
+	assert.InDelta(t, a.RatioAfter*a.Epistemic/claim, a.RatioBefore, 1e-9, "Σe/Σv̂ by the claim")
 
 	raw.Claim = wide
-	if b := c.Judge(c.Predict(x, nil, nil, raw), raw.Noise, y1, y2, run); b.CRPS <= a.CRPS {
-		t.Errorf("CRPS %.4f of laws that are too wide, %.4f of the right ones", b.CRPS, a.CRPS)
-	}
+	tooWide := c.Judge(c.Predict(x, nil, nil, raw), raw.Noise, y1, y2, run)
+	assert.Greater(t, tooWide.CRPS, a.CRPS, "CRPS of laws that are too wide, and of the right ones")
 }
 
-// The interval score by hand: the width, and 2/(1 − level) times what a value misses it by.
+// Expected by hand: the width of the interval 1 ± 0.5, plus 2/(1 − level) = 40 times the distance of a value outside
+// from it.
 func TestWinkler(t *testing.T) {
 	for _, c := range []struct {
-		y, want float64
-		in      bool
+		y, score float64
+		inside   bool
 	}{{1, 1, true}, {1.5, 1, true}, {0.4, 1 + 40*0.1, false}, {2, 1 + 40*0.5, false}} {
-		if s, in := interval.Winkler(c.y, 1, 0.5, 0.95); math.Abs(s-c.want) > 1e-12 || in != c.in {
-			t.Errorf("%g: %g, %v; expected %g, %v", c.y, s, in, c.want, c.in)
-		}
+		got, inside := interval.Winkler(c.y, 1, 0.5, 0.95)
+		assert.InDelta(t, c.score, got, 1e-12, "score of %g", c.y)
+		assert.Equal(t, c.inside, inside, "whether %g is inside", c.y)
 	}
 }
 
-// A record can be read from its own document and from the document of a calibration. Undefined numbers are null.
+// Expected: a record is read from its own document and from the document of a calibration, and undefined numbers are
+// null.
 func TestRecordIsStored(t *testing.T) {
 	r := interval.Record{
 		R2: math.NaN(), E: 0.25, ESE: 0.125, RatioBefore: 9, RatioAfter: 1.25, RatioSE: math.Inf(1), WidthOverSpread: 0.5,
@@ -338,14 +330,15 @@ func TestRecordIsStored(t *testing.T) {
 	r.ModelFree.Score = 9
 	c := calibration(t, 0)
 
-	alone, err1 := json.Marshal(r)
+	alone, err := json.Marshal(r)
+	require.NoError(t, err)
 
-	of, err2 := json.Marshal((&interval.Result{Calibration: c, Record: &r}).Document())
-	require.NoError(t, errors.Join(err1, err2))
+	withCalibration, err := json.Marshal((&interval.Result{Calibration: c, Record: &r}).Document())
+	require.NoError(t, err)
 
 	want := r
 	want.RatioSE = math.NaN()
-	for _, b := range [][]byte{alone, of} {
+	for _, b := range [][]byte{alone, withCalibration} {
 		assert.Contains(t, string(b), `"r2":null`)
 		assert.Contains(t, string(b), `"ratio_se":null`)
 		assert.Contains(t, string(b), `"coverage_95_before":0.5`)
@@ -353,44 +346,34 @@ func TestRecordIsStored(t *testing.T) {
 		assert.Contains(t, string(b), `"sd_noise":3`)
 
 		var again interval.Record
-		if err := json.Unmarshal(b, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(want) {
-			t.Errorf("%+v, %v", again, err)
-		}
+		require.NoError(t, json.Unmarshal(b, &again))
+		assert.Equal(t, fmt.Sprint(want), fmt.Sprint(again)) // as texts, because NaN is not equal to itself
 	}
 
 	assert.ErrorContains(t, json.Unmarshal([]byte(`{"forecast": [{"runs": 1, "half_width": [1]}]}`), &r),
 		"forecast of 1 runs: expected 0 half widths, found 1")
 }
 
-// Slices that do not fit are a mistake of the program.
+// Expected: a panic, because slices that do not fit are a mistake of the program.
 func TestPanics(t *testing.T) {
 	c := calibration(t, 0)
 	x, raw := speeds()
 	p := c.Predict(x, x, nil, raw)
-	for name, f := range map[string]func(){
-		"coordinates": func() { c.Predict(x, nil, nil, raw) },
-		"claims": func() {
-			c.Predict(x, x, nil, triplets.Prediction{Mu: raw.Mu, Claim: raw.Claim[1:], Noise: raw.Noise})
-		},
-		"judge 4 rows":   func() { c.Judge(p, raw.Noise, raw.Mu, raw.Mu, []int{1}) },
-		"noise to judge": func() { c.Judge(p, raw.Noise[2:], raw.Mu, raw.Mu, []int{1, 2, 3, 4}) },
-	} {
-		func() {
-			defer func() {
-				assert.NotNil(t, recover(), "%s: no panic", name)
-			}()
-			f()
-		}()
-	}
+	fewClaims := triplets.Prediction{Mu: raw.Mu, Claim: raw.Claim[1:], Noise: raw.Noise}
+	assert.Panics(t, func() { c.Predict(x, nil, nil, raw) }, "no coordinates")
+	assert.Panics(t, func() { c.Predict(x, x, nil, fewClaims) }, "too few claims")
+	assert.Panics(t, func() { c.Judge(p, raw.Noise, raw.Mu, raw.Mu, []int{1}) }, "too few runs")
+	assert.Panics(t, func() { c.Judge(p, raw.Noise[2:], raw.Mu, raw.Mu, []int{1, 2, 3, 4}) }, "too few noise variances")
 }
 
-// Without a calibration nothing is promised but what the model claims.
+// Expected: without a calibration the variance is the model's claim and noise, and there are no intervals.
 func TestClaimOnly(t *testing.T) {
 	p := interval.ClaimOnly(2, triplets.Prediction{
 		Mu: []float64{1, 2}, Claim: []float64{0.1, 0.2}, Noise: []float64{0.3, 0.4},
 	})
-	if p.N != 1 || math.Abs(p.Total[1]-0.6) > 1e-15 || !math.IsNaN(p.Half[0]) || !math.IsNaN(p.Epistemic[1]) ||
-		p.Where != nil {
-		t.Errorf("%+v", p)
-	}
+	assert.Equal(t, 1, p.N, "conditions")
+	assert.InDeltaSlice(t, []float64{0.4, 0.6}, p.Total, 1e-15, "variances")
+	assert.True(t, math.IsNaN(p.Half[0]), "half width")
+	assert.True(t, math.IsNaN(p.Epistemic[1]), "epistemic variance")
+	assert.Nil(t, p.Where, "position")
 }

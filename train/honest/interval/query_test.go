@@ -15,8 +15,8 @@ import (
 	"doubletake/train/honest/scale"
 )
 
-// newDesign returns a calibration with the design of some conditions: the values of each input, by name, in columns. It
-// has a scale for each set of units.
+// newDesign returns a calibration with the design of some conditions, and with a scale for each set of units. columns
+// has the values of each input at the conditions.
 func newDesign(names []string, columns [][]float64, condition string) *interval.Calibration {
 	d := &interval.Design{}
 	c := &interval.Calibration{Condition: condition, Kind: interval.Values}
@@ -83,7 +83,7 @@ func wing() *interval.Calibration {
 	return newDesign([]string{"alpha", "u", "flap", "temperature"}, columns[:], "u")
 }
 
-// Every relation of a condition to the measured ones has its class and its units. Witness: the design, by hand.
+// Expected by hand from the design of wing: the class of each condition, and the units whose scale holds there.
 func TestQuery(t *testing.T) {
 	c := wing()
 	assert.Equal(t, [][]int{{0}, {2}, {1, 2}}, c.Design.Subsets("u"), "single inputs but the groups', and what has a gap")
@@ -92,8 +92,8 @@ func TestQuery(t *testing.T) {
 		what  string
 		x     []float64
 		class interval.Class
-		units []string // of the scale; nil: single conditions
-		scale bool
+		units []string // factors of the units; nil: single conditions
+		scale bool     // whether a scale of units holds, rather than the law of the groups
 	}{
 		{"measured, but for the temperature, which scatters", []float64{2, 20, 10, 15.02}, interval.Inside, nil, true},
 		{"the gap of the design", []float64{2, 30, 20, 16}, interval.Combination, []string{"u", "flap"}, true},
@@ -112,8 +112,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// Random designs with gaps, and conditions in, between and beyond their values, have the classes that
-// testdata/classes.py finds. It was written from docs/honest.md.
+// Witness: testdata/classes.py, which was written from docs/honest.md. It finds the classes of conditions in, between
+// and beyond the values of random designs with gaps.
 func TestQueryByPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -121,42 +121,7 @@ func TestQueryByPython(t *testing.T) {
 		t.Skip("python3 is missing")
 	}
 
-	type job struct {
-		Names     []string    `json:"names"`
-		Rows      [][]float64 `json:"rows"`
-		Condition string      `json:"condition"`
-		Queries   [][]float64 `json:"queries"`
-	}
-
-	var jobs []job
-	random := rand.New(rand.NewPCG(66, 1))
-	for range 60 {
-		j := job{Names: []string{"alpha", "u", "flap"}}
-		j.Condition = j.Names[random.IntN(3)]
-		levels := []int{2 + random.IntN(6), 2 + random.IntN(3), 2 + random.IntN(3)}
-		for cell := range levels[0] * levels[1] * levels[2] {
-			row := []float64{
-				float64(cell % levels[0]), 10 * float64(cell/levels[0]%levels[1]), 5 * float64(cell/levels[0]/levels[1]),
-			}
-			if random.Float64() < 0.75 {
-				j.Rows = append(j.Rows, row)
-			}
-		}
-
-		if len(j.Rows) < 4 {
-			continue
-		}
-
-		for range 40 {
-			j.Queries = append(j.Queries, []float64{
-				float64(random.IntN(2*levels[0]+1)-1) / 2, 5 * float64(random.IntN(2*levels[1]+1)-1),
-				2.5 * float64(random.IntN(2*levels[2]+1)-1),
-			})
-		}
-
-		jobs = append(jobs, j)
-	}
-
+	jobs := randomDesigns()
 	input, err := json.Marshal(jobs)
 	require.NoError(t, err)
 
@@ -187,7 +152,7 @@ func TestQueryByPython(t *testing.T) {
 				units = append([]any{}, anyOf(got.Scale.Factors)...)
 			}
 
-			assert.Equal(t, [2]any{string(got.Class), units}, want[k][i], "rows %v, groups by %s, condition %v", j.Rows,
+			assert.Equal(t, want[k][i], [2]any{string(got.Class), units}, "rows %v, groups by %s, condition %v", j.Rows,
 				j.Condition, x)
 			count[got.Class]++
 		}
@@ -200,6 +165,49 @@ func TestQueryByPython(t *testing.T) {
 	}
 }
 
+// designJob is a design of random conditions and the conditions whose classes are asked for, in the form that
+// testdata/classes.py reads.
+type designJob struct {
+	Names     []string    `json:"names"`
+	Rows      [][]float64 `json:"rows"`
+	Condition string      `json:"condition"`
+	Queries   [][]float64 `json:"queries"`
+}
+
+// randomDesigns returns designs of three inputs, of whose combinations about three quarters were measured.
+func randomDesigns() []designJob {
+	var jobs []designJob
+	random := rand.New(rand.NewPCG(66, 1))
+	for range 60 {
+		j := designJob{Names: []string{"alpha", "u", "flap"}}
+		j.Condition = j.Names[random.IntN(3)]
+		levels := []int{2 + random.IntN(6), 2 + random.IntN(3), 2 + random.IntN(3)}
+		for cell := range levels[0] * levels[1] * levels[2] {
+			row := []float64{
+				float64(cell % levels[0]), 10 * float64(cell/levels[0]%levels[1]), 5 * float64(cell/levels[0]/levels[1]),
+			}
+			if random.Float64() < 0.75 {
+				j.Rows = append(j.Rows, row)
+			}
+		}
+
+		if len(j.Rows) < 4 {
+			continue
+		}
+
+		for range 40 {
+			j.Queries = append(j.Queries, []float64{
+				float64(random.IntN(2*levels[0]+1)-1) / 2, 5 * float64(random.IntN(2*levels[1]+1)-1),
+				2.5 * float64(random.IntN(2*levels[2]+1)-1),
+			})
+		}
+
+		jobs = append(jobs, j)
+	}
+
+	return jobs
+}
+
 // anyOf returns the names as JSON decodes them.
 func anyOf(names []string) []any {
 	var list []any
@@ -210,7 +218,7 @@ func anyOf(names []string) []any {
 	return list
 }
 
-// Without a design the groups' law holds everywhere.
+// Expected: without a design the law of the groups holds everywhere.
 func TestQueryWithoutDesign(t *testing.T) {
 	c := wing()
 	c.Design = nil
@@ -221,21 +229,21 @@ func TestQueryWithoutDesign(t *testing.T) {
 	assert.Equal(t, interval.Query{Class: interval.NewThing}, c.Query([]float64{2, 20, 10, 16}, nil))
 }
 
-// λ is (4 + Σ ratios)/(4 + K), by hand.
+// Expected by hand: λ = (4 + Σ ratios)/(4 + K).
 func TestUnitFactor(t *testing.T) {
 	assert.InDelta(t, 1, interval.UnitFactor(nil), 1e-15)
 	assert.InDelta(t, 0.5, interval.UnitFactor([]float64{0, 0, 0, 0}), 1e-15)
 	assert.InDelta(t, 2, interval.UnitFactor([]float64{5, 3}), 1e-15)
 }
 
-// A value that went through text is the measured one.
+// Expected: a value counts as measured if it differs only by rounding, as after it was written as text and read.
 func TestPlaceOfRoundedValues(t *testing.T) {
 	f := interval.NewFactor("u", []float64{0.1, 0.1, 0.3, 0.3}, false)
 	assert.Equal(t, 1, f.Place(0.1+0.2))
 	assert.Equal(t, interval.Unknown, f.Place(0.2))
 }
 
-// A stored design is read with its scales, and damaged ones are errors.
+// Expected: a stored design is read with its scales, and an error names the damage of a damaged one.
 func TestDesignIsChecked(t *testing.T) {
 	c := wing()
 	c.Format = interval.Format
