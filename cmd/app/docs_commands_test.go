@@ -258,12 +258,15 @@ func renewed(shown, printed []string) []string {
 	return lines
 }
 
-// lineLike returns the number of the first printed line, from the line next on, that is equal to a line but for
-// numbers, or -1.
+// lineLike returns the number of the first printed line, from the line next on, that is equal to a line, or otherwise
+// equal but for numbers. It returns -1 if there is none.
 func lineLike(line string, printed []string, next int) int {
-	isLike := func(other string) bool { return withoutNumbers(other) == withoutNumbers(line) }
-	if k := slices.IndexFunc(printed[max(next, 0):], isLike); k >= 0 {
-		return max(next, 0) + k
+	next = max(next, 0)
+	for _, form := range []func(string) string{withoutTimes, withoutNumbers} {
+		isLike := func(other string) bool { return form(other) == form(line) }
+		if k := slices.IndexFunc(printed[next:], isLike); k >= 0 {
+			return next + k
+		}
 	}
 
 	return -1
