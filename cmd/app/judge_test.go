@@ -23,9 +23,15 @@ func TestJudgeSample(t *testing.T) {
 	lines := string(output)
 	words := strings.Join(strings.Fields(lines), " ")
 	for _, c := range []struct{ text, printed, stated string }{
-		{lines, `all +as stated .* (\d+) ± \d+ % `, "Only N % of the values lie inside the process's own 95 % intervals"},
+		{
+			lines, `all +as stated .* (\d+) ± \d+ % `,
+			"Only N % of the values lie inside the process's own 95 % intervals",
+		},
 		{words, `86 ± 12 % and (\d+ ± \d+) % lie inside`, "contain on average N % of a propeller's values"},
-		{lines, `propeller=5 +calibrated .* (\d+) ± \d+ % `, "They contain N % for propeller 5, the only one with four blades"},
+		{
+			lines, `propeller=5 +calibrated .* (\d+) ± \d+ % `,
+			"They contain N % for propeller 5, the only one with four blades",
+		},
 	} {
 		match := regexp.MustCompile(c.printed).FindStringSubmatch(c.text)
 		require.NotNil(t, match, "%s is not printed:\n%s", c.printed, output)
