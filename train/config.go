@@ -14,7 +14,7 @@ import (
 const (
 	DropWeights = "drop-weights" // the feedback weights do not count, as if the inputs were 0
 	Constant    = "constant"     // every feedback input is FeedbackValue
-	Flag        = "flag"         // 0; a further input is 1 if an outcome is fed back, so that none differs from the mean
+	Flag        = "flag"         // 0; a further input is 1 if an outcome is fed back, which may be 0 too
 )
 
 // Values of Config.Pairs: how the two outcomes of a triplet enter the loss, with ℓ the β-NLL

@@ -260,12 +260,12 @@ func whiten(x []float64, d int) {
 // nextPrime returns the least prime above n.
 func nextPrime(n int) int {
 	for n++; ; n++ {
-		prime := n > 1
-		for f := 2; f*f <= n && prime; f++ {
-			prime = n%f != 0
+		isPrime := n > 1
+		for factor := 2; factor*factor <= n && isPrime; factor++ {
+			isPrime = n%factor != 0
 		}
 
-		if prime {
+		if isPrime {
 			return n
 		}
 	}

@@ -33,8 +33,8 @@ func (e *ConstantInputError) Error() string {
 
 // check returns an error if no network can be trained on the data.
 func check(d triplets.Set) error {
-	if d.In < 1 || d.Out < 1 || d.In > maxWidth || d.Out > maxWidth {
-		return fmt.Errorf("expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, d.In, d.Out)
+	if err := checkSizes(d.In, d.Out); err != nil {
+		return err
 	}
 
 	if err := d.Check(); err != nil {
@@ -51,6 +51,17 @@ func check(d triplets.Set) error {
 	return nil
 }
 
+// checkSizes returns an error if a network cannot have these numbers of inputs and outcomes.
+func checkSizes(inputs, outcomes int) error {
+	tooFew := inputs < 1 || outcomes < 1
+	tooMany := inputs > maxWidth || outcomes > maxWidth
+	if tooFew || tooMany {
+		return fmt.Errorf("expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, inputs, outcomes)
+	}
+
+	return nil
+}
+
 // Fit trains a network on triplets (docs/method.md#model-and-training). It
 // returns the network and one Epoch per epoch.
 //
@@ -60,9 +71,9 @@ func check(d triplets.Set) error {
 // its error and no model.
 //
 // Fit returns an error if the settings are invalid, if there are fewer than two rows,
-// if a number is not finite, if an input is constant (*ConstantInputError) or, when
-// standardising, an outcome, and if the loss stops being finite. It panics if slices
-// do not fit the shape of data.
+// if a number is not finite, if an input is constant (*ConstantInputError), if an outcome
+// that is to be standardised is constant, and if the loss stops being finite. It panics if
+// slices do not fit the shape of data.
 func Fit(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	return FitWith(ctx, data, cfg, FitOptions{Hook: hook})
 }
@@ -74,8 +85,8 @@ func Check(data triplets.Set, cfg Config) error {
 	return err
 }
 
-// FitOptions are settings of FitWith in addition to those of training. With the
-// zero value it equals Fit.
+// FitOptions has settings of FitWith that are not settings of the training. With the zero
+// value, FitWith does the same as Fit.
 type FitOptions struct {
 	// Hook, if not nil, is called after each epoch.
 	Hook func(Epoch)
@@ -238,11 +249,12 @@ func (t *trainer[T]) pass(
 	return e, nil
 }
 
-// beginning has what a training starts with.
+// beginning has the kernels, the scales and the data with which a training starts.
 type beginning struct {
-	kernels          *kernel.Set[float32]
-	inputs, outcomes triplets.Scale // by which the data are standardised
-	rows             []float32      // the training data in these scales (packRows)
+	kernels  *kernel.Set[float32]
+	inputs   triplets.Scale // by which the inputs are standardised
+	outcomes triplets.Scale // by which the outcomes are standardised
+	rows     []float32      // the training data in these scales (packRows)
 }
 
 // prepare checks settings and data, and returns the beginning of a training with them.

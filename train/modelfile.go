@@ -142,8 +142,8 @@ func (j *ModelFile) checkHeader() error {
 			j.Version)
 	}
 
-	if j.Inputs < 1 || j.Outcomes < 1 || j.Inputs > maxWidth || j.Outcomes > maxWidth {
-		return fmt.Errorf("expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, j.Inputs, j.Outcomes)
+	if err := checkSizes(j.Inputs, j.Outcomes); err != nil {
+		return err
 	}
 
 	if err := j.Config.Validate(); err != nil {

@@ -223,9 +223,9 @@ func (s *second) rewrite(shift []float32, reach float32) {
 	s.plan = append(s.plan, planLayer{start: rows, rows: outs, offset: coef, width: rows})
 }
 
-// enterNext sets s.q to the pre-activations of the layer after layer i, in the basis with nextRows rows. q are those of
-// layer i, rows × w. The active units of layer i enter by their coefficients, the undecided ones by their rows of the
-// basis. It returns the number of columns of s.q.
+// enterNext sets s.q to the pre-activations of the layer after layer i, in the basis with nextRows rows. q are the
+// pre-activations of layer i, rows × w. The active units of layer i enter by their coefficients, the undecided ones by
+// their rows of the basis. It returns the number of columns of s.q.
 func (s *second) enterNext(i int, q []float32, rows, w, nextRows int) (columns int) {
 	isHead := i+1 == s.depth()
 	n := s.headN

@@ -10,8 +10,9 @@ import (
 )
 
 // Ensemble is a Deep Ensemble (Lakshminarayanan, Pritzel & Blundell 2017, without adversarial examples): networks with
-// mean and variance that differ in their initial weights and in the order of the data. Its mean and total variance are
-// those of the uniform mixture of the members. Its epistemic variance is the population variance of the members' means.
+// mean and variance that differ in their initial weights and in the order of the data. It predicts the mean and the
+// total variance of the uniform mixture of the members. Its epistemic variance is the population variance of the
+// members' means.
 type Ensemble struct {
 	Config  train.Config
 	Members int // 2 to 1000, default 5

@@ -28,7 +28,7 @@ type laplacePredictor struct {
 	head []headPosterior // by outcome
 }
 
-// headPosterior is the posterior of the weights of one outcome. The eigenvectors of the sum in H are also those of H.
+// headPosterior is the posterior of the weights of one outcome. The sum in H and H itself have the same eigenvectors.
 type headPosterior struct {
 	values  []float64  // eigenvalues of the sum
 	vectors *mat.Dense // eigenvectors of the sum
@@ -171,13 +171,13 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 	r.Mu, r.Total = p.m.Predict(x)
 	r.Epistemic = make([]float64, len(r.Mu))
 
-	for i := 0; i <= r.N; i++ {
+	if err := ctx.Err(); err != nil { // also if there are no conditions
+		return nil, fmt.Errorf("predict with laplace: %w", err)
+	}
+
+	for i := range r.N {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with laplace: %w", err)
-		}
-
-		if i == r.N {
-			break
 		}
 
 		phi, _ := features(p.f, x[i*p.m.In:(i+1)*p.m.In])

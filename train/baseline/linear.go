@@ -234,7 +234,7 @@ func (r *regression) sum() {
 
 	row := make([]float64, n)
 	row[0] = 1
-	for k, f := range r.fold {
+	for k, fold := range r.fold {
 		for t, z := range r.z {
 			row[t+1] = z[k]
 		}
@@ -242,8 +242,8 @@ func (r *regression) sum() {
 		w := r.count[k]
 		x := mat.NewVecDense(n, row)
 		y := mat.NewVecDense(r.outcomes, r.y[k*r.outcomes:(k+1)*r.outcomes])
-		for _, f := range [2]int{f, r.folds} {
-			s := &r.sums[f]
+		for _, place := range [2]int{fold, r.folds} { // the cell's fold, and all cells
+			s := &r.sums[place]
 			s.weight += w
 			s.terms.SymRankOne(s.terms, w, x)
 			s.mixed.RankOne(s.mixed, w, x, y)

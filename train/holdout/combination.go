@@ -65,7 +65,7 @@ func (e either) Within(condition string) float64 {
 	return widest
 }
 
-func (e either) of(split string, inputs []string) Holdout {
+func (e either) forSplit(split string, inputs []string) Holdout {
 	return either(lists.Each(e, func(h Holdout) Holdout { return For(h, split, inputs) }))
 }
 

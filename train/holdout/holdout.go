@@ -36,7 +36,7 @@ type Holdout interface {
 	// Labels lists the conditions among them that are text.
 	Labels() []string
 
-	// Held tells for every row whether it is held out.
+	// Held reports for every row whether it is held out.
 	Held(rows Rows) ([]bool, error)
 
 	// Holds reports whether rows with a value of a condition of numbers can be held out.
@@ -203,20 +203,21 @@ func (a all) Within(condition string) (widest float64) {
 	return widest
 }
 
-func (a all) of(split string, inputs []string) Holdout {
+func (a all) forSplit(split string, inputs []string) Holdout {
 	return all(lists.Each(a, func(h Holdout) Holdout { return For(h, split, inputs) }))
 }
 
 // For returns a holdout for the split with the given name and for the network's inputs, whose distinct values are the
-// conditions. Only a holdout that depends on them has a method of; For returns other holdouts unchanged.
+// conditions. Only a holdout that depends on them has a method forSplit; For returns other holdouts unchanged.
 func For(h Holdout, split string, inputs []string) Holdout {
-	if h, ok := h.(interface {
-		of(split string, inputs []string) Holdout
-	}); ok {
-		return h.of(split, inputs)
+	dependent, ok := h.(interface {
+		forSplit(split string, inputs []string) Holdout
+	})
+	if !ok {
+		return h
 	}
 
-	return h
+	return dependent.forSplit(split, inputs)
 }
 
 // Named is a holdout with the name of its split.

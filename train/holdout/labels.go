@@ -94,20 +94,20 @@ func Listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// newLabels reports whether no training row has a name of a test row.
-func newLabels(rows Rows, condition string, train, test []int) (bool, error) {
-	v, err := rows.Strings(condition)
+// isNew reports whether no training row has a name of a test row.
+func isNew(rows Rows, condition string, train, test []int) (bool, error) {
+	names, err := rows.Strings(condition)
 	if err != nil {
 		return false, err
 	}
 
 	known := map[string]bool{}
 	for _, i := range train {
-		known[v[i]] = true
+		known[names[i]] = true
 	}
 
 	for _, i := range test {
-		if known[v[i]] {
+		if known[names[i]] {
 			return false, nil
 		}
 	}

@@ -20,14 +20,15 @@ type Bounds struct {
 
 // Of returns the holdout of a condition. An error is about the key that it returns, or about all keys if that is "".
 func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
-	ranged := b.Min != nil || b.Max != nil
-	near := b.Near != nil && b.Within != nil
+	hasRange := b.Min != nil || b.Max != nil
+	hasTolerance := b.Near != nil || b.Within != nil
+	isComplete := b.Near != nil && b.Within != nil
 	switch {
-	case ranged && (b.Near != nil || b.Within != nil), !ranged && !near:
-		return nil, "", fmt.Errorf("expected {min, max} or {near, within}")
-	case near && !(*b.Within >= 0):
+	case hasRange == hasTolerance, hasTolerance && !isComplete:
+		return nil, "", errors.New("expected {min, max} or {near, within}")
+	case hasTolerance && !(*b.Within >= 0): // also NaN
 		return nil, "within", fmt.Errorf("expected 0 or more, found %g", *b.Within)
-	case near:
+	case hasTolerance:
 		return Near(condition, *b.Near, *b.Within), "", nil
 	}
 
@@ -41,8 +42,8 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 		hi = *b.Max
 	}
 
-	if lo > hi {
-		return nil, "", fmt.Errorf("expected min ≤ max, found %g > %g", lo, hi)
+	if !(lo <= hi) { // also if one of them is NaN, with which no row compares
+		return nil, "", fmt.Errorf("expected min ≤ max, found min %g and max %g", lo, hi)
 	}
 
 	return Range(condition, lo, hi), "", nil
@@ -78,32 +79,35 @@ func Parse(text string) (Holdout, error) {
 // isSeparator reports whether a character separates the parts of a holdout.
 func isSeparator(c rune) bool { return c == ';' || c == '&' }
 
-// parseNumber parses a number between blanks.
+// parseNumber parses a number between blanks. NaN is not a number.
 func parseNumber(text string) (float64, error) {
-	return strconv.ParseFloat(strings.TrimSpace(text), 64)
+	number, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err == nil && math.IsNaN(number) {
+		return 0, fmt.Errorf("expected a number, found %q", text)
+	}
+
+	return number, err
 }
 
 // parse parses the text after the equals sign of a part: a range, numbers, or names.
 func parse(condition, text string) (Holdout, error) {
-	if lo, hi, ok := strings.Cut(text, ":"); ok {
-		a, err1 := parseNumber(lo)
-		b, err2 := parseNumber(hi)
-
+	if first, second, isRange := strings.Cut(text, ":"); isRange {
+		start, startErr := parseNumber(first)
+		end, endErr := parseNumber(second)
 		switch {
-		case err1 == nil && err2 == nil && !(a > b):
-			return Range(condition, a, b), nil
-		case err1 == nil || err2 == nil:
-			return nil, fmt.Errorf("expected a range from:to of numbers, found %q", text)
+		case startErr == nil && endErr == nil && start <= end:
+			return Range(condition, start, end), nil
+		case startErr == nil || endErr == nil:
+			return nil, fmt.Errorf("expected a range from:to of numbers with from ≤ to, found %q", text)
 		}
 	}
 
 	var values []float64
-
 	names := strings.Split(text, ",")
-	for i, v := range names {
-		names[i] = strings.TrimSpace(v)
-		if x, err := parseNumber(v); err == nil {
-			values = append(values, x)
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+		if number, err := parseNumber(name); err == nil {
+			values = append(values, number)
 		}
 	}
 

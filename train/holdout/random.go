@@ -59,7 +59,7 @@ func (r random) Held(rows Rows) ([]bool, error) {
 	return list, nil
 }
 
-func (r random) of(split string, inputs []string) Holdout {
+func (r random) forSplit(split string, inputs []string) Holdout {
 	r.split = split
 	r.inputs = inputs
 

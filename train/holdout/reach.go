@@ -14,12 +14,12 @@ func Reach(h Holdout, rows Rows, train, test []int) (string, error) {
 	var interpolated, extrapolated, reach []string
 	for _, c := range h.Conditions() {
 		if slices.Contains(h.Labels(), c) {
-			isNew, err := newLabels(rows, c, train, test)
+			areNew, err := isNew(rows, c, train, test)
 			if err != nil {
 				return "", err
 			}
 
-			if isNew {
+			if areNew {
 				reach = append(reach, "new "+c)
 			}
 

@@ -43,9 +43,9 @@ func backFast(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha 
 	multiply(dx, dy, wt, nil, h, nil, 0, rows, k, ldy, n, alpha)
 }
 
-// multiply does the work of Dense (b), DenseReLU (b and keep) and Back (h). Those of b, keep and h that a function does
-// not have are nil. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4 if rows, a multiple of 4, is
-// not a multiple of 6.
+// multiply does the work of Dense (b), DenseReLU (b and keep) and Back (h). b, keep and h are nil for a function
+// without them. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4 if rows, a multiple of 4, is not
+// a multiple of 6.
 func multiply(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
 	bySix := rows // rows that are computed 6 at a time
 	switch rows % 6 {
@@ -57,18 +57,19 @@ func multiply(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, 
 
 	for c := 0; c < n; c += 16 {
 		if bySix > 0 {
-			gemm6AVX2(&z[c], &a[0], &w[c], from(b, c), bySix, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
+			gemm6AVX2(&z[c], &a[0], &w[c], pointer(b, c), bySix, k, lda, n, alpha, pointer(keep, c/Lane), 2*keepStride,
+				pointer(h, c))
 		}
 
 		if bySix < rows {
-			gemm4AVX2(&z[bySix*n+c], &a[bySix*lda], &w[c], from(b, c), rows-bySix, k, lda, n, alpha,
-				from(keep, bySix*keepStride+c/Lane), 2*keepStride, from(h, bySix*n+c))
+			gemm4AVX2(&z[bySix*n+c], &a[bySix*lda], &w[c], pointer(b, c), rows-bySix, k, lda, n, alpha,
+				pointer(keep, bySix*keepStride+c/Lane), 2*keepStride, pointer(h, bySix*n+c))
 		}
 	}
 }
 
-// from returns &x[i], or nil if x is nil.
-func from[T any](x []T, i int) *T {
+// pointer returns &x[i], or nil if x is nil.
+func pointer[T any](x []T, i int) *T {
 	if x == nil {
 		return nil
 	}
@@ -78,7 +79,7 @@ func from[T any](x []T, i int) *T {
 func outerFast(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
 	for c := 0; c < n; c += 16 {
-		outerAVX2(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
+		outerAVX2(&g[c], pointer(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
 }
 

@@ -188,27 +188,47 @@ func need(ok bool, what string) {
 	}
 }
 
-// checkGemm checks the shapes of Dense, DenseReLU and Back. z, a and w are lengths of slices.
-func checkGemm(z, a, lda, w, rows, k, n int) {
-	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
-	need(lda >= k && z >= rows*n && a >= (rows-1)*lda+k && w >= k*n, "slice is too short for its shape")
+// isPadded reports whether a size is a positive multiple of step.
+func isPadded(size, step int) bool { return size > 0 && size%step == 0 }
+
+// needPadded panics unless the sizes of a product are padded: rows×n, summed over k.
+func needPadded(rows, k, n int) {
+	need(isPadded(rows, RowStep) && isPadded(k, KStep) && isPadded(n, Lane), "size is not padded")
 }
 
+// needLength panics if a slice of the given length has no room for rows of size numbers that lie stride apart.
+func needLength(length, rows, size, stride int) {
+	need(stride >= size && length >= (rows-1)*stride+size, "slice is too short for its shape")
+}
+
+// checkGemm checks the shapes of Dense, DenseReLU and Back. z, a and w are lengths of slices.
+func checkGemm(z, a, lda, w, rows, k, n int) {
+	needPadded(rows, k, n)
+	needLength(z, rows, n, n)
+	needLength(a, rows, k, lda)
+	needLength(w, k, n, n)
+}
+
+// checkOuter checks the shapes of Outer. g, a and d are lengths of slices.
 func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
-	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
-	need(lda >= k && g >= k*n && a >= (rows-1)*lda+k && d >= rows*n, "slice is too short for its shape")
+	needPadded(rows, k, n)
+	needLength(g, k, n, n)
+	needLength(a, rows, k, lda)
+	needLength(d, rows, n, n)
 	need(sum == nil || len(sum) >= n, "sum is too short")
 }
 
+// checkRows checks the shapes of AddRows. sum and d are lengths of slices.
 func checkRows(sum, d, rows, n int) {
 	need(n%Lane == 0 && rows >= 0, "size is not padded")
 	need(sum >= n && d >= rows*n, "slice is too short for its shape")
 }
 
+// checkTranspose checks the shapes of Transpose. dst and src are lengths of slices.
 func checkTranspose(dst, ldd, src, lds, rows, cols int) {
-	need(rows%KStep == 0 && cols%KStep == 0 && rows > 0 && cols > 0, "size is not padded")
-	need(lds >= cols && ldd >= rows && src >= (rows-1)*lds+cols && dst >= (cols-1)*ldd+rows,
-		"slice is too short for its shape")
+	need(isPadded(rows, KStep) && isPadded(cols, KStep), "size is not padded")
+	needLength(src, rows, cols, lds)
+	needLength(dst, cols, rows, ldd)
 }
 
 // checkEqual panics unless n is a multiple of Lane and all other lengths equal n.
@@ -219,4 +239,5 @@ func checkEqual(n int, others ...int) {
 	}
 }
 
+// checkBits checks the number of words of Bits.
 func checkBits(n int) { need(n%32 == 0, "number of bit words is not a multiple of 32") }

@@ -214,8 +214,8 @@ func tails[T Float](r T) (e, h T) {
 	return e, h
 }
 
-// bySlope returns g times the derivative of softplus at r, which is 1/(1+e), or e/(1+e) for r < 0. e and h are those
-// of softplus(r).
+// bySlope returns g times the derivative of softplus at r, which is 1/(1+e), or e/(1+e) for r < 0. softplus(r) returns
+// e and h.
 func bySlope[T Float](g, e, h T) T { return T(T(g/(1+e)*h) * h) }
 
 // betaTerm returns the numbers of LossGrad for one element, with q = q1² + q2² and s = ½c·v^β: the loss
@@ -358,7 +358,7 @@ func is32[T Float]() bool {
 	return one+small == one
 }
 
-// exp, log and log1p are the functions of package math for float64, and those below for float32.
+// exp returns eˣ, by package math for float64 and by exp32 for float32.
 func exp[T Float](x T) T {
 	if is32[T]() {
 		return T(exp32(float32(x)))
@@ -366,6 +366,7 @@ func exp[T Float](x T) T {
 	return T(math.Exp(float64(x)))
 }
 
+// log returns the natural logarithm, by package math for float64 and by log32 for float32.
 func log[T Float](x T) T {
 	if is32[T]() {
 		return T(log32(float32(x)))
@@ -373,6 +374,7 @@ func log[T Float](x T) T {
 	return T(math.Log(float64(x)))
 }
 
+// log1p returns log(1+x), by package math for float64 and by log1p32 for float32.
 func log1p[T Float](x T) T {
 	if is32[T]() {
 		return T(log1p32(float32(x)))

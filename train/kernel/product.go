@@ -53,7 +53,7 @@ func Subtract(m, n, k int, a, b, c View) { fused.product(m, n, k, a, b, c) }
 // multiples of rows.
 func Add(m, n, k int, a, b, c View) { rounded.product(m, n, k, a, b, c) }
 
-// product applies t to all tiles of c. The parameters are those of Subtract.
+// product applies t to all tiles of c. It has the parameters of Subtract.
 func (t tile) product(m, n, k int, a, b, c View) {
 	need(c.Col == 1, "the columns of c are not adjacent")
 
@@ -81,8 +81,8 @@ func (t tile) product(m, n, k int, a, b, c View) {
 	}
 }
 
-// pack fills dst with v (rows×k), in strips of so many rows as strip says, each strip column by column. It pads
-// the last strip with zeros.
+// pack fills dst with v (rows×k), in strips of the given number of rows, each strip column by column. It pads the last
+// strip with zeros.
 func pack(dst []float64, v View, rows, k, strip int) {
 	for i := 0; i < rows; i += strip {
 		d := dst[i*k:][:strip*k]

@@ -30,16 +30,20 @@ type Flag struct {
 }
 
 // identities contains, by code, a symbol and the value or range that it should have.
-var identities = map[string][2]string{
-	"delta": {"δ", "= 0"}, "kappa": {"κ", "= 0"}, "negative-cov": {"C", "≥ 0"}, "cov-above-var": {"C", "≤ σ²"},
-	"calibration": {"Σe/ΣC", "= 1"}, "coverage": {"coverage", "= 0.95"},
+var identities = map[string]struct{ symbol, expected string }{
+	"delta":         {"δ", "= 0"},
+	"kappa":         {"κ", "= 0"},
+	"negative-cov":  {"C", "≥ 0"},
+	"cov-above-var": {"C", "≤ σ²"},
+	"calibration":   {"Σe/ΣC", "= 1"},
+	"coverage":      {"coverage", "= 0.95"},
 }
 
 // Symbol returns the symbol of the quantity that the identity is about, such as "κ".
-func (f Flag) Symbol() string { return identities[f.Code][0] }
+func (f Flag) Symbol() string { return identities[f.Code].symbol }
 
 // Identity returns the identity in symbols: "κ = 0".
-func (f Flag) Identity() string { return f.Symbol() + " " + identities[f.Code][1] }
+func (f Flag) Identity() string { return f.Symbol() + " " + identities[f.Code].expected }
 
 // Detail returns words for where and how the identity is violated, which follow the words that it is violated.
 func (f Flag) Detail() string {
@@ -172,7 +176,8 @@ func absolute(v []float64) []float64 {
 func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
 	ratio := v.Get("sum_e_ratio")
 	se := v.Get("sum_e_ratio_se")
-	if !ratio.Defined() || !se.Defined() || !(se.Mean > 0) || runs < 2 {
+	areDefined := ratio.Defined() && se.Defined()
+	if !areDefined || !(se.Mean > 0) || runs < 2 {
 		return 0, math.NaN(), false
 	}
 
@@ -231,7 +236,8 @@ func UncertainCalibration(v Values, runs int) string {
 
 	ratio := v.Get("sum_e_ratio").Mean
 	se := v.Get("sum_e_ratio_se").Mean
-	if !ok || sign != 0 || ratio-wide >= 0.5 && ratio+wide <= 2 {
+	isNarrow := ratio-wide >= 0.5 && ratio+wide <= 2
+	if !ok || sign != 0 || isNarrow {
 		return ""
 	}
 

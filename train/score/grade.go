@@ -202,7 +202,8 @@ const mostUnits = 1000
 // Enough returns the number of units that would decide the grade if they showed the same shares. It returns 0 if the
 // grade is decided, or if mostUnits would not decide it.
 func (e Evidence) Enough() int {
-	if e.Claimed || e.Units == 0 || math.IsNaN(e.Inside) || e.Grade() != Undecided {
+	isUnknown := e.Units == 0 || math.IsNaN(e.Inside)
+	if e.Claimed || isUnknown || e.Grade() != Undecided {
 		return 0
 	}
 

@@ -98,17 +98,17 @@ func partners(repeats, occasion, run []int) []int {
 		slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
 
 		n := len(ring)
-		ofOthers := nextOther(ring, occasion)
-		ofRuns := nextOther(ring, run)
+		toOtherOccasion := nextOther(ring, occasion)
+		toOtherRun := nextOther(ring, run)
 		for k, i := range ring {
 			next := k + 1
-			if ofRuns[k] < n {
-				next = k + ofRuns[k]
+			if toOtherRun[k] < n {
+				next = k + toOtherRun[k]
 			}
 
-			for far := ofOthers[k]; far < n; far++ {
-				if j := ring[(k+far)%n]; occasion[j] != occasion[i] && run[j] != run[i] {
-					next = k + far
+			for distance := toOtherOccasion[k]; distance < n; distance++ {
+				if j := ring[(k+distance)%n]; occasion[j] != occasion[i] && run[j] != run[i] {
+					next = k + distance
 					break
 				}
 			}

@@ -26,25 +26,36 @@ type AnswerColumn struct {
 
 // AnswerColumns lists the fields of Answers in the order of predictions.arrow.
 var AnswerColumns = []AnswerColumn{
-	{"_mu", false, true, "mean, first answer", func(a *Answers) *[]float64 { return &a.Mu }},
 	{
-		"_var", true, false, "variance of the first answer: all uncertainty about the outcome",
-		func(a *Answers) *[]float64 { return &a.Var },
+		Suffix: "_mu", Shift: true, Description: "mean, first answer",
+		Field: func(a *Answers) *[]float64 { return &a.Mu },
 	},
 	{
-		"_cov_raw", true, false, "the paper's covariance of two answers, C + μδ, taken in standardised units",
-		func(a *Answers) *[]float64 { return &a.CovRaw },
-	},
-	{"_cov", true, false, "C, the centred covariance of two answers", func(a *Answers) *[]float64 { return &a.Cov }},
-	{
-		"_delta", false, false, "δ, the shift of the mean when an answer is fed back",
-		func(a *Answers) *[]float64 { return &a.Delta },
+		Suffix: "_var", Square: true, Description: "variance of the first answer: all uncertainty about the outcome",
+		Field: func(a *Answers) *[]float64 { return &a.Var },
 	},
 	{
-		"_kappa", true, false, "κ = (variance of the second answer + variance of its mean) − σ²",
-		func(a *Answers) *[]float64 { return &a.Kappa },
+		Suffix: "_cov_raw", Square: true,
+		Description: "the paper's covariance of two answers, C + μδ, taken in standardised units",
+		Field:       func(a *Answers) *[]float64 { return &a.CovRaw },
 	},
-	{"_zigzag", false, false, "|m(μ) − μ|, ZigZag's uncertainty", func(a *Answers) *[]float64 { return &a.ZigZag }},
+	{
+		Suffix: "_cov", Square: true, Description: "C, the centred covariance of two answers",
+		Field: func(a *Answers) *[]float64 { return &a.Cov },
+	},
+	{
+		Suffix: "_delta", Description: "δ, the shift of the mean when an answer is fed back",
+		Field: func(a *Answers) *[]float64 { return &a.Delta },
+	},
+	{
+		Suffix: "_kappa", Square: true,
+		Description: "κ = (variance of the second answer + variance of its mean) − σ²",
+		Field:       func(a *Answers) *[]float64 { return &a.Kappa },
+	},
+	{
+		Suffix: "_zigzag", Description: "|m(μ) − μ|, ZigZag's uncertainty",
+		Field: func(a *Answers) *[]float64 { return &a.ZigZag },
+	},
 }
 
 // Map returns the answers with f applied to every field.
