@@ -30,7 +30,7 @@ import (
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/judge"
 	"doubletake/pipeline/library"
-	"doubletake/pipeline/stages/trainstage"
+	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
 )
 
@@ -147,7 +147,7 @@ func large(t *testing.T, name string) string {
 			left = append(left, scale.Group{Conditions: len(ones), Distance: ones, Claim: ones, Noise: ones, Residual: ones})
 		}
 
-		tab := trainstage.LeftOutTable(names, left, []string{"thrust"})
+		tab := leftout.Table(names, left, []string{"thrust"})
 		tab.Meta = []kv.Pair{{Key: "experiment", Value: "e"}, {Key: "condition", Value: "blades"}, {Key: "base", Value: "gp"}}
 		_, err := tab.WriteFile(path)
 		require.NoError(t, err)

@@ -10,7 +10,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 	"doubletake/report/pairs"
 	"doubletake/train/honest/interval"
@@ -176,8 +175,8 @@ func (g *given) inputsInWords(i int) string {
 // judgeTest judges the test part as the table states its predictions. name and held describe the split.
 func (g *given) judgeTest(name, held string) report.Split {
 	split := report.Split{Name: name, HeldOut: held}
-	test := reportstage.Judged(g.Set, g.answers, triplets.Test)
-	split.Test = reportstage.OverSeeds([]score.Summary{score.Summarise(test)}, g.Outcomes)
+	test := score.Judged(g.Set, g.answers, triplets.Test)
+	split.Test = report.OverSeeds([]score.Summary{score.Summarise(test)}, g.Outcomes)
 
 	rows := g.answers.Rows(g.RowsOf(triplets.Test), g.Out)
 	total := rows.Var

@@ -18,9 +18,9 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/honest"
+	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
 )
 
@@ -136,7 +136,7 @@ func read(ctx context.Context, dir string, seen map[string]string) ([]calibratio
 			return ctx.Err()
 		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case entry.IsDir() || entry.Name() != trainstage.LeftOutData:
+		case entry.IsDir() || entry.Name() != leftout.File:
 			return nil
 		}
 
@@ -165,7 +165,7 @@ func read(ctx context.Context, dir string, seen map[string]string) ([]calibratio
 		return nil, fault.At(dir, "", "splits that leave out at least two groups each", "fewer groups in all", "")
 	}
 
-	return nil, fault.At(dir, "", "finished calibrations ("+trainstage.LeftOutData+")", "none", "run the pipeline first")
+	return nil, fault.At(dir, "", "finished calibrations ("+leftout.File+")", "none", "run the pipeline first")
 }
 
 // readCalibration reads a calibration below dir. isNew is false if nothing can be learned from it: it has too few
@@ -177,7 +177,7 @@ func readCalibration(path, dir string, seen map[string]string) (c calibration, i
 		return calibration{}, false, &fault.Error{Path: path, Err: err}
 	}
 
-	left, err := trainstage.ReadLeftOut(t)
+	left, err := leftout.Read(t)
 	if err != nil {
 		return calibration{}, false, &fault.Error{Path: path, Err: err}
 	}

@@ -18,8 +18,8 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
+	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
 )
 
@@ -49,7 +49,7 @@ func writeSplit(t *testing.T, dir, experiment, split, base string, names []strin
 	folder := filepath.Join(dir, experiment, "splits", split)
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 
-	tab := trainstage.LeftOutTable(names, left, []string{"thrust", "torque"})
+	tab := leftout.Table(names, left, []string{"thrust", "torque"})
 	tab.Meta = []kv.Pair{
 		{Key: "experiment", Value: experiment},
 		{Key: "data", Value: "simulated"},
@@ -57,7 +57,7 @@ func writeSplit(t *testing.T, dir, experiment, split, base string, names []strin
 		{Key: "base", Value: base},
 	}
 
-	_, err := tab.WriteFile(filepath.Join(folder, trainstage.LeftOutData))
+	_, err := tab.WriteFile(filepath.Join(folder, leftout.File))
 	require.NoError(t, err)
 }
 
@@ -242,13 +242,13 @@ experiments:
 	require.NoError(t, err)
 
 	folder := filepath.Join(dir, "runs", "rotor", "splits", "b3")
-	m, err := honest.Read(filepath.Join(folder, trainstage.HonestJSON))
+	m, err := honest.Read(filepath.Join(folder, honest.File))
 	require.NoError(t, err)
 
-	tab, err := table.Read(filepath.Join(folder, trainstage.LeftOutData))
+	tab, err := table.Read(filepath.Join(folder, leftout.File))
 	require.NoError(t, err)
 
-	left, err := trainstage.ReadLeftOut(tab)
+	left, err := leftout.Read(tab)
 	if err != nil || left.Outcomes != 2 || strings.Join(left.Names, " ") != "2 4 5 6" {
 		t.Fatal(left, err)
 	}
@@ -267,6 +267,6 @@ experiments:
 	}
 
 	tab.Columns[3].Floats[2] = math.NaN()
-	_, err = trainstage.ReadLeftOut(tab)
+	_, err = leftout.Read(tab)
 	assert.ErrorContains(t, err, "found NaN in row 2")
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"doubletake/pipeline/stages/trainstage"
+	"doubletake/ingest/units"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -122,7 +122,7 @@ func (c Column) unit(outcome string) string {
 	case c.text != nil:
 		return ""
 	case strings.HasSuffix(c.Suffix, "_var"), strings.HasPrefix(c.Suffix, "_cov"), c.Suffix == "_kappa":
-		return trainstage.Squared(outcome)
+		return units.Squared(outcome)
 	}
 
 	return outcome

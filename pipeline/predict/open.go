@@ -15,8 +15,8 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/locate"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
+	"doubletake/train/card"
 	"doubletake/train/holdout"
 )
 
@@ -37,7 +37,7 @@ func Open(path string) (*Models, error) {
 	m := new(Models)
 	genuine := engine.Genuine(files[0]) // returns an error if a file is not what the pipeline wrote
 	for _, file := range files {
-		if err := genuine(file, filepath.Join(filepath.Dir(file), "card.json")); err != nil {
+		if err := genuine(file, filepath.Join(filepath.Dir(file), card.File)); err != nil {
 			return nil, err
 		}
 
@@ -87,23 +87,23 @@ func (m *Models) add(path, first string) error {
 		return err
 	}
 
-	card, err := readCard(filepath.Join(filepath.Dir(path), "card.json"), net)
+	description, err := readCard(filepath.Join(filepath.Dir(path), card.File), net)
 	if err != nil {
 		return err
 	}
 
 	if len(m.nets) == 0 {
-		m.Card = card
-	} else if !predictsAlike(card, m.Card) {
+		m.Card = description
+	} else if !predictsAlike(description, m.Card) {
 		return fault.At(path, "", "a model of the same inputs, outcomes and held-out set as "+first, "another",
 			"name one split's folder, or one model.json")
 	}
 
 	m.Paths = append(m.Paths, filepath.ToSlash(path)) // with slashes, so that documents are the same on all systems
 	m.nets = append(m.nets, net)
-	m.estimates = append(m.estimates, card.Estimate)
-	m.trained += card.AbsCov
-	if card.AbsCov == 0 {
+	m.estimates = append(m.estimates, description.Estimate)
+	m.trained += description.AbsCov
+	if description.AbsCov == 0 {
 		m.trained = math.NaN()
 	}
 
@@ -173,9 +173,9 @@ func experimentFiles(path string) ([]string, error) {
 
 // finalModel returns the split of an experiment's folder that holds nothing out, or "" if there is none.
 func finalModel(path string) string {
-	for _, file := range glob(path, "splits/*/seed-*/card.json") {
-		var card Card
-		if readJSON(file, "a model's card", &card) == nil && card.HeldOut == holdout.Nothing.String() {
+	for _, file := range glob(path, "splits/*/seed-*/"+card.File) {
+		var found Card
+		if readJSON(file, "a model's card", &found) == nil && found.HeldOut == holdout.Nothing.String() {
 			return filepath.Dir(filepath.Dir(file))
 		}
 	}
@@ -231,26 +231,26 @@ func jsonFault(path, want string, err error) error {
 // readCard reads the card of a network. It returns an error if the card has another format, or other numbers of inputs
 // or outcomes than the network.
 func readCard(path string, net *train.Model) (Card, error) {
-	var card Card
-	err := readJSON(path, "a model's card", &card)
+	var found Card
+	err := readJSON(path, "a model's card", &found)
 	if errors.Is(err, fs.ErrNotExist) {
-		return card, fault.At(path, "", "the card of the model next to it, with names and units", "none",
+		return found, fault.At(path, "", "the card of the model next to it, with names and units", "none",
 			"copy them together")
 	}
 
 	if err != nil {
-		return card, err
+		return found, err
 	}
 
-	if card.Format != trainstage.CardFormat || card.Version != trainstage.CardVersion {
-		return card, fault.At(path, "", fmt.Sprintf("format %s version %d", trainstage.CardFormat, trainstage.CardVersion),
-			fmt.Sprintf("%q version %d", card.Format, card.Version), "")
+	if found.Format != card.Format || found.Version != card.Version {
+		return found, fault.At(path, "", fmt.Sprintf("format %s version %d", card.Format, card.Version),
+			fmt.Sprintf("%q version %d", found.Format, found.Version), "")
 	}
 
-	if len(card.Inputs) != net.In || len(card.Outcomes) != net.Out {
-		return card, fault.At(path, "", fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
-			fmt.Sprintf("%d and %d", len(card.Inputs), len(card.Outcomes)), "card and model are not of one training")
+	if len(found.Inputs) != net.In || len(found.Outcomes) != net.Out {
+		return found, fault.At(path, "", fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
+			fmt.Sprintf("%d and %d", len(found.Inputs), len(found.Outcomes)), "card and model are not of one training")
 	}
 
-	return card, nil
+	return found, nil
 }

@@ -12,8 +12,8 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
+	"doubletake/train/card"
 	"doubletake/train/honest"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -22,13 +22,13 @@ import (
 // Card and the types below are the contents of a model's card.json.
 type (
 	// Card says what a model maps, and on which data it was trained.
-	Card = trainstage.Card
+	Card = card.Card
 
 	// Input is a condition that the model takes.
-	Input = trainstage.Input
+	Input = card.Input
 
 	// Outcome is a quantity that the model predicts.
-	Outcome = trainstage.Outcome
+	Outcome = card.Outcome
 )
 
 // Models are the trained networks of one split, one for each seed, which predict together, and the calibrated model of
@@ -43,8 +43,8 @@ type Models struct {
 
 	derived   *derivation // see there; nil: not read yet
 	nets      []*train.Model
-	estimates []trainstage.Estimate // by network: how its covariance was sampled in training
-	trained   float64               // sum over networks of E|cov| in training; NaN if a card does not have it
+	estimates []card.Estimate // by network: how its covariance was sampled in training
+	trained   float64         // sum over networks of E|cov| in training; NaN if a card does not have it
 }
 
 // InputNames returns the names of the inputs, in the order that rows of conditions have.
@@ -190,13 +190,13 @@ func (m *Models) Outside(x []float64) []string {
 
 // New returns models of networks that were trained elsewhere, with their card. It panics if a network has other numbers
 // of inputs or outcomes than the card.
-func New(card Card, nets ...*train.Model) *Models {
+func New(description Card, nets ...*train.Model) *Models {
 	for _, net := range nets {
-		if net.In != len(card.Inputs) || net.Out != len(card.Outcomes) {
+		if net.In != len(description.Inputs) || net.Out != len(description.Outcomes) {
 			panic(fmt.Sprintf("predict: a network of %d inputs and %d outcomes with a card of %d and %d", net.In, net.Out,
-				len(card.Inputs), len(card.Outcomes)))
+				len(description.Inputs), len(description.Outcomes)))
 		}
 	}
 
-	return &Models{Card: card, nets: nets, estimates: make([]trainstage.Estimate, len(nets)), trained: math.NaN()}
+	return &Models{Card: description, nets: nets, estimates: make([]card.Estimate, len(nets)), trained: math.NaN()}
 }

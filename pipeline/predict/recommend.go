@@ -13,8 +13,8 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/train/card"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
@@ -32,13 +32,13 @@ func (m *Models) splitDir() string {
 }
 
 // HonestFile returns the path of the split's calibrated model.
-func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), trainstage.HonestJSON) }
+func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), honest.File) }
 
 // Files returns the paths of all files that Open may have read.
 func (m *Models) Files() []string {
 	paths := []string{m.HonestFile(), m.metricsFile()}
 	for _, path := range m.Paths {
-		paths = append(paths, path, filepath.Join(filepath.Dir(path), "card.json"))
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), card.File))
 	}
 
 	return paths

@@ -17,7 +17,10 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Format and Version identify honest.json.
+// File is the name of the file of a split's model. It lies in the folder of the split.
+const File = "honest.json"
+
+// Format and Version identify the file.
 const (
 	Format  = "doubletake-honest-model"
 	Version = 2

@@ -33,6 +33,15 @@ type Set struct {
 	triplets.Answers
 }
 
+// Judged returns a part of the set with a model's answers at its rows, both in standardised units. answers has one row
+// for each triplet of the set, in the units of the outcomes.
+func Judged(set triplets.Set, answers triplets.Answers, part triplets.Part) Set {
+	return Set{
+		Set:     set.Of(part).Standardised(),
+		Answers: answers.Rows(set.RowsOf(part), set.Out).Standardised(set.Scale),
+	}
+}
+
 // Summary contains the metrics of one part: their means over outcomes, and the metrics of each outcome.
 type Summary struct {
 	Numbers

@@ -123,8 +123,8 @@ func (r *splitReporter) judgeSeeds(ctx context.Context, set triplets.Set, split 
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
 
-		onTrain := Judged(set, answers, triplets.Train)
-		onTest := Judged(set, answers, triplets.Test)
+		onTrain := score.Judged(set, answers, triplets.Train)
+		onTest := score.Judged(set, answers, triplets.Test)
 		train = append(train, score.Summarise(onTrain))
 		test = append(test, score.Summarise(onTest))
 
@@ -143,8 +143,8 @@ func (r *splitReporter) judgeSeeds(ctx context.Context, set triplets.Set, split 
 		r.det.addSeed(ds, set, answers, onTrain, onTest)
 	}
 
-	sp.Train = OverSeeds(train, set.Outcomes)
-	sp.Test = OverSeeds(test, set.Outcomes)
+	sp.Train = report.OverSeeds(train, set.Outcomes)
+	sp.Test = report.OverSeeds(test, set.Outcomes)
 	if text := score.UncertainCalibration(sp.Test.Values, sp.Test.Runs); text != "" {
 		sp.Test.Notes = append(slices.Clip(sp.Test.Notes), text)
 	}
@@ -153,39 +153,4 @@ func (r *splitReporter) judgeSeeds(ctx context.Context, set triplets.Set, split 
 	sp.Network = score.MeanByOutcome(trust)
 
 	return all, nil
-}
-
-// Judged returns a part of the set with a model's answers at its rows, both in standardised units. answers has one row
-// for each triplet of the set, in the units of the outcomes.
-func Judged(set triplets.Set, answers triplets.Answers, part triplets.Part) score.Set {
-	return score.Set{
-		Set:     set.Of(part).Standardised(),
-		Answers: answers.Rows(set.RowsOf(part), set.Out).Standardised(set.Scale),
-	}
-}
-
-// OverSeeds averages the summaries of all seeds for one part of a set.
-func OverSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
-	first := seeds[0]
-	numbers := make([]score.Numbers, len(seeds))
-	for i, summary := range seeds {
-		numbers[i] = summary.Numbers
-	}
-
-	metrics := report.SetMetrics{
-		Values: score.OverSeeds(numbers),
-		Rows:   first.Rows, Conditions: first.Conditions, Runs: first.Runs, Notes: first.Warnings,
-	}
-
-	for k, q := range outcomes {
-		for i, summary := range seeds {
-			numbers[i] = summary.Outcomes[k]
-		}
-
-		metrics.Outcomes = append(metrics.Outcomes, report.OutcomeMetrics{
-			Name: q.Name, Unit: q.Unit, Values: score.OverSeeds(numbers),
-		})
-	}
-
-	return metrics
 }

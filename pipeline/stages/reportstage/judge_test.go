@@ -58,7 +58,7 @@ func TestJudged(t *testing.T) {
 	a := triplets.Answers{
 		Mu: []float64{1, 2, 3, 4, 26 + sd, 26 - 2*sd}, Var: fill(sd * sd), Cov: fill(2 * sd * sd), Delta: fill(sd),
 	}
-	got := Judged(set, a, triplets.Test)
+	got := score.Judged(set, a, triplets.Test)
 
 	near := func(values []float64, want ...float64) bool {
 		return slices.EqualFunc(values, want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
@@ -68,7 +68,7 @@ func TestJudged(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	if part := Judged(set, a, triplets.Train); part.N != 4 || !near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd) {
+	if part := score.Judged(set, a, triplets.Train); part.N != 4 || !near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd) {
 		t.Errorf("%+v", part)
 	}
 }
@@ -116,7 +116,7 @@ func summary(r2, ratio float64, undefined string) score.Summary {
 // makes the mean undefined, with its reason.
 func TestOverSeeds(t *testing.T) {
 	outcomes := []triplets.Quantity{{Name: "y", Unit: "dB"}}
-	m := OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, 4, ""), summary(0.9, 9, "")}, outcomes)
+	m := report.OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, 4, ""), summary(0.9, 9, "")}, outcomes)
 	if v := m.Get("r2"); math.Abs(v.Mean-0.7) > 1e-15 || math.Abs(v.Std-0.2) > 1e-15 || v.N != 3 {
 		t.Errorf("%+v", v)
 	}
@@ -130,7 +130,7 @@ func TestOverSeeds(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 
-	m = OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, math.NaN(), "no C")}, outcomes)
+	m = report.OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, math.NaN(), "no C")}, outcomes)
 	if v := m.Get("sum_e_ratio"); v.Defined() || v.Reason() != "no C" {
 		t.Errorf("%+v", v)
 	}

@@ -80,7 +80,7 @@ b   b         2 1   3`)
 	a := triplets.Answers{Mu: []float64{0, 0}, Var: []float64{1, 1}, Cov: []float64{0.5, 0.25}, Delta: []float64{0.125, 0}}
 	sp := d.addSplit(config.Split{Name: "s", Test: holdout.Values("x", 2)})
 
-	part := func(p triplets.Part) score.Set { return Judged(set, a, p) }
+	part := func(p triplets.Part) score.Set { return score.Judged(set, a, p) }
 	d.addSeed(sp, set, a, part(triplets.Train), part(triplets.Test))
 
 	if sp.Name != "s" || sp.HeldOut != "x = 2" || !slices.Equal(sp.Test, []bool{false, true}) || len(sp.Seeds) != 1 {

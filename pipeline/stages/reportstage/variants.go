@@ -95,7 +95,7 @@ func (j *judgedVariant) add(job *engine.Job, v Variant, all *table.Table, split 
 			return err
 		}
 
-		j.seeds[seed] = joined(j.seeds[seed], Judged(set, answers, triplets.Test))
+		j.seeds[seed] = joined(j.seeds[seed], score.Judged(set, answers, triplets.Test))
 	}
 
 	return nil

@@ -6,47 +6,10 @@ import (
 
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
+	"doubletake/train/card"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
-
-const cardJSON = "card.json"
-
-// CardFormat and CardVersion identify a card.
-const (
-	CardFormat  = "doubletake-card"
-	CardVersion = 1
-)
-
-// Card describes a model.json. The file of a network contains only numbers; its card contains the names and units of
-// inputs and outcomes, the measured conditions and the conditions that were held out.
-type Card struct {
-	Format     string    `json:"format"`
-	Version    int       `json:"version"`
-	Program    string    `json:"program"`
-	Experiment string    `json:"experiment"`
-	Data       string    `json:"data"`  // "simulated" or "measured"
-	Pairs      string    `json:"pairs"` // "same-run", "repeat-run", "synthetic"
-	Couples    bool      `json:"couples"`
-	Split      string    `json:"split"`
-	HeldOut    string    `json:"held_out"`
-	Seed       int       `json:"seed"` // number of the training, from 0
-	Config     string    `json:"config_digest"`
-	Triplets   int       `json:"training_triplets"`
-	Inputs     []Input   `json:"inputs"`
-	Outcomes   []Outcome `json:"outcomes"`
-	Estimate   Estimate  `json:"estimate"`
-	// Record names the splits whose held-out values judge the model. It is empty if the model's own split holds something
-	// out.
-	Record []string `json:"record_of_splits,omitempty"`
-
-	// Conditions are the distinct training conditions as rows of inputs, in the order of their numbers. It is empty if
-	// there are more than maxCardConditions.
-	Conditions [][]float64 `json:"training_conditions,omitempty"`
-
-	// AbsCov is E|cov| on the training conditions, as metrics.json has it.
-	AbsCov float64 `json:"abs_cov,omitempty"`
-}
 
 // Bounds of a card's size.
 const (
@@ -54,32 +17,18 @@ const (
 	maxCardValues     = 100  // largest number of values of an input that a card lists
 )
 
-// The quantities that a model maps.
-type (
-	// Input is a condition that the model takes.
-	Input = honest.Input
-
-	// Outcome is a quantity that the model predicts.
-	Outcome = honest.Outcome
-)
-
-// Estimate contains the settings with which the raw covariance of the model's predictions is estimated.
-type Estimate struct {
-	Samples int    `json:"samples"`
-	Sampler string `json:"sampler"`
-	Seed    uint64 `json:"seed"`
-}
-
-// card describes a model that was trained on the training part of set. pairs is the kind of the set's pairs.
-func card(exp plan.Experiment, pairs string, set triplets.Set, tr training, configDigest string,
+// newCard describes a model that was trained on the training part of set. pairs is the kind of the set's pairs.
+func newCard(exp plan.Experiment, pairs string, set triplets.Set, tr training, configDigest string,
 	est *train.Estimates,
-) Card {
+) card.Card {
 	trained := set.Of(triplets.Train)
-	c := Card{
-		Format: CardFormat, Version: CardVersion, Program: "doubletake " + exp.Program.Version, Experiment: exp.Family(),
+	c := card.Card{
+		Format: card.Format, Version: card.Version, Program: "doubletake " + exp.Program.Version, Experiment: exp.Family(),
 		Data: exp.Ingest.Data, Pairs: pairs, Couples: set.Couples,
 		Split: tr.split.Name, HeldOut: tr.split.Test.String(), Seed: tr.number, Config: configDigest, Triplets: trained.N,
-		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(exp, tr.number)},
+		Estimate: card.Estimate{
+			Samples: est.Samples, Sampler: est.Sampler, Seed: estimateSeed(exp, tr.number),
+		},
 	}
 
 	if tr.split.Final() {
@@ -94,7 +43,7 @@ func card(exp plan.Experiment, pairs string, set triplets.Set, tr training, conf
 	}
 
 	for _, q := range set.Outcomes {
-		c.Outcomes = append(c.Outcomes, Outcome{Name: q.Name, Unit: q.Unit})
+		c.Outcomes = append(c.Outcomes, card.Outcome{Name: q.Name, Unit: q.Unit})
 	}
 
 	present := slices.Sorted(slices.Values(trained.Present()))

@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

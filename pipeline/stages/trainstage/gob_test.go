@@ -13,6 +13,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 )
@@ -23,12 +24,10 @@ import (
 // gives another result for the same input: its tasks then run again.
 const honestVersion = 15
 
-// Outputs of a split's calibration on left-out groups.
+// Outputs of a split's calibration on left-out groups, besides honest.File and leftout.File.
 const (
-	HonestJSON  = "honest.json"    // the model and its calibration, for predictions
-	HonestData  = "honest.gob"     // an interval.Result, for the report
-	LeftOutData = "left-out.arrow" // the left-out groups from which the scale of new groups was learned
-	honestArrow = "honest.arrow"   // the held-out triplets with their intervals
+	HonestData  = "honest.gob"   // an interval.Result, for the report
+	honestArrow = "honest.arrow" // the held-out triplets with their intervals
 )
 
 // HonestID returns the ID of the task that calibrates a split on left-out groups.
@@ -64,7 +63,7 @@ func (pl *planner) honestTask(split config.Split, left *leftOut) {
 		}
 	}
 
-	for _, output := range []string{HonestJSON, LeftOutData, honestArrow} {
+	for _, output := range []string{honest.File, leftout.File, honestArrow} {
 		path := pl.exp.Published("train", "splits", split.Name, output)
 		t.Publish = append(t.Publish, engine.Link{Output: output, Path: path})
 	}
@@ -108,7 +107,7 @@ func (c *calibration) run(ctx context.Context, job *engine.Job) error {
 	model.Split = c.split.Name
 	model.HeldOut = c.split.Test.String()
 	model.Data = c.exp.Ingest.Data
-	if err := plan.WriteJSON(job, HonestJSON, model); err != nil {
+	if err := plan.WriteJSON(job, honest.File, model); err != nil {
 		return err
 	}
 
@@ -127,7 +126,7 @@ func (c *calibration) writeTables(job *engine.Job, model *honest.Model, set trip
 	intervals.Meta = append(c.exp.Meta(c.settings, c.local), kv.Pair{Key: "split", Value: c.split.Name},
 		kv.Pair{Key: "held_out", Value: c.split.Test.String()})
 
-	leftOut := LeftOutTable(model.Result().LeftOut(), model.Left, set.OutcomeNames())
+	leftOut := leftout.Table(model.Result().LeftOut(), model.Left, set.OutcomeNames())
 	leftOut.Meta = append(slices.Clone(intervals.Meta), kv.Pair{Key: "condition", Value: c.grouped.Condition},
 		kv.Pair{Key: "base", Value: c.exp.Train.Honest.Base})
 
@@ -135,7 +134,7 @@ func (c *calibration) writeTables(job *engine.Job, model *honest.Model, set trip
 		return err
 	}
 
-	return plan.WriteTable(job, LeftOutData, leftOut)
+	return plan.WriteTable(job, leftout.File, leftOut)
 }
 
 // honestLocal returns the settings of a calibration that belong to the key of its task alone.

@@ -14,6 +14,7 @@ import (
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -8,6 +8,7 @@ import (
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -10,6 +10,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train/holdout"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

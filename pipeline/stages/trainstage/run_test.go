@@ -12,7 +12,9 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train"
+	"doubletake/train/card"
 	"doubletake/train/triplets"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -90,8 +92,8 @@ func TestTrainTask(t *testing.T) {
 	require.Len(t, epochs, 20)
 	assert.Equal(t, int64(20), epochs[19])
 
-	var description Card
-	require.NoError(t, plan.ReadJSON(output(id, cardJSON), &description))
+	var description card.Card
+	require.NoError(t, plan.ReadJSON(output(id, card.File), &description))
 	assert.Equal(t, len(trained)/2, description.Triplets)
 	assert.Equal(t, 1, description.Seed)
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/table"
+	"doubletake/ingest/units"
 	"doubletake/internal/kv"
 	"doubletake/internal/lists"
 	"doubletake/report/pairs"
@@ -91,7 +92,7 @@ func addAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColum
 		for _, c := range columns {
 			unit := o.Unit
 			if c.Square {
-				unit = Squared(unit)
+				unit = units.Squared(unit)
 			}
 
 			t.Make(o.Name+c.Suffix, unit, c.Description).Floats = lists.Column(*c.Field(&answers), set.Out, k)
@@ -160,16 +161,4 @@ func methodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
 // ReadMethod reads the answers from a table that methodTable returned, with one row for each distinct condition.
 func ReadMethod(t *table.Table, set triplets.Set) (triplets.Answers, error) {
 	return readAnswers(t, set, methodColumns, set.Conditions(), "conditions")
-}
-
-// Squared returns the unit of a variance.
-func Squared(unit string) string {
-	switch {
-	case unit == "":
-		return ""
-	case strings.ContainsAny(unit, " /·"):
-		return "(" + unit + ")²"
-	}
-
-	return unit + "²"
 }

@@ -12,8 +12,10 @@ import (
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/card"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -167,15 +169,6 @@ func TestHistoryTable(t *testing.T) {
 	assert.Equal(t, 7.0, losses[1])
 }
 
-// A unit of several words or factors is put in parentheses.
-func TestSquared(t *testing.T) {
-	for unit, want := range map[string]string{
-		"": "", "dB": "dB²", "m/s": "(m/s)²", "N·m": "(N·m)²", "dB re 20 µPa": "(dB re 20 µPa)²",
-	} {
-		assert.Equal(t, want, Squared(unit), "%q", unit)
-	}
-}
-
 // The card describes the training part, with the ranges and values of inputs and the conditions in the order of their
 // numbers, and states the rule that holds rows out. The expected values were read off the table by hand.
 func TestCard(t *testing.T) {
@@ -190,7 +183,7 @@ func TestCard(t *testing.T) {
 
 	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}
 	est := &train.Estimates{Out: 1, Answers: raw, Samples: 8, Sampler: "plain"}
-	c := card(b.Experiment, b.Ing.PairKind, set, training{split: split, number: 1}, "digest", est)
+	c := newCard(b.Experiment, b.Ing.PairKind, set, training{split: split, number: 1}, "digest", est)
 	require.Len(t, c.Inputs, 2)
 	rpm := c.Inputs[0]
 	assert.Equal(t, "rpm", rpm.Name)
@@ -201,11 +194,11 @@ func TestCard(t *testing.T) {
 	assert.Equal(t, []float64{2, 4}, c.Inputs[1].Values)
 
 	c.Inputs = nil
-	assert.Equal(t, Card{
+	assert.Equal(t, card.Card{
 		Format: "doubletake-card", Version: 1, Program: "doubletake test", Experiment: "x", Data: "measured",
 		Pairs: "same-run", Split: "s", HeldOut: "blades = 3", Seed: 1, Config: "digest", Triplets: 4,
-		Outcomes:   []Outcome{{Name: "y", Unit: "dB"}},
-		Estimate:   Estimate{Samples: 8, Sampler: "plain", Seed: 17998474354917059471}, // as in TestSeeds
+		Outcomes:   []card.Outcome{{Name: "y", Unit: "dB"}},
+		Estimate:   card.Estimate{Samples: 8, Sampler: "plain", Seed: 17998474354917059471}, // as in TestSeeds
 		Conditions: [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}},
 		AbsCov:     (1.0 + 3 + 4 + 9) / 4, // of the conditions that are not held out
 	}, c)
@@ -221,7 +214,7 @@ func TestCardIsBounded(t *testing.T) {
 		}
 
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
-		c := card(b.Experiment, b.Ing.PairKind, set, training{split: config.Split{Test: holdout.Nothing}}, "",
+		c := newCard(b.Experiment, b.Ing.PairKind, set, training{split: config.Split{Test: holdout.Nothing}}, "",
 			&train.Estimates{Out: 1, Answers: triplets.Answers{CovRaw: make([]float64, n)}})
 		assert.Equal(t, n <= maxCardValues, c.Inputs[0].Values != nil, "whether %d values are listed", n)
 		assert.Equal(t, n <= maxCardConditions, c.Conditions != nil, "whether %d conditions are listed", n)

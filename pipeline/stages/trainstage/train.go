@@ -22,6 +22,7 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
+	"doubletake/train/card"
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -193,7 +194,7 @@ func (pl *planner) trainTask(split config.Split, k int) {
 		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.weight(),
 	})
 
-	outputs := []string{"model.json", cardJSON, FlagsJSON, HistoryArrow, "predictions.arrow"}
+	outputs := []string{"model.json", card.File, FlagsJSON, HistoryArrow, "predictions.arrow"}
 	if split.Ignored != nil {
 		outputs = nil
 		t.Split = split.Outer()
@@ -245,8 +246,8 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 		return err
 	}
 
-	description := card(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.cfg, tr.local), est)
-	if err := plan.WriteJSON(job, cardJSON, description); err != nil {
+	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.cfg, tr.local), est)
+	if err := plan.WriteJSON(job, card.File, description); err != nil {
 		return err
 	}
 

@@ -1,4 +1,6 @@
-package trainstage
+// Package leftout writes and reads the groups that were left out of trainings, from which the scale of the errors on new
+// groups is learned, as a table.
+package leftout
 
 import (
 	"errors"
@@ -9,9 +11,12 @@ import (
 	"doubletake/train/honest/scale"
 )
 
-// LeftOutTable returns the left-out groups with the given names as a table, with a row for each condition and outcome
+// File is the name of the table's file. It lies in the folder of the split.
+const File = "left-out.arrow"
+
+// Table returns the left-out groups with the given names as a table, with a row for each condition and outcome
 // of a group.
-func LeftOutTable(names []string, left []scale.Group, outcomes []string) *table.Table {
+func Table(names []string, left []scale.Group, outcomes []string) *table.Table {
 	group := table.Column{Name: "group", Description: "left-out training group", Strings: []string{}}
 	condition := table.Column{Name: "condition", Description: "number of the condition in its group", Ints: []int64{}}
 	outcome := table.Column{Name: "outcome", Description: "in units of its training deviation", Strings: []string{}}
@@ -36,16 +41,16 @@ func LeftOutTable(names []string, left []scale.Group, outcomes []string) *table.
 	return &table.Table{Columns: []table.Column{group, condition, outcome, residual, noise, claim, distance}}
 }
 
-// LeftOut contains left-out groups that were read from a table.
-type LeftOut struct {
+// Groups contains left-out groups that were read from a table.
+type Groups struct {
 	Names    []string      // names of the groups
 	Groups   []scale.Group // in the order of Names
 	Outcomes int           // number of outcomes of each condition
 }
 
-// ReadLeftOut reads left-out groups from a table that LeftOutTable returned.
-func ReadLeftOut(t *table.Table) (*LeftOut, error) {
-	left, err := readLeftOut(t)
+// Read reads left-out groups from a table that Table returned.
+func Read(t *table.Table) (*Groups, error) {
+	left, err := read(t)
 	if err != nil {
 		return nil, fmt.Errorf("read left-out groups: %w", err)
 	}
@@ -53,23 +58,23 @@ func ReadLeftOut(t *table.Table) (*LeftOut, error) {
 	return left, nil
 }
 
-// readLeftOut does the work of ReadLeftOut. Its errors do not name the operation.
-func readLeftOut(t *table.Table) (*LeftOut, error) {
+// read does the work of Read. Its errors do not name the operation.
+func read(t *table.Table) (*Groups, error) {
 	group := t.Column("group")
 	condition := t.Column("condition")
 	outcome := t.Column("outcome")
 	if group == nil || condition == nil || outcome == nil {
-		return nil, errLeftOutColumns
+		return nil, errColumns
 	}
 
 	n := t.Rows()
 	if len(group.Strings) != n || len(condition.Ints) != n || len(outcome.Strings) != n {
-		return nil, errLeftOutColumns
+		return nil, errColumns
 	}
 
 	numbers := map[string][]float64{}
 	for _, name := range []string{"residual", "noise", "claim", "distance"} {
-		values, err := leftOutNumbers(t, name)
+		values, err := numbersOf(t, name)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +87,7 @@ func readLeftOut(t *table.Table) (*LeftOut, error) {
 		outcomes++
 	}
 
-	left := &LeftOut{Outcomes: outcomes}
+	left := &Groups{Outcomes: outcomes}
 	for i := range n {
 		if i == 0 || group.Strings[i] != group.Strings[i-1] {
 			left.Names = append(left.Names, group.Strings[i])
@@ -115,12 +120,12 @@ func readLeftOut(t *table.Table) (*LeftOut, error) {
 	return left, nil
 }
 
-// errLeftOutColumns is the error about a table that LeftOutTable did not return.
-var errLeftOutColumns = errors.New("expected columns group, condition and outcome, found others")
+// errColumns is the error about a table that Table did not return.
+var errColumns = errors.New("expected columns group, condition and outcome, found others")
 
-// leftOutNumbers reads a column of finite numbers. Residuals may have either sign, distances must be positive, and
+// numbersOf reads a column of finite numbers. Residuals may have either sign, distances must be positive, and
 // other numbers must not be negative.
-func leftOutNumbers(t *table.Table, name string) ([]float64, error) {
+func numbersOf(t *table.Table, name string) ([]float64, error) {
 	values, err := t.Floats(name)
 	if err != nil {
 		return nil, err
