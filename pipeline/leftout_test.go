@@ -192,7 +192,7 @@ func TestNetworksAreStored(t *testing.T) {
 
 		for _, split := range []string{"b=2", "b=3"} {
 			folder := filepath.Join(dir, "runs", "wing", "splits", split)
-			m, err := predict.Open(folder)
+			m, err := predict.Open(folder, nil)
 			require.NoError(t, err)
 
 			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))

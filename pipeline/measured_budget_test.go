@@ -12,7 +12,25 @@ import (
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/budget"
+	"doubletake/pipeline/locate"
 )
+
+// readBudgets makes the budgets of the experiment in a folder, with what the configuration in the working directory
+// states.
+func readBudgets(t *testing.T, dir string, o budget.Options) []budget.Budget {
+	t.Helper()
+
+	source, experiment, err := locate.Pairs(dir, "")
+	require.NoError(t, err)
+
+	table, err := source.Open(nil)
+	require.NoError(t, err)
+
+	list, err := budget.Of(table, locate.Stated(experiment), o)
+	require.NoError(t, err)
+
+	return list
+}
 
 // Budgets of measured data, with the standard error of independent samples (docs/budget.md). Witness: the same data,
 // read in two ways: halves of a recording, and its samples or segments taken as independent.
@@ -21,10 +39,7 @@ func TestBudgetOfMeasured(t *testing.T) {
 
 	evaluate := func(dir, outcome string, o budget.Options) (list []budget.Result) {
 		o.Outcomes = []string{outcome}
-		all, err := budget.Read(dir, o)
-		require.NoError(t, err)
-
-		for _, b := range all {
+		for _, b := range readBudgets(t, dir, o) {
 			r, err := b.Evaluate(0.95, 0)
 			require.NoError(t, err)
 			list = append(list, r)

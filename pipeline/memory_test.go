@@ -30,6 +30,7 @@ import (
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/judge"
 	"doubletake/pipeline/library"
+	"doubletake/report/pairs"
 	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
 )
@@ -266,7 +267,7 @@ func readAll(t *testing.T, path, how string) string {
 
 	case "predictions":
 		_, err := judge.Judge(t.Context(), judge.Options{
-			Predictions: path, Against: filepath.Join(filepath.Dir(path), "against.csv"), Level: 0.95,
+			Predictions: path, Against: pairs.FromPath(filepath.Join(filepath.Dir(path), "against.csv")), Level: 0.95,
 		})
 
 		return fmt.Sprint(err)

@@ -305,3 +305,6 @@ func Serve(ctx context.Context, path, address string, ready func(url string, por
 
 	return server.Serve(ctx)
 }
+
+// WriteFile writes a small file, so that after a power cut the file is either complete or as it was before.
+func WriteFile(path string, data []byte) error { return engine.WriteFile(path, data) }

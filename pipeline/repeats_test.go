@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/budget"
 	"doubletake/pipeline/contrast"
 	"doubletake/pipeline/judge"
+	"doubletake/report/pairs"
 )
 
 // Runs of a balance at equal conditions are paired in the order of their files,
@@ -108,17 +109,18 @@ experiments:
 	// By hand: 1, 2 and 3 on three days; d, e and f have no partner of another day, and the variance of 1 … 6 is 35/12.
 	// Tuesday less Monday, which has 4.5 at 4°, goes from 1 to -0.5 there.
 	wing := filepath.Join(dir, "runs", "wing")
-	list, err := budget.Read(wing, budget.Options{At: "alpha_deg=0"})
-	require.NoError(t, err)
+	list := readBudgets(t, wing, budget.Options{At: "alpha_deg=0"})
 	require.Equal(t, "alpha_deg = 0between Day", fmt.Sprint(list[0].At, list[0].Quantities[0].Name), "budget")
 
 	write(t, dir, "p.csv", "alpha_deg,lift_n\n0,2\n4,4\n8,6\n")
-	e, err := judge.Judge(t.Context(), judge.Options{Predictions: filepath.Join(dir, "p.csv"), Against: wing, Level: 0.95})
+	e, err := judge.Judge(t.Context(), judge.Options{
+		Predictions: filepath.Join(dir, "p.csv"), Against: pairs.FromPath(wing), Level: 0.95,
+	})
 	require.NoError(t, err)
 	assert.InDelta(t, -4/35., e.Splits[0].Test.Get("e").Mean, 1e-12, "e")
 
 	c, err := contrast.Compare(t.Context(), contrast.Options{
-		Runs: []string{wing}, A: "Day=Mon", B: "Day=Tue", Unit: "Day", Level: 0.95,
+		Runs: []pairs.Source{pairs.FromPath(wing)}, A: "Day=Mon", B: "Day=Tue", Unit: "Day", Level: 0.95,
 	})
 	require.NoError(t, err)
 	assert.InDelta(t, 0.25, c.Outcomes[0].Difference, 1e-12, "Tuesday - Monday")

@@ -349,7 +349,7 @@ func (c jittering) at(condition string, speed float64) (x []float64) {
 func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 	t.Helper()
 
-	m, err := predict.Open(dir)
+	m, err := predict.Open(dir, nil)
 	require.NoError(t, err)
 
 	highest := c.speeds[len(c.speeds)-1]

@@ -2,6 +2,7 @@ package app
 
 import (
 	"doubletake/pipeline/budget"
+	"doubletake/pipeline/locate"
 	"doubletake/report"
 )
 
@@ -17,13 +18,23 @@ const (
 func runBudget(c *call) error {
 	level := c.Float64("level")
 	options := budget.Options{
-		At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"), Config: c.String("config"),
+		At: c.String("at"), Above: c.String("above"), Pool: c.String("pool"),
 	}
 	if outcome := c.String("outcome"); outcome != "" {
 		options.Outcomes = []string{outcome}
 	}
 
-	budgets, err := budget.Read(c.arg(0), options)
+	source, experiment, err := locate.Pairs(c.arg(0), c.String("config"))
+	if err != nil {
+		return err
+	}
+
+	table, err := source.Open(nil)
+	if err != nil {
+		return err
+	}
+
+	budgets, err := budget.Of(table, locate.Stated(experiment), options)
 	if err != nil {
 		return err
 	}

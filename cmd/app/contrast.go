@@ -5,7 +5,9 @@ import (
 	"os"
 
 	"doubletake/pipeline/contrast"
+	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/pairs"
 )
 
 // runContrast prints the differences between two groups of runs, and writes a figure of them with --figure.
@@ -16,8 +18,18 @@ func runContrast(c *call) error {
 		return usage("pipeline contrast of one RUN wants --a and --b, e.g. --a blades=2 --b blades=3")
 	}
 
+	var runs []pairs.Source
+	for _, name := range c.args {
+		source, _, err := locate.Pairs(name, "")
+		if err != nil {
+			return err
+		}
+
+		runs = append(runs, source)
+	}
+
 	result, err := contrast.Compare(c.ctx, contrast.Options{
-		Runs: c.args, A: a, B: b, Unit: c.String("unit"), Outcomes: c.StringSlice("outcome"), Limit: c.Float64("limit"),
+		Runs: runs, A: a, B: b, Unit: c.String("unit"), Outcomes: c.StringSlice("outcome"), Limit: c.Float64("limit"),
 		Level: c.Float64("level"),
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/pipeline"
 	"doubletake/pipeline/library"
 	"doubletake/report"
 )
@@ -44,7 +45,12 @@ func runHonest(c *call) error {
 		return err
 	}
 
-	if err := learned.Write(path); err != nil {
+	data, err := learned.Encode(path)
+	if err != nil {
+		return err
+	}
+
+	if err := pipeline.WriteFile(path, data); err != nil {
 		return err
 	}
 

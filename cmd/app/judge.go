@@ -4,18 +4,25 @@ import (
 	"fmt"
 
 	"doubletake/pipeline/judge"
+	"doubletake/pipeline/locate"
 	"doubletake/report"
 )
 
 // runJudge prints how predictions of any origin compare with measurements.
 func runJudge(c *call) error {
-	options := judge.Options{
-		Predictions: c.arg(0), Against: c.String("against"), Split: c.String("split"), Groups: c.String("groups"),
-		Level: c.Float64("level"),
+	against := c.String("against")
+	if against == "" {
+		return usage("pipeline judge wants --against, e.g. --against runs/drone or --against pairs.csv")
 	}
 
-	if options.Against == "" {
-		return usage("pipeline judge wants --against, e.g. --against runs/drone or --against pairs.csv")
+	source, _, err := locate.Pairs(against, "")
+	if err != nil {
+		return err
+	}
+
+	options := judge.Options{
+		Predictions: c.arg(0), Against: source, Split: c.String("split"), Groups: c.String("groups"),
+		Level: c.Float64("level"),
 	}
 
 	judgement, err := judge.Judge(c.ctx, options)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"doubletake/pipeline"
+	"doubletake/pipeline/locate"
 	"doubletake/pipeline/predict"
 )
 
@@ -166,7 +167,7 @@ func (s session) open(path string) (*predict.Models, error) {
 		return known.models, nil
 	}
 
-	models, err := predict.Open(path)
+	models, err := locate.Models(path)
 	if err != nil {
 		return nil, err
 	}

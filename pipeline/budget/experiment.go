@@ -13,8 +13,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/locate"
 	"doubletake/report/pairs"
 )
 
@@ -28,27 +26,10 @@ type Options struct {
 	At       string   // conditions, such as "blades=3,rpm=5000"; conditions that are not named have all values
 	Outcomes []string // nil: all
 	Above    string   // column of text that names a level above the runs, such as the day; "": none
-	Config   string   // path of the configuration; "": pipeline.yaml, if there is one
 
 	// Names of conditions, joined by commas. Scatter is pooled over all conditions that are equal in these. "": alike
 	// chooses one.
 	Pool string
-}
-
-// Read makes the budgets of an experiment, by outcome and condition. name is an experiment of the configuration, its
-// folder, or a table of pairs. Uncertainties of type B are those in the configuration.
-func Read(name string, o Options) ([]Budget, error) {
-	source, experiment, err := locate.Pairs(name, o.Config)
-	if err != nil {
-		return nil, err
-	}
-
-	table, err := source.Open(nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return Of(table, experiment, o)
 }
 
 // campaign is the observations of an experiment. A row is a pair of the table. An observation is the outcome of a run,
@@ -56,7 +37,7 @@ func Read(name string, o Options) ([]Budget, error) {
 type campaign struct {
 	Options
 	*pairs.Pairs
-	Experiment *config.Experiment // nil if the configuration does not have it
+	stated *Stated // nil if nothing is stated
 
 	axes       []kv.Axis // the wanted values of conditions
 	conditions []string  // names of the conditions that are numbers
@@ -84,9 +65,10 @@ type tableCell struct {
 	row, half int
 }
 
-// Of makes the budgets of an experiment's pairs, as Read does.
-func Of(table *pairs.Pairs, experiment *config.Experiment, o Options) ([]Budget, error) {
-	c := &campaign{Options: o, Pairs: table, Experiment: experiment}
+// Of makes the budgets of an experiment's pairs, by outcome and condition. Uncertainties of type B are the stated ones.
+// If stated is nil, the budgets have no uncertainties of type B.
+func Of(table *pairs.Pairs, stated *Stated, o Options) ([]Budget, error) {
+	c := &campaign{Options: o, Pairs: table, stated: stated}
 	if err := c.read(); err != nil {
 		return nil, err
 	}

@@ -12,43 +12,30 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/derive"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
 	"doubletake/report"
 	"doubletake/report/pairs"
 )
 
-// finished are the pairs of an experiment, and its configuration.
-func finished(t *testing.T, settings string, columns []table.Column, meta ...kv.Pair) (*pairs.Pairs,
-	*config.Experiment,
-) {
-	t.Helper()
-
-	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments:\n  e:\n"+settings))
-	require.NoError(t, err)
-
+// campaignOf returns the pairs of an experiment.
+func campaignOf(columns []table.Column, meta ...kv.Pair) *pairs.Pairs {
 	columns = append(columns, table.Column{Name: "recording", Strings: columns[0].Strings})
 
-	experiment := &f.Experiments[0]
-	source := pairs.Source{Name: "e", Stated: experiment.Stated()}
-
-	return &pairs.Pairs{Table: &table.Table{Columns: columns, Meta: meta}, Source: source}, experiment
+	return &pairs.Pairs{Table: &table.Table{Columns: columns, Meta: meta}, Source: pairs.Source{Name: "e"}}
 }
 
 // Levels of three runs at each of two speeds. By hand: mean squares of halves in runs (y1 − y2)²/2, of runs in
 // speeds twice the variance of their means. The calibrator has 0.1 dB, 2 % of the sensitivity, rectangular,
 // 20/ln 10·0.02/√3 dB.
 func TestLevels(t *testing.T) {
-	settings := `
-    ingest:
-      files: x*.wav
-      pattern: "x{rpm}.wav"
-      calibration: {unit: Pa, uncertainty: {calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2 %, rectangular"}}
-    dsp: {triplets: split-half-spectrum}
-`
+	stated := &Stated{Experiment: "e", IsCalibrated: true, Calibration: []Uncertainty{
+		{Name: "calibrator", U: 0.1, DoF: math.Inf(1), Law: "normal"}, // ± 0.2 dB, k 2
+		{Name: "sensitivity_v_per_pa", U: 0.02 / math.Sqrt(3), Percent: true, DoF: math.Inf(1), Law: "rectangular"},
+	}}
 	meta := []kv.Pair{{Key: "pairs", Value: "same-run"}, {Key: "construction", Value: "split-half-spectrum"}}
-	p, experiment := finished(t, settings, []table.Column{
+	p := campaignOf([]table.Column{
 		{Name: "run", Strings: []string{"a", "b", "c", "d", "e", "f"}},
 		{Name: "rpm", Floats: []float64{1000, 1000, 1000, 2000, 2000, 2000}},
 		{Name: "l_db_1", Unit: "dB re 20 µPa", Floats: []float64{60, 61, 63, 70, 71, 71.5}},
@@ -57,7 +44,7 @@ func TestLevels(t *testing.T) {
 		{Name: "l_db_sd_2", Floats: []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}},
 	}, meta...)
 
-	list, err := Of(p, experiment, Options{At: "rpm=1000"})
+	list, err := Of(p, stated, Options{At: "rpm=1000"})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 
@@ -112,7 +99,7 @@ func TestLevels(t *testing.T) {
 	}
 
 	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
-		_, err := Of(p, experiment, Options{At: at})
+		_, err := Of(p, stated, Options{At: at})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -123,10 +110,7 @@ func TestLevels(t *testing.T) {
 // others most.
 func TestPooledWhereAlike(t *testing.T) {
 	meta := []kv.Pair{{Key: "pairs", Value: "same-run"}, {Key: "construction", Value: "random-samples"}}
-	settings := `
-    ingest: {files: x*.csv, pattern: "x{alpha_deg}.csv", columns: {lift_n: l}}
-    dsp: {triplets: random-samples}
-`
+	stated := &Stated{Experiment: "e"}
 	rng := rand.New(rand.NewPCG(55, 1))
 	for stall, limits := range map[float64][2]int{0.0017: {0, 5}, 0.0033: {30, 50}} {
 		divided := 0
@@ -146,14 +130,14 @@ func TestPooledWhereAlike(t *testing.T) {
 				}
 			}
 
-			p, experiment := finished(t, settings, []table.Column{
+			p := campaignOf([]table.Column{
 				{Name: "run", Strings: run},
 				{Name: "alpha_deg", Floats: angle},
 				{Name: "u_m_s", Floats: speed},
 				{Name: "cl_1", Floats: one},
 				{Name: "cl_2", Floats: two},
 			}, meta...)
-			list, err := Of(p, experiment, Options{At: "alpha_deg=8,u_m_s=0"})
+			list, err := Of(p, stated, Options{At: "alpha_deg=8,u_m_s=0"})
 			require.NoError(t, err)
 
 			if strings.Contains(list[0].Pooled, "of equal alpha_deg") {
@@ -182,13 +166,13 @@ func TestRunsOfManyConditions(t *testing.T) {
 		two = append(two, y+0.01*math.Cos(float64(i*i)))
 	}
 
-	p, experiment := finished(t, "    ingest: {table: pairs.csv}\n", []table.Column{
+	p := campaignOf([]table.Column{
 		{Name: "run", Strings: run},
 		{Name: "alpha_deg", Floats: angle},
 		{Name: "y_1", Floats: one},
 		{Name: "y_2", Floats: two},
 	}, kv.Pair{Key: "pairs", Value: "same-run"})
-	list, err := Of(p, experiment, Options{})
+	list, err := Of(p, &Stated{Experiment: "e"}, Options{})
 	require.NoError(t, err)
 
 	near(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
@@ -198,14 +182,20 @@ func TestRunsOfManyConditions(t *testing.T) {
 // A coefficient by an expression: 1 % of ρ and 0.5 % of u, both with k = 2, are 0.5 % and 2·0.25 % of it, by hand.
 // Its mean stays the measured one.
 func TestDerived(t *testing.T) {
-	settings := `
-    ingest:
-      table: {file: pairs.csv, inputs: [u_m_s], repeats: [lift_n], run: run, pairs: repeat-run}
-      constants: {rho_kg_m3: 1.2, area_m2: 0.5}
-      derive: {q_pa: rho_kg_m3/2*u_m_s^2, cl: lift_n/(q_pa*area_m2)}
-      uncertainty: {rho_kg_m3: "± 1 %, k 2", u_m_s: "± 0.5 %, k 2", cl: "u 0.001"}
-`
-	p, experiment := finished(t, settings, []table.Column{
+	exact := math.Inf(1)
+	stated := &Stated{
+		Experiment: "e",
+		Constants:  map[string]float64{"rho_kg_m3": 1.2, "area_m2": 0.5},
+		Derive: []derive.Definition{
+			{Name: "q_pa", Text: "rho_kg_m3/2*u_m_s^2"}, {Name: "cl", Text: "lift_n/(q_pa*area_m2)"},
+		},
+		Uncertainty: []Uncertainty{
+			{Name: "rho_kg_m3", U: 0.005, Percent: true, DoF: exact, Law: "normal"}, // ± 1 %, k 2
+			{Name: "u_m_s", U: 0.0025, Percent: true, DoF: exact, Law: "normal"},    // ± 0.5 %, k 2
+			{Name: "cl", U: 0.001, DoF: exact, Law: "normal"},
+		},
+	}
+	p := campaignOf([]table.Column{
 		{Name: "run", Strings: []string{"a + b", "c + d"}},
 		{Name: "u_m_s", Floats: []float64{10, 20}},
 		{Name: "q_pa", Floats: []float64{60, 240}},
@@ -215,7 +205,7 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := Of(p, experiment, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
+	list, err := Of(p, stated, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
 	require.NoError(t, err)
 
 	r, err := list[0].Evaluate(0.95, 0)
@@ -226,7 +216,7 @@ func TestDerived(t *testing.T) {
 	near(t, "value", r.Value, 0.51, 1e-12)
 	near(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
-	all, err := Of(p, experiment, Options{Outcomes: []string{"lift_n"}})
+	all, err := Of(p, stated, Options{Outcomes: []string{"lift_n"}})
 	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
 		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
 		t.Errorf("%+v, %v", all, err)

@@ -12,11 +12,37 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/config"
 	"doubletake/report/pairs"
 )
 
-// This file adds to a budget the uncertainties that the configuration states (type B), and writes its model.
+// This file adds to a budget the uncertainties that are stated (type B), and writes its model.
+
+// Stated is what the user states about an experiment besides its pairs: uncertainties of type B, and how outcomes were
+// computed.
+type Stated struct {
+	Experiment   string              // name, for messages
+	IsCalibrated bool                // the microphones were calibrated
+	Calibration  []Uncertainty       // of the calibration
+	Uncertainty  []Uncertainty       // of constants, conditions, outcomes and references
+	Constants    map[string]float64  // by name
+	References   map[string]float64  // quantities that the coefficients of a balance are divided by, such as chord_m
+	Derive       []derive.Definition // definitions of derived conditions and outcomes
+}
+
+// Uncertainty is the standard uncertainty of a quantity.
+type Uncertainty struct {
+	Name     string
+	U        float64 // in the unit of the quantity, or relative to its value if Percent is true
+	Percent  bool
+	DoF      float64 // degrees of freedom; +Inf if U is exactly known
+	Law      string  // normal, rectangular, triangular or U-shaped
+	Observed bool    // evaluated from repeated observations (type A)
+}
+
+// isDerived reports whether an expression defines a name.
+func (s *Stated) isDerived(name string) bool {
+	return slices.ContainsFunc(s.Derive, func(d derive.Definition) bool { return d.Name == name })
+}
 
 // addStated adds the quantities of type B from the configuration, the outcome itself, and the model. The model is a
 // sum: the outcome, and the deviation by each level of repetition, by the calibration and by an expression. mean is the
@@ -28,7 +54,7 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 	}
 
 	own := Quantity{Name: outcome, Source: outcome, Value: mean, DoF: math.Inf(1), Law: "normal"}
-	if c.Experiment == nil {
+	if c.stated == nil {
 		b.Quantities = append(b.Quantities, own)
 		b.Model = strings.Join(model, " + ")
 		b.Unseen = append(b.Unseen, "no configuration was read: what it states of type B is not in this budget")
@@ -36,12 +62,11 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 		return nil
 	}
 
-	settings := c.Experiment.Ingest
 	isLevel := units.IsLevel(b.Unit)
-	isCalibrated := settings.Calibration != nil && (isLevel || strings.HasPrefix(b.Unit, "Pa"))
-	if isCalibrated {
-		model = append(model, b.addCalibration(settings.Calibration.Uncertainty, isLevel)...)
-		if len(settings.Calibration.Uncertainty) == 0 {
+	isSound := isLevel || strings.HasPrefix(b.Unit, "Pa")
+	if c.stated.IsCalibrated && isSound {
+		model = append(model, b.addCalibration(c.stated.Calibration, isLevel)...)
+		if len(c.stated.Calibration) == 0 {
 			b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
 		}
 	}
@@ -60,7 +85,7 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 	}
 
 	// In the model of a derived outcome its name stands for the expression, so the observations have another name.
-	if _, isDerived := config.Find(settings.Derive, outcome); isDerived {
+	if c.stated.isDerived(outcome) {
 		own.Name = "measured " + outcome
 		model[0] = quote(own.Name)
 		term, err := b.addDerived(c, outcome, row, statements)
@@ -84,11 +109,10 @@ func quote(name string) string { return strconv.Quote(name) }
 
 // addCalibration adds the uncertainties of the calibration, and returns their terms of the model. For a level a term is
 // a deviation in dB; otherwise (isLevel false) it is the outcome times the relative deviation.
-func (b *Budget) addCalibration(list []config.NamedString, isLevel bool) (terms []string) {
-	for _, entry := range list {
-		uncertainty, _ := config.ParseUncertainty(entry.Value) // cannot fail: the configuration was checked
+func (b *Budget) addCalibration(list []Uncertainty, isLevel bool) (terms []string) {
+	for _, uncertainty := range list {
 		quantity := Quantity{
-			Name: "calibration " + entry.Name, Source: entry.Name, U: uncertainty.U, DoF: uncertainty.DoF,
+			Name: "calibration " + uncertainty.Name, Source: uncertainty.Name, U: uncertainty.U, DoF: uncertainty.DoF,
 			A: uncertainty.Observed, Law: uncertainty.Law,
 		}
 
@@ -110,22 +134,11 @@ func (b *Budget) addCalibration(list []config.NamedString, isLevel bool) (terms 
 }
 
 // baseValues returns the numbers at the condition of a row that no expression defines, by name: constants, conditions,
-// outcomes (their means) and the references of dsp that are set.
+// outcomes (their means) and references.
 func (c *campaign) baseValues(row int) map[string]float64 {
-	dsp := c.Experiment.DSP
-	values := map[string]float64{
-		"chord_m": dsp.ChordM, "span_m": dsp.SpanM, "density_kg_m3": dsp.DensityKgM3, "pressure_pa": dsp.PressurePa,
-		"temperature_c": dsp.TemperatureC,
-	}
-	for name, v := range values {
-		if v == 0 {
-			delete(values, name)
-		}
-	}
-
-	for _, constant := range c.Experiment.Ingest.Constants {
-		values[constant.Name] = constant.Value
-	}
+	values := map[string]float64{}
+	maps.Copy(values, c.stated.References)
+	maps.Copy(values, c.stated.Constants)
 
 	for k, name := range c.conditions {
 		values[name] = c.values[k][row]
@@ -135,7 +148,7 @@ func (c *campaign) baseValues(row int) map[string]float64 {
 		values[o] = c.mean(o, c.condition[row])
 	}
 
-	for _, definition := range c.Experiment.Ingest.Derive {
+	for _, definition := range c.stated.Derive {
 		delete(values, definition.Name)
 	}
 
@@ -158,34 +171,33 @@ func (c *campaign) mean(outcome string, id int) float64 {
 	return sum / n
 }
 
-// statedQuantities returns the quantities whose uncertainties are in ingest.uncertainty, by name, with their values at
-// the condition of a row. It returns an error if such a quantity is not known.
+// statedQuantities returns the quantities whose uncertainties are stated, by name, with their values at the condition of
+// a row. It returns an error if such a quantity is not known.
 func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
-	settings := c.Experiment.Ingest
 	base := c.baseValues(row)
 	stated := map[string]Quantity{}
-	for _, entry := range settings.Uncertainty {
-		v, known := base[entry.Name]
-		if _, isDerived := config.Find(settings.Derive, entry.Name); isDerived {
-			known = c.Column(entry.Name+"_1") != nil
-			v = c.mean(entry.Name, c.condition[row])
+	for _, uncertainty := range c.stated.Uncertainty {
+		name := uncertainty.Name
+		v, known := base[name]
+		if c.stated.isDerived(name) {
+			known = c.Column(name+"_1") != nil
+			v = c.mean(name, c.condition[row])
 		}
 
 		if !known {
 			return nil, &fault.UsageError{Text: fmt.Sprintf("ingest.uncertainty: expected constants, conditions, outcomes or "+
-				"references of %s, found %q%s", c.Experiment.Name, entry.Name,
-				spelling.DidYouMean(entry.Name, slices.Collect(maps.Keys(base))))}
+				"references of %s, found %q%s", c.stated.Experiment, name,
+				spelling.DidYouMean(name, slices.Collect(maps.Keys(base))))}
 		}
 
-		uncertainty, _ := config.ParseUncertainty(entry.Value) // cannot fail: the configuration was checked
 		quantity := Quantity{
-			Name: entry.Name, Source: entry.Name, Value: v, U: uncertainty.U, DoF: uncertainty.DoF,
+			Name: name, Source: name, Value: v, U: uncertainty.U, DoF: uncertainty.DoF,
 			A: uncertainty.Observed, Law: uncertainty.Law,
 		}
 		if uncertainty.Percent {
 			quantity.U *= math.Abs(v)
 		}
-		stated[entry.Name] = quantity
+		stated[name] = quantity
 	}
 
 	return stated, nil
@@ -194,9 +206,7 @@ func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
 // addDerived adds the quantities that the expression of a derived outcome may use, and returns the term of the model:
 // the expression less its value, which is the deviation by these quantities.
 func (b *Budget) addDerived(c *campaign, outcome string, row int, statements map[string]Quantity) (string, error) {
-	for _, definition := range c.Experiment.Ingest.Derive {
-		b.Derive = append(b.Derive, derive.Definition{Name: definition.Name, Text: definition.Value})
-	}
+	b.Derive = append(b.Derive, c.stated.Derive...)
 
 	_, labels := pairs.Conditions(c.Table)
 	b.Names = map[string]string{}
@@ -236,7 +246,7 @@ var references = map[string]string{
 // addReferences adds the references of a balance's coefficient whose uncertainties are stated, and returns the factors
 // that follow the coefficient in the model. It returns "" for other outcomes.
 func (b *Budget) addReferences(c *campaign, outcome string, statements map[string]Quantity) (factors string) {
-	isCoefficient := c.Experiment.DSP.ChordM > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
+	isCoefficient := c.stated.References["chord_m"] > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
 	for _, name := range slices.Sorted(maps.Keys(statements)) {
 		quantity := statements[name]
 		form := references[name]

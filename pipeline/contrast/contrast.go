@@ -9,13 +9,14 @@ import (
 	"regexp"
 	"slices"
 
+	"doubletake/report/pairs"
 	"doubletake/train/contrast"
 )
 
 // Options say what is compared.
 type Options struct {
-	// Runs names one experiment or two, by names, folders or tables of pairs. With two, the first is side A.
-	Runs []string
+	// Runs are the pairs of one experiment or of two. With two, the first is side A.
+	Runs []pairs.Source
 	// A and B select the rows of the sides by values of columns, such as "blades=2,rpm=3000", or by a pattern, such as
 	// "run=/^a/". They may be empty if there are two experiments.
 	A, B string

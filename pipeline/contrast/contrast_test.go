@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
+	"doubletake/report/pairs"
 )
 
 // experiment runs a simulated campaign: rotors 1 and 2 at equal speeds, 3 between them; three mountings
@@ -86,7 +87,12 @@ func TestCompare(t *testing.T) {
 		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
 		// Each run has one condition, which three runs repeat.
 		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, byConditions, "", ""},
-		{"directories", Options{Runs: []string{dir, dir}, Unit: "run"}, 72, 0, 0, 0, byConditions, "", ""},
+		{
+			"directories",
+			Options{Runs: []pairs.Source{pairs.FromPath(dir), pairs.FromPath(dir)}, Unit: "run"},
+			72, 0, 0, 0, byConditions,
+			"", "",
+		},
 		{
 			"no repeats",
 			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
@@ -107,7 +113,7 @@ func TestCompare(t *testing.T) {
 		},
 	} {
 		if c.o.Runs == nil {
-			c.o.Runs = []string{dir}
+			c.o.Runs = []pairs.Source{pairs.FromPath(dir)}
 		}
 
 		r := compare(t, c.o)
@@ -138,7 +144,9 @@ func TestCompare(t *testing.T) {
 		t.Log(c.name, b.String(), r.Notes)
 	}
 
-	r := compare(t, Options{Runs: []string{dir}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4})
+	r := compare(t, Options{
+		Runs: []pairs.Source{pairs.FromPath(dir)}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4,
+	})
 	p := r.Outcomes[0].Curves[0].Points // true: .5, .5, .5, .7
 	if d := p[3].Difference - p[0].Difference; math.Abs(d-0.2) > 0.02 || p[3].Low < 0 || *r.Outcomes[0].Above < 0.8 ||
 		!strings.Contains(string(r.SVG()), `data-lo="`) {
@@ -159,7 +167,8 @@ func TestCompare(t *testing.T) {
 			"r.csv":         c.table,
 			"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, repeats: [y]}}}}\n",
 		}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
-		r = compare(t, Options{Runs: []string{filepath.Join(dir, "runs", "wing")}, A: "rotor=1", B: "rotor=2", Unit: "run"})
+		wing := pairs.FromPath(filepath.Join(dir, "runs", "wing"))
+		r = compare(t, Options{Runs: []pairs.Source{wing}, A: "rotor=1", B: "rotor=2", Unit: "run"})
 		if o := r.Outcomes[0]; o.UnitsA != c.units || o.UnitsB != c.units || o.Difference != 2 {
 			t.Errorf("%s: %d and %d units, difference %g", c.table, o.UnitsA, o.UnitsB, o.Difference)
 		}
@@ -188,10 +197,13 @@ func TestRefused(t *testing.T) {
 		{Options{A: "rotor=1", B: "run=/./", Unit: "run"}, "--a and --b have rows in common, such as one of run"},
 		{Options{A: "rotor=1", B: "rotor=2", Unit: "/x/"}, "not all runs that are compared have a part like /x/"},
 		{Options{A: "rotor=1", B: "rotor=3", Unit: "run"}, "expected equal conditions on both sides, or one"},
-		{Options{Runs: []string{"nowhere"}, Unit: "run"}, "expected an experiment, its folder, a triplets.arrow or"},
+		{
+			Options{Runs: []pairs.Source{pairs.FromPath("nowhere")}, Unit: "run"},
+			"expected an experiment, its folder, a triplets.arrow or",
+		},
 	} {
 		if c.o.Runs == nil {
-			c.o.Runs = []string{dir}
+			c.o.Runs = []pairs.Source{pairs.FromPath(dir)}
 		}
 
 		want := strings.Replace(c.want, "DIR", dir, 1)

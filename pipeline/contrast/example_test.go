@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"doubletake/pipeline/contrast"
+	"doubletake/report/pairs"
 )
 
 // Without sides there is nothing to compare.
 func ExampleCompare() {
 	_, err := contrast.Compare(context.Background(), contrast.Options{
-		Runs: []string{"runs/drone"}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
+		Runs: []pairs.Source{pairs.FromPath("runs/drone")}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
 	})
 	fmt.Println(err)
 	// Output: pipeline contrast: --a wants column=value or column=/pattern/: expected name=value, found "2 blades"

@@ -8,7 +8,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/locate"
 	"doubletake/report/pairs"
 )
 
@@ -35,12 +34,7 @@ func (c *comparison) read() error {
 	}
 
 	titles := [2]string{c.Options.A, c.Options.B}
-	for k, name := range c.Runs {
-		source, _, err := locate.Pairs(name, "")
-		if err != nil {
-			return err
-		}
-
+	for k, source := range c.Runs {
 		pairTable, err := source.Open(nil)
 		if err != nil {
 			return err
@@ -54,7 +48,7 @@ func (c *comparison) read() error {
 			c.addRows(pairTable.Table, 0)
 			c.addRows(pairTable.Table, 1)
 		} else {
-			titles[k] = strings.TrimSpace(name + " " + titles[k])
+			titles[k] = strings.TrimSpace(source.Name + " " + titles[k])
 			c.addRows(pairTable.Table, k)
 		}
 	}
@@ -63,7 +57,7 @@ func (c *comparison) read() error {
 	c.Result.B = titles[1]
 	for side, title := range titles {
 		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
-			return fault.At(c.Runs[side%len(c.Runs)], "", "rows with "+title, "none",
+			return fault.At(c.Runs[side%len(c.Runs)].Name, "", "rows with "+title, "none",
 				"pipeline inspect lists the values of triplets.arrow")
 		}
 	}
@@ -127,7 +121,7 @@ func (c *comparison) takeColumns(pairTable *pairs.Pairs) error {
 
 		unit := pairTable.Column(name + "_1").Unit
 		if first, known := c.unit[name]; known && first != unit {
-			return fault.At(pairTable.Name, "", name+" in "+first+", as in "+c.Runs[0], cmp.Or(unit, "no unit"),
+			return fault.At(pairTable.Name, "", name+" in "+first+", as in "+c.Runs[0].Name, cmp.Or(unit, "no unit"),
 				"convert one of them")
 		}
 		c.unit[name] = unit
@@ -156,7 +150,7 @@ func (c *comparison) checkAxes(name string, quantities []quantity) error {
 			have = append(have, labelled(axis.name, axis.unit))
 		}
 
-		return fault.At(name, "", "a condition "+labelled(axis.name, axis.unit)+", as in "+c.Runs[0],
+		return fault.At(name, "", "a condition "+labelled(axis.name, axis.unit)+", as in "+c.Runs[0].Name,
 			strings.Join(have, ", "), "")
 	}
 

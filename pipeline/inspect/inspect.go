@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/table"
+	"doubletake/pipeline/locate"
 	"doubletake/pipeline/predict"
 )
 
@@ -96,7 +97,7 @@ func describeRecording(ctx context.Context, path string, size int64, options ing
 
 // describeModel describes the model at path, a file or a folder of the given size in bytes.
 func describeModel(path string, size int64) (*Description, error) {
-	models, err := predict.Open(path)
+	models, err := locate.Models(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/locate"
 	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
@@ -25,12 +24,7 @@ type against struct {
 
 // openAgainst reads the pairs that judge and the split. Pairs in a file of text may have the columns in texts as names.
 func openAgainst(o Options, texts []string) (*against, error) {
-	source, _, err := locate.Pairs(o.Against, "")
-	if err != nil {
-		return nil, err
-	}
-
-	p, err := source.Open(texts)
+	p, err := o.Against.Open(texts)
 	if err != nil {
 		return nil, err
 	}

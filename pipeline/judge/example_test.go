@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"doubletake/pipeline/judge"
+	"doubletake/report/pairs"
 )
 
 // A line through the origin is judged by three pairs.
@@ -18,12 +19,11 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	o := judge.Options{
-		Predictions: filepath.Join(dir, "line.csv"), Against: filepath.Join(dir, "pairs.csv"), Level: 0.95,
-	}
+	predictions := filepath.Join(dir, "line.csv")
+	measured := filepath.Join(dir, "pairs.csv")
 	for path, text := range map[string]string{
-		o.Against:     "alpha_deg,cl_1,cl_2\n0,0.01,0.02\n4,0.43,0.44\n8,0.85,0.84\n",
-		o.Predictions: "alpha_deg,cl,cl_low,cl_high\n0,0,-0.05,0.05\n4,0.4,0.35,0.45\n8,0.8,0.75,0.85\n",
+		measured:    "alpha_deg,cl_1,cl_2\n0,0.01,0.02\n4,0.43,0.44\n8,0.85,0.84\n",
+		predictions: "alpha_deg,cl,cl_low,cl_high\n0,0,-0.05,0.05\n4,0.4,0.35,0.45\n8,0.8,0.75,0.85\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			fmt.Println(err)
@@ -31,7 +31,9 @@ func Example() {
 		}
 	}
 
-	e, err := judge.Judge(context.Background(), o)
+	e, err := judge.Judge(context.Background(), judge.Options{
+		Predictions: predictions, Against: pairs.FromPath(measured), Level: 0.95,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,11 +19,11 @@ import (
 
 // Options name the predictions and the pairs that judge them.
 type Options struct {
-	Predictions string  // path of a table of predictions
-	Against     string  // an experiment or its folder, a triplets.arrow, or a table of pairs
-	Split       string  // a split of the experiment, whose held-out pairs alone are judged; "" for all predicted pairs
-	Groups      string  // column with the group that a prediction was trained without, or a derived condition; "": none
-	Level       float64 // probability of the intervals
+	Predictions string       // path of a table of predictions
+	Against     pairs.Source // the pairs that judge
+	Split       string       // a split of the experiment, whose held-out pairs alone are judged; "": all predicted pairs
+	Groups      string       // column with the group that a prediction was trained without, or a derived condition; "": none
+	Level       float64      // probability of the intervals
 }
 
 // Judge judges predictions. It returns the judgement as the report of an experiment without networks, with one split

@@ -22,6 +22,7 @@ import (
 	"doubletake/pipeline/judge"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/train/score"
 )
 
@@ -53,6 +54,13 @@ func write(t *testing.T, path, text string) string {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 
 	return path
+}
+
+// measured returns the pairs of a table in a folder.
+func measured(t *testing.T, dir, table string) pairs.Source {
+	t.Helper()
+
+	return pairs.FromPath(write(t, filepath.Join(dir, "pairs.csv"), table))
 }
 
 // runStand returns the folder of a finished run of stand.
@@ -164,8 +172,10 @@ func TestSameAsReport(t *testing.T) {
 	// The networks' predictions as pipeline export writes them: every number, to the last digit.
 	const split = "splits/four/seed-0/predictions"
 	for _, o := range []judge.Options{
-		{Predictions: csv[split], Against: dir, Split: "four"},
-		{Predictions: csv[split], Against: filepath.Join(dir, "triplets.arrow")}, // its column set has the parts
+		{Predictions: csv[split], Against: pairs.FromPath(dir), Split: "four"},
+		{ // the column set of the predictions has the parts
+			Predictions: csv[split], Against: pairs.FromPath(filepath.Join(dir, "triplets.arrow")),
+		},
 	} {
 		got := judged(t, o)
 		n := 0
@@ -189,7 +199,9 @@ func TestSameAsReport(t *testing.T) {
 
 	// The report's reference, with the same numbers as here.
 	csv["theory"] = filepath.Join(dir, "..", "..", "theory.csv")
-	reference := judged(t, judge.Options{Predictions: csv["theory"], Against: dir, Split: "four"})
+	reference := judged(t, judge.Options{
+		Predictions: csv["theory"], Against: pairs.FromPath(dir), Split: "four",
+	})
 	had := own["reference"].([]any)[0].(map[string]any)
 	n := 0
 	require.Equal(t, "kt (theory.csv)", had["outcome"].(string), "outcome")
@@ -201,7 +213,9 @@ func TestSameAsReport(t *testing.T) {
 
 	// The calibrated predictions with their intervals: what an interval of one level tells, as exactly as its ends
 	// are rounded. The verdict of the report also counts intervals of 68 %, which such a table does not state.
-	got := judged(t, judge.Options{Predictions: csv["splits/four/honest"], Against: dir, Split: "four"})
+	got := judged(t, judge.Options{
+		Predictions: csv["splits/four/honest"], Against: pairs.FromPath(dir), Split: "four",
+	})
 	want := own["honest"].(map[string]any)
 	stated := got["network"].([]any)[0].(map[string]any)
 	outcome := want["outcomes"].([]any)[0].(map[string]any)
@@ -228,7 +242,7 @@ func TestSameAsReport(t *testing.T) {
 func TestByHand(t *testing.T) {
 	dir := t.TempDir()
 	o := judge.Options{
-		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1 [N],y_2 [N]\na,1,1,2\nb,2,4,6\nc,3,0,0\n"),
+		Against: measured(t, dir, "run,x,y_1 [N],y_2 [N]\na,1,1,2\nb,2,4,6\nc,3,0,0\n"),
 		Predictions: write(t, filepath.Join(dir, "p.csv"),
 			"x,y [kN],y_low [kN],y_high [kN]\n1,15e-4,-0,19e-4\n2,45e-4,4e-3,8e-3\n9,0,0,0\n"),
 		Level: 0.9,
@@ -267,8 +281,7 @@ func TestByHand(t *testing.T) {
 // widths by hand.
 func TestUnitsAndBounds(t *testing.T) {
 	dir := t.TempDir()
-	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x [deg],y_1 [N],y_2 [N]\n-0,1,2\n90,4,6\n")
-	o := judge.Options{Against: pairs, Level: 0.9}
+	o := judge.Options{Against: measured(t, dir, "x [deg],y_1 [N],y_2 [N]\n-0,1,2\n90,4,6\n"), Level: 0.9}
 	inf := math.Inf(1)
 	for text, want := range map[string][2]float64{
 		"x,y [N],y_low [N],y_high [N]\n0,1,0,1.9\n90,5,4,8\n":                              {0.75, 1.475},
@@ -306,24 +319,22 @@ func TestLearned(t *testing.T) {
 	dir := t.TempDir()
 	inside := 0.0
 	half := 0.0
-	o := judge.Options{
-		Against: filepath.Join(dir, "pairs.csv"), Predictions: filepath.Join(dir, "p.csv"), Groups: "rig", Level: 0.95,
-	}
+	o := judge.Options{Predictions: filepath.Join(dir, "p.csv"), Groups: "rig", Level: 0.95}
 
 	rng := rand.New(rand.NewPCG(11, 0))
 	for range campaigns {
-		pairs := "run,x,y_1,y_2\n"
+		table := "run,x,y_1,y_2\n"
 		means := "x,y,rig\n"
 		for g := range groups {
 			truth := 10 + rng.NormFloat64()
 			for c := range conditions {
 				x := g*conditions + c
-				pairs += fmt.Sprintf("r%d,%d,%.6f,%.6f\n", x, x, truth+0.3*rng.NormFloat64(), truth+0.3*rng.NormFloat64())
+				table += fmt.Sprintf("r%d,%d,%.6f,%.6f\n", x, x, truth+0.3*rng.NormFloat64(), truth+0.3*rng.NormFloat64())
 				means += fmt.Sprintf("%d,10,rig %02d\n", x, g)
 			}
 		}
 
-		write(t, o.Against, pairs)
+		o.Against = measured(t, dir, table)
 		write(t, o.Predictions, means)
 
 		e, err := judge.Judge(context.Background(), o)
@@ -357,7 +368,7 @@ func TestOtherRuns(t *testing.T) {
 	dir := t.TempDir()
 	o := judge.Options{
 		Predictions: write(t, filepath.Join(dir, "p.csv"), "run,x,y [N],y_std\nA,1,1,1\nB,2,4,1\n"), Level: 0.95,
-		Against: write(t, filepath.Join(dir, "pairs.csv"), "run,x,y_1,y_2\nr1,1,1,2\nr2,2,4,6\n"),
+		Against: measured(t, dir, "run,x,y_1,y_2\nr1,1,1,2\nr2,2,4,6\n"),
 	}
 	e, err := judge.Judge(context.Background(), o)
 	require.NoError(t, err)
@@ -371,7 +382,7 @@ func TestOtherRuns(t *testing.T) {
 // What does not fit is named with its place.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
-	pairs := write(t, filepath.Join(dir, "pairs.csv"), "x [deg],y_1 [N],y_2 [N]\n1,1,2\n2,4,6\n")
+	source := measured(t, dir, "x [deg],y_1 [N],y_2 [N]\n1,1,2\n2,4,6\n")
 	for text, want := range map[string]string{
 		"x,z\n1,1\n":           "expected a column named as an outcome of the pairs: y",
 		"a,y\n1,1\n":           "expected columns of the pairs' conditions",
@@ -389,7 +400,7 @@ func TestRefused(t *testing.T) {
 		"x,y,y_sd\n1,1,1\n2,4,-1\n":            "row 2, column y_sd: expected a deviation that is not negative, found \"-1\"",
 		"x,y,y_low,y_high\n1,1,0,2\n2,4,5,3\n": "row 2, column y_low: expected at most y_high, found \"5\"",
 	} {
-		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: pairs, Level: 0.95}
+		o := judge.Options{Predictions: write(t, filepath.Join(dir, "p.csv"), text), Against: source, Level: 0.95}
 		if strings.Contains(text, "rig") {
 			o.Groups = "rig"
 		}

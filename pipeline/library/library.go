@@ -17,7 +17,6 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/engine"
 	"doubletake/report"
 	"doubletake/train/honest"
 	"doubletake/train/honest/leftout"
@@ -391,21 +390,21 @@ func plural(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// Write writes the prior to a file, which train.honest.prior can name. It replaces a file of priors, and returns an
-// error if there is another file at path.
-func (l *Library) Write(path string) error {
+// Encode returns the contents of a file with the prior, which train.honest.prior can name. Encode returns an error if
+// there is a file at path that is not a file of priors, because the new file would replace it.
+func (l *Library) Encode(path string) ([]byte, error) {
 	data, err := scale.EncodePriors(l.Prior)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	if old, err := os.ReadFile(path); err == nil {
 		if _, err := scale.ReadPriors(old); err != nil {
-			return &fault.Error{Path: path, Want: "a new file, or one of priors", Found: "another", Hint: "move it away"}
+			return nil, &fault.Error{Path: path, Want: "a new file, or one of priors", Found: "another", Hint: "move it away"}
 		}
 	}
 
-	return engine.WriteFile(path, data)
+	return data, nil
 }
 
 // BuiltIn reports whether a prior with this name comes with the program.

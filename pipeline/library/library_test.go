@@ -1,7 +1,6 @@
 package library
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -98,25 +97,27 @@ func TestLearn(t *testing.T) {
 		t.Errorf("the odd family has ln evidence %g by the others, %g by the wide prior", odd.Learned, odd.Like)
 	}
 
+	// Learning again gives the same bytes, which replace the file of the first time.
 	path := filepath.Join(root, "prior.json")
+	first, err := l.Encode(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, first, 0o600))
 
-	var first []byte
-	for range 2 {
-		if l, err = Learn(context.Background(), dirs, "lab"); err == nil {
-			err = l.Write(path)
-		}
+	again, err := Learn(context.Background(), dirs, "lab")
+	require.NoError(t, err)
 
-		b, wrong := os.ReadFile(path)
-		if err != nil || wrong != nil || first != nil && !bytes.Equal(first, b) {
-			t.Fatal(err, wrong, "or other bytes")
-		}
+	second, err := again.Encode(path)
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(second))
 
-		first = b
-	}
+	list, err := scale.ReadPriors(first)
+	require.NoError(t, err)
+	assert.Equal(t, l.Prior, list[0])
 
-	if list, err := scale.ReadPriors(first); err != nil || list[0] != l.Prior {
-		t.Errorf("%v, %v", list, err)
-	}
+	// A file that is not one of priors stays.
+	require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+	_, err = l.Encode(path)
+	assert.ErrorContains(t, err, "expected a new file, or one of priors, found another")
 }
 
 // The record of rises is that of what finished splits held out, by metrics.json; networks' and final models have none.

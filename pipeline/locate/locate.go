@@ -29,30 +29,19 @@ func Pairs(name, configuration string) (source pairs.Source, experiment *config.
 	return source, experiment, nil
 }
 
-// find returns the path, the folder and the split of the pairs that a name means, and their experiment.
+// find returns the source of the pairs that a name means, and their experiment.
 func find(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
-	info, err := os.Stat(name)
-	if err != nil {
+	if _, err := os.Stat(name); err != nil {
 		return findExperiment(file, name)
 	}
 
-	if !info.IsDir() {
-		return pairs.Source{Path: name}, nil
+	source = pairs.FromPath(name)
+	if source.Dir == "" {
+		return source, nil
 	}
-
-	source.Dir = name
-	if parent := filepath.Dir(filepath.Clean(name)); filepath.Base(parent) == "splits" {
-		source.Split = filepath.Base(name)
-		source.Dir = filepath.Dir(parent)
-	}
-
-	source.Path = filepath.Join(source.Dir, tripletsArrow)
 
 	return source, file.Experiment(filepath.Base(source.Dir))
 }
-
-// tripletsArrow is the table of pairs in the folder of an experiment.
-const tripletsArrow = "triplets.arrow"
 
 // findExperiment returns the path, the folder and the split of the pairs of an experiment of the configuration.
 func findExperiment(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
@@ -67,7 +56,7 @@ func findExperiment(file *config.File, name string) (source pairs.Source, experi
 		return pairs.Source{Path: owner}, nil
 	}
 
-	source.Path = filepath.Join(owner, tripletsArrow)
+	source = pairs.FromPath(owner)
 	source.Dir = filepath.Join(workdir, experiment.Name)
 	source.Split = split
 

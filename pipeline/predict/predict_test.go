@@ -89,7 +89,7 @@ func split(t *testing.T) string {
 func opened(t testing.TB, path string) *Models {
 	t.Helper()
 
-	m, err := Open(path)
+	m, err := Open(path, nil)
 	require.NoError(t, err)
 
 	return m
@@ -215,7 +215,7 @@ func TestOpenErrors(t *testing.T) {
 		{filepath.Join(bad, "short"), "2 inputs and 2 outcomes"},
 		{filepath.Join(bad, "bare"), "expected the card of the model next to it"},
 	} {
-		_, err := Open(c.path)
+		_, err := Open(c.path, nil)
 
 		ingesttest.WantDataError(t, nil, err, c.want)
 	}

@@ -30,6 +30,29 @@ type Source struct {
 	Hint   string   // end of the advice if there is nothing at Path
 }
 
+// tripletsArrow is the table of pairs in the folder of an experiment.
+const tripletsArrow = "triplets.arrow"
+
+// FromPath returns the source of pairs at a path: the folder of an experiment or of a split of it, which both mean all
+// pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2.
+func FromPath(path string) Source {
+	source := Source{Name: path, Path: path}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() { // Open reports a path at which there is nothing
+		return source
+	}
+
+	source.Dir = path
+	if parent := filepath.Dir(filepath.Clean(path)); filepath.Base(parent) == "splits" {
+		source.Split = filepath.Base(path)
+		source.Dir = filepath.Dir(parent)
+	}
+
+	source.Path = filepath.Join(source.Dir, tripletsArrow)
+
+	return source
+}
+
 // Pairs is a table of pairs of outcomes.
 type Pairs struct {
 	*table.Table
