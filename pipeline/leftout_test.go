@@ -17,9 +17,9 @@ import (
 
 	"doubletake/internal/longtest"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/report/answer/predict"
 	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/honest"

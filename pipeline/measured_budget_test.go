@@ -11,8 +11,8 @@ import (
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/budget"
 	"doubletake/pipeline/locate"
+	"doubletake/report/answer/budget"
 )
 
 // readBudgets makes the budgets of the experiment in a folder, with what the configuration in the working directory

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/pipeline/budget"
-	"doubletake/pipeline/contrast"
-	"doubletake/pipeline/judge"
+	"doubletake/report/answer/budget"
+	"doubletake/report/answer/contrast"
+	"doubletake/report/answer/judge"
 	"doubletake/report/pairs"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/predict"
 	"doubletake/report"
+	"doubletake/report/answer/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )

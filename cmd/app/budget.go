@@ -1,9 +1,9 @@
 package app
 
 import (
-	"doubletake/pipeline/budget"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/answer/budget"
 )
 
 const (

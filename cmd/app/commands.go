@@ -11,8 +11,8 @@ import (
 
 	"doubletake/docs"
 	"doubletake/pipeline"
-	"doubletake/pipeline/export"
 	"doubletake/report"
+	"doubletake/report/answer/export"
 )
 
 // commandsText describes the commands; its first lines state the form.

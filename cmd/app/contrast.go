@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 
-	"doubletake/pipeline/contrast"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/answer/contrast"
 	"doubletake/report/pairs"
 )
 

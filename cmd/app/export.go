@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/pipeline/export"
 	"doubletake/pipeline/locate"
+	"doubletake/report/answer/export"
 	"doubletake/train/numbers"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"doubletake/docs"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train/score"
 )
 
@@ -38,7 +38,7 @@ func TestColumnsAreExplained(t *testing.T) {
 		named("metrics", m.Key)
 	}
 
-	b := testfile.Read(t, "../../pipeline/predict/print.go")
+	b := testfile.Read(t, "../../report/answer/predict/print.go")
 
 	for _, m := range regexp.MustCompile(`\{"outcome", "unit"(.*)\}\n`).FindAllStringSubmatch(string(b), -1) {
 		for _, head := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(m[1], -1) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/library"
 	"doubletake/report"
+	"doubletake/report/answer/library"
 )
 
 // runHonest learns a library from finished runs: the prior of the calibration of campaigns that are not among them. It

@@ -28,16 +28,33 @@ var imports = []struct{ of, may string }{
 	// Results and intervals, without what fits them.
 	{"train/honest/interval", "internal/parallel train/form train/honest/scale train/numbers train/score train/triplets"},
 	{"train/honest/scale", "train/kernel train/numbers"},
+	// Tables of trained results, beside their types.
+	{"train/honest/leftout", "ingest/table train/honest/scale"},
 	{"train/numbers", ""},
 	{"train/contrast", ""},
 	{"train/form", ""},
 	{"train/gp", "ingest/fault internal/parallel train/kernel train/triplets"},
 	{"train/holdout", ""},
 	// The results that it shows.
-	{"report", "report/... ingest/units train/numbers train/score train/honest/interval train/honest/scale docs"},
+	{"report", "report/figure/... ingest/units train/numbers train/score train/triplets train/honest/interval " +
+		"train/honest/scale docs"},
 	// The lowest room that may know the outcomes of dsp and the set of train.
 	{"report/pairs", "dsp ingest/campaign ingest/condition ingest/derive ingest/fault ingest/spelling ingest/table " +
 		"ingest/units train/triplets"},
+	// The answers take tables and trained results; they know no configuration, no engine and no stage.
+	{"report/answer/budget", "ingest/condition ingest/derive ingest/fault ingest/spelling ingest/units internal/kv " +
+		"report report/pairs train/numbers"},
+	{"report/answer/contrast", "ingest/fault ingest/table ingest/units internal/kv report report/figure report/pairs " +
+		"train/contrast train/numbers"},
+	{"report/answer/export", "ingest/fault ingest/table train/numbers"},
+	{"report/answer/judge", "ingest/fault ingest/spelling ingest/table report report/pairs train/honest " +
+		"train/honest/interval train/score train/triplets"},
+	{"report/answer/library", "ingest/fault ingest/table report train/honest train/honest/leftout train/honest/scale"},
+	{"report/answer/predict", "ingest/derive ingest/fault ingest/spelling ingest/units internal/kv report report/pairs " +
+		"train train/card train/holdout train/honest train/honest/interval train/honest/scale train/numbers train/score " +
+		"train/triplets"},
+	{"report/answer/suggest", "ingest/fault ingest/spelling ingest/units internal/kv report/answer/predict train/honest " +
+		"train/honest/interval"},
 	{"docs", ""},
 	{"internal/kv", ""},
 	{"internal/lists", ""},
@@ -52,28 +69,14 @@ var imports = []struct{ of, may string }{
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/fault ingest/condition " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
-	{"pipeline/export", "internal/kv pipeline/predict ingest/table ingest/fault train train/gp " +
-		"train/honest train/honest/interval train/honest/scale train/numbers"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
 		"report/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
-	{"pipeline/locate", "pipeline/config report/pairs"},
-	{"pipeline/predict", "pipeline/engine pipeline/locate internal/kv report/pairs pipeline/stages/trainstage " +
-		"ingest/derive ingest/fault ingest/spelling ingest/units report train/..."},
-	{"pipeline/budget", "internal/kv pipeline/config pipeline/locate report/pairs ingest/derive " +
-		"ingest/condition ingest/fault ingest/spelling ingest/units report train/numbers"},
-	{"pipeline/judge", "pipeline/locate report/pairs pipeline/stages/reportstage " +
-		"ingest/table ingest/fault ingest/spelling report train/honest train/honest/interval " +
-		"train/score train/triplets"},
-	{"pipeline/contrast", "internal/kv pipeline/locate report/pairs " +
-		"ingest/table ingest/fault ingest/units train/contrast train/numbers report report/figure"},
-	{"pipeline/suggest", "ingest/fault ingest/spelling ingest/units internal/kv pipeline/predict train/honest " +
-		"train/honest/interval"},
-	{"pipeline/library", "pipeline/engine pipeline/stages/trainstage ingest/table ingest/fault report train/honest " +
-		"train/honest/scale"},
-	{"pipeline/inspect", "pipeline/predict pipeline/config internal/kv ingest/table pipeline/stages/ingeststage " +
-		"ingest/... dsp train/numbers"},
+	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
+		"report/pairs"},
+	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +
+		"pipeline/stages/ingeststage ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages/reportstage ingest/fault " +
 		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
@@ -82,9 +85,8 @@ var imports = []struct{ of, may string }{
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
-	{"cmd", "pipeline pipeline/budget pipeline/contrast pipeline/export pipeline/inspect pipeline/judge " +
-		"pipeline/library pipeline/locate pipeline/predict pipeline/runs pipeline/scaffold pipeline/suggest ingest " +
-		"ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
+	{"cmd", "pipeline pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold report/answer/... report/pairs " +
+		"ingest ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
 }
@@ -95,7 +97,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
 	{"github.com/pierrec/lz4", "ingest/format/arrow"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},
-	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},
+	{"github.com/parquet-go/parquet-go", "ingest/format/parquet report/answer/export"},
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/app"},
 	{"go.yaml.in/yaml", "pipeline/config"},
@@ -106,7 +108,7 @@ var foreign = []struct{ module, by string }{
 	{"golang.org/x/image", "report/figure/paper"},
 	{"github.com/stretchr/testify", "internal/testfile pipeline/stages/stagetest train/baseline/baselinetest"},
 	{"golang.org/x/text", "report ingest/spelling"},
-	{"gonum.org/v1/gonum", "dsp train/... pipeline/budget pipeline/export"},
+	{"gonum.org/v1/gonum", "dsp train/... report/answer/budget report/answer/export"},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/app"},
 }
 

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/export"
 	"doubletake/pipeline/scaffold"
+	"doubletake/report/answer/export"
 )
 
 // runInit writes a configuration that fits the files of a folder, a table of conditions if the folder has none, and the

@@ -3,9 +3,9 @@ package app
 import (
 	"fmt"
 
-	"doubletake/pipeline/judge"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/answer/judge"
 )
 
 // runJudge prints how predictions of any origin compare with measurements.

@@ -4,8 +4,8 @@ import (
 	"io"
 	"slices"
 
-	"doubletake/pipeline/predict"
 	"doubletake/report"
+	"doubletake/report/answer/predict"
 	"doubletake/train/numbers"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/locate"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 )
 
 // request is a line that a session reads: a command with its arguments.

@@ -11,9 +11,9 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/predict"
-	"doubletake/pipeline/suggest"
 	"doubletake/report"
+	"doubletake/report/answer/predict"
+	"doubletake/report/answer/suggest"
 	"doubletake/train/numbers"
 )
 

@@ -14,7 +14,7 @@ import (
 	"doubletake/ingest/format"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/locate"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 )
 
 // Description is what File found in a file. Exactly one of Recording, Table

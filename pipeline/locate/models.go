@@ -2,7 +2,7 @@ package locate
 
 import (
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 )
 
 // Models opens the models that a name means: an experiment of pipeline.yaml, EXPERIMENT/SPLIT, or a path that

@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"doubletake/ingest/derive"
-	"doubletake/pipeline/budget"
 	"doubletake/pipeline/config"
+	"doubletake/report/answer/budget"
 )
 
 // Stated returns what the configuration of an experiment states for budgets of uncertainty. It returns nil if

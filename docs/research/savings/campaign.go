@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/suggest"
+	"doubletake/report/answer/predict"
+	"doubletake/report/answer/suggest"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"

@@ -15,9 +15,9 @@ import (
 
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
-	"doubletake/pipeline/suggest"
+	"doubletake/report/answer/predict"
+	"doubletake/report/answer/suggest"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"doubletake/pipeline/suggest"
+	"doubletake/report/answer/suggest"
 )
 
 // By hand: on a line with nothing measured before, two of five are picked with

@@ -31,7 +31,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/export"
+	"doubletake/report/answer/export"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/pipeline/judge"
+	"doubletake/report/answer/judge"
 	"doubletake/report/pairs"
 )
 

@@ -22,7 +22,7 @@ import (
 func stand(t *testing.T) map[string][]row {
 	t.Helper()
 
-	f, err := os.Open("../../examples/propeller-stand/pairs.csv")
+	f, err := os.Open("../../../examples/propeller-stand/pairs.csv")
 	require.NoError(t, err)
 	defer f.Close()
 
@@ -99,7 +99,7 @@ func TestSizeOnPropellerStand(t *testing.T) {
 
 	t.Logf("%g splits: motors as units differ in %.4f, rows in %.4f", splits, byMotor/splits, byRow/splits)
 
-	page := testfile.Read(t, "../../docs/contrast.md")
+	page := testfile.Read(t, "../../../docs/contrast.md")
 
 	text := strings.Join(strings.Fields(string(page)), " ")
 	if stated := fmt.Sprintf("rows as units %.0f %% of the splits differed at 5 %%, with motors as units %.1f %%",

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"doubletake/pipeline/library"
+	"doubletake/report/answer/library"
 )
 
 // ExampleLearn shows the error of a folder without results, which says what to do.

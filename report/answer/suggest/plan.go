@@ -13,7 +13,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -222,7 +222,7 @@ func TestReplayOfMounting(t *testing.T) {
 	assert.Less(t, math.Abs(sum), math.Log(1.35), "promised half widths are × %.2f of those found", math.Exp(sum))
 	assert.Less(t, same, math.Log(0.6), "a mounting that was measured is another question")
 
-	page := strings.Join(strings.Fields(string(testfile.Read(t, "../../docs/suggest.md"))), " ")
+	page := strings.Join(strings.Fields(string(testfile.Read(t, "../../../docs/suggest.md"))), " ")
 	stated := fmt.Sprintf("were × %.1f of those then found for any new one; those in the fourth itself were × %.1f",
 		math.Exp(sum), math.Exp(same))
 	assert.Contains(t, page, stated)

@@ -18,10 +18,10 @@ import (
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
-	"doubletake/pipeline/export"
-	"doubletake/pipeline/judge"
 	"doubletake/pipeline/pipelinetest"
 	"doubletake/report"
+	"doubletake/report/answer/export"
+	"doubletake/report/answer/judge"
 	"doubletake/report/pairs"
 	"doubletake/train/score"
 )
@@ -67,7 +67,7 @@ func measured(t *testing.T, dir, table string) pairs.Source {
 func runStand(t *testing.T) string {
 	t.Helper()
 
-	b := testfile.Read(t, filepath.Join("..", "..", "examples", "propeller-stand", "pairs.csv"))
+	b := testfile.Read(t, filepath.Join("..", "..", "..", "examples", "propeller-stand", "pairs.csv"))
 
 	var some []string
 	for i, l := range strings.SplitAfter(string(b), "\n") {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train/honest"
 )
 

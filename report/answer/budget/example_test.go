@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"doubletake/pipeline/budget"
+	"doubletake/report/answer/budget"
 )
 
 // A resistance by voltage and current.

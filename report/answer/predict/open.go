@@ -23,9 +23,9 @@ import (
 type Verifier func(location string) (check func(files ...string) error)
 
 // Open reads the models at a path: a model.json, the folder of a split, whose networks predict together, or the folder
-// of an experiment with a final model or a single split. Open returns a *fault.Error if a file is missing, damaged, or of
-// another split, and the error of verify for a file that is not as it was written. If verify is nil, Open takes the files
-// as they are.
+// of an experiment with a final model or a single split. Open returns a *fault.Error if a file is missing, damaged, or
+// of another split, and the error of verify for a file that is not as it was written. If verify is nil, Open takes the
+// files as they are.
 func Open(path string, verify Verifier) (*Models, error) {
 	files, err := modelFiles(path)
 	if err != nil {

@@ -22,7 +22,7 @@ type Options struct {
 	Predictions string       // path of a table of predictions
 	Against     pairs.Source // the pairs that judge
 	Split       string       // a split of the experiment, whose held-out pairs alone are judged; "": all predicted pairs
-	Groups      string       // column with the group that a prediction was trained without, or a derived condition; "": none
+	Groups      string       // column with the group that a prediction was trained without, or a derived condition
 	Level       float64      // probability of the intervals
 }
 

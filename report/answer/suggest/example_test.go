@@ -3,7 +3,7 @@ package suggest_test
 import (
 	"fmt"
 
-	"doubletake/pipeline/suggest"
+	"doubletake/report/answer/suggest"
 )
 
 // What changes cost and what a session may cost, as on the command line.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"

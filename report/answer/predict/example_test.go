@@ -3,7 +3,7 @@ package predict_test
 import (
 	"fmt"
 
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 )
 
 // Conditions of the command line, in the order of the model's inputs.

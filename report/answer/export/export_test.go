@@ -21,7 +21,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
-	"doubletake/pipeline/export"
+	"doubletake/report/answer/export"
 )
 
 // column and file are what the scripts of testdata print.
@@ -207,7 +207,8 @@ func TestParquet(t *testing.T) {
 
 	for _, name := range []string{"hyparquet", "@duckdb/node-api"} {
 		if _, err := os.Stat("testdata/parquet/node_modules/" + name + "/package.json"); err != nil {
-			absent(t, "DOUBLETAKE_REQUIRE_NODE", "npm "+name+" is not installed (npm ci in pipeline/export/testdata/parquet)")
+			absent(t, "DOUBLETAKE_REQUIRE_NODE",
+				"npm "+name+" is not installed (npm ci in report/answer/export/testdata/parquet)")
 		}
 	}
 

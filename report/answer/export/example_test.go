@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/export"
+	"doubletake/report/answer/export"
 )
 
 // ExampleCSV writes a table of two rows. The name that a spreadsheet would take for a formula gets ' in front.

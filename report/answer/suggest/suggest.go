@@ -12,7 +12,7 @@ import (
 
 	"doubletake/ingest/units"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/predict"
+	"doubletake/report/answer/predict"
 	"doubletake/train/honest/interval"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"doubletake/pipeline/contrast"
+	"doubletake/report/answer/contrast"
 	"doubletake/report/pairs"
 )
 
