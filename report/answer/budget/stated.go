@@ -171,8 +171,8 @@ func (c *campaign) mean(outcome string, id int) float64 {
 	return sum / n
 }
 
-// statedQuantities returns the quantities whose uncertainties are stated, by name, with their values at the condition of
-// a row. It returns an error if such a quantity is not known.
+// statedQuantities returns the quantities whose uncertainties are stated, by name, with their values at the condition
+// of a row. It returns an error if such a quantity is not known.
 func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
 	base := c.baseValues(row)
 	stated := map[string]Quantity{}

@@ -104,7 +104,7 @@ func (c *comparison) matchConditions() error {
 	return &fault.Error{
 		Path: c.Runs[0].Name, Want: "equal conditions on both sides, or one condition that varies",
 		Found: "few that are equal",
-		Hint: "where conditions scatter about set points, name these: ingest: {within: …}",
+		Hint:  "where conditions scatter about set points, name these: ingest: {within: …}",
 	}
 }
 

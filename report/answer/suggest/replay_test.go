@@ -223,8 +223,8 @@ func TestReplayOfMounting(t *testing.T) {
 	assert.Less(t, same, math.Log(0.6), "a mounting that was measured is another question")
 
 	page := strings.Join(strings.Fields(string(testfile.Read(t, "../../../docs/suggest.md"))), " ")
-	stated := fmt.Sprintf("were × %.1f of those then found for any new one; those in the fourth itself were × %.1f",
-		math.Exp(sum), math.Exp(same))
+	stated := fmt.Sprintf("forecast for a fourth were × %.1f of the widths found for any new mounting. "+
+		"Within the fourth mounting itself, the widths found were × %.1f of the forecast", math.Exp(sum), math.Exp(same))
 	assert.Contains(t, page, stated)
 }
 

@@ -1,5 +1,5 @@
-// Package leftout writes and reads the groups that were left out of trainings, from which the scale of the errors on new
-// groups is learned, as a table.
+// Package leftout writes and reads the table of the groups that were left out of trainings. The scale of the errors on
+// new groups is learned from them.
 package leftout
 
 import (
