@@ -60,6 +60,8 @@ func (w *Watcher) Page(now time.Time) ([]byte, error) {
 func (w *Watcher) show(values map[string]any, r *run, now time.Time) {
 	state := w.state(r, now)
 	values["State"] = state.title
+	values["Class"] = state.class
+	values["Percent"] = r.percent()
 	values["Facts"] = state.facts
 	values["Error"] = state.failure
 	values["Stages"] = r.stages
@@ -115,6 +117,7 @@ func (w *Watcher) title() string {
 // state describes a run in words.
 type state struct {
 	title   string
+	class   string   // of the mark beside the title: "done", "running", "silent" or "failed"; "" without a run
 	facts   []string // sentences
 	failure string   // the error that ended the run; "" if there is none
 }
@@ -136,20 +139,25 @@ func (w *Watcher) state(r *run, now time.Time) state {
 	switch {
 	case r.end != nil && r.end.Text != "":
 		s.title = "Interrupted"
+		s.class = "failed"
 		s.failure = r.end.Text
 		s.say("Ended %s.", localTime(r.end.Time))
 	case r.end != nil:
 		s.title = "Done"
+		s.class = "done"
 		if len(r.tasksIn("failed")) > 0 {
 			s.title = "Ended with failures"
+			s.class = "failed"
 		}
 
 		s.say("It took %s.", Words(r.end.Time.Sub(r.head.Time)))
 	case r.silent:
 		s.title = "No sign of life since " + w.alive.Format(time.DateTime)
+		s.class = "silent"
 		s.say("The process was killed, or its machine does not reach the work directory. Run again to go on.")
 	default:
 		s.title = "Running"
+		s.class = "running"
 		s.say("For %s.", Words(now.Sub(r.head.Time)))
 		s.say("About %s left.", Words(r.estimate.Left(now)))
 	}

@@ -59,6 +59,18 @@ func (s *stage) Done() int { return s.Made + s.UpToDate }
 // Percent returns the share of tasks that have results, in per cent.
 func (s *stage) Percent() int { return 100 * s.Done() / max(1, s.Tasks) }
 
+// percent returns the share of the tasks of all stages that have results, in per cent.
+func (r *run) percent() int {
+	var all stage
+	for _, part := range r.stages {
+		all.Tasks += part.Tasks
+		all.Made += part.Made
+		all.UpToDate += part.UpToDate
+	}
+
+	return all.Percent()
+}
+
 // Waiting returns the number of tasks that have not begun.
 func (s *stage) Waiting() int { return max(0, s.Tasks-s.Done()-s.Running-s.Failed) }
 

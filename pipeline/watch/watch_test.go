@@ -93,7 +93,7 @@ func TestWatcher(t *testing.T) {
 	require.ErrorIs(t, <-s.over, engine.ErrFailed)
 
 	page = look(t, w)
-	assert.Contains(t, page, "Ended with failures")
+	assert.Contains(t, page, `Ended with failures <span class="chip failed">85 %</span>`, "6 of 7 tasks, rounded down")
 	assert.Contains(t, page, `href="report"`)
 	assert.Contains(t, page, "At work: 0")
 	assert.NotContains(t, page, "not renewed", "the report is this run's")
