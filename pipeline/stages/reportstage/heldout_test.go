@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Upper bounds are counted value by value, and a pair with a bound is left out of the errors without bounds. By hand:
-// the training values follow y = 2x − 2 and have the mean 2, so the plain predictions are wrong by 5 and 7, and by 1.
-// Both models predict 5 and 0: without the second pair, which has a bound, their error is 2.
+// Upper bounds are counted value by value. In errors and in the shares inside, a bound counts as the level that was
+// read; a pair with a bound is left out of both without bounds. By hand: the training values follow y = 2x − 2 and have
+// the mean 2, so the plain predictions are wrong by 5 and 7, and by 1. Both models predict 5 and 8, and are wrong by 2
+// and 1. The second pair has a bound: without it the error is 2.
 func TestHeldOutcomes(t *testing.T) {
 	tab := stagetest.Table(`
 run recording x y_1 y_2 y_bound_1 y_bound_2
@@ -27,11 +28,11 @@ e   e         5 9   9   false     true`)
 	set := d.set
 	set.Part = []triplets.Part{triplets.Train, triplets.Train, triplets.Train, triplets.Test, triplets.Test}
 	answers := triplets.Answers{
-		Mu: []float64{0, 0, 0, 5, 0}, Var: []float64{1, 1, 1, 1, 1}, Cov: make([]float64, 5),
+		Mu: []float64{0, 0, 0, 5, 8}, Var: []float64{1, 1, 1, 1, 1}, Cov: make([]float64, 5),
 	}
 	calibrated := &interval.Result{
 		Calibration: &interval.Calibration{Level: 0.95, Condition: "x"},
-		Record:      &interval.Record{Mu: []float64{5, 0}, Half: []float64{3, 3}, Half68: []float64{1, 1}},
+		Record:      &interval.Record{Mu: []float64{5, 8}, Half: []float64{3, 3}, Half68: []float64{1, 1}},
 	}
 
 	for name, honest := range map[string]*interval.Result{"network": nil, "calibrated": calibrated} {
@@ -49,10 +50,16 @@ e   e         5 9   9   false     true`)
 		assert.Equal(t, 1, held[0].Measured.Runs, name)
 
 		// 7 lies 2 from 5: outside the network's ± 1.96 and the 68 % interval ± 1, inside the calibrated ± 3.
-		inside := map[string]float64{"calibrated": 1}[name]
+		inside := map[string]float64{"network": 0, "calibrated": 1}[name]
 		assert.Equal(t, inside, held[0].Measured.Inside, name)
 		assert.Zero(t, held[0].Measured.At[0], name)
 	}
+
+	// With the bound, 9 lies 1 from 8, inside the network's ± 1.96.
+	all := networkTrust(set, answers)
+	require.Len(t, all, 1)
+	assert.InDelta(t, math.Sqrt((4.0+1)/2), all[0].RMSE, 1e-12, "error with the bound")
+	assert.Equal(t, 0.5, all[0].Inside, "share inside with the bound")
 
 	// The page shows which values are bounds, and which means contain one.
 	assert.Equal(t, []bool{true, false, false, false, false}, d.d.Bound1)
