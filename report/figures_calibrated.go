@@ -25,11 +25,10 @@ func (m *maker) calibrated(split *SplitDetail) {
 		return
 	}
 
-	shown := thin(asked, m.limit)
-	m.calibratedParity(split, shown)
+	m.calibratedParity(split, thin(asked, m.limit))
 	for k := range m.detail.Inputs {
 		if m.detail.varies(asked, k) {
-			m.residuals(split, shown, k)
+			m.residuals(split, asked, k)
 		}
 	}
 
@@ -119,7 +118,8 @@ func equalAxes(detail *Detail, k int, marks []figure.Mark) figure.Panel {
 	}
 }
 
-// residuals draws the measured mean less the calibrated model's mean over an input, in a panel for each outcome.
+// residuals draws the measured mean less the calibrated model's mean over an input, in a panel for each outcome. The
+// band of the intervals is the mean over all conditions; of the points, residuals draws as many as the limit allows.
 func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 	detail := m.detail
 	panels := min(parityOutcomes, detail.outcomeCount())
@@ -129,10 +129,10 @@ func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 	}
 
 	for k := range panels {
-		inside := detail.meanInterval(split, conditions, input, k)
+		inside := m.meanInterval(split, conditions, input, k)
 		held := figure.Mark{Kind: figure.Points, Name: "held out", Class: "test", Size: 1.4}
 		bounds := figure.Mark{Kind: figure.Points, Name: boundsName, Class: "test", Shape: "bound", Size: 1.4}
-		for _, c := range detail.sorted(conditions, input) {
+		for _, c := range detail.sorted(thin(conditions, m.limit), input) {
 			i := c*detail.outcomeCount() + k
 			x := detail.x(c, input)
 			residual := detail.Mean[i] - split.Calibrated.Mu[i]
@@ -166,13 +166,14 @@ func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 }
 
 // meanInterval returns the band of the mean half width of the calibrated intervals of outcome k at each value of an
-// input.
-func (d *Detail) meanInterval(split *SplitDetail, conditions []int, input, k int) figure.Mark {
+// input, or at as many values as the limit allows.
+func (m *maker) meanInterval(split *SplitDetail, conditions []int, input, k int) figure.Mark {
 	band := figure.Mark{
 		Kind: figure.Band, Name: plainLevel(split.Calibrated.Level) + " interval, mean half width", Class: "total",
 	}
 
-	for _, place := range d.spots(conditions, []int{input}) {
+	d := m.detail
+	for _, place := range thin(d.spots(conditions, []int{input}), m.limit) {
 		half := 0.0
 		for _, c := range place.conditions {
 			half += split.Calibrated.Half[c*d.outcomeCount()+k] / float64(len(place.conditions))
