@@ -23,13 +23,17 @@ type Intervals struct {
 // plainLevel writes a level like levelText, but with a plain blank: CSV files have the names of series too.
 func plainLevel(level float64) string { return strings.ReplaceAll(levelText(level), "\u00a0", " ") }
 
-// isCalibrated reports whether the split has a calibration with a record on the held-out part.
-func (s Split) isCalibrated() bool { return s.Honest != nil && s.Honest.Absent == "" }
+// isCalibrated reports whether the split has a calibration, and the calibration's record on the held-out part. If it
+// does not, the network's predictions are the ones that are judged and drawn.
+func (s Split) isCalibrated() bool {
+	return s.Honest != nil && s.Honest.Absent == "" && s.Honest.Record != nil
+}
 
-// heldOutLevels draws the outcomes along an input at the middle place of the held-out conditions. The first figure has
-// all outcomes with their intervals. If there is a calibration, the second has the outcome with the widest interval, by
-// the network and by the calibrated model. Without a calibration, directivities already show the network's intervals,
-// so nothing is drawn if there is an angle.
+// heldOutLevels draws held-out outcomes along an input, at the middle place of the held-out conditions. With a
+// calibration it draws two figures: all outcomes with the calibrated intervals, and the outcome whose calibrated
+// interval is widest, with the intervals of the calibrated model and of the network. If there is a single outcome, the
+// second figure has it already, and heldOutLevels leaves out the first. Without a calibration it draws all outcomes with
+// the network's intervals, unless an input is an angle: then the directivities show these intervals.
 func (m *maker) heldOutLevels(split *SplitDetail) {
 	detail := m.detail
 	isCalibrated := split.Calibrated != nil
@@ -149,7 +153,7 @@ func (m *maker) rises() {
 			addRise(&left, *group.Rise, group.E/group.Claim)
 		}
 
-		if split.isCalibrated() && split.Honest.Record != nil {
+		if split.isCalibrated() {
 			addRise(&held, split.covRise(), split.Honest.Record.RatioBefore)
 		}
 	}

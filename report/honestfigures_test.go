@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/csv"
 	"math"
 	"slices"
@@ -141,4 +142,27 @@ func TestCalibrationFigures(t *testing.T) {
 	holds(parts, "from run to run", 3, 30, 80)
 	holds(parts, "noise", 3, 80, 100)
 	holds(parts, "95 % of the share between", 1, 30, 10, 75)
+}
+
+// A calibration without a record of held-out values has no intervals to judge: every output then judges the network.
+func TestCalibrationWithoutRecord(t *testing.T) {
+	d := calibratedDetail()
+	d.Experiment = judged(rotor())
+	d.Experiment.Splits = d.Experiment.Splits[:1]
+	d.Experiment.Splits[0].Name = d.Splits[0].Name
+	d.Experiment.Splits[0].Honest.Record = nil
+	d.Splits[0].Calibrated = nil
+
+	var terminal bytes.Buffer
+	require.NoError(t, Terminal(&terminal, d.Experiment, 100, false))
+	text := strings.Join(strings.Fields(terminal.String()), " ")
+	assert.Contains(t, text, "no calibrated interval (the calibration has no record of held-out values), and the network")
+
+	for _, file := range Figures(d) {
+		assert.NotContains(t, file.File, "honest", "a figure of calibrated intervals")
+	}
+
+	assert.Contains(t, string(Page([]*Detail{d})), "no record of held-out values")
+	_, err := d.Experiment.MetricsJSON()
+	require.NoError(t, err)
 }

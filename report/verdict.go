@@ -258,7 +258,7 @@ func (s Split) grade() (text, why string) {
 func (s Split) uncalibratedGrade(grade string) string {
 	absent := "none was asked for"
 	if s.Honest != nil {
-		absent = clean(s.Honest.Absent)
+		absent = absentWords(s.Honest)
 	}
 
 	if s.isExternal() {
@@ -266,6 +266,11 @@ func (s Split) uncalibratedGrade(grade string) string {
 	}
 
 	return fmt.Sprintf("no calibrated interval (%s), and the network's own claim %s", absent, grade)
+}
+
+// absentWords says why a split has no calibrated interval.
+func absentWords(honest *interval.Result) string {
+	return cmp.Or(clean(honest.Absent), "the calibration has no record of held-out values")
 }
 
 // reasonFor says why evidence has its grade, or returns "" if the interval holds. The shares of values inside are

@@ -268,7 +268,7 @@ var wordsTemplate = sync.OnceValue(func() *template.Template {
 		"label": Variant.label, "by": Comparison.by, "short": shortName,
 		"cell":      func(v score.Value) string { return Cell(v, 1) },
 		"covMethod": covMethod, "factor": factorText, "reach": Violation.severity,
-		"calibrated": Split.isCalibrated, "claims": Experiment.vHatClaims,
+		"calibrated": Split.isCalibrated, "absent": absentWords, "claims": Experiment.vHatClaims,
 		"forecast": func(r *interval.Record) string { return r.ForecastWords(amountsIn) },
 		"oneDigit": func(v *float64) string { return fmt.Sprintf("%.1g", *v) },
 	}).Parse(wordsText))

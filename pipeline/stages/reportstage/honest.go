@@ -42,7 +42,7 @@ func addHonest(exp plan.Experiment, job *engine.Job, set triplets.Set, split con
 	}
 
 	sp.Honest = result
-	if result.Absent == "" {
+	if result.Record != nil {
 		ds.Calibrated = det.intervals(set, result)
 		ds.Reached = shareReached(set, result.Record.ContainedAt)
 	}
