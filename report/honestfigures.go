@@ -32,8 +32,8 @@ func (s Split) isCalibrated() bool {
 // heldOutLevels draws held-out outcomes along an input, at the middle place of the held-out conditions. With a
 // calibration it draws two figures: all outcomes with the calibrated intervals, and the outcome whose calibrated
 // interval is widest, with the intervals of the calibrated model and of the network. If there is a single outcome, the
-// second figure has it already, and heldOutLevels leaves out the first. Without a calibration it draws all outcomes with
-// the network's intervals, unless an input is an angle: then the directivities show these intervals.
+// second figure has it already, and heldOutLevels leaves out the first. Without a calibration it draws all outcomes
+// with the network's intervals, unless an input is an angle: then the directivities show these intervals.
 func (m *maker) heldOutLevels(split *SplitDetail) {
 	detail := m.detail
 	isCalibrated := split.Calibrated != nil
