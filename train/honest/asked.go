@@ -9,8 +9,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// asked is all that the calibration of one split asks a process, with the answers. It is asked together, because a
-// large process is factorised anew each time that it is asked.
+// asked holds all questions of the calibration of one split to a process, with the answers. The questions are asked
+// together, because a large process is factorised anew each time that it is asked.
 type asked struct {
 	rows   []int  // rows of the groups that are left out, ascending
 	held   []Held // these groups, with the rows that are predicted
@@ -21,8 +21,9 @@ type asked struct {
 	answers gp.Answers
 }
 
-// ask asks a process all that the calibration of a split needs: the left-out groups and units, the test part, and what
-// further runs would change. m is the model of the process, which describes its inputs and its condition.
+// ask asks a process for all that the calibration of a split needs: predictions of the left-out groups and units and of
+// the test part, and the claims after further runs. m is the model of the process, which describes its inputs and its
+// condition.
 func (l Learner) ask(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (*asked, error) {
 	a := &asked{}
 	q := gp.Questions{LeaveOut: true}

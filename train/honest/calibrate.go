@@ -35,8 +35,8 @@ type Options struct {
 	// FromGroup marks the inputs that are functions of the group. New groups are expected to lie outside the training
 	// range of these inputs. nil: no input is.
 	FromGroup []bool
-	// Form is the form of the process if the groups are things: inputs that it sets aside do not count, and products count
-	// as a whole. nil: all inputs count.
+	// Form is the form of the process if the groups are things. The ranges of inputs that it sets aside do not count, and
+	// products have ranges of their own. nil: all inputs count.
 	Form *form.Form
 }
 
@@ -48,44 +48,20 @@ type Options struct {
 // level or the prior is outside its limits.
 func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Options) (*interval.Calibration, error) {
 	d = checked(d)
-
-	o.Level = cmp.Or(o.Level, 0.95)
-	if !(o.Level > 0 && o.Level < 1) {
-		return nil, fmt.Errorf("calibrate on left-out groups: expected a level between 0 and 1, found %g", o.Level)
-	}
-
-	if err := o.Prior.Check(); err != nil {
+	o.Level = cmp.Or(o.Level, defaultLevel)
+	mean, std := spread(d, train, nil)
+	groups, err := o.groups(left, std, g.Condition)
+	if err != nil {
 		return nil, fmt.Errorf("calibrate on left-out groups: %w", err)
 	}
 
-	mean, std := spread(d, train, nil)
 	c := &interval.Calibration{
-		Format: interval.Format, Version: interval.Version, Base: o.Base, Asked: o.Level, Level: o.Level, K: len(left),
-		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean, Deviation: std, OfThings: o.OfThings,
+		Format: interval.Format, Version: interval.Version, Base: o.Base, Asked: o.Level, Level: o.levelBy(len(left)),
+		K: len(left), Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean, Deviation: std,
+		OfThings: o.OfThings, Conformal: conformal(left, d.Out),
 	}
-
-	for j, s := range std {
-		if !(s > 0) || math.IsInf(s, 0) {
-			return nil, fmt.Errorf("calibrate on left-out groups: outcome column %d: "+
-				"expected a positive deviation of the training values, found %g", j, s)
-		}
-	}
-
-	areFewSettings := c.K == scale.MinGroups && !c.OfThings
-	if areFewSettings || o.Hold == "groups" {
-		c.Level = max(c.Level, interval.FewGroupsLevel)
-	}
-
-	var groups []scale.Group
-	for _, l := range left {
-		l.check(d.Out)
-
-		group := l.group(std)
-		if !finite(group) {
-			return nil, fmt.Errorf("calibrate on left-out groups: a prediction for %s %s is not finite", g.Condition, l.Name)
-		}
-
-		groups = append(groups, group)
+	if o.SawGroups {
+		c.Conformal.Guarantee = 0
 	}
 
 	var others []*scale.Scale // by left-out group: the scale that the other groups teach
@@ -112,15 +88,54 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		c.NoiseRatio = statedNoise / measuredNoise
 	}
 
-	c.Conformal = conformal(left, d.Out)
-	if o.SawGroups {
-		c.Conformal.Guarantee = 0
-	}
-
 	c.Inputs = inputRanges(d, train, o)
 	c.Products = productRanges(d, train, c.Inputs, o.Form)
 
 	return c, nil
+}
+
+// defaultLevel is the default level of intervals.
+const defaultLevel = 0.95
+
+// groups checks the options and the deviations of the training outcomes, and returns the numbers of the left-out groups
+// from which the scale is learned. condition is the condition of the groups, for errors.
+func (o Options) groups(left []LeftOut, deviation []float64, condition string) ([]scale.Group, error) {
+	if !(o.Level > 0 && o.Level < 1) {
+		return nil, fmt.Errorf("expected a level between 0 and 1, found %g", o.Level)
+	}
+
+	if err := o.Prior.Check(); err != nil {
+		return nil, err
+	}
+
+	for j, s := range deviation {
+		if !(s > 0) || math.IsInf(s, 0) {
+			return nil, fmt.Errorf("outcome column %d: expected a positive deviation of the training values, found %g", j, s)
+		}
+	}
+
+	var groups []scale.Group
+	for _, l := range left {
+		l.check(len(deviation))
+		group := l.group(deviation)
+		if !finite(group) {
+			return nil, fmt.Errorf("a prediction for %s %s is not finite", condition, l.Name)
+		}
+
+		groups = append(groups, group)
+	}
+
+	return groups, nil
+}
+
+// levelBy returns the level of intervals that are learned from the given number of groups.
+func (o Options) levelBy(groups int) float64 {
+	areTwoSettings := groups == scale.MinGroups && !o.OfThings
+	if areTwoSettings || o.Hold == "groups" {
+		return max(o.Level, interval.FewGroupsLevel)
+	}
+
+	return o.Level
 }
 
 // finite reports whether all residuals, noises and claims of a group are finite.
@@ -209,7 +224,7 @@ type groupLaws struct {
 	predictor *scale.Predictor
 	level     float64
 	known     map[lawKey]lawNumbers
-	mixture   scale.Mixture // room
+	mixture   scale.Mixture // of the law that is computed
 }
 
 func newGroupLaws(others *scale.Scale, level float64) *groupLaws {
@@ -231,11 +246,31 @@ func (g *groupLaws) at(key lawKey) lawNumbers {
 }
 
 // groupResult summarises a left-out group: its squared errors by its pairs, and its intervals by the scale that the
-// other groups teach. Numbers are in standardised units, variances over the square of std, the deviations of the
-// outcomes.
+// other groups teach. Numbers are in standardised units: std are the deviations of the outcomes.
 func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) interval.GroupResult {
+	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, len(std))}
+	setErrors(&r, l, std)
+	setIntervals(&r, l, std, newGroupLaws(others, level))
+	for i, d := range l.Distance {
+		r.Distance += d
+		r.Farthest = max(r.Farthest, d)
+
+		if l.Outside[i] {
+			r.Outside++
+		}
+	}
+
+	r.Distance /= float64(l.N)
+	r.Outside /= float64(l.N)
+	_, runs := lists.Index(l.Run)
+	r.Runs = len(runs)
+
+	return r
+}
+
+// setErrors sets the squared errors of a group, by its pairs, and the noise of the pairs.
+func setErrors(r *interval.GroupResult, l LeftOut, std []float64) {
 	outcomes := len(std)
-	r := interval.GroupResult{Name: l.Name, Rows: l.N, Conditions: len(l.conditions()), EBy: make([]float64, outcomes)}
 	pairs := triplets.Set{N: l.N, Alone: l.Alone}.Pairs() // rows with two measurements
 	if len(pairs) == 0 {                                  // then all rows count, and e contains the noise
 		l.Alone = nil
@@ -243,28 +278,43 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 	}
 
 	e := make([]float64, l.N) // by row, mean over outcomes
-	laws := newGroupLaws(others, level)
-	n := float64(l.N * outcomes)
-	inside := 0
-	inside68 := 0
 	for k, mu := range l.Mu {
 		i := k / outcomes
 		j := k % outcomes
 		variance := std[j] * std[j]
 		squared := (l.Y1[k] - mu) * (l.Y2[k] - mu) / variance
 		e[i] += squared / float64(outcomes)
-		r.Claim += l.Claim[k] / variance / n
-		r.Noise += l.Noise[k] / variance / n
 		if !l.alone(i) {
 			r.EBy[j] += squared / float64(len(pairs))
 			r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / variance / float64(len(pairs)*outcomes)
 		}
+	}
 
-		law := laws.at(lawKey{l.Claim[k] / variance, l.Distance[i], l.Noise[k] / variance})
+	mean, se := score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs))
+	r.E = mean
+	if !math.IsNaN(se) {
+		r.ESE = &se
+	}
+}
+
+// setIntervals sets the claims and the noise of a group, the widths of its intervals, and the shares of its values
+// inside.
+func setIntervals(r *interval.GroupResult, l LeftOut, std []float64, laws *groupLaws) {
+	outcomes := len(std)
+	n := float64(l.N * outcomes)
+	inside := 0
+	inside68 := 0
+	for k, mu := range l.Mu {
+		j := k % outcomes
+		variance := std[j] * std[j]
+		r.Claim += l.Claim[k] / variance / n
+		r.Noise += l.Noise[k] / variance / n
+
+		law := laws.at(lawKey{l.Claim[k] / variance, l.Distance[k/outcomes], l.Noise[k] / variance})
 		r.Half += law.half / n
 		r.Variance += law.epistemic / n
 		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
-			winkler, _ := interval.Winkler(y, mu, law.half*std[j], level)
+			winkler, _ := interval.Winkler(y, mu, law.half*std[j], laws.level)
 			r.Score += winkler / std[j] / (2 * n)
 
 			miss := math.Abs(y - mu)
@@ -280,28 +330,6 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 
 	r.Inside = float64(inside) / (2 * n)
 	r.Inside68 = float64(inside68) / (2 * n)
-	for i, d := range l.Distance {
-		r.Distance += d
-		r.Farthest = max(r.Farthest, d)
-
-		if l.Outside[i] {
-			r.Outside++
-		}
-	}
-
-	r.Distance /= float64(l.N)
-	r.Outside /= float64(l.N)
-
-	mean, se := score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs))
-	r.E = mean
-	if !math.IsNaN(se) {
-		r.ESE = &se
-	}
-
-	_, runs := lists.Index(l.Run)
-	r.Runs = len(runs)
-
-	return r
 }
 
 // conformal returns the largest left-out residual of each outcome, with the guarantee K/(K+1) of K groups.

@@ -11,16 +11,16 @@ import (
 // the angle. An offset is all that a process has for them, so the user is told to add an input that tells them apart.
 
 const (
-	// mostCurves is the largest number of names of a label for which own curves are sought: each name but one is an input
-	// more.
+	// mostCurves is the largest number of names of a label for which own curves are sought, because each name but one
+	// needs an input.
 	mostCurves = 6
-	// curveMargin is by how much ln evidence must be larger with own curves for a warning.
+	// curveMargin is the gain of ln evidence by own curves above which there is a warning.
 	curveMargin = 5.0
 )
 
 // ownCurves returns the labels of m whose names differ in more than an offset: the evidence of the process is larger if
-// the names are inputs as well, with numbers 0 and 1. It fits both processes on few conditions, as the screen of forms
-// does. Harmonics of a rotor are not examined, nor more conditions than forms are chosen by.
+// the names are inputs as well, with the numbers 0 and 1. It fits both processes on few conditions, as the screen of
+// forms does. It does not examine harmonics of a rotor, or models of more than choiceConditions conditions.
 func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]interval.OwnCurves, error) {
 	if m.Orders != nil || m.Process.Conditions() > choiceConditions {
 		return nil, nil
@@ -60,11 +60,11 @@ func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]i
 	return list, nil
 }
 
-// withNames returns the rows with an input more for each name of label k but the first: 1 where the row has the name,
-// and 0 elsewhere.
+// withNames returns the rows with one more input for each name of label k except the first. The input is 1 if the row
+// has the name, and 0 otherwise.
 func (r processRows) withNames(k int) processRows {
 	added := len(r.Labels[k].Names) - 1
-	numbers := func(x []float64) []float64 {
+	withIndicators := func(x []float64) []float64 {
 		if x == nil {
 			return nil
 		}
@@ -84,8 +84,8 @@ func (r processRows) withNames(k int) processRows {
 	}
 
 	inputs := r.Set.In
-	r.Set.X = numbers(r.Set.X)
-	r.Set.SetPoints = numbers(r.Set.SetPoints)
+	r.Set.X = withIndicators(r.Set.X)
+	r.Set.SetPoints = withIndicators(r.Set.SetPoints)
 	r.Set.In = inputs + added
 	if r.form != nil {
 		r.form = r.form.WithInputs(inputs, added)

@@ -56,7 +56,7 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 		Y1: y.Standardise(d.Y1), Y2: y.Standardise(d.Y2),
 	}
 	for k := range e.Members {
-		m, err := e.Train(ctx, z, rand.New(rand.NewPCG(e.Seed, uint64(k)<<1)).Uint64())
+		m, err := e.Train(ctx, z, e.memberSeed(k))
 		if err != nil {
 			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
 		}
@@ -65,6 +65,11 @@ func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, erro
 	}
 
 	return p, nil
+}
+
+// memberSeed returns the seed of network k, from stream 2k of the random numbers of e.Seed.
+func (e Ensemble) memberSeed(k int) uint64 {
+	return rand.New(rand.NewPCG(e.Seed, 2*uint64(k))).Uint64()
 }
 
 // Untrained returns the ensemble on d without its members: the inputs that vary, and the scales. It returns an error if
@@ -212,8 +217,8 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (triplets.Pred
 func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	type plain EnsembleModel // without this method
 
-	// Member holds an interface, which encoding/json cannot read. So the members are read in raw form; the field hides
-	// plain.Members.
+	// Member holds an interface, which encoding/json cannot read. So the members are read in raw form first. The field
+	// Members hides plain.Members.
 	var s struct {
 		plain
 		Members []struct {

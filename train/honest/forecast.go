@@ -14,7 +14,8 @@ import (
 // forecastRuns are the numbers of measured runs of the new group for which forecasts are made.
 var forecastRuns = []int{1, 3}
 
-// Limits of a forecast: its cost goes with their sum times the square of the conditions that the process learned from.
+// Limits of a forecast. Its cost is proportional to the sum of both numbers times the square of the number of
+// conditions that the process learned from.
 const (
 	forecastConditions = 16  // held-out conditions over whose half widths a forecast is averaged
 	forecastMeasured   = 200 // conditions of the measured runs; with more there is no forecast
@@ -53,14 +54,14 @@ func (m *Model) forecast(s triplets.Set, g Grouping, p *interval.Prediction, noi
 		queries = append(queries, p.Query(i))
 	}
 
-	presentlyThere := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, places))
+	nowThere := meanByOutcome(s, m.Record, lists.Rows(p.Half, s.Out, places))
 	list := []interval.Forecast{{Half: now}}
 	for i, n := range chosen.counts {
 		c := afterMeasuring(*m.Calibration, measured[:min(chosen.conditions[i], len(measured))])
 		raw.Claim = a.answers.Claims[i]
 		half := meanByOutcome(s, m.Record, c.Predict(x, z, queries, raw).Half)
 		for u := range half {
-			half[u] *= now[u] / presentlyThere[u]
+			half[u] *= now[u] / nowThere[u]
 		}
 
 		list = append(list, interval.Forecast{Runs: n, Half: half})
@@ -72,11 +73,12 @@ func (m *Model) forecast(s triplets.Set, g Grouping, p *interval.Prediction, noi
 // afterMeasuring returns the calibration after conditions with the coordinates z were measured as well. The calibration
 // of labels, which have no coordinates, stays as it is.
 //
-// At a measured value of the groups' condition the distance is nearly 0, so that the shape of the distance would leave
-// no error there. Its weight therefore goes to the shape of the claim. On the eight simulated rotors on which this was
-// chosen, forecasts of one and three runs were on average 1.07 and 1.13 times the widths that were then found, on
-// sixteen others 1.20 and 1.09 times. With the weights as they are, forecasts of one run were too narrow on the eight;
-// with the claim as the only shape, all were 1.3 times too wide.
+// At a measured value of the groups' condition the distance is nearly 0, so that the shape of the distance would
+// leave no error there. Its weight therefore goes to the shape of the claim. This was chosen on eight simulated
+// rotors: there the forecasts of one and three runs were on average 1.07 and 1.13 times the widths that were found
+// after measuring. On sixteen other rotors they were 1.20 and 1.09 times these widths. With unchanged weights, the
+// forecasts of one run were too narrow on the eight rotors; with the claim as the only shape, all forecasts were 1.3
+// times too wide.
 func afterMeasuring(c interval.Calibration, z []float64) *interval.Calibration {
 	if c.Axis == nil {
 		return &c
@@ -146,7 +148,8 @@ func (c chosenRuns) added(s triplets.Set, r testRows, labels int) *gp.Added {
 }
 
 // chooseRuns chooses held-out runs for each count of forecastRuns. It sorts the runs by their inputs and spreads the
-// chosen ones evenly: one run at the quantile 1/2, three at 1/6, 3/6 and 5/6. No other choice was better.
+// chosen runs evenly: one run at the quantile 1/2, three at 1/6, 3/6 and 5/6. No other choice that was tried was
+// better.
 func chooseRuns(s triplets.Set) chosenRuns {
 	var chosen chosenRuns
 	runs := sortedRuns(s)

@@ -43,8 +43,8 @@ func (f conditionForm) X(x []float64) ([]float64, error) { return f.Form.X(x, f.
 func (f conditionForm) Each() int                        { return 1 }
 func (f conditionForm) LnFactors(x []float64) []float64  { return f.Form.LnFactors(x, f.inputs) }
 
-// logForm is the form in which inputs enter as their logarithm if they are marked.
-type logForm []bool // by input
+// logForm is the form in which marked inputs enter as their logarithms. It says for each input whether it is marked.
+type logForm []bool
 
 func (logForm) Each() int                     { return 1 }
 func (logForm) LnFactors([]float64) []float64 { return nil }
@@ -64,10 +64,10 @@ func (f logForm) X(x []float64) ([]float64, error) {
 const (
 	screenRows  = 80 // conditions on which hyperparameters are searched
 	screenSteps = 25 // iterations of the search
-	screenKeeps = 3  // forms that are fitted in full, besides the default form
+	screenKeeps = 3  // largest number of forms that are fitted in full, besides the default form
 )
 
-// candidate is a form under test.
+// candidate is a form that may be chosen.
 type candidate struct {
 	score  form.Score
 	rows   processRows // training rows in the form
@@ -174,13 +174,13 @@ func (l Learner) CheckForm(s triplets.Set) error {
 
 	// Forms depend on units alone, so that labels are not needed and any grouping will do.
 	l.Offsets = nil
-	_, err := l.asked(l.candidates(s, l.Grouping(make([]float64, s.N)), s.RowsOf(triplets.Train)))
+	_, err := l.requested(l.candidates(s, l.Grouping(make([]float64, s.N)), s.RowsOf(triplets.Train)))
 
 	return err
 }
 
-// asked returns the candidate that Represent names, or an error if it is not in the list.
-func (l Learner) asked(list []*candidate) (*candidate, error) {
+// requested returns the candidate that Represent names, or an error if it is not in the list.
+func (l Learner) requested(list []*candidate) (*candidate, error) {
 	var names []string
 	for _, c := range list {
 		if c.score.Name == l.Represent {
@@ -271,10 +271,10 @@ func (l Learner) choiceGroups(t trainingGroups) trainingGroups {
 
 // chooseForm returns the candidate that Represent names, or the best one, and how it was found. If there are too few
 // groups or forms for a choice, it returns the default form. Harmonics of a rotor keep the order form: on simulated and
-// measured rotors no other was ever better.
+// measured rotors no other form was ever better.
 func (l Learner) chooseForm(ctx context.Context, t trainingGroups, list []*candidate) (*candidate, form.Choice, error) {
 	if l.Represent != form.Auto {
-		c, err := l.asked(list)
+		c, err := l.requested(list)
 		if err != nil {
 			return nil, form.Choice{}, fmt.Errorf("train.form: %w", err)
 		}

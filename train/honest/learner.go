@@ -229,10 +229,10 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 	return l.finish(ctx, t, left, full, nil)
 }
 
-// finish completes the model m, which was trained on the training rows: with its calibration by the left-out groups,
-// and with its record if there is a test part. It returns m and the prediction of the test part, or nil without one. If
-// the groups allow no calibration, it returns a model that says why. a has the answers of the process of m; nil for
-// networks.
+// finish completes the model m, which was trained on the training rows. It adds the calibration by the left-out
+// groups and, if there is a test part, the record. It returns m and the prediction of the test part, or nil without a
+// test part. If the groups allow no calibration, it returns a model that says why. a has the answers of the process
+// of m; it is nil for networks.
 func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m *Model, a *asked) (
 	*Model, *interval.Prediction, error,
 ) {
@@ -296,8 +296,8 @@ func (l Learner) judgeTest(t trainingGroups, m *Model, a *asked) *interval.Predi
 }
 
 // judge returns the intervals of the test rows, and the record of comparing them with the pairs of these rows. raw is
-// the prediction of the test rows by the model. z are their distances if the groups are things; if the groups have
-// coordinates, judge takes these instead. queries are the classes of the test rows, or nil.
+// the prediction of the test rows by the model. z are the distances of the test rows if the groups are things. If the
+// groups have coordinates, judge takes the coordinates instead. queries are the classes of the test rows, or nil.
 func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, queries []interval.Query,
 	raw triplets.Prediction,
 ) (*interval.Prediction, *interval.Record) {
@@ -313,8 +313,8 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, que
 	return p, &r
 }
 
-// Given learns the scale of new groups from p, predictions of all rows, and judges the intervals of the test rows with
-// it. Each training row must be predicted by a model that did not see its group.
+// Given learns the scale of new groups from p, predictions of all rows, and judges the intervals of the test rows that
+// follow from it. Each training row must be predicted by a model that did not see the row's group.
 func (l Learner) Given(ctx context.Context, s triplets.Set, z []float64, p triplets.Prediction) (
 	*interval.Result, error,
 ) {

@@ -114,7 +114,8 @@ func scaleGroups(left []LeftOut, c *interval.Calibration) []scale.Group {
 	return list
 }
 
-// pairNoise learns from the pairs of the left-out groups by which factor their noise differs from the model's σ².
+// pairNoise learns from the pairs of the left-out groups by which factor the noise of pairs differs from the model's
+// σ².
 func pairNoise(left []LeftOut) scale.Noise {
 	var ratios []float64 // by group: mean of ½(y1−y2)²/σ²
 	var values []int     // by group: number of values in this mean

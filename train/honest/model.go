@@ -66,8 +66,8 @@ type Input struct {
 	Values []float64 `json:"values,omitempty"`     // distinct training values, ascending; nil: not stated
 	Points []Point   `json:"set_points,omitempty"` // set points about which training values scatter; nil: none
 
-	// Swept reports whether the value varies within every training run, as that of the angle of microphones does, or of
-	// a sweep: a run measures all its values.
+	// Swept is true if the value varies within every training run, as the angle of microphones does, or a swept angle of
+	// attack: one run measures all its values.
 	Swept bool `json:"swept_in_runs,omitempty"`
 }
 
@@ -171,8 +171,8 @@ func measuredPoints(values, setPoints []float64) []Point {
 	return list
 }
 
-// widened returns the points of an input about which values may scatter. Each range is widened to both sides to where a
-// further value could lie: together with the measured values it would still be within scatter of the middle.
+// widened returns the points of an input about which values may scatter. It widens the range of each point so that all
+// values in it are within scatter of the middle of one set point, together with the measured values.
 func widened(points []Point, input string, scatter func(input string, point float64) float64) []Point {
 	var list []Point
 	for _, p := range points {
@@ -349,7 +349,8 @@ func (m *Model) Inside(x []float64) []float64 {
 	return moved
 }
 
-// Read reads the model in the file honest.json at path.
+// Read reads the model in the file honest.json at path. An error about the content does not name the file: callers
+// add it.
 func Read(path string) (*Model, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

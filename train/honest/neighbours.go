@@ -14,8 +14,8 @@ import (
 )
 
 // neighbours returns, for each run, lists of the runs that it is compared with, by the means of their inputs. The last
-// list has the nearest runs. Before it there is a list for each input of which the run has the lowest or the highest
-// value: the other runs with this value, since a process that extrapolates errs at all of them alike.
+// list has the nearest runs. Before it, there is a list for each input of which the run has the lowest or the highest
+// value. This list has the other runs with the same value, since a process that extrapolates errs at all of them alike.
 func neighbours(s triplets.Set) [][][]int {
 	x := runMeans(s)
 	near := make([][][]int, len(s.Runs)) // by run

@@ -18,9 +18,9 @@ import (
 // them were measured, each by as many pairs as the training conditions. Means, noise and the scale of the errors stay
 // as they are, since they depend on outcomes, which are not known.
 //
-// What is asked for at a condition stays the same, whatever is measured: the outcome of a new measurement of the thing
-// that is named there or, without a name, of any new thing. A measurement without a name is of one new thing, which all
-// such measurements share until Renew is called.
+// The question at a condition stays the same, whatever is measured. It is about the outcome of a new measurement of the
+// thing that is named there or, without a name, of any new thing. All measurements without a name are of one new thing,
+// until Renew is called.
 type Posterior struct {
 	model       *Model
 	process     *gp.Posterior
@@ -36,7 +36,7 @@ type Posterior struct {
 	// over the variance that the process claims, divided by the number of weights.
 	weight []float64
 
-	queries []interval.Query // by condition: its class; nil: the groups' law holds
+	queries []interval.Query // by condition: its class; nil: the law of the groups holds everywhere
 	done    map[int]bool     // conditions that were measured
 }
 
@@ -92,9 +92,9 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 	return p, nil
 }
 
-// plannedLevels returns the levels of what is asked for at n conditions, and of measurements there. level are the
-// levels of the names in things. Each run is new. A thing without a name is new where it is asked for. Where it is
-// measured it is the one new thing of the session.
+// plannedLevels returns the levels of the questions at n conditions, and of the measurements there. level are the
+// levels of the names in things. Each run is new. If a thing has no name, the question is about any new thing, and
+// the measurement is of the one new thing of the session.
 func (m *Model) plannedLevels(n int, things []map[string]string, level []int) gp.Levels {
 	var levels gp.Levels
 	for i := range n {
@@ -176,9 +176,9 @@ func (p *Posterior) Measure(conditions []int) error {
 	return nil
 }
 
-// Predict returns the intervals at all conditions, by the claims that remain after Measure. The classes of conditions
-// are those that they have after it: a condition between measured ones may have been measured, and a new thing may be
-// a known one.
+// Predict returns the intervals at all conditions, by the claims that remain after Measure. Conditions have the classes
+// that they have after Measure: a condition that was between measured ones may now be measured itself, and a thing that
+// was new may now be known.
 func (p *Posterior) Predict() *interval.Prediction {
 	claims := p.process.Claims()
 	for k, f := range p.factor {
@@ -199,7 +199,8 @@ func (p *Posterior) Predict() *interval.Prediction {
 // measured returns the measured conditions, ascending.
 func (p *Posterior) measured() []int { return slices.Sorted(maps.Keys(p.done)) }
 
-// distancesAfter returns the distances of things with those as known that were measured. Coordinates stay as they are.
+// distancesAfter returns the distances after the conditions in done were measured: a thing that was measured is
+// known. If the groups have coordinates, it returns the coordinates unchanged.
 func (p *Posterior) distancesAfter() []float64 {
 	k := slices.IndexFunc(p.model.Labels, func(n Names) bool { return n.Name == p.model.Condition })
 	if p.calibration.Axis != nil || p.z == nil || k < 0 {
@@ -220,8 +221,8 @@ func (p *Posterior) distancesAfter() []float64 {
 // levelAt returns the level of label k that a measurement at condition i would have.
 func (p *Posterior) levelAt(i, k int) int { return p.level[i*len(p.model.Labels)+k] }
 
-// queriesAfter returns the classes of all conditions after those in done were measured. If no scale was learned for the
-// class that a condition then has, that of single conditions holds.
+// queriesAfter returns the classes of all conditions after the conditions in done were measured. If no scale was
+// learned for the new class of a condition, the scale of single conditions holds there.
 func (p *Posterior) queriesAfter() []interval.Query {
 	if p.calibration.Design == nil {
 		return p.queries
@@ -243,14 +244,14 @@ func (p *Posterior) queriesAfter() []interval.Query {
 	for i := range list {
 		for k, label := range p.model.Labels {
 			if !label.areRuns() && p.levelAt(i, k) == unnamed {
-				places[i][k] = unnamed // what is asked for is of another new thing than that of the session
+				places[i][k] = unnamed // the question is about any new thing, not about the new thing of the session
 			}
 		}
 
 		row := p.x[i*inputs : (i+1)*inputs]
 		q := after.Query(p.model.Inside(row), p.model.places(after.Design, p.model.factorValues(row, places[i])))
-		isNoGroup := q.Class == interval.Measured || q.Class == interval.Inside || q.Class == interval.Combination
-		if q.Scale == nil && isNoGroup {
+		hasUnits := slices.Contains(unitClasses, q.Class)
+		if q.Scale == nil && hasUnits {
 			q.Scale = single
 		}
 
@@ -260,9 +261,12 @@ func (p *Posterior) queriesAfter() []interval.Query {
 	return list
 }
 
-// placesAfter returns, by condition and label, the place of its name among the measured names after the conditions in
-// done were measured: new names follow in the order of their conditions. Names that are then not measured keep a place
-// that no measured name has.
+// unitClasses are the classes whose scale is learned from left-out units, rather than from groups.
+var unitClasses = []interval.Class{interval.Measured, interval.Inside, interval.Combination}
+
+// placesAfter returns, by condition and label, the place of the name among the measured names after the conditions in
+// done were measured. New names that were measured follow the known ones, in the order of their conditions. Names that
+// were not measured get the place unnamed, which no measured name has.
 func (p *Posterior) placesAfter() [][]int {
 	places := make([][]int, len(p.mu)/len(p.model.Outcomes))
 	for k, label := range p.model.Labels {

@@ -99,13 +99,13 @@ func (r processRows) fit(ctx context.Context) (*Model, *gp.Mapped, error) {
 	return m, nil, nil
 }
 
-// plainMargin is how much larger ln evidence must be for rates, such as speeds, to enter as they are rather than as
-// their logarithms. Most laws of speeds depend on ratios of speeds; it takes a factor of e in the evidence to overrule
-// that.
+// plainMargin is the difference of ln evidence above which rates, such as speeds, enter as they are rather than as
+// their logarithms. Most laws of speeds depend on ratios of speeds, so the evidence must be larger by a factor of e.
 const plainMargin = 1.0
 
 // fitPlainOrLog fits the process with the marked inputs as their logarithms, and with all inputs as they are. It
-// returns the process with the larger evidence, see plainMargin. Otherwise it returns what fit returns.
+// returns the process with the larger evidence, see plainMargin. If no input is marked, or the first fit fails, it
+// returns the results of fit.
 func (r processRows) fitPlainOrLog(ctx context.Context) (*Model, *gp.Mapped, error) {
 	m, base, err := r.fit(ctx)
 	if err != nil || base == nil || !slices.Contains(r.Logarithm, true) {
@@ -142,7 +142,7 @@ func (r processRows) options() gp.Options {
 		o.Labels = append(o.Labels, len(n.Names))
 	}
 
-	if r.Set.N*r.Set.Out > gp.MaxRows { // such a fit can take most of the time of a run of the program
+	if r.Set.N*r.Set.Out > gp.MaxRows { // such a fit can take longer than the rest of the program, which waits for it
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 
@@ -180,8 +180,7 @@ func (r processRows) fromGroup(c form.Column) bool {
 	return true
 }
 
-// Limits of the conditions of left-out groups that a process of cells predicts. A value is one outcome at one
-// condition.
+// Limits of the conditions of left-out groups that a process of cells predicts. A value is an outcome at a condition.
 const (
 	leftOutValues     = 2000  // values of a group
 	leftOutAll        = 20000 // values of all groups together

@@ -22,8 +22,9 @@ const maxRivalConditions = 4000
 // each fitted to the other groups, and intervals about the model's mean by its errors on the other groups. If c uses
 // the rises of E|cov|, it also judges the intervals without them. Methods that cannot be fitted are left out.
 //
-// rivals returns nil if fewer than two groups are left out, if there are more than maxRivalConditions conditions, and
-// if the model was judged on some rows of a group only, because a rival would be judged on all.
+// rivals returns nil if fewer than two groups are left out, or if there are more than maxRivalConditions conditions.
+// It also returns nil if the model was judged on only some rows of a group, because a rival would be judged on all
+// its rows.
 func rivals(ctx context.Context, t trainingGroups, left []LeftOut, c *interval.Calibration) ([]interval.Rival, error) {
 	conditions := 0
 	for _, l := range left {
@@ -56,14 +57,14 @@ func rivals(ctx context.Context, t trainingGroups, left []LeftOut, c *interval.C
 	return slices.DeleteFunc(list, undefined), nil
 }
 
-// undefined reports whether a number of a rival is not finite, as the ratio to a model without errors is.
+// undefined reports whether a number of a rival is not finite, such as its ratio to a model without errors.
 func undefined(r interval.Rival) bool {
 	v := r.Score + r.Error.Ratio + r.Width.Ratio + r.Error.SE + r.Width.SE
 	return math.IsNaN(v) || math.IsInf(v, 0)
 }
 
 // fittedRival judges a method that is fitted anew without each left-out group, with normal intervals by the variance
-// that it states. It returns a list of this rival, which is empty if the method cannot be fitted without some group.
+// that the method states. It returns a list of one rival, or nil if the method cannot be fitted without some group.
 func fittedRival(ctx context.Context, name string, method baseline.Method, t trainingGroups, left []LeftOut,
 	c *interval.Calibration,
 ) ([]interval.Rival, error) {
@@ -232,25 +233,23 @@ func rival(name string, left []LeftOut, c *interval.Calibration, means, halves [
 
 // against compares a number of a rival with the number of the model, group by group.
 func against(rival, model []float64) interval.Against {
-	var a interval.Against
 	n := float64(len(rival))
 	rivalSum := 0.0
 	modelSum := 0.0
+	more := 0.0
 	for h, v := range rival {
 		rivalSum += v
 		modelSum += model[h]
-		a.More += (v - model[h]) / n
+		more += (v - model[h]) / n
 	}
 
+	variance := 0.0 // of more
 	for h, v := range rival {
-		d := v - model[h] - a.More
-		a.SE += d * d / n / (n - 1)
+		d := v - model[h] - more
+		variance += d * d / n / (n - 1)
 	}
 
-	a.SE = math.Sqrt(a.SE) // until here its square
-	a.Ratio = rivalSum / modelSum
-
-	return a
+	return interval.Against{Ratio: rivalSum / modelSum, More: more, SE: math.Sqrt(variance)}
 }
 
 // weightedSize is the size of an error with its probability.

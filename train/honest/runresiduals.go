@@ -15,12 +15,12 @@ import (
 	"doubletake/train/triplets"
 )
 
-// runResiduals are the residuals of runs, each by a process without the run. The residuals of runs that are not in the
-// set, and were not predicted either, are NaN.
+// runResiduals holds the residuals of runs, each by a process without the run. The residual of a run is NaN if the
+// run is neither in the set nor was predicted.
 type runResiduals struct {
 	set    triplets.Set // the runs that the process was fitted to
 	offset []float64    // runs × outcomes: weighted mean of measured less predicted, in the outcome's unit
-	z      []float64    // runs × outcomes: offset over its standard deviation if rows were independent
+	z      []float64    // runs × outcomes: offset over the standard deviation that it had if rows were independent
 	tests  []runTest    // of each outcome, and of all together if all are levels
 }
 
@@ -97,8 +97,9 @@ func (f *runResiduals) add(s triplets.Set, p triplets.Prediction) {
 	}
 }
 
-// only returns a copy of f without the residuals of some runs, except one of them.
-func (f *runResiduals) only(kept int, runs []int) *runResiduals {
+// without returns a copy of f in which the residuals of the given runs are unknown, except the residual of the kept
+// run.
+func (f *runResiduals) without(runs []int, kept int) *runResiduals {
 	copied := *f
 	copied.offset = slices.Clone(f.offset)
 	copied.z = slices.Clone(f.z)
@@ -195,7 +196,8 @@ func (f *runResiduals) farthest(around [][][]int) FarRun {
 	var worst FarRun
 	for r := range f.set.Runs {
 		tested := f.test(r, around[r])
-		isFarther := tested.Times*worst.Limit >= worst.Times*tested.Limit // Times/Limit, which may be 0/0
+		// Compare Times/Limit without a division, because both are 0 at first.
+		isFarther := tested.Times*worst.Limit >= worst.Times*tested.Limit
 		if isFarther && tested.Times > 0 {
 			worst = tested
 		}
@@ -219,7 +221,7 @@ func (f *runResiduals) test(run int, around [][]int) FarRun {
 			continue
 		}
 
-		times := math.Abs(f.size(run, t)) / f.local(t, around)
+		times := math.Abs(f.size(run, t)) / f.localDeviation(t, around)
 		if times*worst.Limit >= worst.Times*t.limit {
 			worst = FarRun{Run: run, Outcome: t.outcome, Offset: offset, Times: times, Limit: t.limit}
 		}
@@ -228,9 +230,9 @@ func (f *runResiduals) test(run int, around [][]int) FarRun {
 	return worst
 }
 
-// local returns the deviation of the residuals around a run, in deviations of all runs: the largest deviation of
-// several lists of neighbours, or 1 if it is not larger than moreNear.
-func (f *runResiduals) local(t runTest, around [][]int) float64 {
+// localDeviation returns the deviation of the residuals around a run, in deviations of all runs: the largest
+// deviation of several lists of neighbours, or 1 if it is not larger than moreNear.
+func (f *runResiduals) localDeviation(t runTest, around [][]int) float64 {
 	largest := 1.0
 	for _, near := range around {
 		sizes := make([]float64, len(near))

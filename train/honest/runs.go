@@ -27,7 +27,7 @@ const (
 
 	// The deviation of the neighbours of a run, in deviations of all runs:
 	nearRuns  = 24  // number of nearest neighbours
-	moreNear  = 1.3 // it counts if it is larger than this
+	moreNear  = 1.3 // the deviation counts if it is larger than this
 	nearPrior = 4   // number of runs with the deviation of all runs that are added to the neighbours
 )
 
@@ -53,8 +53,8 @@ type FarRun struct {
 //  3. It goes on without this run until the farthest run is not far.
 //  4. It tests all found runs again by a process without any of them (confirm).
 //
-// It returns none for sets with few or very many runs, and if no process can be fitted. If there are many rows, it
-// takes means of some.
+// FarRuns returns nil for sets with few or very many runs, and if no process can be fitted. If there are many rows, it
+// replaces rows by the means of some rows (fewer).
 func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
 	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || len(s.Runs) > mostRunRows {
 		return nil, nil
@@ -117,8 +117,8 @@ func (l Learner) sequence(ctx context.Context, s triplets.Set, around [][][]int)
 // isFar reports whether the run is far.
 func (f FarRun) isFar() bool { return f.Times > 0 && f.Times >= f.Limit }
 
-// confirm returns the found runs that are far from the predictions of a process without any of them: the first ones
-// that were found may be right, but neighbours of a wrong run.
+// confirm returns the found runs that are far from the predictions of a process without any found run. The first runs
+// that were found may be right: a wrong run among their neighbours can make them far.
 func (l Learner) confirm(ctx context.Context, s triplets.Set, found []FarRun, around [][][]int) ([]FarRun, error) {
 	var runs []int
 	for _, f := range found {
@@ -137,7 +137,7 @@ func (l Learner) confirm(ctx context.Context, s triplets.Set, found []FarRun, ar
 	// A found run is tested without the other found runs among its neighbours.
 	var confirmed []FarRun
 	for _, r := range runs {
-		if tested := residuals.only(r, runs).test(r, around[r]); tested.isFar() {
+		if tested := residuals.without(runs, r).test(r, around[r]); tested.isFar() {
 			confirmed = append(confirmed, tested)
 		}
 	}

@@ -30,12 +30,13 @@ type Names struct {
 // conditions, and other runs of a measured thing will have other deviations.
 const Runs = "run"
 
-// maxRuns is the largest number of runs that have offsets of their own: the cost goes with its cube.
+// maxRuns is the largest number of runs that have offsets of their own: the cost is proportional to its cube.
 const maxRuns = 100
 
-// labels returns the labels whose names have offsets. The label of the groups takes the names of the groups. It leaves
-// out labels with a single name, unless the groups are of this label. It leaves out runs if there are more than
-// maxRuns, or if they have fewer than two rows on average: then the run-to-run variance of the process describes them.
+// labels returns the labels whose names have offsets. The label of the groups takes the names of the groups. labels
+// leaves out a label with a single name, unless it is the label of the groups. It leaves out runs if there are more
+// than maxRuns, or if runs have fewer than two rows on average: then the run-to-run variance of the process describes
+// them.
 func (l Learner) labels(g Grouping) []Label {
 	var list []Label
 	for _, label := range l.Offsets {
@@ -102,7 +103,7 @@ func NumbersThings(condition []float64, inputs [][]float64) bool {
 	return hasProperty && hasSetting
 }
 
-// turns counts how often a sequence stops rising to fall, or falling to rise.
+// turns counts how often a sequence changes from rising to falling or from falling to rising.
 func turns(v []float64) int {
 	n := 0
 	last := 0
@@ -120,8 +121,9 @@ func turns(v []float64) int {
 	return n
 }
 
-// runsWithout says why runs have no offsets beside the offsets of labels. It returns "" if they have offsets or need
-// none: if no label has offsets, or if runs have fewer than two rows on average. run is the run of each training row.
+// runsWithout says why runs have no offsets although the names of labels have. It returns "" if runs have offsets. It
+// also returns "" if runs need no offsets, because no label has offsets or runs have fewer than two rows on average.
+// run is the run of each training row.
 func runsWithout(labels []Names, run []int) string {
 	_, runs := lists.Index(run)
 	haveOffsets := slices.ContainsFunc(labels, Names.areRuns)

@@ -9,13 +9,13 @@ import (
 	"doubletake/train/triplets"
 )
 
-// This file learns the scale of the errors at conditions that are like the training conditions rather than of a new
-// group: at a measured condition, between measured ones, or at a new combination of measured values (interval.Class).
-// For each of these, units of training conditions are left out that look like the question: single conditions, or all
+// This file learns the scale of the errors at conditions that do not belong to a new group: at measured conditions,
+// between measured conditions, and at new combinations of measured values (interval.Class). For each of these classes
+// it leaves out units of training conditions that are like the conditions of the class: single conditions, or all
 // conditions of a combination of values of some factors. A factor is an input, or a label whose names have offsets.
 
-// Limits of the units that are left out to learn their scales. The cost goes with their product and with the square of
-// the number of conditions.
+// Limits of the units that are left out to learn their scales. The cost is proportional to their product and to the
+// square of the number of conditions.
 const (
 	maxDesign = 2000 // conditions of a design; for larger ones no scales are learned
 	maxUnits  = 100  // units that are left out for each set of factors, evenly chosen
@@ -27,10 +27,10 @@ type leftUnits struct {
 	sets   []unitSet
 }
 
-// unitSet are the units of one set of factors, lists of places among the training rows.
+// unitSet holds the units of one set of factors.
 type unitSet struct {
-	factors []int // nil: the units are single conditions
-	units   [][]int
+	factors []int   // numbers of the factors; nil: the units are single conditions
+	units   [][]int // by unit: the places of its rows among the training rows
 }
 
 // newLeftUnits returns the units that are left out to learn their scales. There are none if the process averages
@@ -196,9 +196,9 @@ func (m *Model) factorValues(condition []float64, level []int) []float64 {
 	return values
 }
 
-// unitsLeftOut returns the training rows of at most maxUnits of the units, evenly chosen, ascending in each. units are
-// lists of conditions, and rows has the training rows of each condition. It returns nil for fewer than two units,
-// because nothing would remain without one.
+// unitsLeftOut chooses at most maxUnits of the units evenly, and returns the training rows of each, ascending. units
+// are lists of conditions, and rows has the training rows of each condition. It returns nil for fewer than two units,
+// because no row would remain without the unit.
 func unitsLeftOut(units, rows [][]int) [][]int {
 	if len(units) < scale.MinGroups {
 		return nil
@@ -252,9 +252,9 @@ func unitScale(left []LeftOut, c *interval.Calibration) interval.UnitScale {
 	return s
 }
 
-// errorOverClaim returns the mean squared error of outcome j over the mean claim, or 0 if the error would be negative,
-// and 1 without a claim. Pairs measure the squared error by the product of their deviations. If there are no pairs, the
-// noise is subtracted from the squared deviations.
+// errorOverClaim returns the mean squared error of outcome j over the mean claim. It returns 0 if the measured error is
+// negative, and 1 if the claim is not positive. Pairs measure the squared error by the product of their deviations. If
+// there are no pairs, errorOverClaim subtracts the noise from the squared deviations.
 func (l LeftOut) errorOverClaim(j, outcomes int) float64 {
 	rows := triplets.Set{N: l.N, Alone: l.Alone}.Pairs()
 	hasPairs := len(rows) > 0
