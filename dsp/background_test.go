@@ -12,7 +12,9 @@ import (
 // Expected values: closed form. White noise of variance σ² has the density
 // 2σ²/rate; a tone's mean square is a²/2; noise has no tones.
 func TestBackground(t *testing.T) {
-	rate, sigma, a := 20480.0, 0.02, 0.01
+	rate := 20480.0
+	sigma := 0.02
+	a := 0.01
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
 	require.NoError(t, err)
@@ -61,7 +63,11 @@ func TestBackgroundBin(t *testing.T) {
 	assert.InDelta(t, -1.4236, 10*math.Log10(line.Bin(1004, 8)/0.02), 0.02, "a line between bins: dB")
 	assert.Equal(t, 0.0, line.Bin(1032, 8), "a line four bins off")
 
-	const rate, sigma, a = 20480.0, 0.02, 0.01
+	const (
+		rate  = 20480.0
+		sigma = 0.02
+		a     = 0.01
+	)
 	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
 	require.NoError(t, err)
@@ -69,7 +75,8 @@ func TestBackgroundBin(t *testing.T) {
 	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
 		bin := rate / float64(n)
 		w := NewWelch(n)
-		mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
+		mean := make([]float64, w.Bins())
+		one := make([]float64, w.Bins())
 
 		segments := len(src[0]) / n
 		for g := range segments {
@@ -84,9 +91,11 @@ func TestBackgroundBin(t *testing.T) {
 			t.Errorf("the line in bins of %g Hz: %g, Welch has %g", bin, got, want)
 		}
 
-		sumB, sumW := 0.0, 0.0
+		sumB := 0.0
+		sumW := 0.0
 		for k := int(2000 / bin); k < int(8000/bin); k++ {
-			sumB, sumW = sumB+b.Bin(bin*float64(k), bin), sumW+mean[k]
+			sumB += b.Bin(bin*float64(k), bin)
+			sumW += mean[k]
 		}
 
 		assert.InDelta(t, 1, sumB/sumW, 0.02, "noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)

@@ -133,7 +133,10 @@ func ar1(n int, phi float64, r *rand.Rand) []float64 {
 // Expected values: closed form, 1 + 2Σφ^k = (1+φ)/(1−φ); the integral time is
 // half of that over the rate.
 func TestIntegralTime(t *testing.T) {
-	const n, rate = 20000, 1000.
+	const (
+		n    = 20000
+		rate = 1000.
+	)
 	for _, phi := range []float64{-0.5, 0, 0.5, 0.9, 0.97} {
 		r := rand.New(rand.NewPCG(1, 9))
 		want := (1 + phi) / (1 - phi)
@@ -160,7 +163,10 @@ func TestIntegralTime(t *testing.T) {
 // are strongly correlated (naive standard errors reject nearly always); with
 // the drift it calls detectable, 80 %.
 func TestCheckBalanceLevelAndPower(t *testing.T) {
-	const n, rate = 10000, 1000.
+	const (
+		n    = 10000
+		rate = 1000.
+	)
 	repeats := turns(500, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	var false1, found, naive int
@@ -286,7 +292,8 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 		return n
 	}
 
-	white, slow := flagged(0), flagged(math.Exp(-0.25))
+	white := flagged(0)
+	slow := flagged(math.Exp(-0.25))
 	t.Logf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 
 	require.LessOrEqual(t, white, records*15/100,

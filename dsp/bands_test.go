@@ -39,7 +39,11 @@ func bandsOf(t testing.TB, src memory, s Settings, rate float64) (*Pairs, *Analy
 // logarithm, −sd²/8.7 dB), and the scatter is the predicted deviation within 4
 // standard errors of a deviation, 1/√(2·400).
 func TestBandsOfWhiteNoise(t *testing.T) {
-	const rate, sigma, runs = 8192.0, 0.5, 200
+	const (
+		rate  = 8192.0
+		sigma = 0.5
+		runs  = 200
+	)
 	s := DefaultSettings()
 	s.BandsHz = []float64{100, 2500}
 	var mean, square, sd []float64
@@ -59,7 +63,9 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 			for _, o := range p.Outcomes {
 				names = append(names, o.Name)
 			}
-			mean, square, sd = make([]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
+			mean = make([]float64, len(names))
+			square = make([]float64, len(names))
+			sd = make([]float64, len(names))
 		}
 
 		for k, v := range p.Rows[0].Values {
@@ -95,7 +101,10 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 // of a²/2 there. The sum of the bands' powers is the sum of the bins between their
 // outer edges, with a part of the bins that an edge cuts, to 1e-9.
 func TestBandsOfATone(t *testing.T) {
-	const rate, a = 8192.0, 0.2
+	const (
+		rate = 8192.0
+		a    = 0.2
+	)
 	s := DefaultSettings()
 	s.Output = "power"
 	x := make([]float64, 16*4096)
@@ -121,11 +130,13 @@ func TestBandsOfATone(t *testing.T) {
 		}
 
 		list := ThirdOctaves(an.BinHz(), len(an.Power(h, 0)))
-		lo, hi := list[0].Lo, list[len(list)-1].Hi
+		lo := list[0].Lo
+		hi := list[len(list)-1].Hi
 
 		want := 0.0
 		for k, v := range an.Power(h, 0) {
-			from, to := max(lo, (float64(k)-0.5)*an.BinHz()), min(hi, (float64(k)+0.5)*an.BinHz())
+			from := max(lo, (float64(k)-0.5)*an.BinHz())
+			to := min(hi, (float64(k)+0.5)*an.BinHz())
 			want += v / 1.5 * max(0, to-from) / an.BinHz()
 		}
 
@@ -139,7 +150,10 @@ func TestBandsOfATone(t *testing.T) {
 // A microphone's background is stored with its bands, and a tachometer gives
 // the shaft speed. Expected: density times width, a level 3 dB above it is near.
 func TestBandsBackground(t *testing.T) {
-	const rate, n = 8192.0, 8192 * 2
+	const (
+		rate = 8192.0
+		n    = 8192 * 2
+	)
 	src := drifting(rate, 40, 0, n, 1, 0.1)
 	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
 	require.NoError(t, err)

@@ -64,7 +64,8 @@ func TestCalibratorTone(t *testing.T) {
 // Expected: closed form. A level that rises by 0.5 dB over the recording differs
 // by 9/10 of 0.5 dB between the means of the first and the last of ten blocks.
 func TestCalibratorSpread(t *testing.T) {
-	rate, seconds := 48000.0, 12.0
+	rate := 48000.0
+	seconds := 12.0
 	src := tones(rate, 1000, 0.3, 1e-5, int(rate*seconds),
 		func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
 	got, err := Calibrator(context.Background(), src,
@@ -105,7 +106,8 @@ func TestCalibratorErrors(t *testing.T) {
 		"too short, 250": {tones(rate, 250, 1, 0, 130000, steady), CalibratorSettings{FrequencyHz: 250}},
 		"above Nyquist":  {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
 	} {
-		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
+		c.s.RateHz = rate
+		c.s.Samples = int64(len(c.src[0]))
 		_, err := Calibrator(context.Background(), c.src, c.s)
 
 		var e *fault.Error

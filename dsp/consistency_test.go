@@ -114,7 +114,8 @@ func TestConsistencyFlags(t *testing.T) {
 		}, "outlier-segment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hits, any := 0, 0
+			hits := 0
+			any := 0
 
 			a := NewAnalyser()
 			for i := range runs {

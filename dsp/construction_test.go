@@ -68,7 +68,8 @@ func TestConstructions(t *testing.T) {
 // of the construction's.
 func TestRegister(t *testing.T) {
 	defer func(all []spectralOutcome, c []Construction) {
-		spectralOutcomes, constructions = all, c
+		spectralOutcomes = all
+		constructions = c
 	}(slices.Clone(spectralOutcomes), slices.Clone(constructions))
 
 	peak := SpectralOutcome{
@@ -92,8 +93,10 @@ func TestRegister(t *testing.T) {
 	failing.Value = func(HalfSpectrum) (float64, error) { return 0, errors.New("no line") }
 	assert.ErrorContains(t, ownOutcome{&failing}.add(m), "outcome largest, channel 2, first half: no line")
 
-	known, none := peak, peak
-	known.Name, none.Value = "overall", nil
+	known := peak
+	none := peak
+	known.Name = "overall"
+	none.Value = nil
 	for _, o := range []SpectralOutcome{peak, known, none} {
 		assert.ErrorContains(t, RegisterOutcomes(o), "register outcome")
 	}

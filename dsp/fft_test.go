@@ -172,7 +172,9 @@ func TestFFTProperties(t *testing.T) {
 
 func TestFFTAllocations(t *testing.T) {
 	for _, n := range []int{4096, 6000, 2021, 7007, 1009} {
-		f, x, dst := NewFFT(n), noise(n, 1), make([]complex128, n/2+1)
+		f := NewFFT(n)
+		x := noise(n, 1)
+		dst := make([]complex128, n/2+1)
 		assert.Equal(t, 0.0, testing.AllocsPerRun(5, func() { f.Coefficients(dst, x) }), "n = %d: allocations a transform", n)
 	}
 }
@@ -204,14 +206,16 @@ func BenchmarkFFTFactor(b *testing.B) {
 
 		x := noise(n, 1)
 		b.Run(fmt.Sprintf("factor-%d/gonum", p), func(b *testing.B) {
-			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
+			f := fourier.NewFFT(n)
+			dst := make([]complex128, n/2+1)
 			for b.Loop() {
 				f.Coefficients(dst, x)
 			}
 		})
 
 		b.Run(fmt.Sprintf("factor-%d/bluestein", p), func(b *testing.B) {
-			m, a := newBluestein(n/2), make([]complex128, n/2)
+			m := newBluestein(n / 2)
+			a := make([]complex128, n/2)
 			for b.Loop() {
 				m.transform(a)
 			}

@@ -73,7 +73,10 @@ func tracked(loHz, hiHz float64) func(*Settings) {
 }
 
 func overlapped(overlap float64, window string) func(*Settings) {
-	return func(s *Settings) { s.Overlap, s.Window = overlap, window }
+	return func(s *Settings) {
+		s.Overlap = overlap
+		s.Window = window
+	}
 }
 
 // run finds the harmonics of a run.

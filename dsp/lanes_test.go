@@ -13,11 +13,13 @@ import (
 // power is the mean of the power spectra of contiguous segments of x, as a run's are formed: two at a time where
 // the length allows it.
 func power(w *Welch, x []float64, segments int) []float64 {
-	dst, n := make([]float64, w.Bins()), w.n
+	dst := make([]float64, w.Bins())
+	n := w.n
 	if w.lanes != nil {
 		sum := make([]float64, n)
 		for s := 0; s < segments; s += 2 {
-			a, b := x[s*n:(s+1)*n], make([]float64, n)
+			a := x[s*n : (s+1)*n]
+			b := make([]float64, n)
 			if s+1 < segments {
 				b = x[(s+1)*n : (s+2)*n]
 			}
@@ -179,7 +181,8 @@ func TestByChannelGivesTheSame(t *testing.T) {
 
 		s := rotorAt(x, 6400, 2, 100, func(s *Settings) { s.Segments = segments })
 		for i, scale := range []float64{1, 0.3, 2} {
-			s.Microphones[i].Channel, s.Microphones[i].Scale = (i+2)%3, scale
+			s.Microphones[i].Channel = (i + 2) % 3
+			s.Microphones[i].Scale = scale
 		}
 
 		want := analyse(t, x, s)
@@ -216,7 +219,9 @@ func TestSilentSegment(t *testing.T) {
 
 func TestPowerAllocations(t *testing.T) {
 	const n = 6400
-	p, x, sum := NewWelch(n).lanes, noise(2*n, 1), make([]float64, n)
+	p := NewWelch(n).lanes
+	x := noise(2*n, 1)
+	sum := make([]float64, n)
 	assert.Equal(t, 0.0, testing.AllocsPerRun(5, func() {
 		powers(p.lanePlan, sum, nil, nil, x[:n], x[n:], 0, 0, p.window, true)
 	}), "allocations")

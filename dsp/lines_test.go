@@ -59,7 +59,8 @@ func TestWhole(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 
-	a.Floor, b.Floor = 0, 0
+	a.Floor = 0
+	b.Floor = 0
 	if w := whole([2]Line{a, b}, independent(16)); w.Rho != maxRho || !finite(w.SDdB) {
 		t.Errorf("without a floor: %+v", w)
 	}

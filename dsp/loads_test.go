@@ -116,7 +116,8 @@ func TestPolarDrift(t *testing.T) {
 
 // Expected by hand: a force up of 2 N at the origin pitches down by 2·0.1 N·m about a point 0.1 m in front of it (−x).
 func TestMomentsAbout(t *testing.T) {
-	moments, forces := [3][]float64{{0, 0}, {1, 0}, nil}, [3][]float64{nil, nil, {2, 2}}
+	moments := [3][]float64{{0, 0}, {1, 0}, nil}
+	forces := [3][]float64{nil, nil, {2, 2}}
 	MomentsAbout(moments, forces, [3]float64{-0.1, 0, 0})
 	assert.Equal(t, [3][]float64{{0, 0}, {0.8, -0.2}, nil}, moments, "moments")
 
@@ -130,7 +131,8 @@ func TestMomentsAbout(t *testing.T) {
 func TestPolarResiduals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(30, 80).Draw(rt, "n")
-		angle, l := make([]float64, n), make([]float64, n)
+		angle := make([]float64, n)
+		l := make([]float64, n)
 		for i := range angle {
 			angle[i] = -30 + 90*float64(i)/float64(n-1)
 			l[i] = rapid.Float64Range(-5, 5).Draw(rt, "load")

@@ -33,7 +33,10 @@ func TestThirdOctaveEdges(t *testing.T) {
 // Expected: every band two bins wide and within the spectrum, none left out
 // between the first and the last.
 func TestThirdOctavesResolved(t *testing.T) {
-	const bins, binHz = 2049, 5.0
+	const (
+		bins  = 2049
+		binHz = 5.0
+	)
 	list := ThirdOctaves(binHz, bins)
 	for i, b := range list {
 		require.GreaterOrEqual(t, b.Hi-b.Lo, 2*binHz, "band %v", b)
@@ -60,16 +63,19 @@ func TestBandPower(t *testing.T) {
 		p[k] = rng.ExpFloat64()
 	}
 
-	sum, want := 0.0, 0.0
+	sum := 0.0
+	want := 0.0
 
 	list := ThirdOctaves(binHz, len(p))
 	for _, b := range list {
 		sum += BandPower(p, binHz, b.Lo, b.Hi)
 	}
 
-	lo, hi := list[0].Lo, list[len(list)-1].Hi
+	lo := list[0].Lo
+	hi := list[len(list)-1].Hi
 	for k := 1; k < len(p); k++ {
-		a, b := (float64(k)-0.5)*binHz, (float64(k)+0.5)*binHz
+		a := (float64(k) - 0.5) * binHz
+		b := (float64(k) + 0.5) * binHz
 		want += p[k] * max(0, min(b, hi)-max(a, lo)) / binHz
 	}
 
@@ -87,7 +93,10 @@ func TestBandPower(t *testing.T) {
 // Expected values: the mean square of white noise is its variance. The largest of two bins
 // in each of two points is read off the input.
 func TestSpectraOfHalves(t *testing.T) {
-	const n, rate = 4096, 8192.0
+	const (
+		n    = 4096
+		rate = 8192.0
+	)
 	w := NewWelch(n)
 	var halves [2][]float32
 

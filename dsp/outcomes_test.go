@@ -85,7 +85,10 @@ func TestFractionalOctavesGolden(t *testing.T) {
 	for per, rows := range g.Bands {
 		n, _ := strconv.Atoi(per)
 		s := DefaultSettings()
-		s.Outcomes, s.BandsPerOctave, s.Output, s.Overlap = []string{"bands"}, n, "power", 0.5
+		s.Outcomes = []string{"bands"}
+		s.BandsPerOctave = n
+		s.Output = "power"
+		s.Overlap = 0.5
 		s.SegmentS = 250 / g.Rate
 		p, _, err := outcomesOf(t, "split-half-spectrum", memory{g.X}, s, g.Rate, nil)
 		require.NoError(t, err)
@@ -139,7 +142,10 @@ func TestNominalFrequencies(t *testing.T) {
 // distances from the mean over the predicted variance sum to a χ² of as many degrees
 // of freedom n, with the standard deviation √(2n): each band is within 4 of these.
 func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
-	const rate, sigma = 8192.0, 0.5
+	const (
+		rate  = 8192.0
+		sigma = 0.5
+	)
 
 	recordings := turns(1000, 150)
 	for _, c := range []struct {
@@ -148,8 +154,13 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 		per     int
 	}{{"hann", 0, 3}, {"hann", 0.5, 3}, {"blackman", 0.5, 1}} {
 		s := DefaultSettings()
-		s.Outcomes, s.BandsPerOctave, s.BandsHz = []string{"bands", "overall"}, c.per, []float64{500, 2500}
-		s.Window, s.Overlap, s.Segments, s.OverallHz = c.window, c.overlap, 8, []float64{300, 3000}
+		s.Outcomes = []string{"bands", "overall"}
+		s.BandsPerOctave = c.per
+		s.BandsHz = []float64{500, 2500}
+		s.Window = c.window
+		s.Overlap = c.overlap
+		s.Segments = 8
+		s.OverallHz = []float64{300, 3000}
 		rng := rand.New(rand.NewPCG(8, 11))
 		var chi, mean, sd []float64
 
@@ -164,7 +175,9 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 			require.NoError(t, err)
 
 			if chi == nil {
-				chi, mean, sd = make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes))
+				chi = make([]float64, len(p.Outcomes))
+				mean = make([]float64, len(p.Outcomes))
+				sd = make([]float64, len(p.Outcomes))
 			}
 
 			names = nil
@@ -205,10 +218,16 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 // Expected: the definition. A pure tone in the bin that an edge cuts is shared by
 // the widths of the bin's parts, and its own bands' powers sum to a²/2.
 func TestToneAtAnEdge(t *testing.T) {
-	const rate, n, a = 8000., 400, 0.3
+	const (
+		rate = 8000.
+		n    = 400
+		a    = 0.3
+	)
 	binHz := rate / n // 20 Hz
 	s := DefaultSettings()
-	s.Outcomes, s.Output, s.SegmentS = []string{"bands"}, "power", n/rate
+	s.Outcomes = []string{"bands"}
+	s.Output = "power"
+	s.SegmentS = n / rate
 	s.Bands = [][]float64{{500, 1000 + 0.25*binHz}, {1000 + 0.25*binHz, 2000}}
 
 	x := make([]float64, 20*n)
@@ -261,9 +280,13 @@ func TestWeightingTable(t *testing.T) {
 // Expected: the weighted sum of a tone is its level plus the weighting at it, of
 // noise the integral of density times weighting, to the deviation predicted.
 func TestOverall(t *testing.T) {
-	const rate, a = 12_800., 0.2
+	const (
+		rate = 12_800.
+		a    = 0.2
+	)
 	s := DefaultSettings()
-	s.Outcomes, s.Weighting = []string{"overall"}, []string{"Z", "A", "C"}
+	s.Outcomes = []string{"overall"}
+	s.Weighting = []string{"Z", "A", "C"}
 
 	x := make([]float64, 16*1280)
 	for i := range x {
@@ -317,11 +340,18 @@ func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint
 // lines, each within the predicted deviation. If there are no lines, the tonal level
 // is an upper bound, below the noise.
 func TestBroadbandAndTonal(t *testing.T) {
-	const rate, shaft = 10_240., 50.3
+	const (
+		rate  = 10_240.
+		shaft = 50.3
+	)
 	recordings := turns(100, 20)
 	s := DefaultSettings()
-	s.Outcomes, s.Output = []string{"overall", "broadband"}, "power"
-	s.Weighting, s.Overlap, s.OverallHz, s.Harmonics = []string{"Z"}, 0.5, []float64{60, 4000}, 3
+	s.Outcomes = []string{"overall", "broadband"}
+	s.Output = "power"
+	s.Weighting = []string{"Z"}
+	s.Overlap = 0.5
+	s.OverallHz = []float64{60, 4000}
+	s.Harmonics = 3
 	at := map[string]float64{"blades": 2, "rpm": 60 * shaft}
 	lines := map[int]float64{2: 2, 3: 0.5, 4: 0.8, 6: 0.4}
 
@@ -384,9 +414,15 @@ func TestBroadbandAndTonal(t *testing.T) {
 // Expected: bands in shaft orders follow the speed of the run: the second order's
 // line of amplitude a has a²/2, and the noise of the band's width.
 func TestBandsInOrders(t *testing.T) {
-	const rate, shaft = 10_240., 61.
+	const (
+		rate  = 10_240.
+		shaft = 61.
+	)
 	s := DefaultSettings()
-	s.Outcomes, s.Output, s.Bands, s.BandsUnit = []string{"harmonics", "bands"}, "power", [][]float64{{1.5, 2.5}}, "orders"
+	s.Outcomes = []string{"harmonics", "bands"}
+	s.Output = "power"
+	s.Bands = [][]float64{{1.5, 2.5}}
+	s.BandsUnit = "orders"
 	s.Harmonics = 2
 	x := rotorSound(4*10_240, rate, shaft, map[int]float64{2: 3, 4: 2}, 5)
 	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, map[string]float64{"blades": 2, "rpm": 3600})
@@ -404,7 +440,8 @@ func TestBandsInOrders(t *testing.T) {
 	require.True(t, d.Shaft, "%+v", d)
 	assert.Contains(t, d.Doc, "levels of bands", "%+v", d)
 
-	s.BandsUnit, s.Outcomes = "", []string{"bands", "overall"}
+	s.BandsUnit = ""
+	s.Outcomes = []string{"bands", "overall"}
 	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
 		t.Errorf("%+v", d)
 	}
@@ -415,7 +452,8 @@ func TestBandsInOrders(t *testing.T) {
 func TestBandsOfRepeats(t *testing.T) {
 	const rate = 8192.
 	s := DefaultSettings()
-	s.Outcomes, s.Output = []string{"bands", "overall"}, "power"
+	s.Outcomes = []string{"bands", "overall"}
+	s.Output = "power"
 	src := memory{noise(8192, 4)}
 	halves, _, err := outcomesOf(t, "split-half-spectrum", src, s, rate, nil)
 	require.NoError(t, err)
@@ -466,7 +504,8 @@ func TestAbsorptionTable(t *testing.T) {
 func TestAtmosphere(t *testing.T) {
 	const rate = 40_960.
 	s := DefaultSettings()
-	s.Outcomes, s.BandsHz = []string{"harmonics", "bands", "overall", "broadband"}, []float64{8000, 16000}
+	s.Outcomes = []string{"harmonics", "bands", "overall", "broadband"}
+	s.BandsHz = []float64{8000, 16000}
 	s.Harmonics = 1
 	x := rotorSound(8*4096, rate, 500, map[int]float64{2: 3}, 9)
 	at := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
@@ -495,7 +534,8 @@ func TestAtmosphere(t *testing.T) {
 	assert.InDelta(t, 20*Absorption(hz[0], 5, 30, 101325)-10*Absorption(hz[0], 20, 70, 101325), air[0], 1e-12, "dB")
 
 	_, air = p.value(t, 0, "l_16000hz_db", "air")
-	lo, hi := ThirdOctave(42).Lo, ThirdOctave(42).Hi
+	lo := ThirdOctave(42).Lo
+	hi := ThirdOctave(42).Hi
 
 	of := func(hz float64) float64 { return 20*Absorption(hz, 5, 30, 101325) - 10*Absorption(hz, 20, 70, 101325) }
 	if min(of(lo), of(hi)) > air[0] || air[0] > max(of(lo), of(hi)) {
@@ -511,10 +551,15 @@ func TestAtmosphere(t *testing.T) {
 // Expected: an rms of a·/√2 of a sine, its predicted deviation in noise over 300
 // simulated runs, and the band's power of the same definition as of sound.
 func TestUnsteadyLoads(t *testing.T) {
-	const rate, runs = 1000., 300
+	const (
+		rate = 1000.
+		runs = 300
+	)
 	s := DefaultSettings()
-	s.Outcomes, s.Output = []string{"mean", "rms", "bands"}, "power"
-	s.Bands, s.Overlap = [][]float64{{50, 150}}, 0.5
+	s.Outcomes = []string{"mean", "rms", "bands"}
+	s.Output = "power"
+	s.Bands = [][]float64{{50, 150}}
+	s.Overlap = 0.5
 	rng := rand.New(rand.NewPCG(3, 3))
 
 	chi := [2]float64{}

@@ -73,11 +73,16 @@ func TestTrackMeasuredRotor(t *testing.T) {
 func TestNominalMissesMeasuredRotor(t *testing.T) {
 	const median = 376
 
-	missed, total, short := 0, 0, 0.0
+	missed := 0
+	total := 0
+	short := 0.0
 	for _, f := range lcav {
 		x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
 		found := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(250, 500)))
-		nominal := func(s *Settings) { s.Speed, s.Tolerance = "nominal", 0.01 }
+		nominal := func(s *Settings) {
+			s.Speed = "nominal"
+			s.Tolerance = 0.01
+		}
 		fixed := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, median, nominal))
 		own := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0.5*(f.shaft[0]+f.shaft[1]), nominal))
 		for h := range 2 {

@@ -76,13 +76,17 @@ func TestAmplitudeBias(t *testing.T) {
 			}
 
 			run, err := a.run(t.Context(), memory{x}, rotorAt(memory{x}, n, 4, f/4, func(s *Settings) {
-				s.Harmonics, s.Speed, s.Amplitude = 1, "nominal", c.amplitude
+				s.Harmonics = 1
+				s.Speed = "nominal"
+				s.Amplitude = c.amplitude
 			}))
 			require.NoError(t, err)
 
 			for _, h := range run.Channels[0].Halves {
 				e := LevelDB(h.Lines[0].Power/p, 1)
-				sum, square, count = sum+e, square+e*e, count+1
+				sum += e
+				square += e * e
+				count += 1
 			}
 		}
 
@@ -108,14 +112,16 @@ func spinning(rate, seconds float64, blades int, shaft func(t float64) float64, 
 	r := rand.New(rand.NewPCG(seed, 7))
 	x := make([]float64, int(rate*seconds))
 	orders := 6 * blades
-	amp, phase := make([]float64, orders+1), make([]float64, orders+1)
+	amp := make([]float64, orders+1)
+	phase := make([]float64, orders+1)
 	for j := 1; j <= orders; j++ {
 		db := -fall * (float64(j)/float64(blades) - 1)
 		if j%blades != 0 {
 			db -= side
 		}
 
-		amp[j], phase[j] = math.Pow(10, db/20), 2*math.Pi*r.Float64()
+		amp[j] = math.Pow(10, db/20)
+		phase[j] = 2 * math.Pi * r.Float64()
 	}
 
 	turn := 0.0
@@ -345,7 +351,8 @@ func TestIntervalAndReuse(t *testing.T) {
 	want := analyse(t, cut, s)
 	a := NewAnalyser()
 	long := rotorAt(cut, 6400, 2, 100, func(s *Settings) { s.Segments = 4 })
-	long.Start, long.Samples = 100, 20000
+	long.Start = 100
+	long.Samples = 20000
 	_, err := a.run(t.Context(), padded, long)
 	require.NoError(t, err)
 

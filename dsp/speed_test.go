@@ -12,7 +12,10 @@ import (
 func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range turns(12, 4) {
-		bins, channels, blades, harm := 400+rng.IntN(900), 1+rng.IntN(40), 1+rng.IntN(5), 1+rng.IntN(6)
+		bins := 400 + rng.IntN(900)
+		channels := 1 + rng.IntN(40)
+		blades := 1 + rng.IntN(5)
+		harm := 1 + rng.IntN(6)
 		f := speedFinder{
 			lines: &lineFinder{binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,
 			power: make([][]float64, channels),
@@ -27,7 +30,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 
 			for m := 1; m <= harm && round%3 > 0; m++ { // a comb, or noise alone
 				if k := int(float64(m*blades) * shaft / f.lines.binHz); k+1 < bins {
-					p[k], p[k+1] = rng.ExpFloat64(), rng.ExpFloat64()
+					p[k] = rng.ExpFloat64()
+					p[k+1] = rng.ExpFloat64()
 				}
 			}
 
@@ -38,7 +42,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			"comb":        func(level amplitude, shaft, _ float64) float64 { return f.comb(level, shaft, 0) },
 			"fundamental": f.fundamental,
 		} {
-			lo, hi := 0.7*shaft, 1.3*shaft
+			lo := 0.7 * shaft
+			hi := 1.3 * shaft
 			if name == "comb" {
 				f.whiten(30, f.teeth(lo, hi)...)
 			} else {
@@ -47,7 +52,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 
 			steps := int(math.Ceil((hi - lo) * 8 * float64(blades*harm) / f.lines.binHz))
 
-			want, top := lo, math.Inf(-1)
+			want := lo
+			top := math.Inf(-1)
 			for i := range steps + 1 {
 				s := lo + (hi-lo)*float64(i)/float64(max(1, steps))
 				v := score(f.logAmplitude, s, math.Inf(-1))
@@ -56,7 +62,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 				}
 
 				if v > top {
-					want, top = s, v
+					want = s
+					top = v
 				}
 			}
 

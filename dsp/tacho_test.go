@@ -34,7 +34,8 @@ func (m tachoSource) Read(channels []int, start int64, dst [][]float64) (int, er
 func drifting(rate, f0, g float64, n, ppr int, noise float64) tachoSource {
 	rng := rand.New(rand.NewPCG(1, 2))
 
-	tacho, mic := make([]float64, n), make([]float64, n)
+	tacho := make([]float64, n)
+	mic := make([]float64, n)
 	for i := range n {
 		t := float64(i) / rate
 		rev := f0*t + g*t*t/2
@@ -49,7 +50,12 @@ func drifting(rate, f0, g float64, n, ppr int, noise float64) tachoSource {
 // synchronous powers are a²/2 whatever the drift (3 % here, over which a bin of the
 // spectrum smears), where a nominal speed off by 3·10⁻⁴ loses dB (docs/method.md#split-half-spectra).
 func TestTachometer(t *testing.T) {
-	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
+	const (
+		rate = 12800.0
+		f0   = 80.0
+		g    = 0.3
+		n    = 8 * 12800
+	)
 	for _, ppr := range []int{1, 4} {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
@@ -65,7 +71,8 @@ func TestTachometer(t *testing.T) {
 		}
 
 		for h := range 2 {
-			from, to := float64(h*n/2), float64((h+1)*n/2)
+			from := float64(h * n / 2)
+			to := float64((h + 1) * n / 2)
 
 			want := f0 + g*(2+4*float64(h))
 			assert.InDelta(t, want, pulses.ShaftHz(rate, from, to), 1e-4*want, "half %d: rev/s", h+1)
@@ -90,7 +97,10 @@ func TestTachometer(t *testing.T) {
 // noise of mean square s²·2/(2N)·2 = 2s²/N per order (the variance of a Fourier
 // coefficient): a line 20 dB below the noise comes out within its scatter.
 func TestSynchronousNoise(t *testing.T) {
-	const rate, n = 12800.0, 8 * 12800
+	const (
+		rate = 12800.0
+		n    = 8 * 12800
+	)
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
 	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
@@ -140,7 +150,10 @@ func TestTachometerErrors(t *testing.T) {
 // 0.084, 0.33 and 0.75 dB at 64 samples a revolution; pulses that rise over
 // several samples are not sharp.
 func TestPulseLoss(t *testing.T) {
-	const rate, n = 6400.0, 40 * 6400
+	const (
+		rate = 6400.0
+		n    = 40 * 6400
+	)
 	src := tachoSource{make([]float64, n), make([]float64, n)}
 	for i := range n {
 		s := float64(i) / rate
@@ -178,13 +191,23 @@ func TestPulseLoss(t *testing.T) {
 // revolutions, and nothing else. Expected: a²/2 of the two harmonics, the shaft
 // speeds of the closed form, the flags of the tachometer before the others.
 func TestRunSynchronous(t *testing.T) {
-	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
+	const (
+		rate = 12800.0
+		f0   = 80.0
+		g    = 0.3
+		n    = 8 * 12800
+	)
 	src := drifting(rate, f0, g, n, 1, 0.01)
 	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
 	require.NoError(t, err)
 
-	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) { s.Harmonics, s.Amplitude = 2, "synchronous" })
-	s.Pulses, s.Microphones[0].Channel, s.Microphones[0].Scale = pulses, 1, 2
+	s := rotorAt(memory(src[1:]), rate, 3, 78, func(s *Settings) {
+		s.Harmonics = 2
+		s.Amplitude = "synchronous"
+	})
+	s.Pulses = pulses
+	s.Microphones[0].Channel = 1
+	s.Microphones[0].Scale = 2
 
 	got, err := NewAnalyser().run(t.Context(), src, s)
 	require.NoError(t, err)
@@ -202,19 +225,23 @@ func TestRunSynchronous(t *testing.T) {
 		}
 
 		for m, want := range []float64{4 * 0.125, 4 * 0.0002} {
-			l, b := got.Channels[0].Halves[h].Lines[m], band.Channels[0].Halves[h].Lines[m]
+			l := got.Channels[0].Halves[h].Lines[m]
+			b := band.Channels[0].Halves[h].Lines[m]
 			if d := LevelDB(l.Power/want, 1); math.Abs(d) > 0.05+3*l.SDdB {
 				t.Errorf("half %d, harmonic %d is off by %.3f dB", h+1, m+1, d)
 			}
 
-			l.Power, l.SDdB, l.UpperBound = b.Power, b.SDdB, b.UpperBound
+			l.Power = b.Power
+			l.SDdB = b.SDdB
+			l.UpperBound = b.UpperBound
 			if l != b {
 				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
 			}
 		}
 	}
 
-	s.Settings.Amplitude, s.Pulses = "synchronous", nil
+	s.Settings.Amplitude = "synchronous"
+	s.Pulses = nil
 	_, err = NewAnalyser().run(t.Context(), src, s)
 	assert.ErrorContains(t, err, "tachometer")
 

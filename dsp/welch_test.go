@@ -90,7 +90,10 @@ func TestRotorFeaturesGolden(t *testing.T) {
 
 	readJSON(t, "features.json", &g)
 	run := analyse(t, g.X, rotorAt(g.X, g.Fs, g.N, g.RPM/60, func(s *Settings) {
-		s.Speed, s.Amplitude, s.Tolerance, s.MinBins = "nominal", "peak", g.Tolerance, g.MinBins
+		s.Speed = "nominal"
+		s.Amplitude = "peak"
+		s.Tolerance = g.Tolerance
+		s.MinBins = g.MinBins
 	}))
 
 	for c, ch := range run.Channels {
@@ -139,7 +142,11 @@ func TestWelchProperties(t *testing.T) {
 
 // Expected value: σ² = 1, the variance of the noise, as density times bandwidth.
 func TestWelchDensity(t *testing.T) {
-	const n, segments, rate = 1000, 200, 8000.
+	const (
+		n        = 1000
+		segments = 200
+		rate     = 8000.
+	)
 	w := NewWelch(n)
 	p := power(w, noise(n*segments+17, 3), segments)
 

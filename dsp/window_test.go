@@ -68,13 +68,16 @@ func TestOverlapReads(t *testing.T) {
 	src := memory{noise(n, 1), noise(n, 2), noise(n, 3)}
 	for _, overlap := range []float64{0.5, 0.75, 0.4} {
 		r := microphones(src, 1, overlapped(overlap, DefaultWindow))
-		r.Start, r.Samples, r.Settings.Segments = 11, n-20, 9
+		r.Start = 11
+		r.Samples = n - 20
+		r.Settings.Segments = 9
 		s := segmentsOf(t, r, 5)
 
 		a := NewAnalyser()
 		require.NoError(t, a.Load(t.Context(), src, s))
 
-		size, hop := s.samples, s.hop
+		size := s.samples
+		hop := s.hop
 		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
 			t.Errorf("overlap %g: %d samples of a half used", overlap, used)
 		}
@@ -82,7 +85,8 @@ func TestOverlapReads(t *testing.T) {
 		w := NewWelch(size)
 		for h := range 2 {
 			for c := range src {
-				want, start := make([]float64, w.Bins()), 11+h*(n-20)/2
+				want := make([]float64, w.Bins())
+				start := 11 + h*(n-20)/2
 				for g := range 9 {
 					p := w.SegmentPower(nil, src[c][start+g*hop:start+g*hop+size])
 					for k := range p {
@@ -107,7 +111,11 @@ func TestOverlapReads(t *testing.T) {
 // the bins its own standard error is under 0.5 %. The same for sums of
 // neighbouring bins, whose variance each estimate predicts from itself.
 func TestEffectiveAverages(t *testing.T) {
-	const n, segments, estimates = 64, 8, 4000
+	const (
+		n         = 64
+		segments  = 8
+		estimates = 4000
+	)
 	for _, c := range []struct {
 		window  string
 		overlap float64
@@ -125,7 +133,10 @@ func TestEffectiveAverages(t *testing.T) {
 		s := segmentsOf(t, microphones(memory{x}, 1, overlapped(c.overlap, c.window)), 1)
 		rng := rand.New(rand.NewPCG(5, 9))
 		a := NewAnalyser()
-		const from, to = 8, 25
+		const (
+			from = 8
+			to   = 25
+		)
 		var mean, square [to]float64
 		var sum, sumSquare, product, predicted float64
 
@@ -188,7 +199,12 @@ func TestEffectiveAverages(t *testing.T) {
 // Expected: the standard deviation of the level of a steady line in noise, with
 // overlap, by simulation, within 4 standard errors.
 func TestLineScatterWithOverlap(t *testing.T) {
-	const n, segments, estimates, rho = 64, 8, 3000, 10.
+	const (
+		n         = 64
+		segments  = 8
+		estimates = 3000
+		rho       = 10.
+	)
 	for _, overlap := range []float64{0, 0.5, 0.75} {
 		x := make([]float64, 2*(n+(segments-1)*(n-int(overlap*n))+1))
 		s := segmentsOf(t, microphones(memory{x}, 1, overlapped(overlap, DefaultWindow)), 1)
@@ -213,7 +229,8 @@ func TestLineScatterWithOverlap(t *testing.T) {
 		}
 
 		// rho is (line + noise)/noise; the formula takes line/noise.
-		got, want := 10/math.Ln10*math.Sqrt(square/mean/mean-1), a.averages.lineSD(rho-1)
+		got := 10 / math.Ln10 * math.Sqrt(square/mean/mean-1)
+		want := a.averages.lineSD(rho - 1)
 		assert.InDelta(t, want, got, 4/math.Sqrt(2*estimates)*want, "overlap %g: dB", overlap)
 	}
 }
@@ -221,8 +238,12 @@ func TestLineScatterWithOverlap(t *testing.T) {
 // Expected: a²/2 within 0.01 dB wherever between two bins the sine lies, from
 // the largest bin alone.
 func TestFlattopBetweenBins(t *testing.T) {
-	const n, amplitude = 512, 0.7
-	w, worst := newWelch(n, "flattop"), 0.
+	const (
+		n         = 512
+		amplitude = 0.7
+	)
+	w := newWelch(n, "flattop")
+	worst := 0.
 
 	x := make([]float64, n)
 	for step := range 21 {

@@ -230,7 +230,8 @@ func TestPatternRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 
 	rapid.Check(t, func(rt *rapid.T) {
-		a, u := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "u")
+		a := rapid.Float64().Draw(rt, "a")
+		u := rapid.Float64().Draw(rt, "u")
 		m, _, ok := matched(p, fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
 		if !ok || m["alpha"] != a || m["u"] != u {
 			rt.Fatal(m, ok)

@@ -42,7 +42,8 @@ func TestLabelsOfTable(t *testing.T) {
 	}
 
 	// Those that the files' names state.
-	o.Labels, o.Given = []string{"rig"}, []string{"rig"}
+	o.Labels = []string{"rig"}
+	o.Given = []string{"rig"}
 	path := writeFile(t, text)
 	west := condition.Values{Names: map[string]string{"rig": "west"}}
 	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Values: west}}, o)
@@ -50,10 +51,18 @@ func TestLabelsOfTable(t *testing.T) {
 	assert.Equal(t, "west,west", strings.Join(flat(p.Texts), ","), "%v, %v", p, err)
 
 	for want, bad := range map[string]func(o *TableOptions){
-		"found an empty cell":       func(o *TableOptions) { o.Labels, o.Given = []string{"note"}, nil },
-		"expected a column \"day\"": func(o *TableOptions) { o.Labels, o.Given = []string{"day"}, nil },
+		"found an empty cell": func(o *TableOptions) {
+			o.Labels = []string{"note"}
+			o.Given = nil
+		},
+		"expected a column \"day\"": func(o *TableOptions) {
+			o.Labels = []string{"day"}
+			o.Given = nil
+		},
 		"text is no input of a network": func(o *TableOptions) {
-			o.Labels, o.Given, o.Inputs = nil, nil, []string{"x", "propeller"}
+			o.Labels = nil
+			o.Given = nil
+			o.Inputs = []string{"x", "propeller"}
 		},
 	} {
 		o := o

@@ -194,7 +194,9 @@ func TestRowsAtSetPoints(t *testing.T) {
 	assert.Contains(t, p.Warnings[0].Text, "rpm=9000 (line 8)", "%v", p.Warnings)
 
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
-	o.Repeats, o.Y1, o.Y2 = nil, []string{"a_1"}, []string{"a_2"}
+	o.Repeats = nil
+	o.Y1 = []string{"a_1"}
+	o.Y2 = []string{"a_2"}
 	p, err = readTable(path, o)
 	require.NoError(t, err)
 	assert.Equal(t, "[rpm=5000 rpm=5000] [4990 5010]", fmt.Sprint(p.Run, flat(p.X)), "runs")
@@ -228,13 +230,18 @@ func TestAcross(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, p.Run, "%v, %v", p, err)
 
 	// Days within sessions are no condition. Times of day are none of an occasion, and runs count anew on each.
-	o.Run, o.Across, o.Labels, o.Occasions = "run", "Set", []string{"Set", "Day"}, []string{"Set", "Day"}
+	o.Run = "run"
+	o.Across = "Set"
+	o.Labels = []string{"Set", "Day"}
+	o.Occasions = []string{"Set", "Day"}
 	p, err = readTable(writeFile(t, "x,y,Set,Day,run\n1,0,S,1.5.24,1\n2,1,S,2024-05-01,2\n1,3,T,2.5.24,1\n"+
 		"2,4,T,3.5.24,2\n"), o)
 	require.NoError(t, err)
 	assert.Equal(t, "[S/1 T/1 S/2 T/2] [x=1 x=2]1.5.24", fmt.Sprint(p.Run, p.Recording[1:3], p.Texts[1][2]), "sessions")
 
-	o.Run, o.Across, o.Labels = "", "", []string{"Day", "rig"}
+	o.Run = ""
+	o.Across = ""
+	o.Labels = []string{"Day", "rig"}
 	_, err = readTable(writeFile(t, "x,y,Day,rig\n1,10,Mon,A\n1,11,Tue,A\n"), o)
 	assert.ErrorContains(t, err, "two rows of equal condition and Day, rig, found none among 2 rows "+
 		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
@@ -276,7 +283,8 @@ func TestPairsOfRuns(t *testing.T) {
 		for k, i := range group {
 			for _, j := range group[k+1:] {
 				if !used[i] && !used[j] && r.measured.Run[i] != r.measured.Run[j] {
-					used[i], used[j] = true, true
+					used[i] = true
+					used[j] = true
 					want = append(want, [2]int{i, j})
 				}
 			}
@@ -310,7 +318,10 @@ func TestGroups(t *testing.T) {
 		}
 
 		equal := func(i, j int) bool {
-			a, b, c, d := rowOf(r.setPoints, i), rowOf(r.setPoints, j), rowOf(r.measured.Texts, i), rowOf(r.measured.Texts, j)
+			a := rowOf(r.setPoints, i)
+			b := rowOf(r.setPoints, j)
+			c := rowOf(r.measured.Texts, i)
+			d := rowOf(r.measured.Texts, j)
 			return a[0] == b[0] && r.options.Within["b"].Equal(a[1], b[1]) && slices.Equal(c[:labels], d[:labels])
 		}
 
@@ -321,7 +332,8 @@ func TestGroups(t *testing.T) {
 			})
 
 			if n < 0 {
-				n, want = len(want), append(want, nil)
+				n = len(want)
+				want = append(want, nil)
 			}
 
 			want[n] = append(want[n], i)

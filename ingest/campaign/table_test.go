@@ -129,19 +129,31 @@ func TestReadTableRefused(t *testing.T) {
 		},
 		{
 			"a row of means", "r,U,y1,y2\na,2,3,4\nMean,2,3,4\n",
-			func(o *TableOptions) { o.Run, o.Inputs = "r", []string{"U"} },
+			func(o *TableOptions) {
+				o.Run = "r"
+				o.Inputs = []string{"U"}
+			},
 			[]string{"line 3, column 1", "found Mean"},
 		},
 		{"ragged", strings.Replace(text, ",8", "", 1), nil, []string{"line 3, column 4 (y2): expected 4 columns, found 3"}},
 		{"no rows", "alpha,U,y1,y2\n", nil, []string{"no data rows"}},
 		{"empty", "", nil, []string{"empty"}},
 		{
-			"no repeats", "alpha,U,F\n1,2,3\n4,5,6\n", func(o *TableOptions) { o.Y1, o.Y2, o.Repeats = nil, nil, []string{"F"} },
+			"no repeats", "alpha,U,F\n1,2,3\n4,5,6\n", func(o *TableOptions) {
+				o.Y1 = nil
+				o.Y2 = nil
+				o.Repeats = []string{"F"}
+			},
 			[]string{"two rows of equal condition"},
 		},
 		{
 			"repeats of one run", "alpha,U,F,run\n1,2,3,r\n1,2,6,r\n",
-			func(o *TableOptions) { o.Y1, o.Y2, o.Repeats, o.Run = nil, nil, []string{"F"}, "run" },
+			func(o *TableOptions) {
+				o.Y1 = nil
+				o.Y2 = nil
+				o.Repeats = []string{"F"}
+				o.Run = "run"
+			},
 			[]string{"two rows of equal condition from different runs, found none among 2 rows"},
 		},
 	} {
@@ -181,7 +193,8 @@ func TestReadTableParquet(t *testing.T) {
 		t.Errorf("%d pairs, %v %v %v %q %v", p.N, flat(p.X)[8], flat(p.Y1)[1], flat(p.Y2)[1], p.Run[13], p.Units)
 	}
 
-	o.Run, o.Labels = "", []string{"run"}
+	o.Run = ""
+	o.Labels = []string{"run"}
 	if p, err = readTable("../format/parquet/testdata/zstd.parquet", o); err != nil || flat(p.Texts)[13] != "run 3" {
 		t.Errorf("%v, %v", p, err)
 	}

@@ -17,7 +17,10 @@ func TestMerge(t *testing.T) {
 	name := func(s, origin string) Condition {
 		return Condition{Column: "rpm", Name: s, IsName: true, Origin: origin}
 	}
-	const log, attribute = "log.csv, line 2", "the attribute RPM"
+	const (
+		log       = "log.csv, line 2"
+		attribute = "the attribute RPM"
+	)
 	for _, c := range []struct {
 		first, second Condition
 		want          string

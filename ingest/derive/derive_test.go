@@ -51,7 +51,8 @@ func TestNames(t *testing.T) {
 		require.NoError(t, err)
 
 		names := map[string]string{"profile": "Clark-Y", "blade type": "3"}
-		v, d := map[string]float64{"a": 3}, map[string]Dual{"a": {3, []float64{1}}}
+		v := map[string]float64{"a": 3}
+		d := map[string]Dual{"a": {3, []float64{1}}}
 		s.Differentiate(d, names)
 		if err := s.AddConditions(v, names); err != nil || v["z"] != want || d["z"].Value != want || len(v) != 2 {
 			t.Errorf("%s: %v, %v, want %v; %v", text, v, d, want, err)

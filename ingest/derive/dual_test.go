@@ -11,7 +11,10 @@ import (
 // Derivatives in closed form, and of every function by a central
 // difference. Numbers agree with those of AddOutcomes.
 func TestDifferentiate(t *testing.T) {
-	const x, y = 0.7, 1.9
+	const (
+		x = 0.7
+		y = 1.9
+	)
 	for text, want := range map[string][2]float64{
 		"x*y - x/y + 3":                    {y - 1/y, x + x/(y*y)},
 		"x^2*y^-3":                         {2 * x / (y * y * y), -3 * x * x / math.Pow(y, 4)},

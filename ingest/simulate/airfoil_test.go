@@ -61,7 +61,10 @@ func TestAirfoilFile(t *testing.T) {
 // (golden.json), and the closed form airfoilStd. The squared difference of
 // half means tests the slow parts, successive differences the fast ones.
 func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
-	const records, n = 48, 10000
+	const (
+		records = 48
+		n       = 10000
+	)
 	type sums struct{ s, s2 float64 }
 
 	for _, c := range loadGolden(t).AirfoilRecord {
@@ -141,7 +144,10 @@ func TestAirfoilValidate(t *testing.T) {
 	}{
 		{DefaultAirfoil(), nil},
 		{
-			with(DefaultAirfoil(), func(a *Airfoil) { a.RateHz, a.DurationS = 100, -1 }),
+			with(DefaultAirfoil(), func(a *Airfoil) {
+				a.RateHz = 100
+				a.DurationS = -1
+			}),
 			[]string{"RateHz", "700", "DurationS"},
 		},
 		{with(DefaultAirfoil(), func(a *Airfoil) { a.DurationS = 1e-6 }), []string{"at least 1 sample"}},

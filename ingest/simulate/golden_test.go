@@ -112,7 +112,10 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 		for i, th := range c.Theta {
 			var sum, square [13]float64
 			for seed := range uint64(seeds) {
-				p := with(DefaultRotor(), func(r *Rotor) { r.Seed, r.ToneModulation = seed, 0 }).TonePower(c.Blades, c.RPM, th)
+				p := with(DefaultRotor(), func(r *Rotor) {
+					r.Seed = seed
+					r.ToneModulation = 0
+				}).TonePower(c.Blades, c.RPM, th)
 				for k := 1; k <= 12; k++ {
 					l := 10 * math.Log10(p[k])
 					sum[k] += l / seeds
@@ -121,9 +124,11 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 			}
 
 			for k := 1; k <= 12; k++ {
-				mean, std := sum[k], math.Sqrt((square[k]-sum[k]*sum[k])*seeds/(seeds-1))
+				mean := sum[k]
+				std := math.Sqrt((square[k] - sum[k]*sum[k]) * seeds / (seeds - 1))
 
-				wantMean, wantStd := c.Mean[i][k-1], c.Std[i][k-1]
+				wantMean := c.Mean[i][k-1]
+				wantStd := c.Std[i][k-1]
 				assert.InDelta(t, wantMean, mean, 4*math.Hypot(std, wantStd)/math.Sqrt(seeds),
 					"n=%d θ=%g order %d: level", c.Blades, th, k)
 
@@ -144,10 +149,14 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 		var variance float64
 		if c.F1 > 0 {
 			f := newBandPass(c.F1, c.F2, c.FS)
-			b, a, variance = []float64{f.b, 0, -f.b}, []float64{1, f.a1, f.a2}, f.variance()
+			b = []float64{f.b, 0, -f.b}
+			a = []float64{1, f.a1, f.a2}
+			variance = f.variance()
 		} else {
 			f := newLowPass(c.F2, c.FS)
-			b, a, variance = []float64{f.b, f.b}, []float64{1, f.a1}, f.variance()
+			b = []float64{f.b, f.b}
+			a = []float64{1, f.a1}
+			variance = f.variance()
 		}
 
 		for i := range b {
@@ -165,7 +174,8 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 // input (Parseval); the corners of a Butterworth filter lie at −3.01 dB.
 func TestFilterPower(t *testing.T) {
 	const rate = 10240.0
-	band, low := newBandPass(500, 3000, rate), newLowPass(80, rate)
+	band := newBandPass(500, 3000, rate)
+	low := newLowPass(80, rate)
 	for _, c := range []struct {
 		name     string
 		power    func(f, rate float64) float64

@@ -111,7 +111,8 @@ func TestNormal(t *testing.T) {
 // Expected: by contract a stream depends on seed and name only, and goes on
 // seamlessly from even places.
 func TestStreams(t *testing.T) {
-	whole, parts := make([]float32, 1001), make([]float32, 1001)
+	whole := make([]float32, 1001)
+	parts := make([]float32, 1001)
 	newStream(7, "a", 2).fill(whole)
 	s := newStream(7, "a", 2)
 	s.fill(parts[:10])
@@ -144,7 +145,11 @@ func TestStreams(t *testing.T) {
 // ρ1 = c/(1+r²), ρk = c·ρ(k−1) − r²·ρ(k−2)). An ensemble of short records
 // gives honest standard errors.
 func TestProcesses(t *testing.T) {
-	const rate, records, length = 1000.0, 4000, 40
+	const (
+		rate    = 1000.0
+		records = 4000
+		length  = 40
+	)
 	a := math.Exp(-2 * math.Pi * 12 / rate)
 	r2 := math.Exp(-2 * math.Pi * 52 / (8 * rate))
 	c := 2 * math.Sqrt(r2) * math.Cos(2*math.Pi*52/rate)
@@ -199,8 +204,12 @@ func TestProcesses(t *testing.T) {
 // Expected: the mean square of a linearly interpolated process, (2+a)/3; the
 // same values whatever the blocks.
 func TestSlow(t *testing.T) {
-	const rate, n = 10240.0, 1 << 20
-	x, y := make([]float64, n), make([]float64, n)
+	const (
+		rate = 10240.0
+		n    = 1 << 20
+	)
+	x := make([]float64, n)
+	y := make([]float64, n)
 	newSlow(newStream(3, "slow"), 0.05, rate).fill(x, 0, 0, 1)
 
 	s := newSlow(newStream(3, "slow"), 0.05, rate)

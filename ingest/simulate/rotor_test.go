@@ -48,7 +48,8 @@ func readWAV(b []byte) (*wav, error) {
 			return nil, errors.New("trailing bytes")
 		}
 
-		id, size := string(b[:4]), int(le.Uint32(b[4:]))
+		id := string(b[:4])
+		size := int(le.Uint32(b[4:]))
 		if size > len(b)-8 {
 			return nil, fmt.Errorf("chunk %s of %d bytes, %d left", id, size, len(b)-8)
 		}
@@ -62,7 +63,9 @@ func readWAV(b []byte) (*wav, error) {
 				return nil, errors.New("fmt is not WAVE_FORMAT_EXTENSIBLE")
 			}
 
-			w.channels, w.rate, w.bits = le.Uint16(body[2:]), le.Uint32(body[4:]), le.Uint16(body[14:])
+			w.channels = le.Uint16(body[2:])
+			w.rate = le.Uint32(body[4:])
+			w.bits = le.Uint16(body[14:])
 			frame := uint32(w.channels) * uint32(w.bits) / 8
 			if le.Uint32(body[8:]) != frame*w.rate || uint32(le.Uint16(body[12:])) != frame || le.Uint16(body[18:]) != w.bits {
 				return nil, errors.New("fmt contradicts itself")
@@ -159,12 +162,16 @@ func TestRotorDefaults(t *testing.T) {
 // Expected: the RIFF specification (readWAV), and that both
 // encodings hold the same signal to within half a step.
 func TestRotorFile(t *testing.T) {
-	pcm := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.7, 3 })
+	pcm := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS = 0.7
+		r.Seed = 3
+	})
 	flt := pcm
 	flt.Encoding = EncodingFloat32
 
 	const i = 17 // 3 blades, 3000 rpm
-	a, b := recordWAV(t, pcm, i), recordWAV(t, flt, i)
+	a := recordWAV(t, pcm, i)
+	b := recordWAV(t, flt, i)
 	if a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168 {
 		t.Errorf("tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
 	}
@@ -207,7 +214,8 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 		w, err := readWAV(b.Bytes())
 		require.NoError(t, err)
 
-		mean, count := 0.0, 0.0
+		mean := 0.0
+		count := 0.0
 		for i, ch := range c.Channels {
 			x := w.x[ch]
 			p := welch(x, 1024, r.RateHz)
@@ -246,9 +254,11 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 func welch(x []float64, n int, rate float64) []float64 {
 	fft := fourier.NewFFT(n)
 	p := make([]float64, n/2+1)
-	seg, z := make([]float64, n), make([]complex128, n/2+1)
+	seg := make([]float64, n)
+	z := make([]complex128, n/2+1)
 
-	segments, w2 := 0.0, 0.0
+	segments := 0.0
+	w2 := 0.0
 	for at := 0; at+n <= len(x); at += n / 2 {
 		w2 = 0
 		for i := range seg {
@@ -282,12 +292,21 @@ func welch(x []float64, n int, rate float64) []float64 {
 // formulas on one side, the written file on the other.
 func TestRotorTruth(t *testing.T) {
 	r := with(DefaultRotor(), func(r *Rotor) {
-		r.Encoding, r.SpeedError, r.SpeedDrift, r.SpeedJitter = EncodingFloat32, 0, 0, 0
-		r.ToneModulation, r.Blades, r.RPM, r.ThetaDeg = 0, []int{3}, []float64{6000}, []float64{-40, 0, 20}
+		r.Encoding = EncodingFloat32
+		r.SpeedError = 0
+		r.SpeedDrift = 0
+		r.SpeedJitter = 0
+		r.ToneModulation = 0
+		r.Blades = []int{3}
+		r.RPM = []float64{6000}
+		r.ThetaDeg = []float64{-40, 0, 20}
 	})
 
 	w := recordWAV(t, r, 0)
-	const n, perOrder = 81920, 800 // 8 s; 100 Hz
+	const (
+		n        = 81920
+		perOrder = 800
+	) // 8 s; 100 Hz
 	fft := fourier.NewFFT(n)
 	for c, th := range r.ThetaDeg {
 		z := fft.Coefficients(nil, w.x[c])
@@ -303,7 +322,8 @@ func TestRotorTruth(t *testing.T) {
 		}
 
 		for _, band := range [][2]int{{8, 320}, {900, 1500}, {8100, 8700}, {20100, 20700}, {33700, 34300}, {40300, 40900}} {
-			got, want := 0.0, 0.0
+			got := 0.0
+			want := 0.0
 			for k := band[0]; k < band[1]; k++ {
 				got += power(k)
 				want += r.NoiseDensity(3, 6000, th, float64(k)/8) / 8
@@ -317,7 +337,8 @@ func TestRotorTruth(t *testing.T) {
 
 	// All of the power together: the closed-form variances.
 	for c, th := range r.ThetaDeg {
-		want, got := r.noisePower(3, 6000, th), 0.0
+		want := r.noisePower(3, 6000, th)
+		got := 0.0
 		for _, p := range r.TonePower(3, 6000, th) {
 			want += p
 		}
@@ -346,14 +367,26 @@ func TestRotorModulation(t *testing.T) {
 		t.Errorf("blade tone × %g, want %g; order 3 × %g", got, want, loose[3]/steady[3])
 	}
 
-	const runs, n = 60, 8000
+	const (
+		runs = 60
+		n    = 8000
+	)
 
-	sum, square := 0.0, 0.0
+	sum := 0.0
+	square := 0.0
 	for seed := range uint64(runs) {
 		r := with(DefaultRotor(), func(r *Rotor) {
-			r.Seed, r.RateHz, r.DurationS, r.Encoding = seed, 2000, 4, EncodingFloat32
-			r.SpeedError, r.SpeedDrift, r.SpeedJitter, r.ToneModulation = 0, 0, 0, 0.4
-			r.Blades, r.RPM, r.ThetaDeg = []int{2}, []float64{9000}, []float64{60}
+			r.Seed = seed
+			r.RateHz = 2000
+			r.DurationS = 4
+			r.Encoding = EncodingFloat32
+			r.SpeedError = 0
+			r.SpeedDrift = 0
+			r.SpeedJitter = 0
+			r.ToneModulation = 0.4
+			r.Blades = []int{2}
+			r.RPM = []float64{9000}
+			r.ThetaDeg = []float64{60}
 		})
 
 		x := recordWAV(t, r, 0).x[0]
@@ -388,7 +421,10 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 	all := with(DefaultRotor(), func(r *Rotor) { r.DurationS = 0.5 })
 	want := recordWAV(t, all, 31) // 4 blades, 2500 rpm
 	one := with(DefaultRotor(), func(r *Rotor) {
-		r.DurationS, r.Blades, r.RPM, r.ThetaDeg = 0.5, []int{4}, []float64{2500}, []float64{10, -60}
+		r.DurationS = 0.5
+		r.Blades = []int{4}
+		r.RPM = []float64{2500}
+		r.ThetaDeg = []float64{10, -60}
 	})
 	got := recordWAV(t, one, 0)
 	for i, c := range []int{7, 0} {
@@ -401,12 +437,22 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 
 	// A longer recording begins like a shorter one but for the drift, which
 	// spans the recording.
-	long := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 2, 0 })
-	short := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.SpeedDrift = 0.3, 0 })
-	a, b := recordWAV(t, long, 3), recordWAV(t, short, 3)
+	long := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS = 2
+		r.SpeedDrift = 0
+	})
+	short := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS = 0.3
+		r.SpeedDrift = 0
+	})
+	a := recordWAV(t, long, 3)
+	b := recordWAV(t, short, 3)
 	require.Equal(t, b.x[5], a.x[5][:len(b.x[5])], "a longer recording differs")
 
-	other := with(DefaultRotor(), func(r *Rotor) { r.DurationS, r.Seed = 0.5, 1 })
+	other := with(DefaultRotor(), func(r *Rotor) {
+		r.DurationS = 0.5
+		r.Seed = 1
+	})
 	assert.False(t, bytes.Equal(record(t, other, 31), record(t, all, 31)), "two seeds give the same recording")
 }
 
@@ -414,7 +460,8 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 // with the square of the speed and cos θ, the same in all its runs.
 func TestImbalanceBelongsToRotor(t *testing.T) {
 	r := with(DefaultRotor(), func(r *Rotor) { r.Seed = 9 })
-	a, b := r.Orders(3, 3000, 0), r.Orders(3, 6000, 60)
+	a := r.Orders(3, 3000, 0)
+	b := r.Orders(3, 6000, 60)
 	for _, k := range []int{1, 2, 4, 29} { // no blade tones
 		if d := cmplx.Abs(b[k] - a[k]*4*0.5); d > 1e-12*cmplx.Abs(b[k]) {
 			t.Errorf("order %d: %v at 6000 rpm, 60°, %v at 3000 rpm, 0°", k, b[k], a[k])
@@ -434,11 +481,21 @@ func TestRotorValidate(t *testing.T) {
 		want []string
 	}{
 		{DefaultRotor(), nil},
-		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.Encoding = 51200, 16, EncodingFloat32 }), nil},
-		{with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.SensitivityVPerPa = 0.5, 0.5 }), nil},
+		{with(DefaultRotor(), func(r *Rotor) {
+			r.RateHz = 51200
+			r.DurationS = 16
+			r.Encoding = EncodingFloat32
+		}), nil},
+		{with(DefaultRotor(), func(r *Rotor) {
+			r.FullScaleV = 0.5
+			r.SensitivityVPerPa = 0.5
+		}), nil},
 		{with(DefaultRotor(), func(r *Rotor) { r.RateHz = 10240.5 }), []string{"RateHz", "whole number", "10240.5"}},
 		{
-			with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = nan, -1 }),
+			with(DefaultRotor(), func(r *Rotor) {
+				r.RateHz = nan
+				r.DurationS = -1
+			}),
 			[]string{"RateHz", "NaN", "DurationS", "-1"},
 		},
 		{
@@ -447,7 +504,10 @@ func TestRotorValidate(t *testing.T) {
 		},
 		{with(DefaultRotor(), func(r *Rotor) { r.Blades = []int{2, 0} }), []string{"Blades[1]", "1 to 30", "found 0"}},
 		{
-			with(DefaultRotor(), func(r *Rotor) { r.Blades, r.RPM = []int{2, 2}, []float64{-3, nan} }),
+			with(DefaultRotor(), func(r *Rotor) {
+				r.Blades = []int{2, 2}
+				r.RPM = []float64{-3, nan}
+			}),
 			[]string{"Blades[1]: expected every number once", "RPM[0]", "RPM[1]"},
 		},
 		{
@@ -460,7 +520,10 @@ func TestRotorValidate(t *testing.T) {
 		},
 		{with(DefaultRotor(), func(r *Rotor) { r.ThetaDeg = []float64{181} }), []string{"ThetaDeg[0]"}},
 		{
-			with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.SensitivityVPerPa = -1, math.Inf(1) }),
+			with(DefaultRotor(), func(r *Rotor) {
+				r.FullScaleV = -1
+				r.SensitivityVPerPa = math.Inf(1)
+			}),
 			[]string{"FullScaleV", "SensitivityVPerPa"},
 		},
 		{
@@ -468,7 +531,10 @@ func TestRotorValidate(t *testing.T) {
 			[]string{"FullScaleV: expected at least", "does not clip", "found 0.005 V"},
 		},
 		{with(DefaultRotor(), func(r *Rotor) { r.SpeedJitter = 2 }), []string{"SpeedJitter", "0 to 0.5"}},
-		{with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS = 51200, 3600 }), []string{"DurationS", "4 GiB"}},
+		{with(DefaultRotor(), func(r *Rotor) {
+			r.RateHz = 51200
+			r.DurationS = 3600
+		}), []string{"DurationS", "4 GiB"}},
 		{with(DefaultRotor(), func(r *Rotor) { r.DurationS = 1e-5 }), []string{"at least 2 samples"}},
 	} {
 		for _, part := range c.want {
@@ -480,7 +546,10 @@ func TestRotorValidate(t *testing.T) {
 // A recording that would clip is an error with its place and never a clipped file. Unusable settings and a cancelled
 // context are errors too.
 func TestRotorWriteErrors(t *testing.T) {
-	loud := with(DefaultRotor(), func(r *Rotor) { r.FullScaleV, r.DurationS = 0.001, 1 })
+	loud := with(DefaultRotor(), func(r *Rotor) {
+		r.FullScaleV = 0.001
+		r.DurationS = 1
+	})
 	err := loud.Write(context.Background(), io.Discard, 59)
 	assert.ErrorContains(t, err, "beyond full scale, 0.02 Pa: raise FullScaleV")
 
@@ -522,7 +591,8 @@ func TestRotorMemoryIsBounded(t *testing.T) {
 		return b.TotalAlloc - a.TotalAlloc
 	}
 
-	short, long := allocated(0.1), allocated(4)
+	short := allocated(0.1)
+	long := allocated(4)
 	ingesttest.ReportBound(t, "bytes allocated for a recording of 4 s", long, short+100_000)
 	ingesttest.ReportBound(t, "bytes allocated for a recording of 0.1 s", short, 4<<20)
 }

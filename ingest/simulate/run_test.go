@@ -14,11 +14,21 @@ import (
 // phase explains the complex amplitudes of all orders: the squared residuals
 // over the noise in a bin follow χ² with 2·30 − 1 degrees of freedom.
 func TestRotorWaveform(t *testing.T) {
-	const n, perOrder, df = 81920, 800, 1.0 / 8
+	const (
+		n        = 81920
+		perOrder = 800
+		df       = 1.0 / 8
+	)
 	for _, blades := range []int{2, 3, 5} {
 		r := with(DefaultRotor(), func(r *Rotor) {
-			r.Encoding, r.SpeedError, r.SpeedDrift, r.SpeedJitter = EncodingFloat32, 0, 0, 0
-			r.ToneModulation, r.Blades, r.RPM, r.ThetaDeg = 0, []int{blades}, []float64{6000}, []float64{20}
+			r.Encoding = EncodingFloat32
+			r.SpeedError = 0
+			r.SpeedDrift = 0
+			r.SpeedJitter = 0
+			r.ToneModulation = 0
+			r.Blades = []int{blades}
+			r.RPM = []float64{6000}
+			r.ThetaDeg = []float64{20}
 		})
 
 		z := fourier.NewFFT(n).Coefficients(nil, recordWAV(t, r, 0).x[0])
@@ -39,12 +49,14 @@ func TestRotorWaveform(t *testing.T) {
 			return sum
 		}
 
-		best, at := math.Inf(1), 0.0
+		best := math.Inf(1)
+		at := 0.0
 		for step, reach := 1e-3, 4000; step > 1e-8; step, reach = step/10, 20 {
 			centre := at
 			for i := -reach; i <= reach; i++ {
 				if c := chi2(centre + float64(i)*step); c < best {
-					best, at = c, centre+float64(i)*step
+					best = c
+					at = centre + float64(i)*step
 				}
 			}
 		}
@@ -59,8 +71,12 @@ func TestRotorWaveform(t *testing.T) {
 // just below half the rate: 4·10⁻⁵ Pa rms, white.
 func TestMicrophoneFloor(t *testing.T) {
 	r := with(DefaultRotor(), func(r *Rotor) {
-		r.RateHz, r.DurationS, r.Encoding, r.Blades = 51200, 2, EncodingFloat32, []int{2}
-		r.RPM, r.ThetaDeg = []float64{2000}, []float64{0}
+		r.RateHz = 51200
+		r.DurationS = 2
+		r.Encoding = EncodingFloat32
+		r.Blades = []int{2}
+		r.RPM = []float64{2000}
+		r.ThetaDeg = []float64{0}
 	})
 
 	p := welch(recordWAV(t, r, 0).x[0], 1024, 51200)
@@ -84,7 +100,8 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 	q := newRun(r, newRig(seed, 2), 2, 6000)
 	last := q.phase
 
-	revs, count := 0.0, 0.0
+	revs := 0.0
+	count := 0.0
 	for start := int64(0); start < q.samples; start += blockLen {
 		n := int(min(blockLen, q.samples-start))
 		q.tones(start, n)
@@ -109,10 +126,17 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 // deviations over runs; a linear drift δ puts the shaft δ·f·T/8 behind in the
 // middle and back in step at the end.
 func TestShaft(t *testing.T) {
-	const runs, turns = 300, 100 * 4.0 // 100 rev/s, 4 s
+	const (
+		runs  = 300
+		turns = 100 * 4.0
+	) // 100 rev/s, 4 s
 	base := with(DefaultRotor(), func(r *Rotor) {
-		r.DurationS, r.RateHz, r.SpeedError, r.SpeedDrift = 4, 1024, 0, 0
-		r.SpeedJitter, r.ThetaDeg = 0, []float64{0}
+		r.DurationS = 4
+		r.RateHz = 1024
+		r.SpeedError = 0
+		r.SpeedDrift = 0
+		r.SpeedJitter = 0
+		r.ThetaDeg = []float64{0}
 	})
 
 	var setPoint, drift, jitter float64
@@ -163,7 +187,11 @@ func TestShaft(t *testing.T) {
 // Expected: every blade tone is modulated on its own, by the documented rms.
 func TestTonesAreModulatedIndependently(t *testing.T) {
 	const runs = 400
-	r := with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.ThetaDeg = 2048, 1, []float64{0} })
+	r := with(DefaultRotor(), func(r *Rotor) {
+		r.RateHz = 2048
+		r.DurationS = 1
+		r.ThetaDeg = []float64{0}
+	})
 
 	var s11, s22, s12 float64
 	for seed := range uint64(runs) {
@@ -172,7 +200,9 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 		q.tones(0, 1) // the first sample lies on the slow grid: unit variance
 		m1 := math.Hypot(float64(q.bank[0][0]), float64(q.bank[1][0])) - 1
 		m2 := math.Hypot(float64(q.bank[2][0]), float64(q.bank[3][0])) - 1
-		s11, s22, s12 = s11+m1*m1/runs, s22+m2*m2/runs, s12+m1*m2/runs
+		s11 += m1 * m1 / runs
+		s22 += m2 * m2 / runs
+		s12 += m1 * m2 / runs
 	}
 
 	for _, v := range []float64{s11, s22} {
@@ -187,7 +217,11 @@ func TestTonesAreModulatedIndependently(t *testing.T) {
 func TestNoiseStartsStationary(t *testing.T) {
 	const runs = 800
 
-	r := with(DefaultRotor(), func(r *Rotor) { r.RateHz, r.DurationS, r.ThetaDeg = 10240, 1, []float64{30} })
+	r := with(DefaultRotor(), func(r *Rotor) {
+		r.RateHz = 10240
+		r.DurationS = 1
+		r.ThetaDeg = []float64{30}
+	})
 	for _, rpm := range []float64{2000, 9000} {
 		sum := 0.0
 		for seed := range uint64(runs) {

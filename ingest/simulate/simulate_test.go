@@ -49,7 +49,11 @@ func TestNew(t *testing.T) {
 // independent (docs/method.md#synthetic-data-and-couples); standard errors of
 // normal variables.
 func TestToy(t *testing.T) {
-	toy := with(DefaultToy(), func(t *Toy) { t.N, t.Gamma, t.Seed = 20000, 3, 4 })
+	toy := with(DefaultToy(), func(t *Toy) {
+		t.N = 20000
+		t.Gamma = 3
+		t.Seed = 4
+	})
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
 	require.Equal(t, "x,y_1,y_2", lines[0], "%q, %d lines", lines[0], len(lines))
 	require.Len(t, lines, 20001, "%q, %d lines", lines[0], len(lines))
@@ -74,7 +78,11 @@ func TestToy(t *testing.T) {
 
 		a := (v[1] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
 		b := (v[2] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
-		z1, z2, z12, q1, q2 = z1+a, z2+b, z12+a*b, q1+a*a, q2+b*b
+		z1 += a
+		z2 += b
+		z12 += a * b
+		q1 += a * a
+		q2 += b * b
 	}
 
 	count := 0.0
@@ -104,8 +112,14 @@ func TestToy(t *testing.T) {
 	for _, edit := range []func(t *Toy){
 		func(t *Toy) { t.N = 0 },
 		func(t *Toy) { t.Gamma = 0 },
-		func(t *Toy) { t.Lo, t.Hi = 0, 0 },
-		func(t *Toy) { t.Lo, t.Hi = 2, -2 },
+		func(t *Toy) {
+			t.Lo = 0
+			t.Hi = 0
+		},
+		func(t *Toy) {
+			t.Lo = 2
+			t.Hi = -2
+		},
 		func(t *Toy) { t.Lo = math.Inf(-1) },
 		func(t *Toy) { t.Gamma = math.NaN() },
 	} {
@@ -124,10 +138,15 @@ func with[T any](c T, edit func(*T)) T {
 func small() []Campaign {
 	return []Campaign{
 		with(DefaultRotor(), func(r *Rotor) {
-			r.DurationS, r.Blades, r.RPM, r.ThetaDeg = 0.2, []int{2, 3}, []float64{4000, 4500.5}, []float64{-10, 0, 7.5}
+			r.DurationS = 0.2
+			r.Blades = []int{2, 3}
+			r.RPM = []float64{4000, 4500.5}
+			r.ThetaDeg = []float64{-10, 0, 7.5}
 		}),
 		with(DefaultAirfoil(), func(a *Airfoil) {
-			a.DurationS, a.AlphaDeg, a.SpeedMS = 0.5, []float64{-2, 0, 2.25}, []float64{4.7, 9.1}
+			a.DurationS = 0.5
+			a.AlphaDeg = []float64{-2, 0, 2.25}
+			a.SpeedMS = []float64{4.7, 9.1}
 		}),
 		with(DefaultToy(), func(t *Toy) { t.N = 50 }),
 	}
@@ -286,7 +305,12 @@ func ExampleWriteDir() {
 	}
 	defer os.RemoveAll(dir)
 
-	c := with(DefaultRotor(), func(r *Rotor) { r.Seed, r.DurationS, r.Blades, r.RPM = 1, 1, []int{3}, []float64{5000} })
+	c := with(DefaultRotor(), func(r *Rotor) {
+		r.Seed = 1
+		r.DurationS = 1
+		r.Blades = []int{3}
+		r.RPM = []float64{5000}
+	})
 	if err := WriteDir(context.Background(), c, dir, 0, nil); err != nil {
 		panic(err)
 	}

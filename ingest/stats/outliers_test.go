@@ -68,7 +68,8 @@ func TestOutliers(t *testing.T) {
 		}, ""},
 		{"one pulse of a silent channel", 200, func(x []float64) { clear(x); x[50] = 5 }, ""},
 	} {
-		x, noise := make([]float64, c.n), rand.New(rand.NewPCG(53, 3))
+		x := make([]float64, c.n)
+		noise := rand.New(rand.NewPCG(53, 3))
 		for i := range x {
 			x[i] = 1.3 + 0.01*noise.NormFloat64()
 		}
@@ -92,7 +93,8 @@ func TestOutliers(t *testing.T) {
 // A clock, and a channel that no recording uses, is not examined.
 func TestOutliersOfOthers(t *testing.T) {
 	x := make([]float64, 200)
-	x[7], x[8] = -9999, 1
+	x[7] = -9999
+	x[8] = 1
 	r := ingesttest.NewMemory(x, make([]float64, 200))
 	run := ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{1}}}}
 	if _, warns, err := Scan(context.Background(), r, run); err != nil || len(warns) != 1 { // stuck

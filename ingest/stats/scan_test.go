@@ -41,7 +41,8 @@ func TestScanStatistics(t *testing.T) {
 		require.NoError(t, err)
 
 		f := func(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
-		sum, sq := f(0), f(0)
+		sum := f(0)
+		sq := f(0)
 		for _, v := range x {
 			sum.Add(sum, f(v))
 			sq.Add(sq, f(0).Mul(f(v), f(v)))
@@ -78,9 +79,11 @@ func TestScanCounts(t *testing.T) {
 			rt.Fatal(err)
 		}
 
-		lo, hi := x[0], x[0]
+		lo := x[0]
+		hi := x[0]
 		for _, v := range x {
-			lo, hi = min(lo, v), max(hi, v)
+			lo = min(lo, v)
+			hi = max(hi, v)
 		}
 
 		var clipped, longest int64
@@ -108,7 +111,8 @@ func TestScanCounts(t *testing.T) {
 
 func TestScanNaN(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		x, y := make([]float64, scanBlock+100), make([]float64, scanBlock+100)
+		x := make([]float64, scanBlock+100)
+		y := make([]float64, scanBlock+100)
 		x[scanBlock+7] = bad
 		m := ingesttest.NewMemory(x, y)
 		m.Header.Channels[0].Name = "Fx"
@@ -257,7 +261,10 @@ func TestScanRun(t *testing.T) {
 // counts exactly, moments to rounding.
 func TestScanFastAgrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	const chans, n = 9, 3*scanBlock + 100
+	const (
+		chans = 9
+		n     = 3*scanBlock + 100
+	)
 	x := make([][]float64, chans)
 	data := make([]byte, 0, 4*n*chans)
 
@@ -291,12 +298,15 @@ func TestScanFastAgrees(t *testing.T) {
 	require.NoError(t, err)
 
 	for c := range want {
-		g, w := got[c], want[c]
+		g := got[c]
+		w := want[c]
 		if math.Abs(g.Mean-w.Mean) > 1e-14 || math.Abs(g.Std-w.Std) > 1e-14*w.Std || math.Abs(g.RMS-w.RMS) > 1e-14*w.RMS {
 			t.Errorf("channel %d: moments %+v, want %+v", c, g, w)
 		}
 
-		g.Mean, g.Std, g.RMS = w.Mean, w.Std, w.RMS
+		g.Mean = w.Mean
+		g.Std = w.Std
+		g.RMS = w.RMS
 		assert.Equal(t, w, g, "channel %d", c)
 	}
 }

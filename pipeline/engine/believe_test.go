@@ -22,7 +22,8 @@ func TestNothingBelieved(t *testing.T) {
 	real := disk
 	t.Cleanup(func() { disk = real })
 
-	disk.file, disk.all = func(*os.File) error { return nil }, nil
+	disk.file = func(*os.File) error { return nil }
+	disk.all = nil
 	disk.dir = func(string) error { return nil }
 
 	w := written(t)

@@ -202,7 +202,8 @@ func (w *world) oracle() (outputs, signs map[string]string) {
 	var joined, joinSign []string
 	for _, n := range w.names() {
 		up := strings.ToUpper(w.files[n])
-		outputs["read/"+n], signs["read/"+n] = up, n+"\x00"+w.files[n]
+		outputs["read/"+n] = up
+		signs["read/"+n] = n + "\x00" + w.files[n]
 		cfg := text(w.section("count"))
 		out := fmt.Sprintf("%s:%d:v%d", cfg, len(up), w.version)
 		outputs["count/"+n] = out

@@ -127,7 +127,8 @@ func (d *drive) install(t *testing.T, whole bool) {
 func durableAtOnce(t *testing.T) {
 	before := disk
 	t.Cleanup(func() { disk = before })
-	disk.file, disk.dir = func(*os.File) error { return nil }, func(string) error { return nil }
+	disk.file = func(*os.File) error { return nil }
+	disk.dir = func(string) error { return nil }
 	disk.all = func(string) error { return nil }
 }
 

@@ -27,7 +27,10 @@ func TestInspectText(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("t (s),mic (Pa),bad\n")
 
-	const rate, n = 1024, 16384
+	const (
+		rate = 1024
+		n    = 16384
+	)
 	for i := range n {
 		bad := "1"
 		if i == 7 || i == 9 {
