@@ -23,42 +23,40 @@ func TestBackground(t *testing.T) {
 	assert.InDelta(t, a*a/2, b.Tones[0].MeanSquare, 0.05*a*a/2,
 		"tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
 
-	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
-		t.Errorf("2 to 6 kHz: %g, expected %g", got, want)
-	}
+	got := b.MeanSquare(2000, 6000)
+	want := 2 * sigma * sigma / rate * 4000
+	assert.InDelta(t, 1, got/want, 0.03, "2 to 6 kHz")
 
-	if got, want := b.MeanSquare(3000, 3001), 2*sigma*sigma/rate; !near(got/want, 1, 0.6) {
-		t.Errorf("1 Hz: %g, expected %g", got, want)
-	}
+	got = b.MeanSquare(3000, 3001)
+	want = 2 * sigma * sigma / rate
+	assert.InDelta(t, 1, got/want, 0.6, "1 Hz")
 
-	if got, want := b.MeanSquare(0, rate), sigma*sigma+a*a/2; !near(got/want, 1, 0.02) {
-		t.Errorf("all: %g, expected %g", got, want)
-	}
+	got = b.MeanSquare(0, rate)
+	want = sigma*sigma + a*a/2
+	assert.InDelta(t, 1, got/want, 0.02, "all")
 
-	if _, err := MeasureBackground(context.Background(), src, 0, 0, 500, rate); err == nil {
-		t.Error("500 samples are no error")
-	}
+	_, err = MeasureBackground(context.Background(), src, 0, 0, 500, rate)
+	assert.Error(t, err, "500 samples, fewer than 8 segments of 64")
 }
 
-// What bins of another width read of a background. Expected: closed form (the
-// window's equivalent noise width of 1.5 bins, a line's mean square, −1.42 dB for
-// a line between two bins), and Welch's spectrum of the same samples with
-// segments of that width as witness.
+// Bin returns the power of a background in bins of another width. Expected: closed
+// form (the window's equivalent noise width of 1.5 bins, a line's mean square,
+// −1.42 dB for a line between two bins), and Welch's spectrum of the same samples
+// with segments of that width as witness.
 func TestBackgroundBin(t *testing.T) {
 	white := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
 	for i := range white.Density {
 		white.Density[i] = 3e-6
 	}
 
-	if got, want := white.Bin(1000, 4), 1.5*4*3e-6; !near(got/want, 1, 1e-3) {
-		t.Errorf("white: %g, expected %g", got, want)
-	}
+	got := white.Bin(1000, 4)
+	want := 1.5 * 4 * 3e-6
+	assert.InDelta(t, 1, got/want, 1e-3, "white")
 
 	line := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
 	line.Density[2000] = 0.02 / 0.5 // a mean square of 0.02 at 1 kHz
-	if got := line.Bin(1000, 8); !near(got/0.02, 1, 0.005) {
-		t.Errorf("a line on the bin: %g, expected 0.02", got)
-	}
+	got = line.Bin(1000, 8)
+	assert.InDelta(t, 1, got/0.02, 0.005, "a line on the bin")
 
 	assert.InDelta(t, -1.4236, 10*math.Log10(line.Bin(1004, 8)/0.02), 0.02, "a line between bins: dB")
 	assert.Equal(t, 0.0, line.Bin(1032, 8), "a line four bins off")
@@ -87,9 +85,9 @@ func TestBackgroundBin(t *testing.T) {
 		}
 
 		k := int(math.Round(440.6 / bin)) // the bin of the line
-		if got, want := b.Bin(bin*float64(k), bin), mean[k]; !near(10*math.Log10(got/want), 0, 0.5) {
-			t.Errorf("the line in bins of %g Hz: %g, Welch has %g", bin, got, want)
-		}
+		got := b.Bin(bin*float64(k), bin)
+		want := mean[k]
+		assert.InDelta(t, 0, 10*math.Log10(got/want), 0.5, "the line in bins of %g Hz", bin)
 
 		sumB := 0.0
 		sumW := 0.0
@@ -120,13 +118,13 @@ func TestBackgroundBetween(t *testing.T) {
 	}
 
 	got, tone, file := BackgroundBetween(list, 45, 55)
-	if !near(got, 25, 1e-12) || tone == nil || tone.MeanSquare != 0.4 || file != "b.wav" {
-		t.Errorf("%g, %v of %s; want 25 and the tone of b.wav", got, tone, file)
-	}
+	require.InDelta(t, 25, got, 1e-12)
+	require.NotNil(t, tone)
+	assert.InDelta(t, 0.4, tone.MeanSquare, 0)
+	assert.Equal(t, "b.wav", file)
 
-	if _, tone, _ := BackgroundBetween(list, 80, 90); tone != nil {
-		t.Errorf("a tone %v where there is none", tone)
-	}
+	_, tone, _ = BackgroundBetween(list, 80, 90)
+	assert.Nil(t, tone, "a tone")
 
 	// White noise of density D reads 1.5·2 Hz·D in bins of 2 Hz.
 	assert.InDelta(t, 1.5*2*2.5, BackgroundBin(list, 100, 2, 1.5), 1e-9, "a bin")

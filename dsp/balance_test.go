@@ -1,7 +1,6 @@
 package dsp
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -38,17 +37,15 @@ func TestRandomSamples(t *testing.T) {
 		require.Equal(t, d, b, "the same seed gives other samples")
 
 		if n > 100 && k > 10 {
-			if e, _, _ := RandomSamples(n, k, seed+1); slices.Equal(a, e) {
-				t.Fatal("another seed gives the same samples")
-			}
+			e, _, _ := RandomSamples(n, k, seed+1)
+			require.False(t, slices.Equal(a, e), "another seed gives the same samples")
 		}
 	})
 
 	for _, c := range [][2]int{{9, 5}, {10, 0}, {-1, 1}} {
 		var e *fault.Error
-		if _, _, err := RandomSamples(c[0], c[1], 1); !errors.As(err, &e) {
-			t.Errorf("%v: %v", c, err)
-		}
+		_, _, err := RandomSamples(c[0], c[1], 1)
+		assert.ErrorAs(t, err, &e)
 	}
 }
 
@@ -113,6 +110,7 @@ func TestCoefficients(t *testing.T) {
 	assert.InDelta(t, 6.0206, DistanceDB(2, 1), 1e-4, "twice the distance is 6.02 dB")
 }
 
+// The halves of five samples are the first two and the next two. The expected means were computed by hand.
 func TestSplitHalves(t *testing.T) {
 	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
 	require.Equal(t, []float64{1.5, 0}, a, "halves %v, %v", a, b)
@@ -150,9 +148,7 @@ func TestIntegralTime(t *testing.T) {
 
 			sum += 2 * rate * b.IntegralTimeS[0] / repeats
 
-			if !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n) {
-				t.Errorf("φ = %g: n_eff %g, integral time %g", phi, b.NEff[0], b.IntegralTimeS[0])
-			}
+			assert.InDelta(t, n, b.NEff[0]*2*rate*b.IntegralTimeS[0], 1e-6*n, "φ = %g", phi)
 		}
 
 		assert.InDelta(t, want, sum, 0.1*want+0.02, "φ = %g: 1 + 2Σρ", phi)
@@ -255,9 +251,8 @@ func TestCheckBalanceBlocks(t *testing.T) {
 			x[3] = math.NaN()
 		}
 
-		if _, err := CheckBalance([][]float64{x}, 10); err == nil || err.Error() != want {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := CheckBalance([][]float64{x}, 10)
+		assert.EqualError(t, err, want, "%s", name)
 	}
 
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
@@ -266,11 +261,10 @@ func TestCheckBalanceBlocks(t *testing.T) {
 	assert.Equal(t, 0, b.Flags[0].Channel, "constant channel: %+v, %v", b, err)
 
 	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
-	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
+	require.NoError(t, err, "slow record")
+	assert.True(t, slices.ContainsFunc(slow.Flags, func(f Flag) bool {
 		return f.Code == "correlated-blocks" && strings.Contains(f.Text, "integral time scales")
-	}) {
-		t.Errorf("slow record: %+v, %v", slow, err)
-	}
+	}), "slow record")
 }
 
 // White noise has independent block means by construction, however slowly it

@@ -77,23 +77,20 @@ func TestBandsOfWhiteNoise(t *testing.T) {
 		}
 	}
 
-	if got := strings.Join(names, " "); got != "l_100hz_db l_125hz_db l_160hz_db l_200hz_db l_250hz_db l_315hz_db "+
-		"l_400hz_db l_500hz_db l_630hz_db l_800hz_db l_1000hz_db l_1250hz_db l_1600hz_db l_2000hz_db l_2500hz_db" {
-		t.Errorf("outcomes %s", got)
-	}
+	got := strings.Join(names, " ")
+	assert.Equal(t, "l_100hz_db l_125hz_db l_160hz_db l_200hz_db l_250hz_db l_315hz_db "+
+		"l_400hz_db l_500hz_db l_630hz_db l_800hz_db l_1000hz_db l_1250hz_db l_1600hz_db l_2000hz_db l_2500hz_db", got)
 
 	ref, _ := Reference("Pa")
 	for k := range mean {
 		b := ThirdOctave(20 + k)
 		want := LevelDB(2*sigma*sigma/rate*(b.Hi-b.Lo), ref) - sd[k]*sd[k]/8.686
-		if d := mean[k] - want; math.Abs(d) > 4*sd[k]/math.Sqrt(2*runs) {
-			t.Errorf("%s: %.3f dB from %.3f, predicted deviation of the mean %.3f", names[k], d, want, sd[k]/math.Sqrt(2*runs))
-		}
+		d := mean[k] - want
+		assert.InDelta(t, 0, d, 4*sd[k]/math.Sqrt(2*runs), "%s", names[k])
 
 		got := math.Sqrt(square[k] - mean[k]*mean[k])
-		if ratio := got / sd[k]; math.Abs(ratio-1) > 4/math.Sqrt(4*runs)+0.03 {
-			t.Errorf("%s: scatter %.3f dB, predicted %.3f", names[k], got, sd[k])
-		}
+		ratio := got / sd[k]
+		assert.InDelta(t, 1.0, ratio, 4/math.Sqrt(4*runs)+0.03, "%s", names[k])
 	}
 }
 
@@ -187,9 +184,9 @@ func TestBandsBackground(t *testing.T) {
 	ref, _ := Reference("Pa")
 
 	b := ThirdOctave(27)
-	if got, want := p.Rows[0].Values[0].ByProducts[1][1], LevelDB(density*(b.Hi-b.Lo), ref); !near(got, want, 1e-9) {
-		t.Errorf("background %g, want %g", got, want)
-	}
+	got := p.Rows[0].Values[0].ByProducts[1][1]
+	want := LevelDB(density*(b.Hi-b.Lo), ref)
+	assert.InDelta(t, want, got, 1e-9, "background")
 }
 
 // Expected texts: which band, and what to do.
@@ -208,9 +205,8 @@ func TestBandErrors(t *testing.T) {
 	} {
 		s := DefaultSettings()
 		s.BandsHz = c.bands
-		if _, _, err := bandsOf(t, x, s, 8192); err == nil || err.Error() != c.want {
-			t.Errorf("%v:\n got %v\nwant %s", c.bands, err, c.want)
-		}
+		_, _, err := bandsOf(t, x, s, 8192)
+		assert.EqualError(t, err, c.want)
 	}
 
 	var text []string

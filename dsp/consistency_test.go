@@ -26,9 +26,10 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 
 	for i, c := range cases {
 		stat, dof, p, ok := WelchT(c.First, c.Second)
-		if !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10) {
-			t.Errorf("case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
-		}
+		require.True(t, ok, "case %d", i)
+		require.InDelta(t, c.T, stat, 1e-12, "case %d", i)
+		require.InDelta(t, c.Dof, dof, 1e-10, "case %d", i)
+		assert.InDelta(t, c.P, p, 1e-10, "case %d", i)
 
 		n, p := ReverseArrangements(append(c.First, c.Second...))
 		require.Equal(t, c.Reverse, n, "case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
@@ -36,9 +37,9 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 			"case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
 	}
 
-	if _, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1}); ok || p != 1 {
-		t.Error("t of constants is defined")
-	}
+	_, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1})
+	assert.False(t, ok, "t of constants is defined")
+	assert.InDelta(t, 1.0, p, 0, "t of constants is defined")
 }
 
 // Expected values: Holm (1979) by hand: sorted .01 .02 .03 .2 times 4 3 2 1,

@@ -32,18 +32,15 @@ func TestConstructions(t *testing.T) {
 		d := c.Describe()
 
 		_, series := c.(OfSeries)
-		if _, spectra := c.(OfSpectra); spectra == series {
-			t.Errorf("%s takes spectra and series, or neither", d.Name)
-		}
+		_, spectra := c.(OfSpectra)
+		assert.NotEqual(t, series, spectra)
 
 		require.Equal(t, c, Find(d.Name, series), "%s: %+v", d.Name, d)
 		require.NotEmpty(t, d.Name, "%s: %+v", d.Name, d)
 		assert.True(t, strings.HasPrefix(d.Doc, "y1 and y2 "), "%s: %+v", d.Name, d)
 
 		for _, k := range d.Settings {
-			if !slices.Contains(keys, k) {
-				t.Errorf("%s reads %q, which is no setting", d.Name, k)
-			}
+			assert.Contains(t, keys, k, "%s reads", d.Name)
 		}
 	}
 
@@ -54,9 +51,7 @@ func TestConstructions(t *testing.T) {
 		})
 
 		for _, k := range Configure(Find("split-half-spectrum", false), &s).Describe().Settings {
-			if !slices.Contains(keys, k) {
-				t.Errorf("outcome %s reads %q, which is no setting", name, k)
-			}
+			assert.Contains(t, keys, k, "outcome %s reads", name)
 		}
 	}
 
@@ -82,9 +77,9 @@ func TestRegister(t *testing.T) {
 	before := Configure(Find("split-half-spectrum", false), &s).Describe().Version
 	s.Outcomes = []string{"largest"}
 	d := Configure(Find("split-half-spectrum", false), &s).Describe()
-	if !slices.Contains(Outcomes(), "largest") || d.Version != before+2000 || !strings.Contains(d.Doc, peak.Description) {
-		t.Errorf("%v, %+v", Outcomes(), d)
-	}
+	assert.Contains(t, Outcomes(), "largest")
+	assert.Equal(t, before+2000, d.Version)
+	assert.Contains(t, d.Doc, peak.Description)
 
 	m := &sound{mic: &Microphone{Channel: 1}, power: [2][]float64{{1}, {1}}}
 	assert.ErrorContains(t, ownOutcome{&peak}.add(m), "channel 2, first half")
@@ -104,9 +99,9 @@ func TestRegister(t *testing.T) {
 	assert.ErrorContains(t, RegisterConstructions(splitHalves{}), "split-halves")
 
 	own := halfSpectra{name: "split-half-own", standard: "largest", version: 1}
-	if err := RegisterConstructions(own); err != nil || Find("split-half-own", false) == nil {
-		t.Error(err)
-	}
+	err := RegisterConstructions(own)
+	require.NoError(t, err)
+	assert.NotNil(t, Find("split-half-own", false))
 }
 
 // Expected values: 1 Pa is 93.979 dB re 20 µPa; a full-scale sine has the mean
@@ -125,9 +120,8 @@ func TestReference(t *testing.T) {
 		assert.InDelta(t, c.db, LevelDB(c.meanSquare, ref), 1e-12, "%s", c.unit)
 	}
 
-	if got := DistanceDB(1, 2); math.Abs(got+6.020599913279624) > 1e-12 {
-		t.Errorf("distance %g dB", got)
-	}
+	got := DistanceDB(1, 2)
+	assert.InDelta(t, -6.020599913279624, got, 1e-12, "distance")
 }
 
 func ExampleReference() {

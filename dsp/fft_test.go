@@ -5,10 +5,12 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	godsp "github.com/mjibson/go-dsp/fft"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/dsp/fourier"
 	"pgregory.net/rapid"
 )
@@ -52,9 +54,8 @@ func TestFFTDefinition(t *testing.T) {
 			}
 		}
 
-		if e := relativeError(NewFFT(n).Coefficients(nil, x), want); e > 1e-13 {
-			t.Errorf("n = %d: relative error %.2g", n, e)
-		}
+		e := relativeError(NewFFT(n).Coefficients(nil, x), want)
+		assert.LessOrEqual(t, e, 1e-13, "n = %d", n)
 	}
 }
 
@@ -70,9 +71,8 @@ func TestFFTAgainstLibraries(t *testing.T) {
 		f := NewFFT(n)
 		got := f.Coefficients(nil, x)
 		if largestPrimeFactor(n) < 100 {
-			if e := relativeError(got, fourier.NewFFT(n).Coefficients(nil, x)); e > 1e-13 {
-				t.Errorf("n = %d: differs from gonum by %.2g", n, e)
-			}
+			e := relativeError(got, fourier.NewFFT(n).Coefficients(nil, x))
+			assert.LessOrEqual(t, e, 1e-13, "n = %d", n)
 		}
 
 		var some, want []complex128
@@ -88,23 +88,17 @@ func TestFFTAgainstLibraries(t *testing.T) {
 			want = append(want, sum)
 		}
 
-		if e := relativeError(some, want); e > 1e-13 {
-			t.Errorf("n = %d: differs from the definition by %.2g", n, e)
-		}
+		e := relativeError(some, want)
+		assert.LessOrEqual(t, e, 1e-13, "n = %d", n)
 
-		if e := relativeError(got, godsp.FFTReal(x)[:n/2+1]); e > 1e-10 {
-			t.Errorf("n = %d: differs from go-dsp by %.2g", n, e)
-		}
+		e = relativeError(got, godsp.FFTReal(x)[:n/2+1])
+		assert.LessOrEqual(t, e, 1e-10, "n = %d", n)
 
 		// A plan is reusable: scratch of the first call leaves no trace.
 		f.Coefficients(nil, noise(n, 99))
 
 		again := f.Coefficients(nil, x)
-		for k := range got {
-			if got[k] != again[k] {
-				t.Fatalf("n = %d: second transform differs at bin %d", n, k)
-			}
-		}
+		require.True(t, slices.Equal(got, again), "n = %d: the second transform has the same bits", n)
 	}
 }
 
@@ -114,14 +108,12 @@ func TestUnit(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 8, 12, 97, 360} {
 		for k := -n; k <= 2*n; k++ {
 			w := unit(k, n)
-			if d := cmplx.Abs(w*unit(-k, n) - 1); d > 3e-16 {
-				t.Errorf("unit(%d, %d): modulus off by %g", k, n, d)
-			}
+			d := cmplx.Abs(w*unit(-k, n) - 1)
+			assert.LessOrEqual(t, d, 3e-16, "unit(%d, %d)", k, n)
 
 			want := cmplx.Exp(complex(0, -2*math.Pi*float64(k)/float64(n)))
-			if d := cmplx.Abs(w - want); d > 4e-15 {
-				t.Errorf("unit(%d, %d) = %v, want %v", k, n, w, want)
-			}
+			d = cmplx.Abs(w - want)
+			assert.LessOrEqual(t, d, 4e-15, "unit(%d, %d)", k, n)
 		}
 	}
 }
@@ -150,9 +142,8 @@ func TestFFTProperties(t *testing.T) {
 			spectrum += p
 		}
 
-		if d := math.Abs(spectrum/float64(n) - energy); d > 1e-12*energy {
-			t.Fatalf("Parseval off by %g of %g", d, energy)
-		}
+		d := math.Abs(spectrum/float64(n) - energy)
+		require.LessOrEqual(t, d, 1e-12*energy, "Parseval off by %g", d)
 
 		y := make([]float64, n)
 		for i := range y {
@@ -164,12 +155,12 @@ func TestFFTProperties(t *testing.T) {
 			want[k] = 2 * c[k] * cmplx.Conj(unit(k*shift, n))
 		}
 
-		if e := relativeError(f.Coefficients(nil, y), want); e > 1e-12 {
-			t.Fatalf("shift theorem off by %g", e)
-		}
+		e := relativeError(f.Coefficients(nil, y), want)
+		require.LessOrEqual(t, e, 1e-12, "shift theorem off by")
 	})
 }
 
+// A transform into given memory allocates nothing, for each of the methods: lanes, a chirp, and gonum.
 func TestFFTAllocations(t *testing.T) {
 	for _, n := range []int{4096, 6000, 2021, 7007, 1009} {
 		f := NewFFT(n)
@@ -179,6 +170,7 @@ func TestFFTAllocations(t *testing.T) {
 	}
 }
 
+// Slices of a wrong length panic, as the documentation of FFT says.
 func TestFFTMisusePanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"length 0":  func() { NewFFT(0) },

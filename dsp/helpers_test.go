@@ -151,10 +151,12 @@ func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 		body := b[at+8 : min(len(b), at+8+size)]
 		switch string(b[at : at+4]) {
 		case "fmt ":
-			if format, channels, bits := binary.LittleEndian.Uint16(body), binary.LittleEndian.Uint16(body[2:]),
-				binary.LittleEndian.Uint16(body[14:]); format != 3 || channels != 1 || bits != 32 {
-				t.Fatalf("%s: format %d, %d channels, %d bits", path, format, channels, bits)
-			}
+			format := binary.LittleEndian.Uint16(body)
+			channels := binary.LittleEndian.Uint16(body[2:])
+			bits := binary.LittleEndian.Uint16(body[14:])
+			require.Equal(t, uint16(3), format, "%s", path)
+			require.Equal(t, uint16(1), channels, "%s", path)
+			require.Equal(t, uint16(32), bits, "%s", path)
 
 			rate = float64(binary.LittleEndian.Uint32(body[4:]))
 

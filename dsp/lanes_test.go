@@ -69,7 +69,7 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 
 			for k := range want {
 				if !near(got[k], want[k], 1e-13*top) {
-					t.Fatalf("%d points, %d segments, bin %d: %g, want %g", n, segments, k, got[k], want[k])
+					t.Fatalf("%d points, %d segments, bin %d: %g, expected %g", n, segments, k, got[k], want[k])
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func TestSetsGiveTheSameBits(t *testing.T) {
 
 			for k := range want {
 				if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
-					t.Fatalf("%d points, %s: number %d is %v, want %v", n, set.Name, k, got[k], want[k])
+					t.Fatalf("%d points, %s: number %d is %v, expected %v", n, set.Name, k, got[k], want[k])
 				}
 			}
 		}
@@ -217,6 +217,7 @@ func TestSilentSegment(t *testing.T) {
 	}
 }
 
+// The transform of a pair of segments allocates nothing.
 func TestPowerAllocations(t *testing.T) {
 	const n = 6400
 	p := NewWelch(n).lanes

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,9 +45,8 @@ func TestMedian(t *testing.T) {
 		}
 	}
 
-	if v := median(nil, 1); !math.IsNaN(v) {
-		t.Errorf("median of nothing is %g", v)
-	}
+	v := median(nil, 1)
+	assert.True(t, math.IsNaN(v), "median of nothing")
 }
 
 // Expected values: means over the halves, the deviation of twice the segments,
@@ -55,26 +55,28 @@ func TestWhole(t *testing.T) {
 	a := Line{Power: 2, PeakPower: 8, Floor: 1, PeakHz: 100, UpperBound: true}
 	b := Line{Power: 4, PeakPower: 10, Floor: 2, PeakHz: 104}
 	w := whole([2]Line{a, b}, independent(16))
-	if w.Power != 3 || w.Rho != 6 || w.PeakHz != 102 || w.UpperBound || w.SDdB != independent(16).lineSD(6) {
-		t.Errorf("%+v", w)
-	}
+	assert.InDelta(t, 3.0, w.Power, 0)
+	assert.InDelta(t, 6.0, w.Rho, 0)
+	assert.InDelta(t, 102.0, w.PeakHz, 0)
+	assert.False(t, w.UpperBound)
+	assert.InDelta(t, independent(16).lineSD(6), w.SDdB, 0)
 
 	a.Floor = 0
 	b.Floor = 0
-	if w := whole([2]Line{a, b}, independent(16)); w.Rho != maxRho || !finite(w.SDdB) {
-		t.Errorf("without a floor: %+v", w)
-	}
+	w = whole([2]Line{a, b}, independent(16))
+	assert.InDelta(t, maxRho, w.Rho, 0, "without a floor")
+	assert.True(t, finite(w.SDdB), "without a floor")
 }
 
 // Expected values: the bins of the band with half a bin to both sides, and one
 // and a half bins around a peak.
 func TestBetween(t *testing.T) {
 	l := Line{PeakHz: 50, Band: [2]int{24, 26}}
-	if lo, hi := l.Between(2, 1.5, "band"); lo != 47 || hi != 53 {
-		t.Errorf("band from %g to %g", lo, hi)
-	}
+	lo, hi := l.Between(2, 1.5, "band")
+	assert.InDelta(t, 47.0, lo, 0, "band")
+	assert.InDelta(t, 53.0, hi, 0, "band")
 
-	if lo, hi := l.Between(2, 1.5, "peak"); lo != 48.5 || hi != 51.5 {
-		t.Errorf("peak from %g to %g", lo, hi)
-	}
+	lo, hi = l.Between(2, 1.5, "peak")
+	assert.InDelta(t, 48.5, lo, 0, "peak")
+	assert.InDelta(t, 51.5, hi, 0, "peak")
 }

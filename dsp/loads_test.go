@@ -3,7 +3,6 @@ package dsp
 import (
 	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"doubletake/ingest/fault"
@@ -19,9 +18,10 @@ func TestLoadMatrix(t *testing.T) {
 	require.NoError(t, err)
 
 	out := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
-	if out[0][0] != 26 || out[0][1] != 49 || out[1][0] != 4 || out[1][1] != 7 {
-		t.Errorf("%v", out)
-	}
+	assert.InDelta(t, 26.0, out[0][0], 0)
+	assert.InDelta(t, 49.0, out[0][1], 0)
+	assert.InDelta(t, 4.0, out[1][0], 0)
+	assert.InDelta(t, 7.0, out[1][1], 0)
 
 	for _, c := range []struct {
 		rows  [][]float64
@@ -59,25 +59,26 @@ func TestPolarClosedForms(t *testing.T) {
 
 	sin, cos := math.Sincos(61.5 * math.Pi / 180)
 	loads := [][]float64{{7 + 1.5 - 3*cos + 0.25*sin}}
-	if err := h.Subtract(loads, []float64{61.5}, 2); err != nil || math.Abs(loads[0][0]-7) > 1e-12 || h.RMS[0] > 1e-12 {
-		t.Errorf("harmonic: %v, %v, rms %v", loads, err, h.RMS)
-	}
+	err = h.Subtract(loads, []float64{61.5}, 2)
+	require.NoError(t, err, "harmonic")
+	assert.InDelta(t, 7.0, loads[0][0], 1e-12, "harmonic")
+	assert.LessOrEqual(t, h.RMS[0], 1e-12, "harmonic")
 
 	l, err := NewPolar("linear", angle, f[1:])
 	require.NoError(t, err)
 
 	loads = [][]float64{{2 + 1.23, 0}}
-	if err := l.Subtract(loads, []float64{12.3, 12.3}, 0); err != nil || math.Abs(loads[0][0]) > 1e-12 {
-		t.Errorf("linear: %v, %v", loads, err)
-	}
+	err = l.Subtract(loads, []float64{12.3, 12.3}, 0)
+	require.NoError(t, err, "linear")
+	assert.InDelta(t, 0, loads[0][0], 1e-12, "linear")
 
 	m, err := NewPolar("mean", nil, [][]float64{{1, 2, 6}})
 	require.NoError(t, err)
 
 	loads = [][]float64{{5}}
-	if err := m.Subtract(loads, []float64{1000}, 0); err != nil || loads[0][0] != 2 {
-		t.Errorf("mean: %v, %v", loads, err)
-	}
+	err = m.Subtract(loads, []float64{1000}, 0)
+	require.NoError(t, err, "mean")
+	assert.InDelta(t, 2.0, loads[0][0], 0, "mean")
 
 	err = h.Subtract(loads, []float64{63}, 2)
 	ingesttest.WantDataError(t, nil, err, "63°")
@@ -87,10 +88,9 @@ func TestPolarClosedForms(t *testing.T) {
 		{"linear", "two angles"},
 		{"spline", "interpolation"},
 	} {
-		if _, err := NewPolar(c.method, zero[:3], [][]float64{{1, 2, 3}}); !errors.As(err, new(*fault.Error)) ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.method, err)
-		}
+		_, err := NewPolar(c.method, zero[:3], [][]float64{{1, 2, 3}})
+		require.ErrorAs(t, err, new(*fault.Error), "%s", c.method)
+		assert.Contains(t, err.Error(), c.want, "%s", c.method)
 	}
 }
 
@@ -140,21 +140,18 @@ func TestPolarResiduals(t *testing.T) {
 
 		method := rapid.SampledFrom([]string{"mean", "harmonic"}).Draw(rt, "method")
 		p, err := NewPolar(method, angle, [][]float64{l})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		require.NoError(rt, err)
 
-		if err := p.Subtract([][]float64{l}, angle, 0); err != nil {
-			rt.Fatal(err)
-		}
+		err = p.Subtract([][]float64{l}, angle, 0)
+		require.NoError(rt, err)
 
 		ss := 0.0
 		for _, v := range l {
 			ss += v * v
 		}
 
-		if m := mean(l); math.Abs(m) > 1e-9 || math.Abs(math.Sqrt(ss/float64(n))-p.RMS[0]) > 1e-9 {
-			rt.Fatalf("%s: mean %g, rms %g, stated %g", method, m, math.Sqrt(ss/float64(n)), p.RMS[0])
-		}
+		m := mean(l)
+		require.InDelta(rt, 0, m, 1e-9, "%s", method)
+		require.InDelta(rt, p.RMS[0], math.Sqrt(ss/float64(n)), 1e-9, "%s", method)
 	})
 }

@@ -24,9 +24,8 @@ func TestThirdOctaveEdges(t *testing.T) {
 		require.InDelta(t, 1, b.Hi/b.Centre/ratio, 1e-14, "band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
 		assert.InDelta(t, 1, b.Centre/b.Lo/ratio, 1e-14, "band %d: edges %g and %g of %g", c.k, b.Lo, b.Hi, b.Centre)
 
-		if next := ThirdOctave(c.k + 1); math.Abs(next.Lo/b.Hi-1) > 1e-14 {
-			t.Errorf("band %d ends at %g, the next begins at %g", c.k, b.Hi, next.Lo)
-		}
+		next := ThirdOctave(c.k + 1)
+		assert.InDelta(t, 1.0, next.Lo/b.Hi, 1e-14, "band %d ends", c.k)
 	}
 }
 
@@ -46,9 +45,10 @@ func TestThirdOctavesResolved(t *testing.T) {
 	}
 
 	// 0.2316·f ≥ 10 Hz from 43.2 Hz on; 10^0.05·f ≤ 10242.5 Hz up to 9129 Hz.
-	if first, last := list[0].Centre, list[len(list)-1].Centre; math.Abs(first-50.12) > 0.01 || math.Abs(last-7943) > 1 {
-		t.Errorf("bands from %g to %g Hz", first, last)
-	}
+	first := list[0].Centre
+	last := list[len(list)-1].Centre
+	assert.InDelta(t, 50.12, first, 0.01, "bands")
+	assert.InDelta(t, 7943.0, last, 1, "bands")
 }
 
 // Expected values: the definition. Bands that share an edge share the bin it
@@ -118,9 +118,8 @@ func TestSpectraOfHalves(t *testing.T) {
 
 	small := [2][]float32{{9, 1, 2, 5, 0}, {9, 3, 2, 1, 4}}
 	got := PeakSpectrum(small, 2.5, 2)
-	if got[0] != 2 || got[1] != 3 { // means 2, 2 | 3, 2
-		t.Errorf("peaks %v", got)
-	}
+	assert.InDelta(t, 2.0, got[0], 0, "peaks")
+	assert.InDelta(t, 3.0, got[1], 0, "peaks")
 }
 
 func ExampleThirdOctave() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -202,13 +201,11 @@ func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
 
 		for k, v := range chi {
 			n := float64(2 * recordings)
-			if z := (v - n) / math.Sqrt(2*n); math.Abs(z) > 4 {
-				t.Errorf("%+v, %s: χ² = %.0f of %.0f, %.1f standard deviations off", c, names[k], v, n, z)
-			}
+			z := (v - n) / math.Sqrt(2*n)
+			assert.InDelta(t, 0, z, 4.0, "%+v, %s", c, names[k])
 
-			if z := mean[k] / math.Sqrt(n); math.Abs(z) > 4 {
-				t.Errorf("%+v, %s: mean %.1f standard errors off", c, names[k], z)
-			}
+			z = mean[k] / math.Sqrt(n)
+			assert.InDelta(t, 0, z, 4.0, "%+v, %s", c, names[k])
 
 			t.Logf("%+v %s: χ²/n %.3f, sd %.3f dB", c, names[k], v/n, sd[k])
 		}
@@ -312,10 +309,9 @@ func TestOverall(t *testing.T) {
 		want string
 	}{{[]float64{100, 7000}, "overall_hz: expected one bin or more"}} {
 		s.OverallHz = f.hz
-		if _, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil); err == nil ||
-			!strings.HasPrefix(err.Error(), f.want) {
-			t.Errorf("%v: %v", f.hz, err)
-		}
+		_, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+		require.Error(t, err)
+		assert.True(t, strings.HasPrefix(err.Error(), f.want))
 	}
 }
 
@@ -374,9 +370,8 @@ func TestBroadbandAndTonal(t *testing.T) {
 
 		_, bound := p.value(t, 0, "tonal_power", "bound")
 		for h := range 2 {
-			if math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0 {
-				t.Errorf("total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
-			}
+			assert.InDelta(t, 1.0, total[h]/(broad[h]+tonal[h]), 1e-12, "total")
+			assert.InDelta(t, 0.0, bound[h], 0, "total")
 
 			for k, d := range []float64{10 * math.Log10(broad[h]/noise) / sdB[h], 10 * math.Log10(tonal[h]/tones) / sdT[h]} {
 				db[k] += d / float64(2*recordings)
@@ -388,12 +383,9 @@ func TestBroadbandAndTonal(t *testing.T) {
 	t.Logf("broadband and tonal: mean %.3f, mean square %.3f of the prediction", db, square)
 
 	for k, name := range []string{"broadband", "tonal"} {
-		require.LessOrEqual(t, math.Abs(db[k]), 0.5,
-			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
-		require.LessOrEqual(t, square[k], 1.5,
-			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
-		assert.GreaterOrEqual(t, square[k], 0.6,
-			"%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
+		require.InDelta(t, 0, db[k], 0.5, "%s: mean, in predicted deviations", name)
+		require.LessOrEqual(t, square[k], 1.5, "%s: mean square, in squared predicted deviations", name)
+		assert.GreaterOrEqual(t, square[k], 0.6, "%s: mean square, in squared predicted deviations", name)
 	}
 
 	s.Speed = "nominal"
@@ -403,10 +395,10 @@ func TestBroadbandAndTonal(t *testing.T) {
 	broad, sd := p.value(t, 0, "broadband_power", "sd")
 
 	tonal, bound := p.value(t, 0, "tonal_power", "bound")
-	if d := 10 * math.Log10(broad[0]/noise); bound != [2]float64{1, 1} || !(tonal[0] > 0 && tonal[0] < 0.1*noise) ||
-		math.Abs(d) > 4*sd[0] {
-		t.Errorf("without lines: broadband %+.3f dB ± %.3f, tonal %g of %g, bound %v", d, sd[0], tonal[0], noise, bound)
-	}
+	d := 10 * math.Log10(broad[0]/noise)
+	assert.Equal(t, [2]float64{1, 1}, bound, "without lines: broadband %+.3f dB ±", d)
+	require.True(t, tonal[0] > 0 && tonal[0] < 0.1*noise, "without lines: broadband %+.3f dB ±", d)
+	assert.InDelta(t, 0, d, 4*sd[0], "without lines: broadband %+.3f dB ±", d)
 
 	assert.Equal(t, 2, p.Bounds, "bounds")
 }
@@ -429,9 +421,8 @@ func TestBandsInOrders(t *testing.T) {
 	require.NoError(t, err)
 
 	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
-	if want := 4.5 + 2/rate*shaft; math.Abs(10*math.Log10(y[0]/want)) > 4*sd[0] {
-		t.Errorf("%g, want %g", y[0], want)
-	}
+	want := 4.5 + 2/rate*shaft
+	assert.InDelta(t, 0, 10*math.Log10(y[0]/want), 4*sd[0])
 
 	require.Equal(t, "bpf1_power", p.Outcomes[0].Name, "%d outcomes", len(p.Outcomes))
 	assert.Len(t, p.Outcomes, 3, "%d outcomes", len(p.Outcomes))
@@ -442,9 +433,9 @@ func TestBandsInOrders(t *testing.T) {
 
 	s.BandsUnit = ""
 	s.Outcomes = []string{"bands", "overall"}
-	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
-		t.Errorf("%+v", d)
-	}
+	d = Configure(Find("split-half-spectrum", false), &s).Describe()
+	assert.False(t, d.Shaft)
+	assert.NotContains(t, d.Settings, "track")
 }
 
 // With repeats both halves are one estimate: the mean of their powers, of twice the
@@ -466,9 +457,9 @@ func TestBandsOfRepeats(t *testing.T) {
 		require.InDelta(t, (h.Y[0]+h.Y[1])/2, v.Y[0], 1e-12, "%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
 		assert.Equal(t, v.Y[1], v.Y[0], "%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
 
-		if sd := v.ByProducts[0][0] * math.Sqrt2; math.Abs(sd/h.ByProducts[0][0]-1) > 0.5 || v.ByProducts[1][0] != 16 {
-			t.Errorf("%s: %g dB, %g averages", both.Outcomes[k].Name, sd, v.ByProducts[1][0])
-		}
+		sd := v.ByProducts[0][0] * math.Sqrt2
+		assert.InDelta(t, 1.0, sd/h.ByProducts[0][0], 0.5, "%s", both.Outcomes[k].Name)
+		assert.InDelta(t, 16.0, v.ByProducts[1][0], 0, "%s", both.Outcomes[k].Name)
 	}
 }
 
@@ -522,9 +513,12 @@ func TestAtmosphere(t *testing.T) {
 
 		before, _ := plain.value(t, 0, o.Name, "air")
 		for h := range 2 {
-			if got := y[h] - before[h] - 20*math.Log10(2); !near(got, air[h], 1e-9) && o.Name != "tonal_db" || !(air[h] > 0) {
-				t.Errorf("%s: %g dB contain %g", o.Name, got, air[h])
+			got := y[h] - before[h] - 20*math.Log10(2)
+			if o.Name != "tonal_db" { // the noise decides whether the lines emerge
+				assert.InDelta(t, air[h], got, 1e-9, "%s, half %d", o.Name, h+1)
 			}
+
+			assert.Positive(t, air[h], "%s, half %d", o.Name, h+1)
 		}
 	}
 
@@ -538,9 +532,8 @@ func TestAtmosphere(t *testing.T) {
 	hi := ThirdOctave(42).Hi
 
 	of := func(hz float64) float64 { return 20*Absorption(hz, 5, 30, 101325) - 10*Absorption(hz, 20, 70, 101325) }
-	if min(of(lo), of(hi)) > air[0] || air[0] > max(of(lo), of(hi)) {
-		t.Errorf("band: %g dB outside of %g … %g", air[0], of(lo), of(hi))
-	}
+	require.LessOrEqual(t, min(of(lo), of(hi)), air[0], "band")
+	assert.LessOrEqual(t, air[0], max(of(lo), of(hi)), "band")
 
 	delete(at, "humidity_pct")
 
@@ -581,10 +574,9 @@ func TestUnsteadyLoads(t *testing.T) {
 
 		p.named(t, OutcomeNames(c, &s, []string{"lift_n", "drag_n"}))
 
-		if got := strings.Join(names, ", "); got != "lift_n in N, drag_n in N, lift_n_rms in N, lift_n_l_50to150hz_power in "+
-			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²" {
-			t.Fatal(got)
-		}
+		got := strings.Join(names, ", ")
+		require.Equal(t, "lift_n in N, drag_n in N, lift_n_rms in N, lift_n_l_50to150hz_power in "+
+			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²", got)
 
 		y, sd := p.value(t, 0, "lift_n_rms", "sd")
 
@@ -611,15 +603,14 @@ func TestUnsteadyLoads(t *testing.T) {
 	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
 	require.NoError(t, err)
 
-	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
-		t.Errorf("%g of %v", y, p.Outcomes)
-	}
+	y, _ := p.value(t, 0, "cl_rms", "sd")
+	require.Len(t, p.Outcomes, 1, "%g", y)
+	require.InDelta(t, math.Sqrt2, y[0], 1e-9, "%g", y)
+	assert.InDelta(t, y[1], y[0], 0, "%g", y)
 
 	still := []Series{{Name: "cl", Values: make([]float64, 500)}}
-	if _, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, still); err == nil ||
-		err.Error() != "cl: expected a load that varies, found 0 throughout" {
-		t.Error(err)
-	}
+	_, err = c.Pairs(&Run{RateHz: rate, Settings: &s}, still)
+	assert.EqualError(t, err, "cl: expected a load that varies, found 0 throughout")
 }
 
 // Expected texts: what each construction can make.

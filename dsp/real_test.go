@@ -46,20 +46,17 @@ func TestTrackMeasuredRotor(t *testing.T) {
 					assert.InDelta(t, want, run.ShaftHz[h], 0.003*want, "half %d: rev/s", h+1)
 
 					for _, l := range run.Channels[0].Halves[h].Lines {
-						if db := LevelDB(l.Rho, 1); db < 13 || db > 50 {
-							t.Errorf("half %d, harmonic %d: %.1f dB over the floor", h+1, l.Order, db)
-						}
+						db := LevelDB(l.Rho, 1)
+						require.GreaterOrEqual(t, db, 13.0, "half %d, harmonic %d", h+1, l.Order)
+						assert.LessOrEqual(t, db, 50.0, "half %d, harmonic %d", h+1, l.Order)
 
-						if l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz {
-							t.Errorf("half %d: %+v", h+1, l)
-						}
+						assert.False(t, l.UpperBound, "half %d", h+1)
+						assert.InDelta(t, l.Hz, l.PeakHz, 0.03*l.Hz, "half %d", h+1)
 					}
 				}
 
 				for m, e := range run.Channels[0].Emergent {
-					if !e {
-						t.Errorf("harmonic %d does not emerge", m+1)
-					}
+					assert.True(t, e, "harmonic %d emerges", m+1)
 				}
 			})
 		}
@@ -128,8 +125,8 @@ func TestTrackFourMicrophones(t *testing.T) {
 
 	for c, ch := range run.Channels {
 		for m, e := range ch.Emergent {
-			if !e && m < 3 {
-				t.Errorf("microphone %d: harmonic %d does not emerge", c+1, m+1)
+			if m < 3 {
+				assert.True(t, e, "microphone %d: harmonic %d emerges", c+1, m+1)
 			}
 		}
 	}

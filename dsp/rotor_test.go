@@ -2,7 +2,6 @@ package dsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -174,9 +173,8 @@ func TestDrift(t *testing.T) {
 	x := spinning(6400, 8, 3, shaft, 6, 40, 0.05, 3)
 	run := analyse(t, memory{x}, rotorAt(memory{x}, 6400, 3, 80))
 	for h, got := range run.ShaftHz {
-		if want := shaft(2 + 4*float64(h)); !near(got, want, 1e-3*want) {
-			t.Errorf("half %d: %.3f rev/s, want %.3f", h, got, want)
-		}
+		want := shaft(2 + 4*float64(h))
+		assert.InDelta(t, want, got, 1e-3*want, "half %d", h)
 
 		for m, l := range run.Channels[0].Halves[h].Lines {
 			assert.InDelta(t, -3.01-6*float64(m), LevelDB(l.Power, 1), 0.25, "half %d, harmonic %d: dB", h, m+1)
@@ -197,9 +195,9 @@ func TestRefineWithoutLines(t *testing.T) {
 
 	for _, h := range run.Channels[0].Halves {
 		for _, l := range h.Lines {
-			if !l.UpperBound || !finite(LevelDB(l.Power, 1)) || l.Power < l.PeakPower {
-				t.Errorf("line %+v", l)
-			}
+			require.True(t, l.UpperBound, "line")
+			require.True(t, finite(LevelDB(l.Power, 1)), "line")
+			assert.GreaterOrEqual(t, l.Power, l.PeakPower, "line")
 		}
 	}
 
@@ -218,9 +216,7 @@ func TestTrack(t *testing.T) {
 				run := analyse(t, memory{x}, rotorAt(memory{x}, 12800, blades, 0, tracked(0.3*shaft, 2.2*shaft)))
 
 				for h, got := range run.ShaftHz {
-					if !near(got, shaft, 5e-4*shaft) {
-						t.Errorf("%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades, shaft, fall, h, got)
-					}
+					assert.InDelta(t, shaft, got, 5e-4*shaft, "%d blades, half %d", blades, h+1)
 				}
 			}
 		}
@@ -236,21 +232,20 @@ func TestTrackAcrossNyquist(t *testing.T) {
 	assert.InDelta(t, 66.6, run.ShaftHz[0], 0.02, "tracked %v", run.ShaftHz)
 
 	_, err := NewAnalyser().run(t.Context(), memory{spinning(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
-	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
-		"Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)") {
-		t.Errorf("error %v", err)
-	}
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
+		"Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)"))
 }
 
+// Noise has no lines: tracking returns an error that names the half and the lines that it expected.
 func TestTrackFindsNothing(t *testing.T) {
 	x := memory{noise(51200, 1)}
 	_, err := NewAnalyser().run(t.Context(), x, rotorAt(x, 6400, 2, 0, tracked(30, 60)))
 
 	var e *fault.Error
-	if !errors.As(err, &e) || e.Place != "first half" ||
-		!strings.Contains(e.Want, "lines at multiples of 2 × 30 … 60 Hz") {
-		t.Errorf("error %v", err)
-	}
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "first half", e.Place)
+	assert.Contains(t, e.Want, "lines at multiples of 2 × 30 … 60 Hz")
 }
 
 // Expected texts: what a person needs to mend the input.
@@ -308,19 +303,19 @@ func (b *broken) Read([]int, int64, [][]float64) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
+// An error of the source is passed on. A cancelled context ends the analysis before anything is read.
 func TestSourceErrorsAndCancel(t *testing.T) {
 	s := rotorAt(memory{make([]float64, 51200)}, 6400, 2, 100)
-	if _, err := NewAnalyser().run(t.Context(), &broken{}, s); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("error %v", err)
-	}
+	_, err := NewAnalyser().run(t.Context(), &broken{}, s)
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
 	src := &broken{}
-	if _, err := NewAnalyser().run(ctx, src, s); !errors.Is(err, context.Canceled) || src.asked != 0 {
-		t.Errorf("error %v after %d reads", err, src.asked)
-	}
+	_, err = NewAnalyser().run(ctx, src, s)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 0, src.asked)
 }
 
 // ordered checks that a run is read once, forwards, two segments at a time.
@@ -332,9 +327,8 @@ type ordered struct {
 }
 
 func (o *ordered) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	if start < o.next || len(dst[0]) != o.size {
-		o.t.Errorf("read %d samples at %d after %d", len(dst[0]), start, o.next)
-	}
+	require.GreaterOrEqual(o.t, start, o.next, "read")
+	assert.Len(o.t, dst[0], o.size, "read")
 
 	o.next = start + int64(len(dst[0]))
 
@@ -387,10 +381,10 @@ func TestScaleAndChannels(t *testing.T) {
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {
 				want := both.Channels[1].Halves[h].Lines[m]
-				if l.Power != want.Power*scale*scale || l.Floor != want.Floor*scale*scale || l.Rho != want.Rho ||
-					!near(l.PeakHz, want.PeakHz, 1e-9) {
-					t.Fatalf("half %d, harmonic %d: %+v, want %+v scaled by %g", h, m+1, l, want, scale*scale)
-				}
+				require.InDelta(t, want.Power*scale*scale, l.Power, 0, "half %d, harmonic %d", h, m+1)
+				require.InDelta(t, want.Floor*scale*scale, l.Floor, 0, "half %d, harmonic %d", h, m+1)
+				require.InDelta(t, want.Rho, l.Rho, 0, "half %d, harmonic %d", h, m+1)
+				require.InDelta(t, want.PeakHz, l.PeakHz, 1e-9, "half %d, harmonic %d", h, m+1)
 			}
 		}
 	})
@@ -414,21 +408,23 @@ func TestSearchAndFloorBins(t *testing.T) {
 	// BPF 300 = 3 × 100 Hz, second harmonic: 525 … 675 Hz, orders at 600 only
 	// (500 and 700 are 12 bins outside): bins 263 … 337 without 296 … 304.
 	bins, guard := lf.floorBins(nil, 600, 100, 300, 6400)
-	if guard != 4 || bins[0] != 263 || bins[len(bins)-1] != 337 || len(bins) != 75-9 || slices.Contains(bins, 296) ||
-		!slices.Contains(bins, 295) {
-		t.Errorf("guard %d, bins %v", guard, bins)
-	}
+	assert.Equal(t, 4, guard, "guard")
+	assert.Equal(t, 263, bins[0], "guard")
+	assert.Equal(t, 337, bins[len(bins)-1], "guard")
+	require.Len(t, bins, 75-9, "guard")
+	assert.NotContains(t, bins, 296, "guard")
+	assert.Contains(t, bins, 295, "guard")
 
 	// Orders 8 bins apart: ±4 leaves nothing, ±3 one bin an order, 10 of them.
-	if bins, guard := lf.floorBins(nil, 16*18, 16, 2*16*9, 6400); guard != 3 || len(bins) != 10 {
-		t.Errorf("guard %d, bins %v", guard, bins)
-	}
+	bins, guard = lf.floorBins(nil, 16*18, 16, 2*16*9, 6400)
+	assert.Equal(t, 3, guard, "guard")
+	assert.Len(t, bins, 10, "guard")
 
 	// Orders a bin apart: no order can be left out.
-	if bins, guard := lf.floorBins(nil, 200, 2, 40, 6400); guard != -1 || len(bins) < floorMinBins ||
-		slices.Contains(bins, 100) {
-		t.Errorf("guard %d, bins %v", guard, bins)
-	}
+	bins, guard = lf.floorBins(nil, 200, 2, 40, 6400)
+	assert.Equal(t, -1, guard, "guard")
+	require.GreaterOrEqual(t, len(bins), floorMinBins, "guard")
+	assert.NotContains(t, bins, 100, "guard")
 }
 
 // The predicted deviation at ρ = 0 and for large ρ, by hand from

@@ -57,7 +57,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 			for i := range steps + 1 {
 				s := lo + (hi-lo)*float64(i)/float64(max(1, steps))
 				v := score(f.logAmplitude, s, math.Inf(-1))
-				if d := score(f.roughAmplitude, s, math.Inf(-1)) - v; math.Abs(d) > combMargin/1000 {
+				d := score(f.roughAmplitude, s, math.Inf(-1)) - v
+				if math.Abs(d) > combMargin/1000 {
 					t.Fatalf("%s of %v rev/s: %v by roughAmplitude, %v by logAmplitude", name, s, d+v, v)
 				}
 

@@ -62,13 +62,11 @@ func TestTachometer(t *testing.T) {
 		pulses, err := FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
 		require.NoError(t, err)
 
-		if f := pulses.Check(); f != nil {
-			t.Errorf("flags %v", f)
-		}
+		f := pulses.Check()
+		assert.Nil(t, f, "flags")
 
-		if want := (f0*8 + g*32) * float64(ppr); math.Abs(float64(len(pulses.Times))-want) > 1.5 {
-			t.Errorf("%d pulses, want %g", len(pulses.Times), want)
-		}
+		want := (f0*8 + g*32) * float64(ppr)
+		assert.InDelta(t, want, float64(len(pulses.Times)), 1.5)
 
 		for h := range 2 {
 			from := float64(h * n / 2)
@@ -77,18 +75,15 @@ func TestTachometer(t *testing.T) {
 			want := f0 + g*(2+4*float64(h))
 			assert.InDelta(t, want, pulses.ShaftHz(rate, from, to), 1e-4*want, "half %d: rev/s", h+1)
 
-			p, revs, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
+			p, _, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
 			require.NoError(t, err)
 
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
-				if d := 10 * math.Log10(p[i]/w); math.Abs(d) > 0.02 {
-					t.Errorf("half %d, %d pulses: order %d is off by %.3f dB over %d revolutions", h+1, ppr, []int{3, 6}[i], d, revs)
-				}
+				d := 10 * math.Log10(p[i]/w)
+				assert.InDelta(t, 0, d, 0.02, "half %d, %d pulses", h+1, ppr)
 			}
 
-			if p[2] > 1e-6 {
-				t.Errorf("order 5: %g", p[2])
-			}
+			assert.LessOrEqual(t, p[2], 1e-6, "order 5")
 		}
 	}
 }
@@ -120,15 +115,16 @@ func TestSynchronousNoise(t *testing.T) {
 	}
 
 	// χ² of 120 degrees of freedom: 13 % scatter.
-	if want := 2.0 / n; mean < 0.6*want || mean > 1.4*want {
-		t.Errorf("noise per order %g, want %g", mean, want)
-	}
+	want := 2.0 / n
+	require.GreaterOrEqual(t, mean, 0.6*want, "noise per order")
+	assert.LessOrEqual(t, mean, 1.4*want, "noise per order")
 
-	if d := 10 * math.Log10(p[0]/0.125); math.Abs(d) > 0.2 {
-		t.Errorf("order 3 off by %.2f dB", d)
-	}
+	d := 10 * math.Log10(p[0]/0.125)
+	assert.InDelta(t, 0, d, 0.2, "order 3 off by")
 }
 
+// A channel that is stuck and a channel with too few pulses are errors. One missed pulse of seven makes one revolution
+// too long, which is a flag.
 func TestTachometerErrors(t *testing.T) {
 	ctx := context.Background()
 	flat := tachoSource{make([]float64, 5000)}
@@ -141,9 +137,9 @@ func TestTachometerErrors(t *testing.T) {
 	ingesttest.WantDataError(t, nil, err, "at least 3 pulses")
 
 	missed := &Pulses{Times: []float64{0, 10, 20, 40, 50, 60, 70}, PerRev: 1}
-	if f := missed.Check(); len(f) != 1 || f[0].Statistic != 1 {
-		t.Errorf("a missed pulse: %v", f)
-	}
+	f := missed.Check()
+	require.Len(t, f, 1, "a missed pulse")
+	assert.InDelta(t, 1.0, f[0].Statistic, 0, "a missed pulse")
 }
 
 // Square pulses are known to a sample. Expected: PulseLossDB's closed form, here
@@ -176,15 +172,15 @@ func TestPulseLoss(t *testing.T) {
 	require.NoError(t, err)
 
 	for i, order := range []int{6, 12, 18} {
-		if got, want := -10*math.Log10(p[i]/0.5), PulseLossDB(order, 64); math.Abs(got-want) > 0.1*want {
-			t.Errorf("order %d reads %.3f dB low, expected %.3f", order, got, want)
-		}
+		got := -10 * math.Log10(p[i]/0.5)
+		want := PulseLossDB(order, 64)
+		assert.InDelta(t, want, got, 0.1*want, "order %d reads", order)
 	}
 
-	if smooth, err := FindPulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n,
-		Tachometer{PulsesPerRev: 1, Threshold: math.NaN()}); err != nil || smooth.Sharp > 0 {
-		t.Errorf("%+v, %v: smooth pulses are sharp", smooth, err)
-	}
+	smooth, err := FindPulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n,
+		Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	require.NoError(t, err)
+	assert.Zero(t, smooth.Sharp)
 }
 
 // Amplitude "synchronous" replaces what "band" finds by the average over the
@@ -220,23 +216,19 @@ func TestRunSynchronous(t *testing.T) {
 	require.NoError(t, err)
 
 	for h := range 2 {
-		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
-			t.Errorf("half %d: %g rev/s, want %g", h+1, got.ShaftHz[h], want)
-		}
+		want := f0 + g*(2+4*float64(h))
+		assert.InDelta(t, want, got.ShaftHz[h], 1e-4*want, "half %d", h+1)
 
 		for m, want := range []float64{4 * 0.125, 4 * 0.0002} {
 			l := got.Channels[0].Halves[h].Lines[m]
 			b := band.Channels[0].Halves[h].Lines[m]
-			if d := LevelDB(l.Power/want, 1); math.Abs(d) > 0.05+3*l.SDdB {
-				t.Errorf("half %d, harmonic %d is off by %.3f dB", h+1, m+1, d)
-			}
+			d := LevelDB(l.Power/want, 1)
+			assert.InDelta(t, 0, d, 0.05+3*l.SDdB, "half %d, harmonic", h+1)
 
 			l.Power = b.Power
 			l.SDdB = b.SDdB
 			l.UpperBound = b.UpperBound
-			if l != b {
-				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
-			}
+			assert.Equal(t, b, l, "half %d, harmonic %d", h+1, m+1)
 		}
 	}
 
@@ -248,8 +240,6 @@ func TestRunSynchronous(t *testing.T) {
 	short := *pulses
 	short.Times = short.Times[:100]
 	s.Pulses = &short
-	if _, err := NewAnalyser().run(t.Context(), src, s); err == nil ||
-		err.Error() != "tachometer: expected a whole revolution in each half, found none in half 2" {
-		t.Errorf("a tachometer that stops: %v", err)
-	}
+	_, err = NewAnalyser().run(t.Context(), src, s)
+	assert.EqualError(t, err, "tachometer: expected a whole revolution in each half, found none in half 2")
 }

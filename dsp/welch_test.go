@@ -36,9 +36,8 @@ func TestWelchGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := len(g.X) / g.Nseg
 			w := NewWelch(n)
-			if w.SegLen() != g.Nperseg || w.Bins() != len(g.Spectrum) {
-				t.Fatalf("%d points, %d bins; want %d, %d", w.SegLen(), w.Bins(), g.Nperseg, len(g.Spectrum))
-			}
+			require.Equal(t, g.Nperseg, w.SegLen())
+			require.Equal(t, len(g.Spectrum), w.Bins())
 
 			p := power(w, g.X, g.Nseg)
 			compare(t, "spectrum", p, g.Spectrum, 1)
@@ -127,14 +126,13 @@ func TestWelchProperties(t *testing.T) {
 
 		w := NewWelch(n)
 		p := w.SegmentPower(nil, x)
-		if want := a * a / 2; !near(p[k], want, 1e-10*want) || !near(p[k-1], want/4, 1e-10*want) ||
-			!near(p[k+1], want/4, 1e-10*want) {
-			t.Fatalf("bins %g %g %g, want %g and a quarter", p[k-1], p[k], p[k+1], want)
-		}
+		want := a * a / 2
+		require.InDelta(t, want, p[k], 1e-10*want, "bins")
+		require.InDelta(t, want/4, p[k-1], 1e-10*want, "bins")
+		require.InDelta(t, want/4, p[k+1], 1e-10*want, "bins")
 
-		if tone := w.ToneFactor() * (p[k-1] + p[k] + p[k+1]); !near(tone, a*a/2, 1e-10*a*a) {
-			t.Fatalf("tone %g, want %g", tone, a*a/2)
-		}
+		tone := w.ToneFactor() * (p[k-1] + p[k] + p[k+1])
+		require.InDelta(t, a*a/2, tone, 1e-10*a*a, "tone")
 
 		require.InDelta(t, 2./3, w.ToneFactor(), 1e-12, "tone factor %g", w.ToneFactor())
 	})
@@ -155,11 +153,10 @@ func TestWelchDensity(t *testing.T) {
 		sum += v * w.DensityFactor(rate) * rate / n
 	}
 
-	if !near(sum, 1, 0.01) { // 200 000 samples: standard error 0.003
-		t.Errorf("variance %g, want 1", sum)
-	}
+	assert.InDelta(t, 1, sum, 0.01, "variance")
 }
 
+// Slices of a wrong shape panic, as the documentation of the functions says.
 func TestWelchMisusePanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"1 sample":      func() { NewWelch(1) },

@@ -78,9 +78,9 @@ func TestOverlapReads(t *testing.T) {
 
 		size := s.samples
 		hop := s.hop
-		if used := size + 8*hop; used > (n-20)/2 || used < (n-20)/2-2*9 {
-			t.Errorf("overlap %g: %d samples of a half used", overlap, used)
-		}
+		used := size + 8*hop
+		require.LessOrEqual(t, used, (n-20)/2, "overlap %g", overlap)
+		assert.GreaterOrEqual(t, used, (n-20)/2-2*9, "overlap %g", overlap)
 
 		w := NewWelch(size)
 		for h := range 2 {
@@ -97,9 +97,7 @@ func TestOverlapReads(t *testing.T) {
 				}
 
 				for k, p := range a.Power(h, c) {
-					if !near(p, want[k], 1e-12) {
-						t.Fatalf("overlap %g, half %d, channel %d, bin %d: %g, want %g", overlap, h+1, c, k, p, want[k])
-					}
+					require.InDelta(t, want[k], p, 1e-12, "overlap %g, half %d, channel %d, bin %d", overlap, h+1, c, k)
 				}
 			}
 		}
@@ -174,22 +172,19 @@ func TestEffectiveAverages(t *testing.T) {
 		}
 
 		count := a.averages.count()
-		if c.count > 0 && !near(count, c.count, 1e-9) {
-			t.Errorf("%s, overlap %g: %g averages, want %g", c.window, c.overlap, count, c.count)
+		if c.count > 0 {
+			assert.InDelta(t, c.count, count, 1e-9, "%s, overlap %g", c.window, c.overlap)
 		}
 
 		assert.InDelta(t, 1, relative*count, 0.03,
 			"%s, overlap %g: variance %g, predicted %g", c.window, c.overlap, relative, 1/count)
 
 		band := sumSquare/sum/sum - 1
-		if math.Abs(band/predicted-1) > 0.1 { // standard error 2.2 %
-			t.Errorf("%s, overlap %g: variance of a sum %g, predicted %g", c.window, c.overlap, band, predicted)
-		}
+		assert.InDelta(t, 1.0, band/predicted, 0.1, "%s, overlap %g", c.window, c.overlap)
 
 		// The halves share no sample: the correlation of 2000 pairs is 0 ± 0.022.
-		if r := (product/sum/sum - 1) / band; math.Abs(r) > 4*0.0224 {
-			t.Errorf("%s, overlap %g: correlation of the halves %g", c.window, c.overlap, r)
-		}
+		r := (product/sum/sum - 1) / band
+		assert.InDelta(t, 0, r, 4*0.0224, "%s, overlap %g", c.window, c.overlap)
 
 		t.Logf("%s, overlap %g: variance/predicted %.4f, of a sum %.4f", c.window, c.overlap, relative*count,
 			band/predicted)

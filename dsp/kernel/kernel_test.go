@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func numbers[T Number](n int, seed uint64) []T {
@@ -24,15 +25,16 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 
 	for i := range want {
-		if math.Float64bits(float64(want[i])) != math.Float64bits(float64(got[i])) {
+		isSame := math.Float64bits(float64(want[i])) == math.Float64bits(float64(got[i]))
+		if !isSame { // an assertion for each number would take most of the time of these tests
 			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
 		}
 	}
 }
 
-// Expected values: the portable set, to the bit. What the portable set
-// computes is checked by the transforms of package dsp against their
-// definition and scipy.
+// The set in assembly gives the same bits as the portable set. The tests of
+// package dsp check the transforms of the portable set against their definition
+// and scipy.
 func TestSetsAgree(t *testing.T) {
 	set, portable := fast(), Portable()
 	if set == nil {
@@ -127,15 +129,16 @@ func TestAround(t *testing.T) {
 					}
 				}
 
-				if b, l, h := f(x, mark); b != below || l != low || h != high {
-					t.Fatalf("%s, %v around %v: %d, %v, %v", name, x, mark, b, l, h)
-				}
+				b, l, h := f(x, mark)
+				require.Equal(t, below, b, "%s, %v around %v", name, x, mark)
+				require.InDelta(t, low, l, 0, "%s, %v around %v", name, x, mark)
+				require.InDelta(t, high, h, 0, "%s, %v around %v", name, x, mark)
 			}
 		}
 	}
 }
 
-// checkStagesOf compares stages with those of the portable set, to the bit.
+// checkStagesOf compares the results of Stages with the portable set's, to the bit.
 func checkStagesOf(t *testing.T, set, portable *Set, a, b int) {
 	t.Helper()
 
@@ -179,14 +182,14 @@ func TestSum(t *testing.T) {
 			x[i] = float64(i + 1)
 		}
 
-		if got, want := Sum(x), float64(n*(n+1)/2); got != want || sum(x) != want {
-			t.Errorf("sum of 1 … %d is %v, portable %v, want %v", n, got, sum(x), want)
-		}
+		got := Sum(x)
+		want := float64(n * (n + 1) / 2)
+		assert.InDelta(t, want, got, 0, "sum of 1 … %d", n)
+		assert.InDelta(t, want, sum(x), 0, "sum of 1 … %d", n)
 
 		y, z := numbers[float64](n, 1), numbers[float32](n, 1)
-		if Sum(y) != sum(y) || Sum(z) != sum(z) {
-			t.Errorf("sums of %d are %v and %v, portable %v and %v", n, Sum(y), Sum(z), sum(y), sum(z))
-		}
+		assert.InDelta(t, sum(y), Sum(y), 0, "sums of %d", n)
+		assert.InDelta(t, sum(z), Sum(z), 0, "sums of %d", n)
 	}
 }
 
@@ -203,13 +206,13 @@ func TestUntangle(t *testing.T) {
 
 		set.Untangle(x, y, low, high, 0.5)
 		for k := range n {
-			if x[k] != float32(9*k*k+4)/2 || y[k] != float32(k*k+16)/2 {
-				t.Errorf("%s, pair %d: %v and %v", set.Name, k, x[k], y[k])
-			}
+			assert.Equal(t, float32(9*k*k+4)/2, x[k], "%s, pair %d", set.Name, k)
+			assert.Equal(t, float32(k*k+16)/2, y[k], "%s, pair %d", set.Name, k)
 		}
 	}
 }
 
+// Every set panics if a slice is too short for its shape, because the assembly would read or write beyond it.
 func TestMisusePanics(t *testing.T) {
 	for _, set := range sets() {
 		for name, f := range map[string]func(){
@@ -242,18 +245,17 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
+// The environment variable forces the portable set. With another value the fastest set that the machine runs is taken.
 func TestBest(t *testing.T) {
 	t.Setenv(EnvVar, "portable")
 
-	if s := Best(); s.Name != "portable" {
-		t.Errorf("%s=portable chose %s", EnvVar, s.Name)
-	}
+	s := Best()
+	assert.Equal(t, "portable", s.Name, "%s=portable", EnvVar)
 
 	t.Setenv(EnvVar, "auto")
 
-	if s := Best(); s.Name != sets()[0].Name {
-		t.Errorf("%s=auto chose %s", EnvVar, s.Name)
-	}
+	s = Best()
+	assert.Equal(t, sets()[0].Name, s.Name, "%s=auto", EnvVar)
 }
 
 // sets returns the sets that run on this machine, the fastest first.

@@ -28,6 +28,8 @@ func conds(t testing.TB, s string) *Conditions {
 	return c
 }
 
+// A log as a spreadsheet writes it: a byte order mark, a comment, semicolons, quotes and an empty line. The expected
+// rows were read by eye.
 func TestReadConditions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.csv")
 
@@ -53,6 +55,7 @@ func TestReadConditions(t *testing.T) {
 	ingesttest.WantDataError(t, c, err, "no such file", `"c.csv"`)
 }
 
+// Each error names the line of the table, and the expected and the found contents.
 func TestConditionsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -242,6 +245,8 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
+// Conditions that contradict each other, are missing, or do not fit the file are errors that name the file or the
+// line.
 func TestAssembleRefused(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
 	require.NoError(t, err)
@@ -385,22 +390,23 @@ func TestAssembleUnique(t *testing.T) {
 			rt.Fatal(err)
 		}
 
-		if len(runs) != strings.Count(text, "\n")-1 {
-			rt.Fatalf("%d runs from\n%s", len(runs), text)
-		}
+		require.Len(rt, runs, strings.Count(text, "\n")-1)
 
 		seen := map[string]bool{}
 		for _, r := range runs {
 			for _, rec := range r.Recordings {
-				if seen[rec.ID] || len(rec.Conditions) != 1 || r.Row0 < 0 || r.Row1 > 1000 || r.Row0 >= r.Row1 {
-					rt.Fatal(rec.ID, r)
-				}
+				require.False(rt, seen[rec.ID])
+				require.Len(rt, rec.Conditions, 1)
+				require.GreaterOrEqual(rt, r.Row0, int64(0))
+				require.LessOrEqual(rt, r.Row1, int64(1000))
+				require.Less(rt, r.Row0, r.Row1)
 				seen[rec.ID] = true
 			}
 		}
 	})
 }
 
+// Any bytes give a table or a *fault.Error. If a table assembles with both files, each file has a run.
 func FuzzConditions(f *testing.F) {
 	f.Add([]byte("file,channel,row0,row1,U\nx.wav,1,0,5,2\nx.wav,2,,,3\n"))
 	f.Add([]byte("file;t0_s;t1_s;a (deg);b\n*.wav;0;1;2;x\n"))
@@ -422,9 +428,9 @@ func FuzzConditions(f *testing.F) {
 			require.Len(t, r.States, len(c.Names)+len(c.Labels), "ragged")
 		}
 
-		if runs, _, err := assemble(files, fakeInfo, c, nil, nil, Grouping{}); err == nil &&
-			len(runs) < 2 {
-			t.Fatal(runs)
+		runs, _, err := assemble(files, fakeInfo, c, nil, nil, Grouping{})
+		if err == nil {
+			require.GreaterOrEqual(t, len(runs), 2)
 		}
 	})
 }

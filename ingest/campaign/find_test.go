@@ -32,6 +32,8 @@ func tree(t testing.TB, names ...string) string {
 	return dir
 }
 
+// Find returns the files that match, without the excluded ones, and warns of files and exclusions that probably have a
+// slip. The expected files are chosen by eye from the tree that the test makes.
 func TestFind(t *testing.T) {
 	dir := tree(t, "S1/angle0.txt", "S1/angle10.txt", "S2/angle30txt", "S2/angle5.txt", "S2/deep/er/angle7.txt",
 		"S4/force.txt", "conditions.csv", ".hidden/angle1.txt", "S1/.angle3.txt", "S2/angle5.txt~", "S1/Angle2.txt",
@@ -66,9 +68,7 @@ func TestFind(t *testing.T) {
 		assert.Equal(t, c.want, fmt.Sprint(got), "%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
 
 		for _, w := range c.warn {
-			if !strings.Contains(fmt.Sprint(ws), w) {
-				t.Errorf("%v: %q is missing in %v", c.patterns, w, ws)
-			}
+			assert.Contains(t, fmt.Sprint(ws), w)
 		}
 	}
 
@@ -101,6 +101,7 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "S4/force.txt"), abs[0], "%v, %v", abs, err)
 }
 
+// A pattern that matches nothing is an error that names the nearest files. A malformed pattern is an error too.
 func TestFindRefused(t *testing.T) {
 	dir := tree(t, "S1/angle0.txt", "S1/angle10.txt", "data/run1.wav", "notes.md")
 	for _, c := range []struct {
@@ -146,12 +147,14 @@ func TestGlobMatch(t *testing.T) {
 		p := rapid.SliceOfN(rapid.SampledFrom([]string{"**", "*", "a", "b", "a*"}), 1, 5).Draw(rt, "p")
 
 		n := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 1, 5).Draw(rt, "n")
-		if got, want := matchElements(p, n), slow(p, n); got != want {
-			rt.Fatalf("%v ~ %v: %v, want %v", p, n, got, want)
-		}
+		got := matchElements(p, n)
+		want := slow(p, n)
+		require.Equal(rt, want, got, "%v ~ %v", p, n)
 	})
 }
 
+// Patterns read conditions and labels from names. The expected values are the numbers in the names, as a person reads
+// them.
 func TestPattern(t *testing.T) {
 	for _, c := range []struct {
 		pattern, path string
@@ -191,9 +194,8 @@ func TestPattern(t *testing.T) {
 		"{a}{a}": "twice", "{a}_{a:text}": "twice",
 		"{a:texts}": "letters", "{:text}": "no name", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
 	} {
-		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", pattern, err, want)
-		}
+		_, err := ParsePattern(pattern)
+		assert.ErrorContains(t, err, want, "%q", pattern)
 	}
 
 	// Text within an element, as short as the rest of the pattern allows.
@@ -211,9 +213,8 @@ func TestPattern(t *testing.T) {
 	}
 
 	p, _ := ParsePattern("a{z}/{_}b{a}")
-	if fmt.Sprint(p.Names()) != "[z a]" || p.String() != "a{z}/{_}b{a}" {
-		t.Error(p.Names(), p)
-	}
+	assert.Equal(t, "[z a]", fmt.Sprint(p.Names()))
+	assert.Equal(t, "a{z}/{_}b{a}", p.String())
 }
 
 // matched are the numbers and names that a path gives.
@@ -233,12 +234,13 @@ func TestPatternRoundTrip(t *testing.T) {
 		a := rapid.Float64().Draw(rt, "a")
 		u := rapid.Float64().Draw(rt, "u")
 		m, _, ok := matched(p, fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
-		if !ok || m["alpha"] != a || m["u"] != u {
-			rt.Fatal(m, ok)
-		}
+		require.True(rt, ok)
+		require.InDelta(rt, a, m["alpha"], 0)
+		require.InDelta(rt, u, m["u"], 0)
 	})
 }
 
+// A pattern that parses gives every condition and every label that it names, or does not match, for any name.
 func FuzzPattern(f *testing.F) {
 	f.Add("naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "data/naca0012_a-3.5_u4.7.csv")
 	f.Add("Speed{setting}/{_}{*}", "Speed2/angle30.txt")
@@ -253,8 +255,8 @@ func FuzzPattern(f *testing.F) {
 		m, labels, ok := matched(p, file)
 		require.False(t, ok && len(m) != len(p.Names()), "%v for %v", m, p.Names())
 
-		if l := labels; ok && len(l) != len(p.LabelNames()) {
-			t.Fatalf("%v for %v", l, p.LabelNames())
+		if ok {
+			require.Len(t, labels, len(p.LabelNames()))
 		}
 
 		for n, l := range labels {
@@ -281,9 +283,9 @@ func TestFindUnreadable(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755))
 
 	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
-		if _, files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
-			t.Errorf("%s: %v, %v", pattern, files, err)
-		}
+		_, files, _, err := Find([]string{pattern}, nil, dir)
+		require.NoError(t, err, "%s", pattern)
+		assert.Len(t, files, want, "%s", pattern)
 	}
 }
 
@@ -324,7 +326,8 @@ func TestConditionsQuotedNewline(t *testing.T) {
 	}
 }
 
-// TestCountRepeats: numbers behind the signs of repeats count those of a condition; what a person reads in the names.
+// A number behind a sign of repeats counts the repeats of a condition. The expected runs are what a person reads in the
+// names.
 func TestCountRepeats(t *testing.T) {
 	for _, c := range []struct{ pattern, file, run string }{
 		{"a{alpha}_r{run}.csv", "a4_r2.csv", "alpha=4/2"},

@@ -71,23 +71,22 @@ func TestReadLog(t *testing.T) {
 				got += fmt.Sprint(" ", r.File[strings.LastIndexByte(r.File, '\\')+1:], " ", values, names)
 			}
 
-			if got = strings.ReplaceAll(got, "][", "] ["); got != strings.ReplaceAll(c.want, "][", "] [") {
-				t.Errorf("%s\nwant %s", got, c.want)
-			}
+			got = strings.ReplaceAll(got, "][", "] [")
+			assert.Equal(t, strings.ReplaceAll(c.want, "][", "] ["), got)
 
 			rows, err := kept.ForFiles(lauf)
 			require.NoError(t, err)
 			require.Len(t, rows, len(lauf))
 			for i, r := range rows {
-				if want := fmt.Sprintf("_0%d", i+1); len(r.Rows) != 1 || !strings.Contains(r.Rows[0].File, want) {
-					t.Errorf("%s has %+v", lauf[i], r.Rows)
-				}
+				want := fmt.Sprintf("_0%d", i+1)
+				require.Len(t, r.Rows, 1, "%s", lauf[i])
+				assert.Contains(t, r.Rows[0].File, want, "%s", lauf[i])
 			}
 		})
 	}
 }
 
-// What a person may write in a cell and in a header, in small.
+// Small logs with everything that a person may write in a cell or in a header. The expected values were read by eye.
 func TestReadLogCells(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -154,17 +153,17 @@ func TestReadLogCells(t *testing.T) {
 	}
 
 	said, err := ParseConditions("c", []byte("# a: 1\nfile;a\n# b = 5\nx;1\n# b = 6\ny;2\n"), LogOptions{})
-	if err != nil || !strings.Contains(fmt.Sprint(said.Warnings), "line 5: a comment states b as 6, one above as 5") {
-		t.Errorf("%+v, %v", said, err)
-	}
+	require.NoError(t, err)
+	assert.Contains(t, fmt.Sprint(said.Warnings), "line 5: a comment states b as 6, one above as 5")
 
 	l, err := ParseConditions("c", []byte("file;a;b\nx;1.200;0,5\ny;2.400;1,5\n"), LogOptions{})
-	if err != nil || l.Rows[0].States[0].Value != 1200 || len(l.Warnings) != 1 || l.Warnings[0].Text !=
-		`line 2, column 2 (a): "1.200" is read as 1200, since the decimal sign is ','` {
-		t.Errorf("%+v, %v", l, err)
-	}
+	require.NoError(t, err)
+	assert.InDelta(t, 1200.0, l.Rows[0].States[0].Value, 0)
+	require.Len(t, l.Warnings, 1)
+	assert.Equal(t, `line 2, column 2 (a): "1.200" is read as 1200, since the decimal sign is ','`, l.Warnings[0].Text)
 }
 
+// Each error names the place in the log, the expected and the found contents, and what to do.
 func TestReadLogRefused(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -241,10 +240,10 @@ func TestGaps(t *testing.T) {
 
 	l, _ = read()
 	w, err := l.FillGaps(uses("rpm"), []string{"rpm"})
-	if err != nil || fmt.Sprint(l.Names) != "[rpm]" || len(w) != 1 || !strings.Contains(w[0].Text,
-		`line 2, column 3 (humidity): "n/a", of a-1.wav; 1 of 2 rows have no number there`) {
-		t.Errorf("%v, %v, %v", l.Names, w, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "[rpm]", fmt.Sprint(l.Names))
+	require.Len(t, w, 1)
+	assert.Contains(t, w[0].Text, `line 2, column 3 (humidity): "n/a", of a-1.wav; 1 of 2 rows have no number there`)
 
 	// The only condition of a campaign, case empty-cell.
 	only, err := ParseConditions("log.csv", []byte("file,rpm\nr1,1000\nr2,1100\nr3,\nr4,1200\n"), LogOptions{})
@@ -329,8 +328,7 @@ func TestNumbersOfFiles(t *testing.T) {
 
 		assert.Equal(t, c.want, got, "%s", name)
 
-		if _, err = l.ForFiles(files[:2]); (err != nil) != (name == "several files") {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err = l.ForFiles(files[:2])
+		assert.Equal(t, name == "several files", err != nil, "%s", name)
 	}
 }

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,9 +33,8 @@ func TestResolveTablePairs(t *testing.T) {
 			continue
 		}
 
-		if !slices.Equal(o.Inputs, strings.Fields(c.inputs)) || !slices.Equal(o.Y1, strings.Fields(c.y1)) ||
-			!slices.Equal(o.Y2, strings.Fields(c.y2)) {
-			t.Errorf("%s: inputs %q, first %q, second %q", c.head, o.Inputs, o.Y1, o.Y2)
-		}
+		assert.Equal(t, strings.Fields(c.inputs), o.Inputs, "%s", c.head)
+		assert.Equal(t, strings.Fields(c.y1), o.Y1, "%s", c.head)
+		assert.Equal(t, strings.Fields(c.y2), o.Y2, "%s", c.head)
 	}
 }

@@ -42,13 +42,11 @@ func TestWithinAndCorrect(t *testing.T) {
 
 	for i, x := range flat(p.X) {
 		want := 3e-7 * x * x
-		if math.Abs(flat(p.Y1)[i]/want-1) > 1e-11 || math.Abs(flat(p.Y2)[i]/want-1) > 1e-11 {
-			t.Errorf("pair %d at %g: %.12g, %.12g, the law gives %.12g", i, x, flat(p.Y1)[i], flat(p.Y2)[i], want)
-		}
+		assert.InDelta(t, 1.0, flat(p.Y1)[i]/want, 1e-11, "pair %d at %g", i, x)
+		assert.InDelta(t, 1.0, flat(p.Y2)[i]/want, 1e-11, "pair %d at %g", i, x)
 
-		if p.Weight[i] != 2.0/5 || p.Run[i] != "a + b + a + c" {
-			t.Errorf("pair %d: weight %g, run %q; expected 4/2/5 and the group", i, p.Weight[i], p.Run[i])
-		}
+		assert.InDelta(t, 2.0/5, p.Weight[i], 0, "pair %d", i)
+		assert.Equal(t, "a + b + a + c", p.Run[i], "pair %d", i)
 	}
 
 	require.Equal(t, 5015.0, flat(p.X)[0], "%v", flat(p.X))
@@ -68,37 +66,36 @@ func TestWithinAndCorrect(t *testing.T) {
 	assert.Equal(t, "4 [0.5 0.5 0.5 1] [x=1 x=1 x=1 x=2]", fmt.Sprint(p.N, p.Weight, p.Run), "all pairs")
 }
 
+// Tolerances and laws are read as a person writes them. Texts of another form are errors.
 func TestParseToleranceAndLaw(t *testing.T) {
 	for s, want := range map[string]condition.Tolerance{
 		"20": {Absolute: 20}, "1 %": {Relative: 0.01}, "0.5%": {Relative: 0.005}, "0": {},
 	} {
-		if got, err := condition.ParseTolerance(s); err != nil || got != want {
-			t.Errorf("%s: %+v %v", s, got, err)
-		}
+		got, err := condition.ParseTolerance(s)
+		require.NoError(t, err, "%s", s)
+		assert.Equal(t, want, got, "%s", s)
 	}
 
 	for s, want := range map[string]Law{"rpm^2": {"rpm", 2}, "u": {"u", 1}, "u ^ -1.5": {"u", -1.5}} {
-		if got, err := ParseLaw(s); err != nil || got != want {
-			t.Errorf("%s: %+v %v", s, got, err)
-		}
+		got, err := ParseLaw(s)
+		require.NoError(t, err, "%s", s)
+		assert.Equal(t, want, got, "%s", s)
 	}
 
 	for _, s := range []string{"", "x", "-1", "1 %%", "Inf", "1e10"} {
-		if _, err := condition.ParseTolerance(s); err == nil {
-			t.Errorf("tolerance %q", s)
-		}
+		_, err := condition.ParseTolerance(s)
+		assert.Error(t, err, "tolerance %q", s)
 	}
 
 	for _, s := range []string{"", "^2", "rpm^", "rpm^x", "rpm^NaN"} {
-		if _, err := ParseLaw(s); err == nil {
-			t.Errorf("law %q", s)
-		}
+		_, err := ParseLaw(s)
+		assert.Error(t, err, "law %q", s)
 	}
 }
 
-// Every measurement gives its derived outcomes by itself, of its own conditions and
-// before any law or mean; a derived condition is that of the pair's own conditions. By
-// hand.
+// Derived outcomes are computed from the conditions of each measurement, before any law
+// or mean. Derived conditions are computed from the conditions of each pair. The
+// expected values were computed by hand.
 func TestDerivedOfRepeats(t *testing.T) {
 	path := writeFile(t, "diameter_m,rpm,thrust_n\n0.5,3000,2\n0.5,3030,2.1\n0.5,6000,8\n0.5,6000,9\n")
 
@@ -124,10 +121,8 @@ func TestDerivedOfRepeats(t *testing.T) {
 			"%v, want %v", c.got, c.want)
 	}
 
-	if got := fmt.Sprint(p.Inputs, p.Outcomes, p.Units["tip_speed_m_s"], p.Run[0]); got !=
-		"[diameter_m rpm tip_speed_m_s] [thrust_n ct]m/sdiameter_m=0.5,rpm=3015" {
-		t.Error(got)
-	}
+	got := fmt.Sprint(p.Inputs, p.Outcomes, p.Units["tip_speed_m_s"], p.Run[0])
+	assert.Equal(t, "[diameter_m rpm tip_speed_m_s] [thrust_n ct]m/sdiameter_m=0.5,rpm=3015", got)
 
 	assert.Equal(t, "derived: pi*diameter_m*rpm/60", p.Converted["tip_speed_m_s"], "conversion")
 }
@@ -169,9 +164,9 @@ func TestLongTable(t *testing.T) {
 		p, err := readTable(writeFile(t, string(b)), TableOptions{
 			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]condition.Tolerance{"rpm": {Absolute: 5}},
 		})
-		if err != nil || p.N != rows/2 || flat(p.Y2)[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
-			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, flat(p.Y2)[0], err)
-		}
+		require.NoError(t, err, "%s", name)
+		assert.Equal(t, rows/2, p.N, "%s", name)
+		assert.InDelta(t, map[string]float64{"conditions": rows / 2, "repeats": 1}[name], flat(p.Y2)[0], 0, "%s", name)
 	}
 }
 
@@ -212,11 +207,10 @@ func TestAcross(t *testing.T) {
 	require.NoError(t, err)
 
 	got := fmt.Sprint(flat(p.Y1), flat(p.Y2), p.Run, p.Recording, flat(p.Texts)[:4], p.Weight)
-	if want := "[10 13 20 21 30 31 32] [10 13 20 21 30 31 32] [Day=Mon Day=Wed Day=Mon Day=Tue Day=Mon Day=Mon Day=Tue] " +
+	want := "[10 13 20 21 30 31 32] [10 13 20 21 30 31 32] [Day=Mon Day=Wed Day=Mon Day=Tue Day=Mon Day=Mon Day=Tue] " +
 		"[x=1,rig=A x=1,rig=A x=2,rig=A x=2,rig=A x=3,rig=A x=3,rig=A x=3,rig=B] [Mon A Wed A] " +
-		"[0.5 0.5 0.5 0.5 0.5 0.5 0.5]"; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+		"[0.5 0.5 0.5 0.5 0.5 0.5 0.5]"
+	assert.Equal(t, want, got)
 
 	const text = "3 rows measured on one Day only: their second values are from the same Day, and a single row is its " +
 		"own second value: " +
@@ -247,7 +241,8 @@ func TestAcross(t *testing.T) {
 		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
 }
 
-// A column called run names the runs (case run-column), and is no input; so is one of names that look like numbers.
+// A column called run names the runs (case run-column) and is not an input. A column of names that look like numbers is
+// not an input either.
 func TestRunColumn(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] []"},
@@ -260,9 +255,9 @@ func TestRunColumn(t *testing.T) {
 			texts = slices.Delete(texts, i, i+1)
 		}
 
-		if got := fmt.Sprint(o.Run, " ", o.Inputs, " ", texts); got != c.want || err != nil {
-			t.Errorf("%q: %s, want %s, %v", c.text, got, c.want, err)
-		}
+		got := fmt.Sprint(o.Run, " ", o.Inputs, " ", texts)
+		assert.Equal(t, c.want, got, "%q", c.text)
+		assert.NoError(t, err, "%q", c.text)
 	}
 }
 

@@ -38,7 +38,7 @@ func flat[T any](columns [][]T) (out []T) {
 	return out
 }
 
-// What a person reads in these tables.
+// The expected pairs are what a person reads in the tables.
 func TestReadTable(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -88,9 +88,8 @@ func TestReadTable(t *testing.T) {
 			p, err := readTable(writeFile(t, c.text), c.o)
 			require.NoError(t, err)
 
-			if got := fmt.Sprint(p.N, p.Outcomes, flat(p.X), flat(p.Y1), flat(p.Y2), p.Run); got != c.want {
-				t.Errorf("%s\nwant %s", got, c.want)
-			}
+			got := fmt.Sprint(p.N, p.Outcomes, flat(p.X), flat(p.Y1), flat(p.Y2), p.Run)
+			assert.Equal(t, c.want, got)
 
 			assert.Equal(t, c.units, fmt.Sprint(p.Units), "units")
 
@@ -99,6 +98,7 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
+// Each error names the column or the line of the table, and the expected and the found contents.
 func TestReadTableRefused(t *testing.T) {
 	text := "alpha,U,y1,y2\n1,2,3,4\n5,6,7,8\n1,2,3,4\n"
 
@@ -175,9 +175,9 @@ func TestReadTableRefused(t *testing.T) {
 		"names":      {Inputs: []string{"a"}, Y1: []string{"b"}, Y2: []string{"c"}, Outcomes: []string{"x", "y"}},
 		"same names": {Inputs: []string{"a"}, Y1: []string{"a_1"}, Y2: []string{"a_2"}},
 	} {
-		if p, err := readTable("x", o); err == nil || p != nil {
-			t.Errorf("%s: %v, %v", name, p, err)
-		}
+		p, err := readTable("x", o)
+		require.Error(t, err, "%s", name)
+		assert.Nil(t, p, "%s", name)
 	}
 }
 
@@ -188,16 +188,18 @@ func TestReadTableParquet(t *testing.T) {
 	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
 	require.NoError(t, err)
 
-	if p.N != 120 || p.X[0][8] != 8./1024 || p.Y1[0][1] != math.Sin(1) || p.Y2[0][1] != float64(float32(math.Cos(1))) ||
-		p.Run[13] != "run 3" || p.Units["Fx"] != "N" {
-		t.Errorf("%d pairs, %v %v %v %q %v", p.N, flat(p.X)[8], flat(p.Y1)[1], flat(p.Y2)[1], p.Run[13], p.Units)
-	}
+	assert.Equal(t, 120, p.N)
+	assert.InDelta(t, 8./1024, p.X[0][8], 0)
+	assert.InDelta(t, math.Sin(1), p.Y1[0][1], 0)
+	assert.InDelta(t, float64(float32(math.Cos(1))), p.Y2[0][1], 0)
+	assert.Equal(t, "run 3", p.Run[13])
+	assert.Equal(t, "N", p.Units["Fx"])
 
 	o.Run = ""
 	o.Labels = []string{"run"}
-	if p, err = readTable("../format/parquet/testdata/zstd.parquet", o); err != nil || flat(p.Texts)[13] != "run 3" {
-		t.Errorf("%v, %v", p, err)
-	}
+	p, err = readTable("../format/parquet/testdata/zstd.parquet", o)
+	require.NoError(t, err)
+	assert.Equal(t, "run 3", flat(p.Texts)[13])
 
 	o.Y2 = []string{"gap"}
 	_, err = readTable("../format/parquet/testdata/zstd.parquet", o)
@@ -345,13 +347,11 @@ func TestRowsLeftOut(t *testing.T) {
 		assert.Contains(t, texts, c.warning+"\n", "%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
 
 		o.Exclude = by([]string{"rmp"}, nil, nil)
-		if _, err = readTable(path, o); err == nil || !strings.Contains(err.Error(), `a column "rmp", by which`) {
-			t.Error(err)
-		}
+		_, err = readTable(path, o)
+		assert.ErrorContains(t, err, `a column "rmp", by which`)
 	}
 
 	o := TableOptions{Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}}
-	if _, err := readTable(path, o); err == nil || !strings.Contains(err.Error(), "found an empty cell") {
-		t.Error(err)
-	}
+	_, err := readTable(path, o)
+	assert.ErrorContains(t, err, "found an empty cell")
 }

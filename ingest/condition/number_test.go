@@ -144,9 +144,8 @@ func TestRead(t *testing.T) {
 		assert.Equal(t, c.want, got, "%d: %q is", i, c.cell)
 	}
 
-	if r := Read("-999", "-999"); r.Form != Missing {
-		t.Errorf("%+v", r)
-	}
+	r := Read("-999", "-999")
+	assert.Equal(t, Missing, r.Form)
 }
 
 // A column decides what a cell leaves open. Expected: by hand.
@@ -316,8 +315,10 @@ func TestCutNames(t *testing.T) {
 		"minus1p5": -1.5, "1,5": 1.5, "2.5e-3": .0025, "5.": 5, ".5": .5, "+5": 5,
 		"": math.NaN(), "m": math.NaN(), "1e999": math.NaN(), "five": math.NaN(),
 	} {
-		if v, ok := ParseName(s); ok != !math.IsNaN(want) || ok && v != want {
-			t.Errorf("%q: %v, %v", s, v, ok)
+		v, ok := ParseName(s)
+		assert.Equal(t, !math.IsNaN(want), ok, "%q", s)
+		if ok {
+			assert.InDelta(t, want, v, 0, "%q", s)
 		}
 	}
 }

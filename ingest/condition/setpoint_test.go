@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -40,9 +41,8 @@ func TestSetPointsOf(t *testing.T) {
 		tol, err := condition.ParseTolerance(c.tolerance)
 		require.NoError(t, err)
 
-		if got := fmt.Sprint(condition.SetPointsOf(c.values, tol).Nominals()); got != c.want {
-			t.Errorf("%v within %s: set points %s, expected %s", c.values, tol, got, c.want)
-		}
+		got := fmt.Sprint(condition.SetPointsOf(c.values, tol).Nominals())
+		assert.Equal(t, c.want, got, "%v within %s", c.values, tol)
 	}
 }
 
@@ -68,9 +68,10 @@ func TestDiscover(t *testing.T) {
 		}
 
 		p, ok := condition.Discover(values)
-		if !ok || len(p.List) != n || p.Tolerance.Relative > 3*scatter || p.Tolerance.Absolute != 0 {
-			t.Fatalf("%d set points ± %g: found %v", n, scatter, p)
-		}
+		require.True(t, ok, "%d set points", n)
+		require.Len(t, p.List, n, "%d set points", n)
+		require.LessOrEqual(t, p.Tolerance.Relative, 3*scatter, "%d set points", n)
+		require.InDelta(t, 0.0, p.Tolerance.Absolute, 0, "%d set points", n)
 	})
 
 	for name, v := range map[string][]float64{
@@ -80,9 +81,8 @@ func TestDiscover(t *testing.T) {
 		"few":                              {1, 2},
 		"groups of set points, no scatter": {10, 20, 30, 500, 510, 520},
 	} {
-		if p, ok := condition.Discover(v); ok {
-			t.Errorf("%s: found %v", name, p)
-		}
+		_, ok := condition.Discover(v)
+		assert.False(t, ok, "%s", name)
 	}
 }
 
@@ -100,13 +100,12 @@ func TestInvariants(t *testing.T) {
 
 		shuffled := slices.Clone(values)
 		slices.Reverse(shuffled)
-		if q := condition.SetPointsOf(shuffled, tol); !slices.Equal(p.List, q.List) {
-			t.Fatalf("%v in other order: %v", p, q)
-		}
+		q := condition.SetPointsOf(shuffled, tol)
+		require.Equal(t, q.List, p.List, "values in another order")
 
-		if n := p.Nominals(); !slices.IsSorted(n) || len(slices.Compact(n)) != len(p.List) {
-			t.Fatalf("names do not ascend: %v", p)
-		}
+		n := p.Nominals()
+		require.True(t, slices.IsSorted(n), "names ascend and differ")
+		require.Len(t, slices.Compact(n), len(p.List), "names ascend and differ")
 
 		for _, v := range values {
 			c, ok := p.Find(v)
@@ -131,13 +130,12 @@ func TestManySetPoints(t *testing.T) {
 	}
 
 	p := condition.SetPointsOf(v, condition.Tolerance{Absolute: 0.25})
-	if len(p.List) != n || p.List[n-1].Nominal != n-1 {
-		t.Fatalf("%d set points, the last %v", len(p.List), p.List[len(p.List)-1])
-	}
+	require.Len(t, p.List, n)
+	require.InDelta(t, n-1, p.List[n-1].Nominal, 0)
 
 	for i, x := range v {
-		if at, ok := p.Find(x + 0.2); !ok || at.Nominal != float64(i) {
-			t.Fatalf("%g is at %v", x, at)
-		}
+		at, ok := p.Find(x + 0.2)
+		require.True(t, ok, "%g", x)
+		require.InDelta(t, float64(i), at.Nominal, 0, "%g", x)
 	}
 }

@@ -24,8 +24,8 @@ func value(t *testing.T, text string) float64 {
 	return v["z"]
 }
 
-// The expected values are Go's own arithmetic; the order of operators is that of
-// Python and of paper: powers before signs, from the right.
+// The expected values are Go's own arithmetic. Operators have the order of Python
+// and of paper: powers come before signs, and from the right.
 func TestExpressions(t *testing.T) {
 	for text, want := range map[string]float64{
 		"a+b*2": 11, "(a+b)*2": 14, "a/b": 0.75, "7/2": 3.5, "-a^2": -9, "2^3^2": 512, "2**-1": 0.5, "a^0.5": math.Sqrt(3),
@@ -54,9 +54,11 @@ func TestNames(t *testing.T) {
 		v := map[string]float64{"a": 3}
 		d := map[string]Dual{"a": {3, []float64{1}}}
 		s.Differentiate(d, names)
-		if err := s.AddConditions(v, names); err != nil || v["z"] != want || d["z"].Value != want || len(v) != 2 {
-			t.Errorf("%s: %v, %v, want %v; %v", text, v, d, want, err)
-		}
+		err = s.AddConditions(v, names)
+		require.NoError(t, err, "%s", text)
+		assert.InDelta(t, want, v["z"], 0, "%s", text)
+		assert.InDelta(t, want, d["z"].Value, 0, "%s", text)
+		assert.Len(t, v, 2, "%s", text)
 	}
 
 	s, err := New([]Definition{{"z", "1/a*(profile == 'B' ? 1 : 2)"}}, nil, []string{"a"}, []string{"profile"}, nil)
@@ -77,9 +79,12 @@ func TestTipMach(t *testing.T) {
 	}, map[string]float64{"rho": 1.2}, []string{"diameter_m", "rpm", "temp_c"}, nil, []string{"thrust_n"})
 	require.NoError(t, err)
 
-	if c, o := s.Conditions(), s.Outcomes(); len(c) != 2 || c[0] != "tip_mach" || c[1] != "n_rps" || len(o) != 1 {
-		t.Fatalf("conditions %q, outcomes %q", c, o)
-	}
+	c := s.Conditions()
+	o := s.Outcomes()
+	require.Len(t, c, 2)
+	require.Equal(t, "tip_mach", c[0])
+	require.Equal(t, "n_rps", c[1])
+	require.Len(t, o, 1)
 
 	require.True(t, s.Needs("ct", "rpm"), "needs go through n_rps")
 	assert.False(t, s.Needs("ct", "temp_c"), "needs go through n_rps")
@@ -89,13 +94,12 @@ func TestTipMach(t *testing.T) {
 	v := map[string]float64{"diameter_m": 0.5, "rpm": 6000, "temp_c": 20}
 	require.NoError(t, s.AddConditions(v, nil))
 
-	if got, want := v["tip_mach"], math.Pi*0.5*100/343.2; math.Abs(got-want) > 1e-4*want { // 343.2 m/s at 20 °C
-		t.Errorf("Mach number %v, want %v", got, want)
-	}
+	got := v["tip_mach"]
+	want := math.Pi * 0.5 * 100 / 343.2
+	assert.InDelta(t, want, got, 1e-4*want, "Mach number")
 
-	if _, ok := v["ct"]; ok {
-		t.Error("an outcome among the conditions")
-	}
+	_, ok := v["ct"]
+	assert.False(t, ok, "an outcome among the conditions")
 
 	v["thrust_n"] = 7.5
 	require.NoError(t, s.AddOutcomes(v, nil))
@@ -103,6 +107,7 @@ func TestTipMach(t *testing.T) {
 	assert.InDelta(t, 7.5/(1.2*1e4*0.0625), v["ct"], 1e-15, "thrust coefficient")
 }
 
+// Each error quotes the expression, and names the character, the fault and what to write.
 func TestErrors(t *testing.T) {
 	const known = "known are a, b, profile, thrust_n, z"
 
@@ -135,8 +140,7 @@ func TestErrors(t *testing.T) {
 		{"z+1", "it needs itself, among z; a derived number needs measured ones in the end"},
 	} {
 		_, err := New([]Definition{{"z", c.text}}, nil, []string{"a", "b"}, []string{"profile"}, []string{"thrust_n"})
-		require.Error(t, err, "%s:\n got  %v\n want %s", c.text, err, c.want)
-		assert.Equal(t, c.want, err.Error(), "%s:\n got  %v\n want %s", c.text, err, c.want)
+		assert.EqualError(t, err, c.want, "%s:\n got  %v\n want %s", c.text, err, c.want)
 	}
 
 	_, err := New([]Definition{{"z", strings.Repeat("a+", 100_000) + "*"}}, nil, []string{"a"}, nil, nil)
@@ -145,9 +149,8 @@ func TestErrors(t *testing.T) {
 	assert.Contains(t, err.Error(), "up to 2000 characters", "a long expression: %.500s", err)
 
 	_, err = New([]Definition{{"a", "b"}}, nil, []string{"a", "b"}, nil, nil)
-	if want := `"a" is a name of the data already; choose another`; err == nil || err.Error() != want {
-		t.Errorf("clash: %v", err)
-	}
+	want := `"a" is a name of the data already; choose another`
+	assert.EqualError(t, err, want)
 }
 
 // The error of a result that is not a number names the numbers it was computed from.
@@ -181,9 +184,8 @@ func TestAnyText(t *testing.T) {
 			return
 		}
 
-		if _, ok := v["z"]; !ok {
-			t.Fatalf("%q: no value", text)
-		}
+		_, ok := v["z"]
+		require.True(t, ok, "%q", text)
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Derivatives in closed form, and of every function by a central
-// difference. Numbers agree with those of AddOutcomes.
+// The expected derivatives are closed forms and, for every function, a central
+// difference. The values are the same as by AddOutcomes.
 func TestDifferentiate(t *testing.T) {
 	const (
 		x = 0.7
@@ -61,9 +61,8 @@ func TestChoice(t *testing.T) {
 	for _, text := range []string{
 		"a > 1 ? 1 : (2 > 1)", "(a > 1 ? 1 : true)*2", "sqrt(a > 1 ? 1 : true)", "a > 1 ? a : sqrt",
 	} {
-		if _, err := New([]Definition{{"q", text}}, nil, []string{"a"}, nil, nil); err == nil {
-			t.Errorf("%s: no error", text)
-		}
+		_, err := New([]Definition{{"q", text}}, nil, []string{"a"}, nil, nil)
+		assert.Error(t, err, "%s", text)
 	}
 
 	_, err := New([]Definition{{"q", "a > 1 ? a : 2"}}, nil, []string{"a"}, nil, nil)

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,27 +17,25 @@ import (
 func TestAirfoilFile(t *testing.T) {
 	a := DefaultAirfoil()
 	files := a.Files()
-	if len(files) != 225 || files[0].Name != "simulated_naca0012_a-11_u4.7.csv" ||
-		files[22].Name != "simulated_naca0012_a0_u4.7.csv" ||
-		files[2*45+15].Name != "simulated_naca0012_a-3.5_u9.1.csv" {
-		t.Fatalf("%d files, %s, %s, %s", len(files), files[0].Name, files[22].Name, files[105].Name)
-	}
+	require.Len(t, files, 225)
+	require.Equal(t, "simulated_naca0012_a-11_u4.7.csv", files[0].Name)
+	require.Equal(t, "simulated_naca0012_a0_u4.7.csv", files[22].Name)
+	require.Equal(t, "simulated_naca0012_a-3.5_u9.1.csv", files[2*45+15].Name)
 
-	if c := files[105].Conditions; c["alpha_deg"] != -3.5 || c["u_inf_m_s"] != 9.1 {
-		t.Errorf("conditions %v", c)
-	}
+	c := files[105].Conditions
+	assert.InDelta(t, -3.5, c["alpha_deg"], 0, "conditions")
+	assert.InDelta(t, 9.1, c["u_inf_m_s"], 0, "conditions")
 
 	lines := strings.Split(string(record(t, a, 105)), "\n")
 	require.Len(t, lines, 10004, "%d lines", len(lines))
 	require.Empty(t, lines[10003], "%d lines", len(lines))
 
-	if !strings.HasPrefix(lines[0], "# simulated") || lines[1] != "time_s,Fx,Fz" || lines[2] != "s,N,N" {
-		t.Errorf("head %q", lines[:3])
-	}
+	require.True(t, strings.HasPrefix(lines[0], "# simulated"), "head")
+	assert.Equal(t, "time_s,Fx,Fz", lines[1], "head")
+	assert.Equal(t, "s,N,N", lines[2], "head")
 
-	if !strings.HasPrefix(lines[3], "0.000,") || !strings.HasPrefix(lines[10002], "9.999,") {
-		t.Errorf("first %q, last %q", lines[3], lines[10002])
-	}
+	require.True(t, strings.HasPrefix(lines[3], "0.000,"), "first")
+	assert.True(t, strings.HasPrefix(lines[10002], "9.999,"), "first")
 
 	// The file holds what the balance gives, rounded to 1 µN.
 	b := newBalance(0, 1000, -3.5, 9.1)
@@ -46,15 +45,14 @@ func TestAirfoilFile(t *testing.T) {
 		fx, errX := strconv.ParseFloat(f[1], 64)
 
 		fz, errZ := strconv.ParseFloat(f[2], 64)
-		if errX != nil || errZ != nil || math.Abs(fx-drag) > 0.5001e-6 || math.Abs(fz-lift) > 0.5001e-6 {
-			t.Fatalf("line %d: %q, want drag %g, lift %g", i+4, line, drag, lift)
-		}
+		require.NoError(t, errors.Join(errX, errZ), "line %d", i+4)
+		require.InDeltaSlice(t, []float64{drag, lift}, []float64{fx, fz}, 0.5001e-6, "line %d", i+4)
 	}
 
-	if rows := strings.Split(a.Conditions(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" ||
-		rows[106] != "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1" {
-		t.Errorf("%d lines, %q, %q", len(rows), rows[0], rows[106])
-	}
+	rows := strings.Split(a.Conditions(), "\n")
+	require.Len(t, rows, 227)
+	assert.Equal(t, "file,alpha_deg,u_inf_m_s", rows[0])
+	assert.Equal(t, "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1", rows[106])
 }
 
 // Expected: averages over 24 recordings of sim.py with their standard errors
@@ -130,6 +128,8 @@ func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 	}
 }
 
+// Multiples of 1/1000 s need 3 decimals, of 1/2000 s 4, of 1/800 s 5. Multiples of 1/1024 s need more than 9, of which
+// 9 are written.
 func TestTimeDigits(t *testing.T) {
 	for rate, want := range map[float64]int{1000: 3, 2000: 4, 1024: 9, 10000: 4, 12800: 9, 800: 5} {
 		assert.Equal(t, want, timeDigits(rate), "timeDigits(%g)", rate)

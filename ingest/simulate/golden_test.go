@@ -96,9 +96,8 @@ func TestOrdersAgreeWithReference(t *testing.T) {
 			got := r.orders(c.Blades, c.RPM, th)
 			for k, z := range c.A[i] {
 				want := complex(z[0], z[1])
-				if d := cmplx.Abs(got[k] - want); d > 1e-12*cmplx.Abs(want)+1e-20 {
-					t.Errorf("n=%d rpm=%g θ=%g order %d: %v, want %v", c.Blades, c.RPM, th, k, got[k], want)
-				}
+				d := cmplx.Abs(got[k] - want)
+				assert.LessOrEqual(t, d, 1e-12*cmplx.Abs(want)+1e-20, "n=%d rpm=%g θ=%g order %d", c.Blades, c.RPM, th, k)
 			}
 		}
 	}
@@ -133,9 +132,9 @@ func TestRigsSpreadAsInReference(t *testing.T) {
 					"n=%d θ=%g order %d: level", c.Blades, th, k)
 
 				// Levels in dB have heavy lower tails: a factor, not a χ² bound.
-				if r := std / wantStd; r < 0.7 || r > 1.4 {
-					t.Errorf("n=%d θ=%g order %d: standard deviation %.2f dB, want %.2f", c.Blades, th, k, std, wantStd)
-				}
+				r := std / wantStd
+				require.GreaterOrEqual(t, r, 0.7, "n=%d θ=%g order %d", c.Blades, th, k)
+				assert.LessOrEqual(t, r, 1.4, "n=%d θ=%g order %d", c.Blades, th, k)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Expected: the layers of a ziggurat have equal area and close at the top of
@@ -18,9 +19,7 @@ func TestZigguratTable(t *testing.T) {
 	for i := 1; i < zigN; i++ {
 		assert.InDelta(t, zigV, zigX[i]*(zigF[i+1]-zigF[i]), 1e-11, "layer %d has area", i)
 
-		if !(zigX[i] > zigX[i+1]) {
-			t.Errorf("edges do not fall at %d: %g, %g", i, zigX[i], zigX[i+1])
-		}
+		assert.Greater(t, zigX[i], zigX[i+1], "edges do not fall at %d", i)
 	}
 }
 
@@ -78,9 +77,8 @@ func TestNormal(t *testing.T) {
 				r2 += (x[i]*x[i] - 1) * (x[i+lag]*x[i+lag] - 1) / n
 			}
 
-			if math.Abs(r) > 4/math.Sqrt(n) || math.Abs(r2) > 4*2/math.Sqrt(n) {
-				t.Errorf("%s: correlation at lag %d is %g, of squares %g", c.name, lag, r, r2/2)
-			}
+			require.InDelta(t, 0, r, 4/math.Sqrt(n), "%s", c.name)
+			assert.InDelta(t, 0, r2, 4*2/math.Sqrt(n), "%s", c.name)
 		}
 
 		for _, edge := range []float64{1, 3, zigR, 4.2} {
@@ -134,9 +132,9 @@ func TestStreams(t *testing.T) {
 	}
 
 	for range 1000 {
-		if u := s.uniform(); !(u > 0 && u <= 1) {
-			t.Fatalf("uniform gave %g", u)
-		}
+		u := s.uniform()
+		require.Greater(t, u, 0.0, "uniform")
+		require.LessOrEqual(t, u, 1.0, "uniform")
 	}
 }
 
@@ -229,10 +227,11 @@ func TestSlow(t *testing.T) {
 	want := slowPower(0.05)
 	assert.InDelta(t, want, sum, 4*want*math.Sqrt(2*0.05/(n/rate)), "mean square")
 
-	// Continuous, and no step larger than a grid interval's share.
+	// The process is continuous: no step is larger than a grid interval's share.
+	largest := 0.0
 	for i := 1; i < n; i++ {
-		if math.Abs(x[i]-x[i-1]) > 8*slowRateHz/rate {
-			t.Fatalf("step of %g at sample %d", x[i]-x[i-1], i)
-		}
+		largest = max(largest, math.Abs(x[i]-x[i-1]))
 	}
+
+	assert.LessOrEqual(t, largest, 8*slowRateHz/rate, "the largest step")
 }

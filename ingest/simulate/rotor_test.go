@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/cmplx"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,17 +130,15 @@ func recordWAV(t testing.TB, c Campaign, i int) *wav {
 func TestRotorDefaults(t *testing.T) {
 	r := DefaultRotor()
 	files := r.Files()
-	if len(files) != 60 || files[0].Name != "simulated_rotor_n2_rpm2000.wav" ||
-		files[59].Name != "simulated_rotor_n5_rpm9000.wav" {
-		t.Errorf("%d files, %s … %s", len(files), files[0].Name, files[59].Name)
-	}
+	require.Len(t, files, 60)
+	assert.Equal(t, "simulated_rotor_n2_rpm2000.wav", files[0].Name)
+	assert.Equal(t, "simulated_rotor_n5_rpm9000.wav", files[59].Name)
 
 	lines := strings.Split(strings.TrimSuffix(r.Conditions(), "\n"), "\n")
-	if len(lines) != 781 || lines[0] != "file,channel,blades,rpm,theta_deg" ||
-		lines[1] != "simulated_rotor_n2_rpm2000.wav,1,2,2000,-60" ||
-		lines[780] != "simulated_rotor_n5_rpm9000.wav,13,5,9000,60" {
-		t.Errorf("%d lines: %q, %q … %q", len(lines), lines[0], lines[1], lines[len(lines)-1])
-	}
+	require.Len(t, lines, 781)
+	assert.Equal(t, "file,channel,blades,rpm,theta_deg", lines[0])
+	assert.Equal(t, "simulated_rotor_n2_rpm2000.wav,1,2,2000,-60", lines[1])
+	assert.Equal(t, "simulated_rotor_n5_rpm9000.wav,13,5,9000,60", lines[780])
 
 	require.NoError(t, r.Validate())
 
@@ -154,9 +153,8 @@ func TestRotorDefaults(t *testing.T) {
 
 	assert.LessOrEqual(t, loudest, 0.65, "the loudest run reaches %g Pa", loudest)
 
-	if q := r.fullScalePa() / 32768 / math.Sqrt(12); 20*math.Log10(microphonePa/q) < 13 {
-		t.Errorf("quantisation noise %g Pa", q)
-	}
+	q := r.fullScalePa() / 32768 / math.Sqrt(12)
+	assert.GreaterOrEqual(t, 20*math.Log10(microphonePa/q), 13.0, "quantisation noise")
 }
 
 // Expected: the RIFF specification (readWAV), and that both
@@ -172,14 +170,16 @@ func TestRotorFile(t *testing.T) {
 	const i = 17 // 3 blades, 3000 rpm
 	a := recordWAV(t, pcm, i)
 	b := recordWAV(t, flt, i)
-	if a.tag != 1 || a.bits != 16 || b.tag != 3 || b.bits != 32 || b.fact != 7168 {
-		t.Errorf("tags %d, %d, bits %d, %d, fact %d", a.tag, b.tag, a.bits, b.bits, b.fact)
-	}
+	assert.Equal(t, uint16(1), a.tag, "tags")
+	assert.Equal(t, uint16(16), a.bits, "tags")
+	assert.Equal(t, uint16(3), b.tag, "tags")
+	assert.Equal(t, uint16(32), b.bits, "tags")
+	assert.Equal(t, uint32(7168), b.fact, "tags")
 
 	for _, w := range []*wav{a, b} {
-		if w.channels != 13 || w.rate != 10240 || len(w.x[12]) != 7168 {
-			t.Fatalf("%d channels at %d Hz, %d samples", w.channels, w.rate, len(w.x[12]))
-		}
+		require.Equal(t, uint16(13), w.channels)
+		require.Equal(t, uint32(10240), w.rate)
+		require.Len(t, w.x[12], 7168)
 
 		assert.Contains(t, w.comment, "simulated")
 		assert.Contains(t, w.comment, "blades=3 rpm=3000")
@@ -190,11 +190,12 @@ func TestRotorFile(t *testing.T) {
 	}
 
 	for c := range a.x {
+		largest := 0.0
 		for s := range a.x[c] {
-			if d := a.x[c][s] - b.x[c][s]; math.Abs(d) > 0.5001/32768 {
-				t.Fatalf("channel %d, sample %d: %g as integer, %g as float", c, s, a.x[c][s], b.x[c][s])
-			}
+			largest = max(largest, math.Abs(a.x[c][s]-b.x[c][s]))
 		}
+
+		require.LessOrEqual(t, largest, 0.5001/32768, "channel %d: the largest difference", c)
 	}
 }
 
@@ -240,9 +241,7 @@ func TestRotorSpectrumAgreesWithReference(t *testing.T) {
 				mean += d
 				count++
 
-				if math.Abs(d) > 1.3 {
-					t.Errorf("n=%d rpm=%g channel %d, %g–%g Hz: %+.2f dB off", c.Blades, c.RPM, ch, c.Edges[k], c.Edges[k+1], d)
-				}
+				assert.InDelta(t, 0, d, 1.3, "n=%d rpm=%g channel %d, %g–%g Hz", c.Blades, c.RPM, ch, c.Edges[k], c.Edges[k+1])
 			}
 		}
 
@@ -329,9 +328,7 @@ func TestRotorTruth(t *testing.T) {
 				want += r.NoiseDensity(3, 6000, th, float64(k)/8) / 8
 			}
 
-			if math.Abs(got/want-1) > 4/math.Sqrt(float64(band[1]-band[0])) {
-				t.Errorf("θ=%g, %g–%g Hz: noise %.3g of the expected", th, float64(band[0])/8, float64(band[1])/8, got/want)
-			}
+			assert.InDelta(t, 1.0, got/want, 4/math.Sqrt(float64(band[1]-band[0])), "θ=")
 		}
 	}
 
@@ -363,9 +360,10 @@ func TestRotorModulation(t *testing.T) {
 	steady := with(DefaultRotor(), func(r *Rotor) { r.ToneModulation = 0 }).TonePower(2, 5000, 30)
 
 	loose := with(DefaultRotor(), func(r *Rotor) { r.ToneModulation = 0.5 }).TonePower(2, 5000, 30)
-	if got, want := loose[2]/steady[2], 1+0.25*slowPower(0.5); math.Abs(got-want) > 1e-12 || loose[3] != steady[3] {
-		t.Errorf("blade tone × %g, want %g; order 3 × %g", got, want, loose[3]/steady[3])
-	}
+	got := loose[2] / steady[2]
+	want := 1 + 0.25*slowPower(0.5)
+	assert.InDelta(t, want, got, 1e-12, "blade tone ×")
+	assert.InDelta(t, steady[3], loose[3], 0, "blade tone ×")
 
 	const (
 		runs = 60
@@ -411,9 +409,9 @@ func TestRotorModulation(t *testing.T) {
 
 	// ±3 Hz holds all but 3 % of the modulation (Lorentzian, corner 0.32 Hz,
 	// 7 % of 0.16 beyond it).
-	if want := 1 + 0.16*slowPower(0.5); math.Abs(sum-want) > 4*se+0.012 || se > 0.05 {
-		t.Errorf("tone power × %.3f ± %.3f, want %.3f", sum, se, want)
-	}
+	want = 1 + 0.16*slowPower(0.5)
+	assert.InDelta(t, want, sum, 4*se+0.012, "tone power ×")
+	assert.LessOrEqual(t, se, 0.05, "tone power ×")
 }
 
 // Expected: by contract a run depends on seed and condition only.
@@ -428,11 +426,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 	})
 	got := recordWAV(t, one, 0)
 	for i, c := range []int{7, 0} {
-		for s := range want.x[c] {
-			if want.x[c][s] != got.x[i][s] {
-				t.Fatalf("θ=%g differs at sample %d when made with other channels", one.ThetaDeg[i], s)
-			}
-		}
+		require.True(t, slices.Equal(want.x[c], got.x[i]), "θ = %g: the samples are the same", one.ThetaDeg[i])
 	}
 
 	// A longer recording begins like a shorter one but for the drift, which
@@ -463,14 +457,12 @@ func TestImbalanceBelongsToRotor(t *testing.T) {
 	a := r.Orders(3, 3000, 0)
 	b := r.Orders(3, 6000, 60)
 	for _, k := range []int{1, 2, 4, 29} { // no blade tones
-		if d := cmplx.Abs(b[k] - a[k]*4*0.5); d > 1e-12*cmplx.Abs(b[k]) {
-			t.Errorf("order %d: %v at 6000 rpm, 60°, %v at 3000 rpm, 0°", k, b[k], a[k])
-		}
+		d := cmplx.Abs(b[k] - a[k]*4*0.5)
+		assert.LessOrEqual(t, d, 1e-12*cmplx.Abs(b[k]), "order %d", k)
 	}
 
-	if c := r.Orders(4, 3000, 0); c[1] == a[1] {
-		t.Error("two rotors share their imbalance")
-	}
+	c := r.Orders(4, 3000, 0)
+	assert.NotEqual(t, a[1], c[1], "two rotors share their imbalance")
 }
 
 // Expected: the documented refusals.
@@ -554,16 +546,14 @@ func TestRotorWriteErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "beyond full scale, 0.02 Pa: raise FullScaleV")
 
 	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
-	if err := bad.Write(context.Background(), io.Discard, 0); err == nil {
-		t.Error("an unknown encoding was written")
-	}
+	err = bad.Write(context.Background(), io.Discard, 0)
+	assert.Error(t, err, "an unknown encoding")
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	if err := DefaultRotor().Write(ctx, io.Discard, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	err = DefaultRotor().Write(ctx, io.Discard, 0)
+	assert.ErrorIs(t, err, context.Canceled, "cancelled")
 }
 
 // A campaign has no file behind its last one, and none before its first one.
@@ -622,16 +612,16 @@ func TestRotorAnyCampaign(t *testing.T) {
 		w, err := readWAV(a.Bytes())
 		require.NoError(t, err)
 
-		if int(w.channels) != len(r.ThetaDeg) || len(w.x[len(w.x)-1]) != int(math.Round(r.RateHz*r.DurationS)) {
-			t.Fatalf("%d channels, %d samples", w.channels, len(w.x[0]))
-		}
+		require.Equal(t, len(r.ThetaDeg), int(w.channels))
+		require.Len(t, w.x[len(w.x)-1], int(math.Round(r.RateHz*r.DurationS)))
 
 		for _, x := range w.x {
+			largest := 0.0 // NaN if a sample is
 			for _, v := range x {
-				if math.IsNaN(v) || math.Abs(v) > 1 {
-					t.Fatalf("sample %g", v)
-				}
+				largest = max(largest, math.Abs(v))
 			}
+
+			require.LessOrEqual(t, largest, 1.0, "the largest sample, as a part of full scale")
 		}
 	})
 }

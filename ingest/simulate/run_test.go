@@ -61,9 +61,8 @@ func TestRotorWaveform(t *testing.T) {
 			}
 		}
 
-		if best < 25 || best > 105 { // 59 ± 4.2·√118
-			t.Errorf("n=%d: χ² = %.1f with 59 degrees of freedom", blades, best)
-		}
+		require.GreaterOrEqual(t, best, 25.0, "n=%d", blades)
+		assert.LessOrEqual(t, best, 105.0, "n=%d", blades)
 	}
 }
 
@@ -156,9 +155,7 @@ func TestShaft(t *testing.T) {
 
 		// In step at the end but for the sum's discreteness, half a sample's
 		// worth of the drift.
-		if math.Abs(late[1]) > math.Abs(late[0])/1000+1e-9 {
-			t.Errorf("seed %d: %g revolutions late at the middle, %g at the end", seed, late[0], late[1])
-		}
+		assert.InDelta(t, 0, late[1], math.Abs(late[0])/1000+1e-9, "seed %d", seed)
 
 		r = base
 		r.SpeedJitter = DefaultRotor().SpeedJitter
@@ -181,7 +178,7 @@ func TestShaft(t *testing.T) {
 	// A steady shaft keeps step exactly.
 	late, sq := turn(base, 1)
 	require.Equal(t, 0.0, sq, "a steady shaft is %g revolutions late", late[len(late)-1])
-	assert.LessOrEqual(t, math.Abs(late[len(late)-1]), 1e-9, "a steady shaft is %g revolutions late", late[len(late)-1])
+	assert.InDelta(t, 0, late[len(late)-1], 1e-9, "a steady shaft is %g revolutions late", late[len(late)-1])
 }
 
 // Expected: every blade tone is modulated on its own, by the documented rms.

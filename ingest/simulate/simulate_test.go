@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The default campaigns are valid, and their files and README say that they are simulated.
 func TestNew(t *testing.T) {
 	for _, kind := range []string{"rotor", "airfoil", "toy"} {
 		c, err := New(kind)
@@ -26,23 +26,20 @@ func TestNew(t *testing.T) {
 
 		assert.Equal(t, kind, c.Kind(), "kind of %q", kind)
 
-		if err := c.Validate(); err != nil {
-			t.Errorf("defaults of %s: %v", kind, err)
-		}
+		err = c.Validate()
+		assert.NoError(t, err, "defaults of %s", kind)
 
 		for _, f := range c.Files() {
 			assert.Contains(t, f.Name, "simulated")
 		}
 
-		if text := c.Readme(); !strings.HasPrefix(text, "simulated") ||
-			!strings.Contains(text, "generator version  "+Version+"\nseed               0\n") {
-			t.Errorf("README of %s:\n%s", kind, text)
-		}
+		text := c.Readme()
+		require.True(t, strings.HasPrefix(text, "simulated"), "README of %s", kind)
+		assert.Contains(t, text, "generator version  "+Version+"\nseed               0\n", "README of %s", kind)
 	}
 
-	if _, err := New("glider"); err == nil || err.Error() != `unknown campaign "glider": expected rotor, airfoil or toy` {
-		t.Errorf("unknown kind: %v", err)
-	}
+	_, err := New("glider")
+	assert.EqualError(t, err, `unknown campaign "glider": expected rotor, airfoil or toy`, "unknown kind")
 }
 
 // Expected: x uniform, y with mean x·sin x and σ = γ·exp(−x²/2), y_1 and y_2
@@ -103,7 +100,7 @@ func TestToy(t *testing.T) {
 		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
 		"variance of y_1": (q1/count - 1) / math.Sqrt2, "variance of y_2": (q2/count - 1) / math.Sqrt2,
 	} {
-		assert.LessOrEqual(t, math.Abs(v), 4*se, "%s is %g standard errors off", name, v/se)
+		assert.InDelta(t, 0, v, 4*se, "%s is %g standard errors off", name, v/se)
 	}
 
 	require.GreaterOrEqual(t, xs[0], -6.0, "x from %g to %g", xs[0], xs[len(xs)-1])
@@ -189,9 +186,7 @@ func TestWriteDir(t *testing.T) {
 				want = append(want, f.Name)
 				progress = append(progress, fmt.Sprintf("%d/%d", i+1, len(c.Files())))
 
-				if !bytes.Equal(content[f.Name], record(t, c, i)) {
-					t.Errorf("%d workers: %s is not what Write makes", workers, f.Name)
-				}
+				assert.Equal(t, record(t, c, i), content[f.Name], "%d workers", workers)
 			}
 
 			want = append(want, "README.txt")
@@ -212,9 +207,7 @@ func TestWriteDir(t *testing.T) {
 			}
 
 			for name := range first {
-				if !bytes.Equal(first[name], content[name]) {
-					t.Errorf("%s differs with %d workers", name, workers)
-				}
+				assert.Equal(t, content[name], first[name], "%s differs", name)
 			}
 		}
 	}
@@ -242,9 +235,8 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 		names, content := readDir(t, dir)
 		for _, name := range names {
 			i := slices.IndexFunc(c.Files(), func(f File) bool { return f.Name == name })
-			if i < 0 || !bytes.Equal(content[name], record(t, c, i)) {
-				t.Errorf("left behind: %s, %d bytes", name, len(content[name]))
-			}
+			require.GreaterOrEqual(t, i, 0, "left behind: %s", name)
+			assert.Equal(t, record(t, c, i), content[name], "left behind: %s", name)
 		}
 
 		return len(names)
@@ -255,8 +247,9 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 		err := WriteDir(context.Background(), failing{c}, dir, workers, nil)
 		assert.ErrorContains(t, err, "write simulated_rotor_n3_rpm4000.wav: the disk is on fire")
 
-		if n := whole(dir); workers == 1 && n != 2 {
-			t.Errorf("%d files before the failure, want 2", n)
+		n := whole(dir)
+		if workers == 1 {
+			assert.Equal(t, 2, n)
 		}
 	}
 
@@ -276,16 +269,14 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
 	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
-	if err := WriteDir(context.Background(), bad, dir, 1, nil); err == nil {
-		t.Error("an invalid campaign was written")
-	}
+	err = WriteDir(context.Background(), bad, dir, 1, nil)
+	assert.Error(t, err, "an invalid campaign was written")
 
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("an invalid campaign made its directory: %v", err)
-	}
+	_, err = os.Stat(dir)
+	assert.True(t, os.IsNotExist(err), "an invalid campaign made its directory")
 }
 
-// What a campaign would write, without writing it.
+// ExampleCampaign lists the files of a campaign without writing them.
 func ExampleCampaign() {
 	c, err := New("rotor")
 	if err != nil {
@@ -297,7 +288,7 @@ func ExampleCampaign() {
 	// Output: 60 files, the first simulated_rotor_n2_rpm2000.wav with 13 channels
 }
 
-// A campaign of one's own, written into a directory.
+// ExampleWriteDir writes a campaign with other settings into a folder.
 func ExampleWriteDir() {
 	dir, err := os.MkdirTemp("", "simulate")
 	if err != nil {

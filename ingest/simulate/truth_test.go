@@ -5,7 +5,8 @@ import (
 	"math/cmplx"
 )
 
-// What a perfect analysis of the recordings would find, by the formulas that make them.
+// The functions below return the numbers that a perfect analysis of the recordings would find, by the formulas that
+// make the recordings.
 
 // Orders are the complex peak amplitudes in Pa of the shaft orders 0…maxOrder, without modulation.
 func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {

@@ -8,6 +8,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Codes and spikes planted in simulated noise about 1.3 with a deviation of 0.01 are named with their number, the
@@ -84,9 +86,9 @@ func TestOutliers(t *testing.T) {
 			}
 		}
 
-		if err != nil || !strings.HasPrefix(strings.TrimPrefix(got, "channel 1: "), c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%s: %q, %v; expected %q", c.name, got, err, c.want)
-		}
+		require.NoError(t, err, "%s", c.name)
+		require.True(t, strings.HasPrefix(strings.TrimPrefix(got, "channel 1: "), c.want), "%s", c.name)
+		assert.Equal(t, c.want == "", got == "", "%s", c.name)
 	}
 }
 
@@ -97,7 +99,7 @@ func TestOutliersOfOthers(t *testing.T) {
 	x[8] = 1
 	r := ingesttest.NewMemory(x, make([]float64, 200))
 	run := ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{1}}}}
-	if _, warns, err := Scan(context.Background(), r, run); err != nil || len(warns) != 1 { // stuck
-		t.Errorf("%v, %v", warns, err)
-	}
+	_, warns, err := Scan(context.Background(), r, run)
+	require.NoError(t, err)
+	assert.Len(t, warns, 1)
 }

@@ -187,10 +187,9 @@ func TestPass(t *testing.T) {
 		}
 
 		got, warnings, err := p.Stats(context.Background(), nil)
-		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err),
-			fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
-			t.Fatalf("%s: the pass has\n%s\nthe scan\n%s", name, a, b)
-		}
+		a := fmt.Sprintf("%+v %+v %v", got, warnings, err)
+		b := fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr)
+		require.Equal(t, b, a, "%s", name)
 	})
 }
 
@@ -247,7 +246,7 @@ func TestPassOnce(t *testing.T) {
 			}
 
 			if got != want {
-				t.Fatalf("channel %d, sample %d was asked for %d times, expected %d", c, k, got, want)
+				t.Fatalf("channel %d, sample %d was read %d times, expected %d", c, k, got, want)
 			}
 		}
 	}
@@ -270,8 +269,7 @@ func TestPassNaN(t *testing.T) {
 
 	_, _, want := Scan(context.Background(), ingesttest.NewMemory(x), run)
 	require.Error(t, want)
-	require.Error(t, err)
-	assert.Equal(t, want.Error(), err.Error(), "%v, expected %v", err, want)
+	assert.EqualError(t, err, want.Error(), "%v, expected %v", err, want)
 }
 
 // broken is a Reader that fails from a sample on, and then for ever.
@@ -296,8 +294,8 @@ type byValue struct {
 	_ []int
 }
 
-// What ends a Scan ends a Pass in the same words, whatever was read before.
-// Expected: Scan of a Reader of its own.
+// A fault that ends a Scan ends a Pass with the same error, after any reads of
+// the caller. Expected: the error of Scan for another Reader of the same file.
 func TestPassEnds(t *testing.T) {
 	x := make([]float64, 3*scanBlock)
 	for k := range x {
@@ -380,10 +378,9 @@ func TestPassEnds(t *testing.T) {
 		_, _ = p.Read(c.channels, c.start, dst)
 
 		got, warnings, err := p.Stats(c.ctx, func(context.Context) (ingest.Reader, error) { return c.open(), nil })
-		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err),
-			fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
-			t.Errorf("%s: the pass has\n%s\nthe scan\n%s", c.name, a, b)
-		}
+		a := fmt.Sprintf("%+v %+v %v", got, warnings, err)
+		b := fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr)
+		assert.Equal(t, b, a, "%s", c.name)
 	}
 }
 

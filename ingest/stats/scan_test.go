@@ -3,7 +3,6 @@ package stats
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -55,11 +54,9 @@ func TestScanStatistics(t *testing.T) {
 		wantMean, _ := mean.Float64()
 
 		rms2, _ := ms.Float64()
-		if math.Abs(s[0].Mean-wantMean) > 1e-14*(1+math.Abs(offset)) || math.Abs(s[0].Std-math.Sqrt(variance)) > 1e-12 ||
-			math.Abs(s[0].RMS-math.Sqrt(rms2)) > 1e-14*(1+math.Abs(offset)) {
-			t.Errorf("offset %g: %+v; want mean %v, std %v, rms %v", offset, s[0], wantMean, math.Sqrt(variance),
-				math.Sqrt(rms2))
-		}
+		assert.InDelta(t, wantMean, s[0].Mean, 1e-14*(1+math.Abs(offset)), "offset %g", offset)
+		assert.InDelta(t, math.Sqrt(variance), s[0].Std, 1e-12, "offset %g", offset)
+		assert.InDelta(t, math.Sqrt(rms2), s[0].RMS, 1e-14*(1+math.Abs(offset)), "offset %g", offset)
 	}
 }
 
@@ -75,9 +72,7 @@ func TestScanCounts(t *testing.T) {
 		m := ingesttest.NewMemory(x)
 		m.Step = 1
 		s, _, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		require.NoError(rt, err)
 
 		lo := x[0]
 		hi := x[0]
@@ -102,13 +97,17 @@ func TestScanCounts(t *testing.T) {
 			i = j
 		}
 
-		if s[0].Clipped != clipped || s[0].Constant != longest || s[0].Min != lo || s[0].Max != hi ||
-			s[0].Samples != int64(n) || s[0].FirstNaN != -1 {
-			rt.Fatalf("%+v; want clipped %d, constant %d, %g … %g", s[0], clipped, longest, lo, hi)
-		}
+		require.Equal(rt, clipped, s[0].Clipped)
+		require.Equal(rt, longest, s[0].Constant)
+		require.InDelta(rt, lo, s[0].Min, 0)
+		require.InDelta(rt, hi, s[0].Max, 0)
+		require.Equal(rt, int64(n), s[0].Samples)
+		require.Equal(rt, int64(-1), s[0].FirstNaN)
 	})
 }
 
+// A sample that is not finite is an error with the channel and the number of the sample in the file. Outside of the
+// interval, or in a channel that is not used, it does no harm.
 func TestScanNaN(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		x := make([]float64, scanBlock+100)
@@ -125,10 +124,9 @@ func TestScanNaN(t *testing.T) {
 		ingesttest.WantDataError(t, s, err, "channel Fx, sample 8199")
 
 		// Not in a channel that is used, or not in the interval: no matter.
-		if _, _, err := Scan(context.Background(), m,
-			ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{1}}}}); err != nil {
-			t.Error(err)
-		}
+		_, _, err = Scan(context.Background(), m,
+			ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{1}}}})
+		assert.NoError(t, err)
 
 		_, _, err = Scan(context.Background(), m, ingest.Run{Row0: 10, Row1: 8000})
 		require.NoError(t, err)
@@ -145,15 +143,16 @@ func TestScanNaN(t *testing.T) {
 	r, err = openText(strings.Replace(text, "nan", "off", 1))
 	require.NoError(t, err)
 
-	if s, _, err := Scan(context.Background(), r,
-		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}}); err != nil || s[0].Mean != 5 {
-		t.Error(s, err)
-	}
+	s, _, err = Scan(context.Background(), r,
+		ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: []int{0}}}})
+	require.NoError(t, err)
+	assert.InDelta(t, 5.0, s[0].Mean, 0)
 
 	s, _, err = Scan(context.Background(), r, ingest.Run{Row1: -1})
 	ingesttest.WantDataError(t, s, err, `line 3, column 2 (b): expected a number, found "off"`)
 }
 
+// Each recording gives the warnings that its samples were made for.
 func TestScanWarnings(t *testing.T) {
 	noise := func(n int, amp float64) []float64 {
 		g := rand.New(rand.NewPCG(9, 9))
@@ -229,19 +228,23 @@ func TestScanWarnings(t *testing.T) {
 		r, err := openText(text)
 		require.NoError(t, err)
 
-		if _, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || ingesttest.Codes(w) != want {
-			t.Errorf("%q: %v, %v; want %s", text, w, err, want)
-		}
+		_, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
+		require.NoError(t, err, "%q", text)
+		assert.Equal(t, want, ingesttest.Codes(w), "%q", text)
 	}
 }
 
+// Scan reads the interval and the channels of the run, in the order of the recordings. The expected means were
+// computed by hand. Intervals and channels that the file does not have are errors.
 func TestScanRun(t *testing.T) {
 	m := ingesttest.NewMemory([]float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, []float64{0, 0, 0, 0})
 	s, _, err := Scan(context.Background(), m,
 		ingest.Run{Row0: 1, Row1: 3, Recordings: []ingest.Recording{{Channels: []int{1, 0}}}})
-	if err != nil || len(s) != 2 || s[0].Mean != 6.5 || s[1].Mean != 2.5 || s[0].Samples != 2 {
-		t.Errorf("%v, %v", s, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, s, 2)
+	assert.InDelta(t, 6.5, s[0].Mean, 0)
+	assert.InDelta(t, 2.5, s[1].Mean, 0)
+	assert.Equal(t, int64(2), s[0].Samples)
 
 	s, _, err = Scan(context.Background(), m, ingest.Run{Row0: 1, Row1: 5})
 	ingesttest.WantDataError(t, s, err, "4 samples")
@@ -252,9 +255,8 @@ func TestScanRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	if _, _, err := Scan(ctx, m, ingest.Run{Row1: -1}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	_, _, err = Scan(ctx, m, ingest.Run{Row1: -1})
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // Expected values: the same samples read as float64, where each is looked at;
@@ -300,9 +302,9 @@ func TestScanFastAgrees(t *testing.T) {
 	for c := range want {
 		g := got[c]
 		w := want[c]
-		if math.Abs(g.Mean-w.Mean) > 1e-14 || math.Abs(g.Std-w.Std) > 1e-14*w.Std || math.Abs(g.RMS-w.RMS) > 1e-14*w.RMS {
-			t.Errorf("channel %d: moments %+v, want %+v", c, g, w)
-		}
+		assert.InDelta(t, w.Mean, g.Mean, 1e-14, "channel %d", c)
+		assert.InDelta(t, w.Std, g.Std, 1e-14*w.Std, "channel %d", c)
+		assert.InDelta(t, w.RMS, g.RMS, 1e-14*w.RMS, "channel %d", c)
 
 		g.Mean = w.Mean
 		g.Std = w.Std
@@ -322,9 +324,11 @@ func TestScanLengths(t *testing.T) {
 		return ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: channels}}}
 	}
 	s, _, err := Scan(t.Context(), m, run(2, 1))
-	if err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, s, 2)
+	assert.InDelta(t, 9.0, s[0].Max, 0)
+	assert.InDelta(t, 4.0, s[1].Mean, 0)
+	assert.Equal(t, int64(3), s[1].Samples)
 
 	s, _, err = Scan(t.Context(), m, run(1, 0))
 	ingesttest.WantDataError(t, s, err, "one length", "2 samples")

@@ -11,13 +11,14 @@ import (
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/pack"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// What the cache says of a result is not believed: every name and every value of every manifest (a third of them
-// without DOUBLETAKE_LONG=1) with one bit changed, every pair of results of one stage exchanged, with and without the
-// index, and a bit of what tasks read. Each time the run names the damage, moves it to .cache/damaged, and gives what a
-// run from scratch gives.
+// A run trusts nothing in the cache without checking it. The test changes one bit of every name and every value of
+// every manifest (a third of them without DOUBLETAKE_LONG=1), exchanges every pair of results of one stage, with and
+// without the index, and changes a bit of the outputs that tasks read. Each time the run names the damage, moves it to
+// .cache/damaged, and gives the results of a run from scratch.
 func TestNothingBelieved(t *testing.T) {
 	real := disk
 	t.Cleanup(func() { disk = real })
@@ -59,22 +60,21 @@ func TestNothingBelieved(t *testing.T) {
 		require.NoError(t, err)
 
 		for _, i := range harm {
-			if text := strings.Join(notes, "\n"); !strings.Contains(text, "damaged result "+object(w, list[i])) {
-				t.Fatalf("%s: %s is not named in %q", what, list[i].Task.ID, text)
-			}
+			text := strings.Join(notes, "\n")
+			require.Contains(t, text, "damaged result "+object(w, list[i]), "%s", what)
 		}
 
 		for id, want := range outputs {
 			path, ok := res.Output(id, "out")
-			if b, err := read(path); !ok || err != nil || b != want {
-				t.Fatalf("%s: %s is %q (%v), expected %q", what, id, b, err, want)
-			}
+			b, err := read(path)
+			require.True(t, ok, "%s", what)
+			require.NoError(t, err, "%s", what)
+			require.Equal(t, want, b, "%s", what)
 		}
 
 		n += len(harm)
-		if aside, _ := os.ReadDir(damaged); len(aside) != n {
-			t.Fatalf("%s: .cache/damaged has %d results, expected %d", what, len(aside), n)
-		}
+		aside, _ := os.ReadDir(damaged)
+		require.Len(t, aside, n, "%s", what)
 	}
 
 	for i, st := range list {
@@ -150,17 +150,17 @@ func TestNothingBelieved(t *testing.T) {
 		}
 	}
 
-	if t.Logf("%d states", states); states < 500/every {
-		t.Errorf("%d states, expected %d", states, 500/every)
-	}
+	t.Logf("%d states", states)
+	assert.GreaterOrEqual(t, states, 500/every)
 }
 
 func object(w *world, st *Status) string {
 	return filepath.Join(w.dir, ".cache", "objects", st.key[:1], st.key)
 }
 
-// What a plan published and the next one does not goes, with its folder; what people put there, and what other
-// experiments have, stays. Without the list, or with a damaged one, it goes to .cache/damaged.
+// A run removes files, and their folders, that an earlier plan of the same experiment published and the present plan
+// does not. Files that people put there, and files of other experiments, stay. If the list of published files is lost
+// or damaged, the run moves the files to .cache/damaged instead.
 func TestRenamed(t *testing.T) {
 	for _, harm := range []func(list string){
 		func(string) {},
@@ -189,7 +189,7 @@ func TestRenamed(t *testing.T) {
 		harm((&store{dir: w.dir}).listOf(""))
 
 		now := plan("all/splits/new/model", "all/splits/new/card")
-		run(now, Selection{Stages: []string{"join"}}) // of a part nothing goes
+		run(now, Selection{Stages: []string{"join"}}) // a partial run removes nothing
 		want := []string{"all/joined", "all/splits/notes.txt", "all/splits/old/model", "other/model"}
 
 		for range 2 {
@@ -206,17 +206,14 @@ func TestRenamed(t *testing.T) {
 				}
 			}
 
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("%v, expected %v", got, want)
-			}
+			slices.Sort(got)
+			assert.Equal(t, want, got)
 
 			run(now, Selection{})
 			want = []string{"all/joined", "all/splits/new/card", "all/splits/new/model", "all/splits/notes.txt", "other/model"}
 		}
 
-		if _, err := os.Stat(filepath.Join(w.dir, "all", "splits", "old")); err == nil {
-			t.Error("an empty folder stays")
-		}
+		assert.NoDirExists(t, filepath.Join(w.dir, "all", "splits", "old"), "the folder that became empty")
 	}
 }
 

@@ -31,9 +31,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a small project of the tests' own: files are read, upper-cased
-// ("read"), counted per file ("count", with a setting), joined ("join") and
-// judged per seed ("fit"). Nothing in it is of the program's domain.
+// world is a small project for tests. Its tasks read files in upper case
+// ("read"), count the letters of each file ("count", with a setting), join the
+// counts ("join") and judge them for each seed ("fit").
 type world struct {
 	dir     string            // work directory
 	raw     string            // folder of raw files
@@ -117,8 +117,8 @@ func text(kvs []kv.Pair) string {
 	return strings.Join(s, ",")
 }
 
-// plan makes the tasks; wants holds, by plain functions of the contents, the
-// expected output of each task, and signs its sources.
+// plan returns the tasks of the world. The method oracle returns their expected
+// outputs.
 func (w *world) plan() *Plan {
 	p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join", "fit"}}
 	add := func(t *Task, body func(j *Job) (string, error)) {
@@ -193,8 +193,8 @@ func (w *world) plan() *Plan {
 	return p
 }
 
-// oracle computes, without the engine, every task's output and a signature of
-// all it is made of (contents, not hashes).
+// oracle computes, without the engine, the output of every task, and a text that
+// contains everything that the output is made from.
 func (w *world) oracle() (outputs, signs map[string]string) {
 	outputs = map[string]string{}
 	signs = map[string]string{}
@@ -231,7 +231,8 @@ func (w *world) run(o Options) (*Result, error) {
 	return r, err
 }
 
-// makes runs the tasks, which must be those that want names ("": any).
+// makes runs the world's tasks, and checks that exactly the tasks of want run: their IDs in alphabetical order, or
+// "nothing". If want is "", any tasks may run.
 func (w *world) makes(t *testing.T, o Options, want string) {
 	t.Helper()
 
@@ -253,9 +254,7 @@ func TestRandomEdits(t *testing.T) {
 
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp("", "engine")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		require.NoError(rt, err)
 		defer os.RemoveAll(dir)
 		w := newWorld(dir)
 
@@ -312,18 +311,15 @@ func TestRandomEdits(t *testing.T) {
 
 			sort.Strings(want)
 
-			if _, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")}); err != nil {
-				rt.Fatal(err)
-			}
+			_, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")})
+			require.NoError(rt, err)
 
-			if !slices.Equal(w.ran, want) {
-				rt.Fatalf("step %d ran %v, expected %v", step, w.ran, want)
-			}
+			require.Equal(rt, want, w.ran, "step %d ran", step)
 
 			for id, path := range map[string]string{"join": "all/joined", "fit/0": "fits/0", "fit/1": "fits/1"} {
-				if b, err := os.ReadFile(filepath.Join(w.dir, path)); err != nil || string(b) != outputs[id] {
-					rt.Fatalf("step %d: %s holds %q (%v), expected %q", step, path, b, err, outputs[id])
-				}
+				b, err := os.ReadFile(filepath.Join(w.dir, path))
+				require.NoError(rt, err, "step %d", step)
+				require.Equal(rt, outputs[id], string(b), "step %d", step)
 			}
 		}
 	})
@@ -351,9 +347,8 @@ func TestReasons(t *testing.T) {
 		return strings.Join(out, "\n")
 	}
 
-	if got := reasons(); got != "" {
-		t.Fatalf("just made, yet stale:\n%s", got)
-	}
+	got := reasons()
+	require.Equal(t, "", got, "just made, yet stale")
 
 	w.config["count.letter"] = "z"
 	delete(w.config, "fit.rate")
@@ -368,41 +363,38 @@ fit/0: join must run first
 fit/1: fit.rate: 1 → none
 fit/1: join must run first`
 
-	if got := reasons(); got != want {
-		t.Errorf("got:\n%s\nexpected:\n%s", got, want)
-	}
+	got = reasons()
+	assert.Equal(t, want, got)
 
 	w.config = map[string]string{"count.letter": "a", "fit.rate": "1"}
 	w.version = 2
 
-	if got := reasons(); !strings.HasPrefix(got, "count/a: the program's count stage changed: version 1 → 2\n") {
-		t.Errorf("got:\n%s", got)
-	}
+	got = reasons()
+	assert.True(t, strings.HasPrefix(got, "count/a: the program's count stage changed: version 1 → 2\n"))
 
 	w.version = 1
 	w.files["b"] = "other"
 	w.write(t)
 
 	// Digests from sha256sum of "beta" and "other".
-	if got := reasons(); !strings.HasPrefix(got, "read/b: b changed: f44e64e7 → d9298a10\n") {
-		t.Errorf("got:\n%s", got)
-	}
+	got = reasons()
+	assert.True(t, strings.HasPrefix(got, "read/b: b changed: f44e64e7 → d9298a10\n"))
 }
 
+// A partial run makes the selected tasks. It refuses to begin if a task that it does not select must run first.
 func TestPartialRuns(t *testing.T) {
 	w := written(t)
 
 	var lack *NotReadyError
-	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}}}); !errors.As(err, &lack) ||
-		lack.Needs.Task.ID != "join" {
-		t.Fatalf("fit without join: %v", err)
-	}
+	_, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}}})
+	require.ErrorAs(t, err, &lack, "fit without join")
+	require.Equal(t, "join", lack.Needs.Task.ID, "fit without join")
 
 	assert.Empty(t, w.ran, "a refused run ran %v", w.ran)
 
-	if _, err := w.run(Options{Selection: Selection{To: "count"}}); err != nil || len(w.ran) != 6 {
-		t.Fatalf("up to count: %v, ran %v", err, w.ran)
-	}
+	_, err = w.run(Options{Selection: Selection{To: "count"}})
+	require.NoError(t, err, "up to count")
+	require.Len(t, w.ran, 6, "up to count")
 
 	w.makes(t, Options{Selection: Selection{From: "join"}}, "fit/0 fit/1 join")
 
@@ -411,7 +403,8 @@ func TestPartialRuns(t *testing.T) {
 	w.makes(t, Options{}, "nothing")
 }
 
-// A change that keeps a file's size and time is found by the time of the change, that of a result where all are hashed.
+// A raw file that was changed with its size and time kept is found by the time of its last change (ctime). A result
+// that was changed so is found only if all files are hashed.
 func TestVerify(t *testing.T) {
 	w := written(t)
 	past := time.Now().Add(-time.Hour)
@@ -459,7 +452,8 @@ func TestVerify(t *testing.T) {
 	w.makes(t, Options{Selection: Selection{Verify: true}}, "fit/0 fit/1 join")
 }
 
-// settle waits until files are settled, of which a store without a lock could be certain after seconds.
+// settle waits until the files are settled. It shortens the tick of the clock, because a store without a lock assumes a
+// tick of seconds.
 func settle(s *store) {
 	s.ticking.Do(func() { s.tick = time.Millisecond })
 	time.Sleep(20 * time.Millisecond)
@@ -467,11 +461,11 @@ func settle(s *store) {
 
 // Raw files are hashed when the turn of their tasks comes, and the tasks of one
 // file follow each other, so that a file of a large campaign is read from the disk
-// once. The order is by the rule itself: whatever the work behind the others.
+// once. The expected order follows from this rule.
 func TestReadLater(t *testing.T) {
 	w := written(t)
 
-	for _, n := range w.names() { // of a file that was just written no hash is kept
+	for _, n := range w.names() { // the hash of a file that was just written is not kept
 		past := time.Now().Add(-time.Hour)
 		require.NoError(t, os.Chtimes(filepath.Join(w.raw, n), past, past))
 	}
@@ -506,8 +500,9 @@ func TestReadLater(t *testing.T) {
 		require.NoError(t, err, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
 		assert.Len(t, s.index.Files, c.want, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
 
-		if because := list[0].Because(); c.want == 0 && (list[0].State != Missing || because != "a was not read yet") {
-			t.Errorf("%s: %s is %s: %s", c.name, list[0].Task.ID, list[0].State, because)
+		if c.want == 0 {
+			assert.Equal(t, Missing, list[0].State, c.name)
+			assert.Equal(t, "a was not read yet", list[0].Because(), c.name)
 		}
 	}
 
@@ -521,23 +516,22 @@ func TestReadLater(t *testing.T) {
 	_, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see})
 	require.NoError(t, err)
 
-	if want := []string{
+	want := []string{
 		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
 		"fit/1",
-	}; !slices.Equal(order, want) {
-		t.Errorf("order %v, expected %v", order, want)
 	}
+	assert.Equal(t, want, order, "order")
 
-	// Without the index nothing is known of the files, but all results are there:
-	// parts are not refused, and nothing is made again.
+	// Without the index the hashes of the files are unknown, but all results are there:
+	// partial runs are not refused, and nothing is made again.
 	for _, sel := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
 		os.Remove(filepath.Join(w.dir, ".cache", "index"))
 
 		order = nil
-		if res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see}); err != nil ||
-			len(order) > 0 || res.Ran > 0 {
-			t.Errorf("%v without the index: %v, made %v", sel.Stages, err, order)
-		}
+		res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see})
+		require.NoError(t, err, "%v without the index", sel.Stages)
+		require.Empty(t, order, "%v without the index", sel.Stages)
+		assert.Zero(t, res.Ran, "%v without the index", sel.Stages)
 	}
 
 	// An unreadable file is reported before anything is made.
@@ -547,16 +541,16 @@ func TestReadLater(t *testing.T) {
 	order = nil
 
 	var fe *FileError
-	if _, err := Run(context.Background(), plan(), Options{Jobs: 2, Observe: see}); !errors.As(err, &fe) ||
-		fe.Path != "c" || len(order) > 0 {
-		t.Errorf("a folder among the files: %v, after %v", err, order)
-	}
+	_, err = Run(context.Background(), plan(), Options{Jobs: 2, Observe: see})
+	require.ErrorAs(t, err, &fe, "a folder among the files")
+	assert.Equal(t, "c", fe.Path, "a folder among the files")
+	assert.Empty(t, order, "a folder among the files")
 }
 
-// elsewhere is an executor of other processes; here it only makes the tasks.
+// elsewhere stands for an executor in other processes. It makes the tasks in this process.
 type elsewhere struct{ Local }
 
-// Tasks that come to the same file at a time wait for one of them to hash it.
+// If several tasks need the hash of a file at the same time, one of them hashes it, and the others wait.
 func TestHashOnce(t *testing.T) {
 	dir := t.TempDir()
 	f := File{"big", filepath.Join(dir, "big")}
@@ -587,8 +581,8 @@ func TestHashOnce(t *testing.T) {
 	assert.Len(t, s.index.Files, 1, "%d still being hashed, %d known", len(s.hashing), len(s.index.Files))
 }
 
-// A task is given the contents of its raw file, as they were hashed; of a large file, and of
-// one that was hashed before, none. Expected values: crypto/sha256.
+// A task gets the contents of its raw file as they were hashed. It gets no contents of a large file, and none of a file
+// that was hashed before. Expected values: crypto/sha256.
 func TestHeld(t *testing.T) {
 	dir := t.TempDir()
 	s := newStore(dir)
@@ -611,20 +605,20 @@ func TestHeld(t *testing.T) {
 		}
 
 		j := &Job{held: []hashed{x}}
-		if !bytes.Equal(j.Held("raw"), b) || j.Held("other") != nil {
-			t.Errorf("%d bytes: the contents are %d others", size, len(j.Held("raw")))
-		}
+		assert.True(t, bytes.Equal(b, j.Held("raw")), "the contents of %d bytes", size)
+		assert.Nil(t, j.Held("other"), "the contents of a file that the task does not read")
 
 		x.release()
 
-		if again, err := s.hash(f, true); err != nil || again.held != nil || again.sum != x.sum {
-			t.Errorf("%d bytes, hashed again: %+v, %v", size, again, err)
-		}
+		again, err := s.hash(f, true)
+		require.NoError(t, err, "%d bytes, hashed again", size)
+		require.Nil(t, again.held, "%d bytes, hashed again", size)
+		assert.Equal(t, x.sum, again.sum, "%d bytes, hashed again", size)
 	}
 }
 
-// A damaged result, a file or a pack, is noticed, named and made again; so is a lost one, and a lost index is made
-// again from the results.
+// A damaged or lost result, a folder or a pack, is noticed, named and made again. A lost index is made again from the
+// results, without running a task.
 func TestDamage(t *testing.T) {
 	w := written(t)
 
@@ -675,17 +669,21 @@ func TestDamage(t *testing.T) {
 		now, err := Assess(w.plan())
 		require.NoError(t, err)
 
-		if k >= 0 && (now[k].State != Stale || now[k].Reasons[0].Kind != "damaged" ||
-			!strings.Contains(now[k].Because(), named) && !strings.Contains(now[k].Because(), "gone from the cache")) {
-			t.Errorf("%d, %s: %s, %s", i, c.task, now[k].State, now[k].Because())
+		if k >= 0 {
+			assert.Equal(t, Stale, now[k].State, "%d, %s", i, c.task)
+			assert.Equal(t, "damaged", now[k].Reasons[0].Kind, "%d, %s", i, c.task)
+
+			because := now[k].Because()
+			isNamed := strings.Contains(because, named) || strings.Contains(because, "gone from the cache")
+			assert.True(t, isNamed, "%d, %s: %s", i, c.task, because)
 		}
 
 		w.makes(t, Options{}, made)
 
 		for _, st := range list {
-			if b, err := read(filepath.Join(object(w, st), "out")); err != nil || b != outputs[st.Task.ID] {
-				t.Errorf("%d, %s: %s is %q, %v", i, c.task, st.Task.ID, b, err)
-			}
+			b, err := read(filepath.Join(object(w, st), "out"))
+			require.NoError(t, err, "%d, %s", i, c.task)
+			assert.Equal(t, outputs[st.Task.ID], b, "%d, %s", i, c.task)
 		}
 	}
 }
@@ -701,6 +699,8 @@ func put(j *Job, output, text string) error {
 	return errors.Join(err, w.Close())
 }
 
+// A task that fails stops the tasks that depend on it, and leaves nothing half done. A raw file that changes while a
+// task reads it, or is missing, is an error about the file.
 func TestFailures(t *testing.T) {
 	w := written(t)
 	boom := errors.New("boom")
@@ -717,17 +717,14 @@ func TestFailures(t *testing.T) {
 	res, err := Run(context.Background(), plan(), Options{KeepGoing: true})
 
 	var te *TaskError
-	if !errors.Is(err, boom) || !errors.As(err, &te) || te.Task.ID != "count/b" || !errors.Is(err, ErrFailed) {
-		t.Fatalf("error %v", err)
-	}
+	require.ErrorIs(t, err, boom)
+	require.ErrorAs(t, err, &te)
+	require.Equal(t, "count/b", te.Task.ID)
+	require.ErrorIs(t, err, ErrFailed)
 
-	if res.Ran != 5 { // three reads, two counts
-		t.Errorf("kept going for %d tasks, expected 5", res.Ran)
-	}
+	assert.Equal(t, 5, res.Ran, "tasks that do not depend on count/b: three reads and two counts")
 
-	if _, err := os.Stat(filepath.Join(w.dir, "all")); err == nil {
-		t.Error("something was published after a failure before it")
-	}
+	assert.NoDirExists(t, filepath.Join(w.dir, "all"), "the folder that join publishes into")
 
 	left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", "tmp", "*"))
 
@@ -744,27 +741,27 @@ func TestFailures(t *testing.T) {
 	}
 
 	var fe *FileError
-	if _, err := Run(context.Background(), p,
-		Options{Selection: Selection{Stages: []string{"read"}, Force: true}}); !errors.As(err, &fe) || fe.Path != "a" {
-		t.Errorf("a file changed while it was read: %v", err)
-	}
+	_, err = Run(context.Background(), p,
+		Options{Selection: Selection{Stages: []string{"read"}, Force: true}})
+	require.ErrorAs(t, err, &fe, "a file changed while it was read")
+	assert.Equal(t, "a", fe.Path, "a file changed while it was read")
 
 	os.Remove(filepath.Join(w.raw, "a"))
 
-	if _, err := w.run(Options{}); !errors.As(err, &fe) || fe.Path != "a" {
-		t.Errorf("a missing file: %v", err)
-	}
+	_, err = w.run(Options{})
+	require.ErrorAs(t, err, &fe, "a missing file")
+	assert.Equal(t, "a", fe.Path, "a missing file")
 }
 
+// An interrupted run returns the error of its context. The next run makes the tasks that were not made.
 func TestInterrupt(t *testing.T) {
 	w := written(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	p := w.plan()
 	i := slices.IndexFunc(p.Tasks, func(t *Task) bool { return t.ID == "join" })
 	p.Tasks[i].Run = func(ctx context.Context, _ *Job) error { cancel(); <-ctx.Done(); return ctx.Err() }
-	if _, err := Run(ctx, p, Options{Jobs: 2}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
-	}
+	_, err := Run(ctx, p, Options{Jobs: 2})
+	require.ErrorIs(t, err, context.Canceled)
 
 	w.makes(t, Options{}, "fit/0 fit/1 join")
 }
@@ -795,9 +792,8 @@ func TestLockOfChild(t *testing.T) {
 
 	defer syscall.Close(copied)
 
-	if _, err := lock(dir); err == nil {
-		t.Error("it is held twice")
-	}
+	_, err = lock(dir)
+	assert.Error(t, err, "a second lock while the first is held")
 
 	unlock()
 
@@ -807,15 +803,17 @@ func TestLockOfChild(t *testing.T) {
 	unlock()
 }
 
+// A locked work directory refuses a second lock and names the process that holds it. A work directory below a file is
+// an error about the work directory.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	unlock, err := lock(dir)
 	require.NoError(t, err)
 
 	var le *LockedError
-	if _, err := lock(dir); !errors.As(err, &le) || !strings.Contains(le.Holder, fmt.Sprintf("process %d", os.Getpid())) {
-		t.Errorf("second lock: %v", err)
-	}
+	_, err = lock(dir)
+	require.ErrorAs(t, err, &le, "second lock")
+	assert.Contains(t, le.Holder, fmt.Sprintf("process %d", os.Getpid()), "second lock")
 
 	unlock()
 
@@ -828,9 +826,8 @@ func TestLock(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 
 	var we *WorkdirError
-	if _, err := lock(filepath.Join(file, "runs")); !errors.As(err, &we) {
-		t.Errorf("a workdir below a file: %v", err)
-	}
+	_, err = lock(filepath.Join(file, "runs"))
+	assert.ErrorAs(t, err, &we, "a workdir below a file")
 }
 
 // The engine imports the standard library, the key-value pair, packs of files, lists and parallel calls, which
@@ -852,6 +849,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// A plan with an ID twice, or with a task before one that it needs, is an error.
 func TestPlanFaults(t *testing.T) {
 	run := func(context.Context, *Job) error { return nil }
 	for _, p := range []*Plan{
@@ -862,9 +860,9 @@ func TestPlanFaults(t *testing.T) {
 	}
 }
 
-// A disk that fails to write says so once. The run fails, and what was being written is
-// made again, although the next sync would succeed. Results that could not be synced for
-// another reason are neither listed nor removed.
+// A disk that fails to write reports the error once. The run fails, and the results that were being written are made
+// again, although the next sync would succeed. Results that could not be synced for another reason are neither listed
+// nor removed.
 func TestFailingDisk(t *testing.T) {
 	before := disk
 	t.Cleanup(func() { disk = before })
@@ -895,13 +893,10 @@ func TestFailingDisk(t *testing.T) {
 		disk.file = func(f *os.File) error { return fail(f.Name()) }
 		disk.all = fail
 
-		if _, err := w.run(Options{Jobs: 1, KeepGoing: true}); !errors.Is(err, c.err) {
-			t.Fatalf("%v, want %v", err, c.err)
-		}
+		_, err := w.run(Options{Jobs: 1, KeepGoing: true})
+		require.ErrorIs(t, err, c.err)
 
-		if _, err := os.Stat(filepath.Join(w.dir, ".cache", "index")); err == nil {
-			t.Errorf("%v: there is an index of results that were not written", c.err)
-		}
+		assert.NoFileExists(t, filepath.Join(w.dir, ".cache", "index"), "an index of results that were not written")
 
 		first := w.ran[0]
 
@@ -912,7 +907,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-// Collecting keeps what the current files refer to, and nothing else.
+// Collect lists and removes the results that no task of the present plan refers to, and keeps the others.
 func TestCollect(t *testing.T) {
 	w := written(t)
 
@@ -947,9 +942,9 @@ func TestCollect(t *testing.T) {
 	_, callErr := Collect(w.plan(), true)
 	require.NoError(t, callErr)
 
-	if list, err = Collect(w.plan(), false); err != nil || len(list) != 0 {
-		t.Errorf("after collecting: %v, %v", err, tasks(list))
-	}
+	list, err = Collect(w.plan(), false)
+	require.NoError(t, err, "after collecting")
+	assert.Empty(t, list, "after collecting")
 
 	w.makes(t, Options{}, "nothing")
 }
@@ -988,7 +983,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, decoding ends without a panic; with a right checksum too.
+// Decoding any bytes ends without a panic, also if their checksum is right.
 func FuzzIndex(f *testing.F) {
 	ix := index{Tasks: map[string]*record{"t": {Outputs: []output{{"o", 1, "s", "d"}}, Stamps: []stamp{{1, 2, 3, 4}}}}}
 	f.Add(ix.encode())
@@ -1000,6 +995,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
+// Because lists up to five reasons. Of more reasons it lists four and counts the others: of 6 it counts 2, of 40 it
+// counts 36.
 func TestBecause(t *testing.T) {
 	gone := func(n int) (out []Reason) {
 		for i := range n {
@@ -1008,16 +1005,22 @@ func TestBecause(t *testing.T) {
 		return out
 	}
 
-	for n, want := range map[int]int{1: 0, 5: 0, 6: 2, 40: 36} {
+	because := func(n int) string {
 		s := Status{Reasons: append(gone(n), Reason{Kind: "upstream", Name: "u"})}
-		got := s.Because()
-		more := fmt.Sprintf("; and %d more reasons; u must run first", want)
-		require.False(t, want == 0 && strings.Contains(got, "more reasons"), "%d reasons: %s", n, got)
-		assert.False(t, want > 0 && !strings.HasSuffix(got, more), "%d reasons: %s", n, got)
+		return s.Because()
+	}
+
+	for _, n := range []int{1, 5} {
+		assert.NotContains(t, because(n), "more reasons", "%d reasons", n)
+	}
+
+	for n, more := range map[int]int{6: 2, 40: 36} {
+		end := fmt.Sprintf("; and %d more reasons; u must run first", more)
+		assert.True(t, strings.HasSuffix(because(n), end), "%d reasons: %s", n, because(n))
 	}
 }
 
-// A panic of a task is its error, with the place; the other tasks are made. The line is that of the index below.
+// A panic of a task is the task's error, with the place of the panic in the function below. The other tasks are made.
 func TestPanic(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "raw.wav")
 	require.NoError(t, os.WriteFile(raw, nil, 0o644))
@@ -1033,16 +1036,16 @@ func TestPanic(t *testing.T) {
 	r, err := Run(t.Context(), p, Options{Jobs: 2, KeepGoing: true})
 
 	var fault *PanicError
-	if !errors.As(err, &fault) || fault.File != raw || r.Ran != 1 ||
-		!strings.HasPrefix(fault.Place, "doubletake/pipeline/engine.TestPanic.func1, line ") ||
-		!strings.Contains(err.Error(), "bad: a fault of the program reading "+raw+", please report it: runtime error: ") ||
-		!strings.HasSuffix(err.Error(), "; with "+fault.Kept) {
-		t.Errorf("%+v, %v", r, err)
-	}
+	require.ErrorAs(t, err, &fault)
+	assert.Equal(t, raw, fault.File)
+	assert.Equal(t, 1, r.Ran)
+	require.True(t, strings.HasPrefix(fault.Place, "doubletake/pipeline/engine.TestPanic.func1, line "))
+	assert.Contains(t, err.Error(), "bad: a fault of the program reading "+raw+", please report it: runtime error: ")
+	assert.True(t, strings.HasSuffix(err.Error(), "; with "+fault.Kept))
 
-	if b, err := os.ReadFile(fault.Kept); err != nil || !strings.Contains(string(b), "engine_test.go") {
-		t.Errorf("the file with the stack: %.300s, %v", b, err)
-	}
+	b, err := os.ReadFile(fault.Kept)
+	require.NoError(t, err, "the file with the stack: %.300s", b)
+	assert.Contains(t, string(b), "engine_test.go", "the file with the stack: %.300s", b)
 
 	p.Tasks[0].Run = p.Tasks[1].Run // the work directory is free
 	r, err = Run(t.Context(), p, Options{Jobs: 2})
@@ -1050,8 +1053,9 @@ func TestPanic(t *testing.T) {
 	assert.Equal(t, 1, r.Ran, "tasks after the panic")
 }
 
-// What was read is what was hashed: a raw file too large to be kept, written in place while the task reads it, with its
-// size and time, is an error, and so it is within a tick of the clock after the file was made.
+// A task must read the bytes that were hashed. A raw file that is too large to be kept is written in place while the
+// task reads it, with its size and time kept. That is an error, even within a tick of the clock after the file was
+// made.
 func TestWrittenMeanwhile(t *testing.T) {
 	for round := range longtest.Count(4, 10) {
 		raw := filepath.Join(t.TempDir(), "raw.wav")

@@ -109,13 +109,11 @@ func TestHandoff(t *testing.T) {
 			}
 		}
 
-		if _, err := Run(context.Background(), plan(w, files), o); (err != nil) != w.fail {
-			t.Fatal(err)
-		}
+		_, err := Run(context.Background(), plan(w, files), o)
+		require.Equal(t, w.fail, err != nil)
 
-		if n := w.freed.Load(); n != w.put {
-			t.Errorf("%d values were freed %d times", w.put, n)
-		}
+		n := w.freed.Load()
+		assert.Equal(t, w.put, n)
 
 		return strings.Join(w.log, "; ")
 	}

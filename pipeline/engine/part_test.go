@@ -53,18 +53,15 @@ func TestParts(t *testing.T) {
 				sum += x.Weight
 
 				at := slices.Index(append(slices.Clone(tasks), join), x)
-				if at <= last {
-					t.Fatal("not in the plan's order")
-				}
+				require.Greater(t, at, last, "the part is in the plan's order")
 				last = at
 			}
 
 			sums = append(sums, sum)
 		}
 
-		if len(seen) != len(tasks)+1 || slices.Max(sums)-slices.Min(sums) > heaviest+1e-9 {
-			t.Fatalf("%d of %d tasks; sums %v, heaviest %g", len(seen), len(tasks)+1, sums, heaviest)
-		}
+		require.Len(t, seen, len(tasks)+1)
+		require.LessOrEqual(t, slices.Max(sums)-slices.Min(sums), heaviest+1e-9)
 
 		for x, k := range seen {
 			require.Equal(t, 1, k, "%s is in %d parts", x.ID, k)
@@ -95,22 +92,20 @@ func TestMakePart(t *testing.T) {
 		return out
 	}
 
-	if _, err := k.MakePart(t.Context(), of("fit"), of("fit"), nil); err == nil {
-		t.Error("fit is made without its needs")
-	}
+	_, err := k.MakePart(t.Context(), of("fit"), of("fit"), nil)
+	assert.Error(t, err, "fit cannot be made before the tasks that it needs")
 
 	const n = 4
 	for round := range 2 {
 		made := 0
 		for _, stage := range []string{"read", "count", "fit"} {
 			for _, i := range []int{3, 1, 4, 2} {
-				if _, err := k.MakePart(t.Context(), Part(of(stage), i, n), of(stage), func(_ *Task, ran bool) {
+				_, err := k.MakePart(t.Context(), Part(of(stage), i, n), of(stage), func(_ *Task, ran bool) {
 					if ran {
 						made++
 					}
-				}); err != nil {
-					t.Fatal(err)
-				}
+				})
+				require.NoError(t, err)
 			}
 		}
 

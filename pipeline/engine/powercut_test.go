@@ -17,6 +17,7 @@ import (
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/pack"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -398,9 +399,11 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 
 	for _, dir := range states {
 		for name, found := range visible(t, dir) {
-			if !slices.ContainsFunc(versions, func(v map[string]string) bool { x, ok := v[name]; return ok && x == found }) {
-				t.Errorf("%s: after the power cut %s is %q", dir, name, found)
-			}
+			isPublished := slices.ContainsFunc(versions, func(version map[string]string) bool {
+				content, ok := version[name]
+				return ok && content == found
+			})
+			assert.True(t, isPublished, "%s: after the power cut %s is %q, which no run published", dir, name, found)
 		}
 
 		after := *newWorld(root)
@@ -422,26 +425,25 @@ func powerCheck(t *testing.T, w *world) {
 		return
 	}
 
-	if got, want := visible(t, w.dir), published(w); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: the next run's results are\n%q, want\n%q", w.dir, got, want)
-	}
+	got := visible(t, w.dir)
+	want := published(w)
+	assert.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "%s", w.dir)
 
 	outputs, _ := w.oracle()
 	for task, want := range outputs {
 		path, ok := res.Output(task, "out")
-		if b, err := pack.ReadFile(path); !ok || err != nil || string(b) != want {
-			t.Errorf("%s: %s is %q (%v), want %q", w.dir, task, b, err, want)
-		}
+		b, err := pack.ReadFile(path)
+		require.True(t, ok, "%s", w.dir)
+		require.NoError(t, err, "%s", w.dir)
+		assert.Equal(t, want, string(b), "%s", w.dir)
 	}
 
 	for _, kind := range []string{"tmp", ".tmp-*", "published/.*"} {
-		if left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", kind)); len(left) > 0 {
-			t.Errorf("%s: leftovers stay: %v", w.dir, left)
-		}
+		left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", kind))
+		assert.Empty(t, left, "%s", w.dir)
 	}
 
-	if res, err := Run(context.Background(), powerPlan(t, w), Options{Selection: Selection{Verify: true}}); err != nil ||
-		res.Ran > 0 {
-		t.Errorf("%s: the run after the next: %v; it made %d tasks", w.dir, err, res.Ran)
-	}
+	res, err = Run(context.Background(), powerPlan(t, w), Options{Selection: Selection{Verify: true}})
+	require.NoError(t, err, "%s", w.dir)
+	assert.Zero(t, res.Ran, "%s", w.dir)
 }

@@ -28,9 +28,8 @@ func TestPublishFolder(t *testing.T) {
 
 		for n, want := range map[string]string{"one.svg": "1", "two.svg": "2"} {
 			got, err := os.ReadFile(filepath.Join(dir, "a/report/figures", n))
-			if err != nil || string(got) != want {
-				t.Errorf("%s: %q, %v; want %q", n, got, err, want)
-			}
+			require.NoError(t, err, "%s", n)
+			assert.Equal(t, want, string(got), "%s", n)
 		}
 
 		list, err := os.ReadDir(filepath.Join(dir, "a/report/figures"))
@@ -91,9 +90,8 @@ func TestPublishTakesAway(t *testing.T) {
 	holds("mine")
 }
 
-// What others put in place of files of the cache is not followed and not waited for:
-// FIFOs, links and folders where the index, the journal, a manifest, a result or the list of
-// published files were. The run makes them again, and a NUL in the list does no harm.
+// The test puts FIFOs, links and folders in the place of the index, the journal, a manifest, a result and the list of
+// published files. A run follows no link, waits for no FIFO, and makes the files again. A NUL in the list does no harm.
 func TestTampered(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o644))
@@ -160,17 +158,14 @@ func TestTampered(t *testing.T) {
 
 		run()
 
-		if _, err := Own(filepath.Join(dir, "a/report/figures/one.svg")); err != nil {
-			t.Errorf("%s at %s: %v", c.what, c.glob, err)
-		}
+		_, err = Own(filepath.Join(dir, "a/report/figures/one.svg"))
+		assert.NoError(t, err, "%s at %s", c.what, c.glob)
 
-		if b, err := os.ReadFile(filepath.Join(dir, "a/report/figures/one.svg")); string(b) != "1" {
-			t.Errorf("%s at %s: published %q, %v", c.what, c.glob, b, err)
-		}
+		b, err := os.ReadFile(filepath.Join(dir, "a/report/figures/one.svg"))
+		assert.Equal(t, "1", string(b), "%s at %s", c.what, c.glob)
 
-		if b, err := os.ReadFile(secret); string(b) != "secret" {
-			t.Errorf("%s at %s: the link's target is %q, %v", c.what, c.glob, b, err)
-		}
+		b, err = os.ReadFile(secret)
+		assert.Equal(t, "secret", string(b), "%s at %s", c.what, c.glob)
 	}
 }
 

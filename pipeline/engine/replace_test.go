@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,19 +47,18 @@ func TestReplace(t *testing.T) {
 
 	a := run("a", "")
 	b := run("b", "")
-	if there(a["join"]) || !there(b["join"]) || !there(a["count/a"]) || !there(a["fit/0"]) {
-		t.Error("the former join is there, or another result is gone")
-	}
+	assert.False(t, there(a["join"]), "the former join was removed")
+	assert.True(t, there(b["join"]), "the present join is there")
+	assert.True(t, there(a["count/a"]), "another task's former result is there")
+	assert.True(t, there(a["fit/0"]), "another task's former result is there")
 
-	if run("a", ""); len(w.ran) != 1 || w.ran[0] != "join" {
-		t.Errorf("going back made %v, expected the join", w.ran)
-	}
+	run("a", "")
+	require.Len(t, w.ran, 1, "going back")
+	assert.Equal(t, "join", w.ran[0], "going back")
 
-	if both := run("a", "twin"); both["twin"] != both["join"] {
-		t.Fatal("the twin has another key")
-	}
+	both := run("a", "twin")
+	require.Equal(t, both["join"], both["twin"], "the twin has the same key")
 
-	if run("b", ""); !there(a["join"]) {
-		t.Error("the result of the twin is gone")
-	}
+	run("b", "")
+	assert.True(t, there(a["join"]), "the former result of join is there, because it is the twin's result")
 }

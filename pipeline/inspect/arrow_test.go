@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
@@ -28,9 +28,9 @@ func TestDamagedArrow(t *testing.T) {
 	try := func(b []byte) {
 		require.NoError(t, os.WriteFile(path, b, 0o644))
 
-		if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%v does not name the file", err)
+		_, err := inspect.File(context.Background(), path, ingest.Options{})
+		if err != nil {
+			assert.Contains(t, err.Error(), path)
 		}
 	}
 
@@ -61,11 +61,11 @@ func TestDamagedArrow(t *testing.T) {
 	}
 }
 
-// FuzzArrow shows any bytes that begin as an Arrow file: no panic, no
-// hang, memory bounded. The bound is 24 times that of the Arrow reader's own fuzz
-// test, the most for a table of bits that become bytes in a slice that grows; 18
-// MiB of it for each compressed buffer, of which a file may hold one in 24 bytes: 16
-// that state where it lies, and 8 that state its length.
+// FuzzArrow describes any bytes that begin as an Arrow file, without a panic, without
+// endless work and in bounded memory. The bound is 24 times the bound of the Arrow reader's
+// own fuzz test, because a table of bits becomes bytes in a slice that grows. It includes
+// 18 MiB for each compressed buffer. A file may have one in 24 bytes: 16 bytes state where
+// the buffer lies, and 8 state its length.
 func FuzzArrow(f *testing.F) {
 	seeds, err := filepath.Glob("../../ingest/format/arrow/testdata/polars/*.arrow")
 	require.NoError(f, err)
@@ -81,9 +81,9 @@ func FuzzArrow(f *testing.F) {
 		require.NoError(t, os.WriteFile(path, b, 0o644))
 
 		ingesttest.Bounded(t, b, 24*16<<20, 24*512+24*18<<20/24, func() {
-			if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
-				!strings.Contains(err.Error(), path) {
-				t.Errorf("%v does not name the file", err)
+			_, err := inspect.File(context.Background(), path, ingest.Options{})
+			if err != nil {
+				assert.Contains(t, err.Error(), path)
 			}
 		})
 	})

@@ -10,7 +10,7 @@ import (
 	"doubletake/pipeline/inspect"
 )
 
-// What is in a file, without a configuration.
+// Example describes a file without a configuration.
 func ExampleFile() {
 	dir, err := os.MkdirTemp("", "inspect")
 	if err != nil {

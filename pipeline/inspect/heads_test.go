@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,7 +52,8 @@ func TestReadHeads(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 
-	if h := readHeads(r); !slices.Equal(h[0], []float64{1, 3, 5, 7}) || h[1][3] != 8 || !math.IsNaN(h[1][2]) {
-		t.Error(h)
-	}
+	h := readHeads(r)
+	assert.Equal(t, []float64{1, 3, 5, 7}, h[0])
+	assert.InDelta(t, 8.0, h[1][3], 0)
+	assert.True(t, math.IsNaN(h[1][2]))
 }

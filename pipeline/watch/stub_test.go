@@ -125,9 +125,7 @@ func (s *stub) failing() error {
 	text := "line of the log\n"
 	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path,
 		[]byte("first line\n"+strings.Repeat(text, 1000)+"<script>last()</script> line\n"), 0o644))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 
 	return &loggedError{"the microphone fell <i>down</i>", path}
 }
