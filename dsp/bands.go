@@ -190,7 +190,7 @@ func (bandLevels) add(m *sound) error {
 			}
 		}
 
-		if err := m.add(b.column(), b.words, m.sum(both, nil)); err != nil {
+		if err := m.add(b.column(), b.words, both, m.sum(both, nil)); err != nil {
 			return err
 		}
 	}

@@ -32,11 +32,13 @@ func (broadbandLevel) add(m *sound) error {
 	for _, w := range m.weightings() {
 		broad, tonal := m.separate(withoutLines, b, w.gain)
 
-		if err := m.add("broadband"+w.suffix, "sum"+w.words+", without the lines of the shaft's orders", broad); err != nil {
+		bands := [2]Band{b, b}
+		words := "sum" + w.words + ", without the lines of the shaft's orders"
+		if err := m.add("broadband"+w.suffix, words, bands, broad); err != nil {
 			return err
 		}
 
-		if err := m.add("tonal"+w.suffix, "lines of the shaft's orders"+w.words, tonal); err != nil {
+		if err := m.add("tonal"+w.suffix, "lines of the shaft's orders"+w.words, bands, tonal); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ var constructions = []Construction{
 	splitHalves{},
 	halfSpectra{name: "split-half-spectrum", standard: "harmonics", version: 2},
 	halfSpectra{name: "split-half-bands", standard: "bands", version: 3},
-	halfSpectra{name: "repeats", standard: "harmonics", repeats: true, version: 2},
+	halfSpectra{name: "repeats", standard: "harmonics", repeats: true, version: 3},
 	repeatedMeans{},
 }
 

@@ -65,7 +65,7 @@ func (harmonicLevels) byProducts(m *sound) []ByProduct {
 	if m.mic.Background != nil {
 		list = append(list, ByProduct{
 			Suffix: sufBackground, Unit: m.level.unit,
-			Description: "level of the background's recordings in the same bins, not subtracted",
+			Description: "level of the background's recordings in the same bins, " + m.subtractedWord(),
 		})
 	}
 
@@ -133,7 +133,7 @@ func (c harmonicLevels) add(m *sound) error {
 		v := Value{ByProducts: make([][2]float64, len(byProducts))}
 		for h, l := range lines {
 			line := c.level(m, k, h, l, ch.Emergent[k])
-			v.Y[h] = m.level.value(l.Power * math.Pow(10, line.airDB/10))
+			v.Y[h] = m.level.value(line.Power * math.Pow(10, line.airDB/10))
 			for i, b := range byProducts {
 				v.ByProducts[i][h] = line.byProduct(b.Suffix, &m.level)
 			}
@@ -146,39 +146,42 @@ func (c harmonicLevels) add(m *sound) error {
 }
 
 // level returns the line of harmonic k+1 in half h with its correction for the air and its part of
-// the background. It also changes m.pairs: it counts the level in Levels, in Bounds if it is an upper
-// bound, and in Near if it is near the background. If the background has a tone in the line's bins,
-// level appends a flag to m.pairs.
+// the background, which it subtracts if the run wants it. It also changes m.pairs: it counts the level in
+// Levels, in Bounds if it is an upper bound, and in Near if it is near the background. If the background has
+// a tone in the line's bins, level appends a flag to m.pairs. The one level of a run of repeats, which stands
+// for both halves, counts once.
 func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel {
 	line := lineLevel{Line: l, emergent: emergent}
-	m.pairs.Levels++
-
-	if l.UpperBound {
-		m.pairs.Bounds++
-	}
-
 	if m.air != nil {
 		line.airDB = m.air.db(l.PeakHz)
 	}
 
-	if m.mic.Background == nil {
+	var tone *Tone
+	file := ""
+	isNear := false
+	if m.mic.Background != nil {
+		lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
+		line.backgroundPart, tone, file = BackgroundBetween(m.mic.Background, lo, hi)
+		isNear = l.Power < line.backgroundPart*math.Pow(10, NearBackgroundDB/10.)
+		m.subtractLine(&line, lo, hi)
+	}
+
+	if !m.counts(h) {
 		return line
 	}
 
-	lo, hi := l.Between(m.binHz, m.noise, m.r.Settings.Amplitude)
-	background, tone, file := BackgroundBetween(m.mic.Background, lo, hi)
-	line.backgroundPart = background
-
-	if l.Power < background*math.Pow(10, NearBackgroundDB/10.) {
-		m.pairs.Near++
-	}
-
+	m.pairs.count(line.UpperBound, isNear)
 	if tone != nil && tone.MeanSquare > l.Power*math.Pow(10, -BackgroundToneDB/10.) {
+		member := m.pairs.Members[h]
+		if m.repeats {
+			member = ""
+		}
+
 		above := 10 * math.Log10(tone.MeanSquare/l.Power)
 		m.pairs.Flags = append(m.pairs.Flags, Flag{
 			Code: "background-tone", Channel: m.i, Statistic: above,
 			Text: fmt.Sprintf("harmonic %d at %.5g Hz%s has a tone of the background (%s) at %.5g Hz in its bins, "+
-				"%+.1f dB re the line: it is not subtracted", k+1, l.PeakHz, m.pairs.Members[h], file, tone.Hz, above),
+				"%+.1f dB re the line: it is %s", k+1, l.PeakHz, member, file, tone.Hz, above, m.subtractedWord()),
 		})
 	}
 

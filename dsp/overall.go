@@ -50,7 +50,8 @@ func overallBand(s *Settings, binHz float64, bins int) Band {
 func (overallLevel) add(m *sound) error {
 	b := overallBand(m.r.Settings, m.binHz, len(m.power[0]))
 	for _, w := range m.weightings() {
-		if err := m.add("oaspl"+w.suffix, "sum"+w.words, m.sum([2]Band{b, b}, w.gain)); err != nil {
+		bands := [2]Band{b, b}
+		if err := m.add("oaspl"+w.suffix, "sum"+w.words, bands, m.sum(bands, w.gain)); err != nil {
 			return err
 		}
 	}

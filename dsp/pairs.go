@@ -17,6 +17,18 @@ type Pairs struct {
 	Near     int        // number of levels less than NearBackgroundDB above the background
 }
 
+// count counts a level.
+func (p *Pairs) count(isBound, isNear bool) {
+	p.Levels++
+	if isBound {
+		p.Bounds++
+	}
+
+	if isNear {
+		p.Near++
+	}
+}
+
 // Outcome is a quantity with a pair of values, in the columns NAME_1 and NAME_2.
 type Outcome struct {
 	Name, Unit, Description string

@@ -10,6 +10,7 @@ type Run struct {
 	Settings       *Settings
 	Microphones    []Microphone // for an OfSpectra; an OfSeries gets its series by a parameter
 	Pulses         *Pulses      // of a tachometer, relative to Start; nil: no tachometer
+	Subtract       bool         // subtract the background of the microphones from their levels
 }
 
 // Microphone is one channel of a run.

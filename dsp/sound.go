@@ -107,6 +107,19 @@ func (m *sound) background(b Band, gain []float64) float64 {
 	return sum
 }
 
+// counts reports whether the values of half h count as levels. With repeats the halves have one value, which counts
+// once.
+func (m *sound) counts(h int) bool { return h == 0 || !m.repeats }
+
+// subtractedWord says whether the background is subtracted from levels.
+func (m *sound) subtractedWord() string {
+	if m.r.Subtract && m.r.Settings.Amplitude != "synchronous" {
+		return "subtracted"
+	}
+
+	return "not subtracted"
+}
+
 // estimate is a mean square of each half, with the numbers for its by-products.
 type estimate struct {
 	power         [2]float64  // mean square, unit²
@@ -128,31 +141,33 @@ func (p *byProducts) append(b ByProduct, values [2]float64) {
 	p.values = append(p.values, values)
 }
 
-// add appends the level of e as an outcome, and counts it in m.pairs. name is the name of its column
-// without the suffix of levels. words say what was measured, such as "one-third-octave band of 125 Hz".
-// A mean square that is not positive is a *fault.Error.
-func (m *sound) add(name, words string, e estimate) error {
-	var y, background, near [2]float64
+// add appends the level of e as an outcome, and counts it in m.pairs. bands are the frequencies of each half, in which
+// it subtracts the background if the run wants it. name is the name of its column without the suffix of levels. words
+// say what was measured, such as "one-third-octave band of 125 Hz". A mean square that is not positive is a
+// *fault.Error.
+func (m *sound) add(name, words string, bands [2]Band, e estimate) error {
+	var near [2]float64
 	for h, p := range e.power {
 		if !(p > 0) {
 			return wrong(m.place(h), "sound in the "+words, "silence (power is zero)", "")
 		}
 
+		isNear := e.hasBackground && p < e.background[h]*math.Pow(10, NearBackgroundDB/10.)
+		near[h] = flag(isNear)
+	}
+
+	m.subtractBackground(&e, bands)
+
+	var y, background [2]float64
+	for h, p := range e.power {
 		y[h] = m.level.value(p)
-		m.pairs.Levels++
-
-		if e.bound != nil && e.bound[h] == 1 {
-			m.pairs.Bounds++
+		if m.counts(h) {
+			isBound := e.bound != nil && e.bound[h] == 1
+			m.pairs.count(isBound, near[h] == 1)
 		}
 
-		if !e.hasBackground {
-			continue
-		}
-
-		background[h] = m.level.value(e.background[h])
-		if p < e.background[h]*math.Pow(10, NearBackgroundDB/10.) {
-			near[h] = 1
-			m.pairs.Near++
+		if e.hasBackground {
+			background[h] = m.level.value(e.background[h])
 		}
 	}
 
@@ -162,7 +177,7 @@ func (m *sound) add(name, words string, e estimate) error {
 	if e.hasBackground {
 		list.append(ByProduct{
 			Suffix: sufBackground, Unit: m.level.unit,
-			Description: "level of the background's recordings in the band, not subtracted",
+			Description: "level of the background's recordings in the band, " + m.subtractedWord(),
 		}, background)
 		list.append(ByProduct{
 			Suffix: sufNear, Bool: true,

@@ -94,7 +94,7 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 
 	all := strings.Join(e.Warnings, "\n")
 	assert.Contains(t, all,
-		"quiet1.npy: the background has tones of its own, which are not subtracted: 160.2 Hz (51.0 dB re 20 µPa, channel")
+		"quiet1.npy: the background has tones of its own: 160.2 Hz (51.0 dB re 20 µPa, channel")
 	assert.Contains(t, all, `2 of 2 runs are flagged "background-tone", first a.npy: channel 1: harmonic 2 at 160`)
 	assert.Contains(t, all, "(quiet2.npy) at 160.2 Hz in its bins, -")
 

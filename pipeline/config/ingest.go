@@ -142,8 +142,8 @@ type Ingest struct {
 	// how microphone samples become Pa; without it levels are relative to full scale
 	Calibration *Calibration `key:"calibration"`
 
-	// recordings without the source under test. Their level in the bins of each harmonic is stored beside the level of
-	// the harmonic, and is never subtracted
+	// recordings without the source under test. Their level in the bins of each harmonic or band is stored beside its
+	// level, and is subtracted on request
 	Background *Background `key:"background" only:"others"`
 
 	// fail stops the run; skip leaves the recording out and lists it in the report
@@ -292,6 +292,11 @@ func (r *Reader) validate(_ *File, e *Experiment, key string, fail failFunc) {
 type Background struct {
 	// recordings of the background: one or more globs; files that ingest.files also names are background only
 	Files []string `key:"files" path:"yes"`
+
+	// true: levels are corrected for the background in power, as ISO 3744 does: harmonics, bands and sums of frequencies.
+	// The standard deviations of the levels contain the background's. A level less than 3 dB above the background is
+	// lowered by 3 dB, and is an upper bound. It is for rooms whose background is the same in all runs
+	Subtract bool `key:"subtract"`
 }
 
 // validate reports faults of the section, which is at key.

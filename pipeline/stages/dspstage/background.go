@@ -115,7 +115,7 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, calibrations []
 	if len(tones) > 0 {
 		bg.Warnings = append(bg.Warnings, ingest.Warning{
 			Path: name, Code: "background-tones",
-			Text: "the background has tones of its own, which are not subtracted: " + describe(tones),
+			Text: "the background has tones of its own: " + describe(tones),
 		})
 	}
 

@@ -87,6 +87,10 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
 		{Key: "on_bad_recording", Value: rec.Ingest.OnBadRecording},
 	}, rec.LabelSetting()...)
+	if b := rec.Ingest.Background; b != nil && b.Subtract {
+		s.local = append(s.local, kv.Pair{Key: "background", Value: "subtracted"})
+	}
+
 	s.background = planBackground(exp, rec)
 
 	const most = 3 // outputs of a file's task
@@ -234,6 +238,10 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 		}
 	}
 
+	if s.background != nil {
+		task.Local = append(task.Local, kv.Pair{Key: "background", Value: "notes by how much levels read high"})
+	}
+
 	task.Local = append(task.Local, ing.Points.Settings(s.exp.Ingest.Tolerances)...)
 
 	res := Result{
@@ -284,6 +292,10 @@ func (s *stage) writeTriplets(job *engine.Job, all *joined, points plan.Points, 
 		}
 
 		all.notes = append(all.notes, FileNotes{Warnings: warnings})
+	}
+
+	if b := s.rec.Ingest.Background; b != nil && !b.Subtract {
+		all.notes = append(all.notes, FileNotes{Warnings: warnHigh(s.exp.File.Path, all.triplets)})
 	}
 
 	if s.exp.DSP.Couples {

@@ -69,6 +69,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 // spectraRun computes the rows of a run of microphones.
 func (f *fileTables) spectraRun(ctx context.Context, c dsp.OfSpectra, run ingeststage.RunResult, note *RunNote) error {
 	r := ingeststage.NewRun(f.src, f.res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
+	r.Subtract = f.src.Ingest.Background != nil && f.src.Ingest.Background.Subtract
 	recs := slices.Clone(run.Run.Recordings)
 	var names []string
 	for i, rec := range recs {

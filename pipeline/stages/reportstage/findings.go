@@ -229,16 +229,23 @@ func (f *findings) ranked() []*mistake {
 }
 
 // counts returns the warnings about the numbers of levels. emergenceDB is the emergence below which a level is an upper
-// bound.
-func (f *findings) counts(emergenceDB float64) (warnings []string) {
+// bound. isSubtracted tells whether the background is subtracted.
+func (f *findings) counts(emergenceDB float64, isSubtracted bool) (warnings []string) {
+	orBackground := ""
+	word := "not subtracted"
+	if isSubtracted {
+		orBackground = fmt.Sprintf(", or %d dB above the background", dsp.SubtractFromDB)
+		word = "subtracted"
+	}
+
 	if f.bounds > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %g dB above the floor: they are upper bounds "+
-			"(columns *_bound_1, *_bound_2)", f.bounds, f.levels, emergenceDB))
+		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %g dB above the floor%s: they are upper "+
+			"bounds (columns *_bound_1, *_bound_2)", f.bounds, f.levels, emergenceDB, orBackground))
 	}
 
 	if f.near > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %d dB above the background in the same bins "+
-			"(columns *_background_1, *_background_2), which is not subtracted", f.near, f.levels, dsp.NearBackgroundDB))
+			"(columns *_background_1, *_background_2), which is %s", f.near, f.levels, dsp.NearBackgroundDB, word))
 	}
 
 	if f.dropped > 0 {

@@ -18,7 +18,7 @@ func sentences(f findings) (out []string) {
 		out = append(out, m.String())
 	}
 
-	return append(out, f.counts(3)...)
+	return append(out, f.counts(3, false)...)
 }
 
 // Expected values: sentences of two swapped files, one with a wrong speed and a row entered twice.

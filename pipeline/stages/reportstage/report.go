@@ -199,6 +199,12 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 	return writeFigures(job, det.d)
 }
 
+// subtractsBackground reports whether the background is subtracted from levels.
+func (x *experiment) subtractsBackground() bool {
+	background := x.exp.Ingest.Background
+	return background != nil && background.Subtract
+}
+
 // collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
 func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings, error) {
 	var found findings
@@ -243,7 +249,7 @@ func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experi
 	}
 
 	e.Warnings, e.Widening = inWords(mistakes, far)
-	e.Warnings = append(e.Warnings, found.counts(x.exp.DSP.EmergenceDB)...)
+	e.Warnings = append(e.Warnings, found.counts(x.exp.DSP.EmergenceDB, x.subtractsBackground())...)
 	for _, outcome := range pairs.Outcomes(tab) {
 		if trainstage.Constant(tab, outcome) && len(x.exp.Train.Outcomes) == 0 {
 			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
