@@ -60,7 +60,7 @@ func (e Experiment) vHatClaims() []string {
 	return claims
 }
 
-// comparisonJSON returns the objects of metrics.json that compare methods, or nil if none were compared.
+// comparisonJSON returns the objects of the file of metrics that compare methods, or nil if none were compared.
 func comparisonJSON(split Split) []object {
 	var list []object
 	for _, method := range split.Methods {

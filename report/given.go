@@ -10,7 +10,7 @@ import (
 
 // This file reports predictions that another program made ("given" predictions).
 
-// Names in metrics.json.
+// Names in the file of metrics.
 const (
 	AsStated      = "as stated"      // the only method of a split whose predictions come from another program
 	IntervalScore = "interval_score" // key of the mean interval score of that method

@@ -51,7 +51,7 @@ func (s Split) boundShare() float64 {
 	return all.BoundShare()
 }
 
-// document returns the members of metrics.json.
+// document returns the members of the file of metrics.
 func (h HeldOutcome) document() object {
 	members := object{
 		"outcome", h.Outcome, "values", h.Values, "upper_bounds", h.Bounds,

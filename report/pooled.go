@@ -118,7 +118,7 @@ func (e Experiment) pooledVerdicts() []verdictWords {
 	return verdicts
 }
 
-// document returns the evidence as an object of metrics.json.
+// document returns the evidence as an object of the file of metrics.
 func (p groupPool) document() object {
 	lower, upper := p.Bounds()
 	members := object{

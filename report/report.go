@@ -1,8 +1,8 @@
 // Package report renders the results of experiments: the paper's tables for a
-// terminal, as Markdown and as LaTeX, and metrics.json for programs.
+// terminal, as Markdown and as LaTeX, and the numbers as JSON for programs.
 //
-// The package takes plain values. It returns bytes or writes to a writer; it reads and
-// writes no files. It computes nothing but differences, ranges and roundings. The same
+// The package takes plain values. It returns bytes or writes to a writer. It writes no
+// files, and reads only the numbers of an earlier report (ReadMetrics). It computes nothing but differences, ranges and roundings. The same
 // values give the same bytes.
 //
 // An Experiment has the numbers of the tables, and a Detail also the data of the
@@ -43,7 +43,7 @@ type Split struct {
 	Train     SetMetrics
 	Test      SetMetrics
 	Methods   []Compared           // scores of methods on the test part; empty if none were compared
-	Ranking   []Ranked             // the methods that were trained, the best first; not part of metrics.json
+	Ranking   []Ranked             // the methods that were trained, the best first; MetricsJSON does not have them
 	Flags     []Violation          // identities of the theory that the models violate
 	Network   []score.OutcomeTrust // trust in the network on the test part, by outcome; means over seeds
 	Rivals    []score.OutcomeTrust // trust in another program's predictions on the test part, for comparison

@@ -225,7 +225,7 @@ func (t *terminal) writeFindings(list findingList, brief bool) {
 	}
 
 	if rest > 0 {
-		t.writeParagraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
+		t.writeParagraphs(indent, "", fmt.Sprintf("… and %d more; %s lists them all.", rest, MetricsFile))
 	}
 }
 

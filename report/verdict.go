@@ -569,7 +569,7 @@ func (e Experiment) splitVerdicts() []verdictWords {
 	return verdicts
 }
 
-// verdictJSON returns the members of a split in metrics.json that judge its claims.
+// verdictJSON returns the members of a split in the file of metrics that judge its claims.
 func verdictJSON(split Split) object {
 	var members object
 	if sentence := split.Sentence(); sentence != "" {
@@ -596,7 +596,7 @@ func verdictJSON(split Split) object {
 	return members
 }
 
-// ecov returns the rise of E|cov| for metrics.json, with the record of earlier groups that rose alike, and the rises of
+// ecov returns the rise of E|cov| for the file of metrics, with the record of earlier groups that rose alike, and the rises of
 // the left-out groups for which a network was trained.
 func (s Split) ecov() object {
 	record := s.Honest.Calibration.Scale.Prior.RisesRecord()

@@ -41,7 +41,7 @@ func (c *call) printTerms(terms []docs.Term) error {
 	})})
 }
 
-// metrics returns the numbers of metrics.json and metrics.arrow as terms.
+// metrics returns the metrics that reports have as terms.
 func metrics() []docs.Term {
 	var terms []docs.Term
 	for _, metric := range score.Metrics {

@@ -304,12 +304,12 @@ func union[K comparable, V any](a, b map[K]V) []K {
 	return slices.SortedFunc(maps.Keys(names), func(x, y K) int { return strings.Compare(names[x], names[y]) })
 }
 
-// addMetrics adds the verdicts of a metrics.json to the record, and the numbers that are compared. These are R²,
+// addMetrics adds the verdicts of a file of metrics to the record, and the numbers that are compared. These are R²,
 // E|cov|, C and e of the training set and the test set, Σe/ΣC with its standard error, and the errors and intervals of
 // the outcomes in their units with their standard errors.
 func (r *Record) addMetrics(b []byte) error {
-	var doc report.Metrics
-	if err := json.Unmarshal(b, &doc); err != nil {
+	doc, err := report.DecodeMetrics(b)
+	if err != nil {
 		return err
 	}
 

@@ -39,7 +39,7 @@ type Card struct {
 	// there are too many to list.
 	Conditions [][]float64 `json:"training_conditions,omitempty"`
 
-	// AbsCov is E|cov| on the training conditions, as metrics.json has it.
+	// AbsCov is E|cov| on the training conditions, as the metrics of a report have it.
 	AbsCov float64 `json:"abs_cov,omitempty"`
 }
 

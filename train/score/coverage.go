@@ -56,7 +56,7 @@ func Coverage(s Set, probabilities []float64) []float64 {
 	return list
 }
 
-// share returns count/n as a sum of count terms 1/n, so that metrics.json keeps its last digits, which count/n would
+// share returns count/n as a sum of count terms 1/n, because the last digits of count/n are others, and results must not
 // change.
 func share(count int, n float64) float64 {
 	sum := 0.0

@@ -9,10 +9,10 @@ import (
 )
 
 // Metric describes a number that models are judged by. Metrics lists all of
-// them; metrics.json, metrics.arrow, the tables of every format
-// and the page are made from that list.
+// them; the files of metrics, the tables of every format and the
+// page are made from that list.
 type Metric struct {
-	Key    string  // in metrics.json and metrics.arrow
+	Key    string  // in the files of metrics
 	Symbol string  // in tables
 	Factor float64 // tables show the number times this, 1 or 100
 	Unit   string  // "1" for ratios and shares, "nat", or a power of "sd", the training outcomes' standard deviation
@@ -35,7 +35,7 @@ const (
 	both = Parts | Methods
 )
 
-// Metrics are all metrics, in the order of metrics.json.
+// Metrics are all metrics, in the order of the files of metrics.
 var Metrics = []Metric{
 	{"r2", "R²", 1, "1", "coefficient of determination of μ over all y1 and y2", both, ""},
 	{"abs_cov", "E|cov|", 100, "sd²", "mean |raw| over distinct inputs, the paper's measure", Parts, ""},

@@ -27,14 +27,14 @@ func ReadDetail(path string) (*report.Detail, error) {
 	return detail, plan.ReadGob("page data", path, detail)
 }
 
-// writeReport writes metrics.json, metrics.arrow and the tables of a report.
+// writeReport writes the numbers of a report as JSON and as a table, and its tables for people.
 func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) error {
 	js, err := e.MetricsJSON()
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 
-	files := map[string][]byte{"metrics.json": js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
+	files := map[string][]byte{report.MetricsFile: js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
 	for name, body := range files {
 		if err := os.WriteFile(job.Output(name), body, 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
@@ -47,7 +47,7 @@ func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) erro
 	return plan.WriteTable(job, "metrics.arrow", t)
 }
 
-// metricsTable returns the long form of metrics.json: one row per number.
+// metricsTable returns the numbers of a report, one in each row.
 func metricsTable(e report.Experiment) *table.Table {
 	t := &table.Table{}
 	for number := range e.Numbers() {
@@ -74,7 +74,7 @@ func addMetric(t *table.Table, experiment string, number report.Number) {
 		number.Std = math.NaN()
 	}
 
-	table.AddCell(t, "metric", "", "as in metrics.json; standardised units", number.Key)
+	table.AddCell(t, "metric", "", "as in "+report.MetricsFile+"; standardised units", number.Key)
 	table.AddCell(t, "mean", "", "mean over seeds", number.Mean)
 	table.AddCell(t, "std", "", "sample standard deviation over seeds", number.Std)
 	table.AddCell(t, "seeds", "", "number of seeds", number.N)

@@ -73,7 +73,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 		file.Needs(t)
 	}
 
-	for _, output := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
+	for _, output := range []string{report.MetricsFile, "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
 		t.Publish = append(t.Publish, engine.Link{Output: output, Path: filepath.Join(folder, output)})
 	}
 

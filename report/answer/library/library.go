@@ -5,7 +5,6 @@ package library
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -212,23 +211,17 @@ func readCalibration(path, dir string, seen map[string]string) (c calibration, i
 	return c, true, nil
 }
 
-// readHeldOut reads the numbers of the held-out part of a split, whose folder it is given, from the metrics.json of the
-// experiment. They are not known if there is no such file or if the file does not have the split.
+// readHeldOut reads the numbers of the held-out part of a split, whose folder it is given, from the metrics of the
+// experiment. They are not known if there is no file of metrics, or if the file does not have the split.
 func readHeldOut(split string) (heldOut, error) {
 	unknown := heldOut{rise: math.NaN(), inside: math.NaN()}
-	path := filepath.Join(split, "..", "..", "report", "metrics.json")
-	data, err := os.ReadFile(path)
+	metrics, err := report.ReadMetrics(report.MetricsPath(filepath.Join(split, "..", "..")))
 	if errors.Is(err, fs.ErrNotExist) {
 		return unknown, nil
 	}
 
 	if err != nil {
-		return unknown, fault.OfJSON(path, "the metrics of an experiment", err)
-	}
-
-	var metrics report.Metrics
-	if err := json.Unmarshal(data, &metrics); err != nil {
-		return unknown, fault.OfJSON(path, "the metrics of an experiment", err)
+		return unknown, err
 	}
 
 	for _, s := range metrics.Splits {

@@ -46,7 +46,7 @@ func (m *Models) Files() []string {
 
 // metricsFile returns the path of the numbers of the experiment's report.
 func (m *Models) metricsFile() string {
-	return filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
+	return report.MetricsPath(filepath.Join(m.splitDir(), "..", ".."))
 }
 
 // readHonest sets the calibrated model of the split, if there is one. It ignores the model of another split, which
@@ -76,17 +76,14 @@ func (m *Models) readHonest() error {
 }
 
 // readRecord sets the records: how the networks and the calibrated intervals did on held-out values. That of the
-// networks comes from metrics.json of the experiment's report, if there is one. A final model, which was trained on
+// networks comes from the metrics of the experiment's report, if there are any. A final model, which was trained on
 // everything, has no held-out values: for each outcome it takes the record of the split whose intervals did worst.
 func (m *Models) readRecord() error {
 	if m.Honest != nil && m.Honest.Record != nil {
 		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
 	}
 
-	path := m.metricsFile()
-
-	var doc report.Metrics
-	err := readJSON(path, "the metrics of an experiment", &doc)
+	doc, err := report.ReadMetrics(m.metricsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

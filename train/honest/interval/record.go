@@ -169,7 +169,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Document returns the part of metrics.json and of predictions that describes a calibration and, if a part was held
+// Document returns the part of a report's metrics and of predictions that describes a calibration and, if a part was held
 // out, its record there. r must have a calibration.
 func (r *Result) Document() numbers.Object {
 	c := r.Calibration

@@ -1,29 +1,35 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"iter"
-	"math"
+	"io/fs"
+	"path/filepath"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
 )
 
-// This file writes the numbers of an experiment for programs: metrics.json, its rows as CSV, and the types that read it
-// back.
+// This file has the writer and the reader of metrics.json, which has the numbers of an experiment for programs.
 
-// MetricsJSON returns metrics.json. Its keys have a fixed order, floats are in the
+// MetricsFile is the name of the file. It lies in the folder of the experiment's report.
+const MetricsFile = "metrics.json"
+
+// MetricsPath returns the path of the file of an experiment, whose folder it is given.
+func MetricsPath(experiment string) string { return filepath.Join(experiment, "report", MetricsFile) }
+
+// MetricsJSON returns the contents of the file. Its keys have a fixed order, floats are in the
 // shortest form that reads back to the same bits, undefined numbers are null and have
 // a reason, and the file ends with a newline. The same experiment gives the same bytes.
 // MetricsJSON returns an error if two outcomes of a set, or two splits, have the same
 // name, or if units do not match the outcomes.
 func (e Experiment) MetricsJSON() ([]byte, error) { return e.metricsJSON(nil) }
 
-// metricsJSON returns metrics.json with more members at its end.
+// metricsJSON returns what MetricsJSON returns, with more members at its end.
 func (e Experiment) metricsJSON(more object) ([]byte, error) {
 	if err := e.checkNames(); err != nil {
 		return nil, err
@@ -94,7 +100,7 @@ func (e Experiment) checkNames() error {
 	return nil
 }
 
-// splitJSON returns the members of a split in metrics.json.
+// splitJSON returns the members of a split.
 func splitJSON(split Split) object {
 	members := object{
 		"name", split.Name, "held_out", split.HeldOut, "seeds", split.Seeds, "mc_samples", split.MCSamples,
@@ -144,7 +150,7 @@ func differencesJSON(split Split) object {
 	return differences
 }
 
-// setJSON returns the members of a part of a split in metrics.json.
+// setJSON returns the members of a part of a split.
 func setJSON(set SetMetrics) object {
 	members := object{"rows", set.Rows, "conditions", set.Conditions, "runs", set.Runs}
 	members = append(members, valuesJSON(set.Values)...)
@@ -188,8 +194,7 @@ func duplicate(names []string) string {
 	return ""
 }
 
-// Metrics is the part of metrics.json that other packages read with encoding/json. A metric that the file does not have
-// is absent or NaN.
+// Metrics is the part of the file that is read back. A metric that the file does not have is absent or NaN.
 type Metrics struct {
 	Experiment string
 	Data       string // "simulated", "measured", …
@@ -222,70 +227,40 @@ func (m *SetMetrics) UnmarshalJSON(b []byte) error {
 	return members.UnmarshalJSON(b)
 }
 
-// MetricsCSV returns every metric of metrics.json, one on each line, after a line of
-// headings. Undefined numbers are empty, with the reason in the last column. Floats read
-// back to the same bits.
-func MetricsCSV(experiments []Experiment) ([]byte, error) {
-	var records []numbers.Object
-	for _, experiment := range experiments {
-		for metric := range experiment.Numbers() {
-			mean := metric.Mean
-			std := metric.Std
-			if !metric.Defined() {
-				mean = math.NaN() // CSV writes NaN as an empty cell
-				std = math.NaN()
-			}
+// maxMetricsFile is the largest file that ReadMetrics reads, because it reads the file into memory.
+const maxMetricsFile = 256 << 20
 
-			records = append(records, numbers.Object{
-				"experiment", experiment.Name, "data", experiment.Data, "split", metric.Split, "held_out", metric.HeldOut,
-				"set", metric.Set, "outcome", metric.Outcome, "unit", metric.Unit, "metric", metric.Key, "mean", mean,
-				"std", std, "seeds", metric.N, "undefined", metric.Reason(),
-			})
-		}
+// metricsWanted says in messages what the file should contain.
+const metricsWanted = "the metrics of an experiment"
+
+// ReadMetrics reads the file at path. It returns fs.ErrNotExist if there is no file, and otherwise a *fault.Error if the
+// file cannot be read.
+func ReadMetrics(path string) (Metrics, error) {
+	data, err := fault.ReadFile(path, maxMetricsFile, metricsWanted)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Metrics{}, fs.ErrNotExist
 	}
 
-	var b bytes.Buffer
-	if err := CSV(&b, records); err != nil {
-		return nil, err
+	if _, isFault := errors.AsType[*fault.Error](err); isFault {
+		return Metrics{}, err
 	}
 
-	return b.Bytes(), nil
+	if err != nil {
+		return Metrics{}, fault.OfJSON(path, metricsWanted, err)
+	}
+
+	metrics, err := DecodeMetrics(data)
+	if err != nil {
+		return Metrics{}, fault.OfJSON(path, metricsWanted, err)
+	}
+
+	return metrics, nil
 }
 
-// Number is one metric of a part of a split, over its seeds.
-type Number struct {
-	Split, HeldOut string // name and held-out part of the split
-	Set            string // "train" or "test"
-	Outcome        string // "all" for the mean over outcomes
-	Unit           string // of the outcome; "" for the mean over outcomes
-	score.Keyed           // the key of the metric, and its value
-}
+// DecodeMetrics reads what MetricsJSON returned.
+func DecodeMetrics(data []byte) (Metrics, error) {
+	var metrics Metrics
+	err := json.Unmarshal(data, &metrics)
 
-// Numbers yields all metrics that were computed, including undefined metrics.
-func (e Experiment) Numbers() iter.Seq[Number] {
-	return func(yield func(Number) bool) {
-		for _, split := range e.Splits {
-			if !split.yieldSet("train", split.Train, yield) || !split.yieldSet("test", split.Test, yield) {
-				return
-			}
-		}
-	}
-}
-
-// yieldSet yields the metrics of a part of the split, first of all outcomes together, then of each outcome. It reports
-// whether the loop over Numbers goes on.
-func (s Split) yieldSet(name string, set SetMetrics, yield func(Number) bool) bool {
-	all := OutcomeMetrics{Name: "all", Values: set.Values}
-	for _, outcome := range append([]OutcomeMetrics{all}, set.Outcomes...) {
-		for _, value := range outcome.Values {
-			metric := Number{
-				Split: s.Name, HeldOut: s.HeldOut, Set: name, Outcome: outcome.Name, Unit: outcome.Unit, Keyed: value,
-			}
-			if !yield(metric) {
-				return false
-			}
-		}
-	}
-
-	return true
+	return metrics, err
 }
