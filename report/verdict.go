@@ -596,8 +596,8 @@ func verdictJSON(split Split) object {
 	return members
 }
 
-// ecov returns the rise of E|cov| for the file of metrics, with the record of earlier groups that rose alike, and the rises of
-// the left-out groups for which a network was trained.
+// ecov returns the rise of E|cov| for the file of metrics, with the record of earlier groups that rose alike, and the
+// rises of the left-out groups for which a network was trained.
 func (s Split) ecov() object {
 	record := s.Honest.Calibration.Scale.Prior.RisesRecord()
 	like := record.Like(s.covRise())

@@ -36,8 +36,8 @@ var imports = []struct{ of, may string }{
 	{"train/gp", "ingest/fault internal/parallel train/kernel train/triplets"},
 	{"train/holdout", ""},
 	// The results that it shows.
-	{"report", "report/figure/... ingest/fault ingest/units train/numbers train/score train/triplets train/honest/interval " +
-		"train/honest/scale docs"},
+	{"report", "report/figure/... ingest/fault ingest/units train/numbers train/score train/triplets " +
+		"train/honest/interval train/honest/scale docs"},
 	// The lowest room that may know the outcomes of dsp and the set of train.
 	{"report/pairs", "dsp ingest/campaign ingest/condition ingest/derive ingest/fault ingest/spelling ingest/table " +
 		"ingest/units train/triplets"},

@@ -169,8 +169,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Document returns the part of a report's metrics and of predictions that describes a calibration and, if a part was held
-// out, its record there. r must have a calibration.
+// Document returns the part of a report's metrics and of predictions that describes a calibration and, if a part was
+// held out, its record there. r must have a calibration.
 func (r *Result) Document() numbers.Object {
 	c := r.Calibration
 	left := numbers.Objects(c.Groups, func(g GroupResult) numbers.Object {
