@@ -56,8 +56,8 @@ func Coverage(s Set, probabilities []float64) []float64 {
 	return list
 }
 
-// share returns count/n as a sum of count terms 1/n. The sum and the quotient differ in their last digits; the sum keeps
-// the digits of earlier results.
+// share returns count/n as a sum of count terms 1/n. The sum and the quotient differ in their last digits, and the sum
+// has the digits of earlier results.
 func share(count int, n float64) float64 {
 	sum := 0.0
 	for range count {
