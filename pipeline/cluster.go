@@ -74,8 +74,8 @@ func Executors() []string {
 }
 
 // Executor returns the executor with a name for one run, for Options.Executor. For local, and for a name that Executors
-// does not have, it returns nil and no error: Run then makes the tasks in this process. The other arguments are those
-// of OpenExecutor.
+// does not have, it returns nil and no error: Run then makes the tasks in this process. OpenExecutor explains the other
+// arguments.
 func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 	for _, x := range executors {
 		if x.Name == name {
@@ -106,8 +106,8 @@ func (p *Project) place() (binary, dir string, err error) {
 	return binary, dir, nil
 }
 
-// byScheduler returns what opens the executor that makes tasks as jobs of a scheduler. The section of the scheduler in
-// the configuration describes the jobs.
+// byScheduler returns a function that opens the executor for a scheduler, which makes tasks as jobs. The section of the
+// scheduler in the configuration describes the jobs.
 func byScheduler(name string) OpenExecutor {
 	return func(p *Project, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
 		all, train := p.File.Jobs(name)

@@ -43,7 +43,8 @@ func as[T error](err error) error {
 	return nil
 }
 
-// usageErrors find the errors whose exit status is ExitUsage: each returns the error of one type in a chain, or nil.
+// usageErrors has a function for each type of error whose exit status is ExitUsage. The function returns the error of
+// this type in a chain, or nil.
 var usageErrors = []func(error) error{
 	as[*UsageError], as[config.Errors], as[*config.Error], as[*engine.NotReadyError], as[*engine.WorkdirError],
 	as[*engine.LockedError],
@@ -107,8 +108,8 @@ type joinedErrors interface {
 	Unwrap() []error
 }
 
-// taskFailures returns the texts of the errors of tasks that err joins, in order. The text of a fault of the data is
-// the fault's, which names the file.
+// taskFailures returns the texts of the errors of tasks that err joins, in order. If a fault of the data stopped a
+// task, taskFailures returns the text of the fault, which names the file.
 func taskFailures(err error) []string {
 	//nolint:errorlint // the error itself is joined or is not; errors.As would find a joined error within a task's
 	if joined, ok := err.(joinedErrors); ok {

@@ -3,6 +3,7 @@ package score
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -19,7 +20,7 @@ import (
 	"doubletake/train/triplets"
 )
 
-// golden reads the set computed by testdata/make.py.
+// golden reads the set that testdata/make.py drew, and the numbers that it computed for the set.
 func golden(t testing.TB) (s Set, want struct {
 	Conditions, Runs int
 	All              map[string]float64
@@ -27,6 +28,8 @@ func golden(t testing.TB) (s Set, want struct {
 	R2Factor         map[string]float64 `json:"r2_factor"`
 },
 ) {
+	t.Helper()
+
 	raw := testfile.Read(t, "testdata/score.json")
 
 	var in struct {
@@ -52,40 +55,52 @@ func golden(t testing.TB) (s Set, want struct {
 }
 
 // keys returns the keys of the metrics that are computed from u.
-func keys(u Uses) (out []string) {
+func keys(u Uses) []string {
+	var list []string
 	for _, m := range MetricsOf(u) {
-		out = append(out, m.Key)
+		list = append(list, m.Key)
 	}
-	return out
+
+	return list
 }
 
+// assertNear asserts that a number differs from the expected one by at most tol, times the size of the expected number
+// if that is above 1.
+func assertNear(t assert.TestingT, want, got, tol float64, message ...any) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+
+	assert.InDelta(t, want, got, tol*math.Max(1, math.Abs(want)), message...)
+}
+
+// near reports whether two numbers agree as assertNear asserts it.
 func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math.Abs(b)) }
 
-// Expected values: numpy and scipy, testdata/make.py; differences are rounding.
+// The expected values come from numpy and scipy (testdata/make.py). The differences are rounding.
 func TestSummariseAgainstNumpy(t *testing.T) {
 	s, want := golden(t)
 	got := Summarise(s)
-	require.Equal(t, want.Conditions, got.Conditions,
-		"%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
-	require.Equal(t, want.Runs, got.Runs, "%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
-	assert.Equal(t, s.N, got.Rows, "%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
+	assert.Equal(t, want.Conditions, got.Conditions, "conditions")
+	assert.Equal(t, want.Runs, got.Runs, "runs")
+	assert.Equal(t, s.N, got.Rows, "rows")
 
 	check := func(what string, m Numbers, want map[string]float64) {
-		require.GreaterOrEqual(t, len(want), 15, "%s: only %d numbers to compare", what, len(want))
+		t.Helper()
+
+		require.GreaterOrEqual(t, len(want), 15, "%s: numbers to compare", what)
 
 		for _, name := range keys(Parts) {
-			w, ok := want[name]
+			expected, ok := want[name]
 			if !ok {
-				assert.Equal(t, "calibrated_fraction", name, "%s: numpy has no %s", what, name)
+				assert.Equal(t, "calibrated_fraction", name, "%s: the one number that numpy does not compute", what)
 				continue
 			}
 
-			if g := m.Get(name); !near(g, w, 1e-12) {
-				t.Errorf("%s: %s = %v, want %v", what, name, g, w)
-			}
+			assertNear(t, expected, m.Get(name), 1e-12, "%s: %s", what, name)
 		}
 
-		assert.Empty(t, m.Undefined(), "%s: undefined %v", what, m.Undefined())
+		assert.Empty(t, m.Undefined(), "%s: undefined numbers", what)
 	}
 
 	check("all", got.Numbers, want.All)
@@ -95,23 +110,20 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 	}
 }
 
-// Expected values: scipy's polygamma, testdata/make.py.
+// The expected values come from scipy's polygamma (testdata/make.py). FewConditions is the smallest number of
+// conditions with a factor below four.
 func TestR2FactorAgainstScipy(t *testing.T) {
 	_, want := golden(t)
 	for n := 2; n <= 12; n++ {
-		if w := want.R2Factor[fmt.Sprint(n)]; !near(R2Factor(n), w, 1e-12) {
-			t.Errorf("R2Factor(%d) = %v, want %v", n, R2Factor(n), w)
-		}
+		assertNear(t, want.R2Factor[fmt.Sprint(n)], R2Factor(n), 1e-12, "%d conditions", n)
 	}
 
-	// The threshold is the one in the comment of FewConditions.
-	if R2Factor(FewConditions) >= 4 || R2Factor(FewConditions-1) <= 4 {
-		t.Errorf("factor %v at %d conditions, %v below", R2Factor(FewConditions), FewConditions, R2Factor(FewConditions-1))
-	}
+	assert.Less(t, R2Factor(FewConditions), 4.0)
+	assert.Greater(t, R2Factor(FewConditions-1), 4.0)
 }
 
-// The variance of ln(1−R²) over many sets of seven conditions must be the one
-// R2Factor states, when errors and outcomes are independent normals.
+// The deviation of ln(1−R²) over many sets of seven conditions is the one from which R2Factor follows, if errors and
+// outcomes are independent normal numbers.
 func TestR2FactorMonteCarlo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, reps = 7, 20000
@@ -130,35 +142,36 @@ func TestR2FactorMonteCarlo(t *testing.T) {
 
 	_, sd := MeanStd(logs)
 
-	// Its standard error is about 1/√(2·20000) = 0.5 %, a little more with these tails; 4 of them.
-	if want := math.Log(R2Factor(n)) / 1.959964; math.Abs(sd/want-1) > 0.03 {
-		t.Errorf("deviation %v, want %v", sd, want)
-	}
+	// Its standard error is about 1/√(2·20000) = 0.5 %, a little more with these tails. Four of them are allowed.
+	assert.InEpsilon(t, math.Log(R2Factor(n))/1.959964, sd, 0.03)
 }
 
-func TestR2ClosedForms(t *testing.T) {
+// noisyPairs draws 50 numbers x, and pairs y1 and y2 of x with noise.
+func noisyPairs() (x, y1, y2 []float64) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	n := 50
-	x := make([]float64, n)
-	y1 := make([]float64, n)
-	y2 := make([]float64, n)
-	for i := range x {
-		x[i] = rng.NormFloat64()
-		y1[i], y2[i] = x[i]+rng.NormFloat64(), x[i]+rng.NormFloat64()
+	for range 50 {
+		truth := rng.NormFloat64()
+		x = append(x, truth)
+		y1 = append(y1, truth+rng.NormFloat64())
+		y2 = append(y2, truth+rng.NormFloat64())
 	}
 
-	// Exact answer, and the answer that is the set's own mean.
-	assert.Equal(t, 1.0, R2(x, x, x), "exact")
+	return x, y1, y2
+}
 
+// R² is 1 for the values themselves, and 0 for the mean of the set. It is undefined for an outcome that is constant.
+func TestR2(t *testing.T) {
+	x, y1, y2 := noisyPairs()
+	mean := (average(y1, nil) + average(y2, nil)) / 2
+	assert.Equal(t, 1.0, R2(x, x, x))
+	assert.InDelta(t, 0, R2(y1, y2, slices.Repeat([]float64{mean}, len(x))), 1e-14)
+	assert.True(t, math.IsNaN(R2([]float64{0.1, 0.1, 0.1}, []float64{0.1, 0.1, 0.1}, []float64{1, 2, 3})))
+}
+
+// R² of a line by least squares is the squared correlation.
+func TestR2OfLine(t *testing.T) {
+	x, y1, y2 := noisyPairs()
 	m := (average(y1, nil) + average(y2, nil)) / 2
-
-	constant := slices.Repeat([]float64{m}, n)
-
-	if got := R2(y1, y2, constant); math.Abs(got) > 1e-14 {
-		t.Errorf("mean: %v", got)
-	}
-
-	// A least-squares line has R² = the squared correlation.
 	mx := average(x, nil)
 
 	var sxy, sxx, syy float64
@@ -170,82 +183,72 @@ func TestR2ClosedForms(t *testing.T) {
 		}
 	}
 
-	line := make([]float64, n)
+	line := make([]float64, len(x))
 	for i := range line {
 		line[i] = m + sxy/sxx*(x[i]-mx)
 	}
 
-	if got, want := R2(y1, y2, line), sxy*sxy/sxx/syy; !near(got, want, 1e-13) {
-		t.Errorf("line: %v, want %v", got, want)
-	}
-
-	// By hand: y1 = (0, 2), y2 = (1, 3): half squared differences ½, variance 5/4.
-	if got := NoiseCeiling([]float64{0, 2}, []float64{1, 3}, nil); !near(got, 0.6, 1e-15) {
-		t.Errorf("ceiling %v, want 0.6", got)
-	}
-
-	// The best μ on the pairs themselves, their mean ½(y1+y2), has residuals
-	// ±½(y1−y2): half the noise, so R² = ½(1 + ceiling).
-	half := make([]float64, n)
-	for i := range half {
-		half[i] = (y1[i] + y2[i]) / 2
-	}
-
-	if got, want := R2(y1, y2, half), (1+NoiseCeiling(y1, y2, nil))/2; !near(got, want, 1e-13) {
-		t.Errorf("pair means %v, want %v", got, want)
-	}
-
-	if got := R2([]float64{0.1, 0.1, 0.1}, []float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}); !math.IsNaN(got) {
-		t.Errorf("constant outcome: %v", got)
-	}
+	assertNear(t, sxy*sxy/sxx/syy, R2(y1, y2, line), 1e-13)
 }
 
+// y1 = (0, 2) and y2 = (1, 3) have half squared differences of ½ and the variance 5/4, so that the ceiling is 1 − 0.4.
+// The best μ for the pairs themselves, their mean ½(y1+y2), has residuals ±½(y1−y2), half the noise: R² = ½(1 +
+// ceiling).
+func TestNoiseCeiling(t *testing.T) {
+	assertNear(t, 0.6, NoiseCeiling([]float64{0, 2}, []float64{1, 3}, nil), 1e-15)
+
+	_, y1, y2 := noisyPairs()
+	means := make([]float64, len(y1))
+	for i := range means {
+		means[i] = (y1[i] + y2[i]) / 2
+	}
+
+	assertNear(t, (1+NoiseCeiling(y1, y2, nil))/2, R2(y1, y2, means), 1e-13)
+}
+
+// 2, 4, 4, 4, 5, 5, 7, 9 has the mean 5 and the sum of squares 32. One value has no deviation, and no value no mean.
 func TestMeanStd(t *testing.T) {
-	// By hand: 2, 4, 4, 4, 5, 5, 7, 9 has mean 5 and sum of squares 32.
-	if m, s := MeanStd([]float64{2, 4, 4, 4, 5, 5, 7, 9}); m != 5 || !near(s, math.Sqrt(32.0/7), 1e-15) {
-		t.Errorf("%v ± %v", m, s)
-	}
+	mean, std := MeanStd([]float64{2, 4, 4, 4, 5, 5, 7, 9})
+	assert.Equal(t, 5.0, mean)
+	assertNear(t, math.Sqrt(32.0/7), std, 1e-15)
 
-	if m, s := MeanStd([]float64{3}); m != 3 || !math.IsNaN(s) {
-		t.Errorf("one: %v ± %v", m, s)
-	}
+	mean, std = MeanStd([]float64{3})
+	assert.Equal(t, 3.0, mean)
+	assert.True(t, math.IsNaN(std), "deviation of one value")
 
-	if m, s := MeanStd(nil); !math.IsNaN(m) || !math.IsNaN(s) {
-		t.Errorf("none: %v ± %v", m, s)
-	}
+	mean, std = MeanStd(nil)
+	assert.True(t, math.IsNaN(mean), "mean of nothing")
+	assert.True(t, math.IsNaN(std), "deviation of nothing")
 
-	if m, s := MeanStd([]float64{0.1, 0.1, 0.1}); m != 0.1 || s != 0 {
-		t.Errorf("equal: %v ± %v", m, s)
-	}
+	mean, std = MeanStd([]float64{0.1, 0.1, 0.1})
+	assert.Equal(t, 0.1, mean, "the mean of equal values is exact")
+	assert.Equal(t, 0.0, std)
 }
 
+// The standard error is s/√n for clusters of one value, and the standard error of the means of clusters for equal
+// clusters, whose means here are 2.5, 5 and 6. One cluster has none.
 func TestClusteredMeanClosedForms(t *testing.T) {
 	v := []float64{1, 4, 2, 8, 5, 7}
-	mean, sd := MeanStd(v)
+	wantMean, deviation := MeanStd(v)
+	mean, se := ClusteredMean(v, []int{5, 4, 3, 2, 1, 0})
+	assertNear(t, wantMean, mean, 1e-15)
+	assertNear(t, deviation/math.Sqrt(6), se, 1e-14)
 
-	// Clusters of one: s/√n.
-	if m, se := ClusteredMean(v, []int{5, 4, 3, 2, 1, 0}); !near(m, mean, 1e-15) || !near(se, sd/math.Sqrt(6), 1e-14) {
-		t.Errorf("singletons %v ± %v", m, se)
-	}
+	_, deviation = MeanStd([]float64{2.5, 5, 6})
+	_, se = ClusteredMean(v, []int{9, 9, -1, -1, 4, 4})
+	assertNear(t, deviation/math.Sqrt(3), se, 1e-14)
 
-	// Equal clusters: the standard error of the three cluster means 2.5, 5, 6.
-	_, sd = MeanStd([]float64{2.5, 5, 6})
-	if _, se := ClusteredMean(v, []int{9, 9, -1, -1, 4, 4}); !near(se, sd/math.Sqrt(3), 1e-14) {
-		t.Errorf("clusters %v", se)
-	}
+	mean, se = ClusteredMean(v, make([]int, 6))
+	assertNear(t, wantMean, mean, 1e-15)
+	assert.True(t, math.IsNaN(se), "standard error of one cluster")
 
-	if m, se := ClusteredMean(v, make([]int, 6)); !near(m, mean, 1e-15) || !math.IsNaN(se) {
-		t.Errorf("one cluster %v ± %v", m, se)
-	}
-
-	if m, se := ClusteredMean(nil, nil); !math.IsNaN(m) || !math.IsNaN(se) {
-		t.Errorf("nothing %v ± %v", m, se)
-	}
+	mean, se = ClusteredMean(nil, nil)
+	assert.True(t, math.IsNaN(mean), "mean of nothing")
+	assert.True(t, math.IsNaN(se), "standard error of nothing")
 }
 
-// Values with a random effect per cluster, τ² = 1, noise σ² = 1, 13 values in
-// each of 40 clusters: the mean's variance is (τ² + σ²/13)/40. The naive
-// standard error is 2.7 times too small there.
+// Values have a random effect per cluster, τ² = 1, and noise σ² = 1. With 13 values in each of 40 clusters the variance
+// of the mean is (τ² + σ²/13)/40. A standard error without clusters would be 2.7 times too small.
 func TestClusteredMeanMonteCarlo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const g, size, reps = 40, 13, 2000
@@ -274,13 +277,11 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 	want := (1 + 1.0/size) / g
 	assert.InDelta(t, want, se2, 4*math.Sqrt(2.0/(g-1)/reps)*want, "mean squared standard error")
 
-	if f := float64(covered) / reps; math.Abs(f-0.95) > 4*math.Sqrt(0.95*0.05/reps) {
-		t.Errorf("covers %v of the time", f)
-	}
+	assert.InDelta(t, 0.95, float64(covered)/reps, 4*math.Sqrt(0.95*0.05/reps), "share of intervals with the truth")
 }
 
-// calibrated draws a set whose model is off by b with b ~ N(0, C·scale), so
-// that E[e] = C·scale (docs/method.md#what-is-reported): a covariance that is calibrated for scale 1.
+// calibrated draws a set whose model is off by b ~ N(0, C·scale), so that E[e] = C·scale
+// (docs/method.md#what-is-reported). The covariance is calibrated if scale is 1.
 func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
 	n := runs * channels
 	s := Set{Set: triplets.Set{N: n, Out: 1}}
@@ -300,8 +301,8 @@ func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
 	return s
 }
 
-// Closed form: E[e] = scale·C whatever the noise, so the mean of Σe/ΣC is the
-// scale and its spread over repetitions the standard error.
+// E[e] is scale·C whatever the noise, so that the mean of Σe/ΣC is the scale, and its scatter over repetitions the
+// standard error.
 func TestSumERatioMonteCarlo(t *testing.T) {
 	for _, scale := range []float64{1, 4} {
 		rng := rand.New(rand.NewPCG(7, uint64(scale)))
@@ -325,75 +326,77 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 		assert.InDelta(t, scale, mean, 4*sd/math.Sqrt(float64(reps)),
 			"scale %v: ratio %v ± %v", scale, mean, sd/math.Sqrt(float64(reps)))
 
-		// Squared normals with log-normal sizes have heavy tails: 20 %.
-		if q := math.Sqrt(se2) / sd; q < 0.8 || q > 1.2 {
-			t.Errorf("scale %v: standard error %v, spread %v", scale, math.Sqrt(se2), sd)
-		}
+		// Squared normal numbers of log-normal sizes have heavy tails, which allow 20 %.
+		assert.InEpsilon(t, sd, math.Sqrt(se2), 0.2, "scale %v: standard error of the ratio", scale)
 
-		// 95 % by construction when calibrated, somewhat less because e is
-		// skewed; when e is four times C hardly a bin may agree.
-		require.False(t, scale == 1 && (agree < 0.85 || agree > 0.99), "scale %v: %v of the bins agree", scale, agree)
-		assert.False(t, scale == 4 && agree > 0.3, "scale %v: %v of the bins agree", scale, agree)
+		if scale == 1 { // 95 % by construction, somewhat less because e is skewed
+			assert.Greater(t, agree, 0.85, "share of bins that agree")
+			assert.Less(t, agree, 0.99, "share of bins that agree")
+		} else { // e is four times C, so that hardly a bin agrees
+			assert.Less(t, agree, 0.3, "share of bins that agree")
+		}
 	}
 }
 
+// Equal values of C are in one bin. Here three values of C are equal each, so that each of the four is a bin; e equals
+// C except for the negative one. The expected numbers were computed by hand.
 func TestCalibrateCov(t *testing.T) {
-	// By hand. Values of C in threes; no bin may tear them apart.
 	cov := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, -1, -1, -1}
 	e := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, 0, 0, 0}
 	id := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	c := CalibrateCov(cov, e, id, 6)
-	require.Len(t, c.Bins, 4, "bins: %+v", c.Bins)
+	require.Len(t, c.Bins, 4)
 
 	for i, want := range []float64{-1, 1, 2, 3} {
 		b := c.Bins[i]
-		require.Equal(t, 3, b.N, "bin %d: %+v", i, b)
-		require.Equal(t, want, b.MeanCov, "bin %d: %+v", i, b)
-		assert.Equal(t, 3, b.Runs, "bin %d: %+v", i, b)
-		require.Equal(t, max(0, want), b.MeanE, "bin %d: %+v", i, b)
-		assert.Equal(t, i > 0, b.Agrees, "bin %d: %+v", i, b)
+		assert.Equal(t, 3, b.N, "values of bin %d", i)
+		assert.Equal(t, 3, b.Runs, "runs of bin %d", i)
+		assert.Equal(t, want, b.MeanCov, "mean C of bin %d", i)
+		assert.Equal(t, max(0, want), b.MeanE, "mean e of bin %d", i)
+		assert.Equal(t, i > 0, b.Agrees, "whether bin %d agrees", i)
 	}
 
-	require.True(t, near(c.NonPositive, 0.25, 1e-15), "%+v", c)
-	require.True(t, near(c.Ratio, 18.0/15, 1e-15), "%+v", c)
-	assert.Equal(t, 0.75, c.Agreeing, "%+v", c)
+	assertNear(t, 0.25, c.NonPositive, 1e-15)
+	assertNear(t, 18.0/15, c.Ratio, 1e-15)
+	assert.Equal(t, 0.75, c.Agreeing)
+}
 
-	// Distinct values: equal counts, as they come.
-	cov = nil
-	e = nil
-	id = nil
+// 103 distinct values are divided into ten bins of 10 or 11 values.
+func TestCalibrateCovDistinct(t *testing.T) {
+	var cov, e []float64
+	var id []int
 	for i := range 103 {
 		cov = append(cov, float64((i*37)%103))
 		e = append(e, 1)
 		id = append(id, i)
 	}
 
-	c = CalibrateCov(cov, e, id, 0)
+	c := CalibrateCov(cov, e, id, 0)
+	require.Len(t, c.Bins, 10)
 
 	total := 0
 	for _, b := range c.Bins {
 		total += b.N
-		require.GreaterOrEqual(t, b.N, 10, "a bin of %d", b.N)
-		assert.LessOrEqual(t, b.N, 11, "a bin of %d", b.N)
+		assert.Contains(t, []int{10, 11}, b.N, "values of a bin")
 	}
 
-	require.Len(t, c.Bins, 10, "%d bins of %d values", len(c.Bins), total)
-	assert.Equal(t, 103, total, "%d bins of %d values", len(c.Bins), total)
-
-	if c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0); !math.IsNaN(c.Ratio) || c.Undefined == "" {
-		t.Errorf("negative sum: %+v", c)
-	}
-
-	if c := CalibrateCov(nil, nil, nil, 0); c.Undefined != "no rows" {
-		t.Errorf("nothing: %+v", c)
-	}
-
-	if c := CalibrateCov([]float64{1, math.NaN()}, []float64{1, 1}, []int{0, 1}, 0); c.Undefined == "" || c.Bins != nil {
-		t.Errorf("NaN: %+v", c)
-	}
+	assert.Equal(t, 103, total, "values of all bins")
 }
 
-// draw makes a set of any shape.
+// The ratio is undefined if the covariances do not sum to a positive number, if there are none, or if one is NaN.
+func TestCalibrateCovUndefined(t *testing.T) {
+	c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0)
+	assert.True(t, math.IsNaN(c.Ratio))
+	assert.Equal(t, "the covariances do not sum to a positive value", c.Undefined)
+
+	assert.Equal(t, "no rows", CalibrateCov(nil, nil, nil, 0).Undefined)
+
+	c = CalibrateCov([]float64{1, math.NaN()}, []float64{1, 1}, []int{0, 1}, 0)
+	assert.Equal(t, "a value it is computed from is not finite", c.Undefined)
+	assert.Nil(t, c.Bins)
+}
+
+// draw draws a set of any shape.
 func draw(t *rapid.T) Set {
 	s := Set{Set: triplets.Set{N: rapid.IntRange(4, 40).Draw(t, "n"), Out: rapid.IntRange(1, 3).Draw(t, "out")}}
 	k := s.N * s.Out
@@ -417,13 +420,13 @@ func same(a, b float64) bool {
 	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-6*(1+math.Abs(a)+math.Abs(b))
 }
 
-// The order of the rows means nothing.
+// The order of the rows does not change the numbers.
 func TestPermutationInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
 		p := s
 
-		perm := rapid.Permutation(seq(s.N)).Draw(t, "order")
+		perm := rapid.Permutation(lists.Numbers(s.N)).Draw(t, "order")
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu, &p.Var, &p.CovRaw, &p.Cov, &p.Delta, &p.Kappa, &p.ZigZag} {
 			w := make([]float64, len(*v))
 			for i, k := range perm {
@@ -433,7 +436,8 @@ func TestPermutationInvariance(t *testing.T) {
 			*v = w
 		}
 
-		p.Condition, p.Run = pick(s.Condition, perm), pick(s.Run, perm)
+		p.Condition = pick(s.Condition, perm)
+		p.Run = pick(s.Run, perm)
 		a := Summarise(s)
 		b := Summarise(p)
 		for _, n := range keys(Parts) {
@@ -446,22 +450,14 @@ func TestPermutationInvariance(t *testing.T) {
 	})
 }
 
-func seq(n int) []int {
-	v := make([]int, n)
-	for i := range v {
-		v[i] = i
+// pick returns the values at the given places.
+func pick(values, places []int) []int {
+	picked := make([]int, len(places))
+	for i, k := range places {
+		picked[i] = values[k]
 	}
 
-	return v
-}
-
-func pick(v, at []int) []int {
-	w := make([]int, len(at))
-	for i, k := range at {
-		w[i] = v[k]
-	}
-
-	return w
+	return picked
 }
 
 // R² and the noise ceiling do not change when an outcome and its prediction
@@ -499,18 +495,18 @@ func TestAffineInvariance(t *testing.T) {
 
 		m := Summarise(s)
 		q := Summarise(p)
-		if !same(m.Get("r2"), q.Get("r2")) || !same(m.Get("noise_ceiling"), q.Get("noise_ceiling")) {
-			t.Fatalf("R² %v → %v, ceiling %v → %v", m.Get("r2"), q.Get("r2"), m.Get("noise_ceiling"), q.Get("noise_ceiling"))
+		for _, key := range []string{"r2", "noise_ceiling"} {
+			require.True(t, same(m.Get(key), q.Get(key)), "%s: %v → %v", key, m.Get(key), q.Get(key))
 		}
 
-		if !same(m.Get("e"), q.Get("e")/b/b) || !same(m.Get("pair_mse"), q.Get("pair_mse")/b/b) {
-			t.Fatalf("e %v → %v, pair error %v → %v", m.Get("e"), q.Get("e"), m.Get("pair_mse"), q.Get("pair_mse"))
+		for _, key := range []string{"e", "pair_mse"} {
+			require.True(t, same(m.Get(key), q.Get(key)/b/b), "%s: %v → %v", key, m.Get(key), q.Get(key))
 		}
 	})
 }
 
-// ½[(y1−μ)² + (y2−μ)²] = e + ½(y1−y2)² (docs/method.md#what-is-reported), so the
-// means too; and with one outcome 1−R² = pair error/variance.
+// ½[(y1−μ)² + (y2−μ)²] = e + ½(y1−y2)² (docs/method.md#what-is-reported) is true for each pair, and so for the means.
+// With one outcome, 1−R² is the pair error over the variance.
 func TestPairErrorIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -522,24 +518,25 @@ func TestPairErrorIdentity(t *testing.T) {
 			noise += d * d / 2 / float64(len(s.Y1))
 		}
 
-		if math.Abs(m.Get("pair_mse")-m.Get("e")-noise) > 1e-10 {
-			t.Fatalf("%v ≠ %v + %v", m.Get("pair_mse"), m.Get("e"), noise)
-		}
+		require.InDelta(t, m.Get("e")+noise, m.Get("pair_mse"), 1e-10)
 
 		for j, o := range m.Outcomes {
 			v := pooledVar(lists.Column(s.Y1, s.Out, j), lists.Column(s.Y2, s.Out, j), nil)
-			if !math.IsNaN(o.Get("r2")) && !same((1-o.Get("r2"))*v, o.Get("pair_mse")) {
-				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.Get("r2"), v, o.Get("pair_mse"))
+			if math.IsNaN(o.Get("r2")) {
+				continue
 			}
+
+			fromR2 := (1 - o.Get("r2")) * v
+			require.True(t, same(fromR2, o.Get("pair_mse")), "outcome %d: %v, pair error %v", j, fromR2, o.Get("pair_mse"))
 		}
 
-		e := MeasuredError(s)
-		require.True(t, same(average(e, nil), m.Get("e")), "mean of e %v, E %v", average(e, nil), m.Get("e"))
+		mean := average(MeasuredError(s), nil)
+		require.True(t, same(mean, m.Get("e")), "mean of the measured errors %v, e %v", mean, m.Get("e"))
 	})
 }
 
-// Means over inputs weigh a condition once: rows repeated for one condition
-// only change the means over rows.
+// Means over inputs weigh a condition once: they stay the same if the rows of one condition are repeated. The mean of
+// e, which is over rows, changes.
 func TestConditionsWeighOnce(t *testing.T) {
 	s, want := golden(t)
 	first := s.Condition[0]
@@ -564,13 +561,14 @@ func TestConditionsWeighOnce(t *testing.T) {
 		"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag",
 		"negative_cov", "cov_above_var",
 	} {
-		assert.True(t, near(m.Get(name), want.All[name], 1e-12),
-			"%s changed from %v to %v", name, want.All[name], m.Get(name))
+		assertNear(t, want.All[name], m.Get(name), 1e-12, "%s", name)
 	}
 
-	assert.False(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e runs over rows and should have changed")
+	assert.False(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e changes")
 }
 
+// Each change of a set leaves some numbers without a meaning. Exactly these are undefined, for the reason that is
+// given.
 func TestUndefined(t *testing.T) {
 	base, _ := golden(t)
 	nan := func(s *Set, v *[]float64) {
@@ -633,95 +631,94 @@ func TestUndefined(t *testing.T) {
 
 		m := Summarise(s)
 		for _, n := range keys(Parts) {
-			want, undefined := c.reason[n]
-			if got := m.Reason(n); got != want || undefined != math.IsNaN(m.Get(n)) {
-				t.Errorf("%s: %s = %v, reason %q, want %q", c.name, n, m.Get(n), got, want)
-			}
+			want, isUndefined := c.reason[n]
+			assert.Equal(t, want, m.Reason(n), "%s: reason of %s", c.name, n)
+			assert.Equal(t, isUndefined, math.IsNaN(m.Get(n)), "%s: whether %s is NaN", c.name, n)
 		}
 	}
 }
 
+// all returns the reason by each of the names.
 func all(reason string, names ...string) map[string]string {
-	m := map[string]string{}
-	for _, n := range names {
-		m[n] = reason
+	reasons := map[string]string{}
+	for _, name := range names {
+		reasons[name] = reason
 	}
 
-	return m
+	return reasons
 }
 
+// join adds the entries of b to a, and returns a.
 func join(a, b map[string]string) map[string]string {
-	for k, v := range b {
-		a[k] = v
-	}
+	maps.Copy(a, b)
 	return a
 }
 
+// fill returns n times the same value.
 func fill(n int, v float64) []float64 {
 	return slices.Repeat([]float64{v}, n)
 }
 
+// Few conditions, few runs and equal pairs are warned of. The factor for seven conditions is scipy's, 5.31
+// (testdata/score.json).
 func TestWarnings(t *testing.T) {
 	s, _ := golden(t)
-	if w := Summarise(s).Warnings; len(w) != 0 {
-		t.Errorf("12 conditions in 20 runs: %q", w)
-	}
+	assert.Empty(t, Summarise(s).Warnings, "12 conditions in 20 runs")
 
-	// The factor for seven conditions is scipy's, testdata/score.json: 5.31.
 	for i := range s.Condition {
 		s.Condition[i] %= 7
 	}
 
 	want := "seven distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 5.3 either way " +
 		"(95 %)"
-	if w := Summarise(s).Warnings; len(w) != 1 || w[0] != want {
-		t.Errorf("%q, want %q", w, want)
-	}
+	assert.Equal(t, []string{want}, Summarise(s).Warnings)
 
 	for i := range s.Run {
 		s.Run[i] = i % 3
 	}
 
 	s.Y2 = s.Y1
-	w := Summarise(s).Warnings
-	if len(w) != 3 || !strings.HasPrefix(w[1], "3 runs are few") || !strings.HasSuffix(w[1], "about 50 %") ||
-		!strings.HasPrefix(w[2], "y1 and y2 are equal in every pair") {
-		t.Errorf("%q", w)
-	}
+	warnings := Summarise(s).Warnings
+	require.Len(t, warnings, 3)
+	assert.Contains(t, warnings[1], "3 runs are few")
+	assert.Contains(t, warnings[1], "about 50 %")
+	assert.Contains(t, warnings[2], "y1 and y2 are equal in every pair")
 
-	require.NotEmpty(t, R2Warning(1), "R2Warning at its edges")
-	require.Empty(t, R2Warning(10), "R2Warning at its edges")
-	assert.Empty(t, R2Warning(0), "R2Warning at its edges")
+	assert.Equal(t, "one distinct condition: R² is undefined", R2Warning(1))
+	assert.Empty(t, R2Warning(FewConditions))
+	assert.Empty(t, R2Warning(0))
 }
 
+// The values of two seeds, 0.5 and 0.7, have the mean 0.6 and the deviation 0.2/√2. If one of them is undefined, the
+// value is undefined for its reason.
 func TestOverSeeds(t *testing.T) {
 	a := newNumbers(Parts)
 	b := newNumbers(Parts)
 	a.set("r2", 0.5)
 	b.set("r2", 0.7)
 
-	// By hand: mean 0.6, deviation 0.2/√2.
-	v := OverSeeds([]Numbers{a, b})
-	if s := v.Get("r2"); !near(s.Mean, 0.6, 1e-15) || !near(s.Std, 0.2/math.Sqrt2, 1e-15) || s.N != 2 || !s.Defined() {
-		t.Errorf("%+v", s)
-	}
+	values := OverSeeds([]Numbers{a, b})
+	require.Len(t, values, len(keys(Parts)))
+	assert.Equal(t, "r2", values[0].Key)
+	assert.True(t, values.Get("nll").Absent(), "a metric of methods")
 
-	require.Len(t, v, len(keys(Parts)), "%+v", v)
-	require.Equal(t, "r2", v[0].Key, "%+v", v)
-	assert.True(t, v.Get("nll").Absent(), "%+v", v)
+	r2 := values.Get("r2")
+	assertNear(t, 0.6, r2.Mean, 1e-15)
+	assertNear(t, 0.2/math.Sqrt2, r2.Std, 1e-15)
+	assert.Equal(t, 2, r2.N)
+	assert.True(t, r2.Defined())
 
 	b.undefine("one condition only", "r2")
 
-	if s := OverSeeds([]Numbers{a, b}).Get("r2"); !math.IsNaN(s.Mean) || s.Reason() != "one condition only" ||
-		s.Defined() {
-		t.Errorf("%+v", s)
-	}
+	r2 = OverSeeds([]Numbers{a, b}).Get("r2")
+	assert.True(t, math.IsNaN(r2.Mean))
+	assert.Equal(t, "one condition only", r2.Reason())
+	assert.False(t, r2.Defined())
 
-	if v := OverSeeds(nil); v != nil {
-		t.Errorf("%+v", v)
-	}
+	assert.Nil(t, OverSeeds(nil))
 }
 
+// A value without a finite mean is undefined, and has a reason.
 func TestValueReason(t *testing.T) {
 	for _, c := range []struct {
 		v    Value
@@ -733,33 +730,31 @@ func TestValueReason(t *testing.T) {
 		{Value{Mean: math.NaN(), N: 1, Undefined: "no rows"}, "no rows"},
 		{Mean([]float64{1, 3}), ""},
 	} {
-		if r := c.v.Reason(); r != c.want || c.v.Defined() != (r == "") {
-			t.Errorf("%+v: reason %q, expected %q", c.v, r, c.want)
-		}
+		assert.Equal(t, c.want, c.v.Reason(), "%+v", c.v)
+		assert.Equal(t, c.want == "", c.v.Defined(), "whether %+v is defined", c.v)
 	}
 }
 
-// Every metric is described, keys are unique, and tables show it as it is or in
-// hundredths.
+// Every metric has a unique key, a symbol and a meaning. Tables show it as it is or in hundredths.
 func TestMetrics(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Uses == 0 ||
-			m.Factor != 1 && m.Factor != 100 {
-			t.Errorf("%+v", m)
-		}
-
-		assert.Contains(t, []string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit, "%s has another unit", m.Key)
+		assert.False(t, seen[m.Key], "the key %s occurs once", m.Key)
+		assert.NotEmpty(t, m.Symbol, "symbol of %s", m.Key)
+		assert.NotEmpty(t, m.What, "meaning of %s", m.Key)
+		assert.NotZero(t, m.Uses, "inputs of %s", m.Key)
+		assert.Contains(t, []float64{1, 100}, m.Factor, "factor of %s", m.Key)
+		assert.Contains(t, []string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit, "unit of %s", m.Key)
 
 		seen[m.Key] = true
-		assert.Equal(t, m.What, MetricOf(m.Key).What, "%s is not found by its key", m.Key)
+		assert.Equal(t, m.What, MetricOf(m.Key).What, "%s is found by its key", m.Key)
 	}
 
-	if p, m := len(keys(Parts)), len(keys(Methods)); p != 17 || m != 18 {
-		t.Errorf("%d metrics of parts, %d of methods", p, m)
-	}
+	assert.Len(t, keys(Parts), 17)
+	assert.Len(t, keys(Methods), 18)
 }
 
+// A mistake of the programmer panics with the name of the package.
 func TestPanics(t *testing.T) {
 	ok, _ := golden(t)
 	for name, f := range map[string]func(){
