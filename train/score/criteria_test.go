@@ -93,15 +93,14 @@ func TestHolmInvariants(t *testing.T) {
 			require.LessOrEqual(t, h[i], min(1, float64(len(p))*p[i]), "%v → %v", p, h)
 
 			for k := range p {
-				if p[i] < p[k] && h[i] > h[k] {
-					t.Fatalf("%v → %v", p, h)
+				if p[i] < p[k] {
+					require.LessOrEqual(t, h[i], h[k], "the order stays: %v → %v", p, h)
 				}
 			}
 		}
 
-		if i := slices.Index(p, slices.Min(p)); h[i] != min(1, float64(len(p))*p[i]) {
-			t.Fatalf("%v → %v", p, h)
-		}
+		least := slices.Index(p, slices.Min(p))
+		require.Equal(t, min(1, float64(len(p))*p[least]), h[least], "the smallest: %v → %v", p, h)
 	})
 }
 
@@ -149,9 +148,7 @@ func TestCriteriaAreJudges(t *testing.T) {
 
 	s := criteriaSet(false)
 	s.Couples = true
-	if rows := Criteria()[2].Rows(s); !math.IsNaN(rows[0]) {
-		t.Error("couples have an error")
-	}
+	assert.True(t, math.IsNaN(Criteria()[2].Rows(s)[0]), "couples have no measured error")
 }
 
 // The scatter of the ratio's rows is that of the ratio: within 10 % of the jackknife's
@@ -182,7 +179,5 @@ func TestRatioRowsAgainstJackknife(t *testing.T) {
 	}
 
 	_, sd := MeanStd(left)
-	if want := sd * 9 / math.Sqrt(10); math.Abs(se/want-1) > 0.1 {
-		t.Errorf("SE %v, the jackknife's %v", se, want)
-	}
+	assert.InEpsilon(t, sd*9/math.Sqrt(10), se, 0.1, "standard error, as by the jackknife")
 }

@@ -34,9 +34,9 @@ func TestBounds(t *testing.T) {
 		{nan, nan, 3, 0, 1},
 	} {
 		e := Evidence{Level: 0.95, Units: 2, Inside: c.inside, Inside68: c.inside68, Effective: c.effective}
-		if l, u := e.Bounds(); math.Abs(l-c.lower) > 1e-8 || math.Abs(u-c.upper) > 1e-6 {
-			t.Errorf("%g of %g inside: %.9g to %.9g, expected %.9g to %.9g", c.inside, c.effective, l, u, c.lower, c.upper)
-		}
+		lower, upper := e.Bounds()
+		assert.InDelta(t, c.lower, lower, 1e-8, "lower bound of %g of %g values inside", c.inside, c.effective)
+		assert.InDelta(t, c.upper, upper, 1e-6, "upper bound of %g of %g values inside", c.inside, c.effective)
 	}
 }
 
@@ -130,18 +130,18 @@ func measuredScatter(t *testing.T) (float64, int) {
 	rows, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
 
-	at := map[string]int{}
+	column := map[string]int{}
 	for k, name := range rows[0] {
-		at[name] = k
+		column[name] = k
 	}
 
 	var v []float64
 	for _, r := range rows[1:] {
-		if r[at["measured"]] != "true" || r[at["base"]] != "gp" {
+		if r[column["measured"]] != "true" || r[column["base"]] != "gp" {
 			continue
 		}
 
-		x, err := strconv.ParseFloat(r[at["coverage_68"]], 64)
+		x, err := strconv.ParseFloat(r[column["coverage_68"]], 64)
 		require.NoError(t, err)
 
 		v = append(v, x)
@@ -266,9 +266,9 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			}
 		}
 
-		if _, got := MeanStd(covered); rho == 0.95 && math.Abs(got/sd-1) > 0.1 {
-			t.Errorf("shares inside 68 %% intervals scatter by %.3f between groups, %.3f between %d measured ones", got, sd,
-				groups)
+		if rho == 0.95 {
+			_, scatter := MeanStd(covered)
+			assert.InEpsilon(t, sd, scatter, 0.1, "scatter of the shares inside 68 %% intervals between %d groups", groups)
 		}
 
 		share := func(counts map[Grade]int, list ...Grade) (v float64) {
@@ -279,13 +279,8 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			return v
 		}
 
-		if v := share(pooled[0], Fails); v > allowed {
-			t.Errorf("share %g: %.3f of right intervals do not hold", rho, v)
-		}
-
-		if v := share(pooled[2], Holds, Wide); v > allowed {
-			t.Errorf("share %g: %.3f of intervals too narrow by 2 hold", rho, v)
-		}
+		assert.LessOrEqual(t, share(pooled[0], Fails), allowed, "share %g: right intervals that do not hold", rho)
+		assert.LessOrEqual(t, share(pooled[2], Holds, Wide), allowed, "share %g: intervals too narrow by 2 that hold", rho)
 
 		for f, narrow := range factors {
 			var cells []string
@@ -298,8 +293,8 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 			line := fmt.Sprintf("| %g | %s |", narrow, strings.Join(cells, " | "))
 			t.Logf("share %g: %s", rho, line)
 
-			if full && rho == 0.95 && !strings.Contains(string(doc), line) {
-				t.Errorf("docs/research/intervals.md has no %q", line)
+			if full && rho == 0.95 {
+				assert.Contains(t, string(doc), line, "docs/research/intervals.md")
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,8 +15,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Expected values: scipy.stats, numerical integration and simulation with
-// numpy, testdata/make_judge.py.
+// The expected values come from scipy.stats, from numerical integration and from simulations with numpy
+// (testdata/make_judge.py).
 func TestJudgeAgainstScipy(t *testing.T) {
 	s, _ := golden(t)
 
@@ -47,30 +47,24 @@ func TestJudgeAgainstScipy(t *testing.T) {
 			tol = 10 * in.Want["ence_ref_sd"] / math.Sqrt(enceRuns)
 		}
 
-		if !ok {
-			t.Errorf("scipy has no %s", name)
-		} else if g := got.Get(name); !near(g, want, tol) {
-			t.Errorf("%s = %v, want %v", name, g, want)
-		}
+		require.True(t, ok, "scipy computed %s", name)
+		assertNear(t, want, got.Get(name), tol, "%s", name)
 	}
 
 	for i, q := range got.Quantiles {
-		require.Equal(t, in.Levels[i], q.Level, "quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
-		assert.True(t, near(q.Observed, in.Observed[i], 1e-12),
-			"quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
+		assert.Equal(t, in.Levels[i], q.Level)
+		assertNear(t, in.Observed[i], q.Observed, 1e-12, "share below the quantile %g", q.Level)
 	}
 
 	for _, c := range in.CRPS {
-		if g := CRPSNormal(c[0]); !near(g, c[1], 1e-8) {
-			t.Errorf("CRPS(%v) = %v, want %v", c[0], g, c[1])
-		}
+		assertNear(t, c[1], CRPSNormal(c[0]), 1e-8, "CRPS of %g", c[0])
 	}
 
-	assert.Empty(t, got.Undefined(), "undefined: %v", got.Undefined())
+	assert.Empty(t, got.Undefined())
 }
 
-// honest returns simulated data for which the method's claims hold exactly; sharp
-// multiplies the claimed epistemic variance.
+// honest returns simulated data for which the variances that the method predicts are true. The epistemic variance is
+// then multiplied by sharp.
 func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 	rng := rand.New(rand.NewPCG(seed, 9))
 
@@ -90,47 +84,42 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 	return s, total, v
 }
 
-// On calibrated data every number has a known expectation; the limits are four
-// standard errors or the reference itself.
+// On calibrated data every number has a known expectation: Σe/Σv̂ is 1, coverage is the probability of the interval,
+// and E[v² − 2ve] is −E[v²]. The limits are four standard errors or the reference itself. y1 and y2 share the error of
+// the mean, so that they are worth at least n independent values.
 func TestJudgeOnCalibratedData(t *testing.T) {
 	const n = 10000
 	s, total, v := honest(1, n, 1)
 	r := Judge(s, total, v)
-	if d := math.Abs(r.Get("sum_e_ratio") - 1); d > 4*r.Get("sum_e_ratio_se") || r.Get("sum_e_ratio_se") > 0.05 {
-		t.Errorf("Σe/Σv̂ = %v ± %v, want 1", r.Get("sum_e_ratio"), r.Get("sum_e_ratio_se"))
+	assert.InDelta(t, 1, r.Get("sum_e_ratio"), 4*r.Get("sum_e_ratio_se"))
+	assert.LessOrEqual(t, r.Get("sum_e_ratio_se"), 0.05)
+
+	for key, want := range map[string]float64{"coverage68": math.Erf(1 / math.Sqrt2), "coverage95": 0.95} {
+		assert.InDelta(t, want, r.Get(key), 4*math.Sqrt(want*(1-want)/n), "%s", key)
 	}
 
-	// y1 and y2 share the error of the mean: at worst n independent values.
-	for _, c := range []struct {
-		name      string
-		got, want float64
-	}{{"coverage68", r.Get("coverage68"), math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Get("coverage95"), 0.95}} {
-		assert.InDelta(t, c.want, c.got, 4*math.Sqrt(c.want*(1-c.want)/n), "%s", c.name)
-	}
+	assert.LessOrEqual(t, r.Get("ence"), 1.5*r.Get("ence_ref95"))
 
-	if r.Get("ence") > 1.5*r.Get("ence_ref95") {
-		t.Errorf("ENCE %v of calibrated data, reference %v, 95 %% %v", r.Get("ence"), r.Get("ence_ref"), r.Get("ence_ref95"))
-	}
-
-	// E[v² − 2ve] = −E[v²].
 	want := 0.0
 	for _, x := range v {
 		want -= x * x / n
 	}
 
-	if math.Abs(r.Get("square")-want) > 4*r.Get("square_se") {
-		t.Errorf("mean(v²−2ve) = %v ± %v, want %v", r.Get("square"), r.Get("square_se"), want)
-	}
+	assert.InDelta(t, want, r.Get("square"), 4*r.Get("square_se"))
+}
 
-	// The true variance is the best claim by both scores, and an ENCE of a
-	// total variance halved is far above its reference.
+// The true epistemic variance has the best QLIKE and the best square score. Half the total variance has a worse NLL and
+// CRPS, and an ENCE far above its reference.
+func TestJudgeOnWrongVariances(t *testing.T) {
+	const n = 10000
+	s, total, v := honest(1, n, 1)
+	r := Judge(s, total, v)
 	for _, sharp := range []float64{0.4, 2.5} {
-		_, _, off := honest(1, n, sharp)
-		if o := Judge(s, total, off); o.Get("qlike") <= r.Get("qlike") || o.Get("square") <= r.Get("square") ||
-			math.Abs(o.Get("sum_e_ratio")*sharp-r.Get("sum_e_ratio")) > 1e-9 {
-			t.Errorf("claims %v times too large are not worse: QLIKE %v (%v), square %v (%v)", sharp, o.Get("qlike"),
-				r.Get("qlike"), o.Get("square"), r.Get("square"))
-		}
+		_, _, wrong := honest(1, n, sharp)
+		worse := Judge(s, total, wrong)
+		assert.Greater(t, worse.Get("qlike"), r.Get("qlike"), "variances times %g", sharp)
+		assert.Greater(t, worse.Get("square"), r.Get("square"), "variances times %g", sharp)
+		assert.InDelta(t, r.Get("sum_e_ratio"), worse.Get("sum_e_ratio")*sharp, 1e-9, "variances times %g", sharp)
 	}
 
 	half := make([]float64, n)
@@ -138,14 +127,14 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 		half[i] = x / 2
 	}
 
-	if o := Judge(s, half, v); o.Get("ence") < 5*o.Get("ence_ref95") || o.Get("nll") <= r.Get("nll") ||
-		o.Get("crps") <= r.Get("crps") {
-		t.Errorf("half the variance is not found out: ENCE %v, reference %v", o.Get("ence"), o.Get("ence_ref95"))
-	}
+	worse := Judge(s, half, v)
+	assert.GreaterOrEqual(t, worse.Get("ence"), 5*worse.Get("ence_ref95"))
+	assert.Greater(t, worse.Get("nll"), r.Get("nll"))
+	assert.Greater(t, worse.Get("crps"), r.Get("crps"))
 }
 
-// The reference of ENCE grows like √B/√n: ten bins of so many normal residuals
-// have E|RMSE−RMV|/RMV ≈ √(2/π)/√(2m), m values a bin (χ² of m, large m).
+// The reference of ENCE is E|RMSE−RMV|/RMV ≈ √(2/π)/√(2m) for bins of m normal residuals (χ² with m degrees of freedom,
+// for large m). A method without an epistemic variance has a measured error, and no ratio.
 func TestENCEReferenceClosedForm(t *testing.T) {
 	const n = 5000
 	s, total, _ := honest(3, n, 1)
@@ -153,11 +142,12 @@ func TestENCEReferenceClosedForm(t *testing.T) {
 
 	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
 	assert.InDelta(t, want, r.Get("ence_ref"), 0.05*want, "reference")
-	require.NotEmpty(t, r.Reason("sum_e_ratio"), "a method without v̂ has a ratio, or no e")
-	require.True(t, math.IsNaN(r.Get("sum_e_ratio")), "a method without v̂ has a ratio, or no e")
-	assert.False(t, math.IsNaN(r.Get("e")), "a method without v̂ has a ratio, or no e")
+	assert.Equal(t, "the method claims no epistemic variance", r.Reason("sum_e_ratio"))
+	assert.True(t, math.IsNaN(r.Get("sum_e_ratio")))
+	assert.False(t, math.IsNaN(r.Get("e")))
 }
 
+// Each change leaves a number without a meaning, for the reason that is given.
 func TestJudgeUndefined(t *testing.T) {
 	s, total, v := honest(4, 50, 1)
 	for _, c := range []struct {
@@ -172,84 +162,68 @@ func TestJudgeUndefined(t *testing.T) {
 		{"one run", func(s *Set, _ []float64) { s.Run = make([]int, s.N) }, "square_se", "one run"},
 		{"flat", func(s *Set, _ []float64) { clear(s.Y1); clear(s.Y2) }, "qlike", "equal"},
 	} {
-		u := s
-		tot := append([]float64(nil), total...)
-		u.Y1, u.Y2 = append([]float64(nil), s.Y1...), append([]float64(nil), s.Y2...)
-		c.change(&u, tot)
+		changed := s
+		changed.Y1 = slices.Clone(s.Y1)
+		changed.Y2 = slices.Clone(s.Y2)
+		variances := slices.Clone(total)
+		c.change(&changed, variances)
 
-		r := Judge(u, tot, v)
-		if !math.IsNaN(r.Get(c.what)) || !strings.Contains(r.Reason(c.what), c.why) {
-			t.Errorf("%s: %s = %v because %q", c.name, c.what, r.Get(c.what), r.Reason(c.what))
-		}
+		r := Judge(changed, variances, v)
+		assert.True(t, math.IsNaN(r.Get(c.what)), "%s: %s", c.name, c.what)
+		assert.Contains(t, r.Reason(c.what), c.why, "%s: reason of %s", c.name, c.what)
 	}
 
-	if r := Judge(Set{Set: triplets.Set{Out: 2}}, nil, nil); len(r.Undefined()) != len(keys(Methods)) {
-		t.Errorf("no rows: %v", r.Undefined())
-	}
+	r := Judge(Set{Set: triplets.Set{Out: 2}}, nil, nil)
+	assert.Len(t, r.Undefined(), len(keys(Methods)), "all numbers are undefined without rows")
 }
 
+// The half width is √(c/α), √(0.2/0.05) = 2. The error of ±√(c/α) with the probability α, otherwise 0, has the
+// variance c: a narrower interval would not contain it. There is no interval for a covariance that is not positive and
+// finite.
 func TestChebyshev(t *testing.T) {
-	if h, ok := Chebyshev(0.2, 0.05); !ok || !near(h, 2, 1e-15) {
-		t.Errorf("√(0.2/0.05) = %v", h)
-	}
+	half, ok := Chebyshev(0.2, 0.05)
+	require.True(t, ok)
+	assertNear(t, 2, half, 1e-15)
 
 	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if _, ok := Chebyshev(c, 0.05); ok {
-			t.Errorf("an interval for C = %v", c)
-		}
-	}
-
-	// The promise: at least 1 − α for any error; here the extreme one, ±√(c/α)
-	// with probability α, else 0, whose variance is c.
-	h, _ := Chebyshev(0.2, 0.05)
-	if miss := 0.05; h < math.Sqrt(0.2/miss)-1e-12 {
-		t.Errorf("the two-point error is not held: %v", h)
+		_, ok := Chebyshev(c, 0.05)
+		assert.False(t, ok, "an interval for C = %v", c)
 	}
 }
 
+// A consistent model has no flags. The other violates all four identities. By hand, its rms δ is 1 and its mean |C| is
+// 0.875; its mean |κ| is 0.4 and its σ² is 1.
 func TestDiagnose(t *testing.T) {
 	fine := triplets.Answers{
 		Var: []float64{1, 1, 1}, Cov: []float64{0.2, 0.3, 0.4}, Delta: []float64{0.1, -0.1, 0},
 		Kappa: []float64{0.02, -0.05, 0},
 	}
 
-	if f := Diagnose(fine); len(f) > 0 {
-		t.Errorf("flags of a consistent model: %v", f)
-	}
+	assert.Empty(t, Diagnose(fine), "flags of a consistent model")
+	assert.Empty(t, Diagnose(triplets.Answers{}), "flags of nothing")
 
 	bad := triplets.Answers{
 		Var: []float64{1, 1}, Cov: []float64{-0.25, 1.5}, Delta: []float64{1, -1},
 		Kappa: []float64{0.5, -0.3},
 	}
 
+	flags := Diagnose(bad)
 	var codes []string
-	for _, f := range Diagnose(bad) {
+	for _, f := range flags {
 		codes = append(codes, f.Code)
-		require.Greater(t, f.Value, f.Limit, "flag %+v", f)
-		assert.NotEmpty(t, f.Do, "flag %+v", f)
+		assert.Greater(t, f.Value, f.Limit, "size of %s", f.Code)
+		assert.NotEmpty(t, f.Do, "advice about %s", f.Code)
 	}
 
-	assert.Equal(t, "delta kappa negative-cov cov-above-var", strings.Join(codes, " "), "flags")
-
-	// By hand: rms δ = 1, mean |C| = 0.875.
-	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.How, "1.1 of √C") {
-		t.Errorf("delta: %v", f)
-	}
-
-	if f := Diagnose(bad)[1]; !near(f.Value, 0.4, 1e-12) {
-		t.Errorf("kappa: %v", f)
-	}
-
-	if f := Diagnose(triplets.Answers{}); f != nil {
-		t.Errorf("flags of nothing: %v", f)
-	}
+	require.Equal(t, []string{"delta", "kappa", "negative-cov", "cov-above-var"}, codes)
+	assertNear(t, 1/math.Sqrt(0.875), flags[0].Value, 1e-12)
+	assert.Contains(t, flags[0].How, "1.1 of √C")
+	assertNear(t, 0.4, flags[1].Value, 1e-12)
 }
 
-// A covariance that is the expected e is not flagged, but in a twentieth of all
-// draws; half and twice of it are, on the right side.
-// A ratio that chance may have moved anywhere is not called calibrated. Student's 97.5 % of four
-// degrees of freedom is 2.776: 630 ± 1527 and 1.2 ± 1.1 contain 1 and more than a factor of
-// two; 1.2 ± 0.56 does not contain more; 40 ± 11 does not contain 1.
+// A ratio that chance may have moved anywhere is not called calibrated. Student's 97.5 % quantile with four degrees of
+// freedom is 2.776: 630 ± 1527 and 1.2 ± 1.1 contain 1 and a value that differs by more than a factor of two. 1.2 ±
+// 0.56 does not contain such a value, and 40 ± 11 does not contain 1.
 func TestUncertainCalibration(t *testing.T) {
 	for _, c := range []struct {
 		ratio, se float64
@@ -270,6 +244,9 @@ func TestUncertainCalibration(t *testing.T) {
 	}
 }
 
+// A covariance that equals the expected error is flagged in a twentieth of all draws (binomial, of 60 draws 57 ± 1.7
+// are not flagged; the standard error of a ratio is a little too small). A quarter of it is overconfident, and four
+// times as much underconfident.
 func TestDiagnoseCalibration(t *testing.T) {
 	flagged := func(seed uint64, factor float64) []Flag {
 		s, _, v := honest(seed, 400, 1)
@@ -288,69 +265,64 @@ func TestDiagnoseCalibration(t *testing.T) {
 		}
 
 		for factor, word := range map[float64]string{0.25: "overconfident", 4: "underconfident"} {
-			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" ||
-				!strings.Contains(f[0].Violated(), word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
-				t.Fatalf("seed %d, C %v times the squared error: %v", seed, factor, f)
-			}
+			flags := flagged(seed, factor)
+			require.Len(t, flags, 1, "seed %d, C times %g", seed, factor)
+			require.Equal(t, "calibration", flags[0].Code, "seed %d, C times %g", seed, factor)
+			require.Contains(t, flags[0].Violated(), word, "seed %d, C times %g", seed, factor)
+			require.Greater(t, flags[0].Value, flags[0].Limit, "seed %d, C times %g", seed, factor)
+			require.NotEmpty(t, flags[0].Do, "seed %d, C times %g", seed, factor)
 		}
 	}
 
-	// Binomial, 60 draws of 0.95: 57 ± 1.7; a ratio's own standard error is a little small.
-	assert.GreaterOrEqual(t, right, 48, "%d of 60 calibrated models are not flagged, expected about 57", right)
+	assert.GreaterOrEqual(t, right, 48, "calibrated models of 60 that are not flagged")
 
 	none := newNumbers(Parts)
 	none.undefineAll("not computed")
-
-	if f := DiagnoseCalibration(OverSeeds([]Numbers{none}), 5); f != nil {
-		t.Errorf("flags of nothing: %v", f)
-	}
+	assert.Empty(t, DiagnoseCalibration(OverSeeds([]Numbers{none}), 5), "flags of nothing")
 }
 
-// The flag states the means over the seeds, as the tables do. By hand: ratios 40 and
-// 62 with standard errors 4 and 6 have the mean 51 with 5; of 5 runs Student's 97.5 %
-// quantile with 4 degrees of freedom is 2.776 (tables), so that 1 ± 13.88 is the range.
+// ratioValues returns the values of seeds with these ratios Σe/ΣC and their standard errors.
+func ratioValues(ratios, se []float64) Values {
+	var list []Numbers
+	for i := range ratios {
+		n := newNumbers(Parts)
+		n.set("sum_e_ratio", ratios[i])
+		n.set("sum_e_ratio_se", se[i])
+		n.undefineRest()
+		list = append(list, n)
+	}
+
+	return OverSeeds(list)
+}
+
+// The flag states the means over the seeds, as the tables do. The ratios 40 and 62 with the standard errors 4 and 6
+// have the means 51 and 5. Student's 97.5 % quantile with the 4 degrees of freedom of 5 runs is 2.776 (tables), so
+// that the range is 1 ± 13.88.
 func TestCalibrationOverSeeds(t *testing.T) {
-	seeds := func(ratios, se []float64) Values {
-		var list []Numbers
-		for i := range ratios {
-			n := newNumbers(Parts)
-			n.set("sum_e_ratio", ratios[i])
-			n.set("sum_e_ratio_se", se[i])
-			n.undefineRest()
-			list = append(list, n)
-		}
-
-		return OverSeeds(list)
-	}
-
-	f := DiagnoseCalibration(seeds([]float64{40, 62}, []float64{4, 6}), 5)
-	if len(f) != 1 || !near(f[0].Limit, 13.882, 1e-3) || f[0].Value != 50 ||
-		!strings.Contains(f[0].Violated(), "is 51 times C (standard error 5), so the model is over") {
-		t.Errorf("%+v", f)
-	}
+	flags := DiagnoseCalibration(ratioValues([]float64{40, 62}, []float64{4, 6}), 5)
+	require.Len(t, flags, 1)
+	assertNear(t, 13.882, flags[0].Limit, 1e-3)
+	assert.Equal(t, 50.0, flags[0].Value)
+	assert.Contains(t, flags[0].Violated(), "is 51 times C (standard error 5), so the model is over")
 
 	for _, c := range []struct {
 		ratio, se float64
 		sign      int
 	}{{14.8, 5, 0}, {14.9, 5, 1}, {-12.8, 5, 0}, {-12.9, 5, -1}} {
-		if sign, _, ok := CompareCalibration(seeds([]float64{c.ratio}, []float64{c.se}), 5); sign != c.sign || !ok {
-			t.Errorf("%g ± %g: %d, %v", c.ratio, c.se, sign, ok)
-		}
+		sign, _, ok := CompareCalibration(ratioValues([]float64{c.ratio}, []float64{c.se}), 5)
+		assert.True(t, ok, "%g ± %g", c.ratio, c.se)
+		assert.Equal(t, c.sign, sign, "%g ± %g", c.ratio, c.se)
 	}
 
-	// One seed without a ratio: the table has none, and there is no flag.
-	if f := DiagnoseCalibration(seeds([]float64{13, math.NaN()}, []float64{1, math.NaN()}), 5); f != nil {
-		t.Errorf("%v", f)
-	}
+	// The table has no ratio if a seed has none.
+	assert.Empty(t, DiagnoseCalibration(ratioValues([]float64{13, math.NaN()}, []float64{1, math.NaN()}), 5))
 
-	if _, _, ok := CompareCalibration(seeds([]float64{40}, []float64{4}), 1); ok {
-		t.Error("a range with one run")
-	}
+	_, _, ok := CompareCalibration(ratioValues([]float64{40}, []float64{4}), 1)
+	assert.False(t, ok, "one run has no range")
 }
 
-// σ is checked by the coverage. Simulated with known truth: pairs that share a
-// deviation, σ right, half and twice. Right ones are flagged in a twentieth of
-// all draws (binomial, 60 draws: 3 ± 1.7).
+// The coverage shows whether σ is right. The simulated pairs share a deviation, and σ is the true one, half of it or
+// twice as large. The true one is flagged in a twentieth of all draws (binomial, of 60 draws 3 ± 1.7).
 func TestDiagnoseCoverage(t *testing.T) {
 	flagged := func(seed uint64, factor float64) []Flag {
 		s, total, _ := honest(seed, 400, 1)
@@ -366,17 +338,21 @@ func TestDiagnoseCoverage(t *testing.T) {
 		wrong += len(flagged(seed, 1))
 
 		for factor, word := range map[float64]string{0.5: "too small", 2: "too large"} {
-			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "coverage" || f[0].Do == "" ||
-				!strings.HasPrefix(f[0].Violated(), "coverage = 0.95 is violated: ") || !strings.HasSuffix(f[0].Violated(), word) {
-				t.Fatalf("seed %d, σ %g times the deviation: %v", seed, factor, f)
-			}
+			flags := flagged(seed, factor)
+			require.Len(t, flags, 1, "seed %d, σ times %g", seed, factor)
+			require.Equal(t, "coverage", flags[0].Code, "seed %d, σ times %g", seed, factor)
+			require.NotEmpty(t, flags[0].Do, "seed %d, σ times %g", seed, factor)
+			require.Contains(t, flags[0].Violated(), "coverage = 0.95 is violated: ", "seed %d, σ times %g", seed, factor)
+			require.Contains(t, flags[0].Violated(), word, "seed %d, σ times %g", seed, factor)
 		}
 	}
 
-	assert.LessOrEqual(t, wrong, 10, "%d of 60 models with the right σ are flagged, expected about 3", wrong)
+	assert.LessOrEqual(t, wrong, 10, "models of 60 with the true σ that are flagged")
+}
 
-	// By hand, 15 runs, Student's quantile 2.145: ± 0.02 is a range of ± 0.043; without scatter the deviation
-	// is √(0.95·0.05/15) = 0.0563, a range of ± 0.121.
+// By hand, with Student's quantile of 2.145 for 15 runs: a standard error of 0.02 gives a range of ± 0.043. Without
+// scatter the standard error is √(0.95·0.05/15) = 0.0563, and the range ± 0.121.
+func TestCompareCoverage(t *testing.T) {
 	for _, c := range []struct {
 		coverage, se float64
 		runs, sign   int
@@ -393,12 +369,12 @@ func TestDiagnoseCoverage(t *testing.T) {
 		{math.NaN(), 0.1, 15, 0, false},
 	} {
 		sign, ok := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
-		require.Equal(t, c.sign, sign, "%+v: %d, %v", c, sign, ok)
-		assert.Equal(t, c.ok, ok, "%+v: %d, %v", c, sign, ok)
+		assert.Equal(t, c.sign, sign, "%+v", c)
+		assert.Equal(t, c.ok, ok, "%+v", c)
 	}
 }
 
-// A number to the second digit of its deviation, by hand.
+// The numbers were rounded by hand to the second digit of their deviation.
 func TestUpTo(t *testing.T) {
 	for _, c := range []struct {
 		v, deviation float64
@@ -418,8 +394,8 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// Scores do not depend on the order of the rows, and scaling all data scales
-// those with a unit and leaves the others.
+// Scores do not depend on the order of the rows. If all data are multiplied by a factor, scores with a unit are
+// multiplied by a power of it, logarithms grow by its logarithm, and the other scores stay the same.
 func TestJudgeInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 60).Draw(t, "n")
@@ -455,38 +431,32 @@ func TestJudgeInvariants(t *testing.T) {
 			{"floored", 1, 0},
 			{"chebyshev95", f, 0},
 		} {
-			if x, y := a.Get(c.name)*c.scale+c.add, b.Get(c.name); math.Abs(x-y) > 1e-8*math.Max(1e-6, math.Abs(x)) &&
-				math.Abs(x-y) > 1e-9 {
-				t.Errorf("%s: %v, reversed and scaled by %v: %v", c.name, x, f, y)
-			}
+			want := a.Get(c.name)*c.scale + c.add
+			tolerance := max(1e-9, 1e-8*math.Abs(want))
+			assert.InDelta(t, want, b.Get(c.name), tolerance, "%s, reversed and times %g", c.name, f)
 		}
 	})
 }
 
-// Residuals of 0, 1, 2 and 3 deviations. The central 95 % reach to 1.96, so two of
-// four are inside; the central 99 % to 2.58, so three; the central 50 % to 0.67,
-// so one.
+// The residuals are 0, 1, 2 and 3 deviations. The central 50 % reach to 0.67 deviations and contain one of four, the
+// central 70 % and 95 % reach to 1.04 and 1.96 and contain two, and the central 99 % reach to 2.58 and contain three.
 func TestCoverageByHand(t *testing.T) {
 	s := Set{
 		triplets.Set{N: 2, Out: 1, Y1: []float64{5, 7}, Y2: []float64{9, 11}},
 		triplets.Answers{Mu: []float64{5, 5}, Var: []float64{4, 4}},
 	}
 
-	assert.Equal(t, []float64{0.25, 0.5, 0.5, 0.75}, Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}), "got")
+	assert.Equal(t, []float64{0.25, 0.5, 0.5, 0.75}, Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}))
+	assert.Nil(t, Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}), "without rows")
 
-	if got := Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}); got != nil {
-		t.Errorf("without rows: %v", got)
-	}
-
-	// Judge counts the same way, with the rounding of a sum.
 	r := Judge(s, s.Var, nil)
-	if r.Get("coverage68") != 0.5 || r.Get("coverage95") != 0.5 {
-		t.Errorf("68 %%: %v, 95 %%: %v", r.Get("coverage68"), r.Get("coverage95"))
-	}
+	assert.Equal(t, 0.5, r.Get("coverage68"))
+	assert.Equal(t, 0.5, r.Get("coverage95"))
+}
 
-	// Limits are inside, and not below.
+// A residual at the limit is inside, and not below.
+func TestLimitsAreInside(t *testing.T) {
 	z := []float64{-1, 0, 1, 3}
-	if n, m := within(z, 1), below(z, 1); n != 3 || m != 2 {
-		t.Errorf("%d inside, %d below", n, m)
-	}
+	assert.Equal(t, 3, within(z, 1))
+	assert.Equal(t, 2, below(z, 1))
 }

@@ -3,43 +3,41 @@ package score
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
-// By hand: differences of 1, 1, 3, 3 in two runs over two seeds that agree have the
-// mean 2 and, with runs of equal size, the standard error 1; seeds that differ by ±d
-// add their variance 2d²/2.
+// The differences 1, 1, 3, 3 in two runs, the same for both seeds, have the mean 2. The means of the runs are 1 and 3
+// about 2: by the factor G/(G−1) of ClusteredMean, the squared standard error is 2·(2² + 2²)/4² = 1. Seeds that differ
+// by ±½ have the variance ½, and add half of it.
 func TestRankingByHand(t *testing.T) {
 	best := []float64{1, 2, 3, 4}
-	add := func(d ...float64) []float64 {
-		out := append([]float64(nil), best...)
-		for i := range out {
-			out[i] += d[i]
+	add := func(differences ...float64) []float64 {
+		scores := slices.Clone(best)
+		for i := range scores {
+			scores[i] += differences[i]
 		}
 
-		return out
+		return scores
 	}
 
 	run := []int{7, 7, 9, 9}
 	r := Ranking([][][]float64{{add(1, 1, 3, 3), add(1, 1, 3, 3)}, {best, best}}, run)
-	if r[0].Method != 1 || r[0].Mean != 2.5 || r[0].Above != 0 || r[1].Method != 0 || math.Abs(r[1].Above-2) > 1e-12 ||
-		math.Abs(r[1].SE-math.Sqrt(ssOfRuns)) > 1e-12 || r[1].Worse {
-		t.Errorf("%+v", r)
-	}
+	assert.Equal(t, 1, r[0].Method, "the best method")
+	assert.Equal(t, 2.5, r[0].Mean)
+	assert.Equal(t, 0.0, r[0].Above)
+	assert.Equal(t, 0, r[1].Method, "the other method")
+	assert.InDelta(t, 2, r[1].Above, 1e-12)
+	assert.InDelta(t, 1, r[1].SE, 1e-12)
+	assert.False(t, r[1].Worse, "two runs do not show a difference of two standard errors")
 
 	q := Ranking([][][]float64{{add(1.5, 1.5, 3.5, 3.5), add(0.5, 0.5, 2.5, 2.5)}, {best, best}}, run)
-	assert.InDelta(t, 0.25, q[1].SE*q[1].SE-r[1].SE*r[1].SE, 1e-12,
-		"SE² %v without and %v with seeds that differ by ±½", r[1].SE*r[1].SE, q[1].SE*q[1].SE)
+	assert.InDelta(t, 0.25, q[1].SE*q[1].SE-r[1].SE*r[1].SE, 1e-12, "part of the seeds in the squared standard error")
 }
 
-// The two runs' means are 1 and 3 about 2: by ClusteredMean's G/(G−1), SE² =
-// 2·(2² + 2²)/4² = 1.
-const ssOfRuns = 1.0
-
-// A loss is small up to 0.1 of NLL, and up to a tenth of the best CRPS, at its upper limit.
+// A difference is small if its upper limit is at most 0.1 for NLL, and a tenth of the best score for CRPS.
 func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		key                 string
@@ -61,9 +59,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// Two seeds that scatter leave one degree of freedom: a difference of nine standard
-// errors that comes from one of them may be chance (Student's 97.5 % is 12.7), the
-// same difference in both is none.
+// Two seeds that scatter leave one degree of freedom, for which Student's 97.5 % quantile is 12.7: a difference of nine
+// standard errors may be chance. The same difference in two seeds that agree is not.
 func TestRankingOfScatteringSeeds(t *testing.T) {
 	const rows = 40
 	run := make([]int, rows)
@@ -77,18 +74,15 @@ func TestRankingOfScatteringSeeds(t *testing.T) {
 	}
 
 	r := Ranking([][][]float64{{none, none}, {some, more}}, run)
-	if s := r[1].Above / r[1].SE; r[1].Worse || s < 8.5 || s > 9.5 {
-		t.Errorf("seeds that scatter: %+v", r[1])
-	}
+	assert.InDelta(t, 9, r[1].Above/r[1].SE, 0.5, "standard errors between the methods")
+	assert.False(t, r[1].Worse, "seeds that scatter")
 
-	if r := Ranking([][][]float64{{none, none}, {more, more}}, run); !r[1].Worse {
-		t.Errorf("seeds that agree: %+v", r[1])
-	}
+	r = Ranking([][][]float64{{none, none}, {more, more}}, run)
+	assert.True(t, r[1].Worse, "seeds that agree")
 }
 
-// Two methods with the same expectation are told apart in about one of forty
-// comparisons (one-sided), and one that is worse by half a deviation of single rows
-// nearly always.
+// Two methods with the same expectation are told apart in about one of forty comparisons (one-sided). A method that is
+// worse by 2, twice the deviation of single rows, is found nearly always.
 func TestRankingHoldsItsLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	const rows, runs, trials = 60, 20, 1000
@@ -125,7 +119,7 @@ func TestRankingHoldsItsLevel(t *testing.T) {
 		}
 	}
 
-	require.GreaterOrEqual(t, told, trials/50, "told apart in %d of %d, found in %d", told, trials, found)
-	require.LessOrEqual(t, told, trials/10, "told apart in %d of %d, found in %d", told, trials, found)
-	assert.GreaterOrEqual(t, found, trials*99/100, "told apart in %d of %d, found in %d", told, trials, found)
+	assert.GreaterOrEqual(t, told, trials/50, "comparisons of equal methods that tell them apart")
+	assert.LessOrEqual(t, told, trials/10, "comparisons of equal methods that tell them apart")
+	assert.GreaterOrEqual(t, found, trials*99/100, "comparisons that find the worse method")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/train/triplets"
 )
@@ -76,9 +77,7 @@ func TestAllPairsOfRepeats(t *testing.T) {
 		stated, _ := MeanStd(se)
 		_, before := MeanStd(disjoint)
 
-		if off := (mean - truth) / (sd / math.Sqrt(campaigns)); math.Abs(off) > 3 {
-			t.Errorf("r = %v: mean e %.4f, truth %.4f: %.1f standard errors apart", repeats, mean, truth, off)
-		}
+		assert.InDelta(t, truth, mean, 3*sd/math.Sqrt(campaigns), "r = %v: mean e", repeats)
 
 		assert.InDelta(t, 1, stated/sd, 0.1, "r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
 		assert.False(t, repeats[len(repeats)-1] > 2 && sd >= before,
@@ -147,9 +146,7 @@ func TestWeightedFit(t *testing.T) {
 		s.Run = s.Condition
 		set := Set{Set: s, Answers: triplets.Answers{Mu: mu}}
 		got := Summarise(set)
-		if want := R2(runs, runs, runMu); math.Abs(got.Get("r2")-want) > 1e-12 {
-			t.Fatalf("campaign %d: R² %v of weighted pairs, %v of the runs", c, got.Get("r2"), want)
-		}
+		require.InDelta(t, R2(runs, runs, runMu), got.Get("r2"), 1e-12, "campaign %d: R² of weighted pairs", c)
 
 		truth := noise / float64(len(runs))
 		weighted = append(weighted, (1-got.Get("noise_ceiling"))*pooledVar(runs, runs, nil)-truth)
@@ -184,12 +181,8 @@ func TestJudgeWeights(t *testing.T) {
 	a := Judge(s, v, v)
 	b := Judge(twice, []float64{0.3, 0.3, 0.2, 0.4}, []float64{0.3, 0.3, 0.2, 0.4})
 	for _, key := range []string{"r2", "e", "sum_e_ratio", "sum_e_ratio_se", "square", "square_se", "qlike"} {
-		if x, y := a.Get(key), b.Get(key); !(math.Abs(x-y) < 1e-12) {
-			t.Errorf("%s: %v weighted, %v of the row twice", key, x, y)
-		}
+		assert.InDelta(t, b.Get(key), a.Get(key), 1e-12, "%s of a weighted row, and of the row twice", key)
 	}
 
-	if x, y := Summarise(s).Get("e"), a.Get("e"); math.Abs(x-y) > 1e-15 {
-		t.Errorf("e %v and %v", x, y)
-	}
+	assert.InDelta(t, a.Get("e"), Summarise(s).Get("e"), 1e-15)
 }

@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"doubletake/train/triplets"
 )
 
-// shifted simulates n runs of one pair of two outcomes with deviation 1 about a
-// mean of 0; the model predicts the mean bias.
+// shifted simulates n runs of one pair of two outcomes, with deviation 1 about the mean 0. The model predicts the mean
+// bias.
 func shifted(n int, bias float64) Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 
@@ -29,10 +28,9 @@ func shifted(n int, bias float64) Set {
 	return s
 }
 
-// Expected: closed forms of the normal distribution. With a bias b, claimed
-// deviation c and noise 1 the squared error is b², the ratio √(1+b²)/c, and
-// coverage Φ(zc−b) − Φ(−zc−b). The grades follow from them and the limits; of the model's own
-// claim only a bad one is made.
+// The expected values are closed forms of the normal distribution. With a bias b, a predicted deviation c and noise 1,
+// the squared error is b², the ratio √(1+b²)/c, and the coverage Φ(zc−b) − Φ(−zc−b). The grades follow from them and
+// the limits. The model's own claim is at best undecided.
 func TestTrust(t *testing.T) {
 	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 	for _, c := range []struct {
@@ -75,23 +73,19 @@ func TestTrust(t *testing.T) {
 			assert.InDelta(t, x.want, x.got, x.tol, "bias %g, claim %g: %s", c.bias, c.claim, x.name)
 		}
 
-		if c.bias > 0 && math.Abs(got.EpistemicRatio/(c.bias/0.5)-1) > 0.05 {
-			t.Errorf("bias %g: error over claim %g, expected %g", c.bias, got.EpistemicRatio, c.bias/0.5)
+		if c.bias > 0 {
+			assert.InEpsilon(t, c.bias/0.5, got.EpistemicRatio, 0.05, "bias %g: error over predicted error", c.bias)
 		}
 
-		claim := got.Grade()
+		assert.Equal(t, n, got.Runs)
+		assert.Equal(t, 4*n, got.Values)
+		assert.Equal(t, Worst(c.want, Undecided), got.Grade(), "bias %g, claim %g: grade of the claim", c.bias, c.claim)
 		got.Claimed = false
-		if got.Grade() != c.want || got.Runs != n || got.Values != 4*n {
-			t.Errorf("bias %g, claim %g: %s of %d runs, %d values, expected %s", c.bias, c.claim, got.Grade(), got.Runs,
-				got.Values, c.want)
-		}
-
-		assert.Equal(t, Worst(c.want, Undecided), claim, "bias %g, claim %g: of the model's own claim", c.bias, c.claim)
+		assert.Equal(t, c.want, got.Grade(), "bias %g, claim %g: grade", c.bias, c.claim)
 	}
 }
 
-// The standard errors are those of the numbers' scatter over repeated simulations,
-// within 10 %.
+// The standard errors equal the scatter of the numbers over repeated simulations within 10 %.
 func TestTrustErrors(t *testing.T) {
 	const n, repeats = 60, 1500
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -126,14 +120,13 @@ func TestTrustErrors(t *testing.T) {
 		v, se []float64
 	}{{"coverage", cov, covSE}, {"ratio", ratio, ratioSE}, {"RMSE", rmse, rmseSE}} {
 		_, scatter := MeanStd(c.v)
-		if se, _ := MeanStd(c.se); math.Abs(se/scatter-1) > 0.1 {
-			t.Errorf("%s: standard error %.4f, scatter %.4f", c.name, se, scatter)
-		}
+		se, _ := MeanStd(c.se)
+		assert.InEpsilon(t, scatter, se, 0.1, "standard error of %s", c.name)
 	}
 }
 
-// Intervals that are given count instead of those of normal laws. By hand: of the
-// residuals ±1, 3 and 0 three lie within 2, and one within the 0.5 and 1.5 of their rows.
+// Intervals that are given are judged, and not the ones of normal laws. By hand, three of the residuals 1, −1, 3 and 0
+// lie within 2, and one lies within the half widths 0.5 and 1.5 of the rows.
 func TestTrustOfIntervals(t *testing.T) {
 	s := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{1, 3}, Y2: []float64{-1, 0}, Run: []int{0, 1}}}
 	s.Mu = []float64{0, 0}
@@ -142,13 +135,15 @@ func TestTrustOfIntervals(t *testing.T) {
 	g := TrustOf(s, []float64{4, 4}, nil, []float64{10}, []int{0},
 		&Intervals{Level: 0.98, Half: half, At: [4][]float64{narrow, half, half, {3, 3}}})
 
-	if g.Level != 0.98 || g.Inside != 0.75 || g.At != [4]float64{0.25, 0.75, 0.75, 1} || g.Half != 2 || g.Claimed {
-		t.Errorf("%+v", g)
-	}
+	assert.Equal(t, 0.98, g.Level)
+	assert.Equal(t, 0.75, g.Inside)
+	assert.Equal(t, [4]float64{0.25, 0.75, 0.75, 1}, g.At)
+	assert.Equal(t, 2.0, g.Half)
+	assert.False(t, g.Claimed)
 	assert.InDelta(t, 2/(10*1.959963984540054), g.WidthOverSpread, 1e-12, "width over spread")
 }
 
-// Where nothing can be measured nothing is claimed, and nothing is decided.
+// If the error cannot be measured, the grade is undecided and a reason is stated.
 func TestTrustUndefined(t *testing.T) {
 	one := shifted(5, 0)
 	for i := range one.Run {
@@ -164,13 +159,14 @@ func TestTrustUndefined(t *testing.T) {
 		"empty": {Set: triplets.Set{Out: 2}},
 	} {
 		g := TrustOf(s, fill(2*s.N, 1), nil, nil, []int{0, 1}, nil)
-		if g.Grade() != Undecided || !math.IsNaN(g.InsideSE) || g.EpistemicRatioDefect == "" ||
-			!math.IsNaN(g.EpistemicRatio) {
-			t.Errorf("%s: %+v", name, g)
-		}
+		assert.Equal(t, Undecided, g.Grade(), "%s", name)
+		assert.True(t, math.IsNaN(g.InsideSE), "%s: standard error of the share inside", name)
+		assert.True(t, math.IsNaN(g.EpistemicRatio), "%s: error over predicted error", name)
+		assert.NotEmpty(t, g.EpistemicRatioDefect, "%s: reason", name)
 	}
 }
 
+// The worst of no grades is undecided.
 func TestWorst(t *testing.T) {
 	for _, c := range []struct {
 		in   []Grade
@@ -186,7 +182,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// Means are over seeds; the grade is that of the means: .65 of 40 values is less than .9.
+// MeanTrust averages over seeds, and the grade follows from the means: 0.65 of 40 values is less than 0.9. A ratio that
+// one seed lacks is undefined, for the reason of that seed.
 func TestMeanTrust(t *testing.T) {
 	a := Trust{
 		RMSE: 1, Level: 0.95, Inside: 0.95, InsideSE: 0.01, Ratio: 1, RatioSE: 0.01, Runs: 10, Values: 40, Effective: 40,
@@ -199,16 +196,17 @@ func TestMeanTrust(t *testing.T) {
 	}
 
 	m := MeanTrust([]Trust{a, b})
-	if m.RMSE != 2 || math.Abs(m.Inside-0.65) > 1e-12 || m.Grade() != Fails || !math.IsNaN(m.EpistemicRatio) ||
-		m.EpistemicRatioDefect != "why" {
-		t.Errorf("%+v", m)
-	}
+	assert.Equal(t, 2.0, m.RMSE)
+	assert.InDelta(t, 0.65, m.Inside, 1e-12)
+	assert.Equal(t, Fails, m.Grade())
+	assert.True(t, math.IsNaN(m.EpistemicRatio))
+	assert.Equal(t, "why", m.EpistemicRatioDefect)
 
-	assert.Equal(t, a, MeanTrust([]Trust{a}), "got")
+	assert.Equal(t, a, MeanTrust([]Trust{a}), "the mean of one seed")
 }
 
-// The shares of Trust, of Judge and of Coverage are one count. Limits belong to the
-// interval: in units of σ the values 1, −1 and 0 lie inside 68 %, 2 does not.
+// Trust, Judge and Coverage count the same shares. A value at the limit is inside: of 1, −1, 0 and 2 deviations three
+// are inside μ ± σ.
 func TestCoverageIsOneNumber(t *testing.T) {
 	s := shifted(200, 0.7)
 	total := make([]float64, len(s.Mu))
@@ -220,18 +218,12 @@ func TestCoverageIsOneNumber(t *testing.T) {
 	judged := Judge(s, total, nil)
 	s.Var = total
 	shares := Coverage(s, []float64{math.Erf(1 / math.Sqrt2), 0.95})
-	for i, c := range []struct{ trust, judge float64 }{
-		{trust.At[0], judged.Get("coverage68")}, {trust.Inside, judged.Get("coverage95")},
-	} {
-		require.True(t, near(c.trust, c.judge, 1e-12),
-			"%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
-		assert.True(t, near(shares[i], c.judge, 1e-12),
-			"%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
-	}
+	assertNear(t, judged.Get("coverage68"), trust.At[0], 1e-12)
+	assertNear(t, judged.Get("coverage68"), shares[0], 1e-12)
+	assertNear(t, judged.Get("coverage95"), trust.Inside, 1e-12)
+	assertNear(t, judged.Get("coverage95"), shares[1], 1e-12)
 
 	edge := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{2, 4}, Y2: []float64{-2, 0}, Run: []int{0, 1}}}
 	edge.Mu = []float64{0, 0}
-	if got := TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}, nil); got.At[0] != 0.75 {
-		t.Errorf("%g of the values inside, expected 0.75", got.At[0])
-	}
+	assert.Equal(t, 0.75, TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}, nil).At[0])
 }
