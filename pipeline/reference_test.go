@@ -88,12 +88,11 @@ experiments:
     train: *train
 `
 
-// On the reference's data this program gives what the reference gives: its
-// README's table within the spread over seeds, and the ranges of its bars.json.
-// A mean over five seeds here and one there differ by chance with the deviation
-// √((s² + s₀²)/5); four of these, and half a unit of the table's last digit, is
-// what "the same" means for each of the 20 numbers (a five-seed s is itself
-// uncertain by a third).
+// Trainings on the data of the Python reference. Expected: the 20 numbers in the table of its README, and the ranges
+// in its bars.json. Each number is a mean over five seeds, here and there. Two such means, with the deviations s and
+// s₀ over seeds, differ by chance with the deviation √((s² + s₀²)/5). A number agrees if it differs by at most four
+// of these deviations, because a deviation over five seeds is itself uncertain by a third, and by half a unit of the
+// last digit.
 func TestReferenceTables(t *testing.T) {
 	longtest.Skip(t, "trains 25 networks")
 	dir := t.TempDir()

@@ -17,7 +17,8 @@ import (
 	"doubletake/pipeline/pipelinetest"
 )
 
-// 0 is what computes (case zero-is-a-value): a number next to it gives the same outcomes, the default does not.
+// A setting of 0 counts as 0, and not as a setting that was left out. Expected: the same outcomes as with a number
+// near 0, and other outcomes than with another number, such as the default.
 func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()
 
@@ -39,6 +40,7 @@ func TestZeroIsAValue(t *testing.T) {
 
 	tachometer := ", tachometer: {channel: 1, pulses_per_rev: 2, threshold: %s}, channels: [2]"
 
+	// base is completed by the settings of ingest and dsp, of which one has the value as %s: 0, near and other in turn.
 	cases := []struct{ key, base, ingest, dsp, near, other string }{
 		{"emergence_db", sound, "", ", emergence_db: %s", "1e-9", "6"},
 		{"min_bins", sound, "", ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: %s", "0", "2"},
@@ -53,15 +55,9 @@ func TestZeroIsAValue(t *testing.T) {
 	var text strings.Builder
 	for _, c := range cases {
 		for i, v := range []string{"0", c.near, c.other} {
-			in := c.ingest
-			dsp := c.dsp
-			if strings.Contains(in, "%s") {
-				in = fmt.Sprintf(in, v)
-			} else if strings.Contains(dsp, "%s") {
-				dsp = fmt.Sprintf(dsp, v)
-			}
-
-			fmt.Fprintf(&text, "  %s_%d:\n    %s\n", c.key, i, fmt.Sprintf(c.base, in, dsp))
+			ingest := strings.Replace(c.ingest, "%s", v, 1)
+			dsp := strings.Replace(c.dsp, "%s", v, 1)
+			fmt.Fprintf(&text, "  %s_%d:\n    %s\n", c.key, i, fmt.Sprintf(c.base, ingest, dsp))
 		}
 	}
 
@@ -70,17 +66,17 @@ func TestZeroIsAValue(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, c := range cases {
-		var tabs [3]*table.Table
-		for i := range tabs {
-			tabs[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
+		var tables [3]*table.Table // with 0, near and other
+		for i := range tables {
+			tables[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
 		}
 
-		assert.True(t, alike(tabs[0], tabs[1]), "%s: 0 does not give what %s gives", c.key, c.near)
-		assert.False(t, alike(tabs[0], tabs[2]), "%s: 0 gives what %s gives", c.key, c.other)
+		assert.True(t, alike(tables[0], tables[1]), "%s: 0 and %s give the same outcomes", c.key, c.near)
+		assert.False(t, alike(tables[0], tables[2]), "%s: 0 and %s give other outcomes", c.key, c.other)
 	}
 }
 
-// alike reports whether two tables have the same values but for rounding.
+// alike reports whether two tables have the same values up to rounding.
 func alike(a, b *table.Table) bool {
 	return slices.EqualFunc(a.Columns, b.Columns, func(x, y table.Column) bool {
 		return slices.Equal(x.Bools, y.Bools) && slices.EqualFunc(x.Floats, y.Floats, func(v, w float64) bool {
@@ -89,11 +85,11 @@ func alike(a, b *table.Table) bool {
 	})
 }
 
-// An angle outside those of the tare by less than the default tolerance is an error with none.
+// The angle 21° is outside the angles of the tare, 0 to 20°. Expected: a tolerance of 1.5° accepts it, and a
+// tolerance of 0 refuses it.
 func TestZeroTolerance(t *testing.T) {
-	for value, want := range map[string]bool{"0": false, "1.5": true} {
-		dir := t.TempDir()
-		err := pipelinetest.Run(dir, map[string]string{
+	run := func(tolerance string) error {
+		return pipelinetest.Run(t.TempDir(), map[string]string{
 			"force_a1.csv": "U1,alpha\nV,deg\n1,21\n2,21\n3,21\n4,21\n",
 			"tare.csv":     "U1,alpha\nV,deg\n1,0\n1,10\n1,20\n1,15\n",
 			"pipeline.yaml": `version: 1
@@ -105,13 +101,12 @@ experiments:
       columns: {lift_n: Fz}
       balance:
         {voltages: [U1], components: [Fz], matrix: [[1]], angle: alpha, tare: {file: tare.csv},
-         tolerance_deg: ` + value + `}
+         tolerance_deg: ` + tolerance + `}
     dsp: {triplets: split-halves}
 `,
 		}, engine.Options{Jobs: 1, Selection: engine.Selection{To: "dsp"}})
-
-		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "an angle of the tare") {
-			t.Errorf("tolerance_deg: %s: %v", value, err)
-		}
 	}
+
+	require.NoError(t, run("1.5"))
+	assert.ErrorContains(t, run("0"), "an angle of the tare")
 }

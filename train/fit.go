@@ -201,8 +201,9 @@ func (t *trainer[T]) fit(
 	return history, nil
 }
 
-// pass trains for one epoch. order has the numbers of the triplets in the order of their use. swapped, if not nil, says
-// which of them exchange y1 and y2. epoch is the number of epochs before this one.
+// pass trains for one epoch. order has the numbers of the triplets in the order of their use. swapped, if not nil,
+// says which of them exchange y1 and y2. epoch is the number of epochs before this one. CONTRIBUTING.md says why
+// products are converted.
 func (t *trainer[T]) pass(
 	ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config,
 ) (Epoch, error) {

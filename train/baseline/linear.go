@@ -375,7 +375,7 @@ func (r *regression) centre(used []int, weight float64, values []float64) (mean 
 	return mean, centred
 }
 
-// predict sets mu to the standardised outcomes at x.
+// predict sets mu to the standardised outcomes at x. CONTRIBUTING.md says why the product is converted.
 func (r *regression) predict(chosen []int, slopes *mat.Dense, x, mu []float64) {
 	for j := range mu {
 		mu[j] = slopes.At(0, j)

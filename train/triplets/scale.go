@@ -38,7 +38,7 @@ func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 	}
 
 	// The mean is computed about the first row, and the deviation about the mean, so that values far from zero lose no
-	// digits.
+	// digits. CONTRIBUTING.md says why products are converted.
 	for j := range n {
 		origin := parts[0][j]
 		sum := 0.0

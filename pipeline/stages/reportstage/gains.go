@@ -15,9 +15,10 @@ import (
 // Limits of a gain that is reported.
 const (
 	gainDB     = 2  // smallest gain worth a warning
-	tooFarDB   = 20 // smallest gain that the warning level-apart names already
+	tooFarDB   = 20 // from this gain on the warning level-apart names the microphone
 	constantDB = 1  // largest difference of a level's offset from the gain
-	gainRuns   = 5  // fewest runs
+	gainRuns   = 5  // smallest number of runs
+	gainLevels = 3  // smallest number of microphones in a run: with two, it is not known which one is wrong
 )
 
 // addGains adds a warning for each microphone whose levels are offset by the same gain in three quarters of all runs
@@ -42,7 +43,7 @@ func (f *findings) addGains(set triplets.Set) {
 		}
 
 		gains[name] = gain
-		offsets := microphones[name].levels
+		own := microphones[name]
 		side := "above"
 		if gain < 0 {
 			side = "below"
@@ -50,7 +51,7 @@ func (f *findings) addGains(set triplets.Set) {
 
 		f.add("gain-apart", "gain-apart"+name, "#"+name, fmt.Sprintf("%.1f dB %s its neighbours in %d of %d levels of %d "+
 			"recordings: its gain? calibration: {gain_db: {%s: %.2f}} takes it out", math.Abs(gain), side,
-			countNear(gain, offsets), len(offsets), microphones[name].runs, name, gain))
+			countNear(gain, own.levels), len(own.levels), own.runs, name, gain))
 	}
 }
 
@@ -86,11 +87,11 @@ func largestGain(microphones map[string]*offsets, known map[string]float64) (nam
 }
 
 // levelOffsets returns the offsets of each microphone's levels, after the known gains are subtracted from the levels.
-// runs contains the rows of each run, in the order of the microphones.
+// runs contains the rows of each run. Rows of one run that follow each other belong to neighbouring microphones.
 func levelOffsets(set triplets.Set, runs [][]int, gains map[string]float64) map[string]*offsets {
 	microphones := map[string]*offsets{}
 	for _, rows := range runs {
-		if len(rows) < 3 {
+		if len(rows) < gainLevels {
 			continue
 		}
 

@@ -22,7 +22,8 @@ type against struct {
 	split *table.Table // predictions.arrow of the split, with the parts and the scale; nil without a split
 }
 
-// openAgainst reads the pairs that judge and the split. Pairs in a file of text may have the columns in texts as names.
+// openAgainst reads the pairs that predictions are judged against, and the split if one is named. If the pairs are a
+// text file, the columns in texts contain names rather than numbers.
 func openAgainst(o Options, texts []string) (*against, error) {
 	p, err := o.Against.Open(texts)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Options are what the user of a prediction chooses.
 type Options struct {
-	Level       float64             // level of the intervals; 0: that of the calibration, and 0.95 of the networks
+	Level       float64             // level of the intervals; 0: the calibration's level, and 0.95 for the networks
 	Extrapolate bool                // whether to give intervals outside the training range, or without a record, too
 	Things      []map[string]string // by condition: its names by label, see ParseAt; nil: all things are new
 	Only        string              // columns of CSV and JSON: "" (all), OnlyCalibrated or OnlyNetwork
@@ -31,8 +31,8 @@ func (o Options) alpha() float64 {
 	return 1 - o.Level
 }
 
-// OnlyCalibrated leaves the columns of the networks out of an Answer. OnlyNetwork leaves out all others, and the raw
-// covariance of the networks, which takes many samples.
+// Values of Options.Only. OnlyCalibrated leaves the columns of the networks out of an Answer. OnlyNetwork leaves out
+// the calibrated columns, and also the raw covariance of the networks, because it takes many samples.
 const (
 	OnlyCalibrated = "calibrated"
 	OnlyNetwork    = "network"
