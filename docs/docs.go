@@ -113,7 +113,8 @@ func Find(word string, more ...Term) []Term {
 // Named returns the terms that have the word as one of their names. It looks in the glossary, in the columns, in more,
 // in the Arrow tables and in the keys of the configuration, and returns the terms of the first of these that has any.
 // If none has, Named returns the terms of the parts of columns' names, such as _low or network_, with which the word
-// ends or begins. It ignores case, the s of a plural, and units and factors: "e ×10⁻²" is "e".
+// ends or begins. It ignores case, the s of a plural, units and factors, and the numbers in columns' names: "e ×10⁻²"
+// is "e", and bpf3_db is bpf1_db.
 func Named(word string, more ...Term) []Term {
 	word = base(word)
 	known := read()
@@ -184,8 +185,15 @@ func (t Term) names() []string {
 // isNamed reports whether the word, or the word without an s at its end, is a name of the term.
 func (t Term) isNamed(word string) bool {
 	names := t.names()
-	return slices.Contains(names, word) || slices.Contains(names, strings.TrimSuffix(word, "s"))
+	isNumbered := strings.Contains(word, "_") && slices.ContainsFunc(names, func(name string) bool {
+		return digits.ReplaceAllString(name, "1") == digits.ReplaceAllString(word, "1")
+	})
+
+	return isNumbered || slices.Contains(names, word) || slices.Contains(names, strings.TrimSuffix(word, "s"))
 }
+
+// digits are the digits in the name of a column, such as the number of a harmonic.
+var digits = regexp.MustCompile(`\d+`)
 
 // base returns a name in lower case, without its unit, factor or error.
 func base(name string) string {

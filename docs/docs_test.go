@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		"R² test":      "R² test, score",
 		"honest.prior": "honest.prior", "duration_s": "duration_s", "lift_n_2": "_1, _2",
 		"lift_n_sd":   "_sd, _sd_epistemic, _sd_noise, _sd_claimed",
-		"halton-1024": "exact-1d, tensor-15, halton-1024",
+		"halton-1024": "exact-1d, tensor-15, halton-1024", "bpf3_db": "bpf1_db", "far runs": "far run",
 	} {
 		got := Find(word)
 		require.Len(t, got, 1, "%s: %+v, expected %s", word, got, want)
