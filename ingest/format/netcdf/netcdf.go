@@ -28,15 +28,22 @@ var Format = ingest.Format{
 // maxTexts is the number of characters up to which an array of characters becomes an attribute.
 const maxTexts = 4096
 
-// kinds has the types of numbers, by their number in the file.
+// kinds has the types of numbers, by their number in the file (netcdf.h: NC_BYTE to NC_UINT64, NC_FILL_SHORT to
+// NC_FILL_UINT64).
 var kinds = map[uint32]struct {
 	kind raw.Kind
 	fill float64 // value of elements that were never written; NaN for bytes, whose fill value is a valid value
 }{
-	1: {raw.I8, math.NaN()}, 3: {raw.I16, -32767}, 4: {raw.I32, -2147483647},
-	5: {raw.F32, float64(float32(9.9692099683868690e+36))}, 6: {raw.F64, 9.9692099683868690e+36},
-	7: {raw.U8, math.NaN()}, 8: {raw.U16, 65535}, 9: {raw.U32, 4294967295},
-	10: {raw.I64, -9223372036854775806}, 11: {raw.U64, 18446744073709551614},
+	1:  {raw.I8, math.NaN()},
+	3:  {raw.I16, -32767},
+	4:  {raw.I32, -2147483647},
+	5:  {raw.F32, float64(float32(9.9692099683868690e+36))},
+	6:  {raw.F64, 9.9692099683868690e+36},
+	7:  {raw.U8, math.NaN()},
+	8:  {raw.U16, 65535},
+	9:  {raw.U32, 4294967295},
+	10: {raw.I64, -9223372036854775806},
+	11: {raw.U64, 18446744073709551614},
 }
 
 // char is the type of characters, by its number in the file.
@@ -200,7 +207,7 @@ func (f *file) wholeRecords(variables []*variable) int64 {
 // shape describes a variable for messages.
 func (v *variable) shape() string { return fmt.Sprintf("variable %s of shape %v", v.name, v.dims) }
 
-// elements returns the number of elements of a variable. It returns an error if no file could contain so many.
+// elements returns the number of elements of a variable. It returns an error if the number is too large for a file.
 func (f *file) elements(v *variable) (int64, error) {
 	n := int64(1)
 	for _, length := range v.dims {

@@ -39,13 +39,14 @@ const magic = "\x93NUMPY"
 const (
 	maxChannels = 1 << 16 // each channel takes memory in addition to its samples
 	maxHeader   = 1 << 20 // length of the dictionary, in bytes
-	maxAxes     = 64      // NumPy allows as many
+	maxAxes     = 64      // limit of NumPy 2
 )
 
 // Open reads the header of an NPY file and returns a reader of its numbers.
 //
-// An array with one axis is one channel. Of two axes, the longer one is time, unless the options name it. Integers are
-// not scaled; those of more than 53 bits are rounded to float64. The file states neither the rate nor the unit.
+// An array with one axis is one channel. If it has two axes, the longer one is time, unless the options name the axis
+// of time. Integers are not scaled; integers of more than 53 bits are rounded to float64. The file states neither the
+// rate nor the unit.
 func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	h, err := readHeader(src)
 	if err != nil {
@@ -158,7 +159,7 @@ type shape struct {
 func (h *header) layOut(src ingest.Source, o ingest.Options) (shape, error) {
 	switch len(h.shape) {
 	case 1:
-		return shape{h.shape[0], 1, true}, nil
+		return shape{frames: h.shape[0], channels: 1, timeFirst: true}, nil
 	case 2:
 		axis, err := arrays.Axes(h.shape, nil, 0, o.Arrays)
 		if err != nil {
@@ -166,10 +167,10 @@ func (h *header) layOut(src ingest.Source, o ingest.Options) (shape, error) {
 		}
 
 		if axis == 1 {
-			return shape{h.shape[1], h.shape[0], false}, nil
+			return shape{frames: h.shape[1], channels: h.shape[0], timeFirst: false}, nil
 		}
 
-		return shape{h.shape[0], h.shape[1], true}, nil
+		return shape{frames: h.shape[0], channels: h.shape[1], timeFirst: true}, nil
 	}
 
 	return shape{}, src.Fault(h.begin, "one or two axes", fmt.Sprintf("%d, shape %v", len(h.shape), h.shape),
@@ -268,7 +269,7 @@ func typeOf(descr string) (dtype, error) {
 		return dtype{}, unknownType(descr, code)
 	}
 
-	t := dtype{kind, big, kind.String()}
+	t := dtype{Kind: kind, bigEndian: big, name: kind.String()}
 	if kind.Bytes() > 1 {
 		if big {
 			t.name += " big-endian"
@@ -283,7 +284,7 @@ func typeOf(descr string) (dtype, error) {
 // elementName returns the name of a type such as "f4" as package raw knows it: "float32". It returns a name that
 // package raw does not know for other types.
 func elementName(code string) string {
-	size, _ := strconv.Atoi(code[1:])
+	size, _ := strconv.Atoi(code[1:]) // 0 for other texts, which gives an unknown name
 	switch code[0] {
 	case 'f':
 		return fmt.Sprintf("float%d", 8*size)
@@ -362,4 +363,5 @@ func (h *header) parse(text string) error {
 	return nil
 }
 
+// notDigit reports whether a character is not a decimal digit.
 func notDigit(r rune) bool { return r < '0' || r > '9' }

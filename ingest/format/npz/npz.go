@@ -52,7 +52,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if err := fill(r, members, o); err != nil {
-		r.Close() // the members; the caller closes the archive
+		_ = r.Close() // the members, of which err says more; the caller closes the archive
 		return nil, err
 	}
 
@@ -120,8 +120,10 @@ func list(src ingest.Source) ([]member, error) {
 	return members, nil
 }
 
+// decompressor implements zip.Decompressor.
 func decompressor(r io.Reader) io.ReadCloser { return inflate.NewReader(r) }
 
+// isArray reports whether a file of the archive has the ending of an array.
 func isArray(f *zip.File) bool { return path.Ext(f.Name) == ".npy" }
 
 // data returns the contents of a file of the archive as a Source. The error says why they cannot be read.
@@ -195,22 +197,28 @@ func add(r *arrays.Reader, m member, clock int64, o ingest.Options) error {
 // openArray opens an array. Time is the axis that the options name, or the axis that is as long as the clock, or the
 // longer axis.
 func openArray(m member, clock int64, o ingest.Options) (*raw.Reader, error) {
-	own := ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}}
+	options := ingest.Options{Truncated: "error", Arrays: ingest.ArrayOptions{TimeAxis: o.Arrays.TimeAxis}}
 
-	x, err := npy.Open(m.src, own)
+	x, err := npy.Open(m.src, options)
+	if err != nil || o.Arrays.TimeAxis != "" {
+		return x, err
+	}
+
 	for _, axis := range []string{"first", "last"} {
-		if err != nil || o.Arrays.TimeAxis != "" {
-			return x, err
+		isOtherAxis := x.Frames != clock && int64(x.Channels) == clock // the axis of channels is as long as the clock
+		if !isOtherAxis {
+			break
 		}
 
-		isOtherAxis := x.Frames != clock && int64(x.Channels) == clock
-		if isOtherAxis { // the axis of channels is as long as the clock
-			own.Arrays.TimeAxis = axis
-			x, err = npy.Open(m.src, own)
+		options.Arrays.TimeAxis = axis
+
+		x, err = npy.Open(m.src, options)
+		if err != nil {
+			return nil, err
 		}
 	}
 
-	return x, err
+	return x, nil
 }
 
 // addOther adds a file that package npy could not open as an array with axes. err is npy's error. A single number
@@ -227,7 +235,8 @@ func addOther(r *arrays.Reader, m member, err error) {
 		err = &named
 	}
 
-	r.Unread(m.name, !strings.Contains(err.Error(), "an empty array"), err.Error())
+	isEmpty := strings.Contains(err.Error(), "an empty array") // npy.Open's words; such an array is no recording
+	r.Unread(m.name, !isEmpty, err.Error())
 }
 
 // clockOf returns the number of samples of the first array that contains the time by its name, and 0 if there is none.

@@ -84,12 +84,12 @@ const maxPageHeader = 1 << 16
 // error.
 func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errPage
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPage, p)
 		}
 	}()
 
-	defer decode.Catch(&err)
+	defer decode.Catch(&err) // runs first, and leaves the panics of the library
 
 	b, err := f.chunk(m)
 	if err != nil {

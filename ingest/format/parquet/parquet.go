@@ -70,8 +70,8 @@ type column struct {
 	optional bool                     // values may be missing
 	unsigned bool                     // integers are unsigned
 	unit     string                   // "" if the file does not state it
-	clock    bool                     // the column contains times
-	chunks   []*format.ColumnMetaData // the column in each row group that has rows
+	clock    bool                     // the column contains the time of each row
+	chunks   []*format.ColumnMetaData // where the column lies in each row group that has rows
 	unread   string                   // why the column is not read; "" if it is read
 
 	group int // number of the row group whose values are in words, from 0; −1 if there is none
@@ -115,7 +115,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 			continue
 		}
 
-		a := arrays.Array{Name: c.name, Dims: []int64{f.rows()}, Unit: c.unit, Plane: &plane{f, c}}
+		a := arrays.Array{Name: c.name, Dims: []int64{f.rows()}, Unit: c.unit, Plane: &plane{f: f, c: c}}
 		if c.clock {
 			a.Attributes = []ingest.Attribute{{Name: "role", Value: "time"}}
 		}

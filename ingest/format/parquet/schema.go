@@ -38,7 +38,7 @@ func (f *file) schema(meta *format.FileMetaData) error {
 
 	units := f.keyValues(meta)
 
-	levels := []level{{"", elements[0].NumChildren.V}} // the elements around the next one, from the root on
+	levels := []level{{children: elements[0].NumChildren.V}} // the elements around the next one, from the root on
 	for i := range elements[1:] {
 		e := &elements[1+i]
 
@@ -54,13 +54,14 @@ func (f *file) schema(meta *format.FileMetaData) error {
 				return f.fault("footer", fmt.Sprintf("columns in at most %d levels", maxLevels), "more", raw.Damaged)
 			}
 
-			levels = append(levels, level{name, children})
+			levels = append(levels, level{name: name, children: children})
 			continue
 		}
 
 		c := &column{name: pathOf(levels, name), kind: e.Type.V, group: -1}
 		c.optional = e.RepetitionType.V == format.Optional
-		c.describe(e, len(levels) > 1 || e.RepetitionType.V == format.Repeated)
+		isNested := len(levels) > 1 || e.RepetitionType.V == format.Repeated
+		c.describe(e, isNested)
 
 		if u := units[c.name]; u != "" {
 			c.unit = u
@@ -73,7 +74,7 @@ func (f *file) schema(meta *format.FileMetaData) error {
 }
 
 // keyValues reads the key-value metadata of the file. It returns the units of columns, whose keys are "unit:" and the
-// name of a column. The other ones become attributes of the file.
+// name of a column. All others become attributes of the file.
 func (f *file) keyValues(meta *format.FileMetaData) map[string]string {
 	units := map[string]string{}
 	for _, kv := range meta.KeyValueMetadata {

@@ -17,7 +17,8 @@ import (
 var clean = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ", `"`, "'")
 
 // Text returns the columns of numbers and texts of a file as a table: a line with the names, and a line for each row,
-// with cells separated by tabs. A missing value is an empty cell. Tables of pairs are read so.
+// with cells separated by tabs. A missing value is an empty cell. Package ingest/campaign reads tables of pairs from
+// it.
 func Text(src ingest.Source) ([]byte, error) {
 	f, err := openFile(src)
 	if err != nil {

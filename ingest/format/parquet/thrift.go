@@ -29,8 +29,8 @@ var (
 // length of the struct in bytes. A panic of the decoder becomes an error.
 func decodeThrift(b []byte, target any) (n int, err error) {
 	defer func() {
-		if recover() != nil {
-			err = errThrift
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errThrift, p)
 		}
 	}()
 
@@ -50,12 +50,12 @@ func decodeThrift(b []byte, target any) (n int, err error) {
 }
 
 // skim reads a struct without keeping it. It returns an error if the lists in it have more elements than the given
-// number, or if structs are nested too deeply. It must be called before the decoder, which allocates as many elements
-// as a list states, and calls itself for structs in structs.
+// number, or if structs are nested too deeply. decodeThrift calls it before the decoder, which allocates as many
+// elements as a list states, and calls itself for structs in structs.
 func skim(r thrift.Reader, elements int) (err error) {
 	defer decode.Catch(&err)
 
-	s := skimmer{r, elements}
+	s := skimmer{Reader: r, elements: elements}
 	s.value(thrift.STRUCT, false, 0)
 
 	return nil

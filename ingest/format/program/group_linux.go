@@ -75,7 +75,7 @@ func (g *processGroup) signal() error {
 // Kill ends the processes that the command left running.
 func (g *processGroup) Kill() {
 	signal.Stop(g.hangup)
-	_ = g.signal()
+	_ = g.signal() // usually the group has ended already, which is the error
 	if g.terminal != nil {
 		_ = g.terminal.Close()
 		_ = g.side.Close()
@@ -90,7 +90,7 @@ func killMarked(mark string) {
 	for try := 0; found && try < maxTries; try++ {
 		found = false
 
-		list, _ := filepath.Glob("/proc/[0-9]*/environ")
+		list, _ := filepath.Glob("/proc/[0-9]*/environ") // Glob fails only for a bad pattern
 		for _, path := range list {
 			b, err := os.ReadFile(path)
 			if err != nil || !bytes.Contains(b, []byte(mark)) {

@@ -22,10 +22,12 @@ import (
 	"doubletake/ingest/format/internal/spool"
 )
 
-// A program may write inAny bytes, and in addition timesFile times the size of the file.
-const timesFile = 64
+// outputPerByte is the number of bytes that a program may write for each byte of the file, in addition to baseOutput.
+const outputPerByte = 64
 
-var inAny = int64(1 << 30) // a variable, so that tests can change it
+// baseOutput is the number of bytes that a program may write for any file. It is a variable, so that tests can change
+// it.
+var baseOutput = int64(1 << 30)
 
 // maxShown is the number of bytes of the program's messages that are shown, the last ones.
 const maxShown = 2048
@@ -82,16 +84,9 @@ func read(path string, src ingest.Source, output *spool.File, o ingest.Options) 
 
 // run runs the program, which writes to output, and returns the number of bytes that it wrote.
 func run(path string, src ingest.Source, output io.Writer, o ingest.Options) (int64, error) {
-	p := *o.Program
-
 	file, err := filepath.Abs(path)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", src.Path, err)
-	}
-
-	var args []string
-	for _, a := range p.Command[1:] {
-		args = append(args, strings.ReplaceAll(a, "{file}", file))
 	}
 
 	parent := o.Context
@@ -99,36 +94,29 @@ func run(path string, src ingest.Source, output io.Writer, o ingest.Options) (in
 		parent = context.Background()
 	}
 
-	ctx, cancel := context.WithTimeout(parent, p.Timeout)
+	ctx, cancel := context.WithTimeout(parent, o.Program.Timeout)
 	defer cancel()
 
-	most := timesFile*src.Size + inAny
-	limit := &bounded{w: output, left: most}
+	most := outputPerByte*src.Size + baseOutput
+	limited := &bounded{w: output, left: most}
 	messages := &tail{}
 
-	cmd := exec.CommandContext(ctx, p.Command[0], args...)
-	cmd.Dir = p.Dir
-	cmd.WaitDelay = killDelay
-	cmd.Stdout = limit
+	cmd := command(ctx, o.Program, file)
+	cmd.Stdout = limited
 	cmd.Stderr = messages
+	err = runGroup(cmd)
 
-	runtime.LockOSThread() // Linux kills the program when the thread ends that started it
-	group := newProcessGroup(cmd)
-	err = group.Run()
-
-	group.Kill()
-	runtime.UnlockOSThread()
-
-	written := most - limit.left
-	fail := &fault.Error{Path: src.Path, Place: "reader " + filepath.Base(p.Command[0])}
+	written := most - limited.left
+	fail := &fault.Error{Path: src.Path, Place: "reader " + filepath.Base(o.Program.Command[0])}
 	switch {
-	case limit.full:
-		fail.Found = fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile, inAny>>20)
+	case limited.full:
+		fail.Found = fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, outputPerByte,
+			baseOutput>>20)
 		fail.Hint = "does it convert one file?"
 	case parent.Err() != nil:
 		return 0, parent.Err()
 	case ctx.Err() != nil:
-		fail.Found = fmt.Sprintf("it did not end in %v%s", p.Timeout, messages)
+		fail.Found = fmt.Sprintf("it did not end in %v%s", o.Program.Timeout, messages)
 		fail.Hint = "timeout_s gives it longer: reader: {program: …, timeout_s: …}"
 	case errors.Is(err, exec.ErrWaitDelay):
 		fail.Found = "it ended, and a process that it started keeps its output open" + messages.String()
@@ -144,6 +132,31 @@ func run(path string, src ingest.Source, output io.Writer, o ingest.Options) (in
 	}
 
 	return 0, fail
+}
+
+// command returns the command that runs a program on a file.
+func command(ctx context.Context, program *ingest.Program, file string) *exec.Cmd {
+	var args []string
+	for _, arg := range program.Command[1:] {
+		args = append(args, strings.ReplaceAll(arg, "{file}", file))
+	}
+
+	cmd := exec.CommandContext(ctx, program.Command[0], args...)
+	cmd.Dir = program.Dir
+	cmd.WaitDelay = killDelay
+
+	return cmd
+}
+
+// runGroup runs a command, and ends the processes that it left running.
+func runGroup(cmd *exec.Cmd) error {
+	runtime.LockOSThread() // Linux kills the program when the thread ends that started it
+	defer runtime.UnlockOSThread()
+
+	group := newProcessGroup(cmd)
+	defer group.Kill()
+
+	return group.Run()
 }
 
 // bounded writes at most a number of bytes to w.

@@ -18,9 +18,9 @@ import (
 	"doubletake/ingest/format/text"
 )
 
-// have compares the number of points of a record that are in the file with the number that the header states. If there
-// are fewer, it reduces d.points and adds a warning, or returns an error, depending on the options.
-func (f *file) have(d *record, points int64) error {
+// checkPoints compares the number of points of a record that are in the file with the number that the header states. If
+// there are fewer, it reduces d.points and adds a warning, or returns an error, depending on the options.
+func (f *file) checkPoints(d *record, points int64) error {
 	if points >= d.points {
 		return nil
 	}
@@ -49,13 +49,14 @@ func (f *file) binary(d *record) error {
 
 	frame := size * int64(d.values())
 	if d.points > math.MaxInt64/frame {
-		if err := f.have(d, 0); err != nil {
+		if err := f.checkPoints(d, 0); err != nil {
 			return err
 		}
 	}
 
 	want := d.points * frame // bytes
-	hasSingleAbscissa := d.double && !d.even && d.bytes == d.points*(frame-4)
+	isUneven := d.double && !d.even
+	hasSingleAbscissa := isUneven && d.bytes == d.points*(frame-4) // the abscissae have 4 bytes, the ordinates 8
 	if hasSingleAbscissa {
 		return f.src.Fault(d.offset, "numbers of one size", "binary points of 4 and 8 bytes", "export it as text")
 	}
@@ -81,7 +82,7 @@ func (f *file) binary(d *record) error {
 // endBinary ends a record whose numbers begin at offset start. points is the number of its points in the file, and next
 // the offset of the next line, to which it goes.
 func (f *file) endBinary(d *record, start, points, next int64) error {
-	if err := f.have(d, points); err != nil {
+	if err := f.checkPoints(d, points); err != nil {
 		return err
 	}
 
@@ -120,15 +121,15 @@ func (f *file) delimited(offset int64) (next int64, ok bool) {
 	return offset + int64(i+2+j+1), true
 }
 
-// every is the number of lines between two marks of a record in text.
-const every = 64
+// markStride is the number of lines between two marks of a record in text.
+const markStride = 64
 
 // decimals gives access to the numbers of a record in text. It implements arrays.Plane.
 type decimals struct {
 	f      *file
 	d      *record
 	widths []int        // columns of the numbers of a line
-	marks  []lines.Mark // of every-th lines; Row is the number of the line's first value in the record, from 0
+	marks  []lines.Mark // of every markStride-th line; Row is the number of the line's first value in the record, from 0
 	end    int64        // offset in the file behind the last line
 }
 
@@ -169,7 +170,7 @@ func (l *decimals) count(b []byte) int64 {
 func (f *file) text(d *record) error {
 	l := &decimals{f: f, d: d, widths: d.widths()}
 	if d.points > math.MaxInt64/4 {
-		if err := f.have(d, 0); err != nil {
+		if err := f.checkPoints(d, 0); err != nil {
 			return err
 		}
 	}
@@ -186,7 +187,7 @@ func (f *file) text(d *record) error {
 			break
 		}
 
-		if n%every == 0 {
+		if n%markStride == 0 {
 			l.marks = append(l.marks, lines.Mark{Offset: begin, Row: values})
 		}
 
@@ -195,7 +196,7 @@ func (f *file) text(d *record) error {
 
 	d.plane = l
 
-	return f.have(d, values/int64(d.values()))
+	return f.checkPoints(d, values/int64(d.values()))
 }
 
 // Read implements arrays.Plane. Channel c is the c-th value of each point.

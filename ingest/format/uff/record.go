@@ -129,7 +129,7 @@ func (f *file) binaryHeader(d *record, line string) (int, error) {
 		return 0, f.src.Fault(d.offset+13, "floats of IEEE 754 (2)", found, "export it as text")
 	}
 
-	d.bytes, _ = strconv.ParseInt(columns[3], 10, 64)
+	d.bytes, _ = strconv.ParseInt(columns[3], 10, 64) // 0, which is "not stated", for other texts
 
 	n, err := strconv.Atoi(columns[2])
 	isPlausible := err == nil && n >= headerLines && n < 100
@@ -191,7 +191,7 @@ func (f *file) header(d *record, rows []string) error {
 	}
 
 	axis := fields(rows[7], 10, 5, 5, 5, 21, 21)
-	d.axis, _ = strconv.Atoi(axis[0])
+	d.axis, _ = strconv.Atoi(axis[0]) // 0, an unknown type, for other texts
 	d.axisUnit = axis[5]
 
 	ordinate := fields(rows[8], 10, 5, 5, 5, 21, 21)
@@ -258,7 +258,7 @@ func dof(node, direction string) string {
 		return ""
 	}
 
-	n, _ := strconv.Atoi(direction)
+	n, _ := strconv.Atoi(direction) // 0 for other texts
 
 	names := []string{"", "X", "Y", "Z", "RX", "RY", "RZ"}
 	switch {

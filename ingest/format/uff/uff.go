@@ -335,7 +335,8 @@ func (d *record) attributes(function string) []ingest.Attribute {
 // abscissa returns the abscissa of a record with uneven steps as an array.
 func (d *record) abscissa(name string, inTime bool) arrays.Array {
 	x := arrays.Array{
-		Name: name + "/abscissa", Dims: []int64{d.points}, Unit: d.axisUnit, Group: name, Plane: &first{d.plane},
+		Name: name + "/abscissa", Dims: []int64{d.points}, Unit: d.axisUnit, Group: name,
+		Plane: &abscissaPlane{d.plane},
 	}
 	if inTime {
 		x.Name = name + "/time"
@@ -345,9 +346,9 @@ func (d *record) abscissa(name string, inTime bool) arrays.Array {
 	return x
 }
 
-// first is another plane of a record, for its abscissa: arrays.Reader recognises a clock only if its plane has one
-// channel.
-type first struct{ arrays.Plane }
+// abscissaPlane is a plane of its own for the abscissa of a record. The ordinate has the record's plane, and
+// arrays.Reader recognises a clock only if its plane has one channel.
+type abscissaPlane struct{ arrays.Plane }
 
 // TimeSeries implements ingest.Spectral.
 func (r *reader) TimeSeries(channels []int) error {
