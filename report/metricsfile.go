@@ -194,6 +194,9 @@ func duplicate(names []string) string {
 	return ""
 }
 
+// RemakeHint says for people what to do about a JSON file of a work directory that is damaged.
+const RemakeHint = "pipeline run --verify makes damaged results again"
+
 // Metrics is the part of the file that is read back. A metric that the file does not have is absent or NaN.
 type Metrics struct {
 	Experiment string
@@ -246,12 +249,12 @@ func ReadMetrics(path string) (Metrics, error) {
 	}
 
 	if err != nil {
-		return Metrics{}, fault.OfJSON(path, metricsWanted, err)
+		return Metrics{}, fault.OfJSON(path, metricsWanted, err, RemakeHint)
 	}
 
 	metrics, err := DecodeMetrics(data)
 	if err != nil {
-		return Metrics{}, fault.OfJSON(path, metricsWanted, err)
+		return Metrics{}, fault.OfJSON(path, metricsWanted, err, RemakeHint)
 	}
 
 	return metrics, nil

@@ -66,19 +66,20 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // OfJSON returns the Error of a file that does not contain the wanted JSON document. err is the error of
-// encoding/json. If the JSON is damaged or of another type, OfJSON replaces its text by a simpler one.
-func OfJSON(path, want string, err error) *Error {
-	e := &Error{Path: path, Want: want, Found: "none", Err: err}
-	if errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) {
-		e.Found, e.Err, e.Hint = "damaged or other JSON", nil, "pipeline run --verify makes damaged results again"
+// encoding/json. If the JSON is damaged or of another type, OfJSON replaces the text of err by a simpler one, and adds
+// hint, which says what to do about a damaged file.
+func OfJSON(path, want string, err error, hint string) *Error {
+	isDamaged := errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError))
+	if isDamaged {
+		return &Error{Path: path, Want: want, Found: "damaged or other JSON", Hint: hint}
 	}
 
-	return e
+	return &Error{Path: path, Want: want, Found: "none", Err: err}
 }
 
-// In adds a path to err and returns the result. If err is or wraps an *Error that has a path, In returns err
-// unchanged. If that *Error has no path, In returns a copy of it with the path, without the errors that wrap it. Any
-// other error becomes the Err of a new *Error. In returns nil if err is nil.
+// In adds a path to err and returns the result. If err is or wraps an *Error that has a path, In returns err unchanged.
+// If that *Error has no path, In returns a copy of it with the path, and leaves out the errors around it. Any other
+// error becomes the Err of a new *Error. In returns nil if err is nil.
 func In(path string, err error) error {
 	if err == nil {
 		return nil
@@ -93,26 +94,26 @@ func In(path string, err error) error {
 		return err
 	}
 
-	c := *e
-	c.Path = path
+	named := *e
+	named.Path = path
 
-	return &c
+	return &named
 }
 
 // Quoted returns names as `"a", "b"`. It leaves out the names after the twelfth and says how many there are.
 func Quoted(names []string) string {
 	const maxNames = 12
-	q := make([]string, 0, maxNames)
-	for i, s := range names {
+	quoted := make([]string, 0, maxNames+1)
+	for i, name := range names {
 		if i == maxNames {
-			q = append(q, "… "+strconv.Itoa(len(names)-maxNames)+" more")
+			quoted = append(quoted, "… "+strconv.Itoa(len(names)-maxNames)+" more")
 			break
 		}
 
-		q = append(q, strconv.Quote(s))
+		quoted = append(quoted, strconv.Quote(name))
 	}
 
-	return strings.Join(q, ", ")
+	return strings.Join(quoted, ", ")
 }
 
 // Plural returns a count with its noun: "1 row", "2 rows".
@@ -123,7 +124,7 @@ func Plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
-// Clip returns a text for a message, shortened to about 40 bytes.
+// Clip returns a text for a message. It cuts a text of more than 40 bytes there and adds "…".
 func Clip(s string) string {
 	const maxBytes = 40
 	if len(s) <= maxBytes {

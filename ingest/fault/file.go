@@ -30,7 +30,7 @@ func Regular(path string) (fs.FileInfo, error) {
 	case mode&fs.ModeDevice != 0:
 		found = "a device"
 	default:
-		found = "something that is no regular file"
+		found = "something that is not a regular file"
 	}
 
 	return nil, &Error{Path: path, Want: "a file", Found: found}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/holdout"
@@ -227,7 +228,7 @@ func jsonFault(path, want string, err error) error {
 		return err
 	}
 
-	return fault.OfJSON(path, want, err)
+	return fault.OfJSON(path, want, err, report.RemakeHint)
 }
 
 // readCard reads the card of a network. It returns an error if the card has another format, or other numbers of inputs

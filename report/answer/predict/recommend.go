@@ -59,7 +59,7 @@ func (m *Models) readHonest() error {
 	}
 
 	if err != nil {
-		return fault.OfJSON(path, "the calibrated model of a split", err)
+		return fault.OfJSON(path, "the calibrated model of a split", err, report.RemakeHint)
 	}
 
 	if model.HeldOut != m.Card.HeldOut || model.Split != m.Card.Split {
