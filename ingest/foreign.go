@@ -64,11 +64,12 @@ func NoMeasurement(path string, head []byte, readDocuments bool) error {
 		list = slices.Concat(pointers, documents)
 	}
 
-	text := bytes.ToLower(bytes.TrimLeft(head[:min(len(head), 256)], "\ufeff \t\r\n"))
-	zip := bytes.HasPrefix(head, []byte(zipMagic))
+	const textBytes = 256 // more than the blanks before a document and its magic
+	text := bytes.ToLower(bytes.TrimLeft(head[:min(len(head), textBytes)], "\ufeff \t\r\n"))
+	isZip := bytes.HasPrefix(head, []byte(zipMagic))
 	for _, k := range list {
 		begins := !k.binary && bytes.HasPrefix(text, []byte(k.magic))
-		contains := k.binary && zip && bytes.Contains(head, []byte(k.magic))
+		contains := k.binary && isZip && bytes.Contains(head, []byte(k.magic))
 		if begins || contains {
 			return &fault.Error{Path: path, Place: "byte 0", Want: "a recording or a table", Found: k.name, Hint: k.hint}
 		}

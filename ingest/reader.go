@@ -15,8 +15,8 @@ type Reader interface {
 	Close() error
 }
 
-// A Reader may also implement the interfaces below. Callers ask for them by a type assertion, and work without them if
-// they are missing.
+// A Reader may also implement the interfaces below. Callers find out by a type assertion whether it does. They also
+// work with a Reader that does not.
 
 // Quantized is a Reader whose samples may be integers times a step.
 type Quantized interface {

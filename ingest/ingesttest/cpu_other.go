@@ -4,9 +4,9 @@ package ingesttest
 
 import "time"
 
-// start is when this process began, as far as this package knows.
+// start is the time at which this package was initialised, shortly after the process began.
 var start = time.Now()
 
-// CPU returns the time since the process began. The processor time is not read on this system, so that tests that bound
-// it also count other processes.
+// CPU returns the time since start. This package does not know the processor time on this system, so that a measured
+// time also contains the time of other processes.
 func CPU() time.Duration { return time.Since(start) }

@@ -106,7 +106,7 @@ func Open(t testing.TB, f ingest.Format, b []byte, o ingest.Options) ingest.Read
 
 	r, err := f.Open(Source(b), o)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open a file of format %s: %v", f.Name, err)
 	}
 
 	t.Cleanup(func() { r.Close() })
@@ -165,8 +165,13 @@ func ReadAll(t testing.TB, r ingest.Reader) [][]float64 {
 		dst[c] = make([]float64, info.Channels[c].Samples)
 	}
 
-	if n, err := r.Read(chans, 0, dst); err != nil || int64(n) != info.Channels[0].Samples {
-		t.Fatalf("read all: %d, %v", n, err)
+	n, err := r.Read(chans, 0, dst)
+	if err != nil {
+		t.Fatalf("read all samples: %v", err)
+	}
+
+	if int64(n) != info.Channels[0].Samples {
+		t.Fatalf("read all samples: expected %d, found %d", info.Channels[0].Samples, n)
 	}
 
 	return dst
@@ -177,14 +182,14 @@ func Equal(t testing.TB, got, want []float64) {
 	t.Helper()
 
 	if len(got) != len(want) {
-		t.Fatalf("%d samples, want %d", len(got), len(want))
+		t.Fatalf("expected %d samples, found %d", len(want), len(got))
 	}
 
 	for i := range want {
 		sameBits := math.Float64bits(got[i]) == math.Float64bits(want[i])
 		bothNaN := math.IsNaN(got[i]) && math.IsNaN(want[i])
 		if !sameBits && !bothNaN {
-			t.Fatalf("sample %d: %v, want %v", i, got[i], want[i])
+			t.Fatalf("sample %d: expected %v, found %v", i, want[i], got[i])
 		}
 	}
 }
@@ -219,33 +224,32 @@ func Codes(ws []ingest.Warning) string {
 func WantDataError(t testing.TB, got any, err error, want ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("no error, but %v", got)
+		t.Fatalf("expected an error with %q, found none and the value %v", want, got)
 	}
 
 	var de *fault.Error
 	if !errors.As(err, &de) {
-		t.Fatalf("%T is no *fault.Error: %v", err, err)
+		t.Fatalf("expected a *fault.Error, found a %T: %v", err, err)
 	}
 
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q is missing in: %v", w, err)
+			t.Errorf("expected an error with %q, found: %v", w, err)
 		}
 	}
 }
 
-// Bounded fails the test if do allocates more than base bytes plus times the length of its input. Memory that
-// was freed counts, too.
+// Bounded reports a bound (ReportBound) if do allocates more than base bytes plus times the length of its input. Memory
+// that was freed counts, too. To search for inputs that take more memory, fuzz with DOUBLETAKE_BOUNDS=1.
 func Bounded(t testing.TB, input []byte, base, times int, do func()) {
 	t.Helper()
-	var first, last runtime.MemStats
-	runtime.ReadMemStats(&first)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	do()
-	runtime.ReadMemStats(&last)
+	runtime.ReadMemStats(&after)
 
-	if used := last.TotalAlloc - first.TotalAlloc; used > uint64(base+times*len(input)) {
-		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
-	}
+	what := fmt.Sprintf("bytes allocated for %d bytes of input, %d and %d times the input", len(input), base, times)
+	ReportBound(t, what, after.TotalAlloc-before.TotalAlloc, uint64(base+times*len(input)))
 }
 
 // Testdata returns the content of a file in the folder testdata.
@@ -254,7 +258,7 @@ func Testdata(t testing.TB, name string) []byte {
 
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read a file of testdata: %v", err)
 	}
 
 	return b

@@ -6,26 +6,28 @@ import (
 	"regexp"
 )
 
-// Bound says between which values a physical quantity of a measurement in air or water lies. Outside of Least and Most
-// it cannot be; between them and Low and High it may be, but another unit is likelier.
+// Bound says which values of a physical quantity are plausible in a measurement in air or water. Values below Least or
+// above Most are impossible. Values between Low and High are plausible. All others are possible, but it is likelier
+// that they are in another unit.
 type Bound struct {
 	Quantity    string // in words
 	Unit        string
 	Least, Most float64
 	Low, High   float64
-	zero        bool // 0 is a value, too
-	others      []otherUnit
-	names       *regexp.Regexp // of the columns and settings with the quantity
+	zero        bool           // 0 is plausible even if it is not between Low and High
+	others      []otherUnit    // units that people take for Unit by mistake
+	names       *regexp.Regexp // matches the names of columns and settings with the quantity
 }
 
-// otherUnit is a unit that is often taken for that of a bound. A value v in it is v·factor + shift in the bound's unit.
+// otherUnit is a unit that people take for the unit of a bound by mistake. A value v in it is v·factor + shift in the
+// bound's unit.
 type otherUnit struct {
 	name          string
 	factor, shift float64
 }
 
-// bounds has the quantities. Pressures reach from wind tunnels for Mars (1 kPa) to pressurised ones, temperatures from
-// cryogenic to hot ones, densities from thin air to water, speeds from still air to hypersonic flow.
+// bounds has the quantities. Pressures reach from wind tunnels for Mars (1 kPa) to pressurised tunnels, temperatures
+// from cryogenic to hot tunnels, densities from thin air to water, speeds from still air to hypersonic flow.
 var bounds = []Bound{
 	{
 		Quantity: "pressure", Unit: "Pa", Least: 50, Most: 2e7, Low: 2e4, High: 1e6,
@@ -78,8 +80,7 @@ var bounds = []Bound{
 	},
 	{
 		Quantity: "gain", Unit: "dB", Least: -200, Most: 200, Low: -80, High: 100, zero: true,
-		others: []otherUnit{{"a factor", 0, math.NaN()}},
-		names:  regexp.MustCompile(`^(?:[a-z]+_)?gain_db$`),
+		names: regexp.MustCompile(`^(?:[a-z]+_)?gain_db$`),
 	},
 	{
 		Quantity: "shaft speed", Unit: "1/min", Least: -1e6, Most: 1e6, Low: -1.5e5, High: 1.5e5, zero: true,
@@ -88,7 +89,8 @@ var bounds = []Bound{
 	},
 }
 
-// BoundOf returns the bound of the quantity that a column or a setting is called after, such as pressure_pa.
+// BoundOf returns the bound of the quantity in the name of a column or a setting, such as pressure_pa. It returns false
+// if the name has no known quantity.
 func BoundOf(name string) (Bound, bool) {
 	for _, b := range bounds {
 		if b.names.MatchString(name) {
@@ -99,7 +101,7 @@ func BoundOf(name string) (Bound, bool) {
 	return Bound{}, false
 }
 
-// Check returns what is wrong with a value in the bound's unit, for people, and whether the value is impossible. It
+// Check returns why a value in the bound's unit is doubtful, for people, and whether the value is impossible. It
 // returns "" for a plausible value.
 func (b Bound) Check(v float64) (doubt string, isImpossible bool) {
 	switch {

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// Dimension has the power of each base quantity. The SI takes the plane angle for a number. Here it is a base quantity
-// of its own, so that an angle is not taken for a number.
+// Dimension has the power of each base quantity. In the SI, the plane angle is a number. Here it is a base quantity of
+// its own, so that an angle is not taken for a number.
 type Dimension struct {
 	Mass, Length, Time, Current, Temperature, Angle int8
 }
@@ -52,25 +52,28 @@ func (d Dimension) String() string {
 }
 
 // times returns the dimension d·e^power. It returns false if a power of the product does not fit an int8.
-func (d Dimension) times(e Dimension, power int) (Dimension, bool) {
-	ok := true
-	add := func(a, b int8) int8 {
-		sum := int(a) + power*int(b)
-		ok = ok && sum == int(int8(sum))
+func (d Dimension) times(e Dimension, power int) (product Dimension, ok bool) {
+	product = d
+	for _, base := range []struct {
+		power *int8 // in the product
+		added int8  // in e
+	}{
+		{&product.Mass, e.Mass},
+		{&product.Length, e.Length},
+		{&product.Time, e.Time},
+		{&product.Current, e.Current},
+		{&product.Temperature, e.Temperature},
+		{&product.Angle, e.Angle},
+	} {
+		sum := int(*base.power) + power*int(base.added)
+		if sum < math.MinInt8 || sum > math.MaxInt8 {
+			return Dimension{}, false
+		}
 
-		return int8(sum)
+		*base.power = int8(sum)
 	}
 
-	product := Dimension{
-		Mass:        add(d.Mass, e.Mass),
-		Length:      add(d.Length, e.Length),
-		Time:        add(d.Time, e.Time),
-		Current:     add(d.Current, e.Current),
-		Temperature: add(d.Temperature, e.Temperature),
-		Angle:       add(d.Angle, e.Angle),
-	}
-
-	return product, ok
+	return product, true
 }
 
 // Unit is a unit of measurement. A value v in this unit is v·Factor + Offset in SI units.
@@ -84,7 +87,7 @@ type Unit struct {
 // Error is the error of a unit that cannot be used.
 type Error struct {
 	Text string // the unit as it was written
-	Want string // the expected value
+	Want string // what was expected instead, for people
 	Hint string // what to do; may be empty
 }
 
@@ -98,7 +101,7 @@ func (e *Error) Error() string {
 }
 
 // Parse parses a unit. It ignores blanks around it and the brackets of "[N]" and "(N)".
-// The empty text, "-" and "1" are the unit of a number. The error is an *Error.
+// The empty text, "-" and "1" are the unit of a plain number. The error is an *Error.
 func Parse(text string) (Unit, error) {
 	u := Unit{Text: text, Factor: 1}
 
@@ -305,8 +308,8 @@ func OfName(name string) (unit Unit, ok bool) {
 		// A whole name counts only if it is also a quantity: a column "n" is not in N.
 		isEnding := n < len(words) || wholeNames[name]
 		if known && isEnding {
-			unit, err := Parse(text)
-			return unit, err == nil
+			parsed, err := Parse(text)
+			return parsed, err == nil
 		}
 	}
 
