@@ -162,9 +162,11 @@ func TestTampered(t *testing.T) {
 		assert.NoError(t, err, "%s at %s", c.what, c.glob)
 
 		b, err := os.ReadFile(filepath.Join(dir, "a/report/figures/one.svg"))
+		require.NoError(t, err, "%s at %s", c.what, c.glob)
 		assert.Equal(t, "1", string(b), "%s at %s", c.what, c.glob)
 
 		b, err = os.ReadFile(secret)
+		require.NoError(t, err, "%s at %s", c.what, c.glob)
 		assert.Equal(t, "secret", string(b), "%s at %s", c.what, c.glob)
 	}
 }

@@ -159,7 +159,7 @@ func (f *findings) addCutShort(recs *table.Table) {
 		}
 
 		isListed[file] = true
-		length := campaign.Length{File: file, Samples: int64(samples.Ints[row])}
+		length := campaign.Length{File: file, Samples: samples.Ints[row]}
 		if rates := recs.Column("rate_hz"); rates != nil && rates.Floats[row] > 0 {
 			length.RateHz = rates.Floats[row]
 		}
