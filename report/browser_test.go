@@ -643,7 +643,7 @@ func (b *browser) checkPDF() {
 
 	require.True(b.t, bytes.HasPrefix(pdf, []byte("%PDF-")), size)
 	require.GreaterOrEqual(b.t, pages, 6, size)
-	assert.LessOrEqual(b.t, pages, 60, size)
+	assert.LessOrEqual(b.t, pages, 12, size)
 }
 
 // openedWords counts the words of the page with all parts open, without the texts of figures.
@@ -669,8 +669,10 @@ func TestPageIsShort(t *testing.T) {
 			e.className.split(" ")[0] || e.tagName.toLowerCase()).join(" ")`)
 	t.Log(order)
 
-	section := `h2 verdicts( next)?( table)*( figure| half)?( fold)*`
-	assert.Regexp(t, `^(`+section+` )+(fold )*h2$`, order)
+	// The first experiment is judged. Its folded parts are the calibrated model on two splits, the network, the data's
+	// figures, and the warnings. The second has no calibration: its parts are the network and the warnings. Explore and
+	// the meaning of the numbers follow, and then the words.
+	assert.Equal(t, "h2 verdicts next table figure fold fold fold fold fold h2 verdicts figure fold fold fold fold h2", order)
 	assert.Equal(t, 0.0, b.number(`document.querySelectorAll("details[open]").length`), "parts are open")
 
 	_, pages := b.pdf()
@@ -678,8 +680,8 @@ func TestPageIsShort(t *testing.T) {
 
 	n := b.number(openedWords)
 	t.Logf("%g words with all parts open, %d pages", n, pages)
-	assert.LessOrEqual(t, n, 3000.0)
-	assert.GreaterOrEqual(t, n, 150.0)
+	assert.LessOrEqual(t, n, 2150.0, "words of these two experiments; the default run has three, and 3,000")
+	assert.GreaterOrEqual(t, n, 1500.0, "all parts are counted")
 
 	b.checkUnfolding()
 	b.clean()

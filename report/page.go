@@ -339,7 +339,8 @@ func (v *experimentView) addFigures(detail *Detail, points int, names *figure.Na
 	}
 }
 
-// captionOnce removes the captions of figures that are in captions, and adds the others to captions.
+// captionOnce removes the captions of figures, and the words below tables, that are in captions, and adds the others to
+// captions.
 func (v *experimentView) captionOnce(captions map[string]bool) {
 	figures := []*figureView{}
 	if v.Lead != nil {
@@ -354,11 +355,20 @@ func (v *experimentView) captionOnce(captions map[string]bool) {
 		}
 	}
 
+	var texts []*string
 	for _, figure := range figures {
-		if captions[figure.Caption] {
-			figure.Caption = ""
+		texts = append(texts, &figure.Caption)
+	}
+
+	for i := range v.Network {
+		texts = append(texts, &v.Network[i].Below)
+	}
+
+	for _, text := range texts {
+		if captions[*text] {
+			*text = ""
 		} else {
-			captions[figure.Caption] = true
+			captions[*text] = true
 		}
 	}
 }

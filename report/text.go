@@ -136,11 +136,12 @@ func shorten(text string, columns int) string {
 	return string(runes[:head]) + "…" + string(runes[tail:])
 }
 
-// wrap breaks a text at blanks into lines with at most the given number of columns. It breaks a word inside if it is
-// longer than a line.
+// wrap breaks a text at blanks into lines with at most the given number of columns. It does not break it at blanks that
+// keep words together (U+00A0), as in "50 %". It breaks a word inside if it is longer than a line.
 func wrap(text string, columns int) []string {
 	p := &wrapper{columns: max(columns, 10)}
-	for _, word := range strings.Fields(text) {
+	isBlank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' }
+	for _, word := range strings.FieldsFunc(text, isBlank) {
 		p.add(word)
 	}
 

@@ -88,8 +88,11 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Wrapping loses nothing but blanks and keeps to the width.
+// Wrapping loses nothing but blanks, keeps to the width, and keeps a number with its unit.
 func TestWrap(t *testing.T) {
+	assert.Equal(t, []string{"inside: 95", "%"}, wrap("inside: 95 %", 10))
+	assert.Equal(t, []string{"inside:", "95\u00a0%"}, wrap("inside: 95\u00a0%", 10))
+
 	rapid.Check(t, func(t *rapid.T) {
 		s := clean(rapid.String().Draw(t, "s"))
 		w := rapid.IntRange(10, 80).Draw(t, "w")
