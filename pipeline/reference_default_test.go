@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"bytes"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,22 @@ func TestDefaultCampaigns(t *testing.T) {
 	} {
 		assert.True(t, ok, "not so: %s", what)
 	}
+}
+
+// The page of the default run is short enough to be read, and loads at once: below 2 MB, and at most 2,830 words in its file:
+// 3,000 with the words that its scripts write, without the texts of figures. The limits are the project's
+// requirement.
+func TestDefaultPage(t *testing.T) {
+	dir, _ := finishedIn(t, "default")
+	page := string(testfile.Read(t, filepath.Join(dir, "runs", "report.html")))
+	assert.Less(t, len(page), 2_000_000, "bytes")
+
+	text := regexp.MustCompile(`(?s)<(script|style|svg)\b.*?</(script|style|svg)>`).ReplaceAllString(page, " ")
+	text = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, " ")
+	words := len(strings.Fields(text))
+	t.Logf("%d bytes, %d words", len(page), words)
+	assert.LessOrEqual(t, words, 2830, "words")
+	assert.Greater(t, words, 2000, "words, of all three experiments")
 }
 
 // The sample of the README is what the default configuration prints of the drone, where the kernels are those that

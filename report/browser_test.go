@@ -672,7 +672,8 @@ func TestPageIsShort(t *testing.T) {
 	// The first experiment is judged. Its folded parts are the calibrated model on two splits, the network, the data's
 	// figures, and the warnings. The second has no calibration: its parts are the network and the warnings. Explore and
 	// the meaning of the numbers follow, and then the words.
-	assert.Equal(t, "h2 verdicts next table figure fold fold fold fold fold h2 verdicts figure fold fold fold fold h2", order)
+	assert.Equal(t, "h2 verdicts next table figure fold fold fold fold fold "+
+		"h2 verdicts figure fold fold fold fold h2", order)
 	assert.Equal(t, 0.0, b.number(`document.querySelectorAll("details[open]").length`), "parts are open")
 
 	_, pages := b.pdf()
