@@ -64,9 +64,9 @@ func TestDefaultCampaigns(t *testing.T) {
 	}
 }
 
-// The page of the default run is short enough to be read, and loads at once: below 2 MB, and at most 2,830 words in its file:
-// 3,000 with the words that its scripts write, without the texts of figures. The limits are the project's
-// requirement.
+// The page of the default run is short enough to be read, and loads at once: below 2 MB, and at most 2,830 words in its
+// file, which are 3,000 with the words that its scripts write, without the texts of figures. The limits are the
+// project's requirement.
 func TestDefaultPage(t *testing.T) {
 	dir, _ := finishedIn(t, "default")
 	page := string(testfile.Read(t, filepath.Join(dir, "runs", "report.html")))
