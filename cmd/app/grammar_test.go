@@ -58,7 +58,8 @@ func TestGrammar(t *testing.T) {
 	dir, _ := leftAlone(t)
 	t.Chdir(dir)
 	exported := t.TempDir()
-	words := []string{"export", "runs/rotor/splits/2-blades/seed-0", exported, "--format", "csv", "--tables", "predictions"}
+	seed := "runs/rotor/splits/2-blades/seed-0"
+	words := []string{"export", seed, exported, "--format", "csv", "--tables", "predictions"}
 	require.Zero(t, run(words, io.Discard, io.Discard))
 
 	var page strings.Builder
