@@ -26,6 +26,8 @@ type suggestion struct {
 	ranking    string // a value of suggest.By
 }
 
+// runSuggest prints the candidates where the next measurement pays most or, with --batch or a budget, a plan of
+// measurements.
 func runSuggest(c *call) error {
 	priced := c.IsSet("cost") || c.IsSet("budget")
 	batch := c.Int("batch")
@@ -49,7 +51,12 @@ func runSuggest(c *call) error {
 		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))
 	}
 
-	ranked, err := suggest.Rank(c.ctx, models, candidates)
+	s := &suggestion{models: models, candidates: candidates, ranking: ranking}
+	for _, input := range candidates.Inputs {
+		s.names = append(s.names, models.Card.Inputs[input].Name)
+	}
+
+	s.ranked, err = suggest.Rank(c.ctx, models, candidates)
 	if err != nil && c.Err() != nil { // interrupted
 		return err
 	}
@@ -58,31 +65,35 @@ func runSuggest(c *call) error {
 		return usage("pipeline suggest: %v", err)
 	}
 
-	var names []string
-	for _, input := range candidates.Inputs {
-		names = append(names, models.Card.Inputs[input].Name)
-	}
-
 	costs := suggest.Costs{Repeat: 1}
 	budget := float64(batch)
 	if priced {
-		axes := slices.Concat(names, candidates.Labels)
-		costs, budget, err = suggest.ReadCosts(axes, c.String("cost"), c.String("budget"))
+		costs, budget, err = s.readCosts(c)
 		if err != nil {
-			return usage("pipeline suggest: %v", err)
+			return err
 		}
-
-		costs.Labels = candidates.Labels
 	}
 
 	printNotes(c.stderr, models.Warnings)
 
-	s := &suggestion{models, candidates, names, ranked, ranking}
 	if ranking == suggest.ByGain && budget > 0 {
 		return s.printPlan(c, costs, budget, priced)
 	}
 
 	return s.printRanking(c)
+}
+
+// readCosts returns the costs of measurements and the budget that the flags state.
+func (s *suggestion) readCosts(c *call) (costs suggest.Costs, budget float64, err error) {
+	axes := slices.Concat(s.names, s.candidates.Labels)
+	costs, budget, err = suggest.ReadCosts(axes, c.String("cost"), c.String("budget"))
+	if err != nil {
+		return suggest.Costs{}, 0, usage("pipeline suggest: %v", err)
+	}
+
+	costs.Labels = s.candidates.Labels
+
+	return costs, budget, nil
 }
 
 // readCandidates returns the candidates of the grid or the file that the flags name, or those between and around what

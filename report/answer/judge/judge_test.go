@@ -379,6 +379,37 @@ func TestOtherRuns(t *testing.T) {
 	require.Equal(t, 2, e.Splits[0].Test.Rows, "rows")
 }
 
+// A column is read if it belongs to one of the outcomes, here to y or to y_b. y_b_std has a suffix of neither, and is
+// named once.
+func TestUnusedColumns(t *testing.T) {
+	dir := t.TempDir()
+	o := judge.Options{
+		Predictions: write(t, filepath.Join(dir, "p.csv"), "x,y,y_sd,y_b,y_b_sd,y_b_std\n1,1,1,1,1,1\n2,4,1,4,1,1\n"),
+		Against:     measured(t, dir, "run,x,y_1,y_2,y_b_1,y_b_2\nr1,1,1,2,1,2\nr2,2,4,6,4,6\n"),
+		Level:       0.95,
+	}
+	e, err := judge.Judge(context.Background(), o)
+	require.NoError(t, err)
+
+	assert.Contains(t, strings.Join(e.Warnings, "\n"), "not used: y_b_std; columns of an outcome are")
+}
+
+// An interval without an upper end begins at its lower bound, however far from the values that is. By hand: the values
+// 1 and 2 lie below 1e9, and 4 and 6 lie above −1e9.
+func TestOpenIntervalsFarAway(t *testing.T) {
+	dir := t.TempDir()
+	o := judge.Options{
+		Predictions: write(t, filepath.Join(dir, "p.csv"), "x,y,y_low,y_high\n1,1,1e9,inf\n2,5,-1e9,inf\n"),
+		Against:     measured(t, dir, "x,y_1,y_2\n1,1,2\n2,4,6\n"),
+		Level:       0.9,
+	}
+	e, err := judge.Judge(context.Background(), o)
+	require.NoError(t, err)
+
+	assert.Equal(t, 0.5, e.Splits[0].Network[0].Inside)
+	assert.True(t, math.IsInf(e.Splits[0].Network[0].Half, 1))
+}
+
 // What does not fit is named with its place.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()

@@ -14,12 +14,12 @@ import (
 // predictions is the user's table of predictions, with the row of each pair.
 type predictions struct {
 	*pairs.Cells
-	rows   []int    // row of the table by pair; −1 if there is none
+	rows   []int    // by pair: its row of the table; −1 if the table does not predict it
 	groups []string // by row of the table: the group that the prediction was trained without; nil without groups
 }
 
-// given contains the predictions at the pairs of a set. Lists of numbers have N×Out elements in the outcomes' own
-// units, which are NaN where there is no prediction.
+// given contains the predictions at the pairs of a set. A list of numbers has N×Out elements, in the outcomes' own
+// units. An element is NaN if the table has no prediction for the pair.
 type given struct {
 	triplets.Set
 	Options
@@ -91,7 +91,8 @@ func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, e
 var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
 	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
 
-// unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std.
+// unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column y_b_sd
+// is read if there is an outcome y_b, although an outcome y has no suffix _b_sd.
 func (p *predictions) unused(outcomes []string) []string {
 	known := slices.Concat(suffixes, []string{
 		"_mu", "_1", "_2", "_sd_claimed", "_largest_left_out", "_no_interval", "_before_measuring",
@@ -99,23 +100,25 @@ func (p *predictions) unused(outcomes []string) []string {
 
 	var left []string
 	for _, name := range p.Columns {
-		if slices.Contains(outcomes, name) {
-			continue
+		isOfOne := false  // an outcome has the column, with any suffix
+		isOfRead := false // an outcome has the column, with a suffix that is read
+		for _, outcome := range outcomes {
+			belongs, isRead := belongsTo(name, outcome, known)
+			isOfOne = isOfOne || belongs
+			isOfRead = isOfRead || isRead
 		}
 
-		for _, o := range outcomes {
-			if belongs, used := belongsTo(name, o, known); belongs && !used {
-				left = append(left, name)
-			}
+		if isOfOne && !isOfRead {
+			left = append(left, name)
 		}
 	}
 
 	return left
 }
 
-// belongsTo reports whether the name of a column consists of an outcome, in any letter case, and a suffix. used reports
+// belongsTo reports whether the name of a column consists of an outcome, in any letter case, and a suffix. isRead reports
 // whether the letter case is the outcome's and the suffix is a known one.
-func belongsTo(name, outcome string, known []string) (belongs, used bool) {
+func belongsTo(name, outcome string, known []string) (belongs, isRead bool) {
 	n := len(outcome)
 	if len(name) < n || !strings.EqualFold(name[:n], outcome) {
 		return false, false
@@ -160,10 +163,11 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 	}
 
 	predicted.answers.Mu = stated[""]
-	openBelow := predicted.closeInfinite(stated["_low"], -1)
-	openAbove := predicted.closeInfinite(stated["_high"], 1)
-	predicted.open = openBelow+openAbove > 0
-	predicted.setUncertainty(stated)
+	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
+		predicted.setIntervals(low, high)
+	}
+
+	predicted.setVariances(stated)
 
 	if k := slices.IndexFunc(predicted.half, func(half float64) bool { return half < 0 }); k >= 0 {
 		row := p.rows[k/set.Out]
@@ -198,31 +202,38 @@ func (g *given) isComplete(i int) bool {
 }
 
 // farAway is the distance at which an infinite bound is taken to be, so that its interval has a middle. It is a
-// multiple of the largest absolute value of the pair and its prediction.
+// multiple of the largest absolute value among the pair, its prediction and the other bound, if that is finite.
 const farAway = 1e5
 
-// closeInfinite replaces the infinite bounds in a list by finite ones far away, and returns how many it replaced. side
-// is −1 for lower bounds and 1 for upper bounds.
-func (g *given) closeInfinite(bounds []float64, side int) (n int) {
-	for k, v := range bounds {
-		if math.IsInf(v, side) {
-			n++
-			bounds[k] = float64(side) * farAway * max(math.Abs(g.Y1[k]), math.Abs(g.Y2[k]), math.Abs(g.answers.Mu[k]))
+// setIntervals stores the stated intervals. It takes an infinite bound to be far away.
+func (g *given) setIntervals(low, high []float64) {
+	for k := range low {
+		below := low[k]
+		above := high[k]
+		far := farAway * max(math.Abs(g.Y1[k]), math.Abs(g.Y2[k]), math.Abs(g.answers.Mu[k]))
+		for _, bound := range []float64{below, above} {
+			if !math.IsInf(bound, 0) {
+				far = max(far, farAway*math.Abs(bound))
+			}
 		}
-	}
 
-	return n
+		if math.IsInf(below, -1) {
+			g.open = true
+			below = -far
+		}
+
+		if math.IsInf(above, 1) {
+			g.open = true
+			above = far
+		}
+
+		g.mid = append(g.mid, (below+above)/2)
+		g.half = append(g.half, (above-below)/2)
+	}
 }
 
-// setUncertainty stores the intervals and variances that the columns state. stated contains the columns by suffix.
-func (g *given) setUncertainty(stated map[string][]float64) {
-	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
-		for k := range low {
-			g.mid = append(g.mid, (low[k]+high[k])/2)
-			g.half = append(g.half, (high[k]-low[k])/2)
-		}
-	}
-
+// setVariances stores the variances that the columns and the intervals state. stated contains the columns by suffix.
+func (g *given) setVariances(stated map[string][]float64) {
 	g.answers.Cov = firstStated(stated["_cov"], stated["_epistemic"], sumOfSquares(stated["_sd_epistemic"]))
 	g.answers.Var = firstStated(stated["_var"], sumOfSquares(stated["_sd"]),
 		sumOfSquares(stated["_sd_epistemic"], stated["_sd_noise"]), g.halfVariances())

@@ -102,6 +102,8 @@ func (m *Models) Uncalibrated() string {
 type Column struct {
 	Network bool   // whether it belongs to the networks' prediction, rather than to the calibrated one
 	Suffix  string // follows the name of the outcome in the name of the column
+	Squared bool   // its unit is the square of the outcome's unit
+	Raw     bool   // it is an intermediate result, which OnlyNetwork leaves out
 
 	// Exactly one is set:
 	number func(cell) float64
@@ -121,7 +123,7 @@ func (c Column) unit(outcome string) string {
 	switch {
 	case c.text != nil:
 		return ""
-	case strings.HasSuffix(c.Suffix, "_var"), strings.HasPrefix(c.Suffix, "_cov"), c.Suffix == "_kappa":
+	case c.Squared:
 		return units.Squared(outcome)
 	}
 
@@ -129,7 +131,7 @@ func (c Column) unit(outcome string) string {
 }
 
 // Columns are the values of an outcome's prediction, in the order of all outputs. CSV, JSON and the Python package
-// follow the list. The names of the networks' columns also decide their units (unit) and what is shown (shows).
+// follow the list.
 var Columns = append(calibrated(), []Column{
 	{Suffix: "_largest_left_out", number: func(c cell) float64 { return c.Honest.Calibration.Conformal.Half[c.j] }},
 	{Suffix: "_no_interval", text: cell.refused},
@@ -138,13 +140,19 @@ var Columns = append(calibrated(), []Column{
 	{Network: true, number: func(c cell) float64 { return c.Network.Mu[c.k] }},
 	{Network: true, Suffix: "_low", number: cell.low},
 	{Network: true, Suffix: "_high", number: cell.high},
-	{Network: true, Suffix: "_var", number: func(c cell) float64 { return c.Network.Var[c.k] }},
-	{Network: true, Suffix: "_cov", number: func(c cell) float64 { return c.Network.Cov[c.k] }},
-	{Network: true, Suffix: "_cov_raw", number: func(c cell) float64 { return c.Network.CovRaw[c.k] }},
+	{Network: true, Suffix: "_var", Squared: true, number: func(c cell) float64 { return c.Network.Var[c.k] }},
+	{Network: true, Suffix: "_cov", Squared: true, number: func(c cell) float64 { return c.Network.Cov[c.k] }},
+	{
+		Network: true, Suffix: "_cov_raw", Squared: true, Raw: true,
+		number: func(c cell) float64 { return c.Network.CovRaw[c.k] },
+	},
 	{Network: true, Suffix: "_delta", number: func(c cell) float64 { return c.Network.Delta[c.k] }},
-	{Network: true, Suffix: "_kappa", number: func(c cell) float64 { return c.Network.Kappa[c.k] }},
+	{Network: true, Suffix: "_kappa", Squared: true, number: func(c cell) float64 { return c.Network.Kappa[c.k] }},
 	{Network: true, Suffix: "_zigzag", number: func(c cell) float64 { return c.Network.ZigZag[c.k] }},
-	{Network: true, Suffix: "_between_seeds_var", number: func(c cell) float64 { return c.Network.Spread[c.k] }},
+	{
+		Network: true, Suffix: "_between_seeds_var", Squared: true,
+		number: func(c cell) float64 { return c.Network.Spread[c.k] },
+	},
 	{Network: true, Suffix: "_mean_low", number: func(c cell) float64 { return c.Network.Mu[c.k] - c.chebyshev() }},
 	{Network: true, Suffix: "_mean_high", number: func(c cell) float64 { return c.Network.Mu[c.k] + c.chebyshev() }},
 }...)
@@ -199,7 +207,7 @@ func (a *Answer) columns() []column {
 func (a *Answer) shows(c Column) bool {
 	switch a.options.Only {
 	case OnlyNetwork:
-		return c.Network && c.Suffix != "_cov_raw"
+		return c.Network && !c.Raw
 	case OnlyCalibrated:
 		return !c.Network
 	}

@@ -206,7 +206,7 @@ const (
 	planRows = 1500 // of the process: candidates × values of the other inputs × harmonics
 )
 
-// ahead is the calibrated process at the candidates, or at some of many.
+// ahead is the calibrated process at the candidates, or at an even selection of them.
 type ahead struct {
 	*honest.Posterior
 	list  []Suggestion
@@ -215,8 +215,9 @@ type ahead struct {
 	whole float64 // the mean expected squared error at present
 }
 
-// lookAhead takes, of many candidates, some, and some values of the inputs that they do not state, evenly. Missing
-// combinations are taken before others if the candidates ask for it.
+// lookAhead returns the calibrated process at the candidates. If there are too many candidates, or too many rows of the
+// inputs that they do not state, lookAhead takes an even selection. It takes missing combinations before others if the
+// candidates ask for it.
 func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion) (*ahead, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {
@@ -282,7 +283,7 @@ func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Ca
 	}
 
 	a.whole /= counted
-	x, things := candidates.rowsOf(conditions, others)
+	x, things := candidates.conditions(conditions, others)
 
 	var err error
 	a.Posterior, err = models.Honest.Posterior(ctx, x, things)
@@ -318,7 +319,7 @@ func (a *ahead) gain(candidate int) (float64, error) {
 }
 
 // best returns the candidate with the largest gain for its cost after these steps, or -1 if the budget pays for none.
-// If missing is set, it is the best of the missing combinations that are not yet among the steps.
+// If missing is true, it considers only missing combinations that are not yet among the steps.
 func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (int, error) {
 	best := -1
 	most := 0.0
@@ -362,11 +363,13 @@ type Session struct {
 	Split []float64
 }
 
-// Plan picks measurements that a budget pays for by the split's calibrated process: each time the one
-// with the largest gain for its cost, given the ones before, in an order with few expensive changes. A
-// candidate may be measured again. The plan has no steps if the budget pays for none.
+// Plan picks the measurements of a session within a budget. By the split's calibrated process, it picks one candidate
+// after the other, each time the one with the largest gain for its cost after the earlier ones. It then orders them so
+// that few expensive changes are needed. A plan may measure a candidate again. It has no steps if the budget pays for
+// none.
 //
-// Half widths are those of what the candidates ask for, before and after: without a name, of any new thing.
+// The half widths before and after a step answer the question that the candidate asks: without the name of a thing, they
+// are half widths for any new thing.
 func Plan(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion, costs Costs,
 	budget float64,
 ) (*Session, error) {
@@ -467,7 +470,8 @@ func (a *ahead) inTwoSessions(steps []Step) ([]float64, error) {
 	return a.meanHalf(), nil
 }
 
-// share returns the share of ignorance in the variance at some rows, outcomes in units of their deviations.
+// share returns the share of ignorance in the variance at some rows. Variances of all outcomes are added in units of
+// the outcomes' deviations.
 func share(prediction *interval.Prediction, rows []int, deviation []float64) float64 {
 	epistemic := 0.0
 	total := 0.0

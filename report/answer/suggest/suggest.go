@@ -23,13 +23,13 @@ const (
 	ByBoth   = "both"   // covariance and spread of the networks, if there is no calibrated model
 )
 
-// Suggestion is one candidate condition. Variances are in units of the
-// outcomes' training variance, means over the outcomes.
+// Suggestion is one candidate condition. Its variances are means over the outcomes, in units of the outcomes' training
+// variance.
 type Suggestion struct {
 	Candidate
 	Class     interval.Class // how it relates to the measured conditions; "" without a calibrated model
-	Half      []float64      // by outcome: half width of the interval at present, a mean over the other inputs
-	Gain      float64        // by which share the mean expected squared error over all candidates would fall; by ByGain
+	Half      []float64      // by outcome: half width of the interval at present, as a mean over the inputs that are not stated
+	Gain      float64        // share by which the mean expected squared error over all candidates would fall; 0 unless By is ByGain
 	Epistemic float64        // expected squared error of the mean
 	Aleatoric float64        // noise of one measurement
 	Share     float64        // Epistemic/(Epistemic + Aleatoric)
@@ -53,9 +53,9 @@ func By(models *predict.Models) string {
 	return ByGain
 }
 
-// Rank ranks candidates by what measuring there gains, or by the expected error of the
-// models' mean, largest first, each with the advice to measure longer (noise dominates)
-// or to measure there at all (ignorance dominates).
+// Rank returns the candidates in the order of their gains, the largest first. Without a calibrated process, it orders
+// them by the expected error of the models' mean. Each suggestion has the advice to measure longer if noise dominates,
+// or to measure there if ignorance dominates.
 func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {
@@ -103,9 +103,10 @@ func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) (
 	return process.list, nil
 }
 
-// rowsOf returns the conditions of some candidates, rows of all inputs, with the names there: others, the rows over
-// which each is averaged, with the inputs that it states.
-func (c *Candidates) rowsOf(list []Candidate, others [][]float64) (x []float64, things []map[string]string) {
+// conditions returns the conditions at which candidates are predicted: for each candidate a copy of each row of others,
+// in which the inputs that the candidate states have its values. A row has all inputs of the models. things has the
+// names of things of each row.
+func (c *Candidates) conditions(list []Candidate, others [][]float64) (x []float64, things []map[string]string) {
 	for _, candidate := range list {
 		for _, row := range others {
 			first := len(x)
@@ -121,7 +122,7 @@ func (c *Candidates) rowsOf(list []Candidate, others [][]float64) (x []float64, 
 	return x, things
 }
 
-// expectedErrors returns candidates with their expected errors and half widths, averaged over the other inputs.
+// expectedErrors returns the candidates with their expected errors and half widths, as means over the rows of others.
 func expectedErrors(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) (
 	[]Suggestion, error,
 ) {
@@ -130,7 +131,7 @@ func expectedErrors(ctx context.Context, models *predict.Models, candidates *Can
 	atOnce := max(1, rowsAtOnce/len(others))      // candidates that are predicted at once
 	list := make([]Suggestion, 0, len(candidates.List))
 	for chunk := range slices.Chunk(candidates.List, atOnce) {
-		x, things := candidates.rowsOf(chunk, others)
+		x, things := candidates.conditions(chunk, others)
 		present, err := expected(ctx, models, x, things, len(others))
 		if err != nil {
 			return nil, err
@@ -158,13 +159,14 @@ func expectedErrors(ctx context.Context, models *predict.Models, candidates *Can
 // rowsAtOnce bounds the memory of predictions.
 const rowsAtOnce = 4096
 
-// averaged lists the combinations of trained values of the inputs that candidates do not state, as rows of all inputs.
+// averaged returns the rows over which predictions of a candidate are averaged: all combinations of the trained values of
+// the inputs that candidates do not state. A row has all inputs. An input that candidates state is 0 in it.
 func averaged(models *predict.Models, candidates *Candidates) ([][]float64, error) {
 	values := make([][]float64, len(models.Card.Inputs))
 	for i, input := range models.Card.Inputs {
 		values[i] = input.Values
 		if slices.Contains(candidates.Inputs, i) {
-			values[i] = []float64{0} // the candidate's
+			values[i] = []float64{0} // conditions replaces it
 		} else if len(input.Values) == 0 {
 			return nil, fmt.Errorf("candidates do not state %s, and the model's card does not list its values: state it",
 				input.Name)
@@ -174,8 +176,9 @@ func averaged(models *predict.Models, candidates *Candidates) ([][]float64, erro
 	return kv.Points(values...), nil
 }
 
-// expected returns, for each group of n conditions of x with the names in things, the class, and the means over the
-// group of the half widths, the expected squared errors of the mean, and the noise.
+// expected predicts at the conditions x, where things has the names of things, and returns a suggestion for each n
+// conditions that follow each other. Its half widths, expected squared errors and noise are means over these conditions,
+// and its class is the commonest. Its other fields are not set.
 func expected(ctx context.Context, models *predict.Models, x []float64, things []map[string]string, n int) (
 	[]Suggestion, error,
 ) {
@@ -211,7 +214,7 @@ func expected(ctx context.Context, models *predict.Models, x []float64, things [
 	return list, nil
 }
 
-// commonest returns the class that most of n conditions have.
+// commonest returns the class that most of n conditions have, the first of which has the number from.
 func commonest(prediction *interval.Prediction, from, n int) interval.Class {
 	count := map[interval.Class]int{}
 	best := prediction.Query(from).Class
@@ -226,7 +229,7 @@ func commonest(prediction *interval.Prediction, from, n int) interval.Class {
 	return best
 }
 
-// expectedByNetworks returns what expected returns, by the networks: without classes and half widths.
+// expectedByNetworks does the work of expected with the networks, which give neither classes nor half widths.
 func expectedByNetworks(ctx context.Context, models *predict.Models, x []float64, n int) ([]Suggestion, error) {
 	networks, err := models.Quick(ctx, x)
 	if err != nil {
@@ -254,7 +257,7 @@ func expectedByNetworks(ctx context.Context, models *predict.Models, x []float64
 	return list, nil
 }
 
-// measured returns the training conditions, by the inputs that candidates state.
+// measured returns the distinct values, in the training conditions, of the inputs that candidates state.
 func measured(models *predict.Models, candidates *Candidates) [][]float64 {
 	var points [][]float64
 	for _, c := range models.Card.Conditions {
@@ -271,12 +274,11 @@ func measured(models *predict.Models, candidates *Candidates) [][]float64 {
 	return points
 }
 
-func sameCondition(a, b []float64) bool {
-	return slices.EqualFunc(a, b, kv.Same)
-}
+// sameCondition reports whether two conditions are equal but for the rounding of their values.
+func sameCondition(a, b []float64) bool { return slices.EqualFunc(a, b, kv.Same) }
 
-// Forecast states what runs of the held-out group of the split would buy, and what more things would, a line each. It
-// returns nil if the calibrated model has no forecast.
+// Forecast returns lines for people: how runs of the held-out group of the split would change its intervals, and how
+// more things would change the intervals of new things. It returns nil if the calibrated model forecasts neither.
 func Forecast(models *predict.Models) []string {
 	if models.Honest == nil || models.Honest.Calibration == nil {
 		return nil
