@@ -91,8 +91,8 @@ func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, e
 var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
 	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
 
-// unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column y_b_sd
-// is read if there is an outcome y_b, although an outcome y has no suffix _b_sd.
+// unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column
+// y_b_sd is read if there is an outcome y_b, although an outcome y has no suffix _b_sd.
 func (p *predictions) unused(outcomes []string) []string {
 	known := slices.Concat(suffixes, []string{
 		"_mu", "_1", "_2", "_sd_claimed", "_largest_left_out", "_no_interval", "_before_measuring",
@@ -116,8 +116,8 @@ func (p *predictions) unused(outcomes []string) []string {
 	return left
 }
 
-// belongsTo reports whether the name of a column consists of an outcome, in any letter case, and a suffix. isRead reports
-// whether the letter case is the outcome's and the suffix is a known one.
+// belongsTo reports whether the name of a column consists of an outcome, in any letter case, and a suffix. isRead
+// reports whether the letter case is the outcome's and the suffix is a known one.
 func belongsTo(name, outcome string, known []string) (belongs, isRead bool) {
 	n := len(outcome)
 	if len(name) < n || !strings.EqualFold(name[:n], outcome) {

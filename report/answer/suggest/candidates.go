@@ -257,9 +257,9 @@ func trainedValues(models *predict.Models, input int) []float64 {
 // mostCount is the largest value of an input that may be a number of things, such as blades.
 const mostCount = 100
 
-// valuesAround returns the values of an input (ascending), the middles between them, and half a step beyond the ends. Values
-// beyond the ends have the sign of the others. An input without a unit that has whole numbers counts something: it has
-// no other numbers, and one is the smallest step.
+// valuesAround returns the values of an input (ascending), the middles between them, and half a step beyond the ends.
+// Values beyond the ends have the sign of the others. An input without a unit that has whole numbers counts something:
+// it has no other numbers, and one is the smallest step.
 func valuesAround(values []float64, unit string) []row {
 	counts := unit == "" && !slices.ContainsFunc(values, func(v float64) bool {
 		return v != math.Trunc(v) || math.Abs(v) > mostCount

@@ -368,8 +368,8 @@ type Session struct {
 // that few expensive changes are needed. A plan may measure a candidate again. It has no steps if the budget pays for
 // none.
 //
-// The half widths before and after a step answer the question that the candidate asks: without the name of a thing, they
-// are half widths for any new thing.
+// The half widths before and after a step answer the question that the candidate asks: without the name of a thing,
+// they are half widths for any new thing.
 func Plan(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion, costs Costs,
 	budget float64,
 ) (*Session, error) {

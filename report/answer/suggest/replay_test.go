@@ -296,7 +296,7 @@ func TestValuesOfDefault(t *testing.T) {
 		{[]float64{7}, "m", []float64{7}},
 	} {
 		var got []float64
-		for _, r := range rowsOf(c.values, c.unit) {
+		for _, r := range valuesAround(c.values, c.unit) {
 			got = append(got, r.values...)
 		}
 

@@ -28,8 +28,8 @@ const (
 type Suggestion struct {
 	Candidate
 	Class     interval.Class // how it relates to the measured conditions; "" without a calibrated model
-	Half      []float64      // by outcome: half width of the interval at present, as a mean over the inputs that are not stated
-	Gain      float64        // share by which the mean expected squared error over all candidates would fall; 0 unless By is ByGain
+	Half      []float64      // by outcome: half width at present, a mean over the inputs that are not stated
+	Gain      float64        // share by which the mean expected squared error over all would fall; 0 unless ByGain
 	Epistemic float64        // expected squared error of the mean
 	Aleatoric float64        // noise of one measurement
 	Share     float64        // Epistemic/(Epistemic + Aleatoric)
@@ -159,8 +159,8 @@ func expectedErrors(ctx context.Context, models *predict.Models, candidates *Can
 // rowsAtOnce bounds the memory of predictions.
 const rowsAtOnce = 4096
 
-// averaged returns the rows over which predictions of a candidate are averaged: all combinations of the trained values of
-// the inputs that candidates do not state. A row has all inputs. An input that candidates state is 0 in it.
+// averaged returns the rows over which predictions of a candidate are averaged: all combinations of the trained values
+// of the inputs that candidates do not state. A row has all inputs. An input that candidates state is 0 in it.
 func averaged(models *predict.Models, candidates *Candidates) ([][]float64, error) {
 	values := make([][]float64, len(models.Card.Inputs))
 	for i, input := range models.Card.Inputs {
@@ -177,8 +177,8 @@ func averaged(models *predict.Models, candidates *Candidates) ([][]float64, erro
 }
 
 // expected predicts at the conditions x, where things has the names of things, and returns a suggestion for each n
-// conditions that follow each other. Its half widths, expected squared errors and noise are means over these conditions,
-// and its class is the commonest. Its other fields are not set.
+// conditions that follow each other. Its half widths, expected squared errors and noise are means over these
+// conditions, and its class is the commonest. Its other fields are not set.
 func expected(ctx context.Context, models *predict.Models, x []float64, things []map[string]string, n int) (
 	[]Suggestion, error,
 ) {
