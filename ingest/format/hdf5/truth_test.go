@@ -64,7 +64,8 @@ type pattern struct {
 	Mul, Add, Mod, Low, Div int64
 }
 
-func (p pattern) at(i int) float64 {
+// value returns element i of a pattern, as make.py computes it.
+func (p pattern) value(i int) float64 {
 	return float64((int64(i)*p.Mul+p.Add)%p.Mod+p.Low) / float64(p.Div)
 }
 
@@ -77,17 +78,18 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// same reports whether two numbers have the same bits, so that −0 and 0 differ. All NaN are the same.
+// same reports whether two numbers have the same bits, so that −0 and 0 differ. Any NaN is the same as any other NaN.
 func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
 
+// expected returns the n values that were written.
 func (w truthData) expected(n int) []float64 {
 	v := make([]float64, n)
 	switch {
 	case w.Pattern != nil:
 		for i := range v {
-			v[i] = w.Pattern.at(i)
+			v[i] = w.Pattern.value(i)
 		}
 
 	case w.Sparse != nil:
@@ -125,6 +127,7 @@ func readMaybeZipped(t testing.TB, path string) []byte {
 	return b
 }
 
+// readTruth returns the values that were written to the files of a folder.
 func readTruth(t testing.TB, dir string) []truthFile {
 	t.Helper()
 
@@ -143,8 +146,9 @@ func TestTruth(t *testing.T) {
 		t.Run(w.File, func(t *testing.T) { total += checkFile(t, "testdata", w) })
 	}
 
-	require.GreaterOrEqual(t, len(fs), 18, "only %d files and %d datasets: is the truth complete?", len(fs), total)
-	assert.GreaterOrEqual(t, total, 2000, "only %d files and %d datasets: is the truth complete?", len(fs), total)
+	// make.py writes 18 files and more than 2000 datasets. Fewer mean that the truth is not complete.
+	assert.GreaterOrEqual(t, len(fs), 18, "files")
+	assert.GreaterOrEqual(t, total, 2000, "datasets")
 }
 
 // TestRandomTruth does the same for files of random layout, which `make.py DIR --random N` writes.
@@ -164,15 +168,16 @@ func TestRandomTruth(t *testing.T) {
 	t.Logf("%d files, %d datasets", len(fs), n)
 }
 
+// checkFile compares a file with what was written, and returns the number of its datasets.
 func checkFile(t *testing.T, dir string, w truthFile) int {
+	t.Helper()
+
 	b := readMaybeZipped(t, filepath.Join(dir, w.File))
 	f, err := Open(bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
 
-	if f.version != w.Superblock || f.src.base != w.UserBlock {
-		t.Errorf("superblock version %d, user block %d; want %d, %d", f.version, f.src.base, w.Superblock,
-			w.UserBlock)
-	}
+	assert.Equal(t, w.Superblock, f.version, "version of the superblock")
+	assert.Equal(t, w.UserBlock, f.src.base, "bytes of the user block")
 
 	var order []string
 	for _, d := range f.datasets {
@@ -192,9 +197,7 @@ func checkFile(t *testing.T, dir string, w truthFile) int {
 			got = append(got, [3]string{l.Name, l.Kind.String(), l.Target})
 		}
 
-		if fmt.Sprint(got) != fmt.Sprint(w.Groups[g.Path]) {
-			t.Errorf("links of %s\n%v, want\n%v", g.Path, got, w.Groups[g.Path])
-		}
+		assert.Equal(t, fmt.Sprint(w.Groups[g.Path]), fmt.Sprint(got), "links of %s", g.Path)
 	}
 
 	assert.Len(t, f.datasets, len(w.Datasets), "datasets")
@@ -236,21 +239,19 @@ func checkFile(t *testing.T, dir string, w truthFile) int {
 	return len(f.datasets)
 }
 
+// checkDataset compares a dataset with what was written.
 func checkDataset(t *testing.T, f *File, d *Dataset, want truthData) {
 	t.Helper()
 
-	if fmt.Sprint(d.Dims) != fmt.Sprint(want.Dims) || d.Null != want.Null {
-		t.Errorf("%s: shape %v (null: %v), want %v", d.Path, d.Dims, d.Null, want.Dims)
-		return
-	}
+	require.Equal(t, fmt.Sprint(want.Dims), fmt.Sprint(d.Dims), "%s: shape", d.Path)
+	require.Equal(t, want.Null, d.Null, "%s: without elements", d.Path)
 
 	assert.Equal(t, want.Type, d.Type.String(), "%s: type", d.Path)
 
 	if want.Strings != nil {
 		got, err := d.ReadStrings()
 		require.NoError(t, err)
-		assert.Equal(t, strings.Join(want.Strings, "|"), strings.Join(got, "|"),
-			"%s: %q, %v; want %q", d.Path, got, err, want.Strings)
+		assert.Equal(t, want.Strings, got, "%s: texts", d.Path)
 
 		assert.Error(t, d.err, "%s: text reads as numbers", d.Path)
 
@@ -268,28 +269,23 @@ func checkDataset(t *testing.T, f *File, d *Dataset, want truthData) {
 
 	if want.Refs != nil {
 		got, err := f.ReadReferences(d)
+		require.NoError(t, err)
 
 		var paths []string
-		for _, o := range got {
-			paths = append(paths, o.(*Dataset).Path)
+		for _, object := range got {
+			paths = append(paths, object.(*Dataset).Path)
 		}
 
-		require.NoError(t, err)
-		assert.Equal(t, fmt.Sprint(want.Refs), fmt.Sprint(paths),
-			"%s refers to %v, %v; want %v", d.Path, paths, err, want.Refs)
+		assert.Equal(t, want.Refs, paths, "%s: references", d.Path)
 	}
 
 	if want.Error != "" {
-		require.Error(t, d.err)
-		assert.Contains(t, d.err.Error(), want.Error, "%s: error %v, want %q", d.Path, d.err, want.Error)
+		require.ErrorContains(t, d.err, want.Error, "%s", d.Path)
 
 		return
 	}
 
-	if d.err != nil {
-		t.Errorf("%s: %v", d.Path, d.err)
-		return
-	}
+	require.NoError(t, d.err, "%s", d.Path)
 
 	checkValues(t, d, want.expected(int(d.Elements())))
 }
@@ -299,10 +295,7 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 	t.Helper()
 
 	n := len(want)
-	if int(d.Elements()) != n {
-		t.Errorf("%s: %d elements, want %d", d.Path, d.Elements(), n)
-		return
-	}
+	require.EqualValues(t, n, d.Elements(), "%s: elements", d.Path)
 
 	equal := func(how string, at int, got, want []float64) bool {
 		t.Helper()
@@ -318,10 +311,9 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 	}
 
 	got := make([]float64, n+1)
-	if k, err := readFloat64(d, nil, got, 0); k != n || err != io.EOF {
-		t.Errorf("%s (%s): read %d of %d: %v", d.Path, d.Layout(), k, n, err)
-		return
-	}
+	k, err := readFloat64(d, nil, got, 0)
+	require.ErrorIs(t, err, io.EOF, "%s (%s): read beyond the last element", d.Path, d.Layout())
+	require.Equal(t, n, k, "%s (%s): elements read", d.Path, d.Layout())
 
 	if !equal("whole", 0, got, want) || n == 0 {
 		return
@@ -338,10 +330,9 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 			got[i] = -77
 		}
 
-		if m, err := readFloat64(d, r, got[:k], int64(at)); m != k || err != nil {
-			t.Errorf("%s: read %d of %d at %d: %v", d.Path, m, k, at, err)
-			return
-		}
+		m, err := readFloat64(d, r, got[:k], int64(at))
+		require.NoError(t, err, "%s: read from element %d on", d.Path, at)
+		require.Equal(t, k, m, "%s: elements read from %d on", d.Path, at)
 
 		if !equal("block", at, got[:k], want[at:at+k]) {
 			return
@@ -369,10 +360,8 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 			dst[i] = make([]float64, long-start)
 		}
 
-		if err := r.ReadChannels(axis, channels, int64(start), dst); err != nil {
-			t.Errorf("%s: channels along axis %d: %v", d.Path, axis, err)
-			return
-		}
+		err := r.ReadChannels(axis, channels, int64(start), dst)
+		require.NoError(t, err, "%s: channels along axis %d", d.Path, axis)
 
 		for i, c := range channels {
 			first := c/inner*inner*long + c%inner
@@ -387,6 +376,7 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 	}
 }
 
+// checkAttributes compares the attributes of an object with what was written.
 func checkAttributes(t *testing.T, path string, got []Attribute, want map[string]truthAttr) {
 	t.Helper()
 
@@ -405,24 +395,20 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 
 		if w.Kind == "error" {
 			var text string
-			json.Unmarshal(w.Values[0], &text)
-
-			if a.Err == nil || !strings.Contains(a.Err.Error(), text) || a.texts != nil || a.stored != nil {
-				t.Errorf("attribute %s of %s: %v, error %v; want %s", a.Name, path, a, a.Err, text)
-			}
+			require.NoError(t, json.Unmarshal(w.Values[0], &text))
+			require.ErrorContains(t, a.Err, text, "attribute %s of %s", a.Name, path)
+			assert.Nil(t, a.texts, "texts of attribute %s of %s", a.Name, path)
+			assert.Nil(t, a.stored, "numbers of attribute %s of %s", a.Name, path)
 
 			continue
 		}
 
-		if a.Err != nil {
-			t.Errorf("attribute %s of %s: %v", a.Name, path, a.Err)
-			continue
-		}
+		require.NoError(t, a.Err, "attribute %s of %s", a.Name, path)
 
 		wantText := make([]string, len(w.Values))
 		for i, v := range w.Values {
 			if w.Kind == "string" {
-				json.Unmarshal(v, &wantText[i])
+				require.NoError(t, json.Unmarshal(v, &wantText[i]))
 			} else {
 				wantText[i] = strings.Trim(string(v), `"`)
 			}
@@ -430,15 +416,13 @@ func checkAttributes(t *testing.T, path string, got []Attribute, want map[string
 
 		if w.Pattern != nil {
 			for i := range w.Dims[0] {
-				wantText = append(wantText, strconv.Itoa(int(w.Pattern.at(int(i)))))
+				wantText = append(wantText, strconv.Itoa(int(w.Pattern.value(int(i)))))
 			}
 		}
 
 		kind, text := attributeText(a)
-		if kind != w.Kind || len(text) != len(wantText) {
-			t.Errorf("attribute %s of %s: %d of %s, want %d of %s", a.Name, path, len(text), kind, len(wantText), w.Kind)
-			continue
-		}
+		require.Equal(t, w.Kind, kind, "kind of attribute %s of %s", a.Name, path)
+		require.Len(t, text, len(wantText), "elements of attribute %s of %s", a.Name, path)
 
 		for i := range text {
 			ok := text[i] == wantText[i]
