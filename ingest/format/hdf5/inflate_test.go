@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inflate returns the bytes of a whole zlib stream, which may be shorter than dst, and an error for any other stream. The
-// Reader can be used again after an error. compress/zlib wrote the streams.
+// inflate returns the bytes of a whole zlib stream, which may be shorter than dst, and an error for any other stream.
+// The Reader can be used again after an error. compress/zlib wrote the streams.
 func TestInflateChunk(t *testing.T) {
 	pack := func(n int) []byte {
 		var b bytes.Buffer

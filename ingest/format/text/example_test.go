@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/ingesttest"
 )
 
-// Delimiter, decimal comma, units and rate are found out.
+// Open recognises the delimiter, the decimal comma, the units and the rate from the content.
 func Example() {
 	r, err := text.Format.Open(ingesttest.Source([]byte("t [ms];Fx [N]\n0;1,5\n10;2,5\n")), ingest.Options{})
 	if err != nil {

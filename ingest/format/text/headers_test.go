@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
 	"doubletake/internal/longtest"
 
 	"github.com/stretchr/testify/assert"
@@ -231,10 +232,11 @@ func (w *headerWriter) drawData() {
 	}
 }
 
-// saysSo are the codes of warnings that tell that the header was not understood as a person would.
-var saysSo = []string{"no-header", "second-row", "header-row", "numeric-header"}
+// notUnderstood are the codes of warnings which say that the reader did not understand the header.
+var notUnderstood = []string{"no-header", "second-row", "header-row", "numeric-header"}
 
-// verdict returns "right", "refused" or what is wrong in silence.
+// verdict returns "right" if the reader finds what was written, "refused" if it says that it does not understand the
+// file, and otherwise what it reads wrongly without a warning.
 func (w writtenHeader) verdict(t require.TestingT) string {
 	r, err := openString(w.text, ingest.Options{})
 	if err != nil {
@@ -243,7 +245,7 @@ func (w writtenHeader) verdict(t require.TestingT) string {
 
 	info := r.Info()
 	for _, warning := range info.Warnings {
-		if slices.Contains(saysSo, warning.Code) {
+		if slices.Contains(notUnderstood, warning.Code) {
 			return "refused"
 		}
 	}
@@ -281,12 +283,13 @@ func (w writtenHeader) verdict(t require.TestingT) string {
 	return "right"
 }
 
-// TestHeaders: what is read in headers of many forms is what was written, or the reader says that it does not
-// understand them. The expected names, units and values are those that were written.
+// TestHeaders reads headers of many forms. The reader must find the names, units and values that were written, or say
+// that it does not understand the header.
 func TestHeaders(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	former := checks.String()
 	require.NoError(t, checks.Set(strconv.Itoa(longtest.Count(300, 5000))))
+	t.Cleanup(func() { require.NoError(t, checks.Set(former)) })
 
 	counts := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,9 +301,8 @@ func TestHeaders(t *testing.T) {
 		}
 	})
 
-	require.NoError(t, checks.Set(former))
 	t.Logf("%v", counts)
-	require.Greater(t, counts["right"], 4*counts["refused"], "right over refused")
+	require.Greater(t, counts["right"], 4*counts["refused"], "right files, against four times the refused files")
 }
 
 // A comment without a word says nothing about the columns, wherever it stands.
@@ -313,12 +315,13 @@ func TestBareComment(t *testing.T) {
 	}
 }
 
-// TestSecondRow: rows below the names in the forms of public files and their siblings; what a person reads.
+// TestSecondRow reads rows below the names, in the forms of public files and their siblings. The expected names, units
+// and positions are what a person reads in them.
 func TestSecondRow(t *testing.T) {
 	const data = "1\t0.5\t20\n2\t0.6\t21\n3\t0.7\t22\n4\t0.8\t23\n"
 	for _, c := range []struct {
 		name, head string
-		want       string // names, units in brackets and positions behind @; or a part of the error
+		want       string // names, units in brackets and positions behind @
 		warns      string
 	}{
 		{"slashes", "Run\tFx\tT\n/\tkN\t/\n", "Run, Fx [kN], T", ""},
@@ -345,23 +348,11 @@ func TestSecondRow(t *testing.T) {
 		{"nothing but units", "ms\tkN\tkPa\n", "ms [ms], kN [kN], kPa [kPa]", ""},
 		{"names twice", "Run\tFx\tT\nRun\tFx\tT\n-\tkN\tK\n", "Run, Fx [kN], T [K]", ""},
 		{"a blank line", "Run\tFx\tT\n\n/\tkN\tK\n\n", "Run, Fx [kN], T [K]", ""},
-		{"words and numbers", "Run\tp1\tp2\nSensor\tfurlongs\t95.2\n", "line 2, column 1: expected a row of data", ""},
 		{"a number of a run", "Run\tp1\tp2\n7\tkN\t95.2\n", "Run @7, p1 [kN], p2 @95.2", ""},
-		{"no units", "Run\tp1\tp2\nwing\toff\t95.2\n", "line 2, column 1", ""},
-		{"again", "Run\tp1\tp2\n/\tPa\t95.2\n" + data + "/\tPa\t95.2\n", "the row of units or positions again", ""},
 	} {
 		r, err := openString(c.head+data, ingest.Options{})
-		if err == nil {
-			_, err = r.Read([]int{2}, 0, [][]float64{make([]float64, 9)})
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-		}
-
-		if err != nil {
-			assert.ErrorContains(t, err, c.want, "%s", c.name)
-			continue
-		}
+		require.NoError(t, err, "%s", c.name)
+		ingesttest.ReadAll(t, r)
 
 		var columns, warns []string
 		for _, ch := range r.Info().Channels {
@@ -382,5 +373,25 @@ func TestSecondRow(t *testing.T) {
 		assert.Equal(t, c.want, strings.Join(columns, ", "), "%s", c.name)
 		assert.Equal(t, c.warns, strings.Join(warns, " "), "%s", c.name)
 		assert.EqualValues(t, 4, r.Info().Channels[0].Samples, "%s: rows", c.name)
+	}
+}
+
+// Rows that are neither data nor units nor positions are errors that name the row.
+func TestUnknownSecondRow(t *testing.T) {
+	const data = "1\t0.5\t20\n2\t0.6\t21\n3\t0.7\t22\n4\t0.8\t23\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"words and numbers", "Run\tp1\tp2\nSensor\tfurlongs\t95.2\n" + data, "line 2, column 1: expected a row of data"},
+		{"no units", "Run\tp1\tp2\nwing\toff\t95.2\n" + data, "line 2, column 1: expected a row of data"},
+		{
+			"again among the data", "Run\tp1\tp2\n/\tPa\t95.2\n" + data + "/\tPa\t95.2\n" + data,
+			"line 7: expected a row of data, found the row of units or positions again",
+		},
+	} {
+		r, err := openString(c.text, ingest.Options{})
+		if err == nil { // then reading must fail
+			_, err = r.Read([]int{2}, 0, [][]float64{make([]float64, r.Info().Channels[2].Samples)})
+		}
+
+		require.ErrorContains(t, err, c.want, "%s", c.name)
 	}
 }

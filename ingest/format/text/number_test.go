@@ -15,18 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// check compares parseNumber with strconv.ParseFloat, the expected value of
-// every test here. Hexadecimal and underlined numbers are refused on purpose,
-// Fortran's exponent letter is taken on purpose.
+// checkNumber compares Number with strconv.ParseFloat, which gives the expected
+// value of the tests here. Number refuses hexadecimal and underlined numbers on
+// purpose, and reads Fortran's exponent letter on purpose.
 func checkNumber(t testing.TB, s string) {
 	t.Helper()
 	got, ok := Number([]byte(s), '.')
 	want, err := strconv.ParseFloat(s, 64)
 
 	if strings.ContainsAny(s, "xXpP_") {
-		if ok {
-			t.Fatalf("%q: accepted as %v", s, got)
-		}
+		require.False(t, ok, "%q is a number", s)
 		return
 	}
 
@@ -34,12 +32,9 @@ func checkNumber(t testing.TB, s string) {
 		want, err = strconv.ParseFloat(strings.NewReplacer("d", "e", "D", "e").Replace(s), 64)
 	}
 
-	if ok != (err == nil) {
-		t.Fatalf("%q: accepted %v, strconv returns %v", s, ok, err)
-	}
-
-	if ok && math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
-		t.Fatalf("%q: %v (%x), strconv reads %v (%x)", s, got, math.Float64bits(got), want, math.Float64bits(want))
+	require.Equal(t, err == nil, ok, "%q is a number; strconv returns %v", s, err)
+	if ok {
+		requireSameBits(t, want, got, s)
 	}
 
 	// The same with a decimal comma.
@@ -47,9 +42,19 @@ func checkNumber(t testing.TB, s string) {
 		return
 	}
 
-	comma, ok2 := Number([]byte(strings.ReplaceAll(s, ".", ",")), ',')
-	if ok2 != ok || ok && math.Float64bits(comma) != math.Float64bits(got) && !math.IsNaN(got) {
-		t.Fatalf("%q with a comma: %v %v, with a point %v %v", s, comma, ok2, got, ok)
+	withComma, isWithComma := Number([]byte(strings.ReplaceAll(s, ".", ",")), ',')
+	require.Equal(t, ok, isWithComma, "%q with a decimal comma is a number", s)
+	if ok {
+		requireSameBits(t, want, withComma, s+" with a decimal comma")
+	}
+}
+
+// requireSameBits fails the test unless two numbers have the same bits, or both are NaN.
+func requireSameBits(t testing.TB, want, got float64, text string) {
+	t.Helper()
+
+	if !math.IsNaN(want) || !math.IsNaN(got) {
+		require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%q: expected %v, found %v", text, want, got)
 	}
 }
 
@@ -76,12 +81,12 @@ func TestParseNumber(t *testing.T) {
 		checkNumber(t, s)
 	}
 
-	// Random bit patterns in the notations programs write.
+	// Random bit patterns in the notations that programs write.
 	r := rand.New(rand.NewPCG(1, 2))
 
 	for range longtest.Count(20000, 200000) {
 		v := math.Float64frombits(r.Uint64())
-		if v-v != 0 {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
 
@@ -114,13 +119,13 @@ func FuzzParseFloat(f *testing.F) {
 	})
 }
 
-// Marks between thousands as Python's f"{v:,}" sets them, the same with a narrow blank, and as in
-// German; what is no such number stays none.
+// Typed reads marks between thousands as Python's f"{v:,}" writes them, narrow blanks in their place, and
+// marks as in German. It refuses texts that only look like such numbers.
 func TestTyped(t *testing.T) {
 	for _, c := range []struct {
 		cell     string
 		dec      byte
-		want     float64 // NaN: no number
+		want     float64 // NaN: not a number
 		doubtful bool
 	}{
 		{"1,234,567.25", '.', 1234567.25, false},
@@ -144,9 +149,13 @@ func TestTyped(t *testing.T) {
 		{"12:034", '.', math.NaN(), false},
 	} {
 		v, doubtful, ok := Typed([]byte(c.cell), c.dec)
-		if ok == math.IsNaN(c.want) || ok && (v != c.want || doubtful != c.doubtful) {
-			t.Errorf("%s with %q: %v, %v, %v", c.cell, c.dec, v, doubtful, ok)
+		require.Equal(t, !math.IsNaN(c.want), ok, "%s with %q is a number", c.cell, c.dec)
+		if !ok {
+			continue
 		}
+
+		assert.Equal(t, c.want, v, "%s with %q", c.cell, c.dec)
+		assert.Equal(t, c.doubtful, doubtful, "%s with %q is doubtful", c.cell, c.dec)
 	}
 }
 
@@ -161,26 +170,27 @@ func TestWindows1252(t *testing.T) {
 		b[i] = byte(128 + i)
 	}
 
-	assert.Equal(t, want, raw.Latin1(b), "got")
+	assert.Equal(t, want, raw.Latin1(b))
 
 	r, err := openString("T [\xb0C];n\xba \xf8 8 mm, CL\xb1dCL, \xfc. NN\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
 	require.NoError(t, err)
-	require.Len(t, r.Info().Channels, 2, "%+v, %v", r, err)
-	require.Equal(t, "°C", r.Info().Channels[0].Unit, "%+v, %v", r, err)
+	require.Len(t, r.Info().Channels, 2)
+	require.Equal(t, "°C", r.Info().Channels[0].Unit)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})
 }
 
+// The expected values are the numbers of Fortran's notations by its standard: D is an exponent letter, and an exponent
+// of three digits has none.
 func TestFortran(t *testing.T) {
 	for s, want := range map[string]float64{"1.5": 1.5, "1.5D+03": 1500, "-2.5-101": -2.5e-101, "1.0+100": 1e100} {
-		if got, ok := Fortran([]byte(s), '.'); !ok || got != want {
-			t.Errorf("%s: %g, %t", s, got, ok)
-		}
+		got, ok := Fortran([]byte(s), '.')
+		assert.True(t, ok, "%s is a number", s)
+		assert.Equal(t, want, got, "%s", s)
 	}
 
 	for _, s := range []string{"", "-", "1-", "a", "1.0-x"} {
-		if got, ok := Fortran([]byte(s), '.'); ok {
-			t.Errorf("%q: %g", s, got)
-		}
+		_, ok := Fortran([]byte(s), '.')
+		assert.False(t, ok, "%q is a number", s)
 	}
 }

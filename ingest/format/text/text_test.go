@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func openString(s string, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source([]byte(s)), o)
 }
 
-// TestTextLayouts: what a person reads in these texts.
+// TestTextLayouts reads texts in many layouts. The expected values are what a person reads in them.
 func TestTextLayouts(t *testing.T) {
 	var none ingest.TextOptions
 	for _, c := range []struct {
@@ -136,7 +135,8 @@ func rows(n int, format string) string {
 	return b.String()
 }
 
-// TestHeaderShapes: headers as instruments and people write them; what a person reads (case title-above-header).
+// TestHeaderShapes reads headers as instruments and people write them. The expected names, units and rates are what a
+// person reads in them.
 func TestHeaderShapes(t *testing.T) {
 	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
 	for _, c := range []struct {
@@ -312,17 +312,12 @@ func TestHeaderShapes(t *testing.T) {
 		{"a better column", "t,F,millis\n" + rows(9, xyz), "t, F, millis [ms]", 1000, ""},
 	} {
 		r, err := openString(c.text, ingest.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		require.NoError(t, err, "%s", c.name)
 
 		var names, warns []string
 		info := r.Info()
 		for _, ch := range info.Channels {
-			if names = append(names, ch.Name); ch.Unit != "" {
-				names[len(names)-1] += " [" + ch.Unit + "]"
-			}
+			names = append(names, strings.TrimSuffix(ch.Name+" ["+ch.Unit+"]", " []"))
 		}
 
 		for _, w := range info.Warnings {
@@ -331,11 +326,9 @@ func TestHeaderShapes(t *testing.T) {
 			}
 		}
 
-		if got := strings.Join(names, ", "); got != c.want || strings.Join(warns, " ") != c.warns ||
-			math.Abs(info.Channels[0].RateHz-c.rate) > 1e-6*c.rate {
-			t.Errorf("%s: %s at %g Hz, %v; expected %s at %g Hz",
-				c.name, got, info.Channels[0].RateHz, info.Warnings, c.want, c.rate)
-		}
+		assert.Equal(t, c.want, strings.Join(names, ", "), "%s: names and units", c.name)
+		assert.InDelta(t, c.rate, info.Channels[0].RateHz, 1e-6*c.rate, "%s: rate", c.name)
+		assert.Equal(t, c.warns, strings.Join(warns, " "), "%s: warnings", c.name)
 
 		for k, values := range ingesttest.ReadAll(t, r) {
 			assert.Len(t, values, int(info.Channels[k].Samples), "%s: values of channel %d", c.name, k)
@@ -343,9 +336,9 @@ func TestHeaderShapes(t *testing.T) {
 	}
 }
 
-// One uneven row is named by its line, and not the header.
+// The error of one uneven row names the line of the row, and not the header.
 func TestUnevenRow(t *testing.T) {
-	for _, c := range [][3]string{
+	for _, c := range []struct{ header, row, uneven string }{
 		{"t,F,Note,\n", "%g,1#,,\n", "20,1,Cutoff: x (val=1, limit=0),\n"},
 		{"t,F,Note,\n", "%g,1#,,\n", "20,1,x,y,z\n"},
 		{"t;F;M;\n", "%g;1#;2#;\n", "20;1\n"},
@@ -354,7 +347,7 @@ func TestUnevenRow(t *testing.T) {
 		{"t,F\n", "%g,1#,\n", "20,1,stall\n"},
 	} {
 		for _, after := range []int{5, 150, 3000} { // below the middle of the sample, above it, and outside
-			r, err := openString(c[0]+rows(after, c[1])+c[2]+rows(40, c[1]), ingest.Options{})
+			r, err := openString(c.header+rows(after, c.row)+c.uneven+rows(40, c.row), ingest.Options{})
 			if err == nil {
 				x := make([]float64, after+41)
 				_, err = r.Read([]int{0}, 0, [][]float64{x})
@@ -365,18 +358,22 @@ func TestUnevenRow(t *testing.T) {
 	}
 }
 
+// The names of the user replace the names of the header, whose encoding then does not matter. Comments and lines above
+// the header become attributes.
 func TestTextAttributes(t *testing.T) {
 	o := ingest.Options{Text: ingest.TextOptions{Columns: []string{"x", "y"}}}
 	named, err := openString("\x89\xf1 [N],b [m]\n1,2\n3,4\n", o)
 	require.NoError(t, err)
-	assert.Equal(t, "[x y]m", fmt.Sprint(named.Info().Names(), named.Info().Channels[1].Unit), "got")
+	assert.Equal(t, []string{"x", "y"}, named.Info().Names())
+	assert.Equal(t, "m", named.Info().Channels[1].Unit)
 
 	r, err := openString("# balance: A 7\nProject = wing\na,b\n1,2\n3,4\n", ingest.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, "[{balance A 7} {Project wing}]", fmt.Sprint(r.Info().Attributes), "got")
+	assert.Equal(t, []ingest.Attribute{{Name: "balance", Value: "A 7"}, {Name: "Project", Value: "wing"}},
+		r.Info().Attributes)
 }
 
-// TestTextRefused: bad input stops with place, expected and found.
+// TestTextRefused reads texts that must be refused, with an error that names the place and what was expected and found.
 func TestTextRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -497,7 +494,8 @@ func TestTextRefused(t *testing.T) {
 				dst := make([][]float64, len(r.Info().Channels))
 				chans := make([]int, len(dst))
 				for i := range dst {
-					dst[i], chans[i] = make([]float64, r.Info().Channels[0].Samples), i
+					dst[i] = make([]float64, r.Info().Channels[0].Samples)
+					chans[i] = i
 				}
 
 				_, err = r.Read(chans, 0, dst)
@@ -522,9 +520,8 @@ func TestTextUTF16(t *testing.T) {
 		r, err := openString(text, ingest.Options{})
 		require.NoError(t, err)
 
-		if c := r.Info().Channels; len(c) != 2 || c[0].Name != "a" || c[0].Unit != "°" {
-			t.Errorf("%+v", c)
-		}
+		assert.Equal(t, []string{"a", "b"}, r.Info().Names())
+		assert.Equal(t, "°", r.Info().Channels[0].Unit)
 
 		x := ingesttest.ReadAll(t, r)
 		ingesttest.Equal(t, x[0], []float64{1, 3})
@@ -532,19 +529,22 @@ func TestTextUTF16(t *testing.T) {
 	}
 }
 
+// With truncated: use, an incomplete last row is left out with a warning that names its line.
 func TestTextTruncatedUsed(t *testing.T) {
 	r, err := openString("a,b,c\n1,2,3\n4,5,6\n7,8", ingest.Options{Truncated: "use"})
 	require.NoError(t, err)
 
-	if w := r.Info().Warnings; len(w) != 1 || w[0].Code != "truncated" || !strings.Contains(w[0].Text, "line 4") {
-		t.Error(w)
-	}
+	warnings := r.Info().Warnings
+	require.Len(t, warnings, 1)
+	assert.Equal(t, "truncated", warnings[0].Code)
+	assert.Contains(t, warnings[0].Text, "line 4")
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[2], []float64{3, 6})
 }
 
-// TestTextRandomAccess reads anywhere in a file long enough to thin out the
-// line index twice; each cell contains its row, so no reference is needed.
+// TestTextRandomAccess reads from any row of a file. With DOUBLETAKE_LONG, the file is
+// so long that the index of rows is thinned out twice. Each cell contains the number of
+// its row, which is the expected value.
 func TestTextRandomAccess(t *testing.T) {
 	rows := longtest.Count(20000, 1024*maxMarks*2+5000)
 
@@ -573,13 +573,16 @@ func TestTextRandomAccess(t *testing.T) {
 		at := g.IntN(rows)
 		x := make([]float64, 1+g.IntN(3000))
 		n, err := r.Read([]int{0}, int64(at), [][]float64{x})
-		if want := min(len(x), rows-at); n != want || (err == io.EOF) != (n < len(x)) {
-			t.Fatalf("Read(%d) = %d, %v; want %d", at, n, err, want)
+		require.Equal(t, min(len(x), rows-at), n, "rows read from row %d on", at)
+		if n < len(x) {
+			require.ErrorIs(t, err, io.EOF, "read from row %d on", at)
+		} else {
+			require.NoError(t, err, "read from row %d on", at)
 		}
 
 		for k := range n {
 			if x[k] != float64(at+k) {
-				t.Fatalf("row %d reads %v", at+k, x[k])
+				t.Fatalf("row %d: expected its number, found %v", at+k, x[k])
 			}
 		}
 	}
@@ -608,19 +611,19 @@ func TestTextWide(t *testing.T) {
 		x := ingesttest.ReadAll(t, r)
 		best = min(best, ingesttest.CPU()-start)
 
-		if len(x) != columns+1 || x[15999][9] != 15999*9+0.5 || x[columns][9] != 1 {
-			t.Fatalf("%d columns, %v", len(x), x[15999])
-		}
+		require.Len(t, x, columns+1, "columns")
+		require.Equal(t, 15999*9+0.5, x[15999][9], "last row of column 16000")
+		require.Equal(t, 1.0, x[columns][9], "last row of the last column")
 	}
 
 	ingesttest.ReportBound(t, fmt.Sprintf("processor time for %d columns", columns), best, 500*time.Millisecond)
 }
 
-// TestTextLongLines: lines longer than the buffer are read, absurd ones are
-// refused.
+// TestTextLongLines reads lines that are longer than the buffer. A line of more than maxLine
+// bytes is refused.
 func TestTextLongLines(t *testing.T) {
-	row := strings.Repeat("1.25\t", 60000) + "2\n"
-	r, err := openString(row[:len(row)/2/5*5]+"2\n"+row[:len(row)/2/5*5]+"3\n", ingest.Options{})
+	cells := strings.Repeat("1.25\t", 30000)
+	r, err := openString(cells+"2\n"+cells+"3\n", ingest.Options{})
 	require.NoError(t, err)
 
 	x := ingesttest.ReadAll(t, r)
@@ -629,13 +632,12 @@ func TestTextLongLines(t *testing.T) {
 	ingesttest.WantDataError(t, r2, err, "byte 8", "a longer one")
 }
 
-// Of many columns without numbers some are named and the others counted.
+// If many columns have no numbers, twenty are named in a warning each, and one more warning counts the others.
 func TestManyEmptyColumns(t *testing.T) {
 	r, err := openString(strings.Repeat(";", 30)+"1\n"+strings.Repeat(";", 30)+"2\n", ingest.Options{})
 	require.NoError(t, err)
 
-	w := r.Info().Warnings
-	if len(w) != 21 || w[20].Text != "10 more columns hold text or are empty: they are no channels" {
-		t.Errorf("%d warnings, the last %v", len(w), w[len(w)-1])
-	}
+	warnings := r.Info().Warnings
+	require.Len(t, warnings, 21)
+	assert.Equal(t, "10 more columns hold text or are empty: they are no channels", warnings[20].Text)
 }
