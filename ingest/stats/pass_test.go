@@ -21,9 +21,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// passFiles are the same three channels of noise, equal neighbours and plateaus
-// in formats that are read in different ways; in text with a clock before them
-// and a column after them with a word in it.
+// passFiles returns files with the same three channels in formats that are read in
+// different ways. Channel 0 is noise, channel 1 has equal neighbours, and channel 2 has
+// plateaus. The text has a clock before them, and a column with a word behind them.
 func passFiles(n int) map[string]func() (ingest.Reader, error) {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 
@@ -162,7 +162,9 @@ func TestPass(t *testing.T) {
 				_, err = p.Read(channels, run.Row0+int64(at), dst)
 			}
 
-			require.False(t, err != nil && wantErr == nil, "%v", err)
+			if wantErr == nil {
+				require.NoError(t, err)
+			}
 		}
 
 		together := len(channels)
@@ -269,7 +271,7 @@ func TestPassNaN(t *testing.T) {
 
 	_, _, want := Scan(context.Background(), ingesttest.NewMemory(x), run)
 	require.Error(t, want)
-	assert.EqualError(t, err, want.Error(), "%v, expected %v", err, want)
+	assert.EqualError(t, err, want.Error())
 }
 
 // broken is a Reader that fails from a sample on, and then for ever.
@@ -384,9 +386,9 @@ func TestPassEnds(t *testing.T) {
 	}
 }
 
-// Channels that are read along are held a block at a time, however much is asked
-// for at once. Expected: less than those channels' part of one Read; held whole
-// they would be 16 × 8 bytes of each sample.
+// A Pass keeps only a block of the channels that it reads along, even if the caller
+// reads everything at once. The 16 channels would take 16 × 8 bytes for each of n
+// samples. The bound is half of that.
 func TestPassMemory(t *testing.T) {
 	const n = 200000
 
@@ -410,5 +412,5 @@ func TestPassMemory(t *testing.T) {
 		require.NoError(t, err)
 	})
 
-	assert.Equal(t, x[0], dst[0], "other samples than the file's")
+	assert.Equal(t, x[0], dst[0], "the samples that the caller gets are the file's")
 }

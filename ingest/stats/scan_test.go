@@ -26,8 +26,8 @@ func openText(s string) (ingest.Reader, error) {
 	return text.Format.Open(ingesttest.Source([]byte(s)), ingest.Options{})
 }
 
-// TestScanStatistics: mean and deviation against sums of 200 bits, with an
-// offset that costs a naive sum of squares every digit.
+// The expected mean, deviation and rms are computed from sums of 200 bits. The
+// offset would cost a naive sum of squares every digit.
 func TestScanStatistics(t *testing.T) {
 	g := rand.New(rand.NewPCG(1, 1))
 	for _, offset := range []float64{0, 1, 1e9, -1e9} {
@@ -60,7 +60,7 @@ func TestScanStatistics(t *testing.T) {
 	}
 }
 
-// TestScanCounts: clipped and constant stretches against a plain definition.
+// The expected counts of clipped and of equal samples follow a plain definition.
 func TestScanCounts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(rt, "n")

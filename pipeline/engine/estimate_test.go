@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two tasks of one second each at a time: expected values worked out by hand.
+// A run with one task at a time. The expected seconds were worked out by hand; the
+// comments show how.
 func TestEstimateByHand(t *testing.T) {
 	a := &Task{ID: "a", Stage: "dsp"}
 	b := &Task{ID: "b", Stage: "dsp"}
@@ -53,10 +54,10 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, 0.02, load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), "a file not made yet: s")
 }
 
-// A run of two stages, two tasks at a time, on a machine 2.5 times as slow as the
-// weights say: files of 1 to 300 MB, trainings of 2 to
-// 90 s, each off by a tenth. From a third of the
-// run on the time left is within 30 % of the truth, or 1 % of the run.
+// A simulated run has two stages and two tasks at a time, on a machine 2.5 times as slow
+// as the weights say: files of 1 to 300 MB, and trainings of 2 to 90 s. Each task's time
+// scatters by a tenth. After a third of the run the estimate is within 30 % of the true
+// time left, or within 1 % of the run.
 func TestEstimateSkewed(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -93,8 +94,8 @@ func heavyFirst(rng *rand.Rand, n int, lo, hi float64) []float64 {
 	return out
 }
 
-// replay runs tasks in order, so many at a time, against a clock of its own, and
-// compares the estimate with the truth at every event from a third of the run on.
+// replay simulates a run of tasks in order, with the given number of jobs at a time. It
+// compares the estimate with the true time left at every event after a third of the run.
 func replay(t *testing.T, name string, todo []*Task, expect, took []float64, jobs int) {
 	t.Helper()
 	type event struct {

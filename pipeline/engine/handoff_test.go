@@ -24,9 +24,10 @@ type note struct {
 
 func (n note) Free() { n.freed.Add(1) }
 
-// The task that follows gets the value passed to it, and only then: it runs in
-// this process, was not made from the same before, and both read the same. Every
-// value is freed once. Expected: the rules as Handoff states them.
+// A task gets the value that was passed to it only if it runs in this process right after the
+// other task, must be made, and both tasks read the same file. Every value is freed once. The
+// expected log follows from the documentation of Handoff: a task "read" logs whether its
+// values are wanted by count, by join and by itself, and a task "count" logs the value it found.
 func TestHandoff(t *testing.T) {
 	type world struct {
 		dir, raw string
@@ -112,15 +113,14 @@ func TestHandoff(t *testing.T) {
 		_, err := Run(context.Background(), plan(w, files), o)
 		require.Equal(t, w.fail, err != nil)
 
-		n := w.freed.Load()
-		assert.Equal(t, w.put, n)
+		assert.Equal(t, w.put, w.freed.Load(), "values that were freed")
 
 		return strings.Join(w.log, "; ")
 	}
 
-	expect := func(what, got, want string) {
+	expect := func(name, got, want string) {
 		t.Helper()
-		assert.Equal(t, want, got, "%s", what)
+		assert.Equal(t, want, got, name)
 	}
 
 	w := fresh()
@@ -131,7 +131,7 @@ func TestHandoff(t *testing.T) {
 	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}),
 		"0 follows true false false; 0 found true left of 0")
 
-	// A file that changed: it is not known before the first task ran whether the other must.
+	// The file has changed. Only after the first task has run is it known whether the second must run.
 	require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
 
 	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")

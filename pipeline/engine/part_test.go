@@ -19,9 +19,9 @@ func makeOne(k *Worker, id string) (left int, err error) {
 	return k.MakePart(context.Background(), k.Plan.Tasks[i:i+1], nil, func(*Task, bool) {})
 }
 
-// Expected: every task is in one part, in the plan's order; in a wave no part has more than
-// another by more than the heaviest task (the bound of the greedy rule, Graham 1969); the same
-// tasks give the same parts.
+// Every task is in one part, in the plan's order. In a wave the weights of two parts differ by
+// at most the heaviest task (the bound of the greedy rule, Graham 1969). The same tasks always
+// give the same parts.
 func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "parts")
@@ -69,9 +69,9 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// Parts of each stage in any order give what a run gives (the world's own expectation); the
-// stage's last part makes what joins; a stage whose needs are missing makes nothing; the second
-// time nothing is made. Each part leaves one index, not one a task.
+// The parts of each stage, made in any order, make all tasks of the plan once. The last part of
+// a stage also makes the tasks that join its parts. A stage whose inputs are missing makes
+// nothing. The second time nothing is made. Each part leaves one index, and not one for each task.
 func TestMakePart(t *testing.T) {
 	w := newWorld(t.TempDir())
 	for i := range 12 {
@@ -82,17 +82,19 @@ func TestMakePart(t *testing.T) {
 	p := w.plan()
 	k := &Worker{Plan: p}
 
-	of := func(stage string) (out []*Task) {
-		for _, x := range p.Tasks {
-			if x.Stage == stage || stage == "count" && x.Stage == "join" {
-				out = append(out, x)
+	tasksOf := func(stage string) []*Task {
+		var tasks []*Task
+		for _, task := range p.Tasks {
+			joinsCounts := stage == "count" && task.Stage == "join"
+			if task.Stage == stage || joinsCounts {
+				tasks = append(tasks, task)
 			}
 		}
 
-		return out
+		return tasks
 	}
 
-	_, err := k.MakePart(t.Context(), of("fit"), of("fit"), nil)
+	_, err := k.MakePart(t.Context(), tasksOf("fit"), tasksOf("fit"), nil)
 	assert.Error(t, err, "fit cannot be made before the tasks that it needs")
 
 	const n = 4
@@ -100,7 +102,7 @@ func TestMakePart(t *testing.T) {
 		made := 0
 		for _, stage := range []string{"read", "count", "fit"} {
 			for _, i := range []int{3, 1, 4, 2} {
-				_, err := k.MakePart(t.Context(), Part(of(stage), i, n), of(stage), func(_ *Task, ran bool) {
+				_, err := k.MakePart(t.Context(), Part(tasksOf(stage), i, n), tasksOf(stage), func(_ *Task, ran bool) {
 					if ran {
 						made++
 					}
@@ -114,8 +116,8 @@ func TestMakePart(t *testing.T) {
 
 	list, err := os.ReadDir(filepath.Join(w.dir, ".cache", "learned"))
 	require.NoError(t, err)
-	assert.LessOrEqual(t, len(list), 3*n+1, "%d indices, %v", len(list), err)
+	assert.LessOrEqual(t, len(list), 3*n+1, "indices: one for each part of three stages, and one for the join")
 	r, err := Run(t.Context(), p, Options{Jobs: 1})
 	require.NoError(t, err)
-	assert.Equal(t, 0, r.Ran, "a run makes %d tasks, %v", r.Ran, err)
+	assert.Zero(t, r.Ran, "tasks that a run makes after the parts")
 }

@@ -21,8 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drive is what the disk below a folder holds for certain: names and contents as
-// they were synced last. The file system may hold more, in any order.
+// drive records the state that the disk below a folder has for certain: names and contents
+// as they were synced last. After a power cut the disk may also have later changes, in any
+// order.
 type drive struct {
 	top   string
 	mu    sync.Mutex
@@ -94,8 +95,8 @@ func (d *drive) syncAll() {
 	})
 }
 
-// does runs one sync, and may cut the power before and after it.
-func (d *drive) does(sync func()) {
+// runSync runs one sync, and may cut the power before and after it.
+func (d *drive) runSync(sync func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
@@ -110,16 +111,27 @@ func (d *drive) does(sync func()) {
 	}
 }
 
-// install puts the drive in the place of the disk until the test ends; whole: it
-// knows a call that syncs all.
+// install puts the drive in the place of the disk until the test ends. If whole is true, the
+// drive has a call that syncs the whole file system.
 func (d *drive) install(t *testing.T, whole bool) {
+	t.Helper()
+
 	before := disk
 	t.Cleanup(func() { disk = before })
-	disk.file = func(f *os.File) error { d.does(func() { d.syncFile(f.Name()) }); return nil }
-	disk.dir = func(path string) error { d.does(func() { d.syncDir(path) }); return nil }
+	disk.file = func(f *os.File) error {
+		d.runSync(func() { d.syncFile(f.Name()) })
+		return nil
+	}
+	disk.dir = func(path string) error {
+		d.runSync(func() { d.syncDir(path) })
+		return nil
+	}
 	disk.all = nil
 	if whole {
-		disk.all = func(string) error { d.does(d.syncAll); return nil }
+		disk.all = func(string) error {
+			d.runSync(d.syncAll)
+			return nil
+		}
 	}
 }
 
@@ -312,11 +324,11 @@ func visible(t *testing.T, dir string) map[string]string {
 	return m
 }
 
-// A power cut at any moment leaves nothing to repair. The power is cut while a plan
-// runs from nothing, after an edit and by force; what the disk may hold is rebuilt at
-// random from what was synced and what was not. In it no published file is half
-// there, and the next run gives what an uninterrupted one gives, whose bytes
-// are computed without the engine; the one after it has nothing to do.
+// A power cut at any moment leaves nothing to repair. The test cuts the power while a plan
+// runs from nothing, after an edit, and by force. It rebuilds a state that the disk may have
+// then: everything that was synced, and a random choice of the later changes. In this state
+// every published file is whole. The next run gives the results of an uninterrupted run, which
+// the test computes without the engine. The run after that has nothing to do.
 func TestPowerCut(t *testing.T) {
 	rounds := longtest.Count(4, 8)
 	perRound := longtest.Count(2, 6)
@@ -393,7 +405,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 
 	// One task at a time, so that nothing changes while a state is taken.
 	run(Options{Jobs: 1, Selection: Selection{Force: rng.IntN(4) == 0}})
-	d.does(func() {})
+	d.runSync(func() {}) // a last moment to cut the power
 	d.cut = nil
 	durableAtOnce(t) // nothing is recorded from here on
 
@@ -417,33 +429,30 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 	return len(states)
 }
 
-// powerCheck runs the plan in what a power cut left.
+// powerCheck checks the next two runs in a work directory after a power cut.
 func powerCheck(t *testing.T, w *world) {
-	res, err := Run(context.Background(), powerPlan(t, w), Options{Jobs: 2})
-	if err != nil {
-		t.Errorf("%s: the next run: %v", w.dir, err)
-		return
-	}
+	t.Helper()
 
-	got := visible(t, w.dir)
-	want := published(w)
-	assert.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "%s", w.dir)
+	res, err := Run(context.Background(), powerPlan(t, w), Options{Jobs: 2})
+	require.NoError(t, err, "%s: the next run", w.dir)
+	assert.Equal(t, published(w), visible(t, w.dir), "%s: files that the next run has published", w.dir)
 
 	outputs, _ := w.oracle()
 	for task, want := range outputs {
 		path, ok := res.Output(task, "out")
+		require.True(t, ok, "%s: task %s has an output", w.dir, task)
+
 		b, err := pack.ReadFile(path)
-		require.True(t, ok, "%s", w.dir)
-		require.NoError(t, err, "%s", w.dir)
-		assert.Equal(t, want, string(b), "%s", w.dir)
+		require.NoError(t, err, "%s: task %s", w.dir, task)
+		assert.Equal(t, want, string(b), "%s: task %s", w.dir, task)
 	}
 
 	for _, kind := range []string{"tmp", ".tmp-*", "published/.*"} {
 		left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", kind))
-		assert.Empty(t, left, "%s", w.dir)
+		assert.Empty(t, left, "%s: unfinished files", w.dir)
 	}
 
 	res, err = Run(context.Background(), powerPlan(t, w), Options{Selection: Selection{Verify: true}})
-	require.NoError(t, err, "%s", w.dir)
-	assert.Zero(t, res.Ran, "%s", w.dir)
+	require.NoError(t, err, "%s: the run after the next", w.dir)
+	assert.Zero(t, res.Ran, "%s: tasks that the run after the next makes", w.dir)
 }
