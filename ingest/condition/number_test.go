@@ -150,7 +150,6 @@ func TestRead(t *testing.T) {
 
 // A column decides what a cell leaves open. Expected: by hand.
 func TestReadColumn(t *testing.T) {
-	names := func(s string) []string { return strings.Split(s, ";") }
 	for _, c := range []struct {
 		name, cells, want string
 		o                 ColumnOptions
@@ -201,7 +200,7 @@ func TestReadColumn(t *testing.T) {
 		{name: "nothing", cells: ";-", want: "names"},
 		{name: "names of digits", cells: "0012;4412", o: ColumnOptions{Names: true}, want: "names"},
 	} {
-		col, err := ReadColumn(names(c.cells), c.o)
+		col, err := ReadColumn(strings.Split(c.cells, ";"), c.o)
 		got := "names"
 		switch {
 		case err != nil:
@@ -299,7 +298,12 @@ func TestCutNames(t *testing.T) {
 			var v []string
 			for k := range n.Numbers {
 				x, _ := ParseName(n.Numbers[k])
-				v = append(v, fmt.Sprint(x)+map[bool]string{true: "?"}[slices.Contains(n.Doubtful, k)])
+				text := fmt.Sprint(x)
+				if slices.Contains(n.Doubtful, k) {
+					text += "?"
+				}
+
+				v = append(v, text)
 			}
 
 			got = append(got, strings.Join(v, ","))
@@ -323,7 +327,7 @@ func TestCutNames(t *testing.T) {
 	}
 }
 
-// join is the name that was cut.
+// join returns the name that was cut.
 func (c Cut) join() string {
 	var b strings.Builder
 	for k, n := range c.Numbers {

@@ -90,7 +90,9 @@ func TestScanCounts(t *testing.T) {
 
 			longest = max(longest, int64(j-i))
 
-			if j-i >= 3 && (x[i] == lo || x[i] == hi) && lo < hi {
+			isStretch := j-i >= 3
+			isExtreme := x[i] == lo || x[i] == hi
+			if isStretch && isExtreme && lo < hi {
 				clipped += int64(j - i)
 			}
 
@@ -281,8 +283,10 @@ func TestScanFastAgrees(t *testing.T) {
 				v = float32(math.Round(2 * float64(v)))
 			}
 
-			if c == 2 && k > 9000 && k < 9005 || c == 5 && k >= scanBlock-2 && k < scanBlock+2 {
-				v = 7 // stretches, one over the edge of a block
+			isInside := c == 2 && k > 9000 && k < 9005
+			isOverEdge := c == 5 && k >= scanBlock-2 && k < scanBlock+2 // of a block
+			if isInside || isOverEdge {
+				v = 7
 			}
 
 			x[c][k] = float64(v)

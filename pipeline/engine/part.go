@@ -112,8 +112,9 @@ func ParsePart(text string) (i, n int, err error) {
 	n, errCount := strconv.Atoi(second)
 
 	isForm := errPart == nil && errCount == nil
-	isInRange := n >= 1 && n <= maxParts && i >= 0 && i <= n
-	if !isForm || !isInRange {
+	isCount := n >= 1 && n <= maxParts
+	isPart := i >= 0 && i <= n
+	if !isForm || !isCount || !isPart {
 		return 0, 0, fmt.Errorf("expected a part and the number of parts, as 3/64 (up to %d), found %q", maxParts, text)
 	}
 

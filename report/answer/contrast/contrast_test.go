@@ -31,7 +31,11 @@ func experiment(t *testing.T) string {
 		for mounting := range 3 {
 			shift := 0.05 * r.NormFloat64()
 			for k := range 8 {
-				a := float64(k%4) + map[bool]float64{true: 0.5}[rotor == 3]
+				a := float64(k % 4)
+				if rotor == 3 {
+					a += 0.5
+				}
+
 				y := math.Sin(a) + shift + 0.5*float64(rotor-1)
 				if rotor == 2 && k%4 == 3 {
 					y += 0.2
@@ -74,42 +78,43 @@ func compare(t *testing.T, o Options) *Result {
 func TestCompare(t *testing.T) {
 	dir := experiment(t)
 	for _, c := range []struct {
-		name         string
-		o            Options
-		units        int
-		low, high    float64 // the difference
-		points       int     // of the first curve
-		by, note, no string
+		name      string
+		o         Options
+		units     int
+		low, high float64 // the difference
+		points    int     // of the first curve
+		note      string
+		untested  string // why there is no test
 	}{
 		// Welch: three mountings each.
-		{"mountings", Options{A: "rotor=1", B: "rotor=2", Unit: "/^m../"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
+		{"mountings", Options{A: "rotor=1", B: "rotor=2", Unit: "/^m../"}, 3, 0.45, 0.65, 4, "", ""},
 		// Pairs: mountings of one number taken as one unit of both sides.
-		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, byConditions, "", ""},
+		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, "", ""},
 		// Each run has one condition, which three runs repeat.
-		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, byConditions, "", ""},
+		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, "", ""},
 		{
 			"directories",
 			Options{Runs: []pairs.Source{pairs.FromPath(dir), pairs.FromPath(dir)}, Unit: "run"},
-			72, 0, 0, 0, byConditions,
-			"", "",
+			72, 0, 0, 0, "", "",
 		},
 		{
 			"no repeats",
 			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
-			8, 0.4, 0.7, 0, byConditions,
+			8, 0.4, 0.7, 0,
 			"within one set-up", "",
 		},
 		{
 			"one unit",
 			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "/^m../"},
-			1, 0.4, 0.7, 0, byConditions,
-			"within one set-up", "no test is possible with one /^m../",
+			1, 0.4, 0.7, 0,
+			"within one set-up",
+			"no test is possible with one /^m../ on a side: nothing shows how much two of the same configuration " +
+				"differ; measure another",
 		},
 		{ // mountings have both sides; those of rotor 3, at other speeds, are left out
 			"within runs",
 			Options{A: "c=0", B: "c=1", Unit: "/^.*-/", Outcomes: []string{"y"}},
-			6, -0.02, 0.02, 4, byConditions,
-			"", "",
+			6, -0.02, 0.02, 4, "", "",
 		},
 	} {
 		if c.o.Runs == nil {
@@ -118,28 +123,29 @@ func TestCompare(t *testing.T) {
 
 		r := compare(t, c.o)
 		o := r.Outcomes[0]
-		if r.Compared != c.by || o.UnitsA != c.units || o.UnitsB != c.units ||
-			o.Difference < c.low || o.Difference > c.high ||
-			!strings.Contains(strings.Join(r.Notes, "; "), c.note) || !strings.HasPrefix(o.Untested, c.no) ||
-			(o.Untested == "") != (c.no == "") || (o.Low == nil) != (c.no != "") {
-			t.Errorf("%s: %s, %d and %d units, difference %g, %q, notes %q", c.name, r.Compared, o.UnitsA, o.UnitsB,
-				o.Difference,
-				o.Untested, r.Notes)
-		}
+		assert.Equal(t, byConditions, r.Compared, c.name)
+		assert.Equal(t, c.units, o.UnitsA, c.name)
+		assert.Equal(t, c.units, o.UnitsB, c.name)
+		assert.GreaterOrEqual(t, o.Difference, c.low, c.name)
+		assert.LessOrEqual(t, o.Difference, c.high, c.name)
+		assert.Contains(t, strings.Join(r.Notes, "; "), c.note, c.name)
+		assert.Equal(t, c.untested, o.Untested, c.name)
+		assert.Equal(t, c.untested == "", o.Low != nil, "%s: has an interval", c.name)
 
 		if c.points > 0 {
 			require.NotEmpty(t, o.Curves, "%s: curves", c.name)
 			assert.Len(t, o.Curves[0].Points, c.points, "%s: points", c.name)
 		}
 
-		if c.no == "" && c.name != "directories" && !(*o.Low < o.Difference && o.Difference < *o.High) {
-			t.Errorf("%s: interval %g to %g", c.name, *o.Low, *o.High)
+		isEqual := c.name == "directories" // without scatter the interval is empty
+		if c.untested == "" && !isEqual {
+			assert.Less(t, *o.Low, o.Difference, c.name)
+			assert.Less(t, o.Difference, *o.High, c.name)
 		}
 
 		var b strings.Builder
-		if err := report.Sheets(&b, []report.Sheet{r.Sheet()}, 0, false); err != nil || !strings.Contains(b.String(), "y: ") {
-			t.Errorf("%s: %v, %s", c.name, err, b.String())
-		}
+		require.NoError(t, report.Sheets(&b, []report.Sheet{r.Sheet()}, 0, false), c.name)
+		assert.Contains(t, b.String(), "y: ", c.name)
 
 		t.Log(c.name, b.String(), r.Notes)
 	}
@@ -148,10 +154,10 @@ func TestCompare(t *testing.T) {
 		Runs: []pairs.Source{pairs.FromPath(dir)}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4,
 	})
 	p := r.Outcomes[0].Curves[0].Points // true: .5, .5, .5, .7
-	if d := p[3].Difference - p[0].Difference; math.Abs(d-0.2) > 0.02 || p[3].Low < 0 || *r.Outcomes[0].Above < 0.8 ||
-		!strings.Contains(string(r.SVG()), `data-lo="`) {
-		t.Errorf("%v, probability %g", p, *r.Outcomes[0].Above)
-	}
+	assert.InDelta(t, 0.2, p[3].Difference-p[0].Difference, 0.02)
+	assert.GreaterOrEqual(t, p[3].Low, 0.0)
+	assert.GreaterOrEqual(t, *r.Outcomes[0].Above, 0.8)
+	assert.Contains(t, string(r.SVG()), `data-lo="`)
 
 	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5. Pairs that
 	// no run names are units themselves: 1e+06 is no name of two runs.
@@ -169,9 +175,10 @@ func TestCompare(t *testing.T) {
 		}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
 		wing := pairs.FromPath(filepath.Join(dir, "runs", "wing"))
 		r = compare(t, Options{Runs: []pairs.Source{wing}, A: "rotor=1", B: "rotor=2", Unit: "run"})
-		if o := r.Outcomes[0]; o.UnitsA != c.units || o.UnitsB != c.units || o.Difference != 2 {
-			t.Errorf("%s: %d and %d units, difference %g", c.table, o.UnitsA, o.UnitsB, o.Difference)
-		}
+		o := r.Outcomes[0]
+		assert.Equal(t, c.units, o.UnitsA, c.table)
+		assert.Equal(t, c.units, o.UnitsB, c.table)
+		assert.InDelta(t, 2, o.Difference, 0, c.table)
 	}
 }
 
