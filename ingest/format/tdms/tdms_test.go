@@ -9,7 +9,6 @@ import (
 	"io"
 	"log"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +90,6 @@ func obj(o order, path string, index []byte, props ...[]byte) []byte {
 	return join(str(o, path), index, u32(o, uint32(len(props))), join(props...))
 }
 
-// idx returns a raw data index ("Meta Data": its length, type, dimension 1, number of values).
 // channels returns n objects in little-endian order with the same raw data index.
 func channels(n int, index []byte) [][]byte {
 	var objects [][]byte
@@ -102,6 +100,7 @@ func channels(n int, index []byte) [][]byte {
 	return objects
 }
 
+// idx returns a raw data index ("Meta Data": its length, type, dimension 1, number of values).
 func idx(o order, typ uint32, n uint64) []byte { return join(u32(o, 20, typ, 1), u64(o, n)) }
 
 func none(o order) []byte { return u32(o, 0xffffffff) }
@@ -170,8 +169,8 @@ func mustOpen(t testing.TB, b []byte) *file {
 
 type want map[string][]float64
 
-// check compares the samples of every channel with w. It reads each channel from every sample on, to the end and two
-// samples, and all channels together.
+// check compares the samples of every channel with w. It reads each channel from every sample on: two samples, and all
+// samples to the end.
 func check(t testing.TB, f *file, w want) {
 	t.Helper()
 
@@ -179,18 +178,15 @@ func check(t testing.TB, f *file, w want) {
 
 	for i, c := range f.channels {
 		x := w[c.path]
-		if c.err != nil || c.samples != int64(len(x)) {
-			t.Errorf("%s: %d samples, %v; want %d", c.path, c.samples, c.err, len(x))
-			continue
-		}
+		require.NoError(t, c.err, "%s", c.path)
+		require.EqualValues(t, len(x), c.samples, "%s: samples", c.path)
 
 		got := make([]float64, len(x))
 		for at := len(x) - 1; at >= 0; at-- {
 			for _, n := range []int{min(2, len(x)-at), len(x) - at} {
 				err := f.Read([]int{i}, int64(at), [][]float64{got[:n]})
-				if err != nil || !slices.Equal(got[:n], x[at:at+n]) {
-					t.Fatalf("%s at %d: %v, %v; want %v", c.path, at, got[:n], err, x[at:at+n])
-				}
+				require.NoError(t, err, "%s: %d samples from %d on", c.path, n, at)
+				require.Equal(t, x[at:at+n], got[:n], "%s: samples from %d on", c.path, at)
 			}
 		}
 	}
@@ -220,15 +216,14 @@ func TestPublishedExample(t *testing.T) {
 		obj(le, c2, idx(le, 3, 3)),
 	}, i32(le, 1, 2, 3, 4, 5, 6))
 
-	assert.Equal(t, b, mine, "the writer makes\n%x, NI\n%x", mine, b)
+	assert.Equal(t, b, mine, "bytes of the functions above, compared with NI's")
 
 	f := mustOpen(t, b)
 	check(t, f, want{"group/channel1": {1, 2, 3}, "group/channel2": {4, 5, 6}})
 
-	if p := f.channels[0].list; !slices.Equal(p, []property{{"prop", "valid"}}) ||
-		f.channels[0].typ != "int32" || f.version != 4713 {
-		t.Errorf("%v %v", p, f.version)
-	}
+	assert.Equal(t, []property{{"prop", "valid"}}, f.channels[0].list)
+	assert.Equal(t, "int32", f.channels[0].typ)
+	assert.EqualValues(t, 4713, f.version)
 }
 
 // segmentCase is a file of some segments.
@@ -365,13 +360,14 @@ func TestSegments(t *testing.T) {
 				f := mustOpen(t, c.b)
 				check(t, f, c.want)
 
-				if s := strings.Join(f.warnings, "\n"); !strings.Contains(s, c.note) || c.note == "" && s != "" {
-					t.Errorf("warnings: %q, want %q", s, c.note)
+				if c.note == "" {
+					assert.Empty(t, f.warnings)
+				} else {
+					assert.Contains(t, strings.Join(f.warnings, "\n"), c.note)
 				}
 
-				if f.unclosed || f.truncated {
-					t.Error("not whole")
-				}
+				assert.False(t, f.unclosed, "the last segment was never finished")
+				assert.False(t, f.truncated, "the file ends early")
 			})
 		}
 	}
@@ -403,9 +399,11 @@ func TestUnclosed(t *testing.T) {
 			for cut := len(first) + leadInSize; cut <= len(b); cut++ {
 				f := mustOpen(t, b[:cut])
 				k := cut - len(first) - leadInSize
-				n1, n2 := min(3, k/4), max(0, (k-12)/2) // contiguous: in the order of the layout
+				n1 := min(3, k/4) // whole values of the first channel, which lies before the second
+				n2 := max(0, (k-12)/2)
 				if toc&inter != 0 {
-					n1, n2 = k/6, k/6
+					n1 = k / 6
+					n2 = k / 6
 				}
 
 				check(t, f, want{
@@ -413,9 +411,8 @@ func TestUnclosed(t *testing.T) {
 					"group/channel2": []float64{4, 5, 6, 10, 11, 12}[:3+n2],
 				})
 
-				if f.unclosed != open || f.truncated != (!open && cut < len(b)) {
-					t.Errorf("cut at %d: unclosed %v, truncated %v", k, f.unclosed, f.truncated)
-				}
+				assert.Equal(t, open, f.unclosed, "cut at %d: unclosed", k)
+				assert.Equal(t, !open && cut < len(b), f.truncated, "cut at %d: truncated", k)
 			}
 
 			second = bytes.Clone(second)
@@ -504,19 +501,15 @@ func TestNotNumeric(t *testing.T) {
 			`channel "group/channel2": values of type time stamp are not numbers`,
 			`channel "group/z": values of type complex single are not numbers`,
 		} {
-			if c := f.channels[i]; c.err == nil || c.err.Error() != w {
-				t.Errorf("%v, want %s", c.err, w)
-			}
+			assert.EqualError(t, f.channels[i].err, w)
 		}
 
-		if c := f.channels[0]; c.samples != 4 || c.typ != "text" {
-			t.Errorf("%d %s", c.samples, c.typ)
-		}
+		assert.EqualValues(t, 4, f.channels[0].samples)
+		assert.Equal(t, "text", f.channels[0].typ)
 
 		x := make([]float64, 4)
-		if err := f.Read([]int{3}, 0, [][]float64{x}); err != nil || !slices.Equal(x, []float64{1, 2, 3, 4}) {
-			t.Error(x, err)
-		}
+		require.NoError(t, f.Read([]int{3}, 0, [][]float64{x}))
+		assert.Equal(t, []float64{1, 2, 3, 4}, x)
 	}
 }
 
@@ -534,15 +527,15 @@ func TestProperties(t *testing.T) {
 			}, i32(o, 1)),
 			seg(o, meta, [][]byte{obj(o, "/'Dr. T''s Events'", none(o), prop(o, "rpm", 6000.0), prop(o, "later", "θ"))})))
 
-		c, g := f.channels[0], f.groups[0]
-		if got := fmt.Sprint(f.root.list, g.name, g.list, c.path, c.list); got != fmt.Sprint(
-			[]property{{"title", "run 7"}, {"begun", at}}, "Dr. T's Events", []property{{"rpm", 6000.0}, {"later", "θ"}},
-			"Dr. T's Events/Time / 'x'",
-			[]property{{"i", int64(-5)}, {"u", uint64(7)}, {"l", int64(-1 << 40)}, {"s", 0.5}, {"b", true}}) {
-			t.Error(got)
-		}
+		assert.Equal(t, []property{{"title", "run 7"}, {"begun", at}}, f.root.list)
+		assert.Equal(t, "Dr. T's Events", f.groups[0].name)
+		assert.Equal(t, []property{{"rpm", 6000.0}, {"later", "θ"}}, f.groups[0].list)
+		assert.Equal(t, "Dr. T's Events/Time / 'x'", f.channels[0].path)
+		assert.Equal(t,
+			[]property{{"i", int64(-5)}, {"u", uint64(7)}, {"l", int64(-1 << 40)}, {"s", 0.5}, {"b", true}},
+			f.channels[0].list)
 
-		assert.Equal(t, "2024-02-06T17:12:08.552882Z", f.root.list[1].text(), "got")
+		assert.Equal(t, "2024-02-06T17:12:08.552882Z", f.root.list[1].text())
 	}
 }
 
@@ -567,11 +560,8 @@ func TestWaveform(t *testing.T) {
 	} {
 		f := mustOpen(t, seg(le, meta|list|rawData,
 			[][]byte{obj(le, c1, idx(le, 3, 1), c.props...)}, i32(le, 1)))
-		hz := f.channels[0].rate()
-		unit := f.channels[0].unit()
-		if hz != c.rate || unit != c.unit {
-			t.Errorf("%v Hz, %q; want %v, %q", hz, unit, c.rate, c.unit)
-		}
+		assert.Equal(t, c.rate, f.channels[0].rate(), "rate")
+		assert.Equal(t, c.unit, f.channels[0].unit(), "unit")
 	}
 }
 
@@ -611,9 +601,7 @@ func TestContradictions(t *testing.T) {
 
 		text := fmt.Sprint(r.Info().Warnings)
 		for _, w := range c.want {
-			if !strings.Contains(text, w) {
-				t.Errorf("%q is missing in %s", w, text)
-			}
+			assert.Contains(t, text, w)
 		}
 
 		assert.Len(t, r.Info().Warnings, min(1, len(c.want)), "%s: warnings", text)
@@ -695,9 +683,8 @@ func TestScales(t *testing.T) {
 		},
 	} {
 		f := mustOpen(t, seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 2, 4), c.props...)}, i16(le, 0, 1, 2, 3)))
-		if ch := f.channels[0]; c.err != "" {
-			require.Error(t, ch.err, "%s: %v, want %s", c.name, ch.err, c.err)
-			assert.Contains(t, ch.err.Error(), c.err, "%s: %v, want %s", c.name, ch.err, c.err)
+		if c.err != "" {
+			require.ErrorContains(t, f.channels[0].err, c.err, "%s", c.name)
 			continue
 		}
 
@@ -737,9 +724,8 @@ func TestDAQmx(t *testing.T) {
 	f := mustOpen(t, join(b, seg(le, rawData|daqmx, nil, i16(le, 5, 50, 6, 60))))
 	check(t, f, want{"group/channel1": {1.5, 2, 2.5, -1, 3.5, 4}, "group/channel2": {10, 65535, 30, 40, 50, 60}})
 
-	if c := f.channels[0]; c.typ != "int16" || !slices.Equal(c.scales, []string{"Linear [1 0.5]"}) {
-		t.Errorf("%+v", c)
-	}
+	assert.Equal(t, "int16", f.channels[0].typ)
+	assert.Equal(t, []string{"Linear [1 0.5]"}, f.channels[0].scales)
 
 	// Two buffers one after the other, of different width and length; 24-bit
 	// devices give int32. Two scalers for one channel: the scale selects one.
@@ -775,12 +761,11 @@ func TestDAQmx(t *testing.T) {
 		},
 	} {
 		f := mustOpen(t, seg(le, meta|list|rawData|daqmx, [][]byte{obj(le, c1, c.index, c.props...)}, make([]byte, 8)))
-		if ch := f.channels[0]; ch.err == nil || !strings.Contains(ch.err.Error(), c.err) {
-			t.Errorf("%s: %v, want %s", c.name, ch.err, c.err)
-		}
+		assert.ErrorContains(t, f.channels[0].err, c.err, "%s", c.name)
 	}
 }
 
+// Files that contradict the format are refused with an error that names the contradiction.
 func TestOpenErrors(t *testing.T) {
 	first := seg(le, meta|list|rawData, [][]byte{obj(le, c1, idx(le, 3, 1))}, i32(le, 1))
 	version := bytes.Clone(first)
@@ -898,8 +883,8 @@ func FuzzOpen(f *testing.F) {
 
 				for at := int64(0); at < c.Samples && at < 1000; at += 64 {
 					n, err := r.Read([]int{i}, at, [][]float64{x})
-					if n < 64 && err == nil {
-						t.Fatalf("%d samples without an error", n)
+					if n < 64 {
+						require.Error(t, err, "only %d samples", n)
 					}
 
 					if err != nil && !errors.Is(err, io.EOF) {

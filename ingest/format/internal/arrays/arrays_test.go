@@ -126,11 +126,10 @@ func TestQuantum(t *testing.T) {
 	}{{"int16", 1}, {"int16", 1}, {"uint8", 0}} {
 		require.NoError(t, r.Add(arrays.Array{Name: fmt.Sprint(i), Dims: []int64{2}, Quantum: arrays.QuantumOf(c.kind)}))
 
-		if step, _, _ := r.Quantum(); step != c.want {
-			t.Errorf("after %s: step %g", c.kind, step)
-		}
+		step, _, _ := r.Quantum()
+		assert.Equal(t, c.want, step, "step after %s", c.kind)
 	}
 
-	assert.Equal(t, (arrays.Quantum{Step: 1, Low: -128, High: 127}), arrays.QuantumOf("int8"), "got")
-	assert.Equal(t, (arrays.Quantum{}), arrays.QuantumOf("float64"), "got")
+	assert.Equal(t, (arrays.Quantum{Step: 1, Low: -128, High: 127}), arrays.QuantumOf("int8"))
+	assert.Equal(t, (arrays.Quantum{}), arrays.QuantumOf("float64"))
 }

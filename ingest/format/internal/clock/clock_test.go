@@ -2,7 +2,6 @@ package clock_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"doubletake/ingest"
@@ -21,6 +20,7 @@ func ExampleRead() {
 	// Output: 100 Hz, by its ends 0.996 Hz, gaps true, <nil>
 }
 
+// The rate is the inverse of the step of the time, and 0 if there is no step forwards. Another unit is an error.
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		unit string
@@ -39,8 +39,7 @@ func TestRead(t *testing.T) {
 		r := ingesttest.NewMemory(c.t)
 		r.Header.Channels[0].Unit = c.unit
 		got, err := clock.Read(r, 0, "column")
-		assert.Equal(t, c.want, fmt.Sprintf("%g %v", got.RateHz, err),
-			"%v in %q: %g %v, expected %s", c.t, c.unit, got.RateHz, err, c.want)
+		assert.Equal(t, c.want, fmt.Sprintf("%g %v", got.RateHz, err), "rate and error of %v in %q", c.t, c.unit)
 	}
 }
 
@@ -58,18 +57,20 @@ func TestDoubt(t *testing.T) {
 	} {
 		r := ingesttest.NewMemory(c.t)
 		r.Header.Channels[0].Unit = c.unit
-		if got, err := clock.Read(r, 0, "column"); err != nil || (got.Doubt != "") != c.want {
-			t.Errorf("%v in %q: %q, %v", c.t, c.unit, got.Doubt, err)
-		}
-	}
-
-	for hz, want := range map[float64]int{0: 0, 0.001: 1, 0.1: 0, 1e7: 0, 1.1e7: 1} {
-		if w := clock.Odd("m", "channel 1", hz); len(w) != want {
-			t.Errorf("%g Hz: %v", hz, w)
-		}
+		got, err := clock.Read(r, 0, "column")
+		require.NoError(t, err, "%v in %q", c.t, c.unit)
+		assert.Equal(t, c.want, got.Doubt != "", "%v in %q is doubtful: %s", c.t, c.unit, got.Doubt)
 	}
 }
 
+// A rate outside 0.1 Hz to 10 MHz is implausible. An unknown rate is not.
+func TestOdd(t *testing.T) {
+	for hz, want := range map[float64]int{0: 0, 0.001: 1, 0.1: 0, 1e7: 0, 1.1e7: 1} {
+		assert.Len(t, clock.Odd("m", "channel 1", hz), want, "warnings about %g Hz", hz)
+	}
+}
+
+// The expected units are what a person reads in these names.
 func TestNamed(t *testing.T) {
 	for _, c := range []struct{ name, unit, want string }{
 		{"Time", "s", "s"},
@@ -121,11 +122,14 @@ func TestNamed(t *testing.T) {
 
 		assert.Equal(t, c.want, got, "%s in %q", c.name, c.unit)
 	}
+}
 
+// A marked channel is the time, and has the unit s if it had none.
+func TestMark(t *testing.T) {
 	c := ingest.Channel{Name: "t"}
-	if clock.Mark(&c); !c.IsTime() || c.Unit != "s" {
-		t.Errorf("%+v", c)
-	}
+	clock.Mark(&c)
+	assert.True(t, c.IsTime())
+	assert.Equal(t, "s", c.Unit)
 }
 
 // Numbers without a unit may show their unit: ms, µs and ns since 1970, and days of a spreadsheet (2024-04-30 is day
@@ -155,17 +159,17 @@ func TestUnstated(t *testing.T) {
 
 		r := ingesttest.NewMemory(x)
 		got, err := clock.Read(r, 0, "column")
-		if u := r.Info().Channels[0].Unit; err != nil || u != c.unit || math.Abs(got.RateHz-c.hz) > 1e-4*c.hz ||
-			(got.Doubt != "") != (u == "day") {
-			t.Errorf("%g + %g: %g Hz in %q, %q, %v; expected %g Hz in %q", c.from, c.step,
-				got.RateHz, u, got.Doubt, err, c.hz, c.unit)
-		}
+		require.NoError(t, err, "%g + %g", c.from, c.step)
+		assert.Equal(t, c.unit, r.Info().Channels[0].Unit, "%g + %g: unit", c.from, c.step)
+		assert.InEpsilon(t, c.hz, got.RateHz, 1e-4, "%g + %g: rate", c.from, c.step)
+		assert.Equal(t, c.unit == "day", got.Doubt != "", "%g + %g: doubtful", c.from, c.step)
 	}
 }
 
 // A channel named by a single letter is the time if no other name is a name of time, and if its steps are even.
 func TestFind(t *testing.T) {
-	even, uneven := []float64{0, 1, 2, 3, 4}, []float64{3, 1, 4, 1, 5}
+	even := []float64{0, 1, 2, 3, 4}
+	uneven := []float64{3, 1, 4, 1, 5}
 	for _, c := range []struct {
 		names []string
 		first []float64
@@ -186,8 +190,8 @@ func TestFind(t *testing.T) {
 		}
 
 		got, warns := clock.Find(r, []int{0, 1}, func(c int) []string { return []string{r.Header.Channels[c].Name} })
-		require.Equal(t, c.want, got, "%v: channel %d, %v", c.names, got, warns)
-		assert.Len(t, warns, c.warns, "%v: channel %d, %v", c.names, got, warns)
+		require.Equal(t, c.want, got, "channel of the time among %v", c.names)
+		assert.Len(t, warns, c.warns, "warnings about %v", c.names)
 	}
 }
 
@@ -197,8 +201,6 @@ func TestContradiction(t *testing.T) {
 	for hz, want := range map[float64]int{500: 0, 505: 0, 1000: 1, 5e5: 0} {
 		r := ingesttest.NewMemory([]float64{0, 2e-3, 4e-3, 6e-3}, make([]float64, 4))
 		r.Header.Channels[1].RateHz = hz
-		if w := clock.Contradiction(r, 1, 0); len(w) != want {
-			t.Errorf("%g Hz: %v", hz, w)
-		}
+		assert.Len(t, clock.Contradiction(r, 1, 0), want, "warnings about %g Hz", hz)
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/iotest"
 
 	"doubletake/ingest/ingesttest"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// words returns numbers as text, so that some parts repeat.
+// words returns text that repeats some of its parts.
 func words() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 
@@ -59,18 +59,18 @@ func TestRoundTrip(t *testing.T) {
 		} {
 			r.Reset(src)
 
-			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, x) {
-				t.Fatalf("level %d, source %d: %d of %d bytes, %v", level, i, len(got), len(x), err)
-			}
+			got, err := io.ReadAll(r)
+			require.NoError(t, err, "level %d, source %d", level, i)
+			require.True(t, bytes.Equal(x, got), "level %d, source %d: the bytes that were compressed", level, i)
 		}
 
 		z = compress(t, level, x[:3000])
 		for cut := range z {
 			r.Reset(bytes.NewReader(z[:cut]))
 
-			if got, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.HasPrefix(x, got) {
-				t.Fatalf("level %d, cut at %d of %d: %d bytes, %v", level, cut, len(z), len(got), err)
-			}
+			got, err := io.ReadAll(r)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "level %d, cut at %d of %d", level, cut, len(z))
+			require.True(t, bytes.HasPrefix(x, got), "level %d, cut at %d of %d: a prefix", level, cut, len(z))
 		}
 	}
 }
@@ -80,26 +80,27 @@ func TestZlib(t *testing.T) {
 	x := words()
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
-	_, _ = w.Write(x)
-	_ = w.Close()
+	_, err := w.Write(x)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
 
 	b := z.Bytes()
+	got, err := io.ReadAll(NewZlibReader(bytes.NewReader(b)))
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(x, got), "the bytes that were compressed")
+
 	for _, c := range []struct {
 		b    []byte
 		want string
 	}{
-		{b, ""},
 		{append(bytes.Clone(b[:len(b)-1]), b[len(b)-1]^1), "zlib: invalid checksum"},
 		{b[:len(b)-4], "unexpected EOF"},
 		{nil, "unexpected EOF"},
 		{append([]byte{0x78, 0x9d}, b[2:]...), "zlib: invalid header"},
 		{append([]byte{0x78, 0xbb}, b[2:]...), "zlib: invalid dictionary"},
 	} {
-		got, err := io.ReadAll(NewZlibReader(bytes.NewReader(c.b)))
-		if c.want == "" && (err != nil || !bytes.Equal(got, x)) || c.want != "" && (err == nil ||
-			!strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%d bytes, %v, want %q", len(got), err, c.want)
-		}
+		_, err := io.ReadAll(NewZlibReader(bytes.NewReader(c.b)))
+		assert.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -118,9 +119,10 @@ func FuzzInflate(f *testing.F) {
 
 		want, wantErr := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most))
 		got, err := io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(b)), most))
-		if k := min(len(got), len(want)); !bytes.Equal(got[:k], want[:k]) || len(want) < most &&
-			(err == nil) != (wantErr == nil) {
-			t.Fatalf("%d bytes, %v; compress/flate: %d bytes, %v", len(got), err, len(want), wantErr)
+		k := min(len(got), len(want))
+		require.True(t, bytes.Equal(want[:k], got[:k]), "the first %d bytes", k)
+		if len(want) < most {
+			require.Equal(t, wantErr == nil, err == nil, "success; compress/flate returns %v, package inflate %v", wantErr, err)
 		}
 
 		ingesttest.Bounded(t, nil, 1<<20, 0, func() {

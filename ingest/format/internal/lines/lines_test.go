@@ -2,7 +2,6 @@ package lines_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +12,8 @@ import (
 
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/ingesttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func ExampleReader() {
@@ -66,9 +67,10 @@ func TestReader(t *testing.T) {
 
 	check := func(w line) {
 		t.Helper()
-		if b, at, err := r.Next(); err != nil || string(b) != w.text || at != w.at {
-			t.Fatalf("%d bytes at %d, %v, want %d at %d", len(b), at, err, len(w.text), w.at)
-		}
+		b, at, err := r.Next()
+		require.NoError(t, err)
+		require.Equal(t, w.at, at, "offset of the line")
+		require.Equal(t, w.text, string(b), "line at %d", w.at)
 	}
 
 	for _, w := range want {
@@ -76,9 +78,8 @@ func TestReader(t *testing.T) {
 	}
 
 	for range 2 {
-		if b, _, err := r.Next(); !errors.Is(err, io.EOF) {
-			t.Fatalf("%q, %v after the last line", b, err)
-		}
+		_, _, err := r.Next()
+		require.ErrorIs(t, err, io.EOF, "behind the last line")
 	}
 
 	for range 200 {
@@ -93,19 +94,23 @@ func TestReader(t *testing.T) {
 func TestRate(t *testing.T) {
 	for _, hz := range []float64{44100, 48000, 51200, 65536, 102400, 8192, 12800, 25600, 16384, 1000, 0.5} {
 		s := fmt.Sprintf("%.5E", 1/hz)
-		inc, _ := strconv.ParseFloat(s, 64)
-		if got, low, high := lines.Rate(inc, s, 1); got != hz || low > hz || high < hz {
-			t.Errorf("%s: %g Hz (%g … %g), want %g", s, got, low, high, hz)
-		}
+		inc, err := strconv.ParseFloat(s, 64)
+		require.NoError(t, err)
+
+		got, low, high := lines.Rate(inc, s, 1)
+		assert.Equal(t, hz, got, "rate of %s", s)
+		assert.LessOrEqual(t, low, hz, "lowest rate of %s", s)
+		assert.GreaterOrEqual(t, high, hz, "highest rate of %s", s)
 	}
 
 	for s, inc := range map[string]float64{
 		"3.333E-01": 1. / 3, "0.000977": 1. / 1024, "1D-3": 1e-3,
 		"0,000250": 1. / 4000,
 	} {
-		v, _ := strconv.ParseFloat(strings.NewReplacer("D", "e", ",", ".").Replace(s), 64)
-		if got, _, _ := lines.Rate(v, s, 1); got != math.Round(1/inc) {
-			t.Errorf("%s: %g, want %g", s, got, 1/inc)
-		}
+		v, err := strconv.ParseFloat(strings.NewReplacer("D", "e", ",", ".").Replace(s), 64)
+		require.NoError(t, err)
+
+		got, _, _ := lines.Rate(v, s, 1)
+		assert.Equal(t, math.Round(1/inc), got, "rate of %s", s)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"doubletake/ingest/format/internal/spool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,6 +33,7 @@ func TestReadAt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 
 	memory := spool.Memory(6 << 20)
+	var readers []*spool.Reader
 	for _, size := range []int{100, 5 << 20, 3 << 20} {
 		want := make([]byte, size)
 		for i := range want {
@@ -39,22 +41,30 @@ func TestReadAt(t *testing.T) {
 		}
 
 		s := spool.New(iotest.HalfReader(bytes.NewReader(want)), int64(size), &memory)
-		defer func() {
-			require.NoError(t, s.Close())
-
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("%v is left", left)
-			}
-		}()
+		readers = append(readers, s)
 
 		for range 50 {
-			at, b := rng.IntN(size), make([]byte, rng.IntN(100_000))
-			n, err := s.ReadAt(b, int64(at))
-			if n != min(len(b), size-at) || (n < len(b)) != errors.Is(err, io.EOF) || !bytes.Equal(b[:n], want[at:at+n]) {
-				t.Fatalf("%d bytes of %d at %d: %d, %v", len(b), size, at, n, err)
+			offset := rng.IntN(size)
+			b := make([]byte, rng.IntN(100_000))
+			n, err := s.ReadAt(b, int64(offset))
+			require.Equal(t, min(len(b), size-offset), n, "bytes read at %d of %d", offset, size)
+			require.True(t, bytes.Equal(want[offset:offset+n], b[:n]), "the bytes of the stream at %d of %d", offset, size)
+
+			if n < len(b) {
+				require.ErrorIs(t, err, io.EOF, "beyond the end of the stream")
+			} else {
+				require.NoError(t, err, "at %d of %d", offset, size)
 			}
 		}
 	}
+
+	for _, s := range readers {
+		require.NoError(t, s.Close())
+	}
+
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "temporary files that are left")
 }
 
 // A stream that ends too early gives its bytes. A stream with a wrong end gives none.
@@ -63,12 +73,12 @@ func TestDamaged(t *testing.T) {
 	b := make([]byte, 8)
 
 	s := spool.New(strings.NewReader("measured"), 9, &memory)
-	if n, err := s.ReadAt(b, 1); n != 7 || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("cut: %d, %v", n, err)
-	}
+	n, err := s.ReadAt(b, 1)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "a stream that is cut off")
+	assert.Equal(t, "easured", string(b[:n]))
 
 	s = spool.New(io.MultiReader(strings.NewReader("measured"), iotest.ErrReader(errors.New("checksum"))), 8, &memory)
-	if n, err := s.ReadAt(b, 0); n != 0 || err == nil || err.Error() != "decompress: checksum" {
-		t.Errorf("a wrong end: %d, %v", n, err)
-	}
+	n, err = s.ReadAt(b, 0)
+	require.EqualError(t, err, "decompress: checksum", "a stream with a wrong end")
+	assert.Zero(t, n)
 }
