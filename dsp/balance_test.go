@@ -296,6 +296,7 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 		"of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
 }
 
+// Of two channels of one recording one drifts.
 func ExampleCheckBalance() {
 	r := rand.New(rand.NewPCG(1, 2))
 	lift := ar1(10000, 0.9, r) // 10 s at 1 kHz, no drift
@@ -321,6 +322,7 @@ func ExampleCheckBalance() {
 	// drift in channel 1
 }
 
+// Of 10000 samples 250 of the first half and 250 of the second are chosen.
 func ExampleRandomSamples() {
 	first, second, err := RandomSamples(10000, 250, 7)
 	fmt.Println(len(first), len(second), err)

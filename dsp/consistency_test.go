@@ -186,6 +186,7 @@ func TestSpeedShiftFlag(t *testing.T) {
 	}
 }
 
+// Numbers that only grow have no reverse arrangement. By chance that is rare.
 func ExampleReverseArrangements() {
 	count, p := ReverseArrangements([]float64{1, 2, 3, 4, 5, 6})
 	fmt.Printf("%g of 15, p = %.4f\n", count, p)

@@ -124,6 +124,7 @@ func TestReference(t *testing.T) {
 	assert.InDelta(t, -6.020599913279624, got, 1e-12, "distance")
 }
 
+// A sound pressure of 1 Pa has a level of 94 dB.
 func ExampleReference() {
 	rms, unit := Reference("Pa")
 	fmt.Printf("%.1f %s\n", LevelDB(1, rms), unit)

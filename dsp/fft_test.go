@@ -143,7 +143,7 @@ func TestFFTProperties(t *testing.T) {
 		}
 
 		d := math.Abs(spectrum/float64(n) - energy)
-		require.LessOrEqual(t, d, 1e-12*energy, "Parseval off by %g", d)
+		require.LessOrEqual(t, d, 1e-12*energy, "Parseval's theorem")
 
 		y := make([]float64, n)
 		for i := range y {
@@ -156,7 +156,7 @@ func TestFFTProperties(t *testing.T) {
 		}
 
 		e := relativeError(f.Coefficients(nil, y), want)
-		require.LessOrEqual(t, e, 1e-12, "shift theorem off by")
+		require.LessOrEqual(t, e, 1e-12, "error of the shift theorem")
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// turns is how many repetitions a simulation has: fewer, unless DOUBLETAKE_LONG is "all".
+// turns returns the number of repetitions of a simulation: all if DOUBLETAKE_LONG is "all", otherwise fewer.
 func turns(all, fewer int) int {
 	if os.Getenv("DOUBLETAKE_LONG") == "all" {
 		return all
@@ -23,7 +23,7 @@ func turns(all, fewer int) int {
 	return fewer
 }
 
-// slices of samples as a Source.
+// memory is a Source of channels in memory.
 type memory [][]float64
 
 func (m memory) Read(channels []int, start int64, dst [][]float64) (int, error) {
@@ -42,7 +42,7 @@ func (m memory) Read(channels []int, start int64, dst [][]float64) (int, error) 
 	return n, nil
 }
 
-// microphones are a run of the whole of src at the default settings, edited.
+// microphones returns a run of all channels and samples of src with the default settings, which edit changes.
 func microphones(src memory, rateHz float64, edit ...func(*Settings)) *Run {
 	s := DefaultSettings()
 	for _, e := range edit {
@@ -57,7 +57,7 @@ func microphones(src memory, rateHz float64, edit ...func(*Settings)) *Run {
 	return r
 }
 
-// rotorAt are microphones near a rotor of that many blades at that speed in rev/s.
+// rotorAt returns a run of microphones near a rotor. shaftHz is its speed in rev/s.
 func rotorAt(src memory, rateHz float64, blades int, shaftHz float64, edit ...func(*Settings)) *Run {
 	r := microphones(src, rateHz, edit...)
 	for i := range r.Microphones {
@@ -67,11 +67,12 @@ func rotorAt(src memory, rateHz float64, blades int, shaftHz float64, edit ...fu
 	return r
 }
 
-// tracked looks for the speed in a range.
+// tracked returns an edit of settings: the speed is tracked in a range.
 func tracked(loHz, hiHz float64) func(*Settings) {
 	return func(s *Settings) { s.Track = &Track{RangeHz: []float64{loHz, hiHz}} }
 }
 
+// overlapped returns an edit of settings: segments overlap and have a window.
 func overlapped(overlap float64, window string) func(*Settings) {
 	return func(s *Settings) {
 		s.Overlap = overlap
@@ -79,7 +80,7 @@ func overlapped(overlap float64, window string) func(*Settings) {
 	}
 }
 
-// run finds the harmonics of a run.
+// run returns the harmonics of a run.
 func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, error) {
 	s, err := newRotor(r, true)
 	if err != nil {
@@ -93,6 +94,7 @@ func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, erro
 	return a.harmonics(ctx, src, s)
 }
 
+// analyse returns the harmonics of a run, which has no errors.
 func analyse(t testing.TB, src memory, r *Run) *rotorRun {
 	t.Helper()
 
@@ -113,6 +115,7 @@ func segmentsOf(t testing.TB, r *Run, keep int) *Segments {
 	return s
 }
 
+// readJSON reads a file of testdata into v.
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 
@@ -120,9 +123,10 @@ func readJSON(t testing.TB, name string, v any) {
 	require.NoError(t, json.Unmarshal(b, v))
 }
 
+// near reports whether got differs from want by at most the tolerance.
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
 
-// measured returns the path of a file of measured data, or skips by name.
+// measured returns the path of a file of measured data. It skips the test if the file is not here.
 func measured(t testing.TB, parts ...string) string {
 	t.Helper()
 
@@ -139,8 +143,7 @@ func measured(t testing.TB, parts ...string) string {
 	return path
 }
 
-// floatWAV decodes a mono IEEE float32 WAV file: enough for the test data,
-// the real reader is ingest's.
+// floatWAV reads a WAV file of one channel of float32, the only kind in the test data.
 func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 	t.Helper()
 

@@ -122,6 +122,7 @@ func TestSpectraOfHalves(t *testing.T) {
 	assert.InDelta(t, 3.0, got[1], 0, "peaks")
 }
 
+// The edges and the exact centre of the band that is called 125 Hz.
 func ExampleThirdOctave() {
 	b := ThirdOctave(21) // "125 Hz"
 	fmt.Printf("%.2f to %.2f Hz, centre %.2f Hz\n", b.Lo, b.Hi, b.Centre)

@@ -120,7 +120,7 @@ func TestSynchronousNoise(t *testing.T) {
 	assert.LessOrEqual(t, mean, 1.4*want, "noise per order")
 
 	d := 10 * math.Log10(p[0]/0.125)
-	assert.InDelta(t, 0, d, 0.2, "order 3 off by")
+	assert.InDelta(t, 0, d, 0.2, "error of order 3 in dB")
 }
 
 // A channel that is stuck and a channel with too few pulses are errors. One missed pulse of seven makes one revolution

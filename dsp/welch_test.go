@@ -177,8 +177,8 @@ func TestWelchMisusePanics(t *testing.T) {
 	}
 }
 
+// A sine of amplitude 2 on bin 25 has the power 2, in its bin and as the sum of a tone over three bins.
 func ExampleWelch() {
-	// Half a second of a sine of amplitude 2 on bin 25.
 	x := make([]float64, 500)
 	for i := range x {
 		x[i] = 2 * math.Sin(2*math.Pi*50*float64(i)/1000)
@@ -190,14 +190,14 @@ func ExampleWelch() {
 	// Output: 2.000 at 50 Hz, as a tone 2.000
 }
 
+// The transform of 4 real samples has 3 coefficients.
 func ExampleFFT() {
 	f := NewFFT(4)
 	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 2, 0, 0}))
 	// Output: [(3+0i) (1-2i) (-1+0i)]
 }
 
-// Results must survive encoding: no NaN, no infinity anywhere in a run's
-// numbers, silence between the lines included.
+// The results of a run have neither NaN nor infinity, which JSON cannot encode, not even for silence between the lines.
 func TestRunEncodes(t *testing.T) {
 	x := make([]float64, 16*500)
 	for i := range x {

@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/campaign"
 )
 
+// The path of a file states conditions. A path that does not follow the pattern is an error.
 func ExamplePattern_Match() {
 	p, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"doubletake/ingest/condition"
 )
 
+// The other cells of a column show what 1.200 means. Where they show nothing, such a cell is an error.
 func ExampleReadColumn() {
 	col, _ := condition.ReadColumn([]string{"-1,5°", "0°", "n/a", "1.200°"}, condition.ColumnOptions{})
 	fmt.Println(col.Values, col.Unit)
@@ -18,6 +19,7 @@ func ExampleReadColumn() {
 	// "1,200", which is 1.2 or 1200, and no other cell shows which
 }
 
+// The numbers in the names of two files, as text.
 func ExampleCutNames() {
 	for _, c := range condition.CutNames([]string{"run-1_alpha-2p5.txt", "run-2_alpha0.txt"}) {
 		fmt.Println(c.Numbers)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Measured speeds scatter about the speeds that were set. Discover also finds how far they scatter.
 func ExampleSetPointsOf() {
 	p := condition.SetPointsOf([]float64{2994, 3008, 2408.4, 3001, 2396, 2400}, condition.Tolerance{Relative: 0.005})
 	fmt.Println(p.List[0], "and", p.List[1])

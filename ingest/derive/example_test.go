@@ -6,6 +6,7 @@ import (
 	"doubletake/ingest/derive"
 )
 
+// A thrust coefficient is computed from the speed in rev/s, which is computed itself. A misspelt name is an error.
 func ExampleNew() {
 	set, err := derive.New([]derive.Definition{
 		{Name: "ct", Text: "thrust_n/(rho*n_rps^2*diameter_m^4)"},

@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest/stats"
 )
 
+// The second channel of a WAV file has 37 samples, the greatest of which is below full scale.
 func ExampleScan() {
 	r, err := format.Open("../format/testdata/truth/scipy_i16.wav", ingest.Options{})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"doubletake/internal/lists"
 )
 
+// Small helpers for slices, each with its result.
 func Example() {
 	squares := []int{0, 1, 4, 9}
 	fmt.Println(lists.Numbers(3), lists.Each(squares, strconv.Itoa), lists.Each(nil, strconv.Itoa) == nil)

@@ -7,6 +7,7 @@ import (
 	"doubletake/internal/longtest"
 )
 
+// A test is short, unless DOUBLETAKE_LONG is set.
 func ExampleCount() {
 	former, set := os.LookupEnv("DOUBLETAKE_LONG")
 	os.Unsetenv("DOUBLETAKE_LONG")

@@ -14,6 +14,7 @@ type reporter struct{}
 func (reporter) Errorf(format string, args ...any) { fmt.Printf(format, args...) }
 func (reporter) FailNow()                          { panic("failed") }
 
+// Write makes the folders that it needs.
 func Example() {
 	folder, err := os.MkdirTemp("", "testfile")
 	if err != nil {

@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"doubletake/internal/kv"
+	"doubletake/internal/testfile"
 	"doubletake/pipeline/engine"
 	"github.com/stretchr/testify/require"
 )
 
-// stub is a project of fake tasks on the real engine. A task ends when the test says
-// so, with or without an error.
+// stub is a project whose tasks do nothing, run by the real engine. A task ends when the test sends to its gate nil, or
+// the error with which it fails.
 type stub struct {
 	t     *testing.T
 	dir   string
 	plan  *engine.Plan
-	gates map[string]chan error
-	over  chan error
-	stop  context.CancelFunc
+	gates map[string]chan error // by ID of the task
+	over  chan error            // receives the error of the run when the run is over
+	stop  context.CancelFunc    // interrupts the run
 }
 
 // newStub plans three recordings, two trainings of a split and the report.
@@ -38,10 +39,12 @@ func newStub(t *testing.T) *stub {
 
 	s.plan = &engine.Plan{Dir: s.dir, Stages: []string{"ingest", "train", "report"}}
 
+	none := func(*engine.Job) error { return nil }
+
 	var files []engine.Dep
 	for _, n := range []string{"a.wav", "b.wav", "c.wav"} {
 		id := "e/ingest/" + n
-		s.add(&engine.Task{ID: id, Stage: "ingest", Experiment: "e"}, func(*engine.Job) error { return nil })
+		s.add(&engine.Task{ID: id, Stage: "ingest", Experiment: "e"}, none)
 
 		if n != "c.wav" { // c may fail without holding up the trainings
 			files = append(files, engine.Dep{Task: id, Output: "out"})
@@ -52,16 +55,12 @@ func newStub(t *testing.T) *stub {
 	for k := range 2 {
 		seed := "seed-" + strconv.Itoa(k)
 		id := "e/train/low/" + seed
-		s.add(&engine.Task{
-			ID: id, Stage: "train", Experiment: "e", Split: "low", Deps: files,
-		}, func(*engine.Job) error { return nil })
+		s.add(&engine.Task{ID: id, Stage: "train", Experiment: "e", Split: "low", Deps: files}, none)
 
 		models = append(models, engine.Dep{Task: id, Output: "out"})
 	}
 
-	s.add(&engine.Task{
-		ID: "e/report", Stage: "report", Experiment: "e", Deps: models,
-	}, func(*engine.Job) error { return nil })
+	s.add(&engine.Task{ID: "e/report", Stage: "report", Experiment: "e", Deps: models}, none)
 
 	s.add(&engine.Task{
 		ID: "report", Stage: "report", Deps: []engine.Dep{{Task: "e/report", Output: "out"}},
@@ -73,6 +72,7 @@ func newStub(t *testing.T) *stub {
 	return s
 }
 
+// add adds a task that waits at its gate. If it does not fail there, it writes its output and calls end.
 func (s *stub) add(t *engine.Task, end func(j *engine.Job) error) {
 	gate := make(chan error, 1)
 	s.gates[t.ID] = gate
@@ -118,19 +118,17 @@ type loggedError struct{ text, path string }
 func (e *loggedError) Error() string   { return e.text }
 func (e *loggedError) LogPath() string { return e.path }
 
-// failing returns an error whose log is below the work directory.
+// failing writes a log of 1000 lines and returns an error that names it.
 func (s *stub) failing() error {
 	s.t.Helper()
 	path := filepath.Join(s.dir, ".cache", "command", "parts", "b", "log")
-	text := "line of the log\n"
-	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path,
-		[]byte("first line\n"+strings.Repeat(text, 1000)+"<script>last()</script> line\n"), 0o644))
-	require.NoError(s.t, err)
+	log := "first line\n" + strings.Repeat("line of the log\n", 1000) + "<script>last()</script> line\n"
+	testfile.Write(s.t, path, log)
 
 	return &loggedError{"the microphone fell <i>down</i>", path}
 }
 
-// until waits for a condition.
+// until waits for a condition, for at most a minute.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 
