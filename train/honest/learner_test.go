@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
 	"doubletake/train"
+	"doubletake/train/gp"
+	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// speeds simulates pairs at the given speeds and nine angles: a lift that depends
-// on the angle, with an amplitude that depends on the speed.
+// speeds simulates pairs at the given speeds and nine angles, of which the speed test is the test part. The lift
+// depends on the angle, and its amplitude on the speed. It also returns the speed of each row.
 func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var x, y1, y2, z []float64
@@ -54,6 +55,7 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	return s, z
 }
 
+// defaults returns a learner with the default settings, whose groups are the speeds.
 func defaults() Learner {
 	return Learner{
 		Settings: DefaultSettings(), Condition: "u_inf_m_s",
@@ -61,26 +63,21 @@ func defaults() Learner {
 	}
 }
 
-// Five speeds, one held out: the intervals learned from the other four cover it.
-// Expected: a smooth truth between two measured speeds is inside.
+// One of five speeds is held out. Expected: the intervals that the other four speeds teach contain at least 90 % of
+// its values, since the simulated lift is smooth; and the stored model predicts the same, up to the digits of
+// scale.Table.
 func TestLearner(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	m, p, err := defaults().Process(context.Background(), s, z)
 	require.NoError(t, err)
-	require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
+	require.Empty(t, m.Absent)
+	assert.Equal(t, 4, m.Calibration.K, "left-out groups")
+	assert.Equal(t, "additive GP", m.Calibration.Base)
+	assert.Equal(t, []bool{false, true}, m.Logarithm, "inputs that enter as logarithms")
+	assert.GreaterOrEqual(t, m.Record.After.Coverage, 0.9, "share of the held-out values inside")
+	require.Len(t, p.Half, 9, "intervals")
+	assert.Equal(t, 9, m.Record.Outcomes[0].Runs, "runs")
 
-	if m.Calibration.K != 4 || m.Calibration.Base != "additive GP" || !slices.Equal(m.Logarithm, []bool{false, true}) {
-		t.Errorf("%d groups, %s, logarithms of %v", m.Calibration.K, m.Calibration.Base, m.Logarithm)
-	}
-
-	if c := m.Record.After.Coverage; c < 0.9 {
-		t.Errorf("%.0f %% of the held-out values inside", 100*c)
-	}
-
-	require.Len(t, p.Half, 9, "%d intervals, %d runs", len(p.Half), m.Record.Outcomes[0].Runs)
-	assert.Equal(t, 9, m.Record.Outcomes[0].Runs, "%d intervals, %d runs", len(p.Half), m.Record.Outcomes[0].Runs)
-
-	// What honest.json holds predicts the same, half widths as scale.Table gives them.
 	b, err := json.Marshal(m)
 	require.NoError(t, err)
 
@@ -92,15 +89,13 @@ func TestLearner(t *testing.T) {
 	require.NoError(t, err)
 
 	for i := range p.Half {
-		require.InDelta(t, 1, again.Half[i]/p.Half[i], 5e-5,
-			"row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
-		assert.InDelta(t, p.Mu[i], again.Mu[i], 1e-9,
-			"row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
+		assert.InEpsilon(t, p.Half[i], again.Half[i], 5e-5, "half width of row %d by the stored model", i)
+		assert.InDelta(t, p.Mu[i], again.Mu[i], 1e-9, "mean of row %d by the stored model", i)
 	}
 }
 
-// No outcome of the test group enters: with its outcomes set to a million the
-// calibration and the intervals are the same to the bit.
+// The outcomes of the test group are set to a million. Expected: the calibration and the intervals stay the same to
+// the bit.
 func TestLearnerLeaksNothing(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
 	m, p, err := defaults().Process(context.Background(), s, z)
@@ -114,97 +109,99 @@ func TestLearnerLeaksNothing(t *testing.T) {
 	m2, p2, err := defaults().Process(context.Background(), s, z)
 	require.NoError(t, err)
 
-	if !reflect.DeepEqual(m.Calibration, m2.Calibration) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
-		t.Error("the calibration depends on the test group's outcomes")
-	}
+	assert.Equal(t, m.Calibration, m2.Calibration)
+	assert.Equal(t, p.Mu, p2.Mu)
+	assert.Equal(t, p.Half, p2.Half)
 }
 
-// The rises of E|cov| of networks do not depend on outcomes of the test group: setting these to a million changes no
-// bit. The intervals depend on the rises: without rises they follow from the left-out groups alone, and a larger rise
-// of the test group widens them.
-func TestLearnerRises(t *testing.T) {
-	ctx := context.Background()
+// smallPairNetworks returns the rises of the groups of a set by small pair networks, which it trains without each
+// group.
+func smallPairNetworks(t *testing.T, s triplets.Set, g Grouping) *Rises {
+	t.Helper()
+
+	cfg := train.DefaultConfig()
+	cfg.Epochs = 3
+	cfg.Hidden = []int{8}
+	cfg.Standardise = false
+	e := Ensemble{Members: 1, Claims: true, Seed: 7}
+	e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (Network, error) {
+		cfg.Seed = seed
+		set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
+		m, _, err := train.FitWith(ctx, set, cfg, train.FitOptions{})
+		return PairNetwork{Pair: m}, err
+	}
+
+	rows, held := g.LeaveOneOut(outsideTraining(s))
+	fit := func(rows []int) (*Model, error) {
+		m, err := e.Fit(t.Context(), s.Select(rows))
+		return &Model{Ensemble: m}, err
+	}
+
+	full, err := fit(rows)
+	require.NoError(t, err)
+
+	r, err := RisesOf(t.Context(), s, g, full, func(group int) (*Model, error) {
+		return fit(held[slices.IndexFunc(held, func(h Held) bool { return h.Group == group })].Rest)
+	})
+	require.NoError(t, err)
+
+	return r
+}
+
+// Expected: the rises of E|cov| stay the same to the bit if the outcomes of the test group are set to a million.
+func TestRisesSeeNothingOfTheTest(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
-	l := defaults()
-	g := l.Grouping(z)
-
-	of := func() *Rises {
-		cfg := train.DefaultConfig()
-		cfg.Epochs = 3
-		cfg.Hidden = []int{8}
-		cfg.Standardise = false
-		e := Ensemble{Members: 1, Claims: true, Seed: 7}
-		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (Network, error) {
-			cfg.Seed = seed
-			set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-			m, _, err := train.FitWith(ctx, set, cfg, train.FitOptions{})
-			return PairNetwork{Pair: m}, err
-		}
-
-		rows, held := g.LeaveOneOut(outsideTraining(s))
-		fit := func(rows []int) (*Model, error) {
-			m, err := e.Fit(ctx, s.Select(rows))
-			return &Model{Ensemble: m}, err
-		}
-
-		full, err := fit(rows)
-		require.NoError(t, err)
-
-		r, err := RisesOf(ctx, s, g, full, func(group int) (*Model, error) {
-			return fit(held[slices.IndexFunc(held, func(h Held) bool { return h.Group == group })].Rest)
-		})
-		require.NoError(t, err)
-
-		return r
-	}
-
-	half := func(r *Rises) float64 {
-		l.Rises = r
-		m, p, err := l.Process(ctx, s, z)
-		require.NoError(t, err)
-
-		if known := m.Calibration.Groups[0].Rise != nil; known != (r != nil && len(r.Left) > 0) {
-			t.Errorf("rise of a left-out group: %v", known)
-		}
-
-		return p.Half[0]
-	}
-
-	plain := half(nil)
-	first := of()
-	require.Len(t, first.Left, 4, "%+v", first)
-	assert.Less(t, math.Abs(first.New), 10.0, "%+v", first)
+	g := defaults().Grouping(z)
+	rises := smallPairNetworks(t, s, g)
+	require.Len(t, rises.Left, 4, "rises of the left-out groups")
+	assert.Less(t, math.Abs(rises.New), 10.0, "rise of the test group")
 
 	for _, i := range s.RowsOf(triplets.Test) {
 		s.Y1[i] = 1e6
 		s.Y2[i] = -1e6
 	}
 
-	if again := of(); !reflect.DeepEqual(first, again) {
-		t.Errorf("%v with other outcomes %v", first, again)
-	}
-
-	none := half(&Rises{New: math.NaN()})
-	assert.InDelta(t, 1, none/plain, 1e-6, "half width %g without rises, %g by the groups alone", none, plain)
-
-	first.New += 1
-	if wide := half(first); !(wide > none) {
-		t.Errorf("half width %g with a larger rise, %g without", wide, none)
-	}
+	assert.Equal(t, rises, smallPairNetworks(t, s, g))
 }
 
-// Couples measure no error: there is no calibration, and the model says why.
+// Expected: without known rises the intervals follow from the left-out groups alone. If the test group has a larger
+// rise than the left-out groups, its intervals are wider.
+func TestLearnerRises(t *testing.T) {
+	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
+	calibrate := func(r *Rises) (half float64, c *interval.Calibration) {
+		l := defaults()
+		l.Rises = r
+		m, p, err := l.Process(context.Background(), s, z)
+		require.NoError(t, err)
+
+		return p.Half[0], m.Calibration
+	}
+
+	plain, c := calibrate(nil)
+	assert.Nil(t, c.Groups[0].Rise, "rise of a left-out group")
+
+	unknown, c := calibrate(&Rises{New: math.NaN()})
+	assert.Nil(t, c.Groups[0].Rise, "rise of a left-out group")
+	assert.InEpsilon(t, plain, unknown, 1e-6, "half width with unknown rises")
+
+	larger := &Rises{Left: map[string]float64{"4": 0, "6": 0.1, "8": -0.1, "10": 0}, New: 1}
+	wide, c := calibrate(larger)
+	assert.NotNil(t, c.Groups[0].Rise, "rise of a left-out group")
+	assert.Greater(t, wide, plain, "half width with a larger rise")
+}
+
+// Expected: couples have no calibration, because they measure no error, and the model says so.
 func TestLearnerAbsent(t *testing.T) {
 	couples, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
 	couples.Couples = true
 	m, p, err := defaults().Process(context.Background(), couples, z)
 	require.NoError(t, err)
-	require.Nil(t, p, "%v, %q", err, m.Absent)
-	assert.Contains(t, m.Absent, "couples", "%v, %q", err, m.Absent)
+	assert.Nil(t, p, "prediction")
+	assert.Contains(t, m.Absent, "couples")
 }
 
-// With two training groups the calibration has the level 0.98. With one training group none can be left out, and the
-// calibration follows from the prior. If nearly all groups are asked for, the level is 0.98 with any number of groups.
+// Expected: with two training groups the calibration has the level 0.98. With one training group no group can be left
+// out. If the level is meant for nearly all groups, it is at least 0.98 with any number of groups.
 func TestLearnerLevels(t *testing.T) {
 	groups := defaults()
 	groups.Hold = "groups"
@@ -214,7 +211,7 @@ func TestLearnerLevels(t *testing.T) {
 	for _, c := range []struct {
 		l      Learner
 		speeds []float64
-		k      int
+		k      int // left-out groups
 		level  float64
 	}{
 		{defaults(), []float64{6, 8}, 0, 0.95},
@@ -225,18 +222,17 @@ func TestLearnerLevels(t *testing.T) {
 	} {
 		s, z := speeds(c.speeds, 8)
 		m, p, err := c.l.Process(context.Background(), s, z)
-		require.NoError(t, err, "%v, %v", err, m.Absent)
-		require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
-
-		if got := m.Calibration; got.K != c.k || got.Level != c.level || m.Record.Outcomes[0].Level != c.level ||
-			len(p.Half) != 9 {
-			t.Errorf("%g m/s: %d groups, level %g, %d intervals", c.speeds, got.K, got.Level, len(p.Half))
-		}
+		require.NoError(t, err)
+		require.Empty(t, m.Absent)
+		assert.Equal(t, c.k, m.Calibration.K, "left-out groups of %g m/s", c.speeds)
+		assert.Equal(t, c.level, m.Calibration.Level, "level of %g m/s", c.speeds)
+		assert.Equal(t, c.level, m.Record.Outcomes[0].Level, "level of the record of %g m/s", c.speeds)
+		assert.Len(t, p.Half, 9, "intervals of %g m/s", c.speeds)
 	}
 }
 
-// A prior of the user's own counts, then the name; networks have one of their own instead of
-// the wide one.
+// Expected: the user's own prior if there is one, otherwise the named prior. If the wide prior is named, networks get
+// the prior "networks".
 func TestScalePrior(t *testing.T) {
 	own := scale.Prior{Name: "mine", M: 1, MStd: 1, Tau: 1, TauStd: 1, Origin: "this test"}
 	for _, c := range []struct {
@@ -252,9 +248,7 @@ func TestScalePrior(t *testing.T) {
 		{"ensemble", "mine.json", own, "mine"},
 	} {
 		l := Learner{Settings: Settings{Base: c.base, Prior: c.prior}, Law: c.law}
-		if got := l.ScalePrior(); got.Name != c.want {
-			t.Errorf("%s, %q: %s, expected %s", c.base, c.prior, got.Name, c.want)
-		}
+		assert.Equal(t, c.want, l.ScalePrior().Name, "base %s, prior %q", c.base, c.prior)
 	}
 
 	s, z := speeds([]float64{4, 6, 8, 10}, 8)
@@ -263,10 +257,10 @@ func TestScalePrior(t *testing.T) {
 
 	m, _, err := l.Process(context.Background(), s, z)
 	require.NoError(t, err)
-	assert.Equal(t, own, m.Calibration.Scale.Prior, "%+v, %v", m.Calibration.Scale.Prior, err)
+	assert.Equal(t, own, m.Calibration.Scale.Prior)
 }
 
-// Settings outside their limits are reported with their keys.
+// Expected: the key of each setting outside its limits, and no key for good settings.
 func TestSettingsCheck(t *testing.T) {
 	for _, c := range []struct {
 		setting string
@@ -301,28 +295,28 @@ func TestSettingsCheck(t *testing.T) {
 	}
 }
 
-// Levels of harmonics over blades and speed take the order form, others do not.
+// namedQuantities returns quantities with the given names.
+func namedQuantities(names []string) []triplets.Quantity {
+	var list []triplets.Quantity
+	for _, n := range names {
+		list = append(list, triplets.Quantity{Name: n})
+	}
+
+	return list
+}
+
+// Expected: levels of the first harmonics over a number of blades and a shaft speed have the order form. Other
+// outcomes, other inputs and a speed of 0 have none.
 func TestOrderForm(t *testing.T) {
 	set := func(inputs, outcomes []string, x ...float64) triplets.Set {
-		var in, out []triplets.Quantity
-		for _, n := range inputs {
-			in = append(in, triplets.Quantity{Name: n})
-		}
-
-		for _, n := range outcomes {
-			out = append(out, triplets.Quantity{Name: n})
-		}
-
-		n := len(x) / len(in)
-
-		return triplets.New(in, out, x, make([]float64, n*len(out)), make([]float64, n*len(out)))
+		zeros := make([]float64, len(x)/len(inputs)*len(outcomes))
+		return triplets.New(namedQuantities(inputs), namedQuantities(outcomes), x, zeros, zeros)
 	}
 
 	levels := []string{"bpf1_db", "bpf2_db"}
 	f, ok := orderForm(set([]string{"theta_deg", "rpm", "blades"}, levels, 0, 3000, 2))
-	if !ok || f.Blades != 2 || f.Speed != 1 || f.Harmonics != 2 || f.Columns != 3 {
-		t.Errorf("%+v, %v", f, ok)
-	}
+	require.True(t, ok)
+	assert.Equal(t, &gp.OrderForm{Columns: 3, Blades: 2, Speed: 1, Harmonics: 2}, f)
 
 	for _, s := range []triplets.Set{
 		set([]string{"rpm", "blades"}, []string{"bpf2_db", "bpf1_db"}, 3000, 2),
@@ -330,13 +324,12 @@ func TestOrderForm(t *testing.T) {
 		set([]string{"rpm", "theta_deg"}, levels, 3000, 2),
 		set([]string{"rpm", "blades"}, levels, 0, 2),
 	} {
-		if _, ok := orderForm(s); ok {
-			t.Errorf("order form of %v over %v", s.OutcomeNames(), s.InputNames())
-		}
+		_, ok := orderForm(s)
+		assert.False(t, ok, "order form of %v over %v", s.OutcomeNames(), s.InputNames())
 	}
 }
 
-// Inputs that are constant in each group are functions of the group.
+// Expected: inputs that are constant in each group, and differ between groups, are functions of the group.
 func TestFromGroup(t *testing.T) {
 	x := []float64{ // propeller, pitch, rpm, constant
 		1, 4, 1000, 7,
@@ -349,12 +342,11 @@ func TestFromGroup(t *testing.T) {
 		[]triplets.Quantity{{Name: "y"}}, x, make([]float64, 4), make([]float64, 4))
 
 	g := Learner{Condition: "propeller", Settings: Settings{Labels: true}}.Grouping([]float64{1, 1, 2, 2})
-	if got, want := fromGroup(s, g), []bool{true, true, false, false}; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
+	assert.Equal(t, []bool{true, true, false, false}, fromGroup(s, g))
 }
 
-// Few values are groups, many are cut into blocks.
+// Expected: each of a few values is a group, and many values are cut into blocks. Values within the tolerance are one
+// group.
 func TestGrouping(t *testing.T) {
 	var many []float64
 	for i := range 200 {
@@ -363,9 +355,9 @@ func TestGrouping(t *testing.T) {
 
 	near := []float64{4.68, 4.71, 7.3, 7.31, 9}
 	for _, c := range []struct {
-		f    Learner
+		l    Learner
 		z    []float64
-		want int
+		want int // groups
 	}{
 		{Learner{}, []float64{2, 2, 3, 5}, 3},
 		{Learner{}, many, DefaultBlocks},
@@ -373,8 +365,6 @@ func TestGrouping(t *testing.T) {
 		{Learner{Tolerance: 0.1}, near, 3},
 		{Learner{Settings: Settings{Labels: true}}, near, 5},
 	} {
-		if g := c.f.Grouping(c.z); len(g.Names) != c.want {
-			t.Errorf("%+v: %d groups, expected %d", c.f, len(g.Names), c.want)
-		}
+		assert.Len(t, c.l.Grouping(c.z).Names, c.want, "groups of %d values", len(c.z))
 	}
 }

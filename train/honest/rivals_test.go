@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
-	"strings"
 	"testing"
 
 	"doubletake/train/honest/interval"
@@ -14,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// inDecibels writes a range of differences with its unit.
 func inDecibels(unit string, low, high float64) string {
 	return fmt.Sprintf("%.2f to %.2f %s", low, high, unit)
 }
 
-// calibrated calibrates the process on some speeds, one of which is held out, with the given truth instead of the
-// simulated lift.
+// calibrated calibrates the process on pairs at seven speeds, one of which is held out. The pairs scatter about
+// truth, and heldOut is added to the outcomes of the held-out speed.
 func calibrated(t *testing.T, seed uint64, truth func(alpha, u float64) float64, heldOut float64) *Model {
 	t.Helper()
 
@@ -29,89 +28,102 @@ func calibrated(t *testing.T, seed uint64, truth func(alpha, u float64) float64,
 	s.Outcomes[0].Unit = "N"
 	for i := range s.N {
 		y := truth(s.X[2*i], s.X[2*i+1])
-		s.Y1[i], s.Y2[i] = y+0.3*rng.NormFloat64(), y+0.3*rng.NormFloat64()
 		if z[i] == test {
-			s.Y1[i], s.Y2[i] = s.Y1[i]+heldOut, s.Y2[i]+heldOut
+			y += heldOut
 		}
+
+		s.Y1[i] = y + 0.3*rng.NormFloat64()
+		s.Y2[i] = y + 0.3*rng.NormFloat64()
 	}
 
 	m, _, err := defaults().Process(context.Background(), s, z)
 	require.NoError(t, err)
-	require.Empty(t, m.Absent, "%v, %v", err, m.Absent)
+	require.Empty(t, m.Absent)
 
 	return m
 }
 
-// A power law is what least squares on logarithms assumes: it is named, with errors in the
-// outcome's unit. Waves along the angle are what only the process follows: nothing is named.
-// The held-out group plays no part.
-func TestRivals(t *testing.T) {
-	power := func(alpha, u float64) float64 { return 30 + 20*math.Log(u) + 0.5*alpha }
-	waves := func(alpha, u float64) float64 { return 30 + 20*math.Sin(alpha/4) + 2*math.Log(u) }
-	m := calibrated(t, 1, power, 0)
+// powerLaw is a law that least squares on logarithms of speeds assumes.
+func powerLaw(alpha, u float64) float64 { return 30 + 20*math.Log(u) + 0.5*alpha }
 
-	words := m.Result().RivalWords(inDecibels)
-	if !strings.HasPrefix(words, "least squares does ") || !strings.HasSuffix(words, " N") ||
-		!strings.Contains(words, " on the left-out groups of u_inf_m_s: error ") {
-		t.Errorf("power law: %q", words)
-	}
-
-	if other := calibrated(t, 1, power, 1e6); !reflect.DeepEqual(other.Calibration.Rivals, m.Calibration.Rivals) {
-		t.Error("other measurements of the held-out group change what is stored of rivals")
-	}
-
-	m = calibrated(t, 1, waves, 0)
-
-	r := m.Calibration.Rivals[0]
-	require.Equal(t, "linear", r.Method, "waves: least squares is called as good: %+v", r)
-	require.False(t, r.Error.AsGood(), "waves: least squares is called as good: %+v", r)
-	assert.False(t, r.Width.AsGood(), "waves: least squares is called as good: %+v", r)
-	assert.GreaterOrEqual(t, r.EBy[0], 0.5*200/math.Pow(m.Calibration.Deviation[0], 2),
-		"waves of mean square 200: least squares misses them by %g", r.EBy[0])
+// Expected: least squares is as good as the process on a power law, so that it is named, with its error in the unit
+// of the outcome.
+func TestRivalOfPowerLaw(t *testing.T) {
+	words := calibrated(t, 1, powerLaw, 0).Result().RivalWords(inDecibels)
+	assert.Regexp(t, `^least squares does .* on the left-out groups of u_inf_m_s: error .* N$`, words)
 }
 
-// By hand: two values, each measured once more by its pair, of three groups. The means of a
-// rival miss by 1, 2 and 3, the model's by 2: squares 1, 4, 9 against 4; the differences −1, 0
-// and 1 have mean 0 and the standard error 1/√3.
-func TestRivalByHand(t *testing.T) {
+// Expected: other outcomes of the held-out group change nothing.
+func TestRivalsSeeNothingOfTheTest(t *testing.T) {
+	want := calibrated(t, 1, powerLaw, 0).Calibration.Rivals
+	assert.Equal(t, want, calibrated(t, 1, powerLaw, 1e6).Calibration.Rivals)
+}
+
+// Least squares cannot follow waves along the angle, but the process can. Expected: least squares is not as good, and
+// its mean squared error is at least half of the waves' mean square of 200.
+func TestRivalOfWaves(t *testing.T) {
+	waves := func(alpha, u float64) float64 { return 30 + 20*math.Sin(alpha/4) + 2*math.Log(u) }
+	c := calibrated(t, 1, waves, 0).Calibration
+	r := c.Rivals[0]
+	require.Equal(t, "linear", r.Method)
+	assert.False(t, r.Error.AsGood(), "error %+v", r.Error)
+	assert.False(t, r.Width.AsGood(), "width %+v", r.Width)
+	assert.Greater(t, r.EBy[0]*c.Deviation[0]*c.Deviation[0], 0.5*200, "mean squared error")
+}
+
+// threeGroups returns three left-out groups of one pair (10, 10) each, which the model predicts as 8 with the
+// variance 4, and their calibration.
+func threeGroups() ([]LeftOut, *interval.Calibration) {
 	c := &interval.Calibration{Level: 0.9, K: 3, Condition: "blades", Deviation: []float64{2}, Mean: []float64{0}}
 	var left []LeftOut
-	var mu, half [][]float64
-	for h := range 3 {
+	for range 3 {
 		left = append(left, LeftOut{
 			N: 1, Y1: []float64{10}, Y2: []float64{10}, Mu: []float64{8}, Claim: []float64{3}, Noise: []float64{1},
 		})
-		mu = append(mu, []float64{float64(9 - h)})
-		half = append(half, []float64{2})
 		c.Groups = append(c.Groups, interval.GroupResult{EBy: []float64{1}, Score: 2})
 	}
 
-	r := rival("linear", left, c, mu, half)
-	want := interval.Rival{
-		Method: "linear", EBy: []float64{14.0 / 3 / 4},
-		Score: (2 + 2 + 2 + 20*0.5) / 3, // width 4 of deviation 2; 3 is 1 outside, times 2/(1 − level)
-		Error: interval.Against{Ratio: 1, More: 0, SE: 0.5 / math.Sqrt(3)},
-	}
-	want.Width = interval.Against{Ratio: want.Score / 2, More: want.Score - 2, SE: 10 / 3.0}
-	assert.Equal(t, fmt.Sprintf("%.9v", want), fmt.Sprintf("%.9v", r), "%+v, expected %+v", r, want)
+	return left, c
+}
 
-	// Three outcomes' errors on the others are 2 and 2: half widths of 2, and of 2/2 times 2.
+// The means 9, 8 and 7 of a rival miss the value 10 by 1, 2 and 3, and the model's means miss it by 2. Expected by
+// hand, in deviations of 2: squared errors of 1/4, 4/4 and 9/4. The rms errors ½, 1 and 1½ differ from the model's 1
+// by −½, 0 and ½, with the mean 0 and the standard error ½/√3. Intervals of width 4 have the score 2; the third
+// misses by 1, which costs ½ times 2/(1 − 0.9) = 20.
+func TestRivalByHand(t *testing.T) {
+	left, c := threeGroups()
+	half := [][]float64{{2}, {2}, {2}}
+	r := rival("linear", left, c, [][]float64{{9}, {8}, {7}}, half)
+	const score = (2 + 2 + 2 + 20*0.5) / 3
+	assert.Equal(t, "linear", r.Method)
+	assert.InDeltaSlice(t, []float64{14. / 3 / 4}, r.EBy, 1e-12, "mean squared error")
+	assert.InDelta(t, score, r.Score, 1e-12, "interval score")
+	assert.InDelta(t, 1, r.Error.Ratio, 1e-12, "ratio of the errors")
+	assert.InDelta(t, 0, r.Error.More, 1e-12, "difference of the errors")
+	assert.InDelta(t, 0.5/math.Sqrt(3), r.Error.SE, 1e-12, "standard error of the errors' difference")
+	assert.InDelta(t, score/2, r.Width.Ratio, 1e-12, "ratio of the scores")
+	assert.InDelta(t, score-2, r.Width.More, 1e-12, "difference of the scores")
+	assert.InDelta(t, 10/3., r.Width.SE, 1e-12, "standard error of the scores' difference")
+
+	c.Rivals = []interval.Rival{r}
+	assert.Equal(t, "least squares does as well on the left-out groups of blades: error 1.1e+02 % of the data's spread "+
+		"against 1e+02 % of the data's spread", (&interval.Result{Calibration: c}).RivalWords(inDecibels))
+}
+
+// On the other groups the model misses by 2, and by 1 in units of its deviation of 2. Expected by hand: a half width
+// of 2 in both cases, and the interval score 2 of intervals that reach the values.
+func TestConformalRivalByHand(t *testing.T) {
+	left, c := threeGroups()
 	for _, relative := range []bool{false, true} {
-		if r := conformalRival("conformal", relative, left, c); r.Score != 2 || r.EBy != nil || !r.Width.AsGood() {
-			t.Errorf("%+v", r)
-		}
-	}
-
-	c.Rivals = []interval.Rival{want}
-	res := &interval.Result{Calibration: c}
-	if got := res.RivalWords(inDecibels); got != "least squares does as well on the left-out groups of blades: "+
-		"error 1.1e+02 % of the data's spread against 1e+02 % of the data's spread" {
-		t.Errorf("%q", got)
+		r := conformalRival("conformal", relative, left, c)
+		assert.Equal(t, 2., r.Score, "interval score")
+		assert.Nil(t, r.EBy, "errors of the mean, which is the model's")
+		assert.True(t, r.Width.AsGood(), "width %+v", r.Width)
 	}
 }
 
-// By hand: of four groups each value of a group of two weighs a tenth, of a group of one a
-// fifth; 0.8 is reached by all, and 0.95 by none.
+// Expected by hand: with four groups, a value of a group of two has the weight 1/10, and a value of a group of one
+// has 1/5. The largest value reaches the level 0.8, and no value reaches 0.95: then it is the largest one.
 func TestGroupQuantileByHand(t *testing.T) {
 	groups := [][]float64{{1, 8}, {2, 3}, {4}, {5}}
 	for level, want := range map[float64]float64{0.1: 1, 0.3: 3, 0.5: 4, 0.7: 5, 0.8: 8, 0.95: 8} {
@@ -119,9 +131,9 @@ func TestGroupQuantileByHand(t *testing.T) {
 	}
 }
 
-// Closed form: of K + 1 like groups with one value each, the new one's is within the largest
-// of the others with the probability K/(K+1), and within the quantile with the level or more,
-// by at most 1/(K+1). Values of a group may go together.
+// Expected in closed form, of K + 1 like groups: a value of the new group is within the quantile with a probability
+// of at least the level, or K/(K+1) if that is less. With one value in each group, the probability exceeds this by at
+// most 0.01. Values of a group may be correlated.
 func TestGroupQuantileCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const campaigns = 10000
@@ -149,9 +161,10 @@ func TestGroupQuantileCovers(t *testing.T) {
 				}
 			}
 
-			low := min(0.95, float64(k)/float64(k+1)) - 0.01
-			if high := low + 0.02; inside < low || values == 1 && inside > high {
-				t.Errorf("%d groups of %d values: %.3f inside, expected %.3f to %.3f", k, values, inside, low, high)
+			want := min(0.95, float64(k)/float64(k+1))
+			assert.Greater(t, inside, want-0.01, "share inside, %d groups of %d values", k, values)
+			if values == 1 {
+				assert.Less(t, inside, want+0.01, "share inside, %d groups of one value", k)
 			}
 		}
 	}
