@@ -27,6 +27,7 @@ func network(cfg train.Config) honest.TrainFunc {
 	}
 }
 
+// wave simulates n pairs of a sine over the first of two inputs; the second is constant.
 func wave(n int) triplets.Set {
 	rng := rand.New(rand.NewPCG(3, 3))
 
@@ -41,7 +42,7 @@ func wave(n int) triplets.Set {
 	return d
 }
 
-// fixed is a network that answers 0 ± 1.
+// fixed is a network that predicts the mean 0 and the variance 1 of its number of outcomes.
 type fixed int
 
 func (f fixed) Predict(x []float64) (mu, variance []float64) {
@@ -55,6 +56,7 @@ func (f fixed) Predict(x []float64) (mu, variance []float64) {
 	return mu, variance
 }
 
+// Expected: an error that says what is wrong with the ensemble or the data.
 func TestEnsembleRefuses(t *testing.T) {
 	ctx := context.Background()
 	ok := func(context.Context, triplets.Set, uint64) (honest.Network, error) { return fixed(1), nil }
@@ -77,34 +79,29 @@ func TestEnsembleRefuses(t *testing.T) {
 		}}, wave(5), "member 1 of 5: boom"},
 	} {
 		_, err := c.e.Fit(ctx, c.d)
-		if c.words == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c.words)
-		}
+		assert.ErrorContains(t, err, c.words)
 	}
 }
 
-// claiming is a network that claims 0.3 of its variance 1, and less than nothing for
-// positive inputs.
+// claiming is a network that claims 0.3 of its variance of 1, and −2 for positive inputs.
 type claiming struct{ Out int }
 
 func (c claiming) Predict(x []float64) (mu, variance []float64) { return fixed(c.Out).Predict(x) }
 
 func (c claiming) Claim(_ context.Context, x []float64) ([]float64, error) {
-	out := make([]float64, len(x)*c.Out)
+	claims := make([]float64, len(x)*c.Out)
 	for i, v := range x {
-		out[i] = 0.3
+		claims[i] = 0.3
 		if v > 0 {
-			out[i] = -2
+			claims[i] = -2
 		}
 	}
 
-	return out, nil
+	return claims, nil
 }
 
-// What a network claims is epistemic and no noise; a negative claim is none. By hand:
-// 0.3 and 0.7, or 0 and 1, of the outcomes' variance.
+// Expected by hand: the claim of 0.3 of the outcomes' variance is epistemic, and the rest of 0.7 is noise. A negative
+// claim counts as 0, and all of the variance is noise.
 func TestClaims(t *testing.T) {
 	ctx := context.Background()
 	d := wave(50)
@@ -112,22 +109,18 @@ func TestClaims(t *testing.T) {
 	e.Train = func(context.Context, triplets.Set, uint64) (honest.Network, error) { return claiming{1}, nil }
 	m, err := e.Fit(ctx, d)
 	require.NoError(t, err)
-	require.Len(t, m.Members, 1, "%v, %v", m, err)
+	require.Len(t, m.Members, 1)
 
 	p, err := m.Predict(ctx, []float64{-100, 12, 100, 12})
 	require.NoError(t, err)
 
 	std := d.OutcomeScale().Std
-	s2 := std[0] * std[0]
-	for i, want := range [][2]float64{{0.3 * s2, 0.7 * s2}, {0, s2}} {
-		require.InDelta(t, want[0], p.Claim[i], 1e-12*s2,
-			"row %d: claim %g, noise %g, expected %v", i, p.Claim[i], p.Noise[i], want)
-		assert.InDelta(t, want[1], p.Noise[i], 1e-12*s2,
-			"row %d: claim %g, noise %g, expected %v", i, p.Claim[i], p.Noise[i], want)
-	}
+	variance := std[0] * std[0]
+	assert.InDeltaSlice(t, []float64{0.3 * variance, 0}, p.Claim, 1e-12*variance, "claims")
+	assert.InDeltaSlice(t, []float64{0.7 * variance, variance}, p.Noise, 1e-12*variance, "noise")
 }
 
-// A stored ensemble predicts the same bits, and a damaged one is refused.
+// Expected: a stored ensemble predicts the same bits, and an error names the damage of a damaged one.
 func TestEnsembleIsStored(t *testing.T) {
 	ctx := context.Background()
 	d := wave(40)
@@ -151,18 +144,14 @@ func TestEnsembleIsStored(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, p, q, "from the file")
 
-	for _, c := range [][3]string{
+	for _, c := range []struct{ old, damaged, words string }{
 		{`"version":1`, `"version":7`, `expected format "doubletake-ensemble" version 1`},
 		{`"columns":[0]`, `"columns":[5]`, "expected columns below 2, found 5"},
 		{`"outcome_mean":[`, `"outcome_mean":[1,`, "scales for 2 inputs and 1 outcomes"},
 		{`"network":{`, `"network":{"inputs":"one",`, "member 1"},
 		{`{`, `[`, "decode ensemble"},
 	} {
-		err := new(honest.EnsembleModel).UnmarshalJSON([]byte(strings.Replace(string(b), c[0], c[1], 1)))
-		if c[2] == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c[2])
-		}
+		damaged := strings.Replace(string(b), c.old, c.damaged, 1)
+		assert.ErrorContains(t, new(honest.EnsembleModel).UnmarshalJSON([]byte(damaged)), c.words, c.damaged)
 	}
 }

@@ -16,7 +16,7 @@ type Split struct {
 	Held        []Held
 }
 
-// NewSplit holds out the rows where test is true.
+// NewSplit holds out the rows that test marks.
 func NewSplit(g Grouping, name string, test []bool) Split {
 	s := Split{Name: name}
 	s.Train, s.Held = g.LeaveOneOut(test)
@@ -43,8 +43,7 @@ func (g Grouping) Each() (splits []Split) {
 	return splits
 }
 
-// FitFunc trains a base model on the given rows alone: neither outcomes nor
-// scales of other rows may enter. Its result depends on rows only.
+// FitFunc trains a base model on the given rows alone. Neither outcomes nor scales of other rows may enter.
 type FitFunc func(ctx context.Context, rows []int) (Predictor, error)
 
 // Fit returns a model of all training rows, and each left-out group as predicted by a model that was trained without
@@ -53,9 +52,8 @@ func (s Split) Fit(t testing.TB, d triplets.Set, g Grouping, fit FitFunc) (full 
 	t.Helper()
 
 	ctx := t.Context()
-	predictor, err := fit(ctx, s.Train)
+	full, err := fit(ctx, s.Train)
 	require.NoError(t, err)
-	full = predictor
 
 	for _, h := range s.Held {
 		m, err := fit(ctx, h.Rest)
