@@ -20,6 +20,7 @@ import numpy as np
 import doubletake
 
 DATA = os.environ["DOUBLETAKE_TEST_DATA"]
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "export.md")
 
 
 def path(*names):
@@ -205,6 +206,7 @@ class Estimator(unittest.TestCase):
     def test_checks_of_scikit_learn(self):
         """Every one that scikit-learn has for a regressor, but those that only repeat another with other memory."""
         import warnings
+        import sklearn
         from sklearn.utils.estimator_checks import check_estimator
         names = []
         with warnings.catch_warnings():
@@ -216,6 +218,11 @@ class Estimator(unittest.TestCase):
                     check(estimator)
                     names.append(check.func.__name__)
         self.assertGreaterEqual(len(names), 35, names)
+        if sklearn.__version__ != "1.2.1":  # docs/export.md lists the checks of this version
+            return
+        with open(PAGE, encoding="utf-8") as page:
+            listed = page.read().split("Their names, without `check_`:")[1]
+        self.assertEqual(sorted("check_" + name for name in listed.strip(" .\n").replace(",\n", ", ").split(", ")), sorted(names))
 
     def test_pairs_and_groups(self):
         """y = 3 x with noise of deviation 0.1: the deviation of one measurement is a little more."""
