@@ -78,7 +78,8 @@ const maxBlockage = 0.5
 
 // Tare is a recording without wind.
 type Tare struct {
-	// the recording without wind, with the same columns
+	// the recording without wind, with the same columns. A pattern of names gives each run its own: in
+	// tare1_m{mounting:text}_u{u_inf_m_s}.txt the fields are conditions of the runs
 	File string `key:"file" path:"yes"`
 
 	// instead of file: the column of the conditions table that names each run's own recording without wind, in the same
@@ -90,8 +91,8 @@ type Tare struct {
 	Closing string `key:"after" path:"yes"`
 
 	// linear interpolates the zero between the recordings before and after, by the place of the run's row among the rows
-	// that share these recordings
-	Drift string `key:"drift" enum:"|linear"`
+	// that share these recordings; mean takes the mean of both, if the order of the runs is not known
+	Drift string `key:"drift" enum:"|linear|mean"`
 
 	// the recording's column with the angle, if the angle of the runs is a condition; empty: the column in degrees
 	Angle string `key:"angle"`
@@ -215,6 +216,8 @@ func (t *Tare) validate(b *Balance, e *Experiment, key string, fail failFunc) {
 		fail(key, "expected file or column, found both")
 	case hasWrongRows:
 		fail(key, "expected rows from 0 with row0 below row1, found %d and %d", t.Row0, t.Row1)
+	case t.Drift == "mean" && t.Closing == "":
+		fail(key+".drift", "needs after: the recording without wind after the runs")
 	case t.Drift == "linear" && lacksOrder:
 		fail(key+".drift", "needs after: the recording without wind after the runs, and conditions: a table whose "+
 			"rows are in their order")

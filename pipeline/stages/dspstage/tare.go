@@ -87,10 +87,15 @@ func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 
 	code := "zero-moved"
 	what := "tare: {drift: linear} takes it out"
-	if f.Src.Ingest.Balance.Tare.Drift == "linear" {
+	switch f.Src.Ingest.Balance.Tare.Drift {
+	case "linear":
 		zero = zero.Toward(later, f.File.Share)
 		code = "drift-corrected"
 		what = "taken out in proportion to the runs' rows"
+	case "mean":
+		zero = zero.Toward(later, f.File.Share)
+		code = "drift-corrected"
+		what = "the mean of both is subtracted, so that half of this remains at most"
 	}
 
 	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.File.Tares[0].Name, strings.Join(parts, ", "), what)

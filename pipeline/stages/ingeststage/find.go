@@ -78,6 +78,11 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 		return err
 	}
 
+	files, err = r.takeTarePatterns(exp, files)
+	if err != nil {
+		return err
+	}
+
 	if err := r.readTable(exp, all); err != nil {
 		return err
 	}

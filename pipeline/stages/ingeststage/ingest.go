@@ -61,8 +61,9 @@ type Recordings struct {
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool           // the tasks of stage simulate write the files
 
-	sidecar        []config.NamedString // conditions, and the names of their values in the files next to the recordings
-	channelsListed bool                 // the channels used are the channels with a row in the table of microphones
+	tares          map[string][]tareRecording // recordings without wind, by their pattern
+	sidecar        []config.NamedString       // conditions, and the names of their values in the files next to the recordings
+	channelsListed bool                       // the channels used are the channels with a row in the table of microphones
 	warnings       []ingest.Warning
 }
 

@@ -196,16 +196,12 @@ func (r *Recordings) findTares(exp plan.Experiment) error {
 	for i := range r.Files {
 		f := &r.Files[i]
 		for _, name := range removeNames([]string{tare.File, tare.Column, tare.Closing}, isEmpty) {
-			if tare.Column != "" {
-				own, err := ownTare(name, f.Rows, f.Name)
-				if err != nil {
-					return err
-				}
-
-				name = own
+			own, err := r.tareName(f, tare, name)
+			if err != nil {
+				return err
 			}
 
-			file, err := exp.Named(name)
+			file, err := exp.Named(own)
 			if err != nil {
 				return err
 			}
@@ -213,7 +209,10 @@ func (r *Recordings) findTares(exp plan.Experiment) error {
 			f.Tares = append(f.Tares, file)
 		}
 
-		if tare.Drift == "linear" {
+		switch tare.Drift {
+		case "mean":
+			f.Share = 0.5
+		case "linear":
 			own := f.Rows.Rows[0]
 			same := lines[namesIn(own, columns)]
 			f.Share = float64(own.Line-same[0]+1) / float64(same[len(same)-1]-same[0]+2)

@@ -1,0 +1,178 @@
+package ingeststage
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// This file finds the recordings without wind of a pattern: tare: {file: "tare1_m{mounting:text}_u{u_inf_m_s}.txt"}.
+// Each run has the recording whose name states the run's own conditions.
+
+// tareRecording is a recording without wind, with the conditions that its name states.
+type tareRecording struct {
+	name   string
+	stated []condition.Condition
+}
+
+// isPattern reports whether the name of a recording without wind has fields.
+func isPattern(name string) bool { return strings.Contains(name, "{") }
+
+// patternField matches a field of a pattern.
+var patternField = regexp.MustCompile(`\{[^}]*\}`)
+
+// takeTarePatterns finds the recordings without wind of the patterns that the configuration names. It returns files
+// without these recordings, because they are not measurements of the campaign.
+func (r *Recordings) takeTarePatterns(exp plan.Experiment, files []string) ([]string, error) {
+	r.tares = map[string][]tareRecording{}
+	if r.Ingest.Balance == nil || r.Ingest.Balance.Tare == nil || r.Ingest.Balance.Tare.Column != "" {
+		return files, nil
+	}
+
+	tare := r.Ingest.Balance.Tare
+	for key, text := range map[string]string{"file": tare.File, "after": tare.Closing} {
+		if !isPattern(text) {
+			continue
+		}
+
+		recordings, err := findTareRecordings(text, exp.File.Dir)
+		if err != nil {
+			return nil, exp.Errorf("ingest.balance.tare."+key, "%v", err)
+		}
+
+		r.tares[text] = recordings
+		files = removeNames(files, func(file string) bool {
+			return slices.ContainsFunc(recordings, func(t tareRecording) bool { return t.name == file })
+		})
+	}
+
+	if len(files) == 0 {
+		return nil, exp.Errorf("ingest.files", "every recording is one without wind")
+	}
+
+	return files, nil
+}
+
+// findTareRecordings returns the recordings without wind of a pattern. Paths in it are relative to dir.
+func findTareRecordings(text, dir string) ([]tareRecording, error) {
+	pattern, err := campaign.ParsePattern(text)
+	if err != nil {
+		return nil, err
+	}
+
+	files, _, _, err := campaign.Find([]string{patternField.ReplaceAllString(text, "*")}, nil, dir)
+	if err != nil {
+		return nil, err
+	}
+
+	var recordings []tareRecording
+	for _, file := range files {
+		stated, err := pattern.Match(file)
+		if err != nil {
+			continue // the glob is wider than the pattern: u_10 beside u{u_inf_m_s}
+		}
+
+		recordings = append(recordings, tareRecording{name: file, stated: stated})
+	}
+
+	if len(recordings) == 0 {
+		return nil, fmt.Errorf("no file has a name like %q", text)
+	}
+
+	return recordings, nil
+}
+
+// tareOf returns the recording without wind of a pattern whose name states the conditions of a file. It returns an
+// error if there is none, or if there are several.
+func (r *Recordings) tareOf(file *File, pattern string) (string, error) {
+	var found []string
+	for _, tare := range r.tares[pattern] {
+		isOwn := true
+		for _, known := range file.known {
+			fits, err := r.states(known, tare.stated)
+			if err != nil {
+				return "", fault.At(file.Name, "", "a condition of the recordings, as the fields of "+pattern, err.Error(), "")
+			}
+
+			isOwn = isOwn && fits
+		}
+
+		if isOwn {
+			found = append(found, tare.name)
+		}
+	}
+
+	const want = "one recording without wind with the conditions of this file"
+	switch len(found) {
+	case 0:
+		return "", fault.At(file.Name, "", want, "none with a name like "+strconv.Quote(pattern),
+			"correct its name, or exclude the file")
+	case 1:
+		return found[0], nil
+	}
+
+	return "", fault.At(file.Name, "", want, fault.Quoted(found), "state in the pattern what tells them apart")
+}
+
+// states reports whether the conditions of a run agree with the conditions that a name states. It returns an error if
+// the run does not have one of them.
+func (r *Recordings) states(known condition.Values, stated []condition.Condition) (bool, error) {
+	tolerances := plan.Tolerances(r.Ingest.Tolerances)
+	for _, cond := range stated {
+		number, isNumber := known.Numbers[cond.Column]
+		name, isName := known.Names[cond.Column]
+		switch {
+		case isName:
+			if name != textOfCondition(cond) {
+				return false, nil
+			}
+		case isNumber && cond.IsName:
+			if strconv.FormatFloat(number, 'g', -1, 64) != cond.Name {
+				return false, nil
+			}
+		case isNumber:
+			value := cond.Value
+			if conversion, isConverted := r.Convert[cond.Column]; isConverted {
+				value = conversion.Apply(value)
+			}
+
+			if !tolerances[cond.Column].Equal(number, value) {
+				return false, nil
+			}
+		default:
+			return false, fmt.Errorf("%s, which no recording states", cond.Column)
+		}
+	}
+
+	return true, nil
+}
+
+// textOfCondition returns a name, or a number as names write it.
+func textOfCondition(cond condition.Condition) string {
+	if cond.IsName {
+		return cond.Name
+	}
+
+	return strconv.FormatFloat(cond.Value, 'g', -1, 64)
+}
+
+// tareName returns the name of a recording without wind of a file. name is the file or the pattern that the
+// configuration names, or a column of the table of conditions.
+func (r *Recordings) tareName(file *File, tare *config.Tare, name string) (string, error) {
+	switch {
+	case tare.Column != "":
+		return ownTare(name, file.Rows, file.Name)
+	case isPattern(name):
+		return r.tareOf(file, name)
+	}
+
+	return name, nil
+}
