@@ -66,9 +66,20 @@ func (p *plan) fromNames(s *sheet, files []string) []string {
 
 // leaveLacking excludes the files whose names lack something that most names state.
 func (p *plan) leaveLacking(s *sheet) {
+	byLack := map[string][]string{}
 	for _, file := range slices.Sorted(maps.Keys(s.lacking)) {
 		p.Exclude = append(p.Exclude, file)
-		p.note("%s: left out, its name states no %s", file, s.lacking[file])
+		byLack[s.lacking[file]] = append(byLack[s.lacking[file]], file)
+	}
+
+	for _, lack := range slices.Sorted(maps.Keys(byLack)) {
+		files := byLack[lack]
+		if len(files) == 1 {
+			p.note("%s: left out, its name states no %s", files[0], lack)
+			continue
+		}
+
+		p.note("%s: left out, their names state no %s", someFiles(files), lack)
 	}
 }
 

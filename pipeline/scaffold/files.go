@@ -100,6 +100,9 @@ func (p *plan) kindOf(found []string) []string {
 	return files[p.Format]
 }
 
+// countOf returns a number of files.
+func countOf(n int) string { return fault.Plural(int64(n), "file") }
+
 // countAre returns a number of things with its verb: "1 file is", "2 files are".
 func countAre(n int, thing string) string {
 	verb := " are"
@@ -148,7 +151,12 @@ func (p *plan) exclude(files []string) {
 		all = nil // check reports it
 	}
 
-	known := slices.Concat(files, p.Exclude, p.tareFiles)
+	known := slices.Concat(files, p.Exclude, p.tareFiles, p.setupFiles)
+	known = append(known, p.Matrix)
+	if p.Microphones != nil {
+		known = append(known, p.Microphones.File)
+	}
+
 	others := except(all, known...)
 	p.Exclude = append(p.Exclude, others...)
 	if len(others) > 0 {

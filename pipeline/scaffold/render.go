@@ -93,6 +93,33 @@ func (p *plan) FullScale() bool {
 	return !p.InPascal && (p.StatedUnit == "" || p.StatedUnit == "full-scale")
 }
 
+// InVolts reports whether the files state that the samples are voltages.
+func (p *plan) InVolts() bool { return isVoltage(p.StatedUnit) }
+
+// VoltsUnknown reports whether all proposed outcomes of a balance are voltages, which no matrix turns into loads. A
+// network would be trained on volts.
+func (p *plan) VoltsUnknown() bool {
+	if p.Spectra || p.Voltages != nil || p.Table != nil || len(p.Columns) == 0 {
+		return false
+	}
+
+	for _, column := range p.Columns {
+		i := slices.Index(p.Channels, column.Value)
+		if i < 0 || !isVoltage(p.units[i]) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// isVoltage reports whether a unit is of a voltage.
+func isVoltage(unit string) bool { return unit == "V" || unit == "mV" || unit == "µV" || unit == "uV" }
+
+// FillColumns returns the mark that asks people for the outcomes, or the proposed ones if the configuration is to be
+// checked.
+func (p *plan) FillColumns() string { return p.Fill("{" + pairs(p.Columns) + "}") }
+
 // Newtons reports whether all outcomes of a balance are forces in N or moments in Nm.
 func (p *plan) Newtons() bool {
 	for _, column := range p.Columns {

@@ -135,7 +135,7 @@ func (p *plan) recordingsOf(cells []string) []string {
 // proposeLoads proposes the loads of a balance as outcomes, and reports whether it proposes any. There must be a matrix
 // and the angle of attack, and all channels must be voltages.
 func (p *plan) proposeLoads() bool {
-	areVolts := !slices.ContainsFunc(p.units, func(unit string) bool { return unit != "V" && unit != "mV" })
+	areVolts := !slices.ContainsFunc(p.units, func(unit string) bool { return !isVoltage(unit) && unit != "" })
 	if p.Matrix == "" || !areVolts || !p.Alpha() {
 		return false
 	}

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Bounds of numbers that look measured rather than set.
@@ -127,6 +128,10 @@ var wordRules = []rule{
 	{name: "remark", fits: candidate.isRemark, role: remark},
 	{name: "day of one row", fits: candidate.isDayOfOneRow, role: remark, why: "no day has several rows"},
 	{name: "day", fits: candidate.isDay, role: day},
+	{
+		name: "mounting", fits: candidate.isMounting, role: day,
+		why: "it counts mountings: write {m} in the pattern if it is a number that was set",
+	},
 	{name: "cross in some rows", fits: candidate.isCross, role: thing},
 	{name: "constant", fits: candidate.isConstant, role: remark, why: "the same everywhere"},
 	{name: "index", fits: candidate.isIndex, role: remark, why: "it numbers the values of another"},
@@ -208,6 +213,25 @@ func (c candidate) isRemark() bool { return c.hasWord(remarkWords) }
 func (c candidate) isDay() bool {
 	areDates := c.values == nil && c.allMatch(dateText)
 	return areDates || c.hasWord(dayWords) || c.allMatch(weekdayText)
+}
+
+// mostMountings is the greatest number of mountings of a campaign.
+const mostMountings = 9
+
+// isMounting reports whether the column counts mountings in names, each of several rows.
+func (c candidate) isMounting() bool {
+	return c.sheet.pieces != nil && c.countsMountings() && c.isRepeated()
+}
+
+// countsMountings reports whether the column has the letter m and counts from 1: m1, m2. A Mach number does not count.
+func (f *field) countsMountings() bool {
+	if !strings.EqualFold(f.head, "m") || f.values == nil {
+		return false
+	}
+
+	first, n, isConsecutive := f.consecutive()
+
+	return isConsecutive && first == 1 && n <= mostMountings
 }
 
 // isDayOfOneRow reports whether the column has days, and most days have one row or all rows have one day.

@@ -48,6 +48,7 @@ func Look(dir string) (*Result, error) {
 	}
 	p.findRig(found)
 	files := p.splitLog(p.measured)
+	files = p.splitSetup(files)
 	files = p.kindOf(files)
 	files = p.leaveCopies(files, copyName)
 	if files == nil {
@@ -68,6 +69,7 @@ func Look(dir string) (*Result, error) {
 	}
 
 	files = p.findConditions(files)
+	p.placeSetup()
 	p.propose(files)
 	p.exclude(files)
 
@@ -114,6 +116,9 @@ type plan struct {
 	Matrix         string               // file of the matrix of a balance; "": none
 	Voltages       []string             // channels that the matrix turns into loads
 	Tares          []string             // columns of the log that name recordings without wind, before and after
+	TareFile       string               // recording without wind, or a pattern of such recordings; "": none
+	TareAfter      string               // the same after the runs
+	Backgrounds    []string             // globs of recordings of the background
 	MicsCalibrated bool                 // the table of microphones has their sensitivities
 	Calibrators    []config.NamedString // recordings of a calibrator, by the channels of the table of microphones
 
@@ -125,6 +130,10 @@ type plan struct {
 	// Files.
 	measured  []string // all files that are not about the set-up
 	tareFiles []string // recordings without wind
+
+	windOff     []string // recordings without wind by their names
+	backgrounds []string // recordings of the background by their names
+	setupFiles  []string // files of the set-up that the configuration names
 
 	// Channels.
 	units         []string // of the channels, in the order of Channels

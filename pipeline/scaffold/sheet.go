@@ -231,6 +231,8 @@ func (s *sheet) renameForTables() {
 	for _, column := range s.fields {
 		isCount := column.values != nil && column.areCounts() && !slices.Contains(column.values, 0)
 		switch {
+		case column.role == day && column.countsMountings() && !s.hasName("mounting"):
+			column.name = "mounting"
 		case column.role == day && !s.hasName("day"):
 			column.name = "day"
 		case column.name == "blades" && !(isCount && slices.Max(column.values) <= mostBlades):

@@ -38,9 +38,10 @@ var (
 		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|prova|misura|ensayo|` +
 		`medici[óo]n|proef|track|file|audio|sample|point|messpunkt|seq|serial|tow|case`)
 	runNameWords = lazy(`run|id|name|test|tow|trial|case|point|label|file`)
-	dayWords     = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|mounting`)
-	clockWords   = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
-	remarkWords  = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
+	dayWords     = lazy(`day|date|datum|tag|messtag|jour|dag|fecha|giorno|d[íi]a|session|sitzung|occasion|` +
+		`(re)?mount(ing)?|einbau|montage|montaggio|montaje`)
+	clockWords  = lazy(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
+	remarkWords = lazy(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
 		`anmerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|valid|status|samples|averages`)
 
 	// airWords are words of the state of the air and of the electric supply, airUnit matches headers with its units.
