@@ -153,8 +153,8 @@ func splitBeforeAfter(files []string) (before, after []string) {
 }
 
 // afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after.
-var afterWindOff = regexp.MustCompile(`(?i)(?:tare?s?|tara|zero|null(?:messung|punkt|wert)?|off|aus|wind|vent|vento|viento)` +
-	`[-_ ]?(\d+|\pL+)`)
+var afterWindOff = regexp.MustCompile(`(?i)(?:tare?s?|tara|zero|null(?:messung|punkt|wert)?|off|aus|wind|vent|vento|` +
+	`viento)[-_ ]?(\d+|\pL+)`)
 
 // placeOf returns the word in a name that may tell whether a recording was made before or after the runs.
 func placeOf(file string) string {

@@ -62,7 +62,7 @@ type Recordings struct {
 	Simulated   bool           // the tasks of stage simulate write the files
 
 	tares          map[string][]tareRecording // recordings without wind, by their pattern
-	sidecar        []config.NamedString       // conditions, and the names of their values in the files next to the recordings
+	sidecar        []config.NamedString       // conditions, and the names of their values in sidecars
 	channelsListed bool                       // the channels used are the channels with a row in the table of microphones
 	warnings       []ingest.Warning
 }

@@ -1,0 +1,145 @@
+package scaffold
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Names of recordings without wind and of backgrounds, in several languages, beside names that only resemble them.
+func TestSetupNames(t *testing.T) {
+	for _, name := range []string{
+		"tare", "tare1_m1_u20", "Tare_u20_before", "tares_m2", "zero_01", "Zero", "Null", "Nullmessung_vor", "nullpunkt2",
+		"wind-off_1", "windoff_u20", "wind_aus_3", "WindAus", "ohne_Wind_2", "no wind 3", "nowind", "sans_vent",
+		"senza vento",
+		"sin_viento", "run_tare_2", "m1_u20_tare",
+	} {
+		assert.True(t, windOffName.MatchString(name), "%s is a recording without wind", name)
+	}
+
+	for _, name := range []string{
+		"target_3", "tarmac", "zeroed_a5", "annulus_2", "a5_u20", "windmill", "nullify", "hoffwind", "start", "aus_20",
+	} {
+		assert.False(t, windOffName.MatchString(name), "%s is a run", name)
+	}
+
+	for _, name := range []string{
+		"background", "background_u20", "Hintergrund_1", "Hintergrundgeräusch", "ambient", "quiet_2", "noise-floor",
+		"Leerkanal",
+		"empty_tunnel_u20", "bruit_de_fond", "rumore di fondo", "ruido_de_fondo",
+	} {
+		assert.True(t, backgroundName.MatchString(name), "%s is a background", name)
+	}
+
+	for _, name := range []string{"backgrounds7a", "quieter_blade", "ambience", "noise_3", "u20"} {
+		assert.False(t, backgroundName.MatchString(name), "%s is a run", name)
+	}
+}
+
+// balanceFiles are runs of two speeds and four angles with two channels in volts, and other recordings by their names.
+func balanceFiles(unit string, others ...string) map[string]string {
+	head := fmt.Sprintf("Time (s)\tU1 (%s)\tU2 (%s)\n", unit, unit)
+	series := head
+	for k := range 50 {
+		series += fmt.Sprintf("%.3f\t%.4f\t%.4f\n", float64(k)/1000, float64(k*k%7), float64(k*k%11))
+	}
+
+	files := map[string]string{}
+	for _, u := range []int{20, 30} {
+		for _, alpha := range []int{0, 2, 4, 6} {
+			files[fmt.Sprintf("u%d_a%d.txt", u, alpha)] = series + fmt.Sprintf("0.050\t%d\t%d\n", u, alpha)
+		}
+	}
+
+	for i, name := range others {
+		files[name] = series + fmt.Sprintf("0.050\t%d\t0\n", 100+i)
+	}
+
+	return files
+}
+
+// lookAt writes files into a folder and returns what init proposes.
+func lookAt(t *testing.T, files map[string]string) *Result {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		write(t, dir, name, content)
+	}
+
+	r, err := Look(dir)
+	require.NoError(t, err)
+
+	return r
+}
+
+// Recordings without wind become the tare of a balance: one for all runs, one of each speed, or one before and one
+// after.
+func TestTareByNames(t *testing.T) {
+	const matrix = "\tU1\tU2\nFx\t40\t0.1\nFz\t0.2\t60\n"
+	for _, c := range []struct {
+		others []string
+		want   string
+	}{
+		{[]string{"tare.txt"}, `tare: {file: "tare.txt", interpolation: mean}`},
+		{[]string{"zero_u20.txt", "zero_u30.txt"}, `tare: {file: "zero_u{u_inf_m_s}.txt", interpolation: mean}`},
+		{
+			[]string{"Nullmessung_vor.txt", "Nullmessung_nach.txt"},
+			`tare: {file: "Nullmessung_vor.txt", after: "Nullmessung_nach.txt", drift: mean, interpolation: mean}`,
+		},
+		{
+			[]string{"tare1_u20.txt", "tare2_u20.txt", "tare1_u30.txt", "tare2_u30.txt"},
+			`tare: {file: "tare1_u{u_inf_m_s}.txt", after: "tare2_u{u_inf_m_s}.txt", drift: mean, interpolation: mean}`,
+		},
+	} {
+		files := balanceFiles("V", c.others...)
+		files["matrix.txt"] = matrix
+		r := lookAt(t, files)
+		assert.Contains(t, r.YAML, c.want)
+		assert.NotContains(t, r.YAML, "exclude:", "%v", c.others)
+		assert.Contains(t, strings.Join(r.Notes, "\n"), "of the zero without wind, by the names: balance.tare")
+	}
+
+	files := balanceFiles("V", "tare_x1.txt", "tare_x2.txt")
+	files["matrix.txt"] = matrix
+	r := lookAt(t, files)
+	assert.NotContains(t, r.YAML, "tare: {file", "names that state other conditions than the runs")
+	assert.Contains(t, strings.Join(r.Notes, "\n"), "2 files (first tare_x1.txt): left out, recordings without wind")
+}
+
+// A folder of volts without a matrix gives a configuration that asks for the loads, and none that trains on volts.
+// Newtons give one that is complete.
+func TestVoltsAreNoOutcomes(t *testing.T) {
+	r := lookAt(t, balanceFiles("V"))
+	assert.Contains(t, r.YAML, "columns: FILL_IN")
+	assert.Contains(t, r.YAML, "# balance: {voltages: [")
+
+	r = lookAt(t, balanceFiles("N"))
+	assert.NotContains(t, r.YAML, "FILL_IN")
+	assert.Contains(t, r.YAML, "columns: {")
+}
+
+// The letter m that counts from 1 is an occasion. Mach numbers, and numbers with gaps, are inputs.
+func TestMountingsInNames(t *testing.T) {
+	names := func(values ...string) (files []string) {
+		for _, v := range values {
+			for _, alpha := range []int{0, 2, 4} {
+				files = append(files, fmt.Sprintf("m%s_a%d.txt", v, alpha))
+			}
+		}
+
+		return files
+	}
+
+	s := nameSheet(names("1", "2"))
+	assert.Equal(t, day, s.byName("mounting").role)
+	assert.Equal(t, "m{mounting:text}_a{alpha_deg}.txt", s.pattern())
+
+	for _, values := range [][]string{{"0.3", "0.5"}, {"2", "4"}, {"10", "20"}} {
+		s := nameSheet(names(values...))
+		assert.Nil(t, s.byName("mounting"), values)
+		assert.Equal(t, input, s.byName("m").role, values)
+	}
+}
