@@ -70,15 +70,6 @@ type Estimates struct {
 	Method string
 }
 
-// AbsCov returns the mean of |CovRaw| over the outcomes at condition i, in standardised units².
-func (e *Estimates) AbsCov(i int) (mean float64) {
-	for _, v := range e.CovRaw[i*e.Out : (i+1)*e.Out] {
-		mean += math.Abs(v) / float64(e.Out)
-	}
-
-	return mean
-}
-
 // Estimate feeds the model its own answers at n conditions x (row-major n×In, in
 // the data's own units): outcomes y = μ + σ∘ε with the first answer μ, σ² and standard
 // normal ε.
