@@ -227,8 +227,8 @@ func TestGaps(t *testing.T) {
 	}
 
 	l, said := read()
-	require.Len(t, l.Rows, 2, "%+v: %s", l.Rows, said)
-	assert.Contains(t, said, "1 row of no file left out: a-9.wav (line 4)", "%+v: %s", l.Rows, said)
+	require.Len(t, l.Rows, 2, said)
+	assert.Contains(t, said, "1 row of no file left out: a-9.wav (line 4)")
 
 	uses := func(names ...string) func(string) bool {
 		return func(n string) bool { return strings.Contains(strings.Join(names, " "), n) }
@@ -262,10 +262,10 @@ func TestGaps(t *testing.T) {
 	}}}
 	runs, _, err := assemble(files[1:], fakeInfo, one, pat, nil, Grouping{})
 	require.NoError(t, err)
-	assert.Equal(t, 2.0, runs[0].Recordings[0].Conditions["rpm"], "%+v, %v", runs, err)
+	assert.Equal(t, 2.0, runs[0].Recordings[0].Conditions["rpm"])
 }
 
-// Names as people type them; the two sides that do not fit are named in full.
+// Names of files match as people type them. Rows and files that do not fit are all named.
 func TestTypedNames(t *testing.T) {
 	files := []string{"S1/Run_1.WAV", "S1/run_2.wav", "S2/run_2.wav", "v1.5", "v1"}
 
@@ -286,13 +286,14 @@ func TestTypedNames(t *testing.T) {
 	ingesttest.WantDataError(t, nil, err, `line 3`, `found "b7", which is none of the files, also b8 (line 4)`,
 		"files without a row: c1.wav, c2.wav")
 
-	assert.Empty(t, w, "%v", w)
+	assert.Empty(t, w)
 
 	_, err = (&Conditions{Path: "log.csv", Rows: l.Rows[:1]}).ForFiles(names)
 	ingesttest.WantDataError(t, nil, err, "c1.wav: expected a row of log.csv for this file, found none, nor for c2.wav")
 }
 
-// A bare number is the only file that has it in its name, whole and without leading zeros; names win.
+// A bare number stands for the only file that has it in its name, whole, with or without leading zeros. A column with
+// names of files is preferred.
 func TestNumbersOfFiles(t *testing.T) {
 	files := []string{"d/rec_0017_20C.wav", "d/rec_0018_20C.wav", "d/rec_0170_20.5C.wav", "d/19.wav", "d/take19b.wav"}
 	x := newFileIndex(files)

@@ -55,6 +55,7 @@ type golden struct {
 	} `json:"rotor_record"`
 }
 
+// loadGolden reads the golden numbers.
 func loadGolden(t testing.TB) *golden {
 	t.Helper()
 
@@ -90,7 +91,7 @@ func TestOrdersAgreeWithReference(t *testing.T) {
 
 	thetas := DefaultRotor().ThetaDeg
 	for _, c := range g.Orders {
-		require.Len(t, c.A, len(thetas), "golden data has angles")
+		require.Len(t, c.A, len(thetas), "angles")
 
 		for i, th := range thetas {
 			got := r.orders(c.Blades, c.RPM, th)
@@ -159,10 +160,8 @@ func TestButterworthAgreesWithScipy(t *testing.T) {
 		}
 
 		for i := range b {
-			if math.Abs(b[i]-c.B[i]) > 1e-12 || math.Abs(a[i]-c.A[i]) > 1e-12 {
-				t.Errorf("%g–%g Hz at %g: b=%v a=%v, want %v %v", c.F1, c.F2, c.FS, b, a, c.B, c.A)
-				break
-			}
+			assert.InDelta(t, c.B[i], b[i], 1e-12, "%g–%g Hz at %g: b[%d]", c.F1, c.F2, c.FS, i)
+			assert.InDelta(t, c.A[i], a[i], 1e-12, "%g–%g Hz at %g: a[%d]", c.F1, c.F2, c.FS, i)
 		}
 
 		assert.InDelta(t, c.Variance, variance, 1e-9*c.Variance, "%g–%g Hz at %g: variance", c.F1, c.F2, c.FS)
@@ -228,11 +227,8 @@ func TestBessel(t *testing.T) {
 func TestAirfoilMeanAgreesWithReference(t *testing.T) {
 	for _, c := range loadGolden(t).AirfoilMean {
 		cl, cd, f := AirfoilMean(c.Alpha, c.U)
-		for _, v := range [][2]float64{{cl, c.Cl}, {cd, c.Cd}, {f, c.F}} {
-			if math.Abs(v[0]-v[1]) > 1e-13*(1+math.Abs(v[1])) {
-				t.Errorf("α=%g U=%g: %v, want %v", c.Alpha, c.U, [3]float64{cl, cd, f}, c)
-				break
-			}
-		}
+		assert.InDelta(t, c.Cl, cl, 1e-13*(1+math.Abs(c.Cl)), "α=%g U=%g: cl", c.Alpha, c.U)
+		assert.InDelta(t, c.Cd, cd, 1e-13*(1+math.Abs(c.Cd)), "α=%g U=%g: cd", c.Alpha, c.U)
+		assert.InDelta(t, c.F, f, 1e-13*(1+math.Abs(c.F)), "α=%g U=%g: f", c.Alpha, c.U)
 	}
 }

@@ -17,9 +17,8 @@ func TestZigguratTable(t *testing.T) {
 	assert.InDelta(t, zigV, zigR*math.Exp(-zigR*zigR/2)+tail, 1e-13, "area of the lowest layer")
 
 	for i := 1; i < zigN; i++ {
-		assert.InDelta(t, zigV, zigX[i]*(zigF[i+1]-zigF[i]), 1e-11, "layer %d has area", i)
-
-		assert.Greater(t, zigX[i], zigX[i+1], "edges do not fall at %d", i)
+		assert.InDelta(t, zigV, zigX[i]*(zigF[i+1]-zigF[i]), 1e-11, "area of layer %d", i)
+		assert.Greater(t, zigX[i], zigX[i+1], "edge %d", i)
 	}
 }
 
@@ -77,8 +76,8 @@ func TestNormal(t *testing.T) {
 				r2 += (x[i]*x[i] - 1) * (x[i+lag]*x[i+lag] - 1) / n
 			}
 
-			require.InDelta(t, 0, r, 4/math.Sqrt(n), "%s", c.name)
-			assert.InDelta(t, 0, r2, 4*2/math.Sqrt(n), "%s", c.name)
+			assert.InDelta(t, 0, r, 4/math.Sqrt(n), "%s: neighbours at distance %d", c.name, lag)
+			assert.InDelta(t, 0, r2, 4*2/math.Sqrt(n), "%s: squares of neighbours at distance %d", c.name, lag)
 		}
 
 		for _, edge := range []float64{1, 3, zigR, 4.2} {
@@ -102,7 +101,7 @@ func TestNormal(t *testing.T) {
 			d = max(d, math.Abs(phi-float64(i)/n), math.Abs(phi-float64(i+1)/n))
 		}
 
-		assert.LessOrEqual(t, d, 1.95/math.Sqrt(n), "%s: Kolmogorov distance %g, want below %g", c.name, d, 1.95/math.Sqrt(n))
+		assert.LessOrEqual(t, d, 1.95/math.Sqrt(n), "%s: Kolmogorov distance", c.name)
 	}
 }
 
@@ -117,7 +116,7 @@ func TestStreams(t *testing.T) {
 	s.fill(parts[10:400])
 	s.fill(parts[400:])
 
-	assert.Equal(t, parts, whole, "a stream filled in parts differs from one filled at once")
+	assert.Equal(t, parts, whole, "a stream filled at once, and in parts")
 
 	for _, o := range []*stream{newStream(8, "a", 2), newStream(7, "a", 3), newStream(7, "b", 2), newStream(7, "a")} {
 		o.fill(parts)
@@ -217,7 +216,7 @@ func TestSlow(t *testing.T) {
 		at = end
 	}
 
-	assert.Equal(t, y, x, "a slow process depends on the blocks it is made in")
+	assert.Equal(t, y, x, "a slow process made in blocks, and at once")
 
 	sum := 0.0
 	for _, v := range x {

@@ -52,8 +52,8 @@ func TestToy(t *testing.T) {
 		t.Seed = 4
 	})
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
-	require.Equal(t, "x,y_1,y_2", lines[0], "%q, %d lines", lines[0], len(lines))
-	require.Len(t, lines, 20001, "%q, %d lines", lines[0], len(lines))
+	require.Equal(t, "x,y_1,y_2", lines[0])
+	require.Len(t, lines, 20001)
 
 	var z1, z2, z12, q1, q2 float64
 
@@ -93,18 +93,18 @@ func TestToy(t *testing.T) {
 		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
 	}
 
-	assert.LessOrEqual(t, d, 1.95/math.Sqrt(20000)+1.0/20000, "x is not uniform: Kolmogorov distance %g", d)
+	assert.LessOrEqual(t, d, 1.95/math.Sqrt(20000)+1.0/20000, "Kolmogorov distance of x from a uniform distribution")
 
 	se := 1 / math.Sqrt(count)
 	for name, v := range map[string]float64{
 		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
 		"variance of y_1": (q1/count - 1) / math.Sqrt2, "variance of y_2": (q2/count - 1) / math.Sqrt2,
 	} {
-		assert.InDelta(t, 0, v, 4*se, "%s is %g standard errors off", name, v/se)
+		assert.InDelta(t, 0, v, 4*se, "%s: %g standard errors", name, v/se)
 	}
 
-	require.GreaterOrEqual(t, xs[0], -6.0, "x from %g to %g", xs[0], xs[len(xs)-1])
-	assert.LessOrEqual(t, xs[len(xs)-1], 6.0, "x from %g to %g", xs[0], xs[len(xs)-1])
+	assert.GreaterOrEqual(t, xs[0], -6.0)
+	assert.LessOrEqual(t, xs[len(xs)-1], 6.0)
 
 	for _, edit := range []func(t *Toy){
 		func(t *Toy) { t.N = 0 },
@@ -121,8 +121,8 @@ func TestToy(t *testing.T) {
 		func(t *Toy) { t.Gamma = math.NaN() },
 	} {
 		bad := with(DefaultToy(), edit)
-		require.Error(t, bad.Validate(), "%+v is accepted", bad)
-		assert.Error(t, bad.Write(context.Background(), io.Discard, 0), "%+v is accepted", bad)
+		require.Error(t, bad.Validate(), "%+v", bad)
+		assert.Error(t, bad.Write(context.Background(), io.Discard, 0), "%+v", bad)
 	}
 }
 
@@ -132,6 +132,7 @@ func with[T any](c T, edit func(*T)) T {
 	return c
 }
 
+// small returns a campaign of each kind with few and short files.
 func small() []Campaign {
 	return []Campaign{
 		with(DefaultRotor(), func(r *Rotor) {
@@ -149,6 +150,7 @@ func small() []Campaign {
 	}
 }
 
+// readDir returns the names, in order, and the contents of the files of a folder.
 func readDir(t *testing.T, dir string) (names []string, content map[string][]byte) {
 	t.Helper()
 
@@ -200,14 +202,14 @@ func TestWriteDir(t *testing.T) {
 
 			assert.Equal(t, progress, calls, "progress")
 
-			assert.Equal(t, c.Readme(), string(content["README.txt"]), "README.txt is not Readme")
+			assert.Equal(t, c.Readme(), string(content["README.txt"]), "README.txt")
 
 			if first == nil {
 				first = content
 			}
 
 			for name := range first {
-				assert.Equal(t, content[name], first[name], "%s differs", name)
+				assert.Equal(t, content[name], first[name], "%s, of any number of workers", name)
 			}
 		}
 	}
@@ -262,15 +264,14 @@ func TestWriteDirLeavesNoPieces(t *testing.T) {
 		}
 	})
 
-	assert.ErrorIs(t, err, context.Canceled, "cancelled: %v", err)
-
+	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 2, whole(dir), "files after cancellation at 2")
 
 	// An invalid campaign touches nothing.
 	dir = filepath.Join(t.TempDir(), "none")
 	bad := with(DefaultRotor(), func(r *Rotor) { r.Encoding = "mp3" })
 	err = WriteDir(context.Background(), bad, dir, 1, nil)
-	assert.Error(t, err, "an invalid campaign was written")
+	assert.Error(t, err, "an invalid campaign")
 
 	_, err = os.Stat(dir)
 	assert.True(t, os.IsNotExist(err), "an invalid campaign made its directory")
@@ -322,5 +323,5 @@ func TestCheckList(t *testing.T) {
 	checkList(&f, "RPM", []float64{1, -2, 1}, "speed", "more than 0", func(v float64) bool { return v > 0 })
 
 	want := "rotor: RPM[1]: expected more than 0, found -2\nrotor: RPM[2]: expected every speed once, found 1"
-	assert.Equal(t, want, errors.Join(f.list...).Error(), "got")
+	assert.Equal(t, want, errors.Join(f.list...).Error())
 }

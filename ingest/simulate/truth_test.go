@@ -8,13 +8,13 @@ import (
 // The functions below return the numbers that a perfect analysis of the recordings would find, by the formulas that
 // make the recordings.
 
-// Orders are the complex peak amplitudes in Pa of the shaft orders 0…maxOrder, without modulation.
+// Orders returns the complex peak amplitudes in Pa of the shaft orders 0…maxOrder, without modulation.
 func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
 	a := newRig(r.Seed, blades).orders(blades, rpm, thetaDeg)
 	return a[:]
 }
 
-// TonePower is the mean square pressure in Pa² of each shaft order: |A_k|²/2, at multiples of the
+// TonePower returns the mean square pressure in Pa² of each shaft order: |A_k|²/2, at multiples of the
 // blade number raised by the mean square of the tone modulation, 0 for orders that the recorder's
 // rate leaves out.
 func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
@@ -44,19 +44,20 @@ func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
 	return p * 2 / r.RateHz
 }
 
-// power is |H|² at a frequency.
+// power returns |H|² at a frequency.
 func (f bandPass) power(fHz, rateHz float64) float64 {
 	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
 	h := complex(f.b, 0) * (1 - z*z) / (1 + complex(f.a1, 0)*z + complex(f.a2, 0)*z*z)
 	return real(h)*real(h) + imag(h)*imag(h)
 }
 
+// power returns |H|² at a frequency.
 func (f lowPass) power(fHz, rateHz float64) float64 {
 	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
 	h := complex(f.b, 0) * (1 + z) / (1 + complex(f.a1, 0)*z)
 	return real(h)*real(h) + imag(h)*imag(h)
 }
 
-// slowPower is the mean square of a slow process: 1 at grid points, less
-// between them; (2+a)/3 on average, a the correlation of neighbours.
+// slowPower returns the mean square of a slow process. It is 1 at the points of the grid and less between them, on
+// average (2+a)/3 with the correlation a of neighbours.
 func slowPower(tauS float64) float64 { return (2 + math.Exp(-1/(tauS*slowRateHz))) / 3 }
