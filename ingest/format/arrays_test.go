@@ -3,11 +3,8 @@ package format
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"math"
 	"path/filepath"
-	"slices"
 	"sort"
 	"testing"
 
@@ -66,53 +63,46 @@ func TestArrayTruth(t *testing.T) {
 			info := r.Info()
 			assert.Equal(t, want.Format, info.Format, "format")
 
-			require.LessOrEqual(t, len(info.Warnings), 0, "warnings %v, unread %v", info.Warnings, info.Unread)
-			assert.LessOrEqual(t, len(info.Unread), 0, "warnings %v, unread %v", info.Warnings, info.Unread)
+			require.Empty(t, info.Warnings, "warnings")
+			assert.Empty(t, info.Unread, "unread")
 
 			require.Len(t, info.Channels, len(want.Channels), "channels")
 
 			for k, c := range info.Channels {
 				w, ok := want.Channels[c.Name]
-				if !ok {
-					t.Fatalf("a channel %q", c.Name)
-				}
-
-				if c.Samples != int64(len(w.Data)) || c.Unit != w.Unit || c.IsTime() != w.Time ||
-					math.Abs(c.RateHz-w.Rate) > 1e-9*w.Rate {
-					t.Errorf("%s: %d samples at %v Hz in %q, time %t; want %d, %v, %q, %t", c.Name, c.Samples, c.RateHz, c.Unit,
-						c.IsTime(), len(w.Data), w.Rate, w.Unit, w.Time)
-				}
+				require.True(t, ok, "channel %q was written", c.Name)
+				assert.EqualValues(t, len(w.Data), c.Samples, "%s: samples", c.Name)
+				assert.Equal(t, w.Unit, c.Unit, "%s: unit", c.Name)
+				assert.Equal(t, w.Time, c.IsTime(), "%s: is the time", c.Name)
+				assert.InDelta(t, w.Rate, c.RateHz, 1e-9*w.Rate, "%s: rate", c.Name)
 
 				got := make([]float64, len(w.Data)+1) // one more than there are
 				n, err := r.Read([]int{k}, 0, [][]float64{got})
-				if n != len(w.Data) || !errors.Is(err, io.EOF) {
-					t.Fatalf("%s: read %d, %v", c.Name, n, err)
-				}
+				require.ErrorIs(t, err, io.EOF, "%s: read beyond the end", c.Name)
+				require.Equal(t, len(w.Data), n, "%s: samples read", c.Name)
 
 				for i, v := range w.Data {
 					require.Equal(t, v, got[i], "%s, sample %d", c.Name, i)
 				}
 
 				// From the middle, together with the first channel.
-				at, first := len(w.Data)/2, want.Channels[info.Channels[0].Name].Data
-				if n := min(7, len(w.Data)-at); len(first) == len(w.Data) {
-					dst := [][]float64{got[:n], make([]float64, n)}
-					if m, err := r.Read([]int{k, 0}, int64(at), dst); m != n || err != nil && !errors.Is(err, io.EOF) ||
-						!slices.Equal(dst[0], w.Data[at:at+n]) || !slices.Equal(dst[1], first[at:at+n]) {
-						t.Fatalf("%s: block from %d: %d, %v", c.Name, at, m, err)
-					}
+				first := want.Channels[info.Channels[0].Name].Data
+				if len(first) != len(w.Data) {
+					continue
 				}
+
+				middle := len(w.Data) / 2
+				end := min(middle+7, len(w.Data))
+				dst := [][]float64{make([]float64, end-middle), make([]float64, end-middle)}
+				n, err = r.Read([]int{k, 0}, int64(middle), dst)
+				require.NoError(t, err, "%s from %d on", c.Name, middle)
+				require.Equal(t, end-middle, n, "%s from %d on: samples read", c.Name, middle)
+				require.Equal(t, w.Data[middle:end], dst[0], "%s from %d on", c.Name, middle)
+				require.Equal(t, first[middle:end], dst[1], "first channel from %d on", middle)
 			}
 
 			for k, v := range want.Attributes {
-				found := false
-				for _, a := range info.Attributes {
-					found = found || a.Name == k && a.Value == v
-				}
-
-				if !found {
-					t.Errorf("no attribute %s = %s in %v", k, v, info.Attributes)
-				}
+				assert.Contains(t, info.Attributes, ingest.Attribute{Name: k, Value: v})
 			}
 		})
 	}
@@ -139,11 +129,10 @@ func TestScanDifferentLengths(t *testing.T) {
 		mean += v / 150
 	}
 
-	if sums[0].Samples != 150 || math.Abs(sums[0].Mean-mean) > 1e-9*math.Abs(mean) {
-		t.Errorf("%+v, want mean %v of 150", sums[0], mean)
-	}
+	assert.EqualValues(t, 150, sums[0].Samples)
+	assert.InEpsilon(t, mean, sums[0].Mean, 1e-9)
 
-	of := func(g campaign.Grouping) (recordings int, err error) {
+	countRecordings := func(g campaign.Grouping) (recordings int, err error) {
 		runs, err := assemble([]string{"v5.mat"}, func(string) (ingest.Info, error) { return info, nil }, nil, nil, g)
 		if err != nil {
 			return 0, err
@@ -152,16 +141,17 @@ func TestScanDifferentLengths(t *testing.T) {
 		return len(runs[0].Recordings), nil
 	}
 
-	if n, err := of(campaign.Grouping{Channels: []string{"counts"}}); err != nil || n != 2 {
-		t.Errorf("the columns of counts: %d recordings, %v", n, err)
-	}
+	n, err := countRecordings(campaign.Grouping{Channels: []string{"counts"}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, n, "recordings of the two columns of counts")
 
-	_, err = of(campaign.Grouping{})
+	_, err = countRecordings(campaign.Grouping{})
 	ingesttest.WantDataError(t, nil, err, "channels of one length and rate", "name the channels")
-	_, err = of(campaign.Grouping{Channels: []string{"x", "counts[1]"}})
+	_, err = countRecordings(campaign.Grouping{Channels: []string{"x", "counts[1]"}})
 	ingesttest.WantDataError(t, nil, err, "x with 300 samples", "counts[1] with 150")
 }
 
+// An attribute becomes a condition, in the unit of its name. The expected values are those that make_arrays.py wrote.
 func TestAttributeNumber(t *testing.T) {
 	r, err := Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
 	require.NoError(t, err)
@@ -169,22 +159,22 @@ func TestAttributeNumber(t *testing.T) {
 
 	none := condition.Roles{}
 	for _, name := range []string{"/Table1@alpha_deg", "alpha_deg", "Table1@alpha_deg"} {
-		if c, err := none.Attribute(r.Info(), name, name, ""); c.Value != 4 || err != nil {
-			t.Errorf("%s: %v, %v", name, c, err)
-		}
+		c, err := none.Attribute(r.Info(), name, name, "")
+		require.NoError(t, err, "%s", name)
+		assert.Equal(t, 4.0, c.Value, "%s", name)
 	}
 
 	c, err := none.Attribute(ingest.Info{Attributes: []ingest.Attribute{{Name: "a", Value: "0.5 m"}}}, "a", "x_mm", "")
-	require.Equal(t, 500.0, c.Value, "%v, %v", c, err)
-	assert.NoError(t, err, "%v, %v", c, err)
+	require.NoError(t, err)
+	assert.Equal(t, 500.0, c.Value)
 	_, err = none.Attribute(r.Info(), "alpha_dg", "", "")
 	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
 	_, err = none.Attribute(r.Info(), "operator", "", "")
 	ingesttest.WantDataError(t, nil, err, "a number", "example")
 	c, err = condition.Roles{Things: []string{"who"}}.Attribute(r.Info(), "operator", "who", "")
-	require.Equal(t, "example", c.Name, "%v, %v", c, err)
-	require.True(t, c.IsName, "%v, %v", c, err)
-	assert.NoError(t, err, "%v, %v", c, err)
+	require.NoError(t, err)
+	assert.Equal(t, "example", c.Name)
+	assert.True(t, c.IsName)
 }
 
 // A file may state the rate twice if both are the same. A rate that contradicts the user's is an error. The user may
@@ -193,37 +183,34 @@ func TestArrayRates(t *testing.T) {
 	for _, c := range []struct {
 		file string
 		o    ingest.Options
-		want float64
-		err  string
+		want float64 // rate of the first channel in Hz
 	}{
-		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 51200}, 51200, ""},
-		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 48000}, 0, "expected a rate of 48000 Hz as configured, found 51200 Hz"},
-		{"v5.mat", ingest.Options{RateHz: 44100}, 44100, ""},
-		{"v5.mat", ingest.Options{Arrays: ingest.ArrayOptions{RateAttribute: "opp.vInf"}}, 40, ""},
-		{"run.tdms", ingest.Options{Arrays: ingest.ArrayOptions{PeriodAttribute: "rpm"}}, 12800, "expected"},
+		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 51200}, 51200},
+		{"v5.mat", ingest.Options{RateHz: 44100}, 44100},
+		{"v5.mat", ingest.Options{Arrays: ingest.ArrayOptions{RateAttribute: "opp.vInf"}}, 40},
+		// The user may name any attribute. The property rpm is 3000, so this period is 3000 s.
+		{"run.tdms", ingest.Options{Arrays: ingest.ArrayOptions{PeriodAttribute: "rpm"}}, 1.0 / 3000},
+	} {
+		r, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
+		require.NoError(t, err, "%s", c.file)
+		assert.InEpsilon(t, c.want, r.Info().Channels[0].RateHz, 1e-9, "%s: rate with %+v", c.file, c.o)
+		require.NoError(t, r.Close())
+	}
+
+	for _, c := range []struct {
+		file string
+		o    ingest.Options
+		want string
+	}{
+		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 48000}, "expected a rate of 48000 Hz as configured, found 51200 Hz"},
 		{
 			"v5.mat",
 			ingest.Options{Arrays: ingest.ArrayOptions{RateAttribute: "label"}},
-			0,
 			`expected a number above zero in "label", found "run 1"`,
 		},
 	} {
-		r, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
-		if c.err != "" && err != nil {
-			assert.Contains(t, err.Error(), c.err, "%s: %v", c.file, err)
-			continue
-		}
-
-		if err != nil {
-			t.Errorf("%s: %v", c.file, err)
-			continue
-		}
-
-		if hz := r.Info().Channels[0].RateHz; hz != c.want && c.err == "" {
-			t.Errorf("%s %+v: %v Hz, want %v", c.file, c.o, hz, c.want)
-		}
-
-		r.Close()
+		_, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
+		require.ErrorContains(t, err, c.want, "%s", c.file)
 	}
 }
 
@@ -284,9 +271,8 @@ func testLayouts(t *testing.T, folder string, files int) {
 		Conditions map[string][]float64 `json:"conditions"`
 	}{}
 
-	if err := json.Unmarshal(b, &truth); err != nil || len(truth) != files {
-		t.Fatal(len(truth), err)
-	}
+	require.NoError(t, json.Unmarshal(b, &truth))
+	require.Len(t, truth, files, "files of truth.json")
 
 	for name, want := range truth {
 		r, err := Open(filepath.Join(folder, name), ingest.Options{})
@@ -301,28 +287,26 @@ func testLayouts(t *testing.T, folder string, files int) {
 
 			n++
 
-			data, rate := want.Conditions[c.Name], 0.0
+			data := want.Conditions[c.Name]
+			rate := 0.0
 			if w, ok := want.Recorded[c.Name]; ok {
-				data, rate = w.Data, want.Rate
-				assert.Equal(t, w.Unit, c.Unit, "%s: %s in", name, c.Name)
+				data = w.Data
+				rate = want.Rate
+				assert.Equal(t, w.Unit, c.Unit, "%s: unit of %s", name, c.Name)
 			}
+
+			assert.Equal(t, rate, c.RateHz, "%s: rate of %s", name, c.Name)
 
 			got := make([]float64, c.Samples)
-			if _, err := r.Read([]int{i}, 0, [][]float64{got}); err != nil && !errors.Is(err, io.EOF) ||
-				!slices.Equal(got, data) || c.RateHz != rate {
-				t.Errorf("%s: %s at %g Hz, expected %g: %v, %v", name, c.Name, c.RateHz, rate, got, err)
-			}
+			_, err := r.Read([]int{i}, 0, [][]float64{got})
+			require.NoError(t, err, "%s: %s", name, c.Name)
+			assert.Equal(t, data, got, "%s: samples of %s", name, c.Name)
 		}
 
-		if n != len(want.Recorded)+len(want.Conditions) {
-			t.Errorf("%s: %d arrays taken for recordings, expected %d and %d with conditions", name, n, len(want.Recorded),
-				len(want.Conditions))
-		}
+		assert.Equal(t, len(want.Recorded)+len(want.Conditions), n, "%s: recordings, and arrays of conditions", name)
 
 		for _, u := range r.Info().Unread {
-			if u.Fault {
-				t.Errorf("%s: %s: %s", name, u.Name, u.Reason)
-			}
+			assert.False(t, u.Fault, "%s: %s is a fault: %s", name, u.Name, u.Reason)
 		}
 	}
 }

@@ -2,11 +2,9 @@ package format
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"doubletake/ingest"
@@ -41,15 +39,12 @@ func TestConventions(t *testing.T) {
 				defer r.Close()
 
 				info := r.Info()
-				if len(info.Channels) != len(want.Channels) || len(info.Unread) != len(want.Unread) {
-					t.Errorf("%d channels, %d unread, want %d, %d: %v", len(info.Channels), len(info.Unread),
-						len(want.Channels), len(want.Unread), info.Unread)
-				}
+				assert.Len(t, info.Channels, len(want.Channels), "channels")
+				assert.Len(t, info.Unread, len(want.Unread), "unread")
 
 				for _, u := range info.Unread {
-					if w, ok := want.Unread[u.Name]; !ok || !strings.Contains(u.Reason, w) {
-						t.Errorf("unread %+v, want %q", u, w)
-					}
+					require.Contains(t, want.Unread, u.Name, "unread")
+					assert.Contains(t, u.Reason, want.Unread[u.Name], "reason of %s", u.Name)
 				}
 
 				attributes := map[string]string{}
@@ -62,16 +57,20 @@ func TestConventions(t *testing.T) {
 				}
 
 				for k, c := range info.Channels {
-					w, ok := want.Channels[c.Name]
+					require.Contains(t, want.Channels, c.Name, "channels")
+					w := want.Channels[c.Name]
+					require.EqualValues(t, len(w), c.Samples, "%s: samples", c.Name)
+
 					got := make([]float64, len(w)+1)
 					n, err := r.Read([]int{k}, 0, [][]float64{got})
-					if !ok || n != len(w) || c.Samples != int64(n) || !errors.Is(err, io.EOF) {
-						t.Fatalf("%s: %d of %d samples, want %d: %v", c.Name, n, c.Samples, len(w), err)
-					}
+					require.ErrorIs(t, err, io.EOF, "%s: read beyond the end", c.Name)
+					require.Equal(t, len(w), n, "%s: samples read", c.Name)
 
 					for i, v := range w {
-						if v == nil && !math.IsNaN(got[i]) || v != nil && got[i] != *v {
-							t.Errorf("%s, sample %d: %v, want %v", c.Name, i, got[i], v)
+						if v == nil {
+							assert.True(t, math.IsNaN(got[i]), "%s, sample %d is missing, found %v", c.Name, i, got[i])
+						} else {
+							assert.Equal(t, *v, got[i], "%s, sample %d", c.Name, i)
 						}
 					}
 				}

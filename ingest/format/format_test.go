@@ -2,7 +2,6 @@ package format
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -58,9 +57,8 @@ func TestForeignFormats(t *testing.T) {
 
 	// A text may begin with the letters of a magic.
 	for _, s := range []string{"PAR1,PAR2\n1,2\n", "FORM,b\n1,2\n", ".snd,b\n1,2\n", "ID3,b\n1,2\n"} {
-		if _, err := openBytes([]byte(s), ingest.Options{}); err != nil {
-			t.Errorf("%q: %v", s, err)
-		}
+		_, err := openBytes([]byte(s), ingest.Options{})
+		assert.NoError(t, err, "%q", s)
 	}
 }
 
@@ -134,9 +132,7 @@ func TestNoMeasurement(t *testing.T) {
 	}
 
 	for _, head := range []string{"PK\x03\x04" + zipped("arr_0.npy")[4:], "time,F\n1,2\n", "<1,2\n"} {
-		if err := ingest.NoMeasurement("x", []byte(head), false); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, ingest.NoMeasurement("x", []byte(head), false), "%q", head)
 	}
 }
 
@@ -164,9 +160,9 @@ func TestOpenErrors(t *testing.T) {
 		{RateHz: math.NaN()},
 		{Text: ingest.TextOptions{Delimiter: "|"}},
 	} {
-		if _, err := Open(empty, o); err == nil || errors.As(err, new(*fault.Error)) {
-			t.Errorf("%+v: %v is to be an error of the configuration", o, err)
-		}
+		_, err := Open(empty, o)
+		require.Error(t, err, "%+v", o)
+		assert.NotErrorAs(t, err, new(*fault.Error), "%+v is an error of the configuration, not of the file", o)
 	}
 }
 
@@ -191,9 +187,8 @@ func TestFormats(t *testing.T) {
 		}
 
 		for _, s := range append([]string{f.Name, f.Title}, f.Endings...) {
-			if seen[s] || s == "" {
-				t.Errorf("%s: %q is not unique", f.Name, s)
-			}
+			assert.NotEmpty(t, s, "a name, title or ending of %s", f.Name)
+			assert.False(t, seen[s], "%s: another format has %q, too", f.Name, s)
 			seen[s] = true
 		}
 

@@ -56,12 +56,17 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 	t.Helper()
 
 	explained := func(err error) bool {
-		require.False(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)),
-			"%s: %T is no *fault.Error: %v", f.Name, err, err)
+		if err == nil {
+			return true
+		}
 
-		require.False(t, err != nil && strings.Contains(err.Error(), "runtime error"), "%s: Go's words: %v", f.Name, err)
+		if !errors.Is(err, io.EOF) {
+			require.ErrorAs(t, err, new(*fault.Error), "%s", f.Name)
+		}
 
-		return err == nil
+		require.NotContains(t, err.Error(), "runtime error", "%s: Go's words", f.Name)
+
+		return false
 	}
 
 	if len(b) == 0 {
@@ -82,14 +87,14 @@ func drain(t *testing.T, f ingest.Format, b []byte, o ingest.Options, perByte in
 		total += c.Samples
 	}
 
-	if n := info.Channels[0].Samples; n <= 0 || total > perByte*int64(len(b)) {
-		t.Fatalf("%d samples, %d of the first channel, in %d bytes", total, n, len(b))
-	}
+	require.Positive(t, info.Channels[0].Samples, "samples of the first channel")
+	require.LessOrEqual(t, total, perByte*int64(len(b)), "samples in %d bytes", len(b))
 
 	chans := make([]int, min(len(info.Channels), 16))
 	dst := make([][]float64, len(chans))
 	for c := range chans {
-		chans[c], dst[c] = c, make([]float64, min(info.Channels[0].Samples, 1<<20))
+		chans[c] = c
+		dst[c] = make([]float64, min(info.Channels[0].Samples, 1<<20))
 	}
 
 	n, err := r.Read(chans, 0, dst)

@@ -3,7 +3,6 @@ package format
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -82,18 +81,18 @@ func TestWAVBeyond4GiB(t *testing.T) {
 		require.NoError(t, err, "%s: %v", id, err)
 
 		info := r.Info()
-		if len(info.Channels) != 2 || info.Channels[1].Samples != f.frames || info.Channels[1].RateHz != 51200 ||
-			len(info.Warnings) > 0 {
-			t.Fatalf("%s: %+v", id, info)
-		}
+		require.Len(t, info.Channels, 2, "%s: channels", id)
+		require.Equal(t, f.frames, info.Channels[1].Samples, "%s: frames", id)
+		require.Equal(t, 51200.0, info.Channels[1].RateHz, "%s: rate", id)
+		require.Empty(t, info.Warnings, "%s: warnings", id)
 
 		assert.Contains(t, fmt.Sprint(info.Attributes), "rotor")
 
 		dst := [][]float64{make([]float64, 1000), make([]float64, 1000)}
 		for _, at := range []int64{0, 1<<29 - 500, 1<<30 - 500, 5<<28 - 500, f.frames - 1000} {
-			if n, err := r.Read([]int{0, 1}, at, dst); n != 1000 || err != nil && !errors.Is(err, io.EOF) {
-				t.Fatalf("%s from %d: %d, %v", id, at, n, err)
-			}
+			n, err := r.Read([]int{0, 1}, at, dst)
+			require.NoError(t, err, "%s from %d on", id, at)
+			require.Equal(t, 1000, n, "%s from %d on: frames read", id, at)
 
 			for c, x := range dst {
 				for i, v := range x {
@@ -102,9 +101,9 @@ func TestWAVBeyond4GiB(t *testing.T) {
 			}
 		}
 
-		if n, err := r.Read([]int{0, 1}, f.frames-10, dst); n != 10 || !errors.Is(err, io.EOF) {
-			t.Errorf("%s: %d frames at the end, %v", id, n, err)
-		}
+		n, err := r.Read([]int{0, 1}, f.frames-10, dst)
+		require.ErrorIs(t, err, io.EOF, "%s: read beyond the end", id)
+		assert.Equal(t, 10, n, "%s: frames before the end", id)
 
 		runtime.ReadMemStats(&after)
 
@@ -113,12 +112,8 @@ func TestWAVBeyond4GiB(t *testing.T) {
 
 		// A file cut short is an error with both lengths.
 		_, err = open(ingest.Source{Path: "large.wav", ReaderAt: f, Size: 5 << 30}, ingest.Options{})
-		if fmt.Sprintf("the header claims %d frames, there are %d", f.frames, (5<<30-len(f.head))/4) == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err,
-				fmt.Sprintf("the header claims %d frames, there are %d", f.frames, (5<<30-len(f.head))/4))
-		}
+		assert.ErrorContains(t, err,
+			fmt.Sprintf("the header claims %d frames, there are %d", f.frames, (5<<30-len(f.head))/4))
 	}
 }
 
@@ -151,8 +146,7 @@ func TestReadersInParallel(t *testing.T) {
 					defer wg.Done()
 
 					r, err := Open(path, ingest.Options{})
-					if err != nil {
-						t.Error(err)
+					if !assert.NoError(t, err, "%s", path) {
 						return
 					}
 					defer r.Close()
@@ -160,9 +154,8 @@ func TestReadersInParallel(t *testing.T) {
 					assert.Equal(t, fmt.Sprintf("%+v", info), fmt.Sprintf("%+v", r.Info()), "%s", path)
 
 					s, _, err := stats.Describe(context.Background(), r)
-					if got := fmt.Sprintf("%+v", s); err != nil || got != want {
-						t.Errorf("%s: %s, %v; the first had %s", path, got, err, want)
-					}
+					assert.NoError(t, err, "%s", path)
+					assert.Equal(t, want, fmt.Sprintf("%+v", s), "%s: statistics, compared with the first reader's", path)
 				}()
 			}
 

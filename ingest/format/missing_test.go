@@ -36,9 +36,9 @@ func TestMissing(t *testing.T) {
 			}
 
 			for range 2 { // reading again must not count them again
-				if n, err := r.Read([]int{0, 1, 2, 3}, int64(at), dst); n < size {
-					t.Fatal(err)
-				}
+				n, err := r.Read([]int{0, 1, 2, 3}, int64(at), dst)
+				require.NoError(t, err, "from %d on", at)
+				require.Equal(t, size, n, "samples read from %d on", at)
 			}
 
 			for c := range dst {
@@ -52,4 +52,32 @@ func TestMissing(t *testing.T) {
 
 		require.NoError(t, r.Close())
 	}
+}
+
+// brokenBehind is a Reader that cannot read the samples from its limit on.
+type brokenBehind struct {
+	*ingesttest.Memory
+	limit int64
+}
+
+// Read implements ingest.Reader.
+func (b brokenBehind) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	if start+int64(len(dst[0])) > b.limit {
+		return 0, errBroken
+	}
+
+	return b.Memory.Read(channels, start, dst)
+}
+
+// If the samples beside a missing sample cannot be read, reading it is an error. A value from the other side alone
+// would be wrong.
+func TestMissingBesideBroken(t *testing.T) {
+	x := make([]float64, 400)
+	for i := 2; i < len(x); i++ {
+		x[i] = -9999
+	}
+
+	r := newFilled(brokenBehind{ingesttest.NewMemory(x), 100}, []float64{-9999})
+	_, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 5)})
+	require.ErrorIs(t, err, errBroken)
 }

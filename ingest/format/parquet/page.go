@@ -84,8 +84,8 @@ const maxPageHeader = 1 << 16
 // error.
 func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errPage, p)
+		if recover() != nil { // its text is about Go, not about the file
+			err = errPage
 		}
 	}()
 
