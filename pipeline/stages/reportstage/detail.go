@@ -17,9 +17,9 @@ const (
 
 // detail collects the data of the page, a report.Detail, from the experiment's tables.
 type detail struct {
-	tab *table.Table // table of triplets
-	set triplets.Set // the set of tab
-	d   *report.Detail
+	tab  *table.Table   // table of triplets
+	set  triplets.Set   // the set of tab
+	page *report.Detail // what the page shows
 
 	noiseBins float64 // noise bandwidth of the window of the spectra in bins
 
@@ -27,15 +27,15 @@ type detail struct {
 	condition []int     // by row of set: the number of its condition
 	points    []float64 // inputs of all conditions, row-major
 
-	keepC     map[int]int    // place in d of each condition that the page shows
+	keepC     map[int]int    // place in page of each condition that the page shows
 	shownRows []int          // rows of set that the page shows, in order
-	rowOf     map[string]int // row in d of each recording that the page shows
+	rowOf     map[string]int // row in page of each recording that the page shows
 }
 
 // newDetail returns a detail with the conditions and the rows that the page shows of a set.
 func newDetail(tab *table.Table, set triplets.Set) *detail {
 	d := &detail{
-		tab: tab, set: set, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
+		tab: tab, set: set, page: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
 		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
 	}
 
@@ -45,11 +45,11 @@ func newDetail(tab *table.Table, set triplets.Set) *detail {
 		d.condition, d.points = triplets.Index(set.SetPoints, set.In)
 	}
 
-	d.d.Inputs = quantities(set.Inputs)
-	d.d.Outcomes = quantities(set.Outcomes)
-	d.d.AllRows = set.N
-	d.d.AllConditions = d.conditions()
-	d.d.Runs = set.Runs
+	d.page.Inputs = quantities(set.Inputs)
+	d.page.Outcomes = quantities(set.Outcomes)
+	d.page.AllRows = set.N
+	d.page.AllConditions = d.conditions()
+	d.page.Runs = set.Runs
 	d.chooseConditions()
 	d.chooseRows()
 	d.addBounds(boundsOf(tab, set))
@@ -75,7 +75,7 @@ func (d *detail) conditions() int {
 	return len(d.points) / d.set.In
 }
 
-// chooseConditions selects the conditions that the page shows, and stores them in d.d.X. If there are too many, it
+// chooseConditions selects the conditions that the page shows, and stores them in d.page.X. If there are too many, it
 // selects every stride-th run with all its microphones. If there are only few runs with very many conditions each, it
 // selects every stride-th condition.
 func (d *detail) chooseConditions() {
@@ -97,7 +97,7 @@ func (d *detail) chooseConditions() {
 	for c := range conditions {
 		if keep[c] {
 			d.keepC[c] = len(d.keepC)
-			d.d.X = append(d.d.X, d.points[c*set.In:(c+1)*set.In]...)
+			d.page.X = append(d.page.X, d.points[c*set.In:(c+1)*set.In]...)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (d *detail) chooseRows() {
 	every := max(1, (total+pageRows-1)/pageRows)
 	seen := make([]int, d.conditions())
 
-	d.d.Mean = make([]float64, len(d.keepC)*outs)
+	d.page.Mean = make([]float64, len(d.keepC)*outs)
 	for i, c := range d.condition {
 		place, kept := d.keepC[c]
 		if !kept {
@@ -128,7 +128,7 @@ func (d *detail) chooseRows() {
 		}
 
 		for k := range outs {
-			d.d.Mean[place*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
+			d.page.Mean[place*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
 		}
 
 		seen[c]++
@@ -137,25 +137,25 @@ func (d *detail) chooseRows() {
 			continue
 		}
 
-		d.rowOf[set.Recording[i]] = len(d.d.Cond)
+		d.rowOf[set.Recording[i]] = len(d.page.Cond)
 		d.shownRows = append(d.shownRows, i)
-		d.d.Cond = append(d.d.Cond, place)
-		d.d.Run = append(d.d.Run, set.Run[i])
-		d.d.Y1 = append(d.d.Y1, set.Y1[i*outs:(i+1)*outs]...)
-		d.d.Y2 = append(d.d.Y2, set.Y2[i*outs:(i+1)*outs]...)
+		d.page.Cond = append(d.page.Cond, place)
+		d.page.Run = append(d.page.Run, set.Run[i])
+		d.page.Y1 = append(d.page.Y1, set.Y1[i*outs:(i+1)*outs]...)
+		d.page.Y2 = append(d.page.Y2, set.Y2[i*outs:(i+1)*outs]...)
 	}
 }
 
 // addSplit adds an empty detail of one split and returns it. The pointer is valid until the next call.
 func (d *detail) addSplit(rule config.Split) *report.SplitDetail {
-	d.d.Splits = append(d.d.Splits, report.SplitDetail{Name: rule.Name, HeldOut: rule.Test.String()})
-	return &d.d.Splits[len(d.d.Splits)-1]
+	d.page.Splits = append(d.page.Splits, report.SplitDetail{Name: rule.Name, HeldOut: rule.Test.String()})
+	return &d.page.Splits[len(d.page.Splits)-1]
 }
 
 // addSeed adds one seed's answers to the detail of a split. set is divided by the split; answers has one row for each
 // of its triplets; train and test are its parts with the answers.
 func (d *detail) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplets.Answers, train, test score.Set) {
-	n := len(d.d.X) / set.In
+	n := len(d.page.X) / set.In
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)
 	}

@@ -32,18 +32,18 @@ func TestDetailSelects(t *testing.T) {
 	require.NoError(t, err)
 
 	d := newDetail(tab, set)
-	n := len(d.d.X) / 2
-	if d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
-		t.Errorf("%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
+	n := len(d.page.X) / 2
+	if d.page.AllConditions != 78000 || d.page.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
+		t.Errorf("%d of %d conditions, %d rows in all", n, d.page.AllConditions, d.page.AllRows)
 	}
 
 	perRun := map[int]int{}
-	for i, c := range d.d.Cond {
-		perRun[d.d.Run[i]]++
+	for i, c := range d.page.Cond {
+		perRun[d.page.Run[i]]++
 
 		// y1 and y2 are 1 and 2 above the speed: their mean is 1.5 above it.
-		if m := d.d.Mean[c]; m != d.d.X[2*c]+1.5 {
-			t.Fatalf("mean %v at %v 1/min", m, d.d.X[2*c])
+		if m := d.page.Mean[c]; m != d.page.X[2*c]+1.5 {
+			t.Fatalf("mean %v at %v 1/min", m, d.page.X[2*c])
 		}
 	}
 
@@ -68,11 +68,11 @@ func TestDetailSelects(t *testing.T) {
 	require.NoError(t, err)
 
 	d = newDetail(tab, set)
-	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {
-		t.Errorf("%d conditions, %d rows", len(d.d.X)/2, len(d.d.Cond))
+	if len(d.page.X)/2 != 200 || len(d.page.Cond) > pageRows+200 || len(d.page.Cond) < pageRows/2 {
+		t.Errorf("%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 	}
 
-	for _, m := range d.d.Mean {
+	for _, m := range d.page.Mean {
 		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not
 			t.Fatalf("mean %v", m)
 		}

@@ -18,7 +18,7 @@ import (
 // Limits of the mistakes whose effect is computed.
 const (
 	mostEffects = 6    // largest number of effects
-	mostShare   = 0.1  // largest share of runs with the mistake: what concerns more is a property of the campaign
+	mostShare   = 0.1  // largest share of runs with the mistake; a finding about more runs is a property of the campaign
 	quickValues = 2000 // conditions × outcomes of a set up to which effects of less grave findings are computed too
 	leastEffect = 0.9  // ratio of half widths above which there is no effect
 )

@@ -152,11 +152,11 @@ func pickRows(values []float64, columns int, rows []int) []float64 {
 // plainErrors returns the error of a plain method on the test part of a set, by outcome: the root of the squared error
 // that the pairs measure. The errors are NaN if the method cannot be fitted.
 func plainErrors(ctx context.Context, method baseline.Method, set triplets.Set) ([]float64, error) {
-	errors := unknown(set.Out)
+	rmse := unknown(set.Out) // by outcome
 	train := set.Of(triplets.Train)
 	test := set.Of(triplets.Test)
 	if test.N == 0 {
-		return errors, nil
+		return rmse, nil
 	}
 
 	fitted, err := method.Fit(ctx, train, 0)
@@ -165,7 +165,7 @@ func plainErrors(ctx context.Context, method baseline.Method, set triplets.Set) 
 	}
 
 	if err != nil {
-		return errors, nil // too little was measured to fit the method, so there is nothing to compare with
+		return rmse, nil // too little was measured to fit the method, so there is nothing to compare with
 	}
 
 	prediction, err := fitted.Predict(ctx, test.X)
@@ -175,31 +175,29 @@ func plainErrors(ctx context.Context, method baseline.Method, set triplets.Set) 
 
 	none := unknown(len(prediction.Mu))
 	for k, trust := range score.TrustByOutcome(set, prediction.Mu, none, nil, score.Claimed(none, 0.95)) {
-		errors[k] = trust.RMSE
+		rmse[k] = trust.RMSE
 	}
 
-	return errors, nil
+	return rmse, nil
 }
 
 // shareReached returns the share of the held-out values inside the calibrated intervals of each nominal level, by
-// outcome.
+// outcome. containedAt has the level of the narrowest interval that contains y1, and then the same of y2, for each row
+// and outcome.
 func shareReached(set triplets.Set, containedAt []float64) []report.Coverage {
 	outcomes := set.Out
-	values := len(containedAt) / outcomes
-	if values == 0 {
+	rows := len(containedAt) / (2 * outcomes)
+	if rows == 0 {
 		return nil
 	}
 
 	var list []report.Coverage
 	for k := range outcomes {
 		shares := make([]float64, len(nominal))
-		for place := k; place < values/2*outcomes; place += outcomes {
-			for _, level := range containedAt[2*place : 2*place+2] {
-				for l := range nominal {
-					if level <= nominal[l] {
-						shares[l] += 1 / float64(values)
-					}
-				}
+		for row := range rows {
+			pair := 2 * (row*outcomes + k)
+			for _, level := range containedAt[pair : pair+2] {
+				addShare(shares, level, 1/float64(2*rows))
 			}
 		}
 
@@ -209,10 +207,21 @@ func shareReached(set triplets.Set, containedAt []float64) []report.Coverage {
 	return list
 }
 
+// addShare adds the share of a value to the shares of all nominal levels whose intervals contain the value: those from
+// the level of the narrowest such interval on.
+func addShare(shares []float64, narrowest, share float64) {
+	for i, level := range nominal {
+		if narrowest <= level {
+			shares[i] += share
+		}
+	}
+}
+
 // mostEpochs is the largest number of epochs that a learning curve shows.
 const mostEpochs = 200
 
-// readLosses reads the losses of a training. Of many epochs it takes an even selection, and always the last.
+// readLosses reads the losses of a training. If there are many epochs, it takes an even selection of them, the last one,
+// and all at which the held-out loss was judged.
 func readLosses(job *engine.Job, task string) (report.Losses, error) {
 	var losses report.Losses
 	history, err := table.Read(job.Input(task, trainstage.HistoryArrow))
@@ -252,19 +261,23 @@ func (d *detail) addBounds(b bounds) {
 	}
 
 	outcomes := d.set.Out
-	d.d.MeanBound = make([]bool, len(d.keepC)*outcomes)
+	d.page.MeanBound = make([]bool, len(d.keepC)*outcomes)
 	for i, c := range d.condition {
 		place, kept := d.keepC[c]
-		for k := 0; kept && k < outcomes; k++ {
+		if !kept {
+			continue
+		}
+
+		for k := range outcomes {
 			if b.number(i*outcomes+k) > 0 {
-				d.d.MeanBound[place*outcomes+k] = true
+				d.page.MeanBound[place*outcomes+k] = true
 			}
 		}
 	}
 
 	for _, i := range d.shownRows {
-		d.d.Bound1 = append(d.d.Bound1, b.first[i*outcomes:(i+1)*outcomes]...)
-		d.d.Bound2 = append(d.d.Bound2, b.second[i*outcomes:(i+1)*outcomes]...)
+		d.page.Bound1 = append(d.page.Bound1, b.first[i*outcomes:(i+1)*outcomes]...)
+		d.page.Bound2 = append(d.page.Bound2, b.second[i*outcomes:(i+1)*outcomes]...)
 	}
 }
 

@@ -62,9 +62,9 @@ e   e         5 9   9   false     true`)
 	assert.Equal(t, 0.5, all[0].Inside, "share inside with the bound")
 
 	// The page shows which values are bounds, and which means contain one.
-	assert.Equal(t, []bool{true, false, false, false, false}, d.d.Bound1)
-	assert.Equal(t, []bool{true, false, false, false, true}, d.d.Bound2)
-	assert.Equal(t, []bool{true, false, false, false, true}, d.d.MeanBound)
+	assert.Equal(t, []bool{true, false, false, false, false}, d.page.Bound1)
+	assert.Equal(t, []bool{true, false, false, false, true}, d.page.Bound2)
+	assert.Equal(t, []bool{true, false, false, false, true}, d.page.MeanBound)
 }
 
 // A table without columns of bounds has none.
@@ -74,8 +74,8 @@ run recording x y_1 y_2
 a   a         1 0   0.5`)
 	d := details(t, tab, "x")
 	assert.Zero(t, boundsOf(tab, d.set).number(0))
-	assert.Nil(t, d.d.Bound1)
-	assert.Nil(t, d.d.MeanBound)
+	assert.Nil(t, d.page.Bound1)
+	assert.Nil(t, d.page.MeanBound)
 }
 
 // The share inside intervals of a level counts the values whose narrowest interval has at most that level. By hand

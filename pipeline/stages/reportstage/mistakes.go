@@ -30,8 +30,9 @@ func (f *findings) addSwaps() {
 			continue
 		}
 
-		k := i + 1 + slices.IndexFunc(f.speeds[i+1:], a.isSwappedWith)
-		if k <= i || done[k] {
+		later := slices.IndexFunc(f.speeds[i+1:], a.isSwappedWith)
+		k := i + 1 + later
+		if later < 0 || done[k] {
 			f.add("speed-contradicted", a.run+a.Code, a.run, a.Text+"; it is used as stated")
 			continue
 		}

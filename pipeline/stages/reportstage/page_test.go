@@ -46,7 +46,7 @@ func TestDetailRows(t *testing.T) {
 run recording rpm[1/min] y_1[dB] y_2[dB] z_1[dB] z_2[dB] z_bound_1 z_bound_2
 a   a#1       1000       1       3       10      20      false     false
 a   a#2       2000       5       7       30      40      false     true
-b   b#1       1000       2       4       50      60      true      false`), "rpm").d
+b   b#1       1000       2       4       50      60      true      false`), "rpm").page
 
 	if !slices.Equal(d.X, []float64{1000, 2000}) || !slices.Equal(d.Cond, []int{0, 1, 0}) ||
 		!slices.Equal(d.Run, []int{0, 0, 1}) || !slices.Equal(d.Runs, []string{"a", "b"}) {
@@ -162,11 +162,11 @@ c   c#1       1250       1       2`)
 	d := details(t, tab, "rpm")
 	require.NoError(t, d.addSpectra(spectraTable()))
 
-	if len(d.d.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
-		t.Fatalf("%d spectra", len(d.d.Spectra))
+	if len(d.page.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
+		t.Fatalf("%d spectra", len(d.page.Spectra))
 	}
 
-	sp := d.d.Spectra[1]
+	sp := d.page.Spectra[1]
 	if sp.Row != 1 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
 		len(sp.Peak) != spectrumPoints {
 		t.Errorf("%+v", sp)
@@ -178,8 +178,8 @@ c   c#1       1250       1       2`)
 		t.Errorf("peaks %g, %g; expected %g, %g", high, low, level(4), level(1))
 	}
 
-	s := d.d.Shown
-	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || d.d.X[s.Condition] != 1200 ||
+	s := d.page.Shown
+	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || d.page.X[s.Condition] != 1200 ||
 		s.Shaft != [2]float64{19, 21} {
 		t.Errorf("%+v", s)
 	}
@@ -211,7 +211,7 @@ c   c#1       1250       1       2`)
 	none := details(t, tab, "rpm")
 	err := none.addSpectra(stagetest.Table("recording\na#1\na#1"))
 	require.NoError(t, err)
-	assert.Nil(t, none.d.Shown, "a table without spectra: %v", err)
+	assert.Nil(t, none.page.Shown, "a table without spectra: %v", err)
 }
 
 // The background is added to the spectrum that is shown, in its unit. By hand: a
@@ -247,14 +247,14 @@ func TestBackground(t *testing.T) {
 	bg, err := dspstage.ReadBackground(path)
 	require.NoError(t, err)
 
-	if err := d.addBackground(bg, recs); err != nil || d.d.Shown != nil {
+	if err := d.addBackground(bg, recs); err != nil || d.page.Shown != nil {
 		t.Errorf("nothing is shown: %v", err)
 	}
 
 	require.NoError(t, d.addSpectra(spectraTable()))
 	require.NoError(t, d.addBackground(bg, recs))
 
-	s := d.d.Shown
+	s := d.page.Shown
 	require.Equal(t, []string{"quiet.wav"}, s.BackgroundFrom, "%+v", s)
 	require.Len(t, s.Background, len(s.Level[0]), "%+v", s)
 
@@ -287,7 +287,7 @@ b#1       51200   10         1     nan`)
 	d.addQuality(recs, findings{bounds: 3, levels: 24})
 
 	var got []string
-	for _, f := range d.d.Quality {
+	for _, f := range d.page.Quality {
 		got = append(got, f.Name+": "+f.Value)
 	}
 
@@ -307,10 +307,10 @@ b#1       51200   10         1     nan`)
 		many.Columns[0].Strings = append(many.Columns[0].Strings, string(rune('a'+i)))
 	}
 
-	d.d.Quality = nil
+	d.page.Quality = nil
 	d.addQuality(many, findings{})
 
-	if q := d.d.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
+	if q := d.page.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
 		t.Errorf("%d facts: %+v", len(q), q)
 	}
 }

@@ -71,7 +71,7 @@ const mostCalibrations = 20
 
 // add adds a fact about the data.
 func (d *detail) add(name, value string) {
-	d.d.Quality = append(d.d.Quality, report.Fact{Name: name, Value: value})
+	d.page.Quality = append(d.page.Quality, report.Fact{Name: name, Value: value})
 }
 
 // addRange adds a fact with the exact smallest and greatest value of a column, or nothing if the table does not have

@@ -189,14 +189,14 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 	}
 
 	about := [][]kv.Pair{config.Flatten("about", x.exp.About)}
-	det.d.Config = facts(append(about, x.settings()...)...)
-	det.d.Experiment = e
+	det.page.Config = facts(append(about, x.settings()...)...)
+	det.page.Experiment = e
 
 	if err := writeReport(x.exp, job, e); err != nil {
 		return err
 	}
 
-	return writeFigures(job, det.d)
+	return writeFigures(job, det.page)
 }
 
 // subtractsBackground reports whether the background is subtracted from levels.
@@ -342,7 +342,7 @@ func (x *experiment) finalModels(job *engine.Job, e report.Experiment) (texts []
 // pairsFrom describes in words how y1 and y2 come about.
 func (x *experiment) pairsFrom() string {
 	if x.ing.Construction == nil {
-		return "the pairs were read from a table as they are"
+		return "The pairs were read from a table as they are"
 	}
 	return x.ing.Construction.Describe().Doc
 }

@@ -26,7 +26,7 @@ const leastPower = 1e-30
 // addSpectra adds a reduced spectrum of every recording that the page shows. It adds the full spectrum of one
 // recording, which is the nearest to the middle of the campaign. It adds nothing if the table has no spectra of halves.
 func (d *detail) addSpectra(t *table.Table) error {
-	if half := t.Column("half"); half == nil {
+	if t.Column("half") == nil {
 		return nil
 	}
 
@@ -44,12 +44,12 @@ func (d *detail) addSpectra(t *table.Table) error {
 			continue
 		}
 
-		if distance := d.distance(d.d.Cond[row], middle); distance < least {
+		if distance := d.distance(d.page.Cond[row], middle); distance < least {
 			least = distance
 			nearest = i
 		}
 
-		d.d.Spectra = append(d.d.Spectra, s.reduced(i, row))
+		d.page.Spectra = append(d.page.Spectra, s.reduced(i, row))
 	}
 
 	if nearest >= 0 {
@@ -63,7 +63,7 @@ func (d *detail) addSpectra(t *table.Table) error {
 func (d *detail) middle() []float64 {
 	middle := make([]float64, d.set.In)
 	for k := range middle {
-		values := lists.Column(d.d.X, d.set.In, k)
+		values := lists.Column(d.page.X, d.set.In, k)
 		slices.Sort(values)
 		middle[k] = values[len(values)/2]
 	}
@@ -75,7 +75,7 @@ func (d *detail) middle() []float64 {
 // difference, divided by one plus the absolute value at the point.
 func (d *detail) distance(condition int, point []float64) float64 {
 	distance := 0.0
-	for k, x := range d.d.X[condition*d.set.In : (condition+1)*d.set.In] {
+	for k, x := range d.page.X[condition*d.set.In : (condition+1)*d.set.In] {
 		distance += math.Abs(x-point[k]) / (1 + math.Abs(point[k]))
 	}
 
@@ -160,7 +160,7 @@ func (s *spectraColumns) reduced(i, row int) report.Spectrum {
 // spectrum behind the last one, because spectra.arrow contains the rest.
 func (d *detail) setShown(s *spectraColumns, i int) {
 	shown := &report.SpectrumDetail{
-		Recording: s.recordings[i], Unit: s.unit, BinHz: s.bin[i], Condition: d.d.Cond[d.rowOf[s.recordings[i]]],
+		Recording: s.recordings[i], Unit: s.unit, BinHz: s.bin[i], Condition: d.page.Cond[d.rowOf[s.recordings[i]]],
 	}
 
 	for h := range 2 {
@@ -194,7 +194,7 @@ func (d *detail) setShown(s *spectraColumns, i int) {
 		})
 	}
 
-	d.d.Shown = shown
+	d.page.Shown = shown
 }
 
 // lines returns the harmonics in a row of the table, with the bands in which they were sought and measured. bin is the
@@ -234,7 +234,7 @@ func (s *spectraColumns) orders(row int) (orders []report.SpectrumLine) {
 // addBackground adds the background's spectrum to the full spectrum that the page shows, if there is one. It is the
 // mean over the background's recordings, weighted by their durations, at the bins of the shown spectrum.
 func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error {
-	shown := d.d.Shown
+	shown := d.page.Shown
 	if shown == nil || recs == nil {
 		return nil
 	}

@@ -122,7 +122,6 @@ func unseen(set triplets.Set, split config.Split) string {
 	}
 
 	return fmt.Sprintf("split %s holds out %s, which is not among the inputs (%s): %d of the %d held-out conditions "+
-		"have the "+
-		"same inputs as training conditions, so the uncertainty cannot rise there; R² and e show what that costs",
+		"have the same inputs as training conditions, so the uncertainty cannot rise there; R² and e show the cost",
 		split.Name, strings.Join(held, " and "), strings.Join(set.InputNames(), ", "), both, len(asked))
 }
