@@ -70,7 +70,7 @@ experiments:
 	assert.Equal(t, 6, e.Triplets, "triplets")
 
 	all := strings.Join(e.Warnings, "\n")
-	assert.Contains(t, all, `runs are flagged "harmonic-drift", first `)
+	assert.Contains(t, all, `1 of 6 runs is flagged "harmonic-drift", first `)
 	assert.Contains(t, all, `flagged "speed-shift", first faster.wav`)
 	assert.Contains(t, all, `flagged "outlier-segment", first burst.wav`)
 	assert.Contains(t, all, "clipped.wav: ")

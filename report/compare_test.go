@@ -83,10 +83,10 @@ func TestComparison(t *testing.T) {
 
 	a := strings.Index(ranked, "| best | ")
 	z := strings.Index(ranked, "| worse | ")
-	if !strings.Contains(ranked, "Methods compared on what b=1 holds out") || a < 0 || z < a ||
-		!strings.Contains(ranked[z:], "0.375 | 0.125 | 0.0125 |") {
-		t.Errorf("the ranking is missing or out of order: best at %d, worse at %d", a, z)
-	}
+	assert.Contains(t, ranked, "Methods compared on what b=1 holds out", "the ranking in its order")
+	assert.GreaterOrEqual(t, a, 0, "the ranking in its order")
+	assert.GreaterOrEqual(t, z, a, "the ranking in its order")
+	assert.Contains(t, ranked[z:], "0.375 | 0.125 | 0.0125 |", "the ranking in its order")
 
 	assert.Equal(t, 1, strings.Count(md, "Methods compared"), "comparison tables: the other split compared nothing")
 
@@ -110,18 +110,19 @@ func TestComparison(t *testing.T) {
 	require.NoError(t, json.Unmarshal(js, &doc))
 
 	s := doc.Splits[0]
-	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 3 || len(s.Methods) != 2 ||
-		s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
-		t.Errorf("metrics.json: %+v", doc.Splits)
-	}
+	assert.Equal(t, "interpolation in b", s.Reach)
+	require.Len(t, s.Diagnostics, 3)
+	require.Len(t, s.Methods, 2)
+	assert.Equal(t, "gp", s.Methods[1]["method"])
+	assert.Nil(t, doc.Splits[1].Methods)
 
 	if r := s.Methods[0]["r2"].(map[string]any); r["mean"] != 0.81234 {
 		t.Errorf("r2 %v", r)
 	}
 
-	if r := s.Methods[1]["sum_e_ratio"].(map[string]any); r["mean"] != nil || r["undefined"] != "no v̂" {
-		t.Errorf("an undefined ratio: %v", r)
-	}
+	r := s.Methods[1]["sum_e_ratio"].(map[string]any)
+	assert.Nil(t, r["mean"], "an undefined ratio")
+	assert.Equal(t, "no v̂", r["undefined"], "an undefined ratio")
 
 	if got := (Experiment{Name: "x", Splits: []Split{{Name: "a"}}}).methodsTables(); len(got) != 0 {
 		t.Errorf("a comparison of nothing: %+v", got)

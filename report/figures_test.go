@@ -85,9 +85,10 @@ func TestBinsNumbers(t *testing.T) {
 		assert.Equal(t, want[1], m.Y[i], "median %d: %v, %v", i, m.X[i], m.Y[i])
 	}
 
-	if p.X.Min != 0.001 || p.X.Max != 1 || p.Y.Min != 0.001 || !p.X.Log { // whole decades about the medians
-		t.Errorf("axes from %v to %v", p.X.Min, p.X.Max)
-	}
+	assert.Equal(t, 0.001, p.X.Min, "whole decades about the medians")
+	assert.Equal(t, 1.0, p.X.Max, "whole decades about the medians")
+	assert.Equal(t, 0.001, p.Y.Min, "whole decades about the medians")
+	assert.True(t, p.X.Log, "whole decades about the medians")
 
 	assert.Contains(t, found(t, d, "2-blades-calibration").Desc, "Not in sight: 2 of 9 bins")
 
@@ -104,9 +105,10 @@ func TestSpectrumBand(t *testing.T) {
 	p := found(t, d, "spectrum").Panels[0]
 	mean := series(t, p, "mean of both")
 	band := series(t, p, "between")
-	if math.Abs(mean.Y[0]-27.403626894942438) > 1e-9 || band.Lo[0] != 20 || band.Hi[0] != 30 || band.Lo[1] != 24 {
-		t.Errorf("mean %v, band %v to %v", mean.Y, band.Lo, band.Hi)
-	}
+	assert.InDelta(t, 27.403626894942438, mean.Y[0], 1e-9)
+	assert.Equal(t, 20.0, band.Lo[0])
+	assert.Equal(t, 30.0, band.Hi[0])
+	assert.Equal(t, 24.0, band.Lo[1])
 	require.Equal(t, 25.0, series(t, p, "first half").Y[1], "the halves are not there")
 	assert.Equal(t, 24.0, series(t, p, "second half").Y[1], "the halves are not there")
 }
@@ -145,9 +147,9 @@ func TestDirectivityBands(t *testing.T) {
 				}
 			}
 
-			if want := map[bool]int{true: 2}[c == nil || held]; bands != want || p.Y.Min != f.Panels[0].Y.Min {
-				t.Errorf("panel %d (%s): %d bands, axis %+v", i, p.Title, bands, p.Y)
-			}
+			want := map[bool]int{true: 2}[c == nil || held]
+			assert.Equal(t, want, bands, "bands of panel %d", i)
+			assert.Equal(t, f.Panels[0].Y.Min, p.Y.Min, "panel %d", i)
 		}
 	}
 }
@@ -167,13 +169,13 @@ func TestPlots(t *testing.T) {
 	d := campaign(4, 2, 5, 2, 2)
 	all := NewPlots(d, "").Names()
 	one := NewPlots(d, "3-blades")
-	if !slices.Contains(all, "3-blades-parity") || !slices.Contains(all, "spectrum") || slices.Contains(all, "parity") {
-		t.Errorf("%q", all)
-	}
+	assert.Contains(t, all, "3-blades-parity")
+	assert.Contains(t, all, "spectrum")
+	assert.NotContains(t, all, "parity")
 
-	if n := one.Names(); !slices.Contains(n, "parity") || slices.Contains(n, "spectrum") {
-		t.Errorf("%q", n)
-	}
+	n := one.Names()
+	assert.Contains(t, n, "parity")
+	assert.NotContains(t, n, "spectrum")
 
 	o := PlotOptions{Format: "svg", WidthM: 0.084}
 	svg, err := one.Draw("directivity-bpf1_db-rpm-2500", o)
@@ -182,15 +184,14 @@ func TestPlots(t *testing.T) {
 	numbers := regexp.MustCompile(` data-(?:x|y|lo|hi)="[^"]*"`)
 	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf1_db-rpm-2500" })
 	page := numbers.FindAllString(string(Figures(d)[i].SVG), -1)
-	if got := numbers.FindAllString(string(svg), -1); len(got) == 0 || !slices.Equal(got, page) {
-		t.Error("the numbers are not the page's")
-	}
+	got := numbers.FindAllString(string(svg), -1)
+	require.NotEmpty(t, got)
+	assert.Equal(t, page, got)
 
 	for format, head := range map[string]string{"pdf": "%PDF-", "png": "\x89PNG"} {
-		if b, err := one.Draw("parity", PlotOptions{Format: format, WidthM: 0.084, DPI: 100}); err != nil ||
-			!bytes.HasPrefix(b, []byte(head)) {
-			t.Errorf("%s: %.8q, %v", format, b, err)
-		}
+		b, err := one.Draw("parity", PlotOptions{Format: format, WidthM: 0.084, DPI: 100})
+		require.NoError(t, err, format)
+		assert.True(t, bytes.HasPrefix(b, []byte(head)), "%s: %.8q", format, b)
 	}
 
 	if _, err := one.Draw("parity", PlotOptions{Format: "gif", WidthM: 0.084}); err == nil {

@@ -98,7 +98,7 @@ func TestCalibrationFigures(t *testing.T) {
 
 	rows := func(file, series string) (out [][]string) {
 		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
-		require.NoError(t, err, "%s: %v", file, err)
+		require.NoError(t, err)
 
 		for _, r := range all[1:] {
 			if slices.Contains(r, series) {

@@ -99,9 +99,8 @@ func TestTerminalHostile(t *testing.T) {
 					first = tail
 				}
 
-				if tail != first || !strings.ContainsAny(tail, "0123456789") {
-					t.Fatalf("%d columns, row %d: %q, want %q", columns, k, tail, first)
-				}
+				require.Equal(t, first, tail, "%d columns, row %d", columns, k)
+				require.True(t, strings.ContainsAny(tail, "0123456789"), "%d columns, row %d", columns, k)
 			}
 		}
 
@@ -250,9 +249,9 @@ func TestLaTeXHostile(t *testing.T) {
 	tex := string(LaTeX(hostileExperiment(hostile)))
 
 	n := len(hostile)
-	if rows := checkTeX(t, tex); rows%n != 0 || rows < 5*n {
-		t.Errorf("%d rows of %d splits", rows, n)
-	}
+	rows := checkTeX(t, tex)
+	assert.Zero(t, rows%n, "%d rows of %d splits", rows, n)
+	assert.GreaterOrEqual(t, rows, 5*n, "%d rows of %d splits", rows, n)
 
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[\\{}$&#^_%~a-z\[*"-]{0,12}`),
@@ -260,9 +259,9 @@ func TestLaTeXHostile(t *testing.T) {
 		e := rotor()
 		e.Name = name
 		e.Splits[0].Name = name
-		if rows := checkTeX(t, string(LaTeX(e))); rows%2 != 0 || rows < 10 {
-			t.Fatalf("%d rows", rows)
-		}
+		rows := checkTeX(t, string(LaTeX(e)))
+		require.Zero(t, rows%2, "%d rows", rows)
+		require.GreaterOrEqual(t, rows, 10, "%d rows", rows)
 	})
 }
 
@@ -296,10 +295,10 @@ func TestMetricsJSON(t *testing.T) {
 	require.NoError(t, err)
 
 	again, _ := e.MetricsJSON()
-	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
-		bytes.Contains(raw, []byte("-0,")) {
-		t.Error("not the same bytes, no newline, HTML or negative zeros")
-	}
+	assert.Equal(t, again, raw)
+	assert.Equal(t, byte('\n'), raw[len(raw)-1])
+	assert.NotContains(t, string(raw), "<script")
+	assert.NotContains(t, string(raw), "-0,")
 
 	var got struct {
 		Splits []struct {
@@ -316,14 +315,15 @@ func TestMetricsJSON(t *testing.T) {
 
 	require.NoError(t, json.Unmarshal(raw, &got))
 
-	if s := got.Splits[1]; s.Name != "a|b" || *s.Test.R2.Mean != third || *s.Test.R2.Std != 5e-324 {
-		t.Errorf("%+v", s)
-	}
+	s := got.Splits[1]
+	assert.Equal(t, "a|b", s.Name)
+	assert.Equal(t, third, *s.Test.R2.Mean)
+	assert.Equal(t, 5e-324, *s.Test.R2.Std)
 
-	if s := got.Splits[2]; s.Test.R2.Mean != nil || s.Test.R2.Undefined != "not a finite number" ||
-		s.Differences["r2"] != nil {
-		t.Errorf("infinite r2 %+v", s)
-	}
+	s = got.Splits[2]
+	assert.Nil(t, s.Test.R2.Mean, "an infinite R²")
+	assert.Equal(t, "not a finite number", s.Test.R2.Undefined, "an infinite R²")
+	assert.Nil(t, s.Differences["r2"], "an infinite R²")
 
 	// (0.0765 − 0.0285)/0.0285 by hand.
 	assert.InDelta(t, 168.421052631579, got.Splits[0].Differences["abs_cov"].(float64), 1e-9, "difference")
@@ -341,9 +341,8 @@ func TestMetricsJSONErrors(t *testing.T) {
 		`write metrics of "drone", split "2-blades": two outcomes are named "bpf1_db"`: outcomes,
 		`write metrics of "drone": 1 units for 2 outcomes`:                             units,
 	} {
-		if _, err := e.MetricsJSON(); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
+		_, err := e.MetricsJSON()
+		assert.EqualError(t, err, want)
 	}
 }
 
@@ -441,10 +440,8 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }
 
 func TestTerminalWriteError(t *testing.T) {
-	if err := Terminal(failing{}, rotor(), 100, false); err == nil ||
-		!strings.HasPrefix(err.Error(), `write tables: `) {
-		t.Errorf("%v", err)
-	}
+	err := Terminal(failing{}, rotor(), 100, false)
+	require.ErrorContains(t, err, "write tables: ")
 }
 
 func TestLongSkipList(t *testing.T) {
@@ -456,9 +453,8 @@ func TestLongSkipList(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Terminal(&b, e, 100, false))
 
-	if strings.Count(b.String(), "skipped: x.wav: bad") != 10 || !strings.Contains(b.String(), "… and 30 more") {
-		t.Error(b.String())
-	}
+	assert.Equal(t, 10, strings.Count(b.String(), "skipped: x.wav: bad"))
+	assert.Contains(t, b.String(), "… and 30 more")
 
 	raw, _ := e.MetricsJSON()
 	assert.Equal(t, 40, strings.Count(string(raw), "x.wav: bad"), "metrics.json lists")

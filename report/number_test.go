@@ -116,9 +116,8 @@ func TestRoundProperties(t *testing.T) {
 
 		// The place of the second digit: 10^(⌊lg std⌋ − 1), one more after rounding up.
 		place := math.Pow(10, math.Floor(math.Log10(std)*(1+1e-15))-1)
-		if math.Abs(s-std) > 0.5001*place*10 || math.Abs(m-mean) > 0.5001*place*10 {
-			t.Fatalf("%v ± %v printed as %q", mean, std, n.plain())
-		}
+		require.InDelta(t, std, s, 0.5001*place*10)
+		require.InDelta(t, mean, m, 0.5001*place*10)
 
 		if digits := strings.TrimLeft(strings.Replace(n.std, ".", "", 1), "0"); len(strings.TrimRight(digits, "0")) > 2 {
 			t.Fatalf("%v ± %v printed as %q", mean, std, n.plain())

@@ -215,9 +215,9 @@ func TestTablesAreTheMetrics(t *testing.T) {
 						half := 0.5000001 * math.Pow(10, float64(cell.exp-len(decimals)))
 
 						got, err := strconv.ParseFloat(cell.mean, 64)
-						if got *= math.Pow(10, float64(cell.exp)); err != nil || math.Abs(got-want) > half {
-							t.Errorf("%s %s %s: %v, shown %s", s.Name, c.part, c.key, want, cell.plain())
-						}
+						got *= math.Pow(10, float64(cell.exp))
+						require.NoError(t, err)
+						assert.InDelta(t, want, got, half, "%s %s %s", s.Name, c.part, c.key)
 					}
 				}
 			}
@@ -290,7 +290,7 @@ func TestRunOutputs(t *testing.T) {
 	assert.Contains(t, string(RunMarkdown(nil, nil)), "No experiment has results yet.")
 
 	var v score.Values
-	if cell := cellsOf([]shownMetric{{key: "r2", test: true}}, nil, v); len(cell) != 1 || cell[0].text != undefinedText {
-		t.Errorf("a metric that was not computed is %v", cell)
-	}
+	cell := cellsOf([]shownMetric{{key: "r2", test: true}}, nil, v)
+	require.Len(t, cell, 1, "a metric that was not computed")
+	assert.Equal(t, undefinedText, cell[0].text, "a metric that was not computed")
 }

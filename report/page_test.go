@@ -73,10 +73,11 @@ func TestFigureFiles(t *testing.T) {
 	} {
 		seen := map[string]bool{}
 		for _, f := range Figures(d) {
-			if seen[f.File] || f.File != filepath.Base(f.File) || strings.HasPrefix(f.File, ".") || len(f.File) > 120 ||
-				strings.ContainsAny(f.File, `<>:"/\|?* `) {
-				t.Errorf("file name %q", f.File)
-			}
+			assert.False(t, seen[f.File], "file name %q", f.File)
+			assert.Equal(t, filepath.Base(f.File), f.File, "file name %q", f.File)
+			assert.False(t, strings.HasPrefix(f.File, "."), "file name %q", f.File)
+			assert.LessOrEqual(t, len(f.File), 120, "file name %q", f.File)
+			assert.False(t, strings.ContainsAny(f.File, `<>:"/\|?* `), "file name %q", f.File)
 
 			seen[f.File] = true
 			dec := xml.NewDecoder(bytes.NewReader(f.SVG))
@@ -102,9 +103,8 @@ func TestFigureFiles(t *testing.T) {
 			}
 
 			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
-			if err != nil || len(rows) < 2 {
-				t.Errorf("%s.csv: %d lines, %v", f.File, len(rows), err)
-			}
+			require.NoError(t, err, "%s.csv", f.File)
+			assert.GreaterOrEqual(t, len(rows), 2, "lines of %s.csv", f.File)
 		}
 
 		assert.GreaterOrEqual(t, len(seen), 3, "%d figures", len(seen))
@@ -125,9 +125,8 @@ func TestOutcomesAreNamed(t *testing.T) {
 		for _, l := range []string{
 			"%s mean", "share of %s values inside", "predicted and %s outcome",
 		} {
-			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
-				t.Errorf("figures of %s data: %q is missing, or used for %s data", c.data, fmt.Sprintf(l, c.data), c.not)
-			}
+			assert.Contains(t, string(all), string(fmt.Appendf(nil, l, c.data)))
+			assert.NotContains(t, string(all), string(fmt.Appendf(nil, l, c.not)))
 		}
 	}
 }

@@ -19,17 +19,17 @@ import (
 func TestSheets(t *testing.T) {
 	for _, name := range hostile {
 		list := []Sheet{*sheetOf(name)}
-		if rows := checkTeX(t, string(SheetsLaTeX(list))); rows == 0 || rows%2 != 0 { // in parts, if wide
-			t.Errorf("%q: %d rows of LaTeX", name, rows)
-		}
+		rows := checkTeX(t, string(SheetsLaTeX(list)))
+		assert.NotEqual(t, 0, rows, "%q: %d rows of LaTeX", name, rows)
+		assert.Zero(t, rows%2, "%q: %d rows of LaTeX", name, rows)
 
 		for _, columns := range []int{80, 100, 200} {
 			var b bytes.Buffer
 			require.NoError(t, Sheets(&b, list, columns, false))
 
-			if text := b.String(); !strings.Contains(text, "-83.74") || strings.ContainsAny(text, "\x1b\x00\u202e") {
-				t.Errorf("%q: %s", name, text)
-			}
+			text := b.String()
+			assert.Contains(t, text, "-83.74")
+			assert.False(t, strings.ContainsAny(text, "\x1b\x00\u202e"))
 
 			for l := range strings.Lines(b.String()) {
 				if textWidth(l) > columns {
@@ -87,9 +87,9 @@ func TestCSV(t *testing.T) {
 
 	var b bytes.Buffer
 	want := "rpm,a,dof,n,why\n-3000,0.1,inf,3,'=1+1\n1e+300,0.3333333333333333,,0,a; b\n"
-	if err := CSV(&b, records); err != nil || b.String() != want {
-		t.Errorf("%v\n%s", err, b.String())
-	}
+	err := CSV(&b, records)
+	require.NoError(t, err, "%v\n%s", err, b.String())
+	assert.Equal(t, want, b.String(), "%v\n%s", err, b.String())
 }
 
 // The notes of a sheet stand below its last table, even if a grid behind it is empty and gives no table.

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/train/score"
 )
 
@@ -61,9 +64,9 @@ func TestSweepWithoutScores(t *testing.T) {
 	} {
 		s := c.s
 		s.Splits = c.splits
-		if got := s.verdicts(); len(got) != 1 || got[0] != c.verdict {
-			t.Errorf("%s: %q, expected %q", c.name, got, c.verdict)
-		}
+		got := s.verdicts()
+		require.Len(t, got, 1)
+		assert.Equal(t, c.verdict, got[0])
 
 		w := s.warnings()
 
@@ -72,8 +75,8 @@ func TestSweepWithoutScores(t *testing.T) {
 			t.Errorf("%s: warnings %q", c.name, w)
 		}
 
-		if words := strings.Join(s.words(), ""); strings.Contains(words, "paired: ,") || (words == "") != (c.splits == nil) {
-			t.Errorf("%s: %q", c.name, words)
-		}
+		words := strings.Join(s.words(), "")
+		assert.NotContains(t, words, "paired: ,")
+		assert.Equal(t, (c.splits == nil), (words == ""))
 	}
 }

@@ -54,9 +54,9 @@ func TestSentence(t *testing.T) {
 	want = "blades = 2 held out (15 runs), paper's network: no calibrated interval (none was asked for), and the " +
 		"network's own claim is undecided. Treat the intervals as unproven. "
 	s.Honest = nil
-	if got := s.Sentence(); !strings.HasPrefix(got, want) || s.Verdict() != score.Undecided {
-		t.Errorf("%s\nexpected %s", got, want)
-	}
+	got := s.Sentence()
+	assert.True(t, strings.HasPrefix(got, want), "%s\nexpected %s", got, want)
+	assert.Equal(t, score.Undecided, s.Verdict(), "%s\nexpected %s", got, want)
 
 	s = judgedSplit()
 	s.Honest = calibratedBy(holding("bpf1_db", "dB re 20 µPa", 5, 15, 0.5))
@@ -121,9 +121,9 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
 	s.Honest.Record.Outcomes[0].Inside = 0.5
 	want = "does not hold for bpf1_db: 95\u00a0% intervals contain at most 61\u00a0% of the values. Do not use"
-	if got := s.Sentence(); s.Verdict() != score.Fails || !strings.Contains(got, want) {
-		t.Errorf("%s: %s", s.Verdict(), got)
-	}
+	got := s.Sentence()
+	assert.Equal(t, score.Fails, s.Verdict())
+	assert.Contains(t, got, want)
 }
 
 // Outcomes of different units are named and not averaged.
@@ -235,10 +235,14 @@ func TestVerdictJSON(t *testing.T) {
 	assert.Equal(t, 7.23, a.Network[0].RMSE, "%+v", a)
 
 	h := a.Honest
-	if h == nil || h.K != 3 || *h.RatioAfter != 0.7 || h.RatioSE != nil || len(h.LeftOut) != 1 ||
-		h.LeftOut[0].ESE != nil || h.Outcomes[0].Outcome != "bpf1_db" || h.Outcomes[0].Verdict != "holds" {
-		t.Errorf("%+v", h)
-	}
+	require.NotNil(t, h)
+	assert.Equal(t, 3, h.K)
+	assert.Equal(t, 0.7, *h.RatioAfter)
+	assert.Nil(t, h.RatioSE)
+	require.Len(t, h.LeftOut, 1)
+	assert.Nil(t, h.LeftOut[0].ESE)
+	assert.Equal(t, "bpf1_db", h.Outcomes[0].Outcome)
+	assert.Equal(t, "holds", h.Outcomes[0].Verdict)
 
 	require.Equal(t, "too few groups", c.Absent, "%+v", c)
 	require.Nil(t, c.Honest, "%+v", c)

@@ -116,9 +116,9 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		}
 	}
 
-	if dark := Style(); !strings.Contains(dark, "prefers-color-scheme:dark") || strings.Contains(Light(), "var(--") {
-		t.Error("pages have dark colours, files have colours written out")
-	}
+	dark := Style()
+	assert.Contains(t, dark, "prefers-color-scheme:dark")
+	assert.NotContains(t, Light(), "var(--")
 }
 
 // element is what a reader of SVG sees.
@@ -206,19 +206,17 @@ func TestDataAttributes(t *testing.T) {
 					back, err := strconv.ParseFloat(got[key][i], 64)
 
 					if math.IsNaN(v[i]) {
-						if got[key][i] != "-" || table[key][i] != "" {
-							t.Errorf("%s[%d]: no number is %q, in the CSV %q", key, i, got[key][i], table[key][i])
-						}
+						assert.Equal(t, "-", got[key][i], "%s[%d]", key, i)
+						assert.Empty(t, table[key][i], "%s[%d] in the CSV", key, i)
 						continue
 					}
 
-					if err != nil || back != v[i] {
-						t.Errorf("%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
-					}
+					require.NoError(t, err, "%s[%d]", key, i)
+					assert.Equal(t, v[i], back, "%s[%d]", key, i)
 
-					if again, err := strconv.ParseFloat(table[key][i], 64); err != nil || again != v[i] {
-						t.Errorf("CSV %s[%d] = %q, drawn from %v", key, i, table[key][i], v[i])
-					}
+					again, err := strconv.ParseFloat(table[key][i], 64)
+					require.NoError(t, err, "%s[%d] in the CSV", key, i)
+					assert.Equal(t, v[i], again, "%s[%d] in the CSV", key, i)
 				}
 			}
 		}
@@ -250,9 +248,10 @@ func TestPlaces(t *testing.T) {
 // TestFit: at half the width four shared panels stand two by two.
 func TestFit(t *testing.T) {
 	f := &Figure{Columns: 4, Shared: true, Panels: make([]Panel, 6)}
-	if g := f.Fit(327); g.Columns != 2 || len(g.Panels) != 6 || g.Width != 327 {
-		t.Errorf("%+v", g)
-	}
+	g := f.Fit(327)
+	assert.Equal(t, 2, g.Columns)
+	require.Len(t, g.Panels, 6)
+	assert.Equal(t, 327.0, g.Width)
 
 	require.Equal(t, 4, f.Fit(720).Columns, "columns")
 }

@@ -33,9 +33,10 @@ func TestDetailSelects(t *testing.T) {
 
 	d := newDetail(tab, set)
 	n := len(d.page.X) / 2
-	if d.page.AllConditions != 78000 || d.page.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
-		t.Errorf("%d of %d conditions, %d rows in all", n, d.page.AllConditions, d.page.AllRows)
-	}
+	assert.Equal(t, 78000, d.page.AllConditions)
+	assert.Equal(t, 78000, d.page.AllRows)
+	assert.LessOrEqual(t, n, pageConditions+13)
+	assert.GreaterOrEqual(t, n, pageConditions/2)
 
 	perRun := map[int]int{}
 	for i, c := range d.page.Cond {
@@ -68,9 +69,9 @@ func TestDetailSelects(t *testing.T) {
 	require.NoError(t, err)
 
 	d = newDetail(tab, set)
-	if len(d.page.X)/2 != 200 || len(d.page.Cond) > pageRows+200 || len(d.page.Cond) < pageRows/2 {
-		t.Errorf("%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
-	}
+	assert.Equal(t, 200, len(d.page.X)/2, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
+	assert.LessOrEqual(t, len(d.page.Cond), pageRows+200, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
+	assert.GreaterOrEqual(t, len(d.page.Cond), pageRows/2, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 
 	for _, m := range d.page.Mean {
 		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not

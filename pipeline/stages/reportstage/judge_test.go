@@ -63,29 +63,31 @@ func TestJudged(t *testing.T) {
 	near := func(values []float64, want ...float64) bool {
 		return slices.EqualFunc(values, want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
 	}
-	if !near(got.Mu, 1, -2) || !near(got.Var, 1, 1) || !near(got.Cov, 2, 2) || !near(got.Delta, 1, 1) ||
-		!near(got.Y1, 24/sd, 34/sd) || !near(got.Y2, 26/sd, 36/sd) || got.Kappa != nil {
-		t.Errorf("%+v", got)
-	}
+	assert.True(t, near(got.Mu, 1, -2))
+	assert.True(t, near(got.Var, 1, 1))
+	assert.True(t, near(got.Cov, 2, 2))
+	assert.True(t, near(got.Delta, 1, 1))
+	assert.True(t, near(got.Y1, 24/sd, 34/sd))
+	assert.True(t, near(got.Y2, 26/sd, 36/sd))
+	assert.Nil(t, got.Kappa)
 
-	if part := score.Judged(set, a, triplets.Train); part.N != 4 || !near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd) {
-		t.Errorf("%+v", part)
-	}
+	part := score.Judged(set, a, triplets.Train)
+	assert.Equal(t, 4, part.N)
+	assert.True(t, near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd))
 }
 
 // The report shows the network's inputs, and all conditions where nothing is
 // trained.
 func TestReportSet(t *testing.T) {
 	b, tab, set, _ := cut(t, "rpm", "{rpm: 1000}")
-	if !slices.Equal(set.InputNames(), []string{"rpm"}) || set.Conditions() != 5 {
-		t.Errorf("%v, %d conditions", set.InputNames(), set.Conditions())
-	}
+	assert.Equal(t, []string{"rpm"}, set.InputNames())
+	assert.Equal(t, 5, set.Conditions())
 
 	b.Train.Inputs = nil
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
-	if err != nil || !slices.Equal(set.InputNames(), []string{"rpm", "blades", "theta_deg"}) || set.Conditions() != 6 {
-		t.Errorf("%v, %d conditions, %v", set.InputNames(), set.Conditions(), err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, []string{"rpm", "blades", "theta_deg"}, set.InputNames())
+	assert.Equal(t, 6, set.Conditions())
 
 	b.Train.Outcomes = []string{"z"}
 	_, err = reportSet(b.Experiment, b.Ing.Conditions, tab)
@@ -117,23 +119,27 @@ func summary(r2, ratio float64, undefined string) score.Summary {
 func TestOverSeeds(t *testing.T) {
 	outcomes := []triplets.Quantity{{Name: "y", Unit: "dB"}}
 	m := report.OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, 4, ""), summary(0.9, 9, "")}, outcomes)
-	if v := m.Get("r2"); math.Abs(v.Mean-0.7) > 1e-15 || math.Abs(v.Std-0.2) > 1e-15 || v.N != 3 {
-		t.Errorf("%+v", v)
-	}
+	v := m.Get("r2")
+	assert.InDelta(t, 0.7, v.Mean, 1e-15)
+	assert.InDelta(t, 0.2, v.Std, 1e-15)
+	assert.Equal(t, 3, v.N)
 
-	if v := m.Get("sum_e_ratio"); v.Mean != 5 || math.Abs(v.Std-math.Sqrt(13)) > 1e-15 {
-		t.Errorf("%+v", v)
-	}
+	v = m.Get("sum_e_ratio")
+	assert.Equal(t, 5.0, v.Mean)
+	assert.InDelta(t, math.Sqrt(13), v.Std, 1e-15)
 
-	if m.Rows != 2 || m.Conditions != 2 || m.Runs != 2 || len(m.Outcomes) != 1 || m.Outcomes[0].Name != "y" ||
-		m.Outcomes[0].Unit != "dB" || m.Outcomes[0].Get("r2") != m.Get("r2") {
-		t.Errorf("%+v", m)
-	}
+	assert.Equal(t, 2, m.Rows)
+	assert.Equal(t, 2, m.Conditions)
+	assert.Equal(t, 2, m.Runs)
+	require.Len(t, m.Outcomes, 1)
+	assert.Equal(t, "y", m.Outcomes[0].Name)
+	assert.Equal(t, "dB", m.Outcomes[0].Unit)
+	assert.Equal(t, m.Get("r2"), m.Outcomes[0].Get("r2"))
 
 	m = report.OverSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, math.NaN(), "no C")}, outcomes)
-	if v := m.Get("sum_e_ratio"); v.Defined() || v.Reason() != "no C" {
-		t.Errorf("%+v", v)
-	}
+	v = m.Get("sum_e_ratio")
+	assert.False(t, v.Defined())
+	assert.Equal(t, "no C", v.Reason())
 }
 
 // Of the seeds that violate an identity the worst is kept, by its ratio to the
@@ -177,9 +183,10 @@ func TestComparedFinish(t *testing.T) {
 	var sp report.Split
 	c.finish(&sp)
 
-	if len(sp.Methods) != 3 || sp.Methods[0].Method != "b" || sp.Methods[1].Method != "a" || sp.Methods[1].Claim != "A" {
-		t.Fatalf("%+v", sp.Methods)
-	}
+	require.Len(t, sp.Methods, 3)
+	require.Equal(t, "b", sp.Methods[0].Method)
+	require.Equal(t, "a", sp.Methods[1].Method)
+	require.Equal(t, "A", sp.Methods[1].Claim)
 
 	b, d := sp.Methods[0], sp.Methods[2]
 	require.Equal(t, 0.75, b.Values.Get("r2").Mean, "%+v", b)
@@ -275,9 +282,9 @@ func TestSplitWarnings(t *testing.T) {
 			continue
 		}
 
-		if rest := strings.Join(got[1:], ""); !strings.HasPrefix(rest, c.want) || (c.want == "") != (rest == "") {
-			t.Errorf("%s: %q, expected %q", c.rule, rest, c.want)
-		}
+		rest := strings.Join(got[1:], "")
+		assert.True(t, strings.HasPrefix(rest, c.want))
+		assert.Equal(t, (rest == ""), (c.want == ""))
 	}
 }
 
@@ -298,22 +305,21 @@ func TestTooFew(t *testing.T) {
 	require.NoError(t, err)
 
 	got, err := tooFew(b.Ing.Conditions, tab, set, false)
-	if err != nil || !strings.HasPrefix(got, "the whole experiment: three distinct conditions are too few for R²") ||
-		!strings.HasSuffix(got, "; no split is trained") {
-		t.Errorf("%q, %v", got, err)
-	}
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(got, "the whole experiment: three distinct conditions are too few for R²"))
+	assert.True(t, strings.HasSuffix(got, "; no split is trained"))
 
 	b.Ing.Conditions = []string{"rpm", "rpm_tracked", "elsewhere"}
-	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || !strings.Contains(got, "three distinct") {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err = tooFew(b.Ing.Conditions, tab, set, false)
+	require.NoError(t, err)
+	assert.Contains(t, got, "three distinct")
 
 	tab.Column("rpm_tracked").Name = "angle"
 
 	b.Ing.Conditions = []string{"rpm", "angle"}
-	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || got != "" {
-		t.Errorf("twelve conditions: %q, %v", got, err)
-	}
+	got, err = tooFew(b.Ing.Conditions, tab, set, false)
+	require.NoError(t, err)
+	assert.Empty(t, got, "twelve conditions")
 
 	b.Ing.Conditions = nil
 	if got, _ := tooFew(b.Ing.Conditions, tab, set, false); !strings.Contains(got, "one distinct condition") {

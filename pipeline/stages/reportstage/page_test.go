@@ -48,17 +48,16 @@ a   a#1       1000       1       3       10      20      false     false
 a   a#2       2000       5       7       30      40      false     true
 b   b#1       1000       2       4       50      60      true      false`), "rpm").page
 
-	if !slices.Equal(d.X, []float64{1000, 2000}) || !slices.Equal(d.Cond, []int{0, 1, 0}) ||
-		!slices.Equal(d.Run, []int{0, 0, 1}) || !slices.Equal(d.Runs, []string{"a", "b"}) {
-		t.Errorf("conditions %v of rows %v in runs %v", d.X, d.Cond, d.Run)
-	}
+	assert.Equal(t, []float64{1000, 2000}, d.X)
+	assert.Equal(t, []int{0, 1, 0}, d.Cond)
+	assert.Equal(t, []int{0, 0, 1}, d.Run)
+	assert.Equal(t, []string{"a", "b"}, d.Runs)
 
 	// (1+3+2+4)/4 and (10+20+50+60)/4; one pair at 2000/min.
 	assert.True(t, alike(d.Mean, []float64{2.5, 35, 6, 35}), "means %v", d.Mean)
 
-	if !slices.Equal(d.Y1, []float64{1, 10, 5, 30, 2, 50}) || !slices.Equal(d.Y2, []float64{3, 20, 7, 40, 4, 60}) {
-		t.Errorf("%v, %v", d.Y1, d.Y2)
-	}
+	assert.Equal(t, []float64{1, 10, 5, 30, 2, 50}, d.Y1)
+	assert.Equal(t, []float64{3, 20, 7, 40, 4, 60}, d.Y2)
 
 	require.Equal(t, (report.Quantity{Name: "rpm", Unit: "1/min"}), d.Inputs[0], "%+v, %+v", d.Inputs, d.Outcomes)
 	assert.Equal(t, "z", d.Outcomes[1].Name, "%+v, %+v", d.Inputs, d.Outcomes)
@@ -83,28 +82,34 @@ b   b         2 1   3`)
 	part := func(p triplets.Part) score.Set { return score.Judged(set, a, p) }
 	d.addSeed(sp, set, a, part(triplets.Train), part(triplets.Test))
 
-	if sp.Name != "s" || sp.HeldOut != "x = 2" || !slices.Equal(sp.Test, []bool{false, true}) || len(sp.Seeds) != 1 {
-		t.Errorf("%+v", sp)
-	}
+	assert.Equal(t, "s", sp.Name)
+	assert.Equal(t, "x = 2", sp.HeldOut)
+	assert.Equal(t, []bool{false, true}, sp.Test)
+	require.Len(t, sp.Seeds, 1)
 
 	s := sp.Seeds[0]
 	if !alike(s.Cov, []float64{0.5, 0.25}) {
 		t.Errorf("%+v", s)
 	}
 
-	if len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99 {
-		t.Errorf("%v", nominal)
-	}
+	require.Len(t, nominal, 20)
+	assert.Equal(t, 0.5, nominal[9])
+	assert.Equal(t, 0.95, nominal[18])
+	assert.Equal(t, 0.99, nominal[19])
 
 	train, test := sp.Coverage[0].Observed[0], sp.Coverage[1].Observed[0]
-	if train[9] != 1 || test[9] != 0 || test[18] != 0.5 || test[0] != 0 || train[0] != 0.5 {
-		t.Errorf("train %v\ntest %v", train, test)
-	}
+	assert.Equal(t, 1.0, train[9])
+	assert.Zero(t, test[9])
+	assert.Equal(t, 0.5, test[18])
+	assert.Zero(t, test[0])
+	assert.Equal(t, 0.5, train[0])
 
 	// One test pair is one bin: its C, and e = 1·3.
-	if b := sp.Bins[0]; len(b) != 1 || b[0].Cov != 0.25 || b[0].E != 3 || !math.IsNaN(b[0].SE) {
-		t.Errorf("%+v", sp.Bins)
-	}
+	b := sp.Bins[0]
+	require.Len(t, b, 1)
+	assert.Equal(t, 0.25, b[0].Cov)
+	assert.Equal(t, 3.0, b[0].E)
+	assert.True(t, math.IsNaN(b[0].SE))
 }
 
 // spectraTable holds the spectra of two recordings in both halves: 1 Pa² everywhere,
@@ -167,22 +172,22 @@ c   c#1       1250       1       2`)
 	}
 
 	sp := d.page.Spectra[1]
-	if sp.Row != 1 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
-		len(sp.Peak) != spectrumPoints {
-		t.Errorf("%+v", sp)
-	}
+	assert.Equal(t, 1, sp.Row)
+	assert.Equal(t, 70.0, sp.ToHz)
+	assert.Equal(t, []float32{40}, sp.Line)
+	require.Len(t, sp.Peak, spectrumPoints)
 
 	// Point k holds the bins about k·70/10/160: bin 4 begins at point 80.
-	if high, low := sp.Peak[85], sp.Peak[150]; math.Abs(float64(high)-level(4)) > 1e-4 ||
-		math.Abs(float64(low)-level(1)) > 1e-4 {
-		t.Errorf("peaks %g, %g; expected %g, %g", high, low, level(4), level(1))
-	}
+	high, low := sp.Peak[85], sp.Peak[150]
+	assert.InDelta(t, level(4), float64(high), 1e-4)
+	assert.InDelta(t, level(1), float64(low), 1e-4)
 
 	s := d.page.Shown
-	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || d.page.X[s.Condition] != 1200 ||
-		s.Shaft != [2]float64{19, 21} {
-		t.Errorf("%+v", s)
-	}
+	assert.Equal(t, "b#1", s.Recording)
+	assert.Equal(t, "dB re 20 µPa", s.Unit)
+	assert.Equal(t, 10.0, s.BinHz)
+	assert.Equal(t, 1200.0, d.page.X[s.Condition])
+	assert.Equal(t, [2]float64{19, 21}, s.Shaft)
 
 	// Cut at 38 + 0.75·2·19 = 66.5 Hz: bins 0 to 5.
 	if !alike(s.Level[1], []float64{level(1), level(1), level(1), level(1), level(4), level(1)}) {
@@ -190,14 +195,17 @@ c   c#1       1250       1       2`)
 	}
 
 	l := s.Lines[1][0]
-	if l.Order != 1 || l.Hz != 42 || l.Level != level(2) || l.Floor != level(1) || l.Search != [2]float64{30, 50} ||
-		l.Band != [2]float64{30, 40} {
-		t.Errorf("%+v", l)
-	}
+	assert.Equal(t, 1.0, l.Order)
+	assert.Equal(t, 42.0, l.Hz)
+	assert.Equal(t, level(2), l.Level)
+	assert.Equal(t, level(1), l.Floor)
+	assert.Equal(t, [2]float64{30, 50}, l.Search)
+	assert.Equal(t, [2]float64{30, 40}, l.Band)
 
-	if o := s.Orders[0][0]; o.Order != 1 || o.Hz != 20 || !math.IsNaN(o.Floor) {
-		t.Errorf("%+v", o)
-	}
+	o := s.Orders[0][0]
+	assert.Equal(t, 1.0, o.Order)
+	assert.Equal(t, 20.0, o.Hz)
+	assert.True(t, math.IsNaN(o.Floor))
 
 	// The band about 251 Hz holds flat noise: its width in bins over 1.5.
 	for _, b := range s.Third {
@@ -240,16 +248,15 @@ func TestBackground(t *testing.T) {
 	}
 
 	err = gob.NewEncoder(f).Encode(struct{ Channels []channel }{[]channel{{"quiet.wav", "mic", "Pa", 10, quiet}}})
-	if err != nil || f.Close() != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
 
 	bg, err := dspstage.ReadBackground(path)
 	require.NoError(t, err)
 
-	if err := d.addBackground(bg, recs); err != nil || d.page.Shown != nil {
-		t.Errorf("nothing is shown: %v", err)
-	}
+	err = d.addBackground(bg, recs)
+	require.NoError(t, err)
+	assert.Nil(t, d.page.Shown, "nothing is shown")
 
 	require.NoError(t, d.addSpectra(spectraTable()))
 	require.NoError(t, d.addBackground(bg, recs))
@@ -310,9 +317,9 @@ b#1       51200   10         1     nan`)
 	d.page.Quality = nil
 	d.addQuality(many, findings{})
 
-	if q := d.page.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
-		t.Errorf("%d facts: %+v", len(q), q)
-	}
+	q := d.page.Quality
+	assert.Equal(t, "t", q[20].Value)
+	assert.Equal(t, "… and 5 more, in recordings.arrow", q[21].Value)
 }
 
 // readExperiment reads the experiment of a report task's output.

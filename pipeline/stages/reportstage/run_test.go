@@ -230,17 +230,18 @@ func TestNumbers(t *testing.T) {
 	}
 
 	trust := e.Splits[0].Network[0]
-	if trust.Unit != "N" || !(math.Abs(trust.RMSE-(seeds[0].rmse+seeds[1].rmse)/2) <= 1e-9) ||
-		!(math.Abs(trust.ClaimedSigma-(seeds[0].sigma+seeds[1].sigma)/2) <= 1e-9) ||
-		!(math.Abs(trust.Inside-(seeds[0].in95+seeds[1].in95)/2) <= 1e-9) {
-		t.Errorf("%+v", trust)
-	}
+	assert.Equal(t, "N", trust.Unit)
+	assert.InDelta(t, (seeds[0].rmse+seeds[1].rmse)/2, trust.RMSE, 1e-9)
+	assert.InDelta(t, (seeds[0].sigma+seeds[1].sigma)/2, trust.ClaimedSigma, 1e-9)
+	assert.InDelta(t, (seeds[0].in95+seeds[1].in95)/2, trust.Inside, 1e-9)
 
 	split := e.Splits[0]
-	if split.Reach != "extrapolation in x" || split.Seeds != 2 || split.MCSamples != 16 || split.Kernels != "portable" ||
-		split.HeldOut != "x ≥ 4" || split.Honest != nil {
-		t.Errorf("%+v", split)
-	}
+	assert.Equal(t, "extrapolation in x", split.Reach)
+	assert.Equal(t, 2, split.Seeds)
+	assert.Equal(t, 16, split.MCSamples)
+	assert.Equal(t, "portable", split.Kernels)
+	assert.Equal(t, "x ≥ 4", split.HeldOut)
+	assert.Nil(t, split.Honest)
 
 	_, err = os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures"))
 	require.NoError(t, err)
@@ -290,9 +291,10 @@ func TestMethodsTable(t *testing.T) {
 
 	// Ranked are what was trained, by the CRPS that the table of methods has.
 	place := high.Ranking
-	if len(place) != 2 || place[0].Method != "pair, C" || place[1].Method != "constant" || !(place[1].Above > 0) {
-		t.Errorf("ranking %+v", place)
-	}
+	require.Len(t, place, 2)
+	assert.Equal(t, "pair, C", place[0].Method)
+	assert.Equal(t, "constant", place[1].Method)
+	assert.Positive(t, place[1].Above)
 
 	for _, r := range place {
 		if c := ofMethod(t, high, r.Method).Get("crps").Mean; math.Abs(c-r.CRPS) > 1e-12 {
@@ -300,9 +302,9 @@ func TestMethodsTable(t *testing.T) {
 		}
 	}
 
-	if got := ofMethod(t, high, "constant").Get("e"); !(math.Abs(got.Mean-e/test) <= 1e-9) || got.Std != 0 {
-		t.Errorf("e of the constant %g ± %g, expected %g", got.Mean, got.Std, e/test)
-	}
+	got := ofMethod(t, high, "constant").Get("e")
+	assert.InDelta(t, e/test, got.Mean, 1e-9)
+	assert.Zero(t, got.Std)
 
 	// The size of the raw covariance, not its sign, is what the second method claims.
 	ratio, negative := 0.0, 0
@@ -361,26 +363,27 @@ func TestMethodsTable(t *testing.T) {
 func TestPage(t *testing.T) {
 	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), stagetest.Wave())
 	page := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
-	if page.ID != "report" || page.Experiment != "" || !slices.Equal(page.Deps, []engine.Dep{
+	assert.Equal(t, "report", page.ID)
+	assert.Empty(t, page.Experiment)
+	assert.Equal(t, []engine.Dep{
 		{Task: "x/report", Output: PageData},
-	}) {
-		t.Errorf("%+v", page)
-	}
+	}, page.Deps)
 
 	output := made(t, b)
 	for name, want := range map[string]string{"report.md": "x ≥ 4", "report.html": "<svg"} {
 		text, err := os.ReadFile(output("report", name))
-		require.NoError(t, err, "%s: no %q (%v)", name, want, err)
+		require.NoError(t, err)
 		assert.Contains(t, string(text), want, "%s: no %q (%v)", name, want, err)
 	}
 
 	d, err := ReadDetail(output("x/report", PageData))
 	require.NoError(t, err)
 
-	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 ||
-		d.Experiment.Name != "x" || len(d.Config) == 0 {
-		t.Errorf("%d rows, %+v", d.AllRows, d.Experiment)
-	}
+	assert.Equal(t, 120, d.AllRows)
+	require.Len(t, d.Splits, 1)
+	require.Len(t, d.Splits[0].Seeds, 1)
+	assert.Equal(t, "x", d.Experiment.Name)
+	require.NotEmpty(t, d.Config)
 }
 
 // The report's key depends on what it prints: on all settings, whose digest it states.
@@ -438,15 +441,18 @@ func TestNothingTrained(t *testing.T) {
 	e, err := readExperiment(output("x/report", PageData))
 	require.NoError(t, err)
 
-	if len(e.Splits) != 0 || e.Runs != 40 || e.Recordings != 120 || e.Triplets != 120 ||
-		!slices.Equal(e.Outcomes, []string{"y"}) || !slices.Equal(e.OutcomeUnits, []string{"N"}) {
-		t.Errorf("%+v", e)
-	}
+	assert.Empty(t, e.Splits)
+	assert.Equal(t, 40, e.Runs)
+	assert.Equal(t, 120, e.Recordings)
+	assert.Equal(t, 120, e.Triplets)
+	assert.Equal(t, []string{"y"}, e.Outcomes)
+	assert.Equal(t, []string{"N"}, e.OutcomeUnits)
 
 	m := stagetest.Read(t, output("x/report", "metrics.arrow"))
-	if m.Rows() != 0 || m.Column("undefined") == nil || m.Column("mean") == nil || m.Column("seeds") == nil {
-		t.Errorf("%d rows, %d columns", m.Rows(), len(m.Columns))
-	}
+	assert.Zero(t, m.Rows(), "%d rows, %d columns", m.Rows(), len(m.Columns))
+	require.NotNil(t, m.Column("undefined"), "%d rows, %d columns", m.Rows(), len(m.Columns))
+	require.NotNil(t, m.Column("mean"), "%d rows, %d columns", m.Rows(), len(m.Columns))
+	require.NotNil(t, m.Column("seeds"), "%d rows, %d columns", m.Rows(), len(m.Columns))
 }
 
 // A result that is damaged is named.
