@@ -220,8 +220,8 @@ func addShare(shares []float64, narrowest, share float64) {
 // mostEpochs is the largest number of epochs that a learning curve shows.
 const mostEpochs = 200
 
-// readLosses reads the losses of a training. If there are many epochs, it takes an even selection of them, the last one,
-// and all at which the held-out loss was judged.
+// readLosses reads the losses of a training. If there are many epochs, it takes an even selection of them, the last
+// one, and all at which the held-out loss was judged.
 func readLosses(job *engine.Job, task string) (report.Losses, error) {
 	var losses report.Losses
 	history, err := table.Read(job.Input(task, trainstage.HistoryArrow))
