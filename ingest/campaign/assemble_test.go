@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+// conds returns the conditions in a text.
 func conds(t testing.TB, s string) *Conditions {
 	t.Helper()
 
@@ -49,7 +50,7 @@ func TestReadConditions(t *testing.T) {
 
 	want := "[alpha blades] map[alpha:deg] [wing]; 3 a.wav 2 true 0.5:+Inf[3.5 2] [NACA; 12]; " +
 		"5 b*.wav  true 0:+Inf[-10 3] [x]"
-	assert.Equal(t, want, got, "table")
+	assert.Equal(t, want, got)
 
 	c, err = ReadLog(path+"x", LogOptions{})
 	ingesttest.WantDataError(t, c, err, "no such file", `"c.csv"`)
@@ -113,6 +114,7 @@ func fakeInfo(path string) (ingest.Info, error) {
 	return i, nil
 }
 
+// show returns runs and their recordings as text.
 func show(runs []ingest.Run) string {
 	var b strings.Builder
 	for _, r := range runs {
@@ -125,43 +127,49 @@ func show(runs []ingest.Run) string {
 	return b.String()
 }
 
-// assemble is Assemble of several files, with the conditions of their names and constants.
+// assemble returns the runs of several files, with the conditions of a table, of their names and of the configuration.
 func assemble(files []string, infos func(string) (ingest.Info, error), c *Conditions, pat *Pattern,
 	constants map[string]float64, group Grouping,
 ) (runs []ingest.Run, warnings []ingest.Warning, err error) {
 	rows := make([]*Conditions, len(files))
 	if c != nil {
 		rows, err = c.ForFiles(files)
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 
-	for i := 0; i < len(files) && err == nil; i++ {
+	for i, file := range files {
 		stated := lists.Each(slices.Sorted(maps.Keys(constants)), func(n string) condition.Condition {
 			return condition.Condition{Column: n, Value: constants[n], Origin: condition.Configured}
 		})
 		if pat != nil {
-			var named []condition.Condition
-			named, err = pat.Match(files[i])
+			named, err := pat.Match(file)
+			if err != nil {
+				return nil, nil, err
+			}
+
 			stated = append(stated, named...)
 		}
 
-		info, _ := infos(files[i])
-		if info.Path = files[i]; err == nil {
-			var r []ingest.Run
-			var w []ingest.Warning
-			r, w, err = Assemble(info, rows[i], stated, group)
-			runs = append(runs, r...)
-			warnings = append(warnings, w...)
+		info, err := infos(file)
+		if err != nil {
+			return nil, nil, err
 		}
-	}
 
-	if err != nil {
-		return nil, nil, err
+		r, w, err := Assemble(info, rows[i], stated, group)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		runs = append(runs, r...)
+		warnings = append(warnings, w...)
 	}
 
 	return runs, warnings, nil
 }
 
-// TestAssemble: expected runs follow from the definitions in run.go.
+// Files, rows of the table and the names of files become runs. The expected runs follow from the definitions in run.go.
 func TestAssemble(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
 	require.NoError(t, err)
@@ -239,7 +247,6 @@ func TestAssemble(t *testing.T) {
 			require.NoError(t, err)
 
 			assert.Equal(t, c.want, show(runs), "runs")
-
 			assert.Equal(t, c.warns, ingesttest.Codes(ws), "warnings")
 		})
 	}
@@ -364,8 +371,8 @@ func TestAssembleRefused(t *testing.T) {
 	ingesttest.WantDataError(t, runs, err, "line 2", "whose clock pauses", "row0")
 }
 
-// TestAssembleUnique: whatever files and rows, IDs are unique, intervals do
-// not leave the file and all recordings have the same conditions.
+// Of any files and rows the IDs are unique, the intervals are within the file, and all recordings have the same
+// conditions.
 func TestAssembleUnique(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var files []string

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Thrust that follows the square of the speed exactly, at speeds within 1 %:
-// corrected to the mean speed of a pair, both values are the law's there (closed
-// form). Two rows of one motor are never a pair; a row far off is named.
+// The thrust follows the square of the speed exactly, and the speeds of repeats differ by up to 1 %. Corrected to the
+// mean speed of a pair, both values are the law's value there. Two rows of one motor are never a pair. A row of another
+// speed is named.
 func TestWithinAndCorrect(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("motor,rpm,thrust_n\n")
@@ -38,7 +38,7 @@ func TestWithinAndCorrect(t *testing.T) {
 	require.NoError(t, err)
 
 	// By hand: a+b, a+c, b+a, b+c, a+c; not a+a.
-	assert.Equal(t, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, p.Recording, "pairs")
+	assert.Equal(t, []string{"a + b", "a + c", "b + a", "b + c", "a + c"}, p.Recording)
 
 	for i, x := range flat(p.X) {
 		want := 3e-7 * x * x
@@ -49,15 +49,15 @@ func TestWithinAndCorrect(t *testing.T) {
 		assert.Equal(t, "a + b + a + c", p.Run[i], "pair %d", i)
 	}
 
-	require.Equal(t, 5015.0, flat(p.X)[0], "%v", flat(p.X))
+	assert.Equal(t, 5015.0, flat(p.X)[0])
 	assert.Contains(t, fmt.Sprint(p.Warnings), "1 row without a partner of another run left out: d (line 6)")
 
 	// Disjoint: a 5000 with b, the second a with c.
 	o.AllPairs = false
 	p, err = readTable(writeFile(t, b.String()), o)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a + b", "a + c"}, p.Recording, "%v %v %v", p.Recording, p.Weight, err)
-	assert.Empty(t, p.Weight, "%v %v %v", p.Recording, p.Weight, err)
+	assert.Equal(t, []string{"a + b", "a + c"}, p.Recording)
+	assert.Empty(t, p.Weight)
 
 	// All pairs of exact repeats count as their rows.
 	o = TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, AllPairs: true}
@@ -116,10 +116,9 @@ func TestDerivedOfRepeats(t *testing.T) {
 	wantY2 := []float64{2.1 * math.Pow(3015./3030, 2), ct(2.1, 3030), 9, ct(9, 6000)}
 
 	wantX := []float64{0.5, 3015, math.Pi * 0.5 * 3015 / 60, 0.5, 6000, math.Pi * 0.5 * 100}
-	for _, c := range []struct{ got, want []float64 }{{flat(p.Y1), wantY1}, {flat(p.Y2), wantY2}, {flat(p.X), wantX}} {
-		assert.True(t, slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }),
-			"%v, want %v", c.got, c.want)
-	}
+	assert.InEpsilonSlice(t, wantY1, flat(p.Y1), 1e-12)
+	assert.InEpsilonSlice(t, wantY2, flat(p.Y2), 1e-12)
+	assert.InEpsilonSlice(t, wantX, flat(p.X), 1e-12)
 
 	got := fmt.Sprint(p.Inputs, p.Outcomes, p.Units["tip_speed_m_s"], p.Run[0])
 	assert.Equal(t, "[diameter_m rpm tip_speed_m_s] [thrust_n ct]m/sdiameter_m=0.5,rpm=3015", got)
@@ -140,8 +139,8 @@ func TestDerivedOfPairs(t *testing.T) {
 	p, err := readTable(writeFile(t, head+"1,6,7,3,2\n"), o)
 	require.NoError(t, err)
 
-	require.Equal(t, []float64{6, 3, 2}, flat(p.Y1), "%v, %v", flat(p.Y1), flat(p.Y2))
-	assert.Equal(t, []float64{7, 2, 3.5}, flat(p.Y2), "%v, %v", flat(p.Y1), flat(p.Y2))
+	assert.Equal(t, []float64{6, 3, 2}, flat(p.Y1))
+	assert.Equal(t, []float64{7, 2, 3.5}, flat(p.Y2))
 
 	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
 	assert.ErrorContains(t, err,
@@ -149,29 +148,34 @@ func TestDerivedOfPairs(t *testing.T) {
 			"lift_n = 7")
 }
 
-// Long tables: 30,000 conditions of two rows, and one condition of 60,000. Both took
-// time by the square of the rows, 40 s here.
+// Tables of 30,000 conditions of two rows, and of one condition of 60,000 rows, are paired in a time that does not grow
+// with the square of the rows, which would be 40 s here.
 func TestLongTable(t *testing.T) {
 	const rows = 60000
-	for name, values := range map[string]func(int) int{
-		"conditions": func(i int) int { return i % (rows / 2) }, "repeats": func(int) int { return 1 },
+	for _, c := range []struct {
+		name    string
+		x       func(row int) int
+		firstY2 float64
+	}{
+		{"conditions", func(row int) int { return row % (rows / 2) }, rows / 2},
+		{"repeats", func(int) int { return 1 }, 1},
 	} {
 		b := []byte("x,rpm,F\n")
 		for i := range rows {
-			b = fmt.Appendf(b, "%d,%d,%d\n", values(i), 5000+i%3, i)
+			b = fmt.Appendf(b, "%d,%d,%d\n", c.x(i), 5000+i%3, i)
 		}
 
 		p, err := readTable(writeFile(t, string(b)), TableOptions{
 			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]condition.Tolerance{"rpm": {Absolute: 5}},
 		})
-		require.NoError(t, err, "%s", name)
-		assert.Equal(t, rows/2, p.N, "%s", name)
-		assert.InDelta(t, map[string]float64{"conditions": rows / 2, "repeats": 1}[name], flat(p.Y2)[0], 0, "%s", name)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, rows/2, p.N, c.name)
+		assert.InDelta(t, c.firstY2, flat(p.Y2)[0], 0, c.name)
 	}
 }
 
-// Set points by hand: rows of 4990 … 5010 are 5000, which names their runs; pairs take each row
-// once, at the mean of its two speeds.
+// Rows of 4990 … 5010 have the set point 5000, which names their runs. Pairs take each row once, at the mean of its two
+// speeds. The expected values were computed by hand.
 func TestRowsAtSetPoints(t *testing.T) {
 	path := writeFile(t, "rpm,thrust_n\n4990,1\n8010,5\n5010,2\n5004,3\n8000,6\n4996,4\n9000,7\n")
 	o := TableOptions{
@@ -183,10 +187,9 @@ func TestRowsAtSetPoints(t *testing.T) {
 	require.NoError(t, err)
 
 	assert.Equal(t, "[5000 5000 8005] [1 3 5] [2 4 6] [rpm=5000 rpm=5000 rpm=8000]",
-		fmt.Sprint(flat(p.X), flat(p.Y1), flat(p.Y2), p.Run),
-		"pairs")
-	require.Len(t, p.Warnings, 1, "%v", p.Warnings)
-	assert.Contains(t, p.Warnings[0].Text, "rpm=9000 (line 8)", "%v", p.Warnings)
+		fmt.Sprint(flat(p.X), flat(p.Y1), flat(p.Y2), p.Run))
+	require.Len(t, p.Warnings, 1)
+	assert.Contains(t, p.Warnings[0].Text, "rpm=9000 (line 8)")
 
 	path = writeFile(t, "rpm,a_1,a_2\n4990,1,2\n5010,3,4\n")
 	o.Repeats = nil
@@ -213,15 +216,14 @@ func TestAcross(t *testing.T) {
 	assert.Equal(t, want, got)
 
 	const text = "3 rows measured on one Day only: their second values are from the same Day, and a single row is its " +
-		"own second value: " +
-		"x=3,rig=A (line 6), x=3,rig=A (line 7), x=3,rig=B (line 8)"
-	require.Len(t, p.Warnings, 1, "%v", p.Warnings)
-	assert.Equal(t, text, p.Warnings[0].Text, "%v", p.Warnings)
+		"own second value: x=3,rig=A (line 6), x=3,rig=A (line 7), x=3,rig=B (line 8)"
+	require.Len(t, p.Warnings, 1)
+	assert.Equal(t, text, p.Warnings[0].Text)
 
 	o.Run = "run" // a row's own run is its run
 	p, err = readTable(writeFile(t, "x,y,Day,rig,run\n1,10,Mon,A,a\n1,12,Wed,A,b\n"), o)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b"}, p.Run, "%v, %v", p, err)
+	assert.Equal(t, []string{"a", "b"}, p.Run)
 
 	// Days within sessions are no condition. Times of day are none of an occasion, and runs count anew on each.
 	o.Run = "run"

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// writeFile writes a table of pairs and returns its path.
 func writeFile(t testing.TB, text string) string {
 	t.Helper()
 
@@ -24,12 +25,12 @@ func writeFile(t testing.TB, text string) string {
 	return path
 }
 
-// readTable is ReadTables of one file.
+// readTable reads a table of one file.
 func readTable(path string, o TableOptions) (*PairTable, error) {
 	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
 }
 
-// flat puts columns into rows.
+// flat returns the values of columns row by row.
 func flat[T any](columns [][]T) (out []T) {
 	for i := 0; len(columns) > 0 && i < len(columns[0]); i++ {
 		out = append(out, rowOf(columns, i)...)
@@ -90,10 +91,8 @@ func TestReadTable(t *testing.T) {
 
 			got := fmt.Sprint(p.N, p.Outcomes, flat(p.X), flat(p.Y1), flat(p.Y2), p.Run)
 			assert.Equal(t, c.want, got)
-
 			assert.Equal(t, c.units, fmt.Sprint(p.Units), "units")
-
-			assert.Equal(t, c.warns, ingesttest.Codes(p.Warnings), "warnings %v", p.Warnings)
+			assert.Equal(t, c.warns, ingesttest.Codes(p.Warnings), "warnings")
 		})
 	}
 }
@@ -223,7 +222,7 @@ func TestLawAtZero(t *testing.T) {
 	ingesttest.WantDataError(t, p, err, "rpm")
 }
 
-// All pairs of a group are half the square of its rows: there is a bound.
+// A group of n rows has about n²/2 pairs. Therefore the number of its rows is bounded.
 func TestTooManyRepeats(t *testing.T) {
 	p, err := readTable(writeFile(t, "x,F\n"+strings.Repeat("1,2\n", mostRepeats+1)), TableOptions{
 		Inputs: []string{"x"}, Repeats: []string{"F"}, AllPairs: true,
@@ -231,7 +230,7 @@ func TestTooManyRepeats(t *testing.T) {
 	ingesttest.WantDataError(t, p, err, "condition [1]", "at most 4096 repeats", "found 4097")
 }
 
-// A table of results whose every cell has a unit has its header above. By hand.
+// The first row is the header even if every cell below it has a unit. The expected values were read by eye.
 func TestUnitsInEveryCell(t *testing.T) {
 	path := writeFile(t, "v;F\n36 km/h;1 N\n5 m/s;2 N\n36 km/h;3,5 N\n5 m/s;4 N\n")
 	o, _, err := ResolveTable(TableFile{Path: path}, TableOptions{Repeats: []string{"F"}})
@@ -239,70 +238,81 @@ func TestUnitsInEveryCell(t *testing.T) {
 
 	p, err := readTable(path, o)
 	require.NoError(t, err)
-	assert.Equal(t, "[[36 18]] [[1 2]] [[3.5 4]] map[F:N v:km/h]", fmt.Sprint(p.X, p.Y1, p.Y2, p.Units), "%+v, %v", p, err)
+	assert.Equal(t, "[[36 18]] [[1 2]] [[3.5 4]] map[F:N v:km/h]", fmt.Sprint(p.X, p.Y1, p.Y2, p.Units))
 }
 
-// Numbers in a table of results as people write them: a column of text for programs. By hand.
+// Numbers in a table of results are read as people write them, with units and any decimal sign. The expected values
+// were read by eye.
 func TestTypedResults(t *testing.T) {
-	for _, c := range []struct{ alpha, want string }{
-		{"5°;6°;-7 °", "[alpha_deg u] [] [5 1 6 2 -7 3]"},
-		{"5 deg;6 deg;0.5 rad", "[alpha_deg u] [] [5 1 6 2 28.64788975654116 3]"},
-		{"50 %;60 %;70 %", ""},
-		{"5° a;6 b;7 c", "[u] [alpha_deg]"},
-		{"A;B;5 V", "[u] [alpha_deg]"},
-		{"5°;6;seven", ""},
-		{"5°;6 m;7°", `line 3, column 1 (alpha_deg): expected a number in °, found "6 m"`},
-		{"5°;6;7", `[alpha_deg u] [] [5 1 6 2 7 3] line 3, column 1 (alpha_deg): "6" states no unit, but other cells do: ` +
-			`it is read as 6 °`},
-		{"0.5;−6;7", "[alpha_deg u] [] [0.5 1 -6 2 7 3]"},
-		{"900;1,200;1,500", `line 3, column 1 (alpha_deg): expected a number that can be read in one way, found "1,200", ` +
-			`which is 1.2 or 1200, and no other cell shows which (state the decimal sign with log: {decimal: comma} or log: ` +
-			`{decimal: point})`},
-		{"comma: 900;1,200;1,500", "[alpha_deg u] [] [900 1 1.2 2 1.5 3]"},
-		{"point: 900;1,200;1,500", `[alpha_deg u] [] [900 1 1200 2 1500 3] line 3, column 1 (alpha_deg): "1,200" is read ` +
-			`as 1200, since the decimal sign is '.'`},
-		{"900;1,200;1,55", "[alpha_deg u] [] [900 1 1.2 2 1.55 3]"},
-		{"900;1\u2009200;1\u202f500", "[alpha_deg u] [] [900 1 1200 2 1500 3]"},
-		{"900;;1500", `line 3, column 1 (alpha_deg): expected a finite number, found an empty cell`},
+	for _, c := range []struct {
+		alpha   string // cells
+		decimal byte
+		want    string
+	}{
+		{alpha: "5°;6°;-7 °", want: "[alpha_deg u] [] [5 1 6 2 -7 3]"},
+		{alpha: "5 deg;6 deg;0.5 rad", want: "[alpha_deg u] [] [5 1 6 2 28.64788975654116 3]"},
+		{alpha: "50 %;60 %;70 %", want: "column alpha_deg: expected a unit of deg (rad), this one is of 1, " +
+			`found unit "%" (state the unit with units: {alpha_deg: …})`},
+		{alpha: "5° a;6 b;7 c", want: "[u] [alpha_deg] [1 2 3] column alpha_deg holds text: it is no channel"},
+		{alpha: "A;B;5 V", want: "[u] [alpha_deg] [1 2 3] column alpha_deg holds text: it is no channel"},
+		{alpha: "5°;6;seven", want: `line 4, column 1 (alpha_deg): expected a number, as in other rows of the column, ` +
+			`found "seven" (correct the cell; name the column under things where its cells are names)`},
+		{alpha: "5°;6 m;7°", want: `line 3, column 1 (alpha_deg): expected a number in °, found "6 m" ` +
+			`(write all cells of the column in one unit)`},
+		{alpha: "5°;6;7", want: `[alpha_deg u] [] [5 1 6 2 7 3] line 3, column 1 (alpha_deg): "6" states no unit, but ` +
+			`other cells do: it is read as 6 °`},
+		{alpha: "0.5;−6;7", want: "[alpha_deg u] [] [0.5 1 -6 2 7 3]"},
+		{alpha: "900;1,200;1,500", want: `line 3, column 1 (alpha_deg): expected a number that can be read in one way, ` +
+			`found "1,200", which is 1.2 or 1200, and no other cell shows which (state the decimal sign with log: ` +
+			`{decimal: comma} or log: {decimal: point})`},
+		{alpha: "900;1,200;1,500", decimal: ',', want: "[alpha_deg u] [] [900 1 1.2 2 1.5 3]"},
+		{alpha: "900;1,200;1,500", decimal: '.', want: `[alpha_deg u] [] [900 1 1200 2 1500 3] line 3, column 1 ` +
+			`(alpha_deg): "1,200" is read as 1200, since the decimal sign is '.'`},
+		{alpha: "900;1,200;1,55", want: "[alpha_deg u] [] [900 1 1.2 2 1.55 3]"},
+		{alpha: "900;1\u2009200;1\u202f500", want: "[alpha_deg u] [] [900 1 1200 2 1500 3]"},
+		{alpha: "900;;1500", want: `line 3, column 1 (alpha_deg): expected a finite number, found an empty cell ` +
+			`(write it, or delete the row; ingest: {missing: [-9999]} leaves out all rows without a value)`},
 	} {
-		sign, text, stated := strings.Cut(c.alpha, ": ")
-		if !stated {
-			text = sign
-		}
-
-		in := TableOptions{Decimal: map[string]byte{"comma": ',', "point": '.'}[sign]}
-		cells := strings.Split(text, ";")
-		rows := "alpha_deg;u;y_1;y_2\n"
-		for i, cell := range cells {
-			rows += fmt.Sprintf("%s;%d;2;3\n", cell, i+1)
-		}
-
-		path := writeFile(t, rows)
-		o, texts, err := ResolveTable(TableFile{Path: path}, in)
-		got := fmt.Sprint(o.Inputs, " ", texts)
-		if err != nil {
-			got = err.Error()
-		} else if slices.Contains(o.Inputs, "alpha_deg") {
-			slices.Sort(o.Inputs)
-
-			var p *PairTable
-			if p, err = readTable(path, o); err != nil {
-				got = err.Error()
-			} else {
-				got = fmt.Sprint(p.Inputs, " ", texts, " ", flat(p.X))
-				for _, w := range p.Warnings {
-					got += " " + w.Text
-				}
-			}
-		}
-
-		assert.False(t, c.want != "" && !strings.HasSuffix(got, c.want) && !strings.Contains(got, c.want+" ("),
-			"%s: %s, want %s", c.alpha, got, c.want)
+		got := typedResults(t, c.alpha, c.decimal)
+		assert.Equal(t, c.want, got, c.alpha)
 	}
 }
 
-// Rows that are left out, by columns that are read anyway, others, of names, and of the file; rows with a code for a
-// value that is not there. By hand.
+// typedResults returns what is read in a table whose column alpha_deg has these cells: the inputs, the columns of text,
+// the rows and the warnings, or the error.
+func typedResults(t *testing.T, cells string, decimal byte) string {
+	t.Helper()
+
+	rows := "alpha_deg;u;y_1;y_2\n"
+	for i, cell := range strings.Split(cells, ";") {
+		rows += fmt.Sprintf("%s;%d;2;3\n", cell, i+1)
+	}
+
+	path := writeFile(t, rows)
+	withoutPath := func(err error) string { return strings.TrimPrefix(err.Error(), path+": ") }
+
+	o, texts, err := ResolveTable(TableFile{Path: path}, TableOptions{Decimal: decimal})
+	if err != nil {
+		return withoutPath(err)
+	}
+
+	slices.Sort(o.Inputs)
+
+	p, err := readTable(path, o)
+	if err != nil {
+		return withoutPath(err)
+	}
+
+	got := fmt.Sprint(p.Inputs, " ", texts, " ", flat(p.X))
+	for _, w := range p.Warnings {
+		got += " " + w.Text
+	}
+
+	return got
+}
+
+// Rows are left out by conditions, by names and by columns that are not used otherwise, and so are rows with a code for
+// a value that is not there. The expected rows were chosen by hand.
 func TestRowsLeftOut(t *testing.T) {
 	path := writeFile(t, "rpm,propeller,flag,note,y_1,y_2\n1000,APC,0,,1,2\n2000,APC,1,loose,3,-9999\n"+
 		"3000,HQ,1,,5,6\n4000,HQ,0,x,,8\n")
@@ -343,15 +353,15 @@ func TestRowsLeftOut(t *testing.T) {
 			texts += w.Text + "\n"
 		}
 
-		require.Equal(t, c.want, fmt.Sprint(flat(p.X)), "%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
-		assert.Contains(t, texts, c.warning+"\n", "%s: rows %v, want %s; %s", c.name, flat(p.X), c.want, texts)
-
-		o.Exclude = by([]string{"rmp"}, nil, nil)
-		_, err = readTable(path, o)
-		assert.ErrorContains(t, err, `a column "rmp", by which`)
+		assert.Equal(t, c.want, fmt.Sprint(flat(p.X)), c.name)
+		assert.Contains(t, texts, c.warning+"\n", c.name)
 	}
 
 	o := TableOptions{Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}}
 	_, err := readTable(path, o)
 	assert.ErrorContains(t, err, "found an empty cell")
+
+	o.Exclude = by([]string{"rmp"}, nil, nil)
+	_, err = readTable(path, o)
+	assert.ErrorContains(t, err, `a column "rmp", by which`)
 }
