@@ -10,8 +10,7 @@ import (
 	"doubletake/train/triplets"
 )
 
-// mean is a base that predicts the mean of its training rows everywhere and
-// claims the same variance everywhere.
+// mean is a base that predicts the mean of its training rows everywhere, with the same claim.
 type mean float64
 
 func (m mean) Predict(_ context.Context, x []float64) (triplets.Prediction, error) {
@@ -22,8 +21,8 @@ func (m mean) Predict(_ context.Context, x []float64) (triplets.Prediction, erro
 	}, nil
 }
 
-// Six speeds were measured, two pairs each. The interval for a seventh rests on
-// how wrong the base was on each speed when it was left out.
+// Six speeds were measured by two pairs each. The interval at a seventh speed rests on the errors of the base at each
+// measured speed when the speed was left out.
 func Example() {
 	d := triplets.Set{
 		N: 12, In: 1, Out: 1,

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rotorRuns are levels of simulated rotors: 3 numbers of blades at 20 speeds, with the
-// scatter of pairs and of runs in dB.
+// rotorRuns simulates levels of rotors: three numbers of blades at 20 speeds, with the given scatter of pairs and of
+// runs in dB.
 func rotorRuns(seed uint64, pairDB, runDB float64) triplets.Set {
 	r := rand.New(rand.NewPCG(seed, 34))
 	var x, y1, y2 []float64
@@ -29,9 +29,9 @@ func rotorRuns(seed uint64, pairDB, runDB float64) triplets.Set {
 			names = append(names, name)
 			recordings = append(recordings, name)
 			x = append(x, blades, rpm)
-			of := runDB * r.NormFloat64()
+			own := runDB * r.NormFloat64()
 			for m := 1; m <= 3; m++ {
-				level := 20 + 50*math.Log10(rpm/1000) - 6*float64(m) - 3*(blades-2) + 2*math.Sin(rpm/700+float64(m)) + of
+				level := 20 + 50*math.Log10(rpm/1000) - 6*float64(m) - 3*(blades-2) + 2*math.Sin(rpm/700+float64(m)) + own
 				y1 = append(y1, level+pairDB*r.NormFloat64())
 				y2 = append(y2, level+pairDB*r.NormFloat64())
 			}
@@ -48,7 +48,7 @@ func rotorRuns(seed uint64, pairDB, runDB float64) triplets.Set {
 	return s
 }
 
-// shifted adds an offset to all levels of one run.
+// shifted adds an offset to all levels of one run of a set, and returns the set.
 func shifted(s triplets.Set, run int, db float64) triplets.Set {
 	for i, r := range s.Run {
 		for j := range s.Out {
@@ -62,8 +62,8 @@ func shifted(s triplets.Set, run int, db float64) triplets.Set {
 	return s
 }
 
-// Expected values: the truth of the simulation. Without DOUBLETAKE_LONG=all one campaign with and one
-// without the offset; with it, the rates that docs/research/methods.md states.
+// Expected: in one simulated campaign no far run, and in another one the run that was shifted. With
+// DOUBLETAKE_LONG=all the rates over 400 campaigns are those of docs/research/methods.md.
 func TestFarRuns(t *testing.T) {
 	l := honest.Learner{Rate: func(name string) bool { return name == "rpm" }}
 	find := func(s triplets.Set) []honest.FarRun {
@@ -73,28 +73,29 @@ func TestFarRuns(t *testing.T) {
 		return far
 	}
 
-	if far := find(rotorRuns(1, 0.15, 0.15)); len(far) != 0 {
-		t.Errorf("a clean campaign has far runs: %+v", far)
-	}
+	assert.Empty(t, find(rotorRuns(1, 0.15, 0.15)), "far runs of a campaign without mistakes")
 
 	far := find(shifted(rotorRuns(1, 0.15, 0.15), 27, -1.5))
-	require.Len(t, far, 1, "expected run 27 by -1.5 dB, found %+v", far)
-	require.Equal(t, 27, far[0].Run, "expected run 27 by -1.5 dB, found %+v", far)
-	assert.LessOrEqual(t, math.Abs(far[0].Offset+1.5), 0.5, "expected run 27 by -1.5 dB, found %+v", far)
+	require.Len(t, far, 1)
+	assert.Equal(t, 27, far[0].Run)
+	assert.InDelta(t, -1.5, far[0].Offset, 0.5, "offset in dB")
 
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		return
 	}
 
 	const campaigns = 400 // of each row; a minute
-	for _, c := range []struct{ scatter, offset, found, others float64 }{
-		// Bounds: the rates of docs/research/methods.md, less or more two standard errors.
-		{0.15, 0, 0, 0.047},
-		{0.15, 0.5, 0.15, 0.047},
-		{0.15, 1, 0.88, 0.047},
-		{0.15, 1.5, 0.965, 0.053},
-		{0.12, 0, 0, 0.047},
-		{0.12, 1, 0.96, 0.047},
+	for _, c := range []struct {
+		scatter, offset float64 // in dB
+		found           float64 // smallest share of campaigns whose shifted run is found: the page's less two standard errors
+		others          float64 // largest share of campaigns that name another run: the page's and two standard errors
+	}{
+		{scatter: 0.15, offset: 0, found: 0, others: 0.047},
+		{scatter: 0.15, offset: 0.5, found: 0.15, others: 0.047},
+		{scatter: 0.15, offset: 1, found: 0.88, others: 0.047},
+		{scatter: 0.15, offset: 1.5, found: 0.965, others: 0.053},
+		{scatter: 0.12, offset: 0, found: 0, others: 0.047},
+		{scatter: 0.12, offset: 1, found: 0.96, others: 0.047},
 	} {
 		found := 0
 		others := 0
@@ -115,13 +116,12 @@ func TestFarRuns(t *testing.T) {
 		rate := float64(found) / campaigns
 		alarms := float64(others) / campaigns
 		t.Logf("scatter %g dB, offset %g dB: found %.3f, another run named %.3f", c.scatter, c.offset, rate, alarms)
-		assert.GreaterOrEqual(t, rate, c.found, "found %.3f, expected %.3f", rate, c.found)
-		assert.LessOrEqual(t, alarms, c.others,
-			"%.3f of the campaigns name a run that is right, expected %.3f", alarms, c.others)
+		assert.GreaterOrEqual(t, rate, c.found, "share of campaigns whose shifted run is found, %+v", c)
+		assert.LessOrEqual(t, alarms, c.others, "share of campaigns that name another run, %+v", c)
 	}
 }
 
-// Three wrong runs among 60 are all found: none hides another.
+// Expected: all three shifted runs among 60 are found, two of which are neighbours, with their offsets.
 func TestSeveralFarRuns(t *testing.T) {
 	wrong := map[int]float64{7: 2, 8: 2, 44: -2}
 	s := rotorRuns(3, 0.15, 0.15)
@@ -132,11 +132,9 @@ func TestSeveralFarRuns(t *testing.T) {
 	far, err := honest.Learner{}.FarRuns(context.Background(), s)
 	require.NoError(t, err)
 
+	require.Len(t, far, len(wrong))
 	for _, f := range far {
-		if db := wrong[f.Run]; math.Abs(f.Offset-db) > 0.6 {
-			t.Errorf("run %d: expected %g dB, found %+v", f.Run, db, f)
-		}
+		require.Contains(t, wrong, f.Run)
+		assert.InDelta(t, wrong[f.Run], f.Offset, 0.6, "offset of run %d in dB", f.Run)
 	}
-
-	assert.Len(t, far, len(wrong), "expected runs 7, 8 and 44, found %+v", far)
 }

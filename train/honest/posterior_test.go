@@ -1,7 +1,6 @@
 package honest_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,128 +13,149 @@ import (
 	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
-// The half widths that a plan of six runs promises are compared with the half widths after these runs are measured and
-// the model is learned anew: their mean ratio at the other conditions, over eight simulated rotors and three measured
-// campaigns. A random third of each campaign is known at first. Witness: simulation and measurements.
+// plannedCampaign is a campaign of which some conditions are measured after others.
+type plannedCampaign struct {
+	name, condition string
+	set             triplets.Set // every condition is a run
+}
+
+// newPlannedCampaign makes every condition of a set a run.
+func newPlannedCampaign(name, condition string, s triplets.Set) plannedCampaign {
+	var runs []string
+	for _, n := range s.Condition {
+		runs = append(runs, fmt.Sprint(n))
+	}
+
+	s.SetRuns(runs)
+
+	return plannedCampaign{name, condition, s}
+}
+
+// learn returns the model of the known conditions.
+func (c plannedCampaign) learn(t *testing.T, known map[int]bool) *honest.Model {
+	t.Helper()
+
+	s := c.set
+	s.Part = make([]triplets.Part, s.N)
+	for i, n := range s.Condition {
+		if !known[n] {
+			s.Part[i] = triplets.Test
+		}
+	}
+
+	return formed(t, s, c.condition, "", 0)
+}
+
+// unknown returns at most 150 conditions that are not known, and their inputs.
+func (c plannedCampaign) unknown(known map[int]bool) (conditions []int, x []float64) {
+	for i, n := range c.set.Condition {
+		if !known[n] && !slices.Contains(conditions, n) && len(conditions) < 150 {
+			conditions = append(conditions, n)
+			x = append(x, c.set.X[i*c.set.In:(i+1)*c.set.In]...)
+		}
+	}
+
+	return conditions, x
+}
+
+// pickSix picks six of n conditions one after another, each with the largest gain after those before, and measures
+// them.
+func pickSix(t *testing.T, p *honest.Posterior, n int) []int {
+	t.Helper()
+
+	var picked []int
+	for range 6 {
+		best := 0
+		most := -1.0
+		for i := range n {
+			gain, err := p.Gain([]int{i})
+			require.NoError(t, err)
+
+			if gain > most && !slices.Contains(picked, i) {
+				best = i
+				most = gain
+			}
+		}
+
+		require.NoError(t, p.Measure([]int{best}))
+		picked = append(picked, best)
+	}
+
+	return picked
+}
+
+// lnPromised plans six runs when a random third of a campaign is known, measures them, and learns the model anew. It
+// returns the mean of ln of the promised half width over the half width that is then found, at the other conditions.
+func (c plannedCampaign) lnPromised(t *testing.T, seed uint64) float64 {
+	t.Helper()
+
+	order := rand.New(rand.NewPCG(seed, 35)).Perm(c.set.Conditions())
+	known := map[int]bool{}
+	for _, i := range order[:len(order)/3] {
+		known[i] = true
+	}
+
+	conditions, x := c.unknown(known)
+	p, err := c.learn(t, known).Posterior(t.Context(), x, nil)
+	require.NoError(t, err)
+
+	picked := pickSix(t, p, len(conditions))
+	promised := p.Predict()
+	for _, i := range picked {
+		known[conditions[i]] = true
+	}
+
+	found, err := c.learn(t, known).Predict(t.Context(), x, 0, nil)
+	require.NoError(t, err)
+
+	var logs []float64
+	for k, half := range promised.Half {
+		if !slices.Contains(picked, k/found.Out) {
+			logs = append(logs, math.Log(half/found.Half[k]))
+		}
+	}
+
+	return stat.Mean(logs, nil)
+}
+
+// The half widths that a plan of six runs promises are compared with the half widths that are found after these runs
+// were measured, in eight simulated and three measured campaigns. Expected: on average they agree within a factor of
+// 1.25, and docs/suggest.md states the factors. Witness: simulation and measurements.
 func TestPromisedWidths(t *testing.T) {
 	study(t)
-
-	type campaign struct {
-		name, condition string
-		set             triplets.Set
-	}
 
 	named := func(s set, inputs, outcomes string, log int) triplets.Set {
 		one := func([]float64, int) float64 { return 1 }
 		return dimensional(s, strings.Fields(inputs), strings.Fields(outcomes), []int{log}, one)
 	}
 
-	all := []campaign{
-		{"turbine", "tow_speed_m_s", named(turbine(t, true), "tow_speed_m_s tsr", "cp cd", 0)},
-		{"propellers", "blades", named(propellers(t), "blades pitch_m rpm", "kt", 2)},
-		{"cyclone", "u_m_s", named(cyclone(t), "u_m_s arm_deg servo1 servo2", "fx fz my", 0)},
+	all := []plannedCampaign{
+		newPlannedCampaign("turbine", "tow_speed_m_s", named(turbine(t, true), "tow_speed_m_s tsr", "cp cd", 0)),
+		newPlannedCampaign("propellers", "blades", named(propellers(t), "blades pitch_m rpm", "kt", 2)),
+		newPlannedCampaign("cyclone", "u_m_s", named(cyclone(t), "u_m_s arm_deg servo1 servo2", "fx fz my", 0)),
 	}
 
 	for seed := uint64(12); seed < 20; seed++ {
-		all = append(all, campaign{"simulated rotors", "blades", simulatedRotors(t, seed)})
+		all = append(all, newPlannedCampaign("simulated rotors", "blades", simulatedRotors(t, seed)))
 	}
 
-	ctx := context.Background()
-	sum := 0.0
-	low := math.Inf(1)
-	high := 0.0
+	var logs []float64
 	for k, c := range all {
-		s := c.set
-		var runs []string // every condition is one
-		for _, n := range s.Condition {
-			runs = append(runs, fmt.Sprint(n))
-		}
-
-		s.SetRuns(runs)
-		order := rand.New(rand.NewPCG(uint64(k), 35)).Perm(s.Conditions())
-		known := map[int]bool{}
-		for _, i := range order[:len(order)/3] {
-			known[i] = true
-		}
-
-		learn := func() *honest.Model {
-			t.Helper()
-
-			s.Part = make([]triplets.Part, s.N)
-			for i, n := range s.Condition {
-				if !known[n] {
-					s.Part[i] = triplets.Test
-				}
-			}
-
-			return formed(t, s, c.condition, "", 0)
-		}
-
-		m := learn()
-
-		var x []float64
-		var left []int // conditions, by their place in x
-		for i, n := range s.Condition {
-			if !known[n] && !slices.Contains(left, n) && len(left) < 150 {
-				left = append(left, n)
-				x = append(x, s.X[i*s.In:(i+1)*s.In]...)
-			}
-		}
-
-		p, err := m.Posterior(ctx, x, nil)
-		require.NoError(t, err)
-
-		var picked []int
-		for range 6 {
-			best := 0
-			most := -1.0
-			for i := range left {
-				gain, err := p.Gain([]int{i})
-				require.NoError(t, err)
-
-				if gain > most && !slices.Contains(picked, i) {
-					best = i
-					most = gain
-				}
-			}
-
-			require.NoError(t, p.Measure([]int{best}))
-
-			picked = append(picked, best)
-			known[left[best]] = true
-		}
-
-		promised := p.Predict()
-		found, err := learn().Predict(ctx, x, 0, nil)
-		require.NoError(t, err)
-
-		ratio := 0.0
-		n := 0.0
-		for i := range left {
-			if slices.Contains(picked, i) {
-				continue
-			}
-
-			for j := range found.Out {
-				ratio += math.Log(promised.Half[i*found.Out+j] / found.Half[i*found.Out+j])
-				n++
-			}
-		}
-
-		t.Logf("%s: promised half widths are × %.2f of those found", c.name, math.Exp(ratio/n))
-		sum += ratio / n / float64(len(all))
-		low = min(low, math.Exp(ratio/n))
-		high = max(high, math.Exp(ratio/n))
+		ln := c.lnPromised(t, uint64(k))
+		logs = append(logs, ln)
+		t.Logf("%s: promised half widths are × %.2f of the found ones", c.name, math.Exp(ln))
 	}
 
-	t.Logf("on average × %.3f", math.Exp(sum))
-	assert.LessOrEqual(t, math.Abs(sum), math.Log(1.25),
-		"promised half widths are × %.2f of those found, expected a factor of at most 1.25", math.Exp(sum))
+	mean := stat.Mean(logs, nil)
+	t.Logf("on average × %.3f", math.Exp(mean))
+	assert.LessOrEqual(t, math.Abs(mean), math.Log(1.25), "mean of ln promised over found")
 
+	factors := []float64{math.Exp(mean), math.Exp(slices.Min(logs)), math.Exp(slices.Max(logs))}
 	page := testfile.Read(t, "../../docs/suggest.md")
 
-	stated := fmt.Sprintf("were × %.2f of those then found, from × %.2f to × %.2f", math.Exp(sum), low, high)
+	stated := fmt.Sprintf("were × %.2f of those then found, from × %.2f to × %.2f", factors[0], factors[1], factors[2])
 	assert.Contains(t, strings.Join(strings.Fields(string(page)), " "), stated)
 }

@@ -27,7 +27,7 @@ type factorial struct {
 	name                 string
 	law                  func(a, b, c float64) float64
 	inputs               []string
-	sweep, second, third []float64
+	sweep, second, third []float64 // values of the factors a, b and c
 	noise                float64
 }
 
@@ -130,8 +130,9 @@ func (f factorial) learnCombination(t *testing.T, s triplets.Set) (*honest.Model
 	return m, p
 }
 
-// Intervals of a combination that was not measured contain the shares that they promise. Witness: the laws. With 36
-// designs the share of 68 % intervals has a standard error of about 3 %.
+// Expected: intervals of 95 % and 68 % at a combination that was not measured contain about these shares of its
+// values. With 36 designs, the share of 68 % intervals has a standard error of about 3 %. Witness: the simulated
+// laws.
 func TestMissingCombination(t *testing.T) {
 	inside := 0.0
 	inside68 := 0.0
@@ -158,12 +159,12 @@ func TestMissingCombination(t *testing.T) {
 	}
 
 	t.Logf("inside 68 %%: %.3f, inside 95 %%: %.3f of %g values", inside68/values, inside/values, values)
-	assert.InDelta(t, 0.69, inside68/values, 0.08)
-	assert.InDelta(t, 0.955, inside/values, 0.03)
+	assert.InDelta(t, 0.69, inside68/values, 0.08, "share inside the 68 percent intervals")
+	assert.InDelta(t, 0.955, inside/values, 0.03, "share inside the 95 percent intervals")
 }
 
-// Whether speeds enter as they are or as logarithms is decided by evidence: a level goes with the logarithm of the
-// speed; the stall of the wing and its lift go nearly linearly.
+// The evidence decides whether speeds enter as they are or as logarithms. Expected: the speed of a level enters as its
+// logarithm, because the simulated level is linear in it; a speed with linear and periodic effects enters as it is.
 func TestSpeedsByEvidence(t *testing.T) {
 	linear := factorial{
 		inputs: []string{"alpha_deg", "u_m_s", "flap_deg"},
@@ -184,7 +185,8 @@ func TestSpeedsByEvidence(t *testing.T) {
 	}
 }
 
-// What is learned of units does not see the test part: its outcomes set to a million change no bit.
+// Expected: the design and the scales of units stay the same to the bit if the outcomes of the test part are set to a
+// million.
 func TestUnitsSeeNothingOfTheTest(t *testing.T) {
 	f := factorials[2]
 	s, _ := f.simulate(7)
@@ -200,7 +202,7 @@ func TestUnitsSeeNothingOfTheTest(t *testing.T) {
 	assert.Equal(t, m.Calibration.Design, other.Calibration.Design)
 }
 
-// λ is the number that numpy finds by conditioning the process on the other rows alone, for each unit anew.
+// Witness: testdata/units.py, which finds λ by numpy: it conditions the process anew on the other rows, for each unit.
 func TestUnitScalesByNumpy(t *testing.T) {
 	python := ""
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
@@ -240,7 +242,7 @@ func TestUnitScalesByNumpy(t *testing.T) {
 	compared := 0
 	for k, u := range m.Calibration.Units {
 		if len(u.Inside) < int(want[k][0]) {
-			continue // the program leaves out some of so many units
+			continue // the program leaves out only some of many units, and numpy all
 		}
 
 		assert.InDelta(t, want[k][1], u.Factor[0], 1e-6*want[k][1], "units of %v", u.Factors)
@@ -250,8 +252,9 @@ func TestUnitScalesByNumpy(t *testing.T) {
 	require.GreaterOrEqual(t, compared, 3, "sets of factors that were compared")
 }
 
-// Conditions, values and combinations of two measured campaigns, each left out in turn, are inside the intervals that
-// the others make about as often as the intervals promise. Witness: the measurements. The page has the table.
+// Units of two measured campaigns are left out in turn: conditions, values and combinations. Expected: their values
+// are inside the intervals about as often as the levels state, and the table of docs/research/intervals.md has the
+// numbers. Witness: the measurements.
 func TestMeasuredUnits(t *testing.T) {
 	long(t)
 	doc := string(testfile.Read(t, "../../docs/research/intervals.md"))
@@ -278,9 +281,9 @@ func TestMeasuredUnits(t *testing.T) {
 			units := cmp.Or(strings.Join(u.Factors, " × "), "single conditions")
 			row := fmt.Sprintf("| %s | %s | %d | %.2f, %.2f | %.3f | %.3f |", c.name, units, e.Units, u.Factor[0],
 				u.Factor[1], e.Inside68, e.Inside)
-			assert.True(t, strings.Contains(doc, row), "the page has no %q", row)
-			assert.InDelta(t, 0.73, e.Inside68, 0.1)
-			assert.InDelta(t, 0.95, e.Inside, 0.04)
+			assert.True(t, strings.Contains(doc, row), "the page has %q", row)
+			assert.InDelta(t, 0.73, e.Inside68, 0.1, "share inside the 68 percent intervals, %s", units)
+			assert.InDelta(t, 0.95, e.Inside, 0.04, "share inside the 95 percent intervals, %s", units)
 		}
 	}
 }
