@@ -186,9 +186,9 @@ const mostPoints = 100
 
 // addNotes adds the notes that the result does not have yet.
 func (c *comparison) addNotes(notes ...string) {
-	for _, name := range notes {
-		if !slices.Contains(c.Notes, name) {
-			c.Notes = append(c.Notes, name)
+	for _, note := range notes {
+		if !slices.Contains(c.Notes, note) {
+			c.Notes = append(c.Notes, note)
 		}
 	}
 }

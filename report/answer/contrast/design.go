@@ -44,18 +44,18 @@ func (c *comparison) design(outcome int) *design {
 	grids, places := c.grids(outcome)
 	d := &design{}
 
-	pairs := grid{}
+	differences := grid{}
 	for unit, curve := range grids[0] {
 		for cell, y := range curve {
 			if other, ok := grids[1][unit][cell]; ok {
-				pairs.set(unit, cell, other-y)
+				differences.set(unit, cell, other-y)
 			}
 		}
 	}
 
-	allOnBoth := len(pairs) > 0 && len(pairs) == len(grids[0]) && len(pairs) == len(grids[1])
-	if len(pairs) >= 3 || allOnBoth {
-		d.pair(pairs, places, c.Options.Unit)
+	allOnBoth := len(differences) > 0 && len(differences) == len(grids[0]) && len(differences) == len(grids[1])
+	if len(differences) >= 3 || allOnBoth {
+		d.pair(differences, places, c.Options.Unit)
 		return d
 	}
 
@@ -119,22 +119,23 @@ func alone(unit string) string {
 		"configuration differ; measure another", unit)
 }
 
-// pair makes the design of differences within units. pairs contains the difference of each unit at each condition.
-func (d *design) pair(pairs grid, places conditions, unit string) {
-	pairs, places, averaged := between(pairs, places)
+// pair makes the design of differences within units. differences contains the difference of each unit at each
+// condition.
+func (d *design) pair(differences grid, places conditions, unit string) {
+	differences, places, averaged := between(differences, places)
 	if averaged {
 		d.notes = append(d.notes, "units of other conditions are averaged: the interval is that of the mean over conditions "+
 			"like these")
 	}
 
 	cells := map[string]bool{}
-	for _, curve := range pairs {
+	for _, curve := range differences {
 		for cell := range curve {
 			cells[cell] = true
 		}
 	}
 
-	stratum, left := complete([2]grid{nil, pairs}, places.sorted(cells), places)
+	stratum, left := complete([2]grid{nil, differences}, places.sorted(cells), places)
 	d.blocks = []block{stratum}
 	d.units = [2]int{len(stratum.side[1]), len(stratum.side[1])}
 	d.difference = d.mean()
@@ -154,17 +155,17 @@ func (d *design) pair(pairs grid, places conditions, unit string) {
 // strata makes the design of a comparison without repeats: each stratum counts as a unit, whose differences are the
 // differences of the sides' means.
 func (d *design) strata(places conditions, unit string) {
-	pairs := grid{}
+	differences := grid{}
 	for i, stratum := range d.blocks {
 		for j, cell := range stratum.cells {
-			pairs.set(fmt.Sprintf("%09d", i), key(cell), stratum.difference(j))
+			differences.set(fmt.Sprintf("%09d", i), key(cell), stratum.difference(j))
 		}
 	}
 
 	units := d.units
 	d.notes = append(d.notes, fmt.Sprintf("no condition was repeated: the units are %d pairs at equal conditions",
 		len(d.blocks)))
-	d.pair(pairs, places, unit)
+	d.pair(differences, places, unit)
 	d.units = units
 }
 
@@ -244,12 +245,12 @@ func pseudoResiduals(list []match, axis int) (squares, count float64) {
 	return squares, count
 }
 
-// between averages the differences over the conditions that do not vary within any unit, because units of other
-// conditions are then units like others. It returns the differences by the conditions that are left, these conditions,
-// and whether it averaged over any.
-func between(pairs grid, places conditions) (differences grid, kept conditions, averaged bool) {
+// between makes units that differ only in inputs that do not vary within any unit repeats of each other: it replaces
+// these inputs by NaN in the conditions. It returns the differences at the new conditions, the new conditions, and
+// whether it replaced any input. Averages over units are then averages over the values of these inputs.
+func between(differences grid, places conditions) (merged grid, kept conditions, averaged bool) {
 	varies := map[int]bool{} // within a unit
-	for _, curve := range pairs {
+	for _, curve := range differences {
 		var first []float64
 		for cell := range curve {
 			if first == nil {
@@ -262,9 +263,9 @@ func between(pairs grid, places conditions) (differences grid, kept conditions, 
 		}
 	}
 
-	differences = grid{}
+	merged = grid{}
 	kept = conditions{}
-	for unit, curve := range pairs {
+	for unit, curve := range differences {
 		for cell, y := range curve {
 			rest := slices.Clone(places[cell])
 			for k := range rest {
@@ -275,11 +276,11 @@ func between(pairs grid, places conditions) (differences grid, kept conditions, 
 			}
 
 			kept[key(rest)] = rest
-			differences.set(unit, key(rest), y)
+			merged.set(unit, key(rest), y)
 		}
 	}
 
-	return differences, kept, averaged
+	return merged, kept, averaged
 }
 
 // difference returns the difference of the sides' means over their units in cell j.

@@ -14,7 +14,7 @@ type Options struct {
 	Things      []map[string]string // by condition: its names by label, see ParseAt; nil: all things are new
 	Only        string              // columns of CSV and JSON: "" (all), OnlyCalibrated or OnlyNetwork
 
-	named []string // labels of which any condition has a name; nil: those of Things
+	named []string // labels for which any condition has a name; nil: Answer finds them in Things
 
 	// For Table alone:
 	Network bool // whether to print the networks' own prediction beside a calibrated one
@@ -99,14 +99,14 @@ func (m *Models) outcomeUnits() []string {
 	return units
 }
 
-// at returns the i-th condition.
-func (a *Answer) at(i int) []float64 {
+// inputsAt returns the inputs of the i-th condition.
+func (a *Answer) inputsAt(i int) []float64 {
 	width := len(a.Card.Inputs)
 	return a.X[i*width : (i+1)*width]
 }
 
 // silent reports whether the networks give no interval at the i-th condition because it is outside the training range.
-func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.at(i)) != nil }
+func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.inputsAt(i)) != nil }
 
 // rise returns E|cov| of the networks at the i-th condition over E|cov| at the training conditions, or NaN if it was
 // not sampled.

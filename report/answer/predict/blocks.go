@@ -16,14 +16,14 @@ const (
 	mostTogether   = 1 << 14 // conditions
 )
 
-// WriteCSV predicts at conditions x as Answer does, and writes what Answer.CSV returns, a block of conditions after
-// another.
+// WriteCSV predicts at conditions x as Answer does, and writes the records of Answer.CSV. It predicts one block of
+// conditions after the other.
 func (m *Models) WriteCSV(ctx context.Context, w io.Writer, x []float64, o Options) error {
 	together := min(max(blockValues/len(m.Card.Outcomes), fewestTogether), mostTogether)
 	return m.writeBlocks(ctx, w, x, o, together)
 }
 
-// writeBlocks predicts so many conditions together, and writes their rows.
+// writeBlocks writes the rows of all conditions. It predicts the given number of conditions together.
 func (m *Models) writeBlocks(ctx context.Context, w io.Writer, x []float64, o Options, together int) error {
 	o.named = m.namedLabels(o.Things)
 	width := len(m.Card.Inputs)

@@ -22,7 +22,7 @@ func (a *Answer) CSV() []numbers.Object {
 		}
 
 		records[i] = append(object, "distance", where.Distance, "below", where.Below, "above", where.Above,
-			"abs_cov_rise", a.rise(i), "extrapolation", a.Outside(a.at(i)))
+			"abs_cov_rise", a.rise(i), "extrapolation", a.Outside(a.inputsAt(i)))
 	}
 
 	return records
@@ -71,7 +71,7 @@ func (a *Answer) JSON() numbers.Object {
 // conditionAt returns the inputs of the i-th condition by name. If there is a calibrated prediction, it adds the
 // condition's names of labels, for each label that any condition names.
 func (a *Answer) conditionAt(i int) numbers.Object {
-	object := numbers.Named(a.InputNames(), a.at(i))
+	object := numbers.Named(a.InputNames(), a.inputsAt(i))
 	if a.Recommended == nil {
 		return object
 	}
@@ -95,7 +95,7 @@ func (a *Answer) condition(i int, columns []column) numbers.Object {
 	}
 
 	return numbers.Object{
-		"at", a.conditionAt(i), "extrapolation", append([]string{}, a.Outside(a.at(i))...),
+		"at", a.conditionAt(i), "extrapolation", append([]string{}, a.Outside(a.inputsAt(i))...),
 		"position", place, "abs_cov_rise", a.rise(i), "prediction", a.values(i, columns),
 	}
 }

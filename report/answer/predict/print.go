@@ -24,7 +24,7 @@ func (a *Answer) Table(w io.Writer) error {
 
 	both := a.Recommended != nil && a.options.Network
 	for i := range a.Network.N {
-		fmt.Fprintf(&b, "\nat %s\n", a.conditionText(a.at(i)))
+		fmt.Fprintf(&b, "\nat %s\n", a.conditionText(a.inputsAt(i)))
 
 		if a.Recommended != nil {
 			a.recommendedRows(&b, i)
@@ -42,7 +42,7 @@ func (a *Answer) Table(w io.Writer) error {
 			fmt.Fprintf(&b, "E|cov|: × %s of the training conditions\n", twoDigits(a.rise(i)))
 		}
 
-		for _, s := range a.Outside(a.at(i)) {
+		for _, s := range a.Outside(a.inputsAt(i)) {
 			fmt.Fprintln(&b, "extrapolation: "+s)
 		}
 	}
@@ -56,8 +56,8 @@ func (a *Answer) Table(w io.Writer) error {
 	return nil
 }
 
-// warnsByRise reports whether the rise of E|cov| is known at condition i and stands beside an interval: it says how
-// likely such an interval is to be wrong, and nothing where there is none.
+// warnsByRise reports whether the rise of E|cov| at condition i is known and is printed. It is printed beside an
+// interval only, because it says how likely the interval is to be wrong.
 func (a *Answer) warnsByRise(i int) bool {
 	if math.IsNaN(a.rise(i)) {
 		return false
@@ -79,8 +79,8 @@ func (a *Answer) warnsByRise(i int) bool {
 	return false
 }
 
-// asksForGroups reports whether the law of the groups holds at some condition: otherwise what left-out groups showed
-// says nothing about the answer.
+// asksForGroups reports whether the intervals at some condition come from the left-out groups. If none does, the record
+// of the left-out groups says nothing about the answer, and is not printed.
 func (a *Answer) asksForGroups() bool {
 	for i := range a.Recommended.N {
 		if a.Recommended.Query(i).Scale == nil {
@@ -91,7 +91,7 @@ func (a *Answer) asksForGroups() bool {
 	return false
 }
 
-// head prints the names of the models, and what their intervals rest on.
+// head prints the names of the models, and where their intervals come from.
 func (a *Answer) head(text *strings.Builder) {
 	if a.Card.Experiment != "" {
 		a.names(text)
@@ -126,7 +126,7 @@ func (a *Answer) names(text *strings.Builder) {
 	fmt.Fprintf(text, "%s, %s data, split %s%s; %s\n", a.Card.Experiment, a.Card.Data, a.Card.Split, held, seeds)
 }
 
-// calibration prints what the calibrated model rests on, and its limits.
+// calibration prints the base of the calibrated model, the groups that it learned from, and its limits.
 func (a *Answer) calibration(text *strings.Builder, calibration *interval.Calibration) {
 	fmt.Fprintf(text, "calibrated: %s, %s\n", calibration.Base, calibration.Learned())
 
@@ -167,7 +167,7 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 		sigma := math.Sqrt(recommended.Total[k])
 		record := cmp.Or(recommended.record(i), a.recordIn(a.Intervals, j), leftOut)
 		if recommended.Refused[i] != nil {
-			record = "none" // no interval, and what others did says nothing here
+			record = "none" // there is no interval here, so that the record of other intervals says nothing
 		}
 
 		cells := outcomeRow(outcome, recommended.Mu[k], recommended.Half[k], recommended.Total[k])
