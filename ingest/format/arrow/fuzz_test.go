@@ -62,8 +62,9 @@ func allocated(do func()) int64 {
 func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (ingest.Reader, error)) {
 	size := int64(len(b))
 	explained := func(err error) {
-		var d *fault.Error
-		require.False(t, err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d), "%T: %v", err, err)
+		if err != nil && !errors.Is(err, io.EOF) {
+			require.ErrorAs(t, err, new(*fault.Error))
+		}
 	}
 
 	var err error
@@ -92,8 +93,11 @@ func readAny(t *testing.T, b []byte, open func(ingest.Source, ingest.Options) (i
 			ingesttest.ReportBound(t, fmt.Sprintf("bytes allocated to read %d bytes", size), used,
 				aside+batches*(96<<20+loadTimes*size))
 
-			if want := min(300, ch.Samples-start); err == nil && n != 300 || errors.Is(err, io.EOF) && int64(n) != want {
-				t.Fatalf("read %d of %d at %d of %d: %v", n, want, start, ch.Samples, err)
+			switch {
+			case err == nil:
+				require.Equal(t, 300, n, "samples read from %d on of %d", start, ch.Samples)
+			case errors.Is(err, io.EOF):
+				require.Equal(t, min(300, ch.Samples-start), int64(n), "samples read from %d on of %d", start, ch.Samples)
 			}
 		}
 	}

@@ -243,13 +243,11 @@ func TestKinds(t *testing.T) {
 
 	for _, pattern := range []string{"testdata/*.arrow", "testdata/*/*.arrow"} {
 		paths, err := filepath.Glob(pattern)
-		require.NoError(t, err, "%s: %v", pattern, err)
-		require.NotEmpty(t, paths, "%s: %v", pattern, err)
+		require.NoError(t, err, "%s", pattern)
+		require.NotEmpty(t, paths, "%s", pattern)
 
-		for _, p := range paths {
-			b := testfile.Read(t, p)
-
-			files[p] = b
+		for _, path := range paths {
+			files[path] = testfile.Read(t, path)
 		}
 	}
 
@@ -268,16 +266,15 @@ func compare(t *testing.T, b []byte) {
 	require.NoError(t, err)
 
 	schema := other.Schema()
-	require.Len(t, f.columns, schema.NumFields(), "%d columns in %d batches", len(f.columns), len(f.batches))
-	require.Len(t, f.batches, other.NumRecords(), "%d columns in %d batches", len(f.columns), len(f.batches))
+	require.Len(t, f.columns, schema.NumFields(), "columns")
+	require.Len(t, f.batches, other.NumRecords(), "batches")
 
 	assert.Equal(t, schema.Metadata().ToMap(), pairs(f.attributes, ""), "attributes")
 
 	for i, c := range f.columns {
 		field := schema.Field(i)
-		if c.name != field.Name || !strings.Contains(typeName(field.Type), c.title) {
-			t.Errorf("column %s of %s, expected %s of %s", c.name, c.title, field.Name, typeName(field.Type))
-		}
+		assert.Equal(t, field.Name, c.name, "name of column %d", i)
+		assert.Contains(t, typeName(field.Type), c.title, "type of column %s", c.name)
 
 		assert.Equal(t, field.Metadata.ToMap(), pairs(c.attributes, c.unit), "column %s: attributes", c.name)
 
@@ -292,11 +289,10 @@ func compare(t *testing.T, b []byte) {
 
 			if c.number {
 				require.NoError(t, p.Read([]int{0}, from, [][]float64{got}))
-			}
 
-			for j := range got {
-				if a := rec.Column(i); c.number && fmt.Sprint(got[j]) != number(t, a, j) {
-					t.Fatalf("column %s, batch %d, row %d: %v, expected %s", c.name, k+1, j, got[j], number(t, a, j))
+				for j, v := range got {
+					want := number(t, rec.Column(i), j)
+					require.Equal(t, want, fmt.Sprint(v), "column %s, batch %d, row %d", c.name, k+1, j)
 				}
 			}
 

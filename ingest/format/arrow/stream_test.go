@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -63,24 +64,23 @@ func TestStream(t *testing.T) {
 		s := stream(t, c.batches, c.rows, c.o...)
 		for _, b := range [][]byte{s, s[:len(s)-8]} { // without the mark of the end, too
 			r, err := OpenOutput(ingesttest.Source(b), ingest.Options{})
-			require.NoError(t, err, "%s: %v", c.name, err)
+			require.NoError(t, err, "%s", c.name)
 
 			x := ingesttest.ReadAll(t, r)
 
 			n := c.batches * c.rows
-			if len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1) {
-				t.Errorf("%s: %v", c.name, x)
-			}
-
-			if ch := r.Info().Channels[0]; ch.Unit != "N" || ch.RateHz != 2000 {
-				t.Errorf("%s: %+v", c.name, ch)
-			}
-
-			_ = r.Close()
+			require.Len(t, x, 2, "%s: channels", c.name)
+			require.Len(t, x[0], n, "%s: samples", c.name)
+			assert.Equal(t, float64(n-1)/4, x[0][n-1], "%s: last force", c.name)
+			assert.Equal(t, float64(n-1), x[1][n-1], "%s: last count", c.name)
+			assert.Equal(t, "N", r.Info().Channels[0].Unit, "%s: unit", c.name)
+			assert.Equal(t, 2000.0, r.Info().Channels[0].RateHz, "%s: rate", c.name)
+			require.NoError(t, r.Close())
 		}
 	}
 }
 
+// Output that is not a whole stream, or contradicts itself, is refused with an error that names the message.
 func TestStreamRefused(t *testing.T) {
 	s := stream(t, 2, 4)
 	put := func(at int, v uint32) []byte {

@@ -76,13 +76,12 @@ func TestDescribed(t *testing.T) {
 		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
 	} {
 		r, err := Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.name)), c.o)
-		require.NoError(t, err, "%s: %v", c.name, err)
+		require.NoError(t, err, "%s", c.name)
 
 		ch := r.Info().Channels[c.channel]
 		got := fmt.Sprintf("%s %s %g %t", ch.Name, ch.Unit, math.Round(ch.RateHz*1e6)/1e6, ch.IsTime())
-		if codes := ingesttest.Codes(r.Info().Warnings); got != c.want || codes != c.codes {
-			t.Errorf("%s: %s, warnings %q", c.name, got, codes)
-		}
+		assert.Equal(t, c.want, got, "%s: name, unit, rate, and whether it is the time", c.name)
+		assert.Equal(t, c.codes, ingesttest.Codes(r.Info().Warnings), "%s: warnings", c.name)
 	}
 }
 
@@ -112,15 +111,13 @@ func TestRefused(t *testing.T) {
 
 	r := ingesttest.Open(t, Format, swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
 
-	if i := r.Info(); i.Channels[0].RateHz != 6135 || ingesttest.Codes(i.Warnings) != "rate-digits" {
-		t.Errorf("%+v", i)
-	}
+	assert.Equal(t, 6135.0, r.Info().Channels[0].RateHz, "1/0.000163 is 6134.97")
+	assert.Equal(t, "rate-digits", ingesttest.Codes(r.Info().Warnings))
 
 	r = ingesttest.Open(t, Format, b[:len(b)-100], ingest.Options{Truncated: "use"})
 
-	if i := r.Info(); i.Channels[0].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
-		t.Errorf("%+v", i)
-	}
+	assert.EqualValues(t, 17, r.Info().Channels[0].Samples)
+	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
 
 	wrong := bytes.Clone(b)
 	wrong[len(wrong)-4] = 'x'

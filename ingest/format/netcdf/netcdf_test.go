@@ -54,9 +54,8 @@ func TestTruth(t *testing.T) {
 			r := ingesttest.Open(t, Format, ingesttest.Testdata(t, name), ingest.Options{})
 
 			cs := r.Info().Channels
-			if len(cs) != len(want) || len(r.Info().Warnings) > 0 {
-				t.Fatalf("%d channels, want %d; %v", len(cs), len(want), r.Info().Warnings)
-			}
+			require.Len(t, cs, len(want), "channels")
+			require.Empty(t, r.Info().Warnings, "warnings")
 
 			for c := range cs {
 				n := len(want[c])
@@ -64,9 +63,9 @@ func TestTruth(t *testing.T) {
 
 				for _, at := range []int{0, n / 2, n - 1} {
 					x := make([]float64, n-at)
-					if got, err := r.Read([]int{c}, int64(at), [][]float64{x}); got != n-at || err != nil {
-						t.Fatalf("%s from %d: %d, %v", cs[c].Name, at, got, err)
-					}
+					got, err := r.Read([]int{c}, int64(at), [][]float64{x})
+					require.NoError(t, err, "%s from %d on", cs[c].Name, at)
+					require.Equal(t, n-at, got, "%s from %d on: samples read", cs[c].Name, at)
 
 					for i, v := range x {
 						w := want[c][at+i]
@@ -90,14 +89,14 @@ func TestTruth(t *testing.T) {
 
 			last := len(cs) - 1
 			if cs[last].Samples == cs[last-1].Samples {
-				if n, err := r.Read([]int{last, last - 1}, 1, dst); n != 2 || err != nil {
-					t.Fatal(n, err)
-				}
+				n, err := r.Read([]int{last, last - 1}, 1, dst)
+				require.NoError(t, err)
+				require.Equal(t, 2, n, "samples read")
 
 				for k, c := range []int{last, last - 1} {
 					for i, v := range dst[k] {
-						if w := want[c][1+i]; w != nil && v != *w {
-							t.Errorf("channel %d, sample %d: %v", c, 1+i, v)
+						if w := want[c][1+i]; w != nil { // nil: not a sample
+							assert.Equal(t, *w, v, "channel %d, sample %d", c, 1+i)
 						}
 					}
 				}
@@ -108,16 +107,17 @@ func TestTruth(t *testing.T) {
 	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 
 	rpm, err := condition.Roles{}.Attribute(r.Info(), "rpm", "rpm", "")
-	if c := r.Info().Channels[15]; err != nil || rpm.Value != 3000.5 ||
-		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
-		t.Errorf("%v, %v, %+v", rpm, err, c)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 3000.5, rpm.Value)
+	assert.Equal(t, "plane[1]", r.Info().Channels[15].Name)
+	assert.Equal(t, "Pa", r.Info().Channels[15].Unit)
+	assert.Equal(t, 2000.0, r.Info().Channels[15].RateHz)
 
 	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{})
 
-	if c := r.Info().Channels[30]; !c.IsTime() || c.Unit != "seconds" || math.Abs(c.RateHz-2048) > 1e-6 {
-		t.Errorf("%+v", c)
-	}
+	assert.True(t, r.Info().Channels[30].IsTime())
+	assert.Equal(t, "seconds", r.Info().Channels[30].Unit)
+	assert.InDelta(t, 2048, r.Info().Channels[30].RateHz, 1e-6)
 }
 
 // Files that were written as a stream do not state the number of records. It follows from the size of the file, which
@@ -154,7 +154,6 @@ func TestRefused(t *testing.T) {
 
 	r := ingesttest.Open(t, Format, records[:len(records)-40], ingest.Options{Truncated: "use"})
 
-	if i := r.Info(); i.Channels[1].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
-		t.Errorf("%+v", i)
-	}
+	assert.EqualValues(t, 17, r.Info().Channels[1].Samples)
+	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
 }

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
+	"github.com/stretchr/testify/assert"
 )
 
 // npyFile returns a file with the given header.
@@ -73,9 +74,9 @@ func TestNPYTruncatedAndRate(t *testing.T) {
 	b := ingesttest.NPY("<f8", false, make([]byte, 100), 10, 2)
 	r := ingesttest.Open(t, Format, b, ingest.Options{Truncated: "use", RateHz: 48000})
 
-	i := r.Info()
-	if c := i.Channels[1]; c.Samples != 6 || c.RateHz != 48000 || c.Unit != "" || len(i.Warnings) != 1 ||
-		i.Warnings[0].Code != "truncated" {
-		t.Errorf("%+v", i)
-	}
+	c := r.Info().Channels[1]
+	assert.EqualValues(t, 6, c.Samples, "100 bytes are 6 frames of 16 bytes")
+	assert.Equal(t, 48000.0, c.RateHz)
+	assert.Empty(t, c.Unit)
+	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
 }

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"log"
 	"os"
-	"strings"
 	"testing"
 
 	"doubletake/ingest"
@@ -59,9 +58,9 @@ func TestTruth(t *testing.T) {
 
 			for _, want := range ingesttest.ReadAll(t, w) {
 				x := make([]float64, len(want))
-				if n, err := r.Read([]int{at}, 0, [][]float64{x}); n != len(x) || err != nil {
-					t.Fatal(n, err)
-				}
+				n, err := r.Read([]int{at}, 0, [][]float64{x})
+				require.NoError(t, err, "channel %d", at)
+				require.Len(t, x, n, "channel %d: samples read", at)
 
 				ingesttest.Equal(t, x, want)
 
@@ -84,16 +83,17 @@ func TestLarge(t *testing.T) {
 
 	x := make([]float64, 1)
 	for _, i := range []int64{0, 5000, 500000, 524287, 524288, 524000, 786431, 3, 600000} {
-		if n, err := r.Read([]int{0}, i, [][]float64{x}); n != 1 || err != nil || x[0] != float64(i/1000) {
-			t.Errorf("value %d is %v, %d, %v", i, x, n, err)
-		}
+		n, err := r.Read([]int{0}, i, [][]float64{x})
+		require.NoError(t, err, "value %d", i)
+		require.Equal(t, 1, n, "value %d", i)
+		assert.Equal(t, float64(i/1000), x[0], "value %d", i)
 	}
 
 	require.NoError(t, r.Close())
 
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "temporary files that are left")
 }
 
 // archive returns a zip archive with the given headers, which may be wrong.
@@ -103,11 +103,10 @@ func archive(t testing.TB, data []byte, headers ...zip.FileHeader) []byte {
 	z := zip.NewWriter(&b)
 	for _, h := range headers {
 		h.CompressedSize64 = uint64(len(data))
-		if w, err := z.CreateRaw(&h); err != nil {
-			t.Fatal(err)
-		} else if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
+		w, err := z.CreateRaw(&h)
+		require.NoError(t, err)
+		_, err = w.Write(data)
+		require.NoError(t, err)
 	}
 
 	require.NoError(t, z.Close())
@@ -155,9 +154,9 @@ func TestRefused(t *testing.T) {
 	}
 
 	r, err := Format.Open(ingesttest.Source(archive(t, z, good, good)), ingest.Options{})
-	if err != nil || len(r.Info().Unread) != 1 || !strings.Contains(r.Info().Unread[0].Reason, "two of this name") {
-		t.Errorf("%v, %v", r, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, r.Info().Unread, 1)
+	assert.Contains(t, r.Info().Unread[0].Reason, "two of this name")
 }
 
 // FuzzOpen checks that no input makes the reader panic, hang, or take more than 64 MiB plus 64 times the input.
