@@ -1,15 +1,15 @@
 // Package budget computes the uncertainty of a measurement by JCGM 100 (GUM): the standard
 // uncertainty of each source, its contribution to the result, and the expanded uncertainty.
 // Uncertainties of type A come from pairs and repeats by nested variances, uncertainties of
-// type B from the configuration. The Monte Carlo method of JCGM 101 shows whether the linear
+// type B are stated. The Monte Carlo method of JCGM 101 shows whether the linear
 // law is too coarse. docs/budget.md has the formulas.
 //
-// Read and Of make the budgets of an experiment (experiment.go, with the variances of
+// Of makes the budgets of an experiment (experiment.go, with the variances of
 // nested.go and the pools of alike.go), Evaluate propagates the uncertainties of one budget
 // (budget.go), and print.go writes the results.
 //
 // The law of propagation is of first order, with exact derivatives. A budget does not contain
-// effects that no repetition shows and no configuration states. It names the effects it knows of.
+// effects that no repetition shows and nobody states. It names the effects it knows of.
 package budget
 
 import (
