@@ -49,11 +49,12 @@ func (t *conditionsTable) isFile(cell string) bool {
 	return cell != "" && !isGlob(cell) && len(t.index.filesNamed(cell)) > 0
 }
 
-// isFileNumber reports whether a cell is a number that one recording has in its name.
+// isFileNumber reports whether a cell is a whole number that exactly one recording has in its name: 17 means
+// rec_0017.wav.
 func (t *conditionsTable) isFileNumber(cell string) bool { return len(t.index.fileNumbered(cell)) > 0 }
 
-// findColumns names the columns and finds the special ones. It returns an error if there is no column of files, or if a
-// column that the options name is not there.
+// findColumns names the columns and finds the special ones: the files, the channels, and the edges of intervals. It
+// returns an error if no column names files, or if the options name a column that the table does not have.
 func (t *conditionsTable) findColumns() error {
 	indices, err := t.nameColumns()
 	if err != nil {

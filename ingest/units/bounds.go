@@ -76,7 +76,16 @@ var bounds = []Bound{
 	{
 		Quantity: "distance", Unit: "m", Least: 1e-4, Most: 1e5, Low: 5e-3, High: 200,
 		others: []otherUnit{{"mm", 1e-3, 0}, {"cm", 1e-2, 0}},
-		names:  regexp.MustCompile(`^(?:distance|r|radius_mic|mic_distance)_m$`),
+		names:  regexp.MustCompile(`^(?:distance|from|to|r|radius_mic|mic_distance)_m$`),
+	},
+	{
+		Quantity: "voltage at full scale", Unit: "V", Least: 1e-6, Most: 1e4, Low: 0.01, High: 200,
+		others: []otherUnit{{"mV", 1e-3, 0}, {"µV", 1e-6, 0}},
+		names:  regexp.MustCompile(`^full_scale_v$`),
+	},
+	{
+		Quantity: "level of a calibrator", Unit: "dB re 20 µPa", Least: 20, Most: 200, Low: 70, High: 134,
+		names: regexp.MustCompile(`^level_db$`),
 	},
 	{
 		Quantity: "gain", Unit: "dB", Least: -200, Most: 200, Low: -80, High: 100, zero: true,

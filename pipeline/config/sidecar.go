@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
@@ -48,7 +49,12 @@ func ReadValues(path string) ([]Value, error) {
 	}
 
 	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(content)).Decode(&doc); err != nil {
+	err = yaml.NewDecoder(bytes.NewReader(content)).Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("expected keys and values, such as rpm: 3000, found an empty file")
+	}
+
+	if err != nil {
 		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 
@@ -68,7 +74,11 @@ func ReadValues(path string) ([]Value, error) {
 type valueList struct {
 	values []Value
 	lines  map[string]int // the line of each name, from 1
+	keys   int            // keys read so far; an alias is read again each time
 }
+
+// maxKeys bounds the keys of a sidecar. Aliases of aliases could multiply the keys of a small file without end.
+const maxKeys = 100_000
 
 // addMapping adds the values of a mapping. prefix is the name of the mapping, and depth the number of keys in prefix.
 func (l *valueList) addMapping(mapping *yaml.Node, prefix string, depth int) error {
@@ -81,6 +91,12 @@ func (l *valueList) addMapping(mapping *yaml.Node, prefix string, depth int) err
 		key := mapping.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			continue
+		}
+
+		l.keys++
+		if l.keys > maxKeys {
+			return fmt.Errorf("line %d: expected at most %d keys, with those that aliases repeat, found more", key.Line,
+				maxKeys)
 		}
 
 		name := join(prefix, key.Value)
