@@ -55,8 +55,8 @@ func TestConstructions(t *testing.T) {
 		}
 	}
 
-	require.Nil(t, Find("none", true), "found by another name, or not where there is one kind only")
-	assert.NotNil(t, Find("split-halves", false), "found by another name, or not where there is one kind only")
+	assert.Nil(t, Find("none", true), "a name of no construction")
+	assert.NotNil(t, Find("split-halves", false))
 }
 
 // An outcome of a program of one's own is known by its name, and once; its version is part

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One rule for contradictions, with both origins. A set point in the name and a measured value within the
-// tolerance do not contradict: the measured one holds, whichever comes first. By hand.
+// Conditions of two origins that contradict each other are an error that names both. A set point in the name and a
+// measured value within the tolerance do not contradict: the measured one holds, whichever comes first. The expected
+// values were chosen by hand.
 func TestMerge(t *testing.T) {
 	number := func(v float64, origin string) Condition { return Condition{Column: "rpm", Value: v, Origin: origin} }
 	name := func(s, origin string) Condition {
@@ -31,7 +32,10 @@ func TestMerge(t *testing.T) {
 		{number(3000, Configured), number(2997, log), "map[rpm:2997] map[]"},
 		{number(2991, Configured), number(3000, FileName), "map[rpm:3000] map[]"},
 		{number(2991, attribute), number(2990, log), "map[rpm:2990] map[]"},
-		{number(3000, FileName), number(2980, log), "expected 3000, as in the file's name, found 2980 in " + log},
+		{
+			number(3000, FileName), number(2980, log),
+			"condition rpm: expected 3000, as in the file's name, found 2980 in " + log,
+		},
 		{number(3, attribute), number(4, log), "condition rpm: expected 3, as in the attribute RPM, found 4 in " + log},
 		{name("APC", FileName), name("APC", log), "map[] map[rpm:APC]"},
 		{name("APC", FileName), name("HQ", log), `label rpm: expected "APC", as in the file's name, found "HQ" in ` + log},
@@ -41,14 +45,14 @@ func TestMerge(t *testing.T) {
 		v, err := Merge("a.wav", map[string]Tolerance{"rpm": {Relative: 0.005}}, c.first, c.second)
 		got := fmt.Sprint(v.Numbers, v.Names)
 		if err != nil {
-			got = err.Error()
+			got = strings.TrimPrefix(err.Error(), "a.wav: ")
 		}
 
-		assert.True(t, strings.HasSuffix(got, c.want), "%v, %v: %s, want %s", c.first, c.second, got, c.want)
+		assert.Equal(t, c.want, got, "%v, %v", c.first, c.second)
 	}
 }
 
-// Names that a person takes for one, and such that are two. By hand.
+// Alike returns names that a person takes for one, and not those that are two. The names were chosen by hand.
 func TestAlike(t *testing.T) {
 	for names, want := range map[string]string{
 		"NACA0015,NACA 0015,naca-0015,APC-8x6,APC 8x6,APC-8x7": "[{APC 8x6 APC-8x6} {NACA 0015 NACA0015} " +

@@ -105,24 +105,26 @@ func TestInvariants(t *testing.T) {
 		require.Equal(t, q.List, p.List, "values in another order")
 
 		n := p.Nominals()
-		require.True(t, slices.IsSorted(n), "names ascend and differ")
-		require.Len(t, slices.Compact(n), len(p.List), "names ascend and differ")
+		require.True(t, slices.IsSorted(n), "the nominal values %v ascend", n)
+		require.Len(t, slices.Compact(n), len(p.List), "the nominal values differ")
 
 		for _, v := range values {
 			c, ok := p.Find(v)
-			require.True(t, ok, "%g found %v of %v", v, c, p)
-			require.GreaterOrEqual(t, v, c.Lo, "%g found %v of %v", v, c, p)
-			require.LessOrEqual(t, v, c.Hi, "%g found %v of %v", v, c, p)
+			require.True(t, ok, "%g of %v", v, p)
+			require.GreaterOrEqual(t, v, c.Lo)
+			require.LessOrEqual(t, v, c.Hi)
 
 			limit := tol.Absolute + tol.Relative*math.Abs(c.Hi+c.Lo)/2
-			require.LessOrEqual(t, c.Hi-c.Lo, 2*limit*(1+1e-6), "%v beyond the tolerance %v", c, tol)
-			require.False(t, c.Lo == c.Hi && c.Nominal != c.Lo, "%v beyond the tolerance %v", c, tol)
+			require.LessOrEqual(t, c.Hi-c.Lo, 2*limit*(1+1e-6), "width of %v, tolerance %v", c, tol)
+			if c.Lo == c.Hi {
+				require.InDelta(t, c.Lo, c.Nominal, 0, "the nominal value of a single value")
+			}
 		}
 	})
 }
 
-// Values evenly spaced, and set points of them: as many as there are cost no more than sorting them
-// (40,000 took 18 s when each cut looked at all gaps).
+// The set points of 40,000 evenly spaced values take about as long as sorting them. They took 18 s when each cut looked
+// at all gaps.
 func TestManySetPoints(t *testing.T) {
 	const n = 40000
 	v := make([]float64, n)

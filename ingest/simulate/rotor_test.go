@@ -442,7 +442,7 @@ func TestRotorRunsAreIndependent(t *testing.T) {
 	})
 	a := recordWAV(t, long, 3)
 	b := recordWAV(t, short, 3)
-	require.Equal(t, b.x[5], a.x[5][:len(b.x[5])], "a longer recording differs")
+	require.Equal(t, b.x[5], a.x[5][:len(b.x[5])], "the beginning of a longer recording")
 
 	other := with(DefaultRotor(), func(r *Rotor) {
 		r.DurationS = 0.5

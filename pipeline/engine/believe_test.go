@@ -33,7 +33,7 @@ func TestNothingBelieved(t *testing.T) {
 	w.files["f"] = "phi"
 	w.write(t)
 
-	w.makes(t, Options{}, "")
+	w.succeeds(t, Options{})
 
 	list, err := Assess(w.plan())
 	require.NoError(t, err)

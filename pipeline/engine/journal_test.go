@@ -75,5 +75,5 @@ func TestTail(t *testing.T) {
 		assert.Equal(t, want, Tail(path, 3), "%q", in)
 	}
 
-	assert.Empty(t, Tail(path+"none", 3), "got")
+	assert.Empty(t, Tail(path+"none", 3), "no such file")
 }

@@ -33,16 +33,15 @@ func TestPublishFolder(t *testing.T) {
 		}
 
 		list, err := os.ReadDir(filepath.Join(dir, "a/report/figures"))
-		require.NoError(t, err, "published %v, %v; want the two figures", list, err)
-		assert.Len(t, list, 2, "published %v, %v; want the two figures", list, err)
+		require.NoError(t, err)
+		assert.Len(t, list, 2)
 
 		require.NoError(t, os.Remove(filepath.Join(dir, "a/report/figures/one.svg")))
 	}
 }
 
-// TestPublishTakesAway: what a folder no longer holds disappears from it with
-// the next result, or when an earlier one comes back from the cache; a file that
-// somebody else put there stays.
+// A file that a new result no longer has disappears from the published folder, also if the result is an earlier one
+// from the cache. A file that somebody else put there stays.
 func TestPublishTakesAway(t *testing.T) {
 	dir := t.TempDir()
 	run := func(names ...string) {
@@ -67,14 +66,14 @@ func TestPublishTakesAway(t *testing.T) {
 	holds := func(want ...string) {
 		t.Helper()
 		list, err := os.ReadDir(filepath.Join(dir, "figures"))
+		require.NoError(t, err)
 
 		var got []string
 		for _, e := range list {
 			got = append(got, e.Name())
 		}
 
-		require.NoError(t, err)
-		assert.Equal(t, want, got, "%v, %v; want %v", got, err, want)
+		assert.Equal(t, want, got)
 	}
 
 	run("a", "b", "c")
