@@ -22,8 +22,8 @@ func TestRandomSamples(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b, err := RandomSamples(n, k, seed)
 		require.NoError(t, err)
-		require.Len(t, a, k, "%d and %d samples, %v", len(a), len(b), err)
-		require.Len(t, b, k, "%d and %d samples, %v", len(a), len(b), err)
+		require.Len(t, a, k)
+		require.Len(t, b, k)
 
 		all := slices.Concat(a, b)
 		slices.Sort(all)
@@ -257,8 +257,8 @@ func TestCheckBalanceBlocks(t *testing.T) {
 
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
 	require.NoError(t, err)
-	require.Equal(t, "constant", b.Flags[0].Code, "constant channel: %+v, %v", b, err)
-	assert.Equal(t, 0, b.Flags[0].Channel, "constant channel: %+v, %v", b, err)
+	require.Equal(t, "constant", b.Flags[0].Code, "a constant channel")
+	assert.Equal(t, 0, b.Flags[0].Channel, "a constant channel")
 
 	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
 	require.NoError(t, err, "slow record")

@@ -41,7 +41,7 @@ func TestCalibratorTone(t *testing.T) {
 		src := tones(c.rate, c.hz, c.a, c.sigma, int(12*c.rate), steady)
 		got, err := Calibrator(context.Background(), src,
 			CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
-		require.NoError(t, err, "%v: %v", c, err)
+		require.NoError(t, err, "%v", c)
 
 		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
 		want := math.Sqrt(c.a*c.a/2 + band)
@@ -111,6 +111,6 @@ func TestCalibratorErrors(t *testing.T) {
 		_, err := Calibrator(context.Background(), c.src, c.s)
 
 		var e *fault.Error
-		assert.ErrorAs(t, err, &e, "%s: %v", name, err)
+		assert.ErrorAs(t, err, &e, name)
 	}
 }

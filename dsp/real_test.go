@@ -201,6 +201,6 @@ func TestTrackedHalvesDisagree(t *testing.T) {
 		rotorAt(memory{x}, rate, 2, 0, tracked(20, 500)))
 
 	var e *fault.Error
-	require.ErrorAs(t, err, &e, "error %v", err)
-	assert.Equal(t, "one shaft speed in both halves", e.Want, "error %v", err)
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "one shaft speed in both halves", e.Want)
 }

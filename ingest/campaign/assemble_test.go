@@ -425,7 +425,7 @@ func FuzzConditions(f *testing.F) {
 		files := []string{"x.wav", "d/y.wav"}
 		c, err := ParseConditions("c", b, LogOptions{Files: files})
 		if err != nil {
-			require.ErrorAs(t, err, new(*fault.Error), "%T: %v", err, err)
+			require.ErrorAs(t, err, new(*fault.Error))
 			return
 		}
 

@@ -48,7 +48,7 @@ func TestLabelsOfTable(t *testing.T) {
 	west := condition.Values{Names: map[string]string{"rig": "west"}}
 	p, err := ReadTables([]TableFile{{Path: path, Name: "w", Values: west}}, o)
 	require.NoError(t, err)
-	assert.Equal(t, "west,west", strings.Join(flat(p.Texts), ","), "%v, %v", p, err)
+	assert.Equal(t, "west,west", strings.Join(flat(p.Texts), ","))
 
 	for want, bad := range map[string]func(o *TableOptions){
 		"found an empty cell": func(o *TableOptions) {

@@ -199,8 +199,8 @@ func TestScanWarnings(t *testing.T) {
 		m := ingesttest.NewMemory(c.x)
 		m.Step = c.step
 		_, w, err := Scan(context.Background(), m, ingest.Run{Row1: -1})
-		require.NoError(t, err, "%s: %v, %v", c.name, w, err)
-		assert.Equal(t, c.want, ingesttest.Codes(w), "%s: %v, %v", c.name, w, err)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.want, ingesttest.Codes(w), c.name)
 	}
 
 	// Through a WAV file: at the format's limit.
@@ -214,8 +214,8 @@ func TestScanWarnings(t *testing.T) {
 
 	s, w, err := Scan(context.Background(), r, ingest.Run{Row1: -1})
 	require.NoError(t, err)
-	require.Equal(t, "clipping", ingesttest.Codes(w), "%v, %v, %v", s, w, err)
-	assert.NotZero(t, s[0].Clipped, "%v, %v, %v", s, w, err)
+	require.Equal(t, "clipping", ingesttest.Codes(w))
+	assert.NotZero(t, s[0].Clipped)
 
 	// Clocks.
 	for text, want := range map[string]string{

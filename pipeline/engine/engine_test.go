@@ -437,8 +437,8 @@ func TestVerify(t *testing.T) {
 	for _, task := range []string{"join", "fit/0", "fit/1"} {
 		out, ok := res.Output(task, "out")
 		st, err := os.Stat(out)
-		require.True(t, ok, "%v, %v", out, err)
-		require.NoError(t, err, "%v, %v", out, err)
+		require.True(t, ok, "%v", out)
+		require.NoError(t, err)
 
 		b, err := os.ReadFile(out)
 		require.NoError(t, err)
@@ -600,8 +600,8 @@ func TestHeld(t *testing.T) {
 
 		settle(s)
 		x, err := s.hash(f, true)
-		require.NoError(t, err, "%d bytes: %s, %v", size, x.sum, err)
-		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(b)), x.sum, "%d bytes: %s, %v", size, x.sum, err)
+		require.NoError(t, err, "%d bytes", size)
+		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(b)), x.sum, "%d bytes", size)
 
 		if size > holdBytes {
 			assert.Nil(t, x.held, "the contents of %d bytes are kept", size)
@@ -822,7 +822,7 @@ func TestLock(t *testing.T) {
 	unlock()
 
 	unlock, err = lock(dir)
-	require.NoError(t, err, "after unlocking: %v", err)
+	require.NoError(t, err, "after unlocking")
 
 	unlock()
 

@@ -138,7 +138,7 @@ func TestTampered(t *testing.T) {
 
 			select {
 			case err := <-done:
-				assert.NoError(t, err, "%s at %s: %v", c.what, c.glob, err)
+				assert.NoError(t, err, "%s at %s", c.what, c.glob)
 
 			case <-time.After(30 * time.Second):
 				t.Fatalf("%s at %s: the run waits", c.what, c.glob)
@@ -148,8 +148,8 @@ func TestTampered(t *testing.T) {
 		run()
 
 		paths, err := filepath.Glob(filepath.Join(dir, c.glob))
-		require.NoError(t, err, "%s: %v, %v", c.glob, paths, err)
-		require.NotEmpty(t, paths, "%s: %v, %v", c.glob, paths, err)
+		require.NoError(t, err, c.glob)
+		require.NotEmpty(t, paths, c.glob)
 
 		for _, path := range paths {
 			require.NoError(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), c.put(path)))

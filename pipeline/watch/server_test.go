@@ -65,12 +65,12 @@ func ask(t *testing.T, s *Server, request string) (status int, header http.Heade
 
 	method, _, _ := strings.Cut(request, " ")
 	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	require.NoError(t, err, "%.80q: %v", request, err)
+	require.NoError(t, err, "%.80q", request)
 	defer r.Body.Close()
 	b := make([]byte, 1<<20)
 	n, err := io.ReadFull(r.Body, b)
 	isEnd := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) // the answer is shorter than the memory
-	require.True(t, isEnd, "%.80q: %v", request, err)
+	require.True(t, isEnd, "%.80q", request)
 
 	return r.StatusCode, r.Header, string(b[:n])
 }
