@@ -24,9 +24,9 @@ func TestFindChannel(t *testing.T) {
 	}}
 
 	for name, want := range map[string]int{"Fx": 0, "FX": 1, "time": 2, "Time (s)": 2, "2": 3, "3": 2, "6": 5} {
-		if got, err := ingest.FindChannel(info, name); got != want || err != nil {
-			t.Errorf("%s: %d, %v; want %d", name, got, err, want)
-		}
+		got, err := ingest.FindChannel(info, name)
+		require.NoError(t, err, "%s", name)
+		assert.Equal(t, want, got, "channel called %s", name)
 	}
 
 	for name, want := range map[string]string{

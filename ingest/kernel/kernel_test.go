@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func samples(n int, levels float64, seed uint64) []float32 {
@@ -49,9 +51,7 @@ func TestSetsAgree(t *testing.T) {
 					first = append(first, d)
 				}
 
-				if d != first[i] {
-					t.Fatalf("%d samples: %+v, portable %+v", n, d, first[i])
-				}
+				require.Equal(t, first[i], d, "%d samples, compared with the portable version", n)
 
 				i++
 			}
@@ -93,13 +93,12 @@ func TestUnpack8(t *testing.T) {
 						}
 
 						k := Unpack8(&got, 2, src[min(first*size, len(src)):], channels*size, n, size, scale)
-						if k != n/8*8 {
-							t.Fatalf("%d samples of %d", k, n)
-						}
+						require.Equal(t, n/8*8, k, "frames unpacked of %d", n)
 
 						for c := range got {
 							for i := range k {
-								if want := x[i*channels+first+c]; got[c][2+i] != want {
+								want := x[i*channels+first+c]
+								if got[c][2+i] != want {
 									t.Fatalf("%d bytes, %d channels, channel %d, sample %d: %v, want %v", size, channels, first+c, i,
 										got[c][2+i], want)
 								}
@@ -123,32 +122,25 @@ func TestDescribe(t *testing.T) {
 			}
 
 			want := Description{Sum: float64(n*(n-1)/2 - n), High: float32(n - 1)}
-			if got := Describe(x, 1); got != want {
-				t.Fatalf("%d: %+v, expected %+v", n, got, want)
-			}
-
-			if got, want := Squares(x, 0), float64((n-1)*n*(2*n-1)/6); got != want {
-				t.Fatalf("%d: squares %v, want %v", n, got, want)
-			}
+			require.Equal(t, want, Describe(x, 1), "%d samples", n)
+			require.Equal(t, float64((n-1)*n*(2*n-1)/6), Squares(x, 0), "sum of the squares of 0 … %d", n-1)
 
 			for at := 0; at+1 < n; at++ {
 				y := append([]float32(nil), x...)
 				y[at+1] = y[at]
-				if d := Describe(y, 0); !d.Pair || d.Triple {
-					t.Fatalf("%d, equal from %d: %+v", n, at, d)
-				}
+				d := Describe(y, 0)
+				require.True(t, d.Pair, "%d samples, two equal from %d on", n, at)
+				require.False(t, d.Triple, "%d samples, two equal from %d on", n, at)
 
 				if at+2 < n {
 					y[at+2] = y[at]
-					if d := Describe(y, 0); !d.Pair || !d.Triple {
-						t.Fatalf("%d, three equal from %d: %+v", n, at, d)
-					}
+					d = Describe(y, 0)
+					require.True(t, d.Pair, "%d samples, three equal from %d on", n, at)
+					require.True(t, d.Triple, "%d samples, three equal from %d on", n, at)
 				}
 
 				y[at] = float32(math.NaN())
-				if d := Describe(y, 0); !math.IsNaN(d.Sum) {
-					t.Fatalf("%d: NaN at %d left no trace", n, at)
-				}
+				require.True(t, math.IsNaN(Describe(y, 0).Sum), "%d samples, NaN at %d: the sum is NaN", n, at)
 			}
 		}
 	})

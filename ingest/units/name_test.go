@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Values in the unit of the name. Expected: the definitions of the units.
@@ -35,14 +36,10 @@ func TestToName(t *testing.T) {
 		{"c_n", "-", 0.1, 0.1, "-", ""},
 	} {
 		n, err := ToName(c.name, c.stated)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-
-		if got := n.Apply(c.v); math.Abs(got-c.want) > 1e-12*math.Abs(c.want) || n.Unit != c.unit || n.String() != c.text {
-			t.Errorf("%s in %s: %g gives %.15g %s, %q", c.name, c.stated, c.v, got, n.Unit, n)
-		}
+		require.NoError(t, err, "%s in %s", c.name, c.stated)
+		assert.InDelta(t, c.want, n.Apply(c.v), 1e-12*math.Abs(c.want), "%s in %s: %g", c.name, c.stated, c.v)
+		assert.Equal(t, c.unit, n.Unit, "%s in %s: unit", c.name, c.stated)
+		assert.Equal(t, c.text, n.String(), "%s in %s", c.name, c.stated)
 	}
 
 	for _, c := range [][3]string{
@@ -60,6 +57,7 @@ func TestToName(t *testing.T) {
 	}
 }
 
+// The factors are exact by definition: 180/π degrees in a radian, 5/9 K in a degree Fahrenheit.
 func TestCoherent(t *testing.T) {
 	for stated, want := range map[string]string{
 		"kN": "N converted from kN, × 1000", "rad": "deg converted from rad, × 57.29577951",
@@ -67,8 +65,7 @@ func TestCoherent(t *testing.T) {
 		"-": "", "kg m-3": "", "°F": "°C converted from °F, × 0.5555555556 − 17.77777778",
 	} {
 		n, ok := Coherent(stated)
-		if got := strings.TrimSpace(n.Unit + " " + n.String()); got != want || ok != (want != "") {
-			t.Errorf("%s: %q, expected %q", stated, got, want)
-		}
+		assert.Equal(t, want != "", ok, "%s is converted", stated)
+		assert.Equal(t, want, strings.TrimSpace(n.Unit+" "+n.String()), "%s", stated)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,22 +85,16 @@ func TestParse(t *testing.T) {
 		u, err := Parse(c.text)
 		if c.dim == "" {
 			var e *Error
-			require.ErrorAs(t, err, &e, "%q: %v, %+v; expected an Error that names it", c.text, err, u)
-			require.Equal(t, c.text, e.Text, "%q: %v, %+v; expected an Error that names it", c.text, err, u)
-			assert.Contains(t, err.Error(), fmt.Sprintf("%q", c.text),
-				"%q: %v, %+v; expected an Error that names it", c.text, err, u)
+			require.ErrorAs(t, err, &e, "%q", c.text)
+			require.Equal(t, c.text, e.Text)
+			assert.Contains(t, err.Error(), strconv.Quote(c.text))
 
 			continue
 		}
 
-		if err != nil {
-			t.Errorf("%q: %v", c.text, err)
-			continue
-		}
-
-		if d := u.Dimension.String(); c.dim != "1" && order(d) != order(c.dim) || math.Abs(u.Factor/c.factor-1) > tol {
-			t.Errorf("%q: %v × %v, expected %v × %v", c.text, u.Factor, d, c.factor, c.dim)
-		}
+		require.NoError(t, err, "%q", c.text)
+		assert.Equal(t, order(c.dim), order(u.Dimension.String()), "%q: dimension", c.text)
+		assert.InEpsilon(t, c.factor, u.Factor, tol, "%q: factor", c.text)
 	}
 }
 
@@ -122,7 +117,8 @@ func order(d string) [128]int {
 	return out
 }
 
-// Conversions against closed forms; the last column is the value in the second unit.
+// Conversions of values whose result follows from the definitions of the units. A conversion to a unit of another
+// dimension is an error that names the unit.
 func TestTo(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
@@ -140,31 +136,29 @@ func TestTo(t *testing.T) {
 		{"mbar", "Pa", 1013.25, 101325},
 		{"m", "m", 0.1, 0.1},
 	} {
-		from, err1 := Parse(c.from)
-		to, err2 := Parse(c.to)
-		conv, err3 := from.To(to)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			t.Error(err)
-			continue
-		}
+		source, err := Parse(c.from)
+		require.NoError(t, err, "%s", c.from)
+		target, err := Parse(c.to)
+		require.NoError(t, err, "%s", c.to)
+		conv, err := source.To(target)
+		require.NoError(t, err, "%s to %s", c.from, c.to)
 
 		assert.InDelta(t, c.want, conv.Apply(c.v), 1e-12*math.Max(1, math.Abs(c.want)), "%g %s =%s", c.v, c.from, c.to)
 		assert.Equal(t, (c.from == c.to), conv.Identity(), "%s to %s: identity", c.from, c.to)
 	}
 
-	for _, c := range [][2]string{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
-		from, _ := Parse(c[0])
-		to, _ := Parse(c[1])
-		_, err := from.To(to)
-		if fmt.Sprintf("%q", c[0]) == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, fmt.Sprintf("%q", c[0]))
-		}
+	for _, c := range []struct{ from, to string }{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
+		source, err := Parse(c.from)
+		require.NoError(t, err, "%s", c.from)
+		target, err := Parse(c.to)
+		require.NoError(t, err, "%s", c.to)
+
+		_, err = source.To(target)
+		assert.ErrorContains(t, err, strconv.Quote(c.from), "%s to %q", c.from, c.to)
 	}
 }
 
-// What the ends of names state.
+// The units that the ends of names state.
 func TestOfName(t *testing.T) {
 	for name, want := range map[string]string{
 		"lift_n": "N", "fx_N": "N", "thrust_gf": "gf", "u_inf_m_s": "m/s", "alpha_deg": "deg", "rpm": "1/min",
@@ -173,14 +167,13 @@ func TestOfName(t *testing.T) {
 		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
 	} {
 		u, ok := OfName(name)
-		require.Equal(t, (want != ""), ok, "%q: %q %v, expected %q", name, u.Text, ok, want)
-		assert.Equal(t, want, u.Text, "%q: %q %v, expected %q", name, u.Text, ok, want)
+		require.Equal(t, want != "", ok, "%q has a unit", name)
+		assert.Equal(t, want, u.Text, "unit of %q", name)
 	}
 
 	for end, text := range endings {
-		if _, err := Parse(text); err != nil {
-			t.Errorf("ending %s: %v", end, err)
-		}
+		_, err := Parse(text)
+		assert.NoError(t, err, "ending %s", end)
 	}
 }
 

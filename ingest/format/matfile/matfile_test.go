@@ -65,9 +65,7 @@ func all(t testing.TB, v *array) []float64 {
 	var x []float64
 	for c := range int(v.count / max(1, v.dims[0])) {
 		col := make([]float64, v.dims[0])
-		if err := v.Read([]int{c}, 0, [][]float64{col}); err != nil {
-			t.Fatalf("%s: %v", v.name, err)
-		}
+		require.NoError(t, v.Read([]int{c}, 0, [][]float64{col}), "%s", v.name)
 
 		x = append(x, col...)
 	}
@@ -102,23 +100,22 @@ func TestTruth(t *testing.T) {
 		Unread []string
 	}
 
-	if err := json.Unmarshal(ingesttest.Testdata(t, "truth/truth.json"), &files); err != nil || len(files) != 11 {
-		t.Fatal(len(files), err)
-	}
+	require.NoError(t, json.Unmarshal(ingesttest.Testdata(t, "truth/truth.json"), &files))
+	require.Len(t, files, 11, "files of truth.json")
 
 	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
 			f := open1(t, ingesttest.Testdata(t, "truth/"+name))
-			if len(f.arrays) != len(want.Vars) || len(f.texts) != len(want.Texts) || len(f.unread) != len(want.Unread) {
-				t.Fatalf("%d arrays, %d texts, %+v; want %+v", len(f.arrays), len(f.texts), f.unread, want)
-			}
+			require.Len(t, f.arrays, len(want.Vars), "arrays")
+			require.Len(t, f.texts, len(want.Texts), "texts")
+			require.Len(t, f.unread, len(want.Unread), "unread")
 
 			for i, w := range want.Vars {
 				v := f.arrays[i]
-				if v.name != w.Name || v.class != w.Class || !slices.Equal(v.dims, w.Dims) || v.count != int64(len(w.Values)) {
-					t.Errorf("array %d is %+v; want %s %s %v", i, *v, w.Name, w.Class, w.Dims)
-					continue
-				}
+				assert.Equal(t, w.Name, v.name, "name of array %d", i)
+				assert.Equal(t, w.Class, v.class, "class of %s", w.Name)
+				assert.Equal(t, w.Dims, v.dims, "dimensions of %s", w.Name)
+				require.EqualValues(t, len(w.Values), v.count, "values of %s", w.Name)
 
 				var x []float64
 				for _, y := range w.Values {
@@ -139,15 +136,12 @@ func TestTruth(t *testing.T) {
 			}
 
 			for i, w := range want.Texts {
-				if x := f.texts[i]; x.Name != w.Name || x.Value != strings.Join(w.Rows, "\n") {
-					t.Errorf("text %d is %q, want %q", i, x, w)
-				}
+				assert.Equal(t, ingest.Attribute{Name: w.Name, Value: strings.Join(w.Rows, "\n")}, f.texts[i], "text %d", i)
 			}
 
 			for i, w := range want.Unread {
-				if u := f.unread[i]; u.Name != w || !strings.Contains(u.Reason, fmt.Sprintf("variable %q: ", w)) {
-					t.Errorf("unread %v, want %q", u, w)
-				}
+				assert.Equal(t, w, f.unread[i].Name, "unread %d", i)
+				assert.Contains(t, f.unread[i].Reason, fmt.Sprintf("variable %q: ", w))
 			}
 		})
 	}
@@ -159,15 +153,16 @@ func TestLargeCompressed(t *testing.T) {
 	f := open1(t, ingesttest.Testdata(t, "truth/big_z.mat"))
 	v := f.arrays[slices.IndexFunc(f.arrays, func(v *array) bool { return v.name == "big" })]
 
-	x, two := make([]float64, 7001), make([]float64, 7001)
+	x := make([]float64, 7001)
+	two := make([]float64, 7001)
 	for start := int64(112016); start >= 0; start -= 7001 {
 		require.NoError(t, v.Read([]int{5, 2}, start, [][]float64{x, two}))
 
 		for i := range x {
 			at := start + int64(i)
-			if w := float64(at/50) + float64(at%7)/4; x[i] != w+5000 || two[i] != w+2000 {
-				t.Fatalf("row %d: %v, %v, want %v", at, x[i], two[i], w)
-			}
+			w := float64(at/50) + float64(at%7)/4
+			require.Equal(t, w+5000, x[i], "row %d of column 5", at)
+			require.Equal(t, w+2000, two[i], "row %d of column 2", at)
 		}
 	}
 }
@@ -176,18 +171,16 @@ func TestLargeCompressed(t *testing.T) {
 // with missing numbers is not read.
 func TestTruncated(t *testing.T) {
 	truth := map[string][][]float64{}
-	if err := json.Unmarshal(ingesttest.Testdata(t, "sound.json"), &truth); err != nil || len(truth) != 5 {
-		t.Fatal(truth, err)
-	}
+	require.NoError(t, json.Unmarshal(ingesttest.Testdata(t, "sound.json"), &truth))
+	require.Len(t, truth, 5, "files of sound.json")
 
 	for name, want := range truth {
 		b := ingesttest.Testdata(t, name)
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
 		ingesttest.WantDataError(t, r, err, "byte 200: expected an element of ", "truncated: use")
 
-		if r, err = Format.Open(ingesttest.Source(b), ingest.Options{Truncated: "use"}); err != nil {
-			t.Fatal(name, err)
-		}
+		r, err = Format.Open(ingesttest.Source(b), ingest.Options{Truncated: "use"})
+		require.NoError(t, err, "%s", name)
 
 		info := r.Info()
 		require.Equal(t, 48000.0, info.Channels[0].RateHz, "%s: %+v", name, info)
@@ -214,9 +207,8 @@ func TestDamagedMatrix(t *testing.T) {
 	v := open1(t, b).arrays[0]
 
 	x := make([]float64, rows)
-	if err := v.Read([]int{0}, 0, [][]float64{x}); err != nil || !slices.Equal(x, want[:rows]) {
-		t.Errorf("the sound column: %v", err)
-	}
+	require.NoError(t, v.Read([]int{0}, 0, [][]float64{x}), "the column before the damage")
+	assert.Equal(t, want[:rows], x, "the column before the damage")
 
 	ingesttest.WantDataError(t, nil, v.Read([]int{1}, 0, [][]float64{x}), `variable "x", value `, "damaged")
 }
@@ -311,9 +303,9 @@ func TestStoredTypes(t *testing.T) {
 				m := matrix(o, mxDOUBLE, "x", []int32{1, int32(n)}, values(o, typ, x[:n]))
 				for _, e := range [][]byte{m, pack(o, m)} {
 					f := open1(t, append(header(o), e...))
-					if v := f.arrays[0]; v.class != "double" || v.stored != kinds[typ].name || !slices.Equal(all(t, v), x[:n]) {
-						t.Errorf("%v, type %d: %v, want %v", o, typ, all(t, v), x[:n])
-					}
+					assert.Equal(t, "double", f.arrays[0].class, "%v, type %d", o, typ)
+					assert.Equal(t, kinds[typ].name, f.arrays[0].stored, "%v, type %d", o, typ)
+					assert.Equal(t, x[:n], all(t, f.arrays[0]), "%v, type %d", o, typ)
 				}
 			}
 		}
@@ -349,11 +341,8 @@ func TestNestedByHand(t *testing.T) {
 			names = append(names, fmt.Sprintf("%s %v", v.name, v.dims))
 		}
 
-		assert.Equal(t, []string{"s(1).x [2 1]", "s(2).x [0 0]", "s(2).tag{1} [1 1]"}, names, "got")
-
-		if got := all(t, f.arrays[0]); got[0] != -3 || got[1] != 1000 {
-			t.Error(got)
-		}
+		assert.Equal(t, []string{"s(1).x [2 1]", "s(2).x [0 0]", "s(2).tag{1} [1 1]"}, names)
+		assert.Equal(t, []float64{-3, 1000}, all(t, f.arrays[0]))
 
 		// Column-major: "aäbüc°" in two rows reads abc and äü°.
 		require.Len(t, f.texts, 1, "%q", f.texts)
@@ -416,20 +405,21 @@ func TestUnread(t *testing.T) {
 		require.Equal(t, "last", f.arrays[1].name, "%s: the neighbours: %v", c.name, f.arrays)
 		assert.Equal(t, 1.0, all(t, f.arrays[1])[0], "%s: the neighbours: %v", c.name, f.arrays)
 
-		require.Len(t, f.unread, 1, "%s: %v; want %s", c.name, f.unread, c.want)
-		require.Equal(t, c.name, f.unread[0].Name, "%s: %v; want %s", c.name, f.unread, c.want)
-		assert.Contains(t, f.unread[0].Reason, c.want, "%s: %v; want %s", c.name, f.unread, c.want)
+		require.Len(t, f.unread, 1, "%s", c.name)
+		require.Equal(t, c.name, f.unread[0].Name)
+		assert.Contains(t, f.unread[0].Reason, c.want, "%s", c.name)
 	}
 
 	// An empty text of another type of data, as some writers leave it, spoils nothing.
 	odd := matrix(o, mxCHAR, "odd", []int32{0, 0}, elem(o, miDOUBLE, nil))
-	if f := open1(t, append(append(append(header(o), good("x")...), odd...), good("y")...)); len(f.unread) != 0 ||
-		len(f.arrays) != 2 || len(f.texts) != 1 || f.texts[0].Value != "" {
-		t.Errorf("an odd empty text: %+v", f)
-	}
+	f := open1(t, append(append(append(header(o), good("x")...), odd...), good("y")...))
+	assert.Empty(t, f.unread)
+	assert.Len(t, f.arrays, 2)
+	require.Len(t, f.texts, 1)
+	assert.Empty(t, f.texts[0].Value)
 
 	// Damage that shows on reading only.
-	f := open1(t, append(append(header(o), cut...), good("last")...))
+	f = open1(t, append(append(header(o), cut...), good("last")...))
 	ingesttest.WantDataError(t, nil, f.arrays[0].Read([]int{2999}, 0, [][]float64{{0}}), "the file is damaged")
 }
 
@@ -441,10 +431,11 @@ func TestMany(t *testing.T) {
 	last := matrix(o, mxDOUBLE, "last", []int32{1, 1}, values(o, miDOUBLE, []float64{1}))
 	b := append(append(header(o), pack(o, many)...), last...)
 	f := open1(t, b)
-	if len(f.arrays) != 1 || f.arrays[0].name != "last" || len(f.unread) != 1 || f.unread[0].Name != "many" ||
-		!strings.Contains(f.unread[0].Reason, "more names and texts than 64 MiB hold") {
-		t.Errorf("%d arrays, %v", len(f.arrays), f.unread)
-	}
+	require.Len(t, f.arrays, 1)
+	assert.Equal(t, "last", f.arrays[0].name)
+	require.Len(t, f.unread, 1)
+	assert.Equal(t, "many", f.unread[0].Name)
+	assert.Contains(t, f.unread[0].Reason, "more names and texts than 64 MiB hold")
 }
 
 func noise(n int) []float64 {
@@ -542,10 +533,12 @@ func TestMeasured(t *testing.T) {
 			scale += math.Abs(v)
 		}
 
-		if len(x) != c.n || x[0] != c.first || x[c.n-1] != c.last || math.Abs(sum-c.sum) > 1e-11*scale ||
-			math.Abs(weighted-c.weighted) > 1e-11*scale || len(f.unread) > 0 {
-			t.Errorf("%s: %v, %v, %v, %v; want %+v", c.name, x[0], x[len(x)-1], sum, weighted, c)
-		}
+		require.Len(t, x, c.n, "%s: values", c.name)
+		assert.Equal(t, c.first, x[0], "%s: first value", c.name)
+		assert.Equal(t, c.last, x[c.n-1], "%s: last value", c.name)
+		assert.InDelta(t, c.sum, sum, 1e-11*scale, "%s: sum", c.name)
+		assert.InDelta(t, c.weighted, weighted, 1e-11*scale, "%s: weighted sum", c.name)
+		assert.Empty(t, f.unread, "%s: unread", c.name)
 	}
 }
 
@@ -580,8 +573,8 @@ func FuzzOpen(f *testing.F) {
 				x := make([]float64, 64)
 				for c, ch := range r.Info().Channels[:min(50, len(r.Info().Channels))] {
 					n, err := r.Read([]int{c}, max(0, ch.Samples-64), [][]float64{x})
-					if n < int(min(64, ch.Samples)) && err == nil {
-						t.Fatalf("%d values without an error", n)
+					if n < int(min(64, ch.Samples)) {
+						require.Error(t, err, "only %d values", n)
 					}
 				}
 			})

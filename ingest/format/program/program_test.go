@@ -121,18 +121,16 @@ func TestOpen(t *testing.T) {
 	x := ingesttest.ReadAll(t, r)
 	for k, v := range x[0] {
 		s := float64(k) / 2000
-		if v != float64(float32(math.Sin(2*math.Pi*100*s))) || x[2][k] != s {
-			t.Fatalf("sample %d: %g, %g", k, v, x[2][k])
-		}
+		require.Equal(t, float64(float32(math.Sin(2*math.Pi*100*s))), v, "sample %d", k)
+		require.Equal(t, s, x[2][k], "time of sample %d", k)
 	}
 
-	if names := temporary(t, dir); runtime.GOOS == "linux" && len(names) != 0 {
-		t.Errorf("%v has a name that outlives a killed process", names)
+	if runtime.GOOS == "linux" {
+		assert.Empty(t, temporary(t, dir), "temporary files with a name, which would outlive a killed process")
 	}
 
-	if err := r.Close(); err != nil || len(temporary(t, dir)) != 0 {
-		t.Errorf("after Close: %v, %v", temporary(t, dir), err)
-	}
+	require.NoError(t, r.Close())
+	assert.Empty(t, temporary(t, dir), "temporary files after Close")
 
 	// A rate that contradicts the program's is an error.
 	o.RateHz = 3000
@@ -168,15 +166,12 @@ func TestFailures(t *testing.T) {
 	o := ingest.Options{Program: &ingest.Program{Command: none, Timeout: time.Minute}}
 	r, err := program.Open("testdata/README.md", o)
 	ingesttest.WantDataError(t, r, err, "reader none: it failed", "no such file")
-	assert.ErrorIs(t, err, os.ErrNotExist, "not fs.ErrNotExist")
+	assert.ErrorIs(t, err, os.ErrNotExist)
 
-	if _, err = program.Open("testdata/none.raw", o); err == nil || strings.Contains(err.Error(), "reader") {
-		t.Errorf("a missing file: %v", err)
-	}
-
-	if got := temporary(t, dir); len(got) != 0 {
-		t.Errorf("left: %v", got)
-	}
+	_, err = program.Open("testdata/none.raw", o)
+	require.Error(t, err, "a missing file")
+	assert.NotContains(t, err.Error(), "reader", "a missing file is no fault of the program")
+	assert.Empty(t, temporary(t, dir), "temporary files that are left")
 }
 
 // A process is ended while its converter runs, by SIGTERM and by SIGKILL in turns. It leaves no converter, no process
@@ -223,12 +218,14 @@ func TestKilled(t *testing.T) {
 			return !running(shell) && !running(child)
 		})
 
-		assert.False(t, s == syscall.SIGTERM && !strings.Contains(out.String(), "context canceled"), "SIGTERM: %s", &out)
+		if s == syscall.SIGTERM {
+			assert.Contains(t, out.String(), "context canceled", "SIGTERM")
+		}
 	}
 
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
-		t.Errorf("left: %v, %v", names, err)
-	}
+	names, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, names, "temporary files that are left")
 }
 
 // running reports whether a process runs. A process that has ended and waits for its parent does not run.

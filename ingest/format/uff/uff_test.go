@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log"
-	"math"
 	"strings"
 	"testing"
 
@@ -59,18 +58,18 @@ func TestMilliseconds(t *testing.T) {
 		return channels[len(channels)-1].RateHz, len(r.Info().Warnings)
 	}
 
-	if hz, n := rate(replace(even, "1.95313e-05", "1.95313e-02", second, milli)); hz != 51200 || n > 0 {
-		t.Errorf("even spacing in ms: %g Hz, %d warnings", hz, n)
-	}
+	hz, warnings := rate(replace(even, "1.95313e-05", "1.95313e-02", second, milli))
+	assert.Equal(t, 51200.0, hz, "even spacing in ms")
+	assert.Zero(t, warnings, "even spacing in ms")
 
-	s, _ := rate(uneven)
-	if ms, n := rate(replace(uneven, second, milli)); math.Abs(ms/s-1000) > 1e-9 || n > 0 {
-		t.Errorf("uneven spacing: %g Hz, in ms %g Hz, %d warnings", s, ms, n)
-	}
+	inSeconds, _ := rate(uneven)
+	inMillis, warnings := rate(replace(uneven, second, milli))
+	assert.InEpsilon(t, 1000*inSeconds, inMillis, 1e-12, "uneven spacing in ms")
+	assert.Zero(t, warnings, "uneven spacing in ms")
 
-	if hz, n := rate(replace(even, "1.95313e-05", "1.00000e+03")); hz != 0.001 || n != 1 {
-		t.Errorf("%g Hz, %d warnings", hz, n)
-	}
+	hz, warnings = rate(replace(even, "1.95313e-05", "1.00000e+03"))
+	assert.Equal(t, 0.001, hz, "an implausible spacing")
+	assert.Equal(t, 1, warnings, "an implausible spacing")
 }
 
 // A file with only nodes (dataset 15) is UFF, and the error says what is missing. A table that begins with a line of
@@ -94,21 +93,17 @@ func TestTimeSeries(t *testing.T) {
 		r := ingesttest.Open(t, Format, ingesttest.Testdata(t, name), ingest.Options{})
 
 		c := r.Info().Channels
-		if err := ingest.RequireTimeSeries(r, []int{len(c) - 1}); series != (err == nil) {
-			t.Errorf("%s: %v", name, err)
-		}
-
-		if strings.Contains(name, "text_even_real") {
-			assert.Equal(t, 51200.0, c[0].RateHz, "%+v", c)
-			assert.Equal(t, "m/s^2", c[0].Unit, "%+v", c)
-		}
+		err := ingest.RequireTimeSeries(r, []int{len(c) - 1})
+		assert.Equal(t, series, err == nil, "%s is a time series; error %v", name, err)
 	}
 
-	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "text_uneven_real.uff"), ingest.Options{})
+	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "text_even_real.uff"), ingest.Options{})
+	assert.Equal(t, 51200.0, r.Info().Channels[0].RateHz)
+	assert.Equal(t, "m/s^2", r.Info().Channels[0].Unit)
 
-	if c := r.Info().Channels; !c[0].IsTime() || c[0].Unit != "s" {
-		t.Errorf("%+v", c[0])
-	}
+	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "text_uneven_real.uff"), ingest.Options{})
+	assert.True(t, r.Info().Channels[0].IsTime())
+	assert.Equal(t, "s", r.Info().Channels[0].Unit)
 
 	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "mixed.uff"), ingest.Options{})
 
@@ -117,9 +112,7 @@ func TestTimeSeries(t *testing.T) {
 		names = append(names, c.Name+" "+c.Unit)
 	}
 
-	if s := strings.Join(names, ", "); s != "1-Z m/s^2, 2-Z m/s^2, 3-Z 7+X.real m/s^2/(N), 3-Z 7+X.imag m/s^2/(N)" {
-		t.Error(s)
-	}
+	assert.Equal(t, []string{"1-Z m/s^2", "2-Z m/s^2", "3-Z 7+X.real m/s^2/(N)", "3-Z 7+X.imag m/s^2/(N)"}, names)
 
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{0, 2}),
 		"channel 3-Z 7+X.real: expected a time series, found a function over another axis (frequency response function)")
@@ -141,15 +134,14 @@ func TestLong(t *testing.T) {
 	b = append(b, "\n    -1\n"...)
 	r := ingesttest.Open(t, Format, b, ingest.Options{})
 
-	if c := r.Info().Channels[0]; c.RateHz != 40000 || c.Samples != 10001 {
-		t.Errorf("%+v", c)
-	}
+	assert.Equal(t, 40000.0, r.Info().Channels[0].RateHz)
+	assert.EqualValues(t, 10001, r.Info().Channels[0].Samples)
 
 	for _, at := range []int64{9990, 0, 1535, 1536, 1537, 5000, 9996} {
 		x := make([]float64, 5)
-		if n, err := r.Read([]int{0}, at, [][]float64{x}); n != 5 || err != nil {
-			t.Fatal(at, n, err)
-		}
+		n, err := r.Read([]int{0}, at, [][]float64{x})
+		require.NoError(t, err, "from %d on", at)
+		require.Equal(t, 5, n, "samples read from %d on", at)
 
 		for i, v := range x {
 			var want float64
@@ -197,9 +189,10 @@ func TestRefused(t *testing.T) {
 	for _, b := range [][]byte{text[:1100], binary[:1000]} {
 		r = ingesttest.Open(t, Format, b, ingest.Options{Truncated: "use"})
 
-		if n := r.Info().Channels[0].Samples; n < 5 || n > 20 || ingesttest.Codes(r.Info().Warnings) != "truncated" {
-			t.Errorf("%d samples, %v", n, r.Info().Warnings)
-		}
+		n := r.Info().Channels[0].Samples
+		assert.GreaterOrEqual(t, n, int64(5), "samples before the cut")
+		assert.LessOrEqual(t, n, int64(20), "samples before the cut")
+		assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
 
 		ingesttest.ReadAll(t, r)
 	}
@@ -215,7 +208,8 @@ func TestNoLastDelimiter(t *testing.T) {
 	b := testfile.Read(t, "testdata/binary_even_real.uff")
 
 	at := bytes.LastIndex(b, []byte("    -1"))
-	if _, err := Format.Open(ingesttest.Source(b[:at]), ingest.Options{}); at < 0 || err != nil {
-		t.Error(err)
-	}
+	require.Positive(t, at, "offset of the last delimiter")
+
+	_, err := Format.Open(ingesttest.Source(b[:at]), ingest.Options{})
+	require.NoError(t, err)
 }
