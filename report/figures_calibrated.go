@@ -128,6 +128,11 @@ func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 		fig.Width = 420
 	}
 
+	var ticks []float64 // of the input's axis; nil: at round numbers
+	if values := detail.values(input); input == detail.angle() {
+		ticks = angleTicks(values[0], values[len(values)-1])
+	}
+
 	for k := range panels {
 		inside := m.meanInterval(split, conditions, input, k)
 		held := figure.Mark{Kind: figure.Points, Name: "held out", Class: "test", Size: 1.4}
@@ -145,7 +150,7 @@ func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 
 		outcome := detail.Outcomes[k]
 		fig.Panels = append(fig.Panels, figure.Panel{
-			Title: outcome.Word(), Height: 150, X: figure.Axis{Label: detail.Inputs[input].Label()},
+			Title: outcome.Word(), Height: 150, X: figure.Axis{Label: detail.Inputs[input].Label(), Ticks: ticks},
 			Y:     figure.Axis{Label: withUnit(detail.data()+" − μ", outcome.difference())},
 			Marks: withPoints(inside, zeroLine(), held, bounds),
 		})

@@ -19,7 +19,7 @@ import (
 // MetricsFile is the name of the file. It lies in the folder of the experiment's report.
 const MetricsFile = "metrics.json"
 
-// MetricsPath returns the path of the file of an experiment, whose folder it is given.
+// MetricsPath returns the path of the file below the folder of an experiment.
 func MetricsPath(experiment string) string { return filepath.Join(experiment, "report", MetricsFile) }
 
 // MetricsJSON returns the contents of the file. Its keys have a fixed order, floats are in the

@@ -273,7 +273,7 @@ func (a *panelAxes) xNumbers(b box) (grid, numbers markup) {
 
 // yNumbers draws the horizontal lines of the grid and the numbers on the left of the panel.
 func (a *panelAxes) yNumbers(b box) (grid, numbers markup) {
-	ticks := a.y.ticks(max(3, min(9, int((b.bottom-b.top)/26))))
+	ticks := a.y.ticks(yTicks(b.bottom - b.top))
 	power := a.y.powers(ticks)
 	for _, tick := range ticks {
 		position := a.yScale.place(tick)

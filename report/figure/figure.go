@@ -354,7 +354,8 @@ func (a *Axis) powers(ticks []float64) bool {
 	return ticks[0] < 0.05 || ticks[len(ticks)-1] > 5e4
 }
 
-// ticks returns the values of the axis that have a tick, about n at most unless Ticks gives them.
+// ticks returns the values of the axis that have a tick, about n at most unless Ticks gives them, or unless more are
+// needed so that there are two.
 func (a *Axis) ticks(n int) []float64 {
 	switch {
 	case a.Ticks != nil:
@@ -372,5 +373,11 @@ func (a *Axis) ticks(n int) []float64 {
 		return logTicks(a.Min, a.Max)
 	}
 
-	return roundTicks(a.Min, a.Max, n)
+	const fewest = 2 // a single number shows no scale
+	ticks := roundTicks(a.Min, a.Max, n)
+	for more := n + 1; len(ticks) < fewest && more <= 2*n; more++ {
+		ticks = roundTicks(a.Min, a.Max, more)
+	}
+
+	return ticks
 }

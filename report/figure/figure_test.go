@@ -365,3 +365,37 @@ func ExampleDraw() {
 	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
 	// Output: true
 }
+
+// An axis has two numbers at least, because a single one shows no scale. By hand: a range of 124 in two steps of a
+// round number has one tick, at 0; in three it has steps of 50.
+func TestTwoTicks(t *testing.T) {
+	axis := Axis{Min: -62, Max: 62}
+	assert.Equal(t, []float64{-50, 0, 50}, axis.ticks(2))
+}
+
+// The numbers of a vertical axis end before its label, whose letters reach from 2 to 14 px, in low panels with few
+// numbers too.
+func TestNumbersBesideLabel(t *testing.T) {
+	line := Mark{Kind: Line, Class: "mean", X: []float64{0, 1}, Y: []float64{0, 1}}
+	for _, count := range []int{1, 5} {
+		panel := Panel{Y: Axis{Label: "share inside", Min: 0, Max: 1}, Square: true, Marks: []Mark{line}}
+		fig := &Figure{ID: "f", Width: 720, Columns: count, Shared: true}
+		for range count {
+			fig.Panels = append(fig.Panels, panel)
+		}
+
+		numbers := 0
+		parse(t, Draw(fig, Options{})).walk(func(e *element) {
+			if e.attr("class") != "tick" || e.attr("text-anchor") != "end" {
+				return
+			}
+
+			numbers++
+			end, err := strconv.ParseFloat(e.attr("x"), 64)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, end-textWidth(e.Text), 14.0, "%q in %d panels", e.Text, count)
+		})
+
+		assert.GreaterOrEqual(t, numbers, 3, "numbers in %d panels", count)
+	}
+}

@@ -120,20 +120,32 @@ func (d *drawing) headBox(k int, x, y, width float64) box {
 // leftMargin returns the room that the numbers and the label of the vertical axis need, in
 // a panel with the given width.
 func leftMargin(panel *Panel, width float64) float64 {
+	const usual = 60 // margins of most panels, to estimate the height
+	height := panel.plotHeight(width - usual)
 	_, y := panel.ranges()
-	ticks := y.ticks(9)
 
 	room := 0.0
-	for _, tick := range ticks {
-		room = math.Max(room, textWidth(tickText(tick, y.powers(ticks))))
+	for _, count := range []int{yTicks(height), mostYTicks} { // few ticks may have more digits than many
+		ticks := y.ticks(count)
+		for _, tick := range ticks {
+			room = math.Max(room, textWidth(tickText(tick, y.powers(ticks))))
+		}
 	}
 
 	if y.Label != "" {
-		const usual = 60 // margins of most panels, to estimate the height
-		room += 4 + labelLine*float64(len(labelLines(y.Label, panel.plotHeight(width-usual))))
+		room += 4 + labelLine*float64(len(labelLines(y.Label, height)))
 	}
 
 	return room + 10
+}
+
+// mostYTicks is the largest number of ticks that a vertical axis asks for.
+const mostYTicks = 9
+
+// yTicks returns about how many ticks a vertical axis of the given height has.
+func yTicks(height float64) int {
+	const distance = 26 // from one tick to the next, px
+	return max(3, min(mostYTicks, int(height/distance)))
 }
 
 // plotHeight returns the height of the plotting area for its width.
