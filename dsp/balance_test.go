@@ -113,8 +113,8 @@ func TestCoefficients(t *testing.T) {
 // The halves of five samples are the first two and the next two. The expected means were computed by hand.
 func TestSplitHalves(t *testing.T) {
 	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
-	require.Equal(t, []float64{1.5, 0}, a, "halves %v, %v", a, b)
-	assert.Equal(t, []float64{3.5, 5}, b, "halves %v, %v", a, b)
+	require.Equal(t, []float64{1.5, 0}, a, "first half")
+	assert.Equal(t, []float64{3.5, 5}, b, "second half")
 }
 
 // ar1 is an autoregressive process x_i = φ·x_{i−1} + e_i of unit variance.

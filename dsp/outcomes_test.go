@@ -262,8 +262,8 @@ func TestWeightingTable(t *testing.T) {
 		0, 0, 0, 0, 0, -0.1, -0.2, -0.3, -0.5, -0.8, -1.3, -2.0, -3.0, -4.4, -6.2, -8.5, -11.2,
 	}
 
-	require.Len(t, a, 34, "%v, %v", len(a), len(c))
-	require.Len(t, c, 34, "%v, %v", len(a), len(c))
+	require.Len(t, a, 34)
+	require.Len(t, c, 34)
 
 	for i := range a {
 		hz := ThirdOctave(10 + i).Centre
