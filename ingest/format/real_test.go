@@ -2,7 +2,6 @@ package format
 
 import (
 	"context"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,13 +40,12 @@ func TestRealPrinceton(t *testing.T) {
 	_, files, ws, err := campaign.Find([]string{"Speed*/angle*.txt"}, nil, dir)
 	require.NoError(t, err)
 
-	require.Len(t, files, 44, "%d files: %v", len(files), files)
-	assert.Equal(t, "Speed1/angle0.txt", files[0], "%d files: %v", len(files), files)
+	require.Len(t, files, 44, "files with right names")
+	assert.Equal(t, "Speed1/angle0.txt", files[0])
 
-	if len(ws) != 1 || ws[0].Code != "misnamed-file" ||
-		ws[0].Text != `is not matched by "Speed*/angle*.txt": a dot missing? it is left out` {
-		t.Error(ws)
-	}
+	require.Len(t, ws, 1, "warnings")
+	assert.Equal(t, "misnamed-file", ws[0].Code)
+	assert.Equal(t, `is not matched by "Speed*/angle*.txt": a dot missing? it is left out`, ws[0].Text)
 
 	pat, err := campaign.ParsePattern("Speed{setting}/angle{alpha_deg}.txt")
 	require.NoError(t, err)
@@ -83,31 +81,30 @@ func TestRealPrinceton(t *testing.T) {
 	require.Len(t, runs, 30, "%d runs, %v", len(runs), err)
 
 	r := runs[0]
-	if r.ID != "Speed1/angle0.txt" || r.Recordings[0].Conditions["alpha_deg"] != 0 ||
-		r.Recordings[0].Conditions["setting"] != 1 {
-		t.Errorf("%+v", r)
-	}
+	assert.Equal(t, "Speed1/angle0.txt", r.ID)
+	assert.Equal(t, 0.0, r.Recordings[0].Conditions["alpha_deg"])
+	assert.Equal(t, 1.0, r.Recordings[0].Conditions["setting"])
 
 	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
 	require.NoError(t, err)
 	defer f.Close()
 
 	i := f.Info()
-	if ch := i.Channels[3]; ch.Name != "Time" || ch.Unit != "s" || !ch.IsTime() || math.Abs(ch.RateHz-4) > 1e-12 ||
-		ch.Samples != 98 {
-		t.Errorf("%+v", ch)
-	}
+	assert.Equal(t, "Time", i.Channels[3].Name)
+	assert.Equal(t, "s", i.Channels[3].Unit)
+	assert.True(t, i.Channels[3].IsTime())
+	assert.InDelta(t, 4, i.Channels[3].RateHz, 1e-12)
+	assert.EqualValues(t, 98, i.Channels[3].Samples)
 
 	assert.Empty(t, i.Channels[0].Unit, "the unit of force is not stated")
 
 	s, ws, err := stats.Scan(context.Background(), f, r)
 	require.NoError(t, err)
-	require.Len(t, s, 2, "%v, %v", s, err)
-	require.Equal(t, int64(98), s[0].Samples, "%v, %v", s, err)
+	require.Len(t, s, 2, "recordings")
+	require.Equal(t, int64(98), s[0].Samples, "samples")
 
-	if len(ws) != 1 || ws[0].Text != "column Velocity is stuck at 48.006121 in all 98 rows: not used as a condition" {
-		t.Error(ws)
-	}
+	require.Len(t, ws, 1, "warnings")
+	assert.Equal(t, "column Velocity is stuck at 48.006121 in all 98 rows: not used as a condition", ws[0].Text)
 }
 
 // TestRealCrazyflie compares with NOTE.md of the data: 5.000 s at 44.1 kHz in float32, and the shape (240000, 4).
@@ -122,15 +119,16 @@ func TestRealCrazyflie(t *testing.T) {
 		require.NoError(t, err)
 
 		i := r.Info()
-		if ch := i.Channels[0]; len(i.Channels) != 1 || ch.Samples != 220500 || ch.RateHz != 44100 ||
-			ch.Unit != "full-scale" || i.Encoding != "IEEE float 32-bit" {
-			t.Errorf("%+v", i)
-		}
+		assert.Equal(t, "IEEE float 32-bit", i.Encoding, "%s", f)
+		require.Len(t, i.Channels, 1, "%s: channels", f)
+		assert.EqualValues(t, 220500, i.Channels[0].Samples, "%s: samples", f)
+		assert.Equal(t, 44100.0, i.Channels[0].RateHz, "%s: rate", f)
+		assert.Equal(t, "full-scale", i.Channels[0].Unit, "%s: unit", f)
 
-		if s, _, err := stats.Scan(context.Background(), r, ingest.Run{Row1: -1}); err != nil || s[0].RMS <= 0 ||
-			s[0].Max > 1 {
-			t.Error(s, err)
-		}
+		s, _, err := stats.Scan(context.Background(), r, ingest.Run{Row1: -1})
+		require.NoError(t, err, "%s", f)
+		assert.Positive(t, s[0].RMS, "%s: root mean square", f)
+		assert.LessOrEqual(t, s[0].Max, 1.0, "%s: greatest sample, of full scale", f)
 
 		r.Close()
 	}
@@ -139,10 +137,10 @@ func TestRealCrazyflie(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 
-	if i := r.Info(); len(i.Channels) != 4 || i.Channels[3].Samples != 240000 || i.Channels[3].RateHz != 48000 ||
-		i.Encoding != "float32 little-endian" {
-		t.Errorf("%+v", i)
-	}
+	assert.Equal(t, "float32 little-endian", r.Info().Encoding)
+	require.Len(t, r.Info().Channels, 4)
+	assert.EqualValues(t, 240000, r.Info().Channels[3].Samples)
+	assert.Equal(t, 48000.0, r.Info().Channels[3].RateHz)
 }
 
 // TestRealCyclone compares with NOTE.md of the data and counts by wc: 13 columns without a header, about 100 Hz with
@@ -152,9 +150,8 @@ func TestRealCyclone(t *testing.T) {
 	c, err := campaign.ReadLog(filepath.Join(dir, "conditions.csv"), campaign.LogOptions{})
 	require.NoError(t, err)
 
-	if strings.Join(c.Names, " ") != "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us" || len(c.Rows) != 93 {
-		t.Fatal(c.Names, len(c.Rows))
-	}
+	require.Equal(t, "U_from_sensor_mps arm_angle_deg servo1_us servo2_us motor_us", strings.Join(c.Names, " "))
+	require.Len(t, c.Rows, 93)
 
 	o := ingest.Options{Text: ingest.TextOptions{Columns: []string{
 		"time (s)", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
@@ -206,15 +203,14 @@ func TestRealCyclone(t *testing.T) {
 		r := open(run.Path)
 		s, ws, err := stats.Scan(context.Background(), r, run)
 		r.Close()
-		if err != nil || len(s) != 6 || s[0].Samples != run.Row1-run.Row0 || len(run.Recordings[0].Conditions) != 5 {
-			t.Fatal(s, err)
-		}
+		require.NoError(t, err, "%s", run.ID)
+		require.Len(t, s, 6, "%s: recordings", run.ID)
+		require.Equal(t, run.Row1-run.Row0, s[0].Samples, "%s: samples", run.ID)
+		require.Len(t, run.Recordings[0].Conditions, 5, "%s: conditions", run.ID)
 
 		assert.Contains(t, ingesttest.Codes(ws), "jittered-clock")
 		assert.Equal(t, "clock-gaps", ingesttest.Codes(r.Info().Warnings), "%s", run.Path)
 
-		if rate := r.Info().Channels[0].RateHz; rate < 95 || rate > 105 {
-			t.Errorf("%g Hz", rate)
-		}
+		assert.InDelta(t, 100, r.Info().Channels[0].RateHz, 5, "%s: rate", run.Path)
 	}
 }

@@ -37,7 +37,7 @@ func Example() {
 	// Output: FLAC 24-bit 3 full-scale 48000 700
 }
 
-// The samples are those of the WAV files from which flac and sox encoded the files (testdata/make.py).
+// The expected samples are in the WAV files from which flac and sox encoded the files (testdata/make.py).
 func TestFLAC(t *testing.T) {
 	for _, c := range []struct{ name, from string }{
 		{"i16_2ch", "i16_2ch"},

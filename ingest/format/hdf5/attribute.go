@@ -111,7 +111,7 @@ func (list Attributes) Text(name string) string {
 
 // attributes returns the attributes of an object from the messages of its header. Attributes are in messages of the
 // header, or in a heap if there are many. They are sorted by their order of creation if it is recorded. Otherwise,
-// those of the header keep the order of their messages, and those of the heap are sorted by name.
+// attributes in the header keep the order of their messages, and attributes in the heap are sorted by name.
 func (w *walker) attributes(ms []message) Attributes {
 	var list Attributes
 	for _, msg := range ms {

@@ -5,10 +5,10 @@
 //
 // The format is "HDF5 File Format Specification Version 3.0" (The HDF Group), whose headings comments cite. A
 // superblock (hdf5.go) has the address of the root group. Groups and datasets are objects. An object has a header
-// (header.go) with messages. The messages of a group list its links to other objects (link.go); those of a dataset
-// describe its type (types.go), its shape (dataspace.go) and where its elements lie (dataset.go). Both have attributes
-// (attribute.go). Elements lie together, or in chunks, which an index finds (index.go, arrayindex.go, btree2.go) and
-// which filters may have compressed (filter.go). read.go reads elements.
+// (header.go) with messages. The messages of a group list its links to other objects (link.go); the messages of a
+// dataset describe its type (types.go), its shape (dataspace.go) and where its elements lie (dataset.go). Both have
+// attributes (attribute.go). Elements lie together, or in chunks, which an index finds (index.go, arrayindex.go,
+// btree2.go) and which filters may have compressed (filter.go). read.go reads elements.
 //
 // recording.go decides which datasets are channels; conventions.go and matlab.go contain what the writers of files
 // agree on beyond the format.

@@ -268,7 +268,7 @@ func (m *metaReader) readIndex(head uint32, path string) index {
 	return x
 }
 
-// daqmxType has the data types for the type codes of DAQmx scalers, which are other numbers than those of other data.
+// daqmxType has the data types for the type codes of DAQmx scalers. Other data have other codes for the same types.
 var daqmxType = [...]uint32{typeU8, typeI8, typeU16, typeI16, typeU32, typeI32}
 
 // readScalers reads the scalers and the widths of the buffers of a DAQmx index into x. A scaler is five numbers of 4

@@ -290,7 +290,7 @@ func allNumbers(cells [][]byte, decimal byte) bool {
 	return true
 }
 
-// Bounds of what is kept of the lines before the data.
+// Limits of the attributes that are kept from the lines before the data.
 const (
 	mostAttributes = 64
 	mostAttribute  = 1024 // bytes of an attribute with its name

@@ -56,7 +56,7 @@ type writtenHeader struct {
 	columns [][]float64
 }
 
-// plainNames are names that are no units. They may repeat.
+// plainNames are names that are not units. They may repeat.
 var plainNames = []string{
 	"Run", "Alpha", "Fx", "Fy", "Mz", "Cp_1", "Cp_2", "CL", "CD", "U_inf", "Temp", "Druck", "rpm_set", "Kraft x",
 	"q_inf", "Lift",

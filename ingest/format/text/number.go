@@ -154,10 +154,10 @@ const (
 	exponentMax  = 0x7FF
 )
 
-// lemire returns m·10^exp, correctly rounded, or false if 128 bits of the power do not decide the rounding. m is not
-// 0. The steps and the names are those of eiselLemire64 in strconv, after Lemire, Number parsing at a gigabyte per
-// second, 2021: normalise m, multiply it by the upper 64 bits of the power, add the lower 64 bits if they may matter,
-// shift the product to 54 bits, and round it to 53.
+// lemire returns m·10^exp, correctly rounded, or false if 128 bits of the power do not decide the rounding. m is not 0.
+// The steps and the names are the same as in eiselLemire64 of package strconv, after Lemire, Number parsing at a
+// gigabyte per second, 2021: normalise m, multiply it by the upper 64 bits of the power, add the lower 64 bits if they
+// may matter, shift the product to 54 bits, and round it to 53.
 func lemire(m uint64, exp int) (float64, bool) {
 	if exp < -maxPow || exp > maxPow {
 		return 0, false

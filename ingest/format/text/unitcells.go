@@ -177,7 +177,7 @@ func unitBelow(cell string) string {
 // namesAreUnits reports whether all cells that name the columns are units: each is then the unit of its column, too. A
 // cell of a single letter may be a quantity, such as a speed V, so that namesAreUnits returns false.
 func namesAreUnits(cells [][]byte) bool {
-	const shortest = 2 // letters of a unit that is no quantity
+	const shortest = 2 // letters of a unit that is not a quantity, too
 	for _, cell := range cells {
 		if len(cell) < shortest || !isSureUnit(string(cell)) {
 			return false

@@ -35,8 +35,8 @@ type sampleFormat struct {
 	valid    int    // bits of a sample that are used; 0 if not stated
 }
 
-// readFormat reads a fmt chunk. The arguments are those of chunk. The body has these numbers, in the file's byte order
-// (Microsoft, "Multiple Channel Audio Data and WAVE Files"):
+// readFormat reads a fmt chunk. The arguments are the same as of chunk. The body has these numbers, in the file's byte
+// order (Microsoft, "Multiple Channel Audio Data and WAVE Files"):
 //
 //	 0  2 bytes: format tag
 //	 2  2 bytes: number of channels

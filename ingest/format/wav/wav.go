@@ -259,7 +259,7 @@ func (f *file) readDS64(body, length, left int64) (int64, error) {
 const leastPlaceholder = 0x7FF00000
 
 // data notes where the data begin and how many bytes the header states. It returns the length to skip. The arguments
-// are those of chunk.
+// are the same as of chunk.
 func (f *file) data(body, length, left int64) int64 {
 	f.hasData = true
 	f.begin = body

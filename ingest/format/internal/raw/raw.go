@@ -1,6 +1,6 @@
-// Package raw reads uncompressed samples of fixed size, such as those of WAV and NPY files. The samples lie in a file
-// as frames (all channels of one instant together) or as planes (all instants of one channel together). The reader of
-// the format reads the header and describes the samples by a [Layout]; package raw reads the samples.
+// Package raw reads uncompressed samples of fixed size, such as the samples of WAV and NPY files. The samples lie in a
+// file as frames (all channels of one instant together) or as planes (all instants of one channel together). The reader
+// of the format reads the header and describes the samples by a [Layout]; package raw reads the samples.
 //
 // Kind decodes single numbers, and source.go has what readers of all formats need to read bytes and to report files
 // that end too early.
