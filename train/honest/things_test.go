@@ -3,7 +3,6 @@ package honest_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,16 +25,18 @@ type campaign struct {
 	thing, day []string
 }
 
-// simulated collects rows of inputs and an outcome whose two values have noise; run names the run.
+// simulatedRows collects the rows of a campaign.
 type simulatedRows struct {
 	x, y1, y2       []float64
 	thing, day, run []string
 	part            []triplets.Part
 }
 
-func (c *simulatedRows) add(r *rand.Rand, thing, day, run string, held bool, y, noise float64, x ...float64) {
+// add adds a row of inputs x. Both values of the outcome are y with noise of the given deviation. isTest is true for
+// a row of the test part.
+func (c *simulatedRows) add(r *rand.Rand, thing, day, run string, isTest bool, y, noise float64, x ...float64) {
 	part := triplets.Train
-	if held {
+	if isTest {
 		part = triplets.Test
 	}
 
@@ -48,6 +49,7 @@ func (c *simulatedRows) add(r *rand.Rand, thing, day, run string, held bool, y, 
 	c.part = append(c.part, part)
 }
 
+// set returns the campaign of the rows.
 func (c *simulatedRows) set(inputs ...string) campaign {
 	s := triplets.New(quantities(inputs...), quantities("y"), c.x, c.y1, c.y2)
 	s.SetRuns(c.run)
@@ -56,9 +58,10 @@ func (c *simulatedRows) set(inputs ...string) campaign {
 	return campaign{s, c.thing, c.day}
 }
 
+// thingSpeeds are the speeds of simulated propellers in 1/min.
 var thingSpeeds = []float64{3000, 3600, 4200, 4800, 5400, 6000}
 
-// level is the level of a propeller in dB.
+// level returns the level of a propeller in dB. d and p are its diameter and its pitch in inches.
 func level(blades, d, p, rpm, theta float64) float64 {
 	tip := math.Pi * d * 0.0254 * rpm / 60 / 343
 	cos := max(math.Pow(math.Cos(theta*math.Pi/180), 3), 1e-3)
@@ -67,7 +70,8 @@ func level(blades, d, p, rpm, theta float64) float64 {
 		6*math.Log10(cos) + 0.02*theta
 }
 
-// namedPropellers simulates k propellers that teach and eight new ones, each with an offset of its own.
+// namedPropellers simulates k propellers that teach and eight new ones. Each has an offset of its own, whose
+// deviation is offset.
 func namedPropellers(seed uint64, k int, offset float64) campaign {
 	r := rand.New(rand.NewPCG(seed, 52))
 	var c simulatedRows
@@ -92,7 +96,7 @@ func namedPropellers(seed uint64, k int, offset float64) campaign {
 	return c.set("blades", "diameter_in", "pitch_in", "rpm", "theta_deg")
 }
 
-// wings simulates k wings that teach and eight new ones: a name, and lift over angle.
+// wings simulates the lift over the angle of k wings that teach and eight new ones, which differ by an offset.
 func wings(seed uint64, k int, offset float64) campaign {
 	r := rand.New(rand.NewPCG(seed, 53))
 	a0 := 0.08 + 0.03*r.Float64()
@@ -110,7 +114,8 @@ func wings(seed uint64, k int, offset float64) campaign {
 	return c.set("alpha_deg")
 }
 
-// days simulates four propellers on k days that teach and four new ones, a random third of the runs on each.
+// days simulates four propellers on k days that teach and on four new days. About a third of the runs is made on each
+// day. The days are the things of the campaign.
 func days(seed uint64, k int, offset float64) campaign {
 	r := rand.New(rand.NewPCG(seed, 54))
 	var c simulatedRows
@@ -140,14 +145,16 @@ func days(seed uint64, k int, offset float64) campaign {
 	return c.set("blades", "diameter_in", "pitch_in", "rpm", "theta_deg")
 }
 
-// calibrate is a calibration on things, with the offsets of their names and of more labels or as without.
+// calibrate calibrates a process on the things of a campaign, and returns it with its means at the test rows. If
+// offsets is true, the names of the things and of the more labels have offsets.
 func (c campaign) calibrate(t *testing.T, offsets bool, more ...honest.Label) (*honest.Model, []float64) {
 	t.Helper()
 
 	l := honest.Learner{
 		Settings: honest.DefaultSettings(), Condition: "thing", Rate: func(name string) bool { return name == "rpm" },
 	}
-	l.Settings.Labels, l.Names = true, slices.Compact(slices.Sorted(slices.Values(c.thing)))
+	l.Settings.Labels = true
+	l.Names = slices.Compact(slices.Sorted(slices.Values(c.thing)))
 	if offsets {
 		l.Offsets = append([]honest.Label{{Name: "thing"}}, more...)
 	}
@@ -155,32 +162,34 @@ func (c campaign) calibrate(t *testing.T, offsets bool, more ...honest.Label) (*
 	z := lists.Each(c.thing, func(name string) float64 { return float64(slices.Index(l.Names, name)) })
 	m, p, err := l.Process(context.Background(), c.Set, z)
 	require.NoError(t, err)
-	require.Empty(t, m.Absent, "%v, %s", err, m.Absent)
+	require.Empty(t, m.Absent)
 
 	return m, p.Mu
 }
 
-// within is the rms difference of means and measurements of the held-out rows but for an offset of each thing.
+// within returns the rms difference of means and measurements of the held-out rows, after the mean difference of each
+// thing was subtracted.
 func (c campaign) within(mu []float64) float64 {
 	sum := map[string]float64{}
 	n := map[string]float64{}
-	diff := func(k, i int) float64 { return mu[k] - (c.Y1[i]+c.Y2[i])/2 }
+	difference := func(k, i int) float64 { return mu[k] - (c.Y1[i]+c.Y2[i])/2 }
 	test := c.RowsOf(triplets.Test)
 	for k, i := range test {
-		sum[c.thing[i]] += diff(k, i)
+		sum[c.thing[i]] += difference(k, i)
 		n[c.thing[i]]++
 	}
 
-	square := 0.0
+	squares := 0.0
 	for k, i := range test {
-		d := diff(k, i) - sum[c.thing[i]]/n[c.thing[i]]
-		square += d * d / float64(len(test))
+		d := difference(k, i) - sum[c.thing[i]]/n[c.thing[i]]
+		squares += d * d / float64(len(test))
 	}
 
-	return math.Sqrt(square)
+	return math.Sqrt(squares)
 }
 
-// dummies predicts the held-out rows by least squares with a constant for each propeller and each day.
+// dummies predicts the held-out rows of a campaign of days by least squares, with a constant for each propeller and
+// each day (dummy variables). A new day has no constant.
 func (c campaign) dummies(t *testing.T) (mu []float64) {
 	t.Helper()
 
@@ -188,14 +197,13 @@ func (c campaign) dummies(t *testing.T) (mu []float64) {
 		x := c.X[5*i : 5*i+5]
 		v := math.Log(x[3]) - 8.4
 		a := x[4] / 50
-		f := make([]float64, 14)
-		f[0], f[1], f[2], f[3], f[4] = v, v*v, a, a*a, x[0]*v
-		f[5+int(c.day[i][0]-'0')] = 1
+		terms := append([]float64{v, v * v, a, a * a, x[0] * v}, make([]float64, 9)...)
+		terms[5+int(c.day[i][0]-'0')] = 1 // the constant of the propeller
 		if day := int(c.thing[i][0] - '0'); learn && day > 0 {
-			f[8+day] = 1
+			terms[8+day] = 1
 		}
 
-		return f
+		return terms
 	}
 
 	train := c.RowsOf(triplets.Train)
@@ -206,7 +214,7 @@ func (c campaign) dummies(t *testing.T) (mu []float64) {
 		y.SetVec(k, (c.Y1[i]+c.Y2[i])/2)
 	}
 
-	for k := range 14 { // of days that there are not
+	for k := range 14 { // a small ridge, because the constants of days that do not exist have no row
 		a.Set(len(train)+k, k, 1e-4)
 	}
 
@@ -220,21 +228,59 @@ func (c campaign) dummies(t *testing.T) (mu []float64) {
 	return mu
 }
 
-// The campaigns with new things of docs/research/intervals.md. Witness: the simulation; the marks come from the
-// prototype of the method. Over 40 campaigns two cases miss the marks: three propellers, which cover more than .99, and
-// two and three days, whose score is worse than without offsets.
+// thingsResult has the means of the results on new things over campaigns.
+type thingsResult struct {
+	at            [4]float64 // coverage at each of interval.Levels
+	half, score   float64    // half width and interval score, in deviations
+	error, within float64    // rms error, and rms error within a thing
+}
+
+// judgeThings calibrates simulated campaigns without and with offsets, and returns the mean results. For days it also
+// returns the rms error within a day of least squares with dummies.
+func judgeThings(t *testing.T, campaigns []campaign, areDays bool) (without, with thingsResult, dummies float64) {
+	t.Helper()
+
+	n := float64(len(campaigns))
+	for _, c := range campaigns {
+		for _, r := range []*thingsResult{&without, &with} {
+			m, mu := c.calibrate(t, r == &with)
+			for i, v := range m.Record.At {
+				r.at[i] += v / n
+			}
+
+			r.half += m.Record.After.Width / 2 / n
+			r.score += m.Record.After.Score / n
+			r.error += math.Sqrt(max(m.Record.E, 0)) / n
+			r.within += c.within(mu) / n
+		}
+
+		if areDays {
+			dummies += c.within(c.dummies(t)) / n
+		}
+	}
+
+	return without, with, dummies
+}
+
+// Campaigns with new things, as in docs/research/intervals.md. Expected over 40 campaigns, by the marks of the
+// prototype of the method: 95 % intervals with offsets cover 92 to 99 % of new wings and propellers, their score is
+// at most the given times the score without offsets, and the error within a day is at most 1.1 times the error of
+// least squares. Two cases miss the marks: three propellers, which cover more than 99 %, and two and three days,
+// whose score is worse than without offsets. Without DOUBLETAKE_LONG=all the test takes one or two campaigns of three
+// things, with wider limits. Witness: the simulation.
 func TestThings(t *testing.T) {
-	campaigns := uint64(longtest.Count(1, 2))
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
-		campaigns = 40
+	isStudy := os.Getenv("DOUBLETAKE_LONG") == "all"
+	count := longtest.Count(1, 2)
+	if isStudy {
+		count = 40
 	}
 
 	for _, c := range []struct {
-		name   string
-		make   func(seed uint64, k int, offset float64) campaign
-		offset float64
-		k      []int
-		worst  float64 // ratio of the mean interval score
+		name     string
+		simulate func(seed uint64, k int, offset float64) campaign
+		offset   float64
+		things   []int   // numbers of things that teach
+		worst    float64 // largest ratio of the mean interval scores with and without offsets
 	}{
 		{"wings", wings, 0.3, []int{1, 2, 3, 5}, 1},
 		{"days", days, 0.8, []int{2, 3, 5}, 1},
@@ -242,61 +288,50 @@ func TestThings(t *testing.T) {
 		{"propellers", namedPropellers, 1.2, []int{3, 8}, 1},
 		{"propellers without offsets", namedPropellers, 0, []int{5}, 2},
 	} {
-		for _, k := range c.k {
-			if campaigns < 40 && (k != 3 || c.offset == 0) {
+		for _, k := range c.things {
+			isShort := k == 3 && c.offset > 0 // one of the cases without the study
+			if !isStudy && !isShort {
 				continue
 			}
 
-			var at [2][4]float64
-			var half, score, error, inside [2]float64
-			dummies := 0.0
-			n := float64(campaigns)
-			for seed := range campaigns {
-				s := c.make(9000+seed, k, c.offset)
-				for b, offsets := range []bool{false, true} {
-					m, mu := s.calibrate(t, offsets)
-					for i, v := range m.Record.At {
-						at[b][i] += v / n
-					}
-
-					half[b] += m.Record.After.Width / 2 / n
-					score[b] += m.Record.After.Score / n
-					error[b] += math.Sqrt(max(m.Record.E, 0)) / n
-					inside[b] += s.within(mu) / n
-				}
-
-				if c.name == "days" {
-					dummies += s.within(s.dummies(t)) / n
-				}
+			var campaigns []campaign
+			for seed := range count {
+				campaigns = append(campaigns, c.simulate(9000+uint64(seed), k, c.offset))
 			}
 
-			t.Logf("%s, %d: at %.3f %.3f, ± %.2f %.2f, score %.3f %.3f, error %.3f %.3f, within %.3f %.3f (dummies %.3f)",
-				c.name, k, at[0], at[1], half[0], half[1], score[0], score[1], error[0], error[1], inside[0], inside[1], dummies)
+			areDays := c.name == "days"
+			without, with, dummies := judgeThings(t, campaigns, areDays)
+			t.Logf("%s, %d: without offsets %+.3v, with offsets %+.3v, dummies %.3f", c.name, k, without, with, dummies)
 
-			if campaigns < 40 {
-				if !(at[1][2] > 0.8) || dummies > 0 && !(inside[1] < 1.3*dummies) {
-					t.Errorf("%s, %d: %.3f inside 95 %% intervals, error within %.3f, of dummies %.3f", c.name, k, at[1][2], inside[1],
-						dummies)
+			coverage := with.at[2]
+			if !isStudy {
+				assert.Greater(t, coverage, 0.8, "coverage at .95, %d %s", k, c.name)
+				if areDays {
+					assert.Less(t, with.within, 1.3*dummies, "error within a day")
 				}
 
 				continue
 			}
 
-			switch {
-			case k > 1 && c.offset > 0 && c.name != "days" && !(at[1][2] >= 0.92 && at[1][2] <= 0.99),
-				!(score[1] <= c.worst*score[0]), c.name == "days" && k >= 3 && !(inside[1] <= 1.1*dummies):
-				t.Errorf("%s, %d: outside of the marks", c.name, k)
+			assert.LessOrEqual(t, with.score, c.worst*without.score, "interval score, %d %s", k, c.name)
+			if areDays && k >= 3 {
+				assert.LessOrEqual(t, with.within, 1.1*dummies, "error within a day, %d days", k)
+			}
+
+			if !areDays && k > 1 && c.offset > 0 {
+				assert.GreaterOrEqual(t, coverage, 0.92, "coverage at .95, %d %s", k, c.name)
+				assert.LessOrEqual(t, coverage, 0.99, "coverage at .95, %d %s", k, c.name)
 			}
 		}
 	}
 }
 
-// Of a wing that was measured its measurements count: the interval holds its own lift. Any other name is a new one.
-// Names that are exchanged and the outcomes of new wings change nothing, and the stored model predicts the same.
+// Expected: the interval of a measured wing contains nine tenths of its own lift, and is at most half as wide as the
+// interval of a new wing. An unknown name, and no name, are a new wing.
 func TestKnownThing(t *testing.T) {
 	ctx := context.Background()
 	c := wings(3, 3, 0.3)
-	m, mu := c.calibrate(t, true)
+	m, _ := c.calibrate(t, true)
 	train := c.RowsOf(triplets.Train)
 	x := c.X[:len(train)]
 
@@ -307,32 +342,45 @@ func TestKnownThing(t *testing.T) {
 	}
 
 	b, err := json.Marshal(m)
+	require.NoError(t, err)
+
 	var stored honest.Model
-	require.NoError(t, errors.Join(err, json.Unmarshal(b, &stored)))
+	require.NoError(t, json.Unmarshal(b, &stored))
+
+	known, err := stored.Predict(ctx, x, 0, own)
+	require.NoError(t, err)
+
+	unknown, err := stored.Predict(ctx, x, 0, other)
+	require.NoError(t, err)
+
+	unnamed, err := m.Predict(ctx, x, 0, nil)
+	require.NoError(t, err)
+	assert.Equal(t, unnamed.Mu, unknown.Mu, "means without a name, and with an unknown one")
+	assert.Equal(t, unnamed.Half, unknown.Half, "half widths without a name, and with an unknown one")
 
 	inside := 0
-	known, err1 := stored.Predict(ctx, x, 0, own)
-	unknown, err2 := stored.Predict(ctx, x, 0, other)
-	unnamed, err3 := m.Predict(ctx, x, 0, nil)
-	require.NoError(t, errors.Join(err1, err2, err3))
-
 	for k, i := range train {
 		if math.Abs(known.Mu[k]-(c.Y1[i]+c.Y2[i])/2) <= known.Half[k] {
 			inside++
 		}
 
-		if known.Half[k] > 0.5*unknown.Half[k] || unknown.Half[k] != unnamed.Half[k] || unknown.Mu[k] != unnamed.Mu[k] {
-			t.Errorf("row %d: ± %g of the wing, %g of another, %g without a name", k, known.Half[k], unknown.Half[k],
-				unnamed.Half[k])
-		}
+		assert.LessOrEqual(t, known.Half[k], 0.5*unknown.Half[k], "half widths of row %d, of the wing and of a new one", k)
 	}
 
-	assert.GreaterOrEqual(t, inside, len(train)*9/10,
-		"%d of %d inside the intervals of their own wing", inside, len(train))
+	assert.GreaterOrEqual(t, inside, len(train)*9/10, "rows inside the intervals of their own wing, of %d", len(train))
+}
 
-	alone, _ := wings(3, 1, 0.3).calibrate(t, true) // case one-wing: wings differ by 0.3, and there is one
-	assert.GreaterOrEqual(t, alone.Record.After.Width/2, 0.3, "one wing alone: ± %g", alone.Record.After.Width/2)
+// Wings differ by 0.3, but only one was measured. Expected: the half width for a new wing is at least 0.3.
+func TestOneThing(t *testing.T) {
+	m, _ := wings(3, 1, 0.3).calibrate(t, true)
+	assert.GreaterOrEqual(t, m.Record.After.Width/2, 0.3)
+}
 
+// The names of wings are exchanged, and the outcomes of new wings are set to a million. Expected: the means stay the
+// same to the bit, and the widths up to rounding.
+func TestThingsSeeNothingOfTheTest(t *testing.T) {
+	c := wings(3, 3, 0.3)
+	m, mu := c.calibrate(t, true)
 	for i, name := range c.thing {
 		c.thing[i] = map[string]string{"0": "2", "1": "0", "2": "1"}[name] + name[len(name)-1:]
 	}
@@ -342,14 +390,15 @@ func TestKnownThing(t *testing.T) {
 		c.Y2[i] = -1e6
 	}
 
-	again, mu2 := c.calibrate(t, true)
-	require.Equal(t, mu2, mu, "widths %g and %g with other names", m.Record.After.Width, again.Record.After.Width)
-	assert.InDelta(t, 1, again.Record.After.Width/m.Record.After.Width, 1e-12,
-		"widths %g and %g with other names", m.Record.After.Width, again.Record.After.Width)
+	again, muAgain := c.calibrate(t, true)
+	assert.Equal(t, mu, muAgain)
+	assert.InEpsilon(t, m.Record.After.Width, again.Record.After.Width, 1e-12, "width")
 }
 
-// Beyond its own speeds, a run of a propeller that was measured has a deviation of its own, 0.3 dB beside noise of 0.2
-// dB. Witness: the simulation. Runs of one row have no offsets beside the nugget.
+// A propeller was measured at all its speeds but one. In a run at the last speed it has a deviation of its own, 0.3
+// dB, beside noise of 0.2 dB. Expected with offsets of runs: the simulated shares of both, and an interval that is as
+// wide as both require. Runs of one row have no offsets, because the run-to-run variance describes them, and neither
+// have runs beside two columns of names.
 func TestKnownThingInAnotherRun(t *testing.T) {
 	c := namedPropellers(9100, 4, 1.2)
 	run := honest.Label{Name: honest.Runs}
@@ -376,12 +425,9 @@ func TestKnownThingInAnotherRun(t *testing.T) {
 	assert.Equal(t, "beside 2 columns of names", two.Calibration.RunsWithout, "why runs have no offsets")
 	assert.Empty(t, plain.Calibration.RunsWithout, "why runs have no offsets")
 
-	require.GreaterOrEqual(t, half, 1.96*math.Hypot(0.3, 0.2),
-		"half width of a new run %.2f dB, without offsets of runs %.2f", half, plain.Record.Outcomes[0].Half)
-	require.LessOrEqual(t, half, 1.6,
-		"half width of a new run %.2f dB, without offsets of runs %.2f", half, plain.Record.Outcomes[0].Half)
-	assert.GreaterOrEqual(t, half, plain.Record.Outcomes[0].Half,
-		"half width of a new run %.2f dB, without offsets of runs %.2f", half, plain.Record.Outcomes[0].Half)
+	assert.GreaterOrEqual(t, half, 1.96*math.Hypot(0.3, 0.2), "half width of a new run in dB")
+	assert.LessOrEqual(t, half, 1.6, "half width of a new run in dB")
+	assert.GreaterOrEqual(t, half, plain.Record.Outcomes[0].Half, "half widths with and without offsets of runs in dB")
 
 	w := wings(3, 3, 0.3)
 	run.Names = lists.Rows(w.Runs, 1, w.Run)
@@ -389,7 +435,8 @@ func TestKnownThingInAnotherRun(t *testing.T) {
 	assert.Len(t, single.Labels, 1, "labels with runs of one row")
 }
 
-// Each value of a diameter is one propeller where another property goes up and down with it.
+// Expected: the values of a condition number things if another input is constant at each value and turns twice, and a
+// third input is a setting that varies at each value.
 func TestNumbersThings(t *testing.T) {
 	angles := []float64{0, 0, 0, 0, 5, 5, 5, 5}
 	twice := func(v ...float64) []float64 { return slices.Repeat(v, 2) }
@@ -406,6 +453,6 @@ func TestNumbersThings(t *testing.T) {
 		{"no setting", twice(9, 8, 10, 11), [][]float64{twice(4, 5, 6, 3)}, false},
 		{"no property", twice(9, 8, 10, 11), [][]float64{{4, 5, 6, 3, 5, 4, 3, 6}, angles}, false},
 	} {
-		assert.Equal(t, c.want, honest.NumbersThings(c.axis, c.inputs), "%s", c.name)
+		assert.Equal(t, c.want, honest.NumbersThings(c.axis, c.inputs), c.name)
 	}
 }
