@@ -41,13 +41,13 @@ type option struct {
 	choices []string // all values, if there are a few
 }
 
-// kind is a kind of values that flags take.
+// kind says which values a flag takes.
 type kind struct {
-	want   string  // the wanted value in messages
+	want   string  // what a message asks for
 	limits *limits // of a number; nil if there are none
 }
 
-// limits are exclusive limits of a number.
+// limits are the numbers between which a value must lie. They themselves are not allowed.
 type limits struct{ above, below float64 }
 
 // allows reports whether a value is within the limits. The library checks whether it is a number.

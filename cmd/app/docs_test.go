@@ -35,8 +35,10 @@ func repositoryFiles(t *testing.T, ends ...string) (out []string) {
 			return err
 		}
 
-		if d.IsDir() && p != repository && (strings.HasPrefix(d.Name(), ".") ||
-			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+		isHidden := strings.HasPrefix(d.Name(), ".")
+		isMade := slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())
+		isSkipped := isHidden || isMade
+		if d.IsDir() && p != repository && isSkipped {
 			return fs.SkipDir
 		}
 

@@ -156,6 +156,19 @@ func TestWordsAreExplained(t *testing.T) {
 	assert.Empty(t, unexplained(html.UnescapeString(page), plain), "the page")
 }
 
+// isPlain reports whether a word, or the word without a usual ending, is among the plain words.
+func isPlain(word string, plain map[string]bool) bool {
+	lower := strings.ToLower(word)
+	for _, ending := range []string{"", "s", "es", "d", "ed", "ing"} {
+		stem, has := strings.CutSuffix(lower, ending)
+		if has && plain[stem] {
+			return true
+		}
+	}
+
+	return plain[word]
+}
+
 var (
 	// aWord is a word as it is printed. Hyphens and underscores belong to words.
 	aWord = regexp.MustCompile(`[\p{L}][\p{L}\p{N}_'²̂-]*`)
@@ -177,9 +190,12 @@ func unexplained(text string, plain map[string]bool) []string {
 	var left []string
 	for _, word := range aWord.FindAllString(text, -1) {
 		word = strings.TrimSuffix(strings.Trim(word, "-_'"), "'s")
-		isPlain := plain[word] || plain[strings.ToLower(word)]
-		isExplained := docs.Named(word, metrics()...) != nil
-		if word != "" && !isPlain && !isExplained && !slices.Contains(left, word) {
+		isExplained := isPlain(word, plain) || docs.Named(word, metrics()...) != nil
+		if word == "" || isExplained {
+			continue
+		}
+
+		if !slices.Contains(left, word) {
 			left = append(left, word)
 		}
 	}

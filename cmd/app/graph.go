@@ -35,7 +35,7 @@ type stateClass struct {
 	name, colour string
 }
 
-// stateClasses has a class for each state. The last one is that of all other states.
+// stateClasses has a class for each state. The last one is for all other states.
 var stateClasses = []stateClass{
 	{pipeline.UpToDate, "done", "#d5e8d4"}, {pipeline.Stale, "stale", "#ffe6cc"}, {"", "missing", "#f5f5f5"},
 }

@@ -112,11 +112,12 @@ var foreign = []struct{ module, by string }{
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/app"},
 }
 
-// has reports whether a list of names holds a package.
+// has reports whether a list of names contains a package. A name with /... contains all packages below it, too.
 func has(list, pkg string) bool {
-	for _, p := range strings.Fields(list) {
-		below, all := strings.CutSuffix(p, "/...")
-		if pkg == p || all && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
+	for _, name := range strings.Fields(list) {
+		parent, isTree := strings.CutSuffix(name, "/...")
+		isBelow := isTree && strings.HasPrefix(pkg, parent+"/")
+		if pkg == parent || isBelow {
 			return true
 		}
 	}

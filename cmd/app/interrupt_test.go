@@ -211,16 +211,20 @@ func second(t *testing.T, dir string, pid int) {
 	t.Helper()
 	cmd, lines, stdout := start(t, dir, "run", "--progress", "none")
 
-	var got []string
-	for l := range lines {
-		got = append(got, l)
+	var messages []string
+	for line := range lines {
+		messages = append(messages, line)
 	}
 
-	cmd.Wait()
-	host, _ := os.Hostname()
-	want := fmt.Sprintf("pipeline: lock runs: another run is at work there (process %d on %s since ", pid, host)
-	if code := cmd.ProcessState.ExitCode(); code != 2 || len(got) != 1 || !strings.HasPrefix(got[0], want) ||
-		!strings.HasSuffix(got[0], "); wait for it, or stop it") || stdout.Len() > 0 {
-		t.Errorf("second run: exit status %d, %q, expected 2 and %q…", code, got, want)
-	}
+	cmd.Wait() // its error is the exit status, which is compared here
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode(), "exit status of the second run")
+	assert.Zero(t, stdout.Len(), "the second run prints no results")
+
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	require.Len(t, messages, 1)
+
+	begin := fmt.Sprintf("pipeline: lock runs: another run is at work there (process %d on %s since ", pid, host)
+	assert.True(t, strings.HasPrefix(messages[0], begin), "%q does not begin with %q", messages[0], begin)
+	assert.True(t, strings.HasSuffix(messages[0], "); wait for it, or stop it"), "%q has no advice", messages[0])
 }

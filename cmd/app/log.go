@@ -52,8 +52,8 @@ type twoRuns struct{ a, b string }
 // lastRun is the number of the last run.
 const lastRun = "-1"
 
-// logArguments returns the FILE and the two runs to compare, which is nil without --diff. compared are the values of
-// --diff. The second run may also be an argument. Without a second run, the first is compared with the last run.
+// logArguments returns the FILE and the pair of runs to compare. The pair is nil without --diff. compared has the
+// values of --diff: one or two runs. The second run may also be an argument. If there is none, it is the last run.
 func logArguments(args, compared []string) (file string, pair *twoRuns, err error) {
 	args = slices.Clone(args)
 	named := slices.IndexFunc(args, namesRun)

@@ -15,8 +15,7 @@ func (c *call) warn(warnings []ingest.Warning) {
 	}
 }
 
-// emit writes a document. action says what is being done, such as "write report": the message of an error begins with
-// it.
+// emit writes a document. The message of an error begins with action, such as "write report".
 func emit(w io.Writer, action string, document []byte) error {
 	if _, err := w.Write(document); err != nil {
 		return fmt.Errorf("%s: %w", action, err)

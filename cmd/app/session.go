@@ -21,7 +21,7 @@ import (
 // request is a line that a session reads: a command with its arguments.
 type request struct {
 	Arguments []string `json:"arguments"`
-	Dir       string   `json:"dir"` // working directory; "" leaves it as it is
+	Dir       string   `json:"dir"` // becomes the working directory of the session; "" keeps the present one
 
 	// Files are the contents of files by their names, which are arguments that stand for the files.
 	Files map[string]string `json:"files"`

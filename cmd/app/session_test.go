@@ -18,15 +18,15 @@ import (
 func asked(t *testing.T, requests ...request) []reply {
 	t.Helper()
 
-	var in, out bytes.Buffer
-	for _, r := range requests {
-		require.NoError(t, json.NewEncoder(&in).Encode(r))
+	var input, output bytes.Buffer
+	for _, request := range requests {
+		require.NoError(t, json.NewEncoder(&input).Encode(request))
 	}
 
-	require.NoError(t, session{}.answer(context.Background(), &in, &out))
+	require.NoError(t, session{}.answer(context.Background(), &input, &output))
 
 	var replies []reply
-	decoder := json.NewDecoder(&out)
+	decoder := json.NewDecoder(&output)
 	for range requests {
 		var r reply
 		require.NoError(t, decoder.Decode(&r))
@@ -65,7 +65,7 @@ func TestSession(t *testing.T) {
 	assert.Contains(t, replies[5].Messages, "no such file")
 }
 
-// What is no request ends a session with the status of wrong usage.
+// A line that is not a request ends a session with the status of wrong usage.
 func TestSessionRefuses(t *testing.T) {
 	err := session{}.answer(context.Background(), strings.NewReader("run pipeline.yaml\n"), io.Discard)
 	require.ErrorContains(t, err, "pipeline session reads lines such as")

@@ -215,11 +215,13 @@ func (c *slurmCluster) sameBytes(t *testing.T) {
 
 	// The records of both runs have the same configuration's keys, data and numbers.
 	here, _, err := runs.History(filepath.Join(c.dir, "here"))
+	require.NoError(t, err)
+	require.Len(t, here, 1, "records of the run on this machine")
 
-	there, _, err2 := runs.History(filepath.Join(c.dir, "the work\\dir"))
-	if err != nil || err2 != nil || len(here) != 1 || len(there) != 1 || len(there[0].Metrics) == 0 {
-		t.Fatal(len(here), err, len(there), err2)
-	}
+	there, _, err := runs.History(filepath.Join(c.dir, "the work\\dir"))
+	require.NoError(t, err)
+	require.Len(t, there, 1, "records of the run on the cluster")
+	require.NotEmpty(t, there[0].Metrics, "numbers of the run on the cluster")
 
 	d := runs.DiffRecords(&here[0], &there[0])
 	for _, m := range d.Metrics {
