@@ -38,6 +38,7 @@ func toy(n int, seed uint64) triplets.Set {
 	return d
 }
 
+// settings are those of methods that learn toy in a second.
 func settings() Settings {
 	c := train.DefaultConfig()
 	c.Epochs = 500
@@ -64,6 +65,7 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	return p
 }
 
+// predicted are the predictions of inputs, which are known to be right.
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 
@@ -73,8 +75,8 @@ func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	return r
 }
 
-// Every method learns the function in its own units; those that promise it are less certain outside of the data than
-// within.
+// Every method that learns learns the function in its own units. All but the pair model promise to be less certain
+// outside of the data than within.
 func TestMethods(t *testing.T) {
 	data := toy(300, 1)
 	known := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}
@@ -89,37 +91,37 @@ func TestMethods(t *testing.T) {
 
 			m, err := New(name, settings())
 			require.NoError(t, err)
-			assert.Equal(t, want, fmt.Sprintf("%T", m), "method %s is a", name)
+			assert.Equal(t, want, fmt.Sprintf("%T", m))
 
 			p, err := m.Fit(ctx, data, 4)
 			require.NoError(t, err)
 
 			r := predicted(t, p, append(slices.Clone(known), outside...))
-			mean := func(from, to, j int) (s float64) {
-				for i := from; i < to; i++ {
-					s += math.Abs(r.Epistemic[2*i+j]) / float64(to-from)
+			mean := func(start, end, outcome int) float64 {
+				sum := 0.0
+				for i := start; i < end; i++ {
+					sum += math.Abs(r.Epistemic[2*i+outcome])
 				}
-				return s
+
+				return sum / float64(end-start)
 			}
 
-			for j := range 2 {
-				// What the covariance of two answers does far from the data is a
-				// finding, not a promise: it is left out.
-				if in, out := mean(0, len(known), j), mean(len(known), r.N, j); out < 2*in && name != "pair" {
-					t.Errorf("outcome %d: v̂ = %v within, %v outside of the data", j, in, out)
+			// What the covariance of two answers does far from the data is a finding, not a promise.
+			if name != "pair" {
+				for j := range 2 {
+					within := mean(0, len(known), j)
+					assert.GreaterOrEqual(t, mean(len(known), r.N, j), 2*within, "v̂ of outcome %d outside of the data", j)
 				}
 			}
 
 			for i, x := range known {
-				if d := r.Mu[2*i] - 100 - 10*math.Sin(2*x); math.Abs(d) > 3 {
-					t.Errorf("x = %v: mean %v off", x, d)
-				}
+				assert.InDelta(t, 100+10*math.Sin(2*x), r.Mu[2*i], 3, "mean at x = %g", x)
 
-				// Noise variances 9 and 0.09; the epistemic part is a fraction of them here.
-				for j, want := range []float64{9, 0.09} {
-					if tot := r.Total[2*i+j]; tot < want/2 || tot > 2.5*want {
-						t.Errorf("x = %v: total variance %v of outcome %d, the noise alone has %v", x, tot, j, want)
-					}
+				// The noise alone has the variances 9 and 0.09; the epistemic part is a fraction of them here.
+				for j, noise := range []float64{9, 0.09} {
+					total := r.Total[2*i+j]
+					assert.GreaterOrEqual(t, total, noise/2, "total variance of outcome %d at x = %g", j, x)
+					assert.LessOrEqual(t, total, 2.5*noise, "total variance of outcome %d at x = %g", j, x)
 				}
 			}
 		})
@@ -128,7 +130,7 @@ func TestMethods(t *testing.T) {
 
 // C is what the two outcomes of a pair share: with couples all of the total, with triplets of the same law little.
 func TestPairOfCouples(t *testing.T) {
-	share := func(data triplets.Set) (sum float64) {
+	share := func(data triplets.Set) float64 {
 		s := settings()
 		s.Config.Epochs = 300
 
@@ -136,20 +138,19 @@ func TestPairOfCouples(t *testing.T) {
 		require.NoError(t, err)
 
 		r := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7})
+		sum := 0.0
 		for k, v := range r.Total {
-			sum += r.Epistemic[k] / v / float64(len(r.Total))
+			sum += r.Epistemic[k] / v
 		}
 
-		return sum
+		return sum / float64(len(r.Total))
 	}
 
 	couples := toy(300, 1)
 	couples.Couples = true
 	couples.Y2 = couples.Y1
-	c := share(couples)
-	t3 := share(toy(300, 1))
-	require.GreaterOrEqual(t, c, 0.7, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
-	assert.LessOrEqual(t, t3, 0.3, "v̂ is %.2f of the total on couples, %.2f on triplets", c, t3)
+	assert.GreaterOrEqual(t, share(couples), 0.7, "of couples")
+	assert.LessOrEqual(t, share(toy(300, 1)), 0.3, "of triplets")
 }
 
 // The pair model's numbers are those of Estimate, in the outcomes' units.
@@ -172,15 +173,14 @@ func TestPairIsEstimate(t *testing.T) {
 
 	std := m.OutcomeScale().Std
 	for k := range mu {
-		if c := e.Cov[k] * std[k%2] * std[k%2]; math.Abs(r.Mu[k]-mu[k]) > 1e-9*math.Abs(mu[k]) ||
-			math.Abs(r.Total[k]-v[k]) > 1e-9*v[k] || math.Abs(r.Epistemic[k]-c) > 1e-12*math.Abs(c) {
-			t.Errorf("value %d: %v ± %v (C %v), want %v ± %v (C %v)", k, r.Mu[k], r.Total[k], r.Epistemic[k], mu[k], v[k], c)
-		}
+		assert.InEpsilon(t, mu[k], r.Mu[k], 1e-9, "mean %d", k)
+		assert.InEpsilon(t, v[k], r.Total[k], 1e-9, "total variance %d", k)
+		assert.InEpsilon(t, e.Cov[k]*std[k%2]*std[k%2], r.Epistemic[k], 1e-12, "covariance %d", k)
 	}
 }
 
-// The ensemble's moments are those of the equal mixture of its members'
-// normals: mean μ̄, variance E[σ² + μ²] − μ̄², computed here member by member.
+// The ensemble's moments are those of the equal mixture of its members' normals: mean μ̄ and variance E[σ² + μ²] − μ̄²,
+// computed here member by member.
 func TestEnsembleIsMixture(t *testing.T) {
 	data := toy(60, 2)
 	s := settings()
@@ -211,30 +211,30 @@ func TestEnsembleIsMixture(t *testing.T) {
 
 	for i := range mean {
 		want := square[i] - mean[i]*mean[i]
-		if math.Abs(r.Mu[i]-mean[i]) > 1e-9 || math.Abs(r.Total[i]-want) > 1e-6*want ||
-			math.Abs(r.Total[i]-r.Epistemic[i]-noise[i]) > 1e-9*want {
-			t.Errorf("value %d: %v ± %v (v̂ %v), mixture %v ± %v", i, r.Mu[i], r.Total[i], r.Epistemic[i], mean[i], want)
-		}
+		assert.InDelta(t, mean[i], r.Mu[i], 1e-9, "mean %d", i)
+		assert.InEpsilon(t, want, r.Total[i], 1e-6, "total variance %d", i)
+		assert.InDelta(t, noise[i], r.Total[i]-r.Epistemic[i], 1e-9*want, "variance of the noise %d", i)
 	}
 }
 
-// Replicates are collapsed: a condition measured 2r times counts with noise/2r,
-// so that r equal rows give the result of one row with that noise.
+// The rows of a condition are collapsed to their mean, which counts as many measurements as they have: two a row, or
+// twice a row's weight.
 func TestCollapse(t *testing.T) {
 	d := triplets.Set{N: 3, In: 1, Out: 1, X: []float64{1, 2, 1}, Y1: []float64{1, 5, 2}, Y2: []float64{3, 5.5, 6}}
 	c := collapse(d)
-	if c.n != 2 || !slices.Equal(c.x, []float64{1, 2}) || !slices.Equal(c.y, []float64{3, 5.25}) ||
-		!slices.Equal(c.count, []float64{4, 2}) {
-		t.Errorf("%+v", c)
-	}
+	assert.Equal(t, 2, c.n)
+	assert.Equal(t, []float64{1, 2}, c.x)
+	assert.Equal(t, []float64{3, 5.25}, c.y)
+	assert.Equal(t, []float64{4, 2}, c.count)
 
-	// Weights by hand: (½·4 + 1·8)/3.
+	// By hand the mean of the first condition is (½·4 + 1·8)/3.
 	d.Weight = []float64{0.5, 1, 1}
-	if c = collapse(d); !slices.Equal(c.count, []float64{3, 2}) || math.Abs(c.y[0]-10.0/3) > 1e-12 {
-		t.Errorf("with weights: %+v", c)
-	}
+	c = collapse(d)
+	assert.Equal(t, []float64{3, 2}, c.count, "with weights")
+	assert.InDelta(t, 10.0/3, c.y[0], 1e-12, "with weights")
 }
 
+// Unknown methods, settings out of range and data that a method cannot learn from are refused with the reason.
 func TestMethodErrors(t *testing.T) {
 	_, err := New("forest", Settings{})
 	assert.ErrorContains(t, err, "ensemble")
@@ -268,9 +268,10 @@ func TestRegister(t *testing.T) {
 	far := Info{Name: "far", Claim: "1", New: func(Settings) Method { return Constant{} }}
 	require.NoError(t, Register(far))
 
-	if m, ok := Describe("far"); !ok || m.Claim != "1" || !slices.Contains(Compared(), "far") {
-		t.Errorf("%+v", m)
-	}
+	m, ok := Describe("far")
+	require.True(t, ok)
+	assert.Equal(t, "1", m.Claim)
+	assert.Contains(t, Compared(), "far")
 
 	for _, m := range []Info{far, {Name: "gp", New: far.New}, {Name: "all", New: far.New}, {Name: "near"}} {
 		assert.ErrorContains(t, Register(m), `register method "`+m.Name)

@@ -11,8 +11,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// By hand: the values 1, 3, 5, 7 have mean 4 and sum of squares 20, the pairs'
-// means 2 and 6 a sum of 8; so s² = 20/3 and the mean's variance (8/1)/2 = 4.
+// By hand: the values 1, 3, 5, 7 have mean 4 and the sum of squares 20 about it, the pairs' means 2 and 6 the sum 8.
+// The variance of the values is 20/3, and that of their mean (8/1)/2 = 4.
 func TestConstantByHand(t *testing.T) {
 	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
 	p, err := Constant{}.Fit(ctx, data, 1)
@@ -20,16 +20,15 @@ func TestConstantByHand(t *testing.T) {
 
 	r := predicted(t, p, []float64{-50, 50})
 	for i := range r.Mu {
-		require.Equal(t, 4.0, r.Mu[i], "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
-		require.InDelta(t, 4, r.Epistemic[i], 1e-12, "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
-		assert.InDelta(t, 20.0/3+4, r.Total[i], 1e-12, "%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
+		assert.Equal(t, 4.0, r.Mu[i], "mean")
+		assert.InDelta(t, 4, r.Epistemic[i], 1e-12, "variance of the mean")
+		assert.InDelta(t, 20.0/3+4, r.Total[i], 1e-12, "total variance")
 	}
 }
 
-// Pairs whose two values share a deviation of 1 and scatter by ½ each: over many
-// sets the mean has the variance (1 + ½·¼)/n, which the method claims on average,
-// and a new pair's value deviates from it by 1 + ¼ more. Limits are four standard
-// errors.
+// The two values of a pair share a normal deviation of standard deviation 1 and scatter by ½ each. Over many sets the
+// mean has the variance (1 + ½·¼)/n, which the method claims on average, and a new value has 1 + ¼ more. Limits are
+// four standard errors.
 func TestConstantClosedForm(t *testing.T) {
 	const n, repeats = 20, 4000
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -53,13 +52,12 @@ func TestConstantClosedForm(t *testing.T) {
 	}
 
 	want := (1 + 0.125) / n
-	if math.Abs(square/want-1) > 4*math.Sqrt(2.0/repeats) || math.Abs(claim/want-1) > 4*math.Sqrt(2.0/(n-1)/repeats) {
-		t.Errorf("the mean's square is %g, claimed %g, expected %g", square, claim, want)
-	}
+	assert.InEpsilon(t, want, square, 4*math.Sqrt(2.0/repeats), "variance of the mean")
+	assert.InEpsilon(t, want, claim, 4*math.Sqrt(2.0/(n-1)/repeats), "claimed variance of the mean")
 
-	// The sample variance of 2n values that agree in pairs falls short by half the
-	// shared part over n.
-	if short := 1.25 + want - total; short < 0 || short > 0.04 {
-		t.Errorf("total %g, expected up to %g", total, 1.25+want)
-	}
+	// The sample variance of 2n values that agree in pairs falls short by about half the shared part over n, which is
+	// 0.025.
+	missing := 1.25 + want - total
+	assert.GreaterOrEqual(t, missing, 0.0)
+	assert.LessOrEqual(t, missing, 0.04)
 }

@@ -3,7 +3,6 @@ package baseline
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -11,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"doubletake/internal/testfile"
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
 
+// laplaceCase has the training inputs and counts, the inputs asked for, and torch's means, variances and ln|H|.
 type laplaceCase struct {
 	X, Count, Q []float64
 	Mu          [][]float64
@@ -22,27 +23,22 @@ type laplaceCase struct {
 	LastLogDet  []float64 `json:"last_logdet"`
 }
 
-// Expected values: torch's autograd and linear algebra, testdata/make_laplace.py:
-// fewer rows than weights, and more. The research tests its posteriors by the same file.
+// Of fewer rows than weights, and of more, the variances are those of torch's autograd and linear algebra
+// (testdata/make_laplace.py). The research tests its posteriors by the same file.
 func TestLaplaceAgainstTorch(t *testing.T) {
 	var g struct {
 		Model     *train.Model
 		Few, Many laplaceCase
 	}
 
-	raw, err := os.ReadFile("testdata/laplace.json")
-	if err == nil {
-		err = json.Unmarshal(raw, &g)
-	}
-
-	require.NoError(t, err)
-	require.Len(t, g.Few.Last, 4, "%v", err)
-	require.Len(t, g.Many.Last, 4, "%v", err)
+	require.NoError(t, json.Unmarshal(testfile.Read(t, "testdata/laplace.json"), &g))
+	require.Len(t, g.Few.Last, 4)
+	require.Len(t, g.Many.Last, 4)
 
 	const lambda = 0.3
-	near := func(what string, got, want, tol float64) {
+	assertNear := func(want, got, tolerance float64, name, value string) {
 		t.Helper()
-		assert.InDelta(t, want, got, tol*(1+math.Abs(want)), "%s", what)
+		assert.InDelta(t, want, got, tolerance*(1+math.Abs(want)), "%s: %s", name, value)
 	}
 
 	f := g.Model.File()
@@ -52,25 +48,24 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 
 		for j, h := range head {
 			h.lambda = lambda
-			near(name+": ln|H|", h.logDet(lambda), c.LastLogDet[j], 1e-10)
+			assertNear(c.LastLogDet[j], h.logDet(lambda), 1e-10, name, "ln|H|")
 
 			for i := range 4 {
 				phi, out := features(f, c.Q[i*f.Inputs:(i+1)*f.Inputs])
-				near(name+": mean", out[j], c.Mu[i][j], 1e-12)
-				near(name+": variance", h.variance(phi), c.Last[i][j], 1e-9)
+				assertNear(c.Mu[i][j], out[j], 1e-12, name, "mean")
+				assertNear(c.Last[i][j], h.variance(phi), 1e-9, name, "variance")
 			}
 
 			// A prior that allows nothing leaves nothing.
 			phi, _ := features(f, c.Q[:f.Inputs])
-			if h.lambda = 1e12; h.variance(phi) > 1e-6 {
-				t.Errorf("%s: λ = 1e12 leaves a variance", name)
-			}
+			h.lambda = 1e12
+			assert.LessOrEqual(t, h.variance(phi), 1e-6, name)
 		}
 	}
 }
 
-// The posterior of the last layer is Bayesian linear regression on the
-// activations: covariance (Φᵀdiag(N/σ²)Φ + λI)⁻¹, here by inversion.
+// The posterior of the last layer is that of Bayesian linear regression on the activations, with the covariance
+// (Φᵀdiag(N/σ²)Φ + λI)⁻¹, here by inversion.
 func TestLastLayerIsBayesianRegression(t *testing.T) {
 	data := toy(80, 6)
 	c := settings().Config
@@ -109,30 +104,26 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 			phi, _ := features(f, []float64{x})
 			got := post[j].variance(phi)
 			v := mat.NewVecDense(n, phi)
-			if want := mat.Inner(v, &inverse, v); math.Abs(got-want) > 1e-10*(1+want) {
-				t.Errorf("outcome %d at %v: %v, regression %v", j, x, got, want)
-			}
+			want := mat.Inner(v, &inverse, v)
+			assert.InDelta(t, want, got, 1e-10*(1+want), "outcome %d at %g", j, x)
 		}
 	}
 }
 
-// λ maximises −½(λθ² + ln(s+λ) − ln λ): for a sharp likelihood at 1/θ². It stays among
-// the candidates where the weights are zero.
+// λ maximises −½(λθ² + ln(s+λ) − ln λ). For a sharp likelihood, a large s, it is the candidate next to 1/θ², where
+// candidates are a quarter of a decade apart. If the weights are zero, it is the largest candidate.
 func TestBestLambda(t *testing.T) {
 	sharp := headPosterior{values: []float64{1e9}}
 	for _, square := range []float64{1e-3, 0.1, 1, 40} {
-		l := BestLambda(square, 1, sharp.logDet)
-		if off := math.Abs(math.Log10(l * square)); off > 0.125+1e-9 {
-			t.Errorf("θ² = %g: λ = %g", square, l)
-		}
+		lambda := BestLambda(square, 1, sharp.logDet)
+		assert.InDelta(t, 0, math.Log10(lambda*square), 0.125+1e-9, "λ = %g for θ² = %g", lambda, square)
 	}
 
-	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "no weights: λ")
+	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "weights of zero")
 }
 
-// Three repeats of each condition make three pairs, each run in two of them, of
-// weight one half: the posterior counts three measurements. Expected: that of as many
-// pairs of weight 3/2, one a condition, with the same network.
+// Three repeats of each condition make three pairs of weight one half, as each run is in two of them, and the posterior
+// counts three measurements. It is the posterior, with the same network, of one pair a condition of weight 3/2.
 func TestLaplaceCountsRepeats(t *testing.T) {
 	once := toy(40, 3)
 	c := settings().Config
@@ -166,13 +157,12 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	}
 
 	for k, v := range r[0].Epistemic {
-		require.InDelta(t, v, r[1].Epistemic[k], 1e-9*v,
-			"value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
-		assert.NotZero(t, v, "value %d: %v of three pairs, %v of one that counts three", k, r[1].Epistemic[k], v)
+		assert.InEpsilon(t, v, r[1].Epistemic[k], 1e-9, "value %d", k)
 	}
 }
 
-// Inside of the data the intervals hold; what they say outside is no promise.
+// Among the data about 95 % of new values lie within the intervals of 95 %, of which the uncertainty of the mean is a
+// part. What the intervals say outside of the data is no promise.
 func TestLaplaceCoversInside(t *testing.T) {
 	data := toy(300, 1)
 	fresh := toy(1000, 2)
@@ -183,19 +173,20 @@ func TestLaplaceCoversInside(t *testing.T) {
 	require.NoError(t, err)
 
 	r := predicted(t, p, fresh.X)
-	in := 0.0
+	within := 0.0
 	share := 0.0
 	for k, mu := range r.Mu {
 		for _, y := range []float64{fresh.Y1[k], fresh.Y2[k]} {
 			if math.Abs(y-mu) < 1.959964*math.Sqrt(r.Total[k]) {
-				in += 1 / float64(2*len(r.Mu))
+				within += 1 / float64(2*len(r.Mu))
 			}
 		}
 
 		share += r.Epistemic[k] / r.Total[k] / float64(len(r.Mu))
 	}
 
-	if in < 0.93 || in > 0.985 || share < 0.002 || share > 0.5 {
-		t.Errorf("%.3f of the values lie inside of 95 %%, v̂ is %.3f of the total", in, share)
-	}
+	assert.GreaterOrEqual(t, within, 0.93)
+	assert.LessOrEqual(t, within, 0.985)
+	assert.GreaterOrEqual(t, share, 0.002)
+	assert.LessOrEqual(t, share, 0.5)
 }

@@ -14,6 +14,7 @@ import (
 // columns are rows with named conditions.
 type columns map[string][]float64
 
+// Rows is the length of any column, as all are equally long.
 func (c columns) Rows() int {
 	for _, v := range c {
 		return len(v)
@@ -22,6 +23,7 @@ func (c columns) Rows() int {
 	return 0
 }
 
+// Floats returns a column, or an error that names the one that is missing.
 func (c columns) Floats(condition string) ([]float64, error) {
 	v, ok := c[condition]
 	if !ok {
@@ -54,6 +56,7 @@ var rotor = columns{
 	"theta_deg": {0, 30, 0, 0, 0, 0},
 }
 
+// parsed reads a holdout that is known to be right.
 func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
 
@@ -67,10 +70,10 @@ func parsed(t *testing.T, text string) Holdout {
 func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
 
-	is, err := h.Held(rotor)
+	isHeld, err := h.Held(rotor)
 	require.NoError(t, err)
 
-	for i, ok := range is {
+	for i, ok := range isHeld {
 		if ok {
 			held = append(held, i)
 		} else {
@@ -84,45 +87,64 @@ func rows(t *testing.T, h Holdout) (held, rest []int) {
 // What is held out of the rotor's rows, in words, and by which condition alone.
 func TestHoldouts(t *testing.T) {
 	for _, c := range []struct {
-		h           Holdout
-		words       string
-		group       string
-		held        []int
-		blades, rpm bool // 2 blades and 3000/min can be held out
+		holdout Holdout
+		words   string
+		group   string
+		held    []int
 	}{
-		{h: Nothing, words: "nothing"},
-		{Values("blades", 3), "blades = 3", "blades", []int{3, 4}, false, true},
-		{Values("blades", 2, 4), "blades = 2, 4", "blades", []int{0, 1, 2, 5}, true, true},
-		{Range("rpm", 3000, math.Inf(1)), "rpm ≥ 3000", "rpm", []int{3, 4, 5}, true, true},
-		{Range("rpm", math.Inf(-1), 2000), "rpm ≤ 2000", "rpm", []int{0, 1, 2}, true, false},
-		{Range("rpm", 2000, 3000), "2000 ≤ rpm ≤ 3000", "rpm", []int{2, 3}, true, true},
-		{Near("rpm", 2500, 500), "rpm = 2500 ± 500", "rpm", []int{2, 3}, true, true},
-		{Labels("motor", "B"), "motor = B", "motor", []int{1, 4}, true, true},
-		{Labels("motor", "A", "C"), "motor = A, C", "motor", []int{0, 2, 3, 5}, true, true},
-		{All(Labels("motor", "B"), Values("rpm", 4000)), "motor = B and rpm = 4000", "", []int{4}, true, false},
-		{All(Values("blades", 3), Values("rpm", 3000)), "blades = 3 and rpm = 3000", "", []int{3}, false, true},
+		{Nothing, "nothing", "", nil},
+		{Values("blades", 3), "blades = 3", "blades", []int{3, 4}},
+		{Values("blades", 2, 4), "blades = 2, 4", "blades", []int{0, 1, 2, 5}},
+		{Range("rpm", 3000, math.Inf(1)), "rpm ≥ 3000", "rpm", []int{3, 4, 5}},
+		{Range("rpm", math.Inf(-1), 2000), "rpm ≤ 2000", "rpm", []int{0, 1, 2}},
+		{Range("rpm", 2000, 3000), "2000 ≤ rpm ≤ 3000", "rpm", []int{2, 3}},
+		{Near("rpm", 2500, 500), "rpm = 2500 ± 500", "rpm", []int{2, 3}},
+		{Labels("motor", "B"), "motor = B", "motor", []int{1, 4}},
+		{Labels("motor", "A", "C"), "motor = A, C", "motor", []int{0, 2, 3, 5}},
+		{All(Labels("motor", "B"), Values("rpm", 4000)), "motor = B and rpm = 4000", "", []int{4}},
+		{All(Values("blades", 3), Values("rpm", 3000)), "blades = 3 and rpm = 3000", "", []int{3}},
 	} {
-		held, _ := rows(t, c.h)
-		if c.h.String() != c.words || c.h.Group() != c.group || !slices.Equal(held, c.held) ||
-			c.h.Holds("blades", 2) != c.blades || c.h.Holds("rpm", 3000) != c.rpm {
-			t.Errorf("%s: group %q, rows %v; expected %+v", c.h, c.h.Group(), held, c)
-		}
+		held, _ := rows(t, c.holdout)
+		assert.Equal(t, c.words, c.holdout.String())
+		assert.Equal(t, c.group, c.holdout.Group(), "the group of %s", c.words)
+		assert.Equal(t, c.held, held, "the rows of %s", c.words)
 	}
 
 	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
-	require.Equal(t, 500.0, corner.Within("rpm"), "another tolerance")
-	require.Equal(t, 0.0, corner.Within("blades"), "another tolerance")
-	assert.Equal(t, 0.0, corner.Within("theta_deg"), "another tolerance")
+	assert.Equal(t, 500.0, corner.Within("rpm"))
+	assert.Equal(t, 0.0, corner.Within("blades"))
+	assert.Equal(t, 0.0, corner.Within("theta_deg"), "a condition that it does not name")
 
-	if h := All(Labels("motor", "B"), Values("rpm", 4000)); !slices.Equal(h.Labels(), []string{"motor"}) ||
-		!h.HoldsLabel("motor", "B") || h.HoldsLabel("motor", "A") || !h.HoldsLabel("rig", "A") {
-		t.Error("another label is held out")
-	}
+	assert.Equal(t, []string{"motor"}, All(Labels("motor", "B"), Values("rpm", 4000)).Labels())
 
 	for _, h := range []Holdout{Labels("pitch", "A"), Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
 		_, err := h.Held(rotor)
 		assert.ErrorContains(t, err, "pitch")
 	}
+}
+
+// A value of a condition can be held out by a rule of the condition that names it, and by every rule of others.
+func TestHolds(t *testing.T) {
+	assert.False(t, Nothing.Holds("rpm", 3000))
+	assert.False(t, Values("blades", 3).Holds("blades", 2))
+	assert.True(t, Values("blades", 2, 4).Holds("blades", 2))
+	assert.True(t, Values("blades", 3).Holds("rpm", 3000), "another condition")
+	assert.True(t, Range("rpm", 3000, math.Inf(1)).Holds("rpm", 3000), "the start of a range")
+	assert.True(t, Range("rpm", 2000, 3000).Holds("rpm", 3000), "the end of a range")
+	assert.False(t, Range("rpm", math.Inf(-1), 2000).Holds("rpm", 3000))
+	assert.True(t, Near("rpm", 2500, 500).Holds("rpm", 3000), "the end of a tolerance")
+	assert.True(t, Labels("motor", "B").Holds("rpm", 3000), "another condition")
+
+	both := All(Values("blades", 3), Values("rpm", 3000))
+	assert.False(t, both.Holds("blades", 2))
+	assert.True(t, both.Holds("rpm", 3000))
+
+	corner := All(Labels("motor", "B"), Values("rpm", 4000))
+	assert.True(t, corner.Holds("blades", 2), "another condition")
+	assert.False(t, corner.Holds("rpm", 3000))
+	assert.True(t, corner.HoldsLabel("motor", "B"))
+	assert.False(t, corner.HoldsLabel("motor", "A"))
+	assert.True(t, corner.HoldsLabel("rig", "A"), "another condition")
 }
 
 // The command line writes values, lists and ranges.
@@ -142,9 +164,8 @@ func TestParse(t *testing.T) {
 		assert.Equal(t, c.want, parsed(t, c.hold).Holds("x", c.v), "%s holds %g", c.hold, c.v)
 	}
 
-	assert.Equal(t, "blades = 2, 3 and 3000 ≤ rpm ≤ 5000", parsed(t, "blades = 2,3; rpm=3000:5000").String(), "got")
-
 	for text, want := range map[string]string{
+		"blades = 2,3; rpm=3000:5000":     "blades = 2, 3 and 3000 ≤ rpm ≤ 5000",
 		"propeller = APC-8x6, Gemfan 5x4": "propeller = APC-8x6, Gemfan 5x4",
 		"day=10:30; blades=2":             "10 ≤ day ≤ 30 and blades = 2",
 		"rig=a:b":                         "rig = a:b",
@@ -152,10 +173,14 @@ func TestParse(t *testing.T) {
 		assert.Equal(t, want, parsed(t, text).String(), "%s", text)
 	}
 
-	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "rpm=5:3", "rpm=5:x", "random=x"} {
-		if _, err := Parse(bad); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
+	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "random=x"} {
+		_, err := Parse(bad)
+		assert.Error(t, err, "%q", bad)
+	}
+
+	for _, bad := range []string{"rpm=5:3", "rpm=5:x", "rpm=x:5", "rpm=nan:5", "rpm=5:nan"} {
+		_, err := Parse(bad)
+		assert.ErrorContains(t, err, "a range from:to of numbers with from ≤ to", "%q", bad)
 	}
 }
 
@@ -175,20 +200,20 @@ func TestReach(t *testing.T) {
 	} {
 		h := parsed(t, hold)
 		held, rest := rows(t, h)
-		if got, err := Reach(h, rotor, rest, held); err != nil || got != want {
-			t.Errorf("%s: %q, %v; expected %q", hold, got, err, want)
-		}
+		got, err := Reach(h, rotor, rest, held)
+		require.NoError(t, err, hold)
+		assert.Equal(t, want, got, hold)
 	}
 
 	_, err := Reach(Values("pitch", 1), rotor, nil, nil)
 	assert.ErrorContains(t, err, "pitch")
 
-	if got, err := Reach(Nothing, rotor, nil, nil); got != "" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := Reach(Nothing, rotor, nil, nil)
+	require.NoError(t, err)
+	assert.Empty(t, got, "where nothing is held out")
 }
 
-// Values of a condition that has none of those held out are named, or their range.
+// Where a condition has none of the values held out, an error names those that it has: each, or of many their range.
 func TestChoices(t *testing.T) {
 	for hold, want := range map[string]string{
 		"blades=7":        "; blades is one of 2, 3, 4",
@@ -197,9 +222,7 @@ func TestChoices(t *testing.T) {
 		"blades=4; rpm=1": "; rpm is one of 1000, 2000, 3000, 4000, 5000",
 		"blades=4":        "",
 	} {
-		if h, err := Parse(hold); err == nil && Choices(h, rotor) != want {
-			t.Errorf("%s: %q, expected %q", hold, Choices(h, rotor), want)
-		}
+		assert.Equal(t, want, Choices(parsed(t, hold), rotor), hold)
 	}
 
 	many := columns{"x": nil}
@@ -207,25 +230,30 @@ func TestChoices(t *testing.T) {
 		many["x"] = append(many["x"], float64(100*i))
 	}
 
-	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many), "got")
+	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many))
 }
 
-// Blocks of six values: by hand 1, 2 and 3, 5 and 8, 9; of five values 1, 2 and 3, 5, 8.
+// Neighbouring values are held out together in as many blocks as are asked for; of no blocks each value alone.
 func TestEach(t *testing.T) {
-	names := func(values []float64, blocks int) string {
-		var out []string
-		for _, e := range Each("x", values, blocks) {
-			out = append(out, e.Name+": "+e.String())
+	for _, c := range []struct {
+		values []float64
+		blocks int
+		want   []string
+	}{
+		{[]float64{1, 2, 3, 5, 8, 9}, 3, []string{"x=1..2: x = 1, 2", "x=3..5: x = 3, 5", "x=8..9: x = 8, 9"}},
+		{[]float64{1, 2, 3, 5, 8}, 2, []string{"x=1..2: x = 1, 2", "x=3..8: x = 3, 5, 8"}},
+		{[]float64{1, 2.5}, 0, []string{"x=1: x = 1", "x=2.5: x = 2.5"}},
+	} {
+		var got []string
+		for _, split := range Each("x", c.values, c.blocks) {
+			got = append(got, split.Name+": "+split.String())
 		}
 
-		return strings.Join(out, "; ")
+		assert.Equal(t, c.want, got, "%d blocks of %v", c.blocks, c.values)
 	}
-
-	assert.Equal(t, "x=1..2: x = 1, 2; x=3..5: x = 3, 5; x=8..9: x = 8, 9", names([]float64{1, 2, 3, 5, 8, 9}, 3), "got")
-	assert.Equal(t, "x=1: x = 1; x=2.5: x = 2.5", names([]float64{1, 2.5}, 0), "got")
 }
 
-// Two blades are held out of the rotor's rows.
+// Two blades at 1000 … 1500/min are held out of the rotor's rows.
 func ExampleParse() {
 	h, _ := Parse("blades=2; rpm=1000:1500")
 	held, _ := h.Held(rotor)
@@ -237,16 +265,21 @@ func ExampleParse() {
 // the rule.
 func TestEachLabel(t *testing.T) {
 	each := EachLabel("day", Distinct([]string{"4 May", "03/05", "4 May"}))
-	if len(each) != 2 || each[0].Name != "day=03_05" || each[0].String() != "day = 03/05" || each[1].Name != "day=4 May" {
-		t.Errorf("%v", each)
-	}
-
-	if got := Listed(make([]string, 14)); !strings.HasSuffix(got, " and 2 more") {
-		t.Error(got)
-	}
+	require.Len(t, each, 2)
+	assert.Equal(t, "day=03_05", each[0].Name)
+	assert.Equal(t, "day = 03/05", each[0].String())
+	assert.Equal(t, "day=4 May", each[1].Name)
+	assert.Equal(t, "day = 4 May", each[1].String())
 }
 
-// What Windows' documents say of names of files (Naming Files, Paths, and Namespaces), and hidden names.
+// Twelve names are listed, of more their number.
+func TestListed(t *testing.T) {
+	assert.Equal(t, "A, B", Listed([]string{"A", "B"}))
+	assert.Equal(t, strings.Repeat("x, ", 11)+"x and 2 more", Listed(slices.Repeat([]string{"x"}, 14)))
+}
+
+// What Windows' documents refuse as a name of a file (Naming Files, Paths, and Namespaces) is replaced, and a dot that
+// would hide a folder. A name that is replaced once stays as it is.
 func TestFolder(t *testing.T) {
 	for name, want := range map[string]string{
 		"rpm=3000..5000": "rpm=3000..5000", "größe 3 %": "größe 3 %", "v1.2": "v1.2", "console": "console", "com": "com",
@@ -255,15 +288,12 @@ func TestFolder(t *testing.T) {
 		"end.": "end_", "end ": "end_", ".hidden": "_.hidden", "": "_", "..": "_._",
 	} {
 		assert.Equal(t, want, Folder(name), "%q", name)
-
-		if got := Folder(want); got != want {
-			t.Errorf("%q is no name of a folder: %q", want, got)
-		}
+		assert.Equal(t, want, Folder(want), "%q is replaced again", want)
 	}
 }
 
-// What is read holds out by the conditions that are named, labels among them, and reads the same
-// of its own words where these are of one condition with names.
+// Whatever text is read, every condition with labels is one of the holdout's conditions, and a holdout by the labels
+// of one condition is read again from its own words.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"blades=2,3; rpm=3000:5000", "propeller = APC-8x6, Gemfan 5x4", "rig=a:b&x=-1e9", "random=0.5", "x=nan", "=;=,",
@@ -288,12 +318,13 @@ func FuzzParse(f *testing.F) {
 
 		again, err := Parse(h.String())
 		require.NoError(t, err)
-		require.Equal(t, h.String(), again.String(), "%q: %v of its words %q, %v", text, again, h, err)
-		require.Equal(t, l.names, again.(labels).names, "%q: %v of its words %q, %v", text, again, h, err)
+		require.Equal(t, h.String(), again.String(), "%q", text)
+		require.Equal(t, l.names, again.(labels).names, "%q", text)
 	})
 }
 
-// Set points and words by hand: values of 2994 … 3008 are one set point, 3000 ± 8.
+// Values that have a set point are replaced by it, here those of 2985 … 3015/min by the set point 3000 ± 8; ranges,
+// names and values without a set point stay as they are written.
 func TestAtSetPoints(t *testing.T) {
 	find := func(condition string, v float64) (float64, string, bool) {
 		if condition == "rpm" && math.Abs(v-3000) <= 15 {
@@ -306,23 +337,19 @@ func TestAtSetPoints(t *testing.T) {
 	for text, want := range map[string]string{
 		"rpm=2994":               "rpm = 3000 ± 8",
 		"rpm=3000,3008":          "rpm = 3000 ± 8",
-		"rpm=1000,3000":          "rpm = 1000, 3000", // a value without a set point: as it was written
+		"rpm=1000,3000":          "rpm = 1000, 3000", // 1000 has no set point
 		"rpm=2900:3100":          "2900 ≤ rpm ≤ 3100",
 		"motor=A":                "motor = A",
 		"rpm=3001;theta_deg=0":   "rpm = 3000 ± 8 and theta_deg = 0",
 		"blades=2;rpm=3000,2999": "blades = 2 and rpm = 3000 ± 8",
 	} {
-		h := AtSetPoints(parsed(t, text), find)
-		assert.Equal(t, want, h.String(), "%s: %q, expected %q", text, h, want)
+		assert.Equal(t, want, AtSetPoints(parsed(t, text), find).String(), text)
 	}
 
 	h := AtSetPoints(Values("rpm", 2994), find)
-	held, err := h.Held(rotor)
-	if want := []bool{false, false, false, true, false, false}; err != nil || !slices.Equal(held, want) {
-		t.Errorf("%v, %v, expected the rows at 3000", held, err)
-	}
-
-	require.Equal(t, "rpm", h.Group(), "a set point is not the group")
-	require.True(t, h.Holds("rpm", 3000), "a set point is not the group")
-	assert.False(t, h.Holds("rpm", 2994), "a set point is not the group")
+	held, _ := rows(t, h)
+	assert.Equal(t, []int{3}, held, "the row at 3000")
+	assert.Equal(t, "rpm", h.Group())
+	assert.True(t, h.Holds("rpm", 3000), "the set point")
+	assert.False(t, h.Holds("rpm", 2994), "the value that was written")
 }

@@ -2,6 +2,7 @@ package holdout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -21,34 +22,32 @@ func grid() columns {
 	return c
 }
 
-// A share of the conditions is held out with all of their rows. Another split draws
-// others, rows in another order draw the same.
+// heldConditions lists the conditions of a grid that are held out, each with its three rows.
+func heldConditions(t *testing.T, h Holdout, c columns) []string {
+	t.Helper()
+
+	held, err := h.Held(c)
+	require.NoError(t, err)
+
+	rows := map[string]int{}
+	for i, isHeld := range held {
+		if isHeld {
+			rows[fmt.Sprint(c["rpm"][i], c["blades"][i])]++
+		}
+	}
+
+	for name, n := range rows {
+		assert.Equal(t, 3, n, "rows of %s that are held out by %s", name, h)
+	}
+
+	return slices.Sorted(maps.Keys(rows))
+}
+
+// A share of the conditions is held out with all of their rows. Another split draws others, rows in another order draw
+// the same.
 func TestRandom(t *testing.T) {
 	data := grid()
 	inputs := []string{"rpm", "blades"}
-	conditions := func(h Holdout, c columns) (out []string) {
-		held, err := h.Held(c)
-		require.NoError(t, err)
-
-		rows := map[string]int{}
-		for i, is := range held {
-			if is {
-				rows[fmt.Sprint(c["rpm"][i], c["blades"][i])]++
-			}
-		}
-
-		for name, n := range rows {
-			if out = append(out, name); n != 3 {
-				t.Errorf("%s: %d of 3 rows of %s are held out", h, n, name)
-			}
-		}
-
-		slices.Sort(out)
-
-		return out
-	}
-
-	draws := map[string]bool{}
 
 	for _, c := range []struct {
 		share float64
@@ -57,22 +56,25 @@ func TestRandom(t *testing.T) {
 		h, err := Of(Random, c.share)
 		require.NoError(t, err)
 
-		first := conditions(For(h, "a", inputs), data)
-		assert.Len(t, first, c.n, "%g: of 10 conditions", c.share)
+		first := heldConditions(t, For(h, "a", inputs), data)
+		assert.Len(t, first, c.n, "a share of %g of 10 conditions", c.share)
 
 		turned := columns{"rpm": slices.Clone(data["rpm"]), "blades": slices.Clone(data["blades"])}
 		slices.Reverse(turned["rpm"])
 		slices.Reverse(turned["blades"])
 
-		assert.Equal(t, first, conditions(For(h, "a", inputs), turned), "%g: of the rows in another order", c.share)
+		assert.Equal(t, first, heldConditions(t, For(h, "a", inputs), turned), "a share of %g of turned rows", c.share)
 	}
 
-	h, _ := Of(Random, 0.2)
+	h, err := Of(Random, 0.2)
+	require.NoError(t, err)
+
+	draws := map[string]bool{}
 	for k := range 20 {
-		draws[strings.Join(conditions(For(h, fmt.Sprint("split ", k), inputs), data), ";")] = true
+		draws[strings.Join(heldConditions(t, For(h, fmt.Sprint("split ", k), inputs), data), ";")] = true
 	}
 
-	assert.GreaterOrEqual(t, len(draws), 10, "20 splits draw %d different pairs of conditions of 45", len(draws))
+	assert.GreaterOrEqual(t, len(draws), 10, "different pairs, of 45, that 20 splits draw")
 }
 
 // With other conditions it is a share of all conditions, of which those that the others
@@ -82,22 +84,21 @@ func TestRandomAndOthers(t *testing.T) {
 	require.NoError(t, err)
 
 	both = For(both, "s", []string{"rpm", "blades"})
-	if want := "a random share of 0.5 of the conditions, drawn for s and blades = 2"; both.String() != want {
-		t.Errorf("%s, expected %s", both, want)
-	}
+	assert.Equal(t, "a random share of 0.5 of the conditions, drawn for s and blades = 2", both.String())
+	assert.Empty(t, both.Group())
 
 	data := grid()
 	held, err := both.Held(data)
 	require.NoError(t, err)
-	assert.Empty(t, both.Group(), "%v, group %q", err, both.Group())
 
-	for i, is := range held {
-		assert.False(t, is && data["blades"][i] != 2, "row %d of 3 blades is held out", i)
+	for i, isHeld := range held {
+		if isHeld {
+			assert.Equal(t, 2.0, data["blades"][i], "blades of row %d, which is held out", i)
+		}
 	}
 
-	if _, err := both.Held(columns{"rpm": {1, 2}}); err == nil {
-		t.Error("an input that no row has")
-	}
+	_, err = both.Held(columns{"rpm": {1, 2}})
+	assert.ErrorContains(t, err, "blades", "an input that no row has")
 
 	for _, bad := range []string{"random=0", "random=1", "random=-0.1", "random=0.1,0.2"} {
 		_, err := Parse(bad)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/train/numbers"
@@ -18,34 +19,44 @@ func ExampleObject() {
 	// Output: {"mean":0.1,"std":null,"n":3,"range":[-1,null]} <nil>
 }
 
-// What is written reads back: null as NaN, a number to its bits, negative zero as zero.
+// written writes a number as JSON and reads it back.
+func written(t *testing.T, v float64) float64 {
+	t.Helper()
+
+	b, err := json.Marshal(numbers.Float(v))
+	require.NoError(t, err)
+
+	var got numbers.Float
+	require.NoError(t, json.Unmarshal(b, &got), "%g is written as %s", v, b)
+
+	return float64(got)
+}
+
+// A number that is written reads back to its bits, negative zero as zero, and what is no number or not finite as NaN.
 func TestFloat(t *testing.T) {
-	for _, v := range []float64{0.1, math.Copysign(0, -1), 1e300, math.NaN(), math.Inf(-1)} {
-		b, err := json.Marshal(numbers.Float(v))
-		require.NoError(t, err)
-
-		want := v + 0
-		if math.IsInf(v, 0) {
-			want = math.NaN()
-		}
-
-		var got numbers.Float
-		if err := json.Unmarshal(b, &got); err != nil || math.Float64bits(float64(got)) != math.Float64bits(want) &&
-			!(math.IsNaN(want) && math.IsNaN(float64(got))) {
-			t.Errorf("%g: %s reads as %g, %v", v, b, got, err)
-		}
+	for _, v := range []float64{0.1, -2.5, 1e300} {
+		assert.Equal(t, v, written(t, v))
 	}
 
-	if b, err := json.Marshal(numbers.Object{"f", func() {}}); err == nil {
-		t.Errorf("a function is %s", b)
-	}
+	assert.Equal(t, math.Float64bits(0), math.Float64bits(written(t, math.Copysign(0, -1))), "negative zero")
 
-	if b, err := json.Marshal(numbers.Object(nil)); err != nil || string(b) != "{}" {
-		t.Errorf("an empty object is %s, %v", b, err)
+	for _, v := range []float64{math.NaN(), math.Inf(-1), math.Inf(1)} {
+		assert.True(t, math.IsNaN(written(t, v)), "%g", v)
 	}
 }
 
-// An object of pointers reads the JSON that it has written.
+// An object without members is written as such, and one with a value that JSON does not have is refused.
+func TestObjectWrites(t *testing.T) {
+	b, err := json.Marshal(numbers.Object(nil))
+	require.NoError(t, err)
+	assert.Equal(t, "{}", string(b))
+
+	_, err = json.Marshal(numbers.Object{"f", func() {}})
+	assert.ErrorContains(t, err, "unsupported type")
+}
+
+// An object of pointers reads the JSON that it has written. Of other JSON it takes the members that it has, and refuses
+// members of another kind.
 func TestObjectReads(t *testing.T) {
 	var a, b float64
 
@@ -57,14 +68,12 @@ func TestObjectReads(t *testing.T) {
 	} {
 		require.NoError(t, json.Unmarshal([]byte(text), &o))
 
-		if got, err := json.Marshal(o); err != nil || string(got) != want {
-			t.Errorf("%s reads as %s, %v", text, got, err)
-		}
+		got, err := json.Marshal(o)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got), text)
 	}
 
 	for _, text := range []string{`{"a":"x"}`, `[1]`, `{"of":3}`} {
-		if err := json.Unmarshal([]byte(text), &o); err == nil {
-			t.Errorf("%s is read", text)
-		}
+		assert.Error(t, json.Unmarshal([]byte(text), &o), text)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Partners as the words say them, of random repeats, occasions and runs.
+// The partner of a row is the next row of its ring on another occasion and of another run, else of another run, else
+// the row itself. In the ring of repeats are the first rows of all occasions, then their second rows, and so on.
+// Repeats, occasions and runs are drawn at random.
 func TestPartners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -21,7 +23,9 @@ func TestPartners(t *testing.T) {
 		occasion := make([]int, n)
 		run := make([]int, n)
 		for i := range n {
-			repeats[i], occasion[i], run[i] = rng.IntN(2), rng.IntN(3), rng.IntN(3)
+			repeats[i] = rng.IntN(2)
+			occasion[i] = rng.IntN(3)
+			run[i] = rng.IntN(3)
 		}
 
 		got := partners(repeats, occasion, run)
@@ -47,17 +51,15 @@ func TestPartners(t *testing.T) {
 					want = slices.IndexFunc(others, func(j int) bool { return run[j] != run[i] })
 				}
 
-				if got[i] != others[max(want, 0)] {
-					t.Fatalf("repeats %v, occasions %v, runs %v: partners %v, row %d wants %d", repeats, occasion, run, got, i,
-						others[max(want, 0)])
-				}
+				require.Equal(t, others[max(want, 0)], got[i], "partner of row %d of repeats %v, occasions %v and runs %v",
+					i, repeats, occasion, run)
 			}
 		}
 	}
 
-	// By hand: three rows of one day and one of another; one day alone; a row alone. Each occasion is a run.
+	// By hand, where each day is a run: three rows of one day and one of another, two rows of one day, a row alone.
 	day := []int{0, 0, 0, 1, 0, 0, 1}
-	assert.Equal(t, []int{3, 3, 3, 1, 5, 4, 6}, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day), "partners")
+	assert.Equal(t, []int{3, 3, 3, 1, 5, 4, 6}, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day))
 }
 
 // Variances between simulated days and within them are those that the values are drawn with: 0.36 between days, 0.09 of
@@ -86,7 +88,9 @@ func TestOccasions(t *testing.T) {
 		}
 
 		for i, d := range day {
-			k, _ := strconv.Atoi(d)
+			k, err := strconv.Atoi(d)
+			require.NoError(t, err)
+
 			y[i] += offsets[k]
 		}
 
@@ -94,7 +98,7 @@ func TestOccasions(t *testing.T) {
 		s.SetRuns(run)
 		s.PairAcross(repeats, day)
 		o, ok := s.Occasions()
-		require.True(t, ok, "ok")
+		require.True(t, ok, "of 60 days")
 		rest := 0.09
 		degrees := 1600.0 - 40 - 59 // visits, conditions and days
 		ofDay := 0.09 / 27          // about 27 conditions a day
@@ -118,7 +122,7 @@ func TestOccasions(t *testing.T) {
 // What is selected has no second outcome of another row, nor have groups that are kept apart: outcomes of the
 // first day that are set to 1e6 change nothing that is selected of the others.
 func TestSelectAcross(t *testing.T) {
-	of := func(monday float64) Set {
+	withMonday := func(monday float64) Set {
 		s := New(make([]Quantity, 1), make([]Quantity, 1), []float64{1, 1, 1, 2, 2}, []float64{monday, 11, 12, monday, 21},
 			make([]float64, 5))
 		s.SetRuns([]string{"Mon", "Tue", "Wed", "Mon", "Tue"})
@@ -127,10 +131,10 @@ func TestSelectAcross(t *testing.T) {
 		return s
 	}
 
-	s := of(10)
+	s := withMonday(10)
 	assert.Equal(t, []float64{11, 12, 10, 21, 10}, s.Y2, "second outcomes")
 
-	rest := of(1e6).Select([]int{1, 2, 4})
+	rest := withMonday(1e6).Select([]int{1, 2, 4})
 	assert.Equal(t, []float64{12, 11, 21}, rest.Y2, "second outcomes of the others")
 	assert.Equal(t, []bool{false, false, true}, rest.Alone, "rows alone of the others")
 

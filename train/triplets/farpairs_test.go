@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Differences of simulated normal outcomes: the robust deviation is √2 times that
-// of one outcome, no pair is far, and pairs that are moved by 20 deviations are
-// found with their size, however many there are up to a fifth.
+// Of pairs of simulated normal outcomes none is far. Where a fifth of the pairs are moved by 20 deviations of a
+// difference, which is √2 times that of one outcome, these are far, with their size.
 func TestFarPairs(t *testing.T) {
 	const n, sigma = 2000, 0.3
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -20,23 +20,22 @@ func TestFarPairs(t *testing.T) {
 		s.Y1[i], s.Y2[i] = 5+sigma*rng.NormFloat64(), 5+sigma*rng.NormFloat64()
 	}
 
-	if far := s.FarPairs(); len(far) != 0 {
-		t.Errorf("%d of normal pairs are far: %+v", len(far), far[0])
-	}
+	assert.Empty(t, s.FarPairs(), "normal pairs")
 
 	for i := range n / 5 {
 		s.Y2[2*(5*i)+1] = s.Y1[2*(5*i)+1] + 20*sigma*math.Sqrt2
 	}
 
 	far := s.FarPairs()
-	require.Len(t, far, n/5, "far pairs")
+	require.Len(t, far, n/5)
 
-	// A fifth of far pairs moves the median of |d| to the quantile 0.625 of the
-	// others: 0.887 standard deviations instead of 0.674.
-	if f := far[0]; f.Row%5 != 0 || f.Outcome != 1 || math.Abs(f.Deviation/(sigma*math.Sqrt2)/1.315-1) > 0.05 ||
-		math.Abs(f.Times*f.Deviation/(20*sigma*math.Sqrt2)-1) > 1e-12 {
-		t.Errorf("%+v", f)
-	}
+	// A fifth of far pairs moves the median of |d| to the quantile 0.625 of the others: 0.887 standard deviations instead
+	// of 0.674, 1.315 times as many.
+	first := far[0]
+	assert.Zero(t, first.Row%5, "row %d is not moved", first.Row)
+	assert.Equal(t, 1, first.Outcome)
+	assert.InEpsilon(t, 1.315*sigma*math.Sqrt2, first.Deviation, 0.05, "deviation")
+	assert.InEpsilon(t, 20*sigma*math.Sqrt2, first.Times*first.Deviation, 1e-12, "difference")
 }
 
 // Few pairs, equal pairs and no numbers are never far.
@@ -45,9 +44,6 @@ func TestFarPairsOfFew(t *testing.T) {
 	equal := Set{N: 12, Out: 1, Y1: make([]float64, 12), Y2: make([]float64, 12)}
 	equal.Y2[3] = 7
 	equal.Y2[5] = math.NaN()
-	for _, s := range []Set{few, equal} {
-		if far := s.FarPairs(); len(far) != 0 {
-			t.Errorf("%+v", far)
-		}
-	}
+	assert.Empty(t, few.FarPairs(), "of nine pairs")
+	assert.Empty(t, equal.FarPairs(), "of equal pairs and NaN")
 }

@@ -9,40 +9,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected by hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25.
+// By hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25; 1e9 twice and 1e9+4 twice has mean 1e9+2 and deviation 2.
 func TestScaleOf(t *testing.T) {
 	s := ScaleOf(2, []float64{1, 1e9, 2, 1e9}, []float64{3, 1e9 + 4, 4, 1e9 + 4})
-	require.Equal(t, []float64{2.5, 1e9 + 2}, s.Mean, "%+v", s)
-	assert.Equal(t, []float64{math.Sqrt(1.25), 2}, s.Std, "%+v", s)
+	assert.Equal(t, []float64{2.5, 1e9 + 2}, s.Mean)
+	assert.Equal(t, []float64{math.Sqrt(1.25), 2}, s.Std)
 
-	if c := ScaleOf(1, []float64{0.1, 0.1, 0.1}); c.Mean[0] != 0.1 || c.Std[0] != 0 {
-		t.Errorf("of a constant column: %+v", c)
-	}
+	constant := ScaleOf(1, []float64{0.1, 0.1, 0.1})
+	assert.Equal(t, []float64{0.1}, constant.Mean, "of a constant column")
+	assert.Equal(t, []float64{0}, constant.Std, "of a constant column")
 }
 
+// A scale has a finite mean and a positive finite deviation of each column.
 func TestScaleCheck(t *testing.T) {
+	assert.NoError(t, Identity(2).Check("outcome", 2))
+
 	for _, c := range []struct {
 		s    Scale
 		want string
 	}{
-		{Identity(2), ""},
 		{Identity(1), "expected 2 outcome means and standard deviations, found 1 and 1"},
 		{Scale{[]float64{0, 1}, []float64{1, 0}}, "a positive standard deviation for outcome 1, found 1 and 0"},
 		{Scale{[]float64{math.NaN(), 1}, []float64{1, 1}}, "outcome 0"},
 		{Scale{[]float64{0, math.Inf(1)}, []float64{1, 1}}, "outcome 1"},
 		{Scale{[]float64{0, 0}, []float64{1, math.Inf(1)}}, "outcome 1"},
 	} {
-		err := c.s.Check("outcome", 2)
-		if c.want == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c.want)
-		}
+		assert.ErrorContains(t, c.s.Check("outcome", 2), c.want)
 	}
 }
 
-// Levels, shifts and variances change scale each in its way, and come back.
-// Expected by hand for one column with mean 10 and deviation 2.
+// Levels, shifts and variances change scale each in its way, and come back. The expected values are worked out by hand
+// for one column with mean 10 and deviation 2.
 func TestAnswersScale(t *testing.T) {
 	s := Scale{[]float64{10}, []float64{2}}
 	a := Answers{
@@ -60,13 +57,12 @@ func TestAnswersScale(t *testing.T) {
 	}
 
 	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
-	require.Equal(t, []float64{3, 4, 3, 4, 1, 2}, part.Mu, "%+v", part)
-	require.Nil(t, part.Var, "%+v", part)
-	assert.Nil(t, part.Own(Identity(2)).Cov, "%+v", part)
+	assert.Equal(t, []float64{3, 4, 3, 4, 1, 2}, part.Mu)
+	assert.Nil(t, part.Var, "a column that the answers do not have")
+	assert.Nil(t, part.Own(Identity(2)).Cov, "a column that the answers do not have")
 }
 
-// The identity changes no bit, and standardised values come back within a
-// rounding.
+// The identity changes no bit, and standardised values come back within a rounding.
 func TestScaleRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 
@@ -75,14 +71,14 @@ func TestScaleRoundTrip(t *testing.T) {
 		v[i] = rng.NormFloat64() * math.Pow(10, float64(i%7-3))
 	}
 
-	require.Equal(t, v, Identity(3).Standardise(v), "the identity changes numbers")
-	assert.Equal(t, v, Identity(3).Own(v), "the identity changes numbers")
+	assert.Equal(t, v, Identity(3).Standardise(v))
+	assert.Equal(t, v, Identity(3).Own(v))
 
 	s := ScaleOf(3, v)
 	for i, x := range s.Own(s.Standardise(v)) {
-		require.InDelta(t, v[i], x, 4e-16*(math.Abs(v[i])+s.Std[i%3]), "%g comes back as %g", v[i], x)
+		require.InDelta(t, v[i], x, 4e-16*(math.Abs(v[i])+s.Std[i%3]), "value %d", i)
 	}
 
-	require.Nil(t, s.Standardise(nil), "nil does not stay nil")
-	assert.Nil(t, s.Own(nil), "nil does not stay nil")
+	assert.Nil(t, s.Standardise(nil), "a column that is absent stays absent")
+	assert.Nil(t, s.Own(nil), "a column that is absent stays absent")
 }

@@ -17,18 +17,21 @@ func TestIndex(t *testing.T) {
 	minus := math.Copysign(0, -1)
 	index, distinct := Index([]float64{1, 2, 3, 4, 1, 2, nan, 0, -nan, 0, nan, minus}, 2)
 	assert.Equal(t, []int{0, 1, 0, 2, 2, 3}, index, "index")
-	if len(distinct) != 8 || distinct[2] != 3 || !math.IsNaN(distinct[4]) || !math.Signbit(distinct[7]) {
-		t.Errorf("distinct rows %v", distinct)
-	}
 
-	if i, d := Index(nil, 3); len(i) != 0 || d != nil {
-		t.Errorf("of nothing: %v, %v", i, d)
-	}
+	require.Len(t, distinct, 8, "four rows of two")
+	assert.Equal(t, []float64{1, 2, 3, 4}, distinct[:4])
+	assert.True(t, math.IsNaN(distinct[4]))
+	assert.Equal(t, 0.0, distinct[5])
+	assert.True(t, math.IsNaN(distinct[6]))
+	assert.True(t, math.Signbit(distinct[7]), "−0")
+
+	index, distinct = Index(nil, 3)
+	assert.Empty(t, index, "of no rows")
+	assert.Nil(t, distinct, "of no rows")
 }
 
-// Every row equals the distinct row it is numbered with, distinct rows differ,
-// and they appear in the order of their numbers. The witness is a search without
-// an index.
+// Every row equals the distinct row it is numbered with, distinct rows differ, and they appear in the order of their
+// numbers. A search without an index finds the same numbers.
 func TestIndexInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(1, 3).Draw(t, "width")
@@ -39,21 +42,21 @@ func TestIndexInvariants(t *testing.T) {
 		var seen [][]float64
 		for i, k := range index {
 			row := x[i*width : (i+1)*width]
-			at := slices.IndexFunc(seen, func(s []float64) bool { return slices.Equal(s, row) })
-			if at < 0 {
-				at = len(seen)
+			number := slices.IndexFunc(seen, func(s []float64) bool { return slices.Equal(s, row) })
+			if number < 0 {
+				number = len(seen)
 				seen = append(seen, row)
 			}
 
-			require.Equal(t, at, k, "number of row %d, %v", i, row)
+			require.Equal(t, number, k, "number of row %d, %v", i, row)
 			require.Equal(t, row, distinct[k*width:(k+1)*width], "distinct row of row %d", i)
 		}
 
-		require.Len(t, distinct, len(seen)*width, "distinct numbers, expected %d rows of %d", len(seen), width)
+		require.Len(t, distinct, len(seen)*width, "%d distinct rows of %d", len(seen), width)
 	})
 }
 
-// six rows: three conditions, four runs, one row of each part and more.
+// six are rows of three conditions, four runs and all three parts.
 func six() Set {
 	s := New(
 		[]Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}}, []Quantity{{Name: "y", Unit: "dB"}},
@@ -67,30 +70,32 @@ func six() Set {
 	return s
 }
 
+// A set numbers its conditions and runs in the order of their first rows.
 func TestSet(t *testing.T) {
 	s := six()
-	if s.N != 6 || s.In != 2 || s.Out != 1 || s.Conditions() != 3 {
-		t.Fatalf("%d rows, %d inputs, %d outcomes, %d conditions", s.N, s.In, s.Out, s.Conditions())
-	}
+	assert.Equal(t, 6, s.N, "rows")
+	assert.Equal(t, 2, s.In, "inputs")
+	assert.Equal(t, 1, s.Out, "outcomes")
+	assert.Equal(t, 3, s.Conditions(), "conditions")
 
-	assert.Equal(t, []int{0, 1, 0, 2, 2, 1}, s.Condition, "conditions")
-
-	if want := []int{0, 1, 0, 2, 3, 1}; !slices.Equal(s.Run, want) || !slices.Equal(s.Runs, []string{"b", "a", "c", "d"}) {
-		t.Errorf("runs %v of %v", s.Run, s.Runs)
-	}
+	assert.Equal(t, []int{0, 1, 0, 2, 2, 1}, s.Condition, "condition of each row")
+	assert.Equal(t, []int{0, 1, 0, 2, 3, 1}, s.Run, "run of each row")
+	assert.Equal(t, []string{"b", "a", "c", "d"}, s.Runs, "runs")
 
 	assert.Equal(t, []float64{3, 200}, s.At(2), "condition 2")
-	assert.Equal(t, "[blades rpm] [y]", fmt.Sprint(s.InputNames(), s.OutcomeNames()), "names")
+	assert.Equal(t, []string{"blades", "rpm"}, s.InputNames())
+	assert.Equal(t, []string{"y"}, s.OutcomeNames())
 
 	// Condition 2 is in the training part and in neither.
 	for part, want := range map[Part][]int{Train: {0, 2}, Test: {1}, Neither: {2}} {
 		assert.Equal(t, want, s.Of(part).Present(), "%s", part)
 	}
 
-	assert.Equal(t, []int{2, 1, 0}, s.Select([]int{4, 1, 0, 3}).Present(), "not in order of appearance")
+	assert.Equal(t, []int{2, 1, 0}, s.Select([]int{4, 1, 0, 3}).Present(), "in order of the selected rows")
 	assert.Equal(t, []float64{100, 200}, s.Of(Train).Values(1), "speeds of the training part")
 }
 
+// A part of a set keeps the numbers of conditions and runs. A set without a split, columns or inputs has parts too.
 func TestOf(t *testing.T) {
 	s := six()
 	test := s.Of(Test)
@@ -104,32 +109,37 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, s.N, s.Of(Train).N+test.N+s.Of(Neither).N, "rows of all parts")
 
 	s.Part = nil
-	require.Equal(t, s.N, s.Of(Train).N, "without a split all rows belong to the training part")
+	assert.Equal(t, s.N, s.Of(Train).N, "without a split all rows belong to the training part")
 	assert.Equal(t, 0, s.Of(Test).N, "without a split all rows belong to the training part")
 
 	plain := Set{N: 2, In: 1, Out: 1, X: []float64{1, 2}, Y1: []float64{3, 4}, Y2: []float64{5, 6}}
 	one := plain.Select([]int{1})
-	if one.Condition != nil || one.Run != nil || one.X[0] != 2 || one.Y2[0] != 6 {
-		t.Errorf("%+v", one)
-	}
-	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set has conditions")
+	assert.Nil(t, one.Condition)
+	assert.Nil(t, one.Run)
+	assert.Equal(t, []float64{2}, one.X)
+	assert.Equal(t, []float64{6}, one.Y2)
+
+	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set")
 
 	none := New(nil, s.Outcomes, nil, []float64{1, 2}, []float64{3, 4})
-	require.Equal(t, 1, none.Conditions(), "without inputs: %+v", none)
-	require.Equal(t, []int{0}, none.Present(), "without inputs: %+v", none)
-	assert.Empty(t, none.At(0), "without inputs: %+v", none)
+	assert.Equal(t, 1, none.Conditions(), "without inputs all rows are of one condition")
+	assert.Equal(t, []int{0}, none.Present(), "without inputs all rows are of one condition")
+	assert.Empty(t, none.At(0), "without inputs")
 }
 
+// A set has at least two training rows and finite numbers. What is wrong is named with its row and column.
 func TestCheck(t *testing.T) {
 	good := six()
 	require.NoError(t, good.Check())
 
 	short := func(s *Set) { *s = s.Select([]int{3}) }
+	nan := func(s *Set) { s.X[3] = math.NaN() }
+	huge := func(s *Set) { s.Y1[2] = 2e150 }
 	infinite := func(s *Set) { s.Y2[5] = math.Inf(-1) }
 	for want, change := range map[string]func(*Set){
 		"at least 2 training rows, found 1":                                           short,
-		"row 1, input column 1: expected a number up to 1e+150, found NaN":            func(s *Set) { s.X[3] = math.NaN() },
-		"row 2, first outcome column 0: expected a number up to 1e+150, found 2e+150": func(s *Set) { s.Y1[2] = 2e150 },
+		"row 1, input column 1: expected a number up to 1e+150, found NaN":            nan,
+		"row 2, first outcome column 0: expected a number up to 1e+150, found 2e+150": huge,
 		"row 5, second outcome column 0: expected a number up to 1e+150, found -Inf":  infinite,
 	} {
 		s := six()
@@ -139,12 +149,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A part is written by its name, a number that is no part as such.
 func TestPartString(t *testing.T) {
 	for p, want := range map[Part]string{Train: "train", Test: "test", Neither: "neither", 7: "Part(7)"} {
-		assert.Equal(t, want, p.String(), "%s, expected %s", p, want)
+		assert.Equal(t, want, p.String())
 	}
 }
 
+// Slices whose lengths do not fit are a programmer's error, and the panic names the lengths.
 func TestPanics(t *testing.T) {
 	q := []Quantity{{Name: "q"}}
 	for name, c := range map[string]struct {
