@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,15 +49,15 @@ experiments:
 	got, err := tab.Floats("bpf1_db_1")
 	require.NoError(t, err)
 	require.Len(t, got, 2)
-	require.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit, "%v, %v", got, err)
+	assert.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit)
 
 	for i, a := range amplitude {
 		assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got[i], 0.01, "%g Pa: dB", a)
 	}
 
 	description, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})
-	if err != nil || description.Recording == nil || description.Recording.Channels[0].RateHz != 6400 ||
-		!strings.Contains(description.Recording.Encoding, "Arrow") {
-		t.Errorf("%+v, %v", description, err)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, description.Recording)
+	assert.Equal(t, 6400.0, description.Recording.Channels[0].RateHz)
+	assert.Contains(t, description.Recording.Encoding, "Arrow")
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +16,8 @@ import (
 	"doubletake/internal/testfile"
 )
 
-// Third-octave bands need neither blades nor a shaft speed, and go all the way to
-// the page. Expected: white noise of deviation v has 2v²/rate·(hi − lo) in a band.
+// Third-octave bands need neither blades nor a shaft speed, and go all the way to the page. White noise of the
+// deviation v has the mean square 2v²/rate·(hi − lo) in a band.
 func TestBandsWithoutRotor(t *testing.T) {
 	dir := t.TempDir()
 	const rate = 6400.0
@@ -46,10 +45,9 @@ experiments:
 `)
 
 	e := runIn(t, dir)["duct"]
-	if e.Triplets != 8 || e.Pairs != "same-run" || strings.Join(e.Outcomes, " ") != "l_500hz_db l_630hz_db l_800hz_db "+
-		"l_1000hz_db" {
-		t.Errorf("%d triplets, %s, outcomes %v", e.Triplets, e.Pairs, e.Outcomes)
-	}
+	assert.Equal(t, 8, e.Triplets)
+	assert.Equal(t, "same-run", e.Pairs)
+	assert.Equal(t, []string{"l_500hz_db", "l_630hz_db", "l_800hz_db", "l_1000hz_db"}, e.Outcomes)
 
 	tab := readTable(t, dir, "runs", "duct", "triplets.arrow")
 	level := column(t, tab, "l_1000hz_db_1")
@@ -58,9 +56,8 @@ experiments:
 	for i := range level {
 		v := 0.01 * speed[i]
 		want := 10 * math.Log10(2*v*v/rate*1000*(math.Pow(10, 0.05)-math.Pow(10, -0.05))/4e-10)
-		if math.Abs(level[i]-want) > 4*sd[i] || !(sd[i] < 0.5) {
-			t.Errorf("at %g m/s: %.2f dB ± %.2f, want %.2f", speed[i], level[i], sd[i], want)
-		}
+		assert.InDelta(t, want, level[i], 4*sd[i], "level at %g m/s", speed[i])
+		assert.Less(t, sd[i], 0.5, "deviation at %g m/s", speed[i])
 	}
 
 	page := testfile.Read(t, filepath.Join(dir, "runs", "report.html"))
@@ -69,9 +66,9 @@ experiments:
 	assert.Contains(t, string(page), "Spectrum of ")
 }
 
-// All outcomes at once on a simulated rotor, corrected for distance and air. Expected:
-// columns of each with by-products; overall = broadband + tonal; both corrections in
-// the metadata; figures of bands and of the directivity of any outcome.
+// A simulated rotor has all outcomes at once, corrected for distance and air. The overall power is the broadband and
+// the tonal one. Both corrections are in the metadata, and there are figures of bands and of the directivity of any
+// outcome.
 func TestEveryOutcome(t *testing.T) {
 	dir := t.TempDir()
 
@@ -116,21 +113,23 @@ experiments:
 		for _, w := range []string{"", "_a"} {
 			total := power("oaspl"+w+"_db_2", i)
 
-			bound := tab.Column("tonal" + w + "_db_bound_2").Bools[i]
-			if sum := power("broadband"+w+"_db_2", i) + power("tonal"+w+"_db_2", i); math.Abs(sum/total-1) > 1e-12 && !bound {
-				t.Errorf("row %d: %g of %g", i, sum, total)
+			if !tab.Column("tonal" + w + "_db_bound_2").Bools[i] {
+				sum := power("broadband"+w+"_db_2", i) + power("tonal"+w+"_db_2", i)
+				assert.InEpsilon(t, total, sum, 1e-12, "row %d", i)
 			}
 		}
 
-		// 1 s in segments of 0.1 s that share half of each: 19.
-		if n := column(t, tab, "l_500hz_db_averages")[i]; !(n > 10 && n < 20) {
-			t.Errorf("%g averages", n)
-		}
+		// A second has 19 segments of 0.1 s that share half of each, which count as fewer.
+		averages := column(t, tab, "l_500hz_db_averages")[i]
+		assert.Greater(t, averages, 10.0)
+		assert.Less(t, averages, 20.0)
 
-		// Cold dry air absorbs more than the standard's, on twice the path.
+		// Air absorbs more of high frequencies, and little on two metres.
 		low := column(t, tab, "l_125hz_db_air_1")[i]
 		high := column(t, tab, "l_2000hz_db_air_1")[i]
-		assert.True(t, low > 0 && low < high && high < 0.1, "corrections %g and %g dB", low, high)
+		assert.Greater(t, low, 0.0)
+		assert.Greater(t, high, low)
+		assert.Less(t, high, 0.1)
 	}
 
 	meta := map[string]string{}
@@ -138,10 +137,10 @@ experiments:
 		meta[kv.Key] = kv.Value
 	}
 
-	if meta["config:dsp.distance.from_m"] != "2" || meta["config:dsp.atmosphere.path_m"] != "0" ||
-		meta["config:dsp.overlap"] != "0.5" || meta["config:dsp.outcomes"] != "[harmonics, bands, overall, broadband]" {
-		t.Errorf("metadata %v", meta)
-	}
+	assert.Equal(t, "2", meta["config:dsp.distance.from_m"])
+	assert.Equal(t, "0", meta["config:dsp.atmosphere.path_m"])
+	assert.Equal(t, "0.5", meta["config:dsp.overlap"])
+	assert.Equal(t, "[harmonics, bands, overall, broadband]", meta["config:dsp.outcomes"])
 
 	for _, f := range []string{"three-bands.svg", "levels.svg", "three-directivity-oaspl_a_db-rpm-5000.svg"} {
 		_, err := os.Stat(filepath.Join(dir, "runs", "rotor", "report", "figures", f))
@@ -149,9 +148,8 @@ experiments:
 	}
 }
 
-// The unsteady loads of a simulated balance go all the way to metrics, without a
-// change of the means. Expected: the columns, the rms near the standard deviation of
-// the halves' samples, as the simulation's noise is the same in both.
+// The unsteady loads of a simulated balance become outcomes, and the means stay as they are without them. As the
+// simulation's noise is the same in both halves, so is the rms.
 func TestUnsteadyOutcomes(t *testing.T) {
 	dir := t.TempDir()
 	const ingest = "    ingest: {simulate: {campaign: airfoil, seed: 2, duration_s: 2, alpha_deg: [-8, 0, 8], " +
@@ -164,9 +162,9 @@ func TestUnsteadyOutcomes(t *testing.T) {
 
 	tab := readTable(t, dir, "runs", "unsteady", "triplets.arrow")
 	for _, c := range means.Columns {
-		if got := tab.Column(c.Name); got == nil || !slices.Equal(got.Floats, c.Floats) {
-			t.Errorf("column %s changed", c.Name)
-		}
+		got := tab.Column(c.Name)
+		require.NotNil(t, got, c.Name)
+		assert.Equal(t, c.Floats, got.Floats, c.Name)
 	}
 
 	rms := column(t, tab, "lift_n_rms_1")
@@ -175,8 +173,8 @@ func TestUnsteadyOutcomes(t *testing.T) {
 	other := column(t, tab, "lift_n_rms_2")
 	level := column(t, tab, "lift_n_l_5to50hz_db_1")
 	for i := range rms {
-		if math.Abs(rms[i]-other[i]) > 6*sd[i] || !(rms[i] > 0) || !(level[i] < 20*math.Log10(rms[i])+0.5) {
-			t.Errorf("rms %g and %g ± %g, level %g dB re 1 N", rms[i], other[i], sd[i], level[i])
-		}
+		assert.Greater(t, rms[i], 0.0)
+		assert.InDelta(t, other[i], rms[i], 6*sd[i], "rms of the halves")
+		assert.Less(t, level[i], 20*math.Log10(rms[i])+0.5, "a band has at most the power of all")
 	}
 }

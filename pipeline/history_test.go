@@ -6,9 +6,9 @@ import (
 	"encoding/gob"
 	"errors"
 	"os"
-	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/pipeline"
@@ -19,7 +19,7 @@ import (
 	"doubletake/report"
 )
 
-// A report that cannot be read costs the numbers of its experiment alone.
+// If a report cannot be read, the record of the run lacks the numbers of its experiment alone.
 func TestRecordWithoutReport(t *testing.T) {
 	f, err := config.Parse("pipeline.yaml", []byte("version: 1\nexperiments: {a: {ingest: {simulate: {campaign: toy}}}, "+
 		"b: {ingest: {simulate: {campaign: toy}}}}\n"))
@@ -53,8 +53,8 @@ func TestRecordWithoutReport(t *testing.T) {
 	require.Len(t, list, 1)
 
 	r := list[0]
-	if len(r.Splits) != 1 || r.Splits[0].Experiment != "a" || len(r.Metrics) == 0 ||
-		!slices.Contains(r.Data, runs.Setting{Where: "a", Key: "triplets", Value: "12"}) {
-		t.Errorf("%+v, %d numbers, %+v", r.Splits, len(r.Metrics), r.Data)
-	}
+	require.Len(t, r.Splits, 1)
+	assert.Equal(t, "a", r.Splits[0].Experiment)
+	assert.NotEmpty(t, r.Metrics)
+	assert.Contains(t, r.Data, runs.Setting{Where: "a", Key: "triplets", Value: "12"})
 }

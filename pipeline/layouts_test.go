@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,11 +57,9 @@ func TestLayoutISAE(t *testing.T) {
 		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 }
 
-// A wind tunnel's acquisitions: eight files by h5py (testdata/make_tunnel.py), two
-// speeds and four angles in their names, 1.25 s at 12.8 kHz by their period, a
-// tachometer, one microphone in Pa. Expected: the sources in truth.json: the speed of
-// the shaft in closed form, and levels
-// 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
+// A wind tunnel's acquisitions are eight files by h5py (testdata/make_tunnel.py) with two speeds and four angles in
+// their names, 1.25 s at 12.8 kHz by their period, a tachometer and one microphone in Pa. The speed of the shaft is
+// that of truth.json, the levels are 20 lg(a/√2/20 µPa) of its amplitudes, and each angle is held out in a report.
 func TestLayoutTunnel(t *testing.T) {
 	dir, all := finishedIn(t, "tunnel-acquisition")
 	recording := filepath.Join(dir, "data", "tunnel_U10_a4.h5")
@@ -72,9 +69,9 @@ func TestLayoutTunnel(t *testing.T) {
 	var names []string
 	for _, c := range description.Recording.Channels {
 		names = append(names, c.Name)
-		require.Equal(t, 12800.0, c.RateHz, "%+v", c)
-		require.Equal(t, int64(16000), c.Samples, "%+v", c)
-		assert.Equal(t, c.Name == "/Table1/Ds01-Time", c.Clock, "%+v", c)
+		assert.Equal(t, 12800.0, c.RateHz, c.Name)
+		assert.Equal(t, int64(16000), c.Samples, c.Name)
+		assert.Equal(t, c.Name == "/Table1/Ds01-Time", c.Clock, c.Name)
 	}
 
 	assert.Equal(t, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}, names, "channels")
@@ -91,10 +88,10 @@ func TestLayoutTunnel(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &truth))
 
 	e := all["propeller"]
-	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "measured" {
-		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, measured", e.Runs, e.Recordings, e.Triplets,
-			e.Data)
-	}
+	assert.Equal(t, 8, e.Runs, "runs")
+	assert.Equal(t, 8, e.Recordings, "recordings")
+	assert.Equal(t, 8, e.Triplets, "triplets")
+	assert.Equal(t, "measured", e.Data)
 
 	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
 	assert.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit, "levels in")
@@ -106,10 +103,8 @@ func TestLayoutTunnel(t *testing.T) {
 
 		seen++
 
-		if u, a := column(t, tab, "u_inf_m_s")[i], column(t, tab, "alpha_deg")[i]; u != w.U || a != w.Alpha {
-			t.Errorf("%s: %g m/s, %g°", run, u, a)
-		}
-
+		assert.Equal(t, w.U, column(t, tab, "u_inf_m_s")[i], "%s: m/s", run)
+		assert.Equal(t, w.Alpha, column(t, tab, "alpha_deg")[i], "%s: degrees", run)
 		assert.InDelta(t, w.RPM[2], column(t, tab, "rpm_measured")[i], 2e-4*w.RPM[2], "%s: rev/min", run)
 
 		for m, a := range w.Amplitude {
@@ -120,27 +115,31 @@ func TestLayoutTunnel(t *testing.T) {
 		}
 	}
 
-	assert.Equal(t, len(truth), seen, "%d of %d files", seen, len(truth))
+	assert.Equal(t, len(truth), seen, "files")
 
 	m := readMetrics(t, dir, "propeller")
 	require.Len(t, m.Splits, 4, "splits")
 
 	for _, s := range m.Splits {
-		if s.Seeds != 5 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
-			s.Test.E.Mean == nil {
-			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
-		}
+		assert.Equal(t, 5, s.Seeds, s.Name)
+		assertComplete(t, s.Name, s.Train, s.Test)
 	}
 
-	if page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html")); err != nil ||
-		!strings.Contains(string(page), "propeller") {
-		t.Errorf("no page of it (%v)", err)
-	}
+	page := testfile.Read(t, filepath.Join(dir, "runs", "report.html"))
+	assert.Contains(t, string(page), "propeller")
 }
 
-// The drone set's layout with 3 blade counts, 2 speeds and 3 angles of the 780
-// recordings: levels by closed form, 20 lg(a/√2/20 µPa) of the line each
-// microphone was given.
+// assertComplete checks that a split has the numbers of a report.
+func assertComplete(t *testing.T, split string, train, test setMetrics) {
+	t.Helper()
+	assert.NotNil(t, train.R2.Mean, "%s: R² in training", split)
+	assert.NotNil(t, test.R2.Mean, "%s: R² held out", split)
+	assert.NotNil(t, test.AbsCov.Mean, "%s: E|cov| held out", split)
+	assert.NotNil(t, test.E.Mean, "%s: e held out", split)
+}
+
+// The drone set's layout, with 3 blade counts, 2 speeds and 3 angles of its 780 recordings, gives the levels
+// 20 lg(a/√2/20 µPa) of the line of the amplitude a that each microphone was given.
 func TestLayoutDrone(t *testing.T) {
 	const rate, n = 6400.0, 2 * 6400
 	data := t.TempDir()
@@ -188,17 +187,15 @@ func TestLayoutDrone(t *testing.T) {
 			"%g blades, %g/min, %g°: dB", blades[i], rpm[i], th[i])
 	}
 
-	// Both splits to a report, with the held-out sets.
+	// Both splits are in the report, with their held-out sets.
 	m := readMetrics(t, dir, "drone")
-	require.Len(t, m.Splits, 2, "splits %+v", m.Splits)
-	require.Equal(t, "2-blades", m.Splits[0].Name, "splits %+v", m.Splits)
-	require.Equal(t, "3-blades", m.Splits[1].Name, "splits %+v", m.Splits)
+	require.Len(t, m.Splits, 2)
+	require.Equal(t, "2-blades", m.Splits[0].Name)
+	require.Equal(t, "3-blades", m.Splits[1].Name)
 
 	for _, s := range m.Splits {
-		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
-			s.Test.E.Mean == nil {
-			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
-		}
+		assert.Equal(t, 2, s.Seeds, s.Name)
+		assertComplete(t, s.Name, s.Train, s.Test)
 
 		pred := readTable(t, dir, "runs", "drone", "splits", s.Name, "seed-1", "predictions.arrow")
 
@@ -208,9 +205,7 @@ func TestLayoutDrone(t *testing.T) {
 		}
 
 		for i, set := range pred.Column("set").Strings {
-			if b := column(t, pred, "blades")[i]; (set == "test") != (b == held) {
-				t.Errorf("split %s: %g blades in %s", s.Name, b, set)
-			}
+			assert.Equal(t, column(t, pred, "blades")[i] == held, set == "test", "%s: row %d", s.Name, i)
 		}
 	}
 

@@ -26,9 +26,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// groups writes a table of pairs with some groups of b, and its configuration with
-// networks as the base of the calibration. Input c varies in groups 2 and 3 alone. change
-// edits a row's outcomes, edits are pairs of old and new text of the configuration.
+// groups writes a table of pairs with some groups of b, and its configuration with networks as the base of the
+// calibration. Input c varies in groups 2 and 3 alone. change edits a row's outcomes, edits are pairs of old and new
+// text of the configuration.
 func groups(t *testing.T, dir, base string, values []int, change func(b int, y float64) float64,
 	edits ...string,
 ) string {
@@ -80,9 +80,10 @@ experiments:
 	return path
 }
 
+// same leaves a row's outcomes as they are.
 func same(_ int, y float64) float64 { return y }
 
-// trainings runs a configuration and returns the left-out trainings that were made.
+// trainings runs a configuration. It returns the left-out trainings that were made, and how many the plan has.
 func trainings(t *testing.T, path string) (made []string, all int) {
 	t.Helper()
 
@@ -96,7 +97,8 @@ func trainings(t *testing.T, path string) (made []string, all int) {
 	}
 
 	_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
-		if e.Kind == "done" && e.Ran && strings.HasPrefix(e.Task.ID, "wing/train/on/") {
+		hasRun := e.Kind == "done" && e.Ran
+		if hasRun && strings.HasPrefix(e.Task.ID, "wing/train/on/") {
 			made = append(made, e.Task.ID)
 		}
 	}})
@@ -105,38 +107,32 @@ func trainings(t *testing.T, path string) (made []string, all int) {
 	return made, all
 }
 
-// Four groups, each held out in turn, need 4 + 4·3/2 trainings, shared between the
-// splits. A fifth needs 5 + 5·4/2, of which those without it and one more are the
-// old ones with one group held out: 15 − 4 are new. A second run makes none.
+// Four groups, each held out in turn, need 4 + 4·3/2 = 10 trainings, which the splits share. Five groups need 5 +
+// 5·4/2 = 15, of which four were made before: those without the fifth group and one more. A second run makes none.
 func TestLeftOutTrainingsAreShared(t *testing.T) {
 	longtest.Skip(t, "trains networks")
 
-	for _, base := range []string{"ensemble"} {
-		dir := t.TempDir()
-		made, all := trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
-		require.Len(t, made, 10, "%s: made %d of %d trainings, expected 10: %q", base, len(made), all, made)
-		assert.Equal(t, 10, all, "%s: made %d of %d trainings, expected 10: %q", base, len(made), all, made)
+	dir := t.TempDir()
+	made, all := trainings(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same))
+	assert.Len(t, made, 10)
+	assert.Equal(t, 10, all)
 
-		if made, _ := trainings(t, filepath.Join(dir, "p.yaml")); len(made) != 0 {
-			t.Errorf("%s: a second run made %q", base, made)
-		}
+	made, _ = trainings(t, filepath.Join(dir, "p.yaml"))
+	assert.Empty(t, made, "of a second run")
 
-		made, all = trainings(t, groups(t, dir, base, []int{1, 2, 3, 4, 5}, same))
-		require.Len(t, made, 11,
-			"%s: with one more group made %d of %d trainings, expected 11 of 15: %q", base, len(made), all, made)
-		assert.Equal(t, 15, all,
-			"%s: with one more group made %d of %d trainings, expected 11 of 15: %q", base, len(made), all, made)
+	made, all = trainings(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4, 5}, same))
+	assert.Len(t, made, 11, "with one more group")
+	assert.Equal(t, 15, all, "with one more group")
 
-		for _, id := range made {
-			if !strings.Contains(id, "5") && id != "wing/train/on/b=1,2,3,4" {
-				t.Errorf("%s: %s was made again", base, id)
-			}
+	for _, id := range made {
+		if id != "wing/train/on/b=1,2,3,4" {
+			assert.Contains(t, id, "5", "a training without the new group was made again")
 		}
 	}
 }
 
-// No outcome of the held-out group enters: with its outcomes set to a million, the
-// calibration and the predictions are the same to the bit; with DOUBLETAKE_LONG=1 for each base that is trained anew.
+// No outcome of the held-out group enters. If its outcomes are set to a million, the calibration and the predictions
+// are the same to the bit. Pair networks are tested, and ensembles with DOUBLETAKE_LONG=1.
 func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 	bases := []string{"pair"}
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
@@ -155,9 +151,8 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 		}} {
 			dir := t.TempDir()
 			path := groups(t, dir, base, []int{1, 2, 3, 4}, change, "groups: {each: b}", "b3: {test: {b: 3}}")
-			if made, _ := trainings(t, path); len(made) != 4 {
-				t.Fatalf("%s: made %q", base, made)
-			}
+			made, _ := trainings(t, path)
+			require.Len(t, made, 4, base)
 
 			folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
 			m, err := honest.Read(filepath.Join(folder, "honest.json"))
@@ -173,14 +168,14 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 			}
 		}
 
-		if fmt.Sprint(learned[0]) != fmt.Sprint(learned[1]) || fmt.Sprint(columns[0]) != fmt.Sprint(columns[1]) {
-			t.Errorf("%s: %v, %v\n%v\n%v", base, learned[0], learned[1], columns[0], columns[1])
-		}
+		// As text, as NaN equals NaN there.
+		assert.Equal(t, fmt.Sprint(learned[0]), fmt.Sprint(learned[1]), "calibration by %s", base)
+		assert.Equal(t, fmt.Sprint(columns[0]), fmt.Sprint(columns[1]), "predictions by %s", base)
 	}
 }
 
-// What is stored predicts as the run did, constant inputs of a left-out training
-// (c without groups 2 and 3) are dropped, and each base names itself.
+// What is stored predicts as the run did, the inputs that are constant in a left-out training (c without groups 2 and
+// 3) are dropped, and each base names itself.
 func TestNetworksAreStored(t *testing.T) {
 	longtest.Skip(t, "trains networks")
 
@@ -225,28 +220,23 @@ func TestNetworksAreStored(t *testing.T) {
 						within += 5e-5 * p.Half[i] // half widths are interpolated: scale.Table
 					}
 
-					if math.Abs(v[i]-want) > within {
-						t.Fatalf("%s %s row %d: %s %g from the file, %g in the run", base, split, i, name, v[i], want)
-					}
+					require.InDelta(t, want, v[i], within, "%s %s row %d: %s from the file", base, split, i, name)
 				}
 			}
 
 			c := m.Honest.Calibration
-			if c.Base != words || c.K != 3 {
-				t.Errorf("%q, %d groups", c.Base, c.K)
-			}
+			assert.Equal(t, words, c.Base)
+			assert.Equal(t, 3, c.K, "groups")
 
 			for _, g := range c.Groups { // a scale learned from a constant gave widths of 10⁴
-				if g.E > 100 {
-					t.Errorf("%s %s: e %g of left-out group %s", base, split, g.E, g.Name)
-				}
+				assert.LessOrEqual(t, g.E, 100.0, "%s %s: e of left-out group %s", base, split, g.Name)
 			}
 		}
 	}
 }
 
-// Where all pairs of r repeats count as r runs, they do so in the trainings without a group
-// too. Expected values: the weighted mean by hand; the package, trained as the task does.
+// If all pairs of r repeats count as r runs, they do so in the trainings without a group too. The mean of the outcomes
+// is the weighted one, and the predictions are those of an ensemble that is trained here with the weights.
 func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	dir := t.TempDir()
 	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same, "run: run}", "repeats: [y], use: all, run: run}",
@@ -276,30 +266,30 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, set.Weight)
 
-	var at []int
+	var others []int // rows of groups that are trained on
 
+	weight := 0.0
 	sum := 0.0
-	mean := 0.0
 	for i := range set.N {
 		if set.X[3*i+1] != 3 {
-			at = append(at, i)
-			sum += 2 * set.Weight[i]
-			mean += set.Weight[i] * (set.Y1[i] + set.Y2[i])
+			others = append(others, i)
+			weight += 2 * set.Weight[i]
+			sum += set.Weight[i] * (set.Y1[i] + set.Y2[i])
 		}
 	}
 
-	set = set.Select(at)
+	set = set.Select(others)
 
 	p, err := Load(path)
 	require.NoError(t, err)
 
-	train1 := p.File.Experiments[0].Train
-	weighted := func(weight []float64) *honest.EnsembleModel {
-		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(train1.Seed, "left-out groups", "ensemble")}
+	settings := p.File.Experiments[0].Train
+	trained := func(weight []float64) *honest.EnsembleModel {
+		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(settings.Seed, "left-out groups", "ensemble")}
 		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
 			s.Weight = weight
-			c := train1.Config
+			c := settings.Config
 			c.Seed = seed
 			c.Standardise = false
 			n, _, err := train.FitSingle(ctx, s, c, nil)
@@ -318,19 +308,21 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	got, err := m.Predict(context.Background(), x, 0, nil)
 	require.NoError(t, err)
 
-	want, err1 := weighted(set.Weight).Predict(context.Background(), x)
+	want, err := trained(set.Weight).Predict(context.Background(), x)
+	require.NoError(t, err)
+	assert.Equal(t, want.Mu, got.Mu)
 
-	plain, err2 := weighted(nil).Predict(context.Background(), x)
-	if err := errors.Join(err1, err2); err != nil || !slices.Equal(got.Mu, want.Mu) || slices.Equal(got.Mu, plain.Mu) {
-		t.Errorf("%v: predicts %v, expected %v; without weights %v", err, got.Mu, want.Mu, plain.Mu)
-	}
+	plain, err := trained(nil).Predict(context.Background(), x)
+	require.NoError(t, err)
+	assert.NotEqual(t, plain.Mu, got.Mu, "without weights")
 
 	b, err := json.Marshal(m.Ensemble)
+	require.NoError(t, err)
 
 	var stored struct {
 		Mean []float64 `json:"outcome_mean"`
 	}
-	if err = errors.Join(err, json.Unmarshal(b, &stored)); err != nil || math.Abs(stored.Mean[0]-mean/sum) > 1e-12 {
-		t.Errorf("%v: mean of the outcomes %v, by hand %v", err, stored.Mean, mean/sum)
-	}
+
+	require.NoError(t, json.Unmarshal(b, &stored))
+	assert.InDelta(t, sum/weight, stored.Mean[0], 1e-12, "mean of the outcomes")
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -34,7 +33,7 @@ func shipped(t *testing.T, name string, files ...string) string {
 	return dir
 }
 
-// The examples that come with their data, as far as their triplets: measured repeats.
+// The examples that come with their data run to as many triplets as they have measured repeats.
 func TestShippedExamples(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -53,20 +52,19 @@ func TestShippedExamples(t *testing.T) {
 	}
 }
 
-// The propellers, each blade count held out in turn. Expected: the figures noted from another program's five seeds, R²
-// −0.30, −0.86 and −63, e 0.24, 0.40 and 9.4, within the error of a mean of five seeds with the spread in
-// docs/study.md. The numbers of the warning about far pairs were computed from pairs.csv by a Python script of ten
-// lines: 1.4826 times the median of |kt_1 − kt_2|, the pairs with at least eight times as much, and the runs in them.
+// Each blade count of the propellers is held out in turn. R² and e are the means that were noted of another program's
+// five seeds, within the error of a mean of five seeds with the spread in docs/study.md. The numbers of the warning
+// about far pairs were computed from pairs.csv by a Python script of ten lines: 1.4826 times the median of |kt_1 −
+// kt_2|, the pairs with at least eight times as much, and the runs in them.
 func TestPropellers(t *testing.T) {
 	longtest.Skip(t, "trains 18 networks")
 	dir := shipped(t, "propeller-stand", "pairs.csv", "pairs-8000.csv")
 	amend(t, dir, "      splits: {each: blades}\n  blades-8000:", // the warnings need no training
 		"      seeds: 1\n      optimizer: {epochs: 1}\n      splits: {each: blades}\n  blades-8000:")
 	all := runIn(t, dir, "blades", "blades-8000")
-	if e := all["blades"]; e.Triplets != 879 || e.Data != "measured" || e.Pairs != "repeat-run" {
-		t.Errorf("%d triplets, %s, %s; expected 879 measured repeats", e.Triplets, e.Data, e.Pairs)
-	}
-
+	assert.Equal(t, 879, all["blades"].Triplets, "triplets")
+	assert.Equal(t, "measured", all["blades"].Data)
+	assert.Equal(t, "repeat-run", all["blades"].Pairs)
 	assert.Equal(t, 574, all["blades-8000"].Triplets, "triplets above 8000 1/min")
 
 	m := readMetrics(t, dir, "blades-8000")
@@ -80,10 +78,8 @@ func TestPropellers(t *testing.T) {
 
 	for _, s := range m.Splits {
 		w := want[s.Name]
-		if math.Abs(*s.Test.R2.Mean-w.r2) > w.r2Off/math.Sqrt(5) || math.Abs(*s.Test.E.Mean-w.e) > w.eOff/math.Sqrt(5) {
-			t.Errorf("%s: R² %.2f, e %.2f; expected %.2f ± %.2f, %.2f ± %.2f", s.Name, *s.Test.R2.Mean, *s.Test.E.Mean, w.r2,
-				w.r2Off, w.e, w.eOff)
-		}
+		assert.InDelta(t, w.r2, *s.Test.R2.Mean, w.r2Off/math.Sqrt(5), "R² of %s", s.Name)
+		assert.InDelta(t, w.e, *s.Test.E.Mean, w.eOff/math.Sqrt(5), "e of %s", s.Name)
 	}
 
 	warned := strings.Join(readMetrics(t, dir, "blades").Warnings, "\n")
@@ -96,9 +92,8 @@ func TestPropellers(t *testing.T) {
 	assert.Empty(t, m.Warnings, "without the suspect runs")
 }
 
-// The propellers by their names instead of their numbers: the same rows are held out, and the
-// intervals are those of numbers without distances. Witness: the example's own experiment, but for
-// the rounding of sums over groups in another order.
+// If the propellers have names instead of numbers, the same rows are held out, and the intervals are those of numbers
+// without distances, but for the rounding of sums over groups in another order.
 func TestPropellersByName(t *testing.T) {
 	longtest.Skip(t, "calibrates 16 splits")
 
@@ -146,10 +141,10 @@ func TestPropellersByName(t *testing.T) {
 
 	for _, s := range all["named"].Splits {
 		other := splits[strings.TrimPrefix(s.HeldOut, "propeller = ")]
-		if s.Reach != "new propeller" || s.Honest.Absent != "" || s.Honest.Calibration.Kind != interval.Labels ||
-			len(s.Honest.Calibration.Groups) != 7 {
-			t.Fatalf("%s: %s, %+v", s.Name, s.Reach, s.Honest)
-		}
+		assert.Equal(t, "new propeller", s.Reach, s.Name)
+		require.Empty(t, s.Honest.Absent, s.Name)
+		assert.Equal(t, interval.Labels, s.Honest.Calibration.Kind, s.Name)
+		assert.Len(t, s.Honest.Calibration.Groups, 7, s.Name)
 
 		half := s.Honest.Record.Half
 		want := other.Honest.Record.Half
@@ -157,16 +152,13 @@ func TestPropellersByName(t *testing.T) {
 
 		t.Logf("%s: ± %.3g, %.3f inside", s.HeldOut, half[0], s.Honest.Record.After.Coverage)
 		for i, v := range half {
-			if math.Abs(v/want[i]-1) > 1e-6 {
-				t.Errorf("%s: ± %g, expected ± %g", s.Name, v, want[i])
-				break
-			}
+			require.InEpsilon(t, want[i], v, 1e-6, "%s: half width %d", s.Name, i)
 		}
 	}
 }
 
-// The 13 motors by the letters in the files' names, on one propeller: measured repeats at two
-// voltages, each motor held out. By hand: 26 files, two of each motor, and no pair of two motors.
+// The 13 motors have letters in the files' names. Each has two files on this propeller, at two voltages, and no pair
+// is of two motors. Each motor is held out.
 func TestMotorsByName(t *testing.T) {
 	longtest.Skip(t, "calibrates 13 splits")
 
@@ -198,22 +190,21 @@ experiments:
 
 	inside := 0.0
 	for k, s := range e.Splits {
-		if want := fmt.Sprintf("motor = %c", 'a'+k); s.HeldOut != want || s.Honest.Absent != "" ||
-			len(s.Honest.Calibration.Groups) != 12 {
-			t.Fatalf("%s: %+v, expected %s", s.HeldOut, s.Honest, want)
-		}
+		require.Equal(t, fmt.Sprintf("motor = %c", 'a'+k), s.HeldOut)
+		require.Empty(t, s.Honest.Absent, s.HeldOut)
+		assert.Len(t, s.Honest.Calibration.Groups, 12, s.HeldOut)
 
 		inside += s.Honest.Record.After.Coverage / 13
 	}
 
+	t.Logf("%.3f of the values of 13 motors inside", inside)
+
 	// The measured motors are alike, so intervals of 95 % hold at least nine tenths of the values.
-	if t.Logf("%.3f of the values of 13 motors inside", inside); len(e.Splits) != 13 || inside < 0.9 {
-		t.Errorf("%d motors, %.3f of the values inside", len(e.Splits), inside)
-	}
+	assert.Len(t, e.Splits, 13)
+	assert.GreaterOrEqual(t, inside, 0.9)
 }
 
-// The tables of the measured examples are what their scripts make of the source's
-// files.
+// The tables of the measured examples are what their scripts make of the source's files.
 func TestMeasuredTables(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -236,17 +227,13 @@ func TestMeasuredTables(t *testing.T) {
 
 			cmd := exec.Command(python, script, source)
 			cmd.Dir = t.TempDir()
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			output, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(output))
 
 			for _, f := range c.files {
-				got, err1 := os.ReadFile(filepath.Join(cmd.Dir, f))
-
-				want, err2 := os.ReadFile(filepath.Join("..", "examples", c.example, f))
-				if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
-					t.Errorf("%s is not what make.py writes: %v, %v", f, err1, err2)
-				}
+				got := testfile.Read(t, filepath.Join(cmd.Dir, f))
+				want := testfile.Read(t, filepath.Join("..", "examples", c.example, f))
+				assert.True(t, bytes.Equal(got, want), "%s is not what make.py writes", f)
 			}
 		})
 	}

@@ -38,16 +38,15 @@ type rotorLevels struct {
 func rows(t *testing.T, tab *table.Table) map[string]int {
 	t.Helper()
 
-	out := map[string]int{}
+	byCommand := map[string]int{}
 	for i, v := range column(t, tab, "thrust_command") {
-		out[fmt.Sprint(v)] = i
+		byCommand[fmt.Sprint(v)] = i
 	}
 
-	if tab.Rows() != len(thrustCommands) || len(out) != len(thrustCommands) {
-		t.Fatalf("%d triplets of commands %v", tab.Rows(), out)
-	}
+	require.Equal(t, len(thrustCommands), tab.Rows(), "triplets")
+	require.Len(t, byCommand, len(thrustCommands), "commands")
 
-	return out
+	return byCommand
 }
 
 // shaftSpeeds reads the speed of each half from the spectra.
@@ -68,23 +67,23 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 	return out
 }
 
-// Seven recordings run to triplets and to a report that does not pretend.
-// Expected: seven runs, seven rows, levels in dBFS because nothing is known of
-// pascal, the speed found in the sound as a condition; six conditions are
-// trained on and one is held out, so R² there is undefined, and in words: seven
-// distinct conditions are too few for R².
+// Seven recordings run to triplets and to a report that does not pretend. Levels are in dBFS because nothing is known
+// of pascal, and the speed that is found in the sound is a condition. Six conditions are trained on and one is held
+// out, so that R² there is undefined, and the report says in words that seven distinct conditions are too few for R².
 func TestLCAVReport(t *testing.T) {
 	dir, all := finishedIn(t, "lcav-propeller")
 	e := all["lcav"]
-	if e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run" {
-		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
-	}
+	assert.Equal(t, 7, e.Runs, "runs")
+	assert.Equal(t, 7, e.Recordings, "recordings")
+	assert.Equal(t, 7, e.Triplets, "triplets")
+	assert.Equal(t, "measured", e.Data)
+	assert.Equal(t, "same-run", e.Pairs)
 
 	m := readMetrics(t, dir, "lcav")
-	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil ||
-		m.Splits[0].Test.AbsCov.Mean == nil {
-		t.Fatalf("splits %+v: expected an R² in training, none held out, E|cov| in both", m.Splits)
-	}
+	require.Len(t, m.Splits, 1)
+	assert.NotNil(t, m.Splits[0].Train.R2.Mean, "R² in training")
+	assert.Nil(t, m.Splits[0].Test.R2.Mean, "R² of one condition")
+	assert.NotNil(t, m.Splits[0].Test.AbsCov.Mean, "E|cov| held out")
 
 	assert.Contains(t, strings.Join(m.Warnings, "\n"), "seven distinct conditions are too few for R²")
 
@@ -108,26 +107,23 @@ func TestLCAVReport(t *testing.T) {
 
 	speeds := shaftSpeeds(t, dir)
 	for name, i := range rows(t, tab) {
-		if s := speeds[name]; math.Abs(tracked[i]-30*(s[0]+s[1])) > 1e-9*tracked[i] {
-			t.Errorf("%s: rpm_tracked %g, halves at %g rev/s", name, tracked[i], s)
-		}
-
+		halves := speeds[name]
+		assert.InEpsilon(t, 30*(halves[0]+halves[1]), tracked[i], 1e-9, "rpm_tracked of %s", name)
 		assert.Equal(t, 2.0, column(t, tab, "blades")[i], "%s: blades", name)
 	}
 
 	for m := 1; m <= 5; m++ {
 		for h := 1; h <= 2; h++ {
-			if c := tab.Column(fmt.Sprintf("bpf%d_db_%d", m, h)); c == nil || c.Unit != "dBFS" {
-				t.Errorf("harmonic %d, half %d: %+v", m, h, c)
-			}
+			level := tab.Column(fmt.Sprintf("bpf%d_db_%d", m, h))
+			require.NotNil(t, level, "harmonic %d, half %d", m, h)
+			assert.Equal(t, "dBFS", level.Unit, "harmonic %d, half %d", m, h)
 		}
 	}
 }
 
-// The levels of each half agree with scipy's within 1e-6 dB, both with the
-// committed figures and, where scipy is here, with a fresh computation on the
-// same samples at the same speeds. The speeds themselves lie within 0.3 % of the
-// script's own, found another way.
+// The levels of each half agree with scipy's within 1e-6 dB, both with the committed figures and, if scipy is here,
+// with a fresh computation on the same samples at the same speeds. The speeds themselves lie within 0.3 % of the
+// script's own, which are found another way.
 func TestLCAVLevels(t *testing.T) {
 	dir, _ := finishedIn(t, "lcav-propeller")
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
@@ -155,8 +151,9 @@ func TestLCAVLevels(t *testing.T) {
 	})
 }
 
-// compareLevels holds every level, ρ, bound and line of the triplets against the
-// script's figures; own is the tolerance of its own speeds, 0 for none.
+// compareLevels compares every level, ρ, bound and line of the triplets with the script's figures. own is the
+// tolerance of its own speeds, which are not compared if it is zero. compareLevels counts the levels that are upper
+// bounds.
 func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64, want map[string]rotorLevels,
 	own float64,
 ) (bounds int) {
@@ -169,34 +166,28 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 	for name, i := range rows(t, tab) {
 		w := want[name]
 		for h := range 2 {
-			if got := speeds[name][h]; math.Abs(got-w.ShaftHz[h]) > 1e-9*got {
-				t.Errorf("%s, half %d: %.9g rev/s, the figures are for %.9g: if tracking was changed on purpose, run go test "+
-					"./pipeline -run TestLCAVLevels -update-lcav", name, h+1, got, w.ShaftHz[h])
-			}
-
-			if got := speeds[name][h]; own > 0 && math.Abs(got-w.OwnHz[h]) > own*got {
-				t.Errorf("%s, half %d: %.2f rev/s, found otherwise %.2f", name, h+1, got, w.OwnHz[h])
+			speed := speeds[name][h]
+			assert.InDelta(t, w.ShaftHz[h], speed, 1e-9*speed, "%s, half %d: rev/s of the figures; if tracking was changed on "+
+				"purpose, run go test ./pipeline -run TestLCAVLevels -update-lcav", name, h+1)
+			if own > 0 {
+				assert.InDelta(t, w.OwnHz[h], speed, own*speed, "%s, half %d: rev/s that the script finds", name, h+1)
 			}
 
 			for m := range w.Level[h] {
 				cell := func(what string) float64 { return column(t, tab, fmt.Sprintf("bpf%d_db%s_%d", m+1, what, h+1))[i] }
 				for what, d := range map[string]float64{"level": cell("") - w.Level[h][m], "ρ": cell("_rho_db") - w.RhoDB[h][m]} {
-					if !(math.Abs(d) <= 1e-6) {
-						t.Errorf("%s, half %d, harmonic %d: %s differs by %g dB", name, h+1, m+1, what, d)
-					}
+					assert.InDelta(t, 0, d, 1e-6, "%s, half %d, harmonic %d: difference of %s in dB", name, h+1, m+1, what)
 					worst = max(worst, math.Abs(d))
 				}
 
-				if got := tab.Column(fmt.Sprintf("bpf%d_db_bound_%d", m+1, h+1)).Bools[i]; got != w.Bound[h][m] {
-					t.Errorf("%s, half %d, harmonic %d: upper bound %t", name, h+1, m+1, got)
-				} else if got {
+				isBound := tab.Column(fmt.Sprintf("bpf%d_db_bound_%d", m+1, h+1)).Bools[i]
+				assert.Equal(t, w.Bound[h][m], isBound, "%s, half %d, harmonic %d: upper bound", name, h+1, m+1)
+				if isBound {
 					bounds++
 				}
 
-				// hz is interpolated between bins of rate/⌊⌊L/2⌋/8⌋ = 3.2 Hz.
-				if d := cell("_hz") - w.PeakHz[h][m]; math.Abs(d) > 0.51*44100/13781 {
-					t.Errorf("%s, half %d, harmonic %d: line %g Hz from scipy's largest bin", name, h+1, m+1, d)
-				}
+				// The line is interpolated between bins of rate/⌊⌊L/2⌋/8⌋ = 3.2 Hz, and scipy states its largest bin.
+				assert.InDelta(t, w.PeakHz[h][m], cell("_hz"), 0.51*44100/13781, "%s, half %d, harmonic %d: line", name, h+1, m+1)
 
 				compared++
 			}
@@ -233,11 +224,9 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	return out
 }
 
-// A command is not a tachometer: with one nominal speed for all files (376
-// rev/s, the middle of the speeds found) and a search of ±1 % around it, the same
-// recordings give other lines, or none, than track. A line is found by track if it
-// is 6 dB above the floor in its half; the search has missed it if its line is
-// more than two bins away.
+// A command is not a tachometer. With one nominal speed for all files (376 rev/s, the middle of the speeds found) and a
+// search of ±1 % around it, the same recordings give other lines than track, or none. A line is found by track if it is
+// 6 dB above the floor in its half. The search has missed it if its line is more than two bins away.
 func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	const nominal = 376
 	dir, _ := finishedIn(t, "lcav-propeller")
@@ -255,10 +244,11 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	bounds := 0
 	var far []string
 
-	at := rows(t, fixed)
+	fixedRows := rows(t, fixed)
+	trackedRows := rows(t, tracked)
 	for _, name := range thrustCommands {
-		i := rows(t, tracked)[name]
-		j := at[name]
+		i := trackedRows[name]
+		j := fixedRows[name]
 
 		lost := 0
 		for m := 1; m <= 5; m++ {
@@ -288,29 +278,25 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them (%s), %d of these without any line in their "+
 		"place", found, nominal, missed, strings.Join(far, ", "), bounds)
 
-	if found != 70 { // the data's notes: all five are 14 to 49 dB above the local median, in every file and both halves
-		t.Errorf("track finds %d lines of 70", found)
-	}
+	// By the data's notes all five lines are 14 to 49 dB above the local median, in every file and both halves.
+	assert.Equal(t, 70, found, "lines that track finds")
 
 	// Only 52000 (376.3 and 376.2 rev/s) lies within ±1 % in both halves.
-	require.GreaterOrEqual(t, missed, 50, "%d of %d lines missed", missed, found)
-	assert.LessOrEqual(t, missed, 60, "%d of %d lines missed", missed, found)
+	assert.GreaterOrEqual(t, missed, 50, "lines missed")
+	assert.LessOrEqual(t, missed, 60, "lines missed")
 
-	// Where nothing is found the level is an upper bound: scipy has the same ones.
+	// Where nothing is found the level is an upper bound, as it is by scipy.
 	t.Run("scipy now", func(t *testing.T) {
 		var want map[string]rotorLevels
 		require.NoError(t, json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want))
 
-		if n := compareLevels(t, fixed, fixedSpeeds, want, 0); n < bounds {
-			t.Errorf("%d upper bounds, %d of them in the place of lines", n, bounds)
-		}
+		assert.GreaterOrEqual(t, compareLevels(t, fixed, fixedSpeeds, want, 0), bounds, "upper bounds")
 	})
 }
 
-// Four microphones of one motor, NPY without a rate in the file: the rate comes
-// from the configuration, each channel is a recording with its own microphone
-// number, and all share one speed. Expected: the files' shape (240000, 4), two
-// files; speeds within those of the neighbouring commands, 315 … 355 rev/s.
+// Four microphones of one motor are in NPY files of the shape (240000, 4) without a rate. The rate comes from the
+// configuration, each channel is a recording with its own microphone number, and all share one speed, which lies within
+// those of the neighbouring commands, 315 … 355 rev/s.
 func TestLCAVMicrophones(t *testing.T) {
 	dir, all := finishedIn(t, "lcav-microphones")
 	e := all["microphones"]
@@ -323,20 +309,17 @@ func TestLCAVMicrophones(t *testing.T) {
 
 	rec := readTable(t, dir, "runs", "microphones", "recordings.arrow")
 	for i, rate := range column(t, rec, "rate_hz") {
-		if n := rec.Column("samples").Ints[i]; rate != 48000 || n != 240000 {
-			t.Errorf("recording %d: %d samples at %g Hz", i, n, rate)
-		}
+		assert.Equal(t, 48000.0, rate, "rate of recording %d", i)
+		assert.Equal(t, int64(240000), rec.Column("samples").Ints[i], "samples of recording %d", i)
 	}
 
 	tab := readTable(t, dir, "runs", "microphones", "triplets.arrow")
 	for i, rpm := range column(t, tab, "rpm_tracked") {
-		if mic, motor := column(t, tab, "microphone")[i], column(t, tab, "motor")[i]; mic != float64(i%4+1) ||
-			motor != []float64{1, 4}[i/4] {
-			t.Errorf("row %d: motor %g, microphone %g", i, motor, mic)
-		}
+		assert.Equal(t, float64(i%4+1), column(t, tab, "microphone")[i], "microphone of row %d", i)
+		assert.Equal(t, []float64{1, 4}[i/4], column(t, tab, "motor")[i], "motor of row %d", i)
 
-		require.GreaterOrEqual(t, rpm, float64(60*315), "row %d: %g rev/min", i, rpm)
-		require.LessOrEqual(t, rpm, float64(60*355), "row %d: %g rev/min", i, rpm)
-		assert.Equal(t, column(t, tab, "rpm_tracked")[i/4*4], rpm, "row %d: %g rev/min", i, rpm)
+		assert.GreaterOrEqual(t, rpm, float64(60*315), "row %d", i)
+		assert.LessOrEqual(t, rpm, float64(60*355), "row %d", i)
+		assert.Equal(t, column(t, tab, "rpm_tracked")[i/4*4], rpm, "row %d", i)
 	}
 }

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,10 +9,9 @@ import (
 	"doubletake/internal/longtest"
 )
 
-// The turbine's 125 measured repeats, each tow speed held out in turn. Expected:
-// the results of an earlier program with the same settings (five seeds of 1000
-// epochs), within the spread of its seeds; examples/rm2-turbine/README.md has
-// this program's numbers.
+// Each tow speed of the turbine's 125 measured repeats is held out in turn. The numbers are those of an earlier
+// program with the same settings (five seeds of 1000 epochs), within the spread of its seeds.
+// examples/rm2-turbine/README.md has this program's numbers.
 func TestTurbine(t *testing.T) {
 	longtest.Skip(t, "trains 25 networks")
 	dir := shipped(t, "rm2-turbine", "runs.csv")
@@ -32,9 +30,7 @@ func TestTurbine(t *testing.T) {
 	assert.Len(t, m.Splits, 5, "splits")
 
 	for _, s := range m.Splits {
-		if r := *s.Train.R2.Mean; math.Abs(r-0.998) > 0.001 {
-			t.Errorf("%s: R² %.4f in training, expected 0.998", s.Name, r)
-		}
+		assert.InDelta(t, 0.998, *s.Train.R2.Mean, 0.001, "%s: R² in training", s.Name)
 
 		w, ok := want[s.Name]
 		if !ok {
@@ -42,17 +38,15 @@ func TestTurbine(t *testing.T) {
 		}
 
 		rise := *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean - 1
-		if r := *s.Test.R2.Mean; math.Abs(r-w.r2) > w.off || math.Abs(rise/w.rise-1) > 0.15 ||
-			math.Abs(*s.Test.E.Mean/w.e-1) > 0.1 {
-			t.Errorf("%s: R² %.3f, E|cov| %+.0f %%, e %.4f; expected %.3f, %+.0f %%, %.4f",
-				s.Name, r, 100*rise, *s.Test.E.Mean, w.r2, 100*w.rise, w.e)
-		}
+		assert.InDelta(t, w.r2, *s.Test.R2.Mean, w.off, "%s: R²", s.Name)
+		assert.InEpsilon(t, w.rise, rise, 0.15, "%s: rise of E|cov|", s.Name)
+		assert.InEpsilon(t, w.e, *s.Test.E.Mean, 0.1, "%s: e", s.Name)
 	}
 }
 
-// A MATLAB level 5 recording of a throttle step, cut in seconds. Expected from the
-// data's notes: BPF 183 Hz in the step, 105 to 106 Hz at the base; the rate is not
-// in the file: without the key in the configuration the run stops with an error.
+// A MATLAB level 5 recording of a throttle step is cut in seconds. By the data's notes the blade passing frequency is
+// 183 Hz in the step and 105 to 106 Hz at the base. As the rate is not in the file, the run stops with an error
+// without the key in the configuration.
 func TestCrissclMotor(t *testing.T) {
 	dir := example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 	e := runIn(t, dir)["motor"]

@@ -9,13 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
-// Faults of recordings reach the report by name, and none is dropped for it:
-// made-up files, each with one fault, and a sound one. Expected is what
-// was made wrong: a level that is 3 dB higher in the second half, a speed 1 %
-// higher there, a burst in one segment, a clipped wave, a second of silence.
+// Faults of recordings reach the report by name, and no recording is dropped for them. The faults of the made-up files
+// are a level that is 3 dB higher in the second half, a speed that is 1 % higher there, a burst in one segment, a
+// clipped wave and a second of silence. One file is sound.
 func TestQualityOfMicrophones(t *testing.T) {
 	const rate, seconds = 6400, 8
 	dir := t.TempDir()
@@ -70,7 +68,7 @@ experiments:
 	assert.Equal(t, 6, e.Triplets, "triplets")
 
 	all := strings.Join(e.Warnings, "\n")
-	assert.Contains(t, all, `1 of 6 runs is flagged "harmonic-drift", first `)
+	assert.Contains(t, all, `1 of 6 runs is flagged "harmonic-drift", first louder.wav`)
 	assert.Contains(t, all, `flagged "speed-shift", first faster.wav`)
 	assert.Contains(t, all, `flagged "outlier-segment", first burst.wav`)
 	assert.Contains(t, all, "clipped.wav: ")
@@ -78,26 +76,22 @@ experiments:
 	assert.Contains(t, all, "silent.wav: channel 1 is constant for 6400 samples (1 s) of 51200: a dropout")
 
 	for _, w := range e.Warnings {
-		require.NotContains(t, w, "first sound.wav", "the sound recording: %s", w)
-		assert.False(t, strings.HasPrefix(w, "sound.wav"), "the sound recording: %s", w)
+		assert.NotContains(t, w, "first sound.wav")
+		assert.False(t, strings.HasPrefix(w, "sound.wav"), w)
 	}
 
 	recs := readTable(t, dir, "runs", "rotor", "recordings.arrow")
 	for i, file := range recs.Column("file").Strings {
-		if c := recs.Column("clipped").Ints[i]; (c > 100) != (file == "clipped.wav") {
-			t.Errorf("%s: %d clipped samples", file, c)
-		}
+		clipped := recs.Column("clipped").Ints[i]
+		assert.Equal(t, file == "clipped.wav", clipped > 100, "%s: %d clipped samples", file, clipped)
 
-		if c := recs.Column("longest_constant").Ints[i]; (c >= 6400) != (file == "silent.wav") {
-			t.Errorf("%s: %d equal samples", file, c)
-		}
+		constant := recs.Column("longest_constant").Ints[i]
+		assert.Equal(t, file == "silent.wav", constant >= 6400, "%s: %d equal samples", file, constant)
 	}
 }
 
-// A balance's clock that jitters by ±10 %, a force that creeps, and one whose
-// samples are correlated: reported, with the integral time scale ∫₀ρ(τ)dτ, which for
-// an AR(1) process of coefficient φ is ½·(1+φ)/(1−φ) steps, ½ for white noise
-// (closed form).
+// A balance's clock that jitters by ±10 % and a force that creeps are reported. The integral time scale ∫₀ρ(τ)dτ is in
+// the table of recordings: half a step of white noise, and ½·(1+φ)/(1−φ) steps of an AR(1) process of coefficient φ.
 func TestQualityOfABalance(t *testing.T) {
 	const n, dt, phi = 6000, 0.01, 0.9
 
@@ -109,9 +103,9 @@ func TestQualityOfABalance(t *testing.T) {
 
 		ar := 0.0
 		for i := range n {
-			at := float64(i) * dt
+			seconds := float64(i) * dt
 			if name == "sound" {
-				at += 0.1 * dt * float64(i%3-1)
+				seconds += 0.1 * dt * float64(i%3-1)
 			}
 
 			lift := 10 + 0.1*rng.NormFloat64()
@@ -123,7 +117,7 @@ func TestQualityOfABalance(t *testing.T) {
 				lift = 10 + 0.1*ar
 			}
 
-			fmt.Fprintf(&b, "%.6f,%.6f,%.6f\n", at, lift, 1+0.1*rng.NormFloat64())
+			fmt.Fprintf(&b, "%.6f,%.6f,%.6f\n", seconds, lift, 1+0.1*rng.NormFloat64())
 		}
 
 		write(t, dir, name+".csv", b.String())
@@ -150,45 +144,44 @@ experiments:
 		channel := recs.Column("channel").Strings[i]
 
 		want := dt / 2
-		tol := 0.3 * dt / 2
+		tolerance := 0.3 * want
 		switch {
 		case run == "creeping.csv" && channel == "lift":
-			continue // the trend's
+			continue // it is the trend's
 		case run == "correlated.csv" && channel == "lift":
-			want = (1 + phi) / (1 - phi) * dt / 2
-			tol = 0.25 * (1 + phi) / (1 - phi) * dt / 2
+			want *= (1 + phi) / (1 - phi)
+			tolerance = 0.25 * want
 		}
 
-		assert.InDelta(t, want, v, tol, "%s, %s: integral time s", run, channel)
+		assert.InDelta(t, want, v, tolerance, "%s, %s: integral time s", run, channel)
 	}
 }
 
-// A rate that is neither in the file nor in the configuration ends the run with an
-// error that names it; a rate that contradicts the file is reported.
+// A rate is read from the file or the configuration. If it is in neither, or if they differ, the run ends with an
+// error.
 func TestRateThatIsNotInTheFile(t *testing.T) {
 	dir := t.TempDir()
 	x := tone(80, 12800)
 	writeNPY(t, filepath.Join(dir, "run.npy"), x)
 	writeWAV(t, filepath.Join(dir, "run.wav"), 6400, x)
 
-	for _, c := range []struct{ file, rate, want string }{
-		{"run.npy", "", "rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the " +
-			"configuration: ingest: {rate_hz: …})"},
-		{"run.npy", ", rate_hz: 6400", ""},
-		{"run.wav", "", ""},
-		{"run.wav", ", rate_hz: 44100", "run.wav: byte 24: expected a rate of 44100 Hz as configured, found 6400 Hz"},
-	} {
+	withRate := func(file, rate string) error {
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
 experiments:
   rotor:
     ingest: {files: %s, constants: {blades: 2, rpm: 2400}%s}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
-`, c.file, c.rate))
+`, file, rate))
 
-		if err := tryIn(dir); c.want == "" {
-			assert.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, c.want)
-		}
+		return tryIn(dir)
 	}
+
+	assert.NoError(t, withRate("run.npy", ", rate_hz: 6400"), "in the configuration")
+	assert.NoError(t, withRate("run.wav", ""), "in the file")
+
+	assert.ErrorContains(t, withRate("run.npy", ""),
+		"rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the "+
+			"configuration: ingest: {rate_hz: …})")
+	assert.ErrorContains(t, withRate("run.wav", ", rate_hz: 44100"),
+		"run.wav: byte 24: expected a rate of 44100 Hz as configured, found 6400 Hz")
 }
