@@ -116,6 +116,7 @@ type conditionsTable struct {
 
 	index   *fileIndex // of Files
 	columns []*typedColumn
+	remarks []int                   // indices of columns without a name whose cells are remarks
 	special map[string]*typedColumn // the columns file, channel and of edges, as far as they are there
 	stating []*typedColumn          // what rows state: columns of numbers, then columns of names
 }
@@ -160,6 +161,10 @@ func ParseConditions(path string, b []byte, options LogOptions) (*Conditions, er
 	}
 
 	table.Warnings = append(table.Warnings, t.warnOfHeadings(b)...)
+	for _, i := range t.remarks {
+		table.Warnings = append(table.Warnings, ingest.Warn(path, "unnamed-column",
+			"column %d has no name: its texts are taken for remarks; name it if it is a condition", i+1))
+	}
 
 	return table, nil
 }

@@ -105,8 +105,12 @@ func (t *conditionsTable) nameColumns() (map[string]int, error) {
 	indices := map[string]int{}
 	for i, head := range t.Heads {
 		if head == "" {
-			isFilled := slices.ContainsFunc(t.Column(nil, i), func(cell string) bool { return cell != "" })
-			if isFilled {
+			cells := t.Column(nil, i)
+			switch {
+			case !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }):
+			case areRemarks(cells):
+				t.remarks = append(t.remarks, i)
+			default:
 				return nil, t.fail(t.headLine, i, "", "a name", "an empty header",
 					"name the column; of merged cells each needs its own")
 			}
@@ -131,6 +135,30 @@ func (t *conditionsTable) nameColumns() (map[string]int, error) {
 	}
 
 	return indices, nil
+}
+
+// areRemarks reports whether the cells of a column without a name are remarks, not values: at least one is a text, none
+// is a number, and most are empty or differ from the others.
+func areRemarks(cells []string) bool {
+	seen := map[string]int{}
+	for _, cell := range cells {
+		if cell == "" {
+			continue
+		}
+
+		if condition.Read(cell).Form == condition.Number {
+			return false
+		}
+
+		seen[cell]++
+	}
+
+	filled := 0
+	for _, n := range seen {
+		filled += n
+	}
+
+	return len(seen) > 0 && (2*filled <= len(cells) || 2*len(seen) > filled)
 }
 
 // nameFor returns the name of the column with a header: the name that the options give it, otherwise the header

@@ -24,11 +24,12 @@ type layout struct {
 	// Each of these has one element for each column.
 	names        []string
 	units        []string
-	heads        []string // the unchanged header of the column; "": it has none
-	numeric      []bool   // the column is a channel
-	positions    []string // from a row below the names, "" for a column without a position; nil: there is no such row
-	filled       []uint8  // number of filled cells among the rows looked at
-	clockLayouts []string // how package time reads a column of times of the day; "": the column has no such times
+	heads        []string  // the unchanged header of the column; "": it has none
+	numeric      []bool    // the column is a channel
+	positions    []string  // from a row below the names, "" for a column without a position; nil: there is no such row
+	filled       []uint8   // number of filled cells among the rows looked at
+	clockLayouts []string  // how package time reads a column of times of the day; "": the column has no such times
+	clockStarts  []float64 // the first of these times in s; earlier ones are of the next day. -Inf: times have dates
 
 	looked   int      // number of rows looked at for filled
 	headRows [][]byte // header rows with numbers, of units or positions; if one is repeated among the data, it is no data
@@ -128,6 +129,10 @@ func (l *layout) value(cell []byte, col int) (float64, bool) {
 
 	if l.clockLayouts[col] != "" {
 		if v, ok := parseTime(l.clockLayouts[col], cell); ok {
+			if v < l.clockStarts[col] {
+				v += secondsOfDay
+			}
+
 			return v, true
 		}
 	}

@@ -243,7 +243,9 @@ func TestHeaderShapes(t *testing.T) {
 		{"date and time in one cell", "Stamp,F\n" + rows(9, "05/01/2024 12:00:0#.5,%g\n"), "Stamp [s], F", 1, ""},
 		{"ISO 8601", "Stamp,F\n" + rows(9, "2024-05-01T12:00:00.#Z,%g\n"), "Stamp [s], F", 10, ""},
 		{"time that repeats", "Time,F\n12:00:00,1\n12:00:00,2\n12:00:01,3\n", "F", 0, "text-column"},
-		{"midnight", "Time,F\n23:59:59,1\n00:00:00,2\n00:00:01,3\n", "F", 0, "text-column"},
+		{"midnight", "Time,F\n23:59:58,1\n23:59:59,2\n00:00:00,3\n00:00:01,4\n", "Time [s], F", 1, ""},
+		{"midnight of half a day", "Time,F\n11:59:59 PM,1\n12:00:00 AM,2\n12:00:01 AM,3\n", "Time [s], F", 1, ""},
+		{"a clock that goes back", "Time,F\n12:00:02,1\n12:00:01,2\n12:00:03,3\n", "F", 0, "text-column"},
 		{"time beside a clock", "Time,t,F\n" + rows(9, "12:00:0#,%g,1#\n"), "t [s], F", 1, "text-column"},
 
 		{"time_ms", "time_ms,F\n" + rows(9, xy), "time_ms [ms], F", 1000, ""}, // case time-names, with the next three

@@ -146,8 +146,13 @@ func (h *header) takeClock(col int) bool {
 
 	for _, date := range dateLayouts {
 		for _, hours := range timeLayouts {
-			if h.hasRisingTimes(col, date+hours) {
+			if start, isRising := h.risingTimes(col, date+hours); isRising {
 				h.clockLayouts[col] = date + hours
+				h.clockStarts[col] = start
+				if date != "" {
+					h.clockStarts[col] = math.Inf(-1)
+				}
+
 				h.units[col] = "s"
 
 				return true
@@ -158,9 +163,17 @@ func (h *header) takeClock(col int) bool {
 	return false
 }
 
-// hasRisingTimes reports whether all cells of a column in the sample are times of a layout, each later than the one
-// before.
-func (h *header) hasRisingTimes(col int, layout string) bool {
+// A recording that goes on over midnight has times of the next day. They count on from its first time, so that it may
+// last a day. A step over midnight that is longer than longestStep is taken for a clock that went back.
+const (
+	secondsOfDay = 24 * 60 * 60
+	longestStep  = 60 * 60
+)
+
+// risingTimes reports whether all cells of a column in the sample are times of a layout, each later than the one
+// before, and returns the first. Times without a date may go on over midnight.
+func (h *header) risingTimes(col int, layout string) (start float64, isRising bool) {
+	start = math.Inf(-1)
 	last := math.Inf(-1)
 	for _, s := range h.lines[h.firstRow:] {
 		cells := h.cut(s.text)
@@ -169,12 +182,20 @@ func (h *header) hasRisingTimes(col int, layout string) bool {
 		}
 
 		now, ok := parseTime(layout, cells[col])
+		if now < start && now+secondsOfDay-last < longestStep {
+			now += secondsOfDay
+		}
+
 		if !ok || now <= last {
-			return false
+			return 0, false
+		}
+
+		if math.IsInf(start, -1) {
+			start = now
 		}
 
 		last = now
 	}
 
-	return true
+	return start, true
 }

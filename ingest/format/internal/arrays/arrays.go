@@ -327,6 +327,8 @@ func (r *Reader) Finish(options ingest.Options) error {
 			channel.Unit = r.ownAttribute(i, wanted(options.Arrays.UnitAttribute, unitNames))
 		}
 
+		r.readSignal(i)
+
 		stated, err := r.rate(i, options)
 		if err != nil {
 			return err

@@ -41,6 +41,42 @@ func Example() {
 	// [5 6] <nil>
 }
 
+// A signal of Siemens Testlab, as scipy reads its struct: x_values.increment is the step in s, y_values.quantity.label
+// the unit of the values, and function_record.name the name of the channel. A label of another struct is no unit.
+func TestSignalsOfTestlab(t *testing.T) {
+	r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
+	for _, attr := range [][2]string{
+		{"Signal_0.x_values.increment", "0.001"},
+		{"Signal_0.x_values.quantity.label", "s"},
+		{"Signal_0.y_values.quantity.label", "Pa"},
+		{"Signal_0.function_record.name", "Mic 1"},
+		{"Signal_1.x_values.increment", "0.001"},
+		{"Signal_1.y_values.quantity.label", "N"},
+		{"Signal_1.function_record.name", "Force +Z"},
+		{"other.quantity.label", "m"},
+	} {
+		r.Attribute(attr[0], attr[1])
+	}
+
+	for _, name := range []string{"Signal_0.y_values.values", "Signal_1.y_values.values", "other.values"} {
+		plane := ingesttest.NewMemory([]float64{1, 2, 3})
+		array := arrays.Array{Name: name, Group: strings.TrimSuffix(name, ".values"), Dims: []int64{3}}
+		array.Plane = arrays.PlaneOf(plane)
+		require.NoError(t, r.Add(array))
+	}
+
+	require.NoError(t, r.Finish(ingest.Options{}))
+	info := r.Info()
+	assert.Equal(t, "Pa", info.Channels[0].Unit)
+	assert.Equal(t, "N", info.Channels[1].Unit)
+	assert.Empty(t, info.Channels[2].Unit)
+	assert.InDelta(t, 1000, info.Channels[0].RateHz, 1e-9)
+
+	k, err := ingest.FindChannel(info, "force +z")
+	require.NoError(t, err)
+	assert.Equal(t, 1, k, "a channel is found by its name in Testlab")
+}
+
 // A warning names both of two rates that contradict each other: an attribute of a dataset and one of the file, a rate
 // and the steps of a clock, and the increment of a waveform and a channel Time.
 func TestContradictingRates(t *testing.T) {

@@ -48,6 +48,36 @@ func (r *Reader) ownAttribute(channel int, wanted []string) string {
 	return ""
 }
 
+// Siemens Testlab exports a signal as a struct with the members x_values, y_values and function_record.
+const (
+	signalValues   = ".y_values"            // the group of the values, behind the name of the signal
+	signalUnit     = "quantity.label"       // the unit of the values, in their group
+	signalName     = "function_record.name" // the name that the user gave to the channel, in the group of the signal
+	headerOfSignal = "header"               // the attribute by which FindChannel knows a channel
+)
+
+// readSignal takes the unit and the name of a channel that Siemens Testlab exported from the members of its struct. It
+// changes no other channel.
+func (r *Reader) readSignal(channel int) {
+	group := r.places[channel].group
+	signal, isSignal := strings.CutSuffix(group, signalValues)
+	if !isSignal {
+		return
+	}
+
+	c := &r.info.Channels[channel]
+	for _, attr := range r.info.Attributes {
+		switch attr.Name {
+		case group + "." + signalUnit:
+			if c.Unit == "" {
+				c.Unit = attr.Value
+			}
+		case signal + "." + signalName:
+			c.Attributes = append(c.Attributes, ingest.Attribute{Name: headerOfSignal, Value: attr.Value})
+		}
+	}
+}
+
 // inherited returns the value of the attribute with a wanted name that the channel takes from the groups around it:
 // from its own group, from the next larger group, and so on up to the file. It returns "" if there is none.
 func (r *Reader) inherited(channel int, wanted []string) string {
