@@ -91,7 +91,7 @@ func (p *Project) Check(s Selection) error {
 	}
 
 	if s.From != "" && s.To != "" && slices.Index(Stages(), s.From) > slices.Index(Stages(), s.To) {
-		return &config.Error{File: p.File.Path, Text: fmt.Sprintf("--from %s comes after --to %s: nothing is between",
+		return &config.Error{File: p.File.Path, Text: fmt.Sprintf("--from %s comes after --to %s: exchange the two stages",
 			s.From, s.To)}
 	}
 

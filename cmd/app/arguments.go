@@ -35,6 +35,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 
 	name := words[0]
 	rest := words[1:]
+	kind := "command"
 	switch name {
 	case "-h", "--help":
 		return []string{"--help"}, nil
@@ -50,6 +51,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		if _, ok := docs.FindPage(rest[0]); !ok {
 			name = rest[0]
 			rest = []string{"--help"}
+			kind = "command or topic"
 		}
 	}
 
@@ -67,7 +69,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
 	}
 
-	return nil, usage("unknown command %q%s; the commands are %s", name, hint(name, names), known)
+	return nil, usage("unknown %s %q%s; the commands are %s", kind, name, hint(name, names), known)
 }
 
 // arrange returns the name of the command, its flags as --NAME=VALUE, "--", and its arguments. In words, everything
@@ -93,7 +95,7 @@ func (cmd *subcommand) arrange(words []string) ([]string, error) {
 		}
 
 		if word == "-" || isNumber(word) {
-			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", word,
+			return nil, usage("%q begins with \"-\" but is not a flag of pipeline %s; if a file is meant, write ./%s", word,
 				cmd.name, word)
 		}
 
@@ -142,10 +144,16 @@ func (cmd *subcommand) nextValue(key string, words []string) (string, error) {
 func (cmd *subcommand) start(c *call) error {
 	if count := len(c.args); count < cmd.least || count > cmd.most {
 		if cmd.most == 0 {
-			return usage("pipeline %s takes no arguments, found %q", cmd.name, c.args)
+			return usage("pipeline %s takes no argument, found %s; leave it out", cmd.name, strings.Join(c.args, " "))
 		}
 
-		return usage("pipeline %s takes %s, found %q", cmd.name, cmd.args, c.args)
+		found := strings.Join(c.args, " ")
+		if count == 0 {
+			found = "no argument"
+		}
+
+		return usage("pipeline %s takes %s, found %s; pipeline %s --help shows an example", cmd.name, cmd.args, found,
+			cmd.name)
 	}
 
 	if c.Bool("json") && c.Bool("csv") {

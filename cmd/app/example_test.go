@@ -11,6 +11,6 @@ func Example() {
 	fmt.Println("exit status", code)
 
 	// Output:
-	// pipeline: missing.yaml: no such file; name your configuration: pipeline run FILE
+	// pipeline: missing.yaml: no such file; name your configuration as the argument FILE
 	// exit status 2
 }

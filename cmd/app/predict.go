@@ -70,7 +70,7 @@ func predictOptions(c *call) (predict.Options, error) {
 	conditions := c.String("conditions")
 	switch {
 	case (inline == "") == (conditions == ""):
-		return options, usage("pipeline predict wants --at or --conditions, one of them")
+		return options, usage("pipeline predict wants either --at or --conditions")
 	case options.Only != "" && !c.Bool("json") && !c.Bool("csv"):
 		return options, usage("pipeline predict: --only belongs to --csv or --json")
 	case c.Bool("given") && conditions == "":

@@ -37,7 +37,7 @@ func parseRun(c *call) (runOptions, error) {
 	options.sel.Verify = c.Bool("verify")
 	switch {
 	case options.sel.Verify && options.dryRun:
-		return options, usage("--verify goes with a run, not with --dry-run")
+		return options, usage("--verify and --dry-run exclude each other: use one of them")
 	case options.jobs < 0:
 		return options, usage("--jobs wants a number of tasks, found %d", options.jobs)
 	}

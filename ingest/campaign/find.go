@@ -349,11 +349,11 @@ func (w *walk) noMatch(prefix, pattern string) error {
 
 	switch near := spelling.Nearest(sought, w.nearby, 3); {
 	case len(near) > 0:
-		e.Hint = "there is " + fault.Quoted(near)
+		e.Hint = "correct the path; there is " + fault.Quoted(near)
 	case isLast:
-		e.Hint = "the folder is empty"
+		e.Hint = "the folder is empty: correct the path"
 	default:
-		e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(w.root))
+		e.Hint = "correct the path; it is relative to " + strconv.Quote(filepath.ToSlash(w.root))
 	}
 
 	return e

@@ -28,7 +28,7 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		text := withoutPath(err).Error()
 		if errors.Is(err, os.ErrNotExist) {
-			text = "no such file" + configsNear(path) + "; name your configuration: pipeline run FILE"
+			text = "no such file" + configsNear(path) + "; name your configuration as the argument FILE"
 		}
 
 		return nil, &Error{File: path, Text: text}

@@ -323,7 +323,7 @@ func (m *Model) coordinates(x []float64) (c interval.Calibration, z []float64, e
 	}
 
 	if column < 0 {
-		return c, nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
+		return c, nil, fmt.Errorf("the condition %s of the left-out groups is not an input of the model: "+
 			"the distance to them is not known", c.Condition)
 	}
 

@@ -219,7 +219,7 @@ func (m *Models) Input(name string) (int, error) {
 		hint = "; the interval is that of any " + name + ", measured or new: leave it out"
 	}
 
-	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
+	return 0, fmt.Errorf("%q is not an input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
 // calibratedOver reports whether the groups of the calibrated model are the names of this label.

@@ -16,5 +16,5 @@ func ExampleModels_ParseAt() {
 	fmt.Println(err)
 	// Output:
 	// [3 4000 3 5000] <nil>
-	// "rmp" is no input of the model, whose inputs are blades, rpm; did you mean "rpm"?
+	// "rmp" is not an input of the model, whose inputs are blades, rpm; did you mean "rpm"?
 }
