@@ -123,8 +123,8 @@ func TestBandCoverage(t *testing.T) {
 	assert.InDelta(t, 0.95, mean, tolerance, "mean share of all cases")
 
 	if isStudy {
-		stated := fmt.Sprintf("the band held all points in %.1f %%, of one kind of campaign in %.1f to %.1f %%", 100*mean,
-			100*slices.Min(shares), 100*slices.Max(shares))
+		stated := fmt.Sprintf("the band contained all points in %.1f %% of the campaigns, and in %.1f to %.1f %% of each "+
+			"kind", 100*mean, 100*slices.Min(shares), 100*slices.Max(shares))
 		page := testfile.Read(t, "../../docs/contrast.md")
 		assert.Contains(t, strings.Join(strings.Fields(string(page)), " "), stated)
 	}

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"testing"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/testfile"
 	"doubletake/train"
 	"doubletake/train/gp"
@@ -24,18 +26,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
-// set is a measured campaign: pairs, their groups, and the inputs that belong to
-// the groups' coordinate.
+// set is a measured campaign with its groups.
 type set struct {
 	name        string
 	data        triplets.Set
 	groups      honest.Grouping
-	groupInputs []int
+	groupInputs []int // inputs that are functions of the group
 }
 
-// elsewhere returns a file or folder outside the repository, or skips by name.
+// elsewhere returns a file or folder outside the repository. If it does not exist, elsewhere skips the test. env is the
+// environment variable that may name the root folder.
 func elsewhere(t testing.TB, env, folder string, parts ...string) string {
 	t.Helper()
 
@@ -70,7 +73,7 @@ func long(t testing.TB) {
 	}
 }
 
-// readTable reads a CSV file with a header.
+// readTable reads a CSV file with a header, each row by the names of its columns.
 func readTable(t testing.TB, path string) []map[string]string {
 	t.Helper()
 
@@ -79,21 +82,22 @@ func readTable(t testing.TB, path string) []map[string]string {
 	defer f.Close()
 
 	rows, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err, "%s: %v", path, err)
+	require.NoError(t, err, path)
 
-	var out []map[string]string
+	var table []map[string]string
 	for _, r := range rows[1:] {
 		m := map[string]string{}
 		for i, name := range rows[0] {
 			m[name] = r[i]
 		}
 
-		out = append(out, m)
+		table = append(table, m)
 	}
 
-	return out
+	return table
 }
 
+// number reads a number.
 func number(t testing.TB, s string) float64 {
 	t.Helper()
 
@@ -103,8 +107,8 @@ func number(t testing.TB, s string) float64 {
 	return v
 }
 
-// turbine reads the pairs of a model turbine (5 tow speeds, tip-speed ratios),
-// with the speeds or blocks of the ratio as groups.
+// turbine reads the pairs of a model turbine at five tow speeds and many tip-speed ratios. The groups are the speeds
+// or, if bySpeed is false, blocks of the ratio.
 func turbine(t testing.TB, bySpeed bool) set {
 	rows := readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "rm2-pairs.csv"))
 	s := set{name: "turbine, blocks of the tip-speed ratio", groupInputs: []int{1}}
@@ -143,90 +147,108 @@ var balanceMatrix = [6][6]float64{
 	{0.00226, -0.08472, -0.00019, -0.08519, 0.00105, -0.08698},
 }
 
-// cyclone reads a tail-sitter's forces over arm angle, speed and two servos;
-// gravity is taken out by a wind-off polar. Halves of a condition are its pair.
-func cyclone(t testing.TB) set {
-	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "cyclone-ojf-force-balance")
-	load := func(name string) (force [][6]float64, angle []float64) {
-		f, err := os.Open(filepath.Join(dir, name))
-		require.NoError(t, err)
-		defer f.Close()
+// balanceRecording has the samples of a balance: forces and moments, and the arm angle in radians.
+type balanceRecording struct {
+	force [][6]float64
+	angle []float64
+}
 
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			c := strings.Fields(lines.Text())
+// readBalance reads a recording of the Cyclone campaign.
+func readBalance(t testing.TB, path string) balanceRecording {
+	t.Helper()
 
-			var v [6]float64
-			for i := range v {
-				for j, w := range balanceMatrix[i] {
-					v[i] += w * number(t, c[1+j])
-				}
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+
+	var r balanceRecording
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		c := strings.Fields(lines.Text())
+
+		var v [6]float64
+		for i := range v {
+			for j, w := range balanceMatrix[i] {
+				v[i] += w * number(t, c[1+j])
 			}
-
-			force = append(force, v)
-			angle = append(angle, number(t, c[12]))
 		}
 
-		return force, angle
+		r.force = append(r.force, v)
+		r.angle = append(r.angle, number(t, c[12]))
 	}
 
-	polar, at := load("17_11_17__14_21.txt")
-	design := func(a float64) []float64 { return []float64{1, math.Cos(a), math.Sin(a)} }
+	require.NoError(t, lines.Err())
 
-	h := mat.NewDense(len(at), 3, nil)
-	f := mat.NewDense(len(at), 6, nil)
-	for i, a := range at {
-		h.SetRow(i, design(a))
-		f.SetRow(i, polar[i][:])
+	return r
+}
+
+// gravityTerms returns the terms by which gravity acts on the balance at an arm angle.
+func gravityTerms(angle float64) []float64 { return []float64{1, math.Cos(angle), math.Sin(angle)} }
+
+// gravity returns the coefficients of the gravityTerms of each force, fitted to a recording without wind.
+func (r balanceRecording) gravity(t testing.TB) *mat.Dense {
+	t.Helper()
+
+	terms := mat.NewDense(len(r.angle), 3, nil)
+	forces := mat.NewDense(len(r.angle), 6, nil)
+	for i, angle := range r.angle {
+		terms.SetRow(i, gravityTerms(angle))
+		forces.SetRow(i, r.force[i][:])
 	}
 
 	var tare mat.Dense
-	require.NoError(t, tare.Solve(h, f))
+	require.NoError(t, tare.Solve(terms, forces))
 
+	return &tare
+}
+
+// mean returns the mean axial and normal forces and pitching moments of some samples, without gravity.
+func (r balanceRecording) mean(start, end int, tare *mat.Dense) []float64 {
+	m := make([]float64, 3)
+	for i := start; i < end; i++ {
+		terms := gravityTerms(r.angle[i])
+		for k, c := range []int{0, 2, 4} {
+			v := r.force[i][c]
+			for q, w := range terms {
+				v -= w * tare.At(q, c)
+			}
+
+			m[k] += v / float64(end-start)
+		}
+	}
+
+	return m
+}
+
+// cyclone reads a tail-sitter's forces over speed, arm angle and two servos, without gravity. The pair of a condition
+// are its halves. The groups are blocks of the arm angle.
+func cyclone(t testing.TB) set {
+	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "cyclone-ojf-force-balance")
+	tare := readBalance(t, filepath.Join(dir, "17_11_17__14_21.txt")).gravity(t)
 	s := set{name: "Cyclone, blocks of the arm angle", data: triplets.Set{In: 4, Out: 3}, groupInputs: []int{1}}
-	files := map[string]struct {
-		force [][6]float64
-		angle []float64
-	}{}
-
+	files := map[string]balanceRecording{}
 	var arm []float64
 	for _, r := range readTable(t, filepath.Join(dir, "conditions.csv")) {
 		name := r["file"]
-		if strings.Contains(name, "14_21") || strings.Contains(name, "15_31") {
+		isWithoutWind := strings.Contains(name, "14_21") || strings.Contains(name, "15_31")
+		if isWithoutWind {
 			continue
 		}
 
-		rec, known := files[name]
+		recording, known := files[name]
 		if !known {
-			rec.force, rec.angle = load(name)
-			files[name] = rec
+			recording = readBalance(t, filepath.Join(dir, name))
+			files[name] = recording
 		}
 
-		from := int(number(t, r["row0"]))
-		to := int(number(t, r["row1"]))
-		mean := func(from, to int) (m [3]float64) {
-			for i := from; i < to; i++ {
-				d := design(rec.angle[i])
-				for k, c := range []int{0, 2, 4} {
-					v := rec.force[i][c]
-					for q, w := range d {
-						v -= w * tare.At(q, c)
-					}
-
-					m[k] += v / float64(to-from)
-				}
-			}
-
-			return m
-		}
-
-		half := from + (to-from)/2
-		y1 := mean(from, half)
-		y2 := mean(half, to)
+		start := int(number(t, r["row0"]))
+		end := int(number(t, r["row1"]))
+		half := start + (end-start)/2
 		a := number(t, r["arm_angle_deg"])
 		s.data.X = append(s.data.X, math.Log(number(t, r["U_from_sensor_mps"])), a)
 		s.data.X = append(s.data.X, number(t, r["servo1_us"]), number(t, r["servo2_us"]))
-		s.data.Y1 = append(s.data.Y1, y1[:]...)
-		s.data.Y2 = append(s.data.Y2, y2[:]...)
+		s.data.Y1 = append(s.data.Y1, recording.mean(start, half, tare)...)
+		s.data.Y2 = append(s.data.Y2, recording.mean(half, end, tare)...)
 		s.data.N++
 		arm = append(arm, a)
 	}
@@ -236,12 +258,31 @@ func cyclone(t testing.TB) set {
 	return s
 }
 
-// princeton reads student measurements of lift and drag over the angle, at two
-// speeds and one repeated. Halves of a file are its pair.
+// liftAndDrag reads the samples of lift and drag in a file of the Princeton campaign. Other lines are skipped.
+func liftAndDrag(t testing.TB, path string) (lift, drag []float64) {
+	t.Helper()
+
+	for line := range strings.Lines(string(testfile.Read(t, path))) {
+		first, rest, hasTab := strings.Cut(strings.TrimSpace(line), "\t")
+		second, _, _ := strings.Cut(rest, "\t")
+		l, errLift := strconv.ParseFloat(strings.TrimSpace(first), 64)
+		d, errDrag := strconv.ParseFloat(strings.TrimSpace(second), 64)
+		if hasTab && errLift == nil && errDrag == nil {
+			lift = append(lift, l)
+			drag = append(drag, d)
+		}
+	}
+
+	return lift, drag
+}
+
+// princeton reads student measurements of lift and drag over the angle, at two speeds, of which one was repeated. The
+// pair of a condition are the halves of its file. The groups are blocks of the angle.
 func princeton(t testing.TB) set {
 	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "princeton-mae224-lift-drag")
 	s := set{name: "Princeton, blocks of the angle", data: triplets.Set{In: 3, Out: 2}, groupInputs: []int{0}}
 	angleOf := regexp.MustCompile(`angle(\d+)\.txt$`)
+	const fewestSamples = 20 // files with fewer were broken off
 
 	var angle []float64
 	for _, part := range []struct {
@@ -259,40 +300,16 @@ func princeton(t testing.TB) set {
 				continue
 			}
 
-			b := testfile.Read(t, name)
-
-			var v [][2]float64
-			for _, line := range strings.Split(string(b), "\n") {
-				c := strings.Split(strings.TrimSpace(line), "\t")
-				if len(c) < 2 {
-					continue
-				}
-
-				lift, e1 := strconv.ParseFloat(strings.TrimSpace(c[0]), 64)
-
-				drag, e2 := strconv.ParseFloat(strings.TrimSpace(c[1]), 64)
-				if e1 == nil && e2 == nil {
-					v = append(v, [2]float64{lift, drag})
-				}
-			}
-
-			if len(v) < 20 {
+			lift, drag := liftAndDrag(t, name)
+			if len(lift) < fewestSamples {
 				continue
 			}
 
-			mean := func(v [][2]float64) (m [2]float64) {
-				for _, r := range v {
-					m[0], m[1] = m[0]+r[0]/float64(len(v)), m[1]+r[1]/float64(len(v))
-				}
-				return m
-			}
-
-			y1 := mean(v[:len(v)/2])
-			y2 := mean(v[len(v)/2:])
+			half := len(lift) / 2
 			a := number(t, m[1])
 			s.data.X = append(s.data.X, a, math.Log(part.speed), part.second)
-			s.data.Y1 = append(s.data.Y1, y1[:]...)
-			s.data.Y2 = append(s.data.Y2, y2[:]...)
+			s.data.Y1 = append(s.data.Y1, stat.Mean(lift[:half], nil), stat.Mean(drag[:half], nil))
+			s.data.Y2 = append(s.data.Y2, stat.Mean(lift[half:], nil), stat.Mean(drag[half:], nil))
 			s.data.N++
 			angle = append(angle, a)
 		}
@@ -303,7 +320,7 @@ func princeton(t testing.TB) set {
 	return s
 }
 
-// base predicts the test rows of a split and its left-out groups.
+// base predicts the left-out groups of a split and its test rows.
 type base func(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, p triplets.Prediction)
 
 // closedForm is the additive process with left-out groups in closed form.
@@ -327,28 +344,22 @@ func closedForm(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, p 
 	return left, p
 }
 
-func rowsOf[T any](v []T, n int, rows []int) []T {
-	var out []T
-	for _, i := range rows {
-		out = append(out, v[i*n:(i+1)*n]...)
-	}
+// rowsOf returns some rows of a matrix with n columns.
+func rowsOf[T any](v []T, n int, rows []int) []T { return lists.Rows(v, n, rows) }
 
-	return out
-}
-
-// numbered is a set whose conditions are numbered, as triplets.New does.
+// numbered returns the set with numbers of its conditions, as triplets.New gives them.
 func numbered(s set) set {
 	s.data.Condition, s.data.Distinct = triplets.Index(s.data.X, s.data.In)
 	return s
 }
 
-// judgeEach holds out each group of a set in turn and returns the reports.
+// judgeEach holds out each group of a set in turn and returns the records.
 func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []interval.Record {
 	t.Helper()
 	return judgeSome(t, s, name, b, o, len(s.groups.Names))
 }
 
-// judgeSome judges the first groups.
+// judgeSome holds out each of the first groups of a set in turn and returns the records.
 func judgeSome(t testing.TB, s set, name string, b base, o honest.Options, groups int) []interval.Record {
 	t.Helper()
 	s = numbered(s)
@@ -397,7 +408,7 @@ func logRecord(t testing.TB, set, held string, c *interval.Calibration, r interv
 		c.NoiseRatio)
 }
 
-// average is the mean of a number over reports.
+// average returns the mean of a number over records.
 func average(reports []interval.Record, f func(interval.Record) float64) float64 {
 	sum := 0.0
 	for _, r := range reports {
@@ -407,22 +418,24 @@ func average(reports []interval.Record, f func(interval.Record) float64) float64
 	return sum
 }
 
-// The campaigns below are 23 groups, held out one by one. Witness: the measurements. At the
-// level 0.95, 90 % of the values lie inside in about 87 % of groups, here in 21 at
-// least with processes, in 18 with networks.
+// campaigns returns four measured campaigns with 23 groups together. 95 % intervals contain 90 % of the values of
+// about 87 % of all groups. The tests expect this of 21 of these groups with processes, and of 18 with networks.
 func campaigns(t testing.TB) []set {
 	return []set{turbine(t, true), turbine(t, false), cyclone(t), princeton(t)}
 }
 
-// coverage is the mean coverage over groups at each of interval.Levels.
-func coverage(all []interval.Record) (at [4]float64) {
-	for l := range at {
-		at[l] = average(all, func(r interval.Record) float64 { return r.At[l] })
+// coverage returns the mean coverage over groups at each of interval.Levels.
+func coverage(all []interval.Record) [4]float64 {
+	var mean [4]float64
+	for l := range mean {
+		mean[l] = average(all, func(r interval.Record) float64 { return r.At[l] })
 	}
-	return at
+
+	return mean
 }
 
-// summary returns the number of groups with at least 90 % of their values inside, and the mean interval scores.
+// summary prints the results of some groups. It returns the number of groups with at least 90 % of their values
+// inside, and the mean interval scores by the model's own claim, of the calibrated intervals, and without a model.
 func summary(t testing.TB, name string, all []interval.Record) (covered int, before, after, free float64) {
 	t.Helper()
 
@@ -444,22 +457,33 @@ func summary(t testing.TB, name string, all []interval.Record) (covered int, bef
 	return covered, before, after, free
 }
 
-// checkLevels expects that intervals contain about the share of new groups' values that
-// their level says, within the limits that held when the method was chosen.
+// checkLevels checks that intervals contain about the share of new groups' values that their level states, within the
+// limits that held when the method was chosen.
 func checkLevels(t testing.TB, name string, all []interval.Record) {
 	t.Helper()
 
 	at := coverage(all)
 	for l, limits := range [][2]float64{{0.62, 0.78}, {0.88, 0.94}, {0.93, 0.98}} {
-		require.GreaterOrEqual(t, at[l], limits[0],
-			"%s: mean coverage at %g is %.3f, expected %.2f", name, interval.Levels[l], at[l], limits)
-		assert.LessOrEqual(t, at[l], limits[1],
-			"%s: mean coverage at %g is %.3f, expected %.2f", name, interval.Levels[l], at[l], limits)
+		assert.GreaterOrEqual(t, at[l], limits[0], "%s: mean coverage at %g", name, interval.Levels[l])
+		assert.LessOrEqual(t, at[l], limits[1], "%s: mean coverage at %g", name, interval.Levels[l])
 	}
 }
 
-// The process with the default prior, on 23 + 8 measured groups and 52 simulated ones. The
-// groups are those that are held out. Witness: the measurements, the simulation.
+// checkCampaigns checks the results of the 23 groups of campaigns: in enough of them 90 % of the values are inside,
+// the mean coverage of 95 % intervals is at least 93 %, and the interval score is lower than without a model.
+func checkCampaigns(t *testing.T, name string, all []interval.Record, fewestCovered int) {
+	t.Helper()
+
+	covered, _, after, free := summary(t, name, all)
+	assert.Len(t, all, 23, "groups")
+	assert.GreaterOrEqual(t, covered, fewestCovered, "groups with 90 percent inside")
+	assert.GreaterOrEqual(t, coverage(all)[2], 0.93, "mean coverage at .95")
+	assert.Less(t, after, free, "interval scores with and without a model")
+}
+
+// The process with the default prior is judged on 23 + 8 measured groups and 52 simulated ones, each held out.
+// Expected: the coverage that the levels state, and R² and coverage of at least 0.9 at each held-out speed of a wing.
+// Witness: the measurements and the simulation.
 func TestLevelsOfTheProcess(t *testing.T) {
 	study(t)
 	var all []interval.Record
@@ -487,12 +511,11 @@ func TestLevelsOfTheProcess(t *testing.T) {
 	summary(t, "wings", wings)
 
 	for _, r := range wings {
-		require.GreaterOrEqual(t, r.R2, 0.9, "a speed of a wing held out: R² %.3f, coverage %.3f", r.R2, r.After.Coverage)
-		assert.GreaterOrEqual(t, r.After.Coverage, 0.9,
-			"a speed of a wing held out: R² %.3f, coverage %.3f", r.R2, r.After.Coverage)
+		assert.GreaterOrEqual(t, r.R2, 0.9, "R² at a held-out speed of a wing")
+		assert.GreaterOrEqual(t, r.After.Coverage, 0.9, "coverage at a held-out speed of a wing")
 	}
 
-	all = append(append(all, rotors...), wings...)
+	all = slices.Concat(all, rotors, wings)
 	summary(t, "all", all)
 
 	assert.Len(t, all, 23+8+32+20, "groups")
@@ -500,6 +523,7 @@ func TestLevelsOfTheProcess(t *testing.T) {
 	checkLevels(t, "all", all)
 }
 
+// Expected: the process covers 21 of 23 measured groups. Witness: the measurements.
 func TestMeasuredAdditiveGP(t *testing.T) {
 	long(t)
 	var all []interval.Record
@@ -509,16 +533,10 @@ func TestMeasuredAdditiveGP(t *testing.T) {
 		all = append(all, judgeEach(t, s, "gp", closedForm, o)...)
 	}
 
-	covered, _, after, free := summary(t, "gp", all)
-	if at := coverage(all); len(all) != 23 || covered < 21 || at[2] < 0.93 {
-		t.Errorf("%d of %d groups covered", covered, len(all))
-	}
-
-	assert.Less(t, after, free, "interval score %.3f, without a model %.3f", after, free)
+	checkCampaigns(t, "gp", all, 21)
 }
 
-// trained is a base that is trained for each left-out group; trainings on the same rows are
-// shared between splits.
+// trained returns a base that is trained for each left-out group. Splits share trainings on the same rows.
 func trained(fit func(s set) honest.FitFunc) base {
 	known := map[string]honest.Predictor{}
 	return func(t testing.TB, s set, sp honest.Split) (left []honest.LeftOut, p triplets.Prediction) {
@@ -543,14 +561,15 @@ func trained(fit func(s set) honest.FitFunc) base {
 	}
 }
 
-// someRows are the data of some rows.
+// someRows returns the inputs and outcomes of some rows.
 func someRows(d triplets.Set, rows []int) triplets.Set {
-	r := triplets.Set{N: len(rows), In: d.In, Out: d.Out}
-	r.X, r.Y1, r.Y2 = rowsOf(d.X, d.In, rows), rowsOf(d.Y1, d.Out, rows), rowsOf(d.Y2, d.Out, rows)
-	return r
+	return triplets.Set{
+		N: len(rows), In: d.In, Out: d.Out, X: rowsOf(d.X, d.In, rows), Y1: rowsOf(d.Y1, d.Out, rows),
+		Y2: rowsOf(d.Y2, d.Out, rows),
+	}
 }
 
-// networks trains ensembles of the repository's network.
+// networks returns a base that trains ensembles of the network of package train.
 func networks(e honest.Ensemble, epochs func(rows, batch int) int) base {
 	return trained(func(s set) honest.FitFunc {
 		return func(ctx context.Context, rows []int) (honest.Predictor, error) {
@@ -563,7 +582,8 @@ func networks(e honest.Ensemble, epochs func(rows, batch int) int) base {
 
 			cfg.Epochs = epochs(len(rows), cfg.Batch)
 			e := e
-			e.Seed, e.Train = uint64(len(rows)), network(cfg)
+			e.Seed = uint64(len(rows))
+			e.Train = network(cfg)
 
 			return e.Fit(ctx, someRows(s.data, rows))
 		}
@@ -575,6 +595,8 @@ func steps(n int) func(rows, batch int) int {
 	return func(rows, batch int) int { return n / max(1, rows/batch) }
 }
 
+// Expected: calibrated ensembles cover 18 of 23 measured groups, with a lower score than without calibration.
+// Witness: the measurements.
 func TestMeasuredEnsemble(t *testing.T) {
 	study(t)
 	var all []interval.Record
@@ -584,16 +606,13 @@ func TestMeasuredEnsemble(t *testing.T) {
 		all = append(all, judgeEach(t, s, "ensemble", networks(honest.Ensemble{}, steps(3000)), o)...)
 	}
 
-	covered, before, after, free := summary(t, "ensemble", all)
-	if at := coverage(all); len(all) != 23 || covered < 18 || at[2] < 0.93 {
-		t.Errorf("%d of %d groups covered", covered, len(all))
-	}
-
-	require.Less(t, after, free, "interval score %.3f, without a model %.3f, ensemble alone %.3f", after, free, before)
-	assert.Less(t, after, before, "interval score %.3f, without a model %.3f, ensemble alone %.3f", after, free, before)
+	checkCampaigns(t, "ensemble", all, 18)
+	before := average(all, func(r interval.Record) float64 { return r.Before.Score })
+	after := average(all, func(r interval.Record) float64 { return r.After.Score })
+	assert.Less(t, after, before, "interval scores with and without calibration")
 }
 
-// refitted trains the process anew for each left-out group.
+// refitted returns a base that fits the process anew for each left-out group.
 func refitted() base {
 	return trained(func(s set) honest.FitFunc {
 		d := s.data
@@ -603,6 +622,7 @@ func refitted() base {
 	})
 }
 
+// Expected: the process that is fitted anew covers 21 of 23 measured groups. Witness: the measurements.
 func TestMeasuredRefittedGP(t *testing.T) {
 	study(t)
 	var all []interval.Record
@@ -612,26 +632,21 @@ func TestMeasuredRefittedGP(t *testing.T) {
 		all = append(all, judgeEach(t, s, "gpr", refitted(), o)...)
 	}
 
-	covered, _, after, free := summary(t, "refitted", all)
-	if at := coverage(all); len(all) != 23 || covered < 21 || at[2] < 0.93 {
-		t.Errorf("%d of %d groups covered", covered, len(all))
-	}
-
-	assert.Less(t, after, free, "interval score %.3f, without a model %.3f", after, free)
+	checkCampaigns(t, "refitted", all, 21)
 }
 
-// propellers are eight of a measured stand.
+// propellers reads the pairs of eight propellers of a measured stand.
 func propellers(t testing.TB) set {
 	path := elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "strawson-pairs.csv")
 	s := set{name: "propellers", data: triplets.Set{In: 3, Out: 1}, groupInputs: []int{0, 1}}
 	var label []string
 
-	flagged := regexp.MustCompile(`^b`) // the second session of the bench gave these two propellers other values
 	for _, r := range readTable(t, path) {
-		suspect := r["propeller"] == "Gemfan 5x4" || r["propeller"] == "Lumenier 5x4"
-
+		// The second session, whose runs have names that begin with b, gave two propellers other values.
+		isSecond := strings.HasPrefix(r["run_1"], "b") || strings.HasPrefix(r["run_2"], "b")
+		isSuspect := isSecond && slices.Contains([]string{"Gemfan 5x4", "Lumenier 5x4"}, r["propeller"])
 		rpm := number(t, r["rpm"])
-		if rpm <= 8000 || suspect && (flagged.MatchString(r["run_1"]) || flagged.MatchString(r["run_2"])) {
+		if rpm <= 8000 || isSuspect {
 			continue
 		}
 
@@ -647,9 +662,8 @@ func propellers(t testing.TB) set {
 	return s
 }
 
-// Eight propellers, each held out. The only one with four blades lies outside the
-// others in a direction that no left-out propeller tests: the flag must be set
-// there, and nowhere else for the blades.
+// Eight propellers are held out in turn. Expected: the only propeller with four blades lies outside in a direction
+// that no left-out propeller tests, and no other propeller does by its blades.
 func TestMeasuredPropellers(t *testing.T) {
 	long(t)
 	s := numbered(propellers(t))
@@ -671,10 +685,7 @@ func TestMeasuredPropellers(t *testing.T) {
 			sp.Name, x[0], r.After.Coverage, r.WidthOverSpread, c.Uncovered(x[:3], q.Where[0]))
 
 		for i, w := range q.Where {
-			blades := len(w.Uncalibrated) > 0 && w.Uncalibrated[0] == 0
-			if blades != (x[3*i] == 4) {
-				t.Errorf("%s: blades %g, uncalibrated inputs %v", sp.Name, x[3*i], w.Uncalibrated)
-			}
+			assert.Equal(t, x[3*i] == 4, slices.Contains(w.Uncalibrated, 0), "%s: blades outside", sp.Name)
 		}
 
 		if x[0] == 4 {
