@@ -81,22 +81,18 @@ func TestLevels(t *testing.T) {
 
 	var text bytes.Buffer
 	sheet := Sheet([]Result{r})
-	if err := report.Sheets(&text, []report.Sheet{sheet}, 0, false); err != nil ||
-		!strings.Contains(text.String(), "scatter is pooled over 2 conditions") ||
-		!strings.Contains(text.String(), "l_db = 61.40 dB re 20 µPa, standard uncertainty 0.69") {
-		t.Error(text.String(), err)
-	}
+	require.NoError(t, report.Sheets(&text, []report.Sheet{sheet}, 0, false))
+	assert.Contains(t, text.String(), "scatter is pooled over 2 conditions")
+	assert.Contains(t, text.String(), "l_db = 61.40 dB re 20 µPa, standard uncertainty 0.69")
 
-	if doc, err := json.Marshal(JSON([]Result{r})); err != nil || !bytes.Contains(doc, []byte(`"dof":null`)) {
-		t.Errorf("%s, %v", doc, err)
-	}
+	doc, err := json.Marshal(JSON([]Result{r}))
+	require.NoError(t, err)
+	assert.Contains(t, string(doc), `"dof":null`)
 
 	tex := string(report.SheetsLaTeX([]report.Sheet{sheet}))
 	assert.Contains(t, tex, `halves of a recording & A & 0 & normal`)
 
-	if records := CSV([]Result{r}); len(records) != 4 {
-		t.Error(records)
-	}
+	assert.Len(t, CSV([]Result{r}), 4, "two levels and two uncertainties of the calibration")
 
 	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
 		_, err := Of(p, stated, Options{At: at})
@@ -217,8 +213,8 @@ func TestDerived(t *testing.T) {
 	near(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
 	all, err := Of(p, stated, Options{Outcomes: []string{"lift_n"}})
-	if err != nil || len(all) != 2 || len(all[0].Unseen) != 1 ||
-		!strings.Contains(all[0].Unseen[0], "how lift_n changes with") {
-		t.Errorf("%+v, %v", all, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Len(t, all[0].Unseen, 1)
+	assert.Contains(t, all[0].Unseen[0], "how lift_n changes with")
 }

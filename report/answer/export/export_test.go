@@ -21,6 +21,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 	"doubletake/report/answer/export"
 )
 
@@ -183,9 +184,8 @@ func read(t *testing.T, format string, names, paths []string, command ...string)
 	require.NoError(t, err, "%q: %v\n%s", command, err, &stderr)
 
 	var got []file
-	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(names) {
-		t.Fatalf("%q: %d files, %v", command, len(got), err)
-	}
+	require.NoError(t, json.Unmarshal(out, &got), "%q", command)
+	require.Len(t, got, len(names), "%q", command)
 
 	for i, name := range names {
 		compare(t, format+" "+name, got[i], printed(tabletest.Tables()[name]))
@@ -229,11 +229,11 @@ func TestParquetReads(t *testing.T) {
 	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
 	require.NoError(t, err)
 
-	i := r.Info()
-	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||
-		i.Channels[1].Unit != "m/s" {
-		t.Errorf("%+v", i)
-	}
+	info := r.Info()
+	assert.Equal(t, "Parquet, 2 row groups", info.Encoding)
+	assert.Equal(t, "x", info.Channels[0].Name)
+	assert.Equal(t, "a", info.Channels[1].Name)
+	assert.Equal(t, "m/s", info.Channels[1].Unit)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], tab.Columns[0].Floats)
 }
@@ -264,12 +264,10 @@ func TestEqualFiles(t *testing.T) {
 
 		_, b := exported(t, format)
 		for i := range a {
-			x, _ := os.ReadFile(a[i])
-
-			y, _ := os.ReadFile(b[i])
-			if len(x) == 0 || !bytes.Equal(x, y) {
-				t.Errorf("%s and %s differ", a[i], b[i])
-			}
+			first := testfile.Read(t, a[i])
+			second := testfile.Read(t, b[i])
+			assert.NotEmpty(t, first, a[i])
+			assert.True(t, bytes.Equal(first, second), "%s and %s have the same bytes", a[i], b[i])
 		}
 	}
 }
@@ -286,12 +284,10 @@ func TestErrors(t *testing.T) {
 	bad := filepath.Join(dir, "bad.arrow")
 	require.NoError(t, os.WriteFile(bad, []byte("no table"), 0o644))
 
-	if _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
-		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {
-		t.Errorf("no table: %v", err)
-	}
+	_, err = export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"})
+	assert.ErrorContains(t, err, bad)
 
-	if left, _ := filepath.Glob(filepath.Join(dir, ".tmp*")); left != nil {
-		t.Errorf("left behind: %q", left)
-	}
+	left, err := filepath.Glob(filepath.Join(dir, ".tmp*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "files that are left behind")
 }

@@ -304,10 +304,11 @@ func TestUnitsAndBounds(t *testing.T) {
 			assert.InDelta(t, want[1], got.Half, 1e-9, "%q: half width", text)
 		}
 
-		said := e.Splits[0].Sentence()
-		if _, err := e.MetricsJSON(); err != nil || math.IsInf(want[1], 1) != strings.Contains(said, "± ∞") {
-			t.Errorf("%q: %s, %v", text, said, err)
-		}
+		isOpen := math.IsInf(want[1], 1)
+		assert.Equal(t, isOpen, strings.Contains(e.Splits[0].Sentence(), "± ∞"), "%q: %s", text, e.Splits[0].Sentence())
+
+		_, err = e.MetricsJSON()
+		require.NoError(t, err, "%q", text)
 	}
 }
 
@@ -349,18 +350,17 @@ func TestLearned(t *testing.T) {
 	}
 
 	// The standard error of the share over 48 groups is .03.
-	if want := 1.96 * math.Sqrt(1.09); math.Abs(inside-0.95) > 0.06 || math.Abs(half/want-1) > 0.25 {
-		t.Errorf("%.3f inside ± %.2f, expected .95 inside ± %.2f", inside, half, want)
-	}
+	assert.InDelta(t, 0.95, inside, 0.06, "share inside")
+	assert.InEpsilon(t, 1.96*math.Sqrt(1.09), half, 0.25, "half width")
 
 	o.Groups = ""
 	e, err := judge.Judge(context.Background(), o)
 	require.NoError(t, err)
 
-	if s := e.Splits[0]; s.Verdict() != score.Undecided || !math.IsNaN(s.Network[0].Inside) ||
-		!strings.Contains(s.Sentence(), "no interval was stated") {
-		t.Errorf("means alone: %s", s.Sentence())
-	}
+	alone := e.Splits[0]
+	assert.Equal(t, score.Undecided, alone.Verdict())
+	assert.True(t, math.IsNaN(alone.Network[0].Inside), "share inside of means alone")
+	assert.Contains(t, alone.Sentence(), "no interval was stated")
 }
 
 // Names of runs that are all others', units that nothing compares with and columns of no use are named.

@@ -78,24 +78,22 @@ func TestLearn(t *testing.T) {
 	l, err := Learn(context.Background(), dirs, "lab")
 	require.NoError(t, err)
 
-	if l.Groups != 48 || len(l.Families) != 4 || l.Prior.M < 0.25 || l.Prior.M > 1.75 {
-		t.Errorf("%d groups of %d families, %+v", l.Groups, len(l.Families), l.Prior)
-	}
+	assert.Equal(t, 48, l.Groups)
+	require.Len(t, l.Families, 4)
+	assert.InDelta(t, 1, l.Prior.M, 0.75, "m: the mean of .5, .5, .5 and 2.5")
 
-	if want := "48 left-out groups of 4 experiments in 4 families, simulated: rotor (blades); "; !strings.HasPrefix(
-		l.Prior.Origin, want) {
-		t.Errorf("origin %q, expected %q", l.Prior.Origin, want)
-	}
+	const origin = "48 left-out groups of 4 experiments in 4 families, simulated: rotor (blades); "
+	assert.True(t, strings.HasPrefix(l.Prior.Origin, origin), l.Prior.Origin)
 
 	for i, f := range l.Families {
-		if f.Splits != 3 || f.Groups != 12 || f.LeftOut == nil || i == 3 && f.LeftOut.Prior.M > 1 {
-			t.Errorf("%+v, without it %+v", f, f.LeftOut)
-		}
+		assert.Equal(t, 3, f.Splits, "family %d", i)
+		assert.Equal(t, 12, f.Groups, "family %d", i)
+		require.NotNil(t, f.LeftOut, "family %d", i)
 	}
 
-	if odd := l.Families[3].LeftOut; odd.Learned >= odd.Like {
-		t.Errorf("the odd family has ln evidence %g by the others, %g by the wide prior", odd.Learned, odd.Like)
-	}
+	odd := l.Families[3].LeftOut
+	assert.LessOrEqual(t, odd.Prior.M, 1.0, "the others have the mean .5")
+	assert.Less(t, odd.Learned, odd.Like, "ln evidence of the odd family by the others, and by the wide prior")
 
 	// Learning again gives the same bytes, which replace the file of the first time.
 	path := filepath.Join(root, "prior.json")
@@ -148,8 +146,9 @@ func TestRisesOfCampaigns(t *testing.T) {
 			assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 80.0 ± 0.0 % of the values; "+
 				"where it did not rise, 100 ± 0 % (10 and 10 held-out groups of the campaigns of prior lab).",
 				got.Words(), "record")
-		} else if got != scale.BuiltInRises() || !strings.Contains(notes, "in 10 of 19 held-out groups and did not in 9") {
-			t.Errorf("%+v\n%s", got, notes)
+		} else {
+			assert.Equal(t, scale.BuiltInRises(), got)
+			assert.Contains(t, notes, "in 10 of 19 held-out groups and did not in 9")
 		}
 	}
 }
@@ -182,9 +181,10 @@ func TestSplitsShareAWeight(t *testing.T) {
 		sum += c.Weight
 	}
 
-	if b.Families[0].Splits != 3 || math.Abs(sum-1) > 1e-12 || a.Prior.M != b.Prior.M || a.Prior.Tau != b.Prior.Tau {
-		t.Errorf("%d splits of weight %g: %+v, once %+v", b.Families[0].Splits, sum, b.Prior, a.Prior)
-	}
+	assert.Equal(t, 3, b.Families[0].Splits)
+	assert.InDelta(t, 1, sum, 1e-12, "weights of the splits")
+	assert.Equal(t, a.Prior.M, b.Prior.M)
+	assert.Equal(t, a.Prior.Tau, b.Prior.Tau)
 }
 
 // Networks are learned from alone, with their floor of claims, or left aside.
@@ -196,18 +196,20 @@ func TestNetworksAlone(t *testing.T) {
 	writeSplit(t, dir, "rotor", "all", "ensemble", names, left)
 
 	l, err := Learn(context.Background(), []string{dir}, "lab")
-	if err != nil || l.Like != "networks" || l.Prior.ClaimFloor == 0 || len(l.Notes) < 2 {
-		t.Errorf("%+v, %v", l, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "networks", l.Like)
+	assert.NotZero(t, l.Prior.ClaimFloor)
+	assert.GreaterOrEqual(t, len(l.Notes), 2, "notes about one family and few groups")
 
 	names, left = simulated(r, 5, 0)
 	writeSplit(t, other, "wing", "all", "gp", names, left)
 
 	l, err = Learn(context.Background(), []string{dir, other}, "lab")
-	if err != nil || l.Like != "wide" || l.Groups != 5 || l.Prior.ClaimFloor != 0 ||
-		!strings.HasPrefix(l.Notes[0], "1 calibration of networks left aside") {
-		t.Errorf("%+v, %v", l, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "wide", l.Like)
+	assert.Equal(t, 5, l.Groups)
+	assert.Zero(t, l.Prior.ClaimFloor)
+	assert.Contains(t, l.Notes[0], "1 calibration of networks left aside")
 }
 
 // What a run publishes is what its scale was learned from. Witness: the evidence and the
@@ -250,9 +252,9 @@ experiments:
 	require.NoError(t, err)
 
 	left, err := leftout.Read(tab)
-	if err != nil || left.Outcomes != 2 || strings.Join(left.Names, " ") != "2 4 5 6" {
-		t.Fatal(left, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 2, left.Outcomes)
+	require.Equal(t, []string{"2", "4", "5", "6"}, left.Names)
 
 	for key, want := range map[string]string{
 		"experiment": "rotor", "split": "b3", "held_out": "blades = 3", "data": "measured", "condition": "blades",
@@ -263,9 +265,9 @@ experiments:
 
 	want := m.Calibration.Scale
 	got, _ := scale.Learn(left.Groups, left.Outcomes, want.Prior, scale.Exact)
-	if math.Abs(got.LogEvidence-want.LogEvidence) > 1e-9 || math.Abs(got.M-want.M) > 1e-9 || want.Noise.Scale == 1 {
-		t.Errorf("ln evidence %g, m %g; honest.json has %g, %g", got.LogEvidence, got.M, want.LogEvidence, want.M)
-	}
+	assert.InDelta(t, want.LogEvidence, got.LogEvidence, 1e-9)
+	assert.InDelta(t, want.M, got.M, 1e-9)
+	assert.NotEqual(t, 1.0, want.Noise.Scale)
 
 	tab.Columns[3].Floats[2] = math.NaN()
 	_, err = leftout.Read(tab)

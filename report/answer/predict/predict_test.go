@@ -115,10 +115,13 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 
 	one := opened(t, filepath.Join(dir, "seed-0", "model.json"))
 
-	if c := one.Card; c.Experiment != "wing" || c.HeldOut != "b = 3" || c.Inputs[0].Unit != "deg" ||
-		c.Outcomes[1].Name != "drag" || c.Outcomes[0].Unit != "N" || c.Data != "measured" || c.Inputs[1].Max != 4 {
-		t.Errorf("card %+v", c)
-	}
+	assert.Equal(t, "wing", one.Card.Experiment)
+	assert.Equal(t, "b = 3", one.Card.HeldOut)
+	assert.Equal(t, "measured", one.Card.Data)
+	assert.Equal(t, "deg", one.Card.Inputs[0].Unit)
+	assert.Equal(t, 4.0, one.Card.Inputs[1].Max)
+	assert.Equal(t, "N", one.Card.Outcomes[0].Unit)
+	assert.Equal(t, "drag", one.Card.Outcomes[1].Name)
 
 	p, err := one.Predict(context.Background(), x)
 	require.NoError(t, err)
@@ -128,9 +131,9 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 	q, err := all.Predict(context.Background(), x)
 	require.NoError(t, err)
 
-	if q.Seeds != 3 || p.Seeds != 1 || !math.IsNaN(p.Spread[0]) {
-		t.Errorf("%d and %d seeds, spread of one %v", q.Seeds, p.Seeds, p.Spread[0])
-	}
+	assert.Equal(t, 3, q.Seeds)
+	assert.Equal(t, 1, p.Seeds)
+	assert.True(t, math.IsNaN(p.Spread[0]), "spread of one network")
 
 	for j, name := range []string{"lift", "drag"} {
 		column := func(k int, suffix string) []float64 { return stagetest.Floats(t, tabs[k], name+suffix) }
@@ -172,9 +175,9 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 				s += d * d / 2
 			}
 
-			if k := 2*i + j; math.Abs(q.Spread[k]-s) > 1e-9*s || math.Abs(q.Var[k]-v-s*2/3) > 1e-9*q.Var[k] {
-				t.Fatalf("%s at %v: spread %v, total %v; want %v and %v", name, x[2*i:2*i+2], q.Spread[k], q.Var[k], s, v+s*2/3)
-			}
+			k := 2*i + j
+			require.InDelta(t, s, q.Spread[k], 1e-9*s, "%s at %v: spread", name, x[2*i:2*i+2])
+			require.InDelta(t, v+s*2/3, q.Var[k], 1e-9*q.Var[k], "%s at %v: total", name, x[2*i:2*i+2])
 		}
 	}
 }

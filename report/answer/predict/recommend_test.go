@@ -70,9 +70,8 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		require.Equal(t, 14*len(a), compared, "columns of honest.arrow")
 		assert.Len(t, tab.Columns, 4+14, "columns of honest.arrow")
 
-		if want := "new value: between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
-			t.Errorf("position %q, %q", p.Position[0], p.Refused[0])
-		}
+		assert.Equal(t, "new value: between the measured b 2 and 4 (distance 0.25)", p.Position[0])
+		assert.Nil(t, p.Refused[0])
 	}
 }
 
@@ -98,18 +97,18 @@ func TestRecommendOutside(t *testing.T) {
 			t.Errorf("condition %d: %q, want %q", i, got, want)
 		}
 
-		if math.IsNaN(p.Half[2*i]) != (want != "") || math.IsNaN(asked.Half[2*i]) {
-			t.Errorf("condition %d: half widths %g, %g", i, p.Half[2*i], asked.Half[2*i])
-		}
+		assert.Equal(t, want != "", math.IsNaN(p.Half[2*i]), "condition %d: has no half width", i)
+		assert.False(t, math.IsNaN(asked.Half[2*i]), "condition %d: has no half width with extrapolation", i)
 	}
 
 	assert.Contains(t, p.Position[2], "above the highest measured b, 4")
 	assert.Equal(t, "measured: this condition was measured", p.Position[3])
 
 	// Between the quotient of a normal law, scipy.stats.norm.ppf([.9, .975]), and 0: a mixture has heavier tails.
-	if r := asked.Half[0] / p.Half[0]; !(r > 0 && r < 1.2815515655/1.9599639845) || asked.Level != 0.8 {
-		t.Errorf("80 %% over 95 %%: %g", r)
-	}
+	ratio := asked.Half[0] / p.Half[0]
+	assert.Greater(t, ratio, 0.0)
+	assert.Less(t, ratio, 1.2815515655/1.9599639845)
+	assert.Equal(t, 0.8, asked.Level)
 }
 
 // With two training groups the interval is learned elsewhere, and says so.
@@ -143,14 +142,14 @@ experiments:
 
 	// With two groups the interval has the level 98 %.
 	c := m.Honest.Calibration
-	if p.Level != 0.98 || !(p.Half[0] > 0) || p.Refused[0] != nil ||
-		!strings.Contains(c.Learned(), "at the level of 98 %") {
-		t.Errorf("level %g, half width %g, %q; %s", p.Level, p.Half[0], p.Refused[0], c.Learned())
-	}
+	assert.Equal(t, 0.98, p.Level)
+	assert.Greater(t, p.Half[0], 0.0)
+	assert.Nil(t, p.Refused[0])
+	assert.Contains(t, c.Learned(), "at the level of 98 %")
 
-	if d := p.Mu[0] - math.Sin(1) - 1; math.Abs(d) > 0.3 || !(p.Claim[0] > 0) || !(p.Total[0] > p.Claim[0]) {
-		t.Errorf("mean off by %g, claim %g, total %g", d, p.Claim[0], p.Total[0])
-	}
+	assert.InDelta(t, math.Sin(1)+1, p.Mu[0], 0.3, "the law that the data were made with")
+	assert.Greater(t, p.Claim[0], 0.0)
+	assert.Greater(t, p.Total[0], p.Claim[0])
 
 	var names []string
 	for _, g := range c.Groups {

@@ -163,9 +163,9 @@ func TestRank(t *testing.T) {
 
 		assert.InDelta(t, want, s.Epistemic, 1e-6*want, "b = %v: expected error", s.At[0])
 
-		if b := s.At[0]; s.Measured != (b <= 4 && b != 3) || (len(s.Outside) > 0) != (b > 4) {
-			t.Errorf("b = %v: measured %v, outside %v", b, s.Measured, s.Outside)
-		}
+		b := s.At[0]
+		assert.Equal(t, b <= 4 && b != 3, s.Measured, "b = %v: measured", b)
+		assert.Equal(t, b > 4, len(s.Outside) > 0, "b = %v: outside", b)
 
 		longer := strings.Contains(s.Advice, "long")
 		there := strings.Contains(s.Advice, "ignorance")
@@ -362,9 +362,9 @@ func TestPlan(t *testing.T) {
 	}
 
 	slices.Sort(mounted)
-	if n := len(mounted); sum > 90 || len(slices.Compact(mounted)) != n || mounted[0] != 3 {
-		t.Errorf("the plan costs %g with b = %v", sum, mounted)
-	}
+	assert.LessOrEqual(t, sum, 90.0, "the cost is within the budget")
+	assert.Equal(t, mounted, slices.Compact(slices.Clone(mounted)), "each b is mounted once")
+	assert.Equal(t, 3.0, mounted[0])
 
 	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
 	require.NoError(t, err)
@@ -380,16 +380,16 @@ func TestPlan(t *testing.T) {
 	require.Len(t, steps, 5, "%d steps of one condition, %v", len(steps), err)
 
 	for i, s := range steps[1:] {
-		if !slices.Equal(s.At, steps[0].At) || !s.Measured || s.Share >= steps[i].Share || s.Cost != 2 ||
-			s.Advice != interval.Advice(s.Share, true) {
-			t.Errorf("step %d: %+v", i+2, s)
-		}
+		assert.Equal(t, steps[0].At, s.At, "step %d", i+2)
+		assert.True(t, s.Measured, "step %d", i+2)
+		assert.Less(t, s.Share, steps[i].Share, "step %d", i+2)
+		assert.Equal(t, 2.0, s.Cost, "step %d", i+2)
+		assert.Equal(t, interval.Advice(s.Share, true), s.Advice, "step %d", i+2)
 	}
 
 	m.Honest = nil
-	if _, err := Plan(ctx, m, axes, list, equal, 3); err == nil {
-		t.Error("planned without a calibrated process")
-	}
+	_, err = Plan(ctx, m, axes, list, equal, 3)
+	assert.ErrorContains(t, err, "expected candidates and a calibrated process")
 }
 
 func total(v []float64) (sum float64) {
