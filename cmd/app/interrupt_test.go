@@ -37,8 +37,9 @@ experiments:
         fast: {test: {rpm: {min: 7000}}}
 `
 
-// start runs the program as a process of its own (this test binary's main, by
-// the name testscript put on the PATH). lines gets its progress, line by line.
+// start starts the program as a process of its own (this test binary's main, by
+// the name that testscript put on the PATH). lines gets its progress, line by
+// line. The process is killed at the end of the test if it is still running.
 func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan string, stdout *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.Command("pipeline", args...)
@@ -48,6 +49,12 @@ func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan 
 	pipe, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil { // nobody waited for its end: the test failed
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
 
 	lines = make(chan string, 10000)
 	go func() {
@@ -62,21 +69,25 @@ func start(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, lines chan 
 	return cmd, lines, stdout
 }
 
-// event reads one line of --progress json.
+// event reads one line of --progress json. It returns empty texts for a line that is a message for people.
 func event(line string) (kind, stage string) {
 	var e struct{ Event, Stage string }
-	_ = json.Unmarshal([]byte(line), &e)
+	if json.Unmarshal([]byte(line), &e) != nil {
+		return "", ""
+	}
+
 	return e.Event, e.Stage
 }
 
-// A run that is interrupted ends with status 130 and one message; the next goes on where
-// it stopped, and what comes out in the end is to the byte what an undisturbed run gives.
+// A run that is interrupted ends with status 130 and one message. The next run goes on where it stopped. At the end,
+// the results are the same, byte by byte, as the results of a run that was not interrupted.
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts real runs; not with -short")
 	}
 
-	undisturbed, disturbed := t.TempDir(), t.TempDir()
+	undisturbed := t.TempDir()
+	disturbed := t.TempDir()
 	for _, d := range []string{undisturbed, disturbed} {
 		put(t, d, "pipeline.yaml", interruptYAML)
 	}
@@ -92,11 +103,12 @@ func TestInterrupted(t *testing.T) {
 
 	require.NoError(t, cmd.Wait())
 
-	// Interrupted after some tasks were done, and while a training is at work; with
-	// DOUBLETAKE_LONG=1 in every stage. SIGINT and SIGTERM are the same to it.
+	// moment is when a run is interrupted: at an event of a stage. The first moment is after some tasks were done, and the
+	// second while a training is at work; with DOUBLETAKE_LONG=1, there is one in every stage. SIGINT and SIGTERM have the
+	// same effect.
 	type moment struct {
-		stage, kind string
-		count       int
+		stage, kind string // of the event
+		count       int    // which of these events, from 1
 		signal      os.Signal
 	}
 
@@ -112,9 +124,11 @@ func TestInterrupted(t *testing.T) {
 	}
 
 	done := 0
-	for i, at := range moments {
+	interruptions := 0
+	for i, when := range moments {
 		cmd, lines, stdout := start(t, disturbed, "run", "--progress", "json", "--jobs", "2")
-		seen, signalled := 0, false
+		seen := 0
+		signalled := false
 
 		var rest []string
 		for l := range lines {
@@ -127,37 +141,39 @@ func TestInterrupted(t *testing.T) {
 				rest = append(rest, l)
 			}
 
-			if signalled || kind != at.kind || stage != at.stage {
+			if signalled || kind != when.kind || stage != when.stage {
 				continue
 			}
 
-			if seen++; seen < at.count {
+			seen++
+			if seen < when.count {
 				continue
 			}
 
 			signalled = true
 
-			require.NoError(t, cmd.Process.Signal(at.signal))
+			require.NoError(t, cmd.Process.Signal(when.signal))
 		}
 
-		cmd.Wait()
+		_ = cmd.Wait() // its error is the exit status, which is checked below
 
-		if !signalled && cmd.ProcessState.ExitCode() == 0 {
-			t.Logf("interruption %d: what it was to interrupt was made before", i+1)
+		code := cmd.ProcessState.ExitCode()
+		if !signalled {
+			require.Zero(t, code, "run %d, which was not interrupted: exit status; messages %q", i+1, rest)
+			t.Logf("interruption %d: an earlier run had already done the tasks to interrupt", i+1)
 			continue
 		}
 
-		if code := cmd.ProcessState.ExitCode(); code != 130 {
-			t.Errorf("interruption %d: exit status %d, expected 130: %q", i+1, code, rest)
-		}
+		interruptions++
+		assert.Equal(t, 130, code, "interruption %d: exit status", i+1)
+		assert.Equal(t, []string{"pipeline: interrupted; finished results are kept, run again to go on"}, rest,
+			"interruption %d: messages", i+1)
+		assert.Empty(t, stdout.String(), "interruption %d: output", i+1)
 
-		if want := []string{"pipeline: interrupted; finished results are kept, run again to go on"}; fmt.Sprint(
-			rest) != fmt.Sprint(want) || stdout.Len() > 0 {
-			t.Errorf("interruption %d: messages %q and output %q, expected %q alone", i+1, rest, stdout.String(), want)
-		}
-
-		t.Logf("interruption %d, at the %s of a %s task: %d of %d tasks done", i+1, at.kind, at.stage, done, total)
+		t.Logf("interruption %d, at the %s of a %s task: %d of %d tasks done", i+1, when.kind, when.stage, done, total)
 	}
+
+	require.Positive(t, interruptions, "runs that were interrupted")
 
 	cmd, lines, _ = start(t, disturbed, "run", "--progress", "json")
 	for l := range lines {
@@ -168,20 +184,18 @@ func TestInterrupted(t *testing.T) {
 
 	require.NoError(t, cmd.Wait())
 
-	// Nothing that was finished is done again: a task that was up to date
-	// gives no event.
-	assert.Equal(t, total, done, "%d tasks were done over all runs, expected the %d of one run", done, total)
+	// No task is done twice: a task that is up to date gives no event.
+	assert.Equal(t, total, done, "tasks that were done in all runs together, compared with one run")
 
 	sameRuns(t, "interrupted", undisturbed, disturbed)
 
-	if left, _ := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
-	}
+	left, err := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "temporary files that are left")
 }
 
-// A run is interrupted in the midst of a training: one of a million epochs, which would not
-// end while this test waits. Before that a second run of the same work directory is refused,
-// with the first one's process named.
+// A run is interrupted within a training of a million epochs, which would not end while this test waits. Before the
+// interruption, a second run of the same work directory is refused with an error that names the process of the first.
 func TestInterruptedTraining(t *testing.T) {
 	longtest.Skip(t, "trains for a second, then is interrupted")
 
@@ -191,7 +205,8 @@ func TestInterruptedTraining(t *testing.T) {
 
 	signalled := false
 	for l := range lines {
-		if kind, stage := event(l); signalled || kind != "start" || stage != "train" {
+		kind, stage := event(l)
+		if signalled || kind != "start" || stage != "train" {
 			continue
 		}
 
@@ -201,12 +216,13 @@ func TestInterruptedTraining(t *testing.T) {
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	}
 
-	_ = cmd.Wait()
+	_ = cmd.Wait() // its error is the exit status
 
+	require.True(t, signalled, "the training was interrupted")
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), "exit status")
 }
 
-// second starts another run while that process runs.
+// second starts another run while the process pid runs one, and checks that it is refused.
 func second(t *testing.T, dir string, pid int) {
 	t.Helper()
 	cmd, lines, stdout := start(t, dir, "run", "--progress", "none")
@@ -216,7 +232,7 @@ func second(t *testing.T, dir string, pid int) {
 		messages = append(messages, line)
 	}
 
-	cmd.Wait() // its error is the exit status, which is compared here
+	_ = cmd.Wait() // its error is the exit status, which is compared here
 	assert.Equal(t, 2, cmd.ProcessState.ExitCode(), "exit status of the second run")
 	assert.Zero(t, stdout.Len(), "the second run prints no results")
 
