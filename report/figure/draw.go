@@ -264,7 +264,8 @@ func (a *panelAxes) xNumbers(b box) (grid, numbers markup) {
 			continue
 		}
 
-		end = centre + half + 2
+		const between = 10 // numbers, px
+		end = centre + half + between
 		numbers += textElement(centre, b.bottom+15, "tick", "middle", label)
 	}
 

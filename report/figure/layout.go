@@ -120,12 +120,13 @@ func (d *drawing) headBox(k int, x, y, width float64) box {
 // leftMargin returns the room that the numbers and the label of the vertical axis need, in
 // a panel with the given width.
 func leftMargin(panel *Panel, width float64) float64 {
-	const usual = 60 // margins of most panels, to estimate the height
-	height := panel.plotHeight(width - usual)
+	const usual = 60 // largest margins of most panels, to estimate the least height
+	least := panel.plotHeight(width - usual)
+	most := panel.plotHeight(width)
 	_, y := panel.ranges()
 
 	room := 0.0
-	for _, count := range []int{yTicks(height), mostYTicks} { // few ticks may have more digits than many
+	for count := yTicks(least); count <= yTicks(most); count++ { // the number of digits varies with the number of ticks
 		ticks := y.ticks(count)
 		for _, tick := range ticks {
 			room = math.Max(room, textWidth(tickText(tick, y.powers(ticks))))
@@ -133,19 +134,16 @@ func leftMargin(panel *Panel, width float64) float64 {
 	}
 
 	if y.Label != "" {
-		room += 4 + labelLine*float64(len(labelLines(y.Label, height)))
+		room += 4 + labelLine*float64(len(labelLines(y.Label, least)))
 	}
 
 	return room + 10
 }
 
-// mostYTicks is the largest number of ticks that a vertical axis asks for.
-const mostYTicks = 9
-
-// yTicks returns about how many ticks a vertical axis of the given height has.
+// yTicks returns about how many ticks a vertical axis of the given height has: from 3 to 9.
 func yTicks(height float64) int {
 	const distance = 26 // from one tick to the next, px
-	return max(3, min(mostYTicks, int(height/distance)))
+	return max(3, min(9, int(height/distance)))
 }
 
 // plotHeight returns the height of the plotting area for its width.
