@@ -373,8 +373,8 @@ func TestTwoTicks(t *testing.T) {
 	assert.Equal(t, []float64{-50, 0, 50}, axis.ticks(2))
 }
 
-// The numbers of a vertical axis begin 4 px or more beside its label, whose letters reach from 2 to 14 px, in low panels
-// with few numbers too.
+// The numbers of a vertical axis begin 4 px or more beside its label, whose letters reach from 2 to 14 px, in low
+// panels with few numbers too.
 func TestNumbersBesideLabel(t *testing.T) {
 	line := Mark{Kind: Line, Class: "mean", X: []float64{0, 1}, Y: []float64{0, 1}}
 	for _, count := range []int{1, 5} {
