@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -18,7 +19,8 @@ import (
 const (
 	flatBand     = 0.005   // width of the band, relative to the range
 	flatSamples  = 1000    // fewest samples of a channel whose tops are looked at
-	flatRead     = 1 << 18 // most samples that are read again
+	flatFirst    = 1 << 15 // number of samples at the beginning of a channel that are looked at
+	flatHeld     = 1 << 21 // most samples of all channels together that are held for this
 	flatCrest    = 3.2     // tops are looked at if an extreme is nearer to the mean, in standard deviations
 	flatTops     = 10      // fewest flat tops of a clipped channel
 	flatRatio    = 3       // least ratio of samples in the band to samples in the next half percent; round tops: 2.4
@@ -29,7 +31,7 @@ const (
 	flatMostIn   = 0.8     // greatest share of samples in both bands: a switch has two levels, and is not clipped
 )
 
-// mayHaveFlatTops reports whether a channel may be clipped with flat tops, so that its samples must be read again.
+// mayHaveFlatTops reports whether a channel may be clipped with flat tops, by the statistics of all its samples.
 func mayHaveFlatTops(s Summary) bool {
 	if s.Samples < flatSamples || s.Min == s.Max || s.NaN > 0 {
 		return false
@@ -129,31 +131,36 @@ func (f *flatTop) isClipped() bool {
 	return areLong || areSteep && areLevel
 }
 
-// flatTops reads a channel again, at most flatRead samples, and returns a warning and true if it is clipped although
-// its greatest samples differ. It returns false if the samples cannot be read again.
-func (s *scan) flatTops(channel int, summary Summary) (ingest.Warning, bool) {
-	width := summary.Max - summary.Min
-	upper := newFlatTop(summary.Max, width)
-	lower := newFlatTop(-summary.Min, width)
-	end := min(s.row1, s.run.Row0+flatRead)
-
-	block := make([]float64, min(int64(s.blockLen), end-s.run.Row0))
-	for start := s.run.Row0; start < end; start += int64(len(block)) {
-		block = block[:min(int64(len(block)), end-start)]
-		count, err := s.r.Read([]int{channel}, start, [][]float64{block})
-		if count < len(block) || err != nil && start+int64(count) < end {
-			return ingest.Warning{}, false // whoever needs the samples reports the error
-		}
-
-		for _, v := range block {
-			upper.add(v)
-			lower.add(-v)
-		}
+// keepFirst appends samples of a channel to its first samples, which flatTops looks at.
+func keepFirst[T floats](s *scan, channel int, block []T) {
+	if !s.used[channel] {
+		return
 	}
 
-	samples := end - s.run.Row0
+	for _, v := range block[:min(len(block), s.keep-len(s.first[channel]))] {
+		s.first[channel] = append(s.first[channel], float64(v))
+	}
+}
+
+// flatTops returns a warning and true if the first samples of a channel are clipped although the greatest of them
+// differ.
+func (s *scan) flatTops(channel int) (ingest.Warning, bool) {
+	samples := s.first[channel]
+	if len(samples) == 0 {
+		return ingest.Warning{}, false
+	}
+
+	low := slices.Min(samples)
+	high := slices.Max(samples)
+	upper := newFlatTop(high, high-low)
+	lower := newFlatTop(-low, high-low)
+	for _, v := range samples {
+		upper.add(v)
+		lower.add(-v)
+	}
+
 	inBands := upper.inBand + lower.inBand
-	isSwitch := float64(inBands) > flatMostIn*float64(samples)
+	isSwitch := float64(inBands) > flatMostIn*float64(len(samples))
 	isClipped := upper.isClipped() || lower.isClipped()
 	if isSwitch || !isClipped {
 		return ingest.Warning{}, false
@@ -161,14 +168,15 @@ func (s *scan) flatTops(channel int, summary Summary) (ingest.Warning, bool) {
 
 	clipped := upper
 	side := "maximum"
-	extreme := summary.Max
+	extreme := high
 	if !upper.isClipped() {
 		clipped = lower
 		side = "minimum"
-		extreme = summary.Min
+		extreme = low
 	}
 
-	return s.warn("clipping", "%s %s is clipped before it was recorded: its tops are flat, %d of %s lie within %.3g of "+
-		"the %s %.6g, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
-		fault.Plural(samples, s.rowNoun()), clipped.band, side, extreme, clipped.tops, s.clippingRemedy(channel)), true
+	return s.warn("clipping", "%s %s is clipped before it was recorded: its tops are flat, %d of the first %s lie within "+
+		"%.3g of the %s %.6g, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
+		fault.Plural(int64(len(samples)), s.rowNoun()), clipped.band, side, extreme, clipped.tops,
+		s.clippingRemedy(channel)), true
 }

@@ -90,6 +90,8 @@ type scan struct {
 	order []int  // the channels of the recordings, one recording after the other
 
 	acc       []accumulator  // [channel]
+	first     [][]float64    // [channel]: the first samples of used channels, for flatTops
+	keep      int            // how many of them
 	blockLen  int            // samples per channel that are added at a time
 	narrow    ingest.Float32 // r, if its samples are read as float32; otherwise nil
 	clock     int            // channel of time; −1: none
@@ -134,6 +136,8 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 	}
 
 	s.acc = make([]accumulator, len(s.used))
+	s.first = make([][]float64, len(s.used))
+	s.keep = min(flatFirst, flatHeld/len(s.all))
 	for _, channel := range s.all {
 		s.acc[channel].begin(s.step)
 
@@ -225,13 +229,17 @@ func (s *scan) tolerate(allow bool) {
 // add adds a block of samples of a channel.
 func (s *scan) add(channel int, block []float64) {
 	addTo(&s.acc[channel], block)
+	keepFirst(s, channel, block)
 	if channel == s.clock {
 		s.steps.add(block)
 	}
 }
 
 // add32 adds a block of samples of a channel that are read as float32.
-func (s *scan) add32(channel int, block []float32) { s.acc[channel].addFast(block) }
+func (s *scan) add32(channel int, block []float32) {
+	s.acc[channel].addFast(block)
+	keepFirst(s, channel, block)
+}
 
 // verdict returns the results of Scan after all samples were added.
 func (s *scan) verdict() ([]Summary, []ingest.Warning) {
@@ -313,7 +321,7 @@ func (s *scan) channelWarnings(channel int) []ingest.Warning {
 			strconv.FormatFloat(summary.Max, 'g', 6, 64), s.clippingRemedy(channel)))
 
 	case used && ch.Role() == "" && mayHaveFlatTops(summary):
-		if warning, ok := s.flatTops(channel, summary); ok {
+		if warning, ok := s.flatTops(channel); ok {
 			warns = append(warns, warning)
 		}
 	}
