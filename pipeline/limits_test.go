@@ -284,8 +284,8 @@ func limitData(t *testing.T, dir string) {
 	}
 }
 
-// Every absurd number is refused by loading alone, which is what check does, as
-// a fault of the configuration with its place; values in range pass.
+// Every absurd number is refused by loading alone, which is what check does, as a fault of the configuration with its
+// place. Values in range pass.
 func TestLimitsOfEveryKey(t *testing.T) {
 	dir := t.TempDir()
 	limitData(t, dir)
@@ -326,20 +326,20 @@ func TestLimitsOfEveryKey(t *testing.T) {
 					continue
 				}
 
-				if status, _ := ExitStatus(err); status != ExitUsage || one.Line == 0 || one.Col == 0 {
-					t.Errorf("%s: %s: %s: status %d: %v", l.base, key, v, status, err)
-				}
+				status, _ := ExitStatus(err)
+				assert.Equal(t, ExitUsage, status, "%s: %s: %s: %v", l.base, key, v, err)
+				assert.NotZero(t, one.Line, "%s: %s: %s: %v", l.base, key, v, err)
+				assert.NotZero(t, one.Col, "%s: %s: %s: %v", l.base, key, v, err)
 
-				if at := one.Key; !strings.HasPrefix(key, at) && !strings.HasPrefix(at, key) &&
-					!strings.HasPrefix(key, at[:strings.LastIndexByte(at, '.')]) {
-					t.Errorf("%s: %s: %s: the fault is placed at %s", l.base, key, v, at)
+				// The fault is placed at the key, in it, around it, or at a neighbour.
+				if !strings.HasPrefix(key, one.Key) && !strings.HasPrefix(one.Key, key) {
+					around := one.Key[:strings.LastIndexByte(one.Key, '.')]
+					assert.True(t, strings.HasPrefix(key, around), "%s: %s: %s: the fault is placed at %s", l.base, key, v, one.Key)
 				}
 			}
 
 			for _, v := range strings.Fields(l.legal) {
-				if err := loadWith(t, dir, l.base, key, v); err != nil {
-					t.Errorf("%s: %s: %s: %v", l.base, key, v, err)
-				}
+				assert.NoError(t, loadWith(t, dir, l.base, key, v), "%s: %s: %s", l.base, key, v)
 			}
 		}
 	}

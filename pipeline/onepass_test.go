@@ -53,7 +53,8 @@ func init() {
 			for c := range x {
 				x[c] = make([]float64, countedSamples)
 				for k := range x[c] {
-					x[c][k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
+					// A purer sine may be clipped, and the statistics of a channel that may be clipped read it again.
+					x[c][k] = 0.1*math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
 				}
 			}
 
@@ -76,9 +77,8 @@ func init() {
 	}
 }
 
-// Where ingest and dsp both run a file's samples are read once, those of
-// channels that are not used too; run one by one, each stage reads them. What
-// they make is the same to the byte. Expected: counted by the reader itself.
+// If ingest and dsp run together, a file's samples are read once, also those of channels that are not used. If they
+// run one by one, each stage reads them. What they make is the same to the byte. The reader itself counts the samples.
 func TestOnePass(t *testing.T) {
 	config := `version: 1
 experiments:
@@ -120,19 +120,20 @@ experiments:
 	staged := folder()
 	const each = files * 3 * countedSamples
 
-	const glance = 2 * 2 * files * 1000 // on opening, whether a channel is a clock
-	if got := run(whole, engine.Selection{To: "dsp"}); got < 2*each || got > 2*each+glance {
-		t.Errorf("both stages together read %d samples, expected %d: each experiment every one once", got, 2*each)
-	}
+	// Each of two experiments reads every sample, and on opening some of them to find out whether a channel is a clock.
+	const opening = 2 * 2 * files * 1000
+	read := run(whole, engine.Selection{To: "dsp"})
+	assert.GreaterOrEqual(t, read, int64(2*each), "samples that both stages read together")
+	assert.LessOrEqual(t, read, int64(2*each+opening), "samples that both stages read together")
 
-	if got := run(staged, engine.Selection{To: "ingest"}); got < 2*each || got > 2*each+glance {
-		t.Errorf("ingest reads %d samples, expected %d", got, 2*each)
-	}
+	read = run(staged, engine.Selection{To: "ingest"})
+	assert.GreaterOrEqual(t, read, int64(2*each), "samples that ingest reads")
+	assert.LessOrEqual(t, read, int64(2*each+opening), "samples that ingest reads")
 
 	// dsp needs two of three channels, and of microphones no tail.
-	if got, most := run(staged, engine.Selection{To: "dsp"}), int64(2*each); got < most/2 || got > most {
-		t.Errorf("dsp reads %d samples, expected from %d to %d", got, most/2, most)
-	}
+	read = run(staged, engine.Selection{To: "dsp"})
+	assert.GreaterOrEqual(t, read, int64(each), "samples that dsp reads")
+	assert.LessOrEqual(t, read, int64(2*each), "samples that dsp reads")
 
 	for _, name := range []string{
 		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",

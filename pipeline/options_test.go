@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +21,8 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// runDSP runs experiments that differ in the settings given by name up to their
-// triplets, and returns these.
+// runDSP runs experiments up to their triplets, which it returns. variants are the settings in which they differ, by
+// name.
 func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) map[string]*table.Table {
 	t.Helper()
 	var b strings.Builder
@@ -43,8 +42,7 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 	return out
 }
 
-// TestSpectraOptions: each key of a microphone's dsp works as documented, from
-// the configuration to the table. Expected values are
+// Each key of a microphone's dsp works as documented, from the configuration to the table. The expected values are
 // closed forms of the levels of the run without the key.
 func TestSpectraOptions(t *testing.T) {
 	dir := t.TempDir()
@@ -97,17 +95,14 @@ func TestSpectraOptions(t *testing.T) {
 
 				// docs/method.md#split-half-spectra: 4.343·√((1+2ρ)/segments)/(1+ρ).
 				r := math.Pow(10, rho[i]/10)
-				if want := 10 / math.Ln10 * math.Sqrt((1+2*r)/4) / (1 + r); math.Abs(sd[i]-want) > 1e-9*want {
-					t.Errorf("%s, row %d: deviation of %g dB from 4 segments, expected %g", name, i, sd[i], want)
-				}
+				want := 10 / math.Ln10 * math.Sqrt((1+2*r)/4) / (1 + r)
+				assert.InEpsilon(t, want, sd[i], 1e-9, "%s, row %d: deviation of 4 segments", name, i)
 
-				if wide[i] < narrow[i] { // the largest of more bins
-					t.Errorf("%s, row %d: %.3f in 8 bins either side, %.3f in 2 of them", name, i, wide[i], narrow[i])
-				}
+				assert.GreaterOrEqual(t, wide[i], narrow[i], "%s, row %d: the largest of more bins", name, i)
 			}
 
-			if slices.Equal(wide, narrow) && m > 2 {
-				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
+			if m > 2 {
+				assert.NotEqual(t, narrow, wide, "%s: weak lines in 2 and in 8 bins either side", name)
 			}
 		}
 
@@ -116,9 +111,9 @@ func TestSpectraOptions(t *testing.T) {
 		strict := tab["strict"].Column(name + "_emergent").Bools
 		for i := range emergent {
 			kept[i] = kept[i] && loose[i]
-			if !easy[i] || strict[i] && !emergent[i] {
-				t.Errorf("%s, row %d: emergent from -100 dB %v, from 6 dB %v, from 20 dB %v", name, i, easy[i], emergent[i],
-					strict[i])
+			assert.True(t, easy[i], "%s, row %d: emergent from −100 dB", name, i)
+			if strict[i] {
+				assert.True(t, emergent[i], "%s, row %d: emergent from 20 dB, but not from 6 dB", name, i)
 			}
 		}
 	}
@@ -130,14 +125,13 @@ func TestSpectraOptions(t *testing.T) {
 		}
 	}
 
-	if got := tab["drop"].Column("recording").Strings; !slices.Equal(got, want) || len(want) == 0 || len(want) == n {
-		t.Errorf("censored: drop keeps %q, expected %q", got, want)
-	}
+	require.NotEmpty(t, want)
+	require.Less(t, len(want), n)
+	assert.Equal(t, want, tab["drop"].Column("recording").Strings, "rows that censored: drop keeps")
 }
 
-// TestLoadsOptions: the air's density by number or by pressure and temperature,
-// p/(R T) with R = 287.05 J/(kg K), and how many samples are drawn from which
-// seed.
+// The air's density is given by a number, or by pressure and temperature as p/(R T) with R = 287.05 J/(kg K). As many
+// samples are drawn as the configuration says, and others by another seed.
 func TestLoadsOptions(t *testing.T) {
 	dir := t.TempDir()
 
@@ -157,16 +151,13 @@ func TestLoadsOptions(t *testing.T) {
 
 	dense := column(t, tab["dense"], "cl_1")
 	warm := column(t, tab["warm"], "cl_1")
-	if len(dense) != 60 || len(warm) != 60 || tab["halves"].Rows() != 2 {
-		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm),
-			tab["halves"].Rows())
-	}
+	require.Len(t, dense, 60, "30 samples of each of 2 runs")
+	require.Len(t, warm, 60, "30 samples of each of 2 runs")
+	assert.Equal(t, 2, tab["halves"].Rows(), "halves of 2 runs")
 
 	rho := 95000 / (287.05 * (273.15 + 40))
 	for i := range dense {
-		if want := dense[i] / rho; math.Abs(warm[i]-want) > 1e-4*math.Abs(want) {
-			t.Fatalf("row %d: cl = %g at %.4f kg/m³, expected %g", i, warm[i], rho, want)
-		}
+		require.InEpsilon(t, dense[i]/rho, warm[i], 1e-4, "cl of row %d at %.4f kg/m³", i, rho)
 	}
 
 	assert.NotEqual(t, dense, column(t, tab["seeded"], "cl_1"), "another seed draws the same samples")
@@ -177,9 +168,8 @@ func TestLoadsOptions(t *testing.T) {
 	assert.Empty(t, p.Warnings)
 }
 
-// TestTrainOptions: the keys of train reach the model: its file states them, and
-// its weights are not those of the defaults; those of the estimate reach the
-// numbers without touching the weights.
+// The keys of train reach the model: its file states them, and its weights are not those of the defaults. The keys of
+// the estimate reach the numbers without touching the weights.
 func TestTrainOptions(t *testing.T) {
 	longtest.Skip(t, "trains with each option")
 
@@ -234,15 +224,14 @@ func TestTrainOptions(t *testing.T) {
 		Layers []struct{ Weights [][]float64 }
 	}
 
-	read := func(name string) (m model) {
+	read := func(name string) model {
 		// The seed's number is part of the folder's name.
 		list, err := filepath.Glob(filepath.Join(dir, "runs", name, "splits/right/seed-*/model.json"))
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 
-		raw := testfile.Read(t, list[0])
-
-		require.NoError(t, json.Unmarshal(raw, &m))
+		var m model
+		require.NoError(t, json.Unmarshal(testfile.Read(t, list[0]), &m))
 
 		return m
 	}
@@ -254,12 +243,11 @@ func TestTrainOptions(t *testing.T) {
 			assert.Equal(t, want, m.Config[key], "%s: the model states %s", v.name, key)
 		}
 
-		same := len(m.Layers[1].Weights) == len(base.Layers[1].Weights)
-		for i := range base.Layers[1].Weights {
-			same = same && slices.Equal(m.Layers[1].Weights[i], base.Layers[1].Weights[i])
+		if v.retrained {
+			assert.NotEqual(t, base.Layers[1].Weights, m.Layers[1].Weights, "weights of %s", v.name)
+		} else {
+			assert.Equal(t, base.Layers[1].Weights, m.Layers[1].Weights, "weights of %s", v.name)
 		}
-
-		assert.NotEqual(t, v.retrained, same, "%s: weights the same as with the defaults: %v", v.name, same)
 	}
 
 	predictions := func(name string) *table.Table {
@@ -268,20 +256,17 @@ func TestTrainOptions(t *testing.T) {
 
 	a := predictions("base")
 	p := predictions("sampler")
-	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" ||
-		p.Get("samples") != "30" {
-		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"),
-			p.Get("samples"))
-	}
+	assert.Equal(t, "antithetic", a.Get("sampler"))
+	assert.Equal(t, "1000", a.Get("samples"))
+	assert.Equal(t, "plain", p.Get("sampler"))
+	assert.Equal(t, "30", p.Get("samples"))
 
-	if slices.Equal(column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw")) ||
-		!slices.Equal(column(t, a, "y_cov"), column(t, p, "y_cov")) {
-		t.Error("the sampler must touch the sampled covariance, and only that")
-	}
+	assert.NotEqual(t, column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw"), "the sampled covariance")
+	assert.Equal(t, column(t, a, "y_cov"), column(t, p, "y_cov"), "the covariance in closed form")
 }
 
-// TestTableOptions: single measurements of equal conditions are paired in the
-// order of the rows, under the name and unit the configuration gives them.
+// Single measurements of equal conditions are paired in the order of the rows, under the name and the unit that the
+// configuration gives them. Other columns are left out.
 func TestTableOptions(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "single.csv"),
@@ -296,21 +281,16 @@ experiments:
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 
 	tab := readTable(t, dir, "runs/wing/triplets.arrow")
-	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"),
-		column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) ||
-		!slices.Equal(y2, []float64{1.5, 4}) {
-		t.Errorf("angles %v, pairs %v and %v", a, y1, y2)
-	}
-
-	if tab.Column("note") != nil || tab.Column("lift_1").Unit != "N" || tab.Column("angle").Unit != "deg" {
-		t.Errorf("columns do not follow inputs and units: lift_1 in %q, angle in %q", tab.Column("lift_1").Unit,
-			tab.Column("angle").Unit)
-	}
+	assert.Equal(t, []float64{0, 2}, column(t, tab, "angle"))
+	assert.Equal(t, []float64{1, 5}, column(t, tab, "lift_1"))
+	assert.Equal(t, []float64{1.5, 4}, column(t, tab, "lift_2"))
+	assert.Equal(t, "N", tab.Column("lift_1").Unit)
+	assert.Equal(t, "deg", tab.Column("angle").Unit)
+	assert.Nil(t, tab.Column("note"), "which is not an input")
 }
 
-// TestTextOptions: a file without a header, whose columns, delimiter and time
-// the configuration names. Expected by hand: 10 samples a second, mean 2.5 of
-// the column called drag, which is the second.
+// The configuration names the columns, the delimiter and the time of a file without a header. By hand the file has 10
+// samples a second, and the second column, which is called drag, has the mean 2.5.
 func TestTextOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a0.txt", "a5.txt"} {
@@ -333,15 +313,15 @@ experiments:
 	tab := readTable(t, dir, "runs/wing/recordings.arrow")
 	rate := column(t, tab, "rate_hz")
 	mean := column(t, tab, "mean")
-	require.Len(t, rate, 2, "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
-	require.InDelta(t, 10, rate[0], 1e-9, "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
-	assert.Equal(t, 2.5, mean[0], "rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
+	require.Len(t, rate, 2)
+	assert.InDelta(t, 10, rate[0], 1e-9)
+	assert.Equal(t, 2.5, mean[0])
 }
 
-// TestTachometerOptions: 40 revolutions a second with a pulse of 5 V each and
-// one of 3 V half a turn later. Midway between the extremes only the high one
-// counts (an edge is passed by a fifth of the range), from 1.5 V on both: 2400 and 4800 1/min, and with two pulses per
-// revolution 2400 again, on whichever edge.
+// A tachometer at 40 revolutions a second has a pulse of 5 V each turn and one of 3 V half a turn later. If the
+// threshold is midway between the extremes, only the high pulse counts, as an edge passes the threshold by a fifth of
+// the range: 2400 1/min. If it is 1.5 V, both count: 4800 1/min, and 2400 again with two pulses per revolution, on
+// either edge.
 func TestTachometerOptions(t *testing.T) {
 	const rate, n = 6400, 4 * 6400
 	tacho := make([]float64, n)
@@ -375,9 +355,8 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 
-		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 ||
-			math.Abs(got[0]-want) > 1 {
-			t.Errorf("tachometer%s: %v 1/min, expected %v", options, got, want)
-		}
+		rpm := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured")
+		require.Len(t, rpm, 1, options)
+		assert.InDelta(t, want, rpm[0], 1, options)
 	}
 }

@@ -106,16 +106,15 @@ func TestFiguresAreTheTables(t *testing.T) {
 	b := filepath.Join(dirB, "runs")
 	files, err := filepath.Glob(filepath.Join(a, "drone/report/figures/*"))
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(files), 10, "%d files of figures, %v", len(files), err)
+	require.GreaterOrEqual(t, len(files), 10, "figures")
 
 	for _, f := range append(files, filepath.Join(a, "report.html"), filepath.Join(a, "report.md")) {
-		rel, _ := filepath.Rel(a, f)
-		x, err1 := os.ReadFile(f)
+		rel, err := filepath.Rel(a, f)
+		require.NoError(t, err)
 
-		y, err2 := os.ReadFile(filepath.Join(b, rel))
-		require.NoError(t, err1, "%s differs between one task at a time and two", rel)
-		require.NoError(t, err2, "%s differs between one task at a time and two", rel)
-		assert.Equal(t, y, x, "%s differs between one task at a time and two", rel)
+		one := testfile.Read(t, f)
+		two := testfile.Read(t, filepath.Join(b, rel))
+		assert.True(t, bytes.Equal(one, two), "%s differs between one task at a time and two", rel)
 	}
 
 	drawnAsTabled(t, a, read, col, 3*6+3*3) // three panels of pairs at three angles, one with a mean and two intervals
@@ -140,11 +139,12 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 		calibrated = read("splits/3-blades/honest.arrow")
 	}
 
-	// The row of a condition; every condition is measured once.
+	// The row of a condition, which is measured once. Of two speeds the figure shows the upper one, the middle of the
+	// list.
 	rowOf := func(tab *table.Table, blades, theta float64) int {
 		for i := range tab.Rows() {
-			// Of two speeds the figure shows the upper one, the middle of the list.
-			if col(tab, "blades")[i] == blades && col(tab, "rpm")[i] == 5000 && col(tab, "theta_deg")[i] == theta {
+			isSpeed := col(tab, "rpm")[i] == 5000
+			if isSpeed && col(tab, "blades")[i] == blades && col(tab, "theta_deg")[i] == theta {
 				return i
 			}
 		}
@@ -154,7 +154,11 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 		return -1
 	}
 
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) } // sums in another order
+	// Sums in the figure and in the table may have another order.
+	assertNear := func(want, got float64, what string, theta float64, panel string) {
+		t.Helper()
+		assert.InDelta(t, want, got, 1e-12*math.Abs(want), "%g° %s: %s", theta, panel, what)
+	}
 
 	values := 0
 	for _, m := range marks(t, filepath.Join(runs, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg")) {
@@ -177,44 +181,39 @@ func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Tabl
 			values++
 			switch m.series {
 			case "mean μ":
-				if !near(m.num["y"][i], mu) {
-					t.Errorf("%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
-				}
+				assertNear(mu, m.num["y"][i], "mean", theta, m.panel)
 
 			case "95 % interval", "98 % interval": // 98 %, since two groups are left out
-				if !near(m.num["lo"][i], low) || !near(m.num["hi"][i], high) {
-					t.Errorf("%v° %s: interval %v to %v, table %v to %v", theta, m.panel, m.num["lo"][i], m.num["hi"][i], low, high)
-				}
+				assertNear(low, m.num["lo"][i], "lower end", theta, m.panel)
+				assertNear(high, m.num["hi"][i], "upper end", theta, m.panel)
 
 			case "68 % interval": // narrower, about the same mean
 				lo := m.num["lo"][i]
 				hi := m.num["hi"][i]
-				if !near((lo+hi)/2, mu) || !(hi-lo < 0.8*(high-low)) {
-					t.Errorf("%v° %s: interval %v to %v, the wider one %v to %v", theta, m.panel, lo, hi, low, high)
-				}
+				assertNear(mu, (lo+hi)/2, "middle of the narrower interval", theta, m.panel)
+				assert.Less(t, hi-lo, 0.8*(high-low), "%g° %s: width of the narrower interval", theta, m.panel)
 
 			case "pairs, trained on", "pairs, held out", "upper bound, at the noise floor":
 				isBound := pred[0].Column("bpf2_db_bound_1").Bools[r] || pred[0].Column("bpf2_db_bound_2").Bools[r]
-				if m.series == "upper bound, at the noise floor" && !isBound {
-					t.Errorf("%v° %s: drawn as an upper bound, in the table it is none", theta, m.panel)
-				}
+				pair := []float64{col(pred[0], "bpf2_db_1")[r], col(pred[0], "bpf2_db_2")[r]}
+				assert.Contains(t, pair, m.num["y"][i], "%g° %s: measured", theta, m.panel)
 
-				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
-					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
-				}
-
-				set := pred[0].Column("set").Strings[r]
-				if isPair := strings.HasPrefix(m.series, "pairs"); isPair && (set == "test") != (m.series == "pairs, held out") {
-					t.Errorf("%v° %s: %s, in the table %s", theta, m.panel, m.series, set)
+				switch set := pred[0].Column("set").Strings[r]; m.series {
+				case "pairs, trained on":
+					assert.NotEqual(t, "test", set, "%g° %s", theta, m.panel)
+				case "pairs, held out":
+					assert.Equal(t, "test", set, "%g° %s", theta, m.panel)
+				default:
+					assert.True(t, isBound, "%g° %s: drawn as an upper bound, in the table it is none", theta, m.panel)
 				}
 
 			default:
-				t.Errorf("unknown series %q", m.series)
+				assert.Fail(t, "unknown series", m.series)
 			}
 		}
 	}
 
-	assert.Equal(t, count, values, "%d values compared, expected %d", values, count)
+	assert.Equal(t, count, values, "values compared")
 }
 
 // Recordings with a name alone (case only-names) go to the report: spectra and levels, no model, and a page without
@@ -240,12 +239,10 @@ experiments:
 	dir, err := result(`pattern: "{name:text}.txt"`)
 	require.NoError(t, err)
 
-	page, err := os.ReadFile(filepath.Join(dir, "runs/report.html"))
-	words := regexp.MustCompile("<[^>]*>").ReplaceAllString(string(page), "")
-	if err != nil || !strings.Contains(words, "No split was trained") ||
-		strings.Contains(string(page), `id="explore"`) {
-		t.Errorf("%v, a page of %d bytes", err, len(page))
-	}
+	page := string(testfile.Read(t, filepath.Join(dir, "runs/report.html")))
+	words := regexp.MustCompile("<[^>]*>").ReplaceAllString(page, "")
+	assert.Contains(t, words, "No split was trained")
+	assert.NotContains(t, page, `id="explore"`)
 
 	_, err = result("conditions: log.csv")
 	assert.ErrorContains(t, err, "log.csv: line 3, column 2 (rpm): ")

@@ -239,9 +239,7 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 						t.Logf("%s, %g deg, harmonic %d: %.2f dB, %.2f off the law", by, angle, j+1, p.Mu[k], off)
 					}
 
-					if !(math.Abs(off) <= limit) {
-						t.Errorf("%s, %g deg, outcome %d: %.4g ± %.2g, %.2g off the law", by, angle, j+1, p.Mu[k], p.Half[k], off)
-					}
+					assert.InDelta(t, law, p.Mu[k], limit, "%s, %g deg, outcome %d", by, angle, j+1)
 				}
 			}
 		}
@@ -260,8 +258,8 @@ func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	return out
 }
 
-// emergent tells whether the line of an outcome is above the noise in all measurements at a set point: other
-// levels are bounds. Forces are.
+// emergent tells whether the line of an outcome is above the noise in all measurements at a set point. Otherwise its
+// level is a bound. Forces have no noise floor.
 func (c jittering) emergent(t *testing.T, dir, condition string) func(outcome int, speed, angle float64) bool {
 	t.Helper()
 
@@ -279,14 +277,16 @@ func (c jittering) emergent(t *testing.T, dir, condition string) func(outcome in
 	return func(outcome int, speed, angle float64) bool {
 		found := false
 		for i, above := range rows.Column(fmt.Sprintf("bpf%d_db_emergent", outcome+1)).Bools {
-			if math.Abs(numbers[condition][i]/speed-1) < 0.005 && numbers["theta_deg"][i] == angle &&
-				numbers["blades"][i] == float64(c.predicted()) {
-				if !above {
-					return false
-				}
-
-				found = true
+			isSetPoint := math.Abs(numbers[condition][i]/speed-1) < 0.005 && numbers["theta_deg"][i] == angle
+			if !isSetPoint || numbers["blades"][i] != float64(c.predicted()) {
+				continue
 			}
+
+			if !above {
+				return false
+			}
+
+			found = true
 		}
 
 		return found
@@ -359,9 +359,11 @@ func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
 		require.NoError(t, err)
 
 		outside := m.Outside(x[:len(x)/len(c.angles)])
-		if want := "measured: this condition was simulated"; (r.Position[0] == want) != inside ||
-			(outside == nil) != inside || inside && math.IsNaN(r.Half[0]) {
-			t.Errorf("%s = %g: %s, %v, ± %g", condition, highest*by, r.Position[0], outside, r.Half[0])
+		const simulated = "measured: this condition was simulated"
+		assert.Equal(t, inside, r.Position[0] == simulated, "%s = %g: %s", condition, highest*by, r.Position[0])
+		assert.Equal(t, inside, outside == nil, "%s = %g: %v", condition, highest*by, outside)
+		if inside {
+			assert.False(t, math.IsNaN(r.Half[0]), "%s = %g has no interval", condition, highest*by)
 		}
 	}
 }
@@ -376,9 +378,8 @@ func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64
 	require.NoError(t, err)
 
 	for i, set := range p.Column("set").Strings {
-		if near := math.Abs(v[i]/setPoint-1) < 0.005; near != (set == "test") {
-			t.Errorf("%s: a row at %g belongs to %s", split, v[i], set)
-		}
+		isNear := math.Abs(v[i]/setPoint-1) < 0.005
+		assert.Equal(t, isNear, set == "test", "%s: the row at %g", split, v[i])
 	}
 }
 
