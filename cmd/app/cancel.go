@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 )
 
@@ -13,7 +14,7 @@ func runCancel(c *call) error {
 		return err
 	}
 
-	_, err = fmt.Fprintf(c.stdout, "cancelled %d jobs\n", cancelled)
+	_, err = fmt.Fprintf(c.stdout, "cancelled %s\n", fault.Plural(int64(cancelled), "job"))
 
 	return err
 }

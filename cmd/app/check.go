@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/train/numbers"
 )
@@ -45,13 +46,9 @@ func runCheck(c *call) error {
 		})
 	}
 
-	noun := "experiments"
-	if len(project.File.Experiments) == 1 {
-		noun = "experiment"
-	}
-
-	fmt.Fprintf(c.stdout, "%s is valid: %d %s, %d tasks\n", file, len(project.File.Experiments), noun,
-		len(project.Plan.Tasks))
+	fmt.Fprintf(c.stdout, "%s is valid: %s, %s\n", file,
+		fault.Plural(int64(len(project.File.Experiments)), "experiment"),
+		fault.Plural(int64(len(project.Plan.Tasks)), "task"))
 	cost.write(c.stdout)
 
 	return nil

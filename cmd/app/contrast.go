@@ -15,7 +15,7 @@ func runContrast(c *call) error {
 	a := c.String("a")
 	b := c.String("b")
 	if len(c.args) == 1 && (a == "" || b == "") {
-		return usage("pipeline contrast of one RUN wants --a and --b, e.g. --a blades=2 --b blades=3")
+		return usage("pipeline contrast with one RESULT wants --a and --b, e.g. --a blades=2 --b blades=3")
 	}
 
 	var runs []pairs.Source

@@ -26,7 +26,7 @@ func runLog(c *call) error {
 	}
 
 	for _, path := range damaged {
-		fmt.Fprintf(c.stderr, "warning: %s is no record of a run; it is left out\n", path)
+		fmt.Fprintf(c.stderr, "warning: %s is not a record of a run; it is left out\n", path)
 	}
 
 	if name := c.String("config"); name != "" {
@@ -243,9 +243,9 @@ func printSplit(w io.Writer, record *runs.Record, split runs.SplitRecord, verdic
 
 	isCalibrated := false
 	for _, metric := range splitMetrics(record, split) {
-		isCalibrated = isCalibrated || metric.Prediction == "calibrated" // these come before those of the network
+		isCalibrated = isCalibrated || metric.Prediction == "calibrated"
 
-		// If a split has no calibrated numbers, all are of the network, and none says so.
+		// Calibrated numbers come before the network's. If there are none, the name of the network is left out.
 		key := metric.MetricKey
 		if !isCalibrated {
 			key.Prediction = ""
