@@ -1,9 +1,10 @@
 package ingeststage
 
 import (
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Recordings of the background are taken out of the files.
@@ -19,13 +20,10 @@ func TestFindBackground(t *testing.T) {
 		b := planned(t, files, `{files: "*.npy", conditions: `+table+`, rate_hz: 1000, background: {files: q.npy}}`,
 			`{triplets: split-half-spectrum}`)
 		r := b.Recordings
-		if len(r.Files) != 2 || len(r.Backgrounds) != 1 || r.Backgrounds[0].Name != "q.npy" ||
-			!slices.Equal(b.Conditions, []string{"blades", "rpm"}) {
-			t.Errorf("%s: %d recordings, background %v, conditions %v", table, len(r.Files), r.Backgrounds, b.Conditions)
-		}
-
-		if got := ids(b); strings.Contains(got, "q.npy") {
-			t.Errorf("%s: tasks %s", table, got)
-		}
+		assert.Equal(t, []string{"a.npy", "b.npy"}, r.names(), table)
+		assert.Equal(t, []string{"blades", "rpm"}, b.Conditions, table)
+		require.Len(t, r.Backgrounds, 1, table)
+		assert.Equal(t, "q.npy", r.Backgrounds[0].Name, table)
+		assert.NotContains(t, ids(b), "q.npy", "%s: the background has no task of its own", table)
 	}
 }
