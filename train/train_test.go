@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -394,9 +393,9 @@ func exactData(n, in, out int) triplets.Set {
 	return d
 }
 
+// Of y = sin(x0) + sin(x1) with noise of the deviation 0.3 the mean's error comes well below the noise, and the
+// variance near 0.09.
 func TestFitLearns(t *testing.T) {
-	// y = sin(x0) + sin(x1) with noise 0.3 on one outcome: the mean's error
-	// must come well below the noise, the variance near 0.09.
 	data := shapeData(2000, 2, 1)
 	for _, fb := range []string{DropWeights, Constant, Flag} {
 		cfg := DefaultConfig()
@@ -406,14 +405,15 @@ func TestFitLearns(t *testing.T) {
 			cfg.FeedbackValue = -3
 		}
 
-		var seen int
+		seen := 0
 		m, hist, err := Fit(context.Background(), data, cfg, func(e Epoch) { seen++ })
 		require.NoError(t, err)
 
-		if len(hist) != 40 || seen != 40 || hist[0].Epoch != 1 || hist[39].Epoch != 40 || !(hist[39].Loss < hist[0].Loss) {
-			t.Errorf("%s: history of %d epochs, %d hooks, loss %g → %g", fb, len(hist), seen, hist[0].Loss,
-				hist[len(hist)-1].Loss)
-		}
+		assert.Equal(t, 40, seen, "%s: calls of the hook", fb)
+		require.Len(t, hist, 40, "%s: epochs", fb)
+		assert.Equal(t, 1, hist[0].Epoch, fb)
+		assert.Equal(t, 40, hist[39].Epoch, fb)
+		assert.Less(t, hist[39].Loss, hist[0].Loss, fb)
 
 		var x []float64
 		for i := -3; i <= 3; i++ {
@@ -434,26 +434,20 @@ func TestFitLearns(t *testing.T) {
 
 		rmse := math.Sqrt(sq / float64(len(mu)))
 		vs /= float64(len(mu))
-		require.LessOrEqual(t, rmse, 0.1,
-			"%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
-		require.GreaterOrEqual(t, vs, 0.06,
-			"%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
-		assert.LessOrEqual(t, vs, 0.12,
-			"%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
+		assert.LessOrEqual(t, rmse, 0.1, "%s: root mean square error of the mean", fb)
+		assert.GreaterOrEqual(t, vs, 0.06, "%s: mean variance", fb)
+		assert.LessOrEqual(t, vs, 0.12, "%s: mean variance", fb)
 
-		// Couples-free data carries no information from y1 to y2: the feedback
-		// matters little where there are data.
+		// Without couples y1 says nothing of y2, so that the feedback matters little where there are data.
 		again, _ := m.PredictGiven(x, mu)
 		for i := range mu {
-			if math.Abs(again[i]-mu[i]) > 0.3 {
-				t.Errorf("%s: second answer %g, first %g at %v", fb, again[i], mu[i], x[2*i:2*i+2])
-			}
+			assert.InDelta(t, mu[i], again[i], 0.3, "%s: second answer at %v", fb, x[2*i:2*i+2])
 		}
 	}
 }
 
-// Standardising commutes with units: scaled and shifted data give the same
-// network and scaled predictions (exactly, for powers of two and no shift).
+// Data in other units give the same network and predictions in these units: to the bit, as the units differ by powers
+// of two.
 func TestStandardise(t *testing.T) {
 	data := shapeData(101, 2, 2)
 	scaled := triplets.Set{N: data.N, In: 2, Out: 2}
@@ -474,13 +468,11 @@ func TestStandardise(t *testing.T) {
 
 	mu2, v2 := b.Predict(scaled.X)
 	for i := range mu {
-		require.Equal(t, mu[i]/8, mu2[i],
-			"prediction %d: %g, %g in other units, expected %g, %g", i, mu2[i], v2[i], mu[i]/8, v[i]/64)
-		require.Equal(t, v[i]/64, v2[i],
-			"prediction %d: %g, %g in other units, expected %g, %g", i, mu2[i], v2[i], mu[i]/8, v[i]/64)
+		require.Equal(t, mu[i]/8, mu2[i], "mean %d", i)
+		require.Equal(t, v[i]/64, v2[i], "variance %d", i)
 	}
 
-	// numpy: np.mean, np.std (population) of both outcomes pooled.
+	// The scale has the mean and the standard deviation of the population of both outcomes of the pairs.
 	var pooled []float64
 	for i := 0; i < len(data.Y1); i += 2 {
 		pooled = append(pooled, data.Y1[i], data.Y2[i])
@@ -495,19 +487,33 @@ func TestStandardise(t *testing.T) {
 		ss += (y - want) * (y - want)
 	}
 
-	if sd := math.Sqrt(ss / float64(len(pooled))); math.Abs(m[0]-want) > 1e-12 || math.Abs(s[0]-sd) > 1e-12 {
-		t.Errorf("outcome scale %g ± %g, expected %g ± %g", m[0], s[0], want, sd)
-	}
+	assert.InDelta(t, want, m[0], 1e-12)
+	assert.InDelta(t, math.Sqrt(ss/float64(len(pooled))), s[0], 1e-12)
 
 	cfg := smallConfig()
 	cfg.Standardise = false
 	own := mustFit(t, data, cfg).OutcomeScale()
-	m = own.Mean
-	s = own.Std
-	require.Equal(t, 0.0, m[0], "not standardised, but scales are %v, %v", m, s)
-	assert.Equal(t, 1.0, s[0], "not standardised, but scales are %v, %v", m, s)
+	assert.Equal(t, 0.0, own.Mean[0], "without standardising")
+	assert.Equal(t, 1.0, own.Std[0], "without standardising")
 }
 
+// A constant input is an error of its own type, which states the column and the value.
+func TestConstantInputError(t *testing.T) {
+	data := shapeData(20, 2, 1)
+	for i := range data.N {
+		data.X[2*i+1] = 4.7
+	}
+
+	_, _, err := Fit(context.Background(), data, smallConfig(), nil)
+
+	var constant *ConstantInputError
+	require.ErrorAs(t, err, &constant)
+	assert.Equal(t, 1, constant.Column)
+	assert.Equal(t, 4.7, constant.Value)
+}
+
+// Data that nothing can be learned from, settings out of range and a loss that diverges are errors with the place, and
+// there is no model.
 func TestFitErrors(t *testing.T) {
 	good := shapeData(20, 2, 1)
 	edit := func(f func(*triplets.Set)) triplets.Set {
@@ -561,12 +567,7 @@ func TestFitErrors(t *testing.T) {
 
 		m, _, err := Fit(context.Background(), c.data, cfg, nil)
 		require.ErrorContains(t, err, c.want, c.name)
-		assert.Nil(t, m, "%s: a model in spite of %v", c.name, err)
-
-		var ce *ConstantInputError
-		if c.name == "constant input" && (!errors.As(err, &ce) || ce.Column != 1 || ce.Value != 4.7) {
-			t.Errorf("%s: %v is no *ConstantInputError for column 1", c.name, err)
-		}
+		assert.Nil(t, m, c.name)
 	}
 
 	defer func() {
@@ -578,6 +579,7 @@ func TestFitErrors(t *testing.T) {
 	_, _, _ = Fit(context.Background(), bad, smallConfig(), nil)
 }
 
+// Each setting that is out of range is an error that names it.
 func TestValidate(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 
@@ -606,6 +608,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// A training ends after the epoch in which its context is cancelled, and a cancelled context ends sampling.
 func TestFitCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := smallConfig()
@@ -616,16 +619,16 @@ func TestFitCancel(t *testing.T) {
 		}
 	})
 
-	require.ErrorIs(t, err, context.Canceled, "cancelled in the hook of epoch 2: %v", err)
-	require.Nil(t, m, "cancelled in the hook of epoch 2: %v", err)
-	assert.Contains(t, err.Error(), "epoch 3", "cancelled in the hook of epoch 2: %v", err)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "epoch 3")
+	assert.Nil(t, m)
 
 	model := mustFit(t, shapeData(50, 1, 1), smallConfig())
-	if _, err := model.Estimate(ctx, []float64{1}, EstimateOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Estimate with a cancelled context: %v", err)
-	}
+	_, err = model.Estimate(ctx, []float64{1}, EstimateOptions{})
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
+// A model that is written and read again is the same: its weights, its settings, its predictions and its file.
 func TestModelJSON(t *testing.T) {
 	eachVariant(func(name string, cfg Config) {
 		cfg.Epochs = 2
@@ -635,29 +638,25 @@ func TestModelJSON(t *testing.T) {
 		require.NoError(t, err)
 
 		var r Model
-		if err := json.Unmarshal(b, &r); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-
-		require.Equal(t, m.params, r.params, "%s: read back differently", name)
-		require.Equal(t, m.Kernels, r.Kernels, "%s: read back differently", name)
-		require.Equal(t, cfg.Seed, r.Config.Seed, "%s: read back differently", name)
+		require.NoError(t, json.Unmarshal(b, &r), name)
+		assert.Equal(t, m.params, r.params, name)
+		assert.Equal(t, m.Kernels, r.Kernels, name)
+		assert.Equal(t, cfg.Seed, r.Config.Seed, name)
 
 		again, err := json.Marshal(&r)
 		require.NoError(t, err)
-		require.Equal(t, b, again, "%s: written differently after reading (%v)", name, err)
+		assert.Equal(t, b, again, name)
 
 		x := []float64{0.1, -0.4, 2}
 		mu, v := m.PredictGiven(x, []float64{0.5, 1})
 
 		mu2, v2 := r.PredictGiven(x, []float64{0.5, 1})
-		require.Equal(t, mu2, mu, "%s: predicts differently after reading", name)
-		assert.Equal(t, v2, v, "%s: predicts differently after reading", name)
+		assert.Equal(t, mu2, mu, "means of %s", name)
+		assert.Equal(t, v2, v, "variances of %s", name)
 	})
 }
 
-// The description in the file suffices to evaluate the model: done here from
-// the JSON alone, in float64.
+// The description in the file suffices to evaluate the model, which is done here from the JSON alone, in float64.
 func TestModelDescription(t *testing.T) {
 	data := shapeData(60, 2, 2)
 	eachVariant(func(name string, cfg Config) {
@@ -923,25 +922,28 @@ func TestPairSets(t *testing.T) {
 	}
 }
 
+// Estimates have 1000 antithetic samples by default. Antithetic samples are an even number.
 func TestEstimateOptions(t *testing.T) {
 	m := mustFit(t, shapeData(30, 1, 1), smallConfig())
 	e, err := m.Estimate(context.Background(), []float64{0, 1}, EstimateOptions{})
-	if err != nil || e.Samples != 1000 || e.Sampler != Antithetic || e.N != 2 || e.Out != 1 {
-		t.Errorf("defaults: %+v, %v", e, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 1000, e.Samples)
+	assert.Equal(t, Antithetic, e.Sampler)
+	assert.Equal(t, 2, e.N)
+	assert.Equal(t, 1, e.Out)
 
-	if e, err := m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7}); err != nil || e.N != 0 ||
-		e.Samples != 8 {
-		t.Errorf("no conditions: %+v, %v", e, err)
-	}
+	e, err = m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7})
+	require.NoError(t, err)
+	assert.Equal(t, 0, e.N, "without conditions")
+	assert.Equal(t, 8, e.Samples, "seven samples are asked for")
 
 	for _, o := range []EstimateOptions{{Samples: -1}, {Sampler: "sobol"}} {
-		if _, err := m.Estimate(context.Background(), []float64{0}, o); err == nil {
-			t.Errorf("%+v: no error", o)
-		}
+		_, err := m.Estimate(context.Background(), []float64{0}, o)
+		assert.Error(t, err, "%+v", o)
 	}
 }
 
+// A step of the training allocates no memory.
 func TestStepAllocatesNothing(t *testing.T) {
 	data := shapeData(100, 3, 5)
 	for _, name := range kernel.Names() {
@@ -954,25 +956,24 @@ func TestStepAllocatesNothing(t *testing.T) {
 		rows := packRows[float32](data, triplets.Identity(3), triplets.Identity(5))
 
 		idx := make([]int32, 40)
-		if n := testing.AllocsPerRun(20, func() {
+		allocations := testing.AllocsPerRun(20, func() {
 			tr.gradient(rows, idx, nil)
 			tr.step(1e-3)
-		}); n != 0 {
-			t.Errorf("%s: a step allocates %g times", name, n)
-		}
+		})
+		assert.Zero(t, allocations, name)
 	}
 }
 
+// auto is the first of the kernel sets that this processor has. A set that it does not have is an error.
 func TestKernelSet(t *testing.T) {
 	t.Setenv(kernel.EnvVar, "")
 
-	if k, err := KernelSet("auto"); err != nil || k != kernel.Names()[0] {
-		t.Errorf("auto: %q, %v", k, err)
-	}
+	k, err := KernelSet("auto")
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Names()[0], k)
 
-	if _, err := KernelSet("neon"); err == nil {
-		t.Error("unknown set: no error")
-	}
+	_, err = KernelSet("vax")
+	assert.Error(t, err, "an unknown set")
 }
 
 // Closed forms and scipy.special.ndtri/ndtr, math.Erfc.
@@ -981,10 +982,12 @@ func TestMath64(t *testing.T) {
 		// scipy.special.ndtri
 		{0.5, 0}, {0.975, 1.959963984540054}, {0.01, -2.3263478740408408}, {1e-10, -6.361340902404056}, {1e-300, -37.0471},
 	} {
-		if z := normQuantile(c.p); math.Abs(z-c.z) > 1e-14*math.Max(1, math.Abs(c.z)) && c.p > 1e-200 ||
-			math.Abs(z-c.z) > 1e-4 {
-			t.Errorf("quantile of %g is %.16g, expected %.16g", c.p, z, c.z)
+		tolerance := 1e-14 * max(1, math.Abs(c.z))
+		if c.p < 1e-200 {
+			tolerance = 1e-4 // as many digits as are written above
 		}
+
+		assert.InDelta(t, c.z, normQuantile(c.p), tolerance, "quantile of %g", c.p)
 	}
 
 	for i := range 2001 {
