@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // LaTeX returns tables.tex: the tables of an experiment as floats, to be \input
@@ -249,9 +248,9 @@ func texRuneWidth(r rune) float64 {
 		return 4.2
 	case isDigit, isSmallLetter:
 		return 5
-	case unicode.In(r, unicode.Mn):
+	case r == '\u0302': // of v̂, which texEscape writes as one symbol
 		return 0
-	case r < 0x180 || texSymbols[r] != "": // texEscape writes these as one letter
+	case isOneLetter(r):
 		return 8
 	}
 
@@ -352,6 +351,14 @@ var texSymbols = map[rune]string{
 	'≤': `$\leq$`, '≥': `$\geq$`, '→': `$\rightarrow$`, '∞': `$\infty$`, '·': `$\cdot$`,
 }
 
+// isOneLetter reports whether every LaTeX sets the character as one letter or symbol.
+func isOneLetter(r rune) bool {
+	isASCII := r < 0x7f
+	isAccented := r >= 0xc0 && r <= 0x17f
+
+	return isASCII || isAccented || texSymbols[r] != ""
+}
+
 // texEscape escapes a text, so that LaTeX sets every character and runs none as a command. Letters that some engines
 // cannot set become \dtchar{code}{letter}.
 func texEscape(text string) string {
@@ -365,8 +372,6 @@ func texEscape(text string) string {
 	toLetters := strings.NewReplacer("×10⁻²", string(hundredths), "v̂", string(vHat))
 
 	for _, r := range toLetters.Replace(clean(text)) {
-		isASCII := r < 0x7f
-		isLatin := r >= 0xc0 && r <= 0x17f // accented letters
 		switch symbol, isSymbol := texSymbols[r]; {
 		case r == hundredths:
 			b.WriteString(`$\times 10^{-2}$`)
@@ -376,7 +381,7 @@ func texEscape(text string) string {
 			b.WriteString(symbol)
 		case r == '-' && last == '-':
 			b.WriteString("{}-") // LaTeX would join two hyphens to a dash
-		case isASCII, isLatin:
+		case isOneLetter(r):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, `\dtchar{%04X}{%c}`, r, r)

@@ -485,11 +485,12 @@ func levelText(level float64) string {
 // intervalWords returns paragraphs that explain the intervals and their limits.
 func (e Experiment) intervalWords() []string { return paragraphs("interval-words", e) }
 
-// form says which form of inputs and outcomes the models of the splits have: the words of the split for which it has
-// the most evidence, and the number of splits with another form than the default. It returns "" if there is none.
+// form says which form of inputs and outcomes has the most evidence in a split, in how many splits the model has this
+// form, and in how many it has another form than the default. form returns "" if all models have the default.
 func (e Experiment) form() string {
 	text := ""
 	most := 0.0
+	splitsOf := map[string]int{} // number of splits with each form other than the default
 	changed := 0
 	calibrated := 0
 	for _, split := range e.Splits {
@@ -504,8 +505,10 @@ func (e Experiment) form() string {
 		}
 
 		changed++
+		words := choice.Words()
+		splitsOf[words]++
 		if evidence := choice.Evidence(); text == "" || evidence > most {
-			text = choice.Words()
+			text = words
 			most = evidence
 		}
 	}
@@ -514,7 +517,12 @@ func (e Experiment) form() string {
 		return ""
 	}
 
-	return fmt.Sprintf("Form: %s (in %d of %d splits).", clean(text), changed, calibrated)
+	others := ""
+	if n := changed - splitsOf[text]; n > 0 {
+		others = fmt.Sprintf("; %d have another", n)
+	}
+
+	return fmt.Sprintf("Form: %s (in %d of %d splits%s).", clean(text), splitsOf[text], calibrated, others)
 }
 
 // ownCurves returns the warnings about labels whose names differ in more than an offset, each label once.

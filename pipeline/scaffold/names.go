@@ -46,14 +46,14 @@ func readPieces(name string, cut condition.Cut, shortDate string) []piece {
 	return pieces
 }
 
-// isDayOfMonth reports whether a number with a word is a day: May3. Short names of months that are other words too do
-// not count.
+// isDayOfMonth reports whether a number with a word is a day: May3. Short names of months that are other words too, such
+// as sep for separation, do not count in any letter case.
 func (p piece) isDayOfMonth() bool {
 	if p.kind != numberKind || p.unit != "" || len(p.text) > 2 {
 		return false
 	}
 
-	isOtherWord := slices.Contains([]string{"sep", "dec", "mar"}, p.key)
+	isOtherWord := slices.Contains([]string{"sep", "dec", "mar"}, strings.ToLower(p.key))
 
 	return monthWords.MatchString(p.key) && !isOtherWord
 }

@@ -77,7 +77,7 @@ type statedRate struct {
 func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
 	value, isDoubtful, ok := Typed([]byte(stated.number), h.decimal)
 	withComma, isCommaDoubtful, isWithComma := Typed([]byte(stated.number), ',')
-	if !ok { // 51.200,00 above whole numbers
+	if !ok { // 51.200,00 in the header of rows of whole numbers
 		value = withComma
 		isDoubtful = isCommaDoubtful
 		ok = isWithComma
@@ -94,10 +94,11 @@ func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
 	multiplier := unitMultiplier(unit)
 	switch {
 	case isStep:
-		value = 1 / (value * seconds)
-		if math.Abs(value-math.Round(value)) < 1e-9*value {
-			value = math.Round(value)
+		if isDoubtful && h.decimal == '.' { // 1,000 ms
+			other = rateOfStep(withComma * seconds)
 		}
+
+		value = rateOfStep(value * seconds)
 	case multiplier > 1:
 		value *= multiplier
 		if isDoubtful {
@@ -109,6 +110,16 @@ func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
 	}
 
 	return value, other, ok
+}
+
+// rateOfStep returns the rate in Hz of samples that are step seconds apart, without the error of rounding of 1/0.001.
+func rateOfStep(step float64) float64 {
+	rate := 1 / step
+	if whole := math.Round(rate); math.Abs(rate-whole) < 1e-9*rate {
+		return whole
+	}
+
+	return rate
 }
 
 // unitMultiplier returns the factor of the prefix of a unit of a rate, in lower case: 1000 of khz.

@@ -273,6 +273,7 @@ func TestHeaderShapes(t *testing.T) {
 		{"rate of a card", "# Scan rate: 2 kS/s\nF,M\n" + rows(9, xy), "F, M", 2000, ""},
 		{"step", "# SampleInterval=1e-3 s\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
 		{"step in German", "dt = 0,00005 s\nF;M\n" + rows(9, "%g,5;1#\n"), "F, M", 20000, ""},
+		{"step in two readings", "# dt = 1,000 ms\nF,M\n" + rows(9, xy), "F, M", 0, "odd-rate"},
 		{"step in ms", "# dt = 0.5 ms\nF,M\n" + rows(9, xy), "F, M", 2000, ""},
 		{"step in the row of names", "F (N),M,t0 =-5e-03s, tInc = 1e-05,\n" + rows(9, "%g,1#,,\n"), "F [N], M", 1e5, ""},
 		{"step behind the names", "\"Name\",\"F\",\"M\"\n\"Delta T\",\"0.001\",\"0.001\"\n\"Unit\",\"N\",\"Nm\"\n" +

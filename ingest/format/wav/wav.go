@@ -90,22 +90,27 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		return nil, err
 	}
 
-	end, err := f.walk()
+	end, isCut, err := f.walk()
 	if err != nil {
 		return nil, err
 	}
 
-	hint := ""
 	isUnfinished := f.order.Uint32(head[4:]) == 0 // the writer never stated the length of the file
-	if isUnfinished || end > src.Size {
-		hint = raw.CutShort
+	formatHint := ""
+	dataHint := noSamples
+	if isUnfinished || isCut {
+		formatHint = raw.CutShort
+	}
+
+	if isCut {
+		dataHint = raw.CutShort
 	}
 
 	switch {
 	case f.format == nil:
-		return nil, src.Fault(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
+		return nil, src.Fault(end, `a "fmt " chunk`, "the end of the file", formatHint)
 	case !f.hasData:
-		return nil, src.Fault(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
+		return nil, src.Fault(end, `a "data" chunk`, "the end of the file", dataHint)
 	}
 
 	if err := f.checkFormat(); err != nil {
@@ -160,9 +165,9 @@ func (f *file) riff() ([]byte, error) {
 	return head, nil
 }
 
-// walk reads chunk after chunk. It returns the offset at which the last chunk ends, or begins if it is longer than the
-// file.
-func (f *file) walk() (int64, error) {
+// walk reads chunk after chunk. It returns the offset at which the last chunk ends. If the body of the last chunk
+// reaches past the end of the file, walk returns the offset at which this chunk begins, and true.
+func (f *file) walk() (end int64, isCut bool, err error) {
 	begin := int64(12) // offset of the next chunk
 	headerSize := int64(8)
 	align := int64(2) // offsets of chunks are multiples of it
@@ -174,12 +179,12 @@ func (f *file) walk() (int64, error) {
 
 	for n := 0; begin+headerSize <= f.src.Size; n++ {
 		if n == maxChunks {
-			return 0, f.src.Fault(begin, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), raw.Damaged)
+			return 0, false, f.src.Fault(begin, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), raw.Damaged)
 		}
 
 		head, err := f.header(begin, headerSize)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 
 		id := string(head[:4])
@@ -192,25 +197,25 @@ func (f *file) walk() (int64, error) {
 		}
 
 		if length < 0 {
-			return 0, f.src.Fault(begin, "a chunk's length", strconv.FormatInt(length, 10), raw.Damaged)
+			return 0, false, f.src.Fault(begin, "a chunk's length", strconv.FormatInt(length, 10), raw.Damaged)
 		}
 
 		left := f.src.Size - begin - headerSize
 
 		length, err = f.chunk(id, begin+headerSize, length, left)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 
 		if length > left {
-			break // the body reaches past the end of the file: nothing follows
+			return begin, true, nil
 		}
 
 		begin += headerSize + length
 		begin += (align - begin%align) % align
 	}
 
-	return begin, nil
+	return min(begin, f.src.Size), false, nil // a writer may leave out the last byte of padding
 }
 
 // chunk reads a chunk whose body begins at offset body. length is the stated length of the body, and left the number of
@@ -229,7 +234,7 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 	case id == "LIST" || id == "bext":
 		f.texts(id, body, min(length, left))
 	case id == "data":
-		f.warn("extra-data", fmt.Sprintf("a second data chunk at byte %d is not read", body-8))
+		f.warn("extra-data", fmt.Sprintf("a second data chunk, whose samples begin at byte %d, is not read", body))
 	}
 
 	return length, nil

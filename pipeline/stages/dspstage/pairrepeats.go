@@ -203,7 +203,7 @@ func channels(runs, recordings []string) []string {
 	for i, run := range runs {
 		if ending, own := strings.CutPrefix(recordings[i], run); own {
 			endings[i] = ending
-		} else if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // a condition names the run
+		} else if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // the run's name comes from a column
 			endings[i] = recordings[i][k:]
 		}
 	}
@@ -227,17 +227,18 @@ func (s *stage) pairRepeats(tab *table.Table) ([]ingest.Warning, error) {
 
 	var first, second, alone []int
 	for _, group := range groups {
-		for ; len(group) > 1; group = group[2:] {
-			if runs[group[0]] == runs[group[1]] { // two files of one run do not repeat each other
-				alone = append(alone, group[:2]...)
-				continue
+		var waiting []int // recordings without a partner yet, all of one run: files of one run do not repeat each other
+		for _, i := range group {
+			if len(waiting) > 0 && runs[waiting[0]] != runs[i] {
+				first = append(first, waiting[0])
+				second = append(second, i)
+				waiting = waiting[1:]
+			} else {
+				waiting = append(waiting, i)
 			}
-
-			first = append(first, group[0])
-			second = append(second, group[1])
 		}
 
-		alone = append(alone, group...)
+		alone = append(alone, waiting...)
 	}
 
 	if first == nil {

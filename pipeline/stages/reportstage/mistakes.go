@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"slices"
 	"strings"
 
 	"doubletake/dsp"
@@ -30,9 +29,12 @@ func (f *findings) addSwaps() {
 			continue
 		}
 
-		later := slices.IndexFunc(f.speeds[i+1:], a.isSwappedWith)
-		k := i + 1 + later
-		if later < 0 || done[k] {
+		k := i + 1
+		for k < len(f.speeds) && (done[k] || !a.isSwappedWith(f.speeds[k])) {
+			k++
+		}
+
+		if k == len(f.speeds) {
 			f.add("speed-contradicted", a.run+a.Code, a.run, a.Text+"; it is used as stated")
 			continue
 		}

@@ -28,7 +28,7 @@ type given struct {
 	half     []float64        // half widths of the stated intervals; nil without intervals
 	group    []string         // by pair: the group that the prediction was trained without; "" if there is none
 	trained  []bool           // by pair: the table says that the program was trained on it
-	complete []bool           // by pair: it has a number in every column of the outcomes
+	complete []bool           // by pair: it has a mean, and the variance, covariance and interval that others have
 	unstated bool             // the table states only means
 	open     bool             // some bounds of intervals are infinite
 }
@@ -190,7 +190,7 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 	return predicted, notes, nil
 }
 
-// isComplete reports whether pair i has a number in every column that the table has.
+// isComplete reports whether pair i has a mean, and a variance, a covariance and an interval if the table states them.
 func (g *given) isComplete(i int) bool {
 	for _, v := range [][]float64{g.answers.Mu, g.answers.Var, g.answers.Cov, g.half} {
 		if v != nil && slices.ContainsFunc(v[i*g.Out:(i+1)*g.Out], math.IsNaN) {

@@ -89,8 +89,8 @@ func IsTime(name string) bool {
 // leaf returns the last name of a path such as /a/b or a.b.
 func leaf(name string) string { return name[strings.LastIndexAny(name, "/.")+1:] }
 
-// countChannels returns the number of channels of an array whose time runs along the given axis, and math.MaxInt64 if
-// there are more than maxChannels.
+// countChannels returns the number of channels of an array whose time runs along the given axis. If there are more than
+// maxChannels, it returns a number above maxChannels, which need not be the exact one: the product may not fit.
 func countChannels(dims []int64, axis int) int64 {
 	channels := int64(1)
 	for i, length := range dims {
