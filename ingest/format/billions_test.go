@@ -19,9 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files of some thousand bytes may declare billions of samples. In every format, opening or reading them takes at most
-// a second of processor time and 64 MiB, and ends with an error. Each file is a sound file, most by another program,
-// into which the test writes the number.
+// Files of some thousand bytes may declare billions of samples, or have none of those that they declare. In every
+// format, such a file gives at most 2^26 samples, and at most 2^20 if it ends without an error. The test says so if
+// opening and reading takes more than a second of processor time or 64 MiB. Each file is a sound file, most by another
+// program, into which the test writes the number.
 func TestBillions(t *testing.T) {
 	files := billions(t)
 	for _, f := range All() {
@@ -154,8 +155,9 @@ func pass(b []byte, format, truncated string) (int64, error) {
 	return total, nil
 }
 
-// hugeParquet returns a file with a thousand row groups that share one page, which repeats a number of a dictionary
-// 2^24 times. The layout is by the specifications of Parquet and of Thrift.
+// hugeParquet returns a file whose metadata state a thousand row groups of 2^24 rows each. Zeros are in the place of the
+// page that all row groups name, because a reader refuses the number of rows before it reads the page. The layout is by
+// the specifications of Parquet and of Thrift.
 func hugeParquet() []byte {
 	const rows = 1 << 24
 	zigzag := func(v int64) string { return string(binary.AppendUvarint(nil, uint64(v<<1^v>>63))) }

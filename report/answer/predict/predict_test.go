@@ -233,7 +233,7 @@ func TestParseAt(t *testing.T) {
 
 	for _, c := range [][2]string{
 		{"a=1", "b is missing"},
-		{"a=1,b=2,c=3", `"c" is no input`},
+		{"a=1,b=2,c=3", `"c" is not an input`},
 		{"a=1,a=2,b=1", "occurs twice"},
 		{"a=one,b=2", "expected a number"},
 		{"", "a is missing"},

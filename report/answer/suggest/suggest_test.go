@@ -123,7 +123,7 @@ func TestParseGrid(t *testing.T) {
 	require.Len(t, grid.List, 4*11)
 	assert.Equal(t, []float64{2, 0.1}, grid.List[1].At)
 
-	for text, want := range map[string]string{"b=1:2": "from:to:step", "z=1": "is no input"} {
+	for text, want := range map[string]string{"b=1:2": "from:to:step", "z=1": "is not an input"} {
 		_, err := ParseGrid(m, text)
 		assert.ErrorContains(t, err, want)
 	}
