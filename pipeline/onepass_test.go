@@ -53,8 +53,7 @@ func init() {
 			for c := range x {
 				x[c] = make([]float64, countedSamples)
 				for k := range x[c] {
-					// A purer sine may be clipped, and the statistics of a channel that may be clipped read it again.
-					x[c][k] = 0.1*math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
+					x[c][k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
 				}
 			}
 

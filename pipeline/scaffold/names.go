@@ -46,8 +46,8 @@ func readPieces(name string, cut condition.Cut, shortDate string) []piece {
 	return pieces
 }
 
-// isDayOfMonth reports whether a number with a word is a day: May3. Short names of months that are other words too, such
-// as sep for separation, do not count in any letter case.
+// isDayOfMonth reports whether a number with a word is a day: May3. Short names of months that are other words too do
+// not count in any letter case: sep may be a separation.
 func (p piece) isDayOfMonth() bool {
 	if p.kind != numberKind || p.unit != "" || len(p.text) > 2 {
 		return false
