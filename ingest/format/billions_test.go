@@ -155,9 +155,9 @@ func pass(b []byte, format, truncated string) (int64, error) {
 	return total, nil
 }
 
-// hugeParquet returns a file whose metadata state a thousand row groups of 2^24 rows each. All row groups name one page.
-// Zeros are in its place, because a reader refuses the number of rows before it reads the page. The layout is by the
-// specifications of Parquet and of Thrift.
+// hugeParquet returns a file whose metadata state a thousand row groups of 2^24 rows each. All row groups name one
+// page. Zeros are in its place, because a reader refuses the number of rows before it reads the page. The layout is by
+// the specifications of Parquet and of Thrift.
 func hugeParquet() []byte {
 	const rows = 1 << 24
 	zigzag := func(v int64) string { return string(binary.AppendUvarint(nil, uint64(v<<1^v>>63))) }
