@@ -249,7 +249,7 @@ func simulatedSentences(t *testing.T) (out []string) {
 
 	toys := tableOf(t, "simulated-toy")
 	test := toys.where("experiment", "toy-1.5", "part", "test").one(t)
-	say("e is %s where the true squared error is %s, and C %s", spread(test, "e"), spread(test, "true_squared_error"),
+	say("e is %s, the true squared error is %s, and C is %s", spread(test, "e"), spread(test, "true_squared_error"),
 		spread(test, "c"))
 	ratio := func(name string) string {
 		return spread(toys.where("experiment", name, "part", "train").one(t), "sum_c_ratio")
@@ -353,7 +353,7 @@ func replaySentences(t *testing.T) (out []string) {
 	about := func(column string) float64 { return all.mean(column) }
 	out = append(out,
 		fmt.Sprintf("%.0f are known, %.0f are added in two rounds", about("start"), about("rounds")*about("each")),
-		fmt.Sprintf("is judged on held-out ones, %.0f times", about("repeats")))
+		fmt.Sprintf("is judged on held-out runs, %.0f times", about("repeats")))
 	for _, c := range [][2]string{{"turbine", "turbine"}, {"blades", "propeller stand"}, {"cyclone", "tail-sitter"}} {
 		of := all.where("experiment", c[0])
 		text := fmt.Sprintf("| %s, %s runs |", c[1], of.list[0]["runs"])
@@ -459,19 +459,19 @@ func intervalSentences(t *testing.T) (out []string) {
 func risingSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	r, all := scale.BuiltInRises(), tableOf(t, "ecov")
-	say("95 %% intervals held %.0f %% where it rose by more than half, %.0f %% where it did not, in %s", 100*r.Rose.Inside,
-		100*r.Steady.Inside, r.Source)
+	say("95 %% intervals contained %.0f %% if it rose by more than half, and %.0f %% if it did not, in %s",
+		100*r.Rose.Inside, 100*r.Steady.Inside, r.Source)
 
 	share := func(of func(rho float64) bool) (m, se float64, text string) {
 		list := all.where("measured", "true").filter(func(row map[string]string) bool { return of(number(row, "rho")) })
 		m, sd := score.MeanStd(list.values("coverage_95"))
 		se = sd / math.Sqrt(float64(list.count()))
 
-		return m, se, fmt.Sprintf("%.3f ± %.3f of %d", m, se, list.count())
+		return m, se, fmt.Sprintf("%.3f ± %.3f in %d", m, se, list.count())
 	}
 	rose, seRose, words := share(func(rho float64) bool { return rho > r.Rose.Above })
 	steady, seSteady, more := share(func(rho float64) bool { return rho < r.Steady.Below })
-	say("Here it is %s and %s **measured** groups, so no difference", words, more)
+	say("Here the share is %s and %s **measured** groups, so there is no difference", words, more)
 
 	if math.Abs(rose-steady) > 2*math.Hypot(seRose, seSteady) {
 		t.Error("the page says that there is no difference")
