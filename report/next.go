@@ -101,7 +101,7 @@ func (d *Detail) suggestCommand(split *Split) string {
 		return ""
 	}
 
-	return fmt.Sprintf("pipeline suggest %s/splits/%s --grid %s", d.Experiment.Name, split.Name, strings.Join(axes, ","))
+	return fmt.Sprintf("pipeline suggest %s/%s --grid %s", d.Experiment.Name, split.Name, strings.Join(axes, ","))
 }
 
 // gridOf writes ascending values as "from:to:step" with their mean step.

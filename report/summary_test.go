@@ -174,7 +174,7 @@ func TestWhatNext(t *testing.T) {
 	want := "One run with blades = 2 at shaft speed 2000 1/min would bring BPF harmonic 1 from ± 24.8 dB to ± 11.2 dB " +
 		"(forecast); twice the recording time, to ± 21.0 dB."
 	assert.Equal(t, want, d.next().Sentence)
-	assert.Equal(t, "pipeline suggest drone/splits/2-blades --grid blades=2:3:1,rpm=2000:3000:1000", d.next().Command)
+	assert.Equal(t, "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000", d.next().Command)
 	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next. "+want))
 
 	r := d.Experiment.Splits[0].Honest.Record

@@ -96,12 +96,18 @@ func (s Split) verdictInWords() verdictWords {
 	}
 	v.finding, v.why = s.grade()
 	v.Rest = joinTexts(" ", s.otherNumbers()...)
-	if s.isCalibrated() || s.isExternal() && s.hasIntervals() { // otherwise the other numbers begin with the error
+	if s.beginsWithIntervals() {
 		amounts := strings.Join(eachUnit(list, s.intervalAndError), "; ")
 		v.Rest = joinTexts(" ", capitaliseUnlessNamed(amounts, list)+".", v.Rest)
 	}
 
 	return v
+}
+
+// beginsWithIntervals reports whether the numbers of a verdict begin with the errors and intervals of the outcomes. The
+// other numbers then leave out the error.
+func (s Split) beginsWithIntervals() bool {
+	return s.isCalibrated() || s.isExternal() && s.hasIntervals()
 }
 
 // capitaliseUnlessNamed returns a text of eachUnit as the beginning of a sentence. A text about several groups begins
@@ -116,7 +122,7 @@ func capitaliseUnlessNamed(text string, list []score.OutcomeTrust) string {
 // intervalAndError writes the intervals, if there are any, and the errors of outcomes with the same unit.
 func (s Split) intervalAndError(list []score.OutcomeTrust) string {
 	half := ""
-	if s.isCalibrated() || s.isExternal() && s.hasIntervals() {
+	if s.beginsWithIntervals() {
 		half = levelText(list[0].Level) + " intervals ± " + span(list, halfOf)
 	}
 
@@ -209,8 +215,11 @@ func (s Split) networkWords() []string {
 func (s Split) claimOfNetwork(list []score.OutcomeTrust) string {
 	text := fmt.Sprintf("error %s, no interval", rmsText(list))
 	if s.hasIntervals() {
-		text = fmt.Sprintf("error %s, claimed %s, %s inside its own %s intervals", rmsText(list), span(list, claimedOf),
-			sharesText(list), levelText(list[0].Level))
+		text = fmt.Sprintf("claimed %s, %s inside its own %s intervals", span(list, claimedOf), sharesText(list),
+			levelText(list[0].Level))
+		if !s.isExternal() || s.isCalibrated() {
+			text = "error " + rmsText(list) + ", " + text
+		}
 	}
 
 	if !s.isCalibrated() {

@@ -188,7 +188,7 @@ func (r *tableReader) correctOutcomes(y [][]float64, rows []int) error {
 			y[j][k] *= math.Pow(wanted/measured, law.Power)
 			if measured == 0 || !ingest.Finite(y[j][k]) {
 				place := r.places[row]
-				return fault.At(r.files[place.file].Path, fmt.Sprintf("line %d", place.line),
+				return fault.At(r.files[place.file].Name, fmt.Sprintf("line %d", place.line),
 					"a condition other than 0 to correct "+name, fmt.Sprintf("%s = %g", r.Inputs[i], measured), "")
 			}
 		}

@@ -95,7 +95,8 @@ type PairTable struct {
 	Labels   []string    // names of the labels
 	Texts    [][]string  // by label
 	Run      []string    // the run of each triplet, such as "alpha_deg=-11,U=4.7"
-	// Recording has the two runs of each pair, if Run is a group of more. nil: as Run
+	// Recording has the two runs of each pair, if Run is a group of more. With Across it has the name of each row's
+	// condition. It is nil if it would equal Run.
 	Recording []string
 	Files     [][2]int32        // the files of y1 and y2, by index
 	Weight    []float64         // of each pair, so that r rows count as r; nil: 1
@@ -109,9 +110,10 @@ type PairTable struct {
 // ReadTables reads pairs, or repeats to be paired, from the rows of all files. The
 // numbers are held in memory. All numbers of the named columns must be finite.
 //
-// With Repeats, a condition with r rows gives ⌊r/2⌋ pairs; an odd row is left
-// out with a warning. If Run is given, two rows of one run are never a pair,
-// because they are not independent, and the run of a pair is "a + b".
+// With Repeats, a condition with r rows gives at most ⌊r/2⌋ pairs, and a warning names rows that are left out. With
+// AllPairs it gives all pairs, and with Across one pair for each row. If Run is given, two rows of one run are never a
+// pair, because they are not independent. The run of a pair has the names of its rows' runs, joined by "+", or by " + "
+// if conditions have tolerances or outcomes are corrected.
 func ReadTables(files []TableFile, options TableOptions) (*PairTable, error) {
 	if err := (ingest.Options{Text: options.Text}).Check(); err != nil {
 		return nil, err

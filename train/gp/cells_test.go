@@ -169,7 +169,7 @@ func TestDamagedCellsAreRefused(t *testing.T) {
 		{`"variance":[`, `"variance":[1,`, "expected slices for 3 inputs and 2 outcomes"},
 		{`"averaged":`, `"other":`, "version 1, found"},
 		{`"cells":[{`, `"cells":[{},{`, "expected slices for 3 inputs and 2 outcomes"},
-		{`"spread":[`, `"spread":[1`, "expected slices for 3 inputs and 2 outcomes"},
+		{`"spread":[]`, `"spread":[1]`, "expected slices for 3 inputs and 2 outcomes"},
 		{`"version":2`, `"version":1`, "version 2, found"},
 	} {
 		bad := strings.Replace(good, c.old, c.damaged, 1)

@@ -193,7 +193,11 @@ func (r *reader) count(o ingest.Options) error {
 		}
 	case stated == 0 && o.Truncated != "use" && !ended:
 		return r.fail(err)
-	case r.samples < stated || isDamaged:
+	case stated == 0 && isDamaged:
+		r.info.Warnings = append(r.info.Warnings, ingest.Warn(r.src.Path, "truncated",
+			"a frame is damaged: the %d samples before it are used, and the header does not state how many there were",
+			r.samples))
+	case r.samples < stated:
 		r.info.Warnings = append(r.info.Warnings, ingest.Warn(r.src.Path, "truncated",
 			"the header claims %d samples, there are %d in whole frames: these are used", stated, r.samples))
 	}

@@ -200,8 +200,14 @@ func (c *channel) startWarning(begin time.Time, other *channel, rateHz float64) 
 		return nil
 	}
 
+	order := "after"
+	if apart < 0 {
+		order = "before"
+	}
+
 	return []ingest.Warning{ingest.Warn("", "start-times",
-		"channel %q begins %g s after channel %q: sample 0 of both is taken as one time", c.path, apart, other.path)}
+		"channel %q begins %g s %s channel %q: sample 0 of both is taken as one time", c.path, math.Abs(apart), order,
+		other.path)}
 }
 
 // fail returns an error of the channel.

@@ -71,7 +71,7 @@ func (r *splitReporter) report(ctx context.Context, set triplets.Set, split conf
 	held := set.RowsOf(triplets.Test)
 	sp.Reach, err = holdout.Reach(split.Test, pairs.AtSetPoints{Table: r.tab}, trained, held)
 	if err != nil {
-		return nil, fmt.Errorf("read triplets: %w", err)
+		return nil, fmt.Errorf("find the reach of split %s: %w", split.Name, err)
 	}
 
 	ds := r.det.addSplit(split)
@@ -89,8 +89,11 @@ func (r *splitReporter) report(ctx context.Context, set triplets.Set, split conf
 
 	groupByHeldOut(&set, sp)
 	sp.Held, err = heldOutcomes(ctx, set, boundsOf(r.tab, set), sp, answers)
+	if err != nil {
+		return nil, err
+	}
 
-	return sp, err
+	return sp, nil
 }
 
 // judgeSeeds judges the answers of every seed of a split, and the methods that are compared with the network. It

@@ -28,7 +28,7 @@ func HonestCondition(settings honest.Settings, split config.Split, all []config.
 
 		for _, other := range all {
 			if !other.Final() && settings.Base == "gp" {
-				return combinedCondition(other, nil), ""
+				return combinedCondition(other, nil), "" // nil: no split holds out a condition alone
 			}
 		}
 

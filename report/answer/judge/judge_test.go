@@ -421,6 +421,7 @@ func TestRefused(t *testing.T) {
 		"x,y\n1,1\n1,2\n":      "rows 1 and 2 (add a column of the pairs that tells them apart, such as run",
 		"x,y,w\n1,high,0\n":    "row 1, column y: expected a number",
 		"x,y,rig\n1,1,a\n":     "expected 2 to 100 groups",
+		"x,y,rig\n1,1,a\n2,,b": "expected 2 to 100 groups", // the prediction of group b is missing
 		"x,y,set\n1,1,train\n": "expected predictions of pairs that were not trained on",
 		"x,y\n1,1\n2,inf\n5,1": "row 2, column y: expected a number",
 		"x,y,y\n1,1,2\n":       "expected one column y, found two", // case judge-twice

@@ -70,8 +70,15 @@ func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experimen
 		}
 	}
 
-	groups := slices.Compact(slices.Sorted(slices.Values(g.group)))
-	groups = slices.DeleteFunc(groups, func(n string) bool { return n == "" })
+	var groups []string // with complete predictions
+	for i, part := range g.Part {
+		if part == triplets.Train {
+			groups = append(groups, g.group[i])
+		}
+	}
+
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
 	if len(groups) < 2 || len(groups) > maxGroups {
 		return &fault.Error{
 			Path: g.Predictions, Place: "column " + g.Groups, Found: strconv.Itoa(len(groups)),

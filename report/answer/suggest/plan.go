@@ -358,8 +358,8 @@ type Session struct {
 	// Opened names the new thing that the session measures, as "a third mounting", and Another the next one.
 	Opened, Another string
 
-	// Split has the mean half widths after all steps, by outcome, if both were measured instead of one, half of the steps
-	// each. It is nil without a Label, and for a single step.
+	// Split has the mean half widths after all steps, by outcome, if the session measured two new things, Opened and
+	// Another, with half of the steps each. It is nil without a Label, and for a single step.
 	Split []float64
 }
 
