@@ -61,9 +61,9 @@ func TestWindowsGolden(t *testing.T) {
 	}
 }
 
-// Nine overlapping segments a half are cut from three channels that are read together from sample 11 on. Witness: the
-// mean of Welch's powers of segments that are cut here; TestWelchGolden compares such powers with scipy's. The powers of
-// single segments are stored as float32.
+// Nine overlapping segments a half are cut from three channels, which are read together from sample 11 on. Witness: the
+// mean of Welch's powers of segments that are cut here; TestWelchGolden compares such powers with scipy's. The powers
+// of single segments are stored as float32.
 func TestOverlapReads(t *testing.T) {
 	const n = 40_000
 	src := memory{noise(n, 1), noise(n, 2), noise(n, 3)}

@@ -197,8 +197,8 @@ func (m *Model) factorValues(condition []float64, level []int) []float64 {
 }
 
 // unitsLeftOut chooses at most maxUnits of the units evenly. For each it returns, ascending, the places of its rows in
-// the list of training rows. units are lists of conditions, and rows has these places for each condition. It returns nil
-// for fewer than scale.MinGroups units, because no row would remain without the unit.
+// the list of training rows. units are lists of conditions, and rows has these places for each condition. unitsLeftOut
+// returns nil for fewer than scale.MinGroups units, because no row would remain without the unit.
 func unitsLeftOut(units, rows [][]int) [][]int {
 	if len(units) < scale.MinGroups {
 		return nil
