@@ -423,6 +423,55 @@ func TestUnread(t *testing.T) {
 	ingesttest.WantDataError(t, nil, f.arrays[0].Read([]int{2999}, 0, [][]float64{{0}}), "the file is damaged")
 }
 
+// Opening a file decompresses neither complex numbers to their end nor variables that are not read. Each variable is
+// longer than the blocks in which it is decompressed, and has a wrong checksum at its end. Only structs are
+// decompressed whole, so that their checksums are compared.
+func TestOpenDoesNotDecompress(t *testing.T) {
+	o := binary.LittleEndian
+	const count = 1 << 17 // values of a part: 1 MiB
+	part := values(o, miDOUBLE, noise(count))
+	long := elem(o, miUINT16, bytes.Repeat([]byte("x\x00"), count*5))
+	dims := []int32{count, 1}
+	inside := matrix(o, mxDOUBLE, "", dims, part)
+	oneField := [][]byte{elem(o, miINT32, []byte{2, 0, 0, 0}), elem(o, miINT8, []byte("x\x00"))}
+
+	for _, c := range []struct {
+		name   string
+		matrix []byte
+		arrays int    // number of arrays that are listed
+		unread string // reason; "": the variable is listed
+	}{
+		{"v", matrix(o, mxDOUBLE, "v", dims, part), 1, ""},
+		{"z", matrix(o, 0x0800|mxDOUBLE, "z", dims, part, part), 2, ""},
+		{"sp", matrix(o, mxSPARSE, "sp", dims, part), 0, `variable "sp": sparse arrays are not read`},
+		{"new", matrix(o, 18, "new", dims, part), 0, `variable "new": arrays of class 18 are not known`},
+		{
+			"text", matrix(o, mxCHAR, "text", []int32{1, 5 * count}, long), 0,
+			`variable "text": a text of 1310720 bytes is more`,
+		},
+		{
+			"s", matrix(o, mxSTRUCT, "s", []int32{1, 1}, append(oneField, inside)...), 0,
+			"decompress: zlib: invalid checksum",
+		},
+	} {
+		packed := pack(o, c.matrix)
+		packed[len(packed)-1] ^= 1 // the checksum
+		f := open1(t, append(header(o), packed...))
+		require.Len(t, f.arrays, c.arrays, c.name)
+
+		if c.unread != "" {
+			require.Len(t, f.unread, 1, c.name)
+			assert.Contains(t, f.unread[0].Reason, c.unread, c.name)
+
+			continue
+		}
+
+		require.Empty(t, f.unread, c.name)
+		last := f.arrays[len(f.arrays)-1]
+		ingesttest.WantDataError(t, nil, last.Read([]int{0}, count-1, [][]float64{{0}}), "invalid checksum")
+	}
+}
+
 // TestMany reads a cell of a million empty arrays, which takes a few kilobytes compressed. It is refused before the
 // list of values takes too much memory.
 func TestMany(t *testing.T) {

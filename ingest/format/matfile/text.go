@@ -11,15 +11,16 @@ import (
 )
 
 // text lists a character array with count characters as a text, with a line for each of its rows. The characters are in
-// column-major order. If they take more than maxText bytes, the array is listed as unread.
-func (w *walker) text(path string, dims []int64, count, end int64) {
+// column-major order. If they take more than maxText bytes, the array is listed as unread, and text
+// returns false.
+func (w *walker) text(path string, dims []int64, count, end int64) bool {
 	var units []uint16 // of UTF-16
 
 	if w.next < end {
 		tag := w.tag()
 		if tag.n > maxText && tag.n <= end-w.next {
 			w.f.refuse(path, fmt.Errorf("variable %q: a text of %d bytes is more than %d", path, tag.n, maxText))
-			return
+			return false
 		}
 
 		units = w.characters(path, tag.typ, w.data(tag, maxText, end), count)
@@ -29,6 +30,8 @@ func (w *walker) text(path string, dims []int64, count, end int64) {
 	w.f.budget -= int64(len(path)) + 128 + 32*int64(len(lines)) + 3*int64(len(units))
 	w.f.texts = append(w.f.texts, ingest.Attribute{Name: path, Value: strings.Join(lines, "\n")})
 	w.full()
+
+	return true
 }
 
 // lines returns the rows of a character array with count characters, given as units of UTF-16 in column-major order.

@@ -107,12 +107,12 @@ func (w *walker) compressed() error {
 		return &fault.Error{Place: place(w.e.offset), Err: fmt.Errorf("decompress: %w", err)}
 	}
 
-	w.array("", 0, w.e.end)
-	if w.next != w.e.end {
-		return nil
+	if !w.array("", 0, w.e.end) {
+		return nil // the values are decompressed when they are read, and the checksum is compared then
 	}
 
-	// All of the array was decompressed, so that its checksum can be compared.
+	// The walk has decompressed the array up to its last part. Fill decompresses the rest, so that the checksum is
+	// compared before anything of the array is used.
 	if err := stream.Fill(w.e.end); err != nil {
 		return w.fail("%w", err)
 	}
@@ -173,12 +173,15 @@ var unread = map[uint32]struct{ found, hint string }{
 // array lists an array whose tag was read, and everything in it. The array ends at the offset end. path is its name;
 // if it is "", the array is the variable, and its name is in the array. depth is the number of structs and cells
 // around it. An error makes the whole variable unread; a class that is not read makes only this array unread.
-func (w *walker) array(path string, depth int, end int64) {
+//
+// array reports whether it walked to the end of the array. It does not if the variable is an array of numbers or is
+// listed as unread, because going to the end would decompress all of its values.
+func (w *walker) array(path string, depth int, end int64) (isWalked bool) {
 	w.unless(depth <= maxDepth, "structs and cells are nested more than %d deep", maxDepth)
 
 	if w.next == end && depth > 0 { // an empty field or cell
 		w.add(&array{name: path, class: "double", stored: "double", dims: []int64{0, 0}, kind: raw.F64})
-		return
+		return true
 	}
 
 	head, name, dimsErr := w.head(end)
@@ -192,20 +195,33 @@ func (w *walker) array(path string, depth int, end int64) {
 
 	decode.Raise(dimsErr) // not before: the error is listed under the name of the variable
 
+	isWalked = w.contents(path, head, depth, end)
+	if depth == 0 && !isWalked {
+		return false
+	}
+
+	w.next = end
+
+	return true
+}
+
+// contents lists an array whose beginning was read, and everything in it. It returns false if it did not go beyond the
+// values of the array, because it lists them for later or does not read them.
+func (w *walker) contents(path string, head head, depth int, end int64) bool {
 	if err := head.unreadable(path); err != nil {
 		w.f.refuse(path, err)
-		w.next = end
-
-		return
+		return false
 	}
 
 	switch {
 	case head.class == mxCELL:
 		w.cell(path, head.count, depth, end)
+		return true
 	case head.class == mxSTRUCT:
 		w.fields(path, head.count, depth, end)
+		return true
 	case head.class == mxCHAR:
-		w.text(path, head.dims, head.count, end)
+		return w.text(path, head.dims, head.count, end)
 	case head.complex:
 		tag := w.numbers(path+".real", head, end)
 		if !tag.small {
@@ -215,12 +231,9 @@ func (w *walker) array(path string, depth int, end int64) {
 		w.numbers(path+".imag", head, end)
 	default:
 		w.numbers(path, head, end)
-		if depth == 0 {
-			return // the end of the variable: going there would decompress its values
-		}
 	}
 
-	w.next = end
+	return false
 }
 
 // unreadable returns an error if arrays of this class are not read. path is the array's name.
