@@ -284,22 +284,30 @@ func numberOf(col Column, condition string) (float64, bool) {
 	return conversion.Apply(col.Values[0]), true
 }
 
-// findAttribute finds an attribute of a file by its name or, if only one fits, by the end of it.
-func findAttribute(info ingest.Info, name string) (ingest.Attribute, error) {
+// HasAttribute reports whether Attribute finds an attribute by a name, or several.
+func HasAttribute(info ingest.Info, name string) bool { return len(matchAttributes(info, name)) > 0 }
+
+// matchAttributes returns the attribute of a file that has a name. If there is none, it returns all attributes whose
+// names end with it.
+func matchAttributes(info ingest.Info, name string) []ingest.Attribute {
 	var hits []ingest.Attribute
-	var names []string // of hits
 	for _, a := range info.Attributes {
 		if a.Name == name {
-			return a, nil
+			return []ingest.Attribute{a}
 		}
 
 		rest, ok := strings.CutSuffix(strings.ToLower(a.Name), strings.ToLower(name))
 		if ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "/.@")) {
 			hits = append(hits, a)
-			names = append(names, a.Name)
 		}
 	}
 
+	return hits
+}
+
+// findAttribute finds an attribute of a file by its name or, if only one fits, by the end of it.
+func findAttribute(info ingest.Info, name string) (ingest.Attribute, error) {
+	hits := matchAttributes(info, name)
 	if len(hits) == 1 {
 		return hits[0], nil
 	}
@@ -316,6 +324,11 @@ func findAttribute(info ingest.Info, name string) (ingest.Attribute, error) {
 
 		return ingest.Attribute{}, fault.At(info.Path, "", want, "none of that name",
 			"there is "+fault.Quoted(spelling.Nearest(name, known, 3)))
+	}
+
+	var names []string
+	for _, a := range hits {
+		names = append(names, a.Name)
 	}
 
 	return ingest.Attribute{}, fault.At(info.Path, "", fmt.Sprintf("one attribute %q", name), fault.Quoted(names),

@@ -86,9 +86,13 @@ func (r *reader) conditionValues(ctx context.Context, entry config.NamedString, 
 ) {
 	info := r.info
 	k, err := ingest.FindChannel(info, entry.Value)
-	if err != nil {
-		single, again := condition.Roles{}.Attribute(info, entry.Value, entry.Name, "") // a table of one row
-		if again != nil {
+	if err != nil && !condition.HasAttribute(info, entry.Value) {
+		return nil, "", fmt.Errorf("condition %s: %w", entry.Name, err)
+	}
+
+	if err != nil { // a table of one row
+		single, err := condition.Roles{}.Attribute(info, entry.Value, entry.Name, "")
+		if err != nil {
 			return nil, "", fmt.Errorf("condition %s: %w", entry.Name, err)
 		}
 

@@ -98,7 +98,12 @@ func TestConditionTable(t *testing.T) {
 		ingest.Info{Path: "f.h5", Channels: []ingest.Channel{
 			channel("m1", 100), channel("m2", 100), channel("theta", 2),
 			channel("from", 2), channel("to", 2),
-		}, Attributes: []ingest.Attribute{{Name: "one", Value: "5"}}},
+		}, Attributes: []ingest.Attribute{
+			{Name: "one", Value: "5"},
+			{Name: "propeller", Value: "APC"},
+			{Name: "left.speed", Value: "1"},
+			{Name: "right.speed", Value: "2"},
+		}},
 		[][]float64{count(100, 1), count(100, 1), {10, 20}, {0, 50}, {40, 90}},
 	}
 
@@ -125,7 +130,11 @@ func TestConditionTable(t *testing.T) {
 			{Name: "a", Value: "theta"}, {Name: "b", Value: "m1"},
 		},
 		"array one: expected a value for each of the 2 recordings, found 1": {{Name: "a", Value: "one"}},
-		"condition a: f.h5": {{Name: "a", Value: "none"}},
+		"condition a: f.h5: expected a channel":                             {{Name: "a", Value: "none"}},
+
+		// An attribute that is found but cannot be used is described, and not reported as a missing channel.
+		`condition a: f.h5: attribute propeller: expected a number, found "APC"`: {{Name: "a", Value: "propeller"}},
+		`condition a: f.h5: expected one attribute "speed", found "left.speed"`:  {{Name: "a", Value: "speed"}},
 	} {
 		_, _, err := table(src(s...))
 		assert.ErrorContains(t, err, want)
