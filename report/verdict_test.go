@@ -113,7 +113,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only its")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
-	// An interval wider than three spreads never holds.
+	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. Measure")
 

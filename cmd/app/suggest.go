@@ -155,9 +155,9 @@ func (s *suggestion) printRanking(c *call) error {
 		return report.CSV(c.stdout, s.records(listed, true))
 	}
 
-	order := "most expected error first, in units of the outcomes' training variance"
+	order := "largest expected squared error first, in units of the outcomes' training variance"
 	if s.ranking == suggest.ByGain {
-		order = "the share by which one measurement lowers the mean expected error over all, largest first"
+		order = "the share by which one measurement lowers the mean expected squared error over all, largest first"
 	}
 
 	if s.candidates.MissingFirst && len(s.ranked) > 0 && s.ranked[0].IsMissing() {

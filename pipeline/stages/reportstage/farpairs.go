@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/train/triplets"
 )
@@ -27,14 +28,15 @@ func farPairs(kind string, t *table.Table, set triplets.Set) string {
 	outcome := set.Outcomes[worst.Outcome]
 	place := worst.Row*set.Out + worst.Outcome
 
-	pairs := "pairs differ"
+	differ := "differ"
 	if len(far) == 1 {
-		pairs = "pair differs"
+		differ = "differs"
 	}
 
-	text := fmt.Sprintf("%d of %d %s by at least %d times the robust deviation of all pairs, the most %s: %s %s and %s, "+
-		"%.1f times %s", len(far), set.N, pairs, triplets.FarLimit, runs[worst.Row], outcome.Name, shown(set.Y1[place], ""),
-		shown(set.Y2[place], outcome.Unit), worst.Times, shown(worst.Deviation, outcome.Unit))
+	text := fmt.Sprintf("%d of %s %s by at least %d times the robust deviation of all pairs, the most %s: %s %s and %s, "+
+		"%.1f times %s", len(far), fault.Plural(int64(set.N), "pair"), differ, triplets.FarLimit, runs[worst.Row],
+		outcome.Name, shown(set.Y1[place], ""), shown(set.Y2[place], outcome.Unit), worst.Times,
+		shown(worst.Deviation, outcome.Unit))
 	if often := oftenAmong(far, runs); often != "" {
 		text += "; " + often
 	}

@@ -227,8 +227,8 @@ func (a *Answer) legend(text *strings.Builder) {
 		"values inside the intervals, on conditions that were held out.\n")
 
 	if a.Recommended != nil {
-		text.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade by what was left out " +
-			"that is like the question, and the width of the interval over the spread of the training outcomes.\n")
+		text.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade from left-out groups or " +
+			"conditions of the same class, and the width of the interval over the spread of the training outcomes.\n")
 	}
 
 	warns := false

@@ -1,5 +1,5 @@
-// Package suggest ranks candidate conditions by the expected error of a split's models: where
-// the next measurement pays most, and whether to measure longer or elsewhere.
+// Package suggest ranks candidate conditions by the expected squared error of a split's models: where the next
+// measurement pays most, and whether to measure longer or elsewhere.
 package suggest
 
 import (
@@ -54,8 +54,8 @@ func By(models *predict.Models) string {
 }
 
 // Rank returns the candidates in the order of their gains, the largest first. Without a calibrated process, it orders
-// them by the expected error of the models' mean. Each suggestion has the advice to measure longer if noise dominates,
-// or to measure there if ignorance dominates.
+// them by the expected squared error of the models' mean. Each suggestion has the advice to measure longer if noise
+// dominates, or to measure there if ignorance dominates.
 func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {
@@ -122,7 +122,8 @@ func (c *Candidates) conditions(list []Candidate, others [][]float64) (x []float
 	return x, things
 }
 
-// expectedErrors returns the candidates with their expected errors and half widths, as means over the rows of others.
+// expectedErrors returns the candidates with their expected squared errors and half widths, as means over the rows of
+// others.
 func expectedErrors(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) (
 	[]Suggestion, error,
 ) {

@@ -129,9 +129,8 @@ func TestParseGrid(t *testing.T) {
 	}
 }
 
-// The ranking against Predict: a candidate's expected error is the mean over
-// outcomes, and over the trained values of inputs not in the grid, of C⁺ and
-// the seeds' variance in units of the outcomes' variance.
+// The ranking against Predict: a candidate's expected squared error is the mean over outcomes, and over the trained
+// values of inputs not in the grid, of C⁺ and the seeds' variance in units of the outcomes' variance.
 func TestRank(t *testing.T) {
 	m := models(t)
 	m.Honest = nil
@@ -161,7 +160,7 @@ func TestRank(t *testing.T) {
 			want += (max(p.Cov[k], 0) + p.Spread[k]) / (std[k%2] * std[k%2]) / float64(len(p.Mu))
 		}
 
-		assert.InDelta(t, want, s.Epistemic, 1e-6*want, "b = %v: expected error", s.At[0])
+		assert.InDelta(t, want, s.Epistemic, 1e-6*want, "b = %v: expected squared error", s.At[0])
 
 		b := s.At[0]
 		assert.Equal(t, b <= 4 && b != 3, s.Measured, "b = %v: measured", b)
@@ -174,8 +173,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// The expected error by the calibrated model is the mean of v̂ + C over the outcomes and
-// the trained values of inputs not in the grid, in units of the training variance.
+// The expected squared error by the calibrated model is the mean of v̂ + C over the outcomes and the trained values of
+// inputs not in the grid, in units of the training variance.
 func TestRankByCalibratedVariance(t *testing.T) {
 	m := models(t)
 	axes, err := ParseGrid(m, "b=0:4:1")
