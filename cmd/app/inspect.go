@@ -33,15 +33,19 @@ func runInspect(c *call) error {
 		return err
 	}
 
+	if err := checkInspected(description, c.String("channel"), c.Bool("values")); err != nil {
+		return err
+	}
+
 	drawn := noChannel
-	if name := c.String("channel"); name != "" && description.Recording != nil {
+	if name := c.String("channel"); name != "" {
 		drawn, err = findChannel(description, name)
 		if err != nil {
 			return err
 		}
 	}
 
-	if c.Bool("values") && description.Table != nil {
+	if c.Bool("values") {
 		description.Table.AddValues()
 	}
 
@@ -50,6 +54,20 @@ func runInspect(c *call) error {
 	}
 
 	printInspection(c.stdout, description, drawn)
+
+	return nil
+}
+
+// checkInspected returns an error if a flag does not apply to the kind of the file: only a recording has channels, and
+// only a table has columns whose values are listed.
+func checkInspected(description *inspect.Description, channel string, values bool) error {
+	if channel != "" && description.Recording == nil {
+		return usage("--channel selects a channel of a recording; %s is a %s", description.Path, description.Kind)
+	}
+
+	if values && description.Table == nil {
+		return usage("--values lists the values of a table; %s is a %s", description.Path, description.Kind)
+	}
 
 	return nil
 }
@@ -124,7 +142,7 @@ func positive(value float64) string {
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
 // printRecording prints the attributes and channels of a recording. It draws the spectrum of the channel drawn, or of
-// the first channel that has one if drawn is noChannel. Without a spectrum it prints the first samples of all channels.
+// the first channel that has one if drawn is noChannel. Without a spectrum it prints the first samples of channels.
 func printRecording(w io.Writer, recording *inspect.Recording, drawn int) {
 	fmt.Fprintf(w, "%s, %s\n", recording.Format, recording.Encoding)
 
@@ -185,7 +203,7 @@ func printChannels(w io.Writer, channels []inspect.Channel) {
 	listing.Write(w, width(w))
 }
 
-// printSamples prints the first samples of each channel.
+// printSamples prints the first samples of the channels that are listed, and how many channels are left out.
 func printSamples(w io.Writer, recording *inspect.Recording) {
 	listing := report.Listing{Heads: []string{"channel"}}
 	for _, channel := range firstOf(recording.Channels) {
@@ -202,6 +220,7 @@ func printSamples(w io.Writer, recording *inspect.Recording) {
 
 	fmt.Fprintln(w, "\nfirst samples:")
 	listing.Write(w, width(w))
+	printRest(w, recording.Channels, "… and of %d more channels (--json lists them)\n")
 }
 
 // printTable prints the metadata and the columns of a table.
@@ -225,7 +244,8 @@ func printTable(w io.Writer, table *inspect.Table) {
 			first = string(runes[:maxCellRunes-1]) + "…"
 		}
 
-		unit := cmp.Or(column.Unit, "–") // with the end of the description that begins with a remark about the unit
+		// Some descriptions end with a remark on where the unit comes from, which is printed beside the unit.
+		unit := cmp.Or(column.Unit, "–")
 		for _, remark := range []string{"converted from ", "derived: "} {
 			if i := strings.Index(column.Description, remark); i >= 0 {
 				unit += " (" + column.Description[i:] + ")"

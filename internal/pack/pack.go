@@ -30,16 +30,25 @@ type File struct {
 	Data []byte
 }
 
-// Write writes a pack of files.
+// Write writes a pack of files. It writes nothing and returns an error if the lines before the contents would take more
+// than maxHead bytes, because a reader looks no further for their end.
 func Write(writer io.Writer, files ...File) error {
-	b := bufio.NewWriter(writer)
-	b.WriteString(magic)
+	var head strings.Builder
+	head.WriteString(magic)
 
 	for _, f := range files {
-		fmt.Fprintf(b, "%d %s\n", len(f.Data), f.Name)
+		fmt.Fprintf(&head, "%d %s\n", len(f.Data), f.Name)
 	}
 
-	b.WriteByte('\n')
+	head.WriteByte('\n')
+
+	if head.Len() > maxHead {
+		return fmt.Errorf("pack %d files: their names and sizes take %d bytes, at most %d are possible", len(files),
+			head.Len(), maxHead)
+	}
+
+	b := bufio.NewWriter(writer)
+	b.WriteString(head.String())
 
 	for _, f := range files {
 		b.Write(f.Data)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,21 @@ func packed(t testing.TB, files ...pack.File) []byte {
 func TestLayout(t *testing.T) {
 	got := packed(t, pack.File{"a.json", []byte("{}\n")}, pack.File{"empty", nil}, pack.File{"b", []byte("xy")})
 	assert.Equal(t, "doubletake pack 1\n3 a.json\n0 empty\n2 b\n\n{}\nxy", string(got))
+}
+
+// A pack whose lines before the contents take 64 KiB can be read. With one byte more it is not written. The first line
+// has 18 bytes, the line of the file 3 bytes besides its name, and the empty line 1 byte.
+func TestGreatestHead(t *testing.T) {
+	name := strings.Repeat("x", 64<<10-18-3-1)
+	path := put(t, packed(t, pack.File{name, []byte("ab")}))
+	data, err := pack.ReadFile(filepath.Join(path, name))
+	require.NoError(t, err)
+	assert.Equal(t, "ab", string(data))
+
+	var b bytes.Buffer
+	err = pack.Write(&b, pack.File{name + "x", []byte("ab")})
+	require.ErrorContains(t, err, "pack 1 files: their names and sizes take 65537 bytes, at most 65536 are possible")
+	assert.Zero(t, b.Len(), "bytes written")
 }
 
 // Every file of a pack is read as it was written. Another name does not exist.
