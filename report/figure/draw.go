@@ -84,6 +84,7 @@ const (
 	fontSize     = 11.0 // of all texts
 	lineHeight   = 16.0 // from one line of text to the next
 	noteLetter   = 5.4  // mean width of a letter of a note
+	titleWidth   = 1.06 // width of a title, which is bold, relative to the same text that is not
 )
 
 // put writes markup that svg formats.
@@ -149,9 +150,8 @@ func (d *drawing) fileHead(width, height float64) {
 	fileWidth := px(width)
 	fileHeight := px(height)
 	if d.options.Millimetres > 0 {
-		mmPerPx := d.options.Millimetres / width
-		fileWidth = fmt.Sprintf("%.2fmm", mmPerPx*width)
-		fileHeight = fmt.Sprintf("%.2fmm", mmPerPx*height)
+		fileWidth = fmt.Sprintf("%.2fmm", d.options.Millimetres)
+		fileHeight = fmt.Sprintf("%.2fmm", d.options.Millimetres/width*height)
 	}
 
 	d.put(` width="%v" height="%v" role="img" aria-labelledby="%v-t %v-d">`, fileWidth, fileHeight, f.ID, f.ID)
@@ -210,7 +210,7 @@ func (d *drawing) drawPanel(i int, b box) {
 
 	d.openPanel(i, b, svg(` data-xscale="%v" data-yscale="%v" data-xlabel="%v" data-ylabel="%v"`, axes.xScale, axes.yScale,
 		x.Label, y.Label))
-	d.writeText(b.left, 15, "title", "", fittedText(panel.Title, (b.width-b.left)/1.06))
+	d.writeText(b.left, 15, "title", "", fittedText(panel.Title, (b.width-b.left)/titleWidth))
 	d.write(b.legend)
 	clip := fmt.Sprintf("%s-c%d", d.figure.ID, i)
 	d.put(`<clipPath id="%v"><rect x="%v" y="%v" width="%v" height="%v"/></clipPath>`+"\n", clip, b.left, b.top,

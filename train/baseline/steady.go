@@ -69,12 +69,12 @@ func (p *steady) learn(d triplets.Set, c cells, mu []float64) {
 		noiseSum := 0.0
 		noiseWeight := 0.0
 		for i, k := range c.index {
-			entry := i*d.Out + j
-			w := triplets.WeightAt(d.Weight, i)
 			if d.Alone != nil && d.Alone[i] {
 				continue // both outcomes are one value, which shows neither error nor noise
 			}
 
+			entry := i*d.Out + j
+			w := triplets.WeightAt(d.Weight, i)
 			diff := d.Y1[entry] - d.Y2[entry]
 			noiseSum += float64(w*float64(diff*diff)) / 2
 			noiseWeight += w

@@ -191,6 +191,11 @@ func TestForecastWords(t *testing.T) {
 	want = "one run of the new group would make the interval ± 1–2 N instead of ± 1.5–3 N, three ± 0.5–1 N (forecast)"
 	assert.Equal(t, want, words())
 
+	m.Record.Forecast[1].Runs = 2 // the numbers of runs are the forecasts' own
+	m.Record.Forecast[2].Runs = 12
+	want = "two runs of the new group would make the interval ± 1–2 N instead of ± 1.5–3 N, 12 ± 0.5–1 N (forecast)"
+	assert.Equal(t, want, words())
+
 	m.Record.Forecast[2] = m.Record.Forecast[0] // measured names teach nothing about a new name
 	want = "runs of the new group would leave the interval at ± 1.5–3 N (forecast)"
 	assert.Equal(t, want, words())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mathext"
 
@@ -146,8 +147,17 @@ const normal975 = 1.959964
 // trigamma returns ψ′(x), which is the Hurwitz zeta function ζ(2, x).
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
-// numerals contains the numbers below FewConditions in words.
+// numerals contains the numbers below FewConditions in words; 0 is missing.
 var numerals = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
+
+// Numeral returns a number in words if it is positive and less than FewConditions, and in digits otherwise.
+func Numeral(n int) string {
+	if n < 1 || n >= len(numerals) {
+		return strconv.Itoa(n)
+	}
+
+	return numerals[n]
+}
 
 // R2Warning returns a warning if n distinct conditions are too few to trust an R², and "" otherwise.
 func R2Warning(n int) string {

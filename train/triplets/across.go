@@ -144,8 +144,10 @@ func nextOther(ring, value []int) []int {
 // E (ΣD)² = 2n²Between + 2nRest. If there are at least as many repeats within occasions as there are occasions, the
 // repeats show Rest instead: it then contains the errors of runs, which the conditions of a run share.
 type Occasions struct {
-	N       int       // number of occasions
-	Shared  float64   // mean number of conditions that two occasions share, or of runs within one visit of a condition
+	N int // number of occasions
+	// Shared is Σn²/Σn over all pairs of occasions, where n is the number of conditions that two occasions share. If the
+	// repeats within occasions show Rest, it is the mean number of runs of a condition on one occasion instead.
+	Shared  float64
 	Freedom float64   // degrees of freedom of Rest
 	Between []float64 // variance between occasions; not negative
 	Rest    []float64 // variance within occasions

@@ -312,6 +312,9 @@ func TestWinkler(t *testing.T) {
 		assert.InDelta(t, c.score, got, 1e-12, "score of %g", c.y)
 		assert.Equal(t, c.inside, inside, "whether %g is inside", c.y)
 	}
+
+	_, inside := interval.Winkler(math.NaN(), 1, 0.5, 0.95)
+	assert.False(t, inside, "whether a value that is not a number is inside")
 }
 
 // Expected: a record is read from its own document and from the document of a calibration, and undefined numbers are

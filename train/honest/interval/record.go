@@ -100,9 +100,15 @@ func (r *Record) forecastOf(outcomes []int, amounts func(unit string, low, high 
 		return "runs of the new group would leave the interval at " + now
 	}
 
-	text := fmt.Sprintf("one run of the new group would make the interval %s instead of %s", halves[1], now)
+	runs := "runs"
+	if r.Forecast[1].Runs == 1 {
+		runs = "run"
+	}
+
+	text := fmt.Sprintf("%s %s of the new group would make the interval %s instead of %s",
+		score.Numeral(r.Forecast[1].Runs), runs, halves[1], now)
 	if len(halves) > 2 {
-		text += ", three " + last
+		text += ", " + score.Numeral(r.Forecast[len(halves)-1].Runs) + " " + last
 	}
 
 	return text
@@ -376,14 +382,14 @@ func (c *Calibration) Against(mu, half, y1, y2 []float64) Interval {
 
 // Winkler returns the interval score of the central interval mu ± half of the given level for the value y, and whether
 // y lies inside. The score is the width, plus 2/(1−level) times the distance of a value outside from the interval
-// (Gneiting & Raftery 2007, equation 43).
+// (Gneiting & Raftery 2007, equation 43). If a number is NaN, y is not inside.
 func Winkler(y, mu, half, level float64) (s float64, inside bool) {
 	miss := math.Abs(y-mu) - half
-	if !(miss > 0) {
-		return 2 * half, true
+	if miss > 0 {
+		return 2*half + 2/(1-level)*miss, false
 	}
 
-	return 2*half + 2/(1-level)*miss, false
+	return 2 * half, miss <= 0
 }
 
 // mostlyNoise is the share of the variance that is not noise below which noise dominates.
