@@ -1045,7 +1045,7 @@ func TestPanic(t *testing.T) {
 	assert.Equal(t, 1, r.Ran)
 	require.True(t, strings.HasPrefix(fault.Place, "doubletake/pipeline/engine.TestPanic.func1, line "))
 	assert.Contains(t, err.Error(), "bad: a fault of the program reading "+raw+", please report it: runtime error: ")
-	assert.True(t, strings.HasSuffix(err.Error(), "; with "+fault.Kept))
+	assert.True(t, strings.HasSuffix(err.Error(), "; send the file "+fault.Kept))
 
 	b, err := os.ReadFile(fault.Kept)
 	require.NoError(t, err, "the file with the stack: %.300s", b)

@@ -151,8 +151,8 @@ func (r *record) stampAll(dir string) error {
 // lookup returns the record of the object with the key of st. It returns nil and no damage if there is no such object,
 // and nil and the fault in words if the object is damaged.
 //
-// If the index has a record with that key for the task, lookup compares only sizes and times.
-// Otherwise it reads the object's manifest and hashes the outputs.
+// If the index has a record with that key for the task, and the files still have the sizes and times in the record,
+// lookup returns the record. Otherwise it reads the object's manifest and hashes the outputs.
 func (s *store) lookup(st *Status) (r *record, damage string) {
 	if old := s.last(st.Task.ID); old != nil && old.Key == st.key && s.whole(old) {
 		return old, ""
@@ -211,9 +211,9 @@ func (s *store) read(st *Status) (*record, error) {
 	return &record{Key: st.key, Version: manifest.Version, Outputs: manifest.Outputs, Seconds: manifest.Seconds}, nil
 }
 
-// adopt puts the record of a result that another process sealed into the index. durable reports that the result is on
-// the disk for certain. adopt checks the sizes of the files but does not hash them, because this same program has just
-// written them.
+// adopt reads the record of a result that another process has sealed, and adds it to the index. durable is true if the
+// result is certainly on the disk. adopt does not hash the files, because a process of this same program has just
+// written them. It only compares the sizes of files that are not packed.
 func (s *store) adopt(st *Status, durable bool) (*record, error) {
 	dir := s.object(st.key)
 	r, err := s.read(st)

@@ -3,10 +3,8 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
-	"strings"
 )
 
 // ErrForeign is the error of something in a work directory that is not a regular file, so that the program did not
@@ -61,33 +59,4 @@ func ReadOwn(path string) ([]byte, error) {
 	_, err = b.ReadFrom(file)
 
 	return b.Bytes(), err
-}
-
-// Tail returns the last lines of a log. If the log ends with a panic, Tail returns the first lines of the panic. It
-// returns "" if the log cannot be read.
-func Tail(path string, lines int) string {
-	const most = 8 << 10 // bytes that are read from the end
-
-	file, err := OpenOwn(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-
-	if fi, err := file.Stat(); err == nil && fi.Size() > most {
-		_, _ = file.Seek(-most, io.SeekEnd)
-	}
-
-	data, _ := io.ReadAll(io.LimitReader(file, most))
-	all := strings.Split(strings.TrimRight(string(data), "\n"), "\n") // after an error of reading: the lines before it
-	first := max(0, len(all)-lines)
-
-	for i := first - 1; i >= 0; i-- {
-		if strings.HasPrefix(all[i], "panic: ") || strings.HasPrefix(all[i], "fatal error: ") {
-			first = i // stacks follow
-			break
-		}
-	}
-
-	return strings.ToValidUTF8(strings.Join(all[first:min(first+lines, len(all))], "\n"), "?")
 }

@@ -33,7 +33,7 @@ func (e *PanicError) Error() string {
 
 	text := fmt.Sprintf("a fault of the program%s, please report it: %v in %s", reading, e.Value, e.Place)
 	if e.Kept != "" {
-		text += "; with " + e.Kept
+		text += "; send the file " + e.Kept
 	}
 
 	return text

@@ -17,12 +17,12 @@ import (
 // seal makes the scratch folder dir the object of a key: it hashes the files, writes the manifest and renames the
 // folder. If the task is packed, seal writes its outputs as one file at dir, and renames that.
 //
-// With keep the caller is one of several processes that may make the same result. If another process was first, its
-// object stays, and seal returns nil and no error. Others may use the result as soon as it has its name, so seal makes
-// it durable before.
+// keep is true if the caller is one of several processes that may make the same result. If another process has sealed
+// its object first, this object stays, and seal returns nil and no error. seal replaces an object without a manifest.
+// Other processes may use the result as soon as it has its name, so seal makes it durable before.
 //
-// Without keep the caller holds the lock. Seal replaces an object that is already there, either because the run is
-// forced or because the object is damaged. Settle makes the result durable later.
+// keep is false if the caller holds the lock. seal then replaces an object that is already there, because the run is
+// forced or the object is damaged. settle makes the result durable later.
 func (s *store) seal(task *Task, key, dir string, m manifest, job *Job, keep bool) (*record, error) {
 	r := &record{Key: key, Version: m.Version, Seconds: m.Seconds, Packed: task.Packed}
 

@@ -265,7 +265,11 @@ func (e *Executor) Do(ctx context.Context, work *engine.Work) error {
 // Drain ends tasks that have not begun with engine.ErrNotStarted. After an interrupt it does nothing, because Close
 // withdraws all parts.
 func (e *Executor) Drain() {
-	e.post(func() { e.draining = e.ctx.Err() == nil })
+	e.post(func() {
+		if e.ctx.Err() == nil {
+			e.draining = true
+		}
+	})
 }
 
 // Close ends the executor. It removes the parts that still wait or work, and cancels their jobs if the command that
