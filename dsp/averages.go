@@ -47,8 +47,8 @@ func (w *Welch) averagesOf(segments, hop int) averages {
 		return independent(segments)
 	}
 
-	const maxLag = 24 // bins; at greater distances the covariance is less than 1e-6
-	a := averages{segments: float64(segments), bins: make([]float64, min(maxLag, w.n/2)), line: 1}
+	const maxDistance = 24 // bins; at greater distances the covariance is less than 1e-6
+	a := averages{segments: float64(segments), bins: make([]float64, min(maxDistance, w.n/2)), line: 1}
 
 	x := make([]float64, w.n)
 	for j := 0; j*hop < w.n && j < segments; j++ {
@@ -129,5 +129,6 @@ func (a averages) level(p []float64, binHz float64, b Band, gain []float64) (pow
 
 	sum /= a.segments
 
+	// With v, the variance over the square of the true sum, the loop has estimated v/(1+v). Solved for v:
 	return power, 10 / math.Ln10 * math.Sqrt(sum/(1-sum))
 }

@@ -13,7 +13,7 @@ const (
 	floorRatioDB   = 1.0            // smaller changes of the floor are often significant, but harmless
 	outlierSigma   = 4.0            // an outlier deviates by more standard deviations than this
 	maxOutliers    = 3              // segments per channel that may be outliers
-	nepersToDB     = 10 / math.Ln10 // dB per unit of the natural logarithm of a power
+	dBPerLn        = 10 / math.Ln10 // dB per unit of the natural logarithm of a power
 	minTestSamples = 2              // fewest values per half for Welch's t
 )
 
@@ -30,8 +30,8 @@ type test struct {
 //     against first) and "trend" (reverse arrangements over all segments);
 //   - for each channel "floor-ratio" (Welch's t of the segments' floors) and "outlier-segment".
 //
-// Holm's correction covers all p-values of the run together. measured are the speeds of the halves
-// by speeds, rev/s. floors are the floor bins of each half.
+// Holm's correction covers all p-values of the run together. measured are the halves' shaft
+// speeds, as method speeds returns them, in rev/s. floors are the floor bins of each half.
 //
 // Amplitude modulation that is the same in both halves spreads the segments' powers. That makes the
 // tests less sensitive, and is not flagged.
@@ -133,7 +133,7 @@ func (a *Analyser) segmentLevels(run *rotorRun, c, m, stride int) []float64 {
 	}
 
 	for i, v := range levels {
-		levels[i] = nepersToDB * math.Log(v)
+		levels[i] = dBPerLn * math.Log(v)
 	}
 
 	return levels
@@ -157,7 +157,7 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 				return nil
 			}
 
-			levels = append(levels, nepersToDB*sum/float64(len(bins)))
+			levels = append(levels, dBPerLn*sum/float64(len(bins)))
 		}
 	}
 

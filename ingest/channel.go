@@ -74,7 +74,7 @@ func onlyChannel(info Info, name string, matches func(c Channel, name string) bo
 		}
 
 		if first >= 0 {
-			return 0, fault.At(info.Path, "", "", fmt.Sprintf("channels %d and %d are both named %q", first+1, i+1, c.Name),
+			return 0, fault.At(info.Path, "", "", fmt.Sprintf("channels %d and %d both match %q", first+1, i+1, name),
 				"name the channel by its number")
 		}
 

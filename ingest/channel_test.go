@@ -30,7 +30,7 @@ func TestFindChannel(t *testing.T) {
 	}
 
 	for name, want := range map[string]string{
-		"fx": "channels 1 and 2", "d": "channels 5 and 6", "Fzz": "only",
+		"fx": `channels 1 and 2 both match "fx"`, "d": `channels 5 and 6 both match "d"`, "Fzz": "only",
 		"7": "only", "0": "only", "Tiem": `is "Time" meant`,
 	} {
 		got, err := ingest.FindChannel(info, name)

@@ -12,8 +12,8 @@ import (
 )
 
 // readResults reads columns of numbers and of names from a table of results, in two steps: first all columns as a
-// program prints them, then the columns of numbers that may be written by people. It skips columns that are not in the
-// file.
+// program prints them, then the columns of numbers that may be written by people. It skips columns that
+// are not in the table, because the file gives one value for all rows.
 //
 // readResults returns the table and warnings. The table has no cells if programs wrote all numbers, since it may have
 // millions of rows.

@@ -120,9 +120,9 @@ func between(previous, next neighbour, sample int64) float64 {
 		return previous.value
 	}
 
-	slope := (next.value - previous.value) * float64(sample-previous.number)
+	rise := (next.value - previous.value) * float64(sample-previous.number)
 
-	return previous.value + slope/float64(next.number-previous.number)
+	return previous.value + rise/float64(next.number-previous.number)
 }
 
 // neighbourBlock is the number of samples that are read at a time to find a neighbour.

@@ -56,9 +56,9 @@ func walk(dir string) ([]string, error) {
 	return files, nil
 }
 
-// kindOf returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It
+// keepOneKind returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It
 // returns nil, and notes why, if there are no recordings.
-func (p *plan) kindOf(found []string) []string {
+func (p *plan) keepOneKind(found []string) []string {
 	files := map[string][]string{} // by the name of the format
 	unread := map[string]string{}  // hints, by the name of a format that is not read
 	for _, file := range found {

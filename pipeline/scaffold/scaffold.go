@@ -32,11 +32,16 @@ var experimentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 //
 // Look works in these steps, each of which fills in a part of the plan:
 //
-//  1. The files are sorted into the set-up (findRig), a table of conditions (splitLog), and recordings (kindOf).
+//  1. The files are sorted: findRig finds the files about the set-up, splitLog the table of conditions, and splitSetup
+//     the recordings without wind and of the background. keepOneKind keeps the recordings of one format, and
+//     leaveCopies excludes copies.
 //  2. findConditions reads the columns of the table and of the names, gives them roles, and reads the headers of the
 //     recordings.
-//  3. propose chooses inputs, groups and held-out values from the roles.
-//  4. render writes the plan into the template pipeline.yaml.tmpl.
+//  3. placeSetup decides how the recordings without wind and of the background are used.
+//  4. propose chooses inputs, groups and held-out values from the roles.
+//  5. exclude leaves out other files that the patterns of the recordings match.
+//  6. render writes the plan into the template pipeline.yaml.tmpl. Look then checks that the text is a valid
+//     configuration.
 func Look(dir string) (*Result, error) {
 	found, err := walk(dir)
 	if err != nil {
@@ -49,7 +54,7 @@ func Look(dir string) (*Result, error) {
 	p.findRig(found)
 	files := p.splitLog(p.measured)
 	files = p.splitSetup(files)
-	files = p.kindOf(files)
+	files = p.keepOneKind(files)
 	files = p.leaveCopies(files, copyName)
 	if files == nil {
 		p.result.YAML = render(&plan{

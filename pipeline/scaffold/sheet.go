@@ -60,10 +60,10 @@ func (s *sheet) byName(name string) *field {
 	return nil
 }
 
-// hasName reports whether a column has a name.
+// hasName reports whether a column of the sheet has the given name.
 func (s *sheet) hasName(name string) bool { return s.byName(name) != nil }
 
-// hasCondition reports whether a condition has a name.
+// hasCondition reports whether a column of the sheet has the given name and is a condition.
 func (s *sheet) hasCondition(name string) bool {
 	return slices.ContainsFunc(s.fields, func(column *field) bool {
 		isCondition := column.role == input || column.role == thing || column.isCondition
@@ -153,9 +153,12 @@ func (s *sheet) numbersRows(column *field) bool {
 // mostCounted is the greatest number without a word that counts repeats: a5_1, a5_2. Greater numbers may be settings.
 const mostCounted = 4
 
-// isCounter reports whether a column of numbers in names counts recordings. Its values are in steps of one, and the
-// column has leading zeros and another value in each recording (of a day), or is called r, or is the last number of the
-// names and counts few repeats from 1.
+// isCounter reports whether a column of numbers in names counts recordings. Its values must be in steps of one, and one
+// of these must be true:
+//   - The column is called r, and its least value is at most 1.
+//   - It has leading zeros, more than two values, and no value twice. If it is not called as a setting, values may come
+//     again on other days.
+//   - It is the last number of the names, and counts few repeats from 1.
 func (s *sheet) isCounter(column *field) bool {
 	first, n, isConsecutive := column.consecutive()
 	switch {
@@ -209,8 +212,10 @@ func (s *sheet) isIndex(column *field) bool {
 // crosses reports whether each value of a column was measured once with each combination of the other columns, as in a
 // design of experiments.
 func (s *sheet) crosses(column *field, others []*field) bool {
-	n := len(s.groupRows(append(others, column)...))
-	return n == s.rows && n == len(s.groupRows(others...))*column.countDistinct()
+	measured := len(s.groupRows(slices.Concat(others, []*field{column})...))
+	possible := len(s.groupRows(others...)) * column.countDistinct()
+
+	return measured == s.rows && measured == possible
 }
 
 // isSpreadOfOther reports whether a column has the name of another with the sign of an uncertainty: u_CL, dCD, CL ±.

@@ -44,7 +44,7 @@ func isByProduct(tab *table.Table, name string) bool {
 // columns of text other than run and recording. It leaves out columns of weights and of set points.
 func Conditions(tab *table.Table) (numbers, texts []string) {
 	for _, column := range tab.Columns {
-		scattering, isSet := strings.CutSuffix(column.Name, SetColumn)
+		scattering, isSet := strings.CutSuffix(column.Name, SetPointSuffix)
 		isSetPoint := isSet && tab.Column(scattering) != nil
 
 		switch {

@@ -98,7 +98,7 @@ func (p *Pairs) SetConditions(asked ...string) (numbers, texts []string) {
 		values[k] = p.Column(name).Floats
 	}
 
-	alongside := condition.Alongside(all, values, p.Stated, set.Scatters)
+	alongside := condition.Alongside(all, values, p.Stated, set.HasSetPoints)
 	for _, name := range all {
 		if slices.Contains(asked, name) || !slices.Contains(alongside, name) {
 			numbers = append(numbers, name)

@@ -20,7 +20,7 @@ func Triplets(tab *table.Table, inputs, outcomes []string) (triplets.Set, error)
 
 	s := triplets.New(quantities(tab, inputs, ""), quantities(tab, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(tab.Column("run").Strings)
-	if slices.ContainsFunc(inputs, AtSetPoints{tab}.Scatters) {
+	if slices.ContainsFunc(inputs, AtSetPoints{tab}.HasSetPoints) {
 		setPoints, err := Matrix(AtSetPoints{tab}, inputs, "")
 		if err != nil {
 			return triplets.Set{}, fmt.Errorf("read triplets: %w", err)

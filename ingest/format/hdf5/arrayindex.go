@@ -222,11 +222,11 @@ func (x *extensibleIndex) blocksInIndex() uint64 { return 2 * (x.minPtrs - 1) }
 
 // pointer returns the i-th address of a list that begins at index front of b.
 func (x *extensibleIndex) pointer(b []byte, front, i uint64) uint64 {
-	entry := front + 8*i
-	inside := i <= uint64(len(b)) && entry+8 <= uint64(len(b))
+	begin := front + 8*i
+	inside := i <= uint64(len(b)) && begin+8 <= uint64(len(b))
 	x.p.unless(inside, x.st.addr, "a block of the extensible array is not listed")
 
-	return binary.LittleEndian.Uint64(b[entry:])
+	return binary.LittleEndian.Uint64(b[begin:])
 }
 
 // find implements chunkIndex.
@@ -239,12 +239,12 @@ func (x *extensibleIndex) find(place []uint64) stored {
 		return x.get(x.elems, i)
 	}
 
-	entry := x.locate(i - x.inIndex)
-	if entry.super < x.superInIndex() {
-		return x.findInIndex(entry)
+	entryPlace := x.locate(i - x.inIndex)
+	if entryPlace.super < x.superInIndex() {
+		return x.findInIndex(entryPlace)
 	}
 
-	return x.findInSuper(entry)
+	return x.findInSuper(entryPlace)
 }
 
 // arrayPlace says where an entry behind the index block lies.
@@ -270,58 +270,58 @@ func (x *extensibleIndex) locate(i uint64) arrayPlace {
 func (x *extensibleIndex) front() uint64 { return uint64(14 + x.offLen) }
 
 // findInIndex returns the chunk at a place in a data block that the index block lists.
-func (x *extensibleIndex) findInIndex(entry arrayPlace) stored {
+func (x *extensibleIndex) findInIndex(place arrayPlace) stored {
 	skipped := uint64(0) // number of data blocks of the smaller secondary blocks
-	for k := range entry.super {
+	for k := range place.super {
 		skipped += 1 << (k / 2)
 	}
 
-	addr := x.pointer(x.blocks, 0, skipped+entry.block)
+	addr := x.pointer(x.blocks, 0, skipped+place.block)
 	if addr == undefined {
 		return nowhere
 	}
 
-	supported(entry.elems <= x.pageLen, "an extensible array with pages in its index block")
+	supported(place.elems <= x.pageLen, "an extensible array with pages in its index block")
 
-	return x.entry(span{addr: addr, front: x.front(), n: entry.elems, sig: "EADB", what: dataBlock}, entry.elem)
+	return x.entry(span{addr: addr, front: x.front(), n: place.elems, sig: "EADB", what: dataBlock}, place.elem)
 }
 
 // findInSuper returns the chunk at a place in a data block that a secondary block lists.
-func (x *extensibleIndex) findInSuper(entry arrayPlace) stored {
-	addr := x.pointer(x.blocks, 8*x.blocksInIndex(), uint64(entry.super-x.superInIndex()))
+func (x *extensibleIndex) findInSuper(place arrayPlace) stored {
+	addr := x.pointer(x.blocks, 8*x.blocksInIndex(), uint64(place.super-x.superInIndex()))
 	if addr == undefined {
 		return nowhere
 	}
 
 	pages := uint64(0)  // pages of a data block
 	bitLen := uint64(0) // bytes with a bit for each page of a data block
-	if entry.elems > x.pageLen {
-		pages = entry.elems / x.pageLen
+	if place.elems > x.pageLen {
+		pages = place.elems / x.pageLen
 		bitLen = (pages + 7) / 8
 	}
 
 	front := x.front()
-	bitsEnd := front + entry.blocks*bitLen
-	x.readSuper(addr, front, entry.blocks, bitLen)
+	bitsEnd := front + place.blocks*bitLen
+	x.readSuper(addr, front, place.blocks, bitLen)
 
-	data := x.pointer(x.super, bitsEnd, entry.block)
+	data := x.pointer(x.super, bitsEnd, place.block)
 
 	switch {
 	case data == undefined:
 		return nowhere
 	case pages == 0:
-		return x.entry(span{addr: data, front: front, n: entry.elems, sig: "EADB", what: dataBlock}, entry.elem)
+		return x.entry(span{addr: data, front: front, n: place.elems, sig: "EADB", what: dataBlock}, place.elem)
 	}
 
 	// The bits of all data blocks follow one another without gaps, although each block has room for whole bytes.
-	number := entry.elem / x.pageLen // of the page in its data block
-	if !bit(x.super[front:bitsEnd], entry.block*pages+number) {
+	number := place.elem / x.pageLen // of the page in its data block
+	if !bit(x.super[front:bitsEnd], place.block*pages+number) {
 		return nowhere
 	}
 
 	pageAddr := data + front + 4 + number*(x.pageLen*uint64(x.size)+4)
 
-	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, entry.elem%x.pageLen)
+	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, place.elem%x.pageLen)
 }
 
 // readSuper reads the secondary block at addr into super. It has front bytes, bitLen bytes with the bits of the pages

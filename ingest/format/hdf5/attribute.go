@@ -194,7 +194,7 @@ func (w *walker) attribute(b []byte) Attribute {
 	}
 
 	pad8 := version == 1
-	attr := Attribute{Name: raw.Latin1(cut(fields.field(nameSize, pad8)))}
+	attr := Attribute{Name: raw.Decoded(cut(fields.field(nameSize, pad8)))}
 	value := attributeValue{
 		datatype: fields.field(typeSize, pad8), dataspace: fields.field(spaceSize, pad8),
 		sharedType: flags&1 != 0, sharedSpace: flags&2 != 0,

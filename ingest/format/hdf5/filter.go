@@ -116,7 +116,7 @@ func (c *cursor) filter(version uint8) (f filter, name string) {
 
 	c.skip(2)
 	n := int(c.u16())
-	name = raw.Latin1(cut(c.take(nameSize)))
+	name = raw.Decoded(cut(c.take(nameSize)))
 
 	for range n {
 		f.params = append(f.params, c.u32())

@@ -109,18 +109,18 @@ func (p *parser) link(b []byte) (link Link) {
 
 	n := fields.uint(1 << (flags & 3))
 	p.unless(n <= uint64(fields.rest()), undefined, "the name of a link is longer than its message")
-	link.Name = raw.Latin1(fields.take(int(n)))
+	link.Name = raw.Decoded(fields.take(int(n)))
 
 	switch kind {
 	case linkHard:
 		link.addr = fields.u64()
 	case linkSoft:
 		link.Kind = SoftLink
-		link.Target = raw.Latin1(fields.take(int(fields.u16())))
+		link.Target = raw.Decoded(fields.take(int(fields.u16())))
 	case linkExternal: // a byte of flags, the file and the path, each with a zero byte at its end
 		link.Kind = ExternalLink
 		if v := fields.take(int(fields.u16())); len(v) > 0 {
-			link.Target = strings.Replace(strings.TrimRight(raw.Latin1(v[1:]), "\x00"), "\x00", ":", 1)
+			link.Target = strings.Replace(strings.TrimRight(raw.Decoded(v[1:]), "\x00"), "\x00", ":", 1)
 		}
 	default:
 		link.Kind = OtherLink
@@ -185,7 +185,7 @@ const (
 func (p *parser) symbolName(addr, offset uint64, names []byte) string {
 	p.unless(offset < uint64(len(names)), addr, "a name beyond the local heap")
 
-	name := raw.Latin1(cut(names[offset:]))
+	name := raw.Decoded(cut(names[offset:]))
 	p.charge(64 + int64(len(name)))
 
 	return name

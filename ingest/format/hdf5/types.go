@@ -349,7 +349,7 @@ func (t *Type) text(b []byte) string {
 		b = bytes.TrimRight(b, "\x00")
 	}
 
-	return raw.Latin1(b)
+	return raw.Decoded(b)
 }
 
 // variable returns the bytes of an element of variable length, from the global heap. size is the number of bytes of
@@ -381,7 +381,7 @@ func (p *parser) strings(heaps globalHeaps, typ *Type, b []byte, n int) []string
 
 		var text string
 		if typ.Variable {
-			text = raw.Latin1(cut(p.variable(heaps, element, 1)))
+			text = raw.Decoded(cut(p.variable(heaps, element, 1)))
 		} else {
 			text = typ.text(element)
 		}

@@ -122,7 +122,7 @@ func (h *header) keepHeadsOfEqualNames() {
 // matter.
 func (h *header) toUTF8(cell []byte) (string, error) {
 	if len(h.options.Columns) > 0 {
-		return raw.Latin1(cell), nil
+		return raw.Decoded(cell), nil
 	}
 
 	number := int64(0)
@@ -177,7 +177,7 @@ func (h *header) readBeside() (columns int, err error) {
 			return 0, err
 		}
 
-		h.keepAttribute(raw.Latin1(cells[0]) + ": " + raw.Latin1(cells[1]))
+		h.keepAttribute(raw.Decoded(cells[0]) + ": " + raw.Decoded(cells[1]))
 	}
 
 	return besideTime, nil

@@ -117,7 +117,7 @@ type headerRow struct {
 
 // namesTime reports whether the first cell names the time.
 func (r headerRow) namesTime() bool {
-	_, ok := clock.Named(SplitUnit(raw.Latin1(r.cells[0])))
+	_, ok := clock.Named(SplitUnit(raw.Decoded(r.cells[0])))
 	return ok
 }
 

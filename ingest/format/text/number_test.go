@@ -170,7 +170,7 @@ func TestWindows1252(t *testing.T) {
 		b[i] = byte(128 + i)
 	}
 
-	assert.Equal(t, want, raw.Latin1(b))
+	assert.Equal(t, want, raw.Decoded(b))
 
 	r, err := openString("T [\xb0C];n\xba \xf8 8 mm, CL\xb1dCL, \xfc. NN\n1.234,5;2\n2.345,5;3\n", ingest.Options{})
 	require.NoError(t, err)

@@ -98,7 +98,7 @@ var otherEncoding = regexp.MustCompile(strings.Join([]string{
 
 // Western returns the text of a line as UTF-8. A line in another encoding than UTF-8 and Windows-1252 is an error.
 func Western(path, place string, b []byte) (string, error) {
-	s := raw.Latin1(b)
+	s := raw.Decoded(b)
 	if otherEncoding.MatchString(s) && !utf8.Valid(b) {
 		return "", fault.At(path, place, "text in UTF-8, UTF-16 or Windows-1252",
 			"another encoding: "+strconv.Quote(fault.Clip(s)), "save the file as UTF-8")

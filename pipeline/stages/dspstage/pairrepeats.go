@@ -272,7 +272,7 @@ func joinRepeats(tab *table.Table, first, second []int) {
 			}
 		}
 
-		if (pairs.AtSetPoints{Table: tab}).Scatters(column.Name) {
+		if (pairs.AtSetPoints{Table: tab}).HasSetPoints(column.Name) {
 			for k := range column.Floats {
 				column.Floats[k] = (column.Floats[k] + other.Floats[k]) / 2
 			}

@@ -134,7 +134,7 @@ func (c *Columns) SetTolerances(exp Experiment, outcomes []string) error {
 			return err
 		}
 
-		set := tolerance.Name + pairs.SetColumn
+		set := tolerance.Name + pairs.SetPointSuffix
 		if slices.Contains(c.Conditions, set) {
 			return exp.Errorf(key, "the tables have a column %s with the set points, and a "+
 				"condition is called so; rename it where it comes from", set)

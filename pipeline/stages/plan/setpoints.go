@@ -49,7 +49,7 @@ func (p Points) AddSetPoints(tolerances []config.NamedString, tab *table.Table) 
 		points := found[tolerance.Name]
 
 		set := tab.Columns[i]
-		set.Name += pairs.SetColumn
+		set.Name += pairs.SetPointSuffix
 		set.Description = "set point of " + tolerance.Name + ", within " + tolerance.Value
 		set.Floats = nil
 		for _, value := range values {

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns the bytes before the first zero byte as text, without white space around it. Latin1 says how bytes
+// Text returns the bytes before the first zero byte as text, without white space around it. Decoded says how bytes
 // become text.
 func Text(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
-	return strings.TrimSpace(Latin1(b))
+	return strings.TrimSpace(Decoded(b))
 }
 
-// Latin1 returns b as text: as UTF-8 if b is valid UTF-8, and as Windows-1252 otherwise. Many writers store ° and µ in
+// Decoded returns b as text: as UTF-8 if b is valid UTF-8, and as Windows-1252 otherwise. Many writers store ° and µ in
 // Latin-1, whose characters are part of Windows-1252.
-func Latin1(b []byte) string {
+func Decoded(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
