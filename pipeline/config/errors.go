@@ -11,7 +11,7 @@ type pos struct{ line, col int }
 
 // Error is one fault of the file, at a place.
 type Error struct {
-	File      string
+	File      string // or the flag of the command line with its value
 	Line, Col int    // from 1; 0 if the fault concerns the whole file
 	Key       string // dotted path of the key
 	Text      string // expected, found, what to do

@@ -236,7 +236,7 @@ func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 	for i := range extra {
 		fits := func(x *planned) bool { return x.trained.Fits[i] }
 		if !slices.ContainsFunc(pl.experiments, fits) {
-			return &config.Error{File: f.Path, Text: noFit(extra[i], pl.experiments)}
+			return &config.Error{File: "--held-out " + extra[i].Name, Text: noFit(extra[i], pl.experiments)}
 		}
 	}
 
@@ -269,10 +269,8 @@ func noFit(s config.Split, all []*planned) string {
 		have = append(have, x.Name+" has "+strings.Join(x.ing.Conditions, ", "))
 	}
 
-	name := s.Name
 	unknown := s.Each
 	if len(s.Each) == 0 {
-		name = s.Test.String()
 		unknown = s.Test.Conditions()
 	}
 
@@ -287,6 +285,5 @@ func noFit(s config.Split, all []*planned) string {
 		}
 	}
 
-	return fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s%s", name, strings.Join(have, "; "),
-		near)
+	return fmt.Sprintf("no experiment that trains has these conditions; %s%s", strings.Join(have, "; "), near)
 }

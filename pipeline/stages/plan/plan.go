@@ -5,6 +5,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,9 +120,46 @@ func sameTask(a, b *engine.Task) bool {
 	return sameStage && sameSettings && sameInputs
 }
 
-// Errorf returns an error about a key of the experiment, such as "ingest.files".
+// Errorf returns an error about a key of the experiment, such as "ingest.files". If the key belongs to a split of the
+// command line, the error names the flag and shows no line of the file.
 func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
+	if name := e.askedSplit(key); name != "" {
+		return &config.Error{File: "--held-out " + name, Text: fmt.Sprintf(format, args...)}
+	}
+
 	return e.File.Errorf(e.Key+"."+key, format, args...)
+}
+
+// askedSplit returns the name of the split of the command line to which a key belongs, or "" if the key belongs to none
+// or to a split of the file.
+func (e *Experiment) askedSplit(key string) string {
+	place, isOfSplit := strings.CutPrefix(key, "train.splits.")
+	if !isOfSplit || len(e.Asked) == 0 {
+		return ""
+	}
+
+	if splitAt(e.File.Experiments[e.index].Train.Splits, place) != "" {
+		return ""
+	}
+
+	return splitAt(e.Asked, place)
+}
+
+// splitAt returns the name of the split to which a place belongs: "NAME", "NAME.test", or "CONDITION=VALUE" for a split
+// with the key each. It returns "" if there is no such split. If several splits fit, it returns the longest name:
+// "rpm=0.5" may be a split, or a place in the split "rpm=0".
+func splitAt(splits []config.Split, place string) string {
+	found := ""
+	for _, split := range splits {
+		isNamed := place == split.Name || strings.HasPrefix(place, split.Name+".")
+		startsWith := func(condition string) bool { return strings.HasPrefix(place, condition+"=") }
+		isOneValue := slices.ContainsFunc(split.Each, startsWith)
+		if (isNamed || isOneValue) && len(split.Name) > len(found) {
+			found = split.Name
+		}
+	}
+
+	return found
 }
 
 // OneOf returns an error about a name that a key of the experiment gives, unless the name is one of the known names.
