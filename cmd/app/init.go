@@ -19,8 +19,13 @@ import (
 func runInit(c *call) error {
 	dir := cmp.Or(c.arg(0), ".")
 	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return usage("pipeline init wants a folder, found %s", dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("%s: no such folder", dir)
+	case err != nil:
+		return fmt.Errorf("find folder: %w", err)
+	case !info.IsDir():
+		return usage("pipeline init wants a folder, found the file %s", dir)
 	}
 
 	if c.Bool("stdout") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func runInspect(c *call) error {
 
 	description, err := inspect.File(c.ctx, path, options)
 	if err != nil {
-		return err
+		return unlessConfiguration(path, err)
 	}
 
 	if err := checkInspected(description, c.String("channel"), c.Bool("values")); err != nil {
@@ -70,6 +71,18 @@ func checkInspected(description *inspect.Description, channel string, values boo
 	}
 
 	return nil
+}
+
+// unlessConfiguration returns err, the error of reading a file of data, or, if the file looks like a configuration,
+// which has no data, an error that names the command for it.
+func unlessConfiguration(path string, err error) error {
+	ending := strings.ToLower(filepath.Ext(path))
+	isYAML := ending == ".yaml" || ending == ".yml"
+	if !isYAML || !exists(path) {
+		return err
+	}
+
+	return usage("%s: this looks like a configuration: pipeline check %[1]s", path)
 }
 
 // findChannel returns the index of the channel of a recording that has a name.

@@ -27,7 +27,7 @@ func runJudge(c *call) error {
 
 	judgement, err := judge.Judge(c.ctx, options)
 	if err != nil {
-		return err
+		return unlessConfiguration(options.Predictions, err)
 	}
 
 	if !c.Bool("json") {

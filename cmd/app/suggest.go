@@ -88,7 +88,7 @@ func (s *suggestion) readCosts(c *call) (costs suggest.Costs, budget float64, er
 	axes := slices.Concat(s.names, s.candidates.Labels)
 	costs, budget, err = suggest.ReadCosts(axes, c.String("cost"), c.String("budget"))
 	if err != nil {
-		return suggest.Costs{}, 0, usage("pipeline suggest: %v", err)
+		return suggest.Costs{}, 0, usage("%v", err)
 	}
 
 	costs.Labels = s.candidates.Labels

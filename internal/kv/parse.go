@@ -8,8 +8,13 @@ import (
 	"strings"
 )
 
+// SyntaxError is the error about a part of a list that is not name=value.
+type SyntaxError struct{ Part string }
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("expected name=value, found %q", e.Part) }
+
 // Parse reads a list of names and values of a command line, such as "blades=3,rpm=5000". A value between slashes may
-// contain commas. Parse returns an error if a name occurs twice.
+// contain commas. Parse returns a *SyntaxError for a part that is not name=value, and an error if a name occurs twice.
 func Parse(text string) ([]Pair, error) {
 	var pairs []Pair
 	seen := map[string]bool{}
@@ -18,7 +23,7 @@ func Parse(text string) ([]Pair, error) {
 		key = strings.TrimSpace(key)
 		if !found || key == "" || strings.Contains(key, ",") {
 			term, _, _ := strings.Cut(text, ",")
-			return nil, fmt.Errorf("expected name=value, found %q", term)
+			return nil, &SyntaxError{Part: term}
 		}
 
 		if seen[key] {

@@ -421,6 +421,8 @@ func Find(list []Record, name string) (*Record, error) {
 		return found[0], nil
 	case len(list) == 0:
 		text = fmt.Sprintf("run %q: there are no records of runs here", name)
+	case len(found) == 0 && len(list) == 1:
+		text = fmt.Sprintf("run %q: there is only one run, number 1, as pipeline log lists it", name)
 	case len(found) == 0:
 		text = fmt.Sprintf("run %q: expected a number from 1 to %d, from -1 to -%d, or the beginning of an ID, as pipeline "+
 			"log lists them", name, len(list), len(list))

@@ -391,4 +391,7 @@ func TestFindNothing(t *testing.T) {
 
 	_, err := Find(nil, "1")
 	assert.ErrorContains(t, err, "no records of runs here")
+
+	_, err = Find(list[:1], "99")
+	assert.ErrorContains(t, err, `run "99": there is only one run, number 1`)
 }

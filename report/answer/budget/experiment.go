@@ -94,8 +94,8 @@ func Of(table *pairs.Pairs, stated *Stated, o Options) ([]Budget, error) {
 	}
 
 	if len(budgets) == 0 {
-		return nil, &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has these conditions; pipeline inspect "+
-			"lists the values of its triplets.arrow", table.Name)}
+		return nil, &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has %s; pipeline inspect %s lists the values",
+			table.Name, o.At, table.Source.Path)}
 	}
 
 	return budgets, nil
@@ -163,9 +163,13 @@ func (c *campaign) read() error {
 // readAxes reads the wanted values of conditions from the options.
 func (c *campaign) readAxes() (err error) {
 	c.axes, err = kv.Axes(c.At, func(name string) error { return c.Need("--at", "condition", name, c.conditions) })
+	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
+		return &fault.UsageError{Text: fmt.Sprintf("--at wants condition=value,…, found %q", syntax.Part)}
+	}
+
 	var usage *fault.UsageError
 	if err != nil && !errors.As(err, &usage) {
-		return &fault.UsageError{Text: fmt.Sprintf("--at wants condition=value,…: %v", err)}
+		return &fault.UsageError{Text: fmt.Sprintf("--at: %v", err)}
 	}
 
 	return err

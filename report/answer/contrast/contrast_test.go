@@ -189,14 +189,17 @@ func TestRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{A: "rotor", B: "rotor=2", Unit: "run"}, "--a wants column=value"},
+		{Options{A: "rotor", B: "rotor=2", Unit: "run"}, `--a wants column=value or column=/pattern/, found "rotor"`},
 		{Options{A: "rotor=/(/", B: "rotor=2", Unit: "run"}, "--a wants a regular expression"},
 		{
 			Options{A: "wing=1", B: "rotor=2", Unit: "run"},
 			`--a: DIR has no column "wing", but run, recording, rotor, a, c`,
 		},
 		{Options{A: "rotor=1", B: "rotor=2", Unit: "day"}, `--unit: DIR has no column "day", but run`},
-		{Options{A: "rotor=1", B: "rotor=9", Unit: "run"}, "expected rows with rotor=9, found none"},
+		{
+			Options{A: "rotor=1", B: "rotor=9", Unit: "run"},
+			"--b: no row of DIR has rotor=9; pipeline inspect DIR/triplets.arrow lists the values",
+		},
 		{
 			Options{A: "rotor=1", B: "rotor=2", Unit: "run", Outcomes: []string{"z"}},
 			`--outcome: DIR has no outcome "z", but y`,
@@ -213,7 +216,7 @@ func TestRefused(t *testing.T) {
 			c.o.Runs = []pairs.Source{pairs.FromPath(dir)}
 		}
 
-		want := strings.Replace(c.want, "DIR", dir, 1)
+		want := strings.ReplaceAll(c.want, "DIR", dir)
 		_, err := Compare(context.Background(), c.o)
 		assert.ErrorContains(t, err, want)
 	}

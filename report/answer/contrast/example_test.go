@@ -14,5 +14,5 @@ func ExampleCompare() {
 		Runs: []pairs.Source{pairs.FromPath("runs/drone")}, A: "2 blades", B: "blades=3", Unit: "run", Level: 0.95,
 	})
 	fmt.Println(err)
-	// Output: pipeline contrast: --a wants column=value or column=/pattern/: expected name=value, found "2 blades"
+	// Output: pipeline contrast: --a wants column=value or column=/pattern/, found "2 blades"
 }

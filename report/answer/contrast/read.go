@@ -33,7 +33,8 @@ func (c *comparison) read() error {
 		return err
 	}
 
-	titles := [2]string{c.Options.A, c.Options.B}
+	sides := [2]string{c.Options.A, c.Options.B}
+	titles := sides
 	for k, source := range c.Runs {
 		pairTable, err := source.Open(nil)
 		if err != nil {
@@ -56,10 +57,17 @@ func (c *comparison) read() error {
 	c.Result.A = titles[0]
 	c.Result.B = titles[1]
 	for side, title := range titles {
-		if !slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
-			return fault.At(c.Runs[side%len(c.Runs)].Name, "", "rows with "+title, "none",
-				"pipeline inspect lists the values of triplets.arrow")
+		if slices.ContainsFunc(c.rows, func(r row) bool { return r.side == side }) {
+			continue
 		}
+
+		source := c.Runs[side%len(c.Runs)]
+		if sides[side] == "" {
+			return fault.At(source.Path, "", "rows of "+title, "none", "measure some")
+		}
+
+		return usage("--%s: no row of %s has %s; pipeline inspect %s lists the values", []string{"a", "b"}[side],
+			source.Name, sides[side], source.Path)
 	}
 
 	return c.checkSides()

@@ -1,6 +1,7 @@
 package contrast
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -20,8 +21,12 @@ type term struct {
 // parseSide parses the text of a side, such as "blades=2,run=/^a/".
 func parseSide(flag, text string) ([]term, error) {
 	parts, err := kv.Parse(text)
+	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
+		return nil, usage("--%s wants column=value or column=/pattern/, found %q", flag, syntax.Part)
+	}
+
 	if err != nil {
-		return nil, usage("--%s wants column=value or column=/pattern/: %v", flag, err)
+		return nil, usage("--%s: %v", flag, err)
 	}
 
 	var terms []term

@@ -125,8 +125,13 @@ func predictsAlike(a, b Card) bool {
 func modelFiles(path string) ([]string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
+		hint := "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json"
+		if trained := trainedSplits(filepath.Dir(path)); trained != nil {
+			hint = "the trained splits there are " + strings.Join(trained, ", ")
+		}
+
 		return nil, fault.At(path, "", "an experiment, EXPERIMENT/SPLIT, a folder with models or a model.json", "nothing",
-			"pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json")
+			hint)
 	}
 
 	if !fi.IsDir() {
@@ -172,6 +177,20 @@ func experimentFiles(path string) ([]string, error) {
 	}
 
 	return nil, fault.At(path, "", "model.json, or seed-*/model.json", "none in the folder", hint)
+}
+
+// trainedSplits returns the names of the splits with models in a folder of splits. It returns nil for other folders.
+func trainedSplits(dir string) []string {
+	if filepath.Base(dir) != "splits" {
+		return nil
+	}
+
+	var names []string
+	for _, file := range glob(dir, "*/seed-*/model.json") {
+		names = append(names, filepath.Base(filepath.Dir(filepath.Dir(file))))
+	}
+
+	return slices.Compact(names)
 }
 
 // finalModel returns the split of an experiment's folder that holds nothing out, or "" if there is none.

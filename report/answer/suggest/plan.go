@@ -39,18 +39,22 @@ func (c Costs) isSame(axis int, a, b Candidate) bool {
 
 // ReadCosts parses the costs of measurements and of changes of axes, such as "blades=60min,rpm=1min,repeat=2min", and a
 // budget, such as "4h". names are the names of the axes. All amounts must be times in s, min, h or d, or all must be
-// numbers without unit. Axes that cost does not name cost nothing to change. The text of an error begins with "cost" or
-// "budget".
+// numbers without unit. Axes that cost does not name cost nothing to change. The errors name the flags
+// --cost and --budget.
 func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	terms, err := kv.Parse(cost)
+	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
+		return Costs{}, 0, fmt.Errorf("--cost wants costs such as %s=60min, found %q", names[0], syntax.Part)
+	}
+
 	switch {
 	case err != nil:
-		return Costs{}, 0, fmt.Errorf("cost: what a change costs, such as %s=60min: %w", names[0], err)
+		return Costs{}, 0, fmt.Errorf("--cost: %w", err)
 	case terms == nil:
-		return Costs{}, 0, fmt.Errorf("cost: expected what changes and measurements cost, such as %s=60min,repeat=2min, "+
-			"found none", names[0])
+		return Costs{}, 0, fmt.Errorf("state what changes and measurements cost with --cost, such as "+
+			"--cost %s=60min,repeat=2min", names[0])
 	case budget == "":
-		return Costs{}, 0, errors.New("budget: expected what a session may cost, such as 4h, found none")
+		return Costs{}, 0, errors.New("state what a session may cost with --budget, such as --budget 4h")
 	}
 
 	var found amounts
@@ -60,11 +64,11 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	for _, term := range terms {
 		k := slices.Index(known, term.Key)
 		if k < 0 {
-			return Costs{}, 0, fmt.Errorf("cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "), term.Key,
-				spelling.DidYouMean(term.Key, known))
+			return Costs{}, 0, fmt.Errorf("--cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "),
+				term.Key, spelling.DidYouMean(term.Key, known))
 		}
 
-		prices[k], err = found.read("cost."+term.Key, term.Value)
+		prices[k], err = found.read("--cost: "+term.Key, term.Value)
 		if err != nil {
 			return Costs{}, 0, err
 		}
@@ -72,7 +76,7 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 		sum += prices[k]
 	}
 
-	most, err := found.read("budget", budget)
+	most, err := found.read("--budget", budget)
 	if err != nil {
 		return Costs{}, 0, err
 	}
@@ -83,9 +87,9 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 		return Costs{}, 0, fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", found.plain,
 			found.timed)
 	case sum == 0:
-		return Costs{}, 0, errors.New("cost: expected a cost above zero, found none")
+		return Costs{}, 0, errors.New("--cost: expected a cost above zero, found none")
 	case most == 0:
-		return Costs{}, 0, fmt.Errorf("budget: expected a budget above zero, found %q", budget)
+		return Costs{}, 0, fmt.Errorf("--budget: expected a budget above zero, found %q", budget)
 	case found.timed != "":
 		costs.Unit = "min"
 	}

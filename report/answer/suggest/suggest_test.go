@@ -283,18 +283,18 @@ func TestReadCosts(t *testing.T) {
 	}
 
 	for _, c := range [][3]string{
-		{"speed=1min", "4h", `cost: expected repeat or one of blades, rpm, found "speed"`},
-		{"blades", "4h", `such as blades=60min: expected name=value, found "blades"`},
-		{"rpm=1week", "4h", `cost.rpm: expected a number, or a time in s, min, h or d, found "1week"`},
+		{"speed=1min", "4h", `--cost: expected repeat or one of blades, rpm, found "speed"`},
+		{"blades", "4h", `--cost wants costs such as blades=60min, found "blades"`},
+		{"rpm=1week", "4h", `--cost: rpm: expected a number, or a time in s, min, h or d, found "1week"`},
 		{"rpm=-1", "4", `found "-1"`},
 		{"rpm=NaN", "4", `found "NaN"`},
-		{"blades=60min,repeat=2", "4h", "cost.repeat: expected times or numbers without unit, found both"},
-		{"rpm=0,repeat=0", "4h", "cost: expected a cost above zero"},
-		{"rpm=1min", "90", "budget: expected times or numbers without unit"},
-		{"rpm=1min", "0min", "budget: expected a budget above zero"},
-		{"rpm=1min", "x", "budget: expected a number, or a time"},
-		{"rpm=1min", "", "budget: expected what a session may cost"},
-		{"", "4h", "cost: expected what changes and measurements cost"},
+		{"blades=60min,repeat=2", "4h", "--cost: repeat: expected times or numbers without unit, found both"},
+		{"rpm=0,repeat=0", "4h", "--cost: expected a cost above zero"},
+		{"rpm=1min", "90", "--budget: expected times or numbers without unit"},
+		{"rpm=1min", "0min", "--budget: expected a budget above zero"},
+		{"rpm=1min", "x", "--budget: expected a number, or a time"},
+		{"rpm=1min", "", "state what a session may cost with --budget, such as --budget 4h"},
+		{"", "4h", "with --cost, such as --cost blades=60min,repeat=2min"},
 	} {
 		_, _, err := ReadCosts(names, c[0], c[1])
 		if c[2] == "" {
