@@ -143,6 +143,7 @@ func ReadTables(files []TableFile, options TableOptions) (*PairTable, error) {
 	r.nameOccasions()
 	rows := int64(r.N)
 	if len(options.Repeats) > 0 {
+		r.warnOfStatements()
 		if err := r.pairRepeats(); err != nil {
 			return nil, err
 		}
@@ -331,8 +332,9 @@ type tableReader struct {
 	keptIDs keptNames           // of conditions
 	unitsIn map[string][]string // the units in each column of units
 
-	places       []rowPlace // of each row
-	rowsWithGaps []string   // rows that are left out, since they lack a value
+	stated       []*statement // in the headers of the files
+	places       []rowPlace   // of each row
+	rowsWithGaps []string     // rows that are left out, since they lack a value
 
 	measured  *PairTable  // the rows of Repeats while they are paired
 	setPoints [][]float64 // X of measured at its set points

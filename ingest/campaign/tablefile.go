@@ -113,6 +113,7 @@ func (r *tableReader) readFile(i int) error {
 		return err
 	}
 
+	r.keepStatements(reader.Info())
 	more, err := r.checkExtra(extra)
 	if err != nil {
 		return err

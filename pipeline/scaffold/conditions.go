@@ -16,6 +16,8 @@ func (p *plan) findConditions(files []string) []string {
 	if p.Conditions != "" {
 		files = p.fromLog(files)
 		names = p.sheet
+	} else {
+		p.addStatements(names)
 	}
 
 	mayBeTable := p.Format == "text" || p.Format == "parquet"
@@ -49,7 +51,8 @@ func (p *plan) fromNames(s *sheet, files []string) []string {
 
 	p.leaveLacking(s)
 	p.takeNames(s)
-	if p.Pattern == "" {
+	isOfHeaders := slices.ContainsFunc(s.fields, func(column *field) bool { return column.why == ofHeaders })
+	if p.Pattern == "" && !isOfHeaders {
 		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}
 

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -65,6 +66,7 @@ func (p *plan) fromResults(names *sheet) bool {
 // returns nil if the rows are samples in time, and notes what a table of results would need if the rows look measured.
 func (p *plan) findRepeats(s *sheet, files int) *config.Table {
 	s.decideResults()
+	hasPlaces := s.takePlaces()
 
 	inputs := s.withRole(input)
 	var hiding []*field
@@ -83,6 +85,13 @@ func (p *plan) findRepeats(s *sheet, files int) *config.Table {
 			"repeats where they are wrong", s.source, s.rows, strings.Join(namesOf(inputs), ", "))
 
 		return s.resultsTable(s.runColumn(s.groupRows(inputs...)))
+	}
+
+	if hasPlaces {
+		p.note("%s: the rows are places, which are the same in every file: no mean over them is taken", s.source)
+		p.noteRepeats(s, true, append(settings, hiding...))
+
+		return s.resultsTable("")
 	}
 
 	couldRepeat := s.clock == "" && (files == 1 || len(hiding) > 0) && len(settings)+len(hiding) > 0
@@ -138,6 +147,59 @@ func (s *sheet) isTable(groups [][]int, files int) bool {
 	isSet := isExact || scatters && areShort
 
 	return isSet && sizes[len(sizes)/2] <= mostRepeats
+}
+
+// placeHead matches headers of places.
+var placeHead = lazy(`[xyzr](/[cdb]|_[cdb])?|pos(ition)?|station|tap|port|chord|span|azimuth`)
+
+// takePlaces makes inputs of all columns of places if one is an input, and reports whether there is one. Otherwise taps
+// at one x on the two sides of a wing would be repeats.
+func (s *sheet) takePlaces() bool {
+	if s.clock != "" || !slices.ContainsFunc(s.withRole(input), s.isPlace) {
+		return false
+	}
+
+	for _, column := range s.withRole(remark) {
+		if s.isPlace(column) && column.countDistinct() > 1 {
+			column.setRole(input, "")
+		}
+	}
+
+	return true
+}
+
+// isPlace reports whether a column has the same values, row by row, in each of several files: the rows of a file are
+// places, such as taps, and no samples in time. Even steps under an unknown header may be a clock.
+func (s *sheet) isPlace(column *field) bool {
+	first, _ := slices.BinarySearch(s.fileOf, 1) // the number of rows of the first file
+	isOfFiles := 0 < first && first < s.rows
+	if !isOfFiles || column.fromName || column.values == nil {
+		return false
+	}
+
+	for row, value := range column.values {
+		if value != column.values[row%first] || s.fileOf[row] != row/first {
+			return false
+		}
+	}
+
+	return column.hasWord(placeHead) || !isEven(column.values[:first])
+}
+
+// isEven reports whether values rise in equal steps, to a thousandth of a step.
+func isEven(values []float64) bool {
+	if len(values) < 2 {
+		return true
+	}
+
+	step := values[1] - values[0]
+	for i := 1; i < len(values); i++ {
+		if math.Abs(values[i]-values[i-1]-step) > 1e-3*math.Abs(step) {
+			return false
+		}
+	}
+
+	return step > 0
 }
 
 // hasMeasured reports whether a column is of things, or called as an outcome.

@@ -296,19 +296,35 @@ const (
 	mostAttribute  = 1024 // bytes of an attribute with its name
 )
 
-// keepAttribute keeps a "key: value" or "key = value" line from before the data.
+// nextStatement matches the separator and the name of a further statement in a line: "AoA: 5 deg - Uinf: 11 m/s".
+var nextStatement = regexp.MustCompile(`(?:\s+-\s+|\s*[,;|]\s+|\t+|\s{2,})\pL[^:=,;|\t]{0,40}[:=]`)
+
+// keepAttribute keeps the statements "key: value" or "key = value" of a line from before the data.
 func (l *layout) keepAttribute(s string) {
-	if len(l.attributes) >= mostAttributes || len(s) > mostAttribute || !utf8.ValidString(s) {
+	if len(s) > mostAttribute || !utf8.ValidString(s) {
 		return
 	}
 
+	first := strings.IndexAny(s, ":=") + 1
+	begin := 0
+	for _, next := range nextStatement.FindAllStringIndex(s[first:], -1) {
+		l.keepStatement(s[begin : first+next[0]])
+		begin = first + next[0]
+	}
+
+	l.keepStatement(s[begin:])
+}
+
+// keepStatement keeps a text "key: value" or "key = value", which separators may surround.
+func (l *layout) keepStatement(s string) {
+	s = strings.TrimLeft(s, " \t,;|-")
 	i := strings.IndexAny(s, ":=")
-	if i <= 0 {
+	if i <= 0 || len(l.attributes) >= mostAttributes {
 		return
 	}
 
 	name := strings.TrimSpace(s[:i])
-	value := strings.Trim(s[i+1:], " \t,;")
+	value := strings.Trim(s[i+1:], " \t,;|")
 	if name != "" && value != "" {
 		l.attributes = append(l.attributes, ingest.Attribute{Name: name, Value: value})
 	}

@@ -376,6 +376,32 @@ func TestTextAttributes(t *testing.T) {
 		r.Info().Attributes)
 }
 
+// One line may make several statements. The pairs of names and values are as a reader of the line tells them apart.
+func TestStatementsOfOneLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"AoA: 5.00 deg - Uinf: 11.06 m/s":  "AoA=5.00 deg|Uinf=11.06 m/s",
+		"a = 1, b = 2; c = 3":              "a=1|b=2|c=3",
+		"a: 1\tb: 2":                       "a=1|b=2",
+		"a: 1   b: 2":                      "a=1|b=2",
+		"Date: 2024-01-02, Time: 12:30:15": "Date=2024-01-02|Time=12:30:15",
+		"note: seen - not repeated":        "note=seen - not repeated",
+		"title: wing, half, left":          "title=wing, half, left",
+		"file: C:\\data\\a.csv":            "file=C:\\data\\a.csv",
+		"see: https://example.org/a":       "see=https://example.org/a",
+		"range: -5 - 5 deg":                "range=-5 - 5 deg",
+	} {
+		r, err := openString("# "+line+"\na,b\n1,2\n3,4\n", ingest.Options{})
+		require.NoError(t, err, line)
+
+		var got []string
+		for _, attribute := range r.Info().Attributes {
+			got = append(got, attribute.Name+"="+attribute.Value)
+		}
+
+		assert.Equal(t, want, strings.Join(got, "|"), line)
+	}
+}
+
 // TestTextRefused reads texts that must be refused, with an error that names the place and what was expected and found.
 func TestTextRefused(t *testing.T) {
 	for _, c := range []struct {

@@ -1,0 +1,64 @@
+package campaign
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"doubletake/ingest/condition"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Two files of repeats state something in their headers. The reader must warn if the settings differ and no input has
+// them; it must not warn of counters, clocks and the state of the air, or if an input states the same.
+func TestStatementsOfHeaders(t *testing.T) {
+	for _, c := range []struct {
+		first, second string
+		given         []float64 // the input alpha_deg of each file
+		warns         bool
+	}{
+		{first: "AoA: 0 deg", second: "AoA: 5 deg", warns: true},
+		{first: "flap = 0", second: "flap = 20", warns: true},
+		{first: "speed: 11.0 m/s", second: "speed: 26.4 m/s", warns: true},
+		{first: "AoA: 5 deg", second: "AoA: 5.0 deg"},
+		{first: "AoA: 0 deg", second: "AoA: 5 deg", given: []float64{0, 5}},
+		{first: "AoA: 0 deg", second: "AoA: 5 deg", given: []float64{0, 7}, warns: true},
+		{first: "Run: 1", second: "Run: 2"},
+		{first: "Test no.: 1", second: "Test no.: 2"},
+		{first: "Temperature [C]: 20.1", second: "Temperature [C]: 20.4"},
+		{first: "Operator: A", second: "Operator: B"},
+	} {
+		dir := t.TempDir()
+		options := TableOptions{Inputs: []string{"x"}, Repeats: []string{"p"}}
+		if c.given != nil {
+			options.Inputs = append(options.Inputs, "alpha_deg")
+			options.Given = []string{"alpha_deg"}
+		}
+
+		var files []TableFile
+		for i, head := range []string{c.first, c.second} {
+			path := filepath.Join(dir, fmt.Sprintf("r%d.dat", i))
+			text := "# " + head + "\nx,p\n1,10.5\n1,10.7\n2,11.5\n2,11.7\n"
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+
+			file := TableFile{Path: path, Name: path}
+			if c.given != nil {
+				file.Values = condition.Values{Numbers: map[string]float64{"alpha_deg": c.given[i]}}
+			}
+
+			files = append(files, file)
+		}
+
+		table, err := ReadTables(files, options)
+		require.NoError(t, err)
+
+		found := fmt.Sprint(table.Warnings)
+		if c.warns {
+			assert.Contains(t, found, "rows that differ in it count as repeats", c.first)
+		} else {
+			assert.NotContains(t, found, "count as repeats", c.first)
+		}
+	}
+}

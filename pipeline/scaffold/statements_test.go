@@ -1,0 +1,56 @@
+package scaffold
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Files with one pressure for each tap state the angle and the speed in a comment, and the names only count the files.
+// Each writing is one that a program or a person uses; the angle and the speed that conditions.csv must have are the
+// ones from which the test writes the header.
+func TestSettingsInHeaders(t *testing.T) {
+	for name, head := range map[string]string{
+		"one line, dash":      "# AoA: %.2f deg - Uinf: %.2f m/s\n",
+		"one line, comma":     "# AoA = %.2f, Uinf = %.2f\n",
+		"one line, semicolon": "# AoA=%.2f; Uinf=%.2f\n",
+		"one line, tab":       "# AoA: %.2f\tUinf: %.2f\n",
+		"one line, bar":       "# AoA: %.2f | Uinf: %.2f\n",
+		"two lines":           "# AoA: %.2f deg\n# Uinf: %.2f m/s\n",
+		"other names":         "%% alpha: %.2f deg\n%% speed: %.2f m/s\n",
+		"with a remark":       "# Operator: A. B. - AoA: %.2f deg - Uinf: %.2f m/s\n# Temperature: 12.0\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			want := "file,alpha_deg,u_inf_m_s\n"
+			for i := range 6 {
+				alpha := 5 * float64(i%3)
+				speed := []float64{11.02, 26.35}[i/3]
+				want += fmt.Sprintf("group_test_%d.dat,%g,%g\n", i, alpha, speed)
+				write(t, dir, fmt.Sprintf("group_test_%d.dat", i), fmt.Sprintf(head, alpha, speed)+taps(alpha*speed))
+			}
+
+			found, err := Look(dir)
+			require.NoError(t, err)
+			assert.Equal(t, want, found.Conditions)
+			assert.Contains(t, found.YAML, `inputs: ["x", "y", "alpha_deg", "u_inf_m_s"]`)
+			assert.Contains(t, fmt.Sprint(found.Notes), "the rows are places")
+		})
+	}
+}
+
+// taps returns the rows of a file: three taps on each side at the same x.
+func taps(load float64) string {
+	var b strings.Builder
+	b.WriteString("# x y p_avg\n")
+	for _, y := range []float64{0.02, -0.02} {
+		for _, x := range []float64{0.01, 0.04, 0.11} {
+			fmt.Fprintf(&b, "%g %g %g\n", x, y, 1+load*x*y)
+		}
+	}
+
+	return b.String()
+}
