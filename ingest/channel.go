@@ -45,6 +45,22 @@ func FindChannel(info Info, name string) (int, error) {
 	return 0, unknownChannel(info, name)
 }
 
+// HasNumberedColumns reports whether the file is a text whose header does not name its columns, so that their names are
+// their numbers.
+func (i Info) HasNumberedColumns() bool {
+	if i.Format != "text" || len(i.Channels) == 0 {
+		return false
+	}
+
+	for _, c := range i.Channels {
+		if _, err := strconv.Atoi(c.Name); err != nil {
+			return false
+		}
+	}
+
+	return true
+}
+
 // sameName reports whether name is exactly the channel's name.
 func sameName(c Channel, name string) bool { return c.Name == name }
 
@@ -117,6 +133,14 @@ func unknownChannel(info Info, name string) error {
 	names := info.Names()
 	e := fault.At(info.Path, "", fmt.Sprintf("a channel %q", name), "only "+fault.Quoted(names),
 		"name one of these in the configuration, or correct the header")
+
+	if _, err := strconv.Atoi(name); err == nil && info.HasNumberedColumns() {
+		e.Found = fmt.Sprintf("%d columns without names", len(names))
+		e.Hint = "columns without names are numbered, and in a file with another number of columns a number may mean " +
+			"another quantity: exclude this file, or read such files in an experiment of their own"
+
+		return e
+	}
 
 	near := spelling.Nearest(name, names, 1)
 	if len(near) == 0 || len(name) <= maxTypos {

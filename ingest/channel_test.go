@@ -53,3 +53,20 @@ func TestPathError(t *testing.T) {
 		ingesttest.WantDataError(t, nil, err, want)
 	}
 }
+
+// Columns without names are called by their numbers. If a file has too few of them, correcting a header is no remedy.
+func TestNumberedColumns(t *testing.T) {
+	numbered := ingest.Info{Path: "x", Format: "text", Channels: []ingest.Channel{{Name: "1"}, {Name: "2"}}}
+	assert.True(t, numbered.HasNumberedColumns())
+
+	got, err := ingest.FindChannel(numbered, "3")
+	ingesttest.WantDataError(t, got, err, "found 2 columns without names (columns without names are numbered")
+
+	for _, info := range []ingest.Info{
+		{Format: "text"},
+		{Format: "text", Channels: []ingest.Channel{{Name: "1"}, {Name: "Fx"}}},
+		{Format: "mat", Channels: numbered.Channels},
+	} {
+		assert.False(t, info.HasNumberedColumns())
+	}
+}

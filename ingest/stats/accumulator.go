@@ -61,6 +61,7 @@ type accumulator struct {
 	step           float64 // step of the quantisation; 0: samples are floating-point numbers
 	least          float64 // smallest difference of two neighbours that follow has seen, for floating-point samples
 	clipLo, clipHi int64   // samples in stretches of minPlateau or more at lo, and at hi
+	held           int64   // samples in stretches of minPlateau or more at any value
 	flankLo        float64 // greatest step into or out of such a stretch at lo
 	flankHi        float64 // the same at hi
 }
@@ -305,6 +306,8 @@ func (a *accumulator) close(next float64) {
 		return
 	}
 
+	a.held += a.len
+
 	flank := 0.0
 	if !a.first {
 		flank = math.Abs(a.value - a.prior)
@@ -361,6 +364,23 @@ func (a *accumulator) stats() (summary Summary, flank float64) {
 	}
 
 	return summary, flank
+}
+
+// isHeld reports whether most samples repeat their neighbours, and not only at the extremes: the values come from a
+// slower source, which holds each value until the next one.
+func (a *accumulator) isHeld() bool {
+	end := *a
+	end.close(math.NaN())
+
+	return 2*(end.held-end.clipLo-end.clipHi) > end.n
+}
+
+// restsAtZero reports whether only the lower extreme has plateaus and is zero, as of a motor that was off.
+func (a *accumulator) restsAtZero() bool {
+	end := *a
+	end.close(math.NaN())
+
+	return end.lo == 0 && end.clipLo > 0 && end.clipHi == 0
 }
 
 // clippedFlank returns the greatest step into or out of a plateau at an extreme, or 0 if there is none.

@@ -3,9 +3,11 @@ package stats
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +176,15 @@ func TestScanWarnings(t *testing.T) {
 		return x
 	}
 
+	hold := func(x []float64, times int) []float64 {
+		var held []float64
+		for _, v := range x {
+			held = append(held, slices.Repeat([]float64{v}, times)...)
+		}
+
+		return held
+	}
+
 	sine := make([]float64, 4000)
 	for i := range sine {
 		sine[i] = math.Round(1000*math.Sin(float64(i)*0.003)) / 32768
@@ -195,6 +206,9 @@ func TestScanWarnings(t *testing.T) {
 		{"a slow wave of floats is no clipping", "", sine, 0},
 		{"stuck", "stuck-column", stuck, 1. / 32768},
 		{"too few to be stuck", "", few, 0},
+		{"a slow source that holds its values", "", hold(noise(40, 5000), 100), 0},
+		{"a slow source of integers", "", hold(clip(noise(40, 1000), 32767), 100), 1. / 32768},
+		{"clipped half of the time", "clipping", clip(noise(4000, 5000), 3000), 0},
 	} {
 		m := ingesttest.NewMemory(c.x)
 		m.Step = c.step
@@ -336,4 +350,23 @@ func TestScanLengths(t *testing.T) {
 
 	s, _, err = Scan(t.Context(), m, run(1, 0))
 	ingesttest.WantDataError(t, s, err, "one length", "2 samples")
+}
+
+// A motor that stands still half of the time gives zeros, which no gain changes: the warning asks what they are. A
+// signal that is cut at another level is clipped.
+func TestRestAtZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 5))
+	for low, want := range map[float64]string{0: "was it off, or is it cut off below 0?", 10: "is clipped"} {
+		x := make([]float64, 2000)
+		for i := range x {
+			x[i] = low
+			if i > 1000 {
+				x[i] = 4000 + 100*rng.NormFloat64()
+			}
+		}
+
+		_, warnings, err := Scan(context.Background(), ingesttest.NewMemory(x), ingest.Run{Row1: -1})
+		require.NoError(t, err)
+		assert.Contains(t, fmt.Sprint(warnings), want)
+	}
 }

@@ -43,6 +43,7 @@ func (p *plan) readHeaders(files []string) {
 	}
 
 	p.chooseChannels(files, infos[0])
+	p.noteNumberedColumns(files, infos)
 
 	hasAttributes := func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }
 	if slices.ContainsFunc(format.All(), hasAttributes) {
@@ -50,6 +51,28 @@ func (p *plan) readHeaders(files []string) {
 	}
 
 	p.takeSidecars(files)
+}
+
+// noteNumberedColumns notes texts without names of columns that have another number of columns than the first: column 3
+// of one may be column 2 of the other.
+func (p *plan) noteNumberedColumns(files []string, infos []ingest.Info) {
+	if !infos[0].HasNumberedColumns() {
+		return
+	}
+
+	var others []string
+	for i, info := range infos {
+		if len(info.Channels) > 0 && len(info.Channels) != len(infos[0].Channels) {
+			others = append(others, files[i])
+		}
+	}
+
+	if len(others) == 0 {
+		return
+	}
+
+	p.note("%s: the columns have no names, and their number is not %d as in %s: the same number may mean another quantity; "+
+		"keep one kind under files", someFiles(others), len(infos[0].Channels), files[0])
 }
 
 // readHeader reads the header of a recording.

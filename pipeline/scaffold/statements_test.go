@@ -54,3 +54,22 @@ func taps(load float64) string {
 
 	return b.String()
 }
+
+// Two loggers wrote files without a header, one of them with a clock: init names the files of the other kind.
+func TestNumberedColumnsNoted(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		for k, row := range []string{"%d,%[1]d00,%d,7.5\n", "%d,%d,7.5\n"} {
+			var b strings.Builder
+			for n := range 120 {
+				fmt.Fprintf(&b, row, n, (n*7919)%101)
+			}
+
+			write(t, dir, fmt.Sprintf("wake_alpha%d_set%d.csv", 5*i, k+1), b.String())
+		}
+	}
+
+	found, err := Look(dir)
+	require.NoError(t, err)
+	assert.Contains(t, fmt.Sprint(found.Notes), "3 files (first wake_alpha0_set2.csv): the columns have no names")
+}

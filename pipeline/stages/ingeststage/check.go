@@ -275,6 +275,7 @@ func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, er
 
 	warnings = append(warnings, rec.warnRates(files, readable)...)
 	warnings = append(warnings, warnCutShort(files, readable)...)
+	warnings = append(warnings, warnNumberedColumns(files, readable)...)
 
 	return warnings, errors.Join(faults...)
 }
@@ -331,6 +332,26 @@ func warnCutShort(files []*FileResult, readable []int) []ingest.Warning {
 	}
 
 	return campaign.WarnCutShort(lengths)
+}
+
+// warnNumberedColumns warns if texts without names of columns have different numbers of columns: column 3 of one may be
+// column 2 of the other. readable contains the indices of the files that could be read.
+func warnNumberedColumns(files []*FileResult, readable []int) []ingest.Warning {
+	var first *FileResult
+	for _, i := range readable {
+		file := files[i]
+		switch {
+		case !file.Info.HasNumberedColumns():
+		case first == nil:
+			first = file
+		case len(file.Info.Channels) != len(first.Info.Channels):
+			return []ingest.Warning{ingest.Warn(file.Path, "numbered-columns", "its %d columns have no names, and %s has %d: "+
+				"the same number may mean another quantity in the two; exclude one kind of file, or read each kind in an "+
+				"experiment of its own", len(file.Info.Channels), first.Path, len(first.Info.Channels))}
+		}
+	}
+
+	return nil
 }
 
 // maxScanned bounds the bytes of an experiment's files whose samples CheckFiles reads to find samples that are not
