@@ -22,8 +22,8 @@ type statement struct {
 
 // noSetting matches names of numbers that differ between files of equal settings: counters, clocks, the state of the
 // air and what describes the file itself.
-var noSetting = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:runs?|tests?|lauf|no|nr|num|number|index|id|serial|version|date|` +
-	`datum|time|zeit|start|end|duration|samples?|points?|rows?|lines?|records?|count|averages|channels?|rate|fs|` +
+var noSetting = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:runs?|tests?|lauf|no|nr|num|number|index|id|serial|version|` +
+	`date|datum|time|zeit|start|end|duration|samples?|points?|rows?|lines?|records?|count|averages|channels?|rate|fs|` +
 	`temp|temperature?|t(?:amb|air|room)|p(?:amb|atm)|pressure|density|rho|humidity|viscosity|baro|barometer)(?:$|[^\pL])`)
 
 // keepStatements keeps the numbers that the header of the current file states. The columns of the file must have their

@@ -71,8 +71,8 @@ func (p *plan) noteNumberedColumns(files []string, infos []ingest.Info) {
 		return
 	}
 
-	p.note("%s: the columns have no names, and their number is not %d as in %s: the same number may mean another quantity; "+
-		"keep one kind under files", someFiles(others), len(infos[0].Channels), files[0])
+	p.note("%s: the columns have no names, and their number is not %d as in %s: the same number may mean another "+
+		"quantity; keep one kind under files", someFiles(others), len(infos[0].Channels), files[0])
 }
 
 // readHeader reads the header of a recording.
