@@ -97,7 +97,8 @@ func (p *plan) settingChannels() (channels []int) {
 	for i, channel := range p.Channels {
 		column := &field{name: channel, head: channel, unit: p.units[i]}
 		isClock := i < len(p.isRising) && p.isRising[i]
-		if !column.hasWord(outcomeWords) && (isClock || column.isSetting()) {
+		isOutcome := column.hasWord(outcomeWords) && !column.hasWord(uncertaintyWords)
+		if !isOutcome && (isClock || column.isSetting()) {
 			channels = append(channels, i)
 		}
 	}

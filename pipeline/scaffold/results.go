@@ -87,8 +87,14 @@ func (p *plan) findRepeats(s *sheet, files int) *config.Table {
 		return s.resultsTable(s.runColumn(s.groupRows(inputs...)))
 	}
 
-	if hasPlaces {
-		p.note("%s: the rows are places, which are the same in every file: no mean over them is taken", s.source)
+	sweeps := s.sweptInputs()
+	if hasPlaces || isTable && len(sweeps) > 0 {
+		what := "places, which are the same in every file"
+		if !hasPlaces {
+			what = "settings of " + strings.Join(namesOf(sweeps), ", ")
+		}
+
+		p.note("%s: the rows are %s: no mean over them is taken", s.source, what)
 		p.noteRepeats(s, true, append(settings, hiding...))
 
 		return s.resultsTable("")
@@ -166,6 +172,41 @@ func (s *sheet) takePlaces() bool {
 	}
 
 	return true
+}
+
+// leastSwept is the number of set points in a file from which the file is a sweep over them.
+const leastSwept = 3
+
+// sweptInputs returns the inputs that each of several short files sweeps, such as the angle of a polar: most rows of a
+// file have a value of their own. The rows of such a file are results, and no samples of one setting.
+func (s *sheet) sweptInputs() []*field {
+	files, indices := lists.Index(s.fileOf)
+	if s.clock != "" || len(indices) < 2 || s.rows >= mostSamples*len(indices) {
+		return nil
+	}
+
+	var swept []*field
+	for _, column := range s.withRole(input) {
+		if column.fromName || column.values == nil || !column.hasWord(inputWords) {
+			continue
+		}
+
+		isSwept := true
+		for _, rows := range lists.Alike(files) {
+			points := map[float64]bool{}
+			for _, row := range rows {
+				points[column.pointOrValue(row)] = true
+			}
+
+			isSwept = isSwept && len(points) >= leastSwept && 2*len(points) > len(rows)
+		}
+
+		if isSwept {
+			swept = append(swept, column)
+		}
+	}
+
+	return swept
 }
 
 // isPlace reports whether a column has the same values, row by row, in each of several files: the rows of a file are
@@ -351,7 +392,7 @@ func readSheet(dir string, files []string) *sheet {
 			return nil
 		}
 
-		if cells.Clock != "" && cells.Rows >= mostSamples {
+		if cells.Rows >= mostSamples && (cells.Clock != "" || areNumbered(cells.Columns)) {
 			return nil
 		}
 
@@ -374,6 +415,17 @@ func readSheet(dir string, files []string) *sheet {
 	s.readNumbers()
 
 	return s
+}
+
+// areNumbered reports whether columns have no names but their numbers, as those of loggers, whose clock nothing shows.
+func areNumbered(columns []string) bool {
+	return !slices.ContainsFunc(columns, func(name string) bool { return !isWholeNumber(name) })
+}
+
+// isWholeNumber reports whether a text is a whole number.
+func isWholeNumber(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
 }
 
 // readCells sets the texts of a column from the tables that have it, and leaves it out if some have not.

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -72,4 +73,67 @@ func TestNumberedColumnsNoted(t *testing.T) {
 	found, err := Look(dir)
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(found.Notes), "3 files (first wake_alpha0_set2.csv): the columns have no names")
+}
+
+// A file for each yaw angle is a polar over the angle of attack, and nothing was measured twice: its rows are results,
+// and a mean over the polar would be an outcome of no condition. Rows at one angle, rows beside a clock, and many rows
+// are samples.
+func TestSweepsAreNoSamples(t *testing.T) {
+	for _, c := range []struct {
+		name, head string
+		rows       int
+		row        func(k int) string
+		isSweep    bool
+	}{
+		{"polar", "alpha,CL,CL_ci", 15, func(k int) string { return fmt.Sprint(2*k-10, ",", 2*k*k, ",0.01") }, true},
+		{"angles as read", "beta,CL", 15, func(k int) string { return fmt.Sprintf("%d.0%d,%d", 2*k-10, k%4, k) }, true},
+		{"speeds", "rpm,thrust", 8, func(k int) string { return fmt.Sprint(1000*k+1000, ",", k*k) }, true},
+		{"advance ratios", "J,CT,CP", 9, func(k int) string { return fmt.Sprintf("0.%d,%d,%d", k+1, 9-k, 10-k) }, true},
+		{"one angle", "alpha,CL", 15, func(k int) string { return fmt.Sprint("5,", k%7) }, false},
+		{"a clock", "time,alpha,CL", 15, func(k int) string { return fmt.Sprint(k, ",", 2*k-10, ",", k%7) }, false},
+		{"a slow pitch", "alpha,CL", 250, func(k int) string { return fmt.Sprint(k, ",", k%7) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for yaw := range 4 {
+				var b strings.Builder
+				b.WriteString(c.head + "\n")
+				for k := range c.rows {
+					b.WriteString(c.row(k) + fmt.Sprintf("%d\n", yaw+1))
+				}
+
+				write(t, dir, fmt.Sprintf("wing_yaw%d.csv", 5*yaw), b.String())
+			}
+
+			found, err := Look(dir)
+			require.NoError(t, err)
+			assert.NotContains(t, found.YAML, `"CL_ci"`, "an uncertainty is no outcome")
+			if c.isSweep {
+				assert.Contains(t, found.YAML, "table:")
+				assert.Contains(t, fmt.Sprint(found.Notes), "no mean over them is taken")
+			} else {
+				assert.Contains(t, found.YAML, "random-samples")
+			}
+		})
+	}
+}
+
+// Loggers write samples without names of columns and with a clock that nothing shows. Few values of a coarse converter
+// repeat often, but such rows are no results: the counter and the clock must not become outcomes or runs of a table.
+func TestNumberedColumnsAreSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(68, 1))
+	dir := t.TempDir()
+	for alpha := range 3 {
+		var b strings.Builder
+		for n := range 400 {
+			fmt.Fprintf(&b, "%d,%d,%.2f,%.2f\n", n, 14400+16000*n, 63+0.25*float64(rng.IntN(8)), 0.3*float64(rng.IntN(9)))
+		}
+
+		write(t, dir, fmt.Sprintf("wing_AoA=%d_w=20.csv", 10*alpha), b.String())
+	}
+
+	found, err := Look(dir)
+	require.NoError(t, err)
+	assert.NotContains(t, found.YAML, "table:")
+	assert.Contains(t, found.YAML, `columns: {column_3: "3", column_4: "4"}`)
 }
