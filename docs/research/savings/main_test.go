@@ -97,7 +97,7 @@ func TestPageQuotesTable(t *testing.T) {
 		even += math.Log(n["suggest"]/n["even"]) / float64(len(order))
 	}
 
-	stated := fmt.Sprintf("× %.2f of the runs of random choice and × %.2f of those of an even filling",
+	stated := fmt.Sprintf("× %.2f of the runs of random choice and × %.2f of the runs of an even filling",
 		math.Exp(random), math.Exp(even))
 	assert.Contains(t, strings.Join(strings.Fields(string(page)), " "), stated)
 }
