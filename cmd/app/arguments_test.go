@@ -349,5 +349,5 @@ func TestCommandPanics(t *testing.T) {
 	assert.Equal(t, pipeline.ExitFailed, status, "exit status")
 	assert.Contains(t, text, "a fault of the program, please report it: runtime error")
 	assert.Contains(t, text, "TestCommandPanics")
-	assert.Contains(t, text, "; with ")
+	assert.Contains(t, text, "; send the file ")
 }
