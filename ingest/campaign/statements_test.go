@@ -62,3 +62,10 @@ func TestStatementsOfHeaders(t *testing.T) {
 		}
 	}
 }
+
+// A polar that was measured once has no repeats: the error says what would make some.
+func TestNoRepeatsHint(t *testing.T) {
+	path := writeFile(t, "beta,CL\n0,0.1\n2,0.2\n4,0.3\n")
+	_, err := readTable(path, TableOptions{Inputs: []string{"beta"}, Repeats: []string{"CL"}})
+	assert.ErrorContains(t, err, "none among 3 rows (add rows of a second run")
+}

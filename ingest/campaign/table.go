@@ -188,6 +188,8 @@ func (r *tableReader) noPairsError(rows int64) error {
 		e.Want += " and " + strings.Join(r.options.Labels, ", ")
 		e.Hint = fmt.Sprintf("if repeats were measured on several of them, pair across: pairs: {across: %s}",
 			r.options.Labels[0])
+	default:
+		e.Hint = "add rows of a second run, or take out of inputs what repeats may differ in"
 	}
 
 	return e

@@ -133,7 +133,7 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 	}
 
 	switch {
-	case len(p.liftAndDrag(false)) > 0:
+	case len(p.liftAndDrag(false)) > 0 || areLoads(channels, used):
 		p.Spectra = false
 	case p.Format == "text":
 		p.Spectra = first.RateHz >= soundRateTextHz
@@ -152,6 +152,24 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 	if !p.Spectra && !p.proposeLoads() {
 		p.proposeOutcomes()
 	}
+}
+
+// soundWords are words of outcomes that may name microphones.
+var soundWords = lazy(`o?a?spl|level|noise|rms`)
+
+// areLoads reports whether half of the used channels are called as loads or coefficients, such as Fy or Cp, rather than
+// as microphones.
+func areLoads(channels []ingest.Channel, used []int) bool {
+	loads := 0
+	for _, k := range used {
+		base := channels[k].Name[strings.LastIndexAny(channels[k].Name, "/.")+1:]
+		column := &field{name: base, head: base}
+		if column.hasWord(outcomeWords) && !column.hasWord(soundWords) {
+			loads++
+		}
+	}
+
+	return loads > 0 && 2*loads >= len(used)
 }
 
 // mostAlikeChannels returns the indices of the channels that have the most frequent rate and length.
