@@ -1,6 +1,7 @@
 package dsp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,16 +77,16 @@ func CheckBalance(channels [][]float64, rateHz float64) (*BalanceConsistency, er
 }
 
 // checkBalanceRecord returns a *fault.Error if the record is too short, the rate is not above 0, or
-// a sample is not finite. It panics if there are no channels or their lengths differ.
+// a sample is not finite, and another error if there are no channels or their lengths differ.
 func checkBalanceRecord(channels [][]float64, rateHz float64) error {
 	if len(channels) == 0 {
-		panic("dsp: balance record without channels")
+		return errors.New("check balance record: expected at least one channel, found none")
 	}
 
 	n := len(channels[0])
 	for _, x := range channels {
 		if len(x) != n {
-			panic(fmt.Sprintf("dsp: balance channels of %d and %d samples", n, len(x)))
+			return fmt.Errorf("check balance record: expected channels of equal length, found %d and %d samples", n, len(x))
 		}
 	}
 

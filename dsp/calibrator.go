@@ -55,7 +55,7 @@ const (
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	s.Blocks = cmp.Or(s.Blocks, 10)
 	if s.Blocks < 2 {
-		panic(fmt.Sprintf("dsp: calibrator in %d blocks", s.Blocks))
+		return nil, fmt.Errorf("measure calibrator: expected at least 2 blocks, found %d", s.Blocks)
 	}
 
 	f := s.FrequencyHz

@@ -81,25 +81,25 @@ func (harmonicLevels) byProducts(m *sound) []ByProduct {
 	return list
 }
 
-// byProduct returns the value of the by-product with that suffix.
-func (l *lineLevel) byProduct(suffix string, level *leveler) float64 {
+// byProduct returns the value of the by-product with that suffix, or an error for another suffix.
+func (l *lineLevel) byProduct(suffix string, level *leveler) (float64, error) {
 	switch suffix {
 	case sufRho:
-		return 10 * math.Log10(l.Rho)
+		return 10 * math.Log10(l.Rho), nil
 	case sufSD:
-		return l.SDdB
+		return l.SDdB, nil
 	case sufHz:
-		return l.PeakHz
+		return l.PeakHz, nil
 	case sufBound:
-		return flag(l.UpperBound)
+		return flag(l.UpperBound), nil
 	case sufBackground:
-		return level.value(l.backgroundPart * math.Pow(10, l.airDB/10))
+		return level.value(l.backgroundPart * math.Pow(10, l.airDB/10)), nil
 	case sufEmergent:
-		return flag(l.emergent)
+		return flag(l.emergent), nil
 	case sufAir:
-		return l.airDB
+		return l.airDB, nil
 	default:
-		panic("dsp: a line has no by-product " + suffix)
+		return 0, fmt.Errorf("find by-product of a line: expected a known suffix, found %q", suffix)
 	}
 }
 
@@ -135,7 +135,12 @@ func (c harmonicLevels) add(m *sound) error {
 			line := c.level(m, k, h, l, ch.Emergent[k])
 			v.Y[h] = m.level.value(line.Power * math.Pow(10, line.airDB/10))
 			for i, b := range byProducts {
-				v.ByProducts[i][h] = line.byProduct(b.Suffix, &m.level)
+				value, err := line.byProduct(b.Suffix, &m.level)
+				if err != nil {
+					return err
+				}
+
+				v.ByProducts[i][h] = value
 			}
 		}
 

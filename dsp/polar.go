@@ -61,7 +61,7 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
 	if method != "mean" {
 		if len(angleDeg) != n {
-			panic(fmt.Sprintf("dsp: polar of %d samples at %d angles", n, len(angleDeg)))
+			return nil, fmt.Errorf("fit tare: expected an angle for each of %d samples, found %d", n, len(angleDeg))
 		}
 
 		p.Lo = slices.Min(angleDeg)

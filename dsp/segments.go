@@ -1,6 +1,7 @@
 package dsp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ type Segments struct {
 // least samples. because gives the reason for least, for the message; it may be empty.
 func (r *Run) segments(least int, because string) (*Segments, error) {
 	if len(r.Microphones) == 0 {
-		panic("dsp: spectra of no channels")
+		return nil, errors.New("cut segments: expected at least one microphone, found none")
 	}
 
 	rate, err := r.rate()

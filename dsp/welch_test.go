@@ -162,10 +162,6 @@ func TestWelchMisusePanics(t *testing.T) {
 		"1 sample":      func() { NewWelch(1) },
 		"wrong segment": func() { NewWelch(8).SegmentPower(nil, make([]float64, 9)) },
 		"wrong dst":     func() { NewWelch(8).SegmentPower(make([]float64, 4), make([]float64, 8)) },
-		"no channels":   func() { (&Run{}).segments(floorMinBins, "") },
-		"ragged balance": func() {
-			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
-		},
 	} {
 		func() {
 			defer func() {
@@ -175,6 +171,18 @@ func TestWelchMisusePanics(t *testing.T) {
 			f()
 		}()
 	}
+}
+
+// Functions that return errors return one for slices of a wrong shape, too.
+func TestShapeErrors(t *testing.T) {
+	_, err := (&Run{}).segments(floorMinBins, "")
+	assert.ErrorContains(t, err, "expected at least one microphone, found none")
+
+	_, err = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
+	assert.ErrorContains(t, err, "expected channels of equal length, found 99 and 98 samples")
+
+	_, err = CheckBalance(nil, 1)
+	assert.ErrorContains(t, err, "expected at least one channel, found none")
 }
 
 // A sine of amplitude 2 on bin 25 has the power 2, in its bin and as the sum of a tone over three bins.
