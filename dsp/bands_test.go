@@ -132,9 +132,9 @@ func TestBandsOfATone(t *testing.T) {
 
 		want := 0.0
 		for k, v := range an.Power(h, 0) {
-			from := max(lo, (float64(k)-0.5)*an.BinHz())
-			to := min(hi, (float64(k)+0.5)*an.BinHz())
-			want += v / 1.5 * max(0, to-from) / an.BinHz()
+			low := max(lo, (float64(k)-0.5)*an.BinHz())
+			high := min(hi, (float64(k)+0.5)*an.BinHz())
+			want += v / 1.5 * max(0, high-low) / an.BinHz()
 		}
 
 		require.Len(t, list, len(p.Outcomes),

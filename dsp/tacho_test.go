@@ -69,13 +69,13 @@ func TestTachometer(t *testing.T) {
 		assert.InDelta(t, want, float64(len(pulses.Times)), 1.5)
 
 		for h := range 2 {
-			from := float64(h * n / 2)
-			to := float64((h + 1) * n / 2)
+			begin := float64(h * n / 2)
+			end := float64((h + 1) * n / 2)
 
 			want := f0 + g*(2+4*float64(h))
-			assert.InDelta(t, want, pulses.ShaftHz(rate, from, to), 1e-4*want, "half %d: rev/s", h+1)
+			assert.InDelta(t, want, pulses.ShaftHz(rate, begin, end), 1e-4*want, "half %d: rev/s", h+1)
 
-			p, _, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
+			p, _, err := Synchronous(ctx, src, 0, 1, 2, pulses, begin, end, []int{3, 6, 5})
 			require.NoError(t, err)
 
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
