@@ -36,7 +36,7 @@ type subcommand struct {
 type option struct {
 	name    string   // without hyphens
 	usage   string   // its meaning
-	kind    string   // a key of kinds; "" for a switch
+	kind    string   // the name of its kind in kinds; "" for a switch
 	value   string   // the default
 	choices []string // all values, if there are a few
 }
@@ -44,7 +44,7 @@ type option struct {
 // kind says which values a flag takes.
 type kind struct {
 	want   string  // what a message asks for
-	limits *limits // of a number; nil if there are none
+	limits *limits // the range of a number; nil if every number is allowed
 }
 
 // limits are the numbers between which a value must lie. They themselves are not allowed.
