@@ -41,6 +41,9 @@ var imports = []struct{ of, may string }{
 	// The lowest room that may know the outcomes of dsp and the set of train.
 	{"report/pairs", "dsp ingest/campaign ingest/condition ingest/derive ingest/fault ingest/spelling ingest/table " +
 		"ingest/units train/triplets"},
+	// What the data show about themselves, and what mistakes cost.
+	{"report/findings", "dsp ingest ingest/campaign ingest/fault ingest/table ingest/units report train/honest " +
+		"train/honest/interval train/triplets"},
 	// The answers take tables and trained results; they know no configuration, no engine and no stage.
 	{"report/answer/budget", "ingest/condition ingest/derive ingest/fault ingest/spelling ingest/units internal/kv " +
 		"report report/pairs train/numbers"},
@@ -72,7 +75,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"report/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
+		"report/findings report/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
 		"report/pairs"},
 	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report/answer/predict"
 	"doubletake/report/answer/suggest"
 	"doubletake/train/holdout"
@@ -102,7 +101,7 @@ func (c *campaign) learn(ctx context.Context) error {
 	condition := c.inputs[c.groups]
 	learner := honest.Learner{
 		Settings: honest.DefaultSettings(), Condition: condition, Tolerance: holdout.Nothing.Within(condition),
-		Rate: trainstage.IsRate,
+		Rate: honest.IsRate,
 	}
 	model, _, err := learner.Process(ctx, s, groups)
 	if err != nil {

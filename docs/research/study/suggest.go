@@ -15,7 +15,6 @@ import (
 
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report/answer/predict"
 	"doubletake/report/answer/suggest"
 	"doubletake/train"
@@ -323,7 +322,7 @@ func (p *pool) calibrate(ctx context.Context, s triplets.Set) (*honest.Model, er
 
 	learner := honest.Learner{
 		Settings: honest.DefaultSettings(), Condition: p.c.groups, Tolerance: holdout.Nothing.Within(p.c.groups),
-		Rate: trainstage.IsRate,
+		Rate: honest.IsRate,
 	}
 	m, _, err := learner.Process(ctx, s, values)
 

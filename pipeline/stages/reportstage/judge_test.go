@@ -1,7 +1,6 @@
 package reportstage
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"slices"
@@ -11,10 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/ingest"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
@@ -197,62 +194,6 @@ func TestComparedFinish(t *testing.T) {
 	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) {
 		t.Errorf("%+v", v)
 	}
-}
-
-// Warnings of one code of many files are one, with their number; those of the
-// planning and of recordings left out are kept each. What spoils data comes first.
-func TestFindings(t *testing.T) {
-	var f findings
-	f.addPlanned([]ingest.Warning{{Path: "a.csv", Text: "no unit"}, {Path: "a.csv", Text: "no angle"}})
-	warn := func(path, code, text string) []ingest.Warning {
-		return []ingest.Warning{{Path: path, Code: code, Text: text}}
-	}
-	f.addFile(warn("1.wav", "clipping", "10 samples are clipped"))
-	f.addFile(warn("2.wav", "clipping", "20 samples are clipped"))
-	f.addFile(warn("3.wav", "clipping", "30 samples are clipped"))
-	f.addFile(warn("4.wav", "", "the file has a comment"))
-	f.addFile(warn("5.wav", "", "the file has a comment"))
-	got := sentences(f)
-	want := []string{
-		"1.wav: 10 samples are clipped (and in 2 more files)", "a.csv: no unit", "a.csv: no angle",
-		"4.wav: the file has a comment", "5.wav: the file has a comment",
-	}
-
-	assert.Equal(t, want, got)
-}
-
-// Notes of the analysis are counted: flags by runs, of all analysed ones, levels by kind.
-func TestFindingsNotes(t *testing.T) {
-	var notes []dspstage.FileNotes
-	text := `[
-	{"notes": [{"run": "r1", "bounds": 2, "levels": 10, "near": 1,
-		"flags": [{"code": "trend", "text": "it rises"}, {"code": "trend", "text": "again"}]}]},
-	{"notes": [{"run": "r2", "levels": 10, "dropped": 3,
-		"flags": [{"code": "trend", "text": "it falls"}, {"code": "drift", "text": "it drifts"}]},
-		{"run": "r3"}],
-	 "warnings": [{"path": "b.wav", "code": "speed", "text": "two speeds"}]},
-	{"notes": [], "skipped": {"path": "c.wav", "reason": "c.wav: too short"}}]`
-
-	require.NoError(t, json.Unmarshal([]byte(text), &notes))
-
-	var f findings
-	for _, n := range notes {
-		f.addNotes(n)
-	}
-
-	want := []string{
-		`1 of 3 runs is flagged "drift", first r2: it drifts`,
-		`2 of 3 runs are flagged "trend", first r1: it rises`,
-		"b.wav: two speeds",
-		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
-		"1 of 20 levels are less than 6 dB above the background in the same bins (columns *_background_1, " +
-			"*_background_2), which is not subtracted",
-		"censored: drop left out 3 recordings with a harmonic that is not emergent; what remains is biased towards loud " +
-			"conditions",
-	}
-
-	assert.Equal(t, want, sentences(f))
-	assert.Equal(t, []string{"c.wav: too short"}, f.skipped, "left out")
 }
 
 // A split is warned of where it holds out what the network does not see, if its

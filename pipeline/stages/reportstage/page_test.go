@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/report"
+	"doubletake/report/findings"
 	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -291,7 +292,7 @@ b#1       51200   10         1     nan`)
 	strs("unit", "Pa", "Pa", "Pa")
 	strs("calibration", "", "94 dB", "sensitivity")
 	recs.Columns = append(recs.Columns, table.Column{Name: "clipped", Ints: []int64{0, 7, 0}})
-	d.addQuality(recs, findings{bounds: 3, levels: 24})
+	d.addQuality(recs, findings.Findings{Bounds: 3, Levels: 24})
 
 	var got []string
 	for _, f := range d.page.Quality {
@@ -315,7 +316,7 @@ b#1       51200   10         1     nan`)
 	}
 
 	d.page.Quality = nil
-	d.addQuality(many, findings{})
+	d.addQuality(many, findings.Findings{})
 
 	q := d.page.Quality
 	assert.Equal(t, "t", q[20].Value)

@@ -9,10 +9,11 @@ import (
 
 	"doubletake/ingest/table"
 	"doubletake/report"
+	"doubletake/report/findings"
 )
 
 // addQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
-func (d *detail) addQuality(recs *table.Table, found findings) {
+func (d *detail) addQuality(recs *table.Table, found findings.Findings) {
 	n := recs.Rows()
 	d.add("recordings", strconv.Itoa(n))
 
@@ -53,14 +54,14 @@ func (d *detail) addQuality(recs *table.Table, found findings) {
 		d.add("recordings with clipped samples", fmt.Sprintf("%d of %d", clipped, n))
 	}
 
-	if found.levels > 0 {
-		share := 100 * float64(found.bounds) / float64(found.levels)
-		d.add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", found.bounds, found.levels,
+	if found.Levels > 0 {
+		share := 100 * float64(found.Bounds) / float64(found.Levels)
+		d.add("levels under the emergence limit (upper bounds)", fmt.Sprintf("%d of %d (%.1f %%)", found.Bounds, found.Levels,
 			share))
 	}
 
-	for i, fact := range found.facts {
-		if !slices.Contains(found.facts[:i], fact) {
+	for i, fact := range found.Facts {
+		if !slices.Contains(found.Facts[:i], fact) {
 			d.add(fact.Name, fact.Value)
 		}
 	}

@@ -22,8 +22,10 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/report/findings"
 	"doubletake/report/pairs"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
@@ -157,7 +159,7 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 	det := newDetail(tab, set)
 	det.noiseBins = dsp.NoiseBins(x.exp.DSP.Window)
 	e := x.describe(tab)
-	e.Skipped = found.skipped
+	e.Skipped = found.Skipped
 	ref, notes, err := x.reference(tab, set)
 	if err != nil {
 		return err
@@ -206,10 +208,23 @@ func (x *experiment) subtractsBackground() bool {
 }
 
 // collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
-func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings, error) {
-	var found findings
-	if err := found.read(job, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
+func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings.Findings, error) {
+	var found findings.Findings
+	found.AddPlanned(x.ing.Warnings)
+	for _, dep := range x.ing.Results {
+		add := func(result *ingeststage.FileResult) { found.AddFile(result.Warnings) }
+		if err := plan.EachJSON(job.Input(dep.Task, dep.Output), add); err != nil {
+			return found, err
+		}
+	}
+
+	var all []dspstage.FileNotes
+	if err := plan.ReadJSON(job.Input(x.trip.Notes.Task, x.trip.Notes.Output), &all); err != nil {
 		return found, err
+	}
+
+	for _, notes := range all {
+		addNotes(&found, notes)
 	}
 
 	if x.ing.Index != nil && x.ing.Recordings != nil {
@@ -218,38 +233,49 @@ func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.
 			return found, err
 		}
 
-		found.addCutShort(recs)
+		found.AddCutShort(recs)
 	}
 
-	found.addSwaps()
-	found.addEqualRows(set)
-	found.addGains(set)
+	found.AddMistakes(set)
 	if x.isToy() { // the rows of the toy are not runs
 		return found, nil
 	}
 
-	return found, found.addFarRuns(ctx, x.exp, set)
+	return found, found.AddFarRuns(ctx, x.exp.Train.Honest, set)
+}
+
+// addNotes adds the notes of the analysis of one file to the findings.
+func addNotes(found *findings.Findings, notes dspstage.FileNotes) {
+	if notes.Skipped != nil {
+		found.Skipped = append(found.Skipped, notes.Skipped.Reason)
+	}
+
+	found.AddAnalysis(notes.Warnings)
+	for _, note := range notes.Notes {
+		found.AddRun(findings.RunNote(note))
+	}
 }
 
 // warn adds the warnings and the suspects of the report, the worst first.
 func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
-	set triplets.Set, found *findings,
+	set triplets.Set, found *findings.Findings,
 ) error {
-	far := farPairs(x.ing.PairKind, tab, set)
-	mistakes := found.ranked()
-	all, err := x.addEffects(ctx, job, *e, set, mistakes)
+	effects := findings.Effects{Splits: e.Splits, Runs: e.Runs, Set: set}
+	effects.Recalibrate = func(ctx context.Context, split int, isLeft func(run, recording string) bool) (
+		*interval.Record, error,
+	) {
+		return x.trained.CalibrateWithout(ctx, job, x.splits[split], isLeft)
+	}
+
+	words, err := found.Words(ctx, effects, findings.FarPairs(x.ing.PairKind, tab, set))
 	if err != nil {
 		return err
 	}
 
-	mistakes = byEffect(mistakes)
-	e.Suspects = suspects(mistakes)
-	if all != nil && all.ratio < leastEffect*mistakes[0].ratio {
-		mistakes = slices.Insert(mistakes, 0, all)
-	}
-
-	e.Warnings, e.Widening = inWords(mistakes, far)
-	e.Warnings = append(e.Warnings, found.counts(x.exp.DSP.EmergenceDB, x.subtractsBackground())...)
+	e.Warnings = words.Warnings
+	e.Widening = words.Widening
+	e.Suspects = words.Suspects
+	e.Warnings = append(e.Warnings, found.Counts(x.exp.DSP.EmergenceDB, x.subtractsBackground())...)
 	for _, outcome := range pairs.Outcomes(tab) {
 		if trainstage.Constant(tab, outcome) && len(x.exp.Train.Outcomes) == 0 {
 			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
@@ -273,7 +299,7 @@ func readTable(job *engine.Job, dep engine.Dep) (*table.Table, error) {
 }
 
 // addData adds the spectra, the quality and the background of the recordings to the data of the page.
-func (x *experiment) addData(job *engine.Job, det *detail, found findings) error {
+func (x *experiment) addData(job *engine.Job, det *detail, found findings.Findings) error {
 	if x.trip.Spectra != nil {
 		spectra, err := readTable(job, *x.trip.Spectra)
 		if err != nil {

@@ -80,8 +80,8 @@ func (pl *planner) learner(split config.Split, condition string) honest.Learner 
 	settings.Blocks = blocksOf(settings, split, pl.exp.Train.Splits, condition)
 
 	learner := honest.Learner{
-		Settings: settings, Condition: condition, Tolerance: split.Test.Within(condition), Law: pl.prior, Rate: IsRate,
-		Represent: pl.exp.Train.Form, Dimension: dimension, Scatter: scatter(pl.exp),
+		Settings: settings, Condition: condition, Tolerance: split.Test.Within(condition), Law: pl.prior, Rate: honest.IsRate,
+		Represent: pl.exp.Train.Form, Dimension: honest.DimensionOf, Scatter: scatter(pl.exp),
 	}
 	for _, name := range pl.offsets(condition, settings) {
 		learner.Offsets = append(learner.Offsets, honest.Label{Name: name})

@@ -1,4 +1,4 @@
-package trainstage
+package honest
 
 import (
 	"doubletake/ingest/units"
@@ -6,10 +6,10 @@ import (
 	"doubletake/train/triplets"
 )
 
-// dimension returns the dimension of a quantity by its unit, or by the unit that its name states. It returns the zero
+// DimensionOf returns the dimension of a quantity by its unit, or by the unit that its name states. It returns the zero
 // Dimension if the unit is unknown or not mechanical: angles, temperatures, electric quantities and plain numbers stay
 // as they are in a form without dimensions.
-func dimension(q triplets.Quantity) form.Dimension {
+func DimensionOf(q triplets.Quantity) form.Dimension {
 	if q.Name == "blades" {
 		return form.Dimension{Count: true}
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"doubletake/train/triplets"
 )
 
-// farPairs returns a warning about repeated runs whose outcomes differ far more than the outcomes of other repeats: a
+// FarPairs returns a warning about repeated runs whose outcomes differ far more than the outcomes of other repeats: a
 // run that was labelled wrongly, or a fault of the set-up. It returns "" if there are none, or if the pairs are not
 // repeats: the two values of one run share its faults.
-func farPairs(kind string, t *table.Table, set triplets.Set) string {
+func FarPairs(kind string, t *table.Table, set triplets.Set) string {
 	if kind != "repeat-run" || set.Couples || t.Column("run") == nil {
 		return ""
 	}

@@ -1,22 +1,21 @@
-package reportstage
+package findings
 
 import (
 	"context"
 	"fmt"
 
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
-// addFarRuns adds a warning for each run whose outcomes are far from the prediction of the other runs.
-func (f *findings) addFarRuns(ctx context.Context, exp plan.Experiment, set triplets.Set) error {
-	if exp.Train.Honest.Base == "none" || len(exp.Train.Inputs) == 0 {
+// AddFarRuns adds a warning for each run whose outcomes are far from the prediction of the other runs. It adds none if
+// the settings name no base of predictions, or if the set has no inputs.
+func (f *Findings) AddFarRuns(ctx context.Context, settings honest.Settings, set triplets.Set) error {
+	if settings.Base == "none" || set.In == 0 {
 		return nil
 	}
 
-	learner := honest.Learner{Settings: exp.Train.Honest, Rate: trainstage.IsRate}
+	learner := honest.Learner{Settings: settings, Rate: honest.IsRate}
 	far, err := learner.FarRuns(ctx, set)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/units"
-	"doubletake/pipeline/engine"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
@@ -23,20 +22,55 @@ const (
 	leastEffect = 0.9  // ratio of half widths above which there is no effect
 )
 
-// addEffects computes the effect of the gravest mistakes and stores it in them. If it computes several effects, it also
+// Effects computes what mistakes cost.
+type Effects struct {
+	Splits []report.Split // splits whose intervals are compared
+	Runs   int            // number of runs of the experiment
+	Set    triplets.Set
+
+	// Recalibrate returns the record of the intervals of a split, by its number in Splits, that were calibrated without the
+	// rows for which isLeft returns true. It returns nil if this leaves out no training row.
+	Recalibrate func(ctx context.Context, split int, isLeft func(run, recording string) bool) (*interval.Record, error)
+}
+
+// Words contains the findings in words, with the effects of mistakes on the intervals.
+type Words struct {
+	Warnings []string // the worst first
+	Widening int      // number of the first warnings that are about mistakes that widen an interval
+	Suspects []string // files that the gravest findings accuse
+}
+
+// Words describes the warnings and flags, the worst first. farPairs is a warning about pairs that are far apart, or "".
+func (f *Findings) Words(ctx context.Context, effects Effects, farPairs string) (Words, error) {
+	mistakes := f.ranked()
+	all, err := effects.add(ctx, mistakes)
+	if err != nil {
+		return Words{}, err
+	}
+
+	mistakes = byEffect(mistakes)
+	words := Words{Suspects: suspects(mistakes)}
+	if all != nil && all.ratio < leastEffect*mistakes[0].ratio {
+		mistakes = slices.Insert(mistakes, 0, all)
+	}
+
+	words.Warnings, words.Widening = inWords(mistakes, farPairs)
+
+	return words, nil
+}
+
+// add computes the effect of the gravest mistakes and stores it in them. If it computes several effects, it also
 // returns a mistake that stands for all of them, because one mistake may hide the effect of another. Otherwise it
 // returns nil.
-func (x *experiment) addEffects(ctx context.Context, job *engine.Job, e report.Experiment, set triplets.Set,
-	list []*mistake,
-) (*mistake, error) {
+func (e *Effects) add(ctx context.Context, list []*mistake) (*mistake, error) {
 	all := &mistake{files: map[string]bool{}, ratio: 1}
 	several := 0
 	for i, m := range list {
-		if several == mostEffects || !effectCounts(m, list[:i], e.Runs, set) {
+		if several == mostEffects || !effectCounts(m, list[:i], e.Runs, e.Set) {
 			continue
 		}
 
-		known, err := x.addEffect(ctx, job, e.Splits, m)
+		known, err := e.addTo(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +86,7 @@ func (x *experiment) addEffects(ctx context.Context, job *engine.Job, e report.E
 	}
 
 	all.text = fmt.Sprintf("%d mistakes are named below", several)
-	if _, err := x.addEffect(ctx, job, e.Splits, all); err != nil {
+	if _, err := e.addTo(ctx, all); err != nil {
 		return nil, err
 	}
 
@@ -98,17 +132,15 @@ func effectCounts(m *mistake, earlier []*mistake, runs int, set triplets.Set) bo
 	return !slices.ContainsFunc(earlier, func(o *mistake) bool { return maps.Equal(o.files, m.files) })
 }
 
-// addEffect computes the intervals of the splits without the files of a mistake and stores the effect in the mistake.
-// It reports whether any training row belongs to these files.
-func (x *experiment) addEffect(ctx context.Context, job *engine.Job, splits []report.Split, m *mistake) (
-	known bool, err error,
-) {
-	for i, split := range splits {
+// addTo computes the intervals of the splits without the files of a mistake and stores the effect in the mistake. It
+// reports whether any training row belongs to these files.
+func (e *Effects) addTo(ctx context.Context, m *mistake) (known bool, err error) {
+	for i, split := range e.Splits {
 		if split.Honest == nil || split.Honest.Record == nil {
 			continue
 		}
 
-		record, err := x.trained.CalibrateWithout(ctx, job, x.splits[i], m.concerns)
+		record, err := e.Recalibrate(ctx, i, m.concerns)
 		if err != nil {
 			return false, fmt.Errorf("leave out %s: %w", m.first, err)
 		}

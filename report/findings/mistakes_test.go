@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"fmt"
@@ -8,31 +8,28 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"doubletake/dsp"
-	"doubletake/pipeline/stages/dspstage"
 	"doubletake/train/triplets"
 )
 
 // sentences are the findings in words.
-func sentences(f findings) (out []string) {
+func sentences(f Findings) (out []string) {
 	for _, m := range f.ranked() {
 		out = append(out, m.String())
 	}
 
-	return append(out, f.counts(3, false)...)
+	return append(out, f.Counts(3, false)...)
 }
 
 // Expected values: sentences of two swapped files, one with a wrong speed and a row entered twice.
 func TestMistakeSentences(t *testing.T) {
-	var f findings
+	var f Findings
 	for _, s := range []struct {
 		run           string
 		stated, found float64
 	}{{"a.wav", 50, 60}, {"b.wav", 60, 50.1}, {"c.wav", 40, 50}} {
-		var notes dspstage.FileNotes
-		notes.Notes = append(notes.Notes, dspstage.RunNote{Run: s.run, Flags: []dsp.Flag{{
+		f.AddRun(RunNote{Run: s.run, Flags: []dsp.Flag{{
 			Code: "speed-contradicted", Text: "its text", StatedHz: s.stated, FoundHz: s.found,
 		}}})
-		f.addNotes(notes)
 	}
 
 	f.addSwaps()
@@ -91,7 +88,7 @@ func TestGains(t *testing.T) {
 		set.SetRuns(runs)
 		set.Recording = recordings
 
-		var f findings
+		var f Findings
 		f.addGains(set)
 		assert.Equal(t, c.want, sentences(f), "%s", c.name)
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"slices"

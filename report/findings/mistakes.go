@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"fmt"
@@ -20,9 +20,17 @@ type speed struct {
 // for the run that it was swapped with.
 const swapTolerance = 0.02
 
+// AddMistakes adds the mistakes that the triplets of an experiment show: swapped files, rows that were entered twice, and
+// gains of microphones.
+func (f *Findings) AddMistakes(set triplets.Set) {
+	f.addSwaps()
+	f.addEqualRows(set)
+	f.addGains(set)
+}
+
 // addSwaps adds a warning for each run whose stated speed the sound contradicts. Two runs are swapped if each has the
 // speed that is stated for the other; they share a warning.
-func (f *findings) addSwaps() {
+func (f *Findings) addSwaps() {
 	done := make([]bool, len(f.speeds))
 	for i, a := range f.speeds {
 		if done[i] {
@@ -59,7 +67,7 @@ func isNear(found, stated float64) bool { return math.Abs(found/stated-1) <= swa
 // addEqualRows adds a warning about the first row whose outcomes all equal those of an earlier row, with the number of
 // such rows. It adds none if data are so coarse that rows are equal by chance: if fewer than half of the values of the
 // first outcome are distinct.
-func (f *findings) addEqualRows(set triplets.Set) {
+func (f *Findings) addEqualRows(set triplets.Set) {
 	if set.Couples || set.Out == 0 || set.N < 2 {
 		return
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package findings
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ const (
 // addGains adds a warning for each microphone whose levels are offset by the same gain in three quarters of all runs
 // and outcomes: a gain, a sensitivity or a distance that the configuration does not state. It reports the largest gain
 // first, and corrects its levels before it looks for the next one, because a wrong level also offsets its neighbours.
-func (f *findings) addGains(set triplets.Set) {
+func (f *Findings) addGains(set triplets.Set) {
 	if set.Recording == nil {
 		return
 	}

@@ -1,4 +1,10 @@
-package reportstage
+// Package findings collects what the data of an experiment show about themselves: the warnings of its files, the flags of
+// its runs, mistakes such as swapped files, equal rows, a gain that nobody stated or a run far from the others, and what
+// each mistake costs: how much narrower the intervals are without its files.
+//
+// The package knows no configuration and no tasks. Its caller adds what the analysis of the files noted, and then asks for
+// the words.
+package findings
 
 import (
 	"fmt"
@@ -10,26 +16,33 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/dspstage"
-	"doubletake/pipeline/stages/ingeststage"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 )
 
-// findings contains the warnings, flags and counts of an experiment's tasks.
-type findings struct {
-	skipped []string // reasons why recordings were left out
-	levels  int      // number of levels
-	bounds  int      // number of levels that are upper bounds
-	dropped int      // number of recordings that were left out because of a level
-	near    int      // number of levels near the background
+// Findings contains the warnings, flags and counts of an experiment.
+type Findings struct {
+	Skipped []string      // reasons why recordings were left out
+	Levels  int           // number of levels
+	Bounds  int           // number of levels that are upper bounds
+	Facts   []report.Fact // findings that are not warnings
+
+	dropped int // number of recordings that were left out because of a level
+	near    int // number of levels near the background
 
 	groups []*warningGroup     // in order of appearance
 	runs   map[string]bool     // the analysed runs, or the names of pairs of repeats
 	flags  map[string]*flagged // by code
 	speeds []speed             // runs whose sound contradicts the stated shaft speed
-	facts  []report.Fact       // findings that are not warnings
+}
+
+// RunNote contains what the analysis of a run found.
+type RunNote struct {
+	Run     string // its name
+	Flags   []dsp.Flag
+	Dropped int // recordings that were left out because of a level
+	Bounds  int // levels that are upper bounds
+	Levels  int // all levels
+	Near    int // levels near the background
 }
 
 // warningGroup is a warning with all files that have it.
@@ -51,32 +64,8 @@ type flagged struct {
 	least   float64 // smallest p-value of the runs; 0 if the flag is not a statistical test
 }
 
-// read collects the findings of the experiment's tasks: warnings of the planning, of the files, and notes of the
-// analyses.
-func (f *findings) read(job *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) error {
-	f.addPlanned(planned)
-
-	for _, dep := range results {
-		add := func(result *ingeststage.FileResult) { f.addFile(result.Warnings) }
-		if err := plan.EachJSON(job.Input(dep.Task, dep.Output), add); err != nil {
-			return err
-		}
-	}
-
-	var all []dspstage.FileNotes
-	if err := plan.ReadJSON(job.Input(notes.Task, notes.Output), &all); err != nil {
-		return err
-	}
-
-	for _, notes := range all {
-		f.addNotes(notes)
-	}
-
-	return nil
-}
-
 // add adds a warning about a file. It joins warnings with the same key into one, which keeps the first text.
-func (f *findings) add(code, key, path, text string) {
+func (f *Findings) add(code, key, path, text string) {
 	i := slices.IndexFunc(f.groups, func(group *warningGroup) bool { return group.key == key })
 	if i < 0 {
 		i = len(f.groups)
@@ -86,15 +75,15 @@ func (f *findings) add(code, key, path, text string) {
 	f.groups[i].files[path] = true
 }
 
-// addPlanned adds the warnings of the planning, each as a warning of its own.
-func (f *findings) addPlanned(list []ingest.Warning) {
+// AddPlanned adds the warnings of the planning, each as a warning of its own.
+func (f *Findings) AddPlanned(list []ingest.Warning) {
 	for _, w := range list {
 		f.add(w.Code, w.Path+w.Text, w.Path, w.Text)
 	}
 }
 
-// addFile adds the warnings of one raw file. Warnings of several files with the same code become one.
-func (f *findings) addFile(list []ingest.Warning) {
+// AddFile adds the warnings of one raw file. Warnings of several files with the same code become one.
+func (f *Findings) AddFile(list []ingest.Warning) {
 	for _, w := range list {
 		key := w.Code
 		if key == "" {
@@ -105,41 +94,38 @@ func (f *findings) addFile(list []ingest.Warning) {
 	}
 }
 
-// addNotes adds the notes of the analysis of one file.
-func (f *findings) addNotes(notes dspstage.FileNotes) {
-	if notes.Skipped != nil {
-		f.skipped = append(f.skipped, notes.Skipped.Reason)
-	}
-
-	for _, w := range notes.Warnings {
+// AddAnalysis adds the warnings of the analysis of one file. What was subtracted as drift of a balance's zero is a fact.
+func (f *Findings) AddAnalysis(list []ingest.Warning) {
+	for _, w := range list {
 		if w.Code == "drift-corrected" {
-			f.facts = append(f.facts, report.Fact{Name: "zero of the balance", Value: w.Path + ": " + w.Text})
+			f.Facts = append(f.Facts, report.Fact{Name: "zero of the balance", Value: w.Path + ": " + w.Text})
 			continue
 		}
 
 		f.add(w.Code, w.Code+w.Text, w.Path, w.Text)
 	}
+}
 
+// AddRun adds what the analysis of a run found.
+func (f *Findings) AddRun(run RunNote) {
 	if f.runs == nil {
 		f.runs = map[string]bool{}
 		f.flags = map[string]*flagged{}
 	}
 
-	for _, run := range notes.Notes {
-		f.runs[run.Run] = true
-		f.bounds += run.Bounds
-		f.levels += run.Levels
-		f.dropped += run.Dropped
-		f.near += run.Near
-		for _, flag := range run.Flags {
-			f.addFlag(run.Run, flag)
-		}
+	f.runs[run.Run] = true
+	f.Bounds += run.Bounds
+	f.Levels += run.Levels
+	f.dropped += run.Dropped
+	f.near += run.Near
+	for _, flag := range run.Flags {
+		f.addFlag(run.Run, flag)
 	}
 }
 
-// addCutShort adds a warning about recordings that are shorter than the others. recs is the index of the recordings. It
+// AddCutShort adds a warning about recordings that are shorter than the others. recs is the index of the recordings. It
 // adds none if the runs are parts of files.
-func (f *findings) addCutShort(recs *table.Table) {
+func (f *Findings) AddCutShort(recs *table.Table) {
 	files := recs.Column("file")
 	samples := recs.Column("samples")
 	first := recs.Column("row0")
@@ -173,7 +159,7 @@ func (f *findings) addCutShort(recs *table.Table) {
 }
 
 // addFlag adds a flag of a run.
-func (f *findings) addFlag(run string, flag dsp.Flag) {
+func (f *Findings) addFlag(run string, flag dsp.Flag) {
 	if flag.Code == "speed-contradicted" { // addSwaps makes a finding of each run
 		f.speeds = append(f.speeds, speed{run, flag})
 		return
@@ -190,7 +176,7 @@ func (f *findings) addFlag(run string, flag dsp.Flag) {
 
 // ranked lists the warnings and flags, the worst first. It adds flags of statistical tests that are not more frequent
 // than chance makes them to the facts instead.
-func (f *findings) ranked() []*mistake {
+func (f *Findings) ranked() []*mistake {
 	var list []*mistake
 	for _, group := range f.groups {
 		text := group.text
@@ -216,7 +202,7 @@ func (f *findings) ranked() []*mistake {
 		usual := chance * all
 		isUsual := float64(len(flag.runs)) < usual+3*math.Sqrt(usual)
 		if all*flag.least >= chance && isUsual {
-			f.facts = append(f.facts, report.Fact{Name: "as many as chance gives", Value: text})
+			f.Facts = append(f.Facts, report.Fact{Name: "as many as chance gives", Value: text})
 			continue
 		}
 
@@ -228,9 +214,9 @@ func (f *findings) ranked() []*mistake {
 	return list
 }
 
-// counts returns the warnings about the numbers of levels. emergenceDB is the emergence below which a level is an upper
+// Counts returns the warnings about the numbers of levels. emergenceDB is the emergence below which a level is an upper
 // bound. isSubtracted tells whether the background is subtracted.
-func (f *findings) counts(emergenceDB float64, isSubtracted bool) (warnings []string) {
+func (f *Findings) Counts(emergenceDB float64, isSubtracted bool) (warnings []string) {
 	orBackground := ""
 	word := "not subtracted"
 	if isSubtracted {
@@ -238,14 +224,14 @@ func (f *findings) counts(emergenceDB float64, isSubtracted bool) (warnings []st
 		word = "subtracted"
 	}
 
-	if f.bounds > 0 {
+	if f.Bounds > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %g dB above the floor%s: they are upper "+
-			"bounds (columns *_bound_1, *_bound_2)", f.bounds, f.levels, emergenceDB, orBackground))
+			"bounds (columns *_bound_1, *_bound_2)", f.Bounds, f.Levels, emergenceDB, orBackground))
 	}
 
 	if f.near > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d levels are less than %d dB above the background in the same bins "+
-			"(columns *_background_1, *_background_2), which is %s", f.near, f.levels, dsp.NearBackgroundDB, word))
+			"(columns *_background_1, *_background_2), which is %s", f.near, f.Levels, dsp.NearBackgroundDB, word))
 	}
 
 	if f.dropped > 0 {
