@@ -70,7 +70,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/job", ""},
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/fault ingest/condition " +
+	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/fault ingest/condition " +
 		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},

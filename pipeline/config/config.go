@@ -103,15 +103,6 @@ type About struct {
 	Licence string `key:"licence"`
 }
 
-// NamedNumber is one entry of a mapping from names to numbers, in file order.
-type NamedNumber struct {
-	Name  string
-	Value float64
-}
-
-// NamedString is one entry of a mapping from names to strings, in file order.
-type NamedString struct{ Name, Value string }
-
 // defaultFile returns a file with the default values of its keys; keys that are not listed here are zero.
 func defaultFile() File {
 	return File{
@@ -127,15 +118,4 @@ func defaultExperiment() Experiment {
 		DSP:    DSP{Settings: dsp.DefaultSettings()},
 		Train:  defaultTrain(),
 	}
-}
-
-// Find returns the value of name, and whether it is there.
-func Find(list []NamedString, name string) (string, bool) {
-	for _, e := range list {
-		if e.Name == name {
-			return e.Value, true
-		}
-	}
-
-	return "", false
 }

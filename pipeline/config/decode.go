@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
 )
 
@@ -171,6 +172,11 @@ func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value, enum str
 		if h := d.holdout(node, path); h != nil {
 			v.Set(reflect.ValueOf(h))
 		}
+		return
+	}
+
+	if v.Type() == reflect.TypeFor[setting.Exclusions]() {
+		d.exclusions(node, path, v.Addr().Interface().(*setting.Exclusions))
 		return
 	}
 
@@ -338,7 +344,7 @@ func (d *decoder) key(key, value *yaml.Node, path string, section reflect.Value)
 		return
 	}
 
-	if t == reflect.TypeFor[Calibration]() && key.Value == "gain_db" && isMapping {
+	if t == reflect.TypeFor[setting.Calibration]() && key.Value == "gain_db" && isMapping {
 		d.decode(value, path, section.FieldByName("ChannelGainDB"), "")
 		return
 	}

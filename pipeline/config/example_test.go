@@ -33,15 +33,3 @@ func ExampleParse_unknownKey() {
 	fmt.Println(strings.SplitN(err.Error(), "\n", 2)[0])
 	// Output: pipeline.yaml:2:1: workdri: unknown key; did you mean "workdir"?
 }
-
-func ExampleCalibration_Factor() {
-	// A recorder with ±10 V full scale, a microphone of 50 mV/Pa.
-	c := config.Calibration{FullScaleV: 10, Reading: "peak", SensitivityVPerPa: 0.05}
-	factor, unit, err := c.Factor("full-scale")
-	fmt.Println(factor, unit, err)
-	_, _, err = config.Calibration{SensitivityVPerPa: 0.05}.Factor("full-scale")
-	fmt.Println(err)
-	// Output:
-	// 200 Pa <nil>
-	// calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v too
-}

@@ -1,120 +1,17 @@
 package config
 
 import (
-	"slices"
-	"strconv"
-
 	"go.yaml.in/yaml/v3"
 
-	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/train/holdout"
 )
 
-// Exclusion is one entry of ingest.exclude: it leaves out files, or recordings and rows of a table by their conditions.
-// With Channel it leaves out only one channel of these files or recordings.
-type Exclusion struct {
-	Files   string          `path:"yes"` // a name or a glob; "" if Where is set
-	Where   holdout.Holdout // conditions, all of which must be met; nil if Files is set
-	Channel string          // name or number from 1; "": all channels
-	Reason  string          // for the page; "": not given
-}
-
-// String returns the exclusion as messages and the settings of tasks show it.
-func (x Exclusion) String() string {
-	text := x.Files
-	if x.Where != nil {
-		text = x.Where.String()
-	}
-
-	if x.Channel != "" {
-		text += ", channel " + x.Channel
-	}
-
-	if x.Reason != "" {
-		text += " (" + x.Reason + ")"
-	}
-
-	return text
-}
-
-// Holds reports whether a row with these conditions and names is left out. x.Where must not be nil.
-func (x Exclusion) Holds(row condition.Values) bool {
-	for _, key := range x.Where.Conditions() {
-		met := x.holdsNumber(row, key)
-		if slices.Contains(x.Where.Labels(), key) {
-			met = x.holdsName(row, key)
-		}
-
-		if !met {
-			return false
-		}
-	}
-
-	return true
-}
-
-// holdsNumber reports whether the row meets a condition that is a number. A row without the condition does not.
-func (x Exclusion) holdsNumber(row condition.Values, key string) bool {
-	value, ok := row.Numbers[key]
-
-	return ok && x.Where.Holds(key, value)
-}
-
-// holdsName reports whether the row meets a condition that is a name. A row without the condition does not. Tables may
-// have names that look like numbers: 3 is then the name "3".
-func (x Exclusion) holdsName(row condition.Values, key string) bool {
-	if name, ok := row.Names[key]; ok {
-		return x.Where.HoldsLabel(key, name)
-	}
-
-	value, ok := row.Numbers[key]
-
-	return ok && x.Where.HoldsLabel(key, strconv.FormatFloat(value, 'g', -1, 64))
-}
-
-// Exclusions are the entries of ingest.exclude.
-type Exclusions []Exclusion
-
-// Files returns the names and globs of files that are left out with all channels.
-func (l Exclusions) Files() []string {
-	var files []string
-	for _, x := range l {
-		if x.Where == nil && x.Channel == "" {
-			files = append(files, x.Files)
-		}
-	}
-
-	return files
-}
-
-// Where returns the exclusions by conditions that leave out all channels.
-func (l Exclusions) Where() Exclusions {
-	var list []Exclusion
-	for _, x := range l {
-		if x.Where != nil && x.Channel == "" {
-			list = append(list, x)
-		}
-	}
-
-	return list
-}
-
-// OfChannels returns the exclusions of single channels.
-func (l Exclusions) OfChannels() Exclusions {
-	var list []Exclusion
-	for _, x := range l {
-		if x.Channel != "" {
-			list = append(list, x)
-		}
-	}
-
-	return list
-}
-
-// decodeNode appends the entries of a list, or a single entry. An entry is a text, which names files, or a mapping.
-func (l *Exclusions) decodeNode(d *decoder, node *yaml.Node, path string) {
+// exclusions appends the entries of a list, or a single entry, to list. An entry is a text, which names files, or a
+// mapping.
+func (d *decoder) exclusions(node *yaml.Node, path string, list *setting.Exclusions) {
 	for _, e := range items(node) {
-		var x Exclusion
+		var x setting.Exclusion
 		e = followAlias(e)
 		if e.Kind == yaml.MappingNode {
 			x = d.exclusion(e, path)
@@ -122,12 +19,12 @@ func (l *Exclusions) decodeNode(d *decoder, node *yaml.Node, path string) {
 			d.value(e, path, &x.Files)
 		}
 
-		*l = append(*l, x)
+		*list = append(*list, x)
 	}
 }
 
 // exclusion reads an entry that is a mapping: a file or conditions, a channel if only one is left out, and a reason.
-func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
+func (d *decoder) exclusion(node *yaml.Node, path string) (x setting.Exclusion) {
 	where := *node
 	where.Content = nil
 	for key, value := range d.entries(node, path) {
@@ -153,7 +50,9 @@ func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
 		d.fail(node, path, "expected the file or the conditions of the runs that lose channel %s, found none; "+
 			"the key channels lists the channels to use in all runs", x.Channel)
 	case x.Files == "":
-		x.Where = d.holdout(&where, path)
+		if conditions := d.holdout(&where, path); conditions != nil {
+			x.Where = conditions
+		}
 	case len(where.Content) > 0:
 		d.fail(node, path, "expected a file or conditions, found both; write two entries")
 	}
@@ -161,7 +60,7 @@ func (d *decoder) exclusion(node *yaml.Node, path string) (x Exclusion) {
 	return x
 }
 
-// exclusionsSchema returns the JSON Schema of the values that Exclusions.decodeNode reads.
+// exclusionsSchema returns the JSON Schema of the values that decoder.exclusions reads.
 func exclusionsSchema() map[string]any {
 	text := map[string]any{"type": []string{"string", "number"}}
 	one := map[string]any{"oneOf": []any{text, holdoutSchema()["oneOf"].([]any)[1]}}

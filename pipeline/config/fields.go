@@ -48,8 +48,8 @@ func fields(t reflect.Type) []reflect.StructField {
 // newSection returns a pointer to an optional section with its defaults.
 func newSection(pointer reflect.Type) reflect.Value {
 	p := reflect.New(pointer.Elem())
-	if s, ok := p.Interface().(interface{ setDefaults() }); ok {
-		s.setDefaults()
+	if s, ok := p.Interface().(interface{ SetDefaults() }); ok {
+		s.SetDefaults()
 	}
 
 	return p

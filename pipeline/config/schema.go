@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"doubletake/ingest/setting"
 )
 
 // Key is one documented key of the file.
@@ -84,7 +86,7 @@ func typeName(t reflect.Type) string {
 		return "names with numbers"
 	case t == reflect.TypeFor[[]NamedString]():
 		return "names with texts"
-	case t == reflect.TypeFor[Exclusions]():
+	case t == reflect.TypeFor[setting.Exclusions]():
 		return "list of texts, or of conditions with values"
 	}
 
@@ -156,7 +158,7 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	switch t := v.Type(); t {
 	case holdoutType:
 		return holdoutSchema()
-	case reflect.TypeFor[Exclusions]():
+	case reflect.TypeFor[setting.Exclusions]():
 		return exclusionsSchema()
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
@@ -230,7 +232,7 @@ func keySchema(path string, v reflect.Value, sf reflect.StructField) map[string]
 		}}}
 	}
 
-	if v.Type() == reflect.TypeFor[Calibration]() && key == "gain_db" { // or gain_db: {CHANNEL: NUMBER}
+	if v.Type() == reflect.TypeFor[setting.Calibration]() && key == "gain_db" { // or gain_db: {CHANNEL: NUMBER}
 		schema["type"] = []string{"number", "object"}
 		schema["additionalProperties"] = map[string]any{"type": "number"}
 	}

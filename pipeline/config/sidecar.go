@@ -11,20 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 )
 
-// Sidecar is a file next to each recording with its conditions.
-type Sidecar struct {
-	// ending of its name, e.g. .yaml: run_1.wav has run_1.yaml
-	Ending string `key:"ending" short:"yes"`
-
-	// place of each condition, as keys joined with dots, e.g. {rpm: motor.speed}: a number, or the name of a thing or an
-	// occasion; empty: all values at the top level are conditions
-	Values []NamedString `key:"values"`
-}
-
-// validate reports faults of the section, which is at key.
-func (s *Sidecar) validate(_ *File, _ *Experiment, key string, fail failFunc) {
+// validateSidecar reports faults of the section, which is at key.
+func validateSidecar(s *setting.Sidecar, key string, fail failFunc) {
 	fail.when(s.Ending == "" || strings.ContainsAny(s.Ending, `/\`), key,
 		"expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
 }

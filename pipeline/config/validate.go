@@ -68,7 +68,7 @@ func (f *File) complete() {
 		e := &f.Experiments[i]
 		key := "experiments." + e.Name
 		if s := e.Ingest.Simulate; s != nil {
-			s.complete(func(k string) bool { return f.Has(key + ".ingest.simulate." + k) })
+			completeSimulate(s, func(k string) bool { return f.Has(key + ".ingest.simulate." + k) })
 		}
 
 		if f.Has(key + ".train") {
@@ -106,7 +106,7 @@ func (f *File) validate(d *decoder) {
 func (e *Experiment) validate(f *File, key string, fail failFunc) {
 	fail.folder(key, e.Family())
 
-	if !e.Ingest.validate(f, e, key+".ingest", fail) {
+	if !e.validateIngest(f, key+".ingest", fail) {
 		return
 	}
 
@@ -159,7 +159,7 @@ func (e *Experiment) setImplied() {
 	}
 
 	if e.Ingest.Table != nil {
-		e.Ingest.Table.setPairs()
+		setPairs(e.Ingest.Table)
 	}
 
 	if e.pairsGiven() {

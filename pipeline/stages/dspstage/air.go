@@ -9,12 +9,12 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/ingeststage"
 )
 
 // addAir computes the flow and the air density from the columns of the flow's sensors.
-func (m *measured) addAir(flow *config.Flow, columns *runColumns) error {
+func (m *measured) addAir(flow *setting.Flow, columns *runColumns) error {
 	if flow.Column != "" {
 		sensor := columns.column(flow.Column)
 		m.flow = slices.Grow(m.flow, len(sensor))
@@ -54,7 +54,7 @@ func (m *measured) addAir(flow *config.Flow, columns *runColumns) error {
 }
 
 // perRun returns the mean of values if the flow is measured per run, and the values otherwise.
-func perRun(flow *config.Flow, values []float64) []float64 {
+func perRun(flow *setting.Flow, values []float64) []float64 {
 	if flow.Granularity != "run" || len(values) == 0 {
 		return values
 	}

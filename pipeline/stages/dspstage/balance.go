@@ -9,8 +9,8 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
@@ -30,7 +30,7 @@ const unknownUnit = "file unit"
 // unit, or otherwise the unit in the outcome's name: for forces, whose names are known, and if the column has the same
 // name. It returns unknownUnit if none of them is known.
 func (f *Loads) outcomeUnit(role, column, file string) string {
-	stated, given := config.Find(f.Src.Ingest.Units, role)
+	stated, given := setting.Find(f.Src.Ingest.Units, role)
 	own, known := units.OfName(role)
 	switch {
 	case given:

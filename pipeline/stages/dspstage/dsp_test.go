@@ -11,6 +11,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -271,7 +272,7 @@ func TestWithSpeed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 900.0, got["square"], "30 a minute, squared")
 
-	f.src.Ingest.Tachometer = &config.Tachometer{}
+	f.src.Ingest.Tachometer = &setting.Tachometer{}
 	got, err = f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]float64{"blades": 2, "rpm_measured": 3060}, got)
@@ -309,7 +310,7 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	assert.ErrorContains(t, err, "expected conditions that were measured more than once, "+
 		"found 3 runs, all at different conditions")
 
-	s.rec.DSP.Tolerances = []config.NamedString{{Name: "rpm", Value: "20"}}
+	s.rec.DSP.Tolerances = []setting.NamedString{{Name: "rpm", Value: "20"}}
 
 	alone, err := s.pairRepeats(tab)
 	require.NoError(t, err)
@@ -345,7 +346,7 @@ func threeRuns(rpm ...float64) *table.Table {
 // Runs at one set point are repeats. 2994 and 3008 lie within 0.5 % of 3000, and the pair is at their mean.
 func TestPairRepeatsAtSetPoints(t *testing.T) {
 	tab := threeRuns(2994, 2400, 3008)
-	require.NoError(t, plan.Points{}.AddSetPoints([]config.NamedString{{Name: "rpm", Value: "0.5 %"}}, tab))
+	require.NoError(t, plan.Points{}.AddSetPoints([]setting.NamedString{{Name: "rpm", Value: "0.5 %"}}, tab))
 
 	alone, err := repeats(plan.Columns{Conditions: []string{"rpm"}}).pairRepeats(tab)
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
+
 	"github.com/stretchr/testify/require"
 )
 

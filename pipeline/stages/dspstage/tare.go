@@ -12,7 +12,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
@@ -150,7 +150,7 @@ func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error
 
 // readTare reads columns of a recording without wind, in the rows that the configuration names. It returns an error if
 // a value is not a finite number.
-func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path string, tare *config.Tare,
+func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path string, tare *setting.Tare,
 	columns []string,
 ) ([][]float64, error) {
 	var channels []int

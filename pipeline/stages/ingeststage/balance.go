@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -20,7 +20,7 @@ var CoefficientOf = map[string]string{
 
 // SeriesNames lists the names of a balance's series: the names of its columns, with lift and drag for forces in body
 // axes, and with coefficients for forces and moments if coefficients is true.
-func SeriesNames(settings *config.Ingest, coefficients bool) []string {
+func SeriesNames(settings *setting.Campaign, coefficients bool) []string {
 	var names []string
 	turned := settings.Axes == "body"
 	if turned {
@@ -48,8 +48,8 @@ func SeriesNames(settings *config.Ingest, coefficients bool) []string {
 }
 
 // hasColumn reports whether a column of the balance has a role.
-func hasColumn(settings *config.Ingest, role string) bool {
-	_, ok := config.Find(settings.Columns, role)
+func hasColumn(settings *setting.Campaign, role string) bool {
+	_, ok := setting.Find(settings.Columns, role)
 	return ok
 }
 
@@ -118,7 +118,7 @@ func checkLoads(exp plan.Experiment, src *plan.Source) error {
 		return exp.Errorf(key, "%v", err)
 	}
 
-	isLoad := func(column config.NamedString) bool {
+	isLoad := func(column setting.NamedString) bool {
 		name, _ := Component(column.Value)
 		return slices.Contains(bal.Components, name)
 	}
@@ -142,7 +142,7 @@ func checkLoads(exp plan.Experiment, src *plan.Source) error {
 
 // momentsMovable reports whether the columns contain the moments, and the forces, that moments about another reference
 // point are computed from.
-func momentsMovable(settings *config.Ingest) bool {
+func momentsMovable(settings *setting.Campaign) bool {
 	reference := settings.Balance.ReferenceM
 	roll := hasColumn(settings, "mx_nm")
 	yaw := hasColumn(settings, "mz_nm")
@@ -165,7 +165,7 @@ func Component(value string) (name string, sign float64) {
 // balanceColumns lists the columns that a balance's run is read from. Without a balance section they are the columns of
 // the outcomes. With one they are the voltages, the columns of the angle and of the flow, and the columns of outcomes
 // that are not loads.
-func balanceColumns(settings *config.Ingest, conditions []string) []string {
+func balanceColumns(settings *setting.Campaign, conditions []string) []string {
 	var names []string
 	bal := settings.Balance
 	if bal == nil {
@@ -195,13 +195,13 @@ func balanceColumns(settings *config.Ingest, conditions []string) []string {
 }
 
 // AngleColumn reports whether the balance's angle is a column of the files, and not one of the conditions.
-func AngleColumn(bal *config.Balance, conditions []string) bool {
+func AngleColumn(bal *setting.Balance, conditions []string) bool {
 	return bal.Angle != "" && !slices.Contains(conditions, bal.Angle)
 }
 
 // airKnown reports whether conditions or a sensor give the dynamic pressure, or the air density that it is computed
 // from.
-func airKnown(settings *config.Ingest, conditions []string) bool {
+func airKnown(settings *setting.Campaign, conditions []string) bool {
 	has := func(name string) bool { return slices.Contains(conditions, name) }
 	if has("q_pa") || has("density_kg_m3") || has("pressure_pa") && has("temperature_c") {
 		return true

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/ingest/setting"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"doubletake/pipeline/config"
 )
 
 func TestComponent(t *testing.T) {
@@ -24,11 +24,11 @@ func TestComponent(t *testing.T) {
 // Of a balance of voltages the columns read are the voltages, the angle where it
 // is a column, the flow's, then outcomes that are no loads; each once.
 func TestBalanceColumns(t *testing.T) {
-	in := &config.Ingest{
-		Columns: []config.NamedString{{Name: "fx_n", Value: "-Fx"}, {Name: "t_c", Value: "T"}, {Name: "u", Value: "pitot"}},
-		Balance: &config.Balance{
+	in := &setting.Campaign{
+		Columns: []setting.NamedString{{Name: "fx_n", Value: "-Fx"}, {Name: "t_c", Value: "T"}, {Name: "u", Value: "pitot"}},
+		Balance: &setting.Balance{
 			Voltages: []string{"v1", "v2"}, Components: []string{"Fx", "Fz"}, Angle: "arm",
-			Flow: &config.Flow{Column: "pitot", Pressure: "p", Temperature: "T"},
+			Flow: &setting.Flow{Column: "pitot", Pressure: "p", Temperature: "T"},
 		},
 	}
 
@@ -46,8 +46,8 @@ func TestBalanceColumns(t *testing.T) {
 // Columns with forces are a balance of voltages with the unit matrix; the
 // configuration stays as it was.
 func TestMeasuresForces(t *testing.T) {
-	original := &config.Balance{Tare: &config.Tare{File: "off.csv"}}
-	in := &config.Ingest{Balance: original, Columns: []config.NamedString{
+	original := &setting.Balance{Tare: &setting.Tare{File: "off.csv"}}
+	in := &setting.Campaign{Balance: original, Columns: []setting.NamedString{
 		{Name: "fx_n", Value: "Fx"},
 		{Name: "fz_n", Value: "-Fz"},
 	}}
@@ -62,14 +62,14 @@ func TestMeasuresForces(t *testing.T) {
 	require.Empty(t, original.Voltages, "the configuration changed: %+v", original)
 	assert.Empty(t, original.Matrix, "the configuration changed: %+v", original)
 	require.False(t, addIdentityMatrix(in), "voltages are taken for forces")
-	assert.False(t, addIdentityMatrix(&config.Ingest{}), "voltages are taken for forces")
+	assert.False(t, addIdentityMatrix(&setting.Campaign{}), "voltages are taken for forces")
 }
 
 // The air's density is known by conditions, or by columns of the flow.
 func TestAirKnown(t *testing.T) {
 	for _, c := range []struct {
 		conditions []string
-		flow       *config.Flow
+		flow       *setting.Flow
 		want       bool
 	}{
 		{nil, nil, false},
@@ -77,13 +77,13 @@ func TestAirKnown(t *testing.T) {
 		{[]string{"pressure_pa", "temperature_c"}, nil, true},
 		{[]string{"q_pa"}, nil, true},
 		{[]string{"density_kg_m3"}, nil, true},
-		{nil, &config.Flow{Quantity: "u_m_s"}, false},
-		{nil, &config.Flow{Quantity: "q_pa"}, true},
-		{nil, &config.Flow{Pressure: "p"}, true},
+		{nil, &setting.Flow{Quantity: "u_m_s"}, false},
+		{nil, &setting.Flow{Quantity: "q_pa"}, true},
+		{nil, &setting.Flow{Pressure: "p"}, true},
 	} {
-		in := &config.Ingest{Balance: &config.Balance{Flow: c.flow}}
+		in := &setting.Campaign{Balance: &setting.Balance{Flow: c.flow}}
 		assert.Equal(t, c.want, airKnown(in, c.conditions), "%v, %+v", c.conditions, c.flow)
 	}
 
-	assert.False(t, airKnown(&config.Ingest{}, nil), "known of nothing")
+	assert.False(t, airKnown(&setting.Campaign{}, nil), "known of nothing")
 }

@@ -15,8 +15,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/stats"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
@@ -63,7 +63,7 @@ func (s Sensitivity) text() string {
 
 // calibratorFiles lists the recordings of the calibrator as the configuration names them, without results. Channel is
 // "" where the configuration does not name the channel.
-func calibratorFiles(calibrator *config.Calibrator) []Sensitivity {
+func calibratorFiles(calibrator *setting.Calibrator) []Sensitivity {
 	if calibrator.File != "" {
 		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}
 	}
@@ -112,19 +112,19 @@ func (r *Recordings) findCalibrator(exp plan.Experiment, files []string) ([]stri
 
 // recordingsByChannel finds the recordings whose names have the form of a pattern with the field {channel}, and
 // returns them by their channels, in the order of the names.
-func recordingsByChannel(text, dir string) ([]config.NamedString, error) {
-	pattern, err := campaign.ParsePattern(strings.Replace(text, config.ChannelField, "{channel:text}", 1))
+func recordingsByChannel(text, dir string) ([]setting.NamedString, error) {
+	pattern, err := campaign.ParsePattern(strings.Replace(text, setting.ChannelField, "{channel:text}", 1))
 	if err != nil {
 		return nil, err
 	}
 
-	glob := strings.NewReplacer(config.ChannelField, "*", "{_}", "*", "{*}", "*").Replace(text)
+	glob := strings.NewReplacer(setting.ChannelField, "*", "{_}", "*", "{*}", "*").Replace(text)
 	files, _, _, err := campaign.Find([]string{glob}, nil, dir)
 	if err != nil {
 		return nil, err
 	}
 
-	var recordings []config.NamedString
+	var recordings []setting.NamedString
 	for _, file := range files {
 		stated, err := pattern.Match(file)
 		if err != nil {
@@ -132,11 +132,11 @@ func recordingsByChannel(text, dir string) ([]config.NamedString, error) {
 		}
 
 		channel := stated[0].Name
-		if first, isThere := config.Find(recordings, channel); isThere {
+		if first, isThere := setting.Find(recordings, channel); isThere {
 			return nil, fmt.Errorf("expected one recording of channel %s, found %s and %s", channel, first, file)
 		}
 
-		recordings = append(recordings, config.NamedString{Name: channel, Value: file})
+		recordings = append(recordings, setting.NamedString{Name: channel, Value: file})
 	}
 
 	return recordings, nil
@@ -219,7 +219,7 @@ func Sensitivities(s *plan.Source, job *engine.Job) ([]Sensitivity, error) {
 
 // measureRecording measures the channel of a recording that heard the calibrator. If the configuration does not name
 // the channel and the file has several, it measures every channel, for the campaign's channels of the same names.
-func measureRecording(ctx context.Context, path string, recording Sensitivity, calibrator *config.Calibrator,
+func measureRecording(ctx context.Context, path string, recording Sensitivity, calibrator *setting.Calibrator,
 	o ingest.Options,
 ) ([]Sensitivity, error) {
 	rd, err := format.Open(path, o.In(ctx, recording.File))
@@ -291,7 +291,7 @@ const maxAboveDB = 300
 
 // measureTone measures the calibrator's tone in channel k. It returns an error if the channel cannot be calibrated, if
 // it is clipped, or if the tone's level is not steady.
-func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, calibrator *config.Calibrator) (Tone,
+func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, calibrator *setting.Calibrator) (Tone,
 	error,
 ) {
 	ch := info.Channels[k]
@@ -345,7 +345,7 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 // toneSamples returns the first sample of the calibrator's tone in channel k and the sample behind its last one, by the
 // settings from_s and to_s. It returns an error if they are not in the recording, or if the channel has no rate or is
 // already in Pa.
-func toneSamples(info ingest.Info, k int, calibrator *config.Calibrator) (begin, end int64, err error) {
+func toneSamples(info ingest.Info, k int, calibrator *setting.Calibrator) (begin, end int64, err error) {
 	ch := info.Channels[k]
 	place := "channel " + ch.Name
 	if !(ch.RateHz > 0) {
@@ -375,7 +375,7 @@ func toneSamples(info ingest.Info, k int, calibrator *config.Calibrator) (begin,
 
 // pascalsPerUnit returns the pascals of a unit in the campaign's recordings, if the calibrator's tone has the given
 // rms. The recordings have GainDB more gain than the calibrator's recording.
-func pascalsPerUnit(rms float64, calibrator *config.Calibrator) float64 {
+func pascalsPerUnit(rms float64, calibrator *setting.Calibrator) float64 {
 	ref, _ := dsp.Reference("Pa")
 	return ref * math.Pow(10, calibrator.LevelDB/20) / rms / math.Pow(10, calibrator.GainDB/20)
 }

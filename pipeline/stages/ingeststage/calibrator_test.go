@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 )
 
 // tone returns n samples of a sine.
@@ -110,7 +110,7 @@ func TestCalibratorChannels(t *testing.T) {
 	assert.ErrorContains(t, err, "dB and more above the noise")
 
 	// NAME#CHANNEL, and a channel of the recordings.
-	list := calibratorFiles(&config.Calibrator{Recordings: []config.NamedString{
+	list := calibratorFiles(&setting.Calibrator{Recordings: []setting.NamedString{
 		{Name: "1", Value: "two.npy#2"},
 		{Name: "2", Value: "all.npy#1"},
 	}})
@@ -138,7 +138,7 @@ func TestCalibratorPattern(t *testing.T) {
 		`{calibrator: {level_db: 94, pattern: "%s"}}}`
 	b := planned(t, files, fmt.Sprintf(sections, "**/*.npy", "cal/Mikro_{channel}.npy"), `{triplets: split-half-spectrum}`)
 	assert.Equal(t, []string{"a_3000.npy"}, b.Recordings.names())
-	assert.Equal(t, []config.NamedString{{Name: "01", Value: "cal/Mikro_01.npy"}, {Name: "2", Value: "cal/Mikro_2.npy"}},
+	assert.Equal(t, []setting.NamedString{{Name: "01", Value: "cal/Mikro_01.npy"}, {Name: "2", Value: "cal/Mikro_2.npy"}},
 		b.Recordings.Ingest.Calibration.Calibrator.Recordings)
 
 	list, err := measureCalibrator(context.Background(), b.Experiment, b.Recordings.Source)
@@ -167,27 +167,27 @@ func TestCalibratorFaults(t *testing.T) {
 
 	for want, c := range map[string]struct {
 		x  []float64
-		c  config.Calibrator
+		c  setting.Calibrator
 		ch ingest.Channel
 	}{
 		"expected a calibrator's level that is steady within 0.2 dB, found a spread of": {
 			rising,
-			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
+			setting.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{RateHz: rate},
 		},
 		"expected samples that are still to be calibrated, found a channel in Pa": {
 			rising,
-			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
+			setting.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{RateHz: rate, Unit: "Pa"},
 		},
 		"expected a sampling rate, found none in the file": {
 			rising,
-			config.Calibrator{LevelDB: 94, SpreadDB: 0.2},
+			setting.Calibrator{LevelDB: 94, SpreadDB: 0.2},
 			ingest.Channel{},
 		},
 		"expected from_s and to_s within its 3 s, found 3 and 0": {
 			rising,
-			config.Calibrator{LevelDB: 94, SpreadDB: 0.2, FromS: 3},
+			setting.Calibrator{LevelDB: 94, SpreadDB: 0.2, FromS: 3},
 			ingest.Channel{RateHz: rate},
 		},
 	} {
@@ -206,7 +206,7 @@ func TestCalibratorFaults(t *testing.T) {
 		[][]float64{tone(30000, rate, 1000, 0.1)},
 	}
 
-	c := config.Calibrator{LevelDB: 114, SpreadDB: 0.2}
+	c := setting.Calibrator{LevelDB: 114, SpreadDB: 0.2}
 	got, err := measureTone(context.Background(), ok, ok.Info(), 0, &c)
 	require.NoError(t, err)
 	require.LessOrEqual(t, got.AboveDB, 300.0, "%+v", got)

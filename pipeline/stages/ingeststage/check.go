@@ -15,10 +15,10 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/stats"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/triplets"
 )
@@ -200,10 +200,10 @@ func (o *FileResult) rateHz() float64 {
 // checkColumns returns an error if the unit of a balance's column cannot be converted to the unit of its outcome. It
 // skips loads of a matrix, which are not columns of the file, and units that the configuration states: stage dsp checks
 // the former, setUnits the latter.
-func checkColumns(settings *config.Ingest, info ingest.Info) error {
+func checkColumns(settings *setting.Campaign, info ingest.Info) error {
 	for _, column := range settings.Columns {
 		k, err := ingest.FindChannel(info, column.Value)
-		_, given := config.Find(settings.Units, column.Name)
+		_, given := setting.Find(settings.Units, column.Name)
 		if err != nil || given {
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -90,7 +90,7 @@ func (r *Recordings) statedColumns(table *campaign.Conditions) (numbers, texts [
 }
 
 // splitNamed splits columns into the ones that are numbers and the ones that are declared as names.
-func splitNamed(columns []config.NamedString, declared []string) (numbers, names []string) {
+func splitNamed(columns []setting.NamedString, declared []string) (numbers, names []string) {
 	for _, column := range columns {
 		if slices.Contains(declared, column.Name) {
 			names = append(names, column.Name)
@@ -186,7 +186,7 @@ func keptLabels(src *plan.Source, labels map[string]string, run string) map[stri
 }
 
 // byName returns a list of the configuration as a map from name to value.
-func byName(list []config.NamedString) map[string]string {
+func byName(list []setting.NamedString) map[string]string {
 	values := map[string]string{}
 	for _, v := range list {
 		values[v.Name] = v.Value

@@ -10,24 +10,24 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
 
 // conditionExclusions returns the exclusions that name conditions. They compare numbers within the tolerances of set
 // points.
-func conditionExclusions(exp plan.Experiment) config.Exclusions {
+func conditionExclusions(exp plan.Experiment) setting.Exclusions {
 	return withTolerances(exp, exp.Ingest.Exclude.Where())
 }
 
 // withTolerances returns the exclusions, which compare numbers within the tolerances of set points.
-func withTolerances(exp plan.Experiment, list config.Exclusions) config.Exclusions {
+func withTolerances(exp plan.Experiment, list setting.Exclusions) setting.Exclusions {
 	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
 	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
 	for i := range list {
-		if list[i].Where != nil {
-			list[i].Where = holdout.About(list[i].Where, isEqual)
+		if conditions, ok := list[i].Where.(holdout.Holdout); ok {
+			list[i].Where = holdout.About(conditions, isEqual)
 		}
 	}
 
@@ -90,11 +90,11 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 
 // exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entry of
 // left that belongs to the exclusion.
-func (f *File) exclude(exclusions config.Exclusions, left [][]string) {
+func (f *File) exclude(exclusions setting.Exclusions, left [][]string) {
 	var known condition.Rows
 	var rows []campaign.ConditionRow
 	for k, values := range f.known {
-		x := slices.IndexFunc(exclusions, func(exclusion config.Exclusion) bool { return exclusion.Holds(values) })
+		x := slices.IndexFunc(exclusions, func(exclusion setting.Exclusion) bool { return exclusion.Holds(values) })
 		if x < 0 {
 			known = append(known, values)
 			if f.Rows != nil {
@@ -120,7 +120,7 @@ func (f *File) exclude(exclusions config.Exclusions, left [][]string) {
 
 // checkExclusions returns an error about an exclusion of an unknown condition, or of numbers in a column of names.
 // numbers and names are the columns that are known.
-func checkExclusions(exp plan.Experiment, exclusions config.Exclusions, numbers, names []string) error {
+func checkExclusions(exp plan.Experiment, exclusions setting.Exclusions, numbers, names []string) error {
 	const key = "ingest.exclude"
 	known := slices.Concat(numbers, names)
 	for _, exclusion := range exclusions {

@@ -9,8 +9,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -30,7 +30,7 @@ func (r *Recordings) excludeChannels(exp plan.Experiment) error {
 	}
 
 	numbers, names := r.knownColumns()
-	var byConditions config.Exclusions
+	var byConditions setting.Exclusions
 	for _, exclusion := range exclusions {
 		if exclusion.Where != nil {
 			byConditions = append(byConditions, exclusion)
@@ -63,7 +63,7 @@ func (r *Recordings) excludeChannels(exp plan.Experiment) error {
 
 // isConcernedBy reports whether the exclusion of a channel names the file, or conditions that one of its rows has.
 // names are the names of all files.
-func (f *File) isConcernedBy(exclusion config.Exclusion, names []string) bool {
+func (f *File) isConcernedBy(exclusion setting.Exclusion, names []string) bool {
 	if exclusion.Where == nil {
 		return slices.Contains(campaign.MatchedBy(exclusion.Files, names), f.Name)
 	}

@@ -11,7 +11,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 )
 
 // maxConditionTable bounds a table of conditions in a file.
@@ -81,7 +81,7 @@ func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
 
 // conditionValues reads the values of a condition from an array of the file, or one value from an attribute. It returns
 // them with the array's unit, which is "" for an attribute. It adds the array to the channels that group leaves out.
-func (r *reader) conditionValues(ctx context.Context, entry config.NamedString, group *campaign.Grouping) ([]float64,
+func (r *reader) conditionValues(ctx context.Context, entry setting.NamedString, group *campaign.Grouping) ([]float64,
 	string, error,
 ) {
 	info := r.info

@@ -8,7 +8,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
@@ -62,7 +62,7 @@ type Recordings struct {
 	Simulated   bool           // the tasks of stage simulate write the files
 
 	tares          map[string][]tareRecording // recordings without wind, by their pattern
-	sidecar        []config.NamedString       // conditions, and the names of their values in sidecars
+	sidecar        []setting.NamedString      // conditions, and the names of their values in sidecars
 	channelsListed bool                       // the channels used are the channels with a row in the table of microphones
 	warnings       []ingest.Warning
 }
@@ -83,7 +83,7 @@ type File struct {
 	Result  engine.Dep                // its FileResult
 	Reading *engine.Handoff[*Reading] // from its task to its task of stage dsp
 
-	withoutChannels config.Exclusions // exclusions of single channels that concern the file
+	withoutChannels setting.Exclusions // exclusions of single channels that concern the file
 
 	known condition.Rows // conditions of its runs; used only while the experiment is planned
 }

@@ -16,8 +16,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -258,7 +258,7 @@ func TestExcludedAndSimulated(t *testing.T) {
 	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data: %s", b.Data)
 
 	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
-	if w := simulatedByContent(&plan.Source{Ingest: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
+	if w := simulatedByContent(&plan.Source{Ingest: setting.Campaign{Data: "measured"}}, info); len(w) != 1 ||
 		w[0].Code != "simulated" {
 		t.Errorf("%v", w)
 	}
@@ -268,7 +268,7 @@ func TestExcludedAndSimulated(t *testing.T) {
 	}
 
 	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
-	if w := simulatedByContent(&plan.Source{Ingest: config.Ingest{Data: "measured"}}, info); w != nil {
+	if w := simulatedByContent(&plan.Source{Ingest: setting.Campaign{Data: "measured"}}, info); w != nil {
 		t.Errorf("%v", w)
 	}
 }
@@ -314,9 +314,9 @@ func TestRecordings(t *testing.T) {
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
 	src := &plan.Source{
-		Ingest: config.Ingest{
-			Constants:  []config.NamedNumber{{Name: "blades", Value: 2}},
-			Attributes: []config.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
+		Ingest: setting.Campaign{
+			Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
+			Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
 		},
 	}
 

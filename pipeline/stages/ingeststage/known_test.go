@@ -11,6 +11,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
@@ -28,7 +29,7 @@ func TestPairKind(t *testing.T) {
 		{config.Experiment{DSP: config.DSP{Triplets: "table"}}, "synthetic"},
 		{config.Experiment{
 			DSP:    config.DSP{Triplets: "table"},
-			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
+			Ingest: setting.Campaign{Table: &setting.Table{Pairs: "repeat-run"}},
 		}, "repeat-run"},
 	} {
 		kind := c.e.DSP.Triplets

@@ -9,14 +9,14 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
 // addIdentityMatrix describes a balance whose columns contain forces as a balance of voltages whose matrix is the
 // identity, so that tares, angles and signs need no code of their own. It reports whether the balance is of this kind,
 // and leaves other settings unchanged.
-func addIdentityMatrix(settings *config.Ingest) bool {
+func addIdentityMatrix(settings *setting.Campaign) bool {
 	if settings.Balance == nil || len(settings.Balance.Voltages) > 0 || len(settings.Balance.Matrix) > 0 {
 		return false
 	}
@@ -46,7 +46,7 @@ const maxMatrix = 1000
 
 // readMatrix reads the balance's matrix from its file, with the components and the terms that the file names. It stores
 // them in a copy of the balance's settings.
-func readMatrix(exp plan.Experiment, settings *config.Ingest) error {
+func readMatrix(exp plan.Experiment, settings *setting.Campaign) error {
 	if settings.Balance == nil || settings.Balance.MatrixFile == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -25,7 +25,7 @@ var chainConditions = []string{"gain_db", "sensitivity_v_per_pa"}
 // conditions, which has a row for each run. It stores the channels' gains and sensitivities, and uses the listed
 // channels if the configuration names none.
 func (r *Recordings) joinMicrophones(exp plan.Experiment) error {
-	r.Chains = map[string][]config.NamedNumber{}
+	r.Chains = map[string][]setting.NamedNumber{}
 	if c := r.Ingest.Calibration; c != nil {
 		r.Chains["gain_db"] = c.ChannelGainDB
 	}
@@ -163,7 +163,7 @@ func (r *Recordings) addChain(path string, row campaign.ConditionRow) error {
 				fmt.Sprint(cond.Value), "")
 		}
 
-		r.Chains[cond.Column] = append(r.Chains[cond.Column], config.NamedNumber{Name: row.File, Value: cond.Value})
+		r.Chains[cond.Column] = append(r.Chains[cond.Column], setting.NamedNumber{Name: row.File, Value: cond.Value})
 	}
 
 	return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+
 	"github.com/stretchr/testify/assert"
 )
 

@@ -13,11 +13,11 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
@@ -34,7 +34,7 @@ type Pairs struct {
 	Options  campaign.TableOptions // roles of the columns
 	Toy      *simulate.Toy         // nil for the user's table
 	raw      []plan.RawFile        // the files, or the file that stage simulate writes
-	spec     config.Table          // the roles as settings
+	spec     setting.Table         // the roles as settings
 	local    []kv.Pair             // conditions of the files, as a part of the task's key
 	id       string                // name of the table in the task's ID
 	size     [2]float64            // conditions and pairs, once they are known or estimated
@@ -112,7 +112,7 @@ func (p *Pairs) setSettings(exp plan.Experiment, derived bool) {
 	settings := exp.Ingest
 	settings.Table = &p.spec
 	settings.Exclude = settings.Exclude.Where()
-	settings.Log = config.Log{Decimal: settings.Log.Decimal}
+	settings.Log = setting.Log{Decimal: settings.Log.Decimal}
 	keys := []string{"table", "text", "within", "exclude", "missing", "log"}
 	if derived {
 		keys = append(keys, "constants", "derive")
@@ -142,7 +142,7 @@ func simulatedTable(exp plan.Experiment, sim simulatestage.Result, res *Result) 
 	f := sim.Files[0]
 	p := &Pairs{
 		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, Files: make([]campaign.TableFile, 1), Toy: &toy, id: f.Output,
-		spec: config.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"},
+		spec: setting.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"},
 	}
 	p.Options = tableOptions(exp, &p.spec)
 
@@ -229,7 +229,7 @@ func (r *Recordings) tableFiles(exp plan.Experiment, names []string) ([]campaign
 		return nil, err
 	}
 
-	var own []config.NamedString // units of the given conditions that are not converted yet
+	var own []setting.NamedString // units of the given conditions that are not converted yet
 	for _, unit := range r.Ingest.Table.Units {
 		if slices.Contains(names, unit.Name) && r.Converted[unit.Name] == "" {
 			own = append(own, unit)
@@ -354,7 +354,7 @@ func CheckCopies(names, sums []string) error {
 }
 
 // checkPairing returns an error if a tolerance or a law of correction names a column that the table does not have.
-func checkPairing(exp plan.Experiment, t *config.Table, options campaign.TableOptions, outcomes []string) error {
+func checkPairing(exp plan.Experiment, t *setting.Table, options campaign.TableOptions, outcomes []string) error {
 	const key, isInput = "ingest.table.", "is not an input of the table, which has"
 	for _, tolerance := range t.Tolerances {
 		if err := exp.OneOf(options.Inputs, tolerance.Name, key+"within."+tolerance.Name, isInput); err != nil {
@@ -377,7 +377,7 @@ func checkPairing(exp plan.Experiment, t *config.Table, options campaign.TableOp
 }
 
 // tableOptions returns the roles of a table's columns.
-func tableOptions(exp plan.Experiment, t *config.Table) campaign.TableOptions {
+func tableOptions(exp plan.Experiment, t *setting.Table) campaign.TableOptions {
 	options := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: cmp.Or(t.Run, exp.Ingest.Run),
 		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
@@ -20,11 +21,11 @@ import (
 func TestFindReader(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "convert.sh")
-	find := func(r *config.Reader) (string, *plan.Source) {
+	find := func(r *setting.Reader) (string, *plan.Source) {
 		t.Helper()
 		b := plan.Experiment{File: &config.File{Dir: dir}, Key: "experiments.e"}
 
-		src := &plan.Source{Ingest: config.Ingest{Reader: r}}
+		src := &plan.Source{Ingest: setting.Campaign{Reader: r}}
 		findReader(b, src)
 
 		var lines []string
@@ -44,7 +45,7 @@ func TestFindReader(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755))
 
-	got, src := find(&config.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
+	got, src := find(&setting.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
 
 	want := "ingest.reader=[./convert.sh, --fast, {file}]\ningest.reader.version=2\n" +
 		"ingest.reader: sha256 of ./convert.sh=" + sum(script)
@@ -62,19 +63,19 @@ func TestFindReader(t *testing.T) {
 	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(dir)
 
-	here := &plan.Source{Ingest: config.Ingest{Reader: &config.Reader{Program: []string{"./convert.sh", "{file}"}}}}
+	here := &plan.Source{Ingest: setting.Campaign{Reader: &setting.Reader{Program: []string{"./convert.sh", "{file}"}}}}
 	findReader(plan.Experiment{File: &config.File{Dir: "."}, Key: "experiments.e"}, here)
 	assert.Equal(t, script, here.Options.Program.Command[0], "program")
 
 	// A script among the arguments of an interpreter: a change of it is another key.
-	first, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
+	first, _ := find(&setting.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
 	if !strings.Contains(first, "sha256 of sh=") || !strings.Contains(first, "sha256 of convert.sh="+sum(script)) {
 		t.Error(first)
 	}
 
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexit 1\n"), 0o755))
 
-	if second, _ := find(&config.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
+	if second, _ := find(&setting.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
 		t.Error("a changed script has the same key")
 	}
 

@@ -7,8 +7,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/stats"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -57,7 +57,7 @@ func ScaleOf(src *plan.Source, calibrations []Sensitivity, info ingest.Info, ch 
 		toSound, stated, note = soundUnit(stated)
 	}
 
-	var chain config.Calibration
+	var chain setting.Calibration
 	if src.Ingest.Calibration != nil {
 		chain = *src.Ingest.Calibration
 	}

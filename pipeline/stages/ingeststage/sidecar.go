@@ -13,6 +13,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -65,11 +66,11 @@ func (r *Recordings) fitsColumn(value config.Value, column string) bool {
 
 // topValues lists the values at the top of a sidecar that can be conditions, under their own names. The names of values
 // below the top contain a point.
-func (r *Recordings) topValues(values []config.Value) []config.NamedString {
-	var list []config.NamedString
+func (r *Recordings) topValues(values []config.Value) []setting.NamedString {
+	var list []setting.NamedString
 	for _, value := range values {
 		if r.fitsColumn(value, value.Name) && !strings.Contains(value.Name, ".") {
-			list = append(list, config.NamedString{Name: value.Name, Value: value.Name})
+			list = append(list, setting.NamedString{Name: value.Name, Value: value.Name})
 		}
 	}
 
@@ -78,7 +79,7 @@ func (r *Recordings) topValues(values []config.Value) []config.NamedString {
 
 // sidecarCondition returns the wanted condition from the values of a sidecar. wanted has the condition's name and the
 // name of its value in the sidecar. file is the sidecar's name for messages.
-func (r *Recordings) sidecarCondition(file string, values []config.Value, wanted config.NamedString) (
+func (r *Recordings) sidecarCondition(file string, values []config.Value, wanted setting.NamedString) (
 	condition.Condition, error,
 ) {
 	var names []string

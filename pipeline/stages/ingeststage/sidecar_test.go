@@ -13,7 +13,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -107,9 +107,9 @@ func TestConditionTable(t *testing.T) {
 		[][]float64{count(100, 1), count(100, 1), {10, 20}, {0, 50}, {40, 90}},
 	}
 
-	src := func(conditions ...config.NamedString) *plan.Source {
+	src := func(conditions ...setting.NamedString) *plan.Source {
 		return &plan.Source{
-			Ingest:   config.Ingest{InFile: conditions},
+			Ingest:   setting.Campaign{InFile: conditions},
 			Grouping: campaign.Grouping{Except: []string{"from", "to", "theta"}},
 		}
 	}
@@ -117,7 +117,7 @@ func TestConditionTable(t *testing.T) {
 	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
 		return (&reader{src: s, rd: rd, info: rd.info}).conditionTable(context.Background())
 	}
-	c, group, err := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
+	c, group, err := table(src(setting.NamedString{Name: "theta_deg", Value: "theta"}))
 	require.NoError(t, err)
 
 	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || !math.IsInf(c.Rows[0].End, 1) ||
@@ -125,7 +125,7 @@ func TestConditionTable(t *testing.T) {
 		t.Errorf("%+v without %v", c.Rows, group.Except)
 	}
 
-	for want, s := range map[string][]config.NamedString{
+	for want, s := range map[string][]setting.NamedString{
 		"array theta: expected a value for each of the 1 recordings, found 2": {
 			{Name: "a", Value: "theta"}, {Name: "b", Value: "m1"},
 		},

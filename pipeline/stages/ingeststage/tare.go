@@ -12,7 +12,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -55,7 +55,7 @@ func ownTare(column string, conds *campaign.Conditions, name string) (string, er
 }
 
 // tareColumns returns the columns that name the recordings without wind, or nil if there are none.
-func tareColumns(settings *config.Ingest) []string {
+func tareColumns(settings *setting.Campaign) []string {
 	if settings.Balance == nil || settings.Balance.Tare == nil || settings.Balance.Tare.Column == "" {
 		return nil
 	}

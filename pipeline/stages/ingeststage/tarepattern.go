@@ -10,7 +10,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline/config"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -166,7 +166,7 @@ func textOfCondition(cond condition.Condition) string {
 
 // tareName returns the name of a recording without wind of a file. name is the file or the pattern that the
 // configuration names, or a column of the table of conditions.
-func (r *Recordings) tareName(file *File, tare *config.Tare, name string) (string, error) {
+func (r *Recordings) tareName(file *File, tare *setting.Tare, name string) (string, error) {
 	switch {
 	case tare.Column != "":
 		return ownTare(name, file.Rows, file.Name)

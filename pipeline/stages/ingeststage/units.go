@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -27,7 +27,7 @@ func setUnits(exp plan.Experiment, src *plan.Source) error {
 	}
 
 	conditions := removeNames(src.Conditions, func(name string) bool {
-		_, inFile := config.Find(src.Ingest.InFile, name)
+		_, inFile := setting.Find(src.Ingest.InFile, name)
 		return inFile || src.Table != nil && slices.Contains(src.Table.Names, name)
 	})
 
@@ -36,7 +36,7 @@ func setUnits(exp plan.Experiment, src *plan.Source) error {
 
 // setConversions checks the units in list, which belong to the section of the configuration that key begins with. It
 // stores in src the conversions of the given conditions to the units that their names state.
-func setConversions(exp plan.Experiment, src *plan.Source, key string, list []config.NamedString,
+func setConversions(exp plan.Experiment, src *plan.Source, key string, list []setting.NamedString,
 	conditions []string,
 ) error {
 	src.Convert = map[string]units.Named{}

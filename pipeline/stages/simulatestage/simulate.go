@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
@@ -37,7 +38,7 @@ func Plan(exp plan.Experiment) (Result, error) {
 		return Result{}, nil
 	}
 
-	campaign, err := s.Described()
+	campaign, err := config.SimulatedCampaign(s)
 	if err != nil {
 		return Result{}, placed(exp, campaign, err)
 	}
@@ -133,16 +134,16 @@ func placed(exp plan.Experiment, campaign simulate.Campaign, err error) error {
 
 // Ingest returns the given ingest settings, completed by the facts that the simulated campaign knows: the calibration
 // of its microphones, or the columns of its balance.
-func (r *Result) Ingest(settings config.Ingest) config.Ingest {
+func (r *Result) Ingest(settings setting.Campaign) setting.Campaign {
 	switch c := r.Campaign.(type) {
 	case simulate.Rotor:
-		settings.Calibration = &config.Calibration{
+		settings.Calibration = &setting.Calibration{
 			FullScaleV: c.FullScaleV, Reading: "peak",
 			SensitivityVPerPa: c.SensitivityVPerPa,
 		}
 
 	case simulate.Airfoil:
-		settings.Columns = []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
+		settings.Columns = []setting.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
 	}
 
 	return settings

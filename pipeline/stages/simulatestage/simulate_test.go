@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -94,7 +96,7 @@ func TestPlanError(t *testing.T) {
 }
 
 // simulatedIngest returns the ingest settings of a campaign, completed by its facts.
-func simulatedIngest(t *testing.T, yaml string) config.Ingest {
+func simulatedIngest(t *testing.T, yaml string) setting.Campaign {
 	t.Helper()
 
 	b := experiment(t, yaml)
@@ -112,7 +114,7 @@ func TestSimulatedIngest(t *testing.T) {
 	assert.Equal(t, 8.0, rotor.Simulate.DurationS)
 
 	airfoil := simulatedIngest(t, "{campaign: airfoil}")
-	assert.Equal(t, []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}, airfoil.Columns)
+	assert.Equal(t, []setting.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}, airfoil.Columns)
 	assert.Equal(t, 1000.0, airfoil.Simulate.RateHz)
 
 	toy := simulatedIngest(t, "{campaign: toy}")
