@@ -30,6 +30,8 @@ var imports = []struct{ of, may string }{
 	{"train/honest/scale", "train/kernel train/numbers"},
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
+	{"train/results", "ingest/table ingest/units internal/kv train train/baseline train/honest/interval train/score " +
+		"train/triplets"},
 	{"train/numbers", ""},
 	{"train/contrast", ""},
 	{"train/form", ""},

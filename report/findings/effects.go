@@ -28,8 +28,8 @@ type Effects struct {
 	Runs   int            // number of runs of the experiment
 	Set    triplets.Set
 
-	// Recalibrate returns the record of the intervals of a split, by its number in Splits, that were calibrated without the
-	// rows for which isLeft returns true. It returns nil if this leaves out no training row.
+	// Recalibrate returns the record of the intervals of a split, by its number in Splits, that were calibrated without
+	// the rows for which isLeft returns true. It returns nil if this leaves out no training row.
 	Recalibrate func(ctx context.Context, split int, isLeft func(run, recording string) bool) (*interval.Record, error)
 }
 

@@ -1,9 +1,9 @@
-// Package findings collects what the data of an experiment show about themselves: the warnings of its files, the flags of
-// its runs, mistakes such as swapped files, equal rows, a gain that nobody stated or a run far from the others, and what
-// each mistake costs: how much narrower the intervals are without its files.
+// Package findings collects what the data of an experiment show about themselves: the warnings of its files, the flags
+// of its runs, mistakes such as swapped files, equal rows, a gain that nobody stated or a run far from the others, and
+// what each mistake costs: how much narrower the intervals are without its files.
 //
-// The package knows no configuration and no tasks. Its caller adds what the analysis of the files noted, and then asks for
-// the words.
+// The package knows no configuration and no tasks. Its caller adds what the analysis of the files noted, and then asks
+// for the words.
 package findings
 
 import (
@@ -94,7 +94,8 @@ func (f *Findings) AddFile(list []ingest.Warning) {
 	}
 }
 
-// AddAnalysis adds the warnings of the analysis of one file. What was subtracted as drift of a balance's zero is a fact.
+// AddAnalysis adds the warnings of the analysis of one file. What was subtracted as drift of a balance's zero is a
+// fact.
 func (f *Findings) AddAnalysis(list []ingest.Warning) {
 	for _, w := range list {
 		if w.Code == "drift-corrected" {

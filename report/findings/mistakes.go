@@ -20,8 +20,8 @@ type speed struct {
 // for the run that it was swapped with.
 const swapTolerance = 0.02
 
-// AddMistakes adds the mistakes that the triplets of an experiment show: swapped files, rows that were entered twice, and
-// gains of microphones.
+// AddMistakes adds the mistakes that the triplets of an experiment show: swapped files, rows that were entered twice,
+// and gains of microphones.
 func (f *Findings) AddMistakes(set triplets.Set) {
 	f.addSwaps()
 	f.addEqualRows(set)

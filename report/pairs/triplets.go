@@ -11,9 +11,9 @@ import (
 
 // Triplets reads a set from a table of triplets: the given inputs, and both values of the given outcomes.
 func Triplets(tab *table.Table, inputs, outcomes []string) (triplets.Set, error) {
-	x, inputsErr := Matrix(tab, inputs, "")
-	y1, firstErr := Matrix(tab, outcomes, "_1")
-	y2, secondErr := Matrix(tab, outcomes, "_2")
+	x, inputsErr := table.Matrix(tab, inputs, "")
+	y1, firstErr := table.Matrix(tab, outcomes, "_1")
+	y2, secondErr := table.Matrix(tab, outcomes, "_2")
 	if err := errors.Join(inputsErr, firstErr, secondErr); err != nil {
 		return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 	}
@@ -21,7 +21,7 @@ func Triplets(tab *table.Table, inputs, outcomes []string) (triplets.Set, error)
 	s := triplets.New(quantities(tab, inputs, ""), quantities(tab, outcomes, "_1"), x, y1, y2)
 	s.SetRuns(tab.Column("run").Strings)
 	if slices.ContainsFunc(inputs, AtSetPoints{tab}.HasSetPoints) {
-		setPoints, err := Matrix(AtSetPoints{tab}, inputs, "")
+		setPoints, err := table.Matrix(AtSetPoints{tab}, inputs, "")
 		if err != nil {
 			return triplets.Set{}, fmt.Errorf("read triplets: %w", err)
 		}
@@ -46,30 +46,4 @@ func quantities(tab *table.Table, names []string, suffix string) []triplets.Quan
 	}
 
 	return list
-}
-
-// floats is a table with columns of numbers.
-type floats interface {
-	Floats(name string) ([]float64, error)
-}
-
-// Matrix returns the columns NAME+suffix of a table as a row-major matrix.
-func Matrix(t floats, names []string, suffix string) ([]float64, error) {
-	var rows []float64
-	for k, name := range names {
-		column, err := t.Floats(name + suffix)
-		if err != nil {
-			return nil, err
-		}
-
-		if rows == nil {
-			rows = make([]float64, len(column)*len(names))
-		}
-
-		for i, x := range column {
-			rows[i*len(names)+k] = x
-		}
-	}
-
-	return rows, nil
 }

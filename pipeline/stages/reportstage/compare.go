@@ -13,6 +13,7 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/baseline"
+	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -32,9 +33,9 @@ func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep
 
 // compared collects the scores of the pair model and of the methods compared with it, over the seeds of a split.
 type compared struct {
-	methods []*method              // in the order of the report's table
-	flags   []trainstage.SeedFlags // by seed
-	run     []int                  // runs of the held-out rows
+	methods []*method       // in the order of the report's table
+	flags   []results.Flags // by seed
+	run     []int           // runs of the held-out rows
 }
 
 // method contains the scores of a method over the seeds.
@@ -71,7 +72,7 @@ func (c *compared) addRanked(m *method, set score.Set, variance []float64) {
 func (c *compared) compare(exp plan.Experiment, job *engine.Job, set triplets.Set, split config.Split, seed int,
 	test score.Set,
 ) error {
-	var flags trainstage.SeedFlags
+	var flags results.Flags
 	id := trainstage.TrainID(exp, split.Name, seed)
 	if err := plan.ReadJSON(job.Input(id, trainstage.FlagsJSON), &flags); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (c *compared) compare(exp plan.Experiment, job *engine.Job, set triplets.Se
 			return err
 		}
 
-		answers, err := trainstage.ReadMethod(t, set)
+		answers, err := results.ReadMethod(t, set)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", task, err)
 		}
@@ -237,7 +238,7 @@ func coverageFlags(network []score.OutcomeTrust) []report.Violation {
 }
 
 // mergeFlags returns one violation for each flag and part, from the worst seed.
-func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
+func mergeFlags(seeds []results.Flags) []report.Violation {
 	train := make([][]score.Flag, len(seeds))
 	test := make([][]score.Flag, len(seeds))
 	for seed, s := range seeds {

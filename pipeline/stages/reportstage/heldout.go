@@ -11,6 +11,7 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/baseline"
+	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -235,7 +236,7 @@ func readLosses(job *engine.Job, task string) (report.Losses, error) {
 		return losses, fmt.Errorf("read losses of %s: expected columns epoch and loss", task)
 	}
 
-	heldOut := history.Column(trainstage.HeldOutLoss)
+	heldOut := history.Column(results.HeldOutLoss)
 	every := (history.Rows() + mostEpochs - 1) / mostEpochs
 	for i := range history.Rows() {
 		isShown := i%every == 0 || i == history.Rows()-1

@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"doubletake/pipeline/stages/stagetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/table/tabletest"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Upper bounds are counted value by value. In errors and in the shares inside, a bound counts as the level that was
@@ -17,7 +18,7 @@ import (
 // the mean 2, so the plain predictions are wrong by 5 and 7, and by 1. Both models predict 5 and 8, and are wrong by 2
 // and 1. The second pair has a bound: without it the error is 2.
 func TestHeldOutcomes(t *testing.T) {
-	tab := stagetest.Table(`
+	tab := tabletest.Parse(`
 run recording x y_1 y_2 y_bound_1 y_bound_2
 a   a         1 0   0   true      true
 b   b         2 2   2   false     false
@@ -69,7 +70,7 @@ e   e         5 9   9   false     true`)
 
 // A table without columns of bounds has none.
 func TestNoBounds(t *testing.T) {
-	tab := stagetest.Table(`
+	tab := tabletest.Parse(`
 run recording x y_1 y_2
 a   a         1 0   0.5`)
 	d := details(t, tab, "x")

@@ -14,6 +14,7 @@ import (
 	"doubletake/report"
 	"doubletake/report/pairs"
 	"doubletake/train/holdout"
+	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -121,7 +122,7 @@ func (r *splitReporter) judgeSeeds(ctx context.Context, set triplets.Set, split 
 		sp.CovMethod = predictions.Get("cov_method")
 		sp.Kernels = predictions.Get("kernels")
 
-		answers, err := trainstage.ReadPredictions(predictions, set)
+		answers, err := results.ReadPredictions(predictions, set)
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -32,7 +34,7 @@ e   e#1       5000       4      0              60      62`
 // cut splits the rotor's triplets by a rule.
 func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table, triplets.Set, config.Split) {
 	t.Helper()
-	tab := stagetest.Table(rotor)
+	tab := tabletest.Parse(rotor)
 	b := stagetest.New(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	require.NoError(t, err)
@@ -145,7 +147,7 @@ func TestMergeFlags(t *testing.T) {
 	flag := func(code string, value float64) score.Flag {
 		return score.Flag{Code: code, Value: value, Limit: 0.5, Do: "train longer"}
 	}
-	seeds := []trainstage.SeedFlags{
+	seeds := []results.Flags{
 		{Test: []score.Flag{flag("kappa", 1), flag("delta", 2)}},
 		{Test: []score.Flag{flag("delta", 3)}, Train: []score.Flag{flag("delta", 1)}},
 		{Test: []score.Flag{flag("delta", 2.5)}},
@@ -240,7 +242,7 @@ func TestTooFew(t *testing.T) {
 		text.WriteString([]string{"10", "11", "12", "13"}[i%4] + " 1 2\n")
 	}
 
-	tab := stagetest.Table(text.String())
+	tab := tabletest.Parse(text.String())
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	require.NoError(t, err)
@@ -270,7 +272,7 @@ func TestTooFew(t *testing.T) {
 
 // What the tasks found is read from their outputs.
 func TestFindingsRead(t *testing.T) {
-	b := planned(t, small, stagetest.Wave())
+	b := planned(t, small, tabletest.Wave())
 	for _, k := range b.Tasks.Plan.Tasks {
 		if k.ID == "x/ingest" {
 			stand := stagetest.New(t, small, nil)

@@ -12,6 +12,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -90,7 +91,7 @@ func (j *judgedVariant) add(job *engine.Job, v Variant, all *table.Table, split 
 			return err
 		}
 
-		answers, err := trainstage.ReadPredictions(predictions, set)
+		answers, err := results.ReadPredictions(predictions, set)
 		if err != nil {
 			return err
 		}

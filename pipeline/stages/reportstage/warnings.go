@@ -79,7 +79,7 @@ func conditionsSet(names []string, t *table.Table) (int, error) {
 		}
 	}
 
-	x, err := pairs.Matrix(pairs.AtSetPoints{Table: t}, set, "")
+	x, err := table.Matrix(pairs.AtSetPoints{Table: t}, set, "")
 	if err != nil {
 		return 0, err
 	}

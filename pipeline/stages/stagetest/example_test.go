@@ -2,16 +2,28 @@ package stagetest_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"doubletake/pipeline/stages/stagetest"
 )
 
-func ExampleTable() {
-	t := stagetest.Table(`
-run rpm[1/min] y_1[dB] y_2[dB]
-a   1000       61      62
-b   2000       70      71.5`)
+// A stand-in for a task of an earlier stage writes the content that the test wants.
+func ExampleJSON() {
+	dir, err := os.MkdirTemp("", "stagetest-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
 
-	fmt.Println(t.Rows(), t.Column("run").Strings, t.Column("y_2").Floats, t.Column("rpm").Unit)
-	// Output: 2 [a b] [62 71.5] 1/min
+	path := filepath.Join(dir, "notes.json")
+	if _, err := stagetest.JSON("[]")(path); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	text, err := os.ReadFile(path)
+	fmt.Println(string(text), err)
+	// Output: [] <nil>
 }

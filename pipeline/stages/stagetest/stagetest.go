@@ -5,13 +5,12 @@ package stagetest
 import (
 	"context"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
@@ -19,60 +18,7 @@ import (
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"github.com/stretchr/testify/require"
 )
-
-// Table reads a table from text: a line of names, then a line for each row, with cells between blanks. "rpm[1/min]" is
-// the column rpm with its unit. The columns run and recording contain text, columns that end in _bound_1 and _bound_2
-// contain true and false, and all others numbers. Table panics if a number cannot be read.
-func Table(text string) *table.Table {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-
-	tab := &table.Table{}
-	for _, name := range strings.Fields(lines[0]) {
-		name, unit, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
-		tab.Columns = append(tab.Columns, table.Column{Name: name, Unit: unit, Description: "the " + name})
-	}
-
-	for _, line := range lines[1:] {
-		for k, cell := range strings.Fields(line) {
-			column := &tab.Columns[k]
-			switch {
-			case column.Name == "run" || column.Name == "recording":
-				column.Strings = append(column.Strings, cell)
-			case strings.HasSuffix(column.Name, "_bound_1") || strings.HasSuffix(column.Name, "_bound_2"):
-				column.Bools = append(column.Bools, cell == "true")
-			default:
-				value, err := strconv.ParseFloat(cell, 64)
-				if err != nil {
-					panic("stagetest: " + err.Error())
-				}
-
-				column.Floats = append(column.Floats, value)
-			}
-		}
-	}
-
-	return tab
-}
-
-// Wave simulates pairs of one outcome y in N along one input x from 0 to 5: y = 50 + 10·sin x with noise of standard
-// deviation 1, in 40 runs with three pairs each.
-func Wave() *table.Table {
-	rng := rand.New(rand.NewPCG(3, 4))
-	var text strings.Builder
-	text.WriteString("run recording x y_1[N] y_2[N]\n")
-
-	for r := range 40 {
-		for k := range 3 {
-			x := float64(r%20)/4 + float64(k)/8
-			y := 50 + 10*math.Sin(x)
-			fmt.Fprintf(&text, "r%02d r%02d#%d %g %.6f %.6f\n", r, r, k, x, y+rng.NormFloat64(), y+rng.NormFloat64())
-		}
-	}
-
-	return Table(text.String())
-}
 
 // Experiment is an experiment of a test with the results of earlier stages.
 type Experiment struct {

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -17,6 +15,7 @@ import (
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/leftout"
 	"doubletake/train/honest/scale"
+	"doubletake/train/results"
 	"doubletake/train/triplets"
 )
 
@@ -122,7 +121,7 @@ func (c *calibration) run(ctx context.Context, job *engine.Job) error {
 func (c *calibration) writeTables(job *engine.Job, model *honest.Model, set triplets.Set,
 	prediction *interval.Prediction,
 ) error {
-	intervals := honestTable(set, prediction)
+	intervals := results.IntervalTable(set, prediction)
 	intervals.Meta = append(c.exp.Meta(c.settings, c.local), kv.Pair{Key: "split", Value: c.split.Name},
 		kv.Pair{Key: "held_out", Value: c.split.Test.String()})
 
@@ -261,40 +260,6 @@ func readPrior(exp plan.Experiment) (scale.Prior, error) {
 	}
 
 	return list[0], nil
-}
-
-// honestTable returns the held-out triplets with their intervals, in the outcomes' own units. It returns the triplets
-// without intervals if p is nil, which means that there is no calibration.
-func honestTable(set triplets.Set, p *interval.Prediction) *table.Table {
-	t := &table.Table{}
-	test := set.Of(triplets.Test)
-	rows := set.RowsOf(triplets.Test)
-	var runs []string
-	for _, i := range rows {
-		runs = append(runs, set.Runs[set.Run[i]])
-	}
-
-	t.Make("run", "", "one acquisition at one condition").Strings = runs
-	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Rows(
-		set.Recording, 1, rows)
-	for k, q := range set.Inputs {
-		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, set.In, k)
-	}
-
-	if p == nil {
-		return t
-	}
-
-	for k, outcome := range set.Outcomes {
-		for _, c := range interval.Columns {
-			column := t.Make(outcome.Name+c.Suffix, outcome.Unit, c.Description)
-			for i := k; i < len(p.Mu); i += set.Out {
-				column.Floats = append(column.Floats, c.Value(p, i))
-			}
-		}
-	}
-
-	return t
 }
 
 // ReadHonest reads the calibration of a split for the report.

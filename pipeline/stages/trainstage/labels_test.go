@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -38,7 +39,7 @@ func byPropeller(asNames bool) *table.Table {
 		}
 	}
 
-	t := stagetest.Table(text.String())
+	t := tabletest.Parse(text.String())
 	if c := t.Column("propeller"); asNames {
 		for _, v := range c.Floats {
 			c.Strings = append(c.Strings, propellers[int(v)-1])

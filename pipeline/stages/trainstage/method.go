@@ -12,6 +12,7 @@ import (
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/honest"
+	"doubletake/train/results"
 	"doubletake/train/triplets"
 )
 
@@ -134,7 +135,7 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	answers := methodTable(set, prediction)
+	answers := results.MethodTable(set, prediction)
 	answers.Meta = append(answers.Meta, provenance(m.exp, m.split, m.number, m.settings, m.local)...)
 
 	return plan.WriteTable(job, MethodArrow, answers)

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -51,7 +52,7 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 // The rows that meet the rule are the test part. A rule has values, ranges with one or two ends, or values with a
 // tolerance. A row must meet the rules of all conditions. The expected rows were chosen by hand.
 func TestSplitRules(t *testing.T) {
-	tab := stagetest.Table(rotor)
+	tab := tabletest.Parse(rotor)
 	for _, c := range []struct {
 		rule string
 		test []int
@@ -82,7 +83,7 @@ func TestSplitRules(t *testing.T) {
 // 2400 and 2408.4 at 2400. The rule 2999 lies within 0.5 % of 3000. Splits and groups use the set points, inputs do
 // not.
 func TestSplitAtSetPoints(t *testing.T) {
-	tab := stagetest.Table(`
+	tab := tabletest.Parse(`
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a#1       2400       10      11
 b   b#1       2994       20      22
@@ -110,11 +111,11 @@ e   e#1       3008       50      55`)
 
 // A random split holds out all rows of the conditions that it draws: half of three conditions are two.
 func TestSplitRandom(t *testing.T) {
-	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
+	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", tabletest.Parse(rotor))
 	planned, err := Plan(b.Experiment, b.Ing, b.Trip)
 	require.NoError(t, err)
 
-	_, set, err := SplitTable(b.Experiment, stagetest.Table(rotor), planned.Splits[0])
+	_, set, err := SplitTable(b.Experiment, tabletest.Parse(rotor), planned.Splits[0])
 	require.NoError(t, err)
 
 	held := set.Of(triplets.Test).Values(0)
@@ -126,7 +127,7 @@ func TestSplitRandom(t *testing.T) {
 // The scale comes from y1 and y2 of the training part. If 3 and 4 blades are held out, 10, 11, 30, 33, 40 and 44
 // remain. By hand, their mean is 28, and the sum of squares 18² + 17² + 2² + 5² + 12² + 16² = 1042.
 func TestSplitScale(t *testing.T) {
-	tab := stagetest.Table(rotor)
+	tab := tabletest.Parse(rotor)
 	set, err := splitBy(t, tab, rotorTrain, "{blades: {min: 3}}")
 	require.NoError(t, err)
 
@@ -145,7 +146,7 @@ func TestSplitScale(t *testing.T) {
 // A split whose test or training set would be empty is an error at its place. The error lists the values that a rule of
 // one condition could have.
 func TestSplitEmptySide(t *testing.T) {
-	tab := stagetest.Table(rotor)
+	tab := tabletest.Parse(rotor)
 	for _, c := range []struct{ rule, want string }{
 		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 holds for none of the 6 triplets: " +
 			"the test set would be empty; blades is one of 2, 3, 4"},
@@ -165,7 +166,7 @@ func TestSplitEmptySide(t *testing.T) {
 		fmt.Fprintf(&many, "r r %d 2 1 2\n", 100*i)
 	}
 
-	_, err := splitBy(t, stagetest.Table(many.String()), rotorTrain, "{rpm: 7}")
+	_, err := splitBy(t, tabletest.Parse(many.String()), rotorTrain, "{rpm: 7}")
 	assert.ErrorContains(t, err, "; rpm lies in 0 … 1200")
 
 	_, err = splitBy(t, tab, rotorTrain, "{pitch: 7}")
@@ -180,7 +181,7 @@ b   b         2   20        21        3         4`
 
 // The outcomes are all pairs of columns, or the ones that the experiment names, in its order.
 func TestOutcomesChosen(t *testing.T) {
-	tab := stagetest.Table(loads)
+	tab := tabletest.Parse(loads)
 	for _, c := range []struct {
 		setting string
 		want    []string
@@ -202,7 +203,7 @@ func TestOutcomesChosen(t *testing.T) {
 
 // An outcome that the table does not have is an error at its key.
 func TestOutcomeUnknown(t *testing.T) {
-	tab := stagetest.Table(loads)
+	tab := tabletest.Parse(loads)
 	b := stagetest.New(t, "{inputs: [rpm], outcomes: [drga], splits: {s: {test: {rpm: 1}}}}", tab)
 	_, err := Triplets(b.Experiment, tab)
 	assert.ErrorContains(t, err, `experiments.x.train.outcomes: "drga" is not an outcome of this experiment, which has `+
@@ -211,7 +212,7 @@ func TestOutcomeUnknown(t *testing.T) {
 
 // The setting couples is a property of the set.
 func TestCouples(t *testing.T) {
-	tab := stagetest.Table(loads)
+	tab := tabletest.Parse(loads)
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	b.DSP.Couples = true
 	set, err := Triplets(b.Experiment, tab)
@@ -320,7 +321,7 @@ func days(spoiled ...string) *table.Table {
 		}
 	}
 
-	tab := stagetest.Table(text.String())
+	tab := tabletest.Parse(text.String())
 	tab.Columns = append(tab.Columns, table.Column{Name: "Day"})
 	for _, r := range tab.Column("run").Strings {
 		tab.Columns[5].Strings = append(tab.Columns[5].Strings, strings.TrimPrefix(r, "Day="))

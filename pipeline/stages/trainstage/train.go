@@ -6,9 +6,7 @@ package trainstage
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,13 +22,19 @@ import (
 	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/honest/scale"
-	"doubletake/train/score"
-	"doubletake/train/triplets"
+	"doubletake/train/results"
 )
 
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 const version = 8
+
+// Outputs of the stage's tasks that other stages read.
+const (
+	MethodArrow  = "method.arrow"     // the answers of a method
+	FlagsJSON    = "diagnostics.json" // identities of the theory that a model violates
+	HistoryArrow = "history.arrow"    // the losses of a training by epoch
+)
 
 // Result is the part of stage train that later stages need.
 type Result struct {
@@ -242,7 +246,7 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 		return fmt.Errorf("estimate covariance: %w", err)
 	}
 
-	if err := writeFlags(job.Output(FlagsJSON), diagnose(set, est)); err != nil {
+	if err := results.Diagnose(set, est).Write(job.Output(FlagsJSON)); err != nil {
 		return err
 	}
 
@@ -256,9 +260,9 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 	}
 
 	meta := provenance(pl.exp, tr.split, tr.number, pl.cfg, tr.local)
-	losses := historyTable(history)
+	losses := results.HistoryTable(history)
 	losses.Meta = meta
-	predictions := predictionTable(trip, set, est)
+	predictions := results.PredictionTable(trip, set, est)
 	predictions.Meta = slices.Concat(meta, predictions.Meta)
 
 	if err := plan.WriteTable(job, HistoryArrow, losses); err != nil {
@@ -286,37 +290,4 @@ func provenance(exp plan.Experiment, split config.Split, k int, cfg, local []kv.
 	return append(exp.Meta(cfg, local),
 		kv.Pair{Key: "split", Value: split.Name}, kv.Pair{Key: "held_out", Value: split.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
-}
-
-// SeedFlags contains the violated identities of one model on the parts of one split.
-type SeedFlags struct {
-	Train []score.Flag `json:"train"`
-	Test  []score.Flag `json:"test"`
-}
-
-// diagnose checks the identities of the theory (docs/method.md#diagnostics) on
-// the distinct conditions of the training and of the test part.
-func diagnose(set triplets.Set, est *train.Estimates) SeedFlags {
-	return SeedFlags{Train: diagnosePart(set, triplets.Train, est), Test: diagnosePart(set, triplets.Test, est)}
-}
-
-// diagnosePart checks the identities on one part. The list that it returns is never nil, so that JSON has [] and not
-// null.
-func diagnosePart(set triplets.Set, part triplets.Part, est *train.Estimates) []score.Flag {
-	rows := est.Rows(set.Of(part).Present(), set.Out)
-	return append([]score.Flag{}, score.Diagnose(rows)...)
-}
-
-// writeFlags writes the violated identities as JSON.
-func writeFlags(path string, flags SeedFlags) error {
-	text, err := json.MarshalIndent(flags, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write diagnostics: %w", err)
-	}
-
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write diagnostics: %w", err)
-	}
-
-	return nil
 }

@@ -1,4 +1,6 @@
-package trainstage
+// Package results writes what was trained as tables, and reads them: the history of a training, the predictions of a
+// network and of a method, and the intervals of a calibration. The writer and the reader of a table stand side by side.
+package results
 
 import (
 	"errors"
@@ -12,23 +14,18 @@ import (
 	"doubletake/ingest/units"
 	"doubletake/internal/kv"
 	"doubletake/internal/lists"
-	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
-// Names of outputs of the stage's tasks that other stages read, and of a column.
-const (
-	MethodArrow  = "method.arrow"     // the answers of a method
-	FlagsJSON    = "diagnostics.json" // identities of the theory that a model violates
-	HistoryArrow = "history.arrow"    // the losses of a training by epoch
-	HeldOutLoss  = "held_out_loss"    // a column of HistoryArrow, if something is held out
-)
+// HeldOutLoss is a column of the table of a training's history, if something is held out.
+const HeldOutLoss = "held_out_loss"
 
-// historyTable returns the losses of a training by epoch. It has the held-out loss if the training computed some; the
+// HistoryTable returns the losses of a training by epoch. It has the held-out loss if the training computed some; the
 // loss is NaN after epochs for which it was not computed.
-func historyTable(history []train.Epoch) *table.Table {
+func HistoryTable(history []train.Epoch) *table.Table {
 	t := &table.Table{}
 
 	judged := slices.ContainsFunc(history, func(e train.Epoch) bool { return e.Judged })
@@ -51,9 +48,9 @@ func historyTable(history []train.Epoch) *table.Table {
 	return t
 }
 
-// predictionTable returns the triplets with the model's answers, in the outcomes' own units. The metadata contain the
+// PredictionTable returns the triplets with the model's answers, in the outcomes' own units. The metadata contain the
 // means and deviations by which the outcomes are standardised.
-func predictionTable(trip *table.Table, set triplets.Set, est *train.Estimates) *table.Table {
+func PredictionTable(trip *table.Table, set triplets.Set, est *train.Estimates) *table.Table {
 	t := &table.Table{Columns: slices.Clone(trip.Columns)}
 
 	parts := make([]string, len(set.Part))
@@ -105,7 +102,7 @@ func readAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColu
 	a triplets.Answers, err error,
 ) {
 	for _, c := range columns {
-		values, failed := pairs.Matrix(t, set.OutcomeNames(), c.Suffix)
+		values, failed := table.Matrix(t, set.OutcomeNames(), c.Suffix)
 		*c.Field(&a) = values
 		err = errors.Join(err, failed)
 	}
@@ -117,7 +114,7 @@ func readAnswers(t *table.Table, set triplets.Set, columns []triplets.AnswerColu
 	return a, err
 }
 
-// ReadPredictions reads the answers from a table that predictionTable returned, with one row for each triplet, in the
+// ReadPredictions reads the answers from a table that PredictionTable returned, with one row for each triplet, in the
 // outcomes' own units.
 func ReadPredictions(t *table.Table, set triplets.Set) (triplets.Answers, error) {
 	a, err := readAnswers(t, set, triplets.AnswerColumns, set.N, "rows")
@@ -142,9 +139,9 @@ var methodColumns = []triplets.AnswerColumn{
 	},
 }
 
-// methodTable returns a method's predictions with one row for each distinct condition, in the order of set.Distinct and
+// MethodTable returns a method's predictions with one row for each distinct condition, in the order of set.Distinct and
 // in the outcomes' own units.
-func methodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
+func MethodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
 	t := &table.Table{}
 	for k, q := range set.Inputs {
 		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(set.Distinct, set.In, k)
@@ -158,7 +155,41 @@ func methodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
 	return t
 }
 
-// ReadMethod reads the answers from a table that methodTable returned, with one row for each distinct condition.
+// ReadMethod reads the answers from a table that MethodTable returned, with one row for each distinct condition.
 func ReadMethod(t *table.Table, set triplets.Set) (triplets.Answers, error) {
 	return readAnswers(t, set, methodColumns, set.Conditions(), "conditions")
+}
+
+// IntervalTable returns the held-out triplets with their intervals, in the outcomes' own units. It returns the triplets
+// without intervals if p is nil, which means that there is no calibration.
+func IntervalTable(set triplets.Set, p *interval.Prediction) *table.Table {
+	t := &table.Table{}
+	test := set.Of(triplets.Test)
+	rows := set.RowsOf(triplets.Test)
+	var runs []string
+	for _, i := range rows {
+		runs = append(runs, set.Runs[set.Run[i]])
+	}
+
+	t.Make("run", "", "one acquisition at one condition").Strings = runs
+	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Rows(
+		set.Recording, 1, rows)
+	for k, q := range set.Inputs {
+		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, set.In, k)
+	}
+
+	if p == nil {
+		return t
+	}
+
+	for k, outcome := range set.Outcomes {
+		for _, c := range interval.Columns {
+			column := t.Make(outcome.Name+c.Suffix, outcome.Unit, c.Description)
+			for i := k; i < len(p.Mu); i += set.Out {
+				column.Floats = append(column.Floats, c.Value(p, i))
+			}
+		}
+	}
+
+	return t
 }

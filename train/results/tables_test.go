@@ -1,4 +1,4 @@
-package trainstage
+package results
 
 import (
 	"math"
@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/stagetest"
+	"doubletake/ingest/table/tabletest"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/baseline"
-	"doubletake/train/card"
-	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 
 	"github.com/stretchr/testify/assert"
@@ -24,14 +22,13 @@ import (
 func levels(t *testing.T) (*table.Table, triplets.Set) {
 	t.Helper()
 
-	tab := stagetest.Table(`
+	tab := tabletest.Parse(`
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       8       12
 b   b         2000       9       10
 c   c         1000       7       8`)
 
-	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2000}}}}", tab)
-	set, err := Triplets(b.Experiment, tab)
+	set, err := pairs.Triplets(tab, []string{"rpm"}, []string{"y"})
 	require.NoError(t, err)
 
 	set.Part = []triplets.Part{triplets.Train, triplets.Test, triplets.Train}
@@ -53,7 +50,7 @@ func TestPredictionTable(t *testing.T) {
 		Samples: 64, Sampler: "antithetic", Method: "exact",
 	}
 
-	got := predictionTable(tab, set, est)
+	got := PredictionTable(tab, set, est)
 	for _, c := range []struct {
 		name, unit string
 		want       []float64
@@ -100,7 +97,7 @@ func TestReadPredictionsErrors(t *testing.T) {
 		Delta: []float64{0, 0}, Kappa: []float64{0, 0}, ZigZag: []float64{0, 0},
 	}}
 
-	got := predictionTable(tab, set, est)
+	got := PredictionTable(tab, set, est)
 
 	fewer := set.Select([]int{0, 1})
 	_, err := ReadPredictions(got, fewer)
@@ -120,7 +117,7 @@ func TestMethodTable(t *testing.T) {
 		Doubt: "the chains disagree",
 	}
 
-	got := methodTable(set, p)
+	got := MethodTable(set, p)
 	for _, c := range []struct {
 		name, unit string
 		want       []float64
@@ -148,13 +145,13 @@ func TestMethodTable(t *testing.T) {
 	_, err = ReadMethod(got, other)
 	assert.ErrorContains(t, err, "expected 3 conditions, found 2")
 
-	_, err = ReadMethod(stagetest.Table("y_mu\n1\n2"), set)
+	_, err = ReadMethod(tabletest.Parse("y_mu\n1\n2"), set)
 	assert.ErrorContains(t, err, "y_var")
 }
 
 // The history has a row for each epoch. It has the held-out loss if some was computed, and NaN for the other epochs.
 func TestHistoryTable(t *testing.T) {
-	got := historyTable([]train.Epoch{
+	got := HistoryTable([]train.Epoch{
 		{Epoch: 1, Loss: 0.5, LearningRate: 1e-3}, {Epoch: 2, Loss: 0.25, LearningRate: 1e-4},
 	})
 	assert.Equal(t, []int64{1, 2}, got.Column("epoch").Ints)
@@ -162,65 +159,11 @@ func TestHistoryTable(t *testing.T) {
 	assert.Equal(t, []float64{1e-3, 1e-4}, got.Column("learning_rate").Floats)
 	assert.Nil(t, got.Column(HeldOutLoss))
 
-	got = historyTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
+	got = HistoryTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
 	losses := got.Column(HeldOutLoss).Floats
 	require.Len(t, losses, 2)
 	assert.True(t, math.IsNaN(losses[0]))
 	assert.Equal(t, 7.0, losses[1])
-}
-
-// The card describes the training part, with the ranges and values of inputs and the conditions in the order of their
-// numbers, and states the rule that holds rows out. The expected values were read off the table by hand.
-func TestCard(t *testing.T) {
-	tab := stagetest.Table(rotor)
-	b := stagetest.New(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
-	set, err := Triplets(b.Experiment, tab)
-	require.NoError(t, err)
-
-	split := b.Train.Splits[0]
-	set, err = Split(b.Experiment, set, tab, split)
-	require.NoError(t, err)
-
-	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}
-	est := &train.Estimates{Out: 1, Answers: raw, Samples: 8, Sampler: "plain"}
-	c := newCard(b.Experiment, b.Ing.PairKind, set, training{split: split, number: 1}, "digest", est)
-	require.Len(t, c.Inputs, 2)
-	rpm := c.Inputs[0]
-	assert.Equal(t, "rpm", rpm.Name)
-	assert.Equal(t, "1/min", rpm.Unit)
-	assert.Equal(t, 1000.0, rpm.Min)
-	assert.Equal(t, 5000.0, rpm.Max)
-	assert.Equal(t, []float64{1000, 2000, 3000, 5000}, rpm.Values)
-	assert.Equal(t, []float64{2, 4}, c.Inputs[1].Values)
-
-	c.Inputs = nil
-	assert.Equal(t, card.Card{
-		Format: "doubletake-card", Version: 1, Program: "doubletake test", Experiment: "x", Data: "measured",
-		Pairs: "same-run", Split: "s", HeldOut: "blades = 3", Seed: 1, Config: "digest", Triplets: 4,
-		Outcomes:   []card.Outcome{{Name: "y", Unit: "dB"}},
-		Estimate:   card.Estimate{Samples: 8, Sampler: "plain", Seed: 17998474354917059471}, // as in TestSeeds
-		Conditions: [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {5000, 4}},
-		AbsCov:     (1.0 + 3 + 4 + 9) / 4, // of the conditions that are not held out
-	}, c)
-}
-
-// A card lists at most maxCardValues values of an input, and at most maxCardConditions conditions.
-func TestCardIsBounded(t *testing.T) {
-	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 3}}}}", nil)
-	for _, n := range []int{maxCardValues, maxCardValues + 1, maxCardConditions, maxCardConditions + 1} {
-		x := make([]float64, n)
-		for i := range x {
-			x[i] = float64(i)
-		}
-
-		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
-		c := newCard(b.Experiment, b.Ing.PairKind, set, training{split: config.Split{Test: holdout.Nothing}}, "",
-			&train.Estimates{Out: 1, Answers: triplets.Answers{CovRaw: make([]float64, n)}})
-		assert.Equal(t, n <= maxCardValues, c.Inputs[0].Values != nil, "whether %d values are listed", n)
-		assert.Equal(t, n <= maxCardConditions, c.Conditions != nil, "whether %d conditions are listed", n)
-		assert.Equal(t, float64(n-1), c.Inputs[0].Max, "%d conditions", n)
-		assert.Equal(t, n, c.Triplets)
-	}
 }
 
 // The identities are checked on the distinct conditions of each part. The covariance is above the variance at the
@@ -232,7 +175,7 @@ func TestDiagnose(t *testing.T) {
 		Delta: []float64{0, 0}, Kappa: []float64{0, 0}, ZigZag: []float64{0, 0},
 	}}
 
-	flags := diagnose(set, est)
+	flags := Diagnose(set, est)
 	assert.NotNil(t, flags.Train, "JSON has an empty list")
 	assert.Empty(t, flags.Train)
 	require.Len(t, flags.Test, 1)
@@ -240,9 +183,9 @@ func TestDiagnose(t *testing.T) {
 	assert.Equal(t, 1.0, flags.Test[0].Value)
 
 	path := filepath.Join(t.TempDir(), "flags.json")
-	require.NoError(t, writeFlags(path, flags))
+	require.NoError(t, flags.Write(path))
 
-	err := writeFlags(filepath.Join(path, "no"), flags)
+	err := flags.Write(filepath.Join(path, "no"))
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), "write diagnostics: "), "%v", err)
 }
