@@ -264,7 +264,7 @@ const (
 	nameAgain   = 0.5  // factor of a name that occurs again
 	lineFarther = 0.2  // is taken off for each line that is nearer to the data
 	unitsFollow = 0.05 // is added if units follow
-	unitsBelow  = 0.3  // at most, of a row of nothing but units and positions below another row
+	unitsBelow  = 0.01 // at most, of a row of nothing but units and positions below names: less than of any names
 	nearestTime = 0.25 // is added to the nearest line that begins with the time
 )
 

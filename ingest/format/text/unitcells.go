@@ -135,11 +135,12 @@ func mayBeUnit(cell string) bool {
 }
 
 // areUnitsBelow reports whether a row below the names has units: most of its words may be units and one is a unit for
-// sure, or all of its words say that a column has no unit. Numbers and empty cells do not count.
+// sure, or none of its words has a unit, as in "/", "x/c", and one says so. Numbers and empty cells do not count.
 func areUnitsBelow(cells [][]byte) bool {
 	sure := 0
 	possible := 0
 	none := 0
+	ratios := 0
 	words := 0
 	for _, cell := range cells {
 		if isAnyNumber(cell) || len(cell) == 0 {
@@ -155,12 +156,15 @@ func areUnitsBelow(cells [][]byte) bool {
 		case isSureUnit(unit):
 			sure++
 			possible++
+		case ratioForm.MatchString(unit):
+			ratios++
+			possible++
 		case mayBeUnit(unit):
 			possible++
 		}
 	}
 
-	isWithoutUnits := none > 0 && none == words
+	isWithoutUnits := none > 0 && none+ratios == words
 
 	return isWithoutUnits || sure > 0 && 2*possible > words
 }
