@@ -40,6 +40,10 @@ type Attribute struct {
 	Value string `json:"value"`
 }
 
+// RowsAttribute names the attribute of a channel that has samples in some rows of its file only, as first:end:every.
+// Numbers of its samples are not numbers of rows.
+const RowsAttribute = "rows"
+
 // Channel describes one channel of an open file.
 type Channel struct {
 	Name string `json:"name"` // from the file; without one "1", "2", …
@@ -116,6 +120,10 @@ type Options struct {
 	Text      TextOptions
 	Arrays    ArrayOptions
 	Program   *Program // reads the files instead of a format; nil: none
+
+	// The names of channels that are read together. If some of them are written in fewer rows of a text than others, the
+	// Reader gives them a sample in each row. Empty: each channel is read with its own samples.
+	Together []string
 
 	Context context.Context //nolint:containedctx // ends Program early; nil: only its Timeout does
 }

@@ -356,8 +356,12 @@ func (f *assembly) place(r *ConditionRow) (placedRow, error) {
 // end may be infinite.
 func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64, err error) {
 	isWholeFile := row.Begin <= 0 && math.IsInf(row.End, 1)
-	if !row.Timed || isWholeFile {
+	if isWholeFile {
 		return row.Begin, row.End, nil
+	}
+
+	if !row.Timed {
+		return row.Begin, row.End, f.checkRowNumbers(row)
 	}
 
 	if rate <= 0 {
@@ -380,6 +384,20 @@ func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64,
 	}
 
 	return begin, end, nil
+}
+
+// checkRowNumbers returns an error if the channels do not have a sample in each row of the file: then the numbers of
+// rows in the table are not numbers of samples.
+func (f *assembly) checkRowNumbers(row *ConditionRow) error {
+	first := f.info.Channels[f.groups[0][0]]
+	for _, attribute := range first.Attributes {
+		if attribute.Name == ingest.RowsAttribute {
+			return f.table.rowError(*row, "an interval in seconds",
+				fmt.Sprintf("rows of %s, of which only some have a sample of %s", f.info.Path, first.Name), "give t0 and t1")
+		}
+	}
+
+	return nil
 }
 
 // firstSample returns the number of the first sample from t seconds on: sample k was taken at k/rate seconds. The

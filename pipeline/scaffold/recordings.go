@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -172,19 +173,29 @@ func areLoads(channels []ingest.Channel, used []int) bool {
 	return loads > 0 && 2*loads >= len(used)
 }
 
-// mostAlikeChannels returns the indices of the channels that have the most frequent rate and length.
+// mostAlikeChannels returns the indices of the channels that have the most frequent rate and length. Columns with a
+// sample in some rows of a table count as the columns with a sample in each row, because they can be read together.
 func mostAlikeChannels(channels []ingest.Channel) []int {
 	type shape struct {
 		rateHz  float64
 		samples int64
 	}
 
+	longest := slices.MaxFunc(channels, func(a, b ingest.Channel) int { return cmp.Compare(a.Samples, b.Samples) })
 	shapes := make([]shape, len(channels))
 	for i, channel := range channels {
 		shapes[i] = shape{channel.RateHz, channel.Samples}
+		if isSparse(channel) {
+			shapes[i] = shape{longest.RateHz, longest.Samples}
+		}
 	}
 
 	return slices.MaxFunc(lists.Alike(shapes), func(a, b []int) int { return len(a) - len(b) })
+}
+
+// isSparse reports whether a channel is a column with a sample in some rows of its table only.
+func isSparse(channel ingest.Channel) bool {
+	return slices.ContainsFunc(channel.Attributes, func(a ingest.Attribute) bool { return a.Name == ingest.RowsAttribute })
 }
 
 // tachometerName matches names of channels of a tachometer.

@@ -195,7 +195,7 @@ func (h *header) countFilled() {
 		for i := range min(len(cells), h.cols) {
 			_, ok := h.number(cells[i])
 			h.numeric[i] = h.numeric[i] || ok
-			if len(cells[i]) > 0 {
+			if !isMissing(cells[i]) {
 				h.filled[i]++
 			}
 		}

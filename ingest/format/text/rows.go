@@ -124,6 +124,9 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 
 			dst[destination][k] = v
 			p = next
+			if t.heldColumns != nil && t.heldColumns[col] != nil {
+				t.heldColumns[col].last = v
+			}
 		}
 
 		// p is now at the delimiter or the end of the line.
@@ -152,6 +155,9 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 // an error in others.
 func (t *Reader) parseOtherCell(line []byte, p, col int) (v float64, next int, err error) {
 	cell, next := t.layout.cell(line, p)
+	if t.heldColumns != nil && t.heldColumns[col] != nil && isMissing(cell) {
+		return t.heldColumns[col].last, next, nil
+	}
 
 	v, ok := t.layout.value(cell, col)
 	if !ok && !t.tolerated[col] {

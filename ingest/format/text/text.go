@@ -21,7 +21,7 @@ import (
 var Format = ingest.Format{
 	Name: "text", Title: "delimited text", Endings: []string{".csv", ".txt", ".dat", ".tsv"},
 	Open: func(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-		r, err := Open(src, o)
+		r, err := openRecording(src, o)
 		switch {
 		case err != nil:
 			return nil, err // a nil *Reader would be an ingest.Reader that is not nil
@@ -69,12 +69,31 @@ type Reader struct {
 	nextIndex    int64  // of the row that nextRow returns
 	destinations []int  // for each column the index in dst, −1 if it is not asked for
 	tolerated    []bool // for each column, whether a bad cell is NaN rather than an error
+
+	sparse      []*sparseColumn // for each channel; nil for one with a sample in each row, or if no channel is sparse
+	heldColumns []*sparseColumn // for each column; nil for one that is not held, or if no channel is sparse
+	cells       [][]byte        // of a row, used again
 }
 
 // Open finds out the layout, counts the rows and reads the beginning and the
 // end of the time column. It parses no other rows: a ragged row, or text in a
 // column of numbers, is an error of Read.
 func Open(src ingest.Source, o ingest.Options) (*Reader, error) { return open(src, o, nil) }
+
+// openRecording opens a recording. Open opens a table, in which an empty cell is a value that is missing; in a recording
+// it may be the rest between two samples of a slower channel.
+func openRecording(src ingest.Source, o ingest.Options) (*Reader, error) {
+	t, err := Open(src, o)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := t.findSparse(o.Together); err != nil {
+		return nil, err
+	}
+
+	return t, nil
+}
 
 // open opens a text that a program wrote, or, if log is not nil, a table that people typed.
 func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
@@ -278,15 +297,56 @@ func (t *Reader) Tolerate(channels []bool) {
 	}
 }
 
-// Read implements ingest.Reader. It panics if channels and dst do not fit together.
+// Read implements ingest.Reader. It panics if channels and dst do not fit together. If the channels differ in length,
+// the shortest of them is the end of the recording.
 func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error) {
 	n := ingest.CheckRead(len(t.info.Channels), channels, start, dst)
 	if n == 0 {
 		return 0, nil
 	}
 
+	least := n
+	for _, group := range t.groupByRows(channels) {
+		groupChannels := make([]int, len(group))
+		groupDst := make([][]float64, len(group))
+		for i, k := range group {
+			groupChannels[i] = channels[k]
+			groupDst[i] = dst[k]
+		}
+
+		read, err := t.readGroup(groupChannels, start, groupDst)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return read, err
+		}
+
+		least = min(least, read)
+	}
+
+	if least < n {
+		return least, io.EOF
+	}
+
+	return n, nil
+}
+
+// readGroup reads channels that have samples in the same rows as Read does.
+func (t *Reader) readGroup(channels []int, start int64, dst [][]float64) (int, error) {
+	if sparse := t.ownSamples(channels[0]); sparse != nil {
+		return t.readSparse(sparse, channels, start, dst)
+	}
+
+	return t.readRows(channels, start, dst)
+}
+
+// readRows reads channels with a sample in each row as Read does.
+func (t *Reader) readRows(channels []int, start int64, dst [][]float64) (int, error) {
 	if start >= t.rows {
 		return 0, io.EOF
+	}
+
+	held := t.heldAmong(channels)
+	if err := t.findLast(held, start); err != nil {
+		return 0, err
 	}
 
 	if err := t.seekRow(start); err != nil {
@@ -295,6 +355,7 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 
 	t.setDestinations(channels)
 
+	n := len(dst[0])
 	k := 0
 	for ; k < n && t.nextIndex < t.rows; k++ {
 		line, err := t.mustNextRow()
@@ -303,22 +364,30 @@ func (t *Reader) Read(channels []int, start int64, dst [][]float64) (int, error)
 		}
 
 		t.nextIndex++
+		for _, sparse := range held {
+			sparse.nextRow = t.nextIndex
+		}
+
 		if err := t.parseRow(line, dst, k); err != nil {
 			return k, err
 		}
 	}
 
-	for i, c := range channels { // a channel asked for twice was parsed once
-		if j := t.destinations[t.columnOf[c]]; j != i {
-			copy(dst[i][:k], dst[j][:k])
-		}
-	}
-
+	t.copyRepeated(channels, dst, k)
 	if k < n {
 		return k, io.EOF
 	}
 
 	return k, nil
+}
+
+// copyRepeated copies the samples of channels that are asked for twice, because parseRow fills one destination only.
+func (t *Reader) copyRepeated(channels []int, dst [][]float64, samples int) {
+	for i, c := range channels {
+		if j := t.destinations[t.columnOf[c]]; j != i {
+			copy(dst[i][:samples], dst[j][:samples])
+		}
+	}
 }
 
 // Rows calls each for every row in order, with the number of its first line, from 1, and with the unchanged cells of

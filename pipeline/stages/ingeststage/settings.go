@@ -145,6 +145,7 @@ func groupBalance(exp plan.Experiment, src *plan.Source) error {
 
 	src.Forces = addIdentityMatrix(settings)
 	src.Grouping = campaign.Grouping{Together: true, Channels: balanceColumns(settings, src.Conditions)}
+	src.Options.Together = src.Grouping.Channels
 
 	return checkBalance(exp, src)
 }
