@@ -143,7 +143,7 @@ func (c *Conditions) noFileError(rows []ConditionRow, n int, files, rowless []st
 
 	hint := nearHint("there is ", row.File, files) + "correct or delete the row, or widen files"
 	if len(rowless) > 0 {
-		hint += "; files without a row: " + Some(rowless)
+		hint += "; files without a row: " + fault.Some(rowless)
 	}
 
 	return c.rowError(row, "the name of a recording", found, hint)
@@ -569,7 +569,7 @@ func (f *assembly) ownConditions(channel ingest.Channel) ([]condition.Condition,
 func (c *Conditions) noRowError(files []string) error {
 	found := "none"
 	if len(files) > 1 {
-		found += ", nor for " + Some(files[1:])
+		found += ", nor for " + fault.Some(files[1:])
 	}
 
 	return fault.At(files[0], "", fmt.Sprintf("a row of %s for this file", c.Path), found,

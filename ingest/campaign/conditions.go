@@ -245,7 +245,7 @@ func (t *conditionsTable) readRows(table *Conditions) error {
 		}
 
 		table.Others++
-		if table.Others <= mostNamed+1 {
+		if table.Others <= fault.MostNamed+1 {
 			table.firstOthers = append(table.firstOthers, t.withStates(row, k))
 		}
 

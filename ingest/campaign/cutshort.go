@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 )
 
 // A recording is cut short if it has less than shortShare of the usual length. A campaign has a usual length if
@@ -87,8 +89,25 @@ func WarnCutShort(lengths []Length) []ingest.Warning {
 			others = append(others, length.File+" ("+length.amount()+")")
 		}
 
-		text += " Also " + Some(others)
+		text += " Also " + fault.Some(others)
 	}
 
 	return []ingest.Warning{ingest.Warn(short[0].File, "cut-short", "%s", text)}
+}
+
+// WarnShortFiles returns a warning about files that are shorter than their siblings. It does not judge files of which
+// parts are used.
+func WarnShortFiles(files []*recording.File) []ingest.Warning {
+	var lengths []Length
+	for _, file := range files {
+		run := file.Runs[0].Run
+		channel := file.Info.Channels[run.Recordings[0].Channels[0]]
+		if run.ID != run.Path {
+			return nil
+		}
+
+		lengths = append(lengths, Length{File: file.Path, Samples: channel.Samples, RateHz: channel.RateHz})
+	}
+
+	return WarnCutShort(lengths)
 }

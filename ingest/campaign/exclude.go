@@ -54,7 +54,7 @@ func (r *tableReader) warnOfRows() {
 		warning := UnusedExclude(r.path, exclusion.Text)
 		if n := int64(len(exclusion.left)); n > 0 {
 			warning = ingest.Warn(r.path, "excluded", "%s left out by exclude: %s: %s",
-				fault.Plural(n, "row"), exclusion.Text, Some(exclusion.left))
+				fault.Plural(n, "row"), exclusion.Text, fault.Some(exclusion.left))
 		}
 
 		r.Warnings = append(r.Warnings, warning)
@@ -62,6 +62,6 @@ func (r *tableReader) warnOfRows() {
 
 	if n := int64(len(r.rowsWithGaps)); n > 0 {
 		r.Warnings = append(r.Warnings, ingest.Warn(r.path, "missing-values",
-			"%s without a value left out: %s", fault.Plural(n, "row"), Some(r.rowsWithGaps)))
+			"%s without a value left out: %s", fault.Plural(n, "row"), fault.Some(r.rowsWithGaps)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

@@ -8,6 +8,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -34,7 +34,7 @@ func (g groupTexts) nameOccasions(path string, occasions []string) (groupTexts, 
 			g.texts[k] = texts
 			_, distinct := lists.Index(texts)
 			warnings = append(warnings, ingest.Warn(path, "days", "%s: dates with times of day, or written in several "+
-				"ways, are taken for %s: %s", label, fault.Plural(int64(len(distinct)), "day"), Some(distinct)))
+				"ways, are taken for %s: %s", label, fault.Plural(int64(len(distinct)), "day"), fault.Some(distinct)))
 		}
 
 		isOccasion := slices.Contains(occasions, label) && len(g.runs) == len(texts)

@@ -413,7 +413,7 @@ func WarnLone(path, what, across string, n, all int, name func(i int) string) ([
 
 	return []ingest.Warning{ingest.Warn(path, "one-occasion",
 		"%s measured on one %s only: their second values are from the same %[2]s, and a single %s is its own second "+
-			"value: %s", fault.Plural(int64(n), what), across, what, someOf(n, name))}, nil
+			"value: %s", fault.Plural(int64(n), what), across, what, fault.SomeOf(n, name))}, nil
 }
 
 // WarnUnpaired warns of n rows or recordings (what) without a partner, with the names of the first few. It returns no
@@ -424,5 +424,5 @@ func WarnUnpaired(path, what string, n int, name func(i int) string) []ingest.Wa
 	}
 
 	return []ingest.Warning{ingest.Warn(path, "unpaired-"+what+"s", "%s without a partner of another run left out: %s",
-		fault.Plural(int64(n), what), someOf(n, name))}
+		fault.Plural(int64(n), what), fault.SomeOf(n, name))}
 }

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

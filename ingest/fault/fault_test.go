@@ -13,6 +13,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

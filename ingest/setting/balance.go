@@ -15,9 +15,9 @@ type Balance struct {
 	// a row per load, in N or N·m per volt: a coefficient for each voltage, then one for each of the terms
 	Matrix [][]float64 `key:"matrix"`
 
-	// the matrix as it was delivered, in place of matrix: a table of text with a row per load. A column of names gives the
-	// components, a header the terms; 6 × 96 numbers without a header have the terms of AIAA R-091: F, |F|, F², F|F|, FG,
-	// |FG|, F|G|, |F|G, F³, |F³|
+	// the matrix as it was delivered, in place of matrix: a table of text with a row per load. A column of names gives
+	// the components, a header the terms; 6 × 96 numbers without a header have the terms of AIAA R-091: F, |F|, F²,
+	// F|F|, FG, |FG|, F|G|, |F|G, F³, |F³|
 	MatrixFile string `key:"matrix_file" path:"yes"`
 
 	// terms beyond the linear ones: products of voltages by number, e.g. 1*2, 3^2, |1|
@@ -34,8 +34,8 @@ type Balance struct {
 	// unit of the angle's column
 	AngleUnit string `key:"angle_unit" enum:"deg|rad"`
 
-	// point that the moments are about, [x, y, z] in m from the balance's centre along Fx, Fy, Fz (aft, right, up): r × F
-	// is subtracted. With chord_m and span_m my_nm, mx_nm and mz_nm become cm, cl_roll and cn
+	// point that the moments are about, [x, y, z] in m from the balance's centre along Fx, Fy, Fz (aft, right, up): r ×
+	// F is subtracted. With chord_m and span_m my_nm, mx_nm and mz_nm become cm, cl_roll and cn
 	ReferenceM []float64 `key:"reference_m"`
 
 	// the balance's reading without wind, to be subtracted from the loads
@@ -91,8 +91,8 @@ type Tare struct {
 	// zero is reported
 	Closing string `key:"after" path:"yes"`
 
-	// linear interpolates the zero between the recordings before and after, by the place of the run's row among the rows
-	// that share these recordings; mean takes the mean of both, if the order of the runs is not known
+	// linear interpolates the zero between the recordings before and after, by the place of the run's row among the
+	// rows that share these recordings; mean takes the mean of both, if the order of the runs is not known
 	Drift string `key:"drift" enum:"|linear|mean"`
 
 	// the recording's column with the angle, if the angle of the runs is a condition; empty: the column in degrees
@@ -146,4 +146,13 @@ func (f *Flow) SetDefaults() {
 	f.Law = "linear"
 	f.DivideBy = 1
 	f.Granularity = "run"
+}
+
+// Flow returns the settings of the flow's sensor, or nil if the campaign has no balance or no sensor.
+func (c *Campaign) Flow() *Flow {
+	if c.Balance == nil {
+		return nil
+	}
+
+	return c.Balance.Flow
 }

@@ -35,8 +35,8 @@ type Calibration struct {
 	// recording of a sound calibrator with the same chain and gain, instead of the chain's numbers
 	Calibrator *Calibrator `key:"calibrator"`
 
-	// uncertainties of the chain for budget, in dB or %, e.g. calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2 %,
-	// rectangular"
+	// uncertainties of the chain for budget, in dB or %, e.g. calibrator: "± 0.2 dB, k 2", sensitivity_v_per_pa: "± 2
+	// %, rectangular"
 	Uncertainty []NamedString `key:"uncertainty" only:"others"`
 }
 
@@ -57,8 +57,8 @@ type Calibrator struct {
 	// the recordings
 	Channel string `key:"channel"`
 
-	// instead of file: recordings of single channels by a pattern of their names, e.g. cal/Mikro_{channel}.wav: what takes
-	// the place of {channel} is the name of the channel, or its number from 1
+	// instead of file: recordings of single channels by a pattern of their names, e.g. cal/Mikro_{channel}.wav: what
+	// takes the place of {channel} is the name of the channel, or its number from 1
 	Pattern string `key:"pattern" path:"yes"`
 
 	// instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2:

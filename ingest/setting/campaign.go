@@ -6,8 +6,8 @@ package setting
 
 import "doubletake/ingest"
 
-// Campaign selects the files and describes their channels and conditions. A setting with the tag only:"others" is not an
-// input of the tasks that read files: other tasks use it, and a change of it does not make a file be read again.
+// Campaign selects the files and describes their channels and conditions. A setting with the tag only:"others" is not
+// an input of the tasks that read files: other tasks use it, and a change of it does not make a file be read again.
 //
 // The comment of each field that is a key is the documentation of the key: keys.txt, the reference and the schema have
 // it.
@@ -17,8 +17,8 @@ type Campaign struct {
 
 	// measurements to leave out: names or globs of files, or conditions of recordings and of rows of a table, e.g.
 	// [take3.wav, {propeller: APC-8x6, rpm: 5000, reason: a blade was loose}], or {file: take4.wav, reason: …}. With
-	// channel (name or number from 1) only one microphone of these recordings is left out: {file: take5.wav, channel: 12,
-	// reason: clipped}. The page lists them
+	// channel (name or number from 1) only one microphone of these recordings is left out: {file: take5.wav, channel:
+	// 12, reason: clipped}. The page lists them
 	Exclude Exclusions `key:"exclude" only:"others"`
 
 	// a simulated campaign instead of files
@@ -41,12 +41,12 @@ type Campaign struct {
 	Pattern string `key:"pattern" path:"yes"`
 
 	// column (of the table of conditions or of results), field of pattern or attribute that names the run: rows and
-	// recordings of one run share its set-up. Empty: a column called run; without such a column each row or interval of a
-	// file is a run of its own
+	// recordings of one run share its set-up. Empty: a column called run; without such a column each row or interval of
+	// a file is a run of its own
 	Run string `key:"run"`
 
-	// columns whose cells are names of things (propellers, wings, motors), even if they look like numbers. Each thing is
-	// a group: only measurements of the same thing are repeats
+	// columns whose cells are names of things (propellers, wings, motors), even if they look like numbers. Each thing
+	// is a group: only measurements of the same thing are repeats
 	Things []string `key:"things"`
 
 	// columns whose cells are names of occasions (days, sessions, mountings), even if they look like numbers. Each
@@ -65,12 +65,12 @@ type Campaign struct {
 	Tolerances []NamedString `key:"within" only:"others"`
 
 	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
-	// thrust_n/(rho*n_rps^2*diameter_m^4). A condition that is a name can be compared: 'profile == "Clark-Y" ? 0.03 : 0'.
-	// Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max min round sin sqrt tan
+	// thrust_n/(rho*n_rps^2*diameter_m^4). A condition that is a name can be compared: 'profile == "Clark-Y" ? 0.03 :
+	// 0'. Functions: abs acos asin atan atan2 cos exp floor hypot log log10 max min round sin sqrt tan
 	Derive []NamedString `key:"derive" only:"others"`
 
-	// uncertainties of constants, conditions, outcomes and of the references of dsp, for budget, e.g. rho_kg_m3: "± 1 %,
-	// k 2", span_m: "± 0.5e-3, rectangular", lift_n: "u 0.02, dof 12"
+	// uncertainties of constants, conditions, outcomes and of the references of dsp, for budget, e.g. rho_kg_m3: "± 1
+	// %, k 2", span_m: "± 0.5e-3, rectangular", lift_n: "u 0.02, dof 12"
 	Uncertainty []NamedString `key:"uncertainty" only:"others"`
 
 	// format of the files; empty: found from their content
@@ -83,15 +83,16 @@ type Campaign struct {
 	// "{file}"], or a mapping
 	Reader *Reader `key:"reader" only:"others"`
 
-	// numbers that mark missing values, e.g. [-9999]. Rows of tables of results that contain one are left out, a cell of
-	// a log counts as empty, and samples of recordings are interpolated between their neighbours; warnings count them
+	// numbers that mark missing values, e.g. [-9999]. Rows of tables of results that contain one are left out, a cell
+	// of a log counts as empty, and samples of recordings are interpolated between their neighbours; warnings count
+	// them
 	Missing []string `key:"missing" omit:"zero"`
 
 	// for a file shorter than its header claims: error refuses it, use takes the part that exists
 	Truncated string `key:"truncated" enum:"error|use"`
 
-	// conditions from attributes of the files: an attribute, a single number among the arrays, or @NAME, an attribute of
-	// the channel. The attribute is a name if things, occasions or run list the condition
+	// conditions from attributes of the files: an attribute, a single number among the arrays, or @NAME, an attribute
+	// of the channel. The attribute is a name if things, occasions or run list the condition
 	Attributes []NamedString `key:"attributes"`
 
 	// conditions from a YAML (or JSON) file next to each recording: its ending, e.g. .yaml, or a mapping that
@@ -184,9 +185,9 @@ type Background struct {
 	// recordings of the background: one or more globs; files that ingest.files also names are background only
 	Files []string `key:"files" path:"yes"`
 
-	// true: levels are corrected for the background in power, as ISO 3744 does: harmonics, bands and sums of frequencies.
-	// The standard deviations of the levels contain the background's. A level less than 3 dB above the background is
-	// lowered by 3 dB, and is an upper bound. It is for rooms whose background is the same in all runs
+	// true: levels are corrected for the background in power, as ISO 3744 does: harmonics, bands and sums of
+	// frequencies. The standard deviations of the levels contain the background's. A level less than 3 dB above the
+	// background is lowered by 3 dB, and is an upper bound. It is for rooms whose background is the same in all runs
 	Subtract bool `key:"subtract"`
 }
 

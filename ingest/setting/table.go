@@ -32,13 +32,13 @@ type Table struct {
 	// names of the outcomes; empty: from the columns
 	Outcomes []string `key:"outcomes"`
 
-	// column that names the run. file makes each file a run, unless a column is called file. Empty: a column called run;
-	// without such a column the rows of equal condition are a run
+	// column that names the run. file makes each file a run, unless a column is called file. Empty: a column called
+	// run; without such a column the rows of equal condition are a run
 	Run string `key:"run"`
 
-	// repeats: column of an occasion (a day, a session, a mounting). Rows of different occasions are paired, and each row
-	// is the first of a pair of half the weight; each occasion can be held out, and its rows are one run. pairs: {across:
-	// Day} is short for it
+	// repeats: column of an occasion (a day, a session, a mounting). Rows of different occasions are paired, and each
+	// row is the first of a pair of half the weight; each occasion can be held out, and its rows are one run. pairs:
+	// {across: Day} is short for it
 	Across string `key:"across"`
 
 	// units of the columns, by condition or outcome name; they replace those of the header. Values are

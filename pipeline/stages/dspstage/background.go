@@ -67,7 +67,7 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 		var bg Background
 		for _, file := range rec.Backgrounds {
 			if err := bg.add(ctx, rec.Source, calibrations, file.Name, file.Path(job)); err != nil {
-				return ingeststage.Named(err, file.Name)
+				return fault.Named(err, file.Name)
 			}
 		}
 
@@ -155,7 +155,7 @@ func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal
 
 	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
 	if err != nil {
-		return backgroundChannel{}, ingeststage.Placed(err, info.Path, func(string) string { return "channel " + ch.Name })
+		return backgroundChannel{}, fault.Placed(err, info.Path, func(string) string { return "channel " + ch.Name })
 	}
 
 	for i := range m.Density {

@@ -9,6 +9,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/ingeststage"
@@ -127,7 +128,7 @@ func (f *Loads) seriesByRole(path string, run *measured) (map[string]dsp.Series,
 			continue
 		}
 
-		values, conversion, err := ingeststage.ConvertSeries(path, column.Value, column.Name, s.Unit, s.Values)
+		values, conversion, err := recording.ConvertSeries(path, column.Value, column.Name, s.Unit, s.Values)
 		if err != nil {
 			return nil, warnings, err
 		}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -190,5 +190,5 @@ func checkCopies(job *engine.Job, results []engine.Dep) error {
 		}
 	}
 
-	return ingeststage.CheckCopies(names, sums)
+	return recording.CheckCopies(names, sums)
 }

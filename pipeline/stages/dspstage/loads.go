@@ -8,6 +8,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/recording"
 	"doubletake/pipeline/stages/ingeststage"
 )
 
@@ -34,7 +35,7 @@ func (c *runColumns) column(name string) []float64 { return c.values[slices.Inde
 // converted returns the values of a column in the unit that the name target states.
 func (c *runColumns) converted(name, target string) ([]float64, error) {
 	i := slices.Index(c.names, name)
-	values, _, err := ingeststage.ConvertSeries(c.path, name, target, c.units[i], c.values[i])
+	values, _, err := recording.ConvertSeries(c.path, name, target, c.units[i], c.values[i])
 
 	return values, err
 }

@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/table"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/ingeststage"
@@ -41,7 +42,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	f.res = res
 	rd, err := format.Open(path, f.src.Options.In(ctx, res.Path))
 	if err != nil {
-		return ingeststage.Named(err, res.Path)
+		return fault.Named(err, res.Path)
 	}
 	defer rd.Close()
 
@@ -57,7 +58,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		}
 
 		if err != nil {
-			return ingeststage.Named(ingeststage.Placed(err, res.Path, run.Run.Place), res.Path)
+			return fault.Named(fault.Placed(err, res.Path, run.Run.Place), res.Path)
 		}
 
 		notes.Notes = append(notes.Notes, note)
@@ -153,7 +154,7 @@ func (f *fileTables) seriesRun(ctx context.Context, c dsp.OfSeries, run ingestst
 	columns := f.reading.Series(run.Run.ID)
 	if columns == nil {
 		var err error
-		columns, err = ingeststage.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples)
+		columns, err = recording.ReadColumns(ctx, f.rd, rec.Channels, run.Run.Row0, samples)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
@@ -110,7 +111,7 @@ func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error
 	bal := f.Src.Ingest.Balance
 	reader, err := format.Open(tare.File.Open, f.Src.Options.In(ctx, tare.Name))
 	if err != nil {
-		return nil, ingeststage.Named(err, tare.Name)
+		return nil, fault.Named(err, tare.Name)
 	}
 	defer reader.Close()
 
@@ -171,9 +172,9 @@ func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path 
 			fmt.Sprintf("%d to %d", row0, row1), "")
 	}
 
-	data, err := ingeststage.ReadColumns(ctx, reader, channels, row0, row1-row0)
+	data, err := recording.ReadColumns(ctx, reader, channels, row0, row1-row0)
 	if err != nil {
-		return nil, ingeststage.Named(err, path)
+		return nil, fault.Named(err, path)
 	}
 
 	for i, x := range data {

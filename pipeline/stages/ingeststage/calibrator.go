@@ -224,7 +224,7 @@ func measureRecording(ctx context.Context, path string, recording Sensitivity, c
 ) ([]Sensitivity, error) {
 	rd, err := format.Open(path, o.In(ctx, recording.File))
 	if err != nil {
-		return nil, Named(err, recording.File)
+		return nil, fault.Named(err, recording.File)
 	}
 	defer rd.Close()
 
@@ -244,7 +244,7 @@ func measureRecording(ctx context.Context, path string, recording Sensitivity, c
 		if err != nil {
 			bad, ofData := errors.AsType[*fault.Error](err)
 			if single || !ofData {
-				return nil, Named(err, recording.File)
+				return nil, fault.Named(err, recording.File)
 			}
 
 			// The experiment may not use this channel. The error is stored without its cause, which JSON cannot encode.
@@ -320,7 +320,7 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 		Channel: k, FrequencyHz: calibrator.FrequencyHz, Blocks: calibratorBlocks,
 	})
 	if err != nil {
-		return Tone{}, Placed(err, info.Path, func(string) string { return place })
+		return Tone{}, fault.Placed(err, info.Path, func(string) string { return place })
 	}
 
 	blocks := len(tone.BlockRMS)

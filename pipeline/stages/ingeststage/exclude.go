@@ -145,7 +145,7 @@ func checkExclusions(exp plan.Experiment, exclusions setting.Exclusions, numbers
 func leftOut(names []string, reason string) ingest.Warning {
 	warning := ingest.Warn(filepath.ToSlash(names[0]), "excluded", "left out by %s", reason)
 	if len(names) > 1 {
-		warning.Text += ", also " + campaign.Some(names[1:])
+		warning.Text += ", also " + fault.Some(names[1:])
 	}
 
 	return warning

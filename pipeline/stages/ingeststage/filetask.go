@@ -3,55 +3,19 @@ package ingeststage
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/stats"
+	"doubletake/ingest/recording"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
 
-// Skipped is a recording left out under on_bad_recording: skip.
-type Skipped struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
-
-// RunResult describes one run. Its lists have one entry for each channel, in the order of the run's recordings.
-type RunResult struct {
-	Run   ingest.Run      `json:"run"`
-	Stats []stats.Summary `json:"stats"` // statistics of the calibrated samples
-	Units []string        `json:"units"` // units of the calibrated samples
-	Scale []float64       `json:"scale"` // factors from the reader's samples to calibrated samples
-	How   []string        `json:"how"`   // words for where Scale comes from
-	// Spread is the difference between the loudest and the quietest block of the calibrator's recording in dB. It is nil
-	// without a calibrator.
-	Spread []float64 `json:"spread_db,omitempty"`
-	// Integral contains the integral time scales of a balance's channels in s, 0 if they are unknown. It is nil for
-	// microphones.
-	Integral []float64 `json:"integral_s,omitempty"`
-}
-
-// channels lists the channels of the run in the order of Stats.
-func (r *RunResult) channels() []int {
-	var channels []int
-	for _, rec := range r.Run.Recordings {
-		channels = append(channels, rec.Channels...)
-	}
-
-	return channels
-}
-
-// FileResult describes one file.
-type FileResult struct {
-	Path     string           `json:"path"`
-	SHA256   string           `json:"sha256"`
-	Info     ingest.Info      `json:"info"`
-	Runs     []RunResult      `json:"runs"`
-	Warnings []ingest.Warning `json:"warnings"`
-	Skipped  *Skipped         `json:"skipped,omitempty"`
-}
+// The results of reading a file have their types in the room that judges them.
+type (
+	Skipped    = recording.Skipped
+	RunResult  = recording.Run
+	FileResult = recording.File
+)
 
 // planFile adds the task that opens one file, assembles its runs, and
 // computes their statistics.
@@ -91,7 +55,7 @@ func runFile(ctx context.Context, job *engine.Job, src *plan.Source, f File, han
 
 	res, err := rd.read(ctx)
 	if BadRecording(src, err) {
-		res = &FileResult{Path: f.Name, Skipped: &Skipped{f.Name, err.Error()}}
+		res = &FileResult{Path: f.Name, Skipped: &Skipped{Path: f.Name, Reason: err.Error()}}
 	} else if err != nil {
 		return err
 	}
@@ -108,32 +72,4 @@ func runFile(ctx context.Context, job *engine.Job, src *plan.Source, f File, han
 func BadRecording(src *plan.Source, err error) bool {
 	_, ofData := errors.AsType[*fault.Error](err)
 	return src.Ingest.OnBadRecording != "fail" && ofData
-}
-
-// Named adds the name of a file to an error, unless the error already names that file. It returns nil for nil.
-func Named(err error, name string) error {
-	if err == nil {
-		return nil
-	}
-
-	if data, ok := errors.AsType[*fault.Error](err); ok && data.Path == name {
-		return err
-	}
-
-	return fmt.Errorf("read %s: %w", name, err)
-}
-
-// Placed completes a fault of the data that names no file: it sets Path to path, and Place to what the function place
-// returns for the fault's own place. It returns other errors unchanged.
-func Placed(err error, path string, place func(string) string) error {
-	data, ok := errors.AsType[*fault.Error](err)
-	if !ok || data.Path != "" {
-		return err
-	}
-
-	placed := *data
-	placed.Path = path
-	placed.Place = place(data.Place)
-
-	return &placed
 }

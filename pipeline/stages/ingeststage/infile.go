@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 )
 
@@ -105,7 +106,7 @@ func (r *reader) conditionValues(ctx context.Context, entry setting.NamedString,
 			fmt.Sprintf("%d values", ch.Samples), "")
 	}
 
-	columns, err := ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples)
+	columns, err := recording.ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples)
 	if err != nil {
 		return nil, "", err
 	}

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/plan"
@@ -256,21 +255,6 @@ func TestExcludedAndSimulated(t *testing.T) {
 
 	require.Equal(t, "simulated", b.Data, "data: %s", b.Data)
 	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data: %s", b.Data)
-
-	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
-	if w := simulatedByContent(&plan.Source{Ingest: setting.Campaign{Data: "measured"}}, info); len(w) != 1 ||
-		w[0].Code != "simulated" {
-		t.Errorf("%v", w)
-	}
-
-	if w := simulatedByContent(b.Recordings.Source, info); w != nil {
-		t.Errorf("a warning about simulated data that are called so: %v", w)
-	}
-
-	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
-	if w := simulatedByContent(&plan.Source{Ingest: setting.Campaign{Data: "measured"}}, info); w != nil {
-		t.Errorf("%v", w)
-	}
 }
 
 // The index has a row for each channel; the condition that only dsp finds out is
@@ -365,20 +349,6 @@ func TestAttributeConditions(t *testing.T) {
 	}
 }
 
-// An error names the file as the user knows it.
-func TestNamed(t *testing.T) {
-	err := error(&fault.Error{Path: "data/a.wav", Found: "nothing"})
-	if same := Named(err, "data/a.wav"); same != err {
-		t.Errorf("%v", same)
-	}
-
-	assert.NoError(t, Named(nil, "a"), "an error of nothing")
-
-	if err := Named(filepath.ErrBadPattern, "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
-		t.Errorf("%v", err)
-	}
-}
-
 // Scaled statistics are those of scaled samples, deviations without sign.
 func TestSmallParts(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
@@ -386,7 +356,7 @@ func TestSmallParts(t *testing.T) {
 	res, err := read(b, 0, nil)
 	require.NoError(t, err)
 
-	if s := scaledSummary(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
+	if s := res.Runs[0].Stats[0].Scaled(-2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
 		t.Errorf("%+v", s)
 	}
 

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/table"
@@ -183,7 +184,7 @@ func findTable(exp plan.Experiment, sim simulatestage.Result, res *Result) (*Pai
 	request.Labels = labels
 	options, columns, err := campaign.ResolveTable(p.Files[0], request)
 	if err != nil {
-		return nil, Named(err, p.Files[0].Name)
+		return nil, fault.Named(err, p.Files[0].Name)
 	}
 
 	p.setLocal(names, labels)
@@ -287,7 +288,7 @@ func (p *Pairs) write(job *engine.Job, converted map[string]string, meta []kv.Pa
 		sums = append(sums, raw.SHA256(job))
 	}
 
-	if err := CheckCopies(names, sums); err != nil {
+	if err := recording.CheckCopies(names, sums); err != nil {
 		return nil, err
 	}
 
@@ -315,42 +316,10 @@ func (p *Pairs) write(job *engine.Job, converted map[string]string, meta []kv.Pa
 func readTables(files []campaign.TableFile, options campaign.TableOptions) (*campaign.PairTable, error) {
 	pairTable, err := campaign.ReadTables(files, options)
 	if err != nil && len(files) == 1 {
-		return nil, Named(err, files[0].Name)
+		return nil, fault.Named(err, files[0].Name)
 	}
 
 	return pairTable, err
-}
-
-// CheckCopies returns an error if files with different names have the same contents, because a copy is not a
-// measurement. sums contains the digests of the files.
-func CheckCopies(names, sums []string) error {
-	first := map[string]string{} // by contents
-	original := ""
-	var copies []string
-	for i, sum := range sums {
-		name, known := first[sum]
-		if !known {
-			first[sum] = names[i]
-			continue
-		}
-
-		if name == names[i] {
-			continue
-		}
-
-		if copies == nil {
-			original = name
-		}
-
-		copies = append(copies, names[i])
-	}
-
-	if copies == nil {
-		return nil
-	}
-
-	return fault.At(copies[0], "", "another measurement than "+original, "an exact copy of it (the same sha256)",
-		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", campaign.Some(copies)))
 }
 
 // checkPairing returns an error if a tolerance or a law of correction names a column that the table does not have.

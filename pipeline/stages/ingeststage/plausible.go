@@ -1,20 +1,14 @@
 package ingeststage
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/plan"
 )
-
-// This file compares settings, conditions and channels with the bounds of physical quantities (units.BoundOf).
-
-// codeImplausible is the code of warnings about values that are unlikely in their unit.
-const codeImplausible = "implausible"
 
 // physicalSetting is a setting of the experiment with a physical quantity. A value of 0 means that it is not given.
 type physicalSetting struct {
@@ -65,70 +59,7 @@ func checkSettings(exp plan.Experiment) ([]ingest.Warning, error) {
 		case isImpossible:
 			return nil, exp.Errorf(key, "%s", doubt)
 		default:
-			warnings = append(warnings, ingest.Warn(exp.File.Path, codeImplausible, "%s: %s", key, doubt))
-		}
-	}
-
-	return warnings, nil
-}
-
-// checkPlausible returns warnings about the conditions of a run and the means of its channels of air that are unlikely,
-// and an error about one that cannot be.
-func checkPlausible(src *plan.Source, info ingest.Info, run RunResult) ([]ingest.Warning, error) {
-	var warnings []ingest.Warning
-	check := func(place, name string, value float64) error {
-		bound, known := units.BoundOf(name)
-		if !known {
-			return nil
-		}
-
-		doubt, isImpossible := bound.Check(value)
-		if isImpossible {
-			return fault.At(info.Path, place, "a possible value", doubt, "correct the value or the unit that is stated")
-		}
-
-		if doubt != "" {
-			warnings = append(warnings, ingest.Warn(info.Path, codeImplausible, "%s: %s", place, doubt))
-		}
-
-		return nil
-	}
-
-	if len(run.Run.Recordings) > 0 {
-		conditions := run.Run.Recordings[0].Conditions
-		for _, name := range slices.Sorted(maps.Keys(conditions)) {
-			if err := check("condition "+name, name, conditions[name]); err != nil {
-				return nil, err
-			}
-		}
-	}
-
-	if src.Ingest.Balance == nil || src.Ingest.Balance.Flow == nil {
-		return warnings, nil
-	}
-
-	flow := src.Ingest.Balance.Flow
-	for i, channel := range run.channels() {
-		name := info.Channels[channel].Name
-		quantity := ""
-		switch {
-		case flow.Pressure != "" && name == flow.Pressure:
-			quantity = "pressure_pa"
-		case flow.Temperature != "" && name == flow.Temperature:
-			quantity = "temperature_c"
-		}
-
-		if quantity == "" || run.Stats[i].Samples == 0 {
-			continue
-		}
-
-		mean, _, err := ConvertSeries(info.Path, name, quantity, run.Units[i], []float64{run.Stats[i].Mean})
-		if err != nil {
-			return nil, err
-		}
-
-		if err := check(fmt.Sprintf("column %s (%s)", name, quantity), quantity, mean[0]); err != nil {
-			return nil, err
+			warnings = append(warnings, ingest.Warn(exp.File.Path, recording.Implausible, "%s: %s", key, doubt))
 		}
 	}
 
@@ -146,7 +77,7 @@ func (r *Recordings) checkChains(path string) []ingest.Warning {
 
 		for _, entry := range r.Chains[name] {
 			if doubt, _ := bound.Check(entry.Value); doubt != "" {
-				return []ingest.Warning{ingest.Warn(path, codeImplausible, "%s of channel %s: %s", name, entry.Name, doubt)}
+				return []ingest.Warning{ingest.Warn(path, recording.Implausible, "%s of channel %s: %s", name, entry.Name, doubt)}
 			}
 		}
 	}

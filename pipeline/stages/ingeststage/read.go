@@ -2,9 +2,7 @@ package ingeststage
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/stats"
 	"doubletake/pipeline/stages/plan"
 )
@@ -39,7 +38,7 @@ func (r *reader) open(ctx context.Context) (ingest.Reader, error) {
 }
 
 // named adds the file's name to an error.
-func (r *reader) named(err error) error { return Named(err, r.file.Name) }
+func (r *reader) named(err error) error { return fault.Named(err, r.file.Name) }
 
 // read opens the file, assembles its runs and computes their statistics.
 func (r *reader) read(ctx context.Context) (*FileResult, error) {
@@ -59,7 +58,7 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 	}
 
 	res := &FileResult{Path: r.file.Name, Info: r.info}
-	res.Warnings = slices.Concat(warnings, more, simulatedByContent(r.src, r.info))
+	res.Warnings = slices.Concat(warnings, more, recording.WarnSimulated(r.src.Ingest.Data, r.info))
 
 	for _, run := range runs {
 		rr, warnings, err := r.run(ctx, run, len(runs) == 1)
@@ -67,12 +66,13 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 			return nil, err
 		}
 
-		implausible, err := checkPlausible(r.src, r.info, rr)
+		implausible, err := recording.Plausible(r.info, rr, r.src.Ingest.Flow())
 		if err != nil {
 			return nil, err
 		}
 
-		res.Warnings = slices.Concat(res.Warnings, warnings, implausible, dropouts(r.info, rr), apart(r.info, rr))
+		res.Warnings = slices.Concat(res.Warnings, warnings, implausible, recording.Dropouts(r.info, rr),
+			recording.DeadMicrophones(r.info, rr))
 		res.Runs = append(res.Runs, rr)
 	}
 
@@ -166,7 +166,7 @@ func (r *reader) checkRun(ctx context.Context, run ingest.Run) (RunResult, []ing
 		return RunResult{}, nil, err
 	}
 
-	sums, warnings, err := r.scanForCheck(ctx, run)
+	sums, warnings, err := recording.ScanForCheck(ctx, r.rd, run, r.ends)
 	if err != nil {
 		return RunResult{}, nil, r.named(err)
 	}
@@ -188,7 +188,7 @@ func (r *reader) checkRun(ctx context.Context, run ingest.Run) (RunResult, []ing
 // file of microphones it stores the spectra in r.reading and returns nil. It drops errors about spectra, because the
 // task of stage dsp computes the spectra again and reports them.
 func (r *reader) keep(ctx context.Context, pass *stats.Pass, run ingest.Run, alone bool) ([][]float64, error) {
-	n := length(r.info, run)
+	n := recording.Length(r.info, run)
 	if n == 0 {
 		return nil, nil
 	}
@@ -197,7 +197,7 @@ func (r *reader) keep(ctx context.Context, pass *stats.Pass, run ingest.Run, alo
 		channels := run.Recordings[0].Channels
 		small := r.reading != nil && n*int64(len(channels)) <= MaxHeld
 		if r.info.Channels[channels[0]].RateHz > 0 || small {
-			return ReadColumns(ctx, pass, channels, run.Row0, n)
+			return recording.ReadColumns(ctx, pass, channels, run.Row0, n)
 		}
 
 		return nil, nil
@@ -223,7 +223,7 @@ func (r *reader) load(ctx context.Context, an *dsp.Analyser, pass *stats.Pass, c
 		return err
 	}
 
-	segments, err := c.Spectra(NewRun(r.src, r.info, run, length(r.info, run), rr.Scale, rr.Units))
+	segments, err := c.Spectra(NewRun(r.src, r.info, run, recording.Length(r.info, run), rr.Scale, rr.Units))
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (r *reader) load(ctx context.Context, an *dsp.Analyser, pass *stats.Pass, c
 // runResult calibrates the channels of a run and returns its result. sums are the statistics of the reader's samples.
 func (r *reader) runResult(run ingest.Run, sums []stats.Summary) (RunResult, error) {
 	rr := RunResult{Run: run}
-	for i, ch := range rr.channels() {
+	for i, ch := range rr.Channels() {
 		s, err := ScaleOf(r.src, r.calibrations, r.info, ch)
 		if err != nil {
 			return RunResult{}, err
@@ -244,7 +244,7 @@ func (r *reader) runResult(run ingest.Run, sums []stats.Summary) (RunResult, err
 			rr.Spread = append(rr.Spread, s.SpreadDB)
 		}
 
-		sum := scaledSummary(sums[i], s.Factor)
+		sum := sums[i].Scaled(s.Factor)
 		if math.IsInf(sum.RMS, 0) || math.IsInf(sum.Std, 0) {
 			return RunResult{}, fault.At(r.info.Path, "channel "+r.info.Channels[ch].Name,
 				"samples whose squares are numbers", fmt.Sprintf("%g to %g", sum.Min, sum.Max), "the file may be damaged")
@@ -278,44 +278,4 @@ func NewRun(src *plan.Source, info ingest.Info, run ingest.Run, samples int64, s
 	}
 
 	return r
-}
-
-// length returns how many samples of a run the file contains.
-func length(info ingest.Info, run ingest.Run) int64 {
-	begin, end := run.Interval(info.Channels[run.Recordings[0].Channels[0]].Samples)
-	return end - begin
-}
-
-// readSamples is the number of samples that ReadColumns reads between two looks at the context.
-const readSamples = 1 << 16
-
-// ReadColumns reads n samples of each channel from sample start on. It returns an error if the source has fewer.
-func ReadColumns(ctx context.Context, rd dsp.Source, channels []int, start, n int64) ([][]float64, error) {
-	columns := make([][]float64, len(channels))
-	for i := range columns {
-		columns[i] = make([]float64, n)
-	}
-
-	part := make([][]float64, len(channels))
-	for done := int64(0); done < n; done += readSamples {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-
-		m := min(n-done, readSamples)
-		for i := range columns {
-			part[i] = columns[i][done : done+m]
-		}
-
-		got, err := rd.Read(channels, start+done, part)
-		if int64(got) < m {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-
-			return nil, err
-		}
-	}
-
-	return columns, nil
 }

@@ -8,7 +8,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/ingest/stats"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -92,15 +91,4 @@ func chainValue(src *plan.Source, name string, info ingest.Info, ch int) (float6
 	}
 
 	return sum, nil
-}
-
-// scaledSummary returns the statistics of samples that are multiplied with a factor.
-func scaledSummary(summary stats.Summary, factor float64) stats.Summary {
-	summary.Min *= factor
-	summary.Max *= factor
-	summary.Mean *= factor
-	summary.RMS *= math.Abs(factor)
-	summary.Std *= math.Abs(factor)
-
-	return summary
 }

@@ -1,10 +1,8 @@
 package ingeststage
 
 import (
-	"fmt"
 	"slices"
 
-	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/plan"
@@ -70,23 +68,6 @@ func convertConditions(src *plan.Source, conditions map[string]float64, labels m
 	}
 
 	return src.Derive.AddConditions(conditions, labels)
-}
-
-// ConvertSeries returns the samples v of a column, which has the stated unit, in the unit that the outcome's name
-// states, with the conversion. It does not change v, and returns v itself if the units are equal.
-func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named, error) {
-	conversion, err := units.ToName(name, stated)
-	if err != nil {
-		hint := fmt.Sprintf("state the unit with units: {%s: …}", name)
-		return nil, units.Named{}, &fault.Error{Path: path, Place: "column " + column, Err: err, Hint: hint}
-	}
-
-	if conversion.Original != "" {
-		v = slices.Clone(v)
-		conversion.Convert(v)
-	}
-
-	return v, conversion, nil
 }
 
 // soundUnit returns the factor from a microphone's unit to Pa or V, Pa or V, and the text of the conversion, if the

@@ -1,4 +1,4 @@
-package ingeststage
+package recording
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ import (
 func TestDropouts(t *testing.T) {
 	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic", RateHz: 48000}}}
 	found := func(constant int64) []ingest.Warning {
-		return dropouts(info, RunResult{
+		return Dropouts(info, Run{
 			Run:   ingest.Run{ID: "a.wav", Recordings: []ingest.Recording{{Channels: []int{0}}}},
 			Stats: []stats.Summary{{Samples: 96000, Constant: constant}},
 		})

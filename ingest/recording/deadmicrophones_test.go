@@ -1,4 +1,4 @@
-package ingeststage
+package recording
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 // Expected values: 20·log10 of the ratios of deviations.
-func TestApart(t *testing.T) {
+func TestDeadMicrophones(t *testing.T) {
 	for _, c := range []struct {
 		std  []float64
 		want int
@@ -22,7 +22,7 @@ func TestApart(t *testing.T) {
 		{[]float64{1e-6, 0.05}, 1},
 		{[]float64{1, 0, 1}, 0}, // stuck
 	} {
-		var run RunResult
+		var run Run
 		var info ingest.Info
 		for i, s := range c.std {
 			info.Channels = append(info.Channels, ingest.Channel{Name: string(rune('a' + i))})
@@ -31,7 +31,7 @@ func TestApart(t *testing.T) {
 			run.Units = append(run.Units, "Pa")
 		}
 
-		if got := apart(info, run); len(got) != c.want {
+		if got := DeadMicrophones(info, run); len(got) != c.want {
 			t.Errorf("%v: %v, expected %d", c.std, got, c.want)
 		}
 	}

@@ -1,62 +1,22 @@
-package ingeststage
+package recording
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
-	"doubletake/dsp"
 	"doubletake/ingest"
 )
 
-// Limits of a stretch of equal samples that is reported: a noise gate, a connection that dropped out, or a logger that
-// repeated its last value. Shorter stretches occur in quantised signals.
-const (
-	constantSamples = 100  // fewest samples
-	constantS       = 0.05 // shortest duration in s, if the rate is known
-)
-
-// messagePrefix returns the words that name the run in a message about its file, such as "rows 1 to 100: ". It returns
-// "" for a run that is the whole file.
-func (r RunResult) messagePrefix(info ingest.Info) string {
-	return strings.TrimPrefix(strings.TrimPrefix(r.Run.ID, info.Path)+": ", ": ")
-}
-
-// dropouts reports recordings that are constant for a while.
-func dropouts(info ingest.Info, run RunResult) []ingest.Warning {
-	var warnings []ingest.Warning
-	for i, c := range run.channels() {
-		summary := run.Stats[i]
-		ch := info.Channels[c]
-		short := summary.Constant < constantSamples || ch.RateHz > 0 && float64(summary.Constant) < constantS*ch.RateHz
-		if short || summary.Constant >= summary.Samples {
-			continue
-		}
-
-		duration := fmt.Sprintf("%d samples", summary.Constant)
-		if ch.RateHz > 0 {
-			duration += fmt.Sprintf(" (%.3g s)", float64(summary.Constant)/ch.RateHz)
-		}
-
-		warnings = append(warnings, ingest.Warn(info.Path, "constant-stretch",
-			"%schannel %s is constant for %s of %d: a dropout, a noise gate or a stopped logger", run.messagePrefix(info),
-			ch.Name, duration, summary.Samples))
-	}
-
-	return warnings
-}
-
-// Limits of apart.
+// Limits of DeadMicrophones.
 const (
 	apartDB    = 20 // smallest difference in dB from both neighbours
 	pairDB     = 60 // smallest difference in dB if the run has only two microphones
 	apartShare = 3  // nothing is reported if more than one in apartShare microphones differ
 )
 
-// apart reports microphones whose level differs by apartDB from their neighbours in the run, to the same side: a dead
-// capsule, another gain, or a cable that picks up hum. Of two microphones that differ by pairDB it reports the quieter,
-// which may be dead.
-func apart(info ingest.Info, run RunResult) []ingest.Warning {
+// DeadMicrophones returns warnings about microphones whose level differs by apartDB from their neighbours in the run,
+// to the same side: a dead capsule, another gain, or a cable that picks up hum. Of two microphones that differ by
+// pairDB it names the quieter, which may be dead.
+func DeadMicrophones(info ingest.Info, run Run) []ingest.Warning {
 	n := len(run.Stats)
 	if n < 2 || len(run.Run.Recordings) != n { // the channels of a balance are one recording, and not neighbours
 		return nil
@@ -67,7 +27,7 @@ func apart(info ingest.Info, run RunResult) []ingest.Warning {
 		levels[i] = 20 * math.Log10(summary.Std)
 	}
 
-	channels := run.channels()
+	channels := run.Channels()
 	var warnings []ingest.Warning
 	for i := range levels {
 		first, second := neighbours(i, n)
@@ -129,27 +89,4 @@ func isApart(n int, first, second float64) bool {
 	}
 
 	return least >= apartDB
-}
-
-// integralTimes returns the integral time scales of the channels of a balance's run in s. A time is 0 if it is unknown:
-// if series is nil, the file has no rate, there are too few samples, or the channel is constant.
-func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
-	channels := run.Recordings[0].Channels
-	times := make([]float64, len(channels))
-	if series == nil {
-		return times
-	}
-
-	c, err := dsp.CheckBalance(series, info.Channels[channels[0]].RateHz)
-	if err != nil { // too few samples, or no rate
-		return times
-	}
-
-	for i, v := range c.IntegralTimeS {
-		if v > 0 && !math.IsInf(v, 0) {
-			times[i] = v
-		}
-	}
-
-	return times
 }

@@ -1,4 +1,4 @@
-package ingeststage
+package recording
 
 import (
 	"context"

@@ -1,0 +1,80 @@
+package recording
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
+)
+
+// This file compares settings, conditions and channels with the bounds of physical quantities (units.BoundOf).
+
+// Implausible is the code of warnings about values that are unlikely in their unit.
+const Implausible = "implausible"
+
+// Plausible returns warnings about the conditions of a run, and about the means of its columns of air, that are
+// unlikely in their units. It returns an error about a value that cannot be. flow names the columns of air, and may be
+// nil.
+func Plausible(info ingest.Info, run Run, flow *setting.Flow) ([]ingest.Warning, error) {
+	var warnings []ingest.Warning
+	check := func(place, name string, value float64) error {
+		bound, known := units.BoundOf(name)
+		if !known {
+			return nil
+		}
+
+		doubt, isImpossible := bound.Check(value)
+		if isImpossible {
+			return fault.At(info.Path, place, "a possible value", doubt, "correct the value or the unit that is stated")
+		}
+
+		if doubt != "" {
+			warnings = append(warnings, ingest.Warn(info.Path, Implausible, "%s: %s", place, doubt))
+		}
+
+		return nil
+	}
+
+	if len(run.Run.Recordings) > 0 {
+		conditions := run.Run.Recordings[0].Conditions
+		for _, name := range slices.Sorted(maps.Keys(conditions)) {
+			if err := check("condition "+name, name, conditions[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	if flow == nil {
+		return warnings, nil
+	}
+
+	for i, channel := range run.Channels() {
+		name := info.Channels[channel].Name
+		quantity := ""
+		switch {
+		case flow.Pressure != "" && name == flow.Pressure:
+			quantity = "pressure_pa"
+		case flow.Temperature != "" && name == flow.Temperature:
+			quantity = "temperature_c"
+		}
+
+		if quantity == "" || run.Stats[i].Samples == 0 {
+			continue
+		}
+
+		mean, _, err := ConvertSeries(info.Path, name, quantity, run.Units[i], []float64{run.Stats[i].Mean})
+		if err != nil {
+			return nil, err
+		}
+
+		if err := check(fmt.Sprintf("column %s (%s)", name, quantity), quantity, mean[0]); err != nil {
+			return nil, err
+		}
+	}
+
+	return warnings, nil
+}

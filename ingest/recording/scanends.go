@@ -1,0 +1,45 @@
+package recording
+
+import (
+	"context"
+
+	"doubletake/ingest"
+	"doubletake/ingest/stats"
+)
+
+// ScanForCheck reads samples of a run with stats.Scan, to find samples that are not numbers or cannot be read. It reads
+// all of them only if ends is false and the samples may not be numbers, which integers always are. Otherwise it reads
+// the first and the last second, and returns the statistics of the last second.
+func ScanForCheck(ctx context.Context, rd ingest.Reader, run ingest.Run, ends bool) ([]stats.Summary, []ingest.Warning,
+	error,
+) {
+	onlyEnds := ends
+	if q, ok := rd.(ingest.Quantized); ok {
+		step, _, _ := q.Quantum()
+		onlyEnds = onlyEnds || step > 0
+	}
+
+	channel := rd.Info().Channels[run.Recordings[0].Channels[0]]
+	begin, end := run.Interval(channel.Samples)
+	second := max(1, int64(channel.RateHz))
+	if !onlyEnds || begin+second >= end {
+		return stats.Scan(ctx, rd, run)
+	}
+
+	var sums []stats.Summary
+	var warnings []ingest.Warning
+	for _, row := range []int64{begin, max(begin, end-second)} {
+		run.Row0 = row
+		run.Row1 = min(end, row+second)
+
+		last, found, err := stats.Scan(ctx, rd, run)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		sums = last
+		warnings = append(warnings, found...)
+	}
+
+	return sums, warnings, nil
+}
