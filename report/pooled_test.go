@@ -1,0 +1,36 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/train/honest/interval"
+	"doubletake/train/honest/scale"
+)
+
+// The groups of a condition are graded together, last, with the mean shares and their errors
+// between groups. By hand: shares 0.9 and 1 have the mean 0.95 and the error 0.05. By scipy: the
+// lower bound of 95 % of two values, beta.ppf(.05, 1.9, 1.1), is 19 %.
+func TestPooled(t *testing.T) {
+	e := Experiment{Name: "x"}
+	for i, at := range [][4]float64{{0.6, 0.8, 0.9, 1}, {0.8, 1, 1, 1}, {0.8, 1, 1, 1}} {
+		h := calibratedBy(holding("y", "N", 1, 3, 0.5))
+		h.Calibration = &interval.Calibration{Condition: "blades", K: 3, Level: 0.95, Scale: &scale.Scale{}}
+		h.Record.At = at
+		e.Splits = append(e.Splits, Split{Name: "s", HeldOut: "blades = " + string(rune('2'+min(i, 1))), Honest: h})
+	}
+
+	got := e.verdicts()
+	want := "blades, 2 groups held out in turn: undecided: "
+	rest := "Of the values of a group 70 ± 10\u00a0%, 90 ± 10\u00a0% and 95 ± 5\u00a0% lie inside"
+	require.Len(t, got, 4, "%q\nexpected %s… %s", got, want, rest)
+	require.True(t, strings.HasPrefix(got[3], want), "%q\nexpected %s… %s", got, want, rest)
+	assert.Contains(t, got[3], rest, "%q\nexpected %s… %s", got, want, rest)
+
+	if one := (Experiment{Splits: e.Splits[:1]}).groupPools(); one != nil {
+		t.Errorf("%+v of one group", one)
+	}
+}
