@@ -166,7 +166,7 @@ experiments:
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", config)
 	all := runIn(t, dir)
-	const words = ": does not hold"
+	const words = ": fails"
 	networks := all["ensemble"].Splits[0]
 	assert.Equal(t, 8, networks.Honest.Calibration.K, "blocks of the ensemble")
 	assert.Less(t, networks.Honest.Record.After.Coverage, 0.9, "coverage of the ensemble")

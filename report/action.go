@@ -23,7 +23,8 @@ func (s Split) action() string {
 	place := cmp.Or(clean(s.HeldOut), clean(s.Name))
 	switch grade {
 	case score.Fails:
-		return fmt.Sprintf("Do not use the intervals of %s there: measure with %s first.", outcomesWord(worst), place)
+		return fmt.Sprintf("Do not use the intervals of %s there: train on runs with %s first.", outcomesWord(worst),
+			place)
 	case score.Undecided:
 		return undecidedAction(worst[0].Evidence(), outcomesWord(worst))
 	case score.Wide:
@@ -41,22 +42,55 @@ func outcomesWord(list []score.OutcomeTrust) string {
 	return outcomeNames(list)
 }
 
-// undecidedAction says what to do about intervals of which too little is known.
+// undecidedAction says what to do about intervals of which too little is known. Test runs are worth measuring only if
+// they can show that the intervals hold.
 func undecidedAction(evidence score.Evidence, outcomes string) string {
-	enough := evidence.Enough()
-	more := enough - evidence.Units
+	outlook := evidence.Outlook()
+	more := outlook.Units - evidence.Units
+	canHold := outlook.Like == score.Holds
+	isNear := more <= mostMore*evidence.Units
 	switch {
 	case evidence.WidthOverSpread > score.MostSpread:
-		return "Measure there before you predict " + outcomes + "."
+		return "Train on runs there before you predict " + outcomes + "."
 	case isBoundReached(evidence) && evidence.MissesAt68():
-		return fmt.Sprintf("Use only its %s interval.", levelText(evidence.Level))
-	case more > 0 && more <= mostMore*evidence.Units:
-		return fmt.Sprintf("Measure %s: %d would settle it.", numbered(more, "more run", "more runs"), enough)
-	case more > 0:
-		return fmt.Sprintf("Rely on the error of %s, not on the interval, until %d runs settle it.", outcomes, enough)
+		return fmt.Sprintf("Use its %s interval only.", levelText(evidence.Level))
+	case canHold && isNear:
+		return fmt.Sprintf("Measure %s: %s.", numbered(more, "more test run", "more test runs"), outlookWords(outlook))
+	case outlook.Units > 0:
+		return fmt.Sprintf("Rely on the error of %s, not on the interval: %s.", outcomes, outlookWords(outlook))
 	}
 
 	return "Rely on the error of " + outcomes + ", not on the interval."
+}
+
+// outlookWords says which outcomes are possible with more runs: the outcome if they are like the measured runs, and the
+// outcome if they are as good or as bad as they can be.
+func outlookWords(outlook score.Outlook) string {
+	text := fmt.Sprintf("with %d such runs in all, it %s", outlook.Units, wouldWords(outlook.Like))
+	switch {
+	case outlook.Like == score.Holds && outlook.Worst != score.Fails:
+		return text + "; whatever they show, it cannot fail"
+	case outlook.Like == score.Holds:
+		return text
+	case outlook.FewestHold == 0:
+		return text + "; even if all further values are inside, it cannot hold"
+	case outlook.FewestHold > outlook.Units:
+		return text + fmt.Sprintf("; even if all further values are inside, it takes %d to hold", outlook.FewestHold)
+	}
+
+	return text + fmt.Sprintf("; if all further values are inside, %d show that it holds", outlook.FewestHold)
+}
+
+// wouldWords writes the grade that intervals would have: "would hold".
+func wouldWords(grade score.Grade) string {
+	switch grade {
+	case score.Holds, score.Wide:
+		return "would hold"
+	case score.Fails:
+		return "would fail"
+	}
+
+	return "would stay undecided"
 }
 
 // narrowingAction says what would narrow the wide interval of an outcome, by the forecast if there is one.
@@ -75,7 +109,7 @@ func (s Split) narrowingAction(outcome string) string {
 		}
 
 		if one < leastGain*now {
-			return fmt.Sprintf("Measure one run there: %s± %s instead of ± %s (forecast).", name,
+			return fmt.Sprintf("Train on one run there: %s± %s instead of ± %s (forecast).", name,
 				amountsIn(trust.Unit, one, one), amountsIn(trust.Unit, now, now))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/internal/lists"
+	"doubletake/train/score"
 )
 
 // document is a report as texts and tables, in the order in which terminal.go and markdown.go write them. Empty parts
@@ -140,7 +141,9 @@ func (d *document) summarise(experiment Experiment) {
 	}
 
 	for _, verdict := range experiment.pooledVerdicts() {
-		d.verdicts = append(d.verdicts, verdict.Head())
+		if verdict.Grade != string(score.Undecided) { // otherwise there is nothing to act upon
+			d.verdicts = append(d.verdicts, verdict.Head())
+		}
 	}
 
 	if rest := len(experiment.Splits) - len(shown); rest > 0 {
@@ -162,7 +165,8 @@ func (d *document) summarise(experiment Experiment) {
 	}
 }
 
-// headsExplained explains the headings of the tables of results in a summary, or returns "" if there are no tables.
+// headsExplained explains the headings and the grades of the tables of results in a summary, or
+// returns "" if there are no tables.
 func headsExplained(experiments []Experiment) string {
 	var rows []result
 	for _, experiment := range experiments {
@@ -175,11 +179,11 @@ func headsExplained(experiments []Experiment) string {
 
 	bounds := ""
 	if slices.ContainsFunc(rows, func(row result) bool { return row.held.Bounds > 0 }) {
-		bounds = "bound: share of upper bounds; without: error without them; "
+		bounds = "bound: upper bounds in the row; without: error without them; "
 	}
 
-	return "error: RMS error of predictions; ±: half width of intervals; in: share of held-out values inside; " + bounds +
-		"mean, linear: error of plain models."
+	return "error: RMS error; ±: half width of intervals; in: share of held-out values inside; " + bounds +
+		"mean, linear: error of plain models. " + phrase("grades-explained", nil)
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in

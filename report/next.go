@@ -61,10 +61,10 @@ func (d *Detail) next() *nextStep {
 	one := record.Forecast[1].Half[best.outcome]
 	step := &nextStep{Command: d.suggestCommand(best.split)}
 	if best.ratio > leastGain {
-		step.Sentence = fmt.Sprintf("No run of a held-out group would narrow its interval by more than %s (forecast)",
+		step.Sentence = fmt.Sprintf("No training run of a held-out group would narrow its interval by more than %s (forecast)",
 			shareText(1-leastGain))
 	} else {
-		step.Sentence = fmt.Sprintf("One run with %s would bring %s from ± %s to ± %s (forecast)",
+		step.Sentence = fmt.Sprintf("One training run with %s would bring %s from ± %s to ± %s (forecast)",
 			joinTexts(" at ", clean(best.split.HeldOut), d.widestPlace(best.split, trust.Outcome)),
 			Quantity{Name: trust.Outcome}.Word(), amountsIn(trust.Unit, now, now), amountsIn(trust.Unit, one, one))
 	}

@@ -246,12 +246,12 @@ func TestColour(t *testing.T) {
 		score.Holds: "\x1b[32m", score.Wide: "\x1b[33m", score.Undecided: "\x1b[33m", score.Fails: "\x1b[31m",
 	} {
 		list := Listing{Heads: []string{"outcome", "grade", "record"}, Graded: "grade", Colour: true}
-		list.Add("lift", grade.Words()+", 0.1 of the spread", "holds")
+		list.Add("lift", string(grade)+", 0.1 of the spread", "holds")
 		list.Grades = []score.Grade{grade}
 
 		var line strings.Builder
 		require.NoError(t, list.Write(&line, 100))
-		assert.Contains(t, line.String(), "lift     "+style+grade.Words()+", 0.1 of the spread\x1b[0m  holds\n")
+		assert.Contains(t, line.String(), "lift     "+style+string(grade)+", 0.1 of the spread\x1b[0m  holds\n")
 		assert.Contains(t, Styles(), style)
 
 		list.Colour = false

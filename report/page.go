@@ -114,7 +114,7 @@ type (
 		Verdicts []verdictWords // one for each split, then one for each condition with several groups
 		Next     *nextStep      // the most useful measurement; nil if it is not known
 		Results  *resultsView   // nil if nothing was judged
-		Key      bool           // whether the table of results is explained below it
+		Key      bool           // whether the page explains the table, the grades, and the kinds of runs here
 		Lead     *figureView    // nil if there are no figures
 
 		// The parts that are folded.
@@ -339,8 +339,7 @@ func (v *experimentView) addFigures(detail *Detail, points int, names *figure.Na
 	}
 }
 
-// captionOnce removes the captions of figures, and the words below tables, that are in captions, and adds the others to
-// captions.
+// captionOnce removes the sentences below figures and tables that are in captions, and adds the others to captions.
 func (v *experimentView) captionOnce(captions map[string]bool) {
 	figures := []*figureView{}
 	if v.Lead != nil {
@@ -355,22 +354,28 @@ func (v *experimentView) captionOnce(captions map[string]bool) {
 		}
 	}
 
-	var texts []*string
 	for _, figure := range figures {
-		texts = append(texts, &figure.Caption)
+		figure.Caption = newSentences(figure.Caption, captions)
 	}
 
 	for i := range v.Network {
-		texts = append(texts, &v.Network[i].Below)
+		v.Network[i].Below = newSentences(v.Network[i].Below, captions)
+	}
+}
+
+// newSentences returns the sentences of a text that are not in known, and adds them to known.
+func newSentences(text string, known map[string]bool) string {
+	var kept []string
+	for _, sentence := range strings.SplitAfter(text, ". ") {
+		sentence = strings.TrimSpace(sentence)
+		if !known[sentence] {
+			kept = append(kept, sentence)
+		}
+
+		known[sentence] = true
 	}
 
-	for _, text := range texts {
-		if captions[*text] {
-			*text = ""
-		} else {
-			captions[*text] = true
-		}
-	}
+	return strings.Join(kept, " ")
 }
 
 // group returns the group of a figure: of the calibrated model on its split, of the network on its split, or of the

@@ -92,13 +92,14 @@ func (p groupPool) verdictInWords() verdictWords {
 
 	v := verdictWords{
 		Grade: string(p.Grade()), Held: fmt.Sprintf("%s, %d groups held out in turn", clean(p.condition), len(p.groups)),
-		finding: p.Grade().Words(), why: reasonFor(p.Evidence), Action: "Rely on the grade of each group instead.",
+		finding: string(p.Grade()), why: reasonFor(p.Evidence), Action: "Rely on the grade of each group instead.",
 		Rest: rest + " lie inside the intervals of 68, 90 and 95\u00a0% (mean and standard error over groups).",
 	}
 
-	switch n := p.Enough(); {
-	case p.Grade() == score.Undecided && n > 0:
-		v.why = fmt.Sprintf("%d groups in all would show whether intervals hold for any other group", n)
+	switch outlook := p.Outlook(); {
+	case p.Grade() == score.Undecided && outlook.Units > 0:
+		v.why = fmt.Sprintf("with %d such groups in all, intervals %s for any other group", outlook.Units,
+			wouldWords(outlook.Like))
 	case p.Grade() == score.Holds || p.Grade() == score.Wide:
 		v.Action = "Use the intervals for further groups."
 	case p.Grade() == score.Fails:

@@ -91,7 +91,7 @@ func TestSummaryIsShort(t *testing.T) {
 
 	text := strings.Join(summaryOf(t, two), "\n")
 	assert.Contains(t, text, "drone: simulated data; 780 recordings, 60 runs, 780 triplets; 3 inputs, 2 outcomes")
-	assert.Contains(t, text, "blades = 2 held out (15 runs), calibrated model: holds, but wide for bpf1_db: ")
+	assert.Contains(t, text, "blades = 2 held out (15 runs), calibrated model: wide for bpf1_db: ")
 	assert.Contains(t, text, "\n3-blades bpf1_db network        7.2     1.8      7 %     13 %  0.45     –       –  fails")
 	assert.Contains(t, text, "\n2-blades bpf1_db                2.5    24.8     75 %     96 %  0.94     –       –  wide\n")
 	assert.Contains(t, text,
@@ -101,8 +101,8 @@ func TestSummaryIsShort(t *testing.T) {
 
 	worst := strings.Join(summaryOf(t, many), "\n")
 	joined := strings.ReplaceAll(worst, "\n", " ")
-	assert.Contains(t, joined, "calibrated model: does not hold for bpf1_db: ")
-	assert.Contains(t, joined, "Do not use the intervals of bpf1_db there: measure with rpm = 3000 first.")
+	assert.Contains(t, joined, "calibrated model: fails for bpf1_db: ")
+	assert.Contains(t, joined, "Do not use the intervals of bpf1_db there: train on runs with rpm = 3000 first.")
 	assert.Contains(t, joined, "28 splits are graded no worse.")
 	assert.Contains(t, joined, "50 rows are graded no worse; they are on the page.")
 	assert.NotContains(t, worst, "rpm=15000")
@@ -171,7 +171,7 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "One run with blades = 2 at shaft speed 2000 1/min would bring BPF harmonic 1 from ± 24.8 dB to ± 11.2 dB " +
+	want := "One training run with blades = 2 at shaft speed 2000 1/min would bring BPF harmonic 1 from ± 24.8 dB to ± 11.2 dB " +
 		"(forecast); twice the recording time, to ± 21.0 dB."
 	assert.Equal(t, want, d.next().Sentence)
 	assert.Equal(t, "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000", d.next().Command)
@@ -179,7 +179,7 @@ func TestWhatNext(t *testing.T) {
 
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
-	want = "No run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); twice the recording " +
+	want = "No training run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); twice the recording " +
 		"time, to ± 21.0 dB."
 	assert.Equal(t, want, d.next().Sentence)
 

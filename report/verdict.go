@@ -30,13 +30,14 @@ type verdictWords struct {
 	finding string // the grade in words, and the outcomes that have it
 	why     string // why the grade is not better; "" if there is nothing to say
 	bounds  string // the share of upper bounds; "" if it is small
+	closer  string // the plain models with a smaller error; "" if there are none
 	Action  string // what to do; "" if nothing was judged
 	Rest    string // sentences with the numbers
 }
 
 // Found returns the grade with its reason, in sentences without the action.
 func (v verdictWords) Found() string {
-	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds))
+	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds), addStop(v.closer))
 }
 
 // Head returns the verdict in a few sentences, of which the last says what to do.
@@ -47,7 +48,7 @@ func (v verdictWords) Head() string {
 
 	found := joinTexts(": ", v.Held, v.finding, v.why) + "."
 
-	return joinTexts(" ", found, addStop(v.bounds), v.Action)
+	return joinTexts(" ", found, addStop(v.bounds), addStop(v.closer), v.Action)
 }
 
 // addStop ends a text with a full stop, unless it is "".
@@ -88,7 +89,8 @@ func (s Split) verdictInWords() verdictWords {
 	}
 
 	v := verdictWords{
-		Grade: string(s.Verdict()), Held: held + ", " + s.model(), bounds: s.boundsWords(), Action: s.action(),
+		Grade: string(s.Verdict()), Held: held + ", " + s.model(), bounds: s.boundsWords(),
+		closer: s.closerWords(), Action: s.action(),
 	}
 	v.finding, v.why = s.grade()
 	v.Rest = joinTexts(" ", s.otherNumbers()...)
@@ -105,9 +107,9 @@ func (s Split) verdictInWords() verdictWords {
 func (s Split) grade() (text, why string) {
 	grade := s.Verdict()
 	worst := withGrade(s.recommended(), grade)
-	text = grade.Words()
-	if !s.isCalibrated() && grade == score.Undecided {
-		text = "is " + text
+	text = string(grade)
+	if !s.isCalibrated() {
+		text = grade.Predicate()
 	}
 
 	switch all := len(s.recommended()); {

@@ -41,7 +41,7 @@ func TestSentence(t *testing.T) {
 	s.Honest = &interval.Result{Absent: "one group alone"}
 
 	want := "blades = 2 held out (15 runs), paper's network: no calibrated interval (one group alone), and the " +
-		"network's own claim does not hold. Use the means, not the intervals. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% " +
+		"network's own claim fails. Use the means, not the intervals. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% " +
 		"inside its own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling 0.98)."
 	assert.Equal(t, want, s.Sentence())
 
@@ -60,7 +60,7 @@ func TestSentence(t *testing.T) {
 	want = "blades = 2 held out (15 runs), calibrated model: holds. Use the intervals. Error 5.0 dB, " +
 		"95\u00a0% intervals ± 15.0 dB. 97\u00a0% of the held-out values inside 95\u00a0% intervals, R² of the mean 0.94 " +
 		"(noise ceiling 0.99). The network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its " +
-		"own 95\u00a0% intervals (does not hold)."
+		"own 95\u00a0% intervals (fails)."
 	assert.Equal(t, want, s.Sentence())
 
 	s.Network[0].RMSE = 0 // where the products of the residuals sum to less than zero
@@ -79,7 +79,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	lift.Effective = 2
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 10 to 100\u00a0% of " +
-		"the values. Rely on the error of lift_n, not on the interval, until 19 runs settle it. Error 94 N, " +
+		"the values. Rely on the error of lift_n, not on the interval: with 19 such runs in all, it would fail; if all " +
+		"further values are inside, 9 show that it holds. Error 94 N, " +
 		"95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -96,8 +97,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 		{Half: []float64{24.8, 13.7, 9, 10.3, 10.9}}, {Runs: 1, Half: []float64{8, 5, 4, 4, 4}},
 	}
 
-	want = "blades = 2 held out (15 runs), calibrated model: holds, but wide for bpf1_db: the interval is 100\u00a0% as " +
-		"wide as the data's own spread. Measure one run there: bpf1_db ± 8.0 dB instead of " +
+	want = "blades = 2 held out (15 runs), calibrated model: wide for bpf1_db: the interval is 100\u00a0% as " +
+		"wide as the data's own spread. Train on one run there: bpf1_db ± 8.0 dB instead of " +
 		"± 24.8 dB (forecast). Error 3.0 dB, 95\u00a0% intervals ± 9.0 to 24.8 dB. 97\u00a0% of the held-out values " +
 		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99). One run of the new group would " +
 		"make the interval ± 4.0 to 8.0 dB instead of ± 9.0 to 24.8 dB (forecast)."
@@ -107,17 +108,17 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// Intervals of 95 % contain enough values; those of 68 % contain 46 %. No number of runs would decide.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
-	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only its")
+	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use its 95\u00a0% interval only")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
-	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. Measure")
+	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. Train on")
 
-	// A wide interval that does not hold does not hold.
+	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
 	s.Honest.Record.Outcomes[0].Inside = 0.5
-	want = "does not hold for bpf1_db: 95\u00a0% intervals contain at most 61\u00a0% of the values. Do not use"
+	want = "fails for bpf1_db: 95\u00a0% intervals contain at most 61\u00a0% of the values. Do not use"
 	got := s.Sentence()
 	assert.Equal(t, score.Fails, s.Verdict())
 	assert.Contains(t, got, want)

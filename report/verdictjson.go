@@ -19,6 +19,10 @@ func verdictJSON(split Split) object {
 		members = append(members, "held_out_outcomes", numbers.Objects(split.Held, HeldOutcome.document))
 	}
 
+	if outlooks := split.outlooks(); len(outlooks) > 0 {
+		members = append(members, "outlook", outlooks)
+	}
+
 	if len(split.Rivals) > 0 {
 		members = append(members, "reference", split.Rivals)
 	}
@@ -32,6 +36,25 @@ func verdictJSON(split Split) object {
 	}
 
 	return members
+}
+
+// outlooks returns what further test runs would show about each undecided outcome that they could decide. The keys are
+// the fields of score.Outlook.
+func (s Split) outlooks() []object {
+	var list []object
+	for _, outcome := range s.recommended() {
+		outlook := outcome.Evidence().Outlook()
+		if outlook.Units == 0 {
+			continue
+		}
+
+		list = append(list, object{
+			"outcome", outcome.Outcome, "runs", outlook.Units, "like_these", outlook.Like,
+			"all_inside", outlook.Best, "none_inside", outlook.Worst, "fewest_to_hold", outlook.FewestHold,
+		})
+	}
+
+	return list
 }
 
 // ecov returns the rise of E|cov| for the file of metrics, with the record of earlier groups that rose alike, and the

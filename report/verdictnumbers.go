@@ -86,7 +86,7 @@ func (s Split) learnedWords() string {
 	return "the interval is " + clean(calibration.Learned())
 }
 
-// narrowingWords says how an interval with the grade "holds, but wide" would become narrower, and returns "" for other
+// narrowingWords says how an interval with the grade Wide would become narrower, and returns "" for other
 // grades.
 func (s Split) narrowingWords() string {
 	if s.Verdict() != score.Wide {
@@ -111,7 +111,7 @@ func (s Split) networkWords() []string {
 
 	grade := ""
 	if s.hasIntervals() {
-		grade = " (" + score.Worst(score.Grades(s.Network)...).Words() + ")"
+		grade = " (" + string(score.Worst(score.Grades(s.Network)...)) + ")"
 	}
 
 	return []string{name + ": " + strings.Join(texts, "; ") + grade}

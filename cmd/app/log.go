@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"doubletake/pipeline/runs"
-	"doubletake/train/score"
 )
 
 // runLog lists the runs of a work directory. With --config it prints the configuration of a run, and with --diff how
@@ -237,8 +236,8 @@ func verdictsSince(last, record *runs.Record) map[runs.MetricKey]string {
 // and R². It prints only the worst outcome of each unit.
 func printSplit(w io.Writer, record *runs.Record, split runs.SplitRecord, verdicts map[runs.MetricKey]string) {
 	var parts []string
-	if words := score.Grade(split.Verdict).Words(); words != "" {
-		parts = append(parts, words)
+	if split.Verdict != "" {
+		parts = append(parts, split.Verdict)
 	}
 
 	isCalibrated := false

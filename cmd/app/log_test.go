@@ -53,9 +53,9 @@ func TestLogLists(t *testing.T) {
 	assert.Contains(t, got,
 		" 25  run24  0 tasks, 0.0 s, configuration abababab\n     failed: killed\n 26  run25  25 tasks, 0.0 s, "+
 			"configuration abababab, changed: k 1 → 2\n")
-	assert.Contains(t, got, "     e/s: holds, but wide; error 2.80 ± 0.10 dB\n 29 ")
-	assert.Contains(t, got, "     e/s: holds, but wide; error 2.00 ± 0.10 dB (better)\n 30 ")
-	assert.Contains(t, got, "     e/s: holds, but wide; error 2.00 ± 0.10 dB\n")
+	assert.Contains(t, got, "     e/s: wide; error 2.80 ± 0.10 dB\n 29 ")
+	assert.Contains(t, got, "     e/s: wide; error 2.00 ± 0.10 dB (better)\n 30 ")
+	assert.Contains(t, got, "     e/s: wide; error 2.00 ± 0.10 dB\n")
 	require.False(t, strings.Contains(got, "run09"), "%v", got)
 	require.Equal(t, 1, strings.Count(got, "better"), "%v", got)
 	assert.False(t, strings.Contains(got, "worse"), "%v", got)

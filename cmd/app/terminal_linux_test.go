@@ -83,7 +83,7 @@ func TestGradesOnTerminal(t *testing.T) {
 	require.Zero(t, run(words, &plain, io.Discard))
 
 	text := strings.ReplaceAll(string(shown[:n]), "\r\n", "\n")
-	assert.Regexp(t, "\x1b\\[3[123]m(holds|undecided|does not hold)", text, "a grade in its colour")
+	assert.Regexp(t, "\x1b\\[3[123]m(holds|undecided|fails)", text, "a grade in its colour")
 	assert.NotContains(t, plain.String(), "\x1b", "a pipe")
 
 	for _, style := range styles {

@@ -14,18 +14,12 @@ type Grade string
 const (
 	Holds     Grade = "holds"     // enough runs show that the intervals contain enough values
 	Wide      Grade = "wide"      // like Holds, but the intervals are so wide that they say little
-	Undecided Grade = "undecided" // too few runs to tell
+	Undecided Grade = "undecided" // nothing shows yet whether the intervals hold
 	Fails     Grade = "fails"     // the intervals contain too few values
 )
 
-var (
-	// grades lists all grades from the best to the worst.
-	grades = []Grade{Holds, Wide, Undecided, Fails}
-	// gradeWords contains the words for each grade.
-	gradeWords = map[Grade]string{
-		Holds: "holds", Wide: "holds, but wide", Undecided: "undecided", Fails: "does not hold",
-	}
-)
+// grades lists all grades from the best to the worst. Texts, tables and documents use the same four words.
+var grades = []Grade{Holds, Wide, Undecided, Fails}
 
 // Rank returns the place of a grade, counted from 0 for the best. An unknown grade comes after all others.
 func (g Grade) Rank() int {
@@ -36,8 +30,13 @@ func (g Grade) Rank() int {
 	return len(grades)
 }
 
-// Words returns the grade in words, or "" for an unknown grade.
-func (g Grade) Words() string { return gradeWords[g] }
+// Predicate returns the grade as the end of a sentence about an interval: "holds", "is wide".
+func (g Grade) Predicate() string {
+	if g == Wide || g == Undecided {
+		return "is " + string(g)
+	}
+	return string(g)
+}
 
 // Worst returns the worst of some grades, or Undecided without grades.
 func Worst(list ...Grade) Grade {
@@ -194,26 +193,4 @@ func (e Evidence) Regrade(g Grade) Grade {
 // IsWide reports whether the intervals say little, whether or not they hold.
 func (e Evidence) IsWide() bool {
 	return e.WidthOverSpread >= WideSpread || e.Inside68 >= WideInside && e.Half > WideError*e.Error
-}
-
-// mostUnits is the largest number of units that Enough tries.
-const mostUnits = 1000
-
-// Enough returns the number of units that would decide the grade if they showed the same shares. It returns 0 if the
-// grade is decided, or if mostUnits would not decide it.
-func (e Evidence) Enough() int {
-	isUnknown := e.Units == 0 || math.IsNaN(e.Inside)
-	if e.Claimed || isUnknown || e.Grade() != Undecided {
-		return 0
-	}
-
-	worth := e.Effective / float64(e.Units)
-	for e.Units++; e.Units <= mostUnits; e.Units++ {
-		e.Effective = worth * float64(e.Units)
-		if e.Grade() != Undecided {
-			return e.Units
-		}
-	}
-
-	return 0
 }

@@ -31,7 +31,7 @@ import (
 
 // version is the version of this stage's results. Raise it when the stage gives another result for the same input: its
 // tasks then run again.
-const version = 53
+const version = 54
 
 // weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
 // show for each split, and from the search for far runs.

@@ -40,7 +40,7 @@ func Example() {
 	}
 
 	t := e.Splits[0].Network[0]
-	fmt.Printf("%s: error %.4f, %.0f %% inside, %s\n", t.Outcome, t.RMSE, 100*t.Inside, t.Grade().Words())
+	fmt.Printf("%s: error %.4f, %.0f %% inside, %s\n", t.Outcome, t.RMSE, 100*t.Inside, t.Grade())
 	// Output:
 	// cl: error 0.0337, 100 % inside, undecided
 }

@@ -64,7 +64,7 @@ func (c cell) gradeText() string {
 		return ""
 	}
 
-	return fmt.Sprintf("%s, %.2g of the spread", grade.Words(), widthOverSpread)
+	return fmt.Sprintf("%s, %.2g of the spread", grade, widthOverSpread)
 }
 
 // gradeBefore returns the grade of gradeText, which is "" without an interval, and the width of the interval over the

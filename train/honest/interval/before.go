@@ -46,7 +46,7 @@ func (c *Calibration) beforeMeasuring() numbers.Object {
 	v := c.Before()
 	return numbers.Object{
 		"grade", v.Grade(), "expected_half_width", v.Half, "width_over_spread", v.WidthOverSpread,
-		"left_out_inside", c.LeftOutInside(), "of", c.K, "enough", v.Enough(),
+		"left_out_inside", c.LeftOutInside(), "of", c.K, "enough", v.Outlook().Units,
 	}
 }
 
@@ -67,7 +67,7 @@ func withHalf(v score.Evidence, half float64) score.Evidence {
 // evidence, in words. units are the units of the outcomes, or nil; amounts writes a range of differences in a unit.
 func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low, high float64) string) string {
 	v := c.Before()
-	text := v.Grade().Words()
+	text := string(v.Grade())
 	if c.K == 0 {
 		text += ": no group could be left out"
 	} else {
@@ -75,8 +75,13 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 			"the spread", c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts), v.WidthOverSpread)
 	}
 
-	if n := v.Enough(); n > 0 {
-		text += fmt.Sprintf("; %d such groups would decide", n)
+	if outlook := v.Outlook(); outlook.Units > 0 {
+		end := "hold"
+		if outlook.Like == score.Fails {
+			end = "fail"
+		}
+
+		text += fmt.Sprintf("; with %d such groups in all it would %s", outlook.Units, end)
 	}
 
 	if more := c.More(); more != "" {

@@ -101,6 +101,19 @@ func (c *Calibration) compared(method string, a Against) string {
 	return fmt.Sprintf("%s does %s on the left-out groups of %s", rivalNames[method], how, c.Condition)
 }
 
+// LeftOutRatio returns the error of a rival over the model's error on the left-out groups, for the outcome with the given
+// index. Errors are roots of the mean of e. LeftOutRatio returns NaN if the rival was not compared, and +Inf if the
+// model's error is below the noise of the pairs.
+func (c *Calibration) LeftOutRatio(method string, outcome int) float64 {
+	for _, rival := range c.Rivals {
+		if rival.Method == method && rival.EBy != nil {
+			return math.Sqrt(max(rival.EBy[outcome], 0) / max(c.meanE()[outcome], 0))
+		}
+	}
+
+	return math.NaN()
+}
+
 // meanE returns the mean squared error of the left-out groups, by outcome.
 func (c *Calibration) meanE() []float64 {
 	mean := make([]float64, len(c.Deviation))

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"doubletake/train/score"
+)
+
+// This file says which prediction to use if a plain model has a smaller error on held-out values than the recommended
+// model.
+
+// plainModel is a plain model whose error on the held-out values of an outcome is smaller than the recommended model's.
+type plainModel struct {
+	name    string // at the beginning of a sentence
+	outcome score.OutcomeTrust
+	error   float64
+	leftOut float64 // its error over the model's on left-out training groups; NaN if it is not known
+}
+
+// closerModels returns the closer plain model of each outcome that has one.
+func (s Split) closerModels() []plainModel {
+	var list []plainModel
+	for k, outcome := range s.recommended() {
+		held := s.heldOutcome(outcome.Outcome)
+		plain := plainModel{name: "Least squares", outcome: outcome, error: held.LinearError, leftOut: math.NaN()}
+		if s.isCalibrated() && s.Honest.Calibration != nil {
+			plain.leftOut = s.Honest.Calibration.LeftOutRatio("linear", k)
+		}
+
+		isMeanBetter := held.MeanError < held.LinearError || math.IsNaN(held.LinearError)
+		if isMeanBetter {
+			plain = plainModel{name: "The training mean", outcome: outcome, error: held.MeanError, leftOut: math.NaN()}
+		}
+
+		if plain.error < outcome.RMSE {
+			list = append(list, plain)
+		}
+	}
+
+	return list
+}
+
+// closerWords names the plain model that is closest in comparison with the recommended model, and says which of both to
+// use. It returns "" if no plain model is closer.
+func (s Split) closerWords() string {
+	list := s.closerModels()
+	if len(list) == 0 {
+		return ""
+	}
+
+	best := list[0]
+	for _, plain := range list[1:] {
+		if plain.error/plain.outcome.RMSE < best.error/best.outcome.RMSE {
+			best = plain
+		}
+	}
+
+	more := ""
+	if n := len(list) - 1; n > 0 {
+		more = " and " + numbered(n, "more outcome", "more outcomes")
+	}
+
+	quantity := unitOf(best.outcome)
+	plainError := quantity.cell(best.error, math.NaN()).plain()
+
+	return fmt.Sprintf("%s is closer for %s%s (%s against %s), %s", best.name, clean(best.outcome.Outcome), more,
+		plainError, quantity.amount(best.outcome.RMSE), best.advice(s.model()))
+}
+
+// advice says which of a plain model and the given model to use. The held-out values alone must not choose between
+// them, so that the left-out training groups decide.
+func (p plainModel) advice(model string) string {
+	switch {
+	case math.IsNaN(p.leftOut):
+		return "and no other group shows which is closer: rely on the interval, not on the value"
+	case p.leftOut < 1:
+		return "and on left-out training groups too: take its values, and the interval from the " + model
+	case math.IsInf(p.leftOut, 1):
+		return "but not on left-out training groups: rely on the " + model
+	}
+
+	return fmt.Sprintf("but worse on left-out training groups (error × %.2g): rely on the %s", p.leftOut, model)
+}

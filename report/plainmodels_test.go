@@ -1,0 +1,62 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"doubletake/train/honest/interval"
+	"doubletake/train/score"
+)
+
+// withPlainErrors returns a calibrated split of one outcome with an error of 5 dB and the given errors of plain models.
+// On the left-out groups the mean squared error of the model is 0.04, and that of least squares is leftOut.
+func withPlainErrors(mean, linear, leftOut float64) Split {
+	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(holding("bpf1_db", "dB", 5, 15, 0.5))}
+	s.Held = []HeldOutcome{{Outcome: "bpf1_db", MeanError: mean, LinearError: linear}}
+	s.Honest.Calibration = &interval.Calibration{
+		K: 4, Condition: "blades", Deviation: []float64{4},
+		Groups: []interval.GroupResult{{EBy: []float64{0.05}}, {EBy: []float64{0.03}}},
+		Rivals: []interval.Rival{{
+			Method: "linear", EBy: []float64{leftOut}, Error: interval.Against{Ratio: 3, More: 1},
+			Width: interval.Against{Ratio: 3, More: 1},
+		}},
+	}
+
+	return s
+}
+
+// The left-out training groups decide which prediction to use. By hand: √(0.16/0.04) = 2.
+func TestCloserModels(t *testing.T) {
+	for name, c := range map[string]struct {
+		split Split
+		want  string
+	}{
+		"no plain model is closer": {withPlainErrors(12, 7, 0.16), ""},
+		"least squares, by chance": {
+			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), but worse on left-out " +
+				"training groups (error × 2): rely on the calibrated model",
+		},
+		"least squares, everywhere": {
+			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), and on left-out " +
+				"training groups too: take its values, and the interval from the calibrated model",
+		},
+		"the mean": {
+			withPlainErrors(3, 4, 0.16), "The training mean is closer for bpf1_db (3.0 against 5.0 dB), and no other group " +
+				"shows which is closer: rely on the interval, not on the value",
+		},
+	} {
+		assert.Equal(t, c.want, c.split.closerWords(), name)
+	}
+
+	split := withPlainErrors(12, 4, 0.16)
+	assert.Contains(t, split.Sentence(), "rely on the calibrated model. Use the intervals. Error 5.0 dB")
+
+	// Of several outcomes the one with the smallest ratio of errors is named.
+	split.Honest.Record.Outcomes = append(split.Honest.Record.Outcomes, holding("bpf2_db", "dB", 5, 15, 0.5))
+	split.Honest.Calibration.Deviation = []float64{4, 4}
+	split.Honest.Calibration.Rivals = nil
+	split.Held = append(split.Held, HeldOutcome{Outcome: "bpf2_db", MeanError: 12, LinearError: 1})
+	assert.Contains(t, split.closerWords(), "Least squares is closer for bpf2_db and 1 more outcome (1.0 against 5.0 dB)")
+	assert.Equal(t, score.Holds, split.Verdict())
+}
