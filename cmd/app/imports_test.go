@@ -46,6 +46,10 @@ var imports = []struct{ of, may string }{
 	// What the data show about themselves, and what mistakes cost.
 	{"report/findings", "dsp ingest ingest/campaign ingest/fault ingest/table ingest/units report train/honest " +
 		"train/honest/interval train/triplets"},
+	// The content of a report, from tables and trained results.
+	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/holdout " +
+		"train/honest/interval train/results train/score train/triplets"},
+	{"report/variants", "ingest/table report train/score train/triplets"},
 	// The answers take tables and trained results; they know no configuration, no engine and no stage.
 	{"report/answer/budget", "ingest/condition ingest/derive ingest/fault ingest/spelling ingest/units internal/kv " +
 		"report report/pairs train/numbers"},
@@ -72,12 +76,13 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/job", ""},
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/fault ingest/condition " +
-		"ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
+	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/fault " +
+		"ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"report/findings report/pairs ingest/table ingest/... dsp train/... report internal/parallel"},
+		"report/content report/findings report/pairs report/variants ingest/table ingest/... dsp train/... " +
+		"report internal/parallel"},
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
 		"report/pairs"},
 	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +

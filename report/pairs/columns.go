@@ -2,6 +2,7 @@ package pairs
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"doubletake/dsp"
@@ -27,6 +28,15 @@ func Outcomes(tab *table.Table) []string {
 	}
 
 	return outcomes
+}
+
+// Constant reports whether both values of an outcome are the same number in all rows of a table of at least two
+// triplets.
+func Constant(t *table.Table, outcome string) bool {
+	both := slices.Concat(t.Column(outcome+"_1").Floats, t.Column(outcome+"_2").Floats)
+	isOther := func(value float64) bool { return value != both[0] }
+
+	return len(both) > 2 && !slices.ContainsFunc(both, isOther)
 }
 
 // isByProduct reports whether a name consists of an outcome of the table, an underscore and the suffix of a by-product.

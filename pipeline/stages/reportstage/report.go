@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"doubletake/dsp"
 	"doubletake/ingest/table"
@@ -22,6 +21,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/report/content"
 	"doubletake/report/findings"
 	"doubletake/report/pairs"
 	"doubletake/train/honest"
@@ -156,19 +156,31 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	det := newDetail(tab, set)
-	det.noiseBins = dsp.NoiseBins(x.exp.DSP.Window)
+	data := content.NewData(tab, set, dsp.NoiseBins(x.exp.DSP.Window))
 	e := x.describe(tab)
 	e.Skipped = found.Skipped
-	ref, notes, err := x.reference(tab, set)
+	ref, notes, err := reference(x.exp, tab, set)
 	if err != nil {
 		return err
 	}
 
-	reporter := &splitReporter{exp: x.exp, job: job, tab: tab, det: det, reference: ref}
-	e.Splits, err = reporter.reportAll(ctx, set, x.splits)
+	splits, err := x.splitSets(set, tab)
 	if err != nil {
 		return err
+	}
+
+	for i, split := range splits {
+		trained, err := x.trainedOn(job, x.splits[i], split)
+		if err != nil {
+			return err
+		}
+
+		judged, err := data.AddSplit(ctx, trained, ref)
+		if err != nil {
+			return err
+		}
+
+		e.Splits = append(e.Splits, *judged)
 	}
 
 	e.Final, err = x.finalModels(job, e)
@@ -181,24 +193,25 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 		e.Between = append(e.Between, fmt.Sprint("All repeats: ", thing))
 	}
 
-	if err := x.warn(ctx, job, &e, tab, set, &found); err != nil {
+	if err := x.warn(ctx, job, &e, tab, set, splits, &found); err != nil {
 		return err
 	}
 
 	e.Warnings = append(e.Warnings, notes...)
-	if err := x.addData(job, det, found); err != nil {
+	if err := x.addData(job, data, found); err != nil {
 		return err
 	}
 
 	about := [][]kv.Pair{config.Flatten("about", x.exp.About)}
-	det.page.Config = facts(append(about, x.settings()...)...)
-	det.page.Experiment = e
+	page := data.Detail()
+	page.Config = facts(append(about, x.settings()...)...)
+	page.Experiment = e
 
 	if err := writeReport(x.exp, job, e); err != nil {
 		return err
 	}
 
-	return writeFigures(job, det.page)
+	return writeFigures(job, page)
 }
 
 // subtractsBackground reports whether the background is subtracted from levels.
@@ -258,7 +271,7 @@ func addNotes(found *findings.Findings, notes dspstage.FileNotes) {
 
 // warn adds the warnings and the suspects of the report, the worst first.
 func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
-	set triplets.Set, found *findings.Findings,
+	set triplets.Set, splits []content.Split, found *findings.Findings,
 ) error {
 	effects := findings.Effects{Splits: e.Splits, Runs: e.Runs, Set: set}
 	effects.Recalibrate = func(ctx context.Context, split int, isLeft func(run, recording string) bool) (
@@ -276,19 +289,12 @@ func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experi
 	e.Widening = words.Widening
 	e.Suspects = words.Suspects
 	e.Warnings = append(e.Warnings, found.Counts(x.exp.DSP.EmergenceDB, x.subtractsBackground())...)
-	for _, outcome := range pairs.Outcomes(tab) {
-		if trainstage.Constant(tab, outcome) && len(x.exp.Train.Outcomes) == 0 {
-			e.Warnings = append(e.Warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
-				tab.Column(outcome + "_1").Floats[0], tab.Rows()))
-		}
-	}
-
-	ofSplits, err := splitWarnings(x.exp, x.ing.Conditions, tab, set, x.splits)
+	more, err := content.Warnings(x.ing.Conditions, x.exp.Train.Outcomes, tab, set, splits)
 	if err != nil {
 		return err
 	}
 
-	e.Warnings = append(e.Warnings, ofSplits...)
+	e.Warnings = append(e.Warnings, more...)
 
 	return nil
 }
@@ -299,14 +305,14 @@ func readTable(job *engine.Job, dep engine.Dep) (*table.Table, error) {
 }
 
 // addData adds the spectra, the quality and the background of the recordings to the data of the page.
-func (x *experiment) addData(job *engine.Job, det *detail, found findings.Findings) error {
+func (x *experiment) addData(job *engine.Job, data *content.Data, found findings.Findings) error {
 	if x.trip.Spectra != nil {
 		spectra, err := readTable(job, *x.trip.Spectra)
 		if err != nil {
 			return err
 		}
 
-		if err := det.addSpectra(spectra); err != nil {
+		if err := data.AddSpectra(spectra); err != nil {
 			return err
 		}
 	}
@@ -320,7 +326,7 @@ func (x *experiment) addData(job *engine.Job, det *detail, found findings.Findin
 		return err
 	}
 
-	det.addQuality(recs, found)
+	data.AddQuality(recs, found)
 	if x.trip.Background == nil {
 		return nil
 	}
@@ -330,36 +336,23 @@ func (x *experiment) addData(job *engine.Job, det *detail, found findings.Findin
 		return err
 	}
 
-	return det.addBackground(background, recs)
+	return data.AddBackground(background.Recordings, recs)
 }
 
 // finalModels describes the models that were trained on all rows, in one text for each.
 func (x *experiment) finalModels(job *engine.Job, e report.Experiment) (texts []string, err error) {
-	var names []string
-	for _, split := range e.Splits {
-		names = append(names, split.Name)
-	}
-
-	record := "no split holds anything out, so nothing says how good it is"
-	if len(names) > 0 {
-		record = "its record is that of the held-out splits: " + strings.Join(names, ", ")
-	}
-
 	for _, split := range x.final {
-		text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", split.Name,
-			e.Triplets, record)
+		var calibration *interval.Calibration
 		for _, dep := range honestDeps(x.exp, split) {
 			result, err := trainstage.ReadHonest(job.Input(dep.Task, dep.Output))
 			if err != nil {
 				return nil, err
 			}
 
-			if result.Calibration != nil {
-				text += ". " + e.BeforeMeasuring(result.Calibration)
-			}
+			calibration = result.Calibration
 		}
 
-		texts = append(texts, text)
+		texts = append(texts, content.FinalModel(split.Name, e, calibration))
 	}
 
 	return texts, nil
@@ -383,7 +376,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
 		PairsFrom: x.pairsFrom(), Couples: exp.DSP.Couples,
 		Inputs: exp.Train.Inputs, Outcomes: pairs.Outcomes(tab), Triplets: tab.Rows(),
-		Runs: len(distinct(tab, "run")), Recordings: len(distinct(tab, "recording")),
+		Runs: len(content.Distinct(tab, "run")), Recordings: len(content.Distinct(tab, "recording")),
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}
 

@@ -471,3 +471,9 @@ func TestReadErrors(t *testing.T) {
 		t.Error("a file below a file")
 	}
 }
+
+// readExperiment reads the experiment of a report task's output.
+func readExperiment(path string) (report.Experiment, error) {
+	d, err := ReadDetail(path)
+	return d.Experiment, err
+}

@@ -15,11 +15,15 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
+	"doubletake/report/variants"
+	"doubletake/train/results"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
 )
 
 // This file plans the task that compares the variants of an experiment, and runs it. The task reads the predictions of
-// every variant, split and seed. variants.go compares them. The task writes the comparison as compare.gob, for the
-// program, and as compare.md, for people.
+// every variant, split and seed. Package report/variants compares them. The task writes the comparison as compare.gob,
+// for the program, and as compare.md, for people.
 
 // sweepVersion is the version of the results of comparisons of variants. Raise it when the task gives another result
 // for the same input: it then runs again.
@@ -196,9 +200,72 @@ func (x *sweep) compare(ctx context.Context, job *engine.Job, tables map[string]
 		return report.Comparison{}, fmt.Errorf("compare variants: %w", err)
 	}
 
-	common, pairs := all.pair()
+	return all.Compare(), nil
+}
 
-	return common.compare(pairs), nil
+// judge reads the answers of all variants at the test parts of splits. It standardises all outcomes by the training
+// part that the split outer has in the first variant.
+func (x *sweep) judge(job *engine.Job, tables map[string]*table.Table, outer config.Split, splits []config.Split) (
+	variants.Judged, error,
+) {
+	var judged variants.Judged
+	var first triplets.Set
+	for i, v := range x.variants {
+		t := tables[v.Triplets.Task]
+		_, whole, err := trainstage.SplitTable(v.Experiment, t, outer)
+		if err != nil {
+			return nil, err
+		}
+
+		if i == 0 {
+			first = whole
+		}
+
+		if !slices.Equal(whole.OutcomeNames(), first.OutcomeNames()) {
+			judged = append(judged, variants.Variant{Apart: "its outcomes are others than the first variant's"})
+			continue
+		}
+
+		j := variants.Variant{Seeds: make([]score.Set, v.Train.Seeds)}
+		for _, split := range splits {
+			if err := addAnswers(&j, job, v, t, split, first.Scale); err != nil {
+				return nil, err
+			}
+		}
+
+		judged = append(judged, j)
+	}
+
+	return judged, nil
+}
+
+// addAnswers adds a variant's answers at the test part of a split of its triplets.
+func addAnswers(judged *variants.Variant, job *engine.Job, v Variant, all *table.Table, split config.Split,
+	scale triplets.Scale,
+) error {
+	t, set, err := trainstage.SplitTable(v.Experiment, all, split)
+	if err != nil {
+		return err
+	}
+
+	set.Scale = scale
+	judged.AddRows(t, v.Columns.BeforeAnalysis(), set.RowsOf(triplets.Test))
+	for seed := range judged.Seeds {
+		id := trainstage.TrainID(v.Experiment, split.Name, seed)
+		predictions, err := table.Read(job.Input(id, "predictions.arrow"))
+		if err != nil {
+			return err
+		}
+
+		answers, err := results.ReadPredictions(predictions, set)
+		if err != nil {
+			return err
+		}
+
+		judged.AddAnswers(seed, score.Judged(set, answers, triplets.Test))
+	}
+
+	return nil
 }
 
 // ReadSweep reads the comparison of the variants of an experiment.

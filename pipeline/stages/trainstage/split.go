@@ -25,19 +25,12 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 		return chosen, nil
 	}
 
-	vary := slices.DeleteFunc(slices.Clone(all), func(outcome string) bool { return Constant(t, outcome) })
+	vary := slices.DeleteFunc(slices.Clone(all), func(outcome string) bool { return pairs.Constant(t, outcome) })
 	if len(vary) > 0 {
 		return vary, nil
 	}
 
 	return all, nil
-}
-
-// Constant reports whether both values of an outcome are the same number in all rows of a table of at least two
-// triplets.
-func Constant(t *table.Table, outcome string) bool {
-	both := slices.Concat(t.Column(outcome+"_1").Floats, t.Column(outcome+"_2").Floats)
-	return len(both) > 2 && same(both)
 }
 
 // checkOutcomes returns an error if the configuration names an outcome that is not among all.

@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"fmt"
@@ -6,11 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 )
 
 // TestDetailSelects: of a hundred times the usual campaign a page holds no more
@@ -28,11 +25,7 @@ func TestDetailSelects(t *testing.T) {
 		}
 	}
 
-	exp := plan.Experiment{Experiment: config.Experiment{Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
-	set, err := reportSet(exp, nil, tab)
-	require.NoError(t, err)
-
-	d := newDetail(tab, set)
+	d := details(t, tab, "rpm, theta_deg")
 	n := len(d.page.X) / 2
 	assert.Equal(t, 78000, d.page.AllConditions)
 	assert.Equal(t, 78000, d.page.AllRows)
@@ -66,10 +59,7 @@ func TestDetailSelects(t *testing.T) {
 		}
 	}
 
-	set, err = reportSet(exp, nil, tab)
-	require.NoError(t, err)
-
-	d = newDetail(tab, set)
+	d = details(t, tab, "rpm, theta_deg")
 	assert.Equal(t, 200, len(d.page.X)/2, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 	assert.LessOrEqual(t, len(d.page.Cond), pageRows+200, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 	assert.GreaterOrEqual(t, len(d.page.Cond), pageRows/2, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))

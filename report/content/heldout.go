@@ -1,14 +1,13 @@
-package reportstage
+package content
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/results"
@@ -221,19 +220,14 @@ func addShare(shares []float64, narrowest, share float64) {
 // mostEpochs is the largest number of epochs that a learning curve shows.
 const mostEpochs = 200
 
-// readLosses reads the losses of a training. If there are many epochs, it takes an even selection of them, the last
-// one, and all at which the held-out loss was judged.
-func readLosses(job *engine.Job, task string) (report.Losses, error) {
+// lossesOf returns the losses of a training from the table of its history. If there are many epochs, it takes an even
+// selection of them, the last one, and all at which the held-out loss was judged.
+func lossesOf(history *table.Table) (report.Losses, error) {
 	var losses report.Losses
-	history, err := table.Read(job.Input(task, trainstage.HistoryArrow))
-	if err != nil {
-		return losses, fmt.Errorf("read losses: %w", err)
-	}
-
 	epochs := history.Column("epoch")
 	train := history.Column("loss")
 	if epochs == nil || train == nil {
-		return losses, fmt.Errorf("read losses of %s: expected columns epoch and loss", task)
+		return losses, errors.New("read losses: expected columns epoch and loss")
 	}
 
 	heldOut := history.Column(results.HeldOutLoss)
@@ -256,7 +250,7 @@ func readLosses(job *engine.Job, task string) (report.Losses, error) {
 }
 
 // addBounds adds which of the shown values are upper bounds.
-func (d *detail) addBounds(b bounds) {
+func (d *Data) addBounds(b bounds) {
 	if b.first == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package variants
 
 import (
 	"math"
@@ -17,9 +17,9 @@ import (
 // them. Computed by hand: predictions are 0 and claims 1, so that the error of a row is
 // y1·y2, that of a unit the mean over its rows. Run "far" is in the first variant alone.
 func TestSweepPairsRunsAndConditions(t *testing.T) {
-	variant := func(unit, run []string, y1, y2 []float64) judgedVariant {
+	variant := func(unit, run []string, y1, y2 []float64) Variant {
 		n := len(unit)
-		return judgedVariant{unit: unit, run: run, seeds: []score.Set{{
+		return Variant{Unit: unit, Run: run, Seeds: []score.Set{{
 			Set: triplets.Set{N: n, Out: 1, Y1: y1, Y2: y2},
 			Answers: triplets.Answers{
 				Mu: make([]float64, n), Var: slices.Repeat([]float64{1}, n), Cov: slices.Repeat([]float64{1}, n),
@@ -27,12 +27,12 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 		}}}
 	}
 
-	l := judgedVariants{
+	l := Judged{
 		variant([]string{"r1 30", "r1 30", "r2 30", "far 30", "r1 60"}, []string{"r1", "r1", "r2", "far", "r1"},
 			[]float64{1, 1, 1, 100, 2}, []float64{1, 3, 5, 100, 2}),
 		variant([]string{"r1 60", "r1 60", "r1 30", "r2 30"}, []string{"r1", "r1", "r1", "r2"},
 			[]float64{1, 1, 1, 2}, []float64{1, 3, 1, 2}),
-		{apart: "its outcomes are others than the first variant's"},
+		{Apart: "its outcomes are others than the first variant's"},
 	}
 
 	l, pairs := l.pair()
@@ -67,7 +67,7 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 	}
 
 	stranger := variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})
-	if _, p := (judgedVariants{l[0], stranger}).pair(); p.whyNone == "" {
+	if _, p := (Judged{l[0], stranger}).pair(); p.whyNone == "" {
 		t.Error("variants without a common run are compared")
 	}
 }

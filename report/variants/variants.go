@@ -1,4 +1,6 @@
-package reportstage
+// Package variants compares the variants of a sweep on the rows that all of them hold out: it finds the rows that
+// belong together, and ranks the variants by each criterion. Its caller reads the answers of each variant.
+package variants
 
 import (
 	"fmt"
@@ -7,100 +9,33 @@ import (
 	"strconv"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
-	"doubletake/train/results"
 	"doubletake/train/score"
-	"doubletake/train/triplets"
 )
 
-// This file compares the variants of a sweep on the rows that all of them hold out: judge reads the answers of each
-// variant, pair finds the rows that belong together, and compare ranks the variants by each criterion.
+// Judged contains the variants of a sweep with their answers on one split.
+type Judged []Variant
 
-// judgedVariants are the variants of a sweep with their answers on one split.
-type judgedVariants []judgedVariant
-
-// judgedVariant contains the held-out rows of one variant, in order. All outcomes are standardised by the training part
-// of the first variant, so that the errors of all variants can be compared.
-type judgedVariant struct {
-	unit  []string    // by row: its run and conditions, which name the same unit in all variants
-	run   []string    // by row: its run
-	seeds []score.Set // by seed: pairs and answers of the rows
-	apart string      // reason why the variant is not compared; "" if it is compared
+// Variant contains the held-out rows of one variant, in order. All outcomes are standardised by the training part of
+// the first variant, so that the errors of all variants can be compared.
+type Variant struct {
+	Unit  []string    // by row: its run and conditions, which name the same unit in all variants
+	Run   []string    // by row: its run
+	Seeds []score.Set // by seed: pairs and answers of the rows
+	Apart string      // reason why the variant is not compared; "" if it is compared
 }
 
-// judge reads the answers of all variants at the test parts of splits. It standardises all outcomes by the training
-// part that the split outer has in the first variant.
-func (x *sweep) judge(job *engine.Job, tables map[string]*table.Table, outer config.Split, splits []config.Split) (
-	judgedVariants, error,
-) {
-	var judged judgedVariants
-	var first triplets.Set
-	for i, v := range x.variants {
-		t := tables[v.Triplets.Task]
-		_, whole, err := trainstage.SplitTable(v.Experiment, t, outer)
-		if err != nil {
-			return nil, err
-		}
-
-		if i == 0 {
-			first = whole
-		}
-
-		if !slices.Equal(whole.OutcomeNames(), first.OutcomeNames()) {
-			judged = append(judged, judgedVariant{apart: "its outcomes are others than the first variant's"})
-			continue
-		}
-
-		j := judgedVariant{seeds: make([]score.Set, v.Train.Seeds)}
-		for _, split := range splits {
-			if err := j.add(job, v, t, split, first.Scale); err != nil {
-				return nil, err
-			}
-		}
-
-		judged = append(judged, j)
-	}
-
-	return judged, nil
-}
-
-// add adds a variant's answers at the test part of a split of its triplets.
-func (j *judgedVariant) add(job *engine.Job, v Variant, all *table.Table, split config.Split,
-	scale triplets.Scale,
-) error {
-	t, set, err := trainstage.SplitTable(v.Experiment, all, split)
-	if err != nil {
-		return err
-	}
-
-	set.Scale = scale
-	rows := set.RowsOf(triplets.Test)
-	j.unit = append(j.unit, unitsOf(v.Columns, t, rows)...)
+// AddRows adds the given rows of a table of triplets. They are named by their run and by the conditions.
+func (v *Variant) AddRows(t *table.Table, conditions []string, rows []int) {
+	v.Unit = append(v.Unit, unitsOf(t, conditions, rows)...)
+	run := t.Column("run").Strings
 	for _, row := range rows {
-		j.run = append(j.run, set.Runs[set.Run[row]])
+		v.Run = append(v.Run, run[row])
 	}
-
-	for seed := range j.seeds {
-		id := trainstage.TrainID(v.Experiment, split.Name, seed)
-		predictions, err := table.Read(job.Input(id, "predictions.arrow"))
-		if err != nil {
-			return err
-		}
-
-		answers, err := results.ReadPredictions(predictions, set)
-		if err != nil {
-			return err
-		}
-
-		j.seeds[seed] = joined(j.seeds[seed], score.Judged(set, answers, triplets.Test))
-	}
-
-	return nil
 }
+
+// AddAnswers adds the pairs and answers of the rows for one seed.
+func (v *Variant) AddAnswers(seed int, rows score.Set) { v.Seeds[seed] = joined(v.Seeds[seed], rows) }
 
 // joined returns the rows of a followed by the rows of b.
 func joined(a, b score.Set) score.Set {
@@ -117,16 +52,16 @@ func joined(a, b score.Set) score.Set {
 	return a
 }
 
-// unitsOf names the given rows of a table by their run and by the conditions that are known before the analysis. The
-// names skip conditions that the table does not have as a column of numbers.
-func unitsOf(c plan.Columns, t *table.Table, rows []int) []string {
+// unitsOf names the given rows of a table by their run and by conditions that are known before the analysis. The names
+// skip conditions that the table does not have as a column of numbers.
+func unitsOf(t *table.Table, conditions []string, rows []int) []string {
 	run := t.Column("run").Strings
 	var units []string
 	for _, i := range rows {
 		units = append(units, run[i])
 	}
 
-	for _, name := range c.BeforeAnalysis() {
+	for _, name := range conditions {
 		column := t.Column(name)
 		if column == nil || column.Floats == nil {
 			continue
@@ -138,6 +73,12 @@ func unitsOf(c plan.Columns, t *table.Table, rows []int) []string {
 	}
 
 	return units
+}
+
+// Compare pairs the rows of the variants and ranks the variants by every criterion.
+func (l Judged) Compare() report.Comparison {
+	common, pairs := l.pair()
+	return common.compare(pairs)
 }
 
 // pairing says which rows of the variants belong together. A unit is what all variants have in common: a row, or the
@@ -154,19 +95,19 @@ type pairing struct {
 // pair pairs the rows of the variants: one by one if all variants have the same rows, and otherwise by run and
 // conditions, as far as all variants have them. It returns the variants reduced to the paired rows, and the pairing of
 // these rows.
-func (l judgedVariants) pair() (judgedVariants, pairing) {
+func (l Judged) pair() (Judged, pairing) {
 	compared := l.notApart()
 	first := l[compared[0]]
 	haveSameRows := true
 	for _, i := range compared {
-		haveSameRows = haveSameRows && slices.Equal(l[i].unit, first.unit)
+		haveSameRows = haveSameRows && slices.Equal(l[i].Unit, first.Unit)
 	}
 
 	rowsOf := make([]map[string][]int, len(compared)) // by compared variant, then by name of the unit
 	for k, i := range compared {
-		names := l[i].unit
+		names := l[i].Unit
 		if haveSameRows {
-			names = rowNumbers(len(l[i].unit))
+			names = rowNumbers(len(l[i].Unit))
 		}
 
 		rowsOf[k] = rowsByUnit(names)
@@ -175,7 +116,7 @@ func (l judgedVariants) pair() (judgedVariants, pairing) {
 	pairs := pairing{variants: compared, rows: make([][][]int, len(compared))}
 	runNumber := map[string]int{} // by name of the run
 	for _, unit := range commonUnits(rowsOf) {
-		run := first.run[rowsOf[0][unit][0]]
+		run := first.Run[rowsOf[0][unit][0]]
 		if _, known := runNumber[run]; !known {
 			runNumber[run] = len(runNumber)
 		}
@@ -189,7 +130,7 @@ func (l judgedVariants) pair() (judgedVariants, pairing) {
 	pairs.runs = len(runNumber)
 	pairs.how = fmt.Sprintf("by run and conditions, %d of the first variant's %d", len(pairs.run), len(rowsOf[0]))
 	if haveSameRows {
-		pairs.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
+		pairs.how = fmt.Sprintf("row by row, %d rows", len(first.Unit))
 	}
 
 	if len(pairs.run) == 0 && !haveSameRows {
@@ -200,10 +141,10 @@ func (l judgedVariants) pair() (judgedVariants, pairing) {
 }
 
 // notApart returns the numbers of the variants that can be compared. The first variant is always one of them.
-func (l judgedVariants) notApart() []int {
+func (l Judged) notApart() []int {
 	var compared []int
 	for i, v := range l {
-		if v.apart == "" {
+		if v.Apart == "" {
 			compared = append(compared, i)
 		}
 	}
@@ -249,7 +190,7 @@ func rowNumbers(n int) []string {
 }
 
 // reduced returns the variants with their paired rows alone, and the pairing by the new numbers of these rows.
-func (l judgedVariants) reduced(pairs pairing) (judgedVariants, pairing) {
+func (l Judged) reduced(pairs pairing) (Judged, pairing) {
 	variants := slices.Clone(l)
 	renumbered := pairs
 	renumbered.rows = make([][][]int, len(pairs.rows))
@@ -265,10 +206,10 @@ func (l judgedVariants) reduced(pairs pairing) (judgedVariants, pairing) {
 			renumbered.rows[k] = append(renumbered.rows[k], places)
 		}
 
-		variants[i].seeds = nil
-		for _, set := range l[i].seeds {
+		variants[i].Seeds = nil
+		for _, set := range l[i].Seeds {
 			rest := score.Set{Set: set.Select(kept), Answers: set.Answers.Rows(kept, set.Out)}
-			variants[i].seeds = append(variants[i].seeds, rest)
+			variants[i].Seeds = append(variants[i].Seeds, rest)
 		}
 	}
 
@@ -276,10 +217,10 @@ func (l judgedVariants) reduced(pairs pairing) (judgedVariants, pairing) {
 }
 
 // values returns a criterion by compared variant, seed and unit.
-func (l judgedVariants) values(pairs pairing, criterion score.Criterion) [][][]float64 {
+func (l Judged) values(pairs pairing, criterion score.Criterion) [][][]float64 {
 	values := make([][][]float64, len(pairs.variants))
 	for k, i := range pairs.variants {
-		for _, set := range l[i].seeds {
+		for _, set := range l[i].Seeds {
 			values[k] = append(values[k], meanOfUnits(criterion.Rows(set), pairs.rows[k]))
 		}
 	}
@@ -300,11 +241,11 @@ func meanOfUnits(values []float64, units [][]int) []float64 {
 }
 
 // compare ranks the variants by every criterion.
-func (l judgedVariants) compare(pairs pairing) report.Comparison {
+func (l Judged) compare(pairs pairing) report.Comparison {
 	comparison := report.Comparison{Pairing: pairs.how, Runs: pairs.runs, Unpaired: pairs.whyNone}
 	for i, v := range l {
-		if v.apart != "" {
-			comparison.Apart = append(comparison.Apart, report.Apart{Variant: i, Why: v.apart})
+		if v.Apart != "" {
+			comparison.Apart = append(comparison.Apart, report.Apart{Variant: i, Why: v.Apart})
 		}
 	}
 
@@ -323,7 +264,7 @@ func (l judgedVariants) compare(pairs pairing) report.Comparison {
 const significance = 0.05
 
 // rank ranks the variants for which a criterion is defined.
-func (l judgedVariants) rank(pairs pairing, criterion score.Criterion) report.ByCriterion {
+func (l Judged) rank(pairs pairing, criterion score.Criterion) report.ByCriterion {
 	var variants []int       // numbers of the ranked variants
 	var values [][][]float64 // by ranked variant, seed and unit
 	for k, seeds := range l.values(pairs, criterion) {
@@ -359,7 +300,7 @@ func hasNaN(values []float64) bool { return slices.ContainsFunc(values, math.IsN
 // familiarScore returns a variant's score in the form that people know, with its scatter over the seeds. It is the mean
 // over units, except for two criteria: the root of this mean for the measured error e, and Σe/Σv̂ of all rows for
 // |ln Σe/Σv̂|. seeds contains the criterion by seed and unit.
-func (l judgedVariants) familiarScore(variant int, criterion score.Criterion, seeds [][]float64) score.Value {
+func (l Judged) familiarScore(variant int, criterion score.Criterion, seeds [][]float64) score.Value {
 	var values []float64
 	for k, units := range seeds {
 		mean, _ := score.ClusteredMean(units, make([]int, len(units)))
@@ -368,7 +309,7 @@ func (l judgedVariants) familiarScore(variant int, criterion score.Criterion, se
 		case "rmse":
 			value = math.Sqrt(mean)
 		case "ratio":
-			value = score.ErrorRatio(l[variant].seeds[k])
+			value = score.ErrorRatio(l[variant].Seeds[k])
 		}
 
 		values = append(values, value)

@@ -1,10 +1,8 @@
-package reportstage
+package content
 
 import (
-	"encoding/gob"
+	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,9 +12,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/dspstage"
-	"doubletake/pipeline/stages/stagetest"
 	"doubletake/report"
 	"doubletake/report/findings"
 	"doubletake/train/holdout"
@@ -24,14 +19,10 @@ import (
 	"doubletake/train/triplets"
 )
 
-// details makes the detail of a table with the inputs named.
-func details(t *testing.T, tab *table.Table, inputs string) *detail {
+// details returns the data of a table with the inputs named.
+func details(t *testing.T, tab *table.Table, inputs string) *Data {
 	t.Helper()
-	b := stagetest.New(t, "{inputs: ["+inputs+"], splits: {s: {test: {x: 1}}}}", tab)
-	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
-	require.NoError(t, err)
-
-	return newDetail(tab, set)
+	return NewData(tab, setOf(t, tab, inputs), dsp.NoiseBins(dsp.DefaultWindow))
 }
 
 // alike reports whether two slices agree to a rounding; NaN agrees with NaN.
@@ -79,7 +70,7 @@ b   b         2 1   3`)
 	set.Part = []triplets.Part{triplets.Train, triplets.Test}
 	set.Scale = triplets.Identity(1)
 	a := triplets.Answers{Mu: []float64{0, 0}, Var: []float64{1, 1}, Cov: []float64{0.5, 0.25}, Delta: []float64{0.125, 0}}
-	sp := d.addSplit(config.Split{Name: "s", Test: holdout.Values("x", 2)})
+	sp := d.addSplit(Split{Name: "s", Test: holdout.Values("x", 2)})
 
 	part := func(p triplets.Part) score.Set { return score.Judged(set, a, p) }
 	d.addSeed(sp, set, a, part(triplets.Train), part(triplets.Test))
@@ -167,7 +158,7 @@ b   b#1       1200       1       2
 c   c#1       1250       1       2`)
 
 	d := details(t, tab, "rpm")
-	require.NoError(t, d.addSpectra(spectraTable()))
+	require.NoError(t, d.AddSpectra(spectraTable()))
 
 	if len(d.page.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
 		t.Fatalf("%d spectra", len(d.page.Spectra))
@@ -219,7 +210,7 @@ c   c#1       1250       1       2`)
 	assert.NotEmpty(t, s.Third, "no third-octave band")
 
 	none := details(t, tab, "rpm")
-	err := none.addSpectra(tabletest.Parse("recording\na#1\na#1"))
+	err := none.AddSpectra(tabletest.Parse("recording\na#1\na#1"))
 	require.NoError(t, err)
 	assert.Nil(t, none.page.Shown, "a table without spectra: %v", err)
 }
@@ -233,35 +224,24 @@ func TestBackground(t *testing.T) {
 	recs.Columns = append(recs.Columns, table.Column{Name: "unit", Strings: []string{"Pa"}},
 		table.Column{Name: "channel", Strings: []string{"mic"}})
 
-	// The stage's file, with the fields of its channels by name.
-	type channel struct {
-		File, Name, Unit string
-		Seconds          float64
-		Background       dsp.Background
-	}
-
-	path := filepath.Join(t.TempDir(), "background.gob")
-	f, err := os.Create(path)
-	require.NoError(t, err)
-
 	quiet := dsp.Background{
 		BinHz: 10, Density: slices.Repeat([]float64{0.02}, 200),
 		Tones: []dsp.Tone{{Hz: 30, MeanSquare: 2}, {Hz: 500, MeanSquare: 1}},
 	}
 
-	err = gob.NewEncoder(f).Encode(struct{ Channels []channel }{[]channel{{"quiet.wav", "mic", "Pa", 10, quiet}}})
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	recorded := func(channel, unit, recording string) ([]dsp.BackgroundRecording, error) {
+		if unit != "Pa" {
+			return nil, fmt.Errorf("%s: levels of channel %s are in Pa", recording, channel)
+		}
 
-	bg, err := dspstage.ReadBackground(path)
-	require.NoError(t, err)
+		return []dsp.BackgroundRecording{{File: "quiet.wav", Seconds: 10, Background: &quiet}}, nil
+	}
 
-	err = d.addBackground(bg, recs)
-	require.NoError(t, err)
+	require.NoError(t, d.AddBackground(recorded, recs))
 	assert.Nil(t, d.page.Shown, "nothing is shown")
 
-	require.NoError(t, d.addSpectra(spectraTable()))
-	require.NoError(t, d.addBackground(bg, recs))
+	require.NoError(t, d.AddSpectra(spectraTable()))
+	require.NoError(t, d.AddBackground(recorded, recs))
 
 	s := d.page.Shown
 	require.Equal(t, []string{"quiet.wav"}, s.BackgroundFrom, "%+v", s)
@@ -270,10 +250,10 @@ func TestBackground(t *testing.T) {
 	assert.InDelta(t, level(0.02*15), s.Background[1], 1e-9, "background dB")
 
 	recs.Column("unit").Strings[0] = "full-scale"
-	assert.ErrorContains(t, d.addBackground(bg, recs), "quiet.wav")
+	assert.ErrorContains(t, d.AddBackground(recorded, recs), "b#1")
 
 	recs.Column("recording").Strings[0] = "other"
-	require.NoError(t, d.addBackground(bg, recs))
+	require.NoError(t, d.AddBackground(recorded, recs))
 }
 
 // The facts about the data, as the page lists them.
@@ -293,7 +273,7 @@ b#1       51200   10         1     nan`)
 	strs("unit", "Pa", "Pa", "Pa")
 	strs("calibration", "", "94 dB", "sensitivity")
 	recs.Columns = append(recs.Columns, table.Column{Name: "clipped", Ints: []int64{0, 7, 0}})
-	d.addQuality(recs, findings.Findings{Bounds: 3, Levels: 24})
+	d.AddQuality(recs, findings.Findings{Bounds: 3, Levels: 24})
 
 	var got []string
 	for _, f := range d.page.Quality {
@@ -317,15 +297,9 @@ b#1       51200   10         1     nan`)
 	}
 
 	d.page.Quality = nil
-	d.addQuality(many, findings.Findings{})
+	d.AddQuality(many, findings.Findings{})
 
 	q := d.page.Quality
 	assert.Equal(t, "t", q[20].Value)
 	assert.Equal(t, "… and 5 more, in recordings.arrow", q[21].Value)
-}
-
-// readExperiment reads the experiment of a report task's output.
-func readExperiment(path string) (report.Experiment, error) {
-	d, err := ReadDetail(path)
-	return d.Experiment, err
 }

@@ -1,9 +1,11 @@
-package reportstage
+// Package content makes the content of an experiment's report from typed results: it judges what was trained on each
+// split, and selects the data that the page shows.
+//
+// The package knows no configuration and no tasks. Its caller reads the tables and says what was trained.
+package content
 
 import (
-	"doubletake/dsp"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
 	"doubletake/report"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -15,8 +17,8 @@ const (
 	pageRows       = 4000
 )
 
-// detail collects the data of the page, a report.Detail, from the experiment's tables.
-type detail struct {
+// Data collects the data of the page, a report.Detail, from the experiment's tables.
+type Data struct {
 	tab  *table.Table   // table of triplets
 	set  triplets.Set   // the set of tab
 	page *report.Detail // what the page shows
@@ -32,11 +34,11 @@ type detail struct {
 	rowOf     map[string]int // row in page of each recording that the page shows
 }
 
-// newDetail returns a detail with the conditions and the rows that the page shows of a set.
-func newDetail(tab *table.Table, set triplets.Set) *detail {
-	d := &detail{
-		tab: tab, set: set, page: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
-		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
+// NewData returns the data with the conditions and the rows that the page shows of a set, which was read from a table
+// of triplets. noiseBins is the noise bandwidth of the window of the spectra in bins.
+func NewData(tab *table.Table, set triplets.Set, noiseBins float64) *Data {
+	d := &Data{
+		tab: tab, set: set, page: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{}, noiseBins: noiseBins,
 	}
 
 	d.condition = set.Condition
@@ -57,6 +59,9 @@ func newDetail(tab *table.Table, set triplets.Set) *detail {
 	return d
 }
 
+// Detail returns what the page shows.
+func (d *Data) Detail() *report.Detail { return d.page }
+
 // quantities returns the names and units of a list of quantities.
 func quantities(list []triplets.Quantity) (named []report.Quantity) {
 	for _, q := range list {
@@ -67,7 +72,7 @@ func quantities(list []triplets.Quantity) (named []report.Quantity) {
 }
 
 // conditions returns the number of conditions.
-func (d *detail) conditions() int {
+func (d *Data) conditions() int {
 	if d.set.In == 0 {
 		return d.set.Conditions()
 	}
@@ -78,7 +83,7 @@ func (d *detail) conditions() int {
 // chooseConditions selects the conditions that the page shows, and stores them in d.page.X. If there are too many, it
 // selects every stride-th run with all its microphones. If there are only few runs with very many conditions each, it
 // selects every stride-th condition.
-func (d *detail) chooseConditions() {
+func (d *Data) chooseConditions() {
 	set := d.set
 	conditions := d.conditions()
 	stride := (conditions + pageConditions - 1) / pageConditions
@@ -104,7 +109,7 @@ func (d *detail) chooseConditions() {
 
 // chooseRows selects an even part of the triplets at the chosen conditions, which the page shows. It also stores the
 // mean outcomes of each chosen condition, over all its triplets.
-func (d *detail) chooseRows() {
+func (d *Data) chooseRows() {
 	set := d.set
 	outs := set.Out
 	perCondition := make([]int, d.conditions())
@@ -147,14 +152,14 @@ func (d *detail) chooseRows() {
 }
 
 // addSplit adds an empty detail of one split and returns it. The pointer is valid until the next call.
-func (d *detail) addSplit(rule config.Split) *report.SplitDetail {
-	d.page.Splits = append(d.page.Splits, report.SplitDetail{Name: rule.Name, HeldOut: rule.Test.String()})
+func (d *Data) addSplit(split Split) *report.SplitDetail {
+	d.page.Splits = append(d.page.Splits, report.SplitDetail{Name: split.Name, HeldOut: split.Test.String()})
 	return &d.page.Splits[len(d.page.Splits)-1]
 }
 
 // addSeed adds one seed's answers to the detail of a split. set is divided by the split; answers has one row for each
 // of its triplets; train and test are its parts with the answers.
-func (d *detail) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplets.Answers, train, test score.Set) {
+func (d *Data) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplets.Answers, train, test score.Set) {
 	n := len(d.page.X) / set.In
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)

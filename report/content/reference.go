@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"fmt"
@@ -7,41 +7,34 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/table"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/report/pairs"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
-// reference contains the predictions of another program (setting report.compare) at the rows of a set.
-type reference struct {
+// Reference contains the predictions of another program (setting report.compare) at the rows of a set.
+type Reference struct {
 	name string    // of the file
 	mu   []float64 // N×Out; NaN where the file has no prediction
 }
 
-// reference reads the table of predictions that the experiment names. It returns nil if it names none. The notes are
-// about rows and columns that have no partner.
-func (x *experiment) reference(tab *table.Table, set triplets.Set) (*reference, []string, error) {
-	file := x.exp.Report.Compare
-	if file == "" || set.Out == 0 {
-		return nil, nil, nil
-	}
-
-	cells, err := pairs.ReadCells(x.exp.File.Resolve(file))
+// ReadReference reads the table of predictions at a path. Its rows are matched to the rows of a set, which was read
+// from all. file is the name of the table in messages. The notes are about rows and columns that have no partner.
+func ReadReference(path, file string, all *pairs.Pairs, set triplets.Set) (*Reference, []string, error) {
+	cells, err := pairs.ReadCells(path)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	cells.Path = file
-	match, err := cells.Match(&pairs.Pairs{Table: tab, Source: pairs.Source{Name: x.exp.Name}}, set.InputNames())
+	match, err := cells.Match(all, set.InputNames())
 	if err != nil {
 		return nil, nil, err
 	}
 
 	var notes []string
-	ref := &reference{filepath.Base(file), unknown(set.N * set.Out)}
+	ref := &Reference{filepath.Base(file), unknown(set.N * set.Out)}
 	for j, outcome := range set.Outcomes {
 		name := cells.Mean(outcome.Name)
 		if name == "" {
@@ -69,21 +62,9 @@ func (x *experiment) reference(tab *table.Table, set triplets.Set) (*reference, 
 	return ref, slices.Concat(match.Notes, notes, cells.Notes), nil
 }
 
-// CheckReference returns an error if the report could not compare the table of predictions with the triplets in tab.
-func CheckReference(exp plan.Experiment, conditions []string, tab *table.Table) error {
-	set, err := reportSet(exp, conditions, tab)
-	if err != nil {
-		return err
-	}
-
-	_, _, err = (&experiment{exp: exp}).reference(tab, set)
-
-	return err
-}
-
 // addTo adds the predictions to a split of the report: their errors at the held-out rows, and the predictions at the
 // conditions that the page shows. It adds nothing if r is nil.
-func (r *reference) addTo(set triplets.Set, det *detail, sp *report.Split, ds *report.SplitDetail) {
+func (r *Reference) addTo(set triplets.Set, data *Data, sp *report.Split, ds *report.SplitDetail) {
 	if r == nil {
 		return
 	}
@@ -107,9 +88,9 @@ func (r *reference) addTo(set triplets.Set, det *detail, sp *report.Split, ds *r
 	}
 
 	ds.ReferenceName = r.name
-	ds.Reference = unknown(len(det.keepC) * set.Out)
-	for i, c := range det.condition {
-		if place, kept := det.keepC[c]; kept {
+	ds.Reference = unknown(len(data.keepC) * set.Out)
+	for i, c := range data.condition {
+		if place, kept := data.keepC[c]; kept {
 			copy(ds.Reference[place*set.Out:(place+1)*set.Out], r.mu[i*set.Out:(i+1)*set.Out])
 		}
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"math"

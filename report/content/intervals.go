@@ -1,57 +1,28 @@
-package reportstage
+package content
 
 import (
 	"math"
 	"slices"
 
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
-// honestDeps lists the result of the task that calibrates a split on left-out groups. It returns nil if the split is
-// not calibrated.
-func honestDeps(exp plan.Experiment, split config.Split) []engine.Dep {
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, split, exp.Train.Splits); absent != "" {
-		return nil
-	}
-	return []engine.Dep{{Task: trainstage.HonestID(exp, split.Name), Output: trainstage.HonestData}}
-}
-
 // addHonest adds the calibration on left-out groups to a split of the report, or the reason why there is none.
-func addHonest(exp plan.Experiment, job *engine.Job, set triplets.Set, split config.Split, sp *report.Split,
-	det *detail, ds *report.SplitDetail,
-) error {
-	if exp.Train.Honest.Base == "none" {
-		return nil
+func (d *Data) addHonest(trained Trained, sp *report.Split, ds *report.SplitDetail) {
+	sp.Honest = trained.Honest
+	if trained.Honest == nil || trained.Honest.Record == nil {
+		return
 	}
 
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, split, nil); absent != "" {
-		sp.Honest = &interval.Result{Absent: absent}
-		return nil
-	}
-
-	result, err := trainstage.ReadHonest(job.Input(trainstage.HonestID(exp, split.Name), trainstage.HonestData))
-	if err != nil {
-		return err
-	}
-
-	sp.Honest = result
-	if result.Record != nil {
-		ds.Calibrated = det.intervals(set, result)
-		ds.Reached = shareReached(set, result.Record.ContainedAt)
-	}
-
-	return nil
+	ds.Calibrated = d.intervals(trained.Set, trained.Honest)
+	ds.Reached = shareReached(trained.Set, trained.Honest.Record.ContainedAt)
 }
 
 // intervals returns the calibrated predictions at the held-out conditions that the page shows, and NaN at others.
-func (d *detail) intervals(set triplets.Set, result *interval.Result) *report.Intervals {
+func (d *Data) intervals(set triplets.Set, result *interval.Result) *report.Intervals {
 	n := len(d.keepC) * set.Out
 	record := result.Record
 	shown := &report.Intervals{

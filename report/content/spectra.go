@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/table"
 	"doubletake/internal/lists"
-	"doubletake/pipeline/stages/dspstage"
 	"doubletake/report"
 )
 
@@ -23,9 +22,9 @@ const beyondHarmonics = 0.75
 // leastPower replaces a power of zero, whose level is not finite. Its level is far below any measured one.
 const leastPower = 1e-30
 
-// addSpectra adds a reduced spectrum of every recording that the page shows. It adds the full spectrum of one
+// AddSpectra adds a reduced spectrum of every recording that the page shows. It adds the full spectrum of one
 // recording, which is the nearest to the middle of the campaign. It adds nothing if the table has no spectra of halves.
-func (d *detail) addSpectra(t *table.Table) error {
+func (d *Data) AddSpectra(t *table.Table) error {
 	if t.Column("half") == nil {
 		return nil
 	}
@@ -60,7 +59,7 @@ func (d *detail) addSpectra(t *table.Table) error {
 }
 
 // middle returns the median of each input over the conditions that the page shows.
-func (d *detail) middle() []float64 {
+func (d *Data) middle() []float64 {
 	middle := make([]float64, d.set.In)
 	for k := range middle {
 		values := lists.Column(d.page.X, d.set.In, k)
@@ -73,7 +72,7 @@ func (d *detail) middle() []float64 {
 
 // distance returns the distance of a condition that the page shows from a point: the sum over the inputs of the
 // difference, divided by one plus the absolute value at the point.
-func (d *detail) distance(condition int, point []float64) float64 {
+func (d *Data) distance(condition int, point []float64) float64 {
 	distance := 0.0
 	for k, x := range d.page.X[condition*d.set.In : (condition+1)*d.set.In] {
 		distance += math.Abs(x-point[k]) / (1 + math.Abs(point[k]))
@@ -158,7 +157,7 @@ func (s *spectraColumns) reduced(i, row int) report.Spectrum {
 
 // setShown stores the full spectrum of the recording whose first half is in row i. If there are harmonics, it cuts the
 // spectrum behind the last one, because spectra.arrow contains the rest.
-func (d *detail) setShown(s *spectraColumns, i int) {
+func (d *Data) setShown(s *spectraColumns, i int) {
 	shown := &report.SpectrumDetail{
 		Recording: s.recordings[i], Unit: s.unit, BinHz: s.bin[i], Condition: d.page.Cond[d.rowOf[s.recordings[i]]],
 	}
@@ -231,9 +230,12 @@ func (s *spectraColumns) orders(row int) (orders []report.SpectrumLine) {
 	return orders
 }
 
-// addBackground adds the background's spectrum to the full spectrum that the page shows, if there is one. It is the
-// mean over the background's recordings, weighted by their durations, at the bins of the shown spectrum.
-func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error {
+// AddBackground adds the background's spectrum to the full spectrum that the page shows, if there is one. It is the
+// mean over the background's recordings, weighted by their durations, at the bins of the shown spectrum. recs is the
+// index of the recordings. recordings returns the background that a channel recorded, in the unit of its levels.
+func (d *Data) AddBackground(
+	recordings func(channel, unit, recording string) ([]dsp.BackgroundRecording, error), recs *table.Table,
+) error {
 	shown := d.page.Shown
 	if shown == nil || recs == nil {
 		return nil
@@ -245,7 +247,7 @@ func (d *detail) addBackground(bg *dspstage.Background, recs *table.Table) error
 	}
 
 	unit := recs.Column("unit").Strings[row]
-	list, err := bg.Recordings(recs.Column("channel").Strings[row], unit, shown.Recording)
+	list, err := recordings(recs.Column("channel").Strings[row], unit, shown.Recording)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"fmt"
@@ -6,30 +6,12 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report"
 	"doubletake/train/baseline"
 	"doubletake/train/results"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
-
-// compareDeps lists the outputs of one seed's tasks that the comparison of methods on a split reads.
-func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep {
-	tr := exp.Train
-
-	deps := []engine.Dep{{Task: trainstage.TrainID(exp, split.Name, seed), Output: trainstage.FlagsJSON}}
-	for _, name := range tr.Compare {
-		task := trainstage.MethodID(exp, split.Name, name, seed)
-		deps = append(deps, engine.Dep{Task: task, Output: trainstage.MethodArrow})
-	}
-
-	return deps
-}
 
 // compared collects the scores of the pair model and of the methods compared with it, over the seeds of a split.
 type compared struct {
@@ -69,17 +51,9 @@ func (c *compared) addRanked(m *method, set score.Set, variance []float64) {
 
 // compare adds the scores of one seed of all methods on the test part of set. test is the test part with the answers of
 // the pair model.
-func (c *compared) compare(exp plan.Experiment, job *engine.Job, set triplets.Set, split config.Split, seed int,
-	test score.Set,
-) error {
-	var flags results.Flags
-	id := trainstage.TrainID(exp, split.Name, seed)
-	if err := plan.ReadJSON(job.Input(id, trainstage.FlagsJSON), &flags); err != nil {
-		return err
-	}
-
-	c.flags = append(c.flags, flags)
-	if len(exp.Train.Compare) == 0 {
+func (c *compared) compare(seed Seed, set triplets.Set, test score.Set) error {
+	c.flags = append(c.flags, seed.Flags)
+	if len(seed.Methods) == 0 {
 		return nil
 	}
 
@@ -93,24 +67,18 @@ func (c *compared) compare(exp plan.Experiment, job *engine.Job, set triplets.Se
 
 	c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, magnitudes))
 	conditions := set.Of(triplets.Test).Condition
-	for _, name := range exp.Train.Compare {
-		task := trainstage.MethodID(exp, split.Name, name, seed)
-		t, err := table.Read(job.Input(task, trainstage.MethodArrow))
+	for _, method := range seed.Methods {
+		answers, err := results.ReadMethod(method.Answers, set)
 		if err != nil {
-			return err
-		}
-
-		answers, err := results.ReadMethod(t, set)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", task, err)
+			return fmt.Errorf("read %s: %w", method.Name, err)
 		}
 
 		answers = answers.Rows(conditions, set.Out).Standardised(set.Scale)
 		answered := test
 		answered.Mu = answers.Mu
-		info, _ := baseline.Describe(name)
-		m := c.add(name, info.Claim, score.Judge(answered, answers.Var, answers.Cov))
-		if doubt := t.Get("doubt"); doubt != "" {
+		info, _ := baseline.Describe(method.Name)
+		m := c.add(method.Name, info.Claim, score.Judge(answered, answers.Var, answers.Cov))
+		if doubt := method.Answers.Get("doubt"); doubt != "" {
 			m.doubts = append(m.doubts, doubt)
 		}
 

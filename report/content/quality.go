@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"fmt"
@@ -12,26 +12,26 @@ import (
 	"doubletake/report/findings"
 )
 
-// addQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
-func (d *detail) addQuality(recs *table.Table, found findings.Findings) {
+// AddQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
+func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 	n := recs.Rows()
 	d.add("recordings", strconv.Itoa(n))
 
 	if recs.Column("sha256") != nil {
-		d.add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
+		d.add("raw files", strconv.Itoa(len(Distinct(recs, "sha256"))))
 	}
 
 	d.addRange(recs, "rate_hz", "sampling rate", "Hz")
 	d.addRange(recs, "duration_s", "duration of a run", "s")
 
-	unit := strings.Join(distinct(recs, "unit"), ", ")
+	unit := strings.Join(Distinct(recs, "unit"), ", ")
 	if unit != "" {
 		d.add("unit of the samples", unit)
 	}
 
 	d.addSpread(recs, "rms", "root mean square of a recording", unit)
 
-	calibrations := distinct(recs, "calibration")
+	calibrations := Distinct(recs, "calibration")
 	for _, how := range calibrations[:min(len(calibrations), mostCalibrations)] {
 		d.add("calibration", how)
 	}
@@ -71,13 +71,13 @@ func (d *detail) addQuality(recs *table.Table, found findings.Findings) {
 const mostCalibrations = 20
 
 // add adds a fact about the data.
-func (d *detail) add(name, value string) {
+func (d *Data) add(name, value string) {
 	d.page.Quality = append(d.page.Quality, report.Fact{Name: name, Value: value})
 }
 
 // addRange adds a fact with the exact smallest and greatest value of a column, or nothing if the table does not have
 // it.
-func (d *detail) addRange(recs *table.Table, column, name, unit string) {
+func (d *Data) addRange(recs *table.Table, column, name, unit string) {
 	values := sortedNumbers(recs, column)
 	if len(values) == 0 {
 		return
@@ -95,7 +95,7 @@ func (d *detail) addRange(recs *table.Table, column, name, unit string) {
 
 // addSpread adds a fact with the rounded smallest, greatest and median value of a column, or nothing if the table does
 // not have it.
-func (d *detail) addSpread(recs *table.Table, column, name, unit string) {
+func (d *Data) addSpread(recs *table.Table, column, name, unit string) {
 	values := sortedNumbers(recs, column)
 	if len(values) == 0 {
 		return
@@ -132,8 +132,8 @@ func defined(list []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(list), math.IsNaN)
 }
 
-// distinct returns the distinct texts of a column except "", sorted, or nil if there is no such column.
-func distinct(t *table.Table, column string) []string {
+// Distinct returns the distinct texts of a column except "", sorted, or nil if there is no such column.
+func Distinct(t *table.Table, column string) []string {
 	c := t.Column(column)
 	if c == nil {
 		return nil

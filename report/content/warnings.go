@@ -1,4 +1,4 @@
-package reportstage
+package content
 
 import (
 	"fmt"
@@ -6,19 +6,24 @@ import (
 	"strings"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report/pairs"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
 
-// splitWarnings returns warnings if the data are too few for a finding, or if a split holds out what the network cannot
-// see.
-func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set triplets.Set,
-	splits []config.Split,
-) (warnings []string, err error) {
+// Warnings returns warnings about outcomes that do not vary, if the data are too few for a finding, and if a split
+// holds out what the network cannot see. conditions names the conditions of the experiment, whose triplets are t, and
+// chosen the outcomes that it asks for.
+func Warnings(conditions, chosen []string, t *table.Table, set triplets.Set, splits []Split) (
+	warnings []string, err error,
+) {
+	for _, outcome := range pairs.Outcomes(t) {
+		if pairs.Constant(t, outcome) && len(chosen) == 0 {
+			warnings = append(warnings, fmt.Sprintf("%s is %g in all %d pairs: nothing is trained on it", outcome,
+				t.Column(outcome + "_1").Floats[0], t.Rows()))
+		}
+	}
+
 	warning, err := tooFew(conditions, t, set, len(splits) > 0)
 	if err != nil {
 		return nil, err
@@ -29,12 +34,7 @@ func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set
 	}
 
 	for _, split := range splits {
-		parted, err := trainstage.Split(exp, set, t, split)
-		if err != nil {
-			return nil, err
-		}
-
-		if warning := unseen(parted, split); warning != "" {
+		if warning := unseen(split); warning != "" {
 			warnings = append(warnings, warning)
 		}
 	}
@@ -95,7 +95,8 @@ func conditionsSet(names []string, t *table.Table) (int, error) {
 
 // unseen returns a warning if a split holds out by conditions that are not inputs of the network, and "" otherwise. The
 // network's uncertainty cannot rise at held-out conditions where its inputs do not change.
-func unseen(set triplets.Set, split config.Split) string {
+func unseen(split Split) string {
+	set := split.Set
 	var held []string
 	for _, name := range split.Test.Conditions() {
 		if slices.Contains(set.InputNames(), name) {
