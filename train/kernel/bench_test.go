@@ -1,14 +1,15 @@
 package kernel
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The kernels at the sizes of a training block: 96 rows, 64 wide, 10 columns of
-// the head.
+// eachBench measures with every set the function that f returns. flop is the number of operations of one call; with 0
+// only the time is reported.
 func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) func()) {
 	for _, set := range Names() {
 		k, err := Resolve(set)
@@ -29,6 +30,7 @@ func eachBench(b *testing.B, name string, flop float64, f func(k *Set[float32]) 
 	}
 }
 
+// BenchmarkKernels measures the kernels at the sizes of a training block: 96 rows, 64 wide, 5 outcomes.
 func BenchmarkKernels(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const rows, n = 96, 64
@@ -44,7 +46,7 @@ func BenchmarkKernels(b *testing.B) {
 	}
 
 	for _, k := range []int{8, 64} { // first layer, hidden layers
-		eachBench(b, "DenseReLU"+map[int]string{8: "/96x8x64", 64: "/96x64x64"}[k], 2*rows*n*float64(k),
+		eachBench(b, fmt.Sprintf("DenseReLU/96x%dx64", k), 2*rows*n*float64(k),
 			func(s *Set[float32]) func() {
 				return func() { s.DenseReLU(z, a, n, w, bias, keep, n/Lane, rows, k, n, 1) }
 			})
@@ -64,32 +66,30 @@ func BenchmarkKernels(b *testing.B) {
 	eachBench(b, "Transpose/64x64", 0, func(s *Set[float32]) func() {
 		return func() { s.Transpose(g, n, w, n, n, n) }
 	})
-	const d = 5
 
-	loss := make([][]float32, 7)
-	for i := range loss {
-		loss[i] = random(r, rows*d)
-	}
-
+	const outcomes = 5
+	l := newLossCase(r, rows*outcomes)
+	gmu := make([]float32, rows*outcomes)
+	graw := make([]float32, rows*outcomes)
 	eachBench(b, "LossGrad/480", 0, func(s *Set[float32]) func() {
-		return func() { s.LossGrad(loss[0], loss[1], loss[2], loss[3], loss[4], loss[5], loss[6], 0.5) }
+		return func() { s.LossGrad(gmu, graw, l.mu, l.raw, l.t1, l.t2, l.c, 0.5) }
 	})
 	eachBench(b, "Variance/480", 0, func(s *Set[float32]) func() {
-		return func() { s.Variance(loss[3]) }
+		return func() { s.Variance(gmu) }
 	})
 
-	params := make([][]float32, 4)
-	for i := range params {
-		params[i] = make([]float32, 5456) // of the drone's network
-	}
-
+	const droneParams = 5456 // of the drone's network
+	weights := make([]float32, droneParams)
+	gradient := make([]float32, droneParams)
+	moment1 := make([]float32, droneParams)
+	moment2 := make([]float32, droneParams)
 	eachBench(b, "Adam/5456", 0, func(s *Set[float32]) func() {
 		step := AdamStep[float32]{
 			Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-3,
 			RootScale: 1, Eps: 1e-8, Decay: 1,
 		}
 
-		return func() { s.Adam(params[0], params[1], params[2], params[3], step) }
+		return func() { s.Adam(weights, gradient, moment1, moment2, step) }
 	})
 
 	lanes := NewLanes(1)

@@ -50,6 +50,7 @@ func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
 
 func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+	need(len(b) >= n, "bias is too short")
 	gemm(z, a, lda, w, rows, k, n)
 
 	b = b[:n]
@@ -63,6 +64,7 @@ func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
 
 func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
 	gemm(z, a, lda, w, rows, k, n)
 
@@ -87,6 +89,7 @@ func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride i
 
 func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
 	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
+	need(len(h) >= rows*n, "h is too short")
 	gemm(dx, dy, ldy, wt, rows, k, n)
 
 	h = h[:rows*n]

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -12,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Witness: the definition, one multiply-add after the other, fused or not. Every element
-// is the same to the bit, for all shapes of the edges, with the portable tile and
-// the processor's, and nothing next to the matrix changes.
+// Expected values: the definition, one multiply-add after the other, fused for Subtract and rounded for Add. Every
+// element is the same to the bit, with the portable tiles and with the processor's, whichever way b is stored. The
+// shapes reach over the edges of tiles and blocks. The gaps between the rows of c do not change.
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	random := func(n int) []float64 {
@@ -28,12 +29,12 @@ func TestProducts(t *testing.T) {
 
 	defer func() { fused, rounded = tiles() }()
 
-	for _, s := range [][3]int{
+	for _, s := range []struct{ m, n, k int }{
 		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
 	} {
-		m := s[0]
-		n := s[1]
-		k := s[2]
+		m := s.m
+		n := s.n
+		k := s.k
 		a := random((m + 1) * (k + 2))
 		b := random((k + 1) * (n + 2))
 		c := random((m + 1) * (n + 3))
@@ -47,13 +48,16 @@ func TestProducts(t *testing.T) {
 		}
 
 		av := View{Data: a, Row: k + 2, Col: 1}
-		want := slices.Clone(c)
-		sums := slices.Clone(c)
+		wantDifference := slices.Clone(c)
+		wantSum := slices.Clone(c)
 		for i := range m {
 			for j := range n {
 				for l := range k {
-					want[i*(n+3)+j] = math.FMA(-a[i*(k+2)+l], b[l*(n+2)+j], want[i*(n+3)+j])
-					sums[i*(n+3)+j] += float64(a[i*(k+2)+l] * b[l*(n+2)+j])
+					x := a[i*(k+2)+l]
+					y := b[l*(n+2)+j]
+					element := i*(n+3) + j
+					wantDifference[element] = math.FMA(-x, y, wantDifference[element])
+					wantSum[element] += float64(x * y)
 				}
 			}
 		}
@@ -66,40 +70,42 @@ func TestProducts(t *testing.T) {
 					rounded = roundedPortable
 				}
 
-				got := slices.Clone(c)
-				added := slices.Clone(c)
-				Subtract(m, n, k, av, bv, View{Data: got, Row: n + 3, Col: 1})
-				Add(m, n, k, av, bv, View{Data: added, Row: n + 3, Col: 1})
+				difference := slices.Clone(c)
+				sum := slices.Clone(c)
+				Subtract(m, n, k, av, bv, View{Data: difference, Row: n + 3, Col: 1})
+				Add(m, n, k, av, bv, View{Data: sum, Row: n + 3, Col: 1})
 
-				if !slices.Equal(got, want) || !slices.Equal(added, sums) {
-					t.Errorf("%d×%d×%d, strides %d and %d, portable %v: another product", m, n, k, bv.Row, bv.Col, portable)
-				}
+				what := fmt.Sprintf("%+v, strides %d and %d, portable %v", s, bv.Row, bv.Col, portable)
+				assert.Equal(t, wantDifference, difference, "Subtract %s", what)
+				assert.Equal(t, wantSum, sum, "Add %s", what)
 			}
 		}
 	}
-
-	Subtract(0, 3, 3, View{}, View{}, View{Col: 1}) // nothing to do
 }
 
-// Refused: columns of the result that are not adjacent.
+// Without rows there is nothing to do: the empty matrices are not read.
+func TestSubtractNothing(t *testing.T) {
+	assert.NotPanics(t, func() { Subtract(0, 3, 3, View{}, View{}, View{Col: 1}) })
+}
+
+// Subtract panics if the columns of the result are not adjacent.
 func TestSubtractRefuses(t *testing.T) {
-	defer func() {
-		assert.NotNil(t, recover(), "no panic")
-	}()
-
-	Subtract(1, 1, 1, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 1}, View{[]float64{1}, 1, 2})
+	one := View{Data: []float64{1}, Row: 1, Col: 1}
+	apart := View{Data: []float64{1}, Row: 1, Col: 2}
+	assert.PanicsWithValue(t, "kernel: the columns of c are not adjacent", func() { Subtract(1, 1, 1, one, one, apart) })
 }
 
-// Expected values: gonum's on amd64, to the bit.
+// SolveDots is b·L⁻ᵀ, and Solve is L⁻¹·b. Expected values: gonum's on amd64, to the bit.
 func TestSolve(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("gonum adds in another order here")
 	}
 
 	rng := rand.New(rand.NewPCG(5, 1))
+	const bColumns = 50 // row stride of b in Solve
 	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
 		l := make([]float64, n*(n+1))
-		b := make([]float64, n*50)
+		b := make([]float64, n*bColumns)
 		for i := range l {
 			l[i] = rng.NormFloat64()
 		}
@@ -114,24 +120,21 @@ func TestSolve(t *testing.T) {
 			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
 			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
 
-			if !slices.Equal(got, want) {
-				t.Errorf("%d columns, %d rows: another solution", n, rows)
-			}
+			assert.Equal(t, want, got, "SolveDots, %d columns, %d rows", n, rows)
 		}
 
 		for _, columns := range []int{1, 16, 49} {
 			want := slices.Clone(b)
 			got := slices.Clone(b)
-			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, 50)
-			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: 50, Col: 1}, n, columns, false)
+			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, bColumns)
+			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: bColumns, Col: 1}, n, columns, false)
 
-			if !slices.Equal(got, want) {
-				t.Errorf("%d rows, %d columns: another solution", n, columns)
-			}
+			assert.Equal(t, want, got, "Solve, %d rows, %d columns", n, columns)
 		}
 	}
 }
 
+// BenchmarkSubtract measures the product of 1024×1024 matrices.
 func BenchmarkSubtract(b *testing.B) {
 	const n = 1024
 	v := make([]float64, n*n)
