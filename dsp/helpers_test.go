@@ -11,13 +11,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 )
 
 // turns returns the number of repetitions of a simulation: all if DOUBLETAKE_LONG is "all", otherwise fewer.
 func turns(all, fewer int) int {
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		return all
 	}
 	return fewer

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"doubletake/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // goldenWindows is testdata/windows.json, which testdata/make_windows.py writes.

@@ -2,17 +2,21 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"doubletake/internal/longtest"
 	"doubletake/train/triplets"
 )
 
-// waves draws triplets of out outcomes over one input with noise 0.3; couples
-// use each first outcome twice.
+// waves draws triplets with one input x from −2 to 2. Outcome j is sin(x + j) with noise of the deviation 0.3. In
+// couples, the second outcomes are the first.
 func waves(n, out int, couples bool) triplets.Set {
 	d := triplets.Set{N: n, In: 1, Out: out}
 
@@ -21,21 +25,22 @@ func waves(n, out int, couples bool) triplets.Set {
 		x := 4 * (uniform(p) - 0.5)
 		d.X = append(d.X, x)
 		for j := range out {
-			f := math.Sin(x + float64(j))
-			y := f + 0.3*normQuantile(uniform(p))
-			d.Y1 = append(d.Y1, y)
-
+			expected := math.Sin(x + float64(j))
+			y1 := expected + 0.3*normQuantile(uniform(p))
+			y2 := y1
 			if !couples {
-				y = f + 0.3*normQuantile(uniform(p))
+				y2 = expected + 0.3*normQuantile(uniform(p))
 			}
 
-			d.Y2 = append(d.Y2, y)
+			d.Y1 = append(d.Y1, y1)
+			d.Y2 = append(d.Y2, y2)
 		}
 	}
 
 	return d
 }
 
+// fitWaves returns a model trained with 1500 triplets or couples of waves.
 func fitWaves(t *testing.T, out int, couples bool) *Model {
 	t.Helper()
 	c := DefaultConfig()
@@ -48,76 +53,83 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 	return m
 }
 
-// Expected values: 10⁶ independent draws of Y1, fed back through PredictGiven
-// (10⁵ with -short), their products' mean and its standard error. With one
-// outcome C is exact, with three and five its cubature is allowed 1 % of σ²
-// (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
+// C and δ are right. Expected values: monteCarlo, with four of its standard errors. With one outcome C is exact, and with
+// three and five the cubature may be off by 1 % of σ² (docs/method.md#how-c-is-integrated). The paper's raw estimate tends
+// to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	draws := longtest.Count(100_000, 200_000)
-	if study() {
+	if longtest.IsStudy() {
 		draws = 1_000_000
 	}
 
 	for _, out := range []int{1, 3, 5} {
 		m := fitWaves(t, out, true)
-		x := []float64{0.7}
-		e := estimated(t, m, x, EstimateOptions{Samples: 200_000})
+		e := estimated(t, m, []float64{0.7}, EstimateOptions{Samples: 200_000})
+		want := monteCarlo(m, e, 0.7, draws)
 
-		scale := m.OutcomeScale()
-		mean := scale.Mean
-		std := scale.Std
-		p := newStream(77, 1)
-		const block = 10_000
-		xs := make([]float64, block)
-		ys := make([]float64, block*out)
-		for i := range xs {
-			xs[i] = x[0]
-		}
+		for j, expected := range want {
+			what := fmt.Sprintf("outcome %d of %d", j, out)
+			variance := e.Var[j]
+			sigma := math.Sqrt(variance)
 
-		// Sums of (Y1−μ)·(m(Y1)−μ), its square, and m(Y1)−μ.
-		s1 := make([]float64, out)
-		s2 := make([]float64, out)
-		sm := make([]float64, out)
-		for range draws / block {
-			for k := range ys {
-				j := k % out
-				ys[k] = mean[j] + std[j]*(e.Mu[j]+math.Sqrt(e.Var[j])*normQuantile(uniform(p)))
-			}
-
-			mu, _ := m.PredictGiven(xs, ys)
-			for k := range mu {
-				j := k % out
-				d := (mu[k]-mean[j])/std[j] - e.Mu[j]
-				c := ((ys[k]-mean[j])/std[j] - e.Mu[j]) * d
-				s1[j] += c
-				s2[j] += c * c
-				sm[j] += d
-			}
-		}
-
-		n := float64(draws)
-		for j := range out {
-			got := e.Cov[j]
-			want := s1[j] / n
-			se := math.Sqrt((s2[j]/n - want*want) / n)
-			tol := 4 * se
+			tolerance := 4 * expected.covSE
 			if out > 1 {
-				tol += 0.01 * e.Var[j]
+				tolerance += 0.01 * variance
 			}
 
-			if math.Abs(got-want) > tol {
-				t.Errorf("%d outcomes, outcome %d: C = %v, Monte Carlo %v ± %v (σ² = %v)", out, j, got, want, se, e.Var[j])
-			}
-			if math.Abs(e.Delta[j]-sm[j]/n) > 4*math.Sqrt(e.Var[j]/n)+0.01*math.Sqrt(e.Var[j]) {
-				t.Errorf("%d outcomes, outcome %d: δ = %v, Monte Carlo %v", out, j, e.Delta[j], sm[j]/n)
-			}
-
-			limit := e.Cov[j] + e.Mu[j]*e.Delta[j]
-			if math.Abs(e.CovRaw[j]-limit) > 0.02*e.Var[j] {
-				t.Errorf("%d outcomes, outcome %d: raw %v, its limit C + μδ %v", out, j, e.CovRaw[j], limit)
-			}
+			assert.InDelta(t, expected.cov, e.Cov[j], tolerance, "%s: C", what)
+			assert.InDelta(t, expected.delta, e.Delta[j], 4*sigma/math.Sqrt(float64(draws))+0.01*sigma, "%s: δ", what)
+			assert.InDelta(t, e.Cov[j]+e.Mu[j]*e.Delta[j], e.CovRaw[j], 0.02*variance, "%s: raw covariance", what)
 		}
 	}
+}
+
+// sampled is what draws say about an outcome, in the network's units.
+type sampled struct {
+	cov   float64 // mean of (Y1 − μ)·(m(Y1) − μ), which estimates C
+	covSE float64 // its standard error
+	delta float64 // mean of m(Y1) − μ, which estimates δ
+}
+
+// monteCarlo draws first answers Y1 of a model at the condition x, and feeds them back through PredictGiven. e are the
+// estimates at x, of which it uses μ and σ². It returns one result per outcome.
+func monteCarlo(m *Model, e *Estimates, x float64, draws int) []sampled {
+	const block = 10_000
+	scale := m.OutcomeScale()
+	p := newStream(77, 1)
+
+	conditions := slices.Repeat([]float64{x}, block)
+	answers := make([]float64, block*m.Out)
+	results := make([]sampled, m.Out)
+	squares := make([]float64, m.Out)
+	for range draws / block {
+		for k := range answers {
+			j := k % m.Out
+			y1 := e.Mu[j] + math.Sqrt(e.Var[j])*normQuantile(uniform(p))
+			answers[k] = scale.Mean[j] + scale.Std[j]*y1
+		}
+
+		means, _ := m.PredictGiven(conditions, answers)
+		for k, mean := range means {
+			j := k % m.Out
+			y1 := (answers[k] - scale.Mean[j]) / scale.Std[j]
+			difference := (mean-scale.Mean[j])/scale.Std[j] - e.Mu[j]
+			product := (y1 - e.Mu[j]) * difference
+			results[j].cov += product
+			results[j].delta += difference
+			squares[j] += product * product
+		}
+	}
+
+	n := float64(draws)
+	for j := range results {
+		r := &results[j]
+		r.cov /= n
+		r.delta /= n
+		r.covSE = math.Sqrt((squares[j]/n - r.cov*r.cov) / n)
+	}
+
+	return results
 }
 
 // The paper's theorem on single draws: on couples the covariance estimates the
@@ -126,24 +138,10 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
 	share := func(couples bool) float64 {
-		e, err := fitWaves(t, 1, couples).Estimate(context.Background(), x, EstimateOptions{Samples: 2})
-		require.NoError(t, err)
-
-		c := 0.0
-		v := 0.0
-		for i := range x {
-			c += e.Cov[i]
-			v += e.Var[i]
-		}
-
-		return c / v
+		e := estimated(t, fitWaves(t, 1, couples), x, EstimateOptions{Samples: 2})
+		return floats.Sum(e.Cov) / floats.Sum(e.Var)
 	}
 
-	if s := share(true); s < 0.8 || s > 1.1 {
-		t.Errorf("couples: ΣC/Σσ² = %v, want about 1", s)
-	}
-
-	if s := share(false); math.Abs(s) > 0.15 {
-		t.Errorf("triplets: ΣC/Σσ² = %v, want about 0", s)
-	}
+	assert.InDelta(t, 0.95, share(true), 0.15, "ΣC/Σσ² of couples")
+	assert.InDelta(t, 0, share(false), 0.15, "ΣC/Σσ² of triplets")
 }

@@ -11,8 +11,7 @@ import (
 	"doubletake/train/triplets"
 )
 
-func fitData() triplets.Set { return shapeData(70, 2, 2) }
-
+// fitConfig returns settings for a training of six epochs.
 func fitConfig() Config {
 	c := DefaultConfig()
 	c.Hidden = []int{16, 16}
@@ -22,6 +21,7 @@ func fitConfig() Config {
 	return c
 }
 
+// modelBytes returns the file of a model.
 func modelBytes(t *testing.T, m *Model) string {
 	t.Helper()
 
@@ -31,58 +31,80 @@ func modelBytes(t *testing.T, m *Model) string {
 	return string(b)
 }
 
-// A training that takes the loss of held-out rows gives the same model as one that does
-// not. What its history holds is the loss of the final weights without dropout: the golden
-// test compares that function with torch, and here it is taken of a trainer that has
-// no dropout.
-func TestHeldOutLoss(t *testing.T) {
-	data := fitData()
+// heldOutData returns triplets for a training, and every second of them to hold out.
+func heldOutData() (data, held triplets.Set) {
+	data = shapeData(70, 2, 2)
 
 	var rows []int
 	for i := 0; i < data.N; i += 2 {
 		rows = append(rows, i)
 	}
 
-	held := data.Select(rows)
+	return data, data.Select(rows)
+}
+
+// eachPairs runs a test with settings for each way to take pairs, with dropout.
+func eachPairs(t *testing.T, f func(t *testing.T, cfg Config)) {
 	for _, pairs := range []string{Symmetrised, Swap, Plain} {
 		cfg := fitConfig()
 		cfg.Pairs = pairs
 		cfg.Dropout = 0.2
+		t.Run(pairs, func(t *testing.T) { f(t, cfg) })
+	}
+}
+
+// Held-out rows change neither the model nor its losses in training. Their own loss is taken in every second epoch, as
+// asked, and in the last.
+func TestHeldOutRowsChangeNothing(t *testing.T) {
+	data, held := heldOutData()
+	eachPairs(t, func(t *testing.T, cfg Config) {
 		want, wantHistory, err := Fit(context.Background(), data, cfg, nil)
 		require.NoError(t, err)
 
 		m, history, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: held, HeldOutEvery: 2})
 		require.NoError(t, err)
+		assert.Equal(t, modelBytes(t, want), modelBytes(t, m), "model")
 
 		for i, e := range history {
-			assert.Equal(t, e.Epoch%2 == 0 || e.Epoch == cfg.Epochs, e.Judged,
-				"%s: epoch %d: held-out loss taken", pairs, e.Epoch)
+			isAsked := e.Epoch%2 == 0 || e.Epoch == cfg.Epochs
+			assert.Equal(t, isAsked, e.Judged, "epoch %d: held-out loss taken", e.Epoch)
 
 			e.HeldOut = 0
 			e.Judged = false
-			if e != wantHistory[i] {
-				t.Errorf("%s: epoch %d differs: %v, without held-out rows %v", pairs, i+1, e, wantHistory[i])
-			}
+			assert.Equal(t, wantHistory[i], e, "epoch %d without its held-out loss", i+1)
 		}
+	})
+}
 
-		assert.Equal(t, modelBytes(t, want), modelBytes(t, m), "%s: held-out rows change the model", pairs)
+// A held-out loss that is not a number, here from an outcome that overflows, is left out of the history.
+func TestHeldOutLossOverflows(t *testing.T) {
+	data, held := heldOutData()
+	far := held.Select([]int{0, 1})
+	far.Y1 = []float64{1e38, 1, 1, 1}
+	eachPairs(t, func(t *testing.T, cfg Config) {
+		_, want, err := Fit(context.Background(), data, cfg, nil)
+		require.NoError(t, err)
 
-		far := held.Select([]int{0, 1})
-		far.Y1 = []float64{1e38, 1, 1, 1}
-		_, history2, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: far, HeldOutEvery: 1})
-		require.NoError(t, err, "%s: a loss that is no number: %v, %v", pairs, history2, err)
-		assert.Equal(t, wantHistory, history2, "%s: a loss that is no number: %v, %v", pairs, history2, err)
+		_, history, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: far, HeldOutEvery: 1})
+		require.NoError(t, err)
+		assert.Equal(t, want, history)
+	})
+}
 
-		k := resolved(t, cfg.Kernels)
+// The last held-out loss is the loss of the final weights without dropout. Expected value: a trainer without dropout,
+// whose loss the golden test compares with torch.
+func TestHeldOutLoss(t *testing.T) {
+	data, held := heldOutData()
+	eachPairs(t, func(t *testing.T, cfg Config) {
+		m, history, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: held, HeldOutEvery: 2})
+		require.NoError(t, err)
 
 		cfg.Dropout = 0
-		still := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
-		copy(still.p, m.params)
+		l := newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden)
+		withoutDropout := newTrainer(l, resolved(t, cfg.Kernels), cfg)
+		copy(withoutDropout.p, m.params)
 
-		heldRows := packRows[float32](held, m.inputScale, m.outcomeScale)
-		if got := still.loss(heldRows, nil, nil); got != history[len(history)-1].HeldOut {
-			t.Errorf("%s: the last held-out loss is %g, of the final weights %g", pairs,
-				history[len(history)-1].HeldOut, got)
-		}
-	}
+		want := withoutDropout.loss(packRows[float32](held, m.inputScale, m.outcomeScale), nil, nil)
+		assert.Equal(t, want, history[len(history)-1].HeldOut)
+	})
 }

@@ -10,16 +10,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
-// The portable promise: "kernels: portable" gives the same bytes on any
-// machine, so the compiler must not have fused a product and a sum anywhere in
-// train or train/kernel on an architecture where it may. Looks at the arm64
-// code of the whole package (instructions FMADD, FMSUB, FNMADD, FNMSUB).
+// "kernels: portable" gives the same bytes on any machine. So the compiler must not fuse a product and a sum anywhere in
+// train or below, on an architecture where it may. The test reads the compiled code for arm64, and expects none of the
+// instructions FMADD, FMSUB, FNMADD and FNMSUB. Only fusedPortable has them, because it calls math.FMA.
 func TestNothingFused(t *testing.T) {
-	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("long test: set DOUBLETAKE_LONG=1")
-	}
+	longtest.Skip(t, "compiles the package for arm64")
 
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
@@ -28,36 +27,32 @@ func TestNothingFused(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "train.test")
 	build := exec.Command("go", "test", "-c", "-o", bin, ".")
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cross-compile: %v\n%s", err, out)
-	}
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "cross-compile: %s", output)
 
 	asm, err := exec.Command("go", "tool", "objdump", "-s", "doubletake/train", bin).Output()
 	require.NoError(t, err)
 
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[SD]\b`)
 
-	seen := 0
-	multiplied := 0
-	asked := false
+	multiplications := 0
+	isFusedPortable := false
 	for line := range strings.Lines(string(asm)) {
 		if strings.HasPrefix(line, "TEXT ") {
-			asked = strings.Contains(line, ".fusedPortable(") // by math.FMA
+			isFusedPortable = strings.Contains(line, ".fusedPortable(")
 		}
 
-		if asked || strings.Contains(line, "_test.go:") {
+		isTest := strings.Contains(line, "_test.go:")
+		if isFusedPortable || isTest {
 			continue
 		}
 
 		if strings.Contains(line, "FMUL") {
-			multiplied++
+			multiplications++
 		}
 
-		if fused.MatchString(line) {
-			seen++
-			t.Errorf("fused: %s", strings.TrimSpace(line))
-		}
+		assert.False(t, fused.MatchString(line), "a fused product and sum: %s", strings.TrimSpace(line))
 	}
 
-	assert.GreaterOrEqual(t, multiplied, 100, "only %d multiplications seen: nothing was checked", multiplied)
+	assert.GreaterOrEqual(t, multiplications, 100, "multiplications that were read")
 }

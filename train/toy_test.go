@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
@@ -194,7 +194,7 @@ func (b bar) check(t *testing.T, name string, v []float64) {
 // bars.json and checks the ranges given there for the toy, with DOUBLETAKE_LONG=all
 // those without dropout and of other noise too.
 func TestToyBars(t *testing.T) {
-	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
+	if !longtest.IsLong() {
 		t.Skip("long test: set DOUBLETAKE_LONG=1")
 	}
 
@@ -274,7 +274,7 @@ func TestToyBars(t *testing.T) {
 
 	bars.Over.check(t, "couples/triplets C_c", over)
 
-	if !study() {
+	if !longtest.IsStudy() {
 		return // fifty trainings more
 	}
 

@@ -15,14 +15,31 @@ const variable = "DOUBLETAKE_LONG"
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 
-	if os.Getenv(variable) == "" {
+	if !IsLong() {
 		t.Skipf("%s; %s=1 runs it", reason, variable)
 	}
 }
 
+// SkipUnlessStudy skips a test that belongs to the studies by simulation unless DOUBLETAKE_LONG is "all".
+// docs/research/studies runs the studies before a release, and when the package that they test changes.
+func SkipUnlessStudy(t testing.TB) {
+	t.Helper()
+
+	if !IsStudy() {
+		t.Skipf("a study; %s=all runs it", variable)
+	}
+}
+
+// IsLong reports whether DOUBLETAKE_LONG is set.
+func IsLong() bool { return os.Getenv(variable) != "" }
+
+// IsStudy reports whether DOUBLETAKE_LONG is "all". Tests then run whole studies, and compare their figures with the
+// documents that state them.
+func IsStudy() bool { return os.Getenv(variable) == "all" }
+
 // Count returns long if DOUBLETAKE_LONG is set, and short otherwise: how often a test does something.
 func Count(short, long int) int {
-	if os.Getenv(variable) == "" {
+	if !IsLong() {
 		return short
 	}
 

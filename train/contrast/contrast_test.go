@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +81,7 @@ func containsZero(band []Estimate) bool {
 // share of simulated comparisons, of two sides or of pairs, whose points are related in four ways. In three designs one
 // side scatters three times as much as the other. With DOUBLETAKE_LONG=all docs/contrast.md must state the shares.
 func TestBandCoverage(t *testing.T) {
-	isStudy := os.Getenv("DOUBLETAKE_LONG") == "all"
+	isStudy := longtest.IsStudy()
 	repeats := longtest.Count(10, 20)
 	tolerance := 0.025 // of the mean over all cases; the share of one case has a standard error of 0.049
 	if isStudy {

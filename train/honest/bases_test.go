@@ -4,18 +4,19 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // someRotors simulates six rotors with two outcomes. The last input differs from 0 on one rotor only, so that it is
@@ -87,7 +88,7 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 	}
 
 	bases := map[string]func() base{"closed form": func() base { return closedForm }, "ensemble": networks}
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		bases["refitted"] = refitted
 	}
 
@@ -121,10 +122,10 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 // The toy of the paper is measured at x < 5. Expected: the intervals of the additive process at x ≥ 5 contain at
 // least 90 % of the values there. Witness: the law that the toy is drawn from.
 func TestToyOutside(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 
 	gammas := []float64{1.5}
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		gammas = []float64{1, 1.5, 3}
 	}
 

@@ -2,16 +2,17 @@ package honest_test
 
 import (
 	"math"
-	"os"
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // rotorCampaign reads a simulated campaign of four rotors (2 to 5 blades) at 15 speeds, with the levels of five
@@ -100,11 +101,11 @@ var prototypeR2 = map[string][12]float64{
 // R² on the same sets, less a margin for the choice of 200 or 320 conditions for the hyperparameters. Without
 // DOUBLETAKE_LONG=all the test takes one rotor of one campaign, and does not check the average.
 func TestHeldOutRotors(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 
 	seeds := 1
 	groups := 1
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		seeds = 3
 		groups = 4
 	}

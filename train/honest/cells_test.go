@@ -5,21 +5,22 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
-	"doubletake/ingest/simulate"
-	"doubletake/train/gp"
-	"doubletake/train/honest"
-	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"doubletake/ingest/simulate"
+	"doubletake/internal/longtest"
+	"doubletake/train/gp"
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // largeRotors simulates a campaign of four rotors at 15 speeds, with levels of five harmonics at the given number of
@@ -110,12 +111,12 @@ func differences(p triplets.Prediction, mu, claim []float64) (mean, ratio float6
 // to 0.15 √v̂, or 0.1 √v̂ on average. DOUBLETAKE_LONG=all takes two campaigns of 7,200 rows, and holds each rotor
 // out.
 func TestCellsAgainstExact(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 
 	seeds := uint64(1)
 	names := []string{"3"}
 	microphones := 10
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		seeds = 2
 		names = []string{"2", "3", "4", "5"}
 		microphones = 32
@@ -185,7 +186,7 @@ func stand(n int) set {
 // Tables far above 4,000 conditions are calibrated and judged. Expected: at least 90 % of the held-out group are
 // inside 95 % intervals, and half as many cells give the same half widths to 3 %. The test prints time and memory.
 func TestManyConditions(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	ctx := context.Background()
 	for _, n := range []int{18182, 109091} {

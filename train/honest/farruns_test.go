@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
-	"doubletake/train/honest"
-	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // rotorRuns simulates levels of rotors: three numbers of blades at 20 speeds, with the given scatter of pairs and of
@@ -80,7 +81,7 @@ func TestFarRuns(t *testing.T) {
 	assert.Equal(t, 27, far[0].Run)
 	assert.InDelta(t, -1.5, far[0].Offset, 0.5, "offset in dB")
 
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+	if !longtest.IsStudy() {
 		return
 	}
 

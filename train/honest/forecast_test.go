@@ -9,14 +9,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
 	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/stat"
 )
 
 // small simulates five groups g of seven runs each. A run has one value of a and three values of b. The last group is
@@ -276,7 +278,7 @@ func outlooks(t *testing.T, s triplets.Set, blades float64) [3]outlook {
 // error is not larger than the half widths claim, and falls as they do. Witness: the simulation. The use of the
 // distance in forecasts was chosen on these eight rotors.
 func TestForecastAgainstMeasuring(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	const rotors = 8
 	var mean [3]outlook

@@ -14,14 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/ingest/units"
-	"doubletake/internal/lists"
-	"doubletake/train/form"
-	"doubletake/train/honest"
-	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	"doubletake/ingest/units"
+	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
+	"doubletake/train/form"
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // dimension returns the dimension of the unit in a quantity's name.
@@ -124,7 +126,7 @@ func column(s triplets.Set, name string) []float64 {
 func TestFormOfSimulatedForces(t *testing.T) {
 	campaigns := uint64(20)
 	most := 1
-	if testing.Short() || longSkipped() {
+	if !longtest.IsLong() {
 		campaigns = 1
 		most = 0
 	}
@@ -234,7 +236,7 @@ func TestFormWords(t *testing.T) {
 // Expected: the same choice with other units, with another order of the inputs, and with other outcomes of the test
 // part.
 func TestFormInvariant(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 
 	s := wing(1, 10, true)
 	want := formed(t, s, "u_m_s", "auto", 0)
@@ -280,9 +282,6 @@ func TestFormInvariant(t *testing.T) {
 		})
 	}
 }
-
-// longSkipped reports whether long tests are skipped.
-func longSkipped() bool { return os.Getenv("DOUBLETAKE_LONG") == "" }
 
 // dimensional returns a measured set with names for its columns. The inputs in logs are stored as logarithms, and
 // become the inputs themselves. factor returns the factor by which outcome j at inputs x is multiplied.
@@ -345,7 +344,7 @@ func compareForms(t *testing.T, name, condition string, blocks int, data triplet
 // over sets, is within the limits that held when the rule was chosen. In N and W at most a quarter of the groups are
 // worse by 10 %. Witness: the measurements.
 func TestFormOfMeasuredForces(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	one := func([]float64, int) float64 { return 1 }
 	tank := func(x []float64, j int) float64 { // ½ρA of the turbine, then u³ of a power and u² of a force
@@ -412,7 +411,7 @@ func TestFormOfMeasuredForces(t *testing.T) {
 // evidence of separate harmonics is smaller by four nats a campaign at least. Witness: the simulation, which follows
 // the theory of the order form.
 func TestFormOfRotors(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	const seeds = 8
 	evidence := 0.0
@@ -435,7 +434,7 @@ func TestFormOfRotors(t *testing.T) {
 // Expected: a screen scores all eight forms, and the default form and three others are fitted in full. The form of
 // the simulated force ρu²c²·g(α) over speeds and chords is chosen, although a frequency without effect is an input.
 func TestFormScreen(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	rng := rand.New(rand.NewPCG(7, 32))
 
@@ -526,7 +525,7 @@ func (c campaign) newThings(t *testing.T, m *honest.Model) (squares, share float
 // queries have an interval. With all inputs less than 70 % have one. Witness: the simulation.
 func TestFormOfPropellers(t *testing.T) {
 	campaigns := 2
-	if !longSkipped() {
+	if longtest.IsLong() {
 		campaigns = 10
 	}
 

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/internal/lists"
 	"doubletake/internal/longtest"
@@ -19,8 +21,6 @@ import (
 	"doubletake/train/honest/scale"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Witness: kriging with the covariance −|h| and a constant mean, solved by numpy (testdata/make.py), and the
@@ -371,7 +371,7 @@ func TestRecovery(t *testing.T) {
 	repeats := 12
 	low := 0.9
 	high := 1.0
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		repeats = 150
 		low = 0.94
 		high = 0.995

@@ -16,17 +16,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
 	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // set is a measured campaign with its groups.
@@ -53,24 +55,6 @@ func elsewhere(t testing.TB, env, folder string, parts ...string) string {
 	}
 
 	return path
-}
-
-// study skips a test that belongs to the studies by simulation, which docs/research/studies
-// runs before a release and when this package changes.
-func study(t testing.TB) {
-	t.Helper()
-
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
-		t.Skip("a study: docs/research/studies runs it")
-	}
-}
-
-// long skips a test that takes minutes unless DOUBLETAKE_LONG=1.
-func long(t testing.TB) {
-	t.Helper()
-	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("takes minutes: DOUBLETAKE_LONG=1")
-	}
 }
 
 // readTable reads a CSV file with a header, each row by the names of its columns.
@@ -485,7 +469,7 @@ func checkCampaigns(t *testing.T, name string, all []interval.Record, fewestCove
 // Expected: the coverage that the levels state, and R² and coverage of at least 0.9 at each held-out speed of a wing.
 // Witness: the measurements and the simulation.
 func TestLevelsOfTheProcess(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 	var all []interval.Record
 
 	o := honest.Options{Base: "gp", Prior: prior(t, "wide"), SawGroups: true}
@@ -525,7 +509,7 @@ func TestLevelsOfTheProcess(t *testing.T) {
 
 // Expected: the process covers 21 of 23 measured groups. Witness: the measurements.
 func TestMeasuredAdditiveGP(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 	var all []interval.Record
 
 	o := honest.Options{Base: "gp", Prior: prior(t, "wide"), SawGroups: true}
@@ -598,7 +582,7 @@ func steps(n int) func(rows, batch int) int {
 // Expected: calibrated ensembles cover 18 of 23 measured groups, with a lower score than without calibration.
 // Witness: the measurements.
 func TestMeasuredEnsemble(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 	var all []interval.Record
 
 	o := honest.Options{Prior: prior(t, "networks")}
@@ -624,7 +608,7 @@ func refitted() base {
 
 // Expected: the process that is fitted anew covers 21 of 23 measured groups. Witness: the measurements.
 func TestMeasuredRefittedGP(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 	var all []interval.Record
 
 	o := honest.Options{Base: "gp", Prior: prior(t, "wide")}
@@ -665,7 +649,7 @@ func propellers(t testing.TB) set {
 // Eight propellers are held out in turn. Expected: the only propeller with four blades lies outside in a direction
 // that no left-out propeller tests, and no other propeller does by its blades.
 func TestMeasuredPropellers(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 	s := numbered(propellers(t))
 
 	four := 0

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/testfile"
-	"doubletake/train/honest"
-	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // plannedCampaign is a campaign of which some conditions are measured after others.
@@ -125,7 +127,7 @@ func (c plannedCampaign) lnPromised(t *testing.T, seed uint64) float64 {
 // were measured, in eight simulated and three measured campaigns. Expected: on average they agree within a factor of
 // 1.25, and docs/suggest.md states the factors. Witness: simulation and measurements.
 func TestPromisedWidths(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	named := func(s set, inputs, outcomes string, log int) triplets.Set {
 		one := func([]float64, int) float64 { return 1 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/gp"
 	"doubletake/train/triplets"
@@ -27,7 +28,7 @@ const programsWeight = 3
 // program's weight of 4, within two standard errors, and the table of docs/research/intervals.md has the numbers.
 // Witness: the measurements.
 func TestPriorOfUnits(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 
 	sets := []set{turbine(t, true), princeton(t), cyclone(t), propellers(t)}
 	gains := make([][]float64, len(priorWeights)) // by weight and set: mean score, less the program's

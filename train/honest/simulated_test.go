@@ -10,15 +10,17 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/dsp"
-	"doubletake/ingest/simulate"
-	"doubletake/internal/lists"
-	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
-	"doubletake/train/triplets"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	"doubletake/dsp"
+	"doubletake/ingest/simulate"
+	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 // samples has the samples of a recording, by channel. All channels have the same length.
@@ -213,7 +215,7 @@ func heldOut(t testing.TB, name string, s triplets.Set, condition string) []inte
 // Expected of the simulated sets: as many rows as the campaigns have, mean lifts near the simulated truth, and a
 // second harmonic that is weaker by 3 dB at least.
 func TestSimulatedSets(t *testing.T) {
-	study(t)
+	longtest.SkipUnlessStudy(t)
 
 	wing := simulatedWing(t, 1)
 	require.Equal(t, 225*250, wing.N, "rows of the wing")

@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"doubletake/internal/lists"
 	"doubletake/internal/longtest"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 )
 
 // campaign is a simulated campaign, with the name of the thing and of the day of each row.
@@ -269,7 +269,7 @@ func judgeThings(t *testing.T, campaigns []campaign, areDays bool) (without, wit
 // whose score is worse than without offsets. Without DOUBLETAKE_LONG=all the test takes one or two campaigns of three
 // things, with wider limits. Witness: the simulation.
 func TestThings(t *testing.T) {
-	isStudy := os.Getenv("DOUBLETAKE_LONG") == "all"
+	isStudy := longtest.IsStudy()
 	count := longtest.Count(1, 2)
 	if isStudy {
 		count = 40

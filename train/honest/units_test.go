@@ -14,12 +14,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // factorial is a simulated design of three factors whose outcome follows a law, with noise of a known deviation.
@@ -256,7 +258,7 @@ func TestUnitScalesByNumpy(t *testing.T) {
 // are inside the intervals about as often as the levels state, and the table of docs/research/intervals.md has the
 // numbers. Witness: the measurements.
 func TestMeasuredUnits(t *testing.T) {
-	long(t)
+	longtest.Skip(t, "minutes of processor time")
 	doc := string(testfile.Read(t, "../../docs/research/intervals.md"))
 	for _, c := range []struct {
 		set    set

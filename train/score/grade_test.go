@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
@@ -212,7 +213,7 @@ func TestGradesOfSimulatedCampaigns(t *testing.T) {
 	runs := 8
 	allowed := 0.086
 	shares := []float64{0.8} // 5 % + 1.65 standard errors
-	full := os.Getenv("DOUBLETAKE_LONG") == "all"
+	full := longtest.IsStudy()
 	if full {
 		campaigns = 2000
 		runs = 40

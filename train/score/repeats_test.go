@@ -3,12 +3,12 @@ package score
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/internal/longtest"
 	"doubletake/train/triplets"
 )
 
@@ -21,7 +21,7 @@ func TestAllPairsOfRepeats(t *testing.T) {
 	const conditions, campaigns, sigma = 60, 1000, 1.0
 
 	cases := [][]int{{2}, {5}, {2, 3, 6}}
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		cases = [][]int{{2}, {3}, {4}, {5}, {6}, {2, 3, 6}}
 	}
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doubletake/internal/lists"
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
@@ -308,7 +308,7 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, uint64(scale)))
 
 		reps := 400
-		if os.Getenv("DOUBLETAKE_LONG") != "all" {
+		if !longtest.IsStudy() {
 			reps = 100
 		}
 

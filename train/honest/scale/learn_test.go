@@ -3,14 +3,14 @@ package scale
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
-	"doubletake/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/longtest"
 )
 
 // simulated returns left-out groups of one campaign, with ln λ ~ N(m, τ²).
@@ -50,7 +50,7 @@ func TestLearnPrior(t *testing.T) {
 	campaigns := longtest.Count(40, 100)
 	low := 0.93
 	high := 0.99
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		families = 20
 		campaigns = 2000
 		low = 0.94
@@ -111,7 +111,7 @@ func TestLearnPrior(t *testing.T) {
 // Groups scatter much. Expected, as docs/honest.md says: 95 % intervals cover at least 90 % with the learned prior,
 // and at least 93 % with the wide one, which covers more.
 func TestLearnPriorOfScatteredGroups(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+	if !longtest.IsStudy() {
 		t.Skip("set DOUBLETAKE_LONG=all to learn from scattered groups")
 	}
 

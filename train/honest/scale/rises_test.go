@@ -3,12 +3,13 @@ package scale
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	"doubletake/internal/longtest"
 )
 
 // Expected: the record of the study of measured sets, which found 170 and 172 of 418 groups of 63 sets, with shares
@@ -87,7 +88,7 @@ func TestLearnRises(t *testing.T) {
 // lower the interval score of the new group by more than two standard errors; rises that are exchanged between groups
 // do not.
 func TestRisesHelp(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+	if !longtest.IsStudy() {
 		t.Skip("a study: DOUBLETAKE_LONG=all")
 	}
 

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/internal/longtest"
 )
 
 // named returns a built-in prior.
@@ -121,7 +122,7 @@ func draw(r *rand.Rand, conditions int, lambda, noise float64) Group {
 func TestManyGroups(t *testing.T) {
 	groups := 100
 	tolerance := 0.05
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		groups = 400
 		tolerance = 0.02
 	}
@@ -181,7 +182,7 @@ func TestSimulatedCampaigns(t *testing.T) {
 	low := 0.90
 	high := 1.0
 	groups := []int{3, 12}
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		campaigns = 2000
 		low = 0.94
 		high = 0.99
@@ -226,7 +227,7 @@ func TestSimulatedCampaigns(t *testing.T) {
 func TestHalf(t *testing.T) {
 	draws := 400_000
 	tolerance := 2e-2
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		draws = 20_000_000
 		tolerance = 1e-3
 	}
@@ -416,7 +417,7 @@ func TestClaimFloor(t *testing.T) {
 	campaigns := longtest.Count(18, 30)
 	low := 0.90
 	high := 0.99
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		campaigns = 500
 		low = 0.93
 		high = 0.97
