@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
 
-// randomModel returns a model with the weights at the start of a training. It multiplies the feedback weights by
+// randomModel returns a model with the weights at the start of a training, but with the feedback weights multiplied by
 // gain: the larger gain is, the more units change sign within reach.
-func randomModel(t *testing.T, in, out int, hidden []int, feedback, kernels string, gain float32) *Model {
+func randomModel(t testing.TB, in, out int, hidden []int, feedback, kernels string, gain float32) *Model {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Hidden = hidden
@@ -51,18 +53,16 @@ func TestSecondAnswers(t *testing.T) {
 					feedback := []string{DropWeights, Constant, Flag}[rng.IntN(3)]
 					c := newSecondCase(randomModel(t, 3, out, hidden, feedback, name, gain), rng)
 					c.what = fmt.Sprintf("%s %v out %d gain %g", name, hidden, out, gain)
-					k, u := c.check(t)
-					kept += k
-					units += u
+					keptHere, unitsHere := c.check(t)
+					kept += keptHere
+					units += unitsHere
 				}
 			}
 		}
 	}
 
-	// Neither everything nor nothing was left out.
-	if share := float64(kept) / float64(units); share < 0.2 || share > 0.8 {
-		t.Errorf("%.2f of the units were kept: the test sees one side only", share)
-	}
+	share := float64(kept) / float64(units)
+	assert.InDelta(t, 0.5, share, 0.3, "share of the units that were kept: the test must see both sides")
 }
 
 // secondPoints is the number of ε of a secondCase: two blocks.
@@ -73,8 +73,8 @@ type secondCase struct {
 	what string // for messages
 	m    *Model
 	x    []float64 // the condition
-	mu   []float64
-	sd   []float32
+	mu   []float64 // means of the first answer
+	sd   []float32 // its standard deviations
 	eps  []float32 // one row per point
 
 	mean, variance []float64 // expected second answers, one row per point
@@ -148,9 +148,7 @@ func (c *secondCase) check(t *testing.T) (kept, units int) {
 		}
 	}
 
-	if seen != secondPoints {
-		t.Fatalf("%d points came out of %d", seen, secondPoints)
-	}
+	require.Equal(t, secondPoints, seen, "points with an answer")
 
 	return kept, units
 }
@@ -165,15 +163,11 @@ func (c *secondCase) compare(t *testing.T, b *pointBlock, answer []float32) {
 		for j := range outcomes {
 			wantMean := c.mean[i*outcomes+j]
 			mean := c.mu[j] + float64(answer[j*b.pad+column])
-			if d := math.Abs(mean - wantMean); !(d < 2e-5*(1+math.Abs(wantMean))) {
-				t.Fatalf("%s: m[%d] = %g, expected %g", c.what, j, mean, wantMean)
-			}
+			require.InDelta(t, wantMean, mean, 2e-5*(1+math.Abs(wantMean)), "%s: mean of outcome %d", c.what, j)
 
 			wantVariance := c.variance[i*outcomes+j]
 			variance := float64(answer[(outcomes+j)*b.pad+column])
-			if d := math.Abs(variance - wantVariance); !(d < 2e-5*(1+wantVariance)) {
-				t.Fatalf("%s: v[%d] = %g, expected %g", c.what, j, variance, wantVariance)
-			}
+			require.InDelta(t, wantVariance, variance, 2e-5*(1+wantVariance), "%s: variance of outcome %d", c.what, j)
 		}
 	}
 }
@@ -193,95 +187,99 @@ func (c *secondCase) row(b *pointBlock, column int) int {
 	panic("a column of a block is not among the draws")
 }
 
-// The bounds are right: at every ε of a group an active unit is positive, and a unit that is off is negative. Expected
-// values: the layers one by one in float64.
+// The bounds of the units are right: at every ε of a group an active unit is positive, and a unit that is off is
+// negative. The last of three layers is tested, because its bounds are the loosest. Expected values: the layers one by
+// one in float64.
 func TestSecondBounds(t *testing.T) {
+	const outcomes = 4
+	const reach = 2.5
 	rng := rand.New(rand.NewPCG(7, 8))
-	m := randomModel(t, 2, 4, []int{48, 40, 32}, DropWeights, "portable", 1)
+	m := randomModel(t, 2, outcomes, []int{48, 40, 32}, DropWeights, "portable", 1)
 	e := newEvaluator(m)
 	s := newSecond(&e.net)
-	l := m.shape
 
 	decided := 0
 	for range 20 {
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
-
-		mu := make([]float64, 4)
-		sd := make([]float32, 4)
+		mu := make([]float64, outcomes)
+		sd := make([]float32, outcomes)
 		for j := range mu {
-			mu[j], sd[j] = float64(float32(rng.NormFloat64())), 0.3*float32(rng.ExpFloat64())
+			mu[j] = float64(float32(rng.NormFloat64()))
+			sd[j] = 0.3 * float32(rng.ExpFloat64())
 		}
 
 		pre := aligned[float32](kernel.RowStep * s.pad[0])
 		s.first(pre, e.scaleX(x), mu)
 		s.condition(pre[:s.pad[0]], sd)
-		const reach = 2.5
-		s.rewrite(make([]float32, 4), reach)
+		s.rewrite(make([]float32, outcomes), reach)
 
-		last := slices.Clone(s.undecided)
-		on := slices.Clone(s.active) // of the third layer, where bounds are loosest
 		for trial := range 400 {
-			eps := make([]float64, 4)
-			norm := 0.0
-			for j := range eps {
-				eps[j] = rng.NormFloat64()
-				norm += eps[j] * eps[j]
-			}
-
-			for j := range eps { // mostly on the sphere
-				eps[j] *= reach / math.Sqrt(norm)
-				if trial%4 == 0 {
-					eps[j] *= rng.Float64()
+			eps := epsWithin(rng, outcomes, reach)
+			if trial%4 == 0 {
+				for j := range eps {
+					eps[j] *= rng.Float64() // inside the sphere
 				}
 			}
 
-			h := append([]float64{x[0], x[1]}, make([]float64, 4)...)
-			for j := range eps {
-				h[2+j] = mu[j] + float64(sd[j])*eps[j]
+			fed := make([]float64, outcomes)
+			for j := range fed {
+				fed[j] = mu[j] + float64(sd[j])*eps[j]
 			}
 
-			var z []float64
-			for i := range 3 {
-				z = make([]float64, l.width[i])
-				for u := range z {
-					z[u] = float64(l.paramsBias(m, i, u))
-					for k, v := range h {
-						z[u] += v * float64(m.params[l.at(i, k, u)])
-					}
-				}
-
-				h = make([]float64, len(z))
-				for u, v := range z {
-					h[u] = max(0, v)
-				}
-			}
-
-			for u, v := range z {
+			for u, v := range preActivations(m, append(slices.Clone(x), fed...)) {
 				switch {
-				case slices.Contains(on, u):
+				case slices.Contains(s.active, u):
 					decided++
-					if v < -1e-5 {
-						t.Fatalf("unit %d is called on, and is %g", u, v)
-					}
+					require.GreaterOrEqual(t, v, -1e-5, "active unit %d", u)
 
-				case !slices.Contains(last, u):
+				case !slices.Contains(s.undecided, u):
 					decided++
-					if v > 1e-5 {
-						t.Fatalf("unit %d is called off, and is %g", u, v)
-					}
+					require.LessOrEqual(t, v, 1e-5, "unit %d, which is off", u)
 				}
 			}
 		}
 	}
 
-	assert.GreaterOrEqual(t, decided, 20*400*4, "only %d signs were decided", decided)
+	assert.GreaterOrEqual(t, decided, 20*400*4, "signs that were decided")
 }
 
-func (l *layout) paramsBias(m *Model, i, u int) float32 { return m.params[l.b[i]+u] }
+// epsWithin returns a random ε of d outcomes with the length reach.
+func epsWithin(rng *rand.Rand, d int, reach float64) []float64 {
+	eps := make([]float64, d)
+	for j := range eps {
+		eps[j] = rng.NormFloat64()
+	}
 
-// CovRaw of one outcome follows from sums over pieces. Expected values: the
-// same draws one by one through the whole network.
-func TestSampledLine(t *testing.T) {
+	floats.Scale(reach/floats.Norm(eps, 2), eps)
+
+	return eps
+}
+
+// preActivations returns the pre-activations of the last hidden layer for the given inputs of the network, in float64.
+func preActivations(m *Model, inputs []float64) []float64 {
+	l := m.shape
+	var z []float64
+	for i := range l.depth() {
+		z = make([]float64, l.width[i])
+		for u := range z {
+			z[u] = float64(m.params[l.b[i]+u])
+			for k, v := range inputs {
+				z[u] += v * float64(m.params[l.at(i, k, u)])
+			}
+		}
+
+		inputs = make([]float64, len(z))
+		for u, v := range z {
+			inputs[u] = max(0, v)
+		}
+	}
+
+	return z
+}
+
+// The raw covariance of one outcome follows from sums over pieces. Expected values: the same draws one by one through
+// the whole network.
+func TestSampledPieces(t *testing.T) {
 	for _, sampler := range []string{Antithetic, PlainSampling} {
 		m := randomModel(t, 2, 1, []int{30, 20}, Flag, "portable", 3)
 		x := []float64{0.3, -0.7}
@@ -289,46 +287,35 @@ func TestSampledLine(t *testing.T) {
 		got := estimated(t, m, x, o)
 
 		mu, v := m.Predict(x)
-		sum := 0.0
 
-		eps := normals(o, 1)
-		for _, e := range eps {
+		var products []float64
+		for _, e := range normals(o, 1) {
 			y := mu[0] + math.Sqrt(v[0])*float64(e)
 			second, _ := m.PredictGiven(x, []float64{y})
-			sum += y * second[0]
+			products = append(products, y*second[0])
 		}
 
-		assert.InDelta(t, sum/float64(len(eps))-mu[0]*mu[0], got.CovRaw[0], 1e-6, "%s: CovRaw", sampler)
+		assert.InDelta(t, mean(products)-mu[0]*mu[0], got.CovRaw[0], 1e-6, sampler)
 	}
 }
 
-// The cost of cov_θ depends on how many units change sign within reach of σ:
-// from a network that almost ignores the feedback to one that uses nothing else.
+// BenchmarkSecond measures samples of second answers. Their cost depends on how many units change sign within reach of
+// σ. So the feedback weights go from a network that almost ignores the feedback to one that uses nothing else.
 func BenchmarkSecond(b *testing.B) {
+	const conditions = 100
+	x := shapeData(conditions, 3, 5).X
 	for _, gain := range []float32{0.1, 1, 10} {
 		b.Run(fmt.Sprintf("gain=%g", gain), func(b *testing.B) {
-			k := resolved(b, "")
+			m := randomModel(b, 3, 5, DefaultConfig().Hidden, DropWeights, "auto", gain)
 
-			cfg := DefaultConfig()
-			tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)
-			tr.initialise(1)
-
-			for j := range 5 {
-				for u := range 64 {
-					tr.p[tr.at(0, 3+j, u)] *= gain
-				}
-			}
-
-			m := newModel(tr, cfg, triplets.Identity(3), triplets.Identity(5), k.Name)
-
-			x := shapeData(100, 3, 5).X
+			samples := 0
 			for b.Loop() {
-				if _, err := m.Estimate(b.Context(), x, EstimateOptions{}); err != nil {
-					b.Fatal(err)
-				}
+				e, err := m.Estimate(b.Context(), x, EstimateOptions{})
+				require.NoError(b, err)
+				samples += e.Samples * conditions
 			}
 
-			b.ReportMetric(1000*100*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+			b.ReportMetric(float64(samples)/b.Elapsed().Seconds(), "samples/s")
 		})
 	}
 }

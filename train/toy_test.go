@@ -3,32 +3,34 @@ package train
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"doubletake/internal/longtest"
+	"doubletake/internal/parallel"
 	"doubletake/internal/testfile"
 	"doubletake/train/triplets"
 )
 
 // toyData is the synthetic experiment of docs/method.md#synthetic-data-and-couples:
-// x ~ U[−6, 6], y = x·sin x + ε, ε ~ N(0, σ²), σ = γ·exp(−x²/2).
+// x ~ U[−6, 6], y = x·sin x + ε, ε ~ N(0, σ²), σ = γ·exp(−x²/2). In couples, the second outcomes are the first.
 func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 	p := newStream(seed, 1000)
 
 	d := triplets.Set{N: n, In: 1, Out: 1}
 	for range n {
 		x := -6 + 12*uniform(p)
-		s := gamma * math.Exp(-x*x/2)
+		sigma := gamma * math.Exp(-x*x/2)
 		y := x * math.Sin(x)
-		y1 := y + s*normQuantile(uniform(p))
-		y2 := y + s*normQuantile(uniform(p))
+		y1 := y + sigma*normQuantile(uniform(p))
+		y2 := y + sigma*normQuantile(uniform(p))
 		if couples {
 			y2 = y1
 		}
@@ -41,164 +43,233 @@ func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 	return d
 }
 
+// toyConfig returns the settings of the toy experiment.
 func toyConfig() Config {
 	cfg := DefaultConfig()
 	cfg.Standardise = false
 	return cfg
 }
 
+// median returns the median of v.
 func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	if n := len(s); n%2 == 0 {
-		return 0.5 * (s[n/2-1] + s[n/2])
+	sorted := slices.Sorted(slices.Values(v))
+	n := len(sorted)
+	if n%2 == 0 {
+		return 0.5 * (sorted[n/2-1] + sorted[n/2])
 	}
 
-	return s[len(s)/2]
+	return sorted[n/2]
 }
 
+// mean returns the mean of v.
 func mean(v []float64) float64 {
-	s := 0.0
+	sum := 0.0
 	for _, x := range v {
-		s += x
+		sum += x
 	}
 
-	return s / float64(len(v))
+	return sum / float64(len(v))
 }
 
-// toyFigures returns the same numbers as the reference's run_toy.py, for the regions "in" |x| ≤ 6 (481
-// points), "centre" |x| ≤ 1, "3" |x| ≤ 3 and "out" 8 ≤ |x| ≤ 10. C is the paper's cov_θ in the
-// limit of infinitely many samples.
-func toyFigures(t *testing.T, m *Model, gamma float64) map[string]float64 {
-	var in, out []float64
+// toyAnswers are the answers of a model at conditions of the toy experiment.
+type toyAnswers struct {
+	x, mu, variance []float64
+	c               []float64 // the paper's cov_θ in the limit of infinitely many samples, C + μδ
+}
+
+// newToyAnswers returns the answers at the conditions x.
+func newToyAnswers(m *Model, x []float64) (toyAnswers, error) {
+	e, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 2})
+	if err != nil {
+		return toyAnswers{}, err
+	}
+
+	a := toyAnswers{x: x, mu: e.Mu, variance: e.Var}
+	for i := range x {
+		a.c = append(a.c, e.Cov[i]+e.Mu[i]*e.Delta[i])
+	}
+
+	return a, nil
+}
+
+// within returns the answers at |x| ≤ limit.
+func (a toyAnswers) within(limit float64) toyAnswers {
+	var part toyAnswers
+	for i, x := range a.x {
+		if math.Abs(x) <= limit {
+			part.x = append(part.x, x)
+			part.mu = append(part.mu, a.mu[i])
+			part.variance = append(part.variance, a.variance[i])
+			part.c = append(part.c, a.c[i])
+		}
+	}
+
+	return part
+}
+
+// absC returns |C| at each condition.
+func (a toyAnswers) absC() []float64 {
+	sizes := make([]float64, len(a.c))
+	for i, c := range a.c {
+		sizes[i] = math.Abs(c)
+	}
+
+	return sizes
+}
+
+// noise returns the true variance of the noise at each condition.
+func (a toyAnswers) noise(gamma float64) []float64 {
+	variances := make([]float64, len(a.x))
+	for i, x := range a.x {
+		variances[i] = gamma * gamma * math.Exp(-x*x)
+	}
+
+	return variances
+}
+
+// rmse returns the root mean square error of the mean.
+func (a toyAnswers) rmse() float64 {
+	sum := 0.0
+	for i, x := range a.x {
+		d := a.mu[i] - x*math.Sin(x)
+		sum += d * d
+	}
+
+	return math.Sqrt(sum / float64(len(a.x)))
+}
+
+// cPerVariance returns C/σ² at each condition.
+func (a toyAnswers) cPerVariance() []float64 {
+	ratios := make([]float64, len(a.c))
+	for i, c := range a.c {
+		ratios[i] = c / a.variance[i]
+	}
+
+	return ratios
+}
+
+// toyFigures returns the figures that the reference's run_toy.py computes, by the names in bars.json. The names end
+// with the region: "in" is |x| ≤ 6 (481 points), "c" is |x| ≤ 1, "3" is |x| ≤ 3, and "out" is 8 ≤ |x| ≤ 10.
+func toyFigures(m *Model, gamma float64) (map[string]float64, error) {
+	var insideX, outsideX []float64
 	for i := range 481 {
-		in = append(in, -6+12*float64(i)/480)
+		insideX = append(insideX, -6+12*float64(i)/480)
 	}
 
 	for i := range 41 {
-		out = append(out, -10+2*float64(i)/40, 8+2*float64(i)/40)
+		outsideX = append(outsideX, -10+2*float64(i)/40, 8+2*float64(i)/40)
 	}
 
-	get := func(x []float64) (c, absC, mu, v []float64) {
-		e, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 2})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-
-		for i := range x {
-			ci := e.Cov[i] + e.Mu[i]*e.Delta[i]
-			c = append(c, ci)
-			absC = append(absC, math.Abs(ci))
-		}
-
-		return c, absC, e.Mu, e.Var
+	inside, err := newToyAnswers(m, insideX)
+	if err != nil {
+		return nil, err
 	}
 
-	c, absC, mu, v := get(in)
-	_, absOut, _, _ := get(out)
-	var sq, top, topC float64
-	var inner, centreC, ratio, s2c, c3, s23 []float64
-	argmax := 0.0
-	argmaxC := 0.0
-
-	topC = math.Inf(-1)
-	for i, x := range in {
-		d := mu[i] - x*math.Sin(x)
-		sq += d * d
-		s2 := gamma * gamma * math.Exp(-x*x)
-
-		if math.Abs(x) < 0.25 {
-			inner = append(inner, v[i])
-		}
-
-		if v[i] > top {
-			top = v[i]
-			argmax = math.Abs(x)
-		}
-
-		if math.Abs(x) <= 1 {
-			centreC = append(centreC, absC[i])
-			ratio = append(ratio, c[i]/v[i])
-			s2c = append(s2c, s2)
-		}
-
-		if math.Abs(x) <= 3 {
-			c3 = append(c3, c[i])
-			s23 = append(s23, s2)
-			if c[i] > topC {
-				topC = c[i]
-				argmaxC = math.Abs(x)
-			}
-		}
+	outside, err := newToyAnswers(m, outsideX)
+	if err != nil {
+		return nil, err
 	}
+
+	centre := inside.within(1)
+	three := inside.within(3)
 
 	return map[string]float64{
-		"rmse_in": math.Sqrt(sq / float64(len(in))), "var0/g2": mean(inner) / (gamma * gamma), "argmax_var": argmax,
-		"C_c/s2": median(centreC) / mean(s2c), "medout/in": median(absOut) / median(absC),
-		"out/in":  mean(absOut) / mean(absC),
-		"C/var_c": median(ratio), "corr3(C,s2)": correlation(c3, s23), "argmaxC3": argmaxC, "mean|C|in": mean(absC),
-	}
+		"rmse_in":     inside.rmse(),
+		"var0/g2":     mean(inside.within(0.24).variance) / (gamma * gamma), // |x| < 0.25
+		"argmax_var":  math.Abs(inside.x[floats.MaxIdx(inside.variance)]),
+		"C_c/s2":      median(centre.absC()) / mean(centre.noise(gamma)),
+		"medout/in":   median(outside.absC()) / median(inside.absC()),
+		"out/in":      mean(outside.absC()) / mean(inside.absC()),
+		"C/var_c":     median(centre.cPerVariance()),
+		"corr3(C,s2)": stat.Correlation(three.c, three.noise(gamma), nil),
+		"argmaxC3":    math.Abs(three.x[floats.MaxIdx(three.c)]),
+		"mean|C|in":   mean(inside.absC()),
+	}, nil
 }
 
-func correlation(a, b []float64) float64 {
-	ma := mean(a)
-	mb := mean(b)
-
-	var ab, aa, bb float64
-	for i := range a {
-		ab += (a[i] - ma) * (b[i] - mb)
-		aa += (a[i] - ma) * (a[i] - ma)
-		bb += (b[i] - mb) * (b[i] - mb)
-	}
-
-	return ab / math.Sqrt(aa*bb)
-}
-
-// bar is the range of a figure in bars.json: of each seed, of the median, or how many
-// seeds lie above a value.
+// bar is the range of a figure in bars.json: of every seed, of the median, or how many seeds lie above a value.
 type bar struct {
-	Each       []float64 `json:"each"`
-	Median     []float64 `json:"median"`
-	CountAbove []float64 `json:"count_above"`
+	Each       []float64 `json:"each"`        // least and greatest value
+	Median     []float64 `json:"median"`      // least and greatest value
+	CountAbove []float64 `json:"count_above"` // value, and least number of seeds
 }
 
-func (b bar) check(t *testing.T, name string, v []float64) {
+// check checks the values of a figure, one per seed.
+func (b bar) check(t *testing.T, name string, values []float64) {
 	t.Helper()
-	t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(v), slices.Min(v), slices.Max(v))
+	t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(values), slices.Min(values), slices.Max(values))
 
-	require.NotEmpty(t, v, "%s: no figures or no range", name)
-	require.False(t, b.Each == nil && b.Median == nil && b.CountAbove == nil, "%s: no figures or no range", name)
+	hasRange := b.Each != nil || b.Median != nil || b.CountAbove != nil
+	require.True(t, hasRange, "%s: there is no range", name)
 
-	if b.Each != nil && (slices.Min(v) < b.Each[0] || slices.Max(v) > b.Each[1]) {
-		t.Errorf("%s: a seed is outside %v: %.3g", name, b.Each, v)
+	if b.Each != nil {
+		assert.GreaterOrEqual(t, slices.Min(values), b.Each[0], "%s: least value", name)
+		assert.LessOrEqual(t, slices.Max(values), b.Each[1], "%s: greatest value", name)
 	}
 
-	if b.Median != nil && (median(v) < b.Median[0] || median(v) > b.Median[1]) {
-		t.Errorf("%s: median outside %v: %.3g", name, b.Median, v)
+	if b.Median != nil {
+		assert.GreaterOrEqual(t, median(values), b.Median[0], "%s: median", name)
+		assert.LessOrEqual(t, median(values), b.Median[1], "%s: median", name)
 	}
 
 	if b.CountAbove != nil {
-		n := 0
-		for _, x := range v {
-			if x > b.CountAbove[0] {
-				n++
+		count := 0
+		for _, v := range values {
+			if v > b.CountAbove[0] {
+				count++
 			}
 		}
 
-		assert.GreaterOrEqual(t, float64(n), b.CountAbove[1],
-			"%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0], b.CountAbove[1], v)
+		assert.GreaterOrEqual(t, float64(count), b.CountAbove[1], "%s: seeds above %g", name, b.CountAbove[0])
 	}
 }
 
-// TestToyBars trains the toy with ten seeds (data and weights) by the settings of
-// bars.json and checks the ranges given there for the toy, with DOUBLETAKE_LONG=all
-// those without dropout and of other noise too.
-func TestToyBars(t *testing.T) {
-	if !longtest.IsLong() {
-		t.Skip("long test: set DOUBLETAKE_LONG=1")
+// checkAll checks all figures that have a range.
+func checkAll(t *testing.T, what string, figures map[string][]float64, bars map[string]bar) {
+	t.Helper()
+
+	for _, name := range slices.Sorted(maps.Keys(bars)) {
+		require.NotEmpty(t, figures[name], "%s %s: values", what, name)
+		bars[name].check(t, what+" "+name, figures[name])
+	}
+}
+
+const toySeeds = 10
+
+// trainToys trains the toy with ten seeds, of the data and of the weights. It returns the values of each figure, one per
+// seed.
+func trainToys(t *testing.T, gamma, dropout float64, couples bool) map[string][]float64 {
+	t.Helper()
+
+	results := make([]map[string]float64, toySeeds)
+	err := parallel.Try(2, toySeeds, func(seed int) error {
+		cfg := toyConfig()
+		cfg.Seed = uint64(seed)
+		cfg.Dropout = dropout
+		m, _, err := Fit(context.Background(), toyData(1000, gamma, uint64(seed), couples), cfg, nil)
+		if err != nil {
+			return err
+		}
+
+		results[seed], err = toyFigures(m, gamma)
+		return err
+	})
+	require.NoError(t, err)
+
+	figures := map[string][]float64{}
+	for _, result := range results {
+		for name, v := range result {
+			figures[name] = append(figures[name], v)
+		}
 	}
 
-	raw := testfile.Read(t, "testdata/bars.json")
+	return figures
+}
+
+// The toy experiment gives the figures of the reference. Expected ranges: bars.json, from ten seeds of the reference in
+// Python. With DOUBLETAKE_LONG=all the test also checks trainings without dropout and with other noise.
+func TestToyBars(t *testing.T) {
+	longtest.Skip(t, "twenty trainings")
 
 	var bars struct {
 		Triplets map[string]bar       `json:"triplets"`
@@ -208,68 +279,16 @@ func TestToyBars(t *testing.T) {
 		Gamma    map[string][]float64 `json:"gamma3_over_gamma1_mean_mean|C|in"`
 	}
 
-	require.NoError(t, json.Unmarshal(raw, &bars))
+	require.NoError(t, json.Unmarshal(testfile.Read(t, "testdata/bars.json"), &bars))
 
-	const seeds = 10
-	run := func(gamma, dropout float64, couples bool) map[string][]float64 {
-		all := make([]map[string]float64, seeds)
-		var wg sync.WaitGroup
-
-		room := make(chan struct{}, 2)
-		for s := range seeds {
-			wg.Go(func() {
-				room <- struct{}{}
-				defer func() { <-room }()
-				cfg := toyConfig()
-				cfg.Seed = uint64(s)
-				cfg.Dropout = dropout
-				m, _, err := Fit(context.Background(), toyData(1000, gamma, uint64(s), couples), cfg, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-
-				all[s] = toyFigures(t, m, gamma)
-			})
-		}
-
-		wg.Wait()
-
-		if t.Failed() {
-			t.FailNow()
-		}
-
-		figures := map[string][]float64{}
-		for _, f := range all {
-			for k, v := range f {
-				figures[k] = append(figures[k], v)
-			}
-		}
-
-		return figures
-	}
-
-	checkAll := func(what string, f map[string][]float64, b map[string]bar) {
-		names := make([]string, 0, len(b))
-		for k := range b {
-			names = append(names, k)
-		}
-
-		slices.Sort(names)
-
-		for _, k := range names {
-			b[k].check(t, what+" "+k, f[k])
-		}
-	}
-
-	triplets := run(1.5, 0.05, false)
-	couples := run(1.5, 0.05, true)
-	checkAll("triplets", triplets, bars.Triplets)
-	checkAll("couples", couples, bars.Couples)
+	triplets := trainToys(t, 1.5, 0.05, false)
+	couples := trainToys(t, 1.5, 0.05, true)
+	checkAll(t, "triplets", triplets, bars.Triplets)
+	checkAll(t, "couples", couples, bars.Couples)
 
 	var over []float64
-	for i := range seeds {
-		over = append(over, couples["C_c/s2"][i]/triplets["C_c/s2"][i])
+	for seed := range toySeeds {
+		over = append(over, couples["C_c/s2"][seed]/triplets["C_c/s2"][seed])
 	}
 
 	bars.Over.check(t, "couples/triplets C_c", over)
@@ -278,13 +297,14 @@ func TestToyBars(t *testing.T) {
 		return // fifty trainings more
 	}
 
-	checkAll("triplets, no dropout", run(1.5, 0, false), bars.P0)
+	checkAll(t, "triplets, no dropout", trainToys(t, 1.5, 0, false), bars.P0)
 
 	for _, c := range []struct {
 		name    string
 		couples bool
 	}{{"triplets", false}, {"couples", true}} {
-		r := mean(run(3, 0.05, c.couples)["mean|C|in"]) / mean(run(1, 0.05, c.couples)["mean|C|in"])
-		bar{Each: bars.Gamma[c.name]}.check(t, fmt.Sprintf("γ 3/γ 1, %s", c.name), []float64{r})
+		loud := mean(trainToys(t, 3, 0.05, c.couples)["mean|C|in"])
+		quiet := mean(trainToys(t, 1, 0.05, c.couples)["mean|C|in"])
+		bar{Each: bars.Gamma[c.name]}.check(t, "γ 3/γ 1, "+c.name, []float64{loud / quiet})
 	}
 }
