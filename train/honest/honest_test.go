@@ -445,7 +445,8 @@ func TestLargestDeviationCovers(t *testing.T) {
 
 				var left []LeftOut
 				for _, v := range y[:k] {
-					left = append(left, LeftOut{N: 1, Mu: []float64{(sum - v) / float64(k-1)}, Y1: []float64{v}, Y2: []float64{v}})
+					others := (sum - v) / float64(k-1) // mean of the other groups
+					left = append(left, LeftOut{N: 1, Mu: []float64{others}, Y1: []float64{v}, Y2: []float64{v}})
 				}
 
 				c := conformal(left, 1)

@@ -103,6 +103,7 @@ func TestSolve(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(5, 1))
 	const bColumns = 50 // row stride of b in Solve
+	gonum := blas64.Implementation()
 	for _, n := range []int{1, 2, 5, 6, 7, 63, 64} {
 		l := make([]float64, n*(n+1))
 		b := make([]float64, n*bColumns)
@@ -117,7 +118,7 @@ func TestSolve(t *testing.T) {
 		for _, rows := range []int{1, 16, 49} {
 			want := slices.Clone(b)
 			got := slices.Clone(b)
-			blas64.Implementation().Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
+			gonum.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rows, n, 1, l, n+1, want, n)
 			SolveDots(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: n, Col: 1}, n, rows)
 
 			assert.Equal(t, want, got, "SolveDots, %d columns, %d rows", n, rows)
@@ -126,7 +127,7 @@ func TestSolve(t *testing.T) {
 		for _, columns := range []int{1, 16, 49} {
 			want := slices.Clone(b)
 			got := slices.Clone(b)
-			blas64.Implementation().Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, bColumns)
+			gonum.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, columns, 1, l, n+1, want, bColumns)
 			Solve(View{Data: l, Row: n + 1, Col: 1}, View{Data: got, Row: bColumns, Col: 1}, n, columns, false)
 
 			assert.Equal(t, want, got, "Solve, %d rows, %d columns", n, columns)

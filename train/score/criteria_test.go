@@ -15,7 +15,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Expected values are scipy's (testdata/make_paired.py).
+// Differences between methods, their standard errors and p values are right. Expected values: scipy
+// (testdata/make_paired.py).
 func TestRankingAgainstScipy(t *testing.T) {
 	raw := testfile.Read(t, "testdata/paired.json")
 
@@ -49,8 +50,8 @@ func TestRankingAgainstScipy(t *testing.T) {
 	}
 
 	ranks := Ranking(scores, run)
-	require.Len(t, ranks, 4, "%+v", ranks)
-	require.True(t, math.IsNaN(ranks[0].P), "%+v", ranks)
+	require.Len(t, ranks, 4)
+	assert.True(t, math.IsNaN(ranks[0].P), "p value of the best method")
 
 	var p []float64
 	for i, r := range ranks[1:] {
@@ -70,41 +71,36 @@ func TestRankingAgainstScipy(t *testing.T) {
 	near("clustered p", r.P, want.Clustered.P)
 }
 
-// The example of R's p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm"), with one that is no test.
+// NaN, which stands for a missing test, stays NaN and does not count as a test. Expected values:
+// p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm") of R.
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.04, 0.01, math.NaN(), 0.03, 0.02})
-	for i, want := range []float64{0.06, 0.04, math.NaN(), 0.06, 0.06} {
-		if math.IsNaN(want) {
-			assert.True(t, math.IsNaN(got[i]), "%v", got)
-			continue
-		}
-
-		assert.InDelta(t, want, got[i], 1e-15, "%v", got)
-	}
+	want := []float64{0.06, 0.04, math.NaN(), 0.06, 0.06}
+	assert.InDeltaSlice(t, want, got, 1e-15)
 }
 
-// Corrected values are no smaller, at most Bonferroni's, and keep the order.
+// Corrected p values are not smaller than the original ones, are at most Bonferroni's, and keep the order.
 func TestHolmInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "p")
 		h := Holm(p)
 		for i := range p {
-			require.GreaterOrEqual(t, h[i], p[i], "%v → %v", p, h)
-			require.LessOrEqual(t, h[i], min(1, float64(len(p))*p[i]), "%v → %v", p, h)
+			require.GreaterOrEqual(t, h[i], p[i], "corrected value of %v", p)
+			require.LessOrEqual(t, h[i], min(1, float64(len(p))*p[i]), "corrected value of %v", p)
 
 			for k := range p {
 				if p[i] < p[k] {
-					require.LessOrEqual(t, h[i], h[k], "the order stays: %v → %v", p, h)
+					require.LessOrEqual(t, h[i], h[k], "order of %v", p)
 				}
 			}
 		}
 
 		least := slices.Index(p, slices.Min(p))
-		require.Equal(t, min(1, float64(len(p))*p[least]), h[least], "the smallest: %v → %v", p, h)
+		require.Equal(t, min(1, float64(len(p))*p[least]), h[least], "smallest of %v", p)
 	})
 }
 
-// criteriaSet is a random set of 30 rows in 10 runs with two outcomes.
+// criteriaSet returns a random set of 30 rows in 10 runs with two outcomes.
 func criteriaSet(weights bool) Set {
 	rng := rand.New(rand.NewPCG(1, 9))
 	const n, out = 30, 2
@@ -129,8 +125,8 @@ func criteriaSet(weights bool) Set {
 	return s
 }
 
-// The means over the rows are the numbers of Judge.
-func TestCriteriaAreJudges(t *testing.T) {
+// The mean of a criterion over the rows is the number that Judge computes. e is undefined for couples.
+func TestCriteriaAgreeWithJudge(t *testing.T) {
 	for _, weights := range []bool{false, true} {
 		s := criteriaSet(weights)
 		j := Judge(s, s.Var, s.Cov)
@@ -148,17 +144,18 @@ func TestCriteriaAreJudges(t *testing.T) {
 
 	s := criteriaSet(false)
 	s.Couples = true
-	assert.True(t, math.IsNaN(Criteria()[2].Rows(s)[0]), "couples have no measured error")
+	assert.True(t, math.IsNaN(measuredRows(s)[0]), "measured error of couples")
 }
 
-// The scatter of the ratio's rows is that of the ratio: within 10 % of the jackknife's
-// standard error over runs.
+// The rows of the ratio scatter as the ratio does. Expected value: the standard error by a jackknife over the runs,
+// within 10 %.
 func TestRatioRowsAgainstJackknife(t *testing.T) {
+	const runs = 10
 	s := criteriaSet(false)
 	_, se := ClusteredMean(ratioRows(s.check()), s.Run)
 
-	var left []float64
-	for g := range 10 {
+	var left []float64 // the ratio without each run
+	for g := range runs {
 		u := Set{Set: triplets.Set{Out: 2}}
 		for i := range s.N {
 			if s.Run[i] == g {
@@ -179,5 +176,5 @@ func TestRatioRowsAgainstJackknife(t *testing.T) {
 	}
 
 	_, sd := MeanStd(left)
-	assert.InEpsilon(t, sd*9/math.Sqrt(10), se, 0.1, "standard error, as by the jackknife")
+	assert.InEpsilon(t, sd*(runs-1)/math.Sqrt(runs), se, 0.1, "standard error of the ratio")
 }

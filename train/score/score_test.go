@@ -460,8 +460,8 @@ func pick(values, places []int) []int {
 	return picked
 }
 
-// R² and the noise ceiling do not change when an outcome and its prediction
-// are shifted and scaled; e and the pair error go with the square of the scale.
+// R² and the noise ceiling do not change if an outcome and its prediction are shifted and scaled. e and the pair error
+// are multiplied by the square of the scale.
 func TestAffineInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -754,7 +754,7 @@ func TestMetrics(t *testing.T) {
 	assert.Len(t, keys(Methods), 18)
 }
 
-// A mistake of the programmer panics with the name of the package.
+// Misuse panics with the name of the package.
 func TestPanics(t *testing.T) {
 	ok, _ := golden(t)
 	for name, f := range map[string]func(){
@@ -766,16 +766,17 @@ func TestPanics(t *testing.T) {
 		"metric":     func() { MetricOf("R2") },
 		"name":       func() { newNumbers(Parts).Get("R2") },
 	} {
-		func() {
-			defer func() {
-				if r := recover(); r == nil || !strings.HasPrefix(fmt.Sprint(r), "score: ") {
-					t.Errorf("%s: recovered %v", name, r)
-				}
-			}()
-
-			f()
-		}()
+		assert.Regexp(t, "^score: ", panicOf(f), name)
 	}
+}
+
+// panicOf calls f, and returns the value of its panic as text.
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+
+	f()
+
+	return ""
 }
 
 func ExampleSummarise() {
