@@ -34,6 +34,30 @@ func TestWarnCutShort(t *testing.T) {
 			"two of eight", lengths(100, 1000, 200, 1000, 1000, 890, 1000, 1000, 1000),
 			"r2.wav it has 2 s, and 6 of 8 recordings have 10 s: was it cut short? Also r5.wav (8.9 s)",
 		},
+		{
+			"the first", lengths(100, 300, 1000, 1000, 1000, 1000),
+			"r1.wav it has 3 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
+		{
+			"the last", lengths(100, 1000, 1000, 1000, 1000, 10),
+			"r5.wav it has 0.1 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
+		{
+			"one sample", lengths(100, 1000, 1000, 1000, 1000, 1),
+			"r5.wav it has 0.01 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
+		{
+			"a rate of sound", lengths(51200, 512000, 512000, 512000, 256000, 512000),
+			"r4.wav it has 5 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
+		{
+			"beside a longer one", lengths(100, 1000, 1000, 400, 1000, 1000, 1000, 1000, 3000),
+			"r3.wav it has 4 s, and 6 of 8 recordings have 10 s: was it cut short?",
+		},
+		{
+			"lengths that jitter", lengths(100, 1000, 1003, 997, 1001, 999, 500, 1002),
+			"r6.wav it has 5 s, and 6 of 7 recordings have 10 s: was it cut short?",
+		},
 	} {
 		warnings := WarnCutShort(c.lengths)
 		if assert.Len(t, warnings, 1, c.name) {
@@ -50,6 +74,11 @@ func TestWarnCutShort(t *testing.T) {
 		"three recordings":           lengths(100, 1000, 1000, 100),
 		"lengths of all kinds":       lengths(100, 1000, 1200, 900, 700, 300, 1100),
 		"half of them are shorter":   lengths(100, 1000, 1000, 1000, 1000, 500, 500, 500, 500),
+		"one recording":              lengths(100, 1000),
+		"two recordings":             lengths(100, 1000, 100),
+		"one is a little shorter":    lengths(100, 1000, 1000, 1000, 1000, 950),
+		"each of its own length":     lengths(100, 100, 200, 400, 800, 1600),
+		"all are a sample long":      lengths(100, 1, 1, 1, 1, 1),
 		"rates differ, times do not": append(lengths(100, 1000, 1000, 1000, 1000), lengths(50, 500)...),
 	} {
 		assert.Empty(t, WarnCutShort(list), name)

@@ -29,12 +29,16 @@ func TestSetupNames(t *testing.T) {
 	for _, name := range []string{
 		"background", "background_u20", "Hintergrund_1", "Hintergrundgeräusch", "ambient", "quiet_2", "noise-floor",
 		"Leerkanal",
-		"empty_tunnel_u20", "bruit_de_fond", "rumore di fondo", "ruido_de_fondo",
+		"empty_tunnel_u20", "bruit_de_fond", "rumore di fondo", "ruido_de_fondo", "Background", "run_background",
+		"bg_background_2", "hintergrund", "noise floor", "noise_floor_u20", "ambient_2024", "empty tunnel", "Quiet",
 	} {
 		assert.True(t, backgroundName.MatchString(name), "%s is a background", name)
 	}
 
-	for _, name := range []string{"backgrounds7a", "quieter_blade", "ambience", "noise_3", "u20"} {
+	for _, name := range []string{
+		"backgrounds7a", "quieter_blade", "ambience", "noise_3", "u20", "floor_2", "empty_3", "white_noise", "tunnel_u20",
+		"fond", "grund_1",
+	} {
 		assert.False(t, backgroundName.MatchString(name), "%s is a run", name)
 	}
 }

@@ -257,7 +257,7 @@ func (h *header) findNumeric() error {
 	return nil
 }
 
-var timeOfDay = regexp.MustCompile(`\b\d\d?:\d\d(:\d\d|\b)`)
+var timeOfDay = regexp.MustCompile(`(?:\b|\dT)\d\d?:\d\d(:\d\d|\b)`)
 
 // beginsWithTime reports whether the first cell of a column contains a time of the day.
 func (h *header) beginsWithTime(col int) bool {

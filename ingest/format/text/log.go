@@ -73,7 +73,8 @@ func (t *Reader) findLogLayout(log *Log) (*layout, error) {
 
 	h.nameCells = h.split(nil, bytes.ReplaceAll(lines[head].text, []byte{'\n'}, []byte{' '}))
 	last := len(h.nameCells) - 1
-	if last > 0 && len(h.nameCells[last]) == 0 {
+	isUnnamed := last > 0 && len(h.nameCells[last]) == 0
+	if isUnnamed && !h.hasCell(lines[head+1:], last) {
 		h.nameCells = h.nameCells[:last]
 	}
 
@@ -100,6 +101,18 @@ func (t *Reader) findLogLayout(log *Log) (*layout, error) {
 	}
 
 	return h.layout, nil
+}
+
+// hasCell reports whether one of the lines has something in a column, such as a remark.
+func (h *header) hasCell(lines []sampleLine, column int) bool {
+	for _, line := range lines {
+		cells := h.split(nil, line.text)
+		if column < len(cells) && len(cells[column]) > 0 {
+			return true
+		}
+	}
+
+	return false
 }
 
 // logHead returns the lines that may be titles, the header or units.
