@@ -77,7 +77,7 @@ func (r *tableReader) pairRepeats() error {
 	}
 
 	if !r.options.AllPairs {
-		r.Run = slices.Clone(r.Recording)
+		r.Run = r.runsOfPairs(pairs)
 	}
 
 	if err := r.takePairsOf(first, second); err != nil {
@@ -87,6 +87,23 @@ func (r *tableReader) pairRepeats() error {
 	r.warnUnpaired(first, second)
 
 	return nil
+}
+
+// runsOfPairs returns the names of the runs of pairs. Pairs of the same two runs have the same name, whichever row comes
+// first in the table: they are not independent.
+func (r *tableReader) runsOfPairs(pairs [][2]int) []string {
+	names := slices.Clone(r.Recording)
+	if !r.hasRuns() {
+		return names
+	}
+
+	for k, pair := range pairs {
+		if r.measured.Run[pair[0]] > r.measured.Run[pair[1]] {
+			names[k] = r.nameOf(pair[1], pair[0])
+		}
+	}
+
+	return names
 }
 
 // addWeights adds the weights and the name of the run of the n pairs of a group. The weights of all pairs of r rows
