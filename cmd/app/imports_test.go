@@ -13,6 +13,8 @@ import (
 var imports = []struct{ of, may string }{
 	// The four packages that do the work exchange plain values.
 	{"dsp", "dsp/... ingest/fault"},
+	// The rooms of dsp that read recordings take settings and recordings of ingest.
+	{"dsp/balance", "dsp ingest/..."},
 	{"dsp/kernel", ""},
 	{"ingest", "ingest/..."},
 	{"ingest/fault", ""},

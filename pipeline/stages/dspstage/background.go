@@ -80,7 +80,7 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 }
 
 // add measures the microphones of one recording.
-func (bg *Background) add(ctx context.Context, src *plan.Source, calibrations []ingeststage.Sensitivity, name,
+func (bg *Background) add(ctx context.Context, src *ingeststage.Source, calibrations []ingeststage.Sensitivity, name,
 	path string,
 ) error {
 	rd, err := format.Open(path, src.Options.In(ctx, name))
@@ -139,7 +139,7 @@ func loudest(tones []tone, channel backgroundChannel) []tone {
 }
 
 // measureChannel measures a channel of a recording, in the unit of the levels.
-func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, calibrations []ingeststage.Sensitivity,
+func measureChannel(ctx context.Context, rd ingest.Reader, src *ingeststage.Source, calibrations []ingeststage.Sensitivity,
 	info ingest.Info, k int,
 ) (backgroundChannel, error) {
 	ch := info.Channels[k]

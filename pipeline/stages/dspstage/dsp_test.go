@@ -256,7 +256,7 @@ func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
 	rec := ingest.Recording{Conditions: given}
 
-	f := newFileTables(&plan.Source{})
+	f := newFileTables(&ingeststage.Source{})
 	got, err := f.withSpeed(rec, [2]float64{50, 52})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]float64{"blades": 2}, got, "nothing measures the speed")
@@ -376,7 +376,7 @@ func TestPairRepeatsOfLabel(t *testing.T) {
 func repeats(c plan.Columns) *stage {
 	return &stage{
 		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"},
-		rec: &ingeststage.Recordings{Source: &plan.Source{Columns: c}},
+		rec: &ingeststage.Recordings{Source: &ingeststage.Source{Columns: c}},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // fileRun is the work of the task of one file.
 type fileRun struct {
-	src        *plan.Source
+	src        *ingeststage.Source
 	file       *ingeststage.File
 	background *engine.Dep // a Background; nil without recordings of the background
 	spectra    bool        // the construction computes spectra
@@ -40,7 +40,7 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 // file, or if the file turns out to be bad and the configuration says to go on without it.
 func (r fileRun) rows(ctx context.Context, job *engine.Job) (*fileTables, *FileNotes, error) {
 	tables := newFileTables(r.src)
-	tables.loads.File = r.file
+	tables.loads = loadsOf(r.src, r.file)
 
 	var res *ingeststage.FileResult
 	if reading, ok := r.file.Reading.Get(job); ok {

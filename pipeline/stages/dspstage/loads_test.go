@@ -55,7 +55,7 @@ func (r balanceRun) evaluate(t *testing.T) (balanceSeries, error) {
 	recording := read.Runs[0].Run.Recordings[0]
 	require.Len(t, r.samples, len(recording.Channels))
 
-	loads := &Loads{Src: b.Source, File: &b.ing.Recordings.Files[0]}
+	loads := loadsOf(b.Source, &b.ing.Recordings.Files[0])
 	list, warnings, err := loads.Series(context.Background(), read, recording, r.samples)
 
 	return balanceSeries{series: list, warnings: len(warnings)}, err
@@ -202,18 +202,11 @@ func TestFileOfBalance(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
 	f := newFileTables(b.Source)
+	f.loads = loadsOf(b.Source, &b.Files[0])
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
 	require.Equal(t, 1, f.triplets.Rows())
 	assert.InDelta(t, 0.5/3, f.triplets.Column("cl_1").Floats[0], 1e-12)
 	assert.InDelta(t, 5.5/3, f.triplets.Column("cl_2").Floats[0], 1e-12)
 	assert.Equal(t, "second outcome, independent of the first given the run", f.triplets.Column("cl_2").Description)
-}
-
-// degrees converts angles in radians, and returns others as they are. π/6 is 30°.
-func TestDegrees(t *testing.T) {
-	angles := []float64{0, math.Pi / 6}
-	assert.InDeltaSlice(t, []float64{0, 30}, degrees(angles, "rad"), 1e-12)
-	assert.Equal(t, []float64{0, math.Pi / 6}, angles, "the given angles are unchanged")
-	assert.Equal(t, angles, degrees(angles, "deg"))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
@@ -15,13 +16,12 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/ingeststage"
-	"doubletake/pipeline/stages/plan"
 )
 
 // fileTables collects the rows of one file.
 type fileTables struct {
-	src        *plan.Source
-	loads      *Loads
+	src        *ingeststage.Source
+	loads      *balance.Loads       // nil for microphones
 	background *Background          // nil without recordings of the background
 	reading    *ingeststage.Reading // results of stage ingest in memory; nil if there are none
 	names      []string             // names of the outcomes, which all runs must have
@@ -33,8 +33,8 @@ type fileTables struct {
 }
 
 // newFileTables returns empty tables of a file of the source.
-func newFileTables(src *plan.Source) *fileTables {
-	return &fileTables{src: src, loads: &Loads{Src: src}, triplets: &table.Table{}, spectra: &table.Table{}}
+func newFileTables(src *ingeststage.Source) *fileTables {
+	return &fileTables{src: src, triplets: &table.Table{}, spectra: &table.Table{}}
 }
 
 // file computes the rows of all runs of a file, and adds the notes about them.

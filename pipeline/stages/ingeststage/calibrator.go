@@ -144,7 +144,7 @@ func recordingsByChannel(text, dir string) ([]setting.NamedString, error) {
 
 // planCalibrator adds the task that measures the calibrator's recordings and returns its output. It returns nil if
 // there is no calibrator.
-func planCalibrator(exp plan.Experiment, src *plan.Source) (*engine.Dep, error) {
+func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 	if src.Ingest.Calibration == nil || src.Ingest.Calibration.Calibrator == nil {
 		return nil, nil
 	}
@@ -187,7 +187,7 @@ func planCalibrator(exp plan.Experiment, src *plan.Source) (*engine.Dep, error) 
 }
 
 // measureCalibrator measures all recordings of the calibrator. It leaves their digests empty.
-func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Source) ([]Sensitivity, error) {
+func measureCalibrator(ctx context.Context, exp plan.Experiment, src *Source) ([]Sensitivity, error) {
 	calibrator := src.Ingest.Calibration.Calibrator
 	var list []Sensitivity
 	for _, recording := range calibratorFiles(calibrator) {
@@ -204,7 +204,7 @@ func measureCalibrator(ctx context.Context, exp plan.Experiment, src *plan.Sourc
 
 // Sensitivities reads the results of the task that measured the calibrator's recordings. It returns nil if there is no
 // calibrator.
-func Sensitivities(s *plan.Source, job *engine.Job) ([]Sensitivity, error) {
+func Sensitivities(s *Source, job *engine.Job) ([]Sensitivity, error) {
 	if s.Calibrator == nil {
 		return nil, nil
 	}

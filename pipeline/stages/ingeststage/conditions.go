@@ -118,7 +118,7 @@ func isEmpty(name string) bool { return name == "" }
 
 // statedConditions lists the conditions that the configuration, the file next to it, its attributes and its name state
 // of a file. info is nil before the file is opened; its attributes are left out then.
-func (f *File) statedConditions(src *plan.Source, info *ingest.Info) ([]condition.Condition, error) {
+func (f *File) statedConditions(src *Source, info *ingest.Info) ([]condition.Condition, error) {
 	var list []condition.Condition
 	for _, constant := range src.Ingest.Constants {
 		list = append(list, condition.Condition{Column: constant.Name, Value: constant.Value, Origin: condition.Configured})
@@ -143,7 +143,7 @@ func (f *File) statedConditions(src *plan.Source, info *ingest.Info) ([]conditio
 
 // knownConditions lists the conditions and names of a file's runs that its name, the tables and the configuration state
 // before the file is opened. It returns them also if they contradict each other, with the first error.
-func (f *File) knownConditions(src *plan.Source) (condition.Rows, error) {
+func (f *File) knownConditions(src *Source) (condition.Rows, error) {
 	stated, first := f.statedConditions(src, nil)
 	rows := []campaign.ConditionRow{{}}
 	if f.Rows != nil {
@@ -163,7 +163,7 @@ func (f *File) knownConditions(src *plan.Source) (condition.Rows, error) {
 
 // nameRun moves the name of a recording's run, if a source of conditions states it, to the label plan.RunLabel. It
 // deletes labels that the tables do not have.
-func nameRun(src *plan.Source, rec *ingest.Recording) {
+func nameRun(src *Source, rec *ingest.Recording) {
 	key := condition.RunColumn(src.Ingest.Run)
 	name := rec.Labels[key]
 	if v, ok := rec.Conditions[key]; ok && name == "" {
@@ -176,7 +176,7 @@ func nameRun(src *plan.Source, rec *ingest.Recording) {
 
 // keptLabels deletes from labels the ones that the tables do not have, adds the name of the run unless it is "", and
 // returns labels.
-func keptLabels(src *plan.Source, labels map[string]string, run string) map[string]string {
+func keptLabels(src *Source, labels map[string]string, run string) map[string]string {
 	maps.DeleteFunc(labels, func(name, _ string) bool { return !slices.Contains(src.Labels, name) })
 	if run != "" {
 		labels[plan.RunLabel] = run

@@ -40,7 +40,7 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 }
 
 // runFile reads a file and writes its result.
-func runFile(ctx context.Context, job *engine.Job, src *plan.Source, f File, handoff *engine.Handoff[*Reading]) error {
+func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*Reading]) error {
 	calibrations, err := Sensitivities(src, job)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func runFile(ctx context.Context, job *engine.Job, src *plan.Source, f File, han
 }
 
 // BadRecording reports whether err is a fault of the data and the configuration says to go on without such recordings.
-func BadRecording(src *plan.Source, err error) bool {
+func BadRecording(src *Source, err error) bool {
 	_, ofData := errors.AsType[*fault.Error](err)
 	return src.Ingest.OnBadRecording != "fail" && ofData
 }

@@ -18,7 +18,7 @@ import (
 // the configuration names.
 func findFiles(exp plan.Experiment, sim simulatestage.Result) (*Recordings, error) {
 	columns := plan.Columns{Converted: map[string]string{}}
-	r := &Recordings{Source: &plan.Source{Ingest: exp.Ingest, Roles: exp.Roles(), DSP: exp.DSP, Columns: columns}}
+	r := &Recordings{Source: &Source{Ingest: exp.Ingest, Roles: exp.Roles(), DSP: exp.DSP, Columns: columns}}
 	if sim.Campaign == nil {
 		if err := r.findMeasured(exp); err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ type Result struct {
 
 // Recordings are the raw files of a campaign and how they are read.
 type Recordings struct {
-	*plan.Source
+	*Source
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool           // the tasks of stage simulate write the files

@@ -297,7 +297,7 @@ func TestRecordings(t *testing.T) {
 
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
-	src := &plan.Source{
+	src := &Source{
 		Ingest: setting.Campaign{
 			Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
 			Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},

@@ -19,7 +19,7 @@ import (
 // findReader finds the program that reads the files, if the configuration names one. It hashes the program and the
 // files that its arguments name, because the results depend on them: the hashes become part of the keys of the tasks
 // that open a recording. It does not start the program.
-func findReader(exp plan.Experiment, src *plan.Source) error {
+func findReader(exp plan.Experiment, src *Source) error {
 	const key = "ingest.reader"
 	settings := src.Ingest.Reader
 	if settings == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
@@ -19,7 +20,7 @@ import (
 
 // reader reads one raw file.
 type reader struct {
-	src          *plan.Source
+	src          *Source
 	calibrations []Sensitivity // by the calibrator's recordings; nil without a calibrator
 	reading      *Reading      // keeps results for stage dsp; nil if they are not wanted
 	file         File
@@ -152,7 +153,7 @@ func (r *reader) run(ctx context.Context, run ingest.Run, alone bool) (RunResult
 			return RunResult{}, nil, r.named(unread)
 		}
 
-		rr.Integral = integralTimes(series, r.info, run) // zeros if series is nil
+		rr.Integral = balance.IntegralTimes(series, r.info, run) // zeros if series is nil
 		r.reading.SetSeries(run.ID, series)
 	}
 
@@ -177,7 +178,7 @@ func (r *reader) checkRun(ctx context.Context, run ingest.Run) (RunResult, []ing
 	}
 
 	if r.src.Grouping.Together {
-		rr.Integral = integralTimes(nil, r.info, run)
+		rr.Integral = balance.IntegralTimes(nil, r.info, run)
 	}
 
 	return rr, warnings, nil
@@ -261,7 +262,7 @@ func (r *reader) runResult(run ingest.Run, sums []stats.Summary) (RunResult, err
 
 // NewRun describes a run for the experiment's construction. samples is the run's length; scale and units are the
 // factors and units of its channels after calibration.
-func NewRun(src *plan.Source, info ingest.Info, run ingest.Run, samples int64, scale []float64,
+func NewRun(src *Source, info ingest.Info, run ingest.Run, samples int64, scale []float64,
 	units []string,
 ) *dsp.Run {
 	r := &dsp.Run{

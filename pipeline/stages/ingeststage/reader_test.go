@@ -21,11 +21,11 @@ import (
 func TestFindReader(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "convert.sh")
-	find := func(r *setting.Reader) (string, *plan.Source) {
+	find := func(r *setting.Reader) (string, *Source) {
 		t.Helper()
 		b := plan.Experiment{File: &config.File{Dir: dir}, Key: "experiments.e"}
 
-		src := &plan.Source{Ingest: setting.Campaign{Reader: r}}
+		src := &Source{Ingest: setting.Campaign{Reader: r}}
 		findReader(b, src)
 
 		var lines []string
@@ -63,7 +63,7 @@ func TestFindReader(t *testing.T) {
 	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(dir)
 
-	here := &plan.Source{Ingest: setting.Campaign{Reader: &setting.Reader{Program: []string{"./convert.sh", "{file}"}}}}
+	here := &Source{Ingest: setting.Campaign{Reader: &setting.Reader{Program: []string{"./convert.sh", "{file}"}}}}
 	findReader(plan.Experiment{File: &config.File{Dir: "."}, Key: "experiments.e"}, here)
 	assert.Equal(t, script, here.Options.Program.Command[0], "program")
 

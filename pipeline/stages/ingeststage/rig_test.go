@@ -1,59 +1,15 @@
 package ingeststage
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/ingesttest"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
-
-// A matrix in a file is that of the configuration: German and English numbers, with and without names and header. The
-// 96 coefficients of AIAA R-091 for 6 loads and the order of their 10 groups are by hand.
-func TestMatrixFile(t *testing.T) {
-	const settings = `{files: a.csv, constants: {alpha_deg: 1}, columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {` +
-		`voltages: [%s], matrix_file: m.csv, %sblockage: none}}`
-	files := map[string]string{"a.csv": "U1,U2,U3,U4,U5,U6\n" + strings.Repeat("1,2,3,4,5,6\n", 20)}
-	wide := strings.Repeat("1\t", 95) + "2,5\n"
-	for _, c := range []struct{ text, volts, more, want string }{
-		{"Last;U1;U2\nFx;1,5;2\nFz;-3;4e1\n", "U1, U2", "", "[[1.5 2] [-3 40]] [] [Fx Fz]"},
-		{"Fx;1,5;2\nFz;-3;4e1\n", "U1, U2", "", "[[1.5 2] [-3 40]] [] [Fx Fz]"},
-		{"Last;U2;U1\nFx;1,5;2\nFz;-3;4e1\n", "U1, U2", "", "[[2 1.5] [40 -3]] [] [Fx Fz]"},
-		{"Last;U1;U2\nFz;1;2\nFx;3;4\n", "U1, U2", "components: [Fx, Fz], ", "[[3 4] [1 2]] [] [Fx Fz]"},
-		{"1.5,2\n-3,nan\n", "U1, U2", "components: [Fx, Fz], ", `column 2: expected a number, found "nan"`},
-		{"1.5,2\n-3,40\n", "U1, U2", "components: [Fx, Fz], ", "[[1.5 2] [-3 40]] [] [Fx Fz]"},
-		{
-			"# N per V\n 1.5 2 7\n-3 40 8\n", "U1, U2", "components: [Fx, Fz], terms: [1*2], ",
-			"[[1.5 2 7] [-3 40 8]] [1*2] [Fx Fz]",
-		},
-		{",U1,U2,U1*U2,U2^2\nFx,1,2,3,4\nFz,1,2,3,4\n", "U1, U2", "", "[[1 2 3 4] [1 2 3 4]] [1*2 2^2] [Fx Fz]"},
-		{
-			"Fx\t" + wide + "Fz\t" + wide, "U1, U2, U3, U4, U5, U6", "",
-			"|1| |2| |3| |4| |5| |6| 1^2 2^2 3^2 4^2 5^2 6^2 1*|1| 2*|2| 3*|3| 4*|4| 5*|5| 6*|6| 1*2 1*3 1*4 1*5 1*6 2*3",
-		},
-		{
-			"Fx,1,2,3\nFz,1,2,3\n", "U1, U2", "",
-			"of 2 coefficients or of 16 with the products of AIAA R-091, found 2 rows of 3",
-		},
-		{
-			"Fx,1,2\n", "U1, U2", "components: [Fx, Fz], ",
-			"of the components [Fx Fz], of 2 coefficients or of 16 with the products of AIAA R-091, found 1 rows of 2",
-		},
-		{"Fx,1,2\nFz,1,x\n", "U1, U2", "", `m.csv: matrix, row 2, column 3: expected a number, found "x"`},
-	} {
-		files["m.csv"] = c.text
-		exp := campaignIn(t, files, fmt.Sprintf(settings, c.volts, c.more), "{triplets: split-halves}")
-		in := exp.Ingest
-		err := readMatrix(exp, &in)
-		assert.Contains(t, fmt.Sprint(in.Balance.Matrix, in.Balance.Terms, in.Balance.Components, err), c.want)
-	}
-}
 
 // A table of microphones gives conditions, sensitivities and gains of channels; its channels are those used. Expected
 // scales are 10 V/(V/Pa)/10^(gain/20).
@@ -110,7 +66,7 @@ func TestMicrophones(t *testing.T) {
 
 // Recordings without wind are found as recordings are, first in the folder of the run.
 func TestLocate(t *testing.T) {
-	r, files := &Recordings{Source: &plan.Source{}}, []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
+	r, files := &Recordings{Source: &Source{}}, []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
 	for _, c := range [][3]string{
 		{"off1", "a", "a/off1.csv"},
 		{"b/off1.csv", "a", "b/off1.csv"},

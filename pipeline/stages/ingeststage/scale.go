@@ -8,7 +8,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/plan"
 )
 
 // Scale turns the samples of a channel into its unit.
@@ -21,7 +20,7 @@ type Scale struct {
 
 // ScaleOf returns the scale of channel ch. It comes from the calibrator's recordings, or from the configuration and the
 // table of microphones if calibrations is nil.
-func ScaleOf(src *plan.Source, calibrations []Sensitivity, info ingest.Info, ch int) (Scale, error) {
+func ScaleOf(src *Source, calibrations []Sensitivity, info ingest.Info, ch int) (Scale, error) {
 	gainDB, err := chainValue(src, "gain_db", info, ch)
 	if err != nil {
 		return Scale{}, err
@@ -77,7 +76,7 @@ func ScaleOf(src *plan.Source, calibrations []Sensitivity, info ingest.Info, ch 
 
 // chainValue returns a value of a channel's measuring chain, as the table of microphones and the configuration state
 // it: its sensitivity_v_per_pa, or the sum of its gain_db. It returns 0 if neither states the value.
-func chainValue(src *plan.Source, name string, info ingest.Info, ch int) (float64, error) {
+func chainValue(src *Source, name string, info ingest.Info, ch int) (float64, error) {
 	sum := 0.0
 	for _, e := range src.Chains[name] {
 		k, err := ingest.FindChannel(info, e.Name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
@@ -18,7 +19,7 @@ import (
 // settleSettings stores what follows from the settings: derived columns, conversions of units, the grouping of channels
 // and how the files are opened. It returns an error about settings that do not fit together.
 func (r *Recordings) settleSettings(exp plan.Experiment) error {
-	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, SeriesNames(&r.Ingest, exp.DSP.ChordM > 0))
+	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, balance.SeriesNames(&r.Ingest, exp.DSP.ChordM > 0))
 	if err := r.SetDerived(exp, nil, outcomes); err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 }
 
 // settleReading stores in src how the files are opened and how their channels are grouped into recordings.
-func settleReading(exp plan.Experiment, src *plan.Source) error {
+func settleReading(exp plan.Experiment, src *Source) error {
 	settings := &src.Ingest
 	src.Options = ingest.Options{
 		Format: settings.Format, RateHz: settings.RateHz, Truncated: settings.Truncated,
@@ -82,7 +83,7 @@ func settleReading(exp plan.Experiment, src *plan.Source) error {
 		}
 
 	case dsp.OfSeries:
-		if err := groupBalance(exp, src); err != nil {
+		if err := src.groupBalance(exp); err != nil {
 			return err
 		}
 	}
@@ -107,7 +108,7 @@ func settleReading(exp plan.Experiment, src *plan.Source) error {
 }
 
 // groupMicrophones groups the channels so that each channel is one recording.
-func groupMicrophones(exp plan.Experiment, src *plan.Source) error {
+func groupMicrophones(exp plan.Experiment, src *Source) error {
 	const other = "belongs to balances; for microphones name channels"
 	settings := &src.Ingest
 	switch {
@@ -125,33 +126,27 @@ func groupMicrophones(exp plan.Experiment, src *plan.Source) error {
 	return nil
 }
 
-// groupBalance groups the columns of a balance into one recording. It reads the balance's matrix and checks the
-// balance's settings.
-func groupBalance(exp plan.Experiment, src *plan.Source) error {
-	const other = "belongs to microphones"
-	settings := &src.Ingest
-	switch {
-	case len(settings.Columns) == 0:
-		return exp.Errorf("ingest", "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
-	case settings.Microphones != nil:
-		return exp.Errorf("ingest.microphones", other)
-	case settings.Calibration != nil:
-		return exp.Errorf("ingest.calibration", other)
+// groupBalance groups the columns of a balance into one recording.
+func (s *Source) groupBalance(exp plan.Experiment) error {
+	columns, err := balance.New(&s.Ingest, &s.DSP.Settings, s.Conditions, exp.Project())
+	if err != nil {
+		return exp.Located("ingest", err)
 	}
 
-	if err := readMatrix(exp, settings); err != nil {
-		return err
+	if err := columns.CheckCoefficients(); err != nil {
+		return exp.Located("dsp", err)
 	}
 
-	src.Forces = addIdentityMatrix(settings)
-	src.Grouping = campaign.Grouping{Together: true, Channels: balanceColumns(settings, src.Conditions)}
-	src.Options.Together = src.Grouping.Channels
+	s.Grouping = campaign.Grouping{Together: true, Channels: columns.Channels}
+	s.Options.Together = columns.Channels
+	columns.Options = s.Options
+	s.Balance = columns
 
-	return checkBalance(exp, src)
+	return nil
 }
 
 // ownSettings returns the settings of the file's task that belong to no other file.
-func (f *File) ownSettings(src *plan.Source) []kv.Pair {
+func (f *File) ownSettings(src *Source) []kv.Pair {
 	var local []kv.Pair
 	if f.Rows != nil {
 		for i, row := range f.Rows.Describe() {

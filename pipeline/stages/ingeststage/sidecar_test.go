@@ -14,7 +14,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/plan"
 )
 
 // The numbers at the top of the file next to a recording are its conditions; all
@@ -107,14 +106,14 @@ func TestConditionTable(t *testing.T) {
 		[][]float64{count(100, 1), count(100, 1), {10, 20}, {0, 50}, {40, 90}},
 	}
 
-	src := func(conditions ...setting.NamedString) *plan.Source {
-		return &plan.Source{
+	src := func(conditions ...setting.NamedString) *Source {
+		return &Source{
 			Ingest:   setting.Campaign{InFile: conditions},
 			Grouping: campaign.Grouping{Except: []string{"from", "to", "theta"}},
 		}
 	}
 
-	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
+	table := func(s *Source) (*campaign.Conditions, campaign.Grouping, error) {
 		return (&reader{src: s, rd: rd, info: rd.info}).conditionTable(context.Background())
 	}
 	c, group, err := table(src(setting.NamedString{Name: "theta_deg", Value: "theta"}))

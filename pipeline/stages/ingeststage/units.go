@@ -10,7 +10,7 @@ import (
 
 // setUnits checks the units of the configuration. It stores in src the conversions of conditions that files' names,
 // attributes, sidecars and constants state. The conditions of tables are converted when the tables are read.
-func setUnits(exp plan.Experiment, src *plan.Source) error {
+func setUnits(exp plan.Experiment, src *Source) error {
 	known := slices.Clone(src.Conditions)
 	for _, column := range src.Ingest.Columns {
 		known = append(known, column.Name)
@@ -34,7 +34,7 @@ func setUnits(exp plan.Experiment, src *plan.Source) error {
 
 // setConversions checks the units in list, which belong to the section of the configuration that key begins with. It
 // stores in src the conversions of the given conditions to the units that their names state.
-func setConversions(exp plan.Experiment, src *plan.Source, key string, list []setting.NamedString,
+func setConversions(exp plan.Experiment, src *Source, key string, list []setting.NamedString,
 	conditions []string,
 ) error {
 	src.Convert = map[string]units.Named{}
@@ -56,7 +56,7 @@ func setConversions(exp plan.Experiment, src *plan.Source, key string, list []se
 // convertConditions changes the conditions that the data state into the conditions of the tables. It converts them to
 // the units of their names, counts a microphone's angle from the rotor plane if the data count it from the axis, and
 // adds derived conditions.
-func convertConditions(src *plan.Source, conditions map[string]float64, labels map[string]string) error {
+func convertConditions(src *Source, conditions map[string]float64, labels map[string]string) error {
 	for name, conversion := range src.Convert {
 		if v, ok := conditions[name]; ok {
 			conditions[name] = conversion.Apply(v)

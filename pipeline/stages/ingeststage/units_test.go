@@ -10,7 +10,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/stages/plan"
 )
 
 // A microphone's unit of pressure or voltage is taken to Pa or V; others stay.
@@ -35,7 +34,7 @@ func TestSettle(t *testing.T) {
 	n, err := units.ToName("theta_deg", "rad")
 	require.NoError(t, err)
 
-	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
+	src := &Source{Convert: map[string]units.Named{"theta_deg": n}}
 	src.Ingest.ThetaFrom = "axis"
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
 

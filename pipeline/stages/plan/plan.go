@@ -11,13 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/dsp"
-	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
-	"doubletake/ingest/units"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -249,24 +245,4 @@ func (e *Experiment) ofFamily(names func(variant *config.Experiment) []string) [
 	slices.Sort(all)
 
 	return slices.Compact(all)
-}
-
-// Source describes how the recordings of an experiment are read and how pairs are made from them.
-type Source struct {
-	Columns                                      // columns of the tables
-	Ingest       config.Ingest                   // settings, completed by facts about the campaign
-	Roles        condition.Roles                 // roles of the campaign's columns
-	DSP          config.DSP                      // settings of the construction
-	Construction dsp.Construction                // how pairs are made
-	Table        *campaign.Conditions            // the table of conditions; nil without one
-	Pattern      *campaign.Pattern               // the pattern of file names; nil without one
-	Chains       map[string][]config.NamedNumber // gain_db and sensitivity_v_per_pa of channels
-	Grouping     campaign.Grouping               // how the channels of a file become recordings
-	Options      ingest.Options                  // how files are opened
-	Reader       []kv.Pair                       // the program that reads the files, as a part of the keys of their tasks
-	Settings     []kv.Pair                       // settings that are part of the key of a file's task
-	Calibrator   *engine.Dep                     // the sensitivities by the calibrator; nil without a calibrator
-	Convert      map[string]units.Named          // conversions of conditions that come from no table
-	Forces       bool                            // the balance's columns are forces, not voltages
-	Matrix       *dsp.LoadMatrix                 // the balance's matrix; nil without one
 }

@@ -9,6 +9,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/train"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

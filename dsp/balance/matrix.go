@@ -1,4 +1,4 @@
-package ingeststage
+package balance
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/plan"
 )
 
 // addIdentityMatrix describes a balance whose columns contain forces as a balance of voltages whose matrix is the
@@ -28,7 +27,7 @@ func addIdentityMatrix(settings *setting.Campaign) bool {
 	}
 
 	bal := *settings.Balance // a copy: the experiments of a file share the configuration's balance
-	bal.Voltages = unique(names)
+	bal.Voltages = withoutEmpty(names)
 	bal.Components = slices.Clone(bal.Voltages)
 	for i := range bal.Voltages {
 		row := make([]float64, len(bal.Voltages))
@@ -46,14 +45,14 @@ const maxMatrix = 1000
 
 // readMatrix reads the balance's matrix from its file, with the components and the terms that the file names. It stores
 // them in a copy of the balance's settings.
-func readMatrix(exp plan.Experiment, settings *setting.Campaign) error {
+func readMatrix(project setting.Project, settings *setting.Campaign) error {
 	if settings.Balance == nil || settings.Balance.MatrixFile == "" {
 		return nil
 	}
 
 	bal := *settings.Balance // a copy: the experiments of a file share the configuration's balance
 	path := bal.MatrixFile
-	cells, err := campaign.ReadCells(exp.File.Resolve(path), maxMatrix)
+	cells, err := campaign.ReadCells(project.Resolve(path), maxMatrix)
 	if err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func readMatrix(exp plan.Experiment, settings *setting.Campaign) error {
 		return err
 	}
 
-	if file.hasNames && !exp.File.Has(exp.Key+".ingest.balance.components") {
+	if file.hasNames && !project.IsGiven("balance.components") {
 		bal.Components = file.names
 	}
 

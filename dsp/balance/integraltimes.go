@@ -1,4 +1,4 @@
-package ingeststage
+package balance
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 	"doubletake/ingest"
 )
 
-// integralTimes returns the integral time scales of the channels of a balance's run in s. A time is 0 if it is unknown:
+// IntegralTimes returns the integral time scales of the channels of a balance's run in s. A time is 0 if it is unknown:
 // if series is nil, the file has no rate, there are too few samples, or the channel is constant.
-func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
+func IntegralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
 	channels := run.Recordings[0].Channels
 	times := make([]float64, len(channels))
 	if series == nil {

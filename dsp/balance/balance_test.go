@@ -1,4 +1,4 @@
-package ingeststage
+package balance
 
 import (
 	"slices"
@@ -32,15 +32,15 @@ func TestBalanceColumns(t *testing.T) {
 		},
 	}
 
-	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, balanceColumns(in, nil), "got")
+	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, columnsRead(in, nil), "got")
 
 	arm := []string{"arm"}
-	if got := balanceColumns(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
+	if got := columnsRead(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
 		t.Errorf("%v: the arm's angle is a condition", got)
 	}
 
 	in.Balance = nil
-	assert.Equal(t, []string{"-Fx", "T", "pitot"}, balanceColumns(in, nil), "without a balance")
+	assert.Equal(t, []string{"-Fx", "T", "pitot"}, columnsRead(in, nil), "without a balance")
 }
 
 // Columns with forces are a balance of voltages with the unit matrix; the

@@ -1,4 +1,4 @@
-package dspstage
+package balance
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/recording"
-	"doubletake/pipeline/stages/ingeststage"
 )
 
 // measured contains the quantities of a run after the balance's matrix was applied and the tare subtracted. Lists other
@@ -46,11 +45,11 @@ func (c *runColumns) series(i int) dsp.Series {
 }
 
 // measure computes the series, the angle, the flow and the air density of a run from its columns.
-func (f *Loads) measure(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
+func (f *Loads) measure(ctx context.Context, res *recording.File, rec ingest.Recording,
 	values [][]float64,
 ) (*measured, error) {
-	settings := &f.Src.Ingest
-	columns := &runColumns{path: res.Path, names: f.Src.Grouping.Channels, values: values}
+	settings := f.Campaign
+	columns := &runColumns{path: res.Path, names: f.Channels, values: values}
 	for _, ch := range rec.Channels {
 		columns.units = append(columns.units, res.Info.Channels[ch].Unit)
 	}
@@ -66,14 +65,14 @@ func (f *Loads) measure(ctx context.Context, res *ingeststage.FileResult, rec in
 	}
 
 	if bal.Angle != "" {
-		if ingeststage.AngleColumn(bal, f.Src.Conditions) {
+		if AngleColumn(bal, f.Conditions) {
 			run.angle = degrees(columns.column(bal.Angle), bal.AngleUnit)
 		} else {
 			run.angle = []float64{rec.Conditions[bal.Angle]}
 		}
 	}
 
-	loads := f.Src.Matrix.Loads(values[:len(bal.Voltages)])
+	loads := f.Matrix.Loads(values[:len(bal.Voltages)])
 	if bal.Tare != nil {
 		if err := f.subtractZero(ctx, loads, run.angle); err != nil {
 			return nil, err
@@ -96,15 +95,15 @@ func (f *Loads) measure(ctx context.Context, res *ingeststage.FileResult, rec in
 // loadSeries returns the series that a setting such as "-Fz" names: a load of the balance with its sign, or a plain
 // column of the file.
 func (f *Loads) loadSeries(setting string, columns *runColumns, loads [][]float64) dsp.Series {
-	name, sign := ingeststage.Component(setting)
-	k := slices.Index(f.Src.Ingest.Balance.Components, name)
+	name, sign := Component(setting)
+	k := slices.Index(f.Campaign.Balance.Components, name)
 	if k < 0 {
 		return columns.series(slices.Index(columns.names, setting))
 	}
 
 	unit := "N"
 	switch {
-	case f.Src.Forces:
+	case f.Forces:
 		unit = columns.units[k] // the columns are forces, and the matrix is the identity
 	case strings.HasPrefix(strings.ToUpper(name), "M"):
 		unit = "N·m"

@@ -1,4 +1,4 @@
-package dspstage
+package balance
 
 import (
 	"context"
@@ -12,16 +12,15 @@ import (
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/stages/ingeststage"
-	"doubletake/pipeline/stages/plan"
 )
 
 // Loads computes the outcomes of a balance's channels in one file.
 type Loads struct {
-	Src     *plan.Source
-	File    *ingeststage.File // names the recordings without wind
-	gravity *dsp.Polar        // the reading without wind, which is read when it is first needed
-	moved   []ingest.Warning  // about the reading without wind, until the next run reports it
+	*Balance
+	Tares   []Tare           // the recordings without wind that are subtracted: none, one, or one before and one after
+	Share   float64          // place of the runs between two tares: near 0 after the first, near 1 before the second
+	gravity *dsp.Polar       // the reading without wind, which is read when it is first needed
+	moved   []ingest.Warning // about the reading without wind, until the next run reports it
 }
 
 // unknownUnit is the unit of a column whose unit is stated nowhere.
@@ -31,14 +30,14 @@ const unknownUnit = "file unit"
 // unit, or otherwise the unit in the outcome's name: for forces, whose names are known, and if the column has the same
 // name. It returns unknownUnit if none of them is known.
 func (f *Loads) outcomeUnit(role, column, file string) string {
-	stated, given := setting.Find(f.Src.Ingest.Units, role)
+	stated, given := setting.Find(f.Campaign.Units, role)
 	own, known := units.OfName(role)
 	switch {
 	case given:
 		return stated
 	case file != "":
 		return file
-	case slices.Contains(ingeststage.Forces, role):
+	case slices.Contains(Forces, role):
 		return "N"
 	case known && strings.EqualFold(role, column): // a column thrust_N
 		return own.Text
@@ -51,7 +50,7 @@ func (f *Loads) outcomeUnit(role, column, file string) string {
 func (f *Loads) need(path string, rec ingest.Recording, name string) (float64, error) {
 	v, known := rec.Conditions[name]
 	if !known {
-		return 0, fault.At(path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Src.Conditions), "")
+		return 0, fault.At(path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Conditions), "")
 	}
 
 	return v, nil
@@ -60,7 +59,7 @@ func (f *Loads) need(path string, rec ingest.Recording, name string) (float64, e
 // Series returns the series of the outcomes of a run. It turns voltages into loads, body axes into wind axes, and
 // forces into coefficients if the configuration gives chord and span. columns are the run's samples in the order of the
 // source's channels. Series also returns the warnings about the run.
-func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
+func (f *Loads) Series(ctx context.Context, res *recording.File, rec ingest.Recording,
 	columns [][]float64,
 ) ([]dsp.Series, []ingest.Warning, error) {
 	run, err := f.measure(ctx, res, rec, columns)
@@ -76,11 +75,11 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 		return nil, warnings, err
 	}
 
-	if b := f.Src.Ingest.Balance; b != nil && b.ReferenceM != nil {
+	if b := f.Campaign.Balance; b != nil && b.ReferenceM != nil {
 		moveMoments(series, [3]float64(b.ReferenceM))
 	}
 
-	if f.Src.Ingest.Axes == "body" {
+	if f.Campaign.Axes == "body" {
 		if run.angle == nil {
 			alpha, err := f.need(res.Path, rec, "alpha_deg")
 			if err != nil {
@@ -93,7 +92,7 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 		addWindAxes(series, run.angle)
 	}
 
-	d := f.Src.DSP
+	d := f.Model
 	if d.ChordM > 0 {
 		pressure, err := f.dynamicPressure(res, rec, run)
 		if err != nil {
@@ -104,7 +103,7 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 	}
 
 	var outcomes []dsp.Series
-	for _, n := range ingeststage.SeriesNames(&f.Src.Ingest, d.ChordM > 0) {
+	for _, n := range SeriesNames(f.Campaign, d.ChordM > 0) {
 		s := series[n]
 		s.Name = n
 		outcomes = append(outcomes, s)
@@ -118,7 +117,7 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 func (f *Loads) seriesByRole(path string, run *measured) (map[string]dsp.Series, []ingest.Warning, error) {
 	var warnings []ingest.Warning
 	series := map[string]dsp.Series{}
-	for i, column := range f.Src.Ingest.Columns {
+	for i, column := range f.Campaign.Columns {
 		s := run.series[i]
 		s.Unit = f.outcomeUnit(column.Name, column.Value, s.Unit)
 		if s.Unit == unknownUnit {
@@ -174,8 +173,8 @@ func addWindAxes(series map[string]dsp.Series, angle []float64) {
 // addCoefficients adds the coefficients of forces and moments to series. pressure is the dynamic pressure: one value,
 // or one for each sample.
 func (f *Loads) addCoefficients(series map[string]dsp.Series, pressure []float64) {
-	d := f.Src.DSP
-	for name, coefficient := range ingeststage.CoefficientOf {
+	d := f.Model
+	for name, coefficient := range CoefficientOf {
 		arm := d.SpanM
 		switch coefficient {
 		case "cl", "cd":

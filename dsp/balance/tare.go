@@ -1,4 +1,4 @@
-package dspstage
+package balance
 
 import (
 	"cmp"
@@ -14,39 +14,18 @@ import (
 	"doubletake/ingest/format"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/ingeststage"
-	"doubletake/pipeline/stages/plan"
 )
 
-// CheckTares reads each recording without wind as the tasks of the runs will, and returns the first error.
-func CheckTares(ctx context.Context, ing ingeststage.Result) error {
-	r := ing.Recordings
-	if r == nil {
-		return nil
-	}
-
-	seen := map[string]bool{}
-	for _, file := range r.Files {
-		for _, t := range file.Tares {
-			if seen[t.Name] {
-				continue
-			}
-
-			seen[t.Name] = true
-			loads := Loads{Src: r.Source}
-			if _, err := loads.polar(ctx, t); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
+// Tare is a recording without wind.
+type Tare struct {
+	Name string // for messages
+	Path string // at which it is opened
 }
 
 // subtractZero subtracts from loads the reading without wind at the same angle. angle has one value, or one for each
 // sample.
 func (f *Loads) subtractZero(ctx context.Context, loads [][]float64, angle []float64) error {
-	bal := f.Src.Ingest.Balance
+	bal := f.Campaign.Balance
 	if bal.Tare.Interpolation == "mean" { // the reading is the same at all angles
 		angle = []float64{0}
 	}
@@ -66,50 +45,50 @@ func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 		return f.gravity, nil
 	}
 
-	zero, err := f.polar(ctx, f.File.Tares[0])
+	zero, err := f.Polar(ctx, f.Tares[0])
 	if err != nil {
 		return nil, err
 	}
 
-	if len(f.File.Tares) == 1 {
+	if len(f.Tares) == 1 {
 		f.gravity = zero
 		return zero, nil
 	}
 
-	later, err := f.polar(ctx, f.File.Tares[1])
+	later, err := f.Polar(ctx, f.Tares[1])
 	if err != nil {
 		return nil, err
 	}
 
 	var parts []string
 	for i, d := range zero.Moved(later) {
-		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Src.Ingest.Balance.Components[i], d))
+		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Campaign.Balance.Components[i], d))
 	}
 
 	code := "zero-moved"
 	what := "tare: {drift: linear} takes it out"
-	switch f.Src.Ingest.Balance.Tare.Drift {
+	switch f.Campaign.Balance.Tare.Drift {
 	case "linear":
-		zero = zero.Toward(later, f.File.Share)
+		zero = zero.Toward(later, f.Share)
 		code = "drift-corrected"
 		what = "taken out in proportion to the runs' rows"
 	case "mean":
-		zero = zero.Toward(later, f.File.Share)
+		zero = zero.Toward(later, f.Share)
 		code = "drift-corrected"
 		what = "the mean of both is subtracted, so that half of this remains at most"
 	}
 
-	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.File.Tares[0].Name, strings.Join(parts, ", "), what)
+	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.Tares[0].Name, strings.Join(parts, ", "), what)
 	f.gravity = zero
-	f.moved = append(f.moved, ingest.Warning{Path: f.File.Tares[1].Name, Code: code, Text: text})
+	f.moved = append(f.moved, ingest.Warning{Path: f.Tares[1].Name, Code: code, Text: text})
 
 	return zero, nil
 }
 
-// polar reads a recording without wind and returns its loads as a function of the angle.
-func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error) {
-	bal := f.Src.Ingest.Balance
-	reader, err := format.Open(tare.File.Open, f.Src.Options.In(ctx, tare.Name))
+// Polar reads a recording without wind and returns its loads as a function of the angle.
+func (b *Balance) Polar(ctx context.Context, tare Tare) (*dsp.Polar, error) {
+	bal := b.Campaign.Balance
+	reader, err := format.Open(tare.Path, b.Options.In(ctx, tare.Name))
 	if err != nil {
 		return nil, fault.Named(err, tare.Name)
 	}
@@ -120,7 +99,7 @@ func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error
 	unit := bal.AngleUnit
 	byAngle := bal.Tare.Interpolation != "mean"
 	if byAngle {
-		name, err := angleOf(f.Src, info, tare.Name)
+		name, err := b.angleOf(info, tare.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +120,7 @@ func (f *Loads) polar(ctx context.Context, tare plan.RawFile) (*dsp.Polar, error
 		angle = degrees(data[len(data)-1], unit)
 	}
 
-	p, err := dsp.NewPolar(bal.Tare.Interpolation, angle, f.Src.Matrix.Loads(data[:len(bal.Voltages)]))
+	p, err := dsp.NewPolar(bal.Tare.Interpolation, angle, b.Matrix.Loads(data[:len(bal.Voltages)]))
 	if err != nil {
 		return nil, fault.In(tare.Name, err)
 	}
@@ -191,9 +170,9 @@ func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path 
 
 // angleOf returns the name of the column of a recording without wind that contains its angle: the column that the
 // configuration names or, if the runs' angle is a condition, the only column in degrees or radians.
-func angleOf(src *plan.Source, info ingest.Info, name string) (string, error) {
-	bal := src.Ingest.Balance
-	if a := bal.Tare.Angle; a != "" || ingeststage.AngleColumn(bal, src.Conditions) {
+func (b *Balance) angleOf(info ingest.Info, name string) (string, error) {
+	bal := b.Campaign.Balance
+	if a := bal.Tare.Angle; a != "" || AngleColumn(bal, b.Conditions) {
 		return cmp.Or(a, bal.Angle), nil
 	}
 

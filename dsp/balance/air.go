@@ -1,4 +1,4 @@
-package dspstage
+package balance
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/ingeststage"
 )
 
 // addAir computes the flow and the air density from the columns of the flow's sensors.
@@ -70,8 +70,8 @@ func perRun(flow *setting.Flow, values []float64) []float64 {
 // dynamicPressure returns the dynamic pressure q of a run in Pa: one value, or one for each sample. It takes q from the
 // flow's sensor, or otherwise from the condition q_pa, or otherwise computes ½ρU². It corrects q for the blockage of
 // the tunnel's walls.
-func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recording, run *measured) ([]float64, error) {
-	bal := f.Src.Ingest.Balance
+func (f *Loads) dynamicPressure(res *recording.File, rec ingest.Recording, run *measured) ([]float64, error) {
+	bal := f.Campaign.Balance
 	density := run.density
 	if density == nil {
 		density = []float64{f.density(rec)}
@@ -121,7 +121,7 @@ func (f *Loads) density(rec ingest.Recording) float64 {
 		return dsp.AirDensity(pressure, temperature)
 	}
 
-	d := f.Src.DSP
+	d := f.Model
 	if d.DensityKgM3 == 0 && d.PressurePa > 0 {
 		return dsp.AirDensity(d.PressurePa, d.TemperatureC)
 	}

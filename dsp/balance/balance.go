@@ -1,12 +1,16 @@
-package ingeststage
+// Package balance turns the columns of a balance into outcomes: voltages into loads, loads into lift and drag, and
+// these into coefficients. It reads the file of the matrix and the recordings without wind. Forces are in N, moments in
+// N·m, pressures in Pa, angles in degrees.
+package balance
 
 import (
 	"slices"
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/internal/lists"
 )
 
 // Forces lists the roles of a balance's columns that the program turns into wind axes and divides into coefficients.
@@ -16,6 +20,47 @@ var Forces = []string{"lift_n", "drag_n", "fx_n", "fz_n"}
 // CoefficientOf contains the name of the coefficient that a force or a moment becomes.
 var CoefficientOf = map[string]string{
 	"lift_n": "cl", "drag_n": "cd", "mx_nm": "cl_roll", "my_nm": "cm", "mz_nm": "cn",
+}
+
+// Balance describes how the columns of a campaign's files become the outcomes of a balance.
+type Balance struct {
+	Campaign   *setting.Campaign // columns, their units, the axes, and the settings of the balance
+	Model      *dsp.Settings     // chord and span of the model, and the density of the air
+	Conditions []string          // conditions of the runs
+	Channels   []string          // columns that are read of each file, in the order of the samples
+	Matrix     *dsp.LoadMatrix   // loads of voltages; nil if the columns are outcomes
+	Forces     bool              // the columns are forces, and the matrix is the identity
+	Options    ingest.Options    // how recordings without wind are opened
+}
+
+// New returns the balance of a campaign whose runs have the given conditions. It replaces the settings of the balance
+// by a copy that contains the matrix of the balance's file, or the identity if the columns are forces. It returns a
+// *setting.Error about settings that do not fit together, and a *fault.Error about the file with the matrix.
+func New(campaign *setting.Campaign, model *dsp.Settings, conditions []string, project setting.Project) (*Balance,
+	error,
+) {
+	const other = "belongs to microphones"
+	switch {
+	case len(campaign.Columns) == 0:
+		return nil, setting.Errorf("", "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
+	case campaign.Microphones != nil:
+		return nil, setting.Errorf("microphones", other)
+	case campaign.Calibration != nil:
+		return nil, setting.Errorf("calibration", other)
+	}
+
+	if err := readMatrix(project, campaign); err != nil {
+		return nil, err
+	}
+
+	b := &Balance{Campaign: campaign, Model: model, Conditions: conditions}
+	b.Forces = addIdentityMatrix(campaign)
+	b.Channels = columnsRead(campaign, conditions)
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+
+	return b, nil
 }
 
 // SeriesNames lists the names of a balance's series: the names of its columns, with lift and drag for forces in body
@@ -53,13 +98,14 @@ func hasColumn(settings *setting.Campaign, role string) bool {
 	return ok
 }
 
-// checkBalance returns an error about balance settings that do not fit together. It stores the balance's matrix in src.
-func checkBalance(exp plan.Experiment, src *plan.Source) error {
-	const key = "ingest.columns"
-	settings := &src.Ingest
+// check returns a *setting.Error about settings of the balance that do not fit together. It stores the balance's
+// matrix.
+func (b *Balance) check() error {
+	const key = "columns"
+	settings := b.Campaign
 	for _, column := range settings.Columns {
 		if name, _ := Component(column.Value); name == "" {
-			return exp.Errorf(key+"."+column.Name, "expected the name of a column, found %q", column.Value)
+			return setting.Errorf(key+"."+column.Name, "expected the name of a column, found %q", column.Value)
 		}
 	}
 
@@ -68,22 +114,31 @@ func checkBalance(exp plan.Experiment, src *plan.Source) error {
 	complete := hasColumn(settings, "fx_n") && hasColumn(settings, "fz_n")
 	switch {
 	case settings.Axes == "body" && !complete:
-		return exp.Errorf(key,
+		return setting.Errorf(key,
 			"axes: body turns fx_n (aft) and fz_n (up) by alpha_deg into lift and drag; expected both among the columns")
 	case settings.Axes == "body" && wind:
-		return exp.Errorf(key, "lift_n and drag_n are wind axes, but axes is body")
+		return setting.Errorf(key, "lift_n and drag_n are wind axes, but axes is body")
 	case settings.Axes == "wind" && body:
-		return exp.Errorf(key,
+		return setting.Errorf(key,
 			"fx_n and fz_n are body axes; set axes: body (they are turned by alpha_deg), or name the columns lift_n and drag_n")
 	}
 
 	if settings.Balance != nil {
-		if err := checkLoads(exp, src); err != nil {
+		if err := b.checkLoads(); err != nil {
 			return err
 		}
 	}
 
-	d := exp.DSP
+	return nil
+}
+
+// CheckCoefficients returns a *setting.Error about settings of dsp if forces become coefficients and the columns and
+// conditions do not suffice for it.
+func (b *Balance) CheckCoefficients() error {
+	settings := b.Campaign
+	body := hasColumn(settings, "fx_n") || hasColumn(settings, "fz_n")
+	wind := hasColumn(settings, "lift_n") || hasColumn(settings, "drag_n")
+	d := b.Model
 	if d.ChordM <= 0 {
 		return nil
 	}
@@ -94,28 +149,28 @@ func checkBalance(exp plan.Experiment, src *plan.Source) error {
 			names = append(names, column.Name)
 		}
 
-		return exp.Errorf("dsp.chord_m",
+		return setting.Errorf("chord_m",
 			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", names)
 	}
 
-	if d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(settings, src.Conditions) {
-		return exp.Errorf("dsp",
+	if d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(settings, b.Conditions) {
+		return setting.Errorf("",
 			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
 	}
 
 	return nil
 }
 
-// checkLoads returns an error about settings of a balance of voltages that do not fit together. It stores the balance's
-// matrix in src.
-func checkLoads(exp plan.Experiment, src *plan.Source) error {
-	const key = "ingest.balance"
-	settings := &src.Ingest
+// checkLoads returns a *setting.Error about settings of a balance of voltages that do not fit together. It stores the
+// balance's matrix.
+func (b *Balance) checkLoads() error {
+	const key = "balance"
+	settings := b.Campaign
 	bal := settings.Balance
 	var err error
-	src.Matrix, err = dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
+	b.Matrix, err = dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
 	if err != nil {
-		return exp.Errorf(key, "%v", err)
+		return setting.Errorf(key, "%v", err)
 	}
 
 	isLoad := func(column setting.NamedString) bool {
@@ -123,17 +178,17 @@ func checkLoads(exp plan.Experiment, src *plan.Source) error {
 		return slices.Contains(bal.Components, name)
 	}
 	if !slices.ContainsFunc(settings.Columns, isLoad) {
-		return exp.Errorf("ingest.columns", "none of the columns is one of the balance's loads %v", bal.Components)
+		return setting.Errorf("columns", "none of the columns is one of the balance's loads %v", bal.Components)
 	}
 
 	if bal.ReferenceM != nil && !momentsMovable(settings) {
-		return exp.Errorf(key, "r × F of reference_m needs moments and the "+
+		return setting.Errorf(key, "r × F of reference_m needs moments and the "+
 			"forces along their axes: expected axes: body and mx_nm, my_nm or mz_nm among the columns, and fy_n for mx_nm "+
 			"where z is not 0 and for mz_nm where x is not 0")
 	}
 
-	if exp.DSP.ChordM > 0 && bal.Blockage == "" {
-		return exp.Errorf(key,
+	if b.Model.ChordM > 0 && bal.Blockage == "" {
+		return setting.Errorf(key,
 			"coefficients of a wind tunnel need the walls' blockage: expected blockage: none, or a number")
 	}
 
@@ -162,10 +217,10 @@ func Component(value string) (name string, sign float64) {
 	return strings.TrimPrefix(value, "+"), 1
 }
 
-// balanceColumns lists the columns that a balance's run is read from. Without a balance section they are the columns of
+// columnsRead lists the columns that a balance's run is read from. Without a balance section they are the columns of
 // the outcomes. With one they are the voltages, the columns of the angle and of the flow, and the columns of outcomes
 // that are not loads.
-func balanceColumns(settings *setting.Campaign, conditions []string) []string {
+func columnsRead(settings *setting.Campaign, conditions []string) []string {
 	var names []string
 	bal := settings.Balance
 	if bal == nil {
@@ -191,7 +246,7 @@ func balanceColumns(settings *setting.Campaign, conditions []string) []string {
 		}
 	}
 
-	return removeNames(unique(names), isEmpty)
+	return withoutEmpty(names)
 }
 
 // AngleColumn reports whether the balance's angle is a column of the files, and not one of the conditions.
@@ -214,4 +269,10 @@ func airKnown(settings *setting.Campaign, conditions []string) bool {
 	flow := settings.Balance.Flow
 
 	return flow.Quantity == "q_pa" || flow.Pressure != ""
+}
+
+// withoutEmpty lists the names in order, each once, without "".
+func withoutEmpty(names []string) []string {
+	_, distinct := lists.Index(names)
+	return slices.DeleteFunc(distinct, func(name string) bool { return name == "" })
 }

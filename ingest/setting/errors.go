@@ -1,0 +1,60 @@
+package setting
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"doubletake/ingest/spelling"
+)
+
+// Error is the error about a setting. A room that takes settings does not know where the user wrote them: who does adds
+// the place.
+type Error struct {
+	Key  string // the setting's name with points, such as "balance.tare.file"; "" means the whole section
+	Text string // the expected value, the value found, and the remedy
+}
+
+// Error returns the key and the text.
+func (e *Error) Error() string {
+	if e.Key == "" {
+		return e.Text
+	}
+
+	return e.Key + ": " + e.Text
+}
+
+// Errorf returns an Error about the setting with a key.
+func Errorf(key, format string, args ...any) *Error {
+	return &Error{Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
+// CheckOneOf returns an Error about a name that the setting with a key gives, unless the name is one of the known
+// names. The error consists of the name, the given text and the known names: "fan" is not a thing; the things are [a
+// b].
+func CheckOneOf(known []string, name, key, text string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+
+	return Errorf(key, "%q %s %v%s", name, text, known, spelling.DidYouMean(name, known))
+}
+
+// Project is the folder of a campaign and the file with its settings.
+type Project struct {
+	Path  string                // the file with the settings, for messages
+	Dir   string                // the folder at which relative paths start; "" is the working directory
+	Given func(key string) bool // reports whether the user wrote a setting, instead of leaving it at its default
+}
+
+// Resolve returns a path of the project relative to the working directory.
+func (p Project) Resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+
+	return filepath.Join(p.Dir, path)
+}
+
+// IsGiven reports whether the user wrote the setting with a key. Without Given no setting counts as written.
+func (p Project) IsGiven(key string) bool { return p.Given != nil && p.Given(key) }

@@ -1,0 +1,48 @@
+package dspstage
+
+import (
+	"context"
+
+	"doubletake/dsp/balance"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+)
+
+// CheckTares reads each recording without wind as the tasks of the runs will, and returns the first error.
+func CheckTares(ctx context.Context, ing ingeststage.Result) error {
+	r := ing.Recordings
+	if r == nil {
+		return nil
+	}
+
+	seen := map[string]bool{}
+	for _, file := range r.Files {
+		for _, t := range file.Tares {
+			if seen[t.Name] {
+				continue
+			}
+
+			seen[t.Name] = true
+			if _, err := r.Balance.Polar(ctx, tareOf(t)); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// loadsOf returns what computes the outcomes of a balance's channels in a file.
+func loadsOf(src *ingeststage.Source, file *ingeststage.File) *balance.Loads {
+	loads := &balance.Loads{Balance: src.Balance, Share: file.Share}
+	for _, tare := range file.Tares {
+		loads.Tares = append(loads.Tares, tareOf(tare))
+	}
+
+	return loads
+}
+
+// tareOf returns a file as a recording without wind.
+func tareOf(file plan.RawFile) balance.Tare {
+	return balance.Tare{Name: file.Name, Path: file.File.Open}
+}
