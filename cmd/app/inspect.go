@@ -15,6 +15,7 @@ import (
 	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/answer/predict"
 )
 
 // runInspect prints what a file contains: a recording, a table, a model or something else.
@@ -29,7 +30,7 @@ func runInspect(c *call) error {
 		return err
 	}
 
-	description, err := inspect.File(c.ctx, path, options)
+	description, err := c.describe(path, options)
 	if err != nil {
 		return unlessConfiguration(path, err)
 	}
@@ -57,6 +58,17 @@ func runInspect(c *call) error {
 	printInspection(c.stdout, description, drawn)
 
 	return nil
+}
+
+// describe describes the file at path, which the command's argument names. Models come from the session, which reads
+// them once.
+func (c *call) describe(path string, options ingest.Options) (*inspect.Description, error) {
+	models, err := inspect.Models(path, func() (*predict.Models, error) { return c.shared().open(c.arg(0)) })
+	if models != nil || err != nil {
+		return models, err
+	}
+
+	return inspect.File(c.ctx, path, options)
 }
 
 // checkInspected returns an error if a flag does not apply to the kind of the file: only a recording has channels, and

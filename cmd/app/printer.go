@@ -33,6 +33,12 @@ func (p *printer) Write(b []byte) (int, error) {
 
 	escaped := make([]byte, 0, len(text))
 	for len(text) > 0 {
+		if plain := leadingPlain(text); plain > 0 {
+			escaped = append(escaped, text[:plain]...)
+			text = text[plain:]
+			continue
+		}
+
 		if style := leadingStyle(text); showsStyles && style != "" {
 			escaped = append(escaped, style...)
 			text = text[len(style):]
@@ -54,6 +60,19 @@ func (p *printer) Write(b []byte) (int, error) {
 	}
 
 	return len(b), nil
+}
+
+// leadingPlain returns the number of printable ASCII characters, line ends and tabs with which a text begins. They never
+// need an escape.
+func leadingPlain(text []byte) int {
+	for i, b := range text {
+		isPrintable := b >= ' ' && b <= '~'
+		if !isPrintable && b != '\n' && b != '\t' {
+			return i
+		}
+	}
+
+	return len(text)
 }
 
 // leadingStyle returns the style with which a text begins, or "" if there is none.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"doubletake/pipeline"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/locate"
 	"doubletake/report/answer/predict"
 )
@@ -38,13 +39,13 @@ type reply struct {
 // asked for.
 type session map[string]*openModels
 
-// openModels are models with the state that their files had when they were read.
+// openModels are models with the state that their files and folders had when they were read.
 type openModels struct {
 	models *predict.Models
 	files  map[string]fileState
 }
 
-// fileState tells whether a file was written again.
+// fileState shows whether a file was written again, or whether a folder got or lost an entry.
 type fileState struct {
 	size int64
 	time time.Time
@@ -155,7 +156,8 @@ func (r request) writeFiles(dir string) ([]string, error) {
 	return words, nil
 }
 
-// open returns the models that path names. A session reads them once and again after one of their files was written.
+// open returns the models that path names. A session reads them once, and again if a file or a folder changed that a
+// command of a shell would read.
 func (s session) open(path string) (*predict.Models, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -172,7 +174,8 @@ func (s session) open(path string) (*predict.Models, error) {
 		return nil, err
 	}
 
-	s[key] = &openModels{models, states(models.Files())}
+	read := append(models.Files(), config.DefaultFile, path)
+	s[key] = &openModels{models, states(read)}
 
 	return models, nil
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,6 +66,87 @@ func TestSession(t *testing.T) {
 	assert.Zero(t, replies[3].Status, replies[3].Messages)
 	assert.Contains(t, replies[4].Messages, "this is a session already")
 	assert.Contains(t, replies[5].Messages, "no such file")
+}
+
+// Answers of a session are byte for byte those of the command alone, also when it answers again from what it keeps, and
+// after a result changed on disk: another network in a folder, and a second split that makes a name ambiguous. Expected
+// answers come from the command alone.
+func TestSessionAnswersAsCommand(t *testing.T) {
+	whole, _ := leftAlone(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
+	t.Chdir(dir)
+
+	split := filepath.Join("copied", "splits", "2-blades")
+	require.NoError(t, os.CopyFS(split, os.DirFS(filepath.Join("runs", "rotor", "splits", "2-blades"))))
+	require.NoError(t, os.WriteFile("c.csv", []byte("blades,rpm,theta_deg\n3,5000,0\n4,8000,30\n2,4000,-30\n"), 0o600))
+
+	lines := []string{
+		"predict rotor/2-blades --conditions c.csv --json --only calibrated",
+		"predict copied --conditions c.csv --csv --extrapolate",
+		"predict copied --at blades=3,rpm=5000,theta_deg=0 --level 0.8",
+		"inspect rotor --json",
+		"inspect copied --json",
+		"suggest rotor --count 2 --json",
+	}
+	s := session{}
+	same := func(when string) {
+		for _, line := range lines {
+			words := strings.Fields(line)
+			var stdout, stderr bytes.Buffer
+			status := run(words, &stdout, &stderr)
+			messages := strings.TrimPrefix(stderr.String(), "pipeline: ") // a session names no program
+			for _, call := range []string{"first", "second"} {
+				got := s.perform(context.WithValue(context.Background(), sessionKey{}, s), request{Arguments: words})
+				assert.Equal(t, reply{status, stdout.String(), messages}, got, "%s, %s call: %s", when, call, line)
+			}
+		}
+	}
+
+	same("as it was made")
+
+	require.NoError(t, os.RemoveAll(filepath.Join(split, "seed-1")))
+	same("without a network")
+
+	require.NoError(t, os.CopyFS(filepath.Join("copied", "splits", "another"), os.DirFS(split)))
+	same("with a second split")
+}
+
+// BenchmarkSession asks for ten conditions of the experiment drone of the main job, as the package doubletake of Python
+// does. It reports the median and the shortest call after the first.
+func BenchmarkSession(b *testing.B) {
+	configuration, err := os.ReadFile(filepath.Join(repository, "pipeline.yaml"))
+	require.NoError(b, err)
+
+	b.Chdir(b.TempDir())
+	require.NoError(b, os.WriteFile("pipeline.yaml", configuration, 0o600))
+
+	words := []string{"run", "--experiment", "drone", "--to", "train", "--progress", "none"}
+	require.Zero(b, run(words, io.Discard, os.Stderr))
+
+	table := "blades,rpm,theta_deg\n"
+	for i := range 10 {
+		table += fmt.Sprintf("%d,%d,%d\n", 3+i%2, 3000+300*i, -40+8*i)
+	}
+
+	s := session{}
+	ctx := context.WithValue(context.Background(), sessionKey{}, s)
+	ask := request{
+		Arguments: strings.Fields("predict drone/3-blades --json --only calibrated --conditions c.csv"),
+		Files:     map[string]string{"c.csv": table},
+	}
+	require.Zero(b, s.perform(ctx, ask).Status)
+
+	var calls []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		require.Zero(b, s.perform(ctx, ask).Status)
+		calls = append(calls, time.Since(began))
+	}
+
+	slices.Sort(calls)
+	b.ReportMetric(float64(calls[len(calls)/2].Microseconds())/1e3, "ms/median")
+	b.ReportMetric(float64(calls[0].Microseconds())/1e3, "ms/shortest")
 }
 
 // A line that is not a request ends a session with the status of wrong usage.

@@ -54,11 +54,14 @@ func withoutPath(err error) error {
 	return err
 }
 
-// LoadDefault reads a configuration as Load does. If path is "", it reads pipeline.yaml, or returns a file without
-// experiments if there is no pipeline.yaml.
+// DefaultFile is the configuration that commands read if none is named.
+const DefaultFile = "pipeline.yaml"
+
+// LoadDefault reads a configuration as Load does. If path is "", it reads DefaultFile, or returns a file without
+// experiments if there is no such file.
 func LoadDefault(path string) (*File, error) {
 	if path == "" {
-		path = "pipeline.yaml"
+		path = DefaultFile
 		if _, err := os.Stat(path); err != nil {
 			return &File{}, nil
 		}

@@ -4,9 +4,11 @@ package inspect
 import (
 	"context"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"doubletake/ingest"
@@ -54,13 +56,16 @@ func File(ctx context.Context, path string, options ingest.Options) (*Descriptio
 
 	size := info.Size()
 	switch {
-	case info.IsDir():
-		return describeModel(path, size)
+	case namesModels(path, info):
+		models, err := locate.Models(path)
+		if err != nil {
+			return nil, err
+		}
+
+		return describeModels(path, size, models), nil
 	case !info.Mode().IsRegular():
 		_, err := fault.Regular(path)
 		return nil, err
-	case strings.EqualFold(filepath.Ext(path), ".json"):
-		return describeModel(path, size)
 	}
 
 	// An Arrow file is a table if this program wrote it; others are recordings. The file may come from anywhere, so its
@@ -95,15 +100,33 @@ func describeRecording(ctx context.Context, path string, size int64, options ing
 	return description, nil
 }
 
-// describeModel describes the model at path, a file or a folder of the given size in bytes.
-func describeModel(path string, size int64) (*Description, error) {
-	models, err := locate.Models(path)
+// namesModels reports whether File takes the path for models: a folder, or a file of JSON.
+func namesModels(path string, info fs.FileInfo) bool {
+	isJSON := info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".json")
+	return info.IsDir() || isJSON
+}
+
+// Models describes what File describes if the path names models. open opens them: a program that inspects often can
+// keep them. For any other path, Models returns nil.
+func Models(path string, open func() (*predict.Models, error)) (*Description, error) {
+	info, err := os.Stat(path)
+	if err != nil || !namesModels(path, info) {
+		return nil, nil
+	}
+
+	models, err := open()
 	if err != nil {
 		return nil, err
 	}
 
+	return describeModels(path, info.Size(), models), nil
+}
+
+// describeModels describes models at path, a file or a folder of the given size in bytes.
+func describeModels(path string, size int64, models *predict.Models) *Description {
 	card := models.Card
 	card.Conditions = nil // there may be many, and the model's own file lists them
+	card.Inputs = slices.Clone(card.Inputs)
 	for i, input := range card.Inputs {
 		if math.IsInf(input.Min, 0) || math.IsInf(input.Max, 0) { // without a card the limits are unknown; JSON has no ∞
 			card.Inputs[i].Min = 0
@@ -119,7 +142,7 @@ func describeModel(path string, size int64) (*Description, error) {
 		model.Level = models.Honest.Calibration.Level
 	}
 
-	return &Description{Path: path, Kind: "model", Bytes: size, Model: model, Warnings: models.Warnings}, nil
+	return &Description{Path: path, Kind: "model", Bytes: size, Model: model, Warnings: models.Warnings}
 }
 
 // hasMagic reports whether a file begins with these bytes.

@@ -35,15 +35,16 @@ func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (tr
 	columns := len(m.Columns)
 	z := m.standardise(x)
 	p := triplets.NewPrediction(n * m.Outcomes)
-	blocks := (n + predictBlock - 1) / predictBlock
+	block := m.conditionsTogether(n)
+	blocks := (n + block - 1) / block
 	err := parallel.Try(m.workers, m.Outcomes*blocks, func(k int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
 		j := k / blocks
-		first := k % blocks * predictBlock
-		end := min(first+predictBlock, n)
+		first := k % blocks * block
+		end := min(first+block, n)
 
 		var blockLevel []int
 		if level != nil {
@@ -63,6 +64,20 @@ func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (tr
 	}
 
 	return p, nil
+}
+
+// fewestTogether is the smallest number of conditions for which another goroutine is worth its cost: it reads the whole
+// factor.
+const fewestTogether = 16
+
+// conditionsTogether returns how many of n conditions a goroutine predicts together. It divides the conditions among
+// the workers if there are fewer outcomes than workers. A prediction does not depend on the conditions that are
+// predicted together with it.
+func (m *Model) conditionsTogether(n int) int {
+	workers := max(m.workers, 1)
+	share := (n*m.Outcomes + workers - 1) / workers
+
+	return min(max(share, fewestTogether), predictBlock)
 }
 
 // unscale writes a standardised mean and variance of outcome j at the standardised condition z into place k of p, in

@@ -369,6 +369,7 @@ func Read(path string) (*Model, error) {
 
 	if m.Calibration != nil {
 		m.Calibration.Representation = m.Representation
+		m.Calibration.KeepTable()
 	}
 
 	return m, nil

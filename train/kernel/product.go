@@ -93,6 +93,11 @@ func pack(dst []float64, v View, rows, k, strip int) {
 			continue
 		}
 
+		if strip == tileRows && v.Col == 1 && i+strip <= rows {
+			packRows(d, v.From(i, 0), k)
+			continue
+		}
+
 		for r := range strip {
 			if i+r >= rows {
 				for l := range k {
@@ -107,6 +112,26 @@ func pack(dst []float64, v View, rows, k, strip int) {
 				offset += v.Col
 			}
 		}
+	}
+}
+
+// packRows fills dst with the first tileRows rows of v, column by column. v.Col is 1, and a row has k numbers. It reads
+// all rows at a time, because large factors are packed anew for each product.
+func packRows(dst []float64, v View, k int) {
+	var rows [tileRows][]float64
+	for r := range rows {
+		rows[r] = v.Data[r*v.Row:][:k]
+	}
+
+	r0, r1, r2, r3, r4, r5 := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+	for l := range r0 {
+		d := dst[l*tileRows:][:tileRows]
+		d[0] = r0[l]
+		d[1] = r1[l]
+		d[2] = r2[l]
+		d[3] = r3[l]
+		d[4] = r4[l]
+		d[5] = r5[l]
 	}
 }
 

@@ -2,7 +2,6 @@ package predict
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func (m *Models) derivation() *derivation {
 		return m.derived
 	}
 
-	source := pairs.Source{Path: filepath.Join(m.splitDir(), "..", "..", "triplets.arrow")}
+	source := pairs.Source{Path: m.tripletsFile()}
 	found, err := source.Open(nil)
 	if err != nil { // models can be copied without the table
 		return m.derived

@@ -34,9 +34,12 @@ func (m *Models) splitDir() string {
 // HonestFile returns the path of the split's calibrated model.
 func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), honest.File) }
 
-// Files returns the paths of all files that Open may have read.
+// Files returns the paths of all files that Open and derivation may have read, and of the folders that decide which
+// files Open reads.
 func (m *Models) Files() []string {
-	paths := []string{m.HonestFile(), m.metricsFile()}
+	split := m.splitDir()
+	splits := filepath.Dir(split)
+	paths := []string{m.HonestFile(), m.metricsFile(), m.tripletsFile(), split, splits, filepath.Dir(splits)}
 	for _, path := range m.Paths {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), card.File))
 	}
@@ -47,6 +50,11 @@ func (m *Models) Files() []string {
 // metricsFile returns the path of the numbers of the experiment's report.
 func (m *Models) metricsFile() string {
 	return report.MetricsPath(filepath.Join(m.splitDir(), "..", ".."))
+}
+
+// tripletsFile returns the path of the pairs that the models were trained on.
+func (m *Models) tripletsFile() string {
+	return filepath.Join(m.splitDir(), "..", "..", "triplets.arrow")
 }
 
 // readHonest sets the calibrated model of the split, if there is one. It ignores the model of another split, which

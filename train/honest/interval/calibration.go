@@ -168,6 +168,7 @@ type Calibration struct {
 	Units  []UnitScale `json:"left_out_units,omitempty"` // scales that were learned from left-out units of the design
 
 	index *designIndex // of Design; nil without a design, and after encoding/gob read the calibration
+	kept  *keptTable   // see KeepTable; copies share it; nil: no table is kept
 
 	Representation *form.Choice `json:"-"` // stored with the model, next to the calibration
 }

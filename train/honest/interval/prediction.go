@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"sync"
 
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
@@ -124,7 +125,9 @@ func (c *Calibration) Predict(x, z []float64, queries []Query, raw triplets.Pred
 // is faster for many conditions.
 func (c *Calibration) PredictLevel(x, z []float64, queries []Query, raw triplets.Prediction) *Prediction {
 	p := c.positions(x, z, queries, raw)
-	table := c.Scale.Table(c.Level)
+	table, release := c.kept.use(c.Scale, c.Level)
+	defer release()
+
 	var m scale.Mixture
 	for k := range raw.Mu {
 		s := c.Deviation[k%p.Out]
@@ -137,6 +140,37 @@ func (c *Calibration) PredictLevel(x, z []float64, queries []Query, raw triplets
 	}
 
 	return p
+}
+
+// KeepTable makes c keep the table of half widths that PredictLevel computes. A program that predicts often, such as a
+// session, needs the same points of the table again.
+func (c *Calibration) KeepTable() { c.kept = &keptTable{} }
+
+// keptTable is the table of half widths that PredictLevel used last.
+type keptTable struct {
+	inUse sync.Mutex // locked while PredictLevel uses the table
+
+	// The law and the level of the table:
+	scale *scale.Scale
+	level float64
+	table *scale.Table
+}
+
+// use returns the kept table if it has this law and level, and keeps a new table otherwise. The caller calls release
+// when it no longer uses the table. If another goroutine uses the kept table, or k is nil, use returns a table that is
+// not kept.
+func (k *keptTable) use(law *scale.Scale, level float64) (table *scale.Table, release func()) {
+	if k == nil || !k.inUse.TryLock() {
+		return law.Table(level), func() {}
+	}
+
+	if k.scale != law || k.level != level {
+		k.scale = law
+		k.level = level
+		k.table = law.Table(level)
+	}
+
+	return k.table, k.inUse.Unlock
 }
 
 // positions returns a prediction whose intervals and variances are still to be set. It panics if the slices do not fit
