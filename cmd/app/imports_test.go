@@ -83,7 +83,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"report/content report/findings report/pairs report/variants ingest/table ingest/... dsp train/... " +
+		"report/content report/findings report/pairs report/variants ingest/table ingest/... dsp dsp/... train/... " +
 		"report internal/parallel"},
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
 		"report/pairs"},
