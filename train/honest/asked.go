@@ -30,7 +30,7 @@ func (l Learner) ask(ctx context.Context, t trainingGroups, m *Model, base *gp.M
 	a.rows, q.Rows, a.held = leftRows(t, m)
 	a.units = newLeftUnits(t, m)
 	for _, set := range a.units.sets {
-		q.Units = append(q.Units, set.units)
+		q.Units = append(q.Units, set)
 	}
 
 	if slices.Contains(t.set.Part, triplets.Test) {

@@ -23,14 +23,19 @@ const (
 
 // leftUnits are the units of a design that are left out.
 type leftUnits struct {
-	design *interval.Design // nil: no units are left out
-	sets   []unitSet
+	design  *interval.Design // nil: no units are left out
+	sets    []unitSet        // no two sets have the same units
+	factors []unitFactors    // in the order of the calibration's scales
 }
 
-// unitSet holds the units of one set of factors.
-type unitSet struct {
-	factors []int   // numbers of the factors; nil: the units are single conditions
-	units   [][]int // by unit: the places of its rows among the training rows
+// unitSet holds units that are left out in turn: for each unit the places of its rows among the training rows.
+type unitSet [][]int
+
+// unitFactors are factors whose combinations of values are the units of a set. Several lists of factors can have the
+// same set: a thing and its properties divide the conditions alike. The set is then left out once.
+type unitFactors struct {
+	numbers []int // of the factors; nil: the units are single conditions
+	set     int   // place in leftUnits.sets
 }
 
 // newLeftUnits returns the units that are left out to learn their scales. There are none if the process averages
@@ -48,11 +53,22 @@ func newLeftUnits(t trainingGroups, m *Model) leftUnits {
 	left := leftUnits{design: design}
 	for _, factors := range append([][]int{nil}, design.Subsets(m.Condition)...) {
 		if units := unitsLeftOut(design.Units(factors), rows); len(units) >= scale.MinGroups {
-			left.sets = append(left.sets, unitSet{factors, units})
+			left.add(factors, units)
 		}
 	}
 
 	return left
+}
+
+// add adds factors with their units.
+func (l *leftUnits) add(factors []int, units unitSet) {
+	place := slices.IndexFunc(l.sets, func(known unitSet) bool { return slices.EqualFunc(known, units, slices.Equal) })
+	if place < 0 {
+		place = len(l.sets)
+		l.sets = append(l.sets, units)
+	}
+
+	l.factors = append(l.factors, unitFactors{factors, place})
 }
 
 // learn sets the design of c and the scales of its units, from the predictions of the units of each set. Without a
@@ -62,16 +78,21 @@ func (l leftUnits) learn(t trainingGroups, c *interval.Calibration, predictions 
 		return
 	}
 
-	var scales []interval.UnitScale
+	var bySet []interval.UnitScale
 	for k, set := range l.sets {
 		var left []LeftOut
-		for u, places := range set.units {
+		for u, places := range set {
 			held := Held{Rows: lists.Rows(t.train, 1, places)}
 			left = append(left, newUnit(t.set, held, predictions[k][u]))
 		}
 
-		s := unitScale(left, c)
-		s.Factors = l.design.Names(set.factors)
+		bySet = append(bySet, unitScale(left, c))
+	}
+
+	var scales []interval.UnitScale
+	for _, factors := range l.factors {
+		s := bySet[factors.set]
+		s.Factors = l.design.Names(factors.numbers)
 		scales = append(scales, s)
 	}
 

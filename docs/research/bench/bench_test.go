@@ -88,3 +88,15 @@ func TestWholeProcesses(t *testing.T) {
 	python(t, "numpy, scipy.signal")
 	shows(t, "", []string{"pipeline least ", "scipy    least "}, "bench/engine/whole.sh", "1")
 }
+
+func TestScale(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "pipeline")
+	build := exec.Command("go", "build", "-o", program, "./cmd/pipeline")
+	build.Dir = filepath.Join("..", "..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+
+	words := []string{"| 504 rows × 18 outcomes, six splits |", "| 2,000 rows × 50 outcomes, ten splits |"}
+	shows(t, "", words, "go", "run", "./bench/scale", "-short", "-only", "504x18,2000x50x10", program)
+}
