@@ -14,7 +14,9 @@ var imports = []struct{ of, may string }{
 	// The four packages that do the work exchange plain values.
 	{"dsp", "dsp/... ingest/fault"},
 	// The rooms of dsp that read recordings take settings and recordings of ingest.
-	{"dsp/balance", "dsp ingest/..."},
+	{"dsp/background", "dsp dsp/calibration ingest ingest/..."},
+	{"dsp/balance", "dsp ingest ingest/..."},
+	{"dsp/calibration", "dsp ingest ingest/..."},
 	{"dsp/kernel", ""},
 	{"ingest", "ingest/..."},
 	{"ingest/fault", ""},

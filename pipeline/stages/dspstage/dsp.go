@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/dsp/background"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
@@ -295,7 +296,7 @@ func (s *stage) writeTriplets(job *engine.Job, all *joined, points plan.Points, 
 	}
 
 	if b := s.rec.Ingest.Background; b != nil && !b.Subtract {
-		all.notes = append(all.notes, FileNotes{Warnings: warnHigh(s.exp.File.Path, all.triplets)})
+		all.notes = append(all.notes, FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.triplets)})
 	}
 
 	if s.exp.DSP.Couples {

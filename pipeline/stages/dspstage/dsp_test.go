@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
@@ -18,9 +21,6 @@ import (
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const rotorTable = "file,blades,rpm\na.npy,2,3000\nb.npy,2,3010\n"
@@ -390,27 +390,4 @@ func TestNothingLeft(t *testing.T) {
 		notes := append(slices.Repeat([]FileNotes{skipped}, n), FileNotes{})
 		assert.Equal(t, want, nothingLeft(notes), "%d files", n)
 	}
-}
-
-// Recordings returns the recordings of the background that have the channel. A channel that none has, and another unit,
-// are errors.
-func TestBackgroundRecordings(t *testing.T) {
-	bg := &Background{Channels: []backgroundChannel{
-		{File: "q1.wav", Name: "m1", Unit: "Pa", Seconds: 3},
-		{File: "q2.wav", Name: "m1", Unit: "Pa", Seconds: 5},
-		{File: "q1.wav", Name: "m2", Unit: "V"},
-	}}
-
-	list, err := bg.Recordings("m1", "Pa", "a.wav")
-	require.NoError(t, err)
-	require.Len(t, list, 2)
-	assert.Equal(t, "q2.wav", list[1].File)
-	assert.Equal(t, 5.0, list[1].Seconds)
-
-	_, err = bg.Recordings("m2", "Pa", "a.wav")
-	assert.ErrorContains(t, err,
-		`a.wav: channel m2: expected levels in the unit of the background's recording q1.wav, "V", found "Pa"`)
-
-	_, err = bg.Recordings("m3", "Pa", "a.wav")
-	assert.ErrorContains(t, err, "a.wav: channel m3: expected this channel in the background's recordings, found m1, m2")
 }

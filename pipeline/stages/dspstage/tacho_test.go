@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/dsp/background"
+	"doubletake/dsp/calibration"
 )
 
 // pulses returns 8 s of a tachometer with this many pulses a second, at 1 kHz.
@@ -83,7 +86,10 @@ func TestBackgroundAdd(t *testing.T) {
 	assert.Equal(t, "x/dsp/background", planned.Background.Task)
 
 	var bg Background
-	require.NoError(t, bg.add(context.Background(), b.Source, nil, "q.npy", b.File.Resolve("q.npy")))
+	reading := background.Reading{
+		Options: b.Options, Grouping: b.Grouping, Chain: &calibration.Chain{Settings: b.Source.Ingest.Calibration},
+	}
+	require.NoError(t, bg.Add(context.Background(), reading, "q.npy", b.File.Resolve("q.npy")))
 
 	require.Len(t, bg.Channels, 1)
 	channel := bg.Channels[0]

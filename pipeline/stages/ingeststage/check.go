@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"doubletake/dsp"
+	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
@@ -40,13 +41,9 @@ func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (Result, []i
 		return r, nil, nil
 	}
 
-	var calibrations []Sensitivity
-	if r.Recordings.Calibrator != nil {
-		var err error
-		calibrations, err = measureCalibrator(ctx, exp, r.Recordings.Source)
-		if err != nil {
-			return r, nil, err
-		}
+	chain, err := r.Recordings.measureChain(ctx, exp)
+	if err != nil {
+		return r, nil, err
 	}
 
 	n := len(r.Recordings.Files)
@@ -54,7 +51,7 @@ func CheckFiles(ctx context.Context, exp plan.Experiment, r Result) (Result, []i
 	files := make([]*FileResult, n)
 	errs := make([]error, n)
 	parallel.Do(runtime.GOMAXPROCS(0), n, func(i int) {
-		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, calibrations)
+		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, chain)
 	})
 
 	warnings, err := r.gather(files, errs)
@@ -123,7 +120,7 @@ func checkConstant(exp plan.Experiment, path string, pairTable *campaign.PairTab
 
 // checkFile checks file i as its task would read it, and adds warnings that only concern the check. It reads all
 // samples if whole is true, and few otherwise.
-func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, calibrations []Sensitivity) (*FileResult,
+func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, chain *calibration.Chain) (*FileResult,
 	error,
 ) {
 	if err := ctx.Err(); err != nil {
@@ -131,7 +128,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, calibrati
 	}
 
 	rd := &reader{
-		src: r.Source, calibrations: calibrations, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole,
+		src: r.Source, chain: chain, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole,
 	}
 	res, err := rd.read(ctx)
 	if err != nil {

@@ -41,12 +41,12 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 
 // runFile reads a file and writes its result.
 func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*Reading]) error {
-	calibrations, err := Sensitivities(src, job)
+	chain, err := src.Chain(job)
 	if err != nil {
 		return err
 	}
 
-	rd := &reader{src: src, calibrations: calibrations, file: f, path: f.Path(job), held: f.Held(job)}
+	rd := &reader{src: src, chain: chain, file: f, path: f.Path(job), held: f.Held(job)}
 	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
 	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
 		rd.reading = NewReading()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
@@ -73,9 +74,9 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 		return err
 	}
 
-	files, err = r.findCalibrator(exp, files)
+	files, err = calibration.Find(&r.Ingest, exp.Project(), files)
 	if err != nil {
-		return err
+		return exp.Located("ingest", err)
 	}
 
 	files, err = r.takeTarePatterns(exp, files)

@@ -68,7 +68,7 @@ func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 // read reads a file of the campaign as its task does; reading may be nil.
 func read(b *ingested, i int, reading *Reading) (*FileResult, error) {
 	f := b.Recordings.Files[i]
-	r := &reader{src: b.Recordings.Source, reading: reading, file: f, path: f.File.Open}
+	r := &reader{src: b.Recordings.Source, chain: b.Recordings.chain(nil), reading: reading, file: f, path: f.File.Open}
 	return r.read(context.Background())
 }
 

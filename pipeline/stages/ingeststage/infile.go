@@ -39,7 +39,7 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 		columns = append(columns, values)
 	}
 
-	run, err := WholeFile(r.info, group)
+	run, err := campaign.WholeFile(r.info, group)
 	if err != nil {
 		return nil, group, err
 	}
@@ -67,17 +67,6 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 	}
 
 	return t, group, nil
-}
-
-// WholeFile returns all samples of an open file as one run without conditions.
-func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
-	group.Own = nil
-	runs, _, err := campaign.Assemble(info, nil, nil, group)
-	if err != nil {
-		return ingest.Run{}, err
-	}
-
-	return runs[0], nil
 }
 
 // conditionValues reads the values of a condition from an array of the file, or one value from an attribute. It returns

@@ -76,8 +76,8 @@ type File struct {
 
 	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
 	Tares []plan.RawFile
-	// Share is the place of the runs between the two tares: near 0 after the first tare, near 1 before the second. It is
-	// 0 if no drift is taken out.
+	// Share is the place of the runs between the two tares: near 0 after the first tare, near 1 before the second. It
+	// is 0 if no drift is taken out.
 	Share float64
 
 	Result  engine.Dep                // its FileResult
@@ -115,7 +115,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		return Result{}, err
 	}
 
-	doubts = append(doubts, rec.checkChains(exp.File.Path)...)
+	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
 	res := Result{
 		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Construction, Recordings: rec,
 		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.warnings...),

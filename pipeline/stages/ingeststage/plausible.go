@@ -1,7 +1,6 @@
 package ingeststage
 
 import (
-	"maps"
 	"slices"
 
 	"doubletake/ingest"
@@ -64,23 +63,4 @@ func checkSettings(exp plan.Experiment) ([]ingest.Warning, error) {
 	}
 
 	return warnings, nil
-}
-
-// checkChains returns a warning about the first gain or sensitivity of a microphone that is unlikely or impossible in
-// its unit.
-func (r *Recordings) checkChains(path string) []ingest.Warning {
-	for _, name := range slices.Sorted(maps.Keys(r.Chains)) {
-		bound, known := units.BoundOf(name)
-		if !known {
-			continue
-		}
-
-		for _, entry := range r.Chains[name] {
-			if doubt, _ := bound.Check(entry.Value); doubt != "" {
-				return []ingest.Warning{ingest.Warn(path, recording.Implausible, "%s of channel %s: %s", name, entry.Name, doubt)}
-			}
-		}
-	}
-
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/dsp/balance"
+	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
@@ -20,14 +21,14 @@ import (
 
 // reader reads one raw file.
 type reader struct {
-	src          *Source
-	calibrations []Sensitivity // by the calibrator's recordings; nil without a calibrator
-	reading      *Reading      // keeps results for stage dsp; nil if they are not wanted
-	file         File
-	path         string // the path that opens the file
-	held         []byte // the contents; nil if they are not in memory
-	check        bool   // check whether the file can be used; statistics are not of the whole run
-	ends         bool   // with check: read only the first and the last second
+	src     *Source
+	chain   *calibration.Chain // how samples become physical units
+	reading *Reading           // keeps results for stage dsp; nil if they are not wanted
+	file    File
+	path    string // the path that opens the file
+	held    []byte // the contents; nil if they are not in memory
+	check   bool   // check whether the file can be used; statistics are not of the whole run
+	ends    bool   // with check: read only the first and the last second
 
 	rd   ingest.Reader // the open file
 	info ingest.Info   // its header, without warnings
@@ -236,12 +237,12 @@ func (r *reader) load(ctx context.Context, an *dsp.Analyser, pass *stats.Pass, c
 func (r *reader) runResult(run ingest.Run, sums []stats.Summary) (RunResult, error) {
 	rr := RunResult{Run: run}
 	for i, ch := range rr.Channels() {
-		s, err := ScaleOf(r.src, r.calibrations, r.info, ch)
+		s, err := r.chain.Scale(r.info, ch)
 		if err != nil {
 			return RunResult{}, err
 		}
 
-		if r.calibrations != nil {
+		if r.chain.Measured != nil {
 			rr.Spread = append(rr.Spread, s.SpreadDB)
 		}
 

@@ -69,15 +69,3 @@ func convertConditions(src *Source, conditions map[string]float64, labels map[st
 
 	return src.Derive.AddConditions(conditions, labels)
 }
-
-// soundUnit returns the factor from a microphone's unit to Pa or V, Pa or V, and the text of the conversion, if the
-// stated unit is another unit of pressure or voltage, such as mPa, psi or mV. Otherwise the factor is 1.
-func soundUnit(stated string) (factor float64, unit, how string) {
-	for _, name := range []string{"p_pa", "p_v"} {
-		if conversion, err := units.ToName(name, stated); err == nil && conversion.Original != "" {
-			return conversion.Scale, conversion.Unit, conversion.String()
-		}
-	}
-
-	return 1, stated, ""
-}

@@ -1,4 +1,4 @@
-package dspstage
+package background
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 // worthDB is the smallest error of a level in dB that is worth a warning.
 const worthDB = 0.1
 
-// warnHigh returns a warning by how much the levels of bands and sums read high because the background is not
-// subtracted. path is the configuration. Lines are not judged: their floor, which contains the background's noise, is
-// subtracted.
-func warnHigh(path string, triplets *table.Table) []ingest.Warning {
+// WarnHigh returns a warning by how much the levels of bands and sums read high because the background is not
+// subtracted. path is the file that the warning names. Lines are not judged: their floor, which contains the
+// background's noise, is subtracted.
+func WarnHigh(path string, triplets *table.Table) []ingest.Warning {
 	var high []float64 // errors in dB
 	hidden := 0        // levels that are not above the background
 	for _, column := range triplets.Columns {

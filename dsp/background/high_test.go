@@ -1,4 +1,4 @@
-package dspstage
+package background
 
 import (
 	"testing"
@@ -27,24 +27,24 @@ func TestWarnHigh(t *testing.T) {
 	}
 	const want = "the background is not subtracted: levels of bands and sums read high by 0.5 to 3.0 dB, in the median " +
 		"by 1.3 dB; background: {…, subtract: true} subtracts it"
-	warnings := warnHigh("p.yaml", tableOf(levels))
+	warnings := WarnHigh("p.yaml", tableOf(levels))
 	require.Len(t, warnings, 1)
 	assert.Equal(t, want, warnings[0].Text)
 	assert.Equal(t, "background-high", warnings[0].Code)
 
 	levels["l_125hz_db_2"][0] = 49
-	warnings = warnHigh("p.yaml", tableOf(levels))
+	warnings = WarnHigh("p.yaml", tableOf(levels))
 	require.Len(t, warnings, 1)
 	assert.Contains(t, warnings[0].Text, "by 0.5 to 3.0 dB, in the median by 0.5 dB, 1 level not above the background")
 
-	assert.Empty(t, warnHigh("p.yaml", tableOf(map[string][]float64{
+	assert.Empty(t, WarnHigh("p.yaml", tableOf(map[string][]float64{
 		"l_125hz_db_1": {53}, "l_125hz_db_background_1": {20},
 	})), "33 dB above the background")
-	assert.Empty(t, warnHigh("p.yaml", tableOf(map[string][]float64{
+	assert.Empty(t, WarnHigh("p.yaml", tableOf(map[string][]float64{
 		"bpf1_db_1": {53}, "bpf1_db_background_1": {50}, "bpf1_db_rho_db_1": {20},
 	})), "lines: their floor is subtracted")
 
-	warnings = warnHigh("p.yaml", tableOf(map[string][]float64{"oaspl_power_1": {4}, "oaspl_power_background_1": {1}}))
+	warnings = WarnHigh("p.yaml", tableOf(map[string][]float64{"oaspl_power_1": {4}, "oaspl_power_background_1": {1}}))
 	require.Len(t, warnings, 1)
 	assert.Contains(t, warnings[0].Text, "read high by 1.2 to 1.2 dB", "powers: 10 lg(4/3)")
 }

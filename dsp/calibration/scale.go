@@ -1,0 +1,137 @@
+package calibration
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
+)
+
+// Scale turns the samples of a channel into its unit.
+type Scale struct {
+	Factor   float64
+	Unit     string  // after multiplication with Factor
+	How      string  // where the factor comes from
+	SpreadDB float64 // loudest over quietest block of the calibrator's recording; 0 without a calibrator
+}
+
+// Chain describes how the samples of a campaign's channels become physical units.
+type Chain struct {
+	Settings *setting.Calibration             // the chain that all channels have; nil if it is not known
+	Values   map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of single channels
+	Table    string                           // the table of microphones that states Values, for texts
+	Columns  bool                             // the channels are columns of a balance, whose units are kept
+	Measured []Sensitivity                    // by the calibrator's recordings; nil without a calibrator
+}
+
+// Scale returns the scale of channel ch of a file. It comes from the calibrator's recordings, or from the settings and
+// the table of microphones if there are none. It returns a *fault.Error about a channel whose unit does not fit.
+func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
+	gainDB, err := c.value("gain_db", info, ch)
+	if err != nil {
+		return Scale{}, err
+	}
+
+	own, err := c.value("sensitivity_v_per_pa", info, ch)
+	if err != nil {
+		return Scale{}, err
+	}
+
+	gain := math.Pow(10, gainDB/20)
+	gainText := ""
+	if gainDB != 0 {
+		gainText = fmt.Sprintf("; gain of this channel %g dB", gainDB)
+	}
+
+	if c.Measured != nil {
+		sensitivity, err := sensitivityOf(c.Measured, info, ch)
+		if err != nil {
+			return Scale{}, err
+		}
+
+		return Scale{
+			Factor: sensitivity.PaPerUnit / gain, Unit: "Pa", How: sensitivity.text() + gainText, SpreadDB: sensitivity.SpreadDB,
+		}, nil
+	}
+
+	stated := info.Channels[ch].Unit
+	toSound := 1.0 // from the unit of the file to Pa or V
+	note := ""
+	if !c.Columns {
+		toSound, stated, note = soundUnit(stated)
+	}
+
+	var chain setting.Calibration
+	if c.Settings != nil {
+		chain = *c.Settings
+	}
+
+	how := chain.Text()
+	if own > 0 { // the table of microphones states a sensitivity, which wins over the configuration's
+		chain.SensitivityVPerPa = own
+		how += fmt.Sprintf("; %g V/Pa by %s", own, c.Table)
+	}
+
+	factor, unit, err := chain.Factor(stated)
+	if err != nil {
+		return Scale{}, fault.At(info.Path, "channel "+info.Channels[ch].Name, "", err.Error(), "")
+	}
+
+	return Scale{Factor: factor * toSound / gain, Unit: unit, How: strings.Trim(note+"; "+how+gainText, "; ")}, nil
+}
+
+// value returns a value of a channel's measuring chain, as the table of microphones and the configuration state
+// it: its sensitivity_v_per_pa, or the sum of its gain_db. It returns 0 if neither states the value.
+func (c *Chain) value(name string, info ingest.Info, ch int) (float64, error) {
+	sum := 0.0
+	for _, e := range c.Values[name] {
+		k, err := ingest.FindChannel(info, e.Name)
+		if err != nil {
+			return 0, err
+		}
+
+		if k == ch {
+			sum += e.Value
+		}
+	}
+
+	return sum, nil
+}
+
+// soundUnit returns the factor from a microphone's unit to Pa or V, Pa or V, and the text of the conversion, if the
+// stated unit is another unit of pressure or voltage, such as mPa, psi or mV. Otherwise the factor is 1.
+func soundUnit(stated string) (factor float64, unit, how string) {
+	for _, name := range []string{"p_pa", "p_v"} {
+		if conversion, err := units.ToName(name, stated); err == nil && conversion.Original != "" {
+			return conversion.Scale, conversion.Unit, conversion.String()
+		}
+	}
+
+	return 1, stated, ""
+}
+
+// Implausible returns a warning about the first gain or sensitivity of a microphone that is unlikely or impossible in
+// its unit. path is the file that the warning names.
+func (c *Chain) Implausible(path string) []ingest.Warning {
+	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+		bound, known := units.BoundOf(name)
+		if !known {
+			continue
+		}
+
+		for _, entry := range c.Values[name] {
+			if doubt, _ := bound.Check(entry.Value); doubt != "" {
+				return []ingest.Warning{ingest.Warn(path, recording.Implausible, "%s of channel %s: %s", name, entry.Name, doubt)}
+			}
+		}
+	}
+
+	return nil
+}
