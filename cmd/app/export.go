@@ -18,7 +18,7 @@ func runExport(c *call) error {
 		return usage("pipeline export wants --format: one of %s", strings.Join(export.Formats(), ", "))
 	}
 
-	source, err := locate.Path(c.arg(0))
+	source, err := locate.Result(c.arg(0))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,12 @@ func runInspect(c *call) error {
 		return usage("%v", err)
 	}
 
-	path, err := locate.Path(c.arg(0))
+	find := locate.Path
+	if filepath.Ext(c.arg(0)) == "" { // the name of a result; files of data have an ending
+		find = locate.Result
+	}
+
+	path, err := find(c.arg(0))
 	if err != nil {
 		return err
 	}

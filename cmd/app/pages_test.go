@@ -37,7 +37,7 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 				"budget":                       "takes RESULT, found",
 				"budget runs/raw --level 2":    "--level of pipeline budget wants a number",
 				"budget runs/raw --pool speed": "--pool: runs/raw has no condition",
-				"budget runs/none":             "expected an experiment, its folder",
+				"budget runs/none":             "the folders there are raw",
 			},
 		},
 		{

@@ -5,7 +5,6 @@ package locate
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/report/pairs"
@@ -14,57 +13,66 @@ import (
 // Pairs finds pairs. name is an experiment of the configuration, EXPERIMENT/SPLIT, the folder of either, which mean all
 // pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2. configuration is the path
 // of a configuration. If it is "", Pairs reads pipeline.yaml if there is one. experiment is nil if the configuration
-// does not have it. If the name means nothing, the source has the path that was looked for.
+// does not have it. Pairs returns a *fault.Error if the name means
+// nothing.
 func Pairs(name, configuration string) (source pairs.Source, experiment *config.Experiment, err error) {
 	file, err := config.LoadDefault(configuration)
 	if err != nil {
 		return pairs.Source{}, nil, err
 	}
 
-	source, experiment = find(file, name)
+	source, experiment, err = find(file, name)
+	if err != nil {
+		return pairs.Source{}, nil, err
+	}
+
 	source.Name = name
 	source.Stated = experiment.Stated()
-	source.Hint = experiments(file)
 
 	return source, experiment, nil
 }
 
 // find returns the source of the pairs that a name means, and their experiment.
-func find(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
+func find(file *config.File, name string) (source pairs.Source, experiment *config.Experiment, err error) {
 	if _, err := os.Stat(name); err != nil {
 		return findExperiment(file, name)
 	}
 
 	source = pairs.FromPath(name)
 	if source.Dir == "" {
-		return source, nil
+		return source, nil, nil
 	}
 
-	return source, file.Experiment(filepath.Base(source.Dir))
+	return source, file.Experiment(filepath.Base(source.Dir)), nil
 }
 
 // findExperiment returns the path, the folder and the split of the pairs of an experiment of the configuration.
-func findExperiment(file *config.File, name string) (source pairs.Source, experiment *config.Experiment) {
+func findExperiment(file *config.File, name string) (source pairs.Source, experiment *config.Experiment, err error) {
 	experiment, split := experimentOf(file, name)
 	if experiment == nil {
-		return pairs.Source{Path: name}, nil
+		return pairs.Source{}, nil, unknown(file, name)
+	}
+
+	if err := checkSplit(file, experiment, split); err != nil {
+		return pairs.Source{}, nil, err
 	}
 
 	workdir := file.Resolve(file.Workdir)
 	owner := filepath.Join(workdir, experiment.Owner("dsp"))
 	if _, err := os.Stat(owner); err != nil {
-		return pairs.Source{Path: owner}, nil
+		return pairs.Source{Path: owner}, nil, nil
 	}
 
 	source = pairs.FromPath(owner)
 	source.Dir = filepath.Join(workdir, experiment.Name)
 	source.Split = split
 
-	return source, experiment
+	return source, experiment, nil
 }
 
 // Path returns the path of a result: the name itself if it is a path, or the folder of that experiment of pipeline.yaml
-// or of that EXPERIMENT/SPLIT.
+// or of that EXPERIMENT/SPLIT. It returns any other name unchanged, and a *fault.Error if the experiment has no such
+// split.
 func Path(name string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
@@ -80,6 +88,10 @@ func Path(name string) (string, error) {
 		return name, nil
 	}
 
+	if err := checkSplit(file, experiment, split); err != nil {
+		return "", err
+	}
+
 	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name)
 	if split != "" {
 		dir = filepath.Join(dir, "splits", filepath.FromSlash(split))
@@ -88,9 +100,9 @@ func Path(name string) (string, error) {
 	return dir, nil
 }
 
-// Folder returns the folder of a result: its Path, or the folder that an Arrow table of the result lies in.
+// Folder returns the folder of a result: its path by Result, or the folder that an Arrow table of the result lies in.
 func Folder(name string) (string, error) {
-	path, err := Path(name)
+	path, err := Result(name)
 	if err != nil {
 		return "", err
 	}
@@ -126,18 +138,4 @@ func experimentOf(file *config.File, name string) (experiment *config.Experiment
 	}
 
 	return nil, ""
-}
-
-// experiments returns the names of the experiments of a configuration as the end of a hint, or "" if there are none.
-func experiments(file *config.File) string {
-	var names []string
-	for _, experiment := range file.Experiments {
-		names = append(names, experiment.Name)
-	}
-
-	if names == nil {
-		return ""
-	}
-
-	return "; the experiments of " + file.Path + " are " + strings.Join(names, ", ")
 }

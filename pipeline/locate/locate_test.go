@@ -102,13 +102,13 @@ func TestOpen(t *testing.T) {
 func TestOpenNothing(t *testing.T) {
 	project(t)
 
-	source, _, err := locate.Pairs("fin", "")
-	require.NoError(t, err)
+	_, _, err := locate.Pairs("fin", "")
+	assert.ErrorContains(t, err, "the experiments of pipeline.yaml are fan, wing")
 
-	_, err = source.Open(nil)
-	assert.ErrorContains(t, err, "expected an experiment, its folder, a triplets.arrow or a table of pairs, found none")
+	_, _, err = locate.Pairs("fan/x=2", "")
+	assert.ErrorContains(t, err, `expected a split of fan, found none of the name "x=2" (its splits are x=1)`)
 
-	source, _, err = locate.Pairs("no.csv", "")
+	source, _, err := locate.Pairs("no.csv", "")
 	require.NoError(t, err)
 
 	_, err = source.Open(nil)

@@ -27,7 +27,6 @@ type Source struct {
 	Dir    string   // folder of the experiment; "" if the pairs are from a table
 	Split  string   // the split that the name states; all pairs of the experiment are read; "": none
 	Stated []string // conditions that the configuration of the experiment names
-	Hint   string   // end of the advice if there is nothing at Path
 }
 
 // tripletsArrow is the table of pairs in the folder of an experiment.
@@ -74,7 +73,7 @@ func (s Source) Open(texts []string) (*Pairs, error) {
 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.At(s.Path, "", "an experiment, its folder, a triplets.arrow or a table of pairs", "none",
-			"pipeline run writes the pairs of an experiment"+s.Hint)
+			"pipeline run writes the pairs of an experiment")
 	}
 
 	if err != nil {
