@@ -34,6 +34,9 @@ var imports = []struct{ of, may string }{
 	{"train/honest/scale", "train/kernel train/numbers"},
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
+	// What is trained and judged, with the conditions of a campaign and the words of its messages.
+	{"train/experiment", "ingest/condition ingest/spelling train train/form train/holdout train/honest " +
+		"train/honest/interval train/honest/scale train/triplets"},
 	{"train/results", "ingest/table ingest/units internal/kv train train/baseline train/honest/interval train/score " +
 		"train/triplets"},
 	{"train/numbers", ""},
@@ -81,7 +84,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/fault " +
-		"ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/form train/holdout train/honest"},
+		"ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/experiment " +
+		"train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +

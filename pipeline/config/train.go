@@ -120,6 +120,6 @@ func (t *Train) validateSplits(key string, fail failFunc) {
 	fail.when(len(t.Splits) == 0, key, "expected at least one split, found none")
 
 	for _, s := range t.Splits {
-		s.validate(key+"."+s.Name, fail)
+		validateSplit(s, key+"."+s.Name, fail)
 	}
 }

@@ -12,14 +12,8 @@ import (
 	"doubletake/report/pairs"
 )
 
-// Points contains the set points of conditions, by the conditions' names.
-type Points map[string]condition.SetPoints
-
-// Find returns the set point of a condition's value and its text. ok is false if the value has no set point.
-func (p Points) Find(condition string, value float64) (nominal float64, text string, ok bool) {
-	found, ok := p[condition].Find(value)
-	return found.Nominal, found.String(), ok
-}
+// Points contains the set points of conditions. Its methods need the configuration.
+type Points condition.Points
 
 // Settings returns the tolerances and the known set points as a part of a task's key.
 func (p Points) Settings(tolerances []config.NamedString) []kv.Pair {

@@ -35,7 +35,7 @@ const version = 54
 
 // weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
 // show for each split, and from the search for far runs.
-func (x *experiment) weight() float64 {
+func (x *stage) weight() float64 {
 	conditions, _ := x.ing.Size()
 	return 0.2 + 7e-4*min(conditions, 1000)*float64(len(x.splits)) + x.trained.FarSeconds()
 }
@@ -47,7 +47,7 @@ func ReportTask(experiment string) string { return experiment + "/report" }
 // metrics and figures.
 func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) error {
 	exp.Train.Splits = trained.Splits
-	x := &experiment{exp: exp, ing: ing, trip: trip, trained: trained}
+	x := &stage{exp: exp, ing: ing, trip: trip, trained: trained}
 	for _, split := range exp.Train.Splits {
 		switch {
 		case len(exp.Train.Inputs) == 0: // nothing is trained
@@ -85,8 +85,8 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, tra
 	return nil
 }
 
-// experiment makes the report of one experiment from the results of the stages before.
-type experiment struct {
+// stage makes the report of one experiment from the results of the stages before.
+type stage struct {
 	exp     plan.Experiment
 	ing     ingeststage.Result
 	trip    dspstage.Result
@@ -97,7 +97,7 @@ type experiment struct {
 }
 
 // dependencies lists the outputs of other tasks that the report reads.
-func (x *experiment) dependencies() []engine.Dep {
+func (x *stage) dependencies() []engine.Dep {
 	deps := append([]engine.Dep{x.trip.Triplets, x.trip.Notes}, x.ing.Results...)
 	for _, d := range []*engine.Dep{x.trip.Spectra, x.ing.Index, x.trip.Background} {
 		if d != nil {
@@ -124,7 +124,7 @@ func (x *experiment) dependencies() []engine.Dep {
 }
 
 // local returns the part of the task's key that is not a setting of any stage.
-func (x *experiment) local() []kv.Pair {
+func (x *stage) local() []kv.Pair {
 	local := append(plan.Stated(x.exp.Meta()), kv.Pair{Key: "pairs", Value: x.ing.PairKind})
 	local = append(local, config.Flatten("about", x.exp.About)...)
 	if across, _ := x.exp.Across(); across != "" {
@@ -140,7 +140,7 @@ func (x *experiment) local() []kv.Pair {
 }
 
 // run judges the models and writes the report.
-func (x *experiment) run(ctx context.Context, job *engine.Job) error {
+func (x *stage) run(ctx context.Context, job *engine.Job) error {
 	tab, err := readTable(job, x.trip.Triplets)
 	if err != nil {
 		return err
@@ -215,13 +215,13 @@ func (x *experiment) run(ctx context.Context, job *engine.Job) error {
 }
 
 // subtractsBackground reports whether the background is subtracted from levels.
-func (x *experiment) subtractsBackground() bool {
+func (x *stage) subtractsBackground() bool {
 	background := x.exp.Ingest.Background
 	return background != nil && background.Subtract
 }
 
 // collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
-func (x *experiment) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings.Findings, error) {
+func (x *stage) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings.Findings, error) {
 	var found findings.Findings
 	found.AddPlanned(x.ing.Warnings)
 	for _, dep := range x.ing.Results {
@@ -270,7 +270,7 @@ func addNotes(found *findings.Findings, notes dspstage.FileNotes) {
 }
 
 // warn adds the warnings and the suspects of the report, the worst first.
-func (x *experiment) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
+func (x *stage) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
 	set triplets.Set, splits []content.Split, found *findings.Findings,
 ) error {
 	effects := findings.Effects{Splits: e.Splits, Runs: e.Runs, Set: set}
@@ -305,7 +305,7 @@ func readTable(job *engine.Job, dep engine.Dep) (*table.Table, error) {
 }
 
 // addData adds the spectra, the quality and the background of the recordings to the data of the page.
-func (x *experiment) addData(job *engine.Job, data *content.Data, found findings.Findings) error {
+func (x *stage) addData(job *engine.Job, data *content.Data, found findings.Findings) error {
 	if x.trip.Spectra != nil {
 		spectra, err := readTable(job, *x.trip.Spectra)
 		if err != nil {
@@ -340,7 +340,7 @@ func (x *experiment) addData(job *engine.Job, data *content.Data, found findings
 }
 
 // finalModels describes the models that were trained on all rows, in one text for each.
-func (x *experiment) finalModels(job *engine.Job, e report.Experiment) (texts []string, err error) {
+func (x *stage) finalModels(job *engine.Job, e report.Experiment) (texts []string, err error) {
 	for _, split := range x.final {
 		var calibration *interval.Calibration
 		for _, dep := range honestDeps(x.exp, split) {
@@ -359,7 +359,7 @@ func (x *experiment) finalModels(job *engine.Job, e report.Experiment) (texts []
 }
 
 // pairsFrom describes in words how y1 and y2 come about.
-func (x *experiment) pairsFrom() string {
+func (x *stage) pairsFrom() string {
 	if x.ing.Construction == nil {
 		return "The pairs were read from a table as they are"
 	}
@@ -367,10 +367,10 @@ func (x *experiment) pairsFrom() string {
 }
 
 // isToy reports whether the simulated toy made the pairs.
-func (x *experiment) isToy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
+func (x *stage) isToy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
 
 // describe returns the report with the description of its data and settings, and without results.
-func (x *experiment) describe(tab *table.Table) report.Experiment {
+func (x *stage) describe(tab *table.Table) report.Experiment {
 	exp := x.exp
 	e := report.Experiment{
 		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
@@ -388,7 +388,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 }
 
 // settings returns the sections of the configuration that the results depend on.
-func (x *experiment) settings() [][]kv.Pair {
+func (x *stage) settings() [][]kv.Pair {
 	exp := x.exp
 	return [][]kv.Pair{
 		plan.Settings("ingest", exp.Ingest), plan.Settings("dsp", exp.DSP),

@@ -10,6 +10,7 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/report/content"
 	"doubletake/report/pairs"
+	"doubletake/train/experiment"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
@@ -19,7 +20,7 @@ import (
 // honestDeps lists the result of the task that calibrates a split on left-out groups. It returns nil if the split is
 // not calibrated.
 func honestDeps(exp plan.Experiment, split config.Split) []engine.Dep {
-	if _, absent := trainstage.HonestCondition(exp.Train.Honest, split, exp.Train.Splits); absent != "" {
+	if _, absent := experiment.HonestCondition(exp.Train.Honest, split, exp.Train.Splits); absent != "" {
 		return nil
 	}
 	return []engine.Dep{{Task: trainstage.HonestID(exp, split.Name), Output: trainstage.HonestData}}
@@ -39,7 +40,7 @@ func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep
 }
 
 // splitSets returns the set of the report, divided by each split that holds something out.
-func (x *experiment) splitSets(set triplets.Set, tab *table.Table) ([]content.Split, error) {
+func (x *stage) splitSets(set triplets.Set, tab *table.Table) ([]content.Split, error) {
 	var splits []content.Split
 	for _, split := range x.splits {
 		divided, err := trainstage.Split(x.exp, set, tab, split)
@@ -54,14 +55,14 @@ func (x *experiment) splitSets(set triplets.Set, tab *table.Table) ([]content.Sp
 }
 
 // trainedOn returns what was trained on a split.
-func (x *experiment) trainedOn(job *engine.Job, split config.Split, divided content.Split) (content.Trained, error) {
+func (x *stage) trainedOn(job *engine.Job, split config.Split, divided content.Split) (content.Trained, error) {
 	trained := content.Trained{Split: divided, Seeds: x.exp.Train.Seeds}
 	trained.Read = func(seed int) (content.Seed, error) { return readSeed(x.exp, job, split, seed) }
 	if x.exp.Train.Honest.Base == "none" {
 		return trained, nil
 	}
 
-	if _, absent := trainstage.HonestCondition(x.exp.Train.Honest, split, nil); absent != "" {
+	if _, absent := experiment.HonestCondition(x.exp.Train.Honest, split, nil); absent != "" {
 		trained.Honest = &interval.Result{Absent: absent}
 		return trained, nil
 	}

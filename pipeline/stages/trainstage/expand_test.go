@@ -117,7 +117,8 @@ func TestExpandOfOtherExperiment(t *testing.T) {
 	assert.Empty(t, got)
 }
 
-// expand calls planner.expand for an experiment.
+// expand expands the splits of an experiment.
 func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
-	return (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient)
+	expanded, err := experimentOf(b.Experiment, &b.Ing).Expand(splits, lenient)
+	return expanded, keyed(b.Experiment, "train", err)
 }

@@ -11,6 +11,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/experiment"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/leftout"
@@ -34,21 +35,21 @@ func HonestID(exp plan.Experiment, split string) string { return exp.ID("train",
 
 // honestTask adds the task that calibrates a split on left-out groups, unless the split has none. left lists the
 // trainings without a group whose models are calibrated; it is nil if a process is fitted.
-func (pl *planner) honestTask(split config.Split, left *leftOut) {
+func (pl *planner) honestTask(split config.Split, left *experiment.LeftOut) {
 	tr := pl.exp.Train
-	condition, absent := HonestCondition(tr.Honest, split, tr.Splits)
+	condition, absent := experiment.HonestCondition(tr.Honest, split, tr.Splits)
 	if absent != "" {
 		return
 	}
 
-	learner := pl.learner(split, condition)
+	learner := pl.experiment.Learner(split, condition)
 	dep := pl.trip.Triplets
 	cfg := pl.honestSettings(learner)
 	local := pl.honestLocal(split, condition, learner)
 	t := pl.exp.Add(&engine.Task{
 		ID: HonestID(pl.exp, split.Name), Stage: "train", Split: split.Name, Version: honestVersion, Config: cfg,
 		Local: pl.stated(local),
-		Deps:  []engine.Dep{dep}, Weight: pl.honestWeight(),
+		Deps:  []engine.Dep{dep}, Weight: pl.experiment.HonestWeight(),
 	})
 
 	if left != nil {
@@ -56,9 +57,9 @@ func (pl *planner) honestTask(split config.Split, left *leftOut) {
 			t.Weight = 1
 		}
 
-		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel})
-		for _, s := range left.inTurn() {
-			t.Deps = append(t.Deps, engine.Dep{Task: s.task(pl.exp), Output: leftOutModel})
+		t.Deps = append(t.Deps, engine.Dep{Task: subsetTask(pl.exp, left.Full), Output: leftOutModel})
+		for _, s := range left.InTurn() {
+			t.Deps = append(t.Deps, engine.Dep{Task: subsetTask(pl.exp, s), Output: leftOutModel})
 		}
 	}
 
@@ -75,8 +76,8 @@ func (pl *planner) honestTask(split config.Split, left *leftOut) {
 type calibration struct {
 	*planner
 	split    config.Split
-	grouped  honest.Learner // knows the groups
-	left     *leftOut       // trainings that the models come from; nil for a process
+	grouped  honest.Learner      // knows the groups
+	left     *experiment.LeftOut // trainings that the models come from; nil for a process
 	settings []kv.Pair
 	local    []kv.Pair
 }
@@ -91,7 +92,8 @@ func (c *calibration) run(ctx context.Context, job *engine.Job) error {
 
 	across, _ := c.exp.Across()
 	between := honest.Across(set.Of(triplets.Train), across)
-	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left out.
+	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left
+	// out.
 	triplets.Apart(&set, groups)
 
 	model, prediction, err := c.calibrate(ctx, job, learner, c.left, set, groups)
@@ -140,7 +142,7 @@ func (c *calibration) writeTables(job *engine.Job, model *honest.Model, set trip
 func (pl *planner) honestLocal(split config.Split, condition string, learner honest.Learner) []kv.Pair {
 	tr := pl.exp.Train
 	local := []kv.Pair{
-		split.Setting(),
+		splitSetting(split),
 		{Key: "groups", Value: condition},
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
@@ -174,16 +176,16 @@ func (pl *planner) honestLocal(split config.Split, condition string, learner hon
 }
 
 // calibrate fits a process and calibrates it, or calibrates the models of the left-out trainings if there are any.
-func (pl *planner) calibrate(ctx context.Context, job *engine.Job, learner honest.Learner, left *leftOut,
+func (pl *planner) calibrate(ctx context.Context, job *engine.Job, learner honest.Learner, left *experiment.LeftOut,
 	set triplets.Set, groups []float64,
 ) (*honest.Model, *interval.Prediction, error) {
 	if left == nil {
 		return learner.Process(ctx, set, groups)
 	}
 
-	return left.calibrate(ctx, learner, set, groups, func(s subset) (*honest.Model, error) {
+	return left.Calibrate(ctx, learner, set, groups, func(s experiment.Subset) (*honest.Model, error) {
 		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
-		return model, plan.ReadJSON(job.Input(s.task(pl.exp), leftOutModel), model.Ensemble)
+		return model, plan.ReadJSON(job.Input(subsetTask(pl.exp, s), leftOutModel), model.Ensemble)
 	})
 }
 
@@ -193,12 +195,12 @@ func (pl *planner) calibrate(ctx context.Context, job *engine.Job, learner hones
 func (r Result) CalibrateWithout(ctx context.Context, job *engine.Job, split config.Split,
 	isLeft func(run, recording string) bool,
 ) (*interval.Record, error) {
-	condition, absent := HonestCondition(r.exp.Train.Honest, split, nil)
+	condition, absent := experiment.HonestCondition(r.exp.Train.Honest, split, nil)
 	if absent != "" || r.exp.Train.Honest.Base != "gp" {
 		return nil, nil
 	}
 
-	learner := r.learner(split, condition)
+	learner := r.experiment.Learner(split, condition)
 	set, groups, err := readGroups(r.exp, job, r.trip.Triplets, split, &learner)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline/stages/stagetest"
-	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 
 	"github.com/stretchr/testify/assert"
@@ -183,39 +182,4 @@ func TestLabelErrors(t *testing.T) {
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
 		assert.ErrorContains(t, err, c.want)
 	}
-}
-
-// Runs have offsets in a process that has the offsets of one label. With the offsets of two labels they have none.
-func TestOffsetsOfRuns(t *testing.T) {
-	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
-	pl := &planner{exp: b.Experiment, ing: b.Ing}
-	things := honest.Settings{Base: "gp", Labels: true}
-	assert.Equal(t, []string{"propeller", honest.Runs}, pl.offsets("propeller", things), "offsets of things")
-	assert.Empty(t, pl.offsets("rpm", honest.Settings{Base: "gp"}), "offsets of a setting")
-	assert.Empty(t, pl.offsets("propeller", honest.Settings{Base: "ensemble", Labels: true}), "offsets of networks")
-
-	pl.ing.Labels = append(pl.ing.Labels, "day")
-	pl.exp.Ingest.Occasions = []string{"day"}
-	assert.Equal(t, []string{"propeller", "day"}, pl.offsets("propeller", things), "offsets of things and days")
-}
-
-// Each diameter has one pitch, so that the diameters number propellers. They do not if the user names the groups.
-func TestNumberedThings(t *testing.T) {
-	b := labelledBy(t, "{inputs: [rpm], splits: {each: propeller}}", byPropeller(true))
-	pl := &planner{exp: b.Experiment, ing: b.Ing}
-	pl.exp.Train.Inputs = []string{"diameter_in", "pitch_in", "rpm"}
-	pl.ing.Known = nil
-	for i := range 8 {
-		values := map[string]float64{"diameter_in": float64(8 + i/2), "pitch_in": float64(4 + i/2%2), "rpm": float64(i % 2)}
-		pl.ing.Known = append(pl.ing.Known, condition.Values{Numbers: values})
-	}
-
-	names, err := pl.numberedThings()
-	require.NoError(t, err)
-	assert.Equal(t, []string{"diameter_in"}, names)
-
-	pl.exp.Train.Honest.Groups = "diameter_in"
-	names, err = pl.numberedThings()
-	require.NoError(t, err)
-	assert.Empty(t, names)
 }

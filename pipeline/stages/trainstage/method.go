@@ -11,6 +11,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/experiment"
 	"doubletake/train/honest"
 	"doubletake/train/results"
 	"doubletake/train/triplets"
@@ -51,7 +52,7 @@ func (pl *planner) methodTask(settings reads, split config.Split, name string, k
 		seed: plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k)),
 	}
 	work.local = []kv.Pair{
-		split.Setting(),
+		splitSetting(split),
 		{Key: "method", Value: name},
 		{Key: "seed", Value: strconv.FormatUint(work.seed, 10)},
 	}
@@ -65,7 +66,7 @@ func (pl *planner) methodTask(settings reads, split config.Split, name string, k
 		work.leaveGroupsOut()
 	}
 
-	weight := pl.weight()
+	weight := pl.experiment.Weight()
 	if info.Members {
 		work.local = append(work.local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 		weight *= float64(tr.Members)
@@ -100,8 +101,8 @@ func (m *methodTraining) leaveGroupsOut() {
 	settings.Base = "gp" // a method has groups also if the calibration has no base
 
 	// Without a condition the method leaves out no groups, whatever the reason is.
-	condition, _ := HonestCondition(settings, m.split, m.exp.Train.Splits)
-	m.grouped = m.learner(m.split, condition)
+	condition, _ := experiment.HonestCondition(settings, m.split, m.exp.Train.Splits)
+	m.grouped = m.experiment.Learner(m.split, condition)
 	groups := fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, m.grouped.Blocks, m.grouped.Labels,
 		m.grouped.Tolerance)
 	m.local = append(m.local, kv.Pair{Key: "groups", Value: groups})
@@ -120,9 +121,9 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	data, err := m.trainingPart(m.split, set)
+	data, err := m.experiment.TrainingPart(m.split, set)
 	if err != nil {
-		return err
+		return keyed(m.exp, "train", err)
 	}
 
 	model, err := method.Fit(ctx, data, m.seed)

@@ -4,45 +4,24 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/ingest/spelling"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
+	"doubletake/train/experiment"
 	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
 // Outcomes returns the names of the outcomes that the experiment is trained on: the ones that the configuration names,
 // or otherwise the outcomes of the table of triplets that vary. If none varies, it returns all.
 func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
-	all := pairs.Outcomes(t)
-	if err := checkOutcomes(exp, all); err != nil {
-		return nil, err
-	}
+	isConstant := func(outcome string) bool { return pairs.Constant(t, outcome) }
+	outcomes, err := settingsOf(exp).ChooseOutcomes(pairs.Outcomes(t), isConstant)
 
-	if chosen := exp.Train.Outcomes; len(chosen) > 0 {
-		return chosen, nil
-	}
-
-	vary := slices.DeleteFunc(slices.Clone(all), func(outcome string) bool { return pairs.Constant(t, outcome) })
-	if len(vary) > 0 {
-		return vary, nil
-	}
-
-	return all, nil
-}
-
-// checkOutcomes returns an error if the configuration names an outcome that is not among all.
-func checkOutcomes(exp plan.Experiment, all []string) error {
-	for _, name := range exp.Train.Outcomes {
-		if !slices.Contains(all, name) {
-			return exp.Errorf("train.outcomes",
-				"%q is not an outcome of this experiment, which has %v%s", name, all, spelling.DidYouMean(name, all))
-		}
-	}
-
-	return nil
+	return outcomes, keyed(exp, "train", err)
 }
 
 // Triplets reads the inputs and outcomes that the experiment is trained on from a table of triplets.
@@ -72,43 +51,93 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 
 // Split returns a set with the part of every row in a split, and with the scale of the split's training part. t is the
 // table that the set was read from.
-func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split config.Split) (triplets.Set, error) {
-	held, err := heldOut(exp, split.Test, t)
-	if err != nil {
-		return triplets.Set{}, err
-	}
-
-	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-	test := rowsWith(held, true)
-	for _, i := range test {
-		set.Part[i] = triplets.Test
-	}
-
-	if err := checkSides(exp, split, len(test), "triplets", pairs.AtSetPoints{Table: t}); err != nil {
-		return triplets.Set{}, err
-	}
-
-	triplets.Apart(&set, set.Part)
-	set.Scale = triplets.Identity(set.Out)
-	if exp.Train.Standardise {
-		train := set.Of(triplets.Train)
-		set.Scale = train.OutcomeScale()
-	}
-
-	return set, nil
-}
-
-// heldOut reports for each row of a table of triplets whether a rule holds it out, by its set points.
-func heldOut(exp plan.Experiment, rule holdout.Holdout, t *table.Table) ([]bool, error) {
+func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split experiment.Split) (triplets.Set, error) {
 	points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
 	if err != nil {
-		return nil, err
+		return triplets.Set{}, err
 	}
 
-	held, err := holdout.AtSetPoints(rule, points.Find).Held(pairs.AtSetPoints{Table: t})
+	divided, err := settingsOf(exp).Divide(set, pairs.AtSetPoints{Table: t}, condition.Points(points), split)
+
+	return divided, keyed(exp, "train", err)
+}
+
+// SplitTable returns the rows of t that take part in a split, as a table and as a set with its parts. All rows take
+// part except in an inner split, which ignores the rows that its outer split holds out.
+func SplitTable(exp plan.Experiment, t *table.Table, split experiment.Split) (*table.Table, triplets.Set, error) {
+	if split.Ignored != nil {
+		points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
+		if err != nil {
+			return nil, triplets.Set{}, err
+		}
+
+		kept, err := experiment.Kept(split, pairs.AtSetPoints{Table: t}, condition.Points(points))
+		if err != nil {
+			return nil, triplets.Set{}, err
+		}
+
+		t = t.Select(kept)
+	}
+
+	all, err := Triplets(exp, t)
 	if err != nil {
-		return nil, fmt.Errorf("read triplets: %w", err)
+		return nil, triplets.Set{}, err
 	}
 
-	return held, nil
+	set, err := Split(exp, all, t, split)
+	if err != nil {
+		return nil, triplets.Set{}, err
+	}
+
+	return t, set, nil
+}
+
+// readSplit reads a table of triplets and returns the rows that take part in a split, as a table and as a set with its
+// parts.
+func readSplit(exp plan.Experiment, job *engine.Job, dep engine.Dep, split experiment.Split) (
+	*table.Table, triplets.Set, error,
+) {
+	t, err := table.Read(job.Input(dep.Task, dep.Output))
+	if err != nil {
+		return nil, triplets.Set{}, err
+	}
+
+	return SplitTable(exp, t, split)
+}
+
+// readGroups reads the triplets of a split, and the value of each row's condition by which groups are left out. The
+// values of a label are the places of its names in learner.Names.
+//
+// readGroups completes the learner: it sets Names to the names in the table if they were not planned, and the names of
+// each offset by row.
+func readGroups(exp plan.Experiment, job *engine.Job, dep engine.Dep, split experiment.Split, learner *honest.Learner) (
+	triplets.Set, []float64, error,
+) {
+	t, set, err := readSplit(exp, job, dep, split)
+	if err != nil {
+		return triplets.Set{}, nil, err
+	}
+
+	if c := t.Column(learner.Condition); learner.Names == nil && c != nil && c.Strings != nil {
+		learner.Names = holdout.Distinct(c.Strings)
+	}
+
+	learner.Offsets = slices.Clone(learner.Offsets)
+	for k, label := range learner.Offsets {
+		if label.Name == learner.Condition {
+			continue // its names are the groups' names
+		}
+
+		learner.Offsets[k].Names, err = t.Strings(label.Name)
+		if err != nil {
+			return triplets.Set{}, nil, fmt.Errorf("read triplets: %w", err)
+		}
+	}
+
+	groups, err := experiment.Coordinates(pairs.AtSetPoints{Table: t}, learner.Condition, learner.Names)
+	if err != nil {
+		return triplets.Set{}, nil, exp.Errorf("train.honest.groups", "%v", err)
+	}
+
+	return set, groups, nil
 }

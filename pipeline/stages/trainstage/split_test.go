@@ -16,6 +16,8 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/report/pairs"
+	"doubletake/train/experiment"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -104,7 +106,7 @@ e   e#1       3008       50      55`)
 	assert.Equal(t, []float64{2400, 3000, 2400, 1200, 3000}, set.SetPoints)
 	assert.Equal(t, []float64{2400, 2994, 2408.4, 1200, 3008}, set.X)
 
-	groups, err := coordinates(tab, "rpm", nil)
+	groups, err := experiment.Coordinates(pairs.AtSetPoints{Table: tab}, "rpm", nil)
 	require.NoError(t, err)
 	assert.Equal(t, set.SetPoints, groups, "values of the groups")
 }
@@ -278,17 +280,17 @@ func TestCheckSplitsAccepted(t *testing.T) {
 	require.NoError(t, checked(known(t, nine, []string{"rpm", "blades"})), "all conditions are unknown")
 }
 
-// A batch that the file sets must not exceed the training set; the default may.
-func TestCheckBatch(t *testing.T) {
+// A batch that the file sets must not exceed the training set; the default may. The error has the place in the file.
+func TestBatchOfTheFile(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
-	split := b.Train.Splits[0]
-	assert.ErrorContains(t, checkBatch(b.Experiment, split, 31),
-		"pipeline.yaml:6:40: experiments.x.train.optimizer.batch: "+
-			`expected up to 31 triplets, which the training set of split "s" has, found 32`)
-	require.NoError(t, checkBatch(b.Experiment, split, 32))
+	assert.True(t, settingsOf(b.Experiment).BatchStated)
+
+	err := &experiment.SettingError{Setting: "optimizer.batch", Text: "expected up to 31 triplets"}
+	assert.ErrorContains(t, keyed(b.Experiment, "train", err),
+		"pipeline.yaml:6:40: experiments.x.train.optimizer.batch: expected up to 31 triplets")
 
 	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
-	require.NoError(t, checkBatch(silent.Experiment, split, 5), "the default batch is larger")
+	assert.False(t, settingsOf(silent.Experiment).BatchStated)
 }
 
 // checked calls CheckSplits for an experiment.
@@ -390,7 +392,7 @@ func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 	require.NoError(t, err)
 
 	names := holdout.Distinct(tab.Column("Day").Strings)
-	groups, err := coordinates(tab, "Day", names)
+	groups, err := experiment.Coordinates(pairs.AtSetPoints{Table: tab}, "Day", names)
 	require.NoError(t, err)
 
 	learner := honest.Learner{Settings: b.Train.Honest, Condition: "Day", Names: names}

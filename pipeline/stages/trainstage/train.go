@@ -13,15 +13,17 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/card"
-	"doubletake/train/honest/scale"
+	"doubletake/train/experiment"
 	"doubletake/train/results"
 )
 
@@ -57,9 +59,8 @@ type planner struct {
 	all  reads     // the settings that every training reads
 	cfg  []kv.Pair // all as a part of a task's key
 
-	prior    scale.Prior // the prior of the scale of new groups, if the configuration names a file with it
-	numbered []string    // inputs whose values are the numbers of things
-	subsets  []subset    // sets of rows on which networks are trained without a group
+	experiment *experiment.Experiment // what is trained
+	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
 }
 
 // Plan adds a task for each split and seed, the tasks of the methods that are compared with the networks, and the
@@ -73,9 +74,10 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 		return result, nil
 	}
 
-	result.Splits, err = pl.expand(exp.Train.Splits, false)
+	pl.experiment = experimentOf(exp, &pl.ing)
+	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, false)
 	if err != nil {
-		return Result{}, err
+		return Result{}, keyed(exp, "train", err)
 	}
 
 	for i, asked := range exp.Asked {
@@ -86,13 +88,13 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 	}
 
 	pl.exp.Train.Splits = result.Splits
-	pl.prior, err = readPrior(exp)
+	pl.experiment.Splits = result.Splits
+	pl.experiment.Prior, err = readPrior(exp)
 	if err != nil {
 		return Result{}, err
 	}
 
-	pl.numbered, err = pl.numberedThings()
-	if err != nil {
+	if err := pl.experiment.NumberThings(); err != nil {
 		return Result{}, err
 	}
 
@@ -104,21 +106,21 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 	}
 
 	for _, split := range result.Splits {
-		inner, err := pl.inner(split)
+		inner, err := pl.experiment.Inner(split, exp.Select.Condition)
 		if err != nil {
-			return Result{}, err
+			return Result{}, keyed(exp, "select", err)
 		}
 
 		result.Inner[split.Name] = inner
 		pl.splitTasks(split, inner, left[split.Name])
 	}
 
-	return result, pl.checkSplits()
+	return result, keyed(exp, "train", pl.experiment.Check())
 }
 
 // splitTasks adds the trainings of a split and of its inner splits, the methods that are compared, and the calibration.
 // left lists the trainings without a group that the calibration needs, or is nil.
-func (pl *planner) splitTasks(split config.Split, inner []config.Split, left *leftOut) {
+func (pl *planner) splitTasks(split config.Split, inner []config.Split, left *experiment.LeftOut) {
 	for _, s := range append(slices.Clone(inner), split) {
 		for k := range pl.exp.Train.Seeds {
 			pl.trainTask(s, k)
@@ -136,9 +138,9 @@ func (pl *planner) splitTasks(split config.Split, inner []config.Split, left *le
 // a split that has the name of a known split, or that holds out the same rows. fits reports whether the experiment has
 // the conditions of any of them.
 func (pl *planner) ask(splits []config.Split, asked config.Split) (all []config.Split, fits bool, err error) {
-	expanded, err := pl.expand([]config.Split{asked}, true)
+	expanded, err := pl.experiment.Expand([]config.Split{asked}, true)
 	if err != nil {
-		return nil, false, err
+		return nil, false, keyed(pl.exp, "train", err)
 	}
 
 	for _, split := range expanded {
@@ -178,7 +180,7 @@ func (pl *planner) trainTask(split config.Split, k int) {
 	dep := pl.trip.Triplets
 	dir := pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k))
 	local := []kv.Pair{
-		split.Setting(),
+		splitSetting(split),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
 
@@ -195,7 +197,7 @@ func (pl *planner) trainTask(split config.Split, k int) {
 
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, split.Name, k), Stage: "train", Split: split.Name, Version: version, Config: pl.cfg,
-		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.weight(),
+		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.experiment.Weight(),
 	})
 
 	outputs := []string{"model.json", card.File, FlagsJSON, HistoryArrow, "predictions.arrow"}
@@ -228,13 +230,13 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 		return err
 	}
 
-	data, err := pl.trainingPart(tr.split, set)
+	data, err := pl.experiment.TrainingPart(tr.split, set)
 	if err != nil {
-		return err
+		return keyed(pl.exp, "train", err)
 	}
 
 	cfg := network(pl.exp, tr.seed)
-	model, history, err := train.FitWith(ctx, data, cfg, observed(set, cfg.Epochs))
+	model, history, err := train.FitWith(ctx, data, cfg, experiment.Observed(set, cfg.Epochs))
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
@@ -290,4 +292,62 @@ func provenance(exp plan.Experiment, split config.Split, k int, cfg, local []kv.
 	return append(exp.Meta(cfg, local),
 		kv.Pair{Key: "split", Value: split.Name}, kv.Pair{Key: "held_out", Value: split.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
+}
+
+// Check returns the error with which a training on the triplets in t would stop, before any training begins.
+func (r Result) Check(t *table.Table) error {
+	if len(r.exp.Train.Inputs) > 0 {
+		for _, split := range r.Splits {
+			if err := r.checkTraining(t, split); err != nil {
+				return keyed(r.exp, "train", err)
+			}
+		}
+	}
+
+	for _, s := range r.subsets {
+		set, err := Triplets(r.exp, t)
+		if err != nil {
+			return err
+		}
+
+		if err := r.experiment.CheckSubset(s, pairs.AtSetPoints{Table: t}, set); err != nil {
+			return keyed(r.exp, "train", err)
+		}
+	}
+
+	return nil
+}
+
+// checkTraining returns an error if no network can be trained on a split or on one of its inner splits, or if its
+// inputs cannot be brought into the form that the configuration names.
+func (r Result) checkTraining(t *table.Table, split config.Split) error {
+	for _, s := range append(slices.Clone(r.Inner[split.Name]), split) {
+		_, set, err := SplitTable(r.exp, t, s)
+		if err != nil {
+			return err
+		}
+
+		if _, err := r.experiment.TrainingPart(s, set); err != nil {
+			return err
+		}
+
+		if s.Name != split.Name {
+			continue
+		}
+
+		if err := r.experiment.CheckForm(s, set); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
+func (r Result) FarSeconds() float64 {
+	if r.planner == nil || r.experiment == nil {
+		return 0
+	}
+
+	return r.experiment.FarSeconds()
 }

@@ -1,4 +1,4 @@
-package trainstage
+package experiment
 
 import (
 	"doubletake/train"
@@ -13,9 +13,9 @@ const (
 	heldOutShare = 20   // smallest number of rows that the training passes for each held-out row whose loss is computed
 )
 
-// observed returns options with which a training computes the loss of an even selection of the held-out rows after some
+// Observed returns options with which a training computes the loss of an even selection of the held-out rows after some
 // epochs. The training does not learn from them.
-func observed(set triplets.Set, epochs int) train.FitOptions {
+func Observed(set triplets.Set, epochs int) train.FitOptions {
 	rows := set.RowsOf(triplets.Test)
 	if n := len(rows); n > heldOutRows {
 		for i := range heldOutRows {

@@ -1,4 +1,4 @@
-package trainstage
+package experiment
 
 import (
 	"math"
@@ -25,9 +25,9 @@ func TestObserved(t *testing.T) {
 		}
 	}
 
-	assert.Equal(t, 3, observed(set, 30).HeldOutEvery)
+	assert.Equal(t, 3, Observed(set, 30).HeldOutEvery)
 
-	options := observed(set, 1000)
+	options := Observed(set, 1000)
 	assert.Equal(t, 17, options.HeldOutEvery)
 
 	numbers := options.HeldOut.X

@@ -1,43 +1,42 @@
-package trainstage
+package experiment
 
 import (
 	"slices"
 	"strings"
 
-	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 )
 
-// expand replaces each split that holds out the values of conditions in turn (key each) by one split for each value,
+// Expand replaces each split that holds out the values of conditions in turn (key each) by one split for each value,
 // for each block of neighbouring values, or for each measured combination of values. An unknown condition is an error,
 // unless lenient is true: the split is then left out, because it is about another experiment.
-func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, error) {
-	var all []config.Split
+func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
+	var all []Split
 	for _, split := range splits {
-		key := "train.splits." + split.Name
+		key := "splits." + split.Name
 		if len(split.Each) == 0 {
-			if err := pl.checkName(key, all, split.Name); err != nil {
+			if err := e.checkName(key, all, split.Name); err != nil {
 				return nil, err
 			}
 
-			test := holdout.For(split.Test, split.Name, pl.exp.Train.Inputs)
-			split.Test = holdout.AtSetPoints(test, pl.ing.Points.Find)
+			test := holdout.For(split.Test, split.Name, e.Inputs)
+			split.Test = holdout.AtSetPoints(test, e.Points.Find)
 			all = append(all, split)
 			continue
 		}
 
-		each, err := pl.eachOf(key, split, lenient)
+		each, err := e.eachOf(key, split, lenient)
 		if err != nil {
 			return nil, err
 		}
 
-		for _, e := range each {
-			if err := pl.checkName(key, all, e.Name); err != nil {
+		for _, named := range each {
+			if err := e.checkName(key, all, named.Name); err != nil {
 				return nil, err
 			}
 
-			test := holdout.AtSetPoints(e.Holdout, pl.ing.Points.Find)
-			all = append(all, config.Split{Name: e.Name, Test: test, Blocks: split.Blocks})
+			test := holdout.AtSetPoints(named.Holdout, e.Points.Find)
+			all = append(all, Split{Name: named.Name, Test: test, Blocks: split.Blocks})
 		}
 	}
 
@@ -46,19 +45,19 @@ func (pl *planner) expand(splits []config.Split, lenient bool) ([]config.Split, 
 
 // eachOf returns the holdouts that a split with the key each stands for. It returns nil for unknown conditions if
 // lenient is true.
-func (pl *planner) eachOf(key string, split config.Split, lenient bool) ([]holdout.Named, error) {
+func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Named, error) {
 	if len(split.Each) == 1 {
-		return pl.each(key, split.Each[0], split.Blocks, lenient)
+		return e.each(key, split.Each[0], split.Blocks, lenient)
 	}
 
 	if split.Blocks != 0 {
-		return nil, pl.exp.Errorf(key+".blocks", "belongs to one condition, found combinations of %s",
+		return nil, e.Errorf(key+".blocks", "belongs to one condition, found combinations of %s",
 			strings.Join(split.Each, ", "))
 	}
 
 	var parts [][]holdout.Named
 	for _, condition := range split.Each {
-		part, err := pl.each(key, condition, 0, lenient)
+		part, err := e.each(key, condition, 0, lenient)
 		if err != nil || part == nil {
 			return nil, err
 		}
@@ -66,22 +65,22 @@ func (pl *planner) eachOf(key string, split config.Split, lenient bool) ([]holdo
 		parts = append(parts, part)
 	}
 
-	rows, err := pl.ing.Rows()
+	rows, err := e.Rows()
 	if err != nil {
 		return nil, err
 	}
 
 	combinations, err := holdout.EachCombination(parts, rows)
 	if err != nil {
-		return nil, pl.exp.Errorf(key, "%v", err)
+		return nil, e.Errorf(key, "%v", err)
 	}
 
 	switch n := len(combinations); {
 	case n == 0:
-		return nil, pl.exp.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
+		return nil, e.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
 			strings.Join(split.Each, ", "))
 	case n > maxEach:
-		return nil, pl.exp.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
+		return nil, e.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
 			"{test: [{…}, {…}]}", strings.Join(split.Each, ", "), n, maxEach)
 	}
 
@@ -90,29 +89,29 @@ func (pl *planner) eachOf(key string, split config.Split, lenient bool) ([]holdo
 
 // each returns a holdout for each name or value of a condition, or for each block of values. An unknown condition is an
 // error, unless lenient is true: each then returns nil.
-func (pl *planner) each(key, condition string, blocks int, lenient bool) ([]holdout.Named, error) {
+func (e *Experiment) each(key, condition string, blocks int, lenient bool) ([]holdout.Named, error) {
 	switch {
-	case slices.Contains(pl.ing.Labels, condition):
-		return pl.eachLabel(key, condition, blocks)
-	case slices.Contains(pl.ing.Conditions, condition):
-		return pl.eachValue(key, condition, blocks)
+	case slices.Contains(e.Labels, condition):
+		return e.eachLabel(key, condition, blocks)
+	case slices.Contains(e.Conditions, condition):
+		return e.eachValue(key, condition, blocks)
 	case lenient:
 		return nil, nil
 	}
 
-	return nil, pl.notACondition(key, condition)
+	return nil, e.notACondition(key, condition)
 }
 
 // checkName returns an error if one of the splits has the name already, or a name that differs only by letter case,
 // which folders of Windows and macOS do not distinguish.
-func (pl *planner) checkName(key string, splits []config.Split, name string) error {
+func (e *Experiment) checkName(key string, splits []Split, name string) error {
 	for _, other := range splits {
 		if other.Name == name {
-			return pl.exp.Errorf(key, "two splits are named %q", name)
+			return e.Errorf(key, "two splits are named %q", name)
 		}
 
 		if strings.EqualFold(other.Name, name) {
-			return pl.exp.Errorf(key, "the names %q and %q of splits differ by letter case alone, and "+
+			return e.Errorf(key, "the names %q and %q of splits differ by letter case alone, and "+
 				"on Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
 				other.Name, name)
 		}
@@ -123,8 +122,8 @@ func (pl *planner) checkName(key string, splits []config.Split, name string) err
 
 // eachValue returns a holdout for each value of a condition, or for each block of neighbouring values if blocks is not
 // 0.
-func (pl *planner) eachValue(key, condition string, blocks int) ([]holdout.Named, error) {
-	values, err := pl.ing.Values(condition)
+func (e *Experiment) eachValue(key, condition string, blocks int) ([]holdout.Named, error) {
+	values, err := e.Values(condition)
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +131,12 @@ func (pl *planner) eachValue(key, condition string, blocks int) ([]holdout.Named
 	n := len(values)
 	switch {
 	case n == 0:
-		return nil, pl.exp.Errorf(key, "the values of %s are not known before the files are read, "+
+		return nil, e.Errorf(key, "the values of %s are not known before the files are read, "+
 			"so each cannot list them; write one split per value: {test: {%s: VALUE}}", condition, condition)
 	case n < 2 || blocks > n:
-		return nil, pl.exp.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
+		return nil, e.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
 	case blocks == 0 && n > maxEach:
-		return nil, pl.exp.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
+		return nil, e.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
 			"blocks: 5}, or, where they scatter about set points, state by how much: ingest: {within: {%s: 0.5 %%}}",
 			condition, n, maxEach, condition, condition)
 	}
@@ -146,12 +145,12 @@ func (pl *planner) eachValue(key, condition string, blocks int) ([]holdout.Named
 }
 
 // eachLabel returns a holdout for each name of a label.
-func (pl *planner) eachLabel(key, label string, blocks int) ([]holdout.Named, error) {
+func (e *Experiment) eachLabel(key, label string, blocks int) ([]holdout.Named, error) {
 	if blocks != 0 {
-		return nil, pl.noBlocks(key+".blocks", label)
+		return nil, e.noBlocks(key+".blocks", label)
 	}
 
-	names, err := pl.ing.Names(label)
+	names, err := e.Names(label)
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +158,10 @@ func (pl *planner) eachLabel(key, label string, blocks int) ([]holdout.Named, er
 	n := len(names)
 	switch {
 	case n == 0:
-		return nil, pl.exp.Errorf(key, "the names of %s are not known before the files are read, "+
+		return nil, e.Errorf(key, "the names of %s are not known before the files are read, "+
 			"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, label)
 	case n < 2 || n > maxEach:
-		return nil, pl.exp.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
+		return nil, e.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
 			"those to hold out with {test: {%s: NAME}}", maxEach, label, n, holdout.Listed(names), label)
 	}
 

@@ -1,7 +1,6 @@
-package trainstage
+package experiment
 
 import (
-	"doubletake/dsp"
 	"doubletake/train/form"
 )
 
@@ -48,12 +47,11 @@ type size struct {
 }
 
 // size returns the numbers of a process. In order form a process has one outcome, and a row for each harmonic.
-func (pl *planner) size() size {
-	conditions, _ := pl.ing.Size()
+func (e *Experiment) size() size {
+	conditions, _ := e.Size()
 	conditions *= trainedShare
-	s := size{rows: conditions, inputs: float64(len(pl.exp.Train.Inputs)), outcomes: float64(pl.outcomes())}
-	_, areSpectra := pl.ing.Construction.(dsp.OfSpectra)
-	if areSpectra && pl.exp.Train.Honest.Form != "conditions" {
+	s := size{rows: conditions, inputs: float64(len(e.Inputs)), outcomes: float64(e.outcomes())}
+	if e.Spectra && e.Honest.Form != "conditions" {
 		return size{rows: conditions * s.outcomes, inputs: s.inputs + 2, outcomes: 1}
 	}
 
@@ -61,13 +59,13 @@ func (pl *planner) size() size {
 }
 
 // outcomes returns the number of outcomes that are trained, or 2 if it is not known.
-func (pl *planner) outcomes() int {
+func (e *Experiment) outcomes() int {
 	const typical = 2
-	if n := len(pl.exp.Train.Outcomes); n > 0 {
+	if n := len(e.Outcomes); n > 0 {
 		return n
 	}
 
-	if n := len(pl.ing.Outcomes); n > 0 {
+	if n := len(e.Measured); n > 0 {
 		return n
 	}
 
@@ -99,21 +97,20 @@ func (s size) factors() float64 {
 	return s.outcomes * (n*n/2*elementSeconds + thirds/3*n*n*n*stepSeconds)
 }
 
-// weight estimates the seconds that one training takes on one processor.
-func (pl *planner) weight() float64 {
-	conditions, pairs := pl.ing.Size()
+// Weight estimates the seconds that one training takes on one processor.
+func (e *Experiment) Weight() float64 {
+	conditions, pairs := e.Size()
 	few := 3.0 // outcomes
-	answers := conditions * estimateSeconds * (1 + float64(pl.outcomes())/few)
+	answers := conditions * estimateSeconds * (1 + float64(e.outcomes())/few)
 
-	return 0.02 + trainSeconds*pairs*float64(pl.exp.Train.Optimizer.Epochs) + answers
+	return 0.02 + trainSeconds*pairs*float64(e.Network.Optimizer.Epochs) + answers
 }
 
-// honestWeight estimates the seconds that the calibration of a split takes on one processor.
-func (pl *planner) honestWeight() float64 {
-	s := pl.size()
+// HonestWeight estimates the seconds that the calibration of a split takes on one processor.
+func (e *Experiment) HonestWeight() float64 {
+	s := e.size()
 	once := s.search(searchConditions) + s.factors()
-	_, areSpectra := pl.ing.Construction.(dsp.OfSpectra) // they have one form, so that none is chosen
-	if pl.exp.Train.Form == form.Auto && !areSpectra {
+	if e.Form == form.Auto && !e.Spectra { // spectra have one form, so that none is chosen
 		once *= choiceFits
 	}
 
@@ -121,13 +118,13 @@ func (pl *planner) honestWeight() float64 {
 }
 
 // FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
-func (r Result) FarSeconds() float64 {
-	if r.planner == nil || r.exp.Train.Honest.Base == "none" || len(r.exp.Train.Inputs) == 0 {
+func (e *Experiment) FarSeconds() float64 {
+	if e.Honest.Base == "none" || len(e.Inputs) == 0 {
 		return 0
 	}
 
-	s := r.size()
-	s.outcomes = float64(r.outcomes()) // by conditions, in any case
+	s := e.size()
+	s.outcomes = float64(e.outcomes()) // by conditions, in any case
 	s.rows = min(s.rows, designConditions)
 
 	return farFits * (s.search(farConditions)/2 + s.factors())

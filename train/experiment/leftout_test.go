@@ -1,10 +1,9 @@
-package trainstage
+package experiment
 
 import (
 	"testing"
 
 	"doubletake/ingest/table"
-	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -15,11 +14,11 @@ import (
 
 // subsetNames returns the name of the training on all rows of a split, and the names of the trainings without each
 // group.
-func subsetNames(l *leftOut) []string {
-	names := []string{l.full.name}
+func subsetNames(l *LeftOut) []string {
+	names := []string{l.Full.Name}
 	for group, name := range l.grouping.Names {
 		if s, ok := l.byGroup[group]; ok {
-			names = append(names, name+": "+s.name)
+			names = append(names, name+": "+s.Name)
 		}
 	}
 
@@ -31,10 +30,10 @@ func subsetNames(l *leftOut) []string {
 func TestNewLeftOut(t *testing.T) {
 	values := []float64{2, 3, 4, 5}
 	learner := honest.Learner{Condition: "blades"}
-	same := newLeftOut(learner, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)})
+	same := newLeftOut(learner, values, Split{Name: "s", Test: holdout.Values("blades", 3)})
 	assert.Equal(t, []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}, subsetNames(same))
 
-	other := newLeftOut(learner, values, config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)})
+	other := newLeftOut(learner, values, Split{Name: "fast", Test: holdout.Values("rpm", 9000)})
 	assert.Equal(t, []string{
 		"fast-blades=2,3,4,5", "2: fast-blades=3,4,5", "3: fast-blades=2,4,5", "4: fast-blades=2,3,5", "5: fast-blades=2,3,4",
 	}, subsetNames(other))
@@ -43,16 +42,16 @@ func TestNewLeftOut(t *testing.T) {
 		{Name: "blades", Floats: []float64{2, 2, 3, 3, 4}}, {Name: "rpm", Floats: []float64{1000, 9000, 1000, 9000, 1000}},
 	}}
 
-	pl := &planner{}
-	pl.exp.Train.Honest.Groups = "blades"
+	e := &Experiment{}
+	e.Honest.Groups = "blades"
 	set := triplets.Set{N: 5, In: 1, X: []float64{0, 1, 2, 3, 4}}
 	for _, c := range []struct {
-		subset subset
+		subset Subset
 		want   []float64 // numbers of rows
-	}{{same.full, []float64{0, 1, 4}}, {other.full, []float64{0, 2, 4}}, {other.byGroup[1], []float64{0, 4}}} {
-		rows, err := pl.rowsOf(c.subset, trip, set)
+	}{{same.Full, []float64{0, 1, 4}}, {other.Full, []float64{0, 2, 4}}, {other.byGroup[1], []float64{0, 4}}} {
+		rows, err := e.RowsOf(c.subset, trip, set)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, rows.X, "%s", c.subset.name)
+		assert.Equal(t, c.want, rows.X, "%s", c.subset.Name)
 	}
 }
 
@@ -71,7 +70,7 @@ func TestSubsetName(t *testing.T) {
 // Each row has the group of its value. A value that was not planned is an error.
 func TestRowGroups(t *testing.T) {
 	values := []float64{2, 3, 5}
-	l := &leftOut{grouping: honest.ByValue("blades", values, 0), values: values}
+	l := &LeftOut{grouping: honest.ByValue("blades", values, 0), values: values}
 	g, err := l.grouping.Extend(l.values, []float64{5, 2, 5, 3})
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 0, 2, 1}, g.Group)

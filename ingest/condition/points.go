@@ -1,0 +1,10 @@
+package condition
+
+// Points contains the set points of conditions, by the conditions' names.
+type Points map[string]SetPoints
+
+// Find returns the set point of a condition's value and its text. ok is false if the value has no set point.
+func (p Points) Find(condition string, value float64) (nominal float64, text string, ok bool) {
+	found, ok := p[condition].Find(value)
+	return found.Nominal, found.String(), ok
+}

@@ -1,0 +1,84 @@
+package trainstage
+
+import (
+	"errors"
+	"slices"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train/experiment"
+)
+
+// This file turns the configuration and the results of stage ingest into an experiment.Experiment, and the errors about
+// its settings into errors about keys of the configuration.
+
+// settingsOf returns what an experiment trains, as far as the configuration says it.
+func settingsOf(exp plan.Experiment) *experiment.Experiment {
+	tr := exp.Train
+	across, _ := exp.Across()
+
+	return &experiment.Experiment{
+		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Splits: tr.Splits, Honest: tr.Honest, Form: tr.Form,
+		Network: network(exp, 0), Seeds: tr.Seeds, Members: tr.Members,
+		BatchStated: exp.File != nil && exp.File.Has(exp.Key+".train.optimizer.batch"),
+		Couples:     exp.DSP.Couples, Across: across, Scatter: scatter(exp),
+	}
+}
+
+// experimentOf returns what an experiment trains, with what is known of its campaign.
+func experimentOf(exp plan.Experiment, ing *ingeststage.Result) *experiment.Experiment {
+	e := settingsOf(exp)
+	_, e.Spectra = ing.Construction.(dsp.OfSpectra)
+	e.Campaign = experiment.Campaign{
+		Conditions: ing.Conditions, Labels: ing.Labels, Texts: ing.Texts, Measured: ing.Outcomes,
+		Things: slices.Concat(exp.Ingest.Things, exp.Ingest.Occasions),
+		Known:  ing.Known, Points: condition.Points(ing.Points), MostPairs: ing.PairsPerRow(), Source: ing,
+	}
+
+	if ing.Pairs != nil && ing.Pairs.Toy != nil {
+		e.AllPairs = ing.Pairs.Toy.N
+	}
+
+	return e
+}
+
+// keyed returns an error about a setting as an error about a key in a section of the configuration. It returns other
+// errors as they are.
+func keyed(exp plan.Experiment, section string, err error) error {
+	if wrong, ok := errors.AsType[*experiment.SettingError](err); ok {
+		return exp.Errorf(section+"."+wrong.Setting, "%s", wrong.Text)
+	}
+
+	return err
+}
+
+// splitSetting returns the held-out conditions of a split as a setting of a task.
+func splitSetting(split experiment.Split) kv.Pair {
+	return kv.Pair{Key: "train.splits." + split.Name + ".test", Value: split.Test.String()}
+}
+
+// CheckSplits returns an error if the splits or inputs of an experiment cannot work with the conditions of its
+// recordings, as far as ing contains them.
+func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []experiment.Split) error {
+	exp.Train.Splits = splits
+	return keyed(exp, "train", experimentOf(exp, &ing).Check())
+}
+
+// WarnEach warns if a condition whose values are held out in turn has many values, or if its values scatter about set
+// points, which are then torn apart. ing must have the conditions of all recordings.
+func WarnEach(exp plan.Experiment, ing ingeststage.Result) (warnings []ingest.Warning, err error) {
+	texts, err := experimentOf(exp, &ing).WarnEach(exp.Train.Splits)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, text := range texts {
+		warnings = append(warnings, ingest.Warning{Path: exp.File.Path, Code: "each", Text: exp.Name + ": " + text})
+	}
+
+	return warnings, nil
+}
