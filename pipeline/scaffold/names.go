@@ -169,6 +169,7 @@ func joinWords(name string, parts []piece) []piece {
 				i++
 				p.unit += parts[i].text
 				p.end = parts[i].end
+				p = j.returnCount(p)
 			}
 
 		case j.continuesWord(i):
@@ -230,6 +231,10 @@ func (j *joiner) takeWordBefore(p piece) piece {
 		return p
 	}
 
+	if countWords.MatchString(before.text) && p.isQuantity() { // Run_2000rpm
+		return p
+	}
+
 	between := j.name[before.end:p.begin]
 	if strings.Contains(between, "/") {
 		return p
@@ -245,6 +250,28 @@ func (j *joiner) takeWordBefore(p piece) piece {
 	j.pop()
 
 	return p
+}
+
+// returnCount returns a number without the word before it if the word counts and the number does not: test 2000 rpm. The
+// word becomes a joined piece again.
+func (j *joiner) returnCount(p piece) piece {
+	if !countWords.MatchString(p.key) || !p.isQuantity() || p.begin == p.textBegin {
+		return p
+	}
+
+	word := newTextPiece(j.name, p.begin, p.begin+len(p.key))
+	j.joined = append(j.joined, word)
+	p.key = ""
+	p.begin = p.textBegin
+
+	return p
+}
+
+// isQuantity reports whether a number has a unit that names its quantity, so that it does not count anything. A single
+// letter may be a part of a count.
+func (p piece) isQuantity() bool {
+	unit, _ := unitBehind(p.unit)
+	return len(p.unit) > 1 && unit.condition != ""
 }
 
 // isUnitOf reports whether part i is the unit of the number p before it. A k may be the first letter of the unit.

@@ -257,11 +257,66 @@ func (p *plan) findRising(file string, info ingest.Info) {
 		}
 	}
 
+	p.isRising = readRising(rd, used)
 	if err := ingest.RequireTimeSeries(rd, used); err != nil {
 		p.note("%s", strings.TrimPrefix(err.Error(), p.dir+string(filepath.Separator)))
+		return
 	}
 
-	p.isRising = readRising(rd, used)
+	if p.Format != "text" { // the rows of text are looked at as a table first
+		p.findSweep(rd, info)
+	}
+}
+
+// leastSteps is the number of values of a setting from which a file without a rate is a sweep over them.
+const leastSteps = 3
+
+// findSweep keeps the name of a setting over which the rows of a file without a rate are a sweep, such as the angle of
+// a polar: a mean over them means nothing.
+func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
+	if p.RateKnown {
+		return
+	}
+
+	for k, channel := range info.Channels {
+		base := channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:]
+		column := &field{name: base, head: base}
+		isLong := channel.Samples > mostRows
+		if isLong || channel.IsTime() || !column.hasWord(inputWords) {
+			continue
+		}
+
+		values := make([]float64, channel.Samples)
+		n, _ := rd.Read([]int{k}, 0, [][]float64{values}) // stage ingest returns an error of reading again
+		if n == len(values) && isStepwise(values) {
+			p.Sweep = base
+			p.Spectra = false
+			p.note("%s: its rows are settings of %s: no mean over them is taken; write them as a table of results in CSV, and "+
+				"call init again", info.Path[strings.LastIndex(info.Path, string(filepath.Separator))+1:], base)
+
+			return
+		}
+	}
+}
+
+// isStepwise reports whether values rise or fall all the way, and rest at some of at least leastSteps values.
+func isStepwise(values []float64) bool {
+	ups := 0
+	downs := 0
+	for k := 1; k < len(values); k++ {
+		switch {
+		case values[k] > values[k-1]:
+			ups++
+		case values[k] < values[k-1]:
+			downs++
+		case values[k] != values[k-1]: // NaN
+			return false
+		}
+	}
+
+	isOneWay := ups == 0 || downs == 0
+
+	return isOneWay && ups+downs >= leastSteps-1
 }
 
 // A channel is like a clock if its first risingSamples samples rise. Fewer than fewSamples may rise by chance.

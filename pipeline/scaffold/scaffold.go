@@ -105,10 +105,11 @@ type plan struct {
 	EachName    string   // a column of texts, each of which is held out in turn; "": none
 
 	// Channels.
-	Spectra           bool // channels are sound, whose spectra are analysed; otherwise they are of a balance
-	RateKnown         bool // the files state the sampling rate
-	SomeChannels      bool // not all channels are used
-	InPascal          bool // all channels are in Pa
+	Spectra           bool   // channels are sound, whose spectra are analysed; otherwise they are of a balance
+	RateKnown         bool   // the files state the sampling rate
+	Sweep             string // the setting over which the rows of a file are a sweep; "": they are samples
+	SomeChannels      bool   // not all channels are used
+	InPascal          bool   // all channels are in Pa
 	StatedUnit        string
 	TachometerChannel string // "": there is none
 

@@ -328,6 +328,7 @@ func (r *Reader) Finish(options ingest.Options) error {
 		}
 
 		r.readSignal(i)
+		r.readTimeseries(i)
 
 		stated, err := r.rate(i, options)
 		if err != nil {

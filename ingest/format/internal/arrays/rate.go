@@ -56,6 +56,27 @@ const (
 	headerOfSignal = "header"               // the attribute by which FindChannel knows a channel
 )
 
+// timeseriesUnits has the member of a timeseries of MATLAB, saved as a struct, that states the unit of another member.
+var timeseriesUnits = map[string]string{"Data": "DataInfo.Units", "Time": "TimeInfo.Units"}
+
+// readTimeseries takes the unit of a channel from the struct of a timeseries of MATLAB. It changes no other channel.
+func (r *Reader) readTimeseries(channel int) {
+	group := r.places[channel].group
+	c := &r.info.Channels[channel]
+	array, _, _ := strings.Cut(c.Name, "[")
+	member, isMember := strings.CutPrefix(array, group+".")
+	if group == "" || !isMember || c.Unit != "" {
+		return
+	}
+
+	unitMember := timeseriesUnits[member]
+	for _, attr := range r.info.Attributes {
+		if unitMember != "" && attr.Name == group+"."+unitMember {
+			c.Unit = attr.Value
+		}
+	}
+}
+
 // readSignal takes the unit and the name of a channel that Siemens Testlab exported from the members of its struct. It
 // changes no other channel.
 func (r *Reader) readSignal(channel int) {

@@ -86,3 +86,36 @@ func TestTestlabStructs(t *testing.T) {
 		assert.Equal(t, c.unit, channel.Unit, "%s: unit", c.name)
 	}
 }
+
+// A timeseries of MATLAB is a struct whose members DataInfo and TimeInfo state the units of Data and Time.
+func TestTimeseriesStructs(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		attributes [][2]string
+		rate       float64
+		unit       string
+	}{
+		{"both units", [][2]string{{"ts.DataInfo.Units", "N"}, {"ts.TimeInfo.Units", "seconds"}}, 2, "N"},
+		{"no units", nil, 2, ""},
+		{"minutes", [][2]string{{"ts.TimeInfo.Units", "minutes"}}, 2. / 60, ""},
+		{"milliseconds", [][2]string{{"ts.TimeInfo.Units", "milliseconds"}}, 2000, ""},
+		{"another struct", [][2]string{{"other.DataInfo.Units", "N"}, {"other.TimeInfo.Units", "minutes"}}, 2, ""},
+	} {
+		r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
+		for _, attribute := range c.attributes {
+			r.Attribute(attribute[0], attribute[1])
+		}
+
+		for name, values := range map[string][]float64{"ts.Time": {0, 0.5, 1}, "ts.Data": {7, 8, 9}} {
+			plane := arrays.PlaneOf(ingesttest.NewMemory(values))
+			require.NoError(t, r.Add(arrays.Array{Name: name, Group: "ts", Dims: []int64{3}, Plane: plane}), "%s", c.name)
+		}
+
+		require.NoError(t, r.Finish(ingest.Options{}), "%s", c.name)
+
+		k, err := ingest.FindChannel(r.Info(), "ts.Data")
+		require.NoError(t, err)
+		assert.InEpsilon(t, c.rate, r.Info().Channels[k].RateHz, 1e-9, "%s: rate", c.name)
+		assert.Equal(t, c.unit, r.Info().Channels[k].Unit, "%s: unit", c.name)
+	}
+}

@@ -1,0 +1,71 @@
+package scaffold
+
+import (
+	"archive/zip"
+	"bytes"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/ingesttest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// npzOf returns a NumPy archive of arrays of float64. names and values belong together.
+func npzOf(t *testing.T, names []string, values ...[]float64) string {
+	t.Helper()
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for i, name := range names {
+		w, err := archive.Create(name + ".npy")
+		require.NoError(t, err)
+
+		_, err = w.Write(ingesttest.Columns(false, values[i]))
+		require.NoError(t, err)
+	}
+
+	require.NoError(t, archive.Close())
+
+	return b.String()
+}
+
+// Arrays that are a polar are a table of results, of which no mean is taken. A measured angle that scatters, and an
+// angle that stays, are of samples in time.
+func TestSweepsInArrays(t *testing.T) {
+	cl := []float64{0.1, 0.11, 0.3, 0.31, 0.5, 0.52}
+	for _, c := range []struct {
+		name    string
+		setting string
+		values  []float64
+		isSweep bool
+	}{
+		{"each angle twice", "alpha", []float64{0, 0, 2, 2, 4, 4}, true},
+		{"each angle once", "alpha", []float64{0, 1, 2, 3, 4, 5}, true},
+		{"falling", "alpha", []float64{4, 4, 2, 2, 0, 0}, true},
+		{"speeds", "rpm", []float64{2000, 2000, 3000, 3000, 4000, 4000}, true},
+		{"a measured angle", "alpha", []float64{2.01, 1.99, 2.0, 2.02, 1.98, 2.0}, false},
+		{"a constant angle", "alpha", []float64{2, 2, 2, 2, 2, 2}, false},
+		{"two angles", "alpha", []float64{2, 2, 2, 3, 3, 3}, false},
+		{"not a setting", "Cp", []float64{0, 1, 2, 3, 4, 5}, false},
+	} {
+		r := lookAt(t, map[string]string{"polar.npz": npzOf(t, []string{c.setting, "CL", "CD"}, c.values, cl, cl)})
+		assert.Equal(t, c.isSweep, strings.Contains(r.YAML, "columns: FILL_IN"), "%s:\n%s", c.name, r.YAML)
+		assert.Equal(t, c.isSweep, strings.Contains(strings.Join(r.Notes, "\n"), "no mean over them is taken"), "%s", c.name)
+	}
+}
+
+// A number with a unit is not the number of a run, even behind a word of runs.
+func TestQuantitiesBehindCounts(t *testing.T) {
+	for _, c := range []struct{ first, second, third, pattern string }{
+		{"Run_2000rpm.txt", "Run_3000rpm.txt", "Run_4000rpm.txt", "Run_{rpm}rpm.txt"},
+		{"test 2000 rpm.txt", "test 3000 rpm.txt", "test 4000 rpm.txt", "test {rpm} rpm.txt"},
+		{"meas-10mps.txt", "meas-15mps.txt", "meas-20mps.txt", "meas-{u_inf_m_s}mps.txt"},
+		{"case_2deg.txt", "case_4deg.txt", "case_6deg.txt", "case_{alpha_deg}deg.txt"},
+		{"rec_2blades.txt", "rec_3blades.txt", "rec_5blades.txt", "rec_{blades}blades.txt"},
+		{"run_1_2000rpm.txt", "run_2_3000rpm.txt", "run_3_4000rpm.txt", "run_{_}_{rpm}rpm.txt"},
+	} {
+		s := nameSheet([]string{c.first, c.second, c.third})
+		assert.Equal(t, c.pattern, s.pattern(), "%s", c.first)
+	}
+}
