@@ -27,8 +27,11 @@ const maxDepth = 4
 // prose matches the names of files that are not recordings, although their endings are of recordings.
 var prose = regexp.MustCompile(`(?i)^(readme|licen[cs]e)`)
 
+// exportEnding ends the name of the description beside each table that pipeline export writes.
+const exportEnding = "-metadata.json"
+
 // walk lists the files below a folder, sorted and relative to it. It skips hidden files, the results of earlier runs,
-// and folders that cannot be read.
+// exported tables, and folders that cannot be read.
 func walk(dir string) ([]string, error) {
 	var files []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
@@ -53,7 +56,15 @@ func walk(dir string) ([]string, error) {
 
 	slices.Sort(files)
 
-	return files, nil
+	return withoutExports(files), nil
+}
+
+// withoutExports removes the tables that pipeline export wrote, and their descriptions. files are sorted.
+func withoutExports(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		_, isTable := slices.BinarySearch(files, file+exportEnding)
+		return isTable || strings.HasSuffix(file, exportEnding)
+	})
 }
 
 // keepOneKind returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It

@@ -38,7 +38,8 @@ var unitWords = map[string]unitMeaning{
 	"db": {"level_db", "db"}, "inch": {"length_in", "in"}, "ft": {"length_ft", "ft"}, "m": {"length_m", "m"},
 	"pa": {"pressure_pa", "pa"}, "us": {"pulse_us", "us"}, "µs": {"pulse_us", "us"}, "μs": {"pulse_us", "us"},
 	"upm": {"rpm", "rpm"}, "umin": {"rpm", "rpm"}, "trmin": {"rpm", "rpm"}, "S": {"cells", "s"}, "bladed": {"blades", ""},
-	"blatt": {"blades", ""}, "度": {"alpha_deg", "deg"},
+	"blatt": {"blades", ""}, "度": {"alpha_deg", "deg"}, "grad": {"alpha_deg", "deg"}, "gradi": {"alpha_deg", "deg"},
+	"grados": {"alpha_deg", "deg"}, "degrés": {"alpha_deg", "deg"}, "graden": {"alpha_deg", "deg"},
 }
 
 // multipliers are the units that multiply a number.

@@ -69,3 +69,14 @@ func TestQuantitiesBehindCounts(t *testing.T) {
 		assert.Equal(t, c.pattern, s.pattern(), "%s", c.first)
 	}
 }
+
+// Tables that pipeline export wrote are not a log of the recordings beside them.
+func TestExportsAreNotLogs(t *testing.T) {
+	files := balanceFiles("N")
+	files["x/recordings.csv"] = "file,alpha_deg\nu20_a0.txt,7\nu20_a2.txt,8\nu20_a4.txt,9\n"
+	files["x/recordings.csv-metadata.json"] = "{}"
+
+	r := lookAt(t, files)
+	assert.NotContains(t, r.YAML, "recordings.csv")
+	assert.Contains(t, r.YAML, "pattern: ")
+}

@@ -37,6 +37,9 @@ func (h *header) findNames() error {
 	}
 
 	h.takeNames(above, rows)
+	if h.nameCells == nil {
+		h.takeOtherSeparator(above)
+	}
 
 	if !fromComments && h.nameCells != nil && len(above) > 0 {
 		h.takeCommentedUnits(above[0].mark.line)
@@ -348,6 +351,42 @@ var (
 	listLine = regexp.MustCompile(`(?i)^\s*(?:variables|columns|channels|fields)\s*[=:](.*)`)
 	listItem = regexp.MustCompile(`"[^"]*"|[^\s,;"]+`)
 )
+
+// otherNames are the separators of a header whose rows are separated in another way, with their words.
+var otherNames = []struct {
+	delim byte
+	word  string
+}{{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}}
+
+// takeOtherSeparator takes the names from the line right above the data if it is separated in another way than the rows,
+// such as Z[mm],p[Pa] above rows with tabs. Each name must be one word with a unit at most: a title is not names.
+func (h *header) takeOtherSeparator(above []sampleLine) {
+	if len(above) == 0 || h.cols < 2 {
+		return
+	}
+
+	last := &above[len(above)-1]
+	for _, other := range otherNames {
+		names := (&layout{delim: other.delim, decimal: '.'}).split(nil, last.text)
+		isTitle := slices.ContainsFunc(names, func(name []byte) bool { return !isOneName(name) })
+		if other.delim == h.delim || len(names) != h.cols || isTitle {
+			continue
+		}
+
+		h.warnf("header-separator", "", "line %d (%q) is separated by %s and the rows are not: it is taken for their header",
+			last.mark.line, fault.Clip(string(last.text)), other.word)
+		h.nameCells = names
+		last.text = nil
+
+		return
+	}
+}
+
+// isOneName reports whether a cell is one word that is not a number, with a unit at most.
+func isOneName(cell []byte) bool {
+	name, _ := SplitUnit(raw.Decoded(cell))
+	return name != "" && !isAnyNumber(cell) && !strings.ContainsAny(name, " \t:=")
+}
 
 // listedNames returns the names that the first line lists, with the names in quotes on the lines below it, as Tecplot's
 // VARIABLES = "x", "y". It returns nil unless there is one for each column.

@@ -376,6 +376,34 @@ func TestSecondRow(t *testing.T) {
 	}
 }
 
+// TestHeaderSeparators reads headers that are separated in another way than their rows, which a warning says. Titles are
+// not headers.
+func TestHeaderSeparators(t *testing.T) {
+	for _, c := range []struct{ name, text, want, warns string }{
+		{"commas above tabs", "Z[mm],Pdin[Pa], Pt[Pa]\n0\t2\t3\n5\t2\t4\n", "Z [mm], Pdin [Pa], Pt [Pa]", "header-separator"},
+		{"commas above blanks", "x,y,p\n0 2 3\n5 2 4\n", "x, y, p", "header-separator"},
+		{"semicolons above tabs", "x;y (m);p\n0\t2\t3\n5\t2\t4\n", "x, y [m], p", "header-separator"},
+		{"tabs above commas", "x\ty\tp\n0,2,3\n5,2,4\n", "x, y, p", "header-separator"},
+		{"below a title", "Wake of wing 7\nz,q,p\n0\t2\t3\n5\t2\t4\n", "z, q, p", "header-separator"},
+		{"in a comment", "# z,q,p\n0\t2\t3\n5\t2\t4\n", "z, q, p", "header-separator"},
+		{"a title", "Wing 7, run 3, cold\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
+		{"a setting", "U = 20, alpha = 3, beta = 0\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
+		{"another number of names", "z,q\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
+		{"names of its own", "a,b,c\nz\tq\tp\n0\t2\t3\n5\t2\t4\n", "z, q, p", ""},
+	} {
+		r, err := openString(c.text, ingest.Options{})
+		require.NoError(t, err, "%s", c.name)
+
+		var columns []string
+		for _, ch := range r.Info().Channels {
+			columns = append(columns, strings.TrimSuffix(ch.Name+" ["+ch.Unit+"]", " []"))
+		}
+
+		assert.Equal(t, c.want, strings.Join(columns, ", "), "%s", c.name)
+		assert.Equal(t, c.warns, ingesttest.Codes(r.Info().Warnings), "%s", c.name)
+	}
+}
+
 // Rows that are neither data nor units nor positions are errors that name the row.
 func TestUnknownSecondRow(t *testing.T) {
 	const data = "1\t0.5\t20\n2\t0.6\t21\n3\t0.7\t22\n4\t0.8\t23\n"
