@@ -21,11 +21,12 @@ type progress struct {
 	keep     bool             // the run goes on after failures
 	clock    func() time.Time // returns the present time; tests replace it
 	start    time.Time
-	mu       sync.Mutex         // for the fields below
-	total    map[string]int     // tasks to make, by stage
-	done     map[string]int     // tasks that ended, by stage
-	estimate *pipeline.Estimate // of the time that is left
-	printed  time.Time          // when the state was last printed
+	mu       sync.Mutex           // for the fields below
+	total    map[string]int       // tasks to make, by stage
+	done     map[string]int       // tasks that ended, by stage
+	started  map[string]time.Time // when the running tasks began, by ID
+	estimate *pipeline.Estimate   // of the time that is left
+	printed  time.Time            // when the state was last printed
 }
 
 // progressMode is the form of a progress.
@@ -43,6 +44,10 @@ const (
 	lineEvery = 100 * time.Millisecond
 	// plainEvery is the least time between two lines of modePlain.
 	plainEvery = 10 * time.Second
+	// longTask is the time after which the state of the run names a running task.
+	longTask = 10 * time.Second
+	// tickEvery is the time between two looks at the clock while no event happens.
+	tickEvery = time.Second
 )
 
 // newProgress returns the progress of a run that makes jobs tasks at a time. jobs is 0 if a cluster decides. mode is
@@ -50,7 +55,8 @@ const (
 func newProgress(mode string, keep bool, jobs int, project *pipeline.Project, w io.Writer) *progress {
 	p := &progress{
 		w: w, mode: progressMode(mode), stages: project.Plan.Stages, keep: keep, clock: time.Now, start: time.Now(),
-		total: map[string]int{}, done: map[string]int{}, estimate: pipeline.NewEstimate(jobs),
+		total: map[string]int{}, done: map[string]int{}, started: map[string]time.Time{},
+		estimate: pipeline.NewEstimate(jobs),
 	}
 
 	if mode == "auto" {
@@ -74,8 +80,13 @@ func (p *progress) observe(event pipeline.Event) {
 		for _, task := range event.Todo {
 			p.total[task.Stage]++
 		}
+	case "start":
+		p.started[event.Task.ID] = p.clock()
+	case "failed":
+		delete(p.started, event.Task.ID)
 	case "done":
 		p.done[event.Task.Stage]++
+		delete(p.started, event.Task.ID)
 	}
 
 	switch {
@@ -94,6 +105,11 @@ func (p *progress) printEvent(event pipeline.Event) {
 		fmt.Fprintf(p.w, "%s: %s\n", event.Task.ID, event.Note)
 	}
 
+	p.printState()
+}
+
+// printState prints the state of the run if it was not printed for some time.
+func (p *progress) printState() {
 	every := plainEvery
 	if p.mode == modeLine {
 		every = lineEvery
@@ -114,6 +130,58 @@ func (p *progress) printEvent(event pipeline.Event) {
 	case !isFirst: // a short run prints no line
 		fmt.Fprintln(p.w, p.line())
 	}
+}
+
+// watch prints the state of the run while a task takes so long that no event happens, until the returned function is
+// called.
+func (p *progress) watch() (stop func()) {
+	ticker := time.NewTicker(tickEvery)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				p.tick()
+			}
+		}
+	}()
+
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+// tick prints the state of the run if a task has run for a long time.
+func (p *progress) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	isForPeople := p.mode == modeLine || p.mode == modePlain
+	if id, _ := p.longest(); isForPeople && id != "" {
+		p.printState()
+	}
+}
+
+// longest returns the task that has run longest, and for how long. It returns "" if no task has run for longTask.
+func (p *progress) longest() (id string, ran time.Duration) {
+	now := p.clock()
+	for task, began := range p.started {
+		since := now.Sub(began)
+		isLonger := since > ran || since == ran && task < id
+		if since >= longTask && isLonger {
+			id = task
+			ran = since
+		}
+	}
+
+	return id, ran
 }
 
 // describe returns an event as a JSON object. It contains the seconds that the task took once it has ended, and an
@@ -185,8 +253,8 @@ func (p *progress) printJSON(object map[string]any) {
 	}
 }
 
-// line returns the state of the run on one line: the tasks of each stage, the rate at which tasks end, and an estimate
-// of the time that is left.
+// line returns the state of the run on one line: the tasks of each stage, the rate at which tasks end, an estimate of
+// the time that is left, and the task that has run longest if it takes long.
 func (p *progress) line() string {
 	elapsed := p.seconds()
 	parts := []string{fmt.Sprintf("%5.1f s", elapsed)}
@@ -199,12 +267,18 @@ func (p *progress) line() string {
 		}
 	}
 
+	id, ran := p.longest()
 	if done > 0 && elapsed > 1 {
 		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
+	}
 
-		if !p.estimate.Idle() {
-			parts = append(parts, "about "+pipeline.Words(p.estimate.Left(p.clock()))+" left")
-		}
+	isLong := done > 0 || id != ""
+	if isLong && elapsed > 1 && !p.estimate.Idle() {
+		parts = append(parts, "about "+pipeline.Words(p.estimate.Left(p.clock()))+" left")
+	}
+
+	if id != "" {
+		parts = append(parts, fmt.Sprintf("%s for %.0f s", id, ran.Seconds()))
 	}
 
 	return strings.Join(parts, "  ")

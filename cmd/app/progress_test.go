@@ -30,6 +30,26 @@ func TestProgressLine(t *testing.T) {
 	assert.Equal(t, "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left", strings.TrimSpace(p.line()))
 }
 
+// A task takes longer than the time between two lines, so that no event happens. Expected: the state is printed every ten
+// seconds, and names the task and the time it has run. Of the 60 s that it should take, 60 − 30 are left.
+func TestProgressOfLongTask(t *testing.T) {
+	task := &engine.Task{ID: "e/report", Stage: "train", Weight: 60}
+	var output bytes.Buffer
+	p, now := testProgress(modePlain, &output)
+
+	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{task}})
+	p.observe(engine.Event{Kind: "start", Task: task})
+	for range 30 {
+		*now = now.Add(time.Second)
+		p.tick()
+	}
+
+	lines := strings.Split(strings.TrimSpace(output.String()), "\n")
+	require.Len(t, lines, 2)
+	assert.Equal(t, "11.0 s  train 0/1  about 49 s left  e/report for 11 s", strings.TrimSpace(lines[0]))
+	assert.Equal(t, "22.0 s  train 0/1  about 38 s left  e/report for 22 s", strings.TrimSpace(lines[1]))
+}
+
 // With modeJSON each event is a line with a JSON object.
 func TestProgressJSON(t *testing.T) {
 	task := &engine.Task{ID: "a", Stage: "dsp", Weight: 1}
@@ -56,6 +76,6 @@ func testProgress(mode progressMode, w *bytes.Buffer) (p *progress, now *time.Ti
 
 	return &progress{
 		w: w, mode: mode, start: start, clock: func() time.Time { return *now }, estimate: pipeline.NewEstimate(1),
-		total: map[string]int{}, done: map[string]int{}, stages: []string{"ingest", "dsp", "train"},
+		total: map[string]int{}, done: map[string]int{}, started: map[string]time.Time{}, stages: []string{"ingest", "dsp", "train"},
 	}, now
 }

@@ -120,9 +120,12 @@ func perform(c *call, project *pipeline.Project, options runOptions) (*pipeline.
 		return nil, err
 	}
 
+	stop := bar.watch()
 	result, err := project.Run(c.ctx, pipeline.Options{
 		Selection: options.sel, Jobs: options.jobs, KeepGoing: options.keep, Observe: observe, Executor: executor,
 	})
+
+	stop()
 	if lacks, ok := errors.AsType[*pipeline.NotReadyError](err); ok {
 		return nil, usage("%v\nrun first: %s", err, firstRun(options, lacks))
 	}
