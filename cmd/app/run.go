@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -131,8 +133,30 @@ func perform(c *call, project *pipeline.Project, options runOptions) (*pipeline.
 	}
 
 	bar.end(result, err)
+	c.warnOfForeign(project, result)
 
 	return result, err
+}
+
+// warnOfForeign names the results of experiments that the configuration does not have. result is nil if the run did not
+// begin.
+func (c *call) warnOfForeign(project *pipeline.Project, result *pipeline.Result) {
+	if result == nil || len(result.Foreign) == 0 {
+		return
+	}
+
+	var folders []string
+	for _, name := range result.Foreign {
+		path, err := filepath.Abs(filepath.Join(project.Plan.Dir, name))
+		if err != nil {
+			path = name
+		}
+
+		folders = append(folders, shortPath(path))
+	}
+
+	fmt.Fprintf(c.stderr, "warning: %s: results of experiments that the configuration does not have; "+
+		"`pipeline gc --delete` removes them\n", strings.Join(folders, ", "))
 }
 
 // firstRun returns the command that makes the results that a partial run lacks.

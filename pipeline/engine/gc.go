@@ -12,8 +12,8 @@ import (
 
 // Garbage is one object that no task of the plan refers to.
 type Garbage struct {
-	Key   string    `json:"key"`
-	Task  string    `json:"task"` // that made it; "" if its manifest cannot be read
+	Key   string    `json:"key"`  // "" of a folder of published files
+	Task  string    `json:"task"` // that made it, or the folder; "" if its manifest cannot be read
 	Bytes int64     `json:"bytes"`
 	Made  time.Time `json:"made"` // the last change of its files
 	path  string
@@ -23,11 +23,11 @@ type Garbage struct {
 // the remains of a killed worker.
 const abandoned = 7 * 24 * time.Hour
 
-// Collect lists the objects that can be removed from the cache, oldest first: those that are not
-// the result of a task of the plan, and remains of interrupted runs and of earlier
-// versions of the program. It does not list the last results of stale tasks, which
-// a partial run still shows. With remove it also holds the lock of the work directory
-// and deletes the listed objects.
+// Collect lists the objects that can be removed from the cache, oldest first: those that are not the result of a task of
+// the plan, and remains of interrupted runs and of earlier versions of the program. Folders of experiments that are not
+// in the plan come last. Collect does not list the last results of stale tasks, which a partial run still shows. With
+// remove it also holds the lock of the work directory, deletes the listed objects, and removes the published files of
+// experiments that are not in the plan.
 func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 	if remove {
 		unlock, err := lock(plan.Dir)
@@ -57,13 +57,34 @@ func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 	}
 
 	garbage, err := store.findGarbage(keep)
-	if err != nil || !remove {
-		return garbage, err
+	if err != nil {
+		return nil, err
+	}
+
+	foreign, _, err := store.foreign(plan)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, folder := range store.foldersOf(foreign) {
+		garbage = append(garbage, store.foreignFolder(folder))
+	}
+
+	if !remove {
+		return garbage, nil
 	}
 
 	store.clear()
 
+	if err := store.clearForeign(plan); err != nil {
+		return nil, err
+	}
+
 	for _, object := range garbage {
+		if object.path == "" { // a folder of published files
+			continue
+		}
+
 		if err := os.RemoveAll(object.path); err != nil {
 			return nil, fmt.Errorf("clear cache: %w", err)
 		}
@@ -106,6 +127,17 @@ func (s *store) findGarbage(keep map[string]bool) ([]Garbage, error) {
 	slices.SortFunc(garbage, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
 
 	return garbage, nil
+}
+
+// foreignFolder describes the folder of an experiment that is not in the plan. Its files are further names of objects,
+// so that they take no memory of their own.
+func (s *store) foreignFolder(folder string) Garbage {
+	g := Garbage{Task: folder + "/"}
+	if info, err := os.Stat(filepath.Join(s.dir, folder)); err == nil {
+		g.Made = info.ModTime()
+	}
+
+	return g
 }
 
 // inUse reports whether a worker may still write to its folder, even if its driver has ended. A folder that

@@ -189,3 +189,39 @@ func figures(dir string) *Plan {
 		},
 	}}}
 }
+
+// An experiment is renamed. Expected: the results of the old name stay, since another configuration may have made them;
+// each run names their folder, and gc lists it and removes it.
+func TestPublishRenamedExperiment(t *testing.T) {
+	dir := t.TempDir()
+	publishAs := func(experiment string) *Plan {
+		return &Plan{Dir: dir, Stages: []string{"make"}, Tasks: []*Task{{
+			ID: experiment + "/make", Stage: "make", Version: 1, Publish: []Link{{"x", experiment + "/x"}},
+			Run: func(_ context.Context, j *Job) error { return os.WriteFile(j.Output("x"), []byte("1"), 0o600) },
+		}}}
+	}
+
+	before, err := Run(context.Background(), publishAs("old"), Options{Jobs: 1})
+	require.NoError(t, err)
+	assert.Empty(t, before.Foreign)
+
+	for range 2 {
+		after, err := Run(context.Background(), publishAs("new"), Options{Jobs: 1})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"old"}, after.Foreign)
+	}
+
+	listed, err := Collect(publishAs("new"), false)
+	require.NoError(t, err)
+	assert.Equal(t, "old/", listed[len(listed)-1].Task)
+	assert.FileExists(t, filepath.Join(dir, "old", "x"))
+
+	_, err = Collect(publishAs("new"), true)
+	require.NoError(t, err)
+	assert.NoDirExists(t, filepath.Join(dir, "old"))
+	assert.FileExists(t, filepath.Join(dir, "new", "x"))
+
+	last, err := Run(context.Background(), publishAs("new"), Options{Jobs: 1})
+	require.NoError(t, err)
+	assert.Empty(t, last.Foreign)
+}

@@ -182,16 +182,17 @@ func (p planned) has(name string) bool {
 
 // declare adds the paths that a plan publishes to the list of the folder "". It returns a function that removes the
 // files that were published before into the folders of the same experiments and are not in the plan, such as the models
-// of a split that was renamed. Files of other experiments stay, and stay on the list.
-func (s *store) declare(plan *Plan) (clearFormer func() error, err error) {
+// of a split that was renamed. Files of other experiments stay, and stay on the list, because another configuration may
+// publish them; declare returns the folders of these experiments.
+func (s *store) declare(plan *Plan) (clearFormer func() error, foreign []string, err error) {
 	now := publishedBy(plan)
 	if err := s.makeWay(true, "published"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	former, sound, err := s.formerlyPublished(now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	var gone, others []string // gone: not in the plan any more; others: of experiments that are not in the plan
@@ -213,11 +214,11 @@ func (s *store) declare(plan *Plan) (clearFormer func() error, err error) {
 		all := slices.Concat(left, gone)
 		slices.Sort(all)
 		if err := s.list("", all); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 
-	return func() error {
+	clearFormer = func() error {
 		if len(gone) == 0 {
 			return nil
 		}
@@ -227,7 +228,65 @@ func (s *store) declare(plan *Plan) (clearFormer func() error, err error) {
 		}
 
 		return s.list("", left)
-	}, nil
+	}
+
+	return clearFormer, s.foldersOf(others), nil
+}
+
+// foldersOf returns the first folders of published names that exist, sorted.
+func (s *store) foldersOf(names []string) []string {
+	var folders []string
+	for _, name := range names {
+		top, _, below := strings.Cut(name, "/")
+		if !below || slices.Contains(folders, top) {
+			continue
+		}
+
+		if _, err := os.Stat(filepath.Join(s.dir, top)); err == nil {
+			folders = append(folders, top)
+		}
+	}
+
+	slices.Sort(folders)
+
+	return folders
+}
+
+// foreign returns the published names of experiments that are not in the plan, and whether they are from a sound list.
+func (s *store) foreign(plan *Plan) (names []string, sound bool, err error) {
+	listed, sound, err := s.published("")
+	if err != nil {
+		return nil, false, err
+	}
+
+	now := publishedBy(plan)
+	for _, name := range listed {
+		top, _, below := strings.Cut(name, "/")
+		if below && !now.tops[top] {
+			names = append(names, name)
+		}
+	}
+
+	return names, sound, nil
+}
+
+// clearForeign removes the files that experiments published that are not in the plan.
+func (s *store) clearForeign(plan *Plan) error {
+	names, sound, err := s.foreign(plan)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+
+	if err := s.takeAllAway(names, sound); err != nil {
+		return err
+	}
+
+	listed, _, err := s.published("")
+	if err != nil {
+		return err
+	}
+
+	return s.list("", slices.DeleteFunc(listed, func(name string) bool { return slices.Contains(names, name) }))
 }
 
 // formerlyPublished returns the names on the list of the folder "". If the list lacks an experiment of the plan, as

@@ -30,6 +30,10 @@ type Result struct {
 	Slowest        string         `json:"slowest_task,omitempty"`
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
 
+	// Foreign are the folders of the work directory that experiments published which the plan does not have: they were
+	// renamed or removed, or belong to another configuration.
+	Foreign []string `json:"foreign,omitempty"`
+
 	store    *store
 	statuses map[string]*Status // by task
 }

@@ -127,12 +127,14 @@ func (s *store) begin(plan *Plan, options Options) (r *runner, todo []*Task, cle
 			return nil, nil, nil, err
 		}
 
-		clearFormer, err = s.declare(plan)
+		var foreign []string
+		clearFormer, foreign, err = s.declare(plan)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 
 		r = newRunner(s, plan, options, statuses)
+		r.res.Foreign = foreign
 		todo, err = r.choose(list, selected, nil)
 		if err != nil {
 			s.clear()
