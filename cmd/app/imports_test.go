@@ -57,6 +57,8 @@ var imports = []struct{ of, may string }{
 	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/holdout " +
 		"train/honest/interval train/results train/score train/triplets"},
 	{"report/variants", "ingest/table report train/score train/triplets"},
+	{"report/pairs/repeats", "ingest ingest/campaign ingest/condition ingest/fault ingest/table report/pairs " +
+		"train/triplets"},
 	// The answers take tables and trained results; they know no configuration, no engine and no stage.
 	{"report/answer/budget", "ingest/condition ingest/derive ingest/fault ingest/spelling ingest/units internal/kv " +
 		"report report/pairs train/numbers"},
@@ -89,7 +91,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"report/content report/findings report/pairs report/variants ingest/table ingest/... dsp dsp/... train/... " +
+		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp dsp/... train/... " +
 		"report internal/parallel"},
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
 		"report/pairs"},

@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs/repeats"
 )
 
 // version is the version of this stage's results. Raise it when the stage gives another result for the same input: its
@@ -231,7 +232,7 @@ func (s *stage) planTriplets(parts []engine.Dep, ing ingeststage.Result) Result 
 	if s.cons.Repeats {
 		task.Version += repeatsVersion
 		task.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
-		conditions, _ := compared(s.rec)
+		conditions := pairing(s.exp, s.rec).Conditions
 		stated := s.exp.StatedConditions()
 		isOther := func(name string) bool { return !slices.Contains(stated, name) }
 		if shared := strings.Join(slices.DeleteFunc(conditions, isOther), ", "); shared != "" {
@@ -287,7 +288,7 @@ func (s *stage) writeTriplets(job *engine.Job, all *joined, points plan.Points, 
 	}
 
 	if s.cons.Repeats {
-		warnings, err := s.pairRepeats(all.triplets)
+		warnings, err := pairing(s.exp, s.rec).Pair(all.triplets)
 		if err != nil {
 			return err
 		}
@@ -300,7 +301,7 @@ func (s *stage) writeTriplets(job *engine.Job, all *joined, points plan.Points, 
 	}
 
 	if s.exp.DSP.Couples {
-		couple(all.triplets)
+		repeats.Couple(all.triplets)
 	}
 
 	if s.spectra {

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/setting"
-	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -293,93 +292,6 @@ func speedSquare(t *testing.T) *derive.Set {
 	return set
 }
 
-// The first run of a pair of repeats gives y1, the second y2, and their names are joined. A couple has y1 as y2.
-func TestPairRepeatsAndCouple(t *testing.T) {
-	tab := &table.Table{Columns: []table.Column{
-		{Name: "run", Strings: []string{"r1", "r2", "r3"}},
-		{Name: "recording", Strings: []string{"r1", "r2", "r3"}},
-		{Name: "rpm", Floats: []float64{3000, 4000, 3010}},
-		{Name: "y_1", Floats: []float64{1, 2, 3}},
-		{Name: "y_2", Floats: []float64{1, 2, 3}},
-		{Name: "y_bound_1", Bools: []bool{true, false, false}},
-		{Name: "y_bound_2", Bools: []bool{true, false, false}},
-	}}
-
-	s := repeats(plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}})
-	_, err := s.pairRepeats(tab)
-	assert.ErrorContains(t, err, "expected conditions that were measured more than once, "+
-		"found 3 runs, all at different conditions")
-
-	s.rec.DSP.Tolerances = []setting.NamedString{{Name: "rpm", Value: "20"}}
-
-	alone, err := s.pairRepeats(tab)
-	require.NoError(t, err)
-	require.Len(t, alone, 1)
-	assert.Equal(t, "1 recording without a partner of another run left out: r2", alone[0].Text)
-
-	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
-	assert.Equal(t, []float64{1}, tab.Column("y_1").Floats)
-	assert.Equal(t, []float64{3}, tab.Column("y_2").Floats)
-	assert.Equal(t, []bool{true}, tab.Column("y_bound_1").Bools, "bound of r1")
-	assert.Equal(t, []bool{false}, tab.Column("y_bound_2").Bools, "bound of r3")
-
-	couple(tab)
-
-	assert.Equal(t, []float64{1}, tab.Column("y_2").Floats, "y2 of a couple")
-	assert.Equal(t, []bool{true}, tab.Column("y_bound_2").Bools, "bound of y2 of a couple")
-}
-
-// threeRuns returns a table of three runs at these speeds, of the propellers A, B and A.
-func threeRuns(rpm ...float64) *table.Table {
-	runs := []string{"r1", "r2", "r3"}
-
-	return &table.Table{Columns: []table.Column{
-		{Name: "run", Strings: slices.Clone(runs)},
-		{Name: "recording", Strings: slices.Clone(runs)},
-		{Name: "rpm", Floats: rpm},
-		{Name: "propeller", Strings: []string{"A", "B", "A"}},
-		{Name: "y_1", Floats: []float64{1, 2, 3}},
-		{Name: "y_2", Floats: []float64{1, 2, 3}},
-	}}
-}
-
-// Runs at one set point are repeats. 2994 and 3008 lie within 0.5 % of 3000, and the pair is at their mean.
-func TestPairRepeatsAtSetPoints(t *testing.T) {
-	tab := threeRuns(2994, 2400, 3008)
-	require.NoError(t, plan.Points{}.AddSetPoints([]setting.NamedString{{Name: "rpm", Value: "0.5 %"}}, tab))
-
-	alone, err := repeats(plan.Columns{Conditions: []string{"rpm"}}).pairRepeats(tab)
-	require.NoError(t, err)
-	require.Len(t, alone, 1)
-	assert.Contains(t, alone[0].Text, "r2")
-
-	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
-	assert.Equal(t, []float64{3001}, tab.Column("rpm").Floats)
-	assert.Equal(t, []float64{3000}, tab.Column("rpm_set").Floats)
-}
-
-// Runs at one condition are repeats if their labels are equal: r1 and r3 have propeller A, r2 has B.
-func TestPairRepeatsOfLabel(t *testing.T) {
-	tab := threeRuns(3000, 3000, 3000)
-	columns := plan.Columns{Conditions: []string{"rpm"}, Labels: []string{"propeller"}}
-	alone, err := repeats(columns).pairRepeats(tab)
-	require.NoError(t, err)
-	require.Len(t, alone, 1)
-	assert.Contains(t, alone[0].Text, "r2")
-
-	assert.Equal(t, []string{"r1 + r3"}, tab.Column("run").Strings)
-	assert.Equal(t, []string{"A"}, tab.Column("propeller").Strings)
-	assert.Equal(t, []float64{3000}, tab.Column("rpm").Floats)
-}
-
-// repeats returns a stage that pairs repeats of recordings with these columns.
-func repeats(c plan.Columns) *stage {
-	return &stage{
-		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"},
-		rec: &ingeststage.Recordings{Source: &ingeststage.Source{Columns: c}},
-	}
-}
-
 // The error for no triplet names the reasons of the first files.
 func TestNothingLeft(t *testing.T) {
 	for n, want := range map[int]string{
@@ -390,4 +302,24 @@ func TestNothingLeft(t *testing.T) {
 		notes := append(slices.Repeat([]FileNotes{skipped}, n), FileNotes{})
 		assert.Equal(t, want, nothingLeft(notes), "%d files", n)
 	}
+}
+
+// Repeats are compared by the conditions that are known before a run is analysed, and by derived conditions only within
+// a tolerance.
+func TestPairing(t *testing.T) {
+	source := &ingeststage.Source{Columns: plan.Columns{
+		Conditions: []string{"rpm", "rpm_tracked", "square"}, Found: []string{"rpm_tracked", "square"},
+		Labels: []string{"propeller", "day"}, Derive: speedSquare(t),
+	}}
+	source.DSP.Across = "day"
+	exp := plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"}
+
+	got := pairing(exp, &ingeststage.Recordings{Source: source})
+	assert.Equal(t, []string{"rpm"}, got.Conditions)
+	assert.Equal(t, []string{"propeller"}, got.Labels, "recordings are paired across days")
+
+	source.Found = []string{"rpm_tracked"}
+	source.DSP.Tolerances = []setting.NamedString{{Name: "square", Value: "1 %"}}
+	got = pairing(exp, &ingeststage.Recordings{Source: source})
+	assert.Equal(t, []string{"rpm", "square"}, got.Conditions)
 }

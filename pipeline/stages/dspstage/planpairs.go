@@ -8,6 +8,7 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs/repeats"
 )
 
 // planPairs adds the task that makes triplets.arrow from pairs that were read.
@@ -30,7 +31,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 			}
 
 			if exp.DSP.Couples {
-				couple(tab)
+				repeats.Couple(tab)
 			}
 
 			tab.Meta = meta
