@@ -53,7 +53,7 @@ func undecidedAction(evidence score.Evidence, outcomes string) string {
 	case evidence.WidthOverSpread > score.MostSpread:
 		return "Train on runs there before you predict " + outcomes + "."
 	case isBoundReached(evidence) && evidence.MissesAt68():
-		return fmt.Sprintf("Use its %s interval only.", levelText(evidence.Level))
+		return fmt.Sprintf("Use only the %s interval of %s.", levelText(evidence.Level), outcomes)
 	case canHold && isNear:
 		return fmt.Sprintf("Measure %s: %s.", numbered(more, "more test run", "more test runs"), outlookWords(outlook))
 	case outlook.Units > 0:
@@ -124,6 +124,8 @@ func (s Split) uncalibratedAction() string {
 		return "Use the means, and measure how wrong they are where it matters."
 	case s.Verdict() == score.Fails:
 		return "Use the means, not the intervals."
+	case s.Network[0].OneLevel:
+		return "State 68\u00a0% intervals too (OUTCOME_low_68, OUTCOME_high_68): one level alone never holds."
 	}
 
 	return "Treat the intervals as unproven."

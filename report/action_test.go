@@ -20,7 +20,7 @@ func TestUndecidedAction(t *testing.T) {
 			"values are inside, it takes 23 to hold.": {
 			Level: 0.95, Units: 15, Inside: 0.85, Inside68: 0.36, Effective: 120,
 		},
-		"Use its 95\u00a0% interval only.": {Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200},
+		"Use only the 95\u00a0% interval of y.": {Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200},
 		"Train on runs there before you predict y.": {
 			Level: 0.95, Units: 15, Inside: 1, Inside68: 0.9, Effective: 200, WidthOverSpread: 3.1,
 		},

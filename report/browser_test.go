@@ -681,7 +681,7 @@ func TestPageIsShort(t *testing.T) {
 
 	n := b.number(openedWords)
 	t.Logf("%g words with all parts open, %d pages", n, pages)
-	assert.LessOrEqual(t, n, 2150.0, "words of these two experiments; the default run has three, and 3,000")
+	assert.LessOrEqual(t, n, 2190.0, "words of these two experiments; the default run then has three, and less than 3,000")
 	assert.GreaterOrEqual(t, n, 1500.0, "all parts are counted")
 
 	b.checkUnfolding()

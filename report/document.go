@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"doubletake/internal/lists"
-	"doubletake/train/score"
 )
 
 // document is a report as texts and tables, in the order in which terminal.go and markdown.go write them. Empty parts
@@ -140,10 +139,8 @@ func (d *document) summarise(experiment Experiment) {
 		d.verdicts = append(d.verdicts, split.verdictInWords().Head())
 	}
 
-	for _, verdict := range experiment.pooledVerdicts() {
-		if verdict.Grade != string(score.Undecided) { // otherwise there is nothing to act upon
-			d.verdicts = append(d.verdicts, verdict.Head())
-		}
+	for _, verdict := range experiment.decidedPools() {
+		d.verdicts = append(d.verdicts, verdict.Head())
 	}
 
 	if rest := len(experiment.Splits) - len(shown); rest > 0 {

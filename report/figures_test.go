@@ -90,7 +90,7 @@ func TestBinsNumbers(t *testing.T) {
 	assert.Equal(t, 0.001, p.Y.Min, "whole decades about the medians")
 	assert.True(t, p.X.Log, "whole decades about the medians")
 
-	assert.Contains(t, found(t, d, "2-blades-calibration").Desc, "Not in sight: 2 of 9 bins")
+	assert.Contains(t, found(t, d, "2-blades-calibration").Desc, "Not drawn: 2 of 9 bins")
 
 	if all := series(t, p, "bins of C"); len(all.X) != 9 {
 		t.Errorf("%d bins", len(all.X))

@@ -111,7 +111,7 @@ type (
 		// The parts that a reader sees at first.
 		Grade    string         // the worst grade of the splits; "" if nothing was judged
 		First    string         // subjects to check before reading these numbers; "" if there are none
-		Verdicts []verdictWords // one for each split, then one for each condition with several groups
+		Verdicts []verdictWords // one for each split, then one for each condition whose groups together decide
 		Next     *nextStep      // the most useful measurement; nil if it is not known
 		Results  *resultsView   // nil if nothing was judged
 		Key      bool           // whether the page explains the table, the grades, and the kinds of runs here
@@ -406,14 +406,14 @@ func (v *experimentView) group(plot captionedFigure) *figureGroup {
 	return &(*list)[len(*list)-1]
 }
 
-// newVerdicts returns the verdicts of all splits and of conditions with several groups. If no split was trained, it
+// newVerdicts returns the verdicts of all splits, and the decided verdicts of conditions with several groups. If no split was trained, it
 // returns a verdict that says so.
 func newVerdicts(experiment Experiment) []verdictWords {
 	if len(experiment.Splits) == 0 {
 		return []verdictWords{{Held: "No split was trained", Rest: "Nothing shows how good a model is."}}
 	}
 
-	return append(experiment.splitVerdicts(), experiment.pooledVerdicts()...)
+	return append(experiment.splitVerdicts(), experiment.decidedPools()...)
 }
 
 // leads are the kinds of figures that show best whether the intervals contain the held-out values, the best first.

@@ -204,7 +204,7 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 	assert.Len(t, headings, 2, "the page shows directivities of two splits")
 
 	// Two splits: 75 figures each.
-	assert.Contains(t, page, "One of 75 such figures of this split")
+	assert.Contains(t, page, "The files have 75 such figures")
 	assert.Contains(t, page, "3-blades-directivity-bpf1_db-rpm-5500.csv")
 
 	d = campaign(2, 100, 3, 1, 1)

@@ -68,15 +68,18 @@ func (s Split) closerWords() string {
 		plainError, quantity.amount(best.outcome.RMSE), best.advice(s.model()))
 }
 
+// alike is the ratio of errors from which one model is said to be worse than the other.
+const alike = 1.05
+
 // advice says which of a plain model and the given model to use. The held-out values alone must not choose between
 // them, so that the left-out training groups decide.
 func (p plainModel) advice(model string) string {
 	switch {
 	case math.IsNaN(p.leftOut):
 		return "and no other group shows which is closer: rely on the interval, not on the value"
-	case p.leftOut < 1:
+	case p.leftOut < 1/alike:
 		return "and on left-out training groups too: take its values, and the interval from the " + model
-	case math.IsInf(p.leftOut, 1):
+	case p.leftOut < alike, math.IsInf(p.leftOut, 1):
 		return "but not on left-out training groups: rely on the " + model
 	}
 

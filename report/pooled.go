@@ -109,6 +109,19 @@ func (p groupPool) verdictInWords() verdictWords {
 	return v
 }
 
+// decidedPools returns the grades of conditions of which several groups were held out, without undecided grades. An
+// undecided grade of few groups gives a reader of a summary nothing to act upon.
+func (e Experiment) decidedPools() []verdictWords {
+	var verdicts []verdictWords
+	for _, verdict := range e.pooledVerdicts() {
+		if verdict.Grade != string(score.Undecided) {
+			verdicts = append(verdicts, verdict)
+		}
+	}
+
+	return verdicts
+}
+
 // pooledVerdicts returns the grades of conditions of which several groups were held out.
 func (e Experiment) pooledVerdicts() []verdictWords {
 	var verdicts []verdictWords

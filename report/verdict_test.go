@@ -108,7 +108,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// Intervals of 95 % contain enough values; those of 68 % contain 46 %. No number of runs would decide.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
-	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use its 95\u00a0% interval only")
+	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval of bpf1_db")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.

@@ -94,6 +94,7 @@ type Evidence struct {
 	Half            float64 // mean half width of the intervals
 	Error           float64 // error of the mean
 	Claimed         bool    // the intervals are the model's own claim, and never better than Undecided
+	OneLevel        bool    // intervals of another level are not stated, so that these are never better than Undecided
 }
 
 // Pool returns the evidence of units. inside contains the share of each unit's values inside intervals of the level,
@@ -163,7 +164,7 @@ func (e Evidence) Grade() Grade {
 	switch {
 	case upper < e.Level-CoverageMiss:
 		return Fails
-	case e.Claimed, e.Units < FewestUnits:
+	case e.Claimed, e.OneLevel, e.Units < FewestUnits:
 		return Undecided
 	case !(e.Inside >= e.Level-CoverageMiss), lower < e.Level-BoundMiss, e.MissesAt68():
 		return Undecided

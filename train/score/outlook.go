@@ -29,7 +29,8 @@ type Outlook struct {
 func (e Evidence) Outlook() Outlook {
 	none := Outlook{Like: Undecided, Best: Undecided, Worst: Undecided}
 	isUnknown := e.Units == 0 || math.IsNaN(e.Inside)
-	if e.Claimed || isUnknown || e.Grade() != Undecided {
+	staysUndecided := e.Claimed || e.OneLevel || isUnknown
+	if staysUndecided || e.Grade() != Undecided {
 		return none
 	}
 

@@ -30,9 +30,10 @@ type Trust struct {
 	// WidthOverSpread is the width of the intervals over the width of the mean ± 1.96 deviations of the training outcomes.
 	WidthOverSpread float64
 
-	Claimed bool // the intervals are the model's own claim
-	Runs    int  // number of distinct runs
-	Values  int  // number of values y1 and y2
+	Claimed  bool // the intervals are the model's own claim
+	OneLevel bool // only the intervals of Level are stated
+	Runs     int  // number of distinct runs
+	Values   int  // number of values y1 and y2
 
 	EpistemicRatio       float64 // √(Σe/Σv̂): error over predicted epistemic deviation
 	EpistemicRatioDefect string  // reason why EpistemicRatio is NaN
@@ -50,7 +51,7 @@ func (t *Trust) numbers() []*float64 {
 func (t Trust) Evidence() Evidence {
 	return Evidence{
 		Level: t.Level, Units: t.Runs, Inside: t.Inside, Inside68: t.At[0], Effective: t.Effective,
-		WidthOverSpread: t.WidthOverSpread, Half: t.Half, Error: t.RMSE, Claimed: t.Claimed,
+		WidthOverSpread: t.WidthOverSpread, Half: t.Half, Error: t.RMSE, Claimed: t.Claimed, OneLevel: t.OneLevel,
 	}
 }
 
@@ -62,8 +63,12 @@ func (t Trust) Grade() Grade { return t.Evidence().Grade() }
 type Intervals struct {
 	Level float64      // probability of the intervals
 	Mid   []float64    // middles; nil if they are the predicted means
+	Mid68 []float64    // middles of the 68 % intervals; nil if they are the same as Mid
 	Half  []float64    // half widths of the intervals of Level
 	At    [4][]float64 // half widths of the intervals of Levels
+
+	// OneLevel says that only the intervals of Level are stated, and that At follows from an assumed distribution.
+	OneLevel bool
 
 	claimed bool // the intervals are the model's own claim
 }
@@ -110,7 +115,7 @@ func TrustOf(s Set, total, epistemic, spread []float64, outcomes []int, interval
 		intervals = Claimed(total, 0.95)
 	}
 
-	t := Trust{Level: intervals.Level, Claimed: intervals.claimed}
+	t := Trust{Level: intervals.Level, Claimed: intervals.claimed, OneLevel: intervals.OneLevel}
 	for _, p := range t.numbers() {
 		*p = math.NaN()
 	}
@@ -167,9 +172,14 @@ func collectTrust(s Set, total, epistemic []float64, outcomes []int, intervals *
 			values.square = append(values.square, (r1*r1+r2*r2)/2)
 			values.variance = append(values.variance, total[k])
 			values.half = append(values.half, intervals.Half[k])
-			values.inside = append(values.inside, intervals.shareInside(s, k, intervals.Half[k]))
+			values.inside = append(values.inside, shareInside(s, k, intervals.Mid, intervals.Half[k]))
 			for l, h := range intervals.At {
-				values.covered[l] = append(values.covered[l], intervals.shareInside(s, k, h[k]))
+				mid := intervals.Mid
+				if l == 0 && intervals.Mid68 != nil {
+					mid = intervals.Mid68
+				}
+
+				values.covered[l] = append(values.covered[l], shareInside(s, k, mid, h[k]))
 			}
 		}
 	}
@@ -220,20 +230,20 @@ func (t *Trust) setWidth(values *trustValues, spread []float64, outcomes []int, 
 	}
 }
 
-// shareInside returns the share of the two values at place k of s that are inside the interval with a half width.
-func (c *Intervals) shareInside(s Set, k int, half float64) float64 {
+// shareInside returns the share of the two values at place k of s that are inside the interval with a half width. The
+// middles of intervals are the predicted means if mid is nil.
+func shareInside(s Set, k int, mid []float64, half float64) float64 {
 	if math.IsNaN(half) {
 		return math.NaN()
 	}
 
-	mid := s.Mu[k]
-	if c.Mid != nil {
-		mid = c.Mid[k]
+	if mid == nil {
+		mid = s.Mu
 	}
 
 	share := 0.0
 	for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
-		if math.Abs(y-mid) <= half {
+		if math.Abs(y-mid[k]) <= half {
 			share += 0.5
 		}
 	}

@@ -212,7 +212,7 @@ func TestSameAsReport(t *testing.T) {
 	}
 
 	// The calibrated predictions with their intervals: what an interval of one level tells, as exactly as its ends
-	// are rounded. The verdict of the report also counts intervals of 68 %, which such a table does not state.
+	// are rounded. Such a table does not state intervals of 68 %, so that its verdict is never better than the report's.
 	got := judged(t, judge.Options{
 		Predictions: csv["splits/four/honest"], Against: pairs.FromPath(dir), Split: "four",
 	})
@@ -228,6 +228,9 @@ func TestSameAsReport(t *testing.T) {
 		}
 	}
 
+	require.Equal(t, "undecided", outcome["verdict"], "verdict of the report: its 68 %% intervals contain too few values")
+	assert.Equal(t, outcome["verdict"], stated["verdict"], "verdict of the same predictions")
+
 	value := func(list any, key string) any { return list.(map[string]any)[key].(map[string]any)["mean"] }
 	for _, d := range slices.Concat(
 		differences("interval score", want["interval_score"], value(got["methods"].([]any)[0], "interval_score"), 1e-12, &n),
@@ -235,6 +238,52 @@ func TestSameAsReport(t *testing.T) {
 		differences("e_se", want["e_se"], value(got["test"], "e_se"), 1e-12, &n),
 	) {
 		t.Error(d)
+	}
+}
+
+// Intervals of one level are undecided; if the table states 68 % intervals too, the grade follows from both levels. By
+// hand: all 40 values are inside ± 2 about the prediction, and half of them, 20, inside ± 0.5; with 68 % intervals of ± 1
+// all are inside both.
+func TestTwoLevels(t *testing.T) {
+	dir := t.TempDir()
+	measurements := "run,x,y_1 [N],y_2 [N]\n"
+	for i := range 20 {
+		measurements += fmt.Sprintf("r%d,%d,%g,%g\n", i, i, float64(i)+0.1, float64(i)+0.9)
+	}
+
+	for name, c := range map[string]struct {
+		columns string
+		ends    func(y float64) string
+		share68 float64
+		want    score.Grade
+	}{
+		"one level": {
+			"", func(float64) string { return "" }, math.NaN(), score.Undecided,
+		},
+		"68 % intervals that contain half": {
+			",y_low_68,y_high_68", func(y float64) string { return fmt.Sprintf(",%g,%g", y-0.5, y+0.5) }, 0.5, score.Undecided,
+		},
+		"68 % intervals that contain all": {
+			",y_low_68,y_high_68", func(y float64) string { return fmt.Sprintf(",%g,%g", y-1, y+1) }, 1, score.Wide,
+		},
+	} {
+		table := "x,y,y_low,y_high" + c.columns + "\n"
+		for i := range 20 {
+			y := float64(i)
+			table += fmt.Sprintf("%d,%g,%g,%g%s\n", i, y, y-2, y+2, c.ends(y))
+		}
+
+		e, err := judge.Judge(context.Background(), judge.Options{
+			Against: measured(t, dir, measurements), Predictions: write(t, filepath.Join(dir, "p.csv"), table), Level: 0.95,
+		})
+		require.NoError(t, err, name)
+
+		trust := e.Splits[0].Network[0]
+		assert.Equal(t, 1.0, trust.Inside, "%s: share inside 95 %% intervals", name)
+		assert.Equal(t, c.want, trust.Grade(), name)
+		if !math.IsNaN(c.share68) {
+			assert.Equal(t, c.share68, trust.At[0], "%s: share inside 68 %% intervals", name)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type given struct {
 	answers  triplets.Answers // means, variances of one measurement, and in Cov epistemic variances; nil if not stated
 	mid      []float64        // middles of the stated intervals; nil without intervals
 	half     []float64        // half widths of the stated intervals; nil without intervals
+	mid68    []float64        // middles of the stated 68 % intervals; nil without such intervals
+	half68   []float64        // half widths of the stated 68 % intervals; nil without such intervals
 	group    []string         // by pair: the group that the prediction was trained without; "" if there is none
 	trained  []bool           // by pair: the table says that the program was trained on it
 	complete []bool           // by pair: it has a mean, and the variance, covariance and interval that others have
@@ -40,7 +42,7 @@ func kindOf(suffix string) pairs.Kind {
 		return pairs.Differences
 	case suffix == "":
 		return pairs.Values
-	case suffix == "_low", suffix == "_high":
+	case suffix == "_low", suffix == "_high", suffix == "_low_68", suffix == "_high_68":
 		return pairs.Bounds
 	}
 
@@ -88,7 +90,7 @@ func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, e
 }
 
 // suffixes lists the suffixes of an outcome's columns that are read.
-var suffixes = append([]string{"", "_low", "_high", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
+var suffixes = append([]string{"", "_low", "_high", "_low_68", "_high_68", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
 	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
 
 // unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column
@@ -164,15 +166,21 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 
 	predicted.answers.Mu = stated[""]
 	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
-		predicted.setIntervals(low, high)
+		predicted.mid, predicted.half = predicted.middles(low, high)
+	}
+
+	if low, high := stated["_low_68"], stated["_high_68"]; low != nil && high != nil {
+		predicted.mid68, predicted.half68 = predicted.middles(low, high)
 	}
 
 	predicted.setVariances(stated)
 
-	if k := slices.IndexFunc(predicted.half, func(half float64) bool { return half < 0 }); k >= 0 {
-		row := p.rows[k/set.Out]
-		name := set.Outcomes[k%set.Out].Name
-		return nil, nil, p.Fault(row, name+"_low", "at most "+name+"_high")
+	if err := p.checkEnds(set, predicted.half, ""); err != nil {
+		return nil, nil, err
+	}
+
+	if err := p.checkEnds(set, predicted.half68, "_68"); err != nil {
+		return nil, nil, err
 	}
 
 	for i, row := range p.rows {
@@ -190,9 +198,22 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 	return predicted, notes, nil
 }
 
+// checkEnds returns an error if a half width is negative, which means that the ends of the interval are exchanged.
+// suffix follows "_low" and "_high" in the names of the columns.
+func (p *predictions) checkEnds(set triplets.Set, half []float64, suffix string) error {
+	k := slices.IndexFunc(half, func(half float64) bool { return half < 0 })
+	if k < 0 {
+		return nil
+	}
+
+	name := set.Outcomes[k%set.Out].Name
+
+	return p.Fault(p.rows[k/set.Out], name+"_low"+suffix, "at most "+name+"_high"+suffix)
+}
+
 // isComplete reports whether pair i has a mean, and a variance, a covariance and an interval if the table states them.
 func (g *given) isComplete(i int) bool {
-	for _, v := range [][]float64{g.answers.Mu, g.answers.Var, g.answers.Cov, g.half} {
+	for _, v := range [][]float64{g.answers.Mu, g.answers.Var, g.answers.Cov, g.half, g.half68} {
 		if v != nil && slices.ContainsFunc(v[i*g.Out:(i+1)*g.Out], math.IsNaN) {
 			return false
 		}
@@ -205,8 +226,8 @@ func (g *given) isComplete(i int) bool {
 // multiple of the largest absolute value among the pair, its prediction and the other bound, if that is finite.
 const farAway = 1e5
 
-// setIntervals stores the stated intervals. It takes an infinite bound to be far away.
-func (g *given) setIntervals(low, high []float64) {
+// middles returns the middles and the half widths of stated intervals. It takes an infinite bound to be far away.
+func (g *given) middles(low, high []float64) (mid, half []float64) {
 	for k := range low {
 		below := low[k]
 		above := high[k]
@@ -227,9 +248,11 @@ func (g *given) setIntervals(low, high []float64) {
 			above = far
 		}
 
-		g.mid = append(g.mid, (below+above)/2)
-		g.half = append(g.half, (above-below)/2)
+		mid = append(mid, (below+above)/2)
+		half = append(half, (above-below)/2)
 	}
+
+	return mid, half
 }
 
 // setVariances stores the variances that the columns and the intervals state. stated contains the columns by suffix.

@@ -196,7 +196,15 @@ func (g *given) judgeTest(name, held string) report.Split {
 	if g.half != nil {
 		stated := triplets.Answers{Mu: g.mid, Var: g.half}.Rows(g.RowsOf(triplets.Test), g.Out)
 		mid = stated.Mu
-		intervals = &score.Intervals{Level: g.Level, Mid: mid, Half: stated.Var, At: intervals.At}
+		intervals = &score.Intervals{
+			Level: g.Level, Mid: mid, Half: stated.Var, At: intervals.At, OneLevel: g.half68 == nil,
+		}
+	}
+
+	if g.half != nil && g.half68 != nil {
+		stated := triplets.Answers{Mu: g.mid68, Var: g.half68}.Rows(g.RowsOf(triplets.Test), g.Out)
+		intervals.Mid68 = stated.Mu
+		intervals.At[0] = stated.Var
 	}
 
 	split.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
