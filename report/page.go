@@ -406,8 +406,8 @@ func (v *experimentView) group(plot captionedFigure) *figureGroup {
 	return &(*list)[len(*list)-1]
 }
 
-// newVerdicts returns the verdicts of all splits, and the decided verdicts of conditions with several groups. If no split was trained, it
-// returns a verdict that says so.
+// newVerdicts returns the verdicts of all splits, and the decided verdicts of conditions with several groups. If no
+// split was trained, it returns a verdict that says so.
 func newVerdicts(experiment Experiment) []verdictWords {
 	if len(experiment.Splits) == 0 {
 		return []verdictWords{{Held: "No split was trained", Rest: "Nothing shows how good a model is."}}
