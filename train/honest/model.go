@@ -3,6 +3,7 @@ package honest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -349,6 +350,24 @@ func (m *Model) Inside(x []float64) []float64 {
 	return moved
 }
 
+// Stored is what honest.json holds: a model, and the details of its record.
+type Stored struct {
+	*Model
+	Details *interval.Details `json:"record_details,omitempty"` // nil without a record
+}
+
+// Stored returns what honest.json holds of a model.
+func (m *Model) Stored() Stored { return Stored{Model: m, Details: m.Record.Details()} }
+
+// checkFormat returns an error if a file has another format or version.
+func checkFormat(format string, version int) error {
+	if format != Format || version != Version {
+		return fmt.Errorf("read model: expected format %s version %d, found %q version %d", Format, Version, format, version)
+	}
+
+	return nil
+}
+
 // Read reads the model in the file honest.json at path. An error about the content does not name the file: callers
 // add it.
 func Read(path string) (*Model, error) {
@@ -362,9 +381,8 @@ func Read(path string) (*Model, error) {
 		return nil, fmt.Errorf("read model: %w", err)
 	}
 
-	if m.Format != Format || m.Version != Version {
-		return nil, fmt.Errorf("read model: expected format %s version %d, found %q version %d", Format, Version, m.Format,
-			m.Version)
+	if err := checkFormat(m.Format, m.Version); err != nil {
+		return nil, err
 	}
 
 	if m.Calibration != nil {
@@ -373,4 +391,47 @@ func Read(path string) (*Model, error) {
 	}
 
 	return m, nil
+}
+
+// ReadResult reads the calibration of the model in the file honest.json at path, and its record with all details. It
+// does not read the model itself. An error about the content does not name the file: callers add it.
+func ReadResult(path string) (*interval.Result, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read intervals: %w", err)
+	}
+
+	var stored struct {
+		Format         string          `json:"format"`
+		Version        int             `json:"version"`
+		Representation *form.Choice    `json:"representation"`
+		Details        json.RawMessage `json:"record_details"`
+		interval.Result
+	}
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return nil, fmt.Errorf("read intervals: %w", err)
+	}
+
+	if err := checkFormat(stored.Format, stored.Version); err != nil {
+		return nil, err
+	}
+
+	result := &stored.Result
+	if result.Calibration != nil {
+		result.Calibration.Representation = stored.Representation
+	}
+
+	if result.Record == nil {
+		return result, nil
+	}
+
+	if stored.Details == nil {
+		return nil, errors.New("read intervals: expected the member record_details, found none")
+	}
+
+	if err := result.Record.ReadDetails(stored.Details); err != nil {
+		return nil, err
+	}
+
+	return result, nil
 }

@@ -35,6 +35,15 @@ func (t *OutcomeTrust) members() numbers.Object {
 	return o
 }
 
+// Details returns the members of a JSON object with what documents leave out of an outcome's trust.
+func (t *OutcomeTrust) Details() numbers.Object {
+	return numbers.Object{
+		"held_out", &t.HeldOut, "claimed", &t.Claimed, "values", &t.Values, "effective", &t.Effective,
+		"error_over_claim_se", &t.RatioSE, "epistemic_ratio", &t.EpistemicRatio,
+		"epistemic_ratio_defect", &t.EpistemicRatioDefect,
+	}
+}
+
 // Document returns what documents state of an outcome's trust.
 func (t OutcomeTrust) Document() numbers.Object { return t.members() }
 

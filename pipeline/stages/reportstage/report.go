@@ -344,7 +344,7 @@ func (x *stage) finalModels(job *engine.Job, e report.Experiment) (texts []strin
 	for _, split := range x.final {
 		var calibration *interval.Calibration
 		for _, dep := range honestDeps(x.exp, split) {
-			result, err := trainstage.ReadHonest(job.Input(dep.Task, dep.Output))
+			result, err := readIntervals(job, dep)
 			if err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 	"doubletake/report/content"
 	"doubletake/report/pairs"
 	"doubletake/train/experiment"
+	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
@@ -23,7 +24,7 @@ func honestDeps(exp plan.Experiment, split config.Split) []engine.Dep {
 	if _, absent := experiment.HonestCondition(exp.Train.Honest, split, exp.Train.Splits); absent != "" {
 		return nil
 	}
-	return []engine.Dep{{Task: trainstage.HonestID(exp, split.Name), Output: trainstage.HonestData}}
+	return []engine.Dep{{Task: trainstage.HonestID(exp, split.Name), Output: honest.File}}
 }
 
 // compareDeps lists the outputs of one seed's tasks that the comparison of methods on a split reads.
@@ -67,8 +68,7 @@ func (x *stage) trainedOn(job *engine.Job, split config.Split, divided content.S
 		return trained, nil
 	}
 
-	path := job.Input(trainstage.HonestID(x.exp, split.Name), trainstage.HonestData)
-	result, err := trainstage.ReadHonest(path)
+	result, err := readIntervals(job, engine.Dep{Task: trainstage.HonestID(x.exp, split.Name), Output: honest.File})
 	if err != nil {
 		return content.Trained{}, err
 	}
@@ -76,6 +76,17 @@ func (x *stage) trainedOn(job *engine.Job, split config.Split, divided content.S
 	trained.Honest = result
 
 	return trained, nil
+}
+
+// readIntervals reads the calibrated intervals of a split.
+func readIntervals(job *engine.Job, dep engine.Dep) (*interval.Result, error) {
+	path := job.Input(dep.Task, dep.Output)
+	result, err := honest.ReadResult(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	return result, nil
 }
 
 // readSeed reads the results of one training of a split.

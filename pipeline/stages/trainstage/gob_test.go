@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest"
 	"doubletake/internal/testfile"
+	"doubletake/pipeline/stages/dspstage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 
 	"github.com/stretchr/testify/assert"
@@ -26,8 +27,8 @@ func TestGobOrder(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x")
 		for _, kind := range strings.Fields(kinds) {
 			v := map[string]any{
-				"data":   triplets.Set{N: 1, X: []float64{1}},
-				"honest": &interval.Result{Absent: "x"},
+				"data":       triplets.Set{N: 1, X: []float64{1}},
+				"background": &dspstage.Background{Warnings: []ingest.Warning{{Text: "x"}}},
 			}[kind]
 
 			require.NoError(t, plan.WriteGob(kind, path, v))
@@ -41,7 +42,7 @@ func TestGobOrder(t *testing.T) {
 	}
 
 	first := map[string]string{}
-	for _, kinds := range []string{"data honest", "honest data", "honest"} {
+	for _, kinds := range []string{"data background", "background data", "background"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestGobOrder$")
 		cmd.Env = append(os.Environ(), order+"="+kinds)
 		out, err := cmd.Output()

@@ -22,13 +22,11 @@ import (
 
 // honestVersion is the version of the results of the calibration on left-out groups. Raise it when the calibration
 // gives another result for the same input: its tasks then run again.
-const honestVersion = 15
+const honestVersion = 16
 
-// Outputs of a split's calibration on left-out groups, besides honest.File and leftout.File.
-const (
-	HonestData  = "honest.gob"   // an interval.Result, for the report
-	honestArrow = "honest.arrow" // the held-out triplets with their intervals
-)
+// honestArrow is the output of a split's calibration, besides honest.File and leftout.File, with the held-out triplets
+// and their intervals.
+const honestArrow = "honest.arrow"
 
 // HonestID returns the ID of the task that calibrates a split on left-out groups.
 func HonestID(exp plan.Experiment, split string) string { return exp.ID("train", split, "honest") }
@@ -108,11 +106,7 @@ func (c *calibration) run(ctx context.Context, job *engine.Job) error {
 	model.Split = c.split.Name
 	model.HeldOut = c.split.Test.String()
 	model.Data = c.exp.Ingest.Data
-	if err := plan.WriteJSON(job, honest.File, model); err != nil {
-		return err
-	}
-
-	if err := plan.WriteGob("calibration", job.Output(HonestData), model.Result()); err != nil {
+	if err := plan.WriteJSON(job, honest.File, model.Stored()); err != nil {
 		return err
 	}
 
@@ -262,10 +256,4 @@ func readPrior(exp plan.Experiment) (scale.Prior, error) {
 	}
 
 	return list[0], nil
-}
-
-// ReadHonest reads the calibration of a split for the report.
-func ReadHonest(path string) (*interval.Result, error) {
-	result := &interval.Result{}
-	return result, plan.ReadGob("calibration", path, result)
 }

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 
 	"github.com/stretchr/testify/assert"
@@ -86,7 +87,7 @@ func calibrated(t *testing.T, train string, asNames bool) []string {
 
 	var texts []string
 	for _, split := range r.Splits {
-		h, err := ReadHonest(output(HonestID(b.Experiment, split.Name), HonestData))
+		h, err := honest.ReadResult(output(HonestID(b.Experiment, split.Name), honest.File))
 		require.NoError(t, err)
 		require.Empty(t, h.Absent, "%s", split.Name)
 		require.Equal(t, interval.Labels, h.Calibration.Kind, "%s", split.Name)

@@ -13,7 +13,6 @@ import (
 	"doubletake/report/pairs"
 	"doubletake/train/experiment"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
@@ -106,7 +105,7 @@ func (pl *planner) writeSubsets(job *engine.Job, dep engine.Dep, subsets []exper
 // rowsData names the rows of a training in messages.
 const rowsData = "rows to train on"
 
-func init() { plan.GobTypes(interval.Result{}, triplets.Set{}) }
+func init() { plan.GobTypes(triplets.Set{}) }
 
 // leftOutTask adds the training of networks on a subset.
 func (pl *planner) leftOutTask(rows string, s experiment.Subset) {
