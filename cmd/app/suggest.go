@@ -21,7 +21,7 @@ import (
 type suggestion struct {
 	models     *predict.Models
 	candidates *suggest.Candidates
-	names      []string // of the inputs that candidates state
+	names      []string // of the sources and the inputs of candidates
 	ranked     []suggest.Suggestion
 	ranking    string // a value of suggest.By
 }
@@ -51,7 +51,7 @@ func runSuggest(c *call) error {
 		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))
 	}
 
-	s := &suggestion{models: models, candidates: candidates, ranking: ranking}
+	s := &suggestion{models: models, candidates: candidates, ranking: ranking, names: slices.Clone(candidates.Sources)}
 	for _, input := range candidates.Inputs {
 		s.names = append(s.names, models.Card.Inputs[input].Name)
 	}
@@ -86,6 +86,14 @@ func runSuggest(c *call) error {
 // readCosts returns the costs of measurements and the budget that the flags state.
 func (s *suggestion) readCosts(c *call) (costs suggest.Costs, budget float64, err error) {
 	axes := slices.Concat(s.names, s.candidates.Labels)
+	for _, source := range s.models.Sources() {
+		isPriced := slices.Contains(pricedNames(c.String("cost")), source)
+		if isPriced && !slices.Contains(axes, source) {
+			return suggest.Costs{}, 0, usage("--cost: the candidates have no %s; name it in --grid or in the table of "+
+				"--candidates", source)
+		}
+	}
+
 	costs, budget, err = suggest.ReadCosts(axes, c.String("cost"), c.String("budget"))
 	if err != nil {
 		return suggest.Costs{}, 0, usage("%v", err)
@@ -94,6 +102,17 @@ func (s *suggestion) readCosts(c *call) (costs suggest.Costs, budget float64, er
 	costs.Labels = s.candidates.Labels
 
 	return costs, budget, nil
+}
+
+// pricedNames returns the names that costs such as "blades=60min,repeat=2min" state.
+func pricedNames(costs string) []string {
+	var names []string
+	for term := range strings.SplitSeq(costs, ",") {
+		name, _, _ := strings.Cut(term, "=")
+		names = append(names, strings.TrimSpace(name))
+	}
+
+	return names
 }
 
 // readCandidates returns the candidates of the grid or the file that the flags name, or those between and around what
@@ -179,7 +198,7 @@ func (s *suggestion) printRanking(c *call) error {
 
 // condition returns the inputs of a candidate by name, and its names by label.
 func (s *suggestion) condition(candidate suggest.Candidate) numbers.Object {
-	object := numbers.Named(s.names, candidate.At)
+	object := numbers.Named(s.names, slices.Concat(candidate.Stated, candidate.At))
 	for _, label := range s.candidates.Labels {
 		object = append(object, label, candidate.Things[label])
 	}
@@ -252,10 +271,11 @@ func (s *suggestion) listing(list []suggest.Suggestion) report.Listing {
 	return listing
 }
 
-// conditionCells returns the rank of a candidate, the values of its inputs, and its names, or "new" without a name.
+// conditionCells returns the rank of a candidate, the values of its sources and inputs, and its names, or "new" without
+// a name.
 func (s *suggestion) conditionCells(i int, candidate suggest.Candidate) []string {
 	cells := []string{strconv.Itoa(i + 1)}
-	for _, value := range candidate.At {
+	for _, value := range slices.Concat(candidate.Stated, candidate.At) {
 		cells = append(cells, fmt.Sprintf("%.10g", value))
 	}
 

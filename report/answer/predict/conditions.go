@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
+	"doubletake/internal/lists"
 	"doubletake/report/pairs"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -73,12 +74,7 @@ func (m *Models) axes(text string) ([]kv.Axis, error) {
 
 // rows returns the values of the given inputs for each point of a grid.
 func (m *Models) rows(axes []kv.Axis, inputs []int, things map[string]string) ([][]float64, error) {
-	var values [][]float64
-	for _, axis := range axes {
-		values = append(values, axis.Values)
-	}
-
-	rows := kv.Points(values...)
+	rows := points(axes)
 	for i, point := range rows {
 		stated := map[string]float64{}
 		for k, axis := range axes {
@@ -166,13 +162,20 @@ func (m *Models) isLabel(name string) bool {
 	return slices.ContainsFunc(m.Honest.Labels, func(label honest.Names) bool { return label.Name == name })
 }
 
+// Grid holds the conditions of a grid.
+type Grid struct {
+	Inputs  []int       // places of the stated and the computed inputs among InputNames; first the stated ones, in order
+	Rows    [][]float64 // by condition: the values of Inputs
+	Sources []string    // stated numbers that inputs are computed from, in the order of the text
+	Stated  [][]float64 // by condition: the values of Sources
+}
+
 // Grid reads conditions such as "blades=2:5:1,rpm=2000:9000:500", which may lack some inputs, and may state numbers
-// that inputs are computed from. inputs are the places of the stated and the computed inputs among InputNames: first
-// the stated ones in the order of the text. rows has their values for each condition.
-func (m *Models) Grid(text string) (inputs []int, rows [][]float64, err error) {
+// that inputs are computed from.
+func (m *Models) Grid(text string) (*Grid, error) {
 	axes, err := m.axes(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	isStated := func(name string) bool {
@@ -180,25 +183,45 @@ func (m *Models) Grid(text string) (inputs []int, rows [][]float64, err error) {
 	}
 	given, err := m.statedInputs(isStated)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
+	grid := &Grid{}
 	names := m.InputNames()
-	for _, axis := range axes {
+	var places []int // of the sources among the axes
+	for i, axis := range axes {
 		if k := slices.Index(names, axis.Name); k >= 0 {
-			inputs = append(inputs, k)
+			grid.Inputs = append(grid.Inputs, k)
+			continue
 		}
+
+		grid.Sources = append(grid.Sources, axis.Name)
+		places = append(places, i)
 	}
 
 	for _, k := range given {
-		if !slices.Contains(inputs, k) {
-			inputs = append(inputs, k)
+		if !slices.Contains(grid.Inputs, k) {
+			grid.Inputs = append(grid.Inputs, k)
 		}
 	}
 
-	rows, err = m.rows(axes, inputs, nil)
+	for _, point := range points(axes) {
+		grid.Stated = append(grid.Stated, lists.Rows(point, 1, places))
+	}
 
-	return inputs, rows, err
+	grid.Rows, err = m.rows(axes, grid.Inputs, nil)
+
+	return grid, err
+}
+
+// points returns the points of a grid, with a value of each axis.
+func points(axes []kv.Axis) [][]float64 {
+	var values [][]float64
+	for _, axis := range axes {
+		values = append(values, axis.Values)
+	}
+
+	return kv.Points(values...)
 }
 
 // Input returns the place of an input among InputNames, or an error that suggests the nearest name.
@@ -214,7 +237,7 @@ func (m *Models) Input(name string) (int, error) {
 		}
 	}
 
-	hint := spelling.DidYouMean(name, names)
+	hint := spelling.DidYouMean(name, append(slices.Clone(names), m.Sources()...))
 	if m.calibratedOver(name) {
 		hint = "; the interval is that of any " + name + ", measured or new: leave it out"
 	}
@@ -233,10 +256,12 @@ func (m *Models) calibratedOver(name string) bool {
 
 // Table holds conditions that a file lists.
 type Table struct {
-	Inputs []int               // numbers of the inputs that have a column, among InputNames
-	Labels []string            // labels of the calibrated model that have a column
-	X      []float64           // rows × Inputs, in the units of the inputs
-	Things []map[string]string // by row: its names by label, as ParseAt returns them
+	Inputs  []int               // numbers of the inputs that have a column, among InputNames
+	Labels  []string            // labels of the calibrated model that have a column
+	Sources []string            // numbers that inputs are computed from, which have a column
+	Stated  [][]float64         // by row: the values of Sources
+	X       []float64           // rows × Inputs, in the units of the inputs
+	Things  []map[string]string // by row: its names by label, as ParseAt returns them
 }
 
 // ReadConditions reads a table with columns for each input, or for the numbers that it is computed from. Columns named
@@ -271,6 +296,10 @@ func (m *Models) ReadSome(path string) (*Table, error) {
 
 	table, err := m.table(cells, stated)
 	if err != nil {
+		return nil, err
+	}
+
+	if err := m.addSources(table, cells); err != nil {
 		return nil, err
 	}
 
@@ -313,6 +342,28 @@ func (m *Models) table(cells *pairs.Cells, inputs []int) (*Table, error) {
 	t.X = x
 
 	return t, nil
+}
+
+// addSources adds the columns of a table with numbers that inputs are computed from.
+func (m *Models) addSources(t *Table, cells *pairs.Cells) error {
+	var columns []Outcome
+	for _, source := range m.derivation().sources {
+		if slices.Contains(m.Sources(), source.Name) && cells.Has(source.Name) {
+			columns = append(columns, source)
+			t.Sources = append(t.Sources, source.Name)
+		}
+	}
+
+	values, err := columnsOf(cells, columns)
+	if err != nil {
+		return err
+	}
+
+	for i := range cells.Rows {
+		t.Stated = append(t.Stated, values[i*len(columns):(i+1)*len(columns)])
+	}
+
+	return nil
 }
 
 // addNames adds the names of a label in the rows of a table.

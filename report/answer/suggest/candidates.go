@@ -14,9 +14,10 @@ import (
 // Candidates are the conditions that may be measured next. Inputs that they do not state are averaged over the values
 // that the models were trained on: a run of a rotor has all its microphones.
 type Candidates struct {
-	Inputs []int       // numbers of the stated inputs among InputNames
-	Labels []string    // labels whose names some candidates state
-	List   []Candidate // without repeats
+	Inputs  []int       // numbers of the stated inputs among InputNames
+	Sources []string    // stated numbers that inputs are computed from
+	Labels  []string    // labels whose names some candidates state
+	List    []Candidate // without repeats
 
 	// MissingFirst reports whether combinations of measured values that were not measured come before all others.
 	MissingFirst bool
@@ -25,25 +26,26 @@ type Candidates struct {
 // Candidate is one condition.
 type Candidate struct {
 	At     []float64         // values of the stated inputs
+	Stated []float64         // values of the sources
 	Things map[string]string // names by label; a label without a name belongs to a new thing
 	Beyond bool              // whether it may be measured, but is not among the conditions that are asked about
 }
 
 // isLike reports whether two candidates are the same condition.
 func (c Candidate) isLike(d Candidate) bool {
-	return maps.Equal(c.Things, d.Things) && sameCondition(c.At, d.At)
+	return maps.Equal(c.Things, d.Things) && sameCondition(c.At, d.At) && sameCondition(c.Stated, d.Stated)
 }
 
 // ParseGrid reads "blades=2:5:1,rpm=2000:9000:500". A name is an input, or a number that inputs are computed from.
 func ParseGrid(models *predict.Models, text string) (*Candidates, error) {
-	inputs, points, err := models.Grid(text)
+	grid, err := models.Grid(text)
 	if err != nil {
 		return nil, err
 	}
 
-	c := &Candidates{Inputs: inputs}
-	for _, point := range points {
-		c.List = append(c.List, Candidate{At: point})
+	c := &Candidates{Inputs: grid.Inputs, Sources: grid.Sources}
+	for i, row := range grid.Rows {
+		c.List = append(c.List, Candidate{At: row, Stated: grid.Stated[i]})
 	}
 
 	return c, nil
@@ -58,10 +60,10 @@ func Read(models *predict.Models, path string) (*Candidates, error) {
 		return nil, err
 	}
 
-	c := &Candidates{Inputs: table.Inputs, Labels: table.Labels}
+	c := &Candidates{Inputs: table.Inputs, Sources: table.Sources, Labels: table.Labels}
 	width := len(table.Inputs)
 	for i, things := range table.Things {
-		candidate := Candidate{At: table.X[i*width : (i+1)*width], Things: things}
+		candidate := Candidate{At: table.X[i*width : (i+1)*width], Stated: table.Stated[i], Things: things}
 		if !slices.ContainsFunc(c.List, candidate.isLike) {
 			c.List = append(c.List, candidate)
 		}

@@ -18,7 +18,8 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// Costs contains the costs of measurements. The axes are the stated inputs of candidates, and then their labels.
+// Costs contains the costs of measurements. The axes are the sources of candidates, their stated and computed inputs,
+// and their labels.
 type Costs struct {
 	Change []float64 // cost of a change of each axis's value
 	Labels []string  // labels of the last axes
@@ -28,6 +29,11 @@ type Costs struct {
 
 // isSame reports whether two measurements need no change of an axis between them.
 func (c Costs) isSame(axis int, a, b Candidate) bool {
+	if axis < len(a.Stated) {
+		return a.Stated[axis] == b.Stated[axis]
+	}
+
+	axis -= len(a.Stated)
 	if axis < len(a.At) {
 		return a.At[axis] == b.At[axis]
 	}
