@@ -85,7 +85,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/job", ""},
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/fault " +
+	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/sidecar ingest/fault " +
 		"ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/experiment " +
 		"train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
@@ -120,7 +120,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/parquet-go/parquet-go", "ingest/format/parquet report/answer/export"},
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/app"},
-	{"go.yaml.in/yaml", "pipeline/config"},
+	{"go.yaml.in/yaml", "pipeline/config ingest/sidecar"},
 	{"github.com/mjibson/go-dsp", "dsp"},
 	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},
 	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},

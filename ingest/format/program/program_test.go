@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/format/program"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // The program is cat, and the file is a stream that a converter would write.

@@ -76,7 +76,7 @@ func (r *Result) checkTable(exp plan.Experiment) ([]ingest.Warning, error) {
 		return nil, err
 	}
 
-	r.Known = rowsOf(pairTable)
+	r.Known = pairTable.Conditions()
 	if err := r.moveToSetPoints(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
+	"doubletake/ingest/sidecar"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
 )
@@ -29,10 +30,8 @@ func (r *Recordings) settleConstruction(exp plan.Experiment) error {
 		r.Found = append(r.Found, "rpm_measured")
 	}
 
-	for i := range r.Files {
-		if err := r.readSidecar(exp, &r.Files[i]); err != nil {
-			return err
-		}
+	if err := r.readSidecars(exp); err != nil {
+		return err
 	}
 
 	numbers, texts := r.statedColumns(r.Table)
@@ -45,6 +44,24 @@ func (r *Recordings) settleConstruction(exp plan.Experiment) error {
 
 	r.Conditions = unique(removeNames(numbers, r.isRun), r.Found)
 	r.SetTexts(exp, removeNames(texts, r.isRun))
+
+	return nil
+}
+
+// readSidecars stores the conditions that the files next to the recordings state, if the configuration asks for them.
+func (r *Recordings) readSidecars(exp plan.Experiment) error {
+	if r.Ingest.Sidecar == nil {
+		return nil
+	}
+
+	for i := range r.Files {
+		file := &r.Files[i]
+		var err error
+		file.Sidecar, r.sidecar, err = sidecar.Conditions(exp.Project(), file.Name, r.Ingest.Sidecar.Ending, r.sidecar, r.Roles)
+		if err != nil {
+			return err
+		}
+	}
 
 	return nil
 }
@@ -183,14 +200,4 @@ func keptLabels(src *Source, labels map[string]string, run string) map[string]st
 	}
 
 	return labels
-}
-
-// byName returns a list of the configuration as a map from name to value.
-func byName(list []setting.NamedString) map[string]string {
-	values := map[string]string{}
-	for _, v := range list {
-		values[v.Name] = v.Value
-	}
-
-	return values
 }

@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
@@ -139,10 +140,10 @@ func (r *Recordings) readTable(exp plan.Experiment, recordings []string) error {
 
 	log := r.Ingest.Log
 	table, err := campaign.ReadLog(exp.File.Resolve(r.Ingest.Conditions), campaign.LogOptions{
-		Files: recordings, Columns: byName(log.Columns), Ignore: log.Ignore,
+		Files: recordings, Columns: setting.ByName(log.Columns), Ignore: log.Ignore,
 		Missing: slices.Concat(r.Ingest.Missing, log.Missing),
-		Names:   append(exp.Roles().Names(), tareColumns(&r.Ingest)...), Decimal: decimalSigns[log.Decimal],
-		Units: byName(r.Ingest.Units), IsName: namesThings(exp), Spellings: r.Roles.Spellings,
+		Names:   append(exp.Roles().Names(), tareColumns(&r.Ingest)...), Decimal: campaign.DecimalSigns[log.Decimal],
+		Units: setting.ByName(r.Ingest.Units), IsName: namesThings(exp), Spellings: r.Roles.Spellings,
 	})
 	if err != nil {
 		return err
@@ -154,8 +155,37 @@ func (r *Recordings) readTable(exp plan.Experiment, recordings []string) error {
 	return nil
 }
 
-// decimalSigns contains the decimal sign for each value of the setting log: {decimal}.
-var decimalSigns = map[string]byte{"point": condition.Point, "comma": condition.Comma}
+// joinMicrophones reads the table of microphones, which has a row for each channel, and joins it to the table of
+// conditions, which has a row for each run. It uses the listed channels if the configuration names none.
+func (r *Recordings) joinMicrophones(exp plan.Experiment) error {
+	r.Chains = map[string][]setting.NamedNumber{}
+	if c := r.Ingest.Calibration; c != nil {
+		r.Chains["gain_db"] = c.ChannelGainDB
+	}
+
+	if r.Ingest.Microphones == nil {
+		return nil
+	}
+
+	microphones, err := campaign.ReadMicrophones(&r.Ingest, exp.Project(), exp.Roles(), exp.Mentions)
+	if err != nil {
+		return err
+	}
+
+	for name, values := range microphones.Chains {
+		r.Chains[name] = append(r.Chains[name], values...)
+	}
+
+	if len(r.Ingest.Channels) == 0 {
+		r.Ingest.Channels = microphones.Channels
+		r.channelsListed = true
+	}
+
+	r.warnings = append(r.warnings, microphones.Warnings...)
+	r.Table = r.Table.WithChannels(microphones.Table)
+
+	return nil
+}
 
 // settleTable drops the rows of the table of conditions that belong to no file, and treats its empty cells
 // (campaign.Conditions.FillGaps). all are the recordings found, files the recordings that are used.

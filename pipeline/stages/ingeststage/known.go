@@ -1,13 +1,10 @@
 package ingeststage
 
 import (
-	"fmt"
 	"slices"
 
 	"doubletake/dsp"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -24,7 +21,7 @@ func (r *Result) Rows() (condition.Rows, error) {
 			return nil, err
 		}
 
-		rows := rowsOf(pairTable)
+		rows := pairTable.Conditions()
 		r.Pairs.size = [2]float64{float64(len(rows)), float64(pairTable.N)}
 
 		return rows, nil
@@ -36,33 +33,6 @@ func (r *Result) Rows() (condition.Rows, error) {
 	}
 
 	return rows, nil
-}
-
-// rowsOf lists the distinct conditions of pairs, in the order of their first pairs.
-func rowsOf(pairTable *campaign.PairTable) condition.Rows {
-	var rows condition.Rows
-	known := map[string]bool{}
-	for i := range pairTable.N {
-		var numbers []float64
-		for _, column := range pairTable.X {
-			numbers = append(numbers, column[i])
-		}
-
-		var names []string
-		for _, column := range pairTable.Texts {
-			names = append(names, column[i])
-		}
-
-		key := fmt.Sprintf("%v %q", numbers, names)
-		if !known[key] {
-			known[key] = true
-			rows = append(rows, condition.Values{
-				Numbers: lists.Map(pairTable.Inputs, numbers), Names: lists.Map(pairTable.Labels, names),
-			})
-		}
-	}
-
-	return rows
 }
 
 // Values lists the distinct values of a condition, ascending, or its set points if it has some. It returns nil if only

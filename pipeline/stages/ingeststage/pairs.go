@@ -165,8 +165,8 @@ func findTable(exp plan.Experiment, sim simulatestage.Result, res *Result) (*Pai
 	names, texts := f.conditionNames(f.Table)
 
 	p := &Pairs{id: strings.Join(f.Ingest.Table.File, ","), spec: *f.Ingest.Table}
-	// The labels among the texts of names and of the table of conditions are needed to resolve the columns of the files,
-	// whose own texts are added afterwards.
+	// The labels among the texts of names and of the table of conditions are needed to resolve the columns of the
+	// files, whose own texts are added afterwards.
 	res.SetTexts(exp, texts)
 	labels := res.Labels
 	given := slices.Concat(names, labels)
@@ -350,9 +350,9 @@ func tableOptions(exp plan.Experiment, t *setting.Table) campaign.TableOptions {
 	options := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: cmp.Or(t.Run, exp.Ingest.Run),
 		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),
-		Decimal: decimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
+		Decimal: campaign.DecimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
 		Stated: exp.StatedConditions(),
-		Units:  byName(t.Units), Within: plan.Tolerances(t.Tolerances),
+		Units:  setting.ByName(t.Units), Within: plan.Tolerances(t.Tolerances),
 		Spellings: exp.Roles().Spellings,
 		SetPoints: plan.Tolerances(exp.Ingest.Tolerances), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}

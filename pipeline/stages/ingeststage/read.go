@@ -15,6 +15,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/recording"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/stats"
 	"doubletake/pipeline/stages/plan"
 )
@@ -91,7 +92,7 @@ func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning, erro
 	conds := r.file.Rows
 	group := r.src.Grouping
 	if len(r.src.Ingest.InFile) > 0 {
-		conds, group, err = r.conditionTable(ctx)
+		conds, group, err = campaign.TableInside(ctx, r.rd, r.src.Ingest.InFile, setting.ByName(r.src.Ingest.Units), group)
 		if err != nil {
 			return nil, nil, r.named(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/format/program"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -72,7 +73,7 @@ func settleReading(exp plan.Experiment, src *Source) error {
 		}
 	}
 
-	if err := findReader(exp, src); err != nil {
+	if err := src.findReader(exp); err != nil {
 		return err
 	}
 
@@ -96,12 +97,33 @@ func settleReading(exp plan.Experiment, src *Source) error {
 		}
 	}
 
-	// Without a calibrator and a table of microphones, the settings alone must calibrate samples relative to full scale.
+	// Without a calibrator and a table of microphones, the settings alone must calibrate samples relative to full
+	// scale.
 	byFullScale := settings.Calibration != nil && settings.Calibration.Calibrator == nil && settings.Microphones == nil
 	if byFullScale {
 		if _, _, err := settings.Calibration.Factor("full-scale"); err != nil {
 			return exp.Errorf("ingest.calibration", "%v", err)
 		}
+	}
+
+	return nil
+}
+
+// findReader stores the program that reads the files, if the configuration names one, and its part of the keys of the
+// tasks that open a recording.
+func (s *Source) findReader(exp plan.Experiment) error {
+	if s.Ingest.Reader == nil {
+		return nil
+	}
+
+	found, settings, err := program.Find(s.Ingest.Reader, exp.Project())
+	if err != nil {
+		return exp.Located("ingest", err)
+	}
+
+	s.Options.Program = found
+	for _, own := range settings {
+		s.Reader = append(s.Reader, kv.Pair{Key: "ingest." + own.Name, Value: own.Value})
 	}
 
 	return nil

@@ -1,4 +1,4 @@
-package ingeststage
+package campaign
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
@@ -18,20 +17,24 @@ import (
 // maxConditionTable bounds a table of conditions in a file.
 const maxConditionTable = 1 << 20
 
-// conditionTable makes a table of conditions from arrays of the file, with a row for each channel used. The grouping
-// that it returns does not make recordings of these arrays.
-func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, campaign.Grouping, error) {
-	path := r.info.Path
-	group := r.src.Grouping
-	t := &campaign.Conditions{Path: path}
+// TableInside makes a table of conditions from arrays of an open file, with a row for each channel used. The grouping
+// that it returns does not make recordings of these arrays. arrays contains the array or the attribute of each
+// condition, and units the units that replace those of the arrays. TableInside returns a *fault.Error about arrays that
+// do not fit.
+func TableInside(ctx context.Context, rd ingest.Reader, arrays []setting.NamedString, units map[string]string,
+	group Grouping,
+) (*Conditions, Grouping, error) {
+	info := rd.Info()
+	path := info.Path
+	t := &Conditions{Path: path}
 	var columns [][]float64
-	for _, entry := range r.src.Ingest.InFile {
-		values, unit, err := r.conditionValues(ctx, entry, &group)
+	for _, entry := range arrays {
+		values, unit, err := conditionValues(ctx, rd, entry, &group)
 		if err != nil {
 			return nil, group, err
 		}
 
-		if _, err := campaign.Convert(path, entry.Name, entry.Name, unit, byName(r.src.Ingest.Units), values); err != nil {
+		if _, err := Convert(path, entry.Name, entry.Name, unit, units, values); err != nil {
 			return nil, group, err
 		}
 
@@ -39,19 +42,19 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 		columns = append(columns, values)
 	}
 
-	run, err := campaign.WholeFile(r.info, group)
+	run, err := WholeFile(info, group)
 	if err != nil {
 		return nil, group, err
 	}
 
 	for i, rec := range run.Recordings {
-		row := campaign.ConditionRow{Line: i + 1, File: path, End: math.Inf(1)}
+		row := ConditionRow{Line: i + 1, File: path, End: math.Inf(1)}
 		if !group.Together {
 			row.Channel = strconv.Itoa(rec.Channels[0] + 1)
 		}
 
 		for k, values := range columns {
-			entry := r.src.Ingest.InFile[k]
+			entry := arrays[k]
 			if len(values) != len(run.Recordings) {
 				return nil, group, fault.At(path, "array "+entry.Value,
 					fmt.Sprintf("a value for each of the %d recordings", len(run.Recordings)),
@@ -71,10 +74,10 @@ func (r *reader) conditionTable(ctx context.Context) (*campaign.Conditions, camp
 
 // conditionValues reads the values of a condition from an array of the file, or one value from an attribute. It returns
 // them with the array's unit, which is "" for an attribute. It adds the array to the channels that group leaves out.
-func (r *reader) conditionValues(ctx context.Context, entry setting.NamedString, group *campaign.Grouping) ([]float64,
+func conditionValues(ctx context.Context, rd ingest.Reader, entry setting.NamedString, group *Grouping) ([]float64,
 	string, error,
 ) {
-	info := r.info
+	info := rd.Info()
 	k, err := ingest.FindChannel(info, entry.Value)
 	if err != nil && !condition.HasAttribute(info, entry.Value) {
 		return nil, "", fmt.Errorf("condition %s: %w", entry.Name, err)
@@ -95,7 +98,7 @@ func (r *reader) conditionValues(ctx context.Context, entry setting.NamedString,
 			fmt.Sprintf("%d values", ch.Samples), "")
 	}
 
-	columns, err := recording.ReadColumns(ctx, r.rd, []int{k}, 0, ch.Samples)
+	columns, err := recording.ReadColumns(ctx, rd, []int{k}, 0, ch.Samples)
 	if err != nil {
 		return nil, "", err
 	}

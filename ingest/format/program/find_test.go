@@ -1,4 +1,4 @@
-package ingeststage
+package program
 
 import (
 	"crypto/sha256"
@@ -11,29 +11,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 )
 
 // The key of a program holds its command, its version, and the digests of it and of
 // the files among its arguments; those are computed here by crypto/sha256.
-func TestFindReader(t *testing.T) {
+func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "convert.sh")
-	find := func(r *setting.Reader) (string, *Source) {
+	find := func(r *setting.Reader) (string, *ingest.Program) {
 		t.Helper()
-		b := plan.Experiment{File: &config.File{Dir: dir}, Key: "experiments.e"}
-
-		src := &Source{Ingest: setting.Campaign{Reader: r}}
-		findReader(b, src)
+		found, settings, err := Find(r, setting.Project{Dir: dir})
+		require.NoError(t, err)
 
 		var lines []string
-		for _, p := range src.Reader {
-			lines = append(lines, p.Key+"="+p.Value)
+		for _, own := range settings {
+			lines = append(lines, own.Name+"="+own.Value)
 		}
 
-		return strings.Join(lines, "\n"), src
+		return strings.Join(lines, "\n"), found
 	}
 
 	sum := func(path string) string {
@@ -45,13 +42,13 @@ func TestFindReader(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ncat \"$2\"\n"), 0o755))
 
-	got, src := find(&setting.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
+	got, p := find(&setting.Reader{Program: []string{"./convert.sh", "--fast", "{file}"}, Version: "2", TimeoutS: 1.5})
 
-	want := "ingest.reader=[./convert.sh, --fast, {file}]\ningest.reader.version=2\n" +
-		"ingest.reader: sha256 of ./convert.sh=" + sum(script)
+	want := "reader=[./convert.sh, --fast, {file}]\nreader.version=2\n" +
+		"reader: sha256 of ./convert.sh=" + sum(script)
 	assert.Equal(t, want, got, "settings")
 
-	if p := src.Options.Program; p.Command[0] != script || p.Dir != dir || p.Timeout.Seconds() != 1.5 {
+	if p.Command[0] != script || p.Dir != dir || p.Timeout.Seconds() != 1.5 {
 		t.Errorf("%+v", p)
 	}
 
@@ -63,9 +60,9 @@ func TestFindReader(t *testing.T) {
 	t.Setenv("PATH", other+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(dir)
 
-	here := &Source{Ingest: setting.Campaign{Reader: &setting.Reader{Program: []string{"./convert.sh", "{file}"}}}}
-	findReader(plan.Experiment{File: &config.File{Dir: "."}, Key: "experiments.e"}, here)
-	assert.Equal(t, script, here.Options.Program.Command[0], "program")
+	here, _, err := Find(&setting.Reader{Program: []string{"./convert.sh", "{file}"}}, setting.Project{Dir: "."})
+	require.NoError(t, err)
+	assert.Equal(t, script, here.Command[0], "program")
 
 	// A script among the arguments of an interpreter: a change of it is another key.
 	first, _ := find(&setting.Reader{Program: []string{"sh", "convert.sh", "{file}"}})
@@ -77,9 +74,5 @@ func TestFindReader(t *testing.T) {
 
 	if second, _ := find(&setting.Reader{Program: []string{"sh", "convert.sh", "{file}"}}); second == first {
 		t.Error("a changed script has the same key")
-	}
-
-	if got, src := find(nil); got != "" || src.Options.Program != nil {
-		t.Errorf("without a reader: %q", got)
 	}
 }
