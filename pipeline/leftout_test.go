@@ -268,12 +268,12 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 
 	var others []int // rows of groups that are trained on
 
-	weight := 0.0
-	sum := 0.0
+	total := 0.0 // weight of all outcomes
+	sum := 0.0   // weighted sum of the outcomes
 	for i := range set.N {
 		if set.X[3*i+1] != 3 {
 			others = append(others, i)
-			weight += 2 * set.Weight[i]
+			total += 2 * set.Weight[i]
 			sum += set.Weight[i] * (set.Y1[i] + set.Y2[i])
 		}
 	}
@@ -284,11 +284,11 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	require.NoError(t, err)
 
 	settings := p.File.Experiments[0].Train
-	trained := func(weight []float64) *honest.EnsembleModel {
+	trained := func(weights []float64) *honest.EnsembleModel {
 		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(settings.Seed, "left-out groups", "ensemble")}
 		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
-			s.Weight = weight
+			s.Weight = weights
 			c := settings.Config
 			c.Seed = seed
 			c.Standardise = false
@@ -297,7 +297,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 			return n, err
 		}
 
-		d := triplets.Set{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weight}
+		d := triplets.Set{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weights}
 		r, err := e.Fit(context.Background(), d)
 		require.NoError(t, err)
 
@@ -324,5 +324,5 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	}
 
 	require.NoError(t, json.Unmarshal(b, &stored))
-	assert.InDelta(t, sum/weight, stored.Mean[0], 1e-12, "mean of the outcomes")
+	assert.InDelta(t, sum/total, stored.Mean[0], 1e-12, "mean of the outcomes")
 }

@@ -53,7 +53,7 @@ func TestConventions(t *testing.T) {
 				}
 
 				for k, v := range want.Attributes {
-					assert.Equal(t, v, attributes[k], "attribute %s is", k)
+					assert.Equal(t, v, attributes[k], "attribute %s", k)
 				}
 
 				for k, c := range info.Channels {

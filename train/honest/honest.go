@@ -100,35 +100,36 @@ type Settings struct {
 	// prediction; ensemble; or none. Networks are trained again for each left-out group
 	Base string `key:"base" enum:"gp|pair|ensemble|none"`
 
-	// gp: a row for each condition, or for each harmonic of a rotor over its shaft order; auto:
-	// orders where the outcomes are levels of harmonics
+	// rows of gp: conditions, a row for each condition; orders, a row for each harmonic of a rotor over its shaft
+	// order; auto, orders if the outcomes are levels of harmonics
 	Form string `key:"form" enum:"auto|orders|conditions"`
 
-	// condition whose values are the groups, or a column of text, such as names of propellers; empty: the one
-	// that a split holds out
+	// condition whose values are the groups, or a column of text, such as names of propellers; empty: the
+	// condition that a split holds out
 	Groups string `key:"groups"`
 
-	// cut the condition into this many blocks of neighbouring values; 0: the blocks of the split, or every
-	// value is a group, or 8 blocks of a continuous condition
+	// number of blocks of neighbouring values into which the condition is cut; 0: the blocks of the split, or
+	// else a group for every value, or 8 blocks of a continuous condition
 	Blocks int `key:"blocks" default:"0"`
 
-	// the values are numbers of things (propellers, days) without distances between them, as names are anyway, and, unless
-	// groups names them, those of an input that decides another, which turns at least twice as it rises
+	// whether the values are numbers of things, such as propellers or days, without distances between them. Names are
+	// things in any case. Numbers are things if another input has one value at each number and turns at least twice as
+	// the number rises, unless groups names the condition
 	Labels bool `key:"labels" default:"false"`
 
 	// level of the intervals: the share of the values of new groups that they contain
 	Level float64 `key:"level"`
 
-	// what is known before any group is left out: wide; library, narrower, from 20 campaigns; or the file that
-	// pipeline honest library has made of your own
+	// what is assumed before any group is left out: wide; library, which is narrower and learned from 20 campaigns; or
+	// a file that pipeline honest library learned from your own campaigns
 	Prior string `key:"prior"`
 
-	// what tells by how much a new group's errors exceed the claims: plain, the left-out groups; ecov, also the rise of
-	// E|cov| of the networks, which are trained again without each group
+	// evidence from which the errors on new groups are learned: plain, the left-out groups; ecov, also the rise of E|cov|
+	// of the networks, which are trained again without each group
 	Scale string `key:"scale" enum:"plain|ecov"`
 
-	// what the level is meant for: values, that share of all values; groups, nearly all groups with 90 % of
-	// their values within, for which intervals have the level 0.98 at least
+	// what the intervals promise: values, that they contain this share of all values; groups, that they contain 90 % of
+	// the values of nearly every group, for which their level is at least 0.98
 	Hold string `key:"hold" enum:"values|groups"`
 }
 
