@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
@@ -39,6 +40,10 @@ func (h *header) findNames() error {
 	h.takeNames(above, rows)
 	if h.nameCells == nil {
 		h.takeOtherSeparator(above)
+	}
+
+	if h.nameCells == nil {
+		h.takeNamesBesideNumbers(above)
 	}
 
 	if !fromComments && h.nameCells != nil && len(above) > 0 {
@@ -278,7 +283,7 @@ func (h *header) bestNames(rows []headerRow) int {
 	highest := 0.0
 	foundTime := false
 	for i, row := range rows {
-		isWithoutFirst := len(row.cells[0]) == 0 && !areUnits(row.cells)
+		isWithoutFirst := len(row.cells[0]) == 0 && !areUnits(row.cells) && !areSerialNumbers(row.cells)
 		if i+1 < len(rows) && isWithoutFirst && rows[i+1].namesTime() {
 			row.cells[0] = rows[i+1].cells[0]
 		}
@@ -322,6 +327,14 @@ func (h *header) countFollowers(rows []headerRow) int {
 	return count
 }
 
+// serialNumber matches the serial number of a sensor: SN1234, S/N 1234.
+var serialNumber = regexp.MustCompile(`(?i)^(?:s/?n|ser(?:ial)?)[ .:#_-]*\d{2,}$`)
+
+// areSerialNumbers reports whether the filled cells of a row are serial numbers.
+func areSerialNumbers(cells [][]byte) bool {
+	return !slices.ContainsFunc(cells, func(cell []byte) bool { return len(cell) > 0 && !serialNumber.Match(cell) })
+}
+
 // nameScore returns how well cells name the columns, at most 1.
 func (h *header) nameScore(cells [][]byte) float64 {
 	sum := 0.0
@@ -332,7 +345,7 @@ func (h *header) nameScore(cells [][]byte) float64 {
 		switch {
 		case name == "":
 			score = nameEmpty
-		case isAnyNumber(cell) || isSureUnit(name) || isNoUnit(name) || timestamp.Match(cell):
+		case isAnyNumber(cell) || isSureUnit(name) || isNoUnit(name) || timestamp.Match(cell) || serialNumber.Match(cell):
 			score = nameUnit
 		}
 
@@ -380,6 +393,37 @@ func (h *header) takeOtherSeparator(above []sampleLine) {
 
 		return
 	}
+}
+
+// takeNamesBesideNumbers takes the names from the line right above the data if it has one name less than there are
+// columns and the first column numbers the rows from 1, as R writes tables: that column has no name.
+func (h *header) takeNamesBesideNumbers(above []sampleLine) {
+	if len(above) == 0 || h.cols < 2 {
+		return
+	}
+
+	last := &above[len(above)-1]
+	names := h.split(nil, last.text)
+	hasOther := slices.ContainsFunc(names, func(name []byte) bool { return !isOneName(name) })
+	if len(names) != h.cols-1 || hasOther || !h.numbersRows() {
+		return
+	}
+
+	h.nameCells = append([][]byte{nil}, names...)
+	last.text = nil
+}
+
+// numbersRows reports whether the first column counts at least two rows from 1.
+func (h *header) numbersRows() bool {
+	rows := h.lines[h.firstRow:]
+	for i, line := range rows {
+		cells := h.cut(line.text)
+		if len(cells) == 0 || string(cells[0]) != strconv.Itoa(i+1) {
+			return false
+		}
+	}
+
+	return len(rows) > 1
 }
 
 // isOneName reports whether a cell is one word that is not a number, with a unit at most.

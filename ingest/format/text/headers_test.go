@@ -389,6 +389,11 @@ func TestHeaderSeparators(t *testing.T) {
 		{"a title", "Wing 7, run 3, cold\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
 		{"a setting", "U = 20, alpha = 3, beta = 0\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
 		{"another number of names", "z,q\n0\t2\t3\n5\t2\t4\n", "1, 2, 3", "no-header"},
+		{"of R", "\"G\" \"F\"\n\"1\" 2 3\n\"2\" 5 6\n", "1, G, F", ""},
+		{"of R with tabs", "G\tF\n1\t2\t3\n2\t5\t6\n", "1, G, F", ""},
+		{"one name less, and no numbers of rows", "t F\n4 2 3\n9 5 6\n", "1, 2, 3", "no-header"},
+		{"serial numbers below", "t,F,M\n,SN1234,SN5678\n0.0,2,3\n0.1,5,6\n", "t [s], F, M", "second-row"},
+		{"comments of semicolons", ";logger 7\n;t F M\n0.0 2 3\n0.1 5 6\n", "t [s], F, M", ""},
 		{"names of its own", "a,b,c\nz\tq\tp\n0\t2\t3\n5\t2\t4\n", "z, q, p", ""},
 	} {
 		r, err := openString(c.text, ingest.Options{})
@@ -401,6 +406,27 @@ func TestHeaderSeparators(t *testing.T) {
 
 		assert.Equal(t, c.want, strings.Join(columns, ", "), "%s", c.name)
 		assert.Equal(t, c.warns, ingesttest.Codes(r.Info().Warnings), "%s", c.name)
+	}
+}
+
+// Rows behind the samples that are computed from them are errors, whatever column is read. Words in columns of text are
+// not.
+func TestSummaryRows(t *testing.T) {
+	const data = "x,F,M\n0,2,3\n1,5,6\n2,5,4\n"
+	for _, row := range []string{
+		"Mean,4,4.3", "mean:,4,4.3", "AVG,4,4.3", "Average,4,4.3", "Min,2,3", "Maximum,5,6", "Std,1,1", "Std. dev.,1,1",
+		"StdDev,1,1", "standard deviation,1,1", "Sum,12,13", "Total,12,13", "Count,3,3", "Median,5,4", "RMS,4,4", "Mittelwert,4,4.3",
+		"Summe,12,13", "Moyenne,4,4.3", "Media,4,4.3", ",mean,4.3", "Mean,4,4.3\n\nMax,5,6", "sigma,1,1",
+	} {
+		_, err := openString(data+row+"\n", ingest.Options{})
+		require.ErrorContains(t, err, "expected a row of samples, found a row of", "%s", row)
+	}
+
+	for _, text := range []string{
+		"mode,F\nmax,2\nmax,5\nmin,6\n", "t,F,mode\n0,2,max\n1,5,min\n2,5,mean\n", "mean,max\n2,3\n4,5\n",
+	} {
+		_, err := openString(text, ingest.Options{})
+		require.NoError(t, err, "%s", text)
 	}
 }
 

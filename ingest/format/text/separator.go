@@ -52,6 +52,11 @@ func findLayout(src ingest.Source, o ingest.TextOptions) (*layout, error) {
 
 	// Now lines that begin with ';' are known to be comments, unless semicolons separate the cells.
 	isNoRow := func(s sampleLine) bool { return hasNoRow(s.text, choice.layout.delim) }
+	for _, line := range lines {
+		if isNoRow(line) && bytes.HasPrefix(bytes.TrimSpace(line.text), []byte{';'}) {
+			comments = append(comments, line)
+		}
+	}
 	earlier := slices.DeleteFunc(slices.Clone(lines[:choice.sampleBegin]), isNoRow)
 	later := slices.DeleteFunc(slices.Clone(lines[choice.sampleBegin:]), isNoRow)
 

@@ -88,6 +88,10 @@ func openRecording(src ingest.Source, o ingest.Options) (*Reader, error) {
 		return nil, err
 	}
 
+	if err := t.refuseSummaries(); err != nil {
+		return nil, err
+	}
+
 	if err := t.findSparse(o.Together); err != nil {
 		return nil, err
 	}

@@ -146,13 +146,13 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 const headSamples = 1024
 
 // even reports whether at least three quarters of the first steps of a channel differ by at most half a step from their
-// mean.
+// mean. It reports true if the channel cannot be read.
 func even(r ingest.Reader, c int) bool {
 	times := make([]float64, min(r.Info().Channels[c].Samples, headSamples))
 	n, err := r.Read([]int{c}, 0, [][]float64{times})
 	failed := err != nil && !errors.Is(err, io.EOF)
 	if failed || n < len(times) {
-		return false // reading the samples of the recording returns the error again
+		return true // Read returns the error again
 	}
 
 	step := 1 / stepRate(times)
