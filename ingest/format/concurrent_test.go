@@ -43,7 +43,7 @@ func TestConcurrentErrors(t *testing.T) {
 }
 
 // inMemory has the formats whose readers keep a file as small as the sample in memory, so that reading it cannot fail.
-var inMemory = []string{"mat", "npz", "uff"}
+var inMemory = []string{"mat", "npz", "text", "uff"}
 
 // wantEverywhere calls do directly, in two workers and in a goroutine, and checks that each returns the same
 // *fault.Error.

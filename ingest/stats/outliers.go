@@ -105,13 +105,14 @@ func (s *scan) outliers(channel int, summary Summary) []ingest.Warning {
 	}
 
 	var warnings []ingest.Warning
-	for _, pair := range []struct{ far, rest cluster }{
-		{low, rest},
-		{high, rest},
-		{rest, low}, // if most samples are codes, the median is one
-		{rest, high},
+	for _, parts := range []struct{ far, rest, other cluster }{
+		{low, rest, high},
+		{high, rest, low},
+		{rest, low, high}, // if most samples are codes, the median is one
+		{rest, high, low},
 	} {
-		if warning, ok := s.outlier(channel, pair.far, pair.rest, summary); ok {
+		meanOfOthers := (parts.rest.sum + parts.other.sum) / float64(parts.rest.n+parts.other.n)
+		if warning, ok := s.outlier(channel, parts.far, parts.rest, summary, meanOfOthers); ok {
 			warnings = append(warnings, warning)
 		}
 	}
@@ -120,7 +121,8 @@ func (s *scan) outliers(channel int, summary Summary) []ingest.Warning {
 }
 
 // outlier returns a warning and true if the samples of the cluster far are codes or spikes beside the cluster rest.
-func (s *scan) outlier(channel int, far, rest cluster, summary Summary) (ingest.Warning, bool) {
+// meanOfOthers is the mean of all samples but far.
+func (s *scan) outlier(channel int, far, rest cluster, summary Summary, meanOfOthers float64) (ingest.Warning, bool) {
 	if far.n == 0 {
 		return ingest.Warning{}, false
 	}
@@ -136,10 +138,9 @@ func (s *scan) outlier(channel int, far, rest cluster, summary Summary) (ingest.
 		kind = "spikes, as " + value
 	}
 
-	mean := summary.Mean
-	meanOfOthers := mean + (mean-far.sum/float64(far.n))*float64(far.n)/float64(summary.Samples-far.n)
 	text := fmt.Sprintf("channel %s: %d of %s are %s (first sample %d): without them the mean is %.6g, not %.6g: ",
-		s.info.Channels[channel].Name, far.n, fault.Plural(summary.Samples, "sample"), kind, far.first, meanOfOthers, mean)
+		s.info.Channels[channel].Name, far.n, fault.Plural(summary.Samples, "sample"), kind, far.first, meanOfOthers,
+		summary.Mean)
 
 	if code {
 		text += "if it is a code for no value, ingest: {missing: [" + value + "]}"

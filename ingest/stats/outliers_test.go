@@ -61,6 +61,10 @@ func TestOutliers(t *testing.T) {
 			"2 of 200 samples are -9999 (first sample 20): without them the mean is 1.3",
 		},
 		{"a positive code", 300, setTo(9999, 299), "1 of 300 samples are 9999 (first sample 299)"},
+		{
+			"an overload of SCPI", 300, setTo(9.9e37, 299),
+			"1 of 300 samples are 9.9e+37 (first sample 299): without them the mean is 1.3",
+		},
 		{"a code of wells", 200, setTo(-999.25, 0, 1, 2), "3 of 200 samples are -999.25 (first sample 0)"},
 		{"full scale", 9000, setTo(32767, 8500, 8501, 8502, 8503), "4 of 9000 samples are 32767 (first sample 8500)"},
 		{"a fifth", 100, func(x []float64) {
