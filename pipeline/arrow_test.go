@@ -52,7 +52,7 @@ experiments:
 	assert.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit)
 
 	for i, a := range amplitude {
-		assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got[i], 0.01, "%g Pa: dB", a)
+		assert.InDelta(t, soundLevel(a), got[i], 0.01, "%g Pa: dB", a)
 	}
 
 	description, err := inspect.File(context.Background(), filepath.Join(dir, "a.arrow"), ingest.Options{Format: "arrow"})

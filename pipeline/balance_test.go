@@ -99,13 +99,13 @@ experiments:
 		{"per: sample", "expected column: the sensor's column, or pressure and temperature"},
 		{"column: speed", `expected a channel "speed"`},
 	} {
-		refuses(t, dir, fmt.Sprintf(yaml, "", c.flow, blockage, ", density_kg_m3: 1.2"), c.want)
+		assertRefuses(t, dir, fmt.Sprintf(yaml, "", c.flow, blockage, ", density_kg_m3: 1.2"), c.want)
 	}
 
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, "", "column: u", blockage, ", density_kg_m3: 1.2"),
 		"balance: {", "balance: {components: [A], ", 1))
 
-	says(t, tryIn(dir), "belongs to a balance of voltages")
+	assert.ErrorContains(t, tryIn(dir), "belongs to a balance of voltages")
 }
 
 // Zero and weight of a model from a polar without wind, over the angle of the arm

@@ -21,7 +21,7 @@ const fewestGroups = 14
 // are only logged, for the table in docs/research/intervals.md. The networks are small, because the calibrated model is
 // judged.
 func TestBeforeAgainstAfter(t *testing.T) {
-	study(t)
+	skipUnlessStudy(t)
 	dir := t.TempDir()
 
 	turbine := "rm2-turbine/runs.csv, inputs: [tow_speed_m_s, tsr], repeats: [cp, cd]"

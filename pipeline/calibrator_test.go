@@ -68,12 +68,6 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `
 
-// write writes a file of a test's folder.
-func write(t testing.TB, dir, name, text string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-}
-
 // A tone of the amplitude a has the level 20 lg(a/√2/20 µPa) whatever the microphone's sensitivity, which is found from
 // the calibrator.
 func TestCalibratorChain(t *testing.T) {
@@ -88,7 +82,7 @@ func TestCalibratorChain(t *testing.T) {
 	for c, a := range []float64{0.5, 0.2} {
 		for h := 1; h <= 2; h++ {
 			got := column(t, tab, fmt.Sprintf("bpf1_db_%d", h))[c]
-			assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got, 0.02, "microphone %d, half %d: dB", c+1, h)
+			assert.InDelta(t, soundLevel(a), got, 0.02, "microphone %d, half %d: dB", c+1, h)
 		}
 	}
 

@@ -21,17 +21,22 @@ import (
 	"doubletake/pipeline"
 )
 
-// growing is a simulated campaign of tiny recordings.
+// growing is a simulated campaign of tiny recordings, to which recordings are added.
 type growing struct {
 	dir   string
-	names []string
+	names []string // names of the recordings, sorted
 }
 
+// numberStep is the difference of the numbers of neighbouring recordings, so that others can be added between them.
+const numberStep = 1000
+
+// newGrowing returns a campaign of n recordings.
 func newGrowing(t *testing.T, n int) *growing {
+	t.Helper()
+
 	g := &growing{dir: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(g.dir, "data"), 0o755))
-
-	const config = `version: 1
+	write(t, g.dir, "pipeline.yaml", `version: 1
 experiments:
   fan:
     ingest:
@@ -40,67 +45,79 @@ experiments:
       data: simulated
       calibration: {unit: full-scale}
     dsp: {triplets: split-half-spectrum, segments: 4, harmonics: 2}
-`
-	write(t, g.dir, "pipeline.yaml", config)
+`)
 
 	for i := range n {
-		g.add(t, 1000*i)
+		g.add(t, numberStep*i)
 	}
 
 	return g
 }
 
-// add adds a recording; its number says where it is among the others.
+// add adds a recording of half a second. Its name begins with the number, which says where it is among the others.
 func (g *growing) add(t *testing.T, number int) {
+	t.Helper()
+
+	const rateHz = 4096
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
 	blades := 2 + rng.IntN(3)
 	rpm := 2000 + 500*rng.IntN(10)
-	x := make([]int16, 2048)
-	for k := range x {
-		x[k] = int16(3000*math.Sin(2*math.Pi*float64(blades*rpm)/60*float64(k)/4096) + 300*rng.NormFloat64())
+	bladePassingHz := float64(blades*rpm) / 60
+	samples := make([]int16, rateHz/2)
+	for k := range samples {
+		samples[k] = int16(3000*math.Sin(2*math.Pi*bladePassingHz*float64(k)/rateHz) + 300*rng.NormFloat64())
 	}
 
-	w := ingesttest.PCM16(1, x...)
-	w.Rate = 4096
+	wav := ingesttest.PCM16(1, samples...)
+	wav.Rate = rateHz
 	name := fmt.Sprintf("data/%08d_%d_%d.wav", number, blades, rpm)
-	write(t, g.dir, name, string(w.Bytes()))
+	write(t, g.dir, name, string(wav.Bytes()))
 
 	g.names = append(g.names, name)
 	slices.Sort(g.names)
 }
 
+// run runs the campaign.
 func (g *growing) run(t *testing.T) *pipeline.Result {
+	t.Helper()
+
 	p, err := pipeline.Load(filepath.Join(g.dir, "pipeline.yaml"))
 	require.NoError(t, err)
 
-	r, err := p.Run(t.Context(), pipeline.Options{Jobs: 2})
+	result, err := p.Run(t.Context(), pipeline.Options{Jobs: 2})
 	require.NoError(t, err)
 
-	return r
+	return result
 }
 
-// cache returns the bytes of the results in the cache.
-func (g *growing) cache(t *testing.T) (size int64) {
-	err := filepath.WalkDir(filepath.Join(g.dir, "runs/.cache/objects"), func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+// cacheSize returns the number of bytes of the results in the cache.
+func (g *growing) cacheSize(t *testing.T) int64 {
+	t.Helper()
+
+	size := int64(0)
+	objects := filepath.Join(g.dir, "runs/.cache/objects")
+	err := filepath.WalkDir(objects, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 
-		fi, err := e.Info()
-		if err == nil {
-			size += fi.Size()
+		info, err := entry.Info()
+		if err != nil {
+			return err
 		}
 
-		return err
+		size += info.Size()
+
+		return nil
 	})
 	require.NoError(t, err)
 
 	return size
 }
 
-// A campaign grows file by file: each step makes the file's tasks, the shard it is in and what
-// joins all, and the cache grows by what belongs to the file. The joined tables are in the end, byte
-// by byte, one whole join of the files' tables. DOUBLETAKE_LONG=all adds 200 files to 5000.
+// If a campaign grows file by file, each step runs only the tasks of the new file, the joins of its shard and the joins
+// of all shards, and the cache grows only by the results of the file. In the end the joined tables are the same, byte
+// by byte, as one join of all files' tables. DOUBLETAKE_LONG=all adds 200 files to 5000.
 func TestGrowth(t *testing.T) {
 	n := 520
 	steps := 2
@@ -112,75 +129,73 @@ func TestGrowth(t *testing.T) {
 	g := newGrowing(t, n)
 	g.run(t)
 
-	before := g.cache(t)
+	before := g.cacheSize(t)
 	began := time.Now()
 	cpu := ingesttest.CPU()
 	for i := range steps {
-		g.add(t, 1000*(i*(n/steps))+500)
+		g.add(t, numberStep*(i*(n/steps))+numberStep/2)
 
-		// The file's two tasks, two joins of its shard or of the two that it cuts one into, two of all,
-		// report and page.
-		if r := g.run(t); r.Ran < 8 || r.Ran > 10 {
-			t.Errorf("step %d makes %d tasks", i, r.Ran)
-		}
+		// Two tasks of the file, two joins of all, report, page, and two joins of the file's shard. If the new file cuts
+		// the shard into two, there are four joins of shards.
+		ran := g.run(t).Ran
+		assert.GreaterOrEqual(t, ran, 8, "tasks of step %d", i)
+		assert.LessOrEqual(t, ran, 10, "tasks of step %d", i)
 	}
 
-	grown := (g.cache(t) - before) / int64(steps)
+	grown := (g.cacheSize(t) - before) / int64(steps)
 	t.Logf("%d steps of one file at %d: %.1f s, %.1f s of processor time, %d bytes of cache a step", steps, n,
 		time.Since(began).Seconds(), (ingesttest.CPU() - cpu).Seconds(), grown)
 
-	// Twice what a file has of its own, its share of the joined tables, and room for a longer list.
+	// Twice the results of a file, its share of the joined tables, and room for a longer list.
 	ingesttest.ReportBound(t, "bytes by which the cache grows for a file", grown, 2*before/int64(n)+20e3)
 
-	g.compare(t, g.run(t))
+	last := g.run(t)
+	assert.Zero(t, last.Ran, "tasks of an unchanged campaign")
+	g.assertTripletsJoined(t, last)
+	g.assertSpectraJoined(t, last)
+
+	recordings := readTable(t, g.dir, "runs/fan/recordings.arrow")
+	assert.Equal(t, g.names, recordings.Column("file").Strings, "files in the index of recordings")
 }
 
-// compare compares the joined tables with one join of the files' tables.
-func (g *growing) compare(t *testing.T, r *pipeline.Result) {
-	assert.Equal(t, 0, r.Ran, "tasks of an unchanged campaign")
+// output returns the path of a table of a file's results.
+func (g *growing) output(t *testing.T, r *pipeline.Result, recording, table string) string {
+	t.Helper()
 
-	joined := func(name string) (*table.Table, []byte) {
-		path := filepath.Join(g.dir, "runs/fan", name)
-		b := testfile.Read(t, path)
+	path, ok := r.Output("fan/dsp/"+recording, table)
+	require.True(t, ok, "%s must have a result %s", recording, table)
 
-		found := readTable(t, path)
+	return path
+}
 
-		return found, b
-	}
+// assertTripletsJoined compares the joined triplets with the files' triplets, appended in memory.
+func (g *growing) assertTripletsJoined(t *testing.T, r *pipeline.Result) {
+	t.Helper()
 
-	var spectra []string
-	found, got := joined("triplets.arrow")
-	all := &table.Table{Meta: found.Meta}
+	joined := filepath.Join(g.dir, "runs/fan/triplets.arrow")
+	all := &table.Table{Meta: readTable(t, joined).Meta}
 	for _, name := range g.names {
-		triplets, hasTriplets := r.Output("fan/dsp/"+name, "triplets.arrow")
-		spectrum, hasSpectrum := r.Output("fan/dsp/"+name, "spectra.arrow")
-		one, err := table.Read(triplets)
-		if err == nil {
-			err = all.Append(one)
-		}
-
-		require.NoError(t, err, "%s", name)
-		require.True(t, hasTriplets, "%s", name)
-		require.True(t, hasSpectrum, "%s", name)
-
-		spectra = append(spectra, spectrum)
+		require.NoError(t, all.Append(readTable(t, g.output(t, r, name, "triplets.arrow"))), name)
 	}
 
 	var want bytes.Buffer
 	require.NoError(t, all.Write(&want))
+	assert.True(t, bytes.Equal(want.Bytes(), testfile.Read(t, joined)), "the joined triplets must be those of one join")
+}
 
-	assert.Equal(t, want.Bytes(), got, "the joined triplets are not those of one join")
+// assertSpectraJoined compares the joined spectra with one join of the files' spectra.
+func (g *growing) assertSpectraJoined(t *testing.T, r *pipeline.Result) {
+	t.Helper()
 
-	found, got = joined("spectra.arrow")
+	var spectra []string
+	for _, name := range g.names {
+		spectra = append(spectra, g.output(t, r, name, "spectra.arrow"))
+	}
+
+	joined := filepath.Join(g.dir, "runs/fan/spectra.arrow")
 	path := filepath.Join(t.TempDir(), "spectra.arrow")
-	_, err := table.Concat(path, found.Meta, spectra)
+	_, err := table.Concat(path, readTable(t, joined).Meta, spectra)
 	require.NoError(t, err)
-
-	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
-		t.Error("the joined spectra are not those of one join", err)
-	}
-
-	if found, _ = joined("recordings.arrow"); !slices.Equal(found.Column("file").Strings, g.names) {
-		t.Error("the index of recordings has other files")
-	}
+	assert.True(t, bytes.Equal(testfile.Read(t, path), testfile.Read(t, joined)),
+		"the joined spectra must be those of one join")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -19,22 +18,19 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// Checking and planning leave the configuration as it was read: of every example
-// (of most without their data, so that planning ends early), and of one with
-// each value that follows from others: the kind of simulated data and of files
-// named so, given pairs, splits per value and splits of the command line.
+// Planning leaves the configuration as it was read. That holds for every example, although most lack their data, so
+// that planning ends early. It holds for a configuration with each value that follows from others: the kind of
+// simulated data and of files that are named so, given pairs, splits per value and splits of the command line.
 func TestPlanningChangesNothing(t *testing.T) {
-	files, err := filepath.Glob("../examples/*/pipeline.yaml")
+	examples, err := filepath.Glob("../examples/*/pipeline.yaml")
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	require.NotEmpty(t, examples)
 
-	for _, path := range append(files, "../pipeline.yaml") {
-		_ = planned(t, path)
+	for _, path := range append(examples, "../pipeline.yaml") {
+		_ = planUnchanged(t, path) // an error of planning is one of missing data
 	}
 
 	dir := t.TempDir()
-	path := filepath.Join(dir, "pipeline.yaml")
-
 	for name, text := range map[string]string{
 		"simulated_a1.csv": "time_s,Fx,Fz\ns,N,N\n0,1,2\n0.1,1,2\n",
 		"simulated_a2.csv": "time_s,Fx,Fz\ns,N,N\n0,1,3\n0.1,1,2\n",
@@ -55,48 +51,45 @@ experiments:
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 
-	require.NoError(t, planned(t, path, "rpm=4000"))
+	require.NoError(t, planUnchanged(t, filepath.Join(dir, "pipeline.yaml"), "rpm=4000"))
 }
 
-// planned plans a configuration and compares it with another reading of it. It
-// returns the error of planning.
-func planned(t *testing.T, path string, heldOut ...string) error {
+// planUnchanged plans a configuration with splits of the command line, and asserts that planning changes nothing of it:
+// it stays equal to another reading of the same file. planUnchanged returns the error of planning.
+func planUnchanged(t *testing.T, path string, heldOut ...string) error {
 	t.Helper()
 
-	var f [2]*config.File
-	for i := range f {
-		var err error
-		f[i], err = config.Load(path)
-		require.NoError(t, err)
-	}
+	planned, err := config.Load(path)
+	require.NoError(t, err)
+	unplanned, err := config.Load(path)
+	require.NoError(t, err)
 
 	extra, err := HeldOut(heldOut)
 	require.NoError(t, err)
 
-	_, err = stages.Plan(f[0], plan.Program{Kernels: "portable"}, extra)
+	_, planError := stages.Plan(planned, plan.Program{Kernels: "portable"}, extra)
 
-	// Functions cannot be compared: of what a split holds out, the words.
-	var held [2][]string
-	for i := range f {
-		for _, e := range f[i].Experiments {
-			for k, s := range e.Train.Splits {
-				held[i] = append(held[i], fmt.Sprint(s.Test))
-				e.Train.Splits[k].Test = nil
-			}
+	assert.Equal(t, removeTests(unplanned), removeTests(planned), "%s: what splits hold out", path)
+	assert.Equal(t, unplanned, planned, "%s after planning", path)
+
+	return planError
+}
+
+// removeTests returns what the splits of a configuration hold out, in words, and removes it from the configuration,
+// because it contains functions, which cannot be compared.
+func removeTests(f *config.File) []string {
+	var words []string
+	for _, e := range f.Experiments {
+		for k, split := range e.Train.Splits {
+			words = append(words, fmt.Sprint(split.Test))
+			e.Train.Splits[k].Test = nil
 		}
 	}
 
-	assert.Equal(t, held[1], held[0], "%s: splits were changed by planning", path)
-
-	if !reflect.DeepEqual(f[0], f[1]) {
-		t.Errorf("%s was changed by planning:\n%+v\nexpected:\n%+v", path, f[0].Experiments, f[1].Experiments)
-	}
-
-	return err
+	return words
 }
 
-// bases are valid configurations that hold every key with a number between them.
-// Their data are written by limitData.
+// bases are valid configurations. Together they have every key whose value is a number. limitData writes their data.
 var bases = map[string]string{
 	"microphones": `
 ingest: {files: sound/*.wav, conditions: sound/conditions.csv, constants: {radius_m: 1}, calibration: {unit: Pa}}
@@ -160,10 +153,47 @@ dsp: {triplets: split-halves}
 train: {inputs: [alpha_deg], splits: {each: {each: alpha_deg, blocks: 2}}}`,
 }
 
-// limits lists, for every key whose value is a number, values that check refuses
-// and values that it takes. Beyond them NaN, infinities, texts and mappings are
-// refused for all.
-var limits = []struct{ base, key, refused, legal string }{
+// limit lists values of a key that loading refuses and values that it accepts, separated by blanks. A key contains
+// SECTION if it is one of every section in executorSections.
+type limit struct{ base, key, refused, legal string }
+
+// executorSections are sections of the executor that have the same keys.
+var executorSections = []string{"slurm", "sge", "pbs", "htcondor", "train"}
+
+// keys returns the keys of the limit, one for each section.
+func (l limit) keys() []string {
+	if !strings.Contains(l.key, "SECTION") {
+		return []string{l.key}
+	}
+
+	var keys []string
+	for _, section := range executorSections {
+		keys = append(keys, strings.Replace(l.key, "SECTION", section, 1))
+	}
+
+	return keys
+}
+
+// pathInFile returns the path of a key in the configurations of writeWith, whose experiment is called x.
+func pathInFile(key string) string {
+	if strings.HasPrefix(key, "version") || strings.HasPrefix(key, "executor") {
+		return key
+	}
+
+	return "experiments.x." + key
+}
+
+// limitKey returns the key in limits of a documented path. The splits in bases are called gap and each.
+func limitKey(path string) string {
+	key := strings.TrimPrefix(path, "experiments.<name>.")
+	key = strings.Replace(key, "splits.<name>.test", "splits.gap.test", 1)
+
+	return strings.Replace(key, "splits.<name>.blocks", "splits.each.blocks", 1)
+}
+
+// limits are the limits of every key whose value is a number. NaN, infinities, texts and mappings are refused for all
+// of them.
+var limits = []limit{
 	{"reader", "ingest.reader.timeout_s", "0 -1 1e7", "1 600"},
 	{"toy", "version", "0 -1 2 1.5 1e300", "1"},
 	{"toy", "executor.parts", "-1 0 100001 0.5 1e300", "1 100000"},
@@ -270,130 +300,137 @@ var limits = []struct{ base, key, refused, legal string }{
 func limitData(t *testing.T, dir string) {
 	t.Helper()
 
-	c := simulate.DefaultRotor()
-	c.DurationS = 1
-	c.Blades = []int{2}
-	c.RPM = []float64{4000, 5000, 6000}
-	c.ThetaDeg = []float64{0, 30}
-	require.NoError(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
+	rotor := simulate.DefaultRotor()
+	rotor.DurationS = 1
+	rotor.Blades = []int{2}
+	rotor.RPM = []float64{4000, 5000, 6000}
+	rotor.ThetaDeg = []float64{0, 30}
+	require.NoError(t, simulate.WriteDir(t.Context(), rotor, filepath.Join(dir, "sound"), 1, nil))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "force"), 0o700))
 
-	for _, a := range []string{"0", "2", "4", "6"} {
-		path := filepath.Join(dir, "force", "force_a"+a+".csv")
+	for _, angle := range []string{"0", "2", "4", "6"} {
+		path := filepath.Join(dir, "force", "force_a"+angle+".csv")
 		require.NoError(t, os.WriteFile(path, []byte("U1,U2,Fz\nV,V,N\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n"), 0o600))
 	}
 }
 
-// Every absurd number is refused by loading alone, which is what check does, as a fault of the configuration with its
-// place. Values in range pass.
+// Loading a configuration refuses every absurd number, as a fault of the configuration with its place, and accepts
+// values in range.
 func TestLimitsOfEveryKey(t *testing.T) {
 	dir := t.TempDir()
 	limitData(t, dir)
 
-	// No key takes any of these; without DOUBLETAKE_LONG=1 each key is given one of them.
-	never := []string{".nan", ".inf", "-.inf", "1e400", "text", "{a:{b:1}}"}
+	// No key accepts any of these. Without DOUBLETAKE_LONG=1 each key is given one of them.
+	absurd := []string{".nan", ".inf", "-.inf", "1e400", "text", "{a:{b:1}}"}
 
-	covered := map[string]bool{}
+	hasLimit := map[string]bool{}
 	for _, l := range limits {
-		keys := []string{l.key}
-		if strings.Contains(l.key, "SECTION") {
-			keys = nil
-			for _, s := range []string{"slurm", "sge", "pbs", "htcondor", "train"} {
-				keys = append(keys, strings.Replace(l.key, "SECTION", s, 1))
-			}
-		}
+		for _, key := range l.keys() {
+			hasLimit[key] = true
 
-		for _, key := range keys {
-			covered[key] = true
-			if !strings.HasPrefix(l.key, "version") && !strings.HasPrefix(l.key, "executor") {
-				key = "experiments.x." + key
-			}
-
-			some := never
+			some := absurd
 			if os.Getenv("DOUBLETAKE_LONG") == "" {
-				some = never[len(covered)%len(never):][:1]
+				some = []string{absurd[len(hasLimit)%len(absurd)]}
 			}
 
-			for _, v := range append(strings.Fields(l.refused), some...) {
-				err := loadWith(t, dir, l.base, key, v)
-				var one *config.Error
-
-				var all config.Errors
-				if errors.As(err, &all) {
-					one = all[0]
-				} else if !errors.As(err, &one) {
-					t.Errorf("%s: %s: %s was taken, or refused without a place: %v", l.base, key, v, err)
-					continue
-				}
-
-				status, _ := ExitStatus(err)
-				assert.Equal(t, ExitUsage, status, "%s: %s: %s: %v", l.base, key, v, err)
-				assert.NotZero(t, one.Line, "%s: %s: %s: %v", l.base, key, v, err)
-				assert.NotZero(t, one.Col, "%s: %s: %s: %v", l.base, key, v, err)
-
-				// The fault is placed at the key, in it, around it, or at a neighbour.
-				if !strings.HasPrefix(key, one.Key) && !strings.HasPrefix(one.Key, key) {
-					around := one.Key[:strings.LastIndexByte(one.Key, '.')]
-					assert.True(t, strings.HasPrefix(key, around), "%s: %s: %s: the fault is placed at %s", l.base, key, v, one.Key)
-				}
+			path := pathInFile(key)
+			for _, value := range append(strings.Fields(l.refused), some...) {
+				t.Run(l.base+" "+key+" "+value, func(t *testing.T) {
+					assertFaultAt(t, path, loadWith(t, dir, l.base, path, value))
+				})
 			}
 
-			for _, v := range strings.Fields(l.legal) {
-				assert.NoError(t, loadWith(t, dir, l.base, key, v), "%s: %s: %s", l.base, key, v)
+			for _, value := range strings.Fields(l.legal) {
+				assert.NoError(t, loadWith(t, dir, l.base, path, value), "%s: %s: %s", l.base, key, value)
 			}
 		}
 	}
 
 	for _, k := range config.Keys() {
-		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
-		key = strings.Replace(key, "splits.<name>.test", "splits.gap.test", 1)
-		key = strings.Replace(key, "splits.<name>.blocks", "splits.each.blocks", 1)
 		if strings.Contains(k.Type, "number") || k.Type == "held-out conditions" {
-			assert.True(t, covered[key], "%s has no limits in the table", k.Path)
+			assert.True(t, hasLimit[limitKey(k.Path)], "%s must have limits in the table", k.Path)
 		}
 	}
 }
 
-// loadWith loads a base with one value changed.
-func loadWith(t *testing.T, dir, base, key, value string) error {
+// assertFaultAt asserts that an error is one of the configuration, with a line and a column, and that its place is a
+// key, a part of it, a section around it, or another key of its section.
+func assertFaultAt(t *testing.T, path string, err error) {
 	t.Helper()
 
-	_, err := Load(writeWith(t, dir, base, key, value))
+	status, _ := ExitStatus(err)
+	assert.Equal(t, ExitUsage, status, "exit status of %v", err)
+
+	var first *config.Error
+	var several config.Errors
+	if errors.As(err, &several) {
+		first = several[0]
+	} else {
+		require.ErrorAs(t, err, &first)
+	}
+
+	assert.NotZero(t, first.Line, "line of %v", err)
+	assert.NotZero(t, first.Col, "column of %v", err)
+
+	isPartOf := strings.HasPrefix(first.Key, path)
+	if !isPartOf {
+		section, _, _ := cutLast(first.Key)
+		isAround := strings.HasPrefix(path, first.Key)
+		isNeighbour := strings.HasPrefix(path, section)
+		assert.True(t, isAround || isNeighbour, "the fault is placed at %s", first.Key)
+	}
+}
+
+// cutLast cuts a path of keys before the last key.
+func cutLast(path string) (section, key string, ok bool) {
+	dot := strings.LastIndexByte(path, '.')
+	if dot < 0 {
+		return "", path, false
+	}
+
+	return path[:dot], path[dot+1:], true
+}
+
+// loadWith loads a base with one value changed.
+func loadWith(t *testing.T, dir, base, path, value string) error {
+	t.Helper()
+
+	_, err := Load(writeWith(t, dir, base, path, value))
 
 	return err
 }
 
-// writeWith writes a base with one value changed.
-func writeWith(t *testing.T, dir, base, key, value string) (path string) {
+// writeWith writes a base with one value changed. In the value a colon needs no blank after it.
+func writeWith(t *testing.T, dir, base, path, value string) (file string) {
 	t.Helper()
 
-	var x map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(bases[base]), &x))
+	var experiment map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(bases[base]), &experiment))
 
-	file := map[string]any{"version": 1, "experiments": map[string]any{"x": x}}
-	at := file
-
-	parts := strings.Split(key, ".")
-	for _, p := range parts[:len(parts)-1] {
-		next, ok := at[p].(map[string]any)
+	content := map[string]any{"version": 1, "experiments": map[string]any{"x": experiment}}
+	section := content
+	parts := strings.Split(path, ".")
+	for _, name := range parts[:len(parts)-1] {
+		inner, ok := section[name].(map[string]any)
 		if !ok {
-			next = map[string]any{}
-			at[p] = next
+			inner = map[string]any{}
+			section[name] = inner
 		}
 
-		at = next
+		section = inner
 	}
 
-	var v yaml.Node
-	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &v))
+	var document yaml.Node
+	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(value, ":", ": ")), &document))
 
-	at[parts[len(parts)-1]] = v.Content[0]
+	key := parts[len(parts)-1]
+	section[key] = document.Content[0]
 
-	b, err := yaml.Marshal(file)
+	b, err := yaml.Marshal(content)
 	require.NoError(t, err)
 
-	path = filepath.Join(dir, "pipeline.yaml")
-	require.NoError(t, os.WriteFile(path, b, 0o600))
+	file = filepath.Join(dir, "pipeline.yaml")
+	require.NoError(t, os.WriteFile(file, b, 0o600))
 
-	return path
+	return file
 }

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestPrincetonBalance(t *testing.T) {
 		assert.Equal(t, 43*40, e.Triplets, "triplets")
 
 		for _, s := range m.Splits {
-			for what, v := range map[string]number{
+			for what, v := range map[string]overSeeds{
 				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov,
 				"e test": s.Test.E,
 			} {
@@ -78,17 +79,28 @@ func TestPrincetonBalance(t *testing.T) {
 	s := stall.Splits[0]
 	assert.GreaterOrEqual(t, *s.Test.AbsCov.Mean, 2**s.Train.AbsCov.Mean, "E|cov| held out")
 
-	// Every first and second outcome is a row of the run's file, and no row is used twice.
-	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
-	const name = "data/Speed2/angle23.txt" // 80 rows, all of them used
-	b := testfile.Read(t, filepath.Join(dir, filepath.FromSlash(name)))
+	assertEachRowUsedOnce(t, dir)
+}
 
-	left := map[[2]string]int{}
-	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
-		f := strings.Split(line, "\t")
-		left[[2]string{f[0], f[1]}]++
+// sixDecimals writes a number as the balance's files do.
+func sixDecimals(v float64) string { return strconv.FormatFloat(v, 'f', 6, 64) }
+
+// assertEachRowUsedOnce asserts that the first and second outcomes of a run are all 80 rows of the run's file, and that
+// no row is used twice.
+func assertEachRowUsedOnce(t *testing.T, dir string) {
+	t.Helper()
+
+	const name = "data/Speed2/angle23.txt"
+	type sample struct{ lift, drag string } // as the file writes them
+
+	unused := map[sample]int{}
+	text := strings.TrimSpace(string(testfile.Read(t, filepath.Join(dir, filepath.FromSlash(name)))))
+	for _, line := range strings.Split(text, "\n")[1:] {
+		fields := strings.Split(line, "\t")
+		unused[sample{lift: fields[0], drag: fields[1]}]++
 	}
 
+	tab := readTable(t, dir, "runs", "speed", "triplets.arrow")
 	used := 0
 	for i, run := range tab.Column("run").Strings {
 		if run != name {
@@ -96,9 +108,12 @@ func TestPrincetonBalance(t *testing.T) {
 		}
 
 		for _, half := range []string{"_1", "_2"} {
-			key := [2]string{number6(column(t, tab, "lift"+half)[i]), number6(column(t, tab, "drag"+half)[i])}
-			left[key]--
-			require.GreaterOrEqual(t, left[key], 0, "row %d: lift and drag %v", i, key)
+			outcome := sample{
+				lift: sixDecimals(column(t, tab, "lift"+half)[i]),
+				drag: sixDecimals(column(t, tab, "drag"+half)[i]),
+			}
+			unused[outcome]--
+			require.GreaterOrEqual(t, unused[outcome], 0, "row %d: rows of the file with %v", i, outcome)
 
 			used++
 		}

@@ -5,27 +5,49 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/internal/longtest"
+	"doubletake/internal/testfile"
 )
 
-// bandLevels are the levels of a half by testdata/band_levels.py: bands from 200 to
-// 10000 Hz, and overall.
+// bandLevels are the levels that testdata/band_levels.py computes for a half of a recording: those of nominalThirds,
+// and the overall level of the same range.
 type bandLevels struct {
 	Bands   []float64 `json:"bands"`
 	Overall float64   `json:"overall"`
 }
 
-// scipyBands runs the script on recordings, or skips by name where there is no scipy.
-func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]bandLevels {
+// scipyBands returns the levels of both halves of recordings, by their names, as scipy computes them. If scipy is not
+// here, scipyBands skips the test.
+func scipyBands(t *testing.T, segmentS float64, recordings map[string]recordingPart) map[string][2]bandLevels {
+	t.Helper()
+
+	const overlap = "0.5"
+	b := runScript(t, "band_levels.py", recordings, fmt.Sprint(segmentS), overlap, "200", "10000")
+
+	levels := map[string][2]bandLevels{}
+	require.NoError(t, json.Unmarshal(b, &levels))
+
+	return levels
+}
+
+// recordingPart is a recording, or a part of one, as testdata/band_levels.py reads it.
+type recordingPart struct {
+	File  string  `json:"file"`
+	Rate  float64 `json:"rate,omitempty"`
+	FromS float64 `json:"from_s,omitempty"`
+	ToS   float64 `json:"to_s,omitempty"`
+}
+
+// runScript runs a script of testdata that needs scipy, gives it input as JSON, and returns its output. If scipy is not
+// here, runScript skips the test.
+func runScript(t *testing.T, script string, input any, args ...string) []byte {
 	t.Helper()
 
 	const python = "/usr/bin/python3"
@@ -33,69 +55,65 @@ func scipyBands(t *testing.T, segmentS float64, recordings any) map[string][2]ba
 		t.Skipf("%s with scipy is not here: %v", python, err)
 	}
 
-	in, err := json.Marshal(recordings)
+	b, err := json.Marshal(input)
 	require.NoError(t, err)
 
-	cmd := exec.Command(python, filepath.Join("testdata", "band_levels.py"), fmt.Sprint(segmentS), "0.5", "200", "10000")
+	cmd := exec.Command(python, append([]string{filepath.Join("testdata", script)}, args...)...)
 	var complaints bytes.Buffer
-	cmd.Stdin = bytes.NewReader(in)
+	cmd.Stdin = bytes.NewReader(b)
 	cmd.Stderr = &complaints
-	b, err := cmd.Output()
-	require.NoError(t, err, "band_levels.py: %s", &complaints)
+	output, err := cmd.Output()
+	require.NoError(t, err, "%s: %s", script, &complaints)
 
-	out := map[string][2]bandLevels{}
-	require.NoError(t, json.Unmarshal(b, &out))
-
-	return out
+	return output
 }
 
-// nominalThirds are the bands of the measured recordings in Hz.
+// nominalThirds are the third-octave bands of the measured recordings by their nominal frequencies in Hz.
 var nominalThirds = []float64{
 	200, 250, 315, 400, 500, 630, 800, 1000, 1250, 1600, 2000, 2500, 3150, 4000, 5000, 6300, 8000, 10000,
 }
 
-// holdBands compares the triplets with scipy's levels, by the value of a condition,
-// and requires the figure of the spectrum and its band levels.
-func holdBands(t *testing.T, dir, experiment, condition string, want map[string][2]bandLevels) {
+// assertBands asserts that the levels of an experiment agree with scipy's within 1e-6 dB, that their predicted
+// deviations are between 0 and 3 dB, and that the figures of levels and spectra are not empty. want contains scipy's
+// levels by the value of a condition, which no two recordings share.
+func assertBands(t *testing.T, dir, experiment, condition string, want map[string][2]bandLevels) {
 	t.Helper()
+
 	tab := readTable(t, dir, "runs", experiment, "triplets.arrow")
+	require.Equal(t, len(want), tab.Rows(), "recordings that are compared")
 
 	worst := 0.0
-	seen := map[float64]bool{}
-	for i, c := range column(t, tab, condition) {
-		seen[c] = true
-		w, ok := want[fmt.Sprint(c)]
-		require.True(t, ok, "no levels at %g", c)
+	for row, value := range column(t, tab, condition) {
+		halves, ok := want[fmt.Sprint(value)]
+		require.True(t, ok, "scipy must have levels of %s = %g", condition, value)
 
-		for h := range 2 {
+		for half, levels := range halves {
 			for k, hz := range nominalThirds {
-				name := fmt.Sprintf("l_%ghz_db", hz)
-				d := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i] - w[h].Bands[k]
-				worst = max(worst, math.Abs(d))
+				level := column(t, tab, fmt.Sprintf("l_%ghz_db_%d", hz, half+1))[row]
+				worst = max(worst, math.Abs(level-levels.Bands[k]))
 
-				if sd := column(t, tab, fmt.Sprintf("%s_sd_%d", name, h+1))[i]; !(sd > 0 && sd < 3) {
-					t.Errorf("%s at %g: predicted deviation %g dB", name, c, sd)
-				}
+				deviation := column(t, tab, fmt.Sprintf("l_%ghz_db_sd_%d", hz, half+1))[row]
+				assert.Greater(t, deviation, 0.0, "%g Hz at %g: predicted deviation in dB", hz, value)
+				assert.Less(t, deviation, 3.0, "%g Hz at %g: predicted deviation in dB", hz, value)
 			}
 
-			worst = max(worst, math.Abs(column(t, tab, fmt.Sprintf("oaspl_db_%d", h+1))[i]-w[h].Overall))
+			overall := column(t, tab, fmt.Sprintf("oaspl_db_%d", half+1))[row]
+			worst = max(worst, math.Abs(overall-levels.Overall))
 		}
 	}
 
-	require.Len(t, seen, len(want), "values of %s that were compared", condition)
-	assert.LessOrEqual(t, worst, 1e-6, "levels differ by up to %g dB from scipy's", worst)
+	assert.LessOrEqual(t, worst, 1e-6, "largest difference from scipy's levels in dB")
 
 	t.Logf("%d recordings, largest difference %.2g dB", tab.Rows(), worst)
 
-	for _, f := range []string{"levels.svg", "levels.csv", "spectrum.svg"} {
-		b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "figures", f))
-		require.NoError(t, err, "figure %s", f)
-		assert.NotEmpty(t, b, "figure %s", f)
+	for _, figure := range []string{"levels.svg", "levels.csv", "spectrum.svg"} {
+		b := testfile.Read(t, filepath.Join(dir, "runs", experiment, "report", "figures", figure))
+		assert.NotEmpty(t, b, "figure %s", figure)
 	}
 }
 
-// The recordings of LCAV through harmonics, bands, overall and broadband. Expected:
-// scipy's levels to 1e-6 dB; overall = broadband + tonal; and a rotor is tonal.
+// Recordings of a rotor have harmonics, bands, overall, broadband and tonal levels. Bands and overall levels are
+// scipy's. The overall power is the sum of the broadband and the tonal one, of which the tonal one is at least 5 %.
 func TestLCAVOutcomes(t *testing.T) {
 	longtest.Skip(t, "runs a measured example")
 	data := measuredData(t, "lcav-crazyflie-propeller", "propellers")
@@ -104,36 +122,28 @@ func TestLCAVOutcomes(t *testing.T) {
 	assert.Equal(t, 7, e.Triplets, "triplets")
 	assert.Contains(t, e.Outcomes, "broadband_a_db")
 
-	recordings := map[string]map[string]any{}
-	for _, c := range thrustCommands {
-		recordings[fmt.Sprint(c)] = map[string]any{"file": filepath.Join(data, fmt.Sprintf("%v.wav", c))}
+	recordings := map[string]recordingPart{}
+	for _, command := range thrustCommands {
+		recordings[command] = recordingPart{File: filepath.Join(data, command+".wav")}
 	}
 
-	holdBands(t, dir, "outcomes", "thrust_command", scipyBands(t, 0.25, recordings))
+	assertBands(t, dir, "outcomes", "thrust_command", scipyBands(t, 0.25, recordings))
+
 	tab := readTable(t, dir, "runs", "outcomes", "triplets.arrow")
-	power := func(name string) []float64 {
-		out := slices.Clone(column(t, tab, name))
-		for i := range out {
-			out[i] = math.Pow(10, out[i]/10)
-		}
-
-		return out
-	}
-
-	for _, w := range []string{"", "_a"} {
-		total := power("oaspl" + w + "_db_1")
-		broad := power("broadband" + w + "_db_1")
-		tonal := power("tonal" + w + "_db_1")
-		for i := range total {
-			if d := (broad[i]+tonal[i])/total[i] - 1; math.Abs(d) > 1e-12 || tonal[i] < 0.05*total[i] {
-				t.Errorf("%s%d: broadband %g and tonal %g of %g", w, i, broad[i], tonal[i], total[i])
-			}
+	power := func(name string, row int) float64 { return math.Pow(10, column(t, tab, name)[row]/10) }
+	for _, weighting := range []string{"", "_a"} {
+		for row := range tab.Rows() {
+			total := power("oaspl"+weighting+"_db_1", row)
+			broadband := power("broadband"+weighting+"_db_1", row)
+			tonal := power("tonal"+weighting+"_db_1", row)
+			assert.InEpsilon(t, total, broadband+tonal, 1e-12, "row %d, weighting %q: sum of the powers", row, weighting)
+			assert.GreaterOrEqual(t, tonal, 0.05*total, "row %d, weighting %q: tonal power", row, weighting)
 		}
 	}
 }
 
-// The throttle step of a motor, cut in seconds, through bands without blades and
-// speed. Expected: scipy's levels to 1e-6 dB.
+// Two parts of a motor's throttle step, cut in seconds, have the band levels of scipy. Bands need neither blades nor a
+// speed.
 func TestCrissclBands(t *testing.T) {
 	longtest.Skip(t, "runs a measured example")
 	data := measuredData(t, "crisscl-motor-9450-propeller")
@@ -146,9 +156,11 @@ func TestCrissclBands(t *testing.T) {
       overall_hz: [200, 10000]
 `)
 	runIn(t, dir)
-	part := func(from, to float64) map[string]any {
-		return map[string]any{"file": filepath.Join(data, "sonido_motor_1.mat"), "rate": 44100, "from_s": from, "to_s": to}
+
+	file := filepath.Join(data, "sonido_motor_1.mat")
+	parts := map[string]recordingPart{
+		"1200": {File: file, Rate: 44100, FromS: 9, ToS: 12.8},
+		"1400": {File: file, Rate: 44100, FromS: 13.5, ToS: 17.5},
 	}
-	parts := map[string]any{"1200": part(9, 12.8), "1400": part(13.5, 17.5)}
-	holdBands(t, dir, "motor", "esc_us", scipyBands(t, 0.1, parts))
+	assertBands(t, dir, "motor", "esc_us", scipyBands(t, 0.1, parts))
 }

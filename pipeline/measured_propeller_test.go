@@ -19,20 +19,6 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// shipped copies an example with its data into a folder of the test.
-func shipped(t *testing.T, name string, files ...string) string {
-	t.Helper()
-
-	dir := t.TempDir()
-	for _, f := range append([]string{"pipeline.yaml"}, files...) {
-		b := testfile.Read(t, filepath.Join("..", "examples", name, f))
-
-		write(t, dir, f, string(b))
-	}
-
-	return dir
-}
-
 // The examples that come with their data run to as many triplets as they have measured repeats.
 func TestShippedExamples(t *testing.T) {
 	for _, c := range []struct {

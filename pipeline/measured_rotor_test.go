@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,9 +21,15 @@ import (
 
 var updateLCAV = flag.Bool("update-lcav", false, "write testdata/lcav_levels.json anew with scipy")
 
+// thrustCommands are the motor's commands, after which the recordings are named.
 var thrustCommands = []string{"40000", "44000", "48000", "52000", "56000", "60000", "64000"}
 
-// rotorLevels is the result of testdata/rotor_levels.py for one file, by half.
+const (
+	lcavRateHz = 44100.0
+	lcavBinHz  = lcavRateHz / 13781 // width of the bins of the spectra, whose segments have ⌊⌊L/2⌋/8⌋ samples: 3.2 Hz
+)
+
+// rotorLevels is the result of testdata/rotor_levels.py for one file, by half. Levels are by half and harmonic.
 type rotorLevels struct {
 	ShaftHz [2]float64   `json:"shaft_hz"`
 	OwnHz   [2]float64   `json:"own_hz"`
@@ -34,41 +39,43 @@ type rotorLevels struct {
 	PeakHz  [2][]float64 `json:"peak_hz"`
 }
 
-// rows finds the row of each command in the triplets.
-func rows(t *testing.T, tab *table.Table) map[string]int {
+// rowsByCommand returns the row of each command in the triplets.
+func rowsByCommand(t *testing.T, tab *table.Table) map[string]int {
 	t.Helper()
 
-	byCommand := map[string]int{}
-	for i, v := range column(t, tab, "thrust_command") {
-		byCommand[fmt.Sprint(v)] = i
+	rows := map[string]int{}
+	for i, command := range column(t, tab, "thrust_command") {
+		rows[fmt.Sprint(command)] = i
 	}
 
 	require.Equal(t, len(thrustCommands), tab.Rows(), "triplets")
-	require.Len(t, byCommand, len(thrustCommands), "commands")
+	require.Len(t, rows, len(thrustCommands), "commands")
+
+	return rows
+}
+
+// shaftSpeeds reads the speed of both halves in rev/s from the spectra, by command.
+func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
+	t.Helper()
+
+	spectra := readTable(t, dir, "runs", "lcav", "spectra.arrow")
+	commands := column(t, spectra, "thrust_command")
+	shaft := column(t, spectra, "shaft_hz")
+	half := spectra.Column("half").Ints // 1 or 2
+
+	byCommand := map[string][2]float64{}
+	for i := range commands {
+		command := fmt.Sprint(commands[i])
+		speeds := byCommand[command]
+		speeds[half[i]-1] = shaft[i]
+		byCommand[command] = speeds
+	}
 
 	return byCommand
 }
 
-// shaftSpeeds reads the speed of each half from the spectra.
-func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
-	t.Helper()
-	spec := readTable(t, dir, "runs", "lcav", "spectra.arrow")
-	command := column(t, spec, "thrust_command")
-	shaft := column(t, spec, "shaft_hz")
-	half := spec.Column("half").Ints
-
-	out := map[string][2]float64{}
-	for i := range command {
-		s := out[fmt.Sprint(command[i])]
-		s[half[i]-1] = shaft[i]
-		out[fmt.Sprint(command[i])] = s
-	}
-
-	return out
-}
-
-// Seven recordings run to triplets and to a report that does not pretend. Levels are in dBFS because nothing is known
-// of pascal, and the speed that is found in the sound is a condition. Six conditions are trained on and one is held
+// Seven recordings run to triplets and to a report that does not pretend. Levels are in dBFS, because no file states a
+// sensitivity, and the speed that is found in the sound is a condition. Six conditions are trained on and one is held
 // out, so that R² there is undefined, and the report says in words that seven distinct conditions are too few for R².
 func TestLCAVReport(t *testing.T) {
 	dir, all := finishedIn(t, "lcav-propeller")
@@ -106,7 +113,7 @@ func TestLCAVReport(t *testing.T) {
 	tracked := column(t, tab, "rpm_tracked")
 
 	speeds := shaftSpeeds(t, dir)
-	for name, i := range rows(t, tab) {
+	for name, i := range rowsByCommand(t, tab) {
 		halves := speeds[name]
 		assert.InEpsilon(t, 30*(halves[0]+halves[1]), tracked[i], 1e-9, "rpm_tracked of %s", name)
 		assert.Equal(t, 2.0, column(t, tab, "blades")[i], "%s: blades", name)
@@ -138,90 +145,105 @@ func TestLCAVLevels(t *testing.T) {
 		var want map[string]rotorLevels
 		require.NoError(t, json.Unmarshal(b, &want))
 
-		compareLevels(t, tab, speeds, want, 0.003)
+		assertLevels(t, tab, want)
+		assertSpeeds(t, speeds, want)
 	})
 
 	t.Run("committed", func(t *testing.T) {
-		b := testfile.Read(t, golden)
-
 		var want map[string]rotorLevels
-		require.NoError(t, json.Unmarshal(b, &want))
+		require.NoError(t, json.Unmarshal(testfile.Read(t, golden), &want))
 
-		compareLevels(t, tab, speeds, want, 0.003)
+		assertLevels(t, tab, want)
+		assertSpeeds(t, speeds, want)
 	})
 }
 
-// compareLevels compares every level, ρ, bound and line of the triplets with the script's figures. own is the
-// tolerance of its own speeds, which are not compared if it is zero. compareLevels counts the levels that are upper
-// bounds.
-func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64, want map[string]rotorLevels,
-	own float64,
-) (bounds int) {
-	t.Helper()
+// rotorLine is a line in the sound: harmonic and half begin with 1.
+type rotorLine struct {
+	command        string
+	harmonic, half int
+}
 
-	require.Len(t, want, len(thrustCommands), "levels of files")
-
-	worst := 0.0
-	compared := 0
-	for name, i := range rows(t, tab) {
-		w := want[name]
-		for h := range 2 {
-			speed := speeds[name][h]
-			assert.InDelta(t, w.ShaftHz[h], speed, 1e-9*speed, "%s, half %d: rev/s of the figures; if tracking was changed on "+
-				"purpose, run go test ./pipeline -run TestLCAVLevels -update-lcav", name, h+1)
-			if own > 0 {
-				assert.InDelta(t, w.OwnHz[h], speed, own*speed, "%s, half %d: rev/s that the script finds", name, h+1)
-			}
-
-			for m := range w.Level[h] {
-				cell := func(what string) float64 { return column(t, tab, fmt.Sprintf("bpf%d_db%s_%d", m+1, what, h+1))[i] }
-				for what, d := range map[string]float64{"level": cell("") - w.Level[h][m], "ρ": cell("_rho_db") - w.RhoDB[h][m]} {
-					assert.InDelta(t, 0, d, 1e-6, "%s, half %d, harmonic %d: difference of %s in dB", name, h+1, m+1, what)
-					worst = max(worst, math.Abs(d))
-				}
-
-				isBound := tab.Column(fmt.Sprintf("bpf%d_db_bound_%d", m+1, h+1)).Bools[i]
-				assert.Equal(t, w.Bound[h][m], isBound, "%s, half %d, harmonic %d: upper bound", name, h+1, m+1)
-				if isBound {
-					bounds++
-				}
-
-				// The line is interpolated between bins of rate/⌊⌊L/2⌋/8⌋ = 3.2 Hz, and scipy states its largest bin.
-				assert.InDelta(t, w.PeakHz[h][m], cell("_hz"), 0.51*44100/13781, "%s, half %d, harmonic %d: line", name, h+1, m+1)
-
-				compared++
+// rotorLines are the five lines of both halves of all recordings.
+func rotorLines() []rotorLine {
+	var lines []rotorLine
+	for _, command := range thrustCommands {
+		for harmonic := 1; harmonic <= 5; harmonic++ {
+			for half := 1; half <= 2; half++ {
+				lines = append(lines, rotorLine{command, harmonic, half})
 			}
 		}
 	}
 
-	assert.Equal(t, 70, compared, "levels compared")
-
-	t.Logf("%d levels, largest difference %.2g dB", compared, worst)
-
-	return bounds
+	return lines
 }
 
-// scipyLevels runs the script, or skips by name where there is no scipy.
+// column returns the name of the column of triplets with a quantity of the line; "" is its level.
+func (l rotorLine) column(quantity string) string {
+	return fmt.Sprintf("bpf%d_db%s_%d", l.harmonic, quantity, l.half)
+}
+
+// String names the line in messages.
+func (l rotorLine) String() string {
+	return fmt.Sprintf("%s, harmonic %d, half %d", l.command, l.harmonic, l.half)
+}
+
+// assertLevels asserts that every level, ρ, bound and line of the triplets agrees with the figures of the script.
+func assertLevels(t *testing.T, tab *table.Table, want map[string]rotorLevels) {
+	t.Helper()
+
+	require.Len(t, want, len(thrustCommands), "files of the figures")
+
+	worst := 0.0
+	rows := rowsByCommand(t, tab)
+	for _, line := range rotorLines() {
+		row := rows[line.command]
+		figures := want[line.command]
+		half := line.half - 1
+		harmonic := line.harmonic - 1
+
+		level := column(t, tab, line.column(""))[row]
+		assert.InDelta(t, figures.Level[half][harmonic], level, 1e-6, "%v: level in dB", line)
+
+		rho := column(t, tab, line.column("_rho_db"))[row]
+		assert.InDelta(t, figures.RhoDB[half][harmonic], rho, 1e-6, "%v: ρ in dB", line)
+
+		isBound := tab.Column(line.column("_bound")).Bools[row]
+		assert.Equal(t, figures.Bound[half][harmonic], isBound, "%v: upper bound", line)
+
+		// The line is interpolated between bins, and scipy states its largest bin.
+		hz := column(t, tab, line.column("_hz"))[row]
+		assert.InDelta(t, figures.PeakHz[half][harmonic], hz, 0.51*lcavBinHz, "%v: frequency in Hz", line)
+
+		worst = max(worst, math.Abs(level-figures.Level[half][harmonic]), math.Abs(rho-figures.RhoDB[half][harmonic]))
+	}
+
+	t.Logf("%d levels, largest difference %.2g dB", len(rotorLines()), worst)
+}
+
+// assertSpeeds asserts that the script used the speeds of the triplets, and that they are within 0.3 % of the speeds
+// that the script finds itself.
+func assertSpeeds(t *testing.T, speeds map[string][2]float64, want map[string]rotorLevels) {
+	t.Helper()
+
+	for _, command := range thrustCommands {
+		for half, speed := range speeds[command] {
+			assert.InEpsilon(t, want[command].ShaftHz[half], speed, 1e-9, "%s, half %d: rev/s of the figures; if tracking was "+
+				"changed on purpose, run go test ./pipeline -run TestLCAVLevels -update-lcav", command, half+1)
+			assert.InEpsilon(t, want[command].OwnHz[half], speed, 0.003, "%s, half %d: rev/s that the script finds", command,
+				half+1)
+		}
+	}
+}
+
+// scipyLevels returns the output of testdata/rotor_levels.py for lines at the given speeds of both halves. If scipy is
+// not here, scipyLevels skips the test.
 func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) []byte {
 	t.Helper()
 
-	const python = "/usr/bin/python3"
-	if err := exec.Command(python, "-c", "import scipy.signal").Run(); err != nil {
-		t.Skipf("%s with scipy is not here: %v", python, err)
-	}
+	data := measuredData(t, "lcav-crazyflie-propeller", "propellers")
 
-	in, err := json.Marshal(speeds)
-	require.NoError(t, err)
-
-	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"),
-		measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
-	cmd.Stdin = bytes.NewReader(in)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	require.NoError(t, err, "rotor_levels.py: %s", &complaints)
-
-	return out
+	return runScript(t, "rotor_levels.py", speeds, data, fmt.Sprint(tolerance))
 }
 
 // A command is not a tachometer. With one nominal speed for all files (376 rev/s, the middle of the speeds found) and a
@@ -238,45 +260,35 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	tripletsIn(t, dir)
 	fixed := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	fixedSpeeds := shaftSpeeds(t, dir)
-	bin := 44100.0 / 13781
+
+	trackedRows := rowsByCommand(t, tracked)
+	fixedRows := rowsByCommand(t, fixed)
 	found := 0
 	missed := 0
-	bounds := 0
-	var far []string
-
-	fixedRows := rows(t, fixed)
-	trackedRows := rows(t, tracked)
-	for _, name := range thrustCommands {
-		i := trackedRows[name]
-		j := fixedRows[name]
-
-		lost := 0
-		for m := 1; m <= 5; m++ {
-			for h := 1; h <= 2; h++ {
-				hz := fmt.Sprintf("bpf%d_db_hz_%d", m, h)
-
-				if column(t, tracked, fmt.Sprintf("bpf%d_db_rho_db_%d", m, h))[i] < 6 {
-					continue
-				}
-
-				found++
-
-				if d := column(t, fixed, hz)[j] - column(t, tracked, hz)[i]; math.Abs(d) > 2*bin {
-					missed++
-					lost++
-
-					if fixed.Column(fmt.Sprintf("bpf%d_db_bound_%d", m, h)).Bools[j] {
-						bounds++
-					}
-				}
-			}
+	bounds := 0 // missed lines without any line in their place
+	for _, line := range rotorLines() {
+		trackedRow := trackedRows[line.command]
+		fixedRow := fixedRows[line.command]
+		if column(t, tracked, line.column("_rho_db"))[trackedRow] < 6 {
+			continue
 		}
 
-		far = append(far, fmt.Sprintf("%s: %d", name, lost))
+		found++
+
+		shift := column(t, fixed, line.column("_hz"))[fixedRow] - column(t, tracked, line.column("_hz"))[trackedRow]
+		if math.Abs(shift) <= 2*lcavBinHz {
+			continue
+		}
+
+		missed++
+
+		if fixed.Column(line.column("_bound")).Bools[fixedRow] {
+			bounds++
+		}
 	}
 
-	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them (%s), %d of these without any line in their "+
-		"place", found, nominal, missed, strings.Join(far, ", "), bounds)
+	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them, %d of these without any line in their place",
+		found, nominal, missed, bounds)
 
 	// By the data's notes all five lines are 14 to 49 dB above the local median, in every file and both halves.
 	assert.Equal(t, 70, found, "lines that track finds")
@@ -285,12 +297,12 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	assert.GreaterOrEqual(t, missed, 50, "lines missed")
 	assert.LessOrEqual(t, missed, 60, "lines missed")
 
-	// Where nothing is found the level is an upper bound, as it is by scipy.
+	// If no line is found, the level is an upper bound. scipy's bounds are the same.
 	t.Run("scipy now", func(t *testing.T) {
 		var want map[string]rotorLevels
 		require.NoError(t, json.Unmarshal(scipyLevels(t, fixedSpeeds, 0.01), &want))
 
-		assert.GreaterOrEqual(t, compareLevels(t, fixed, fixedSpeeds, want, 0), bounds, "upper bounds")
+		assertLevels(t, fixed, want)
 	})
 }
 
@@ -314,12 +326,14 @@ func TestLCAVMicrophones(t *testing.T) {
 	}
 
 	tab := readTable(t, dir, "runs", "microphones", "triplets.arrow")
-	for i, rpm := range column(t, tab, "rpm_tracked") {
-		assert.Equal(t, float64(i%4+1), column(t, tab, "microphone")[i], "microphone of row %d", i)
-		assert.Equal(t, []float64{1, 4}[i/4], column(t, tab, "motor")[i], "motor of row %d", i)
+	assertColumn(t, tab, "microphone", []float64{1, 2, 3, 4, 1, 2, 3, 4})
+	assertColumn(t, tab, "motor", []float64{1, 1, 1, 1, 4, 4, 4, 4})
 
-		assert.GreaterOrEqual(t, rpm, float64(60*315), "row %d", i)
-		assert.LessOrEqual(t, rpm, float64(60*355), "row %d", i)
-		assert.Equal(t, column(t, tab, "rpm_tracked")[i/4*4], rpm, "row %d", i)
+	speeds := column(t, tab, "rpm_tracked")
+	for i, rpm := range speeds {
+		firstOfRun := i - i%4
+		assert.Equal(t, speeds[firstOfRun], rpm, "row %d: speed of the run in 1/min", i)
+		assert.GreaterOrEqual(t, rpm, 60*315.0, "row %d: 1/min", i)
+		assert.LessOrEqual(t, rpm, 60*355.0, "row %d: 1/min", i)
 	}
 }

@@ -22,58 +22,55 @@ import (
 var mistake = regexp.MustCompile(`is clipped|swapped with|the sound has its lines|all outcomes equal|` +
 	`the robust deviation of the others \(limit|its neighbours`)
 
-// mistakesOf are the warnings about mistakes of all experiments.
-func mistakesOf(all map[string]report.Experiment) (out []string) {
-	for _, e := range all {
-		for _, w := range e.Warnings {
-			if mistake.MatchString(w) {
-				out = append(out, w)
+// mistakesIn returns the warnings about mistakes of all experiments.
+func mistakesIn(experiments map[string]report.Experiment) []string {
+	var mistakes []string
+	for _, e := range experiments {
+		for _, warning := range e.Warnings {
+			if mistake.MatchString(warning) {
+				mistakes = append(mistakes, warning)
 			}
 		}
 	}
 
-	return out
+	return mistakes
 }
 
-// known are the findings of measured campaigns that are true: the fourth microphone is next to the motor that
-// runs in m4.npy. The far runs of the wing are at its stall, between 22° and 30°, where the forces jump
-// with the direction of the sweep: whether those runs are right cannot be told from the data.
-var known = map[string]string{
+// trueFindings match the warnings about measured campaigns that are right. The fourth microphone is next to the motor
+// that runs in m4.npy. The far runs of the wing are at its stall, between 22° and 30°, where the forces jump with the
+// direction of the sweep: the data cannot tell whether those runs are right.
+var trueFindings = map[string]string{
 	"princeton-balance": `(data/Speed[12]R?/angle(22|30)\.txt: (without it [^\n;]*; )?(lift|drag) is [^\n]*\n?)+`,
 	"lcav-microphones":  `data/m4\.npy: channel 4 is 25 dB above its neighbours 3 and 2[^\n]*`,
 }
 
-// The default campaigns and the measured ones name no mistake but those.
+// No mistake is named in the default campaigns and in the measured ones, except the findings that are right.
 func TestNoMistakes(t *testing.T) {
 	for _, name := range []string{
 		"default", "tunnel-acquisition", "princeton-balance", "lcav-propeller", "lcav-microphones", "cyclone-balance",
 		"crisscl-motor",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, all := finishedIn(t, name)
+			_, reports := finishedIn(t, name)
 
-			got := strings.Join(mistakesOf(all), "\n")
-			if !regexp.MustCompile("^(" + known[name] + ")$").MatchString(got) {
-				t.Errorf("expected %q, found %q", known[name], got)
-			}
+			found := strings.Join(mistakesIn(reports), "\n")
+			assert.Regexp(t, "^("+trueFindings[name]+")$", found)
 		})
 	}
 }
 
-func absolute(t testing.TB, path string) string {
-	t.Helper()
-
-	abs, err := filepath.Abs(path)
-	require.NoError(t, err)
-
-	return abs
+// rigMistake is a mistake in the campaign of rig.
+type rigMistake struct {
+	speed  func(stated int) int                  // returns the true speed of a file in rev/min; nil: the stated one
+	damage func(rpm, mic int, samples []float64) // changes the samples of a microphone; nil: nothing
 }
 
-// rig writes a simulated campaign of a rotor with two blades: 3 microphones, 4 s at 8 kHz, a file a
-// speed, as text of one column a microphone, with the mistakes that change makes. Stated are the
-// speeds of the files' names.
-func rig(t *testing.T, change func(rpm, mic int, x []float64) (truth int)) (dir string) {
+// rig returns a folder with a simulated campaign of a rotor with two blades and its configuration. There is one file a
+// speed, named after the stated speed: text of one column for each of three microphones, with 4 s at 8 kHz. The
+// amplitude of the four harmonics grows with the speed to the power of 2.5.
+func rig(t *testing.T, mistake rigMistake) (dir string) {
 	t.Helper()
+
 	dir = t.TempDir()
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
@@ -88,137 +85,173 @@ experiments:
     train: {inputs: [rpm], seeds: 1, optimizer: {epochs: 2}, splits: {high: {test: {rpm: 4800}}}}
 `)
 
+	const rateHz = 8000
 	for rpm := 2400; rpm <= 4800; rpm += 200 {
-		r := rand.New(rand.NewPCG(uint64(rpm), 34))
+		speed := rpm
+		if mistake.speed != nil {
+			speed = mistake.speed(rpm)
+		}
+
+		rng := rand.New(rand.NewPCG(uint64(rpm), 34))
 		var mics [3][]float64
 		for m := range mics {
-			mics[m] = make([]float64, 32000)
-			truth := rpm
-			if change != nil {
-				truth = change(rpm, m, nil)
-			}
-
+			mics[m] = make([]float64, 4*rateHz)
 			for i := range mics[m] {
 				for h := 1; h <= 4; h++ {
-					amplitude := 0.3 * math.Pow(float64(truth)/3000, 2.5) / float64(h)
-					mics[m][i] += amplitude * math.Sin(2*math.Pi*float64(2*h*truth)/60*float64(i)/8000+float64(h+m))
+					amplitude := 0.3 * math.Pow(float64(speed)/3000, 2.5) / float64(h)
+					phase := 2*math.Pi*float64(2*h*speed)/60*float64(i)/rateHz + float64(h+m)
+					mics[m][i] += amplitude * math.Sin(phase)
 				}
 
-				mics[m][i] += 0.05 * r.NormFloat64()
+				mics[m][i] += 0.05 * rng.NormFloat64()
 			}
 
-			if change != nil {
-				change(rpm, m, mics[m])
+			if mistake.damage != nil {
+				mistake.damage(rpm, m, mics[m])
 			}
 		}
 
-		var b strings.Builder
-		b.WriteString("a,b,c\n")
+		var text strings.Builder
+		text.WriteString("a,b,c\n")
 		for i := range mics[0] {
-			fmt.Fprintf(&b, "%.7g,%.7g,%.7g\n", mics[0][i], mics[1][i], mics[2][i])
+			fmt.Fprintf(&text, "%.7g,%.7g,%.7g\n", mics[0][i], mics[1][i], mics[2][i])
 		}
 
-		write(t, dir, fmt.Sprintf("%d.csv", rpm), b.String())
+		write(t, dir, fmt.Sprintf("%d.csv", rpm), text.String())
 	}
 
 	return dir
 }
 
-// level raises all levels of a speed.
-func level(at int, db float64) func(rpm, mic int, x []float64) int {
-	return func(rpm, mic int, x []float64) int {
-		for i := range x {
-			if rpm == at {
-				x[i] *= math.Pow(10, db/20)
-			}
+// louder returns the mistake that all microphones are too loud in the file of one speed.
+func louder(file int, db float64) rigMistake {
+	return rigMistake{damage: func(rpm, _ int, samples []float64) {
+		if rpm != file {
+			return
 		}
-		return rpm
-	}
+
+		for i := range samples {
+			samples[i] *= math.Pow(10, db/20)
+		}
+	}}
 }
 
-// The effect of a mistake, of a process without it whose groups are left out in closed form, is that of a run
-// without the file: expected are the half widths of such a run, within 5 %. It comes before all other findings.
+// The stated effect of a mistake is the effect of leaving the file out: the half widths with and without the file, by
+// a process whose groups are left out in closed form, are within 5 % of those of two runs, with and without the file.
+// The mistake comes before all other findings.
 func TestEffectOfAMistake(t *testing.T) {
 	longtest.Skip(t, "makes two campaigns")
 
-	dir := rig(t, level(3400, 6))
+	dir := rig(t, louder(3400, 6))
 	with := runIn(t, dir)["rig"]
-	said := regexp.MustCompile(`^3400\.csv: without it (\w+) ± (\S+) instead of ± (\S+) dB in high; `)
-	m := said.FindStringSubmatch(with.Warnings[0])
-	require.NotNil(t, m, "no effect: %q", with.Warnings)
-	require.NotZero(t, with.Widening, "no effect: %q", with.Warnings)
+	require.NotEmpty(t, with.Warnings)
+	require.NotZero(t, with.Widening)
+
+	sentence := regexp.MustCompile(`^3400\.csv: without it (\w+) ± (\S+) instead of ± (\S+) dB in high; `)
+	stated := sentence.FindStringSubmatch(with.Warnings[0])
+	require.NotNil(t, stated, "the first finding must be the mistake: %q", with.Warnings)
+
+	outcome := stated[1]
+	statedWithout, err := strconv.ParseFloat(stated[2], 64)
+	require.NoError(t, err)
+	statedWith, err := strconv.ParseFloat(stated[3], 64)
+	require.NoError(t, err)
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "3400.csv")))
 	without := runIn(t, dir)["rig"]
-	for i, e := range []report.Experiment{without, with} {
-		stated, err := strconv.ParseFloat(m[2+i], 64)
-		require.NoError(t, err)
-		for _, o := range e.Splits[0].Honest.Record.Outcomes {
-			if o.Outcome == m[1] && math.Abs(stated/o.Half-1) > 0.05 {
-				t.Errorf("stated is ± %g, found ± %g", stated, o.Half)
-			}
-		}
-	}
+	assert.InEpsilon(t, halfWidth(t, without, outcome), statedWithout, 0.05, "half width without the file")
+	assert.InEpsilon(t, halfWidth(t, with, outcome), statedWith, 0.05, "half width with the file")
 }
 
-// Each mistake is made in a simulated campaign that has none else: expected is its sentence, with
-// its file, and no other.
+// halfWidth returns the half width of an outcome's intervals on the first split.
+func halfWidth(t *testing.T, e report.Experiment, outcome string) float64 {
+	t.Helper()
+
+	for _, o := range e.Splits[0].Honest.Record.Outcomes {
+		if o.Outcome == outcome {
+			return o.Half
+		}
+	}
+
+	t.Fatalf("no intervals of %q", outcome)
+
+	return 0
+}
+
+// A campaign that has one mistake and no other gets one sentence about it, with the file. A campaign without a mistake
+// gets none.
 func TestMistakesAreNamed(t *testing.T) {
 	longtest.Skip(t, "makes six campaigns")
 
-	for name, c := range map[string]struct {
-		change func(rpm, mic int, x []float64) int
-		want   []string
+	for _, c := range []struct {
+		name    string
+		mistake rigMistake
+		want    string // matches the first finding; "": there is none
 	}{
-		"clean": {nil, nil},
-		"gain":  {level(3400, 3), []string{`^3400\.csv: without it .* (2\.9|3\.)\d* dB.* from what the other runs predict`}},
-		"typed 25 % too high": {func(rpm, _ int, _ []float64) int {
-			if rpm == 3200 {
-				return 2560
-			}
-			return rpm
-		}, []string{`^3200\.csv: without it .*; at the stated 3200 rev/min .* the sound has its lines at 2560 rev/min`}},
-		"swapped": {func(rpm, _ int, _ []float64) int {
-			switch rpm {
-			case 3000:
-				return 3600
-			case 3600:
-				return 3000
-			}
-			return rpm
-		}, []string{`^3000\.csv: without them .*; swapped with 3600\.csv\?`}},
-		"clipped": {func(rpm, mic int, x []float64) int {
-			for i := range x {
-				if rpm == 3000 && mic == 1 {
-					x[i] = max(-0.25, min(0.25, x[i]))
+		{"clean", rigMistake{}, ""},
+		{
+			"gain", louder(3400, 3),
+			`^3400\.csv: without it .* (2\.9|3\.)\d* dB.* from what the other runs predict`,
+		},
+		{
+			"typed 25 % too high",
+			rigMistake{speed: func(stated int) int {
+				if stated == 3200 {
+					return 2560
 				}
-			}
-			return rpm
-		}, []string{`^3000\.csv: without it .*; column b is clipped`}},
-		"dead": {func(rpm, mic int, x []float64) int {
-			for i := range x {
-				if mic == 2 {
-					x[i] *= 1e-3
+				return stated
+			}},
+			`^3200\.csv: without it .*; at the stated 3200 rev/min .* the sound has its lines at 2560 rev/min`,
+		},
+		{
+			"swapped",
+			rigMistake{speed: func(stated int) int {
+				switch stated {
+				case 3000:
+					return 3600
+				case 3600:
+					return 3000
 				}
-			}
-			return rpm
-		}, []string{`channel c is 60 dB below its neighbours`}},
+				return stated
+			}},
+			`^3000\.csv: without them .*; swapped with 3600\.csv\?`,
+		},
+		{
+			"clipped",
+			rigMistake{damage: func(rpm, mic int, samples []float64) {
+				if rpm != 3000 || mic != 1 {
+					return
+				}
+
+				for i, v := range samples {
+					samples[i] = max(-0.25, min(0.25, v))
+				}
+			}},
+			`^3000\.csv: without it .*; column b is clipped`,
+		},
+		{
+			"dead",
+			rigMistake{damage: func(_, mic int, samples []float64) {
+				if mic != 2 {
+					return
+				}
+
+				for i := range samples {
+					samples[i] *= 1e-3
+				}
+			}},
+			`channel c is 60 dB below its neighbours`,
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := mistakesOf(runIn(t, rig(t, c.change)))
-			for _, w := range got {
-				t.Log(w)
+		t.Run(c.name, func(t *testing.T) {
+			found := mistakesIn(runIn(t, rig(t, c.mistake)))
+			if c.want == "" {
+				assert.Empty(t, found)
+				return
 			}
 
-			for _, w := range c.want {
-				if len(got) == 0 || !regexp.MustCompile(w).MatchString(got[0]) {
-					t.Errorf("expected %s, found %q", w, got)
-				}
-			}
-
-			if len(c.want) == 0 {
-				assert.Empty(t, got)
-			}
+			require.NotEmpty(t, found)
+			assert.Regexp(t, c.want, found[0])
 		})
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"hash"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,14 +32,15 @@ var updatePins = flag.Bool("update-pins", false, "write testdata/pins.json from 
 
 const pinsFile = "testdata/pins.json"
 
-// TestPins compares digests of every result of the default run, of the examples
-// and of the configurations in testdata/pins with those committed in
-// testdata/pins.json, per set of numeric kernels. A refactoring changes none.
+// digests are digests of results by file.
+type digests map[string]string
+
+// Every result of the default run, of the examples and of the configurations in testdata/pins has the digest that
+// testdata/pins.json has for the set of numeric kernels. A refactoring changes none.
 //
-// Digests cover numbers and names: Arrow tables without their metadata and
-// descriptions, the numbers of metrics.json and of the figures' CSV files. Words
-// may change. DOUBLETAKE_LONG=1 runs everything with the set that this machine would
-// choose, DOUBLETAKE_LONG=all with every set (ten minutes).
+// Digests cover numbers and names: Arrow tables without their metadata and descriptions, the numbers of metrics.json
+// and of the figures' CSV files. Words may change. DOUBLETAKE_LONG=1 runs everything with the kernel set that this
+// machine would choose, DOUBLETAKE_LONG=all with every set (ten minutes).
 func TestPins(t *testing.T) {
 	if !*updatePins {
 		longtest.Skip(t, "runs the examples and the default configuration")
@@ -46,8 +50,56 @@ func TestPins(t *testing.T) {
 		t.Skip("runs the examples")
 	}
 
-	pins := map[string]map[string]map[string]string{} // case, kernel set, file
+	pins := readPins(t)
+	runsEverySet := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
+	best, err := train.KernelSet("auto")
+	require.NoError(t, err)
 
+	for _, c := range configurations {
+		for _, set := range kernel.Names() {
+			if set != best && !runsEverySet {
+				continue
+			}
+
+			t.Run(c.name+"/"+set, func(t *testing.T) {
+				var dir string
+				if runsEverySet {
+					dir = c.make(t)
+					appendText(t, filepath.Join(dir, "pipeline.yaml"), fmt.Sprintf("\nkernels: %s\n", set))
+					runIn(t, dir)
+				} else {
+					dir, _ = finishedIn(t, c.name)
+				}
+
+				found := digestsBelow(t, filepath.Join(dir, "runs"))
+				if *updatePins {
+					if pins[c.name] == nil {
+						pins[c.name] = map[string]digests{}
+					}
+
+					pins[c.name][set] = found
+
+					return
+				}
+
+				require.Contains(t, pins[c.name], set,
+					"%s has no digests of this kernel set: go test ./pipeline -run TestPins -update-pins", pinsFile)
+				assertSameDigests(t, pins[c.name][set], found)
+			})
+		}
+	}
+
+	if *updatePins {
+		writePins(t, pins)
+	}
+}
+
+// readPins returns the committed digests by case and kernel set. If the pins are to be updated, the file may be
+// missing or damaged.
+func readPins(t *testing.T) map[string]map[string]digests {
+	t.Helper()
+
+	pins := map[string]map[string]digests{}
 	b, err := os.ReadFile(pinsFile)
 	if err == nil {
 		err = json.Unmarshal(b, &pins)
@@ -57,196 +109,166 @@ func TestPins(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	every := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
-	best, err := train.KernelSet("auto")
-	require.NoError(t, err)
+	return pins
+}
 
-	for _, c := range configurations {
-		for _, set := range kernel.Names() {
-			if set != best && !every {
-				continue
-			}
+// writePins writes the file of digests.
+func writePins(t *testing.T, pins map[string]map[string]digests) {
+	t.Helper()
 
-			t.Run(c.name+"/"+set, func(t *testing.T) {
-				dir := ""
-				if set == best && !every {
-					dir, _ = finishedIn(t, c.name)
-				} else {
-					dir = c.make(t)
-					f, err := os.OpenFile(filepath.Join(dir, "pipeline.yaml"), os.O_APPEND|os.O_WRONLY, 0)
-					require.NoError(t, err)
-					fmt.Fprintf(f, "\nkernels: %s\n", set)
-					require.NoError(t, f.Close())
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", " ")
+	require.NoError(t, encoder.Encode(pins))
+	require.NoError(t, os.WriteFile(pinsFile, b.Bytes(), 0o644))
+}
 
-					runIn(t, dir)
-				}
+// appendText appends text to a file.
+func appendText(t *testing.T, path, text string) {
+	t.Helper()
 
-				got := pinsOf(t, filepath.Join(dir, "runs"))
-				if *updatePins {
-					if pins[c.name] == nil {
-						pins[c.name] = map[string]map[string]string{}
-					}
+	content := string(testfile.Read(t, path))
+	require.NoError(t, os.WriteFile(path, []byte(content+text), 0o644))
+}
 
-					pins[c.name][set] = got
+// assertSameDigests asserts that two runs have the same files with the same digests. It names each file that differs.
+func assertSameDigests(t *testing.T, want, found digests) {
+	t.Helper()
 
-					return
-				}
-
-				want, ok := pins[c.name][set]
-				if !ok {
-					t.Fatalf("%s has no digests of this kernel set: go test ./pipeline -run TestPins -update-pins", pinsFile)
-				}
-
-				for name, d := range want {
-					assert.Equal(t, d, got[name], "%s changed: digest", name)
-				}
-
-				for name := range got {
-					if _, ok := want[name]; !ok {
-						t.Errorf("%s is new", name)
-					}
-				}
-			})
-		}
+	for name, digest := range want {
+		assert.Equal(t, digest, found[name], "%s changed: digest", name)
 	}
 
-	if *updatePins {
-		var out bytes.Buffer
-		e := json.NewEncoder(&out)
-		e.SetIndent("", " ")
-
-		require.NoError(t, e.Encode(pins))
-		require.NoError(t, os.WriteFile(pinsFile, out.Bytes(), 0o644))
+	for name := range found {
+		assert.Contains(t, want, name, "%s is new", name)
 	}
 }
 
-func configured(t testing.TB, path string) string {
+// digestsBelow returns the digests of the published results below a folder: one for each Arrow table, metrics.json and
+// model.json, and one for all figures of a folder, under the folder's name.
+func digestsBelow(t *testing.T, dir string) digests {
 	t.Helper()
 
-	b := testfile.Read(t, path)
-
-	dir := t.TempDir()
-	write(t, dir, "pipeline.yaml", string(b))
-
-	return dir
-}
-
-// pinsOf digests the published results below dir. Figures are one entry each
-// experiment.
-func pinsOf(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	figures := map[string][]byte{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	found := digests{}
+	figures := map[string][]byte{} // numbers of the figures, by folder
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-
-		name = filepath.ToSlash(name)
-
-		if e.IsDir() {
-			if e.Name() == ".cache" {
+		if entry.IsDir() {
+			if entry.Name() == ".cache" {
 				return fs.SkipDir
 			}
 			return nil
 		}
 
-		switch filepath.Ext(path) {
-		case ".arrow":
-			if strings.HasSuffix(name, "metrics.arrow") || strings.HasSuffix(name, "honest.arrow") ||
-				strings.HasSuffix(name, "left-out.arrow") {
-				return nil // the numbers of metrics.json, with words, and what they come from; newer than the digests
-			}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
 
-			tab, err := table.Read(path)
-			if err != nil {
-				return err
-			}
+		name := filepath.ToSlash(relative)
+		if isNewerThanPins(name) {
+			return nil
+		}
 
-			tab.Columns = slices.DeleteFunc(tab.Columns, func(c table.Column) bool {
-				return c.Name == "held_out_loss" // newer than the digests
-			})
-			out[name] = tab.Digest()
-
-		case ".csv":
-			if strings.Contains(filepath.Base(name), "honest-") {
-				return nil // newer than the digests
-			}
-
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-
-			fields := strings.FieldsFunc(string(b), func(r rune) bool { return r == ',' || r == '\n' })
-			fields = slices.DeleteFunc(fields, func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err != nil })
-			at := filepath.ToSlash(filepath.Dir(name))
-			figures[at] = append(figures[at], strings.Join(fields, "\n")+"\n"...)
-
-		case ".json":
-			if !strings.HasSuffix(name, "metrics.json") && !strings.HasSuffix(name, "model.json") {
-				return nil
-			}
-
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-
-			d := json.NewDecoder(bytes.NewReader(b))
-			d.UseNumber()
-
-			var v any
-			if err := d.Decode(&v); err != nil {
-				return err
-			}
-
-			h := sha256.New()
-			numbers(h.Write, "", v)
-			out[name] = hex.EncodeToString(h.Sum(nil))
+		switch {
+		case filepath.Ext(path) == ".arrow":
+			found[name] = tableDigest(t, path)
+		case filepath.Ext(path) == ".csv":
+			folder := filepath.ToSlash(filepath.Dir(name))
+			figures[folder] = append(figures[folder], numbersOfCSV(t, path)...)
+		case strings.HasSuffix(name, "metrics.json") || strings.HasSuffix(name, "model.json"):
+			found[name] = jsonDigest(t, path)
 		}
 
 		return nil
 	})
 	require.NoError(t, err)
 
-	for at, b := range figures {
-		sum := sha256.Sum256(b)
-		out[at] = hex.EncodeToString(sum[:])
+	for folder, numbers := range figures {
+		sum := sha256.Sum256(numbers)
+		found[folder] = hex.EncodeToString(sum[:])
 	}
 
-	return out
+	return found
 }
 
-// numbers writes every number and truth value of a JSON value with its place.
-func numbers(write func([]byte) (int, error), at string, v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
+// isNewerThanPins reports whether a result is of a kind that the program did not make when the digests were taken. The
+// tables of metrics and intervals have the numbers of metrics.json and the numbers from which those are computed.
+func isNewerThanPins(name string) bool {
+	for _, suffix := range []string{"metrics.arrow", "honest.arrow", "left-out.arrow"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
 		}
+	}
 
-		slices.Sort(keys)
+	isFigure := strings.HasSuffix(name, ".csv")
 
-		for _, k := range keys {
-			if k == "honest" || k == "network" {
-				continue // newer than the digests
+	return isFigure && strings.Contains(path.Base(name), "honest-")
+}
+
+// tableDigest returns the digest of a table, without a column that is newer than the digests.
+func tableDigest(t *testing.T, path string) string {
+	t.Helper()
+
+	tab, err := table.Read(path)
+	require.NoError(t, err)
+
+	tab.Columns = slices.DeleteFunc(tab.Columns, func(c table.Column) bool { return c.Name == "held_out_loss" })
+
+	return tab.Digest()
+}
+
+// numbersOfCSV returns the numbers of a CSV file, one a line.
+func numbersOfCSV(t *testing.T, path string) []byte {
+	t.Helper()
+
+	isSeparator := func(r rune) bool { return r == ',' || r == '\n' }
+	var numbers []byte
+	for _, field := range strings.FieldsFunc(string(testfile.Read(t, path)), isSeparator) {
+		if _, err := strconv.ParseFloat(field, 64); err == nil {
+			numbers = append(numbers, field+"\n"...)
+		}
+	}
+
+	return numbers
+}
+
+// jsonDigest returns the digest of the numbers and truth values of a JSON file.
+func jsonDigest(t *testing.T, path string) string {
+	t.Helper()
+
+	d := json.NewDecoder(bytes.NewReader(testfile.Read(t, path)))
+	d.UseNumber()
+
+	var value any
+	require.NoError(t, d.Decode(&value))
+
+	h := sha256.New()
+	writeNumbers(h, "", value)
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// writeNumbers writes every number and truth value of a JSON value with its place, in the order of the keys. Values
+// below the keys "honest" and "network" are newer than the digests.
+func writeNumbers(h hash.Hash, place string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if key != "honest" && key != "network" {
+				writeNumbers(h, place+"."+key, value[key])
 			}
-			numbers(write, at+"."+k, v[k])
 		}
 
 	case []any:
-		for i, x := range v {
-			numbers(write, at+"["+strconv.Itoa(i)+"]", x)
+		for i, element := range value {
+			writeNumbers(h, place+"["+strconv.Itoa(i)+"]", element)
 		}
 
 	case json.Number, bool:
-		_, _ = write(fmt.Appendf(nil, "%s=%v\n", at, v))
+		fmt.Fprintf(h, "%s=%v\n", place, value)
 	}
 }

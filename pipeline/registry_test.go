@@ -5,28 +5,32 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/pipeline/engine"
 )
 
-// An executor of a program of one's own is known by its name, and once.
+// A registered executor is listed and opened under its name. An executor whose name is taken or that cannot be opened
+// is refused.
 func TestRegisterExecutors(t *testing.T) {
-	defer func(all []Executor) { executors = all }(slices.Clone(executors))
+	builtIn := slices.Clone(executors)
+	defer func() { executors = builtIn }()
 
 	var opened string
 	far := Executor{Name: "far", Open: func(_ *Project, path string, _ []string, _ func(string)) (engine.Executor, error) {
 		opened = path
 		return nil, nil
 	}}
-	if err := RegisterExecutors(far); err != nil || !slices.Contains(Executors(), "far") {
-		t.Fatal(err)
-	}
 
-	if _, err := (&Project{}).Executor("far", "p.yaml", nil, nil); err != nil || opened != "p.yaml" {
-		t.Errorf("%q, %v", opened, err)
-	}
+	require.NoError(t, RegisterExecutors(far))
+	assert.Contains(t, Executors(), "far")
 
-	for _, x := range []Executor{far, {Name: "local", Open: far.Open}, {Name: "near"}} {
-		assert.ErrorContains(t, RegisterExecutors(x), "register executor")
-	}
+	_, err := (&Project{}).Executor("far", "p.yaml", nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "p.yaml", opened)
+
+	const refusal = "register executor"
+	assert.ErrorContains(t, RegisterExecutors(far), refusal, "registered twice")
+	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "local", Open: far.Open}), refusal, "the name of a built-in one")
+	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "near"}), refusal, "no function that opens it")
 }

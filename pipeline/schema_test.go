@@ -20,8 +20,40 @@ import (
 
 var updateLimits = flag.Bool("update-limits", false, "write config/limits.txt from what check takes")
 
-// dependent are the bounds that other keys or the data decide, so that no schema can have them.
-var dependent = map[string]string{
+// A side of the legal numbers of a key.
+type side float64
+
+const (
+	below side = -1
+	above side = 1
+)
+
+// bound returns the key of a schema for the outermost number that is accepted on a side.
+func (s side) bound() string {
+	if s == below {
+		return "minimum"
+	}
+
+	return "maximum"
+}
+
+// exclusiveBound returns the key of a schema for the innermost number that is refused on a side.
+func (s side) exclusiveBound() string {
+	if s == below {
+		return "exclusiveMinimum"
+	}
+
+	return "exclusiveMaximum"
+}
+
+// isFarther reports whether a is farther out than b on a side.
+func (s side) isFarther(a, b float64) bool { return float64(s)*a > float64(s)*b }
+
+// compare orders numbers from the innermost to the outermost on a side.
+func (s side) compare(a, b float64) int { return cmp.Compare(float64(s)*a, float64(s)*b) }
+
+// dependentBounds are the bounds that other keys or the data decide, so that no schema can have them.
+var dependentBounds = map[string]string{
 	"train.optimizer.batch":      "maximum",         // training rows
 	"ingest.simulate.duration_s": "minimum maximum", // samples in all, and the campaign
 	"ingest.simulate.rate_hz":    "minimum maximum", // the campaign
@@ -31,223 +63,258 @@ var dependent = map[string]string{
 	"train.splits.<name>.blocks": "maximum",         // values measured
 }
 
-// A probe asks check for numbers of a key.
+// A probe tries numbers of a key by loading a configuration.
 type probe struct {
-	base, key, path string
-	whole           bool
-	legal, refused  []float64
+	base           string // of bases
+	path           string // of the key in the configuration
+	documented     string // of the key in the schema
+	isWhole        bool   // the key takes whole numbers
+	legal, refused []float64
 }
 
-// probes are the rows of the table of limits whose keys take a number.
+// documentedPath returns the path of a key of limits as it is documented.
+func documentedPath(key string) string {
+	if pathInFile(key) == key {
+		return key
+	}
+
+	return "experiments.<name>." + strings.Replace(key, "splits.each.", "splits.<name>.", 1)
+}
+
+// probes returns a probe for each limit of a key that takes a number, or a list of numbers.
 func probes() []probe {
-	kinds := map[string]string{}
+	types := map[string]string{}
 	for _, k := range config.Keys() {
-		kinds[k.Path] = strings.TrimSuffix(strings.TrimPrefix(k.Type, "list of "), "s")
+		types[k.Path] = strings.TrimSuffix(strings.TrimPrefix(k.Type, "list of "), "s")
 	}
 
-	var out []probe
-	for i := 0; i < len(limits)*len(Stages()); i++ {
-		l := limits[i/len(Stages())]
-
-		key := strings.Replace(l.key, "STAGE", Stages()[i%len(Stages())], 1)
-		if key == l.key && i%len(Stages()) > 0 {
-			continue
-		}
-
-		path := "experiments.<name>." + strings.Replace(key, "splits.each.", "splits.<name>.", 1)
-		if key == "version" || strings.HasPrefix(key, "executor") {
-			path = key
-		} else {
-			key = "experiments.x." + key
-		}
-
-		p := probe{base: l.base, key: key, path: path, whole: kinds[path] == "whole number"}
-		p.legal, p.refused = p.numbers(l.legal), p.numbers(l.refused)
-		if len(p.legal) > 0 && (p.whole || kinds[path] == "number") {
-			out = append(out, p)
+	var all []probe
+	for _, l := range limits {
+		for _, key := range l.keys() {
+			documented := documentedPath(key)
+			isWhole := types[documented] == "whole number"
+			p := probe{
+				base: l.base, path: pathInFile(key), documented: documented, isWhole: isWhole,
+				legal: numbersIn(l.legal, isWhole), refused: numbersIn(l.refused, isWhole),
+			}
+			if len(p.legal) > 0 && (isWhole || types[documented] == "number") {
+				all = append(all, p)
+			}
 		}
 	}
 
-	return out
+	return all
 }
 
-// numbers are those of a list of values. If the key takes whole numbers, the others are left out.
-func (p probe) numbers(list string) []float64 {
-	var out []float64
-	for _, f := range strings.Fields(list) {
-		v, err := strconv.ParseFloat(f, 64)
+// numbersIn returns the numbers of a list of values, or only the whole ones.
+func numbersIn(list string, onlyWhole bool) []float64 {
+	var numbers []float64
+	for _, value := range strings.Fields(list) {
+		v, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			continue // text
+			continue // a list or a mapping
 		}
 
 		isWhole := v == math.Trunc(v) && math.Abs(v) <= 1<<53
-		if isWhole || !p.whole {
-			out = append(out, v)
+		if isWhole || !onlyWhole {
+			numbers = append(numbers, v)
 		}
 	}
 
-	return out
+	return numbers
 }
 
-func (p probe) taken(t *testing.T, dir string, v float64) bool {
-	return loadWith(t, dir, p.base, p.key, strconv.FormatFloat(v, 'g', -1, 64)) == nil
+// accepts reports whether the key accepts a number.
+func (p probe) accepts(t *testing.T, dir string, v float64) bool {
+	t.Helper()
+	return loadWith(t, dir, p.base, p.path, formatNumber(v)) == nil
 }
 
-// next is the neighbour of a number on one side.
-func (p probe) next(v, side float64) float64 {
-	if p.whole {
-		return v + side
+// formatNumber returns the shortest text of a number.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// neighbour returns the next number on a side.
+func (p probe) neighbour(v float64, s side) float64 {
+	if p.isWhole {
+		return v + float64(s)
 	}
 
-	return math.Nextafter(v, math.Inf(int(side)))
+	return math.Nextafter(v, math.Inf(int(s)))
 }
 
-// outside are the refused numbers on one side of all legal ones, the nearest first.
-func (p probe) outside(side float64) (legal float64, beyond []float64) {
-	legal = slices.MaxFunc(p.legal, func(a, b float64) int { return cmp.Compare(side*a, side*b) })
-	for _, r := range p.refused {
-		if side*r > side*legal {
-			beyond = append(beyond, r)
+// edges returns the outermost legal number of the table of limits on a side, and the innermost refused number beyond
+// it. It returns false if there is none, or if other keys or the data decide the bound.
+func (p probe) edges(s side) (legal, refused float64, ok bool) {
+	if strings.Contains(dependentBounds[strings.TrimPrefix(p.documented, "experiments.<name>.")], s.bound()) {
+		return 0, 0, false
+	}
+
+	legal = slices.MaxFunc(p.legal, s.compare)
+	var beyond []float64
+	for _, v := range p.refused {
+		if s.isFarther(v, legal) {
+			beyond = append(beyond, v)
 		}
 	}
 
-	slices.SortFunc(beyond, func(a, b float64) int { return cmp.Compare(side*a, side*b) })
-	if name := strings.TrimPrefix(p.path, "experiments.<name>."); strings.Contains(dependent[name], bound(side)) {
-		beyond = nil
-	}
-
-	return legal, beyond
-}
-
-func bound(side float64) string {
-	if side < 0 {
-		return "minimum"
-	}
-
-	return "maximum"
-}
-
-// find returns the line of limits.txt for one side: the outermost number taken, or the
-// innermost refused one if it is the shorter to write.
-func (p probe) find(t *testing.T, dir string, side float64) string {
-	in, beyond := p.outside(side)
 	if len(beyond) == 0 {
+		return 0, 0, false
+	}
+
+	return legal, slices.MinFunc(beyond, s.compare), true
+}
+
+// rank numbers the values of a key in ascending order, so that neighbours differ by 1.
+func (p probe) rank(v float64) int64 {
+	if p.isWhole {
+		return int64(v)
+	}
+
+	// Bits of positive floating-point numbers are in the order of the numbers. Negative ones have the sign bit set, and
+	// are in the opposite order.
+	bits := int64(math.Float64bits(v))
+	if bits >= 0 {
+		return bits
+	}
+
+	return math.MinInt64 - bits
+}
+
+// ranked returns the number of a rank.
+func (p probe) ranked(rank int64) float64 {
+	switch {
+	case p.isWhole:
+		return float64(rank)
+	case rank >= 0:
+		return math.Float64frombits(uint64(rank))
+	default:
+		return math.Float64frombits(uint64(math.MinInt64 - rank))
+	}
+}
+
+// find returns the line of limits.txt for a side, and "" if the schema has no bound there. Bisection finds the
+// outermost number that the key accepts and its neighbour, which it refuses. The line has the one that is shorter to
+// write.
+func (p probe) find(t *testing.T, dir string, s side) string {
+	t.Helper()
+
+	legal, refused, ok := p.edges(s)
+	if !ok {
 		return ""
 	}
 
-	// Halves the numbers between, as the machine counts them: whole ones or all.
-	order := func(f float64) int64 {
-		if p.whole {
-			return int64(f)
-		}
-
-		if i := int64(math.Float64bits(f)); i >= 0 {
-			return i
-		}
-		return math.MinInt64 - int64(math.Float64bits(f))
-	}
-	number := func(i int64) float64 {
-		switch {
-		case p.whole:
-			return float64(i)
-		case i >= 0:
-			return math.Float64frombits(uint64(i))
-		}
-		return math.Float64frombits(uint64(math.MinInt64 - i))
-	}
-
-	a := order(in)
-	b := order(beyond[0])
-	for max(a, b)-min(a, b) > 1 {
-		if m := a + (b-a)/2; p.taken(t, dir, number(m)) {
-			a = m
+	accepted := p.rank(legal)
+	beyond := p.rank(refused)
+	for max(accepted, beyond)-min(accepted, beyond) > 1 {
+		middle := accepted + (beyond-accepted)/2
+		if p.accepts(t, dir, p.ranked(middle)) {
+			accepted = middle
 		} else {
-			b = m
+			beyond = middle
 		}
 	}
 
-	word := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	if yes, no := number(a), number(b); p.whole || len(word(yes)) <= len(word(no)) {
-		return fmt.Sprintf("%s %s %s\n", p.path, bound(side), word(yes))
-	} else {
-		return fmt.Sprintf("%s exclusive%s%s %s\n", p.path, strings.ToUpper(bound(side)[:1]), bound(side)[1:], word(no))
+	inclusive := formatNumber(p.ranked(accepted))
+	exclusive := formatNumber(p.ranked(beyond))
+	if p.isWhole || len(inclusive) <= len(exclusive) {
+		return fmt.Sprintf("%s %s %s\n", p.documented, s.bound(), inclusive)
 	}
+
+	return fmt.Sprintf("%s %s %s\n", p.documented, s.exclusiveBound(), exclusive)
 }
 
-// The schema's bounds are those of check: at each, check takes one number and refuses its neighbour; and every number
-// that the table of limits says is too small or too large is outside of them. -update-limits asks check for them.
+// The bounds of the schema are those of loading: at each bound loading accepts one number and refuses its neighbour.
+// Every number that the table of limits says is too small or too large is outside of them. -update-limits finds the
+// bounds anew.
 func TestSchemaLimits(t *testing.T) {
 	dir := t.TempDir()
 	limitData(t, dir)
 
-	const file = "config/limits.txt"
 	if *updateLimits {
 		lines := map[string]bool{}
 		for _, p := range probes() {
-			lines[p.find(t, dir, -1)] = true
-			lines[p.find(t, dir, 1)] = true
+			lines[p.find(t, dir, below)] = true
+			lines[p.find(t, dir, above)] = true
 		}
 
-		require.NoError(t, os.WriteFile(file, []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "")), 0o644))
-		return // the schema has it after the next build
+		text := strings.Join(slices.Sorted(maps.Keys(lines)), "")
+		require.NoError(t, os.WriteFile("config/limits.txt", []byte(text), 0o644))
+
+		return // the schema has them after the next build
 	}
 
-	asked := 0
+	bounds := 0
 	for _, p := range probes() {
-		at := schemaAt(t, p.path)
-		for _, side := range []float64{-1, 1} {
-			_, beyond := p.outside(side)
-			edge, inclusive := at[bound(side)].(float64)
-			open, exclusive := at["exclusive"+strings.ToUpper(bound(side)[:1])+bound(side)[1:]].(float64)
+		for _, s := range []side{below, above} {
+			if _, _, ok := p.edges(s); ok {
+				bounds++
 
-			yes := edge
-			no := p.next(edge, side)
-			if exclusive {
-				yes = p.next(open, -side)
-				no = open
-			}
-
-			switch {
-			case inclusive == exclusive:
-				if len(beyond) > 0 {
-					t.Errorf("%s: the schema has no single %s, and check refuses %g", p.path, bound(side), beyond[0])
-				}
-
-			case len(beyond) > 0:
-				asked++
-				assert.True(t, p.taken(t, dir, yes), "%s: %s: check takes %g", p.path, bound(side), yes)
-				assert.False(t, p.taken(t, dir, no), "%s: %s: check takes %g", p.path, bound(side), no)
-				assert.GreaterOrEqual(t, side*beyond[0], side*no, "%s: %s: the first refused number", p.path, bound(side))
+				t.Run(p.base+" "+p.path+" "+s.bound(), func(t *testing.T) { p.assertBound(t, dir, s) })
 			}
 		}
 	}
 
-	assert.GreaterOrEqual(t, asked, 80, "only %d bounds were asked for", asked)
+	assert.GreaterOrEqual(t, bounds, 80, "bounds that were compared")
 }
 
-// schemaAt is the schema of the key of a path.
+// assertBound asserts that the bound of the schema on a side is that of loading.
+func (p probe) assertBound(t *testing.T, dir string, s side) {
+	t.Helper()
+
+	schema := schemaAt(t, p.documented)
+	inclusive, isInclusive := schema[s.bound()].(float64)
+	exclusive, isExclusive := schema[s.exclusiveBound()].(float64)
+	require.NotEqual(t, isInclusive, isExclusive, "the schema must have either %s or %s", s.bound(), s.exclusiveBound())
+
+	accepted := inclusive
+	refused := p.neighbour(inclusive, s)
+	if isExclusive {
+		accepted = p.neighbour(exclusive, -s)
+		refused = exclusive
+	}
+
+	assert.True(t, p.accepts(t, dir, accepted), "%g must be accepted", accepted)
+	assert.False(t, p.accepts(t, dir, refused), "%g must be refused", refused)
+
+	_, first, _ := p.edges(s)
+	assert.False(t, s.isFarther(refused, first), "the table of limits refuses %g, which must not be inside %g", first, refused)
+}
+
+// schemaAt returns the schema of a documented key.
 func schemaAt(t *testing.T, path string) map[string]any {
 	t.Helper()
 
-	s := config.Schema()
-	for _, part := range strings.Split(path, ".") {
-		for _, one := range append([]any{s}, list(s["oneOf"])...) {
-			o := one.(map[string]any)
-			if part == "<name>" && o["additionalProperties"] != nil {
-				s = o["additionalProperties"].(map[string]any)
-			} else if props, ok := o["properties"].(map[string]any); ok && props[part] != nil {
-				s = props[part].(map[string]any)
-			}
+	schema := config.Schema()
+	for _, name := range strings.Split(path, ".") {
+		schema = schemaOfKey(schema, name)
+		require.NotNil(t, schema, "the schema must have %s of %s", name, path)
+	}
+
+	require.NotNil(t, schema["description"], "description of %s", path)
+
+	return schema
+}
+
+// schemaOfKey returns the schema of a key of a section, and nil if the section has no such key. <name> is any name. If
+// the section may be written in several ways, the schema is that of the last way with the key.
+func schemaOfKey(section map[string]any, name string) map[string]any {
+	ways := []any{section}
+	if alternatives, ok := section["oneOf"].([]any); ok {
+		ways = append(ways, alternatives...)
+	}
+
+	var schema map[string]any
+	for _, way := range ways {
+		object := way.(map[string]any)
+		properties, _ := object["properties"].(map[string]any)
+		if property, ok := properties[name].(map[string]any); ok {
+			schema = property
+		}
+
+		if additional, ok := object["additionalProperties"].(map[string]any); ok && name == "<name>" {
+			schema = additional
 		}
 	}
 
-	require.NotNil(t, s["description"], "the schema has no %s", path)
-
-	return s
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-
-	return l
+	return schema
 }

@@ -386,7 +386,7 @@ func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64
 // One speed of 2408.4 among those about 2400: blocks are made of whole set points, so that no
 // block mixes it with those about 3000, and their intervals are as those of single set points.
 func TestBlocksOfSetPoints(t *testing.T) {
-	study(t)
+	skipUnlessStudy(t)
 
 	c := jitteringCampaigns[0]
 	c.stray = 2408.4

@@ -1,35 +1,20 @@
 package pipeline_test
 
 import (
-	"archive/zip"
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 )
-
-// tone is n samples of a line at hz and a little more, at 6400 Hz.
-func tone(hz float64, n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = math.Sin(2*math.Pi*hz*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
-	}
-
-	return x
-}
 
 // Conditions from a YAML file next to each recording, by their keys; expected
 // values are those written there.
@@ -59,7 +44,7 @@ experiments:
 	} {
 		tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, c.how))
 		for name, want := range c.want {
-			has(t, tab, name, want)
+			assertColumn(t, tab, name, want)
 		}
 
 		require.Nil(t, tab.Column("operator"), "%s: texts, or what only one file has, are conditions", c.how)
@@ -86,7 +71,7 @@ experiments:
 			write(t, dir, c.file, c.text)
 		}
 
-		says(t, tryIn(dir), c.want)
+		assert.ErrorContains(t, tryIn(dir), c.want)
 	}
 }
 
@@ -152,38 +137,10 @@ experiments:
 	write(t, dir, "pipeline.yaml", yaml)
 	write(t, dir, "conditions.csv", strings.Replace(table, ",zero1.csv", ",zero9.csv", 1))
 
-	says(t, tryIn(dir), "zero9.csv")
+	assert.ErrorContains(t, tryIn(dir), "zero9.csv")
 
-	refuses(t, dir, strings.Replace(yaml, "column: tare,", "column: zero,", 1),
+	assertRefuses(t, dir, strings.Replace(yaml, "column: tare,", "column: zero,", 1),
 		"expected a column zero with the names of recordings without wind, found columns of text: tare")
-}
-
-// writeNPZ writes named arrays: rows of equal length, one row without the first axis.
-func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for i, name := range names {
-		rows := arrays[i]
-		shape := []int{len(rows), len(rows[0])}
-		if len(rows) == 1 {
-			shape = shape[1:]
-		}
-
-		w, err := z.Create(name + ".npy")
-		require.NoError(t, err)
-
-		var data []byte
-		for _, v := range slices.Concat(rows...) {
-			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-		}
-
-		_, err = w.Write(ingesttest.NPY("<f8", false, data, shape...))
-		require.NoError(t, err)
-	}
-
-	require.NoError(t, z.Close())
-	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
 }
 
 // Conditions from a table inside the file: a value for each microphone. Expected values are those written.
@@ -199,13 +156,13 @@ experiments:
 	p := tone(80, 12800)
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p}, [][]float64{{-30, 0, 30}})
 	tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"))
-	has(t, tab, "theta_deg", []float64{-30, 0, 30})
+	assertColumn(t, tab, "theta_deg", []float64{-30, 0, 30})
 
-	refuses(t, dir, fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: thet_deg"), `"theta_deg"`)
+	assertRefuses(t, dir, fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: thet_deg"), `"theta_deg"`)
 
 	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p},
 		[][]float64{{-30, 0, 30, 60}})
-	refuses(t, dir, fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"),
+	assertRefuses(t, dir, fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"),
 		"run.npz: array theta_deg: expected a value for each of the 3 recordings, found 4 values")
 }
 
@@ -225,14 +182,14 @@ func TestConditionsFromAttributesAndSeconds(t *testing.T) {
 	tab := run(fmt.Sprintf(
 		`files: %q, channels: [/run/p], constants: {blades: 2, rpm: 2400}, attributes: {sampled: "/run@fs"}`,
 		filepath.Join(data, "inside", "mics.h5")))
-	has(t, tab, "sampled", []float64{3200, 3200, 3200})
+	assertColumn(t, tab, "sampled", []float64{3200, 3200, 3200})
 
 	tab = run(fmt.Sprintf(
 		`files: %q, channels: [/Table1/Ds03-MIC], constants: {blades: 2, rpm: 12480}, `+
 			`attributes: {period: "@ChannelInformationSamplingPeriod"}`,
 		filepath.Join(data, "tunnel", "tunnel_U10_a4.h5")))
 
-	has(t, tab, "period", []float64{1 / 12800.0})
+	assertColumn(t, tab, "period", []float64{1 / 12800.0})
 
 	file := filepath.Join(data, "inside", "intervals.h5") // 2400/min for 2 s, then 3000
 	write(t, dir, "conditions.csv", fmt.Sprintf("file,t0_s,t1_s,blades,rpm\n%s,0.25,2,2,2400\n%s,2,,2,3000\n", file, file))
@@ -287,7 +244,7 @@ experiments:
 		tripletsIn(t, dir)
 
 		for _, name := range []string{"triplets.arrow", "recordings.arrow"} {
-			has(t, readTable(t, dir, "runs", "rotor", name), "theta_deg", c.want)
+			assertColumn(t, readTable(t, dir, "runs", "rotor", name), "theta_deg", c.want)
 		}
 	}
 
@@ -302,7 +259,7 @@ experiments:
 
 	assert.Equal(t, []string{"theta_deg = -60", "theta_deg = 0", "theta_deg = 60"}, held, "held out")
 
-	refuses(t, dir, fmt.Sprintf(yaml, "inside: {theta_deg: angle}, theta_from: axes"), `did you mean "axis"?`)
+	assertRefuses(t, dir, fmt.Sprintf(yaml, "inside: {theta_deg: angle}, theta_from: axes"), `did you mean "axis"?`)
 }
 
 // The same in HDF5 and both MATLAB levels, with tables of several shapes and
@@ -349,13 +306,13 @@ experiments:
 		dir := t.TempDir()
 		file := filepath.Join(data, "mics"+c.file)
 		tab := tripletsOf(t, dir, "rotor", fmt.Sprintf(yaml, file, c.channels, "theta_deg: "+c.theta))
-		has(t, tab, "theta_deg", truth.Theta)
+		assertColumn(t, tab, "theta_deg", truth.Theta)
 
 		level(tab, "mics"+c.file, truth.Amplitude)
 
 		// An array of another length is an error that names it.
 		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, file, c.channels, "theta_deg: "+c.theta+", x: fs"))
 		want := "array fs"
-		says(t, tryIn(dir), want)
+		assert.ErrorContains(t, tryIn(dir), want)
 	}
 }

@@ -1,9 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,7 +12,7 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// sweepConfig is a small simulated campaign of 18 recordings with a sweep.
+// sweepConfig returns a small simulated campaign of 18 recordings, with a sweep if one is given.
 func sweepConfig(sweep string) string {
 	return `version: 1
 kernels: portable
@@ -34,95 +31,100 @@ experiments:
 ` + sweep
 }
 
-// runCounted runs a configuration and counts the results made, by stage.
-func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[string]int, p *pipeline.Project) {
+// taskCounts are numbers of tasks by stage.
+type taskCounts map[string]int
+
+// runCounted runs a configuration in a folder and counts the tasks that ran. Tasks whose results are in the cache do
+// not run.
+func runCounted(t *testing.T, dir, yaml string) (ran taskCounts, p *pipeline.Project) {
 	t.Helper()
 
-	path := filepath.Join(dir, "pipeline.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(yaml), 0o644))
+	write(t, dir, "pipeline.yaml", yaml)
 
-	p, err := pipeline.Load(path)
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	require.NoError(t, err)
 
-	made = map[string]int{}
-	o.Observe = func(e engine.Event) {
+	ran = taskCounts{}
+	_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
 		if e.Kind == "done" && e.Ran {
-			made[e.Task.Stage]++
+			ran[e.Task.Stage]++
 		}
-	}
-
-	_, err = p.Run(context.Background(), o)
+	}})
 	require.NoError(t, err)
 
-	return made, p
+	return ran, p
 }
 
-// A sweep makes what its variants have in common once. Counted by hand: 18 files with
-// conditions.csv and README.txt are simulated, read and analysed once for 12 variants;
-// each variant has 2 trainings; the calibration on left-out groups reads nothing that
-// varies, and is one. A sweep of the analysis repeats that alone, but for the
-// value that was analysed before, and an experiment
-// that gets a sweep keeps what it has.
+// The variants of a sweep share the tasks that they have in common, with each other and with earlier runs. The counts
+// are by hand: 18 recordings with conditions.csv and README.txt are simulated, the recordings and one join are read
+// and analysed, and each variant has two trainings and a report. The calibration on left-out groups reads nothing that
+// the first sweep varies, so that all variants share one. Two reports are of the whole.
 func TestSweepSharesStages(t *testing.T) {
 	longtest.Skip(t, "runs a sweep of many variants")
 
+	const (
+		simulated = 18 + 2
+		read      = 18 + 1
+		analysed  = 18 + 1
+
+		ofTraining = "    sweep: {model.hidden: [4, [4, 4], 8], loss.beta: [0, 0.25, 0.5, 1]}\n"
+		ofAnalysis = "    sweep: {segments: [2, 4, 8], loss.beta: [0, 1]}\n"
+	)
 	dir := t.TempDir()
-	o := engine.Options{Jobs: 2}
-	check := func(what string, made map[string]int, want map[string]int) {
-		t.Helper()
-		assert.Equal(t, fmt.Sprint(want), fmt.Sprint(made), "%s: %v made, expected %v", what, made, want)
-	}
 
-	made, _ := runCounted(t, dir, sweepConfig(""), o)
-	check("the experiment", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 3, "report": 2})
-	twelve := "    sweep: {model.hidden: [4, [4, 4], 8], loss.beta: [0, 0.25, 0.5, 1]}\n"
-	made, p := runCounted(t, dir, sweepConfig(twelve), o)
-	check("12 variants", made, map[string]int{"train": 24, "report": 14})
+	ran, _ := runCounted(t, dir, sweepConfig(""))
+	assert.Equal(t, taskCounts{"simulate": simulated, "ingest": read, "dsp": analysed, "train": 2 + 1, "report": 2}, ran,
+		"without a sweep")
 
-	assert.Len(t, p.Plan.Tasks, 20+19+19+12*3+12+1+1, "tasks")
+	ran, p := runCounted(t, dir, sweepConfig(ofTraining))
+	assert.Equal(t, taskCounts{"train": 12 * 2, "report": 12 + 2}, ran, "12 variants of the training afterwards")
+	assert.Len(t, p.Plan.Tasks, simulated+read+analysed+12*(2+1)+12+2, "tasks of the plan")
 
-	made, _ = runCounted(t, t.TempDir(), sweepConfig(twelve), o)
-	check("12 variants at once", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 25, "report": 14})
-	made, _ = runCounted(t, dir, sweepConfig("    sweep: {segments: [2, 4, 8], loss.beta: [0, 1]}\n"), o)
-	check("the analysis", made, map[string]int{"dsp": 1 + 2*19, "train": 3*4 + 3, "report": 8})
-	made, _ = runCounted(t, dir, sweepConfig(twelve), o)
-	check("again", made, map[string]int{})
+	ran, _ = runCounted(t, t.TempDir(), sweepConfig(ofTraining))
+	assert.Equal(t, taskCounts{
+		"simulate": simulated, "ingest": read, "dsp": analysed, "train": 12*2 + 1, "report": 12 + 2,
+	}, ran, "12 variants of the training from the beginning")
 
-	// A variant may be named as the analysis is that another shares with it.
-	for _, list := range []string{"{segments: 2}, {segments: 2, beta: 1}", "{segments: 2, beta: 1}, {segments: 2}"} {
-		path := filepath.Join(t.TempDir(), "pipeline.yaml")
-		err := os.WriteFile(path, []byte(sweepConfig("    sweep: ["+list+"]\n")), 0o644)
-		if err == nil {
-			p, err = pipeline.Load(path)
-		}
+	// Recordings with 4 segments were analysed before, all but the join.
+	ran, _ = runCounted(t, dir, sweepConfig(ofAnalysis))
+	assert.Equal(t, taskCounts{"dsp": 2*analysed + 1, "train": 3 * (2*2 + 1), "report": 3*2 + 2}, ran,
+		"three variants of the analysis with two of the training each")
 
-		if err == nil {
-			err = p.Plan.Check()
-		}
+	ran, _ = runCounted(t, dir, sweepConfig(ofTraining))
+	assert.Empty(t, ran, "the first sweep again")
 
-		require.NoError(t, err)
-
-		tasks := map[string]int{}
-		for _, name := range []string{"drone/segments=2", "drone/segments=2,beta=1"} {
-			for _, task := range p.Plan.Tasks {
-				if task.Stage == "dsp" && p.Plan.Selects(engine.Selection{Experiments: []string{name}}, task) {
-					tasks[name]++
-				}
-			}
-		}
-
-		check(list, tasks, map[string]int{"drone/segments=2": 19, "drone/segments=2,beta=1": 19})
-	}
-
-	for _, f := range []string{
+	for _, name := range []string{
 		"drone/recordings.arrow", "drone/triplets.arrow", "drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json",
 		"drone/hidden=4-4,beta=0.25/report/metrics.json",
 	} {
-		_, err := os.Stat(filepath.Join(dir, "runs", f))
-		require.NoError(t, err)
+		assert.FileExists(t, filepath.Join(dir, "runs", name))
 	}
 
-	if _, err := os.Stat(filepath.Join(dir, "runs", "drone/segments=8/triplets.arrow")); err == nil {
-		t.Error("files of a variant that is gone stayed")
+	assert.NoFileExists(t, filepath.Join(dir, "runs", "drone/segments=8/triplets.arrow"), "of a variant that is gone")
+}
+
+// A variant may have the name of the analysis that it shares with another variant, in any order: each of both selects
+// its analysis.
+func TestSweepVariantNamedAsItsAnalysis(t *testing.T) {
+	for _, variants := range []string{"{segments: 2}, {segments: 2, beta: 1}", "{segments: 2, beta: 1}, {segments: 2}"} {
+		t.Run(variants, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "pipeline.yaml", sweepConfig("    sweep: ["+variants+"]\n"))
+
+			p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, p.Plan.Check())
+
+			for _, name := range []string{"drone/segments=2", "drone/segments=2,beta=1"} {
+				analysed := 0
+				for _, task := range p.Plan.Tasks {
+					if task.Stage == "dsp" && p.Plan.Selects(engine.Selection{Experiments: []string{name}}, task) {
+						analysed++
+					}
+				}
+
+				assert.Equal(t, 18+1, analysed, "tasks of dsp that %s selects", name)
+			}
+		})
 	}
 }

@@ -4,46 +4,35 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"doubletake/ingest/ingesttest"
 )
 
-// writeNPY writes columns as an (N, C) array of float64.
-func writeNPY(t *testing.T, path string, columns ...[]float64) {
-	t.Helper()
-
-	require.NoError(t, os.WriteFile(path, ingesttest.Columns(true, columns...), 0o644))
-}
-
-// A rotor of three blades whose speed drifts by 3 % in closed form (angle
-// 2π(80 t + 0.15 t²)), two pulses per revolution, a line of amplitude 0.5 Pa and
-// one of 0.05 Pa at the second harmonic in noise. Expected: rpm_measured =
-// 60·(80 + 0.3·4) = 4872; the levels 20 lg(a/√2/20 µPa) in both halves by the
-// synchronous average, which is no spectrum and does not smear; a condition of
-// 80 "rpm", which are rev/s, is reported.
-func TestTachometerChannel(t *testing.T) {
+// driftingRotor returns 8 s at 6400 Hz of the tachometer and of a microphone beside a rotor of three blades. The speed
+// drifts by 3 % about 81.2 rev/s: after s seconds the shaft has made 80 s + 0.15 s² revolutions. The tachometer has two
+// smooth pulses of 5 V a revolution. The microphone hears lines of 0.5 and 0.05 Pa at the first two harmonics in noise.
+func driftingRotor() (tachometer, microphone []float64) {
 	const rate, n = 6400.0, 8 * 6400
 	rng := rand.New(rand.NewPCG(3, 4))
 
-	tacho := make([]float64, n)
-	mic := make([]float64, n)
+	tachometer = make([]float64, n)
+	microphone = make([]float64, n)
 	for i := range n {
-		s := float64(i) / rate
-		rev := 80*s + 0.15*s*s
-		tacho[i] = 5 / (1 + math.Exp(-30*math.Sin(2*math.Pi*2*rev)))
-		mic[i] = 0.5*math.Cos(2*math.Pi*3*rev) + 0.05*math.Sin(2*math.Pi*6*rev) + 0.01*rng.NormFloat64()
+		seconds := float64(i) / rate
+		angle := 2 * math.Pi * (80*seconds + 0.15*seconds*seconds)
+		tachometer[i] = 5 / (1 + math.Exp(-30*math.Sin(2*angle)))
+		microphone[i] = 0.5*math.Cos(3*angle) + 0.05*math.Sin(6*angle) + 0.01*rng.NormFloat64()
 	}
 
-	dir := t.TempDir()
-	writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
-	const yaml = `version: 1
+	return tachometer, microphone
+}
+
+// tachometerYAML is the configuration of a drifting rotor. The name of the condition that is 80 is inserted.
+const tachometerYAML = `version: 1
 experiments:
   rotor:
     ingest:
@@ -55,57 +44,80 @@ experiments:
     dsp: {triplets: split-half-spectrum, harmonics: 2, amplitude: synchronous}
 `
 
-	for _, name := range []string{"rps", "rpm"} {
-		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, name))
+// The speed is read from the tachometer, and levels are those of an average that is synchronous with it, which the
+// drift does not smear. Expected: the mean speed after 4 of 8 s, 60·(80 + 0.3·4) = 4872 1/min, and the levels of the
+// lines that were written. If the stated 80 is called rpm, a warning says that it is the speed in rev/s.
+func TestTachometerChannel(t *testing.T) {
+	dir := t.TempDir()
+	tachometer, microphone := driftingRotor()
+	writeNPY(t, filepath.Join(dir, "run.npy"), tachometer, microphone)
 
-		e := runIn(t, dir)["rotor"]
+	for _, condition := range []string{"rps", "rpm"} {
+		t.Run(condition, func(t *testing.T) {
+			write(t, dir, "pipeline.yaml", fmt.Sprintf(tachometerYAML, condition))
+			warnings := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n")
 
-		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
-		require.Equal(t, 1, tab.Rows(), "triplets: the tachometer is no microphone")
+			tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+			require.Equal(t, 1, tab.Rows(), "triplets: one of two channels is a microphone")
+			assert.InDelta(t, 4872, column(t, tab, "rpm_measured")[0], 1, "rev/min")
 
-		assert.InDelta(t, 4872, column(t, tab, "rpm_measured")[0], 1, "rev/min")
-
-		for m, a := range []float64{0.5, 0.05} {
-			for h := 1; h <= 2; h++ {
-				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[0]
-				assert.InDelta(t, 20*math.Log10(a/math.Sqrt2/20e-6), got, 0.05, "harmonic %d, half %d: dB", m+1, h)
+			for i, amplitude := range []float64{0.5, 0.05} {
+				for half := 1; half <= 2; half++ {
+					level := column(t, tab, fmt.Sprintf("bpf%d_db_%d", i+1, half))[0]
+					assert.InDelta(t, soundLevel(amplitude), level, 0.05, "harmonic %d, half %d: dB", i+1, half)
+				}
 			}
-		}
 
-		warned := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
-		assert.Equal(t, name == "rpm", warned, "%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
+			const wrongUnit = "is the speed in rev/s"
+			if condition == "rpm" {
+				assert.Contains(t, warnings, wrongUnit)
+			} else {
+				assert.NotContains(t, warnings, wrongUnit)
+			}
 
-		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
-			t.Errorf("smooth pulses: %s", text)
-		}
+			assert.NotContains(t, warnings, "rise within a sample", "the pulses are smooth")
+		})
 	}
+}
 
-	// Square pulses at 79 samples per revolution: order 6 loses
-	// 20/ln 10·(2π·6/79)²/36 = 0.055 dB, which is reported.
-	square := make([]float64, n)
-	for i, v := range tacho {
+// A warning says what square pulses cost: with 79 samples per revolution, order 6 (harmonic 2 of three blades) reads
+// 20/ln 10·(2π·6/79)²/36 = 0.055 dB low.
+func TestTachometerWithSquarePulses(t *testing.T) {
+	dir := t.TempDir()
+	square, microphone := driftingRotor()
+	for i, v := range square {
 		square[i] = 5 * math.Round(v/5)
 	}
 
-	writeNPY(t, filepath.Join(dir, "run.npy"), square, mic)
+	writeNPY(t, filepath.Join(dir, "run.npy"), square, microphone)
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(tachometerYAML, "rps"))
 
-	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "rps"))
+	warnings := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n")
+	assert.Contains(t, warnings, "±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low")
+}
 
-	assert.Contains(t, strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"),
-		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low")
+// A configuration whose tachometer is missing, or contradicts other settings, is refused.
+func TestTachometerFaults(t *testing.T) {
+	dir := t.TempDir()
+	tachometer, microphone := driftingRotor()
+	writeNPY(t, filepath.Join(dir, "run.npy"), tachometer, microphone)
 
-	for _, c := range []struct{ old, new, want string }{
+	for _, c := range []struct{ name, old, replacement, want string }{
 		{
-			"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "",
+			"no tachometer", "      tachometer: {channel: 1, pulses_per_rev: 2}\n", "",
 			"synchronous averages over the shaft's angle; expected ingest.tachometer",
 		},
-		{"channel: 1,", "channel: 3,", `expected a channel "3"`},
-		{"amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
-		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "both rpm (1/min) and rps (rev/s) are given"},
+		{"no such channel", "channel: 1,", "channel: 3,", `expected a channel "3"`},
+		{"tracked too", "amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
+		{
+			"two speeds", "{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}",
+			"both rpm (1/min) and rps (rev/s) are given",
+		},
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
-			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644))
-
-		says(t, tryIn(dir), c.want)
+		t.Run(c.name, func(t *testing.T) {
+			yaml := fmt.Sprintf(tachometerYAML, "rps")
+			require.Contains(t, yaml, c.old)
+			assertRefuses(t, dir, strings.Replace(yaml, c.old, c.replacement, 1), c.want)
+		})
 	}
 }

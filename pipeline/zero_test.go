@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +15,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// zeros lists the keys that take 0 and have no list of numbers, with the words of their documentation that
-// say what 0 means there; "" where 0 is a number like any other.
+// zeros lists the keys that accept 0, with the words of their documentation that say what 0 means. The words are "" if
+// 0 is a number like any other.
 var zeros = map[string]string{
-	"executor.slurm.retries": "", "executor.slurm.stages.train.cpus": "",
-
 	"ingest.simulate.seed":      "",
 	"ingest.simulate.theta_deg": "", "ingest.simulate.alpha_deg": "",
 	"ingest.tachometer.threshold":  "",
@@ -40,83 +39,81 @@ var zeros = map[string]string{
 	"train.honest.blocks": "0: the blocks of the split", "train.splits.each.blocks": "0: single values",
 }
 
-// Every number that check takes at 0 is in the list, and what 0 means beyond the number is documented.
+// Every key that accepts 0 is listed in zeros, and its documentation says what 0 means if 0 is not a number like any
+// other.
 func TestZeroIsDocumented(t *testing.T) {
 	dir := t.TempDir()
 	limitData(t, dir)
 
 	docs := map[string]string{}
 	for _, k := range config.Keys() {
-		key := strings.TrimPrefix(k.Path, "experiments.<name>.")
-		docs[strings.Replace(key, "splits.<name>.blocks", "splits.each.blocks", 1)] = k.Doc
+		docs[limitKey(k.Path)] = k.Doc
 	}
 
+	untried := maps.Clone(zeros)
 	for _, l := range limits {
-		key := strings.Replace(l.key, "STAGE", "train", 1)
-		at := key
-		if !strings.HasPrefix(key, "version") && !strings.HasPrefix(key, "executor") {
-			at = "experiments.x." + key
-		}
+		for _, key := range l.keys() {
+			if loadWith(t, dir, l.base, pathInFile(key), "0") != nil {
+				continue
+			}
 
-		if loadWith(t, dir, l.base, at, "0") != nil {
-			continue
-		}
+			words, isListed := zeros[key]
+			if !isListed && strings.HasPrefix(key, "executor.") {
+				words = "0: " // no limit, or as the cluster wants
+				isListed = true
+			}
 
-		words, listed := zeros[key]
-		if strings.HasPrefix(key, "executor") && !listed {
-			words = "0: "
-			listed = true
-		}
-
-		switch {
-		case !listed:
-			t.Errorf("%s takes 0: is it a number, or does it mean something else? list it", key)
-		case !strings.Contains(docs[key], words):
-			t.Errorf("%s: expected %q in its documentation, found %q", key, words, docs[key])
+			delete(untried, key)
+			require.True(t, isListed, "%s accepts 0: is 0 a number, or does it mean something else? list it in zeros", key)
+			assert.Contains(t, docs[key], words, "documentation of %s", key)
 		}
 	}
+
+	assert.Empty(t, untried, "listed keys that do not accept 0")
 }
 
-// 0 is what trains: a number next to it gives the same network, the default does not.
+// A setting of 0 reaches the training as 0: a number next to it gives the same network, another number does not.
 func TestZeroTrains(t *testing.T) {
 	dir := t.TempDir()
 	toy := simulate.DefaultToy()
 	toy.N = 64
 	x := toy.Inputs()
-	y1 := slices.Clone(x)
-	y2 := make([]float64, len(x))
+	squares := make([]float64, len(x))
 	for i, v := range x {
-		y2[i] = v * v
+		squares[i] = v * v
 	}
 
-	set := triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, x, y1, y2)
+	set := triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, x, slices.Clone(x), squares)
+
+	// predictions returns means and variances of a network that was trained with one key set.
+	predictions := func(key, value string) []float64 {
+		f, err := config.Load(writeWith(t, dir, "toy", "experiments.x.train."+key, value))
+		require.NoError(t, err)
+
+		cfg := f.Experiments[0].Train.Config
+		cfg.Seed = f.Experiments[0].Train.Seed
+		cfg.Hidden = []int{8}
+		cfg.Epochs = 3
+		cfg.Kernels = "portable"
+
+		m, _, err := train.FitSingle(t.Context(), set, cfg, nil)
+		require.NoError(t, err)
+
+		mu, variance := m.Predict(x)
+
+		return append(mu, variance...)
+	}
 
 	for _, c := range []struct{ key, near, other string }{
 		{"model.dropout", "1e-9", "0.05"},
 		{"loss.beta", "1e-300", "0.5"},
 		{"optimizer.weight_decay", "1e-300", "0.5"},
-		{"seed", "0", "1"},
+		{"seed", "0", "1"}, // a whole number has no number next to it: training again gives the same network
 	} {
-		fitted := func(value string) []float64 {
-			f, err := config.Load(writeWith(t, dir, "toy", "experiments.x.train."+c.key, value))
-			require.NoError(t, err)
-
-			cfg := f.Experiments[0].Train.Config
-			cfg.Seed = f.Experiments[0].Train.Seed
-			cfg.Hidden = []int{8}
-			cfg.Epochs = 3
-			cfg.Kernels = "portable"
-
-			m, _, err := train.FitSingle(t.Context(), set, cfg, nil)
-			require.NoError(t, err)
-
-			mu, variance := m.Predict(x)
-
-			return append(mu, variance...)
-		}
-
-		zero := fitted("0")
-		assert.Equal(t, fitted(c.near), zero, "%s: 0 does not give what %s gives", c.key, c.near)
-		assert.NotEqual(t, zero, fitted(c.other), "%s: 0 gives what %s gives", c.key, c.other)
+		t.Run(c.key, func(t *testing.T) {
+			zero := predictions(c.key, "0")
+			assert.Equal(t, predictions(c.key, c.near), zero, "predictions with %s and with 0", c.near)
+			assert.NotEqual(t, predictions(c.key, c.other), zero, "predictions with %s and with 0", c.other)
+		})
 	}
 }

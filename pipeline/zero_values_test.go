@@ -22,12 +22,12 @@ import (
 func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()
 
-	c := simulate.DefaultRotor()
-	c.DurationS = 1
-	c.Blades = []int{2}
-	c.RPM = []float64{4000, 5000}
-	c.ThetaDeg = []float64{0, 30}
-	require.NoError(t, simulate.WriteDir(t.Context(), c, filepath.Join(dir, "sound"), 1, nil))
+	rotor := simulate.DefaultRotor()
+	rotor.DurationS = 1
+	rotor.Blades = []int{2}
+	rotor.RPM = []float64{4000, 5000}
+	rotor.ThetaDeg = []float64{0, 30}
+	require.NoError(t, simulate.WriteDir(t.Context(), rotor, filepath.Join(dir, "sound"), 1, nil))
 
 	write(t, dir, "force_a1.csv", "U1,U2\nN,V\n1,2\n2,2\n3,3\n4,2\n5,3\n")
 
@@ -40,7 +40,7 @@ func TestZeroIsAValue(t *testing.T) {
 
 	tachometer := ", tachometer: {channel: 1, pulses_per_rev: 2, threshold: %s}, channels: [2]"
 
-	// base is completed by the settings of ingest and dsp, of which one has the value as %s: 0, near and other in turn.
+	// base is completed by the settings of ingest and dsp. One of them contains %s, which is 0, near and other in turn.
 	cases := []struct{ key, base, ingest, dsp, near, other string }{
 		{"emergence_db", sound, "", ", emergence_db: %s", "1e-9", "6"},
 		{"min_bins", sound, "", ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: %s", "0", "2"},
@@ -52,36 +52,34 @@ func TestZeroIsAValue(t *testing.T) {
 		{"gain_db", sound, ", calibration: {full_scale_v: 10, sensitivity_v_per_pa: 0.05, gain_db: %s}", "", "1e-9", "20"},
 	}
 
-	var text strings.Builder
+	// All runs are experiments of one configuration, named after the key and the number.
+	var experiments strings.Builder
 	for _, c := range cases {
-		for i, v := range []string{"0", c.near, c.other} {
-			ingest := strings.Replace(c.ingest, "%s", v, 1)
-			dsp := strings.Replace(c.dsp, "%s", v, 1)
-			fmt.Fprintf(&text, "  %s_%d:\n    %s\n", c.key, i, fmt.Sprintf(c.base, ingest, dsp))
+		for name, value := range map[string]string{"zero": "0", "near": c.near, "other": c.other} {
+			ingest := strings.Replace(c.ingest, "%s", value, 1)
+			dsp := strings.Replace(c.dsp, "%s", value, 1)
+			fmt.Fprintf(&experiments, "  %s_%s:\n    %s\n", c.key, name, fmt.Sprintf(c.base, ingest, dsp))
 		}
 	}
 
-	err := pipelinetest.Run(dir, map[string]string{"pipeline.yaml": "version: 1\nexperiments:\n" + text.String()},
-		engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
-	require.NoError(t, err)
+	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n"+experiments.String())
+	tripletsIn(t, dir)
 
 	for _, c := range cases {
-		var tables [3]*table.Table // with 0, near and other
-		for i := range tables {
-			tables[i] = readTable(t, dir, "runs", fmt.Sprintf("%s_%d", c.key, i), "triplets.arrow")
-		}
-
-		assert.True(t, alike(tables[0], tables[1]), "%s: 0 and %s give the same outcomes", c.key, c.near)
-		assert.False(t, alike(tables[0], tables[2]), "%s: 0 and %s give other outcomes", c.key, c.other)
+		zero := readTable(t, dir, "runs", c.key+"_zero", "triplets.arrow")
+		near := readTable(t, dir, "runs", c.key+"_near", "triplets.arrow")
+		other := readTable(t, dir, "runs", c.key+"_other", "triplets.arrow")
+		assert.True(t, alike(zero, near), "%s: 0 and %s must give the same outcomes", c.key, c.near)
+		assert.False(t, alike(zero, other), "%s: 0 and %s must give other outcomes", c.key, c.other)
 	}
 }
 
 // alike reports whether two tables have the same values up to rounding.
 func alike(a, b *table.Table) bool {
+	isNear := func(x, y float64) bool { return math.Abs(x-y) <= 1e-6*(1+math.Abs(x)) }
+
 	return slices.EqualFunc(a.Columns, b.Columns, func(x, y table.Column) bool {
-		return slices.Equal(x.Bools, y.Bools) && slices.EqualFunc(x.Floats, y.Floats, func(v, w float64) bool {
-			return math.Abs(v-w) <= 1e-6*(1+math.Abs(v))
-		})
+		return slices.Equal(x.Bools, y.Bools) && slices.EqualFunc(x.Floats, y.Floats, isNear)
 	})
 }
 
