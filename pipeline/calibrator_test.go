@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,42 +17,54 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// calibrated writes a run of a rotor of two blades at 40 rev/s, which two microphones hear as lines of different
-// amplitudes, and a recording of a calibrator for each microphone. The microphones have different sensitivities, and
-// both are recorded when one of them hears the calibrator. edit changes the second microphone's calibrator.
-func calibrated(t *testing.T, dir string, edit func(x []float64)) {
-	t.Helper()
-	const rate = 6400.0
-	gain := [2]float64{0.03, 0.011} // units per Pa
-	line := [2]float64{0.5, 0.2}    // Pa
-	rng := rand.New(rand.NewPCG(5, 6))
+// Both microphones of writeCalibrated.
+var (
+	calibratedUnitsPerPa = [2]float64{0.03, 0.011}
+	calibratedLinesPa    = [2]float64{0.5, 0.2} // amplitudes
+)
 
-	run := [2][]float64{}
-	for c := range run {
-		for i := range 8 * int(rate) {
-			p := line[c]*math.Sin(2*math.Pi*80*float64(i)/rate) + 0.001*rng.NormFloat64()
-			run[c] = append(run[c], gain[c]*p)
+// calibratedRateHz is the rate of the recordings of writeCalibrated.
+const calibratedRateHz = 6400
+
+// writeCalibrated writes a run of a rotor of two blades at 40 rev/s, which two microphones hear as lines of different
+// amplitudes, and a recording of a calibrator for each microphone. The microphones have different sensitivities, and
+// both are recorded when one of them hears the calibrator. edit changes the second microphone's calibrator; nil leaves
+// it as it is.
+func writeCalibrated(t *testing.T, dir string, edit func(samples []float64)) {
+	t.Helper()
+
+	rng := rand.New(rand.NewPCG(5, 6))
+	sine := func(hz float64, i int) float64 { return math.Sin(2 * math.Pi * hz * float64(i) / calibratedRateHz) }
+
+	run := make([][]float64, 2)
+	for m := range run {
+		for i := range 8 * calibratedRateHz {
+			p := calibratedLinesPa[m]*sine(80, i) + 0.001*rng.NormFloat64()
+			run[m] = append(run[m], calibratedUnitsPerPa[m]*p)
 		}
 	}
 
-	writeNPY(t, filepath.Join(dir, "run.npy"), run[:]...)
+	writeNPY(t, filepath.Join(dir, "run.npy"), run...)
 
-	for c := range 2 {
-		x := [2][]float64{}
+	amplitude := math.Sqrt2 * soundReferencePa * math.Pow(10, 94.0/20) // 94 dB re 20 µPa
+	for calibrated := range 2 {
+		recording := make([][]float64, 2)
+		for i := range 10 * calibratedRateHz {
+			for m := range recording {
+				p := 0.001 * rng.NormFloat64()
+				if m == calibrated {
+					p = amplitude * sine(1000.3, i)
+				}
 
-		// 94 dB re 20 µPa rms, the definition of the level.
-		a := math.Sqrt2 * 20e-6 * math.Pow(10, 94.0/20)
-		for i := range 10 * int(rate) {
-			s := float64(i) / rate
-			x[c] = append(x[c], gain[c]*a*math.Sin(2*math.Pi*1000.3*s))
-			x[1-c] = append(x[1-c], gain[1-c]*0.001*rng.NormFloat64())
+				recording[m] = append(recording[m], calibratedUnitsPerPa[m]*p)
+			}
 		}
 
-		if c == 1 && edit != nil {
-			edit(x[1])
+		if calibrated == 1 && edit != nil {
+			edit(recording[calibrated])
 		}
 
-		writeNPY(t, filepath.Join(dir, fmt.Sprintf("cal%d.npy", c+1)), x[:]...)
+		writeNPY(t, filepath.Join(dir, fmt.Sprintf("cal%d.npy", calibrated+1)), recording...)
 	}
 }
 
@@ -72,30 +83,30 @@ experiments:
 // the calibrator.
 func TestCalibratorChain(t *testing.T) {
 	dir := t.TempDir()
-	calibrated(t, dir, nil)
+	writeCalibrated(t, dir, nil)
 	write(t, dir, "pipeline.yaml", calibratedYAML)
 	runIn(t, dir)
 
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
 	assert.Equal(t, "dB re 20 µPa", tab.Column("bpf1_db_1").Unit, "levels in")
 
-	for c, a := range []float64{0.5, 0.2} {
-		for h := 1; h <= 2; h++ {
-			got := column(t, tab, fmt.Sprintf("bpf1_db_%d", h))[c]
-			assert.InDelta(t, soundLevel(a), got, 0.02, "microphone %d, half %d: dB", c+1, h)
+	for m, amplitude := range calibratedLinesPa {
+		for half := 1; half <= 2; half++ {
+			level := column(t, tab, fmt.Sprintf("bpf1_db_%d", half))[m]
+			assert.InDelta(t, soundLevel(amplitude), level, 0.02, "microphone %d, half %d: dB", m+1, half)
 		}
 	}
 
-	recs := readTable(t, dir, "runs", "rotor", "recordings.arrow")
-	for c, g := range []float64{0.03, 0.011} {
-		assert.InEpsilon(t, 1/g, column(t, recs, "scale")[c], 2e-5, "Pa per unit of microphone %d", c+1)
+	recordings := readTable(t, dir, "runs", "rotor", "recordings.arrow")
+	for m, unitsPerPa := range calibratedUnitsPerPa {
+		assert.InEpsilon(t, 1/unitsPerPa, column(t, recordings, "scale")[m], 2e-5, "Pa per unit of microphone %d", m+1)
 
-		spread := column(t, recs, "calibrator_spread_db")[c]
-		assert.GreaterOrEqual(t, spread, 0.0, "spread of microphone %d", c+1)
-		assert.Less(t, spread, 0.01, "spread of microphone %d", c+1)
+		spread := column(t, recordings, "calibrator_spread_db")[m]
+		assert.GreaterOrEqual(t, spread, 0.0, "spread of microphone %d", m+1)
+		assert.Less(t, spread, 0.01, "spread of microphone %d", m+1)
 
-		assert.Contains(t, recs.Column("calibration").Strings[c],
-			fmt.Sprintf("calibrator cal%d.npy, channel %d: 94 dB at 1000.3 Hz", c+1, c+1))
+		assert.Contains(t, recordings.Column("calibration").Strings[m],
+			fmt.Sprintf("calibrator cal%d.npy, channel %d: 94 dB at 1000.3 Hz", m+1, m+1))
 	}
 
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
@@ -103,9 +114,9 @@ func TestCalibratorChain(t *testing.T) {
 	assert.Contains(t, string(page), "calibrator cal2.npy, channel 2: 94 dB at 1000.3 Hz")
 
 	// If the second calibrator's signal is twice as large, that microphone is taken to be twice as sensitive, and its
-	// levels are 6.02 dB less.
+	// levels are 20 lg 2 = 6.02 dB less.
 	before := column(t, tab, "bpf1_db_1")
-	calibrated(t, dir, func(x []float64) {
+	writeCalibrated(t, dir, func(x []float64) {
 		for i := range x {
 			x[i] *= 2
 		}
@@ -122,13 +133,16 @@ func TestCalibratorChain(t *testing.T) {
 	assert.InDelta(t, before[0]-20, column(t, tab, "bpf1_db_1")[0], 1e-9)
 }
 
-// tryCalibrated runs calibratedYAML with a text replaced, and the second microphone's calibrator edited.
-func tryCalibrated(t *testing.T, old, new string, edit func([]float64)) error {
+// tryCalibrated runs calibratedYAML with a text replaced, and the second microphone's calibrator edited. It returns the
+// error of the run.
+func tryCalibrated(t *testing.T, old, replacement string, edit func([]float64)) error {
 	t.Helper()
 
+	require.Contains(t, calibratedYAML, old)
+
 	dir := t.TempDir()
-	calibrated(t, dir, edit)
-	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, old, new, 1))
+	writeCalibrated(t, dir, edit)
+	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, old, replacement, 1))
 
 	return tryIn(dir)
 }
@@ -142,7 +156,7 @@ func fade(x []float64) {
 }
 
 // putOnLate silences the first second of a calibrator's recording.
-func putOnLate(x []float64) { clear(x[:6400]) }
+func putOnLate(x []float64) { clear(x[:calibratedRateHz]) }
 
 // A calibrator that is put on late is used from the second that the configuration states.
 func TestCalibratorFromSecond(t *testing.T) {
@@ -162,9 +176,9 @@ func TestCalibratorSettings(t *testing.T) {
 // A calibrator's recording that is not steady, silent, too short or not stated is refused with what was found.
 func TestCalibratorFaults(t *testing.T) {
 	for _, c := range []struct {
-		name, old, new string
-		edit           func([]float64)
-		want           string
+		name, old, replacement string
+		edit                   func([]float64)
+		want                   string
 	}{
 		{"fading", "", "", fade, "cal2.npy: channel 2: expected a calibrator's level that is steady within 0.2 dB, found a " +
 			"spread of 0.45 dB over 10 blocks of 1 s (block 1: 93.77 dB, block 10: 94.22 dB)"},
@@ -182,27 +196,27 @@ func TestCalibratorFaults(t *testing.T) {
 		{"two ways", "calibrator:", "pa_per_unit: 2, calibrator:", nil, "keep one of them"},
 		{"no file", "cal2", "cal3", nil, "cal3.npy"},
 	} {
-		assert.ErrorContains(t, tryCalibrated(t, c.old, c.new, c.edit), c.want, c.name)
+		assert.ErrorContains(t, tryCalibrated(t, c.old, c.replacement, c.edit), c.want, c.name)
 	}
 }
 
-// If the calibrator's recording changes, the files' tasks run again. If the same bytes are written again, they do not.
+// If the calibrator's recording changes, all tasks run again. If the same bytes are written again, none does.
 func TestCalibratorIsInTheKey(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "pipeline.yaml", calibratedYAML)
-	ran := func(edit func([]float64)) int {
-		calibrated(t, dir, edit)
+	tasksRun := func(edit func([]float64)) int {
+		writeCalibrated(t, dir, edit)
 
 		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 		require.NoError(t, err)
 
-		res, err := p.Run(context.Background(), engine.Options{Jobs: 2})
+		result, err := p.Run(t.Context(), engine.Options{Jobs: 2})
 		require.NoError(t, err)
 
-		return res.Ran
+		return result.Ran
 	}
 
-	all := ran(nil)
-	assert.Equal(t, 0, ran(nil), "tasks where nothing changed")
-	assert.Equal(t, all, ran(func(x []float64) { x[100] *= 1.01 }), "tasks where the calibrator changed")
+	all := tasksRun(nil)
+	assert.Zero(t, tasksRun(nil), "tasks after the same bytes were written")
+	assert.Equal(t, all, tasksRun(func(x []float64) { x[100] *= 1.01 }), "tasks after one sample changed")
 }

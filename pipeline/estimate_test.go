@@ -5,13 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
 )
@@ -27,13 +27,13 @@ func (s simulatedTable) files() map[string]string {
 	const groups = 5
 	rng := rand.New(rand.NewPCG(1, 2))
 
-	var head, y1, y2 []string
+	var y1, y2 []string
 	for j := range s.outcomes {
 		y1 = append(y1, fmt.Sprintf("y%d_1", j))
 		y2 = append(y2, fmt.Sprintf("y%d_2", j))
 	}
 
-	head = append(append([]string{"run", "thing", "a", "b"}, y1...), y2...)
+	head := slices.Concat([]string{"run", "thing", "a", "b"}, y1, y2)
 	var table strings.Builder
 	fmt.Fprintln(&table, strings.Join(head, ","))
 	for i := range s.rows {
@@ -81,14 +81,14 @@ func BenchmarkEstimates(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				expected := 0.0
-				before := processorSeconds(b)
+				before := ingesttest.CPU()
 				err := pipelinetest.Run(b.TempDir(), campaign.files(), pipeline.Options{Jobs: 1, Observe: func(e pipeline.Event) {
 					for _, task := range e.Todo {
 						expected += task.Weight
 					}
 				}})
 				require.NoError(b, err)
-				b.ReportMetric(expected/(processorSeconds(b)-before), "estimate/taken")
+				b.ReportMetric(expected/(ingesttest.CPU()-before).Seconds(), "estimate/taken")
 			}
 		})
 	}
@@ -120,14 +120,4 @@ func TestEstimatesGrow(t *testing.T) {
 	small := expected(simulatedTable{rows: 300, outcomes: 1})
 	require.Greater(t, expected(simulatedTable{rows: 1200, outcomes: 1}), 2*small)
 	require.Greater(t, expected(simulatedTable{rows: 300, outcomes: 10}), 2*small)
-}
-
-// processorSeconds returns the processor time that this process has used.
-func processorSeconds(b *testing.B) float64 {
-	b.Helper()
-
-	var used syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 }

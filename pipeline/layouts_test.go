@@ -18,29 +18,18 @@ import (
 	"doubletake/pipeline/inspect"
 )
 
-// The layouts of docs/method.md#layouts-of-published-files, each by its example's configuration. Files that only
-// their own libraries write are those of ingest/format/testdata/arrays and of
-// testdata/tunnel (h5py); the others are made here.
+// The tests of this file run the layouts of docs/method.md#layouts-of-published-files with the configurations of their
+// examples. Files of HDF5 were written by h5py. The other files are written here.
 
-func layoutData(t *testing.T, names ...string) string {
-	t.Helper()
-
-	dir := t.TempDir()
-	for _, n := range names {
-		b := testfile.Read(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
-
-		write(t, dir, n, string(b))
-	}
-
-	return dir
-}
-
-// ISAE-SUPAERO's spectra: 60 frequencies, 13 polar and 2 azimuthal angles.
-// Inspect shows them, the pipeline refuses them by name.
+// ISAE-SUPAERO's files contain spectra of 60 frequencies at 13 polar and 2 azimuthal angles. Inspect shows the spectra,
+// and the pipeline refuses them with the axis that gave them away.
 func TestLayoutISAE(t *testing.T) {
-	dir := example(t, "isae-spectra", layoutData(t, "ISAE_2_square20_L0.h5"))
-	description, err := inspect.File(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
-		ingest.Options{})
+	const file = "ISAE_2_square20_L0.h5"
+	data := t.TempDir()
+	write(t, data, file, string(testfile.Read(t, filepath.Join("..", "ingest", "format", "testdata", "arrays", file))))
+
+	dir := example(t, "isae-spectra", data)
+	description, err := inspect.File(t.Context(), filepath.Join(dir, "data", file), ingest.Options{})
 	require.NoError(t, err)
 
 	spectra := 0
@@ -52,8 +41,7 @@ func TestLayoutISAE(t *testing.T) {
 
 	assert.Equal(t, 13*2, spectra, "spectra of 60 frequencies")
 
-	err = tryIn(dir)
-	assert.ErrorContains(t, err, "expected a time series, found a spectrum over "+
+	assert.ErrorContains(t, tryIn(dir), "expected a time series, found a spectrum over "+
 		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 }
 
@@ -151,10 +139,12 @@ func TestLayoutDrone(t *testing.T) {
 	for _, blades := range []float64{2, 3, 4} {
 		for _, rpm := range []float64{2400, 3000} {
 			var p [][]float64
+			bladePassingHz := blades * rpm / 60
 			for _, th := range theta {
 				x := make([]float64, n)
 				for i := range x {
-					x[i] = amplitude(blades, rpm, th)*math.Sin(2*math.Pi*blades*rpm/60*float64(i)/rate) + 1e-4*math.Sin(float64(i*i))
+					noise := 1e-4 * math.Sin(float64(i*i))
+					x[i] = amplitude(blades, rpm, th)*math.Sin(2*math.Pi*bladePassingHz*float64(i)/rate) + noise
 				}
 
 				p = append(p, x)
@@ -222,7 +212,5 @@ func TestLayoutDrone(t *testing.T) {
 		}
 	}
 
-	if trainings != 2*(5+1) { // two splits, five seeds and a calibration each
-		t.Errorf("%d trainings, expected 12", trainings)
-	}
+	assert.Equal(t, 2*(5+1), trainings, "trainings: two splits of five seeds and a calibration each")
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,54 +41,49 @@ func TestCyclone(t *testing.T) {
 	}
 
 	tab := readTable(t, dir, "runs", "cyclone", "triplets.arrow")
-	for _, name := range []string{"fx_1", "fz_2", "my_1"} {
-		want := "N"
-		if name[0] == 'm' {
-			want = "N·m"
-		}
+	assert.Equal(t, "N", tab.Column("fx_1").Unit)
+	assert.Equal(t, "N", tab.Column("fz_2").Unit)
+	assert.Equal(t, "N·m", tab.Column("my_1").Unit)
+}
 
-		assert.Equal(t, want, tab.Column(name).Unit, "%s in", name)
-	}
+// cycloneRun are the figures of testdata/cyclone.py for a run.
+type cycloneRun struct {
+	First  []float64 `json:"first"` // means of the halves by component
+	Second []float64 `json:"second"`
+	Naive  float64   `json:"naive"`  // difference of the halves of Fx in naive standard errors
+	Random float64   `json:"random"` // the same of random halves
+}
 
-	const python = "/usr/bin/python3"
-	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
-		t.Skipf("%s with numpy is not here: %v", python, err)
-	}
+// The means of both halves of each run are those of testdata/cyclone.py. By the notes of the data the halves of Fx
+// differ by 8 naive standard errors rms over all runs. Random halves differ by 1, so that random samples would hide the
+// drift.
+func TestCycloneHalves(t *testing.T) {
+	dir, _ := finishedIn(t, "cyclone-balance")
+	tab := readTable(t, dir, "runs", "cyclone", "triplets.arrow")
 
-	out, err := exec.Command(python, filepath.Join("testdata", "cyclone.py"),
-		measuredData(t, "cyclone-ojf-force-balance")).Output()
-	require.NoError(t, err)
-
-	var want map[string]struct {
-		First  []float64 `json:"first"`
-		Second []float64 `json:"second"`
-		Naive  float64   `json:"naive"`
-		Random float64   `json:"random"`
-	}
-
-	require.NoError(t, json.Unmarshal(out, &want))
-
+	var want map[string]cycloneRun
+	output := runScript(t, "cyclone.py", nil, measuredData(t, "cyclone-ojf-force-balance"))
+	require.NoError(t, json.Unmarshal(output, &want))
 	require.Equal(t, len(want), tab.Rows(), "rows")
 
-	naive := 0.0
+	components := map[string]int{"fx": 0, "fz": 2, "my": 4} // of Fx, Fy, Fz, Mx, My, Mz
+	naive := 0.0                                            // mean squares
 	random := 0.0
 	for i, run := range tab.Column("run").Strings {
-		w, ok := want[run]
-		require.True(t, ok, "a run %q", run)
+		require.Contains(t, want, run)
 
-		for k, name := range map[int]string{0: "fx", 2: "fz", 4: "my"} {
-			for h, v := range [][]float64{w.First, w.Second} {
-				got := column(t, tab, fmt.Sprintf("%s_%d", name, h+1))[i]
-				assert.InDelta(t, v[k], got, 1e-9, "%s, %s_%d", run, name, h+1)
-			}
+		figures := want[run]
+		for name, component := range components {
+			first := column(t, tab, name+"_1")[i]
+			second := column(t, tab, name+"_2")[i]
+			assert.InDelta(t, figures.First[component], first, 1e-9, "%s: first half of %s", run, name)
+			assert.InDelta(t, figures.Second[component], second, 1e-9, "%s: second half of %s", run, name)
 		}
 
-		naive += w.Naive * w.Naive / float64(len(want))
-		random += w.Random * w.Random / float64(len(want))
+		naive += figures.Naive * figures.Naive / float64(len(want))
+		random += figures.Random * figures.Random / float64(len(want))
 	}
 
-	// The notes of the data state 8 naive standard errors rms between the first and the second half of a segment, over all
-	// segments. Random halves differ by 1, so that random samples would hide the drift.
 	t.Logf("half-means of Fx differ by %.1f naive standard errors rms, random halves by %.2f", math.Sqrt(naive),
 		math.Sqrt(random))
 
@@ -104,27 +97,15 @@ func TestCyclone(t *testing.T) {
 // 0.5 m². The forces are F_x = A and F_z = −B. With the body's axes, lift is −F_x and drag is F_z at α = 90°.
 func TestBalanceByHand(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		write(t, dir, name, text)
+	recording := func(v1, v2 float64) string {
+		return "v1,v2,v3\n" + strings.Repeat(fmt.Sprintf("%g,%g,1.5\n", v1, v2), 40)
 	}
 
-	record := func(v1, v2 float64) string {
-		var b strings.Builder
-		b.WriteString("v1,v2,v3\n")
-
-		for range 40 {
-			fmt.Fprintf(&b, "%g,%g,1.5\n", v1, v2)
-		}
-
-		return b.String()
-	}
-
-	write("zero.csv", record(0.5, 0))
-	write("run_a.csv", record(3, 4))
-	write("run_b.csv", record(1, 4))
-	write("conditions.csv", "file,alpha_deg\nrun_a.csv,90\nrun_b.csv,0\n")
-	yaml := `version: 1
+	write(t, dir, "zero.csv", recording(0.5, 0))
+	write(t, dir, "run_a.csv", recording(3, 4))
+	write(t, dir, "run_b.csv", recording(1, 4))
+	write(t, dir, "conditions.csv", "file,alpha_deg\nrun_a.csv,90\nrun_b.csv,0\n")
+	const yaml = `version: 1
 experiments:
   small:
     ingest:
@@ -145,37 +126,32 @@ experiments:
     dsp: {triplets: split-halves, chord_m: 0.5, span_m: 1, density_kg_m3: 1.25}
 `
 
-	write("pipeline.yaml", yaml)
-	runIn(t, dir)
-	tab := readTable(t, dir, "runs", "small", "triplets.arrow")
+	tab := tripletsOf(t, dir, "small", yaml)
+	require.Equal(t, []string{"run_a.csv", "run_b.csv"}, tab.Column("run").Strings)
 
-	// run_a: A = 6 − 1 = 5, B = 4 − 6 = −2; run_b: A = 2 − 1 = 1, B = 4 − 2 = 2.
+	// run_a: A = 6 − 1 = 5, B = 4 − 6 = −2, so that lift is −5 and drag 2.
+	// run_b: A = 2 − 1 = 1, B = 4 − 2 = 2, so that lift is −2 and drag 1.
 	const qs = 12.1 * 0.5
-	for i, run := range tab.Column("run").Strings {
-		cl := -5 / qs
-		cd := 2 / qs
-		if run == "run_b.csv" {
-			cl = -2 / qs
-			cd = 1 / qs
-		}
-
-		for _, h := range []string{"_1", "_2"} {
-			assert.InDelta(t, cl, column(t, tab, "cl"+h)[i], 1e-12, "cl%s of %s", h, run)
-			assert.InDelta(t, cd, column(t, tab, "cd"+h)[i], 1e-12, "cd%s of %s", h, run)
-		}
+	for _, half := range []string{"_1", "_2"} {
+		assert.InDeltaSlice(t, []float64{-5 / qs, -2 / qs}, column(t, tab, "cl"+half), 1e-12, "cl%s", half)
+		assert.InDeltaSlice(t, []float64{2 / qs, 1 / qs}, column(t, tab, "cd"+half), 1e-12, "cd%s", half)
 	}
 
 	// A voltage that is not a load can be an outcome.
-	write("pipeline.yaml", strings.Replace(yaml, "fz_n: -B", "fz_n: v3", 1))
+	write(t, dir, "pipeline.yaml", strings.Replace(yaml, "fz_n: -B", "fz_n: v3", 1))
 	require.NoError(t, tryIn(dir))
 
-	for _, c := range []struct{ old, new, want string }{
-		{"        blockage: 0.1\n", "", "the walls' blockage"},
-		{"{fx_n: A, fz_n: -B}", "{fx_n: v1, fz_n: v2}", "none of the columns is one of the balance's loads"},
-		{`["1*2"]`, `["1*3"]`, `the factor "3"`},
-		{"file: zero.csv", "file: none.csv", "none.csv"},
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"no blockage", "        blockage: 0.1\n", "", "the walls' blockage"},
+		{
+			"no load", "{fx_n: A, fz_n: -B}", "{fx_n: v1, fz_n: v2}",
+			"none of the columns is one of the balance's loads",
+		},
+		{"term of a third voltage", `["1*2"]`, `["1*3"]`, `the factor "3"`},
+		{"no file of the tare", "file: zero.csv", "file: none.csv", "none.csv"},
 	} {
-		write("pipeline.yaml", strings.Replace(yaml, c.old, c.new, 1))
-		assert.ErrorContains(t, tryIn(dir), c.want)
+		t.Run(c.name, func(t *testing.T) {
+			assertRefuses(t, dir, strings.Replace(yaml, c.old, c.replacement, 1), c.want)
+		})
 	}
 }

@@ -35,22 +35,22 @@ import (
 	"doubletake/train/honest/scale"
 )
 
-// Files that are small because what they hold is constant (bombs: DuckDB, h5py and scipy wrote them), and with
-// DOUBLETAKE_LONG=1 tables of 27 MB and looks at many arrays: they are read, or refused by name. The test prints the
-// peak memory of a process that reads one, and says so if that memory is above its bound: 64 MiB and 4 times the file
-// more than a process that does nothing, and 12 bytes for each row of the row group of each channel of a Parquet file,
-// which the reader holds.
+// Files that are small because their content is constant (bombs, which DuckDB, h5py and scipy wrote) are read, or
+// refused with what was found. So are tables of 27 MB and files with many arrays, with DOUBLETAKE_LONG=1. The test
+// prints the peak memory of a process that reads one file, and says so if that memory is above its bound: 64 MiB and 4
+// times the file more than a process that does nothing, and for a Parquet file 12 bytes for each row of the row group
+// of each channel, which the reader keeps.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short, as the race detector runs, memory is not the program's alone")
 	}
 
-	idle := peak(t, "")
+	idle, _ := peakMemory(t, "", "")
 	for _, c := range []struct {
 		file  string
-		how   string
-		needs int64
-		want  string
+		use   string // of use
+		needs int64  // bytes beyond the common bound
+		want  string // in what use says
 	}{
 		{"constant.parquet", "read", 0, "expected at most 4194438 rows in a file of 536 bytes, found 16777216"},
 		{"words.parquet", "table", 0, "expected at most 4194436 rows"},
@@ -73,131 +73,171 @@ func TestMemory(t *testing.T) {
 		{"repeats.csv", "alone", 0, "none among 900000 rows"},
 		{"left-out.arrow", "library", 0, "200 groups"},
 	} {
-		slow := c.how == "inspect" || slices.Contains([]string{".csv", ".arrow"}, filepath.Ext(c.file))
-		if slow && os.Getenv("DOUBLETAKE_LONG") == "" {
+		isSlow := c.use == "inspect" || slices.Contains([]string{".csv", ".arrow"}, filepath.Ext(c.file))
+		if isSlow && os.Getenv("DOUBLETAKE_LONG") == "" {
 			continue
 		}
 
-		path := large(t, c.file)
-		if path == "" {
-			path = plain(t, filepath.Join("../ingest/format/testdata/bombs", c.file))
-		}
-
-		st, err := os.Stat(path)
+		path := memoryFile(t, c.file)
+		info, err := os.Stat(path)
 		require.NoError(t, err)
 
-		most := 64<<20 + 4*st.Size() + c.needs
-		got, said := peakOf(t, path+" "+c.how)
-		for round := 1; round < 3 && got-idle > most; round++ { // other work on the machine may delay the collector
-			got = min(got, peak(t, path+" "+c.how))
+		bound := 64<<20 + 4*info.Size() + c.needs
+		peak, said := peakMemory(t, path, c.use)
+		for round := 1; round < 3 && peak-idle > bound; round++ { // other work on the machine may delay the collector
+			again, _ := peakMemory(t, path, c.use)
+			peak = min(peak, again)
 		}
 
-		assert.Contains(t, said, c.want, "%s %s", c.how, c.file)
-		measured := fmt.Sprintf("bytes of memory to %s %s of %d bytes", c.how, c.file, st.Size())
-		ingesttest.ReportBound(t, measured, got-idle, most)
-		t.Logf("%s %s: %.1f MiB for %.1f: %s", c.how, c.file, float64(got-idle)/(1<<20), float64(st.Size())/(1<<20), said)
+		assert.Contains(t, said, c.want, "%s %s", c.use, c.file)
+		measured := fmt.Sprintf("bytes of memory to %s %s of %d bytes", c.use, c.file, info.Size())
+		ingesttest.ReportBound(t, measured, peak-idle, bound)
+		t.Logf("%s %s: %.1f MiB for %.1f: %s", c.use, c.file, float64(peak-idle)/(1<<20), float64(info.Size())/(1<<20), said)
 	}
 }
 
-// large makes a file of that name; "" where it is none of those that are made.
-func large(t *testing.T, name string) string {
-	dir := t.TempDir()
-	path := filepath.Join(dir, name)
-	var b bytes.Buffer
+// memoryFile returns the path of a file of TestMemory, which is written here or comes from the bombs of ingest/format.
+func memoryFile(t *testing.T, name string) string {
+	t.Helper()
+
 	switch name {
 	case "many.npz":
-		z := zip.NewWriter(&b)
-		for i := range 5000 {
-			w, err := z.Create(fmt.Sprintf("a%d.npy", i))
-			require.NoError(t, err)
-			_, err = w.Write(ingesttest.Columns(false, []float64{1, 2, float64(i), 4}))
-			require.NoError(t, err)
-		}
-
-		require.NoError(t, z.Close())
-
-	case "log.csv": // ten recordings, and the rows of others
-		write(t, dir, "pipeline.yaml", "version: 1\nexperiments: {e: {ingest: {files: data/*.wav, conditions: log.csv, "+
-			"calibration: {unit: full-scale}}, dsp: {triplets: split-half-spectrum}}}\n")
-
-		b.WriteString("file,blades,rpm,theta_deg,U\n")
-		for i := range 770000 {
-			fmt.Fprintf(&b, "rec_%06d.wav,%d,%d.%d,%d.5,%d.25\n", i, 2+i%2, 3000+i%977, i%7, i%90, 10+i%5)
-		}
-
-		require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
-		for i := range 10 {
-			write(t, dir, fmt.Sprintf("data/rec_%06d.wav", i), string(ingesttest.PCM16(1, 1, 2, 3, 4).Bytes()))
-		}
-
-	case "pairs.csv", "repeats.csv":
-		times := map[string]int{"pairs.csv": 1, "repeats.csv": 2}[name]
-		write(t, dir, "against.csv", "a,b,p_1,p_2\n"+strings.Repeat("1,-1,3,4\n", 8))
-		b.WriteString("a,b,p_1,p_2,p,day\n")
-		for i := range 900000 {
-			k := i / times
-			fmt.Fprintf(&b, "%d,%d.%d,%d.5,%d.25,0.125,2026-11-%d\n", k, k%90, k%7, i%997, i%91, 25+i%2)
-		}
-
+		return writeManyArrays(t)
+	case "log.csv":
+		return writeLargeLog(t)
+	case "pairs.csv":
+		return writeLargeTable(t, name, 1)
+	case "repeats.csv":
+		return writeLargeTable(t, name, 2)
 	case "left-out.arrow":
-		var names []string
-		var left []scale.Group
-		for i := range 200 {
-			ones := slices.Repeat([]float64{1}, 2500)
-			names = append(names, fmt.Sprintf("group %d", i))
-			left = append(left, scale.Group{Conditions: len(ones), Distance: ones, Claim: ones, Noise: ones, Residual: ones})
-		}
-
-		tab := leftout.Table(names, left, []string{"thrust"})
-		tab.Meta = []kv.Pair{{Key: "experiment", Value: "e"}, {Key: "condition", Value: "blades"}, {Key: "base", Value: "gp"}}
-		_, err := tab.WriteFile(path)
-		require.NoError(t, err)
-
-		return path
-
+		return writeLeftOutGroups(t)
 	default:
-		return ""
+		return decompressed(t, filepath.Join("../ingest/format/testdata/bombs", name))
+	}
+}
+
+// writeManyArrays writes an NPZ file of 5000 arrays.
+func writeManyArrays(t *testing.T) string {
+	t.Helper()
+
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for i := range 5000 {
+		w, err := archive.Create(fmt.Sprintf("a%d.npy", i))
+		require.NoError(t, err)
+		_, err = w.Write(ingesttest.Columns(false, []float64{1, 2, float64(i), 4}))
+		require.NoError(t, err)
 	}
 
+	require.NoError(t, archive.Close())
+
+	path := filepath.Join(t.TempDir(), "many.npz")
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 
 	return path
 }
 
-func peak(t *testing.T, of string) int64 {
-	got, _ := peakOf(t, of)
-	return got
-}
-
-// peakOf runs TestReadAll in a process of its own and returns the most memory it had,
-// and what it said.
-func peakOf(t *testing.T, of string) (bytes int64, said string) {
+// writeLargeLog writes a log of 770,000 recordings, of which ten exist, and their configuration.
+func writeLargeLog(t *testing.T) string {
 	t.Helper()
 
-	c := exec.Command(os.Args[0], "-test.run", "^TestReadAll$", "-test.v")
-	c.Env = append(os.Environ(), "DOUBLETAKE_READ="+of+" ")
+	dir := t.TempDir()
+	write(t, dir, "pipeline.yaml", "version: 1\nexperiments: {e: {ingest: {files: data/*.wav, conditions: log.csv, "+
+		"calibration: {unit: full-scale}}, dsp: {triplets: split-half-spectrum}}}\n")
 
-	b, err := c.CombinedOutput()
-	m := regexp.MustCompile(`peak (\d+) kB: (.*)`).FindStringSubmatch(string(b))
-	require.NoError(t, err)
-	require.NotNil(t, m, "%v: %s", err, b)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+	for i := range 10 {
+		write(t, dir, fmt.Sprintf("data/rec_%06d.wav", i), string(ingesttest.PCM16(1, 1, 2, 3, 4).Bytes()))
+	}
 
-	kb, err := strconv.ParseInt(m[1], 10, 64)
-	require.NoError(t, err)
+	var log strings.Builder
+	log.WriteString("file,blades,rpm,theta_deg,U\n")
+	for i := range 770000 {
+		fmt.Fprintf(&log, "rec_%06d.wav,%d,%d.%d,%d.5,%d.25\n", i, 2+i%2, 3000+i%977, i%7, i%90, 10+i%5)
+	}
 
-	return kb << 10, m[2]
+	write(t, dir, "log.csv", log.String())
+
+	return filepath.Join(dir, "log.csv")
 }
 
-// TestReadAll is the process that peakOf measures.
-func TestReadAll(t *testing.T) {
-	of := os.Getenv("DOUBLETAKE_READ")
-	if of == "" {
+// writeLargeTable writes a table of 900,000 rows, which has each condition the given number of times, and a small one
+// of pairs, against.csv, beside it.
+func writeLargeTable(t *testing.T, name string, times int) string {
+	t.Helper()
+
+	dir := t.TempDir()
+	write(t, dir, "against.csv", "a,b,p_1,p_2\n"+strings.Repeat("1,-1,3,4\n", 8))
+
+	var rows strings.Builder
+	rows.WriteString("a,b,p_1,p_2,p,day\n")
+	for i := range 900000 {
+		condition := i / times
+		fmt.Fprintf(&rows, "%d,%d.%d,%d.5,%d.25,0.125,2026-11-%d\n", condition, condition%90, condition%7, i%997, i%91,
+			25+i%2)
+	}
+
+	write(t, dir, name, rows.String())
+
+	return filepath.Join(dir, name)
+}
+
+// writeLeftOutGroups writes the table of 200 left-out groups of 2500 conditions each.
+func writeLeftOutGroups(t *testing.T) string {
+	t.Helper()
+
+	var names []string
+	var groups []scale.Group
+	for i := range 200 {
+		ones := slices.Repeat([]float64{1}, 2500)
+		names = append(names, fmt.Sprintf("group %d", i))
+		groups = append(groups, scale.Group{Conditions: len(ones), Distance: ones, Claim: ones, Noise: ones, Residual: ones})
+	}
+
+	tab := leftout.Table(names, groups, []string{"thrust"})
+	tab.Meta = []kv.Pair{{Key: "experiment", Value: "e"}, {Key: "condition", Value: "blades"}, {Key: "base", Value: "gp"}}
+	path := filepath.Join(t.TempDir(), "left-out.arrow")
+	_, err := tab.WriteFile(path)
+	require.NoError(t, err)
+
+	return path
+}
+
+// Environment variables of the process that peakMemory starts.
+const (
+	memoryFileVariable = "DOUBLETAKE_READ"
+	memoryUseVariable  = "DOUBLETAKE_READ_USE"
+)
+
+// peakMemory uses a file in a process of its own, which does nothing if the path is "". It returns the most memory that
+// the process had, and what it said of the file.
+func peakMemory(t *testing.T, path, use string) (bytes int64, said string) {
+	t.Helper()
+
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestUseOfMemory$", "-test.v")
+	cmd.Env = append(os.Environ(), memoryFileVariable+"="+path, memoryUseVariable+"="+use)
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+
+	line := regexp.MustCompile(`peak (\d+) kB: (.*)`).FindStringSubmatch(string(output))
+	require.NotNil(t, line, "the process printed %s", output)
+
+	kilobytes, err := strconv.ParseInt(line[1], 10, 64)
+	require.NoError(t, err)
+
+	return kilobytes << 10, line[2]
+}
+
+// TestUseOfMemory is the process that peakMemory starts.
+func TestUseOfMemory(t *testing.T) {
+	path, isSet := os.LookupEnv(memoryFileVariable)
+	if !isSet {
 		t.Skip("started by TestMemory")
 	}
 
 	said := "nothing"
-	if path, how, _ := strings.Cut(strings.TrimSpace(of), " "); path != "" {
-		said = readAll(t, path, how)
+	if path != "" {
+		said = useFile(t, path, os.Getenv(memoryUseVariable))
 	}
 
 	status, err := os.ReadFile("/proc/self/status")
@@ -205,18 +245,23 @@ func TestReadAll(t *testing.T) {
 		t.Skip(err)
 	}
 
-	most := regexp.MustCompile(`VmHWM:(.*)`).FindStringSubmatch(string(status))[1]
-	fmt.Printf("peak %s: %s\n", strings.TrimSpace(most), said)
+	peak := regexp.MustCompile(`VmHWM:(.*)`).FindStringSubmatch(string(status))[1]
+	fmt.Printf("peak %s: %s\n", strings.TrimSpace(peak), said)
 }
 
-// readAll reads a file: every channel, one after the other, or as something else.
-func readAll(t *testing.T, path, how string) string {
-	switch how {
+// useFile uses a file in one of the ways that the program has, and says in words what came of it.
+func useFile(t *testing.T, path, use string) string {
+	t.Helper()
+
+	switch use {
+	case "read":
+		return readSamples(path)
+
 	case "table":
-		src, err := ingest.OpenSource(path, "")
-		if err == nil {
-			_, err = parquet.Text(src)
-		}
+		source, err := ingest.OpenSource(path, "")
+		require.NoError(t, err)
+
+		_, err = parquet.Text(source)
 
 		return fmt.Sprint(err)
 
@@ -229,35 +274,10 @@ func readAll(t *testing.T, path, how string) string {
 	case "log":
 		p, err := pipeline.Load(filepath.Join(filepath.Dir(path), "pipeline.yaml"))
 		require.NoError(t, err)
+
 		_, err = p.Status()
 
 		return fmt.Sprint(err)
-
-	case "pairs", "repeats", "within", "all", "across", "alone":
-		o := campaign.TableOptions{Inputs: []string{"a", "b"}, Repeats: []string{"p"}, AllPairs: how == "all"}
-		switch how {
-		case "pairs":
-			o.Repeats = nil
-			o.Y1 = []string{"p_1"}
-			o.Y2 = []string{"p_2"}
-		case "within":
-			tolerance, err := condition.ParseTolerance("0.2")
-			require.NoError(t, err)
-
-			o.Within = map[string]condition.Tolerance{"b": tolerance}
-		case "across":
-			o.Labels = []string{"day"}
-			o.Across = "day"
-		case "alone":
-			o.Inputs = append(o.Inputs, "p_1")
-		}
-
-		p, err := campaign.ReadTables([]campaign.TableFile{{Path: path, Name: path}}, o)
-		if err != nil {
-			return err.Error()
-		}
-
-		return fmt.Sprintf("%d pairs", p.N)
 
 	case "library":
 		l, err := library.Learn(t.Context(), []string{filepath.Dir(path)}, "lab")
@@ -271,20 +291,63 @@ func readAll(t *testing.T, path, how string) string {
 		})
 
 		return fmt.Sprint(err)
+
+	default:
+		return pairRows(t, path, use)
+	}
+}
+
+// pairRows reads a table of pairs, or pairs the rows of a table of repeats in one of several ways.
+func pairRows(t *testing.T, path, use string) string {
+	t.Helper()
+
+	o := campaign.TableOptions{Inputs: []string{"a", "b"}, Repeats: []string{"p"}}
+	switch use {
+	case "repeats":
+	case "all":
+		o.AllPairs = true
+	case "pairs":
+		o.Repeats = nil
+		o.Y1 = []string{"p_1"}
+		o.Y2 = []string{"p_2"}
+	case "within":
+		tolerance, err := condition.ParseTolerance("0.2")
+		require.NoError(t, err)
+
+		o.Within = map[string]condition.Tolerance{"b": tolerance}
+	case "across":
+		o.Labels = []string{"day"}
+		o.Across = "day"
+	case "alone": // with p_1 as an input no condition is repeated
+		o.Inputs = append(o.Inputs, "p_1")
+	default:
+		t.Fatalf("unknown use %q", use)
 	}
 
+	p, err := campaign.ReadTables([]campaign.TableFile{{Path: path, Name: path}}, o)
+	if err != nil {
+		return err.Error()
+	}
+
+	return fmt.Sprintf("%d pairs", p.N)
+}
+
+// readSamples reads all samples of a recording, one channel after the other, and says how many there are.
+func readSamples(path string) string {
 	r, err := format.Open(path, ingest.Options{})
 	if err != nil {
 		return err.Error()
 	}
 
-	n := int64(0)
-	x := make([]float64, 4096)
-	for c := range r.Info().Channels {
-		for at := int64(0); ; at += int64(len(x)) {
-			k, err := r.Read([]int{c}, at, [][]float64{x})
+	values := int64(0)
+	block := make([]float64, 4096)
+	for channel := range r.Info().Channels {
+		start := int64(0)
+		for {
+			n, err := r.Read([]int{channel}, start, [][]float64{block})
+			values += int64(n)
+			start += int64(len(block))
 
-			n += int64(k)
 			if errors.Is(err, io.EOF) {
 				break
 			}
@@ -295,13 +358,15 @@ func readAll(t *testing.T, path, how string) string {
 		}
 	}
 
-	return fmt.Sprintf("%d values of %d channels", n, len(r.Info().Channels))
+	return fmt.Sprintf("%d values of %d channels", values, len(r.Info().Channels))
 }
 
-// plain returns the path of a file, decompressed if it ends in .gz.
-func plain(t *testing.T, path string) string {
-	name, packed := strings.CutSuffix(filepath.Base(path), ".gz")
-	if !packed {
+// decompressed returns the path of a file. If it ends in .gz, that is the path of a decompressed copy.
+func decompressed(t *testing.T, path string) string {
+	t.Helper()
+
+	name, isCompressed := strings.CutSuffix(filepath.Base(path), ".gz")
+	if !isCompressed {
 		return path
 	}
 
@@ -315,8 +380,8 @@ func plain(t *testing.T, path string) string {
 	b, err := io.ReadAll(z)
 	require.NoError(t, err)
 
-	out := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(out, b, 0o600))
+	copied := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(copied, b, 0o600))
 
-	return out
+	return copied
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,25 +22,26 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// runDSP runs experiments up to their triplets, which it returns. variants are the settings in which they differ, by
-// name.
-func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) map[string]*table.Table {
+// runDSP runs experiments up to their triplets, which it returns by name. All have the keys ingest and dsp, and each
+// has the keys of its variant too.
+func runDSP(t *testing.T, dir, ingest, dsp string, variants map[string]string) map[string]*table.Table {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString("version: 1\nexperiments:\n")
 
-	for name, v := range variants {
-		fmt.Fprintf(&b, "  %s:\n    ingest: {%s}\n    dsp: {%s%s}\n", name, ingest, base, v)
+	var yaml strings.Builder
+	yaml.WriteString("version: 1\nexperiments:\n")
+	for name, keys := range variants {
+		fmt.Fprintf(&yaml, "  %s:\n    ingest: {%s}\n    dsp: {%s%s}\n", name, ingest, dsp, keys)
 	}
 
-	runConfig(t, dir, b.String(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+	write(t, dir, "pipeline.yaml", yaml.String())
+	tripletsIn(t, dir)
 
-	out := map[string]*table.Table{}
+	tables := map[string]*table.Table{}
 	for name := range variants {
-		out[name] = readTable(t, dir, "runs", name, "triplets.arrow")
+		tables[name] = readTable(t, dir, "runs", name, "triplets.arrow")
 	}
 
-	return out
+	return tables
 }
 
 // Each key of a microphone's dsp works as documented, from the configuration to the table. The expected values are
@@ -68,17 +70,16 @@ func TestSpectraOptions(t *testing.T) {
 	n := base.Rows()
 	require.Equal(t, 12, n, "triplets")
 
-	kept := make([]bool, n) // all five lines are 1 dB above the floor
-	for i := range kept {
-		kept[i] = true
-	}
+	kept := slices.Repeat([]bool{true}, n) // rows of which all five lines are 1 dB above the floor
 
 	for m := 1; m <= 5; m++ {
 		name := fmt.Sprintf("bpf%d_db", m)
 		emergent := base.Column(name + "_emergent").Bools
 
 		for h := 1; h <= 2; h++ {
-			half := func(of, suffix string) []float64 { return column(t, tab[of], fmt.Sprintf("%s%s_%d", name, suffix, h)) }
+			half := func(variant, suffix string) []float64 {
+				return column(t, tab[variant], fmt.Sprintf("%s%s_%d", name, suffix, h))
+			}
 			level := half("base", "")
 			far := half("far", "")
 			power := column(t, tab["power"], fmt.Sprintf("bpf%d_power_%d", m, h))
@@ -119,9 +120,9 @@ func TestSpectraOptions(t *testing.T) {
 	}
 
 	var want []string
-	for i, k := range kept {
-		if k {
-			want = append(want, base.Column("recording").Strings[i])
+	for i, recording := range base.Column("recording").Strings {
+		if kept[i] {
+			want = append(want, recording)
 		}
 	}
 
@@ -201,24 +202,30 @@ func TestTrainOptions(t *testing.T) {
 		{"sampler", "estimate: {sampler: plain, samples: 30}", nil, false},
 	}
 
-	var b strings.Builder
-	b.WriteString("version: 1\nkernels: portable\nexperiments:\n")
-
+	var yaml strings.Builder
+	yaml.WriteString("version: 1\nkernels: portable\nexperiments:\n")
 	for _, v := range variants {
-		fmt.Fprintf(&b, "  %s:\n    ingest: {simulate: {campaign: toy, triplets: 60}}\n    train:\n      inputs: [x]\n     "+
-			" seeds: 1\n      splits: {right: {test: {x: {min: 3}}}}\n", v.name)
+		fmt.Fprintf(&yaml, `  %s:
+    ingest: {simulate: {campaign: toy, triplets: 60}}
+    train:
+      inputs: [x]
+      seeds: 1
+      splits: {right: {test: {x: {min: 3}}}}
+`, v.name)
 
-		for key, def := range map[string]string{"model": "{hidden: [8]}", "optimizer": "{epochs: 3}", "": v.train} {
-			switch {
-			case key == "" && v.train != "":
-				fmt.Fprintf(&b, "      %s\n", v.train)
-			case key != "" && !strings.HasPrefix(v.train, key+":"):
-				fmt.Fprintf(&b, "      %s: %s\n", key, def)
+		for _, section := range []string{"model: {hidden: [8]}", "optimizer: {epochs: 3}"} {
+			key, _, _ := strings.Cut(section, ":")
+			if !strings.HasPrefix(v.train, key+":") {
+				fmt.Fprintf(&yaml, "      %s\n", section)
 			}
+		}
+
+		if v.train != "" {
+			fmt.Fprintf(&yaml, "      %s\n", v.train)
 		}
 	}
 
-	runConfig(t, dir, b.String(), engine.Options{Jobs: 2})
+	runConfig(t, dir, yaml.String(), engine.Options{Jobs: 2})
 	type model struct {
 		Config map[string]any
 		Layers []struct{ Weights [][]float64 }
@@ -243,10 +250,11 @@ func TestTrainOptions(t *testing.T) {
 			assert.Equal(t, want, m.Config[key], "%s: the model states %s", v.name, key)
 		}
 
+		const last = 1 // layer
 		if v.retrained {
-			assert.NotEqual(t, base.Layers[1].Weights, m.Layers[1].Weights, "weights of %s", v.name)
+			assert.NotEqual(t, base.Layers[last].Weights, m.Layers[last].Weights, "weights of %s", v.name)
 		} else {
-			assert.Equal(t, base.Layers[1].Weights, m.Layers[1].Weights, "weights of %s", v.name)
+			assert.Equal(t, base.Layers[last].Weights, m.Layers[last].Weights, "weights of %s", v.name)
 		}
 	}
 
@@ -254,15 +262,15 @@ func TestTrainOptions(t *testing.T) {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
 	}
 
-	a := predictions("base")
-	p := predictions("sampler")
-	assert.Equal(t, "antithetic", a.Get("sampler"))
-	assert.Equal(t, "1000", a.Get("samples"))
-	assert.Equal(t, "plain", p.Get("sampler"))
-	assert.Equal(t, "30", p.Get("samples"))
+	antithetic := predictions("base")
+	plain := predictions("sampler")
+	assert.Equal(t, "antithetic", antithetic.Get("sampler"))
+	assert.Equal(t, "1000", antithetic.Get("samples"))
+	assert.Equal(t, "plain", plain.Get("sampler"))
+	assert.Equal(t, "30", plain.Get("samples"))
 
-	assert.NotEqual(t, column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw"), "the sampled covariance")
-	assert.Equal(t, column(t, a, "y_cov"), column(t, p, "y_cov"), "the covariance in closed form")
+	assert.NotEqual(t, column(t, antithetic, "y_cov_raw"), column(t, plain, "y_cov_raw"), "the sampled covariance")
+	assert.Equal(t, column(t, antithetic, "y_cov"), column(t, plain, "y_cov"), "the covariance in closed form")
 }
 
 // Single measurements of equal conditions are paired in the order of the rows, under the name and the unit that the

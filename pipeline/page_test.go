@@ -3,10 +3,10 @@ package pipeline_test
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -39,181 +39,233 @@ experiments:
       splits: {3-blades: {test: {blades: 3}}}
 `
 
-// mark is one series as a reader of the SVG finds it.
+// mark is a series of a figure: the numbers that the SVG states beside its drawing, by quantity.
 type mark struct {
 	panel, series string
-	num           map[string][]float64
+	num           map[string][]float64 // x, y, z, lo and hi
 }
 
+// marks returns all series of a figure. A value that is no number is NaN.
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
 
-	raw := testfile.Read(t, path)
-
-	var out []mark
+	var found []mark
 	panel := ""
-
-	d := xml.NewDecoder(bytes.NewReader(raw))
+	d := xml.NewDecoder(bytes.NewReader(testfile.Read(t, path)))
 	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			return out
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return found
 		}
 
 		require.NoError(t, err)
 
-		e, ok := tok.(xml.StartElement)
+		element, ok := token.(xml.StartElement)
 		if !ok {
 			continue
 		}
 
-		at := map[string]string{}
-		for _, a := range e.Attr {
-			at[a.Name.Local] = a.Value
+		attributes := map[string]string{}
+		for _, a := range element.Attr {
+			attributes[a.Name.Local] = a.Value
 		}
 
-		switch at["class"] {
+		switch attributes["class"] {
 		case "panel":
-			panel = at["data-panel"]
+			panel = attributes["data-panel"]
 
 		case "mark":
-			m := mark{panel: panel, series: at["data-series"], num: map[string][]float64{}}
-			for _, q := range []string{"x", "y", "z", "lo", "hi"} {
-				for _, s := range strings.Fields(at["data-"+q]) {
-					v, err := strconv.ParseFloat(s, 64)
+			m := mark{panel: panel, series: attributes["data-series"], num: map[string][]float64{}}
+			for _, quantity := range []string{"x", "y", "z", "lo", "hi"} {
+				for _, text := range strings.Fields(attributes["data-"+quantity]) {
+					v, err := strconv.ParseFloat(text, 64)
 					if err != nil {
 						v = math.NaN()
 					}
 
-					m.num[q] = append(m.num[q], v)
+					m.num[quantity] = append(m.num[quantity], v)
 				}
 			}
 
-			out = append(out, m)
+			found = append(found, m)
 		}
 	}
 }
 
-// TestFiguresAreTheTables runs a small campaign and reads the numbers of its
-// directivity back from the SVG: they must be those of predictions.arrow, and of
-// honest.arrow where something is held out, which are read on their own here. It
-// runs it again elsewhere with two tasks at a time: page and figures must be the
-// same bytes.
-func TestFiguresAreTheTables(t *testing.T) {
-	dirA, read, col := runDrone(t, smallRotor, 1)
-	dirB, _, _ := runDrone(t, smallRotor, 2)
-	a := filepath.Join(dirA, "runs")
-	b := filepath.Join(dirB, "runs")
-	files, err := filepath.Glob(filepath.Join(a, "drone/report/figures/*"))
+// Page and figures of a campaign are the same bytes, whether its tasks run one or two at a time.
+func TestPageDoesNotDependOnJobs(t *testing.T) {
+	runAlone := runDrone(t, smallRotor, 1)
+	runTogether := runDrone(t, smallRotor, 2)
+
+	files, err := filepath.Glob(filepath.Join(runAlone, "drone/report/figures/*"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 10, "figures")
 
-	for _, f := range append(files, filepath.Join(a, "report.html"), filepath.Join(a, "report.md")) {
-		rel, err := filepath.Rel(a, f)
+	for _, path := range append(files, filepath.Join(runAlone, "report.html"), filepath.Join(runAlone, "report.md")) {
+		name, err := filepath.Rel(runAlone, path)
 		require.NoError(t, err)
 
-		one := testfile.Read(t, f)
-		two := testfile.Read(t, filepath.Join(b, rel))
-		assert.True(t, bytes.Equal(one, two), "%s differs between one task at a time and two", rel)
+		alone := testfile.Read(t, path)
+		together := testfile.Read(t, filepath.Join(runTogether, name))
+		assert.True(t, bytes.Equal(alone, together), "%s must be the same with one task at a time and with two", name)
 	}
-
-	drawnAsTabled(t, a, read, col, 3*6+3*3) // three panels of pairs at three angles, one with a mean and two intervals
-
-	dirA, read, col = runDrone(t, smallRotor+"      honest: {base: none}\n", 1)
-	drawnAsTabled(t, filepath.Join(dirA, "runs"), read, col, 3*(3*3+6)) // two intervals, the mean, three pairs
 }
 
-// drawnAsTabled compares the directivity of a run with its tables, and counts the numbers.
-func drawnAsTabled(t *testing.T, runs string, read func(name string) *table.Table,
-	col func(tab *table.Table, name string) []float64, count int,
-) {
+// The numbers of the directivity, read back from the SVG, are those of predictions.arrow. In held-out panels the mean
+// and the intervals are those of honest.arrow, if there is a calibration. There are three panels of three angles.
+func TestFiguresAreTheTables(t *testing.T) {
+	const panels, angles, pair, curves = 3, 3, 2, 3 // curves are a mean and two intervals
+
+	t.Run("calibrated", func(t *testing.T) {
+		runs := runDrone(t, smallRotor, 1)
+		compared := newDirectivity(t, runs, true).assertDrawnAsTabled(t)
+		assert.Equal(t, panels*angles*pair+angles*curves, compared, "numbers: only the held-out panel has curves")
+	})
+
+	t.Run("networks alone", func(t *testing.T) {
+		runs := runDrone(t, smallRotor+"      honest: {base: none}\n", 1)
+		compared := newDirectivity(t, runs, false).assertDrawnAsTabled(t)
+		assert.Equal(t, panels*angles*(pair+curves), compared, "numbers: all panels have curves")
+	})
+}
+
+// directivity is the directivity of the second harmonic of a drone at 5000 1/min, which is the middle of the list of
+// speeds, and the tables that it is drawn from.
+type directivity struct {
+	figure      string
+	predictions []*table.Table // of both seeds
+	calibrated  *table.Table   // nil if there is no calibration
+}
+
+// newDirectivity reads the tables of the directivity in a work directory.
+func newDirectivity(t *testing.T, runs string, isCalibrated bool) directivity {
 	t.Helper()
 
-	pred := []*table.Table{
-		read("splits/3-blades/seed-0/predictions.arrow"),
-		read("splits/3-blades/seed-1/predictions.arrow"),
+	split := filepath.Join(runs, "drone/splits/3-blades")
+	d := directivity{
+		figure: filepath.Join(runs, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg"),
+		predictions: []*table.Table{
+			readTable(t, split, "seed-0/predictions.arrow"), readTable(t, split, "seed-1/predictions.arrow"),
+		},
+	}
+	if isCalibrated {
+		d.calibrated = readTable(t, split, "honest.arrow")
+	} else {
+		require.NoFileExists(t, filepath.Join(split, "honest.arrow"))
 	}
 
-	var calibrated *table.Table
-	if _, err := os.Stat(filepath.Join(runs, "drone/splits/3-blades/honest.arrow")); err == nil {
-		calibrated = read("splits/3-blades/honest.arrow")
-	}
+	return d
+}
 
-	// The row of a condition, which is measured once. Of two speeds the figure shows the upper one, the middle of the
-	// list.
-	rowOf := func(tab *table.Table, blades, theta float64) int {
-		for i := range tab.Rows() {
-			isSpeed := col(tab, "rpm")[i] == 5000
-			if isSpeed && col(tab, "blades")[i] == blades && col(tab, "theta_deg")[i] == theta {
-				return i
-			}
+// rowAt returns the row of a table for a number of blades at an angle, which was measured once.
+func rowAt(t *testing.T, tab *table.Table, blades, theta float64) int {
+	t.Helper()
+
+	for row := range tab.Rows() {
+		isShown := column(t, tab, "rpm")[row] == 5000
+		if isShown && column(t, tab, "blades")[row] == blades && column(t, tab, "theta_deg")[row] == theta {
+			return row
 		}
-
-		t.Fatalf("no row for %v blades at %v°", blades, theta)
-
-		return -1
 	}
 
-	// Sums in the figure and in the table may have another order.
-	assertNear := func(want, got float64, what string, theta float64, panel string) {
-		t.Helper()
-		assert.InDelta(t, want, got, 1e-12*math.Abs(want), "%g° %s: %s", theta, panel, what)
+	t.Fatalf("no row for %v blades at %v°", blades, theta)
+
+	return -1
+}
+
+// curves returns the mean and the ends of the wide interval for a number of blades at an angle. Those of networks are
+// the mean over both seeds and 1.96 standard deviations about it.
+func (d directivity) curves(t *testing.T, blades, theta float64, isHeldOut bool) (mean, low, high float64) {
+	t.Helper()
+
+	if isHeldOut && d.calibrated != nil {
+		row := rowAt(t, d.calibrated, blades, theta)
+
+		return column(t, d.calibrated, "bpf2_db")[row], column(t, d.calibrated, "bpf2_db_low")[row],
+			column(t, d.calibrated, "bpf2_db_high")[row]
 	}
 
-	values := 0
-	for _, m := range marks(t, filepath.Join(runs, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg")) {
+	variance := 0.0
+	for _, seed := range d.predictions {
+		row := rowAt(t, seed, blades, theta)
+		mean += column(t, seed, "bpf2_db_mu")[row] / 2
+		variance += column(t, seed, "bpf2_db_var")[row] / 2
+	}
+
+	return mean, mean - 1.96*math.Sqrt(variance), mean + 1.96*math.Sqrt(variance)
+}
+
+// assertDrawnAsTabled compares each number of the figure with the tables. It returns the number of points and
+// intervals.
+func (d directivity) assertDrawnAsTabled(t *testing.T) (compared int) {
+	t.Helper()
+
+	for _, m := range marks(t, d.figure) {
 		blades, err := strconv.ParseFloat(m.panel[:1], 64)
 		require.NoError(t, err, "panel %q", m.panel)
 
 		for i, theta := range m.num["x"] {
-			r := rowOf(pred[0], blades, theta)
-			mu := (col(pred[0], "bpf2_db_mu")[r] + col(pred[1], "bpf2_db_mu")[r]) / 2
-			sd := math.Sqrt((col(pred[0], "bpf2_db_var")[r] + col(pred[1], "bpf2_db_var")[r]) / 2)
-			low := mu - 1.96*sd
-			high := mu + 1.96*sd
-			if pred[0].Column("set").Strings[r] == "test" && calibrated != nil {
-				h := rowOf(calibrated, blades, theta)
-				mu = col(calibrated, "bpf2_db")[h]
-				low = col(calibrated, "bpf2_db_low")[h]
-				high = col(calibrated, "bpf2_db_high")[h]
-			}
+			t.Run(fmt.Sprintf("%s at %g°: %s", m.panel, theta, m.series), func(t *testing.T) {
+				d.assertPoint(t, m, i, blades, theta)
+			})
 
-			values++
-			switch m.series {
-			case "mean μ":
-				assertNear(mu, m.num["y"][i], "mean", theta, m.panel)
-
-			case "95 % interval", "98 % interval": // 98 %, since two groups are left out
-				assertNear(low, m.num["lo"][i], "lower end", theta, m.panel)
-				assertNear(high, m.num["hi"][i], "upper end", theta, m.panel)
-
-			case "68 % interval": // narrower, about the same mean
-				lo := m.num["lo"][i]
-				hi := m.num["hi"][i]
-				assertNear(mu, (lo+hi)/2, "middle of the narrower interval", theta, m.panel)
-				assert.Less(t, hi-lo, 0.8*(high-low), "%g° %s: width of the narrower interval", theta, m.panel)
-
-			case "pairs, trained on", "pairs, held out", "upper bound, at the noise floor":
-				isBound := pred[0].Column("bpf2_db_bound_1").Bools[r] || pred[0].Column("bpf2_db_bound_2").Bools[r]
-				pair := []float64{col(pred[0], "bpf2_db_1")[r], col(pred[0], "bpf2_db_2")[r]}
-				assert.Contains(t, pair, m.num["y"][i], "%g° %s: measured", theta, m.panel)
-
-				switch set := pred[0].Column("set").Strings[r]; m.series {
-				case "pairs, trained on":
-					assert.NotEqual(t, "test", set, "%g° %s", theta, m.panel)
-				case "pairs, held out":
-					assert.Equal(t, "test", set, "%g° %s", theta, m.panel)
-				default:
-					assert.True(t, isBound, "%g° %s: drawn as an upper bound, in the table it is none", theta, m.panel)
-				}
-
-			default:
-				assert.Fail(t, "unknown series", m.series)
-			}
+			compared++
 		}
 	}
 
-	assert.Equal(t, count, values, "values compared")
+	return compared
+}
+
+// assertPoint compares point i of a series with the tables. Sums in the figure and in the tables may have another
+// order.
+func (d directivity) assertPoint(t *testing.T, m mark, i int, blades, theta float64) {
+	t.Helper()
+
+	const rounding = 1e-12 // relative
+	first := d.predictions[0]
+	row := rowAt(t, first, blades, theta)
+	isHeldOut := first.Column("set").Strings[row] == "test"
+	mean, low, high := d.curves(t, blades, theta, isHeldOut)
+
+	switch m.series {
+	case "mean μ":
+		assert.InEpsilon(t, mean, m.num["y"][i], rounding)
+
+	case "95 % interval", "98 % interval": // 98 %, since two groups are left out
+		assert.InEpsilon(t, low, m.num["lo"][i], rounding, "lower end")
+		assert.InEpsilon(t, high, m.num["hi"][i], rounding, "upper end")
+
+	case "68 % interval": // narrower, about the same mean
+		lower := m.num["lo"][i]
+		upper := m.num["hi"][i]
+		assert.InEpsilon(t, mean, (lower+upper)/2, rounding, "middle")
+		assert.Less(t, upper-lower, 0.8*(high-low), "width against the wide interval")
+
+	case "pairs, trained on":
+		assert.False(t, isHeldOut, "held out")
+		d.assertMeasured(t, row, m.num["y"][i])
+
+	case "pairs, held out":
+		assert.True(t, isHeldOut, "held out")
+		d.assertMeasured(t, row, m.num["y"][i])
+
+	case "upper bound, at the noise floor":
+		bounds := []bool{first.Column("bpf2_db_bound_1").Bools[row], first.Column("bpf2_db_bound_2").Bools[row]}
+		assert.Contains(t, bounds, true, "one of the pair must be a bound")
+		d.assertMeasured(t, row, m.num["y"][i])
+
+	default:
+		assert.Fail(t, "unknown series", m.series)
+	}
+}
+
+// assertMeasured asserts that a drawn value is one of the pair in a row.
+func (d directivity) assertMeasured(t *testing.T, row int, drawn float64) {
+	t.Helper()
+
+	first := d.predictions[0]
+	pair := []float64{column(t, first, "bpf2_db_1")[row], column(t, first, "bpf2_db_2")[row]}
+	assert.Contains(t, pair, drawn, "measured")
 }
 
 // Recordings with a name alone (case only-names) go to the report: spectra and levels, no model, and a page without
@@ -256,16 +308,12 @@ func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	require.NoError(t, pipelinetest.Run(dir, map[string]string{"pipeline.yaml": yaml}, o))
 }
 
-// runDrone runs a configuration with one experiment, drone, in a folder of its
-// own. read opens a table of the results, col takes a column of numbers from it.
-func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name string) *table.Table,
-	col func(tab *table.Table, name string) []float64,
-) {
+// runDrone runs a configuration in a new folder and returns its work directory.
+func runDrone(t *testing.T, yaml string, jobs int) (runs string) {
 	t.Helper()
-	dir = t.TempDir()
-	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
-	read = func(name string) *table.Table { return readTable(t, dir, "runs/drone", name) }
-	col = func(tab *table.Table, name string) []float64 { return column(t, tab, name) }
 
-	return dir, read, col
+	dir := t.TempDir()
+	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
+
+	return filepath.Join(dir, "runs")
 }
