@@ -19,15 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drive makes every task of pipeline.yaml by pipeline exec, in the order in
-// which pipeline tasks lists them, and wants that each was made.
+// drive is a command of the scripts. It runs every task of pipeline.yaml with pipeline exec, in the order in which
+// pipeline tasks lists them. It fails unless each task comes after those that it needs, and makes its results.
 func drive(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: drive")
 	}
 
 	ts.Check(ts.Exec("pipeline", "tasks", "--format", "json"))
-	var doc struct {
+	var list struct {
 		Tasks []struct {
 			Index int
 			Task  string
@@ -35,27 +35,29 @@ func drive(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
 
-	if len(doc.Tasks) < 8 {
-		ts.Fatalf("%d tasks", len(doc.Tasks))
+	if len(list.Tasks) < 8 {
+		ts.Fatalf("%d tasks, expected at least 8", len(list.Tasks))
 	}
 
-	for _, t := range doc.Tasks {
-		if slices.ContainsFunc(t.Needs, func(n int) bool { return n >= t.Index }) {
-			ts.Fatalf("task %d needs later ones: %v", t.Index, t.Needs)
+	for _, task := range list.Tasks {
+		isLater := func(index int) bool { return index >= task.Index }
+		if slices.ContainsFunc(task.Needs, isLater) {
+			ts.Fatalf("task %d needs later ones: %v", task.Index, task.Needs)
 		}
 
-		ts.Check(ts.Exec("pipeline", "exec", "--task", t.Task))
+		ts.Check(ts.Exec("pipeline", "exec", "--task", task.Task))
 
-		if out := ts.ReadFile("stdout"); !strings.HasSuffix(out, ": made\n") {
-			ts.Fatalf("task %d: %q", t.Index, out)
+		printed := ts.ReadFile("stdout")
+		if !strings.HasSuffix(printed, ": made\n") {
+			ts.Fatalf("task %d prints %q", task.Index, printed)
 		}
 	}
 }
 
-// clusterRun is a real project, small: sound is simulated, read, analysed,
-// learned from, with groups left out, and reported.
+// clusterRun is a small project with every stage: sound is simulated, read and analysed, networks are trained, also
+// with groups left out, and a report is written. WORK and SCHEDULER are replaced.
 const clusterRun = `version: 1
 workdir: WORK
 executor: SCHEDULER
@@ -74,7 +76,7 @@ experiments:
         2-blades: {test: {blades: 2}}
 `
 
-// longRun trains twice for some twenty seconds, in jobs of their own, and reports its losses.
+// longRun trains two networks for some twenty seconds each, in jobs of their own.
 const longRun = `version: 1
 workdir: WORK
 executor: SCHEDULER
@@ -91,105 +93,113 @@ experiments:
       splits: {gap: {test: {x: {min: 2, max: 4}}}}
 `
 
-// clusterProject is a project in a folder, on a cluster.
+// clusterProject is a project in a folder, which runs on a cluster.
 type clusterProject struct {
-	name, settings string // of the scheduler, and its section
-	env            []string
-	bin, dir       string
+	scheduler string // the name of the executor
+	settings  string // the value of the key executor
+	env       []string
+	bin       string // the program, which is built for the test
+	dir       string // the folder
 }
 
-// newClusterProject builds the program.
-func newClusterProject(t *testing.T, name, settings string, env []string) *clusterProject {
+// newClusterProject builds the program and returns a project in a new folder.
+func newClusterProject(t *testing.T, scheduler, settings string, env []string) *clusterProject {
 	t.Helper()
 
-	x := &clusterProject{
-		name: name, settings: settings, env: env, bin: filepath.Join(t.TempDir(), "pipeline"), dir: t.TempDir(),
-	}
-	if out, err := exec.Command("go", "build", "-o", x.bin, "../pipeline").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	bin := filepath.Join(t.TempDir(), "pipeline")
+	output, err := exec.Command("go", "build", "-o", bin, "../pipeline").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 
-	return x
+	return &clusterProject{scheduler: scheduler, settings: settings, env: env, bin: bin, dir: t.TempDir()}
 }
 
-// in returns the project in another folder.
-func (x *clusterProject) in(dir string) *clusterProject {
-	y := *x
-	y.dir = dir
+// inNewFolder returns the same project in a new folder.
+func (p *clusterProject) inNewFolder(t *testing.T) *clusterProject {
+	t.Helper()
 
-	return &y
+	other := *p
+	other.dir = t.TempDir()
+
+	return &other
 }
 
-// config writes a configuration for each work directory, named like it.
-func (x *clusterProject) config(t *testing.T, text string, works ...string) {
+// writeConfig writes a configuration for each work directory. It is named after the work directory.
+func (p *clusterProject) writeConfig(t *testing.T, text string, works ...string) {
 	t.Helper()
 
 	for _, work := range works {
-		put(t, x.dir, work+".yaml", strings.NewReplacer("WORK", strconv.Quote(work), "SCHEDULER", x.settings).Replace(text))
+		inserted := strings.NewReplacer("WORK", strconv.Quote(work), "SCHEDULER", p.settings)
+		put(t, p.dir, work+".yaml", inserted.Replace(text))
 	}
 }
 
-// command is the program's, with its standard error so far.
-func (x *clusterProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
+// command returns a command of the program, and its standard error so far.
+func (p *clusterProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
 	t.Helper()
 
 	f, err := os.CreateTemp(t.TempDir(), "stderr")
 	require.NoError(t, err)
 
 	t.Cleanup(func() { f.Close() })
-	cmd := exec.Command(x.bin, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.env, f
+	cmd := exec.Command(p.bin, args...)
+	cmd.Dir = p.dir
+	cmd.Env = p.env
+	cmd.Stderr = f
 
-	return cmd, content(f.Name())
+	return cmd, fileContent(f.Name())
 }
 
-// content is the path of a file that prints as its contents.
-type content string
+// fileContent is the path of a file that prints as its contents.
+type fileContent string
 
-func (c content) String() string { b, _ := os.ReadFile(string(c)); return string(b) }
+// String returns the contents of the file, and "" if it cannot be read.
+func (c fileContent) String() string {
+	b, _ := os.ReadFile(string(c))
+	return string(b)
+}
 
-// eventually waits for a condition, for as long as a machine under load may need.
-func eventually(ok func() bool) bool {
-	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
+// eventually waits until a condition is true, for as long as a machine under load may need, and reports whether it is.
+func eventually(condition func() bool) bool {
+	deadline := time.Now().Add(3 * time.Minute)
+	for !condition() {
+		if time.Now().After(deadline) {
 			return false
 		}
+
+		time.Sleep(50 * time.Millisecond)
 	}
 
 	return true
 }
 
-// run fails the test unless the program succeeds, and returns its messages.
-func (x *clusterProject) run(t *testing.T, args ...string) string {
+// run runs the program to its end, which must be good, and returns its messages.
+func (p *clusterProject) run(t *testing.T, args ...string) string {
 	t.Helper()
 
-	cmd, stderr := x.command(t, append(args, "--progress", "plain")...)
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %v: %s", args, err, stderr)
-	}
+	cmd, stderr := p.command(t, append(args, "--progress", "plain")...)
+	require.NoError(t, cmd.Run(), "%v: %s", args, stderr)
 
 	return stderr.String()
 }
 
-// same compares what lies in a work directory with what a local run has made.
-func (x *clusterProject) same(t *testing.T, work string) {
+// requireSameResults compares a work directory with the one of a run on this machine, which is called here. The page
+// differs, because it is about the run itself.
+func (p *clusterProject) requireSameResults(t *testing.T, work string) {
 	t.Helper()
-
-	// The page is about the run itself.
-	require.NoError(t, sameTrees(filepath.Join(x.dir, "here"), filepath.Join(x.dir, work), "report.html"))
+	require.NoError(t, sameTrees(filepath.Join(p.dir, "here"), filepath.Join(p.dir, work), "report.html"))
 }
 
-// program runs a program of the cluster's.
-func (x *clusterProject) program(t *testing.T, words ...string) string {
+// runTool runs a program of the scheduler and returns what it prints.
+func (p *clusterProject) runTool(t *testing.T, words ...string) string {
 	t.Helper()
 
-	c := exec.Command("/usr/bin/env", words...)
-	c.Env, c.Dir = x.env, x.dir
+	cmd := exec.Command("/usr/bin/env", words...)
+	cmd.Env = p.env
+	cmd.Dir = p.dir
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", words, output)
 
-	out, err := c.CombinedOutput()
-	require.NoError(t, err, "%v: %v: %s", words, err, out)
-
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(output))
 }
 
 // clusterDriver is a run on the cluster that goes on.
@@ -200,42 +210,54 @@ type clusterDriver struct {
 }
 
 // start starts a run on the cluster.
-func (x *clusterProject) start(t *testing.T, work string) *clusterDriver {
+func (p *clusterProject) start(t *testing.T, work string) *clusterDriver {
 	t.Helper()
 
-	cmd, stderr := x.command(t, "run", work+".yaml", "--executor", x.name, "--progress", "plain")
+	cmd, stderr := p.command(t, "run", work+".yaml", "--executor", p.scheduler, "--progress", "plain")
 	require.NoError(t, cmd.Start())
 
 	return &clusterDriver{cmd, stderr, time.Now()}
 }
 
-// says waits until the run prints words.
-func (d *clusterDriver) says(t *testing.T, words string) {
+// waitUntil waits for a condition. If it does not come true, the run is killed and the test fails.
+func (d *clusterDriver) waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 
-	if !eventually(func() bool { return strings.Contains(d.stderr.String(), words) }) {
+	if !eventually(condition) {
 		_ = d.cmd.Process.Kill()
-		t.Fatalf("no word of %q: %v: %s", words, d.cmd.Wait(), d.stderr)
+		t.Fatalf("waited in vain for %s: %v: %s", what, d.cmd.Wait(), d.stderr)
 	}
 }
 
-// ends waits for the end of the run, which must be good.
-func (d *clusterDriver) ends(t *testing.T) {
+// waitForMessage waits until the run prints words.
+func (d *clusterDriver) waitForMessage(t *testing.T, words string) {
 	t.Helper()
-
-	if err := d.cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, d.stderr)
-	}
+	d.waitUntil(t, fmt.Sprintf("the message %q", words), func() bool { return strings.Contains(d.stderr.String(), words) })
 }
 
-// workers are the processes whose program lies in the cache of a work directory.
-func (x *clusterProject) workers(work string) (pids []int) {
-	cache := filepath.Join(x.dir, work, ".cache")
+// waitForEnd waits for the end of the run, which must be good.
+func (d *clusterDriver) waitForEnd(t *testing.T) {
+	t.Helper()
+	require.NoError(t, d.cmd.Wait(), "%s", d.stderr)
+}
 
+// kill kills the run and waits for its end.
+func (d *clusterDriver) kill() {
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+}
+
+// workers returns the processes whose program lies in the cache of a work directory. They run tasks.
+func (p *clusterProject) workers(work string) (pids []int) {
+	cache := filepath.Join(p.dir, work, ".cache")
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")
-	for _, l := range links {
-		if exe, err := os.Readlink(l); err == nil && strings.HasPrefix(exe, cache) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(l)))
+	for _, link := range links {
+		program, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(program, cache) {
+			continue // the process has ended, or is another one
+		}
+
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
 			pids = append(pids, pid)
 		}
 	}
@@ -243,75 +265,69 @@ func (x *clusterProject) workers(work string) (pids []int) {
 	return pids
 }
 
-// trains waits until both trainings of longRun are at work.
-func (x *clusterProject) trains(t *testing.T, work string, d *clusterDriver) {
+// waitForTrainings waits until both trainings of longRun have started.
+func (p *clusterProject) waitForTrainings(t *testing.T, work string, d *clusterDriver) {
 	t.Helper()
 
-	if !eventually(func() bool {
-		journal, _ := os.ReadFile(filepath.Join(x.dir, work, ".cache", "progress", "run.jsonl"))
-		return len(regexp.MustCompile(`"event":"start","task":"[^"]+/train/`).FindAll(journal, -1)) == 2
-	}) {
-		_ = d.cmd.Process.Kill()
-		t.Fatalf("no trainings at work: %v: %s", d.cmd.Wait(), d.stderr)
-	}
+	start := regexp.MustCompile(`"event":"start","task":"[^"]+/train/`)
+	path := filepath.Join(p.dir, work, ".cache", "progress", "run.jsonl")
+	d.waitUntil(t, "two trainings", func() bool {
+		journal, _ := os.ReadFile(path) // it may not be there yet
+		return len(start.FindAll(journal, -1)) == 2
+	})
 }
 
-// killed is a run of which one training's worker is killed, and the other's job cancelled: both are tried again.
-// Then the driver is killed, and started again, which makes the rest.
-func (x *clusterProject) killed(t *testing.T, cancel func(t *testing.T)) {
+// testKills kills the worker of one training of a run, and cancels the job of the other: both are tried again. Then it
+// kills the driver. The next run withdraws the jobs of the killed one and finishes with the results of a run on this
+// machine.
+func (p *clusterProject) testKills(t *testing.T, cancelJob func(t *testing.T)) {
 	t.Helper()
 
-	y := x.in(t.TempDir())
-	y.config(t, longRun, "here", "there")
-	y.run(t, "run", "here.yaml")
+	kills := p.inNewFolder(t)
+	kills.writeConfig(t, longRun, "here", "there")
+	kills.run(t, "run", "here.yaml")
 
-	d := y.start(t, "there")
-	y.trains(t, "there", d)
+	d := kills.start(t, "there")
+	kills.waitForTrainings(t, "there", d)
 
-	for _, pid := range y.workers("there")[:1] {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	workers := kills.workers("there")
+	require.NotEmpty(t, workers, "workers of two trainings")
 
-	cancel(t)
+	victim := workers[0]
+	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+	cancelJob(t)
 
-	again := "tried again, attempt 2 of 3: its "
-	assert.True(t, eventually(func() bool { return strings.Count(d.stderr.String(), again) == 2 }),
-		"no word of the killed worker and the cancelled job: %s", d.stderr)
-	assert.True(t, eventually(func() bool { return len(y.workers("there")) > 0 }), "no worker comes again: %s", d.stderr)
-
-	_ = d.cmd.Process.Kill()
-	_ = d.cmd.Wait()
+	d.waitUntil(t, "two tasks that are tried again", func() bool {
+		return strings.Count(d.stderr.String(), "tried again, attempt 2 of 3: its ") == 2
+	})
+	d.waitUntil(t, "a worker that tries again", func() bool { return len(kills.workers("there")) > 0 })
+	d.kill()
 	t.Logf("%s", d.stderr)
 
-	s := y.run(t, "run", "there.yaml", "--executor", x.name)
-	assert.True(t, regexp.MustCompile(`[1-9]\d* jobs of an earlier run are withdrawn`).MatchString(s),
-		"no word of the former driver's jobs: %s", s)
-
-	y.same(t, "there")
+	messages := kills.run(t, "run", "there.yaml", "--executor", p.scheduler)
+	assert.Regexp(t, `[1-9]\d* jobs of an earlier run are withdrawn`, messages)
+	kills.requireSameResults(t, "there")
 }
 
-// noPlace is a run while no job can begin: reported within 20 s of the submission, by the program's clock, with words
-// of the scheduler's. Once there is place it goes on.
-func (x *clusterProject) noPlace(t *testing.T, why string, free func(t *testing.T)) {
+// testNoPlace runs while no job can begin. The run says so within 20 s of the submission, by its own clock, with the
+// scheduler's reason, and states no time that is left. If there is place again, it goes on to its end.
+func (p *clusterProject) testNoPlace(t *testing.T, reason string, makePlace func(t *testing.T)) {
 	t.Helper()
 
-	y := x.in(t.TempDir())
-	y.config(t, clusterRun, "here", "there")
-	y.run(t, "run", "here.yaml")
+	waiting := p.inNewFolder(t)
+	waiting.writeConfig(t, clusterRun, "here", "there")
+	waiting.run(t, "run", "here.yaml")
 
-	d := y.start(t, "there")
-	d.says(t, "nothing runs: ")
+	d := waiting.start(t, "there")
+	d.waitForMessage(t, "nothing runs: ")
 
-	s := d.stderr.String()
-	t.Logf("after %.0f s: %s", time.Since(d.began).Seconds(), s)
+	messages := d.stderr.String()
+	t.Logf("after %.0f s: %s", time.Since(d.began).Seconds(), messages)
+	assert.Regexp(t, `\b1[2-9] s ago have not begun`, messages, "reported in time")
+	assert.Regexp(t, reason, messages, "the scheduler's reason")
+	assert.NotContains(t, messages, " left", "a time that is left while nothing runs")
 
-	assert.True(t, regexp.MustCompile(`\b1[2-9] s ago have not begun`).MatchString(s), "reported late: %s", s)
-
-	if !regexp.MustCompile(why).MatchString(s) || strings.Contains(s, " left") {
-		t.Errorf("the scheduler's reason is not named, or a time is left while nothing runs: %s", s)
-	}
-
-	free(t)
-	d.ends(t)
-	y.same(t, "there")
+	makePlace(t)
+	d.waitForEnd(t)
+	waiting.requireSameResults(t, "there")
 }

@@ -60,18 +60,21 @@ func TestDocumentCommands(t *testing.T) {
 	assert.GreaterOrEqual(t, compared, 10, "blocks of output that were compared")
 }
 
-// documentReading is what a reader does who types the commands of a document.
+// documentReading is a reader who types the commands of a document.
 type documentReading struct {
-	name      string
-	dir       string // the folder that the commands run in
-	root      string // of the repository
-	printed   string // by the commands of the last sh block
-	shortened string // a command that another one replaced, whose output differs from the document; "" if there is none
-
+	name string
+	dir  string // the folder that the commands run in
+	root string // of the repository
 	text string // of the document, which -update changes
+
+	printed string // what the commands of the last sh block printed
+
+	// replaced is the last command of the document that substitute replaced by a shorter one. It prints something else
+	// than the document shows. "" means that every command was run as it is written.
+	replaced string
 }
 
-// runBlock runs the commands of a block, and returns their number.
+// runBlock runs the commands of a block and returns their number.
 func (r *documentReading) runBlock(t *testing.T, block codeBlock) int {
 	t.Helper()
 
@@ -86,7 +89,7 @@ func (r *documentReading) runBlock(t *testing.T, block codeBlock) int {
 
 		command := substitute(t, line)
 		if command != line {
-			r.shortened = line
+			r.replaced = line
 		}
 
 		shell := exec.Command("sh", "-c", command)
@@ -109,7 +112,8 @@ const readersFolder = "/home/you"
 func (r *documentReading) compareBlock(t *testing.T, block codeBlock) {
 	t.Helper()
 
-	require.Empty(t, r.shortened, "%s:%d shows the output of another command than the test runs", r.name, block.line)
+	require.Empty(t, r.replaced, "%s:%d shows the output of a command that the test replaces by another", r.name,
+		block.line)
 
 	printed := strings.Split(strings.TrimSuffix(r.printed, "\n"), "\n")
 	shown := strings.Split(strings.TrimSuffix(block.text, "\n"), "\n")
@@ -118,7 +122,7 @@ func (r *documentReading) compareBlock(t *testing.T, block codeBlock) {
 	}
 
 	if *update {
-		r.text = strings.Replace(r.text, block.text, strings.Join(renewed(shown, printed), "\n")+"\n", 1)
+		r.text = strings.Replace(r.text, block.text, strings.Join(updateOutput(shown, printed), "\n")+"\n", 1)
 		return
 	}
 
@@ -140,27 +144,27 @@ const elision = "…"
 // compareOutput returns an error if a block shows another text than was printed. Lines are equal if form makes the same
 // of both. Lines between two elisions must follow each other.
 func compareOutput(shown, printed []string, form func(line string) string) error {
-	next := 0 // the printed line that comes next
-	mayskip := false
+	next := 0        // the printed line that comes next
+	maySkip := false // an elision stands before the line that is shown next
 	for len(shown) > 0 {
 		if shown[0] == elision {
-			mayskip = true
+			maySkip = true
 			shown = shown[1:]
 			continue
 		}
 
 		segment := firstSegment(shown)
-		start := findSegment(segment, printed, next, mayskip, form)
+		start := findSegment(segment, printed, next, maySkip, form)
 		if start < 0 {
 			return fmt.Errorf("not printed at this place: %q", firstAbsent(segment, printed, form))
 		}
 
 		next = start + len(segment)
 		shown = shown[len(segment):]
-		mayskip = false
+		maySkip = false
 	}
 
-	if next < len(printed) && !mayskip {
+	if next < len(printed) && !maySkip {
 		return fmt.Errorf("not shown: %q", printed[next])
 	}
 
@@ -176,16 +180,16 @@ func firstSegment(shown []string) []string {
 	return shown
 }
 
-// findSegment returns the number of the first printed line of a segment, from the line next on, or -1. Without mayskip
+// findSegment returns the number of the first printed line of a segment, from the line next on, or -1. Without maySkip
 // the segment must begin at next.
-func findSegment(segment, printed []string, next int, mayskip bool, form func(line string) string) int {
+func findSegment(segment, printed []string, next int, maySkip bool, form func(line string) string) int {
 	for start := next; start+len(segment) <= len(printed); start++ {
 		isEqual := func(a, b string) bool { return form(a) == form(b) }
 		if slices.EqualFunc(segment, printed[start:start+len(segment)], isEqual) {
 			return start
 		}
 
-		if !mayskip {
+		if !maySkip {
 			break
 		}
 	}
@@ -219,9 +223,10 @@ func withoutNumbers(line string) string {
 	return blanks.ReplaceAllString(anyNumber.ReplaceAllString(line, "N"), " ")
 }
 
-// renewed returns a block with what was printed. A segment between elisions reaches from the printed line like its
-// first line to the one like its last line, which may differ in numbers. It stays as it is if they were not printed.
-func renewed(shown, printed []string) []string {
+// updateOutput returns a block whose lines are replaced by printed lines. The block is divided by elisions into
+// segments. A segment is replaced by the printed lines from the one that is like its first line to the one that is like
+// its last line, which may have other numbers. If there are no such lines, the segment stays as it is.
+func updateOutput(shown, printed []string) []string {
 	var lines []string
 	next := 0
 	for rest := shown; len(rest) > 0; {
@@ -272,7 +277,8 @@ func lineLike(line string, printed []string, next int) int {
 	return -1
 }
 
-// A block is refused if it shows a line that was not printed, leaves one out without an elision, or changes the order.
+// A block is refused if it shows a line that was not printed, leaves out a line without an elision, or changes the
+// order of the lines.
 func TestCompareOutput(t *testing.T) {
 	printed := []string{"wrote a.csv", "one 1.5 dB", "two 2.5 dB", "took 1.25 s"}
 	for _, c := range []struct {
@@ -298,7 +304,12 @@ func TestCompareOutput(t *testing.T) {
 
 		assert.ErrorContains(t, err, c.want, c.name)
 	}
+}
 
+// Segments whose lines were printed with other numbers, or with others between them, are replaced by what was printed.
+// Others stay.
+func TestUpdateOutput(t *testing.T) {
+	printed := []string{"wrote a.csv", "one 1.5 dB", "two 2.5 dB", "took 1.25 s"}
 	for _, c := range []struct {
 		name        string
 		shown, want []string
@@ -308,13 +319,15 @@ func TestCompareOutput(t *testing.T) {
 		{"a new first line", []string{"one 1.5 dB", "…"}, []string{"wrote a.csv", "one 1.5 dB", "…"}},
 		{"nothing like it", []string{"…", "other", "…"}, []string{"…", "other", "…"}},
 	} {
-		assert.Equal(t, c.want, renewed(c.shown, printed), c.name)
+		assert.Equal(t, c.want, updateOutput(c.shown, printed), c.name)
 	}
 }
 
-var benchmark = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (.*)$`)
+// goCommand matches a command of the Go tools with its variables, such as a benchmark.
+var goCommand = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (?P<words>.*)$`)
 
-// substitute returns the command to run in the place of a long one, or the same command.
+// substitute returns a shorter command that is run instead of one that takes long or needs the reader's own files. It
+// returns any other command as it is.
 func substitute(t *testing.T, command string) string {
 	t.Helper()
 
@@ -334,12 +347,15 @@ func substitute(t *testing.T, command string) string {
 		return "bin/pipeline suggest FOLDER/runs/FOLDER"
 	}
 
-	// Benchmarks and longer comparisons are not run: the package must be there.
-	if match := benchmark.FindStringSubmatch(command); match != nil {
-		for _, word := range strings.Fields(match[3]) {
-			if strings.HasPrefix(word, "./") {
-				return `cd "$ROOT" && go list ` + word
-			}
+	match := goCommand.FindStringSubmatch(command)
+	if match == nil {
+		return command
+	}
+
+	// Benchmarks and longer comparisons are not run, but their package must be there.
+	for _, word := range strings.Fields(match[goCommand.SubexpIndex("words")]) {
+		if strings.HasPrefix(word, "./") {
+			return `cd "$ROOT" && go list ` + word
 		}
 	}
 

@@ -131,7 +131,7 @@ func TestWordsAreExplained(t *testing.T) {
 		return
 	}
 
-	dir, _ := leftAlone(t)
+	dir, _ := undisturbedRun(t)
 	t.Chdir(dir)
 	for _, words := range [][]string{
 		{"report", "--tables"},

@@ -55,7 +55,7 @@ func TestGrammar(t *testing.T) {
 	root, err := filepath.Abs(repository)
 	require.NoError(t, err)
 
-	dir, _ := leftAlone(t)
+	dir, _ := undisturbedRun(t)
 	t.Chdir(dir)
 	exported := t.TempDir()
 	seed := "runs/rotor/splits/2-blades/seed-0"

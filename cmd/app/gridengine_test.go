@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gridEngine brings up Debian's Grid Engine with two slots on this machine, and returns a
-// project on it.
-func gridEngine(t *testing.T) *clusterProject {
+// newGridEngine brings up Debian's Grid Engine with two slots on this machine, and returns a project on it.
+func newGridEngine(t *testing.T) *clusterProject {
 	t.Helper()
 
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_GRIDENGINE") != "1" {
@@ -24,114 +23,117 @@ func gridEngine(t *testing.T) *clusterProject {
 	}
 
 	const lib = "/usr/lib/gridengine"
-	if _, err := os.Stat(lib + "/sge_execd"); err != nil || os.Geteuid() != 0 {
-		t.Fatal("Grid Engine is not installed, or this is not root: apt-get install gridengine-master gridengine-exec " +
-			"gridengine-client")
-	}
+	require.FileExists(t, lib+"/sge_execd", "Grid Engine is not installed: apt-get install gridengine-master "+
+		"gridengine-exec gridengine-client")
+	require.Zero(t, os.Geteuid(), "Grid Engine needs root")
 
 	root, err := os.MkdirTemp("", "sge") // its daemons still write when the test's folders are removed
 	require.NoError(t, err)
-
-	port := 20000 + os.Getpid()%20000
 	t.Cleanup(func() {
-		pids, _ := filepath.Glob(filepath.Join(root, "*.pid"))
-		for _, p := range pids {
-			b, _ := os.ReadFile(p)
-			if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
-
+		killDaemons(root)
 		os.RemoveAll(root)
 	})
 
-	up := exec.Command("bash", "testdata/gridengine.sh", root, strconv.Itoa(port), "2")
-	if out, err := up.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	port := 20000 + os.Getpid()%20000
+	output, err := exec.Command("bash", "testdata/gridengine.sh", root, strconv.Itoa(port), "2").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 
-	x := newClusterProject(t, "sge", "{sge: {partition: all.q, max_running: 4}}", append(os.Environ(), "SGE_ROOT="+root,
-		"SGE_CELL=default", fmt.Sprintf("SGE_QMASTER_PORT=%d", port), fmt.Sprintf("SGE_EXECD_PORT=%d", port+1),
-		"PATH="+lib+":"+os.Getenv("PATH")))
-	x.dir = filepath.Join(x.dir, "o'neill & co")
+	env := append(os.Environ(), "SGE_ROOT="+root, "SGE_CELL=default", fmt.Sprintf("SGE_QMASTER_PORT=%d", port),
+		fmt.Sprintf("SGE_EXECD_PORT=%d", port+1), "PATH="+lib+":"+os.Getenv("PATH"))
+	p := newClusterProject(t, "sge", "{sge: {partition: all.q, max_running: 4}}", env)
+	p.dir = filepath.Join(p.dir, "o'neill & co") // characters that a shell interprets
+	require.NoError(t, os.MkdirAll(p.dir, 0o755))
 
-	require.NoError(t, os.MkdirAll(x.dir, 0o755))
-
-	return x
+	return p
 }
 
-// Expected everywhere: the bytes of a run on this machine.
-func TestGridEngine(t *testing.T) {
-	x := gridEngine(t)
-	x.config(t, clusterRun, "here", "arrays")
-	x.run(t, "run", "here.yaml")
+// killDaemons kills the processes whose numbers are in the .pid files of a folder.
+func killDaemons(root string) {
+	paths, _ := filepath.Glob(filepath.Join(root, "*.pid"))
+	for _, path := range paths {
+		b, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
 
-	// d is the queue's state, which is disabled.
-	t.Run("drained", func(t *testing.T) {
-		x.program(t, "qmod", "-d", "all.q")
-		x.noPlace(t, `"qstat -f -explain a" says:\n[^;]*all\.q@.* d\b`, func(t *testing.T) {
-			x.program(t, "qmod", "-e", "all.q")
+// Runs on a Grid Engine give the bytes of a run on this machine.
+func TestGridEngine(t *testing.T) {
+	p := newGridEngine(t)
+	p.writeConfig(t, clusterRun, "here", "arrays")
+	p.run(t, "run", "here.yaml")
+
+	t.Run("disabled queue", func(t *testing.T) {
+		p.runTool(t, "qmod", "-d", "all.q")
+		p.testNoPlace(t, `"qstat -f -explain a" says:\n[^;]*all\.q@.* d\b`, func(t *testing.T) { // the state d is disabled
+			p.runTool(t, "qmod", "-e", "all.q")
 		})
 	})
 
 	t.Run("arrays", func(t *testing.T) {
-		cmd, stderr := x.command(t, "tasks", "arrays.yaml", "--format", "sge", "--parts", "2")
+		cmd, stderr := p.command(t, "tasks", "arrays.yaml", "--format", "sge", "--parts", "2")
 
 		script, err := cmd.Output()
-		require.NoError(t, err, "%v: %s", err, stderr)
+		require.NoError(t, err, "%s", stderr)
 
-		x.program(t, "sh", "-c", string(script))
-
-		if !eventually(func() bool { return x.program(t, "qstat") == "" }) {
-			t.Errorf("jobs are left: %s", x.program(t, "qstat", "-f"))
-		}
-
-		x.run(t, "run", "arrays.yaml", "--dry-run")
-		x.same(t, "arrays")
+		p.runTool(t, "sh", "-c", string(script))
+		p.requireNoJobs(t)
+		p.run(t, "run", "arrays.yaml", "--dry-run")
+		p.requireSameResults(t, "arrays")
 	})
 
-	t.Run("killed", func(t *testing.T) {
-		x.killed(t, func(t *testing.T) {
-			x.program(t, "sh", "-c", "qdel -f $(qstat -s r | awk 'NR>2{print $1}' | tail -n1)")
+	t.Run("kills", func(t *testing.T) {
+		p.testKills(t, func(t *testing.T) {
+			p.runTool(t, "sh", "-c", "qdel -f $(qstat -s r | awk 'NR>2{print $1}' | tail -n1)")
 		})
 	})
 
-	// A command of the user's, of which no more is known than its words.
-	t.Run("command", func(t *testing.T) {
-		y := x.in(t.TempDir())
-		y.name, y.settings = "command", "{command: qsub -V, status: qstat -f, cancel: qdel, parts: 4}"
-		y.config(t, clusterRun, "here", "there")
-		y.run(t, "run", "here.yaml")
-		y.run(t, "run", "there.yaml", "--executor", "command")
-		y.same(t, "there")
+	// The user gives the commands of the scheduler, which the program knows nothing else about.
+	t.Run("commands of the user", func(t *testing.T) {
+		other := p.inNewFolder(t)
+		other.scheduler = "command"
+		other.settings = "{command: qsub -V, status: qstat -f, cancel: qdel, parts: 4}"
+		other.writeConfig(t, clusterRun, "here", "there")
+		other.run(t, "run", "here.yaml")
+		other.run(t, "run", "there.yaml", "--executor", "command")
+		other.requireSameResults(t, "there")
 	})
 
-	// The job's own name space has an empty folder where the project is. This cluster has no other node: the run says
-	// so once, and waits.
-	t.Run("node without the folder", func(t *testing.T) {
-		starter := filepath.Join(filepath.Dir(x.bin), "starter")
-		text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n",
-			x.dir)
-		require.NoError(t, os.WriteFile(starter, []byte(text), 0o755))
+	t.Run("node without the folder", func(t *testing.T) { testNodeWithoutFolder(t, p) })
 
-		x.program(t, "qconf", "-mattr", "queue", "starter_method", starter, "all.q")
-		x.config(t, clusterRun, "unseen")
+	assert.Contains(t, p.runTool(t, "qstat", "-f"), "all.q")
+}
 
-		d := x.start(t, "unseen")
-		d.says(t, "and can run ")
-		d.says(t, "nothing runs: ")
+// requireNoJobs waits until the Grid Engine has no job.
+func (p *clusterProject) requireNoJobs(t *testing.T) {
+	t.Helper()
 
-		require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	isEmpty := eventually(func() bool { return p.runTool(t, "qstat") == "" })
+	require.True(t, isEmpty, "jobs are left: %s", p.runTool(t, "qstat", "-f"))
+}
 
-		if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "jobs are withdrawn") ||
-			strings.Count(d.stderr.String(), "a job on node ") != 1 {
-			t.Errorf("%v: %s", err, d.stderr)
-		}
+// testNodeWithoutFolder runs on a cluster whose only node does not see the folder of the project: each job starts in a
+// name space of its own, which has an empty folder there. The run says so once, waits, and can be interrupted.
+func testNodeWithoutFolder(t *testing.T, p *clusterProject) {
+	t.Helper()
 
-		if left := x.program(t, "qstat"); left != "" && !eventually(func() bool { return x.program(t, "qstat") == "" }) {
-			t.Errorf("jobs are left: %s", left)
-		}
-	})
+	starter := filepath.Join(filepath.Dir(p.bin), "starter")
+	text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n", p.dir)
+	require.NoError(t, os.WriteFile(starter, []byte(text), 0o755))
 
-	assert.Contains(t, x.program(t, "qstat", "-f"), "all.q")
+	p.runTool(t, "qconf", "-mattr", "queue", "starter_method", starter, "all.q")
+	p.writeConfig(t, clusterRun, "unseen")
+
+	d := p.start(t, "unseen")
+	d.waitForMessage(t, "and can run ")
+	d.waitForMessage(t, "nothing runs: ")
+
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Error(t, d.cmd.Wait(), "end of an interrupted run")
+
+	messages := d.stderr.String()
+	assert.Contains(t, messages, "jobs are withdrawn")
+	assert.Equal(t, 1, strings.Count(messages, "a job on node "), "times that the node is named in\n%s", messages)
+	p.requireNoJobs(t)
 }

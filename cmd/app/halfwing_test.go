@@ -16,110 +16,136 @@ import (
 	"doubletake/ingest/table"
 )
 
-// coefficients are the truth of a simulated half wing.
+// coefficients are the true lift and drag of a run.
 type coefficients struct{ cl, cd float64 }
 
-// halfWing writes a simulated campaign into a folder: a half wing of 0.2 m by 0.6 m on the floor of a wind tunnel, on a
-// balance of six channels in volts at 1 kHz, with the matrix in a text file. Two mountings have two speeds and eight
-// angles each. The zero drifts from a recording without wind before each sweep to one after it. Only the names state
-// conditions. It returns the truth by file.
-func halfWing(t *testing.T, dir string) map[string]coefficients {
-	t.Helper()
-	const density = 1.2
-	const area = 0.2 * 0.6
-	rng := rand.New(rand.NewPCG(11, 12))
+// halfWing is a simulated campaign: a half wing of 0.2 m by 0.6 m on the floor of a wind tunnel, on a balance of six
+// channels in volts at 1 kHz. Two mountings have two speeds and eight angles each. Only the names of the files state
+// the conditions.
+type halfWing struct {
+	dir    string
+	rng    *rand.Rand
+	matrix *mat.Dense              // N or N·m per V
+	truth  map[string]coefficients // by file
+}
 
-	matrix := mat.NewDense(6, 6, nil)
-	matrix.Apply(func(i, k int, _ float64) float64 {
-		own := 0.0
-		if i == k {
-			own = []float64{40, 40, 60, 8, 8, 8}[i]
+// newHalfWing writes the campaign into a folder.
+func newHalfWing(t *testing.T, dir string) *halfWing {
+	t.Helper()
+
+	w := &halfWing{dir: dir, rng: rand.New(rand.NewPCG(11, 12)), truth: map[string]coefficients{}}
+	w.writeMatrix(t)
+
+	for mounting := 1; mounting <= 2; mounting++ {
+		zero := make([]float64, 6)
+		for i := range zero {
+			zero[i] = 0.05 * w.rng.NormFloat64()
 		}
 
-		return math.Round(1e4*(own+0.4*rng.NormFloat64())) / 1e4
-	}, matrix)
+		for _, speed := range []float64{20, 30} {
+			zero = w.writeSweep(t, mounting, speed, zero)
+		}
+	}
 
-	var inverse mat.Dense
-	require.NoError(t, inverse.Inverse(matrix))
+	return w
+}
+
+// writeMatrix makes the balance's matrix, with weak interactions beside its diagonal, and writes it as text.
+func (w *halfWing) writeMatrix(t *testing.T) {
+	t.Helper()
+
+	diagonal := []float64{40, 40, 60, 8, 8, 8}
+	w.matrix = mat.NewDense(6, 6, nil)
+	w.matrix.Apply(func(row, column int, _ float64) float64 {
+		v := 0.4 * w.rng.NormFloat64()
+		if row == column {
+			v += diagonal[row]
+		}
+
+		return math.Round(1e4*v) / 1e4
+	}, w.matrix)
 
 	lines := []string{"\tU1\tU2\tU3\tU4\tU5\tU6"}
 	for i, load := range []string{"Fx", "Fy", "Fz", "Mx", "My", "Mz"} {
 		line := load
-		for _, v := range mat.Row(nil, i, matrix) {
+		for _, v := range mat.Row(nil, i, w.matrix) {
 			line += fmt.Sprintf("\t%.4f", v)
 		}
 
 		lines = append(lines, line)
 	}
 
-	put(t, dir, "matrix.txt", strings.Join(lines, "\n"))
+	put(t, w.dir, "matrix.txt", strings.Join(lines, "\n"))
+}
 
-	record := func(name string, loads, zero []float64) {
-		volts := mat.NewVecDense(6, nil)
-		volts.MulVec(&inverse, mat.NewVecDense(6, loads))
-		lines := []string{"Time (s)\tU1 (V)\tU2 (V)\tU3 (V)\tU4 (V)\tU5 (V)\tU6 (V)"}
-		for k := range 600 {
-			line := fmt.Sprintf("%.3f", float64(k)/1000)
-			for i := range 6 {
-				line += fmt.Sprintf("\t%.7f", volts.AtVec(i)+zero[i]+2e-5*rng.NormFloat64())
-			}
+// writeSweep writes the runs at a speed, and recordings without wind before and after them. The zero in volts drifts
+// from the one before, which is given, to the one after, which is returned.
+func (w *halfWing) writeSweep(t *testing.T, mounting int, speed float64, before []float64) (after []float64) {
+	t.Helper()
 
-			lines = append(lines, line)
-		}
-
-		put(t, dir, name, strings.Join(lines, "\n"))
+	after = make([]float64, 6)
+	for i := range after {
+		after[i] = before[i] + 2e-4*w.rng.NormFloat64()
 	}
 
-	truth := map[string]coefficients{}
+	conditions := fmt.Sprintf("m%d_u%g", mounting, speed)
+	w.writeRecording(t, "tare1_"+conditions+".txt", make([]float64, 6), before)
+	w.writeRecording(t, "tare2_"+conditions+".txt", make([]float64, 6), after)
+
+	const density, area = 1.2, 0.2 * 0.6
+	q := density * speed * speed / 2 * area // dynamic pressure times area
 	angles := []float64{-4, -2, 0, 2, 4, 6, 8, 10}
-	for mounting := 1; mounting <= 2; mounting++ {
-		before := make([]float64, 6)
-		for i := range before {
-			before[i] = 0.05 * rng.NormFloat64()
+	for i, alpha := range angles {
+		cl := 0.1 + 0.09*alpha
+		cd := 0.02 + 0.05*cl*cl
+		sin, cos := math.Sincos(alpha * math.Pi / 180)
+		loads := []float64{q * (cd*cos - cl*sin), 0, q * (cl*cos + cd*sin), 0.1 * q * cl, -0.01 * q, 0}
+
+		zero := make([]float64, 6)
+		for k := range zero {
+			zero[k] = before[k] + (after[k]-before[k])*float64(i+1)/float64(len(angles)+1)
 		}
 
-		for _, u := range []float64{20, 30} {
-			after := make([]float64, 6)
-			for i := range after {
-				after[i] = before[i] + 2e-4*rng.NormFloat64()
-			}
-
-			conditions := fmt.Sprintf("m%d_u%g", mounting, u)
-			record("tare1_"+conditions+".txt", make([]float64, 6), before)
-			record("tare2_"+conditions+".txt", make([]float64, 6), after)
-
-			for i, alpha := range angles {
-				q := density * u * u / 2 * area
-				cl := 0.1 + 0.09*alpha
-				cd := 0.02 + 0.05*cl*cl
-				sin, cos := math.Sincos(alpha * math.Pi / 180)
-				zero := make([]float64, 6)
-				for k := range zero {
-					zero[k] = before[k] + (after[k]-before[k])*float64(i+1)/float64(len(angles)+1)
-				}
-
-				name := fmt.Sprintf("%s_a%g.txt", conditions, alpha)
-				record(name, []float64{q * (cd*cos - cl*sin), 0, q * (cl*cos + cd*sin), 0.1 * q * cl, -0.01 * q, 0}, zero)
-				truth[name] = coefficients{cl, cd}
-			}
-
-			before = after
-		}
+		name := fmt.Sprintf("%s_a%g.txt", conditions, alpha)
+		w.writeRecording(t, name, loads, zero)
+		w.truth[name] = coefficients{cl, cd}
 	}
 
-	return truth
+	return after
+}
+
+// writeRecording writes 0.6 s of the voltages that loads cause, on top of a zero, in noise.
+func (w *halfWing) writeRecording(t *testing.T, name string, loads, zero []float64) {
+	t.Helper()
+
+	var inverse mat.Dense
+	require.NoError(t, inverse.Inverse(w.matrix))
+
+	volts := mat.NewVecDense(6, nil)
+	volts.MulVec(&inverse, mat.NewVecDense(6, loads))
+
+	lines := []string{"Time (s)\tU1 (V)\tU2 (V)\tU3 (V)\tU4 (V)\tU5 (V)\tU6 (V)"}
+	for k := range 600 {
+		line := fmt.Sprintf("%.3f", float64(k)/1000)
+		for i := range 6 {
+			line += fmt.Sprintf("\t%.7f", volts.AtVec(i)+zero[i]+2e-5*w.rng.NormFloat64())
+		}
+
+		lines = append(lines, line)
+	}
+
+	put(t, w.dir, name, strings.Join(lines, "\n"))
 }
 
 // A user of the half wing's folder runs init, makes one edit (chord, span and density), and runs. The configuration
-// finds matrix, zeros and mountings by itself. Expected: the coefficients of every triplet within 0.001 of the truth.
+// finds matrix, zeros and mountings by itself. The coefficients of every triplet are within 0.001 of the truth.
 func TestHalfWing(t *testing.T) {
 	dir := t.TempDir()
-	truth := halfWing(t, dir)
-	out, err := command(dir, "init").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	truth := newHalfWing(t, dir).truth
+	output, err := command(dir, "init").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 
-	config := filepath.Join(dir, "pipeline.yaml")
-	yaml, err := os.ReadFile(config)
+	yaml, err := os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
 	require.NoError(t, err)
 	for _, line := range []string{
 		`matrix_file: "matrix.txt"`, `pattern: "m{mounting:text}_u{u_inf_m_s}_a{alpha_deg}.txt"`, `occasions: ["mounting"]`,
@@ -136,8 +162,8 @@ func TestHalfWing(t *testing.T) {
 	require.NotEqual(t, string(yaml), edited)
 	put(t, dir, "pipeline.yaml", edited)
 
-	out, err = command(dir, "run", "--to", "dsp", "--progress", "none").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	output, err = command(dir, "run", "--to", "dsp", "--progress", "none").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 
 	found, err := filepath.Glob(filepath.Join(dir, "runs", "*", "triplets.arrow"))
 	require.NoError(t, err)
@@ -149,8 +175,9 @@ func TestHalfWing(t *testing.T) {
 
 	seen := map[string]bool{}
 	for row, recording := range tab.Column("recording").Strings {
-		want, isThere := truth[recording]
-		require.True(t, isThere, "%s is no run of the campaign", recording)
+		require.Contains(t, truth, recording, "runs of the campaign")
+
+		want := truth[recording]
 		seen[recording] = true
 		for _, half := range []string{"_1", "_2"} {
 			require.InDelta(t, want.cl, tab.Column("cl" + half).Floats[row], 0.001, "cl%s of %s", half, recording)

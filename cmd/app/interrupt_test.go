@@ -187,7 +187,7 @@ func TestInterrupted(t *testing.T) {
 	// No task is done twice: a task that is up to date gives no event.
 	assert.Equal(t, total, done, "tasks that were done in all runs together, compared with one run")
 
-	sameRuns(t, "interrupted", undisturbed, disturbed)
+	assertSameRuns(t, "interrupted", undisturbed, disturbed)
 
 	left, err := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*"))
 	require.NoError(t, err)

@@ -113,7 +113,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 
-	dir, _ := leftAlone(t)
+	dir, _ := undisturbedRun(t)
 	t.Chdir(dir)
 
 	fmt.Fprint(&all, "\n# Messages of faulty commands\n")

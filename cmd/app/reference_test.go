@@ -130,7 +130,7 @@ func configurationPage() string {
 // tablesPage lists the columns of the tables of a small run. Harmonics beyond
 // the first are alike and left out.
 func tablesPage(t *testing.T) string {
-	dir, _ := leftAlone(t)
+	dir, _ := undisturbedRun(t)
 
 	var b strings.Builder
 	b.WriteString(generated + "# Tables\n\nArrow IPC files (random-access format, uncompressed) below `runs/`. Missing " +

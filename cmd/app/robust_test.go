@@ -3,7 +3,6 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +51,7 @@ experiments:
       splits: {gap: {test: {x: {min: 2, max: 4}}}}
 `
 
-// project writes a configuration into a fresh folder.
+// project writes a configuration into a new folder and returns the folder.
 func project(t *testing.T, yaml string) string {
 	t.Helper()
 
@@ -62,92 +61,185 @@ func project(t *testing.T, yaml string) string {
 	return dir
 }
 
-// command is the program in dir: this test binary's main, by the name that testscript put
-// on the PATH.
+// command returns a command of the program in a folder. The program is this test binary, which testscript put on the
+// PATH under the name pipeline.
 func command(dir string, args ...string) *exec.Cmd {
 	c := exec.Command("pipeline", args...)
 	c.Dir = dir
 	return c
 }
 
-// sameRuns reports, and when, that the results in two projects differ.
-func sameRuns(t testing.TB, when, whole, dir string) {
+// assertSameRuns asserts that the work directories of two projects have the same results. when says in a message what
+// was done to the second project.
+func assertSameRuns(t testing.TB, when, want, dir string) {
 	t.Helper()
-
-	if err := sameTrees(filepath.Join(whole, "runs"), filepath.Join(dir, "runs")); err != nil {
-		t.Errorf("%s: %v", when, err)
-	}
+	assert.NoError(t, sameTrees(filepath.Join(want, "runs"), filepath.Join(dir, "runs")), when)
 }
 
-// quietRun runs a project without a word.
+// quietRun runs a project without progress. when says in a message what was done to the project.
 func quietRun(t testing.TB, when, dir string) {
 	t.Helper()
 
-	if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", when, err, out)
-	}
+	output, err := command(dir, "run", "--progress", "none").CombinedOutput()
+	require.NoError(t, err, "%s: %s", when, output)
 }
 
-// whole is a project in which smallRun was left alone, and events how many the run reported.
-var whole struct {
+// undisturbedProject is a project in which smallRun was not disturbed, and the number of events that the run reported.
+var undisturbedProject struct {
 	dir    string
 	events int
 }
 
-// leftAlone makes whole for all tests, in the folder of the program, which goes when they end.
-func leftAlone(t *testing.T) (dir string, events int) {
+// undisturbedRun returns the folder of an undisturbed run of smallRun, and the number of its events. All tests share
+// one, in the folder of the program, which is removed when they end.
+func undisturbedRun(t *testing.T) (dir string, events int) {
 	t.Helper()
 
-	if whole.dir == "" {
-		bin, err := exec.LookPath("pipeline")
+	if undisturbedProject.dir == "" {
+		program, err := exec.LookPath("pipeline")
 		require.NoError(t, err)
 
-		whole.dir, err = os.MkdirTemp(filepath.Dir(bin), "whole")
+		undisturbedProject.dir, err = os.MkdirTemp(filepath.Dir(program), "undisturbed")
 		require.NoError(t, err)
 
-		put(t, whole.dir, "pipeline.yaml", smallRun)
-		whole.events = runUntil(t, command(whole.dir), -1, 0)
+		put(t, undisturbedProject.dir, "pipeline.yaml", smallRun)
+		undisturbedProject.events = runToEnd(t, command(undisturbedProject.dir))
 	}
 
-	return whole.dir, whole.events
+	return undisturbedProject.dir, undisturbedProject.events
 }
 
-// A run killed at any instant leaves nothing to repair: the next one finishes
-// and gives the bytes of a run that was left alone. `-kills 200` for the longest form.
+// runToEnd runs a project and returns the number of events that the run reported.
+func runToEnd(t *testing.T, program *exec.Cmd) (events int) {
+	t.Helper()
+
+	program.Args = append(program.Args, "run", "--progress", "json")
+	var stderr bytes.Buffer
+	program.Stderr = &stderr
+	require.NoError(t, program.Run(), "%s", &stderr)
+
+	return bytes.Count(stderr.Bytes(), []byte("\n"))
+}
+
+// runAndKill runs a project and kills the run a moment after the given number of events. It returns the number of
+// events that the run reported.
+func runAndKill(t *testing.T, program *exec.Cmd, after int, delay time.Duration) (events int) {
+	t.Helper()
+
+	program.Args = append(program.Args, "run", "--progress", "json")
+	stderr, err := program.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, program.Start())
+
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		events++
+		if events == after {
+			time.Sleep(delay)
+			_ = program.Process.Kill() // the run may have ended
+		}
+	}
+
+	_ = program.Wait() // the error of a killed run
+
+	return events
+}
+
+// upTo5ms returns a random delay in which the next tasks run, or a result is sealed.
+func upTo5ms(rng *rand.Rand) time.Duration { return time.Duration(rng.IntN(5000)) * time.Microsecond }
+
+// A run that is killed at any instant leaves nothing to repair: the next run finishes and gives the bytes of an
+// undisturbed run, and no temporary files stay. `-kills 200` is the longest form.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
 	}
 
-	whole, events := leftAlone(t)
+	want, events := undisturbedRun(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range *kills {
 		dir := project(t, smallRun)
-
 		left := events
 		for range 2 { // killed, started again, killed again
-			at := rng.IntN(left)
-			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
-			left = max(left-runUntil(t, command(dir), at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
+			reported := runAndKill(t, command(dir), 1+rng.IntN(left), upTo5ms(rng))
+			left = max(left-reported, 1)
 		}
 
-		quietRun(t, fmt.Sprintf("the run after kill %d", i), dir)
-		sameRuns(t, fmt.Sprintf("kill %d", i), whole, dir)
+		when := fmt.Sprintf("after kill %d", i)
+		quietRun(t, when, dir)
+		assertSameRuns(t, when, want, dir)
 
-		for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
-			if left, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", kind)); len(left) > 0 {
-				t.Errorf("kill %d: leftovers stay: %v", i, left)
-			}
+		for _, pattern := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
+			temporary, err := filepath.Glob(filepath.Join(dir, "runs", ".cache", pattern))
+			require.NoError(t, err)
+			assert.Empty(t, temporary, when)
 		}
 	}
 
 	t.Logf("%d runs of %d events each killed twice: every next run finished with the same bytes", *kills, events)
 }
 
-// A power cut leaves nothing to repair: a run is killed at a random moment on an ext4
-// file system, of which what reached its image by then is kept. The file system
-// commits by itself only every 300 s. `-cuts 200` for the long form; package engine
-// tests orders of writing that ext4 never takes.
+// loopDisk is an ext4 file system in an image file.
+type loopDisk struct{ image, folder string }
+
+// newLoopDisk makes a file system and mounts it at the folder disk of a project. If the machine cannot do so,
+// newLoopDisk skips the test.
+func newLoopDisk(t *testing.T, project string) loopDisk {
+	t.Helper()
+
+	d := loopDisk{image: filepath.Join(project, "image"), folder: filepath.Join(project, "disk")}
+	require.NoError(t, os.Mkdir(d.folder, 0o755))
+	require.NoError(t, os.WriteFile(d.image, nil, 0o600))
+	require.NoError(t, os.Truncate(d.image, 48<<20))
+
+	output, err := exec.Command("mkfs.ext4", "-q", "-F", d.image).CombinedOutput()
+	if err != nil {
+		t.Skipf("no file system can be made here: %v: %s", err, output)
+	}
+
+	if err := d.mount(); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+
+	t.Cleanup(func() { _ = d.unmount() })
+
+	return d
+}
+
+// mount mounts the file system, which commits by itself only every 300 s.
+func (d loopDisk) mount() error {
+	output, err := exec.Command("mount", "-o", "loop,commit=300", d.image, d.folder).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("mount: %w: %s", err, output)
+	}
+
+	return nil
+}
+
+// unmount unmounts the file system.
+func (d loopDisk) unmount() error {
+	output, err := exec.Command("umount", d.folder).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("umount: %w: %s", err, output)
+	}
+
+	return nil
+}
+
+// cutPower keeps only what has reached the image.
+func (d loopDisk) cutPower(t *testing.T) {
+	t.Helper()
+
+	reached, err := os.ReadFile(d.image)
+	require.NoError(t, err)
+	require.NoError(t, d.unmount())
+	require.NoError(t, os.WriteFile(d.image, reached, 0o600))
+	require.NoError(t, d.mount())
+}
+
+// A power cut leaves nothing to repair: if the power is cut a moment after a run was killed on an ext4 file system, the
+// next run finishes and gives the bytes of an undisturbed run. `-cuts 200` is the long form. Package engine tests orders
+// of writing that ext4 never takes.
 func TestPowerCut(t *testing.T) {
 	longtest.Skip(t, "runs a campaign on a disk of its own")
 
@@ -155,91 +247,34 @@ func TestPowerCut(t *testing.T) {
 		t.Skip("kills real runs; not with -short")
 	}
 
-	whole, events := leftAlone(t)
+	want, events := undisturbedRun(t)
 	rng := rand.New(rand.NewPCG(3, 4))
-	sealed := func(disk string) int {
-		list, _ := filepath.Glob(filepath.Join(disk, "runs", ".cache", "objects", "*", "*", "manifest.json"))
-		return len(list)
-	}
-
 	lost := 0
 	for i := range *cuts {
 		dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
-		disk, image := filepath.Join(dir, "disk"), filepath.Join(dir, "image")
-		sh := func(name string, args ...string) error {
-			if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-				return fmt.Errorf("%s: %w: %s", name, err, out)
-			}
-			return nil
+		disk := newLoopDisk(t, dir)
+		sealed := func() int {
+			results, _ := filepath.Glob(filepath.Join(disk.folder, "runs/.cache/objects/*/*/manifest.json"))
+			return len(results)
 		}
 
-		mount := func() error { return sh("mount", "-o", "loop,commit=300", image, disk) }
+		runAndKill(t, command(dir), 1+rng.IntN(events), upTo5ms(rng))
 
-		err := errors.Join(os.Mkdir(disk, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, 48<<20),
-			sh("mkfs.ext4", "-q", "-F", image))
-		if err == nil {
-			err = mount()
-		}
+		before := sealed()
+		disk.cutPower(t)
+		lost += before - sealed()
 
-		if err != nil {
-			t.Skipf("no file system can be mounted here: %v", err)
-		}
-
-		unmount := func() error { return sh("umount", disk) }
-		t.Cleanup(func() { _ = unmount() })
-		runUntil(t, command(dir), rng.IntN(events), time.Duration(rng.IntN(5000))*time.Microsecond)
-		before := sealed(disk)
-
-		kept, err := os.ReadFile(image)
-		if err == nil {
-			err = unmount()
-		}
-
-		require.NoError(t, errors.Join(err, os.WriteFile(image, kept, 0o600)))
-		require.NoError(t, mount())
-
-		lost += before - sealed(disk)
-
-		quietRun(t, fmt.Sprintf("the run after cut %d", i), dir)
-		sameRuns(t, fmt.Sprintf("cut %d", i), whole, disk)
-
-		require.NoError(t, unmount())
+		when := fmt.Sprintf("after cut %d", i)
+		quietRun(t, when, dir)
+		assertSameRuns(t, when, want, disk.folder)
+		require.NoError(t, disk.unmount())
 	}
 
 	t.Logf("%d power cuts; %d results that had their name were not on the disk, and were made again", *cuts, lost)
 }
 
-// runUntil starts a run by the program, kills it a moment after its event number at (from
-// 0; negative: never), and returns how many events it reported.
-func runUntil(t *testing.T, c *exec.Cmd, at int, delay time.Duration) (events int) {
-	t.Helper()
-	c.Args = append(c.Args, "run", "--progress", "json")
-	stderr, err := c.StderrPipe()
-	if err == nil {
-		err = c.Start()
-	}
-
-	require.NoError(t, err)
-
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if events == at {
-			time.Sleep(delay)
-			c.Process.Kill()
-		}
-
-		events++
-	}
-
-	if err := c.Wait(); err != nil && at < 0 {
-		t.Fatal(err)
-	}
-
-	return events
-}
-
-// A full disk stops the run with a clear message, loses nothing that was
-// finished, and the next run goes on when there is room.
+// A full disk stops a run with a clear message. Nothing that was finished is lost: if there is room again, the next run
+// finishes and gives the bytes of an undisturbed run.
 func TestDiskFull(t *testing.T) {
 	dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
 	disk := filepath.Join(dir, "disk")
@@ -250,22 +285,18 @@ func TestDiskFull(t *testing.T) {
 	}
 
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
-	c := command(dir, "run", "--progress", "none")
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	err := c.Run()
-	if code := c.ProcessState.ExitCode(); err == nil || code != 1 {
-		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
-	}
 
-	assert.Contains(t, stderr.String(), "no space left on device")
+	full := command(dir, "run", "--progress", "none")
+	output, err := full.CombinedOutput()
+	require.Error(t, err, "%s", output)
+	assert.Equal(t, 1, full.ProcessState.ExitCode(), "exit status")
+	assert.Contains(t, string(output), "no space left on device")
+
 	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
+	quietRun(t, "after a full disk", dir)
 
-	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
-	require.NoError(t, err, "with room again: %v\n%s", err, out)
-
-	whole, _ := leftAlone(t)
-	sameRuns(t, "a full disk", whole, disk)
+	want, _ := undisturbedRun(t)
+	assertSameRuns(t, "after a full disk", want, disk)
 }
 
 // put writes a file into a folder.

@@ -14,111 +14,116 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"doubletake/internal/longtest"
 )
 
-// serveYAML has one training, with DOUBLETAKE_LONG=1 of some seconds, long enough for a look
-// at it.
+// serveYAML has one training, which takes some seconds with DOUBLETAKE_LONG=1, so that a reader of the page sees it.
 var serveYAML = strings.NewReplacer("epochs: 1500", fmt.Sprintf("epochs: %d", longtest.Count(20, 80000)),
 	"seeds: 2", "seeds: 1", "        fast: {test: {rpm: {min: 7000}}}\n", "").Replace(interruptYAML)
 
-// serving starts a serve command and returns it with the address it prints.
-func serving(t *testing.T, cmd *exec.Cmd) (_ *exec.Cmd, url string) {
+// startServer starts a serve command and returns the address of the page. The command prints the address, and the
+// ssh command for a reader on another machine.
+func startServer(t *testing.T, cmd *exec.Cmd) (url string) {
 	t.Helper()
-	pipe, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
 
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+
+	printed := bufio.NewReader(pipe)
+	url, err = printed.ReadString('\n')
 	require.NoError(t, err)
 
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	r := bufio.NewReader(pipe)
-	first, _ := r.ReadString('\n')
+	address := regexp.MustCompile(`^http://127\.0\.0\.1:(\d+)/[0-9a-z]{26,}/\n$`).FindStringSubmatch(url)
+	require.NotNil(t, address, "serve prints %q", url)
 
-	second, err := r.ReadString('\n')
-	if m := regexp.MustCompile(`^http://127\.0\.0\.1:(\d+)/[0-9a-z]{26,}/\n`).FindStringSubmatch(first); m == nil ||
-		!strings.Contains(second, "ssh -N -L "+m[1]+":127.0.0.1:"+m[1]+" ") {
-		t.Fatalf("serve prints %q, %q, %v", first, second, err)
-	}
+	tunnel, err := printed.ReadString('\n')
+	require.NoError(t, err)
 
-	return cmd, strings.TrimSpace(first)
+	port := address[1]
+	require.Contains(t, tunnel, "ssh -N -L "+port+":127.0.0.1:"+port+" ")
+
+	return strings.TrimSpace(url)
 }
 
-// get returns what a server answers.
+// get returns the page of a server.
 func get(url string) (string, error) {
-	r, err := http.Get(url)
+	response, err := http.Get(url)
 	if err != nil {
 		return "", err
 	}
-	defer r.Body.Close()
+	defer response.Body.Close()
 
-	b, err := io.ReadAll(r.Body)
-	if r.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", url, r.Status)
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s", url, response.Status)
 	}
+
+	b, err := io.ReadAll(response.Body)
 
 	return string(b), err
 }
 
-// A run gives the same bytes with a server and a reader at its side as without; the
-// reader sees trainings at work. The server ends at an interrupt with
-// status 0.
-func TestServedRun(t *testing.T) {
-	alone, watched := t.TempDir(), t.TempDir()
-	for _, d := range []string{alone, watched} {
-		put(t, d, "pipeline.yaml", serveYAML)
-	}
-
-	server, url := serving(t, command(watched, "serve")) // before there is a work directory
-	seen, over := make(chan bool, 1), make(chan struct{})
-	go func() { // a browser
-		training := regexp.MustCompile(`<th scope="row">\w+/train/`)
-		for {
-			select {
-			case <-over:
-				seen <- false
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-
-			if text, err := get(url); err != nil {
-				t.Error(err)
-			} else if training.MatchString(text) {
-				seen <- true
-				return
-			}
+// watch reads a page every 0.1 s, as a browser does, until it shows a training at work or over is closed. It then sends
+// whether it saw one.
+func watch(t *testing.T, url string, over <-chan struct{}, seen chan<- bool) {
+	training := regexp.MustCompile(`<th scope="row">\w+/train/`)
+	for {
+		select {
+		case <-over:
+			seen <- false
+			return
+		case <-time.After(100 * time.Millisecond):
 		}
-	}()
 
-	for _, dir := range []string{alone, watched} {
-		quietRun(t, "run", dir)
+		page, err := get(url)
+		assert.NoError(t, err)
+
+		if training.MatchString(page) {
+			seen <- true
+			return
+		}
 	}
+}
 
+// A run that is watched gives the same bytes as one that is not, and its reader sees trainings at work. The server may
+// be started before there is a work directory. An interrupt ends it with status 0.
+func TestServedRun(t *testing.T) {
+	alone := project(t, serveYAML)
+	watched := project(t, serveYAML)
+
+	server := command(watched, "serve")
+	url := startServer(t, server)
+	seen := make(chan bool, 1)
+	over := make(chan struct{})
+	go watch(t, url, over, seen)
+
+	quietRun(t, "alone", alone)
+	quietRun(t, "watched", watched)
 	close(over)
 
-	if saw := <-seen; longtest.Count(0, 1) == 1 && !saw {
-		t.Error("the page showed no training at work")
+	sawTraining := <-seen
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		assert.True(t, sawTraining, "the page must show a training at work")
 	}
 
-	sameRuns(t, "watched", alone, watched)
+	assertSameRuns(t, "watched", alone, watched)
 
 	require.NoError(t, server.Process.Signal(os.Interrupt))
-
 	require.NoError(t, server.Wait())
 
-	// A work directory without its configuration.
-	require.NoError(t, os.Remove(filepath.Join(watched, "pipeline.yaml")))
+	t.Run("work directory without its configuration", func(t *testing.T) {
+		require.NoError(t, os.Remove(filepath.Join(watched, "pipeline.yaml")))
 
-	server, url = serving(t, command(watched, "serve", "runs", "--address", "127.0.0.1:0"))
-	_, err := get(url)
-	require.NoError(t, err)
+		server := command(watched, "serve", "runs", "--address", "127.0.0.1:0")
+		_, err := get(startServer(t, server))
+		require.NoError(t, err)
+		assertSameRuns(t, "served", alone, watched)
 
-	sameRuns(t, "watched", alone, watched)
-
-	_ = server.Process.Signal(syscall.SIGTERM)
-
-	require.NoError(t, server.Wait())
+		require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, server.Wait())
+	})
 }

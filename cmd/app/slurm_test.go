@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +31,8 @@ var slurmScript []byte
 type slurmCluster struct {
 	*clusterProject
 	root, script string
-	guard        *exec.Cmd // ends the cluster when this process closes hold, or ends
-	hold         io.Closer
+	guard        *exec.Cmd // ends the cluster if this process closes hold, or ends
+	hold         io.Closer // the guard's standard input
 }
 
 // newSlurm brings up a cluster, which ends with the test, or with this process even if it is killed.
@@ -64,6 +63,7 @@ func newSlurm(t *testing.T) *slurmCluster {
 	return nil
 }
 
+// up brings up the cluster.
 func (c *slurmCluster) up() (err error) {
 	base := os.TempDir()
 	if len(base) > 60 { // a socket's path has 107 bytes
@@ -108,39 +108,46 @@ func (c *slurmCluster) up() (err error) {
 	return nil
 }
 
+// down ends the cluster.
 func (c *slurmCluster) down() {
 	c.hold.Close()
 	_ = c.guard.Wait()
 }
 
-// do runs one of the commands of slurm.sh: controller-off, node-off n1, …
-func (c *slurmCluster) do(t *testing.T, args ...string) {
+// runScript runs a command of slurm.sh, such as controller-off or node-off n1.
+func (c *slurmCluster) runScript(t *testing.T, args ...string) {
 	t.Helper()
 
-	if out, err := exec.Command(c.script, append([]string{args[0], c.root}, args[1:]...)...).CombinedOutput(); err != nil {
-		t.Fatalf("slurm.sh %v: %v: %s", args, err, out)
-	}
+	words := append([]string{args[0], c.root}, args[1:]...)
+	output, err := exec.Command(c.script, words...).CombinedOutput()
+	require.NoError(t, err, "slurm.sh %v: %s", args, output)
 }
 
-// jobs counts the jobs of runs, each of an array, in the states named.
+// jobs counts the jobs of runs in the given states. Each element of an array counts.
 func (c *slurmCluster) jobs(t *testing.T, states string) int {
 	t.Helper()
-	return strings.Count("\n"+c.program(t, "squeue", "-h", "-r", "--states="+states, "-o", "%j"), "\ndt-")
+
+	count := 0
+	for _, name := range strings.Fields(c.runTool(t, "squeue", "-h", "-r", "--states="+states, "-o", "%j")) {
+		if strings.HasPrefix(name, "dt-") {
+			count++
+		}
+	}
+
+	return count
 }
 
 // ready waits until both nodes are idle.
 func (c *slurmCluster) ready(t *testing.T) {
 	t.Helper()
 
-	if !eventually(func() bool {
-		return len(strings.Fields(c.program(t, "sinfo", "-h", "-N", "-t", "idle", "-o", "%N"))) == 2
-	}) {
-		t.Fatalf("the nodes do not become idle:\n%s", c.program(t, "sinfo", "-N"))
-	}
+	areIdle := eventually(func() bool {
+		return len(strings.Fields(c.runTool(t, "sinfo", "-h", "-N", "-t", "idle", "-o", "%N"))) == 2
+	})
+	require.True(t, areIdle, "the nodes do not become idle:\n%s", c.runTool(t, "sinfo", "-N"))
 }
 
-// freePorts finds n free ports in a row, below those that the system gives to
-// connections.
+// freePorts returns the first of n free ports in a row, below those that the system gives to connections.
 func freePorts(n int) (int, error) {
 	const first, step, many = 20000, 32, 390
 	for i := range many {
@@ -165,53 +172,51 @@ func freePorts(n int) (int, error) {
 	return 0, errors.New("no free ports")
 }
 
-// The program itself on a real cluster. Expected everywhere: the bytes of a run on this machine.
+// Runs on a real Slurm cluster give the bytes of a run on this machine.
 func TestSlurm(t *testing.T) {
 	// The project's folder and the work directory are named as nobody should.
-	x := newSlurm(t)
-	x.dir = filepath.Join(x.dir, "o'neill $(touch evil) %j")
-	require.NoError(t, os.MkdirAll(x.dir, 0o755))
+	cluster := newSlurm(t)
+	cluster.dir = filepath.Join(cluster.dir, "o'neill $(touch evil) %j")
+	require.NoError(t, os.MkdirAll(cluster.dir, 0o755))
 
-	x.config(t, clusterRun, "here", "the work\\dir")
-	x.run(t, "run", "here.yaml")
-	t.Run("same bytes", x.sameBytes)
-	t.Run("held out", x.heldOut)
-	t.Run("sweep", x.sweep)
+	cluster.writeConfig(t, clusterRun, "here", "the work\\dir")
+	cluster.run(t, "run", "here.yaml")
+	t.Run("same bytes", cluster.testSameBytes)
+	t.Run("held out", cluster.testHeldOut)
+	t.Run("sweep", cluster.testSweep)
 	t.Run("killed", func(t *testing.T) {
-		x.killed(t, func(t *testing.T) { x.program(t, "scancel", "--state=RUNNING", "--user=root") })
+		cluster.testKills(t, func(t *testing.T) { cluster.runTool(t, "scancel", "--state=RUNNING", "--user=root") })
 	})
-	t.Run("mixed kernels", x.mixedKernels)
-	t.Run("cancelled", x.cancelled)
-	t.Run("controller away", x.controllerAway)
+	t.Run("mixed kernels", cluster.testMixedKernels)
+	t.Run("cancelled", cluster.testCancelled)
+	t.Run("controller away", cluster.testControllerAway)
 	t.Run("nodes full", func(t *testing.T) {
-		x.program(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-		x.noPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) {
-			x.program(t, "scancel", "--name=other")
+		cluster.runTool(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
+		cluster.testNoPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) {
+			cluster.runTool(t, "scancel", "--name=other")
 		})
 	})
 	t.Run("nodes drained", func(t *testing.T) {
-		x.ready(t)
-		x.program(t, "scontrol", "update", "NodeName=n[1-2]", "State=DRAIN", "Reason=disk")
-		x.noPlace(t, `says:\n *\d+\S* PENDING Nodes required for job are DOWN, DRAINED`, func(t *testing.T) {
-			x.program(t, "scontrol", "update", "NodeName=n[1-2]", "State=RESUME")
+		cluster.ready(t)
+		cluster.runTool(t, "scontrol", "update", "NodeName=n[1-2]", "State=DRAIN", "Reason=disk")
+		cluster.testNoPlace(t, `says:\n *\d+\S* PENDING Nodes required for job are DOWN, DRAINED`, func(t *testing.T) {
+			cluster.runTool(t, "scontrol", "update", "NodeName=n[1-2]", "State=RESUME")
 		})
 	})
-	t.Run("blind node", x.blindNode)
+	t.Run("blind node", cluster.testBlindNode)
 
-	if list, _ := filepath.Glob(filepath.Join(x.dir, "*evil*")); len(list) > 0 {
-		t.Errorf("a shell made %q", list)
-	}
+	made, err := filepath.Glob(filepath.Join(cluster.dir, "*evil*"))
+	require.NoError(t, err)
+	assert.Empty(t, made, "files that a shell made of the folder's name")
 }
 
-// The same bytes as on this machine; the second run submits nothing.
-func (c *slurmCluster) sameBytes(t *testing.T) {
+// testSameBytes compares a run with one on this machine. A second run submits nothing.
+func (c *slurmCluster) testSameBytes(t *testing.T) {
 	c.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
-	c.same(t, "the work\\dir")
+	c.requireSameResults(t, "the work\\dir")
 
 	// The trainings that leave a group out: on 3, 4 and 5 blades, and on two of them each.
-	if made := c.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
-		t.Errorf("nodes made %q, expected 4 trainings", made)
-	}
+	assert.Len(t, c.madeByNodes(t, "rotor/train/on/"), 4, "trainings that nodes made")
 
 	// The records of both runs have the same configuration's keys, data and numbers.
 	here, _, err := runs.History(filepath.Join(c.dir, "here"))
@@ -231,184 +236,182 @@ func (c *slurmCluster) sameBytes(t *testing.T) {
 	assert.Empty(t, d.Settings)
 
 	jobs := c.jobs(t, "all")
+	assert.NotZero(t, jobs, "jobs of the first run")
 
-	s := c.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
-	if n := c.jobs(t, "all"); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
-		t.Errorf("the second run: %d jobs after %d, %s", n, jobs, s)
-	}
+	messages := c.run(t, "run", "the work\\dir.yaml", "--executor", "slurm")
+	assert.Contains(t, messages, "everything is up to date")
+	assert.Equal(t, jobs, c.jobs(t, "all"), "jobs after the second run")
 
 	// The trainings' own time limit.
-	limits := c.program(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
+	limits := c.runTool(t, "squeue", "-h", "-r", "--states=all", "-o", "%l")
 	assert.Contains(t, limits, "10:00")
 	assert.Contains(t, limits, "20:00")
 }
 
-// report --held-out uses the executor too, for a split that is in no file. The
-// models are those that the local report trains.
-func (c *slurmCluster) heldOut(t *testing.T) {
+// testHeldOut runs report --held-out with the executor, for a split that is in no file. The models are those that the
+// report on this machine trains.
+func (c *slurmCluster) testHeldOut(t *testing.T) {
 	held := []string{"--held-out", "blades=4", "--held-out", "blades = 3"}
 	c.run(t, append([]string{"report", "the work\\dir.yaml", "--executor", "slurm"}, held...)...)
 	c.run(t, append([]string{"report", "here.yaml"}, held...)...)
-	c.same(t, "the work\\dir")
+	c.requireSameResults(t, "the work\\dir")
 }
 
-// madeByNodes lists the tasks with a prefix that sameBytes' runs have made, and fails
-// the test if the driver made one.
+// madeByNodes returns the tasks with a prefix that the run of testSameBytes made, and asserts that nodes made them, not
+// the driver.
 func (c *slurmCluster) madeByNodes(t *testing.T, prefix string) (made []string) {
 	t.Helper()
 	host, _ := os.Hostname()
 
 	manifests, _ := filepath.Glob(filepath.Join(c.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
 	for _, m := range manifests {
-		var doc struct{ Task, Host string }
-		if b, err := os.ReadFile(m); err != nil || json.Unmarshal(b, &doc) != nil {
-			t.Fatal(m, err)
-		}
+		b, err := os.ReadFile(m)
+		require.NoError(t, err)
 
-		if strings.HasPrefix(doc.Task, prefix) {
-			made = append(made, doc.Task)
-			assert.NotEqual(t, host, doc.Host, "%s was made by the driver", doc.Task)
+		var manifest struct{ Task, Host string }
+		require.NoError(t, json.Unmarshal(b, &manifest), m)
+
+		if strings.HasPrefix(manifest.Task, prefix) {
+			made = append(made, manifest.Task)
+			assert.NotEqual(t, host, manifest.Host, "the driver must not make %s", manifest.Task)
 		}
 	}
 
 	return made
 }
 
-// What the variants of a sweep share is made once on a cluster too: of 8 recordings 8 simulations, readings and
-// analyses, of two variants with two seeds and one group left out of each training set's three 2·2·(1+3) trainings.
-func (c *slurmCluster) sweep(t *testing.T) {
-	y := c.in(t.TempDir())
-	y.config(t, strings.Replace(clusterRun, "honest: {base: ensemble}", "honest: {base: none}", 1)+
+// testSweep runs a sweep of two variants, which share on a cluster too what they have in common. The counts are by
+// hand: 8 recordings are simulated, read and analysed once, and each variant has two seeds of four trainings, one of
+// the training set and one without each of its three groups.
+func (c *slurmCluster) testSweep(t *testing.T) {
+	project := c.inNewFolder(t)
+	project.writeConfig(t, strings.Replace(clusterRun, "honest: {base: ensemble}", "honest: {base: none}", 1)+
 		"    sweep: {loss.beta: [0, 0.5]}\n    select: {on: blades}\n", "here", "there")
-	y.run(t, "run", "here.yaml")
-	y.run(t, "run", "there.yaml", "--executor", "slurm")
-	y.same(t, "there")
+	project.run(t, "run", "here.yaml")
+	project.run(t, "run", "there.yaml", "--executor", "slurm")
+	project.requireSameResults(t, "there")
 
 	objects := func(work string) int {
-		list, _ := filepath.Glob(filepath.Join(y.dir, work, ".cache", "objects", "*", "*"))
+		list, _ := filepath.Glob(filepath.Join(project.dir, work, ".cache", "objects", "*", "*"))
 		return len(list)
 	}
 
-	// With conditions.csv and README.txt, the two tables, two reports, the comparison and
-	// the page.
-	if want := 8 + 2 + 8 + 1 + 8 + 1 + 16 + 2 + 1 + 1; objects("here") != want || objects("there") != want {
-		t.Errorf("%d results here, %d on the cluster, expected %d", objects("here"), objects("there"), want)
-	}
+	const (
+		simulated = 8 + 2 // with conditions.csv and README.txt
+		read      = 8 + 1 // with the joined table
+		analysed  = 8 + 1
+		trained   = 2 * 2 * (1 + 3)
+		reported  = 2 + 1 + 1 // with the comparison and the page
+		results   = simulated + read + analysed + trained + reported
+	)
+	assert.Equal(t, results, objects("here"), "results here")
+	assert.Equal(t, results, objects("there"), "results on the cluster")
 }
 
-// A node whose numeric kernels are others refuses its tasks, by name and with the key that mends it. Here the
-// environment of the jobs makes them other.
-func (c *slurmCluster) mixedKernels(t *testing.T) {
+// testMixedKernels runs on nodes with other numeric kernels, which the environment of the jobs chooses. The nodes refuse
+// their tasks, and the message names the key that mends it.
+func (c *slurmCluster) testMixedKernels(t *testing.T) {
 	if out, _ := exec.Command(c.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
 		t.Skip("this machine has the portable kernels alone")
 	}
 
-	y := c.in(t.TempDir())
-	y.settings = "{slurm: {setup: ['export DOUBLETAKE_KERNELS=portable']}}"
-	y.config(t, clusterRun, "mixed")
+	project := c.inNewFolder(t)
+	project.settings = "{slurm: {setup: ['export DOUBLETAKE_KERNELS=portable']}}"
+	project.writeConfig(t, clusterRun, "mixed")
 
-	cmd, stderr := y.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
-	err := cmd.Run()
-
-	var exit *exec.ExitError
-	if s := stderr.String(); !errors.As(err, &exit) || exit.ExitCode() != 2 ||
-		!strings.Contains(s, "does not agree with the machine of the run") ||
-		!strings.Contains(s, `with the key kernels) is "portable" there and "`) {
-		t.Errorf("%v: %s", err, s)
-	}
+	cmd, stderr := project.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
+	require.Error(t, cmd.Run())
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode(), "exit status")
+	assert.Contains(t, stderr.String(), "does not agree with the machine of the run")
+	assert.Contains(t, stderr.String(), `with the key kernels) is "portable" there and "`)
 }
 
-// An interrupt cancels the jobs, and so does pipeline cancel, whether the driver lives or not. A next run succeeds.
-func (c *slurmCluster) cancelled(t *testing.T) {
-	y := c.in(t.TempDir())
-	y.config(t, longRun, "there")
-	y.program(t, c.bin, "run", "there.yaml", "--to", "dsp", "--progress", "none") // trainings are left, which last
+// testCancelled interrupts a run, which cancels the jobs. pipeline cancel does so too, whether the driver lives or not.
+// The next run succeeds.
+func (c *slurmCluster) testCancelled(t *testing.T) {
+	project := c.inNewFolder(t)
+	project.writeConfig(t, longRun, "there")
+	project.runTool(t, c.bin, "run", "there.yaml", "--to", "dsp", "--progress", "none") // trainings are left, which last
 
-	empty := func(what string) {
+	requireNoJobs := func(after string) {
 		t.Helper()
 
-		if !eventually(func() bool { return c.jobs(t, "PENDING,RUNNING,COMPLETING") == 0 }) {
-			t.Fatalf("after %s jobs stay:\n%s", what, c.program(t, "squeue"))
-		}
+		isEmpty := eventually(func() bool { return c.jobs(t, "PENDING,RUNNING,COMPLETING") == 0 })
+		require.True(t, isEmpty, "jobs stay after %s:\n%s", after, c.runTool(t, "squeue"))
 	}
 
-	running := func() *clusterDriver {
+	startJobs := func() *clusterDriver {
 		t.Helper()
 
-		d := y.start(t, "there")
+		d := project.start(t, "there")
 		require.True(t, eventually(func() bool { return c.jobs(t, "RUNNING") > 0 }), "no job runs: %s", d.stderr)
 
 		return d
 	}
 
-	d := running()
-	_ = d.cmd.Process.Signal(os.Interrupt)
+	d := startJobs()
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Error(t, d.cmd.Wait(), "end of an interrupted run")
+	assert.Equal(t, 130, d.cmd.ProcessState.ExitCode(), "exit status")
+	assert.Contains(t, d.stderr.String(), " jobs are withdrawn")
 
-	var exit *exec.ExitError
-	if err := d.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 ||
-		!strings.Contains(d.stderr.String(), " jobs are withdrawn") {
-		t.Errorf("%v: %s", err, d.stderr)
-	}
+	requireNoJobs("an interrupt")
 
-	empty("an interrupt")
-
-	for _, driver := range []string{"lives", "is dead"} {
-		d := running()
-		if driver == "is dead" {
-			_ = d.cmd.Process.Kill()
-			_ = d.cmd.Wait()
+	for _, isDriverDead := range []bool{false, true} {
+		d := startJobs()
+		if isDriverDead {
+			d.kill()
 		}
 
-		cancel, stderr := y.command(t, "cancel", "there.yaml")
-		out, err := cancel.Output()
-		require.NoError(t, err, "%q, %v: %s", out, err, stderr)
-		assert.True(t, regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out), "%q, %v: %s", out, err, stderr)
+		cancel, stderr := project.command(t, "cancel", "there.yaml")
+		output, err := cancel.Output()
+		require.NoError(t, err, "%s", stderr)
+		assert.Regexp(t, `^cancelled [1-9]\d* jobs\n$`, string(output))
 
-		if driver == "lives" {
-			if err := d.cmd.Wait(); err == nil || !strings.Contains(d.stderr.String(), "cancelled by pipeline cancel") {
-				t.Errorf("%v: %s", err, d.stderr)
-			}
+		if !isDriverDead {
+			require.Error(t, d.cmd.Wait(), "end of a cancelled run")
+			assert.Contains(t, d.stderr.String(), "cancelled by pipeline cancel")
 		}
 
-		empty("pipeline cancel")
+		requireNoJobs("pipeline cancel")
 	}
 
-	y.config(t, clusterRun, "there")
-	y.run(t, "run", "there.yaml", "--executor", "slurm")
+	project.writeConfig(t, clusterRun, "there")
+	project.run(t, "run", "there.yaml", "--executor", "slurm")
 }
 
-// A controller that is away when the driver comes to submit is waited for.
-func (c *slurmCluster) controllerAway(t *testing.T) {
-	y := c.in(t.TempDir())
-	y.config(t, clusterRun, "here", "there")
-	y.run(t, "run", "here.yaml")
+// testControllerAway runs while the controller is off. The driver waits for it.
+func (c *slurmCluster) testControllerAway(t *testing.T) {
+	project := c.inNewFolder(t)
+	project.writeConfig(t, clusterRun, "here", "there")
+	project.run(t, "run", "here.yaml")
 
-	c.do(t, "controller-off")
-	d := y.start(t, "there")
-	d.says(t, "jobs cannot be submitted now")
-	c.do(t, "controller-on")
-	d.ends(t)
-	y.same(t, "there")
+	c.runScript(t, "controller-off")
+	d := project.start(t, "there")
+	d.waitForMessage(t, "jobs cannot be submitted now")
+	c.runScript(t, "controller-on")
+	d.waitForEnd(t)
+	project.requireSameResults(t, "there")
 }
 
-// A node cannot see the project's folder: its tasks are made on the other node, and the run names it once.
-func (c *slurmCluster) blindNode(t *testing.T) {
-	y := c.in(t.TempDir())
-	y.config(t, clusterRun, "here", "there")
-	y.run(t, "run", "here.yaml")
+// testBlindNode runs on a cluster in which one node does not see the folder of the project. The other node runs its
+// tasks, and the run names it once.
+func (c *slurmCluster) testBlindNode(t *testing.T) {
+	project := c.inNewFolder(t)
+	project.writeConfig(t, clusterRun, "here", "there")
+	project.run(t, "run", "here.yaml")
 
 	c.ready(t)
-	c.do(t, "node-off", "n1")
-	c.do(t, "node-blind", "n1", y.dir)
+	c.runScript(t, "node-off", "n1")
+	c.runScript(t, "node-blind", "n1", project.dir)
 	c.ready(t)
 
-	d := y.start(t, "there")
-	d.ends(t)
+	d := project.start(t, "there")
+	d.waitForEnd(t)
 	t.Logf("%s", d.stderr)
 
-	if s := d.stderr.String(); strings.Count(s, `a job on node "n1" `) != 1 || strings.Contains(s, "attempt") {
-		t.Errorf("%s", s)
-	}
-
-	y.same(t, "there")
+	messages := d.stderr.String()
+	assert.Equal(t, 1, strings.Count(messages, `a job on node "n1" `), "times that the node is named in\n%s", messages)
+	assert.NotContains(t, messages, "attempt")
+	project.requireSameResults(t, "there")
 }

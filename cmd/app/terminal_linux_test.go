@@ -65,7 +65,7 @@ func TestColourIsForTerminals(t *testing.T) {
 func TestGradesOnTerminal(t *testing.T) {
 	longtest.Skip(t, "needs a finished run")
 
-	dir, _ := leftAlone(t)
+	dir, _ := undisturbedRun(t)
 	t.Chdir(dir)
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")

@@ -1,11 +1,11 @@
 package app
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// prng is the library that Wine 8 lacks and Go's runtime loads first: random numbers.
+// prng is the source of the library of random numbers, which Go's runtime loads first and Wine 8 lacks.
 const prng = `
 #include <stddef.h>
 __declspec(dllimport) int __stdcall SystemFunction036(void *, unsigned long);
@@ -23,65 +23,78 @@ __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *p, size_t n) {
 }
 `
 
-// underWine builds the program for Windows and returns what calls it in a folder.
-func underWine(t *testing.T) (program func(dir string, args ...string) *exec.Cmd) {
+// windowsProgram is the program for Windows, which runs under Wine.
+type windowsProgram struct {
+	wine string   // the path of Wine
+	exe  string   // the path of the program
+	env  []string // with the folder of Wine's Windows
+}
+
+// newWindowsProgram builds the program for Windows and starts Wine.
+func newWindowsProgram(t *testing.T) windowsProgram {
 	t.Helper()
 
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_WINE") != "1" {
 		t.Skip("runs the program for Windows for a minute or two: DOUBLETAKE_REQUIRE_WINE=1")
 	}
 
-	const wine, server, gcc = "/usr/lib/wine/wine64", "/usr/lib/wine/wineserver64", "x86_64-w64-mingw32-gcc"
-	if _, err := exec.LookPath(gcc); err != nil {
-		t.Fatal("the compiler for Windows is not installed: apt-get install gcc-mingw-w64-x86-64")
+	const wine, wineServer, compiler = "/usr/lib/wine/wine64", "/usr/lib/wine/wineserver64", "x86_64-w64-mingw32-gcc"
+	_, err := exec.LookPath(compiler)
+	require.NoError(t, err, "the compiler for Windows is not installed: apt-get install gcc-mingw-w64-x86-64")
+	require.FileExists(t, wine, "Wine is not installed: apt-get install wine64")
+
+	began := time.Now()
+	dir := t.TempDir()
+	windows := filepath.Join(dir, "prefix")
+	p := windowsProgram{
+		wine: wine,
+		exe:  filepath.Join(dir, "pipeline.exe"),
+		env:  append(os.Environ(), "WINEPREFIX="+windows, "WINEDEBUG=-all"),
 	}
 
-	if _, err := os.Stat(wine); err != nil {
-		t.Fatal("Wine is not installed: apt-get install wine64")
-	}
+	// Tables state the version, which programs of tests do not have.
+	p.require(t, []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"},
+		"go", "build", "-buildvcs=false", "-o", p.exe, "../pipeline")
 
-	began, dir := time.Now(), t.TempDir()
-	prefix, exe, source := filepath.Join(dir, "prefix"), filepath.Join(dir, "pipeline.exe"), filepath.Join(dir, "prng.c")
-	env := append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all")
-	call := func(name string, args ...string) *exec.Cmd {
-		c := exec.Command(name, args...)
-		c.Env = env
+	p.require(t, nil, wine, "wineboot", "-i")
+	t.Cleanup(func() {
+		end := exec.Command(wineServer, "-k")
+		end.Env = p.env
+		_ = end.Run() // it may have ended
+	})
 
-		return c
-	}
-	run := func(c *exec.Cmd) {
-		t.Helper()
-
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v: %s", c.Args, err, out)
-		}
-	}
-
-	// Tables state the version, which programs of tests have not.
-	build := call("go", "build", "-buildvcs=false", "-o", exe, "../pipeline")
-	build.Env = append(env, "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	run(build)
-
+	source := filepath.Join(dir, "prng.c")
+	library := filepath.Join(windows, "drive_c/windows/system32/bcryptprimitives.dll")
 	require.NoError(t, os.WriteFile(source, []byte(prng), 0o644))
-
-	run(call(wine, "wineboot", "-i"))
-	t.Cleanup(func() { _ = call(server, "-k").Run() }) // it may have ended
-	run(call(gcc, "-shared", "-o", filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"), source,
-		"-ladvapi32"))
+	p.require(t, nil, compiler, "-shared", "-o", library, source, "-ladvapi32")
 
 	t.Logf("built and Wine started after %.0f s", time.Since(began).Seconds())
 
-	return func(dir string, args ...string) *exec.Cmd {
-		c := call(wine, append([]string{exe}, args...)...)
-		c.Dir = dir
-
-		return c
-	}
+	return p
 }
 
-// winRun adds recordings in files, by a pattern as it is typed on Windows, and splits of
-// blocks, whose names are made.
-const winRun = smallRun + `  wav:
+// require runs a command with additional variables, which must succeed.
+func (p windowsProgram) require(t *testing.T, env []string, name string, args ...string) {
+	t.Helper()
+
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(slices.Clone(p.env), env...)
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", cmd.Args, output)
+}
+
+// command returns a command of the program in a folder.
+func (p windowsProgram) command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(p.wine, append([]string{p.exe}, args...)...)
+	cmd.Env = p.env
+	cmd.Dir = dir
+
+	return cmd
+}
+
+// windowsRun adds to smallRun recordings in files, with a pattern, and splits of blocks, whose names are made by the
+// program.
+const windowsRun = smallRun + `  wav:
     ingest: {files: ['raw/*_n2_*.wav'], exclude: ['raw/*_rpm2000.wav'], data: simulated,
       pattern: 'raw/simulated_rotor_n{blades}_rpm{rpm}.wav'}
     dsp: {triplets: split-half-spectrum, harmonics: 1, segments: 4}
@@ -93,87 +106,101 @@ const winRun = smallRun + `  wav:
       splits: {halves: {each: rpm, blocks: 2}}
 `
 
-// The program for Windows gives the bytes of this system: raw files, results, predictions and
-// exported tables; killed twice it goes on.
+// twoSystems are the same project on this system and on Windows.
+type twoSystems struct {
+	windows     windowsProgram
+	here, there string // folders of the project; there is the one of Windows
+}
+
+// requireSameOutput runs the program with the same arguments on both systems. It must succeed or fail on both, and
+// print the same, apart from the separators of paths and the folder.
+func (s twoSystems) requireSameOutput(t *testing.T, args ...string) {
+	t.Helper()
+
+	common := strings.NewReplacer(`\\`, "/", `\`, "/", "Z:", "", s.there, s.here)
+	want, wantErr := command(s.here, args...).CombinedOutput()
+	found, err := s.windows.command(s.there, args...).CombinedOutput()
+	require.Equal(t, common.Replace(string(want)), common.Replace(string(found)), "output of %v", args)
+	require.Equal(t, wantErr == nil, err == nil, "%v: success here and on Windows: %v", args, err)
+}
+
+// requireSameTrees compares folders of the project on both systems.
+func (s twoSystems) requireSameTrees(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, sameTrees(filepath.Join(s.here, name), filepath.Join(s.there, name)))
+}
+
+// writeConfigs writes a configuration whose pattern is absolute into both projects. On Windows the pattern has a drive
+// and backslashes.
+func (s twoSystems) writeConfigs(t *testing.T, name, pattern string) {
+	t.Helper()
+
+	text := strings.Replace(windowsRun, "exclude: ['raw/*_rpm2000.wav'], ", "", 1)
+	put(t, s.here, name, strings.Replace(text, "raw/*_n2_*.wav", s.here+"/"+pattern, 1))
+
+	onWindows := `Z:` + strings.ReplaceAll(s.there+"/"+pattern, "/", `\`)
+	put(t, s.there, name, strings.Replace(text, "raw/*_n2_*.wav", onWindows, 1))
+}
+
+// The program for Windows gives the same bytes as on this system: raw files, results, predictions and exported tables,
+// also after it was killed twice.
 func TestWine(t *testing.T) {
-	windows := underWine(t)
-	here, there := project(t, winRun), project(t, strings.ReplaceAll(winRun, "raw/*", `raw\*`))
-
-	// same runs the same words on both systems and wants the same output from both, but for
-	// the separators of paths.
-	slash := strings.NewReplacer(`\\`, "/", `\`, "/", "Z:", "", there, here)
-	same := func(words ...string) {
-		t.Helper()
-
-		want, wantErr := command(here, words...).CombinedOutput()
-		got, err := windows(there, words...).CombinedOutput()
-
-		require.Equal(t, slash.Replace(string(want)), slash.Replace(string(got)),
-			"%v: %v\n%s\nexpected %v\n%s", words, err, got, wantErr, want)
-		assert.Equal(t, wantErr == nil, err == nil, "%v: %v\n%s\nexpected %v\n%s", words, err, got, wantErr, want)
+	s := twoSystems{
+		windows: newWindowsProgram(t),
+		here:    project(t, windowsRun),
+		there:   project(t, strings.ReplaceAll(windowsRun, "raw/*", `raw\*`)), // as it is typed on Windows
 	}
 
 	for range 2 { // the second time onto files that are there
-		same("simulate", "rotor", "raw", "--duration-s", "0.5")
+		s.requireSameOutput(t, "simulate", "rotor", "raw", "--duration-s", "0.5")
 	}
 
-	require.NoError(t, sameTrees(filepath.Join(here, "raw"), filepath.Join(there, "raw")))
+	s.requireSameTrees(t, "raw")
 
-	events := runUntil(t, command(here), -1, 0)
+	events := runToEnd(t, command(s.here))
 	rng := rand.New(rand.NewPCG(5, 6))
-
-	left, killed := events, 0
+	left := events
+	reported := 0 // by killed runs
 	for range 2 {
-		n := runUntil(t, windows(there), rng.IntN(left/2), time.Duration(rng.IntN(50))*time.Millisecond)
-		left, killed = max(left-n, 2), killed+n
+		delay := time.Duration(rng.IntN(50)) * time.Millisecond
+		n := runAndKill(t, s.windows.command(s.there), 1+rng.IntN(left/2), delay)
+		left = max(left-n, 2)
+		reported += n
 	}
 
-	assert.Less(t, killed, events, "the runs that were killed had %d of %d events", killed, events)
+	assert.Less(t, reported, events, "events of the runs that were killed")
 
-	if out, err := windows(there, "run", "--progress", "none").CombinedOutput(); err != nil {
-		t.Fatalf("the run after two kills: %v\n%s", err, out)
+	output, err := s.windows.command(s.there, "run", "--progress", "none").CombinedOutput()
+	require.NoError(t, err, "the run after two kills: %s", output)
+	assertSameRuns(t, "on Windows", s.here, s.there)
+
+	s.requireSameOutput(t, "predict", "runs/rotor/splits/2-blades", "--at", "blades=2,rpm=5000,theta_deg=0", "--json")
+
+	for range 2 { // the second time onto files that are there
+		s.requireSameOutput(t, "export", "runs/rotor", "tables", "--format", "csv")
 	}
 
-	sameRuns(t, "Windows", here, there)
-	same("predict", "runs/rotor/splits/2-blades", "--at", "blades=2,rpm=5000,theta_deg=0", "--json")
+	s.requireSameTrees(t, "tables")
 
-	for range 2 {
-		same("export", "runs/rotor", "tables", "--format", "csv")
-	}
-
-	require.NoError(t, sameTrees(filepath.Join(here, "tables"), filepath.Join(there, "tables")))
-
-	// The page is read from this system; the server of an absent one ends the test.
-	server, url := serving(t, windows(there, "serve"))
-	if page, err := get(url); err != nil || !strings.Contains(page, `href="report"`) {
-		t.Errorf("serve: %v: %.300s", err, page)
-	}
+	// The page of a server on Windows is read from this system.
+	server := s.windows.command(s.there, "serve")
+	page, err := get(startServer(t, server))
+	require.NoError(t, err)
+	assert.Contains(t, page, `href="report"`)
 
 	_ = server.Process.Kill()
 	_ = server.Wait()
 
-	// Patterns with a drive: files that one nearly matches, and none for another.
-	for dir, root := range map[string]string{here: here, there: "Z:" + strings.ReplaceAll(there, "/", `\`)} {
-		for name, pattern := range map[string]string{
-			"slip": "/raw/*_n2_*.wav", "none": "/raw/*_n9_*.wav", "folder": "/rav/*",
-		} {
-			if dir == there {
-				pattern = strings.ReplaceAll(pattern, "/", `\`)
-			}
-
-			text := strings.NewReplacer("raw/*_n2_*.wav", root+pattern, "exclude: ['raw/*_rpm2000.wav'], ",
-				"").Replace(winRun)
-			put(t, dir, name+".yaml", text)
-		}
+	for name, pattern := range map[string]string{
+		"slip.yaml":   "raw/*_n2_*.wav", // another file is nearly matched
+		"none.yaml":   "raw/*_n9_*.wav", // matches no file
+		"folder.yaml": "rav/*",          // in a folder that is not there
+	} {
+		s.writeConfigs(t, name, pattern)
+		s.requireSameOutput(t, "check", name)
 	}
 
-	for _, name := range []string{"slip", "none", "folder"} {
-		same("check", name+".yaml")
-	}
-
-	const no = "jobs of a cluster cannot be made on Windows: "
-
-	out, err := windows(there, "run", "--executor", "slurm").CombinedOutput()
+	output, err = s.windows.command(s.there, "run", "--executor", "slurm").CombinedOutput()
 	require.Error(t, err)
-	assert.True(t, bytes.Contains(out, []byte(no)), "%v: %s", err, out)
+	assert.Contains(t, string(output), "jobs of a cluster cannot be made on Windows: ")
 }
