@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -108,35 +107,34 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 
-	program := member{name, data, true}
+	program := member{name: name, data: data, isExecutable: true}
 	licences, err := readLicences(o.licences)
 	if err != nil {
 		return err
 	}
 
-	var wheel bytes.Buffer
-	if err := write(&wheel, o.version, tags[o.platform], program, licences); err != nil {
+	members, err := wheelMembers(o.version, tags[o.platform], program, licences)
+	if err != nil {
 		return err
 	}
 
-	path := filepath.Join(o.dir, fmt.Sprintf("doubletake-%s-py3-none-%s.whl", o.version,
-		strings.Join(tags[o.platform], ".")))
-
+	wheel := fmt.Sprintf("doubletake-%s-py3-none-%s.whl", o.version, strings.Join(tags[o.platform], "."))
+	wheelPath := filepath.Join(o.dir, wheel)
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
-		return err
+		return fmt.Errorf("make the folder of the wheel: %w", err)
 	}
 
-	if err := os.WriteFile(path, wheel.Bytes(), 0o644); err != nil {
-		return err
+	if err := writeArchive(wheelPath, members); err != nil {
+		return fmt.Errorf("write the wheel: %w", err)
 	}
 
 	if o.zip != "" {
-		if err := writePlain(o.zip, append([]member{program}, licences...)); err != nil {
-			return err
+		if err := writeArchive(o.zip, append([]member{program}, licences...)); err != nil {
+			return fmt.Errorf("write the ZIP archive: %w", err)
 		}
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s\n", path)
+	_, err = fmt.Fprintln(stdout, wheelPath)
 
 	return err
 }
@@ -144,58 +142,62 @@ func run(args []string, stdout io.Writer) error {
 // readLicences reads the files that are added to the licences.
 func readLicences(paths []string) ([]member, error) {
 	var licences []member
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, file := range paths {
+		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read licence: %w", err)
 		}
 
-		licences = append(licences, member{filepath.Base(path), text, false})
+		licences = append(licences, member{name: filepath.Base(file), data: text})
 	}
 
 	return licences, nil
 }
 
-// writePlain writes a ZIP archive to a file.
-func writePlain(path string, members []member) error {
-	var b bytes.Buffer
-	if err := archive(&b, members); err != nil {
-		return err
+// programFor returns the program for a platform: the given file, or a new build if file is "".
+func programFor(platform, file string) ([]byte, error) {
+	if file == "" {
+		return buildFor(platform)
 	}
 
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	program, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the program: %w", err)
+	}
+
+	return program, nil
 }
 
-// programFor returns the program for a platform: the file at path, or a new build if path is "". A new build is static
-// and does not contain paths of this machine.
-func programFor(platform, path string) ([]byte, error) {
-	if path != "" {
-		return os.ReadFile(path)
-	}
-
+// buildFor builds the program for a platform. The program is static and does not contain paths of this machine.
+func buildFor(platform string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "wheel-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a folder for the program: %w", err)
 	}
 	defer os.RemoveAll(dir)
 
-	path = filepath.Join(dir, "pipeline")
+	file := filepath.Join(dir, "pipeline")
 	system, machine, _ := strings.Cut(platform, "/")
-	const program = "doubletake/cmd/pipeline"
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, program)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "doubletake/cmd/pipeline")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
-	if messages, err := build.CombinedOutput(); err != nil {
+	messages, err := build.CombinedOutput()
+	if err != nil {
 		return nil, fmt.Errorf("build the program: %w\n%s", err, messages)
 	}
 
-	return os.ReadFile(path)
+	program, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the program: %w", err)
+	}
+
+	return program, nil
 }
 
 // member is a file of an archive.
 type member struct {
-	name       string
-	data       []byte
-	executable bool
+	name         string
+	data         []byte
+	isExecutable bool
 }
 
 // description is the file METADATA of the wheel, after its first line. The verb stands for the version.
@@ -216,19 +218,21 @@ Description-Content-Type: text/markdown
 The program pipeline, and the package doubletake, which asks it and gives its answers as numpy arrays.
 `
 
-// write writes the wheel (PEP 427): the package, the program among the scripts, the licences, and the files METADATA,
-// WHEEL and RECORD that describe them.
-func write(w io.Writer, version string, tags []string, program member, licences []member) error {
-	info := "doubletake-" + version + ".dist-info/"
+// wheelMembers returns the files of a wheel (PEP 427): the package, the program among the scripts, the licences, and
+// the files METADATA, WHEEL and RECORD that describe them.
+func wheelMembers(version string, tags []string, program member, licences []member) ([]member, error) {
 	members, err := packageFiles(version)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	program.name = "doubletake-" + version + ".data/scripts/" + program.name
 	members = append(members, program)
+
+	info := "doubletake-" + version + ".dist-info/"
 	for _, licence := range licences {
-		members = append(members, member{info + "licenses/" + licence.name, licence.data, false})
+		licence.name = info + "licenses/" + licence.name
+		members = append(members, licence)
 	}
 
 	about := "Wheel-Version: 1.0\nGenerator: doubletake\nRoot-Is-Purelib: false\n"
@@ -238,65 +242,75 @@ func write(w io.Writer, version string, tags []string, program member, licences 
 
 	metadata := "Metadata-Version: 2.1\n" + fmt.Sprintf(description, version)
 	members = append(members,
-		member{info + "METADATA", []byte(metadata), false},
-		member{info + "WHEEL", []byte(about), false},
-		member{info + "top_level.txt", []byte("doubletake\n"), false},
+		member{name: info + "METADATA", data: []byte(metadata)},
+		member{name: info + "WHEEL", data: []byte(about)},
+		member{name: info + "top_level.txt", data: []byte("doubletake\n")},
 	)
 
-	record := ""
+	recordName := info + "RECORD"
+
+	return append(members, member{name: recordName, data: record(recordName, members)}), nil
+}
+
+// record returns the content of the file RECORD: name, hash and size of each member. Its own line has the name alone.
+func record(name string, members []member) []byte {
+	var lines strings.Builder
 	for _, m := range members {
 		sum := sha256.Sum256(m.data)
-		record += fmt.Sprintf("%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(m.data))
+		fmt.Fprintf(&lines, "%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(m.data))
 	}
 
-	members = append(members, member{info + "RECORD", []byte(record + info + "RECORD,,\n"), false})
+	lines.WriteString(name + ",,\n")
 
-	return archive(w, members)
+	return []byte(lines.String())
 }
 
 // packageFiles returns the files of the Python package, with the version in __init__.py.
 func packageFiles(version string) ([]member, error) {
 	entries, err := sources.ReadDir("doubletake")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the package: %w", err)
 	}
 
 	var files []member
 	for _, entry := range entries {
-		text, err := sources.ReadFile(path.Join("doubletake", entry.Name()))
+		name := path.Join("doubletake", entry.Name())
+		text, err := sources.ReadFile(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the package: %w", err)
 		}
 
 		if entry.Name() == "__init__.py" {
 			text = bytes.Replace(text, []byte(`"0+source"`), []byte(`"`+version+`"`), 1)
 		}
 
-		files = append(files, member{"doubletake/" + entry.Name(), text, false})
+		files = append(files, member{name: name, data: text})
 	}
 
 	return files, nil
 }
 
-// archive writes a ZIP archive. The same members give the same bytes, because all dates are the earliest of ZIP.
-func archive(w io.Writer, members []member) error {
-	archive := zip.NewWriter(w)
+// writeArchive writes members as a ZIP archive. The same members give the same bytes, because all dates are the
+// earliest of ZIP.
+func writeArchive(file string, members []member) error {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
 	for _, m := range members {
 		header := &zip.FileHeader{
 			Name: m.name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
 		header.SetMode(0o644)
-		if m.executable {
+		if m.isExecutable {
 			header.SetMode(0o755) // pip installs the file with this mode
 		}
 
-		file, err := archive.CreateHeader(header)
+		w, err := archive.CreateHeader(header)
 		if err != nil {
-			return fmt.Errorf("add %s: %w", m.name, errors.Join(err, archive.Close()))
+			return fmt.Errorf("add %s: %w", m.name, err)
 		}
 
-		if _, err := file.Write(m.data); err != nil {
-			return fmt.Errorf("add %s: %w", m.name, errors.Join(err, archive.Close()))
+		if _, err := w.Write(m.data); err != nil {
+			return fmt.Errorf("add %s: %w", m.name, err)
 		}
 	}
 
@@ -304,5 +318,5 @@ func archive(w io.Writer, members []member) error {
 		return fmt.Errorf("finish archive: %w", err)
 	}
 
-	return nil
+	return os.WriteFile(file, b.Bytes(), 0o644)
 }

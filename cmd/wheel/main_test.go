@@ -4,10 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,52 +27,57 @@ import (
 	"doubletake/internal/testfile"
 )
 
-// absent skips a test, or fails it where the environment requires what it needs.
-func absent(t *testing.T, require, format string, args ...any) {
+// skipWithout skips a test because something that it needs is missing. If the environment variable is 1, the test fails
+// instead.
+func skipWithout(t *testing.T, variable, format string, args ...any) {
 	t.Helper()
 
-	if os.Getenv(require) == "1" {
-		t.Fatalf(require+"=1, but "+format, args...)
+	if os.Getenv(variable) == "1" {
+		t.Fatalf(variable+"=1, but "+format, args...)
 	}
 
 	t.Skipf("not tested: "+format, args...)
 }
 
-// python returns a Python with a module.
-func python(t *testing.T, module, debian string) string {
+// python returns the path of a Python that has modules. If there is none, python skips the test and names the packages
+// of Debian.
+func python(t *testing.T, modules, packages string) string {
 	t.Helper()
 
-	for _, p := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(p, "-c", "import "+module).Run() == nil {
-			return p
+	for _, path := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(path, "-c", "import "+modules).Run() == nil {
+			return path
 		}
 	}
 
-	absent(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install %s)", module, debian)
+	skipWithout(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install %s)", modules, packages)
 
 	return ""
 }
 
-// buildDir is where built put the program; "" if no test asked for it.
+// buildDir is the folder of the program that the tests build; "" if no test needs it.
 var buildDir string
 
-var built = sync.OnceValues(func() (string, error) {
+// build builds the program once for all tests and returns its path.
+var build = sync.OnceValues(func() (string, error) {
 	var err error
-	if buildDir, err = os.MkdirTemp("", "wheel-test"); err != nil {
+	buildDir, err = os.MkdirTemp("", "wheel-test")
+	if err != nil {
 		return "", err
 	}
 
-	bin := filepath.Join(buildDir, "pipeline")
-	c := exec.Command("go", "build", "-o", bin, "doubletake/cmd/pipeline")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := c.CombinedOutput()
+	path := filepath.Join(buildDir, "pipeline")
+	cmd := exec.Command("go", "build", "-o", path, "doubletake/cmd/pipeline")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	messages, err := cmd.CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
+		return "", fmt.Errorf("%w\n%s", err, messages)
 	}
 
-	return bin, err
+	return path, nil
 })
 
+// TestMain removes the program after all tests.
 func TestMain(m *testing.M) {
 	status := m.Run()
 
@@ -82,104 +88,106 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// program returns the path of the program.
 func program(t *testing.T) string {
 	t.Helper()
 
-	bin, err := built()
+	path, err := build()
 	require.NoError(t, err)
 
-	return bin
+	return path
 }
 
-func writeJSON(t *testing.T, path string, v any) {
+// columnContent is a column of a table as testdata/test_doubletake.py expects to read it. Numbers are text, so that JSON
+// does not change them, and missing numbers are null.
+type columnContent struct {
+	Name        string `json:"name"`
+	Unit        string `json:"unit"`
+	Description string `json:"description"`
+	Kind        string `json:"kind"`
+	Values      []any  `json:"values"`
+}
+
+// tableContent is a table as testdata/test_doubletake.py expects to read it.
+type tableContent struct {
+	File     string            `json:"file"`
+	Metadata map[string]string `json:"metadata"`
+	Columns  []columnContent   `json:"columns"`
+}
+
+// writeTables writes tables, and their contents as tables.json.
+func writeTables(t *testing.T, dir string) {
 	t.Helper()
 
-	b, err := json.Marshal(v)
-	if err == nil {
-		err = os.WriteFile(path, b, 0o644)
-	}
-
-	require.NoError(t, err)
-}
-
-// writeTables writes tables, and their contents: numbers as text, null where
-// they are missing.
-func writeTables(t *testing.T, dir string) {
-	type column struct {
-		Name        string `json:"name"`
-		Unit        string `json:"unit"`
-		Description string `json:"description"`
-		Kind        string `json:"kind"`
-		Values      []any  `json:"values"`
-	}
-
-	type file struct {
-		File     string            `json:"file"`
-		Metadata map[string]string `json:"metadata"`
-		Columns  []column          `json:"columns"`
-	}
-
-	var files []file
+	var contents []tableContent
 	for name, tab := range tabletest.Tables() {
 		_, err := tab.WriteFile(filepath.Join(dir, name+".arrow"))
 		require.NoError(t, err)
 
-		f := file{File: name + ".arrow", Metadata: map[string]string{}}
-		for _, kv := range tab.Meta {
-			f.Metadata[kv.Key] = kv.Value
+		content := tableContent{File: name + ".arrow", Metadata: map[string]string{}}
+		for _, pair := range tab.Meta {
+			content.Metadata[pair.Key] = pair.Value
 		}
 
 		for i := range tab.Columns {
-			c := &tab.Columns[i]
-			j := column{c.Name, c.Unit, c.Description, kind(c), []any{}}
-			for r := range tab.Rows() {
-				var v any
-				switch {
-				case c.Strings != nil:
-					v = c.Strings[r]
-				case c.Bools != nil:
-					v = c.Bools[r]
-				case c.Ints != nil:
-					v = strconv.FormatInt(c.Ints[r], 10)
-				case c.Lists != nil:
-					l := []string{}
-					for _, x := range c.Lists[r] {
-						l = append(l, strconv.FormatFloat(float64(x), 'g', -1, 32))
-					}
-
-					v = l
-
-				case c.Floats[r] == c.Floats[r]:
-					v = strconv.FormatFloat(c.Floats[r], 'g', -1, 64)
-				}
-
-				j.Values = append(j.Values, v)
-			}
-
-			f.Columns = append(f.Columns, j)
+			content.Columns = append(content.Columns, contentOf(&tab.Columns[i], tab.Rows()))
 		}
 
-		files = append(files, f)
+		contents = append(contents, content)
 	}
 
-	writeJSON(t, filepath.Join(dir, "tables.json"), files)
+	b, err := json.Marshal(contents)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tables.json"), b, 0o644))
 }
 
-func kind(c *table.Column) string {
+// contentOf returns the content of a column.
+func contentOf(c *table.Column, rows int) columnContent {
+	content := columnContent{Name: c.Name, Unit: c.Unit, Description: c.Description, Values: []any{}}
+	var value func(row int) any
 	switch {
 	case c.Strings != nil:
-		return "utf8"
+		content.Kind = "utf8"
+		value = func(row int) any { return c.Strings[row] }
+
 	case c.Bools != nil:
-		return "bool"
+		content.Kind = "bool"
+		value = func(row int) any { return c.Bools[row] }
+
 	case c.Ints != nil:
-		return "int64"
+		content.Kind = "int64"
+		value = func(row int) any { return strconv.FormatInt(c.Ints[row], 10) }
+
 	case c.Lists != nil:
-		return "list"
+		content.Kind = "list"
+		value = func(row int) any {
+			numbers := []string{}
+			for _, v := range c.Lists[row] {
+				numbers = append(numbers, strconv.FormatFloat(float64(v), 'g', -1, 32))
+			}
+
+			return numbers
+		}
+
+	default:
+		content.Kind = "float64"
+		value = func(row int) any {
+			if math.IsNaN(c.Floats[row]) {
+				return nil
+			}
+
+			return strconv.FormatFloat(c.Floats[row], 'g', -1, 64)
+		}
 	}
 
-	return "float64"
+	for row := range rows {
+		content.Values = append(content.Values, value(row))
+	}
+
+	return content
 }
 
+// configuration is a project with two experiments on a table of pairs.
 const configuration = `version: 1
 workdir: runs
 experiments:
@@ -203,13 +211,16 @@ experiments:
       splits: {plain: {test: {b: 3}}}
 `
 
+// writeProject writes a configuration and a table of 24 pairs.
 func writeProject(t *testing.T, dir string) {
 	t.Helper()
 
 	rows := "run,a,b,lift_1,lift_2\n"
 	for i := range 24 {
-		a, b := i%3, i/3%4
-		rows += fmt.Sprintf("r%d,%d,%d,%g,%g\n", i, a, b, float64(a+b)+0.1*float64(i%5), float64(a+b)+0.1*float64(i%7))
+		a := i % 3
+		b := i / 3 % 4
+		lift := float64(a + b)
+		rows += fmt.Sprintf("r%d,%d,%d,%g,%g\n", i, a, b, lift+0.1*float64(i%5), lift+0.1*float64(i%7))
 	}
 
 	for name, text := range map[string]string{"pipeline.yaml": configuration, "pairs.csv": rows} {
@@ -217,12 +228,12 @@ func writeProject(t *testing.T, dir string) {
 	}
 }
 
-// The package's own tests: tables read back equal, predictions, judgements and a run. Those with pandas, xarray and
-// scikit-learn run where these are.
+// The package's own tests pass: it reads back the tables as they were written, predicts, judges and runs a project.
+// Tests with pandas, xarray and scikit-learn are skipped if these are missing, unless DOUBLETAKE_REQUIRE_SCIPY=1.
 func TestPackage(t *testing.T) {
 	longtest.Skip(t, "builds the program")
 
-	p := python(t, "numpy", "python3-numpy")
+	interpreter := python(t, "numpy", "python3-numpy")
 	dir := t.TempDir()
 	writeTables(t, dir)
 	writeProject(t, dir)
@@ -230,163 +241,154 @@ func TestPackage(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
 
-	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
-	c.Dir = "testdata"
-	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t))
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	} else if !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") &&
-		os.Getenv("DOUBLETAKE_REQUIRE_SCIPY") == "1" {
-		t.Fatalf("%s", out)
+	tests := exec.Command(interpreter, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
+	tests.Dir = "testdata"
+	tests.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t))
+	output, err := tests.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	assert.Contains(t, string(output), "OK")
+
+	if os.Getenv("DOUBLETAKE_REQUIRE_SCIPY") == "1" {
+		assert.NotContains(t, string(output), "skipped")
 	}
 }
 
-// The notebooks run in a folder of their own: one from raw files to a figure, one with models of others.
+// The notebook that goes from raw files to a figure runs, and prints what it shows.
 func TestNotebook(t *testing.T) {
-	notebook(t, "notebook.ipynb", `"image/png"`,
+	testNotebook(t, "notebook.ipynb", `"image/png"`,
 		`triplets; alpha_deg [deg], u_inf_m_s [m/s], lift_n_1 [N]`, `% of the held-out values are inside`)
 }
 
+// The notebook that judges models of others runs, and prints what it shows.
 func TestJudgeNotebook(t *testing.T) {
-	notebook(t, "judge.ipynb", "879 pairs of 8 propellers", "<Judgement: propeller, 8 groups held out",
+	testNotebook(t, "judge.ipynb", "879 pairs of 8 propellers", "<Judgement: propeller, 8 groups held out",
 		"and 89 ± 11", "and 95 ± 4", // shares that docs/judge.md has
 		"propeller=8  calibrated  error 0.")
 }
 
-// notebook runs a notebook of docs, with the data of the propeller stand where the sources have them; its
-// outputs have the texts wanted.
-func notebook(t *testing.T, name string, wanted ...string) {
+// testNotebook runs a notebook of docs in a folder of its own, beside the data of the propeller stand. The notebook must
+// print the same as its committed form shows, apart from digits, which depend on the kernels and the clock. Its outputs
+// must contain the wanted texts.
+func testNotebook(t *testing.T, name string, wanted ...string) {
 	t.Helper()
 
 	if os.Getenv("DOUBLETAKE_LONG") == "" && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
 		t.Skip("simulates and runs a campaign; DOUBLETAKE_LONG=1 runs it")
 	}
 
-	const p = "/usr/bin/python3" // the kernel of Debian's python3-ipykernel is this Python
-	if exec.Command(p, "-c", "import nbconvert, ipykernel, matplotlib, numpy").Run() != nil {
-		absent(t, "DOUBLETAKE_REQUIRE_JUPYTER", "%s has no nbconvert (apt-get install jupyter-nbconvert python3-ipykernel "+
-			"python3-matplotlib python3-numpy)", p)
+	const interpreter = "/usr/bin/python3" // the kernel of Debian's python3-ipykernel is this Python
+	if exec.Command(interpreter, "-c", "import nbconvert, ipykernel, matplotlib, numpy").Run() != nil {
+		skipWithout(t, "DOUBLETAKE_REQUIRE_JUPYTER", "%s has no nbconvert (apt-get install jupyter-nbconvert "+
+			"python3-ipykernel python3-matplotlib python3-numpy)", interpreter)
 	}
 
 	here, err := os.Getwd()
 	require.NoError(t, err)
 
 	root := filepath.Join(here, "..", "..")
-	source, dir := filepath.Join(root, "docs", name), filepath.Join(t.TempDir(), "docs")
+	source := filepath.Join(root, "docs", name)
 	stand := filepath.Join("examples", "propeller-stand")
+	folder := t.TempDir()
+	docs := filepath.Join(folder, "docs")
+	committed := testfile.Read(t, source)
+	require.NoError(t, os.CopyFS(filepath.Join(folder, stand), os.DirFS(filepath.Join(root, stand))))
+	require.NoError(t, os.MkdirAll(docs, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(docs, name), committed, 0o644))
 
-	b, err := os.ReadFile(source)
-	if err == nil {
-		err = os.CopyFS(filepath.Join(dir, "..", stand), os.DirFS(filepath.Join(root, stand)))
-	}
-
-	require.NoError(t, errors.Join(err, os.MkdirAll(dir, 0o755)))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
-
-	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
-		"--ExecutePreprocessor.record_timing=False",
-		"--output", "out.ipynb", name)
-	c.Dir = dir
-	c.Env = append(os.Environ(), "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t), "HOME="+dir,
+	execute := exec.Command(interpreter, "-m", "nbconvert", "--to", "notebook", "--execute",
+		"--ExecutePreprocessor.timeout=500", "--ExecutePreprocessor.record_timing=False", "--output", "out.ipynb", name)
+	execute.Dir = docs
+	execute.Env = append(os.Environ(), "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t), "HOME="+docs,
 		"PYTHONDONTWRITEBYTECODE=1")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	output, err := execute.CombinedOutput()
+	require.NoError(t, err, "%s", output)
 
-	executed := testfile.Read(t, filepath.Join(dir, "out.ipynb"))
-
-	// Its outputs are those of this run, but for digits, which belong to the kernels and the clock.
-	if now, shown := printed(t, executed), printed(t, b); *update {
+	executed := testfile.Read(t, filepath.Join(docs, "out.ipynb"))
+	if *update {
 		require.NoError(t, os.WriteFile(source, executed, 0o644))
-	} else if now != shown {
-		t.Errorf("docs/%s shows\n%s\nits run prints\n%s\nrenew it with -update", name, shown, now)
+	} else {
+		assert.Equal(t, printedBy(t, executed), printedBy(t, committed), "docs/%s: what its run prints, and what it shows; "+
+			"-update writes it anew", name)
 	}
 
-	for _, want := range wanted {
-		assert.True(t, bytes.Contains(executed, []byte(want)), "no output of docs/%s has %s", name, want)
+	for _, text := range wanted {
+		assert.True(t, bytes.Contains(executed, []byte(text)), "an output of docs/%s must contain %s", name, text)
 	}
 }
 
-// printed is what the cells of a notebook print, without digits.
-func printed(t *testing.T, notebook []byte) string {
+// printedBy returns what the cells of a notebook print, with a sign in the place of each number.
+func printedBy(t *testing.T, notebook []byte) string {
 	t.Helper()
 
-	var n struct {
+	var content struct {
 		Cells []struct {
 			Outputs []struct{ Text []string }
 		}
 	}
-	require.NoError(t, json.Unmarshal(notebook, &n))
+	require.NoError(t, json.Unmarshal(notebook, &content))
 
-	var b strings.Builder
-	for _, c := range n.Cells {
-		for _, o := range c.Outputs {
-			b.WriteString(strings.Join(o.Text, ""))
+	var printed strings.Builder
+	for _, cell := range content.Cells {
+		for _, output := range cell.Outputs {
+			printed.WriteString(strings.Join(output.Text, ""))
 		}
 	}
 
-	return regexp.MustCompile(`[-+.0-9e]*[0-9]`).ReplaceAllString(b.String(), "#")
+	return regexp.MustCompile(`[-+.0-9e]*[0-9]`).ReplaceAllString(printed.String(), "#")
 }
 
-// Two wheels of the same program are equal; the program in it is executable.
+// Two wheels of the same program have the same bytes, and the program in them is executable.
 func TestWheel(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "pipeline")
 	require.NoError(t, os.WriteFile(binary, []byte("a program"), 0o755))
 
-	one, two := wheel(t, filepath.Join(dir, "1"), binary), wheel(t, filepath.Join(dir, "2"), binary)
-
+	path := wheel(t, filepath.Join(dir, "first"), binary)
 	const name = "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
-	assert.Equal(t, name, filepath.Base(one), "the wheel is called %s", one)
+	assert.Equal(t, name, filepath.Base(path))
 
-	a, err1 := os.ReadFile(one)
+	content := testfile.Read(t, path)
+	again := testfile.Read(t, wheel(t, filepath.Join(dir, "second"), binary))
+	assert.True(t, bytes.Equal(content, again), "two wheels of the same program must have the same bytes")
 
-	b, err2 := os.ReadFile(two)
-	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(a, b) {
-		t.Errorf("two wheels of the same program differ, %v", err)
-	}
-
-	z, err := zip.NewReader(bytes.NewReader(a), int64(len(a)))
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 
-	for _, f := range z.File {
-		want := uint32(0o100644)
+	for _, f := range archive.File {
+		want := os.FileMode(0o644)
 		if strings.HasSuffix(f.Name, "/scripts/pipeline") {
-			want = 0o100755
+			want = 0o755
 		}
 
-		assert.Equal(t, want, f.ExternalAttrs>>16, "%s has mode", f.Name)
+		assert.Equal(t, want, f.Mode(), "mode of %s", f.Name)
 	}
 }
 
 // The wheel and the archive for Windows have the program under the name that Windows runs.
 func TestWheelForWindows(t *testing.T) {
 	dir := t.TempDir()
-
-	binary, plain := filepath.Join(dir, "pipeline"), filepath.Join(dir, "plain.zip")
+	binary := filepath.Join(dir, "pipeline")
+	plain := filepath.Join(dir, "plain.zip")
 	require.NoError(t, os.WriteFile(binary, []byte("a program"), 0o644))
 
 	args := []string{"-version", "1.2", "-platform", "windows/amd64", "-binary", binary, "-o", dir, "-zip", plain}
 	require.NoError(t, run(args, io.Discard))
 
-	for name, member := range map[string]string{
+	for path, name := range map[string]string{
 		plain: "pipeline.exe",
 		filepath.Join(dir, "doubletake-1.2-py3-none-win_amd64.whl"): "doubletake-1.2.data/scripts/pipeline.exe",
 	} {
-		z, err := zip.OpenReader(name)
+		archive, err := zip.OpenReader(path)
 		require.NoError(t, err)
-		defer z.Close()
+		defer archive.Close()
 
-		f, err := z.Open(member)
+		content, err := fs.ReadFile(archive, name)
 		require.NoError(t, err)
-
-		if b, err := io.ReadAll(f); err != nil || string(b) != "a program" {
-			t.Errorf("%s: %q, %v", name, b, err)
-		}
+		assert.Equal(t, "a program", string(content), path)
 	}
 }
 
-// wheel makes a wheel of a program in dir and returns its path.
+// wheel makes a wheel of a program in a folder and returns its path.
 func wheel(t *testing.T, dir, binary string) string {
 	t.Helper()
 
@@ -404,7 +406,7 @@ func wheel(t *testing.T, dir, binary string) string {
 func TestWheelInstalls(t *testing.T) {
 	longtest.Skip(t, "makes a virtual environment")
 
-	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
+	interpreter := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
 	dir := t.TempDir()
 	name := wheel(t, dir, program(t))
 	env := filepath.Join(dir, "env")
@@ -420,44 +422,49 @@ assert runs.model("wing/b3").predict([1, 3]).mean.shape == (1, 1)
 `
 
 	for _, args := range [][]string{
-		{p, "-m", "venv", "--system-site-packages", env}, // numpy is the system's
+		{interpreter, "-m", "venv", "--system-site-packages", env}, // numpy is the system's
 		{filepath.Join(env, "bin/pip"), "install", "--no-index", "--disable-pip-version-check", name},
 		{filepath.Join(env, "bin/pipeline"), "version"},
 		{filepath.Join(env, "bin/python"), "-c", script},
 		{filepath.Join(env, "bin/pip"), "uninstall", "--yes", "doubletake"},
 	} {
-		c := exec.Command(args[0], args[1:]...)
-		c.Dir = dir
-		c.Env = append(os.Environ(), "PATH=/usr/bin:/bin", "PYTHONNOUSERSITE=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", args, err, out)
-		}
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH=/usr/bin:/bin", "PYTHONNOUSERSITE=1")
+		output, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%q: %s", args, output)
 	}
 
-	if _, err := os.Stat(filepath.Join(env, "bin/pipeline")); err == nil {
-		t.Error("uninstall leaves the program")
-	}
+	assert.NoFileExists(t, filepath.Join(env, "bin/pipeline"), "after it was uninstalled")
 }
 
 var update = flag.Bool("update", false, "write the notebooks anew")
 
-// What cannot be built is refused before anything is written.
+// Arguments that cannot be used are refused, and nothing is written.
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {
+		name string
 		args []string
 		want string
 	}{
-		{[]string{"-version", "v1.2"}, `-version: expected a version such as 1.2.0 or 1.3.0.dev1, found "v1.2"`},
 		{
+			"version",
+			[]string{"-version", "v1.2"},
+			`-version: expected a version such as 1.2.0 or 1.3.0.dev1, found "v1.2"`,
+		},
+		{
+			"platform",
 			[]string{"-platform", "plan9/386"},
 			`-platform: expected one of darwin/arm64, linux/amd64, linux/arm64, windows/amd64, found "plan9/386"`,
 		},
-		{[]string{"-binary", "/nowhere"}, "no such file"},
+		{"no program", []string{"-binary", "/nowhere"}, "no such file"},
+		{"no licence", []string{"-binary", os.Args[0], "/nowhere"}, "no such file"},
 	} {
-		if err := run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)); c.want == "" {
-			assert.NoError(t, err)
-		} else {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "dist")
+			err := run(append([]string{"-o", dir}, c.args...), io.Discard)
 			assert.ErrorContains(t, err, c.want)
-		}
+			assert.NoDirExists(t, dir)
+		})
 	}
 }
