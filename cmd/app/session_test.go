@@ -72,7 +72,7 @@ func TestSession(t *testing.T) {
 // after a result changed on disk: another network in a folder, and a second split that makes a name ambiguous. Expected
 // answers come from the command alone.
 func TestSessionAnswersAsCommand(t *testing.T) {
-	whole, _ := leftAlone(t)
+	whole, _ := undisturbedRun(t)
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
 	t.Chdir(dir)

@@ -11,7 +11,7 @@ import (
 // Every command that takes a RESULT lists what there is if nothing has the name, the nearest name first, and ends with
 // the status of wrong input. The folders have the splits that the run made; the names are misspelt by one letter.
 func TestUnknownResults(t *testing.T) {
-	whole, _ := leftAlone(t)
+	whole, _ := undisturbedRun(t)
 	t.Chdir(whole)
 
 	for form, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestUnknownResults(t *testing.T) {
 
 // Commands that take an outcome list the outcomes, with the nearest name.
 func TestUnknownOutcomes(t *testing.T) {
-	whole, _ := leftAlone(t)
+	whole, _ := undisturbedRun(t)
 	t.Chdir(whole)
 
 	for _, line := range []string{
