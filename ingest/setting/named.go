@@ -1,5 +1,7 @@
 package setting
 
+import "doubletake/ingest/condition"
+
 // NamedNumber is one entry of a mapping from names to numbers, in the order in which the user wrote them.
 type NamedNumber struct {
 	Name  string
@@ -28,4 +30,15 @@ func ByName(list []NamedString) map[string]string {
 	}
 
 	return values
+}
+
+// Tolerances returns the tolerances of conditions by their names. A text that is not a tolerance gives the tolerance 0:
+// who decodes settings checks the texts.
+func Tolerances(list []NamedString) map[string]condition.Tolerance {
+	tolerances := map[string]condition.Tolerance{}
+	for _, tolerance := range list {
+		tolerances[tolerance.Name], _ = condition.ParseTolerance(tolerance.Value)
+	}
+
+	return tolerances
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"doubletake/dsp/balance"
 	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
@@ -47,6 +48,7 @@ func findFiles(exp plan.Experiment, sim simulatestage.Result) (*Recordings, erro
 // findMeasured finds the raw files that the configuration names, except recordings of the background and recordings
 // without wind. It reads the tables of conditions and of microphones and the pattern of file names.
 func (r *Recordings) findMeasured(exp plan.Experiment) error {
+	r.tares = &balance.Tares{Campaign: &r.Ingest, Project: exp.Project()}
 	globs := r.Ingest.Files
 	if r.Ingest.Table != nil {
 		globs = r.Ingest.Table.File
@@ -63,7 +65,7 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 	all = removeNames(all, isTable)
 	files = removeNames(files, isTable)
 	r.warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool {
-		return isTable(warning.Path) || r.isTare(warning.Path)
+		return isTable(warning.Path) || r.tares.Is(warning.Path)
 	})
 	if s := r.Ingest.Sidecar; s != nil {
 		r.sidecar = s.Values
@@ -80,19 +82,23 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 		return exp.Located("ingest", err)
 	}
 
-	files, err = r.takeTarePatterns(exp, files)
+	files, err = r.tares.TakePatterns(files)
 	if err != nil {
-		return err
+		return exp.Located("ingest", err)
 	}
 
 	if err := r.readTable(exp, all); err != nil {
 		return err
 	}
 
-	files, err = r.takeTares(exp, all, files)
+	files, named, err := r.tares.TakeNamed(r.Table, all, files)
 	if err != nil {
 		return err
 	}
+
+	r.warnings = slices.DeleteFunc(r.warnings, func(warning ingest.Warning) bool {
+		return named[filepath.ToSlash(warning.Path)]
+	})
 
 	r.callSimulated(files, exp.File.Has(exp.Key+".ingest.data"))
 	r.Files = nil
@@ -142,7 +148,7 @@ func (r *Recordings) readTable(exp plan.Experiment, recordings []string) error {
 	table, err := campaign.ReadLog(exp.File.Resolve(r.Ingest.Conditions), campaign.LogOptions{
 		Files: recordings, Columns: setting.ByName(log.Columns), Ignore: log.Ignore,
 		Missing: slices.Concat(r.Ingest.Missing, log.Missing),
-		Names:   append(exp.Roles().Names(), tareColumns(&r.Ingest)...), Decimal: campaign.DecimalSigns[log.Decimal],
+		Names:   append(exp.Roles().Names(), r.tares.Columns()...), Decimal: campaign.DecimalSigns[log.Decimal],
 		Units: setting.ByName(r.Ingest.Units), IsName: namesThings(exp), Spellings: r.Roles.Spellings,
 	})
 	if err != nil {

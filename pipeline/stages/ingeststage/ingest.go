@@ -5,6 +5,7 @@ package ingeststage
 
 import (
 	"doubletake/dsp"
+	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
@@ -61,9 +62,9 @@ type Recordings struct {
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool           // the tasks of stage simulate write the files
 
-	tares          map[string][]tareRecording // recordings without wind, by their pattern
-	sidecar        []setting.NamedString      // conditions, and the names of their values in sidecars
-	channelsListed bool                       // the channels used are the channels with a row in the table of microphones
+	tares          *balance.Tares        // finds recordings without wind; nil for simulated recordings
+	sidecar        []setting.NamedString // conditions, and the names of their values in sidecars
+	channelsListed bool                  // the channels used are the channels with a row in the table of microphones
 	warnings       []ingest.Warning
 }
 

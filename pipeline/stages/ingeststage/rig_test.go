@@ -63,22 +63,3 @@ func TestMicrophones(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
-
-// Recordings without wind are found as recordings are, first in the folder of the run.
-func TestLocate(t *testing.T) {
-	r, files := &Recordings{Source: &Source{}}, []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
-	for _, c := range [][3]string{
-		{"off1", "a", "a/off1.csv"},
-		{"b/off1.csv", "a", "b/off1.csv"},
-		{"null_a", "a", "zero/Null_A.csv"},
-		{"none", "a", "none"},
-		{" c.csv ", "a", "c.csv"},
-	} {
-		text, err := r.locate(tareCell{c[0], c[1]}, "line 2", files)
-		require.NoError(t, err)
-		assert.Equal(t, c[2], text, "%v", c)
-	}
-
-	_, err := r.locate(tareCell{"off1", "zero"}, "line 2", files)
-	assert.ErrorContains(t, err, `line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
-}

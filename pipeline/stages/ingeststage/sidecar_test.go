@@ -7,9 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"doubletake/ingest/campaign"
-	"doubletake/ingest/condition"
 )
 
 // The numbers at the top of the file next to a recording are its conditions; all
@@ -69,45 +66,8 @@ func TestSidecars(t *testing.T) {
 	}
 }
 
-// The table of conditions names the recording without wind of each run.
-func TestOwnTare(t *testing.T) {
-	row := func(line int, tare string) campaign.ConditionRow {
-		return campaign.ConditionRow{
-			Line: line, File: "a.csv", States: []condition.Condition{{Column: "tare", Name: tare, IsName: true}},
-		}
-	}
-	c := &campaign.Conditions{
-		Path: "c.csv", Labels: []string{"tare"},
-		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
-	}
-
-	text, err := ownTare("tare", c, "a.csv")
-	require.NoError(t, err)
-	assert.Equal(t, "off1.csv", text, "own")
-
-	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
-		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
-	}
-	for _, c := range []struct {
-		table *campaign.Conditions
-		want  string
-	}{
-		{nil, "a.csv: expected a table of conditions with the column tare, found none"},
-		{&campaign.Conditions{Path: "c.csv"}, "c.csv: expected a column tare"},
-		{
-			table(row(2, " ")),
-			"c.csv: line 2, column tare: expected the recording without wind of a.csv, found an empty cell",
-		},
-		{
-			table(row(2, "off1.csv"), row(3, "off2.csv")),
-			`c.csv: line 3, column tare: expected "off1.csv", as for the other intervals of a.csv, found "off2.csv"`,
-		},
-	} {
-		_, err := ownTare("tare", c.table, "a.csv")
-		assert.ErrorContains(t, err, c.want)
-	}
-
-	// Recordings without wind may be among the files and are none of the campaign.
+// Recordings without wind may be among the files and are none of the campaign.
+func TestTaresAmongFiles(t *testing.T) {
 	files := map[string]string{
 		"a.csv": "Fx\n1\n2\n", "off1.csv": "Fx\n1\n2\n",
 		"c.txt": "file,alpha_deg,tare\na.csv,3,off1.csv\n",

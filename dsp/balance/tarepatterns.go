@@ -1,4 +1,4 @@
-package ingeststage
+package balance
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/pipeline/stages/plan"
 )
 
 // This file finds the recordings without wind of a pattern: tare: {file: "tare1_m{mounting:text}_u{u_inf_m_s}.txt"}.
@@ -29,33 +28,34 @@ func isPattern(name string) bool { return strings.Contains(name, "{") }
 // patternField matches a field of a pattern.
 var patternField = regexp.MustCompile(`\{[^}]*\}`)
 
-// takeTarePatterns finds the recordings without wind of the patterns that the configuration names. It returns files
+// TakePatterns finds the recordings without wind of the patterns that the settings name. It returns files
 // without these recordings, because they are not measurements of the campaign.
-func (r *Recordings) takeTarePatterns(exp plan.Experiment, files []string) ([]string, error) {
-	r.tares = map[string][]tareRecording{}
-	if r.Ingest.Balance == nil || r.Ingest.Balance.Tare == nil || r.Ingest.Balance.Tare.Column != "" {
+func (t *Tares) TakePatterns(files []string) ([]string, error) {
+	t.recordings = map[string][]tareRecording{}
+	tare := t.settings()
+	if tare == nil || tare.Column != "" {
 		return files, nil
 	}
 
-	tare := r.Ingest.Balance.Tare
 	for key, text := range map[string]string{"file": tare.File, "after": tare.Closing} {
 		if !isPattern(text) {
 			continue
 		}
 
-		recordings, err := findTareRecordings(text, exp.File.Dir)
+		recordings, err := findTareRecordings(text, t.Project.Dir)
 		if err != nil {
-			return nil, exp.Errorf("ingest.balance.tare."+key, "%v", err)
+			return nil, setting.Errorf("balance.tare."+key, "%v", err)
 		}
 
-		r.tares[text] = recordings
-		files = removeNames(files, func(file string) bool {
-			return slices.ContainsFunc(recordings, func(t tareRecording) bool { return t.name == file })
-		})
+		t.recordings[text] = recordings
+		isTare := func(file string) bool {
+			return slices.ContainsFunc(recordings, func(own tareRecording) bool { return own.name == file })
+		}
+		files = slices.DeleteFunc(slices.Clone(files), isTare)
 	}
 
 	if len(files) == 0 {
-		return nil, exp.Errorf("ingest.files", "every recording is one without wind")
+		return nil, setting.Errorf("files", "every recording is one without wind")
 	}
 
 	return files, nil
@@ -92,14 +92,14 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 
 // tareOf returns the recording without wind of a pattern whose name states the conditions of a file. It returns an
 // error if there is none, or if there are several.
-func (r *Recordings) tareOf(file *File, pattern string) (string, error) {
+func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (string, error) {
 	var found []string
-	for _, tare := range r.tares[pattern] {
+	for _, tare := range t.recordings[pattern] {
 		isOwn := true
-		for _, known := range file.known {
-			fits, err := r.states(known, tare.stated)
+		for _, values := range known {
+			fits, err := t.states(values, tare.stated)
 			if err != nil {
-				return "", fault.At(file.Name, "", "a condition of the recordings, as the fields of "+pattern, err.Error(), "")
+				return "", fault.At(file, "", "a condition of the recordings, as the fields of "+pattern, err.Error(), "")
 			}
 
 			isOwn = isOwn && fits
@@ -113,19 +113,19 @@ func (r *Recordings) tareOf(file *File, pattern string) (string, error) {
 	const want = "one recording without wind with the conditions of this file"
 	switch len(found) {
 	case 0:
-		return "", fault.At(file.Name, "", want, "none with a name like "+strconv.Quote(pattern),
+		return "", fault.At(file, "", want, "none with a name like "+strconv.Quote(pattern),
 			"correct its name, or exclude the file")
 	case 1:
 		return found[0], nil
 	}
 
-	return "", fault.At(file.Name, "", want, fault.Quoted(found), "state in the pattern what tells them apart")
+	return "", fault.At(file, "", want, fault.Quoted(found), "state in the pattern what tells them apart")
 }
 
 // states reports whether the conditions of a run agree with the conditions that a name states. It returns an error if
 // the run does not have one of them.
-func (r *Recordings) states(known condition.Values, stated []condition.Condition) (bool, error) {
-	tolerances := plan.Tolerances(r.Ingest.Tolerances)
+func (t *Tares) states(known condition.Values, stated []condition.Condition) (bool, error) {
+	tolerances := setting.Tolerances(t.Campaign.Tolerances)
 	for _, cond := range stated {
 		number, isNumber := known.Numbers[cond.Column]
 		name, isName := known.Names[cond.Column]
@@ -140,7 +140,7 @@ func (r *Recordings) states(known condition.Values, stated []condition.Condition
 			}
 		case isNumber:
 			value := cond.Value
-			if conversion, isConverted := r.Convert[cond.Column]; isConverted {
+			if conversion, isConverted := t.Convert[cond.Column]; isConverted {
 				value = conversion.Apply(value)
 			}
 
@@ -165,13 +165,13 @@ func textOfCondition(cond condition.Condition) string {
 }
 
 // tareName returns the name of a recording without wind of a file. name is the file or the pattern that the
-// configuration names, or a column of the table of conditions.
-func (r *Recordings) tareName(file *File, tare *setting.Tare, name string) (string, error) {
+// settings name, or a column of the table of conditions.
+func (t *Tares) tareName(file string, rows *campaign.Conditions, known condition.Rows, name string) (string, error) {
 	switch {
-	case tare.Column != "":
-		return ownTare(name, file.Rows, file.Name)
+	case t.settings().Column != "":
+		return ownTare(name, rows, file)
 	case isPattern(name):
-		return r.tareOf(file, name)
+		return t.tareOf(file, known, name)
 	}
 
 	return name, nil

@@ -1,0 +1,260 @@
+package balance
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
+)
+
+// Tares finds the recordings without wind of a campaign's runs.
+type Tares struct {
+	Campaign   *setting.Campaign
+	Project    setting.Project
+	Convert    map[string]units.Named     // conversions of conditions that names of files state
+	recordings map[string][]tareRecording // by the pattern that finds them
+}
+
+// settings returns the settings of the recordings without wind, or nil if there are none.
+func (t *Tares) settings() *setting.Tare {
+	if t.Campaign.Balance == nil {
+		return nil
+	}
+
+	return t.Campaign.Balance.Tare
+}
+
+// Is reports whether the settings name a file as the recording without wind.
+func (t *Tares) Is(file string) bool {
+	tare := t.settings()
+	return tare != nil && filepath.Clean(tare.File) == filepath.Clean(file)
+}
+
+// ownTare returns the recording without wind that a column of the table of conditions names for a file. All rows of the
+// file must name the same one. conds are these rows.
+func ownTare(column string, conds *campaign.Conditions, name string) (string, error) {
+	if conds == nil {
+		return "", fault.At(name, "", "a table of conditions with the column "+column, "none", "")
+	}
+
+	if !slices.Contains(conds.Labels, column) {
+		return "", fault.At(conds.Path, "", "a column "+column+" with the names of recordings without wind",
+			"columns of text: "+strings.Join(conds.Labels, ", "), "")
+	}
+
+	own := ""
+	for i, r := range conds.Rows {
+		cell, _ := r.Name(column)
+		cell = strings.TrimSpace(cell)
+		place := fmt.Sprintf("line %d, column %s", r.Line, column)
+		if cell == "" {
+			return "", fault.At(conds.Path, place, "the recording without wind of "+name, "an empty cell", "")
+		}
+
+		if i > 0 && cell != own {
+			return "", fault.At(conds.Path, place, fmt.Sprintf("%q, as for the other intervals of %s", own, name),
+				strconv.Quote(cell), "")
+		}
+
+		own = cell
+	}
+
+	return own, nil
+}
+
+// Columns returns the columns of the table of conditions that name the recordings without wind, or nil if there are
+// none.
+func (t *Tares) Columns() []string {
+	tare := t.settings()
+	if tare == nil || tare.Column == "" {
+		return nil
+	}
+
+	return withoutEmpty([]string{tare.Column, tare.Closing})
+}
+
+// tareCell is what a row of a recording states about a recording without wind.
+type tareCell struct {
+	name   string
+	folder string // of the row's recording
+}
+
+// TakeNamed replaces the names of recordings without wind in the table of conditions by their paths. recordings are all
+// files that were found, files the ones that are measurements. TakeNamed returns files without the recordings without
+// wind, and the paths of these. A name in the table is a path from the folder of the project or of the recording, or a
+// file name without folder and ending. table may be nil. TakeNamed returns a *fault.Error about a name without a file.
+func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string) (rest []string, tares map[string]bool,
+	err error,
+) {
+	columns := t.Columns()
+	if columns == nil || table == nil {
+		return files, nil, nil
+	}
+
+	near := filesNear(t.Project.Dir, recordings)
+	located := map[tareCell]string{}
+	tares = map[string]bool{}
+	measured := map[string]bool{}
+	for i, meant := range table.FilesOf(recordings) {
+		if len(meant) == 0 {
+			continue
+		}
+
+		row := table.Rows[i]
+		folder := path.Dir(filepath.ToSlash(recordings[meant[0]]))
+		measured[path.Base(filepath.ToSlash(row.File))] = true
+		for k := range row.States {
+			cond := &row.States[k]
+			if !cond.IsName || !slices.Contains(columns, cond.Column) {
+				continue
+			}
+
+			cell := tareCell{name: cond.Name, folder: folder}
+			if located[cell] == "" {
+				place := fmt.Sprintf("line %d, column %s", row.Line, cond.Column)
+				located[cell], err = t.tarePath(cell, place, near)
+				if err != nil {
+					return nil, nil, err
+				}
+			}
+
+			cond.Name = located[cell]
+			tares[cond.Name] = true
+		}
+	}
+
+	isTare := func(p string) bool {
+		s := filepath.ToSlash(p)
+		return tares[s] && !measured[path.Base(s)]
+	}
+
+	return slices.DeleteFunc(slices.Clone(files), isTare), tares, nil
+}
+
+// filesNear lists the recordings, and the files in a folder and up to two levels below it.
+func filesNear(dir string, recordings []string) []string {
+	var near []string
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		names, _, _, _ := campaign.Find([]string{pattern}, nil, dir) // an error means that no file matches
+		near = append(near, names...)
+	}
+
+	return withoutEmpty(slices.Concat(near, recordings))
+}
+
+// tarePath returns the path of a recording without wind that a cell of the table names, and an error if there is no
+// such file. place describes the cell for messages, and files are the paths that may be meant.
+func (t *Tares) tarePath(cell tareCell, place string, files []string) (string, error) {
+	tare, err := t.locate(cell, place, files)
+	if err != nil {
+		return "", err
+	}
+
+	if _, err := os.Stat(t.Project.Resolve(tare)); err != nil {
+		return "", fault.At(t.Campaign.Conditions, place, "a recording without wind", fmt.Sprintf("no file %q", cell.name),
+			"write its path")
+	}
+
+	return tare, nil
+}
+
+// locate finds the path of a recording without wind among files. Files in the folder of the run win over others. If no
+// file has the name, locate returns the name. If several have it, it returns an error.
+func (t *Tares) locate(cell tareCell, place string, files []string) (string, error) {
+	var found []string
+	for _, i := range campaign.FilesOf([]string{strings.TrimSpace(cell.name)}, files)[0] {
+		found = append(found, files[i])
+	}
+
+	isElsewhere := func(f string) bool { return path.Dir(f) != cell.folder }
+	beside := slices.DeleteFunc(slices.Clone(found), isElsewhere)
+	if len(beside) > 0 {
+		found = beside
+	}
+
+	switch len(found) {
+	case 0:
+		return cell.name, nil
+	case 1:
+		return found[0], nil
+	}
+
+	err := fmt.Errorf("expected one recording without wind, found %q and %q", found[0], found[1])
+
+	return "", &fault.Error{Path: t.Campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
+}
+
+// Of returns the names of the recordings without wind of a file: none, one, or one before the runs and one after them.
+// rows are the file's rows of the table of conditions, known the conditions of its runs.
+func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
+	tare := t.settings()
+	if tare == nil {
+		return nil, nil
+	}
+
+	var names []string
+	for _, name := range withoutEmpty([]string{tare.File, tare.Column, tare.Closing}) {
+		own, err := t.tareName(file, rows, known, name)
+		if err != nil {
+			return nil, err
+		}
+
+		names = append(names, own)
+	}
+
+	return names, nil
+}
+
+// Shares returns the place of each file's runs between its two recordings without wind: near 0 after the first, near 1
+// before the second, and 0 if no drift is taken out. files are the rows of each file. The rows of the table that name
+// the same two recordings are taken to be equally spaced in time: the first recording without wind was made one step
+// before their first row, the second one step after their last. A file with several rows is placed by its first row.
+func (t *Tares) Shares(table *campaign.Conditions, files []*campaign.Conditions) []float64 {
+	shares := make([]float64, len(files))
+	tare := t.settings()
+	if tare == nil || tare.Drift == "" {
+		return shares
+	}
+
+	columns := t.Columns()
+	lines := map[string][]int{} // line numbers of the rows, by the recordings without wind that they name
+	if tare.Drift == "linear" {
+		for _, row := range table.Rows {
+			names := namesIn(row, columns)
+			lines[names] = append(lines[names], row.Line)
+		}
+	}
+
+	for i, rows := range files {
+		if tare.Drift == "mean" {
+			shares[i] = 0.5
+			continue
+		}
+
+		own := rows.Rows[0]
+		same := lines[namesIn(own, columns)]
+		shares[i] = float64(own.Line-same[0]+1) / float64(same[len(same)-1]-same[0]+2)
+	}
+
+	return shares
+}
+
+// namesIn returns the names that a row states in columns as one text, which can be compared.
+func namesIn(row campaign.ConditionRow, columns []string) string {
+	names := ""
+	for _, c := range columns {
+		name, _ := row.Name(c)
+		names += strconv.Quote(name)
+	}
+
+	return names
+}

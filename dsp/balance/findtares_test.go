@@ -1,0 +1,71 @@
+package balance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+)
+
+// Recordings without wind are found as recordings are, first in the folder of the run.
+func TestLocate(t *testing.T) {
+	finder := &Tares{Campaign: &setting.Campaign{}}
+	files := []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
+	for _, c := range [][3]string{
+		{"off1", "a", "a/off1.csv"},
+		{"b/off1.csv", "a", "b/off1.csv"},
+		{"null_a", "a", "zero/Null_A.csv"},
+		{"none", "a", "none"},
+		{" c.csv ", "a", "c.csv"},
+	} {
+		text, err := finder.locate(tareCell{c[0], c[1]}, "line 2", files)
+		require.NoError(t, err)
+		assert.Equal(t, c[2], text, "%v", c)
+	}
+
+	_, err := finder.locate(tareCell{"off1", "zero"}, "line 2", files)
+	assert.ErrorContains(t, err, `line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
+}
+
+// The table of conditions names the recording without wind of each run.
+func TestOwnTare(t *testing.T) {
+	row := func(line int, tare string) campaign.ConditionRow {
+		return campaign.ConditionRow{
+			Line: line, File: "a.csv", States: []condition.Condition{{Column: "tare", Name: tare, IsName: true}},
+		}
+	}
+	c := &campaign.Conditions{
+		Path: "c.csv", Labels: []string{"tare"},
+		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
+	}
+
+	text, err := ownTare("tare", c, "a.csv")
+	require.NoError(t, err)
+	assert.Equal(t, "off1.csv", text, "own")
+
+	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
+		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
+	}
+	for _, c := range []struct {
+		table *campaign.Conditions
+		want  string
+	}{
+		{nil, "a.csv: expected a table of conditions with the column tare, found none"},
+		{&campaign.Conditions{Path: "c.csv"}, "c.csv: expected a column tare"},
+		{
+			table(row(2, " ")),
+			"c.csv: line 2, column tare: expected the recording without wind of a.csv, found an empty cell",
+		},
+		{
+			table(row(2, "off1.csv"), row(3, "off2.csv")),
+			`c.csv: line 3, column tare: expected "off1.csv", as for the other intervals of a.csv, found "off2.csv"`,
+		},
+	} {
+		_, err := ownTare("tare", c.table, "a.csv")
+		assert.ErrorContains(t, err, c.want)
+	}
+}
