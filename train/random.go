@@ -22,7 +22,7 @@ func streamSeed(seed, stream uint64) uint64 {
 	return mix(mix(seed+0x9E3779B97F4A7C15) + stream*0xD1342543DE82EF95)
 }
 
-// mix is the last step of splitmix64: a bijection that spreads every bit of z.
+// mix applies the last step of splitmix64: a bijection that spreads every bit of z.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB

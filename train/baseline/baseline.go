@@ -33,8 +33,8 @@ type Predictor interface {
 	Predict(ctx context.Context, x []float64) (*Prediction, error)
 }
 
-// Prediction holds a method's predictions at N conditions, N×Out each,
-// row-major, in the outcomes' own units (variances in unit²).
+// Prediction has a method's predictions at N conditions. Each slice is N×Out, row-major. Means are in the units of the
+// outcomes, and variances in their squares.
 type Prediction struct {
 	N, Out    int
 	Mu        []float64 // mean

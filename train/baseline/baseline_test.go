@@ -38,7 +38,7 @@ func toy(n int, seed uint64) triplets.Set {
 	return d
 }
 
-// settings are those of methods that learn toy in a second.
+// settings returns settings with which every method learns toy in a second.
 func settings() Settings {
 	c := train.DefaultConfig()
 	c.Epochs = 500
@@ -47,7 +47,7 @@ func settings() Settings {
 	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
 }
 
-// fitted is a method fitted in a moment.
+// fitted returns a method that is fitted in a moment.
 func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
 	t.Helper()
 
@@ -117,7 +117,7 @@ func TestMethods(t *testing.T) {
 			for i, x := range known {
 				assert.InDelta(t, 100+10*math.Sin(2*x), r.Mu[2*i], 3, "mean at x = %g", x)
 
-				// The noise alone has the variances 9 and 0.09; the epistemic part is a fraction of them here.
+				// The noise alone has the variances 9 and 0.09. The epistemic variances are smaller here.
 				for j, noise := range []float64{9, 0.09} {
 					total := r.Total[2*i+j]
 					assert.GreaterOrEqual(t, total, noise/2, "total variance of outcome %d at x = %g", j, x)
@@ -153,7 +153,7 @@ func TestPairOfCouples(t *testing.T) {
 	assert.LessOrEqual(t, share(toy(300, 1)), 0.3, "of triplets")
 }
 
-// The pair model's numbers are those of Estimate, in the outcomes' units.
+// The pair model predicts what Predict and Estimate of its network return, in the units of the outcomes.
 func TestPairIsEstimate(t *testing.T) {
 	data := toy(100, 3)
 	s := settings()
@@ -179,8 +179,8 @@ func TestPairIsEstimate(t *testing.T) {
 	}
 }
 
-// The ensemble's moments are those of the equal mixture of its members' normals: mean μ̄ and variance E[σ² + μ²] − μ̄²,
-// computed here member by member.
+// An ensemble has the mean and the variance of the equal mixture of its members' normal distributions. Expected values:
+// μ̄ and E[σ² + μ²] − μ̄², computed here member by member.
 func TestEnsembleIsMixture(t *testing.T) {
 	data := toy(60, 2)
 	s := settings()

@@ -11,8 +11,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// By hand: the values 1, 3, 5, 7 have mean 4 and the sum of squares 20 about it, the pairs' means 2 and 6 the sum 8.
-// The variance of the values is 20/3, and that of their mean (8/1)/2 = 4.
+// Expected by hand: the values 1, 3, 5 and 7 have the mean 4, and the sum of squares 20 about it. The variance of the
+// values is 20/3. The means of the pairs, 2 and 6, have the sum of squares 8, so that the variance of the mean is
+// (8/1)/2 = 4.
 func TestConstantByHand(t *testing.T) {
 	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
 	p, err := Constant{}.Fit(ctx, data, 1)

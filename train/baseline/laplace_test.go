@@ -23,8 +23,8 @@ type laplaceCase struct {
 	LastLogDet  []float64 `json:"last_logdet"`
 }
 
-// Of fewer rows than weights, and of more, the variances are those of torch's autograd and linear algebra
-// (testdata/make_laplace.py). The research tests its posteriors by the same file.
+// The variances are right with fewer rows than weights, and with more. Expected values: torch's autograd and linear
+// algebra (testdata/make_laplace.py). docs/research tests its posteriors by the same file.
 func TestLaplaceAgainstTorch(t *testing.T) {
 	var g struct {
 		Model     *train.Model
@@ -64,8 +64,8 @@ func TestLaplaceAgainstTorch(t *testing.T) {
 	}
 }
 
-// The posterior of the last layer is that of Bayesian linear regression on the activations, with the covariance
-// (Φᵀdiag(N/σ²)Φ + λI)⁻¹, here by inversion.
+// The posterior of the last layer is the posterior of Bayesian linear regression on the activations Φ. Expected values:
+// its covariance (Φᵀdiag(N/σ²)Φ + λI)⁻¹ by inversion.
 func TestLastLayerIsBayesianRegression(t *testing.T) {
 	data := toy(80, 6)
 	c := settings().Config
@@ -122,8 +122,9 @@ func TestBestLambda(t *testing.T) {
 	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "weights of zero")
 }
 
-// Three repeats of each condition make three pairs of weight one half, as each run is in two of them, and the posterior
-// counts three measurements. It is the posterior, with the same network, of one pair a condition of weight 3/2.
+// Three repeats of each condition give three pairs. Their weight is one half, because each run is in two of them, so that
+// the posterior counts three measurements. Expected: the posterior of one pair per condition with the weight 3/2, for the
+// same network.
 func TestLaplaceCountsRepeats(t *testing.T) {
 	once := toy(40, 3)
 	c := settings().Config
@@ -161,8 +162,8 @@ func TestLaplaceCountsRepeats(t *testing.T) {
 	}
 }
 
-// Among the data about 95 % of new values lie within the intervals of 95 %, of which the uncertainty of the mean is a
-// part. What the intervals say outside of the data is no promise.
+// Where there are data, about 95 % of new values lie inside the 95 % intervals, which include the uncertainty of the
+// mean. Outside of the data the intervals promise nothing, and are not tested.
 func TestLaplaceCoversInside(t *testing.T) {
 	data := toy(300, 1)
 	fresh := toy(1000, 2)

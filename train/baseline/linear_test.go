@@ -65,8 +65,8 @@ func TestLinearClaims(t *testing.T) {
 	assert.InDelta(t, 0.01, r.Total[0]-r.Epistemic[0], 0.002, "variance of the noise")
 }
 
-// Of two groups, each at one value of the input, both lie on the line. Without one of them no term varies, so that it
-// is predicted by the mean of the other.
+// Two groups, each at one value of the input, determine a line. Without one of the groups no term varies, so that the
+// group is predicted by the mean of the other.
 func TestLinearConstantWithoutGroup(t *testing.T) {
 	d := triplets.Set{
 		N: 4, In: 1, Out: 1, X: []float64{1, 1, 2, 2}, Group: []int{0, 0, 1, 1},

@@ -13,8 +13,9 @@ import (
 	"doubletake/train"
 )
 
-// The expected values are those of torch, of networks that it trained itself (testdata/make_torch.py): ZigZag's u² in
-// float64, the ensemble's moments by torch.distributions. Ours come from the same weights in float32.
+// ZigZag's u² and the moments of an ensemble are right. Expected values: torch, with networks that it trained
+// (testdata/make_torch.py): u² in float64, and the moments by torch.distributions. The methods compute from the same
+// weights in float32.
 func TestAgainstTorch(t *testing.T) {
 	type answers struct{ Mu, Total, Epistemic []float64 }
 	var g struct {

@@ -110,7 +110,7 @@ func normalised(t, df float64) float64 {
 	return (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t*t/df))
 }
 
-// denormalised is the inverse of normalised.
+// denormalised returns the t with df degrees of freedom whose normal deviate is z. It is the inverse of normalised.
 func denormalised(z, df float64) float64 {
 	a := z * (8*df + 3) / (8*df + 1)
 	return math.Sqrt(df * math.Expm1(a*a/df))
@@ -210,7 +210,7 @@ func (a Arm) scatter() (mean, meanFree float64) {
 	return s2 / points, free * s2 * s2 / unbiased
 }
 
-// separate reports whether there are several points, and each arm has a weight at one of them at most.
+// separate reports whether there are several points, and each arm has a weight at one point at most.
 func separate(arms []Arm) bool {
 	for _, a := range arms {
 		parts := 0

@@ -14,7 +14,7 @@ import (
 // Arm contains at least two units that share a mean: the units of one side, the units of one side at one condition, or
 // differences of pairs.
 type Arm struct {
-	Weight []float64   // by point: weight of the arm's mean in the difference; 0 if it is no part of it
+	Weight []float64   // by point: weight of the arm's mean in the difference; 0 if the arm is not part of it
 	Curves [][]float64 // units × points
 }
 

@@ -11,7 +11,8 @@ import (
 	"doubletake/train/honest"
 )
 
-// The groups of a split are the values of the condition that it holds out, or of the condition that is named.
+// The groups of a split are the values of the condition that groups names, and otherwise of the condition that the
+// split holds out.
 func TestHonestCondition(t *testing.T) {
 	two := holdout.Values("blades", 2)
 	corner := holdout.All(two, holdout.Values("rpm", 1))

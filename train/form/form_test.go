@@ -74,9 +74,9 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// The rule: the form with the largest evidence wins among the forms whose error does not exceed the error of raw, if
-// its evidence exceeds that of raw by 1 nat, or by 3 with fewer than three groups. Expected values follow from the
-// rule.
+// The form with the largest evidence is chosen among the forms whose error does not exceed the error of raw, if its
+// evidence exceeds the evidence of raw by 1 nat, or by 3 nats with fewer than three groups. Otherwise raw is chosen.
+// Expected values follow from this rule.
 func TestChoose(t *testing.T) {
 	raw := Score{Name: Raw, Error: 1, Full: true}
 	first := Score{Name: "a", Evidence: 1.5, Error: 0.9, Full: true}
@@ -189,7 +189,7 @@ func TestTipSpeed(t *testing.T) {
 	assert.Equal(t, []string{"tip(rpm,d_m)", "reynolds(u_m_s,d_m)"}, found)
 }
 
-// If the groups are things, the form with the largest sum of evidence and prior is chosen, whatever the errors are.
+// If the groups are things, the form with the largest sum of evidence and prior is chosen. The errors do not count.
 // Expected: the place of the largest sum.
 func TestChooseOfThings(t *testing.T) {
 	for _, c := range []struct {

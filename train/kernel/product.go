@@ -164,7 +164,7 @@ func (t tile) all(a, b []float64, c View, m, n, k int) {
 	}
 }
 
-// fusedPortable is the tile fused in plain Go.
+// fusedPortable does the work of fused in plain Go.
 func fusedPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]
@@ -177,7 +177,7 @@ func fusedPortable(c, a, b []float64, k, ldc int) {
 	}
 }
 
-// roundedPortable is the tile rounded in plain Go.
+// roundedPortable does the work of rounded in plain Go.
 func roundedPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]

@@ -1,6 +1,5 @@
-// Package baselinetest holds methods to the contract of baseline.Method, those of the
-// program and those of a program of one's own. Limit: it knows methods for one and two
-// inputs and outcomes, on a few dozen pairs.
+// Package baselinetest tests that a method keeps the contract of baseline.Method: the methods of this module, and methods
+// of other programs. It tests with one and two inputs and outcomes, and with a few dozen pairs.
 package baselinetest
 
 import (
@@ -19,8 +18,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Toy draws pairs of y = (sin 2x, x/2) with a gap: |x| in [1, 3]. The first is in units of
-// 10 about 100; the noise has the deviations 3 and 0.3 in the outcomes' units.
+// Toy draws n pairs of two outcomes, 100 + 10·sin 2x and x/2, with noise of the deviations 3 and 0.3. |x| is between 1
+// and 3, so that there is a gap in the middle. The pairs are in three groups.
 func Toy(n int, seed uint64) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 7))
 
@@ -81,16 +80,17 @@ func Predicted(t *testing.T, p baseline.Predictor, x []float64) *baseline.Predic
 	return r
 }
 
-func equalBits(a, b *baseline.Prediction) bool {
-	return slices.EqualFunc(a.Mu, b.Mu, sameBits) && slices.EqualFunc(a.Total, b.Total, sameBits) &&
-		slices.EqualFunc(a.Epistemic, b.Epistemic, sameBits)
+// requireSame requires that two predictions have the same numbers.
+func requireSame(t *testing.T, want, got *baseline.Prediction) {
+	t.Helper()
+
+	assert.Equal(t, want.Mu, got.Mu, "means")
+	assert.Equal(t, want.Total, got.Total, "total variances")
+	assert.Equal(t, want.Epistemic, got.Epistemic, "epistemic variances")
 }
 
-func sameBits(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
-
-// Conformance tests that a method keeps the contract of Method and Predictor: shapes,
-// determinism, other units and origins of inputs and outcomes, couples, rows that were left
-// out, being stopped at any point, bad input.
+// Conformance tests that a method keeps the contract of Method and Predictor: shapes, determinism, other units and
+// origins of inputs and outcomes, couples, rows that were left out, contexts that end at any point, and bad input.
 func Conformance(t *testing.T, m baseline.Info) {
 	x := []float64{-2.5, 1.3, 2.7, -9, 40}
 	data := Toy(60, 1)
@@ -102,7 +102,7 @@ func Conformance(t *testing.T, m baseline.Info) {
 	r := Predicted(t, p, x)
 	t.Run("shape", func(t *testing.T) { shape(t, p, r, len(x)) })
 	t.Run("deterministic", func(t *testing.T) {
-		assert.True(t, equalBits(r, Predicted(t, Fitted(t, m, data, 4), x)), "the same data and seed give other numbers")
+		requireSame(t, r, Predicted(t, Fitted(t, m, data, 4), x))
 	})
 
 	t.Run("condition by condition", func(t *testing.T) {
@@ -110,9 +110,9 @@ func Conformance(t *testing.T, m baseline.Info) {
 			q := Predicted(t, p, []float64{condition})
 			for j := range r.Out {
 				k := i*r.Out + j
-				if !same(q.Mu[j], r.Mu[k]) || !same(q.Total[j], r.Total[k]) || !same(q.Epistemic[j], r.Epistemic[k]) {
-					t.Errorf("at %g alone: %g, %g, %g", condition, q.Mu[j], q.Total[j], q.Epistemic[j])
-				}
+				assertClose(t, r.Mu[k], q.Mu[j], "mean at %g alone", condition)
+				assertClose(t, r.Total[k], q.Total[j], "total variance at %g alone", condition)
+				assertClose(t, r.Epistemic[k], q.Epistemic[j], "epistemic variance at %g alone", condition)
 			}
 		}
 	})
@@ -127,31 +127,45 @@ func Conformance(t *testing.T, m baseline.Info) {
 	assert.Equal(t, original, current, "Fit changed the data")
 }
 
-// shape looks at predictions of n conditions of Toy, and of none.
+// shape tests the shape and the numbers of r, a prediction of n conditions of Toy, and a prediction of none.
 func shape(t *testing.T, p baseline.Predictor, r *baseline.Prediction, n int) {
-	require.Equal(t, n, r.N, "%d conditions of %d outcomes", r.N, r.Out)
-	require.Equal(t, 2, r.Out, "%d conditions of %d outcomes", r.N, r.Out)
+	require.Equal(t, n, r.N, "conditions")
+	require.Equal(t, 2, r.Out, "outcomes")
 
-	for what, v := range map[string][]float64{"mean": r.Mu, "total": r.Total, "epistemic": r.Epistemic} {
-		require.Len(t, v, r.N*r.Out, "%s has %d numbers", what, len(v))
-
-		for i, y := range v {
-			if math.IsNaN(y) || math.IsInf(y, 0) || what == "total" && y <= 0 {
-				t.Errorf("%s %d is %g", what, i, y)
-			}
+	for what, numbers := range map[string][]float64{"mean": r.Mu, "total": r.Total, "epistemic": r.Epistemic} {
+		require.Len(t, numbers, r.N*r.Out, what)
+		for i, y := range numbers {
+			assertFinite(t, y, "%s %d", what, i)
 		}
 	}
 
+	for i, total := range r.Total {
+		assert.Positive(t, total, "total variance %d", i)
+	}
+
 	none := Predicted(t, p, nil)
-	require.Equal(t, 0, none.N, "of no conditions: %+v", none)
-	assert.Empty(t, none.Mu, "of no conditions: %+v", none)
+	assert.Zero(t, none.N, "conditions of an empty prediction")
+	assert.Empty(t, none.Mu, "means of an empty prediction")
 }
 
-// same allows for another order of rows in a block of a network.
-func same(a, b float64) bool { return math.Abs(a-b) <= 1e-6*(math.Abs(a)+math.Abs(b)) }
+// assertFinite asserts that a number is neither NaN nor infinite.
+func assertFinite(t *testing.T, x float64, message ...any) {
+	t.Helper()
 
-// A method fitted on some rows of a set knows nothing of the others, nor of what
-// they are called, how they are numbered and how the whole was scaled.
+	assert.False(t, math.IsNaN(x), message...)
+	assert.False(t, math.IsInf(x, 0), message...)
+}
+
+// assertClose asserts that two numbers agree up to rounding, which depends on the order of the rows in a block of a
+// network.
+func assertClose(t *testing.T, want, got float64, message ...any) {
+	t.Helper()
+
+	assert.InDelta(t, want, got, 1e-6*(math.Abs(want)+math.Abs(got)), message...)
+}
+
+// rowsOnly tests that a method fitted on some rows of a set learns nothing of the other rows: neither their values and
+// numbers, nor the scale of the whole set.
 func rowsOnly(t *testing.T, m baseline.Info, data triplets.Set, x []float64) {
 	rows := []int{3, 4, 5, 6, 8, 10, 11, 12, 13, 17, 20, 21, 25, 31, 32, 33, 40, 41, 42, 50}
 	plain := data.Select(rows)
@@ -173,12 +187,12 @@ func rowsOnly(t *testing.T, m baseline.Info, data triplets.Set, x []float64) {
 
 	a := Predicted(t, Fitted(t, m, plain, 2), x)
 	b := Predicted(t, Fitted(t, m, whole.Of(triplets.Train), 2), x)
-	assert.True(t, equalBits(a, b), "rows that were left out change the prediction")
+	requireSame(t, a, b)
 }
 
-// Other units of inputs and outcomes change nothing but the unit of the prediction, exactly: a power of
-// two rounds nothing. Other origins change nothing but the mean, up to the rounding of sums, which
-// training and the search for hyperparameters magnify.
+// units tests that other units of inputs and outcomes change only the unit of the prediction. This is exact, because a
+// factor that is a power of two rounds nothing. Other origins change only the mean, up to the rounding of sums, which the
+// training and the search for hyperparameters magnify. r is the prediction at x in the original units.
 func units(t *testing.T, m baseline.Info, data triplets.Set, x []float64, r *baseline.Prediction) {
 	for _, c := range []struct {
 		inFactor, inOrigin, outFactor, outOrigin float64 // factors and origins of inputs and outcomes
@@ -192,16 +206,14 @@ func units(t *testing.T, m baseline.Info, data triplets.Set, x []float64, r *bas
 		for k, v := range scaled(r.Total, c.outFactor*c.outFactor, 0) {
 			mu := c.outFactor*r.Mu[k] + c.outOrigin
 			epistemic := c.outFactor * c.outFactor * r.Epistemic[k]
-			if !(math.Abs(q.Mu[k]-mu) <= c.mean*math.Sqrt(v)) || !(math.Abs(q.Total[k]-v) <= c.variance*v) ||
-				!(math.Abs(q.Epistemic[k]-epistemic) <= c.variance*v) {
-				t.Errorf("%+v, value %d: %g, %g, %g, expected %g, %g, %g", c, k, q.Mu[k], q.Total[k], q.Epistemic[k], mu, v,
-					epistemic)
-			}
+			assert.InDelta(t, mu, q.Mu[k], c.mean*math.Sqrt(v), "%+v: mean %d", c, k)
+			assert.InDelta(t, v, q.Total[k], c.variance*v, "%+v: total variance %d", c, k)
+			assert.InDelta(t, epistemic, q.Epistemic[k], c.variance*v, "%+v: epistemic variance %d", c, k)
 		}
 	}
 }
 
-// scaled returns the values times a factor, about another origin.
+// scaled returns the values times a factor, plus an origin.
 func scaled(values []float64, factor, origin float64) []float64 {
 	var list []float64
 	for _, y := range values {
@@ -211,66 +223,74 @@ func scaled(values []float64, factor, origin float64) []float64 {
 	return list
 }
 
-// A method can be fitted on couples.
+// couples tests that a method can be fitted on couples.
 func couples(t *testing.T, m baseline.Info, x []float64) {
 	data := Toy(60, 1)
 	data.Couples = true
 	data.Y2 = data.Y1
 	r := Predicted(t, Fitted(t, m, data, 4), x)
 	for k, v := range r.Total {
-		if !(v > 0) || math.IsInf(v, 0) || math.IsNaN(r.Mu[k]) || math.IsNaN(r.Epistemic[k]) {
-			t.Errorf("value %d: %g, %g, %g", k, r.Mu[k], v, r.Epistemic[k])
-		}
+		assert.Positive(t, v, "total variance %d", k)
+		assertFinite(t, v, "total variance %d", k)
+		assert.False(t, math.IsNaN(r.Mu[k]), "mean %d is a number", k)
+		assert.False(t, math.IsNaN(r.Epistemic[k]), "epistemic variance %d is a number", k)
 	}
 }
 
-// fuse is a context that is cancelled once Err was called more than left times.
+// fuse is a context that is cancelled after a number of calls of Err.
 type fuse struct {
 	context.Context
-	left, asked int
+	limit int // calls that return nil
+	calls int // calls so far
 }
 
+// Err counts the call, and returns context.Canceled after the last call that the limit allows.
 func (f *fuse) Err() error {
-	if f.asked++; f.asked > f.left {
+	f.calls++
+	if f.calls > f.limit {
 		return context.Canceled
 	}
+
 	return nil
 }
 
-// A fit stops whenever its context ends, and a prediction asks its context.
+// stopped tests that a fit stops whenever its context ends, and that a prediction asks its context.
 func stopped(t *testing.T, m baseline.Info, data triplets.Set, p baseline.Predictor, x []float64) {
 	fit := m.New(Quick()).Fit
 
 	whole := &fuse{t.Context(), math.MaxInt, 0}
 	_, err := fit(whole, data, 4)
 	require.NoError(t, err)
-	require.NotZero(t, whole.asked, "asked %d times: %v", whole.asked, err)
+	require.Positive(t, whole.calls, "how often a fit asks its context")
 
-	for _, left := range []int{0, 1, whole.asked / 2, whole.asked - 1} {
-		if left >= whole.asked {
-			continue
+	for _, limit := range []int{0, 1, whole.calls / 2, whole.calls - 1} {
+		if limit >= whole.calls {
+			continue // the fit would end before
 		}
 
-		q, err := fit(&fuse{t.Context(), left, 0}, data, 4)
-		require.ErrorIs(t, err, context.Canceled, "stopped at look %d of %d: %v", left+1, whole.asked, err)
-		assert.Nil(t, q, "stopped at look %d of %d: %v", left+1, whole.asked, err)
+		q, err := fit(&fuse{t.Context(), limit, 0}, data, 4)
+		require.ErrorIs(t, err, context.Canceled, "cancelled after %d of %d calls", limit, whole.calls)
+		assert.Nil(t, q, "predictor of a fit cancelled after %d calls", limit)
 	}
 
-	asked := &fuse{t.Context(), math.MaxInt, 0}
-	_, err = p.Predict(asked, x)
+	prediction := &fuse{t.Context(), math.MaxInt, 0}
+	_, err = p.Predict(prediction, x)
 	require.NoError(t, err)
-	assert.NotZero(t, asked.asked, "predict asked %d times: %v", asked.asked, err)
+	assert.Positive(t, prediction.calls, "how often a prediction asks its context")
 }
 
+// conformingErrors tests that a cancelled context and data from which nothing can be learned are errors with the place,
+// and that a prediction for a part of a row panics.
 func conformingErrors(t *testing.T, m baseline.Info, p baseline.Predictor) {
 	done, stop := context.WithCancel(t.Context())
 	stop()
 
 	fit := m.New(Quick()).Fit
 	_, err := fit(done, Toy(50, 1), 1)
-	_, failed := p.Predict(done, []float64{1, 2})
-	require.ErrorIs(t, err, context.Canceled, "cancelled: %v, %v", err, failed)
-	assert.ErrorIs(t, failed, context.Canceled, "cancelled: %v, %v", err, failed)
+	require.ErrorIs(t, err, context.Canceled, "fit")
+
+	_, err = p.Predict(done, []float64{1, 2})
+	require.ErrorIs(t, err, context.Canceled, "prediction")
 
 	flat := Toy(50, 1)
 	for i := range flat.N {
