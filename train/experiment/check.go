@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/train/holdout"
@@ -65,7 +66,7 @@ func (e *Experiment) CheckForm(split Split, set triplets.Set) error {
 
 	learner := e.Learner(split, "")
 	if err := learner.CheckForm(set); err != nil {
-		return e.Errorf("form", "%v", err)
+		return setting.Errorf("form", "%v", err)
 	}
 
 	return nil
@@ -81,7 +82,7 @@ func (e *Experiment) CheckSubset(s Subset, rows holdout.Rows, set triplets.Set) 
 
 	ensemble := e.Ensemble()
 	if _, err := ensemble.Untrained(kept); err != nil {
-		return e.Errorf("honest", "without a group, on %s: %v; take base: gp and scale: plain", s.Name, err)
+		return setting.Errorf("honest", "without a group, on %s: %v; take base: gp and scale: plain", s.Name, err)
 	}
 
 	return nil
@@ -96,12 +97,12 @@ func (e *Experiment) checkTest(split Split) error {
 		asText := slices.Contains(split.Test.Labels(), name)
 		switch {
 		case isText && !asText:
-			return e.Errorf(key, "%s is a column of text: expected names, found numbers; write a name of digits in quotes",
+			return setting.Errorf(key, "%s is a column of text: expected names, found numbers; write a name of digits in quotes",
 				name)
 		case !isText && !slices.Contains(e.Conditions, name):
 			return e.notACondition(key, name)
 		case !isText && asText:
-			return e.Errorf(key, "%s is a condition of numbers: expected a number, found names (%s)", name, split.Test)
+			return setting.Errorf(key, "%s is a condition of numbers: expected a number, found names (%s)", name, split.Test)
 		}
 	}
 
@@ -118,7 +119,7 @@ func (e *Experiment) checkGroups(split Split) error {
 	case isChosen && !isText && !slices.Contains(e.Conditions, condition):
 		return e.notACondition("honest.groups", condition)
 	case isText && settings.Blocks != 0:
-		return e.noBlocks("honest.blocks", condition)
+		return noBlocks("honest.blocks", condition)
 	}
 
 	return nil
@@ -127,18 +128,18 @@ func (e *Experiment) checkGroups(split Split) error {
 // notACondition returns the error about a name that is not a condition.
 func (e *Experiment) notACondition(key, name string) error {
 	if slices.Contains(e.Texts, name) {
-		return e.Errorf(key, "%q is a column of text, and only numbers can be used here; as groups its names are held "+
+		return setting.Errorf(key, "%q is a column of text, and only numbers can be used here; as groups its names are held "+
 			"out with splits: {each: %s}, or left out with honest: {groups: %s}", name, name, name)
 	}
 
-	return e.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
+	return setting.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
 		name, strings.Join(e.Conditions, ", "),
 		spelling.DidYouMean(name, slices.Concat(e.Conditions, e.Texts)))
 }
 
 // noBlocks returns the error about blocks of names.
-func (e *Experiment) noBlocks(key, label string) error {
-	return e.Errorf(key, "%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
+func noBlocks(key, label string) error {
+	return setting.Errorf(key, "%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
 		label)
 }
 
@@ -161,14 +162,14 @@ func (e *Experiment) checkSplit(split Split) error {
 		return err
 	}
 
-	if err := e.checkSides(split, len(held)-len(train), "conditions", e.Known); err != nil {
+	if err := checkSides(split, len(held)-len(train), "conditions", e.Known); err != nil {
 		return err
 	}
 
 	for _, input := range e.Inputs {
 		values, unknown := e.Known.Floats(input)
 		if unknown == nil && same(lists.Rows(values, 1, train)) {
-			return e.constantInput(split, input, values[train[0]])
+			return constantInput(split, input, values[train[0]])
 		}
 	}
 
@@ -186,15 +187,15 @@ func same(values []float64) bool {
 
 // checkSides returns an error if a split holds out none or all of the rows. held is the number of held-out rows, and
 // what names the rows in messages. A final model holds out none, which is not an error.
-func (e *Experiment) checkSides(split Split, held int, what string, rows holdout.Rows) error {
+func checkSides(split Split, held int, what string, rows holdout.Rows) error {
 	n := rows.Rows()
 	switch {
 	case split.Final(): // holds out nothing
 	case held == 0:
-		return e.Errorf("splits."+split.Name, "%s holds for none of the %d %s: the test set would be empty%s",
+		return setting.Errorf("splits."+split.Name, "%s holds for none of the %d %s: the test set would be empty%s",
 			split.Test, n, what, holdout.Choices(split.Test, rows))
 	case held == n:
-		return e.Errorf("splits."+split.Name, "%s holds for all %d %s: the training set would be empty; hold out "+
+		return setting.Errorf("splits."+split.Name, "%s holds for all %d %s: the training set would be empty; hold out "+
 			"less", split.Test, n, what)
 	}
 
@@ -213,7 +214,7 @@ func (e *Experiment) checkBlocks(split Split, train []int) error {
 	_, values := lists.Index(lists.Rows(column, 1, train))
 	blocks := e.Honest.Blocks
 	if blocks > len(values) {
-		return e.Errorf("honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
+		return setting.Errorf("honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+
 			"training set of split %q, found %d; take fewer blocks, or leave them out", len(values), condition, split.Name,
 			blocks)
 	}
@@ -282,7 +283,7 @@ func (e *Experiment) warnEach(split Split, name string) (string, error) {
 // most n triplets.
 func (e *Experiment) checkBatch(split Split, n int) error {
 	if batch := e.Network.Optimizer.Batch; batch > n && e.BatchStated {
-		return e.Errorf("optimizer.batch",
+		return setting.Errorf("optimizer.batch",
 			"expected up to %d triplets, which the training set of split %q has, found %d", n, split.Name, batch)
 	}
 

@@ -3,6 +3,8 @@ package experiment
 import (
 	"testing"
 
+	"doubletake/ingest/setting"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -12,9 +14,9 @@ func TestCheckBatch(t *testing.T) {
 	e := &Experiment{BatchStated: true}
 	e.Network.Optimizer.Batch = 32
 	split := Split{Name: "s"}
-	assert.Equal(t, &SettingError{
-		Setting: "optimizer.batch",
-		Text:    `expected up to 31 triplets, which the training set of split "s" has, found 32`,
+	assert.Equal(t, &setting.Error{
+		Key:  "optimizer.batch",
+		Text: `expected up to 31 triplets, which the training set of split "s" has, found 32`,
 	}, e.checkBatch(split, 31))
 	require.NoError(t, e.checkBatch(split, 32))
 

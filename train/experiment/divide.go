@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -35,7 +36,7 @@ func (e *Experiment) ChooseOutcomes(all []string, isConstant func(outcome string
 func (e *Experiment) checkOutcomes(all []string) error {
 	for _, name := range e.Outcomes {
 		if !slices.Contains(all, name) {
-			return e.Errorf("outcomes",
+			return setting.Errorf("outcomes",
 				"%q is not an outcome of this experiment, which has %v%s", name, all, spelling.DidYouMean(name, all))
 		}
 	}
@@ -59,7 +60,7 @@ func (e *Experiment) Divide(set triplets.Set, rows holdout.Rows, points conditio
 		set.Part[i] = triplets.Test
 	}
 
-	if err := e.checkSides(split, len(test), "triplets", rows); err != nil {
+	if err := checkSides(split, len(test), "triplets", rows); err != nil {
 		return triplets.Set{}, err
 	}
 
@@ -127,19 +128,19 @@ func (e *Experiment) TrainingPart(split Split, set triplets.Set) (triplets.Set, 
 
 	err := train.Check(data, e.Network)
 	if constant, ok := errors.AsType[*train.ConstantInputError](err); ok {
-		return triplets.Set{}, e.constantInput(split, e.Inputs[constant.Column], constant.Value)
+		return triplets.Set{}, constantInput(split, e.Inputs[constant.Column], constant.Value)
 	}
 
 	if err != nil {
-		return triplets.Set{}, e.Errorf("splits."+split.Name, "%v", err)
+		return triplets.Set{}, setting.Errorf("splits."+split.Name, "%v", err)
 	}
 
 	return data, nil
 }
 
 // constantInput returns the error about an input that has one value in the training set of a split.
-func (e *Experiment) constantInput(split Split, input string, value float64) error {
-	return e.Errorf("inputs", "%q is constant (%g) in the training set of split %q: "+
+func constantInput(split Split, input string, value float64) error {
+	return setting.Errorf("inputs", "%q is constant (%g) in the training set of split %q: "+
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, split.Name)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/setting"
 	"doubletake/train/holdout"
 )
 
@@ -15,7 +16,7 @@ func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
 	for _, split := range splits {
 		key := "splits." + split.Name
 		if len(split.Each) == 0 {
-			if err := e.checkName(key, all, split.Name); err != nil {
+			if err := checkName(key, all, split.Name); err != nil {
 				return nil, err
 			}
 
@@ -31,7 +32,7 @@ func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
 		}
 
 		for _, named := range each {
-			if err := e.checkName(key, all, named.Name); err != nil {
+			if err := checkName(key, all, named.Name); err != nil {
 				return nil, err
 			}
 
@@ -51,7 +52,7 @@ func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Na
 	}
 
 	if split.Blocks != 0 {
-		return nil, e.Errorf(key+".blocks", "belongs to one condition, found combinations of %s",
+		return nil, setting.Errorf(key+".blocks", "belongs to one condition, found combinations of %s",
 			strings.Join(split.Each, ", "))
 	}
 
@@ -72,15 +73,15 @@ func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Na
 
 	combinations, err := holdout.EachCombination(parts, rows)
 	if err != nil {
-		return nil, e.Errorf(key, "%v", err)
+		return nil, setting.Errorf(key, "%v", err)
 	}
 
 	switch n := len(combinations); {
 	case n == 0:
-		return nil, e.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
+		return nil, setting.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
 			strings.Join(split.Each, ", "))
 	case n > maxEach:
-		return nil, e.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
+		return nil, setting.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
 			"{test: [{…}, {…}]}", strings.Join(split.Each, ", "), n, maxEach)
 	}
 
@@ -104,14 +105,14 @@ func (e *Experiment) each(key, condition string, blocks int, lenient bool) ([]ho
 
 // checkName returns an error if one of the splits has the name already, or a name that differs only by letter case,
 // which folders of Windows and macOS do not distinguish.
-func (e *Experiment) checkName(key string, splits []Split, name string) error {
+func checkName(key string, splits []Split, name string) error {
 	for _, other := range splits {
 		if other.Name == name {
-			return e.Errorf(key, "two splits are named %q", name)
+			return setting.Errorf(key, "two splits are named %q", name)
 		}
 
 		if strings.EqualFold(other.Name, name) {
-			return e.Errorf(key, "the names %q and %q of splits differ by letter case alone, and "+
+			return setting.Errorf(key, "the names %q and %q of splits differ by letter case alone, and "+
 				"on Windows and macOS their folders would be one; name one of them otherwise, as in {other-name: {test: …}}",
 				other.Name, name)
 		}
@@ -131,12 +132,12 @@ func (e *Experiment) eachValue(key, condition string, blocks int) ([]holdout.Nam
 	n := len(values)
 	switch {
 	case n == 0:
-		return nil, e.Errorf(key, "the values of %s are not known before the files are read, "+
+		return nil, setting.Errorf(key, "the values of %s are not known before the files are read, "+
 			"so each cannot list them; write one split per value: {test: {%s: VALUE}}", condition, condition)
 	case n < 2 || blocks > n:
-		return nil, e.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
+		return nil, setting.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
 	case blocks == 0 && n > maxEach:
-		return nil, e.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
+		return nil, setting.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
 			"blocks: 5}, or, where they scatter about set points, state by how much: ingest: {within: {%s: 0.5 %%}}",
 			condition, n, maxEach, condition, condition)
 	}
@@ -147,7 +148,7 @@ func (e *Experiment) eachValue(key, condition string, blocks int) ([]holdout.Nam
 // eachLabel returns a holdout for each name of a label.
 func (e *Experiment) eachLabel(key, label string, blocks int) ([]holdout.Named, error) {
 	if blocks != 0 {
-		return nil, e.noBlocks(key+".blocks", label)
+		return nil, noBlocks(key+".blocks", label)
 	}
 
 	names, err := e.Names(label)
@@ -158,10 +159,10 @@ func (e *Experiment) eachLabel(key, label string, blocks int) ([]holdout.Named, 
 	n := len(names)
 	switch {
 	case n == 0:
-		return nil, e.Errorf(key, "the names of %s are not known before the files are read, "+
+		return nil, setting.Errorf(key, "the names of %s are not known before the files are read, "+
 			"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, label)
 	case n < 2 || n > maxEach:
-		return nil, e.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
+		return nil, setting.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
 			"those to hold out with {test: {%s: NAME}}", maxEach, label, n, holdout.Listed(names), label)
 	}
 

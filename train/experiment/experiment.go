@@ -6,8 +6,6 @@
 package experiment
 
 import (
-	"fmt"
-
 	"doubletake/ingest/condition"
 	"doubletake/train"
 	"doubletake/train/honest"
@@ -65,18 +63,4 @@ type Source interface {
 	Names(label string) ([]string, error)
 	// Size estimates how many conditions and pairs there will be.
 	Size() (conditions, pairs float64)
-}
-
-// SettingError is an error about a setting of an experiment.
-type SettingError struct {
-	Setting string // dotted, such as splits.NAME.test
-	Text    string
-}
-
-// Error returns the setting and the text.
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Text }
-
-// Errorf returns an error about a setting.
-func (e *Experiment) Errorf(setting, format string, args ...any) error {
-	return &SettingError{Setting: setting, Text: fmt.Sprintf(format, args...)}
 }

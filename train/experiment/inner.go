@@ -3,6 +3,7 @@ package experiment
 import (
 	"slices"
 
+	"doubletake/ingest/setting"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
@@ -26,7 +27,7 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 	}
 
 	if len(all) == 0 {
-		return nil, e.Errorf(key, "the values of %s are not known before the files are read, so no groups of them can "+
+		return nil, setting.Errorf(key, "the values of %s are not known before the files are read, so no groups of them can "+
 			"be planned; name another condition", condition)
 	}
 
@@ -39,7 +40,7 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 
 	grouping := honest.Learner{Condition: condition, Tolerance: split.Test.Within(condition)}.Grouping(values)
 	if len(grouping.Names) < 2 {
-		return nil, e.Errorf(key, "expected at least 2 groups of %s in the training set of split %q, found %d",
+		return nil, setting.Errorf(key, "expected at least 2 groups of %s in the training set of split %q, found %d",
 			condition, split.Name, len(grouping.Names))
 	}
 
@@ -55,7 +56,7 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 		}
 
 		if same(rest) && slices.Contains(e.Inputs, condition) {
-			return nil, e.Errorf(key, "expected at least 3 groups of the input %s in the training set of split %q, "+
+			return nil, setting.Errorf(key, "expected at least 3 groups of the input %s in the training set of split %q, "+
 				"found %d: without one of them it would be constant; name another condition", condition, split.Name,
 				len(grouping.Names))
 		}

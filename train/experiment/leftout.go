@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/setting"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
@@ -81,7 +82,7 @@ func (e *Experiment) LeaveOut() (bySplit map[string]*LeftOut, distinct []Subset,
 		}
 
 		if len(values) == 0 {
-			return nil, nil, e.Errorf("honest.base", "%s needs the values of %s to plan its trainings, and they are "+
+			return nil, nil, setting.Errorf("honest.base", "%s needs the values of %s to plan its trainings, and they are "+
 				"not known before the files are read; use base: gp and scale: plain", base, condition)
 		}
 
@@ -187,7 +188,7 @@ func subsetName(condition string, values []float64, names []string) string {
 func (e *Experiment) RowsOf(s Subset, rows holdout.Rows, set triplets.Set) (triplets.Set, error) {
 	places, err := Coordinates(rows, s.condition, s.plan.names)
 	if err != nil {
-		return triplets.Set{}, e.Errorf("honest.groups", "%v", err)
+		return triplets.Set{}, setting.Errorf("honest.groups", "%v", err)
 	}
 
 	held, err := cmp.Or(s.rule, holdout.Nothing).Held(rows)

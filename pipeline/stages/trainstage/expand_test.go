@@ -120,5 +120,5 @@ func TestExpandOfOtherExperiment(t *testing.T) {
 // expand expands the splits of an experiment.
 func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
 	expanded, err := experimentOf(b.Experiment, &b.Ing).Expand(splits, lenient)
-	return expanded, keyed(b.Experiment, "train", err)
+	return expanded, b.Experiment.Located("train", err)
 }

@@ -1,7 +1,6 @@
 package trainstage
 
 import (
-	"errors"
 	"slices"
 
 	"doubletake/dsp"
@@ -46,16 +45,6 @@ func experimentOf(exp plan.Experiment, ing *ingeststage.Result) *experiment.Expe
 	return e
 }
 
-// keyed returns an error about a setting as an error about a key in a section of the configuration. It returns other
-// errors as they are.
-func keyed(exp plan.Experiment, section string, err error) error {
-	if wrong, ok := errors.AsType[*experiment.SettingError](err); ok {
-		return exp.Errorf(section+"."+wrong.Setting, "%s", wrong.Text)
-	}
-
-	return err
-}
-
 // splitSetting returns the held-out conditions of a split as a setting of a task.
 func splitSetting(split experiment.Split) kv.Pair {
 	return kv.Pair{Key: "train.splits." + split.Name + ".test", Value: split.Test.String()}
@@ -65,7 +54,7 @@ func splitSetting(split experiment.Split) kv.Pair {
 // recordings, as far as ing contains them.
 func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []experiment.Split) error {
 	exp.Train.Splits = splits
-	return keyed(exp, "train", experimentOf(exp, &ing).Check())
+	return exp.Located("train", experimentOf(exp, &ing).Check())
 }
 
 // WarnEach warns if a condition whose values are held out in turn has many values, or if its values scatter about set

@@ -36,7 +36,7 @@ func rowsOutput(s experiment.Subset) string { return s.Name + ".gob" }
 func (pl *planner) planLeftOut() (map[string]*experiment.LeftOut, error) {
 	bySplit, distinct, err := pl.experiment.LeaveOut()
 	if err != nil {
-		return nil, keyed(pl.exp, "train", err)
+		return nil, pl.exp.Located("train", err)
 	}
 
 	pl.subsets = distinct
@@ -91,7 +91,7 @@ func (pl *planner) writeSubsets(job *engine.Job, dep engine.Dep, subsets []exper
 	for _, s := range subsets {
 		rows, err := pl.experiment.RowsOf(s, pairs.AtSetPoints{Table: t}, set)
 		if err != nil {
-			return keyed(pl.exp, "train", err)
+			return pl.exp.Located("train", err)
 		}
 
 		if err := plan.WriteGob(rowsData, job.Output(rowsOutput(s)), rows); err != nil {

@@ -123,7 +123,7 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 
 	data, err := m.experiment.TrainingPart(m.split, set)
 	if err != nil {
-		return keyed(m.exp, "train", err)
+		return m.exp.Located("train", err)
 	}
 
 	model, err := method.Fit(ctx, data, m.seed)

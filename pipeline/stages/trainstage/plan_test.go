@@ -29,8 +29,8 @@ func planned(t *testing.T, train string) *stagetest.Experiment {
 	return b
 }
 
-// setting returns a setting of a task's key, or "" if the key does not have it.
-func setting(list []kv.Pair, key string) string {
+// valueOf returns a setting of a task's key, or "" if the key does not have it.
+func valueOf(list []kv.Pair, key string) string {
 	for _, p := range list {
 		if p.Key == key {
 			return p.Value
@@ -103,7 +103,7 @@ func TestSeeds(t *testing.T) {
 
 	got := map[string]string{}
 	for _, k := range b.Tasks.Plan.Tasks {
-		if seed := setting(k.Local, "seed"); seed != "" {
+		if seed := valueOf(k.Local, "seed"); seed != "" {
 			got[k.ID] = seed
 		}
 	}

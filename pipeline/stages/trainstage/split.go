@@ -21,7 +21,7 @@ func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
 	isConstant := func(outcome string) bool { return pairs.Constant(t, outcome) }
 	outcomes, err := settingsOf(exp).ChooseOutcomes(pairs.Outcomes(t), isConstant)
 
-	return outcomes, keyed(exp, "train", err)
+	return outcomes, exp.Located("train", err)
 }
 
 // Triplets reads the inputs and outcomes that the experiment is trained on from a table of triplets.
@@ -59,7 +59,7 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split experime
 
 	divided, err := settingsOf(exp).Divide(set, pairs.AtSetPoints{Table: t}, condition.Points(points), split)
 
-	return divided, keyed(exp, "train", err)
+	return divided, exp.Located("train", err)
 }
 
 // SplitTable returns the rows of t that take part in a split, as a table and as a set with its parts. All rows take

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
@@ -285,8 +286,8 @@ func TestBatchOfTheFile(t *testing.T) {
 	b := stagetest.New(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
 	assert.True(t, settingsOf(b.Experiment).BatchStated)
 
-	err := &experiment.SettingError{Setting: "optimizer.batch", Text: "expected up to 31 triplets"}
-	assert.ErrorContains(t, keyed(b.Experiment, "train", err),
+	err := &setting.Error{Key: "optimizer.batch", Text: "expected up to 31 triplets"}
+	assert.ErrorContains(t, b.Experiment.Located("train", err),
 		"pipeline.yaml:6:40: experiments.x.train.optimizer.batch: expected up to 31 triplets")
 
 	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)

@@ -77,7 +77,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 	pl.experiment = experimentOf(exp, &pl.ing)
 	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, false)
 	if err != nil {
-		return Result{}, keyed(exp, "train", err)
+		return Result{}, exp.Located("train", err)
 	}
 
 	for i, asked := range exp.Asked {
@@ -108,14 +108,14 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 	for _, split := range result.Splits {
 		inner, err := pl.experiment.Inner(split, exp.Select.Condition)
 		if err != nil {
-			return Result{}, keyed(exp, "select", err)
+			return Result{}, exp.Located("select", err)
 		}
 
 		result.Inner[split.Name] = inner
 		pl.splitTasks(split, inner, left[split.Name])
 	}
 
-	return result, keyed(exp, "train", pl.experiment.Check())
+	return result, exp.Located("train", pl.experiment.Check())
 }
 
 // splitTasks adds the trainings of a split and of its inner splits, the methods that are compared, and the calibration.
@@ -140,7 +140,7 @@ func (pl *planner) splitTasks(split config.Split, inner []config.Split, left *ex
 func (pl *planner) ask(splits []config.Split, asked config.Split) (all []config.Split, fits bool, err error) {
 	expanded, err := pl.experiment.Expand([]config.Split{asked}, true)
 	if err != nil {
-		return nil, false, keyed(pl.exp, "train", err)
+		return nil, false, pl.exp.Located("train", err)
 	}
 
 	for _, split := range expanded {
@@ -232,7 +232,7 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 
 	data, err := pl.experiment.TrainingPart(tr.split, set)
 	if err != nil {
-		return keyed(pl.exp, "train", err)
+		return pl.exp.Located("train", err)
 	}
 
 	cfg := network(pl.exp, tr.seed)
@@ -299,7 +299,7 @@ func (r Result) Check(t *table.Table) error {
 	if len(r.exp.Train.Inputs) > 0 {
 		for _, split := range r.Splits {
 			if err := r.checkTraining(t, split); err != nil {
-				return keyed(r.exp, "train", err)
+				return r.exp.Located("train", err)
 			}
 		}
 	}
@@ -311,7 +311,7 @@ func (r Result) Check(t *table.Table) error {
 		}
 
 		if err := r.experiment.CheckSubset(s, pairs.AtSetPoints{Table: t}, set); err != nil {
-			return keyed(r.exp, "train", err)
+			return r.exp.Located("train", err)
 		}
 	}
 
