@@ -109,15 +109,14 @@ func (m *Model) eachOutcome(ctx context.Context, f func(j int, one *Model) error
 		one.workers = max(1, m.workers/together)
 		given := one.given(0)
 		n := len(given.y)
-		room := matrices.borrow(2 * n * n) // of the factor, and of the inverse if it is needed
+		room := matrices.borrow(n * n) // of the factor
 		defer matrices.giveBack(room)
 
-		p, err := one.factorised(0, room[:n*n])
+		p, err := one.factorised(0, room)
 		if err != nil {
 			return err
 		}
 
-		p.spare = room[n*n:]
 		one.process = []process{p}
 
 		return f(j, one)

@@ -97,22 +97,27 @@ type leftList struct{ set, number int }
 func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 	receive func(j int, list leftList, difference, variance []float64),
 ) error {
-	leaveOut := func(j int, list leftList, inv *covarianceInverse) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-
-		difference, variance, err := m.process[j].leaveOut(sets[list.set][list.number], inv)
-		if err == nil {
-			receive(j, list, difference, variance)
-		}
-
-		return err
+	if m.n >= manyRows {
+		return m.leaveOutBatches(ctx, sets, receive)
 	}
 
 	solved, inverted := m.divideLists(sets)
 	err := parallel.Try(m.workers, m.Outcomes*len(solved), func(k int) error {
-		return leaveOut(k/len(solved), solved[k%len(solved)], nil)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+
+		j := k / len(solved)
+		list := solved[k%len(solved)]
+		r, err := m.process[j].without(sets[list.set][list.number])
+		if err != nil {
+			return err
+		}
+
+		difference, variance := r.errors()
+		receive(j, list, difference, variance)
+
+		return nil
 	})
 	if err != nil || inverted == nil {
 		return err
@@ -121,9 +126,53 @@ func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 	return parallel.Try(m.workers, m.Outcomes, func(j int) error {
 		inv := m.process[j].inverse()
 		for _, list := range inverted {
-			if err := leaveOut(j, list, inv); err != nil {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+
+			r, err := m.process[j].withoutBy(inv, sets[list.set][list.number])
+			if err != nil {
+				return err
+			}
+
+			difference, variance := r.errors()
+			receive(j, list, difference, variance)
+		}
+
+		return nil
+	})
+}
+
+// leaveOutBatches is leaveOutEach for a process of many rows.
+func (m *Model) leaveOutBatches(ctx context.Context, sets [][][]int,
+	receive func(j int, list leftList, difference, variance []float64),
+) error {
+	var all []leftList
+	var rows [][]int
+	for s, set := range sets {
+		for k, list := range set {
+			all = append(all, leftList{s, k})
+			rows = append(rows, list)
+		}
+	}
+
+	batches := batchesOf(rows)
+
+	return parallel.Try(m.workers, m.Outcomes*len(batches), func(k int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+
+		j := k / len(batches)
+		batch := batches[k%len(batches)]
+		solved, err := m.process[j].withoutEach(lists.Rows(rows, 1, batch))
+		if err != nil {
+			return err
+		}
+
+		for a, r := range solved {
+			difference, variance := r.errors()
+			receive(j, all[batch[a]], difference, variance)
 		}
 
 		return nil

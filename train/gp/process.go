@@ -13,7 +13,6 @@ import (
 
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
-	"doubletake/train/kernel"
 )
 
 // predictBlock is the number of conditions that are predicted together. It bounds the memory of a prediction.
@@ -32,7 +31,6 @@ type process struct {
 	x       []float64 // inputs, n × inputs
 	factor  []float64 // L, the Cholesky factor of K + D: lower triangle of an n×n matrix, row-major
 	weights []float64 // (K + D)⁻¹y
-	spare   []float64 // room for n×n numbers that inverse may use; nil: there is none
 
 	offsets *offsetLaw // nil without labels
 }
@@ -281,32 +279,12 @@ func (p *process) without(rows []int) (*withoutRows, error) {
 	nonzero := rowMajor(count, v[first*count:]) // V from the first row of R on
 	SolveLeft(lowerRight, nonzero, p.n-first, count)
 
-	q := make([]float64, count*count)
-	subtractSquare(count, p.n-first, nonzero.T(), rowMajor(count, q))
-
-	for i := range q {
-		q[i] = -q[i]
-	}
-
-	if err := Factorise(rowMajor(count, q), count); err != nil {
+	r, err := p.withoutSolved(rows, nonzero, first)
+	if err != nil {
 		return nil, err
 	}
 
-	residual := lists.Rows(p.weights, 1, rows)
-	solveVector(q, residual)
-
-	r := &withoutRows{rows: rows, v: v, factor: q, residual: residual}
-	if p.offsets == nil {
-		return r, nil
-	}
-
-	columns := p.offsets.columns()
-	part := make([]float64, count*columns) // W_R
-	kernel.Add(count, columns, p.n-first, nonzero.T(), rowMajor(columns, p.offsets.whitened[first*columns:]),
-		rowMajor(columns, part))
-	if err := r.setOffsets(p.offsets, part); err != nil {
-		return nil, err
-	}
+	r.v = v
 
 	return r, nil
 }
@@ -318,14 +296,9 @@ type covarianceInverse struct {
 	w      []float64 // W = (K + D)⁻¹Z, process rows × levels; nil without labels
 }
 
-// inverse returns (K + D)⁻¹. It is valid until the next call if the process has spare room.
+// inverse returns (K + D)⁻¹.
 func (p *process) inverse() *covarianceInverse {
-	matrix := p.spare
-	if matrix == nil {
-		matrix = make([]float64, len(p.factor))
-	}
-
-	copy(matrix, p.factor)
+	matrix := slices.Clone(p.factor)
 	invert(p.n, matrix, newRoom(p.n))
 	inv := &covarianceInverse{matrix: matrix}
 	if p.offsets != nil {
@@ -386,21 +359,9 @@ func (r *withoutRows) setOffsets(all *offsetLaw, part []float64) error {
 	return nil
 }
 
-// leaveOut returns y − μ and the variance of y at the given rows (ascending), where μ is predicted without them. inv is
-// the inverse of the process, or nil: leaveOut then solves for the block of the rows.
-func (p *process) leaveOut(rows []int, inv *covarianceInverse) (difference, variance []float64, err error) {
-	var r *withoutRows
-	if inv == nil {
-		r, err = p.without(rows)
-	} else {
-		r, err = p.withoutBy(inv, rows)
-	}
-
-	if err != nil {
-		return nil, nil, err
-	}
-
-	n := len(rows)
+// errors returns y − μ and the variance of y at the rows of r, where μ is predicted without them.
+func (r *withoutRows) errors() (difference, variance []float64) {
+	n := len(r.rows)
 	inverted := make([]float64, n*n) // of the factor of Q: the sums of its squared columns are the diagonal of Q⁻¹
 	for a := range n {
 		inverted[a*n+a] = 1
@@ -417,7 +378,7 @@ func (p *process) leaveOut(rows []int, inv *covarianceInverse) (difference, vari
 
 	difference = slices.Clone(r.residual)
 	if r.offsets == nil {
-		return difference, variance, nil
+		return difference, variance
 	}
 
 	var shifts mat.Dense // of the rows by the offsets of all levels, (chol(Q)⁻¹W_R)ᵀ·chol(Q)⁻¹
@@ -431,5 +392,5 @@ func (p *process) leaveOut(rows []int, inv *covarianceInverse) (difference, vari
 		difference[a] -= m
 	}
 
-	return difference, variance, nil
+	return difference, variance
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doubletake/internal/lists"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -69,9 +70,9 @@ func withoutConditions(t *testing.T, m *Model, rows []int) *Model {
 	return &rest
 }
 
-// Expected: a list of rows has the same prediction if its block is taken from the inverse and if the process is
-// solved for it, with labels too.
-func TestLeaveOutByTheInverse(t *testing.T) {
+// Expected: a list of rows has the same prediction if its block is taken from the inverse, if the process is solved for
+// it alone, and if it is solved for it together with other lists; with labels too.
+func TestLeaveOutInThreeWays(t *testing.T) {
 	d := rotor(1, 2)
 	labelled := Options{Workers: 1, Labels: []int{4}, Level: d.Run}
 	for name, o := range map[string]Options{"plain": {Workers: 1}, "labels": labelled} {
@@ -79,16 +80,44 @@ func TestLeaveOutByTheInverse(t *testing.T) {
 		for j := range m.Outcomes {
 			p := m.process[j]
 			inv := p.inverse()
-			for _, rows := range [][]int{{0}, {m.n - 1}, {3, 4, 20}, {1, 30, 31, 32, 50}} {
-				difference, variance, err := p.leaveOut(rows, nil)
+			left := [][]int{{0}, {m.n - 1}, {3, 4, 20}, {1, 30, 31, 32, 50}}
+			batch, err := p.withoutEach(left)
+			require.NoError(t, err, name)
+
+			for k, rows := range left {
+				alone, err := p.without(rows)
 				require.NoError(t, err, name)
 
-				byInverse, varianceByInverse, err := p.leaveOut(rows, inv)
+				fromInverse, err := p.withoutBy(inv, rows)
 				require.NoError(t, err, name)
 
+				difference, variance := alone.errors()
+				byInverse, varianceByInverse := fromInverse.errors()
+				byBatch, varianceByBatch := batch[k].errors()
+				near(t, "difference by a batch, "+name, byBatch, difference, 1e-8)
+				near(t, "variance by a batch, "+name, varianceByBatch, variance, 1e-8)
 				near(t, "difference, "+name, byInverse, difference, 1e-8)
 				near(t, "variance, "+name, varianceByInverse, variance, 1e-8)
 			}
 		}
 	}
+}
+
+// Lists of rows are divided into batches of 128 rows at most in order of their first rows; a longer list is a batch of
+// its own. Expected values: worked out by hand.
+func TestBatches(t *testing.T) {
+	long := lists.Numbers(130)
+	assert.Equal(t, [][]int{{1, 2, 0}}, batchesOf([][]int{{7, 9}, {0}, {3, 5, 6}}))
+	assert.Equal(t, [][]int{{1}, {0, 2}}, batchesOf([][]int{{7}, long, {8}}))
+	assert.Len(t, batchesOf(singles(1024)), 8)
+}
+
+// singles returns n lists of one row each.
+func singles(n int) [][]int {
+	var list [][]int
+	for i := range n {
+		list = append(list, []int{i})
+	}
+
+	return list
 }
