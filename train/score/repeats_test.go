@@ -3,22 +3,45 @@ package score
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"doubletake/internal/longtest"
 	"doubletake/train/triplets"
 )
 
-// All r(r−1)/2 pairs of r repeats, weighted by 1/(r−1) and clustered by condition:
-// over simulated campaigns with a known error of the mean, e is unbiased and its
-// standard error is the deviation of e between campaigns, within 10 %, for
-// r = 2 … 6 and for campaigns in which r differs. e of all pairs scatters less than
-// that of disjoint ones where r is odd or above 2.
+// addPairs appends all pairs of the runs y of one condition to a set of one outcome. The r(r−1)/2 pairs of r runs have the
+// weight 1/(r−1) each, so that every run counts once.
+func addPairs(s *triplets.Set, condition int, y []float64) {
+	for i := range y {
+		for k := i + 1; k < len(y); k++ {
+			s.Y1 = append(s.Y1, y[i])
+			s.Y2 = append(s.Y2, y[k])
+			s.Weight = append(s.Weight, 1/float64(len(y)-1))
+			s.Run = append(s.Run, condition)
+			s.Condition = append(s.Condition, condition)
+			s.N++
+		}
+	}
+}
+
+// addDisjointPairs appends the first and the second run of y as a pair, the third and the fourth, and so on.
+func addDisjointPairs(s *triplets.Set, condition int, y []float64) {
+	for i := 1; i < len(y); i += 2 {
+		s.Y1 = append(s.Y1, y[i-1])
+		s.Y2 = append(s.Y2, y[i])
+		s.Run = append(s.Run, condition)
+		s.N++
+	}
+}
+
+// All pairs of the repeats of a condition, weighted and clustered by condition, measure e without a bias. The standard
+// error is right within 10 %. e scatters less than with disjoint pairs if a condition has more than two repeats. Expected
+// values: simulated campaigns with two to six repeats, in which the mean is off by 0 or 1, so that e is ½.
 func TestAllPairsOfRepeats(t *testing.T) {
-	const conditions, campaigns, sigma = 60, 1000, 1.0
+	const conditions, campaigns, sigma, truth = 60, 1000, 1.0, 0.5
 
 	cases := [][]int{{2}, {5}, {2, 3, 6}}
 	if longtest.IsStudy() {
@@ -27,149 +50,129 @@ func TestAllPairsOfRepeats(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(15, 4))
 	for _, repeats := range cases {
-		var e, se, disjoint []float64
-
-		n := 0
-		for c := range conditions {
-			r := repeats[c%len(repeats)]
-			n += r * (r - 1) / 2
-		}
-
-		const truth = 0.5 // the mean of off²
-
+		var e, se, disjointE []float64
 		for range campaigns {
-			s := triplets.Set{N: n, In: 1, Out: 1, X: make([]float64, n)}
-
-			half := triplets.Set{In: 1, Out: 1}
+			pairs := triplets.Set{In: 1, Out: 1}
+			disjoint := triplets.Set{In: 1, Out: 1}
 			for c := range conditions {
 				off := float64(rng.IntN(2))
-				r := repeats[c%len(repeats)]
-				y := make([]float64, r)
+				y := make([]float64, repeats[c%len(repeats)])
 				for i := range y {
-					y[i] = off + sigma*rng.NormFloat64() // about μ = 0
+					y[i] = off + sigma*rng.NormFloat64()
 				}
 
-				for i := range y {
-					for k := i + 1; k < r; k++ {
-						s.Y1 = append(s.Y1, y[i])
-						s.Y2 = append(s.Y2, y[k])
-						s.Weight = append(s.Weight, 1/float64(r-1))
-						s.Run = append(s.Run, c)
-					}
-
-					if i%2 == 1 {
-						half.Y1 = append(half.Y1, y[i-1])
-						half.Y2 = append(half.Y2, y[i])
-						half.Run = append(half.Run, c)
-						half.N++
-					}
-				}
+				addPairs(&pairs, c, y)
+				addDisjointPairs(&disjoint, c, y)
 			}
 
-			half.X = make([]float64, half.N)
-			m := summaryOf(s)
-			e = append(e, m[0])
-			se = append(se, m[1])
-			disjoint = append(disjoint, summaryOf(half)[0])
+			measured, standardError := errorOfZero(pairs)
+			e = append(e, measured)
+			se = append(se, standardError)
+
+			measured, _ = errorOfZero(disjoint)
+			disjointE = append(disjointE, measured)
 		}
 
-		mean, sd := MeanStd(e)
-		stated, _ := MeanStd(se)
-		_, before := MeanStd(disjoint)
+		mean, scatter := MeanStd(e)
+		meanSE, _ := MeanStd(se)
+		_, disjointScatter := MeanStd(disjointE)
 
-		assert.InDelta(t, truth, mean, 3*sd/math.Sqrt(campaigns), "r = %v: mean e", repeats)
-
-		assert.InDelta(t, 1, stated/sd, 0.1, "r = %v: standard error %.4f, e scatters by %.4f", repeats, stated, sd)
-		assert.False(t, repeats[len(repeats)-1] > 2 && sd >= before,
-			"r = %v: e scatters by %.4f, of disjoint pairs by %.4f", repeats, sd, before)
-
-		t.Logf("r = %v: e %.4f (truth %.4f), SE stated %.4f, true %.4f, disjoint %.4f", repeats, mean, truth, stated, sd,
-			before)
+		assert.InDelta(t, truth, mean, 3*scatter/math.Sqrt(campaigns), "r = %v: mean e", repeats)
+		assert.InEpsilon(t, scatter, meanSE, 0.1, "r = %v: standard error of e", repeats)
+		if slices.Max(repeats) > 2 {
+			assert.Less(t, scatter, disjointScatter, "r = %v: scatter of e, and with disjoint pairs", repeats)
+		}
 	}
 }
 
-// summaryOf returns e and its standard error of a model that predicts 0.
-func summaryOf(s triplets.Set) [2]float64 {
+// errorOfZero returns e of a model that predicts 0, and its standard error.
+func errorOfZero(s triplets.Set) (e, se float64) {
 	set := Set{Set: s, Answers: triplets.Answers{Mu: make([]float64, s.N), Var: make([]float64, s.N)}}
-	m := newNumbers(Parts)
+	numbers := newNumbers(Parts)
 	_, runs := dense(s.Run)
-	set.errors(m, []int{0}, s.Run, runs)
+	set.errors(numbers, []int{0}, s.Run, runs)
 
-	return [2]float64{m.find("e").Value, m.find("e_se").Value}
+	return numbers.find("e").Value, numbers.find("e_se").Value
 }
 
-// Weighted pairs count every run once. R² is that of the runs themselves, each once
-// (closed form, to rounding), whatever the numbers of repeats. The noise in the
-// ceiling, of a simulated campaign whose conditions with more repeats are noisier, is
-// on average that of its runs, Σr·σ²/Σr. Pairs without weights are off by many standard
-// errors.
-func TestWeightedFit(t *testing.T) {
-	const campaigns, conditions = 400, 60
-	rng := rand.New(rand.NewPCG(15, 6))
+// noisyCampaign simulates conditions with two runs of little noise and with six of much noise, and a model that predicts
+// 0.9 of the true mean.
+type noisyCampaign struct {
+	pairs        Set
+	runs, runsMu []float64 // outcome of each run, and the prediction for it
+	noise        float64   // mean variance of the noise of a run
+}
 
-	var weighted, plain []float64
-	for c := range campaigns {
-		s := triplets.Set{Out: 1}
-		var mu, runs, runMu []float64
-
-		noise := 0.0
-		for g := range conditions {
-			r := 2
-			sigma := 0.3
-			if g%2 == 1 {
-				r = 6
-				sigma = 1
-			}
-
-			m := 2 * math.Sin(float64(g))
-
-			y := make([]float64, r)
-			for i := range y {
-				y[i] = m + sigma*rng.NormFloat64()
-				runs = append(runs, y[i])
-				runMu = append(runMu, 0.9*m)
-				noise += sigma * sigma
-			}
-
-			for i := range y {
-				for k := i + 1; k < r; k++ {
-					s.Y1 = append(s.Y1, y[i])
-					s.Y2 = append(s.Y2, y[k])
-					mu = append(mu, 0.9*m)
-					s.Weight = append(s.Weight, 1/float64(r-1))
-					s.Condition = append(s.Condition, g)
-				}
-			}
+// newNoisyCampaign draws a campaign.
+func newNoisyCampaign(rng *rand.Rand) noisyCampaign {
+	const conditions = 60
+	c := noisyCampaign{pairs: Set{Set: triplets.Set{Out: 1}}}
+	sum := 0.0
+	for condition := range conditions {
+		repeats := 2
+		sigma := 0.3
+		if condition%2 == 1 {
+			repeats = 6
+			sigma = 1
 		}
 
-		s.N = len(s.Y1)
-		s.Run = s.Condition
-		set := Set{Set: s, Answers: triplets.Answers{Mu: mu}}
-		got := Summarise(set)
-		require.InDelta(t, R2(runs, runs, runMu), got.Get("r2"), 1e-12, "campaign %d: R² of weighted pairs", c)
+		truth := 2 * math.Sin(float64(condition))
+		y := make([]float64, repeats)
+		for i := range y {
+			y[i] = truth + sigma*rng.NormFloat64()
+			c.runs = append(c.runs, y[i])
+			c.runsMu = append(c.runsMu, 0.9*truth)
+			sum += sigma * sigma
+		}
 
-		truth := noise / float64(len(runs))
-		weighted = append(weighted, (1-got.Get("noise_ceiling"))*pooledVar(runs, runs, nil)-truth)
-		set.Weight = nil
-		plain = append(plain, (1-Summarise(set).Get("noise_ceiling"))*pooledVar(s.Y1, s.Y2, nil)-truth)
+		before := c.pairs.N
+		addPairs(&c.pairs.Set, condition, y)
+		for range c.pairs.N - before {
+			c.pairs.Mu = append(c.pairs.Mu, 0.9*truth)
+		}
 	}
 
-	for _, c := range []struct {
-		name string
-		v    []float64
-		good bool
-	}{{"weighted", weighted, true}, {"plain", plain, false}} {
-		mean, sd := MeanStd(c.v)
-		z := mean / (sd / math.Sqrt(campaigns))
-		assert.Equal(t, c.good, math.Abs(z) < 3,
-			"%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name, mean, z)
+	c.noise = sum / float64(len(c.runs))
 
-		t.Logf("%s: off by %.5f, %.1f standard errors", c.name, mean, z)
+	return c
+}
+
+// R² of weighted pairs is the R² of the runs, each once, up to rounding (closed form).
+func TestWeightedR2(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 6))
+	for range 20 {
+		c := newNoisyCampaign(rng)
+		assert.InDelta(t, R2(c.runs, c.runs, c.runsMu), Summarise(c.pairs).Get("r2"), 1e-12)
 	}
 }
 
-// Judge and Summarise measure one and the same e, and two equal rows are one of
-// twice the weight.
+// The noise in the ceiling of weighted pairs is on average the noise of the runs, because every run counts once. Without
+// weights it is off by many standard errors: the conditions with more runs are noisier. Expected value: the simulation.
+func TestWeightedCeiling(t *testing.T) {
+	const campaigns = 400
+	rng := rand.New(rand.NewPCG(15, 6))
+	var weighted, plain []float64 // noise in the ceiling, less the true noise
+	for range campaigns {
+		c := newNoisyCampaign(rng)
+		noise := 1 - Summarise(c.pairs).Get("noise_ceiling") // as a share of the variance
+		weighted = append(weighted, noise*pooledVar(c.runs, c.runs, nil)-c.noise)
+
+		c.pairs.Weight = nil
+		noise = 1 - Summarise(c.pairs).Get("noise_ceiling")
+		plain = append(plain, noise*pooledVar(c.pairs.Y1, c.pairs.Y2, nil)-c.noise)
+	}
+
+	assert.Less(t, math.Abs(standardErrors(weighted)), 3.0, "bias with weights, in standard errors")
+	assert.Greater(t, math.Abs(standardErrors(plain)), 3.0, "bias without weights, in standard errors")
+}
+
+// standardErrors returns the mean of the values over its standard error.
+func standardErrors(values []float64) float64 {
+	mean, sd := MeanStd(values)
+	return mean / (sd / math.Sqrt(float64(len(values))))
+}
+
+// A row of weight 2 counts as two equal rows. Judge and Summarise compute the same e.
 func TestJudgeWeights(t *testing.T) {
 	s := Set{Set: triplets.Set{
 		N: 3, Out: 1, Y1: []float64{1, 2, 4}, Y2: []float64{1.5, 2.5, 3}, Run: []int{0, 1, 2}, Weight: []float64{2, 1, 1},
