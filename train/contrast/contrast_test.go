@@ -141,7 +141,8 @@ func TestBandOfOnePoint(t *testing.T) {
 }
 
 // Conditions with two units on each side share one scatter. Expected: the degrees of freedom of all sides together,
-// which are 6 with three conditions, and a critical value between 2.45, of one interval, and 3.29, Šidák's for three.
+// which are 6 with three conditions, and a critical value near 3.29, Šidák's for three intervals. For one interval it
+// would be 2.45.
 func TestBandOfSeparateConditions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var arms []Arm

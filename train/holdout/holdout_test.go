@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// columns are rows with named conditions.
+// columns are rows with named conditions. All columns have the same length.
 type columns map[string][]float64
 
-// Rows is the length of any column, as all are equally long.
+// Rows returns the number of rows.
 func (c columns) Rows() int {
 	for _, v := range c {
 		return len(v)
@@ -23,7 +23,7 @@ func (c columns) Rows() int {
 	return 0
 }
 
-// Floats returns a column, or an error that names the one that is missing.
+// Floats returns the values of a condition. The error for an unknown condition names it.
 func (c columns) Floats(condition string) ([]float64, error) {
 	v, ok := c[condition]
 	if !ok {
@@ -33,19 +33,19 @@ func (c columns) Floats(condition string) ([]float64, error) {
 	return v, nil
 }
 
-// Strings returns names that stand for the numbers of a column: A, B, ….
+// Strings returns names for the values of a condition: A for 0, B for 1, and so on.
 func (c columns) Strings(condition string) ([]string, error) {
 	v, ok := c[condition]
 	if !ok {
 		return nil, fmt.Errorf("no column %s", condition)
 	}
 
-	out := make([]string, len(v))
+	names := make([]string, len(v))
 	for i, x := range v {
-		out[i] = string(rune('A' + int(x)))
+		names[i] = string(rune('A' + int(x)))
 	}
 
-	return out, nil
+	return names, nil
 }
 
 // rotor has six rows at two angles.
@@ -56,7 +56,7 @@ var rotor = columns{
 	"theta_deg": {0, 30, 0, 0, 0, 0},
 }
 
-// parsed reads a holdout that is known to be right.
+// parsed parses the text of a holdout.
 func parsed(t *testing.T, text string) Holdout {
 	t.Helper()
 
@@ -66,7 +66,7 @@ func parsed(t *testing.T, text string) Holdout {
 	return h
 }
 
-// rows lists the rows that are held out, and the others.
+// rows returns the rows of rotor that a holdout holds out, and the others.
 func rows(t *testing.T, h Holdout) (held, rest []int) {
 	t.Helper()
 
@@ -84,7 +84,8 @@ func rows(t *testing.T, h Holdout) (held, rest []int) {
 	return held, rest
 }
 
-// What is held out of the rotor's rows, in words, and by which condition alone.
+// A holdout holds out the right rows of rotor, describes itself in words, and names its condition if it has only one.
+// Expected values are written by hand.
 func TestHoldouts(t *testing.T) {
 	for _, c := range []struct {
 		holdout Holdout
@@ -109,21 +110,31 @@ func TestHoldouts(t *testing.T) {
 		assert.Equal(t, c.group, c.holdout.Group(), "the group of %s", c.words)
 		assert.Equal(t, c.held, held, "the rows of %s", c.words)
 	}
+}
 
+// Within returns the tolerance of a condition, and 0 if the holdout gives no tolerance or does not name the condition.
+func TestWithin(t *testing.T) {
 	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
 	assert.Equal(t, 500.0, corner.Within("rpm"))
 	assert.Equal(t, 0.0, corner.Within("blades"))
-	assert.Equal(t, 0.0, corner.Within("theta_deg"), "a condition that it does not name")
+	assert.Equal(t, 0.0, corner.Within("theta_deg"))
+}
 
+// Labels returns the conditions of text that a holdout names.
+func TestLabelsOfCombination(t *testing.T) {
 	assert.Equal(t, []string{"motor"}, All(Labels("motor", "B"), Values("rpm", 4000)).Labels())
+}
 
+// A condition that the rows do not have is an error that names it.
+func TestHeldOfUnknownCondition(t *testing.T) {
 	for _, h := range []Holdout{Labels("pitch", "A"), Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
 		_, err := h.Held(rotor)
 		assert.ErrorContains(t, err, "pitch")
 	}
 }
 
-// A value of a condition can be held out by a rule of the condition that names it, and by every rule of others.
+// Holds reports whether a holdout can hold out rows with a value of a condition. A rule about another condition can, for
+// any value.
 func TestHolds(t *testing.T) {
 	assert.False(t, Nothing.Holds("rpm", 3000))
 	assert.False(t, Values("blades", 3).Holds("blades", 2))
@@ -323,8 +334,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Values that have a set point are replaced by it, here those of 2985 … 3015/min by the set point 3000 ± 8; ranges,
-// names and values without a set point stay as they are written.
+// A value that has a set point is replaced by it: here 2985 to 3015/min have the set point 3000 ± 8. Ranges, names and
+// values without a set point stay as they are written.
 func TestAtSetPoints(t *testing.T) {
 	find := func(condition string, v float64) (float64, string, bool) {
 		if condition == "rpm" && math.Abs(v-3000) <= 15 {

@@ -58,8 +58,18 @@ func Read(t *table.Table) (*Groups, error) {
 	return left, nil
 }
 
-// read does the work of Read. Its errors do not name the operation.
-func read(t *table.Table) (*Groups, error) {
+// columns has the columns of a table of left-out groups.
+type columns struct {
+	group     []string
+	condition []int64
+	outcome   []string
+
+	residual, noise, claim, distance []float64
+}
+
+// readColumns returns the columns of a table. It returns an error if a column is absent or has values that Table does not
+// write.
+func readColumns(t *table.Table) (*columns, error) {
 	group := t.Column("group")
 	condition := t.Column("condition")
 	outcome := t.Column("outcome")
@@ -72,43 +82,67 @@ func read(t *table.Table) (*Groups, error) {
 		return nil, errColumns
 	}
 
-	numbers := map[string][]float64{}
-	for _, name := range []string{"residual", "noise", "claim", "distance"} {
-		values, err := numbersOf(t, name)
+	c := &columns{group: group.Strings, condition: condition.Ints, outcome: outcome.Strings}
+	for _, column := range []struct {
+		name   string
+		values *[]float64
+	}{
+		{"residual", &c.residual},
+		{"noise", &c.noise},
+		{"claim", &c.claim},
+		{"distance", &c.distance},
+	} {
+		values, err := numbersOf(t, column.name)
 		if err != nil {
 			return nil, err
 		}
 
-		numbers[name] = values
+		*column.values = values
 	}
 
-	outcomes := min(n, 1) // the second condition begins where the name of the first outcome occurs again
-	for outcomes < n && outcome.Strings[outcomes] != outcome.Strings[0] {
+	return c, nil
+}
+
+// outcomes returns the number of outcomes: the second condition begins where the name of the first outcome occurs again.
+func (c *columns) outcomes() int {
+	n := len(c.outcome)
+	outcomes := min(n, 1)
+	for outcomes < n && c.outcome[outcomes] != c.outcome[0] {
 		outcomes++
 	}
 
+	return outcomes
+}
+
+// read does the work of Read. Its errors do not name the operation.
+func read(t *table.Table) (*Groups, error) {
+	c, err := readColumns(t)
+	if err != nil {
+		return nil, err
+	}
+
+	outcomes := c.outcomes()
 	left := &Groups{Outcomes: outcomes}
-	for i := range n {
-		if i == 0 || group.Strings[i] != group.Strings[i-1] {
-			left.Names = append(left.Names, group.Strings[i])
+	for i, name := range c.group {
+		if i == 0 || name != c.group[i-1] {
+			left.Names = append(left.Names, name)
 			left.Groups = append(left.Groups, scale.Group{})
 		}
 
 		g := &left.Groups[len(left.Groups)-1]
-		k := len(g.Residual)
+		k := len(g.Residual) // place of the row in its group
 		if k%outcomes == 0 {
 			g.Conditions++
-			g.Distance = append(g.Distance, numbers["distance"][i])
+			g.Distance = append(g.Distance, c.distance[i])
 		}
 
-		if condition.Ints[i] != int64(k/outcomes) || outcome.Strings[i] != outcome.Strings[k%outcomes] {
-			return nil, fmt.Errorf("expected condition %d of group %s in row %d, found %d", k/outcomes, group.Strings[i], i,
-				condition.Ints[i])
+		if c.condition[i] != int64(k/outcomes) || c.outcome[i] != c.outcome[k%outcomes] {
+			return nil, fmt.Errorf("expected condition %d of group %s in row %d, found %d", k/outcomes, name, i, c.condition[i])
 		}
 
-		g.Residual = append(g.Residual, numbers["residual"][i])
-		g.Noise = append(g.Noise, numbers["noise"][i])
-		g.Claim = append(g.Claim, numbers["claim"][i])
+		g.Residual = append(g.Residual, c.residual[i])
+		g.Noise = append(g.Noise, c.noise[i])
+		g.Claim = append(g.Claim, c.claim[i])
 	}
 
 	for h, g := range left.Groups {
