@@ -1,15 +1,9 @@
 package ingeststage
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
@@ -132,72 +126,3 @@ func removeNames(names []string, drop func(name string) bool) []string {
 
 // isEmpty reports whether a name is "".
 func isEmpty(name string) bool { return name == "" }
-
-// statedConditions lists the conditions that the configuration, the file next to it, its attributes and its name state
-// of a file. info is nil before the file is opened; its attributes are left out then.
-func (f *File) statedConditions(src *Source, info *ingest.Info) ([]condition.Condition, error) {
-	var list []condition.Condition
-	for _, constant := range src.Ingest.Constants {
-		list = append(list, condition.Condition{Column: constant.Name, Value: constant.Value, Origin: condition.Configured})
-	}
-
-	list = append(list, f.Sidecar...)
-	for _, attribute := range src.Ingest.Attributes {
-		if info == nil || strings.HasPrefix(attribute.Value, "@") {
-			continue
-		}
-
-		cond, err := src.Roles.Attribute(*info, attribute.Value, attribute.Name, "the attribute "+attribute.Value)
-		if err != nil {
-			return nil, fmt.Errorf("condition %s: %w", attribute.Name, err)
-		}
-
-		list = append(list, cond)
-	}
-
-	return append(list, f.Named...), nil
-}
-
-// knownConditions lists the conditions and names of a file's runs that its name, the tables and the configuration state
-// before the file is opened. It returns them also if they contradict each other, with the first error.
-func (f *File) knownConditions(src *Source) (condition.Rows, error) {
-	stated, first := f.statedConditions(src, nil)
-	rows := []campaign.ConditionRow{{}}
-	if f.Rows != nil {
-		rows = f.Rows.Rows
-	}
-
-	var known condition.Rows
-	tolerances := plan.Tolerances(src.Ingest.Tolerances)
-	for _, row := range rows {
-		values, err := condition.Merge(f.Name, tolerances, slices.Concat(stated, row.Given())...)
-		first = cmp.Or(first, err, convertConditions(src, values.Numbers, values.Names))
-		known = append(known, values)
-	}
-
-	return known, first
-}
-
-// nameRun moves the name of a recording's run, if a source of conditions states it, to the label plan.RunLabel. It
-// deletes labels that the tables do not have.
-func nameRun(src *Source, rec *ingest.Recording) {
-	key := condition.RunColumn(src.Ingest.Run)
-	name := rec.Labels[key]
-	if v, ok := rec.Conditions[key]; ok && name == "" {
-		name = strconv.FormatFloat(v, 'g', -1, 64)
-	}
-
-	delete(rec.Conditions, key)
-	rec.Labels = keptLabels(src, rec.Labels, name)
-}
-
-// keptLabels deletes from labels the ones that the tables do not have, adds the name of the run unless it is "", and
-// returns labels.
-func keptLabels(src *Source, labels map[string]string, run string) map[string]string {
-	maps.DeleteFunc(labels, func(name, _ string) bool { return !slices.Contains(src.Labels, name) })
-	if run != "" {
-		labels[plan.RunLabel] = run
-	}
-
-	return labels
-}

@@ -3,14 +3,13 @@ package ingeststage
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
+	"strconv"
 
-	"doubletake/ingest"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
+	"doubletake/internal/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -37,7 +36,7 @@ func withTolerances(exp plan.Experiment, list setting.Exclusions) setting.Exclus
 // knownColumns lists the conditions of numbers and the conditions of names that are known before files are opened.
 func (r *Recordings) knownColumns() (numbers, names []string) {
 	for _, file := range r.Files {
-		for _, values := range file.known {
+		for _, values := range file.Known {
 			numbers = slices.AppendSeq(numbers, maps.Keys(values.Numbers))
 			names = slices.AppendSeq(names, maps.Keys(values.Names))
 		}
@@ -55,18 +54,18 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 	}
 
 	numbers, names := r.knownColumns()
-	if err := checkExclusions(exp, exclusions, numbers, names); err != nil {
-		return err
+	if err := campaign.CheckExclusions(exclusions, numbers, names); err != nil {
+		return exp.Located("ingest", err)
 	}
 
 	left := make([][]string, len(exclusions))
 	for i := range r.Files {
-		r.Files[i].exclude(exclusions, left)
+		r.Files[i].Exclude(r.Files[i].Name, exclusions, left)
 	}
 
 	var files []File
 	for _, f := range r.Files {
-		if len(f.known) > 0 {
+		if len(f.Known) > 0 {
 			files = append(files, f)
 		}
 	}
@@ -79,76 +78,13 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 	for i, exclusion := range exclusions {
 		warning := campaign.UnusedExclude(exp.File.Path, exclusion.String())
 		if len(left[i]) > 0 {
-			warning = leftOut(left[i], fmt.Sprintf("exclude: %s", exclusion))
+			warning = campaign.LeftOut(left[i], fmt.Sprintf("exclude: %s", exclusion))
 		}
 
 		r.warnings = append(r.warnings, warning)
 	}
 
 	return nil
-}
-
-// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entry of
-// left that belongs to the exclusion.
-func (f *File) exclude(exclusions setting.Exclusions, left [][]string) {
-	var known condition.Rows
-	var rows []campaign.ConditionRow
-	for k, values := range f.known {
-		x := slices.IndexFunc(exclusions, func(exclusion setting.Exclusion) bool { return exclusion.Holds(values) })
-		if x < 0 {
-			known = append(known, values)
-			if f.Rows != nil {
-				rows = append(rows, f.Rows.Rows[k])
-			}
-
-			continue
-		}
-
-		name := f.Name
-		if len(f.known) > 1 {
-			name = fmt.Sprintf("%s (line %d)", f.Name, f.Rows.Rows[k].Line)
-		}
-
-		left[x] = append(left[x], name)
-	}
-
-	f.known = known
-	if f.Rows != nil {
-		f.Rows.Rows = rows
-	}
-}
-
-// checkExclusions returns an error about an exclusion of an unknown condition, or of numbers in a column of names.
-// numbers and names are the columns that are known.
-func checkExclusions(exp plan.Experiment, exclusions setting.Exclusions, numbers, names []string) error {
-	const key = "ingest.exclude"
-	known := slices.Concat(numbers, names)
-	for _, exclusion := range exclusions {
-		for _, c := range exclusion.Where.Conditions() {
-			err := exp.OneOf(known, c, key, "is no condition that is known before the files are opened, which are")
-			if err != nil {
-				return err
-			}
-
-			if slices.Contains(names, c) && !slices.Contains(exclusion.Where.Labels(), c) {
-				return exp.Errorf(key,
-					"%s is a column of text: expected names, found numbers; write a name of digits in quotes", c)
-			}
-		}
-	}
-
-	return nil
-}
-
-// leftOut returns a warning that names the files or rows that the user excludes. Readers of the report learn of them
-// without the configuration.
-func leftOut(names []string, reason string) ingest.Warning {
-	warning := ingest.Warn(filepath.ToSlash(names[0]), "excluded", "left out by %s", reason)
-	if len(names) > 1 {
-		warning.Text += ", also " + fault.Some(names[1:])
-	}
-
-	return warning
 }
 
 // warnExcluded warns of the files that were excluded by their names: the files in all that are not in used, which is
@@ -167,6 +103,64 @@ func (r *Recordings) warnExcluded(all, used []string) {
 		return isUsed
 	})
 	if len(excluded) > 0 {
-		r.warnings = append(r.warnings, leftOut(excluded, reason))
+		r.warnings = append(r.warnings, campaign.LeftOut(excluded, reason))
 	}
+}
+
+// This file leaves out single microphones of single recordings: exclude: [{file: take5.wav, channel: 12}].
+
+// excludeChannels gives each file the exclusions of its channels. It warns of what is left out, so that the page lists
+// it, and of exclusions that concern no file.
+func (r *Recordings) excludeChannels(exp plan.Experiment) error {
+	exclusions := withTolerances(exp, exp.Ingest.Exclude.OfChannels())
+	if len(exclusions) == 0 {
+		return nil
+	}
+
+	if r.Grouping.Together {
+		return exp.Errorf("ingest.exclude", "%s: the columns of a balance are one recording; leave out the file",
+			exclusions[0])
+	}
+
+	numbers, names := r.knownColumns()
+	var byConditions setting.Exclusions
+	for _, exclusion := range exclusions {
+		if exclusion.Where != nil {
+			byConditions = append(byConditions, exclusion)
+		}
+	}
+
+	if err := campaign.CheckExclusions(byConditions, numbers, names); err != nil {
+		return exp.Located("ingest", err)
+	}
+
+	for _, exclusion := range exclusions {
+		var concerned []string
+		for i := range r.Files {
+			if file := &r.Files[i]; file.IsConcernedBy(exclusion, file.Name, r.names()) {
+				file.WithoutChannels = append(file.WithoutChannels, exclusion)
+				concerned = append(concerned, fmt.Sprintf("%s, channel %s", file.Name, exclusion.Channel))
+			}
+		}
+
+		warning := campaign.UnusedExclude(exp.File.Path, exclusion.String())
+		if len(concerned) > 0 {
+			warning = campaign.LeftOut(concerned, fmt.Sprintf("exclude: %s", exclusion))
+		}
+
+		r.warnings = append(r.warnings, warning)
+	}
+
+	return nil
+}
+
+// channelSettings returns the settings of the file's task that name the channels that are left out.
+func (f *File) channelSettings() []kv.Pair {
+	var settings []kv.Pair
+	for i, exclusion := range f.WithoutChannels {
+		exclusion.Reason = "" // it does not change the result
+		settings = append(settings, kv.Pair{Key: "without channel " + strconv.Itoa(i+1), Value: exclusion.String()})
+	}
+
+	return settings
 }

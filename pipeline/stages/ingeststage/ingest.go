@@ -71,9 +71,7 @@ type Recordings struct {
 // File is a raw file with everything that is known about it before it is opened.
 type File struct {
 	plan.RawFile
-	Rows    *campaign.Conditions  // its rows of the table of conditions; nil without such a table
-	Named   []condition.Condition // stated by its name
-	Sidecar []condition.Condition // stated by the file next to it
+	campaign.Facts
 
 	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
 	Tares []plan.RawFile
@@ -83,10 +81,6 @@ type File struct {
 
 	Result  engine.Dep                // its FileResult
 	Reading *engine.Handoff[*Reading] // from its task to its task of stage dsp
-
-	withoutChannels setting.Exclusions // exclusions of single channels that concern the file
-
-	known condition.Rows // conditions of its runs; used only while the experiment is planned
 }
 
 // Plan adds the tasks that read the files of an experiment, or its table of pairs.
@@ -122,16 +116,17 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.warnings...),
 	}
 
+	source := rec.campaign()
 	for i := range rec.Files {
 		file := &rec.Files[i]
-		for k := range file.known {
-			file.known[k].Names = keptLabels(rec.Source, file.known[k].Names, "")
+		for k := range file.Known {
+			file.Known[k].Names = source.KeptLabels(file.Known[k].Names, "")
 		}
 
 		rec.planFile(exp, file)
-		res.Known = append(res.Known, file.known...)
+		res.Known = append(res.Known, file.Known...)
 		res.Results = append(res.Results, file.Result)
-		file.known = nil
+		file.Known = nil
 	}
 
 	for _, label := range res.Labels {
@@ -165,8 +160,10 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 		return err
 	}
 
+	source := r.campaign()
 	for i := range r.Files { // the file's task reports contradictions and conditions that cannot be derived
-		r.Files[i].known, _ = r.Files[i].knownConditions(r.Source)
+		file := &r.Files[i]
+		file.Known, _ = source.Known(file.Name, &file.Facts)
 	}
 
 	if err := r.exclude(exp); err != nil {

@@ -313,8 +313,8 @@ func TestAttributeConditions(t *testing.T) {
 		return []condition.Condition{{Column: name, Value: v, Origin: "the file next to it"}}
 	}
 	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
-		f := File{RawFile: plan.RawFile{Name: info.Path}, Sidecar: beside(name, v)}
-		all, err := f.statedConditions(src, &info)
+		f := File{RawFile: plan.RawFile{Name: info.Path}, Facts: campaign.Facts{Sidecar: beside(name, v)}}
+		all, err := src.campaign().Stated(&f.Facts, &info)
 		merged, bad := condition.Merge(f.Name, nil, all...)
 
 		return merged.Numbers, cmp.Or(err, bad)
@@ -332,8 +332,8 @@ func TestAttributeConditions(t *testing.T) {
 		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
 		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
 	} {
-		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Sidecar: beside(c.name, 3)}
-		all, err := f.statedConditions(src, &info)
+		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Facts: campaign.Facts{Sidecar: beside(c.name, 3)}}
+		all, err := src.campaign().Stated(&f.Facts, &info)
 		if err == nil {
 			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{
 				Own: []campaign.OwnCondition{{Condition: "theta_deg", Attribute: "angle"}},

@@ -263,7 +263,7 @@ func (r *Recordings) tableFiles(exp plan.Experiment, names []string) ([]campaign
 // tableValues returns the conditions and labels that are stated of a whole table. It returns an error if the table of
 // conditions has several rows for it.
 func (f *File) tableValues(src *Source) (condition.Values, error) {
-	known, err := f.knownConditions(src)
+	known, err := src.campaign().Known(f.Name, &f.Facts)
 	if err != nil {
 		return condition.Values{}, err
 	}

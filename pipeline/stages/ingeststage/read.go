@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"doubletake/dsp"
 	"doubletake/dsp/balance"
 	"doubletake/dsp/calibration"
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/recording"
-	"doubletake/ingest/setting"
 	"doubletake/ingest/stats"
 	"doubletake/pipeline/stages/plan"
 )
@@ -55,7 +52,7 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 	r.info = r.rd.Info()
 	warnings := r.info.Warnings
 	r.info.Warnings = nil
-	runs, more, err := r.runs(ctx)
+	runs, more, err := r.src.campaign().Runs(ctx, r.rd, r.file.Name, &r.file.Facts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,55 +77,6 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 	}
 
 	return res, nil
-}
-
-// runs assembles the runs of an open file with their conditions.
-func (r *reader) runs(ctx context.Context) ([]ingest.Run, []ingest.Warning, error) {
-	stated, err := r.file.statedConditions(r.src, &r.info)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	conds := r.file.Rows
-	group := r.src.Grouping
-	if len(r.src.Ingest.InFile) > 0 {
-		conds, group, err = campaign.TableInside(ctx, r.rd, r.src.Ingest.InFile, setting.ByName(r.src.Ingest.Units), group)
-		if err != nil {
-			return nil, nil, r.named(err)
-		}
-	}
-
-	runs, warnings, err := campaign.Assemble(r.info, conds, stated, group)
-	if err != nil {
-		return nil, nil, r.named(err)
-	}
-
-	for k := range runs {
-		runs[k], err = r.file.withoutExcluded(r.info, runs[k])
-		if err != nil {
-			return nil, nil, r.named(err)
-		}
-	}
-
-	for _, run := range runs {
-		for i, rec := range run.Recordings {
-			nameRun(r.src, &run.Recordings[i])
-			if err := convertConditions(r.src, rec.Conditions, run.Recordings[i].Labels); err != nil {
-				place := strings.TrimPrefix(rec.ID, r.file.Name)
-				return nil, nil, fault.At(r.file.Name, place, "a finite number", err.Error(), "")
-			}
-		}
-	}
-
-	if !r.src.Grouping.Together {
-		for _, rec := range runs[0].Recordings {
-			if err := ingest.RequireTimeSeries(r.rd, rec.Channels); err != nil {
-				return nil, nil, r.named(err)
-			}
-		}
-	}
-
-	return runs, warnings, nil
 }
 
 // run reads a run, computes its statistics and keeps the samples or spectra that stage dsp needs. alone tells whether

@@ -195,7 +195,7 @@ func (f *File) ownSettings(src *Source) []kv.Pair {
 		}
 	}
 
-	for i, values := range f.known {
+	for i, values := range f.Known {
 		for _, name := range src.Labels {
 			local = append(local, kv.Pair{Key: "label " + name + " " + strconv.Itoa(i+1), Value: values.Names[name]})
 		}

@@ -32,3 +32,10 @@ type Source struct {
 	Convert      map[string]units.Named           // conversions of conditions that come from no table
 	Balance      *balance.Balance                 // how columns become outcomes; nil for microphones
 }
+
+// campaign returns how the files become runs with conditions.
+func (s *Source) campaign() *campaign.Source {
+	return &campaign.Source{
+		Settings: &s.Ingest, Roles: s.Roles, Grouping: s.Grouping, Labels: s.Labels, Convert: s.Convert, Derive: s.Derive,
+	}
+}

@@ -52,20 +52,3 @@ func setConversions(exp plan.Experiment, src *Source, key string, list []setting
 
 	return nil
 }
-
-// convertConditions changes the conditions that the data state into the conditions of the tables. It converts them to
-// the units of their names, counts a microphone's angle from the rotor plane if the data count it from the axis, and
-// adds derived conditions.
-func convertConditions(src *Source, conditions map[string]float64, labels map[string]string) error {
-	for name, conversion := range src.Convert {
-		if v, ok := conditions[name]; ok {
-			conditions[name] = conversion.Apply(v)
-		}
-	}
-
-	if v, ok := conditions["theta_deg"]; ok && src.Ingest.ThetaFrom == "axis" {
-		conditions["theta_deg"] = 90 - v
-	}
-
-	return src.Derive.AddConditions(conditions, labels)
-}

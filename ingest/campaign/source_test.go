@@ -1,4 +1,4 @@
-package ingeststage
+package campaign
 
 import (
 	"math"
@@ -6,33 +6,32 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/derive"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
 )
 
 // An angle in radians from the axis becomes one in degrees from the plane.
-func TestSettle(t *testing.T) {
+func TestConvert(t *testing.T) {
 	n, err := units.ToName("theta_deg", "rad")
 	require.NoError(t, err)
 
-	src := &Source{Convert: map[string]units.Named{"theta_deg": n}}
-	src.Ingest.ThetaFrom = "axis"
+	source := &Source{Settings: &setting.Campaign{ThetaFrom: "axis"}, Convert: map[string]units.Named{"theta_deg": n}}
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
 
 	set, err := derive.New([]derive.Definition{{Name: "twice", Text: "2*theta_deg"}, {Name: "later", Text: "rpm_tracked"}},
 		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil, nil)
 	require.NoError(t, err)
 
-	src.Derive = set
-	require.NoError(t, convertConditions(src, c, nil))
+	source.Derive = set
+	require.NoError(t, source.convert(c, nil))
 
 	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
 		t.Errorf("%v", c)
 	}
 
-	table, err := campaign.ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
-		campaign.LogOptions{Units: map[string]string{"rpm": "1/min"}})
+	table, err := ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
+		LogOptions{Units: map[string]string{"rpm": "1/min"}})
 	require.NoError(t, err)
 
 	how := table.Converted
