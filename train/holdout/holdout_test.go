@@ -158,8 +158,8 @@ func TestHolds(t *testing.T) {
 	assert.True(t, corner.HoldsLabel("rig", "A"), "another condition")
 }
 
-// The command line writes values, lists and ranges.
-func TestParse(t *testing.T) {
+// A parsed rule holds out the values that its text lists, or the range that it gives.
+func TestParsedValues(t *testing.T) {
 	for _, c := range []struct {
 		hold string
 		v    float64
@@ -174,7 +174,10 @@ func TestParse(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, parsed(t, c.hold).Holds("x", c.v), "%s holds %g", c.hold, c.v)
 	}
+}
 
+// A parsed rule describes itself in words. "a:b" is a range only if a and b are numbers.
+func TestParsedWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"blades = 2,3; rpm=3000:5000":     "blades = 2, 3 and 3000 ≤ rpm ≤ 5000",
 		"propeller = APC-8x6, Gemfan 5x4": "propeller = APC-8x6, Gemfan 5x4",
@@ -183,7 +186,10 @@ func TestParse(t *testing.T) {
 	} {
 		assert.Equal(t, want, parsed(t, text).String(), "%s", text)
 	}
+}
 
+// Texts that are not rules are errors. The error for a range says how to write one.
+func TestParseRefuses(t *testing.T) {
 	for _, bad := range []string{"", "blades", "blades=", "blades=2,x", "blades=x,", "random=x"} {
 		_, err := Parse(bad)
 		assert.Error(t, err, "%q", bad)
@@ -195,7 +201,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A split asks for interpolation where held-out values lie between those trained on.
+// A split asks for interpolation if the held-out values lie between values that are trained on, and otherwise for
+// extrapolation.
 func TestReach(t *testing.T) {
 	for hold, want := range map[string]string{
 		"rpm=3000":                  "interpolation in rpm",
@@ -221,10 +228,11 @@ func TestReach(t *testing.T) {
 
 	got, err := Reach(Nothing, rotor, nil, nil)
 	require.NoError(t, err)
-	assert.Empty(t, got, "where nothing is held out")
+	assert.Empty(t, got, "if nothing is held out")
 }
 
-// Where a condition has none of the values held out, an error names those that it has: each, or of many their range.
+// If a condition has none of the values that a rule holds out, Choices returns the values that it has, or their range if
+// they are many.
 func TestChoices(t *testing.T) {
 	for hold, want := range map[string]string{
 		"blades=7":        "; blades is one of 2, 3, 4",
@@ -244,7 +252,8 @@ func TestChoices(t *testing.T) {
 	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many))
 }
 
-// Neighbouring values are held out together in as many blocks as are asked for; of no blocks each value alone.
+// Each returns a split for each block of neighbouring values, as many blocks as are asked for. With 0 blocks it returns a
+// split for each value.
 func TestEach(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -272,8 +281,8 @@ func ExampleParse() {
 	// Output: blades = 2 and 1000 ≤ rpm ≤ 1500 [true true false false false false]
 }
 
-// Each name is a split; what a folder cannot be named is replaced in the split's name, not in
-// the rule.
+// Each name is held out by one split. Characters that the name of a folder cannot have are replaced in the name of the
+// split, but not in its rule.
 func TestEachLabel(t *testing.T) {
 	each := EachLabel("day", Distinct([]string{"4 May", "03/05", "4 May"}))
 	require.Len(t, each, 2)
@@ -283,14 +292,15 @@ func TestEachLabel(t *testing.T) {
 	assert.Equal(t, "day = 4 May", each[1].String())
 }
 
-// Twelve names are listed, of more their number.
+// Up to twelve names are listed. A longer list has eleven, and the number of the others.
 func TestListed(t *testing.T) {
 	assert.Equal(t, "A, B", Listed([]string{"A", "B"}))
 	assert.Equal(t, strings.Repeat("x, ", 11)+"x and 2 more", Listed(slices.Repeat([]string{"x"}, 14)))
 }
 
-// What Windows' documents refuse as a name of a file (Naming Files, Paths, and Namespaces) is replaced, and a dot that
-// would hide a folder. A name that is replaced once stays as it is.
+// Names and characters that Windows refuses for files are replaced, and so is a first dot, which would hide the folder. A
+// name that was replaced once does not change again. Expected values: "Naming Files, Paths, and Namespaces" of Windows'
+// documentation.
 func TestFolder(t *testing.T) {
 	for name, want := range map[string]string{
 		"rpm=3000..5000": "rpm=3000..5000", "größe 3 %": "größe 3 %", "v1.2": "v1.2", "console": "console", "com": "com",
@@ -303,8 +313,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Whatever text is read, every condition with labels is one of the holdout's conditions, and a holdout by the labels
-// of one condition is read again from its own words.
+// For every text that Parse accepts, the conditions with labels are among the conditions of the holdout. A holdout by the
+// labels of one condition is parsed from its own words again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"blades=2,3; rpm=3000:5000", "propeller = APC-8x6, Gemfan 5x4", "rig=a:b&x=-1e9", "random=0.5", "x=nan", "=;=,",
@@ -319,7 +329,7 @@ func FuzzParse(f *testing.F) {
 		}
 
 		for _, c := range h.Labels() {
-			require.True(t, slices.Contains(h.Conditions(), c), "%q: label %q is none of %q", text, c, h.Conditions())
+			require.True(t, slices.Contains(h.Conditions(), c), "%q: condition %q is among %q", text, c, h.Conditions())
 		}
 
 		l, ok := h.(labels)
