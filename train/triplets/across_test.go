@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The partner of a row is the next row of its ring on another occasion and of another run, else of another run, else
-// the row itself. In the ring of repeats are the first rows of all occasions, then their second rows, and so on.
-// Repeats, occasions and runs are drawn at random.
+// The rows of repeats form a ring: the first rows of all occasions, then their second rows, and so on. The partner of a
+// row is the next row of the ring on another occasion and of another run; otherwise the next of another run; otherwise the
+// row itself. Expected values: this rule, written out, with repeats, occasions and runs that are drawn at random.
 func TestPartners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -30,20 +30,7 @@ func TestPartners(t *testing.T) {
 
 		got := partners(repeats, occasion, run)
 		for r := range 2 {
-			var ring []int
-			for turn := range n {
-				seen := map[int]int{}
-				for i := range n {
-					if repeats[i] != r {
-						continue
-					}
-
-					if seen[occasion[i]]++; seen[occasion[i]] == turn+1 {
-						ring = append(ring, i)
-					}
-				}
-			}
-
+			ring := ringOf(r, repeats, occasion)
 			for k, i := range ring {
 				others := slices.Concat(ring[k+1:], ring[:k+1]) // the row itself is the last
 				want := slices.IndexFunc(others, func(j int) bool { return occasion[j] != occasion[i] && run[j] != run[i] })
@@ -56,15 +43,39 @@ func TestPartners(t *testing.T) {
 			}
 		}
 	}
+}
 
-	// By hand, where each day is a run: three rows of one day and one of another, two rows of one day, a row alone.
+// ringOf returns the ring of the rows whose repeats have the number r.
+func ringOf(r int, repeats, occasion []int) []int {
+	var ring []int
+	for turn := range repeats {
+		rows := map[int]int{} // by occasion: its rows so far
+		for i := range repeats {
+			if repeats[i] != r {
+				continue
+			}
+
+			rows[occasion[i]]++
+			if rows[occasion[i]] == turn+1 {
+				ring = append(ring, i)
+			}
+		}
+	}
+
+	return ring
+}
+
+// Expected by hand, with each day a run: partners of three rows of one day and one of another, of two rows of one day,
+// and of a row alone.
+func TestPartnersByHand(t *testing.T) {
 	day := []int{0, 0, 0, 1, 0, 0, 1}
 	assert.Equal(t, []int{3, 3, 3, 1, 5, 4, 6}, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day))
 }
 
-// Variances between simulated days and within them are those that the values are drawn with: 0.36 between days, 0.09 of
-// each value and, with two runs a day, 0.16 of each run. Tolerances are three standard errors: √(2/ν) of a variance
-// with ν degrees of freedom, and of the variance between days 2·0.6·√(variance of a day's mean/60).
+// The variances between days and within days are found. Expected values: the simulated variances, 0.36 between days, 0.09
+// of each value and, with two runs a day, 0.16 of each run. The tolerance is three standard errors. The standard error of
+// a variance with ν degrees of freedom is the share √(2/ν) of it. The variance between days has the standard error
+// 2·0.6·√(variance of a day's mean/60).
 func TestOccasions(t *testing.T) {
 	for _, runs := range []int{1, 2} {
 		rng := rand.New(rand.NewPCG(6, 1))
@@ -119,8 +130,9 @@ func TestOccasions(t *testing.T) {
 	}
 }
 
-// What is selected has no second outcome of another row, nor have groups that are kept apart: outcomes of the
-// first day that are set to 1e6 change nothing that is selected of the others.
+// Selected rows have no second outcome of a row that is not selected, and rows of different parts are not partners. If
+// the outcomes of the first day are 1e6, nothing that is selected from the other days changes. Expected values are written
+// by hand.
 func TestSelectAcross(t *testing.T) {
 	withMonday := func(monday float64) Set {
 		s := New(make([]Quantity, 1), make([]Quantity, 1), []float64{1, 1, 1, 2, 2}, []float64{monday, 11, 12, monday, 21},

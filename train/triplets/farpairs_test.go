@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of pairs of simulated normal outcomes none is far. Where a fifth of the pairs are moved by 20 deviations of a
-// difference, which is √2 times that of one outcome, these are far, with their size.
+// Pairs of normal outcomes are not far. If the second outcome of every fifth pair is moved by 20 deviations of a
+// difference, which are 20·√2 deviations of one outcome, these pairs are far, and their size is found.
 func TestFarPairs(t *testing.T) {
 	const n, sigma = 2000, 0.3
 	rng := rand.New(rand.NewPCG(1, 2))
 
 	s := Set{N: n, Out: 2, Y1: make([]float64, 2*n), Y2: make([]float64, 2*n)}
 	for i := range s.Y1 {
-		s.Y1[i], s.Y2[i] = 5+sigma*rng.NormFloat64(), 5+sigma*rng.NormFloat64()
+		s.Y1[i] = 5 + sigma*rng.NormFloat64()
+		s.Y2[i] = 5 + sigma*rng.NormFloat64()
 	}
 
 	assert.Empty(t, s.FarPairs(), "normal pairs")
@@ -38,12 +39,12 @@ func TestFarPairs(t *testing.T) {
 	assert.InEpsilon(t, 20*sigma*math.Sqrt2, first.Times*first.Deviation, 1e-12, "difference")
 }
 
-// Few pairs, equal pairs and no numbers are never far.
+// Among few pairs or equal pairs none is far, and a pair with NaN is not far.
 func TestFarPairsOfFew(t *testing.T) {
 	few := Set{N: 9, Out: 1, Y1: make([]float64, 9), Y2: []float64{1, 1, 1, 1, 1, 1, 1, 1, 100}}
 	equal := Set{N: 12, Out: 1, Y1: make([]float64, 12), Y2: make([]float64, 12)}
 	equal.Y2[3] = 7
 	equal.Y2[5] = math.NaN()
-	assert.Empty(t, few.FarPairs(), "of nine pairs")
-	assert.Empty(t, equal.FarPairs(), "of equal pairs and NaN")
+	assert.Empty(t, few.FarPairs(), "nine pairs")
+	assert.Empty(t, equal.FarPairs(), "equal pairs and NaN")
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// By hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25; 1e9 twice and 1e9+4 twice has mean 1e9+2 and deviation 2.
+// Expected by hand: 1, 2, 3, 4 have the mean 2.5 and the variance 1.25. Twice 1e9 and twice 1e9+4 have the mean 1e9+2
+// and the deviation 2.
 func TestScaleOf(t *testing.T) {
 	s := ScaleOf(2, []float64{1, 1e9, 2, 1e9}, []float64{3, 1e9 + 4, 4, 1e9 + 4})
 	assert.Equal(t, []float64{2.5, 1e9 + 2}, s.Mean)
 	assert.Equal(t, []float64{math.Sqrt(1.25), 2}, s.Std)
 
 	constant := ScaleOf(1, []float64{0.1, 0.1, 0.1})
-	assert.Equal(t, []float64{0.1}, constant.Mean, "of a constant column")
-	assert.Equal(t, []float64{0}, constant.Std, "of a constant column")
+	assert.Equal(t, []float64{0.1}, constant.Mean, "mean of a constant column")
+	assert.Equal(t, []float64{0}, constant.Std, "deviation of a constant column")
 }
 
 // A scale has a finite mean and a positive finite deviation of each column.
@@ -38,8 +39,8 @@ func TestScaleCheck(t *testing.T) {
 	}
 }
 
-// Levels, shifts and variances change scale each in its way, and come back. The expected values are worked out by hand
-// for one column with mean 10 and deviation 2.
+// Levels, shifts and variances change to the units of the outcomes, each in its way, and back. Expected by hand, for one
+// column with the mean 10 and the deviation 2.
 func TestAnswersScale(t *testing.T) {
 	s := Scale{[]float64{10}, []float64{2}}
 	a := Answers{
@@ -53,16 +54,20 @@ func TestAnswersScale(t *testing.T) {
 		assert.Equal(t, want, (*c.Field(&own))[0], "%s", c.Suffix)
 
 		back := own.Standardised(s)
-		assert.Equal(t, (*c.Field(&a))[0], (*c.Field(&back))[0], "%s comes back as", c.Suffix)
+		assert.Equal(t, (*c.Field(&a))[0], (*c.Field(&back))[0], "%s, changed back", c.Suffix)
 	}
-
-	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
-	assert.Equal(t, []float64{3, 4, 3, 4, 1, 2}, part.Mu)
-	assert.Nil(t, part.Var, "a column that the answers do not have")
-	assert.Nil(t, part.Own(Identity(2)).Cov, "a column that the answers do not have")
 }
 
-// The identity changes no bit, and standardised values come back within a rounding.
+// Rows of answers are whole conditions. A column that the answers do not have stays absent.
+func TestAnswersRows(t *testing.T) {
+	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
+	assert.Equal(t, []float64{3, 4, 3, 4, 1, 2}, part.Mu)
+	assert.Nil(t, part.Var)
+	assert.Nil(t, part.Own(Identity(2)).Cov, "in other units")
+}
+
+// The identity changes no bit. Standardised values, changed back, differ by rounding at most. An absent column stays
+// absent.
 func TestScaleRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 
@@ -79,6 +84,6 @@ func TestScaleRoundTrip(t *testing.T) {
 		require.InDelta(t, v[i], x, 4e-16*(math.Abs(v[i])+s.Std[i%3]), "value %d", i)
 	}
 
-	assert.Nil(t, s.Standardise(nil), "a column that is absent stays absent")
-	assert.Nil(t, s.Own(nil), "a column that is absent stays absent")
+	assert.Nil(t, s.Standardise(nil))
+	assert.Nil(t, s.Own(nil))
 }

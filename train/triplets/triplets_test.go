@@ -26,8 +26,8 @@ func TestIndex(t *testing.T) {
 	assert.True(t, math.Signbit(distinct[7]), "−0")
 
 	index, distinct = Index(nil, 3)
-	assert.Empty(t, index, "of no rows")
-	assert.Nil(t, distinct, "of no rows")
+	assert.Empty(t, index, "numbers without rows")
+	assert.Nil(t, distinct, "distinct rows without rows")
 }
 
 // Every row equals the distinct row it is numbered with, distinct rows differ, and they appear in the order of their
@@ -56,7 +56,7 @@ func TestIndexInvariants(t *testing.T) {
 	})
 }
 
-// six are rows of three conditions, four runs and all three parts.
+// six returns six rows of three conditions, four runs and all three parts.
 func six() Set {
 	s := New(
 		[]Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}}, []Quantity{{Name: "y", Unit: "dB"}},
@@ -95,7 +95,7 @@ func TestSet(t *testing.T) {
 	assert.Equal(t, []float64{100, 200}, s.Of(Train).Values(1), "speeds of the training part")
 }
 
-// A part of a set keeps the numbers of conditions and runs. A set without a split, columns or inputs has parts too.
+// A part of a set keeps the numbers of conditions and runs.
 func TestOf(t *testing.T) {
 	s := six()
 	test := s.Of(Test)
@@ -107,27 +107,37 @@ func TestOf(t *testing.T) {
 
 	assert.Equal(t, want, test)
 	assert.Equal(t, s.N, s.Of(Train).N+test.N+s.Of(Neither).N, "rows of all parts")
+}
 
+// Without a split all rows belong to the training part.
+func TestOfWithoutSplit(t *testing.T) {
+	s := six()
 	s.Part = nil
-	assert.Equal(t, s.N, s.Of(Train).N, "without a split all rows belong to the training part")
-	assert.Equal(t, 0, s.Of(Test).N, "without a split all rows belong to the training part")
+	assert.Equal(t, s.N, s.Of(Train).N, "training rows")
+	assert.Equal(t, 0, s.Of(Test).N, "test rows")
+}
 
+// Rows can be selected from a set without numbers of conditions and runs.
+func TestSelectPlain(t *testing.T) {
 	plain := Set{N: 2, In: 1, Out: 1, X: []float64{1, 2}, Y1: []float64{3, 4}, Y2: []float64{5, 6}}
 	one := plain.Select([]int{1})
 	assert.Nil(t, one.Condition)
 	assert.Nil(t, one.Run)
 	assert.Equal(t, []float64{2}, one.X)
 	assert.Equal(t, []float64{6}, one.Y2)
-
-	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set")
-
-	none := New(nil, s.Outcomes, nil, []float64{1, 2}, []float64{3, 4})
-	assert.Equal(t, 1, none.Conditions(), "without inputs all rows are of one condition")
-	assert.Equal(t, []int{0}, none.Present(), "without inputs all rows are of one condition")
-	assert.Empty(t, none.At(0), "without inputs")
 }
 
-// A set has at least two training rows and finite numbers. What is wrong is named with its row and column.
+// Without inputs all rows have one condition. An empty set has no conditions.
+func TestConditionsWithoutInputs(t *testing.T) {
+	none := New(nil, []Quantity{{Name: "y"}}, nil, []float64{1, 2}, []float64{3, 4})
+	assert.Equal(t, 1, none.Conditions())
+	assert.Equal(t, []int{0}, none.Present())
+	assert.Empty(t, none.At(0))
+
+	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set")
+}
+
+// A set needs at least two training rows and finite numbers. The error names the row and the column.
 func TestCheck(t *testing.T) {
 	good := six()
 	require.NoError(t, good.Check())
@@ -149,14 +159,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A part is written by its name, a number that is no part as such.
+// A part is written by its name, and a number that is not a part as Part(n).
 func TestPartString(t *testing.T) {
 	for p, want := range map[Part]string{Train: "train", Test: "test", Neither: "neither", 7: "Part(7)"} {
 		assert.Equal(t, want, p.String())
 	}
 }
 
-// Slices whose lengths do not fit are a programmer's error, and the panic names the lengths.
+// Slices whose lengths do not fit are misuse. The panic names the lengths.
 func TestPanics(t *testing.T) {
 	q := []Quantity{{Name: "q"}}
 	for name, c := range map[string]struct {
@@ -171,12 +181,15 @@ func TestPanics(t *testing.T) {
 		"torn rows":      {func() { Index([]float64{1, 2, 3}, 2) }, "3 numbers"},
 		"without scales": {func() { six().Standardised() }, "divide by zero"},
 	} {
-		func() {
-			defer func() {
-				assert.Contains(t, fmt.Sprint(recover()), c.want, name)
-			}()
-
-			c.f()
-		}()
+		assert.Contains(t, panicOf(c.f), c.want, name)
 	}
+}
+
+// panicOf calls f, and returns the value of its panic as text.
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+
+	f()
+
+	return ""
 }
