@@ -75,18 +75,18 @@ experiments:
 	assert.Contains(t, w[1].Text, "0.01 Hz is a rate outside 0.1 Hz … 10 MHz")
 }
 
-// checkIn runs `pipeline check` on a configuration in a folder.
-func checkIn(t *testing.T, dir, yaml string) (string, error) {
+// checkIn checks an experiment, whose files are in a folder, and returns the warnings as text.
+func checkIn(t *testing.T, dir, experiment string) (warnings string, err error) {
 	t.Helper()
 
-	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n  rig:\n"+yaml)
+	write(t, dir, "pipeline.yaml", "version: 1\nexperiments:\n  rig:\n"+experiment)
 
-	w, err := checkFiles(t, dir)
+	list, err := checkFiles(t, dir)
 
-	return fmt.Sprint(w), err
+	return fmt.Sprint(list), err
 }
 
-// checkFiles checks the files of a folder's pipeline.yaml.
+// checkFiles checks a folder's pipeline.yaml and its files, as the command check does.
 func checkFiles(t *testing.T, dir string) ([]ingest.Warning, error) {
 	t.Helper()
 
@@ -132,6 +132,7 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 	write(t, dir, "pairs.csv", "rpm,lift_1,lift_2,drag_1,drag_2\n1,1,2,0,0\n2,3,4,0,0\n3,5,6,0,0\n")
 	write(t, dir, "c1600.csv", strings.Replace(bad, "4.17,1.5", "4.17,NaN", 1))
 
+	// fan, balance and loads are experiments on the files whose names begin with the inserted letter.
 	const fan = "    ingest: {files: \"%s*.wav\", pattern: \"%s{rpm}.wav\", constants: {blades: 2}%s}\n" +
 		"    dsp: {triplets: split-half-spectrum}\n"
 	const balance = "    ingest: {files: \"%s*.csv\", pattern: \"%s{rpm}.csv\", columns: {lift: f}}\n" +
@@ -231,10 +232,12 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			},
 		},
 	} {
-		_, err := checkIn(t, dir, c.yaml)
-		for _, part := range c.wants {
-			assert.ErrorContains(t, err, part)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			_, err := checkIn(t, dir, c.yaml)
+			for _, part := range c.wants {
+				assert.ErrorContains(t, err, part)
+			}
+		})
 	}
 
 	pair := "time (s),p1 (Pa),p2 (Pa)\n"

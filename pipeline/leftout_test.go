@@ -3,12 +3,10 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +24,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// groups writes a table of pairs with some groups of b, and its configuration with networks as the base of the
-// calibration. Input c varies in groups 2 and 3 alone. change edits a row's outcomes, edits are pairs of old and new
-// text of the configuration.
+// groups writes a table of pairs with groups of the given values of b, and its configuration with networks as the base
+// of the calibration. It returns the path of the configuration. Input c varies in groups 2 and 3 alone. change edits an
+// outcome of a group. edits are pairs of old and new text of the configuration.
 func groups(t *testing.T, dir, base string, values []int, change func(b int, y float64) float64,
 	edits ...string,
 ) string {
@@ -45,8 +43,9 @@ func groups(t *testing.T, dir, base string, values []int, change func(b int, y f
 			}
 
 			y := math.Sin(a) + 0.3*float64(b)
-			fmt.Fprintf(&s, "r%d-%d,%g,%d,%g,%g,%g\n", b, i, a, b, c, change(b, y+0.02*math.Cos(float64(7*i+b))),
-				change(b, y+0.02*math.Cos(float64(5*i+2*b))))
+			first := change(b, y+0.02*math.Cos(float64(7*i+b)))
+			second := change(b, y+0.02*math.Cos(float64(5*i+2*b)))
+			fmt.Fprintf(&s, "r%d-%d,%g,%d,%g,%g,%g\n", b, i, a, b, c, first, second)
 		}
 	}
 
@@ -73,38 +72,38 @@ experiments:
 	}
 
 	path := filepath.Join(dir, "p.yaml")
-	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(s.String()), 0o644),
-		os.WriteFile(path, []byte(config), 0o644))
-	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(s.String()), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(config), 0o644))
 
 	return path
 }
 
-// same leaves a row's outcomes as they are.
-func same(_ int, y float64) float64 { return y }
+// unchanged leaves an outcome as it is.
+func unchanged(_ int, y float64) float64 { return y }
 
-// trainings runs a configuration. It returns the left-out trainings that were made, and how many the plan has.
-func trainings(t *testing.T, path string) (made []string, all int) {
+// runLeftOut runs a configuration. It returns the trainings without groups that ran, and how many the plan has.
+func runLeftOut(t *testing.T, path string) (ran []string, planned int) {
 	t.Helper()
 
+	const prefix = "wing/train/on/"
 	p, err := Load(path)
 	require.NoError(t, err)
 
 	for _, task := range p.Plan.Tasks {
-		if strings.HasPrefix(task.ID, "wing/train/on/") {
-			all++
+		if strings.HasPrefix(task.ID, prefix) {
+			planned++
 		}
 	}
 
-	_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
+	_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
 		hasRun := e.Kind == "done" && e.Ran
-		if hasRun && strings.HasPrefix(e.Task.ID, "wing/train/on/") {
-			made = append(made, e.Task.ID)
+		if hasRun && strings.HasPrefix(e.Task.ID, prefix) {
+			ran = append(ran, e.Task.ID)
 		}
 	}})
 	require.NoError(t, err)
 
-	return made, all
+	return ran, planned
 }
 
 // Four groups, each held out in turn, need 4 + 4·3/2 = 10 trainings, which the splits share. Five groups need 5 +
@@ -113,20 +112,20 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 	longtest.Skip(t, "trains networks")
 
 	dir := t.TempDir()
-	made, all := trainings(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same))
-	assert.Len(t, made, 10)
-	assert.Equal(t, 10, all)
+	ran, planned := runLeftOut(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4}, unchanged))
+	assert.Len(t, ran, 10, "four groups")
+	assert.Equal(t, 10, planned, "four groups")
 
-	made, _ = trainings(t, filepath.Join(dir, "p.yaml"))
-	assert.Empty(t, made, "of a second run")
+	ran, _ = runLeftOut(t, filepath.Join(dir, "p.yaml"))
+	assert.Empty(t, ran, "a second run")
 
-	made, all = trainings(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4, 5}, same))
-	assert.Len(t, made, 11, "with one more group")
-	assert.Equal(t, 15, all, "with one more group")
+	ran, planned = runLeftOut(t, groups(t, dir, "ensemble", []int{1, 2, 3, 4, 5}, unchanged))
+	assert.Len(t, ran, 11, "five groups")
+	assert.Equal(t, 15, planned, "five groups")
 
-	for _, id := range made {
+	for _, id := range ran {
 		if id != "wing/train/on/b=1,2,3,4" {
-			assert.Contains(t, id, "5", "a training without the new group was made again")
+			assert.Contains(t, id, "5", "trainings without the new group must not run again")
 		}
 	}
 }
@@ -140,38 +139,43 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 	}
 
 	for _, base := range bases {
-		var learned [2][]float64
-
-		var columns [2][][]float64
-		for k, change := range []func(int, float64) float64{same, func(b int, y float64) float64 {
+		million := func(b int, y float64) float64 {
 			if b == 3 {
 				return 1e6
 			}
 			return y
-		}} {
-			dir := t.TempDir()
-			path := groups(t, dir, base, []int{1, 2, 3, 4}, change, "groups: {each: b}", "b3: {test: {b: 3}}")
-			made, _ := trainings(t, path)
-			require.Len(t, made, 4, base)
-
-			folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
-			m, err := honest.Read(filepath.Join(folder, "honest.json"))
-			require.NoError(t, err)
-
-			c := m.Calibration
-			learned[k] = append(slices.Concat(c.Scale.Weights[:]...), c.Scale.Noise.Scale, c.Conformal.Half[0])
-
-			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
-
-			for _, name := range []string{"y", "y_low", "y_high", "y_sd", "y_sd_epistemic", "y_sd_noise", "y_sd_claimed"} {
-				columns[k] = append(columns[k], stagetest.Floats(t, tab, name))
-			}
 		}
 
-		// As text, as NaN equals NaN there.
-		assert.Equal(t, fmt.Sprint(learned[0]), fmt.Sprint(learned[1]), "calibration by %s", base)
-		assert.Equal(t, fmt.Sprint(columns[0]), fmt.Sprint(columns[1]), "predictions by %s", base)
+		calibration, predictions := withoutGroup3(t, base, unchanged)
+		otherCalibration, otherPredictions := withoutGroup3(t, base, million)
+		assert.Equal(t, calibration, otherCalibration, "calibration by %s", base)
+		assert.Equal(t, predictions, otherPredictions, "predictions by %s", base)
 	}
+}
+
+// withoutGroup3 holds out group 3 of b and returns the numbers of the calibration, and the predictions of group 3 with
+// their deviations. They are text, in which NaN equals NaN.
+func withoutGroup3(t *testing.T, base string, change func(b int, y float64) float64) (calibration, predictions string) {
+	t.Helper()
+
+	dir := t.TempDir()
+	path := groups(t, dir, base, []int{1, 2, 3, 4}, change, "groups: {each: b}", "b3: {test: {b: 3}}")
+	ran, _ := runLeftOut(t, path)
+	require.Len(t, ran, 4, base)
+
+	folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
+	m, err := honest.Read(filepath.Join(folder, "honest.json"))
+	require.NoError(t, err)
+
+	c := m.Calibration
+	calibration = fmt.Sprint(c.Scale.Weights, c.Scale.Noise.Scale, c.Conformal.Half[0])
+
+	tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
+	for _, name := range []string{"y", "y_low", "y_high", "y_sd", "y_sd_epistemic", "y_sd_noise", "y_sd_claimed"} {
+		predictions += fmt.Sprintln(name, stagetest.Floats(t, tab, name))
+	}
+
+	return calibration, predictions
 }
 
 // What is stored predicts as the run did, the inputs that are constant in a left-out training (c without groups 2 and
@@ -183,7 +187,7 @@ func TestNetworksAreStored(t *testing.T) {
 		"pair": "pair networks of 1", "ensemble": "ensemble of 2",
 	} {
 		dir := t.TempDir()
-		trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
+		runLeftOut(t, groups(t, dir, base, []int{1, 2, 3, 4}, unchanged))
 
 		for _, split := range []string{"b=2", "b=3"} {
 			folder := filepath.Join(dir, "runs", "wing", "splits", split)
@@ -192,15 +196,15 @@ func TestNetworksAreStored(t *testing.T) {
 
 			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
 
-			in := []string{"a", "b"}
+			inputs := []string{"a", "b"}
 			if base == "ensemble" {
-				in = append(in, "c")
+				inputs = append(inputs, "c")
 			}
 
 			var x []float64
-			for i := range 10 {
-				for _, name := range in {
-					x = append(x, stagetest.Floats(t, tab, name)[i])
+			for row := range 10 {
+				for _, name := range inputs {
+					x = append(x, stagetest.Floats(t, tab, name)[row])
 				}
 			}
 
@@ -239,7 +243,7 @@ func TestNetworksAreStored(t *testing.T) {
 // is the weighted one, and the predictions are those of an ensemble that is trained here with the weights.
 func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	dir := t.TempDir()
-	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same, "run: run}", "repeats: [y], use: all, run: run}",
+	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, unchanged, "run: run}", "repeats: [y], use: all, run: run}",
 		"groups: {each: b}", "b3: {test: {b: 3}}")
 	var rows strings.Builder
 	rows.WriteString("run,a,b,c,y\n")
@@ -255,7 +259,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(rows.String()), 0o644))
 
-	trainings(t, path)
+	runLeftOut(t, path)
 
 	m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
 	require.NoError(t, err)
@@ -271,7 +275,8 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	total := 0.0 // weight of all outcomes
 	sum := 0.0   // weighted sum of the outcomes
 	for i := range set.N {
-		if set.X[3*i+1] != 3 {
+		b := set.X[3*i+1] // of the inputs a, b and c
+		if b != 3 {
 			others = append(others, i)
 			total += 2 * set.Weight[i]
 			sum += set.Weight[i] * (set.Y1[i] + set.Y2[i])

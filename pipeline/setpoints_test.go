@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,20 +21,20 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// jittering is a campaign as one is measured: repeats of each set point, at speeds that
-// scatter about it evenly by a share, with a log as it was typed or a row a run.
+// jittering is a campaign whose speeds scatter about set points. Each set point is repeated. A rotor has recordings
+// and a log that states the measured speeds. A balance has a table with a row for each run.
 type jittering struct {
 	name   string
-	blades []int
+	blades []int     // nil: a balance
 	speeds []float64 // set points
 	angles []float64
-	within string
+	within string // tolerance of the speeds
 	inputs string
 	splits string
 	stray  float64 // one more speed; 0: none
 }
 
-// The two rigs and the balance.
+// jitteringCampaigns are two rotors and a balance.
 var jitteringCampaigns = []jittering{
 	{
 		name: "jittering-fan", blades: []int{5}, speeds: []float64{1200, 1600, 2000, 2400, 3000},
@@ -52,8 +53,11 @@ var jitteringCampaigns = []jittering{
 	},
 }
 
-// force is that of a coefficient at a speed, in N.
-func force(coefficient, u float64) float64 { return coefficient * 0.5 * 1.204 * u * u * 0.1 * 0.25 }
+// force returns the force in N of a coefficient at a speed in m/s, on a wing of 0.1 m by 0.25 m.
+func force(coefficient, speed float64) float64 {
+	const density = 1.204
+	return coefficient * 0.5 * density * speed * speed * 0.1 * 0.25
+}
 
 const (
 	jitteringRepeats = 3
@@ -64,86 +68,104 @@ const (
 	lawDB = 1.0
 )
 
-// write writes the campaign's files below dir and returns its experiment.
+// write writes the campaign's files below dir and returns its experiment. Speeds scatter evenly about the set points by
+// up to the share jitter.
 func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string) {
 	t.Helper()
 
-	rng := rand.New(rand.NewPCG(34, 0))
-	scatter := func(v float64) float64 {
-		return math.Round(v*(1+jitter*(2*rng.Float64()-1))*1000) / 1000
+	rng := rand.New(rand.NewPCG(jitteringSeed, 0))
+	scatter := func(setPoint float64) float64 {
+		speed := setPoint * (1 + jitter*(2*rng.Float64()-1))
+		return math.Round(speed*1000) / 1000
 	}
 
-	file := func(name, text string) {
-		write(t, dir, name, text)
-	}
-
-	train := "    train: {model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {" + c.splits + "}, inputs: [" +
-		c.inputs + "]}\n"
 	if c.blades == nil {
-		text := "run,alpha_deg,u_inf_m_s,lift_n,drag_n\n"
-		run := 0
-		for range jitteringRepeats + 1 {
-			for _, speed := range c.speeds {
-				for _, alpha := range c.angles {
-					u := scatter(speed)
-					run++
-					cl, cd, _ := simulate.AirfoilMean(alpha, u)
-					noise := func() float64 { return 0.01 * force(1, u) * rng.NormFloat64() }
-					lift := force(cl, u) + noise()
-					drag := force(cd, u) + noise()/4
-					text += fmt.Sprintf("%d,%g,%g,%.6f,%.6f\n", run, alpha, u, lift, drag)
-				}
+		return c.writeBalance(t, dir, rng, scatter)
+	}
+
+	return c.writeRotor(t, dir, jitter, scatter)
+}
+
+// train returns the section train of the experiment.
+func (c jittering) train() string {
+	return "    train: {model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {" + c.splits + "}, inputs: [" +
+		c.inputs + "]}\n"
+}
+
+// writeBalance writes a table of forces with noise, and returns its experiment.
+func (c jittering) writeBalance(t testing.TB, dir string, rng *rand.Rand, scatter func(float64) float64) string {
+	t.Helper()
+
+	table := "run,alpha_deg,u_inf_m_s,lift_n,drag_n\n"
+	run := 0
+	for range jitteringRepeats + 1 {
+		for _, setPoint := range c.speeds {
+			for _, alpha := range c.angles {
+				run++
+				speed := scatter(setPoint)
+				cl, cd, _ := simulate.AirfoilMean(alpha, speed)
+				noise := 0.01 * force(1, speed)
+				lift := force(cl, speed) + noise*rng.NormFloat64()
+				drag := force(cd, speed) + noise/4*rng.NormFloat64()
+				table += fmt.Sprintf("%d,%g,%g,%.6f,%.6f\n", run, alpha, speed, lift, drag)
 			}
 		}
-
-		file(c.name+".csv", text)
-
-		return fmt.Sprintf("  %s:\n    ingest:\n      data: simulated\n      within: {%s}\n      table: {file: %s.csv, "+
-			"run: run, inputs: [alpha_deg, u_inf_m_s], repeats: [lift_n, drag_n]}\n%s", c.name, c.within, c.name, train)
 	}
 
-	// Both campaigns have the same draws. Repeats at exact speeds differ by parts of a million,
-	// because a file is named after its speed.
-	r := simulate.DefaultRotor()
-	r.Seed = jitteringSeed
-	r.Blades = c.blades
-	r.RPM = nil
-	r.ThetaDeg = c.angles
-	r.DurationS = 2
-	stated := map[string]float64{}
-	for k := range jitteringRepeats {
-		for _, v := range c.speeds {
-			rpm := scatter(v)
+	write(t, dir, c.name+".csv", table)
+
+	return fmt.Sprintf(`  %s:
+    ingest:
+      data: simulated
+      within: {%s}
+      table: {file: %s.csv, run: run, inputs: [alpha_deg, u_inf_m_s], repeats: [lift_n, drag_n]}
+%s`, c.name, c.within, c.name, c.train())
+}
+
+// writeRotor simulates the recordings of a rotor, writes their log, and returns their experiment. The draws of noise
+// are the same with and without jitter. Repeats at exact speeds differ by parts of a million, because a file is named
+// after its speed; their log states the set points.
+func (c jittering) writeRotor(t testing.TB, dir string, jitter float64, scatter func(float64) float64) string {
+	t.Helper()
+
+	rotor := simulate.DefaultRotor()
+	rotor.Seed = jitteringSeed
+	rotor.Blades = c.blades
+	rotor.RPM = nil
+	rotor.ThetaDeg = c.angles
+	rotor.DurationS = 2
+	stated := map[float64]float64{} // speeds of the log, by the simulated ones
+	for day := range jitteringRepeats {
+		for _, setPoint := range c.speeds {
+			rpm := scatter(setPoint)
+			stated[rpm] = rpm
 			if jitter == 0 {
-				rpm += float64(k) / 1000
+				rpm += float64(day) / 1000
+				stated[rpm] = setPoint
 			}
 
-			r.RPM = append(r.RPM, rpm)
-			r.Draws = append(r.Draws, fmt.Sprintf("%g, day %d", v, k))
-			if stated[fmt.Sprint(rpm)] = v; jitter > 0 {
-				stated[fmt.Sprint(rpm)] = rpm
-			}
+			rotor.RPM = append(rotor.RPM, rpm)
+			rotor.Draws = append(rotor.Draws, fmt.Sprintf("%g, day %d", setPoint, day))
 		}
 	}
 
 	if c.stray > 0 {
-		r.RPM = append(r.RPM, c.stray)
-		r.Draws = append(r.Draws, "stray")
-		stated[fmt.Sprint(c.stray)] = c.stray
+		rotor.RPM = append(rotor.RPM, c.stray)
+		rotor.Draws = append(rotor.Draws, "stray")
+		stated[c.stray] = c.stray
 	}
 
-	require.NoError(t, simulate.WriteDir(context.Background(), r, filepath.Join(dir, c.name), 2, nil))
+	require.NoError(t, simulate.WriteDir(context.Background(), rotor, filepath.Join(dir, c.name), 2, nil))
 
-	var log strings.Builder
-	fmt.Fprintf(&log, "file,channel,blades,rpm,theta_deg\n")
-	for _, f := range r.Files() {
-		for k, angle := range c.angles {
-			fmt.Fprintf(&log, "%s,%d,%g,%g,%g\n", f.Name, k+1, f.Conditions["blades"],
-				stated[fmt.Sprint(f.Conditions["rpm"])], angle)
+	log := "file,channel,blades,rpm,theta_deg\n"
+	for _, f := range rotor.Files() {
+		for m, angle := range c.angles {
+			rpm := stated[f.Conditions["rpm"]]
+			log += fmt.Sprintf("%s,%d,%g,%g,%g\n", f.Name, m+1, f.Conditions["blades"], rpm, angle)
 		}
 	}
 
-	file(filepath.Join(c.name, "log.csv"), log.String())
+	write(t, dir, filepath.Join(c.name, "log.csv"), log)
 
 	return fmt.Sprintf(`  %s:
     ingest:
@@ -153,12 +175,12 @@ func (c jittering) write(t testing.TB, dir string, jitter float64) (yaml string)
       within: {%s}
       calibration: {full_scale_v: 0.05, reading: peak, sensitivity_v_per_pa: 0.05}
     dsp: {triplets: split-half-spectrum, harmonics: 3, tolerance: 0.03, amplitude: band}
-%s`, c.name, c.name, c.name, c.within, train)
+%s`, c.name, c.name, c.name, c.within, c.train())
 }
 
-// Half-widths of calibrated intervals where speeds scatter by 0.3 %, against the same campaign
-// at exact speeds: at most 1.2 times as wide at every set point, of the model that has seen it
-// and of the one that has not, and between set points.
+// If speeds scatter by 0.3 % about set points, calibrated intervals are at most 1.2 times as wide as those of the same
+// campaign at exact speeds. That holds at every set point, for the model that has seen it and for the model that has
+// not, and between set points.
 func TestJitteringCampaigns(t *testing.T) {
 	for _, c := range jitteringCampaigns {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,250 +190,257 @@ func TestJitteringCampaigns(t *testing.T) {
 
 			exact := c.halfWidths(t, 0)
 			scattered := c.halfWidths(t, 0.003)
-			if n := 3*len(c.speeds) - 1; len(exact) != n || len(scattered) != n {
-				t.Fatalf("%d and %d half-widths, expected %d", len(exact), len(scattered), n)
-			}
+			require.Len(t, exact, 3*len(c.speeds)-1, "half-widths at exact speeds")
+			require.Len(t, scattered, 3*len(c.speeds)-1, "half-widths at scattered speeds")
 
-			for at, w := range scattered {
-				if t.Logf("%s: %.4g, at exact speeds %.4g", at, w, exact[at]); !(w <= 1.2*exact[at]) {
-					t.Errorf("%s: half-width %.4g, at exact speeds %.4g", at, w, exact[at])
-				}
+			for place, halfWidth := range scattered {
+				t.Logf("%s: %.4g, at exact speeds %.4g", place, halfWidth, exact[place])
+				assert.LessOrEqual(t, halfWidth, 1.2*exact[place], "half-width at %s", place)
 			}
 		})
 	}
 }
 
 // run writes the campaign, runs it and returns its folder of results and its report.
-func (c jittering) run(t *testing.T, jitter float64) (string, report.Experiment) {
+func (c jittering) run(t *testing.T, jitter float64) (dir string, e report.Experiment) {
 	t.Helper()
 
-	dir := t.TempDir()
-	yaml := "version: 1\nworkdir: runs\nexperiments:\n" + c.write(t, dir, jitter)
-	write(t, dir, "pipeline.yaml", yaml)
+	project := t.TempDir()
+	write(t, project, "pipeline.yaml", "version: 1\nworkdir: runs\nexperiments:\n"+c.write(t, project, jitter))
 
-	return filepath.Join(dir, "runs", c.name), runIn(t, dir)[c.name]
+	return filepath.Join(project, "runs", c.name), runIn(t, project)[c.name]
 }
 
-// halfWidths runs the campaign and returns the mean half-widths of the calibrated intervals of
-// the first outcome at each set point, of the final model and of the one that did not see it,
-// and of the final model between them. Forces are compared with their law, and the levels that the final model
-// has seen.
+// speedName returns the name of the condition that is the speed.
+func (c jittering) speedName() string {
+	name, _, _ := strings.Cut(c.within, ":")
+	return name
+}
+
+// halfWidths runs the campaign and returns the half-widths of the first outcome's calibrated intervals, as means over
+// the angles: at each set point of the final model and of the model that did not see it, and of the final model between
+// set points. Predictions are compared with the law. halfWidths also asserts that splits are named after set points,
+// and that no repeat of a held-out set point is trained on.
 func (c jittering) halfWidths(t *testing.T, jitter float64) map[string]float64 {
 	t.Helper()
 
 	dir, e := c.run(t, jitter)
-	require.Len(t, e.Splits, len(c.speeds), "%d splits of %d set points", len(e.Splits), len(c.speeds))
+	require.Len(t, e.Splits, len(c.speeds), "splits: one for each set point")
 
-	out := map[string]float64{}
-	condition, _, _ := strings.Cut(c.within, ":")
 	if jitter > 0 {
-		c.scatterIsInside(t, filepath.Join(dir, "splits", "final"), condition)
+		c.assertScatterIsInside(t, filepath.Join(dir, "splits", "final"))
 	}
 
-	emergent := c.emergent(t, dir, condition)
-	levels := 0
-	for k, s := range e.Splits {
-		title := fmt.Sprintf("%s = %g", condition, c.speeds[k])
-
-		switch {
-		case jitter == 0:
-			require.Equal(t, title, s.HeldOut, "name of a split")
-		case jitter > 0:
-			assert.True(t, strings.HasPrefix(s.HeldOut, title+" ± "), "a split is called %q, expected %q", s.HeldOut, title)
+	const final = "final"
+	halfWidths := map[string]float64{}
+	compared := 0 // with the law
+	add := func(name, split string, speed float64) {
+		p := c.predict(t, filepath.Join(dir, "splits", split, "honest.json"), speed)
+		for i := range c.angles {
+			halfWidths[name] += p.Half[i*p.Out] / float64(len(c.angles))
 		}
 
-		noRepeatIsTrainedOn(t, filepath.Join(dir, "splits", s.Name), condition, c.speeds[k])
-
-		half := func(split, by string, speed float64) {
-			p := c.predict(t, filepath.Join(dir, "splits", split, "honest.json"), condition, speed)
-			for i, angle := range c.angles {
-				out[by] += p.Half[i*p.Out] / float64(len(c.angles))
-				for j, law := range c.law(angle, speed) {
-					k := i*p.Out + j
-					off := p.Mu[k] - law
-					limit := p.Half[k]
-					if c.blades != nil {
-						if limit = min(limit, lawDB); split != "final" || !emergent(j, speed, angle) {
-							continue
-						}
-
-						levels++
-						t.Logf("%s, %g deg, harmonic %d: %.2f dB, %.2f off the law", by, angle, j+1, p.Mu[k], off)
-					}
-
-					assert.InDelta(t, law, p.Mu[k], limit, "%s, %g deg, outcome %d", by, angle, j+1)
-				}
-			}
+		// A model that did not see a set point may be far from its levels.
+		if c.blades == nil || split == final {
+			compared += c.assertLaw(t, dir, p, speed)
 		}
+	}
 
-		half("final", title, c.speeds[k])
-		half(s.Name, title+" by the model without it", c.speeds[k])
+	for k, split := range e.Splits {
+		setPoint := c.speeds[k]
+		name := fmt.Sprintf("%s = %g", c.speedName(), setPoint)
+		heldOut, _, isScattered := strings.Cut(split.HeldOut, " ± ")
+		assert.Equal(t, name, heldOut, "set point of a split")
+		assert.Equal(t, jitter > 0, isScattered, "a scatter in the name %q", split.HeldOut)
+		c.assertRepeatsHeldOut(t, filepath.Join(dir, "splits", split.Name), setPoint)
+
+		add(name, final, setPoint)
+		add(name+" by the model without it", split.Name, setPoint)
 		if k > 0 {
-			half("final", title+" and the one before, between them", (c.speeds[k]+c.speeds[k-1])/2)
+			add(name+" and the one before, between them", final, (setPoint+c.speeds[k-1])/2)
 		}
 	}
 
-	if c.blades != nil {
-		assert.GreaterOrEqual(t, levels, 2, "levels compared with the law")
-	}
+	assert.GreaterOrEqual(t, compared, 2, "outcomes compared with the law")
 
-	return out
+	return halfWidths
 }
 
-// emergent tells whether the line of an outcome is above the noise in all measurements at a set point. Otherwise its
-// level is a bound. Forces have no noise floor.
-func (c jittering) emergent(t *testing.T, dir, condition string) func(outcome int, speed, angle float64) bool {
+// assertLaw compares the predictions at a speed and all angles with the law. Forces are within the calibrated interval.
+// Levels are also within lawDB, and are compared only if their lines are above the noise. It returns the number of
+// outcomes that were compared.
+func (c jittering) assertLaw(t *testing.T, dir string, p *interval.Prediction, speed float64) (compared int) {
 	t.Helper()
 
-	if c.blades == nil {
-		return func(int, float64, float64) bool { return true }
-	}
+	for i, angle := range c.angles {
+		for outcome, law := range c.law(angle, speed) {
+			k := i*p.Out + outcome
+			limit := p.Half[k]
+			if c.blades != nil {
+				if !c.isAboveNoise(t, dir, outcome, speed, angle) {
+					continue
+				}
 
-	rows := readTable(t, dir, "triplets.arrow")
-
-	numbers := map[string][]float64{}
-	for _, name := range []string{condition, "theta_deg", "blades"} {
-		numbers[name] = column(t, rows, name)
-	}
-
-	return func(outcome int, speed, angle float64) bool {
-		found := false
-		for i, above := range rows.Column(fmt.Sprintf("bpf%d_db_emergent", outcome+1)).Bools {
-			isSetPoint := math.Abs(numbers[condition][i]/speed-1) < 0.005 && numbers["theta_deg"][i] == angle
-			if !isSetPoint || numbers["blades"][i] != float64(c.predicted()) {
-				continue
+				limit = min(limit, lawDB)
 			}
 
-			if !above {
-				return false
-			}
-
-			found = true
+			assert.InDelta(t, law, p.Mu[k], limit, "%s = %g, %g°, outcome %d", c.speedName(), speed, angle, outcome+1)
+			compared++
 		}
-
-		return found
 	}
+
+	return compared
 }
 
-// predicted is the number of blades of which predictions are looked at.
-func (c jittering) predicted() int {
+// isAboveNoise reports whether a harmonic was measured at a set point, and is above the noise in all measurements. The
+// level of a line in the noise is a bound.
+func (c jittering) isAboveNoise(t *testing.T, dir string, outcome int, speed, angle float64) bool {
+	t.Helper()
+
+	triplets := readTable(t, dir, "triplets.arrow")
+	speeds := column(t, triplets, c.speedName())
+	angles := column(t, triplets, "theta_deg")
+	blades := column(t, triplets, "blades")
+	measured := 0
+	for row, isEmergent := range triplets.Column(fmt.Sprintf("bpf%d_db_emergent", outcome+1)).Bools {
+		isSpeed := math.Abs(speeds[row]/speed-1) < 0.005
+		if !isSpeed || angles[row] != angle || blades[row] != float64(c.predictedBlades()) {
+			continue
+		}
+
+		if !isEmergent {
+			return false
+		}
+
+		measured++
+	}
+
+	return measured > 0
+}
+
+// predictedBlades returns the number of blades whose predictions are compared, and 0 for a balance.
+func (c jittering) predictedBlades() int {
 	if c.blades == nil {
 		return 0
 	}
+
 	return c.blades[len(c.blades)/2]
 }
 
-// law are the outcomes at an angle and a speed by the generator: levels of the harmonics of a rotor in dB, whose
-// tones have the amplitudes that Rotor.AmplitudesPa states, or the lift in N.
-func (c jittering) law(angle, speed float64) (out []float64) {
+// law returns the outcomes at an angle and a speed by the law of the simulation: levels of a rotor's harmonics in dB,
+// whose amplitudes are those of Rotor.AmplitudesPa, or the lift in N.
+func (c jittering) law(angle, speed float64) []float64 {
 	if c.blades == nil {
 		cl, _, _ := simulate.AirfoilMean(angle, speed)
 		return []float64{force(cl, speed)}
 	}
 
-	r := simulate.DefaultRotor()
-	r.Seed = jitteringSeed
-	a := r.AmplitudesPa(c.predicted(), speed, angle)
-	for m := 1; m <= 3; m++ {
-		out = append(out, 20*math.Log10(a[m*c.predicted()]/math.Sqrt2/20e-6))
+	rotor := simulate.DefaultRotor()
+	rotor.Seed = jitteringSeed
+	orders := rotor.AmplitudesPa(c.predictedBlades(), speed, angle) // by the order of the shaft
+	var levels []float64
+	for harmonic := 1; harmonic <= 3; harmonic++ {
+		levels = append(levels, soundLevel(orders[harmonic*c.predictedBlades()]))
 	}
 
-	return out
+	return levels
 }
 
 // predict returns the calibrated predictions of a stored model at a speed and all angles.
-func (c jittering) predict(t *testing.T, path, condition string, speed float64) *interval.Prediction {
+func (c jittering) predict(t *testing.T, path string, speed float64) *interval.Prediction {
 	t.Helper()
 
 	m, err := honest.Read(path)
 	require.NoError(t, err)
 
-	p, err := m.Predict(context.Background(), c.at(condition, speed), 0, nil)
+	p, err := m.Predict(t.Context(), c.conditionsAt(speed), 0, nil)
 	require.NoError(t, err)
 
 	return p
 }
 
-// at are the inputs of all angles at a speed.
-func (c jittering) at(condition string, speed float64) (x []float64) {
+// conditionsAt returns the inputs at a speed and all angles, row by row.
+func (c jittering) conditionsAt(speed float64) []float64 {
+	var rows []float64
 	for _, angle := range c.angles {
-		at := map[string]float64{"blades": float64(c.predicted()), condition: speed, "theta_deg": angle, "alpha_deg": angle}
+		values := map[string]float64{
+			"blades": float64(c.predictedBlades()), c.speedName(): speed, "theta_deg": angle, "alpha_deg": angle,
+		}
 		for _, input := range strings.Split(c.inputs, ", ") {
-			x = append(x, at[input])
+			rows = append(rows, values[input])
 		}
 	}
 
-	return x
+	return rows
 }
 
-// scatterIsInside checks that a speed in the scatter of the highest set point, above all that were measured, is
-// answered as one of it, and that a higher one is not.
-func (c jittering) scatterIsInside(t *testing.T, dir, condition string) {
+// assertScatterIsInside asserts that a speed in the scatter of the highest set point, above all that were measured, is
+// answered as if it were measured, and that a higher speed is not.
+func (c jittering) assertScatterIsInside(t *testing.T, dir string) {
 	t.Helper()
 
 	m, err := predict.Open(dir, nil)
 	require.NoError(t, err)
 
+	const measured = "measured: this condition was simulated"
+	inputs := len(strings.Split(c.inputs, ", "))
 	highest := c.speeds[len(c.speeds)-1]
-	for by, inside := range map[float64]bool{1.0045: true, 1.02: false} {
-		x := c.at(condition, highest*by)
-		r, err := m.Recommend(context.Background(), x, 0, false, nil)
-		require.NoError(t, err)
 
-		outside := m.Outside(x[:len(x)/len(c.angles)])
-		const simulated = "measured: this condition was simulated"
-		assert.Equal(t, inside, r.Position[0] == simulated, "%s = %g: %s", condition, highest*by, r.Position[0])
-		assert.Equal(t, inside, outside == nil, "%s = %g: %v", condition, highest*by, outside)
-		if inside {
-			assert.False(t, math.IsNaN(r.Half[0]), "%s = %g has no interval", condition, highest*by)
-		}
-	}
+	near := c.conditionsAt(1.0045 * highest)
+	answer, err := m.Recommend(t.Context(), near, 0, false, nil)
+	require.NoError(t, err)
+	assert.Equal(t, measured, answer.Position[0], "position of a speed in the scatter")
+	assert.False(t, math.IsNaN(answer.Half[0]), "a speed in the scatter must have an interval")
+	assert.Nil(t, m.Outside(near[:inputs]), "a speed in the scatter")
+
+	far := c.conditionsAt(1.02 * highest)
+	answer, err = m.Recommend(t.Context(), far, 0, false, nil)
+	require.NoError(t, err)
+	assert.NotEqual(t, measured, answer.Position[0], "position of a speed beyond the scatter")
+	assert.NotNil(t, m.Outside(far[:inputs]), "a speed beyond the scatter")
 }
 
-// noRepeatIsTrainedOn checks that the test part is all rows within 0.5 % of the set point.
-func noRepeatIsTrainedOn(t *testing.T, split, condition string, setPoint float64) {
+// assertRepeatsHeldOut asserts that a split holds out exactly the rows within 0.5 % of the set point.
+func (c jittering) assertRepeatsHeldOut(t *testing.T, split string, setPoint float64) {
 	t.Helper()
 
-	p := readTable(t, split, "seed-0", "predictions.arrow")
-
-	v, err := p.Floats(condition)
-	require.NoError(t, err)
-
-	for i, set := range p.Column("set").Strings {
-		isNear := math.Abs(v[i]/setPoint-1) < 0.005
-		assert.Equal(t, isNear, set == "test", "%s: the row at %g", split, v[i])
+	predictions := readTable(t, split, "seed-0", "predictions.arrow")
+	speeds := column(t, predictions, c.speedName())
+	for row, set := range predictions.Column("set").Strings {
+		isNear := math.Abs(speeds[row]/setPoint-1) < 0.005
+		assert.Equal(t, isNear, set == "test", "%s: the row at %g is held out", split, speeds[row])
 	}
 }
 
-// One speed of 2408.4 among those about 2400: blocks are made of whole set points, so that no
-// block mixes it with those about 3000, and their intervals are as those of single set points.
+// Blocks are made of whole set points. A speed of 2408.4 among those about 2400 is in no block without them, and the
+// intervals of blocks are at most twice as wide as those of single set points.
 func TestBlocksOfSetPoints(t *testing.T) {
 	skipUnlessStudy(t)
 
 	c := jitteringCampaigns[0]
 	c.stray = 2408.4
-	widest := func(e report.Experiment) (half float64, held []string) {
-		for _, s := range e.Splits {
-			held = append(held, s.HeldOut)
-			for _, h := range s.Honest.Record.Half {
-				half = max(half, h)
-			}
-		}
+	_, single := c.run(t, 0.003)
+	require.Len(t, single.Splits, 5, "splits of single set points")
 
-		return half, held
-	}
-
-	_, e := c.run(t, 0.003)
-	each, single := widest(e)
 	c.splits = "blocks: {each: rpm, blocks: 4}"
-	_, e = c.run(t, 0.003)
-	blocks, held := widest(e)
-
-	want := []string{
-		"rpm = 1200 ± 3.6", "rpm = 1600 ± 3.6", "rpm = 2000 ± 5.4", "rpm = 2400 ± 8.4, 3000 ± 6",
+	_, blocks := c.run(t, 0.003)
+	var heldOut []string
+	for _, split := range blocks.Splits {
+		heldOut = append(heldOut, split.HeldOut)
 	}
-	require.Len(t, single, 5, "blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
-	require.Equal(t, want, held, "blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
-	assert.LessOrEqual(t, blocks, 2*each,
-		"blocks %q, half-widths up to %.3g, of single set points %.3g", held, blocks, each)
+
+	assert.Equal(t, []string{
+		"rpm = 1200 ± 3.6", "rpm = 1600 ± 3.6", "rpm = 2000 ± 5.4", "rpm = 2400 ± 8.4, 3000 ± 6",
+	}, heldOut)
+	assert.LessOrEqual(t, widest(blocks), 2*widest(single), "widest interval of blocks against single set points")
+}
+
+// widest returns the largest half-width of the intervals of all splits.
+func widest(e report.Experiment) float64 {
+	half := 0.0
+	for _, split := range e.Splits {
+		half = max(half, slices.Max(split.Honest.Record.Half))
+	}
+
+	return half
 }

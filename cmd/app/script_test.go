@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"pipeline": func() { os.Exit(Main(Extensions{})) }})
 }
 
-// TestScripts runs testdata/script/*.txtar. Messages in them are written by
-// hand and compared whole; the scripts' commands are documented below.
+// The scripts in testdata/script pass. Messages in them are written by hand and compared whole. The commands of the
+// scripts, beside those of testscript, are the functions below.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits STATUS COMMAND ARGS… runs a command and wants exactly that exit status.
+// exits STATUS COMMAND ARGS… runs a command, which must end with that exit status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND ARGS…")
@@ -70,58 +70,67 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	err = ts.Exec(args[1], args[2:]...)
 
-	var ee *exec.ExitError
-	if errors.As(err, &ee) {
-		got = ee.ExitCode()
+	status := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		status = exit.ExitCode()
 	} else {
 		ts.Check(err)
 	}
 
-	if got != want {
-		ts.Fatalf("exit status %d, expected %d", got, want)
+	if status != want {
+		ts.Fatalf("exit status %d, expected %d", status, want)
 	}
 }
 
-// unprivileged ARGS… runs the program as a user whom permissions bind, which root is
-// not: as nobody where the test runs as root. It needs /proc.
+// unprivileged ARGS… runs the program as a user whom permissions bind. They do not bind root: if the test runs as root,
+// the program runs as nobody. It needs /proc. The output is written into the file output.
 func unprivileged(ts *testscript.TestScript, neg bool, args []string) {
-	exe, err := os.Executable()
+	path, err := os.Executable()
 	ts.Check(err)
-	f, err := os.Open(exe)
+
+	program, err := os.Open(path)
 	ts.Check(err)
-	defer f.Close()
+	defer program.Close()
+
 	cmd := exec.Command("/proc/self/fd/3", args...) // nobody may not enter the folder of the test binary
-	cmd.Args[0], cmd.ExtraFiles = "pipeline", []*os.File{f}
-	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH")}
+	cmd.Args[0] = "pipeline"
+	cmd.ExtraFiles = []*os.File{program}
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH")}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		for dir := cmd.Dir; len(dir) > len(filepath.Clean(os.TempDir())); dir = filepath.Dir(dir) {
 			ts.Check(os.Chmod(dir, 0o755))
 		}
 	}
 
-	out, err := cmd.CombinedOutput()
-	ts.Logf("%s", out)
-	ts.Check(os.WriteFile(ts.MkAbs("output"), out, 0o644))
-	if neg == (err == nil) {
+	output, err := cmd.CombinedOutput()
+	ts.Logf("%s", output)
+	ts.Check(os.WriteFile(ts.MkAbs("output"), output, 0o644))
+
+	mustSucceed := !neg
+	hasSucceeded := err == nil
+	if hasSucceeded != mustSucceed {
 		ts.Fatalf("unprivileged %v: %v", args, err)
 	}
 }
 
-// nopartial DIR [NAME…] wants nothing published in the work directory DIR but
-// the files named (by base name), and those complete: every Arrow file readable
-// to its last row. Temporary files are nowhere allowed, not even below .cache.
+// nopartial DIR [NAME…] fails if the work directory DIR has other files than those named (by base name), or files that
+// are not complete: every Arrow file must be readable to its last row. Temporary files are nowhere allowed, not even
+// below .cache.
 func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: nopartial DIR [NAME…]")
 	}
 
 	root := ts.MkAbs(args[0])
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && p == root {
+	allowed := args[1:]
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == root {
 			return fs.SkipAll // nothing was even begun
 		}
 
@@ -129,19 +138,23 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}
 
-		rel, _ := filepath.Rel(root, p)
-		inCache := strings.HasPrefix(rel, ".cache")
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+
+		isInCache := strings.HasPrefix(name, ".cache")
 		switch {
-		case strings.HasPrefix(d.Name(), ".tmp"):
-			return fmt.Errorf("a temporary file stayed: %s", rel)
-		case rel == filepath.Join(".cache", "tmp"):
-			return fmt.Errorf("the scratch folder stayed: %s", rel)
-		case d.IsDir() || inCache || rel == ".lock":
+		case strings.HasPrefix(entry.Name(), ".tmp"):
+			return fmt.Errorf("a temporary file stayed: %s", name)
+		case name == filepath.Join(".cache", "tmp"):
+			return fmt.Errorf("the scratch folder stayed: %s", name)
+		case entry.IsDir() || isInCache || name == ".lock":
 			return nil
-		case !slices.Contains(args[1:], d.Name()):
-			return fmt.Errorf("published though the run failed: %s", rel)
-		case strings.HasSuffix(d.Name(), ".arrow"):
-			_, err := table.Read(p)
+		case !slices.Contains(allowed, entry.Name()):
+			return fmt.Errorf("published though the run failed: %s", name)
+		case strings.HasSuffix(entry.Name(), ".arrow"):
+			_, err := table.Read(path)
 			return err
 		}
 
@@ -151,11 +164,17 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// missing DIR wants that DIR is not there at all.
+// missing PATH… fails if one of the paths is there.
 func missing(ts *testscript.TestScript, neg bool, args []string) {
-	for _, a := range args {
-		if _, err := os.Lstat(ts.MkAbs(a)); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			ts.Fatalf("%s is there (%v)", a, err)
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: missing PATH…")
+	}
+
+	for _, path := range args {
+		_, err := os.Lstat(ts.MkAbs(path))
+		isMissing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !isMissing {
+			ts.Fatalf("%s is there (%v)", path, err)
 		}
 	}
 }
@@ -166,216 +185,264 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: replace FILE OLD NEW")
 	}
 
-	b := ts.ReadFile(args[0])
-	if n := strings.Count(b, args[1]); n != 1 {
-		ts.Fatalf("%q occurs %d times in %s, expected once", args[1], n, args[0])
+	file := args[0]
+	old := args[1]
+	content := ts.ReadFile(file)
+	if n := strings.Count(content, old); n != 1 {
+		ts.Fatalf("%q occurs %d times in %s, expected once", old, n, file)
 	}
 
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(b, args[1], args[2], 1)), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(strings.Replace(content, old, args[2], 1)), 0o644))
 }
 
-// onejson FILE [PATH VALUE]… wants that FILE (stdout, stderr or a file) is
-// exactly one JSON document. PATH walks it by keys and indices joined with
-// "/"; "len" is the number of elements. VALUE is the JSON text wanted there.
+// onejson FILE [PATH VALUE]… fails unless FILE (stdout, stderr or a file) is exactly one JSON document with each VALUE
+// at its PATH. VALUE is a JSON text. PATH consists of keys and indices, joined with "/"; "len" is the number of
+// elements.
 func oneJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args)%2 != 1 {
 		ts.Fatalf("usage: onejson FILE [PATH VALUE]…")
 	}
 
-	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
-	var doc any
-	ts.Check(d.Decode(&doc))
+	file := args[0]
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	var document any
+	ts.Check(d.Decode(&document))
 
 	if d.More() {
-		ts.Fatalf("%s holds more than one JSON document", args[0])
+		ts.Fatalf("%s contains more than one JSON document", file)
 	}
 
 	for i := 1; i < len(args); i += 2 {
-		v := doc
-		for _, k := range strings.Split(args[i], "/") {
-			switch x := v.(type) {
-			case map[string]any:
-				next, ok := x[k]
-				if !ok {
-					ts.Fatalf("%s: no key %q", args[i], k)
-				}
-
-				v = next
-
-			case []any:
-				if k == "len" {
-					v = len(x)
-					continue
-				}
-
-				n, err := strconv.Atoi(k)
-				if err != nil || n >= len(x) {
-					ts.Fatalf("%s: no element %q among %d", args[i], k, len(x))
-				}
-
-				v = x[n]
-
-			default:
-				ts.Fatalf("%s: nothing below %v", args[i], v)
-			}
-		}
-
-		b, err := json.Marshal(v)
+		path := args[i]
+		want := args[i+1]
+		value, err := jsonAt(document, path)
 		ts.Check(err)
 
-		if string(b) != args[i+1] {
-			ts.Fatalf("%s: found %s, expected %s", args[i], b, args[i+1])
+		found, err := json.Marshal(value)
+		ts.Check(err)
+
+		if string(found) != want {
+			ts.Fatalf("%s: found %s, expected %s", path, found, want)
 		}
 	}
 }
 
-// published lists what a work directory shows, without the pipeline's own.
-func published(dir string, skip []string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+// jsonAt returns the value at a path of a JSON document.
+func jsonAt(document any, path string) (any, error) {
+	value := document
+	for _, step := range strings.Split(path, "/") {
+		switch parent := value.(type) {
+		case map[string]any:
+			next, ok := parent[step]
+			if !ok {
+				return nil, fmt.Errorf("%s: no key %q", path, step)
+			}
+
+			value = next
+
+		case []any:
+			if step == "len" {
+				value = len(parent)
+				continue
+			}
+
+			index, err := strconv.Atoi(step)
+			if err != nil || index >= len(parent) {
+				return nil, fmt.Errorf("%s: no element %q among %d", path, step, len(parent))
+			}
+
+			value = parent[index]
+
+		default:
+			return nil, fmt.Errorf("%s: nothing below %v", path, value)
+		}
+	}
+
+	return value, nil
+}
+
+// published returns the files that a work directory shows, by name, without those of the pipeline itself and without
+// files of the given names.
+func published(dir string, except []string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == ".cache":
+		case entry.IsDir() && entry.Name() == ".cache":
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".lock" || slices.Contains(skip, d.Name()):
+		case entry.IsDir() || entry.Name() == ".lock" || slices.Contains(except, entry.Name()):
 			return nil
 		}
 
-		b, err := os.ReadFile(p)
-		rel, _ := filepath.Rel(dir, p)
-		out[rel] = b
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+
+		files[name], err = os.ReadFile(path)
 
 		return err
 	})
 
-	return out, err
+	return files, err
 }
 
-// sameTrees reports the first difference between two work directories, but for files of these names.
-func sameTrees(a, b string, skip ...string) error {
-	x, err := published(a, skip)
+// sameTrees returns an error if two work directories show different files, apart from files of the given names.
+func sameTrees(first, second string, except ...string) error {
+	inFirst, err := published(first, except)
 	if err != nil {
 		return err
 	}
 
-	y, err := published(b, skip)
+	inSecond, err := published(second, except)
 	if err != nil {
 		return err
 	}
 
-	if len(x) == 0 {
-		return fmt.Errorf("%s shows no files", a)
+	if len(inFirst) == 0 {
+		return fmt.Errorf("%s shows no files", first)
 	}
 
-	for name, bytesA := range x {
-		if bytesB, ok := y[name]; !ok {
-			return fmt.Errorf("%s is in %s only", name, a)
-		} else if !bytes.Equal(bytesA, bytesB) {
-			return fmt.Errorf("%s differs between %s and %s", name, a, b)
+	for name, content := range inFirst {
+		other, ok := inSecond[name]
+		if !ok {
+			return fmt.Errorf("%s is in %s only", name, first)
 		}
 
-		delete(y, name)
+		if !bytes.Equal(content, other) {
+			return fmt.Errorf("%s differs between %s and %s", name, first, second)
+		}
 	}
 
-	for name := range y {
-		return fmt.Errorf("%s is in %s only", name, b)
+	for name := range inSecond {
+		if _, ok := inFirst[name]; !ok {
+			return fmt.Errorf("%s is in %s only", name, second)
+		}
 	}
 
 	return nil
 }
 
-// samefiles A B wants two work directories to show the same files, byte for byte.
+// samefiles A B fails unless two work directories show the same files, byte for byte.
 func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: samefiles A B")
+	}
+
 	ts.Check(sameTrees(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
 }
 
-// mkwav FILE [KEY=VALUE]… writes the sound of a rotor: five harmonics of its
-// blade passing frequency over noise, 0.1 s long segments' worth of everything
-// a good recording needs. Keys: rate, seconds, channels, blades, rpm, seed;
-// float=1 for 32-bit float samples; and damage: nan=I or inf=I (sample I),
-// claim=N (bytes of data the header claims), cut=N (bytes the file keeps),
-// head-channels=N, head-rate=N (written to the header instead).
+// mkwav FILE [KEY=VALUE]… writes the sound of a rotor: five harmonics of its blade passing frequency over noise. Keys
+// are rate, seconds, channels, blades, rpm, seed, and float=1 for 32-bit float samples. Keys of damage are nan=I or
+// inf=I (sample I), claim=N (the bytes of data that the header states), cut=N (the bytes that the file keeps), and
+// head-channels=N and head-rate=N (which the header states instead of the true ones).
 func mkwav(ts *testscript.TestScript, neg bool, args []string) {
-	v := map[string]float64{
-		"rate": 5120, "seconds": 2, "channels": 1, "blades": 2, "rpm": 3000, "nan": -1, "inf": -1,
-		"cut": -1, "claim": -1, "head-channels": -1, "head-rate": -1,
-	}
-
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: mkwav FILE [KEY=VALUE]…")
 	}
 
-	for _, a := range args[1:] {
-		k, s, _ := strings.Cut(a, "=")
-		x, err := strconv.ParseFloat(s, 64)
+	settings := wavSettings{
+		"rate": 5120, "seconds": 2, "channels": 1, "blades": 2, "rpm": 3000, "seed": 0, "float": 0, "nan": absent,
+		"inf": absent, "cut": absent, "claim": absent, "head-channels": absent, "head-rate": absent,
+	}
+	for _, arg := range args[1:] {
+		key, text, _ := strings.Cut(arg, "=")
+		if _, ok := settings[key]; !ok {
+			ts.Fatalf("mkwav has no key %q", key)
+		}
+
+		value, err := strconv.ParseFloat(text, 64)
 		ts.Check(err)
-		v[k] = x
+		settings[key] = value
 	}
 
 	path := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
-	ts.Check(os.WriteFile(path, wav(v), 0o644))
+	ts.Check(os.WriteFile(path, settings.file(), 0o644))
 }
 
-func wav(v map[string]float64) []byte {
-	le := binary.LittleEndian
-	n, ch := int(v["rate"]*v["seconds"]), int(v["channels"])
-	isFloat := v["float"] == 1
+// wavSettings are the keys of mkwav.
+type wavSettings map[string]float64
 
-	tag, size := uint16(1), 2
-	if isFloat {
-		tag, size = 3, 4
+// absent is the value of a key of damage that is not done.
+const absent = -1
+
+// orDefault returns the value of a key, or the given one if the key is absent.
+func (s wavSettings) orDefault(key string, value int) int {
+	if s[key] == absent {
+		return value
 	}
 
-	rng := rand.New(rand.NewPCG(uint64(v["seed"]), uint64(v["rpm"])))
-	var data []byte
+	return int(s[key])
+}
 
-	bpf := v["blades"] * v["rpm"] / 60
-	for i := range n {
-		for c := range ch {
+// samples returns the samples, frame by frame.
+func (s wavSettings) samples() []float64 {
+	rng := rand.New(rand.NewPCG(uint64(s["seed"]), uint64(s["rpm"])))
+	bladePassingHz := s["blades"] * s["rpm"] / 60
+	frames := int(s["rate"] * s["seconds"])
+	var samples []float64
+	for i := range frames {
+		for channel := range int(s["channels"]) {
 			x := 0.002 * rng.NormFloat64()
-			for m := 1; m <= 5; m++ {
-				if f := float64(m) * bpf; f < v["rate"]/2 {
-					x += 0.1 / float64(m+c) * math.Sin(2*math.Pi*f*float64(i)/v["rate"])
+			for harmonic := 1; harmonic <= 5; harmonic++ {
+				hz := float64(harmonic) * bladePassingHz
+				if hz < s["rate"]/2 {
+					x += 0.1 / float64(harmonic+channel) * math.Sin(2*math.Pi*hz*float64(i)/s["rate"])
 				}
 			}
 
-			switch {
-			case i == int(v["nan"]):
+			switch i {
+			case int(s["nan"]):
 				x = math.NaN()
-			case i == int(v["inf"]):
+			case int(s["inf"]):
 				x = math.Inf(1)
 			}
 
-			if isFloat {
-				data = le.AppendUint32(data, math.Float32bits(float32(x)))
-			} else {
-				data = le.AppendUint16(data, uint16(int16(math.Round(x*32767))))
-			}
+			samples = append(samples, x)
 		}
 	}
 
-	or := func(key string, x int) int {
-		if v[key] >= 0 {
-			return int(v[key])
+	return samples
+}
+
+// file returns the WAV file.
+func (s wavSettings) file() []byte {
+	le := binary.LittleEndian
+	isFloat := s["float"] == 1
+	var data []byte
+	for _, x := range s.samples() {
+		if isFloat {
+			data = le.AppendUint32(data, math.Float32bits(float32(x)))
+		} else {
+			data = le.AppendUint16(data, uint16(int16(math.Round(x*math.MaxInt16))))
 		}
-		return x
 	}
 
-	claim := or("claim", len(data))
-	b := append([]byte("RIFF"), le.AppendUint32(nil, uint32(36+claim))...)
+	format := uint16(1) // integers
+	bytesPerSample := 2
+	if isFloat {
+		format = 3
+		bytesPerSample = 4
+	}
+
+	rate := int(s["rate"])
+	channels := int(s["channels"])
+	dataBytes := s.orDefault("claim", len(data))
+
+	b := le.AppendUint32([]byte("RIFF"), uint32(36+dataBytes))
 	b = append(b, "WAVEfmt "...)
 	b = le.AppendUint32(b, 16)
-	b = le.AppendUint16(b, tag)
-	b = le.AppendUint16(b, uint16(or("head-channels", ch)))
-	b = le.AppendUint32(b, uint32(or("head-rate", int(v["rate"]))))
-	b = le.AppendUint32(b, uint32(int(v["rate"])*ch*size))
-	b = le.AppendUint16(b, uint16(ch*size))
-	b = le.AppendUint16(b, uint16(8*size))
+	b = le.AppendUint16(b, format)
+	b = le.AppendUint16(b, uint16(s.orDefault("head-channels", channels)))
+	b = le.AppendUint32(b, uint32(s.orDefault("head-rate", rate)))
+	b = le.AppendUint32(b, uint32(rate*channels*bytesPerSample))
+	b = le.AppendUint16(b, uint16(channels*bytesPerSample))
+	b = le.AppendUint16(b, uint16(8*bytesPerSample))
 	b = append(b, "data"...)
-	b = le.AppendUint32(b, uint32(claim))
+	b = le.AppendUint32(b, uint32(dataBytes))
 	b = append(b, data...)
 
-	return b[:or("cut", len(b))]
+	return b[:s.orDefault("cut", len(b))]
 }
