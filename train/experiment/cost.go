@@ -26,17 +26,18 @@ const (
 // These numbers repeat the bounds of the search for hyperparameters and of the calibration, as far as their time
 // depends on them.
 const (
-	searchConditions  = 320  // largest number of conditions with which a calibration searches
-	farConditions     = 160  // largest number of conditions with which the report searches for far runs
-	manyConditions    = 4000 // largest number of conditions of a process
-	designConditions  = 2000 // largest number of conditions of which single ones are left out, by the inverse
-	startEvaluations  = 65   // evaluations of the evidence from one start of the search
-	starts            = 3    // starts of the search for one outcome
-	manyOutcomes      = 12   // smallest number of outcomes most of which are searched from one start only
-	outcomesPerSearch = 8    // every eighth outcome is then searched from all starts
-	trainedShare      = 0.85 // typical share of the conditions that a split trains on
-	choiceFits        = 2    // time for the choice of a form and the fit in it, in fits in the default form
-	farFits           = 2.5  // time of the search for far runs if few are far, in fits
+	searchConditions  = 320   // largest number of conditions with which a calibration searches
+	farConditions     = 160   // largest number of conditions with which the report searches for far runs
+	manyConditions    = 4000  // largest number of conditions of a process
+	leftOutRows       = 20000 // largest number of rows that a process of cells predicts without their groups
+	designConditions  = 2000  // largest number of conditions of which single ones are left out, by the inverse
+	startEvaluations  = 65    // evaluations of the evidence from one start of the search
+	starts            = 3     // starts of the search for one outcome
+	manyOutcomes      = 12    // smallest number of outcomes most of which are searched from one start only
+	outcomesPerSearch = 8     // every eighth outcome is then searched from all starts
+	trainedShare      = 0.85  // typical share of the conditions that a split trains on
+	choiceFits        = 2     // time for the choice of a form and the fit in it, in fits in the default form
+	farFits           = 2.5   // time of the search for far runs if few are far, in fits
 )
 
 // size has the numbers on which the time of a process depends.
@@ -97,6 +98,16 @@ func (s size) factors() float64 {
 	return s.outcomes * (n*n/2*elementSeconds + thirds/3*n*n*n*stepSeconds)
 }
 
+// groups returns the seconds that a process of cells takes to predict the rows of the left-out groups. A process of
+// conditions leaves them out in closed form, which factors contains.
+func (s size) groups() float64 {
+	if s.rows <= manyConditions {
+		return 0
+	}
+
+	return s.outcomes * min(s.rows, leftOutRows) * manyConditions * manyConditions * stepSeconds
+}
+
 // Weight estimates the seconds that one training takes on one processor.
 func (e *Experiment) Weight() float64 {
 	conditions, pairs := e.Size()
@@ -114,7 +125,7 @@ func (e *Experiment) HonestWeight() float64 {
 		once *= choiceFits
 	}
 
-	return 0.1 + once
+	return 0.1 + once + s.groups()
 }
 
 // FarSeconds estimates the seconds that the report takes to look for far runs on one processor.

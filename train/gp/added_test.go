@@ -33,7 +33,7 @@ func (m *Model) conditioned(t *testing.T, x, pairs []float64) *Model {
 		}
 	}
 
-	require.NoError(t, r.factorise(context.Background()))
+	require.NoError(t, r.factorise(context.Background(), keptRead))
 
 	return &r
 }

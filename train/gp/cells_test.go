@@ -87,7 +87,7 @@ func TestLeaveOutCellsAgainstRefit(t *testing.T) {
 			r.Averages = append(r.Averages, less)
 		}
 
-		require.NoError(t, r.factorise(ctx))
+		require.NoError(t, r.factorise(ctx, keptRead))
 
 		var rows []int
 		for i, h := range d.Run {

@@ -137,7 +137,7 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 		}
 	}
 
-	if err := m.factorise(ctx); err != nil {
+	if err := m.factorise(ctx, keptFitted); err != nil {
 		return nil, err
 	}
 

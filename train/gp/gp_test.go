@@ -109,7 +109,7 @@ func TestAgainstPrototype(t *testing.T) {
 
 		assert.InEpsilon(t, v, e.value(c.Theta, nil), 1e-12, "objective without its gradient")
 
-		require.NoError(t, m.factorise(context.Background()))
+		require.NoError(t, m.factorise(context.Background(), keptRead))
 
 		p, err := m.Predict(context.Background(), g.Z)
 		require.NoError(t, err)

@@ -5,10 +5,13 @@ import (
 	"sync"
 )
 
-// keptNumbers is the largest size, in numbers of eight bytes, of the factors that a model keeps in memory: 128 MiB
-// for all outcomes together. A larger model factorises the process of an outcome each time that the process is
-// needed.
-const keptNumbers = 16 << 20
+// The largest sizes, in numbers of eight bytes, of the factors that a model keeps in memory, for all outcomes together.
+// A larger model factorises the process of an outcome each time that the process is needed. A model that was fitted is
+// asked a few times only, while other tasks fit models too; a model that was read predicts block after block.
+const (
+	keptFitted = 8 << 20  // 64 MiB
+	keptRead   = 16 << 20 // 128 MiB
+)
 
 // lentNumbers limits the numbers of eight bytes that are lent at a time: 96 MiB for each processor that Go uses.
 const lentNumbers = 12 << 20

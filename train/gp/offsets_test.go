@@ -105,7 +105,7 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	near(t, "gradient", grad, want.Gradient, 1e-8)
 
 	m := data.model([]int{4}, search.layout.hyper(want.Theta), search.grid)
-	require.NoError(t, m.factorise(ctx))
+	require.NoError(t, m.factorise(ctx, keptRead))
 
 	for k, p := range m.process[0].offsets.points {
 		near(t, "weight", []float64{p.weight}, want.Weights[k:k+1], 1e-8)
@@ -202,7 +202,7 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 				require.NoError(t, m.average(ctx, c.cells*m.n/60))
 			}
 
-			require.NoError(t, m.factorise(ctx))
+			require.NoError(t, m.factorise(ctx, keptRead))
 
 			return m
 		}
@@ -238,7 +238,7 @@ func TestClaimWithOffsetsAgainstRefits(t *testing.T) {
 	for _, s := range [][]float64{{0, 0}, {0.4, 0}, {0.4, 0.16}} {
 		conditioned := func(rows labelledRows, labelCounts ...int) *Model {
 			m := rows.model(labelCounts, h, []deviations{{s: s}})
-			require.NoError(t, m.factorise(ctx))
+			require.NoError(t, m.factorise(ctx, keptRead))
 
 			return m
 		}

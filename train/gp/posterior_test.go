@@ -120,7 +120,7 @@ func TestPosteriorOfSession(t *testing.T) {
 		level: slices.Concat(c.Levels...),
 	}
 	m := data.model([]int{2, 3}, h, []deviations{{s: c.S}})
-	require.NoError(t, m.factorise(ctx))
+	require.NoError(t, m.factorise(ctx, keptRead))
 
 	const unnamed, named = 9, 7 // levels of mountings
 	levels := Levels{

@@ -35,16 +35,16 @@ type process struct {
 	offsets *offsetLaw // nil without labels
 }
 
-// factorise conditions the processes of all outcomes on the training data. If the factors are too large to be kept, it
-// only checks that they exist.
-func (m *Model) factorise(ctx context.Context) error {
+// factorise conditions the processes of all outcomes on the training data. If the factors have more than the given
+// number of elements, it only checks that they exist.
+func (m *Model) factorise(ctx context.Context, kept int) error {
 	numbers := 0
 	for j := range m.Outcomes {
 		n := len(m.given(j).y)
 		numbers += n * n
 	}
 
-	if numbers > keptNumbers {
+	if numbers > kept {
 		return m.checkFactors(ctx)
 	}
 

@@ -215,7 +215,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 	*m = Model{Data: s, n: n, workers: runtime.GOMAXPROCS(0), grid: offsetGrid(len(s.Labels))}
 
-	if err := m.factorise(context.Background()); err != nil {
+	if err := m.factorise(context.Background(), keptRead); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}
 

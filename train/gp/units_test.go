@@ -65,7 +65,7 @@ func withoutConditions(t *testing.T, m *Model, rows []int) *Model {
 	rest.Y = lists.Rows(m.Y, m.Outcomes, kept)
 	rest.Spread = lists.Rows(m.Spread, m.Outcomes, kept)
 	rest.process = nil
-	require.NoError(t, rest.factorise(context.Background()))
+	require.NoError(t, rest.factorise(context.Background(), keptRead))
 
 	return &rest
 }
