@@ -119,8 +119,8 @@ func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
 	}
 }
 
-// The toy of the paper is measured at x < 5. Expected: the intervals of the additive process at x ≥ 5 contain at
-// least 90 % of the values there. Witness: the law that the toy is drawn from.
+// The toy of the paper is measured at x < 5. Expected: the intervals of the additive process at x ≥ 5 contain at least
+// 90 % of the values there. Compared with: the law that the toy is drawn from.
 func TestToyOutside(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 

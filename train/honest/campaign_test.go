@@ -97,9 +97,9 @@ var prototypeR2 = map[string][12]float64{
 	"order": {.806, .918, .943, .831, .914, .888, .759, .948, .818, .927, .776, .849},
 }
 
-// The additive process predicts rotors held out of simulated campaigns. Witness: the simulation, and the prototype's
-// R² on the same sets, less a margin for the choice of 200 or 320 conditions for the hyperparameters. Without
-// DOUBLETAKE_LONG=all the test takes one rotor of one campaign, and does not check the average.
+// The additive process predicts rotors held out of simulated campaigns. Compared with: the simulation, and the
+// prototype's R² on the same sets, less a margin for the choice of 200 or 320 conditions for the hyperparameters.
+// Without DOUBLETAKE_LONG=all the test takes one rotor of one campaign, and does not check the average.
 func TestHeldOutRotors(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 

@@ -75,9 +75,9 @@ func everySecond(v []float64, first int) float64 {
 	return stat.Mean(lists.Column(v, 2, first), nil)
 }
 
-// Witness: the runs that are chosen by hand, first a = 3 and then 1, 3 and 5, the claims of the process with their
-// conditions, and the intervals by these claims. The groups are labels, so that the scale of their errors stays as it
-// is.
+// Compared with: the runs that are chosen by hand, first a = 3 and then 1, 3 and 5, the claims of the process with
+// their conditions, and the intervals by these claims. The groups are labels, so that the scale of their errors stays
+// as it is.
 func TestForecast(t *testing.T) {
 	s, g := small()
 	m, p := process(t, honest.Learner{Settings: honest.Settings{Labels: true}}, s, g)
@@ -275,7 +275,7 @@ func outlooks(t *testing.T, s triplets.Set, blades float64) [3]outlook {
 
 // Runs of a held-out rotor are measured, so that they become training rows, and all is learned anew. Expected:
 // forecasts are within 40 % of the half widths that are then found, and on average 0.95 to 1.2 times as large. The
-// error is not larger than the half widths claim, and falls as they do. Witness: the simulation. The use of the
+// error is not larger than the half widths claim, and falls as they do. Compared with: the simulation. The use of the
 // distance in forecasts was chosen on these eight rotors.
 func TestForecastAgainstMeasuring(t *testing.T) {
 	longtest.SkipUnlessStudy(t)

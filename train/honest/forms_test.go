@@ -122,7 +122,7 @@ func column(s triplets.Set, name string) []float64 {
 }
 
 // Expected in at least 19 of 20 simulated campaigns: a force that is proportional to ρu² is written as a coefficient,
-// and a force about which the speeds tell nothing stays as it is. Witness: the simulation.
+// and a force about which the speeds tell nothing stays as it is. Compared with: the simulation.
 func TestFormOfSimulatedForces(t *testing.T) {
 	campaigns := uint64(20)
 	most := 1
@@ -342,7 +342,7 @@ func compareForms(t *testing.T, name, condition string, blocks int, data triplet
 // Measured campaigns have outcomes in N and W, coefficients as outcomes, or inputs with wrong units. Expected: the
 // interval score with the chosen form over the score with the default form, as a geometric mean over groups and then
 // over sets, is within the limits that held when the rule was chosen. In N and W at most a quarter of the groups are
-// worse by 10 %. Witness: the measurements.
+// worse by 10 %. Compared with: the measurements.
 func TestFormOfMeasuredForces(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 
@@ -408,8 +408,8 @@ func TestFormOfMeasuredForces(t *testing.T) {
 }
 
 // Expected: simulated rotors keep the order form, their default, whichever number of blades is held out, and the
-// evidence of separate harmonics is smaller by four nats a campaign at least. Witness: the simulation, which follows
-// the theory of the order form.
+// evidence of separate harmonics is smaller by four nats a campaign at least. Compared with: the simulation, which
+// follows the theory of the order form.
 func TestFormOfRotors(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 
@@ -520,9 +520,9 @@ func (c campaign) newThings(t *testing.T, m *honest.Model) (squares, share float
 	return squares, share
 }
 
-// Six named propellers teach, and all have offsets of 1.2 dB. Expected: with the chosen form, errors on new
-// propellers are at most a tenth larger than with the inputs that an engineer would choose, and nine tenths of the
-// queries have an interval. With all inputs less than 70 % have one. Witness: the simulation.
+// Six named propellers teach, and all have offsets of 1.2 dB. Expected: with the chosen form, errors on new propellers
+// are at most a tenth larger than with the inputs that an engineer would choose, and nine tenths of the queries have an
+// interval. With all inputs less than 70 % have one. Compared with: the simulation.
 func TestFormOfPropellers(t *testing.T) {
 	campaigns := 2
 	if longtest.IsLong() {
@@ -558,9 +558,9 @@ func TestFormOfPropellers(t *testing.T) {
 	assert.GreaterOrEqual(t, inside, 0.9, "coverage at .95")
 }
 
-// Witness for the forms of six named propellers, their prior odds and the choice: testdata/forms.py, which was
-// written from the specification. Inputs that the chosen form sets aside do not count: a query far outside the
-// measured pitches is judged by the tip speed alone.
+// The forms of six named propellers, their prior odds and the choice are compared with testdata/forms.py, which was
+// written from the specification. Inputs that the chosen form sets aside do not count: a query far outside the measured
+// pitches is judged by the tip speed alone.
 func TestFormsOfThingsByPython(t *testing.T) {
 	c := namedPropellers(7000, 6, 1.2)
 	m := c.formed(t, form.Auto)
@@ -639,7 +639,7 @@ func twoWings(seed uint64, differ bool) campaign {
 }
 
 // Expected: a warning about two wings that differ in how the lift follows the angle, and no warning about wings that
-// differ by an offset alone. Witness: the simulation.
+// differ by an offset alone. Compared with: the simulation.
 func TestOwnCurves(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, differ := range []bool{true, false} {

@@ -23,7 +23,7 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Witness: kriging with the covariance −|h| and a constant mean, solved by numpy (testdata/make.py), and the
+// Compared with: kriging with the covariance −|h| and a constant mean, solved by numpy (testdata/make.py), and the
 // prototype, whose values contain its jitter of 1e-9.
 func TestDistanceAgainstKriging(t *testing.T) {
 	var cases []struct {
@@ -421,7 +421,7 @@ func TestRecovery(t *testing.T) {
 
 // The base is the mean of the groups. Expected, for a normal law and a law with heavy tails: the largest left-out
 // deviation covers the value of a new group with a probability of about K/(K+1). This is not a bound, because the
-// errors of models that were trained without one group are correlated. Witness: draws from the laws.
+// errors of models that were trained without one group are correlated. Compared with: draws from the laws.
 func TestLargestDeviationCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 19))
 	const repeats = 5000

@@ -467,7 +467,7 @@ func checkCampaigns(t *testing.T, name string, all []interval.Record, fewestCove
 
 // The process with the default prior is judged on 23 + 8 measured groups and 52 simulated ones, each held out.
 // Expected: the coverage that the levels state, and R² and coverage of at least 0.9 at each held-out speed of a wing.
-// Witness: the measurements and the simulation.
+// Compared with: the measurements and the simulation.
 func TestLevelsOfTheProcess(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 	var all []interval.Record
@@ -507,7 +507,7 @@ func TestLevelsOfTheProcess(t *testing.T) {
 	checkLevels(t, "all", all)
 }
 
-// Expected: the process covers 21 of 23 measured groups. Witness: the measurements.
+// Expected: the process covers 21 of 23 measured groups. Compared with: the measurements.
 func TestMeasuredAdditiveGP(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 	var all []interval.Record
@@ -579,8 +579,8 @@ func steps(n int) func(rows, batch int) int {
 	return func(rows, batch int) int { return n / max(1, rows/batch) }
 }
 
-// Expected: calibrated ensembles cover 18 of 23 measured groups, with a lower score than without calibration.
-// Witness: the measurements.
+// Expected: calibrated ensembles cover 18 of 23 measured groups, with a lower score than without calibration. Compared
+// with: the measurements.
 func TestMeasuredEnsemble(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 	var all []interval.Record
@@ -606,7 +606,7 @@ func refitted() base {
 	})
 }
 
-// Expected: the process that is fitted anew covers 21 of 23 measured groups. Witness: the measurements.
+// Expected: the process that is fitted anew covers 21 of 23 measured groups. Compared with: the measurements.
 func TestMeasuredRefittedGP(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 	var all []interval.Record

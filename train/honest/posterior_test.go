@@ -125,7 +125,7 @@ func (c plannedCampaign) lnPromised(t *testing.T, seed uint64) float64 {
 
 // The half widths that a plan of six runs promises are compared with the half widths that are found after these runs
 // were measured, in eight simulated and three measured campaigns. Expected: on average they agree within a factor of
-// 1.25, and docs/suggest.md states the factors. Witness: simulation and measurements.
+// 1.25, and docs/suggest.md states the factors. Compared with: simulation and measurements.
 func TestPromisedWidths(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 

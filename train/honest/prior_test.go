@@ -26,7 +26,7 @@ const programsWeight = 3
 
 // Weights of the prior of λ are compared on four measured sets. Expected: no weight has a smaller score than the
 // program's weight of 4, within two standard errors, and the table of docs/research/intervals.md has the numbers.
-// Witness: the measurements.
+// Compared with: the measurements.
 func TestPriorOfUnits(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 

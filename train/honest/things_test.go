@@ -263,11 +263,11 @@ func judgeThings(t *testing.T, campaigns []campaign, areDays bool) (without, wit
 }
 
 // Campaigns with new things, as in docs/research/intervals.md. Expected over 40 campaigns, by the marks of the
-// prototype of the method: 95 % intervals with offsets cover 92 to 99 % of new wings and propellers, their score is
-// at most the given times the score without offsets, and the error within a day is at most 1.1 times the error of
-// least squares. Two cases miss the marks: three propellers, which cover more than 99 %, and two and three days,
-// whose score is worse than without offsets. Without DOUBLETAKE_LONG=all the test takes one or two campaigns of three
-// things, with wider limits. Witness: the simulation.
+// prototype of the method: 95 % intervals with offsets cover 92 to 99 % of new wings and propellers, their score is at
+// most the given times the score without offsets, and the error within a day is at most 1.1 times the error of least
+// squares. Two cases miss the marks: three propellers, which cover more than 99 %, and two and three days, whose score
+// is worse than without offsets. Without DOUBLETAKE_LONG=all the test takes one or two campaigns of three things, with
+// wider limits. Compared with: the simulation.
 func TestThings(t *testing.T) {
 	isStudy := longtest.IsStudy()
 	count := longtest.Count(1, 2)

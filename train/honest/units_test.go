@@ -132,9 +132,8 @@ func (f factorial) learnCombination(t *testing.T, s triplets.Set) (*honest.Model
 	return m, p
 }
 
-// Expected: intervals of 95 % and 68 % at a combination that was not measured contain about these shares of its
-// values. With 36 designs, the share of 68 % intervals has a standard error of about 3 %. Witness: the simulated
-// laws.
+// Expected: intervals of 95 % and 68 % at a combination that was not measured contain about these shares of its values.
+// With 36 designs, the share of 68 % intervals has a standard error of about 3 %. Compared with: the simulated laws.
 func TestMissingCombination(t *testing.T) {
 	inside := 0.0
 	inside68 := 0.0
@@ -204,7 +203,8 @@ func TestUnitsSeeNothingOfTheTest(t *testing.T) {
 	assert.Equal(t, m.Calibration.Design, other.Calibration.Design)
 }
 
-// Witness: testdata/units.py, which finds λ by numpy: it conditions the process anew on the other rows, for each unit.
+// Compared with: testdata/units.py, which finds λ by numpy: it conditions the process anew on the other rows, for each
+// unit.
 func TestUnitScalesByNumpy(t *testing.T) {
 	python := ""
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
@@ -254,9 +254,9 @@ func TestUnitScalesByNumpy(t *testing.T) {
 	require.GreaterOrEqual(t, compared, 3, "sets of factors that were compared")
 }
 
-// Units of two measured campaigns are left out in turn: conditions, values and combinations. Expected: their values
-// are inside the intervals about as often as the levels state, and the table of docs/research/intervals.md has the
-// numbers. Witness: the measurements.
+// Units of two measured campaigns are left out in turn: conditions, values and combinations. Expected: their values are
+// inside the intervals about as often as the levels state, and the table of docs/research/intervals.md has the numbers.
+// Compared with: the measurements.
 func TestMeasuredUnits(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 	doc := string(testfile.Read(t, "../../docs/research/intervals.md"))

@@ -243,7 +243,7 @@ func draw(r *rand.Rand, laws []scale.Component, q [3]float64, noise float64) flo
 	return 0
 }
 
-// Witness: values that are drawn from the laws. Expected: they lie inside their intervals as often as the levels
+// Compared with: values that are drawn from the laws. Expected: they lie inside their intervals as often as the levels
 // state, within three standard errors, and the score of the laws is smaller than the score of wider laws.
 func TestLevels(t *testing.T) {
 	const draws = 4000

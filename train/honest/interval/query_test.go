@@ -112,8 +112,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// Witness: testdata/classes.py, which was written from docs/honest.md. It finds the classes of conditions in, between
-// and beyond the values of random designs with gaps.
+// Compared with: testdata/classes.py, which was written from docs/honest.md. It finds the classes of conditions in,
+// between and beyond the values of random designs with gaps.
 func TestQueryByPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -44,7 +44,8 @@ func integralInParts(f func(float64) float64, start, end float64, points ...floa
 	return sum + simpson(f, start, end)
 }
 
-// Witness: numerical integration of the definitions, ∫ (F(x) − 1{x ≥ r})² dx and ½E|X − X′| = ∫ F(x)·(1 − F(x)) dx.
+// Compared with: numerical integration of the definitions, ∫ (F(x) − 1{x ≥ r})² dx and ½E|X − X′| = ∫ F(x)·(1 − F(x))
+// dx.
 func TestCRPS(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	left := []Group{draw(r, 5, 1, 0.1), draw(r, 5, 4, 0.1), draw(r, 5, 0.5, 0.1)}
@@ -91,7 +92,7 @@ func TestCRPS(t *testing.T) {
 	}
 }
 
-// Witness: the closed form for one normal law (Gneiting & Raftery 2007, equation 21).
+// Compared with: the closed form for one normal law (Gneiting & Raftery 2007, equation 21).
 func TestCRPSOfOneLaw(t *testing.T) {
 	one := Mixture{variance: []float64{4}, weight: []float64{1}}
 	normal := distuv.UnitNormal
@@ -145,9 +146,9 @@ func halfByComponents(list []Component, q [shapes]float64, noise, level, total f
 	return low
 }
 
-// The components describe the law completely. Witness: sums over the components, with the quantities of the shapes by
-// their definitions. The variance of the mean is Σ w·λ·q, and a share of (1 − level)/2 of Σ w·N(0, λq + κσ²) lies
-// above the half width.
+// The components describe the law completely. Compared with: sums over the components, with the quantities of the
+// shapes by their definitions. The variance of the mean is Σ w·λ·q, and a share of (1 − level)/2 of Σ w·N(0, λq + κσ²)
+// lies above the half width.
 func TestComponents(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 
@@ -200,8 +201,8 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// Witness: Mixture.Half, which solves each law. Expected: the same half widths up to 5·10⁻⁵, which interpolation and
-// merged variances leave, and NaN for a noise that is not a number.
+// Compared with: Mixture.Half, which solves each law. Expected: the same half widths up to 5·10⁻⁵, which interpolation
+// and merged variances leave, and NaN for a noise that is not a number.
 func TestTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	left := []Group{draw(r, 20, 1, 0.1), draw(r, 20, 4, 0.1), draw(r, 20, 0.5, 0.1)}

@@ -28,8 +28,8 @@ func named(t testing.TB, name string) Prior {
 	return p
 }
 
-// witnessed is a campaign with the results of a witness.
-type witnessed struct {
+// computedElsewhere is a campaign with the results that a program in Python computed.
+type computedElsewhere struct {
 	Name     string
 	Outcomes int
 	Groups   []Group   // left-out groups
@@ -47,11 +47,11 @@ type witnessed struct {
 	}
 }
 
-// Witnesses: the prototype hs2.py by numpy and scipy (testdata/make.py), bisection of the mixture's tail included; with
-// rises, the formulas in numpy (testdata/make_rising.py).
+// Compared with: the prototype hs2.py by numpy and scipy (testdata/make.py), bisection of the mixture's tail included;
+// with rises, the formulas in numpy (testdata/make_rising.py).
 func TestAgainstPrototype(t *testing.T) {
 	for _, file := range []string{"scale.json", "rising.json"} {
-		var cases []witnessed
+		var cases []computedElsewhere
 		b, err := os.ReadFile("testdata/" + file)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(b, &cases), file)
@@ -65,8 +65,8 @@ func TestAgainstPrototype(t *testing.T) {
 	}
 }
 
-// compare learns with a prior and compares the results with those of the witness.
-func (c witnessed) compare(t *testing.T, prior string) {
+// compare learns with a prior and compares the results with the ones from Python.
+func (c computedElsewhere) compare(t *testing.T, prior string) {
 	t.Helper()
 
 	want := c.Want[prior]
@@ -222,8 +222,8 @@ func TestSimulatedCampaigns(t *testing.T) {
 	}
 }
 
-// The half width is a quantile of the mixture. Witness: values that are drawn from the mixture, and the closed form
-// of one normal law.
+// The half width is a quantile of the mixture. Compared with: values that are drawn from the mixture, and the closed
+// form of one normal law.
 func TestHalf(t *testing.T) {
 	draws := 400_000
 	tolerance := 2e-2
@@ -279,8 +279,8 @@ func TestInfiniteFreedomOfNoise(t *testing.T) {
 	assert.Equal(t, a.Half(0.95), b.Half(0.95), "half widths")
 }
 
-// Witness: the quantiles of Student's t, which is the law of a value whose noise has few degrees of freedom, if the
-// claim is nearly 0.
+// Compared with: the quantiles of Student's t, which is the law of a value whose noise has few degrees of freedom, if
+// the claim is nearly 0.
 func TestFreedomOfNoise(t *testing.T) {
 	for _, freedom := range []float64{4, 10, 200} {
 		s := &Scale{Ratio: 1, Noise: Noise{Scale: 1.7, Freedom: freedom}}
@@ -371,9 +371,9 @@ func TestPriorAlone(t *testing.T) {
 	assert.Zero(t, networks.Floor, "floor of the claims of networks")
 }
 
-// Witness for the scale without a group: Learn of the other groups. Both have the same f, because all claims and
-// distances are 1. If one of two groups is left out, one group remains, which teaches nothing: the law follows from
-// the prior.
+// The scale without a group is compared with the scale that Learn returns for the other groups. Both have the same f,
+// because all claims and distances are 1. If one of two groups is left out, one group remains, which teaches nothing:
+// the law follows from the prior.
 func TestWithout(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
 
@@ -409,9 +409,9 @@ func TestWithout(t *testing.T) {
 	assert.NotEqual(t, without[1], again[1], "scale without another group")
 }
 
-// A model claims a hundredth of its squared error, and at some conditions even less. Expected: with the prior that
-// has a floor of claims, 95 % intervals cover 93 to 97 %; with the wide prior, whose grid of λ ends at such factors,
-// they cover less than 85 %. Witness: the law that the errors are drawn from. Without DOUBLETAKE_LONG=all the
+// A model claims a hundredth of its squared error, and at some conditions even less. Expected: with the prior that has
+// a floor of claims, 95 % intervals cover 93 to 97 %; with the wide prior, whose grid of λ ends at such factors, they
+// cover less than 85 %. Compared with: the law that the errors are drawn from. Without DOUBLETAKE_LONG=all the
 // campaigns are few, and the limits wider by their scatter.
 func TestClaimFloor(t *testing.T) {
 	campaigns := longtest.Count(18, 30)
