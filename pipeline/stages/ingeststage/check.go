@@ -12,7 +12,6 @@ import (
 	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
@@ -194,8 +193,6 @@ const maxFaults = 10
 // maxFaults.
 func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, error) {
 	rec := r.Recordings
-	r.Known = nil
-
 	var warnings []ingest.Warning
 	var faults []error
 	var readable []*FileResult   // files without error
@@ -212,12 +209,6 @@ func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, er
 		}
 
 		readable = append(readable, res)
-		for _, run := range res.Runs {
-			for _, rec := range run.Run.Recordings {
-				r.Known = append(r.Known, condition.Values{Numbers: rec.Conditions, Names: rec.Labels})
-			}
-		}
-
 		for _, warning := range recording.FirstOfCodes(res.Warnings) {
 			affected[warning.Code]++
 			if affected[warning.Code] == 1 {
@@ -236,9 +227,9 @@ func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, er
 		faults = append(faults[:maxFaults], fmt.Errorf("and %d more files", n))
 	}
 
-	warnings = append(warnings, recording.WarnRates(readable)...)
-	warnings = append(warnings, campaign.WarnShortFiles(readable)...)
-	warnings = append(warnings, recording.WarnNumberedColumns(readable)...)
+	read := campaign.Campaign{Files: readable}
+	r.Known = read.Conditions()
+	warnings = append(warnings, read.Check()...)
 
 	return warnings, errors.Join(faults...)
 }

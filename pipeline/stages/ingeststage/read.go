@@ -66,13 +66,12 @@ func (r *reader) read(ctx context.Context) (*FileResult, error) {
 			return nil, err
 		}
 
-		implausible, err := recording.Plausible(r.info, rr, r.src.Ingest.Flow())
+		doubts, err := rr.Check(r.info, r.src.Ingest.Flow())
 		if err != nil {
 			return nil, err
 		}
 
-		res.Warnings = slices.Concat(res.Warnings, warnings, implausible, recording.Dropouts(r.info, rr),
-			recording.DeadMicrophones(r.info, rr))
+		res.Warnings = slices.Concat(res.Warnings, warnings, doubts)
 		res.Runs = append(res.Runs, rr)
 	}
 
