@@ -263,40 +263,80 @@ func (p *plan) findRising(file string, info ingest.Info) {
 		return
 	}
 
-	if p.Format != "text" { // the rows of text are looked at as a table first
-		p.findSweep(rd, info)
-	}
+	p.findSweep(rd, info)
 }
 
 // leastSteps is the number of values of a setting from which a file without a rate is a sweep over them.
 const leastSteps = 3
 
-// findSweep keeps the name of a setting over which the rows of a file without a rate are a sweep, such as the angle of
-// a polar: a mean over them means nothing.
-func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
-	if p.RateKnown {
-		return
-	}
+// sweepSamples is the number of samples by which findSweep looks for settings.
+const sweepSamples = 1 << 20
 
+// findSweep keeps the name of a setting that has several values in one file: a mean over the file means nothing. The
+// rows of the file are a polar, or the file is a recording in which the setting rests at one value after the other.
+func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
+	file := filepath.Base(info.Path)
 	for k, channel := range info.Channels {
 		base := channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:]
 		column := &field{name: base, head: base}
-		isLong := channel.Samples > mostRows
-		if isLong || channel.IsTime() || !column.hasWord(inputWords) {
+		if channel.IsTime() || !column.hasWord(inputWords) {
 			continue
 		}
 
-		values := make([]float64, channel.Samples)
+		values := make([]float64, min(channel.Samples, sweepSamples))
 		n, _ := rd.Read([]int{k}, 0, [][]float64{values}) // stage ingest returns an error of reading again
-		if n == len(values) && isStepwise(values) {
-			p.Sweep = base
-			p.Spectra = false
-			p.note("%s: its rows are settings of %s: no mean over them is taken; write them as a table of results in CSV, and "+
-				"call init again", info.Path[strings.LastIndex(info.Path, string(filepath.Separator))+1:], base)
+		values = values[:n]
 
+		mayBeTable := !p.RateKnown && p.Format != "text" && channel.Samples <= mostRows // text is looked at as a table first
+		switch {
+		case mayBeTable && isStepwise(values):
+			p.Sweep = base
+			p.SweepRemedy = "Write them as a table of results in CSV, and call pipeline init again."
+			p.note("%s: its rows are settings of %s: no mean over them is taken; write them as a table of results in CSV, and "+
+				"call init again", file, base)
+		case !p.Spectra && rests(values):
+			p.Sweep = base
+			p.SweepRemedy = "State the intervals in a table: conditions: with file, t0_s, t1_s and " + base + "."
+			p.note("%s: %s has one value after the other: no mean over them is taken; state the intervals in a table of "+
+				"conditions, with the columns file, t0_s, t1_s and %[2]s", file, base)
+		}
+
+		if p.Sweep != "" {
+			p.Spectra = false
 			return
 		}
 	}
+}
+
+// restSamples is the least number of samples, on average, for which a setting rests at a value.
+const restSamples = 10
+
+// rests reports whether values rest at one of at least leastSteps levels after the other. Values that hardly vary were
+// measured: they do not rest.
+func rests(values []float64) bool {
+	levels := map[float64]bool{}
+	changes := 0
+	sum := 0.0
+	for k, v := range values {
+		if k > 0 && v != values[k-1] {
+			changes++
+		}
+
+		sum += v
+		levels[v] = true
+		if changes > len(values)/restSamples {
+			return false
+		}
+	}
+
+	if len(levels) < leastSteps {
+		return false
+	}
+
+	mean := sum / float64(len(values))
+	isNarrow := slices.Max(values)-slices.Min(values) < mostNarrow*math.Abs(mean)
+
+	return !isNarrow
 }
 
 // isStepwise reports whether values rise or fall all the way, and rest at some of at least leastSteps values.

@@ -107,7 +107,8 @@ type plan struct {
 	// Channels.
 	Spectra           bool   // channels are sound, whose spectra are analysed; otherwise they are of a balance
 	RateKnown         bool   // the files state the sampling rate
-	Sweep             string // the setting over which the rows of a file are a sweep; "": they are samples
+	Sweep             string // a setting with several values in a file; "": a file has one setting
+	SweepRemedy       string // what people can do about it
 	SomeChannels      bool   // not all channels are used
 	InPascal          bool   // all channels are in Pa
 	StatedUnit        string

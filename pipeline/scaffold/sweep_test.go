@@ -3,6 +3,7 @@ package scaffold
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -79,4 +80,41 @@ func TestExportsAreNotLogs(t *testing.T) {
 	r := lookAt(t, files)
 	assert.NotContains(t, r.YAML, "recordings.csv")
 	assert.Contains(t, r.YAML, "pattern: ")
+}
+
+// A recording in which a setting rests at one value after the other is not one run. A setting that stays, and values
+// that were measured beside the setting, are of one run.
+func TestSettingsInsideRecordings(t *testing.T) {
+	level := func(k int) int { return k / 40 }
+	for _, c := range []struct {
+		name, setting string
+		value         func(k int) float64
+		isSweep       bool
+	}{
+		{"angles", "alpha (deg)", func(k int) float64 { return float64(2 * level(k)) }, true},
+		{"angles up and down", "alpha (deg)", func(k int) float64 { return []float64{0, 4, 8, 4, 0}[level(k)] }, true},
+		{"a motor's signal", "ESC signal (us)", func(k int) float64 { return float64(1000 + 200*level(k)) }, true},
+		{"throttle", "throttle (%)", func(k int) float64 { return float64(20 * level(k)) }, true},
+		{"speeds", "rpm", func(k int) float64 { return float64(2000 + 1000*level(k)) }, true},
+		{"a constant angle", "alpha (deg)", func(int) float64 { return 4 }, false},
+		{"two values", "alpha (deg)", func(k int) float64 { return float64(k / 100) }, false},
+		{"a measured speed", "rpm", func(k int) float64 { return float64(3000 + k*37%41) }, false},
+		{"a measured speed that is held", "rpm", func(k int) float64 { return float64(3000 + 3*level(k)) }, false},
+		{"not a setting", "lift (N)", func(k int) float64 { return float64(level(k)) }, false},
+	} {
+		files := map[string]string{}
+		for _, u := range []int{10, 15, 20} {
+			text := "time (s)," + c.setting + ",drag (N)\n"
+			for k := range 200 {
+				text += fmt.Sprintf("%.3f,%g,%.4f\n", float64(k)/100, c.value(k), float64(u)+float64(k*k%7))
+			}
+
+			files[fmt.Sprintf("U%d.csv", u)] = text
+		}
+
+		r := lookAt(t, files)
+		notes := strings.Join(r.Notes, "\n")
+		assert.Equal(t, c.isSweep, strings.Contains(notes, "has one value after the other"), "%s:\n%s", c.name, notes)
+		assert.Equal(t, c.isSweep, strings.Contains(r.YAML, "columns: FILL_IN"), "%s:\n%s", c.name, r.YAML)
+	}
 }
