@@ -30,7 +30,8 @@ func Example() {
 	defer r.Close()
 	fmt.Println(r.Info().Encoding)
 
-	for _, c := range r.Info().Channels[1:4] {
+	const first, last = 1, 3
+	for _, c := range r.Info().Channels[first : last+1] {
 		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples, c.IsTime())
 	}
 	// Output:
@@ -53,90 +54,135 @@ func TestTruth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := ingesttest.Open(t, Format, ingesttest.Testdata(t, name), ingest.Options{})
 
-			cs := r.Info().Channels
-			require.Len(t, cs, len(want), "channels")
+			channels := r.Info().Channels
+			require.Len(t, channels, len(want), "channels")
 			require.Empty(t, r.Info().Warnings, "warnings")
 
-			for c := range cs {
+			for c, channel := range channels {
 				n := len(want[c])
-				require.Equal(t, int64(n), cs[c].Samples, "%s: samples", cs[c].Name)
+				require.Equal(t, int64(n), channel.Samples, "%s: samples", channel.Name)
 
-				for _, at := range []int{0, n / 2, n - 1} {
-					x := make([]float64, n-at)
-					got, err := r.Read([]int{c}, int64(at), [][]float64{x})
-					require.NoError(t, err, "%s from %d on", cs[c].Name, at)
-					require.Equal(t, n-at, got, "%s from %d on: samples read", cs[c].Name, at)
+				tolerance := 0.0 // relative
+				if channel.Name == "scale" {
+					tolerance = 1e-6
+				}
 
-					for i, v := range x {
-						w := want[c][at+i]
-						if w == nil {
-							require.True(t, math.IsNaN(v), "%s, sample %d: expected NaN, found %g", cs[c].Name, at+i, v)
-							continue
-						}
-
-						tolerance := 0.0
-						if cs[c].Name == "scale" {
-							tolerance = 1e-6 * math.Abs(*w)
-						}
-
-						require.InDelta(t, *w, v, tolerance, "%s, sample %d", cs[c].Name, at+i)
-					}
+				for _, start := range []int{0, n / 2, n - 1} {
+					x := make([]float64, n-start)
+					read, err := r.Read([]int{c}, int64(start), [][]float64{x})
+					require.NoError(t, err, "%s from %d on", channel.Name, start)
+					require.Equal(t, n-start, read, "%s from %d on: samples read", channel.Name, start)
+					requireSamples(t, want[c][start:], x, tolerance, "%s from %d on", channel.Name, start)
 				}
 			}
 
-			// Channels of an array are read together, in another order.
-			dst := [][]float64{make([]float64, 2), make([]float64, 2)}
-
-			last := len(cs) - 1
-			if cs[last].Samples == cs[last-1].Samples {
-				n, err := r.Read([]int{last, last - 1}, 1, dst)
-				require.NoError(t, err)
-				require.Equal(t, 2, n, "samples read")
-
-				for k, c := range []int{last, last - 1} {
-					for i, v := range dst[k] {
-						if w := want[c][1+i]; w != nil { // nil: not a sample
-							assert.Equal(t, *w, v, "channel %d, sample %d", c, 1+i)
-						}
-					}
-				}
-			}
+			requireReadTogether(t, r, want)
 		})
 	}
+}
 
+// requireSamples compares samples with their values by netCDF4, nil if it masks them.
+func requireSamples(t *testing.T, want []*float64, samples []float64, tolerance float64, format string, args ...any) {
+	t.Helper()
+
+	message := fmt.Sprintf(format, args...)
+	for i, v := range samples {
+		if want[i] == nil {
+			require.True(t, math.IsNaN(v), "%s, sample %d: expected NaN, found %g", message, i, v)
+			continue
+		}
+
+		require.InDelta(t, *want[i], v, tolerance*math.Abs(*want[i]), "%s, sample %d", message, i)
+	}
+}
+
+// requireReadTogether reads two samples of the last two channels together, in the opposite order. They are channels of
+// one array if they have the same number of samples.
+func requireReadTogether(t *testing.T, r ingest.Reader, want [][]*float64) {
+	t.Helper()
+
+	channels := r.Info().Channels
+	last := len(channels) - 1
+	if channels[last].Samples != channels[last-1].Samples {
+		return
+	}
+
+	const start = 1
+	ofLast := make([]float64, 2)
+	ofOther := make([]float64, 2)
+	n, err := r.Read([]int{last, last - 1}, start, [][]float64{ofLast, ofOther})
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "samples read")
+	requireSamples(t, want[last][start:], ofLast, 0, "last channel, read together")
+	requireSamples(t, want[last-1][start:], ofOther, 0, "channel before the last, read together")
+}
+
+// channelNamed returns the channel of a name.
+func channelNamed(t *testing.T, r ingest.Reader, name string) ingest.Channel {
+	t.Helper()
+
+	var names []string
+	for _, c := range r.Info().Channels {
+		if c.Name == name {
+			return c
+		}
+
+		names = append(names, c.Name)
+	}
+
+	t.Fatalf("no channel %q among %q", name, names)
+
+	return ingest.Channel{}
+}
+
+// Attributes are read: conditions of the file, and units and rates of channels (testdata/make.py).
+func TestAttributes(t *testing.T) {
 	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 
 	rpm, err := condition.Roles{}.Attribute(r.Info(), "rpm", "rpm", "")
 	require.NoError(t, err)
 	assert.Equal(t, 3000.5, rpm.Value)
-	assert.Equal(t, "plane[1]", r.Info().Channels[15].Name)
-	assert.Equal(t, "Pa", r.Info().Channels[15].Unit)
-	assert.Equal(t, 2000.0, r.Info().Channels[15].RateHz)
+
+	plane := channelNamed(t, r, "plane[1]")
+	assert.Equal(t, "Pa", plane.Unit)
+	assert.Equal(t, 2000.0, plane.RateHz)
 
 	r = ingesttest.Open(t, Format, ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{})
 
-	assert.True(t, r.Info().Channels[30].IsTime())
-	assert.Equal(t, "seconds", r.Info().Channels[30].Unit)
-	assert.InDelta(t, 2048, r.Info().Channels[30].RateHz, 1e-6)
+	clock := channelNamed(t, r, "time")
+	assert.True(t, clock.IsTime())
+	assert.Equal(t, "seconds", clock.Unit)
+	assert.InDelta(t, 2048, clock.RateHz, 1e-6)
+}
+
+// Places in the header of a classic file.
+const (
+	recordsPlace    = 4  // number of records
+	tagPlace        = 8  // tag of the list of dimensions
+	dimensionsPlace = 12 // number of dimensions
+)
+
+// putAt returns a copy of a file with another number at a place.
+func putAt(file []byte, place int, v uint32) []byte {
+	changed := bytes.Clone(file)
+	binary.BigEndian.PutUint32(changed[place:], v)
+
+	return changed
 }
 
 // Files that were written as a stream do not state the number of records. It follows from the size of the file, which
 // has 19 records (testdata/make.py).
 func TestStreaming(t *testing.T) {
-	b := ingesttest.Testdata(t, "scipy_records.nc")
-	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
+	stream := putAt(ingesttest.Testdata(t, "scipy_records.nc"), recordsPlace, math.MaxUint32)
 
-	r := ingesttest.Open(t, Format, b, ingest.Options{})
-	assert.Equal(t, int64(19), r.Info().Channels[1].Samples, "samples")
+	r := ingesttest.Open(t, Format, stream, ingest.Options{})
+	assert.Equal(t, int64(19), channelNamed(t, r, "p[1]").Samples, "samples")
 }
 
+// Files that are cut or damaged are refused with the place of the fault.
 func TestRefused(t *testing.T) {
-	records, fixed := ingesttest.Testdata(t, "scipy_records.nc"), ingesttest.Testdata(t, "scipy_1.nc")
-	put := func(at int, v uint32) []byte {
-		b := bytes.Clone(records)
-		binary.BigEndian.PutUint32(b[at:], v)
-		return b
-	}
+	records := ingesttest.Testdata(t, "scipy_records.nc")
+	fixed := ingesttest.Testdata(t, "scipy_1.nc")
 
 	ingesttest.Refused(t, Format, []struct {
 		File []byte
@@ -145,15 +191,22 @@ func TestRefused(t *testing.T) {
 		{records[:len(records)-40], "byte 4: the header claims 19 records, there are 17 (copy the file again"},
 		{records[:90], "expected "},
 		{fixed[:len(fixed)-8], "expected the whole of a variable"},
-		{put(8, 9), "byte 8: expected a list of dimensions, found tag 9"},
-		{put(12, 1<<30), "byte 12: expected a list of dimensions in the file, found 1073741824 of them"},
-		{put(4, 20), "the header claims 20 records, there are 19"},
+		{putAt(records, tagPlace, 9), "byte 8: expected a list of dimensions, found tag 9"},
+		{
+			putAt(records, dimensionsPlace, 1<<30),
+			"byte 12: expected a list of dimensions in the file, found 1073741824 of them",
+		},
+		{putAt(records, recordsPlace, 20), "the header claims 20 records, there are 19"},
 		{[]byte("CDF\x01" + strings.Repeat("\x00", 31)), "expected at least one array of numbers"},
 		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
 	})
+}
 
+// The whole records of a cut file are read if the configuration wants so.
+func TestTruncated(t *testing.T) {
+	records := ingesttest.Testdata(t, "scipy_records.nc")
 	r := ingesttest.Open(t, Format, records[:len(records)-40], ingest.Options{Truncated: "use"})
 
-	assert.EqualValues(t, 17, r.Info().Channels[1].Samples)
+	assert.EqualValues(t, 17, channelNamed(t, r, "p[1]").Samples, "samples")
 	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
 }
